@@ -24,7 +24,7 @@ struct ConvTile {
   uint32_t steps, resident;        // steps of 8 words: all, and with weights in shared memory at a time
   uint32_t stages;                 // patches in shared memory: 1 or 2
   // conv_backward_filter:
-  uint32_t words;                  // of pixels in a unit, in whole steps of 8
+  uint32_t windows;                // of a unit, in whole steps: of four, in fp32 of two
   uint32_t warp_tiles;             // tiles of 32 rows of dw that a warp owns: 1 or 3
   uint32_t groups, parts;          // groups of warps, each with its own rows; warps of a group, which share the pixels
   uint32_t runs;                   // blocks that all rows take

@@ -22,7 +22,7 @@ type ConvTile struct {
 	Bands, Strips, Units           uint32
 	Tiles                          uint32
 	Steps, Resident, Stages        uint32
-	Words                          uint32
+	Windows                        uint32
 	WarpTiles, Groups, Parts, Runs uint32
 }
 
@@ -37,6 +37,8 @@ const (
 	convBlocks    = 512 // of conv_forward and conv_backward_data that keep a card busy to the end
 	filterWarps   = 6
 	filterThreads = 32 * filterWarps
+	filterWindows = 128 // the most windows of a unit on tensor cores
+	filterTaps    = 3   // channels: with so many or fewer, a warp takes 8 taps at once
 )
 
 // Forward cuts conv_forward for a grid of so many slots and returns its launch, which reads x and w and writes y and, in
@@ -119,7 +121,7 @@ func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, 
 		t.Resident = convStreamed
 	}
 	weights := 4 * (t.Resident*convStep(p) + t.Steps*4 + convOutputs) // bytes, with the offsets of words and the bias
-	if !t.shrink(a, rows, columns, a.B, 1, weights, 0) {
+	if !t.shrink(a, rows, columns, a.B, convRoom{windows: convWindows, patches: 1, fixed: weights}) {
 		return Geometry{}
 	}
 	t.Stages = 1
@@ -143,59 +145,108 @@ func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, 
 // little shared memory.
 func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 	var t ConvTile
-	per := uint32(perWord(p))
-	row := convStep(p)/2 + 4 // bytes of dY for a word of pixels, with its offset
-	t.Depth = uint32(ceil(a.C, 2) * 2)
-	t.Pitch = convPitch(t.Depth)
-	// A window has 4/per words of dY, and the last step may have 7 words without a pixel. Two stages are worth units of
-	// half the size, but no smaller ones.
-	images, raw := min(a.Images, a.B), 4*convRaw(p)
-	one := t
-	if !one.shrink(a, a.HP, a.WP, images, 1, 8*row, 4/per*row+raw) {
+	t.setWords(a, p)
+	step, raw, once := filterBytes(p)
+	fits := func(stages uint32) convRoom {
+		room := convRoom{windows: convWindows, patches: stages, fixed: step * once, window: once + stages*raw}
+		if p != FP32 {
+			room.windows, room.fixed = filterWindows, step*room.window
+		}
+		if p != FP32 && a.C <= filterTaps {
+			room.gap = 1 // reads of taps of two rows meet no bank twice
+		}
+		return room
+	}
+	// Two stages are worth units of half the size, but no smaller ones.
+	images, one := min(a.Images, a.B), t
+	if !one.shrink(a, a.HP, a.WP, images, fits(1)) {
 		return Geometry{}
 	}
-	if t.shrink(a, a.HP, a.WP, images, 2, 8*row, 4/per*row+2*raw) && 2*t.windows() >= one.windows() {
+	if t.shrink(a, a.HP, a.WP, images, fits(2)) && 2*t.windows() >= one.windows() {
 		t.Stages = 2
 	} else {
 		t, t.Stages = one, 1
 	}
-	t.Words = uint32(ceil(t.windows()*4, 8*int(per)) * 8)
+	t.Windows = (t.windows() + step - 1) / step * step
 	t.Tiles = uint32(ceil(a.O, convOutputs))
-	// With three tiles on tensor cores, the 32 rows of a tile have the same tap.
-	t.WarpTiles = 3
-	if a.R*a.S*a.C <= 32 || p != FP32 && a.C%32 != 0 {
-		t.WarpTiles = 1
-	}
-	groups := ceil(a.R*a.S*a.C, 32*int(t.WarpTiles))
-	t.Groups = uint32(min(groups, 3)) // a divisor of the number of warps
-	if groups >= filterWarps || groups > 3 && p != FP32 {
-		t.Groups = filterWarps
-	}
-	t.Parts = filterWarps / t.Groups
-	t.Runs = uint32(ceil(groups, int(t.Groups)))
+	t.setRows(a, p)
 	a.Tile = t
 	g := Geometry{X: int(a.Chunks * t.Runs * t.Tiles), Threads: filterThreads}
-	g.Shared = max(int(t.Stages*(4*t.Patch+t.windows()*raw)+t.Words*row), filterThreads*16)
+	g.Shared = max(int(t.Stages*(4*t.Patch+t.Windows*raw)+t.Windows*once), filterThreads*16)
 	if t.Parts > 1 {
 		g.Shared = max(g.Shared, int(t.Groups*t.WarpTiles)*4096) // where the parts of a group add up their sums
 	}
 	return g
 }
 
-// shrink sets the windows of a unit, and with them the patch. It starts with at most convWindows windows and halves
-// them until so many patches, `fixed` bytes, and `extra` bytes per window fit shared memory. It returns false if not
-// even one window fits.
-func (t *ConvTile) shrink(a *ConvArgs, rows, columns, images, patches, fixed, extra uint32) bool {
+// filterBytes returns how many windows make a step of conv_backward_filter whole, and the bytes of a window: gy and arg
+// in a stage, and what there is once, dY in fp32 and tables.
+func filterBytes(p Precision) (step, raw, once uint32) {
+	if p == FP32 {
+		return 2, 4 * (40 + 8), 4 * 4 * (convOutputs + 4 + 1)
+	}
+	return 4, 4 * (convOutputs/uint32(perWord(p)) + convOutputs/4), 4 * 3
+}
+
+// setWords sets the words of a pixel for conv_backward_filter. On tensor cores four words are read at once; in bf16 a
+// word is one channel of two pixels, or two channels of one pixel if ldmatrix can read a tile of channels.
+func (t *ConvTile) setWords(a *ConvArgs, p Precision) {
+	switch {
+	case p == FP32:
+		t.Depth = uint32(ceil(a.C, 2) * 2)
+	case p == BF16 && a.C%32 == 0:
+		t.Depth = a.C / 2
+	default:
+		t.Depth = uint32(ceil(a.C, 4) * 4)
+	}
+	t.Pitch = convPitch(t.Depth)
+}
+
+// setRows deals the rows of dw to the warps.
+func (t *ConvTile) setRows(a *ConvArgs, p Precision) {
+	rows := a.R * a.S * a.C
+	tiles := ceil(rows, 32)
+	switch {
+	case p == FP32:
+	case a.C <= filterTaps: // 8 taps, and 8 rows of the taps that are left over
+		tiles = ceil(rows, int(8*a.C+8))
+	default: // 8 times four channels
+		tiles = ceil(a.R*a.S*uint32(ceil(a.C, 4)), 8)
+	}
+	t.WarpTiles = 3
+	if tiles == 1 && (p == FP32 || a.C <= filterTaps) {
+		t.WarpTiles = 1
+	}
+	groups := ceil(uint32(tiles), int(t.WarpTiles))
+	t.Groups = uint32(min(groups, 3)) // a divisor of the number of warps
+	if groups >= filterWarps || groups > 3 && p != FP32 {
+		t.Groups = filterWarps
+	}
+	t.Parts = filterWarps / t.Groups
+	t.Runs = uint32(ceil(uint32(groups), int(t.Groups)))
+}
+
+// convRoom is what a unit may have.
+type convRoom struct {
+	windows       uint32 // the most
+	patches       uint32 // in shared memory
+	fixed, window uint32 // bytes beside patches: of a unit, and of each window
+	gap           uint32 // columns of a patch beyond those that the windows need
+}
+
+// shrink sets the windows of a unit, and with them the patch. It starts with as many windows as may be and halves them
+// until a unit fits shared memory. It returns false if not even one window fits.
+func (t *ConvTile) shrink(a *ConvArgs, rows, columns, images uint32, room convRoom) bool {
 	t.Columns = min(columns, convWindows)
-	t.Rows = min(rows, convWindows/t.Columns)
+	t.Rows = min(rows, room.windows/t.Columns)
 	t.Images = 1
 	if t.Columns == columns && t.Rows == rows {
-		t.Images = min(convWindows/(rows*columns), images)
+		t.Images = min(room.windows/(rows*columns), images)
 	}
 	for {
-		t.Height, t.Width = 2*t.Rows+a.R-1, 2*t.Columns+a.S-1
+		t.Height, t.Width = 2*t.Rows+a.R-1, 2*t.Columns+a.S-1+room.gap
 		t.Patch = (t.Images*t.Height*t.Width*t.Pitch + 3) / 4 * 4
-		if fixed+4*patches*t.Patch+extra*t.windows() <= convShared {
+		if room.fixed+4*room.patches*t.Patch+room.window*t.windows() <= convShared {
 			break
 		}
 		switch {
@@ -231,14 +282,6 @@ func convStep(p Precision) uint32 {
 		return 8 * (convOutputs + 4)
 	}
 	return 8 * convOutputs
-}
-
-// convRaw returns how many words gy and arg of a window take in shared memory: 32 outputs, padded.
-func convRaw(p Precision) uint32 {
-	if p == BF16 {
-		return 24 + 8
-	}
-	return 40 + 8
 }
 
 // convPitch returns how many words a pixel takes in shared memory. Neighbouring windows are 2·pitch words apart; with

@@ -1,136 +1,157 @@
-// How conv_backward_filter brings x, gy and arg to shared memory, and makes dY of the two latter.
+// How conv_backward_filter brings x, gy and arg of a unit to shared memory, for tensor cores.
 #pragma once
 #include "filter_multiply.cuh"
 
-// filter_piece returns how many channels of x are copied at once.
-template <class P> DEV uint32_t filter_piece(const ConvArgs &a) {
-  if constexpr (conv_per_word<P> == 2) return a.pixel % 4 == 0 ? 4 : 1;
-  else return conv_piece(a, 1);
+// filter_place returns where this thread copies in a patch: one piece, of so many channels, of the pixels of one
+// column, in every so manyth row. It takes two words, which the thread keeps from unit to unit. If a row has more pieces
+// than a block has threads, the thread goes on with other columns.
+DEV uint2 filter_place(const ConvArgs &a, uint32_t channels) {
+  const uint32_t thread = kept(threadIdx.x), pieces = ceil_div(a.C, channels), all = a.tile.width * pieces;
+  const uint32_t step = all < FILTER_THREADS ? kept(FILTER_THREADS) / kept(all) : 1, e = thread % all, row = thread / all;
+  return {e / pieces | e % pieces << 16, (row < step ? row : 0xffff) | step << 16};
 }
 
-// filter_load_pairs fills a patch with pairs of bf16: word (i,j,c) has x at (i,j,c) and at (i,j+1,c).
-DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, const Path &path,
-                           const ConvPlace &first) {
-  if (filter_piece<BF16>(a) == 4) {
-    conv_copy_pixels<4>(patch, a, path, first, FILTER_THREADS, 1,
-                        [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
-                          uint2 lo = {0, 0}, hi = {0, 0};
-                          if (image && column < a.W) lo = read_vector<uint2>(x + at);
-                          if (image && column + 1 < a.W) hi = read_vector<uint2>(x + (at + a.pixel));
-                          write_vector(to, uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
-                                                 (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)});
-                        });
-  } else {
-    conv_copy_pixels<1>(patch, a, path, first, FILTER_THREADS, 1,
-                        [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
-                          const uint32_t lo = image && column < a.W ? x[at] : 0;
-                          *to = lo | (image && column + 1 < a.W ? (uint32_t)x[at + a.pixel] : 0) << 16;
-                        });
+// filter_copy_pixels calls copy(to, at, channel, image, column) for each piece of a patch that the thread copies, a
+// piece being so many words: `to` is its place in the patch, `at` its first element in x [B,H,W,pixel], `channel` its
+// first channel. image: its row is in the image; the column may be beside it, and is then large as unsigned.
+template <uint32_t WORDS, uint32_t CHANNELS, class Copy>
+DEV void filter_copy_pixels(uint32_t *patch, const ConvArgs &a, uint2 place, const ConvPlace &first, Copy copy) {
+  const ConvTile &t = a.tile;
+  uint32_t column = kept(place.x) & 0xffff, piece = kept(place.x) >> 16;
+  const uint32_t row = kept(place.y) & 0xffff, step = kept(place.y) >> 16;
+  const uint32_t pieces = ceil_div(a.C, CHANNELS), all = t.width * pieces;
+  for (uint32_t e = kept(threadIdx.x);;) {
+    const uint32_t x = first.j + column, channel = piece * CHANNELS;
+    for (uint32_t n = 0; n < t.images; n++) {
+      const uint32_t b = first.b + n;
+      uint32_t *to = patch + ((n * t.height + row) * t.width + column) * t.pitch + piece * WORDS;
+      uint32_t y = first.i + row, at = ((b * a.H + y) * a.W + x) * a.pixel + channel;
+      const uint32_t height = b < a.B ? a.H : 0;
+#pragma unroll 1
+      for (uint32_t r = row; r < t.height; r += step) {
+        copy(to, at, channel, y < height, x);
+        to += step * t.width * t.pitch, at += step * a.W * a.pixel, y += step;
+      }
+    }
+    e += FILTER_THREADS;
+    if (e >= all) return;
+    column = e / pieces, piece = e % pieces;
   }
 }
 
-// FilterRaw is gy and arg of a unit in shared memory, [windows] rows of 32 outputs. A thread reads what it has copied
-// itself: four outputs, from output 4g on, of windows 4·warp+t, 24 windows on, and so forth. LD is the words of a row of
-// gy: the reads of a warp meet no bank twice.
-template <class P> struct FilterRaw {
-  static constexpr uint32_t LD = conv_per_word<P> == 2 ? 24 : 40, ARG = CONV_OUTPUTS / 4, WORDS = LD + ARG;
-  static constexpr uint32_t STEP = FILTER_THREADS / 8;  // windows that all threads copy at once
+// filter_load_words fills a patch with so many words at once, each a float, or for ldmatrix two channels.
+template <class P, uint32_t WORDS, uint32_t CHANNELS>
+DEV void filter_load_words(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint2 column,
+                           const ConvPlace &first) {
+  filter_copy_pixels<WORDS, CHANNELS>(patch, a, column, first,
+                                      [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t j) INLINE {
+                                        const bool inside = image && j < a.W;
+                                        const typename P::act *from = x + (inside ? at : 0);
+                                        if constexpr (WORDS == 4) cp_async16(smem_u32(to), from, inside);
+                                        else if constexpr (WORDS == 2) cp_async8(smem_u32(to), from, inside);
+                                        else cp_async4(smem_u32(to), from, inside);
+                                      });
+}
 
-  DEV uint32_t window() { return kept(threadIdx.x) / 32 * 4 + kept(threadIdx.x % 4); }
-  DEV uint32_t quad() { return kept(threadIdx.x % 32 / 4) * 4; }
+// filter_load_pairs fills a patch with pairs of bf16: word (i,j,c) has x at (i,j,c) and at (i,j+1,c).
+template <uint32_t WORDS>
+DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, uint2 column,
+                           const ConvPlace &first) {
+  filter_copy_pixels<WORDS, WORDS>(
+      patch, a, column, first, [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t j) INLINE {
+        const bool left = image && j < a.W, right = image && j + 1 < a.W;
+        if constexpr (WORDS == 4) {
+          uint2 lo = {0, 0}, hi = {0, 0};
+          if (left) lo = read_vector<uint2>(x + at);
+          if (right) hi = read_vector<uint2>(x + (at + a.pixel));
+          write_vector(to, uint4{(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
+                                 (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)});
+        } else {
+          *to = (left ? x[at] : 0) | (right ? (uint32_t)x[at + a.pixel] : 0) << 16;
+        }
+      });
+}
+
+// filter_piece returns how many channels filter_load copies at once.
+template <class P, FilterKind KIND> DEV uint32_t filter_piece(const ConvArgs &a) {
+  if constexpr (filter_matrix<P, KIND>) return 8;
+  return a.pixel % 4 == 0 ? 4 : conv_per_word<P> == 1 && a.pixel % 2 == 0 ? 2 : 1;
+}
+
+// filter_load fills a patch from pixel (i,j) of image b of `first` on, with zeros outside of the image.
+template <class P, FilterKind KIND>
+DEV void filter_load(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint2 place,
+                     const ConvPlace &first) {
+  const uint32_t piece = filter_piece<P, KIND>(a);
+  if constexpr (filter_matrix<P, KIND>) {
+    filter_load_words<P, 4, 8>(patch, x, a, place, first);
+  } else if constexpr (conv_per_word<P> == 2) {
+    if (piece == 4) filter_load_pairs<4>(patch, x, a, place, first);
+    else filter_load_pairs<1>(patch, x, a, place, first);
+  } else {
+    if (piece == 4) filter_load_words<P, 4, 4>(patch, x, a, place, first);
+    else if (piece == 2) filter_load_words<P, 2, 2>(patch, x, a, place, first);
+    else filter_load_words<P, 1, 1>(patch, x, a, place, first);
+  }
+}
+
+// FilterWindow says where a window of a unit lies: its image, row and column in the unit, 9 bits each with a free bit
+// above, and its first element in gy, both from the first window on.
+struct FilterWindow {
+  static constexpr uint32_t LIMIT = 0x1ff, FREE = 1u << 9 | 1u << 19 | 1u << 29, WORDS = 2;
+
+  DEV uint32_t pack(uint32_t n, uint32_t r, uint32_t c) { return n << 20 | r << 10 | c; }
+  // bound returns the word that no place below (n,r,c) is subtracted from without leaving all of FREE.
+  DEV uint32_t bound(uint32_t n, uint32_t r, uint32_t c) {
+    const uint32_t i = (n < LIMIT ? n : LIMIT) - 1, j = (r < LIMIT ? r : LIMIT) - 1, k = (c < LIMIT ? c : LIMIT) - 1;
+    return pack(i, j, k) | FREE;
+  }
+  DEV bool below(uint32_t place, uint32_t bound) { return ((bound - place) & FREE) == FREE; }
 };
 
+// filter_windows fills two tables of the windows of a unit: FilterWindow, and where the first pixel of a window lies in
+// a patch, in bytes. The windows that make the last step whole are below no bound.
+DEV void filter_windows(uint32_t *window, uint32_t *pixel, const ConvArgs &a) {
+  const ConvTile &t = a.tile;
+  for (uint32_t v = kept(threadIdx.x); v < t.windows; v += FILTER_THREADS) {
+    const uint32_t line = v / t.columns, c = v % t.columns, n = line / t.rows, r = line % t.rows;
+    const bool there = n < t.images;
+    const uint32_t place = there ? FilterWindow::pack(n, r, c) : FilterWindow::pack(511, 511, 511);
+    write_vector(window + v * FilterWindow::WORDS, uint2{place, ((n * a.HP + r) * a.WP + c) * a.O});
+    pixel[v] = there ? 4 * (((n * t.height + 2 * r) * t.width + 2 * c) * t.pitch) : 0;
+  }
+}
+
 // filter_copy_gradient begins to copy gy and arg of a unit, of images before `end`; it writes zeros for windows and
-// outputs that do not exist.
+// outputs that do not exist. A thread copies four outputs.
 template <class P>
-DEV void filter_copy_gradient(uint32_t *raw, const ConvArgs &a, const Path &path, ConvPlace p, uint32_t end,
-                              uint32_t o) {
+DEV void filter_copy_gradient(uint32_t *raw, const uint32_t *window, const ConvArgs &a, const ConvPlace &p,
+                              uint32_t end, uint32_t o) {
   typedef FilterRaw<P> R;
   typedef typename P::act act;
-  const ConvTile &t = a.tile;
-  const uint32_t O = kept(a.O), quad = R::quad();
-  o = kept(o) + quad;
-  const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.HP * a.WP * O);
-  const act *gy = static_cast<const act *>(a.gy) + slot;
-  const uint8_t *arg = a.arg + slot;
-  Walk w = walk(path);
-  for (uint32_t v = R::window(); w.n < t.images; v += R::STEP, walk_on(w)) {
-    const uint32_t b = p.b + w.n, i = p.i + w.r, j = p.j + w.c;
-    const bool inside = b < end && i < a.HP && j < a.WP && o < a.O;
-    const uint32_t at = inside ? ((b * a.HP + i) * a.WP + j) * a.O + o : 0;
-    uint32_t *to = raw + v * R::WORDS;
-    act *to_gy = reinterpret_cast<act *>(to) + quad;
-    uint8_t *to_arg = reinterpret_cast<uint8_t *>(to + R::LD) + quad;
-    if (a.O % 4 == 0) {
+  const uint32_t O = kept(a.O), thread = kept(threadIdx.x), quad = thread % 32 / 4, first = thread / 32 * 4 + thread % 4;
+  o = kept(o) + 4 * quad;
+  const uint32_t bound = o < O ? FilterWindow::bound(end - p.b, a.HP - p.i, a.WP - p.j) : 0;
+  const size_t from = (size_t)kept(blockIdx.y) * (a.B * a.HP * a.WP * O) + (((p.b * a.HP + p.i) * a.WP + p.j) * O + o);
+  const act *gy = static_cast<const act *>(a.gy) + from;
+  const uint8_t *arg = a.arg + from;
+  uint32_t *to = raw + first * R::WORDS;
+  for (uint32_t v = first; v < a.tile.windows; v += FILTER_THREADS / 8, to += FILTER_THREADS / 8 * R::WORDS) {
+    const uint2 w = read_vector<uint2>(window + v * FilterWindow::WORDS);
+    const bool inside = o < O && FilterWindow::below(w.x, bound);
+    const uint32_t at = inside ? w.y : 0;
+    uint32_t *to_gy = to + quad * (4 / conv_per_word<P>), *to_arg = to + R::GY + quad;
+    if (O % 4 == 0) {
       if constexpr (conv_per_word<P> == 2) cp_async8(smem_u32(to_gy), gy + at, inside);
       else cp_async16(smem_u32(to_gy), gy + at, inside);
       cp_async4(smem_u32(to_arg), arg + at, inside);
     } else {
 #pragma unroll
       for (uint32_t c = 0; c < 4; c++) {
-        const bool real = inside && kept(o) + c < a.O;
-        to_gy[c] = real ? gy[at + c] : act(0);
-        to_arg[c] = real ? arg[at + c] : 0;
+        const bool real = inside && o + c < O;
+        reinterpret_cast<act *>(to_gy)[c] = real ? gy[at + c] : act(0);
+        reinterpret_cast<uint8_t *>(to_arg)[c] = real ? arg[at + c] : 0;
       }
     }
-  }
-}
-
-// filter_put writes the words of dY for places k and k+1 of a window, k being even: pair number `pair` of pixels.
-DEV void filter_put(FP32, uint32_t *dY, uint32_t pair, uint32_t quad, const float (&g)[4], const uint32_t (&where)[4],
-                    uint32_t k) {
-#pragma unroll
-  for (uint32_t c = 0; c < 2; c++)
-    write_vector(dY + (2 * pair + c) * FilterGradient<FP32>::LD + quad,
-                 float4{where[0] == k + c ? g[0] : 0.0f, where[1] == k + c ? g[1] : 0.0f,
-                        where[2] == k + c ? g[2] : 0.0f, where[3] == k + c ? g[3] : 0.0f});
-}
-DEV void filter_put(TF32, uint32_t *dY, uint32_t pair, uint32_t quad, const float (&g)[4], const uint32_t (&where)[4],
-                    uint32_t k) {
-#pragma unroll
-  for (uint32_t n = 0; n < 4; n += 2)
-    write_vector(dY + FilterGradient<TF32>::at(2 * pair, quad + n),
-                 float4{where[n] == k ? g[n] : 0.0f, where[n + 1] == k ? g[n + 1] : 0.0f,
-                        where[n] == k + 1 ? g[n] : 0.0f, where[n + 1] == k + 1 ? g[n + 1] : 0.0f});
-}
-DEV void filter_put(BF16, uint32_t *dY, uint32_t pair, uint32_t quad, const float (&g)[4], const uint32_t (&where)[4],
-                    uint32_t k) {
-  uint32_t word[4];
-#pragma unroll
-  for (uint32_t c = 0; c < 4; c++) {
-    const uint32_t bits = kept(float_bits(g[c]));
-    word[c] = where[c] == k ? bits >> 16 : where[c] == k + 1 ? bits : 0;
-  }
-#pragma unroll
-  for (uint32_t n = 0; n < 4; n += 2)
-    write_vector(dY + FilterGradient<BF16>::at(pair, quad + n), uint2{word[n], word[n + 1]});
-}
-
-// filter_make_gradient makes dY of the windows of a unit, and adds the four outputs of the thread to db.
-template <class P>
-DEV void filter_make_gradient(uint32_t *dY, float (&db)[4], const uint32_t *raw, const ConvTile &t,
-                              const Path &path) {
-  typedef FilterRaw<P> R;
-  const uint32_t quad = R::quad();
-  Walk w = walk(path);
-  for (uint32_t v = R::window(); w.n < t.images; v += R::STEP, walk_on(w)) {
-    const uint32_t *from = raw + v * R::WORDS;
-    const uint32_t all = from[R::LD + quad / 4];
-    const uint32_t where[4] = {all & 0xff, all >> 8 & 0xff, all >> 16 & 0xff, all >> 24};
-    float g[4];
-    if constexpr (conv_per_word<P> == 2) {
-      const uint2 pair = read_vector<uint2>(from + quad / 2);
-      g[0] = bf16_lo(pair.x), g[1] = bf16_hi(pair.x), g[2] = bf16_lo(pair.y), g[3] = bf16_hi(pair.y);
-    } else {
-      const float4 all4 = read_vector<float4>(from + quad);
-      g[0] = all4.x, g[1] = all4.y, g[2] = all4.z, g[3] = all4.w;
-    }
-#pragma unroll
-    for (uint32_t c = 0; c < 4; c++)
-      if (where[c] < 4) db[c] = db[c] + g[c];
-    const uint32_t row = 2 * (w.n * t.rows + w.r);
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k += 2)
-      filter_put(P{}, dY, (row + k / 2) * t.columns + w.c, quad, g, where, k);
   }
 }

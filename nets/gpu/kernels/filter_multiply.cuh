@@ -1,128 +1,181 @@
-// The product of conv_backward_filter, of pixels of x with dY, and where its sums lie.
+// The product of conv_backward_filter on tensor cores, of dY with pixels of x, and where its sums lie.
 //
-// A warp multiplies 32·TILES rows (r,s,c) of dw × 32 outputs, over steps of 8 words of pixels. On tensor cores dY is the
-// operand a of mma, in the order of a in shared memory, so that one read of 16 bytes is all of a; x is b. A word of dY
-// is one pixel of an output; with bf16 it is two neighbours.
+// A step takes four windows. Lane 4g+t has outputs 4g … 4g+3 of window t: of gy and arg it makes the words of dY in
+// registers, as operand a of mma. dY is gy at the place arg of a window, and 0 at its other three places. The pixels of
+// x are b. A word is one pixel; in bf16 it is two neighbours of a row.
 #pragma once
 #include "conv_patch.cuh"
 
 constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS;  // conv.go has the same numbers
 
-// FilterSums has the sums of a thread, lane = 4g+t. Row g of product m is output 4g+2m, row g+8 output 4g+2m+1; column n
-// of product j is row 8j+n of dw: d[j][m][2r+c] is row 8j+2t+c, output 4g+2m+r. With three tiles the channels are a
-// multiple of 32: the rows of a tile have the same tap, and one address.
-template <class P, int TILES> struct FilterSums {
-  static constexpr uint32_t ROWS = 8 * TILES, OUTPUTS = 4;  // of a thread
-  static constexpr int BASES = TILES == 1 ? 4 : TILES;      // addresses of rows
+// FilterKind says how a lane reads the rows (r,s,c) of dw that it multiplies, for a tile of 32 rows.
+enum FilterKind {
+  FILTER_TAPS,      // up to 3 channels: those of the g-th of 8 taps at once, and one of 8 rows of the taps left over
+  FILTER_CHANNELS,  // the g-th four neighbouring channels at once, of one tap
+  FILTER_TILE,      // 32 channels of one tap; in bf16 a word of x is two of them, and ldmatrix pairs the pixels
+};
+
+
+// FilterSums has the sums of a lane. Row g of product m is output 4g+2m, row g+8 output 4g+2m+1; column n of product j is
+// a row of dw: d[j][m][2r+c] is column 2t+c, output 4g+2m+r.
+template <FilterKind KIND, int TILES> struct FilterSums {
+  static constexpr uint32_t ROWS = 8 * TILES, OUTPUTS = 4;  // of a lane
   float d[4 * TILES][2][4];
 
-  // row returns the i-th row of dw of a thread, output its first output, of the sum of its n-th output.
-  DEV uint32_t row(uint32_t i) { return i / 2 * 8 + threadIdx.x % 4 * 2 + i % 2; }
+  // row_of returns the row of dw of column n of product j, not below R·S·C if there is none. first is the first tile of
+  // the warp, all the number of tiles that the rows take.
+  DEV uint32_t row_of(const ConvArgs &a, uint32_t first, uint32_t all, uint32_t j, uint32_t n) {
+    const uint32_t tile = first + j / 4, none = a.R * a.S * a.C;
+    if constexpr (KIND == FILTER_TILE) return 32 * tile + j % 4 * 8 + n;
+    if constexpr (KIND == FILTER_TAPS) {
+      if (j % 4 == 3) return 8 * all * a.C + 8 * tile + n;
+      return j % 4 < a.C ? (8 * tile + n) * a.C + j % 4 : none;
+    }
+    const uint32_t fours = ceil_div(a.C, 4), four = 8 * tile + n, channel = four % fours * 4 + j % 4;
+    return channel < a.C ? four / fours * a.C + channel : none;
+  }
+  // row returns the i-th row of dw of a lane, output its first output, of the sum of its n-th output.
+  DEV uint32_t row(const ConvArgs &a, uint32_t first, uint32_t all, uint32_t i) {
+    return row_of(a, first, all, i / 2, threadIdx.x % 4 * 2 + i % 2);
+  }
   DEV uint32_t output() { return threadIdx.x % 32 / 4 * 4; }
   DEV float of(const FilterSums &s, uint32_t i, uint32_t n) { return s.d[i / 2][n / 2][n % 2 * 2 + i % 2]; }
 };
 
-// In fp32 a thread has outputs 8t … 8t+7 of rows 8i+g: d[i][j][h] is output 8t+4h+j.
-template <int TILES> struct FilterSums<FP32, TILES> {
-  static constexpr uint32_t ROWS = 4 * TILES, OUTPUTS = 8;
-  static constexpr int BASES = 4 * TILES;
-  float d[4 * TILES][4][2];
+// filter_matrix says whether x is read by ldmatrix.
+template <class P, FilterKind KIND> constexpr bool filter_matrix = KIND == FILTER_TILE && conv_per_word<P> == 2;
 
-  DEV uint32_t row(uint32_t i) { return i * 8 + threadIdx.x % 32 / 4; }
-  DEV uint32_t output() { return threadIdx.x % 4 * 8; }
-  DEV float of(const FilterSums &s, uint32_t i, uint32_t n) { return s.d[i][n % 4][n / 4]; }
-};
+// FilterRows is where the rows of dw of a lane lie behind a pixel, in bytes: of every tile, and with FILTER_TAPS of its
+// row of the taps left over. For ldmatrix it is where the row of a matrix lies that the lane gives.
+template <class P, FilterKind KIND, int TILES> struct FilterRows {
+  uint32_t of[TILES], left[KIND == FILTER_TAPS ? TILES : 1];
 
-// FilterGradient says where dY lies in shared memory. STEP is the words of a step; first and apart say which two words
-// of a step a thread multiplies. Both are words of b, and columns t and t+4 of a.
-template <class P> struct FilterGradient {
-  static constexpr uint32_t STEP = 8 * CONV_OUTPUTS, apart = conv_per_word<P> == 2 ? 4 : 1;
-  DEV uint32_t first() { return conv_per_word<P> == 2 ? threadIdx.x % 4 : threadIdx.x % 4 * 2; }
-  // at returns where a word of outputs n and n+1 lies, n being even.
-  DEV uint32_t at(uint32_t word, uint32_t n) {
-    const uint32_t u = conv_per_word<P> == 2 ? word % 4 : word % 8 / 2, c = conv_per_word<P> == 2 ? word / 4 % 2 : word % 2;
-    return word / 8 * STEP + n % 4 / 2 * 128 + 4 * (n / 4 * 4 + u) + 2 * c;
-  }
-};
-template <> struct FilterGradient<FP32> {
-  static constexpr uint32_t LD = CONV_OUTPUTS + 4, STEP = 8 * LD, apart = 1;
-  DEV uint32_t first() { return 0; }
-};
-
-// filter_word reads the word so many bytes behind x.
-DEV uint32_t filter_word(const uint32_t *x, uint32_t bytes) {
-  return *reinterpret_cast<const uint32_t *>(reinterpret_cast<const char *>(x) + bytes);
-}
-
-// filter_step adds the products of a step of 8 words of pixels. y and offset are at the words of the thread. rows[i] is where the channel and the tap of a row of dw lie behind a pixel, in bytes: of every 8th row from g
-// on, or of every 32nd.
-template <class P, int TILES>
-DEV void filter_step(FilterSums<P, TILES> &sums, const uint32_t *patch, const uint32_t *y, const uint32_t *offset,
-                     const uint32_t (&rows)[FilterSums<P, TILES>::BASES], uint32_t pitch) {
-  constexpr int EACH = 4 * TILES / FilterSums<P, TILES>::BASES;  // products that share an address
-  const uint32_t *x0 = patch + offset[0];
-  // Two words of float are neighbours in a row of pixels.
-  const uint32_t *x1 = conv_per_word<P> == 2 ? patch + offset[FilterGradient<P>::apart] : x0 + pitch;
-  const uint4 y0 = read_vector<uint4>(y), y1 = read_vector<uint4>(y + 128);
+  DEV FilterRows at(const ConvArgs &a, uint32_t first, uint32_t all) {
+    typedef FilterSums<KIND, TILES> Sums;
+    const uint32_t lane = kept(threadIdx.x) % 32, last = a.R * a.S * a.C - 1;
+    constexpr bool matrix = filter_matrix<P, KIND>;
+    const uint32_t n = matrix ? 0 : lane / 4, per = matrix ? 2 : 1;
+    // Lanes without a row read at the last one. What is read at once is aligned.
+    auto bytes = [&](uint32_t j, uint32_t words) INLINE {
+      const uint32_t m = Sums::row_of(a, first, all, j, n), row = m < last ? m : last, tap = row / a.C;
+      const uint32_t channel = row % a.C / per / words * words;
+      return 4 * ((tap / a.S * a.tile.width + tap % a.S) * a.tile.pitch + channel);
+    };
+    FilterRows rows;
 #pragma unroll
-  for (int j = 0; j < 4 * TILES; j++) {
-    const uint32_t row = rows[j / EACH], channel = 8 * (j % EACH);
-    const uint32_t b[2] = {filter_word(x0 + channel, row), filter_word(x1 + channel, row)};
-    conv_mma<P>(sums.d[j][0], {y0.x, y0.y, y0.z, y0.w}, b);
-    conv_mma<P>(sums.d[j][1], {y1.x, y1.y, y1.z, y1.w}, b);
+    for (int i = 0; i < TILES; i++) {
+      rows.of[i] = bytes(4 * i, KIND == FILTER_TILE && !matrix ? 1 : 4);
+      if constexpr (KIND == FILTER_TAPS) rows.left[i] = bytes(4 * i + 3, 1);
+      if constexpr (matrix)  // the lower pixels of windows, and the next 8 channels
+        rows.of[i] += 4 * ((kept(lane / 8 % 2) * a.tile.width + kept(lane % 2)) * a.tile.pitch + lane / 16 * 4);
+    }
+    return rows;
   }
+};
+
+// FilterRaw is gy and arg of a unit in shared memory: WORDS words for a window, gy of 32 outputs and then arg. The reads
+// of a warp meet no bank twice.
+template <class P> struct FilterRaw {
+  static constexpr uint32_t GY = CONV_OUTPUTS / conv_per_word<P>, WORDS = GY + CONV_OUTPUTS / 4;
+};
+
+// filter_gradient makes the words of dY of one output of a window, all its pixels; `all` has arg in byte n.
+DEV void filter_gradient(TF32, uint32_t (&y)[4], float g, uint32_t all, uint32_t n) {
+  const uint32_t bits = (all << 5 >> 8 * n) & 0xff;
+  const uint64_t upper = shift_left(float_bits(g), bits), lower = shift_left(float_bits(g), bits - 64);
+  y[0] = (uint32_t)upper, y[1] = (uint32_t)(upper >> 32), y[2] = (uint32_t)lower, y[3] = (uint32_t)(lower >> 32);
+}
+DEV void filter_gradient(BF16, uint32_t (&y)[2], float g, uint32_t all, uint32_t n) {
+  const uint32_t bits = ((all << 4 ^ 0x30303030) >> 8 * n) & 0xff;  // from place 3 down; 4 is far beyond 64
+  const uint64_t both = shift_right((uint64_t)float_bits(g) << 32, bits);
+  y[0] = (uint32_t)both, y[1] = (uint32_t)(both >> 32);
 }
 
-// filter_multiply adds the products of the words of a unit from `word` on, 8 words of every `stride`.
-template <class P, int TILES>
-DEV void filter_multiply(FilterSums<P, TILES> &sums, const uint32_t *patch, const uint32_t *dY, const uint32_t *offset,
-                         const uint32_t (&rows)[FilterSums<P, TILES>::BASES], uint32_t word, uint32_t words,
-                         uint32_t stride, uint32_t pitch) {
-  constexpr uint32_t EIGHTH = FilterGradient<P>::STEP / 8;  // of a step of dY, for each word
-  dY += 4 * (kept(threadIdx.x) % 32);
-  offset += FilterGradient<P>::first();
-  if constexpr (TILES == 1) {
-    const uint32_t *y = dY + EIGHTH * word, *at = offset + word;
-    for (; word + stride < words; word += 2 * stride) {  // in twos: clang unrolls no loop with assembly
-      named<32 * TILES, 32>();
-      filter_step<P, TILES>(sums, patch, y, at, rows, pitch);
-      y += EIGHTH * stride, at += stride;
-      filter_step<P, TILES>(sums, patch, y, at, rows, pitch);
-      y += EIGHTH * stride, at += stride;
+// read_word reads a word at any byte that is a multiple of 4.
+DEV uint32_t read_word(const char *p) { return *reinterpret_cast<const uint32_t *>(p); }
+
+// filter_read reads operand b of the four products of a tile: words of x at `from` and `apart` bytes behind. left is at
+// the lane's row of the taps left over.
+template <class P, FilterKind KIND>
+DEV void filter_read(uint32_t (&b)[4][2], const char *from, const char *left, uint32_t apart) {
+  if constexpr (filter_matrix<P, KIND>) {
+#pragma unroll
+    for (int j = 0; j < 4; j += 2) {
+      uint32_t r[4];
+      ldmatrix_x4_trans(r, smem_u32(from) + 16 * j);
+      b[j][0] = r[0], b[j][1] = r[1], b[j + 1][0] = r[2], b[j + 1][1] = r[3];
     }
-    if (word < words) filter_step<P, TILES>(sums, patch, y, at, rows, pitch);
     return;
   }
-  for (; word < words; word += stride) {
-    named<32 * TILES, 32>();
-    const uint32_t at = kept(word);  // otherwise clang counts three addresses up
-    filter_step<P, TILES>(sums, patch, dY + EIGHTH * at, offset + at, rows, pitch);
+#pragma unroll
+  for (int i = 0; i < 2; i++, from += apart, left += apart) {
+    if constexpr (KIND == FILTER_TILE) {
+#pragma unroll
+      for (int j = 0; j < 4; j++) b[j][i] = read_word(from + 32 * j);
+    } else {
+      const uint4 v = read_vector<uint4>(from);
+      b[0][i] = v.x, b[1][i] = v.y, b[2][i] = v.z, b[3][i] = v.w;
+      if constexpr (KIND == FILTER_TAPS) {
+        kept(v.w);  // otherwise clang reads three words, in two instructions that meet banks twice
+        b[3][i] = read_word(left);
+      }
+    }
   }
 }
 
-template <int TILES>
-DEV void filter_multiply(FilterSums<FP32, TILES> &sums, const uint32_t *patch, const uint32_t *dY,
-                         const uint32_t *offset, const uint32_t (&rows)[4 * TILES], uint32_t word, uint32_t words,
-                         uint32_t stride, uint32_t) {
-  constexpr uint32_t LD = FilterGradient<FP32>::LD;
-  dY += FilterSums<FP32, TILES>::output();
-  for (; word < words; word += stride) {
-    named<32 * TILES, 32>();
-    const uint32_t at = kept(word);
-#pragma unroll 1
-    for (uint32_t k = at; k < at + 8; k++) {
-      const uint32_t *x = patch + offset[k];
-      const float4 b0 = read_vector<float4>(dY + k * LD), b1 = read_vector<float4>(dY + k * LD + 4);
-      const float b[4][2] = {{b0.x, b1.x}, {b0.y, b1.y}, {b0.z, b1.z}, {b0.w, b1.w}};
+// filter_step adds the products of four windows to sums, and gy to db if `adds`. gy and arg are at the window and the
+// outputs of the lane, x at the first pixel of its window or, for ldmatrix, of the window of its row.
+template <class P, FilterKind KIND, int TILES>
+DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *gy, const uint32_t *arg,
+                     const char *x, const FilterRows<P, KIND, TILES> &rows, uint32_t pixel, uint32_t line, bool adds) {
+  constexpr bool pairs = conv_per_word<P> == 2;
+  float g[4];
+  if constexpr (pairs) {
+    const uint2 v = read_vector<uint2>(gy);
+    g[0] = bf16_lo(v.x), g[1] = bf16_hi(v.x), g[2] = bf16_lo(v.y), g[3] = bf16_hi(v.y);
+  } else {
+    const float4 v = read_vector<float4>(gy);
+    g[0] = v.x, g[1] = v.y, g[2] = v.z, g[3] = v.w;
+  }
+  const uint32_t all = *arg;
+  uint32_t y[4][4 / conv_per_word<P>];
 #pragma unroll
-      for (int i = 0; i < 4 * TILES; i++) {
-        const float v = bits_float(filter_word(x, rows[i]));
+  for (uint32_t n = 0; n < 4; n++) {
+    filter_gradient(P{}, y[n], g[n], all, n);
+    if (adds && (all >> 8 * n & 0xff) < 4) db[n] = db[n] + g[n];
+  }
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
-          float &d = sums.d[i][j % 4][j / 4];
-          d = fmaf_(v, b[j % 4][j / 4], d);
-        }
-      }
+  for (int s = 0; s < (pairs ? 1 : 2); s++) {  // words 2s and 2s+1 of every window: 8 words of pixels
+    const char *from = x + (s ? line : 0);
+#pragma unroll
+    for (int i = 0; i < TILES; i++) {
+      uint32_t b[4][2];
+      filter_read<P, KIND>(b, from + rows.of[i], from + rows.left[KIND == FILTER_TAPS ? i : 0], pairs ? line : pixel);
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+          conv_mma<P>(sums.d[4 * i + j][m],
+                      {y[2 * m][2 * s], y[2 * m + 1][2 * s], y[2 * m][2 * s + 1], y[2 * m + 1][2 * s + 1]}, b[j]);
     }
+  }
+}
+
+// filter_multiply adds the products of a unit, of four windows from `window` on and of every `stride`-th. place is where
+// the pixels of windows lie in the patch, in bytes.
+template <class P, FilterKind KIND, int TILES>
+DEV void filter_multiply(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *patch, const uint32_t *raw,
+                         const uint32_t *place, const FilterRows<P, KIND, TILES> &rows, uint32_t window,
+                         uint32_t windows, uint32_t stride, const ConvTile &t, bool adds) {
+  typedef FilterRaw<P> R;
+  const uint32_t lane = kept(threadIdx.x) % 32, pitch = KIND == FILTER_TAPS ? 4 : t.pitch;
+  const uint32_t *gy = raw + (window + lane % 4) * R::WORDS + lane / 4 * (4 / conv_per_word<P>);
+  const uint32_t *arg = raw + (window + lane % 4) * R::WORDS + R::GY + lane / 4;
+  place += window + (filter_matrix<P, KIND> ? lane % 8 / 2 : lane % 4);
+  for (; window < windows; window += stride) {
+    named<32 * TILES, 32>();
+    const char *x = reinterpret_cast<const char *>(patch) + *place;
+    filter_step<P, KIND, TILES>(sums, db, gy, arg, x, rows, 4 * pitch, 4 * t.width * pitch, adds);
+    gy += stride * R::WORDS, arg += stride * R::WORDS, place += stride;
   }
 }

@@ -41,7 +41,7 @@ func TestPlanted(t *testing.T) {
 			"TestLinearForward", false,
 		},
 		{
-			"dropped barrier between stages", "conv_backward_filter.cu", "cp_async_wait<0>();\n    __syncthreads();",
+			"dropped barrier between stages", "filter_units.cuh", "cp_async_wait<0>();\n    __syncthreads();",
 			"cp_async_wait<0>();", "TestConvExact", false,
 		},
 		{

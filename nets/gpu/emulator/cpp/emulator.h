@@ -152,6 +152,9 @@ DEV uint32_t kept(uint32_t x) { return x; }
 DEV uint64_t kept(uint64_t x) { return x; }
 template <int M, int N> DEV void named() {}
 
+DEV uint64_t shift_left(uint64_t x, uint32_t n) { return n < 64 ? x << n : 0; }
+DEV uint64_t shift_right(uint64_t x, uint32_t n) { return n < 64 ? x >> n : 0; }
+
 DEV uint32_t smem_u32(const void *p, EMU_CALLER) { return emu::shared_address(p, EMU_WHERE); }
 DEV void ldmatrix_x1(uint32_t (&r)[1], uint32_t row, EMU_CALLER) { emu::ldmatrix(r, 1, false, row, EMU_WHERE); }
 DEV void ldmatrix_x2(uint32_t (&r)[2], uint32_t row, EMU_CALLER) { emu::ldmatrix(r, 2, false, row, EMU_WHERE); }
