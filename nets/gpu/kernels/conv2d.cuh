@@ -47,14 +47,18 @@ template <> struct Conv2DTiles<FP32> {
   typedef MiddleConv<FP32> Middle, MiddleFilter, Wide;
 };
 
-// Window is where a window begins: the offset of its first element in the map, and its row and column in 16 bits each,
-// so that one read fetches it. A row of the matrix behind the last window has one outside of the map.
+// Window is where a window begins: the offset of its first element in the map, and its row and column in one number
+// (both), so that one read fetches it. A row of the matrix behind the last window has one outside of the map.
 struct alignas(8) Window {
   uint32_t at, ij;
 };
 
-DEV int32_t row_of(const Window &w) { return int32_t(w.ij) >> 16; }
-DEV int32_t column_of(const Window &w) { return int16_t(w.ij & 0xffff); }
+// both returns a number of two fields, a row and a column. Fields are added and compared together; a field that is
+// below 0 has its highest bit set, and takes 1 from the field above.
+DEV uint32_t both(int32_t row, int32_t column) { return uint32_t(row) * 0x10000 + uint32_t(column); }
+
+// inside returns whether both fields of ij are at least 0 and at most the fields of `last`.
+DEV bool inside(uint32_t ij, uint32_t last) { return ((ij | (last - ij)) & 0x80008000u) == 0; }
 
 constexpr int32_t NO_WINDOW = 0x4000; // -NO_WINDOW is the row of a window outside; Conv2DArgs.Fits keeps maps smaller
 
@@ -77,8 +81,8 @@ DEV Window window(const Map<act> &x, uint32_t n, uint32_t images, uint32_t rows,
                   int32_t i0, int32_t j0) {
   const uint32_t line = n / columns, image = line / rows;
   const int32_t i = int32_t(line % rows * step) + i0, j = int32_t(n % columns * step) + j0;
-  if (image >= images) return {0, uint32_t(-NO_WINDOW) << 16};
-  return {((image * x.H + i) * x.W + j) * x.C, uint32_t(i) << 16 | (uint32_t(j) & 0xffff)};
+  if (image >= images) return {0, both(-NO_WINDOW, 0)};
+  return {((image * x.H + i) * x.W + j) * x.C, both(i, j)};
 }
 
 // Spot is a place in the order of Depth: tap (r,s), channel first + c. Behind the last place, first is C or more.
@@ -135,9 +139,8 @@ DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const De
   for (uint32_t e = 0;;) {
     const int32_t r = DIR * (int32_t)at.r, s = DIR * (int32_t)at.s;
     const act *from = x.p + ((r * (int32_t)x.W + s) * (int32_t)x.C + (int32_t)(at.first + at.c));
-    const int32_t down = at.first < d.C ? r : 2 * NO_WINDOW; // below any map
-    auto valid = [&](const Window &w)
-                     INLINE { return uint32_t(row_of(w) + down) < x.H && uint32_t(column_of(w) + s) < x.W; };
+    const uint32_t tap = both(at.first < d.C ? r : 2 * NO_WINDOW, s), last = both(x.H - 1, x.W - 1); // below any map
+    auto valid = [&](const Window &w) INLINE { return inside(w.ij + tap, last); };
     if (x.chunks) {
 #pragma unroll
       for (uint32_t i = 0; i < PASSES; i++) {

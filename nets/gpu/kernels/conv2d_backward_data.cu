@@ -33,17 +33,12 @@ DEV void copy_filter(unsigned char *to, const typename O::act *w, const Conv2DAr
                      const ClassAxis &j, const Depth &d, Spot at, uint32_t n0, bool chunks) {
   typedef typename O::act act;
   constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS;
-  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, shared = smem_u32(to),
+  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS,
                  place = kept(O::at(row, chunk));
   for (uint32_t e = 0;;) {
     const uint32_t tap = (i.p + a.U * at.r) * a.S + j.p + a.U * at.s, rows = at.first < d.C ? a.C : 0;
     const act *from = w + size_t(tap * a.C + n0 + row) * a.O + at.first + at.c;
-    if (chunks) {
-#pragma unroll
-      for (uint32_t n = 0; n < O::ROWS; n += STEP)
-        cp_async16(shared + O::beside(place, n, 0), from + size_t(n) * a.O, n0 + row + n < rows);
-      return;
-    }
+    if (chunks) return copy_rows<O>(to, place, from, a.O * sizeof(act), rows - n0 - row);
 #pragma unroll 1
     for (uint32_t n = 0; n < O::ROWS; n += STEP)
       copy_element(to + O::at(row + n, chunk), e, from + size_t(n) * a.O, n0 + row + n < rows);

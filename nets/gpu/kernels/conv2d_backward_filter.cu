@@ -7,8 +7,8 @@
 // With M = R·S·C: grid (⌈M/128⌉·⌈O/128⌉·chunks, K), block 128, smem 96 KB; O ≤ 64, and fp32: ⌈M/128⌉·⌈O/64⌉, 72 KB;
 // O ≤ 32: ⌈M/128⌉, 60 KB.
 // Moves |x| + |gy| + |dw| elements of device memory, or in place of the last what sgd moves beside gradients; and at
-// most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy| from L2. Deterministic: the sum has the order of the pixels, in the stages of the
-// tiles.
+// most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy| from L2, of x a quarter where windows of 3×3 overlap. Deterministic: the sum has
+// the order of the pixels, in the stages of the tiles.
 #include "conv2d.cuh"
 #include "gemm_update.cuh"
 
@@ -34,6 +34,18 @@ struct PixelRows {
   }
 };
 
+// The rows of the product are the rows of w in groups of CHANNELS channels, if these divide C: of each group all taps,
+// of each tap the channels of the group. So a block has several taps of a few channels, and what it reads of x for one
+// of them lies in the first cache when it reads it again for the next.
+constexpr uint32_t CHANNELS = 16;
+
+// row_of returns the row of w [R·S·C,O] that row m of the product is.
+DEV uint32_t row_of(const Depth &d, uint32_t m) {
+  if (d.group == d.C) return m;
+  const uint32_t tap = m / d.group, taps = d.R * d.S;
+  return tap % taps * d.C + tap / taps * d.group + m % d.group;
+}
+
 template <class P, class T>
 DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   typedef typename P::act act;
@@ -49,7 +61,7 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   const Map<act> x =
       map_of<act>(static_cast<const act *>(a.x) + size_t(begin) * a.H * a.W * a.C, k, a.B, a.H, a.W, a.C);
   const Source<act> gy = source<act>(a.gy, (size_t(k) * a.B + begin) * OH * OW * a.O, images * OH * OW, a.O);
-  const Depth d = {a.R, a.S, a.C, a.C};
+  const Depth d = Depth::in_stages(a.R, a.S, a.C, CHANNELS);
   const Spot column = spot_at(d, m0 + threadIdx.x % A::ROW_CHUNKS * A::CHUNK);
   typename T::Sums acc = {};
   multiply_stages<P, T, A, B>(
@@ -63,7 +75,8 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
       [](const unsigned char *) INLINE {});
 
   const uint32_t first = a.dw ? chunk * M * a.O : a.w_offset;
-  take_tile<P, T, A, B>(sink_of<P>(a.work, a.dw, a.dw_stride), acc, shared, {first, m0, n0, M, a.O});
+  take_tile<P, T, A, B>(sink_of<P>(a.work, a.dw, a.dw_stride), acc, shared, {first, m0, n0, M, a.O},
+                        [&](uint32_t m) INLINE { return row_of(d, m); });
 }
 
 template <class P>
