@@ -33,28 +33,37 @@ struct Conv2DArgs {
 // The tiles, by the columns of the product: at most 32, at most 64, more. A stage is 128 bytes deep, so that a block
 // takes 60, 72 to 80, or 96 KB; two blocks on a multiprocessor of 228 KB leave it a first cache of 60 KB. A warp of
 // 64×64 reads half as much for a product as one of 32×32, but has 128 sums per thread, for which fp32 has no registers:
-// it takes 64×32. conv2d.go has the same sizes.
-template <class P> using NarrowConv = Tile<128, 32, 128 / (int)sizeof(typename P::act), 32, 32, 1, 3>;
-template <class P> using MiddleConv = Tile<128, 64, 128 / (int)sizeof(typename P::act), 64, 32, 1, 3>;
+// it takes 64×32. Where the rows are weights, 9·64 of them are 4½ tiles of 128, and few rows, as those of a first layer,
+// have a tile of their own. With strides, windows overlap less, so that a block reads more for a product of 128×128; one
+// of 256×128 is alone on a multiprocessor and has a first cache of 150 KB. conv2d.go has the same sizes.
+template <class P> constexpr int STAGE = 128 / (int)sizeof(typename P::act);
+template <class P> using NarrowConv = Tile<128, 32, STAGE<P>, 32, 32, 1, 3>;
+template <class P> using MiddleConv = Tile<128, 64, STAGE<P>, 64, 32, 1, 3>;
 template <class P> struct Conv2DTiles {
   typedef NarrowConv<P> Narrow;
-  typedef Tile<256, 64, 128 / (int)sizeof(typename P::act), 64, 64, 1, 2> Middle; // rows of pixels
-  typedef MiddleConv<P> MiddleFilter;  // rows of weights: 9·64 are 4½ tiles of 128
-  typedef Tile<128, 128, 128 / (int)sizeof(typename P::act), 64, 64, 1, 3> Wide;
+  typedef Tile<256, 64, STAGE<P>, 64, 64, 1, 2> Middle;        // rows of pixels
+  typedef Tile<128, 64, STAGE<P>, 64, 64, 2, 3> MiddleFilter;  // rows of weights
+  typedef Tile<32, 64, STAGE<P>, 32, 32, 2, 3> FewFilter;      // at most 32 rows of weights
+  typedef Tile<128, 128, STAGE<P>, 64, 64, 1, 3> Wide;
+  typedef Tile<256, 128, STAGE<P>, 64, 64, 1, 2> Apart;        // rows of pixels, of a convolution with strides
 };
 template <> struct Conv2DTiles<FP32> {
   typedef NarrowConv<FP32> Narrow;
   typedef MiddleConv<FP32> Middle, MiddleFilter, Wide;
 };
 
-// Window is where a window begins: the offset of its first element in the map, and its row and column in 16 bits each,
-// so that one read fetches it. A row of the matrix behind the last window has one outside of the map.
+// Window is where a window begins: the offset of its first element in the map, and its row and column in one number
+// (both), so that one read fetches it. A row of the matrix behind the last window has one outside of the map.
 struct alignas(8) Window {
   uint32_t at, ij;
 };
 
-DEV int32_t row_of(const Window &w) { return int32_t(w.ij) >> 16; }
-DEV int32_t column_of(const Window &w) { return int16_t(w.ij & 0xffff); }
+// both returns a number of two fields, a row and a column. Fields are added and compared together; a field that is
+// below 0 has its highest bit set, and takes 1 from the field above.
+DEV uint32_t both(int32_t row, int32_t column) { return uint32_t(row) * 0x10000 + uint32_t(column); }
+
+// inside returns whether both fields of ij are at least 0 and at most the fields of `last`.
+DEV bool inside(uint32_t ij, uint32_t last) { return ((ij | (last - ij)) & 0x80008000u) == 0; }
 
 constexpr int32_t NO_WINDOW = 0x4000; // -NO_WINDOW is the row of a window outside; Conv2DArgs.Fits keeps maps smaller
 
@@ -71,14 +80,30 @@ DEV Map<act> map_of(const void *p, uint32_t k, uint32_t B, uint32_t H, uint32_t 
   return {static_cast<const act *>(p) + size_t(k) * B * H * W * C, H, W, C, C * sizeof(act) % 16 == 0};
 }
 
-// window returns window n of [images,rows,columns]: of (i,j), at row step·i + i0 and column step·j + j0 of the map.
+// Pixel is a pixel of [images,rows,columns].
+struct Pixel {
+  uint32_t image, i, j;
+};
+
+// pixel_at returns pixel n, and advance moves a Pixel on by as many as `by` lies behind pixel 0.
+DEV Pixel pixel_at(uint32_t n, uint32_t rows, uint32_t columns) {
+  const uint32_t line = n / columns;
+  return {line / rows, line % rows, n % columns};
+}
+
+DEV void advance(Pixel &at, const Pixel &by, uint32_t rows, uint32_t columns) {
+  at.image += by.image, at.i += by.i, at.j += by.j;
+  if (at.j >= columns) at.j -= columns, at.i++;
+  if (at.i >= rows) at.i -= rows, at.image++;
+}
+
+// window returns the window of a pixel of [images,rows,columns]: of (i,j), at row step·i + i0 and column step·j + j0 of
+// the map.
 template <class act>
-DEV Window window(const Map<act> &x, uint32_t n, uint32_t images, uint32_t rows, uint32_t columns, uint32_t step,
-                  int32_t i0, int32_t j0) {
-  const uint32_t line = n / columns, image = line / rows;
-  const int32_t i = int32_t(line % rows * step) + i0, j = int32_t(n % columns * step) + j0;
-  if (image >= images) return {0, uint32_t(-NO_WINDOW) << 16};
-  return {((image * x.H + i) * x.W + j) * x.C, uint32_t(i) << 16 | (uint32_t(j) & 0xffff)};
+DEV Window window(const Map<act> &x, const Pixel &of, uint32_t images, uint32_t step, int32_t i0, int32_t j0) {
+  const int32_t i = int32_t(of.i * step) + i0, j = int32_t(of.j * step) + j0;
+  if (of.image >= images) return {0, both(-NO_WINDOW, 0)};
+  return {((of.image * x.H + i) * x.W + j) * x.C, both(i, j)};
 }
 
 // Spot is a place in the order of Depth: tap (r,s), channel first + c. Behind the last place, first is C or more.
@@ -135,9 +160,8 @@ DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const De
   for (uint32_t e = 0;;) {
     const int32_t r = DIR * (int32_t)at.r, s = DIR * (int32_t)at.s;
     const act *from = x.p + ((r * (int32_t)x.W + s) * (int32_t)x.C + (int32_t)(at.first + at.c));
-    const int32_t down = at.first < d.C ? r : 2 * NO_WINDOW; // below any map
-    auto valid = [&](const Window &w)
-                     INLINE { return uint32_t(row_of(w) + down) < x.H && uint32_t(column_of(w) + s) < x.W; };
+    const uint32_t tap = both(at.first < d.C ? r : 2 * NO_WINDOW, s), last = both(x.H - 1, x.W - 1); // below any map
+    auto valid = [&](const Window &w) INLINE { return inside(w.ij + tap, last); };
     if (x.chunks) {
 #pragma unroll
       for (uint32_t i = 0; i < PASSES; i++) {
@@ -157,7 +181,7 @@ DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const De
 }
 
 // tile_of calls f with the narrowest tile that covers n columns, else with the widest, as a value of its type.
-// conv2DTileOf of conv2d.go chooses the same one.
+// pixelTile and filterTile of conv2d.go choose the same one.
 template <class Tiles, class Middle, class F>
 DEV void tile_of(uint32_t n, F f) {
   if (n <= Tiles::Narrow::BN)
@@ -166,4 +190,14 @@ DEV void tile_of(uint32_t n, F f) {
     f(Middle{});
   else
     f(typename Tiles::Wide{});
+}
+
+// pixel_tile_of is tile_of for a product whose rows are pixels.
+template <class P, class F>
+DEV void pixel_tile_of(uint32_t n, uint32_t stride, F f) {
+  typedef Conv2DTiles<P> Tiles;
+  if constexpr (by_mma<P>) {
+    if (n > Tiles::Middle::BN && stride > 1) return f(typename Tiles::Apart{});
+  }
+  tile_of<Tiles, typename Tiles::Middle>(n, f);
 }

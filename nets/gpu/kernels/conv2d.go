@@ -13,31 +13,45 @@ type Conv2DArgs struct {
 }
 
 const (
-	conv2DThreads = 128
 	conv2DDepth   = 128 // bytes of a stage along the sum
 	conv2DWindow  = 8   // bytes of a Window of conv2d.cuh
 	conv2DNarrow  = 32  // a product of so few columns has the narrowest tile
 	conv2DMiddle  = 64  // a product of so few columns has the next one
+	conv2DFew     = 32  // a product of so few rows of weights has another tile
 	conv2DBlocks  = 64  // of a slot that conv2d_backward_filter should have at least
 )
 
 // conv2DTile is the part of a product that a block computes, and how many stages of it are in shared memory. The sizes
 // of a tile are template parameters of its kernel, and so stand in conv2d.cuh as well; tests fail where the two
 // disagree.
-type conv2DTile struct{ rows, columns, stages int }
+type conv2DTile struct{ rows, columns, stages, threads int }
 
-// conv2DTileOf returns the tile of a product of n columns. With filter the rows of the product are rows of weights,
-// else pixels.
-func conv2DTileOf(p Precision, n uint32, filter bool) conv2DTile {
+// pixelTile returns the tile of a product of n columns whose rows are pixels.
+func (a *Conv2DArgs) pixelTile(p Precision, n uint32) conv2DTile {
 	switch {
 	case n <= conv2DNarrow:
-		return conv2DTile{128, 32, 3}
-	case p == FP32 || n <= conv2DMiddle && filter:
-		return conv2DTile{128, 64, 3}
+		return conv2DTile{128, 32, 3, 128}
+	case p == FP32:
+		return conv2DTile{128, 64, 3, 128}
 	case n <= conv2DMiddle:
-		return conv2DTile{256, 64, 2}
+		return conv2DTile{256, 64, 2, 128}
+	case a.U > 1:
+		return conv2DTile{256, 128, 2, 256}
 	}
-	return conv2DTile{128, 128, 3}
+	return conv2DTile{128, 128, 3, 128}
+}
+
+// filterTile returns the tile of the gradient of the weights.
+func (a *Conv2DArgs) filterTile(p Precision) conv2DTile {
+	switch {
+	case p != FP32 && a.R*a.S*a.C <= conv2DFew:
+		return conv2DTile{32, 64, 3, 128}
+	case a.O <= conv2DNarrow:
+		return conv2DTile{128, 32, 3, 128}
+	case p == FP32 || a.O <= conv2DMiddle:
+		return conv2DTile{128, 64, 3, 128}
+	}
+	return conv2DTile{128, 128, 3, 128}
 }
 
 // shared returns the bytes of all stages of a tile.
@@ -52,7 +66,7 @@ func (a *Conv2DArgs) Out() (rows, columns uint32) {
 // have passed Fits.
 func (a *Conv2DArgs) Forward(p Precision) Launch {
 	rows, columns := a.Out()
-	t := conv2DTileOf(p, a.O, false)
+	t := a.pixelTile(p, a.O)
 	x, w, y := a.volumes()
 	return a.launch(t, ceil(a.B*rows*columns, t.rows)*ceil(a.O, t.columns), t.rows*conv2DWindow, p.act(x+w+y))
 }
@@ -60,7 +74,7 @@ func (a *Conv2DArgs) Forward(p Precision) Launch {
 // BackwardData returns the launch of conv2d_backward_data, which reads gy and w and writes dx.
 // Each of the U² classes of pixels has tiles of its own.
 func (a *Conv2DArgs) BackwardData(p Precision) Launch {
-	t := conv2DTileOf(p, a.C, false)
+	t := a.pixelTile(p, a.C)
 	tiles := 0
 	for i := range a.U {
 		for j := range a.U {
@@ -76,7 +90,7 @@ func (a *Conv2DArgs) BackwardData(p Precision) Launch {
 func (a *Conv2DArgs) BackwardFilter(p Precision) Launch {
 	chunks := ceil(a.B, int(a.Images))
 	x, w, y := a.volumes()
-	l := a.launch(conv2DTileOf(p, a.O, true), a.filterTiles(p)*chunks, 0, p.act(x+y))
+	l := a.launch(a.filterTile(p), a.filterTiles(p)*chunks, 0, p.act(x+y))
 	return l.plus(p.sink(a.DW, int64(chunks)*w))
 }
 
@@ -86,7 +100,7 @@ func (a *Conv2DArgs) launch(t conv2DTile, blocks, extra int, bytes int64) Launch
 	a.OH, a.OW = a.Out()
 	macs := volume(a.B, a.OH, a.OW, a.R, a.S, a.C, a.O)
 	return Launch{
-		Geometry{X: blocks, Threads: conv2DThreads, Shared: t.shared() + extra},
+		Geometry{X: blocks, Threads: t.threads, Shared: t.shared() + extra},
 		Cost{FLOP: 2 * macs, Bytes: bytes},
 	}
 }
@@ -99,7 +113,7 @@ func (a *Conv2DArgs) volumes() (x, w, y int64) {
 
 // filterTiles returns how many tiles cover the weights.
 func (a *Conv2DArgs) filterTiles(p Precision) int {
-	t := conv2DTileOf(p, a.O, true)
+	t := a.filterTile(p)
 	return ceil(a.R*a.S*a.C, t.rows) * ceil(a.O, t.columns)
 }
 

@@ -5,10 +5,11 @@
 // Pixels with the same i+pad and j+pad modulo U are a class. They have the same taps, and see gy as with U = 1: the
 // kernel multiplies no zeros between the pixels of gy. A tile is of one class. A class without taps, as three of four
 // with a window of 1×1 and U = 2, is filled with zeros.
-// With M the pixels of a class: grid (Σ over classes of ⌈M/128⌉·⌈C/128⌉, K), block 128, smem 97 KB; C ≤ 64: ⌈M/256⌉,
-// 82 KB; C ≤ 32: ⌈M/128⌉, 61 KB. fp32, C > 32: ⌈M/128⌉·⌈C/64⌉, 73 KB.
-// Moves |gy| + |w| + |dx| elements of device memory. From L2 it reads about ⌈C/128⌉U²|gy| + ⌈M/128⌉|w|, as
-// conv2d_forward. Deterministic: the order of the sum is Depth of conv2d.cuh.
+// With M the pixels of a class: grid (Σ over classes of ⌈M/128⌉·⌈C/128⌉, K), block 128, smem 97 KB; U > 1:
+// ⌈M/256⌉·⌈C/128⌉, block 256, 98 KB; C ≤ 64: ⌈M/256⌉, block 128, 82 KB; C ≤ 32: ⌈M/128⌉, 61 KB. fp32, C > 32:
+// ⌈M/128⌉·⌈C/64⌉, 73 KB.
+// Moves |gy| + |w| + |dx| elements of device memory. From L2 it reads about ⌈C/128⌉U²|gy| + ⌈M/128⌉|w|, U > 1:
+// ⌈M/256⌉|w|, as conv2d_forward. Deterministic: the order of the sum is Depth of conv2d.cuh.
 #include "conv2d.cuh"
 
 // ClassAxis is a class along one axis.
@@ -33,17 +34,12 @@ DEV void copy_filter(unsigned char *to, const typename O::act *w, const Conv2DAr
                      const ClassAxis &j, const Depth &d, Spot at, uint32_t n0, bool chunks) {
   typedef typename O::act act;
   constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS;
-  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS, shared = smem_u32(to),
+  const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS,
                  place = kept(O::at(row, chunk));
   for (uint32_t e = 0;;) {
     const uint32_t tap = (i.p + a.U * at.r) * a.S + j.p + a.U * at.s, rows = at.first < d.C ? a.C : 0;
     const act *from = w + size_t(tap * a.C + n0 + row) * a.O + at.first + at.c;
-    if (chunks) {
-#pragma unroll
-      for (uint32_t n = 0; n < O::ROWS; n += STEP)
-        cp_async16(shared + O::beside(place, n, 0), from + size_t(n) * a.O, n0 + row + n < rows);
-      return;
-    }
+    if (chunks) return copy_rows<O>(to, place, from, a.O * sizeof(act), rows - n0 - row);
 #pragma unroll 1
     for (uint32_t n = 0; n < O::ROWS; n += STEP)
       copy_element(to + O::at(row + n, chunk), e, from + size_t(n) * a.O, n0 + row + n < rows);
@@ -74,7 +70,7 @@ DEV void conv2d_backward_data(const Conv2DArgs &a, unsigned char *shared) {
   const Map<act> gy = map_of<act>(a.gy, k, a.B, OH, OW, a.O);
   Window *windows = reinterpret_cast<Window *>(shared + T::STAGES * (A::BYTES + B::BYTES)); // [BM]
   for (uint32_t m = threadIdx.x; m < T::BM; m += T::THREADS)
-    windows[m] = window(gy, m0 + m, a.B, i.pixels, j.pixels, 1, i.begin, j.begin);
+    windows[m] = window(gy, pixel_at(m0 + m, i.pixels, j.pixels), a.B, 1, i.begin, j.begin);
   __syncthreads(); // everyone's windows are there
 
   const Depth d = Depth::in_stages(i.taps, j.taps, a.O, T::BK);
@@ -119,17 +115,15 @@ template <class P>
 DEV void conv2d_backward_data(const Conv2DArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
   if (blockIdx.y >= a.work->clients) return;
-  typedef Conv2DTiles<P> Tiles;
-  tile_of<Tiles, typename Tiles::Middle>(
-      a.C, [&](auto tile) INLINE { conv2d_backward_data<P, decltype(tile)>(a, shared); });
+  pixel_tile_of<P>(a.C, a.U, [&](auto tile) INLINE { conv2d_backward_data<P, decltype(tile)>(a, shared); });
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_data_fp32(const Conv2DArgs a) {
   conv2d_backward_data<FP32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_data_tf32(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(256, 1) conv2d_backward_data_tf32(const Conv2DArgs a) {
   conv2d_backward_data<TF32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_data_bf16(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(256, 1) conv2d_backward_data_bf16(const Conv2DArgs a) {
   conv2d_backward_data<BF16>(a);
 }

@@ -5,10 +5,10 @@
 // sample that counts is left out. x [K,B,H,W,C], gy [K,B,OH,OW,O]; dw [chunks,R·S·C,O] float, dw_stride elements from
 // slot to slot.
 // With M = R·S·C: grid (⌈M/128⌉·⌈O/128⌉·chunks, K), block 128, smem 96 KB; O ≤ 64, and fp32: ⌈M/128⌉·⌈O/64⌉, 72 KB;
-// O ≤ 32: ⌈M/128⌉, 60 KB.
+// O ≤ 32: ⌈M/128⌉, 60 KB; M ≤ 32, but for fp32: ⌈O/64⌉, 36 KB.
 // Moves |x| + |gy| + |dw| elements of device memory, or in place of the last what sgd moves beside gradients; and at
-// most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy| from L2. Deterministic: the sum has the order of the pixels, in the stages of the
-// tiles.
+// most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy| from L2, of x a quarter where windows of 3×3 overlap. Deterministic: the sum has
+// the order of the pixels, in the stages of the tiles.
 #include "conv2d.cuh"
 #include "gemm_update.cuh"
 
@@ -23,7 +23,7 @@ struct PixelRows {
 
   // row returns the row of a stage whose window this lane computes.
   DEV uint32_t row() {
-    const uint32_t thread = kept(threadIdx.x), lane = thread % 32;  // computed anew in every stage: a register less
+    const uint32_t thread = threadIdx.x, lane = thread % 32;
     return lane / ROWS * STEP + thread / 32 * 32 / O::ROW_CHUNKS + lane % ROWS;
   }
 
@@ -33,6 +33,18 @@ struct PixelRows {
     return {__shfl_sync(~0u, computed.at, lane), __shfl_sync(~0u, computed.ij, lane)};
   }
 };
+
+// The rows of the product are the rows of w in groups of CHANNELS channels, if these divide C: of each group all taps,
+// of each tap the channels of the group. So a block has several taps of a few channels, and what it reads of x for one
+// of them lies in the first cache when it reads it again for the next.
+constexpr uint32_t CHANNELS = 16;
+
+// row_of returns the row of w [R·S·C,O] that row m of the product is.
+DEV uint32_t row_of(const Depth &d, uint32_t m) {
+  if (d.group == d.C) return m;
+  const uint32_t tap = m / d.group, taps = d.R * d.S;
+  return tap % taps * d.C + tap / taps * d.group + m % d.group;
+}
 
 template <class P, class T>
 DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
@@ -49,21 +61,25 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a, unsigned char *shared) {
   const Map<act> x =
       map_of<act>(static_cast<const act *>(a.x) + size_t(begin) * a.H * a.W * a.C, k, a.B, a.H, a.W, a.C);
   const Source<act> gy = source<act>(a.gy, (size_t(k) * a.B + begin) * OH * OW * a.O, images * OH * OW, a.O);
-  const Depth d = {a.R, a.S, a.C, a.C};
+  const Depth d = Depth::in_stages(a.R, a.S, a.C, CHANNELS);
   const Spot column = spot_at(d, m0 + threadIdx.x % A::ROW_CHUNKS * A::CHUNK);
+  const Pixel stage = pixel_at(T::BK, OH, OW);
+  Pixel pixel = pixel_at(PixelRows<A>::row(), OH, OW); // whose window this lane computes
   typename T::Sums acc = {};
   multiply_stages<P, T, A, B>(
       acc, shared, (images * OH * OW + T::BK - 1) / T::BK,
       [&](unsigned char *to_a, unsigned char *to_b, uint32_t step) INLINE {
-        const Window computed =
-            window(x, step * T::BK + PixelRows<A>::row(), images, OH, OW, a.U, -(int32_t)a.pad, -(int32_t)a.pad);
+        const Window computed = window(x, pixel, images, a.U, -(int32_t)a.pad, -(int32_t)a.pad);
+        advance(pixel, stage, OH, OW);
         copy_windows<A, 1>(to_a, x, d, column, [&](uint32_t i) INLINE { return PixelRows<A>::of(computed, i); });
         copy_tile<B>(to_b, gy, n0, step * T::BK);
       },
       [](const unsigned char *) INLINE {});
+  add_slices<T>(acc, shared);
 
   const uint32_t first = a.dw ? chunk * M * a.O : a.w_offset;
-  take_tile<P, T, A, B>(sink_of<P>(a.work, a.dw, a.dw_stride), acc, shared, {first, m0, n0, M, a.O});
+  take_tile<P, T, A, B>(sink_of<P>(a.work, a.dw, a.dw_stride), acc, shared, {first, m0, n0, M, a.O},
+                        [&](uint32_t m) INLINE { return row_of(d, m); });
 }
 
 template <class P>
@@ -71,6 +87,10 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
   if (!trains(a.work, a.step, a.E)) return;
   typedef Conv2DTiles<P> Tiles;
+  if constexpr (by_mma<P>) {
+    if (a.R * a.S * a.C <= Tiles::FewFilter::BM)
+      return conv2d_backward_filter<P, typename Tiles::FewFilter>(a, shared);
+  }
   tile_of<Tiles, typename Tiles::MiddleFilter>(
       a.O, [&](auto tile) INLINE { conv2d_backward_filter<P, decltype(tile)>(a, shared); });
 }

@@ -1,11 +1,11 @@
 // conv2d_forward: y[k,b,i,j,o] = Σ_r Σ_s Σ_c w[k,r,s,c,o] x[k,b,U·i+r-pad,U·j+s-pad,c], x being 0 outside of its images
 //
 // x [K,B,H,W,C], w [R,S,C,O] of slot k's weights, y [K,B,OH,OW,O].
-// With M = B·OH·OW: grid (⌈M/128⌉·⌈O/128⌉, K), block 128, smem 97 KB; O ≤ 64: (⌈M/256⌉, K), 82 KB;
-// O ≤ 32: (⌈M/128⌉, K), 61 KB. fp32, O > 32: (⌈M/128⌉·⌈O/64⌉, K), 73 KB.
-// Moves |x| + |w| + |y| elements of device memory. From L2 it reads about ⌈O/128⌉|x|/U² + ⌈M/128⌉|w|: each window of x
-// once for all its taps if C is cut in stages, else up to R·S times. Deterministic: the order of the sum is Depth of
-// conv2d.cuh.
+// With M = B·OH·OW: grid (⌈M/128⌉·⌈O/128⌉, K), block 128, smem 97 KB; U > 1: (⌈M/256⌉·⌈O/128⌉, K), block 256, 98 KB;
+// O ≤ 64: (⌈M/256⌉, K), block 128, 82 KB; O ≤ 32: (⌈M/128⌉, K), 61 KB. fp32, O > 32: (⌈M/128⌉·⌈O/64⌉, K), 73 KB.
+// Moves |x| + |w| + |y| elements of device memory. From L2 it reads about ⌈O/128⌉|x| + ⌈M/128⌉|w|, U > 1: ⌈M/256⌉|w|:
+// each window of x once for all its taps if C is cut in stages, else up to R·S times. Deterministic: the order of the
+// sum is Depth of conv2d.cuh.
 #include "conv2d.cuh"
 
 template <class P, class T>
@@ -20,7 +20,7 @@ DEV void conv2d_forward(const Conv2DArgs &a, unsigned char *shared) {
   const Map<act> x = map_of<act>(a.x, k, a.B, a.H, a.W, a.C);
   Window *windows = reinterpret_cast<Window *>(shared + T::STAGES * (A::BYTES + B::BYTES)); // [BM]
   for (uint32_t m = threadIdx.x; m < T::BM; m += T::THREADS)
-    windows[m] = window(x, m0 + m, a.B, OH, OW, a.U, -(int32_t)a.pad, -(int32_t)a.pad);
+    windows[m] = window(x, pixel_at(m0 + m, OH, OW), a.B, a.U, -(int32_t)a.pad, -(int32_t)a.pad);
   __syncthreads(); // everyone's windows are there
 
   const Depth d = Depth::in_stages(a.R, a.S, a.C, T::BK);
@@ -52,11 +52,9 @@ template <class P>
 DEV void conv2d_forward(const Conv2DArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
   if (blockIdx.y >= a.work->clients) return;
-  typedef Conv2DTiles<P> Tiles;
-  tile_of<Tiles, typename Tiles::Middle>(
-      a.O, [&](auto tile) INLINE { conv2d_forward<P, decltype(tile)>(a, shared); });
+  pixel_tile_of<P>(a.O, a.U, [&](auto tile) INLINE { conv2d_forward<P, decltype(tile)>(a, shared); });
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2) conv2d_forward_fp32(const Conv2DArgs a) { conv2d_forward<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(128, 2) conv2d_forward_tf32(const Conv2DArgs a) { conv2d_forward<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(128, 2) conv2d_forward_bf16(const Conv2DArgs a) { conv2d_forward<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(256, 1) conv2d_forward_tf32(const Conv2DArgs a) { conv2d_forward<TF32>(a); }
+extern "C" __global__ void __launch_bounds__(256, 1) conv2d_forward_bf16(const Conv2DArgs a) { conv2d_forward<BF16>(a); }

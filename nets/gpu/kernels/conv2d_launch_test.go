@@ -33,11 +33,14 @@ func TestConv2DGeometry(t *testing.T) {
 					"data":    {a.BackwardData(p), B * c.H * c.H, c.C},
 					"filter":  {a.BackwardFilter(p), c.R * c.R * c.C, c.O},
 				} {
-					tile := conv2DTileOf(p, v.cols, what == "filter")
+					tile := a.pixelTile(p, v.cols)
+					if what == "filter" {
+						tile = a.filterTile(p)
+					}
 					covered := v.g.X / ceil(v.cols, tile.columns) * tile.rows
-					if v.g.Shared > 99*1024 || v.g.Threads != 128 || covered < int(v.rows) {
-						t.Errorf("%+v %s %s: %+v covers %d rows, want %d, at most 99 KB, 128 threads",
-							a, p, what, v.g, covered, v.rows)
+					if v.g.Shared > 99*1024 || v.g.Threads != tile.threads || covered < int(v.rows) {
+						t.Errorf("%+v %s %s: %+v covers %d rows, want %d, at most 99 KB, %d threads",
+							a, p, what, v.g, covered, v.rows, tile.threads)
 					}
 				}
 			}

@@ -69,40 +69,48 @@ DEV Source<act> source(const void *p, size_t offset, uint32_t rows, uint32_t col
   return {q, rows, columns, bits % 16 == 0 ? Piece::CHUNK : bits % 4 == 0 ? Piece::WORD : Piece::ELEMENT};
 }
 
-// copy_chunk copies the chunk at (row, column) piece by piece, with zeros outside of the matrix.
+// copy_chunk copies the chunk at (row, column) word by word, with zeros outside of the matrix.
 template <class act>
 DEV void copy_chunk(unsigned char *to, const Source<act> &s, uint32_t row, uint32_t column) {
-  constexpr uint32_t CHUNK = 16 / sizeof(act), WORD = 4 / sizeof(act);
+  constexpr uint32_t WORD = 4 / sizeof(act);
   const act *from = s.p + size_t(row) * s.columns + column;
-  if (s.piece == Piece::WORD) {
-#pragma unroll
-    for (uint32_t e = 0; e < CHUNK; e += WORD)
-      cp_async4(smem_u32(to) + e * sizeof(act), from + e, row < s.rows && column + e < s.columns);
-  } else if constexpr (sizeof(act) == 2) {
-    uint32_t word[4];
-#pragma unroll
-    for (uint32_t e = 0; e < 4; e++) {
-      const bool lo = row < s.rows && column + 2 * e < s.columns, hi = row < s.rows && column + 2 * e + 1 < s.columns;
-      word[e] = (lo ? from[2 * e] : 0u) | (hi ? uint32_t(from[2 * e + 1]) : 0u) << 16;
+  const uint32_t left = kept(row < s.rows && column < s.columns ? s.columns - column : 0);
+#pragma unroll 1
+  for (uint32_t e = 0; e < 16 / sizeof(act); e += WORD) {
+    if (WORD == 1 || s.piece == Piece::WORD) {
+      cp_async4(smem_u32(to) + e * sizeof(act), from + e, e < left);
+    } else if constexpr (WORD == 2) {
+      const uint32_t lo = e < left ? from[e] : 0, hi = e + 1 < left ? from[e + 1] : 0;
+      *reinterpret_cast<uint32_t *>(to + e * sizeof(act)) = lo | hi << 16;
     }
-    write_vector(to, uint4{word[0], word[1], word[2], word[3]});
   }
+}
+
+// copy_rows begins to copy the chunks at `from` and in every STEP-th row behind it, whose rows are `row_bytes` apart: those
+// of the first `rows` rows, and zeros behind them. `rows` may be below 0. `to` is the stage, `at` the place of the first
+// chunk.
+template <class O>
+DEV void copy_rows(unsigned char *to, uint32_t at, const typename O::act *from, uint32_t row_bytes, uint32_t rows) {
+  constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS; // rows that all threads copy at once
+  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(from);
+  // Both are kept so that a chunk takes three instructions, and no register from one stage to the next.
+  const uint32_t shared = smem_u32(to), stride = kept(row_bytes), end = kept(rows);
+#pragma unroll
+  for (uint32_t r = 0; r < O::ROWS; r += STEP)
+    cp_async16(shared + O::beside(at, r, 0), bytes + uint64_t(stride) * r, int32_t(r) < int32_t(end));
 }
 
 // copy_tile begins to copy a stage: rows (of a) or columns (of b) from `first` on, and from k on along the depth.
 template <class O>
 DEV void copy_tile(unsigned char *to, const Source<typename O::act> &s, uint32_t first, uint32_t k) {
-  constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS; // rows that all threads copy at once
+  constexpr uint32_t STEP = O::THREADS / O::ROW_CHUNKS;
   const uint32_t row0 = O::K_FASTEST ? first : k, column0 = O::K_FASTEST ? k : first;
   const uint32_t row = threadIdx.x / O::ROW_CHUNKS, chunk = threadIdx.x % O::ROW_CHUNKS,
                  column = column0 + chunk * O::CHUNK;
   if (s.piece == Piece::CHUNK) {
-    const typename O::act *from = s.p + size_t(row0 + row) * s.columns + column;
-    const uint32_t shared = smem_u32(to), at = kept(O::at(row, chunk));
-#pragma unroll
-    for (uint32_t r = 0; r < O::ROWS; r += STEP)
-      cp_async16(shared + O::beside(at, r, 0), from + size_t(r) * s.columns,
-                 row0 + row + r < s.rows && column < s.columns);
+    const uint32_t begin = row0 + row;
+    copy_rows<O>(to, kept(O::at(row, chunk)), s.p + size_t(begin) * s.columns + column,
+                 s.columns * sizeof(typename O::act), column < s.columns ? s.rows - begin : 0);
   } else {
 #pragma unroll 1
     for (uint32_t r = row; r < O::ROWS; r += STEP) copy_chunk(to + O::at(r, chunk), s, row0 + r, column);

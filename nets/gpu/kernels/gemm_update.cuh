@@ -14,8 +14,9 @@ struct Part {
 template <class T> DEV constexpr uint32_t row_stride() { return T::BN + 4; }
 
 // take_vectors hands a tile of sums to a Sink, N neighbours at a time. Neighbouring threads take neighbouring vectors.
-template <class P, class T, int N>
-DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part) {
+// row_of(i) is the row of the matrix that row i of the product is.
+template <class P, class T, int N, class RowOf>
+DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part, RowOf row_of) {
   constexpr uint32_t ACROSS = T::BN / N, DOWN = T::THREADS / ACROSS, PASSES = T::BM / DOWN;
   constexpr int ROWS = PASSES < 8 ? PASSES : 8;  // at a time
   static_assert(T::THREADS % ACROSS == 0 && PASSES % ROWS == 0, "all threads take as many vectors");
@@ -27,7 +28,7 @@ DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part) {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       const uint32_t row = m + r * DOWN, i = part.m0 + row, j = part.n0 + n;
-      at[r] = i < part.M && j < part.N ? part.first + i * part.N + j : NOWHERE;
+      at[r] = i < part.M && j < part.N ? part.first + row_of(i) * part.N + j : NOWHERE;
       read_floats(g[r], tile + row * row_stride<T>() + n);
     }
     to.take(at, g);
@@ -36,8 +37,9 @@ DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part) {
 
 // take_tile hands the sums of a block to a Sink. All threads must call it. It waits for all of them, and then
 // overwrites shared memory, through which neighbouring threads get neighbouring sums.
-template <class P, class T, class A, class B>
-DEV void take_tile(const Sink<P> &to, const typename T::Sums &acc, unsigned char *shared, const Part &part) {
+template <class P, class T, class A, class B, class RowOf>
+DEV void take_tile(const Sink<P> &to, const typename T::Sums &acc, unsigned char *shared, const Part &part,
+                   RowOf row_of) {
   static_assert(T::BM * row_stride<T>() * 4 <= T::STAGES * T::BK * (T::BM + T::BN) * sizeof(typename P::act),
                 "the tile of sums takes the place of the stages");
   float *tile = reinterpret_cast<float *>(shared);  // [BM][BN] in rows of row_stride
@@ -52,7 +54,7 @@ DEV void take_tile(const Sink<P> &to, const typename T::Sums &acc, unsigned char
   __syncthreads(); // everyone's sums
   const uint32_t begin = uint32_t(reinterpret_cast<uint64_t>(to.grad)) / 4 + part.first;  // rows are aligned
   if ((begin | part.N) % 4 == 0)
-    take_vectors<P, T, 4>(to, tile, part);
+    take_vectors<P, T, 4>(to, tile, part, row_of);
   else
-    take_vectors<P, T, 1>(to, tile, part);
+    take_vectors<P, T, 1>(to, tile, part, row_of);
 }

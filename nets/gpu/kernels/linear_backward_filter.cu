@@ -35,7 +35,7 @@ DEV void linear_backward_filter(const LinearArgs &a, unsigned char *shared) {
     }
   }
   add_slices<T>(acc, shared);
-  take_tile<P, T, A, B>(to, acc, shared, {a.w_offset, m0, n0, a.I, a.O});
+  take_tile<P, T, A, B>(to, acc, shared, {a.w_offset, m0, n0, a.I, a.O}, [](uint32_t i) INLINE { return i; });
 }
 
 template <class P>
