@@ -135,7 +135,11 @@ func TestRowGeometry(t *testing.T) {
 	for _, c := range []struct {
 		a    GatherArgs
 		want int
-	}{{GatherArgs{Images: 1, C: 3}, 3072}, {GatherArgs{Images: 1, C: 33}, 0}, {GatherArgs{C: 3}, 0}} {
+	}{
+		{GatherArgs{Images: 1, B: 1, H: 1, W: 1, C: 3}, 3072},
+		{GatherArgs{Images: 1, B: 1, H: 1, W: 1, C: 33}, 0},
+		{GatherArgs{B: 1, H: 1, W: 1, C: 3}, 0},
+	} {
 		if got := c.a.Launch(FP32).Shared; got != c.want {
 			t.Errorf("gather of %d channels, images %t: %d bytes of shared memory, want %d",
 				c.a.C, c.a.Images != 0, got, c.want)
