@@ -139,8 +139,8 @@ template <class P> struct Forward {
     for (uint32_t c = 0; c < Sums::OUTPUTS; c += 4) places[c / 4] = pool_four(y + c, sums, q, c, bias + c);
   }
 
-  // pool_four sets four outputs of a window, from output n of the thread on, and returns the places of their maxima in 8 bits
-  // each.
+  // pool_four sets four outputs of a window, from output n of the thread on, and returns the places of their maxima, in
+  // 8 bits each.
   DEV uint32_t pool_four(float *y, const Sums &sums, uint32_t q, uint32_t n, const float *bias) {
     uint32_t places = 0;
 #pragma unroll

@@ -16,13 +16,13 @@ DEV ConvPlace conv_next(const ConvTile &t, ConvPlace p) {
   return p;
 }
 
-// ConvWindows are the windows of a thread in a unit: where they lie, as conv_pack packs it, and how many elements of the
+// ConvWindows are the windows of a thread in a unit: image, row and column, in 8 bits each, and how many elements of the
 // result they lie behind the first window of the unit.
 template <class P> struct ConvWindows {
   uint32_t place[ConvSums<P>::WINDOWS], at[ConvSums<P>::WINDOWS];
 };
 
-// conv_unpack returns the image, the row and the column of a window, which are packed in 8 bits each.
+// conv_unpack returns the image, the row and the column of a window of ConvWindows.
 DEV ConvPlace conv_unpack(uint32_t window) { return {window % 256, window / 256 % 256, window / 65536}; }
 
 // conv_whole says whether all 64 windows of the unit at p exist, of so many images, rows and columns.

@@ -4,8 +4,8 @@
 // and j' = W-1-j if the sample is flipped, else j, so that the crop is mirrored. table normalises the bytes of a
 // channel. Without images, y[k,b] = features[s] as it is. Without a sample (s < 0), y[k,b] = 0. labels[k,b] =
 // classes[s], or -1. images [n,H,W,C], table [C,256], y [K,B,H,W,pixel] act, labels [K,B].
-// Grid (⌈BHW·pixel/4096⌉, K), block 256: 16 elements per thread, four at a time. Dynamic shared memory: 1024·C bytes for the
-// table, none for more than 32 channels. Moves BHW(C + pixel act) bytes per slot; deterministic.
+// Grid (⌈BHW·pixel/4096⌉, K), block 256: 16 elements per thread, four at a time. Dynamic shared memory: 1024·C bytes
+// for the table, none for more than 32 channels. Moves BHW(C + pixel act) bytes per slot; deterministic.
 #include "elements.cuh"
 #include "work.cuh"
 
@@ -160,6 +160,6 @@ template <class P> DEV void gather(const GatherArgs &a) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) gather_fp32(const GatherArgs a) { gather<FP32>(a); }
-extern "C" __global__ void __launch_bounds__(256) gather_tf32(const GatherArgs a) { gather<TF32>(a); }
-extern "C" __global__ void __launch_bounds__(256) gather_bf16(const GatherArgs a) { gather<BF16>(a); }
+extern "C" __global__ void __launch_bounds__(256, 6) gather_fp32(const GatherArgs a) { gather<FP32>(a); }
+extern "C" __global__ void __launch_bounds__(256, 6) gather_tf32(const GatherArgs a) { gather<TF32>(a); }
+extern "C" __global__ void __launch_bounds__(256, 6) gather_bf16(const GatherArgs a) { gather<BF16>(a); }
