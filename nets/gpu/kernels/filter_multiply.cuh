@@ -123,11 +123,11 @@ DEV void filter_read(uint32_t (&b)[4][2], const char *from, const char *left, ui
   }
 }
 
-// filter_step adds the products of four windows to sums, and gy to db if `adds`. gy and arg are at the window and the
-// outputs of the lane, x at the first pixel of its window or, for ldmatrix, of the window of its row.
+// filter_step adds the products of four windows to sums, and gy to db. gy and arg are at the window and the outputs of the
+// lane, x at the first pixel of its window or, for ldmatrix, of the window of its row.
 template <class P, FilterKind KIND, int TILES>
 DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *gy, const uint32_t *arg,
-                     const char *x, const FilterRows<P, KIND, TILES> &rows, uint32_t pixel, uint32_t line, bool adds) {
+                     const char *x, const FilterRows<P, KIND, TILES> &rows, uint32_t pixel, uint32_t line) {
   constexpr bool pairs = conv_per_word<P> == 2;
   float g[4];
   if constexpr (pairs) {
@@ -142,7 +142,7 @@ DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32
 #pragma unroll
   for (uint32_t n = 0; n < 4; n++) {
     filter_gradient(P{}, y[n], g[n], all, n);
-    if (adds && (all >> 8 * n & 0xff) < 4) db[n] = db[n] + g[n];
+    if ((all >> 8 * n & 0xff) < 4) db[n] = db[n] + g[n];
   }
 #pragma unroll
   for (int s = 0; s < (pairs ? 1 : 2); s++) {  // words 2s and 2s+1 of every window: 8 words of pixels
@@ -161,21 +161,23 @@ DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32
   }
 }
 
-// filter_multiply adds the products of a unit, of four windows from `window` on and of every `stride`-th. place is where
-// the pixels of windows lie in the patch, in bytes.
+// filter_multiply adds the products of a unit, four windows at a time, from the warp's first one on. place is where the
+// pixels of windows lie in the patch, in bytes.
 template <class P, FilterKind KIND, int TILES>
 DEV void filter_multiply(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *patch, const uint32_t *raw,
-                         const uint32_t *place, const FilterRows<P, KIND, TILES> &rows, uint32_t window,
-                         uint32_t windows, uint32_t stride, const ConvTile &t, bool adds) {
+                         const uint32_t *place, const FilterRows<P, KIND, TILES> &rows, uint32_t first,
+                         const ConvTile &t) {
   typedef FilterRaw<P> R;
   const uint32_t lane = kept(threadIdx.x) % 32, pitch = KIND == FILTER_TAPS ? 4 : t.pitch;
-  const uint32_t *gy = raw + (window + lane % 4) * R::WORDS + lane / 4 * (4 / conv_per_word<P>);
-  const uint32_t *arg = raw + (window + lane % 4) * R::WORDS + R::GY + lane / 4;
-  place += window + (filter_matrix<P, KIND> ? lane % 8 / 2 : lane % 4);
-  for (; window < windows; window += stride) {
+  const uint32_t stride = 4 * t.parts;
+  const uint32_t *gy = raw + (first + lane % 4) * R::WORDS + lane / 4 * (4 / conv_per_word<P>);
+  const uint32_t *arg = raw + (first + lane % 4) * R::WORDS + R::GY + lane / 4;
+  const uint32_t *last = place + t.windows;
+  place += first + (filter_matrix<P, KIND> ? lane % 8 / 2 : lane % 4);
+  for (; place < last; place += stride) {
     named<32 * TILES, 32>();
     const char *x = reinterpret_cast<const char *>(patch) + *place;
-    filter_step<P, KIND, TILES>(sums, db, gy, arg, x, rows, 4 * pitch, 4 * t.width * pitch, adds);
-    gy += stride * R::WORDS, arg += stride * R::WORDS, place += stride;
+    filter_step<P, KIND, TILES>(sums, db, gy, arg, x, rows, 4 * pitch, 4 * t.width * pitch);
+    gy += stride * R::WORDS, arg += stride * R::WORDS;
   }
 }
