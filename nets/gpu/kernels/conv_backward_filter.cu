@@ -47,7 +47,7 @@ template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArg
 // filter_tensor chooses the kind of tiles, and how many a warp has.
 template <class P> DEV void filter_tensor(const ConvArgs &a, uint32_t *shared) {
   if (a.C % 32 == 0) filter_run<P, FILTER_TILE, 3>(a, shared);
-  else if (a.C > 3) filter_run<P, FILTER_CHANNELS, 3>(a, shared);
+  else if (a.C > FILTER_FEW) filter_run<P, FILTER_CHANNELS, 3>(a, shared);
   else if (a.tile.warp_tiles == 1) filter_run<P, FILTER_TAPS, 1>(a, shared);
   else filter_run<P, FILTER_TAPS, 3>(a, shared);
 }

@@ -2,9 +2,9 @@
 #pragma once
 #include "filter_multiply.cuh"
 
-// filter_place returns where this thread copies in a patch: one piece, of so many channels, of the pixels of one column,
-// in every so manyth row. That is one word, 8 bits each, which the thread keeps from unit to unit. If a row has more
-// pieces than a block has threads, the thread goes on with other columns.
+// filter_place returns where this thread copies in a patch: the column, the piece of its pixels, the first row, and the
+// step from row to row, 8 bits each. A piece has so many channels. The thread keeps this word from unit to unit. If a
+// row has more pieces than a block has threads, the thread goes on with other columns.
 DEV uint32_t filter_place(const ConvArgs &a, uint32_t channels) {
   const uint32_t thread = kept(threadIdx.x), pieces = ceil_div(a.C, channels), all = a.tile.width * pieces;
   const uint32_t step = all < FILTER_THREADS ? kept(FILTER_THREADS) / kept(all) : 1, e = thread % all;
@@ -103,7 +103,8 @@ struct FilterWindow {
   static constexpr uint32_t LIMIT = 0x1ff, FREE = 1u << 9 | 1u << 19 | 1u << 29, WORDS = 2;
 
   DEV uint32_t pack(uint32_t n, uint32_t r, uint32_t c) { return n << 20 | r << 10 | c; }
-  // bound returns the word that no place below (n,r,c) is subtracted from without leaving all of FREE.
+  // bound returns a word from which every place with all coordinates below (n,r,c) can be subtracted, and no other,
+  // without borrowing from a bit of FREE.
   DEV uint32_t bound(uint32_t n, uint32_t r, uint32_t c) {
     const uint32_t i = (n < LIMIT ? n : LIMIT) - 1, j = (r < LIMIT ? r : LIMIT) - 1, k = (c < LIMIT ? c : LIMIT) - 1;
     return pack(i, j, k) | FREE;
@@ -131,7 +132,8 @@ DEV void filter_copy_gradient(uint32_t *raw, const uint32_t *window, const ConvA
                               uint32_t end, uint32_t o) {
   typedef FilterRaw<P> R;
   typedef typename P::act act;
-  const uint32_t O = kept(a.O), thread = kept(threadIdx.x), quad = thread % 32 / 4, first = thread / 32 * 4 + thread % 4;
+  const uint32_t O = kept(a.O), thread = kept(threadIdx.x);
+  const uint32_t quad = thread % 32 / 4, first = thread / 32 * 4 + thread % 4;
   o = kept(o) + 4 * quad;
   const uint32_t bound = o < O ? FilterWindow::bound(end - p.b, a.HP - p.i, a.WP - p.j) : 0;
   const size_t from = (size_t)kept(blockIdx.y) * (a.B * a.HP * a.WP * O) + (((p.b * a.HP + p.i) * a.WP + p.j) * O + o);

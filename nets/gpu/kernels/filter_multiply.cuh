@@ -6,24 +6,24 @@
 #pragma once
 #include "conv_patch.cuh"
 
-constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS;  // conv.go has the same numbers
+// conv.go has the same numbers. With FILTER_FEW channels or fewer, a tile has 8 taps.
+constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS, FILTER_FEW = 3;
 
 // FilterKind says how a lane reads the rows (r,s,c) of dw that it multiplies, for a tile of 32 rows.
 enum FilterKind {
-  FILTER_TAPS,      // up to 3 channels: those of the g-th of 8 taps at once, and one of 8 rows of the taps left over
+  FILTER_TAPS,      // few channels: those of the g-th of 8 taps at once, and one of 8 rows of the taps left over
   FILTER_CHANNELS,  // the g-th four neighbouring channels at once, of one tap
   FILTER_TILE,      // 32 channels of one tap; in bf16 a word of x is two of them, and ldmatrix pairs the pixels
 };
 
-
-// FilterSums has the sums of a lane. Row g of product m is output 4g+2m, row g+8 output 4g+2m+1; column n of product j is
-// a row of dw: d[j][m][2r+c] is column 2t+c, output 4g+2m+r.
+// FilterSums has the sums of a lane. Row g of product m is output 4g+2m, row g+8 output 4g+2m+1; column n of product j
+// is a row of dw: d[j][m][2r+c] is column 2t+c, output 4g+2m+r.
 template <FilterKind KIND, int TILES> struct FilterSums {
   static constexpr uint32_t ROWS = 8 * TILES, OUTPUTS = 4;  // of a lane
   float d[4 * TILES][2][4];
 
   // row_of returns the row of dw of column n of product j, not below R·S·C if there is none. first is the first tile of
-  // the warp, all the number of tiles that the rows take.
+  // the warp, all the number of tiles of all warps.
   DEV uint32_t row_of(const ConvArgs &a, uint32_t first, uint32_t all, uint32_t j, uint32_t n) {
     const uint32_t tile = first + j / 4, none = a.R * a.S * a.C;
     if constexpr (KIND == FILTER_TILE) return 32 * tile + j % 4 * 8 + n;
@@ -73,13 +73,14 @@ template <class P, FilterKind KIND, int TILES> struct FilterRows {
   }
 };
 
-// FilterRaw is gy and arg of a unit in shared memory: WORDS words for a window, gy of 32 outputs and then arg. The reads
-// of a warp meet no bank twice.
+// FilterRaw is gy and arg of a unit in shared memory: WORDS words for a window, gy of 32 outputs and then arg. The
+// reads of a warp meet no bank twice.
 template <class P> struct FilterRaw {
   static constexpr uint32_t GY = CONV_OUTPUTS / conv_per_word<P>, WORDS = GY + CONV_OUTPUTS / 4;
 };
 
-// filter_gradient makes the words of dY of one output of a window, all its pixels; `all` has arg in byte n.
+// filter_gradient makes the words of dY of one output of a window, all its pixels: it shifts g to its place. `all` has
+// arg in byte n; where it is 4, nothing is left.
 DEV void filter_gradient(TF32, uint32_t (&y)[4], float g, uint32_t all, uint32_t n) {
   const uint32_t bits = (all << 5 >> 8 * n) & 0xff;
   const uint64_t upper = shift_left(float_bits(g), bits), lower = shift_left(float_bits(g), bits - 64);
@@ -123,8 +124,9 @@ DEV void filter_read(uint32_t (&b)[4][2], const char *from, const char *left, ui
   }
 }
 
-// filter_step adds the products of four windows to sums, and gy to db. gy and arg are at the window and the outputs of the
-// lane, x at the first pixel of its window or, for ldmatrix, of the window of its row.
+// filter_step adds the products of four windows to sums, and gy to db. gy and arg are at the window and the outputs of
+// the lane, x at the first pixel of its window or, for ldmatrix, of the window of its row. The pixel beside it is
+// `pixel` bytes behind, the one below it `line` bytes.
 template <class P, FilterKind KIND, int TILES>
 DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *gy, const uint32_t *arg,
                      const char *x, const FilterRows<P, KIND, TILES> &rows, uint32_t pixel, uint32_t line) {
