@@ -38,7 +38,7 @@ const (
 	filterWarps   = 6
 	filterThreads = 32 * filterWarps
 	filterWindows = 128 // the most windows of a unit on tensor cores
-	filterTaps    = 3   // channels: with so many or fewer, a warp takes 8 taps at once
+	filterFew     = 3   // channels: with so many or fewer, a tile of rows has 8 taps
 )
 
 // Forward cuts conv_forward for a grid of so many slots and returns its launch, which reads x and w and writes y and, in
@@ -152,7 +152,7 @@ func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 		if p != FP32 {
 			room.windows, room.fixed = filterWindows, step*room.window
 		}
-		if p != FP32 && a.C <= filterTaps {
+		if p != FP32 && a.C <= filterFew {
 			room.gap = 1 // reads of taps of two rows meet no bank twice
 		}
 		return room
@@ -208,13 +208,13 @@ func (t *ConvTile) setRows(a *ConvArgs, p Precision) {
 	tiles := ceil(rows, 32)
 	switch {
 	case p == FP32:
-	case a.C <= filterTaps: // 8 taps, and 8 rows of the taps that are left over
+	case a.C <= filterFew: // 8 taps, and 8 rows of the taps that are left over
 		tiles = ceil(rows, int(8*a.C+8))
 	default: // 8 times four channels
 		tiles = ceil(a.R*a.S*uint32(ceil(a.C, 4)), 8)
 	}
 	t.WarpTiles = 3
-	if tiles == 1 && (p == FP32 || a.C <= filterTaps) {
+	if tiles == 1 && (p == FP32 || a.C <= filterFew) {
 		t.WarpTiles = 1
 	}
 	groups := ceil(uint32(tiles), int(t.WarpTiles))

@@ -17,37 +17,37 @@ template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArg
   const uint32_t stage = t.patch + t.windows * FilterRaw<P>::WORDS;
   uint32_t *window = shared + t.stages * stage, *pixel = window + t.windows * FilterWindow::WORDS;
   filter_windows(window, pixel, a);
-  const uint2 place = filter_place(a, filter_piece<P, KIND>(a));
+  const uint32_t place = filter_place(a, filter_piece<P, KIND>(a));
   const auto rows = FilterRows<P, KIND, TILES>::at(a, filter_first(t), t.runs * t.groups * t.warp_tiles);
   FilterPlan plan = FilterPlan::of(a);
   FilterSums<KIND, TILES> sums = {};
   float db[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  const uint32_t lane = kept(threadIdx.x) % 32, warp = kept(threadIdx.x) / 32;
+  const uint32_t first = 4 * (warp / t.groups);  // the warp's first window in a unit
   __syncthreads();  // the tables are there
   filter_units(
       a, shared, stage, plan,
       [&](uint32_t *to) INLINE {
-        const ConvPlace first = {plan.p.b, 2 * plan.p.i - a.pad, 2 * plan.p.j - a.pad};
+        const ConvPlace from = {plan.p.b, 2 * plan.p.i - a.pad, 2 * plan.p.j - a.pad};
         const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.H * a.W * kept(a.pixel));
-        filter_load<P, KIND>(to, static_cast<const typename P::act *>(a.x) + slot, a, place, first);
+        filter_load<P, KIND>(to, static_cast<const typename P::act *>(a.x) + slot, a, place, from);
         filter_copy_gradient<P>(to + t.patch, window, a, plan.p, plan.end, plan.o);
       },
       [&](uint32_t *from) INLINE {
-        const uint32_t warp = kept(threadIdx.x) / 32;
-        filter_multiply<P, KIND, TILES>(sums, db, from, from + t.patch, pixel, rows, 4 * (warp / t.groups), t.windows,
-                                        4 * t.parts, t, warp % t.groups == 0);
+        filter_multiply<P, KIND, TILES>(sums, db, from, from + t.patch, pixel, rows, kept(first), t);
       });
   float *room = reinterpret_cast<float *>(shared);
-  const uint32_t lane = kept(threadIdx.x) % 32, warp = kept(threadIdx.x) / 32;
   filter_add_parts(sums, room, t);
   filter_store(a, sums, plan.o);
-  const uint32_t row = warp % t.groups == 0 ? 4 * (warp / t.groups) + lane % 4 : 4 * t.parts;
+  // Every group of warps has the same db.
+  const uint32_t row = warp % t.groups == 0 ? first + lane % 4 : 4 * t.parts;
   filter_store_bias(a, db, room, row, lane / 4 * 4, 4 * t.parts, plan.o);
 }
 
 // filter_tensor chooses the kind of tiles, and how many a warp has.
 template <class P> DEV void filter_tensor(const ConvArgs &a, uint32_t *shared) {
   if (a.C % 32 == 0) filter_run<P, FILTER_TILE, 3>(a, shared);
-  else if (a.C > 3) filter_run<P, FILTER_CHANNELS, 3>(a, shared);
+  else if (a.C > FILTER_FEW) filter_run<P, FILTER_CHANNELS, 3>(a, shared);
   else if (a.tile.warp_tiles == 1) filter_run<P, FILTER_TAPS, 1>(a, shared);
   else filter_run<P, FILTER_TAPS, 3>(a, shared);
 }

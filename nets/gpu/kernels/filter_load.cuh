@@ -2,23 +2,25 @@
 #pragma once
 #include "filter_multiply.cuh"
 
-// filter_place returns where this thread copies in a patch: one piece, of so many channels, of the pixels of one
-// column, in every so manyth row. It takes two words, which the thread keeps from unit to unit. If a row has more pieces
-// than a block has threads, the thread goes on with other columns.
-DEV uint2 filter_place(const ConvArgs &a, uint32_t channels) {
+// filter_place returns where this thread copies in a patch: the column, the piece of its pixels, the first row, and the
+// step from row to row, 8 bits each. A piece has so many channels. The thread keeps this word from unit to unit. If a
+// row has more pieces than a block has threads, the thread goes on with other columns.
+DEV uint32_t filter_place(const ConvArgs &a, uint32_t channels) {
   const uint32_t thread = kept(threadIdx.x), pieces = ceil_div(a.C, channels), all = a.tile.width * pieces;
-  const uint32_t step = all < FILTER_THREADS ? kept(FILTER_THREADS) / kept(all) : 1, e = thread % all, row = thread / all;
-  return {e / pieces | e % pieces << 16, (row < step ? row : 0xffff) | step << 16};
+  const uint32_t step = all < FILTER_THREADS ? kept(FILTER_THREADS) / kept(all) : 1, e = thread % all;
+  const uint32_t row = thread / all;  // those from `step` on are left over
+  return e / pieces | e % pieces << 8 | (row < step ? row : 0xff) << 16 | step << 24;
 }
 
 // filter_copy_pixels calls copy(to, at, channel, image, column) for each piece of a patch that the thread copies, a
 // piece being so many words: `to` is its place in the patch, `at` its first element in x [B,H,W,pixel], `channel` its
 // first channel. image: its row is in the image; the column may be beside it, and is then large as unsigned.
 template <uint32_t WORDS, uint32_t CHANNELS, class Copy>
-DEV void filter_copy_pixels(uint32_t *patch, const ConvArgs &a, uint2 place, const ConvPlace &first, Copy copy) {
+DEV void filter_copy_pixels(uint32_t *patch, const ConvArgs &a, uint32_t place, const ConvPlace &first, Copy copy) {
   const ConvTile &t = a.tile;
-  uint32_t column = kept(place.x) & 0xffff, piece = kept(place.x) >> 16;
-  const uint32_t row = kept(place.y) & 0xffff, step = kept(place.y) >> 16;
+  place = kept(place);
+  uint32_t column = place & 0xff, piece = place >> 8 & 0xff;
+  const uint32_t row = place >> 16 & 0xff, step = place >> 24;
   const uint32_t pieces = ceil_div(a.C, CHANNELS), all = t.width * pieces;
   for (uint32_t e = kept(threadIdx.x);;) {
     const uint32_t x = first.j + column, channel = piece * CHANNELS;
@@ -41,9 +43,9 @@ DEV void filter_copy_pixels(uint32_t *patch, const ConvArgs &a, uint2 place, con
 
 // filter_load_words fills a patch with so many words at once, each a float, or for ldmatrix two channels.
 template <class P, uint32_t WORDS, uint32_t CHANNELS>
-DEV void filter_load_words(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint2 column,
+DEV void filter_load_words(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint32_t place,
                            const ConvPlace &first) {
-  filter_copy_pixels<WORDS, CHANNELS>(patch, a, column, first,
+  filter_copy_pixels<WORDS, CHANNELS>(patch, a, place, first,
                                       [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t j) INLINE {
                                         const bool inside = image && j < a.W;
                                         const typename P::act *from = x + (inside ? at : 0);
@@ -55,10 +57,10 @@ DEV void filter_load_words(uint32_t *patch, const typename P::act *x, const Conv
 
 // filter_load_pairs fills a patch with pairs of bf16: word (i,j,c) has x at (i,j,c) and at (i,j+1,c).
 template <uint32_t WORDS>
-DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, uint2 column,
+DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a, uint32_t place,
                            const ConvPlace &first) {
   filter_copy_pixels<WORDS, WORDS>(
-      patch, a, column, first, [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t j) INLINE {
+      patch, a, place, first, [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t j) INLINE {
         const bool left = image && j < a.W, right = image && j + 1 < a.W;
         if constexpr (WORDS == 4) {
           uint2 lo = {0, 0}, hi = {0, 0};
@@ -80,7 +82,7 @@ template <class P, FilterKind KIND> DEV uint32_t filter_piece(const ConvArgs &a)
 
 // filter_load fills a patch from pixel (i,j) of image b of `first` on, with zeros outside of the image.
 template <class P, FilterKind KIND>
-DEV void filter_load(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint2 place,
+DEV void filter_load(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint32_t place,
                      const ConvPlace &first) {
   const uint32_t piece = filter_piece<P, KIND>(a);
   if constexpr (filter_matrix<P, KIND>) {
@@ -101,7 +103,8 @@ struct FilterWindow {
   static constexpr uint32_t LIMIT = 0x1ff, FREE = 1u << 9 | 1u << 19 | 1u << 29, WORDS = 2;
 
   DEV uint32_t pack(uint32_t n, uint32_t r, uint32_t c) { return n << 20 | r << 10 | c; }
-  // bound returns the word that no place below (n,r,c) is subtracted from without leaving all of FREE.
+  // bound returns a word from which every place with all coordinates below (n,r,c) can be subtracted, and no other,
+  // without borrowing from a bit of FREE.
   DEV uint32_t bound(uint32_t n, uint32_t r, uint32_t c) {
     const uint32_t i = (n < LIMIT ? n : LIMIT) - 1, j = (r < LIMIT ? r : LIMIT) - 1, k = (c < LIMIT ? c : LIMIT) - 1;
     return pack(i, j, k) | FREE;
@@ -129,7 +132,8 @@ DEV void filter_copy_gradient(uint32_t *raw, const uint32_t *window, const ConvA
                               uint32_t end, uint32_t o) {
   typedef FilterRaw<P> R;
   typedef typename P::act act;
-  const uint32_t O = kept(a.O), thread = kept(threadIdx.x), quad = thread % 32 / 4, first = thread / 32 * 4 + thread % 4;
+  const uint32_t O = kept(a.O), thread = kept(threadIdx.x);
+  const uint32_t quad = thread % 32 / 4, first = thread / 32 * 4 + thread % 4;
   o = kept(o) + 4 * quad;
   const uint32_t bound = o < O ? FilterWindow::bound(end - p.b, a.HP - p.i, a.WP - p.j) : 0;
   const size_t from = (size_t)kept(blockIdx.y) * (a.B * a.HP * a.WP * O) + (((p.b * a.HP + p.i) * a.WP + p.j) * O + o);

@@ -6,24 +6,24 @@
 #pragma once
 #include "conv_patch.cuh"
 
-constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS;  // conv.go has the same numbers
+// conv.go has the same numbers. With FILTER_FEW channels or fewer, a tile has 8 taps.
+constexpr uint32_t FILTER_WARPS = 6, FILTER_THREADS = 32 * FILTER_WARPS, FILTER_FEW = 3;
 
 // FilterKind says how a lane reads the rows (r,s,c) of dw that it multiplies, for a tile of 32 rows.
 enum FilterKind {
-  FILTER_TAPS,      // up to 3 channels: those of the g-th of 8 taps at once, and one of 8 rows of the taps left over
+  FILTER_TAPS,      // few channels: those of the g-th of 8 taps at once, and one of 8 rows of the taps left over
   FILTER_CHANNELS,  // the g-th four neighbouring channels at once, of one tap
   FILTER_TILE,      // 32 channels of one tap; in bf16 a word of x is two of them, and ldmatrix pairs the pixels
 };
 
-
-// FilterSums has the sums of a lane. Row g of product m is output 4g+2m, row g+8 output 4g+2m+1; column n of product j is
-// a row of dw: d[j][m][2r+c] is column 2t+c, output 4g+2m+r.
+// FilterSums has the sums of a lane. Row g of product m is output 4g+2m, row g+8 output 4g+2m+1; column n of product j
+// is a row of dw: d[j][m][2r+c] is column 2t+c, output 4g+2m+r.
 template <FilterKind KIND, int TILES> struct FilterSums {
   static constexpr uint32_t ROWS = 8 * TILES, OUTPUTS = 4;  // of a lane
   float d[4 * TILES][2][4];
 
   // row_of returns the row of dw of column n of product j, not below R·S·C if there is none. first is the first tile of
-  // the warp, all the number of tiles that the rows take.
+  // the warp, all the number of tiles of all warps.
   DEV uint32_t row_of(const ConvArgs &a, uint32_t first, uint32_t all, uint32_t j, uint32_t n) {
     const uint32_t tile = first + j / 4, none = a.R * a.S * a.C;
     if constexpr (KIND == FILTER_TILE) return 32 * tile + j % 4 * 8 + n;
@@ -73,13 +73,14 @@ template <class P, FilterKind KIND, int TILES> struct FilterRows {
   }
 };
 
-// FilterRaw is gy and arg of a unit in shared memory: WORDS words for a window, gy of 32 outputs and then arg. The reads
-// of a warp meet no bank twice.
+// FilterRaw is gy and arg of a unit in shared memory: WORDS words for a window, gy of 32 outputs and then arg. The
+// reads of a warp meet no bank twice.
 template <class P> struct FilterRaw {
   static constexpr uint32_t GY = CONV_OUTPUTS / conv_per_word<P>, WORDS = GY + CONV_OUTPUTS / 4;
 };
 
-// filter_gradient makes the words of dY of one output of a window, all its pixels; `all` has arg in byte n.
+// filter_gradient makes the words of dY of one output of a window, all its pixels: it shifts g to its place. `all` has
+// arg in byte n; where it is 4, nothing is left.
 DEV void filter_gradient(TF32, uint32_t (&y)[4], float g, uint32_t all, uint32_t n) {
   const uint32_t bits = (all << 5 >> 8 * n) & 0xff;
   const uint64_t upper = shift_left(float_bits(g), bits), lower = shift_left(float_bits(g), bits - 64);
@@ -123,11 +124,12 @@ DEV void filter_read(uint32_t (&b)[4][2], const char *from, const char *left, ui
   }
 }
 
-// filter_step adds the products of four windows to sums, and gy to db if `adds`. gy and arg are at the window and the
-// outputs of the lane, x at the first pixel of its window or, for ldmatrix, of the window of its row.
+// filter_step adds the products of four windows to sums, and gy to db. gy and arg are at the window and the outputs of
+// the lane, x at the first pixel of its window or, for ldmatrix, of the window of its row. The pixel beside it is
+// `pixel` bytes behind, the one below it `line` bytes.
 template <class P, FilterKind KIND, int TILES>
 DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *gy, const uint32_t *arg,
-                     const char *x, const FilterRows<P, KIND, TILES> &rows, uint32_t pixel, uint32_t line, bool adds) {
+                     const char *x, const FilterRows<P, KIND, TILES> &rows, uint32_t pixel, uint32_t line) {
   constexpr bool pairs = conv_per_word<P> == 2;
   float g[4];
   if constexpr (pairs) {
@@ -142,7 +144,7 @@ DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32
 #pragma unroll
   for (uint32_t n = 0; n < 4; n++) {
     filter_gradient(P{}, y[n], g[n], all, n);
-    if (adds && (all >> 8 * n & 0xff) < 4) db[n] = db[n] + g[n];
+    if ((all >> 8 * n & 0xff) < 4) db[n] = db[n] + g[n];
   }
 #pragma unroll
   for (int s = 0; s < (pairs ? 1 : 2); s++) {  // words 2s and 2s+1 of every window: 8 words of pixels
@@ -161,21 +163,23 @@ DEV void filter_step(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32
   }
 }
 
-// filter_multiply adds the products of a unit, of four windows from `window` on and of every `stride`-th. place is where
-// the pixels of windows lie in the patch, in bytes.
+// filter_multiply adds the products of a unit, four windows at a time, from the warp's first one on. place is where the
+// pixels of windows lie in the patch, in bytes.
 template <class P, FilterKind KIND, int TILES>
 DEV void filter_multiply(FilterSums<KIND, TILES> &sums, float (&db)[4], const uint32_t *patch, const uint32_t *raw,
-                         const uint32_t *place, const FilterRows<P, KIND, TILES> &rows, uint32_t window,
-                         uint32_t windows, uint32_t stride, const ConvTile &t, bool adds) {
+                         const uint32_t *place, const FilterRows<P, KIND, TILES> &rows, uint32_t first,
+                         const ConvTile &t) {
   typedef FilterRaw<P> R;
   const uint32_t lane = kept(threadIdx.x) % 32, pitch = KIND == FILTER_TAPS ? 4 : t.pitch;
-  const uint32_t *gy = raw + (window + lane % 4) * R::WORDS + lane / 4 * (4 / conv_per_word<P>);
-  const uint32_t *arg = raw + (window + lane % 4) * R::WORDS + R::GY + lane / 4;
-  place += window + (filter_matrix<P, KIND> ? lane % 8 / 2 : lane % 4);
-  for (; window < windows; window += stride) {
+  const uint32_t stride = 4 * t.parts;
+  const uint32_t *gy = raw + (first + lane % 4) * R::WORDS + lane / 4 * (4 / conv_per_word<P>);
+  const uint32_t *arg = raw + (first + lane % 4) * R::WORDS + R::GY + lane / 4;
+  const uint32_t *last = place + t.windows;
+  place += first + (filter_matrix<P, KIND> ? lane % 8 / 2 : lane % 4);
+  for (; place < last; place += stride) {
     named<32 * TILES, 32>();
     const char *x = reinterpret_cast<const char *>(patch) + *place;
-    filter_step<P, KIND, TILES>(sums, db, gy, arg, x, rows, 4 * pitch, 4 * t.width * pitch, adds);
-    gy += stride * R::WORDS, arg += stride * R::WORDS, place += stride;
+    filter_step<P, KIND, TILES>(sums, db, gy, arg, x, rows, 4 * pitch, 4 * t.width * pitch);
+    gy += stride * R::WORDS, arg += stride * R::WORDS;
   }
 }

@@ -1,9 +1,9 @@
-// What conv_backward_filter does in every precision: it goes through the units of a chunk of images, adds up the sums of
-// the warps that share rows, and writes them.
+// What conv_backward_filter does in every precision: it goes through the units of a chunk of images, adds up the sums
+// of the warps that share rows, and writes them.
 #pragma once
 #include "filter_load.cuh"
 
-// filter_warp returns the first tile of 32 rows of dw of a warp.
+// filter_first returns the first tile of 32 rows of dw of a warp.
 DEV uint32_t filter_first(const ConvTile &t) {
   const uint32_t warp = kept(threadIdx.x) / 32, run = kept(blockIdx.x) / t.tiles % t.runs;
   return (run * t.groups + warp % t.groups) * t.warp_tiles;

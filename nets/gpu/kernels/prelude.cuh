@@ -105,8 +105,8 @@ DEV void mma_bf16_16x8x16(float (&d)[4], const uint32_t (&a)[4], const uint32_t 
 }
 
 // shift_left and shift_right return 0 where n is 64 or more.
-DEV uint64_t shift_left(uint64_t x, uint32_t n) { uint64_t y; asm("shl.b64 %0, %1, %2;" : "=l"(y) : "l"(x), "r"(n)); return y; }
-DEV uint64_t shift_right(uint64_t x, uint32_t n) { uint64_t y; asm("shr.u64 %0, %1, %2;" : "=l"(y) : "l"(x), "r"(n)); return y; }
+DEV uint64_t shift_left(uint64_t x, uint32_t n) { asm("shl.b64 %0, %0, %1;" : "+l"(x) : "r"(n)); return x; }
+DEV uint64_t shift_right(uint64_t x, uint32_t n) { asm("shr.u64 %0, %0, %1;" : "+l"(x) : "r"(n)); return x; }
 
 // smem_u32 returns the address in shared memory that cp_async and ldmatrix take. Bytes may be added to it.
 DEV uint32_t smem_u32(const void *p) { return (uint32_t)(uint64_t)(const __attribute__((address_space(3))) char *)p; }
