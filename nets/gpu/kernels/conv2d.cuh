@@ -34,8 +34,9 @@ struct Conv2DArgs {
 // takes 60, 72 to 80, or 96 KB; two blocks on a multiprocessor of 228 KB leave it a first cache of 60 KB. A warp of
 // 64×64 reads half as much for a product as one of 32×32, but has 128 sums per thread, for which fp32 has no registers:
 // it takes 64×32. Where the rows are weights, 9·64 of them are 4½ tiles of 128, and few rows, as those of a first layer,
-// have a tile of their own. With strides, windows overlap less, so that a block reads more for a product of 128×128; one
-// of 256×128 is alone on a multiprocessor and has a first cache of 150 KB. conv2d.go has the same sizes.
+// have a tile of their own. With strides, windows overlap less, and many weights are moved for few pixels: a tall tile
+// reads less from L2. Its block is alone on a multiprocessor and has a first cache of 150 KB. conv2d.go has the same
+// sizes.
 template <class P> constexpr int STAGE = 128 / (int)sizeof(typename P::act);
 template <class P> using NarrowConv = Tile<128, 32, STAGE<P>, 32, 32, 1, 3>;
 template <class P> using MiddleConv = Tile<128, 64, STAGE<P>, 64, 32, 1, 3>;
@@ -45,7 +46,7 @@ template <class P> struct Conv2DTiles {
   typedef Tile<128, 64, STAGE<P>, 64, 64, 2, 3> MiddleFilter;  // rows of weights
   typedef Tile<32, 64, STAGE<P>, 32, 32, 2, 3> FewFilter;      // at most 32 rows of weights
   typedef Tile<128, 128, STAGE<P>, 64, 64, 1, 3> Wide;
-  typedef Tile<256, 128, STAGE<P>, 64, 64, 1, 2> Apart;        // rows of pixels, of a convolution with strides
+  typedef Tile<256, 128, STAGE<P>, 64, 64, 1, 2> Tall;         // with strides, or of many weights
 };
 template <> struct Conv2DTiles<FP32> {
   typedef NarrowConv<FP32> Narrow;
@@ -197,7 +198,7 @@ template <class P, class F>
 DEV void pixel_tile_of(uint32_t n, uint32_t stride, F f) {
   typedef Conv2DTiles<P> Tiles;
   if constexpr (by_mma<P>) {
-    if (n > Tiles::Middle::BN && stride > 1) return f(typename Tiles::Apart{});
+    if (n > Tiles::Middle::BN && stride > 1) return f(typename Tiles::Tall{});
   }
   tile_of<Tiles, typename Tiles::Middle>(n, f);
 }

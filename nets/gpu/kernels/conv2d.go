@@ -13,12 +13,14 @@ type Conv2DArgs struct {
 }
 
 const (
-	conv2DDepth   = 128 // bytes of a stage along the sum
-	conv2DWindow  = 8   // bytes of a Window of conv2d.cuh
-	conv2DNarrow  = 32  // a product of so few columns has the narrowest tile
-	conv2DMiddle  = 64  // a product of so few columns has the next one
-	conv2DFew     = 32  // a product of so few rows of weights has another tile
-	conv2DBlocks  = 64  // of a slot that conv2d_backward_filter should have at least
+	conv2DDepth  = 128     // bytes of a stage along the sum
+	conv2DWindow = 8       // bytes of a Window of conv2d.cuh
+	conv2DNarrow = 32      // a product of so few columns has the narrowest tile
+	conv2DMiddle = 64      // a product of so few columns has the next one
+	conv2DFew    = 32      // a product of so few rows of weights has another tile
+	conv2DTall   = 1024    // with strides, a product of so many rows of weights has a tall tile
+	conv2DMany   = 1 << 20 // so has one of so many weights
+	conv2DBlocks = 64      // of a slot that conv2d_backward_filter should have at least
 )
 
 // conv2DTile is the part of a product that a block computes, and how many stages of it are in shared memory. The sizes
@@ -43,13 +45,16 @@ func (a *Conv2DArgs) pixelTile(p Precision, n uint32) conv2DTile {
 
 // filterTile returns the tile of the gradient of the weights.
 func (a *Conv2DArgs) filterTile(p Precision) conv2DTile {
+	rows := a.R * a.S * a.C
 	switch {
-	case p != FP32 && a.R*a.S*a.C <= conv2DFew:
+	case p != FP32 && rows <= conv2DFew:
 		return conv2DTile{32, 64, 3, 128}
 	case a.O <= conv2DNarrow:
 		return conv2DTile{128, 32, 3, 128}
 	case p == FP32 || a.O <= conv2DMiddle:
 		return conv2DTile{128, 64, 3, 128}
+	case a.U > 1 && rows >= conv2DTall || a.U == 1 && rows*a.O >= conv2DMany:
+		return conv2DTile{256, 128, 2, 256}
 	}
 	return conv2DTile{128, 128, 3, 128}
 }
@@ -118,10 +123,20 @@ func (a *Conv2DArgs) filterTiles(p Precision) int {
 }
 
 // ChunkImages returns how many images one partial sum of conv2d_backward_filter should hold: few enough for there to
-// be work for all multiprocessors, and all B if the weights alone have tiles enough.
+// be work for all multiprocessors, and all B if the weights alone have tiles enough. Partial sums are written and read
+// again: on tensor cores, half of the blocks are enough for a single sum, and a quarter where windows are of one pixel,
+// since memory is the limit there.
 func (a *Conv2DArgs) ChunkImages(p Precision) uint32 {
-	chunks := ceil(conv2DBlocks, a.filterTiles(p))
-	return uint32(ceil(a.B, chunks))
+	blocks, tiles := conv2DBlocks*128/a.filterTile(p).threads, a.filterTiles(p)
+	if p != FP32 {
+		if a.R*a.S == 1 {
+			blocks /= 4
+		}
+		if tiles >= blocks/2 {
+			return a.B
+		}
+	}
+	return uint32(ceil(a.B, ceil(blocks, tiles)))
 }
 
 // Fits reports whether the kernels can count the elements of the maps and weights of a slot, fewer than 2³¹, and the

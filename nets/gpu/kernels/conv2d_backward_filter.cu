@@ -5,7 +5,8 @@
 // sample that counts is left out. x [K,B,H,W,C], gy [K,B,OH,OW,O]; dw [chunks,R·S·C,O] float, dw_stride elements from
 // slot to slot.
 // With M = R·S·C: grid (⌈M/128⌉·⌈O/128⌉·chunks, K), block 128, smem 96 KB; O ≤ 64, and fp32: ⌈M/128⌉·⌈O/64⌉, 72 KB;
-// O ≤ 32: ⌈M/128⌉, 60 KB; M ≤ 32, but for fp32: ⌈O/64⌉, 36 KB.
+// O ≤ 32: ⌈M/128⌉, 60 KB. But for fp32, M ≤ 32: ⌈O/64⌉, 36 KB; and O > 64 with U > 1 and M ≥ 1024, or with 2²⁰
+// weights: ⌈M/256⌉·⌈O/128⌉, block 256, 96 KB.
 // Moves |x| + |gy| + |dw| elements of device memory, or in place of the last what sgd moves beside gradients; and at
 // most ⌈O/128⌉R·S|x|/U² + ⌈M/128⌉|gy| from L2, of x a quarter where windows of 3×3 overlap. Deterministic: the sum has
 // the order of the pixels, in the stages of the tiles.
@@ -87,20 +88,21 @@ DEV void conv2d_backward_filter(const Conv2DArgs &a) {
   DYNAMIC_SHARED(unsigned char, shared);
   if (!trains(a.work, a.step, a.E)) return;
   typedef Conv2DTiles<P> Tiles;
+  auto run = [&](auto tile) INLINE { conv2d_backward_filter<P, decltype(tile)>(a, shared); };
   if constexpr (by_mma<P>) {
-    if (a.R * a.S * a.C <= Tiles::FewFilter::BM)
-      return conv2d_backward_filter<P, typename Tiles::FewFilter>(a, shared);
+    const uint32_t M = a.R * a.S * a.C;
+    if (M <= Tiles::FewFilter::BM) return run(typename Tiles::FewFilter{});
+    if (a.O > Tiles::Middle::BN && (a.U > 1 ? M >= 1024 : M * a.O >= 1 << 20)) return run(typename Tiles::Tall{});
   }
-  tile_of<Tiles, typename Tiles::MiddleFilter>(
-      a.O, [&](auto tile) INLINE { conv2d_backward_filter<P, decltype(tile)>(a, shared); });
+  tile_of<Tiles, typename Tiles::MiddleFilter>(a.O, run);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_filter_fp32(const Conv2DArgs a) {
   conv2d_backward_filter<FP32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_filter_tf32(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(256, 1) conv2d_backward_filter_tf32(const Conv2DArgs a) {
   conv2d_backward_filter<TF32>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 2) conv2d_backward_filter_bf16(const Conv2DArgs a) {
+extern "C" __global__ void __launch_bounds__(256, 1) conv2d_backward_filter_bf16(const Conv2DArgs a) {
   conv2d_backward_filter<BF16>(a);
 }

@@ -72,16 +72,16 @@ DEV Source<act> source(const void *p, size_t offset, uint32_t rows, uint32_t col
 // copy_chunk copies the chunk at (row, column) word by word, with zeros outside of the matrix.
 template <class act>
 DEV void copy_chunk(unsigned char *to, const Source<act> &s, uint32_t row, uint32_t column) {
-  constexpr uint32_t WORD = 4 / sizeof(act);
   const act *from = s.p + size_t(row) * s.columns + column;
-  const uint32_t left = kept(row < s.rows && column < s.columns ? s.columns - column : 0);
+  const uint32_t left = kept(row < s.rows && column < s.columns ? s.columns - column : 0), shared = smem_u32(to);
 #pragma unroll 1
-  for (uint32_t e = 0; e < 16 / sizeof(act); e += WORD) {
-    if (WORD == 1 || s.piece == Piece::WORD) {
-      cp_async4(smem_u32(to) + e * sizeof(act), from + e, e < left);
-    } else if constexpr (WORD == 2) {
+  for (uint32_t byte = 0; byte < 16; byte += 4) {
+    const uint32_t at = kept(byte), e = at / sizeof(act);  // no pointer moves along
+    if (sizeof(act) == 4 || s.piece == Piece::WORD) {
+      cp_async4(shared + at, from + e, e < left);
+    } else if constexpr (sizeof(act) == 2) {
       const uint32_t lo = e < left ? from[e] : 0, hi = e + 1 < left ? from[e + 1] : 0;
-      *reinterpret_cast<uint32_t *>(to + e * sizeof(act)) = lo | hi << 16;
+      *reinterpret_cast<uint32_t *>(to + at) = lo | hi << 16;
     }
   }
 }

@@ -13,16 +13,17 @@ struct Part {
 // begin in other banks.
 template <class T> DEV constexpr uint32_t row_stride() { return T::BN + 4; }
 
-// take_vectors hands a tile of sums to a Sink, N neighbours at a time. Neighbouring threads take neighbouring vectors.
-// row_of(i) is the row of the matrix that row i of the product is.
-template <class P, class T, int N, class RowOf>
+// take_vectors hands HEIGHT rows of sums to a Sink, N neighbours at a time. Neighbouring threads take neighbouring
+// vectors. row_of(i) is the row of the matrix that row i of the product is.
+template <class P, class T, uint32_t HEIGHT, int N, class RowOf>
 DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part, RowOf row_of) {
-  constexpr uint32_t ACROSS = T::BN / N, DOWN = T::THREADS / ACROSS, PASSES = T::BM / DOWN;
-  constexpr int ROWS = PASSES < 8 ? PASSES : 8;  // at a time
+  constexpr uint32_t ACROSS = T::BN / N, DOWN = T::THREADS / ACROSS, PASSES = HEIGHT / DOWN;
+  constexpr int MOST = HEIGHT < T::BM ? 4 : 8;  // registers hold the sums of the other half
+  constexpr int ROWS = PASSES < MOST ? PASSES : MOST;  // at a time
   static_assert(T::THREADS % ACROSS == 0 && PASSES % ROWS == 0, "all threads take as many vectors");
   const uint32_t n = threadIdx.x % ACROSS * N;
 #pragma unroll 1
-  for (uint32_t m = threadIdx.x / ACROSS; m < T::BM; m += ROWS * DOWN) {
+  for (uint32_t m = threadIdx.x / ACROSS; m < HEIGHT; m += ROWS * DOWN) {
     uint32_t at[ROWS];
     float g[ROWS][N];
 #pragma unroll
@@ -36,25 +37,32 @@ DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part, Ro
 }
 
 // take_tile hands the sums of a block to a Sink. All threads must call it. It waits for all of them, and then
-// overwrites shared memory, through which neighbouring threads get neighbouring sums.
+// overwrites shared memory, through which neighbouring threads get neighbouring sums: those of all rows, or of one half
+// of the rows after the other.
 template <class P, class T, class A, class B, class RowOf>
 DEV void take_tile(const Sink<P> &to, const typename T::Sums &acc, unsigned char *shared, const Part &part,
                    RowOf row_of) {
-  static_assert(T::BM * row_stride<T>() * 4 <= T::STAGES * T::BK * (T::BM + T::BN) * sizeof(typename P::act),
-                "the tile of sums takes the place of the stages");
-  float *tile = reinterpret_cast<float *>(shared);  // [BM][BN] in rows of row_stride
+  constexpr uint32_t SHARED = T::STAGES * T::BK * (T::BM + T::BN) * sizeof(typename P::act),
+                     ROW = row_stride<T>() * 4, HEIGHT = T::BM * ROW <= SHARED ? T::BM : T::BM / 2;
+  static_assert(HEIGHT * ROW <= SHARED && HEIGHT % T::WM == 0, "the sums take the place of the stages");
+  float *tile = reinterpret_cast<float *>(shared);  // [HEIGHT][BN] in rows of row_stride
   const Place at = place<T>();
-  __syncthreads();
-  if (at.slice == 0) {
-    store_tile<P, T, A, B>(
-        acc, at, [](uint32_t) INLINE {},
-        [&](uint32_t m, uint32_t n, const float(&v)[store_width<P>])
-            INLINE { write_floats(tile + m * row_stride<T>() + n, v); });
-  }
-  __syncthreads(); // everyone's sums
   const uint32_t begin = uint32_t(reinterpret_cast<uint64_t>(to.grad)) / 4 + part.first;  // rows are aligned
-  if ((begin | part.N) % 4 == 0)
-    take_vectors<P, T, 4>(to, tile, part, row_of);
-  else
-    take_vectors<P, T, 1>(to, tile, part, row_of);
+  const bool aligned = (begin | part.N) % 4 == 0;
+#pragma unroll 1
+  for (uint32_t first = 0; first < T::BM; first += HEIGHT) {
+    const Part rows = {part.first, part.m0 + first, part.n0, part.M, part.N};
+    __syncthreads();
+    if (at.slice == 0 && at.m - first < HEIGHT) {
+      store_tile<P, T, A, B>(
+          acc, {0, at.m - first, at.n}, [](uint32_t) INLINE {},
+          [&](uint32_t m, uint32_t n, const float(&v)[store_width<P>])
+              INLINE { write_floats(tile + m * row_stride<T>() + n, v); });
+    }
+    __syncthreads(); // everyone's sums
+    if (aligned)
+      take_vectors<P, T, HEIGHT, 4>(to, tile, rows, row_of);
+    else
+      take_vectors<P, T, HEIGHT, 1>(to, tile, rows, row_of);
+  }
 }

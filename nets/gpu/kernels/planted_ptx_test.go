@@ -66,7 +66,7 @@ var ptxFaults = []struct {
 	},
 	{
 		"registers of D swapped", "conv2d_forward_tf32", `(mma\S+ \{)(\S+?),(\S+?),`, "${1}${3},${2},", 0,
-		launchConv2D(tf32, conv2DCases[6]),
+		launchConv2D(tf32, conv2DCases[2]),
 	},
 	{
 		"load from a wrong place in shared memory", "linear_forward_tf32", `(ld\.shared.*?\[%r\d+)\]`, "${1}+8]", 0,
