@@ -8,8 +8,8 @@ import (
 	"rollcall/nets/ops"
 )
 
-// convArgs returns the sizes of a convolution with bias, ReLU and pooling, whose input is x. The maps of the graph have borders; the maps
-// on the device have none.
+// convArgs returns the sizes of a convolution with bias, ReLU and pooling, whose input is x. The maps of the graph
+// have borders; the maps on the device have none.
 func (l *lowerer) convArgs(s cpu.ConvShape, x *buffer, param int) (kernels.ConvArgs, error) {
 	a := kernels.ConvArgs{
 		B: uint32(s.B), H: uint32(s.H - 2*s.Pad), W: uint32(s.W - 2*s.Pad), C: uint32(s.C),

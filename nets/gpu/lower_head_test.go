@@ -29,7 +29,8 @@ func TestLowerHead(t *testing.T) {
 		want  []string
 	}{
 		{128, true, []string{
-			"linear_forward fc1", "linear_reduce fc1", "head fc2", "linear_backward_data fc1", "linear_backward_filter fc1",
+			"linear_forward fc1", "linear_reduce fc1", "head fc2",
+			"linear_backward_data fc1", "linear_backward_filter fc1",
 		}},
 		{128, false, []string{
 			"linear_forward fc1", "linear_reduce fc1", "linear_forward fc2", "linear_forward fc3", "score loss",

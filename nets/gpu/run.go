@@ -47,8 +47,8 @@ func (e *Engine) start(w *wave) error {
 	)
 }
 
-// clearGradients queues the zeroing of the rows of gradients, if the program keeps any. No kernel writes the gaps between
-// parameters. They must be 0, since clipping and SGD read whole ranges.
+// clearGradients queues the zeroing of the rows of gradients, if the program keeps any. No kernel writes the gaps
+// between parameters. They must be 0, since clipping and SGD read whole ranges.
 func (e *Engine) clearGradients(w *wave) error {
 	n := int64(w.key.capacity) * int64(w.program.gradients.size())
 	if n == 0 {

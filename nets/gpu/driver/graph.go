@@ -57,8 +57,8 @@ func (f *Function) AddTo(g *Graph, grid [2]int, threads, shared int, args []byte
 		waits[i] = g.nodes[n]
 	}
 	var node C.CUgraphNode
-	r := C.shim_add(&node, g.graph, unsafe.SliceData(waits), C.size_t(len(waits)), f.f, C.uint(grid[0]), C.uint(grid[1]),
-		C.uint(threads), C.uint(shared), unsafe.Pointer(&args[0]))
+	r := C.shim_add(&node, g.graph, unsafe.SliceData(waits), C.size_t(len(waits)), f.f,
+		C.uint(grid[0]), C.uint(grid[1]), C.uint(threads), C.uint(shared), unsafe.Pointer(&args[0]))
 	if r != C.CUDA_SUCCESS {
 		return fmt.Errorf("gpu: graph %s: %v: %w", g.name, l, result(r))
 	}

@@ -9,8 +9,8 @@
 //     cuGetErrorString, and on stderr) says which threads wait where.
 //   - A call without a current context on its thread fails, and so does freeing memory while streams of the thread have
 //     work.
-//   - The launches of a graph run in an order drawn from the seed, another one every time, in which each is behind those
-//     that it waits for.
+//   - The launches of a graph run in an order drawn from the seed, another one every time, in which each is behind
+//     those that it waits for.
 //   - Under AddressSanitizer, an access beside a device allocation or a shared array ends the process with a report
 //     that names the line of the .cu file.
 //

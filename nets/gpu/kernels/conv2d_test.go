@@ -168,8 +168,8 @@ func TestConv2DExact(t *testing.T) {
 }
 
 // Random numbers, activations rounded, against float64 sums of the same numbers with the weights rounded: kernels round
-// them when they read them, or read a copy in bf16. The rest is the rounding of partial sums: an addition errs by 2⁻²⁴ of its result, an addition of a tensor core by up to 2⁻²³, because it
-// truncates; and y and dx are rounded at the end.
+// them when they read them, or read a copy in bf16. The rest is the rounding of partial sums: an addition errs by 2⁻²⁴
+// of its result, an addition of a tensor core by up to 2⁻²³, because it truncates; and y and dx are rounded at the end.
 func TestConv2DRounding(t *testing.T) {
 	for _, c := range []conv2DCase{conv2DCases[0], conv2DCases[1], conv2DCases[2], conv2DCases[8], conv2DCases[11]} {
 		for _, p := range precisions {

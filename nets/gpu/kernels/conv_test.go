@@ -48,8 +48,8 @@ func compareConv(t *testing.T, got, want convResult, p precision) {
 }
 
 // Random numbers, activations rounded, against float64 sums of the same numbers with the weights rounded: kernels round
-// them when they read them, or read a copy in bf16. The rest is the rounding of partial sums: an addition errs by 2⁻²⁴ of its result, an addition of a tensor core by up to 2⁻²³, because it
-// truncates; and y and dx are rounded at the end.
+// them when they read them, or read a copy in bf16. The rest is the rounding of partial sums: an addition errs by 2⁻²⁴
+// of its result, an addition of a tensor core by up to 2⁻²³, because it truncates; and y and dx are rounded at the end.
 func TestConvRounding(t *testing.T) {
 	cases := append([]convCase{{1, 128, 16, 16, 32, 3, 3, 32, 1}}, convCases...)
 	for _, c := range cases {

@@ -25,7 +25,8 @@
 //   - batch_norm.cuh, then batch_norm.cu and batch_norm_backward.cu.
 //   - gemm.cuh, with gemm_stage.cuh and gemm_multiply.cuh: the tile product. linear*.cu and conv2d*.cu use it; with
 //     gemm_update.cuh it is a gradient of weights.
-//   - head.cu, with head.cuh and head_loss.cuh: the last two layers of a net, its loss and their gradients in one launch.
+//   - head.cu, with head.cuh and head_loss.cuh: the last two layers of a net, its loss and their gradients in one
+//     launch.
 //   - conv.cuh, conv_patch.cuh and conv_multiply.cuh: the convolution with bias, ReLU and pooling of conv_*.cu; the
 //     gradient of its weights is filter_units.cuh, filter_load.cuh, filter_multiply.cuh and filter_fp32.cuh. conv.go
 //     cuts it into tiles. conv_reduce adds up the partial sums of both convolutions.

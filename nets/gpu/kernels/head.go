@@ -21,8 +21,8 @@ const (
 // Fits returns whether head can take a batch and layers of these sizes. The number of inputs is free.
 func (a *HeadArgs) Fits() bool { return a.B <= headRows && a.J <= headHidden && a.O <= headOutputs }
 
-// Launch returns the launch of head, which reads x, both layers and the labels, and writes dx. It writes the gradients of
-// both layers if Grad is set; else it updates their weights.
+// Launch returns the launch of head, which reads x, both layers and the labels, and writes dx. It writes the gradients
+// of both layers if Grad is set; else it updates their weights.
 func (a *HeadArgs) Launch(p Precision) Launch {
 	shared := 96 << 10
 	if p == BF16 {
