@@ -65,6 +65,10 @@ var ptxFaults = []struct {
 		0, launchConv(tf32, convCases[5]),
 	},
 	{
+		"gradient not at its place", "conv_backward_filter_tf32", `shl\.b64 (\S+), \S+, \S+;`, "mov.b64 $1, 0;", 0,
+		launchConv(tf32, convCases[1]),
+	},
+	{
 		"registers of D swapped", "conv2d_forward_tf32", `(mma\S+ \{)(\S+?),(\S+?),`, "${1}${3},${2},", 0,
 		launchConv2D(tf32, conv2DCases[2]),
 	},
