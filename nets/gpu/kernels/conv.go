@@ -31,7 +31,7 @@ const (
 	convWindows  = 64        // the most windows of a unit
 	convOutputs  = 32        // outputs of a block
 	convShared   = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
-	convResident = 52        // steps: so many or fewer weights stay in shared memory all the time (at most 59,904 bytes) …
+	convResident = 52        // steps: so many or fewer weights stay in shared memory (at most 59,904 bytes) …
 	convStreamed = 20        // … of more than that, so many are there at a time
 
 	convBlocks    = 512 // of conv_forward and conv_backward_data that keep a card busy to the end
@@ -41,8 +41,8 @@ const (
 	filterFew     = 3   // channels: with so many or fewer, a tile of rows has 8 taps
 )
 
-// Forward cuts conv_forward for a grid of so many slots and returns its launch, which reads x and w and writes y and, in
-// bytes, arg. The sizes must have passed Fits.
+// Forward cuts conv_forward for a grid of so many slots and returns its launch, which reads x and w and writes y and,
+// in bytes, arg. The sizes must have passed Fits.
 func (a *ConvArgs) Forward(p Precision, slots int) Launch {
 	a.HP, a.WP, a.Pixel = a.sizes()
 	g := a.rowGeometry(p, slots, a.HP, a.WP, a.C, a.O)

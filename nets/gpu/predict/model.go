@@ -78,8 +78,8 @@ func (c Card) Predict(l Launch, clients int) Times {
 	return t
 }
 
-// Cached returns the bytes of L1 that a block of a launch has to itself, for [ptx.Launch]: what the shared memory of all
-// blocks on a multiprocessor leaves, in equal parts.
+// Cached returns the bytes of L1 that a block of a launch has to itself, for [ptx.Launch]: what the shared memory of
+// all blocks on a multiprocessor leaves, in equal parts.
 func (c Card) Cached(l Launch) int {
 	blocks := c.resident(l)
 	return max(0, c.L1-blocks*(l.Shared+l.Code.Shared+sharedReserved)) / blocks
