@@ -50,8 +50,8 @@ func (a *ConvArgs) Forward(p Precision, slots int) Launch {
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
 }
 
-// BackwardData cuts conv_backward_data for a grid of so many slots and returns its launch, which reads gy, arg in bytes,
-// and w, and writes dx. The sizes must have passed Fits.
+// BackwardData cuts conv_backward_data for a grid of so many slots and returns its launch, which reads gy, arg in
+// bytes, and w, and writes dx. The sizes must have passed Fits.
 func (a *ConvArgs) BackwardData(p Precision, slots int) Launch {
 	a.HP, a.WP, a.Pixel = a.sizes()
 	g := a.rowGeometry(p, slots, (a.H+1)/2, (a.W+1)/2, a.O, a.C)

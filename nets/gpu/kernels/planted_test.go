@@ -89,7 +89,10 @@ func TestPlanted(t *testing.T) {
 			"wrong wait for half of x", "head.cu", "if (k == 0) cp_async_wait<1>();", "if (k == 0) cp_async_wait<2>();",
 			"TestHead", false,
 		},
-		{"off by one in the loss of a batch", "head_loss.cuh", "b = g; b < a.B;", "b = g; b <= a.B;", "TestHead", false},
+		{
+			"off by one in the loss of a batch", "head_loss.cuh", "b = g; b < a.B;", "b = g; b <= a.B;", "TestHead",
+			false,
+		},
 		{"off by one in a row", "rows.cu", "i < a.P / 4", "i <= a.P / 4", "TestBegin", true},
 		{"off by one in the update", "sgd.cu", "i < a.n / 4", "i <= a.n / 4", "TestSGD", true},
 		{"off by one in an update at once", "gemm_update.cuh", "i < part.M", "i <= part.M", "TestUpdateLinear", false},

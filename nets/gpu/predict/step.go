@@ -25,9 +25,9 @@ func (c Card) Work(l Launch, clients int, after []int) Work {
 // Launches that run at the same time share the multiprocessors: a launch gets the share that it keeps busy alone, if
 // the launches that began before it leave so much, else what they leave, and is slower by as much. One that fills the
 // card leaves nothing, even where the one is limited by memory and the other by issue. Beyond that they do not slow
-// each other down: the model takes for granted that the blocks of two launches fit the free multiprocessors side by side,
-// that those of launches with few blocks do not ask for more memory than there is, and that the driver lets as many
-// launches run at once as may.
+// each other down: the model takes for granted that the blocks of two launches fit the free multiprocessors side by
+// side, that those of launches with few blocks do not ask for more memory than there is, and that the driver lets as
+// many launches run at once as may.
 func (c Card) Ends(step []Work) []float64 {
 	s := simulation{step: step, ends: make([]float64, len(step))}
 	for i := range step {
