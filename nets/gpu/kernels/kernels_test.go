@@ -96,15 +96,16 @@ func TestOnly(t *testing.T) {
 func divide(t *testing.T, ptx string) (lines []string, bodies map[string]string) {
 	t.Helper()
 	bodies = map[string]string{}
-	name, depth := "", 0
+	name, depth, begin, end := "", 0, 0, 0 // of the kernel, in bytes
 	for line := range strings.Lines(ptx) {
+		end += len(line)
 		code, _, _ := strings.Cut(line, "//")
 		code = strings.TrimSpace(code)
 		if e := entry.FindStringSubmatch(line); e != nil {
 			if name != "" {
 				t.Errorf("%s begins within %s", e[1], name)
 			}
-			name = e[1]
+			name, begin = e[1], end-len(line)
 		}
 		if name == "" {
 			if !outside.MatchString(code) {
@@ -115,12 +116,12 @@ func divide(t *testing.T, ptx string) (lines []string, bodies map[string]string)
 			}
 			continue
 		}
-		bodies[name] += line
 		depth += strings.Count(code, "{") - strings.Count(code, "}")
 		if strings.HasPrefix(line, "}") {
 			if depth != 0 {
 				t.Errorf("%s: %d braces are open at its end", name, depth)
 			}
+			bodies[name] = ptx[begin:end]
 			name, depth = "", 0
 		}
 	}
