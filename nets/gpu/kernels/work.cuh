@@ -1,6 +1,6 @@
 // The wave of clients that every kernel of a local step serves.
 //
-// A CUDA graph is captured once and launched in every round, so its kernels cannot take the round's clients as
+// A CUDA graph is made once and launched in every round, so its kernels cannot take the round's clients as
 // arguments. They take the address of a Work, which is rewritten before each launch of the graph. The grid has blocks
 // for as many slots as the arena has room for (blockIdx.y is the slot), and the blocks of a slot that is not in use
 // return at once.
