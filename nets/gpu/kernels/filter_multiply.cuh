@@ -177,7 +177,7 @@ DEV void filter_multiply(FilterSums<KIND, TILES> &sums, float (&db)[4], const ui
   const uint32_t *last = place + t.windows;
   place += first + (filter_matrix<P, KIND> ? lane % 8 / 2 : lane % 4);
   for (; place < last; place += stride) {
-    named<32 * TILES, 32>();
+    named<32 * TILES, 32, KIND == FILTER_TAPS ? 3 : KIND == FILTER_CHANNELS ? 4 : 32>();
     const char *x = reinterpret_cast<const char *>(patch) + *place;
     filter_step<P, KIND, TILES>(sums, db, gy, arg, x, rows, 4 * pitch, 4 * t.width * pitch);
     gy += stride * R::WORDS, arg += stride * R::WORDS;

@@ -137,8 +137,12 @@ DEV uint32_t kept(uint32_t x) { asm volatile("" : "+r"(x)); return x; }
 DEV uint64_t kept(uint64_t x) { asm volatile("" : "+l"(x)); return x; }
 
 // named gives the loop that it stands in a name, for which `make check-ptx` has limits: `multiply MxN`, by what a warp
-// or a block multiplies in it. The name is a comment in the PTX.
+// or a block multiplies in it. The name is a comment in the PTX. Where loops for so many channels differ, C tells them
+// apart.
 template <int M, int N> DEV void named() { asm volatile("// loop multiply %0x%1" ::"n"(M), "n"(N)); }
+template <int M, int N, int C> DEV void named() {
+  asm volatile("// loop multiply %0x%1 of %2 channels" ::"n"(M), "n"(N), "n"(C));
+}
 
 // cp_asyncN begins to copy N bytes from global to shared memory, both aligned to N; if not valid it writes zeros and
 // reads nothing. This thread may read the bytes after cp_async_wait of their group, other threads after a barrier

@@ -150,7 +150,7 @@ DEV void mma_bf16_16x8x16(float (&d)[4], const uint32_t (&a)[4], const uint32_t 
 // prelude.cuh stops the compiler from computing kept values anew. Here they are just the value.
 DEV uint32_t kept(uint32_t x) { return x; }
 DEV uint64_t kept(uint64_t x) { return x; }
-template <int M, int N> DEV void named() {}
+template <int M, int N, int C = 0> DEV void named() {}
 
 DEV uint64_t shift_left(uint64_t x, uint32_t n) { return n < 64 ? x << n : 0; }
 DEV uint64_t shift_right(uint64_t x, uint32_t n) { return n < 64 ? x >> n : 0; }
