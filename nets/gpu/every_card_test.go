@@ -110,7 +110,7 @@ func TestEveryCard(t *testing.T) {
 					t.Errorf("%s: %d bytes of shared memory, want at most %d", what, shared, leastShared)
 				}
 				if g.Threads > k.threads || g.Threads%32 != 0 || k.threads*k.resident > leastThreads {
-					t.Errorf("%s: want warps, at most those compiled for, and %d threads at most in the resident blocks",
+					t.Errorf("%s: want whole warps, as compiled for or fewer, and %d threads at most in all blocks",
 						what, leastThreads)
 				}
 				if g.X < 1 || g.X > mostX {
