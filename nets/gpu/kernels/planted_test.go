@@ -109,6 +109,7 @@ func TestPlanted(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // each in a process of its own
 			dir := t.TempDir()
 			headers, err := filepath.Glob("*.cuh")
 			if err != nil {
