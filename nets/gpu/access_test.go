@@ -103,14 +103,18 @@ func runAlone(t *testing.T, e *Engine, w *wave, l launch) {
 
 // sharedMemory returns what no launch names: the plan, the samples, and the losses or scores.
 func sharedMemory(e *Engine, w *wave) (m ptx.Memory) {
+	m = append(samplesMemory(e), pieceAt(w.frame.work, w.layout.size)...)
+	m = append(m, pieceAt(w.frame.loss, w.resultBytes)...)
+	return append(m, pieceAt(w.frame.score, w.resultBytes)...)
+}
+
+// samplesMemory returns the samples of training.
+func samplesMemory(e *Engine) (m ptx.Memory) {
 	s, part := e.samples[nets.Train], e.parts[nets.Train]
-	m = append(m, pieceAt(w.frame.work, w.layout.size)...)
 	m = append(m, pieceAt(part.images, len(s.Images))...)
 	m = append(m, pieceAt(part.features, len(s.Features)*4)...)
 	m = append(m, pieceAt(part.classes, len(s.Labels))...)
-	m = append(m, pieceAt(part.table, len(s.Mean)*256*4)...)
-	m = append(m, pieceAt(w.frame.loss, w.resultBytes)...)
-	return append(m, pieceAt(w.frame.score, w.resultBytes)...)
+	return append(m, pieceAt(part.table, len(s.Mean)*256*4)...)
 }
 
 // pieceAt returns memory of the emulator, which is this process's own; nothing at address 0.

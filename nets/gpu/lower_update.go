@@ -69,11 +69,7 @@ func (l *lowerer) update() {
 		weights := of(l.weights, params)
 		return access{slices.Concat(of(l.grads, params), weights, more), weights}
 	}
-	if l.clip {
-		queue(l, "sgd", (*kernels.SGDArgs).Launch, a, fill, update(trained, scale))
-	} else {
-		queue(l, "sgd", (*kernels.SGDArgs).Launch, a, fill, update(trained))
-	}
+	queue(l, "sgd", (*kernels.SGDArgs).Launch, a, fill, update(trained, scale)) // nobody writes scale without clip
 	if n < P {
 		queue(l, "track", (*kernels.SGDArgs).Running, a, fill, update(running))
 	}

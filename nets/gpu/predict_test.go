@@ -11,9 +11,7 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
-	"unsafe"
 
-	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/gpu/predict"
@@ -109,22 +107,10 @@ func someBlocks(n int) (blocks [][2]int) {
 
 // memoryOf returns the memory of an engine: its arena, its banks and its samples.
 func memoryOf(e *Engine) (m ptx.Memory) {
-	add := func(at uint64, bytes int64) {
-		if at != 0 {
-			// The emulator's memory is this process's own.
-			m = append(m, ptx.Buffer{At: at, Bytes: unsafe.Slice(*(**byte)(unsafe.Pointer(&at)), bytes)})
-		}
-	}
-	add(uint64(e.arena), e.arenaBytes)
+	m = append(samplesMemory(e), pieceAt(uint64(e.arena), int(e.arenaBytes))...)
 	for b := range e.banks {
-		add(uint64(b.base), int64(b.rows)*e.rowBytes())
+		m = append(m, pieceAt(uint64(b.base), b.rows*int(e.rowBytes()))...)
 	}
-	s := e.samples[nets.Train]
-	part := e.parts[nets.Train]
-	add(part.images, int64(len(s.Images)))
-	add(part.features, int64(len(s.Features))*4)
-	add(part.classes, int64(len(s.Labels)))
-	add(part.table, int64(len(s.Mean))*256*4)
 	m.Sort()
 	return m
 }
