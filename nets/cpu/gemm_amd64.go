@@ -6,18 +6,6 @@ import (
 	"rollcall/nets/cpu/asm"
 )
 
-// cut splits m rows into tiles of at most most rows each: tiles tiles of rows rows, then smaller tiles of one row less.
-// Equal tiles are faster than full ones and a rest: 32 rows, at most 12 a tile, become 11, 11 and 10.
-func cut(m, most int) (rows, tiles, smaller int) {
-	if m <= most {
-		return m, 1, 0
-	}
-	n := (m + most - 1) / most
-	rows = (m + n - 1) / n
-	smaller = n*rows - m
-	return rows, n - smaller, smaller
-}
-
 // Gemm goes through the columns two registers at a time, and through the rows in tiles whose sums fit in registers.
 func (c *code) Gemm(t *Tile[float32]) {
 	if min(t.M, t.N, t.Segs, t.K, t.Runs) < 1 || t.N > PanelCols ||
@@ -39,7 +27,7 @@ func (c *code) Gemm(t *Tile[float32]) {
 		case tail < c.lanes:
 			run = c.gemmRagged
 		}
-		rows, tiles, smaller := cut(t.M, most)
+		rows, tiles, smaller := asm.Cut(t.M, most)
 		b := &t.B[j]
 		for u := range t.Runs {
 			run((*asm.Tile)(t), &t.A[u*t.ARun], b, &t.C[u*t.CRun+j], tail, rows, tiles, smaller)

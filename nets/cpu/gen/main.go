@@ -31,6 +31,8 @@ func run(args []string, stderr io.Writer) int {
 			emit func(*asm)
 		}{
 			{"gemm", gemm},
+			{"product", product},
+			{"round", round},
 			{"transpose", transpose},
 			{"pool", pool},
 			{"rows", rows},

@@ -1,0 +1,99 @@
+package bf16
+
+// generic is the kernels in plain Go. With float32 they compute bit for bit what a processor with AMX does. With
+// float64 the operands are rounded too, but sums are in float64, in order: the reference of tests.
+type generic[T Float] struct{ split bool }
+
+// Generic returns the kernels in plain Go; split asks for bf16x3 in place of bf16.
+func Generic[T Float](split bool) Kernels[T] { return generic[T]{split} }
+
+func (generic[T]) Name() string { return "generic" }
+
+func (g generic[T]) NewOperand(n int) Operand[T] { return newWide[T](n+Depth, g.split) }
+
+// put sets element i of an operand to x.
+func put[T Float](dst Operand[T], i int, x T) {
+	high := round(x)
+	dst.wide[0][i] = high
+	if dst.wide[1] != nil {
+		dst.wide[1][i] = round(x - high)
+	}
+}
+
+func (generic[T]) Round(dst Operand[T], src []T) {
+	for i, v := range src {
+		put(dst, i, v)
+	}
+}
+
+func (generic[T]) Transpose(dst Operand[T], ldDst int, src []T, ldSrc, rows, cols int) {
+	for i := range rows {
+		for j, v := range src[i*ldSrc:][:cols] {
+			put(dst, j*ldDst+i, v)
+		}
+	}
+}
+
+func (generic[T]) Pack(dst Operand[T], src []T, ld, rows, cols, padded int) {
+	for i := range rows {
+		for j, v := range src[i*ld:][:cols] {
+			put(dst, i*cols+j, v)
+		}
+	}
+	dst.From(rows * cols).First((padded - rows) * cols).Clear()
+}
+
+func (generic[T]) Multiply(p *Product[T]) {
+	p.check()
+	for u := range p.Runs {
+		for i := range p.M {
+			c := p.C[u*p.CRun+i*p.CRow:][:p.N]
+			if !p.Acc {
+				clear(c)
+			}
+			a := p.A.From(u*p.ARun + i*p.ARow)
+			for s := range p.Segs {
+				for k := 0; k < p.Chunks*p.Size; k += p.Size {
+					a, b := a.From(s*p.ASeg+k), p.B.From(s*p.BSeg+k*p.N)
+					if a.wide[1] != nil {
+						addChunk(c, a.wide[1][:p.Size], b.wide[0])
+					}
+					addChunk(c, a.wide[0][:p.Size], b.wide[0])
+					if a.wide[1] != nil {
+						addChunk(c, a.wide[0][:p.Size], b.wide[1])
+					}
+				}
+			}
+		}
+	}
+}
+
+// addChunk adds a chunk to one row of C: the product of a [size] and b [size,len(c)].
+func addChunk[T Float](c, a, b []T) {
+	switch c := any(c).(type) {
+	case []float32:
+		addChunk32(c, any(a).([]float32), any(b).([]float32))
+	case []float64:
+		b := any(b).([]float64)
+		for p, x := range any(a).([]float64) {
+			for j, y := range b[p*len(c):][:len(c)] {
+				c[j] += x * y
+			}
+		}
+	}
+}
+
+// addChunk32 is addChunk in the order and with the roundings of [Product].
+func addChunk32(c, a, b []float32) {
+	var sums [2][PanelCols]float32
+	n := len(c)
+	for p, x := range a {
+		x, sum := float64(flush(x)), sums[p%2][:n]
+		for j, y := range b[p*n:][:n] {
+			sum[j] = fusedAdd(x*float64(flush(y)), sum[j])
+		}
+	}
+	for j, v := range c {
+		c[j] = flush(flush(v) + flush(sums[0][j]+sums[1][j]))
+	}
+}

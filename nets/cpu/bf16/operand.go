@@ -1,0 +1,63 @@
+package bf16
+
+// Operand is a matrix of rounded numbers: one operand of a product. Every variant has a format of its own, and
+// [Kernels.NewOperand] allocates it; the other methods of [Kernels] write it. Positions count elements in all formats.
+//
+// With bf16x3 an operand has a second part, low: what rounding to the first part leaves, rounded in turn.
+type Operand[T Float] struct {
+	narrow [2][]uint16 // the upper halves of float32: the format of AMX
+	wide   [2][]T      // rounded, but stored as T: the format of all other variants
+}
+
+// From returns the operand from element i on.
+func (o Operand[T]) From(i int) Operand[T] {
+	for part := range 2 {
+		if o.narrow[part] != nil {
+			o.narrow[part] = o.narrow[part][i:]
+		}
+		if o.wide[part] != nil {
+			o.wide[part] = o.wide[part][i:]
+		}
+	}
+	return o
+}
+
+// First returns the first n elements of the operand.
+func (o Operand[T]) First(n int) Operand[T] {
+	for part := range 2 {
+		if o.narrow[part] != nil {
+			o.narrow[part] = o.narrow[part][:n]
+		}
+		if o.wide[part] != nil {
+			o.wide[part] = o.wide[part][:n]
+		}
+	}
+	return o
+}
+
+// Len returns the number of elements.
+func (o Operand[T]) Len() int { return max(len(o.narrow[0]), len(o.wide[0])) }
+
+// Clear sets all elements to 0.
+func (o Operand[T]) Clear() {
+	for part := range 2 {
+		clear(o.narrow[part])
+		clear(o.wide[part])
+	}
+}
+
+// parts returns how many parts an operand has: 2 with bf16x3.
+func parts(split bool) int {
+	if split {
+		return 2
+	}
+	return 1
+}
+
+// newWide returns an operand of n zeros in the wide format.
+func newWide[T Float](n int, split bool) (o Operand[T]) {
+	for part := range parts(split) {
+		o.wide[part] = make([]T, n)
+	}
+	return o
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Offsets of the fields of asm.Product; a test of package asm compares them with the compiler's.
+const (
+	productSegs = 8 * iota
+	productChunks
+	productPairs
+	productPasses
+	productASeg
+	productARow
+	productBSeg
+	productBRow
+	productCRow
+	productPassA
+	productPassB = productPassA + 24
+	productAcc   = productPassB + 24
+)
+
+// product emits the family product, the matrix-multiply tiles with operands rounded to bfloat16 and stored as float32.
+// asm.ProductWideAVX512 has the formula and the order of the sums.
+//
+// A tile has two sums for every element of C, one of the even terms of a chunk and one of the odd ones: 6 × 2 × 2 of
+// the 32 registers with AVX-512, 3 × 2 × 2 of the 16 with AVX2. C itself stays in memory. Per term every row costs a
+// broadcast and every column a load: a tile of 6 × 2 has 8 loads for 12 multiply-adds.
+func product(a *asm) {
+	rows := 3
+	if a.lanes == 16 {
+		rows = 6
+	}
+	for _, b := range []block{
+		{name: "ProductWide", vecs: 2, rows: rows},
+		{name: "ProductRagged", vecs: 2, rows: rows, masked: true},
+		{name: "ProductNarrow", vecs: 1, rows: 2 * rows, masked: true},
+	} {
+		productBlock{b}.emit(a)
+	}
+}
+
+// productBlock is one shape of the tile.
+type productBlock struct{ block }
+
+// productRegs are the registers of the tile loop.
+type productRegs struct {
+	t          reg.GPVirtual    // *Product
+	rowA, rowB reg.GPVirtual    // the strides of the rows of A and B in bytes
+	a, b       reg.GPVirtual    // where the chunk begins in A and B
+	row        [4]reg.GPVirtual // rows 0, 3, 6 and 9 of A at the current pair of terms; row[1] and row[2] also serve C
+	pairB      reg.GPVirtual    // the row of B with the even term of the pair
+	left       reg.GPVirtual    // pairs left
+	off        reg.GPVirtual    // scratch
+	segs, chunks, pass,
+	segA, segB, saved, flushing operand.Mem // variables on the stack
+}
+
+// emit emits one kernel, which computes tiles tiles of rows rows, and then smaller tiles of one row less. tail is the
+// number of columns in the last register. It sets the processor's flush bits, and restores them.
+func (b productBlock) emit(a *asm) {
+	a.begin(b.name, "func(t *byte, a, b, c *float32, tail, rows, tiles, smaller int)")
+	if b.masked {
+		a.lanesBelow(a.arg("tail"))
+	}
+	r := productRegs{
+		t: a.arg("t"), rowA: a.GP64(), rowB: a.GP64(), a: a.GP64(), b: a.GP64(), pairB: a.GP64(), left: a.GP64(),
+		off: a.GP64(),
+	}
+	local := a.AllocLocal(48)
+	for i, v := range []*operand.Mem{&r.segs, &r.chunks, &r.pass, &r.segA, &r.segB, &r.saved} {
+		*v = local.Offset(8 * i)
+	}
+	r.flushing = local.Offset(8*5 + 4)
+	for i := range r.row {
+		r.row[i] = a.GP64()
+	}
+	const flushBits = 1<<15 | 1<<6 // of MXCSR: subnormal results become 0, subnormal operands count as 0
+	a.STMXCSR(r.saved)
+	a.MOVL(r.saved, r.off.As32())
+	a.ORL(operand.U32(flushBits), r.off.As32())
+	a.MOVL(r.off.As32(), r.flushing)
+	a.LDMXCSR(r.flushing)
+	for _, stride := range []struct {
+		disp int
+		to   reg.GPVirtual
+	}{{productARow, r.rowA}, {productBRow, r.rowB}} {
+		a.MOVQ(at(r.t, stride.disp), stride.to)
+		a.SHLQ(operand.U8(2), stride.to)
+	}
+	h := a.arg("rows")
+	b.dispatch(a, h, 1, b.rows)
+	for rows := b.rows; rows > 0; rows-- {
+		b.tile(a, r, rows)
+	}
+}
+
+// tile emits the loop over all tiles with the given number of rows. Behind it, the smaller tiles continue in the loop
+// for one row less.
+func (b productBlock) tile(a *asm, r productRegs, rows int) {
+	name := func(s string) string { return fmt.Sprintf("%s%d", s, rows) }
+	var sums [2][][]reg.VecVirtual // of the even terms and of the odd ones
+	for parity := range sums {
+		for range rows {
+			sums[parity] = append(sums[parity], a.vecs(b.vecs))
+		}
+	}
+	// each does something with every register of the tile of C.
+	each := func(do func(m operand.Mem, row, vec int, masked bool)) {
+		c, stride := r.row[1], r.row[2]
+		a.MOVQ(at(r.t, productCRow), stride)
+		a.SHLQ(operand.U8(2), stride)
+		a.MOVQ(a.slot("c"), c)
+		for i := range rows {
+			for j := range b.vecs {
+				do(at(c, j*a.bytes()), i, j, b.masked && j == b.vecs-1)
+			}
+			a.ADDQ(stride, c)
+		}
+	}
+	a.Label(name("rows"))
+	a.CMPB(at(r.t, productAcc), operand.U8(0))
+	a.JNE(jump(name("begun")))
+	zero := sums[0][0][0]
+	a.zero(zero)
+	each(func(m operand.Mem, _, _ int, masked bool) { a.store(zero, m, masked) })
+	a.Label(name("begun"))
+
+	load := func(from operand.Mem, to operand.Mem) {
+		a.MOVQ(from, r.off)
+		a.MOVQ(r.off, to)
+	}
+	load(a.slot("a"), r.segA)
+	load(a.slot("b"), r.segB)
+	load(at(r.t, productSegs), r.segs)
+	a.Label(name("seg"))
+	load(at(r.t, productChunks), r.chunks)
+	a.MOVQ(r.segA, r.a)
+	a.MOVQ(r.segB, r.b)
+	a.Label(name("chunk"))
+	a.MOVQ(operand.U32(0), r.pass)
+	a.Label(name("pass"))
+	b.addChunk(a, r, sums, name)
+	each(func(m operand.Mem, i, j int, masked bool) {
+		even, odd := sums[0][i][j], sums[1][i][j]
+		a.VADDPS(odd, even, even)
+		if masked {
+			a.load(m, odd, true)
+			a.VADDPS(odd, even, even)
+		} else {
+			a.VADDPS(m, even, even)
+		}
+		a.store(even, m, masked)
+	})
+	a.MOVQ(r.pass, r.off)
+	a.INCQ(r.off)
+	a.MOVQ(r.off, r.pass)
+	a.CMPQ(r.off, at(r.t, productPasses))
+	a.JLT(jump(name("pass")))
+	// The next chunk: Pairs pairs of terms on, in A and B.
+	a.MOVQ(at(r.t, productPairs), r.off)
+	a.LEAQ(indexed(r.a, r.off, 8), r.a)
+	a.IMULQ(r.rowB, r.off)
+	a.LEAQ(indexed(r.b, r.off, 2), r.b)
+	a.countDown(r.chunks, name("chunk"))
+	for _, s := range []struct {
+		stride int
+		at     operand.Mem
+	}{{productASeg, r.segA}, {productBSeg, r.segB}} {
+		a.MOVQ(at(r.t, s.stride), r.off)
+		a.SHLQ(operand.U8(2), r.off)
+		a.ADDQ(r.off, s.at)
+	}
+	a.countDown(r.segs, name("seg"))
+
+	// The next tile of the same height, then the tiles of one row less.
+	a.IMUL3Q(operand.U8(rows), r.rowA, r.off)
+	a.ADDQ(r.off, a.slot("a"))
+	a.MOVQ(at(r.t, productCRow), r.off)
+	a.IMUL3Q(operand.U8(4*rows), r.off, r.off)
+	a.ADDQ(r.off, a.slot("c"))
+	a.countDown(a.slot("tiles"), name("rows"))
+	if rows > 1 {
+		a.MOVQ(a.slot("smaller"), r.off)
+		a.MOVQ(operand.U32(0), a.slot("smaller"))
+		a.MOVQ(r.off, a.slot("tiles"))
+		a.TESTQ(r.off, r.off)
+		a.JNE(jump(fmt.Sprintf("rows%d", rows-1)))
+	}
+	a.LDMXCSR(r.saved)
+	a.end()
+}
+
+// addChunk emits the sums of one chunk in one pass, over parts of A and B that the pass names.
+func (b productBlock) addChunk(a *asm, r productRegs, sums [2][][]reg.VecVirtual, name func(string) string) {
+	rows := len(sums[0])
+	a.MOVQ(r.pass, r.off)
+	a.MOVQ(operand.Mem{Base: r.t, Index: r.off, Scale: 8, Disp: productPassA}, r.row[0])
+	a.ADDQ(r.a, r.row[0])
+	a.MOVQ(operand.Mem{Base: r.t, Index: r.off, Scale: 8, Disp: productPassB}, r.pairB)
+	a.ADDQ(r.b, r.pairB)
+	a.LEAQ(indexed(r.rowA, r.rowA, 2), r.off)
+	for i := 1; 3*i < rows; i++ {
+		a.LEAQ(indexed(r.row[i-1], r.off, 1), r.row[i])
+	}
+	for parity := range sums {
+		for _, row := range sums[parity] {
+			for _, v := range row {
+				a.zero(v)
+			}
+		}
+	}
+	a.MOVQ(at(r.t, productPairs), r.left)
+	a.Label(name("pair"))
+	for parity := range sums {
+		cols := a.vecs(b.vecs)
+		for j, v := range cols {
+			a.load(at(r.pairB, j*a.bytes()), v, b.masked && j == b.vecs-1)
+		}
+		a.ADDQ(r.rowB, r.pairB)
+		for i, row := range sums[parity] {
+			x := operand.Mem{Base: r.row[i/3], Disp: 4 * parity}
+			if i%3 > 0 {
+				x.Index, x.Scale = r.rowA, uint8(i%3)
+			}
+			bc := a.vec()
+			a.VBROADCASTSS(x, bc)
+			for j, v := range cols {
+				a.VFMADD231PS(v, bc, row[j])
+			}
+		}
+	}
+	for i := 0; 3*i < rows; i++ {
+		a.ADDQ(operand.U8(8), r.row[i])
+	}
+	a.countDown(r.left, name("pair"))
+}
