@@ -56,7 +56,7 @@ The exit status is 0 if all is right, and 1 if anything is wrong or there is no 
 
 // listDevices prints a line for each processor.
 func (a *app) listDevices() error {
-	best, err := cpu.Select()
+	best, err := cpu.Select(cpu.FP32)
 	if err != nil {
 		return err
 	}

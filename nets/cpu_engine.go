@@ -43,11 +43,11 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
-	kernels, err := cpu.Select()
+	kernels, err := cpu.Select(cpu.FP32)
 	if err != nil {
 		return nil, fmt.Errorf("nets: %w", err)
 	}
-	e := &CPU{model: m, parts: [2]*plan.Samples{train, test}, kernels: kernels, batch: o.Batch}
+	e := &CPU{model: m, parts: [2]*plan.Samples{train, test}, kernels: kernels.Kernels, batch: o.Batch}
 	for i, s := range e.parts {
 		if s == nil {
 			continue

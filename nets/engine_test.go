@@ -152,7 +152,7 @@ func TestClientsInOneGraph(t *testing.T) {
 	m := must(NewModel("cnn-cinic10"))(t)
 	pool := cpu.NewPool[float32](2)
 	defer pool.Close()
-	kernels := must(cpu.Select())(t)
+	kernels := must(cpu.Select(cpu.FP32))(t)
 	build := func(k int) *machine {
 		return machineOf(t, m, cpu.NewExec(kernels, pool), k, B)
 	}

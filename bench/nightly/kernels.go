@@ -42,7 +42,7 @@ type kernel struct {
 // the forward and backward passes of its layers, gathering the images of a batch, loss and update. Dropout is there for
 // cnn-cinic10, the only net of the suite that has it.
 func cpuKernels(batch int) ([]kernel, error) {
-	k, err := cpu.Select()
+	k, err := cpu.Select(cpu.FP32)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (m *Machine) Validate() error {
 	if m.Precision != "" && m.Precision != string(gpu.FP32) {
 		return settings.Usagef("--precision %s: the CPU engine, which runs here%s, has fp32 alone", m.Precision, c.why)
 	}
-	_, err = cpu.Select() // ROLLCALL_CPU may ask for instructions that this processor lacks
+	_, err = cpu.Select(cpu.FP32) // ROLLCALL_CPU may ask for instructions that this processor lacks
 	return err
 }
 
@@ -136,7 +136,7 @@ func (m *Machine) Numerics() (class string, revision int, err error) {
 	if c.CUDA {
 		return nets.Numerics(c.engine, string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))), gpu.Revision, nil
 	}
-	kernels, err := cpu.Select()
+	kernels, err := cpu.Select(cpu.FP32)
 	if err != nil {
 		return "", 0, err
 	}

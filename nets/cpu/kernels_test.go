@@ -210,18 +210,18 @@ func TestSelect(t *testing.T) {
 	have := Variants()
 	for _, k := range have {
 		t.Setenv("ROLLCALL_CPU", k.Name())
-		got, err := Select()
+		got, err := Select(FP32)
 		if err != nil || got.Name() != k.Name() {
 			t.Errorf("ROLLCALL_CPU=%s: got %q, %v, want %q", k.Name(), got.Name(), err, k.Name())
 		}
 	}
 	t.Setenv("ROLLCALL_CPU", "")
-	if got, err := Select(); err != nil || got.Name() != have[len(have)-1].Name() {
+	if got, err := Select(FP32); err != nil || got.Name() != have[len(have)-1].Name() {
 		t.Errorf("ROLLCALL_CPU empty: got %q, %v, want %q", got.Name(), err, have[len(have)-1].Name())
 	}
 	t.Setenv("ROLLCALL_CPU", "foo")
-	const want = "cpu: ROLLCALL_CPU=foo: unknown variant, want generic, avx2 or avx512"
-	if _, err := Select(); err == nil || err.Error() != want {
+	const want = "cpu: ROLLCALL_CPU=foo: unknown variant, want generic, avx2, avx512 or amx"
+	if _, err := Select(FP32); err == nil || err.Error() != want {
 		t.Errorf("ROLLCALL_CPU=foo: got error %v, want %s", err, want)
 	}
 	for _, name := range []string{"avx2", "avx512"} {
@@ -229,7 +229,7 @@ func TestSelect(t *testing.T) {
 			continue
 		}
 		t.Setenv("ROLLCALL_CPU", name)
-		if _, err := Select(); err == nil || !strings.Contains(err.Error(), "not on this processor") {
+		if _, err := Select(FP32); err == nil || !strings.Contains(err.Error(), "not on this processor") {
 			t.Errorf("ROLLCALL_CPU=%s, which is not here: got error %v, want one that says so", name, err)
 		}
 	}

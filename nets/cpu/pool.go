@@ -3,6 +3,8 @@ package cpu
 import (
 	"sync"
 	"sync/atomic"
+
+	"rollcall/nets/cpu/bf16"
 )
 
 // Task is work cut into a fixed number of chunks, which may run in any order, at the same time, on any thread. A chunk
@@ -22,8 +24,9 @@ const (
 // allocate nothing.
 type Scratch[T Float] struct {
 	Kernels[T]
-	Tile Tile[T]
-	buf  []T
+	Products bf16.Kernels[T] // see [Exec]
+	Tile     Tile[T]
+	buf      []T
 }
 
 // Buf returns the buffer of the thread, n elements with arbitrary contents. The next call returns the same memory.
@@ -92,6 +95,9 @@ func (p *Pool[T]) take(want int) int {
 // Exec runs the tasks of one graph, one after another, on the thread of the caller and on idle threads of a pool.
 type Exec[T Float] struct {
 	Kernels[T]
+	// Products multiplies matrices, with rounded operands. Without it the operands are not rounded, and Kernels do.
+	Products bf16.Kernels[T]
+
 	pool    *Pool[T]
 	scratch Scratch[T]
 	exp     []float64 // the exponentials of one row of logits, see exponentials
@@ -125,7 +131,7 @@ func (e *Exec[T]) For(t Task[T], phase, n int) {
 
 // run takes one chunk after the other until none is left. The helpers do the same at the same time.
 func (e *Exec[T]) run(s *Scratch[T]) {
-	s.Kernels = e.Kernels
+	s.Kernels, s.Products = e.Kernels, e.Products
 	for {
 		i := int(e.next.Add(1) - 1)
 		if i >= e.chunks {

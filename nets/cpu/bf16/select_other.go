@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package bf16
+
+// Variants returns every variant this processor can run; split asks for bf16x3 in place of bf16.
+func Variants(split bool) []Kernels[float32] { return []Kernels[float32]{Generic[float32](split)} }
