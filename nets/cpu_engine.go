@@ -17,7 +17,8 @@ import (
 type CPU struct {
 	model   *Model
 	parts   [2]*plan.Samples // Train, Test
-	kernels cpu.Kernels[float32]
+	choice  cpu.Choice
+	how     cpu.Precision // of matrix products
 	pool    *cpu.Pool[float32]
 	exec    *cpu.Exec[float32] // runs Combine
 	slots   []*slot
@@ -28,8 +29,9 @@ type CPU struct {
 
 // CPUOptions says how a CPU engine works.
 type CPUOptions struct {
-	Threads int // 0: one per core that Go uses (GOMAXPROCS)
-	Batch   int // B, the batch size of all plans, at least 1
+	Threads   int           // 0: one per core that Go uses (GOMAXPROCS)
+	Batch     int           // B, the batch size of all plans, at least 1
+	Precision cpu.Precision // of matrix products; empty: cpu.FP32
 }
 
 // NewCPU opens an engine for a model on a data set. test may be nil if nothing is evaluated on it.
@@ -43,11 +45,15 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
-	kernels, err := cpu.Select(cpu.FP32)
+	how, err := cpu.ParsePrecision(string(o.Precision))
 	if err != nil {
 		return nil, fmt.Errorf("nets: %w", err)
 	}
-	e := &CPU{model: m, parts: [2]*plan.Samples{train, test}, kernels: kernels.Kernels, batch: o.Batch}
+	choice, err := cpu.Select(how)
+	if err != nil {
+		return nil, fmt.Errorf("nets: %w", err)
+	}
+	e := &CPU{model: m, parts: [2]*plan.Samples{train, test}, choice: choice, how: how, batch: o.Batch}
 	for i, s := range e.parts {
 		if s == nil {
 			continue
@@ -60,19 +66,20 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 		}
 	}
 	e.pool = cpu.NewPool[float32](o.Threads)
-	e.exec = cpu.NewExec(e.kernels, e.pool)
+	e.exec = choice.NewExec(e.pool)
 	for range o.Threads {
-		e.slots = append(e.slots, &slot{engine: e, exec: cpu.NewExec(e.kernels, e.pool), row: make([]float32, m.P)})
+		e.slots = append(e.slots, &slot{engine: e, exec: choice.NewExec(e.pool), row: make([]float32, m.P)})
 	}
 	return e, nil
 }
 
-// CPURevision is the revision of the numbers of the CPU engine, see [Info]. All variants of the kernels share it.
+// CPURevision is the revision of the numbers of the CPU engine, see [Info]. All variants of the kernels share it, in
+// all precisions.
 const CPURevision = 1
 
 // Info implements [Engine].
 func (e *CPU) Info() Info {
-	engine, precision := "cpu-"+e.kernels.Name(), "fp32"
+	engine, precision := "cpu-"+e.choice.Name(), string(e.how)
 	return Info{
 		Engine: engine, Device: cpu.Model(), Precision: precision, Params: e.model.P,
 		Numerics: Numerics(engine, precision), Revision: CPURevision,

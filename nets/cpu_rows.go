@@ -70,7 +70,7 @@ func (e *CPU) Norm(r Row) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return math.Sqrt(e.kernels.SumSquares(row)), nil
+	return math.Sqrt(e.choice.SumSquares(row)), nil
 }
 
 // Combine implements [Engine].

@@ -178,6 +178,11 @@ func TestNewCPUErrors(t *testing.T) {
 		{"batch", good(), nil, CPUOptions{}, "nets: batch of 0 samples, want at least 1"},
 		{"threads", good(), nil, CPUOptions{Batch: 1, Threads: -1}, "nets: -1 threads, want at least 1"},
 		{
+			"precision", good(), nil,
+			CPUOptions{Batch: 1, Precision: "tf32"},
+			`nets: cpu: precision "tf32", want fp32, bf16 or bf16x3`,
+		},
+		{
 			"truncated", changed(func(s *plan.Samples) { s.Images = s.Images[1:] }), nil,
 			CPUOptions{Batch: 1},
 			"hashed: 9215 image bytes, want 9216",

@@ -94,25 +94,33 @@ func smallNets() []*Model {
 	}
 }
 
-// The CPU engine's revision is of two rounds of every small net, in both classes; the variants of a class must agree.
+// precisions are all that the CPU engine has.
+var precisions = []cpu.Precision{cpu.FP32, cpu.BF16, cpu.BF16x3}
+
+// recordedClasses are the classes whose digests testdata/engine-revisions has, in its order.
+var recordedClasses = []string{"cpu-fp32", "cpu-generic-fp32"}
+
+// The CPU engine's revision is of two rounds of every small net, in every class; the variants of a class must agree.
 func TestEngineRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	digests := map[string]string{}
-	for _, k := range cpu.Variants() {
-		t.Setenv("ROLLCALL_CPU", k.Name())
-		var d revisiontest.Digest
-		class := ""
-		for _, m := range smallNets() {
-			ok(t, m.describe())
-			class = engineInto(t, &d, m)
+	for _, p := range precisions {
+		for _, k := range cpu.Choices(p) {
+			t.Setenv("ROLLCALL_CPU", k.Name())
+			var d revisiontest.Digest
+			class := ""
+			for _, m := range smallNets() {
+				ok(t, m.describe())
+				class = engineInto(t, &d, m, p)
+			}
+			if digests[class] != "" && digests[class] != d.String() {
+				t.Errorf("%s: digest %s, another variant of %s has %s", k.Name(), d.String(), class, digests[class])
+			}
+			digests[class] = d.String()
 		}
-		if digests[class] != "" && digests[class] != d.String() {
-			t.Errorf("%s: digest %s, another variant of %s has %s", k.Name(), d.String(), class, digests[class])
-		}
-		digests[class] = d.String()
 	}
 	var entries []revisiontest.Entry
-	for _, class := range []string{"cpu-fp32", "cpu-generic-fp32"} {
+	for _, class := range recordedClasses {
 		if digests[class] == "" {
 			t.Logf("%s: not on this processor", class)
 		}
@@ -125,11 +133,11 @@ func TestEngineRevisions(t *testing.T) {
 
 // engineInto enters what an engine makes of two rounds of three steps: of a client with momentum, a ragged one with
 // momentum and drift, one of fewer steps, one without samples; clipped in the second round alone. It returns the class.
-func engineInto(t *testing.T, d *revisiontest.Digest, m *Model) string {
+func engineInto(t *testing.T, d *revisiontest.Digest, m *Model, p cpu.Precision) string {
 	t.Helper()
 	const batch, clients = 5, 4
 	samples := hashedSamples(m, 117, testMean, testStd)
-	e := must(NewCPU(m, samples, rest(samples, 40), CPUOptions{Threads: 2, Batch: batch}))(t)
+	e := must(NewCPU(m, samples, rest(samples, 40), CPUOptions{Threads: 2, Batch: batch, Precision: p}))(t)
 	defer e.Close()
 	b := must(e.NewBank(1 + 2*clients + 1))(t)
 	global, drift := Row{b, 0}, Row{b, 2*clients + 1}
