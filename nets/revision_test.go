@@ -98,7 +98,9 @@ func smallNets() []*Model {
 var precisions = []cpu.Precision{cpu.FP32, cpu.BF16, cpu.BF16x3}
 
 // recordedClasses are the classes whose digests testdata/engine-revisions has, in its order.
-var recordedClasses = []string{"cpu-fp32", "cpu-generic-fp32"}
+var recordedClasses = []string{
+	"cpu-fp32", "cpu-generic-fp32", "cpu-bf16", "cpu-generic-bf16", "cpu-bf16x3", "cpu-generic-bf16x3",
+}
 
 // The CPU engine's revision is of two rounds of every small net, in every class; the variants of a class must agree.
 func TestEngineRevisions(t *testing.T) {
