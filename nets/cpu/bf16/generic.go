@@ -1,6 +1,9 @@
 package bf16
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // generic is the kernels in plain Go. With float32 they compute bit for bit what a processor with AMX does. With
 // float64 the operands are rounded too, but sums are in float64, in order: the reference of tests.
@@ -92,9 +95,16 @@ func addChunk32(c, a, b []float32) {
 	var sums [2][PanelCols]float32
 	n := len(c)
 	for p, x := range a {
-		x, sum := float64(flush(x)), sums[p%2][:n]
-		for j, y := range b[p*n:][:n] {
-			sum[j] = fusedAdd(x*float64(flush(y)), sum[j])
+		row, sum := b[p*n:][:n], sums[p%2][:n]
+		for j, y := range row {
+			// The product is exact. Few sums are rounded twice, by the addition and by the conversion, or subnormal.
+			product := float64(x) * float64(y)
+			s := product + float64(sum[j])
+			if u := math.Float64bits(s); u&belowFloat32 == halfFloat32 || u<<1-1 < minNormalBits<<1-1 {
+				sum[j] = fusedAdd(product, float64(sum[j]), s)
+				continue
+			}
+			sum[j] = float32(s)
 		}
 	}
 	for j, v := range c {

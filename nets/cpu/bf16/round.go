@@ -25,20 +25,16 @@ func round[T Float](x T) T {
 	return T(v)
 }
 
-// fusedAdd returns product + sum rounded once to float32, where product is exact. A subnormal result becomes 0.
-func fusedAdd(product float64, sum float32) float32 {
-	// The sum in float64 is rounded itself. A second rounding, to float32, goes wrong only where the first result is
-	// half-way between two float32.
-	s := product + float64(sum)
-	const rest = 53 - 24
-	if math.Float64bits(s)&(1<<rest-1) == 1<<(rest-1) || math.Abs(s) < minNormal {
-		return fusedAddExact(product, float64(sum), s)
-	}
-	return float32(s)
-}
+// Bits of a float64.
+const (
+	belowFloat32  = 1<<29 - 1    // the significant bits that a float32 has no place for
+	halfFloat32   = 1 << 28      // their value half-way between two float32
+	minNormalBits = 0x3810 << 48 // minNormal
+)
 
-// fusedAddExact is fusedAdd where s, the rounded sum, is half-way between two float32 or below the normal numbers.
-func fusedAddExact(x, y, s float64) float32 {
+// fusedAdd returns x + y rounded once to float32, where s is x + y rounded to float64. If s is half-way between two
+// float32, or below the normal numbers, rounding s would be wrong. A subnormal result becomes 0.
+func fusedAdd(x, y, s float64) float32 {
 	// The error of s, exactly (Knuth's two-sum). If there is one, s becomes the odd neighbour of the exact sum: rounded
 	// to 24 bits, it gives what the exact sum does.
 	b := s - x
