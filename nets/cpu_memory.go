@@ -51,7 +51,7 @@ func graphBytes(m *Model, batch int, train bool) (bytes int64, err error) {
 	}
 	for _, n := range nodes {
 		if op := n.Op(); op != nil {
-			bytes += ops.BufferBytes(op)
+			bytes += ops.BufferBytes(op, 0)
 		}
 	}
 	for _, in := range []*G.Node{g.X, g.Labels, g.Draw} {

@@ -1,5 +1,7 @@
 package cpu
 
+import "rollcall/nets/cpu/bf16"
+
 // Conv2DShape holds the sizes of a batched convolution of any stride, without bias.
 //
 //	x [K,B,H,W,C] with a constant border of Border pixels inside H×W; w [K,R,S,C,O]
@@ -60,11 +62,16 @@ type Conv2DForward[T Float] struct {
 	Conv2DShape
 	y, x, w []T
 	packed  []T // [K] panels of w
+	rounded struct {
+		w bf16.Operand[T] // [K] w, if operands are rounded: see [packWeights]
+		x bf16.Operand[T] // [K,B] x, if tiles go through the images
+	}
 }
 
-// The phases of Conv2DForward: packing if there are several panels, then one of the other two.
+// The phases of Conv2DForward: packing if there are several panels or if operands are rounded, then one of the last two.
 const (
 	conv2DPack   = iota // a chunk is one panel of weights
+	conv2DRound         // a chunk is one image, if operands are rounded and tiles go through the images
 	conv2DPanels        // narrow maps; a chunk is one panel of weights and all images of its client
 	conv2DImages        // wide maps; a chunk is some images of a client and all panels
 )
@@ -73,13 +80,21 @@ const (
 func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
 	t.Conv2DShape, t.y, t.x, t.w = s, y, x, w
 	panels := blocks(s.O, PanelCols)
-	if panels > 1 {
+	_, width := s.Out()
+	if e.Products != nil {
+		e.ensure(&t.rounded.w, s.K*packedLen(s.R, s.S*s.C, s.O))
+		e.For(t, conv2DPack, s.K*panels)
+		if width < narrow {
+			e.ensure(&t.rounded.x, s.K*s.B*s.xLen())
+			e.For(t, conv2DRound, s.K*s.B)
+		}
+	} else if panels > 1 {
 		if t.packed == nil {
 			t.packed = make([]T, s.K*s.wLen())
 		}
 		e.For(t, conv2DPack, s.K*panels)
 	}
-	if _, w := s.Out(); w < narrow {
+	if width < narrow {
 		e.For(t, conv2DPanels, s.K*panels)
 	} else {
 		e.For(t, conv2DImages, s.K*imageChunks(s.B))
@@ -96,74 +111,45 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	switch phase {
 	case conv2DPack:
 		k, o, _ := chunkOf(i, t.O, PanelCols)
+		if s.Products != nil {
+			packWeights(s.Products, t.packedOf(k), t.w[k*t.wLen():][:t.wLen()], p.segs, p.depth, t.O, o)
+			return
+		}
 		packPanel(t.packed[k*t.wLen():][:t.wLen()], t.w[k*t.wLen():][:t.wLen()], p.segs*p.depth, t.O, o)
+	case conv2DRound:
+		s.Products.Round(t.rounded.x.From(i*t.xLen()), t.x[i*t.xLen():][:t.xLen()])
 	case conv2DPanels:
 		k, o, _ := chunkOf(i, t.O, PanelCols)
-		p.b, p.bStride, p.n = t.panel(k, o)
-		p.throughImages(s, t.x[k*t.B*t.xLen()+t.origin():], t.y[k*t.B*t.yLen()+o:], t.B, t.xLen(), t.yLen())
+		p.b, p.bStride, p.n = t.panel(s, k, o)
+		x := matrix[T]{plain: t.x}
+		if s.Products != nil {
+			x = matrix[T]{rounded: t.rounded.x}
+		}
+		p.throughImages(s, x.from(k*t.B*t.xLen()+t.origin()), t.y[k*t.B*t.yLen()+o:], t.B, t.xLen(), t.yLen())
 	case conv2DImages:
 		k, lo, hi := imagesOf(i, t.B)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
+			x := s.left(t.x[n*t.xLen():][:t.xLen()]).from(t.origin())
 			for o := 0; o < t.O; o += PanelCols {
-				p.b, p.bStride, p.n = t.panel(k, o)
-				p.throughRows(s, t.x[n*t.xLen()+t.origin():], t.y[n*t.yLen()+o:])
+				p.b, p.bStride, p.n = t.panel(s, k, o)
+				p.throughRows(s, x, t.y[n*t.yLen()+o:])
 			}
 		}
 	}
+}
+
+// packedOf returns the packed weights of client k.
+func (t *Conv2DForward[T]) packedOf(k int) bf16.Operand[T] {
+	return t.rounded.w.From(k * packedLen(t.R, t.S*t.C, t.O))
 }
 
 // panel returns the weights of client k for the panel of outputs from o on, as [panel] does.
-func (t *Conv2DForward[T]) panel(k, o int) (b []T, stride, n int) {
+func (t *Conv2DForward[T]) panel(s *Scratch[T], k, o int) (b matrix[T], stride, n int) {
+	if s.Products != nil {
+		n := min(PanelCols, t.O-o)
+		return packedPanel(t.packedOf(k), t.R, t.S*t.C, o), n, n
+	}
 	at, size := k*t.wLen(), t.wLen()
-	return panel(t.w[at:][:size], optional(t.packed, at, size), t.R*t.S*t.C, t.O, o)
-}
-
-// convProduct is the product of a convolution's windows with one panel of weights, for maps [rows,cols]:
-//
-//	c[i·cRow + j·cCol + o] = Σ_s Σ_p a[i·aRow + j·aCol + s·aSeg + p] · b[(s·depth + p)·bStride + o]
-type convProduct[T Float] struct {
-	b                []T
-	bStride, n       int
-	segs, depth      int
-	aSeg, aCol, aRow int
-	cCol, cRow       int
-	rows, cols       int
-}
-
-// throughRows makes a tile of every row of the maps: the rows of the tile are the pixels of that row.
-func (p *convProduct[T]) throughRows(s *Scratch[T], a, c []T) {
-	s.Tile = Tile[T]{
-		A: a, B: p.b, C: c, M: p.cols, N: p.n, Segs: p.segs, K: p.depth, Runs: p.rows,
-		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow,
-		BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol, CRun: p.cRow,
-	}
-	s.Gemm(&s.Tile)
-}
-
-// throughPanels does the same for all cCol outputs, one panel after the other. b holds the weights [segs·depth,cCol].
-func (p *convProduct[T]) throughPanels(s *Scratch[T], a, b, c []T) {
-	p.bStride = p.cCol
-	for o := 0; o < p.cCol; o += PanelCols {
-		p.b, p.n = b[o:], min(PanelCols, p.cCol-o)
-		p.throughRows(s, a, c[o:])
-	}
-}
-
-// throughImages makes a tile of every pixel of the maps: the rows of the tile are that pixel in each of the images,
-// which are aImage and cImage elements apart. It takes the weights in blocks that stay in the first cache from pixel to
-// pixel.
-func (p *convProduct[T]) throughImages(s *Scratch[T], a, c []T, images, aImage, cImage int) {
-	for seg := range p.segs {
-		for d := 0; d < p.depth; d += depthBlock {
-			for i := range p.rows {
-				s.Tile = Tile[T]{
-					A: a[i*p.aRow+seg*p.aSeg+d:], B: p.b[(seg*p.depth+d)*p.bStride:], C: c[i*p.cRow:],
-					M: images, N: p.n, Segs: 1, K: min(depthBlock, p.depth-d), Runs: p.cols,
-					ARow: aImage, AK: 1, ARun: p.aCol, BRow: p.bStride, CRow: cImage, CRun: p.cCol, Acc: seg > 0 ||
-						d > 0,
-				}
-				s.Gemm(&s.Tile)
-			}
-		}
-	}
+	b.plain, stride, n = panel(t.w[at:][:size], optional(t.packed, at, size), t.R*t.S*t.C, t.O, o)
+	return b, stride, n
 }

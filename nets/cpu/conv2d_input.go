@@ -1,5 +1,7 @@
 package cpu
 
+import "rollcall/nets/cpu/bf16"
+
 // Conv2DInput computes dx, the gradient of the input of a convolution. It does not write the border of dx, which stays
 // zero in a buffer made of zeros.
 //
@@ -15,9 +17,14 @@ type Conv2DInput[T Float] struct {
 	dx, w, gy []T
 	flipped   []T // [K] for every panel of n channels and every part: the weights [taps,taps,O,n], last taps first
 	framed    []T // [K,B] gy in its frame, if tiles go through the images
-	parts     []inputPart
-	frame     frame
-	gaps      bool // whether there are pixels that no window reaches: their gradient is 0
+	rounded   struct {
+		w  bf16.Operand[T] // [K] flipped, padded and packed, if operands are rounded
+		gy bf16.Operand[T] // [K,B] gy in its frame, if tiles go through the images
+	}
+	parts []inputPart
+	frame frame
+	rows  int  // of packed weights, all parts together
+	gaps  bool // whether there are pixels that no window reaches: their gradient is 0
 }
 
 // remainder is a set of rows or columns of dx: u = Stride·q + rho for lo ≤ q < hi. taps places of the window reach it.
@@ -27,6 +34,7 @@ type remainder struct{ rho, taps, lo, hi int }
 type inputPart struct {
 	rows, cols remainder
 	before     int // how many places of the window belong to the parts in front of this one
+	padded     int // how many rows of packed weights belong to the parts in front of this one
 }
 
 // frame is the border of zeros that gy needs around it, so that windows at its edges read zeros.
@@ -69,9 +77,13 @@ const (
 // Run computes dx.
 func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
 	t.Conv2DShape, t.dx, t.w, t.gy = s, dx, w, gy
-	if t.flipped == nil {
-		t.flipped = make([]T, s.K*s.wLen())
+	if t.parts == nil {
 		t.prepare()
+	}
+	if e.Products != nil {
+		e.ensure(&t.rounded.w, s.K*t.rows*s.C)
+	} else if t.flipped == nil {
+		t.flipped = make([]T, s.K*s.wLen())
 	}
 	through := t.frame.w < narrow // whether tiles go through the images
 	panels := s.K * blocks(s.C, PanelCols)
@@ -79,7 +91,11 @@ func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
 		e.For(t, inputClear, s.K*s.B)
 	}
 	e.For(t, inputFlip, panels)
-	if through && t.frame.bordered() {
+	switch {
+	case through && e.Products != nil:
+		e.ensure(&t.rounded.gy, s.K*s.B*t.frame.len())
+		e.For(t, inputFrame, s.K*s.B)
+	case through && t.frame.bordered():
 		if t.framed == nil {
 			t.framed = make([]T, s.K*s.B*t.frame.len())
 		}
@@ -101,10 +117,12 @@ func (t *Conv2DInput[T]) prepare() {
 	rows, f.top, f.bottom = remainders(t.Stride, t.R, t.Pad, t.H-2*t.Border, f.h)
 	cols, f.left, f.right = remainders(t.Stride, t.S, t.Pad, t.W-2*t.Border, f.w)
 	before, reached := 0, 0
+	t.rows = 0
 	for _, r := range rows {
 		for _, q := range cols {
-			t.parts = append(t.parts, inputPart{r, q, before})
+			t.parts = append(t.parts, inputPart{r, q, before, t.rows})
 			before += r.taps * q.taps
+			t.rows += r.taps * bf16.Padded(q.taps*t.O)
 			reached += (r.hi - r.lo) * (q.hi - q.lo)
 		}
 	}
@@ -121,16 +139,23 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 		k, c, _ := chunkOf(i, t.C, PanelCols)
 		t.flip(s, k, c)
 	case inputFrame: // i: image
+		if s.Products != nil {
+			roundInFrame(s, f, t.rounded.gy.From(i*f.len()), t.gy[i*t.yLen():][:t.yLen()])
+			return
+		}
 		inFrame(f, t.framed[i*f.len():][:f.len()], t.gy[i*t.yLen():][:t.yLen()])
 	case inputPanels:
 		k, c, _ := chunkOf(i, t.C, PanelCols)
-		gy := t.gy
-		if f.bordered() {
-			gy = t.framed
+		gy := matrix[T]{plain: t.gy}
+		switch {
+		case s.Products != nil:
+			gy = matrix[T]{rounded: t.rounded.gy}
+		case f.bordered():
+			gy.plain = t.framed
 		}
 		for j := range t.parts {
-			p, a, x := t.product(j, k, c)
-			p.throughImages(s, gy[k*t.B*f.len()+a:], t.dx[k*t.B*t.xLen()+x:], t.B, f.len(), t.xLen())
+			p, a, x := t.product(s, j, k, c)
+			p.throughImages(s, gy.from(k*t.B*f.len()+a), t.dx[k*t.B*t.xLen()+x:], t.B, f.len(), t.xLen())
 		}
 	case inputImages:
 		t.images(i, s)
@@ -141,18 +166,28 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 func (t *Conv2DInput[T]) images(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	f := t.frame
-	room := s.Buf(f.len())
-	clear(room)
+	room := matrix[T]{}
+	if s.Products != nil {
+		room.rounded = s.operand(operandA, f.len())
+		room.rounded.Clear()
+	} else {
+		room.plain = s.Buf(f.len())
+		clear(room.plain)
+	}
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
-		gy := t.gy[n*t.yLen():][:t.yLen()]
-		if f.bordered() {
-			inFrame(f, room, gy)
+		gy := matrix[T]{plain: t.gy[n*t.yLen():][:t.yLen()]}
+		switch {
+		case s.Products != nil:
+			roundInFrame(s, f, room.rounded, gy.plain)
+			gy = room
+		case f.bordered():
+			inFrame(f, room.plain, gy.plain)
 			gy = room
 		}
 		for c := 0; c < t.C; c += PanelCols {
 			for j := range t.parts {
-				p, a, x := t.product(j, k, c)
-				p.throughRows(s, gy[a:], t.dx[n*t.xLen()+x:])
+				p, a, x := t.product(s, j, k, c)
+				p.throughRows(s, gy.from(a), t.dx[n*t.xLen()+x:])
 			}
 		}
 	}
@@ -165,15 +200,27 @@ func inFrame[T Float](f frame, dst, gy []T) {
 	}
 }
 
+// roundInFrame is inFrame with the numbers rounded.
+func roundInFrame[T Float](s *Scratch[T], f frame, dst bf16.Operand[T], gy []T) {
+	for i := range f.h {
+		s.Products.Round(dst.From(((f.top+i)*f.width()+f.left)*f.o), gy[i*f.w*f.o:][:f.w*f.o])
+	}
+}
+
 // product returns the product that computes part i of dx for client k and the panel of channels from c on. The product
 // reads from element a of a framed image of gy and writes from element x of an image of dx.
-func (t *Conv2DInput[T]) product(i, k, c int) (p convProduct[T], a, x int) {
+func (t *Conv2DInput[T]) product(s *Scratch[T], i, k, c int) (p convProduct[T], a, x int) {
 	part, f, n := t.parts[i], t.frame, min(PanelCols, t.C-c)
 	r, q := part.rows, part.cols
 	p = convProduct[T]{
-		b: t.flipped[k*t.wLen()+(c*t.R*t.S+n*part.before)*t.O:], bStride: n, n: n, segs: r.taps, depth: q.taps * t.O,
+		bStride: n, n: n, segs: r.taps, depth: q.taps * t.O,
 		aSeg: f.width() * t.O, aCol: t.O, aRow: f.width() * t.O,
 		cCol: t.Stride * t.C, cRow: t.Stride * t.W * t.C, rows: r.hi - r.lo, cols: q.hi - q.lo,
+	}
+	if s.Products != nil {
+		p.b.rounded = t.rounded.w.From(k*t.rows*t.C + c*t.rows + n*part.padded)
+	} else {
+		p.b.plain = t.flipped[k*t.wLen()+(c*t.R*t.S+n*part.before)*t.O:]
 	}
 	row, col := t.Border-t.Pad+t.Stride*r.lo+r.rho, t.Border-t.Pad+t.Stride*q.lo+q.rho
 	return p, ((f.top+r.lo-r.taps+1)*f.width() + f.left + q.lo - q.taps + 1) * t.O, (row*t.W+col)*t.C + c
@@ -182,13 +229,36 @@ func (t *Conv2DInput[T]) product(i, k, c int) (p convProduct[T], a, x int) {
 // flip writes the weights of client k for the panel of channels from c on, mirrored, part by part.
 func (t *Conv2DInput[T]) flip(s *Scratch[T], k, c int) {
 	n := min(PanelCols, t.C-c)
-	w, dst := t.w[k*t.wLen():][:t.wLen()], t.flipped[k*t.wLen()+c*t.R*t.S*t.O:]
-	for _, part := range t.parts {
+	var dst []T
+	if s.Products == nil {
+		dst = t.flipped[k*t.wLen()+c*t.R*t.S*t.O:]
+	}
+	for i := range t.parts {
+		part := &t.parts[i]
 		r, q := part.rows, part.cols
-		for i := range r.taps * q.taps {
-			row, col := r.rho+t.Stride*(r.taps-1-i/q.taps), q.rho+t.Stride*(q.taps-1-i%q.taps)
-			s.Transpose(dst, n, w[((row*t.S+col)*t.C+c)*t.O:], t.O, n, t.O)
-			dst = dst[t.O*n:]
+		if s.Products != nil {
+			dst = s.Buf(r.taps * q.taps * t.O * n)
 		}
+		t.mirror(s, dst, k, c, part)
+		if s.Products == nil {
+			dst = dst[r.taps*q.taps*t.O*n:]
+			continue
+		}
+		depth := q.taps * t.O
+		padded := bf16.Padded(depth)
+		to := t.rounded.w.From(k*t.rows*t.C + c*t.rows + n*part.padded)
+		for seg := range r.taps {
+			s.Products.Pack(to.From(seg*padded*n), dst[seg*depth*n:], n, depth, n, padded)
+		}
+	}
+}
+
+// mirror writes the weights of one part to dst [taps,taps,O,n].
+func (t *Conv2DInput[T]) mirror(s *Scratch[T], dst []T, k, c int, part *inputPart) {
+	n := min(PanelCols, t.C-c)
+	w, r, q := t.w[k*t.wLen():][:t.wLen()], part.rows, part.cols
+	for i := range r.taps * q.taps {
+		row, col := r.rho+t.Stride*(r.taps-1-i/q.taps), q.rho+t.Stride*(q.taps-1-i%q.taps)
+		s.Transpose(dst[i*t.O*n:], n, w[((row*t.S+col)*t.C+c)*t.O:], t.O, n, t.O)
 	}
 }

@@ -1,5 +1,7 @@
 package cpu
 
+import "rollcall/nets/cpu/bf16"
+
 // Conv2DWeights computes dw[k,r,s,c,o] = Σ_b Σ_i Σ_j x[k,b,Stride·i+r,Stride·j+s,c]·gy[k,b,i,j,o].
 //
 // Small weights are summed image by image, in chunks of images whose sums are then added in order. Weights that do not
@@ -7,8 +9,9 @@ package cpu
 type Conv2DWeights[T Float] struct {
 	Conv2DShape
 	dw, x, gy []T
-	part      []T // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
-	packed    []T // [K] panels of gy
+	part      []T             // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
+	packed    []T             // [K] panels of gy
+	rounded   bf16.Operand[T] // [K] gy, if operands are rounded: see [packWeights]
 }
 
 // The phases of Conv2DWeights: the first two for small weights, the others for large ones.
@@ -26,7 +29,11 @@ const largeWeights = 1 << 18
 func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
 	t.Conv2DShape, t.dw, t.x, t.gy = s, dw, x, gy
 	if s.wLen() >= largeWeights {
-		if panels := blocks(s.O, PanelCols); panels > 1 {
+		panels := blocks(s.O, PanelCols)
+		if e.Products != nil {
+			e.ensure(&t.rounded, s.K*packedLen(1, s.B*s.yLen()/s.O, s.O))
+			e.For(t, weightsPack, s.K*panels)
+		} else if panels > 1 {
 			if t.packed == nil {
 				t.packed = make([]T, len(gy))
 			}
@@ -56,6 +63,10 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 	case weightsPack:
 		k, o, _ := chunkOf(i, t.O, PanelCols)
 		n := t.B * t.yLen()
+		if s.Products != nil {
+			packWeights(s.Products, t.packedOf(k), t.gy[k*n:][:n], 1, n/t.O, t.O, o)
+			return
+		}
 		packPanel(t.packed[k*n:][:n], t.gy[k*n:][:n], n/t.O, t.O, o)
 	case weightsBlocks:
 		t.block(i, s)
@@ -71,6 +82,15 @@ func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
 		dw = t.part[i*t.wLen():]
 	}
 	dw = dw[:t.wLen()]
+	if s.Products != nil {
+		product := weightsProduct[T]{C: t.C, O: t.O, R: t.R, S: t.S, Stride: t.Stride, h: oh, w: ow, width: t.W}
+		turned := product.room(s)
+		for n := k*t.B + lo; n < k*t.B+hi; n++ {
+			product.transpose(s, turned, t.x[n*t.xLen()+t.origin():(n+1)*t.xLen()])
+			product.add(s, dw, turned, t.gy[n*t.yLen():][:t.yLen()], ow, 0, oh, n > k*t.B+lo)
+		}
+		return
+	}
 	block := min(oh, max(1, pixelBlock/ow))
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		for r := 0; r < oh; r += block {
@@ -105,11 +125,20 @@ func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 	packed := optional(t.packed, k*len(gy), len(gy))
 	dw := t.dw[k*t.wLen()+(at*t.C+lo)*t.O:]
 	a := s.Buf(depthBlock * rows)
-	for p := 0; p < pixels; p += depthBlock {
-		depth := min(depthBlock, pixels-p)
+	chunks, size := bf16.Chunks(pixels) // if operands are rounded
+	whole := depthBlock
+	if s.Products != nil {
+		whole = chunksPerBlock * size
+	}
+	for p := 0; p < pixels; p += whole {
+		depth := min(whole, pixels-p)
 		for q := range depth {
 			n, row, col := (p+q)/(oh*ow), (p+q)/ow%oh, (p+q)%ow
 			copy(a[q*rows:][:rows], x[n*t.xLen()+(row*t.W+col)*t.Stride*t.C:][:rows])
+		}
+		if s.Products != nil {
+			t.roundedBlock(s, dw, a[:depth*rows], k, p, min(chunksPerBlock, chunks-p/size), size)
+			continue
 		}
 		for o := 0; o < t.O; o += PanelCols {
 			b, stride, n := panel(gy, packed, pixels, t.O, o)
@@ -119,5 +148,32 @@ func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 			}
 			s.Gemm(&s.Tile)
 		}
+	}
+}
+
+// packedOf returns the packed gradient of client k.
+func (t *Conv2DWeights[T]) packedOf(k int) bf16.Operand[T] {
+	return t.rounded.From(k * packedLen(1, t.B*t.yLen()/t.O, t.O))
+}
+
+// roundedBlock adds the products of a [pixels,rows] with gy from pixel p on to rows rows of dw, where operands are
+// rounded: chunks chunks of size pixels.
+func (t *Conv2DWeights[T]) roundedBlock(s *Scratch[T], dw, a []T, k, p, chunks, size int) {
+	pixels := t.B * t.yLen() / t.O
+	ld := chunks * size
+	depth := min(ld, pixels-p)
+	rows := len(a) / depth
+	turned := s.operand(operandA, rows*ld)
+	if depth < ld {
+		turned.Clear()
+	}
+	s.Products.Transpose(turned, ld, a, rows, depth, rows)
+	for o := 0; o < t.O; o += PanelCols {
+		n := min(PanelCols, t.O-o)
+		s.product = bf16.Product[T]{
+			A: turned, B: packedPanel(t.packedOf(k), 1, pixels, o).rounded.From(p * n), C: dw[o:], M: rows, N: n, Segs: 1,
+			Chunks: chunks, Size: size, ARow: ld, CRow: t.O, Acc: p > 0, Runs: 1,
+		}
+		s.Products.Multiply(&s.product)
 	}
 }

@@ -1,5 +1,7 @@
 package cpu
 
+import "rollcall/nets/cpu/bf16"
+
 // LinearShape holds the sizes of a batched fully connected layer: x [K,B,I], w [K,I,O], bias [K,O], y [K,B,O].
 type LinearShape struct {
 	K, B, I, O int
@@ -25,20 +27,42 @@ func chunkOf(i, n, size int) (k, lo, hi int) {
 type LinearForward[T Float] struct {
 	LinearShape
 	y, x, w, b []T
+	rounded    bf16.Operand[T] // [K,B] rows of x, if operands are rounded: see [roundRows]
 }
 
 // Run computes y.
 func (t *LinearForward[T]) Run(e *Exec[T], s LinearShape, y, x, w, b []T) {
 	t.LinearShape, t.y, t.x, t.w, t.b = s, y, x, w, b
+	if e.Products != nil {
+		e.ensure(&t.rounded, s.K*s.B*bf16.Padded(s.I))
+		e.For(t, linearRound, s.K)
+	}
 	e.For(t, forward, s.K*blocks(s.O, PanelCols))
 }
 
-// Chunk implements [Task]: one client, one panel of columns.
-func (t *LinearForward[T]) Chunk(_, i int, s *Scratch[T]) {
+// linearRound is the phase of LinearForward that rounds x; a chunk is one client. In the phase forward it is one client
+// and one panel of columns.
+const linearRound = forward + 1
+
+// Chunk implements [Task].
+func (t *LinearForward[T]) Chunk(phase, i int, s *Scratch[T]) {
+	if phase == linearRound {
+		n := t.B * bf16.Padded(t.I)
+		roundRows(s.Products, t.rounded.From(i*n).First(n), t.x[i*t.B*t.I:][:t.B*t.I], t.B, t.I)
+		return
+	}
 	k, o, end := chunkOf(i, t.O, PanelCols)
 	n := end - o
 	x, w := t.x[k*t.B*t.I:][:t.B*t.I], t.w[k*t.I*t.O:][:t.I*t.O]
 	y := t.y[k*t.B*t.O+o:][:(t.B-1)*t.O+n]
+	if s.Products != nil {
+		padded := bf16.Padded(t.I)
+		w := s.operand(operandB, padded*n)
+		s.Products.Pack(w, t.w[k*t.I*t.O+o:], t.O, t.I, n, padded)
+		inBlocks(s, t.rounded.From(k*t.B*padded), w, y, t.B, n, t.I, t.O)
+		s.BiasReLU(y, t.B, t.O, t.b[k*t.O+o:][:n], t.ReLU)
+		return
+	}
 	for lo := 0; lo < t.I; lo += depthBlock {
 		depth := min(depthBlock, t.I-lo)
 		panel := s.Buf(depth * n)
@@ -53,12 +77,29 @@ func (t *LinearForward[T]) Chunk(_, i int, s *Scratch[T]) {
 	s.BiasReLU(y, t.B, t.O, t.b[k*t.O+o:][:n], t.ReLU)
 }
 
+// inBlocks sets c = a·b for rounded operands a [m,bf16.Padded(depth)] and b [bf16.Padded(depth),n]. The rows of c are ldC
+// elements apart. It takes b in blocks that stay in the first cache.
+func inBlocks[T Float](s *Scratch[T], a, b bf16.Operand[T], c []T, m, n, depth, ldC int) {
+	chunks, size := bf16.Chunks(depth)
+	for k := 0; k < chunks; k += chunksPerBlock {
+		s.product = bf16.Product[T]{
+			A: a.From(k * size), B: b.From(k * size * n), C: c, M: m, N: n, Segs: 1,
+			Chunks: min(chunksPerBlock, chunks-k), Size: size, ARow: chunks * size, CRow: ldC, Acc: k > 0, Runs: 1,
+		}
+		s.Products.Multiply(&s.product)
+	}
+}
+
 // LinearBackward computes dw [K,I,O], db [K,O] and, if asked, dx [K,B,I] from gy [K,B,O], the gradient of y.
 type LinearBackward[T Float] struct {
 	LinearShape
 	x, w, y, gy []T
 	dx, dw, db  []T
 	d           []T // [K,B,O] the gradient in front of the ReLU
+	rounded     struct {
+		rows   bf16.Operand[T] // [K,B] rows of d, if operands are rounded: see [roundRows]
+		packed bf16.Operand[T] // [K] panels of d: see [packWeights]
+	}
 }
 
 // The phases of LinearBackward, in order.
@@ -74,6 +115,12 @@ func (t *LinearBackward[T]) Run(e *Exec[T], s LinearShape, dx, dw, db, x, w, y, 
 	if t.d == nil {
 		t.d = make([]T, s.K*s.B*s.O)
 	}
+	if e.Products != nil {
+		e.ensure(&t.rounded.packed, s.K*packedLen(1, s.B, s.O))
+		if dx != nil {
+			e.ensure(&t.rounded.rows, s.K*s.B*bf16.Padded(s.O))
+		}
+	}
 	e.For(t, linearMask, s.K)
 	e.For(t, linearWeights, s.K*blocks(s.I, widthBlock))
 	if dx != nil {
@@ -88,17 +135,45 @@ func (t *LinearBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		db := t.db[i*t.O:][:t.O]
 		clear(db)
 		s.ReLUGrad(t.d[i*n:][:n], db, t.gy[i*n:][:n], t.y[i*n:][:n], t.ReLU)
+		if s.Products != nil {
+			t.round(s, i)
+		}
 	case linearWeights: // i: client and block of rows of dw
 		k, lo, hi := chunkOf(i, t.I, widthBlock)
-		t.weights(s, t.dw[k*t.I*t.O:][:t.I*t.O], t.x[k*t.B*t.I:][:t.B*t.I], t.d[k*n:][:n], lo, hi-lo)
+		t.weights(s, k, lo, hi-lo)
 	case linearInput: // i: client and panel of columns of dx
 		k, lo, hi := chunkOf(i, t.I, PanelCols)
-		t.input(s, t.dx[k*t.B*t.I:][:t.B*t.I], t.w[k*t.I*t.O:][:t.I*t.O], t.d[k*n:][:n], lo, hi-lo)
+		t.input(s, k, lo, hi-lo)
 	}
 }
 
-// weights computes rows lo … lo+rows of dw[i,o] = Σ_b x[b,i]·d[b,o].
-func (t *LinearBackward[T]) weights(s *Scratch[T], dw, x, d []T, lo, rows int) {
+// round rounds d of client k: its rows for dx, and its columns for dw.
+func (t *LinearBackward[T]) round(s *Scratch[T], k int) {
+	d := t.d[k*t.B*t.O:][:t.B*t.O]
+	if t.dx != nil {
+		roundRows(s.Products, t.rounded.rows.From(k*t.B*bf16.Padded(t.O)), d, t.B, t.O)
+	}
+	for o := 0; o < t.O; o += PanelCols {
+		packWeights(s.Products, t.rounded.packed.From(k*packedLen(1, t.B, t.O)), d, 1, t.B, t.O, o)
+	}
+}
+
+// weights computes rows lo … lo+rows of dw[i,o] = Σ_b x[b,i]·d[b,o] of client k.
+func (t *LinearBackward[T]) weights(s *Scratch[T], k, lo, rows int) {
+	dw, x, d := t.dw[k*t.I*t.O:][:t.I*t.O], t.x[k*t.B*t.I:][:t.B*t.I], t.d[k*t.B*t.O:][:t.B*t.O]
+	if s.Products != nil {
+		padded := bf16.Padded(t.B)
+		turned := s.operand(operandA, rows*padded)
+		if padded > t.B {
+			turned.Clear()
+		}
+		s.Products.Transpose(turned, padded, x[lo:], t.I, t.B, rows)
+		for o := 0; o < t.O; o += PanelCols {
+			b := packedPanel(t.rounded.packed.From(k*packedLen(1, t.B, t.O)), 1, t.B, o).rounded
+			inBlocks(s, turned, b, dw[lo*t.O+o:], rows, min(PanelCols, t.O-o), t.B, t.O)
+		}
+		return
+	}
 	pack := s.Buf(t.B * rows)
 	copyColumns(pack, x[lo:], t.B, t.I, rows)
 	for o := 0; o < t.O; o += PanelCols {
@@ -111,10 +186,18 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], dw, x, d []T, lo, rows int) {
 	}
 }
 
-// input computes columns lo … lo+n of dx[b,i] = Σ_o d[b,o]·w[i,o].
-func (t *LinearBackward[T]) input(s *Scratch[T], dx, w, d []T, lo, n int) {
+// input computes columns lo … lo+n of dx[b,i] = Σ_o d[b,o]·w[i,o] of client k.
+func (t *LinearBackward[T]) input(s *Scratch[T], k, lo, n int) {
+	dx, w, d := t.dx[k*t.B*t.I:][:t.B*t.I], t.w[k*t.I*t.O:][:t.I*t.O], t.d[k*t.B*t.O:][:t.B*t.O]
 	panel := s.Buf(t.O * n)
 	s.Transpose(panel, n, w[lo*t.O:], t.O, n, t.O)
+	if s.Products != nil {
+		padded := bf16.Padded(t.O)
+		b := s.operand(operandB, padded*n)
+		s.Products.Pack(b, panel, n, t.O, n, padded)
+		inBlocks(s, t.rounded.rows.From(k*t.B*padded), b, dx[lo:], t.B, n, t.O, t.I)
+		return
+	}
 	for o := 0; o < t.O; o += depthBlock {
 		s.Tile = Tile[T]{
 			A: d[o:], B: panel[o*n:], C: dx[lo:],

@@ -27,6 +27,8 @@ type Scratch[T Float] struct {
 	Products bf16.Kernels[T] // see [Exec]
 	Tile     Tile[T]
 	buf      []T
+	product  bf16.Product[T]
+	operands [operands]bf16.Operand[T]
 }
 
 // Buf returns the buffer of the thread, n elements with arbitrary contents. The next call returns the same memory.

@@ -45,6 +45,14 @@ func (c Choice) Name() string {
 	return c.Kernels.Name()
 }
 
+// OperandBytes returns the size of an element of a rounded operand, 0 if operands are not rounded.
+func (c Choice) OperandBytes() int {
+	if c.Products == nil {
+		return 0
+	}
+	return c.Products.Bytes()
+}
+
 // NewExec returns an executor that uses the variants; see the function [NewExec].
 func (c Choice) NewExec(pool *Pool[float32]) *Exec[float32] {
 	e := NewExec(c.Kernels, pool)

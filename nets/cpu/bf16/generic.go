@@ -1,5 +1,7 @@
 package bf16
 
+import "unsafe"
+
 // generic is the kernels in plain Go. With float32 they compute bit for bit what a processor with AMX does. With
 // float64 the operands are rounded too, but sums are in float64, in order: the reference of tests.
 type generic[T Float] struct{ split bool }
@@ -8,6 +10,8 @@ type generic[T Float] struct{ split bool }
 func Generic[T Float](split bool) Kernels[T] { return generic[T]{split} }
 
 func (generic[T]) Name() string { return "generic" }
+
+func (g generic[T]) Bytes() int { return parts(g.split) * int(unsafe.Sizeof(T(0))) }
 
 func (g generic[T]) NewOperand(n int) Operand[T] { return newWide[T](n+Depth, g.split) }
 

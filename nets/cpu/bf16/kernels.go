@@ -5,6 +5,8 @@ package bf16
 type Kernels[T Float] interface {
 	// Name is generic, avx2, avx512 or amx.
 	Name() string
+	// Bytes returns the size of an element of an operand, all its parts together.
+	Bytes() int
 	// NewOperand returns an operand of n zeros, which products may read [Depth] elements past its end.
 	NewOperand(n int) Operand[T]
 

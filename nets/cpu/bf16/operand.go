@@ -61,3 +61,11 @@ func newWide[T Float](n int, split bool) (o Operand[T]) {
 	}
 	return o
 }
+
+// Copy copies the first elements of src, as many as o has.
+func (o Operand[T]) Copy(src Operand[T]) {
+	for part := range 2 {
+		copy(o.narrow[part], src.narrow[part])
+		copy(o.wide[part], src.wide[part])
+	}
+}

@@ -30,6 +30,8 @@ func avx2(split bool) *wide {
 
 func (k *wide) Name() string { return k.name }
 
+func (k *wide) Bytes() int { return 4 * parts(k.split) }
+
 func (k *wide) NewOperand(n int) Operand[float32] { return newWide[float32](n+Depth, k.split) }
 
 func (k *wide) Round(dst Operand[float32], src []float32) {

@@ -1,0 +1,95 @@
+package cpu
+
+import "rollcall/nets/cpu/bf16"
+
+// convProduct is the product of a convolution's windows with one panel of weights, for maps [rows,cols]:
+//
+//	c[i·cRow + j·cCol + o] = Σ_s Σ_p a[i·aRow + j·aCol + s·aSeg + p] · b[(s·depth + p)·bStride + o]
+//
+// If the operands are rounded, b is a panel of packed weights in place of that.
+type convProduct[T Float] struct {
+	b                matrix[T]
+	bStride, n       int
+	segs, depth      int
+	aSeg, aCol, aRow int
+	cCol, cRow       int
+	rows, cols       int
+}
+
+// throughRows makes a tile of every row of the maps: the rows of the tile are the pixels of that row.
+func (p *convProduct[T]) throughRows(s *Scratch[T], a matrix[T], c []T) {
+	if s.Products != nil {
+		chunks, size := bf16.Chunks(p.depth)
+		s.product = bf16.Product[T]{
+			A: a.rounded, B: p.b.rounded, C: c, M: p.cols, N: p.n, Segs: p.segs, Chunks: chunks, Size: size,
+			ASeg: p.aSeg, ARow: p.aCol, BSeg: chunks * size * p.n, CRow: p.cCol, Runs: p.rows, ARun: p.aRow, CRun: p.cRow,
+		}
+		s.Products.Multiply(&s.product)
+		return
+	}
+	s.Tile = Tile[T]{
+		A: a.plain, B: p.b.plain, C: c, M: p.cols, N: p.n, Segs: p.segs, K: p.depth, Runs: p.rows,
+		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow,
+		BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol, CRun: p.cRow,
+	}
+	s.Gemm(&s.Tile)
+}
+
+// throughPanels does the same for all cCol outputs, one panel after the other. b holds the weights [segs·depth,cCol], or
+// all their panels.
+func (p *convProduct[T]) throughPanels(s *Scratch[T], a, b matrix[T], c []T) {
+	p.bStride = p.cCol
+	for o := 0; o < p.cCol; o += PanelCols {
+		p.n = min(PanelCols, p.cCol-o)
+		if s.Products != nil {
+			p.b = packedPanel(b.rounded, p.segs, p.depth, o)
+		} else {
+			p.b = b.from(o)
+		}
+		p.throughRows(s, a, c[o:])
+	}
+}
+
+// throughImages makes a tile of every pixel of the maps: the rows of the tile are that pixel in each of the images,
+// which are aImage and cImage elements apart. It takes the weights in blocks that stay in the first cache from pixel to
+// pixel.
+func (p *convProduct[T]) throughImages(s *Scratch[T], a matrix[T], c []T, images, aImage, cImage int) {
+	if s.Products != nil {
+		p.roundedThroughImages(s, a, c, images, aImage, cImage)
+		return
+	}
+	for seg := range p.segs {
+		for d := 0; d < p.depth; d += depthBlock {
+			for i := range p.rows {
+				s.Tile = Tile[T]{
+					A: a.plain[i*p.aRow+seg*p.aSeg+d:], B: p.b.plain[(seg*p.depth+d)*p.bStride:], C: c[i*p.cRow:],
+					M: images, N: p.n, Segs: 1, K: min(depthBlock, p.depth-d), Runs: p.cols,
+					ARow: aImage, AK: 1, ARun: p.aCol, BRow: p.bStride, CRow: cImage, CRun: p.cCol, Acc: seg > 0 ||
+						d > 0,
+				}
+				s.Gemm(&s.Tile)
+			}
+		}
+	}
+}
+
+// chunksPerBlock is how many chunks of a sum are computed before the next block of weights, as depthBlock is how many
+// terms.
+const chunksPerBlock = depthBlock / bf16.Depth
+
+// roundedThroughImages is throughImages where operands are rounded.
+func (p *convProduct[T]) roundedThroughImages(s *Scratch[T], a matrix[T], c []T, images, aImage, cImage int) {
+	chunks, size := bf16.Chunks(p.depth)
+	for seg := range p.segs {
+		for k := 0; k < chunks; k += chunksPerBlock {
+			for i := range p.rows {
+				s.product = bf16.Product[T]{
+					A: a.rounded.From(i*p.aRow + seg*p.aSeg + k*size), B: p.b.rounded.From((seg*chunks + k) * size * p.n),
+					C: c[i*p.cRow:], M: images, N: p.n, Segs: 1, Chunks: min(chunksPerBlock, chunks-k), Size: size,
+					ARow: aImage, CRow: cImage, Acc: seg > 0 || k > 0, Runs: p.cols, ARun: p.aCol, CRun: p.cCol,
+				}
+				s.Products.Multiply(&s.product)
+			}
+		}
+	}
+}
