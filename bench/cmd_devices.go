@@ -54,20 +54,48 @@ The exit status is 0 if all is right, and 1 if anything is wrong or there is no 
 	return cmd
 }
 
-// listDevices prints a line for each processor.
-func (a *app) listDevices() error {
-	best, err := cpu.Select(cpu.FP32)
-	if err != nil {
-		return err
-	}
-	// best is what runs use, and may be forced by $ROLLCALL_CPU; names is what the processor could run.
-	var names []string
+// kernelsOf says which variant of the kernels multiplies in each precision of the CPU engine, and which other kernels
+// there are: "kernels avx512 (of generic, avx2, avx512); bf16 and bf16x3: amx". $ROLLCALL_CPU may force a variant. One
+// that has no kernels for fp32 is no error while another precision has some.
+func kernelsOf(choose func(cpu.Precision) (cpu.Choice, error)) (string, error) {
+	names := []string{}
 	for _, k := range cpu.Variants() {
 		names = append(names, k.Name())
 	}
+	of, used := strings.Join(names, ", "), map[cpu.Precision]string{}
+	var last error
+	found := false
+	for _, p := range []cpu.Precision{cpu.FP32, cpu.BF16, cpu.BF16x3} {
+		c, err := choose(p)
+		switch {
+		case err != nil:
+			last, used[p] = err, fmt.Sprintf("none (%v)", err)
+			continue
+		case c.Lost != "":
+			used[p] = fmt.Sprintf("%s (%s)", c.Name(), c.Lost)
+		default:
+			used[p] = c.Name()
+		}
+		found = true
+	}
+	if !found {
+		return "", last
+	}
+	text := fmt.Sprintf("kernels %s (of %s); ", used[cpu.FP32], of)
+	if used[cpu.BF16] == used[cpu.BF16x3] {
+		return text + "bf16 and bf16x3: " + used[cpu.BF16], nil
+	}
+	return text + fmt.Sprintf("bf16: %s; bf16x3: %s", used[cpu.BF16], used[cpu.BF16x3]), nil
+}
+
+// listDevices prints a line for each processor.
+func (a *app) listDevices() error {
+	kernels, err := kernelsOf(cpu.Select)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "cpu      %s, %d threads, kernels %s (of %s)\n", cpu.Model(), runtime.GOMAXPROCS(0),
-		best.Name(), strings.Join(names, ", "))
+	fmt.Fprintf(&b, "cpu      %s, %d threads, %s\n", cpu.Model(), runtime.GOMAXPROCS(0), kernels)
 	cards, err := gpu.Cards()
 	if err != nil { // no failure of the command: the CPU can train
 		fmt.Fprintf(&b, "cuda     none: %v\n", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/nets/cpu"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -113,6 +114,9 @@ func TestPlanTakesMeasurements(t *testing.T) {
 	if want := "(bench.csv, " + row.Time.Format(time.DateOnly); !strings.Contains(planted, want) {
 		t.Fatalf("stdout %q, want %q in it", planted, want)
 	}
+	if !strings.Contains(planted, " on "+row.Engine+", fp32, 1 thread (") {
+		t.Errorf("stdout %q, want engine, precision and threads", planted)
+	}
 	once := inAllSec(t, planted)
 	ten := inAllSec(t, plan(func(r *results.BenchRow) { r.ImagesPerSec, r.EvalMS = 0.1, files.Some(10_000) }))
 	if ratio := float64(ten) / float64(once); ratio < 9.5 || ratio > 10.5 {
@@ -128,6 +132,19 @@ func TestPlanTakesMeasurements(t *testing.T) {
 	} {
 		if got := plan(change); !strings.Contains(got, "(measured now: ") {
 			t.Errorf("%s: stdout %q, want it measured", name, got)
+		}
+	}
+	// A plan in another precision takes the rows of that precision alone.
+	args = append(args, "--precision", "bf16")
+	best, err := cpu.Select(cpu.BF16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, precision := range []string{"fp32", "bf16x3", "bf16"} {
+		got := plan(func(r *results.BenchRow) { r.Engine, r.Precision = "cpu-"+best.Name(), precision })
+		if taken := strings.Contains(got, "(bench.csv, "); taken != (precision == "bf16") ||
+			!strings.Contains(got, " on cpu-"+best.Name()+", bf16, 1 thread (") {
+			t.Errorf("a row of %s for a plan in bf16: taken %t, stdout %q", precision, taken, got)
 		}
 	}
 }

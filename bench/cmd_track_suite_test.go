@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -21,21 +22,35 @@ func tinySuite() nightly.Suite {
 	return s
 }
 
-// TestTrackSuite measures a small night on the CPU, whatever it is.
+// TestTrackSuite measures a small night on the CPU, whatever it is, in two precisions: each has a history of its own.
 func TestTrackSuite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds of training, and -short is for the race detector")
 	}
 	dir := t.TempDir()
-	var stdout, stderr bytes.Buffer
-	b := &nightly.Bench{Suite: tinySuite(), Machine: run.Machine{Device: "cpu", Threads: 2, Out: dir}, Stderr: &stderr}
-	err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{
-		history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
-	}, b)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
+	for _, precision := range []string{"", "bf16"} {
+		var stdout, stderr bytes.Buffer
+		b := &nightly.Bench{
+			Suite: tinySuite(), Stderr: &stderr,
+			Machine: run.Machine{Device: "cpu", Precision: precision, Threads: 2, Out: dir},
+		}
+		err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{
+			history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
+		}, b)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, stderr.String())
+		}
+		checkNight(t, only(t, dir, "*_"+cmp.Or(precision, "fp32")+"_*.csv"), cmp.Or(precision, "fp32"))
 	}
-	h, bad := track.Read(only(t, dir, "*.csv"))
+	if all := filesBelow(t, dir); len(all) != 3 {
+		t.Errorf("%q, want two histories and the lock", all)
+	}
+}
+
+// checkNight checks the history of one small night on the CPU.
+func checkNight(t *testing.T, path, precision string) {
+	t.Helper()
+	h, bad := track.Read(path)
 	if len(bad) > 0 || len(h.Nights) != 1 {
 		t.Fatalf("history: got %v, %v, want one night", h, bad)
 	}
@@ -54,7 +69,7 @@ func TestTrackSuite(t *testing.T) {
 		}
 	}
 	if m := h.Machine; m.Suite != "N2-E1-B4-train64-test16/1" || m.Threads != 2 ||
-		!strings.HasPrefix(m.Engine, "cpu-") || m.Precision != "fp32" || m.Device == "" || m.CPUs < 1 {
+		!strings.HasPrefix(m.Engine, "cpu-") || m.Precision != precision || m.Device == "" || m.CPUs < 1 {
 		t.Errorf("machine: got %+v", m)
 	}
 }

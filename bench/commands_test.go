@@ -72,6 +72,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "--preset", ""}, algos.Presets()},
 		{[]string{"run", "--availability", ""}, availability.Names()},
 		{[]string{"bench", "--format", ""}, benchFormats},
+		{[]string{"run", "--precision", ""}, []string{"tf32", "fp32", "bf16", "bf16x3"}},
+		{[]string{"track", "run", "--precision", ""}, []string{"tf32", "fp32", "bf16", "bf16x3"}},
 		{[]string{"track", "run", "--format", ""}, trackFormats},
 		{[]string{"track", "compare", "--format", ""}, trackFormats},
 		{[]string{"results", "compare", "--format", ""}, compareFormats},

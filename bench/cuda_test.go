@@ -124,6 +124,10 @@ func TestDevicesOnCUDA(t *testing.T) {
 		!strings.Contains(r.stderr, "with 3 clients at once") {
 		t.Errorf("stderr %q, want a line that says cuda-sm…, tf32 and why, and one of the memory", r.stderr)
 	}
+	for device, why := range map[string]string{"auto": " (auto: the first usable card)", "cuda": "", "cuda:0": ""} {
+		oneLineError(t, rollcall(t, small(t.TempDir(), "--device", device, "--precision", "bf16x3")...), statusUsage,
+			"--precision bf16x3: the CUDA engine, which runs here"+why+", has tf32, fp32 and bf16")
+	}
 }
 
 // bench --profile prints phases and kernels, and what it launches.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"rollcall/bench/run"
@@ -59,7 +60,8 @@ func TestDump(t *testing.T) {
 	dir := dumpOf(t)
 	names, P := readNames(t, dir)
 	if names.Net != "lenet5" || names.LocalSteps != E || names.Batch != B || names.Clip != nil ||
-		names.Seed != seed || len(names.Mean) != 3 || names.Params[0].Name != "conv1.weight" {
+		names.Seed != seed || len(names.Mean) != 3 || names.Params[0].Name != "conv1.weight" ||
+		!strings.HasPrefix(names.Engine, "cpu-") || names.Precision != "fp32" {
 		t.Errorf("names.json: %+v", names)
 	}
 
@@ -134,6 +136,16 @@ func TestDump(t *testing.T) {
 	if tolerance := float64(K+1) * 2 * math.Pow(2, -24); moved == 0 || worst > tolerance {
 		t.Errorf("w_server is %g from w0 + mean(w1 − w0), which is up to %g from w0; want a move, and %g at most",
 			worst, moved, tolerance)
+	}
+}
+
+// A dump says in which precision the engine multiplied: a replay has to round as it did.
+func TestDumpPrecision(t *testing.T) {
+	for _, precision := range []string{"fp32", "bf16", "bf16x3"} {
+		if names, _ := readNames(t, dumpOf(t, "--precision", precision)); names.Precision != precision ||
+			!strings.HasPrefix(names.Engine, "cpu-") {
+			t.Errorf("--precision %s: names.json has %s, %s", precision, names.Engine, names.Precision)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
 	fs.StringVar(&m.Precision, "precision", "",
-		"of matrix products: tf32, fp32 or bf16 on CUDA (default tf32); the CPU engine has fp32")
+		"of matrix products: on the CPU fp32, bf16 or bf16x3 (default fp32), on CUDA tf32, fp32 or bf16 (default tf32)")
 	// Not the number of processors: GOMAXPROCS obeys a container's limit and $GOMAXPROCS.
 	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0),
 		"threads of the CPU engine, and fewer than the cores: of all else too; results do not depend on them")

@@ -134,7 +134,7 @@ var recordingWrong = []recordingCommand{
 	{name: "wrong-alpha", line: "run --data synthetic --alpha NaN"},
 	{name: "wrong-seed", line: "run --seed 4294967296"},
 	{name: "wrong-threads", line: "run --data leaf --threads 0"},
-	{name: "wrong-precision", line: "run --precision bf16" + recordingLEAF},
+	{name: "wrong-precision", line: "run --precision tf32" + recordingLEAF},
 	{name: "wrong-device", line: "run --data leaf --device cpu:0"},
 	{name: "wrong-empty-method", line: "run --method= --data leaf"},
 	{name: "wrong-product", line: "run --data leaf --device cpu --local-steps 1000000 --batch 8"},

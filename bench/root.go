@@ -170,6 +170,7 @@ func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
 		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(),
 		"kind": availability.Names(), "device": {"auto", "cpu", "cuda"},
+		"precision": {"tf32", "fp32", "bf16", "bf16x3"},
 	}
 	for _, r := range settings.Rows() {
 		if len(r.Words) > 0 {

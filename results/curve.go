@@ -22,8 +22,8 @@ type CurveRow struct {
 	ElapsedSec float64        `csv:"elapsed_s"` // since the start of the run; the parts of a resumed run are added up
 	// all other settings that differ from the preset, sorted: key=value;…
 	Params    Params `csv:"params"`
-	Engine    string `csv:"engine"`    // cpu-generic, cpu-avx2, cpu-avx512, cuda-sm90, …
-	Precision string `csv:"precision"` // fp32, tf32, bf16
+	Engine    string `csv:"engine"`    // cpu-generic, cpu-avx2, cpu-avx512, cpu-amx, cuda-sm90, …
+	Precision string `csv:"precision"` // fp32, tf32, bf16, bf16x3
 	Version   string `csv:"version"`   // of rollcall
 }
 

@@ -41,20 +41,17 @@ type kernel struct {
 // cpuKernels returns the kernels in which a client-step of cnn-cifar10 spends its time, for one client on one thread:
 // the forward and backward passes of its layers, gathering the images of a batch, loss and update. Dropout is there for
 // cnn-cinic10, the only net of the suite that has it.
-func cpuKernels(batch int) ([]kernel, error) {
-	k, err := cpu.Select(cpu.FP32)
-	if err != nil {
-		return nil, err
-	}
-	return append(convKernels(k, batch), elementKernels(k, batch)...), nil
+// They are the variants that the engine uses: those of its precision.
+func cpuKernels(c cpu.Choice, batch int) []kernel {
+	// Without a pool everything runs on the caller's thread.
+	return append(productKernels(c.NewExec(nil), batch), elementKernels(c, batch)...)
 }
 
-// convKernels returns the kernels of the convolutions and of the first linear layer. batch is B.
-func convKernels(k cpu.Kernels[float32], batch int) []kernel {
+// productKernels returns the kernels of the convolutions and of the first linear layer. batch is B.
+func productKernels(e *cpu.Exec[float32], batch int) []kernel {
 	// H and W include the borders of zeros: 34 = 32 + 2·1 for the image, 18 = 32/2 + 2·1 for the pooled maps.
 	conv1 := cpu.ConvShape{K: 1, B: batch, H: 34, W: 34, C: 3, R: 3, S: 3, O: 32, Pad: 1, OutPad: 1}
 	conv2 := cpu.ConvShape{K: 1, B: batch, H: 18, W: 18, C: 32, R: 3, S: 3, O: 32, Pad: 1}
-	e := cpu.NewExec(k, nil) // without a pool: everything runs on the caller's thread
 	out := []kernel{
 		{"conv1_forward", convForward(e, conv1)},
 		{"conv2_forward", convForward(e, conv2)},

@@ -120,9 +120,11 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 	}
 	var kernels []kernel
 	if !c.CUDA { // a card times its own kernels, see profiled
-		if kernels, err = cpuKernels(b.Suite.Batch); err != nil {
+		choice, err := b.Machine.CPUChoice()
+		if err != nil {
 			return nil, err
 		}
+		kernels = cpuKernels(choice, b.Suite.Batch)
 	}
 	begun := time.Now()
 	for pass := range b.Suite.Passes {

@@ -60,6 +60,8 @@ type DumpNames struct {
 	Batch      int         `json:"batch"`
 	ServerLR   float64     `json:"server_lr"`
 	Seed       uint32      `json:"seed"`
+	Engine     string      `json:"engine"`
+	Precision  string      `json:"precision"` // of matrix products
 }
 
 // dumpParam is one parameter of the net: w0, w1 and w_server hold them one after the other, in this order.
@@ -109,6 +111,8 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 		Params: []dumpParam{}, Dropout: []dumpDrop{}, // not nil, which JSON writes as null and not as a list
 		LocalSteps: E, Batch: B, ServerLR: s.ServerLR, Decay: s.Decay, Clip: s.Clip.Value, Momentum: s.Momentum,
 	}
+	info := r.Info()
+	names.Engine, names.Precision = info.Engine, info.Precision
 	for _, p := range f.model.Params {
 		names.Params = append(names.Params, dumpParam{p.Name, p.Shape})
 	}

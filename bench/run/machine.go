@@ -23,7 +23,7 @@ import (
 // Machine is where a run computes and where its files go. It does not change the settings of a run.
 type Machine struct {
 	Device    string         // auto, cpu, or cuda[:i]
-	Precision string         // tf32, fp32 or bf16; empty: the device's default
+	Precision string         // tf32, fp32, bf16 or bf16x3; empty: the device's default
 	Threads   int            // threads of the CPU engine, in all sessions together
 	DataDir   string         // folder of the data sets; empty: the default of package datasets
 	Altered   bool           // accept data files that are not the official ones
@@ -56,21 +56,47 @@ func (m *Machine) Validate() error {
 	if err := m.ValidateDevice(); err != nil {
 		return err
 	}
-	if _, err := gpu.ParsePrecision(m.Precision); err != nil {
-		return settings.Usagef("--precision %q: want tf32, fp32 or bf16", m.Precision)
+	if err := m.validatePrecision(); err != nil {
+		return err
 	}
 	c, err := m.Choose()
 	if err != nil {
 		return err
 	}
-	if c.CUDA {
+	if err := m.offers(c); err != nil || c.CUDA {
+		return err
+	}
+	_, err = m.CPUChoice() // ROLLCALL_CPU may ask for instructions that this processor lacks
+	return err
+}
+
+// validatePrecision reports a --precision that no engine has, or that the engine of --device lacks. It looks for no
+// card, whose absence would be a worse reason than a word that cannot be meant.
+func (m *Machine) validatePrecision() error {
+	_, onCUDA := gpu.ParsePrecision(m.Precision)
+	_, onCPU := cpu.ParsePrecision(m.Precision)
+	if onCUDA != nil && onCPU != nil {
+		return settings.Usagef("--precision %q: want tf32, fp32, bf16 or bf16x3", m.Precision)
+	}
+	if m.Device == "auto" {
 		return nil
 	}
-	if m.Precision != "" && m.Precision != string(gpu.FP32) {
-		return settings.Usagef("--precision %s: the CPU engine, which runs here%s, has fp32 alone", m.Precision, c.why)
+	return m.offers(Choice{CUDA: m.Device != "cpu"})
+}
+
+// offers reports a --precision that the chosen engine lacks.
+func (m *Machine) offers(c Choice) error {
+	engine, has := "CPU", "fp32, bf16 and bf16x3"
+	_, err := cpu.ParsePrecision(m.Precision)
+	if c.CUDA {
+		engine, has = "CUDA", "tf32, fp32 and bf16"
+		_, err = gpu.ParsePrecision(m.Precision)
 	}
-	_, err = cpu.Select(cpu.FP32) // ROLLCALL_CPU may ask for instructions that this processor lacks
-	return err
+	if err != nil {
+		return settings.Usagef("--precision %s: the %s engine, which runs here%s, has %s",
+			m.Precision, engine, c.why, has)
+	}
+	return nil
 }
 
 // ValidateDevice reports a --device that is no name of a processor.
@@ -136,12 +162,18 @@ func (m *Machine) Numerics() (class string, revision int, err error) {
 	if c.CUDA {
 		return nets.Numerics(c.engine, string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))), gpu.Revision, nil
 	}
-	kernels, err := cpu.Select(cpu.FP32)
+	kernels, err := m.CPUChoice()
 	if err != nil {
 		return "", 0, err
 	}
-	return nets.Numerics("cpu-"+kernels.Name(), string(gpu.FP32)), nets.CPURevision, nil
+	return nets.Numerics("cpu-"+kernels.Name(), string(m.cpuPrecision())), nets.CPURevision, nil
 }
+
+// CPUChoice returns the variants of kernels that the CPU engine uses with --precision.
+func (m *Machine) CPUChoice() (cpu.Choice, error) { return cpu.Select(m.cpuPrecision()) }
+
+// cpuPrecision returns the precision of the CPU engine. Validate has checked it.
+func (m *Machine) cpuPrecision() cpu.Precision { return cmp.Or(cpu.Precision(m.Precision), cpu.FP32) }
 
 // Demand is the work that an engine is opened for: the size of a batch and, if they are known, the clients and local
 // steps of a round, for which the engine of a card says how much memory they will take. 0 clients: not known.
@@ -157,21 +189,37 @@ func (m *Machine) OpenEngine(
 		return nil, "", err
 	}
 	var e nets.Engine
-	how := string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))
+	more := ""
 	if c.CUDA {
 		e, err = gpu.Open(model, train, test, gpu.Options{
 			Device: c.Card, Precision: gpu.Precision(m.Precision), Batch: w.Batch, Clients: w.clients, Steps: w.steps,
 			Notice: notice,
 		})
 	} else {
-		e, err = nets.NewCPU(model, train, test, nets.CPUOptions{Threads: m.Threads, Batch: w.Batch})
-		how = fmt.Sprintf("%d threads", m.Threads)
+		var kernels cpu.Choice
+		if kernels, err = m.CPUChoice(); err != nil {
+			return nil, "", err
+		}
+		e, err = nets.NewCPU(model, train, test, nets.CPUOptions{
+			Threads: m.Threads, Batch: w.Batch, Precision: m.cpuPrecision(),
+		})
+		more = threadsAndLost(m.Threads, kernels.Lost)
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	info := e.Info()
-	return e, fmt.Sprintf("device: %s, %s, %s%s", info.Engine, info.Device, how, c.why), nil
+	return e, fmt.Sprintf("device: %s, %s, %s%s%s", info.Engine, info.Device, info.Precision, more, c.why), nil
+}
+
+// threadsAndLost is what the line about a CPU engine says beside its precision: the threads, and why a faster variant of the
+// kernels cannot be used, if that is so.
+func threadsAndLost(threads int, lost string) string {
+	text := fmt.Sprintf(", %d threads", threads)
+	if lost != "" {
+		text += " (" + lost + ")"
+	}
+	return text
 }
 
 // Writable creates a folder and checks that files can be written there, before hours are spent on a run. leave removes

@@ -142,7 +142,9 @@ func (l *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, 
 		return nil, err
 	}
 	n.rows, n.params = c.rows, model.P
-	n.engine, err = nets.CPUBytes(model, nets.CPUOptions{Threads: l.threads(), Batch: s.Batch}, c.load)
+	n.engine, err = nets.CPUBytes(model, nets.CPUOptions{
+		Threads: l.threads(), Batch: s.Batch, Precision: l.Machine.cpuPrecision(),
+	}, c.load)
 	n.engine += 4 * int64(model.P) // the initial weights
 	return n, err
 }

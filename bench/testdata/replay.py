@@ -17,7 +17,12 @@ differ by up to 4e-3 on some clients. So each client is trained three times, in 
 float64; its error is that to the nearest of them, and the spread of the three is printed beside it. The default tolerance
 is 1e-3. Residual nets have many ReLUs, and batch normalisation passes every difference on: after one step they agree as
 well, after two PyTorch's three variants differ by up to 1e-2 of the weights' largest update, so the default there is 3e-2. Their
-running statistics are measured apart from the weights. The engine of a tf32 or bf16 run is further off by its own
+running statistics are measured apart from the weights.
+
+A run of the CPU engine in bf16 or bf16x3 is replayed in that precision: the operands of every matrix product, forward
+and backward, become one or two bfloat16, and all else stays as it is. Of two programs that differ in a last bit one may round to the
+other bfloat16, which is a part in 256 away, so that they are further apart than in fp32, and the tolerance is 3e-2 in bf16. The
+CUDA engine in tf32 or bf16 rounds activations as well: its runs are replayed in float32, and are further off by their own
 rounding. Status: 0 agreement, 1 disagreement or an unusable dump, 2 usage.
 """
 import argparse
@@ -44,11 +49,66 @@ NETS = {
 }
 # Residual nets: channels of the first stage, stages, blocks a stage, whether a shortcut that changes the shape has weights.
 RESIDUAL = {"resnet18": (64, 4, 2, True), "resnet20": (16, 3, 3, False)}
+PARTS = {"bf16": 1, "bf16x3": 2}  # precisions of the CPU engine that round operands: the bfloat16 of one operand
 FEATURES = {"linear-synthetic": 60, "linear-binary": 10}  # nets that take so many real numbers in place of images
 
 
 class Unusable(Exception):
     """The dump or the data are not what they should be."""
+
+
+def products(f, a, b, parts):
+    """f(a, b), which is linear in both, with operands of so many bfloat16; the product of two low parts is left out."""
+
+    def split(x):
+        out = [x.to(torch.bfloat16).to(x.dtype)]
+        return out + [(x - out[0]).to(torch.bfloat16).to(x.dtype)] if parts == 2 else out
+
+    a, b = split(a), split(b)
+    return f(a[0], b[0]) if parts == 1 else f(a[1], b[0]) + f(a[0], b[0]) + f(a[0], b[1])
+
+
+class Conv(torch.autograd.Function):
+    """A convolution without bias whose three matrix products have rounded operands."""
+
+    @staticmethod
+    def forward(ctx, x, w, stride, pad, parts):
+        ctx.save_for_backward(x, w)
+        ctx.how = stride, pad, parts
+        return products(lambda x, w: F.conv2d(x, w, stride=stride, padding=pad), x, w, parts)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x, w), (stride, pad, parts) = ctx.saved_tensors, ctx.how
+        dx = products(lambda w, g: torch.nn.grad.conv2d_input(x.shape, w, g, stride, pad), w, g, parts) if ctx.needs_input_grad[0] else None
+        dw = products(lambda x, g: torch.nn.grad.conv2d_weight(x, w.shape, g, stride, pad), x, g, parts)
+        return dx, dw, None, None, None
+
+
+class Linear(torch.autograd.Function):
+    """A linear layer without bias whose three matrix products have rounded operands."""
+
+    @staticmethod
+    def forward(ctx, x, w, parts):
+        ctx.save_for_backward(x, w)
+        ctx.parts = parts
+        return products(lambda x, w: x @ w.t(), x, w, parts)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return products(lambda g, w: g @ w, g, w, ctx.parts), products(lambda g, x: g.t() @ x, g, x, ctx.parts), None
+
+
+def conv2d(x, w, bias, stride, pad, parts):
+    if not parts:
+        return F.conv2d(x, w, bias, stride=stride, padding=pad)
+    y = Conv.apply(x, w, stride, pad, parts)
+    return y if bias is None else y + bias.view(-1, 1, 1)
+
+
+def linear(x, w, bias, parts):
+    return Linear.apply(x, w, parts) + bias if parts else F.linear(x, w, bias)
 
 
 def residual_layers(net):
@@ -78,14 +138,14 @@ def residual_shapes(net):
     return out + [("fc.weight", [10, channels]), ("fc.bias", [10])]
 
 
-def residual_forward(net, params, x):
+def residual_forward(net, params, x, parts):
     """Logits of a training batch; updates the running statistics among params."""
     p = dict(zip((name for name, _ in residual_shapes(net)), params))
     layers = {name: stride for name, _, _, _, stride in residual_layers(net)}
 
     def layer(name, x):
         w, norm = p[name + ".weight"], norm_name(name)
-        x = F.conv2d(x, w, stride=layers[name], padding=w.shape[-1] // 2)
+        x = conv2d(x, w, None, layers[name], w.shape[-1] // 2, parts)
         return F.batch_norm(x, p[norm + ".running_mean"], p[norm + ".running_var"], p[norm + ".weight"], p[norm + ".bias"], True, 0.1, 1e-5)
 
     x = F.relu(layer("conv1", x))
@@ -97,7 +157,7 @@ def residual_forward(net, params, x):
             x = x[:, :, ::2, ::2]
             x = torch.cat((x, x.new_zeros(x.shape[0], y.shape[1] - x.shape[1], *x.shape[2:])), 1)
         x = F.relu(x + y)
-    return F.linear(x.mean((2, 3)), p["fc.weight"], p["fc.bias"])
+    return linear(x.mean((2, 3)), p["fc.weight"], p["fc.bias"], parts)
 
 
 def learned(name):
@@ -125,22 +185,22 @@ def shapes(net):
     return out
 
 
-def forward(net, params, x, masks):
-    """Logits; masks: [(bool mask [samples,F], rate)] of the dropout layers."""
+def forward(net, params, x, masks, parts):
+    """Logits; masks: [(bool mask [samples,F], rate)] of the dropout layers; parts: of operands, 0: float32."""
     if net in RESIDUAL:
-        return residual_forward(net, params, x)
+        return residual_forward(net, params, x, parts)
     params, masks = iter(params), iter(masks)
     for i, layer in enumerate(NETS[net]):
         kind, *n = layer.split()
         if kind == "conv":
-            x = F.max_pool2d(F.relu(F.conv2d(x, next(params), next(params), padding=int(n[2]))), 2)
+            x = F.max_pool2d(F.relu(conv2d(x, next(params), next(params), 1, int(n[2]), parts)), 2)
             continue
         x = x.flatten(1)
         if kind == "drop":
             mask, rate = next(masks)
             x = x * mask.to(x.dtype) / (1 - rate)
             continue
-        x = F.linear(x, next(params), next(params))
+        x = linear(x, next(params), next(params), parts)
         if i < len(NETS[net]) - 1:
             x = F.relu(x)
     return x
@@ -165,6 +225,12 @@ class Dump:
         got, want = [(p["name"], list(p["shape"])) for p in self.names["params"]], shapes(net)
         if got != want:
             raise Unusable(f"{folder}: names.json: parameters {got}, want those of {net}: {want}")
+        # Dumps of older programs do not say what computed them.
+        engine, precision = self.names.get("engine", "cpu-unknown"), self.names.get("precision", "fp32")
+        if engine.startswith("cpu-") and precision != "fp32" and precision not in PARTS:
+            raise Unusable(f"{folder}: precision {precision!r} of {engine}, want fp32, {' or '.join(PARTS)}")
+        self.parts = PARTS.get(precision, 0) if engine.startswith("cpu-") else 0
+        self.of = f"of {engine} in {precision}, replayed in {precision if self.parts else 'float32 and float64'}"
         self.params = want
         self.shapes = [s for _, s in want]
         p = sum(int(np.prod(s)) for s in self.shapes)
@@ -260,7 +326,7 @@ def train(dump, images, labels, k, dtype, onednn):
         if not len(y):
             continue
         optimizer.zero_grad()
-        out = forward(names["net"], params, x.to(dtype), masks)
+        out = forward(names["net"], params, x.to(dtype), masks, dump.parts)
         loss = F.cross_entropy(out, y) if out.shape[1] > 1 else F.binary_cross_entropy_with_logits(out[:, 0], y.to(dtype))
         loss.backward()
         if names["clip"] is not None:
@@ -295,6 +361,7 @@ def compare(name, got, wants, start, tolerance, parts=(slice(None),)):
 def replay(dump, images, labels, tolerance):
     if tolerance is None:
         tolerance = 3e-2 if dump.names["net"] in RESIDUAL and dump.index.shape[1] > 1 else 1e-3
+    print(dump.of)
     good, total, residual = 0, np.zeros(len(dump.w0)), dump.names["net"] in RESIDUAL
     weights = np.concatenate([np.full(int(np.prod(shape)), learned(name)) for name, shape in dump.params])
     parts = (weights, ~weights) if residual else (slice(None),)

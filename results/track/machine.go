@@ -17,11 +17,11 @@ type Machine struct {
 	CPU       string // name of the processor, as it reports it
 	CPUs      int    // logical processors that the program may use
 	Threads   int    // of the CPU engine
-	Engine    string // cpu-avx512, cuda-sm90, …
+	Engine    string // cpu-avx512, cpu-amx, cuda-sm90, …
 	Device    string // name of the processor or the GPU that trains, as it reports it
 	Driver    string // of the GPU
 	Clocks    string // limits of the clock rates, not the rates at the moment
-	Precision string // fp32, tf32, bf16
+	Precision string // fp32, tf32, bf16, bf16x3
 }
 
 // fields returns the cells of a machine in a history, in the order of [columns].

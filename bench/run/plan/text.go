@@ -94,14 +94,14 @@ func (p *Plan) memory() string {
 	return text
 }
 
-// total returns the line about time: "in all 13 h 20 min on cpu-avx512, 2 threads (measured now: 9.3 ms per client-step
-// of cnn-cifar10 on cifar10, n = 3 rounds)".
+// total returns the line about time: "in all 13 h 20 min on cpu-avx512, fp32, 2 threads (measured now: 9.3 ms per
+// client-step of cnn-cifar10 on cifar10, n = 3 rounds)".
 func (p *Plan) total(sec float64) string {
 	if len(p.Rates) == 0 {
 		return "in all nothing is left to do"
 	}
-	first := &p.Rates[0] // all rates are of one engine and one number of threads
-	on := first.Engine
+	first := &p.Rates[0] // all rates are of one engine, one precision and one number of threads
+	on := first.Engine + ", " + first.Precision
 	if strings.HasPrefix(on, "cpu-") {
 		on += ", " + run.Count(first.Threads, "thread")
 	}

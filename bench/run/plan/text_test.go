@@ -20,7 +20,7 @@ func cell(method string, runs, kept int, sec float64) Cell {
 
 func TestWrite(t *testing.T) {
 	row := results.BenchRow{
-		Engine: "cpu-avx512", Threads: 2, ClientStepMS: 9.3, Net: "cnn-cifar10", Data: "cifar10", Rounds: 3,
+		Engine: "cpu-avx512", Precision: "bf16", Threads: 2, ClientStepMS: 9.3, Net: "cnn-cifar10", Data: "cifar10", Rounds: 3,
 	}
 	measured := Rate{row, true}
 	row.Time, row.Rounds = time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), 10
@@ -47,7 +47,7 @@ func TestWrite(t *testing.T) {
 				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n",
 				"mifa    cifar10  sine          6     1     2000    1 h 30 min\n",
 				"memory: 400 MB for the largest run (mifa: rows)\n",
-				"in all 13 h 20 min on cpu-avx512, 2 threads (measured now: " +
+				"in all 13 h 20 min on cpu-avx512, bf16, 2 threads (measured now: " +
 					"9.3 ms per client-step of cnn-cifar10 on cifar10, n = 3 rounds)\n",
 			},
 		},
@@ -61,8 +61,8 @@ func TestWrite(t *testing.T) {
 			[]string{
 				"memory: at least 4.0 GB for the largest run (mifa: rows), 8.0 GB for 2 at a time; " +
 					"7.0 GB available (the cgroup), which is too little\n",
-				"in all 1 min on cpu-avx512, 2 threads (bench.csv, 2026-03-04: 9.3 ms per client-step of cnn-cifar10 " +
-					"on cifar10, n = 10 rounds); 2 runs at a time are taken to gain nothing\n",
+				"in all 1 min on cpu-avx512, bf16, 2 threads (bench.csv, 2026-03-04: 9.3 ms per client-step of " +
+					"cnn-cifar10 on cifar10, n = 10 rounds); 2 runs at a time are taken to gain nothing\n",
 			},
 		},
 	} {

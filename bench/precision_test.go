@@ -1,0 +1,249 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/bf16"
+	"rollcall/results"
+	"rollcall/results/files"
+)
+
+// A run says in which precision it multiplies, on the terminal and in every file.
+func TestPrecisionOfRun(t *testing.T) {
+	for flag, want := range map[string]string{"": "fp32", "fp32": "fp32", "bf16": "bf16", "bf16x3": "bf16x3"} {
+		t.Run("--precision="+flag, func(t *testing.T) {
+			best, err := cpu.Select(cpu.Precision(want))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, more := t.TempDir(), []string{"--threads", "2"}
+			if flag != "" {
+				more = append(more, "--precision", flag)
+			}
+			o := must(t, small(out, more...)...)
+			line := "device: cpu-" + best.Name() + ", " + cpu.Model() + ", " + want + ", 2 threads"
+			if !strings.Contains(o.stderr, line) {
+				t.Errorf("stderr %q, want %q in it", o.stderr, line)
+			}
+			info, err := results.ReadRunInfo(only(t, out, "run/*/seed-*/run.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Engine != "cpu-"+best.Name() || info.Precision != want ||
+				!regexp.MustCompile(`^cpu-(generic-)?`+want+`\b`).MatchString(info.Numerics) {
+				t.Errorf("run.json: %s, %s, %s, want %s", info.Engine, info.Precision, info.Numerics, want)
+			}
+			_, rows := table(t, contents(t, only(t, out, curvePath)))
+			for _, r := range rows {
+				if r["engine"] != info.Engine || r["precision"] != want {
+					t.Errorf("curve.csv: %s %s, want %s %s", r["engine"], r["precision"], info.Engine, want)
+				}
+			}
+			must(t, "bench", "--data", "leaf", "--clients", "2", "--rounds", "1", "--warmup", "0", "--device", "cpu",
+				"--precision", want, "--out", out)
+			speeds, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
+			if err != nil || len(speeds) != 1 || speeds[0].Precision != want || speeds[0].Engine != info.Engine {
+				t.Errorf("bench.csv: %+v, %v, want a row of %s", speeds, err, want)
+			}
+		})
+	}
+}
+
+// Seeds of two precisions are in no mean together, unless that is asked for, which is said wherever it stands.
+func TestPrecisionsApart(t *testing.T) {
+	class := func(precision string) string {
+		best := must(t, "devices").stdout
+		if strings.Contains(best, "kernels generic ") {
+			return "cpu-generic-" + precision
+		}
+		return "cpu-" + precision
+	}
+	for _, c := range []struct{ was, is string }{{"fp32", "bf16"}, {"bf16", "fp32"}, {"bf16", "bf16x3"}} {
+		t.Run(c.was+" and "+c.is, func(t *testing.T) {
+			out, other := t.TempDir(), t.TempDir()
+			seeds := func(precision, list string, more ...string) []string {
+				return append([]string{"--methods", "fedawe", "--precision", precision, "--seeds", list}, more...)
+			}
+			must(t, attackSweep(out, seeds(c.was, "3")...)...)
+			o := rollcall(t, attackSweep(out, seeds(c.is, "3,4")...)...)
+			if o.status != statusFailure || !strings.Contains(o.stderr, "numerics "+class(c.was)+" and "+class(c.is)) ||
+				!strings.Contains(o.stderr, "want --mixed") {
+				t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
+			}
+			o = must(t, attackSweep(out, seeds(c.is, "3,4", "--mixed")...)...)
+			if row := attackRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
+				row["precision"] != "mixed" || row["n"] != "2" {
+				t.Errorf("--mixed: %v, want a row that is mixed", row)
+			}
+			if !strings.Contains(o.stdout, "[mixed: ") {
+				t.Errorf("--mixed: %q, want what is mixed", o.stdout)
+			}
+
+			must(t, attackSweep(other, seeds(c.is, "4")...)...)
+			into := filepath.Join(t.TempDir(), "into")
+			alone := t.TempDir()
+			must(t, attackSweep(alone, seeds(c.was, "3")...)...)
+			m := must(t, "results", "merge", alone, other, "--out", into)
+			if row := attackRow(t, into, "fedawe", "test_acc"); row["n"] != "1" || row["status"] != "ok" ||
+				!strings.Contains(m.stderr, "not alike") {
+				t.Errorf("merge: %v, %q, want the seeds apart and a note", row, m.stderr)
+			}
+
+			same := t.TempDir()
+			must(t, attackSweep(same, seeds(c.is, "3")...)...)
+			d := must(t, "results", "diff", alone, same).stdout
+			if !strings.Contains(d, "precision "+c.was+" and "+c.is) ||
+				!strings.Contains(d, "numerics "+class(c.was)+" and "+class(c.is)) {
+				t.Errorf("diff: %q, want the precisions and the numerics that differ", d)
+			}
+			oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics", "--mixed")
+
+			must(t, attackSweep(out, seeds(c.is, "3,4", "--again")...)...)
+			if row := attackRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
+				row["numerics"] != class(c.is) || row["precision"] != c.is {
+				t.Errorf("--again: %v, want two seeds of %s", row, c.is)
+			}
+		})
+	}
+}
+
+// A run that was interrupted in one precision does not go on in another, whether run.json says so or the checkpoint.
+func TestPrecisionOfCheckpoints(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		remove bool
+		want   string
+	}{
+		{"run.json", false, "there and here: runs anew"},
+		{"checkpoint", true, "not gone on from"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			whole, out := t.TempDir(), t.TempDir()
+			must(t, againRun(whole, "--precision", "bf16")...)
+			o := interrupted(t, "round 3/6", againRun(out, "--precision", "fp32")...)
+			if o.status != statusInterrupted {
+				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
+			}
+			if c.remove {
+				if err := os.Remove(only(t, out, "run/*/seed-*/run.json")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o = must(t, againRun(out, "--precision", "bf16")...)
+			if strings.Contains(o.stderr, "goes on") || !strings.Contains(o.stderr, c.want) ||
+				!regexp.MustCompile(`numerics cpu-\S*fp32(\S* and|, want) cpu-\S*bf16`).MatchString(o.stderr) {
+				t.Errorf("stderr %q, want it to begin anew, since the numbers are of fp32", o.stderr)
+			}
+			sameTree(t, c.name, timelessTree(t, out), timelessTree(t, whole))
+		})
+	}
+}
+
+// The kernels that ROLLCALL_CPU names serve the precision that is asked for, or the command ends before it reads data.
+func TestForcedKernels(t *testing.T) {
+	list := must(t, "devices").stdout
+	for _, name := range []string{"generic", "avx2", "avx512"} {
+		if !strings.Contains(list, name) {
+			continue
+		}
+		t.Setenv("ROLLCALL_CPU", name)
+		for _, precision := range []string{"fp32", "bf16", "bf16x3"} {
+			o := must(t, small(t.TempDir(), "--precision", precision)...)
+			if !strings.Contains(o.stderr, "device: cpu-"+name+", ") {
+				t.Errorf("ROLLCALL_CPU=%s --precision %s: %q, want these kernels", name, precision, o.stderr)
+			}
+		}
+	}
+	t.Setenv("ROLLCALL_CPU", "amx")
+	for _, more := range [][]string{nil, {"--precision", "fp32"}} {
+		// CIFAR-10 is not there: looking for it would be another error.
+		line := append([]string{"run", "--data", "cifar10", "--device", "cpu", "--out", t.TempDir()}, more...)
+		oneLineError(t, rollcall(t, line...), statusFailure,
+			"ROLLCALL_CPU=amx: multiplies with --precision bf16 or bf16x3 alone")
+	}
+}
+
+// auto names the reason for which the CPU runs beside what its engine has.
+func TestPrecisionOfAuto(t *testing.T) {
+	if list := must(t, "devices").stdout; strings.Contains(list, ": usable\n") {
+		t.Skip("a card would run")
+	}
+	oneLineError(t, rollcall(t, small(t.TempDir(), "--device", "auto", "--precision", "tf32")...), statusUsage,
+		"--precision tf32: the CPU engine, which runs here (auto: ", "), has fp32, bf16 and bf16x3")
+	must(t, small(t.TempDir(), "--device", "auto", "--precision", "bf16x3")...)
+}
+
+// fakeProducts are products under another name.
+type fakeProducts struct {
+	bf16.Kernels[float32]
+	name string
+}
+
+func (f fakeProducts) Name() string { return f.name }
+
+func TestKernelsOf(t *testing.T) {
+	var names []string
+	for _, k := range cpu.Variants() {
+		names = append(names, k.Name())
+	}
+	generic, of := cpu.Variants()[0], "(of "+strings.Join(names, ", ")+")"
+	forced := errors.New("cpu: ROLLCALL_CPU=amx: not in fp32")
+	amx := cpu.Choice{Kernels: generic, Products: fakeProducts{name: "amx"}}
+	avx512 := cpu.Choice{Kernels: generic, Products: fakeProducts{name: "avx512"}}
+	lost := avx512
+	lost.Lost = "AMX: arch_prctl: operation not permitted"
+	fp32 := cpu.Choice{Kernels: generic}
+	type answer struct {
+		cpu.Choice
+		error
+	}
+	for _, c := range []struct {
+		name               string
+		fp32, bf16, bf16x3 answer
+		want               string
+	}{
+		{
+			"amx",
+			answer{fp32, nil},
+			answer{amx, nil},
+			answer{amx, nil},
+			"kernels generic " + of + "; bf16 and bf16x3: amx",
+		},
+		{
+			"amx that the system forbids",
+			answer{fp32, nil},
+			answer{lost, nil},
+			answer{lost, nil},
+			"kernels generic " + of + "; bf16 and bf16x3: avx512 (AMX: arch_prctl: operation not permitted)",
+		},
+		{
+			"two variants",
+			answer{fp32, nil},
+			answer{amx, nil},
+			answer{avx512, nil},
+			"kernels generic " + of + "; bf16: amx; bf16x3: avx512",
+		},
+		{
+			"amx alone",
+			answer{error: forced},
+			answer{amx, nil},
+			answer{amx, nil},
+			"kernels none (cpu: ROLLCALL_CPU=amx: not in fp32) " + of + "; bf16 and bf16x3: amx",
+		},
+		{"none", answer{error: errors.New("one")}, answer{error: errors.New("two")}, answer{error: forced}, ""},
+	} {
+		got, err := kernelsOf(func(p cpu.Precision) (cpu.Choice, error) {
+			a := map[cpu.Precision]answer{cpu.FP32: c.fp32, cpu.BF16: c.bf16, cpu.BF16x3: c.bf16x3}[p]
+			return a.Choice, a.error
+		})
+		if got != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s: %q, %v, want %q", c.name, got, err, c.want)
+		}
+	}
+}

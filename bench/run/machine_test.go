@@ -1,0 +1,96 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"rollcall/bench/settings"
+	"rollcall/nets"
+	"rollcall/nets/cpu"
+)
+
+// A machine offers the precisions of the engine that runs there, and says why that engine runs.
+func TestOffers(t *testing.T) {
+	for _, c := range []struct {
+		precision string
+		choice    Choice
+		want      string // empty: it is offered
+	}{
+		{"", Choice{}, ""},
+		{"fp32", Choice{}, ""},
+		{"bf16", Choice{}, ""},
+		{"bf16x3", Choice{}, ""},
+		{"tf32", Choice{}, "--precision tf32: the CPU engine, which runs here, has fp32, bf16 and bf16x3"},
+		{
+			"tf32",
+			Choice{why: " (auto: gpu: no driver)"},
+			"--precision tf32: the CPU engine, which runs here (auto: gpu: no driver), has fp32, bf16 and bf16x3",
+		},
+		{"", Choice{CUDA: true}, ""},
+		{"tf32", Choice{CUDA: true}, ""},
+		{"fp32", Choice{CUDA: true}, ""},
+		{"bf16", Choice{CUDA: true}, ""},
+		{
+			"bf16x3",
+			Choice{CUDA: true, why: " (auto: the first usable card)"},
+			"--precision bf16x3: the CUDA engine, which runs here (auto: the first usable card), has tf32, fp32 and bf16",
+		},
+	} {
+		m := Machine{Precision: c.precision}
+		err := m.offers(c.choice)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want || !settings.IsUsage(err)) {
+			t.Errorf("--precision %q on %+v: %v, want %q", c.precision, c.choice, err, c.want)
+		}
+	}
+}
+
+// What a machine says of its numbers before an engine is open is what the engine says.
+func TestNumericsOfPrecisions(t *testing.T) {
+	model, err := nets.NewModel("linear-binary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, precision := range []string{"", "fp32", "bf16", "bf16x3"} {
+		for _, kernels := range cpu.Choices(cpu.Precision(precision)) {
+			t.Setenv("ROLLCALL_CPU", kernels.Name())
+			m := Machine{Device: "cpu", Precision: precision, Threads: 2}
+			class, revision, err := m.Numerics()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, line, err := m.OpenEngine(model, nil, nil, Demand{Batch: 1}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info := e.Info()
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			if class != info.Numerics || revision != info.Revision {
+				t.Errorf("%s: %s, revision %d, want the engine's %s, %d",
+					line, class, revision, info.Numerics, info.Revision)
+			}
+			if want := "device: cpu-" + kernels.Name() + ", "; !strings.HasPrefix(line, want) ||
+				!strings.Contains(line, ", "+info.Precision+", 2 threads") {
+				t.Errorf("line %q, want the kernels %s, the precision %s and 2 threads",
+					line, kernels.Name(), info.Precision)
+			}
+			if was := seen[class]; was != "" && was != info.Precision {
+				t.Errorf("%s: the class of %s and of %s", class, was, info.Precision)
+			}
+			seen[class] = info.Precision
+		}
+	}
+}
+
+func TestThreadsAndLost(t *testing.T) {
+	for _, c := range []struct{ lost, want string }{
+		{"", ", 2 threads"},
+		{"AMX: arch_prctl: operation not permitted", ", 2 threads (AMX: arch_prctl: operation not permitted)"},
+	} {
+		if got := threadsAndLost(2, c.lost); got != c.want {
+			t.Errorf("lost %q: %q, want %q", c.lost, got, c.want)
+		}
+	}
+}
