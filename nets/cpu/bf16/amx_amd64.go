@@ -53,8 +53,10 @@ func (k amx) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded in
 	if padded < rows || padded%2 != 0 {
 		panic(fmt.Sprintf("bf16: pack: %d rows padded to %d: want an even number, no less than the rows", rows, padded))
 	}
-	dst = dst.First(padded * cols)
 	if rows > 0 && cols > 0 {
+		for part := range parts(k.split) {
+			_ = dst.narrow[part][padded*cols-1]
+		}
 		if rows > 1 && ld < cols {
 			panic(fmt.Sprintf("bf16: pack: rows of %d numbers %d apart: want rows that do not overlap", cols, ld))
 		}
@@ -65,7 +67,8 @@ func (k amx) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded in
 			asm.PackAMX(&dst.narrow[0][0], &src[0], ld, rows, cols)
 		}
 	}
-	dst.From((rows + rows%2) * cols).Clear()
+	packed := (rows + rows%2) * cols
+	dst.From(packed).First(padded*cols - packed).Clear()
 }
 
 // Multiply cuts every run into tiles of as many rows, or one less. The tiles of one height are one list, whatever their
@@ -157,11 +160,13 @@ func (k amx) Unpool(pairsTop, pairsBottom, rowsTop, rowsBottom Operand[float32],
 	var to [2]asm.Unpooled
 	for part := range parts(k.split) {
 		for i, o := range [2]Operand[float32]{pairsTop, pairsBottom} {
-			to[part].Pairs[i] = &o.narrow[part][:2*len(gy)][0]
+			_ = o.narrow[part][2*len(gy)-1]
+			to[part].Pairs[i] = &o.narrow[part][0]
 		}
 		if rowsTop.Len()+rowsBottom.Len() > 0 {
 			for i, o := range [2]Operand[float32]{rowsTop, rowsBottom} {
-				to[part].Rows[i] = &o.narrow[part][:2*len(gy)][0]
+				_ = o.narrow[part][2*len(gy)-1]
+				to[part].Rows[i] = &o.narrow[part][0]
 			}
 		}
 	}

@@ -19,6 +19,8 @@ import (
 	"rollcall/nets/cpu/bf16/permit"
 )
 
+var emulating bool // set once, by install
+
 var install = sync.OnceValues(func() (bool, string) {
 	if ok, _ := permit.AMX(); ok {
 		return true, ""
@@ -30,6 +32,7 @@ var install = sync.OnceValues(func() (bool, string) {
 	if C.tiles_install() != 0 {
 		return false, "tiles: the handler of SIGILL is refused"
 	}
+	emulating = true
 	x.HasAMXTile, x.HasAMXBF16 = true, true
 	permit.Pretend(func() uint64 { return permit.TileState }, func() error { return nil })
 	return true, ""
@@ -38,6 +41,12 @@ var install = sync.OnceValues(func() (bool, string) {
 // Install makes the instructions of AMX work in this process for good, and the variant amx be found. If the processor
 // has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may be called often.
 func Install() (ok bool, why string) { return install() }
+
+// emulates reports whether the emulator runs the instructions, rather than the processor.
+func emulates() bool {
+	ok, _ := Install()
+	return ok && emulating
+}
 
 // Emulated returns how many instructions the emulator has run in this process.
 func Emulated() int { return int(C.tiles_emulated()) }
