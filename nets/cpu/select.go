@@ -19,6 +19,9 @@ const (
 	BF16x3 Precision = "bf16x3" // operands as sums of two bfloat16, which have 16 bits, sums in float32
 )
 
+// rounds reports whether the operands of products are rounded, which package bf16 does.
+func (p Precision) rounds() bool { return p == BF16 || p == BF16x3 }
+
 // ParsePrecision returns the precision with a name. The empty name means FP32.
 func ParsePrecision(name string) (Precision, error) {
 	switch p := Precision(name); p {
@@ -34,7 +37,7 @@ func ParsePrecision(name string) (Precision, error) {
 type Choice struct {
 	Kernels[float32]
 	Products bf16.Kernels[float32] // nil with FP32: then Kernels multiply
-	Lost     string                // why a faster variant cannot be used; empty if there is none
+	Lost     string                // why AMX is not used although the processor has it; empty if it is, or was not wanted
 }
 
 // Name returns the name of the variant that multiplies: generic, avx2, avx512 or amx.
@@ -64,7 +67,7 @@ func (c Choice) NewExec(pool *Pool[float32]) *Exec[float32] {
 func Choices(p Precision) []Choice {
 	var all []Choice
 	have := Variants()
-	if p != BF16 && p != BF16x3 {
+	if !p.rounds() {
 		for _, k := range have {
 			all = append(all, Choice{Kernels: k})
 		}
@@ -84,9 +87,14 @@ func Choices(p Precision) []Choice {
 // ROLLCALL_CPU names: generic, avx2, avx512 or amx. It is an error to name another, or one this processor lacks.
 func Select(p Precision) (Choice, error) {
 	have := Choices(p)
-	want := os.Getenv("ROLLCALL_CPU")
+	want, lost := os.Getenv("ROLLCALL_CPU"), ""
+	if p.rounds() {
+		lost = bf16.Lost()
+	}
 	if want == "" {
-		return have[len(have)-1], nil
+		fastest := have[len(have)-1]
+		fastest.Lost = lost
+		return fastest, nil
 	}
 	var names []string
 	for _, k := range have {
@@ -97,8 +105,11 @@ func Select(p Precision) (Choice, error) {
 	}
 	switch want {
 	case "amx":
-		if p == FP32 {
+		if !p.rounds() {
 			return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=amx: multiplies with --precision bf16 or bf16x3 alone")
+		}
+		if lost != "" {
+			return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=amx: %s, want %s", lost, strings.Join(names, " or "))
 		}
 		fallthrough
 	case "avx2", "avx512":

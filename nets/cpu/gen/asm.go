@@ -23,6 +23,7 @@ type isa struct {
 var (
 	avx2   = isa{"avx2", 8}
 	avx512 = isa{"avx512", 16}
+	amx    = isa{"amx", 16} // AVX-512 with VCVTNE2PS2BF16 and the tiles of AMX
 )
 
 // asm is a file being written. Kernels call the instructions that both sets have through build.Context, and the methods
@@ -33,9 +34,10 @@ var (
 type asm struct {
 	*build.Context
 	isa
-	mask   reg.Register // the lanes in use, set by lanesBelow: a K register or, with AVX2, a vector register
-	table  *operand.Mem // 8 × −1 and 8 × 0, from which lanesBelow loads the masks of AVX2
-	labels int          // labels made so far, which number their names
+	mask   reg.Register           // the lanes in use, set by lanesBelow: a K register or, with AVX2, a vector register
+	table  *operand.Mem           // 8 × −1 and 8 × 0, from which lanesBelow loads the masks of AVX2
+	tables map[string]operand.Mem // tables of words, by name
+	labels int                    // labels made so far, which number their names
 }
 
 // vec returns a new register of float32 or int32.

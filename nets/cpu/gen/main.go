@@ -25,33 +25,48 @@ func run(args []string, stderr io.Writer) int {
 		return 2
 	}
 	// Each family of kernels is one function here and one file per instruction set.
-	for _, set := range []isa{avx2, avx512} {
-		for _, part := range []struct {
-			name string
-			emit func(*asm)
-		}{
-			{"gemm", gemm},
-			{"product", product},
-			{"round", round},
-			{"transpose", transpose},
-			{"pool", pool},
-			{"rows", rows},
-			{"norm", norm},
-			{"flat", flat},
-			{"gather", gather},
-			{"prefetch", prefetch},
-			{"masks", masks},
-			{"softmax", softmax},
-			{"peak", peak},
-		} {
+	vectors := []family{
+		{"gemm", gemm},
+		{"product", product},
+		{"round", round},
+		{"transpose", transpose},
+		{"pool", pool},
+		{"rows", rows},
+		{"norm", norm},
+		{"flat", flat},
+		{"gather", gather},
+		{"prefetch", prefetch},
+		{"masks", masks},
+		{"softmax", softmax},
+		{"peak", peak},
+	}
+	narrow := []family{
+		{"product", productTiles},
+		{"round", roundNarrow},
+		{"pack", packNarrow},
+		{"transpose", transposeNarrow},
+		{"unpool", unpoolNarrow},
+		{"state", state},
+	}
+	for _, set := range []struct {
+		isa
+		families []family
+	}{{avx2, vectors}, {avx512, vectors}, {amx, narrow}} {
+		for _, part := range set.families {
 			name := fmt.Sprintf("%s_%s_amd64.s", part.name, set.name)
-			if err := write(filepath.Join(*dir, name), set, part.emit); err != nil {
+			if err := write(filepath.Join(*dir, name), set.isa, part.emit); err != nil {
 				fmt.Fprintf(stderr, "gen: %s: %v\n", name, err)
 				return 1
 			}
 		}
 	}
 	return 0
+}
+
+// family is the kernels of one file, and its name.
+type family struct {
+	name string
+	emit func(*asm)
 }
 
 // highRegister matches the vector registers that only AVX-512 has; avo does not know which set it writes for.
@@ -68,6 +83,9 @@ func write(path string, set isa, emit func(*asm)) error {
 		return err
 	}
 	if err := pass.Compile.Execute(file); err != nil {
+		return err
+	}
+	if err := encode(file); err != nil {
 		return err
 	}
 	text, err := printer.NewGoAsm(printer.Config{Name: "nets/cpu/gen", Pkg: "asm"}).Print(file)

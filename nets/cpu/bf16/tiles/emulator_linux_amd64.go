@@ -1,0 +1,77 @@
+//go:build cgo
+
+package tiles
+
+/*
+#cgo CFLAGS: -O3 -Wall -Werror
+#include "emulate.h"
+*/
+import "C"
+
+import (
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+	"golang.org/x/sys/unix"
+
+	"rollcall/nets/cpu/bf16/permit"
+)
+
+var emulating bool // set once, by install
+
+var install = sync.OnceValues(func() (bool, string) {
+	if ok, _ := permit.AMX(); ok {
+		return true, ""
+	}
+	x := &cpu.X86
+	if !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL || !x.HasAVX512BF16 {
+		return false, "tiles: the processor has no AVX-512 with AVX512_BF16"
+	}
+	if C.tiles_install() != 0 {
+		return false, "tiles: the handler of SIGILL is refused"
+	}
+	emulating = true
+	x.HasAMXTile, x.HasAMXBF16 = true, true
+	permit.Pretend(func() uint64 { return permit.TileState }, func() error { return nil })
+	return true, ""
+})
+
+// Install makes the instructions of AMX work in this process for good, and the variant amx be found. If the processor
+// has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may be called often.
+func Install() (ok bool, why string) { return install() }
+
+// emulates reports whether the emulator runs the instructions, rather than the processor.
+func emulates() bool {
+	ok, _ := Install()
+	return ok && emulating
+}
+
+// Emulated returns how many instructions the emulator has run in this process.
+func Emulated() int { return int(C.tiles_emulated()) }
+
+// Multiply does what TDPBF16PS does: c [rows,cols] grows by the product of a [rows,2·pairs] and b [2·pairs,cols], whose
+// pairs of rows take turns as in package bf16. It is the emulator's arithmetic, called as a function.
+func Multiply(c []float32, a, b []uint16, rows, cols, pairs int) {
+	_, _, _ = c[rows*cols-1], a[rows*2*pairs-1], b[2*pairs*cols-1]
+	C.tiles_multiply((*C.float)(&c[0]), (*C.uint16_t)(&a[0]), (*C.uint16_t)(&b[0]), C.int(rows), C.int(cols), C.int(pairs))
+}
+
+// execute runs machine code, a function of the calling convention of C with three pointers into memory.
+func execute(code, memory []byte, at [3]int) error {
+	page, err := unix.Mmap(-1, 0, (len(code)+4095)&^4095, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return err
+	}
+	copy(page, code)
+	if err := unix.Mprotect(page, unix.PROT_READ|unix.PROT_EXEC); err != nil {
+		return err
+	}
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(&memory[0])
+	p := func(i int) unsafe.Pointer { return unsafe.Pointer(&memory[at[i]]) }
+	C.tiles_execute(unsafe.Pointer(&page[0]), p(0), p(1), p(2))
+	return unix.Munmap(page)
+}

@@ -1,0 +1,14 @@
+//go:build !linux || !amd64 || !cgo
+
+package tiles
+
+// Install reports that the emulator is not part of this build.
+func Install() (ok bool, why string) {
+	return false, "tiles: built without cgo, or not for Linux on amd64"
+}
+
+// Emulated returns 0: no instructions are emulated.
+func Emulated() int { return 0 }
+
+// Multiply panics: the emulator is not part of this build.
+func Multiply([]float32, []uint16, []uint16, int, int, int) { panic("tiles: not part of this build") }
