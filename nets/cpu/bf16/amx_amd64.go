@@ -19,6 +19,8 @@ const (
 
 func (amx) Name() string { return "amx" }
 
+func (k amx) Bytes() int { return 2 * parts(k.split) }
+
 func (k amx) NewOperand(n int) (o Operand[float32]) {
 	for part := range parts(k.split) {
 		o.narrow[part] = make([]uint16, n+Depth)
