@@ -57,6 +57,10 @@ func (t *ConvBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		k, c, _ := chunkOf(i, t.C, PanelCols)
 		packWeights(s.Products, t.packedOf(k), t.flipped[k*t.wLen():][:t.wLen()], t.R, t.S*t.O, t.C, c)
 	case convImages:
+		if s.Products != nil {
+			t.roundedGradients(i, s)
+			return
+		}
 		t.gradients(i, s)
 	case convReduce: // i: client
 		dw, db := t.dw[i*t.wLen():][:t.wLen()], t.db[i*t.O:][:t.O]
@@ -80,9 +84,6 @@ func (t *ConvBackward[T]) packedOf(k int) bf16.Operand[T] {
 	return t.packed.From(k * packedLen(t.R, t.S*t.O, t.C))
 }
 
-// roundedRows is how many rows of dy are computed at a time without dx, if operands are rounded.
-const roundedRows = 16
-
 // gradients sums dw and db over chunk i of the images, and writes dx of these images.
 func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
@@ -95,14 +96,6 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	if t.dx == nil {
 		bh, bw = 0, 0
 		block = min(ch, rowsPerBlock(cw*t.O))
-		if s.Products != nil {
-			block = min(ch, roundedRows)
-		}
-	}
-	product := weightsProduct[T]{C: t.C, O: t.O, R: t.R, S: t.S, Stride: 1, h: ch, w: cw, width: t.W}
-	var turned bf16.Operand[T]
-	if s.Products != nil {
-		turned = product.room(s)
 	}
 	dyw := cw + 2*bw
 	dy := s.Buf((block + 2*bh) * dyw * t.O)
@@ -113,9 +106,6 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	acc := false
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		x := t.x[n*t.xLen():][:t.xLen()]
-		if s.Products != nil {
-			product.transpose(s, turned, x)
-		}
 		for r := 0; r < ch; r += block {
 			count := min(block, ch-r)
 			t.unpool(s, inner, db, n, r, count, dyw)
@@ -125,19 +115,12 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 			} else if n+1 < t.K*t.B {
 				s.Prefetch(t.pooled(n+1, 0, block))
 			}
-			if s.Products != nil {
-				product.add(s, dw, turned, inner, dyw, r, count, acc)
-			} else {
-				t.weights(s, dw, x[r*t.W*t.C:], inner, count, dyw, acc)
-			}
+			t.weights(s, dw, x[r*t.W*t.C:], inner, count, dyw, acc)
 			acc = true
 		}
 		if t.dx != nil {
 			flipped := matrix[T]{plain: t.flipped[k*t.wLen():][:t.wLen()]}
-			if s.Products != nil {
-				flipped = matrix[T]{rounded: t.packedOf(k)}
-			}
-			t.input(s, t.dx[n*t.xLen():][:t.xLen()], s.left(dy), dyw, flipped)
+			t.input(s, t.dx[n*t.xLen():][:t.xLen()], matrix[T]{plain: dy}, dyw, flipped)
 		}
 	}
 }
@@ -161,6 +144,86 @@ func (t *ConvBackward[T]) unpool(s *Scratch[T], dy, db []T, n, r, count, dyw int
 	for p := range count / 2 {
 		top, bottom := dy[2*p*dyw*t.O:][:2*row], dy[(2*p+1)*dyw*t.O:][:2*row]
 		s.UnpoolReLU(top, bottom, db, gy[p*ow*t.O:][:row], arg[p*row:][:row])
+	}
+}
+
+// roundedRows is how many rows of dy are computed at a time without dx, if operands are rounded: the sum over their
+// pixels is cut into chunks, and few rows would make small ones.
+const roundedRows = 16
+
+// roundedGradients is gradients where operands are rounded. A variant that can unpools into operands directly.
+func (t *ConvBackward[T]) roundedGradients(i int, s *Scratch[T]) {
+	k, lo, hi := imagesOf(i, t.B)
+	ch, cw := t.Conv()
+	p := weightsProduct[T]{C: t.C, O: t.O, R: t.R, S: t.S, Stride: 1, h: ch, w: cw, width: t.W}
+	turned := p.room(s)
+	bh, bw, block := t.R-1-t.Pad, t.S-1-t.Pad, ch
+	if t.dx == nil {
+		bh, bw, block = 0, 0, min(ch, roundedRows)
+	}
+	dyw := cw + 2*bw
+	size, first := (block+2*bh)*dyw*t.O, (bh*dyw+bw)*t.O // of dy, with its border
+	unpooler, direct := s.Products.(bf16.Unpooler[T])
+	direct = direct && (t.O == 16 || t.O == 32)
+	var dy []T
+	var rows, packed bf16.Operand[T] // dy as operand A for dx, and as operand B for dw
+	if direct {
+		if t.dx != nil {
+			rows = s.operand(operandA, size)
+			rows.Clear()
+		}
+		packed = s.operand(operandB, bf16.Padded(block*p.pitch())*t.O)
+		packed.Clear()
+	} else {
+		dy = s.Buf(size)
+		clear(dy)
+	}
+	dw, db := t.partW[i*t.wLen():][:t.wLen()], t.partB[i*t.O:][:t.O]
+	clear(db)
+	for n := k*t.B + lo; n < k*t.B+hi; n++ {
+		p.transpose(s, turned, t.x[n*t.xLen():][:t.xLen()])
+		for r := 0; r < ch; r += block {
+			count, acc := min(block, ch-r), r > 0 || n > k*t.B+lo
+			if !direct {
+				t.unpool(s, dy[first:], db, n, r, count, dyw)
+				p.add(s, dw, turned, dy[first:], dyw, r, count, acc)
+				continue
+			}
+			t.unpoolRounded(unpooler, rows, packed, db, n, r, count, dyw, p.pitch())
+			if count < block { // what the rows of the last block have left
+				packed.From(count * p.pitch() * t.O).Clear()
+			}
+			p.multiply(s, dw, turned, packed, t.O, r, count, acc)
+		}
+		if t.dx != nil {
+			a := matrix[T]{rounded: rows}
+			if !direct {
+				a = s.left(dy)
+			}
+			t.input(s, t.dx[n*t.xLen():][:t.xLen()], a, dyw, matrix[T]{rounded: t.packedOf(k)})
+		}
+	}
+}
+
+// unpoolRounded writes rows r … r+count of the dy of image n to operands, and adds them to db: to rows, whose rows are
+// dyw pixels wide and have a border, unless there is no dx, and to packed, whose rows are pitch pixels apart.
+func (t *ConvBackward[T]) unpoolRounded(
+	u bf16.Unpooler[T], rows, packed bf16.Operand[T], db []T, n, r, count, dyw, pitch int,
+) {
+	_, ow := t.Out()
+	_, cw := t.Conv()
+	gy, arg := t.pooled(n, r, count)
+	row := cw / 2 * t.O
+	if t.dx != nil {
+		rows = rows.From(((t.R-1-t.Pad)*dyw + t.S - 1 - t.Pad) * t.O)
+	}
+	for i := range count / 2 {
+		var top, bottom bf16.Operand[T]
+		if t.dx != nil {
+			top, bottom = rows.From(2*i*dyw*t.O), rows.From((2*i+1)*dyw*t.O)
+		}
+		u.Unpool(packed.From(2*i*pitch*t.O), packed.From((2*i+1)*pitch*t.O), top, bottom,
+			db, gy[i*ow*t.O:][:row], arg[i*row:][:row])
 	}
 }
 

@@ -77,11 +77,16 @@ func (p weightsProduct[T]) transpose(s *Scratch[T], t bf16.Operand[T], x []T) {
 	}
 }
 
+// terms returns how the sum over the pixels of some rows of dy is cut.
+func (p weightsProduct[T]) terms(rows int) (chunks, size int) {
+	return bf16.Chunks((rows-1)*p.pitch() + p.w)
+}
+
 // add adds rows first … first+rows of dy to dw: dy begins with them, and has rows of dyWidth pixels, of which the first
 // w count. t is the transposed image. If acc is false, it sets dw instead of adding.
 func (p weightsProduct[T]) add(s *Scratch[T], dw []T, t bf16.Operand[T], dy []T, dyWidth, first, rows int, acc bool) {
-	ld, pitch := p.ld(), p.pitch()
-	chunks, size := bf16.Chunks((rows-1)*pitch + p.w)
+	pitch := p.pitch()
+	chunks, size := p.terms(rows)
 	for o := 0; o < p.O; o += PanelCols {
 		n := min(PanelCols, p.O-o)
 		b := s.operand(operandB, chunks*size*n)
@@ -92,22 +97,29 @@ func (p weightsProduct[T]) add(s *Scratch[T], dw []T, t bf16.Operand[T], dy []T,
 			}
 			s.Products.Pack(b.From(i*pitch*n), dy[i*dyWidth*p.O+o:], p.O, p.w, n, padded)
 		}
-		s.product = bf16.Product[T]{
-			B: b, N: n, Segs: 1, Chunks: chunks, Size: size, ARow: ld, CRow: p.O, Acc: acc, Runs: 1,
-		}
-		for r := range p.R {
-			t := t.From(r%p.Stride*p.planeRows()*ld + (first+r/p.Stride)*pitch)
-			if p.C < fewChannels { // the whole row of the window
-				p.tile(s, t, dw[r*p.S*p.C*p.O+o:], p.S*p.C)
-				continue
-			}
-			if p.Stride == 1 {
-				s.product.Runs, s.product.ARun, s.product.CRun = p.S, 1, p.C*p.O
-				p.tile(s, t, dw[r*p.S*p.C*p.O+o:], p.C)
-				continue
-			}
+		p.multiply(s, dw[o:], t, b, n, first, rows, acc)
+	}
+}
+
+// multiply adds rows first … first+rows of n columns of dy to the same columns of dw. b is these rows and columns,
+// packed.
+func (p weightsProduct[T]) multiply(s *Scratch[T], dw []T, t, b bf16.Operand[T], n, first, rows int, acc bool) {
+	ld, pitch := p.ld(), p.pitch()
+	chunks, size := p.terms(rows)
+	s.product = bf16.Product[T]{
+		B: b, N: n, Segs: 1, Chunks: chunks, Size: size, ARow: ld, CRow: p.O, Acc: acc, Runs: 1,
+	}
+	for r := range p.R {
+		t, dw := t.From(r%p.Stride*p.planeRows()*ld+(first+r/p.Stride)*pitch), dw[r*p.S*p.C*p.O:]
+		switch {
+		case p.C < fewChannels: // the whole row of the window
+			p.tile(s, t, dw, p.S*p.C)
+		case p.Stride == 1:
+			s.product.Runs, s.product.ARun, s.product.CRun = p.S, 1, p.C*p.O
+			p.tile(s, t, dw, p.C)
+		default:
 			for q := range p.S {
-				p.tile(s, t.From(q%p.Stride*p.C*ld+q/p.Stride), dw[(r*p.S+q)*p.C*p.O+o:], p.C)
+				p.tile(s, t.From(q%p.Stride*p.C*ld+q/p.Stride), dw[q*p.C*p.O:], p.C)
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func TestHasAMX(t *testing.T) {
 		if last := have[len(have)-1]; last.Name() != "amx" {
 			t.Errorf("the fastest variant is %s, want amx", last.Name())
 		}
-		_, isUnpooler := have[len(have)-1].(Unpooler)
+		_, isUnpooler := have[len(have)-1].(Unpooler[float32])
 		if !isUnpooler {
 			t.Error("amx is no Unpooler")
 		}

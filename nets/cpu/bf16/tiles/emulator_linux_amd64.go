@@ -42,11 +42,8 @@ var install = sync.OnceValues(func() (bool, string) {
 // has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may be called often.
 func Install() (ok bool, why string) { return install() }
 
-// emulates reports whether the emulator runs the instructions, rather than the processor.
-func emulates() bool {
-	ok, _ := Install()
-	return ok && emulating
-}
+// Emulating reports whether [Install] was called and the emulator runs the instructions, rather than the processor.
+func Emulating() bool { return emulating }
 
 // Emulated returns how many instructions the emulator has run in this process.
 func Emulated() int { return int(C.tiles_emulated()) }

@@ -161,7 +161,7 @@ func TestDot(t *testing.T) {
 // TestPoison stores tiles that nobody has written: they must not look like zeros.
 func TestPoison(t *testing.T) {
 	needInstall(t)
-	if !emulates() {
+	if !Emulating() {
 		t.Skip("the processor runs the instructions, and clears tiles")
 	}
 	memory := make([]byte, size)
@@ -220,7 +220,7 @@ const childFault = "ROLLCALL_TILES_TEST_FAULT"
 // TestFaults runs code that a processor refuses in child processes, which must end with a message.
 func TestFaults(t *testing.T) {
 	needInstall(t)
-	if !emulates() {
+	if !Emulating() {
 		t.Skip("the processor runs the instructions itself")
 	}
 	for i, f := range faults {

@@ -7,6 +7,9 @@ func Install() (ok bool, why string) {
 	return false, "tiles: built without cgo, or not for Linux on amd64"
 }
 
+// Emulating returns false.
+func Emulating() bool { return false }
+
 // Emulated returns 0: no instructions are emulated.
 func Emulated() int { return 0 }
 

@@ -1,0 +1,40 @@
+package nets
+
+import (
+	"testing"
+
+	"rollcall/internal/longtest"
+	"rollcall/internal/revisiontest"
+	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/bf16/tiles"
+)
+
+// The variant for AMX computes what the others of its class do. Where the processor has no AMX, its instructions are
+// emulated, which takes a while: so not all nets.
+func TestEngineAMX(t *testing.T) {
+	if ok, why := tiles.Install(); !ok {
+		t.Skip(why)
+	}
+	for _, m := range smallNets() {
+		ok(t, m.describe())
+		for _, p := range precisions[1:] {
+			// residual is as projected, but larger; the windows of wide-window are as fast in bf16.
+			slow := m.Name == "residual" || m.Name == "wide-window" && p == cpu.BF16x3
+			if slow && tiles.Emulating() && !longtest.On() {
+				continue
+			}
+			t.Run(m.Name+"/"+string(p), func(t *testing.T) {
+				digests := map[string]string{}
+				for _, name := range []string{"avx2", "amx"} {
+					t.Setenv("ROLLCALL_CPU", name)
+					var d revisiontest.Digest
+					engineInto(t, &d, m, p)
+					digests[name] = d.String()
+				}
+				if digests["amx"] != digests["avx2"] {
+					t.Errorf("%s, %s: amx computes other numbers than avx2", m.Name, p)
+				}
+			})
+		}
+	}
+}
