@@ -37,7 +37,7 @@ func ParsePrecision(name string) (Precision, error) {
 type Choice struct {
 	Kernels[float32]
 	Products bf16.Kernels[float32] // nil with FP32: then Kernels multiply
-	Lost     string                // why AMX is not used although the processor has it; empty if it is, or was not wanted
+	Lost     string                // why AMX is not used although the processor has it; empty if nothing is amiss
 }
 
 // Name returns the name of the variant that multiplies: generic, avx2, avx512 or amx.

@@ -26,8 +26,8 @@ type TileConfig struct {
 type TileAt struct{ A, C int }
 
 // ProductWideAMX computes n tiles of C, each of two columns of tiles, from operands in bfloat16. For every tile of the
-// list it adds to the numbers c[i,j] from list.C on, which begin as 0 unless Acc, for every segment and every chunk of it
-// in order, even + odd: the sums over the even and over the odd p, each in order of p, of
+// list it adds to the numbers c[i,j] from list.C on, which begin as 0 unless Acc, for every segment and every chunk of
+// it in order, even + odd: the sums over the even and over the odd p, each in order of p, of
 //
 //	a[i,p] · b[p,j]
 //
@@ -35,7 +35,7 @@ type TileAt struct{ A, C int }
 // number 2·j + p%2. Row i of C begins at c + list.C + i·CRow. t.Config says how many i, j and p there are. Subnormal
 // numbers count as 0, and become 0.
 //
-// The processor must have AMX, with the leave of the operating system: see package amx.
+// The processor must have AMX, with the leave of the operating system: see package permit.
 //
 //go:noescape
 func ProductWideAMX(t *Tiles, a, b *uint16, c *float32, list *TileAt, n int)

@@ -102,13 +102,14 @@ func TestBytes(t *testing.T) {
 	if err := os.WriteFile(path, code, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(objdump, "-D", "-b", "binary", "-m", "i386:x86-64", "--insn-width=16", path).CombinedOutput()
+	const options = "-D -b binary -m i386:x86-64 --insn-width=16"
+	out, err := exec.Command(objdump, append(strings.Fields(options), path)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("objdump: %v\n%s", err, out)
 	}
 	// A line is an address, the bytes and the instruction, with tabs between.
 	read := map[int]string{}
-	for _, line := range strings.Split(string(out), "\n") {
+	for line := range strings.SplitSeq(string(out), "\n") {
 		part := strings.Split(line, "\t")
 		if len(part) < 3 {
 			continue

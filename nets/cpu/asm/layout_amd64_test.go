@@ -61,7 +61,8 @@ func TestTilesLayout(t *testing.T) {
 			t.Errorf("Tiles.%s: offset %d, want %d, as in gen/tiles.go", field.name, field.got, want)
 		}
 	}
-	if got, want := [3]uintptr{unsafe.Offsetof(u.Config.RowBytes), unsafe.Offsetof(u.Config.Rows), unsafe.Sizeof(u.Config)},
+	var c TileConfig
+	if got, want := [3]uintptr{unsafe.Offsetof(c.RowBytes), unsafe.Offsetof(c.Rows), unsafe.Sizeof(c)},
 		[3]uintptr{16, 48, 64}; got != want {
 		t.Errorf("TileConfig: colsb, rows and size %d, want %d, as in Intel's manual", got, want)
 	}

@@ -13,8 +13,8 @@ type Product struct {
 }
 
 // ProductWideAVX512 computes two full registers of columns. It adds to every c[i·CRow + j], which begins as 0 unless
-// Acc, for every segment s, every chunk of it and every pass, in this order: even + odd, the sums over the even and over
-// the odd terms p of the chunk, each in order of p, of
+// Acc, for every segment s, every chunk of it and every pass, in this order: even + odd, the sums over the even and
+// over the odd terms p of the chunk, each in order of p, of
 //
 //	a[s·ASeg + i·ARow + p] · b[s·BSeg + p·BRow + j]
 //

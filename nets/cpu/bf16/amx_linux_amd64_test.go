@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
+
+	"rollcall/nets/cpu/bf16/tiles"
 )
 
 // needAMX skips a test that nobody can run here.
@@ -210,6 +213,24 @@ func TestAMXTall(t *testing.T) {
 	})
 }
 
+// TestAMXReleases fails if tiles stay in use after a product: then the operating system saves them for nothing.
+func TestAMXReleases(t *testing.T) {
+	needAMX(t)
+	modes(t, func(t *testing.T, split bool) {
+		runtime.LockOSThread() // InUse is about this thread
+		defer runtime.UnlockOSThread()
+		for _, n := range []int{3, 19} {
+			p := Product[float32]{M: 5, N: n, Segs: 1, Chunks: 1, Size: 4, Runs: 1, ARow: 4, CRow: n}
+			k := amx{split}
+			p.A, p.B, p.C = k.NewOperand(20), k.NewOperand(4*n), make([]float32, 5*n)
+			k.Multiply(&p)
+			if tiles.InUse() {
+				t.Errorf("N=%d: tiles are in use after the product", n)
+			}
+		}
+	})
+}
+
 // TestAMXAllocates counts what the kernels allocate.
 func TestAMXAllocates(t *testing.T) {
 	needAMX(t)
@@ -240,8 +261,9 @@ func TestAMXPanics(t *testing.T) {
 	modes(t, func(t *testing.T, split bool) {
 		k := amx{split}
 		exact := func(n int) Operand[float32] { return k.NewOperand(n).First(n) }
-		f, u, none := func(n int) []float32 { return make([]float32, n) }, func(n int) []uint8 { return make([]uint8, n) },
-			Operand[float32]{}
+		f := func(n int) []float32 { return make([]float32, n) }
+		u := func(n int) []uint8 { return make([]uint8, n) }
+		none := Operand[float32]{}
 		for name, call := range map[string]func(){
 			"round: short dst":         func() { k.Round(exact(4), f(5)) },
 			"pack: short dst":          func() { k.Pack(exact(11), f(9), 3, 3, 3, 4) },
@@ -255,8 +277,10 @@ func TestAMXPanics(t *testing.T) {
 			"unpool: half a pixel":     func() { k.Unpool(exact(48), exact(48), none, none, f(16), f(24), u(24)) },
 			"unpool: short arg":        func() { k.Unpool(exact(32), exact(32), none, none, f(16), f(16), u(15)) },
 			"unpool: short pairs":      func() { k.Unpool(exact(32), exact(31), none, none, f(16), f(16), u(16)) },
-			"unpool: short rows":       func() { k.Unpool(exact(32), exact(32), exact(32), exact(31), f(16), f(16), u(16)) },
-			"unpool: one row":          func() { k.Unpool(exact(32), exact(32), exact(32), none, f(16), f(16), u(16)) },
+			"unpool: short rows": func() {
+				k.Unpool(exact(32), exact(32), exact(32), exact(31), f(16), f(16), u(16))
+			},
+			"unpool: one row": func() { k.Unpool(exact(32), exact(32), exact(32), none, f(16), f(16), u(16)) },
 			"multiply: short C": func() {
 				k.Multiply(&Product[float32]{
 					A: exact(4), B: exact(4), C: f(3), M: 2, N: 2, Segs: 1, Chunks: 1, Size: 2, ARow: 2, CRow: 2, Runs: 1,

@@ -109,7 +109,8 @@ func wantNarrow(t *testing.T, what string, got, want Operand[float32], n int, at
 			w, g := want.wide[part][i], got.narrow[part][at(i)]
 			named[at(i)] = true
 			if math.Float32bits(w) != uint32(g)<<16 && (w == w || !isNaN(g)) {
-				t.Fatalf("%s: part %d: element %d, at %d: got %#x, want %#x", what, part, i, at(i), g, math.Float32bits(w)>>16)
+				t.Fatalf("%s: part %d: element %d, at %d: got %#x, want %#x",
+					what, part, i, at(i), g, math.Float32bits(w)>>16)
 			}
 		}
 		for i, x := range got.narrow[part] {

@@ -16,8 +16,8 @@ func fast(split bool) []Kernels[float32] { return Variants(split)[1:] }
 func bits(r *rand.Rand, n, oneIn int) []float32 {
 	special := []float32{
 		float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 0, float32(math.Copysign(0, -1)),
-		math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32, minNormal, -minNormal, minNormal / 2, 3 * minNormal / 4,
-		minNormal * (1 - 0x1p-23), math.MaxFloat32, -math.MaxFloat32,
+		math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32, minNormal, -minNormal, minNormal / 2,
+		3 * minNormal / 4, minNormal * (1 - 0x1p-23), math.MaxFloat32, -math.MaxFloat32,
 	}
 	x := make([]float32, n)
 	for i := range x {

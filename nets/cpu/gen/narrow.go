@@ -40,7 +40,8 @@ func roundBlocks(a *asm, high, low reg.GPVirtual) {
 	a.end()
 }
 
-// lowPart replaces r, the numbers of x and y in bfloat16, by what rounding left of them, rounded. It overwrites x and y.
+// lowPart replaces r, the numbers of x and y in bfloat16, by what rounding left of them, rounded. It overwrites x
+// and y.
 func (a *asm) lowPart(x, y, r reg.VecVirtual) {
 	half := a.YMM()
 	a.VEXTRACTI64X4(operand.U8(1), r, half)

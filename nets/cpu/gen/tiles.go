@@ -8,7 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets of the fields of asm.Tiles, behind the configuration; a test of package asm compares them with the compiler's.
+// Offsets of the fields of asm.Tiles behind the configuration; a test of package asm compares them with the
+// compiler's.
 const (
 	tilesSegs = 64 + 8*iota
 	tilesChunks
@@ -32,9 +33,9 @@ const (
 
 // productTiles emits the products of AMX. asm.ProductWideAMX has the formula and the order of the sums.
 //
-// A tile is up to 16 rows of 64 bytes. The processor starts a product of tiles every 16 cycles, and finishes it after 52:
-// so four sums are under way at a time, 2 × 2 tiles of C or, if C has one column of tiles, 4 × 1. 2 × 2 tiles have 4
-// loads for 4 products. With operands of two parts, they have 8 loads for 12 products.
+// A tile is up to 16 rows of 64 bytes. The processor starts a product of tiles every 16 cycles, and finishes it after
+// 52: so four sums are under way at a time, 2 × 2 tiles of C or, if C has one column of tiles, 4 × 1. 2 × 2 tiles have
+// 4 loads for 4 products. With operands of two parts, they have 8 loads for 12 products.
 func productTiles(a *asm) {
 	for _, b := range []tileBlock{
 		{"ProductWide", 2, false},

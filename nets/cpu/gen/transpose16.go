@@ -17,8 +17,8 @@ func transposeNarrow(a *asm) {
 	}{{"TransposeRound", false}, {"TransposeLow", true}} {
 		a.begin(k.name, "func(dst *uint16, ldDst int, src *float32, ldSrc, rows, cols int)")
 		t := narrowTransposer{
-			low: k.low, ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(), src: a.GP64(),
-			dst: a.GP64(),
+			low: k.low, ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(),
+			src: a.GP64(), dst: a.GP64(),
 		}
 		t.emit(a)
 	}
@@ -147,13 +147,13 @@ func (t narrowTransposer) ragged(a *asm) {
 
 // turn loads the 32 rows of a block, in order, and returns its 16 columns.
 //
-// Rounding two rows into one register and four steps bring the 32 words of a column together. Each step merges registers
-// whose rows differ in one bit of their numbers, and parts columns by one bit of theirs. The last step takes two whole
-// lanes of 128 bits of either register: of these, one has come from the first row of a rounded pair and one from the
-// second. So the rows of a pair differ in the bit below the highest.
+// Rounding two rows into one register and four steps bring the 32 words of a column together. Each step merges
+// registers whose rows differ in one bit of their numbers, and parts columns by one bit of theirs. The last step takes
+// two whole lanes of 128 bits of either register: of these, one has come from the first row of a rounded pair and one
+// from the second. So the rows of a pair differ in the bit below the highest.
 func (t narrowTransposer) turn(a *asm, load func(i int, r reg.Register)) []reg.VecVirtual {
-	// merge applies both instructions to every pair of registers that are distance apart, and parts the results: those of
-	// the first instruction take the place of the pair's first register.
+	// merge applies both instructions to every pair of registers that are distance apart. The result of the first
+	// instruction takes the place of the pair's first register.
 	merge := func(r []reg.VecVirtual, distance int, first, second func(x, y, to reg.Register)) {
 		for i := range r {
 			if i&distance == 0 {

@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// unpoolNarrow emits unpoolReLU with results in bfloat16, in the two orders that products read. Reads 5 bytes per gy and
-// writes 16, or 32 with the low part.
+// unpoolNarrow emits unpoolReLU with results in bfloat16, in the two orders that products read. Reads 5 bytes per gy
+// and writes 16, or 32 with the low part.
 //
 // A row of pixels is one or two registers of gy, which fill one register of bfloat16, of which the second half is
 // zeros if there is one.
@@ -27,8 +27,8 @@ type unpooler struct {
 	split bool
 }
 
-// emit emits the kernel. In two rows of pixels of bfloat16 a window of four elements has as many bytes as one element of
-// gy has in float32 per row: so one offset goes through all of them.
+// emit emits the kernel. The two elements that a window has in a row of pixels take as many bytes in bfloat16 as their
+// gradient takes in float32: so one offset goes through all rows.
 func (u unpooler) emit(a *asm) {
 	parts := 1
 	if u.split {

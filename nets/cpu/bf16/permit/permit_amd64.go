@@ -39,17 +39,20 @@ var state = struct {
 }{xcr0: asm.XCR0, ask: ask}
 
 // Pretend makes the next call of [AMX] decide anew, with other answers of the processor's register XCR0 and of the
-// operating system; nil stands for the true answer. Tests use it, together with the variables of golang.org/x/sys/cpu.
-func Pretend(xcr0 func() uint64, answer func() error) {
+// operating system; nil stands for the true answer. undo brings the answers back that it has replaced. Tests use it,
+// together with the variables of golang.org/x/sys/cpu.
+func Pretend(xcr0 func() uint64, answer func() error) (undo func()) {
+	if xcr0 == nil {
+		xcr0 = asm.XCR0
+	}
+	if answer == nil {
+		answer = ask
+	}
 	state.Lock()
 	defer state.Unlock()
-	state.decided, state.xcr0, state.ask = false, asm.XCR0, ask
-	if xcr0 != nil {
-		state.xcr0 = xcr0
-	}
-	if answer != nil {
-		state.ask = answer
-	}
+	oldXCR0, oldAnswer := state.xcr0, state.ask
+	state.decided, state.xcr0, state.ask = false, xcr0, answer
+	return func() { Pretend(oldXCR0, oldAnswer) }
 }
 
 // machine is what the decision depends on.

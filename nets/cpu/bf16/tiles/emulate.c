@@ -33,6 +33,8 @@ static __thread struct {
 static struct sigaction before; // who handles all other illegal instructions
 static long emulated;
 
+int tiles_in_use(void) { return state.palette != 0; }
+
 long tiles_emulated(void) { return __atomic_load_n(&emulated, __ATOMIC_RELAXED); }
 
 // fault reports what a processor would refuse, and ends the process.

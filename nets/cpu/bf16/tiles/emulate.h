@@ -7,6 +7,8 @@
 int tiles_install(void);
 // tiles_emulated returns how many instructions have been emulated.
 long tiles_emulated(void);
+// tiles_in_use returns whether the tiles of this thread are configured.
+int tiles_in_use(void);
 // tiles_multiply is TDPBF16PS on matrices in memory without gaps.
 void tiles_multiply(float *c, const uint16_t *a, const uint16_t *b, int rows, int cols, int pairs);
 // tiles_execute calls machine code.

@@ -48,11 +48,15 @@ func Emulating() bool { return emulating }
 // Emulated returns how many instructions the emulator has run in this process.
 func Emulated() int { return int(C.tiles_emulated()) }
 
+// InUse reports whether the emulated tiles of this thread are configured: then somebody has not released them.
+func InUse() bool { return C.tiles_in_use() != 0 }
+
 // Multiply does what TDPBF16PS does: c [rows,cols] grows by the product of a [rows,2·pairs] and b [2·pairs,cols], whose
 // pairs of rows take turns as in package bf16. It is the emulator's arithmetic, called as a function.
 func Multiply(c []float32, a, b []uint16, rows, cols, pairs int) {
 	_, _, _ = c[rows*cols-1], a[rows*2*pairs-1], b[2*pairs*cols-1]
-	C.tiles_multiply((*C.float)(&c[0]), (*C.uint16_t)(&a[0]), (*C.uint16_t)(&b[0]), C.int(rows), C.int(cols), C.int(pairs))
+	C.tiles_multiply((*C.float)(&c[0]), (*C.uint16_t)(&a[0]), (*C.uint16_t)(&b[0]),
+		C.int(rows), C.int(cols), C.int(pairs))
 }
 
 // execute runs machine code, a function of the calling convention of C with three pointers into memory.

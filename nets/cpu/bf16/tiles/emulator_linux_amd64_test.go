@@ -100,10 +100,12 @@ func TestAddresses(t *testing.T) {
 		}
 		mem := fmt.Sprintf("%d(%%%s,%%%s,%d)", disp, base, index, scale)
 		at := func(slot, stride int) string {
-			return fmt.Sprintf("mov %d(%%rsp), %%%s\nsub $%d, %%%s\nmov $%d, %%%s\n", slot, base, disp, base, stride/scale, index)
+			return fmt.Sprintf("mov %d(%%rsp), %%%s\nsub $%d, %%%s\nmov $%d, %%%s\n",
+				slot, base, disp, base, stride/scale, index)
 		}
-		run(t, memory, fmt.Sprintf("mov (%%rsp), %%%s\nldtilecfg (%%%s)\n%stileloadd %s, %%tmm%d\n%stilestored %%tmm%d, %s\ntilerelease",
-			base, base, at(8, 24), mem, i%8, at(16, 40), i%8, mem))
+		run(t, memory, fmt.Sprintf("mov (%%rsp), %%%s\nldtilecfg (%%%s)\n", base, base)+
+			at(8, 24)+fmt.Sprintf("tileloadd %s, %%tmm%d\n", mem, i%8)+
+			at(16, 40)+fmt.Sprintf("tilestored %%tmm%d, %s\ntilerelease", i%8, mem))
 		for j, got := range memory[toAt:] {
 			want := byte(0)
 			if m, n := j/40, j%40; m < rows && n < rowBytes {
@@ -198,7 +200,10 @@ var faults = []fault{
 	{begin + "movb $65, 18(%rdi)\nldtilecfg (%rdi)", "LDTILECFG: tile 1: 16 rows of 65 bytes"},
 	{begin + "movb $0, 51(%rdi)\nldtilecfg (%rdi)", "LDTILECFG: tile 3: 0 rows of 64 bytes"},
 	{begin + "movb $1, 56(%rdi)\nldtilecfg (%rdi)", "LDTILECFG: tile 8, there are 8"},
-	{begin + "movb $0, 51(%rdi)\nmovb $0, 22(%rdi)\nldtilecfg (%rdi)\ntilezero %tmm3", "TILEZERO: tile 3 is not configured"},
+	{
+		begin + "movb $0, 51(%rdi)\nmovb $0, 22(%rdi)\nldtilecfg (%rdi)\ntilezero %tmm3",
+		"TILEZERO: tile 3 is not configured",
+	},
 	{
 		begin + "movb $15, 49(%rdi)\nldtilecfg (%rdi)\ntdpbf16ps %tmm2, %tmm1, %tmm0",
 		"TDPBF16PS: 15 rows of 64 bytes by 16 rows of 64 bytes, added to 16 rows of 64 bytes",
