@@ -8,6 +8,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/nets/cpu"
 )
 
 // noise returns n samples of random bytes or numbers for a net, enough to time a step on.
@@ -50,46 +51,50 @@ func BenchmarkClientStep(b *testing.B) {
 
 func clientStep(b *testing.B, name string, B, threads int) {
 	const E = 4
-	model, err := NewModel(name)
-	if err != nil {
-		b.Fatal(err)
+	l := newTimedLoad(b, name, "", E, B, threads)
+	steps := 0
+	for b.Loop() {
+		l.train(b)
+		steps += E * threads
 	}
+	sec := b.Elapsed().Seconds()
+	b.ReportMetric(1e3*sec/float64(steps), "ms/client-step")
+	b.ReportMetric(float64(steps*B)*l.engine.model.Train/sec/1e9, "GFLOP/s")
+}
+
+// timedLoad is an engine with work: E local steps of as many clients as there are threads.
+type timedLoad struct {
+	engine *CPU
+	work   LocalWork
+}
+
+func newTimedLoad(b *testing.B, name string, p cpu.Precision, E, B, threads int) *timedLoad {
+	model := must(NewModel(name))(b)
 	train := noise(model, 1024)
-	e, err := NewCPU(model, train, nil, CPUOptions{Threads: threads, Batch: B})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer e.Close()
-	bank, err := e.NewBank(1 + threads)
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must(NewCPU(model, train, nil, CPUOptions{Threads: threads, Batch: B, Precision: p}))(b)
+	b.Cleanup(func() { ok(b, e.Close()) })
+	bank := must(e.NewBank(1 + threads))(b)
 	start := Row{bank, 0}
-	if err := e.Load(start, model.Init(Kaiming, 3)); err != nil {
-		b.Fatal(err)
-	}
+	ok(b, e.Load(start, model.Init(Kaiming, 3)))
 	own := make([]int32, train.Len())
 	for i := range own {
 		own[i] = int32(i)
 	}
 	planner := plan.Planner{Seed: 3, E: E, B: B, Augment: plan.AugmentPerSample, Flip: true}
-	work := LocalWork{LR: 0.01}
+	l := &timedLoad{engine: e, work: LocalWork{LR: 0.01}}
 	for k := range threads {
 		planner.Parts = append(planner.Parts, own)
-		work.Clients = append(work.Clients, ClientWork{
+		l.work.Clients = append(l.work.Clients, ClientWork{
 			Client: k, Start: start, End: Row{bank, 1 + k}, Plan: planner.Client(0, k, 0),
 		})
 	}
-	steps := 0
-	for b.Loop() {
-		if _, err := e.Train(b.Context(), work); err != nil {
-			b.Fatal(err)
-		}
-		steps += E * threads
+	return l
+}
+
+func (l *timedLoad) train(b *testing.B) {
+	if _, err := l.engine.Train(b.Context(), l.work); err != nil {
+		b.Fatal(err)
 	}
-	sec := b.Elapsed().Seconds()
-	b.ReportMetric(1e3*sec/float64(steps), "ms/client-step")
-	b.ReportMetric(float64(steps*B)*model.Train/sec/1e9, "GFLOP/s")
 }
 
 // BenchmarkSmallRound times the local work of a round of CA-Fed on tabular data: 50 clients, ten steps of 32 samples

@@ -84,18 +84,18 @@ func BenchmarkRounding(b *testing.B) {
 		arg[i] = uint8(r.IntN(5))
 	}
 	calls = append(calls, call{"Unpool/pairs", 4 * len(gy), func(k Kernels[float32], o [4]Operand[float32]) {
-		if k, ok := k.(Unpooler); ok {
+		if k, ok := k.(Unpooler[float32]); ok {
 			k.Unpool(o[0], o[1], Operand[float32]{}, Operand[float32]{}, db, gy, arg)
 		}
 	}}, call{"Unpool/both", 4 * len(gy), func(k Kernels[float32], o [4]Operand[float32]) {
-		if k, ok := k.(Unpooler); ok {
+		if k, ok := k.(Unpooler[float32]); ok {
 			k.Unpool(o[0], o[1], o[2], o[3], db, gy, arg)
 		}
 	}})
 	for _, c := range calls {
 		for _, split := range []bool{false, true} {
 			for _, k := range fast(split) {
-				if _, ok := k.(Unpooler); !ok && strings.HasPrefix(c.name, "Unpool") {
+				if _, ok := k.(Unpooler[float32]); !ok && strings.HasPrefix(c.name, "Unpool") {
 					continue
 				}
 				b.Run(c.name+"/"+map[bool]string{false: "bf16", true: "bf16x3"}[split]+"/"+k.Name(), func(b *testing.B) {
