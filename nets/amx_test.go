@@ -15,7 +15,11 @@ func TestEngineAMX(t *testing.T) {
 	if ok, why := tiles.Install(); !ok {
 		t.Skip(why)
 	}
-	for _, m := range smallNets() {
+	// In two layers of 32 channels the gradient is unpooled into both kinds of operands.
+	twice := &Model{Name: "twice", H: 8, W: 8, C: 3, Classes: 10, build: func(b *builder) maps {
+		return b.linear(b.conv(b.conv(b.input(1), 32, 3, 1), 32, 3, 0), 10, false)
+	}}
+	for _, m := range append(smallNets(), twice) {
 		ok(t, m.describe())
 		for _, p := range precisions[1:] {
 			// residual is as projected, but larger; the windows of wide-window are as fast in bf16.

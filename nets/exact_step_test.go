@@ -59,8 +59,8 @@ func apart(got [][]float32, want [][]float64) float64 {
 	return far / largest
 }
 
-// layerError returns how far the gradients of the layers of a net are from what float64 makes of the same inputs, by the
-// largest of each gradient. If products is given, it rounds the operands of every matrix product, and nothing else.
+// layerError returns how far the gradients of the layers of a net are from what float64 makes of the same inputs, by
+// the largest of each gradient. If products is given, it rounds the operands of every matrix product, and nothing else.
 func layerError(t *testing.T, m *machine, products bf16.Kernels[float64]) float64 {
 	t.Helper()
 	exec := cpu.NewExec(cpu.Generic[float64](), nil)
@@ -173,7 +173,7 @@ func TestExactStep(t *testing.T) {
 				t.Errorf("a layer: off by %.2g of the largest gradient, want %.0g", most, c.layer)
 			}
 			if median := step[clients/2]; !(median <= c.step) {
-				t.Errorf("the step of the median client: off by %.2g of the largest gradient, want %.0g", median, c.step)
+				t.Errorf("the median client's step: off by %.2g of the largest gradient, want %.0g", median, c.step)
 			}
 		})
 	}

@@ -171,8 +171,8 @@ func (t *Conv2DWeights[T]) roundedBlock(s *Scratch[T], dw, a []T, k, p, chunks, 
 	for o := 0; o < t.O; o += PanelCols {
 		n := min(PanelCols, t.O-o)
 		s.product = bf16.Product[T]{
-			A: turned, B: packedPanel(t.packedOf(k), 1, pixels, o).rounded.From(p * n), C: dw[o:], M: rows, N: n, Segs: 1,
-			Chunks: chunks, Size: size, ARow: ld, CRow: t.O, Acc: p > 0, Runs: 1,
+			A: turned, B: packedPanel(t.packedOf(k), 1, pixels, o).rounded.From(p * n), C: dw[o:],
+			M: rows, N: n, Segs: 1, Chunks: chunks, Size: size, ARow: ld, CRow: t.O, Acc: p > 0, Runs: 1,
 		}
 		s.Products.Multiply(&s.product)
 	}

@@ -77,8 +77,8 @@ func (t *LinearForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	s.BiasReLU(y, t.B, t.O, t.b[k*t.O+o:][:n], t.ReLU)
 }
 
-// inBlocks sets c = a·b for rounded operands a [m,bf16.Padded(depth)] and b [bf16.Padded(depth),n]. The rows of c are ldC
-// elements apart. It takes b in blocks that stay in the first cache.
+// inBlocks sets c = a·b for rounded operands a [m,bf16.Padded(depth)] and b [bf16.Padded(depth),n]. The rows of c are
+// ldC elements apart. It takes b in blocks that stay in the first cache.
 func inBlocks[T Float](s *Scratch[T], a, b bf16.Operand[T], c []T, m, n, depth, ldC int) {
 	chunks, size := bf16.Chunks(depth)
 	for k := 0; k < chunks; k += chunksPerBlock {

@@ -107,7 +107,8 @@ func (p *convProduct[T]) throughRows(s *Scratch[T], a matrix[T], c []T) {
 		chunks, size := bf16.Chunks(p.depth)
 		s.product = bf16.Product[T]{
 			A: a.rounded, B: p.b.rounded, C: c, M: p.cols, N: p.n, Segs: p.segs, Chunks: chunks, Size: size,
-			ASeg: p.aSeg, ARow: p.aCol, BSeg: chunks * size * p.n, CRow: p.cCol, Runs: p.rows, ARun: p.aRow, CRun: p.cRow,
+			ASeg: p.aSeg, ARow: p.aCol, BSeg: chunks * size * p.n, CRow: p.cCol,
+			Runs: p.rows, ARun: p.aRow, CRun: p.cRow,
 		}
 		s.Products.Multiply(&s.product)
 		return

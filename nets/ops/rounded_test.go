@@ -84,7 +84,8 @@ func TestRounded(t *testing.T) {
 				// Of the output alone: where another element of a window is the largest, its gradients are others.
 				far := furthest(t, results(t, c, products, unchanged)[:1], plain[:1])
 				if far > 16*unit || far < unit/100 {
-					t.Errorf("split=%t: off by %.2g of the largest number, want %.2g … %.2g", split, far, unit/100, 16*unit)
+					t.Errorf("split=%t: off by %.2g of the largest number, want %.2g … %.2g",
+						split, far, unit/100, 16*unit)
 				}
 			}
 		})
