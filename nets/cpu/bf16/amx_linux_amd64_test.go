@@ -27,7 +27,8 @@ func amxModes(t *testing.T, test func(t *testing.T, k amx, g *guards, r *rand.Ra
 	})
 }
 
-// hard returns n numbers that are hard to round: of all exponents, half-way between two bfloat16 or beside, and special.
+// hard returns n numbers that are hard to round: of all exponents, half-way between two bfloat16 or beside, and
+// special.
 func hard(r *rand.Rand, n int) []float32 {
 	x := bits(r, n, 6)
 	for i := range x {
@@ -283,7 +284,8 @@ func TestAMXPanics(t *testing.T) {
 			"unpool: one row": func() { k.Unpool(exact(32), exact(32), exact(32), none, f(16), f(16), u(16)) },
 			"multiply: short C": func() {
 				k.Multiply(&Product[float32]{
-					A: exact(4), B: exact(4), C: f(3), M: 2, N: 2, Segs: 1, Chunks: 1, Size: 2, ARow: 2, CRow: 2, Runs: 1,
+					A: exact(4), B: exact(4), C: f(3),
+					M: 2, N: 2, Segs: 1, Chunks: 1, Size: 2, ARow: 2, CRow: 2, Runs: 1,
 				})
 			},
 		} {
