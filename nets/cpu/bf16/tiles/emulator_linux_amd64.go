@@ -22,7 +22,7 @@ import (
 var emulating bool // set once, by install
 
 var install = sync.OnceValues(func() (bool, string) {
-	if ok, _ := permit.AMX(); ok {
+	if native() {
 		return true, ""
 	}
 	x := &cpu.X86
@@ -64,7 +64,8 @@ func Multiply(c []float32, a, b []uint16, rows, cols, pairs int) {
 
 // execute runs machine code, a function of the calling convention of C with three pointers into memory.
 func execute(code, memory []byte, at [3]int) error {
-	page, err := unix.Mmap(-1, 0, (len(code)+4095)&^4095, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	const access, private = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON
+	page, err := unix.Mmap(-1, 0, len(code), access, private)
 	if err != nil {
 		return err
 	}
