@@ -73,8 +73,12 @@ func BenchmarkRounding(b *testing.B) {
 		{"Round/18x18x32", 18 * 18 * 32, func(k Kernels[float32], o [4]Operand[float32]) {
 			k.Round(o[0], x[:18*18*32])
 		}},
-		{"Pack/288x32", 288 * 32, func(k Kernels[float32], o [4]Operand[float32]) { k.Pack(o[0], x, 32, 288, 32, 288) }},
-		{"Pack/256x10", 256 * 10, func(k Kernels[float32], o [4]Operand[float32]) { k.Pack(o[0], x, 10, 256, 10, 256) }},
+		{"Pack/288x32", 288 * 32, func(k Kernels[float32], o [4]Operand[float32]) {
+			k.Pack(o[0], x, 32, 288, 32, 288)
+		}},
+		{"Pack/256x10", 256 * 10, func(k Kernels[float32], o [4]Operand[float32]) {
+			k.Pack(o[0], x, 10, 256, 10, 256)
+		}},
 		{"Pack/strided", 256 * 32, func(k Kernels[float32], o [4]Operand[float32]) {
 			k.Pack(o[0], x, 128, 256, 32, 256)
 		}},

@@ -38,8 +38,9 @@ var install = sync.OnceValues(func() (bool, string) {
 	return true, ""
 })
 
-// Install makes the instructions of AMX work in this process for good, and the variant amx be found. If the processor
-// has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may be called often.
+// Install makes the instructions of AMX work in this process for good, and lets package bf16 find its variant amx. If
+// the processor has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may be
+// called often.
 func Install() (ok bool, why string) { return install() }
 
 // emulates reports whether the emulator runs the instructions, rather than the processor.
