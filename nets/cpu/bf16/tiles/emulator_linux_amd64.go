@@ -39,8 +39,8 @@ var install = sync.OnceValues(func() (bool, string) {
 })
 
 // Install makes the instructions of AMX work in this process for good, and lets package bf16 find its variant amx. If
-// the processor has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may be
-// called often.
+// the processor has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may
+// be called often.
 func Install() (ok bool, why string) { return install() }
 
 // emulates reports whether the emulator runs the instructions, rather than the processor.
