@@ -56,7 +56,7 @@ func TestSelectAMX(t *testing.T) {
 			t.Setenv("ROLLCALL_CPU", forced)
 			got, err := Select(p)
 			if err != nil || got.Name() != "amx" || got.Kernels.Name() != "avx512" || got.Lost != "" {
-				t.Errorf("%s: ROLLCALL_CPU=%s: got %s, kernels %s, lost %q (%v), want amx, kernels avx512, nothing lost",
+				t.Errorf("%s: ROLLCALL_CPU=%s: got %s, kernels %s, lost %q (%v), want amx, avx512, nothing lost",
 					p, forced, got.Name(), got.Kernels.Name(), got.Lost, err)
 			}
 		}

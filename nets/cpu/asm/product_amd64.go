@@ -18,8 +18,8 @@ type Product struct {
 //
 //	a[s·ASeg + i·ARow + p] · b[s·BSeg + p·BRow + j]
 //
-// Chunk k has the terms 2·Pairs·k ≤ p < 2·Pairs·(k+1), and a pass shifts a and b to other parts. Subnormal numbers count
-// as 0, and become 0.
+// Chunk k has the terms 2·Pairs·k ≤ p < 2·Pairs·(k+1), and a pass shifts a and b to other parts. Subnormal numbers
+// count as 0, and become 0.
 //
 // It works down the rows i in tiles·rows + smaller·(rows−1) rows: first tiles tiles of rows rows each, then smaller
 // tiles (0 or more) of one row less. rows is 1 to 6, with AVX2 1 to 3. tail is not read. c overlaps neither a nor b.

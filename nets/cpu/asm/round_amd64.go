@@ -1,7 +1,7 @@
 package asm
 
-// RoundAVX512 sets dst[i] = src[i], rounded to bfloat16, for i < n: to nearest, ties to even. Subnormal numbers become 0
-// with their sign; NaN stays NaN. dst may be src.
+// RoundAVX512 sets dst[i] = src[i], rounded to bfloat16, for i < n: to nearest, ties to even. Subnormal numbers become
+// 0 with their sign; NaN stays NaN. dst may be src.
 //
 //go:noescape
 func RoundAVX512(dst, src *float32, n int)

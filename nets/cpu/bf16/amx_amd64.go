@@ -94,8 +94,7 @@ func (k amx) Multiply(p *Product[float32]) {
 	if smaller > 0 {
 		k.tiles(&t, p, tiles*rows, rows-1, smaller)
 	}
-	// The assembly gets no pointer to low parts that the garbage collector would see.
-	runtime.KeepAlive(p)
+	runtime.KeepAlive(p) // the assembly gets no pointer to the low parts that the garbage collector would see
 }
 
 // tiles computes n tiles of rows rows in every run, from row first on.

@@ -25,7 +25,8 @@ func BenchmarkProduct(b *testing.B) {
 			CRow: 32, CRun: 512,
 		}},
 		{"conv2_weights", Product[float32]{
-			M: 32, N: 32, Segs: 1, Chunks: 9, Size: 32, Runs: 3, ARow: 18 * 18, ARun: 1, CRow: 32, CRun: 1024, Acc: true,
+			M: 32, N: 32, Segs: 1, Chunks: 9, Size: 32, Runs: 3, ARow: 18 * 18, ARun: 1,
+			CRow: 32, CRun: 1024, Acc: true,
 		}},
 		{"fc1_forward", Product[float32]{
 			M: 128, N: 32, Segs: 1, Chunks: 8, Size: 32, Runs: 1, ARow: 2048, CRow: 256, Acc: true,
@@ -34,7 +35,8 @@ func BenchmarkProduct(b *testing.B) {
 		c.p.BSeg = c.p.Chunks * c.p.Size * c.p.N
 		for _, split := range []bool{false, true} {
 			for _, k := range Variants(split) {
-				b.Run(c.name+"/"+map[bool]string{false: "bf16", true: "bf16x3"}[split]+"/"+k.Name(), func(b *testing.B) {
+				mode := map[bool]string{false: "bf16", true: "bf16x3"}[split]
+				b.Run(c.name+"/"+mode+"/"+k.Name(), func(b *testing.B) {
 					p, r := c.p, rand.New(rand.NewPCG(1, 2))
 					depth := p.Chunks * p.Size
 					na, nb := (p.Runs-1)*p.ARun+(p.Segs-1)*p.ASeg+(p.M-1)*p.ARow+depth, p.Segs*depth*p.N
@@ -68,9 +70,15 @@ func BenchmarkRounding(b *testing.B) {
 		return func(k Kernels[float32], o [4]Operand[float32]) { k.Transpose(o[0], rows, x, cols, rows, cols) }
 	}
 	calls := []call{
-		{"Round/18x18x32", 18 * 18 * 32, func(k Kernels[float32], o [4]Operand[float32]) { k.Round(o[0], x[:18*18*32]) }},
-		{"Pack/288x32", 288 * 32, func(k Kernels[float32], o [4]Operand[float32]) { k.Pack(o[0], x, 32, 288, 32, 288) }},
-		{"Pack/256x10", 256 * 10, func(k Kernels[float32], o [4]Operand[float32]) { k.Pack(o[0], x, 10, 256, 10, 256) }},
+		{"Round/18x18x32", 18 * 18 * 32, func(k Kernels[float32], o [4]Operand[float32]) {
+			k.Round(o[0], x[:18*18*32])
+		}},
+		{"Pack/288x32", 288 * 32, func(k Kernels[float32], o [4]Operand[float32]) {
+			k.Pack(o[0], x, 32, 288, 32, 288)
+		}},
+		{"Pack/256x10", 256 * 10, func(k Kernels[float32], o [4]Operand[float32]) {
+			k.Pack(o[0], x, 10, 256, 10, 256)
+		}},
 		{"Pack/strided", 256 * 32, func(k Kernels[float32], o [4]Operand[float32]) {
 			k.Pack(o[0], x, 128, 256, 32, 256)
 		}},
@@ -98,7 +106,8 @@ func BenchmarkRounding(b *testing.B) {
 				if _, ok := k.(Unpooler[float32]); !ok && strings.HasPrefix(c.name, "Unpool") {
 					continue
 				}
-				b.Run(c.name+"/"+map[bool]string{false: "bf16", true: "bf16x3"}[split]+"/"+k.Name(), func(b *testing.B) {
+				mode := map[bool]string{false: "bf16", true: "bf16x3"}[split]
+				b.Run(c.name+"/"+mode+"/"+k.Name(), func(b *testing.B) {
 					var o [4]Operand[float32]
 					for i := range o {
 						o[i] = k.NewOperand(len(x))

@@ -33,7 +33,8 @@ func bothGuards(t *testing.T, test func(t *testing.T, g *guards)) {
 			page := unix.Getpagesize()
 			const buffers, pages = 12, 40
 			for range buffers {
-				m, err := unix.Mmap(-1, 0, (pages+2)*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+				const access, private = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON
+				m, err := unix.Mmap(-1, 0, (pages+2)*page, access, private)
 				if err != nil {
 					t.Fatalf("mmap: %v", err)
 				}

@@ -31,6 +31,9 @@ func needHardware(t *testing.T) {
 // has AMX, on all sorts of bfloat16. Operands of other tests are rounded, and so never subnormal.
 func TestAMXEmulator(t *testing.T) {
 	needAMX(t)
+	if _, why := tiles.Install(); why != "" {
+		t.Skip(why)
+	}
 	r := rand.New(rand.NewPCG(9, 10))
 	for i := range 300 {
 		m, n, pairs := 1+r.IntN(16), 1+r.IntN(16), 1+r.IntN(16)

@@ -11,7 +11,7 @@ type Unpooler[T Float] interface {
 	// arg[j,o] ≠ 4, in order of j.
 	//
 	// pairsTop and pairsBottom are written as [Kernels.Pack] writes the rows: operands B of a product over pixels.
-	// rowsTop and rowsBottom are written as [Kernels.Round] writes them: operands A. They may both be empty, and are not
-	// written then.
+	// rowsTop and rowsBottom are written as [Kernels.Round] writes them: operands A. They may both be empty, and are
+	// not written then.
 	Unpool(pairsTop, pairsBottom, rowsTop, rowsBottom Operand[T], db, gy []T, arg []uint8)
 }

@@ -1,6 +1,10 @@
 package bf16
 
-import "rollcall/nets/cpu/asm"
+import (
+	"runtime"
+
+	"rollcall/nets/cpu/asm"
+)
 
 // wide is a variant whose operands are rounded but stored as float32. Its products do the same steps as AMX in vector
 // registers. VDPBF16PS, which multiplies bfloat16 as well, rounds otherwise.
@@ -92,10 +96,11 @@ func (k *wide) Multiply(p *Product[float32]) {
 			k.columns(&t, &a[u*p.ARun], &b[j], &p.C[u*p.CRun+j], p.M, n)
 		}
 	}
+	runtime.KeepAlive(p) // the assembly gets no pointer to the low parts that the garbage collector would see
 }
 
-// columns computes the first n columns of a run of m rows, at most two registers. It calls the assembly by name: through
-// a func value, t would escape to the heap.
+// columns computes the first n columns of a run of m rows, at most two registers. It calls the assembly by name:
+// through a func value, t would escape to the heap.
 func (k *wide) columns(t *asm.Product, a, b, c *float32, m, n int) {
 	most, tail := k.tall, n-k.lanes
 	if n <= k.lanes {

@@ -163,8 +163,8 @@ typedef struct {
 
 // decode reads the instruction at rip, and returns 0 if it is none of map 0F38 with a VEX prefix of three bytes.
 static int decode(instruction *i, const greg_t *g) {
-	static const int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9,
-		REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+	static const int order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+		REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 	const uint8_t *p = (const uint8_t *)g[REG_RIP];
 	*i = (instruction){.at = p};
 	if (p[0] != 0xc4 || (p[1] & 31) != 2)

@@ -22,7 +22,7 @@ import (
 var emulating bool // set once, by install
 
 var install = sync.OnceValues(func() (bool, string) {
-	if ok, _ := permit.AMX(); ok {
+	if native() {
 		return true, ""
 	}
 	x := &cpu.X86
@@ -38,8 +38,9 @@ var install = sync.OnceValues(func() (bool, string) {
 	return true, ""
 })
 
-// Install makes the instructions of AMX work in this process for good, and the variant amx be found. If the processor
-// has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may be called often.
+// Install makes the instructions of AMX work in this process for good, and lets package bf16 find its variant amx. If
+// the processor has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may
+// be called often.
 func Install() (ok bool, why string) { return install() }
 
 // Emulating reports whether [Install] was called and the emulator runs the instructions, rather than the processor.
@@ -61,7 +62,8 @@ func Multiply(c []float32, a, b []uint16, rows, cols, pairs int) {
 
 // execute runs machine code, a function of the calling convention of C with three pointers into memory.
 func execute(code, memory []byte, at [3]int) error {
-	page, err := unix.Mmap(-1, 0, (len(code)+4095)&^4095, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	const access, private = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON
+	page, err := unix.Mmap(-1, 0, len(code), access, private)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,9 @@
 
 package tiles
 
-// Install reports that the emulator is not part of this build.
+// Install reports whether the processor itself has AMX: the emulator is not part of this build.
 func Install() (ok bool, why string) {
-	return false, "tiles: built without cgo, or not for Linux on amd64"
+	return native(), "tiles: built without cgo, or not for Linux on amd64"
 }
 
 // Emulating returns false.
