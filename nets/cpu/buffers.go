@@ -1,7 +1,5 @@
 package cpu
 
-import "rollcall/nets/cpu/bf16"
-
 // The layers below allocate buffers in their first run and keep them. The functions
 // below give the sizes beforehand, so that a run can say how much memory it will take. Buffers of a few numbers per
 // channel are not counted.
@@ -81,7 +79,7 @@ func (s LinearShape) ForwardBuffers(rounded bool) Buffers {
 	if !rounded {
 		return Buffers{}
 	}
-	return Buffers{Operands: s.K * s.B * bf16.Padded(s.I)}
+	return Buffers{Operands: s.K * s.B * rowPitch(s.I)}
 }
 
 // BackwardBuffers returns what a [LinearBackward] keeps.
@@ -90,7 +88,7 @@ func (s LinearShape) BackwardBuffers(dx, rounded bool) Buffers {
 	if rounded {
 		b.Operands = s.K * packedLen(1, s.B, s.O)
 		if dx {
-			b.Operands += s.K * s.B * bf16.Padded(s.O)
+			b.Operands += s.K * s.B * rowPitch(s.O)
 		}
 	}
 	return b

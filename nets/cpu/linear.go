@@ -34,7 +34,7 @@ type LinearForward[T Float] struct {
 func (t *LinearForward[T]) Run(e *Exec[T], s LinearShape, y, x, w, b []T) {
 	t.LinearShape, t.y, t.x, t.w, t.b = s, y, x, w, b
 	if e.Products != nil {
-		e.ensure(&t.rounded, s.K*s.B*bf16.Padded(s.I))
+		e.ensure(&t.rounded, s.K*s.B*rowPitch(s.I))
 		e.For(t, linearRound, s.K)
 	}
 	e.For(t, forward, s.K*blocks(s.O, PanelCols))
@@ -47,7 +47,7 @@ const linearRound = forward + 1
 // Chunk implements [Task].
 func (t *LinearForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	if phase == linearRound {
-		n := t.B * bf16.Padded(t.I)
+		n := t.B * rowPitch(t.I)
 		roundRows(s.Products, t.rounded.From(i*n).First(n), t.x[i*t.B*t.I:][:t.B*t.I], t.B, t.I)
 		return
 	}
@@ -59,7 +59,7 @@ func (t *LinearForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		padded := bf16.Padded(t.I)
 		w := s.operand(operandB, padded*n)
 		s.Products.Pack(w, t.w[k*t.I*t.O+o:], t.O, t.I, n, padded)
-		inBlocks(s, t.rounded.From(k*t.B*padded), w, y, t.B, n, t.I, t.O)
+		inBlocks(s, t.rounded.From(k*t.B*rowPitch(t.I)), rowPitch(t.I), w, y, t.B, n, t.I, t.O)
 		s.BiasReLU(y, t.B, t.O, t.b[k*t.O+o:][:n], t.ReLU)
 		return
 	}
@@ -77,14 +77,14 @@ func (t *LinearForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	s.BiasReLU(y, t.B, t.O, t.b[k*t.O+o:][:n], t.ReLU)
 }
 
-// inBlocks sets c = a·b for rounded operands a [m,bf16.Padded(depth)] and b [bf16.Padded(depth),n]. The rows of c are
-// ldC elements apart. It takes b in blocks that stay in the first cache.
-func inBlocks[T Float](s *Scratch[T], a, b bf16.Operand[T], c []T, m, n, depth, ldC int) {
+// inBlocks sets c = a·b for rounded operands a [m,bf16.Padded(depth)] and b [bf16.Padded(depth),n]. The rows of a and c
+// are ldA and ldC elements apart. It takes b in blocks that stay in the first cache.
+func inBlocks[T Float](s *Scratch[T], a bf16.Operand[T], ldA int, b bf16.Operand[T], c []T, m, n, depth, ldC int) {
 	chunks, size := bf16.Chunks(depth)
 	for k := 0; k < chunks; k += chunksPerBlock {
 		s.product = bf16.Product[T]{
 			A: a.From(k * size), B: b.From(k * size * n), C: c, M: m, N: n, Segs: 1,
-			Chunks: min(chunksPerBlock, chunks-k), Size: size, ARow: chunks * size, CRow: ldC, Acc: k > 0, Runs: 1,
+			Chunks: min(chunksPerBlock, chunks-k), Size: size, ARow: ldA, CRow: ldC, Acc: k > 0, Runs: 1,
 		}
 		s.Products.Multiply(&s.product)
 	}
@@ -118,7 +118,7 @@ func (t *LinearBackward[T]) Run(e *Exec[T], s LinearShape, dx, dw, db, x, w, y, 
 	if e.Products != nil {
 		e.ensure(&t.rounded.packed, s.K*packedLen(1, s.B, s.O))
 		if dx != nil {
-			e.ensure(&t.rounded.rows, s.K*s.B*bf16.Padded(s.O))
+			e.ensure(&t.rounded.rows, s.K*s.B*rowPitch(s.O))
 		}
 	}
 	e.For(t, linearMask, s.K)
@@ -151,7 +151,7 @@ func (t *LinearBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 func (t *LinearBackward[T]) round(s *Scratch[T], k int) {
 	d := t.d[k*t.B*t.O:][:t.B*t.O]
 	if t.dx != nil {
-		roundRows(s.Products, t.rounded.rows.From(k*t.B*bf16.Padded(t.O)), d, t.B, t.O)
+		roundRows(s.Products, t.rounded.rows.From(k*t.B*rowPitch(t.O)), d, t.B, t.O)
 	}
 	for o := 0; o < t.O; o += PanelCols {
 		packWeights(s.Products, t.rounded.packed.From(k*packedLen(1, t.B, t.O)), d, 1, t.B, t.O, o)
@@ -170,7 +170,7 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], k, lo, rows int) {
 		s.Products.Transpose(turned, padded, x[lo:], t.I, t.B, rows)
 		for o := 0; o < t.O; o += PanelCols {
 			b := packedPanel(t.rounded.packed.From(k*packedLen(1, t.B, t.O)), 1, t.B, o).rounded
-			inBlocks(s, turned, b, dw[lo*t.O+o:], rows, min(PanelCols, t.O-o), t.B, t.O)
+			inBlocks(s, turned, padded, b, dw[lo*t.O+o:], rows, min(PanelCols, t.O-o), t.B, t.O)
 		}
 		return
 	}
@@ -195,7 +195,7 @@ func (t *LinearBackward[T]) input(s *Scratch[T], k, lo, n int) {
 		padded := bf16.Padded(t.O)
 		b := s.operand(operandB, padded*n)
 		s.Products.Pack(b, panel, n, t.O, n, padded)
-		inBlocks(s, t.rounded.rows.From(k*t.B*padded), b, dx[lo:], t.B, n, t.O, t.I)
+		inBlocks(s, t.rounded.rows.From(k*t.B*rowPitch(t.O)), rowPitch(t.O), b, dx[lo:], t.B, n, t.O, t.I)
 		return
 	}
 	for o := 0; o < t.O; o += depthBlock {

@@ -53,9 +53,19 @@ func (e *Exec[T]) ensure(o *bf16.Operand[T], n int) {
 	}
 }
 
-// roundRows writes a matrix x [rows,cols] to rows [bf16.Padded(cols)] of dst, with zeros at their ends.
+// rowPitch returns the elements from row to row of an operand with rows of cols terms: the terms, zeros behind them and,
+// if rows would be whole KiB apart, some more. The first cache has few places for lines so far apart.
+func rowPitch(cols int) int {
+	n := bf16.Padded(cols)
+	if n%1024 == 0 {
+		n += bf16.Depth
+	}
+	return n
+}
+
+// roundRows writes a matrix x [rows,cols] to rows of dst, [rowPitch] apart, with zeros at their ends.
 func roundRows[T Float](k bf16.Kernels[T], dst bf16.Operand[T], x []T, rows, cols int) {
-	pitch := bf16.Padded(cols)
+	pitch := rowPitch(cols)
 	if pitch == cols {
 		k.Round(dst, x[:rows*cols])
 		return
