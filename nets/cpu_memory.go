@@ -23,13 +23,17 @@ func (l CPULoad) slots(threads int) (train, evaluate int) {
 // the buffers of the graphs that the slots will build. A run asks before it starts, so as not to fail for want of
 // memory.
 func CPUBytes(m *Model, o CPUOptions, l CPULoad) (int64, error) {
+	choice, err := o.choose()
+	if err != nil {
+		return 0, err
+	}
 	train, evaluate := l.slots(o.Threads)
 	total := int64(o.Threads) * 4 * int64(m.P)
 	for _, g := range []struct {
 		train        bool
 		batch, slots int
 	}{{true, o.Batch, train}, {false, evalBatch, evaluate}} {
-		one, err := graphBytes(m, g.batch, g.train)
+		one, err := graphBytes(m, g.batch, g.train, choice.OperandBytes())
 		if err != nil {
 			return 0, err
 		}
@@ -39,8 +43,8 @@ func CPUBytes(m *Model, o CPUOptions, l CPULoad) (int64, error) {
 }
 
 // graphBytes returns the bytes of the buffers of a graph for one client: the inputs except for the weights, and the
-// buffers of the ops.
-func graphBytes(m *Model, batch int, train bool) (bytes int64, err error) {
+// buffers of the ops, in which an element of a rounded operand has so many bytes.
+func graphBytes(m *Model, batch int, train bool, operand int) (bytes int64, err error) {
 	g, err := m.Graph(batch, train)
 	if err != nil {
 		return 0, err
@@ -51,7 +55,7 @@ func graphBytes(m *Model, batch int, train bool) (bytes int64, err error) {
 	}
 	for _, n := range nodes {
 		if op := n.Op(); op != nil {
-			bytes += ops.BufferBytes(op, 0)
+			bytes += ops.BufferBytes(op, operand)
 		}
 	}
 	for _, in := range []*G.Node{g.X, g.Labels, g.Draw} {
