@@ -34,6 +34,19 @@ type CPUOptions struct {
 	Precision cpu.Precision // of matrix products; empty: cpu.FP32
 }
 
+// choose returns the variants of kernels that an engine with these options uses.
+func (o *CPUOptions) choose() (cpu.Choice, error) {
+	how, err := cpu.ParsePrecision(string(o.Precision))
+	if err != nil {
+		return cpu.Choice{}, fmt.Errorf("nets: %w", err)
+	}
+	c, err := cpu.Select(how)
+	if err != nil {
+		return cpu.Choice{}, fmt.Errorf("nets: %w", err)
+	}
+	return c, nil
+}
+
 // NewCPU opens an engine for a model on a data set. test may be nil if nothing is evaluated on it.
 func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 	if o.Batch < 1 {
@@ -45,15 +58,14 @@ func NewCPU(m *Model, train, test *plan.Samples, o CPUOptions) (*CPU, error) {
 	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
-	how, err := cpu.ParsePrecision(string(o.Precision))
+	choice, err := o.choose()
 	if err != nil {
-		return nil, fmt.Errorf("nets: %w", err)
+		return nil, err
 	}
-	choice, err := cpu.Select(how)
-	if err != nil {
-		return nil, fmt.Errorf("nets: %w", err)
+	e := &CPU{
+		model: m, parts: [2]*plan.Samples{train, test}, choice: choice, how: cmp.Or(o.Precision, cpu.FP32),
+		batch: o.Batch,
 	}
-	e := &CPU{model: m, parts: [2]*plan.Samples{train, test}, choice: choice, how: how, batch: o.Batch}
 	for i, s := range e.parts {
 		if s == nil {
 			continue

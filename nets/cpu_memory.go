@@ -1,11 +1,8 @@
 package nets
 
 import (
-	"fmt"
-
 	G "gorgonia.org/gorgonia"
 
-	"rollcall/nets/cpu"
 	"rollcall/nets/ops"
 )
 
@@ -26,9 +23,9 @@ func (l CPULoad) slots(threads int) (train, evaluate int) {
 // the buffers of the graphs that the slots will build. A run asks before it starts, so as not to fail for want of
 // memory.
 func CPUBytes(m *Model, o CPUOptions, l CPULoad) (int64, error) {
-	choice, err := cpu.Select(o.Precision)
+	choice, err := o.choose()
 	if err != nil {
-		return 0, fmt.Errorf("nets: %w", err)
+		return 0, err
 	}
 	train, evaluate := l.slots(o.Threads)
 	total := int64(o.Threads) * 4 * int64(m.P)
@@ -46,7 +43,7 @@ func CPUBytes(m *Model, o CPUOptions, l CPULoad) (int64, error) {
 }
 
 // graphBytes returns the bytes of the buffers of a graph for one client: the inputs except for the weights, and the
-// buffers of the ops. operand is the size of an element of a rounded operand, 0 if operands are not rounded.
+// buffers of the ops, in which an element of a rounded operand has so many bytes.
 func graphBytes(m *Model, batch int, train bool, operand int) (bytes int64, err error) {
 	g, err := m.Graph(batch, train)
 	if err != nil {

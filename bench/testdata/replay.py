@@ -20,10 +20,11 @@ well, after two PyTorch's three variants differ by up to 1e-2 of the weights' la
 running statistics are measured apart from the weights.
 
 A run of the CPU engine in bf16 or bf16x3 is replayed in that precision: the operands of every matrix product, forward
-and backward, become one or two bfloat16, and all else stays as it is. Of two programs that differ in a last bit one may round to the
-other bfloat16, which is a part in 256 away, so that they are further apart than in fp32, and the tolerance is 3e-2 in bf16. The
-CUDA engine in tf32 or bf16 rounds activations as well: its runs are replayed in float32, and are further off by their own
-rounding. Status: 0 agreement, 1 disagreement or an unusable dump, 2 usage.
+and backward, become one or two bfloat16, and all else stays as it is. Where two programs differ in a last bit, one may
+round an operand up and the other down, to bfloat16 that are a part in 128 apart. After one step they agree as in fp32;
+after ten PyTorch's three variants differ by up to 5e-2 in bf16 and 3e-2 in bf16x3, so the defaults there are 6e-2 and
+1e-2. The CUDA engine in tf32 or bf16 rounds activations as well: its runs are replayed in float32, and are further off by
+their own rounding. Status: 0 agreement, 1 disagreement or an unusable dump, 2 usage.
 """
 import argparse
 import json
@@ -360,7 +361,9 @@ def compare(name, got, wants, start, tolerance, parts=(slice(None),)):
 
 def replay(dump, images, labels, tolerance):
     if tolerance is None:
-        tolerance = 3e-2 if dump.names["net"] in RESIDUAL and dump.index.shape[1] > 1 else 1e-3
+        tolerance = 1e-3
+        if dump.index.shape[1] > 1:
+            tolerance = max((1e-3, 6e-2, 1e-2)[dump.parts], 3e-2 if dump.names["net"] in RESIDUAL else 0)
     print(dump.of)
     good, total, residual = 0, np.zeros(len(dump.w0)), dump.names["net"] in RESIDUAL
     weights = np.concatenate([np.full(int(np.prod(shape)), learned(name)) for name, shape in dump.params])
@@ -389,7 +392,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--dump", required=True, help="folder written by rollcall run --dump")
     parser.add_argument("--data", help="folder of CIFAR-10's binary version (data_batch_1.bin …); leaf and binary need none")
-    parser.add_argument("--tolerance", type=float, help="largest allowed ratio (default 0.001, or 0.03)")
+    parser.add_argument("--tolerance", type=float, help="largest allowed ratio (default 0.001; of several steps up to 0.06)")
     args = parser.parse_args()
     try:
         dump = Dump(args.dump)
