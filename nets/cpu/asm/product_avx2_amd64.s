@@ -30,7 +30,7 @@ from2:
 from3:
 rows3:
 	CMPB    120(AX), $0x00
-	JNE     begun3
+	JNE     acc3
 	VXORPS  Y0, Y0, Y0
 	MOVQ    64(AX), R8
 	SHLQ    $0x02, R8
@@ -45,7 +45,7 @@ rows3:
 	VMOVUPS Y0, 32(DI)
 	ADDQ    R8, DI
 
-begun3:
+acc3:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -172,7 +172,7 @@ pair3:
 
 rows2:
 	CMPB    120(AX), $0x00
-	JNE     begun2
+	JNE     acc2
 	VXORPS  Y0, Y0, Y0
 	MOVQ    64(AX), R8
 	SHLQ    $0x02, R8
@@ -184,7 +184,7 @@ rows2:
 	VMOVUPS Y0, 32(DI)
 	ADDQ    R8, DI
 
-begun2:
+acc2:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -294,7 +294,7 @@ pair2:
 
 rows1:
 	CMPB    120(AX), $0x00
-	JNE     begun1
+	JNE     acc1
 	VXORPS  Y0, Y0, Y0
 	MOVQ    64(AX), R8
 	SHLQ    $0x02, R8
@@ -303,7 +303,7 @@ rows1:
 	VMOVUPS Y0, 32(DI)
 	ADDQ    R8, DI
 
-begun1:
+acc1:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -391,7 +391,7 @@ pair1:
 
 // func ProductRaggedAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, FMA3, SSE
-TEXT ·ProductRaggedAVX2(SB), NOSPLIT, $48-64
+TEXT ·ProductRaggedAVX2(SB), $240-64
 	MOVQ    tail+32(FP), AX
 	LEAQ    lanes<>+0(SB), CX
 	NEGQ    AX
@@ -418,21 +418,36 @@ from2:
 
 from3:
 rows3:
-	CMPB       120(AX), $0x00
-	JNE        begun3
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), R8
-	SHLQ       $0x02, R8
-	MOVQ       c+24(FP), DI
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y1, Y0, 32(DI)
-	ADDQ       R8, DI
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y1, Y0, 32(DI)
-	ADDQ       R8, DI
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y1, Y0, 32(DI)
-	ADDQ       R8, DI
+	CMPB    120(AX), $0x00
+	JNE     acc3
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	VMOVUPS Y1, 80(SP)
+	VMOVUPS Y1, 112(SP)
+	VMOVUPS Y1, 144(SP)
+	VMOVUPS Y1, 176(SP)
+	VMOVUPS Y1, 208(SP)
+	JMP     begun3
+
+acc3:
+	MOVQ       64(AX), SI
+	SHLQ       $0x02, SI
+	MOVQ       c+24(FP), BX
+	VMOVUPS    (BX), Y1
+	VMOVUPS    Y1, 48(SP)
+	VMASKMOVPS 32(BX), Y0, Y1
+	VMOVUPS    Y1, 80(SP)
+	ADDQ       SI, BX
+	VMOVUPS    (BX), Y1
+	VMOVUPS    Y1, 112(SP)
+	VMASKMOVPS 32(BX), Y0, Y1
+	VMOVUPS    Y1, 144(SP)
+	ADDQ       SI, BX
+	VMOVUPS    (BX), Y1
+	VMOVUPS    Y1, 176(SP)
+	VMASKMOVPS 32(BX), Y0, Y1
+	VMOVUPS    Y1, 208(SP)
+	ADDQ       SI, BX
 
 begun3:
 	MOVQ a+8(FP), R8
@@ -500,33 +515,24 @@ pair3:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair3
-	MOVQ         64(AX), R8
-	SHLQ         $0x02, R8
-	MOVQ         c+24(FP), DI
 	VADDPS       Y7, Y1, Y1
-	VADDPS       (DI), Y1, Y1
-	VMOVUPS      Y1, (DI)
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	VADDPS       Y8, Y2, Y2
-	VMASKMOVPS   32(DI), Y0, Y8
-	VADDPS       Y8, Y2, Y2
-	VMASKMOVPS   Y2, Y0, 32(DI)
-	ADDQ         R8, DI
+	VADDPS       80(SP), Y2, Y2
+	VMOVUPS      Y2, 80(SP)
 	VADDPS       Y9, Y3, Y3
-	VADDPS       (DI), Y3, Y3
-	VMOVUPS      Y3, (DI)
+	VADDPS       112(SP), Y3, Y3
+	VMOVUPS      Y3, 112(SP)
 	VADDPS       Y10, Y4, Y4
-	VMASKMOVPS   32(DI), Y0, Y10
-	VADDPS       Y10, Y4, Y4
-	VMASKMOVPS   Y4, Y0, 32(DI)
-	ADDQ         R8, DI
+	VADDPS       144(SP), Y4, Y4
+	VMOVUPS      Y4, 144(SP)
 	VADDPS       Y11, Y5, Y5
-	VADDPS       (DI), Y5, Y5
-	VMOVUPS      Y5, (DI)
+	VADDPS       176(SP), Y5, Y5
+	VMOVUPS      Y5, 176(SP)
 	VADDPS       Y12, Y6, Y6
-	VMASKMOVPS   32(DI), Y0, Y12
-	VADDPS       Y12, Y6, Y6
-	VMASKMOVPS   Y6, Y0, 32(DI)
-	ADDQ         R8, DI
+	VADDPS       208(SP), Y6, Y6
+	VMOVUPS      Y6, 208(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -546,6 +552,24 @@ pair3:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg3
+	MOVQ         64(AX), SI
+	SHLQ         $0x02, SI
+	MOVQ         c+24(FP), BX
+	VMOVUPS      48(SP), Y1
+	VMOVUPS      Y1, (BX)
+	VMOVUPS      80(SP), Y1
+	VMASKMOVPS   Y1, Y0, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPS      112(SP), Y1
+	VMOVUPS      Y1, (BX)
+	VMOVUPS      144(SP), Y1
+	VMASKMOVPS   Y1, Y0, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPS      176(SP), Y1
+	VMOVUPS      Y1, (BX)
+	VMOVUPS      208(SP), Y1
+	VMASKMOVPS   Y1, Y0, 32(BX)
+	ADDQ         SI, BX
 	IMUL3Q       $0x03, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -563,18 +587,29 @@ pair3:
 	RET
 
 rows2:
-	CMPB       120(AX), $0x00
-	JNE        begun2
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), R8
-	SHLQ       $0x02, R8
-	MOVQ       c+24(FP), DI
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y1, Y0, 32(DI)
-	ADDQ       R8, DI
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y1, Y0, 32(DI)
-	ADDQ       R8, DI
+	CMPB    120(AX), $0x00
+	JNE     acc2
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	VMOVUPS Y1, 80(SP)
+	VMOVUPS Y1, 112(SP)
+	VMOVUPS Y1, 144(SP)
+	JMP     begun2
+
+acc2:
+	MOVQ       64(AX), SI
+	SHLQ       $0x02, SI
+	MOVQ       c+24(FP), BX
+	VMOVUPS    (BX), Y1
+	VMOVUPS    Y1, 48(SP)
+	VMASKMOVPS 32(BX), Y0, Y1
+	VMOVUPS    Y1, 80(SP)
+	ADDQ       SI, BX
+	VMOVUPS    (BX), Y1
+	VMOVUPS    Y1, 112(SP)
+	VMASKMOVPS 32(BX), Y0, Y1
+	VMOVUPS    Y1, 144(SP)
+	ADDQ       SI, BX
 
 begun2:
 	MOVQ a+8(FP), R8
@@ -632,25 +667,18 @@ pair2:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair2
-	MOVQ         64(AX), R8
-	SHLQ         $0x02, R8
-	MOVQ         c+24(FP), DI
 	VADDPS       Y5, Y1, Y1
-	VADDPS       (DI), Y1, Y1
-	VMOVUPS      Y1, (DI)
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	VADDPS       Y6, Y2, Y2
-	VMASKMOVPS   32(DI), Y0, Y6
-	VADDPS       Y6, Y2, Y2
-	VMASKMOVPS   Y2, Y0, 32(DI)
-	ADDQ         R8, DI
+	VADDPS       80(SP), Y2, Y2
+	VMOVUPS      Y2, 80(SP)
 	VADDPS       Y7, Y3, Y3
-	VADDPS       (DI), Y3, Y3
-	VMOVUPS      Y3, (DI)
+	VADDPS       112(SP), Y3, Y3
+	VMOVUPS      Y3, 112(SP)
 	VADDPS       Y8, Y4, Y4
-	VMASKMOVPS   32(DI), Y0, Y8
-	VADDPS       Y8, Y4, Y4
-	VMASKMOVPS   Y4, Y0, 32(DI)
-	ADDQ         R8, DI
+	VADDPS       144(SP), Y4, Y4
+	VMOVUPS      Y4, 144(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -670,6 +698,19 @@ pair2:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg2
+	MOVQ         64(AX), SI
+	SHLQ         $0x02, SI
+	MOVQ         c+24(FP), BX
+	VMOVUPS      48(SP), Y1
+	VMOVUPS      Y1, (BX)
+	VMOVUPS      80(SP), Y1
+	VMASKMOVPS   Y1, Y0, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPS      112(SP), Y1
+	VMOVUPS      Y1, (BX)
+	VMOVUPS      144(SP), Y1
+	VMASKMOVPS   Y1, Y0, 32(BX)
+	ADDQ         SI, BX
 	IMUL3Q       $0x02, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -687,15 +728,22 @@ pair2:
 	RET
 
 rows1:
-	CMPB       120(AX), $0x00
-	JNE        begun1
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), R8
-	SHLQ       $0x02, R8
-	MOVQ       c+24(FP), DI
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y1, Y0, 32(DI)
-	ADDQ       R8, DI
+	CMPB    120(AX), $0x00
+	JNE     acc1
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	VMOVUPS Y1, 80(SP)
+	JMP     begun1
+
+acc1:
+	MOVQ       64(AX), SI
+	SHLQ       $0x02, SI
+	MOVQ       c+24(FP), BX
+	VMOVUPS    (BX), Y1
+	VMOVUPS    Y1, 48(SP)
+	VMASKMOVPS 32(BX), Y0, Y1
+	VMOVUPS    Y1, 80(SP)
+	ADDQ       SI, BX
 
 begun1:
 	MOVQ a+8(FP), R8
@@ -743,17 +791,12 @@ pair1:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair1
-	MOVQ         64(AX), R8
-	SHLQ         $0x02, R8
-	MOVQ         c+24(FP), DI
 	VADDPS       Y3, Y1, Y1
-	VADDPS       (DI), Y1, Y1
-	VMOVUPS      Y1, (DI)
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	VADDPS       Y4, Y2, Y2
-	VMASKMOVPS   32(DI), Y0, Y4
-	VADDPS       Y4, Y2, Y2
-	VMASKMOVPS   Y2, Y0, 32(DI)
-	ADDQ         R8, DI
+	VADDPS       80(SP), Y2, Y2
+	VMOVUPS      Y2, 80(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -773,6 +816,14 @@ pair1:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg1
+	MOVQ         64(AX), SI
+	SHLQ         $0x02, SI
+	MOVQ         c+24(FP), BX
+	VMOVUPS      48(SP), Y1
+	VMOVUPS      Y1, (BX)
+	VMOVUPS      80(SP), Y1
+	VMASKMOVPS   Y1, Y0, 32(BX)
+	ADDQ         SI, BX
 	IMUL3Q       $0x01, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -804,7 +855,7 @@ GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
 // func ProductNarrowAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, FMA3, SSE
-TEXT ·ProductNarrowAVX2(SB), NOSPLIT, $48-64
+TEXT ·ProductNarrowAVX2(SB), $240-64
 	MOVQ    tail+32(FP), AX
 	LEAQ    lanes<>+0(SB), CX
 	NEGQ    AX
@@ -846,24 +897,39 @@ from5:
 
 from6:
 rows6:
-	CMPB       120(AX), $0x00
-	JNE        begun6
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), DI
-	SHLQ       $0x02, DI
+	CMPB    120(AX), $0x00
+	JNE     acc6
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	VMOVUPS Y1, 80(SP)
+	VMOVUPS Y1, 112(SP)
+	VMOVUPS Y1, 144(SP)
+	VMOVUPS Y1, 176(SP)
+	VMOVUPS Y1, 208(SP)
+	JMP     begun6
+
+acc6:
+	MOVQ       64(AX), BX
+	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 48(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 80(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 112(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 144(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 176(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 208(SP)
+	ADDQ       BX, R10
 
 begun6:
 	MOVQ a+8(FP), R8
@@ -937,39 +1003,24 @@ pair6:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair6
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Y7, Y1, Y1
-	VMASKMOVPS   (R10), Y0, Y7
-	VADDPS       Y7, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	VADDPS       Y8, Y2, Y2
-	VMASKMOVPS   (R10), Y0, Y8
-	VADDPS       Y8, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       80(SP), Y2, Y2
+	VMOVUPS      Y2, 80(SP)
 	VADDPS       Y9, Y3, Y3
-	VMASKMOVPS   (R10), Y0, Y9
-	VADDPS       Y9, Y3, Y3
-	VMASKMOVPS   Y3, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Y3, Y3
+	VMOVUPS      Y3, 112(SP)
 	VADDPS       Y10, Y4, Y4
-	VMASKMOVPS   (R10), Y0, Y10
-	VADDPS       Y10, Y4, Y4
-	VMASKMOVPS   Y4, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       144(SP), Y4, Y4
+	VMOVUPS      Y4, 144(SP)
 	VADDPS       Y11, Y5, Y5
-	VMASKMOVPS   (R10), Y0, Y11
-	VADDPS       Y11, Y5, Y5
-	VMASKMOVPS   Y5, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       176(SP), Y5, Y5
+	VMOVUPS      Y5, 176(SP)
 	VADDPS       Y12, Y6, Y6
-	VMASKMOVPS   (R10), Y0, Y12
-	VADDPS       Y12, Y6, Y6
-	VMASKMOVPS   Y6, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       208(SP), Y6, Y6
+	VMOVUPS      Y6, 208(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -989,6 +1040,27 @@ pair6:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg6
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      80(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      112(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      144(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      176(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      208(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x06, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1006,22 +1078,35 @@ pair6:
 	RET
 
 rows5:
-	CMPB       120(AX), $0x00
-	JNE        begun5
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), DI
-	SHLQ       $0x02, DI
+	CMPB    120(AX), $0x00
+	JNE     acc5
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	VMOVUPS Y1, 80(SP)
+	VMOVUPS Y1, 112(SP)
+	VMOVUPS Y1, 144(SP)
+	VMOVUPS Y1, 176(SP)
+	JMP     begun5
+
+acc5:
+	MOVQ       64(AX), BX
+	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 48(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 80(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 112(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 144(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 176(SP)
+	ADDQ       BX, R10
 
 begun5:
 	MOVQ a+8(FP), R8
@@ -1089,34 +1174,21 @@ pair5:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair5
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Y6, Y1, Y1
-	VMASKMOVPS   (R10), Y0, Y6
-	VADDPS       Y6, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	VADDPS       Y7, Y2, Y2
-	VMASKMOVPS   (R10), Y0, Y7
-	VADDPS       Y7, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       80(SP), Y2, Y2
+	VMOVUPS      Y2, 80(SP)
 	VADDPS       Y8, Y3, Y3
-	VMASKMOVPS   (R10), Y0, Y8
-	VADDPS       Y8, Y3, Y3
-	VMASKMOVPS   Y3, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Y3, Y3
+	VMOVUPS      Y3, 112(SP)
 	VADDPS       Y9, Y4, Y4
-	VMASKMOVPS   (R10), Y0, Y9
-	VADDPS       Y9, Y4, Y4
-	VMASKMOVPS   Y4, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       144(SP), Y4, Y4
+	VMOVUPS      Y4, 144(SP)
 	VADDPS       Y10, Y5, Y5
-	VMASKMOVPS   (R10), Y0, Y10
-	VADDPS       Y10, Y5, Y5
-	VMASKMOVPS   Y5, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       176(SP), Y5, Y5
+	VMOVUPS      Y5, 176(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1136,6 +1208,24 @@ pair5:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg5
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      80(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      112(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      144(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      176(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x05, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1153,20 +1243,31 @@ pair5:
 	RET
 
 rows4:
-	CMPB       120(AX), $0x00
-	JNE        begun4
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), DI
-	SHLQ       $0x02, DI
+	CMPB    120(AX), $0x00
+	JNE     acc4
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	VMOVUPS Y1, 80(SP)
+	VMOVUPS Y1, 112(SP)
+	VMOVUPS Y1, 144(SP)
+	JMP     begun4
+
+acc4:
+	MOVQ       64(AX), BX
+	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 48(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 80(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 112(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 144(SP)
+	ADDQ       BX, R10
 
 begun4:
 	MOVQ a+8(FP), R8
@@ -1228,29 +1329,18 @@ pair4:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair4
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Y5, Y1, Y1
-	VMASKMOVPS   (R10), Y0, Y5
-	VADDPS       Y5, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	VADDPS       Y6, Y2, Y2
-	VMASKMOVPS   (R10), Y0, Y6
-	VADDPS       Y6, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       80(SP), Y2, Y2
+	VMOVUPS      Y2, 80(SP)
 	VADDPS       Y7, Y3, Y3
-	VMASKMOVPS   (R10), Y0, Y7
-	VADDPS       Y7, Y3, Y3
-	VMASKMOVPS   Y3, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Y3, Y3
+	VMOVUPS      Y3, 112(SP)
 	VADDPS       Y8, Y4, Y4
-	VMASKMOVPS   (R10), Y0, Y8
-	VADDPS       Y8, Y4, Y4
-	VMASKMOVPS   Y4, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       144(SP), Y4, Y4
+	VMOVUPS      Y4, 144(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1270,6 +1360,21 @@ pair4:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg4
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      80(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      112(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      144(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x04, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1287,18 +1392,27 @@ pair4:
 	RET
 
 rows3:
-	CMPB       120(AX), $0x00
-	JNE        begun3
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), DI
-	SHLQ       $0x02, DI
+	CMPB    120(AX), $0x00
+	JNE     acc3
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	VMOVUPS Y1, 80(SP)
+	VMOVUPS Y1, 112(SP)
+	JMP     begun3
+
+acc3:
+	MOVQ       64(AX), BX
+	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 48(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 80(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 112(SP)
+	ADDQ       BX, R10
 
 begun3:
 	MOVQ a+8(FP), R8
@@ -1352,24 +1466,15 @@ pair3:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair3
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Y4, Y1, Y1
-	VMASKMOVPS   (R10), Y0, Y4
-	VADDPS       Y4, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	VADDPS       Y5, Y2, Y2
-	VMASKMOVPS   (R10), Y0, Y5
-	VADDPS       Y5, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       80(SP), Y2, Y2
+	VMOVUPS      Y2, 80(SP)
 	VADDPS       Y6, Y3, Y3
-	VMASKMOVPS   (R10), Y0, Y6
-	VADDPS       Y6, Y3, Y3
-	VMASKMOVPS   Y3, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Y3, Y3
+	VMOVUPS      Y3, 112(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1389,6 +1494,18 @@ pair3:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg3
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      80(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      112(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x03, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1406,16 +1523,23 @@ pair3:
 	RET
 
 rows2:
-	CMPB       120(AX), $0x00
-	JNE        begun2
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), DI
-	SHLQ       $0x02, DI
+	CMPB    120(AX), $0x00
+	JNE     acc2
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	VMOVUPS Y1, 80(SP)
+	JMP     begun2
+
+acc2:
+	MOVQ       64(AX), BX
+	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 48(SP)
+	ADDQ       BX, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 80(SP)
+	ADDQ       BX, R10
 
 begun2:
 	MOVQ a+8(FP), R8
@@ -1463,19 +1587,12 @@ pair2:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair2
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Y3, Y1, Y1
-	VMASKMOVPS   (R10), Y0, Y3
-	VADDPS       Y3, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	VADDPS       Y4, Y2, Y2
-	VMASKMOVPS   (R10), Y0, Y4
-	VADDPS       Y4, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       80(SP), Y2, Y2
+	VMOVUPS      Y2, 80(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1495,6 +1612,15 @@ pair2:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg2
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
+	VMOVUPS      80(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x02, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1512,14 +1638,19 @@ pair2:
 	RET
 
 rows1:
-	CMPB       120(AX), $0x00
-	JNE        begun1
-	VXORPS     Y1, Y1, Y1
-	MOVQ       64(AX), DI
-	SHLQ       $0x02, DI
+	CMPB    120(AX), $0x00
+	JNE     acc1
+	VXORPS  Y1, Y1, Y1
+	VMOVUPS Y1, 48(SP)
+	JMP     begun1
+
+acc1:
+	MOVQ       64(AX), BX
+	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS Y1, Y0, (R10)
-	ADDQ       DI, R10
+	VMASKMOVPS (R10), Y0, Y1
+	VMOVUPS    Y1, 48(SP)
+	ADDQ       BX, R10
 
 begun1:
 	MOVQ a+8(FP), R8
@@ -1561,14 +1692,9 @@ pair1:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair1
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Y2, Y1, Y1
-	VMASKMOVPS   (R10), Y0, Y2
-	VADDPS       Y2, Y1, Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         DI, R10
+	VADDPS       48(SP), Y1, Y1
+	VMOVUPS      Y1, 48(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1588,6 +1714,12 @@ pair1:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg1
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Y1
+	VMASKMOVPS   Y1, Y0, (R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x01, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8

@@ -45,7 +45,7 @@ from5:
 from6:
 rows6:
 	CMPB    120(AX), $0x00
-	JNE     begun6
+	JNE     acc6
 	VXORPS  Z0, Z0, Z0
 	MOVQ    64(AX), DI
 	SHLQ    $0x02, DI
@@ -69,7 +69,7 @@ rows6:
 	VMOVUPS Z0, 64(R10)
 	ADDQ    DI, R10
 
-begun6:
+acc6:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -249,7 +249,7 @@ pair6:
 
 rows5:
 	CMPB    120(AX), $0x00
-	JNE     begun5
+	JNE     acc5
 	VXORPS  Z0, Z0, Z0
 	MOVQ    64(AX), DI
 	SHLQ    $0x02, DI
@@ -270,7 +270,7 @@ rows5:
 	VMOVUPS Z0, 64(R10)
 	ADDQ    DI, R10
 
-begun5:
+acc5:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -433,7 +433,7 @@ pair5:
 
 rows4:
 	CMPB    120(AX), $0x00
-	JNE     begun4
+	JNE     acc4
 	VXORPS  Z0, Z0, Z0
 	MOVQ    64(AX), DI
 	SHLQ    $0x02, DI
@@ -451,7 +451,7 @@ rows4:
 	VMOVUPS Z0, 64(R10)
 	ADDQ    DI, R10
 
-begun4:
+acc4:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -597,7 +597,7 @@ pair4:
 
 rows3:
 	CMPB    120(AX), $0x00
-	JNE     begun3
+	JNE     acc3
 	VXORPS  Z0, Z0, Z0
 	MOVQ    64(AX), DI
 	SHLQ    $0x02, DI
@@ -612,7 +612,7 @@ rows3:
 	VMOVUPS Z0, 64(R10)
 	ADDQ    DI, R10
 
-begun3:
+acc3:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -739,7 +739,7 @@ pair3:
 
 rows2:
 	CMPB    120(AX), $0x00
-	JNE     begun2
+	JNE     acc2
 	VXORPS  Z0, Z0, Z0
 	MOVQ    64(AX), DI
 	SHLQ    $0x02, DI
@@ -751,7 +751,7 @@ rows2:
 	VMOVUPS Z0, 64(R10)
 	ADDQ    DI, R10
 
-begun2:
+acc2:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -861,7 +861,7 @@ pair2:
 
 rows1:
 	CMPB    120(AX), $0x00
-	JNE     begun1
+	JNE     acc1
 	VXORPS  Z0, Z0, Z0
 	MOVQ    64(AX), DI
 	SHLQ    $0x02, DI
@@ -870,7 +870,7 @@ rows1:
 	VMOVUPS Z0, 64(R10)
 	ADDQ    DI, R10
 
-begun1:
+acc1:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -958,7 +958,7 @@ pair1:
 
 // func ProductRaggedAVX512(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE
-TEXT ·ProductRaggedAVX512(SB), NOSPLIT, $48-64
+TEXT ·ProductRaggedAVX512(SB), $816-64
 	MOVQ    tail+32(FP), AX
 	MOVL    $0x0000ffff, CX
 	BZHIL   AX, CX, CX
@@ -1001,29 +1001,56 @@ from5:
 from6:
 rows6:
 	CMPB    120(AX), $0x00
-	JNE     begun6
+	JNE     acc6
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), DI
-	SHLQ    $0x02, DI
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	VMOVUPS Z0, 496(SP)
+	VMOVUPS Z0, 560(SP)
+	VMOVUPS Z0, 624(SP)
+	VMOVUPS Z0, 688(SP)
+	VMOVUPS Z0, 752(SP)
+	JMP     begun6
+
+acc6:
+	MOVQ      64(AX), BX
+	SHLQ      $0x02, BX
+	MOVQ      c+24(FP), R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 48(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 176(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 304(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 432(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 496(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 560(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 624(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 688(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 752(SP)
+	ADDQ      BX, R10
 
 begun6:
 	MOVQ a+8(FP), R8
@@ -1123,57 +1150,42 @@ pair6:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair6
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Z12, Z0, Z0
-	VADDPS       (R10), Z0, Z0
-	VMOVUPS      Z0, (R10)
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z13, Z1, Z1
-	VMOVUPS.Z    64(R10), K1, Z13
-	VADDPS       Z13, Z1, Z1
-	VMOVUPS      Z1, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z14, Z2, Z2
-	VADDPS       (R10), Z2, Z2
-	VMOVUPS      Z2, (R10)
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z15, Z3, Z3
-	VMOVUPS.Z    64(R10), K1, Z15
-	VADDPS       Z15, Z3, Z3
-	VMOVUPS      Z3, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z16, Z4, Z4
-	VADDPS       (R10), Z4, Z4
-	VMOVUPS      Z4, (R10)
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z17, Z5, Z5
-	VMOVUPS.Z    64(R10), K1, Z17
-	VADDPS       Z17, Z5, Z5
-	VMOVUPS      Z5, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z18, Z6, Z6
-	VADDPS       (R10), Z6, Z6
-	VMOVUPS      Z6, (R10)
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	VADDPS       Z19, Z7, Z7
-	VMOVUPS.Z    64(R10), K1, Z19
-	VADDPS       Z19, Z7, Z7
-	VMOVUPS      Z7, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       496(SP), Z7, Z7
+	VMOVUPS      Z7, 496(SP)
 	VADDPS       Z20, Z8, Z8
-	VADDPS       (R10), Z8, Z8
-	VMOVUPS      Z8, (R10)
+	VADDPS       560(SP), Z8, Z8
+	VMOVUPS      Z8, 560(SP)
 	VADDPS       Z21, Z9, Z9
-	VMOVUPS.Z    64(R10), K1, Z21
-	VADDPS       Z21, Z9, Z9
-	VMOVUPS      Z9, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       624(SP), Z9, Z9
+	VMOVUPS      Z9, 624(SP)
 	VADDPS       Z22, Z10, Z10
-	VADDPS       (R10), Z10, Z10
-	VMOVUPS      Z10, (R10)
+	VADDPS       688(SP), Z10, Z10
+	VMOVUPS      Z10, 688(SP)
 	VADDPS       Z23, Z11, Z11
-	VMOVUPS.Z    64(R10), K1, Z23
-	VADDPS       Z23, Z11, Z11
-	VMOVUPS      Z11, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       752(SP), Z11, Z11
+	VMOVUPS      Z11, 752(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1193,6 +1205,39 @@ pair6:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg6
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      496(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      560(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      624(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      688(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      752(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x06, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1211,26 +1256,49 @@ pair6:
 
 rows5:
 	CMPB    120(AX), $0x00
-	JNE     begun5
+	JNE     acc5
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), DI
-	SHLQ    $0x02, DI
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	VMOVUPS Z0, 496(SP)
+	VMOVUPS Z0, 560(SP)
+	VMOVUPS Z0, 624(SP)
+	JMP     begun5
+
+acc5:
+	MOVQ      64(AX), BX
+	SHLQ      $0x02, BX
+	MOVQ      c+24(FP), R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 48(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 176(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 304(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 432(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 496(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 560(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 624(SP)
+	ADDQ      BX, R10
 
 begun5:
 	MOVQ a+8(FP), R8
@@ -1320,49 +1388,36 @@ pair5:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair5
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Z10, Z0, Z0
-	VADDPS       (R10), Z0, Z0
-	VMOVUPS      Z0, (R10)
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z11, Z1, Z1
-	VMOVUPS.Z    64(R10), K1, Z11
-	VADDPS       Z11, Z1, Z1
-	VMOVUPS      Z1, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z12, Z2, Z2
-	VADDPS       (R10), Z2, Z2
-	VMOVUPS      Z2, (R10)
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z13, Z3, Z3
-	VMOVUPS.Z    64(R10), K1, Z13
-	VADDPS       Z13, Z3, Z3
-	VMOVUPS      Z3, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z14, Z4, Z4
-	VADDPS       (R10), Z4, Z4
-	VMOVUPS      Z4, (R10)
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z15, Z5, Z5
-	VMOVUPS.Z    64(R10), K1, Z15
-	VADDPS       Z15, Z5, Z5
-	VMOVUPS      Z5, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z16, Z6, Z6
-	VADDPS       (R10), Z6, Z6
-	VMOVUPS      Z6, (R10)
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	VADDPS       Z17, Z7, Z7
-	VMOVUPS.Z    64(R10), K1, Z17
-	VADDPS       Z17, Z7, Z7
-	VMOVUPS      Z7, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       496(SP), Z7, Z7
+	VMOVUPS      Z7, 496(SP)
 	VADDPS       Z18, Z8, Z8
-	VADDPS       (R10), Z8, Z8
-	VMOVUPS      Z8, (R10)
+	VADDPS       560(SP), Z8, Z8
+	VMOVUPS      Z8, 560(SP)
 	VADDPS       Z19, Z9, Z9
-	VMOVUPS.Z    64(R10), K1, Z19
-	VADDPS       Z19, Z9, Z9
-	VMOVUPS      Z9, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       624(SP), Z9, Z9
+	VMOVUPS      Z9, 624(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1382,6 +1437,34 @@ pair5:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg5
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      496(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      560(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      624(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x05, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1400,23 +1483,42 @@ pair5:
 
 rows4:
 	CMPB    120(AX), $0x00
-	JNE     begun4
+	JNE     acc4
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), DI
-	SHLQ    $0x02, DI
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	VMOVUPS Z0, 496(SP)
+	JMP     begun4
+
+acc4:
+	MOVQ      64(AX), BX
+	SHLQ      $0x02, BX
+	MOVQ      c+24(FP), R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 48(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 176(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 304(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 432(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 496(SP)
+	ADDQ      BX, R10
 
 begun4:
 	MOVQ a+8(FP), R8
@@ -1496,41 +1598,30 @@ pair4:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair4
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Z8, Z0, Z0
-	VADDPS       (R10), Z0, Z0
-	VMOVUPS      Z0, (R10)
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z9, Z1, Z1
-	VMOVUPS.Z    64(R10), K1, Z9
-	VADDPS       Z9, Z1, Z1
-	VMOVUPS      Z1, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z10, Z2, Z2
-	VADDPS       (R10), Z2, Z2
-	VMOVUPS      Z2, (R10)
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z11, Z3, Z3
-	VMOVUPS.Z    64(R10), K1, Z11
-	VADDPS       Z11, Z3, Z3
-	VMOVUPS      Z3, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z12, Z4, Z4
-	VADDPS       (R10), Z4, Z4
-	VMOVUPS      Z4, (R10)
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z13, Z5, Z5
-	VMOVUPS.Z    64(R10), K1, Z13
-	VADDPS       Z13, Z5, Z5
-	VMOVUPS      Z5, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z14, Z6, Z6
-	VADDPS       (R10), Z6, Z6
-	VMOVUPS      Z6, (R10)
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	VADDPS       Z15, Z7, Z7
-	VMOVUPS.Z    64(R10), K1, Z15
-	VADDPS       Z15, Z7, Z7
-	VMOVUPS      Z7, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       496(SP), Z7, Z7
+	VMOVUPS      Z7, 496(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1550,6 +1641,29 @@ pair4:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg4
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      496(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x04, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1568,20 +1682,35 @@ pair4:
 
 rows3:
 	CMPB    120(AX), $0x00
-	JNE     begun3
+	JNE     acc3
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), DI
-	SHLQ    $0x02, DI
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	JMP     begun3
+
+acc3:
+	MOVQ      64(AX), BX
+	SHLQ      $0x02, BX
+	MOVQ      c+24(FP), R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 48(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 176(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 304(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      BX, R10
 
 begun3:
 	MOVQ a+8(FP), R8
@@ -1649,33 +1778,24 @@ pair3:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair3
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Z6, Z0, Z0
-	VADDPS       (R10), Z0, Z0
-	VMOVUPS      Z0, (R10)
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z7, Z1, Z1
-	VMOVUPS.Z    64(R10), K1, Z7
-	VADDPS       Z7, Z1, Z1
-	VMOVUPS      Z1, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z8, Z2, Z2
-	VADDPS       (R10), Z2, Z2
-	VMOVUPS      Z2, (R10)
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z9, Z3, Z3
-	VMOVUPS.Z    64(R10), K1, Z9
-	VADDPS       Z9, Z3, Z3
-	VMOVUPS      Z3, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z10, Z4, Z4
-	VADDPS       (R10), Z4, Z4
-	VMOVUPS      Z4, (R10)
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z11, Z5, Z5
-	VMOVUPS.Z    64(R10), K1, Z11
-	VADDPS       Z11, Z5, Z5
-	VMOVUPS      Z5, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1695,6 +1815,24 @@ pair3:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg3
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x03, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1713,17 +1851,28 @@ pair3:
 
 rows2:
 	CMPB    120(AX), $0x00
-	JNE     begun2
+	JNE     acc2
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), DI
-	SHLQ    $0x02, DI
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	JMP     begun2
+
+acc2:
+	MOVQ      64(AX), BX
+	SHLQ      $0x02, BX
+	MOVQ      c+24(FP), R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 48(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      BX, R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 176(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      BX, R10
 
 begun2:
 	MOVQ a+8(FP), R8
@@ -1781,25 +1930,18 @@ pair2:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair2
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Z4, Z0, Z0
-	VADDPS       (R10), Z0, Z0
-	VMOVUPS      Z0, (R10)
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z5, Z1, Z1
-	VMOVUPS.Z    64(R10), K1, Z5
-	VADDPS       Z5, Z1, Z1
-	VMOVUPS      Z1, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z6, Z2, Z2
-	VADDPS       (R10), Z2, Z2
-	VMOVUPS      Z2, (R10)
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z7, Z3, Z3
-	VMOVUPS.Z    64(R10), K1, Z7
-	VADDPS       Z7, Z3, Z3
-	VMOVUPS      Z3, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1819,6 +1961,19 @@ pair2:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg2
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x02, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1837,14 +1992,21 @@ pair2:
 
 rows1:
 	CMPB    120(AX), $0x00
-	JNE     begun1
+	JNE     acc1
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), DI
-	SHLQ    $0x02, DI
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, (R10)
-	VMOVUPS Z0, K1, 64(R10)
-	ADDQ    DI, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	JMP     begun1
+
+acc1:
+	MOVQ      64(AX), BX
+	SHLQ      $0x02, BX
+	MOVQ      c+24(FP), R10
+	VMOVUPS   (R10), Z0
+	VMOVUPS   Z0, 48(SP)
+	VMOVUPS.Z 64(R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      BX, R10
 
 begun1:
 	MOVQ a+8(FP), R8
@@ -1892,17 +2054,12 @@ pair1:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair1
-	MOVQ         64(AX), DI
-	SHLQ         $0x02, DI
-	MOVQ         c+24(FP), R10
 	VADDPS       Z2, Z0, Z0
-	VADDPS       (R10), Z0, Z0
-	VMOVUPS      Z0, (R10)
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z3, Z1, Z1
-	VMOVUPS.Z    64(R10), K1, Z3
-	VADDPS       Z3, Z1, Z1
-	VMOVUPS      Z1, K1, 64(R10)
-	ADDQ         DI, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1922,6 +2079,14 @@ pair1:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg1
+	MOVQ         64(AX), BX
+	SHLQ         $0x02, BX
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, (R10)
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, 64(R10)
+	ADDQ         BX, R10
 	IMUL3Q       $0x01, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -1935,7 +2100,7 @@ pair1:
 
 // func ProductNarrowAVX512(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE
-TEXT ·ProductNarrowAVX512(SB), NOSPLIT, $48-64
+TEXT ·ProductNarrowAVX512(SB), $816-64
 	MOVQ    tail+32(FP), AX
 	MOVL    $0x0000ffff, CX
 	BZHIL   AX, CX, CX
@@ -2008,35 +2173,62 @@ from11:
 from12:
 rows12:
 	CMPB    120(AX), $0x00
-	JNE     begun12
+	JNE     acc12
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	VMOVUPS Z0, 496(SP)
+	VMOVUPS Z0, 560(SP)
+	VMOVUPS Z0, 624(SP)
+	VMOVUPS Z0, 688(SP)
+	VMOVUPS Z0, 752(SP)
+	JMP     begun12
+
+acc12:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 304(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 432(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 496(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 560(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 624(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 688(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 752(SP)
+	ADDQ      R11, R10
 
 begun12:
 	MOVQ a+8(FP), R8
@@ -2150,69 +2342,42 @@ pair12:
 	ADDQ         $0x08, R12
 	DECQ         R8
 	JNE          pair12
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z12, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z12
-	VADDPS       Z12, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z13, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z13
-	VADDPS       Z13, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z14, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z14
-	VADDPS       Z14, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z15, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z15
-	VADDPS       Z15, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z16, Z4, Z4
-	VMOVUPS.Z    (R10), K1, Z16
-	VADDPS       Z16, Z4, Z4
-	VMOVUPS      Z4, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z17, Z5, Z5
-	VMOVUPS.Z    (R10), K1, Z17
-	VADDPS       Z17, Z5, Z5
-	VMOVUPS      Z5, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z18, Z6, Z6
-	VMOVUPS.Z    (R10), K1, Z18
-	VADDPS       Z18, Z6, Z6
-	VMOVUPS      Z6, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	VADDPS       Z19, Z7, Z7
-	VMOVUPS.Z    (R10), K1, Z19
-	VADDPS       Z19, Z7, Z7
-	VMOVUPS      Z7, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       496(SP), Z7, Z7
+	VMOVUPS      Z7, 496(SP)
 	VADDPS       Z20, Z8, Z8
-	VMOVUPS.Z    (R10), K1, Z20
-	VADDPS       Z20, Z8, Z8
-	VMOVUPS      Z8, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       560(SP), Z8, Z8
+	VMOVUPS      Z8, 560(SP)
 	VADDPS       Z21, Z9, Z9
-	VMOVUPS.Z    (R10), K1, Z21
-	VADDPS       Z21, Z9, Z9
-	VMOVUPS      Z9, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       624(SP), Z9, Z9
+	VMOVUPS      Z9, 624(SP)
 	VADDPS       Z22, Z10, Z10
-	VMOVUPS.Z    (R10), K1, Z22
-	VADDPS       Z22, Z10, Z10
-	VMOVUPS      Z10, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       688(SP), Z10, Z10
+	VMOVUPS      Z10, 688(SP)
 	VADDPS       Z23, Z11, Z11
-	VMOVUPS.Z    (R10), K1, Z23
-	VADDPS       Z23, Z11, Z11
-	VMOVUPS      Z11, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       752(SP), Z11, Z11
+	VMOVUPS      Z11, 752(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -2232,6 +2397,45 @@ pair12:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg12
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      496(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      560(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      624(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      688(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      752(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x0c, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -2250,33 +2454,58 @@ pair12:
 
 rows11:
 	CMPB    120(AX), $0x00
-	JNE     begun11
+	JNE     acc11
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	VMOVUPS Z0, 496(SP)
+	VMOVUPS Z0, 560(SP)
+	VMOVUPS Z0, 624(SP)
+	VMOVUPS Z0, 688(SP)
+	JMP     begun11
+
+acc11:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 304(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 432(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 496(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 560(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 624(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 688(SP)
+	ADDQ      R11, R10
 
 begun11:
 	MOVQ a+8(FP), R8
@@ -2384,64 +2613,39 @@ pair11:
 	ADDQ         $0x08, R12
 	DECQ         R8
 	JNE          pair11
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z11, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z11
-	VADDPS       Z11, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z12, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z12
-	VADDPS       Z12, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z13, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z13
-	VADDPS       Z13, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z14, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z14
-	VADDPS       Z14, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z15, Z4, Z4
-	VMOVUPS.Z    (R10), K1, Z15
-	VADDPS       Z15, Z4, Z4
-	VMOVUPS      Z4, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z16, Z5, Z5
-	VMOVUPS.Z    (R10), K1, Z16
-	VADDPS       Z16, Z5, Z5
-	VMOVUPS      Z5, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z17, Z6, Z6
-	VMOVUPS.Z    (R10), K1, Z17
-	VADDPS       Z17, Z6, Z6
-	VMOVUPS      Z6, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	VADDPS       Z18, Z7, Z7
-	VMOVUPS.Z    (R10), K1, Z18
-	VADDPS       Z18, Z7, Z7
-	VMOVUPS      Z7, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       496(SP), Z7, Z7
+	VMOVUPS      Z7, 496(SP)
 	VADDPS       Z19, Z8, Z8
-	VMOVUPS.Z    (R10), K1, Z19
-	VADDPS       Z19, Z8, Z8
-	VMOVUPS      Z8, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       560(SP), Z8, Z8
+	VMOVUPS      Z8, 560(SP)
 	VADDPS       Z20, Z9, Z9
-	VMOVUPS.Z    (R10), K1, Z20
-	VADDPS       Z20, Z9, Z9
-	VMOVUPS      Z9, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       624(SP), Z9, Z9
+	VMOVUPS      Z9, 624(SP)
 	VADDPS       Z21, Z10, Z10
-	VMOVUPS.Z    (R10), K1, Z21
-	VADDPS       Z21, Z10, Z10
-	VMOVUPS      Z10, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       688(SP), Z10, Z10
+	VMOVUPS      Z10, 688(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -2461,6 +2665,42 @@ pair11:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg11
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      496(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      560(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      624(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      688(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x0b, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -2479,31 +2719,54 @@ pair11:
 
 rows10:
 	CMPB    120(AX), $0x00
-	JNE     begun10
+	JNE     acc10
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	VMOVUPS Z0, 496(SP)
+	VMOVUPS Z0, 560(SP)
+	VMOVUPS Z0, 624(SP)
+	JMP     begun10
+
+acc10:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 304(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 432(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 496(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 560(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 624(SP)
+	ADDQ      R11, R10
 
 begun10:
 	MOVQ a+8(FP), R8
@@ -2605,59 +2868,36 @@ pair10:
 	ADDQ         $0x08, R12
 	DECQ         R8
 	JNE          pair10
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z10, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z10
-	VADDPS       Z10, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z11, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z11
-	VADDPS       Z11, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z12, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z12
-	VADDPS       Z12, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z13, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z13
-	VADDPS       Z13, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z14, Z4, Z4
-	VMOVUPS.Z    (R10), K1, Z14
-	VADDPS       Z14, Z4, Z4
-	VMOVUPS      Z4, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z15, Z5, Z5
-	VMOVUPS.Z    (R10), K1, Z15
-	VADDPS       Z15, Z5, Z5
-	VMOVUPS      Z5, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z16, Z6, Z6
-	VMOVUPS.Z    (R10), K1, Z16
-	VADDPS       Z16, Z6, Z6
-	VMOVUPS      Z6, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	VADDPS       Z17, Z7, Z7
-	VMOVUPS.Z    (R10), K1, Z17
-	VADDPS       Z17, Z7, Z7
-	VMOVUPS      Z7, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       496(SP), Z7, Z7
+	VMOVUPS      Z7, 496(SP)
 	VADDPS       Z18, Z8, Z8
-	VMOVUPS.Z    (R10), K1, Z18
-	VADDPS       Z18, Z8, Z8
-	VMOVUPS      Z8, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       560(SP), Z8, Z8
+	VMOVUPS      Z8, 560(SP)
 	VADDPS       Z19, Z9, Z9
-	VMOVUPS.Z    (R10), K1, Z19
-	VADDPS       Z19, Z9, Z9
-	VMOVUPS      Z9, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       624(SP), Z9, Z9
+	VMOVUPS      Z9, 624(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -2677,6 +2917,39 @@ pair10:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg10
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      496(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      560(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      624(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x0a, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -2695,29 +2968,50 @@ pair10:
 
 rows9:
 	CMPB    120(AX), $0x00
-	JNE     begun9
+	JNE     acc9
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	VMOVUPS Z0, 496(SP)
+	VMOVUPS Z0, 560(SP)
+	JMP     begun9
+
+acc9:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 304(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 432(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 496(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 560(SP)
+	ADDQ      R11, R10
 
 begun9:
 	MOVQ a+8(FP), R8
@@ -2811,54 +3105,33 @@ pair9:
 	ADDQ         $0x08, R11
 	DECQ         R8
 	JNE          pair9
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z9, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z9
-	VADDPS       Z9, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z10, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z10
-	VADDPS       Z10, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z11, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z11
-	VADDPS       Z11, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z12, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z12
-	VADDPS       Z12, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z13, Z4, Z4
-	VMOVUPS.Z    (R10), K1, Z13
-	VADDPS       Z13, Z4, Z4
-	VMOVUPS      Z4, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z14, Z5, Z5
-	VMOVUPS.Z    (R10), K1, Z14
-	VADDPS       Z14, Z5, Z5
-	VMOVUPS      Z5, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z15, Z6, Z6
-	VMOVUPS.Z    (R10), K1, Z15
-	VADDPS       Z15, Z6, Z6
-	VMOVUPS      Z6, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	VADDPS       Z16, Z7, Z7
-	VMOVUPS.Z    (R10), K1, Z16
-	VADDPS       Z16, Z7, Z7
-	VMOVUPS      Z7, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       496(SP), Z7, Z7
+	VMOVUPS      Z7, 496(SP)
 	VADDPS       Z17, Z8, Z8
-	VMOVUPS.Z    (R10), K1, Z17
-	VADDPS       Z17, Z8, Z8
-	VMOVUPS      Z8, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       560(SP), Z8, Z8
+	VMOVUPS      Z8, 560(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -2878,6 +3151,36 @@ pair9:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg9
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      496(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      560(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x09, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -2896,27 +3199,46 @@ pair9:
 
 rows8:
 	CMPB    120(AX), $0x00
-	JNE     begun8
+	JNE     acc8
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	VMOVUPS Z0, 496(SP)
+	JMP     begun8
+
+acc8:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 304(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 432(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 496(SP)
+	ADDQ      R11, R10
 
 begun8:
 	MOVQ a+8(FP), R8
@@ -3004,49 +3326,30 @@ pair8:
 	ADDQ         $0x08, R11
 	DECQ         R8
 	JNE          pair8
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z8, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z8
-	VADDPS       Z8, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z9, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z9
-	VADDPS       Z9, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z10, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z10
-	VADDPS       Z10, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z11, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z11
-	VADDPS       Z11, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z12, Z4, Z4
-	VMOVUPS.Z    (R10), K1, Z12
-	VADDPS       Z12, Z4, Z4
-	VMOVUPS      Z4, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z13, Z5, Z5
-	VMOVUPS.Z    (R10), K1, Z13
-	VADDPS       Z13, Z5, Z5
-	VMOVUPS      Z5, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z14, Z6, Z6
-	VMOVUPS.Z    (R10), K1, Z14
-	VADDPS       Z14, Z6, Z6
-	VMOVUPS      Z6, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	VADDPS       Z15, Z7, Z7
-	VMOVUPS.Z    (R10), K1, Z15
-	VADDPS       Z15, Z7, Z7
-	VMOVUPS      Z7, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       496(SP), Z7, Z7
+	VMOVUPS      Z7, 496(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -3066,6 +3369,33 @@ pair8:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg8
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      496(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x08, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -3084,25 +3414,42 @@ pair8:
 
 rows7:
 	CMPB    120(AX), $0x00
-	JNE     begun7
+	JNE     acc7
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	VMOVUPS Z0, 432(SP)
+	JMP     begun7
+
+acc7:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 304(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 432(SP)
+	ADDQ      R11, R10
 
 begun7:
 	MOVQ a+8(FP), R8
@@ -3184,44 +3531,27 @@ pair7:
 	ADDQ         $0x08, R11
 	DECQ         R8
 	JNE          pair7
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z7, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z7
-	VADDPS       Z7, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z8, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z8
-	VADDPS       Z8, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z9, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z9
-	VADDPS       Z9, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z10, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z10
-	VADDPS       Z10, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z11, Z4, Z4
-	VMOVUPS.Z    (R10), K1, Z11
-	VADDPS       Z11, Z4, Z4
-	VMOVUPS      Z4, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z12, Z5, Z5
-	VMOVUPS.Z    (R10), K1, Z12
-	VADDPS       Z12, Z5, Z5
-	VMOVUPS      Z5, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	VADDPS       Z13, Z6, Z6
-	VMOVUPS.Z    (R10), K1, Z13
-	VADDPS       Z13, Z6, Z6
-	VMOVUPS      Z6, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       432(SP), Z6, Z6
+	VMOVUPS      Z6, 432(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -3241,6 +3571,30 @@ pair7:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg7
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      432(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x07, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -3259,23 +3613,38 @@ pair7:
 
 rows6:
 	CMPB    120(AX), $0x00
-	JNE     begun6
+	JNE     acc6
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	VMOVUPS Z0, 368(SP)
+	JMP     begun6
+
+acc6:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 304(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 368(SP)
+	ADDQ      R11, R10
 
 begun6:
 	MOVQ a+8(FP), R8
@@ -3349,39 +3718,24 @@ pair6:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair6
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z6, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z6
-	VADDPS       Z6, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z7, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z7
-	VADDPS       Z7, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z8, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z8
-	VADDPS       Z8, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z9, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z9
-	VADDPS       Z9, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z10, Z4, Z4
-	VMOVUPS.Z    (R10), K1, Z10
-	VADDPS       Z10, Z4, Z4
-	VMOVUPS      Z4, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	VADDPS       Z11, Z5, Z5
-	VMOVUPS.Z    (R10), K1, Z11
-	VADDPS       Z11, Z5, Z5
-	VMOVUPS      Z5, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       368(SP), Z5, Z5
+	VMOVUPS      Z5, 368(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -3401,6 +3755,27 @@ pair6:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg6
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      368(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x06, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -3419,21 +3794,34 @@ pair6:
 
 rows5:
 	CMPB    120(AX), $0x00
-	JNE     begun5
+	JNE     acc5
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	VMOVUPS Z0, 304(SP)
+	JMP     begun5
+
+acc5:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 304(SP)
+	ADDQ      R11, R10
 
 begun5:
 	MOVQ a+8(FP), R8
@@ -3501,34 +3889,21 @@ pair5:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair5
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z5, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z5
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z6, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z6
-	VADDPS       Z6, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z7, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z7
-	VADDPS       Z7, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z8, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z8
-	VADDPS       Z8, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	VADDPS       Z9, Z4, Z4
-	VMOVUPS.Z    (R10), K1, Z9
-	VADDPS       Z9, Z4, Z4
-	VMOVUPS      Z4, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       304(SP), Z4, Z4
+	VMOVUPS      Z4, 304(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -3548,6 +3923,24 @@ pair5:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg5
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      304(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x05, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -3566,19 +3959,30 @@ pair5:
 
 rows4:
 	CMPB    120(AX), $0x00
-	JNE     begun4
+	JNE     acc4
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	VMOVUPS Z0, 240(SP)
+	JMP     begun4
+
+acc4:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 240(SP)
+	ADDQ      R11, R10
 
 begun4:
 	MOVQ a+8(FP), R8
@@ -3640,29 +4044,18 @@ pair4:
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair4
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z4, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z4
-	VADDPS       Z4, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z5, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z5
-	VADDPS       Z5, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z6, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z6
-	VADDPS       Z6, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	VADDPS       Z7, Z3, Z3
-	VMOVUPS.Z    (R10), K1, Z7
-	VADDPS       Z7, Z3, Z3
-	VMOVUPS      Z3, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       240(SP), Z3, Z3
+	VMOVUPS      Z3, 240(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -3682,6 +4075,21 @@ pair4:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg4
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      240(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x04, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -3700,17 +4108,26 @@ pair4:
 
 rows3:
 	CMPB    120(AX), $0x00
-	JNE     begun3
+	JNE     acc3
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	VMOVUPS Z0, 176(SP)
+	JMP     begun3
+
+acc3:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 176(SP)
+	ADDQ      R11, R10
 
 begun3:
 	MOVQ a+8(FP), R8
@@ -3764,24 +4181,15 @@ pair3:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair3
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z3, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z4, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z4
-	VADDPS       Z4, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	VADDPS       Z5, Z2, Z2
-	VMOVUPS.Z    (R10), K1, Z5
-	VADDPS       Z5, Z2, Z2
-	VMOVUPS      Z2, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       176(SP), Z2, Z2
+	VMOVUPS      Z2, 176(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -3801,6 +4209,18 @@ pair3:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg3
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      176(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x03, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -3819,15 +4239,22 @@ pair3:
 
 rows2:
 	CMPB    120(AX), $0x00
-	JNE     begun2
+	JNE     acc2
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	VMOVUPS Z0, 112(SP)
+	JMP     begun2
+
+acc2:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 112(SP)
+	ADDQ      R11, R10
 
 begun2:
 	MOVQ a+8(FP), R8
@@ -3875,19 +4302,12 @@ pair2:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair2
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z2, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z2
-	VADDPS       Z2, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	VADDPS       Z3, Z1, Z1
-	VMOVUPS.Z    (R10), K1, Z3
-	VADDPS       Z3, Z1, Z1
-	VMOVUPS      Z1, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       112(SP), Z1, Z1
+	VMOVUPS      Z1, 112(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -3907,6 +4327,15 @@ pair2:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg2
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
+	VMOVUPS      112(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x02, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -3925,13 +4354,18 @@ pair2:
 
 rows1:
 	CMPB    120(AX), $0x00
-	JNE     begun1
+	JNE     acc1
 	VXORPS  Z0, Z0, Z0
-	MOVQ    64(AX), R11
-	SHLQ    $0x02, R11
-	MOVQ    c+24(FP), R10
-	VMOVUPS Z0, K1, (R10)
-	ADDQ    R11, R10
+	VMOVUPS Z0, 48(SP)
+	JMP     begun1
+
+acc1:
+	MOVQ      64(AX), R11
+	SHLQ      $0x02, R11
+	MOVQ      c+24(FP), R10
+	VMOVUPS.Z (R10), K1, Z0
+	VMOVUPS   Z0, 48(SP)
+	ADDQ      R11, R10
 
 begun1:
 	MOVQ a+8(FP), R8
@@ -3973,14 +4407,9 @@ pair1:
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair1
-	MOVQ         64(AX), R11
-	SHLQ         $0x02, R11
-	MOVQ         c+24(FP), R10
 	VADDPS       Z1, Z0, Z0
-	VMOVUPS.Z    (R10), K1, Z1
-	VADDPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (R10)
-	ADDQ         R11, R10
+	VADDPS       48(SP), Z0, Z0
+	VMOVUPS      Z0, 48(SP)
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -4000,6 +4429,12 @@ pair1:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg1
+	MOVQ         64(AX), R11
+	SHLQ         $0x02, R11
+	MOVQ         c+24(FP), R10
+	VMOVUPS      48(SP), Z0
+	VMOVUPS      Z0, K1, (R10)
+	ADDQ         R11, R10
 	IMUL3Q       $0x01, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8

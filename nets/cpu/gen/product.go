@@ -27,7 +27,8 @@ const (
 // asm.ProductWideAVX512 has the formula and the order of the sums.
 //
 // A tile has two sums for every element of C, one of the even terms of a chunk and one of the odd ones: 6 × 2 × 2 of
-// the 32 registers with AVX-512, 3 × 2 × 2 of the 16 with AVX2. C itself stays in memory. Per term every row costs a
+// the 32 registers with AVX-512, 3 × 2 × 2 of the 16 with AVX2. C itself stays in memory, if its rows are ragged on the
+// stack. Per term every row costs a
 // broadcast and every column a load: a tile of 6 × 2 has 8 loads for 12 multiply-adds.
 func product(a *asm) {
 	rows := 3
@@ -57,6 +58,7 @@ type productRegs struct {
 	off        reg.GPVirtual    // scratch
 	segs, chunks, pass,
 	segA, segB, saved, flushing operand.Mem // variables on the stack
+	c operand.Mem // the tile of C, if its rows are ragged: masked stores are slow
 }
 
 // emit emits one kernel, which computes tiles tiles of rows rows, and then smaller tiles of one row less. tail is the
@@ -65,12 +67,19 @@ func (b productBlock) emit(a *asm) {
 	a.begin(b.name, "func(t *byte, a, b, c *float32, tail, rows, tiles, smaller int)")
 	if b.masked {
 		a.lanesBelow(a.arg("tail"))
+		a.Attributes(0) // not NOSPLIT: the variables on the stack are large
 	}
 	r := productRegs{
 		t: a.arg("t"), rowA: a.GP64(), rowB: a.GP64(), a: a.GP64(), b: a.GP64(), pairB: a.GP64(), left: a.GP64(),
 		off: a.GP64(),
 	}
-	local := a.AllocLocal(48)
+	const variables = 48
+	size := variables
+	if b.masked {
+		size += b.rows * b.vecs * a.bytes()
+	}
+	local := a.AllocLocal(size)
+	r.c = local.Offset(variables)
 	for i, v := range []*operand.Mem{&r.segs, &r.chunks, &r.pass, &r.segA, &r.segB, &r.saved} {
 		*v = local.Offset(8 * i)
 	}
@@ -108,8 +117,8 @@ func (b productBlock) tile(a *asm, r productRegs, rows int) {
 			sums[parity] = append(sums[parity], a.vecs(b.vecs))
 		}
 	}
-	// each does something with every register of the tile of C.
-	each := func(do func(m operand.Mem, row, vec int, masked bool)) {
+	// eachC does something with the memory of every register of the tile of C.
+	eachC := func(do func(m operand.Mem, row, vec int, masked bool)) {
 		c, stride := r.row[1], r.row[2]
 		a.MOVQ(at(r.t, productCRow), stride)
 		a.SHLQ(operand.U8(2), stride)
@@ -121,13 +130,43 @@ func (b productBlock) tile(a *asm, r productRegs, rows int) {
 			a.ADDQ(stride, c)
 		}
 	}
+	// each does so while sums are added.
+	each := eachC
+	if b.masked {
+		each = func(do func(m operand.Mem, row, vec int, masked bool)) {
+			for i := range rows {
+				for j := range b.vecs {
+					do(r.c.Offset((i*b.vecs+j)*a.bytes()), i, j, false)
+				}
+			}
+		}
+	}
+	x := sums[0][0][0]
+	copyC := func(toStack bool) {
+		eachC(func(m operand.Mem, i, j int, masked bool) {
+			stack := r.c.Offset((i*b.vecs + j) * a.bytes())
+			if toStack {
+				a.load(m, x, masked)
+				a.store(x, stack, false)
+			} else {
+				a.load(stack, x, false)
+				a.store(x, m, masked)
+			}
+		})
+	}
 	a.Label(name("rows"))
 	a.CMPB(at(r.t, productAcc), operand.U8(0))
-	a.JNE(jump(name("begun")))
-	zero := sums[0][0][0]
-	a.zero(zero)
-	each(func(m operand.Mem, _, _ int, masked bool) { a.store(zero, m, masked) })
-	a.Label(name("begun"))
+	a.JNE(jump(name("acc")))
+	a.zero(x)
+	each(func(m operand.Mem, _, _ int, _ bool) { a.store(x, m, false) })
+	if b.masked {
+		a.JMP(jump(name("begun")))
+		a.Label(name("acc"))
+		copyC(true)
+		a.Label(name("begun"))
+	} else {
+		a.Label(name("acc"))
+	}
 
 	load := func(from operand.Mem, to operand.Mem) {
 		a.MOVQ(from, r.off)
@@ -144,16 +183,11 @@ func (b productBlock) tile(a *asm, r productRegs, rows int) {
 	a.MOVQ(operand.U32(0), r.pass)
 	a.Label(name("pass"))
 	b.addChunk(a, r, sums, name)
-	each(func(m operand.Mem, i, j int, masked bool) {
+	each(func(m operand.Mem, i, j int, _ bool) {
 		even, odd := sums[0][i][j], sums[1][i][j]
 		a.VADDPS(odd, even, even)
-		if masked {
-			a.load(m, odd, true)
-			a.VADDPS(odd, even, even)
-		} else {
-			a.VADDPS(m, even, even)
-		}
-		a.store(even, m, masked)
+		a.VADDPS(m, even, even)
+		a.store(even, m, false)
 	})
 	a.MOVQ(r.pass, r.off)
 	a.INCQ(r.off)
@@ -175,6 +209,9 @@ func (b productBlock) tile(a *asm, r productRegs, rows int) {
 		a.ADDQ(r.off, s.at)
 	}
 	a.countDown(r.segs, name("seg"))
+	if b.masked {
+		copyC(false)
+	}
 
 	// The next tile of the same height, then the tiles of one row less.
 	a.IMUL3Q(operand.U8(rows), r.rowA, r.off)
