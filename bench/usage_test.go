@@ -55,16 +55,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --device cuda:x", []string{`"cuda:x"`, "cuda[:i]"}},
 		{"run --device cpu:0", []string{`"cpu:0"`, "cuda[:i]"}},
 		{"run --precision fp64", []string{`"fp64"`, "tf32, fp32, bf16 or bf16x3"}},
-		{"run --device cpu --precision tf32", []string{
-			"--precision tf32", "the CPU engine, which runs here, has fp32, bf16 and bf16x3",
-		}},
-		{"run --device cuda --precision bf16x3", []string{
-			"--precision bf16x3", "the CUDA engine, which runs here, has tf32, fp32 and bf16",
-		}},
-		{"run --device cuda:7 --precision bf16x3", []string{"--precision bf16x3", "has tf32, fp32 and bf16"}},
-		{"bench --device cpu --precision tf32", []string{"--precision tf32", "has fp32, bf16 and bf16x3"}},
-		{"track run --device cpu --precision tf32", []string{"--precision tf32", "has fp32, bf16 and bf16x3"}},
-		{"table fedawe-2 --device cpu --precision tf32", []string{"--precision tf32", "has fp32, bf16 and bf16x3"}},
+		{"run --device cpu --precision tf32", []string{"--precision tf32", "has fp32, bf16 and bf16x3"}},
 		{"bench --format json", []string{`"json"`, "text, csv, gobench"}},
 		{"table fedawe2", []string{`"fedawe2"`, "did you mean fedawe-2"}},
 		{"table", []string{"0 tables", "fedawe-2"}},

@@ -10,9 +10,9 @@ import (
 )
 
 // What an engine is said to hold is what the heap grows by when it trains and evaluates, whatever the net, the threads
-// and the precision. 3 % are for statistics of channels and Gorgonia's nodes, 200 kB a thread for what it computes with.
-// Where operands are rounded, a thread computes with 112,000 of their elements as well: it holds one panel of each
-// operand and the transposed image of a convolution at a time, of the largest layer.
+// and the precision. 3 % are for statistics of channels and Gorgonia's nodes, 200 kB a thread for what it computes
+// with. Where operands are rounded, a thread computes with 112,000 of their elements as well: it holds one panel of
+// each operand and the transposed image of a convolution at a time, of the largest layer.
 func TestCPUBytes(t *testing.T) {
 	longtest.Numbers(t)
 	for _, net := range ModelNames() {

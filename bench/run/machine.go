@@ -212,8 +212,8 @@ func (m *Machine) OpenEngine(
 	return e, fmt.Sprintf("device: %s, %s, %s%s%s", info.Engine, info.Device, info.Precision, more, c.why), nil
 }
 
-// threadsAndLost is what the line about a CPU engine says beside its precision: the threads, and why a faster variant of the
-// kernels cannot be used, if that is so.
+// threadsAndLost is what the line about a CPU engine says beside its precision: the threads, and why a faster variant
+// of the kernels cannot be used, if that is so.
 func threadsAndLost(threads int, lost string) string {
 	text := fmt.Sprintf(", %d threads", threads)
 	if lost != "" {

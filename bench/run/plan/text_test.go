@@ -20,7 +20,8 @@ func cell(method string, runs, kept int, sec float64) Cell {
 
 func TestWrite(t *testing.T) {
 	row := results.BenchRow{
-		Engine: "cpu-avx512", Precision: "bf16", Threads: 2, ClientStepMS: 9.3, Net: "cnn-cifar10", Data: "cifar10", Rounds: 3,
+		Engine: "cpu-avx512", Precision: "bf16", Threads: 2, ClientStepMS: 9.3, Net: "cnn-cifar10", Data: "cifar10",
+		Rounds: 3,
 	}
 	measured := Rate{row, true}
 	row.Time, row.Rounds = time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), 10
