@@ -78,11 +78,11 @@ func (k amx) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded in
 func (k amx) Multiply(p *Product[float32]) {
 	p.check()
 	const narrow, wide = 2, 4 // bytes of an element
-	k16 := p.Chunks * p.Size
+	depth := p.Chunks * p.Size
 	t := asm.Tiles{
 		Segs: p.Segs, Chunks: p.Chunks,
-		ARow: narrow * p.ARow, AChunk: narrow * p.Size, ANext: narrow * (p.ASeg - k16),
-		BRow: 2 * narrow * p.N, BChunk: narrow * p.Size * p.N, BNext: narrow * (p.BSeg - k16*p.N),
+		ARow: narrow * p.ARow, AChunk: narrow * p.Size, ANext: narrow * (p.ASeg - depth),
+		BRow: 2 * narrow * p.N, BChunk: narrow * p.Size * p.N, BNext: narrow * (p.BSeg - depth*p.N),
 		CRow: wide * p.CRow, Acc: p.Acc,
 	}
 	if k.split {
