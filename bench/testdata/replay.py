@@ -23,8 +23,9 @@ A run of the CPU engine in bf16 or bf16x3 is replayed in that precision: the ope
 and backward, become one or two bfloat16, and all else stays as it is. Where two programs differ in a last bit, one may
 round an operand up and the other down, to bfloat16 that are a part in 128 apart. After one step they agree as in fp32;
 after ten PyTorch's three variants differ by up to 5e-2 in bf16 and 3e-2 in bf16x3, so the defaults there are 6e-2 and
-1e-2. Residual nets in bf16 are up to 1e-2 apart after one step, so the default is 3e-2 there. The CUDA engine in tf32 or bf16 rounds activations as well: its runs are replayed in float32, and are further off by
-their own rounding. Status: 0 agreement, 1 disagreement or an unusable dump, 2 usage.
+1e-2. Residual nets in bf16 are up to 1e-2 apart after one step, so the default is 3e-2 there. The
+CUDA engine in tf32 or bf16 rounds activations as well: its runs are replayed in float32, and are further off by their own
+rounding. Status: 0 agreement, 1 disagreement or an unusable dump, 2 usage.
 """
 import argparse
 import json
