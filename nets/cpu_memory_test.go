@@ -41,9 +41,16 @@ func TestCPUBytes(t *testing.T) {
 						Client: k, Start: Row{bank, k}, End: Row{bank, k}, Plan: hashedPlan(k, 1, c.batch, c.batch, 40),
 					})
 				}
-				for i := range c.clients { // in every slot that has one of the clients, whichever thread is quicker
-					must(e.slots[i].machine(true))(t)
+				// In every slot that may have one of the clients or one of the units, whichever thread is quicker.
+				e.pool.Enter()
+				trained, evaluated := CPULoad{c.clients, 1, c.samples}.slots(c.threads)
+				for i := range trained {
+					ok(t, must(e.slots[i].machine(true))(t).run())
 				}
+				for i := range evaluated {
+					ok(t, must(e.slots[i].machine(false))(t).run())
+				}
+				e.pool.Leave()
 				must(e.Train(t.Context(), work))(t)
 				must(e.Evaluate(t.Context(), []EvalJob{{Row: Row{bank, 0}, Part: Test}}))(t)
 				got := heap() - before - int64(4*m.P*c.clients)

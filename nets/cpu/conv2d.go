@@ -68,7 +68,8 @@ type Conv2DForward[T Float] struct {
 	}
 }
 
-// The phases of Conv2DForward: packing if there are several panels or if operands are rounded, then one of the last two.
+// The phases of Conv2DForward: packing if there are several panels or if operands are rounded, then one of the last
+// two.
 const (
 	conv2DPack   = iota // a chunk is one panel of weights
 	conv2DRound         // a chunk is one image, if operands are rounded and tiles go through the images

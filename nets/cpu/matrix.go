@@ -53,8 +53,8 @@ func (e *Exec[T]) ensure(o *bf16.Operand[T], n int) {
 	}
 }
 
-// rowPitch returns the elements from row to row of an operand with rows of cols terms: the terms, zeros behind them and,
-// if rows would be whole KiB apart, some more. The first cache has few places for lines so far apart.
+// rowPitch returns the elements from row to row of an operand with rows of cols terms: the terms, zeros behind them
+// and, if rows would be whole KiB apart, some more. The first cache has few places for lines so far apart.
 func rowPitch(cols int) int {
 	n := bf16.Padded(cols)
 	if n%1024 == 0 {
@@ -131,8 +131,8 @@ func (p *convProduct[T]) throughRows(s *Scratch[T], a matrix[T], c []T) {
 	s.Gemm(&s.Tile)
 }
 
-// throughPanels does the same for all cCol outputs, one panel after the other. b holds the weights [segs·depth,cCol], or
-// all their panels.
+// throughPanels does the same for all cCol outputs, one panel after the other. b holds the weights [segs·depth,cCol],
+// or all their panels.
 func (p *convProduct[T]) throughPanels(s *Scratch[T], a, b matrix[T], c []T) {
 	p.bStride = p.cCol
 	for o := 0; o < p.cCol; o += PanelCols {
@@ -180,8 +180,9 @@ func (p *convProduct[T]) roundedThroughImages(s *Scratch[T], a matrix[T], c []T,
 		for k := 0; k < chunks; k += chunksPerBlock {
 			for i := range p.rows {
 				s.product = bf16.Product[T]{
-					A: a.rounded.From(i*p.aRow + seg*p.aSeg + k*size), B: p.b.rounded.From((seg*chunks + k) * size * p.n),
-					C: c[i*p.cRow:], M: images, N: p.n, Segs: 1, Chunks: min(chunksPerBlock, chunks-k), Size: size,
+					A: a.rounded.From(i*p.aRow + seg*p.aSeg + k*size),
+					B: p.b.rounded.From((seg*chunks + k) * size * p.n), C: c[i*p.cRow:],
+					M: images, N: p.n, Segs: 1, Chunks: min(chunksPerBlock, chunks-k), Size: size,
 					ARow: aImage, CRow: cImage, Acc: seg > 0 || k > 0, Runs: p.cols, ARun: p.aCol, CRun: p.cCol,
 				}
 				s.Products.Multiply(&s.product)
