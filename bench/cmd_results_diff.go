@@ -31,12 +31,13 @@ func (a *app) diffCommand() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare two sets of runs, cell by cell and seed by seed",
 		Long: `diff matches the complete runs below two folders by cell and seed. For every cell it prints the mean
-over the seeds of B − A with a Student confidence interval; the number of a run is the mean over its last 50 rounds.
-Differences are paired, so that the effect of a seed on both sides cancels. diff also says in what else the two runs
-of a pair differ (numerics, data, version, device). --ignore lets the sides differ in some columns: --ignore method
+over the seeds of B − A with a Student confidence interval; the number of a run is the mean over its last rounds, see
+--last. Differences are paired, so that the effect of a seed on both sides cancels. diff also says in what else the two
+runs of a pair differ (numerics, data, version, device). --ignore lets the sides differ in some columns: --ignore method
 compares two methods.`,
 		Example: `  rollcall results diff out-v1 out-v2
-  rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
+  rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params
+  rollcall results diff out-fp32 out-bf16 --last 20`,
 		ValidArgsFunction: completeFolders,
 		Args:              exactly(2, "%d folders named, want two"),
 	}
@@ -45,11 +46,15 @@ compares two methods.`,
 	fs.StringSliceVar(&named, "metric", []string{string(metrics.TestAcc)},
 		"what is compared: "+strings.Join(measured, ", "))
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
+	fs.IntVar(&o.Last, "last", results.ProtocolRounds, "how many last rounds a run's number is the mean of")
 	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.KeyColumns(), ", "))
 	registerMixed(fs, &o.Mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !(o.Level > 0 && o.Level < 1) { // refuses NaN too
 			return settings.Usagef("--level %g: want more than 0 and less than 1", o.Level)
+		}
+		if o.Last < 1 {
+			return settings.Usagef("--last %d: want at least 1", o.Last)
 		}
 		for _, m := range named {
 			if err := settings.OneOf("metric", m, measured); err != nil {

@@ -37,6 +37,7 @@ type DiffRow struct {
 type DiffOptions struct {
 	Metrics []metrics.Metric // measured columns
 	Level   float64          // of the confidence intervals, above 0 and below 1
+	Last    int              // how many last rounds of a run its number is the mean of, at least 1
 	Ignore  []string         // columns of [results.KeyColumns] that may differ between A and B
 	Mixed   bool             // allows seeds of one cell in one set that are not alike
 }
@@ -49,9 +50,9 @@ type Diffing struct {
 	Differ       []string // further differences between partners: numerics, data, version, …
 }
 
-// Diff compares the runs of the same cell and seed in two sets, a and b, by their means over the last
-// [results.ProtocolRounds] rounds. Only complete runs count. The runs of one cell in one set must be alike, unless
-// o.Mixed is true; differences between partners that no column shows are in Differ.
+// Diff compares the runs of the same cell and seed in two sets, a and b, by their means over the last o.Last rounds.
+// Only complete runs count. The runs of one cell in one set must be alike, unless o.Mixed is true; differences between
+// partners that no column shows are in Differ.
 //
 // The differences are paired, so that the effect of a seed on both runs cancels. The confidence interval is Student's
 // d ± t·s/√n with n−1 degrees of freedom. It assumes normal differences, which three seeds cannot confirm.
@@ -70,7 +71,7 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	}
 	for _, k := range cells {
 		for _, m := range o.Metrics {
-			if row := diffCell(k, m, runsA[k], runsB[k], o.Level); row.N > 0 {
+			if row := diffCell(k, m, runsA[k], runsB[k], o); row.N > 0 {
 				d.Rows = append(d.Rows, row)
 			}
 		}
@@ -164,25 +165,25 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 }
 
 // diffCell compares one metric of a cell over the seeds in which both runs have it.
-func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run, level float64) DiffRow {
+func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run, o DiffOptions) DiffRow {
 	row := DiffRow{CellKey: k, Metric: m}
 	var x, y, d []float64
 	for _, seed := range slices.Sorted(maps.Keys(a)) {
 		if b[seed] == nil {
 			continue
 		}
-		va := protocol.LastRounds(a[seed].Curve, results.ProtocolRounds, m)
-		vb := protocol.LastRounds(b[seed].Curve, results.ProtocolRounds, m)
+		va := protocol.LastRounds(a[seed].Curve, o.Last, m)
+		vb := protocol.LastRounds(b[seed].Curve, o.Last, m)
 		if va.Valid && vb.Valid {
 			x, y, d = append(x, va.Value), append(y, vb.Value), append(d, vb.Value-va.Value)
 		}
 	}
 	row.N, row.MeanA, row.MeanB = len(d), stats.Mean(x), stats.Mean(y)
 	row.Difference, row.Std = stats.Mean(d), stats.SampleStd(d)
-	// The interval has two sides, each of which misses the true difference with probability (1 − level)/2.
+	// The interval has two sides, each of which misses the true difference with probability (1 − o.Level)/2.
 	if row.Std.Valid && stats.Finite(row.Std.Value) {
 		n := float64(row.N)
-		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5+level/2) * row.Std.Value / math.Sqrt(n)
+		half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5+o.Level/2) * row.Std.Value / math.Sqrt(n)
 		row.Low, row.High = files.Some(row.Difference.Value-half), files.Some(row.Difference.Value+half)
 		row.Apart = row.Low.Value > 0 || row.High.Value < 0
 	}

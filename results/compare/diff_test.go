@@ -39,7 +39,7 @@ func TestDiff(t *testing.T) {
 		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.7}},
 		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}},
 		resultstest.Run{Method: "mifa", Seed: 7, Acc: []float64{0, 0.65}})
-	d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc, metrics.TestLoss}, Level: 0.95})
+	d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc, metrics.TestLoss}, Level: 0.95, Last: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestDiff(t *testing.T) {
 		t.Errorf("only in A %q, in B %q, want fedau and seed 7", d.OnlyA, d.OnlyB)
 	}
 	// t(2 degrees, 80 %) = 1.885618: 0.2 ± 0.109 does not hold 0.
-	if d, err = Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.8}); err != nil ||
+	if d, err = Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.8, Last: 50}); err != nil ||
 		!d.Rows[0].Apart {
 		t.Errorf("level 0.8: %v, %+v, want them apart", err, d.Rows)
 	}
@@ -88,13 +88,25 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// The numbers of a run are means over its last rounds, as many as are asked for.
+func TestDiffLast(t *testing.T) {
+	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.1, 0.2, 0.6}})
+	b := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.9, 0.4, 0.6}})
+	for last, want := range map[int]float64{1: 0, 2: 0.1, 3: 1. / 3, 50: 1. / 3} {
+		d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Last: last})
+		if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value-want) > 1e-12 {
+			t.Errorf("last %d: %v, %+v, want a difference of %g", last, err, d.Rows, want)
+		}
+	}
+}
+
 // One seed has no interval; two methods compare when the column is ignored; two candidates are an error that names
 // both.
 func TestDiffIgnore(t *testing.T) {
 	a := runsOf(t, resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}})
 	b := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}, Params: "lr=1"})
 	d, err := Diff(a, b, DiffOptions{
-		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Ignore: []string{"method", "params"},
+		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Last: 50, Ignore: []string{"method", "params"},
 	})
 	if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value+0.1) > 1e-12 ||
 		d.Rows[0].Low.Valid || d.Rows[0].Std.Valid {
@@ -103,7 +115,7 @@ func TestDiffIgnore(t *testing.T) {
 	two := runsOf(t, resultstest.Run{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}},
 		resultstest.Run{Method: "mifa", Seed: 3, Acc: []float64{0, 0.3}})
 	_, err = Diff(a, two, DiffOptions{
-		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Ignore: []string{"method"},
+		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Last: 50, Ignore: []string{"method"},
 	})
 	if err == nil || !strings.Contains(err.Error(), two[0].Dir) || !strings.Contains(err.Error(), two[1].Dir) {
 		t.Errorf("%v, want both folders named", err)
