@@ -22,6 +22,8 @@ func (c *code) Gemm(t *Tile[float32]) {
 		n := min(2*c.lanes, t.N-j)
 		run, most, tail := c.gemmWide, c.tall, n-c.lanes
 		switch {
+		case n <= avx2.lanes: // half a register of AVX-512, which takes Zen 4 as long as a whole one
+			run, most, tail = avx2.gemmNarrow, 12, n
 		case n <= c.lanes:
 			run, most, tail = c.gemmNarrow, 12, n
 		case tail < c.lanes:

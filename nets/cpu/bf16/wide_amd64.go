@@ -108,6 +108,9 @@ func (k *wide) columns(t *asm.Product, a, b, c *float32, m, n int) {
 	}
 	rows, tiles, smaller := asm.Cut(m, most)
 	switch {
+	case k.lanes == 16 && n <= 8: // half a register, which takes Zen 4 as long as a whole one
+		rows, tiles, smaller = asm.Cut(m, 6)
+		asm.ProductNarrowAVX2(t, a, b, c, tail, rows, tiles, smaller)
 	case k.lanes == 16 && n <= k.lanes:
 		asm.ProductNarrowAVX512(t, a, b, c, tail, rows, tiles, smaller)
 	case k.lanes == 16 && tail < k.lanes:
