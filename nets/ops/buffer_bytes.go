@@ -9,8 +9,9 @@ import (
 )
 
 // BufferBytes returns the bytes of the buffers that an op of this package allocates in its first call and keeps: its
-// output, and what it computes with. It returns 0 for Gorgonia's own ops. operand is the size of an element of a rounded
-// operand in bytes, 0 if operands are not rounded. A run asks before it starts, to say how much memory it will take.
+// output, and what it computes with. It returns 0 for Gorgonia's own ops. operand is the size of an element of a
+// rounded operand in bytes, 0 if operands are not rounded. A run asks before it starts, to say how much memory it will
+// take.
 func BufferBytes(op G.Op, operand int) int64 {
 	if b, ok := op.(interface{ bufferBytes(operand int) int64 }); ok {
 		return b.bufferBytes(operand)

@@ -39,7 +39,8 @@ func TestDiff(t *testing.T) {
 		resultstest.Run{Method: "mifa", Seed: 4, Acc: []float64{0, 0.7}},
 		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}},
 		resultstest.Run{Method: "mifa", Seed: 7, Acc: []float64{0, 0.65}})
-	d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc, metrics.TestLoss}, Level: 0.95, Last: 50})
+	both := []metrics.Metric{metrics.TestAcc, metrics.TestLoss}
+	d, err := Diff(a, b, DiffOptions{Metrics: both, Level: 0.95, Last: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
