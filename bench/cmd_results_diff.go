@@ -36,8 +36,7 @@ over the seeds of B − A with a Student confidence interval; the number of a ru
 runs of a pair differ (numerics, data, version, device). --ignore lets the sides differ in some columns: --ignore method
 compares two methods.`,
 		Example: `  rollcall results diff out-v1 out-v2
-  rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params
-  rollcall results diff out-fp32 out-bf16 --last 20`,
+  rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
 		ValidArgsFunction: completeFolders,
 		Args:              exactly(2, "%d folders named, want two"),
 	}

@@ -15,6 +15,7 @@ func TestEngineAMX(t *testing.T) {
 	if ok, why := tiles.Install(); !ok {
 		t.Skip(why)
 	}
+	t.Cleanup(tiles.Remove)
 	// In two layers of 32 channels the gradient is unpooled into both kinds of operands.
 	twice := &Model{Name: "twice", H: 8, W: 8, C: 3, Classes: 10, build: func(b *builder) maps {
 		return b.linear(b.conv(b.conv(b.input(1), 32, 3, 1), 32, 3, 0), 10, false)

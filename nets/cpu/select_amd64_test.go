@@ -51,6 +51,7 @@ func TestSelectAMX(t *testing.T) {
 	if ok, why := tiles.Install(); !ok {
 		t.Skip(why)
 	}
+	t.Cleanup(tiles.Remove)
 	for _, p := range []Precision{BF16, BF16x3} {
 		for _, forced := range []string{"", "amx"} {
 			t.Setenv("ROLLCALL_CPU", forced)

@@ -19,32 +19,54 @@ import (
 	"rollcall/nets/cpu/bf16/permit"
 )
 
-var emulating bool // set once, by install
+// state is what Install has done.
+var state struct {
+	sync.Mutex
+	emulating bool
+	undo      func() // brings back what package permit says of this machine
+}
 
-var install = sync.OnceValues(func() (bool, string) {
-	if native() {
+// handle installs the handler of the signal, once and for good.
+var handle = sync.OnceValue(func() bool { return C.tiles_install() == 0 })
+
+// Install makes the instructions of AMX work in this process, and lets package bf16 find its variant amx until [Remove]
+// is called. If the processor has AMX and the process may use it, there is nothing to do. If ok is false, why is the
+// reason. It may be called often.
+func Install() (ok bool, why string) {
+	state.Lock()
+	defer state.Unlock()
+	if state.emulating || native() {
 		return true, ""
 	}
 	x := &cpu.X86
 	if !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL || !x.HasAVX512BF16 {
 		return false, "tiles: the processor has no AVX-512 with AVX512_BF16"
 	}
-	if C.tiles_install() != 0 {
+	if !handle() {
 		return false, "tiles: the handler of SIGILL is refused"
 	}
-	emulating = true
-	x.HasAMXTile, x.HasAMXBF16 = true, true
-	permit.Pretend(func() uint64 { return permit.TileState }, func() error { return nil })
+	state.emulating, x.HasAMXTile, x.HasAMXBF16 = true, true, true
+	state.undo = permit.Pretend(func() uint64 { return permit.TileState }, func() error { return nil })
 	return true, ""
-})
+}
 
-// Install makes the instructions of AMX work in this process for good, and lets package bf16 find its variant amx. If
-// the processor has AMX and the process may use it, there is nothing to do. If ok is false, why is the reason. It may
-// be called often.
-func Install() (ok bool, why string) { return install() }
+// Remove lets package bf16 find the variant amx no more, where the emulator runs its instructions: for the tests that
+// come afterwards, which it would slow down. Engines that use the variant go on.
+func Remove() {
+	state.Lock()
+	defer state.Unlock()
+	if state.emulating {
+		cpu.X86.HasAMXTile, cpu.X86.HasAMXBF16, state.emulating = false, false, false
+		state.undo()
+	}
+}
 
 // Emulating reports whether [Install] was called and the emulator runs the instructions, rather than the processor.
-func Emulating() bool { return emulating }
+func Emulating() bool {
+	state.Lock()
+	defer state.Unlock()
+	return state.emulating
+}
 
 // Emulated returns how many instructions the emulator has run in this process.
 func Emulated() int { return int(C.tiles_emulated()) }

@@ -7,6 +7,9 @@ func Install() (ok bool, why string) {
 	return native(), "tiles: built without cgo, or not for Linux on amd64"
 }
 
+// Remove does nothing.
+func Remove() {}
+
 // Emulating returns false.
 func Emulating() bool { return false }
 
