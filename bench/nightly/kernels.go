@@ -42,9 +42,13 @@ type kernel struct {
 // the forward and backward passes of its layers, gathering the images of a batch, loss and update. Dropout is there for
 // cnn-cinic10, the only net of the suite that has it.
 // They are the variants that the engine uses: those of its precision.
-func cpuKernels(c cpu.Choice, batch int) []kernel {
+func (b *Bench) cpuKernels() ([]kernel, error) {
+	c, err := b.Machine.CPUChoice()
+	if err != nil {
+		return nil, err
+	}
 	// Without a pool everything runs on the caller's thread.
-	return append(productKernels(c.NewExec(nil), batch), elementKernels(c, batch)...)
+	return append(productKernels(c.NewExec(nil), b.Suite.Batch), elementKernels(c, b.Suite.Batch)...), nil
 }
 
 // productKernels returns the kernels of the convolutions and of the first linear layer. batch is B.

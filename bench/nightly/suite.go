@@ -120,11 +120,9 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 	}
 	var kernels []kernel
 	if !c.CUDA { // a card times its own kernels, see profiled
-		choice, err := b.Machine.CPUChoice()
-		if err != nil {
+		if kernels, err = b.cpuKernels(); err != nil {
 			return nil, err
 		}
-		kernels = cpuKernels(choice, b.Suite.Batch)
 	}
 	begun := time.Now()
 	for pass := range b.Suite.Passes {

@@ -176,7 +176,7 @@ func (t *ConvBackward[T]) roundedGradients(i int, s *Scratch[T]) {
 		packed.Clear()
 	} else {
 		dy = s.Buf(size)
-		clear(dy)
+		clearBorder(dy, block, cw, bh, bw, t.O)
 	}
 	dw, db := t.partW[i*t.wLen():][:t.wLen()], t.partB[i*t.O:][:t.O]
 	clear(db)

@@ -21,7 +21,7 @@ func AMX() (ok bool, lost string) {
 		x := &cpu.X86 // reports AVX-512 only if the operating system saves its registers
 		state.ok, state.lost = decide(machine{
 			tiles:  x.HasAMXTile && x.HasAMXBF16,
-			vector: x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasAVX512BF16,
+			vector: asm.HasAVX512() && x.HasAVX512BF16,
 			xcr0:   state.xcr0, ask: state.ask,
 		})
 		state.decided = true
