@@ -78,7 +78,7 @@ func TestAtOnce(t *testing.T) {
 	if strings.ReplaceAll(many.stdout, out, alone) != one.stdout {
 		t.Errorf("stdout:\n%s\nwant\n%s", many.stdout, one.stdout)
 	}
-	whole := regexp.MustCompile(`^(device: .* 1 threads \(one of 3 engines\)|` +
+	whole := regexp.MustCompile(`^(device: .* 1 thread \(one of 3 engines\)|` +
 		`\[[1-8]/8\] \S+ (synthetic|leaf) (stationary|sine) seed [34]: round [0-3]/3, .* s)$`)
 	rounds, devices := 0, 0
 	for line := range strings.Lines(many.stderr) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
@@ -95,7 +96,7 @@ func (a *app) listDevices() error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "cpu      %s, %d threads, %s\n", cpu.Model(), runtime.GOMAXPROCS(0), kernels)
+	fmt.Fprintf(&b, "cpu      %s, %s, %s\n", cpu.Model(), run.Count(runtime.GOMAXPROCS(0), "thread"), kernels)
 	cards, err := gpu.Cards()
 	if err != nil { // no failure of the command: the CPU can train
 		fmt.Fprintf(&b, "cuda     none: %v\n", err)

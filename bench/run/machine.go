@@ -196,14 +196,13 @@ func (m *Machine) OpenEngine(
 			Notice: notice,
 		})
 	} else {
-		var kernels cpu.Choice
-		if kernels, err = m.CPUChoice(); err != nil {
-			return nil, "", err
-		}
-		e, err = nets.NewCPU(model, train, test, nets.CPUOptions{
+		var on *nets.CPU
+		on, err = nets.NewCPU(model, train, test, nets.CPUOptions{
 			Threads: m.Threads, Batch: w.Batch, Precision: m.cpuPrecision(),
 		})
-		more = threadsAndLost(m.Threads, kernels.Lost)
+		if err == nil {
+			e, more = on, threadsAndLost(m.Threads, on.Lost())
+		}
 	}
 	if err != nil {
 		return nil, "", err
@@ -215,7 +214,7 @@ func (m *Machine) OpenEngine(
 // threadsAndLost is what the line about a CPU engine says beside its precision: the threads, and why a faster variant
 // of the kernels cannot be used, if that is so.
 func threadsAndLost(threads int, lost string) string {
-	text := fmt.Sprintf(", %d threads", threads)
+	text := ", " + Count(threads, "thread")
 	if lost != "" {
 		text += " (" + lost + ")"
 	}

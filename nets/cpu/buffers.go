@@ -15,7 +15,7 @@ func (s ConvShape) ForwardBuffers(rounded bool) Buffers {
 	if !rounded {
 		return Buffers{}
 	}
-	return Buffers{Operands: s.K * packedLen(s.R, s.S*s.C, s.O)}
+	return Buffers{Operands: s.K * s.panels().len()}
 }
 
 // BackwardBuffers returns what a [ConvBackward] keeps. dx says whether it computes the gradient of x.
@@ -24,7 +24,7 @@ func (s ConvShape) BackwardBuffers(dx, rounded bool) Buffers {
 	if dx {
 		b.Numbers += s.K * s.wLen()
 		if rounded {
-			b.Operands = s.K * packedLen(s.R, s.S*s.O, s.C)
+			b.Operands = s.K * s.flippedPanels().len()
 		}
 	}
 	return b
@@ -34,7 +34,7 @@ func (s ConvShape) BackwardBuffers(dx, rounded bool) Buffers {
 func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 	switch {
 	case rounded:
-		b.Operands = s.K * packedLen(s.R, s.S*s.C, s.O)
+		b.Operands = s.K * s.panels().len()
 		if _, w := s.Out(); w < narrow {
 			b.Operands += s.K * s.B * s.xLen()
 		}
@@ -48,7 +48,7 @@ func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 func (s Conv2DShape) BackwardBuffers(dx, rounded bool) (b Buffers) {
 	switch large := s.wLen() >= largeWeights; {
 	case large && rounded:
-		b.Operands = s.K * packedLen(1, s.B*s.yLen()/s.O, s.O)
+		b.Operands = s.K * s.gradientPanels().len()
 	case large && s.O > PanelCols:
 		b.Numbers = s.K * s.B * s.yLen()
 	case !large && imageChunks(s.B) > 1:
@@ -86,7 +86,7 @@ func (s LinearShape) ForwardBuffers(rounded bool) Buffers {
 func (s LinearShape) BackwardBuffers(dx, rounded bool) Buffers {
 	b := Buffers{Numbers: s.K * s.B * s.O}
 	if rounded {
-		b.Operands = s.K * packedLen(1, s.B, s.O)
+		b.Operands = s.K * s.panels().len()
 		if dx {
 			b.Operands += s.K * s.B * rowPitch(s.O)
 		}

@@ -1,7 +1,5 @@
 package cpu
 
-import "rollcall/nets/cpu/bf16"
-
 // ConvShape holds the sizes of a batched convolution, stride 1, with bias, ReLU and 2×2 max pooling behind it.
 //
 //	x [K,B,H,W,C] with a constant border of Pad pixels inside H×W; w [K,R,S,C,O]; bias [K,O]
@@ -26,6 +24,11 @@ func (s ConvShape) xLen() int   { return s.H * s.W * s.C }
 func (s ConvShape) wLen() int   { return s.R * s.S * s.C * s.O }
 func (s ConvShape) yLen() int   { h, w := s.Out(); return h * w * s.O }
 func (s ConvShape) argLen() int { h, w := s.Conv(); return h / 2 * (w / 2) * s.O }
+
+// The matrices of the products for y, and for dx.
+
+func (s ConvShape) panels() panelSizes        { return panelSizes{s.R, s.S * s.C, s.O} }
+func (s ConvShape) flippedPanels() panelSizes { return panelSizes{s.R, s.S * s.O, s.C} }
 
 // imagesPerChunk is how many images of a client a chunk has. Every chunk sums dw over its own images, and the sums are
 // then added in order, so another number gives other results.
@@ -53,14 +56,14 @@ type ConvForward[T Float] struct {
 	x, w, b []T
 	y       []T
 	arg     []uint8
-	packed  bf16.Operand[T] // [K] w, if operands are rounded: see [packWeights]
+	packed  packedMatrix[T] // w
 }
 
 // Run computes y and arg. The border of y must be zero and stays zero.
 func (t *ConvForward[T]) Run(e *Exec[T], s ConvShape, y []T, arg []uint8, x, w, b []T) {
 	t.ConvShape, t.y, t.arg, t.x, t.w, t.b = s, y, arg, x, w, b
 	if e.Products != nil {
-		e.ensure(&t.packed, s.K*packedLen(s.R, s.S*s.C, s.O))
+		t.packed.ensure(e, s.K, s.panels())
 		e.For(t, convPack, s.K*blocks(s.O, PanelCols))
 	}
 	e.For(t, forward, s.K*imageChunks(s.B))
@@ -73,7 +76,7 @@ const convPack = forward + 1
 func (t *ConvForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	if phase == convPack {
 		k, o, _ := chunkOf(i, t.O, PanelCols)
-		packWeights(s.Products, t.packedOf(k), t.w[k*t.wLen():][:t.wLen()], t.R, t.S*t.C, t.O, o)
+		t.packed.pack(s, k, t.w[k*t.wLen():][:t.wLen()], o)
 		return
 	}
 	k, lo, hi := imagesOf(i, t.B)
@@ -83,7 +86,7 @@ func (t *ConvForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	rows := s.Buf(block * cw * t.O)
 	w, bias := matrix[T]{plain: t.w[k*t.wLen():][:t.wLen()]}, t.b[k*t.O:][:t.O]
 	if s.Products != nil {
-		w = matrix[T]{rounded: t.packedOf(k)}
+		w = matrix[T]{rounded: t.packed.panel(k, 0)}
 	}
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		x := s.left(t.x[n*t.xLen():][:t.xLen()])
@@ -99,11 +102,6 @@ func (t *ConvForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 			}
 		}
 	}
-}
-
-// packedOf returns the packed weights of client k.
-func (t *ConvForward[T]) packedOf(k int) bf16.Operand[T] {
-	return t.packed.From(k * packedLen(t.R, t.S*t.C, t.O))
 }
 
 // rowsPerBlock returns how many rows of n elements are computed before they are pooled: an even number, so small that

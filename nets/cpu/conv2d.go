@@ -22,6 +22,11 @@ func (s Conv2DShape) xLen() int { return s.H * s.W * s.C }       // one image
 func (s Conv2DShape) wLen() int { return s.R * s.S * s.C * s.O } // one client
 func (s Conv2DShape) yLen() int { h, w := s.Out(); return h * w * s.O }
 
+// The matrices of the products for y, and for dw if the weights are large.
+
+func (s Conv2DShape) panels() panelSizes         { return panelSizes{s.R, s.S * s.C, s.O} }
+func (s Conv2DShape) gradientPanels() panelSizes { return panelSizes{1, s.B * s.yLen() / s.O, s.O} }
+
 // origin returns the first element of an image that a window reads.
 func (s Conv2DShape) origin() int { return (s.Border - s.Pad) * (s.W + 1) * s.C }
 
@@ -63,8 +68,8 @@ type Conv2DForward[T Float] struct {
 	y, x, w []T
 	packed  []T // [K] panels of w
 	rounded struct {
-		w bf16.Operand[T] // [K] w, if operands are rounded: see [packWeights]
-		x bf16.Operand[T] // [K,B] x, if tiles go through the images
+		w packedMatrix[T]
+		x bf16.Operand[T] // [K,B], if tiles go through the images
 	}
 }
 
@@ -83,7 +88,7 @@ func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
 	panels := blocks(s.O, PanelCols)
 	_, width := s.Out()
 	if e.Products != nil {
-		e.ensure(&t.rounded.w, s.K*packedLen(s.R, s.S*s.C, s.O))
+		t.rounded.w.ensure(e, s.K, s.panels())
 		e.For(t, conv2DPack, s.K*panels)
 		if width < narrow {
 			e.ensure(&t.rounded.x, s.K*s.B*s.xLen())
@@ -113,7 +118,7 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	case conv2DPack:
 		k, o, _ := chunkOf(i, t.O, PanelCols)
 		if s.Products != nil {
-			packWeights(s.Products, t.packedOf(k), t.w[k*t.wLen():][:t.wLen()], p.segs, p.depth, t.O, o)
+			t.rounded.w.pack(s, k, t.w[k*t.wLen():][:t.wLen()], o)
 			return
 		}
 		packPanel(t.packed[k*t.wLen():][:t.wLen()], t.w[k*t.wLen():][:t.wLen()], p.segs*p.depth, t.O, o)
@@ -139,16 +144,11 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 }
 
-// packedOf returns the packed weights of client k.
-func (t *Conv2DForward[T]) packedOf(k int) bf16.Operand[T] {
-	return t.rounded.w.From(k * packedLen(t.R, t.S*t.C, t.O))
-}
-
 // panel returns the weights of client k for the panel of outputs from o on, as [panel] does.
 func (t *Conv2DForward[T]) panel(s *Scratch[T], k, o int) (b matrix[T], stride, n int) {
 	if s.Products != nil {
 		n := min(PanelCols, t.O-o)
-		return packedPanel(t.packedOf(k), t.R, t.S*t.C, o), n, n
+		return matrix[T]{rounded: t.rounded.w.panel(k, o)}, n, n
 	}
 	at, size := k*t.wLen(), t.wLen()
 	b.plain, stride, n = panel(t.w[at:][:size], optional(t.packed, at, size), t.R*t.S*t.C, t.O, o)

@@ -11,7 +11,7 @@ type Conv2DWeights[T Float] struct {
 	dw, x, gy []T
 	part      []T             // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
 	packed    []T             // [K] panels of gy
-	rounded   bf16.Operand[T] // [K] gy, if operands are rounded: see [packWeights]
+	rounded   packedMatrix[T] // gy
 }
 
 // The phases of Conv2DWeights: the first two for small weights, the others for large ones.
@@ -31,7 +31,7 @@ func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
 	if s.wLen() >= largeWeights {
 		panels := blocks(s.O, PanelCols)
 		if e.Products != nil {
-			e.ensure(&t.rounded, s.K*packedLen(1, s.B*s.yLen()/s.O, s.O))
+			t.rounded.ensure(e, s.K, s.gradientPanels())
 			e.For(t, weightsPack, s.K*panels)
 		} else if panels > 1 {
 			if t.packed == nil {
@@ -64,7 +64,7 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 		k, o, _ := chunkOf(i, t.O, PanelCols)
 		n := t.B * t.yLen()
 		if s.Products != nil {
-			packWeights(s.Products, t.packedOf(k), t.gy[k*n:][:n], 1, n/t.O, t.O, o)
+			t.rounded.pack(s, k, t.gy[k*n:][:n], o)
 			return
 		}
 		packPanel(t.packed[k*n:][:n], t.gy[k*n:][:n], n/t.O, t.O, o)
@@ -151,11 +151,6 @@ func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 	}
 }
 
-// packedOf returns the packed gradient of client k.
-func (t *Conv2DWeights[T]) packedOf(k int) bf16.Operand[T] {
-	return t.rounded.From(k * packedLen(1, t.B*t.yLen()/t.O, t.O))
-}
-
 // roundedBlock adds the products of a [pixels,rows] with gy from pixel p on to rows rows of dw, where operands are
 // rounded: chunks chunks of size pixels.
 func (t *Conv2DWeights[T]) roundedBlock(s *Scratch[T], dw, a []T, k, p, chunks, size int) {
@@ -171,7 +166,7 @@ func (t *Conv2DWeights[T]) roundedBlock(s *Scratch[T], dw, a []T, k, p, chunks, 
 	for o := 0; o < t.O; o += PanelCols {
 		n := min(PanelCols, t.O-o)
 		s.product = bf16.Product[T]{
-			A: turned, B: packedPanel(t.packedOf(k), 1, pixels, o).rounded.From(p * n), C: dw[o:],
+			A: turned, B: t.rounded.panel(k, o).From(p * n), C: dw[o:],
 			M: rows, N: n, Segs: 1, Chunks: chunks, Size: size, ARow: ld, CRow: t.O, Acc: p > 0, Runs: 1,
 		}
 		s.Products.Multiply(&s.product)

@@ -13,7 +13,7 @@ type ConvBackward[T Float] struct {
 	partW      []T // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
 	partB      []T // [K,chunks,O] sums of db, one per chunk of images
 	w          []T
-	packed     bf16.Operand[T] // [K] the weights of dx, if operands are rounded: see [packWeights]
+	packed     packedMatrix[T] // flipped
 }
 
 // Run computes the gradients. If dx is nil, it computes dw and db alone. The border of dx must be zero and stays zero.
@@ -29,7 +29,7 @@ func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T,
 		}
 		e.For(t, convFlip, s.K*s.R*s.S)
 		if e.Products != nil {
-			e.ensure(&t.packed, s.K*packedLen(s.R, s.S*s.O, s.C))
+			t.packed.ensure(e, s.K, s.flippedPanels())
 			e.For(t, convPackFlipped, s.K*blocks(s.C, PanelCols))
 		}
 	}
@@ -55,7 +55,7 @@ func (t *ConvBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		s.Transpose(dst, t.C, src, t.O, t.C, t.O)
 	case convPackFlipped:
 		k, c, _ := chunkOf(i, t.C, PanelCols)
-		packWeights(s.Products, t.packedOf(k), t.flipped[k*t.wLen():][:t.wLen()], t.R, t.S*t.O, t.C, c)
+		t.packed.pack(s, k, t.flipped[k*t.wLen():][:t.wLen()], c)
 	case convImages:
 		if s.Products != nil {
 			t.roundedGradients(i, s)
@@ -77,11 +77,6 @@ func addParts[T Float](s *Scratch[T], sum, parts []T, stride, n int) {
 	for i := 1; i < n; i++ {
 		s.Axpy(sum, 1, parts[i*stride:][:len(sum)])
 	}
-}
-
-// packedOf returns the packed weights of client k.
-func (t *ConvBackward[T]) packedOf(k int) bf16.Operand[T] {
-	return t.packed.From(k * packedLen(t.R, t.S*t.O, t.C))
 }
 
 // gradients sums dw and db over chunk i of the images, and writes dx of these images.
@@ -200,7 +195,7 @@ func (t *ConvBackward[T]) roundedGradients(i int, s *Scratch[T]) {
 			if !direct {
 				a = s.left(dy)
 			}
-			t.input(s, t.dx[n*t.xLen():][:t.xLen()], a, dyw, matrix[T]{rounded: t.packedOf(k)})
+			t.input(s, t.dx[n*t.xLen():][:t.xLen()], a, dyw, matrix[T]{rounded: t.packed.panel(k, 0)})
 		}
 	}
 }

@@ -8,6 +8,9 @@ type LinearShape struct {
 	ReLU       bool
 }
 
+// panels returns the matrix of the product for dw.
+func (s LinearShape) panels() panelSizes { return panelSizes{1, s.B, s.O} }
+
 const (
 	depthBlock = 256 // depth of a packed block of w: 32 KiB with PanelCols columns, two thirds of a usual L1 cache
 	widthBlock = 96  // rows of dw per chunk: eight tiles of twelve
@@ -98,7 +101,7 @@ type LinearBackward[T Float] struct {
 	d           []T // [K,B,O] the gradient in front of the ReLU
 	rounded     struct {
 		rows   bf16.Operand[T] // [K,B] rows of d, if operands are rounded: see [roundRows]
-		packed bf16.Operand[T] // [K] panels of d: see [packWeights]
+		packed packedMatrix[T] // d
 	}
 }
 
@@ -116,7 +119,7 @@ func (t *LinearBackward[T]) Run(e *Exec[T], s LinearShape, dx, dw, db, x, w, y, 
 		t.d = make([]T, s.K*s.B*s.O)
 	}
 	if e.Products != nil {
-		e.ensure(&t.rounded.packed, s.K*packedLen(1, s.B, s.O))
+		t.rounded.packed.ensure(e, s.K, s.panels())
 		if dx != nil {
 			e.ensure(&t.rounded.rows, s.K*s.B*rowPitch(s.O))
 		}
@@ -154,7 +157,7 @@ func (t *LinearBackward[T]) round(s *Scratch[T], k int) {
 		roundRows(s.Products, t.rounded.rows.From(k*t.B*rowPitch(t.O)), d, t.B, t.O)
 	}
 	for o := 0; o < t.O; o += PanelCols {
-		packWeights(s.Products, t.rounded.packed.From(k*packedLen(1, t.B, t.O)), d, 1, t.B, t.O, o)
+		t.rounded.packed.pack(s, k, d, o)
 	}
 }
 
@@ -169,7 +172,7 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], k, lo, rows int) {
 		}
 		s.Products.Transpose(turned, padded, x[lo:], t.I, t.B, rows)
 		for o := 0; o < t.O; o += PanelCols {
-			b := packedPanel(t.rounded.packed.From(k*packedLen(1, t.B, t.O)), 1, t.B, o).rounded
+			b := t.rounded.packed.panel(k, o)
 			inBlocks(s, turned, padded, b, dw[lo*t.O+o:], rows, min(PanelCols, t.O-o), t.B, t.O)
 		}
 		return

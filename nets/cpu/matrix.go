@@ -77,25 +77,39 @@ func roundRows[T Float](k bf16.Kernels[T], dst bf16.Operand[T], x []T, rows, col
 	}
 }
 
-// A matrix [segs·depth,cols] of weights, rounded, is stored in panels of [PanelCols] columns. A panel has its segments
-// one behind the other, each padded to bf16.Padded(depth) rows.
+// panelSizes is the sizes of a matrix [segs·depth,cols] that is stored, rounded, in panels of [PanelCols] columns. A
+// panel has its segments one behind the other, each padded to bf16.Padded(depth) rows.
+type panelSizes struct{ segs, depth, cols int }
 
-// packedLen returns the elements of the packed matrix.
-func packedLen(segs, depth, cols int) int { return segs * bf16.Padded(depth) * cols }
+// at returns where the panel begins whose first column is lo.
+func (p panelSizes) at(lo int) int { return p.segs * bf16.Padded(p.depth) * lo }
 
-// packWeights writes the panel of w [segs·depth,cols] that begins at column lo to its place in dst.
-func packWeights[T Float](k bf16.Kernels[T], dst bf16.Operand[T], w []T, segs, depth, cols, lo int) {
-	n, padded := min(PanelCols, cols-lo), bf16.Padded(depth)
-	dst = dst.From(packedLen(segs, depth, lo))
-	for s := range segs {
-		k.Pack(dst.From(s*padded*n), w[s*depth*cols+lo:], cols, depth, n, padded)
+// len returns the elements of all panels.
+func (p panelSizes) len() int { return p.at(p.cols) }
+
+// packedMatrix is such a matrix of each client, where operands are rounded.
+type packedMatrix[T Float] struct {
+	panelSizes
+	all bf16.Operand[T] // [K]
+}
+
+// ensure allocates the matrices of K clients, unless that is done.
+func (m *packedMatrix[T]) ensure(e *Exec[T], K int, p panelSizes) {
+	m.panelSizes = p
+	e.ensure(&m.all, K*p.len())
+}
+
+// pack writes the panel of client k's matrix w that begins at column lo.
+func (m *packedMatrix[T]) pack(s *Scratch[T], k int, w []T, lo int) {
+	n, padded := min(PanelCols, m.cols-lo), bf16.Padded(m.depth)
+	dst := m.panel(k, lo)
+	for seg := range m.segs {
+		s.Products.Pack(dst.From(seg*padded*n), w[seg*m.depth*m.cols+lo:], m.cols, m.depth, n, padded)
 	}
 }
 
-// packedPanel returns the panel that [packWeights] wrote.
-func packedPanel[T Float](packed bf16.Operand[T], segs, depth, lo int) matrix[T] {
-	return matrix[T]{rounded: packed.From(packedLen(segs, depth, lo))}
-}
+// panel returns client k's panels from the one on that begins at column lo.
+func (m *packedMatrix[T]) panel(k, lo int) bf16.Operand[T] { return m.all.From(k*m.len() + m.at(lo)) }
 
 // convProduct is the product of a convolution's windows with one panel of weights, for maps [rows,cols]:
 //
@@ -138,7 +152,7 @@ func (p *convProduct[T]) throughPanels(s *Scratch[T], a, b matrix[T], c []T) {
 	for o := 0; o < p.cCol; o += PanelCols {
 		p.n = min(PanelCols, p.cCol-o)
 		if s.Products != nil {
-			p.b = packedPanel(b.rounded, p.segs, p.depth, o)
+			p.b = b.from(panelSizes{p.segs, p.depth, p.cCol}.at(o))
 		} else {
 			p.b = b.from(o)
 		}

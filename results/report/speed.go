@@ -33,7 +33,8 @@ func (b *builder) speed() {
 	var devices []string
 	for _, r := range rows {
 		days := r.Time.Sub(rows[0].Time).Hours() / 24
-		name := fmt.Sprintf("%s %s, %s %s, %d threads", r.Data, r.Net, r.Engine, r.Precision, r.Threads)
+		name := fmt.Sprintf("%s %s, %s %s, %d %s", r.Data, r.Net, r.Engine, r.Precision,
+			r.Threads, plural(r.Threads, "thread", "threads"))
 		out = append(out, speedRow{days, name, r})
 		devices = append(devices, r.Device)
 	}
