@@ -90,6 +90,9 @@ func (t *ConvForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		x := s.left(t.x[n*t.xLen():][:t.xLen()])
+		if s.Products != nil && n+1 < t.K*t.B { // the next image, which will be rounded before products need it
+			s.Prefetch(t.x[(n+1)*t.xLen():][:t.xLen()], nil)
+		}
 		y := t.y[n*t.yLen():][:t.yLen()]
 		arg := t.arg[n*t.argLen():][:t.argLen()]
 		for r := 0; r < ch; r += block {

@@ -104,12 +104,7 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 		for r := 0; r < ch; r += block {
 			count := min(block, ch-r)
 			t.unpool(s, inner, db, n, r, count, dyw)
-			// Load the next rows of gy and arg, which are far away, while the product below leaves memory idle.
-			if r+count < ch {
-				s.Prefetch(t.pooled(n, r+count, min(block, ch-r-count)))
-			} else if n+1 < t.K*t.B {
-				s.Prefetch(t.pooled(n+1, 0, block))
-			}
+			t.prefetch(s, n, r+count, block)
 			t.weights(s, dw, x[r*t.W*t.C:], inner, count, dyw, acc)
 			acc = true
 		}
@@ -128,6 +123,17 @@ func (t *ConvBackward[T]) pooled(n, r, count int) (gy []T, arg []uint8) {
 	row := cw / 2 * t.O
 	gy = t.gy[n*t.yLen()+((r/2+t.OutPad)*ow+t.OutPad)*t.O:][:(count/2-1)*ow*t.O+row]
 	return gy, t.arg[n*t.argLen()+r/2*row:][:count/2*row]
+}
+
+// prefetch asks for what the next rows of dy are made of, at most block rows from row r of image n on, or from the first
+// row of the next image: gy and arg are far away, and the product after this leaves memory idle.
+func (t *ConvBackward[T]) prefetch(s *Scratch[T], n, r, block int) {
+	ch, _ := t.Conv()
+	if r < ch {
+		s.Prefetch(t.pooled(n, r, min(block, ch-r)))
+	} else if n+1 < t.K*t.B {
+		s.Prefetch(t.pooled(n+1, 0, block))
+	}
 }
 
 // unpool writes rows r … r+count of the dy of image n, dyw pixels wide, and adds them to db.
@@ -177,6 +183,9 @@ func (t *ConvBackward[T]) roundedGradients(i int, s *Scratch[T]) {
 	clear(db)
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		p.transpose(s, turned, t.x[n*t.xLen():][:t.xLen()])
+		if n+1 < t.K*t.B {
+			s.Prefetch(t.x[(n+1)*t.xLen():][:t.xLen()], nil)
+		}
 		for r := 0; r < ch; r += block {
 			count, acc := min(block, ch-r), r > 0 || n > k*t.B+lo
 			if !direct {
@@ -188,6 +197,7 @@ func (t *ConvBackward[T]) roundedGradients(i int, s *Scratch[T]) {
 			if count < block { // what the rows of the last block have left
 				packed.From(count * p.pitch() * t.O).Clear()
 			}
+			t.prefetch(s, n, r+count, block)
 			p.multiply(s, dw, turned, packed, t.O, r, count, acc)
 		}
 		if t.dx != nil {
