@@ -98,7 +98,8 @@ func (e *CPU) Info() Info {
 	}
 }
 
-// Lost returns why the engine does not multiply with AMX although the processor has it. It is empty if nothing is amiss.
+// Lost returns why the engine does not multiply with AMX although the processor has it. It is empty if nothing is
+// amiss.
 func (e *CPU) Lost() string { return e.choice.Lost }
 
 // Close implements [Engine].

@@ -125,8 +125,8 @@ func (t *ConvBackward[T]) pooled(n, r, count int) (gy []T, arg []uint8) {
 	return gy, t.arg[n*t.argLen()+r/2*row:][:count/2*row]
 }
 
-// prefetch asks for what the next rows of dy are made of, at most block rows from row r of image n on, or from the first
-// row of the next image: gy and arg are far away, and the product after this leaves memory idle.
+// prefetch asks for what the next rows of dy are made of, at most block rows from row r of image n on, or from the
+// first row of the next image: gy and arg are far away, and the product after this leaves memory idle.
 func (t *ConvBackward[T]) prefetch(s *Scratch[T], n, r, block int) {
 	ch, _ := t.Conv()
 	if r < ch {
