@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -77,6 +78,9 @@ func (c *corrupt) again() outcome {
 // Every corruption of a run's files is named and keeps the run out of every mean, and the command that made the run
 // ends with the right numbers or with an error.
 func TestAttackCorruptions(t *testing.T) {
+	// Of commands in one process, one that ends last may leave behind what --threads 1 of another has set.
+	procs := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
 	base := filepath.Join(t.TempDir(), "out")
 	for _, args := range corruptBase(base) {
 		must(t, args...)

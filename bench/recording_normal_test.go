@@ -40,7 +40,7 @@ func recordingAbout(t *testing.T, work, cache string) *recordingMachine {
 		return stdout.String()
 	}
 	version := strings.Fields(ask("version")) // rollcall VERSION go1.26 linux/amd64
-	line := regexp.MustCompile(`^cpu +(.*), \d+ threads, kernels \S+ \(of ([^)]*)\); bf16.*\n`)
+	line := regexp.MustCompile(`^cpu +(.*), \d+ threads?, kernels \S+ \(of ([^)]*)\); bf16.*\n`)
 	devices := line.FindStringSubmatch(ask("devices"))
 	if len(version) != 4 || devices == nil {
 		t.Fatalf("rollcall version and devices: %q and %q, want a version and a processor", version, devices)

@@ -63,6 +63,10 @@ const promptEnd = 3 * time.Second
 
 // Where no run is in progress a command ends within a second when it is asked to.
 func TestEndsPromptly(t *testing.T) {
+	// Under nohup SIGHUP is ignored, here and in the children: of a signal that is handled here they have the default.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
 	out := t.TempDir()
 	holder, rest := atWork(t, ": round 10/", "run"+longRun+"--out "+out)
 	go func() { _, _ = io.Copy(io.Discard, rest) }()
