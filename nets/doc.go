@@ -8,8 +8,8 @@
 //   - graph.go builds the Gorgonia graph of a network layer by layer; build_residual.go has the layers of the residual
 //     nets. The CUDA engine translates the same graph to kernels.
 //   - The CPU engine is cpu_engine.go, with its rows of parameters in cpu_rows.go, training in cpu_train.go and
-//     evaluation in cpu_evaluate.go. It trains each client in a slot (slot.go), where Gorgonia's tape machine runs
-//     the graph (machine.go). cpu_memory.go estimates the memory that it takes.
+//     evaluation in cpu_evaluate.go. It trains each client in a slot (slot.go), which calls the ops of the graph one
+//     after another (machine.go). cpu_memory.go estimates the memory that it takes.
 //
 // The running statistics of batch normalisation are parameters with [Param.Buffer] set. Training moves them in
 // updateStatistics (cpu_train.go), evaluation reads them, and the methods average them with the weights (package

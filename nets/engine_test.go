@@ -196,8 +196,6 @@ func TestClientsInOneGraph(t *testing.T) {
 				name, one.Loss[0], slices.Max(one.Grads[0]))
 		}
 	}
-	ok(t, all.vm.Close())
-	ok(t, one.vm.Close())
 }
 
 // The row a client starts from may be the one it ends in.

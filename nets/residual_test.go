@@ -180,6 +180,4 @@ func TestResidualClientsInOneGraph(t *testing.T) {
 			}
 		}
 	}
-	ok(t, all.vm.Close())
-	ok(t, one.vm.Close())
 }

@@ -1,8 +1,6 @@
 package nets
 
 import (
-	"cmp"
-
 	"rollcall/datasets/plan"
 	"rollcall/nets/cpu"
 )
@@ -21,17 +19,6 @@ type slot struct {
 // evalBatch is the number of samples in a forward pass of an evaluation: few enough for the activations to stay in the
 // cache.
 const evalBatch = 64
-
-// close releases the graphs of the slot.
-func (s *slot) close() error {
-	var first error
-	for _, m := range []*machine{s.trainMachine, s.evalMachine} {
-		if m != nil {
-			first = cmp.Or(first, m.vm.Close())
-		}
-	}
-	return first
-}
 
 // machine returns the machine of the slot for training or evaluation. The first call builds it.
 func (s *slot) machine(train bool) (*machine, error) {
