@@ -9,10 +9,9 @@ const Ignore = -1
 const wideLanes = 8
 
 // CrossEntropy returns the loss of one client: the mean of −log softmax(logits)[label] over the samples that count. It
-// sets grad to the gradient of the loss times scale, unless grad is nil. logits, grad [B,O], labels [B]. A sample
-// labelled [Ignore] does not count, and its gradient is 0. If no sample counts, the loss is 0. Exponentials and sums
-// are in float64.
-func CrossEntropy[T Float](e *Exec[T], logits []T, labels []int32, grad []T, scale T) (loss T) {
+// sets grad to the gradient of the loss. logits, grad [B,O], labels [B]. A sample labelled [Ignore] does not count, and
+// its gradient is 0. If no sample counts, the loss is 0. Exponentials and sums are in float64.
+func CrossEntropy[T Float](e *Exec[T], logits []T, labels []int32, grad []T) (loss T) {
 	n := len(logits) / len(labels)
 	count := 0
 	for _, l := range labels {
@@ -25,20 +24,18 @@ func CrossEntropy[T Float](e *Exec[T], logits []T, labels []int32, grad []T, sca
 		return 0
 	}
 	exp := e.exponentials(n)
-	c := float64(scale) / float64(count)
+	c := 1 / float64(count)
 	sum := 0.0
 	for i, label := range labels {
 		row := logits[i*n:][:n]
-		d := optional(grad, i*n, n)
+		d := grad[i*n:][:n]
 		if label == Ignore {
 			clear(d)
 			continue
 		}
 		top, z := e.Softmax(d, exp, row, c)
 		sum += math.Log(z) - (float64(row[label]) - float64(top))
-		if d != nil {
-			d[label] = T((exp[label]/z - 1) * c)
-		}
+		d[label] = T((exp[label]/z - 1) * c)
 	}
 	return T(sum / float64(count))
 }

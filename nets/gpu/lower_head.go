@@ -78,9 +78,9 @@ func (l *lowerer) headLayer(n *G.Node, in []value) (value, error) {
 }
 
 // headLoss queues the kernel, at the gradient of the loss, and makes its gradient of x the one that headGrad returns.
-// The inputs are logits, labels and the gradient of the loss.
+// The inputs are logits, labels, loss and the gradient of the loss.
 func (l *lowerer) headLoss(in []value) (value, error) {
-	if err := want(in, inHead, nothing, one); err != nil {
+	if err := want(in, inHead, nothing, nothing, one); err != nil {
 		return value{}, err
 	}
 	h, labels := l.head, l.labels

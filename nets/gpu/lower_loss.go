@@ -3,12 +3,13 @@ package gpu
 import "rollcall/nets/gpu/kernels"
 
 // crossEntropy lowers the gradient of the cross-entropy; the kernel computes the loss as well. The inputs are logits,
-// labels and the gradient of the loss, which is 1 because the losses of clients are summed. n is the number of logits.
+// labels, loss and the gradient of the loss, which is 1 because the losses of clients are summed. n is the number of
+// logits.
 func (l *lowerer) crossEntropy(in []value, n int) (value, error) {
 	if in[0].kind == inHead {
 		return l.headLoss(in)
 	}
-	if err := want(in, activations, nothing, one); err != nil {
+	if err := want(in, activations, nothing, nothing, one); err != nil {
 		return value{}, err
 	}
 	logits, labels := in[0].buf, l.labels

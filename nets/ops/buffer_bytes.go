@@ -37,6 +37,10 @@ func (op *Dropout[T]) bufferBytes(int) int64 {
 	return op.base.bufferBytes(0) + int64(op.to.TotalSize())
 } // the mask
 
+func (op *CrossEntropy[T]) bufferBytes(int) int64 {
+	return op.base.bufferBytes(0) + op.bytes(op.logits)
+} // the gradient
+
 func (op *ConvReLUPool[T]) bufferBytes(operand int) int64 {
 	h, w := op.Shape.Conv()
 	arg := int64(op.Shape.K * op.Shape.B * (h / 2) * (w / 2) * op.Shape.O)

@@ -12,7 +12,11 @@ import (
 // CrossEntropy is the loss of each client: loss[k] is the mean of −log softmax(logits[k,b])[label[k,b]] over the
 // samples b with a label ≥ 0. logits [K,B,O], labels [K,B] int32, loss [K]. Label −1 marks padding; a batch that is all
 // padding has loss 0.
-type CrossEntropy[T cpu.Float] struct{ base[T] }
+type CrossEntropy[T cpu.Float] struct {
+	base[T]
+	logits  int // number of logits
+	dlogits []T // [K,B,O] the gradient of Σ_k loss[k], which is computed with the loss
+}
 
 // NewCrossEntropy applies the op to logits and labels.
 func NewCrossEntropy[T cpu.Float](exec *cpu.Exec[T], logits, labels *G.Node) (*G.Node, error) {
@@ -24,7 +28,9 @@ func NewCrossEntropy[T cpu.Float](exec *cpu.Exec[T], logits, labels *G.Node) (*G
 	if s[0].Dims() != 3 || s[1].Dims() != 2 || s[0][1] != s[1][1] {
 		return nil, fmt.Errorf("ops: %s: logits %v, labels %v, want [K,B,O], [K,B]", name, s[0], s[1])
 	}
-	op := &CrossEntropy[T]{newBase(exec, name, tensor.Shape{s[0][0]}, logits, labels)}
+	op := &CrossEntropy[T]{
+		base: newBase(exec, name, tensor.Shape{s[0][0]}, logits, labels), logits: s[0].TotalSize(),
+	}
 	return G.ApplyOp(op, logits, labels)
 }
 
@@ -32,49 +38,44 @@ func NewCrossEntropy[T cpu.Float](exec *cpu.Exec[T], logits, labels *G.Node) (*G
 func (op *CrossEntropy[T]) DiffWRT(int) []bool { return []bool{true, false} }
 
 // SymDiff implements [G.SDOp].
-func (op *CrossEntropy[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
-	dx, err := gradient(op, in[0].Shape(), in[0], in[1], grad)
+func (op *CrossEntropy[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
+	dx, err := gradient(op, in[0].Shape(), in[0], in[1], out, grad)
 	return G.Nodes{dx, nil}, err
 }
 
 // Do implements [G.Op].
 func (op *CrossEntropy[T]) Do(in ...G.Value) (G.Value, error) {
-	logits, labels, err := op.inputs(in)
+	var logits []T
+	if err := op.values(in, &logits); err != nil {
+		return nil, err
+	}
+	labels, err := op.ints(in[1], "labels hold")
 	if err != nil {
 		return nil, err
 	}
 	loss := op.output()
+	if op.dlogits == nil {
+		op.dlogits = make([]T, op.logits)
+	}
 	for k := range loss {
-		loss[k] = cpu.CrossEntropy(op.exec, part(logits, k, len(loss)), part(labels, k, len(loss)), nil, 1)
+		loss[k] = cpu.CrossEntropy(op.exec, part(logits, k, len(loss)), part(labels, k, len(loss)),
+			part(op.dlogits, k, len(loss)))
 	}
 	return op.out, nil
 }
 
-// Backward reads the logits, the labels and the gradient of the loss [K], and computes the gradient of the logits
-// [K,B,O].
+// Backward computes the gradient of the logits [K,B,O] from the last input, the gradient of the loss [K]. The forward
+// pass has read the others: logits and labels are there for engines that compute loss and gradient here, and the loss
+// so that the forward pass comes first.
 func (op *CrossEntropy[T]) Backward(g *Grad[T], in []G.Value) error {
-	logits, labels, err := g.inputs(in)
-	if err != nil {
+	var gloss []T
+	if err := g.values(in[3:], &gloss); err != nil {
 		return err
 	}
-	scale, ok := elements[T](in[2])
-	if !ok {
-		return fmt.Errorf("ops: %s: gradient holds %T, want %T", g.name, in[2].Data(), scale)
-	}
-	for k, s := range scale {
-		cpu.CrossEntropy(op.exec, part(logits, k, len(scale)), part(labels, k, len(scale)),
-			part(g.buf, k, len(scale)), s)
+	for k, c := range gloss {
+		op.exec.Scale(part(g.buf, k, len(gloss)), c, part(op.dlogits, k, len(gloss)))
 	}
 	return nil
-}
-
-// inputs returns the elements of logits and labels, the first two inputs of CrossEntropy and of its gradient.
-func (b *base[T]) inputs(in []G.Value) (logits []T, labels []int32, err error) {
-	if err := b.values(in, &logits); err != nil {
-		return nil, nil, err
-	}
-	labels, err = b.ints(in[1], "labels hold")
-	return logits, labels, err
 }
 
 // part returns the elements of client k in a buffer of all clients.

@@ -89,7 +89,7 @@ func testCrossEntropy(t *testing.T, p precision, c lossCase) {
 	}
 	loss, grad := make([]float64, c.K), make([]float64, c.K*n)
 	for k := range c.K {
-		loss[k] = cpu.CrossEntropy(exec, wide[k*n:][:n], labels[k*c.B:][:c.B], grad[k*n:][:n], 1)
+		loss[k] = cpu.CrossEntropy(exec, wide[k*n:][:n], labels[k*c.B:][:c.B], grad[k*n:][:n])
 	}
 	near(t, "loss", download[float32](r, a.Loss+uint64(4*step*capacity), c.K), loss,
 		func(i int) float64 { return 0x1p-23*math.Abs(loss[i]) + 1e-13 },
