@@ -5,11 +5,14 @@ package cpu
 func (c *code) Gather(dst []float32, img []uint8, n *Normal[float32], crop Crop) {
 	g := &n.group
 	o, ok := crop.overlap()
-	if !ok || n.channels > groupLanes || o.cols < g.pixels {
+	if !ok || n.scalar || o.cols < g.pixels {
 		generic[float32]{}.Gather(dst, img, n, crop)
 		return
 	}
 	n.check(dst, img, &crop)
+	if o.cols == crop.W && crop.Border == 0 && !crop.Flip { // rows without a gap are one row
+		o.cols, o.rows = o.rows*o.cols, 1
+	}
 	first := clearAround(dst, &crop, &o)
 
 	stride, row, group := crop.stride(), crop.W*crop.C, g.pixels*crop.C

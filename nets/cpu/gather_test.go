@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"fmt"
+	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -112,6 +114,10 @@ func TestNormal(t *testing.T) {
 					mean[c] *= 1e30
 				}
 			}
+			n := NewNormal[float32](mean, std)
+			if ordinary := i <= 200; ordinary == n.scalar {
+				t.Errorf("mean %v std %v: scalar %t", mean, std, n.scalar)
+			}
 			img := make([]uint8, 256*3)
 			for i := range img {
 				img[i] = uint8(i / 3)
@@ -121,8 +127,26 @@ func TestNormal(t *testing.T) {
 				want[i] = (float32(v)/255 - mean[i%3]) / std[i%3]
 			}
 			got := make([]float32, len(img))
-			k.Gather(got, img, NewNormal[float32](mean, std), Crop{H: 16, W: 16, C: 3})
+			k.Gather(got, img, n, Crop{H: 16, W: 16, C: 3})
 			wantSame(t, fmt.Sprintf("%s: mean %v std %v: values", k.Name(), mean, std), got, want)
+		}
+	}
+}
+
+// TestFMA compares fma with numbers of any precision: ordinary ones, and sums next to the middle of two float32.
+func TestFMA(t *testing.T) {
+	r := rand.New(rand.NewPCG(25, 26))
+	for i := range 200000 {
+		a, b := float32(r.NormFloat64()), float32(r.NormFloat64())
+		c := float32(r.NormFloat64())
+		if i%2 == 0 { // a·b is about half the distance from c to the next float32
+			c = float32(math.Ldexp(float64(c), 24))
+			b = float32(math.Ldexp(1, r.IntN(3)-1)) / a
+		}
+		exact := new(big.Float).SetPrec(300).SetFloat64(float64(a) * float64(b))
+		want, _ := exact.Add(exact, big.NewFloat(float64(c))).Float32()
+		if got := fma(a, b, c); got != want {
+			t.Fatalf("fma(%b, %b, %b) = %b, want %b", a, b, c, got, want)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"unsafe"
 )
 
-// TestGroupLayout pins the offset that the generated code uses.
+// TestGroupLayout pins the offsets that the generated code uses.
 func TestGroupLayout(t *testing.T) {
 	var g normalGroup
-	if got, want := unsafe.Offsetof(g.std)-unsafe.Offsetof(g.mean), uintptr(4*groupLanes); got != want {
-		t.Errorf("normalGroup: std is %d behind mean, want %d, as in gen/gather.go", got, want)
+	std, inverse := unsafe.Offsetof(g.std)-unsafe.Offsetof(g.mean), unsafe.Offsetof(g.inverse)-unsafe.Offsetof(g.mean)
+	if std != 4*groupLanes || inverse != 2*std {
+		t.Errorf("normalGroup: std and inverse are %d and %d behind mean, want %d and %d, as in gen/gather.go",
+			std, inverse, 4*groupLanes, 8*groupLanes)
 	}
 }
 

@@ -68,8 +68,11 @@ func (t *LinearForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 	for lo := 0; lo < t.I; lo += depthBlock {
 		depth := min(depthBlock, t.I-lo)
-		panel := s.Buf(depth * n)
-		copyColumns(panel, w[lo*t.O+o:], depth, t.O, n)
+		panel := w[lo*t.O:]
+		if n < t.O {
+			panel = s.Buf(depth * n)
+			copyColumns(panel, w[lo*t.O+o:], depth, t.O, n)
+		}
 		s.Tile = Tile[T]{
 			A: x[lo:], B: panel, C: y,
 			M: t.B, N: n, Segs: 1, Runs: 1, K: depth,
@@ -177,6 +180,10 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], k, lo, rows int) {
 		}
 		return
 	}
+	if t.O <= fewOutputs {
+		t.fewColumns(s, dw[lo*t.O:], x[lo:], d, rows)
+		return
+	}
 	pack := s.Buf(t.B * rows)
 	copyColumns(pack, x[lo:], t.B, t.I, rows)
 	for o := 0; o < t.O; o += PanelCols {
@@ -186,6 +193,25 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], k, lo, rows int) {
 			ARow: 1, AK: rows, BRow: t.O, CRow: t.O,
 		}
 		s.Gemm(&s.Tile)
+	}
+}
+
+// fewOutputs is the most outputs for which the product for dw is computed in columns: they fill one tile of the kernel.
+const fewOutputs = 12
+
+// fewColumns computes rows of dw as the columns of its transpose, dwᵀ[o,i] = Σ_b d[b,o]·x[b,i]. Rows of x fill the
+// registers, which few outputs do not, and need not be packed. Every element is the same sum in the same order.
+func (t *LinearBackward[T]) fewColumns(s *Scratch[T], dw, x, d []T, rows int) {
+	turned := s.Buf(t.O * PanelCols)
+	for i := 0; i < rows; i += PanelCols {
+		n := min(PanelCols, rows-i)
+		s.Tile = Tile[T]{
+			A: d, B: x[i:], C: turned,
+			M: t.O, N: n, Segs: 1, Runs: 1, K: t.B,
+			ARow: 1, AK: t.O, BRow: t.I, CRow: n,
+		}
+		s.Gemm(&s.Tile)
+		s.Transpose(dw[i*t.O:], t.O, turned, n, t.O, n)
 	}
 }
 

@@ -14,12 +14,13 @@ TEXT ·GatherAVX512(SB), NOSPLIT, $0-104
 	MOVQ         lanes+40(FP), AX
 	VMOVUPS      (AX), Z0
 	VMOVUPS      64(AX), Z1
+	VMOVUPS      128(AX), Z2
 	MOVL         $+1132396544, AX
-	VPBROADCASTD AX, Z2
-	MOVL         $+998277249, AX
 	VPBROADCASTD AX, Z3
+	MOVL         $+998277249, AX
+	VPBROADCASTD AX, Z4
 	MOVQ         shuffle+32(FP), AX
-	VMOVDQU      (AX), X4
+	VMOVDQU      (AX), X5
 	MOVQ         dst+0(FP), AX
 	MOVQ         img+16(FP), CX
 	MOVQ         stepDst+64(FP), DX
@@ -35,15 +36,17 @@ row:
 	JEQ  last
 
 group:
-	VMOVDQU      (R9), X5
-	VPSHUFB      X4, X5, X5
-	VPMOVZXBD    X5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       Z3, Z5, Z6
-	VFNMADD231PS Z2, Z6, Z5
-	VFMADD231PS  Z3, Z5, Z6
-	VSUBPS       Z0, Z6, Z6
-	VDIVPS       Z1, Z6, Z6
+	VMOVDQU      (R9), X6
+	VPSHUFB      X5, X6, X6
+	VPMOVZXBD    X6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       Z4, Z6, Z7
+	VFNMADD231PS Z3, Z7, Z6
+	VFMADD231PS  Z4, Z6, Z7
+	VSUBPS       Z0, Z7, Z7
+	VMULPS       Z2, Z7, Z6
+	VFNMADD231PS Z1, Z6, Z7
+	VFMADD231PS  Z2, Z7, Z6
 	VMOVUPS      Z6, (R8)
 	ADDQ         DX, R8
 	ADDQ         BX, R9
@@ -51,15 +54,17 @@ group:
 	JNE          group
 
 last:
-	VMOVDQU      (DI), X5
-	VPSHUFB      X4, X5, X5
-	VPMOVZXBD    X5, Z5
-	VCVTDQ2PS    Z5, Z5
-	VMULPS       Z3, Z5, Z6
-	VFNMADD231PS Z2, Z6, Z5
-	VFMADD231PS  Z3, Z5, Z6
-	VSUBPS       Z0, Z6, Z6
-	VDIVPS       Z1, Z6, Z6
+	VMOVDQU      (DI), X6
+	VPSHUFB      X5, X6, X6
+	VPMOVZXBD    X6, Z6
+	VCVTDQ2PS    Z6, Z6
+	VMULPS       Z4, Z6, Z7
+	VFNMADD231PS Z3, Z7, Z6
+	VFMADD231PS  Z4, Z6, Z7
+	VSUBPS       Z0, Z7, Z7
+	VMULPS       Z2, Z7, Z6
+	VFNMADD231PS Z1, Z6, Z7
+	VFMADD231PS  Z2, Z7, Z6
 	VMOVUPS      Z6, K1, (SI)
 	ADDQ         rowDst+80(FP), AX
 	ADDQ         rowDst+80(FP), SI

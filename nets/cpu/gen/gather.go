@@ -15,10 +15,10 @@ const groupLanes = 16
 // A group is the 16 bytes at img, put in order by shuffle; its first tail elements are pixels, the others surplus. A
 // row has groups − 1 groups, stepDst and stepImg bytes apart, whose surplus elements the following group overwrites.
 // Its last group, at dstLast and imgLast, stores tail elements only, and may overlap the group before. lanes holds the
-// mean and the standard deviation of every element.
+// mean, the standard deviation and its rounded reciprocal for every element.
 //
-// Division by 255 is multiplication by the rounded 1/255 and one correction, which gives the correctly rounded quotient
-// for every byte. Division by std is a division.
+// A division by d is a multiplication by the rounded 1/d and one correction, of half a dozen instructions. For d = 255
+// that gives the correctly rounded quotient of every byte. For d = std, package cpu makes sure of it beforehand.
 func gather(a *asm) {
 	a.begin("Gather", "func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, "+
 		"stepDst, stepImg, rowDst, rowImg, tail int)")
@@ -30,17 +30,24 @@ func gather(a *asm) {
 		a.SUBQ(operand.U8(a.lanes), tail)
 	}
 	a.lanesBelow(tail)
-	lanes, mean, std := a.arg("lanes"), a.vecs(regs), a.vecs(regs)
+	lanes, mean, std, inverse := a.arg("lanes"), a.vecs(regs), a.vecs(regs), a.vecs(regs)
 	for i := range regs {
-		a.VMOVUPS(at(lanes, i*a.bytes()), mean[i])
-		a.VMOVUPS(at(lanes, 4*groupLanes+i*a.bytes()), std[i])
+		for j, v := range []reg.VecVirtual{mean[i], std[i], inverse[i]} {
+			a.VMOVUPS(at(lanes, 4*groupLanes*j+i*a.bytes()), v)
+		}
 	}
 	const by = 255
 	full, part := a.integers(math.Float32bits(by)), a.integers(math.Float32bits(1.0/by))
 	order := a.XMM()
 	a.VMOVDQU(at(a.arg("shuffle"), 0), order)
 
-	// group emits the code for one group: q = v·(1/255), corrected by (v − 255·q)·(1/255), then (q − mean)/std.
+	// quotient emits x/d in q: q = x·(1/d), corrected by (x − d·q)·(1/d). It overwrites x.
+	quotient := func(x, d, inverse, q reg.VecVirtual) {
+		a.VMULPS(inverse, x, q)
+		a.VFNMADD231PS(d, q, x)
+		a.VFMADD231PS(inverse, x, q)
+	}
+	// group emits the code for one group.
 	group := func(dst, img reg.GPVirtual, last bool) {
 		bytes, x := a.XMM(), a.vecs(regs)
 		a.VMOVDQU(at(img, 0), bytes)
@@ -52,12 +59,10 @@ func gather(a *asm) {
 			a.VPMOVZXBD(bytes, v)
 			a.VCVTDQ2PS(v, v)
 			q := a.vec()
-			a.VMULPS(part, v, q)
-			a.VFNMADD231PS(full, q, v)
-			a.VFMADD231PS(part, v, q)
+			quotient(v, full, part, q)
 			a.VSUBPS(mean[i], q, q)
-			a.VDIVPS(std[i], q, q)
-			a.store(q, at(dst, i*a.bytes()), last && i == regs-1)
+			quotient(q, std[i], inverse[i], v)
+			a.store(v, at(dst, i*a.bytes()), last && i == regs-1)
 		}
 	}
 	dst, img, stepDst, stepImg := a.arg("dst"), a.arg("img"), a.arg("stepDst"), a.arg("stepImg")
