@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"rollcall/nets/cpu"
 )
@@ -45,13 +42,6 @@ func BenchmarkPrecision(b *testing.B) {
 			})
 		}
 	}
-}
-
-// processorTime returns the time that all threads of this process have run.
-func processorTime(b *testing.B) time.Duration {
-	var u unix.Rusage
-	ok(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // median returns the element in the middle of x, which it sorts.

@@ -12,7 +12,7 @@ type LinearShape struct {
 func (s LinearShape) panels() panelSizes { return panelSizes{1, s.B, s.O} }
 
 const (
-	depthBlock = 256 // depth of a packed block of w: 32 KiB with PanelCols columns, two thirds of a usual L1 cache
+	depthBlock = 256 // depth of a block of w: 32 KiB with PanelCols columns, two thirds of a usual L1 cache
 	widthBlock = 96  // rows of dw per chunk: eight tiles of twelve
 )
 
@@ -68,15 +68,10 @@ func (t *LinearForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 	for lo := 0; lo < t.I; lo += depthBlock {
 		depth := min(depthBlock, t.I-lo)
-		panel := w[lo*t.O:]
-		if n < t.O {
-			panel = s.Buf(depth * n)
-			copyColumns(panel, w[lo*t.O+o:], depth, t.O, n)
-		}
 		s.Tile = Tile[T]{
-			A: x[lo:], B: panel, C: y,
+			A: x[lo:], B: w[lo*t.O+o:], C: y,
 			M: t.B, N: n, Segs: 1, Runs: 1, K: depth,
-			ARow: t.I, AK: 1, BRow: n, CRow: t.O, Acc: lo > 0,
+			ARow: t.I, AK: 1, BRow: t.O, CRow: t.O, Acc: lo > 0,
 		}
 		s.Gemm(&s.Tile)
 	}
