@@ -24,8 +24,8 @@ func trained(t *testing.T, net string, batch int) (*CPU, *trainJob, *machine) {
 	return e, &job, must(e.slots[0].machine(true))(t)
 }
 
-// Nothing allocates once the buffers are made: neither gathering a batch nor a run of the graph nor an update. But a sum
-// of Gorgonia's own, which only nets with shortcuts have, makes two small objects.
+// Nothing allocates once the buffers are made: neither gathering a batch nor a run of the graph nor an update. But the
+// sums of Gorgonia's own, which only nets with shortcuts have, make two small objects each.
 func TestStepAllocatesNothing(t *testing.T) {
 	longtest.Numbers(t)
 	for _, net := range ModelNames() {
