@@ -10,17 +10,19 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run"
+	"rollcall/bench/run/conditions"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 	"rollcall/nets"
+	"rollcall/nets/cpu/reference"
 	"rollcall/results/track"
 )
 
 // suiteVersion is a part of a machine's fingerprint. Raise it with every change of what is measured: times before and
 // after the change are not comparable.
-const suiteVersion = 1
+const suiteVersion = 2
 
 // Suite is how much is measured. Histories are made of the standard suite; tests use a smaller one.
 type Suite struct {
@@ -74,7 +76,12 @@ type Bench struct {
 	Stderr  io.Writer
 
 	values []track.Measurement // the samples so far
-	repeat map[string]int      // by metric: how many calls fill a sample
+	repeat map[string]parts    // by metric: the calls of a sample
+
+	// The reference loop on all threads of the engine, and on one. nil: the engine is that of a card, whose times no
+	// loop on a processor explains.
+	all, one   *reference.Loop
+	conditions track.Conditions // under which the night is measured
 }
 
 // Identify opens an engine to see what it is, and returns the machine with its fingerprint. It measures nothing.
@@ -83,6 +90,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err != nil {
 		return m, err
 	}
+	b.conditions = before(c)              // before an engine puts load on the machine
 	w, err := b.workload(b.Suite.Data[0]) // any: an engine has the same name, device and precision with every net
 	if err != nil {
 		return m, err
@@ -105,7 +113,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 // night does not depend on where one engine lies in memory, and a disturbance of a minute does not hit one metric
 // alone.
 func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
-	b.values, b.repeat = nil, map[string]int{}
+	b.values, b.repeat = nil, map[string]parts{}
 	c, err := b.Machine.Choose()
 	if err != nil {
 		return nil, err
@@ -123,8 +131,12 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 		if kernels, err = b.cpuKernels(); err != nil {
 			return nil, err
 		}
+		if err := b.loops(); err != nil {
+			return nil, err
+		}
 	}
 	begun := time.Now()
+	ticks, known := conditions.ReadTicks(conditions.TicksPath)
 	for pass := range b.Suite.Passes {
 		// The passes take equal parts of the samples, or parts that differ by one.
 		samples := b.Suite.Samples*(pass+1)/b.Suite.Passes - b.Suite.Samples*pass/b.Suite.Passes
@@ -135,23 +147,25 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 		}
 		for range samples {
 			for _, k := range kernels {
-				if err := b.short(ctx, "kernel/"+k.name, "µs", 1, func() error { k.run(); return nil }); err != nil {
+				m := metric{"kernel/" + k.name, "µs", 1, b.one}
+				if err := b.short(ctx, m, func() error { k.run(); return nil }); err != nil {
 					return nil, err
 				}
 			}
 		}
 		run.Logf(b.Stderr, "track: pass %d of %d, %.0f s\n", pass+1, b.Suite.Passes, time.Since(begun).Seconds())
 	}
+	if now, ok := conditions.ReadTicks(conditions.TicksPath); known && ok {
+		b.conditions.Steal = conditions.Steal(ticks, now)
+	}
+	if !c.CUDA {
+		b.conditions.ClockMHz = cpuMHz("/proc/cpuinfo")
+	}
 	return b.values, nil
 }
 
-// ClockMHz returns the present clock of the processors; 0 for a card, or where it is not known.
-func (b *Bench) ClockMHz() float64 {
-	if c, err := b.Machine.Choose(); err != nil || c.CUDA {
-		return 0
-	}
-	return cpuMHz("/proc/cpuinfo")
-}
+// Conditions returns the conditions of the night that was measured.
+func (b *Bench) Conditions() track.Conditions { return b.conditions }
 
 // workload is a data set of noise in the shape of a real one, and its net. Noise needs no download.
 type workload struct {
@@ -247,19 +261,19 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 			return err
 		}
 	}
-	if b.repeat["step/"+w.set.Name] == 0 { // the first round of a night also maps memory and loads code
+	if _, again := b.repeat["step/"+w.set.Name]; !again { // the first round of a night also maps memory and loads code
 		if err := round(); err != nil {
 			return err
 		}
 	}
 	for range samples {
-		if err := b.sample(ctx, "round/"+w.set.Name, "ms", 1, 1, round); err != nil {
+		if err := b.sample(ctx, metric{"round/" + w.set.Name, "ms", 1, b.all}, parts{1, 1}, round); err != nil {
 			return err
 		}
-		if err := b.short(ctx, "step/"+w.set.Name, "ms", b.Suite.Steps, step); err != nil {
+		if err := b.short(ctx, metric{"step/" + w.set.Name, "ms", b.Suite.Steps, b.all}, step); err != nil {
 			return err
 		}
-		if err := b.short(ctx, "eval/"+w.set.Name, "ms", 1, evaluation); err != nil {
+		if err := b.short(ctx, metric{"eval/" + w.set.Name, "ms", 1, b.all}, evaluation); err != nil {
 			return err
 		}
 		if !server {
@@ -292,8 +306,8 @@ func (b *Bench) server(ctx context.Context, e nets.Engine, bank nets.Bank) error
 		}
 		return norm()
 	}
-	if err := b.short(ctx, "server/combine", "µs", 1, combine); err != nil {
+	if err := b.short(ctx, metric{"server/combine", "µs", 1, b.all}, combine); err != nil {
 		return err
 	}
-	return b.short(ctx, "server/norm", "µs", 1, norm)
+	return b.short(ctx, metric{"server/norm", "µs", 1, b.all}, norm)
 }

@@ -72,16 +72,17 @@ func (r Rule) Trends(h *History) []Trend {
 		var found []candidate
 		tested := 0
 		for _, v := range h.Nights[night].Values {
-			name := v.Metric + " " + v.Unit // the same metric in another unit is another metric
+			samples, unit := v.Samples()
+			name := v.Metric + " " + unit // the same metric in another unit is another metric
 			t := trends[name]
 			if t == nil {
-				t = &Trend{Metric: v.Metric, Unit: v.Unit}
+				t = &Trend{Metric: v.Metric, Unit: unit}
 				trends[name] = t
 			}
-			if len(v.Samples) < LeastSamples {
+			if len(samples) < LeastSamples {
 				continue
 			}
-			t.Nights, t.Samples = append(t.Nights, night), append(t.Samples, v.Samples)
+			t.Nights, t.Samples = append(t.Nights, night), append(t.Samples, samples)
 			t.Values = append(t.Values, v.Value())
 			if !t.comparable() {
 				continue

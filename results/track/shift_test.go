@@ -117,7 +117,7 @@ func TestTrendsDoNotLookAhead(t *testing.T) {
 
 func TestTrendsTakeNightsApart(t *testing.T) {
 	h := steps(40, nil)
-	h.Nights[7].Values[0].Samples = h.Nights[7].Values[0].Samples[:9]
+	h.Nights[7].Values[0].Wall = h.Nights[7].Values[0].Wall[:9]
 	h.Nights[9].Values[0].Unit = "s"
 	trends := DefaultRule().Trends(h)
 	if len(trends) != 2 {

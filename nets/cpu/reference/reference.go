@@ -1,6 +1,6 @@
-// Package reference times a fixed amount of arithmetic that touches no memory. A loaded machine, a clock that changes
-// and a neighbour on the same core slow it down as they slow down what is measured beside it, so that the ratio of both
-// says how fast the program is when the machine is not always equally fast.
+// Package reference times a fixed amount of arithmetic that touches no memory. Another clock rate, and a neighbour on
+// the same core, slow it down as they slow down what is measured beside it. So the ratio of both says how fast the
+// program is on a machine that is not always equally fast.
 package reference
 
 import (
@@ -15,70 +15,56 @@ type Loop struct {
 	code    code
 }
 
-// code is one variant of the loop. Every round has so many floating-point operations; rounds is how many a call has,
-// for a call to take one to two milliseconds.
+// code is one variant of the loop.
 type code struct {
 	run         func(rounds int)
-	rounds      int
-	flopInRound int
+	rounds      int // of a part
+	flopInRound int // floating-point operations of a round
 }
 
+// parts is how often a call of [Loop.Run] repeats the arithmetic. All parts together take one to two milliseconds.
+const parts = 4
+
 // New returns the loop in the instructions of a variant of package cpu (avx512, avx2, generic), on so many threads, at
-// least 1. For amx it is avx512: the arithmetic that both have. A processor without the instructions gets plain Go.
+// least 1. For amx it is that of avx512. A processor without the instructions gets plain Go.
 func New(variant string, threads int) *Loop { return &Loop{threads: max(1, threads), code: variantOf(variant)} }
 
-// FLOP returns the number of floating-point operations of each thread in a call of [Loop.Run].
+// FLOP returns the number of floating-point operations of one thread in the time that [Loop.Run] returns.
 func (l *Loop) FLOP() float64 { return float64(l.code.rounds) * float64(l.code.flopInRound) }
 
-// Run runs the loop on all threads at the same time, and returns the mean processor time of a thread. Where the system
-// has no clock for the processor time of a thread, that is the mean wall time.
+// Run runs the loop on all threads at the same time. It returns the processor time of the fastest of four equal parts,
+// the one that interrupts and other processes disturbed least, as a mean over the threads. Where the system has no
+// clock for the processor time of a thread, it is wall time.
 func (l *Loop) Run() time.Duration {
-	took := make([]time.Duration, l.threads)
+	fastest := make([]time.Duration, l.threads)
 	var others sync.WaitGroup
 	for i := range l.threads - 1 {
-		others.Go(func() { took[i] = l.code.timed() })
+		others.Go(func() { fastest[i] = l.code.fastest() })
 	}
-	took[l.threads-1] = l.code.timed()
+	fastest[l.threads-1] = l.code.fastest()
 	others.Wait()
 	var sum time.Duration
-	for _, t := range took {
+	for _, t := range fastest {
 		sum += t
 	}
 	return sum / time.Duration(l.threads)
 }
 
-// timed runs the loop on one thread and returns the thread's processor time.
-func (c code) timed() time.Duration {
-	runtime.LockOSThread() // both readings are of the same thread
+// fastest runs the parts on one thread and returns the least processor time of one.
+func (c code) fastest() time.Duration {
+	runtime.LockOSThread() // all readings are of the same thread
 	defer runtime.UnlockOSThread()
-	begun := threadTime()
-	c.run(c.rounds)
-	return threadTime() - begun
-}
-
-// generic is the loop in plain Go, for processors without AVX2.
-var generic = code{run: plain, rounds: 1 << 19, flopInRound: 16}
-
-// sink keeps the compiler from leaving the sums out.
-var sink [8]float32
-
-// plain runs n rounds of eight independent multiply-adds.
-func plain(n int) {
-	const x, y = 0.999, 1e-3 // the sums go to 1: none overflows or becomes subnormal, which is slow
-	var a, b, c, d, e, f, g, h float32
-	for range n {
-		a = a*x + y
-		b = b*x + y
-		c = c*x + y
-		d = d*x + y
-		e = e*x + y
-		f = f*x + y
-		g = g*x + y
-		h = h*x + y
+	var least time.Duration
+	before := threadTime()
+	for i := range parts {
+		c.run(c.rounds)
+		now := threadTime()
+		if took := now - before; i == 0 || took < least {
+			least = took
+		}
+		before = now
 	}
-	if a < 0 { // never
-		sink = [8]float32{a, b, c, d, e, f, g, h}
-	}
+	return max(least, 1) // a clock that stands still would make a ratio infinite
 }
 
 // start is the time from which wall time counts where a thread has no clock of its own.
