@@ -55,6 +55,7 @@ type BenchRow struct {
 	ReferenceGFLOPs files.Optional `csv:"reference_gflops,optional"`         // of one thread in the reference loop
 	ReferenceShare  files.Optional `csv:"reference_share,optional"`          // of it that training reaches, per processor time
 	Steal           files.Optional `csv:"steal,optional"`                    // share of the time stolen from the machine, 0 … 1
+	Others          files.Optional `csv:"others,optional"`                   // of all processors that other programs took, 0 … 1
 	LoadAverage     files.Optional `csv:"load_average,optional"`             // of the minute before
 	CardUsers       files.Optional `csv:"card_users,optional"`               // other processes on the card
 }

@@ -22,7 +22,7 @@ func testBench() BenchRow {
 		Availability: "stationary", Clients: 100, Active: 37.25, LocalSteps: 10, Batch: 128, Warmup: 2,
 		Threads: 2, Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", EvalImages: 10000,
 		EvalMS: files.Some(1234.5), PeakMemMiB: files.Some(812.5), TestAcc: files.Some(0.2345), Seed: 3,
-		Steal: files.Some(0.015625), LoadAverage: files.Some(1.25), CardUsers: files.Some(0),
+		Steal: files.Some(0.015625), Others: files.Some(0.125), LoadAverage: files.Some(1.25), CardUsers: files.Some(0),
 	}
 	var rounds []BenchRound
 	for i, steps := range []int{370, 370, 380, 360, 375} {
@@ -102,7 +102,7 @@ func TestAppendBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const conditions = ",20,20.333333333333336,100,102,0.24509803921568626,0.015625,1.25,0"
+	const conditions = ",20,20.333333333333336,100,102,0.24509803921568626,0.015625,0.125,1.25,0"
 	want := benchHeader + "\n" +
 		"2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU @ " +
 		"2 GHz,20,2560,50,18500,18000,18900,50,10000,1234.5,812.5,0.2345,3" + conditions + "\n" +
@@ -181,7 +181,7 @@ evaluation      1234 ms               10000 images
 peak memory     812.5 MiB
 test accuracy   23.45 %
 reference       102.0 GFLOP/s a thread in the reference loop, training reaches 24.5 % of it
-other work      load average 1.25 before, 1.6 % of the time stolen, 0 other processes on the card
+other work      load average 1.25 before, 12.5 % of the processors taken by other programs, 1.6 % of the time stolen, 0 other processes on the card
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
@@ -259,7 +259,7 @@ func TestGobench(t *testing.T) {
 		"ns/op": 1.85e10, "p10-ns/op": 1.8e10, "p90-ns/op": 1.89e10, "ns/client-step": 50e6,
 		"client-steps/s": 20, "p10-client-steps/s": 20, "p90-client-steps/s": 0.4*20 + 0.6*370/18, "images/s": 2560,
 		"FLOP/s": 50e9, "processor-ns/client-step": 100e6, "reference-FLOP/s": 102e9, "reference-share": 25.0 / 102,
-		"steal": 0.015625, "load-average": 1.25, "card-users": 0, "ns/eval": 1234.5e6,
+		"steal": 0.015625, "others": 0.125, "load-average": 1.25, "card-users": 0, "ns/eval": 1234.5e6,
 		"peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
 	}
 	for unit, x := range want {

@@ -71,6 +71,9 @@ func (r BenchRow) others() (parts []string) {
 	if r.LoadAverage.Valid {
 		parts = append(parts, fmt.Sprintf("load average %.2f before", r.LoadAverage.Value))
 	}
+	if r.Others.Valid {
+		parts = append(parts, fmt.Sprintf("%.1f %% of the processors taken by other programs", 100*r.Others.Value))
+	}
 	if r.Steal.Valid {
 		parts = append(parts, fmt.Sprintf("%.1f %% of the time stolen", 100*r.Steal.Value))
 	}
@@ -146,6 +149,7 @@ func (r BenchRow) Gobench(w io.Writer) error {
 		{r.EvalMS, nsPerMS, "ns/eval"},
 		{r.PeakMemMiB, 1 << 20, "peak-B"},
 		{r.Steal, 1, "steal"},
+		{r.Others, 1, "others"},
 		{r.LoadAverage, 1, "load-average"},
 		{r.CardUsers, 1, "card-users"},
 		{r.TestAcc, 1, "test-acc"},

@@ -25,7 +25,7 @@ const (
 		"client_step_ms,eval_images,eval_ms,peak_mem_mib,test_acc,seed" + benchConditions
 	// These columns came later. A file without them is read as well.
 	benchConditions = ",client_steps_per_s_p10,client_steps_per_s_p90,client_step_processor_ms,reference_gflops," +
-		"reference_share,steal,load_average,card_users"
+		"reference_share,steal,others,load_average,card_users"
 )
 
 func testCell() Cell {

@@ -80,8 +80,8 @@ func (b *Bench) sample(ctx context.Context, m metric, p parts, call func() error
 		b.record(m, wall*unit/float64(p.count), 0, 0)
 		return nil
 	}
-	// The loop beside the sample: a mean of both, since the clock rate may change between them.
-	loop := (before + m.loop.Run()).Seconds() / 2
+	// The faster one, which was disturbed less: what disturbs the loop did not disturb the fastest parts.
+	loop := min(before, m.loop.Run()).Seconds()
 	b.record(m, wall*unit/float64(p.count), stats.Quantile(processor, fastestParts).Value*unit, loop*units["µs"])
 	return nil
 }

@@ -5,16 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/run/conditions"
 	"rollcall/bench/settings"
-	"rollcall/datasets"
-	"rollcall/datasets/plan"
-	"rollcall/datasets/rng"
 	"rollcall/nets"
 	"rollcall/nets/cpu/reference"
 	"rollcall/results/track"
@@ -109,9 +105,9 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	return m, err
 }
 
-// Measure measures all metrics, in passes. Every pass takes some samples of every metric, with engines of its own. So a
-// night does not depend on where one engine lies in memory, and a disturbance of a minute does not hit one metric
-// alone.
+// Measure measures all metrics, in passes. Every pass takes some samples of every metric, with engines and buffers of
+// its own. So a night does not depend on where one of them lies in memory, and a disturbance of a minute does not hit
+// one metric alone.
 func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 	b.values, b.repeat = nil, map[string]parts{}
 	c, err := b.Machine.Choose()
@@ -126,11 +122,7 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 		}
 		work = append(work, w)
 	}
-	var kernels []kernel
-	if !c.CUDA { // a card times its own kernels, see profiled
-		if kernels, err = b.cpuKernels(); err != nil {
-			return nil, err
-		}
+	if !c.CUDA {
 		if err := b.loops(); err != nil {
 			return nil, err
 		}
@@ -145,6 +137,12 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 				return nil, err
 			}
 		}
+		var kernels []kernel
+		if !c.CUDA { // a card times its own kernels, see profiled
+			if kernels, err = b.cpuKernels(); err != nil {
+				return nil, err
+			}
+		}
 		for range samples {
 			for _, k := range kernels {
 				m := metric{"kernel/" + k.name, "µs", 1, b.one}
@@ -156,7 +154,7 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 		run.Logf(b.Stderr, "track: pass %d of %d, %.0f s\n", pass+1, b.Suite.Passes, time.Since(begun).Seconds())
 	}
 	if now, ok := conditions.ReadTicks(conditions.TicksPath); known && ok {
-		b.conditions.Steal = conditions.Steal(ticks, now)
+		b.conditions.Steal, b.conditions.Others = conditions.Steal(ticks, now), conditions.Others(ticks, now)
 	}
 	if !c.CUDA {
 		b.conditions.ClockMHz = cpuMHz("/proc/cpuinfo")
@@ -166,48 +164,6 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 
 // Conditions returns the conditions of the night that was measured.
 func (b *Bench) Conditions() track.Conditions { return b.conditions }
-
-// workload is a data set of noise in the shape of a real one, and its net. Noise needs no download.
-type workload struct {
-	settings settings.Settings
-	model    *nets.Model
-	set      *datasets.Set
-}
-
-// workload returns the workload of a data set.
-func (b *Bench) workload(data string) (*workload, error) {
-	s, err := settings.Defaults("fedavg-active", "code", data)
-	if err != nil {
-		return nil, err
-	}
-	s.Clients, s.LocalSteps, s.Batch = b.Suite.Clients, b.Suite.Steps, b.Suite.Batch
-	s.Split = string(datasets.SplitEven) // every client has whole batches
-	s.LR = 0.001                         // with a larger rate, training on noise diverges
-	model, err := nets.NewModel(s.Net)
-	if err != nil {
-		return nil, err
-	}
-	train, test := noisePictures(model, b.Suite.Train, 0), noisePictures(model, b.Suite.Test, 1)
-	return &workload{s, model, &datasets.Set{Name: data, Train: train, Test: test}}, nil
-}
-
-// noisePictures returns n pictures of random bytes, others for each part: 0 for training, 1 for tests. The time of a
-// step does not depend on the picture.
-func noisePictures(m *nets.Model, n, part int) *plan.Samples {
-	s := &plan.Samples{
-		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
-		Labels: make([]uint8, n), Images: make([]uint8, n*m.H*m.W*m.C),
-		Mean: slices.Repeat([]float32{0.5}, m.C), Std: slices.Repeat([]float32{0.25}, m.C),
-	}
-	stream := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(part, 0, 0)
-	for i := range s.Labels {
-		s.Labels[i] = uint8(i % m.Classes)
-	}
-	for i := range s.Images {
-		s.Images[i] = uint8(stream.Uint32() >> 24)
-	}
-	return s
-}
 
 // rounds measures a number of samples of each metric of one net, on an engine of its own. With server it measures the
 // server's arithmetic and the engine's own kernel times as well, which one net is enough for.

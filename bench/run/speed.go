@@ -159,7 +159,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	row.SetRounds(rounds)
 	row.Active = float64(active) / float64(len(rounds))
 	if now, ok := conditions.ReadTicks(conditions.TicksPath); ticking && ok {
-		row.Steal = conditions.Steal(ticks, now)
+		row.Steal, row.Others = conditions.Steal(ticks, now), conditions.Others(ticks, now)
 	}
 	if err == nil {
 		err = b.evaluate(ctx, l, f, &row)

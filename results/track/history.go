@@ -25,12 +25,22 @@ type Night struct {
 	Values     []Measurement
 }
 
-// Conditions are what a night was measured under. They explain a night to people; the rule does not read them.
+// Conditions are what a night was measured under. They explain a night to people. The rule reads of them only whether
+// the night was quiet.
 type Conditions struct {
 	ClockMHz  float64        // of the processor or the GPU after the run; 0: unknown
 	Load      files.Optional // load average before the run
 	Steal     files.Optional // share of the run's time that a hypervisor took from the machine, 0 … 1
+	Others    files.Optional // share of all processors that other programs took during the run, 0 … 1
 	CardUsers files.Optional // other processes on the card before the run
+}
+
+// mostOthers is the largest share of the processors that is not this program's in a quiet night.
+const mostOthers = 0.02
+
+// Quiet reports whether it is known that next to nothing else ran on the machine.
+func (c Conditions) Quiet() bool {
+	return c.Others.Valid && c.Others.Value+c.Steal.Value <= mostOthers
 }
 
 // Measurement holds the samples of one metric of a night. Smaller is better for every metric.
@@ -70,11 +80,8 @@ func microseconds(unit string) float64 {
 // night than the smallest sample.
 const nightQuantile = 0.2
 
-// Value returns the number that stands for the night, the lower fifth of its samples.
-func (m Measurement) Value() float64 {
-	x, _ := m.Samples()
-	return stats.Quantile(x, nightQuantile).Value
-}
+// nightValue returns the number that stands for a night with these samples, their lower fifth.
+func nightValue(samples []float64) float64 { return stats.Quantile(samples, nightQuantile).Value }
 
 // RunName returns the name of a run that began at t, in whole seconds: 20260131T020304Z.
 func RunName(t time.Time) string { return t.UTC().Format("20060102T150405Z") }

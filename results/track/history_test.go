@@ -83,7 +83,7 @@ func TestHistory(t *testing.T) {
 	h := referenced(small(3))
 	h.Machine.Clocks = `800-3500 MHz, "boost"` // what a CSV must quote
 	h.Nights[1].Conditions = Conditions{
-		ClockMHz: 2596, Load: files.Some(0), Steal: files.Some(0.125), CardUsers: files.Some(2),
+		ClockMHz: 2596, Load: files.Some(0), Steal: files.Some(0.125), Others: files.Some(1), CardUsers: files.Some(2),
 	}
 	path := written(t, dir, h)
 	if want := "some-cpu-2-ghz_cpu-avx512_fp32_" + h.Machine.Fingerprint() + ".csv"; filepath.Base(path) != want {
@@ -119,11 +119,11 @@ func TestFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	const machine = "ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,"
-	want := "schema,run,time,version,go,clock_mhz,load,steal,card_users,fingerprint,suite,os,cpu,cpus,threads,engine," +
+	want := "schema,run,time,version,go,clock_mhz,load,steal,others,card_users,fingerprint,suite,os,cpu,cpus,threads,engine," +
 		"device,driver,clocks,precision,metric,unit,wall,processor,reference\n" +
-		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,," + machine +
+		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine +
 		"round/cifar10,ms,1234.57 0.001,2000 0.002,428.25 430\n" +
-		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,," + machine + "kernel/upload,µs,12.5,,\n"
+		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine + "kernel/upload,µs,12.5,,\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot  %s\nwant %s", text, want)
 	}

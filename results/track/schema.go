@@ -19,7 +19,7 @@ const schema = 2
 
 // columns are the columns of a history, in which one row is one metric of one run. docs/tracking.md describes them.
 var columns = []string{
-	"schema", "run", "time", "version", "go", "clock_mhz", "load", "steal", "card_users",
+	"schema", "run", "time", "version", "go", "clock_mhz", "load", "steal", "others", "card_users",
 	"fingerprint", "suite", "os", "cpu", "cpus", "threads", "engine", "device", "driver", "clocks", "precision",
 	"metric", "unit", "wall", "processor", "reference",
 }
@@ -49,7 +49,7 @@ func encode(w io.Writer, m Machine, n Night) error {
 	for _, v := range n.Values {
 		cells := []string{
 			strconv.Itoa(schema), n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, n.Go, clock,
-			n.Load.String(), n.Steal.String(), n.CardUsers.String(), m.Fingerprint(),
+			n.Load.String(), n.Steal.String(), n.Others.String(), n.CardUsers.String(), m.Fingerprint(),
 		}
 		cells = append(cells, m.fields()...)
 		cells = append(cells, v.Metric, v.Unit, listOf(v.Wall), listOf(v.Processor), listOf(v.Reference))
@@ -179,10 +179,19 @@ func parseConditions(cell func(column string) string) (c Conditions, err error) 
 			return c, fmt.Errorf("column clock_mhz: %w", err)
 		}
 	}
-	for column, to := range map[string]*files.Optional{"load": &c.Load, "steal": &c.Steal, "card_users": &c.CardUsers} {
-		err := to.UnmarshalText([]byte(cell(column)))
-		if x := to.Value; err != nil || !(x >= 0) || math.IsInf(x, 0) || column == "steal" && x > 1 {
-			return c, fmt.Errorf("column %s: %.40q, want a number from 0, or nothing", column, cell(column))
+	for _, o := range []struct {
+		column string
+		to     *files.Optional
+		most   float64
+	}{
+		{"load", &c.Load, math.MaxFloat64},
+		{"steal", &c.Steal, 1},
+		{"others", &c.Others, 1},
+		{"card_users", &c.CardUsers, math.MaxFloat64},
+	} {
+		err := o.to.UnmarshalText([]byte(cell(o.column)))
+		if x := o.to.Value; err != nil || !(x >= 0 && x <= o.most) {
+			return c, fmt.Errorf("column %s: %.40q, want a number from 0 to %g, or nothing", o.column, cell(o.column), o.most)
 		}
 	}
 	return c, nil

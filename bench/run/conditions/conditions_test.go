@@ -1,6 +1,7 @@
 package conditions
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -44,10 +45,14 @@ func TestLoad(t *testing.T) {
 
 func TestTicks(t *testing.T) {
 	for text, want := range map[string]Ticks{
-		"cpu  10 20 30 40 5 6 7 8 99 99\ncpu0 1 1 1 1 1 1 1 1 1 1\n": {All: 126, Stolen: 8},
-		"cpu  10 20 30 40 5 6 7 8\n":                                 {All: 126, Stolen: 8},
+		"cpu  10 20 30 40 5 6 7 8 99 99\ncpu0 1 1 1 1 1 1 1 1\ncpu1 1 1\nintr 7\n": {
+			Processors: 2, All: 126, Busy: 73, Stolen: 8,
+		},
+		"cpu  10 20 30 40 5 6 7 8\n": {All: 126, Busy: 73, Stolen: 8},
 	} {
-		if got, ok := ReadTicks(file(t, text)); !ok || got != want {
+		got, ok := ReadTicks(file(t, text))
+		got.own, got.when = 0, time.Time{}
+		if !ok || got != want {
 			t.Errorf("%q: got %+v, %v, want %+v", text, got, ok, want)
 		}
 	}
@@ -64,19 +69,55 @@ func TestTicks(t *testing.T) {
 	}
 }
 
+// TestOthers has two processors for 10 s, 2000 ticks in all.
+func TestOthers(t *testing.T) {
+	begun := time.Now()
+	from := Ticks{Processors: 2, All: 5000, Busy: 1000, own: time.Second, when: begun}
+	for _, test := range []struct {
+		name string
+		busy float64 // ticks
+		own  time.Duration
+		edit func(*Ticks)
+		want files.Optional
+	}{
+		{name: "nobody else", busy: 1000, own: 10 * time.Second, want: files.Some(0)},
+		{name: "a quarter", busy: 1500, own: 10 * time.Second, want: files.Some(0.25)},
+		{name: "less than nothing, by a tick", busy: 999, own: 10 * time.Second, want: files.Some(0)},
+		{name: "an unknown number of processors", busy: 1500, own: 1, edit: func(t *Ticks) { t.Processors = 0 }},
+		{name: "no clock of the process", busy: 1500, edit: func(t *Ticks) { t.own = 0 }},
+		{name: "no time", busy: 1500, own: 1, edit: func(t *Ticks) { t.when = begun }},
+		{name: "no tick", busy: 0, own: 1, edit: func(t *Ticks) { t.All = from.All }},
+		{name: "the numbers went back", busy: -1, own: 1},
+	} {
+		to := Ticks{
+			Processors: 2, All: from.All + 2000, Busy: from.Busy + test.busy, own: from.own + test.own,
+			when: begun.Add(10 * time.Second),
+		}
+		if test.edit != nil {
+			test.edit(&to)
+		}
+		if got := Others(from, to); got.Valid != test.want.Valid || math.Abs(got.Value-test.want.Value) > 1e-9 {
+			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// ticks is a reading with some numbers.
+func ticks(all, stolen float64) Ticks { return Ticks{All: all, Stolen: stolen} }
+
 func TestSteal(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		from, to Ticks
 		want     files.Optional
 	}{
-		{"a quarter", Ticks{100, 10}, Ticks{180, 30}, files.Some(0.25)},
-		{"none", Ticks{100, 10}, Ticks{180, 10}, files.Some(0)},
-		{"all of it", Ticks{100, 10}, Ticks{120, 30}, files.Some(1)},
-		{"no tick has passed", Ticks{100, 10}, Ticks{100, 10}, files.Optional{}},
-		{"the numbers went back", Ticks{100, 10}, Ticks{90, 10}, files.Optional{}},
-		{"the stolen ones went back", Ticks{100, 10}, Ticks{180, 9}, files.Optional{}},
-		{"more was stolen than there was", Ticks{100, 10}, Ticks{110, 30}, files.Optional{}},
+		{"a quarter", ticks(100, 10), ticks(180, 30), files.Some(0.25)},
+		{"none", ticks(100, 10), ticks(180, 10), files.Some(0)},
+		{"all of it", ticks(100, 10), ticks(120, 30), files.Some(1)},
+		{"no tick has passed", ticks(100, 10), ticks(100, 10), files.Optional{}},
+		{"the numbers went back", ticks(100, 10), ticks(90, 10), files.Optional{}},
+		{"the stolen ones went back", ticks(100, 10), ticks(180, 9), files.Optional{}},
+		{"more was stolen than there was", ticks(100, 10), ticks(110, 30), files.Optional{}},
 	} {
 		if got := Steal(test.from, test.to); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)

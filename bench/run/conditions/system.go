@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"rollcall/results/files"
 )
@@ -33,8 +34,13 @@ func Load(path string) files.Optional {
 
 // Ticks is the time of all processors since the machine started, in clock ticks.
 type Ticks struct {
-	All    float64 // running, idle or stolen
-	Stolen float64 // a hypervisor gave the processor to another machine while a thread wanted to run
+	Processors int
+	All        float64 // busy, idle or stolen
+	Busy       float64 // some process or the kernel ran
+	Stolen     float64 // a hypervisor gave the processor to another machine while a thread wanted to run
+
+	own  time.Duration // processor time of this process at that moment
+	when time.Time
 }
 
 // ReadTicks returns the ticks so far; ok is false where the system does not say.
@@ -43,21 +49,32 @@ func ReadTicks(path string) (t Ticks, ok bool) {
 	if err != nil {
 		return t, false
 	}
-	first, _, _ := strings.Cut(string(text), "\n")
+	t.own, t.when = ProcessorTime(), time.Now()
+	first, rest, _ := strings.Cut(string(text), "\n")
 	cells := strings.Fields(first)
 	// cpu user nice system idle iowait irq softirq steal guest guest_nice. The guests are in user and nice already.
-	const label, steal = 0, 8
+	const label, idle, iowait, steal = 0, 4, 5, 8
 	if len(cells) <= steal || cells[label] != "cpu" {
 		return t, false
 	}
-	for i, cell := range cells[1 : steal+1] {
-		ticks, err := strconv.ParseUint(cell, 10, 64)
+	for i := label + 1; i <= steal; i++ {
+		n, err := strconv.ParseUint(cells[i], 10, 64)
 		if err != nil {
 			return Ticks{}, false
 		}
-		t.All += float64(ticks)
-		if i+1 == steal {
-			t.Stolen = float64(ticks)
+		ticks := float64(n)
+		t.All += ticks
+		switch i {
+		case idle, iowait:
+		case steal:
+			t.Stolen = ticks
+		default:
+			t.Busy += ticks
+		}
+	}
+	for line := range strings.Lines(rest) { // cpu0, cpu1, …
+		if strings.HasPrefix(line, "cpu") {
+			t.Processors++
 		}
 	}
 	return t, true
@@ -71,4 +88,17 @@ func Steal(from, to Ticks) files.Optional {
 		return files.Optional{}
 	}
 	return files.Some(stolen / all)
+}
+
+// Others returns the share of all processors that other processes and the kernel took between two readings, 0 … 1. It is
+// missing where the system does not say all that it takes: ticks, the number of processors, and the processor time of
+// this process.
+func Others(from, to Ticks) files.Optional {
+	all, busy, elapsed := to.All-from.All, to.Busy-from.Busy, to.when.Sub(from.when).Seconds()
+	if all <= 0 || busy < 0 || busy > all || to.Processors == 0 || to.own == 0 || elapsed <= 0 {
+		return files.Optional{}
+	}
+	own := (to.own - from.own).Seconds() / (elapsed * float64(to.Processors))
+	// The kernel counts whole ticks, so that the difference may fall below 0.
+	return files.Some(min(max(busy/all-own, 0), 1))
 }

@@ -1,0 +1,153 @@
+package track
+
+import (
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/results/stats"
+)
+
+var noiseFile = flag.String("noise", "testdata/noise.csv", "recorded nights for TestRecordedNoise")
+
+// recordedNight is a night that was measured while another load went on and off, with its metrics in the order of their
+// names. TestRecordNoise of package bench/nightly records such nights.
+type recordedNight struct {
+	load   string // quiet, switching, or what was on all the time
+	values []Measurement
+}
+
+// readNoise returns the recorded nights.
+func readNoise(t *testing.T, path string) (nights []recordedNight) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	last := ""
+	for _, row := range rows[1:] {
+		if row[0] != last {
+			last, nights = row[0], append(nights, recordedNight{load: row[1]})
+		}
+		n := &nights[len(nights)-1]
+		n.values = append(n.values, Measurement{
+			Metric: row[2], Unit: row[3], Wall: numbers(t, row[4]), Processor: numbers(t, row[5]),
+			Reference: numbers(t, row[6]),
+		})
+	}
+	for _, n := range nights {
+		slices.SortFunc(n.values, func(a, b Measurement) int { return strings.Compare(a.Metric, b.Metric) })
+	}
+	return nights
+}
+
+func numbers(t *testing.T, cell string) (x []float64) {
+	t.Helper()
+	for word := range strings.FieldsSeq(cell) {
+		v, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x = append(x, v)
+	}
+	return x
+}
+
+// passSamples is the number of a metric's samples in a pass.
+const passSamples = 2
+
+// redrawn makes a history of so many nights out of recorded ones. Each night is a recorded night of which the passes
+// are drawn with replacement, the same for all metrics, so that metrics vary together as they did. stay is the chance
+// that a night is of the same half of the recorded nights as the one before, the half with more other load or the half
+// with less: with 1/2 nights are independent, with 0.9 a load lasts for ten nights. With wall the nights have no
+// processor times, as on a system that does not tell them.
+func redrawn(
+	seed uint64, recorded []recordedNight, nights int, stay float64, wall bool, factor func(night, metric int) float64,
+) *History {
+	r := rand.New(rand.NewPCG(seed, 2))
+	recorded = slices.SortedFunc(slices.Values(recorded), func(a, b recordedNight) int {
+		return int(1e6 * (waiting(a) - waiting(b)))
+	})
+	h := &History{Path: "recorded", Machine: testMachine}
+	begin := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
+	busy := 0
+	for i := range nights {
+		at := begin.AddDate(0, 0, i)
+		night := Night{Run: RunName(at), Time: at, Version: "v1", Go: "go1.26"}
+		if r.Float64() >= stay {
+			busy = 1 - busy
+		}
+		half := len(recorded) / 2
+		from := recorded[busy*half+r.IntN(half)]
+		passes := len(from.values[0].Wall) / passSamples
+		var drawn []int
+		for range passes {
+			drawn = append(drawn, r.IntN(passes))
+		}
+		for m, v := range from.values {
+			out := Measurement{Metric: v.Metric, Unit: v.Unit}
+			for _, p := range drawn {
+				for j := p * passSamples; j < (p+1)*passSamples; j++ {
+					out.Wall = append(out.Wall, v.Wall[j]*factor(i, m))
+					if !wall {
+						out.Processor = append(out.Processor, v.Processor[j]*factor(i, m))
+						out.Reference = append(out.Reference, v.Reference[j])
+					}
+				}
+			}
+			night.Values = append(night.Values, out)
+		}
+		h.Nights = append(h.Nights, night)
+	}
+	return h
+}
+
+// waiting returns how much longer than its processor time a kernel on one thread took in a night, as a mean over the
+// kernels: how long other programs had the processor.
+func waiting(n recordedNight) float64 {
+	var x []float64
+	for _, v := range n.values {
+		if strings.HasPrefix(v.Metric, "kernel/") {
+			x = append(x, stats.Mean(v.Wall).Value/stats.Mean(v.Processor).Value)
+		}
+	}
+	return stats.Mean(x).Value
+}
+
+// TestRecordedNoise measures the rates on nights that were recorded on a busy machine, and guards what
+// docs/tracking.md promises. It prints the tables: -run TestRecordedNoise -v -nights 1000.
+func TestRecordedNoise(t *testing.T) {
+	recorded := readNoise(t, *noiseFile)
+	for i, n := range recorded {
+		t.Logf("night %d, %s: wall time %.2f of processor time", i, n.load, waiting(n))
+	}
+	metrics := len(recorded[0].values)
+	for _, wall := range []bool{false, true} {
+		for _, stay := range []float64{0.5, 0.9} {
+			for _, size := range []float64{0, 0.05, 0.1} {
+				r := measure(t, *rateNights, metrics, size, func(factor func(night, metric int) float64) *History {
+					return redrawn(11, recorded, *rateNights, stay, wall, factor)
+				})
+				t.Logf("wall %v, stay %.1f, shifts of %.0f %%: false nights %s, within 3 nights %s, within 20 %s",
+					wall, stay, 100*size, share(r.falseNights, r.nights), share(r.soon, r.planted), share(r.found, r.planted))
+				for _, v := range recorded[0].values {
+					h := r.byMetric[v.Metric]
+					fmt.Printf("%s: %s %s alarms %d; ", v.Metric, share(h.soon, h.planted), share(h.found, h.planted), h.alarms)
+				}
+				fmt.Println()
+			}
+		}
+	}
+}
