@@ -22,6 +22,7 @@ var (
 	noiseFile    = flag.String("noise", "", "file that TestRecordNoise appends to; empty: the test is skipped")
 	noiseMinutes = flag.Float64("minutes", 25, "how long it records")
 	noiseSeed    = flag.Uint64("noise-seed", 1, "of the other load")
+	noiseLoad    = flag.Bool("load", true, "make another load; without it the machine's own is recorded")
 )
 
 // noiseSuite is a night of half a minute with a metric of every kind: fewer clients in a round, and one net.
@@ -58,7 +59,10 @@ func TestRecordNoise(t *testing.T) {
 	kinds := []string{"cpu", "cpus", "memory"}
 	end := time.Now().Add(time.Duration(*noiseMinutes * float64(time.Minute)))
 	for night := 0; time.Now().Before(end); night++ {
-		regime := []string{quiet, switching, quiet, kinds[random.IntN(len(kinds))]}[night%4]
+		regime := []string{quiet, switching, quiet, kinds[random.IntN(len(kinds))], quiet, quiet}[night%6]
+		if !*noiseLoad {
+			regime = quiet
+		}
 		measure := again(t, "TestMeasureNoise", "ROLLCALL_TEST_NOISE="+path,
 			fmt.Sprintf("ROLLCALL_TEST_NIGHT=%d-%d %s", *noiseSeed, night, regime))
 		done := make(chan error, 1)

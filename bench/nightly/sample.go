@@ -18,7 +18,7 @@ import (
 const (
 	sampleTime   = 20 * time.Millisecond
 	partTime     = 300 * time.Microsecond
-	leastParts   = 4
+	leastParts   = 8
 	fastestParts = 0.1
 )
 

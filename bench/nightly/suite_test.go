@@ -51,8 +51,8 @@ func TestSuiteName(t *testing.T) {
 		t.Errorf("more samples: got %s, want standard/2", got)
 	}
 	s.Clients = 8
-	if got := s.Name(); got != "N8-E5-B128-train8192-test2048/2" {
-		t.Errorf("fewer clients: got %s, want N8-E5-B128-train8192-test2048/2", got)
+	if got := s.Name(); got != "N8-E5-B128-train8192-test512/2" {
+		t.Errorf("fewer clients: got %s, want N8-E5-B128-train8192-test512/2", got)
 	}
 }
 

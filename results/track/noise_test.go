@@ -126,28 +126,63 @@ func waiting(n recordedNight) float64 {
 	return stats.Mean(x).Value
 }
 
+// cacheBound are the metrics whose time depends on what others leave of the shared caches and of the memory bus, which
+// the reference loop does not use. docs/tracking.md promises nothing for them.
+var cacheBound = []string{
+	"server/combine", "kernel/fc1_forward", "kernel/fc1_backward", "kernel/conv1_forward", "eval/cifar10",
+}
+
 // TestRecordedNoise measures the rates on nights that were recorded on a busy machine, and guards what
 // docs/tracking.md promises. It prints the tables: -run TestRecordedNoise -v -nights 1000.
 func TestRecordedNoise(t *testing.T) {
-	recorded := readNoise(t, *noiseFile)
-	for i, n := range recorded {
-		t.Logf("night %d, %s: wall time %.2f of processor time", i, n.load, waiting(n))
+	if testing.Short() {
+		t.Skip("several seconds of arithmetic")
 	}
-	metrics := len(recorded[0].values)
+	recorded := readNoise(t, *noiseFile)
+	for _, n := range recorded {
+		t.Logf("recorded: %s, wall time %.2f of processor time", n.load, waiting(n))
+	}
+	metrics := recorded[0].values
+	var table, byMetric strings.Builder
 	for _, wall := range []bool{false, true} {
+		if wall && *rateNights < 1000 { // for the table alone
+			continue
+		}
 		for _, stay := range []float64{0.5, 0.9} {
 			for _, size := range []float64{0, 0.05, 0.1} {
-				r := measure(t, *rateNights, metrics, size, func(factor func(night, metric int) float64) *History {
+				r := measure(t, *rateNights, len(metrics), size, func(factor func(night, metric int) float64) *History {
 					return redrawn(11, recorded, *rateNights, stay, wall, factor)
 				})
-				t.Logf("wall %v, stay %.1f, shifts of %.0f %%: false nights %s, within 3 nights %s, within 20 %s",
-					wall, stay, 100*size, share(r.falseNights, r.nights), share(r.soon, r.planted), share(r.found, r.planted))
-				for _, v := range recorded[0].values {
-					h := r.byMetric[v.Metric]
-					fmt.Printf("%s: %s %s alarms %d; ", v.Metric, share(h.soon, h.planted), share(h.found, h.planted), h.alarms)
+				var steady hits
+				fmt.Fprintf(&byMetric, "wall %v, load stays %.1f, %.0f %%:", wall, stay, 100*size)
+				for _, v := range metrics {
+					own := r.byMetric[v.Metric]
+					fmt.Fprintf(&byMetric, " %s %s %s %d;", v.Metric, share(own.soon, own.planted),
+						share(own.found, own.planted), own.alarms)
+					if !slices.Contains(cacheBound, v.Metric) {
+						steady.planted += own.planted
+						steady.soon += own.soon
+						steady.found += own.found
+					}
 				}
-				fmt.Println()
+				byMetric.WriteString("\n")
+				fmt.Fprintf(&table, "| %v | %.1f | %.0f %% | %d | %s | %s | %s | %s | %s |\n", wall, stay, 100*size,
+					r.falseNights, share(r.falseNights, r.nights), share(steady.soon, steady.planted),
+					share(steady.found, steady.planted), share(r.soon, r.planted), share(r.found, r.planted))
+				if wall || stay != 0.5 {
+					continue
+				}
+				if most := 4 + *rateNights/200; r.falseNights > min(most, max(4, *rateNights/100)) {
+					t.Errorf("shifts of %.0f %%: false alarms on %d of %d nights, want 4 or 1 %% at most",
+						100*size, r.falseNights, r.nights)
+				}
+				if float64(steady.soon) < 0.95*float64(steady.planted) {
+					t.Errorf("shifts of %.0f %%: %d of %d found within 3 nights, want 95 %%",
+						100*size, steady.soon, steady.planted)
+				}
 			}
 		}
 	}
+	t.Logf("%d nights, %d metrics\n| wall | stay | shift | false nights | share | steady within 3 | found | all within 3 | "+
+		"found |\n%s%s", *rateNights, len(metrics), table.String(), byMetric.String())
 }
