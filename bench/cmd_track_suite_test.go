@@ -66,7 +66,7 @@ func checkNight(t *testing.T, path, precision string) {
 	for i, v := range values {
 		if i < len(want) && v.Metric != want[i] || len(v.Wall) != 10 || len(v.Processor) != 10 ||
 			len(v.Reference) != 10 {
-			t.Errorf("metric %d: got %+v, want %s with 10 samples and their references", i, v, want[min(i, len(want)-1)])
+			t.Errorf("metric %d: got %+v, want %s with 10 samples and references", i, v, want[min(i, len(want)-1)])
 		}
 	}
 	if m := h.Machine; m.Suite != "N2-E1-B4-train64-test16/2" || m.Threads != 2 ||

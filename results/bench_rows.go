@@ -30,9 +30,9 @@ type BenchRow struct {
 	Precision    string    `csv:"precision"`
 	Device       string    `csv:"device"`
 
-	// Medians over the rounds, from wall time. A client-step is one local step of one client with one batch; all clients
-	// are counted. Rounds have more or fewer active clients, so that their times differ on the quietest machine; the
-	// speeds do not.
+	// Medians over the rounds, from wall time. A client-step is one local step of one client with one batch; all
+	// clients are counted. Rounds have more or fewer active clients, so that their times differ on the quietest
+	// machine; the speeds do not.
 	ClientStepsPerSec float64 `csv:"client_steps_per_s"`
 	ImagesPerSec      float64 `csv:"images_per_s"` // trained on
 	GFLOPs            float64 `csv:"gflops"`       // 10⁹ floating-point operations per second in training
@@ -48,16 +48,19 @@ type BenchRow struct {
 	Seed       uint32         `csv:"seed"`
 
 	// Under what conditions it was measured. Files of before have none of these columns, and a number that the system
-	// does not tell is missing.
-	StepsPerSecP10  files.Optional `csv:"client_steps_per_s_p10,optional"`
-	StepsPerSecP90  files.Optional `csv:"client_steps_per_s_p90,optional"`
-	ProcessorMS     files.Optional `csv:"client_step_processor_ms,optional"` // processor time, of all threads together
-	ReferenceGFLOPs files.Optional `csv:"reference_gflops,optional"`         // of one thread in the reference loop
-	ReferenceShare  files.Optional `csv:"reference_share,optional"`          // of it that training reaches, per processor time
-	Steal           files.Optional `csv:"steal,optional"`                    // share of the time stolen from the machine, 0 … 1
-	Others          files.Optional `csv:"others,optional"`                   // of all processors that other programs took, 0 … 1
-	LoadAverage     files.Optional `csv:"load_average,optional"`             // of the minute before
-	CardUsers       files.Optional `csv:"card_users,optional"`               // other processes on the card
+	// does not tell is missing. Shares are 0 … 1.
+
+	StepsPerSecP10 files.Optional `csv:"client_steps_per_s_p10,optional"`
+	StepsPerSecP90 files.Optional `csv:"client_steps_per_s_p90,optional"`
+	// processor time, of all threads together
+	ProcessorMS files.Optional `csv:"client_step_processor_ms,optional"`
+	// of one thread in the reference loop, and the share of it that training reaches, per processor time
+	ReferenceGFLOPs files.Optional `csv:"reference_gflops,optional"`
+	ReferenceShare  files.Optional `csv:"reference_share,optional"`
+	Steal           files.Optional `csv:"steal,optional"`        // share of the time stolen from the machine
+	Others          files.Optional `csv:"others,optional"`       // share of all processors that other programs took
+	LoadAverage     files.Optional `csv:"load_average,optional"` // of the minute before
+	CardUsers       files.Optional `csv:"card_users,optional"`   // other processes on the card
 }
 
 // BenchRound is one measured round.

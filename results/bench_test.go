@@ -120,8 +120,8 @@ func TestAppendBench(t *testing.T) {
 // A file of before the conditions keeps its rows, with cells that are empty, and gets the new columns.
 func TestAppendBenchOlder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), BenchFile)
-	const old = "2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU," +
-		"20,2560,50,18500,18000,18900,50,10000,,,,3"
+	const old = "2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32," +
+		"Some CPU,20,2560,50,18500,18000,18900,50,10000,,,,3"
 	text := strings.TrimSuffix(benchHeader, benchConditions) + "\n" + old + "\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ evaluation      1234 ms               10000 images
 peak memory     812.5 MiB
 test accuracy   23.45 %
 reference       102.0 GFLOP/s a thread in the reference loop, training reaches 24.5 % of it
-other work      load average 1.25 before, 12.5 % of the processors taken by other programs, 1.6 % of the time stolen, 0 other processes on the card
+other programs  load average 1.25 before, 12.5 % of the processors meanwhile, 1.6 % stolen, 0 others on the card
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)

@@ -56,7 +56,7 @@ func (r BenchRow) Text(w io.Writer) error {
 		line("reference", text)
 	}
 	if others := r.others(); len(others) > 0 {
-		line("other work", strings.Join(others, ", "))
+		line("other programs", strings.Join(others, ", "))
 	}
 	// A files.TextTable would align all lines; tabwriter aligns a line's numbers with its neighbours only.
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -72,13 +72,13 @@ func (r BenchRow) others() (parts []string) {
 		parts = append(parts, fmt.Sprintf("load average %.2f before", r.LoadAverage.Value))
 	}
 	if r.Others.Valid {
-		parts = append(parts, fmt.Sprintf("%.1f %% of the processors taken by other programs", 100*r.Others.Value))
+		parts = append(parts, fmt.Sprintf("%.1f %% of the processors meanwhile", 100*r.Others.Value))
 	}
 	if r.Steal.Valid {
-		parts = append(parts, fmt.Sprintf("%.1f %% of the time stolen", 100*r.Steal.Value))
+		parts = append(parts, fmt.Sprintf("%.1f %% stolen", 100*r.Steal.Value))
 	}
 	if r.CardUsers.Valid {
-		parts = append(parts, fmt.Sprintf("%.0f other processes on the card", r.CardUsers.Value))
+		parts = append(parts, fmt.Sprintf("%.0f others on the card", r.CardUsers.Value))
 	}
 	return parts
 }

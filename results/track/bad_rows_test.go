@@ -58,19 +58,19 @@ func TestReadBad(t *testing.T) {
 		}},
 		{"another schema", replaced(2, "2,", "1,"), 3, []string{`line 3: column schema: "1", want 2`}},
 		{
-			"a history of schema 1", header1 + "\n1,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,ab5773e9b5d2,test/1," +
-				"linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,a,ms,1 2 3\n", 0,
+			"a history of schema 1", header1 + "\n1,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,ab5773e9b5d2," +
+				"test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,a,ms,1\n", 0,
 			[]string{"line 1: a history of schema 1, whose nights have no reference, want schema 2: keep it elsewhere"},
 		},
 		{"load", replaced(1, ",0.5,", ",-0.5,"), 3, []string{`line 2: column load: "-0.5", want a number from 0 to`}},
 		{"steal", replaced(1, ",0.25,", ",1.25,"), 3, []string{`line 2: column steal: "1.25", want a number from 0`}},
-		{"others", replaced(1, ",0.25,,", ",0.25,NaN,"), 3, []string{`line 2: column others: "NaN", want a number from 0 to 1`}},
+		{"others", replaced(1, ",0.25,,", ",0.25,NaN,"), 3, []string{`line 2: column others: "NaN", want a number`}},
 		{
 			"users", replaced(1, ",0.25,,,", ",0.25,,some,"), 3,
 			[]string{`line 2: column card_users: "some", want a number from 0 to`},
 		},
-		{"processor", replaced(4, ",400 ", " 7,400 "), 3, []string{"line 5: column reference: 10 numbers, want 11 as in"}},
-		{"reference", replaced(4, ",400 401 ", ",-400 401 "), 3, []string{`line 5: column reference: "-400", want a pos`}},
+		{"processor", replaced(4, ",400 ", " 7,400 "), 3, []string{"line 5: column reference: 10 numbers, want"}},
+		{"reference", replaced(4, ",400 401 ", ",-400 401 "), 3, []string{`line 5: column reference: "-400", want`}},
 		{"unit", replaced(4, ",ms,", ",s,"), 3, []string{`line 5: column unit: "s", want ms or µs where there is a`}},
 		{"a quote", replaced(2, "v1", `"v1`), 3, []string{`line 3: extraneous or missing " in quoted-field`}},
 		{

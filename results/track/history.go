@@ -49,7 +49,7 @@ type Measurement struct {
 	Unit      string    // of Wall and Processor: ms
 	Wall      []float64 // mean wall time of a sample
 	Processor []float64 // processor time of the same samples, of all threads; nil: there is no reference
-	Reference []float64 // µs of processor time that the reference loop took beside each of the samples; nil: no reference
+	Reference []float64 // µs of processor time of the reference loop beside each of the samples; nil: none
 }
 
 // Loops is the unit of [Measurement.Samples] where there is a reference: processor time in that of the reference loop.

@@ -27,7 +27,9 @@ func rounded(t *testing.T, nights []Night) []Night {
 		values := n.Values
 		n.Values = nil
 		for _, v := range values {
-			v.Wall, v.Processor, v.Reference = sixDigits(t, v.Wall), sixDigits(t, v.Processor), sixDigits(t, v.Reference)
+			for _, x := range []*[]float64{&v.Wall, &v.Processor, &v.Reference} {
+				*x = sixDigits(t, *x)
+			}
 			n.Values = append(n.Values, v)
 		}
 		out = append(out, n)
@@ -118,9 +120,10 @@ func TestFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const machine = "ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,"
-	want := "schema,run,time,version,go,clock_mhz,load,steal,others,card_users,fingerprint,suite,os,cpu,cpus,threads,engine," +
-		"device,driver,clocks,precision,metric,unit,wall,processor,reference\n" +
+	const machine = "ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,," +
+		"800-3500 MHz,fp32,"
+	want := "schema,run,time,version,go,clock_mhz,load,steal,others,card_users,fingerprint,suite,os,cpu,cpus,threads," +
+		"engine,device,driver,clocks,precision,metric,unit,wall,processor,reference\n" +
 		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine +
 		"round/cifar10,ms,1234.57 0.001,2000 0.002,428.25 430\n" +
 		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine + "kernel/upload,µs,12.5,,\n"

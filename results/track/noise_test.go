@@ -183,6 +183,6 @@ func TestRecordedNoise(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d nights, %d metrics\n| wall | stay | shift | false nights | share | steady within 3 | found | all within 3 | "+
-		"found |\n%s%s", *rateNights, len(metrics), table.String(), byMetric.String())
+	t.Logf("%d nights, %d metrics\n| wall | stay | shift | false nights | share | steady within 3 | found | "+
+		"all within 3 | found |\n%s%s", *rateNights, len(metrics), table.String(), byMetric.String())
 }

@@ -191,7 +191,8 @@ func parseConditions(cell func(column string) string) (c Conditions, err error) 
 	} {
 		err := o.to.UnmarshalText([]byte(cell(o.column)))
 		if x := o.to.Value; err != nil || !(x >= 0 && x <= o.most) {
-			return c, fmt.Errorf("column %s: %.40q, want a number from 0 to %g, or nothing", o.column, cell(o.column), o.most)
+			return c, fmt.Errorf("column %s: %.40q, want a number from 0 to %g, or nothing",
+				o.column, cell(o.column), o.most)
 		}
 	}
 	return c, nil
@@ -215,7 +216,8 @@ func parseMeasurement(cell func(column string) string) (m Measurement, err error
 	case n == 0:
 		return m, errors.New("column wall: no number, want one at least")
 	case len(m.Processor) != len(m.Reference):
-		return m, fmt.Errorf("column reference: %d numbers, want %d as in processor", len(m.Reference), len(m.Processor))
+		return m, fmt.Errorf("column reference: %d numbers, want %d as in processor",
+			len(m.Reference), len(m.Processor))
 	case len(m.Processor) != 0 && len(m.Processor) != n:
 		return m, fmt.Errorf("column processor: %d numbers, want %d as in wall, or none", len(m.Processor), n)
 	case len(m.Reference) > 0 && m.Unit != "ms" && m.Unit != "µs":

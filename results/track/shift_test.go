@@ -132,8 +132,8 @@ func TestTrendsTakeNightsApart(t *testing.T) {
 	}
 }
 
-// In quiet nights the wall times of rounds are judged as well: there a program that makes worse use of its threads shows,
-// which takes no more processor time. In other nights they say how busy the machine was.
+// In quiet nights the wall times of rounds are judged as well: there a program that makes worse use of its threads
+// shows, which takes no more processor time. In other nights they say how busy the machine was.
 func TestTrendsWallOfRounds(t *testing.T) {
 	for _, test := range []struct {
 		name       string
@@ -159,11 +159,11 @@ func TestTrendsWallOfRounds(t *testing.T) {
 		trends := DefaultRule().Trends(h)
 		var got []string
 		for _, trend := range trends {
-			text := trend.Unit
+			words := []string{trend.Unit}
 			for _, s := range trend.Shifts {
-				text += fmt.Sprintf(" %d %d", s.First, s.Confirmed)
+				words = append(words, fmt.Sprintf("%d %d", s.First, s.Confirmed))
 			}
-			got = append(got, text)
+			got = append(got, strings.Join(words, " "))
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)

@@ -10,8 +10,8 @@ import (
 // nothing else differ by a few percent.
 const MostSpread = 1.5
 
-// SpreadWarning returns one line if times or speeds of the same work differ too much, with what to do about it; else "".
-// what names them: "the rounds".
+// SpreadWarning returns one line if times or speeds of the same work differ too much, with what to do about it; else
+// "". what names them: "the rounds".
 func SpreadWarning(what string, p10, p90 files.Optional) string {
 	if !p10.Valid || !p90.Valid || !(p10.Value > 0) || p90.Value/p10.Value <= MostSpread {
 		return ""

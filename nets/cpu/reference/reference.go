@@ -27,7 +27,9 @@ const parts = 4
 
 // New returns the loop in the instructions of a variant of package cpu (avx512, avx2, generic), on so many threads, at
 // least 1. For amx it is that of avx512. A processor without the instructions gets plain Go.
-func New(variant string, threads int) *Loop { return &Loop{threads: max(1, threads), code: variantOf(variant)} }
+func New(variant string, threads int) *Loop {
+	return &Loop{threads: max(1, threads), code: variantOf(variant)}
+}
 
 // FLOP returns the number of floating-point operations of one thread in the time that [Loop.Run] returns.
 func (l *Loop) FLOP() float64 { return float64(l.code.rounds) * float64(l.code.flopInRound) }
