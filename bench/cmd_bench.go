@@ -97,6 +97,7 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 		return err
 	}
 	defer leave()
+	b.Look(ctx)
 	l := &run.Session{Machine: b.Machine, Stderr: a.stderr}
 	if err := l.Open(ctx, &b.Settings, b.Seed); err != nil {
 		// Only data that are not available have a substitute. All other errors are the user's to mend.
@@ -120,6 +121,9 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	err = cmp.Or(err, l.Close())
 	if row.Rounds == 0 { // no round was measured, so that there is nothing to keep
 		return err
+	}
+	for _, line := range b.Warnings(&row) {
+		run.Logf(a.stderr, "rollcall: %s\n", line)
 	}
 	// What was measured is kept and printed even if something went wrong after it.
 	err = cmp.Or(err, results.AppendBench(filepath.Join(b.Machine.Out, results.BenchFile), row))

@@ -63,7 +63,7 @@ An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set
 type nightBench interface {
 	Identify() (track.Machine, error)
 	Measure(ctx context.Context) ([]track.Measurement, error)
-	ClockMHz() float64
+	Conditions() track.Conditions // after Measure
 }
 
 // trackRun measures a night, appends it to the history, and prints and posts the verdict. If posting fails it logs that
@@ -109,7 +109,10 @@ func (a *app) night(ctx context.Context, t trackFlags, bench nightBench) (v trac
 	}
 	n := track.Night{
 		Run: track.RunName(begun), Time: begun, Version: run.Version(), Go: runtime.Version(),
-		ClockMHz: bench.ClockMHz(), Values: values,
+		Conditions: bench.Conditions(), Values: values,
+	}
+	for _, line := range nightly.Warnings(machine, n) {
+		run.Logf(a.stderr, "track: %s\n", line)
 	}
 	if err := w.Append(machine, n); err != nil {
 		return v, err

@@ -64,11 +64,12 @@ func checkNight(t *testing.T, path, precision string) {
 		t.Errorf("metrics: got %d, want %d", len(values), len(want))
 	}
 	for i, v := range values {
-		if i < len(want) && v.Metric != want[i] || len(v.Samples) != 10 || !(v.Value() > 0) {
-			t.Errorf("metric %d: got %+v, want %s with 10 samples", i, v, want[min(i, len(want)-1)])
+		if i < len(want) && v.Metric != want[i] || len(v.Wall) != 10 || len(v.Processor) != 10 ||
+			len(v.Reference) != 10 {
+			t.Errorf("metric %d: got %+v, want %s with 10 samples and references", i, v, want[min(i, len(want)-1)])
 		}
 	}
-	if m := h.Machine; m.Suite != "N2-E1-B4-train64-test16/1" || m.Threads != 2 ||
+	if m := h.Machine; m.Suite != "N2-E1-B4-train64-test16/2" || m.Threads != 2 ||
 		!strings.HasPrefix(m.Engine, "cpu-") || m.Precision != precision || m.Device == "" || m.CPUs < 1 {
 		t.Errorf("machine: got %+v", m)
 	}

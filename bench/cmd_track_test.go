@@ -24,16 +24,18 @@ type fakeBench struct {
 	machine track.Machine
 	ms      float64
 	err     error
+
+	conditions track.Conditions
 }
 
 func (f *fakeBench) Identify() (track.Machine, error) { return f.machine, nil }
 
-func (f *fakeBench) ClockMHz() float64 { return 0 }
+func (f *fakeBench) Conditions() track.Conditions { return f.conditions }
 
 func (f *fakeBench) Measure(context.Context) ([]track.Measurement, error) {
 	v := track.Measurement{Metric: "round/cifar10", Unit: "ms"}
 	for i := range 10 {
-		v.Samples = append(v.Samples, f.ms*(1+float64(i%7)/1000))
+		v.Wall = append(v.Wall, f.ms*(1+float64(i%7)/1000))
 	}
 	return []track.Measurement{v}, f.err
 }
@@ -101,7 +103,7 @@ func TestTrackRunStatus(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			a := &app{&stdout, &stderr}
 			flags := trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}
-			err := a.trackRun(t.Context(), flags, &fakeBench{fakeMachine, test.ms, test.err})
+			err := a.trackRun(t.Context(), flags, &fakeBench{machine: fakeMachine, ms: test.ms, err: test.err})
 			if got := statusOf(err); got != test.status {
 				t.Errorf("status: got %d (%v), want %d", got, err, test.status)
 			}
@@ -129,7 +131,7 @@ func TestTrackRunBusy(t *testing.T) {
 	defer w.Close()
 	err = (&app{io.Discard, io.Discard}).trackRun(t.Context(), trackFlags{
 		history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
-	}, &fakeBench{fakeMachine, 100, nil})
+	}, &fakeBench{machine: fakeMachine, ms: 100})
 	if !errors.Is(err, track.ErrBusy) || statusOf(err) != statusUsage {
 		t.Errorf("two nights at once: got %v, status %d, want %v, status 2", err, statusOf(err), track.ErrBusy)
 	}
@@ -172,7 +174,7 @@ func TestTrackWebhook(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{
 				history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
-			}, &fakeBench{fakeMachine, 106, nil})
+			}, &fakeBench{machine: fakeMachine, ms: 106})
 			if statusOf(err) != statusFailure || !strings.Contains(stdout.String(), "SLOWER") {
 				t.Errorf("verdict: got %v and\n%s\nwant a regression", err, stdout.String())
 			}

@@ -278,8 +278,8 @@ func TestBenchFallsBack(t *testing.T) {
 	text, row, gobench := must(t, append(args, "text")...), must(t, append(args, "csv")...),
 		must(t, append(args, "gobench")...)
 	for _, o := range []outcome{text, row, gobench} {
-		if got := strings.Count(o.stderr, "rollcall: "); got != 1 ||
-			!strings.Contains(o.stderr, "running on synthetic data instead\n") {
+		// A machine that does other work has lines about that besides.
+		if got := strings.Count(o.stderr, "running on synthetic data instead\n"); got != 1 {
 			t.Errorf("stderr %q, want one line about the other data", o.stderr)
 		}
 	}

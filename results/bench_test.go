@@ -15,28 +15,74 @@ import (
 	"rollcall/results/files/filestest"
 )
 
+// testBench is a measurement of five rounds of 370, 370, 380, 360 and 375 client-steps of 128 images, at 2.5 GFLOP.
 func testBench() BenchRow {
 	r := BenchRow{
 		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Version: "v0.1", Data: "cifar10", Net: "cnn-cifar10",
 		Availability: "stationary", Clients: 100, Active: 37.25, LocalSteps: 10, Batch: 128, Warmup: 2,
-		Threads: 2, Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", ClientStepsPerSec: 20.5,
-		ImagesPerSec: 2624, GFLOPs: 54.94, ClientStepMS: 48.78, EvalImages: 10000, EvalMS: files.Some(1234.5),
-		PeakMemMiB: files.Some(812.5), TestAcc: files.Some(0.2345), Seed: 3,
+		Threads: 2, Engine: "cpu-avx512", Precision: "fp32", Device: "Some CPU @ 2 GHz", EvalImages: 10000,
+		EvalMS: files.Some(1234.5), PeakMemMiB: files.Some(812.5), TestAcc: files.Some(0.2345), Seed: 3,
+		Steal: files.Some(0.015625), Others: files.Some(0.125), LoadAverage: files.Some(1.25), CardUsers: files.Some(0),
 	}
-	r.RoundTimes([]time.Duration{
-		18200 * time.Millisecond, 18 * time.Second, 19 * time.Second,
-		18100 * time.Millisecond, 18300500 * time.Microsecond,
-	})
+	var rounds []BenchRound
+	for i, steps := range []int{370, 370, 380, 360, 375} {
+		wall := []time.Duration{18500, 18000, 19000, 18000, 18750}[i] * time.Millisecond // 20, 20.6, 20, 20, 20 steps/s
+		rounds = append(rounds, BenchRound{
+			Wall: wall, Processor: 2 * time.Duration(steps) * 50 * time.Millisecond, Steps: steps, Images: 128 * steps,
+			FLOP: 2.5e9 * float64(steps), Reference: float64(100+i) * 1e9,
+		})
+	}
+	r.SetRounds(rounds)
 	return r
 }
 
-func TestBenchRoundTimes(t *testing.T) {
+func TestSetRounds(t *testing.T) {
 	r := testBench()
-	// Sorted: 18000, 18100, 18200, 18300.5, 19000 ms; p10 lies at 0.4, p90 at 3.6.
-	if r.Rounds != 5 || !filestest.Near(r.RoundMSMedian, 18200) || !filestest.Near(r.RoundMSP10, 18040) ||
-		!filestest.Near(r.RoundMSP90, 18720.2) {
-		t.Errorf("got %d rounds, median %v, p10 %v, p90 %v, want 5, 18200, 18040, 18720.2",
+	// Sorted: 18000, 18000, 18500, 18750, 19000 ms; p10 lies at 0.4, p90 at 3.6.
+	if r.Rounds != 5 || !filestest.Near(r.RoundMSMedian, 18500) || !filestest.Near(r.RoundMSP10, 18000) ||
+		!filestest.Near(r.RoundMSP90, 18900) {
+		t.Errorf("got %d rounds, median %v, p10 %v, p90 %v, want 5, 18500, 18000, 18900",
 			r.Rounds, r.RoundMSMedian, r.RoundMSP10, r.RoundMSP90)
+	}
+	p90 := 0.4*20 + 0.6*370/18
+	for _, test := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"client-steps/s", r.ClientStepsPerSec, 20},
+		{"their p10", r.StepsPerSecP10.Value, 20},
+		{"their p90", r.StepsPerSecP90.Value, p90},
+		{"images/s", r.ImagesPerSec, 2560},
+		{"GFLOP/s", r.GFLOPs, 50},
+		{"ms per client-step", r.ClientStepMS, 50},
+		{"of processor time", r.ProcessorMS.Value, 100},
+		{"reference", r.ReferenceGFLOPs.Value, 102},
+		{"share of it", r.ReferenceShare.Value, 25.0 / 102},
+	} {
+		if !filestest.Near(test.got, test.want) {
+			t.Errorf("%s: got %v, want %v", test.name, test.got, test.want)
+		}
+	}
+}
+
+// A card has no reference, some systems no processor time, and a round without active clients no client-step.
+func TestSetRoundsUnknown(t *testing.T) {
+	var r BenchRow
+	r.SetRounds([]BenchRound{
+		{Wall: time.Second, Steps: 10, Images: 20, FLOP: 3e9}, {Wall: time.Millisecond, Reference: 2e9},
+	})
+	want := BenchRow{
+		Rounds: 2, ClientStepsPerSec: 10, ImagesPerSec: 20, GFLOPs: 3, ClientStepMS: 100,
+		RoundMSMedian: r.RoundMSMedian, RoundMSP10: r.RoundMSP10, RoundMSP90: r.RoundMSP90,
+		StepsPerSecP10: files.Some(10), StepsPerSecP90: files.Some(10), ReferenceGFLOPs: files.Some(2),
+	}
+	if !reflect.DeepEqual(r, want) {
+		t.Errorf("got  %+v\nwant %+v", r, want)
+	}
+	r = BenchRow{}
+	r.SetRounds(nil)
+	if !reflect.DeepEqual(r, BenchRow{}) {
+		t.Errorf("no round: got %+v, want nothing", r)
 	}
 }
 
@@ -56,11 +102,12 @@ func TestAppendBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const conditions = ",20,20.333333333333336,100,102,0.24509803921568626,0.015625,0.125,1.25,0"
 	want := benchHeader + "\n" +
 		"2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU @ " +
-		"2 GHz,20.5,2624,54.94,18200,18040,18720.2,48.78,10000,1234.5,812.5,0.2345,3\n" +
+		"2 GHz,20,2560,50,18500,18000,18900,50,10000,1234.5,812.5,0.2345,3" + conditions + "\n" +
 		"2025-03-01T13:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU @ " +
-		"2 GHz,20.5,2624,54.94,18200,18040,18720.2,48.78,10000,,,,3\n"
+		"2 GHz,20,2560,50,18500,18000,18900,50,10000,,,,3" + conditions + "\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)
 	}
@@ -70,11 +117,31 @@ func TestAppendBench(t *testing.T) {
 	}
 }
 
+// A file of before the conditions keeps its rows, with cells that are empty, and gets the new columns.
+func TestAppendBenchOlder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), BenchFile)
+	const old = "2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32," +
+		"Some CPU,20,2560,50,18500,18000,18900,50,10000,,,,3"
+	text := strings.TrimSuffix(benchHeader, benchConditions) + "\n" + old + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := AppendBench(path, testBench()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	empty := strings.Repeat(",", strings.Count(benchConditions, ","))
+	if want := benchHeader + "\n" + old + empty + "\n"; err != nil || !strings.HasPrefix(string(got), want) ||
+		strings.Count(string(got), "\n") != 3 {
+		t.Errorf("got\n%s%v\nwant\n%sand the new row", got, err, want)
+	}
+}
+
 func TestAppendBenchRefuses(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"another CSV", curveHeader + "\n", `line 1: unknown column "table", want ` + benchHeader},
 		{
-			"older columns", strings.TrimSuffix(benchHeader, ",seed") + "\n",
+			"older columns", strings.Replace(benchHeader, ",seed", "", 1) + "\n",
 			`line 1: no column "seed", want ` + benchHeader,
 		},
 		{"empty", "", "empty, want the header " + benchHeader},
@@ -102,16 +169,19 @@ func TestBenchText(t *testing.T) {
 	if err := testBench().Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `rollcall       v0.1, 2025-03-01T12:00:00Z
-workload       cifar10, cnn-cifar10, stationary, 37.25 of 100 clients active, 10 local steps of 128 images, seed 3
-rounds         5 measured after 2 of warm-up
-machine        Some CPU @ 2 GHz, 2 threads, cpu-avx512, fp32
-speed          20.50 client-steps/s  2624 images/s  54.94 GFLOP/s
-client-step    48.78 ms
-round          18200 ms median  18040 ms p10  18720 ms p90
-evaluation     1234 ms          10000 images
-peak memory    812.5 MiB
-test accuracy  23.45 %
+	want := `rollcall        v0.1, 2025-03-01T12:00:00Z
+workload        cifar10, cnn-cifar10, stationary, 37.25 of 100 clients active, 10 local steps of 128 images, seed 3
+rounds          5 measured after 2 of warm-up
+machine         Some CPU @ 2 GHz, 2 threads, cpu-avx512, fp32
+speed           20.00 client-steps/s  2560 images/s  50.00 GFLOP/s
+client-steps/s  20.00 median          20.00 p10      20.33 p90
+client-step     50.00 ms              100.0 ms of processor time
+round           18500 ms median       18000 ms p10  18900 ms p90
+evaluation      1234 ms               10000 images
+peak memory     812.5 MiB
+test accuracy   23.45 %
+reference       102.0 GFLOP/s a thread in the reference loop, training reaches 24.5 % of it
+other programs  load average 1.25 before, 12.5 % of the processors meanwhile, 1.6 % stolen, 0 others on the card
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
@@ -186,8 +256,10 @@ func TestGobench(t *testing.T) {
 		t.Errorf("configuration: got %v, want goos, goarch, pkg and cpu", lines)
 	}
 	want := map[string]float64{
-		"ns/op": 1.82e10, "p10-ns/op": 1.804e10, "p90-ns/op": 1.87202e10, "ns/client-step": 48.78e6,
-		"client-steps/s": 20.5, "images/s": 2624, "FLOP/s": 54.94e9, "ns/eval": 1234.5e6,
+		"ns/op": 1.85e10, "p10-ns/op": 1.8e10, "p90-ns/op": 1.89e10, "ns/client-step": 50e6,
+		"client-steps/s": 20, "p10-client-steps/s": 20, "p90-client-steps/s": 0.4*20 + 0.6*370/18, "images/s": 2560,
+		"FLOP/s": 50e9, "processor-ns/client-step": 100e6, "reference-FLOP/s": 102e9, "reference-share": 25.0 / 102,
+		"steal": 0.015625, "others": 0.125, "load-average": 1.25, "card-users": 0, "ns/eval": 1234.5e6,
 		"peak-B": 812.5 * 1024 * 1024, "test-acc": 0.2345,
 	}
 	for unit, x := range want {

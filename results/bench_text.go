@@ -29,7 +29,15 @@ func (r BenchRow) Text(w io.Writer) error {
 	line("machine", fmt.Sprintf("%s, %d %s, %s, %s", r.Device, r.Threads, threads, r.Engine, r.Precision))
 	line("speed", short(r.ClientStepsPerSec)+" client-steps/s", short(r.ImagesPerSec)+" images/s",
 		short(r.GFLOPs)+" GFLOP/s")
-	line("client-step", short(r.ClientStepMS)+" ms")
+	if r.StepsPerSecP10.Valid && r.StepsPerSecP90.Valid {
+		line("client-steps/s", short(r.ClientStepsPerSec)+" median", short(r.StepsPerSecP10.Value)+" p10",
+			short(r.StepsPerSecP90.Value)+" p90")
+	}
+	step := []string{short(r.ClientStepMS) + " ms"}
+	if r.ProcessorMS.Valid {
+		step = append(step, short(r.ProcessorMS.Value)+" ms of processor time")
+	}
+	line("client-step", step...)
 	line("round", short(r.RoundMSMedian)+" ms median", short(r.RoundMSP10)+" ms p10", short(r.RoundMSP90)+" ms p90")
 	if r.EvalMS.Valid {
 		line("evaluation", short(r.EvalMS.Value)+" ms", fmt.Sprintf("%d images", r.EvalImages))
@@ -40,12 +48,39 @@ func (r BenchRow) Text(w io.Writer) error {
 	if r.TestAcc.Valid {
 		line("test accuracy", fmt.Sprintf("%.2f %%", 100*r.TestAcc.Value))
 	}
+	if r.ReferenceGFLOPs.Valid {
+		text := short(r.ReferenceGFLOPs.Value) + " GFLOP/s a thread in the reference loop"
+		if r.ReferenceShare.Valid {
+			text += fmt.Sprintf(", training reaches %.1f %% of it", 100*r.ReferenceShare.Value)
+		}
+		line("reference", text)
+	}
+	if others := r.others(); len(others) > 0 {
+		line("other programs", strings.Join(others, ", "))
+	}
 	// A files.TextTable would align all lines; tabwriter aligns a line's numbers with its neighbours only.
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return err
 	}
 	return out.Flush()
+}
+
+// others says what else the machine did, as far as it is known.
+func (r BenchRow) others() (parts []string) {
+	if r.LoadAverage.Valid {
+		parts = append(parts, fmt.Sprintf("load average %.2f before", r.LoadAverage.Value))
+	}
+	if r.Others.Valid {
+		parts = append(parts, fmt.Sprintf("%.1f %% of the processors meanwhile", 100*r.Others.Value))
+	}
+	if r.Steal.Valid {
+		parts = append(parts, fmt.Sprintf("%.1f %% stolen", 100*r.Steal.Value))
+	}
+	if r.CardUsers.Valid {
+		parts = append(parts, fmt.Sprintf("%.0f others on the card", r.CardUsers.Value))
+	}
+	return parts
 }
 
 // short prints a number with four significant digits, without an exponent, and with all digits before the point.
@@ -69,7 +104,10 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: rollcall\n%s: %s\n",
 		runtime.GOOS, runtime.GOARCH, chip, files.OneLine(r.Device))
 	// Lower is better for times, which benchstat assumes; speeds and accuracies need to say otherwise.
-	for _, unit := range []string{"client-steps/s", "images/s", "FLOP/s", "test-acc"} {
+	for _, unit := range []string{
+		"client-steps/s", "p10-client-steps/s", "p90-client-steps/s", "images/s", "FLOP/s", "reference-FLOP/s",
+		"reference-share", "test-acc",
+	} {
 		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
 	}
 
@@ -98,14 +136,27 @@ func (r BenchRow) Gobench(w io.Writer) error {
 	value(r.ClientStepsPerSec, "client-steps/s")
 	value(r.ImagesPerSec, "images/s")
 	value(r.GFLOPs*1e9, "FLOP/s")
-	if r.EvalMS.Valid {
-		value(r.EvalMS.Value*nsPerMS, "ns/eval")
-	}
-	if r.PeakMemMiB.Valid {
-		value(r.PeakMemMiB.Value*(1<<20), "peak-B")
-	}
-	if r.TestAcc.Valid {
-		value(r.TestAcc.Value, "test-acc")
+	for _, m := range []struct {
+		value files.Optional
+		scale float64
+		unit  string
+	}{
+		{r.StepsPerSecP10, 1, "p10-client-steps/s"},
+		{r.StepsPerSecP90, 1, "p90-client-steps/s"},
+		{r.ProcessorMS, nsPerMS, "processor-ns/client-step"},
+		{r.ReferenceGFLOPs, 1e9, "reference-FLOP/s"},
+		{r.ReferenceShare, 1, "reference-share"},
+		{r.EvalMS, nsPerMS, "ns/eval"},
+		{r.PeakMemMiB, 1 << 20, "peak-B"},
+		{r.Steal, 1, "steal"},
+		{r.Others, 1, "others"},
+		{r.LoadAverage, 1, "load-average"},
+		{r.CardUsers, 1, "card-users"},
+		{r.TestAcc, 1, "test-acc"},
+	} {
+		if m.value.Valid {
+			value(m.value.Value*m.scale, m.unit)
+		}
 	}
 	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())

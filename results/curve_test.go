@@ -22,7 +22,10 @@ const (
 		"version,engine,precision,device,numerics,revisions,data_checksum"
 	benchHeader = "time,version,data,net,availability,clients,active,local_steps,batch,rounds,warmup,threads," +
 		"engine,precision,device,client_steps_per_s,images_per_s,gflops,round_ms_median,round_ms_p10,round_ms_p90," +
-		"client_step_ms,eval_images,eval_ms,peak_mem_mib,test_acc,seed"
+		"client_step_ms,eval_images,eval_ms,peak_mem_mib,test_acc,seed" + benchConditions
+	// These columns came later. A file without them is read as well.
+	benchConditions = ",client_steps_per_s_p10,client_steps_per_s_p90,client_step_processor_ms,reference_gflops," +
+		"reference_share,steal,others,load_average,card_users"
 )
 
 func testCell() Cell {

@@ -26,7 +26,8 @@ func (b *Bench) profiled(ctx context.Context, e nets.Profiler, round func() erro
 	}
 	for _, k := range kernels {
 		if k.Launches > 0 && k.Time > 0 {
-			b.record("kernel/"+k.Kernel, "µs", units["µs"]*k.Time.Seconds()/float64(k.Launches))
+			took := units["µs"] * k.Time.Seconds() / float64(k.Launches)
+			b.record(metric{name: "kernel/" + k.Kernel, unit: "µs"}, took, 0, 0)
 		}
 	}
 	return nil

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/conditions"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/reference"
 	"rollcall/nets/gpu"
 	"rollcall/results/stats"
 	"rollcall/results/track"
@@ -41,6 +43,29 @@ func machineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error)
 	}
 	m.Clocks, err = cardClocks(cards[c.Card].Name)
 	return m, err
+}
+
+// before reads what is to be read before an engine is opened: the load of the machine, and the users of its card.
+func before(c run.Choice) track.Conditions {
+	t := track.Conditions{Load: conditions.Load(conditions.LoadPath)}
+	if !c.CUDA {
+		return t
+	}
+	if cards, err := gpu.Cards(); err == nil { // the caller opens a card, and reports the error
+		t.CardUsers = conditions.CardUsers(context.Background(), cards[c.Card].Name)
+	}
+	return t
+}
+
+// loops makes the reference loops: in the instructions of the engine, on as many threads as it has, and on one thread
+// for the kernels.
+func (b *Bench) loops() error {
+	c, err := b.Machine.CPUChoice()
+	if err != nil {
+		return err
+	}
+	b.all, b.one = reference.New(c.Name(), b.Machine.Threads), reference.New(c.Name(), 1)
+	return nil
 }
 
 // cpuClocks returns the limits of the first processor's clock, its governor, and whether it may boost; empty where the

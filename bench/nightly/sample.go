@@ -6,58 +6,100 @@ import (
 	"slices"
 	"time"
 
+	"rollcall/bench/run/conditions"
+	"rollcall/nets/cpu/reference"
+	"rollcall/results/stats"
 	"rollcall/results/track"
 )
 
-// sampleTime is how long a sample of a short metric takes. It repeats its call for that long, so that the resolution of
-// the clock and a single interrupt do not matter.
-const sampleTime = 20 * time.Millisecond
+// A sample of a short metric repeats its call for sampleTime, but leastParts times at least. It reads the clocks after
+// every call, or after so many that they take partTime. The processor time of the sample is that of its fastest parts,
+// the first tenth: those that no other process has interrupted, after which the caches hold something else.
+const (
+	sampleTime   = 20 * time.Millisecond
+	partTime     = 300 * time.Microsecond
+	leastParts   = 8
+	fastestParts = 0.1
+)
 
-// maxRepeat is the most calls in a sample. It ends the search for a number of calls if a call takes next to no time.
+// maxRepeat is the most calls in a part. It ends the search for a number of calls if a call takes next to no time.
 const maxRepeat = 1 << 20
 
 // units says how many of a unit a second has. Metrics of rounds, steps and evaluations are in ms, the others in µs.
 var units = map[string]float64{"ms": 1e3, "µs": 1e6}
 
-// short takes a sample of a call that is short. Once a night it finds out how many calls fill sampleTime, which warms
-// the call up too. of is how many of the measured things one call does: a metric of local steps has calls of E steps.
-func (b *Bench) short(ctx context.Context, metric, unit string, of int, call func() error) error {
-	n := b.repeat[metric]
-	if n == 0 {
-		for n = 1; ; n = min(2*n, maxRepeat) {
-			took, err := timed(ctx, n, call)
-			if err != nil {
-				return fmt.Errorf("track: %s: %w", metric, err)
+// metric is what is sampled.
+type metric struct {
+	name, unit string
+	of         int             // of the measured things that one call does: a call of E local steps has E
+	loop       *reference.Loop // on as many threads as the calls use; nil: without a reference, as on a card
+}
+
+// parts are the calls of a sample: how many calls a part has, and how many parts there are.
+type parts struct{ calls, count int }
+
+// short takes a sample of a call that is short. Once a night it finds out how many calls fill a part, which warms the
+// call up too.
+func (b *Bench) short(ctx context.Context, m metric, call func() error) error {
+	p, known := b.repeat[m.name]
+	if !known {
+		var took time.Duration
+		for p.calls = 1; ; p.calls = min(2*p.calls, maxRepeat) {
+			var err error
+			if took, err = timed(ctx, p.calls, call); err != nil {
+				return fmt.Errorf("track: %s: %w", m.name, err)
 			}
-			if took >= sampleTime/2 || n == maxRepeat {
-				// The time of these n calls is long enough to tell from it how many calls take sampleTime.
-				n = max(1, min(maxRepeat, int(float64(n)*float64(sampleTime)/float64(max(took, 1)))))
+			if took >= partTime || p.calls == maxRepeat {
 				break
 			}
 		}
-		b.repeat[metric] = n // the same in all passes, so that all samples are means over as many calls
+		p.count = max(leastParts, int(sampleTime/max(took, 1)))
+		b.repeat[m.name] = p // the same in all passes, so that all samples are of as many calls
 	}
-	return b.sample(ctx, metric, unit, n, of, call)
+	return b.sample(ctx, m, p, call)
 }
 
-// sample measures n calls, each of which does `of` of the measured things, and records the mean time of one thing.
-func (b *Bench) sample(ctx context.Context, metric, unit string, n, of int, call func() error) error {
-	took, err := timed(ctx, n, call)
-	if err != nil {
-		return fmt.Errorf("track: %s: %w", metric, err)
+// sample measures parts of calls, between two runs of the reference loop, and records the sample.
+func (b *Bench) sample(ctx context.Context, m metric, p parts, call func() error) error {
+	var before time.Duration
+	if m.loop != nil {
+		before = m.loop.Run()
 	}
-	b.record(metric, unit, took.Seconds()*units[unit]/float64(n*of))
+	processor := make([]float64, p.count)
+	begun := time.Now()
+	for i := range processor {
+		from := conditions.ProcessorTime()
+		if _, err := timed(ctx, p.calls, call); err != nil {
+			return fmt.Errorf("track: %s: %w", m.name, err)
+		}
+		processor[i] = (conditions.ProcessorTime() - from).Seconds()
+	}
+	wall := time.Since(begun).Seconds()
+	unit := units[m.unit] / float64(p.calls*m.of)
+	if m.loop == nil {
+		b.record(m, wall*unit/float64(p.count), 0, 0)
+		return nil
+	}
+	// The faster one, which was disturbed less: what disturbs the loop did not disturb the fastest parts.
+	loop := min(before, m.loop.Run()).Seconds()
+	b.record(m, wall*unit/float64(p.count), stats.Quantile(processor, fastestParts).Value*unit, loop*units["µs"])
 	return nil
 }
 
-// record appends a sample to its metric. Metrics are in the order of their first samples, which a map would lose.
-func (b *Bench) record(metric, unit string, x float64) {
-	i := slices.IndexFunc(b.values, func(m track.Measurement) bool { return m.Metric == metric })
+// record appends a sample to its metric: wall time and processor time in the unit of the metric, and the reference loop
+// in µs. A sample without a loop, or of a system that does not say the processor time, has wall time alone. Metrics are
+// in the order of their first samples, which a map would lose.
+func (b *Bench) record(m metric, wall, processor, loop float64) {
+	i := slices.IndexFunc(b.values, func(v track.Measurement) bool { return v.Metric == m.name })
 	if i < 0 {
 		i = len(b.values)
-		b.values = append(b.values, track.Measurement{Metric: metric, Unit: unit})
+		b.values = append(b.values, track.Measurement{Metric: m.name, Unit: m.unit})
 	}
-	b.values[i].Samples = append(b.values[i].Samples, x)
+	v := &b.values[i]
+	v.Wall = append(v.Wall, wall)
+	if processor > 0 && loop > 0 {
+		v.Processor, v.Reference = append(v.Processor, processor), append(v.Reference, loop)
+	}
 }
 
 // timed measures n calls. It looks at ctx before it begins only, since engines look at it while they train.

@@ -5,22 +5,20 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"rollcall/algos"
 	"rollcall/bench/run"
+	"rollcall/bench/run/conditions"
 	"rollcall/bench/settings"
-	"rollcall/datasets"
-	"rollcall/datasets/plan"
-	"rollcall/datasets/rng"
 	"rollcall/nets"
+	"rollcall/nets/cpu/reference"
 	"rollcall/results/track"
 )
 
 // suiteVersion is a part of a machine's fingerprint. Raise it with every change of what is measured: times before and
 // after the change are not comparable.
-const suiteVersion = 1
+const suiteVersion = 2
 
 // Suite is how much is measured. Histories are made of the standard suite; tests use a smaller one.
 type Suite struct {
@@ -38,7 +36,7 @@ type Suite struct {
 // active too.
 func StandardSuite() Suite {
 	return Suite{
-		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 2048,
+		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 512,
 		Samples: 20, Passes: 10,
 	}
 }
@@ -74,7 +72,12 @@ type Bench struct {
 	Stderr  io.Writer
 
 	values []track.Measurement // the samples so far
-	repeat map[string]int      // by metric: how many calls fill a sample
+	repeat map[string]parts    // by metric: the calls of a sample
+
+	// The reference loop on all threads of the engine, and on one. nil: the engine is that of a card, whose times no
+	// loop on a processor explains.
+	all, one   *reference.Loop
+	conditions track.Conditions // under which the night is measured
 }
 
 // Identify opens an engine to see what it is, and returns the machine with its fingerprint. It measures nothing.
@@ -83,6 +86,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err != nil {
 		return m, err
 	}
+	b.conditions = before(c)              // before an engine puts load on the machine
 	w, err := b.workload(b.Suite.Data[0]) // any: an engine has the same name, device and precision with every net
 	if err != nil {
 		return m, err
@@ -101,11 +105,11 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	return m, err
 }
 
-// Measure measures all metrics, in passes. Every pass takes some samples of every metric, with engines of its own. So a
-// night does not depend on where one engine lies in memory, and a disturbance of a minute does not hit one metric
-// alone.
+// Measure measures all metrics, in passes. Every pass takes some samples of every metric, with engines and buffers of
+// its own. So a night does not depend on where one of them lies in memory, and a disturbance of a minute does not hit
+// one metric alone.
 func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
-	b.values, b.repeat = nil, map[string]int{}
+	b.values, b.repeat = nil, map[string]parts{}
 	c, err := b.Machine.Choose()
 	if err != nil {
 		return nil, err
@@ -118,13 +122,13 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 		}
 		work = append(work, w)
 	}
-	var kernels []kernel
-	if !c.CUDA { // a card times its own kernels, see profiled
-		if kernels, err = b.cpuKernels(); err != nil {
+	if !c.CUDA {
+		if err := b.loops(); err != nil {
 			return nil, err
 		}
 	}
 	begun := time.Now()
+	ticks, known := conditions.ReadTicks(conditions.TicksPath)
 	for pass := range b.Suite.Passes {
 		// The passes take equal parts of the samples, or parts that differ by one.
 		samples := b.Suite.Samples*(pass+1)/b.Suite.Passes - b.Suite.Samples*pass/b.Suite.Passes
@@ -133,67 +137,33 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 				return nil, err
 			}
 		}
+		var kernels []kernel
+		if !c.CUDA { // a card times its own kernels, see profiled
+			if kernels, err = b.cpuKernels(); err != nil {
+				return nil, err
+			}
+		}
 		for range samples {
 			for _, k := range kernels {
-				if err := b.short(ctx, "kernel/"+k.name, "µs", 1, func() error { k.run(); return nil }); err != nil {
+				m := metric{"kernel/" + k.name, "µs", 1, b.one}
+				if err := b.short(ctx, m, func() error { k.run(); return nil }); err != nil {
 					return nil, err
 				}
 			}
 		}
 		run.Logf(b.Stderr, "track: pass %d of %d, %.0f s\n", pass+1, b.Suite.Passes, time.Since(begun).Seconds())
 	}
+	if now, ok := conditions.ReadTicks(conditions.TicksPath); known && ok {
+		b.conditions.Steal, b.conditions.Others = conditions.Steal(ticks, now), conditions.Others(ticks, now)
+	}
+	if !c.CUDA {
+		b.conditions.ClockMHz = cpuMHz("/proc/cpuinfo")
+	}
 	return b.values, nil
 }
 
-// ClockMHz returns the present clock of the processors; 0 for a card, or where it is not known.
-func (b *Bench) ClockMHz() float64 {
-	if c, err := b.Machine.Choose(); err != nil || c.CUDA {
-		return 0
-	}
-	return cpuMHz("/proc/cpuinfo")
-}
-
-// workload is a data set of noise in the shape of a real one, and its net. Noise needs no download.
-type workload struct {
-	settings settings.Settings
-	model    *nets.Model
-	set      *datasets.Set
-}
-
-// workload returns the workload of a data set.
-func (b *Bench) workload(data string) (*workload, error) {
-	s, err := settings.Defaults("fedavg-active", "code", data)
-	if err != nil {
-		return nil, err
-	}
-	s.Clients, s.LocalSteps, s.Batch = b.Suite.Clients, b.Suite.Steps, b.Suite.Batch
-	s.Split = string(datasets.SplitEven) // every client has whole batches
-	s.LR = 0.001                         // with a larger rate, training on noise diverges
-	model, err := nets.NewModel(s.Net)
-	if err != nil {
-		return nil, err
-	}
-	train, test := noisePictures(model, b.Suite.Train, 0), noisePictures(model, b.Suite.Test, 1)
-	return &workload{s, model, &datasets.Set{Name: data, Train: train, Test: test}}, nil
-}
-
-// noisePictures returns n pictures of random bytes, others for each part: 0 for training, 1 for tests. The time of a
-// step does not depend on the picture.
-func noisePictures(m *nets.Model, n, part int) *plan.Samples {
-	s := &plan.Samples{
-		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
-		Labels: make([]uint8, n), Images: make([]uint8, n*m.H*m.W*m.C),
-		Mean: slices.Repeat([]float32{0.5}, m.C), Std: slices.Repeat([]float32{0.25}, m.C),
-	}
-	stream := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(part, 0, 0)
-	for i := range s.Labels {
-		s.Labels[i] = uint8(i % m.Classes)
-	}
-	for i := range s.Images {
-		s.Images[i] = uint8(stream.Uint32() >> 24)
-	}
-	return s
-}
+// Conditions returns the conditions of the night that was measured.
+func (b *Bench) Conditions() track.Conditions { return b.conditions }
 
 // rounds measures a number of samples of each metric of one net, on an engine of its own. With server it measures the
 // server's arithmetic and the engine's own kernel times as well, which one net is enough for.
@@ -221,45 +191,40 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 		r.T++ // every round has batches of its own
 		return err
 	}
-	bank, err := engine.NewBank(1 + b.Suite.Clients) // row 0: the initial weights
+	bank, err := engine.NewBank(1 + b.Suite.Clients)
 	if err != nil {
 		return err
 	}
 	defer bank.Free()
-	start := nets.Row{Bank: bank}
-	if err := engine.Load(start, f.W0); err != nil {
+	for i := range bank.Rows() { // memory that was never written is one page, which every cache holds
+		if err := engine.Load(nets.Row{Bank: bank, Index: i}, f.W0); err != nil {
+			return err
+		}
+	}
+	a, err := b.alone(ctx, w, engine)
+	if err != nil {
 		return err
 	}
-	// One client alone: a client-step without the gain of many clients at once.
-	client := nets.ClientWork{Start: start, End: nets.Row{Bank: bank, Index: 1}, Plan: f.Planner.Client(0, 0, 0)}
-	one := nets.LocalWork{LR: w.settings.LR, Clients: []nets.ClientWork{client}}
-	step := func() error {
-		_, err := engine.Train(ctx, one)
-		return err
-	}
-	evaluation := func() error {
-		_, err := engine.Evaluate(ctx, []nets.EvalJob{{Row: start, Part: nets.Test}})
-		return err
-	}
+	defer func() { err = cmp.Or(err, a.close()) }()
 	// The first calls of a new engine find memory and make graphs.
-	for _, warm := range []func() error{step, evaluation} {
+	for _, warm := range []func() error{a.step, a.evaluation} {
 		if err := warm(); err != nil {
 			return err
 		}
 	}
-	if b.repeat["step/"+w.set.Name] == 0 { // the first round of a night also maps memory and loads code
+	if _, again := b.repeat["step/"+w.set.Name]; !again { // the first round of a night also maps memory and loads code
 		if err := round(); err != nil {
 			return err
 		}
 	}
 	for range samples {
-		if err := b.sample(ctx, "round/"+w.set.Name, "ms", 1, 1, round); err != nil {
+		if err := b.sample(ctx, metric{"round/" + w.set.Name, "ms", 1, b.all}, parts{1, 1}, round); err != nil {
 			return err
 		}
-		if err := b.short(ctx, "step/"+w.set.Name, "ms", b.Suite.Steps, step); err != nil {
+		if err := b.short(ctx, metric{"step/" + w.set.Name, "ms", a.steps, b.one}, a.step); err != nil {
 			return err
 		}
-		if err := b.short(ctx, "eval/"+w.set.Name, "ms", 1, evaluation); err != nil {
+		if err := b.short(ctx, metric{"eval/" + w.set.Name, "ms", 1, b.one}, a.evaluation); err != nil {
 			return err
 		}
 		if !server {
@@ -292,8 +257,8 @@ func (b *Bench) server(ctx context.Context, e nets.Engine, bank nets.Bank) error
 		}
 		return norm()
 	}
-	if err := b.short(ctx, "server/combine", "µs", 1, combine); err != nil {
+	if err := b.short(ctx, metric{"server/combine", "µs", 1, b.all}, combine); err != nil {
 		return err
 	}
-	return b.short(ctx, "server/norm", "µs", 1, norm)
+	return b.short(ctx, metric{"server/norm", "µs", 1, b.all}, norm)
 }

@@ -34,7 +34,7 @@ func TestTrackProfiled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []track.Measurement{{Metric: "kernel/conv2d_forward", Unit: "µs", Samples: []float64{1500, 1500}}}
+	want := []track.Measurement{{Metric: "kernel/conv2d_forward", Unit: "µs", Wall: []float64{1500, 1500}}}
 	if f.rounds != 2 || f.on != 2 || !reflect.DeepEqual(b.values, want) {
 		t.Errorf("got %d rounds, %d profiles, %v, want 2, 2, %v", f.rounds, f.on, b.values, want)
 	}
@@ -47,12 +47,12 @@ func TestTrackProfiled(t *testing.T) {
 func TestSuiteName(t *testing.T) {
 	s := StandardSuite()
 	s.Samples, s.Passes = 30, 3
-	if got := s.Name(); got != "standard/1" {
-		t.Errorf("more samples: got %s, want standard/1", got)
+	if got := s.Name(); got != "standard/2" {
+		t.Errorf("more samples: got %s, want standard/2", got)
 	}
 	s.Clients = 8
-	if got := s.Name(); got != "N8-E5-B128-train8192-test2048/1" {
-		t.Errorf("fewer clients: got %s, want N8-E5-B128-train8192-test2048/1", got)
+	if got := s.Name(); got != "N8-E5-B128-train8192-test512/2" {
+		t.Errorf("fewer clients: got %s, want N8-E5-B128-train8192-test512/2", got)
 	}
 }
 

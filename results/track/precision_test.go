@@ -18,8 +18,8 @@ func TestPrecisionsApart(t *testing.T) {
 		if p != "fp32" {
 			for _, n := range h.Nights {
 				for _, v := range n.Values {
-					for i := range v.Samples {
-						v.Samples[i] /= 2
+					for i := range v.Wall {
+						v.Wall[i] /= 2
 					}
 				}
 			}

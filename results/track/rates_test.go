@@ -23,15 +23,23 @@ type rates struct {
 	// shifts; found by the third night; found before 20 nights were over; longest wait for one of them
 	planted, soon, found, latest int
 	exact, near                  int // of those found: first night right; off by two nights at most
+
+	byMetric map[string]*hits
 }
 
-// measure plants shifts of a size, up and then down again, and counts what the rule makes of them.
-func measure(t testing.TB, n noise, nights int, size float64) (out rates) {
+// hits are the shifts of one metric.
+type hits struct{ planted, soon, found, alarms int }
+
+// measure plants shifts of a size in so many metrics, up and then down again, and counts what the rule makes of them.
+// history makes the history, in which a metric's night is multiplied by a factor.
+func measure(
+	t testing.TB, nights, metrics int, size float64, history func(factor func(night, metric int) float64) *History,
+) (out rates) {
 	t.Helper()
 	rule := DefaultRule()
 	type plant struct{ night, metric int }
 	var plants []plant
-	level := make([][]float64, rateMetrics)
+	level := make([][]float64, metrics)
 	for m := range level {
 		level[m] = make([]float64, nights)
 		for i := range level[m] {
@@ -39,20 +47,27 @@ func measure(t testing.TB, n noise, nights int, size float64) (out rates) {
 		}
 	}
 	for j := 0; size > 0 && firstPlant+(j+1)*plantEvery < nights; j++ {
-		p := plant{firstPlant + j*plantEvery, j % rateMetrics}
+		p := plant{firstPlant + j*plantEvery, j % metrics}
 		plants = append(plants, p)
 		for i := p.night; i < nights; i++ {
 			level[p.metric][i] = 1
-			if j/rateMetrics%2 == 0 {
+			if j/metrics%2 == 0 {
 				level[p.metric][i] += size
 			}
 		}
 	}
-	h := synthetic(7, n, nights, rateMetrics, func(night, metric int) float64 { return level[metric][night] })
-	trends := rule.Trends(h)
-	out.nights, out.planted = nights, len(plants)
+	h := history(func(night, metric int) float64 { return level[metric][night] })
+	trends := rule.Trends(h) // in the order of the names, as the metrics are
+	out.nights, out.planted, out.byMetric = nights, len(plants), map[string]*hits{}
 	taken, alarms := map[plant]bool{}, map[int]bool{}
 	for m, trend := range trends {
+		own := &hits{}
+		out.byMetric[trend.Metric] = own
+		for _, p := range plants {
+			if p.metric == m {
+				own.planted++
+			}
+		}
 		for _, s := range trend.Shifts {
 			hit := -1
 			for i, p := range plants {
@@ -62,14 +77,17 @@ func measure(t testing.TB, n noise, nights int, size float64) (out rates) {
 			}
 			if hit < 0 {
 				alarms[s.Confirmed] = true
+				own.alarms++
 				continue
 			}
 			p := plants[hit]
 			taken[p] = true
 			out.found++
+			own.found++
 			out.latest = max(out.latest, s.Confirmed-p.night+1)
 			if s.Confirmed-p.night < 3 {
 				out.soon++
+				own.soon++
 			}
 			switch off := s.First - p.night; {
 			case off == 0:
@@ -103,7 +121,9 @@ func TestRates(t *testing.T) {
 	var table strings.Builder
 	for _, n := range noises {
 		for _, size := range []float64{0, 0.03, 0.05, 0.10} {
-			r := measure(t, n, *rateNights, size)
+			r := measure(t, *rateNights, rateMetrics, size, func(factor func(night, metric int) float64) *History {
+				return synthetic(7, n, *rateNights, rateMetrics, factor)
+			})
 			fmt.Fprintf(&table, "| %s | %.0f %% | %d | %s | %s | %s | %s | %s |\n",
 				n.name, 100*size, r.falseNights, share(r.falseNights, r.nights),
 				share(r.soon, r.planted), share(r.found, r.planted), share(r.exact, r.found), share(r.near, r.found))

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"rollcall/results/stats"
 )
@@ -71,18 +72,18 @@ func (r Rule) Trends(h *History) []Trend {
 	for night := range h.Nights {
 		var found []candidate
 		tested := 0
-		for _, v := range h.Nights[night].Values {
-			name := v.Metric + " " + v.Unit // the same metric in another unit is another metric
+		for _, v := range h.Nights[night].judged() {
+			name := v.metric + " " + v.unit // the same metric in another unit is another metric
 			t := trends[name]
 			if t == nil {
-				t = &Trend{Metric: v.Metric, Unit: v.Unit}
+				t = &Trend{Metric: v.metric, Unit: v.unit}
 				trends[name] = t
 			}
-			if len(v.Samples) < LeastSamples {
+			if len(v.samples) < LeastSamples {
 				continue
 			}
-			t.Nights, t.Samples = append(t.Nights, night), append(t.Samples, v.Samples)
-			t.Values = append(t.Values, v.Value())
+			t.Nights, t.Samples = append(t.Nights, night), append(t.Samples, v.samples)
+			t.Values = append(t.Values, nightValue(v.samples))
 			if !t.comparable() {
 				continue
 			}
@@ -103,6 +104,25 @@ func (r Rule) Trends(h *History) []Trend {
 		sorted = append(sorted, *trends[name])
 	}
 	return sorted
+}
+
+// judged is what the rule looks at in a night: the samples of a metric in one unit.
+type judged struct {
+	metric, unit string
+	samples      []float64
+}
+
+// judged returns the samples of all metrics of a night. In a quiet night the wall times of whole rounds are a metric of
+// their own beside their processor times, which do not show a program that makes worse use of its threads.
+func (n Night) judged() (all []judged) {
+	for _, v := range n.Values {
+		x, unit := v.Samples()
+		all = append(all, judged{v.Metric, unit, x})
+		if unit == Loops && n.Quiet() && strings.HasPrefix(v.Metric, "round/") {
+			all = append(all, judged{v.Metric, v.Unit, v.Wall})
+		}
+	}
+	return all
 }
 
 // comparable reports whether enough nights have passed since the last shift to find another.

@@ -1,11 +1,15 @@
 package track
 
 import (
+	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/results/files"
 )
 
 func TestDiscoveries(t *testing.T) {
@@ -117,7 +121,7 @@ func TestTrendsDoNotLookAhead(t *testing.T) {
 
 func TestTrendsTakeNightsApart(t *testing.T) {
 	h := steps(40, nil)
-	h.Nights[7].Values[0].Samples = h.Nights[7].Values[0].Samples[:9]
+	h.Nights[7].Values[0].Wall = h.Nights[7].Values[0].Wall[:9]
 	h.Nights[9].Values[0].Unit = "s"
 	trends := DefaultRule().Trends(h)
 	if len(trends) != 2 {
@@ -125,6 +129,48 @@ func TestTrendsTakeNightsApart(t *testing.T) {
 	}
 	if got := trends[0]; got.Unit != "ms" || len(got.Values) != 38 {
 		t.Errorf("ms: got %d nights, want 38: one has too few samples", len(got.Values))
+	}
+}
+
+// In quiet nights the wall times of rounds are judged as well: there a program that makes worse use of its threads
+// shows, which takes no more processor time. In other nights they say how busy the machine was.
+func TestTrendsWallOfRounds(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		conditions Conditions
+		want       []string
+	}{
+		{"quiet", Conditions{Others: files.Some(0.01), Steal: files.Some(0.005)}, []string{"loops", "ms 60 62"}},
+		{"quiet, and steal unknown", Conditions{Others: files.Some(0.02)}, []string{"loops", "ms 60 62"}},
+		{"busy", Conditions{Others: files.Some(0.03)}, []string{"loops"}},
+		{"stolen", Conditions{Others: files.Some(0.01), Steal: files.Some(0.02)}, []string{"loops"}},
+		{"unknown", Conditions{}, []string{"loops"}},
+	} {
+		h := referenced(steps(80, nil))
+		for i := range h.Nights {
+			n := &h.Nights[i]
+			n.Conditions, n.Values[0].Metric = test.conditions, "round/cifar10"
+			for j := range n.Values[0].Wall {
+				if i >= 60 {
+					n.Values[0].Wall[j] *= 1.1
+				}
+			}
+		}
+		trends := DefaultRule().Trends(h)
+		var got []string
+		for _, trend := range trends {
+			words := []string{trend.Unit}
+			for _, s := range trend.Shifts {
+				words = append(words, fmt.Sprintf("%d %d", s.First, s.Confirmed))
+			}
+			got = append(got, strings.Join(words, " "))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
+		}
+		if v := Judge(h, trends, 1); v.Metrics != len(test.want) || v.Compared != len(test.want) {
+			t.Errorf("%s: %d of %d metrics compared, want %d of them", test.name, v.Compared, v.Metrics, len(test.want))
+		}
 	}
 }
 

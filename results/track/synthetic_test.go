@@ -66,16 +66,16 @@ func synthetic(seed uint64, n noise, nights, metrics int, factor func(night, met
 				base *= factor(i, m)
 			}
 			base *= math.Exp(all + n.metric*r.NormFloat64())
-			v := Measurement{Metric: fmt.Sprintf("metric/%02d", m), Unit: "ms", Samples: make([]float64, n.samples)}
+			v := Measurement{Metric: fmt.Sprintf("metric/%02d", m), Unit: "ms", Wall: make([]float64, n.samples)}
 			mode := 1.0
-			for j := range v.Samples {
+			for j := range v.Wall {
 				if j*n.passes%n.samples < n.passes { // a new pass
 					mode = 1
 					if r.Float64() < n.share {
 						mode += n.slow
 					}
 				}
-				v.Samples[j] = base * mode * math.Exp(n.sample*r.NormFloat64())
+				v.Wall[j] = base * mode * math.Exp(n.sample*r.NormFloat64())
 			}
 			night.Values = append(night.Values, v)
 		}

@@ -55,7 +55,7 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 	v := Verdict{
 		Schema: 1, File: h.Path, Fingerprint: h.Machine.Fingerprint(), Machine: h.Machine.String(),
 		Run: n.Run, Time: n.Time.UTC().Format(time.RFC3339), Version: n.Version, Nights: len(h.Nights),
-		Metrics: len(n.Values), Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
+		Metrics: len(n.judged()), Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
 	}
 	for _, t := range trends {
 		// A metric is compared if the last night measured it and enough nights came before.

@@ -30,7 +30,7 @@ func TestAppendKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.HasPrefix(string(text), torn+halfWritten+"\n1,") {
+	if err != nil || !strings.HasPrefix(string(text), torn+halfWritten+"\n2,") {
 		t.Errorf("file: got %q, %v, want what was there, its last line marked and ended, and the night", text, err)
 	}
 	back, bad := Read(path)

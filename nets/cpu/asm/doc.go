@@ -1,5 +1,5 @@
-// Package asm holds the assembly of packages cpu and bf16: every kernel once for AVX-512 and once for AVX2, and the
-// products of bf16 for AMX as well.
+// Package asm holds the assembly of packages cpu, bf16 and reference: every kernel once for AVX-512 and once for AVX2,
+// and the products of bf16 for AMX as well.
 //
 // These packages alone import it, and only on amd64. The kernels take bare pointers and check nothing: the packages
 // check that slices are long enough, and that no count is 0, before they call one.

@@ -1,8 +1,11 @@
 package asm
 
-// FMAPeakAVX512 runs n times 12 independent fused multiply-adds of registers, without touching memory: the most
-// arithmetic that a core can do. The benchmarks compare the other kernels with it.
+// FMAPeakAVX512 runs n rounds of [PeakFMAs] fused multiply-adds of registers, without touching memory: the most
+// arithmetic that a core can do. It has 24 independent sums. n is at least 1.
 func FMAPeakAVX512(n int)
 
-// FMAPeakAVX2 is [FMAPeakAVX512] for AVX2.
+// FMAPeakAVX2 is [FMAPeakAVX512] for AVX2, with 12 independent sums.
 func FMAPeakAVX2(n int)
+
+// PeakFMAs is the number of multiply-adds in a round of FMAPeak, each of a whole register.
+const PeakFMAs = 24
