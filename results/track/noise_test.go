@@ -165,7 +165,8 @@ func noiseRates(t *testing.T, recorded []recordedNight, stay float64, wall, guar
 		r := measure(t, *rateNights, len(recorded[0].values), size, history(11))
 		var calm hits
 		fmt.Fprintf(&table, "shifts of %.0f %%: %d false nights, %s; found within 3 nights %s, within 20 %s\n",
-			100*size, r.falseNights, share(r.falseNights, r.nights), share(r.soon, r.planted), share(r.found, r.planted))
+			100*size, r.falseNights, share(r.falseNights, r.nights),
+			share(r.soon, r.planted), share(r.found, r.planted))
 		if most := 4 + *rateNights/200; guarded && r.falseNights > min(most, max(4, *rateNights/100)) {
 			t.Errorf("shifts of %.0f %%: false alarms on %d of %d nights, want 4 or 1 %% at most",
 				100*size, r.falseNights, r.nights)
@@ -192,7 +193,8 @@ func noiseRates(t *testing.T, recorded []recordedNight, stay float64, wall, guar
 				100*size, calm.soon, calm.planted)
 		}
 	}
-	t.Logf("wall times %v, the load stays with probability %.1f, %d nights\n%s", wall, stay, *rateNights, table.String())
+	t.Logf("wall times %v, the load stays with probability %.1f, %d nights\n%s",
+		wall, stay, *rateNights, table.String())
 }
 
 // wholeNights shifts all metrics at once, every 50 nights up and then down, in histories of so many seeds. It returns
