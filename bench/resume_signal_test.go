@@ -55,7 +55,7 @@ func endedBy(t *testing.T, cmd *exec.Cmd, stderr io.Reader, signal os.Signal) (t
 }
 
 // longRun is a run that goes on for a minute and more, with rounds of a moment.
-const longRun = " --data leaf --clients 4 --rounds 20000 --local-steps 1 --batch 8 " +
+const longRun = " --data leaf --clients 4 --rounds 400000 --local-steps 1 --batch 8 " +
 	"--eval-every 10 --device cpu --threads 1 "
 
 // promptEnd is how long a command may take that has a second: the machine may have other work.
@@ -76,10 +76,10 @@ func TestEndsPromptly(t *testing.T) {
 	}{
 		"waits for another's run": {"run" + longRun + "--out " + out, "waits for process", syscall.SIGINT},
 		"bench": {
-			"bench --data leaf --clients 8 --rounds 20000 --device cpu --out OUT", "device: ", syscall.SIGHUP,
+			"bench --data leaf --clients 8 --rounds 400000 --device cpu --out OUT", "device: ", syscall.SIGHUP,
 		},
 		"counts what it will hold": {
-			"run" + strings.Replace(longRun, "--rounds 2", "--rounds 20000", 1) + "--out OUT", "", syscall.SIGTERM,
+			"run" + strings.Replace(longRun, "--rounds 400000", "--rounds 200000000", 1) + "--out OUT", "", syscall.SIGTERM,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestSecondSignal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("rounds of seconds")
 	}
-	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 8000 ", "--eval-every 10",
+	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 300000 ", "--eval-every 10",
 		"--eval-every 1").Replace(longRun)
 	for _, c := range []struct {
 		name           string
