@@ -8,7 +8,7 @@ A variant is a word of parts that are joined by a dash:
     cl        channels last
     compile   torch.compile of forward and backward, the plan's batches included
     whole     torch.compile of the whole step, with gradients by torch.func.grad and SGD inside
-    max       torch.compile with max-autotune
+    slices    max pooling as maxima of slices, of which the compiler makes one loop
     procs     a process of one thread on each core, which train clients of their own side by side
 
 SGD is torch.optim's fused one. Denormals are flushed. compare.py chooses the memory allocator.
@@ -22,12 +22,11 @@ import sys
 import work
 
 BASES = ("loop", "grouped")
-PARTS = ("cl", "compile", "whole", "max", "procs")
 LIMIT = {"fp32": 1e-3, "bf16": 8e-2}  # of the largest difference after one step, as a part of the largest update
 
 
 def variants():
-    kinds = [base + cl + how for base in BASES for cl in ("", "-cl") for how in ("", "-compile", "-compile-max", "-whole")]
+    kinds = [base + cl + how for base in BASES for cl in ("", "-cl") for how in ("", "-compile", "-whole", "-whole-slices")]
     return kinds + [v + "-procs" for v in kinds]
 
 
@@ -65,16 +64,15 @@ class Peer:
         shape = (3,) if "cl" in how else (3, 1, 1)
         self.scale = (1 / (255 * torch.tensor(std))).view(shape)
         self.shift = (-torch.tensor(mean) / torch.tensor(std)).view(shape)
-        self.compiled = {"mode": "max-autotune"} if "max" in how else {}
         self.loss, self.whole = self.cast_loss, self.whole_step
         if "compile" in how:
-            self.loss = torch.compile(self.loss, dynamic=False, **self.compiled)
+            self.loss = torch.compile(self.loss, dynamic=False)
         if "whole" in how:
-            self.whole = torch.compile(self.whole, dynamic=False, **self.compiled)
+            self.whole = torch.compile(self.whole, dynamic=False)
 
     def cast_loss(self, p, x, y):
         with torch.autocast("cpu", torch.bfloat16) if self.bf16 else contextlib.nullcontext():
-            return torch_nets.loss(self.net, p, x, y, self.k)
+            return torch_nets.loss(self.net, p, x, y, self.k, "slices" in self.how)
 
     def batch(self, index, row, column, flip):
         """x [B,3,32,32] of one client: gathered, cropped out of a border of zeros, flipped, normalised."""
