@@ -91,7 +91,7 @@ def cell(net, threads, precision, candidates, args, write):
                 say(f"{p.name}: {e}")
                 peers.remove(p)
         for turn in range(args.turns):
-            measured = [("rollcall", "", "", processes.ours(args.rollcall, args.data, net, precision, threads, work))]
+            measured = [("rollcall", "", "", processes.ours(args.rollcall, args.data, args.out, net, precision, threads, work))]
             measured += [(p.program, p.variant, p.allocator, p.measure(args.seconds)) for p in peers]
             for program, variant, allocator, m in measured:
                 m.update(net=net, threads=threads, precision=precision, batch=work.batch, turn=turn + 1, program=program,
@@ -106,8 +106,8 @@ def cell(net, threads, precision, candidates, args, write):
 
 def summary(net, threads, precision, work, rows):
     """Ours against the peer with the highest median."""
-    ours = rows.pop(("rollcall", "", ""))
-    if not rows:
+    ours = rows.pop(("rollcall", "", ""), None)
+    if not rows or not ours:
         return None
     best = max(rows, key=lambda k: statistics.median(m["client_steps_per_s"] for m in rows[k]))
     peer, out = rows[best], {"net": net, "threads": threads, "precision": precision, "batch": work.batch, "n": len(ours)}
@@ -143,6 +143,7 @@ def parse():
     ap.add_argument("--turns", type=int, default=5)
     ap.add_argument("--seconds", type=float, default=3, help="of one measurement of a peer, at least one round")
     ap.add_argument("--csv", default="peers.csv", help="every measurement; the summary is beside it, -summary.csv")
+    ap.add_argument("--out", default="out", help="rollcall's --out")
     ap.add_argument("--candidates", default=os.path.join(HERE, "candidates.json"))
     ap.add_argument("--choose", action="store_true", help="time every variant first, and write the candidates")
     ap.add_argument("--everything", action="store_true", help="with --choose: slow variants too, for an hour")
@@ -175,7 +176,7 @@ def main():
             out.writerow({k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()})
             f.flush()
 
-        for net, threads, precision in cells:
+        for net, threads, precision in cells if args.turns else ():
             line = cell(net, threads, precision, [tuple(c) for c in chosen[f"{net} {precision}"]], args, write)
             if line:
                 lines.append(line)

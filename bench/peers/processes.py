@@ -120,13 +120,13 @@ def cpu_seconds(pid):
     return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def ours(rollcall, data, net, precision, threads, work):
+def ours(rollcall, data, out, net, precision, threads, work):
     """One `rollcall bench`. Its processor time is that of the measured rounds, which end two short evaluations before it."""
     size = ["--test-size", "10"] if data == "synthetic" else []
     child = subprocess.Popen(
         [rollcall, "bench", "--data", data, *size, "--net", net, "--precision", precision, "--threads", str(threads),
          "--batch", str(work.batch), "--local-steps", str(work.steps), "--clients", str(work.population), "--rounds",
-         str(work.rounds), "--device", "cpu", "--format", "csv"],
+         str(work.rounds), "--device", "cpu", "--format", "csv", "--out", out],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: os.sched_setaffinity(0, cpus(threads)))
     seen = []

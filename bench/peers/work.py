@@ -127,6 +127,7 @@ def arguments(doc, variants):
     ap.add_argument("--batch", type=int, default=128, help="B")
     ap.add_argument("--lr", type=float, default=0.05)
     ap.add_argument("--dump", help="with --check: a folder of `rollcall run --dump`, to compare with")
+    ap.add_argument("--data", help="with --dump: the folder of CIFAR-10's binary version, which the dump was made of")
     what = ap.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="compare with a plain step; status 1 if it differs")
     what.add_argument("--serve", action="store_true", help="measure whenever a line on standard input says so")
