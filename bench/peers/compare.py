@@ -3,7 +3,7 @@
 
     python3 bench/peers/compare.py --rollcall bin/rollcall --nets cnn-cifar10 --threads 1,2 --precision fp32,bf16
 
-With --choose it first times every variant once, shortly, and writes the best two of each net and precision to
+With --choose it first times every promising variant, shortly, and writes the best two of each net and precision to
 candidates.json; without it those that are written there are measured. Run it with the Python that has torch and jax.
 """
 import argparse
@@ -17,7 +17,7 @@ import time
 import processes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Batch size, local steps, clients of a peer; clients N and rounds of `rollcall bench`; bytes of nothing else differ.
+# Batch size, local steps, and clients of a peer; clients N and rounds of `rollcall bench`.
 WORK = {
     "cnn-cifar10": processes.Work(128, 10, 4, 20, 3),
     "lenet5": processes.Work(128, 10, 4, 40, 6),
@@ -26,9 +26,9 @@ WORK = {
 }
 COLUMNS = ("net", "threads", "precision", "batch", "turn", "program", "variant", "allocator", "client_steps",
            "client_steps_per_s", "wall_ms", "cpu_ms", "load")
-SUMMARY = ("net", "threads", "precision", "batch", "n", "opponent", "ours_per_s", "ours_least", "ours_most", "peer_per_s",
-           "peer_least", "peer_most", "ours_cpu_ms", "peer_cpu_ms", "ratio", "ratio_least", "ratio_most", "cpu_ratio",
-           "cpu_ratio_least", "cpu_ratio_most")
+SUMMARY = ("net", "threads", "precision", "batch", "n", "opponent", "ours_per_s", "ours_least", "ours_most",
+           "peer_per_s", "peer_least", "peer_most", "ours_cpu_ms", "peer_cpu_ms", "ratio", "ratio_least", "ratio_most",
+           "cpu_ratio", "cpu_ratio_least", "cpu_ratio_most")
 
 
 def variants(net, everything):
@@ -56,9 +56,9 @@ def choose(net, precision, seconds, everything):
             peer.ready()
             got = min((peer.measure(seconds) for _ in range(2)), key=lambda m: m["cpu_ms"])
             found.append((got["cpu_ms"], program, variant, allocator))
-            say(f"{net} {precision} {program} {variant} {allocator}: {got['cpu_ms']:.1f} ms of processor time a client-step")
+            say(f"{peer.name}: {got['cpu_ms']:.1f} ms of processor time a client-step")
         except processes.Failed as e:
-            say(f"{net} {precision} {program} {variant} {allocator}: {e}")
+            say(f"{peer.name}: {e}")
         finally:
             peer.close()
     found.sort()
@@ -91,11 +91,12 @@ def cell(net, threads, precision, candidates, args, write):
                 say(f"{p.name}: {e}")
                 peers.remove(p)
         for turn in range(args.turns):
-            measured = [("rollcall", "", "", processes.ours(args.rollcall, args.data, args.out, net, precision, threads, work))]
+            own = processes.ours(args.rollcall, args.data, args.out, net, precision, threads, work)
+            measured = [("rollcall", "", "", own)]
             measured += [(p.program, p.variant, p.allocator, p.measure(args.seconds)) for p in peers]
             for program, variant, allocator, m in measured:
-                m.update(net=net, threads=threads, precision=precision, batch=work.batch, turn=turn + 1, program=program,
-                         variant=variant, allocator=allocator, load=f"{os.getloadavg()[0]:.2f}")
+                m.update(net=net, threads=threads, precision=precision, batch=work.batch, turn=turn + 1,
+                         program=program, variant=variant, allocator=allocator, load=f"{os.getloadavg()[0]:.2f}")
                 write(m)
                 rows.setdefault((program, variant, allocator), []).append(m)
     finally:
@@ -110,8 +111,8 @@ def summary(net, threads, precision, work, rows):
     if not rows or not ours:
         return None
     best = max(rows, key=lambda k: statistics.median(m["client_steps_per_s"] for m in rows[k]))
-    peer, out = rows[best], {"net": net, "threads": threads, "precision": precision, "batch": work.batch, "n": len(ours)}
-    out["opponent"] = " ".join(best)
+    peer, out = rows[best], {"net": net, "threads": threads, "precision": precision, "batch": work.batch}
+    out.update(n=len(ours), opponent=" ".join(best))
 
     def spread(name, least, most, values):
         values = list(values)
@@ -160,7 +161,8 @@ def main():
             chosen = json.load(f)
     cells = [(n, t, p) for n in args.nets for p in args.precision for t in args.threads]
     per_turn = sum(3 * args.seconds + 9 for _ in cells)
-    say(f"{len(cells)} measurements of {args.turns} turns: about {(args.turns * per_turn + 40 * len(cells)) / 60:.0f} minutes")
+    minutes = (args.turns * per_turn + 40 * len(cells)) / 60
+    say(f"{len(cells)} measurements of {args.turns} turns: about {minutes:.0f} minutes")
     if args.choose:
         for net in args.nets:
             for precision in args.precision:
@@ -181,7 +183,8 @@ def main():
             if line:
                 lines.append(line)
                 print(f"{net} B={line['batch']} threads={threads} {precision}: ours {line['ours_per_s']} "
-                      f"({line['ours_cpu_ms']} ms), {line['opponent']} {line['peer_per_s']} ({line['peer_cpu_ms']} ms), "
+                      f"({line['ours_cpu_ms']} ms), {line['opponent']} {line['peer_per_s']} "
+                      f"({line['peer_cpu_ms']} ms), "
                       f"ratio {line['ratio']} ({line['ratio_least']} … {line['ratio_most']}), "
                       f"of processor time {line['cpu_ratio']}", flush=True)
     with open(args.csv.removesuffix(".csv") + "-summary.csv", "w", newline="", encoding="utf-8") as f:

@@ -17,7 +17,7 @@ def cifar10(folder):
 
 
 def read(folder, net, data):
-    """weights, plan, images, labels, mean, std, the mean of rollcall's clients after the round, and the learning rate."""
+    """Weights, plan, images, labels, mean, std, the mean of the clients rollcall trained, and the learning rate."""
     def load(name):
         return np.load(os.path.join(folder, name + ".npy"))
 

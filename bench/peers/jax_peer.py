@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Federated rounds in JAX on the CPU: a whole round is one compiled program, with the local steps in a scan.
 
-A variant is a word of parts that are joined by a dash: vmap (over the clients) or map (one client after another), and im2col
-(convolutions as a product of shifted views, which vmap turns into a batched product, in place of grouped convolutions).
+A variant is a word of parts that are joined by a dash: vmap (over the clients) or map (one client after another), and
+im2col (convolutions as a product of shifted views, which vmap makes a batched one, in place of grouped convolutions).
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""The processes that compare.py measures: rollcall, started for every turn, and peers, which sleep between their turns."""
+"""The processes that compare.py measures: rollcall, started for every turn, and peers, which sleep between turns."""
 import csv
 import glob
 import io
@@ -19,8 +19,8 @@ ALLOCATORS = {
     "glibc-large": {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 34),
                     "MALLOC_TOP_PAD_": str(1 << 28), "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
     "tcmalloc": {"LD_PRELOAD": "libtcmalloc_minimal.so.4"},
-    "jemalloc": {"LD_PRELOAD": "libjemalloc.so.2",
-                 "MALLOC_CONF": "thp:always,background_thread:true,metadata_thp:always,dirty_decay_ms:-1,muzzy_decay_ms:-1"},
+    "jemalloc": {"LD_PRELOAD": "libjemalloc.so.2", "MALLOC_CONF": "thp:always,background_thread:true,"
+                 "metadata_thp:always,dirty_decay_ms:-1,muzzy_decay_ms:-1"},
 }
 
 
@@ -56,9 +56,9 @@ def cpus(threads):
 
 
 def command(program, variant, net, precision, threads, work):
-    return [sys.executable, os.path.join(HERE, program + "_peer.py"), "--net", net, "--variant", variant, "--precision",
-            precision, "--threads", str(threads), "--cpus", ",".join(map(str, cpus(threads))), "--batch", str(work.batch),
-            "--clients", str(work.clients), "--steps", str(work.steps)]
+    return [sys.executable, os.path.join(HERE, program + "_peer.py"), "--net", net, "--variant", variant,
+            "--precision", precision, "--threads", str(threads), "--cpus", ",".join(map(str, cpus(threads))),
+            "--batch", str(work.batch), "--clients", str(work.clients), "--steps", str(work.steps)]
 
 
 def check(program, variant, net, precision, work):
@@ -121,12 +121,12 @@ def cpu_seconds(pid):
 
 
 def ours(rollcall, data, out, net, precision, threads, work):
-    """One `rollcall bench`. Its processor time is that of the measured rounds, which end two short evaluations before it."""
+    """One `rollcall bench`, with the processor time of its measured rounds: two short evaluations come after them."""
     size = ["--test-size", "10"] if data == "synthetic" else []
     child = subprocess.Popen(
         [rollcall, "bench", "--data", data, *size, "--net", net, "--precision", precision, "--threads", str(threads),
-         "--batch", str(work.batch), "--local-steps", str(work.steps), "--clients", str(work.population), "--rounds",
-         str(work.rounds), "--device", "cpu", "--format", "csv", "--out", out],
+         "--batch", str(work.batch), "--local-steps", str(work.steps), "--clients", str(work.population),
+         "--rounds", str(work.rounds), "--device", "cpu", "--format", "csv", "--out", out],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: os.sched_setaffinity(0, cpus(threads)))
     seen = []
@@ -166,6 +166,6 @@ def machine(rollcall):
     libraries = subprocess.run([sys.executable, "-c", (
         "import importlib.metadata as m, platform\n"
         "print('python', platform.python_version(), *(f'{n} {m.version(n)}' for n in ('torch', 'jax', 'numpy')))\n"
-        "import torch; print(' '.join(torch.__config__.show().split('MKL-DNN v')[-1].split()[:1]).join(['oneDNN ', '']))"
+        "import torch; print('oneDNN', torch.__config__.show().split('MKL-DNN v')[-1].split()[0])"
     )], capture_output=True, text=True).stdout.split("\n")
     return ", ".join([model, f"{len(CORES)} processors", version, *filter(None, libraries)])

@@ -26,7 +26,8 @@ LIMIT = {"fp32": 1e-2, "bf16": 2e-1}  # of the largest difference after one step
 
 
 def variants():
-    kinds = [base + cl + how for base in BASES for cl in ("", "-cl") for how in ("", "-compile", "-whole", "-whole-slices")]
+    hows = ("", "-compile", "-whole", "-whole-slices")
+    kinds = [base + cl + how for base in BASES for cl in ("", "-cl") for how in hows]
     return kinds + [v + "-procs" for v in kinds]
 
 
@@ -151,7 +152,7 @@ def make(args):
 
 
 def check(args):
-    """Status 0 if one step of the variant agrees with a plain step in float64, and with rollcall's if there is a dump."""
+    """Status 0 if one step of the variant agrees with a plain step in float64, and with a dump of rollcall."""
     weights, draws = work.start_weights(args.net), work.Draws(args.batch)
     images, labels, mean, std, theirs = draws.images, draws.labels, work.MEAN, work.STD, None
     plan = draws.round(args.clients, 1)
@@ -179,17 +180,25 @@ def check(args):
 
 
 def profile(one_round):
+    """Prints the time of each operator in itself: of equal calls the shortest, so that what else runs counts less."""
     from torch.profiler import ProfilerActivity, profile as profiler
 
-    for _ in range(2):
-        one_round()
-    with profiler(activities=[ProfilerActivity.CPU]) as p:
-        one_round()
-    events = p.key_averages()
-    steps = ARGS.clients * ARGS.steps
-    print(f"{'operator':60} {'calls':>8} {'ms per client-step':>18}")
-    for e in sorted(events, key=lambda e: -e.self_cpu_time_total)[:25]:
-        print(f"{e.key[:60]:60} {e.count / steps:8.1f} {e.self_cpu_time_total / 1e3 / steps:18.3f}")
+    one_round()
+    with profiler(activities=[ProfilerActivity.CPU], record_shapes=True) as p:
+        for _ in range(3):
+            one_round()
+    calls, steps = {}, 3 * ARGS.clients * ARGS.steps
+    for e in p.events():
+        if not e.name.startswith("ProfilerStep"):
+            calls.setdefault((e.name, str(e.input_shapes), str(e.concrete_inputs)), []).append(e.self_cpu_time_total)
+    total = {}
+    for (name, *_), times in calls.items():
+        n, us = total.get(name, (0, 0.0))
+        total[name] = n + len(times), us + min(times) * len(times)
+    print(f"{'operator':56} {'calls':>6} {'ms per client-step':>18}")
+    for name, (n, us) in sorted(total.items(), key=lambda t: -t[1][1])[:18]:
+        print(f"{name[:56]:56} {n / steps:6.1f} {us / 1e3 / steps:18.3f}")
+    print(f"{'all':56} {'':6} {sum(us for _, us in total.values()) / 1e3 / steps:18.3f}")
 
 
 class Processes:
@@ -221,7 +230,8 @@ class Processes:
             # Each has a wall time of its own: the speeds add up.
             speed = sum(p["client_steps"] / p["wall_s"] for p in parts)
             n = sum(p["client_steps"] for p in parts)
-            print(json.dumps({"client_steps": n, "wall_s": n / speed, "cpu_s": sum(p["cpu_s"] for p in parts)}), flush=True)
+            cpu = sum(p["cpu_s"] for p in parts)
+            print(json.dumps({"client_steps": n, "wall_s": n / speed, "cpu_s": cpu}), flush=True)
         for c in self.children:
             c.stdin.close()
             c.wait()

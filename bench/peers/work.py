@@ -1,8 +1,8 @@
 """What all peers share: the nets, the federated work, its random draws, and the protocol of compare.py.
 
 The work is `rollcall bench`'s: K clients start at the same weights; each makes E plain SGD steps on batches of B images
-of its own; the server takes the mean. Images are bytes and stay in memory. One crop of the image in a border of 4 zeros,
-and one flip, are drawn for each batch, as FedAWE's released code draws them. Nothing is evaluated.
+of its own; the server takes the mean. Images are bytes and stay in memory. One crop of the image in a border of 4
+zeros, and one flip, are drawn for each batch, as FedAWE's released code draws them. Nothing is evaluated.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ PLAIN = {
     "cnn-cifar10": (("conv", 32, 3, 1), ("conv", 32, 3, 1), ("fc", 256), ("fc", 64), ("fc", 10)),
     "lenet5": (("conv", 6, 5, 0), ("conv", 16, 5, 0), ("fc", 120), ("fc", 84), ("fc", 10)),
 }
-# Residual nets: channels of the first stage, stages, blocks a stage, whether a shortcut that changes the shape has weights.
+# Residual nets: channels of the first stage, stages, blocks a stage, whether shortcuts of another shape have weights.
 RESIDUAL = {"resnet18": (64, 4, 2, True), "resnet20": (16, 3, 3, False)}
 NETS = (*PLAIN, *RESIDUAL)
 
