@@ -26,17 +26,18 @@ var benchFormats = []string{"text", "csv", "gobench"}
 func (a *app) benchCommand() *cobra.Command {
 	b := run.SpeedTest{}
 	var data, net string
-	var rounds, clients int
+	var rounds, clients, steps, batch, testSize int
 	var seconds float64
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of this machine",
 		Long: `bench trains FedAvg over the active clients under stationary availability (N = 100, about 37 active,
-10 local steps of 128 samples), prints how fast that was, and appends a row to OUT/bench.csv. It times each round:
-choosing clients, batch plans, training, averaging. If the data set can be neither found nor downloaded, it runs on
+10 local steps of 128 samples unless told otherwise), prints how fast that was, and appends a row to OUT/bench.csv. It
+times each round: choosing clients, batch plans, training, averaging. If the data set can be neither found nor downloaded, it runs on
 synthetic data and says so.`,
 		Example: `  rollcall bench --data cifar10
-  rollcall bench --data synthetic --rounds 20 --format gobench`,
+  rollcall bench --data synthetic --rounds 20 --format gobench
+  rollcall bench --data synthetic --net resnet18 --batch 64 --clients 6 --test-size 100`,
 		Args: noArgs,
 	}
 	fs := cmd.Flags()
@@ -45,6 +46,9 @@ synthetic data and says so.`,
 	fs.StringVar(&net, "net", "", "network: "+strings.Join(nets.ModelNames(), ", ")+" (default: the data set's)")
 	fs.IntVar(&rounds, "rounds", 10, "rounds measured")
 	fs.IntVar(&clients, "clients", 100, "number of clients N")
+	fs.IntVar(&steps, "local-steps", 10, "local steps E of a client per round")
+	fs.IntVar(&batch, "batch", 128, "samples B per local step")
+	fs.IntVar(&testSize, "test-size", datasets.SyntheticTest, "test images of --data synthetic")
 	// The first round of an engine finds memory and makes graphs, and takes longer than the others.
 	fs.IntVar(&b.Warmup, "warmup", 1, "rounds before them")
 	fs.Float64Var(&seconds, "max-seconds", 120, "measure no further round after so long, once there are 3")
@@ -76,7 +80,10 @@ synthetic data and says so.`,
 			return err
 		}
 		// Validate checks them by the names of run's flags, which are the same here.
-		s.Rounds, s.Clients = rounds, clients
+		s.Rounds, s.Clients, s.LocalSteps, s.Batch, s.TestSize = rounds, clients, steps, batch, testSize
+		if data != "synthetic" && cmd.Flags().Changed("test-size") {
+			return settings.Usagef("--test-size %d: with --data %s, want --data synthetic", testSize, data)
+		}
 		if net != "" {
 			s.Net = net
 		}

@@ -1,0 +1,178 @@
+"""What all peers share: the nets, the federated work, its random draws, and the protocol of compare.py.
+
+The work is `rollcall bench`'s: K clients start at the same weights; each makes E plain SGD steps on batches of B images
+of its own; the server takes the mean. Images are bytes and stay in memory. One crop of the image in a border of 4
+zeros, and one flip, are drawn for each batch, as FedAWE's released code draws them. Nothing is evaluated.
+"""
+import argparse
+import json
+import os
+import sys
+import time
+
+import numpy as np
+
+SIDE, BORDER, CLASSES = 32, 4, 10
+MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
+
+# Layers of the plain nets: conv (channels out, window, pad) brings ReLU and 2×2 max pooling; fc (features out) brings
+# ReLU but for the last.
+PLAIN = {
+    "cnn-cifar10": (("conv", 32, 3, 1), ("conv", 32, 3, 1), ("fc", 256), ("fc", 64), ("fc", 10)),
+    "lenet5": (("conv", 6, 5, 0), ("conv", 16, 5, 0), ("fc", 120), ("fc", 84), ("fc", 10)),
+}
+# Residual nets: channels of the first stage, stages, blocks a stage, whether shortcuts of another shape have weights.
+RESIDUAL = {"resnet18": (64, 4, 2, True), "resnet20": (16, 3, 3, False)}
+NETS = (*PLAIN, *RESIDUAL)
+
+
+def blocks(net):
+    """The blocks of a residual net: (name, channels in, channels out, stride, whether the shortcut has weights)."""
+    first, stages, per_stage, project = RESIDUAL[net]
+    before, out = first, []
+    for s in range(stages):
+        for i in range(per_stage):
+            channels, stride = first << s, 2 if s and not i else 1
+            out.append((f"layer{s + 1}.{i}", before, channels, stride, project and stride > 1))
+            before = channels
+    return out
+
+
+def shapes(net):
+    """{name: shape} of the parameters, in rollcall's order, which is torchvision's state_dict's."""
+    out = {}
+
+    def norm(name, c):
+        for part in ("weight", "bias", "running_mean", "running_var"):
+            out[f"{name}.{part}"] = (c,)
+
+    if net in PLAIN:
+        side, c, convs, features, n = SIDE, 3, 0, None, 0
+        for layer in PLAIN[net]:
+            if layer[0] == "conv":
+                convs += 1
+                out[f"conv{convs}.weight"], out[f"conv{convs}.bias"] = (layer[1], c, layer[2], layer[2]), (layer[1],)
+                side, c = (side + 2 * layer[3] - layer[2] + 1) // 2, layer[1]
+            else:
+                n, features = n + 1, features or side * side * c
+                out[f"fc{n}.weight"], out[f"fc{n}.bias"], features = (layer[1], features), (layer[1],), layer[1]
+        return out
+    first, stages = RESIDUAL[net][:2]
+    out["conv1.weight"] = (first, 3, 3, 3)
+    norm("bn1", first)
+    for name, before, channels, _, project in blocks(net):
+        out[name + ".conv1.weight"] = (channels, before, 3, 3)
+        norm(name + ".bn1", channels)
+        out[name + ".conv2.weight"] = (channels, channels, 3, 3)
+        norm(name + ".bn2", channels)
+        if project:
+            out[name + ".downsample.0.weight"] = (channels, before, 1, 1)
+            norm(name + ".downsample.1", channels)
+    out["fc.weight"], out["fc.bias"] = (CLASSES, first << stages - 1), (CLASSES,)
+    return out
+
+
+def learned(name):
+    """Whether SGD changes a parameter: not the running statistics, which BatchNorm does."""
+    return "running" not in name
+
+
+def start_weights(net, seed=3):
+    """{name: float32 array}: Kaiming normal, no bias, BatchNorm at identity."""
+    rng, out = np.random.default_rng(seed), {}
+    for name, shape in shapes(net).items():
+        if len(shape) > 1:
+            out[name] = (rng.standard_normal(shape) * (2 / np.prod(shape[1:])) ** 0.5).astype(np.float32)
+        elif name.endswith("running_var") or (".weight" in name and len(shape) == 1):
+            out[name] = np.ones(shape, np.float32)
+        else:
+            out[name] = np.zeros(shape, np.float32)
+    return out
+
+
+class Draws:
+    """Random images, whose share of each client it goes through in shuffled order, and crops and flips."""
+
+    def __init__(self, batch, images=20000, clients=20, seed=3):
+        self.rng, self.batch = np.random.default_rng(seed), batch
+        self.images = self.rng.integers(0, 256, (images, SIDE, SIDE, 3), np.uint8)
+        self.labels = self.rng.integers(0, CLASSES, images)
+        self.parts = np.split(self.rng.permutation(images), clients)
+        self.at = [images] * clients
+
+    def round(self, k, steps):
+        """index [K,E,B] int64, and row, column [K,E] of the crop 0 … 8 and flip [K,E] bool."""
+        index = np.empty((k, steps, self.batch), np.int64)
+        for i, c in enumerate(self.rng.choice(len(self.parts), k, replace=False)):
+            for e in range(steps):
+                if self.at[c] + self.batch > len(self.parts[c]):
+                    self.rng.shuffle(self.parts[c])
+                    self.at[c] = 0
+                index[i, e] = self.parts[c][self.at[c]:self.at[c] + self.batch]
+                self.at[c] += self.batch
+        offsets = self.rng.integers(0, 2 * BORDER + 1, (2, k, steps))
+        return index, offsets[0], offsets[1], self.rng.random((k, steps)) < 0.5
+
+
+def arguments(doc, variants):
+    """The flags of a peer."""
+    ap = argparse.ArgumentParser(description=doc.split("\n")[0], allow_abbrev=False)
+    ap.add_argument("--net", choices=NETS, default="cnn-cifar10")
+    ap.add_argument("--variant", choices=variants, default=variants[0])
+    ap.add_argument("--precision", choices=("fp32", "bf16"), default="fp32")
+    ap.add_argument("--threads", type=int, default=1)
+    ap.add_argument("--cpus", help="processors to stay on, such as 0,1 (default: the first of those allowed)")
+    ap.add_argument("--clients", type=int, default=4, help="K")
+    ap.add_argument("--steps", type=int, default=10, help="E")
+    ap.add_argument("--batch", type=int, default=128, help="B")
+    ap.add_argument("--lr", type=float, default=0.05)
+    ap.add_argument("--dump", help="with --check: a folder of `rollcall run --dump`, to compare with")
+    ap.add_argument("--data", help="with --dump: the folder of CIFAR-10's binary version, which the dump was made of")
+    what = ap.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="compare with a plain step; status 1 if it differs")
+    what.add_argument("--serve", action="store_true", help="measure whenever a line on standard input says so")
+    what.add_argument("--profile", action="store_true", help="print the time of each operator (PyTorch alone)")
+    return ap
+
+
+def stay(cpus, threads):
+    """Binds this process, and returns its processors. Call it before a library starts its threads."""
+    own = [int(c) for c in cpus.split(",")] if cpus else sorted(os.sched_getaffinity(0))[:threads]
+    os.sched_setaffinity(0, own[:threads])
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    return own[:threads]
+
+
+def measure(one_round, steps, seconds):
+    """Makes rounds of so many client-steps for some seconds, at least one."""
+    wall, cpu, n = time.perf_counter(), time.process_time(), 0
+    while not n or time.perf_counter() - wall < seconds:
+        one_round()
+        n += steps
+    return {"client_steps": n, "wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+
+
+def serve(one_round, steps, versions):
+    """Warms up, says so in one line, and then measures once for every line `go SECONDS` on standard input."""
+    started = time.perf_counter()
+    for _ in range(2):
+        one_round()
+    print(json.dumps({"ready_s": round(time.perf_counter() - started, 1), "versions": versions}), flush=True)
+    for line in sys.stdin:
+        word, _, seconds = line.partition(" ")
+        if word != "go":
+            break
+        print(json.dumps(measure(one_round, steps, float(seconds))), flush=True)
+
+
+def largest_difference(got, want, start):
+    """The largest difference of a weight, as a part of the largest update; running statistics apart."""
+    worst = 0.0
+    for own in (True, False):
+        names = [n for n in want if learned(n) == own]
+        if names:
+            flat = [np.concatenate([np.ravel(x[n]).astype(np.float64) for n in names]) for x in (got, want, start)]
+            update, apart = np.abs(flat[1] - flat[2]).max(), np.abs(flat[0] - flat[1]).max()
+            worst = max(worst, apart / update if np.isfinite(apart) and update > 0 else float("inf"))
+    return worst
