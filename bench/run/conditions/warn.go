@@ -16,7 +16,7 @@ func SpreadWarning(what string, p10, p90 files.Optional) string {
 	if !p10.Valid || !p90.Valid || !(p10.Value > 0) || p90.Value/p10.Value <= MostSpread {
 		return ""
 	}
-	return fmt.Sprintf("p90/p10 of %s is %.1f, more than %g: the machine did other work meanwhile; "+
+	return fmt.Sprintf("p90/p10 of %s is %.1f, more than %g: the machine did other work meanwhile, or threads had to wait; "+
 		"end it and measure again, or trust processor times alone", what, p90.Value/p10.Value, MostSpread)
 }
 
