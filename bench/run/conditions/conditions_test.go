@@ -192,7 +192,7 @@ func TestWarnings(t *testing.T) {
 		{"just narrow enough", SpreadWarning("the rounds", files.Some(2), files.Some(3)), ""},
 		{
 			"wide", SpreadWarning("the rounds", files.Some(2), files.Some(3.6)),
-			"p90/p10 of the rounds is 1.8, more than 1.5: the machine did other work meanwhile; end it and",
+			"p90/p10 of the rounds is 1.8, more than 1.5: the machine did other work meanwhile, or too few",
 		},
 		{"no load known", LoadWarning(files.Optional{}, 2), ""},
 		{"as much load as threads", LoadWarning(files.Some(2), 2), ""},

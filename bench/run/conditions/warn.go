@@ -16,8 +16,9 @@ func SpreadWarning(what string, p10, p90 files.Optional) string {
 	if !p10.Valid || !p90.Valid || !(p10.Value > 0) || p90.Value/p10.Value <= MostSpread {
 		return ""
 	}
-	return fmt.Sprintf("p90/p10 of %s is %.1f, more than %g: the machine did other work meanwhile, or threads had to wait; "+
-		"end it and measure again, or trust processor times alone", what, p90.Value/p10.Value, MostSpread)
+	return fmt.Sprintf("p90/p10 of %s is %.1f, more than %g: the machine did other work meanwhile, or too few clients "+
+		"kept its threads busy; measure again without that, or trust processor times alone",
+		what, p90.Value/p10.Value, MostSpread)
 }
 
 // LoadWarning returns one line if the load average before a measurement exceeds its threads, with what to do about it;
