@@ -7,6 +7,8 @@ import (
 )
 
 // Gemm goes through the columns two registers at a time, and through the rows in tiles whose sums fit in registers.
+// Where a register of AVX-512 takes as long as two of AVX2, a last one goes as two: then every number of A that is
+// loaded has two multiply-adds.
 func (c *code) Gemm(t *Tile[float32]) {
 	if min(t.M, t.N, t.Segs, t.K, t.Runs) < 1 || t.N > PanelCols ||
 		t.ASeg|t.ARow|t.AK|t.BSeg|t.BRow|t.CRow|t.ARun|t.CRun < 0 {
@@ -20,14 +22,16 @@ func (c *code) Gemm(t *Tile[float32]) {
 	_ = t.C[(t.Runs-1)*t.CRun+(t.M-1)*t.CRow+t.N-1]
 	for j := 0; j < t.N; j += 2 * c.lanes {
 		n := min(2*c.lanes, t.N-j)
-		run, most, tail := c.gemmWide, c.tall, n-c.lanes
+		k := c
+		if n <= avx2.lanes || c.halves && n <= c.lanes {
+			k = avx2
+		}
+		run, most, tail := k.gemmWide, k.tall, n-k.lanes
 		switch {
-		case n <= avx2.lanes: // half a register of AVX-512, which takes Zen 4 as long as a whole one
-			run, most, tail = avx2.gemmNarrow, 12, n
-		case n <= c.lanes:
-			run, most, tail = c.gemmNarrow, 12, n
-		case tail < c.lanes:
-			run = c.gemmRagged
+		case tail <= 0:
+			run, most, tail = k.gemmNarrow, 12, n
+		case tail < k.lanes:
+			run = k.gemmRagged
 		}
 		rows, tiles, smaller := asm.Cut(t.M, most)
 		b := &t.B[j]

@@ -15,6 +15,8 @@ type code struct {
 	lanes int // float32 in a register
 	tall  int // the most rows in a tile of two registers
 
+	halves bool // whether the processor takes a register in two halves, see [takesHalves]
+
 	gemmWide, gemmRagged, gemmNarrow func(t *asm.Tile, a, b, c *float32, tail, rows, tiles, smaller int)
 
 	transpose   func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)

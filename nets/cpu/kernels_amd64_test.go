@@ -5,7 +5,19 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"rollcall/nets/cpu/asm"
 )
+
+func init() {
+	if !asm.HasAVX512() {
+		return
+	}
+	prepareAVX512()
+	k := *avx512
+	k.name, k.halves = "avx512, other halves", !k.halves
+	otherwise = append(otherwise, &k)
+}
 
 // TestGroupLayout pins the offsets that the generated code uses.
 func TestGroupLayout(t *testing.T) {
@@ -29,10 +41,13 @@ func TestAVX2EqualsAVX512(t *testing.T) {
 		tile, a, b, c := randomTile(r, 1+r.IntN(60), 1+r.IntN(PanelCols))
 		tile.A, tile.B, tile.C = fractions(r, a), fractions(r, b), fractions(r, c)
 		other := tile
-		other.C = slices.Clone(tile.C)
+		before := slices.Clone(tile.C)
 		x.Gemm(&tile)
-		y.Gemm(&other)
-		wantSame(t, "gemm: C", tile.C, other.C)
+		for _, k := range append(otherwise, y) {
+			other.C = slices.Clone(before)
+			k.Gemm(&other)
+			wantSame(t, "gemm: C: "+k.Name(), tile.C, other.C)
+		}
 
 		n := 1 + r.IntN(300)
 		v := fractions(r, n)

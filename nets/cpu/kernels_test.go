@@ -51,12 +51,15 @@ type run struct {
 	p *place
 }
 
+// otherwise holds the variants with a choice that this processor would not make.
+var otherwise []Kernels[float32]
+
 // runs returns all of them, for tests whose reference is slow.
 func runs(t *testing.T) []run {
 	t.Helper()
 	var all []run
 	at := places(t)
-	for _, k := range fast(t) {
+	for _, k := range append(fast(t), otherwise...) {
 		for _, p := range at {
 			all = append(all, run{k, p})
 		}
