@@ -2,7 +2,7 @@ package cpu
 
 // ConvShape holds the sizes of a batched convolution, stride 1, with bias, ReLU and 2×2 max pooling behind it.
 //
-//	x [K,B,H,W,C] with a constant border of Pad pixels inside H×W; w [K,R,S,C,O]; bias [K,O]
+//	x [K,B,H,W,C] with a border of Pad zeros inside H×W; w [K,R,S,C,O]; bias [K,O]
 //	conv  [H−R+1, W−S+1, O] per image, both even; y [K,B,(H−R+1)/2+2·OutPad,(W−S+1)/2+2·OutPad,O], its border 0
 type ConvShape struct {
 	K, B, H, W, C, R, S, O int
@@ -97,7 +97,7 @@ func (t *ConvForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		arg := t.arg[n*t.argLen():][:t.argLen()]
 		for r := 0; r < ch; r += block {
 			count := min(block, ch-r)
-			t.rows(s, rows, x.from(r*t.W*t.C), w, count)
+			t.rows(s, rows, x.from(r*t.W*t.C), w, r, count)
 			for p := 0; p < count; p += 2 {
 				top, bottom := rows[p*cw*t.O:][:cw*t.O], rows[(p+1)*cw*t.O:][:cw*t.O]
 				out := y[(((r+p)/2+t.OutPad)*ow+t.OutPad)*t.O:][:cw/2*t.O]
@@ -111,12 +111,12 @@ func (t *ConvForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 // 16 KiB of float32 hold them and the first cache has room for the rest.
 func rowsPerBlock(n int) int { return max(2, 4096/n&^1) }
 
-// rows computes count rows of the convolution: out [count,W−S+1,O] from the rows of x that start at x[0].
-func (t *ConvForward[T]) rows(s *Scratch[T], out []T, x, w matrix[T], count int) {
+// rows computes rows r … r+count of the convolution: out [count,W−S+1,O] from the rows of x that start at x[0].
+func (t *ConvForward[T]) rows(s *Scratch[T], out []T, x, w matrix[T], r, count int) {
 	_, cw := t.Conv()
 	p := convProduct[T]{
-		segs: t.R, depth: t.S * t.C, aSeg: t.W * t.C, aCol: t.C, aRow: t.W * t.C,
-		cCol: t.O, cRow: cw * t.O, rows: count, cols: cw,
+		down: taps{t.R, 1, t.Pad - r, t.H - 2*t.Pad}, across: taps{t.S, 1, t.Pad, t.W - 2*t.Pad}, depth: t.S * t.C,
+		aSeg: t.W * t.C, aCol: t.C, aRow: t.W * t.C, cCol: t.O, cRow: cw * t.O, rows: count, cols: cw,
 	}
 	p.throughPanels(s, x, w, out)
 }

@@ -4,7 +4,7 @@ import "rollcall/nets/cpu/bf16"
 
 // Conv2DShape holds the sizes of a batched convolution of any stride, without bias.
 //
-//	x [K,B,H,W,C] with a constant border of Border pixels inside H×W; w [K,R,S,C,O]
+//	x [K,B,H,W,C] with a border of Border zeros inside H×W; w [K,R,S,C,O]
 //	the windows reach Pad ≤ Border pixels into the border
 //	y [K,B,⌊(H−2·Border+2·Pad−R)/Stride⌋+1,⌊(W−2·Border+2·Pad−S)/Stride⌋+1,O], without a border
 type Conv2DShape struct {
@@ -21,6 +21,11 @@ func (s Conv2DShape) Out() (h, w int) {
 func (s Conv2DShape) xLen() int { return s.H * s.W * s.C }       // one image
 func (s Conv2DShape) wLen() int { return s.R * s.S * s.C * s.O } // one client
 func (s Conv2DShape) yLen() int { h, w := s.Out(); return h * w * s.O }
+
+// The places of the windows in rows and columns of x.
+
+func (s Conv2DShape) down() taps   { return taps{s.R, s.Stride, s.Pad, s.H - 2*s.Border} }
+func (s Conv2DShape) across() taps { return taps{s.S, s.Stride, s.Pad, s.W - 2*s.Border} }
 
 // The matrices of the products for y, and for dw if the weights are large.
 
@@ -111,7 +116,8 @@ func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
 func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	oh, ow := t.Out()
 	p := convProduct[T]{
-		segs: t.R, depth: t.S * t.C, aSeg: t.W * t.C, aCol: t.Stride * t.C, aRow: t.Stride * t.W * t.C,
+		down: t.down(), across: t.across(), depth: t.S * t.C,
+		aSeg: t.W * t.C, aCol: t.Stride * t.C, aRow: t.Stride * t.W * t.C,
 		cCol: t.O, cRow: ow * t.O, rows: oh, cols: ow,
 	}
 	switch phase {
@@ -121,7 +127,7 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 			t.rounded.w.pack(s, k, t.w[k*t.wLen():][:t.wLen()], o)
 			return
 		}
-		packPanel(t.packed[k*t.wLen():][:t.wLen()], t.w[k*t.wLen():][:t.wLen()], p.segs*p.depth, t.O, o)
+		packPanel(t.packed[k*t.wLen():][:t.wLen()], t.w[k*t.wLen():][:t.wLen()], t.R*p.depth, t.O, o)
 	case conv2DRound:
 		s.Products.Round(t.rounded.x.From(i*t.xLen()), t.x[i*t.xLen():][:t.xLen()])
 	case conv2DPanels:

@@ -91,19 +91,12 @@ func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
 		}
 		return
 	}
+	product := rowsProduct[T]{C: t.C, O: t.O, S: t.S, down: t.down(), w: ow, width: t.W, dyWidth: ow}
 	block := min(oh, max(1, pixelBlock/ow))
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
+		x, gy := t.x[n*t.xLen()+t.origin():], t.gy[n*t.yLen():]
 		for r := 0; r < oh; r += block {
-			x := t.x[n*t.xLen()+t.origin()+r*t.Stride*t.W*t.C:]
-			for o := 0; o < t.O; o += PanelCols {
-				s.Tile = Tile[T]{
-					A: x, B: t.gy[n*t.yLen()+r*ow*t.O+o:], C: dw[o:],
-					M: t.S * t.C, N: min(PanelCols, t.O-o), Segs: min(block, oh-r), K: ow, Runs: t.R,
-					ASeg: t.Stride * t.W * t.C, ARow: 1, AK: t.Stride * t.C, ARun: t.W * t.C,
-					BSeg: ow * t.O, BRow: t.O, CRow: t.O, CRun: t.S * t.C * t.O, Acc: n > k*t.B+lo || r > 0,
-				}
-				s.Gemm(&s.Tile)
-			}
+			product.add(s, dw, x, gy[r*ow*t.O:], r, min(block, oh-r), n > k*t.B+lo || r > 0)
 		}
 	}
 }
@@ -132,21 +125,53 @@ func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 	}
 	for p := 0; p < pixels; p += whole {
 		depth := min(whole, pixels-p)
-		for q := range depth {
-			n, row, col := (p+q)/(oh*ow), (p+q)/ow%oh, (p+q)%ow
-			copy(a[q*rows:][:rows], x[n*t.xLen()+(row*t.W+col)*t.Stride*t.C:][:rows])
-		}
 		if s.Products != nil {
+			t.gather(a, x, rows, pixelRuns{p, 1, depth, depth})
 			t.roundedBlock(s, dw, a[:depth*rows], k, p, min(chunksPerBlock, chunks-p/size), size)
 			continue
 		}
+		runs := t.runs(at, p, depth)
+		t.gather(a, x, rows, runs)
 		for o := 0; o < t.O; o += PanelCols {
 			b, stride, n := panel(gy, packed, pixels, t.O, o)
 			s.Tile = Tile[T]{
-				A: a, B: b[p*stride:], C: dw[o:], M: rows, N: n, Segs: 1, Runs: 1, K: depth,
-				ARow: 1, AK: rows, BRow: stride, CRow: t.O, Acc: p > 0,
+				A: a, B: b[runs.first*stride:], C: dw[o:], M: rows, N: n, Segs: runs.count, Runs: 1, K: runs.len,
+				ASeg: runs.len * rows, ARow: 1, AK: rows, BSeg: runs.apart * stride, BRow: stride, CRow: t.O, Acc: p > 0,
 			}
 			s.Gemm(&s.Tile)
+		}
+	}
+}
+
+// pixelRuns is count runs of len pixels, apart pixels from one to the next.
+type pixelRuns struct{ first, count, len, apart int }
+
+// runs returns the pixels p … p+depth of all images of a client without those for which place at of the window reads a
+// zero beside the image: without the rows that do, or else without the columns. It leaves all of them in if the pixels
+// are not whole images.
+func (t *Conv2DWeights[T]) runs(at, p, depth int) pixelRuns {
+	oh, ow := t.Out()
+	top, bottom := t.down().windows(at/t.S, 0, oh)
+	left, right := t.across().windows(at%t.S, 0, ow)
+	switch {
+	case depthBlock%(oh*ow) != 0:
+	case bottom-top < oh:
+		return pixelRuns{p + top*ow, depth / (oh * ow), (bottom - top) * ow, oh * ow}
+	case right-left < ow:
+		return pixelRuns{p + left, depth / ow, right - left, ow}
+	}
+	return pixelRuns{p, 1, depth, depth}
+}
+
+// gather copies, for every pixel of the runs, rows channels that one place of the window reads. x begins with those of
+// the first pixel of a client.
+func (t *Conv2DWeights[T]) gather(dst, x []T, rows int, runs pixelRuns) {
+	oh, ow := t.Out()
+	for i := range runs.count {
+		for j := range runs.len {
+			p := runs.first + i*runs.apart + j
+			from := p/(oh*ow)*t.xLen() + (p/ow%oh*t.W+p%ow)*t.Stride*t.C
+			copy(dst[(i*runs.len+j)*rows:][:rows], x[from:])
 		}
 	}
 }

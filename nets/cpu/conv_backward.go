@@ -96,6 +96,9 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	dy := s.Buf((block + 2*bh) * dyw * t.O)
 	clearBorder(dy, block, cw, bh, bw, t.O)
 	inner := dy[(bh*dyw+bw)*t.O:]
+	product := rowsProduct[T]{
+		C: t.C, O: t.O, S: t.S, down: taps{t.R, 1, t.Pad, t.H - 2*t.Pad}, w: cw, width: t.W, dyWidth: dyw,
+	}
 	dw, db := t.partW[i*t.wLen():][:t.wLen()], t.partB[i*t.O:][:t.O]
 	clear(db)
 	acc := false
@@ -105,7 +108,7 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 			count := min(block, ch-r)
 			t.unpool(s, inner, db, n, r, count, dyw)
 			t.prefetch(s, n, r+count, block)
-			t.weights(s, dw, x[r*t.W*t.C:], inner, count, dyw, acc)
+			product.add(s, dw, x, inner, r, count, acc)
 			acc = true
 		}
 		if t.dx != nil {
@@ -242,25 +245,11 @@ func clearBorder[T Float](x []T, h, w, bh, bw, n int) {
 	clear(x[(bh+h-1)*row+(bw+w)*n:])
 }
 
-// weights adds the share of some rows of one image to dw: dw[r,(s,c),o] += Σ_i Σ_j x[i+r,j+s,c]·dy[i,j,o]. For every r
-// this is a product of [S·C, pixels] and [pixels, O]. If acc is false, it sets dw instead of adding.
-func (t *ConvBackward[T]) weights(s *Scratch[T], dw, x, dy []T, rows, dyw int, acc bool) {
-	_, cw := t.Conv()
-	for o := 0; o < t.O; o += PanelCols {
-		s.Tile = Tile[T]{
-			A: x, B: dy[o:], C: dw[o:],
-			M: t.S * t.C, N: min(PanelCols, t.O-o), Segs: rows, K: cw, Runs: t.R,
-			ASeg: t.W * t.C, ARow: 1, AK: t.C, ARun: t.W * t.C,
-			BSeg: dyw * t.O, BRow: t.O, CRow: t.O, CRun: t.S * t.C * t.O, Acc: acc,
-		}
-		s.Gemm(&s.Tile)
-	}
-}
-
 // input writes dx of one image inside the border: dx[i,j,c] = Σ_r Σ_s Σ_o dy[i+r,j+s,o]·flipped[r,s,o,c].
 func (t *ConvBackward[T]) input(s *Scratch[T], dx []T, dy matrix[T], dyw int, flipped matrix[T]) {
 	p := convProduct[T]{
-		segs: t.R, depth: t.S * t.O, aSeg: dyw * t.O, aCol: t.O, aRow: dyw * t.O,
+		down: taps{t.R, 1, t.R - 1 - t.Pad, t.H - t.R + 1}, across: taps{t.S, 1, t.S - 1 - t.Pad, t.W - t.S + 1},
+		depth: t.S * t.O, aSeg: dyw * t.O, aCol: t.O, aRow: dyw * t.O,
 		cCol: t.C, cRow: t.W * t.C, rows: t.H - 2*t.Pad, cols: t.W - 2*t.Pad,
 	}
 	p.throughPanels(s, dy, flipped, dx[(t.Pad*t.W+t.Pad)*t.C:])

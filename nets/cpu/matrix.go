@@ -111,15 +111,52 @@ func (m *packedMatrix[T]) pack(s *Scratch[T], k int, w []T, lo int) {
 // panel returns client k's panels from the one on that begins at column lo.
 func (m *packedMatrix[T]) panel(k, lo int) bf16.Operand[T] { return m.all.From(k*m.len() + m.at(lo)) }
 
+// taps are the places of a convolution's windows along one axis: place t of window i reads pixel stride·i + t − before
+// of size, or a zero beside them. A product leaves these zeros out: they are a third of what windows of 3 × 3 read in
+// maps of 4 × 4. What it adds to its sums stays the same to the bit, but for the sign of a zero.
+type taps struct{ n, stride, before, size int }
+
+// of returns the places lo ≤ t < hi of window i that read pixels. There is at least one, since the padding of an image
+// is below the window.
+func (t taps) of(i int) (lo, hi int) {
+	first := t.stride*i - t.before
+	return max(0, -first), min(t.n, t.size-first)
+}
+
+// alike returns how many of the windows i … end−1 have the same places as window i.
+func (t taps) alike(i, end int) int {
+	lo, hi := t.of(i)
+	n := 1
+	for ; i+n < end; n++ {
+		if l, h := t.of(i + n); l != lo || h != hi {
+			break
+		}
+	}
+	return n
+}
+
+// windows returns which of the windows lo ≤ i < hi read a pixel at place p: from ≤ i < to. Where there are none it
+// returns all of them.
+func (t taps) windows(p, lo, hi int) (from, to int) {
+	from = max(lo, blocks(max(0, t.before-p), t.stride))
+	to = min(hi, blocks(max(0, t.before-p+t.size), t.stride))
+	if from >= to {
+		return lo, hi
+	}
+	return from, to
+}
+
 // convProduct is the product of a convolution's windows with one panel of weights, for maps [rows,cols]:
 //
 //	c[i·cRow + j·cCol + o] = Σ_s Σ_p a[i·aRow + j·aCol + s·aSeg + p] · b[(s·depth + p)·bStride + o]
 //
-// If the operands are rounded, b is a panel of packed weights in place of that.
+// s is a place in the rows of the window, p a channel at a place in its columns: depth is a multiple of across.n. If
+// the operands are rounded, b is a panel of packed weights in place of that.
 type convProduct[T Float] struct {
 	b                matrix[T]
 	bStride, n       int
-	segs, depth      int
+	down, across     taps // of rows and of columns
+	depth            int
 	aSeg, aCol, aRow int
 	cCol, cRow       int
 	rows, cols       int
@@ -127,32 +164,42 @@ type convProduct[T Float] struct {
 
 // throughRows makes a tile of every row of the maps: the rows of the tile are the pixels of that row.
 func (p *convProduct[T]) throughRows(s *Scratch[T], a matrix[T], c []T) {
+	for i := 0; i < p.rows; {
+		lo, hi := p.down.of(i)
+		n := p.down.alike(i, p.rows)
+		p.someRows(s, a.from(i*p.aRow+lo*p.aSeg), c[i*p.cRow:], lo, hi, n)
+		i += n
+	}
+}
+
+// someRows does so for n rows of the maps, with the rows lo … hi−1 of their windows. a and c begin with the first.
+func (p *convProduct[T]) someRows(s *Scratch[T], a matrix[T], c []T, lo, hi, n int) {
 	if s.Products != nil {
 		chunks, size := bf16.Chunks(p.depth)
+		seg := chunks * size * p.n
 		s.product = bf16.Product[T]{
-			A: a.rounded, B: p.b.rounded, C: c, M: p.cols, N: p.n, Segs: p.segs, Chunks: chunks, Size: size,
-			ASeg: p.aSeg, ARow: p.aCol, BSeg: chunks * size * p.n, CRow: p.cCol,
-			Runs: p.rows, ARun: p.aRow, CRun: p.cRow,
+			A: a.rounded, B: p.b.rounded.From(lo * seg), C: c, M: p.cols, N: p.n, Segs: hi - lo, Chunks: chunks, Size: size,
+			ASeg: p.aSeg, ARow: p.aCol, BSeg: seg, CRow: p.cCol, Runs: n, ARun: p.aRow, CRun: p.cRow,
 		}
 		s.Products.Multiply(&s.product)
 		return
 	}
+	seg := p.depth * p.bStride
 	s.Tile = Tile[T]{
-		A: a.plain, B: p.b.plain, C: c, M: p.cols, N: p.n, Segs: p.segs, K: p.depth, Runs: p.rows,
-		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow,
-		BSeg: p.depth * p.bStride, BRow: p.bStride, CRow: p.cCol, CRun: p.cRow,
+		A: a.plain, B: p.b.plain[lo*seg:], C: c, M: p.cols, N: p.n, Segs: hi - lo, K: p.depth, Runs: n,
+		ASeg: p.aSeg, ARow: p.aCol, AK: 1, ARun: p.aRow, BSeg: seg, BRow: p.bStride, CRow: p.cCol, CRun: p.cRow,
 	}
 	s.Gemm(&s.Tile)
 }
 
-// throughPanels does the same for all cCol outputs, one panel after the other. b holds the weights [segs·depth,cCol],
+// throughPanels does the same for all cCol outputs, one panel after the other. b holds the weights [down.n·depth,cCol],
 // or all their panels.
 func (p *convProduct[T]) throughPanels(s *Scratch[T], a, b matrix[T], c []T) {
 	p.bStride = p.cCol
 	for o := 0; o < p.cCol; o += PanelCols {
 		p.n = min(PanelCols, p.cCol-o)
 		if s.Products != nil {
-			p.b = b.from(panelSizes{p.segs, p.depth, p.cCol}.at(o))
+			p.b = b.from(panelSizes{p.down.n, p.depth, p.cCol}.at(o))
 		} else {
 			p.b = b.from(o)
 		}
@@ -168,16 +215,29 @@ func (p *convProduct[T]) throughImages(s *Scratch[T], a matrix[T], c []T, images
 		p.roundedThroughImages(s, a, c, images, aImage, cImage)
 		return
 	}
-	for seg := range p.segs {
+	channels := p.depth / p.across.n
+	for seg := range p.down.n {
 		for d := 0; d < p.depth; d += depthBlock {
 			for i := range p.rows {
-				s.Tile = Tile[T]{
-					A: a.plain[i*p.aRow+seg*p.aSeg+d:], B: p.b.plain[(seg*p.depth+d)*p.bStride:], C: c[i*p.cRow:],
-					M: images, N: p.n, Segs: 1, K: min(depthBlock, p.depth-d), Runs: p.cols,
-					ARow: aImage, AK: 1, ARun: p.aCol, BRow: p.bStride, CRow: cImage, CRun: p.cCol, Acc: seg > 0 ||
-						d > 0,
+				top, bottom := p.down.of(i)
+				if seg < top || seg >= bottom {
+					continue
 				}
-				s.Gemm(&s.Tile)
+				for j, n := 0, 0; j < p.cols; j += n {
+					n = p.across.alike(j, p.cols)
+					first, end := p.across.of(j)
+					lo, hi := max(d, first*channels), min(d+depthBlock, end*channels)
+					if lo >= hi {
+						continue
+					}
+					s.Tile = Tile[T]{
+						A: a.plain[i*p.aRow+j*p.aCol+seg*p.aSeg+lo:], B: p.b.plain[(seg*p.depth+lo)*p.bStride:],
+						C: c[i*p.cRow+j*p.cCol:], M: images, N: p.n, Segs: 1, K: hi - lo, Runs: n,
+						ARow: aImage, AK: 1, ARun: p.aCol, BRow: p.bStride, CRow: cImage, CRun: p.cCol,
+						Acc: seg > top || lo > first*channels,
+					}
+					s.Gemm(&s.Tile)
+				}
 			}
 		}
 	}
@@ -187,17 +247,21 @@ func (p *convProduct[T]) throughImages(s *Scratch[T], a matrix[T], c []T, images
 // terms.
 const chunksPerBlock = depthBlock / bf16.Depth
 
-// roundedThroughImages is throughImages where operands are rounded.
+// roundedThroughImages is throughImages where operands are rounded. It leaves out rows of zeros, but not columns.
 func (p *convProduct[T]) roundedThroughImages(s *Scratch[T], a matrix[T], c []T, images, aImage, cImage int) {
 	chunks, size := bf16.Chunks(p.depth)
-	for seg := range p.segs {
+	for seg := range p.down.n {
 		for k := 0; k < chunks; k += chunksPerBlock {
 			for i := range p.rows {
+				top, bottom := p.down.of(i)
+				if seg < top || seg >= bottom {
+					continue
+				}
 				s.product = bf16.Product[T]{
 					A: a.rounded.From(i*p.aRow + seg*p.aSeg + k*size),
 					B: p.b.rounded.From((seg*chunks + k) * size * p.n), C: c[i*p.cRow:],
 					M: images, N: p.n, Segs: 1, Chunks: min(chunksPerBlock, chunks-k), Size: size,
-					ARow: aImage, CRow: cImage, Acc: seg > 0 || k > 0, Runs: p.cols, ARun: p.aCol, CRun: p.cCol,
+					ARow: aImage, CRow: cImage, Acc: seg > top || k > 0, Runs: p.cols, ARun: p.aCol, CRun: p.cCol,
 				}
 				s.Products.Multiply(&s.product)
 			}

@@ -2,6 +2,44 @@ package cpu
 
 import "rollcall/nets/cpu/bf16"
 
+// rowsProduct is the gradient of a convolution's weights from some rows of an image:
+//
+//	dw[r,s,c,o] += Σ_i Σ_j x[stride·i+r, stride·j+s, c]·dy[i,j,o]
+//
+// For every r this is a product of [S·C, pixels] and [pixels, O].
+type rowsProduct[T Float] struct {
+	C, O, S int
+	down    taps // the places in the rows of the window
+	w       int  // of dy
+	width   int  // of x in pixels, with its border
+	dyWidth int  // pixels from row to row of dy
+}
+
+// add adds the share of the rows first … first+rows of dy to dw. x begins with the first window of the image, dy with
+// row first. If acc is false, it sets dw instead of adding.
+func (p *rowsProduct[T]) add(s *Scratch[T], dw, x, dy []T, first, rows int, acc bool) {
+	xRow, u := p.width*p.C, p.down.stride
+	for o := 0; o < p.O; o += PanelCols {
+		for r, runs := 0, 0; r < p.down.n; r += runs {
+			lo, hi := p.down.windows(r, first, first+rows)
+			runs = 1 // places whose sums go through the same rows
+			for r+runs < p.down.n {
+				if l, h := p.down.windows(r+runs, first, first+rows); l != lo || h != hi {
+					break
+				}
+				runs++
+			}
+			s.Tile = Tile[T]{
+				A: x[(lo*u+r)*xRow:], B: dy[(lo-first)*p.dyWidth*p.O+o:], C: dw[r*p.S*p.C*p.O+o:],
+				M: p.S * p.C, N: min(PanelCols, p.O-o), Segs: hi - lo, K: p.w, Runs: runs,
+				ASeg: u * xRow, ARow: 1, AK: u * p.C, ARun: xRow,
+				BSeg: p.dyWidth * p.O, BRow: p.O, CRow: p.O, CRun: p.S * p.C * p.O, Acc: acc,
+			}
+			s.Gemm(&s.Tile)
+		}
+	}
+}
+
 // weightsProduct is the gradient of a convolution's weights from rounded operands, one image after the other:
 //
 //	dw[r,s,c,o] += Σ_i Σ_j x[Stride·i+r, Stride·j+s, c]·dy[i,j,o]

@@ -26,6 +26,9 @@ func residualCases() []opCase {
 		{1, 1, 11, 9, 2, 2, 4, 3, 3, 1, 1},     // a window narrower than the stride
 		{1, 3, 3, 3, 130, 2, 2, 520, 1, 0, 0},  // weights in blocks, images as tiles
 		{1, 9, 10, 10, 33, 5, 5, 350, 1, 0, 0}, // weights in blocks, of more than one block of pixels
+		{1, 17, 6, 6, 33, 3, 3, 900, 1, 1, 1},  // the same, of whole images with a border
+		{1, 5, 18, 18, 33, 3, 3, 900, 2, 1, 1}, // the same, with a stride
+		{2, 3, 3, 20, 3, 3, 3, 3, 1, 1, 1},     // maps of one row: two rows of the window read zeros alone
 	} {
 		for _, inputGrad := range []bool{true, false} {
 			if !inputGrad && c.O > 300 {
