@@ -7,8 +7,7 @@ import (
 )
 
 // Gemm goes through the columns two registers at a time, and through the rows in tiles whose sums fit in registers.
-// Where a register of AVX-512 takes as long as two of AVX2, a last one goes as two: then every number of A that is
-// loaded has two multiply-adds.
+// Columns that fit in a single register may go as those of AVX2.
 func (c *code) Gemm(t *Tile[float32]) {
 	if min(t.M, t.N, t.Segs, t.K, t.Runs) < 1 || t.N > PanelCols ||
 		t.ASeg|t.ARow|t.AK|t.BSeg|t.BRow|t.CRow|t.ARun|t.CRun < 0 {

@@ -15,7 +15,7 @@ type code struct {
 	lanes int // float32 in a register
 	tall  int // the most rows in a tile of two registers
 
-	halves bool // whether the processor takes a register in two halves, see [takesHalves]
+	halves bool // whether a single register of columns goes as two of AVX2, see [asm.TakesHalves]
 
 	gemmWide, gemmRagged, gemmNarrow func(t *asm.Tile, a, b, c *float32, tail, rows, tiles, smaller int)
 

@@ -9,7 +9,10 @@ import (
 )
 
 // fast returns the variants other than generic.
-func fast(split bool) []Kernels[float32] { return Variants(split)[1:] }
+func fast(split bool) []Kernels[float32] { return append(Variants(split)[1:], otherwise(split)...) }
+
+// otherwise returns the variants with a choice that this processor would not make.
+var otherwise = func(bool) []Kernels[float32] { return nil }
 
 // bits returns n numbers in (−1, 1) with all sorts of exponents, one in oneIn of which is special: NaN, ±Inf, ±0, the
 // smallest and the largest numbers, subnormal or not. 0: none is.

@@ -11,8 +11,9 @@ import (
 type wide struct {
 	name       string
 	split      bool
-	lanes      int // float32 in a register
-	tall       int // the most rows in a tile of two registers
+	lanes      int  // float32 in a register
+	tall       int  // the most rows in a tile of two registers
+	halves     bool // whether a single register of columns goes as two of AVX2, see [asm.TakesHalves]
 	roundTo    func(dst, src *float32, n int)
 	splitTo    func(high, low, src *float32, n int)
 	transposed func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
@@ -20,7 +21,7 @@ type wide struct {
 
 func avx512(split bool) *wide {
 	return &wide{
-		name: "avx512", split: split, lanes: 16, tall: 6,
+		name: "avx512", split: split, lanes: 16, tall: 6, halves: asm.TakesHalves(),
 		roundTo: asm.RoundAVX512, splitTo: asm.RoundSplitAVX512, transposed: asm.TransposeAVX512,
 	}
 }
@@ -102,24 +103,25 @@ func (k *wide) Multiply(p *Product[float32]) {
 // columns computes the first n columns of a run of m rows, at most two registers. It calls the assembly by name:
 // through a func value, t would escape to the heap.
 func (k *wide) columns(t *asm.Product, a, b, c *float32, m, n int) {
-	most, tail := k.tall, n-k.lanes
-	if n <= k.lanes {
-		most, tail = 2*k.tall, n
+	lanes, most := k.lanes, k.tall
+	if n <= 8 || k.halves && n <= lanes {
+		lanes, most = 8, 3 // as avx2
+	}
+	tail := n - lanes
+	if n <= lanes {
+		most, tail = 2*most, n
 	}
 	rows, tiles, smaller := asm.Cut(m, most)
 	switch {
-	case k.lanes == 16 && n <= 8: // half a register, which takes Zen 4 as long as a whole one
-		rows, tiles, smaller = asm.Cut(m, 6)
-		asm.ProductNarrowAVX2(t, a, b, c, tail, rows, tiles, smaller)
-	case k.lanes == 16 && n <= k.lanes:
+	case lanes == 16 && n <= lanes:
 		asm.ProductNarrowAVX512(t, a, b, c, tail, rows, tiles, smaller)
-	case k.lanes == 16 && tail < k.lanes:
+	case lanes == 16 && tail < lanes:
 		asm.ProductRaggedAVX512(t, a, b, c, tail, rows, tiles, smaller)
-	case k.lanes == 16:
+	case lanes == 16:
 		asm.ProductWideAVX512(t, a, b, c, tail, rows, tiles, smaller)
-	case n <= k.lanes:
+	case n <= lanes:
 		asm.ProductNarrowAVX2(t, a, b, c, tail, rows, tiles, smaller)
-	case tail < k.lanes:
+	case tail < lanes:
 		asm.ProductRaggedAVX2(t, a, b, c, tail, rows, tiles, smaller)
 	default:
 		asm.ProductWideAVX2(t, a, b, c, tail, rows, tiles, smaller)
