@@ -33,8 +33,8 @@ func (a *app) benchCommand() *cobra.Command {
 		Short: "Measure the speed of this machine",
 		Long: `bench trains FedAvg over the active clients under stationary availability (N = 100, about 37 active,
 10 local steps of 128 samples unless told otherwise), prints how fast that was, and appends a row to OUT/bench.csv. It
-times each round: choosing clients, batch plans, training, averaging. If the data set can be neither found nor downloaded, it runs on
-synthetic data and says so.`,
+times each round: choosing clients, batch plans, training, averaging. If the data set can be neither found nor
+downloaded, it runs on synthetic data and says so.`,
 		Example: `  rollcall bench --data cifar10
   rollcall bench --data synthetic --rounds 20 --format gobench
   rollcall bench --data synthetic --net resnet20 --batch 32 --local-steps 2 --clients 6 --test-size 100`,

@@ -79,7 +79,8 @@ func TestEndsPromptly(t *testing.T) {
 			"bench --data leaf --clients 8 --rounds 400000 --device cpu --out OUT", "device: ", syscall.SIGHUP,
 		},
 		"counts what it will hold": {
-			"run" + strings.Replace(longRun, "--rounds 400000", "--rounds 200000000", 1) + "--out OUT", "", syscall.SIGTERM,
+			"run" + strings.Replace(longRun, "--rounds 400000", "--rounds 200000000", 1) + "--out OUT",
+			"", syscall.SIGTERM,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,7 +37,8 @@ func BenchmarkConv2D(b *testing.B) {
 				{"input", func() { input.Run(e, s, dx, w, y) }},
 				{"weights", func() { weights.Run(e, s, dw, x, y) }},
 			} {
-				b.Run(fmt.Sprintf("%s/%dx%d²→%d,%d/%s", k.Name(), s.C, s.H-2, s.O, s.R, phase.name), func(b *testing.B) {
+				name := fmt.Sprintf("%s/%dx%d²→%d,%d/%s", k.Name(), s.C, s.H-2, s.O, s.R, phase.name)
+				b.Run(name, func(b *testing.B) {
 					phase.run()
 					for b.Loop() {
 						phase.run()

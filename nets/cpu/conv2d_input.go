@@ -213,9 +213,10 @@ func (t *Conv2DInput[T]) product(s *Scratch[T], i, k, c int) (p convProduct[T], 
 	part, f, n := t.parts[i], t.frame, min(PanelCols, t.C-c)
 	r, q := part.rows, part.cols
 	p = convProduct[T]{
-		bStride: n, n: n, down: taps{r.taps, 1, r.taps - 1 - r.lo, f.h}, across: taps{q.taps, 1, q.taps - 1 - q.lo, f.w},
-		depth: q.taps * t.O,
-		aSeg:  f.width() * t.O, aCol: t.O, aRow: f.width() * t.O,
+		bStride: n, n: n, depth: q.taps * t.O,
+		down:   taps{r.taps, 1, r.taps - 1 - r.lo, f.h},
+		across: taps{q.taps, 1, q.taps - 1 - q.lo, f.w},
+		aSeg:   f.width() * t.O, aCol: t.O, aRow: f.width() * t.O,
 		cCol: t.Stride * t.C, cRow: t.Stride * t.W * t.C, rows: r.hi - r.lo, cols: q.hi - q.lo,
 	}
 	if s.Products != nil {

@@ -66,7 +66,7 @@ func checkTaps(t *testing.T, x taps, count int) {
 // for pixels.
 func TestConv2DZeros(t *testing.T) {
 	for _, s := range []Conv2DShape{
-		{K: 2, B: 5, H: 6, W: 6, C: 300, R: 3, S: 3, O: 40, Stride: 1},  // images as tiles, two blocks of weights a place
+		{K: 2, B: 5, H: 6, W: 6, C: 300, R: 3, S: 3, O: 40, Stride: 1},  // images as tiles, two blocks a place
 		{K: 1, B: 17, H: 6, W: 6, C: 33, R: 3, S: 3, O: 900, Stride: 1}, // large weights
 		{K: 1, B: 5, H: 18, W: 18, C: 33, R: 3, S: 3, O: 900, Stride: 2},
 		{K: 2, B: 18, H: 12, W: 15, C: 3, R: 5, S: 3, O: 33, Stride: 1}, // rows as tiles

@@ -136,7 +136,8 @@ func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
 			b, stride, n := panel(gy, packed, pixels, t.O, o)
 			s.Tile = Tile[T]{
 				A: a, B: b[runs.first*stride:], C: dw[o:], M: rows, N: n, Segs: runs.count, Runs: 1, K: runs.len,
-				ASeg: runs.len * rows, ARow: 1, AK: rows, BSeg: runs.apart * stride, BRow: stride, CRow: t.O, Acc: p > 0,
+				ASeg: runs.len * rows, ARow: 1, AK: rows, BSeg: runs.apart * stride, BRow: stride, CRow: t.O,
+				Acc: p > 0,
 			}
 			s.Gemm(&s.Tile)
 		}

@@ -178,7 +178,8 @@ func (p *convProduct[T]) someRows(s *Scratch[T], a matrix[T], c []T, lo, hi, n i
 		chunks, size := bf16.Chunks(p.depth)
 		seg := chunks * size * p.n
 		s.product = bf16.Product[T]{
-			A: a.rounded, B: p.b.rounded.From(lo * seg), C: c, M: p.cols, N: p.n, Segs: hi - lo, Chunks: chunks, Size: size,
+			A: a.rounded, B: p.b.rounded.From(lo * seg), C: c, M: p.cols, N: p.n,
+			Segs: hi - lo, Chunks: chunks, Size: size,
 			ASeg: p.aSeg, ARow: p.aCol, BSeg: seg, CRow: p.cCol, Runs: n, ARun: p.aRow, CRun: p.cRow,
 		}
 		s.Products.Multiply(&s.product)

@@ -7,9 +7,9 @@ import (
 
 // TakesHalves reports whether a multiply-add of a register of AVX-512 takes as long as two of AVX2: on AMD Zen 4, and
 // on Intel cores with a single unit of 512 bits. Then products with no more columns than such a register holds are
-// faster in AVX2, where every number of A that is loaded has two multiply-adds in place of one. No flag of the processor
-// says so, and a table of processors would age, so the first call times both, which takes 0.1 ms. Only speed depends on
-// the answer.
+// faster in AVX2, where every number of A that is loaded has two multiply-adds in place of one. No flag of the
+// processor says so, and a table of processors would age, so the first call times both, which takes 0.1 ms. Only speed
+// depends on the answer.
 var TakesHalves = sync.OnceValue(func() bool {
 	if !HasAVX512() {
 		return false
