@@ -37,7 +37,7 @@ times each round: choosing clients, batch plans, training, averaging. If the dat
 downloaded, it runs on synthetic data and says so.`,
 		Example: `  rollcall bench --data cifar10
   rollcall bench --data synthetic --rounds 20 --format gobench
-  rollcall bench --data synthetic --net resnet20 --batch 32 --local-steps 2 --clients 6 --test-size 100`,
+  rollcall bench --data synthetic --net resnet20 --batch 32 --local-steps 2 --clients 6`,
 		Args: noArgs,
 	}
 	fs := cmd.Flags()

@@ -34,7 +34,7 @@ type Purpose uint32
 //	Dropout      t     i      e    nets/cpu/dropout.go               dropout masks; every layer has a purpose
 //	Sampling     t     0      0    algos/fedavg_s.go                 who of the active clients takes part in round t
 //	Generated    p     j      0    datasets/synthetic.go             picture j
-//	                               bench/nightly/suite.go            noise of a benchmark that reads no other picture
+//	                               bench/nightly/workload.go         noise of a benchmark that reads no other picture
 //	Generated    p     j      1    datasets/synthetic.go             noise of picture j
 //	Generated    p     j      2    datasets/synthetic.go             labels of ten pictures
 //	Generated    0     i      3    datasets/leaf.go                  number of samples and model of client i

@@ -113,7 +113,7 @@ func (m *packedMatrix[T]) panel(k, lo int) bf16.Operand[T] { return m.all.From(k
 
 // taps are the places of a convolution's windows along one axis: place t of window i reads pixel stride·i + t − before
 // of size, or a zero beside them. A product leaves these zeros out: they are a third of what windows of 3 × 3 read in
-// maps of 4 × 4. What it adds to its sums stays the same to the bit, but for the sign of a zero.
+// maps of 4 × 4. Its sums stay the same to the bit, but for the sign of a zero and where weights are infinite.
 type taps struct{ n, stride, before, size int }
 
 // of returns the places lo ≤ t < hi of window i that read pixels. There is at least one, since the padding of an image
