@@ -36,7 +36,7 @@ func checkTaps(t *testing.T, x taps, count int) {
 				t.Errorf("%+v: window %d has places %d … %d−1: place %d is %t, want %t", x, i, lo, hi, p, got, want)
 			}
 		}
-		for j := i; j < i+x.alike(i, count); j++ {
+		for j := i; j < i+alike(i, count, x.of); j++ {
 			if l, h := x.of(j); l != lo || h != hi {
 				t.Errorf("%+v: windows %d and %d are alike, want other places: %d … %d, %d … %d", x, i, j, lo, hi, l, h)
 			}

@@ -123,18 +123,6 @@ func (t taps) of(i int) (lo, hi int) {
 	return max(0, -first), min(t.n, t.size-first)
 }
 
-// alike returns how many of the windows i … end−1 have the same places as window i.
-func (t taps) alike(i, end int) int {
-	lo, hi := t.of(i)
-	n := 1
-	for ; i+n < end; n++ {
-		if l, h := t.of(i + n); l != lo || h != hi {
-			break
-		}
-	}
-	return n
-}
-
 // windows returns which of the windows lo ≤ i < hi read a pixel at place p: from ≤ i < to. Where there are none it
 // returns all of them.
 func (t taps) windows(p, lo, hi int) (from, to int) {
@@ -144,6 +132,18 @@ func (t taps) windows(p, lo, hi int) (from, to int) {
 		return lo, hi
 	}
 	return from, to
+}
+
+// alike returns how many of i … end−1 have the same range as i, counted from i to the first that has another.
+func alike(i, end int, of func(i int) (lo, hi int)) int {
+	lo, hi := of(i)
+	n := 1
+	for ; i+n < end; n++ {
+		if l, h := of(i + n); l != lo || h != hi {
+			break
+		}
+	}
+	return n
 }
 
 // convProduct is the product of a convolution's windows with one panel of weights, for maps [rows,cols]:
@@ -166,7 +166,7 @@ type convProduct[T Float] struct {
 func (p *convProduct[T]) throughRows(s *Scratch[T], a matrix[T], c []T) {
 	for i := 0; i < p.rows; {
 		lo, hi := p.down.of(i)
-		n := p.down.alike(i, p.rows)
+		n := alike(i, p.rows, p.down.of)
 		p.someRows(s, a.from(i*p.aRow+lo*p.aSeg), c[i*p.cRow:], lo, hi, n)
 		i += n
 	}
@@ -225,7 +225,7 @@ func (p *convProduct[T]) throughImages(s *Scratch[T], a matrix[T], c []T, images
 					continue
 				}
 				for j, n := 0, 0; j < p.cols; j += n {
-					n = p.across.alike(j, p.cols)
+					n = alike(j, p.cols, p.across.of)
 					first, end := p.across.of(j)
 					lo, hi := max(d, first*channels), min(d+depthBlock, end*channels)
 					if lo >= hi {

@@ -19,16 +19,11 @@ type rowsProduct[T Float] struct {
 // row first. If acc is false, it sets dw instead of adding.
 func (p *rowsProduct[T]) add(s *Scratch[T], dw, x, dy []T, first, rows int, acc bool) {
 	xRow, u := p.width*p.C, p.down.stride
+	through := func(r int) (lo, hi int) { return p.down.windows(r, first, first+rows) } // the rows that place r sums
 	for o := 0; o < p.O; o += PanelCols {
 		for r, runs := 0, 0; r < p.down.n; r += runs {
-			lo, hi := p.down.windows(r, first, first+rows)
-			runs = 1 // places whose sums go through the same rows
-			for r+runs < p.down.n {
-				if l, h := p.down.windows(r+runs, first, first+rows); l != lo || h != hi {
-					break
-				}
-				runs++
-			}
+			lo, hi := through(r)
+			runs = alike(r, p.down.n, through)
 			s.Tile = Tile[T]{
 				A: x[(lo*u+r)*xRow:], B: dy[(lo-first)*p.dyWidth*p.O+o:], C: dw[r*p.S*p.C*p.O+o:],
 				M: p.S * p.C, N: min(PanelCols, p.O-o), Segs: hi - lo, K: p.w, Runs: runs,

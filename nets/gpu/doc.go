@@ -6,7 +6,7 @@
 //
 // Read the files in the order of a round:
 //
-//   - engine.go opens the card and copies the samples to it. options.go has what a caller can choose.
+//   - engine.go lists the cards, opens one and copies the samples to it. options.go has what a caller can choose.
 //   - train.go and evaluate.go divide a round into waves and read the results.
 //   - wave.go finds the wave for a number of clients, or makes one.
 //   - load.go makes the programs, has their kernels compiled, and checks that the card can launch them. program.go has
@@ -18,8 +18,7 @@
 //     one kernel.
 //   - bank.go has the rows of parameters on the device, layout.go the order of the parameters in a row. scratch.go
 //     carries small arrays to the device and back.
-//   - profile.go times kernels. cards.go lists the cards. unavailable.go stands in for all of it in a program without
-//     CUDA.
+//   - profile.go times kernels. unavailable.go stands in for all of it in a program without CUDA.
 //
 // Files without a build tag compile without CUDA, so that lowering and the layout of memory are tested everywhere. The
 // folders below are driver (calls of the CUDA driver), kernels (the kernels and how they are launched), emulator and

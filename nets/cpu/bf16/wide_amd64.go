@@ -26,9 +26,12 @@ func avx512(split bool) *wide {
 	}
 }
 
+// The lanes and the tall tile of AVX2, which AVX-512 takes for few columns.
+const lanesAVX2, tallAVX2 = 8, 3
+
 func avx2(split bool) *wide {
 	return &wide{
-		name: "avx2", split: split, lanes: 8, tall: 3,
+		name: "avx2", split: split, lanes: lanesAVX2, tall: tallAVX2,
 		roundTo: asm.RoundAVX2, splitTo: asm.RoundSplitAVX2, transposed: asm.TransposeAVX2,
 	}
 }
@@ -104,8 +107,8 @@ func (k *wide) Multiply(p *Product[float32]) {
 // through a func value, t would escape to the heap.
 func (k *wide) columns(t *asm.Product, a, b, c *float32, m, n int) {
 	lanes, most := k.lanes, k.tall
-	if n <= 8 || k.halves && n <= lanes {
-		lanes, most = 8, 3 // as avx2
+	if n <= lanesAVX2 || k.halves && n <= lanes {
+		lanes, most = lanesAVX2, tallAVX2
 	}
 	tail := n - lanes
 	if n <= lanes {
