@@ -2,7 +2,6 @@ package papers
 
 import (
 	"fmt"
-	"slices"
 
 	"rollcall/results"
 	"rollcall/results/files"
@@ -124,22 +123,24 @@ func pairedT() []Entry {
 }
 
 // Correct fills in the rows of p_holm, once all rows of a table are there: Holm's correction of p_seeds. The family is
-// every p_seeds of the rows that is not missing, whatever its column.
+// every p_seeds of the rows that is not missing, whatever its column. A cell's row of p_holm comes behind its row of
+// p_seeds.
 func Correct(rows []results.SummaryRow) {
-	var of []results.SummaryRow
 	var p []float64
 	for _, r := range rows {
 		if r.Metric == metrics.PSeeds && r.Mean.Valid {
-			of, p = append(of, r), append(p, r.Mean.Value)
+			p = append(p, r.Mean.Value)
 		}
 	}
-	adjusted := stats.Holm(p)
+	adjusted, next := stats.Holm(p), files.Optional{} // next: of the cell at hand
 	for i := range rows {
-		same := func(o results.SummaryRow) bool {
-			return o.CellKey() == rows[i].CellKey() && o.Conditions() == rows[i].Conditions()
-		}
-		if at := slices.IndexFunc(of, same); rows[i].Metric == metrics.PHolm && at >= 0 {
-			rows[i].Mean = files.Some(adjusted[at])
+		switch r := &rows[i]; {
+		case r.Metric == metrics.PSeeds && r.Mean.Valid:
+			next, adjusted = files.Some(adjusted[0]), adjusted[1:]
+		case r.Metric == metrics.PSeeds:
+			next = files.Optional{}
+		case r.Metric == metrics.PHolm:
+			r.Mean = next
 		}
 	}
 }
