@@ -51,16 +51,28 @@ func seedOf(draws, help string, field func(*Settings) *Optional, in string, read
 		only(&use{"a number" + in, func(s *Settings) bool { return field(s).Value != nil && reads(s) }})
 }
 
+// SeedNames returns the names of the settings that are seeds.
+func SeedNames() (names []string) {
+	for _, r := range seedRows {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
 // Seeds returns the seeds of a run with this seed.
 func (s *Settings) Seeds(seed uint32) Seeds {
 	of := func(own Optional) uint32 { return uint32(own.Or(float64(seed))) }
 	return Seeds{of(s.SeedSplit), of(s.SeedPhi), of(s.SeedAvailability), of(s.SeedInit), of(s.SeedBatches)}
 }
 
-// DrawnSeeds returns the names of the seeds from which a run with these settings draws, whether they are given or not.
-func (s *Settings) DrawnSeeds() (names []string) {
+// UngivenSeeds returns the names of the seeds that are not given and from which the run would draw: those draws come
+// from the run's seed. If there are none, the run's seed makes no difference.
+func (s *Settings) UngivenSeeds() (names []string) {
 	given := *s
 	for _, r := range seedRows {
+		if s.Get(r.Name) != "none" {
+			continue
+		}
 		*r.Field(&given).(*Optional) = Some(0)
 		if r.For.by(&given) {
 			names = append(names, r.Name)
