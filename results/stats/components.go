@@ -2,7 +2,6 @@ package stats
 
 import (
 	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -127,6 +126,3 @@ func williams(square, free, noise, df, per, tail float64) Component {
 	}
 	return Component{(square - noise) / per, end(1 - tail), end(tail), free}
 }
-
-// Std returns the square root of a variance; 0 for a negative one.
-func Std(variance float64) float64 { return math.Sqrt(max(0, variance)) }

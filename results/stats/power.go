@@ -10,9 +10,9 @@ import (
 
 // Detect says which difference of two means is to be found, and how surely.
 type Detect struct {
-	Difference float64 // above 0, in the unit of the values
-	Level      float64 // of the two-sided test, above 0 and below 1: how often equal means are found to differ
-	Power      float64 // above Level and below 1: how often the difference is found
+	Difference   float64 // above 0, in the unit of the values
+	Significance float64 // of the two-sided test, above 0 and below 1: how often equal means are found to differ
+	Power        float64 // above Significance and below 1: how often the difference is found
 }
 
 // MostSeeds is the largest answer of [Detect.Paired] and [Detect.Apart].
@@ -37,7 +37,7 @@ func (d Detect) fewest(std float64, of func(n float64) (shift, df float64)) (int
 	if std == 0 {
 		return 2, nil
 	}
-	n := 2 + sort.Search(MostSeeds-1, func(i int) bool { return twoSidedPower(d.Level, float64(i+2), of) >= d.Power })
+	n := 2 + sort.Search(MostSeeds-1, func(i int) bool { return twoSidedPower(d.Significance, float64(i+2), of) >= d.Power })
 	if n > MostSeeds {
 		return 0, fmt.Errorf("stats: a difference of %g with a standard deviation of %g: more than %d seeds",
 			d.Difference, std, MostSeeds)

@@ -46,7 +46,7 @@ func TestPowerOfR(t *testing.T) {
 // Cohen's tables (Statistical Power Analysis, 1988, table 2.4.1), two-sided at 0.05: 64 values in each group for d =
 // 0.5 and 26 for d = 0.8 with power 0.8. 34 pairs for d = 0.5 as R and G*Power have it.
 func TestSeedsNeeded(t *testing.T) {
-	find := Detect{Difference: 0.5, Level: 0.05, Power: 0.8}
+	find := Detect{Difference: 0.5, Significance: 0.05, Power: 0.8}
 	for _, c := range []struct {
 		std          float64
 		apart, pairs int
