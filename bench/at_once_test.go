@@ -221,7 +221,7 @@ func TestAtOnceSharedRuns(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		a := &app{&stdout, &stderr}
 		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
-			run.Keep{}); err != nil {
+			run.Keep{}, a.printTable); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
@@ -232,7 +232,7 @@ func TestAtOnceSharedRuns(t *testing.T) {
 		}
 		stderr.Reset()
 		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
-			run.Keep{Again: true}); err != nil {
+			run.Keep{Again: true}, a.printTable); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
