@@ -12,7 +12,8 @@ import "context"
 type mifa struct{ memory }
 
 var mifaMethod = Definition{
-	"mifa", 2, []*Param{memoryParam},
+	"mifa", 2,
+	[]*Param{memoryParam},
 	startOn(newMemory, func(m memory, _ Options) method { return &mifa{m} }),
 }
 

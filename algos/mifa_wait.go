@@ -11,7 +11,8 @@ import "context"
 type mifaWait struct{ mifa }
 
 var mifaWaitMethod = Definition{
-	"mifa-wait", 2, []*Param{memoryParam},
+	"mifa-wait", 2,
+	[]*Param{memoryParam},
 	startOn(newMemory, func(base memory, _ Options) method { return &mifaWait{mifa{base}} }),
 }
 
