@@ -96,8 +96,8 @@ func crossedRows(
 		return nil, errors.Join(bad...)
 	}
 	if len(designs) == 0 {
-		return nil, fmt.Errorf("results power: no complete runs below %s that differ in two seeds or more, want those of "+
-			"rollcall sweep --crossed", folder)
+		return nil, fmt.Errorf("results power: no complete runs below %s that differ in two seeds or more, "+
+			"want those of rollcall sweep --crossed", folder)
 	}
 	return power.Estimate(designs, metric, find)
 }

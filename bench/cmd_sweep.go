@@ -54,8 +54,8 @@ availability, of the initial weights and of the batches.`,
 	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
 	fs.IntVar(&crossed, "crossed", 0,
-		"how many seeds each part of the draws has (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, in "+
-			"which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
+		"how many seeds each part of the draws has (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, "+
+			"in which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
 			"prints results power in place of the table")
 	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or METHOD=LR/SERVERLR")
 	fs.StringVar(&sweep.Like, "like", "fedawe",

@@ -30,7 +30,10 @@ func TestOwnSeedsAreAllDraws(t *testing.T) {
 			"method": "unbiased", "preset": "paper", "data": "leaf", "availability": "markov", "prior": "5",
 			"clients": "12", "rounds": "12",
 		},
-		{"method": "mifa", "data": "leaf", "availability": "clusters", "clusters": "3", "clients": "12", "rounds": "12"},
+		{
+			"method": "mifa", "data": "leaf", "availability": "clusters", "clusters": "3", "clients": "12",
+			"rounds": "12",
+		},
 		{"method": "mifa", "swap-pairs": "2", "p": "0.6"},
 	} {
 		of := func(seed uint32, own ...string) string {

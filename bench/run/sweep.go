@@ -21,7 +21,7 @@ type Sweep struct {
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
 	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR
 	Seeds                             []uint32
-	Crossed                           *int           // seeds of each part of the draws, crossed; nil: --seeds are not crossed
+	Crossed                           *int           // how many seeds each part of the draws has; nil: not crossed
 	Given                             settings.Given // for all cells whose runs read the setting
 }
 

@@ -34,8 +34,10 @@ var seedRows = []Row{
 		func(s *Settings) *Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's processes",
 		func(s *Settings) bool { return !s.Chained() && s.P.Value == nil }),
 	seedOf("availability", "who is there in which round, the parameters of the chains, and the history of --prior",
-		func(s *Settings) *Optional { return &s.SeedAvailability }, " without --availability trace", // a trace is no draw
-		func(s *Settings) bool { return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) }),
+		func(s *Settings) *Optional { return &s.SeedAvailability }, " and, of a trace, with --prior",
+		func(s *Settings) bool {
+			return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) && s.Get("prior") != "none"
+		}),
 	seedOf("init", "the initial weights",
 		func(s *Settings) *Optional { return &s.SeedInit }, " without --init-from",
 		func(s *Settings) bool { return s.InitFrom == "" }),

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -52,12 +53,13 @@ func TestOwnSeedNamesRun(t *testing.T) {
 
 // Each seed is that of its own draws, and what is not given is the run's.
 func TestSeeds(t *testing.T) {
+	const most = math.MaxUint32
 	s, err := seeded("seed-split", "11", "seed-init", "0", "seed-batches", "15")
 	if got, want := s.Seeds(3), (Seeds{11, 3, 3, 0, 15}); err != nil || got != want {
 		t.Errorf("seeds %+v, %v, want %+v", got, err, want)
 	}
 	s, err = seeded("seed-phi", "12", "seed-availability", "13")
-	if got, want := s.Seeds(4294967295), (Seeds{4294967295, 12, 13, 4294967295, 4294967295}); err != nil || got != want {
+	if got, want := s.Seeds(most), (Seeds{most, 12, 13, most, most}); err != nil || got != want {
 		t.Errorf("seeds %+v, %v, want %+v", got, err, want)
 	}
 }
@@ -73,7 +75,13 @@ func TestUngivenSeeds(t *testing.T) {
 		{func(s *Settings) { s.P = Some(0.5) }, "split availability init batches"},
 		{func(s *Settings) { s.Availability = "markov" }, "split availability init batches"},
 		{func(s *Settings) { s.Availability = "trace" }, "split init batches"},
-		{func(s *Settings) { s.Availability, s.Method = "trace", "ca-fed" }, "split availability init batches"},
+		{func(s *Settings) { s.Availability, s.Method = "trace", "ca-fed" }, "split init batches"},
+		{func(s *Settings) {
+			s.Availability, s.Method = "trace", "ca-fed"
+			if err := s.Set("prior", "5"); err != nil {
+				t.Fatal(err)
+			}
+		}, "split availability init batches"},
 		{func(s *Settings) { s.InitFrom = "w.safetensors" }, "split phi availability batches"},
 	} {
 		s, err := seeded()
@@ -96,6 +104,7 @@ func TestSeedsRefused(t *testing.T) {
 		{"seed-batches none", "want it with a number, or not at all"},
 		{"seed-phi 4 p 0.5", "want it with a number with --p none and one of FedAWE's processes"},
 		{"seed-phi 4 availability uniform", "--seed-phi 4: of no use"},
+		{"seed-availability 4 availability trace trace seeds_test.go", "want it with a number and, of a trace, with --prior"},
 		{"seed-phi 4 draws numpy data cifar10", "--seed-phi 4: with --draws numpy, where one generator draws"},
 		{"seed-split 4 draws numpy data cifar10", "--seed-split 4: with --draws numpy"},
 		{"seed-availability 4 draws numpy data cifar10", "--seed-availability 4: with --draws numpy"},

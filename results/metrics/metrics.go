@@ -43,7 +43,7 @@ const (
 	ClientAccBest10Std  Metric = "client_acc_best10_std"
 
 	// FedAR's Table 2 prints p-values, see [rollcall/results/protocol.RoundsTTest] and
-	// [rollcall/results/protocol.SeedsTTest]. The last one is ours: p_seeds, corrected for all comparisons of the table,
+	// [rollcall/results/protocol.SeedsTTest]. The last one is ours: p_seeds corrected for all comparisons of a table,
 	// see [rollcall/results/stats.Holm].
 	PRounds Metric = "p_rounds"
 	PSeeds  Metric = "p_seeds"

@@ -167,7 +167,8 @@ func TestCorrect(t *testing.T) {
 	} {
 		for _, m := range []metrics.Metric{metrics.PRounds, metrics.PSeeds, metrics.PHolm} {
 			r := results.SummaryRow{
-				Cell: results.Cell{Table: "fedar-2", Method: c.method}, Params: results.Params(c.params), Metric: m, N: 3,
+				Cell:   results.Cell{Table: "fedar-2", Method: c.method},
+				Params: results.Params(c.params), Metric: m, N: 3,
 			}
 			switch m {
 			case metrics.PRounds:

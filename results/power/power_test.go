@@ -56,7 +56,8 @@ func TestEstimateByHand(t *testing.T) {
 		t.Fatalf("%d designs, %v, want two", len(designs), bad)
 	}
 	for _, d := range designs {
-		if got := fmt.Sprintf("%v %s %d %d", d.Factors, d.Params, d.Rounds, len(d.Runs)); got != "[{split 2} {batches 2}] period=30 1 4" {
+		got := fmt.Sprintf("%v %s %d %d", d.Factors, d.Params, d.Rounds, len(d.Runs))
+		if got != "[{split 2} {batches 2}] period=30 1 4" {
 			t.Errorf("%s: %s, want split and batches of two seeds in 4 runs", d.Method, got)
 		}
 	}
@@ -69,7 +70,7 @@ func TestEstimateByHand(t *testing.T) {
 		byPart[r.Method+" "+r.Minus+" "+r.Part] = r
 	}
 	if len(rows) != 12 || len(byPart) != 12 {
-		t.Fatalf("%d rows, %d different ones, want 4 parts of two methods and of their difference", len(rows), len(byPart))
+		t.Fatalf("%d rows, %d different, want 4 parts of two methods and of their difference", len(rows), len(byPart))
 	}
 	for _, w := range []struct {
 		part     string
@@ -95,7 +96,7 @@ func TestEstimateByHand(t *testing.T) {
 			t.Errorf("%s: %+v, want a variance of %g·10⁻⁴ and a share of %g", w.part, r, w.variance, w.share)
 		}
 	}
-	// Seeds: from the standard deviations √17, √((17 + 9)/2) and √2 hundredths, by the functions that have their own test.
+	// Seeds: from the standard deviations √17, √((17 + 9)/2) and √2 hundredths, by functions with a test of their own.
 	find := stats.Detect{Difference: 5, Significance: 0.05, Power: 0.8}
 	same, _ := find.Apart(math.Sqrt(17))
 	apart, _ := find.Apart(math.Sqrt(13))
@@ -142,7 +143,10 @@ func TestNoDesign(t *testing.T) {
 	}{
 		{"seeds alone", []made{{"mifa", 3, "", 0.1}, {"mifa", 4, "", 0.2}}, 0, ""},
 		{"one seed of the split", whole[:2], 0, ""},
-		{"one run is missing", whole[:3], 0, "3 runs, in which 3 of the 4 pairs of 2 seeds of split and 2 of batches meet"},
+		{
+			"one run is missing", whole[:3], 0,
+			"3 runs, in which 3 of the 4 pairs of 2 seeds of split and 2 of batches meet",
+		},
 		{
 			"a seed beside the design", append([]made{{"mifa", 3, "seed-batches=1;seed-split=1", 0.5}}, whole...), 0,
 			"5 runs, in which 5 of the 9 pairs",

@@ -65,7 +65,8 @@ func CrossedComponents(y []float64, level [][]int, confidence float64) (c Compon
 	noise := max(rest, 0) / df // rounding can make the rest negative
 	tail := (1 - confidence) / 2
 	c.Rest = chiSquaredInterval(noise, df, tail)
-	sum, own, spread := 0.0, 1.0, 0.0 // Σ c_i MS_i, the coefficient of the rest's MS, and Satterthwaite's Σ (c_i MS_i)²/df_i
+	// Σ c_i MS_i, the coefficient of the rest's MS, and Satterthwaite's Σ (c_i MS_i)²/df_i
+	sum, own, spread := 0.0, 1.0, 0.0
 	for f, square := range squares {
 		free, per := float64(levels[f]-1), n/float64(levels[f])
 		c.Factors = append(c.Factors, williams(square, free, noise, df, per, tail))

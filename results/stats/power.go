@@ -28,7 +28,9 @@ func (d Detect) Paired(std float64) (int, error) {
 // least 2, if the values are normal with this standard deviation. If the groups have two of them, std is their
 // quadratic mean. An answer above [MostSeeds] is an error.
 func (d Detect) Apart(std float64) (int, error) {
-	return d.fewest(std, func(n float64) (shift, df float64) { return d.Difference * math.Sqrt(n/2) / std, 2 * (n - 1) })
+	return d.fewest(std, func(n float64) (shift, df float64) {
+		return d.Difference * math.Sqrt(n/2) / std, 2 * (n - 1)
+	})
 }
 
 // fewest returns the least n whose test has the power. of returns the noncentrality of its t, and its degrees of
@@ -37,7 +39,9 @@ func (d Detect) fewest(std float64, of func(n float64) (shift, df float64)) (int
 	if std == 0 {
 		return 2, nil
 	}
-	n := 2 + sort.Search(MostSeeds-1, func(i int) bool { return twoSidedPower(d.Significance, float64(i+2), of) >= d.Power })
+	n := 2 + sort.Search(MostSeeds-1, func(i int) bool {
+		return twoSidedPower(d.Significance, float64(i+2), of) >= d.Power
+	})
 	if n > MostSeeds {
 		return 0, fmt.Errorf("stats: a difference of %g with a standard deviation of %g: more than %d seeds",
 			d.Difference, std, MostSeeds)
