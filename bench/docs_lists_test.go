@@ -118,6 +118,17 @@ var docsShort = []docsLine{
 	{`rollcall completion bash\|zsh\|fish`, "for s in bash zsh fish; do rollcall completion $s; done"},
 	{"rollcall COMMAND --help", "rollcall figure --help"},
 
+	// docs/seeds.md
+	{
+		"bin/rollcall sweep --data leaf --methods fedawe,mifa --availability sine --rounds 100 " +
+			"--seeds 3,4,6 --seed-split 3",
+		"+" + docsTrain,
+	},
+	{
+		"bin/rollcall sweep --methods fedavg-active,mifa --data mnist --availability sine --rounds 100 --crossed 11",
+		"bin/" + docsCross,
+	},
+
 	// docs/replay.md, docs/runs.md, docs/files.md, docs/data.md, docs/architecture.md
 	{"bin/rollcall run --method fedavg-active --rounds 1 --dump DIR", docsRun + " --rounds 1"},
 	{"bin/rollcall table fedawe-2 --data cifar10 --plan", "bin/rollcall table fedawe-2 --plan" + docsFedAWE},
