@@ -245,7 +245,7 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 	}
 	changes := map[string]func(w *Sweep){
 		"like fedar":   func(w *Sweep) { w.Like = "fedar" },
-		"preset paper": func(w *Sweep) { w.Preset = "paper" },
+		"preset paper": func(w *Sweep) { w.Given = given("preset", "paper") },
 		"nets":         func(w *Sweep) { w.Data, w.Nets = []string{"synthetic"}, []string{"lenet5"} },
 		"seeds":        func(w *Sweep) { w.Seeds = []uint32{4} },
 		"rates":        func(w *Sweep) { w.Rates = []string{"mifa=0.5"} },
