@@ -229,7 +229,7 @@ func TestAxesAreRefused(t *testing.T) {
 func TestSweepsHeedTheirFlags(t *testing.T) {
 	cellsOf := func(change func(w *Sweep)) (text string, err error) {
 		w := Sweep{
-			Name: "s", Like: "fedawe", Preset: "code", Methods: []string{"mifa", "ca-fed"},
+			Name: "s", Like: "fedawe", Methods: []string{"mifa", "ca-fed"},
 			Data: []string{"leaf", "synthetic"}, Availability: []string{"sine", "markov"}, Seeds: []uint32{3},
 		}
 		change(&w)
