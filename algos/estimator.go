@@ -47,7 +47,8 @@ func Oracle(pi, lambda []float64) *Estimator {
 
 // NewEstimator returns an estimator that has observed no round yet. pi and lambda [N] are the true values of the
 // clients, from which the prior is made. prior is the number of its rounds, at least 1, and form says whose formulas to
-// use, by its [Preset.Reading]. In the paper's form, the history of client i is drawn from stream (0, i, 3) of [rng.Availability].
+// use, by its [Preset.Reading]. In the paper's form, the history of client i is drawn from stream (0, i, 3) of
+// [rng.Availability].
 func NewEstimator(prior int, form Preset, seed uint32, pi, lambda []float64) *Estimator {
 	e := Oracle(pi, lambda)
 	e.prior, e.form, e.counts = prior, form.Reading(), make([]counts, len(pi))

@@ -57,7 +57,7 @@ func TestCAFedPresetsRefused(t *testing.T) {
 		{"table fedar-2 --preset code-no-momentum", "table fedar-2 has no such reading, want code or paper"},
 		{"figure fedar-f2 --preset code-no-momentum", "figure fedar-f2 has no such reading, want code or paper"},
 		{"figure cafed-f1a --preset code-no", "did you mean code"},
-		{"run --data leaf --leaf-augmentation", "--leaf-augmentation: with --availability stationary --g 0.4 no client"},
+		{"run --data leaf --leaf-augmentation", "--availability stationary --g 0.4 no client is known"},
 		{"run --data leaf --leaf-augmentation --availability markov --g 0", "--g 0 no client is known"},
 		{"run --leaf-iid", "--leaf-iid true: of no use with"},
 		{"run --data leaf --leaf-iid --availability markov --classes half", `--classes "half": unknown`},
@@ -75,8 +75,9 @@ func TestCAFedPresetsRefused(t *testing.T) {
 func TestLEAFByAvailability(t *testing.T) {
 	for _, preset := range []string{"code-no-momentum", "paper"} {
 		out := t.TempDir()
-		must(t, "run", "--method", "unbiased", "--preset", preset, "--data", "leaf", "--leaf-augmentation", "--leaf-iid",
-			"--weights", "size", "--availability", "markov", "--clients", "8", "--rounds", "1", "--decisions", "--out", out)
+		must(t, "run", "--method", "unbiased", "--preset", preset, "--data", "leaf", "--leaf-augmentation",
+			"--leaf-iid", "--weights", "size", "--availability", "markov", "--clients", "8", "--rounds", "1",
+			"--decisions", "--out", out)
 		decisions, err := results.ReadDecisions(only(t, out, "run/*/seed-*/"+results.DecisionsFile))
 		if err != nil {
 			t.Fatal(err)

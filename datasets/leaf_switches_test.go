@@ -36,8 +36,8 @@ func TestLEAFByAvailability(t *testing.T) {
 				}
 				own := set.Split.Train[k]
 				if len(own) != c.train[class] || len(set.Split.Test[k]) != c.test[class] {
-					t.Errorf("%d clients, client %d, more available %t: %d and %d samples, want %d and %d", c.clients, k,
-						more, len(own), len(set.Split.Test[k]), c.train[class], c.test[class])
+					t.Errorf("%d clients, client %d, more available %t: %d and %d samples, want %d and %d", c.clients,
+						k, more, len(own), len(set.Split.Test[k]), c.train[class], c.test[class])
 				}
 				before := plain.Split.Train[k]
 				for i := range min(len(own), len(before)) {

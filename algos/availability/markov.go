@@ -45,9 +45,10 @@ func (x *chained) Stationary() (pi, lambda []float64) {
 
 // markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. (π_i, λ_i) depends on the class of
 // the client, see [Form]; each group of clients is split into the classes uniformly at random. If a number to be halved
-// is odd, the client left over is less available, or weakly correlated [inferred]. With o.Drawn the class of each client
-// is an independent draw, so that the classes have their shares on average only. That is how the released code makes the
-// classes of MNIST and CIFAR-10: it draws their sizes from a multinomial distribution, and then who is in them.
+// is odd, the client left over is less available, or weakly correlated [inferred]. With o.Drawn the class of each
+// client is an independent draw, so that the classes have their shares on average only. That is how the released code
+// makes the classes of MNIST and CIFAR-10: it draws their sizes from a multinomial distribution, and then who is in
+// them.
 func markov(o Options) (Process, error) {
 	n := len(o.Base)
 	pi, lambda, err := o.classes(n)

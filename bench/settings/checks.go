@@ -63,7 +63,8 @@ func (s *Settings) checkData() error {
 		return Usagef("--leaf-augmentation: with --availability %s --g %g no client is known to be more available, "+
 			"want markov or clusters, and --g above 0", s.Availability, s.G)
 	}
-	if inTwo := s.SwapPairs > 0 || s.Data == "binary" && algos.Preset(s.Preset).Reading() == algos.Code; inTwo && s.Clients%2 != 0 {
+	byCode := algos.Preset(s.Preset).Reading() == algos.Code
+	if inTwo := s.SwapPairs > 0 || s.Data == "binary" && byCode; inTwo && s.Clients%2 != 0 {
 		return Usagef("--clients %d: in two groups of equal size, want an even number", s.Clients)
 	}
 	if s.Draws == "numpy" && (s.SplitAway() || s.Split != string(datasets.SplitClients)) {

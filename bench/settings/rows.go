@@ -33,8 +33,8 @@ var runRows = []Row{
 		func(s *Settings) any { return &s.Net }).column(),
 	word("init", string(nets.Kaiming), []string{string(nets.Kaiming), string(nets.Torch)},
 		"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default "+
-			"(default: torch for unbiased, more-available, adafed, ca-fed, fedar, fedavg-is, fedavg-s and scaffold, else "+
-			"kaiming)",
+			"(default: torch for unbiased, more-available, adafed, ca-fed, fedar, fedavg-is, fedavg-s and scaffold, "+
+			"else kaiming)",
 		func(s *Settings) any { return &s.Init }).quiet().
 		only(&use{"a net that is not linear and without --init-from", func(s *Settings) bool {
 			return !strings.HasPrefix(s.Net, "linear-") && s.InitFrom == ""

@@ -127,9 +127,9 @@ func ton(data string, more ...results.Params) Column {
 }
 
 // byPreset returns the settings in which paper and released code differ on a data set. The code runs SGD with momentum
-// and weight decay at clients and server; [noMomentum] is the code without both. It solves F* for tabular data and takes
-// F* = 0 for images. It measures losses on held-out samples, or on all samples of a client for CIFAR-10, which has none
-// held out [inferred]. The papers' ridge penalty of the linear nets is the weight decay here.
+// and weight decay at clients and server; [noMomentum] is the code without both. It solves F* for tabular data and
+// takes F* = 0 for images. It measures losses on held-out samples, or on all samples of a client for CIFAR-10, which
+// has none held out [inferred]. The papers' ridge penalty of the linear nets is the weight decay here.
 func byPreset(data string) map[string]results.Params {
 	losses, ridge := results.Params("fstar=zero;losses=held-out"), results.Params(cafedRidge)
 	switch {

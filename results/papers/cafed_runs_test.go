@@ -25,9 +25,9 @@ func has(t *testing.T, what string, got map[string]string, want string) {
 	}
 }
 
-// INFOCOM, section V and table I: N = 24, T = 150, two passes, M = 12, bias_const 1, β = 0.2, ridge 0.01, MNIST with two
-// pairs of labels swapped and a fifth of the training set kept back, batches of 64 (32 on the binary set). The released
-// scripts have s = 0.001 and 0, β = 1−s; nothing is kept back, and the classes of MNIST's clients are drawn.
+// INFOCOM, section V and table I: N = 24, T = 150, two passes, M = 12, bias_const 1, β = 0.2, ridge 0.01, MNIST with
+// two pairs of labels swapped and a fifth of the training set kept back, batches of 64 (32 on the binary set). The
+// released scripts have s = 0.001 and 0, β = 1−s; nothing is kept back, and the classes of MNIST's clients are drawn.
 func TestCAFedTableI(t *testing.T) {
 	table, err := TableByID("cafed-1")
 	if err != nil {

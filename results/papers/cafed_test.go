@@ -164,7 +164,8 @@ func TestLeftOutRows(t *testing.T) {
 	want = "ours: share of the rounds in which the clients of a cluster were left out, 0: 0 %, 1: 50 %\n"
 	rows = leftOutRows("f", line, nil)
 	if got := leftOutWords(rows); got != want || rows[0].Paper.Valid || rows[0].Std.Valid {
-		t.Errorf("one seed, of which the paper says nothing: %+v, words %q, want no paper, no std and %q", rows, got, want)
+		t.Errorf("one seed, of which the paper says nothing: %+v, words %q, want no paper, no std and %q",
+			rows, got, want)
 	}
 }
 
