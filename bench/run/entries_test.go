@@ -13,6 +13,7 @@ import (
 // Every entry of every table and figure is settings that a run can have, in all its presets, and they have the hash
 // they had when commit 24feb20 made them: finished runs of the papers' tables stay found. The hashes of CA-Fed's
 // entries that changed since, and those of code-no-momentum, are of the commit that gave its papers a third reading.
+// mifa and fedvarp have --memory since.
 func TestEntriesResolve(t *testing.T) {
 	text, err := os.ReadFile("testdata/entries.txt") // table-or-figure preset column-or-run method hash
 	if err != nil {
