@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,10 +71,7 @@ availability, of the initial weights and of the batches.`,
 		if fs.Changed("crossed") {
 			sweep.Crossed = &crossed
 		}
-		// --preset chooses the defaults of all cells. It is not a setting to be put over them.
-		sweep.Given = slices.DeleteFunc(settings.GivenBy(fs),
-			func(set algos.Setting) bool { return set.Name == "preset" })
-		sweep.Preset = fs.Lookup("preset").Value.String()
+		sweep.Given = settings.GivenBy(fs)
 		t, cells, err := sweep.Cells()
 		if err != nil {
 			return err

@@ -178,7 +178,10 @@ var docsShort = []docsLine{
 	{"rollcall table cafed-1", "+ --seeds 3" + docsTable},
 	{"rollcall figure cafed-f1a", "+ --seeds 1" + docsTable},
 	{"rollcall figure cafed-f1b", "+ --seeds 1" + docsTable},
+	{"rollcall figure cafed-f5a --seeds 1,2,3,4,5,6,7,8,9,10", "rollcall figure cafed-f5a --seeds 1,2 --rounds 3 " +
+		"--clients 20 --allow-altered" + docsCPU},
 	{"rollcall table cafed-1 --preset paper", "+ --seeds 3" + docsTable},
+	{"rollcall table cafed-1 --preset code-no-momentum", "+ --seeds 3" + docsTable},
 	{"rollcall figure cafed-f1a --preset code", "+ --seeds 1" + docsTable},
 	{"rollcall figure cafed-f1b --preset code", "+ --seeds 1" + docsTable},
 	{

@@ -13,7 +13,7 @@ import (
 // crossedCells returns the cells of a crossed sweep under stationary availability.
 func crossedCells(q int, seeds []uint32, given settings.Given, methods ...string) ([]Cell, error) {
 	w := Sweep{
-		Name: "sweep", Like: "fedawe", Preset: "code", Methods: methods, Data: []string{"leaf"},
+		Name: "sweep", Like: "fedawe", Methods: methods, Data: []string{"leaf"},
 		Availability: []string{"stationary"}, Seeds: seeds, Crossed: &q, Given: given,
 	}
 	_, cells, err := w.Cells()
@@ -109,7 +109,7 @@ func TestCrossedRefused(t *testing.T) {
 	}
 	// Without --crossed: several seeds, none of which is drawn from.
 	w := Sweep{
-		Name: "sweep", Like: "fedawe", Preset: "code", Methods: []string{"mifa"}, Data: []string{"leaf"},
+		Name: "sweep", Like: "fedawe", Methods: []string{"mifa"}, Data: []string{"leaf"},
 		Availability: []string{"stationary"}, Seeds: []uint32{3, 4},
 		Given: slices.Concat(three, given("seed-split", "1"), given("seed-availability", "1")),
 	}
