@@ -3,6 +3,8 @@ package papers
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"rollcall/results/protocol"
 
@@ -23,11 +25,21 @@ var (
 		ID: "cafed-f1d", Title: "CA-Fed, ToN, Figure 1d: cumulative importance of three groups of clients, Synthetic",
 		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...),
 		Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: stating("Unbiased equalizes; More available excludes the less available; "+
-			"AdaFed and CA-Fed favour the more available; F3AST favours the less available, correlated", nil,
-			drawn(ofEveryLine(CAFedGroupRows), CAFedGroupFigure)),
+		Draw: drawn(ofEveryLine(CAFedGroupRows), CAFedGroupFigure),
+		Says: []Sentence[Measured]{
+			{"Unbiased gives all groups the same importance", tonBaselines, groupsEqual},
+			{"More available excludes the less available", tonBaselines, groupExcluded},
+			{
+				"AdaFed and CA-Fed favour the more available", tonBaselines,
+				favours{[]string{"adafed", "ca-fed"}, moreAvailable}.ask,
+			},
+			{"F3AST favours the less available, correlated", tonBaselines, favours{[]string{"f3ast"}, lessCorrelated}.ask},
+		},
 	}
 )
+
+// tonBaselines is where ToN speaks of figure 1.
+const tonBaselines = "V-B a"
 
 // everyFifth returns a column with an evaluation every five rounds, to save time: its curves do not change by it.
 func everyFifth(c Column) Column {
@@ -41,8 +53,10 @@ func aheadOfAdaFed(id, title string, c Column, rounds int, points float64) Figur
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
 		Measure: Curves{}, Runs: runs(c, cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: rounds,
-		Draw: stating("",
-			[]claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}}, drawAccuracy),
+		Draw: stating([]claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}}, drawAccuracy),
+		Says: []Sentence[Measured]{{
+			"CA-Fed is ahead of all baselines at the end", tonBaselines, leads{series: "ca-fed", number: lastAccuracy}.ask,
+		}},
 	}
 }
 
@@ -95,6 +109,9 @@ const (
 	availableAtLeast = 0.5 // more available clients have a larger π
 )
 
+// clientGroups are the groups in the order of the figure.
+var clientGroups = []string{moreAvailable, lessWeakly, lessCorrelated}
+
 // clientGroup returns the group of a client with availability pi and second eigenvalue lambda.
 func clientGroup(pi, lambda float64) string {
 	switch {
@@ -121,7 +138,7 @@ type CAFedGroupRow struct {
 // method.
 func CAFedGroupRows(method string, seeds [][]results.DecisionRow) ([]CAFedGroupRow, error) {
 	var rows []CAFedGroupRow
-	for _, group := range []string{moreAvailable, lessWeakly, lessCorrelated} {
+	for _, group := range clientGroups {
 		row := CAFedGroupRow{Method: method, Group: group, N: len(seeds)}
 		var sums []float64
 		for _, decisions := range seeds {
@@ -155,4 +172,91 @@ func CAFedGroupFigure(title string, rows []CAFedGroupRow) plot.Figure {
 		return chart
 	}
 	return plot.Figure{Title: title, Panels: charts(rows, func(r CAFedGroupRow) string { return r.Group }, bars)}
+}
+
+// groupRatios returns for every seed of a method the importance of a group as a share of its target; nil without the
+// method or its decisions.
+func groupRatios(m Measured, method, group string) (ratios []float64) {
+	for _, line := range m.Lines {
+		if line.Method != method {
+			continue
+		}
+		for _, decisions := range line.Decisions {
+			rows, err := CAFedGroupRows(method, [][]results.DecisionRow{decisions})
+			if err != nil {
+				return nil
+			}
+			for _, r := range rows {
+				if r.Group == group {
+					ratios = append(ratios, r.Weight/r.Target)
+				}
+			}
+		}
+	}
+	return ratios
+}
+
+// favours is a question: does each of these methods give a group more importance than the other two, beside the target?
+type favours struct {
+	methods []string
+	group   string
+}
+
+// ask answers with the importance of all groups.
+func (q favours) ask(m Measured) (Answer, string) {
+	var parts []Answer
+	for _, method := range q.methods {
+		for _, other := range clientGroups {
+			if other != q.group {
+				parts = append(parts, isAhead(differences(groupRatios(m, method, q.group), groupRatios(m, method, other))))
+			}
+		}
+	}
+	return allOf(parts), groupWords(m, q.methods...)
+}
+
+// groupsEqual asks whether no two groups differ under Unbiased by more than two standard errors.
+func groupsEqual(m Measured) (Answer, string) {
+	var parts []Answer
+	for i, group := range clientGroups {
+		for _, other := range clientGroups[i+1:] {
+			d := differences(groupRatios(m, "unbiased", group), groupRatios(m, "unbiased", other))
+			switch answer := isAhead(d); {
+			case d.N < 2 || !stats.Finite(d.Mean):
+				parts = append(parts, Untold)
+			case answer == Untold:
+				parts = append(parts, Holds)
+			default:
+				parts = append(parts, Fails)
+			}
+		}
+	}
+	return allOf(parts), groupWords(m, "unbiased")
+}
+
+// groupExcluded asks whether More-available gives the less available no importance in any run.
+func groupExcluded(m Measured) (Answer, string) {
+	const method = "more-available"
+	all := slices.Concat(groupRatios(m, method, lessWeakly), groupRatios(m, method, lessCorrelated))
+	answer := Holds
+	switch {
+	case len(all) == 0:
+		answer = Untold
+	case slices.ContainsFunc(all, func(x float64) bool { return x != 0 }):
+		answer = Fails
+	}
+	return answer, groupWords(m, method)
+}
+
+// groupWords returns the mean importance of every group as a share of its target.
+func groupWords(m Measured, methods ...string) string {
+	var words []string
+	for _, method := range methods {
+		for _, group := range clientGroups {
+			if mean := stats.Mean(groupRatios(m, method, group)); mean.Valid {
+				words = append(words, fmt.Sprintf("%s, %s: %.2f of the target", method, group, mean.Value))
+			}
+		}
+	}
+	return strings.Join(words, "; ")
 }
