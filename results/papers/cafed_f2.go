@@ -20,10 +20,11 @@ var (
 	cafedF2a = Figure{
 		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
 		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
-		Draw: stating([]claim{
+		Draw: drawAccuracy,
+		states: []claim{
 			{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
 			{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},
-		}, drawAccuracy),
+		},
 		Says: []Sentence[Measured]{
 			{
 				"More available is the fastest (taken as: ahead of Unbiased after round 40)", tonTradeOff,

@@ -20,7 +20,8 @@ var (
 	cafedF3 = Figure{
 		ID: "cafed-f3", Title: "CA-Fed, ToN, Figure 3: heterogeneity γ = δ of the clients, Synthetic", Axis: "γ = δ",
 		Measure: Curves{}, Runs: overHeterogeneity(), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: stating([]claim{
+		Draw: drawFinalAccuracy,
+		states: []claim{
 			{
 				Data: "leaf", X: files.Some(0.25), Ahead: []string{kappa("1"), kappa("10")},
 				Behind: "unbiased", Points: 1.6,
@@ -33,7 +34,7 @@ var (
 				Data: "leaf", X: files.Some(0.75), Ahead: []string{kappa("1"), kappa("10")},
 				Behind: "unbiased", Points: 1,
 			},
-		}, drawFinalAccuracy),
+		},
 		Says: []Sentence[Measured]{
 			{
 				"at γ = δ = 0 More available is ahead of Unbiased and κ̄² = 100", tonHeterogeneity,

@@ -17,8 +17,11 @@ var (
 	cafedF5c = inClustersActivity("cafed-f5c", "Figure 5c: clusters, all clients different, MNIST", "classes",
 		"clients of the more correlated clusters are left out in part", leavesOutPart)
 	cafedF5d = aheadOfAdaFed("cafed-f5d", "Figure 5d: test accuracy with spatial correlation, MNIST",
-		inClusters("classes"), 100, 0.6)
+		inClusters("classes"), 100, 0.6, tonClusters)
 )
+
+// tonClusters is where ToN speaks of figure 5.
+const tonClusters = "V-B e"
 
 // inClustersActivity returns figure 5a, b or c: which clients are excluded if split cuts MNIST. says is what ToN says
 // about it, and ask whether it holds.
@@ -28,7 +31,7 @@ func inClustersActivity(id, title, split, says string, ask func(m Measured) (Ans
 		Measure: Curves{Decisions: true}, Runs: runs(inClusters(split), "ca-fed"), Preset: "paper", Seeds: tonSeeds[:1],
 		Rounds: 100, OneSeed: true,
 		Draw: drawActivity,
-		Says: []Sentence[Measured]{{says, "V-B e", ask}},
+		Says: []Sentence[Measured]{{says, tonClusters, ask}},
 	}
 }
 
@@ -70,6 +73,28 @@ func leavesOutPart(m Measured) (Answer, string) {
 		return Fails, leftOutWords(shares)
 	}
 	return Holds, leftOutWords(shares)
+}
+
+// leavesOutTheWorse asks whether clients outside the group of the more available are excluded in a larger share of the
+// rounds, in the run that is shown (INFOCOM, figure 1).
+func leavesOutTheWorse(m Measured) (Answer, string) {
+	if len(m.Lines) == 0 || len(m.Lines[0].Decisions) == 0 {
+		return Untold, ""
+	}
+	var out, all [2]float64
+	for _, d := range m.Lines[0].Decisions[0] {
+		worse := 0
+		if clientGroup(d.Pi, d.Lambda) != moreAvailable {
+			worse = 1
+		}
+		out[worse], all[worse] = out[worse]+float64(1-d.Included), all[worse]+1
+	}
+	if all[0] == 0 || all[1] == 0 {
+		return Untold, "one group alone"
+	}
+	others, better := out[1]/all[1], out[0]/all[0]
+	return isPositive(others - better), fmt.Sprintf("left out in %.0f %% of the rounds, the more available in %.0f %%",
+		100*others, 100*better)
 }
 
 // meanLeftOut returns the mean of [leftOut] over the seeds of the first line; nil without decisions.

@@ -29,28 +29,6 @@ var cafedI1 = Figure{
 // infocomResults is where INFOCOM speaks of its figures.
 const infocomResults = "V-B"
 
-// leavesOutTheWorse asks whether clients outside the group of the more available are excluded in a larger share of the
-// rounds, in the run that is shown.
-func leavesOutTheWorse(m Measured) (Answer, string) {
-	if len(m.Lines) == 0 || len(m.Lines[0].Decisions) == 0 {
-		return Untold, ""
-	}
-	var out, all [2]float64
-	for _, d := range m.Lines[0].Decisions[0] {
-		worse := 0
-		if clientGroup(d.Pi, d.Lambda) != moreAvailable {
-			worse = 1
-		}
-		out[worse], all[worse] = out[worse]+float64(1-d.Included), all[worse]+1
-	}
-	if all[0] == 0 || all[1] == 0 {
-		return Untold, "one group alone"
-	}
-	others, better := out[1]/all[1], out[0]/all[0]
-	return isPositive(others - better), fmt.Sprintf("left out in %.0f %% of the rounds, the more available in %.0f %%",
-		100*others, 100*better)
-}
-
 // drawActivity draws which clients were active and which were excluded in the first run.
 var drawActivity = drawn(func(m Measured) ([]CAFedActivityRow, error) {
 	if len(m.Lines[0].Decisions) == 0 {
@@ -286,10 +264,17 @@ func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 var cafedI3 = Figure{
 	ID: "cafed-i3", Title: "CA-Fed, INFOCOM, Figure 3: test accuracy averaged over the rounds so far",
 	Measure: Curves{}, Runs: runsIn(cafed1.Columns, infocomMethods...), Seeds: infocomSeeds, Rounds: infocomRounds,
-	Draw: ofRunningMeans(stating([]claim{
-		{Data: "binary", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 0.89},
-		{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 1.24},
-	}, drawn(cafedCurveRows, cafedCurveFigure("time-average test accuracy")))),
+	Draw: func(m Measured) (Drawing, error) {
+		m.Lines = slices.Clone(m.Lines)
+		for i := range m.Lines {
+			m.Lines[i].Curves = runningMeans(m.Lines[i].Curves)
+		}
+		return drawn(cafedCurveRows, cafedCurveFigure("time-average test accuracy"))(m)
+	},
+	states: []claim{
+		{Data: "binary", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 0.89, Mean: true},
+		{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 1.24, Mean: true},
+	},
 	Says: []Sentence[Measured]{{
 		"CA-Fed has the highest time average on both data sets", infocomResults,
 		leads{series: "ca-fed", number: timeAverage}.ask,
@@ -301,17 +286,11 @@ func timeAverage(curve []results.CurveRow) files.Optional {
 	return lastAccuracy(protocol.RunningMean(curve))
 }
 
-// ofRunningMeans returns a function that replaces the curves by their [protocol.RunningMean] and calls draw.
-func ofRunningMeans(draw func(m Measured) (Drawing, error)) func(m Measured) (Drawing, error) {
-	return func(m Measured) (Drawing, error) {
-		m.Lines = slices.Clone(m.Lines)
-		for i := range m.Lines {
-			curves := make([][]results.CurveRow, len(m.Lines[i].Curves))
-			for k, curve := range m.Lines[i].Curves {
-				curves[k] = protocol.RunningMean(curve)
-			}
-			m.Lines[i].Curves = curves
-		}
-		return draw(m)
+// runningMeans returns the [protocol.RunningMean] of every curve.
+func runningMeans(curves [][]results.CurveRow) [][]results.CurveRow {
+	means := make([][]results.CurveRow, len(curves))
+	for k, curve := range curves {
+		means[k] = protocol.RunningMean(curve)
 	}
+	return means
 }

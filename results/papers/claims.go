@@ -17,19 +17,7 @@ type claim struct {
 	Ahead  []string       // the series that is ahead; if there are several, the best of them
 	Behind string         // the series that is behind
 	Points float64        // the difference, in percentage points of test accuracy
-}
-
-// stating returns a function that draws a figure with draw, and adds the paper's claims about it beside our numbers.
-func stating(claims []claim, draw func(m Measured) (Drawing, error)) func(m Measured) (Drawing, error) {
-	return func(m Measured) (Drawing, error) {
-		d, err := draw(m)
-		rows := claimRows(m.Figure.ID, claims, m.Lines)
-		d.Claims = append(d.Claims, rows...)
-		for i := range rows {
-			d.Words += rows[i].words()
-		}
-		return d, err
-	}
+	Mean   bool           // of the mean test accuracy over the rounds so far
 }
 
 // ClaimsSuffix follows the figure's id in the name of the file of [ClaimRow].
@@ -65,7 +53,7 @@ func claimRows(figure string, claims []claim, lines []Line) (rows []ClaimRow) {
 		if behind := c.find(lines, c.Behind); behind != nil {
 			for _, series := range c.Ahead {
 				if ahead := c.find(lines, series); ahead != nil {
-					row.compare(series, ahead.Curves, behind.Curves, c.Round)
+					row.compare(series, c.curves(ahead), c.curves(behind), c.Round)
 				}
 			}
 		}
@@ -82,6 +70,14 @@ func (c *claim) find(lines []Line, series string) *Line {
 		}
 	}
 	return nil
+}
+
+// curves returns the curves of a line with the test accuracies that the claim is about.
+func (c *claim) curves(line *Line) [][]results.CurveRow {
+	if !c.Mean {
+		return line.Curves
+	}
+	return runningMeans(line.Curves)
 }
 
 // compare sets the row to the difference of two lines, if it is larger than the difference in the row.
@@ -110,6 +106,15 @@ func accuracyAfter(rows []results.CurveRow, round int) results.CurveRow {
 		}
 	}
 	return results.CurveRow{}
+}
+
+// Claims returns what the paper says about the figure, without anything of ours.
+func (f *Figure) Claims() []ClaimRow {
+	rows := claimRows(f.ID, f.states, nil)
+	for _, s := range f.Says {
+		rows = append(rows, ClaimRow{Figure: f.ID, Says: s.Says, Place: s.Place})
+	}
+	return rows
 }
 
 // words returns the row as a line for people.

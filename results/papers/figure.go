@@ -20,6 +20,7 @@ type Figure struct {
 	Options []Option // flags that only this figure has
 	OneSeed bool     // the figure shows one run of each line, even with several seeds
 	Says    []Sentence[Measured]
+	states  []claim
 
 	Draw func(m Measured) (Drawing, error)
 }

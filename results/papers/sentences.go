@@ -35,19 +35,23 @@ const (
 	Untold Answer = "cannot be told" // within two standard errors, or something is missing
 )
 
-// saying returns the figures with what the papers say about them in their drawings.
+// saying returns the figures with what the papers say about them, and ours beside it, in their drawings.
 func saying(list []Figure) []Figure {
 	for i := range list {
-		draw, sentences := list[i].Draw, list[i].Says
+		draw, states, sentences := list[i].Draw, list[i].states, list[i].Says
 		list[i].Draw = func(m Measured) (Drawing, error) {
 			d, err := draw(m)
 			if err != nil {
 				return d, err
 			}
+			d.Claims = claimRows(m.Figure.ID, states, m.Lines)
 			for _, s := range sentences {
 				row := ClaimRow{Figure: m.Figure.ID, Says: s.Says, Place: s.Place}
 				row.Answer, row.Ours = s.Ask(m)
-				d.Claims, d.Words = append(d.Claims, row), d.Words+row.words()
+				d.Claims = append(d.Claims, row)
+			}
+			for i := range d.Claims {
+				d.Words += d.Claims[i].words()
 			}
 			return d, nil
 		}
