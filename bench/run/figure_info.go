@@ -28,7 +28,7 @@ func (p *Pool) FigureInfo(
 	info = results.FigureInfo{
 		Figure: f.ID, Preset: w.Preset, Settings: given, Version: Version(),
 		Rounds: f.Rounds, PaperRounds: whole.Rounds,
-		Seeds: slices.Clone(f.Seeds), PaperSeeds: len(whole.Seeds),
+		Seeds: append([]uint32{}, f.Seeds...), PaperSeeds: len(whole.Seeds),
 		Clients: ours.clients, PaperClients: paper.clients,
 		Methods: ours.methods, PaperMethods: paper.methods,
 		Data: map[string]string{}, PaperData: paper.data,
