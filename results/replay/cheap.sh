@@ -38,8 +38,42 @@ figure() {
 	done
 }
 
-for f in f2 f5 f6; do figure "fedawe-$f" .; done
-for preset in code paper; do table cafed-1 "$preset"; done
-for f in i1 i2 i3; do figure "cafed-$f" code --preset code; done
-for f in f1a f1d f2a f2b f3 f4a f1b f4b f5a f5b f5c f5d; do figure "cafed-$f" paper --preset paper; done
-figure fedar-f1 .
+# run KIND ID PRESETS [FLAG…]: an item in each of its presets, which are a list with commas; "-" is the default alone.
+run() {
+	kind=$1 id=$2 presets=$3
+	shift 3
+	for preset in $(echo "$presets" | tr , ' '); do
+		case $kind,$preset in
+		figure,-) figure "$id" . "$@" ;;
+		figure,*) figure "$id" "$preset" --preset "$preset" "$@" ;;
+		*) table "$id" "$preset" ;;
+		esac
+	done
+}
+
+# What is run, the quickest first. The flags after the presets are of the figure.
+while read -r item <&3; do
+	# shellcheck disable=SC2086 # an item is several words
+	run $item
+done 3<<'end'
+figure fedawe-f2 -
+figure fedawe-f5 -
+figure fedawe-f6 -
+table cafed-1 code,paper
+figure cafed-i1 code,paper
+figure cafed-i2 code,paper
+figure cafed-i3 code,paper
+figure cafed-f1a paper
+figure cafed-f1d paper
+figure cafed-f2a paper
+figure cafed-f2b paper
+figure cafed-f3 paper
+figure cafed-f4a paper
+figure cafed-f1b paper
+figure cafed-f4b paper
+figure cafed-f5a paper
+figure cafed-f5b paper
+figure cafed-f5c paper
+figure cafed-f5d paper
+figure fedar-f1 -
+end
