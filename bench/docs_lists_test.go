@@ -153,6 +153,13 @@ var docsShort = []docsLine{
 		docsRun,
 	},
 	{
+		"for seed in 3 4 6; do for lr in 0.1 0.05; do rollcall run --method fedavg-known --lr $lr --rounds 150 " +
+			"--availability sine --draws numpy --eval-every 10 --eval-train=false --seed $seed; " +
+			"rollcall run --method fedavg-all --lr $lr --rounds 100 " +
+			"--availability sine --draws numpy --eval-every 10 --eval-train=false --seed $seed; done; done",
+		docsRun,
+	},
+	{
 		"rollcall table fedawe-2 --data cifar10 --availability sine --rounds 100 --eval-every 10 --seeds 3",
 		"rollcall table fedawe-2 --eval-every 10" + docsFedAWE,
 	},

@@ -23,7 +23,7 @@ func TestTrainsAs(t *testing.T) {
 		ton   = "alpha=0.5;augment=sample;batch=32;clip=0.5;local-epochs=1;lr="
 		rest  = ";lr-schedule=constant;server-lr="
 		fedar = "augment=none;batch=64;clip=none;init=torch;local-epochs=none;local-steps=5;lr=0.1;lr-schedule=decay;" +
-			"momentum=0;server-lr=1;split=two-class;weight-decay=0.001"
+			"memory=rate;momentum=0;server-lr=1;split=two-class;weight-decay=0.001"
 	)
 	for _, c := range []struct {
 		method, preset, data, net string
