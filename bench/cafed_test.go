@@ -106,7 +106,8 @@ func TestCAFedFigures(t *testing.T) {
 				t.Errorf("%d sentences of the paper, stdout %q, want some in both", sentences, o.stdout)
 			}
 			info, err := results.ReadFigureInfo(base + ".json")
-			if err != nil || info.Figure != c.id || len(info.PaperClients) != 1 || slices.Equal(info.Clients, info.PaperClients) {
+			if err != nil || info.Figure != c.id || len(info.PaperClients) != 1 ||
+				slices.Equal(info.Clients, info.PaperClients) {
 				t.Errorf("%s.json: %+v, %v, want other clients than the paper's", base, info, err)
 			}
 			if len(claims) != c.claims || strings.Count(o.stdout, "percentage points: ours ") != c.claims {

@@ -51,9 +51,10 @@ func TestFigureInfo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if trained := len(got.Numerics) == 1 && len(got.Revisions) > 0; trained != c.want.Trained || got.Version == "" {
-				t.Errorf("numerics %q, revisions %q, version %q, want them of trained runs", got.Numerics, got.Revisions,
-					got.Version)
+			trained := len(got.Numerics) == 1 && len(got.Revisions) > 0
+			if trained != c.want.Trained || got.Version == "" {
+				t.Errorf("numerics %q, revisions %q, version %q, want them of trained runs",
+					got.Numerics, got.Revisions, got.Version)
 			}
 			if c.want.Preset == "" {
 				c.want.Preset = "code"
@@ -86,8 +87,8 @@ func TestScoreboardPage(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(contents(t, page), scoreboard.Begin+"\n\n")
 	if got, _, _ := strings.Cut(rest, "\n"+scoreboard.End+"\n"); got != o.stdout {
-		t.Errorf("%s is not what the results in %s say, want `rollcall results scoreboard --update docs/reproduction.md`",
-			page, scoreboardFolder)
+		t.Errorf("%s is not what the results in %s say, want `rollcall results scoreboard --update "+
+			"docs/reproduction.md`", page, scoreboardFolder)
 	}
 	copied := filepath.Join(t.TempDir(), "page.md")
 	if err := os.WriteFile(copied, []byte(contents(t, page)), 0o600); err != nil {

@@ -3,8 +3,8 @@
 // Begin with [Cell], which says to which experiment a row belongs (cells.go, with [Params] in params.go), and with
 // package metrics, which names the numbers. Every run writes curve.csv (curve.go) and run.json (runfile.go, hash.go).
 // Some runs also write decisions.csv, clients.csv and models (decisions.go, client_rows.go, models.go). A table writes
-// summary.csv (summary.go), and a figure FIGURE.json (figure_info.go). runs.go and summaries.go find these files below a
-// folder.
+// summary.csv (summary.go), and a figure FIGURE.json (figure_info.go). runs.go and summaries.go find these files
+// below a folder.
 //
 // Nobody can vouch for a folder, so a run counts only after three checks: check.go compares its curve with its
 // run.json, checksum.go compares its files with their checksums, and twins.go compares the seeds of a cell with one

@@ -31,7 +31,7 @@ type FigureInfo struct {
 	PaperRounds  int      `json:"paper_rounds"`
 	Seeds        []uint32 `json:"seeds"`
 	PaperSeeds   int      `json:"paper_seeds"`
-	Clients      []int    `json:"clients"` // each number of clients once, ascending; empty: it is no setting of the figure
+	Clients      []int    `json:"clients"` // each number once, ascending; empty: it is no setting of the figure
 	PaperClients []int    `json:"paper_clients"`
 	Methods      []string `json:"methods"` // of the lines, each once
 	PaperMethods []string `json:"paper_methods"`

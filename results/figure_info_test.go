@@ -11,8 +11,8 @@ import (
 func TestFigureInfo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cafed-f1b.json")
 	info := FigureInfo{
-		Figure: "cafed-f1b", Preset: "paper", Settings: map[string]string{"seeds": "1,2", "data": "mnist"}, Trained: true,
-		Runs: 10, Rounds: 3, PaperRounds: 200, Seeds: []uint32{1, 2}, PaperSeeds: 10, Clients: []int{4},
+		Figure: "cafed-f1b", Preset: "paper", Settings: map[string]string{"seeds": "1,2", "data": "mnist"},
+		Trained: true, Runs: 10, Rounds: 3, PaperRounds: 200, Seeds: []uint32{1, 2}, PaperSeeds: 10, Clients: []int{4},
 		PaperClients: []int{100}, Methods: []string{"ca-fed"}, PaperMethods: []string{"ca-fed", "adafed"},
 		Data:      map[string]string{"mnist": DataInFile(OfFiles("0a")), "leaf": DataInFile(OfSeed("0b"))},
 		PaperData: []string{"mnist"}, Numerics: []string{"cpu-fp32"}, Revisions: []string{"1.1.1.1.1"}, Version: "v1",
@@ -31,7 +31,9 @@ func TestFigureInfo(t *testing.T) {
 	if texts[0] != texts[1] {
 		t.Error("written twice: other bytes")
 	}
-	for _, want := range []string{`"mnist": "sha256:0a"`, `"leaf": "seed-sha256"`, `"paper_rounds": 200`, `"schema": 1`} {
+	for _, want := range []string{
+		`"mnist": "sha256:0a"`, `"leaf": "seed-sha256"`, `"paper_rounds": 200`, `"schema": 1`,
+	} {
 		if !strings.Contains(texts[0], want) {
 			t.Errorf("%s, want %s in it", texts[0], want)
 		}

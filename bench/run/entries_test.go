@@ -11,7 +11,8 @@ import (
 )
 
 // Every entry of every table and figure is settings that a run can have, in both presets, and they have the hash they
-// had when commit 24feb20 made them: finished runs of the papers' tables stay found.
+// had when commit 24feb20 made them: finished runs of the papers' tables stay found. Those of MIFA and FedVARP are of
+// the commit that gave them --memory.
 func TestEntriesResolve(t *testing.T) {
 	text, err := os.ReadFile("testdata/entries.txt") // table-or-figure preset column-or-run method hash
 	if err != nil {

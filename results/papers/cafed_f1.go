@@ -19,7 +19,8 @@ import (
 var (
 	cafedF1a = aheadOfAdaFed("cafed-f1a", "Figure 1a: test accuracy, Synthetic", ton("leaf"), tonRounds, 1.56,
 		tonBaselines)
-	cafedF1b = aheadOfAdaFed("cafed-f1b", "Figure 1b: test accuracy, MNIST", ton("mnist"), tonRounds, 0.94, tonBaselines)
+	cafedF1b = aheadOfAdaFed("cafed-f1b", "Figure 1b: test accuracy, MNIST",
+		ton("mnist"), tonRounds, 0.94, tonBaselines)
 	cafedF1c = aheadOfAdaFed("cafed-f1c", "Figure 1c: test accuracy, CIFAR-10", everyFifth(ton("cifar10")),
 		tonRounds, 1.32, tonBaselines)
 	cafedF1d = Figure{
@@ -34,7 +35,10 @@ var (
 				"AdaFed and CA-Fed favour the more available", tonBaselines,
 				favours{[]string{"adafed", "ca-fed"}, moreAvailable}.ask,
 			},
-			{"F3AST favours the less available, correlated", tonBaselines, favours{[]string{"f3ast"}, lessCorrelated}.ask},
+			{
+				"F3AST favours the less available, correlated", tonBaselines,
+				favours{[]string{"f3ast"}, lessCorrelated}.ask,
+			},
 		},
 	}
 )
@@ -210,7 +214,8 @@ func (q favours) ask(m Measured) (Answer, string) {
 	for _, method := range q.methods {
 		for _, other := range clientGroups {
 			if other != q.group {
-				parts = append(parts, isAhead(differences(groupRatios(m, method, q.group), groupRatios(m, method, other))))
+				d := differences(groupRatios(m, method, q.group), groupRatios(m, method, other))
+				parts = append(parts, isAhead(d))
 			}
 		}
 	}

@@ -33,8 +33,8 @@ var (
 			{
 				"Unbiased ends highest, beside κ̄² = 100", tonTradeOff,
 				leads{
-					series: "unbiased", over: []string{"more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")},
-					number: lastAccuracy,
+					series: "unbiased", number: lastAccuracy,
+					over: []string{"more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")},
 				}.ask,
 			},
 			{"κ̄² = 100 overlaps with Unbiased at the end", tonTradeOff, overlap},

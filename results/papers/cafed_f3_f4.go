@@ -39,17 +39,22 @@ var (
 			{
 				"at γ = δ = 0 More available is ahead of Unbiased and κ̄² = 100", tonHeterogeneity,
 				leads{
-					series: "more-available", over: []string{"unbiased", kappa("100")}, number: lastAccuracy, where: atX(0),
+					series: "more-available", over: []string{"unbiased", kappa("100")},
+					number: lastAccuracy, where: atX(0),
 				}.ask,
 			},
 			{
 				"at γ = δ = 0 κ̄² = 0.01 is ahead of Unbiased and κ̄² = 100", tonHeterogeneity,
-				leads{series: kappa("0.01"), over: []string{"unbiased", kappa("100")}, number: lastAccuracy, where: atX(0)}.ask,
+				leads{
+					series: kappa("0.01"), over: []string{"unbiased", kappa("100")},
+					number: lastAccuracy, where: atX(0),
+				}.ask,
 			},
 			{
 				"at γ = δ = 1 Unbiased is ahead of More available and κ̄² = 0.01", tonHeterogeneity,
 				leads{
-					series: "unbiased", over: []string{"more-available", kappa("0.01")}, number: lastAccuracy, where: atX(1),
+					series: "unbiased", over: []string{"more-available", kappa("0.01")},
+					number: lastAccuracy, where: atX(1),
 				}.ask,
 			},
 		},
@@ -150,7 +155,8 @@ func estimatorRows(m Measured) (rows []sweepRow, err error) {
 
 // historyErrors returns the errors of π̂ and λ̂ before the first round [X][seeds], from the shortest history on.
 func historyErrors(m Measured) (pi, lambda [][]float64) {
-	sorted := slices.SortedStableFunc(slices.Values(m.Errors), func(a, b EstimatorError) int { return cmp.Compare(a.X, b.X) })
+	byX := func(a, b EstimatorError) int { return cmp.Compare(a.X, b.X) }
+	sorted := slices.SortedStableFunc(slices.Values(m.Errors), byX)
 	for _, e := range sorted {
 		if e.Round == 0 {
 			pi, lambda = append(pi, e.Pi), append(lambda, e.Lambda)

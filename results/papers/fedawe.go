@@ -39,7 +39,8 @@ var (
 		Says: []Sentence[[]results.SummaryRow]{
 			{
 				"FedAWE is not before FedAvg over active clients in the first three quarters", "J",
-				before("fedavg-active", "fedawe", fedaweData, metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75),
+				before("fedavg-active", "fedawe", fedaweData,
+					metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75),
 			},
 			{
 				"FedAWE reaches the target no later than FedAvg over active clients on SVHN and CINIC-10", "J",

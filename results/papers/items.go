@@ -30,7 +30,10 @@ var documents = []Document{
 	{"FedAWE", []Item{
 		{Label: "Table 1", Shows: "assumptions of other works", Nothing: text},
 		{Label: "Table 2", ID: "fedawe-2"},
-		{Label: "Tables 3 to 5", Shows: "not in our text of the paper, which quotes no number of theirs", Nothing: text},
+		{
+			Label: "Tables 3 to 5", Shows: "not in our text of the paper, which quotes no number of theirs",
+			Nothing: text,
+		},
 		{Label: "Table 6", Shows: "nets and training", Nothing: settings},
 		{Label: "Table 7", Shows: "learning rates", Nothing: settings},
 		{Label: "Table 8", ID: "fedawe-8"},

@@ -146,7 +146,8 @@ func (l *Line) points(number perSeed) (values []float64) {
 	return values
 }
 
-// minus returns the difference of a number between two lines, in points; it has no seeds if the lines have not the same.
+// minus returns the difference of a number between two lines, in points; it has no seeds if the lines have not the
+// same.
 func (l *Line) minus(other *Line, number perSeed) stats.Estimate {
 	d := differences(l.points(number), other.points(number))
 	if d.N > 0 && !sameSeeds(l.Runs, other.Runs) {

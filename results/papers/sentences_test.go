@@ -153,8 +153,8 @@ func TestLeavesOut(t *testing.T) {
 }
 
 // ToN, figure 1d, and INFOCOM's figures 1 and 2, with the decisions of [resultstest.Decisions]: the more available
-// client is left out in one of two rounds and has a larger mean weight, 1 for a target of 0.75, than the correlated one,
-// 0.75 for 0.25.
+// client is left out in one of two rounds and has a larger mean weight, 1 for a target of 0.75, than the correlated
+// one, 0.75 for 0.25.
 func TestGroups(t *testing.T) {
 	line := func(method string) Line {
 		d := resultstest.Decisions()

@@ -46,8 +46,9 @@ type Claim struct {
 	Answer papers.Answer // empty if it was not tried, or not at the paper's size
 }
 
-// Read reads the results below a folder, which has a folder for each table and figure, named by its id. They are in this
-// folder, or in folders of their own in it, one for each reading. notes names folders that belong to no table or figure.
+// Read reads the results below a folder, which has a folder for each table and figure, named by its id. They are in
+// this folder, or in folders of their own in it, one for each reading. notes names folders that belong to no table or
+// figure.
 func Read(ctx context.Context, dir string) (rows []Row, notes []string, err error) {
 	if notes, err = strangers(dir); err != nil {
 		return nil, nil, err
@@ -85,7 +86,7 @@ func strangers(dir string) (notes []string, err error) {
 	known := slices.Concat(papers.TableNames(), papers.FigureNames())
 	for _, e := range entries {
 		if e.IsDir() && !slices.Contains(known, e.Name()) {
-			notes = append(notes, fmt.Sprintf("%s: no table or figure of a paper: left out", filepath.Join(dir, e.Name())))
+			notes = append(notes, filepath.Join(dir, e.Name())+": no table or figure of a paper: left out")
 		}
 	}
 	return notes, nil
@@ -180,7 +181,7 @@ func readTable(about Row, t *papers.Table, dir string) (rows []Row, err error) {
 			row.Command += " --preset " + preset
 		}
 		c := compare.Table(t, ours)
-		row.Tally.numbers(&c)
+		row.numbers(&c)
 		size, full := tableSize(t, ours, &c)
 		row.Run = size
 		for _, s := range t.Says {
@@ -188,7 +189,7 @@ func readTable(about Row, t *papers.Table, dir string) (rows []Row, err error) {
 			claim.Answer, claim.Ours = s.Ask(ours)
 			row.claim(claim, full, true)
 		}
-		row.Verdict = row.Tally.verdict()
+		row.Verdict = row.verdict()
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -228,7 +229,7 @@ func readFigure(about Row, f *papers.Figure, dir string) (rows []Row, err error)
 	for i := range claims {
 		about.claim(claimOf(&claims[i], len(f.Seeds)), short == nil, claims[i].Says != "")
 	}
-	about.Verdict = about.Tally.verdict()
+	about.Verdict = about.verdict()
 	return []Row{about}, nil
 }
 
@@ -257,6 +258,6 @@ func (r *Row) claim(c Claim, full, sentence bool) {
 	if !full {
 		c.Answer = ""
 	}
-	r.Tally.count(c.Answer, sentence)
+	r.count(c.Answer, sentence)
 	r.Claims = append(r.Claims, c)
 }

@@ -1,7 +1,6 @@
 package scoreboard
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,22 +171,31 @@ func TestRead(t *testing.T) {
 	}{
 		{
 			"FedAWE", "Table 2", "short", "table fedawe-2", "100 of 2000 rounds, 1 of 3 seeds, 2 of 192 numbers",
-			Tally{NotJudged: 193}, NotAtSize,
+			Tally{NotJudged: 193},
+			NotAtSize,
 		},
 		{ // 0.856 beside 0.856; 0.725 beside 0.825; fedawe is ahead of fedau, but the other methods were not run
 			"FedAWE", "Table 2", "whole", "table fedawe-2 --preset paper", "2 of 192 numbers",
-			Tally{Agree: 1, Differ: 1, Untold: 1, NotJudged: 190}, Partly,
+			Tally{Agree: 1, Differ: 1, Untold: 1, NotJudged: 190},
+			Partly,
 		},
 		{"FedAWE", "Table 8", "", "table fedawe-8", "not run", Tally{}, NotTried},
 		{"FedAWE", "Table 1", "", "", "text", Tally{}, NothingToRun},
 		{"CA-Fed, ToN", "Figure 1a", "", "figure cafed-f1a", "whole, 10 seeds", Tally{Agree: 1, Hold: 1}, Reproduced},
 		{
 			"CA-Fed, ToN", "Figure 1a", "code", "figure cafed-f1a --preset code --rounds 20 --seeds 1,2",
-			"20 of 200 rounds, 2 of 10 seeds, 1 of 2 methods, 1 run diverged", Tally{NotJudged: 2}, NotAtSize,
+			"20 of 200 rounds, 2 of 10 seeds, 1 of 2 methods, 1 run diverged",
+			Tally{NotJudged: 2},
+			NotAtSize,
 		},
-		{"CA-Fed, slides", "Results (a)", "", "figure cafed-f1a", "whole, 10 seeds", Tally{Agree: 1, Hold: 1}, Reproduced},
 		{
-			"CA-Fed, ToN", "Figure 1b", "x", "figure cafed-f1b", "of unknown size: cafed-f1b.json is missing", Tally{},
+			"CA-Fed, slides", "Results (a)", "", "figure cafed-f1a", "whole, 10 seeds",
+			Tally{Agree: 1, Hold: 1},
+			Reproduced,
+		},
+		{
+			"CA-Fed, ToN", "Figure 1b", "x", "figure cafed-f1b", "of unknown size: cafed-f1b.json is missing",
+			Tally{},
 			NotAtSize,
 		},
 		{"CA-Fed, ToN", "Figure 1c", "", "figure cafed-f1c", "not run", Tally{}, NotTried},
@@ -207,7 +215,8 @@ func TestRead(t *testing.T) {
 				r.Reading, r.Command, r.Run, r.Tally, r.Verdict, c.reading, c.command, c.run, c.tally, c.verdict)
 		}
 	}
-	// Every item of every document has a row, and two have two readings each: table 2, and figure 1a, also of the slides.
+	// Every item of every document has a row, and two have two readings each: table 2, and figure 1a, also of the
+	// slides.
 	items := 0
 	for _, d := range papers.Documents() {
 		items += len(d.Items)
@@ -224,11 +233,14 @@ func TestReadErrors(t *testing.T) {
 		make func(t *testing.T, dir string)
 		want string
 	}{
-		"another table": {"cafed-1", func(t *testing.T, dir string) { summary(t, dir, "code", 2000, 3) }, "a row of fedawe-2"},
+		"another table": {
+			"cafed-1", func(t *testing.T, dir string) { summary(t, dir, "code", 2000, 3) }, "a row of fedawe-2",
+		},
 		"another figure": {"cafed-f1b", func(t *testing.T, dir string) {
 			figure(t, dir, results.FigureInfo{})
 			for _, end := range []string{".json", ".csv"} {
-				if err := os.Rename(filepath.Join(dir, "cafed-f1a"+end), filepath.Join(dir, "cafed-f1b"+end)); err != nil {
+				err := os.Rename(filepath.Join(dir, "cafed-f1a"+end), filepath.Join(dir, "cafed-f1b"+end))
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -249,61 +261,5 @@ func TestReadErrors(t *testing.T) {
 	}
 	if _, _, err := Read(t.Context(), filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("no folder: no error")
-	}
-}
-
-// The page keeps everything outside its marked lines, and what is between them is written anew.
-func TestUpdate(t *testing.T) {
-	page := filepath.Join(t.TempDir(), "page.md")
-	rows := []Row{{Document: "FedAWE", Item: "Table 2", Run: "whole, 3 seeds", Verdict: Partly}}
-	text := "# Title\n\n" + Begin + "\nold\n" + End + "\n\nThe rest.\n"
-	for range 2 { // twice: what it writes can be written over
-		write(t, page, func(path string) error { return os.WriteFile(path, []byte(text), 0o600) })
-		if err := Update(page, rows); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s := string(got); !strings.HasPrefix(s, "# Title\n\n"+Begin+"\n\n| document |") ||
-			!strings.HasSuffix(s, "\n\n"+End+"\n\nThe rest.\n") || strings.Contains(s, "old") ||
-			!strings.Contains(s, "| FedAWE | Table 2 |") {
-			t.Errorf("page %q", s)
-		}
-		text = string(got)
-	}
-	write(t, page, func(path string) error { return os.WriteFile(path, []byte(End+"\n"+Begin+"\n"), 0o600) })
-	if err := Update(page, rows); err == nil || !strings.Contains(err.Error(), page) {
-		t.Errorf("%v, want an error that names the page", err)
-	}
-}
-
-// The slides' figures are those of the journal paper, whose sentences are listed once; what was not judged says why.
-func TestMarkdown(t *testing.T) {
-	dir := t.TempDir()
-	figure(t, filepath.Join(dir, "cafed-f1a"), results.FigureInfo{
-		Preset: "paper", Rounds: 20, Seeds: seedsTo(10), Methods: []string{"ca-fed", "adafed"},
-	})
-	rows, _, err := Read(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := WriteMarkdown(&b, rows); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	for _, want := range []string{
-		"| CA-Fed, ToN, Figure 1a | leaf: ca-fed over adafed by +1.56 points |  | +1.50 ± 0.30 | not judged: 20 of 200 rounds |",
-		"| CA-Fed, ToN, Figure 1a | CA-Fed is ahead | V-B a | +1.50 | not judged: 20 of 200 rounds |",
-		"| CA-Fed, ToN, Figure 1b | mnist: ca-fed over adafed by +0.94 points |  |  | not tried |",
-	} {
-		if strings.Count(text, want) != 1 {
-			t.Errorf("%s\nwant once: %s", text, want)
-		}
-	}
-	if strings.Contains(text, "slides, Results (a) |  |") || strings.Count(text, "by +1.56 points") != 1 {
-		t.Error("the slides repeat the sentences of the journal paper")
 	}
 }

@@ -33,7 +33,8 @@ func tableSize(t *papers.Table, rows []results.SummaryRow, c *compare.Comparing)
 	// The other reasons are the same words for all numbers, or are of single numbers.
 	for _, why := range c.Counts().Why {
 		for part := range strings.SplitSeq(why, ", ") {
-			if !strings.HasSuffix(part, " rounds") && !strings.HasSuffix(part, " seeds") && !slices.Contains(short, part) {
+			said := strings.HasSuffix(part, " rounds") || strings.HasSuffix(part, " seeds")
+			if !said && !slices.Contains(short, part) {
 				short = append(short, part)
 			}
 		}

@@ -30,7 +30,7 @@ func WriteMarkdown(w io.Writer, rows []Row) error {
 	for i := range rows {
 		r := &rows[i]
 		items.Lines = append(items.Lines, []string{
-			r.Document, r.Item + reading(r), r.Shows, r.Command, r.Run, r.Tally.String(), string(r.Verdict),
+			r.Document, r.Item + reading(r), r.Shows, r.Command, r.Run, r.String(), string(r.Verdict),
 		})
 		// The slides show figures of the journal paper again.
 		again := slices.ContainsFunc(rows[:i], func(earlier Row) bool {
