@@ -31,8 +31,8 @@ func inClustersActivity(id, title, split, says string, ask func(m Measured) (Ans
 		ID: id, Title: "CA-Fed, ToN, " + title,
 		Measure: Curves{Decisions: true}, Runs: runs(inClusters(split), "ca-fed"), Preset: "paper", Seeds: tonSeeds[:1],
 		Rounds: 100,
-		Draw: drawActivity,
-		Says: []Sentence[Measured]{{says, tonClusters, ask}},
+		Draw:   drawActivity,
+		Says:   []Sentence[Measured]{{says, tonClusters, ask}},
 	}
 }
 
