@@ -68,10 +68,10 @@ availability, of the initial weights and of the batches.`,
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
+		sweep.Given = settings.GivenBy(fs)
 		if fs.Changed("crossed") {
 			sweep.Crossed = &crossed
 		}
-		sweep.Given = settings.GivenBy(fs)
 		t, cells, err := sweep.Cells()
 		if err != nil {
 			return err

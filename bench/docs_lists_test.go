@@ -104,6 +104,7 @@ var docsShort = []docsLine{
 	{"rollcall results show CELL", "rollcall results show out/run/*_*"},
 	{"rollcall results compare TABLE DIR", "rollcall results compare cafed-1 out"},
 	{"rollcall results verify DIR", "rollcall results verify out"},
+	{"rollcall results scoreboard", "mkdir -p out && rollcall results scoreboard out"},
 	{"rollcall results diff A B", "rollcall results diff out/sweep out/sweep"},
 	{"rollcall results power DIR", "rollcall results power out/sweep"},
 	{"rollcall results merge OUT… --out ALL", "rollcall results merge out more --out all"},

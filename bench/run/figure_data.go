@@ -78,21 +78,8 @@ func Trajectories(process string, o availability.Options, rounds int) (rows []pa
 
 // base returns the p_i [N] that the split of a data set gives the clients, which FedAWE's Figure 5 counts.
 func (p *Pool) base(ctx context.Context, of papers.BaseAvailability, seed uint32, w *Wanted) ([]float64, error) {
-	data := of.Data
-	if w.Data != nil {
-		if len(w.Data) != 1 {
-			return nil, settings.Usagef("--data: %d data sets, want one", len(w.Data))
-		}
-		data = w.Data[0]
-	}
-	s, err := settings.Defaults(of.Method, w.Preset, data)
+	s, err := w.baseSettings(of)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.Give(w.Given); err != nil {
-		return nil, err
-	}
-	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	session := p.Sessions[0]
@@ -101,6 +88,24 @@ func (p *Pool) base(ctx context.Context, of papers.BaseAvailability, seed uint32
 	}
 	clients, err := Populate(session.Data, &s, seed)
 	return clients.Base, err
+}
+
+// baseSettings returns the settings that say how the clients of base are made.
+func (w *Wanted) baseSettings(of papers.BaseAvailability) (s settings.Settings, err error) {
+	data := of.Data
+	if w.Data != nil {
+		if len(w.Data) != 1 {
+			return s, settings.Usagef("--data: %d data sets, want one", len(w.Data))
+		}
+		data = w.Data[0]
+	}
+	if s, err = settings.Defaults(of.Method, w.Preset, data); err != nil {
+		return s, err
+	}
+	if err := s.Give(w.Given); err != nil {
+		return s, err
+	}
+	return s, s.Validate()
 }
 
 // coalitions returns the accuracies of all coalitions of clients, for each number of last rounds that client 0 misses,

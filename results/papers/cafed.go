@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 )
 
 // CA-Fed's experiments (INFOCOM and ToN, section V). The two papers share availability, nets and methods. A setting
@@ -36,6 +37,16 @@ var (
 		Methods: cafedMethods, Columns: []Column{infocom("binary"), infocom("mnist")}, Seeds: infocomSeeds,
 		Rounds: infocomRounds, Entries: overTime(), About: aboutOverTime, MinRounds: 3, Printed: cafed1Printed,
 		Source: "Table I of " + cafedINFOCOM + "; averages over 3 runs; it has no More-available",
+		Says: []Sentence[[]results.SummaryRow]{
+			{
+				"CA-Fed has the highest time average", infocomResults,
+				leadsIn{method: "ca-fed", over: infocomMethods[:3], metric: metrics.TestAccMean}.ask,
+			},
+			{
+				"CA-Fed has the smallest standard deviation over the rounds", infocomResults,
+				leadsIn{method: "ca-fed", over: infocomMethods[:3], metric: metrics.TestAccStd, lower: true}.ask,
+			},
+		},
 	}
 )
 
