@@ -67,6 +67,6 @@ func (s *Settings) ProcessOptions(base []float64) availability.Options {
 	return availability.Options{
 		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
 		Form: availability.Form(s.Preset), G: s.G, Nu: s.Nu, Epsilon: s.Epsilon, Clusters: s.Clusters, PMin: s.PMin,
-		Repeat: s.TraceEnd == traceEndRepeat,
+		Repeat: s.TraceEnd == traceEndRepeat, Rounds: s.Rounds,
 	}
 }
