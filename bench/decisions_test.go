@@ -131,7 +131,7 @@ func TestUnbiasedUnderInterleavedSine(t *testing.T) {
 	}
 	o := must(t, small(out, slices.Concat([]string{
 		"--method", "unbiased", "--availability", "interleaved-sine", "--decisions", "--weights", "equal",
-		"--local-steps", "1",
+		"--split", "clients", "--local-steps", "1", // the availability command has FedAWE's split
 	}, common)...)...)
 	rows, err := results.ReadDecisions(only(t, out, "run/unbiased_*/seed-4/"+results.DecisionsFile))
 	if err != nil {
