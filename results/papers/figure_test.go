@@ -65,7 +65,7 @@ func TestComplete(t *testing.T) {
 
 // made is what a figure measures, small and made up.
 func made(f Figure) Measured {
-	m := Measured{Figure: f, Base: []float64{0.1, 0.5, 1}}
+	m := Measured{Figure: f, Base: []float64{0.1, 0.5, 1}, Classes: [][]int{{1, 3, 0}, {0, 2, 2}}}
 	if _, ok := f.Measure.(Curves); ok {
 		for k, r := range f.Runs {
 			line := Line{Run: r}
