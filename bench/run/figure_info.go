@@ -109,7 +109,14 @@ func (w *Wanted) sizeOf(f *papers.Figure) (size figureSize, err error) {
 			add(s, false)
 		}
 	case papers.BaseAvailability:
-		s, err := w.baseSettings(what)
+		s, err := w.splitOf(what.Method, what.Data, nil)
+		if err != nil {
+			return size, err
+		}
+		add(s, false)
+		size.data = append(size.data, s.Data)
+	case papers.ClassShares:
+		s, err := w.splitOf(what.Method, what.Data, &what.Clients)
 		if err != nil {
 			return size, err
 		}

@@ -194,7 +194,7 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 	}
 	var rows []results.SummaryRow
 	for _, e := range t.Entries {
-		if e.Metric == metrics.TrainAcc && !s.EvalTrain {
+		if (e.Metric == metrics.TrainAcc || e.Metric == metrics.TrainLoss) && !s.EvalTrain {
 			continue
 		}
 		r, err := t.Row(e, row, runs, reference)

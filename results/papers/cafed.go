@@ -29,7 +29,7 @@ var (
 	cafedFigures = []Figure{
 		cafedI1, cafedI2, cafedI3,
 		cafedF1a, cafedF1b, cafedF1c, cafedF1d, cafedF2a, cafedF2b, cafedF3,
-		cafedF4a, cafedF4b, cafedF5a, cafedF5b, cafedF5c, cafedF5d,
+		cafedF4a, cafedF4b, cafedF5a, cafedF5b, cafedF5c, cafedF5d, cafedS1,
 	}
 
 	cafed1 = Table{

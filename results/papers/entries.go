@@ -19,15 +19,18 @@ type Entry struct {
 	Fill func(row *results.SummaryRow, runs, reference Runs) error
 }
 
-// accuracies returns the entries of FedAWE's tables: test and train accuracy, each the mean over the last 50 rounds of
-// a run, and then mean ± standard deviation over the seeds.
-func accuracies() []Entry {
+// accuracies returns the entries of FedAWE's tables: test and train accuracy, see [lastRounds].
+func accuracies() []Entry { return lastRounds(metrics.TestAcc, metrics.TrainAcc) }
+
+// lastRounds returns an entry for each metric: the mean over the last 50 rounds of a run, and then mean ± standard
+// deviation over the seeds.
+func lastRounds(list ...metrics.Metric) []Entry {
 	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
 		return protocol.OverSeeds(runs.Curves, results.ProtocolRounds, m)
-	}, metrics.TestAcc, metrics.TrainAcc)
+	}, list...)
 }
 
-// aboutAccuracies explains [accuracies] to people.
+// aboutAccuracies explains [lastRounds] to people.
 func aboutAccuracies(rounds int) string {
 	return fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds",
 		min(results.ProtocolRounds, rounds))

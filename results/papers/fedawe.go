@@ -21,7 +21,7 @@ var (
 
 	fedaweSeeds = []uint32{3, 4, 6}
 
-	fedaweFigures = []Figure{fedaweF2, fedaweF3, fedaweF5, fedaweF6, fedaweF7}
+	fedaweFigures = []Figure{fedaweF2, fedaweF3, fedaweF4, fedaweF5, fedaweF6, fedaweF7}
 	fedaweTables  = []Table{fedawe2, fedawe8, fedawe9, fedawe10}
 
 	fedawe2 = Table{

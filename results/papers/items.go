@@ -42,7 +42,7 @@ var documents = []Document{
 		{Label: "Figure 1", Shows: "clients that come and go", Nothing: cartoon},
 		{Label: "Figure 2", ID: "fedawe-f2"},
 		{Label: "Figure 3", ID: "fedawe-f3"},
-		{Label: "Figure 4", Shows: "classes of 20 clients"},
+		{Label: "Figure 4", ID: "fedawe-f4"},
 		{Label: "Figure 5", ID: "fedawe-f5"},
 		{Label: "Figure 6", ID: "fedawe-f6"},
 		{Label: "Figure 7", ID: "fedawe-f7"},
@@ -72,7 +72,7 @@ var documents = []Document{
 	}},
 	{"CA-Fed, slides", []Item{ // without numbers of its own
 		{Label: "Federated learning", Shows: "rounds, aggregation, clients that come and go", Nothing: cartoon},
-		{Label: "Quadratic example", Shows: "contours, and where FedAvg goes"},
+		{Label: "Quadratic example", ID: "cafed-s1"},
 		{Label: "Bias and optimization error", Shows: "guidelines and the algorithm", Nothing: cartoon},
 		{Label: "Results (a)", ID: "cafed-f1a"},
 		{Label: "Results (b)", ID: "cafed-f1b"},
@@ -87,7 +87,8 @@ var documents = []Document{
 		{Label: "Figure 3", ID: "fedar-f3"},
 		{Label: "Figure 4", ID: "fedar-f4"},
 		{Label: "Figure 5", ID: "fedar-f5"},
-		{Label: "Appendix", Shows: "MNIST and SVHN; our text of the paper lacks it", Nothing: text},
+		{Label: "section 6", ID: "fedar-mnist"},
+		{Label: "Appendix", Shows: "more of MNIST and SVHN; our text of the paper lacks it", Nothing: text},
 	}},
 }
 

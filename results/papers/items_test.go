@@ -34,8 +34,8 @@ func TestItems(t *testing.T) {
 			} else {
 				t.Errorf("%s: %s is neither a table nor a figure", what, item.ID)
 			}
-			if d.Name == "CA-Fed, slides" {
-				continue
+			if d.Name == "CA-Fed, slides" && !strings.HasPrefix(title, d.Name) {
+				continue // a figure of the ToN paper
 			}
 			if !strings.HasPrefix(title, what+": ") {
 				t.Errorf("%s: title %q, want it to begin with the item", item.ID, title)

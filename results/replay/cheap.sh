@@ -57,6 +57,7 @@ while read -r item <&3; do
 	run $item
 done 3<<'end'
 figure fedawe-f2 -
+figure fedawe-f4 -
 figure fedawe-f5 -
 figure fedawe-f6 -
 table cafed-1 code,code-no-momentum,paper
@@ -75,5 +76,6 @@ figure cafed-f5a code,code-no-momentum,paper --seeds 1,2,3,4,5,6,7,8,9,10
 figure cafed-f5b code,code-no-momentum,paper --seeds 1,2,3,4,5,6,7,8,9,10
 figure cafed-f5c code,code-no-momentum,paper --seeds 1,2,3,4,5,6,7,8,9,10
 figure cafed-f5d paper
+figure cafed-s1 -
 figure fedar-f1 -
 end
