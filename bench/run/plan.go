@@ -100,11 +100,7 @@ func (p *Pool) planned(
 	seen := map[string]bool{}
 	for _, t := range tasks {
 		for _, seed := range seeds {
-			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
-			r := &seedRun{
-				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Decisions: decisions},
-				pool:       p,
-			}
+			r := t.run(p, table, seed, decisions)
 			kept, err := r.earlier(ctx, p.Sessions[0], p.Keep)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // the output folder need not be there
 				return nil, err
@@ -112,9 +108,9 @@ func (p *Pool) planned(
 			// Two cells with the same settings have one run, which is made for the first of them.
 			runs = append(runs, Planned{
 				Settings: t.Settings, Seed: seed,
-				Kept: kept != nil || seen[dir], Done: r.roundsDone(p.Keep),
+				Kept: kept != nil || seen[r.Dir], Done: r.roundsDone(p.Keep),
 			})
-			seen[dir] = true
+			seen[r.Dir] = true
 		}
 	}
 	return runs, nil
