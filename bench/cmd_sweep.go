@@ -47,7 +47,7 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 	fs.StringSliceVar(&sweep.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
-	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or METHOD=LR/SERVERLR")
+	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
 	fs.StringVar(&sweep.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
@@ -67,8 +67,12 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 		if err != nil {
 			return err
 		}
+		note, err := sweep.RatesNote()
+		if err != nil {
+			return err
+		}
 		// Many cells may have the same note about the same trace.
-		var notes []string
+		notes := []string{note}
 		for i := range cells {
 			notes = append(notes, cells[i].Settings.Shortened())
 		}
