@@ -59,9 +59,7 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
-		// --preset chooses the defaults of all cells. It is not a setting to be put over them.
-		sweep.Given = slices.DeleteFunc(settings.GivenBy(fs),
-			func(set algos.Setting) bool { return set.Name == "preset" })
+		sweep.Given = withoutPreset(settings.GivenBy(fs))
 		sweep.Preset = fs.Lookup("preset").Value.String()
 		t, cells, err := sweep.Cells()
 		if err != nil {
@@ -84,4 +82,10 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 		return a.table(cmd.Context(), t, cells, machine, keep)
 	}
 	return cmd
+}
+
+// withoutPreset returns the given settings without --preset: it chooses the defaults of all cells, and is not a setting
+// to be put over them.
+func withoutPreset(given settings.Given) settings.Given {
+	return slices.DeleteFunc(given, func(set algos.Setting) bool { return set.Name == "preset" })
 }

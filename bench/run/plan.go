@@ -93,7 +93,12 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 	return nil, nil
 }
 
-// planned returns the runs of some tasks, in order. It writes nothing.
+// Planned returns the runs of some tasks, in the order in which [Pool.Seeds] would make them. It writes nothing.
+func (p *Pool) Planned(ctx context.Context, table string, tasks []Task, seeds []uint32) ([]Planned, error) {
+	return p.planned(ctx, table, tasks, seeds, false)
+}
+
+// planned is Planned for runs that may write decisions.csv too.
 func (p *Pool) planned(
 	ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 ) (runs []Planned, err error) {
