@@ -10,16 +10,18 @@ import "context"
 // wait for ever for a client with p_i > 0 that its process never makes active (interleaved-sine with p_i < δ_0).
 type mifaWait struct{ mifa }
 
-var mifaWaitMethod = Definition{"mifa-wait", 1, nil, startOn(newMemory, func(base memory, _ Options) method {
-	return &mifaWait{mifa{base}}
-})}
+var mifaWaitMethod = Definition{
+	"mifa-wait", 2,
+	[]*Param{memoryParam},
+	startOn(newMemory, func(base memory, _ Options) method { return &mifaWait{mifa{base}} }),
+}
 
 func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 	loss, err := m.updateMemory(ctx, r)
 	if err != nil || m.waits() {
 		return loss, err
 	}
-	return loss, m.step(r.ServerLR)
+	return loss, m.step(r)
 }
 
 // waits reports whether a client with p_i > 0 was never active so far.

@@ -48,8 +48,8 @@ func tinyMNIST(t *testing.T) (dir string) {
 	return dir
 }
 
-// Every figure of CA-Fed but that of CIFAR-10, small: rows for every line and point, a drawing, and the paper's numbers
-// beside.
+// Every figure of CA-Fed but f1c, small: rows for every line and point, a drawing, and the paper's numbers beside. The
+// official files of CIFAR-10 cannot be small; package run tests f1c on other pictures.
 func TestCAFedFigures(t *testing.T) {
 	dir, out := tinyMNIST(t), t.TempDir()
 	for _, c := range []struct {
@@ -115,6 +115,24 @@ func TestCAFedFigures(t *testing.T) {
 				}
 			}
 		})
+	}
+	// Of several seeds figure 5a shows the first, and says what all of them have left out, in each reading.
+	for _, preset := range []string{"paper", "code", "code-no-momentum"} {
+		o := must(t, "figure", "cafed-f5a", "--preset", preset, "--rounds", "3", "--clients", "20", "--seeds", "1,2",
+			"--data-dir", dir, "--allow-altered", "--out", out)
+		base := filepath.Join(out, "cafed-f5a", "cafed-f5a")
+		_, rows := table(t, contents(t, base+".csv"))
+		_, clusters := table(t, contents(t, base+"-paper.csv"))
+		if len(rows) != 20*3 || len(clusters) != 10 || !strings.Contains(o.stdout, "of the rounds of 2 seeds") {
+			t.Errorf("%s: %d rows of activity, %d clusters, stdout %q, want 60 of one seed and 10 of two",
+				preset, len(rows), len(clusters), o.stdout)
+		}
+		for c, r := range clusters {
+			left := c >= 6 // ToN: clusters 6 to 9 are left out, and π is 0.9 up to cluster 4
+			if r["n"] != "2" || r["std"] == "" || (r["paper"] == "1") != left || (r["pi"] == "0.9") != (c < 5) {
+				t.Errorf("%s: cluster %d: %v, want two seeds, left out in the paper %t", preset, c, r, left)
+			}
+		}
 	}
 	// The figure of importance has the runs of the figure of activity: ca-fed's is not run twice.
 	o := must(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1",

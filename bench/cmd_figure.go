@@ -44,9 +44,9 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil,
 		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
-	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
-		"(default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's "+
-		"momentum turns unstable)")
+	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
+		"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have no "+
+		"other, and for cafed-f…, whose printed rates the code's momentum turns unstable)")
 	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's)")
 	fs.Int("clients", 0, "clients (default: the paper's)")
 	fs.Int("eval-every", 0,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,7 +46,8 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 	fs.StringSliceVar(&sweep.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
-	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
+	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or "+
+		"METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
 	fs.StringVar(&sweep.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
@@ -59,8 +59,7 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
-		sweep.Given = withoutPreset(settings.GivenBy(fs))
-		sweep.Preset = fs.Lookup("preset").Value.String()
+		sweep.Given = settings.GivenBy(fs)
 		t, cells, err := sweep.Cells()
 		if err != nil {
 			return err
@@ -82,10 +81,4 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 		return a.table(cmd.Context(), t, cells, machine, keep)
 	}
 	return cmd
-}
-
-// withoutPreset returns the given settings without --preset: it chooses the defaults of all cells, and is not a setting
-// to be put over them.
-func withoutPreset(given settings.Given) settings.Given {
-	return slices.DeleteFunc(given, func(set algos.Setting) bool { return set.Name == "preset" })
 }

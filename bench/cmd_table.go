@@ -50,8 +50,8 @@ table's.`,
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
 	fs.StringVar(&wanted.Preset, "preset", "code",
-		"code: as the authors' released code; paper: as the paper's text "+
-			"(default: code, and paper for fedar's, which have no other)")
+		"code: as the authors' released code; paper: as the paper's text; code-no-momentum: as cafed's code, but with "+
+			"plain SGD (default: code, and paper for fedar's, which have no other)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
 	wanted.Rounds = fs.Int("rounds", 0,
 		"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
@@ -59,7 +59,8 @@ table's.`,
 	fs.Int("eval-every", 0,
 		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
 	fs.StringVar(&file, "rates", "",
-		"file of learning rates that tune has written, in place of the paper's; such numbers are compared with no printed one")
+		"file of learning rates that tune has written, in place of the paper's; such numbers are compared with no "+
+			"printed one")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
 		if err != nil {

@@ -33,7 +33,9 @@ const tuneSeed = 1001
 // tuneSettings are the settings whose defaults here are not those of run. The test set is not looked at, and the
 // training set need not be.
 var tuneSettings = settings.Given{
-	{Name: "eval-last", Value: "none"}, {Name: "eval-train", Value: "false"}, {Name: "hold-out", Value: "0.1"},
+	{Name: "eval-last", Value: "none"},
+	{Name: "eval-train", Value: "false"},
+	{Name: "hold-out", Value: "0.1"},
 	{Name: "rounds", Value: tuneRounds},
 }
 
@@ -70,7 +72,8 @@ methods train as --like does in its paper, and flags of run change that for all 
 	fs.StringSliceVar(&tuning.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&tuning.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.Float64SliceVar(&tuning.LRs, "lrs", tuneLRs, "local learning `rates` to try")
-	fs.Float64SliceVar(&tuning.ServerLRs, "server-lrs", tuneServerLRs, "server learning `rates` to try with each of these")
+	fs.Float64SliceVar(&tuning.ServerLRs, "server-lrs", tuneServerLRs,
+		"server learning `rates` to try with each of these")
 	fs.UintSliceVar(&seeds, "seeds", []uint{tuneSeed}, "seeds, none of them a table's or a figure's")
 	fs.StringVar(&tuning.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
@@ -91,7 +94,7 @@ methods train as --like does in its paper, and flags of run change that for all 
 		if tuning.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
-		tuning.Given, tuning.Preset = tuneGiven(fs), fs.Lookup("preset").Value.String()
+		tuning.Given = tuneGiven(fs)
 		return a.tune(cmd.Context(), &tuning, machine, keep)
 	}
 	return cmd
@@ -105,7 +108,7 @@ func tuneGiven(fs *pflag.FlagSet) settings.Given {
 			given = append(given, set)
 		}
 	}
-	return append(given, withoutPreset(settings.GivenBy(fs))...)
+	return append(given, settings.GivenBy(fs)...)
 }
 
 // tune makes the runs and prints the rates. It fails if a cell has no rates: because a run failed, or because every

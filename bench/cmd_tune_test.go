@@ -76,7 +76,8 @@ func TestTune(t *testing.T) {
 	_, trials := table(t, contents(t, filepath.Join(dir, tune.TrialsFile)))
 	_, found := table(t, contents(t, filepath.Join(dir, tune.RatesFile)))
 	if len(trials) != 2*(6+3+2) || len(found) != 2 {
-		t.Fatalf("%d trials, %d rates, want 6 + 3 + 2 for each of two methods, and one of each", len(trials), len(found))
+		t.Fatalf("%d trials, %d rates, want 6 + 3 + 2 for each of two methods, and one of each", len(trials),
+			len(found))
 	}
 	for m, method := range []string{"fedawe", "mifa"} {
 		left := wholly(t, t.TempDir(), method, []string{"0.3", "0.03", "0.003"}, []string{"1", "3"},
@@ -190,7 +191,8 @@ func TestTuneDiverged(t *testing.T) {
 	}
 	bad := rollcall(t, tuneOf(t.TempDir(), "--lrs 1e38,2e38 --server-lrs 1", "--methods", "fedavg-active",
 		"--clip", "none")...)
-	if bad.status != statusFailure || !strings.Contains(bad.stderr, "every pair of rates diverged, want smaller ones") ||
+	if bad.status != statusFailure ||
+		!strings.Contains(bad.stderr, "every pair of rates diverged, want smaller ones") ||
 		!strings.Contains(bad.stderr, "tune tune: 1 of 1 cells have no rates") {
 		t.Errorf("all diverge: status %d, %s", bad.status, bad.stderr)
 	}

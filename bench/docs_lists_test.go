@@ -172,13 +172,23 @@ var docsShort = []docsLine{
 		docsRun,
 	},
 	{
+		"for seed in 3 4 6; do for lr in 0.1 0.05; do rollcall run --method fedavg-known --lr $lr --rounds 150 " +
+			"--availability sine --draws numpy --eval-every 10 --eval-train=false --seed $seed; " +
+			"rollcall run --method fedavg-all --lr $lr --rounds 100 " +
+			"--availability sine --draws numpy --eval-every 10 --eval-train=false --seed $seed; done; done",
+		docsRun,
+	},
+	{
 		"rollcall table fedawe-2 --data cifar10 --availability sine --rounds 100 --eval-every 10 --seeds 3",
 		"rollcall table fedawe-2 --eval-every 10" + docsFedAWE,
 	},
 	{"rollcall table cafed-1", "+ --seeds 3" + docsTable},
 	{"rollcall figure cafed-f1a", "+ --seeds 1" + docsTable},
 	{"rollcall figure cafed-f1b", "+ --seeds 1" + docsTable},
+	{"rollcall figure cafed-f5a --seeds 1,2,3,4,5,6,7,8,9,10", "rollcall figure cafed-f5a --seeds 1,2 --rounds 3 " +
+		"--clients 20 --allow-altered" + docsCPU},
 	{"rollcall table cafed-1 --preset paper", "+ --seeds 3" + docsTable},
+	{"rollcall table cafed-1 --preset code-no-momentum", "+ --seeds 3" + docsTable},
 	{"rollcall figure cafed-f1a --preset code", "+ --seeds 1" + docsTable},
 	{"rollcall figure cafed-f1b --preset code", "+ --seeds 1" + docsTable},
 	{

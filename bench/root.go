@@ -60,8 +60,8 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { limitThreads(cmd) }
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
-		a.reportCommand(), a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(),
-		a.versionCommand(),
+		a.reportCommand(), a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(),
+		a.devicesCommand(), a.versionCommand(),
 	)
 	for _, c := range root.Commands() { // commands below these, such as those of track, do it for themselves
 		completeNames(c)

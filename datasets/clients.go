@@ -26,8 +26,8 @@ type Split struct {
 	// nil for other splits. Accuracy per client is measured on these, other accuracies on the whole test set.
 	OwnClasses [][]int32
 	// HeldOut [N][h_i] into Set.Train has the samples that stand in for each client's own test samples, or [1][h] those
-	// that stand in for the test set that all clients share. OwnClasses then are among them. nil: no sample is held out,
-	// see [Divide].
+	// that stand in for the test set that all clients share. OwnClasses then are among them. nil: no sample is held
+	// out, see [Divide].
 	HeldOut [][]int32
 
 	Group []int // [N] number of the client's group, from 0; the clients of a group share a distribution; nil: one group
@@ -44,7 +44,9 @@ func (s *Split) reserve(fraction float64, seed uint32) (err error) {
 // setAside moves a fraction of the samples of each part, drawn at random from stream (0, i, step) of rng.Split for part
 // i; what stays and what is moved are in ascending order. Rounding does not add up over parts: the first parts together
 // always lose the fraction of their samples, to the nearest sample. what names the fraction in errors.
-func setAside(what string, parts [][]int32, fraction float64, seed uint32, step int) (left, aside [][]int32, err error) {
+func setAside(
+	what string, parts [][]int32, fraction float64, seed uint32, step int,
+) (left, aside [][]int32, err error) {
 	if !(fraction >= 0 && fraction < 1) {
 		return nil, nil, fmt.Errorf("datasets: split: %s share %g, want at least 0 and below 1", what, fraction)
 	}

@@ -25,8 +25,8 @@ func holdOut(data *Set, o SplitOptions, share float64, seed uint32) (*Split, err
 		held += len(own)
 	}
 	if held == 0 {
-		return nil, fmt.Errorf("datasets: split: a share of %g of %d training samples holds none out, want one at least",
-			share, data.Train.Len())
+		return nil, fmt.Errorf("datasets: split: a share of %g of %d training samples holds none out, want one at "+
+			"least", share, data.Train.Len())
 	}
 	if data.Split != nil {
 		split := *data.Split

@@ -32,6 +32,7 @@ var contexts = map[string]string{
 	"init":          "method=fedavg-active",
 	"availability":  "rounds=12 p=0.5",
 	"leaf-delta":    "data=leaf",
+	"leaf-iid":      "data=leaf",
 	"period":        "availability=staircase p=0.9",
 	"gamma":         "availability=sine p=0.9",
 	"cutoff":        "availability=interleaved-sine p=0.5",
@@ -40,6 +41,7 @@ var contexts = map[string]string{
 	"nu":            "availability=markov data=leaf clients=12",
 	"epsilon":       "availability=markov data=leaf clients=12 rounds=12",
 	"clusters":      "availability=clusters data=leaf clients=12 clusters=2",
+	"classes":       "availability=markov data=leaf clients=12",
 	"p-min":         "availability=uniform",
 	"trace":         "availability=trace trace=A",
 	"round-seconds": "availability=trace trace=A",
@@ -53,6 +55,8 @@ var contexts = map[string]string{
 	"ca-fed-beta":   "fstar=zero",
 	"ca-fed-tau":    "fstar=zero",
 	"losses":        "fstar=zero",
+
+	"leaf-augmentation": "availability=markov data=leaf clients=12",
 }
 
 // values are second values where the ones that the row suggests are of no use.

@@ -229,7 +229,7 @@ func TestAxesAreRefused(t *testing.T) {
 func TestSweepsHeedTheirFlags(t *testing.T) {
 	cellsOf := func(change func(w *Sweep)) (text string, err error) {
 		w := Sweep{
-			Name: "s", Like: "fedawe", Preset: "code", Methods: []string{"mifa", "ca-fed"},
+			Name: "s", Like: "fedawe", Methods: []string{"mifa", "ca-fed"},
 			Data: []string{"leaf", "synthetic"}, Availability: []string{"sine", "markov"}, Seeds: []uint32{3},
 		}
 		change(&w)
@@ -245,7 +245,7 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 	}
 	changes := map[string]func(w *Sweep){
 		"like fedar":   func(w *Sweep) { w.Like = "fedar" },
-		"preset paper": func(w *Sweep) { w.Preset = "paper" },
+		"preset paper": func(w *Sweep) { w.Given = given("preset", "paper") },
 		"nets":         func(w *Sweep) { w.Data, w.Nets = []string{"synthetic"}, []string{"lenet5"} },
 		"seeds":        func(w *Sweep) { w.Seeds = []uint32{4} },
 		"rates":        func(w *Sweep) { w.Rates = []string{"mifa=0.5"} },

@@ -44,7 +44,8 @@ func TestHoldOutIsBlind(t *testing.T) {
 // What is held out is among the training samples, and no client trains on it.
 func TestHoldOutPopulation(t *testing.T) {
 	for _, line := range []string{
-		"data=synthetic net=lenet5 train-size=400", "data=synthetic net=lenet5 train-size=400 swap-pairs=2", "data=leaf",
+		"data=synthetic net=lenet5 train-size=400", "data=synthetic net=lenet5 train-size=400 swap-pairs=2",
+		"data=leaf",
 	} {
 		x, l, _ := resumable(t, append(strings.Fields(line), "hold-out=0.25")...)
 		if err := l.OpenData(t.Context(), &x.Settings, x.Seed); err != nil {

@@ -26,8 +26,8 @@ type Task struct {
 func (t *Task) run(p *Pool, table string, seed uint32, decisions bool) *seedRun {
 	return &seedRun{
 		Experiment: Experiment{
-			Table: table, Settings: t.Settings, Seed: seed, Dir: Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed),
-			Decisions: decisions, StopAt: t.StopAt,
+			Table: table, Settings: t.Settings, Seed: seed, Decisions: decisions, StopAt: t.StopAt,
+			Dir: Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed),
 		},
 		own: t.Own, pool: p,
 	}

@@ -17,13 +17,14 @@ import (
 
 // Sweep is a table that no paper has: any methods under any processes on any nets and data sets, all on the same trace.
 type Sweep struct {
-	Name, Like, Preset                string
+	Name, Like                        string
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
 	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR, or one file of package rates
 	Seeds                             []uint32
 	Given                             settings.Given // for all cells whose runs read the setting
 
-	file *rates.File // among Rates; nil: none
+	preset string      // of all cells: the given one, or the one of Like
+	file   *rates.File // among Rates; nil: none
 }
 
 // rate is the η_0 and η_g that --rates gives a method; none: the method's own.
@@ -32,6 +33,9 @@ type rate struct{ lr, serverLR settings.Optional }
 // Cells returns the sweep as a table, and its cells. A given setting that no cell reads is an error.
 func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 	if err := w.validate(); err != nil {
+		return t, nil, err
+	}
+	if w.preset, err = settings.PresetFor(w.Like, w.Given); err != nil {
 		return t, nil, err
 	}
 	own, err := w.rates()
@@ -124,8 +128,8 @@ func (w *Sweep) netsOf(data string) []string {
 	return []string{about.Net}
 }
 
-// RatesNote returns a line about the cells for which a file of --rates has none; "" if it has for all, or if there is no
-// file. A file that has none for any of them is a usage error. The caller has called [Sweep.Cells].
+// RatesNote returns a line about the cells for which a file of --rates has none; "" if it has for all, or if there is
+// no file. A file that has none for any of them is a usage error. The caller has called [Sweep.Cells].
 func (w *Sweep) RatesNote() (string, error) {
 	if w.file == nil {
 		return "", nil
@@ -194,12 +198,12 @@ func (w *Sweep) refuseUselessRate(of map[string]rate) error {
 // cell returns the settings of one cell. All methods train as --like does in its paper, but with their own learning
 // rates, and then the settings of the command line come over both.
 func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settings, error) {
-	own, err := settings.Defaults(method, w.Preset, data)
+	own, err := settings.Defaults(method, w.preset, data)
 	if err != nil {
 		return own, err
 	}
 	// Start from the settings of --like, and give them this method's name and rates.
-	s, err := settings.Defaults(w.Like, w.Preset, data)
+	s, err := settings.Defaults(w.Like, w.preset, data)
 	if err != nil {
 		return s, err
 	}

@@ -55,6 +55,11 @@ func whole(name, value string, of algos.Range, help string, field func(*Settings
 	return Row{Param: &algos.Param{Name: name, Kind: algos.Whole, Default: value, Range: of, Help: help}, Field: field}
 }
 
+// onOff returns the row of a setting that is true or false, and false by default.
+func onOff(name, help string, field func(*Settings) any) Row {
+	return Row{Param: &algos.Param{Name: name, Kind: algos.Switch, Default: "false", Help: help}, Field: field}
+}
+
 // orNone returns the row with "none" as a further value.
 func (r Row) orNone() Row {
 	r.None = true

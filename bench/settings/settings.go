@@ -47,10 +47,14 @@ type Settings struct {
 
 // DataSettings say what generated data are like, and how samples are split among the clients.
 type DataSettings struct {
-	Split      string  // kind of split
-	Alpha      float64 // parameter of the Dirichlet split
-	LeafGamma  float64 // γ of LEAF's synthetic data
-	LeafDelta  float64 // δ of LEAF's synthetic data
+	Split     string  // kind of split
+	Alpha     float64 // parameter of the Dirichlet split
+	LeafGamma float64 // γ of LEAF's synthetic data
+	LeafDelta float64 // δ of LEAF's synthetic data
+
+	LeafAugmentation bool // LEAF's more available clients have ten times as many samples as the others
+	LeafIID          bool // all of LEAF's clients share one model
+
 	SwapPairs  int     // pairs of labels swapped at every second client; 0: all labels are true
 	Validation float64 // share of each client's samples that it does not train on
 	HoldOut    float64 // share of all training samples that stand in for the test set; 0: the test set itself
@@ -68,6 +72,7 @@ type ProcessSettings struct {
 	G            float64  // the chains' π is 1/2 ± g
 	Nu           float64  // λ of the correlated clients
 	Epsilon      float64  // spread of the λ of the other clients
+	Classes      string   // of markov: exact or drawn
 	Clusters     int      // groups of clients that share a chain
 	PMin         float64  // smallest availability of the uniform process
 	Trace        string   // CSV of intervals; its content names the run

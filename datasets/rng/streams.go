@@ -18,7 +18,7 @@ type Purpose uint32
 //	Split        0     i      0    datasets/dirichlet.go             client i's shares of the classes
 //	Split        0     j      3    datasets/dirichlet.go             shares of class j of clients, or of clusters
 //	Split        0     i      1    datasets/clients.go               which samples client i keeps back
-//	Split        0     i      4    datasets/clients.go               which samples of client i, or of all, are held out
+//	Split        0     i      4    datasets/clients.go               which samples of client i, or all, are held out
 //	Split        0     j      2    datasets/swap.go                  j = 0, 1: sample order; 2: groups; 3, 4: swaps
 //	Split        2     g      0    datasets/clients.go               sample order of cluster g, or of all (g = 0)
 //	Split        3     j      p    datasets/two_class.go             order of the samples of class j
@@ -27,6 +27,7 @@ type Purpose uint32
 //	Availability 0     i      1    algos/availability/markov.go      λ of client i
 //	Availability 0     g      2    algos/availability/markov.go      order of the clients of group g
 //	Availability 0     i      3    algos/estimator.go                client i's activity before the first round
+//	Availability 0     i      4    algos/availability/markov.go      class of client i, if it is drawn
 //	Availability t+1   i      0    algos/availability/independent.go whether client i is active in round t
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
 //	Init         0     j      0    nets/model.go                     initial weights of parameter j
@@ -42,6 +43,7 @@ type Purpose uint32
 //	Generated    0     i      4    datasets/leaf.go                  samples of client i
 //	Generated    0     0      5    datasets/binary.go                the model
 //	Generated    0     i      6    datasets/binary.go                group and samples of client i
+//	Generated    0     0      7    datasets/leaf.go                  the model that all clients share
 const (
 	Split        Purpose = 1 // which client has which sample
 	Availability Purpose = 2 // φ, the chains, who is active
@@ -77,4 +79,5 @@ const (
 	GeneratedStepLEAFSamples   = 4 // leaf: a client's samples
 	GeneratedStepBinaryModel   = 5 // binary: the model
 	GeneratedStepBinarySamples = 6 // binary: a client's group and its samples
+	GeneratedStepLEAFShared    = 7 // leaf: the model that all clients share
 )

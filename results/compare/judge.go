@@ -38,8 +38,8 @@ func judge(ours *results.SummaryRow, own results.Params, paper *results.Printed)
 	return j
 }
 
-// unlike lists how the experiment of a row differs from the paper's: rounds, clients, fewer seeds, learning rates, a bad
-// status.
+// unlike lists how the experiment of a row differs from the paper's: rounds, clients, fewer seeds, learning rates, a
+// bad status.
 func unlike(ours *results.SummaryRow, own results.Params, paper *results.Printed) (why []string) {
 	if ours.N > 0 { // without a number the status is enough
 		if ours.Rounds == 0 {

@@ -130,6 +130,45 @@ func TestCAFedSeries(t *testing.T) {
 	}
 }
 
+// Client 1 is left out in one of two rounds of the first seed, and both clients never in the second: of cluster 1 a
+// quarter, with the sample standard deviation 0.5/√2.
+func TestLeftOutRows(t *testing.T) {
+	all := resultstest.Decisions()
+	for i := range all {
+		all[i].Included = 1
+	}
+	line := Line{
+		Run{Column: Column{Set: "clusters=2"}},
+		Runs{Decisions: [][]results.DecisionRow{resultstest.Decisions(), all}},
+	}
+	rows := leftOutRows("f", line, []int{1})
+	first := all[:2]
+	for c, want := range []leftOutRow{
+		{"f", 0, first[0].Pi, first[0].Lambda, 2, 0, files.Some(0), files.Some(0)},
+		{"f", 1, first[1].Pi, first[1].Lambda, 2, 0.25, files.Some(math.Sqrt(0.125)), files.Some(1)},
+	} {
+		got := rows[c]
+		if close := math.Abs(got.Std.Value-want.Std.Value) < 1e-15; close { // a rounding of the root
+			got.Std = want.Std
+		}
+		if got != want {
+			t.Errorf("cluster %d: %+v, want %+v", c, got, want)
+		}
+	}
+	want := "ours: share of the rounds of 2 seeds in which the clients of a cluster were left out, 0: 0 ± 0 %, " +
+		"1: 25 ± 35 %\n"
+	if got := leftOutWords(rows); got != want {
+		t.Errorf("words %q, want %q", got, want)
+	}
+	line.Decisions = line.Decisions[:1]
+	want = "ours: share of the rounds in which the clients of a cluster were left out, 0: 0 %, 1: 50 %\n"
+	rows = leftOutRows("f", line, nil)
+	if got := leftOutWords(rows); got != want || rows[0].Paper.Valid || rows[0].Std.Valid {
+		t.Errorf("one seed, of which the paper says nothing: %+v, words %q, want no paper, no std and %q",
+			rows, got, want)
+	}
+}
+
 // ToN, section V-B: +1.56 percentage points of CA-Fed over AdaFed; ours is the mean over the seeds of the difference of
 // the same seed.
 func TestCAFedClaims(t *testing.T) {

@@ -45,9 +45,9 @@ var fedarOwn = []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"}
 // fedarTrains are the settings with which FedAR's methods train, in its tables and elsewhere (section 6.1): two classes
 // and the same number of samples at each client, five steps of 64 samples, rates from 0.1 down with FedAWE's schedule
 // [inferred], weight decay 0.001. The paper mentions neither augmentation nor clipping, so there is none, and no
-// initial weights, so they are PyTorch's [inferred].
+// initial weights, so they are PyTorch's [inferred]. MIFA and FedVARP remember updates by rate, as FedAR does (eq. 4).
 const fedarTrains results.Params = "init=torch;split=two-class;local-epochs=none;local-steps=5;batch=64;" +
-	"lr=0.1;server-lr=1;lr-schedule=decay;weight-decay=0.001;momentum=0;augment=none;clip=none"
+	"lr=0.1;server-lr=1;lr-schedule=decay;weight-decay=0.001;momentum=0;augment=none;clip=none;memory=rate"
 
 // fedar returns a column of FedAR's experiments: 100 clients with availabilities p_i from p_min to 1.
 func fedar(data string, more ...results.Params) Column {

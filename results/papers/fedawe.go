@@ -50,7 +50,10 @@ const fedaweRounds = 2000
 
 // fedaweLocal are the settings of the local steps in which the presets differ. The paper clips local gradients and
 // augments every sample (appendix J). The released code clips nothing, and draws one crop and one flip for each batch.
-var fedaweLocal = map[string]results.Params{"code": "clip=none;augment=batch", "paper": "clip=0.5;augment=sample"}
+// The preset noMomentum has those of the code, for methods that train like one of CA-Fed's.
+var fedaweLocal = map[string]results.Params{
+	"code": "clip=none;augment=batch", noMomentum: "clip=none;augment=batch", "paper": "clip=0.5;augment=sample",
+}
 
 // fedaweRates are η_0 and η_g by method. FedAWE's authors chose them after 500 rounds, the same for all data sets
 // (appendix J). The rates of the three FedAvg variants are assigned by the order of the printed header [inferred].

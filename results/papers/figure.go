@@ -164,7 +164,7 @@ func (m *Measured) option(name string) any {
 type Drawing struct {
 	Rows   Rows // the numbers in the figure
 	Figure plot.Figure
-	Claims Rows   // the numbers that the paper states about the figure, beside ours; nil: none
+	Claims Rows   // what the paper states about the figure, beside our numbers; nil: nothing
 	Words  string // lines of text for the terminal
 }
 

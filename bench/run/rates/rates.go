@@ -47,7 +47,7 @@ type Row struct {
 	Acc     files.Optional `csv:"acc,optional"`      // fraction
 	Std     files.Optional `csv:"std,optional"`      // sample standard deviation over the seeds
 	Loss    files.Optional `csv:"loss,optional"`     // mean per sample
-	Edge    string         `csv:"edge,optional"`     // "lr largest": what larger or smaller rates were not tried; see tune
+	Edge    string         `csv:"edge,optional"`     // "lr largest": no larger one was tried
 	Params  results.Params `csv:"params,optional"`   // every other setting that differs from the preset
 	Version string         `csv:"version,optional"`  // of the program
 }

@@ -67,7 +67,8 @@ func TestPut(t *testing.T) {
 		s := of(t, method, "leaf", "sine")
 		f.Put(&s)
 	}
-	if _, err := f.Note(); err == nil || !settings.IsUsage(err) || !strings.Contains(err.Error(), "and 2 more, want some") {
+	if _, err := f.Note(); err == nil || !settings.IsUsage(err) ||
+		!strings.Contains(err.Error(), "and 2 more, want some") {
 		t.Errorf("rates for no run: %v, want a usage error", err)
 	}
 }
@@ -78,15 +79,24 @@ func TestReadErrors(t *testing.T) {
 		{"", "r.csv"},
 		{header, "no rates, want one line at least"},
 		{"method,lr\nmifa,1\n", "server_lr"},
-		{header + good + "mifo,code,leaf,linear-synthetic,sine,1,1\n", `line 3: method "mifo": unknown, did you mean mifa`},
+		{
+			header + good + "mifo,code,leaf,linear-synthetic,sine,1,1\n",
+			`line 3: method "mifo": unknown, did you mean mifa`,
+		},
 		{header + "mifa,codes,leaf,linear-synthetic,sine,1,1\n", `line 2: preset "codes": unknown, did you mean code`},
 		{header + "mifa,code,leef,linear-synthetic,sine,1,1\n", `line 2: data "leef": unknown, did you mean leaf`},
 		{header + "mifa,code,leaf,linear,sine,1,1\n", `line 2: net "linear": unknown`},
-		{header + "mifa,code,leaf,linear-synthetic,sines,1,1\n", `line 2: availability "sines": unknown, did you mean sine`},
+		{
+			header + "mifa,code,leaf,linear-synthetic,sines,1,1\n",
+			`line 2: availability "sines": unknown, did you mean sine`,
+		},
 		{header + "mifa,code,leaf,linear-synthetic,sine,0,1\n", "line 2: lr 0, want a finite number above 0"},
 		{header + "mifa,code,leaf,linear-synthetic,sine,NaN,1\n", "line 2: lr NaN, want a finite number above 0"},
 		{header + "mifa,code,leaf,linear-synthetic,sine,1,-1\n", "line 2: server_lr -1, want a finite number above 0"},
-		{header + "mifa,code,leaf,linear-synthetic,sine,1,+Inf\n", "line 2: server_lr +Inf, want a finite number above 0"},
+		{
+			header + "mifa,code,leaf,linear-synthetic,sine,1,+Inf\n",
+			"line 2: server_lr +Inf, want a finite number above 0",
+		},
 		{header + "mifa,code,leaf,linear-synthetic,sine,fast,1\n", "line 2"},
 		{
 			header + good + good,

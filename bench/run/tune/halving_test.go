@@ -50,7 +50,9 @@ func TestScoreOf(t *testing.T) {
 		acc, std float64 // over both
 	}{
 		// The initial model does not count; up to three evaluations do, and nothing that comes later.
-		{10, 0.2, 0.1 * math.Sqrt2}, {20, 0.25, 0.1 * math.Sqrt2}, {30, 0.3, 0.1 * math.Sqrt2},
+		{10, 0.2, 0.1 * math.Sqrt2},
+		{20, 0.25, 0.1 * math.Sqrt2},
+		{30, 0.3, 0.1 * math.Sqrt2},
 		{40, (0.4 + 0.6) / 2, 0.1 * math.Sqrt2},
 	} {
 		got := scoreOf([][]results.CurveRow{one, two}, c.round)

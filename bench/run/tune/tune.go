@@ -102,8 +102,8 @@ func (c *cell) task(t *trial, rung int) run.Task {
 	s.LR, s.ServerLR = t.lr, t.serverLR
 	task := run.Task{
 		Settings: s,
-		Label: fmt.Sprintf("%s %s %s lr=%g server-lr=%g, to round %d", s.Method, s.Data, s.Availability, t.lr, t.serverLR,
-			c.rungs[rung]),
+		Label: fmt.Sprintf("%s %s %s lr=%g server-lr=%g, to round %d", s.Method, s.Data, s.Availability, t.lr,
+			t.serverLR, c.rungs[rung]),
 	}
 	if rung < len(c.rungs)-1 {
 		task.StopAt = &c.rungs[rung]
