@@ -88,6 +88,17 @@ func Revision(method string) int {
 	return 0
 }
 
+// UsesImportance reports whether a method weighs clients by [Federation].Importance.
+func UsesImportance(method string) bool {
+	i := slices.Index(Names(), method)
+	return i >= 0 && slices.Contains(methods[i].Params, weightedPrior)
+}
+
+// UsesPi reports whether [Federation].P makes a difference to a method's model or decisions.
+func UsesPi(method string) bool {
+	return UsesImportance(method) || slices.Contains([]string{"fedavg-is", "fedavg-s", "mifa-wait"}, method)
+}
+
 // namesOf returns the names of some methods.
 func namesOf(some []Definition) []string {
 	names := make([]string, len(some))

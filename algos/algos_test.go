@@ -126,3 +126,38 @@ func TestRoundRefuses(t *testing.T) {
 		})
 	}
 }
+
+// UsesPi and UsesImportance say of every method whether π and α make a difference to it. Client 2 is never there, so
+// that mifa-wait waits for it or does not.
+func TestUsesPi(t *testing.T) {
+	play := func(name string, change func(f *Federation)) string {
+		f, _ := toyFederation(8, 16, -8)
+		f.Importance, f.P = []float64{0.5, 0.25, 0.25}, []float64{0.75, 0.5, 0.25}
+		known := slices.Clone(f.P)
+		change(&f)
+		m := start(t, name, f, with(Options{Preset: Paper}, name, keepAll...))
+		said := ""
+		for r, active := range [][]int{{0, 1}, {1}, {0}, {}, {0, 1}} {
+			round := at(r, f, 1, active...)
+			round.P = known // p_i^t is the round's, whatever π is
+			if _, err := m.Round(t.Context(), round); err != nil {
+				t.Fatal(err)
+			}
+			said += fmt.Sprintln(model(t, m, f), m.Inspect())
+		}
+		return said
+	}
+	for _, name := range Names() {
+		was := play(name, func(*Federation) {})
+		if got := play(name, func(f *Federation) { f.P = []float64{0.6, 0.8, 0} }) != was; got != UsesPi(name) {
+			t.Errorf("%s: π makes a difference: %t, want %t", name, got, UsesPi(name))
+		}
+		got := play(name, func(f *Federation) { f.Importance = []float64{0.2, 0.7, 0.1} }) != was
+		if got != UsesImportance(name) {
+			t.Errorf("%s: α makes a difference: %t, want %t", name, got, UsesImportance(name))
+		}
+	}
+	if UsesPi("fedsgd") || UsesImportance("fedsgd") {
+		t.Error("an unknown method uses π or α")
+	}
+}

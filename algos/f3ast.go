@@ -16,7 +16,7 @@ import (
 //	w += η_g · Σ_{i∈S} (α_i/r_i) Δ_i
 //
 // As in the order of the algorithm's lines, S is chosen with the old rates and weighed with the new ones. So r_i ≥ β
-// wherever it divides, and a client with p_i = 0 needs no exception. FedAWE's tables use every active client
+// wherever it divides, and a client with π_i = 0 needs no exception. FedAWE's tables use every active client
 // [inferred].
 //
 // CA-Fed's released code does not keep r from round to round: it sets r = (1−β)π̂ + β·1_A in every round, and then
@@ -27,7 +27,7 @@ type f3ast struct {
 	limit      *int      // M; nil: every active client
 	mean       bool      // divide the update by |S| once more
 	memoryless bool      // as CA-Fed's released code
-	rate       []float64 // [N] r_i; at the start π̂_i, which is p_i if the probabilities are known
+	rate       []float64 // [N] r_i; at the start π̂_i, which is π_i if it is known
 }
 
 var f3astBeta = &Param{

@@ -13,10 +13,11 @@ import (
 type Federation struct {
 	Engine      nets.Engine
 	N           int           // clients
-	Seed        uint32        // of the random numbers of dropout, of the estimator and of sampling
+	Seed        uint32        // of the random numbers of dropout and of sampling
+	HistorySeed uint32        // of the rounds before the first, which the estimator has as its prior
 	Planner     *plan.Planner // the samples of the clients, E and B
 	Importance  []float64     // [N] α_i, not negative, sums to 1
-	P           []float64     // [N] p_i, or π_i of a process with memory, in [0, 1]; 0: the client is never active
+	P           []float64     // [N] π_i, the share of rounds with the client, in [0, 1]; 0: it is never active
 	Lambda      []float64     // [N] λ_i, in [−1, 1]; 0: independent rounds
 	WeightDecay float64       // of the local steps
 	Momentum    float64       // of the local steps, in [0, 1); every client keeps its momentum from round to round

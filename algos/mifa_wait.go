@@ -6,8 +6,8 @@ import "context"
 // NeurIPS 2021). w stays at the initial weights until every client was active once; until then the active clients only
 // update their y_i.
 //
-// It does not wait for clients with p_i = 0, which have no samples and would stop the run for ever [inferred]. It does
-// wait for ever for a client with p_i > 0 that its process never makes active (interleaved-sine with p_i < δ_0).
+// It does not wait for clients with π_i = 0, which are never active and would stop the run for ever [inferred]: clients
+// without samples, and those that interleaved-sine cuts off in all rounds.
 type mifaWait struct{ mifa }
 
 var mifaWaitMethod = Definition{
@@ -24,7 +24,7 @@ func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, m.step(r)
 }
 
-// waits reports whether a client with p_i > 0 was never active so far.
+// waits reports whether a client with π_i > 0 was never active so far.
 func (m *mifaWait) waits() bool {
 	for i, seen := range m.seen {
 		if !seen && m.P[i] > 0 {

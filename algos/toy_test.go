@@ -213,7 +213,7 @@ func toyFederation(u ...float64) (Federation, *toy) {
 	}
 	e.planner = &plan.Planner{Seed: 1, Parts: parts, E: 1, B: 1}
 	return Federation{
-		Engine: e, N: len(u), Seed: 1, Planner: e.planner,
+		Engine: e, N: len(u), Seed: 1, HistorySeed: 1, Planner: e.planner,
 		Importance: equalWeights(len(u)), P: p, Lambda: make([]float64, len(u)),
 	}, e
 }

@@ -65,7 +65,7 @@ func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
 		sgdMomentum: serverMomentum.number(o), sgdDecay: serverDecay.number(o),
 	}
 	if prior := weightedPrior.optionalWhole(o); prior != nil {
-		m.availability = NewEstimator(*prior, o.Preset, s.Seed, s.P, s.Lambda)
+		m.availability = NewEstimator(*prior, o.Preset, s.HistorySeed, s.P, s.Lambda)
 	}
 	m.decisions = Decisions{Q: make([]float64, s.N), Included: slices.Repeat([]bool{true}, s.N)}
 	if m.sgdMomentum != 0 || m.sgdDecay != 0 {

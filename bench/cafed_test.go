@@ -99,13 +99,17 @@ func TestCAFedFigures(t *testing.T) {
 				!strings.Contains(svg, "<path") {
 				t.Errorf("%s.svg is no drawing", base)
 			}
-			if c.claims == 0 {
-				if !strings.Contains(o.stdout, "paper: ") {
-					t.Errorf("stdout %q, want what the paper says", o.stdout)
-				}
-				return
-			}
 			_, claims := table(t, contents(t, base+"-paper.csv"))
+			sentences := len(claims)
+			claims = slices.DeleteFunc(claims, func(r map[string]string) bool { return r["says"] != "" })
+			if sentences -= len(claims); sentences == 0 || strings.Count(o.stdout, "paper, V-B") != sentences {
+				t.Errorf("%d sentences of the paper, stdout %q, want some in both", sentences, o.stdout)
+			}
+			info, err := results.ReadFigureInfo(base + ".json")
+			if err != nil || info.Figure != c.id || len(info.PaperClients) != 1 ||
+				slices.Equal(info.Clients, info.PaperClients) {
+				t.Errorf("%s.json: %+v, %v, want other clients than the paper's", base, info, err)
+			}
 			if len(claims) != c.claims || strings.Count(o.stdout, "percentage points: ours ") != c.claims {
 				t.Errorf("%d claims, stdout %q, want %d", len(claims), o.stdout, c.claims)
 			}

@@ -17,7 +17,8 @@ import (
 type availabilityRow struct {
 	Round       int     `csv:"round"`
 	Client      int     `csv:"client"`
-	Base        float64 `csv:"p"`           // p_i, or π_i of a chain
+	Base        float64 `csv:"p"`           // p_i of FedAWE's processes; π_i of one without a p_i
+	Pi          float64 `csv:"pi"`          // π_i, the share of rounds with the client
 	Lambda      float64 `csv:"lambda"`      // λ_i of a chain, 0 where rounds are independent
 	Probability float64 `csv:"probability"` // p_i^t
 	Active      int     `csv:"active"`      // 1: the client is there; 0: it is away
@@ -35,8 +36,8 @@ func (a *app) availabilityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "availability",
 		Short: "Write who is there in every round, and with which probability",
-		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, p_i^t and
-activity of every client in every round. A client's availability depends on the classes it holds, so that the split
+		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, π_i, p_i^t
+and activity of every client in every round. A client's availability depends on the classes it holds, so that the split
 of a data set is needed; by default it is the split of the synthetic set, which needs no download.`,
 		Example: `  rollcall availability --kind sine --rounds 80 --csv sine.csv`,
 		Args:    noArgs,
@@ -48,6 +49,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	for _, name := range []string{
 		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "classes", "clusters",
 		"p-min", "trace", "trace-end", "round-seconds", "preset", "draws", "data", "train-size",
+		"seed-split", "seed-phi", "seed-availability",
 	} {
 		cmd.Flags().AddFlag(all.Lookup(name))
 	}
@@ -128,7 +130,7 @@ func trace(l *run.Session, s *settings.Settings, seed uint32) (rows []availabili
 			here[i] = 1
 		}
 		for i := range p {
-			rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Lambda[i], p[i], here[i]})
+			rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Pi[i], clients.Lambda[i], p[i], here[i]})
 		}
 		active += float64(len(here))
 	}

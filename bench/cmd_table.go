@@ -16,6 +16,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/plan"
 	"rollcall/bench/run/rates"
+	"rollcall/results"
 	"rollcall/results/papers"
 )
 
@@ -84,7 +85,7 @@ table's.`,
 				return err
 			}
 		}
-		return a.table(cmd.Context(), t, cells, machine, keep)
+		return a.table(cmd.Context(), t, cells, machine, keep, a.printTable)
 	}
 	return cmd
 }
@@ -109,9 +110,13 @@ func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
 	return p
 }
 
-// table makes the runs of the cells and prints their summary, also when the table is interrupted. It fails if a cell
-// has no number: because its runs failed, or because one diverged. Runs that other processes make are no failure.
-func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
+// table makes the runs of the cells and shows their summary, also when the table is interrupted: show gets the rows of
+// the summary and the path of summary.csv. It fails if a cell has no number: because its runs failed, or because one
+// diverged. Runs that other processes make are no failure.
+func (a *app) table(
+	ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep,
+	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
+) error {
 	if machine.Plan { // before Writable: a plan makes no folder
 		p := a.pool(machine, keep)
 		runs, err := p.PlanTable(ctx, &t, cells)
@@ -128,7 +133,7 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 		return err
 	}
 	// The rows come before any error: they hold the cells that are done.
-	if err := a.printTable(&t, done.Rows, done.Path); err != nil {
+	if err := show(&t, done.Rows, done.Path); err != nil {
 		return err
 	}
 	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it

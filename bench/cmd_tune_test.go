@@ -255,6 +255,8 @@ func TestTuneUsageErrors(t *testing.T) {
 		{"--methods fedor", "did you mean fedar"},
 		{"--methods fedar --seeds 3", "--seeds 3: tables and figures have it, such as fedawe-2"},
 		{"--methods fedar --seeds 10", "--seeds 10: tables and figures have it, such as cafed-f1a"},
+		{"--methods fedar --seed-split 3", "--seed-split 3: tables and figures have it, such as fedawe-2"},
+		{"--methods fedar --seed-init fast", "--seed-init"},
 		{"--methods fedar --lrs 0.1,0", "--lrs 0: want finite numbers above 0"},
 		{"--methods fedar --lrs 0.1,0.1", "--lrs: 0.1 twice"},
 		{"--methods fedar --lrs fast", `--lrs "fast": want numbers, separated by commas`},

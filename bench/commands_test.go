@@ -233,7 +233,7 @@ func TestAvailabilityCSV(t *testing.T) {
 				t.Errorf("stdout %q, want the file named", o.stdout)
 			}
 			header, rows := table(t, contents(t, path))
-			if strings.Join(header, ",") != "round,client,p,lambda,probability,active" || len(rows) != N*T {
+			if strings.Join(header, ",") != "round,client,p,pi,lambda,probability,active" || len(rows) != N*T {
 				t.Fatalf("columns %v, %d rows, want %d", header, len(rows), N*T)
 			}
 			for n, row := range rows {

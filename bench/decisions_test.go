@@ -2,8 +2,11 @@ package main
 
 import (
 	"flag"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,5 +119,63 @@ func TestLocalEpochs(t *testing.T) {
 	}
 	if loss["1"] == loss["2"] {
 		t.Errorf("test loss %s after one pass and after two, want two numbers", loss["1"])
+	}
+}
+
+// Under interleaved-sine unbiased is told the mean over a cycle, as the availability command prints it. Its expected
+// step over a cycle is α, and who is never there has none of it, which is said once.
+func TestUnbiasedUnderInterleavedSine(t *testing.T) {
+	out := t.TempDir()
+	common := []string{
+		"--alpha", "0.5", "--cutoff", "0.25", "--gamma", "0.2", "--period", "8", "--rounds", "8", "--seed", "4",
+	}
+	o := must(t, small(out, slices.Concat([]string{
+		"--method", "unbiased", "--availability", "interleaved-sine", "--decisions", "--weights", "equal",
+		"--split", "clients", "--local-steps", "1", // the availability command has FedAWE's split
+	}, common)...)...)
+	rows, err := results.ReadDecisions(only(t, out, "run/unbiased_*/seed-4/"+results.DecisionsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, trace := table(t, must(t, append([]string{
+		"availability", "--kind", "interleaved-sine", "--clients", "6", "--train-size", "300",
+	}, common...)...).stdout)
+	var mean, alpha [6]float64
+	there := 0
+	for i, r := range rows {
+		mean[i%6] += number(t, trace[i]["probability"]) / 8
+		if i < 6 && r.Pi > 0 {
+			there++
+		}
+	}
+	for i, r := range rows {
+		// Eight roundings of numbers below 1.
+		if math.Abs(r.Pi-mean[i%6]) > 1e-15*8 || r.Pi != number(t, trace[i]["pi"]) {
+			t.Errorf("row %d: π %g, want the mean of the printed p_i^t, %g", i, r.Pi, mean[i%6])
+		}
+		if r.Pi > 0 {
+			alpha[i%6] += number(t, trace[i]["probability"]) * r.Target / r.Pi / 8
+		}
+		if want := r.Target / r.Pi; r.Active == 1 && r.Weight != want {
+			t.Errorf("row %d: weight %g, want α/π = %g", i, r.Weight, want)
+		}
+	}
+	for i, a := range alpha {
+		want := 0.0
+		if mean[i] > 0 {
+			want = 1 / float64(there)
+		}
+		if math.Abs(a-want) > 1e-14 { // some roundings
+			t.Errorf("client %d: expected weight over a cycle %g, want %g", i, a, want)
+		}
+	}
+	said := fmt.Sprintf("availability: interleaved-sine, seed 4: %d of 6 clients never there, left out", 6-there)
+	if there == 0 || there == 6 || strings.Count(o.stderr, said) != 1 {
+		t.Errorf("%d of 6 clients ever there, stderr %q, want some and %q once", there, o.stderr, said)
+	}
+	// fedawe weighs nobody by π, and there is nothing to say.
+	if o := must(t, small(out, append([]string{"--availability", "interleaved-sine", "--local-steps", "1"},
+		common...)...)...); strings.Contains(o.stderr, "never there") {
+		t.Errorf("stderr %q, want no word of the absent", o.stderr)
 	}
 }

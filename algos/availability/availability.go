@@ -14,12 +14,13 @@ import (
 // computes it from round 0 on, so that a resumed run sees the same trace as an uninterrupted one. A process may
 // remember the rounds it has computed, so it is used by one goroutine at a time.
 type Process interface {
-	// Probabilities sets p [N] to p_i^t, the marginal probability of each client to be active in round t, in [0, 1].
+	// Probabilities sets p [N] to p_i^t, the marginal probability of each client to be active in round t, in [0, 1]. It
+	// is above 0 for the clients that are active.
 	Probabilities(t int, p []float64)
 	// Active returns the clients active in round t, ascending. If nobody is active, the slice is empty, not nil.
 	Active(t int) []int
 	// Stationary returns the long-run behaviour of each client, in new slices [N]. π_i is the share of rounds in which
-	// the client is active. λ_i is the second eigenvalue of its chain (ToN, (238)), 0 if its rounds are independent.
+	// the client is active: the mean of p_i^t over a cycle. It is 0 for a client that is never there. λ_i is the second eigenvalue of its chain (ToN, (238)), 0 if its rounds are independent.
 	Stationary() (pi, lambda []float64)
 }
 
@@ -48,15 +49,16 @@ type Options struct {
 
 	Trace  []Interval // trace: when the clients are active, in any order; see [ReadTrace]
 	Repeat bool       // trace: whether it starts again after its last interval; otherwise nobody is active then
+	Rounds int        // trace: the rounds of the run, at least 1; π_i is of those that the trace has, at most of all
 }
 
 // Defaults returns the settings of the papers. FedAWE (section 7 and appendix J): P = 20, γ = 0.3, δ_0 = 0.1, low step
 // 0.4. CA-Fed (ToN, section V): g = 0.4, ν = 0.9, ε = 0.01 in the paper's form, 10 clusters. FedAR: its smallest p_min,
-// 0.1.
+// 0.1. A trace is seen whole.
 func Defaults(base []float64, seed uint32) Options {
 	return Options{
 		Seed: seed, Base: base, Period: 20, Gamma: 0.3, Cutoff: 0.1, Low: 0.4,
-		Form: PaperForm, G: 0.4, Nu: 0.9, Epsilon: 0.01, Clusters: 10, PMin: 0.1,
+		Form: PaperForm, G: 0.4, Nu: 0.9, Epsilon: 0.01, Clusters: 10, PMin: 0.1, Rounds: math.MaxInt,
 	}
 }
 
@@ -74,7 +76,7 @@ var processes = []struct {
 	{"markov", 1, markov},
 	{"clusters", 1, clusters},
 	{"uniform", 1, uniform},
-	{"trace", 1, trace},
+	{"trace", 2, trace},
 }
 
 // Names returns the names of all processes.

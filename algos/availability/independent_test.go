@@ -130,6 +130,32 @@ func TestUniform(t *testing.T) {
 	}
 }
 
+// π of processes that are clipped or cut, over cycles of four rounds, where the sine is 0, 1, 0, −1.
+func TestStationaryIsOfWhatIsThere(t *testing.T) {
+	for _, c := range []struct {
+		process            string
+		gamma, cutoff, low float64
+		base, want         []float64
+	}{
+		{"sine", 1, 0, 0, []float64{0.8, 0}, []float64{0.2, 0}},       // 0, p, 0 and −p, which is clipped to 0
+		{"sine", 0.25, 0, 0, []float64{0.8, 1}, []float64{0.6, 0.75}}, // p times 3/4, 1, 3/4, 1/2
+		// p times 1/2, 1, 1/2, 0, but 0 below 0.25: 0.6 keeps three rounds, 0.4 one, 0.2 none.
+		{"interleaved-sine", 0.5, 0.25, 0, []float64{0.6, 0.4, 0.2}, []float64{0.3, 0.1, 0}},
+		{"staircase", 0, 0, 0.5, []float64{0.8, 0.4}, []float64{0.6, 0.3}},
+		{"staircase", 0, 0, 0, []float64{0.8}, []float64{0.4}},
+	} {
+		o := Defaults(c.base, 1)
+		o.Period, o.Gamma, o.Cutoff, o.Low = 4, c.gamma, c.cutoff, c.low
+		pi, _ := mustNew(t, c.process, o).Stationary()
+		for i, want := range c.want {
+			// A few roundings, and the float64 sine of π is 1e-16. A client who is never there has 0 exactly.
+			if math.Abs(pi[i]-want) > 1e-15 || want == 0 && pi[i] != 0 {
+				t.Errorf("%s: p %g: π %.17g, want %g ± 1e-15", c.process, c.base[i], pi[i], want)
+			}
+		}
+	}
+}
+
 // Of the periodic processes π is the mean over a cycle: p for
 // stationary, 0.7·p for staircase (1 and 0.4) and for sine (1 − γ).
 func TestStationaryOfIndependent(t *testing.T) {

@@ -27,12 +27,19 @@ func TraceRounds(trace []Interval) (rounds int) {
 type replay struct {
 	of     [][]Interval // [N] the intervals of each client, ascending
 	rounds int          // the length of the trace, see [TraceRounds]
+	seen   int          // the rounds of the trace that the run sees, at most all
 	repeat bool         // whether round t is round t mod rounds
+	share  []float64    // [N] π_i
 }
 
-// trace: p_i^t is 1 within the intervals of client i, and 0 outside (see [ReadTrace]).
+// trace: client i is active within its intervals (see [ReadTrace]). Who is there is certain and no chance, so the
+// p_i^t that a method can divide by is the share of rounds in which the client is there, the same in all rounds:
+// 1 in the rounds with the client and 0 in the others would weigh nobody.
 func trace(o Options) (Process, error) {
 	n := len(o.Base)
+	if o.Rounds < 1 {
+		return nil, fmt.Errorf("%d rounds, want at least 1", o.Rounds)
+	}
 	x := &replay{of: make([][]Interval, n), rounds: TraceRounds(o.Trace), repeat: o.Repeat}
 	for _, v := range o.Trace {
 		switch {
@@ -58,17 +65,13 @@ func trace(o Options) (Process, error) {
 			}
 		}
 	}
+	x.seen = min(o.Rounds, x.rounds)
+	x.share, _ = x.Stationary()
 	return x, nil
 }
 
-func (x *replay) Probabilities(t int, p []float64) {
-	for i := range x.of {
-		p[i] = 0
-		if x.active(t, i) {
-			p[i] = 1
-		}
-	}
-}
+// Probabilities sets p to π, whatever the round. A client with p_i^t = 0 is in no round that the run sees.
+func (x *replay) Probabilities(_ int, p []float64) { copy(p, x.share) }
 
 func (x *replay) Active(t int) []int {
 	return clientsWho(len(x.of), func(i int) bool { return x.active(t, i) })
@@ -83,14 +86,20 @@ func (x *replay) active(t, i int) bool {
 	return here || after > 0 && t < x.of[i][after-1].End
 }
 
-// Stationary returns the averages over the trace, from round 0 to the end of its last interval: the share of active
+// Stationary returns the averages over the rounds of the trace that the run sees, from round 0: the share of active
 // rounds, and λ = P(active | active) + P(inactive | inactive) − 1 from the counts of transitions. λ is 0 for a client
-// that is in one state only before its last round. If the trace repeats, its first round follows its last.
+// that is in one state only before its last round. If a trace repeats that the run sees whole, its first round follows
+// its last. Rounds after the end of a trace that does not repeat do not count: nobody is there who could be weighed.
 func (x *replay) Stationary() (pi, lambda []float64) {
+	repeats := x.repeat && x.seen == x.rounds
 	for _, intervals := range x.of {
 		var active, starts, ends int // active rounds, transitions to active, transitions to inactive
 		first, last := false, -1     // whether active in round 0; the end of the interval before
 		for _, v := range intervals {
+			if v.Start >= x.seen {
+				break
+			}
+			v.End = min(v.End, x.seen)
 			active += v.End - v.Start
 			if v.Start == last { // the interval continues the one before: no transition in between
 				ends--
@@ -99,18 +108,18 @@ func (x *replay) Stationary() (pi, lambda []float64) {
 			} else {
 				first = true
 			}
-			if last = v.End; v.End < x.rounds {
+			if last = v.End; v.End < x.seen {
 				ends++
 			}
 		}
-		pi = append(pi, float64(active)/float64(x.rounds))
-		fromActive, fromInactive := active, x.rounds-active // rounds of each state that a round follows
-		switch there := last == x.rounds; {                 // whether active in the last round
-		case x.repeat && there && !first:
+		pi = append(pi, float64(active)/float64(x.seen))
+		fromActive, fromInactive := active, x.seen-active // rounds of each state that a round follows
+		switch there := last == x.seen; {                 // whether active in the last round
+		case repeats && there && !first:
 			ends++
-		case x.repeat && !there && first:
+		case repeats && !there && first:
 			starts++
-		case x.repeat:
+		case repeats:
 		case there:
 			fromActive--
 		default:

@@ -23,7 +23,8 @@ type Federation struct {
 	settings   settings.Settings
 	model      *nets.Model
 	clients    Population
-	importance []float64 // [N] α_i
+	importance []float64 // [N] α_i, of everybody
+	target     []float64 // [N] α_i of the clients who are there at all, 0 of the others: what the method aims at
 	p          []float64 // [N] p_i^t of the round, overwritten by the next
 	active     []int     // the active clients of the last round
 	next       []int     // the active clients of the next round; nil: before the first round
@@ -51,16 +52,23 @@ func (l *Session) Federate(
 	if err != nil {
 		return nil, err
 	}
+	seeds := s.Seeds(seed)
 	if w0 == nil {
-		w0 = l.model.Init(nets.Init(s.Init), seed)
+		w0 = l.model.Init(nets.Init(s.Init), seeds.Init)
 	}
 	f := &Federation{
 		Planner: &plan.Planner{
-			Seed: seed, Parts: clients.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
+			Seed: seeds.Batches, Parts: clients.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
 			Augment: augmentations[s.Augment], Flip: about.Flip,
 		},
 		W0: w0, settings: s, model: l.model, clients: clients,
 		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
+	}
+	f.target = clients.target(f.importance)
+	if n := clients.absent(); n > 0 && algos.UsesImportance(s.Method) {
+		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never there, left out: the target importance is "+
+			"shared among the others", s.Availability, seed, n, Count(s.Clients, "client"))
+		l.notice(line, line)
 	}
 	var solved []float64
 	if s.MethodOptions().Values["fstar"] == algos.FStarSolved {
@@ -83,9 +91,11 @@ func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (e
 // forMethods returns what every method is started with.
 func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federation {
 	s := &f.settings
+	seeds := s.Seeds(seed)
 	return algos.Federation{
-		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.importance,
-		P: f.clients.Base, Lambda: f.clients.Lambda,
+		Engine: engine, N: s.Clients, Seed: seeds.Batches, HistorySeed: seeds.Availability,
+		Planner: f.Planner, Importance: f.target,
+		P: f.clients.Pi, Lambda: f.clients.Lambda,
 		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
 	}
 }
@@ -162,7 +172,7 @@ func (f *Federation) decisions(round int) []results.DecisionRow {
 	for i := range rows {
 		rows[i] = results.DecisionRow{
 			Round: round, Client: i, Included: count01(d.Included[i]), Weight: d.Q[i], Pi: d.Pi[i], Lambda: d.Lambda[i],
-			Target: f.importance[i],
+			Target: f.target[i],
 		}
 	}
 	for _, i := range f.active {

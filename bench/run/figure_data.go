@@ -9,6 +9,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
+	"rollcall/datasets/plan"
 	"rollcall/nets"
 	"rollcall/results/papers"
 )
@@ -78,29 +79,63 @@ func Trajectories(process string, o availability.Options, rounds int) (rows []pa
 
 // base returns the p_i [N] that the split of a data set gives the clients, which FedAWE's Figure 5 counts.
 func (p *Pool) base(ctx context.Context, of papers.BaseAvailability, seed uint32, w *Wanted) ([]float64, error) {
-	data := of.Data
-	if w.Data != nil {
-		if len(w.Data) != 1 {
-			return nil, settings.Usagef("--data: %d data sets, want one", len(w.Data))
-		}
-		data = w.Data[0]
-	}
-	s, err := settings.Defaults(of.Method, w.Preset, data)
+	s, err := w.splitOf(of.Method, of.Data, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Give(w.Given); err != nil {
-		return nil, err
-	}
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
-	session := p.Sessions[0]
-	if err := session.OpenData(ctx, &s, seed); err != nil {
-		return nil, err
-	}
-	clients, err := Populate(session.Data, &s, seed)
+	clients, _, err := p.populate(ctx, &s, seed)
 	return clients.Base, err
+}
+
+// classes returns the number of training images of each class at each client [N][classes], FedAWE's Figure 4.
+func (p *Pool) classes(ctx context.Context, of papers.ClassShares, seed uint32, w *Wanted) ([][]int, error) {
+	s, err := w.splitOf(of.Method, of.Data, &of.Clients)
+	if err != nil {
+		return nil, err
+	}
+	clients, train, err := p.populate(ctx, &s, seed)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([][]int, s.Clients)
+	for i, part := range clients.train {
+		counts[i] = make([]int, train.Classes)
+		for _, sample := range part {
+			counts[i][train.Labels[sample]]++
+		}
+	}
+	return counts, nil
+}
+
+// splitOf returns the settings of the split that a method's paper makes of a data set, or of the wanted one, for so many
+// clients unless others are wanted. nil: as many as in the paper's runs.
+func (w *Wanted) splitOf(method, data string, clients *int) (s settings.Settings, err error) {
+	if w.Data != nil {
+		if len(w.Data) != 1 {
+			return s, settings.Usagef("--data: %d data sets, want one", len(w.Data))
+		}
+		data = w.Data[0]
+	}
+	if s, err = settings.Defaults(method, w.Preset, data); err != nil {
+		return s, err
+	}
+	if clients != nil {
+		s.Clients = *clients
+	}
+	if err := s.Give(w.Given); err != nil {
+		return s, err
+	}
+	return s, s.Validate()
+}
+
+// populate opens the data set of s and splits it among the clients. It also returns the training samples.
+func (p *Pool) populate(ctx context.Context, s *settings.Settings, seed uint32) (Population, *plan.Samples, error) {
+	session := p.Sessions[0]
+	if err := session.OpenData(ctx, s, seed); err != nil {
+		return Population{}, nil, err
+	}
+	clients, err := Populate(session.Data, s, seed)
+	return clients, session.Data.Train, err
 }
 
 // coalitions returns the accuracies of all coalitions of clients, for each number of last rounds that client 0 misses,

@@ -83,14 +83,17 @@ func measuredBy(t *testing.T, f papers.Figure, w Wanted) (text string, err error
 		s, err := w.coalitionSettings(&f, what.MostStale)
 		return fmt.Sprintln(settingsText(t, s), f.Seeds), err
 	}
-	if _, ok := f.Measure.(papers.BaseAvailability); ok && w.Data == nil {
-		w.Data = []string{"synthetic"} // needs no download
+	switch f.Measure.(type) {
+	case papers.BaseAvailability, papers.ClassShares:
+		if w.Data == nil {
+			w.Data = []string{"synthetic"} // needs no download
+		}
 	}
 	p := NewPool(io.Discard,
 		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
 	defer p.Close() //nolint:errcheck // what it measured is looked at
 	m, err := p.Measure(t.Context(), &f, &w)
-	return fmt.Sprintln(m.Base, m.Paths, m.Errors), err
+	return fmt.Sprintln(m.Base, m.Classes, m.Paths, m.Errors), err
 }
 
 // Every flag that a figure takes changes what it measures, or is refused: none is overridden in silence.

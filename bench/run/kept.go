@@ -41,8 +41,12 @@ func revisions(s *settings.Settings, engine int) results.Revisions {
 	if s.SplitAway() {
 		split = "" // the data set itself splits its samples
 	}
+	process := availability.Revision(s.Availability)
+	if algos.UsesImportance(s.Method) || algos.UsesPi(s.Method) {
+		process += told[s.Availability]
+	}
 	return results.Revisions{
-		Method: algos.Revision(s.Method), Process: availability.Revision(s.Availability),
+		Method: algos.Revision(s.Method), Process: process,
 		Data: datasets.Revision(s.Data, split), Net: nets.Revision(s.Net), Engine: engine,
 	}
 }

@@ -19,6 +19,8 @@ func (p *Pool) Measure(ctx context.Context, f *papers.Figure, w *Wanted) (m pape
 	case papers.Nothing:
 	case papers.Curves:
 		m.Lines, err = p.lines(ctx, f, w, what.Decisions)
+	case papers.ClassShares:
+		m.Classes, err = p.classes(ctx, what, f.Seeds[0], w)
 	case papers.BaseAvailability:
 		m.Base, err = p.base(ctx, what, f.Seeds[0], w)
 	case papers.Trajectories:

@@ -67,7 +67,7 @@ func (l *Session) Fits(s *settings.Settings) error {
 	c := &rowCounter{load: nets.CPULoad{Clients: 1, Jobs: 1, Samples: 1}}
 	// Without the data nobody knows which samples a client holds, so each has one.
 	f, err := dryFederation(s, 0, Population{
-		Base: make([]float64, s.Clients), Lambda: make([]float64, s.Clients),
+		Pi: make([]float64, s.Clients), Lambda: make([]float64, s.Clients),
 		train: slices.Repeat([][]int32{{0}}, s.Clients),
 	}, c)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // Population is the N clients of a run: the samples they hold, and when they are there.
 type Population struct {
 	Process availability.Process
-	Base    []float64 // [N] p_i, or π_i of a chain
+	Base    []float64 // [N] p_i of FedAWE's processes, from which p_i^t is made; π_i of a process without a p_i
+	Pi      []float64 // [N] π_i, the share of rounds in which a client is there: what methods know of it
 	Lambda  []float64 // [N] λ_i of a chain, 0 where rounds are independent
 
 	train      [][]int32 // [N][n_i] the samples that each client trains on
@@ -39,8 +40,9 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		// FedAWE's released code draws the split, φ and the activity from one generator, in this order.
 		cut.NumPy = rng.NewNumPy(seed)
 	}
+	seeds := s.Seeds(seed)
 	reserved := datasets.Reserved{Validation: s.Validation, HeldOut: s.HoldOut}
-	split, err := datasets.Divide(data, cut, reserved, seed)
+	split, err := datasets.Divide(data, cut, reserved, seeds.Split)
 	if err != nil {
 		return p, err
 	}
@@ -57,7 +59,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	if cut.NumPy != nil {
 		p.Base = availability.BaseNumPy(shares, cut.NumPy)
 	} else {
-		p.Base = availability.Base(shares, seed)
+		p.Base = availability.Base(shares, seeds.Phi)
 	}
 	if s.P.Value != nil {
 		for i := range p.Base {
@@ -65,7 +67,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		}
 	}
 	options := s.ProcessOptions(p.Base)
-	options.Seed, options.Groups = seed, split.Group
+	options.Seed, options.Groups = seeds.Availability, split.Group
 	if s.Availability == "trace" {
 		if options.Trace, err = s.ReadTrace(); err != nil {
 			return p, err
@@ -77,14 +79,48 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	if cut.NumPy != nil {
 		p.Process = availability.NumPy(p.Process, s.Clients, cut.NumPy)
 	}
-	pi, lambda := p.Process.Stationary()
-	if p.Lambda = lambda; s.Chained() {
-		p.Base = pi
+	if p.Pi, p.Lambda = p.Process.Stationary(); s.Chained() {
+		p.Base = p.Pi
 	}
 	return p, nil
 }
 
-// importance returns the target importance α [N]: the same for all, or proportional to the number of samples.
+// told is added to the revision of a process for the methods that use π_i or α. It is raised by whoever changes what
+// [Population] tells them of the process, while the process itself stays.
+var told = map[string]int{"stationary": 1, "staircase": 1, "sine": 1, "interleaved-sine": 1}
+
+// absent returns how many clients are never there.
+func (p *Population) absent() (clients int) {
+	for _, pi := range p.Pi {
+		if pi == 0 {
+			clients++
+		}
+	}
+	return clients
+}
+
+// target returns the importance α [N] that the methods aim at: importance, shared among the clients who are there at
+// all. Nobody can weigh the others, and their share would be missing in every step. If no client of any importance is
+// ever there, it returns importance as it is.
+func (p *Population) target(importance []float64) []float64 {
+	target, total := slices.Clone(importance), 0.0
+	for i, pi := range p.Pi {
+		if pi > 0 {
+			total += importance[i]
+		}
+	}
+	if p.absent() == 0 || total == 0 {
+		return target
+	}
+	for i, pi := range p.Pi {
+		if target[i] /= total; pi == 0 {
+			target[i] = 0
+		}
+	}
+	return target
+}
+
+// importance returns the importance α [N] of the clients: the same for all, or proportional to the number of samples.
 func (p *Population) importance(weights string) []float64 {
 	importance, total := slices.Repeat([]float64{1 / float64(len(p.train))}, len(p.train)), 0
 	if weights != "size" {

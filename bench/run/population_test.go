@@ -1,9 +1,11 @@
 package run
 
 import (
+	"math"
 	"slices"
 	"testing"
 
+	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
@@ -102,5 +104,111 @@ func TestTestMeans(t *testing.T) {
 	// (0.2·1 + 0.3·2)/0.5 = 1.6, (0.2·0 + 0.3·1)/0.5 = 0.6; a few roundings.
 	if loss < 1.6-1e-12 || loss > 1.6+1e-12 || acc < 0.6-1e-12 || acc > 0.6+1e-12 {
 		t.Errorf("loss %g, accuracy %g, want 1.6 and 0.6", loss, acc)
+	}
+}
+
+// settingsUnder returns the settings of a method under a process, with ten clients and cycles of four rounds.
+func settingsUnder(t *testing.T, method, process string) settings.Settings {
+	t.Helper()
+	s, err := settings.Defaults(method, "paper", "mnist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Availability, s.Clients, s.Split, s.Alpha, s.Validation = process, 10, "clients", 0.1, 0
+	s.Period, s.Gamma, s.Cutoff, s.Weights = 4, 0.5, 0.25, "size"
+	return s
+}
+
+// What the methods are told of FedAWE's processes is the mean over a cycle, not p_i: with it, and with α shared among
+// the clients who are there at all, the expected step of unbiased over a cycle has the weights α.
+func TestPi(t *testing.T) {
+	for process, of := range map[string]func(p float64) float64{
+		"stationary": func(p float64) float64 { return p },
+		"staircase":  func(p float64) float64 { return 0.7 * p }, // p, p, 0.4 p, 0.4 p
+		"sine":       func(p float64) float64 { return 0.5 * p }, // p times 1/2, 1, 1/2, 0
+		"interleaved-sine": func(p float64) float64 { // the same, but 0 below 0.25
+			switch {
+			case p < 0.25:
+				return 0
+			case p < 0.5:
+				return 0.25 * p
+			}
+			return 0.5 * p
+		},
+	} {
+		t.Run(process, func(t *testing.T) {
+			s := settingsUnder(t, "unbiased", process)
+			p, err := Populate(labelled(4000), &s, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alpha := p.importance(s.Weights)
+			target, sum, away := p.target(alpha), 0.0, 0
+			step, now := make([]float64, s.Clients), make([]float64, s.Clients) // Σ over a cycle of p_i^t q_i; p_i^t
+			for r := range 4 {
+				p.Process.Probabilities(r, now)
+				for i, pi := range p.Pi {
+					if pi > 0 {
+						step[i] += now[i] * target[i] / pi / 4
+					}
+				}
+			}
+			for i, base := range p.Base {
+				// Some roundings of numbers below 1.
+				if want := of(base); math.Abs(p.Pi[i]-want) > 1e-15 || want == 0 && p.Pi[i] != 0 {
+					t.Errorf("client %d with p %g: π %.17g, want %.17g ± 1e-15", i, base, p.Pi[i], want)
+				}
+				if p.Pi[i] == 0 {
+					away++
+				}
+				sum += target[i]
+				if math.Abs(step[i]-target[i]) > 1e-15 || (target[i] == 0) != (p.Pi[i] == 0) {
+					t.Errorf("client %d: expected weight %g at π %g, want α %g", i, step[i], p.Pi[i], target[i])
+				}
+				if k := 9 - i; p.Pi[i] > 0 && p.Pi[k] > 0 && math.Abs(target[i]*alpha[k]-target[k]*alpha[i]) > 1e-15 {
+					t.Errorf("clients %d and %d: targets %g and %g, want the ratio of %g and %g",
+						i, k, target[i], target[k], alpha[i], alpha[k])
+				}
+			}
+			if math.Abs(sum-1) > 1e-15*10 || away != p.absent() {
+				t.Errorf("targets sum to %.17g, %d clients away, want 1 and %d", sum, p.absent(), away)
+			}
+			if (process == "interleaved-sine") != (away > 0) {
+				t.Errorf("%d clients are never there", away)
+			}
+		})
+	}
+}
+
+// If nobody of any importance is ever there, the importance stays.
+func TestTargetOfNobody(t *testing.T) {
+	for _, pi := range [][]float64{{0, 0}, {0.5, 0}} {
+		p := Population{Pi: pi}
+		if got := p.target([]float64{0, 1}); !slices.Equal(got, []float64{0, 1}) {
+			t.Errorf("π %v: target %v, want 0 and 1", pi, got)
+		}
+	}
+}
+
+// A run that was told another π is not kept, and all other runs are.
+func TestRevisionOfWhatIsTold(t *testing.T) {
+	for _, c := range []struct {
+		method, process string
+		more            int
+	}{
+		{"unbiased", "sine", 1},
+		{"f3ast", "interleaved-sine", 1},
+		{"fedavg-is", "staircase", 1},
+		{"mifa-wait", "stationary", 1},
+		{"fedavg-known", "sine", 0}, // it is told p_i^t
+		{"fedawe", "sine", 0},
+		{"ca-fed", "markov", 0},
+		{"fedavg-is", "uniform", 0},
+		{"adafed", "trace", 0}, // the process itself has changed
+	} {
+		s := settingsUnder(t, c.method, c.process)
+		if got, want := revisions(&s, 1).Process, availability.Revision(c.process)+c.more; got != want {
+			t.Errorf("%s under %s: revision %d of the process, want %d", c.method, c.process, got, want)
+		}
 	}
 }

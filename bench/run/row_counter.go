@@ -118,5 +118,6 @@ func dryFederation(s *settings.Settings, seed uint32, clients Population, c *row
 		Planner: planner, W0: []float32{0}, settings: *s, clients: clients,
 		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
 	}
+	f.target = clients.target(f.importance)
 	return f, f.start(c, seed, nil)
 }

@@ -43,11 +43,12 @@ func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Option
 	options := datasets.Options{
 		Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered, Progress: progress.Under(l.Stderr),
 	}
+	split := s.Seeds(seed).Split
 	if s.Data == "synthetic" {
-		options.Seed, options.TrainSize, options.TestSize = seed, s.TrainSize, s.TestSize
+		options.Seed, options.TrainSize, options.TestSize = split, s.TrainSize, s.TestSize
 	}
 	if s.SplitAway() {
-		options.Seed, options.Clients, options.SwapPairs = seed, s.Clients, s.SwapPairs
+		options.Seed, options.Clients, options.SwapPairs = split, s.Clients, s.SwapPairs
 		options.Reading = datasets.Reading(algos.Preset(s.Preset).Reading())
 	}
 	if s.Data == "leaf" {

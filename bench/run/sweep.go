@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ type Sweep struct {
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
 	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR, or one file of package rates
 	Seeds                             []uint32
+	Crossed                           *int           // how many seeds each part of the draws has; nil: not crossed
 	Given                             settings.Given // for all cells whose runs read the setting
 
 	preset string      // of all cells: the given one, or the one of Like
@@ -32,7 +34,7 @@ type rate struct{ lr, serverLR settings.Optional }
 
 // Cells returns the sweep as a table, and its cells. A given setting that no cell reads is an error.
 func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
-	if err := w.validate(); err != nil {
+	if err := cmp.Or(w.validate(), w.validateSeeds()); err != nil {
 		return t, nil, err
 	}
 	if w.preset, err = settings.PresetFor(w.Like, w.Given); err != nil {
@@ -67,7 +69,15 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 					if len(w.Nets) > 1 {
 						shown.Set = results.NewParams("net=" + s.Net)
 					}
-					cells = append(cells, Cell{Settings: s, Column: shown})
+					list, err := w.crossed(s)
+					if err != nil {
+						return t, nil, err
+					}
+					for _, s := range list {
+						of := shown
+						of.Set = of.Set.And(s.Params().Only(settings.SeedNames()...))
+						cells = append(cells, Cell{Settings: s, Column: of})
+					}
 				}
 				t.Columns = append(t.Columns, column)
 			}

@@ -127,6 +127,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		done.Stopped, err = err, nil
 	}
 	done.Rows = slices.Concat(rows...)
+	papers.Correct(done.Rows)
 	whole := context.WithoutCancel(ctx) // an interrupted table leaves its summary, too
 	return done, errors.Join(err, withRetries(ctx, func() error { return folder.write(whole) }))
 }
@@ -193,7 +194,7 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 	}
 	var rows []results.SummaryRow
 	for _, e := range t.Entries {
-		if e.Metric == metrics.TrainAcc && !s.EvalTrain {
+		if (e.Metric == metrics.TrainAcc || e.Metric == metrics.TrainLoss) && !s.EvalTrain {
 			continue
 		}
 		r, err := t.Row(e, row, runs, reference)

@@ -256,11 +256,10 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 	if err != nil {
 		return err
 	}
-	pi, _ := f.clients.Process.Stationary()
 	rows := make([]results.ClientRow, len(answers))
 	for i, r := range answers {
 		rows[i] = results.ClientRow{
-			Round: x.Settings.Rounds, Client: i, Pi: pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
+			Round: x.Settings.Rounds, Client: i, Pi: f.clients.Pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
 		}
 	}
 	return withRetries(ctx, func() error {

@@ -25,7 +25,7 @@ func (s *Settings) Validate() error {
 	// The ranges come first: the checks below divide by the batch size and make nets and processes of known names.
 	for _, check := range []func(*Settings) error{
 		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod,
-		(*Settings).checkProcess,
+		(*Settings).checkProcess, (*Settings).checkSeeds,
 	} {
 		if err := check(s); err != nil {
 			return err

@@ -69,6 +69,6 @@ func (s *Settings) ProcessOptions(base []float64) availability.Options {
 		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
 		Form: availability.Form(algos.Preset(s.Preset).Reading()), G: s.G, Nu: s.Nu,
 		Epsilon: s.Epsilon, Drawn: s.Classes == classesDrawn, Clusters: s.Clusters, PMin: s.PMin,
-		Repeat: s.TraceEnd == traceEndRepeat,
+		Repeat: s.TraceEnd == traceEndRepeat, Rounds: s.Rounds,
 	}
 }

@@ -21,7 +21,7 @@ type Row struct {
 var rows []Row
 
 func init() { // not in the declaration, where rows would refer to itself: use.by may read other rows
-	rows = slices.Concat(runRows, trainingRows, dataRows, processRows, evaluationRows, methodRows())
+	rows = slices.Concat(runRows, trainingRows, dataRows, processRows, seedRows, evaluationRows, methodRows())
 }
 
 // Rows returns all settings: first those of every run, then the parameters of methods.

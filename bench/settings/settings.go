@@ -10,8 +10,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Settings is everything that decides what a run computes, except for the seed; both together name the run. [Rows] has
-// the meaning of each field, its range and its default.
+// Settings is everything that decides what a run computes, except for the run's seed; both together name the run.
+// [Rows] has the meaning of each field, its range and its default.
 type Settings struct {
 	Method, Preset, Data, Net, Init, Availability string
 
@@ -37,6 +37,7 @@ type Settings struct {
 
 	DataSettings
 	ProcessSettings
+	OwnSeeds
 
 	OfMethods algos.Values // parameters of methods; a missing one has its default
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 )
 
 // CA-Fed's experiments (INFOCOM and ToN, section V). The two papers share availability, nets and methods. A setting
@@ -28,7 +29,7 @@ var (
 	cafedFigures = []Figure{
 		cafedI1, cafedI2, cafedI3,
 		cafedF1a, cafedF1b, cafedF1c, cafedF1d, cafedF2a, cafedF2b, cafedF3,
-		cafedF4a, cafedF4b, cafedF5a, cafedF5b, cafedF5c, cafedF5d,
+		cafedF4a, cafedF4b, cafedF5a, cafedF5b, cafedF5c, cafedF5d, cafedS1,
 	}
 
 	cafed1 = Table{
@@ -36,6 +37,16 @@ var (
 		Methods: cafedMethods, Columns: []Column{infocom("binary"), infocom("mnist")}, Seeds: infocomSeeds,
 		Rounds: infocomRounds, Entries: overTime(), About: aboutOverTime, MinRounds: 3, Printed: cafed1Printed,
 		Source: "Table I of " + cafedINFOCOM + "; averages over 3 runs; it has no More-available",
+		Says: []Sentence[[]results.SummaryRow]{
+			{
+				"CA-Fed has the highest time average", infocomResults,
+				leadsIn{method: "ca-fed", over: infocomMethods[:3], metric: metrics.TestAccMean}.ask,
+			},
+			{
+				"CA-Fed has the smallest standard deviation over the rounds", infocomResults,
+				leadsIn{method: "ca-fed", over: infocomMethods[:3], metric: metrics.TestAccStd, lower: true}.ask,
+			},
+		},
 	}
 )
 

@@ -55,6 +55,7 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 	}
 	return map[string]plot.Figure{
 		"fedawe-f2": fedaweF2Figure(fedaweF2Rows()), "fedawe-f3": fedaweF3Figure("", accuracy),
+		"fedawe-f4": fedaweF4Figure([][]int{{5, 0, 15}, {0, 0, 0}}), "cafed-s1": quadraticFigure("x", quadraticRows()),
 		"fedawe-f5": FedAWEF5Figure(bins), "fedawe-f6": FedAWEF6Figure(activity),
 		"fedawe-f7": fedaweF7Figure("", training),
 	}

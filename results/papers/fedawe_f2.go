@@ -1,11 +1,9 @@
 package papers
 
 import (
-	"fmt"
 	"math"
 
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/plot"
 )
 
@@ -42,19 +40,19 @@ func twoClientLimit(p1, p2 float64) float64 {
 	return (w1*fedaweU1 + w2*fedaweU2) / (w1 + w2)
 }
 
+// fedaweOptimum is x*, the minimum of the sum of the losses in Example 1.
+const fedaweOptimum = (fedaweU1 + fedaweU2) / 2
+
 // fedaweF2Row is the limit at one point of the grid of probabilities (FedAWE, Figure 2).
 type fedaweF2Row struct {
-	P1    float64 `csv:"p1"`
-	P2    float64 `csv:"p2"`
-	Limit float64 `csv:"limit"`
+	P1       float64 `csv:"p1"`
+	P2       float64 `csv:"p2"`
+	Limit    float64 `csv:"limit"`    // x_output
+	Distance float64 `csv:"distance"` // |x_output − x*|
 }
 
-// The grid has the probabilities 1/n, 2/n … 1 of each client, where n is fedaweF2Grid. The figure draws fedaweF2Lines
-// of them as lines, which must be a divisor of n.
-const (
-	fedaweF2Grid  = 20
-	fedaweF2Lines = 5
-)
+// fedaweF2Grid is n, where each client has the probabilities 1/n, 2/n … 1.
+const fedaweF2Grid = 20
 
 // fedaweF2Rows returns the limit on the whole grid, sorted by p_1 and then by p_2.
 func fedaweF2Rows() []fedaweF2Row {
@@ -62,34 +60,33 @@ func fedaweF2Rows() []fedaweF2Row {
 	for i := range fedaweF2Grid {
 		for j := range fedaweF2Grid {
 			p1, p2 := float64(i+1)/fedaweF2Grid, float64(j+1)/fedaweF2Grid
-			rows = append(rows, fedaweF2Row{p1, p2, twoClientLimit(p1, p2)})
+			limit := twoClientLimit(p1, p2)
+			rows = append(rows, fedaweF2Row{p1, p2, limit, math.Abs(limit - fedaweOptimum)})
 		}
 	}
 	return rows
 }
 
-// fedaweF2Figure draws the limit against p_1, with a line for each of five p_2 and a line for the minimum.
+// fedaweF2Figure draws the distance of the limit from the minimum over (p_1, p_2).
 func fedaweF2Figure(rows []fedaweF2Row) plot.Figure {
-	p2s, groups := results.Grouped(rows, func(r fedaweF2Row) float64 { return r.P2 })
-	const apart = fedaweF2Grid / fedaweF2Lines
-	var series []plot.Series
-	for k := apart - 1; k < fedaweF2Grid; k += apart {
-		s := plot.Series{Name: fmt.Sprintf("p2 = %g", round3(p2s[k]))}
-		for _, r := range groups[p2s[k]] {
-			s.X, s.Y = append(s.X, r.P1), append(s.Y, r.Limit)
-		}
-		series = append(series, s)
+	chart := plot.HeatMap{
+		XLabel: "p1, availability of the client with optimum 0", YLabel: "p2, of the client with optimum 100",
+		ScaleLabel: "|x_output − x*|",
 	}
-	const optimum = (fedaweU1 + fedaweU2) / 2
-	series = append(series, plot.Series{
-		Name: fmt.Sprintf("optimum, %g", optimum), X: []float64{p2s[0], 1}, Y: []float64{optimum, optimum},
-	})
+	p1s, byP1 := results.Grouped(rows, func(r fedaweF2Row) float64 { return r.P1 })
+	chart.X = p1s
+	for i, p1 := range p1s {
+		var column []float64
+		for _, r := range byP1[p1] {
+			if column = append(column, r.Distance); i == 0 {
+				chart.Y = append(chart.Y, r.P2)
+			}
+		}
+		chart.Z = append(chart.Z, column)
+	}
 	return plot.Figure{
-		Title: "FedAvg's limit for two clients with optima 0 and 100",
-		Panels: [][]plot.Chart{{plot.LineChart{
-			XLabel: "p1, availability of the client with optimum 0", YLabel: "limit of E[x]", Series: series,
-			YMin: files.Some(fedaweU1), YMax: files.Some(fedaweU2),
-		}}},
+		Title:  "How far from the optimum, 50, FedAvg ends with two clients with optima 0 and 100",
+		Panels: [][]plot.Chart{{chart}}, PanelHeight: 560,
 	}
 }
 

@@ -19,6 +19,8 @@ type Figure struct {
 	Preset  string   // the default preset; empty: code
 	Options []Option // flags that only this figure has
 	OneSeed bool     // the figure shows one run of each line, even with several seeds
+	Says    []Sentence[Measured]
+	states  []claim
 
 	Draw func(m Measured) (Drawing, error)
 }
@@ -63,8 +65,8 @@ type Option struct {
 	Check   func(value any) error // the error says which values are valid; nil: all are
 }
 
-// Measure says which measurements a figure needs: [Nothing], [Curves], [BaseAvailability], [Trajectories],
-// [EstimatorErrors] or [Coalitions].
+// Measure says which measurements a figure needs: [Nothing], [Curves], [ClassShares], [BaseAvailability],
+// [Trajectories], [EstimatorErrors] or [Coalitions].
 type Measure interface {
 	// Takes returns the flags in [FigureFlags] that change the measurements.
 	Takes() []string
@@ -76,6 +78,13 @@ type Nothing struct{}
 // Curves asks for trained runs, in [Measured].Lines.
 type Curves struct {
 	Decisions bool // also asks for the decisions of the methods
+}
+
+// ClassShares asks for the training images of each class that the split gives each client, in [Measured].Classes.
+type ClassShares struct {
+	Method  string // the method whose paper defines the split
+	Data    string // the default data set
+	Clients int    // the default number of clients
 }
 
 // BaseAvailability asks for the availability that each client has because of its classes, in [Measured].Base.
@@ -104,6 +113,9 @@ func (Nothing) Takes() []string { return nil }
 func (Curves) Takes() []string { return FigureFlags() }
 
 // Takes implements [Measure].
+func (ClassShares) Takes() []string { return []string{"data", "seeds", "clients"} }
+
+// Takes implements [Measure].
 func (BaseAvailability) Takes() []string { return []string{"data", "seeds", "clients"} }
 
 // Takes implements [Measure].
@@ -125,6 +137,7 @@ type Measured struct {
 	Figure     Figure         // with the seeds and rounds of this run of the command
 	Options    map[string]any // values of the figure's options, by name; missing ones have their defaults
 	Lines      []Line
+	Classes    [][]int // [clients][classes]
 	Base       []float64
 	Paths      []FedAWEF6Row
 	Errors     []EstimatorError
@@ -164,8 +177,8 @@ func (m *Measured) option(name string) any {
 type Drawing struct {
 	Rows   Rows // the numbers in the figure
 	Figure plot.Figure
-	Claims Rows   // what the paper states about the figure, beside our numbers; nil: nothing
-	Words  string // lines of text for the terminal
+	Claims []ClaimRow // what the paper says about the figure, beside ours; nil: nothing
+	Words  string     // lines of text for the terminal
 }
 
 // Rows can write themselves as a CSV file.
@@ -185,7 +198,7 @@ func drawing[T any](rows []T, figure plot.Figure) Drawing {
 }
 
 // figures are the figures of all papers.
-var figures = slices.Concat(fedaweFigures, cafedFigures, fedarFigures)
+var figures = saying(slices.Concat(fedaweFigures, cafedFigures, fedarFigures))
 
 // Figures returns all figures, paper by paper.
 func Figures() []Figure { return slices.Clone(figures) }

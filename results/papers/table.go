@@ -23,8 +23,9 @@ type Table struct {
 	Rounds  int // T
 	Entries []Entry
 
-	Printed []results.Printed // the paper's numbers in its order; empty for a table of ours
-	Source  string            // the paper and its table; empty for a table of ours
+	Printed []results.Printed // the paper's numbers in its order; empty if it prints none, and for a table of ours
+	Says    []Sentence[[]results.SummaryRow]
+	Source  string // the paper and its table or section; empty for a table of ours
 
 	About func(rounds int) string // explains the numbers of runs of so many rounds to people
 	// fewest rounds whose second half has a spread, for tables that print it; 0: any number

@@ -39,7 +39,7 @@ func InPairs(charts []Chart) [][]Chart {
 	return slices.Collect(slices.Chunk(charts, 2))
 }
 
-// Chart is one panel of a figure: [LineChart], [Histogram], [Raster] or [KeyedBars].
+// Chart is one panel of a figure: [LineChart], [Histogram], [Raster], [KeyedBars], [HeatMap] or [Bubbles].
 type Chart interface {
 	// plot draws the chart without its legend.
 	plot(styles) (*plot.Plot, error)

@@ -97,6 +97,20 @@ type drawing func(c draw.Canvas, p *plot.Plot)
 // Plot calls the function.
 func (d drawing) Plot(c draw.Canvas, p *plot.Plot) { d(c, p) }
 
+// margined is a drawing that also draws right of the data area, where it keeps a width free.
+type margined struct {
+	width vg.Length
+	draw  drawing
+}
+
+// Plot calls the drawing.
+func (m margined) Plot(c draw.Canvas, p *plot.Plot) { m.draw(c, p) }
+
+// GlyphBoxes implements [plot.GlyphBoxer], which says how much space is taken.
+func (m margined) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: m.width}}}}
+}
+
 // newPlot returns an empty plot with title, labels and a grid, in the style of all our charts.
 func newPlot(title, xLabel, yLabel string) *plot.Plot {
 	p := plot.New()

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"rollcall/bench/run"
 	"rollcall/bench/run/rates"
@@ -63,12 +64,29 @@ func (t *Tuning) validate() error {
 		}
 	}
 	for _, seed := range t.Seeds {
-		if of := papers.WithSeed(seed); len(of) > 0 {
-			return settings.Usagef("--seeds %d: tables and figures have it, such as %s, and their numbers would be of "+
-				"the draws that the rates were chosen by: want other seeds", seed, of[0])
+		if err := refuseSeed("seeds", seed); err != nil {
+			return err
+		}
+	}
+	for _, name := range settings.SeedNames() {
+		// Cells reports what is no seed.
+		if seed, err := strconv.ParseUint(t.Given.Get(name, "none"), 10, 32); err == nil {
+			if err := refuseSeed(name, uint32(seed)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// refuseSeed reports a seed that a table or a figure has.
+func refuseSeed(flag string, seed uint32) error {
+	of := papers.WithSeed(seed)
+	if len(of) == 0 {
+		return nil
+	}
+	return settings.Usagef("--%s %d: tables and figures have it, such as %s, and their numbers would be of the draws "+
+		"that the rates were chosen by: want other seeds", flag, seed, of[0])
 }
 
 // cells returns the cells with the whole grid.

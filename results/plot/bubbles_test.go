@@ -1,0 +1,33 @@
+package plot
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"rollcall/results/files/filestest"
+)
+
+// A circle has the area of its share: radii are as the square roots. A share of 0 has no circle, and the key has four.
+func TestBubbles(t *testing.T) {
+	svg := filestest.SVG(t, Figure{Panels: [][]Chart{{Bubbles{Shares: [][]float64{{0.09, 0}, {0.64, 0.36}}}}}})
+	var radii []float64
+	for _, found := range regexp.MustCompile(`A([\d.]+),[\d.]+ 0`).FindAllStringSubmatch(svg, -1) {
+		r, err := strconv.ParseFloat(found[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		radii = append(radii, r)
+	}
+	shares := []float64{0.09, 0.64, 0.36, 1, 0.5, 0.25, 0.1} // the last four are the key
+	if len(radii) != 2*len(shares) {                         // a circle is two arcs
+		t.Fatalf("%d arcs, want two for each of %d circles", len(radii), len(shares))
+	}
+	whole := radii[2*3]
+	for k, share := range shares {
+		if got, want := radii[2*k], whole*math.Sqrt(share); math.Abs(got-want) > 1e-3*want { // SVG has five digits
+			t.Errorf("share %g: radius %g, want %g", share, got, want)
+		}
+	}
+}
