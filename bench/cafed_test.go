@@ -48,32 +48,35 @@ func tinyMNIST(t *testing.T) (dir string) {
 	return dir
 }
 
+// smallCAFedFigures are the figures that [TestCAFedFigures] draws.
+var smallCAFedFigures = []struct {
+	id     string
+	rows   int
+	claims int
+	args   []string
+}{
+	{"cafed-i1", 4 * 3, 0, []string{"--seeds", "1"}},
+	{"cafed-i2", 4 * 4, 0, []string{"--seeds", "1"}},
+	{"cafed-i3", 2 * 4 * (3 + 1), 2, nil},
+	{"cafed-f1a", 5 * (3 + 1), 1, nil},
+	{"cafed-f1b", 5 * (3 + 1), 1, nil},
+	{"cafed-f1d", 5 * 3, 0, nil},
+	{"cafed-f2a", 7 * (3 + 1), 2, nil},
+	{"cafed-f2b", 3, 0, nil},
+	{"cafed-f3", 7 * 5, 3, nil},
+	{"cafed-f4a", 7 * 2 * 2, 0, nil},
+	{"cafed-f4b", 5 * 7, 0, nil},
+	{"cafed-f5a", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
+	{"cafed-f5b", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
+	{"cafed-f5c", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
+	{"cafed-f5d", 5 * (3 + 1), 1, []string{"--clients", "20"}},
+}
+
 // Every figure of CA-Fed but that of CIFAR-10, small: rows for every line and point, a drawing, and the paper's numbers
 // beside.
 func TestCAFedFigures(t *testing.T) {
 	dir, out := tinyMNIST(t), t.TempDir()
-	for _, c := range []struct {
-		id     string
-		rows   int
-		claims int
-		args   []string
-	}{
-		{"cafed-i1", 4 * 3, 0, []string{"--seeds", "1"}},
-		{"cafed-i2", 4 * 4, 0, []string{"--seeds", "1"}},
-		{"cafed-i3", 2 * 4 * (3 + 1), 2, nil},
-		{"cafed-f1a", 5 * (3 + 1), 1, nil},
-		{"cafed-f1b", 5 * (3 + 1), 1, nil},
-		{"cafed-f1d", 5 * 3, 0, nil},
-		{"cafed-f2a", 7 * (3 + 1), 2, nil},
-		{"cafed-f2b", 3, 0, nil},
-		{"cafed-f3", 7 * 5, 3, nil},
-		{"cafed-f4a", 7 * 2 * 2, 0, nil},
-		{"cafed-f4b", 5 * 7, 0, nil},
-		{"cafed-f5a", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
-		{"cafed-f5b", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
-		{"cafed-f5c", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
-		{"cafed-f5d", 5 * (3 + 1), 1, []string{"--clients", "20"}},
-	} {
+	for _, c := range smallCAFedFigures {
 		t.Run(c.id, func(t *testing.T) {
 			args := append([]string{
 				"figure", c.id, "--rounds", "3", "--clients", "4", "--data-dir", dir, "--allow-altered", "--out", out,

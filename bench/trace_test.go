@@ -165,7 +165,8 @@ func TestTraceShares(t *testing.T) {
 			}
 			if r.Pi != pi || r.Target != alpha || number(t, printed[i]["pi"]) != pi ||
 				number(t, printed[i]["probability"]) != pi {
-				t.Errorf("%s rounds, %s: %+v, printed %v, want π and p %g, α %g", c.rounds, c.end, r, printed[i], pi, alpha)
+				t.Errorf("%s rounds, %s: %+v, printed %v, want π and p %g, α %g",
+					c.rounds, c.end, r, printed[i], pi, alpha)
 			}
 			if r.Active == 1 && r.Weight != alpha/pi {
 				t.Errorf("%s rounds, %s: weight %g, want α/π = %g", c.rounds, c.end, r.Weight, alpha/pi)
