@@ -45,8 +45,9 @@ var cafedBias = &Param{
 	Help: "ca-fed: factor of the bias in place of 4κ̄², or none (default: the preset's)",
 }
 
-// ToN prints β = 0, which would never change F̂. It is taken for the s of the released code, F̂ ← sF̂ + (1−s)F, so that
-// β = 1 here [inferred]. In the same way, INFOCOM's 0.2 is 0.8 here.
+// β is the weight of the new loss, (16) in INFOCOM and (17) in ToN. INFOCOM prints β = 0.2. The released code has the
+// weight s of the old estimate in its place, F̂ ← sF̂ + (1−s)F, so that β = 1−s. ToN prints β = 0, which would never
+// change F̂, and which its own (17) excludes. It is taken for s, so that β = 1 [inferred].
 var cafedBeta = &Param{
 	Name: "ca-fed-beta", Kind: Number, Default: "1", Range: AboveUpTo(0, 1),
 	Help: "ca-fed: weight of a new loss",

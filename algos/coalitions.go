@@ -35,18 +35,19 @@ func Coalitions(
 func (s *server) coalitions(
 	ctx context.Context, w0 []float32, rounds, stale int, lr func(t int) float64,
 ) ([]nets.Row, error) {
-	base, err := newMemory(s, w0, Options{})
+	base, err := newMemoryOf(s, w0, false)
 	if err != nil {
 		return nil, err
 	}
 	m := mifa{base}
+	var r Round
 	for t := range rounds {
 		if t > 0 {
-			if err := m.step(1); err != nil {
+			if err := m.step(r); err != nil {
 				return nil, err
 			}
 		}
-		r := Round{T: t, LR: lr(t)}
+		r = Round{T: t, LR: lr(t), ServerLR: 1}
 		for i := range s.N {
 			if i > 0 || t < rounds-stale {
 				r.Active = append(r.Active, i)
@@ -69,6 +70,19 @@ func (s *server) coalitions(
 			}
 		}
 		if err := m.set(row, w); err != nil {
+			return nil, err
+		}
+		// The running statistics are those of w, or the mean over the clients of the set that have just trained.
+		if err := s.Engine.CombineBuffers(row, []float64{1}, []nets.Row{m.w}); err != nil {
+			return nil, err
+		}
+		var fresh []int
+		for _, i := range r.Active {
+			if set>>i&1 == 1 {
+				fresh = append(fresh, i)
+			}
+		}
+		if err := s.averageBuffers(row, fresh, chosen(m.y, present(fresh, s.N))); err != nil {
 			return nil, err
 		}
 	}

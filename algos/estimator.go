@@ -26,9 +26,9 @@ import (
 type Estimator struct {
 	Pi, Lambda []float64 // [N] π̂, λ̂ after the last round observed; not to be written to
 	prior      int       // t'
-	form       Preset
-	counts     []counts // [N]; nil if π and λ are known
-	rounds     int      // t
+	form       Preset    // Code or Paper
+	counts     []counts  // [N]; nil if π and λ are known
+	rounds     int       // t
 }
 
 // counts holds the counts of one client. State 1 is active, state 0 inactive.
@@ -47,13 +47,14 @@ func Oracle(pi, lambda []float64) *Estimator {
 
 // NewEstimator returns an estimator that has observed no round yet. pi and lambda [N] are the true values of the
 // clients, from which the prior is made. prior is the number of its rounds, at least 1, and form says whose formulas to
-// use. In the paper's form, the history of client i is drawn from stream (0, i, 3) of [rng.Availability].
+// use, by its [Preset.Reading]. In the paper's form, the history of client i is drawn from stream (0, i, 3) of
+// [rng.Availability].
 func NewEstimator(prior int, form Preset, seed uint32, pi, lambda []float64) *Estimator {
 	e := Oracle(pi, lambda)
-	e.prior, e.form, e.counts = prior, form, make([]counts, len(pi))
+	e.prior, e.form, e.counts = prior, form.Reading(), make([]counts, len(pi))
 	for i := range e.counts {
 		c := &e.counts[i]
-		if form == Code {
+		if e.form == Code {
 			stay := lambda[i] + (1-lambda[i])*pi[i] + 1 - (1-lambda[i])*pi[i]
 			c.prior, c.pjt = float64(prior)*pi[i], float64(prior)*stay
 			continue

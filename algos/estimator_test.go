@@ -92,6 +92,24 @@ func tolerance(pi, lambda, rounds float64) (ofPi, ofLambda float64) {
 	return ofPi, 5 * math.Sqrt(stay*(1-stay)/(rounds*pi)+away*(1-away)/(rounds*(1-pi)))
 }
 
+// Without momentum the estimator is the code's.
+func TestEstimatorCodeNoMomentum(t *testing.T) {
+	of := func(form Preset) (pi, lambda float64) {
+		e := NewEstimator(7, form, 1, []float64{0.3}, []float64{0.2})
+		for _, active := range [][]int{{0}, nil, {0}, {0}} {
+			e.Observe(active)
+		}
+		return e.Pi[0], e.Lambda[0]
+	}
+	pi, lambda := of(CodeNoMomentum)
+	if p, l := of(Code); pi != p || lambda != l {
+		t.Errorf("π̂ %g λ̂ %g, want %g %g as in the code", pi, lambda, p, l)
+	}
+	if p, l := of(Paper); pi == p || lambda == l {
+		t.Errorf("π̂ %g λ̂ %g, want others than the paper's %g %g", pi, lambda, p, l)
+	}
+}
+
 // A prior is a history of the clients' own chains: t' rounds of
 // them, after which π̂ and λ̂ lie within five standard errors.
 func TestEstimatorHistory(t *testing.T) {

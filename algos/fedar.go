@@ -36,24 +36,25 @@ const psiMax = 2
 // η_g is 1 in the paper. Taken literally, line 12 would subtract clients from N_t that were never seen, once their τ_i
 // exceeds g(t), although N_t does not contain them. Here they change nothing, as the text after eq. (7) says.
 //
-// y_i holds Δ_i = −η G_i, and rate_i the η of its round. Dividing by η to store G_i would round once more.
+// The memory is by rate: y_i holds Δ_i = −η G_i.
 type fedAR struct {
 	memory
-	rho  float64   // ρ
-	t0   *float64  // t_0 of g(t) = t_0 + t/b, in rounds; nil: g = ∞, no update is ever too stale
-	b    float64   // b
-	tau  []int     // [N] rounds since the client was active
-	rate []float64 // [N] η of the round of y_i
+	rho float64  // ρ
+	t0  *float64 // t_0 of g(t) = t_0 + t/b, in rounds; nil: g = ∞, no update is ever too stale
+	b   float64  // b
+	tau []int    // [N] rounds since the client was active
 }
 
 var fedARMethod = Definition{
 	"fedar", 1,
 	[]*Param{fedarRho, fedarT0, fedarB},
-	startOn(newMemory, func(m memory, o Options) method {
-		return &fedAR{
-			m, fedarRho.number(o), fedarT0.optional(o), fedarB.number(o), make([]int, m.N), make([]float64, m.N),
-		}
-	}),
+	newFedAR,
+}
+
+// newFedAR starts at the model w0 with an empty memory.
+func newFedAR(s *server, w0 []float32, o Options) (method, error) {
+	m, err := newMemoryOf(s, w0, true)
+	return &fedAR{m, fedarRho.number(o), fedarT0.optional(o), fedarB.number(o), make([]int, s.N)}, err
 }
 
 func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -65,7 +66,7 @@ func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
 		m.tau[i]++
 	}
 	for _, i := range r.Active {
-		m.tau[i], m.rate[i] = 0, r.LR
+		m.tau[i] = 0
 	}
 	psi, n := m.weights(r.T + 1)
 	if n == 0 {
@@ -75,16 +76,15 @@ func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
 	w.add(1, m.w)
 	for i, y := range m.y {
 		if psi[i] > 0 {
-			w.add(r.ServerLR*r.LR/m.rate[i]*psi[i]/float64(n), y)
+			w.add(m.scale(i, r)*psi[i]/float64(n), y)
 		}
 	}
-	return loss, m.set(m.w, w)
+	return loss, m.move(r, w)
 }
 
 func (m *fedAR) state(x *parts) {
 	m.memory.state(x)
 	x.ints("tau", chosen(each(m.tau), m.seen), 0, countMax)
-	x.floats("rate", chosen(each(m.rate), m.seen), math.SmallestNonzeroFloat64, math.MaxFloat64)
 }
 
 // weights returns ψ_i [N] in round t, counted from 1, and N_t. ψ_i is 0 for a client that was never seen.

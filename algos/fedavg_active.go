@@ -25,7 +25,10 @@ func (g *global) average(ctx context.Context, r Round) ([]float32, error) {
 	if err != nil || len(ends) == 0 {
 		return nil, err
 	}
-	return loss, g.set(g.w, meanStep(g.w, ends, r.ServerLR))
+	if err := g.set(g.w, meanStep(g.w, ends, r.ServerLR)); err != nil {
+		return nil, err
+	}
+	return loss, g.averageBuffers(g.w, r.Active, ends)
 }
 
 // meanStep returns w + η_g·mean(ends − w) as a sum of rows. The coefficient of w is exactly 1 − η_g, so that at η_g = 1

@@ -17,6 +17,9 @@ import (
 //
 // The released code clips the averaged echoed update: x̄ = mean_A x_i + η_g · clip(mean_A (t − τ_i) Δ_i).
 //
+// Running statistics are neither echoed nor clipped: those of x̄ are the mean over A of what the local steps ended with,
+// and those of the evaluated model the mean over all N clients.
+//
 // Clients that were last active in the same round have the same model. They share a row, so that x_i ← x̄ copies
 // nothing and N clients seldom need N rows.
 type fedAWE struct {
@@ -85,6 +88,9 @@ func (m *fedAWE) Round(ctx context.Context, r Round) ([]float32, error) {
 		gossip = m.clippedEcho
 	}
 	if err := gossip(m.models[next], r, ends); err != nil {
+		return nil, err
+	}
+	if err := m.averageBuffers(m.models[next], r.Active, ends); err != nil {
 		return nil, err
 	}
 	for _, i := range r.Active {
@@ -211,6 +217,9 @@ func (m *fedAWE) Model() (nets.Row, error) {
 			mean.add(float64(clients)/float64(m.N), m.models[row])
 		}
 		if err := m.set(m.mean, mean); err != nil {
+			return nets.Row{}, err
+		}
+		if err := m.Engine.CombineBuffers(m.mean, mean.c, mean.rows); err != nil {
 			return nets.Row{}, err
 		}
 		m.stale = false

@@ -13,7 +13,8 @@ import (
 type Federation struct {
 	Engine      nets.Engine
 	N           int           // clients
-	Seed        uint32        // of the random numbers of dropout, of the estimator and of sampling
+	Seed        uint32        // of the random numbers of dropout and of sampling
+	HistorySeed uint32        // of the rounds before the first, which the estimator has as its prior
 	Planner     *plan.Planner // the samples of the clients, E and B
 	Importance  []float64     // [N] α_i, not negative, sums to 1
 	P           []float64     // [N] π_i, the share of rounds with the client, in [0, 1]; 0: it is never active
@@ -71,17 +72,29 @@ type Preset string
 const (
 	Code  Preset = "code"  // what the authors' released code does
 	Paper Preset = "paper" // what the paper says
+	// CodeNoMomentum is Code with plain SGD at clients and server. Only CA-Fed's papers have it, whose printed learning
+	// rates diverge with the momentum of the released code.
+	CodeNoMomentum Preset = "code-no-momentum"
 )
 
 // Presets returns the names of the presets, the default first.
-func Presets() []string { return []string{string(Code), string(Paper)} }
+func Presets() []string { return []string{string(Code), string(Paper), string(CodeNoMomentum)} }
+
+// Reading returns what the preset follows, Code or Paper. CodeNoMomentum follows Code in all but how SGD steps, which
+// are settings of a run.
+func (p Preset) Reading() Preset {
+	if p == CodeNoMomentum {
+		return Code
+	}
+	return p
+}
 
 // Values holds parameters by name, written as on a command line. A missing parameter has its default for the preset.
 type Values map[string]string
 
 // Options holds the parameters of a method, and what single methods need beside them.
 type Options struct {
-	Preset  Preset    // Code or Paper: selects the defaults of the parameters and the form of the estimator
+	Preset  Preset    // selects the defaults of the parameters and the form of the estimator
 	Values  Values    // parameters of this method, and of no other; nil: all have their defaults
 	Solved  []float64 // [N] F*_i, for ca-fed with fstar solved
 	HeldOut *HeldOut  // for ca-fed with losses held-out

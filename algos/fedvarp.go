@@ -10,12 +10,14 @@ import (
 // al., UAI 2022, Algorithm 1):
 //
 //	d = mean_A(Δ_i − y_i) + mean_N(y), y_i ← Δ_i for i∈A, w += η_g · d; A empty: d = 0
+//
+// With --memory rate, y_i ← Δ_i/η_t and w += η_t η_g · (mean_A(Δ_i/η_t − y_i) + mean_N(y)).
 type fedVARP struct {
 	memory
 	next nets.Row // where the new w is written, since y_i ← Δ_i still needs the old one
 }
 
-var fedVARPMethod = Definition{"fedvarp", 1, nil, newFedVARP}
+var fedVARPMethod = Definition{"fedvarp", 2, []*Param{memoryParam}, newFedVARP}
 
 // newFedVARP starts at the model w0 with an empty memory.
 func newFedVARP(s *server, w0 []float32, o Options) (method, error) {
@@ -32,7 +34,7 @@ func (m *fedVARP) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err != nil || len(ends) == 0 {
 		return nil, err
 	}
-	// w + η_g·mean_A(Δ) + η_g·Σ_i (1/N − [i∈A]/K) y_i
+	// w + η_g·mean_A(Δ) + η_g·Σ_i (1/N − [i∈A]/K) y_i, with y_i times η_t by rate
 	w := meanStep(m.w, ends, r.ServerLR)
 	share := make([]float64, m.N) // 1/N − [i∈A]/K, the coefficient of y_i
 	for i := range share {
@@ -43,17 +45,20 @@ func (m *fedVARP) Round(ctx context.Context, r Round) ([]float32, error) {
 	}
 	for i, y := range m.y {
 		if m.seen[i] {
-			w.add(r.ServerLR*share[i], y)
+			w.add(m.scale(i, r)*share[i], y)
 		}
 	}
 	if err := m.set(m.next, w); err != nil {
+		return nil, err
+	}
+	if err := m.averageBuffers(m.next, r.Active, ends); err != nil {
 		return nil, err
 	}
 	for k, i := range r.Active {
 		if err := m.subtract(m.y[i], ends[k], m.w); err != nil {
 			return nil, err
 		}
-		m.seen[i] = true
+		m.remember(i, r)
 	}
 	m.w, m.next = m.next, m.w
 	return loss, nil

@@ -10,16 +10,18 @@ import "context"
 // without samples, and those that interleaved-sine cuts off in all rounds.
 type mifaWait struct{ mifa }
 
-var mifaWaitMethod = Definition{"mifa-wait", 1, nil, startOn(newMemory, func(base memory, _ Options) method {
-	return &mifaWait{mifa{base}}
-})}
+var mifaWaitMethod = Definition{
+	"mifa-wait", 2,
+	[]*Param{memoryParam},
+	startOn(newMemory, func(base memory, _ Options) method { return &mifaWait{mifa{base}} }),
+}
 
 func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 	loss, err := m.updateMemory(ctx, r)
 	if err != nil || m.waits() {
 		return loss, err
 	}
-	return loss, m.step(r.ServerLR)
+	return loss, m.step(r)
 }
 
 // waits reports whether a client with π_i > 0 was never active so far.

@@ -161,6 +161,9 @@ func TestParamDefaults(t *testing.T) {
 		"fstar": {"zero", "min"}, "losses": {"all", "batch"},
 	}
 	for _, p := range Params() {
+		if got, want := p.DefaultFor(CodeNoMomentum), p.DefaultFor(Code); got != want {
+			t.Errorf("%s: %q without momentum, want %q as in the code", p.Name, got, want)
+		}
 		got := [2]string{p.DefaultFor(Code), p.DefaultFor(Paper)}
 		if w, inPapers := want[p.Name]; inPapers && got != w {
 			t.Errorf("%s: %q, want %q", p.Name, got, w)

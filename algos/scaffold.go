@@ -52,6 +52,9 @@ func (m *scaffold) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err := m.set(m.next, meanStep(m.w, ends, r.ServerLR)); err != nil {
 		return nil, err
 	}
+	if err := m.averageBuffers(m.next, r.Active, ends); err != nil {
+		return nil, err
+	}
 	if err := m.learn(r, ends); err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func (s *server) planNext(ctx context.Context, r Round) {
 	s.nextPlans.begin(ctx, s.Planner, keys)
 }
 
-// set sets dst to the sum of x. dst may be among the rows of x.
+// set sets the weights of dst to the sum of x. dst may be among the rows of x. The running statistics of dst stay.
 func (s *server) set(dst nets.Row, x terms) error {
 	if len(x.rows) == 1 && x.rows[0] == dst && x.c[0] == 1 {
 		return nil
@@ -121,7 +121,31 @@ func (s *server) set(dst nets.Row, x terms) error {
 	return s.Engine.Combine(dst, x.c, x.rows)
 }
 
-// subtract sets dst to a − b. dst may be a or b.
+// averageBuffers gives dst the running statistics Σ α_i b_i / Σ α_i of the clients whose updates have just entered the
+// model, where b_i are those that client i's local steps ended with, in rows[k] for the k-th client. Without such
+// clients, or if they have no importance, dst keeps its own.
+//
+// Running statistics are means and variances of a batch, of which only a mean makes sense. So they have no part in
+// anything else that a method does to rows: weights that do not sum to 1, such as 1/p_i or η_g, would make variances
+// negative.
+func (s *server) averageBuffers(dst nets.Row, clients []int, rows []nets.Row) error {
+	total := 0.0
+	for _, i := range clients {
+		total += s.Importance[i]
+	}
+	var mean terms
+	for k, i := range clients {
+		if s.Importance[i] > 0 {
+			mean.add(s.Importance[i]/total, rows[k])
+		}
+	}
+	if len(mean.rows) == 0 {
+		return nil
+	}
+	return s.Engine.CombineBuffers(dst, mean.c, mean.rows)
+}
+
+// subtract sets the weights of dst to a − b. dst may be a or b.
 func (s *server) subtract(dst, a, b nets.Row) error {
 	var x terms
 	x.add(1, a)
@@ -225,11 +249,11 @@ func (g *global) weigh(ctx context.Context, r Round, c []float64) ([]float32, er
 	if err != nil {
 		return nil, err
 	}
-	return loss, g.apply(c, ends)
+	return loss, g.apply(r.Active, c, ends)
 }
 
-// apply sets w ← w + Σ_k c_k Δ_k. It computes (1 − Σ c_k) w + Σ c_k ends_k, which takes one pass and no row for Δ.
-func (g *global) apply(c []float64, ends []nets.Row) error {
+// apply sets w ← w + Σ_k c_k Δ_k, where Δ_k is the update of the k-th client. It computes (1 − Σ c_k) w + Σ c_k ends_k, which takes one pass and no row for Δ.
+func (g *global) apply(clients []int, c []float64, ends []nets.Row) error {
 	rest := 1.0
 	for _, ck := range c {
 		rest -= ck
@@ -239,7 +263,10 @@ func (g *global) apply(c []float64, ends []nets.Row) error {
 	for k, end := range ends {
 		w.add(c[k], end)
 	}
-	return g.set(g.w, w)
+	if err := g.set(g.w, w); err != nil {
+		return err
+	}
+	return g.averageBuffers(g.w, clients, ends)
 }
 
 func (g *global) Model() (nets.Row, error) { return g.w, nil }

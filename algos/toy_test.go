@@ -15,6 +15,9 @@ import (
 // toy is an engine whose clients have the loss ‖w − u_i‖²/2: one plain step is w ← w − η(w − u_i), E of them end in
 // u_i + (1−η)^E (w − u_i). It holds float32 rows, as the contract says, and is strict about how it is used. It knows
 // weight decay, momentum and drift, but no clipping.
+//
+// Every row has one running statistic too, of which neither Load nor Store know: a step of client i takes it half of
+// the way to 100·i.
 type toy struct {
 	u       [][]float64 // [N,P]
 	planner *plan.Planner
@@ -26,8 +29,9 @@ type toy struct {
 }
 
 type toyBank struct {
-	rows  [][]float32
-	freed bool
+	rows    [][]float32
+	running []float32
+	freed   bool
 }
 
 func (b *toyBank) Rows() int { return len(b.rows) }
@@ -48,7 +52,7 @@ func (e *toy) NewBank(rows int) (nets.Bank, error) {
 	if n := e.rows() + rows; rows < 1 || n > e.rowsMax {
 		return nil, fmt.Errorf("toy: %d rows in all, want at most %d", n, e.rowsMax)
 	}
-	b := &toyBank{rows: make([][]float32, rows)}
+	b := &toyBank{rows: make([][]float32, rows), running: make([]float32, rows)}
 	for i := range b.rows {
 		b.rows[i] = make([]float32, len(e.u[0]))
 	}
@@ -63,6 +67,21 @@ func (e *toy) at(r nets.Row) []float32 {
 		panic("toy: row of a freed bank")
 	}
 	return b.rows[r.Index]
+}
+
+// running returns the running statistic of a row.
+func (e *toy) running(r nets.Row) *float32 {
+	e.at(r) // panics on a row that is none
+	return &r.Bank.(*toyBank).running[r.Index]
+}
+
+func (e *toy) CombineBuffers(dst nets.Row, c []float64, src []nets.Row) error {
+	sum := float32(0)
+	for k, row := range src {
+		sum += float32(c[k]) * *e.running(row)
+	}
+	*e.running(dst) = sum
+	return nil
 }
 
 func (e *toy) Combine(dst nets.Row, c []float64, src []nets.Row) error {
@@ -147,10 +166,12 @@ func (e *toy) Train(ctx context.Context, work nets.LocalWork) ([]float32, error)
 				v[j] = float64(x)
 			}
 		}
+		running := *e.running(c.Start)
 		for s := range c.Plan.E {
 			if c.Plan.Index[s*c.Plan.B] < 0 {
 				continue
 			}
+			running = stepRunning(running, c.Client)
 			for j := range w {
 				g := w[j] - u[j] + work.WeightDecay*w[j]
 				if !c.Drift.IsNone() {
@@ -163,6 +184,7 @@ func (e *toy) Train(ctx context.Context, work nets.LocalWork) ([]float32, error)
 				w[j] -= work.LR * g
 			}
 		}
+		*e.running(c.End) = running
 		for j := range w {
 			e.at(c.End)[j] = float32(w[j])
 			if !c.Momentum.IsNone() {
@@ -172,6 +194,9 @@ func (e *toy) Train(ctx context.Context, work nets.LocalWork) ([]float32, error)
 	}
 	return loss, nil
 }
+
+// stepRunning returns a running statistic after one step of a client.
+func stepRunning(running float32, client int) float32 { return (running + 100*float32(client)) / 2 }
 
 // scaled returns the point m·(3, 4), of norm 5|m|. Everything a method does to such points it does to m.
 func scaled(m float64) []float64 { return []float64{3 * m, 4 * m} }
@@ -188,7 +213,7 @@ func toyFederation(u ...float64) (Federation, *toy) {
 	}
 	e.planner = &plan.Planner{Seed: 1, Parts: parts, E: 1, B: 1}
 	return Federation{
-		Engine: e, N: len(u), Seed: 1, Planner: e.planner,
+		Engine: e, N: len(u), Seed: 1, HistorySeed: 1, Planner: e.planner,
 		Importance: equalWeights(len(u)), P: p, Lambda: make([]float64, len(u)),
 	}, e
 }

@@ -65,7 +65,7 @@ func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
 		sgdMomentum: serverMomentum.number(o), sgdDecay: serverDecay.number(o),
 	}
 	if prior := weightedPrior.optionalWhole(o); prior != nil {
-		m.availability = NewEstimator(*prior, o.Preset, s.Seed, s.P, s.Lambda)
+		m.availability = NewEstimator(*prior, o.Preset, s.HistorySeed, s.P, s.Lambda)
 	}
 	m.decisions = Decisions{Q: make([]float64, s.N), Included: slices.Repeat([]bool{true}, s.N)}
 	if m.sgdMomentum != 0 || m.sgdDecay != 0 {
@@ -132,16 +132,16 @@ func (m *weighted) run(ctx context.Context, r Round, q []float64) ([]float32, er
 	for k, i := range included {
 		c[k] = q[i]
 	}
-	return loss, m.step(r.ServerLR, c, ends)
+	return loss, m.step(r.ServerLR, included, c, ends)
 }
 
 // step moves w along Σ_k c_k Δ_k with the learning rate of the server, where Δ_k = ends_k − w. It may change c.
-func (m *weighted) step(serverLR float64, c []float64, ends []nets.Row) error {
+func (m *weighted) step(serverLR float64, clients []int, c []float64, ends []nets.Row) error {
 	if m.velocity == nil {
 		for k := range c {
 			c[k] *= serverLR
 		}
-		return m.apply(c, ends)
+		return m.apply(clients, c, ends)
 	}
 	var v, w terms
 	v.add(m.sgdMomentum, *m.velocity)
@@ -156,5 +156,8 @@ func (m *weighted) step(serverLR float64, c []float64, ends []nets.Row) error {
 	}
 	w.add(1, m.w)
 	w.add(-serverLR, *m.velocity)
-	return m.set(m.w, w)
+	if err := m.set(m.w, w); err != nil {
+		return err
+	}
+	return m.averageBuffers(m.w, clients, ends)
 }

@@ -2,13 +2,24 @@ package algos
 
 // workedMemory are the methods that keep something of every client, and fedavg-is, which FedAR compares them with.
 var workedMemory = []workedCase{
-	{"mifa", "mifa", []float64{8, 16, -8, 0}, nil, []step{
+	{"mifa", "mifa", []float64{8, 16, -8, 0}, setValues("memory", "raw"), []step{
 		{t: 0, want: 0},                                     // nobody was ever seen
 		{t: 1, active: []int{0, 1}, want: 3},                // y = (4, 8, 0, 0)
 		{t: 2, want: 6},                                     // the memory goes on
 		{t: 3, active: []int{1}, want: 8.25},                // y_1 = 5: 6 + 9/4
 		{t: 4, active: []int{2}, serverLR: 2, want: 8.6875}, // y_2 = −8.125: 8.25 + 2·0.875/4
 		{t: 5, active: []int{3}, want: 8.6875 - 3.46875/4},  // y_3 = −4.34375: y sums to −3.46875
+	}},
+	{"mifa by rate", "mifa", []float64{8, 16}, setValues("memory", "rate"), []step{
+		{t: 0, active: []int{0}, want: 2},                 // Δ_0 = 4
+		{t: 1, active: []int{1}, lr: 0.25, want: 4.75},    // Δ_1 = 3.5, and of Δ_0 the half: 2 + 5.5/2
+		{t: 2, lr: 0.125, serverLR: 2, want: 7.5},         // 4.75 + 2·(1 + 1.75)/2
+		{t: 3, active: []int{0}, lr: 1, want: 7.5 + 7.25}, // Δ_0 = 0.5, and Δ_1 four times: (0.5 + 14)/2
+	}},
+	{"mifa-wait by rate", "mifa-wait", []float64{8, 16}, setValues("memory", "rate"), []step{
+		{t: 0, active: []int{0}, want: 0},           // Δ_0 = 4
+		{t: 1, active: []int{1}, lr: 0.25, want: 3}, // Δ_1 = 4, and of Δ_0 the half: (2 + 4)/2
+		{t: 2, lr: 0.5, want: 9},                    // 3 + (4 + 8)/2
 	}},
 	{
 		"mifa-wait: client 2 has p=0", "mifa-wait",
@@ -31,7 +42,13 @@ var workedMemory = []workedCase{
 		{t: 6, active: []int{2}, want: 8. / 3}, // y = (4, 8, −4), all from w = 0
 		{t: 7, want: 16. / 3},
 	}},
-	{"fedvarp", "fedvarp", []float64{8, 16, -8, 0}, nil, []step{
+	{"fedvarp by rate", "fedvarp", []float64{8, 16}, setValues("memory", "rate"), []step{
+		{t: 0, active: []int{0}, want: 4},                        // y = 0: Δ_0 = 4
+		{t: 1, active: []int{1}, lr: 0.25, want: 8},              // Δ_1 = 3, and the mean of y is 4·½/2
+		{t: 2, active: []int{0}, lr: 0.125, want: 8.25},          // Δ_0 = 0: (0 − 4·¼) + (4·¼ + 3·½)/2
+		{t: 3, active: []int{1}, serverLR: 2, want: 8.25 + 1.75}, // Δ_1 = 3.875: 2·(3.875 − 6) + 2·(0 + 6)/2
+	}},
+	{"fedvarp", "fedvarp", []float64{8, 16, -8, 0}, setValues("memory", "raw"), []step{
 		{t: 0, active: []int{0, 1}, want: 6},                    // y = 0: plain mean
 		{t: 1, active: []int{1, 2}, want: 4},                    // mean(5−8, −7−0) + (4+8)/4 = −2
 		{t: 2, want: 4},                                         // nobody: d = 0

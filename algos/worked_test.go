@@ -11,6 +11,7 @@ type step struct {
 	t        int
 	active   []int
 	want     float64
+	lr       float64   // 0: 1/2
 	serverLR float64   // 0: 1
 	p        []float64 // nil: the base probabilities
 }
@@ -23,7 +24,7 @@ type workedCase struct {
 	steps        []step
 }
 
-// Every client sits at u_i·(3, 4), the model starts at 0, η = 1/2 and E = 1: Δ_i = (u_i − w)/2 from a start at w. All
+// Every client sits at u_i·(3, 4), the model starts at 0, and E = 1: Δ_i = η(u_i − w) from a start at w, with η = 1/2. All
 // lines of the cases follow from that and the formulas of the methods; what is printed is the multiple of (3, 4).
 //
 // Tolerance 2e-5: the rows are float32, of size below 128, whose unit in the last place is 8e-6, a sum of a few.
@@ -40,6 +41,9 @@ func TestWorked(t *testing.T) {
 			m := start(t, c.method, f, o)
 			for _, s := range c.steps {
 				r := at(s.t, f, 1, s.active...)
+				if s.lr != 0 {
+					r.LR = s.lr
+				}
 				if s.serverLR != 0 {
 					r.ServerLR = s.serverLR
 				}

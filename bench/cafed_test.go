@@ -72,8 +72,8 @@ var smallCAFedFigures = []struct {
 	{"cafed-f5d", 5 * (3 + 1), 1, []string{"--clients", "20"}},
 }
 
-// Every figure of CA-Fed but that of CIFAR-10, small: rows for every line and point, a drawing, and the paper's numbers
-// beside.
+// Every figure of CA-Fed but f1c, small: rows for every line and point, a drawing, and the paper's numbers beside. The
+// official files of CIFAR-10 cannot be small; package run tests f1c on other pictures.
 func TestCAFedFigures(t *testing.T) {
 	dir, out := tinyMNIST(t), t.TempDir()
 	for _, c := range smallCAFedFigures {
@@ -102,13 +102,17 @@ func TestCAFedFigures(t *testing.T) {
 				!strings.Contains(svg, "<path") {
 				t.Errorf("%s.svg is no drawing", base)
 			}
-			if c.claims == 0 {
-				if !strings.Contains(o.stdout, "paper: ") {
-					t.Errorf("stdout %q, want what the paper says", o.stdout)
-				}
-				return
-			}
 			_, claims := table(t, contents(t, base+"-paper.csv"))
+			sentences := len(claims)
+			claims = slices.DeleteFunc(claims, func(r map[string]string) bool { return r["says"] != "" })
+			if sentences -= len(claims); sentences == 0 || strings.Count(o.stdout, "paper, V-B") != sentences {
+				t.Errorf("%d sentences of the paper, stdout %q, want some in both", sentences, o.stdout)
+			}
+			info, err := results.ReadFigureInfo(base + ".json")
+			if err != nil || info.Figure != c.id || len(info.PaperClients) != 1 ||
+				slices.Equal(info.Clients, info.PaperClients) {
+				t.Errorf("%s.json: %+v, %v, want other clients than the paper's", base, info, err)
+			}
 			if len(claims) != c.claims || strings.Count(o.stdout, "percentage points: ours ") != c.claims {
 				t.Errorf("%d claims, stdout %q, want %d", len(claims), o.stdout, c.claims)
 			}
@@ -118,6 +122,21 @@ func TestCAFedFigures(t *testing.T) {
 				}
 			}
 		})
+	}
+	// Of several seeds figure 5a shows the first, and says what all of them have left out, in each reading.
+	for _, preset := range []string{"paper", "code", "code-no-momentum"} {
+		o := must(t, "figure", "cafed-f5a", "--preset", preset, "--rounds", "3", "--clients", "20", "--seeds", "1,2",
+			"--data-dir", dir, "--allow-altered", "--out", out)
+		base := filepath.Join(out, "cafed-f5a", "cafed-f5a")
+		_, rows := table(t, contents(t, base+".csv"))
+		_, says := table(t, contents(t, base+"-paper.csv"))
+		if len(rows) != 20*3 || len(says) != 1 || !strings.Contains(o.stdout, says[0]["ours"]) {
+			t.Fatalf("%s: %d rows of activity, %v, stdout %q, want 60 of one seed and a sentence in both",
+				preset, len(rows), says, o.stdout)
+		}
+		if ours := says[0]["ours"]; !strings.Contains(ours, "rounds of 2 seeds") || strings.Count(ours, "±") != 10 {
+			t.Errorf("%s: ours %q, want ten clusters over two seeds", preset, ours)
+		}
 	}
 	// The figure of importance has the runs of the figure of activity: ca-fed's is not run twice.
 	o := must(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1",

@@ -47,8 +47,9 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settings.AddFlags(all)
 	for _, name := range []string{
-		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "clusters", "p-min",
-		"trace", "trace-end", "round-seconds", "preset", "draws", "data", "train-size",
+		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "classes", "clusters",
+		"p-min", "trace", "trace-end", "round-seconds", "preset", "draws", "data", "train-size",
+		"seed-split", "seed-phi", "seed-availability",
 	} {
 		cmd.Flags().AddFlag(all.Lookup(name))
 	}

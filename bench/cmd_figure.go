@@ -14,6 +14,8 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/results"
+	"rollcall/results/files"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 )
@@ -31,7 +33,8 @@ func (a *app) figureCommand() *cobra.Command {
 		Short: "Regenerate what a figure of a paper plots, as CSV and SVG",
 		Long: "figure runs what a paper's figure plots (" + strings.Join(papers.FigureNames(), ", ") +
 			`), if it plots runs, and
-writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, those of tables among them.`,
+writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. FIGURE.json says how they were made, and FIGURE-paper.csv what the paper
+says about the figure, and whether ours agrees. Finished runs in OUT are kept, those of tables among them.`,
 		Example: `  rollcall figure fedawe-f6
   rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
@@ -44,9 +47,9 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil,
 		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
-	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text "+
-		"(default: code, and paper for fedar's, which have no other, and for cafed-f…, whose printed rates the code's "+
-		"momentum turns unstable)")
+	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
+		"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have no "+
+		"other, and for cafed-f…, whose printed rates the code's momentum turns unstable)")
 	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's)")
 	fs.Int("clients", 0, "clients (default: the paper's, 20 of fedawe-f4)")
 	fs.Int("eval-every", 0,
@@ -76,7 +79,7 @@ writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. Finished runs in OUT are kept, thos
 		if err := wanted.Figure(&figure); err != nil {
 			return err
 		}
-		return a.figure(cmd.Context(), &figure, &wanted, own, machine, keep)
+		return a.figure(cmd.Context(), &figure, &wanted, own, givenTo(fs, &figure), machine, keep)
 	}
 	return cmd
 }
@@ -100,11 +103,26 @@ func refuseUnusedFlags(fs *pflag.FlagSet, figure *papers.Figure) error {
 	return nil
 }
 
-// figure measures and draws a figure, writes FIGURE.csv and FIGURE.svg, and prints their paths. Where the paper states
-// numbers in words, FIGURE-paper.csv sets ours beside them.
+// givenTo returns the flags on the command line that change what the figure shows, with their values, besides --preset.
+func givenTo(fs *pflag.FlagSet, figure *papers.Figure) map[string]string {
+	names := figure.Measure.Takes()
+	for _, o := range figure.Options {
+		names = append(names, o.Name)
+	}
+	given := map[string]string{}
+	for _, name := range names {
+		if f := fs.Lookup(name); f.Changed && name != "preset" {
+			given[name] = strings.Trim(f.Value.String(), "[]") // lists are printed in brackets
+		}
+	}
+	return given
+}
+
+// figure measures and draws a figure, writes FIGURE.csv, FIGURE.svg and FIGURE.json, and prints their paths. Where the
+// paper says something about the figure, FIGURE-paper.csv sets ours beside it. given are the flags of [givenTo].
 func (a *app) figure(
-	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, machine run.Machine,
-	keep run.Keep,
+	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, given map[string]string,
+	machine run.Machine, keep run.Keep,
 ) error {
 	if machine.Plan { // before Writable: a plan makes no folder
 		p := a.pool(machine, keep)
@@ -119,6 +137,10 @@ func (a *app) figure(
 	defer leave()
 	p := a.pool(machine, keep)
 	measured, err := p.Measure(ctx, figure, wanted)
+	var info results.FigureInfo
+	if err == nil {
+		info, err = p.FigureInfo(figure, wanted, &measured, given)
+	}
 	err = errors.Join(err, p.Close())
 	// A figure whose runs other processes make is no failure.
 	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok {
@@ -135,24 +157,20 @@ func (a *app) figure(
 		return err
 	}
 	path := filepath.Join(dir, figure.ID)
-	if err := drawn.Rows.WriteCSV(path + ".csv"); err != nil {
+	if err := cmp.Or(
+		drawn.Rows.WriteCSV(path+".csv"), plot.WriteFigure(path+".svg", drawn.Figure),
+		results.WriteFigureInfo(path+".json", info),
+	); err != nil {
 		return err
 	}
-	if err := plot.WriteFigure(path+".svg", drawn.Figure); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(a.stdout, "%s\n%s.csv\n%s.svg\n", figure.Title, path, path); err != nil {
-		return err
-	}
+	written := fmt.Sprintf("%s\n%s.csv\n%s.svg\n%s.json\n", figure.Title, path, path, path)
 	if drawn.Claims != nil {
-		if err := drawn.Claims.WriteCSV(path + "-paper.csv"); err != nil {
+		if err := files.WriteCSVFile(path+papers.ClaimsSuffix, drawn.Claims); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(a.stdout, path+"-paper.csv"); err != nil {
-			return err
-		}
+		written += path + papers.ClaimsSuffix + "\n"
 	}
-	_, err = fmt.Fprint(a.stdout, drawn.Words)
+	_, err = fmt.Fprint(a.stdout, written+drawn.Words)
 	return err
 }
 

@@ -27,7 +27,7 @@ func (a *app) resultsCommand() *cobra.Command {
 		Use: "results", Short: "List, show, verify, compare, merge and export what runs have left",
 	}
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.compareCommand(), a.diffCommand(), a.mergeCommand(),
-		a.exportCommand(), a.verifyCommand())
+		a.exportCommand(), a.verifyCommand(), a.scoreboardCommand(), a.powerCommand())
 	return cmd
 }
 

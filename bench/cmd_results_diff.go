@@ -16,6 +16,11 @@ import (
 	"rollcall/results/metrics"
 )
 
+// measured are the metrics of curve.csv, which every run has. Other metrics exist for single tables alone.
+var measured = []string{
+	string(metrics.TestAcc), string(metrics.TrainAcc), string(metrics.TestLoss), string(metrics.TrainLoss),
+}
+
 // diffCommand is `rollcall results diff`: did a change of the program, a machine or a setting change the results?
 func (a *app) diffCommand() *cobra.Command {
 	var (
@@ -23,10 +28,6 @@ func (a *app) diffCommand() *cobra.Command {
 		named  []string
 		o      compare.DiffOptions
 	)
-	// The metrics of curve.csv, which every run has. Other metrics exist for single tables alone.
-	measured := []string{
-		string(metrics.TestAcc), string(metrics.TrainAcc), string(metrics.TestLoss), string(metrics.TrainLoss),
-	}
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two sets of runs, cell by cell and seed by seed",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +65,10 @@ it.`,
 		}
 		if err := machine.Validate(); err != nil {
 			return err
+		}
+		if cmd.Flags().Changed("seed") && len(s.UngivenSeeds()) == 0 {
+			return settings.Usagef("--seed %d: of no use, since every draw has a seed of its own, "+
+				"want one of --%s less, or no --seed", seed, strings.Join(settings.SeedNames(), ", --"))
 		}
 		// A dump has one array of batches [K,E,B] for one round.
 		if dump != "" && s.Rounds != 1 {

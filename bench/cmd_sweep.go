@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +21,7 @@ func (a *app) sweepCommand() *cobra.Command {
 		keep    run.Keep
 		sweep   run.Sweep
 		seeds   []uint
+		crossed int
 	)
 	cmd := &cobra.Command{
 		Use:   "sweep",
@@ -30,11 +30,16 @@ func (a *app) sweepCommand() *cobra.Command {
 OUT/NAME/summary.csv as table does. All cells of one process and data set share split, availability, initial weights
 and batches, seed by seed, so that methods of different papers stand side by side under the same conditions. All
 methods train as --like does in its paper, and flags of run change that for all of them. Each method keeps its own
-learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs in OUT are kept.`,
+learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs in OUT are kept.
+
+--crossed makes the runs from which results power says how much of the spread is that of the split, of φ, of the
+availability, of the initial weights and of the batches.`,
 		Example: `  rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov \
     --data cifar10 --rounds 200 --seeds 3,4,6
   rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar \
-    --nets lenet5,cnn-cifar10`,
+    --nets lenet5,cnn-cifar10
+  rollcall sweep --methods fedavg-active,mifa --data mnist --availability sine --rounds 100 \
+    --crossed 11`,
 		Args: noArgs,
 	}
 	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // the lists below stand in their place
@@ -47,6 +52,10 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 	fs.StringSliceVar(&sweep.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
+	fs.IntVar(&crossed, "crossed", 0,
+		"how many seeds each part of the draws has (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, "+
+			"in which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
+			"prints results power in place of the table")
 	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or METHOD=LR/SERVERLR")
 	fs.StringVar(&sweep.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
@@ -59,10 +68,10 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
-		// --preset chooses the defaults of all cells. It is not a setting to be put over them.
-		sweep.Given = slices.DeleteFunc(settings.GivenBy(fs),
-			func(set algos.Setting) bool { return set.Name == "preset" })
-		sweep.Preset = fs.Lookup("preset").Value.String()
+		sweep.Given = settings.GivenBy(fs)
+		if fs.Changed("crossed") {
+			sweep.Crossed = &crossed
+		}
 		t, cells, err := sweep.Cells()
 		if err != nil {
 			return err
@@ -77,7 +86,11 @@ learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs
 				run.Logf(a.stderr, "%s\n", note)
 			}
 		}
-		return a.table(cmd.Context(), t, cells, machine, keep)
+		show := a.printTable
+		if sweep.Crossed != nil {
+			show = a.printCrossed
+		}
+		return a.table(cmd.Context(), t, cells, machine, keep, show)
 	}
 	return cmd
 }

@@ -146,7 +146,7 @@ func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
 	w := run.Sweep{
 		Methods: list("methods"), Data: list("data"), Nets: list("nets"), Availability: list("availability"),
 		Rates: list("rates"), Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(),
-		Preset: "code", Given: settings.GivenBy(fs),
+		Given: settings.GivenBy(fs),
 	}
 	_, cells, err := w.Cells()
 	if err != nil {

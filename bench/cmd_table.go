@@ -15,6 +15,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/run/plan"
+	"rollcall/results"
 	"rollcall/results/papers"
 )
 
@@ -48,8 +49,8 @@ table's.`,
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
 	fs.StringVar(&wanted.Preset, "preset", "code",
-		"code: as the authors' released code; paper: as the paper's text "+
-			"(default: code, and paper for fedar's, which have no other)")
+		"code: as the authors' released code; paper: as the paper's text; code-no-momentum: as cafed's code, but with "+
+			"plain SGD (default: code, and paper for fedar's, which have no other)")
 	fs.Lookup("preset").DefValue = "" // the usage says it
 	wanted.Rounds = fs.Int("rounds", 0,
 		"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
@@ -69,7 +70,7 @@ table's.`,
 		if err != nil {
 			return err
 		}
-		return a.table(cmd.Context(), t, cells, machine, keep)
+		return a.table(cmd.Context(), t, cells, machine, keep, a.printTable)
 	}
 	return cmd
 }
@@ -85,9 +86,13 @@ func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
 	return p
 }
 
-// table makes the runs of the cells and prints their summary, also when the table is interrupted. It fails if a cell
-// has no number: because its runs failed, or because one diverged. Runs that other processes make are no failure.
-func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep) error {
+// table makes the runs of the cells and shows their summary, also when the table is interrupted: show gets the rows of
+// the summary and the path of summary.csv. It fails if a cell has no number: because its runs failed, or because one
+// diverged. Runs that other processes make are no failure.
+func (a *app) table(
+	ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep,
+	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
+) error {
 	if machine.Plan { // before Writable: a plan makes no folder
 		p := a.pool(machine, keep)
 		runs, err := p.PlanTable(ctx, &t, cells)
@@ -104,7 +109,7 @@ func (a *app) table(ctx context.Context, t papers.Table, cells []run.Cell, machi
 		return err
 	}
 	// The rows come before any error: they hold the cells that are done.
-	if err := a.printTable(&t, done.Rows, done.Path); err != nil {
+	if err := show(&t, done.Rows, done.Path); err != nil {
 		return err
 	}
 	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it

@@ -9,6 +9,7 @@ const (
 	docsBench = "+ --data leaf --clients 4 --rounds 1 --warmup 0" + docsCPU
 	docsTable = docsCPU + " --allow-altered --rounds 3 --clients 4"
 	docsSweep = " --data leaf --local-steps 2 --batch 4 --seeds 3" + docsTrain
+	docsCross = "rollcall sweep --methods fedavg-active,mifa --availability sine --crossed 5" + docsSweep
 	docsCron  = " >track.log 2>&1 || (cat track.log && false)"
 	// Two methods of Table 2 on the tiny SVHN.
 	docsFedAWE = " --data svhn --availability sine --methods mifa,fedawe --seeds 3 --rounds 1 --clients 3 " +
@@ -29,12 +30,12 @@ type docsLine struct{ command, instead string }
 
 // docsBefore has commands that run before those of a page, and write the files that these read.
 var docsBefore = map[string][]string{
-	"docs/commands.md": {"rollcall run --data leaf --out more" + docsTrain},
+	"docs/commands.md": {"rollcall run --data leaf --out more" + docsTrain, docsCross},
 	"examples of --help": {
 		"rollcall table fedawe-2" + docsFedAWE,
 		"rollcall table fedawe-2 --preset paper --out out-paper" + docsFedAWE,
 		"rollcall run --data leaf --out out-v1" + docsTrain, "cp -r out-v1 out-v2",
-		"mkdir machine-a machine-b", "cp -r out machine-a/out", "cp -r out-v1 machine-b/out",
+		"mkdir machine-a machine-b", "cp -r out machine-a/out", "cp -r out-v1 machine-b/out", docsCross,
 	},
 }
 
@@ -103,7 +104,9 @@ var docsShort = []docsLine{
 	{"rollcall results show CELL", "rollcall results show out/run/*_*"},
 	{"rollcall results compare TABLE DIR", "rollcall results compare cafed-1 out"},
 	{"rollcall results verify DIR", "rollcall results verify out"},
+	{"rollcall results scoreboard", "mkdir -p out && rollcall results scoreboard out"},
 	{"rollcall results diff A B", "rollcall results diff out/sweep out/sweep"},
+	{"rollcall results power DIR", "rollcall results power out/sweep"},
 	{"rollcall results merge OUT… --out ALL", "rollcall results merge out more --out all"},
 	{"rollcall results export TABLE DIR", "rollcall results export cafed-1 out"},
 	{"rollcall bench", docsBench},
@@ -115,6 +118,17 @@ var docsShort = []docsLine{
 	},
 	{`rollcall completion bash\|zsh\|fish`, "for s in bash zsh fish; do rollcall completion $s; done"},
 	{"rollcall COMMAND --help", "rollcall figure --help"},
+
+	// docs/seeds.md
+	{
+		"bin/rollcall sweep --data leaf --methods fedawe,mifa --availability sine --rounds 100 " +
+			"--seeds 3,4,6 --seed-split 3",
+		"+" + docsTrain,
+	},
+	{
+		"bin/rollcall sweep --methods fedavg-active,mifa --data mnist --availability sine --rounds 100 --crossed 11",
+		"bin/" + docsCross,
+	},
 
 	// docs/replay.md, docs/runs.md, docs/files.md, docs/data.md, docs/architecture.md
 	{"bin/rollcall run --method fedavg-active --rounds 1 --dump DIR", docsRun + " --rounds 1"},
@@ -152,13 +166,23 @@ var docsShort = []docsLine{
 		docsRun,
 	},
 	{
+		"for seed in 3 4 6; do for lr in 0.1 0.05; do rollcall run --method fedavg-known --lr $lr --rounds 150 " +
+			"--availability sine --draws numpy --eval-every 10 --eval-train=false --seed $seed; " +
+			"rollcall run --method fedavg-all --lr $lr --rounds 100 " +
+			"--availability sine --draws numpy --eval-every 10 --eval-train=false --seed $seed; done; done",
+		docsRun,
+	},
+	{
 		"rollcall table fedawe-2 --data cifar10 --availability sine --rounds 100 --eval-every 10 --seeds 3",
 		"rollcall table fedawe-2 --eval-every 10" + docsFedAWE,
 	},
 	{"rollcall table cafed-1", "+ --seeds 3" + docsTable},
 	{"rollcall figure cafed-f1a", "+ --seeds 1" + docsTable},
 	{"rollcall figure cafed-f1b", "+ --seeds 1" + docsTable},
+	{"rollcall figure cafed-f5a --seeds 1,2,3,4,5,6,7,8,9,10", "rollcall figure cafed-f5a --seeds 1,2 --rounds 3 " +
+		"--clients 20 --allow-altered" + docsCPU},
 	{"rollcall table cafed-1 --preset paper", "+ --seeds 3" + docsTable},
+	{"rollcall table cafed-1 --preset code-no-momentum", "+ --seeds 3" + docsTable},
 	{"rollcall figure cafed-f1a --preset code", "+ --seeds 1" + docsTable},
 	{"rollcall figure cafed-f1b --preset code", "+ --seeds 1" + docsTable},
 	{
@@ -203,6 +227,10 @@ var docsShort = []docsLine{
 		"rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv " +
 			"--like fedar --nets lenet5,cnn-cifar10",
 		docsTiny + " --seeds 3",
+	},
+	{
+		"rollcall sweep --methods fedavg-active,mifa --data mnist --availability sine --rounds 100 --crossed 11",
+		docsCross,
 	},
 	{
 		"rollcall table fedawe-2 --data cifar10 --availability sine " +

@@ -36,6 +36,9 @@ var docsForeignFlags = map[string]string{
 	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
 	"launch-skip": "ncu", "launch-count": "ncu", "import": "ncu", "page": "ncu",
 	"cuda-graph-trace": "nsys", "signal": "sbatch",
+	// as far as docsFlag reads --deterministic_split and --smoothness_param
+	"augmentation": "CA-Fed's code", "iid": "CA-Fed's code", "deterministic": "CA-Fed's code",
+	"smoothness": "CA-Fed's code",
 }
 
 // docsForeignFiles are files in the pages that the repository does not have and no command of the pages writes.
@@ -43,6 +46,10 @@ var docsForeignFiles = map[string]string{
 	".github/workflows/nightly.yml": "of the reader's own repository",
 	"libcuda.so":                    "what tests of the CUDA engine make of nets/gpu/emulator",
 	"bin/gpu-kit/card.sh":           "packed by make gpu-kit",
+	"clients_sampler.py":            "of CA-Fed's released code",
+	"synthetic/run.sh":              "of CA-Fed's released code",
+	"mnist/run.sh":                  "of CA-Fed's released code",
+	"full_experiment.sh":            "of CA-Fed's released code",
 	"results/history":               "the default of track's --history",
 	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, " +
 		"whose names the tests of results/track hold",

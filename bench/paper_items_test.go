@@ -18,8 +18,8 @@ var smallTables = []struct {
 }{
 	{"fedawe-2", 2 * 2, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe,mifa"}},
 	{"fedawe-8", 2 * 4, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe,mifa"}},
-	{"fedawe-9", 3 * 2, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe"}},
-	{"fedawe-10", 3 * 2, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe"}},
+	{"fedawe-9", 3 * 2, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe", "--rounds", "1"}},
+	{"fedawe-10", 3 * 2, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe", "--rounds", "1"}},
 	{"cafed-1", 2 * 3, []string{"--data", "mnist", "--methods", "ca-fed,adafed", "--clients", "4", "--rounds", "4"}},
 	{"fedar-mnist", 6 * 2 * 2, nil},
 }
@@ -78,6 +78,9 @@ func TestEveryItemIsRun(t *testing.T) {
 
 // Every cell has a number of its one seed, beside the paper's where it prints one.
 func TestSmallTables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nets for SVHN are not for -short")
+	}
 	dir := tinyData(t)
 	for _, c := range smallTables {
 		t.Run(c.id, func(t *testing.T) {
@@ -105,6 +108,9 @@ func TestSmallTables(t *testing.T) {
 
 // Every figure has its rows and a drawing, and both are named.
 func TestSmallFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nets for SVHN are not for -short")
+	}
 	dir := tinyData(t)
 	for _, c := range smallFigures {
 		t.Run(c.id, func(t *testing.T) {

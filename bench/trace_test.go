@@ -149,7 +149,8 @@ func TestTraceShares(t *testing.T) {
 		trace := []string{"--trace", path, "--trace-end", c.end, "--rounds", c.rounds}
 		out := t.TempDir()
 		o := must(t, small(out, append([]string{
-			"--method", "unbiased", "--availability", "trace", "--decisions", "--weights", "equal", "--local-steps", "1",
+			"--method", "unbiased", "--availability", "trace", "--decisions", "--weights", "equal",
+			"--local-steps", "1",
 		}, trace...)...)...)
 		rows, err := results.ReadDecisions(only(t, out, "run/*/seed-3/"+results.DecisionsFile))
 		if err != nil {

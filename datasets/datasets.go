@@ -47,6 +47,10 @@ type Options struct {
 	Clients              int     // N, at least 1, for leaf, binary and SwapPairs
 	Reading              Reading // for leaf, binary and SwapPairs
 	LeafGamma, LeafDelta float64 // γ and δ of leaf, at least 0
+	LeafIID              bool    // leaf: all clients share one model, as with the released --iid
+	// LeafMore [N] says which clients are more available, and have ten times as many samples of leaf as the others, as
+	// with the released --augmentation; nil: the numbers of samples do not depend on availability.
+	LeafMore []bool
 
 	// SwapPairs is the number of pairs of labels to swap in an image set, which is then split among Clients in two
 	// groups; 0: no labels are swapped, and the set is not split.

@@ -24,17 +24,26 @@ import (
 //	       exponent; these give about the median and the mean of the code]
 //	code   γ and δ are standard deviations; x_j has the variance j^−1.2; n_k = ⌊LogNormal(4, 2)⌋ + 50
 //
+// Two switches of the released generator, in both readings:
+//
+//	--augmentation  the 7000 samples go to the clients by availability: a more available client has ten times as many
+//	                as another, n_k = ⌊10s⌋ and ⌊s⌋ with s = 7000/(10 M + L) for M more and L less available clients
+//	--iid           all clients share W_k and b_k, which are N(0, 1), and v_k = B_k in every feature
+//
 // n_k is limited to 100,000, which affects one client in 12,000 by the code and one in 2,000 by the power law. The
 // median of n_k is then 100 by the power law and 105 by the code, and the mean is 430 and 445. The first ⌊0.9 n_k⌋
 // samples of a client are for training and the others for testing, in both readings [inferred for the paper].
 //
 // Stream (0, k, 3) of rng.Generated has client k's parameters in the order n_k, u_k, B_k, v_k, W_k, b_k, and stream
-// (0, k, 4) its samples.
+// (0, k, 4) its samples. Stream (0, 0, 7) has the shared W and b.
 const (
 	leafFeatures = 60
 	leafClasses  = 10
 	leafLeast    = 50
 	leafMost     = 100_000
+
+	leafTotal      = 7000 // samples of all clients, by availability
+	leafProportion = 10   // of the samples of a more available client and of another
 )
 
 // Limits of a generated set, against typing errors in the options.
@@ -43,16 +52,21 @@ const (
 	maxMadeSamples = 5_000_000 // 1.2 GB of features
 )
 
-// leafClient has the parameters from which a client's samples are drawn.
-type leafClient struct {
-	n    int                                // n_k
-	u, b float64                            // u_k, B_k
-	v    [leafFeatures]float64              // v_k
+// leafModel is the linear model of a client.
+type leafModel struct {
 	w    [leafClasses][leafFeatures]float64 // W_k
 	bias [leafClasses]float64               // b_k
 }
 
-// generateLEAF generates the set for o.Seed, o.Clients, o.LeafGamma, o.LeafDelta and o.Reading.
+// leafClient has the parameters from which a client's samples are drawn.
+type leafClient struct {
+	n    int                   // n_k
+	u, b float64               // u_k, B_k
+	v    [leafFeatures]float64 // v_k
+	leafModel
+}
+
+// generateLEAF generates the set for o.Seed, o.Clients, o.Reading and the options of leaf.
 func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {
 		return nil, err
@@ -65,12 +79,19 @@ func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 			return nil, fmt.Errorf("%s %g, want a finite number, 0 or more", p.name, p.value)
 		}
 	}
+	byAvailability, err := leafSizes(&o)
+	if err != nil {
+		return nil, err
+	}
 	// All clients are drawn before any sample, so that a set that is too large is refused early.
 	clients := make([]leafClient, o.Clients)
 	var sizes [2][]int // train and test
 	total := 0
 	for k := range clients {
 		c := newLEAFClient(&o, k)
+		if byAvailability != nil {
+			c.n = byAvailability[k]
+		}
 		clients[k] = c
 		train := c.n * 9 / 10
 		sizes[0], sizes[1] = append(sizes[0], train), append(sizes[1], c.n-train)
@@ -82,6 +103,34 @@ func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 		r := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, k, rng.GeneratedStepLEAFSamples)
 		return func(x []float32) uint8 { return clients[k].draw(r, o.Reading, x) }
 	})
+}
+
+// leafSizes returns the n_k [N] of clients that have samples by availability; nil if o.LeafMore is nil. A client needs
+// two samples, one of them for testing.
+func leafSizes(o *Options) ([]int, error) {
+	if o.LeafMore == nil {
+		return nil, nil
+	}
+	if len(o.LeafMore) != o.Clients {
+		return nil, fmt.Errorf("more available: %d clients, want all %d", len(o.LeafMore), o.Clients)
+	}
+	parts := 0
+	for _, more := range o.LeafMore {
+		if parts++; more {
+			parts += leafProportion - 1
+		}
+	}
+	sizes := make([]int, o.Clients)
+	for k, more := range o.LeafMore {
+		if sizes[k] = leafTotal / parts; more {
+			sizes[k] = leafProportion * leafTotal / parts
+		}
+		if sizes[k] < 2 {
+			return nil, fmt.Errorf("%d samples by availability for %d clients: client %d has %d, want 2 at least: "+
+				"fewer clients", leafTotal, o.Clients, k, sizes[k])
+		}
+	}
+	return sizes, nil
 }
 
 // newLEAFClient draws the parameters of client k.
@@ -98,17 +147,33 @@ func newLEAFClient(o *Options, k int) leafClient {
 	}
 	c.n = int(min(size, leafMost))
 	c.u, c.b = gamma*r.Normal(), delta*r.Normal()
-	drawAround := func(mean float64, x []float64) {
-		for j := range x {
-			x[j] = mean + r.Normal()
+	if o.LeafIID {
+		for j := range c.v {
+			c.v[j] = c.b
 		}
+		shared := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, 0, rng.GeneratedStepLEAFShared)
+		c.leafModel = newLEAFModel(shared, 0)
+		return c
 	}
-	drawAround(c.b, c.v[:])
-	for o := range c.w {
-		drawAround(c.u, c.w[o][:])
-	}
-	drawAround(c.u, c.bias[:])
+	drawAround(r, c.b, c.v[:])
+	c.leafModel = newLEAFModel(r, c.u)
 	return c
+}
+
+// newLEAFModel draws a model around a mean.
+func newLEAFModel(r *rng.Stream, mean float64) (m leafModel) {
+	for o := range m.w {
+		drawAround(r, mean, m.w[o][:])
+	}
+	drawAround(r, mean, m.bias[:])
+	return m
+}
+
+// drawAround draws x ~ N(mean, 1) in every feature.
+func drawAround(r *rng.Stream, mean float64, x []float64) {
+	for j := range x {
+		x[j] = mean + r.Normal()
+	}
 }
 
 // leafDeviations has the standard deviations of the features.

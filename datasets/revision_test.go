@@ -26,6 +26,9 @@ func TestRevisions(t *testing.T) {
 		add("data/"+l.info.Name, "datasets.go", l.revision, func(t *testing.T, d *revisiontest.Digest) {
 			enterData(t, d, l.info)
 		})
+		if l.info.Name == "leaf" {
+			add("data/leaf-switches", "datasets.go", l.revision, enterLEAFSwitches)
+		}
 	}
 	for _, s := range splitKinds {
 		add("split/"+string(s.kind), "cut.go", s.revision, func(t *testing.T, d *revisiontest.Digest) {
@@ -68,6 +71,19 @@ func enterData(t *testing.T, d *revisiontest.Digest, info Info) {
 		return
 	}
 	enterSet(t, d, info.Name, o)
+}
+
+// enterLEAFSwitches enters LEAF's set by availability and of one model.
+func enterLEAFSwitches(t *testing.T, d *revisiontest.Digest) {
+	o := Options{Clients: 6, LeafGamma: 0.5, LeafDelta: 0.25}
+	for _, o.Reading = range []Reading{ReadPaper, ReadCode} {
+		for _, o.Seed = range []uint32{1, 7} {
+			o.LeafIID, o.LeafMore = false, []bool{true, false, false, true, false, true}
+			enterSet(t, d, "leaf", o)
+			o.LeafIID, o.LeafMore = true, nil
+			enterSet(t, d, "leaf", o)
+		}
+	}
 }
 
 // enterSet enters what a data set is in memory.

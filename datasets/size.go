@@ -18,6 +18,9 @@ func LeastBytes(name string, o Options) int64 {
 		samples = cmp.Or(o.TrainSize, SyntheticTrain) + cmp.Or(o.TestSize, SyntheticTest)
 	case "leaf":
 		samples, size = o.Clients*leafLeast, 4*leafFeatures
+		if o.LeafMore != nil {
+			samples = max(0, leafTotal-o.Clients) // each client's number is rounded down
+		}
 	case "binary":
 		samples, size = o.Clients*(binaryTrain+binaryTest), 4*binaryFeatures
 	case "mnist":

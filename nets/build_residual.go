@@ -6,6 +6,10 @@ import (
 	"rollcall/nets/ops"
 )
 
+// normRevision is the revision of the nets with batch normalisation. It stands for what engines and methods do with
+// running statistics too. 2: they are averaged apart from the weights, and are part of no norm.
+const normRevision = 2
+
 // conv2d adds a window×window convolution without bias. It is padded so that stride 1 keeps the size of the maps. x has
 // a border, the output has none.
 func (b *builder) conv2d(name string, x maps, out, window, stride int) maps {

@@ -70,26 +70,37 @@ func (e *CPU) Norm(r Row) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return math.Sqrt(e.choice.SumSquares(row)), nil
+	return math.Sqrt(e.choice.SumSquares(row[:e.model.Trained])), nil
 }
 
 // Combine implements [Engine].
 func (e *CPU) Combine(dst Row, c []float64, src []Row) error {
+	return e.combineRange("combine", dst, c, src, 0, e.model.Trained)
+}
+
+// CombineBuffers implements [Engine].
+func (e *CPU) CombineBuffers(dst Row, c []float64, src []Row) error {
+	return e.combineRange("combine buffers", dst, c, src, e.model.Trained, e.model.P)
+}
+
+// combineRange combines the elements lo … hi−1 of rows. what is the operation, for errors.
+func (e *CPU) combineRange(what string, dst Row, c []float64, src []Row, lo, hi int) error {
 	if len(c) != len(src) {
-		return fmt.Errorf("nets: combine: %d coefficients for %d rows", len(c), len(src))
+		return fmt.Errorf("nets: %s: %d coefficients for %d rows", what, len(c), len(src))
 	}
 	t := &e.combine
 	t.c, t.src = c, t.src[:0]
-	var err error
-	if t.dst, err = e.row("combine", dst); err != nil {
+	to, err := e.row(what, dst)
+	if err != nil {
 		return err
 	}
+	t.dst = to[lo:hi]
 	for _, r := range src {
-		row, err := e.row("combine", r)
+		row, err := e.row(what, r)
 		if err != nil {
 			return err
 		}
-		t.src = append(t.src, row)
+		t.src = append(t.src, row[lo:hi])
 	}
 	e.pool.Enter()
 	defer e.pool.Leave()

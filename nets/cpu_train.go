@@ -118,10 +118,10 @@ func (s *slot) step(m *machine, j *trainJob) {
 		}
 		var v, drift []float32
 		if j.rows.Momentum != nil {
-			v = j.rows.Momentum[p.Offset:][:p.Size]
+			v = j.rows.Momentum[p.At:][:p.Size]
 		}
 		if j.rows.Drift != nil {
-			drift = j.rows.Drift[p.Offset:][:p.Size]
+			drift = j.rows.Drift[p.At:][:p.Size]
 		}
 		s.exec.Step(s.weights[i], m.Grads[i], v, drift, step)
 	}

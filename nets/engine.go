@@ -17,9 +17,13 @@ type Engine interface {
 	Info() Info
 	// NewBank returns rows × P zeros in the engine's memory.
 	NewBank(rows int) (Bank, error)
-	// Combine sets dst = Σ c_i·src_i, added in float32 in the order given. dst may be among src. Without src, dst = 0.
+	// Combine sets the weights of dst to Σ c_i·src_i, added in float32 in the order given. dst may be among src. Without
+	// src they become 0. The running statistics of dst, see [Param.Buffer], stay.
 	Combine(dst Row, c []float64, src []Row) error
-	// Norm returns the Euclidean norm of a row.
+	// CombineBuffers does to running statistics what Combine does to weights. The weights of dst stay. In a net without
+	// batch normalisation it does nothing.
+	CombineBuffers(dst Row, c []float64, src []Row) error
+	// Norm returns the Euclidean norm of the weights of a row. The running statistics are not part of it.
 	Norm(Row) (float64, error)
 	// Load copies parameters [P] into a row, and Store copies a row out. The copies are in the order and layout of
 	// PyTorch's state_dict.

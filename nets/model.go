@@ -18,6 +18,7 @@ type Model struct {
 	Params  []Param // in PyTorch's state_dict order
 	Drops   []Drop  // dropout layers, in order
 	P       int     // number of parameters
+	Trained int     // elements of a row before its running statistics; P in a net without batch normalisation
 	Forward float64 // floating-point operations of the forward pass of one sample; a multiply-add counts two
 	Train   float64 // floating-point operations of forward and backward pass; the first layer needs no input gradient
 	build   func(*builder) maps
@@ -26,18 +27,19 @@ type Model struct {
 	revision int
 }
 
-// Param is one parameter tensor. Inside an engine, a row holds it in the order of the kernels; in files and in
-// [Engine.Load] it is in PyTorch's order.
+// Param is one parameter tensor. Inside an engine, a row holds it in the order of the kernels, and all running
+// statistics behind the weights; in files and in [Engine.Load] it is in PyTorch's order.
 type Param struct {
 	Name   string // "conv1.weight"
 	Shape  []int  // PyTorch's: [O,C,R,S], [O,I] or [O]
 	Size   int    // elements
-	Offset int    // index of the first element, the same in a row and in the state_dict
+	Offset int    // index of the first element in the state_dict
+	At     int    // index of the first element in a row
 	FanIn  int    // inputs of one output, which scale the initial weights
 	Last   bool   // belongs to the last layer, the classifier
-	// Buffer marks the running statistics of a batch normalisation. They travel with the weights and are averaged as
-	// weights are, but have no gradient: training moves them towards the statistics of each batch, and weight decay,
-	// clipping, momentum and drift leave them alone.
+	// Buffer marks the running statistics of a batch normalisation, which PyTorch calls buffers. They travel with the
+	// weights, but have no gradient: training moves them towards the statistics of each batch. Weight decay, clipping,
+	// momentum, drift, [Engine.Combine] and [Engine.Norm] leave them alone; [Engine.CombineBuffers] averages them.
 	Buffer bool
 	kernel []int  // the shape in the order of the kernels: [R,S,C,O], [I,O] or [O]
 	order  [3]int // h, w, c of the feature maps that a fully connected layer flattens; zeros if it flattens none
@@ -90,7 +92,7 @@ func torchFeature(i int, order [3]int) int {
 // ToTorch copies a row [P], which is in the order of the kernels, to dst [P] in PyTorch's order.
 func (m *Model) ToTorch(dst, row []float32) {
 	for _, p := range m.Params {
-		d, s := dst[p.Offset:][:p.Size], row[p.Offset:][:p.Size]
+		d, s := dst[p.Offset:][:p.Size], row[p.At:][:p.Size]
 		for i, v := range s {
 			d[p.torchIndex(i)] = v
 		}
@@ -100,7 +102,7 @@ func (m *Model) ToTorch(dst, row []float32) {
 // FromTorch copies src [P], which is in PyTorch's order, to a row [P] in the order of the kernels.
 func (m *Model) FromTorch(row, src []float32) {
 	for _, p := range m.Params {
-		d, s := row[p.Offset:][:p.Size], src[p.Offset:][:p.Size]
+		d, s := row[p.At:][:p.Size], src[p.Offset:][:p.Size]
 		for i := range d {
 			d[i] = s[p.torchIndex(i)]
 		}
@@ -208,7 +210,21 @@ func (m *Model) describe() error {
 		p.Last = i >= len(m.Params)-2
 		m.P += p.Size
 	}
+	m.Trained = m.place(0, false)
+	m.place(m.Trained, true)
 	return nil
+}
+
+// place gives the weights, or the running statistics, their places in a row from element at on, and returns the element
+// behind them.
+func (m *Model) place(at int, buffers bool) int {
+	for i := range m.Params {
+		if p := &m.Params[i]; p.Buffer == buffers {
+			p.At = at
+			at += p.Size
+		}
+	}
+	return at
 }
 
 // DropoutMask returns the mask [B,F] of a dropout layer in one step of a client, with the features in PyTorch's order.

@@ -214,7 +214,7 @@ func TestLayout(t *testing.T) {
 	expect := func(name string, kernels, torch int) {
 		t.Helper()
 		i := slices.IndexFunc(m.Params, func(p Param) bool { return p.Name == name })
-		if got, want := int(row[m.Params[i].Offset+kernels]), m.Params[i].Offset+torch; got != want {
+		if got, want := int(row[m.Params[i].At+kernels]), m.Params[i].Offset+torch; got != want {
 			t.Errorf("%s: the row's element %d is PyTorch's %d, want %d", name, kernels, got, want)
 		}
 	}

@@ -2,6 +2,7 @@ package nets
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,13 @@ func trainOnce(
 	change(&work, &c, b)
 	work.Clients = []ClientWork{c}
 	loss = must(e.Train(t.Context(), work))(t)[0]
-	return loss, load(t, e, Row{b, 1}), load(t, e, Row{b, 2})
+	end = load(t, e, Row{b, 1})
+	each(e.model, true, func(p Param) {
+		if least := slices.Min(end[p.Offset:][:p.Size]); strings.HasSuffix(p.Name, "running_var") && !(least >= 0) {
+			t.Errorf("%s: a running variance of %g, want none below 0", p.Name, least)
+		}
+	})
+	return loss, end, load(t, e, Row{b, 2})
 }
 
 // each calls do for the learned parameters of a row, or for its running statistics.
@@ -99,6 +106,43 @@ func TestBuffersAreNoWeights(t *testing.T) {
 			t.Errorf("%s: the same whatever the options", p.Name)
 		}
 	})
+}
+
+// Combine and Norm see the weights alone, and CombineBuffers the running statistics alone: whatever the others are, they
+// stay. A row has the weights first.
+func TestCombineBuffers(t *testing.T) {
+	e := newTest(t, "resnet20", 1, 2)
+	m := e.model
+	fill := func(weight, running float32) []float32 {
+		w := make([]float32, m.P)
+		for _, p := range m.Params {
+			for i := range p.Size {
+				if w[p.Offset+i] = weight; p.Buffer {
+					w[p.Offset+i] = running
+				}
+			}
+		}
+		return w
+	}
+	nan := float32(math.NaN())
+	b := must(e.NewBank(4))(t)
+	ok(t, e.Load(Row{b, 0}, fill(3, 10)))
+	ok(t, e.Load(Row{b, 1}, fill(5, 30)))
+	ok(t, e.Combine(Row{b, 1}, []float64{2, -1}, []Row{{b, 0}, {b, 1}}))
+	same(t, "Combine", load(t, e, Row{b, 1}), fill(1, 30))
+	ok(t, e.CombineBuffers(Row{b, 1}, []float64{0.25, 0.5}, []Row{{b, 0}, {b, 1}}))
+	same(t, "CombineBuffers", load(t, e, Row{b, 1}), fill(1, 17.5))
+	ok(t, e.CombineBuffers(Row{b, 1}, nil, nil))
+	same(t, "CombineBuffers of no rows", load(t, e, Row{b, 1}), fill(1, 0))
+	ok(t, e.Load(Row{b, 2}, fill(2, nan)))
+	ok(t, e.Load(Row{b, 3}, fill(nan, 4)))
+	ok(t, e.Combine(Row{b, 0}, []float64{1}, []Row{{b, 2}}))
+	ok(t, e.CombineBuffers(Row{b, 0}, []float64{1}, []Row{{b, 3}}))
+	same(t, "rows with NaN", load(t, e, Row{b, 0}), fill(2, 4))
+	// the squares of whole numbers are exact, and the root is rounded once
+	if got, want := must(e.Norm(Row{b, 2}))(t), math.Sqrt(4*float64(m.Trained)); got != want {
+		t.Errorf("norm %g, want %g of %d weights", got, want, m.Trained)
+	}
 }
 
 // Evaluation takes the running statistics: changing them changes the loss, and what the other samples of a batch are

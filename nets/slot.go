@@ -31,7 +31,7 @@ func (s *slot) machine(train bool) (*machine, error) {
 	}
 	if s.weights == nil {
 		for _, p := range s.engine.model.Params {
-			s.weights = append(s.weights, s.row[p.Offset:][:p.Size])
+			s.weights = append(s.weights, s.row[p.At:][:p.Size])
 		}
 	}
 	g, err := buildGraph(s.engine.model, s.exec, 1, batch, train)

@@ -38,6 +38,7 @@ type Options struct {
 
 	// For markov and clusters, the processes of CA-Fed's papers.
 	Form    Form    // markov: which classes of clients there are
+	Drawn   bool    // markov: each client's class is drawn by itself; otherwise every class has its share of clients
 	G       float64 // g, the difference between π_i and 1/2, in [0, 1/2)
 	Nu      float64 // ν, the λ_i of correlated clients in markov
 	Epsilon float64 // ε, the spread of the λ_i of weakly correlated clients in markov, at least 0

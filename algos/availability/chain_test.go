@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -158,6 +159,64 @@ func TestMarkovClasses(t *testing.T) {
 			if more != 12 || correlated != c.moreCorrelated+c.lessCorrelated {
 				t.Errorf("%d more available and %d correlated clients of 24, want 12 and %d",
 					more, correlated, c.moreCorrelated+c.lessCorrelated)
+			}
+		})
+	}
+}
+
+// Drawn classes: of 8000 clients a quarter is correlated and less available, and so on, within five standard errors of
+// a binomial count; of 12 clients at a time the more available have the variance 12/4 of such a count, which exact
+// classes have not. A client's class depends on its own number alone.
+func TestDrawnClasses(t *testing.T) {
+	const clients, seed = 8000, 3
+	classes := func(form Form, n int, groups []int) (class []string) {
+		o := Defaults(make([]float64, n), seed)
+		o.Form, o.Groups, o.Drawn = form, groups, true
+		pi, lambda := mustNew(t, "markov", o).Stationary()
+		for i := range pi {
+			class = append(class, fmt.Sprintf("π=%.1f correlated=%t", pi[i], lambda[i] == 0.9))
+		}
+		return class
+	}
+	for form, shares := range map[Form]map[string]float64{
+		PaperForm: {
+			"π=0.9 correlated=true": 0.25, "π=0.9 correlated=false": 0.25,
+			"π=0.1 correlated=true": 0.25, "π=0.1 correlated=false": 0.25,
+		},
+		CodeForm: {"π=0.9 correlated=false": 0.5, "π=0.1 correlated=true": 0.25, "π=0.1 correlated=false": 0.25},
+	} {
+		t.Run(string(form), func(t *testing.T) {
+			all := classes(form, clients, nil)
+			count, squares := map[string]int{}, 0.0
+			more := 0
+			for i, class := range all {
+				count[class]++
+				if strings.HasPrefix(class, "π=0.9") {
+					more++
+				}
+				if i%12 == 11 {
+					squares += float64((more - 6) * (more - 6))
+					more = 0
+				}
+			}
+			for class, share := range shares {
+				if tol := 5 * math.Sqrt(clients*share*(1-share)); math.Abs(float64(count[class])-clients*share) > tol {
+					t.Errorf("%s: %d of %d clients, want %g ± %.0f", class, count[class], clients, clients*share, tol)
+				}
+			}
+			if len(count) != len(shares) {
+				t.Errorf("classes %v, want those of %v", count, shares)
+			}
+			// The squared deviation of a binomial count has at most twice its squared variance as variance.
+			if got, tol := squares/(clients/12), 5*3*math.Sqrt(2./(clients/12)); math.Abs(got-3) > tol {
+				t.Errorf("more available of a dozen: variance %.2f, want 3 ± %.2f", got, tol)
+			}
+			groups := make([]int, 50)
+			for i := range groups {
+				groups[i] = i % 3
+			}
+			if few := classes(form, 50, groups); !slices.Equal(few, all[:50]) {
+				t.Errorf("classes of 50 clients in groups %q, want those of the first of %d", few, clients)
 			}
 		})
 	}

@@ -45,7 +45,10 @@ func (x *chained) Stationary() (pi, lambda []float64) {
 
 // markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. (π_i, λ_i) depends on the class of
 // the client, see [Form]; each group of clients is split into the classes uniformly at random. If a number to be halved
-// is odd, the client left over is less available, or weakly correlated [inferred].
+// is odd, the client left over is less available, or weakly correlated [inferred]. With o.Drawn the class of each
+// client is an independent draw, so that the classes have their shares on average only. That is how the released code
+// makes the classes of MNIST and CIFAR-10: it draws their sizes from a multinomial distribution, and then who is in
+// them.
 func markov(o Options) (Process, error) {
 	n := len(o.Base)
 	pi, lambda, err := o.classes(n)
@@ -64,7 +67,8 @@ func (o *Options) spread() error {
 }
 
 // classes returns π_i and λ_i of every client [n]. Stream (0, k, 2) of [rng.Availability] shuffles group k before it is
-// split, and the normal number of client i is the first of stream (0, i, 1).
+// split, the normal number of client i is the first of stream (0, i, 1), and its drawn class the first of stream (0, i,
+// 4).
 func (o *Options) classes(n int) (pi, lambda []float64, err error) {
 	if err := o.spread(); err != nil {
 		return nil, nil, err
@@ -83,13 +87,19 @@ func (o *Options) classes(n int) (pi, lambda []float64, err error) {
 	key := rng.Key{Seed: o.Seed, Purpose: rng.Availability}
 	for k, members := range groups {
 		key.Stream(0, k, 2).Shuffle(members)
+		// The members up to more are more available; those up to each of the other bounds in their half are correlated.
 		more := len(members) / 2
+		moreCorrelated, lessCorrelated := more/2, more+(len(members)-more)/2
 		for place, i := range members {
+			if o.Drawn { // a place in a group of four
+				more, moreCorrelated, lessCorrelated = 2, 1, 3
+				place = key.Stream(0, int(i), 4).IntN(4)
+			}
 			pi[i] = 0.5 - o.G
-			correlated := place < more+(len(members)-more)/2
+			correlated := place < lessCorrelated
 			if place < more {
 				pi[i] = 0.5 + o.G
-				correlated = place < more/2 && o.Form == PaperForm
+				correlated = place < moreCorrelated && o.Form == PaperForm
 			}
 			if correlated {
 				lambda[i] = o.Nu

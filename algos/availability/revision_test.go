@@ -34,26 +34,33 @@ func TestRevisions(t *testing.T) {
 		func(o *Options) { o.G, o.Nu, o.Epsilon, o.Clusters = 0.2, 0.5, 0.1, 5 },
 	}
 	var entries []revisiontest.Entry
-	for _, known := range processes {
+	add := func(name, of string, settings []func(o *Options)) {
 		var digest revisiontest.Digest
 		for _, seed := range []uint32{1, 7} {
 			for _, set := range settings {
 				o := Defaults(Base(shares, seed), seed)
 				o.Trace = intervals
 				set(&o)
-				x := process(t, known.name, o)
+				x := process(t, of, o)
 				walkInto(&digest, x, clients, rounds)
 				pi, lambda := x.Stationary()
 				digest.Add(pi, lambda)
 				r := rng.NewNumPy(seed)
 				o.Base = BaseNumPy(shares, r)
-				walkInto(&digest, NumPy(process(t, known.name, o), clients, r), clients, rounds)
+				walkInto(&digest, NumPy(process(t, of, o), clients, r), clients, rounds)
 			}
 		}
 		entries = append(entries, revisiontest.Entry{
-			Name: known.name, Revision: Revision(known.name), Where: "availability.go", Digest: digest.String(),
+			Name: name, Revision: Revision(of), Where: "availability.go", Digest: digest.String(),
 		})
 	}
+	for _, known := range processes {
+		add(known.name, known.name, settings)
+	}
+	add("markov-drawn", "markov", []func(o *Options){
+		func(o *Options) { o.Drawn = true },
+		func(o *Options) { o.Drawn, o.Form, o.Groups = true, CodeForm, groups },
+	})
 	if got := Revision("always"); got != 0 {
 		t.Errorf("revision of an unknown process: %d, want 0", got)
 	}

@@ -32,6 +32,7 @@ var contexts = map[string]string{
 	"init":          "method=fedavg-active",
 	"availability":  "rounds=12 p=0.5",
 	"leaf-delta":    "data=leaf",
+	"leaf-iid":      "data=leaf",
 	"period":        "availability=staircase p=0.9",
 	"gamma":         "availability=sine p=0.9",
 	"cutoff":        "availability=interleaved-sine p=0.5",
@@ -40,6 +41,7 @@ var contexts = map[string]string{
 	"nu":            "availability=markov data=leaf clients=12",
 	"epsilon":       "availability=markov data=leaf clients=12 rounds=12",
 	"clusters":      "availability=clusters data=leaf clients=12 clusters=2",
+	"classes":       "availability=markov data=leaf clients=12",
 	"p-min":         "availability=uniform",
 	"trace":         "availability=trace trace=A",
 	"round-seconds": "availability=trace trace=A",
@@ -53,6 +55,8 @@ var contexts = map[string]string{
 	"ca-fed-beta":   "fstar=zero",
 	"ca-fed-tau":    "fstar=zero",
 	"losses":        "fstar=zero",
+
+	"leaf-augmentation": "availability=markov data=leaf clients=12",
 }
 
 // values are second values where the ones that the row suggests are of no use.
@@ -83,7 +87,7 @@ func TestEverySettingMatters(t *testing.T) {
 	}
 	defer session.Close() //nolint:errcheck // the runs' errors are looked at
 	curveOf := func(given map[string]string) (string, error) {
-		return tinyCurve(t.Context(), session, given, files)
+		return tinyCurve(t.Context(), session, given, files, 3)
 	}
 	for _, r := range settings.Rows() {
 		t.Run(r.Name, func(t *testing.T) {
@@ -152,7 +156,9 @@ func secondValues(r *settings.Row, base map[string]string) (list []string) {
 }
 
 // tinyCurve trains a run of seconds and returns its curve as text.
-func tinyCurve(ctx context.Context, l *Session, more map[string]string, files string) (string, error) {
+func tinyCurve(
+	ctx context.Context, l *Session, more map[string]string, files string, seed uint32,
+) (string, error) {
 	all := map[string]string{
 		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "80", "test-size": "20",
 		"clients": "4", "rounds": "4",
@@ -187,7 +193,7 @@ func tinyCurve(ctx context.Context, l *Session, more map[string]string, files st
 	if err != nil {
 		return "", err
 	}
-	x := Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(l.Machine.Out, "run", s, 3)}
+	x := Experiment{Table: "run", Settings: s, Seed: seed, Dir: Folder(l.Machine.Out, "run", s, seed)}
 	rows, err := x.Do(ctx, l, progress.New(io.Discard).Run("test", progress.Work{}))
 	var curve strings.Builder
 	for _, r := range rows {

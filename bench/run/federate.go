@@ -52,12 +52,13 @@ func (l *Session) Federate(
 	if err != nil {
 		return nil, err
 	}
+	seeds := s.Seeds(seed)
 	if w0 == nil {
-		w0 = l.model.Init(nets.Init(s.Init), seed)
+		w0 = l.model.Init(nets.Init(s.Init), seeds.Init)
 	}
 	f := &Federation{
 		Planner: &plan.Planner{
-			Seed: seed, Parts: clients.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
+			Seed: seeds.Batches, Parts: clients.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
 			Augment: augmentations[s.Augment], Flip: about.Flip,
 		},
 		W0: w0, settings: s, model: l.model, clients: clients,
@@ -90,17 +91,19 @@ func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (e
 // forMethods returns what every method is started with.
 func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federation {
 	s := &f.settings
+	seeds := s.Seeds(seed)
 	return algos.Federation{
-		Engine: engine, N: s.Clients, Seed: seed, Planner: f.Planner, Importance: f.target,
+		Engine: engine, N: s.Clients, Seed: seeds.Batches, HistorySeed: seeds.Availability,
+		Planner: f.Planner, Importance: f.target,
 		P: f.clients.Pi, Lambda: f.clients.Lambda,
 		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
 	}
 }
 
-// solve returns the smallest loss of each client [N]: in the preset code as CA-Fed's released code finds it, in the
-// preset paper to the last digit.
+// solve returns the smallest loss of each client [N]: as CA-Fed's released code finds it, or in the preset paper to
+// the last digit.
 func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *settings.Settings) ([]float64, error) {
-	if algos.Preset(s.Preset) == algos.Code {
+	if algos.Preset(s.Preset).Reading() == algos.Code {
 		return optimum.ReleasedCode(ctx, train, parts)
 	}
 	return optimum.Local(ctx, train, parts, s.Decay)

@@ -83,14 +83,17 @@ func measuredBy(t *testing.T, f papers.Figure, w Wanted) (text string, err error
 		s, err := w.coalitionSettings(&f, what.MostStale)
 		return fmt.Sprintln(settingsText(t, s), f.Seeds), err
 	}
-	if _, ok := f.Measure.(papers.BaseAvailability); ok && w.Data == nil {
-		w.Data = []string{"synthetic"} // needs no download
+	switch f.Measure.(type) {
+	case papers.BaseAvailability, papers.ClassShares:
+		if w.Data == nil {
+			w.Data = []string{"synthetic"} // needs no download
+		}
 	}
 	p := NewPool(io.Discard,
 		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
 	defer p.Close() //nolint:errcheck // what it measured is looked at
 	m, err := p.Measure(t.Context(), &f, &w)
-	return fmt.Sprintln(m.Base, m.Paths, m.Errors), err
+	return fmt.Sprintln(m.Base, m.Classes, m.Paths, m.Errors), err
 }
 
 // Every flag that a figure takes changes what it measures, or is refused: none is overridden in silence.
@@ -229,7 +232,7 @@ func TestAxesAreRefused(t *testing.T) {
 func TestSweepsHeedTheirFlags(t *testing.T) {
 	cellsOf := func(change func(w *Sweep)) (text string, err error) {
 		w := Sweep{
-			Name: "s", Like: "fedawe", Preset: "code", Methods: []string{"mifa", "ca-fed"},
+			Name: "s", Like: "fedawe", Methods: []string{"mifa", "ca-fed"},
 			Data: []string{"leaf", "synthetic"}, Availability: []string{"sine", "markov"}, Seeds: []uint32{3},
 		}
 		change(&w)
@@ -245,7 +248,7 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 	}
 	changes := map[string]func(w *Sweep){
 		"like fedar":   func(w *Sweep) { w.Like = "fedar" },
-		"preset paper": func(w *Sweep) { w.Preset = "paper" },
+		"preset paper": func(w *Sweep) { w.Given = given("preset", "paper") },
 		"nets":         func(w *Sweep) { w.Data, w.Nets = []string{"synthetic"}, []string{"lenet5"} },
 		"seeds":        func(w *Sweep) { w.Seeds = []uint32{4} },
 		"rates":        func(w *Sweep) { w.Rates = []string{"mifa=0.5"} },

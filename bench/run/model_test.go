@@ -104,7 +104,7 @@ func TestSweepInitFrom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "W")
 	saveWeights(t, path, "lenet5")
 	w := Sweep{
-		Name: "s", Like: "fedawe", Preset: "code", Methods: []string{"mifa", "fedar"}, Data: []string{"synthetic"},
+		Name: "s", Like: "fedawe", Methods: []string{"mifa", "fedar"}, Data: []string{"synthetic"},
 		Nets: []string{"lenet5"}, Availability: []string{"sine"}, Seeds: []uint32{3}, Given: given("init-from", path),
 	}
 	table, cells, err := w.Cells()

@@ -36,7 +36,8 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		// FedAWE's released code draws the split, φ and the activity from one generator, in this order.
 		cut.NumPy = rng.NewNumPy(seed)
 	}
-	split, err := datasets.Divide(data, cut, s.Validation, seed)
+	seeds := s.Seeds(seed)
+	split, err := datasets.Divide(data, cut, s.Validation, seeds.Split)
 	if err != nil {
 		return p, err
 	}
@@ -45,7 +46,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	if cut.NumPy != nil {
 		p.Base = availability.BaseNumPy(shares, cut.NumPy)
 	} else {
-		p.Base = availability.Base(shares, seed)
+		p.Base = availability.Base(shares, seeds.Phi)
 	}
 	if s.P.Value != nil {
 		for i := range p.Base {
@@ -53,7 +54,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		}
 	}
 	options := s.ProcessOptions(p.Base)
-	options.Seed, options.Groups = seed, split.Group
+	options.Seed, options.Groups = seeds.Availability, split.Group
 	if s.Availability == "trace" {
 		if options.Trace, err = s.ReadTrace(); err != nil {
 			return p, err

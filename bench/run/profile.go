@@ -43,6 +43,12 @@ func (p *Phases) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 	return p.Engine.Combine(dst, c, src)
 }
 
+// CombineBuffers implements [nets.Engine].
+func (p *Phases) CombineBuffers(dst nets.Row, c []float64, src []nets.Row) error {
+	defer p.wait(&p.combine, time.Now())
+	return p.Engine.CombineBuffers(dst, c, src)
+}
+
 // Norm implements [nets.Engine].
 func (p *Phases) Norm(r nets.Row) (float64, error) {
 	defer p.wait(&p.combine, time.Now())

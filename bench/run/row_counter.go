@@ -43,6 +43,9 @@ func (c *rowCounter) NewBank(rows int) (nets.Bank, error) {
 // Combine implements [nets.Engine].
 func (c *rowCounter) Combine(nets.Row, []float64, []nets.Row) error { return nil }
 
+// CombineBuffers implements [nets.Engine].
+func (c *rowCounter) CombineBuffers(nets.Row, []float64, []nets.Row) error { return nil }
+
 // Norm implements [nets.Engine].
 func (c *rowCounter) Norm(nets.Row) (float64, error) { return 0, nil }
 

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 
+	"rollcall/algos"
+	"rollcall/algos/availability"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
@@ -40,22 +43,47 @@ func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Option
 	options := datasets.Options{
 		Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered, Progress: progress.Under(l.Stderr),
 	}
+	split := s.Seeds(seed).Split
 	if s.Data == "synthetic" {
-		options.Seed, options.TrainSize, options.TestSize = seed, s.TrainSize, s.TestSize
+		options.Seed, options.TrainSize, options.TestSize = split, s.TrainSize, s.TestSize
 	}
 	if s.SplitAway() {
-		options.Seed, options.Clients, options.SwapPairs = seed, s.Clients, s.SwapPairs
-		options.Reading = datasets.Reading(s.Preset)
+		options.Seed, options.Clients, options.SwapPairs = split, s.Clients, s.SwapPairs
+		options.Reading = datasets.Reading(algos.Preset(s.Preset).Reading())
 	}
 	if s.Data == "leaf" {
-		options.LeafGamma, options.LeafDelta = s.LeafGamma, s.LeafDelta
+		options.LeafGamma, options.LeafDelta, options.LeafIID = s.LeafGamma, s.LeafDelta, s.LeafIID
 	}
 	return options
+}
+
+// moreAvailable reports of each client [N] whether it is there in more than half of the rounds of a process that is
+// drawn without the data, for data that go by availability.
+func moreAvailable(s *settings.Settings, seed uint32) ([]bool, error) {
+	options := s.ProcessOptions(slices.Repeat([]float64{1}, s.Clients)) // a chain takes no p_i
+	options.Seed = seed
+	process, err := availability.New(s.Availability, options)
+	if err != nil {
+		return nil, err
+	}
+	pi, _ := process.Stationary()
+	more := make([]bool, len(pi))
+	for i := range pi {
+		more[i] = pi[i] > 0.5
+	}
+	return more, nil
 }
 
 // OpenData opens the data set of s, unless the session has it open. It closes the engine of another data set.
 func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint32) error {
 	options := l.dataOptions(s, seed)
+	if s.Data == "leaf" && s.LeafAugmentation {
+		more, err := moreAvailable(s, seed)
+		if err != nil {
+			return err
+		}
+		options.LeafMore = more
+	}
 	if l.set != nil && l.set.is(s.Data, options) {
 		return nil
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -73,5 +74,5 @@ func (s *sharedData) isNew(key string) bool {
 // is reports whether o is the data set of that name and these options.
 func (o *openSet) is(name string, options datasets.Options) bool {
 	options.Progress = nil // the writer of messages does not tell data sets apart
-	return o.name == name && o.options == options
+	return o.name == name && reflect.DeepEqual(o.options, options)
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -16,11 +17,14 @@ import (
 
 // Sweep is a table that no paper has: any methods under any processes on any nets and data sets, all on the same trace.
 type Sweep struct {
-	Name, Like, Preset                string
+	Name, Like                        string
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
 	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR
 	Seeds                             []uint32
+	Crossed                           *int           // how many seeds each part of the draws has; nil: not crossed
 	Given                             settings.Given // for all cells whose runs read the setting
+
+	preset string // of all cells: the given one, or the one of Like
 }
 
 // rate is the η_0 and η_g that --rates gives a method; none: the method's own.
@@ -28,7 +32,10 @@ type rate struct{ lr, serverLR settings.Optional }
 
 // Cells returns the sweep as a table, and its cells. A given setting that no cell reads is an error.
 func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
-	if err := w.validate(); err != nil {
+	if err := cmp.Or(w.validate(), w.validateSeeds()); err != nil {
+		return t, nil, err
+	}
+	if w.preset, err = settings.PresetFor(w.Like, w.Given); err != nil {
 		return t, nil, err
 	}
 	rates, err := w.rates()
@@ -60,7 +67,15 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 					if len(w.Nets) > 1 {
 						shown.Set = results.NewParams("net=" + s.Net)
 					}
-					cells = append(cells, Cell{Settings: s, Column: shown})
+					list, err := w.crossed(s)
+					if err != nil {
+						return t, nil, err
+					}
+					for _, s := range list {
+						of := shown
+						of.Set = of.Set.And(s.Params().Only(settings.SeedNames()...))
+						cells = append(cells, Cell{Settings: s, Column: of})
+					}
 				}
 				t.Columns = append(t.Columns, column)
 			}
@@ -170,12 +185,12 @@ func (w *Sweep) refuseUselessRate(rates map[string]rate) error {
 // cell returns the settings of one cell. All methods train as --like does in its paper, but with their own learning
 // rates, and then the settings of the command line come over both.
 func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settings, error) {
-	own, err := settings.Defaults(method, w.Preset, data)
+	own, err := settings.Defaults(method, w.preset, data)
 	if err != nil {
 		return own, err
 	}
 	// Start from the settings of --like, and give them this method's name and rates.
-	s, err := settings.Defaults(w.Like, w.Preset, data)
+	s, err := settings.Defaults(w.Like, w.preset, data)
 	if err != nil {
 		return s, err
 	}

@@ -127,6 +127,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		done.Stopped, err = err, nil
 	}
 	done.Rows = slices.Concat(rows...)
+	papers.Correct(done.Rows)
 	whole := context.WithoutCancel(ctx) // an interrupted table leaves its summary, too
 	return done, errors.Join(err, withRetries(ctx, func() error { return folder.write(whole) }))
 }

@@ -26,6 +26,9 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 	if err != nil {
 		return s, err
 	}
+	if known := column.Presets(); !slices.Contains(known, w.Preset) {
+		return s, settings.Usagef("--preset %s: %s has no such reading, want %s", w.Preset, of, settings.OrList(known))
+	}
 	for name, value := range w.Given.All() {
 		if slices.Contains(column.Set.Names(), name) { // the table names its columns after this setting's values
 			return s, settings.Usagef("--%s %s: %s varies %s itself, want it without", name, value, of, name)

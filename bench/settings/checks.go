@@ -25,7 +25,7 @@ func (s *Settings) Validate() error {
 	// The ranges come first: the checks below divide by the batch size and make nets and processes of known names.
 	for _, check := range []func(*Settings) error{
 		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod,
-		(*Settings).checkProcess,
+		(*Settings).checkProcess, (*Settings).checkSeeds,
 	} {
 		if err := check(s); err != nil {
 			return err
@@ -59,7 +59,12 @@ func (s *Settings) checkData() error {
 	if s.SwapPairs > 0 && slices.Contains(ownSplit, s.Data) {
 		return Usagef("--swap-pairs %d: with --data %s, want images", s.SwapPairs, s.Data)
 	}
-	if inTwo := s.SwapPairs > 0 || s.Data == "binary" && s.Preset == string(algos.Code); inTwo && s.Clients%2 != 0 {
+	if s.Data == "leaf" && s.LeafAugmentation && !s.inClasses() {
+		return Usagef("--leaf-augmentation: with --availability %s --g %g no client is known to be more available, "+
+			"want markov or clusters, and --g above 0", s.Availability, s.G)
+	}
+	byCode := algos.Preset(s.Preset).Reading() == algos.Code
+	if inTwo := s.SwapPairs > 0 || s.Data == "binary" && byCode; inTwo && s.Clients%2 != 0 {
 		return Usagef("--clients %d: in two groups of equal size, want an even number", s.Clients)
 	}
 	if s.Draws == "numpy" && (s.SplitAway() || s.Split != string(datasets.SplitClients)) {

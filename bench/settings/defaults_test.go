@@ -14,7 +14,8 @@ import (
 
 // The defaults of every data set, preset and method have the hash they had when settings were fields with tags. A hash
 // that changes renames every run that is there already. Origin of the goldens: commit 24feb20, whose fields and
-// literals they are.
+// literals they are; mifa, mifa-wait and fedvarp have --memory since; those of unbiased, more-available, adafed and
+// ca-fed, and of code-no-momentum, are of the commit that made that preset.
 func TestDefaultsKeepTheirHash(t *testing.T) {
 	f, err := os.Open("testdata/defaults.txt") // data preset method hash
 	if err != nil {

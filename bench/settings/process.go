@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/results/files"
 )
@@ -66,7 +67,8 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 func (s *Settings) ProcessOptions(base []float64) availability.Options {
 	return availability.Options{
 		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
-		Form: availability.Form(s.Preset), G: s.G, Nu: s.Nu, Epsilon: s.Epsilon, Clusters: s.Clusters, PMin: s.PMin,
+		Form: availability.Form(algos.Preset(s.Preset).Reading()), G: s.G, Nu: s.Nu,
+		Epsilon: s.Epsilon, Drawn: s.Classes == classesDrawn, Clusters: s.Clusters, PMin: s.PMin,
 		Repeat: s.TraceEnd == traceEndRepeat, Rounds: s.Rounds,
 	}
 }

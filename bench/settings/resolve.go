@@ -1,5 +1,12 @@
 package settings
 
+import (
+	"slices"
+
+	"rollcall/algos"
+	"rollcall/results/papers"
+)
+
 // Implied returns the given settings, and before them the settings they imply. A user who gives --local-steps wants no
 // local epochs, for example, unless both are given: the given settings come later and win.
 func (g Given) Implied() (all Given) {
@@ -11,11 +18,33 @@ func (g Given) Implied() (all Given) {
 	return append(all, g...)
 }
 
+// PresetFor returns the preset of the given settings for a method outside the tables of its paper, by default the
+// method's own. A preset in which nothing says how to train the method is an error.
+func PresetFor(method string, given Given) (string, error) {
+	known := papers.Presets(method)
+	preset := given.Get("preset", known[0])
+	if err := OneOf("preset", preset, algos.Presets()); err != nil {
+		return "", err
+	}
+	if !slices.Contains(known, preset) {
+		return "", Usagef("--preset %s: of no use with --method %s outside the papers' tables and figures, want %s",
+			preset, method, OrList(known))
+	}
+	return preset, nil
+}
+
 // Resolve returns the settings of a command line: the defaults of its method, preset and data, and over them the given
 // values. It checks them, and reads the files that they name.
 func Resolve(given Given) (Settings, error) {
 	value := func(name string) string { return given.Get(name, rowOf(name).Default) }
-	s, err := Defaults(value("method"), value("preset"), value("data"))
+	if err := OneOf("method", value("method"), algos.Names()); err != nil {
+		return Settings{}, err
+	}
+	preset, err := PresetFor(value("method"), given)
+	if err != nil {
+		return Settings{}, err
+	}
+	s, err := Defaults(value("method"), preset, value("data"))
 	if err != nil {
 		return s, err
 	}

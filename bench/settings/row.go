@@ -21,7 +21,7 @@ type Row struct {
 var rows []Row
 
 func init() { // not in the declaration, where rows would refer to itself: use.by may read other rows
-	rows = slices.Concat(runRows, trainingRows, dataRows, processRows, evaluationRows, methodRows())
+	rows = slices.Concat(runRows, trainingRows, dataRows, processRows, seedRows, evaluationRows, methodRows())
 }
 
 // Rows returns all settings: first those of every run, then the parameters of methods.
@@ -53,6 +53,11 @@ func number(name, value string, of algos.Range, help string, field func(*Setting
 // whole returns the row of a setting that is a whole number in a range; the zero Range: every whole number.
 func whole(name, value string, of algos.Range, help string, field func(*Settings) any) Row {
 	return Row{Param: &algos.Param{Name: name, Kind: algos.Whole, Default: value, Range: of, Help: help}, Field: field}
+}
+
+// onOff returns the row of a setting that is true or false, and false by default.
+func onOff(name, help string, field func(*Settings) any) Row {
+	return Row{Param: &algos.Param{Name: name, Kind: algos.Switch, Default: "false", Help: help}, Field: field}
 }
 
 // orNone returns the row with "none" as a further value.

@@ -24,15 +24,17 @@ var runRows = []Row{
 	word("method", "fedawe", algos.Names(), "federated method: "+strings.Join(algos.Names(), ", "),
 		func(s *Settings) any { return &s.Method }).column(),
 	word("preset", algos.Presets()[0], algos.Presets(),
-		"code: as the authors' released code; paper: as the paper's text",
-		func(s *Settings) any { return &s.Preset }).column(),
+		"code: as the authors' released code; paper: as the paper's text; code-no-momentum: as CA-Fed's code, but "+
+			"with plain SGD (default: code-no-momentum for unbiased, more-available, adafed and ca-fed, else code)",
+		func(s *Settings) any { return &s.Preset }).quiet().column(),
 	word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", "),
 		func(s *Settings) any { return &s.Data }).column(),
 	word("net", "", nets.ModelNames(), "network: "+strings.Join(nets.ModelNames(), ", ")+" (default: the data set's)",
 		func(s *Settings) any { return &s.Net }).column(),
 	word("init", string(nets.Kaiming), []string{string(nets.Kaiming), string(nets.Torch)},
 		"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default "+
-			"(default: torch for fedar, fedavg-is, fedavg-s and scaffold, else kaiming)",
+			"(default: torch for unbiased, more-available, adafed, ca-fed, fedar, fedavg-is, fedavg-s and scaffold, "+
+			"else kaiming)",
 		func(s *Settings) any { return &s.Init }).quiet().
 		only(&use{"a net that is not linear and without --init-from", func(s *Settings) bool {
 			return !strings.HasPrefix(s.Net, "linear-") && s.InitFrom == ""

@@ -23,6 +23,14 @@ var dataRows = []Row{
 		func(s *Settings) any { return &s.LeafGamma }).only(onData("leaf")),
 	number("leaf-delta", "0.5", algos.AtLeast(0), "leaf: δ, how much the clients' samples differ",
 		func(s *Settings) any { return &s.LeafDelta }).only(onData("leaf")),
+	onOff("leaf-augmentation", "leaf: 7000 samples, ten times as many at a more available client as at another, as "+
+		"CA-Fed's released generator has it with --augmentation",
+		func(s *Settings) any { return &s.LeafAugmentation }).
+		only(&use{"--data leaf and true", func(s *Settings) bool { return s.Data == "leaf" && s.LeafAugmentation }}),
+	onOff("leaf-iid", "leaf: all clients share one model, and a client's samples lie around B_k in every feature, as "+
+		"CA-Fed's released generator has it with --iid",
+		func(s *Settings) any { return &s.LeafIID }).
+		only(&use{"--data leaf and true", func(s *Settings) bool { return s.Data == "leaf" && s.LeafIID }}),
 	whole("swap-pairs", "0", algos.Range{},
 		"images: cut the samples evenly and swap so many pairs of labels at every client of a second group; "+
 			"0: true labels, cut as --split says",

@@ -33,6 +33,12 @@ var processRows = []Row{
 		func(s *Settings) any { return &s.Nu }).only(onProcesses("markov")),
 	number("epsilon", decimal(published.Epsilon), algos.AtLeast(0), "markov: spread of the λ of the others",
 		func(s *Settings) any { return &s.Epsilon }).only(onProcesses("markov")),
+	word("classes", "exact", []string{"exact", classesDrawn},
+		"markov: exact, every class of availability has its share of the clients; drawn, each client draws its class",
+		func(s *Settings) any { return &s.Classes }).
+		only(&use{"--availability markov and drawn", func(s *Settings) bool {
+			return s.Availability == "markov" && s.Classes == classesDrawn
+		}}),
 	whole("clusters", strconv.Itoa(published.Clusters), algos.Range{}, "clusters: groups of clients that share a chain",
 		func(s *Settings) any { return &s.Clusters }).
 		only(&use{"--availability clusters or --split clusters", func(s *Settings) bool {
@@ -50,6 +56,9 @@ var processRows = []Row{
 		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onProcesses("trace")),
 }
 
+// classesDrawn is the value of --classes that changes anything.
+const classesDrawn = "drawn"
+
 // The values of --trace-end.
 const (
 	traceEndError  = "error"
@@ -62,4 +71,9 @@ const (
 // Markov chains, and uniform and trace.
 func (s *Settings) Chained() bool {
 	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
+}
+
+// inClasses reports whether the process makes some clients more available than others, whatever samples they hold.
+func (s *Settings) inClasses() bool {
+	return slices.Contains([]string{"markov", "clusters"}, s.Availability) && s.G > 0
 }

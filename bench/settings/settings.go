@@ -10,8 +10,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Settings is everything that decides what a run computes, except for the seed; both together name the run. [Rows] has
-// the meaning of each field, its range and its default.
+// Settings is everything that decides what a run computes, except for the run's seed; both together name the run.
+// [Rows] has the meaning of each field, its range and its default.
 type Settings struct {
 	Method, Preset, Data, Net, Init, Availability string
 
@@ -37,6 +37,7 @@ type Settings struct {
 
 	DataSettings
 	ProcessSettings
+	OwnSeeds
 
 	OfMethods algos.Values // parameters of methods; a missing one has its default
 
@@ -47,10 +48,14 @@ type Settings struct {
 
 // DataSettings say what generated data are like, and how samples are split among the clients.
 type DataSettings struct {
-	Split      string  // kind of split
-	Alpha      float64 // parameter of the Dirichlet split
-	LeafGamma  float64 // γ of LEAF's synthetic data
-	LeafDelta  float64 // δ of LEAF's synthetic data
+	Split     string  // kind of split
+	Alpha     float64 // parameter of the Dirichlet split
+	LeafGamma float64 // γ of LEAF's synthetic data
+	LeafDelta float64 // δ of LEAF's synthetic data
+
+	LeafAugmentation bool // LEAF's more available clients have ten times as many samples as the others
+	LeafIID          bool // all of LEAF's clients share one model
+
 	SwapPairs  int     // pairs of labels swapped at every second client; 0: all labels are true
 	Validation float64 // share of each client's samples that it does not train on
 	TrainSize  int     // training samples of the synthetic images
@@ -67,6 +72,7 @@ type ProcessSettings struct {
 	G            float64  // the chains' π is 1/2 ± g
 	Nu           float64  // λ of the correlated clients
 	Epsilon      float64  // spread of the λ of the other clients
+	Classes      string   // of markov: exact or drawn
 	Clusters     int      // groups of clients that share a chain
 	PMin         float64  // smallest availability of the uniform process
 	Trace        string   // CSV of intervals; its content names the run

@@ -24,7 +24,10 @@ func (r *Row) text(s *Settings) string {
 	case *bool:
 		return strconv.FormatBool(*v)
 	case *Optional:
-		return v.String()
+		if v.Value == nil {
+			return v.String()
+		}
+		return r.decimal(*v.Value)
 	case *string:
 		return *v
 	default:
@@ -79,7 +82,15 @@ func (r *Row) parse(text string) (string, error) {
 	if err != nil && r.None {
 		return "", fmt.Errorf("%q is neither a number nor none", text)
 	}
-	return decimal(x), err
+	return r.decimal(x), err
+}
+
+// decimal returns a number in the one form of its kind. A whole number has no exponent: seeds have up to ten digits.
+func (r *Row) decimal(x float64) string {
+	if r.Kind == algos.Whole {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return decimal(x)
 }
 
 // decimal returns the shortest text that reads back as the same number.

@@ -26,6 +26,7 @@ type Purpose uint32
 //	Availability 0     i      1    algos/availability/markov.go      λ of client i
 //	Availability 0     g      2    algos/availability/markov.go      order of the clients of group g
 //	Availability 0     i      3    algos/estimator.go                client i's activity before the first round
+//	Availability 0     i      4    algos/availability/markov.go      class of client i, if it is drawn
 //	Availability t+1   i      0    algos/availability/independent.go whether client i is active in round t
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
 //	Init         0     j      0    nets/model.go                     initial weights of parameter j
@@ -41,6 +42,7 @@ type Purpose uint32
 //	Generated    0     i      4    datasets/leaf.go                  samples of client i
 //	Generated    0     0      5    datasets/binary.go                the model
 //	Generated    0     i      6    datasets/binary.go                group and samples of client i
+//	Generated    0     0      7    datasets/leaf.go                  the model that all clients share
 const (
 	Split        Purpose = 1 // which client has which sample
 	Availability Purpose = 2 // φ, the chains, who is active
@@ -75,4 +77,5 @@ const (
 	GeneratedStepLEAFSamples   = 4 // leaf: a client's samples
 	GeneratedStepBinaryModel   = 5 // binary: the model
 	GeneratedStepBinarySamples = 6 // binary: a client's group and its samples
+	GeneratedStepLEAFShared    = 7 // leaf: the model that all clients share
 )

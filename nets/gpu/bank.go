@@ -110,7 +110,7 @@ func (e *Engine) Store(r nets.Row, w []float32) error {
 	return nil
 }
 
-// Norm implements [nets.Engine]. Squares are added in float64: first within blocks of elements, then block by block.
+// Norm implements [nets.Engine]. The running statistics lie behind the weights, so that they are left out. Squares are added in float64: first within blocks of elements, then block by block.
 func (e *Engine) Norm(r nets.Row) (float64, error) {
 	at, err := e.row("norm", r)
 	if err != nil {
@@ -118,7 +118,7 @@ func (e *Engine) Norm(r nets.Row) (float64, error) {
 	}
 	sum := 0.0
 	err = e.do(func() error {
-		a := kernels.SumSquaresArgs{X: uint64(at), N: uint32(e.layout.P)}
+		a := kernels.SumSquaresArgs{X: uint64(at), N: uint32(e.layout.trained)}
 		s, err := e.scratch(8 * kernels.Partials(a.N))
 		if err != nil {
 			return err
@@ -141,23 +141,37 @@ func (e *Engine) Norm(r nets.Row) (float64, error) {
 	return math.Sqrt(sum), err
 }
 
-// Combine implements [nets.Engine]. It queues the work and does not wait for it. The addresses and coefficients of the
-// terms travel through scratch memory, since a kernel's parameters hold only a few.
+// Combine implements [nets.Engine]. It queues the work and does not wait for it.
 func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
+	return e.combineRange("combine", dst, c, src, 0, e.layout.trained)
+}
+
+// CombineBuffers implements [nets.Engine]. It queues the work and does not wait for it.
+func (e *Engine) CombineBuffers(dst nets.Row, c []float64, src []nets.Row) error {
+	return e.combineRange("combine buffers", dst, c, src, e.layout.trained, e.layout.P)
+}
+
+// combineRange combines the elements lo … hi−1 of rows. what is the operation, for errors. The addresses and
+// coefficients of the terms travel through scratch memory, since a kernel's parameters hold only a few.
+func (e *Engine) combineRange(what string, dst nets.Row, c []float64, src []nets.Row, lo, hi int) error {
 	if len(c) != len(src) {
-		return fmt.Errorf("gpu: combine: %d coefficients for %d rows", len(c), len(src))
+		return fmt.Errorf("gpu: %s: %d coefficients for %d rows", what, len(c), len(src))
 	}
-	to, err := e.row("combine", dst)
+	start := driver.Ptr(4 * lo)
+	to, err := e.row(what, dst)
 	if err != nil {
 		return err
 	}
 	from := make([]uint64, len(src))
 	for i, r := range src {
-		at, err := e.row("combine", r)
+		at, err := e.row(what, r)
 		if err != nil {
 			return err
 		}
-		from[i] = uint64(at)
+		from[i] = uint64(at + start)
+	}
+	if lo == hi {
+		return nil
 	}
 	return e.do(func() error {
 		s, err := e.scratch(max(1, 12*len(c)))
@@ -175,8 +189,8 @@ func (e *Engine) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 			}
 		}
 		a := kernels.CombineArgs{
-			Dst: uint64(to), Src: uint64(s.device), C: uint64(s.device) + uint64(8*len(c)),
-			Terms: uint32(len(c)), P: uint32(e.layout.P),
+			Dst: uint64(to + start), Src: uint64(s.device), C: uint64(s.device) + uint64(8*len(c)),
+			Terms: uint32(len(c)), P: uint32(hi - lo),
 		}
 		return e.launchAlone("combine", a.Launch(), argBytes(a))
 	})

@@ -50,6 +50,46 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// Combine and Norm see the weights alone, and CombineBuffers the running statistics alone.
+func TestCombineBuffers(t *testing.T) {
+	g, e, m := both(t, "resnet20", 2, Options{})
+	for _, e := range []nets.Engine{g, e} {
+		b := must(e.NewBank(2))(t)
+		row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
+		fill := func(weight, running float32) []float32 {
+			w := make([]float32, m.P)
+			for _, p := range m.Params {
+				for i := range p.Size {
+					if w[p.Offset+i] = weight; p.Buffer {
+						w[p.Offset+i] = running
+					}
+				}
+			}
+			return w
+		}
+		expect := func(what string, want []float32) {
+			t.Helper()
+			if !slices.Equal(load(t, e, row(1)), want) {
+				t.Errorf("%s: %s changed something else", e.Info().Engine, what)
+			}
+		}
+		ok(t, e.Load(row(0), fill(3, 10)))
+		ok(t, e.Load(row(1), fill(5, 30)))
+		ok(t, e.Combine(row(1), []float64{2, -1}, []nets.Row{row(0), row(1)}))
+		expect("Combine", fill(1, 30))
+		ok(t, e.CombineBuffers(row(1), []float64{0.25, 0.5}, []nets.Row{row(0), row(1)}))
+		expect("CombineBuffers", fill(1, 17.5))
+		if got, want := must(e.Norm(row(1)))(t), math.Sqrt(float64(m.Trained)); got != want { // exact: sums of ones
+			t.Errorf("%s: norm %g, want %g of %d weights", e.Info().Engine, got, want, m.Trained)
+		}
+		ok(t, e.CombineBuffers(row(1), nil, nil))
+		expect("CombineBuffers of no rows", fill(1, 0))
+	}
+	if err := g.CombineBuffers(nets.Row{}, nil, nil); err == nil || !strings.HasPrefix(err.Error(), "gpu: combine buffers:") {
+		t.Errorf("no row: %v, want an error of combine buffers", err)
+	}
+}
+
 // Load and Store keep every bit of a row, Combine adds rows in order, and Norm agrees with a sum in float64.
 func TestRows(t *testing.T) {
 	g, e, m := both(t, "lenet5", 2, Options{})

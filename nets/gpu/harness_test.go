@@ -4,6 +4,8 @@ package gpu
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/datasets/plan"
@@ -144,6 +146,11 @@ func (c *crowd) train(t *testing.T) (loss []float32, rows [][]float32) {
 	loss = must(c.engine.Train(t.Context(), c.work))(t)
 	for i, w := range c.work.Clients {
 		update := load(t, c.engine, w.End)
+		for _, p := range c.model.Params {
+			if least := slices.Min(update[p.Offset:][:p.Size]); strings.HasSuffix(p.Name, "running_var") && !(least >= 0) {
+				t.Errorf("client %d: %s: a running variance of %g, want none below 0", w.Client, p.Name, least)
+			}
+		}
 		for j, v := range load(t, c.engine, w.Start) {
 			update[j] -= v
 		}

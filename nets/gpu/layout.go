@@ -55,13 +55,13 @@ func ofNorm(m *nets.Model, param int) bool {
 func (l *layout) spread(dst, row []float32) {
 	clear(dst)
 	for i, p := range l.model.Params {
-		copy(dst[l.offset[i]:], row[p.Offset:][:p.Size])
+		copy(dst[l.offset[i]:], row[p.At:][:p.Size])
 	}
 }
 
 // gather copies a row with the gaps of the layout to a model's parameters without gaps: src [P].
 func (l *layout) gather(row, src []float32) {
 	for i, p := range l.model.Params {
-		copy(row[p.Offset:][:p.Size], src[l.offset[i]:])
+		copy(row[p.At:][:p.Size], src[l.offset[i]:])
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// The engine's revision stands for the bits of a round of four clients and an evaluation, in every precision. In fp32 a
+// The engine's revision stands for the bits of a round of four clients and an evaluation, in every precision; what the
+// engine does with running statistics has the revision of the nets that have them. In fp32 a
 // real card must give the bits of the emulator. In other precisions it need not, since tensor cores round their sums in
 // a way that the emulator does not know.
 func TestRevisions(t *testing.T) {
@@ -22,7 +23,7 @@ func TestRevisions(t *testing.T) {
 		name      string
 		precision Precision
 	}{{"cuda-fp32", FP32}, {"emulated-tf32", TF32}, {"emulated-bf16", BF16}} {
-		var d revisiontest.Digest
+		var plain, normed revisiontest.Digest // of nets without and with batch normalisation
 		if c.precision == FP32 || !gputest.Real() && !testing.Short() {
 			for _, n := range []struct {
 				net            string
@@ -35,13 +36,20 @@ func TestRevisions(t *testing.T) {
 				{"cnn-cinic10", 1, 1},
 				{"resnet20", 1, 2},
 			} {
+				d := &plain
+				if n.net == "resnet20" {
+					d = &normed
+				}
 				if c.precision == FP32 || n.net != "cnn-cinic10" { // whose dropout is the same in all
-					engineInto(t, &d, n.net, c.precision, n.clients, n.batch)
+					engineInto(t, d, n.net, c.precision, n.clients, n.batch)
 				}
 			}
 		}
 		entries = append(entries, revisiontest.Entry{
-			Name: c.name, Revision: Revision, Where: "engine.go", Digest: d.String(),
+			Name: c.name, Revision: Revision, Where: "engine.go", Digest: plain.String(),
+		}, revisiontest.Entry{
+			Name: c.name + "-batch-norm", Revision: nets.Revision("resnet20"), Where: "build_residual.go",
+			Digest: normed.String(),
 		})
 	}
 	revisiontest.Check(t, "testdata/revisions", entries)
@@ -76,6 +84,7 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 		ends = append(ends, w.End)
 	}
 	ok(t, e.Combine(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
+	ok(t, e.CombineBuffers(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
 	d.Add(load(t, e, mean), must(e.Norm(mean))(t))
 	jobs := []nets.EvalJob{{Row: ends[0], Part: nets.Train, Index: []int32{3}}}
 	if clients > 1 {

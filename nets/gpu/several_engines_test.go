@@ -73,6 +73,9 @@ func federate(
 		if err := e.Combine(model, mean, rows); err != nil {
 			return nil, err
 		}
+		if err := e.CombineBuffers(model, mean, rows); err != nil {
+			return nil, err
+		}
 		extra, err := e.NewBank(1 + id%3)
 		if err != nil {
 			return nil, err

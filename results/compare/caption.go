@@ -75,13 +75,21 @@ func notCompared(why string) string { return "Not compared with the printed numb
 func measured(rows []results.SummaryRow) string {
 	var seeds []int
 	var what []string
+	comparisons := 0 // for which p_holm is corrected
+	for _, r := range rows {
+		if r.Metric == metrics.PHolm && r.Mean.Valid {
+			comparisons++
+		}
+	}
 	for _, r := range rows {
 		seeds = append(seeds, r.N)
 		text := "mean ± sample standard deviation"
 		switch {
 		case r.Metric.IsRound():
 			text = "first round of the mean"
-		case r.Metric == metrics.PRounds || r.Metric == metrics.PSeeds:
+		case r.Metric == metrics.PHolm && comparisons > 0:
+			text = "p-value corrected for " + counted([]int{comparisons}, "comparison")
+		case r.Metric.IsP():
 			text = "p-value"
 		}
 		if !slices.Contains(what, text) {

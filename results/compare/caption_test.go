@@ -51,8 +51,15 @@ func TestCaption(t *testing.T) {
 		},
 		{"other numbers", []results.SummaryRow{
 			with(func(r *results.SummaryRow) { r.Metric = metrics.PSeeds }),
+			with(func(r *results.SummaryRow) { r.Metric, r.Mean = metrics.PHolm, files.Optional{} }), // the reference's
 			with(func(r *results.SummaryRow) { r.Metric = metrics.RoundsTo25 }),
 		}, "P-value, first round of the mean over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code, cnn-svhn; " +
+			"rollcall 1.2, cpu-fp32"},
+		{"corrected p-values", []results.SummaryRow{
+			with(func(r *results.SummaryRow) { r.Metric, r.Mean = metrics.PHolm, files.Optional{} }),
+			with(func(r *results.SummaryRow) { r.Metric, r.Mean = metrics.PHolm, files.Some(0.1) }),
+			with(func(r *results.SummaryRow) { r.Metric, r.Mean = metrics.PHolm, files.Some(0.2) }),
+		}, "P-value corrected for 2 comparisons over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code, cnn-svhn; " +
 			"rollcall 1.2, cpu-fp32"},
 		{"nothing", nil, "No number yet"},
 	} {

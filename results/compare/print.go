@@ -92,6 +92,15 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	if m.IsPercent() {
 		t.title += " %"
 	}
+	if m == metrics.PHolm {
+		n := 0
+		for _, r := range rows {
+			if r.Mean.Valid {
+				n++
+			}
+		}
+		t.title += " of " + counted([]int{n}, "comparison")
+	}
 	// A label names a setting only if rows of the table differ in it.
 	some := func(differs func(*results.SummaryRow) bool) bool {
 		return slices.ContainsFunc(rows, func(r *ComparisonRow) bool { return differs(r.ours) })

@@ -43,9 +43,11 @@ const (
 	ClientAccBest10Std  Metric = "client_acc_best10_std"
 
 	// FedAR's Table 2 prints p-values, see [rollcall/results/protocol.RoundsTTest] and
-	// [rollcall/results/protocol.SeedsTTest].
+	// [rollcall/results/protocol.SeedsTTest]. The last one is ours: p_seeds corrected for all comparisons of a table,
+	// see [rollcall/results/stats.Holm].
 	PRounds Metric = "p_rounds"
 	PSeeds  Metric = "p_seeds"
+	PHolm   Metric = "p_holm"
 )
 
 // OfClients are the numbers of FedAR's Table 3, in the order of the table.
@@ -91,6 +93,7 @@ var metrics = map[Metric]Info{
 
 	PRounds: {"p rounds", 1, 4, false, 0, 2, 0},
 	PSeeds:  {"p seeds", 1, 4, false, 0, 2, 0},
+	PHolm:   {"p Holm", 1, 4, false, 0, 3, 0},
 }
 
 // Info returns the description of a metric. A file of another version may have a metric that this one does not know;
@@ -112,6 +115,9 @@ func (m Metric) IsPercent() bool { return m.Info().scale == 100 }
 // IsRound reports whether m is the first round that reaches a target, a whole number.
 func (m Metric) IsRound() bool { return m.Info().Target > 0 }
 
+// IsP reports whether m is a p-value.
+func (m Metric) IsP() bool { return m == PRounds || m == PSeeds || m == PHolm }
+
 // NoNumber is printed in place of a missing number.
 const NoNumber = "–"
 
@@ -120,7 +126,7 @@ func (m Metric) Number(mean, std files.Optional) string {
 	if !mean.Valid {
 		return NoNumber
 	}
-	if m == PRounds || m == PSeeds {
+	if m.IsP() {
 		return fmt.Sprintf("%-8.3g", mean.Value)
 	}
 	info := m.Info()

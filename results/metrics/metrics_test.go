@@ -31,6 +31,7 @@ func TestWords(t *testing.T) {
 		{TestLoss, files.Some(1.23456), files.Some(0.00004), 3, "1.2346 ± 0.0000"},
 		{ClientAccVar, files.Some(0.0325), none, 3, "325.0"},
 		{PRounds, files.Some(1.38e-246), none, 3, "1.38e-246"},
+		{PHolm, files.Some(0.00012345), none, 3, "0.000123"},
 		{RoundsTo50, files.Some(120), none, 3, "120"},
 		{RoundsTo50, none, none, 3, "never"},
 		{RoundsTo50, none, none, 0, NoNumber},

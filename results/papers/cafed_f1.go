@@ -3,6 +3,8 @@ package papers
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"rollcall/results/protocol"
 
@@ -15,19 +17,34 @@ import (
 
 // ToN's figure 1. The paper prints no T for figures 1b and 1c; here it is 200, as for figure 1d [inferred].
 var (
-	cafedF1a = aheadOfAdaFed("cafed-f1a", "Figure 1a: test accuracy, Synthetic", ton("leaf"), tonRounds, 1.56)
-	cafedF1b = aheadOfAdaFed("cafed-f1b", "Figure 1b: test accuracy, MNIST", ton("mnist"), tonRounds, 0.94)
+	cafedF1a = aheadOfAdaFed("cafed-f1a", "Figure 1a: test accuracy, Synthetic", ton("leaf"), tonRounds, 1.56,
+		tonBaselines)
+	cafedF1b = aheadOfAdaFed("cafed-f1b", "Figure 1b: test accuracy, MNIST",
+		ton("mnist"), tonRounds, 0.94, tonBaselines)
 	cafedF1c = aheadOfAdaFed("cafed-f1c", "Figure 1c: test accuracy, CIFAR-10", everyFifth(ton("cifar10")),
-		tonRounds, 1.32)
+		tonRounds, 1.32, tonBaselines)
 	cafedF1d = Figure{
 		ID: "cafed-f1d", Title: "CA-Fed, ToN, Figure 1d: cumulative importance of three groups of clients, Synthetic",
 		Measure: Curves{Decisions: true}, Runs: runs(ton("leaf"), cafedMethods...),
 		Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: stating("Unbiased equalizes; More available excludes the less available; "+
-			"AdaFed and CA-Fed favour the more available; F3AST favours the less available, correlated", nil,
-			drawn(ofEveryLine(CAFedGroupRows), CAFedGroupFigure)),
+		Draw: drawn(ofEveryLine(CAFedGroupRows), CAFedGroupFigure),
+		Says: []Sentence[Measured]{
+			{"Unbiased gives all groups the same importance", tonBaselines, groupsEqual},
+			{"More available excludes the less available", tonBaselines, groupExcluded},
+			{
+				"AdaFed and CA-Fed favour the more available", tonBaselines,
+				favours{[]string{"adafed", "ca-fed"}, moreAvailable}.ask,
+			},
+			{
+				"F3AST favours the less available, correlated", tonBaselines,
+				favours{[]string{"f3ast"}, lessCorrelated}.ask,
+			},
+		},
 	}
 )
+
+// tonBaselines is where ToN speaks of figure 1.
+const tonBaselines = "V-B a"
 
 // everyFifth returns a column with an evaluation every five rounds, to save time: its curves do not change by it.
 func everyFifth(c Column) Column {
@@ -36,13 +53,16 @@ func everyFifth(c Column) Column {
 }
 
 // aheadOfAdaFed returns a figure of ToN with the test accuracy of all methods in one column. ToN says that CA-Fed is
-// ahead of AdaFed by the given percentage points.
-func aheadOfAdaFed(id, title string, c Column, rounds int, points float64) Figure {
+// ahead of AdaFed by the given percentage points, at a place in the paper.
+func aheadOfAdaFed(id, title string, c Column, rounds int, points float64, place string) Figure {
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
 		Measure: Curves{}, Runs: runs(c, cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: rounds,
-		Draw: stating("",
-			[]claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}}, drawAccuracy),
+		Draw:   drawAccuracy,
+		states: []claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}},
+		Says: []Sentence[Measured]{{
+			"CA-Fed is ahead of all baselines at the end", place, leads{series: "ca-fed", number: lastAccuracy}.ask,
+		}},
 	}
 }
 
@@ -95,6 +115,9 @@ const (
 	availableAtLeast = 0.5 // more available clients have a larger π
 )
 
+// clientGroups are the groups in the order of the figure.
+var clientGroups = []string{moreAvailable, lessWeakly, lessCorrelated}
+
 // clientGroup returns the group of a client with availability pi and second eigenvalue lambda.
 func clientGroup(pi, lambda float64) string {
 	switch {
@@ -121,7 +144,7 @@ type CAFedGroupRow struct {
 // method.
 func CAFedGroupRows(method string, seeds [][]results.DecisionRow) ([]CAFedGroupRow, error) {
 	var rows []CAFedGroupRow
-	for _, group := range []string{moreAvailable, lessWeakly, lessCorrelated} {
+	for _, group := range clientGroups {
 		row := CAFedGroupRow{Method: method, Group: group, N: len(seeds)}
 		var sums []float64
 		for _, decisions := range seeds {
@@ -155,4 +178,94 @@ func CAFedGroupFigure(title string, rows []CAFedGroupRow) plot.Figure {
 		return chart
 	}
 	return plot.Figure{Title: title, Panels: charts(rows, func(r CAFedGroupRow) string { return r.Group }, bars)}
+}
+
+// groupRatios returns for every seed of a method the importance of a group as a share of its target; nil without the
+// method or its decisions.
+func groupRatios(m Measured, method, group string) (ratios []float64) {
+	for _, line := range m.Lines {
+		if line.Method != method {
+			continue
+		}
+		for _, decisions := range line.Decisions {
+			rows, err := CAFedGroupRows(method, [][]results.DecisionRow{decisions})
+			if err != nil {
+				return nil
+			}
+			for _, r := range rows {
+				if r.Group == group {
+					ratios = append(ratios, r.Weight/r.Target)
+				}
+			}
+		}
+	}
+	return ratios
+}
+
+// favours is a question: does each of these methods give a group more importance than the other two, beside the target?
+type favours struct {
+	methods []string
+	group   string
+}
+
+// ask answers with the importance of all groups.
+func (q favours) ask(m Measured) (Answer, string) {
+	var parts []Answer
+	for _, method := range q.methods {
+		for _, other := range clientGroups {
+			if other != q.group {
+				d := differences(groupRatios(m, method, q.group), groupRatios(m, method, other))
+				parts = append(parts, isAhead(d))
+			}
+		}
+	}
+	return allOf(parts), groupWords(m, q.methods...)
+}
+
+// groupsEqual asks whether no two groups differ under Unbiased by more than two standard errors.
+func groupsEqual(m Measured) (Answer, string) {
+	var parts []Answer
+	for i, group := range clientGroups {
+		for _, other := range clientGroups[i+1:] {
+			d := differences(groupRatios(m, "unbiased", group), groupRatios(m, "unbiased", other))
+			switch answer := isAhead(d); {
+			case d.N < 2 || !stats.Finite(d.Mean):
+				parts = append(parts, Untold)
+			case answer == Untold:
+				parts = append(parts, Holds)
+			default:
+				parts = append(parts, Fails)
+			}
+		}
+	}
+	return allOf(parts), groupWords(m, "unbiased")
+}
+
+// groupExcluded asks whether More-available gives the less available no importance in any run.
+func groupExcluded(m Measured) (Answer, string) {
+	const method = "more-available"
+	all := slices.Concat(groupRatios(m, method, lessWeakly), groupRatios(m, method, lessCorrelated))
+	answer := Holds
+	switch {
+	case len(all) == 0:
+		answer = Untold
+	case slices.ContainsFunc(all, func(x float64) bool { return x != 0 }):
+		answer = Fails
+	}
+	return answer, groupWords(m, method)
+}
+
+// groupWords returns the mean importance of the three groups as shares of their targets, for each method.
+func groupWords(m Measured, methods ...string) string {
+	var words []string
+	for _, method := range methods {
+		var ratios []string
+		for _, group := range clientGroups {
+			if mean := stats.Mean(groupRatios(m, method, group)); mean.Valid {
+				ratios = append(ratios, fmt.Sprintf("%.2f", mean.Value))
+			}
+		}
+		words = append(words, method+" "+strings.Join(ratios, ", "))
+	}
+	return strings.Join(words, "; ") + " of the target"
 }

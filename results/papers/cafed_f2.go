@@ -3,6 +3,7 @@ package papers
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -19,20 +20,38 @@ var (
 	cafedF2a = Figure{
 		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
 		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
-		Draw: stating("More available is fastest and ends lowest, Unbiased ends highest; "+
-			"κ̄² = 100 overlaps with Unbiased",
-			[]claim{
-				{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
-				{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},
-			}, drawAccuracy),
+		Draw: drawAccuracy,
+		states: []claim{
+			{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
+			{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},
+		},
+		Says: []Sentence[Measured]{
+			{
+				"More available is the fastest (taken as: ahead of Unbiased after round 40)", tonTradeOff,
+				leads{series: "more-available", over: []string{"unbiased"}, number: accuracyIn(40)}.ask,
+			},
+			{
+				"Unbiased ends highest, beside κ̄² = 100", tonTradeOff,
+				leads{
+					series: "unbiased", number: lastAccuracy,
+					over: []string{"more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")},
+				}.ask,
+			},
+			{"κ̄² = 100 overlaps with Unbiased at the end", tonTradeOff, overlap},
+		},
 	}
 	cafedF2b = Figure{
 		ID: "cafed-f2b", Title: "CA-Fed, ToN, Figure 2b: best κ̄² for each length of training, Synthetic",
 		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
-		Draw: stating("small κ̄² is best for short training, large κ̄² for long", nil,
-			drawn(cafedBestRows, cafedBestFigure)),
+		Draw: drawn(cafedBestRows, cafedBestFigure),
+		Says: []Sentence[Measured]{{
+			"small κ̄² is best for short training, large κ̄² for long", tonTradeOff, bestKappaGrows,
+		}},
 	}
 )
+
+// tonTradeOff is where ToN speaks of figure 2.
+const tonTradeOff = "V-B b"
 
 // kappas are the κ̄² of figures 2 and 3.
 var kappas = []string{"0.01", "0.1", "1", "10", "100"}
@@ -118,4 +137,35 @@ func cafedBestFigure(title string, rows []cafedBestRow) plot.Figure {
 		Series: []plot.Series{s.LastStepDrawn()},
 	}
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{chart}}}
+}
+
+// overlap asks whether κ̄² = 100 and Unbiased differ by at most two standard errors after the last round.
+func overlap(m Measured) (Answer, string) {
+	switch answer, words := (leads{series: kappa("100"), over: []string{"unbiased"}, number: lastAccuracy}).ask(m); {
+	case answer != Untold:
+		return Fails, words
+	case words != "" && len(m.Figure.Seeds) > 1:
+		return Holds, words
+	default:
+		return Untold, words
+	}
+}
+
+// bestKappaGrows asks whether the best κ̄² is larger in the last tenth of the rounds than in the first, as a mean of
+// logarithms.
+func bestKappaGrows(m Measured) (Answer, string) {
+	rows, err := cafedBestRows(m)
+	tenth := len(rows) / 10
+	if err != nil || tenth == 0 {
+		return Untold, ""
+	}
+	mean := func(rows []cafedBestRow) (sum float64) {
+		for _, r := range rows {
+			sum += math.Log10(r.Kappa) / float64(len(rows))
+		}
+		return sum
+	}
+	early, late := mean(rows[:tenth]), mean(rows[len(rows)-tenth:])
+	return isPositive(late - early), fmt.Sprintf("best κ̄² about %.2g in the first %d rounds, %.2g in the last %d",
+		math.Pow(10, early), tenth, math.Pow(10, late), tenth)
 }

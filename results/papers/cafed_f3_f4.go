@@ -1,8 +1,10 @@
 package papers
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"rollcall/results/protocol"
@@ -18,7 +20,8 @@ var (
 	cafedF3 = Figure{
 		ID: "cafed-f3", Title: "CA-Fed, ToN, Figure 3: heterogeneity γ = δ of the clients, Synthetic", Axis: "γ = δ",
 		Measure: Curves{}, Runs: overHeterogeneity(), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: stating("at γ = δ = 0 More available and κ̄² = 0.01 are best, at 1 κ̄² = 100 and Unbiased", []claim{
+		Draw: drawFinalAccuracy,
+		states: []claim{
 			{
 				Data: "leaf", X: files.Some(0.25), Ahead: []string{kappa("1"), kappa("10")},
 				Behind: "unbiased", Points: 1.6,
@@ -31,22 +34,62 @@ var (
 				Data: "leaf", X: files.Some(0.75), Ahead: []string{kappa("1"), kappa("10")},
 				Behind: "unbiased", Points: 1,
 			},
-		}, drawFinalAccuracy),
+		},
+		Says: []Sentence[Measured]{
+			{
+				"at γ = δ = 0 More available is ahead of Unbiased and κ̄² = 100", tonHeterogeneity,
+				leads{
+					series: "more-available", over: []string{"unbiased", kappa("100")},
+					number: lastAccuracy, where: atX(0),
+				}.ask,
+			},
+			{
+				"at γ = δ = 0 κ̄² = 0.01 is ahead of Unbiased and κ̄² = 100", tonHeterogeneity,
+				leads{
+					series: kappa("0.01"), over: []string{"unbiased", kappa("100")},
+					number: lastAccuracy, where: atX(0),
+				}.ask,
+			},
+			{
+				"at γ = δ = 1 Unbiased is ahead of More available and κ̄² = 0.01", tonHeterogeneity,
+				leads{
+					series: "unbiased", over: []string{"more-available", kappa("0.01")},
+					number: lastAccuracy, where: atX(1),
+				}.ask,
+			},
+		},
 	}
 	cafedF4a = Figure{
 		ID: "cafed-f4a", Title: "CA-Fed, ToN, Figure 4a: error of the estimators against the observed history",
 		Axis: historyAxis, Measure: EstimatorErrors{}, Runs: overPrior("ca-fed"),
 		Preset: "paper", Seeds: tonSeeds, Rounds: 50,
-		Draw: stating("both errors fall with t'; that of λ is larger", nil, drawn(estimatorRows,
-			sweepFigure(map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"}))),
+		Draw: drawn(estimatorRows,
+			sweepFigure(map[string]string{"pi_error": "mean |π̂ − π|", "lambda_error": "mean |λ̂ − λ|"})),
+		Says: []Sentence[Measured]{
+			{"both errors fall with t'", tonEstimation, errorsFall},
+			{"the error of λ is larger than that of π", tonEstimation, lambdaErrorLarger},
+		},
 	}
 	cafedF4b = Figure{
 		ID: "cafed-f4b", Title: "CA-Fed, ToN, Figure 4b: test accuracy with estimated availability, MNIST",
 		Axis: historyAxis, Measure: Curves{}, Runs: overPrior(cafedMethods...),
 		Preset: "paper", Seeds: tonSeeds, Rounds: 50,
-		Draw: stating("CA-Fed is ahead of all baselines for t' ≥ 100", nil, drawFinalAccuracy),
+		Draw: drawFinalAccuracy,
+		Says: []Sentence[Measured]{{
+			"CA-Fed is ahead of all baselines for t' ≥ 100", tonEstimation,
+			leads{series: "ca-fed", number: lastAccuracy, where: func(l *Line) bool { return l.X >= 100 }}.ask,
+		}},
 	}
 )
+
+// Where ToN speaks of figures 3 and 4.
+const (
+	tonHeterogeneity = "V-B c"
+	tonEstimation    = "V-B d"
+)
+
+// atX returns whether a line is at one value of the setting that the figure varies.
+func atX(x float64) func(l *Line) bool { return func(l *Line) bool { return l.X == x } }
 
 // overHeterogeneity returns the runs of figure 3, which are the runs of [overKappa] for every γ = δ.
 func overHeterogeneity() (list []Run) {
@@ -108,4 +151,43 @@ func estimatorRows(m Measured) (rows []sweepRow, err error) {
 		}
 	}
 	return rows, nil
+}
+
+// historyErrors returns the errors of π̂ and λ̂ before the first round [X][seeds], from the shortest history on.
+func historyErrors(m Measured) (pi, lambda [][]float64) {
+	byX := func(a, b EstimatorError) int { return cmp.Compare(a.X, b.X) }
+	sorted := slices.SortedStableFunc(slices.Values(m.Errors), byX)
+	for _, e := range sorted {
+		if e.Round == 0 {
+			pi, lambda = append(pi, e.Pi), append(lambda, e.Lambda)
+		}
+	}
+	return pi, lambda
+}
+
+// errorsFall asks whether both errors are smaller with every longer history.
+func errorsFall(m Measured) (Answer, string) {
+	pi, lambda := historyErrors(m)
+	return allOf([]Answer{fall(pi), fall(lambda)}), errorWords(pi, lambda)
+}
+
+// lambdaErrorLarger asks whether the error of λ is larger with every history.
+func lambdaErrorLarger(m Measured) (Answer, string) {
+	pi, lambda := historyErrors(m)
+	var parts []Answer
+	for i := range pi {
+		parts = append(parts, isAhead(differences(lambda[i], pi[i])))
+	}
+	return allOf(parts), errorWords(pi, lambda)
+}
+
+// errorWords returns the mean errors with the shortest and the longest history.
+func errorWords(pi, lambda [][]float64) string {
+	if len(pi) == 0 {
+		return ""
+	}
+	ends := func(errors [][]float64) string {
+		return fmt.Sprintf("%.2g … %.2g", stats.Mean(errors[0]).Value, stats.Mean(errors[len(errors)-1]).Value)
+	}
+	return fmt.Sprintf("π %s, λ %s from the shortest to the longest history", ends(pi), ends(lambda))
 }

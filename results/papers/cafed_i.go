@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"rollcall/results/protocol"
 
@@ -18,9 +19,15 @@ var cafedI1 = Figure{
 	ID: "cafed-i1", Title: "CA-Fed, INFOCOM, Figure 1: activity of the clients and who is left out",
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), "ca-fed"), Seeds: infocomSeeds[:1],
 	Rounds: infocomRounds, OneSeed: true,
-	Draw: stating("excluded clients tend to be those with low average availability or high correlation",
-		nil, drawActivity),
+	Draw: drawActivity,
+	Says: []Sentence[Measured]{{
+		"excluded clients tend to be those with low average availability or high correlation", infocomResults,
+		leavesOutTheWorse,
+	}},
 }
+
+// infocomResults is where INFOCOM speaks of its figures.
+const infocomResults = "V-B"
 
 // drawActivity draws which clients were active and which were excluded in the first run.
 var drawActivity = drawn(func(m Measured) ([]CAFedActivityRow, error) {
@@ -96,8 +103,59 @@ var cafedI2 = Figure{
 	ID: "cafed-i2", Title: "CA-Fed, INFOCOM, Figure 2: importance of the clients",
 	Measure: Curves{Decisions: true}, Runs: runs(infocom("binary"), infocomMethods...),
 	Seeds: infocomSeeds[:1], Rounds: infocomRounds,
-	Draw: stating("all but Unbiased depart from the target; CA-Fed favours the more available clients", nil,
-		drawn(ofEveryLine(CAFedImportanceRows), CAFedShareFigure)),
+	Draw: drawn(ofEveryLine(CAFedImportanceRows), CAFedShareFigure),
+	Says: []Sentence[Measured]{
+		{"all but Unbiased depart from the target (taken as: farther from it than Unbiased)", infocomResults, departs},
+		{"CA-Fed favours the more available clients", infocomResults, favoursAvailable},
+	},
+}
+
+// importanceOf returns the rows of a method's clients; nil without it or its decisions.
+func importanceOf(m Measured, method string) []CAFedImportanceRow {
+	for _, line := range m.Lines {
+		if line.Method == method {
+			if rows, err := CAFedImportanceRows(method, line.Decisions); err == nil {
+				return rows
+			}
+		}
+	}
+	return nil
+}
+
+// departs asks whether the shares of every other method are farther from the target than those of Unbiased: half the
+// sum of the distances, which is 0 … 1.
+func departs(m Measured) (Answer, string) {
+	var parts []Answer
+	var words []string
+	var unbiased float64
+	for _, method := range infocomMethods { // Unbiased is the first
+		rows := importanceOf(m, method)
+		if rows == nil {
+			return Untold, strings.Join(words, ", ")
+		}
+		distance := 0.0
+		for _, r := range rows {
+			distance += math.Abs(r.Share-r.Target) / 2
+		}
+		words = append(words, fmt.Sprintf("%s: %.3f from the target", method, distance))
+		if method == infocomMethods[0] {
+			unbiased = distance
+		} else {
+			parts = append(parts, isPositive(distance-unbiased))
+		}
+	}
+	return allOf(parts), strings.Join(words, ", ")
+}
+
+// favoursAvailable asks whether CA-Fed gives the more available clients a larger share than the target.
+func favoursAvailable(m Measured) (Answer, string) {
+	share, target := 0.0, 0.0
+	for _, r := range importanceOf(m, "ca-fed") {
+		if r.Group == moreAvailable {
+			share, target = share+r.Share, target+r.Target
+		}
+	}
+	return isPositive(share - target), fmt.Sprintf("share %.3f, target %.3f", share, target)
 }
 
 // ofEveryLine returns a function that calls rowsOf with the decisions of each line and joins the rows.
@@ -206,23 +264,33 @@ func CAFedShareFigure(title string, rows []CAFedImportanceRow) plot.Figure {
 var cafedI3 = Figure{
 	ID: "cafed-i3", Title: "CA-Fed, INFOCOM, Figure 3: test accuracy averaged over the rounds so far",
 	Measure: Curves{}, Runs: runsIn(cafed1.Columns, infocomMethods...), Seeds: infocomSeeds, Rounds: infocomRounds,
-	Draw: ofRunningMeans(stating("", []claim{
-		{Data: "binary", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 0.89},
-		{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 1.24},
-	}, drawn(cafedCurveRows, cafedCurveFigure("time-average test accuracy")))),
-}
-
-// ofRunningMeans returns a function that replaces the curves by their [protocol.RunningMean] and calls draw.
-func ofRunningMeans(draw func(m Measured) (Drawing, error)) func(m Measured) (Drawing, error) {
-	return func(m Measured) (Drawing, error) {
+	Draw: func(m Measured) (Drawing, error) {
 		m.Lines = slices.Clone(m.Lines)
 		for i := range m.Lines {
-			curves := make([][]results.CurveRow, len(m.Lines[i].Curves))
-			for k, curve := range m.Lines[i].Curves {
-				curves[k] = protocol.RunningMean(curve)
-			}
-			m.Lines[i].Curves = curves
+			m.Lines[i].Curves = runningMeans(m.Lines[i].Curves)
 		}
-		return draw(m)
+		return drawn(cafedCurveRows, cafedCurveFigure("time-average test accuracy"))(m)
+	},
+	states: []claim{
+		{Data: "binary", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 0.89, Mean: true},
+		{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 1.24, Mean: true},
+	},
+	Says: []Sentence[Measured]{{
+		"CA-Fed has the highest time average on both data sets", infocomResults,
+		leads{series: "ca-fed", number: timeAverage}.ask,
+	}},
+}
+
+// timeAverage returns the mean test accuracy over the rounds of a run.
+func timeAverage(curve []results.CurveRow) files.Optional {
+	return lastAccuracy(protocol.RunningMean(curve))
+}
+
+// runningMeans returns the [protocol.RunningMean] of every curve.
+func runningMeans(curves [][]results.CurveRow) [][]results.CurveRow {
+	means := make([][]results.CurveRow, len(curves))
+	for k, curve := range curves {
+		means[k] = protocol.RunningMean(curve)
 	}
+	return means
 }

@@ -25,8 +25,9 @@ func has(t *testing.T, what string, got map[string]string, want string) {
 	}
 }
 
-// INFOCOM, section V and table I: N = 24, T = 150, two passes, M = 12, bias_const 1, s = 0.2, ridge 0.01, MNIST with
-// two pairs of labels swapped and a fifth of the training set kept back, batches of 64 (32 on the binary set).
+// INFOCOM, section V and table I: N = 24, T = 150, two passes, M = 12, bias_const 1, β = 0.2, ridge 0.01, MNIST with
+// two pairs of labels swapped and a fifth of the training set kept back, batches of 64 (32 on the binary set). The
+// released scripts have s = 0.001 and 0, β = 1−s; nothing is kept back, and the classes of MNIST's clients are drawn.
 func TestCAFedTableI(t *testing.T) {
 	table, err := TableByID("cafed-1")
 	if err != nil {
@@ -44,17 +45,26 @@ func TestCAFedTableI(t *testing.T) {
 	for _, c := range table.Columns {
 		data = append(data, c.Data)
 		for _, method := range table.Methods {
-			for _, preset := range []string{"code", "paper"} {
+			for _, preset := range []string{"code", "code-no-momentum", "paper"} {
 				what := c.Data + " " + method + " " + preset
 				got := settingsOf(c, method, preset)
 				has(t, what, got, "clients=24 local-epochs=2 weights=size lr-schedule=constant f3ast-limit=12 "+
-					"f3ast-beta=1/T bias-const=1 ca-fed-beta=0.8 ca-fed-tau=0 clip=none weight-decay=0.01 eval-every=1")
+					"f3ast-beta=1/T bias-const=1 ca-fed-tau=0 clip=none augment=none weight-decay=0.01 eval-every=1")
+				has(t, what, got, map[string]string{
+					"binary code": "ca-fed-beta=0.999", "binary code-no-momentum": "ca-fed-beta=0.999",
+					"binary paper": "ca-fed-beta=0.2", "mnist paper": "ca-fed-beta=0.2 validation=0.2",
+					"mnist code":             "ca-fed-beta=1 validation=0 classes=drawn",
+					"mnist code-no-momentum": "ca-fed-beta=1 validation=0 classes=drawn",
+				}[c.Data+" "+preset])
+				if drawn := got["classes"] != ""; drawn != (c.Data == "mnist" && preset != "paper") {
+					t.Errorf("%s: --classes %q, want drawn of MNIST by the code alone", what, got["classes"])
+				}
 				if c.Availability != "markov" || got["lr"] == "" || got["server-lr"] == "" {
 					t.Errorf("%s: %s, rates %q and %q, want markov and both rates",
 						what, c.Availability, got["lr"], got["server-lr"])
 				}
 				if c.Data == "mnist" {
-					has(t, what, got, "batch=64 swap-pairs=2 validation=0.2")
+					has(t, what, got, "batch=64 swap-pairs=2")
 				} else {
 					has(t, what, got, "batch=32")
 				}
@@ -66,19 +76,40 @@ func TestCAFedTableI(t *testing.T) {
 		has(t, c.Data, paper,
 			"momentum=0 server-momentum=0 server-weight-decay=0 f3ast-memoryless=false losses=batch fstar=min")
 		has(t, c.Data, code, map[string]string{"binary": "fstar=solved", "mnist": "fstar=zero"}[c.Data])
+		plainIsCodeButSGD(t, c, "ca-fed")
 	}
 	if !slices.Equal(data, []string{"binary", "mnist"}) {
 		t.Errorf("data %q, want binary and mnist", data)
 	}
 }
 
+// plainIsCodeButSGD checks that a column without momentum is the code's in all but what SGD's steps are, and that its
+// steps and rates are those of the paper's preset.
+func plainIsCodeButSGD(t *testing.T, c Column, method string) {
+	t.Helper()
+	code, plain := settingsOf(c, method, "code"), settingsOf(c, method, "code-no-momentum")
+	paper := settingsOf(c, method, "paper")
+	steps := strings.Fields("momentum server-momentum server-weight-decay weight-decay lr server-lr local-epochs " +
+		"local-steps")
+	for flag := range plain {
+		want := code
+		if slices.Contains(steps, flag) {
+			want = paper
+		}
+		if plain[flag] != want[flag] {
+			t.Errorf("%s %s: --%s %q without momentum, want %q", c.Data, method, flag, plain[flag], want[flag])
+		}
+	}
+	has(t, c.Data+" "+method, plain, "momentum=0 server-momentum=0 server-weight-decay=0")
+}
+
 // INFOCOM: the rates on binary are those of the released scripts (paper_experiments/synthetic/full_experiment.sh) in
-// the code's preset, which has momentum; the paper's, which has none, has larger ones.
+// the code's preset, which has momentum; the others, which have none, have larger ones.
 func TestCAFedINFOCOMRates(t *testing.T) {
 	for method, want := range map[string]string{
 		"unbiased": "0.03/0.03", "adafed": "0.001/1", "f3ast": "0.03/0.03", "ca-fed": "0.01/0.3",
 	} {
-		for preset, want := range map[string]string{"code": want, "paper": "0.1/1"} {
+		for preset, want := range map[string]string{"code": want, "code-no-momentum": "0.1/1", "paper": "0.1/1"} {
 			got := settingsOf(infocom("binary"), method, preset)
 			if rates := got["lr"] + "/" + got["server-lr"]; rates != want {
 				t.Errorf("%s, %s: %s, want %s", method, preset, rates, want)
@@ -100,12 +131,13 @@ func TestCAFedRates(t *testing.T) {
 		},
 	} {
 		for method, want := range row {
-			for _, preset := range []string{"code", "paper"} {
+			for _, preset := range []string{"code", "code-no-momentum", "paper"} {
 				got := settingsOf(ton(data), method, preset)
 				if rates := got["lr"] + "/" + got["server-lr"]; rates != want {
 					t.Errorf("%s on %s: %s, want %s", method, data, rates, want)
 				}
 			}
+			plainIsCodeButSGD(t, ton(data), method)
 		}
 	}
 }
@@ -138,7 +170,7 @@ func TestCAFedFigures(t *testing.T) {
 		},
 		{
 			"cafed-f1c", "cifar10", "markov", 200, 10, five, nil,
-			"clients=100 batch=32 split=classes alpha=0.5 net=cnn-cafed local-epochs=1 weight-decay=0",
+			"clients=100 batch=32 split=classes alpha=0.5 net=cnn-cafed local-epochs=1 weight-decay=0 init=torch",
 		},
 		{"cafed-f1d", "leaf", "markov", 200, 10, five, nil, "clients=100"},
 		{"cafed-f2a", "leaf", "markov", 500, 10, sweep, nil, "kappa=100 bias-const=none"},

@@ -9,11 +9,14 @@
 //   - PAPER_fN.go has figure N, and cafed_i.go has the figures of CA-Fed's INFOCOM paper: the runs, the measurements,
 //     the rows of the CSV, the drawing, and the paper's own words about the figure.
 //
+// items.go lists every table and figure of every document, also those that are text. What a paper says about its tables
+// and figures is asked of our numbers: differences in points in claims.go, sentences in sentences.go.
+//
 // The other files are for all papers: table.go and entries.go (a table, its printed numbers, and the numbers it
 // computes for every cell), figure.go (a figure, its runs, and the kinds of measurements), runs.go (finished runs, and
 // the rows of a table computed from them) and curves.go (rows and drawings of learning curves and of sweeps).
 //
-// A new figure is a new file and its name in the list of its paper. A new table is a value in PAPER.go, its name in the
-// list, and its numbers in PAPER_printed.go. A new kind of measurement is a type in figure.go, and a function in
-// bench/run. Nothing here trains: bench/run measures, and [Figure.Draw] draws.
+// A new figure is a new file, its name in the list of its paper, and an item. A new table is a value in PAPER.go, its
+// name in the list, its numbers in PAPER_printed.go, and an item. A new kind of measurement is a type in figure.go, and
+// a function in bench/run. Nothing here trains: bench/run measures, and [Figure.Draw] draws.
 package papers

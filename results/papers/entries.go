@@ -3,10 +3,10 @@ package papers
 import (
 	"fmt"
 
-	"rollcall/results/protocol"
-
 	"rollcall/results"
+	"rollcall/results/files"
 	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 	"rollcall/results/stats"
 )
 
@@ -106,7 +106,8 @@ func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error
 }
 
 // pairedT returns the entries of FedAR's Table 2: the p-values of a paired t-test between the test accuracies of the
-// reference and of the runs, by rounds and by seeds. The reference itself and a column without one have no p-values.
+// reference and of the runs, by rounds, by seeds, and by seeds with Holm's correction, which [Correct] fills in. The
+// reference itself and a column without one have no p-values.
 func pairedT() []Entry {
 	return entries(func(row *results.SummaryRow, runs, reference Runs) (err error) {
 		row.N = len(runs.Curves)
@@ -114,20 +115,45 @@ func pairedT() []Entry {
 		if len(reference.Curves) != len(runs.Curves) {
 			return nil
 		}
-		if row.Metric == metrics.PRounds {
+		switch row.Metric {
+		case metrics.PRounds:
 			row.Mean, err = protocol.RoundsTTest(reference.Curves, runs.Curves)
-		} else {
+		case metrics.PSeeds:
 			row.Mean, err = protocol.SeedsTTest(reference.Curves, runs.Curves, results.ProtocolRounds)
 		}
 		return err
-	}, metrics.PRounds, metrics.PSeeds)
+	}, metrics.PRounds, metrics.PSeeds, metrics.PHolm)
+}
+
+// Correct fills in the rows of p_holm, once all rows of a table are there: Holm's correction of p_seeds. The family is
+// every p_seeds of the rows that is not missing, whatever its column. A cell's row of p_holm comes behind its row of
+// p_seeds.
+func Correct(rows []results.SummaryRow) {
+	var p []float64
+	for _, r := range rows {
+		if r.Metric == metrics.PSeeds && r.Mean.Valid {
+			p = append(p, r.Mean.Value)
+		}
+	}
+	adjusted, next := stats.Holm(p), files.Optional{} // next: of the cell at hand
+	for i := range rows {
+		switch r := &rows[i]; {
+		case r.Metric == metrics.PSeeds && r.Mean.Valid:
+			next, adjusted = files.Some(adjusted[0]), adjusted[1:]
+		case r.Metric == metrics.PSeeds:
+			next = files.Optional{}
+		case r.Metric == metrics.PHolm:
+			r.Mean = next
+		}
+	}
 }
 
 // aboutPairedT explains [pairedT] and [accuracies] of FedAR's Table 2 to people.
 func aboutPairedT(rounds int) string {
 	return aboutAccuracies(rounds) + "; p_rounds: " +
 		"two-sided paired t-test against fedar's of the test accuracies after every evaluated round, of all seeds, " +
-		"as the paper has it, though they are not independent; p_seeds: the same of the means of the seeds"
+		"as the paper has it, though they are not independent; p_seeds: the same of the means of the seeds; p_holm: " +
+		"p_seeds with Holm's correction for all comparisons of the table"
 }
 
 // estimates returns an entry for each metric, filled with the estimate that measure returns.

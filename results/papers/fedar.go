@@ -1,6 +1,8 @@
 package papers
 
 import (
+	"fmt"
+
 	"rollcall/results"
 	"rollcall/results/metrics"
 )
@@ -22,6 +24,13 @@ var (
 		Entries: append(pairedT(), accuracies()...), About: aboutPairedT, Printed: fedar2Printed,
 		Source: "Table 2 of " + fedarPaper + "; p-values by rounds; only those are here whose exponents are certain, " +
 			"the paper calls all of them below 0.001",
+		Says: []Sentence[[]results.SummaryRow]{
+			{"all p-values by rounds are below 0.001", "6.2", allBelow(metrics.PRounds, 0.001)},
+			{
+				"FedAR's test accuracy is above that of every baseline", "6.2",
+				leadsIn{method: "fedar", over: fedarBaselines, metric: metrics.TestAcc}.ask,
+			},
+		},
 	}
 	fedar3 = Table{
 		ID: "fedar-3", Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there",
@@ -31,6 +40,16 @@ var (
 		Entries: clientAccuracies(), About: aboutClientAccuracies, Printed: fedar3Printed,
 		Source: "Table 3 of " + fedarPaper +
 			"; of one run, CIFAR-10, p_min = 0.1; FedAvg with all clients in every round",
+		Says: []Sentence[[]results.SummaryRow]{
+			{
+				"FedAR's mean accuracy is above MIFA's", fedarBias,
+				leadsIn{method: "fedar", over: []string{"mifa"}, metric: metrics.ClientAccMean}.ask,
+			},
+			{
+				"FedAR's variance is below FedVARP's", fedarBias,
+				leadsIn{method: "fedar", over: []string{"fedvarp"}, metric: metrics.ClientAccVar, lower: true}.ask,
+			},
+		},
 	}
 
 	// The text has no number for MNIST: "lower training losses and higher test accuracy upon convergence, as elaborated
@@ -59,9 +78,9 @@ var fedarOwn = []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"}
 // fedarTrains are the settings with which FedAR's methods train, in its tables and elsewhere (section 6.1): two classes
 // and the same number of samples at each client, five steps of 64 samples, rates from 0.1 down with FedAWE's schedule
 // [inferred], weight decay 0.001. The paper mentions neither augmentation nor clipping, so there is none, and no
-// initial weights, so they are PyTorch's [inferred].
+// initial weights, so they are PyTorch's [inferred]. MIFA and FedVARP remember updates by rate, as FedAR does (eq. 4).
 const fedarTrains results.Params = "init=torch;split=two-class;local-epochs=none;local-steps=5;batch=64;" +
-	"lr=0.1;server-lr=1;lr-schedule=decay;weight-decay=0.001;momentum=0;augment=none;clip=none"
+	"lr=0.1;server-lr=1;lr-schedule=decay;weight-decay=0.001;momentum=0;augment=none;clip=none;memory=rate"
 
 // fedar returns a column of FedAR's experiments: 100 clients with availabilities p_i from p_min to 1.
 func fedar(data string, more ...results.Params) Column {
@@ -87,4 +106,27 @@ func fedarColumns(pMin ...string) (columns []Column) {
 func withEverybody(c Column) Column {
 	c.ByMethod = map[string]results.Params{"fedavg-active": "p-min=1"} // the column has no SCAFFOLD
 	return c
+}
+
+// allBelow returns a question: are all numbers of a metric below a bound?
+func allBelow(metric metrics.Metric, bound float64) func(rows []results.SummaryRow) (Answer, string) {
+	return func(rows []results.SummaryRow) (Answer, string) {
+		n, below := 0, 0
+		for _, r := range rows {
+			if r.Metric == metric && r.Mean.Valid {
+				n++
+				if r.Mean.Value < bound {
+					below++
+				}
+			}
+		}
+		words := fmt.Sprintf("%d of %d", below, n)
+		switch {
+		case n == 0:
+			return Untold, words
+		case below < n:
+			return Fails, words
+		}
+		return Holds, words
+	}
 }

@@ -21,10 +21,70 @@ var fedarF1 = Figure{
 			return Drawing{}, err
 		}
 		d := drawing(rows, fedarShapleyFigure(m.Figure.Title, rows))
-		d.Words = fmt.Sprintf("share of client 0: %s\nthe paper: it falls as the staleness grows, "+
-			"and is negative at stale 6\n", strings.Join(shapleyWords(rows), ", "))
+		d.Words = fmt.Sprintf("share of client 0: %s\n", strings.Join(shapleyWords(rows), ", "))
 		return d, nil
 	},
+	Says: []Sentence[Measured]{
+		{"the contribution of client 0 falls with every round that it is away", fedarMotivation, staleFalls},
+		{
+			"a stale update still contributes at stale 1 … 5", fedarMotivation,
+			shapleyIs(Holds, 1, 5),
+		},
+		{"the contribution of client 0 is negative at stale 6", fedarMotivation, shapleyIs(Fails, 6, 6)},
+	},
+}
+
+// fedarMotivation is where FedAR speaks of figure 1.
+const fedarMotivation = "3.2"
+
+// staleValues returns the Shapley values of client 0 by staleness [stale][seeds], those of a fresh update first.
+func staleValues(m Measured) (values [][]float64) {
+	rows, err := fedarShapleyRows(m)
+	if err != nil {
+		return nil
+	}
+	for _, l := range shapleyLevels(rows) {
+		values = append(values, l.own)
+	}
+	return values
+}
+
+// staleFalls asks whether the Shapley value of client 0 is smaller at every further round of staleness.
+func staleFalls(m Measured) (Answer, string) {
+	values := staleValues(m)
+	return fall(values), valueWords(values, 0)
+}
+
+// shapleyIs returns a question: is the Shapley value of client 0 above 0 (if want is [Holds]) or below 0 (if it is
+// [Fails]) at every staleness of these?
+func shapleyIs(want Answer, from, to int) func(m Measured) (Answer, string) {
+	return func(m Measured) (Answer, string) {
+		values := staleValues(m)
+		if len(values) <= to {
+			return Untold, ""
+		}
+		var parts []Answer
+		for _, own := range values[from : to+1] {
+			d := stats.EstimateOf(own)
+			if want == Fails {
+				d.Mean = -d.Mean
+			}
+			parts = append(parts, isAhead(d))
+		}
+		return allOf(parts), valueWords(values[from:to+1], from)
+	}
+}
+
+// valueWords returns the mean Shapley values, the first of which is at the staleness from.
+func valueWords(values [][]float64, from int) string {
+	var words []string
+	for i, own := range values {
+		d := stats.EstimateOf(own)
+		d.Mean *= 100
+		d.Std.Value *= 100
+		words = append(words, fmt.Sprintf("stale %d: %s points", from+i, pointsOf(d)))
+	}
+	return strings.Join(words, ", ")
 }
 
 // fiveClients returns the column of section 3.2's experiment with five clients. The paper prints neither split nor

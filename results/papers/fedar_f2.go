@@ -1,7 +1,10 @@
 package papers
 
 import (
+	"fmt"
+
 	"rollcall/results/plot"
+	"rollcall/results/stats"
 )
 
 // fedarF2 shows the learning curves of all methods on both data sets, for two p_min.
@@ -9,6 +12,40 @@ var fedarF2 = Figure{
 	ID: "fedar-f2", Title: "FedAR, Figure 2: training loss and test accuracy",
 	Measure: Curves{}, Runs: runsIn(fedarColumns("0.1", "0.5"), fedarMethods...), Preset: "paper", Seeds: fedarSeeds,
 	Rounds: fedarRounds, Draw: drawn(fedarCurveRows, fedarCurveFigure),
+	Says: []Sentence[Measured]{
+		{
+			"FedAR is ahead of all baselines (taken as: test accuracy, mean of the last 50 rounds)", "6.2",
+			leads{series: "fedar", number: lateAccuracy}.ask,
+		},
+		{"44 % on CIFAR-10 at p_min = 0.1", "6.2", reaches("cifar10, p-min=0.1", 44)},
+		{"46 % on CIFAR-10 at p_min = 0.5", "6.2", reaches("cifar10, p-min=0.5", 46)},
+		{"over 70 % on SVHN at p_min = 0.1", "6.2", reaches("svhn, p-min=0.1", 70)},
+	},
+}
+
+// reaches returns a question: is FedAR's mean test accuracy over the last 50 rounds, in percent, not below a level by
+// more than two standard errors, in one panel?
+func reaches(place string, percent float64) func(m Measured) (Answer, string) {
+	return func(m Measured) (Answer, string) {
+		for i := range m.Lines {
+			l := &m.Lines[i]
+			values := l.points(lateAccuracy)
+			if l.Method != "fedar" || l.place() != place || len(values) == 0 {
+				continue
+			}
+			ours := stats.EstimateOf(values)
+			words := fmt.Sprintf("%.1f %%", ours.Mean)
+			ours.Mean -= percent
+			switch answer := isAhead(ours); {
+			case len(values) < 2 && ours.Mean < 0:
+				return Untold, words
+			case answer == Fails:
+				return Fails, words
+			}
+			return Holds, words
+		}
+		return Untold, ""
+	}
 }
 
 // fedarCurveRow is one evaluated round of a method in one panel (FedAR, figure 2).

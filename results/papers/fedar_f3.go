@@ -15,6 +15,47 @@ var fedarF3 = Figure{
 	Measure: Curves{}, Runs: runs(withEverybody(fedar("cifar10")), fedar3.Methods...),
 	Preset: "paper", Seeds: fedarSeeds, Rounds: fedarRounds,
 	Draw: drawn(fedarDistributionRows, fedarDistributionFigure),
+	Says: []Sentence[Measured]{
+		{
+			"FedAR has more clients of 40 % and above than MIFA", fedarBias,
+			moreClients("mifa", func(accuracy float64) bool { return accuracy >= 0.4 }),
+		},
+		{
+			"FedAR has more clients between 25 % and 65 % than FedVARP (the paper: a larger density there)", fedarBias,
+			moreClients("fedvarp", func(accuracy float64) bool { return accuracy > 0.25 && accuracy < 0.65 }),
+		},
+	},
+}
+
+// fedarBias is where FedAR speaks of table 3 and figure 3.
+const fedarBias = "6.2, bias mitigation"
+
+// moreClients returns a question: has FedAR more clients whose accuracy, a fraction, is counted than another method?
+func moreClients(other string, counted func(accuracy float64) bool) func(m Measured) (Answer, string) {
+	return func(m Measured) (Answer, string) {
+		count := func(method string) (bySeed []float64) {
+			for _, line := range m.Lines {
+				for _, clients := range line.Clients {
+					if line.Method != method {
+						continue
+					}
+					n := 0.0
+					for _, c := range clients {
+						if counted(c.Accuracy) {
+							n++
+						}
+					}
+					bySeed = append(bySeed, n)
+				}
+			}
+			return bySeed
+		}
+		d := differences(count("fedar"), count(other))
+		if d.N == 0 {
+			return Untold, ""
+		}
+		return isAhead(d), fmt.Sprintf("%+.1f clients", d.Mean)
+	}
 }
 
 // fedarBins is the number of bins for accuracies of clients in [0, 1].

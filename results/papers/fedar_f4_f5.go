@@ -15,13 +15,36 @@ var (
 		ID: "fedar-f4", Title: "FedAR, Figure 4: smallest availability p_min, CIFAR-10", Axis: "p_min",
 		Measure: Curves{}, Runs: overSetting("p-min", 0.1, 0.2, 0.3, 0.4, 0.5), Preset: "paper", Seeds: fedarSeeds,
 		Rounds: fedarRounds, Draw: drawFinalLossAndAccuracy,
+		Says: []Sentence[Measured]{
+			{
+				"FedAR is ahead of all baselines at every p_min", fedarParameters,
+				leads{series: "fedar", number: lateAccuracy}.ask,
+			},
+			{
+				"FedAR gains as p_min grows (taken as: from the smallest to the largest)", fedarParameters,
+				changes{series: []string{"fedar"}, number: lateAccuracy, rises: true}.ask,
+			},
+		},
 	}
 	fedarF5 = Figure{
 		ID: "fedar-f5", Title: "FedAR, Figure 5: number of clients N, CIFAR-10, p_min = 0.1", Axis: "N",
 		Measure: Curves{}, Runs: overSetting("clients", 80, 90, 100, 110, 120), Preset: "paper", Seeds: fedarSeeds,
 		Rounds: fedarRounds, Draw: drawFinalLossAndAccuracy,
+		Says: []Sentence[Measured]{
+			{
+				"the test accuracy of all methods falls as N grows (taken as: from the smallest to the largest)",
+				fedarParameters, changes{number: lateAccuracy}.ask,
+			},
+			{
+				"FedAR is ahead of all baselines at every N", fedarParameters,
+				leads{series: "fedar", number: lateAccuracy}.ask,
+			},
+		},
 	}
 )
+
+// fedarParameters is where FedAR speaks of figures 4 and 5.
+const fedarParameters = "6.2, hyperparameters"
 
 // overSetting returns the runs of figures 4 and 5, with a column for each value of a flag. The paper leaves FedAvg(S)
 // out of both figures.

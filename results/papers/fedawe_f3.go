@@ -3,6 +3,7 @@ package papers
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"rollcall/results/protocol"
 
@@ -18,6 +19,41 @@ var fedaweF3 = Figure{
 	ID: "fedawe-f3", Title: "FedAWE, Figure 3: FedAvg under non-stationary availability, SVHN",
 	Measure: Curves{}, Runs: fedaweF3Runs(), Seeds: fedaweSeeds, Rounds: 1000,
 	Draw: drawn(fedaweF3Rows, fedaweF3Figure),
+	Says: []Sentence[Measured]{
+		{"accuracy is lower at γ = 0.5 than at 0.1, for every p", fedaweExample2, changesBetween("gamma", 0.1, 0.5)},
+		{"accuracy is lower at p = 0.1 than at 1, for every γ", fedaweExample2, changesBetween("p", 1, 0.1)},
+	},
+}
+
+// fedaweExample2 is where FedAWE speaks of figure 3. The observations are in its caption, which our text of the paper
+// does not have.
+const fedaweExample2 = "example 2 [inferred]"
+
+// changesBetween returns a question: is the test accuracy, as a mean over the last 50 rounds, higher at one value of a
+// setting than at another, wherever the other setting is the same?
+func changesBetween(setting string, higher, lower float64) func(m Measured) (Answer, string) {
+	return func(m Measured) (Answer, string) {
+		var parts []Answer
+		var words []string
+		for i := range m.Lines {
+			high := &m.Lines[i]
+			if numberOf(*high, setting) != higher {
+				continue
+			}
+			for j := range m.Lines {
+				low := &m.Lines[j]
+				if numberOf(*low, setting) != lower || low.Set.Without(setting) != high.Set.Without(setting) {
+					continue
+				}
+				d := high.minus(low, lateAccuracy)
+				parts = append(parts, isAhead(d))
+				if d.N > 0 {
+					words = append(words, fmt.Sprintf("%s: %s points", high.Set.Without(setting), pointsOf(d)))
+				}
+			}
+		}
+		return allOf(parts), strings.Join(words, "; ")
+	}
 }
 
 // fedaweF3Runs returns the runs of FedAvg over the active clients for every p and γ.

@@ -44,6 +44,10 @@ var fedaweF7 = Figure{
 		},
 	},
 	Draw: drawn(fedaweF7Rows, fedaweF7Figure),
+	Says: []Sentence[Measured]{{
+		"FedAWE is ahead of FedAvg over active clients, as in table 2 (mean of the last 50 rounds)", "J",
+		leads{series: "fedawe", over: []string{"fedavg-active"}, number: lateAccuracy}.ask,
+	}},
 }
 
 // fedaweF7Row is one evaluated round of a method in one panel, averaged over its seeds.

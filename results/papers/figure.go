@@ -19,6 +19,8 @@ type Figure struct {
 	Preset  string   // the default preset; empty: code
 	Options []Option // flags that only this figure has
 	OneSeed bool     // the figure shows one run of each line, even with several seeds
+	Says    []Sentence[Measured]
+	states  []claim
 
 	Draw func(m Measured) (Drawing, error)
 }
@@ -175,8 +177,8 @@ func (m *Measured) option(name string) any {
 type Drawing struct {
 	Rows   Rows // the numbers in the figure
 	Figure plot.Figure
-	Claims Rows   // the numbers that the paper states about the figure, beside ours; nil: none
-	Words  string // lines of text for the terminal
+	Claims []ClaimRow // what the paper says about the figure, beside ours; nil: nothing
+	Words  string     // lines of text for the terminal
 }
 
 // Rows can write themselves as a CSV file.
@@ -196,7 +198,7 @@ func drawing[T any](rows []T, figure plot.Figure) Drawing {
 }
 
 // figures are the figures of all papers.
-var figures = slices.Concat(fedaweFigures, cafedFigures, fedarFigures)
+var figures = saying(slices.Concat(fedaweFigures, cafedFigures, fedarFigures))
 
 // Figures returns all figures, paper by paper.
 func Figures() []Figure { return slices.Clone(figures) }

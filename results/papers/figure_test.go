@@ -117,8 +117,11 @@ func TestDraw(t *testing.T) {
 				!strings.HasSuffix(d.Words, "\n") {
 				t.Errorf("words %q, want lines, of CA-Fed's figures some", d.Words)
 			}
-			if d.Claims != nil && !strings.Contains(d.Words, "percentage points: ours ") {
-				t.Errorf("words %q, want the claims in them", d.Words)
+			for _, c := range d.Claims {
+				if c.Says != "" && !strings.Contains(d.Words, c.Says) ||
+					c.Says == "" && !strings.Contains(d.Words, "percentage points: ours ") {
+					t.Errorf("words %q, want %+v in them", d.Words, c)
+				}
 			}
 			if !reflect.DeepEqual(m.Lines, before.Lines) {
 				t.Error("the measured lines were changed")

@@ -24,7 +24,8 @@ type Table struct {
 	Entries []Entry
 
 	Printed []results.Printed // the paper's numbers in its order; empty if it prints none, and for a table of ours
-	Source  string            // the paper and its table or section; empty for a table of ours
+	Says    []Sentence[[]results.SummaryRow]
+	Source  string // the paper and its table or section; empty for a table of ours
 
 	About func(rounds int) string // explains the numbers of runs of so many rounds to people
 	// fewest rounds whose second half has a spread, for tables that print it; 0: any number
@@ -62,14 +63,32 @@ func (c *Column) Settings(method, preset string) results.Params {
 // TrainsAs returns the settings whose defaults depend on the method: how its own paper trains it on a data set, in a
 // preset. net is the default net of the data set. Data sets that are never augmented stay so, whatever the preset says.
 func TrainsAs(method, preset, data, net string) results.Params {
-	trains := fedaweLocal[preset]
 	switch {
 	case slices.Contains(cafedOwn, method):
-		return trains.And(cafedTrains(method, preset, data, net))
+		return cafedTrains(method, preset, data, net)
 	case slices.Contains(fedarOwn, method):
-		return trains.And(fedarTrains)
+		return fedarTrains
 	}
-	return trains.And(fedaweRates[method])
+	return fedaweLocal[preset].And(fedaweRates[method])
+}
+
+// Presets returns the presets in which `rollcall run` trains a method, the default first. All methods have paper. The
+// others have code. CA-Fed's own have [noMomentum] in its place: the momentum of their released code has no learning
+// rates outside the tables, since ToN's diverge with it.
+func Presets(method string) []string {
+	if slices.Contains(cafedOwn, method) {
+		return []string{noMomentum, "paper"}
+	}
+	return []string{"code", "paper"}
+}
+
+// Presets returns the presets of the column, code first. Only CA-Fed's columns have [noMomentum].
+func (c *Column) Presets() []string {
+	presets := []string{"code", "paper"}
+	if _, has := c.ByPreset[noMomentum]; has {
+		presets = append(presets, noMomentum)
+	}
+	return presets
 }
 
 // Sweep returns a table of ours with the accuracies of methods. The caller sets its columns and rounds.

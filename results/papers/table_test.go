@@ -3,6 +3,7 @@ package papers
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/results"
@@ -20,10 +21,11 @@ func sorted(p results.Params) (q results.Params) {
 // FedAWE, appendix J; CA-Fed (ToN), section V and table II; FedAR, section 6.1.
 func TestTrainsAs(t *testing.T) {
 	const (
-		ton   = "alpha=0.5;augment=sample;batch=32;clip=0.5;local-epochs=1;lr="
+		ton   = "alpha=0.5;augment=none;batch=32;clip=none;init=torch;local-epochs=1;lr="
+		leaf  = "alpha=0.5;augment=none;batch=32;clip=none;init=torch;local-epochs=none;local-steps=1;lr="
 		rest  = ";lr-schedule=constant;server-lr="
 		fedar = "augment=none;batch=64;clip=none;init=torch;local-epochs=none;local-steps=5;lr=0.1;lr-schedule=decay;" +
-			"momentum=0;server-lr=1;split=two-class;weight-decay=0.001"
+			"memory=rate;momentum=0;server-lr=1;split=two-class;weight-decay=0.001"
 	)
 	for _, c := range []struct {
 		method, preset, data, net string
@@ -34,22 +36,21 @@ func TestTrainsAs(t *testing.T) {
 		{"mifa-wait", "paper", "leaf", "linear-leaf", "augment=sample;clip=0.5;lr=0.05;server-lr=1"},
 		// as in FedAWE's tables
 		{"f3ast", "code", "leaf", "linear-leaf", "augment=batch;clip=none;lr=0.05;server-lr=1"},
-		{"more-available", "paper", "leaf", "linear-leaf", ton + "1" + rest +
-			"7;split=classes;weight-decay=0.01;weights=size"},
-		{"adafed", "paper", "mnist", "cnn-mnist", ton + "0.03" + rest + "1;split=classes;weights=size"},
-		{"more-available", "paper", "cinic10", "cnn-cinic10", ton + "0.03" + rest + "3;split=classes;weights=size"},
+		{"more-available", "paper", "leaf", "linear-leaf", leaf + "1" + rest +
+			"7;split=classes;weight-decay=0.01;weights=equal"},
+		{"adafed", "paper", "mnist", "cnn-mnist", ton + "0.03" + rest + "1;split=classes;weights=equal"},
+		{"more-available", "paper", "cinic10", "cnn-cinic10", ton + "0.03" + rest + "3;split=classes;weights=equal"},
 		{
-			"ca-fed", "code", "mnist", "linear-mnist",
-			"alpha=0.5;augment=batch;batch=32;clip=none;local-epochs=1;lr=0.1;" +
-				"lr-schedule=constant;momentum=0.9;server-lr=1;server-momentum=0.9;server-weight-decay=0.01;" +
-				"split=classes;weight-decay=0.01;weights=size",
+			"ca-fed", "code-no-momentum", "mnist", "linear-mnist",
+			ton + "0.1" + rest + "1;split=classes;weight-decay=0.01;weights=equal",
 		},
 		{
-			"ca-fed", "code", "leaf", "linear-leaf",
-			"alpha=0.5;augment=batch;batch=32;clip=none;fstar=solved;local-epochs=1;" +
-				"losses=held-out;lr=2;lr-schedule=constant;momentum=0.9;server-lr=3;server-momentum=0.9;" +
-				"server-weight-decay=0.01;split=classes;weight-decay=0.01;weights=size",
+			"ca-fed", "code-no-momentum", "leaf", "linear-leaf",
+			"alpha=0.5;augment=none;batch=32;clip=none;fstar=solved;init=torch;local-epochs=none;local-steps=1;" +
+				"losses=held-out;lr=2" + rest + "3;split=classes;weight-decay=0.01;weights=equal",
 		},
+		// of a sweep in which all train like one of CA-Fed's methods
+		{"fedawe", "code-no-momentum", "cifar10", "cnn-cifar10", "augment=batch;clip=none;lr=0.1;server-lr=1"},
 		{"fedar", "paper", "cifar10", "lenet5", fedar},
 		{"scaffold", "code", "svhn", "cnn-svhn", fedar},
 	} {
@@ -62,6 +63,31 @@ func TestTrainsAs(t *testing.T) {
 		for _, method := range table.Methods {
 			if p := TrainsAs(method, "code", "cifar10", "cnn-cifar10"); p.Get("lr") == "" || p.Get("server-lr") == "" {
 				t.Errorf("%s: %s, want both rates", method, p)
+			}
+		}
+	}
+}
+
+// A method has the presets in which its own paper can be followed outside the tables, the default first; a column those
+// of its paper.
+func TestPresets(t *testing.T) {
+	for method, want := range map[string]string{
+		"fedawe": "code paper", "f3ast": "code paper", "fedar": "code paper",
+		"ca-fed": "code-no-momentum paper", "unbiased": "code-no-momentum paper", "adafed": "code-no-momentum paper",
+		"more-available": "code-no-momentum paper",
+	} {
+		if got := Presets(method); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%s: presets %q, want %s", method, got, want)
+		}
+	}
+	for _, f := range figures {
+		for _, r := range f.Runs {
+			want := []string{"code", "paper"}
+			if strings.HasPrefix(f.ID, "cafed-") {
+				want = append(want, "code-no-momentum")
+			}
+			if got := r.Presets(); !slices.Equal(got, want) {
+				t.Errorf("%s: presets %q, want %q", f.ID, got, want)
 			}
 		}
 	}

@@ -135,7 +135,7 @@ func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult,
 	var jobs []nets.EvalJob
 	for i := range r.start {
 		row := nets.Row{Bank: b, Index: i}
-		if err := checkNorm(e, row, r.start[i]); err != nil {
+		if err := checkNorm(e, r.model, row, r.start[i]); err != nil {
 			return nil, err
 		}
 		jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test},
@@ -147,15 +147,19 @@ func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult,
 // mostNorm is how far the norm of a row may be off: it is a sum in float64.
 const mostNorm = 1e-12
 
-// checkNorm compares the norm that an engine computes of a row with the norm of the row's numbers.
-func checkNorm(e nets.Engine, at nets.Row, row []float32) error {
+// checkNorm compares the norm that an engine computes of a row with the norm of the row's weights.
+func checkNorm(e nets.Engine, m *nets.Model, at nets.Row, row []float32) error {
 	got, err := e.Norm(at)
 	if err != nil {
 		return err
 	}
 	squares := 0.0
-	for _, v := range row {
-		squares += float64(v) * float64(v)
+	for _, p := range m.Params {
+		for _, v := range row[p.Offset:][:p.Size] {
+			if !p.Buffer {
+				squares += float64(v) * float64(v)
+			}
+		}
 	}
 	if want := math.Sqrt(squares); !(math.Abs(got-want) <= mostNorm*want) {
 		return fmt.Errorf("the norm of a row: %g, want %g", got, want)

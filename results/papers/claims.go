@@ -17,49 +17,43 @@ type claim struct {
 	Ahead  []string       // the series that is ahead; if there are several, the best of them
 	Behind string         // the series that is behind
 	Points float64        // the difference, in percentage points of test accuracy
+	Mean   bool           // of the mean test accuracy over the rounds so far
 }
 
-// stating returns a function that draws a figure with draw, and adds what the paper says about it: its words, and its
-// claims beside our numbers.
-func stating(words string, claims []claim, draw func(m Measured) (Drawing, error)) func(m Measured) (Drawing, error) {
-	return func(m Measured) (Drawing, error) {
-		d, err := draw(m)
-		rows := claimRows(m.Figure.ID, claims, m.Lines)
-		if len(rows) > 0 {
-			d.Claims = csvRows[claimRow](rows)
-		}
-		d.Words = claimWords(words, rows)
-		return d, err
-	}
-}
+// ClaimsSuffix follows the figure's id in the name of the file of [ClaimRow].
+const ClaimsSuffix = "-paper.csv"
 
-// claimRow is a claim of a paper beside our difference.
-type claimRow struct {
+// ClaimRow is what a paper says about one of its figures, beside ours: a difference in points (a [claim]), or a
+// [Sentence] with its answer. The columns of the other kind are empty.
+type ClaimRow struct {
 	Figure string         `csv:"figure"`
 	Data   string         `csv:"data"`
 	X      files.Optional `csv:"x"`
-	Round  int            `csv:"round"` // after which our runs are compared
+	Round  int            `csv:"round"` // after which our runs are compared; 0 of a sentence
 	Ahead  string         `csv:"ahead"`
 	Behind string         `csv:"behind"`
-	N      int            `csv:"n"`
+	N      int            `csv:"n"` // seeds
 	// our mean difference, percentage points; missing without the runs or the round
 	Points files.Optional `csv:"points"`
 	Std    files.Optional `csv:"std"`   // sample standard deviation of the difference over the seeds
-	Paper  float64        `csv:"paper"` // the paper's difference, percentage points
+	Paper  files.Optional `csv:"paper"` // the paper's difference, percentage points
+	Says   string         `csv:"says"`  // the sentence
+	Place  string         `csv:"place"` // where the paper says it
+	Answer Answer         `csv:"answer"`
+	Ours   string         `csv:"ours"` // our numbers behind the answer
 }
 
 // claimRows compares the claims about a figure with our lines, which must have the same seeds in the same order.
-func claimRows(figure string, claims []claim, lines []Line) []claimRow {
-	var rows []claimRow
+func claimRows(figure string, claims []claim, lines []Line) (rows []ClaimRow) {
 	for _, c := range claims {
-		row := claimRow{
+		row := ClaimRow{
 			Figure: figure, Data: c.Data, X: c.X, Round: c.Round,
-			Ahead: strings.Join(c.Ahead, " or "), Behind: c.Behind, Paper: c.Points,
+			Ahead: strings.Join(c.Ahead, " or "), Behind: c.Behind, Paper: files.Some(c.Points),
 		}
 		if behind := c.find(lines, c.Behind); behind != nil {
 			for _, series := range c.Ahead {
 				if ahead := c.find(lines, series); ahead != nil {
-					row.compare(series, ahead.Curves, behind.Curves, c.Round)
+					row.compare(series, c.curves(ahead), c.curves(behind), c.Round)
 				}
 			}
 		}
@@ -78,8 +72,16 @@ func (c *claim) find(lines []Line, series string) *Line {
 	return nil
 }
 
+// curves returns the curves of a line with the test accuracies that the claim is about.
+func (c *claim) curves(line *Line) [][]results.CurveRow {
+	if !c.Mean {
+		return line.Curves
+	}
+	return runningMeans(line.Curves)
+}
+
 // compare sets the row to the difference of two lines, if it is larger than the difference in the row.
-func (r *claimRow) compare(series string, ahead, behind [][]results.CurveRow, round int) {
+func (r *ClaimRow) compare(series string, ahead, behind [][]results.CurveRow, round int) {
 	var points []float64
 	at := 0
 	for k := range min(len(ahead), len(behind)) {
@@ -106,27 +108,37 @@ func accuracyAfter(rows []results.CurveRow, round int) results.CurveRow {
 	return results.CurveRow{}
 }
 
-// claimWords returns the words of a paper about a figure, and a line for each claim with our difference.
-func claimWords(words string, rows []claimRow) string {
-	var b strings.Builder
-	if words != "" {
-		fmt.Fprintf(&b, "paper: %s\n", words)
+// Claims returns what the paper says about the figure, without anything of ours.
+func (f *Figure) Claims() []ClaimRow {
+	rows := claimRows(f.ID, f.states, nil)
+	for _, s := range f.Says {
+		rows = append(rows, ClaimRow{Figure: f.ID, Says: s.Says, Place: s.Place})
 	}
-	for _, r := range rows {
-		ours := "no such round or run"
-		if r.Points.Valid {
-			ours = fmt.Sprintf("%+.2f", r.Points.Value)
-			if r.Std.Valid {
-				ours += fmt.Sprintf(" ± %.2f", r.Std.Value)
-			}
-			ours += fmt.Sprintf(" (%d) after round %d", r.N, r.Round)
-		}
-		place := r.Data
-		if r.X.Valid {
-			place += fmt.Sprintf(" at %g", r.X.Value)
-		}
-		fmt.Fprintf(&b, "%s: %s over %s, percentage points: ours %s, paper %+.2f\n",
-			place, r.Ahead, r.Behind, ours, r.Paper)
+	return rows
+}
+
+// words returns the row as a line for people.
+func (r *ClaimRow) words() string {
+	if r.Says != "" {
+		return fmt.Sprintf("paper, %s: %s: %s; ours: %s\n", r.Place, r.Says, r.Answer, r.Ours)
 	}
-	return b.String()
+	ours := "no such round or run"
+	if r.Points.Valid {
+		ours = pointsOf(stats.Estimate{Mean: r.Points.Value, Std: r.Std, N: r.N}) +
+			fmt.Sprintf(" (%d) after round %d", r.N, r.Round)
+	}
+	place := r.Data
+	if r.X.Valid {
+		place += fmt.Sprintf(" at %g", r.X.Value)
+	}
+	return fmt.Sprintf("%s: %s over %s, percentage points: ours %s, paper %+.2f\n",
+		place, r.Ahead, r.Behind, ours, r.Paper.Value)
+}
+
+// pointsOf returns a difference in percentage points with its standard deviation: +1.20 ± 0.31.
+func pointsOf(difference stats.Estimate) string {
+	if !difference.Std.Valid {
+		return fmt.Sprintf("%+.2f", difference.Mean)
+	}
+	return fmt.Sprintf("%+.2f ± %.2f", difference.Mean, difference.Std.Value)
 }

@@ -1,0 +1,73 @@
+package algos
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/algos/availability"
+)
+
+// Every method follows its formula for 60 rounds, in which nobody is there now and then, α_i and p_i differ, p_i^t and
+// η_t change, and η_g is 1.1. Tolerance 1e-6 of the largest number: the methods hold float32, whose unit is 6e-8.
+func TestFormulas(t *testing.T) {
+	alpha, _, pi, lambda := population(7, 12, false, 0)
+	c := clients{u: []float64{8, 16, -8, 0, 3, -5, 11}, alpha: alpha, pi: pi, lambda: lambda}
+	covered := map[string]bool{"fedavg-s": true} // whose draw TestFedAvgS knows
+	for name, next := range c.formulas() {
+		method, more, _ := strings.Cut(name, "/")
+		covered[method] = true
+		t.Run(name, func(t *testing.T) {
+			f, _ := toyFederation(c.u...)
+			f.Importance, f.P, f.Lambda = alpha, pi, lambda
+			f.WeightDecay, f.Planner.E = formulaDecay, formulaSteps
+			m := start(t, method, f, formulaOptions(method, more))
+			w, largest, leftOut := 0.0, slices.Max(c.u), false
+			for round := range 60 {
+				r := played{
+					t: round, p: c.each(func(i int) float64 { return pi[i] * (0.75 + 0.25*math.Sin(float64(round))) }),
+					lr: 0.5 / math.Sqrt(float64(round)/10+1), lg: 1.1,
+				}
+				if round%7 != 0 {
+					r.a = availability.Draw(r.p, 5, round)
+				}
+				if len(r.a) > 0 || !strings.HasPrefix(name, "fedawe") { // whose model before the first is w0
+					next(r, &w)
+				}
+				if _, err := m.Round(t.Context(), Round{T: round, Active: r.a, P: r.p, LR: r.lr, ServerLR: r.lg}); err != nil {
+					t.Fatal(err)
+				}
+				largest = max(largest, math.Abs(w))
+				if d := m.Inspect(); d != nil {
+					leftOut = leftOut || slices.Contains(d.Included, false)
+				}
+				if got := model(t, m, f); !near(got, w, 4*1e-6*largest) {
+					t.Fatalf("round %d, clients %v: model %v, want %v ± 1e-6 of %g", round, r.a, got, scaled(w), largest)
+				}
+			}
+			if w == 0 {
+				t.Error("the model never moved")
+			}
+			if method == "ca-fed" && !leftOut {
+				t.Error("no client was ever excluded")
+			}
+		})
+	}
+	for _, name := range Names() {
+		if !covered[name] {
+			t.Errorf("%s has no formula", name)
+		}
+	}
+}
+
+// formulaOptions returns the parameters of a case: those of the formulas, and what its name has behind the method.
+func formulaOptions(method, more string) Options {
+	o := with(Options{Preset: Code}, method, "fedau-cutoff", "3", "f3ast-limit", "2", "f3ast-beta", "0.3",
+		"ca-fed-beta", "0.4", "kappa", "1.5", "bias-const", "none", "fstar", "min", "losses", "batch",
+		"fedar-rho", "0.5", "fedar-t0", "2", "fedar-b", "4", "memory", more)
+	if clip, of, ok := strings.Cut(more, "/"); ok {
+		o = with(o, method, "fedawe-clip", clip, "fedawe-model", of)
+	}
+	return o
+}

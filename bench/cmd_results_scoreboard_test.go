@@ -1,0 +1,140 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/scoreboard"
+)
+
+// FIGURE.json says what was run and how large the paper's figure is, of figures with runs and of others.
+func TestFigureInfo(t *testing.T) {
+	out := t.TempDir()
+	for _, c := range []struct {
+		args string
+		want results.FigureInfo
+	}{
+		{"cafed-i2 --methods ca-fed,adafed --rounds 2 --clients 4 --seeds 5,6", results.FigureInfo{
+			Settings: map[string]string{"methods": "ca-fed,adafed", "rounds": "2", "clients": "4", "seeds": "5,6"},
+			Trained:  true, Runs: 4, Rounds: 2, PaperRounds: 150, Seeds: []uint32{5, 6}, PaperSeeds: 1,
+			Clients: []int{4}, PaperClients: []int{24}, Methods: []string{"adafed", "ca-fed"},
+			PaperMethods: []string{"unbiased", "f3ast", "adafed", "ca-fed"},
+			Data:         map[string]string{"binary": "seed-sha256"}, PaperData: []string{"binary"},
+		}},
+		{"cafed-f4a --preset code --seeds 1 --clients 8", results.FigureInfo{
+			Preset: "code", Settings: map[string]string{"seeds": "1", "clients": "8"}, Rounds: 50, PaperRounds: 50,
+			Seeds: []uint32{1}, PaperSeeds: 10, Clients: []int{8}, PaperClients: []int{100},
+		}},
+		{"fedawe-f2", results.FigureInfo{}},
+		{"fedawe-f5 --data synthetic --clients 20", results.FigureInfo{
+			Settings: map[string]string{"data": "synthetic", "clients": "20"}, Seeds: []uint32{3}, PaperSeeds: 1,
+			Clients: []int{20}, PaperClients: []int{100}, Data: map[string]string{"synthetic": "seed-sha256"},
+			PaperData: []string{"cifar10"},
+		}},
+		{"fedawe-f6 --rounds 5", results.FigureInfo{
+			Settings: map[string]string{"rounds": "5"}, Rounds: 5, PaperRounds: 80, Seeds: []uint32{3}, PaperSeeds: 1,
+		}},
+	} {
+		args := strings.Fields(c.args)
+		c.want.Figure = args[0]
+		t.Run(c.want.Figure, func(t *testing.T) {
+			must(t, append([]string{"figure", "--out", out}, args...)...)
+			path := filepath.Join(out, c.want.Figure, c.want.Figure+".json")
+			if text := contents(t, path); strings.Contains(text, "null") {
+				t.Errorf("%s, want nothing null", text)
+			}
+			got, err := results.ReadFigureInfo(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			trained := len(got.Numerics) == 1 && len(got.Revisions) > 0
+			if trained != c.want.Trained || got.Version == "" {
+				t.Errorf("numerics %q, revisions %q, version %q, want them of trained runs",
+					got.Numerics, got.Revisions, got.Version)
+			}
+			if c.want.Preset == "" {
+				c.want.Preset = "code"
+			}
+			got.Schema, got.Numerics, got.Revisions, got.Version = 0, nil, nil, ""
+			withoutEmpty(&got)
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// withoutEmpty sets the lists and maps of an info that are empty to nil.
+func withoutEmpty(info *results.FigureInfo) {
+	v := reflect.ValueOf(info).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); (f.Kind() == reflect.Slice || f.Kind() == reflect.Map) && f.Len() == 0 {
+			f.SetZero()
+		}
+	}
+}
+
+// docs/reproduction.md has what the command prints of the results in the repository.
+func TestScoreboardPage(t *testing.T) {
+	const page = "../docs/reproduction.md"
+	o := must(t, "results", "scoreboard", filepath.Join("..", scoreboardFolder))
+	if !strings.Contains(o.stderr, "precision: no table or figure of a paper: left out") {
+		t.Errorf("stderr %q, want a note on the runs that are of no table", o.stderr)
+	}
+	_, rest, _ := strings.Cut(contents(t, page), scoreboard.Begin+"\n\n")
+	if got, _, _ := strings.Cut(rest, "\n"+scoreboard.End+"\n"); got != o.stdout {
+		t.Errorf("%s is not what the results in %s say, want `rollcall results scoreboard --update "+
+			"docs/reproduction.md`", page, scoreboardFolder)
+	}
+	copied := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(copied, []byte(contents(t, page)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "results", "scoreboard", filepath.Join("..", scoreboardFolder), "--update", copied)
+	if contents(t, copied) != contents(t, page) {
+		t.Error("--update writes another page")
+	}
+}
+
+// A figure of the command is a row; in CSV too.
+func TestScoreboard(t *testing.T) {
+	out := t.TempDir()
+	must(t, "figure", "cafed-i1", "--rounds", "2", "--clients", "4", "--out", out)
+	_, rows := table(t, must(t, "results", "scoreboard", out, "--format", "csv").stdout)
+	found := 0
+	for _, r := range rows {
+		if r["document"] != "CA-Fed, INFOCOM" || r["item"] != "Figure 1" {
+			continue
+		}
+		found++
+		if r["run"] != "2 of 150 rounds, 4 clients in place of 24" || r["verdict"] != string(scoreboard.NotAtSize) ||
+			r["command"] != "figure cafed-i1 --clients 4 --rounds 2" || r["not_judged"] != "1" {
+			t.Errorf("row %v", r)
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d rows of the figure, want one", found)
+	}
+	unmarked := filepath.Join(out, "page.md")
+	if err := os.WriteFile(unmarked, []byte("# Title\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   []string
+		status int
+		parts  []string
+	}{
+		{[]string{"a", "b"}, statusUsage, []string{"results scoreboard: 2 folders named, want one at most"}},
+		{[]string{out, "--format", "tex"}, statusUsage, []string{`--format "tex"`, "markdown", "csv"}},
+		{[]string{out, "--format", "csv", "--update", unmarked}, statusUsage, []string{"--update", "--format csv"}},
+		{[]string{out, "--update", unmarked}, statusFailure, []string{unmarked, "lacks the lines"}},
+		{[]string{out, "--update", filepath.Join(out, "none.md")}, statusFailure, []string{"none.md"}},
+		{[]string{filepath.Join(out, "none")}, statusFailure, []string{"scoreboard", "none"}},
+	} {
+		oneLineError(t, rollcall(t, append([]string{"results", "scoreboard"}, c.args...)...), c.status, c.parts...)
+	}
+}

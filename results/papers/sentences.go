@@ -1,0 +1,285 @@
+package papers
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"rollcall/results/protocol"
+
+	"rollcall/results"
+	"rollcall/results/files"
+	"rollcall/results/metrics"
+	"rollcall/results/stats"
+)
+
+// Sentence is what a paper says in words about one of its figures, or tables, as a question to our numbers. T is
+// [Measured] for a figure, and the rows of the summary for a table.
+type Sentence[T any] struct {
+	Says  string // in our words
+	Place string // where the paper says it
+	// Ask returns whether it holds for our numbers, whatever their size, and the numbers in words. It may find nothing
+	// to ask, which is [Untold].
+	Ask func(ours T) (answer Answer, numbers string)
+}
+
+// Answer says whether a sentence holds. It is empty in the rows of numbers.
+type Answer string
+
+// The answers.
+const (
+	Holds  Answer = "holds"
+	Fails  Answer = "does not hold"
+	Untold Answer = "cannot be told" // within two standard errors, or something is missing
+)
+
+// saying returns the figures with what the papers say about them, and ours beside it, in their drawings.
+func saying(list []Figure) []Figure {
+	for i := range list {
+		draw, states, sentences := list[i].Draw, list[i].states, list[i].Says
+		list[i].Draw = func(m Measured) (Drawing, error) {
+			d, err := draw(m)
+			if err != nil {
+				return d, err
+			}
+			d.Claims = claimRows(m.Figure.ID, states, m.Lines)
+			for _, s := range sentences {
+				row := ClaimRow{Figure: m.Figure.ID, Says: s.Says, Place: s.Place}
+				row.Answer, row.Ours = s.Ask(m)
+				d.Claims = append(d.Claims, row)
+			}
+			for i := range d.Claims {
+				d.Words += d.Claims[i].words()
+			}
+			return d, nil
+		}
+	}
+	return list
+}
+
+// isAhead says whether a difference is above 0: by more than two standard errors of its mean over the seeds it is, and
+// by as much below 0 it is not.
+func isAhead(difference stats.Estimate) Answer {
+	if !difference.Std.Valid || !stats.Finite(difference.Mean, difference.Std.Value) {
+		return Untold
+	}
+	twoErrors := 2 * difference.Std.Value / math.Sqrt(float64(difference.N))
+	switch {
+	case difference.Mean > twoErrors:
+		return Holds
+	case difference.Mean < -twoErrors:
+		return Fails
+	}
+	return Untold
+}
+
+// isPositive is [isAhead] for a figure that shows one run: the number of the run decides.
+func isPositive(x float64) Answer {
+	switch {
+	case x > 0:
+		return Holds
+	case x < 0:
+		return Fails
+	}
+	return Untold
+}
+
+// allOf says whether all parts of a sentence hold: one that does not is enough for [Fails].
+func allOf(parts []Answer) Answer {
+	switch {
+	case slices.Contains(parts, Fails):
+		return Fails
+	case len(parts) == 0 || slices.Contains(parts, Untold):
+		return Untold
+	}
+	return Holds
+}
+
+// differences returns the estimate of a − b, seed by seed; it has no seeds if their numbers differ or are 0.
+func differences(a, b []float64) stats.Estimate {
+	if len(a) != len(b) || len(a) == 0 {
+		return stats.Estimate{}
+	}
+	d := make([]float64, len(a))
+	for k := range a {
+		d[k] = a[k] - b[k]
+	}
+	return stats.EstimateOf(d)
+}
+
+// fall says whether every level is lower than the one before it; levels [X][seeds].
+func fall(levels [][]float64) Answer {
+	var parts []Answer
+	for i := 1; i < len(levels); i++ {
+		parts = append(parts, isAhead(differences(levels[i-1], levels[i])))
+	}
+	return allOf(parts)
+}
+
+// perSeed returns a number of a run from its curve; missing if the curve does not have it.
+type perSeed func(curve []results.CurveRow) files.Optional
+
+// lastAccuracy returns the test accuracy after the last evaluated round.
+func lastAccuracy(curve []results.CurveRow) files.Optional { return accuracyAfter(curve, 0).TestAcc }
+
+// accuracyIn returns the test accuracy after a round.
+func accuracyIn(round int) perSeed {
+	return func(curve []results.CurveRow) files.Optional { return accuracyAfter(curve, round).TestAcc }
+}
+
+// lateAccuracy returns the mean test accuracy over the last 50 rounds.
+func lateAccuracy(curve []results.CurveRow) files.Optional {
+	return protocol.LastRounds(curve, results.ProtocolRounds, metrics.TestAcc)
+}
+
+// points returns 100 times the number of every seed of a line; nil if one seed does not have it.
+func (l *Line) points(number perSeed) (values []float64) {
+	for _, curve := range l.Curves {
+		x := number(curve)
+		if !x.Valid {
+			return nil
+		}
+		values = append(values, 100*x.Value)
+	}
+	return values
+}
+
+// minus returns the difference of a number between two lines, in points; it has no seeds if the lines have not the
+// same.
+func (l *Line) minus(other *Line, number perSeed) stats.Estimate {
+	d := differences(l.points(number), other.points(number))
+	if d.N > 0 && !sameSeeds(l.Runs, other.Runs) {
+		return stats.Estimate{}
+	}
+	return d
+}
+
+// place returns where a line is in a figure of several panels, or at which X: lines of one place can be compared.
+func (l *Line) place() string { return results.NewParams(l.Data, string(l.Set)).Words(", ") }
+
+// leads is a question: is a series ahead of others, in every place where it is?
+type leads struct {
+	series string
+	over   []string           // the other series; nil: all
+	number perSeed            // of a run, a fraction: the larger, the better
+	where  func(l *Line) bool // nil: everywhere
+}
+
+// ask answers with the nearest of the others in every place.
+func (q leads) ask(m Measured) (Answer, string) {
+	var parts []Answer
+	var words []string
+	for i := range m.Lines {
+		first := &m.Lines[i]
+		if first.Series != q.series || q.where != nil && !q.where(first) {
+			continue
+		}
+		nearest, name := stats.Estimate{Mean: math.Inf(1)}, ""
+		for j := range m.Lines {
+			other := &m.Lines[j]
+			if i == j || other.place() != first.place() || q.over != nil && !slices.Contains(q.over, other.Series) {
+				continue
+			}
+			d := first.minus(other, q.number)
+			parts = append(parts, isAhead(d))
+			if d.N > 0 && d.Mean < nearest.Mean {
+				nearest, name = d, other.Series
+			}
+		}
+		if name != "" {
+			words = append(words, fmt.Sprintf("%s: %s points over %s", first.place(), pointsOf(nearest), name))
+		}
+	}
+	return allOf(parts), strings.Join(words, "; ")
+}
+
+// changes is a question: does the number of a series fall from the smallest to the largest X of the figure?
+type changes struct {
+	series []string // nil: all
+	number perSeed
+	rises  bool // the question is whether it rises
+}
+
+// ask answers with the change of every series.
+func (q changes) ask(m Measured) (Answer, string) {
+	var parts []Answer
+	var words []string
+	names, lines := results.Grouped(m.Lines, func(l Line) string { return l.Series })
+	for _, name := range names {
+		if q.series != nil && !slices.Contains(q.series, name) {
+			continue
+		}
+		x := func(a, b Line) int { return cmp.Compare(a.X, b.X) }
+		low, high := slices.MinFunc(lines[name], x), slices.MaxFunc(lines[name], x)
+		d := high.minus(&low, q.number)
+		if low.X == high.X || d.N == 0 {
+			parts = append(parts, Untold)
+			continue
+		}
+		words = append(words, fmt.Sprintf("%s: %s points from %g to %g", name, pointsOf(d), low.X, high.X))
+		if !q.rises {
+			d.Mean = -d.Mean
+		}
+		parts = append(parts, isAhead(d))
+	}
+	return allOf(parts), strings.Join(words, "; ")
+}
+
+// leadsIn is a question to a table: is a method ahead of others in every column?
+type leadsIn struct {
+	method string
+	over   []string
+	metric metrics.Metric
+	lower  bool // the smaller, the better
+}
+
+// ask answers with the nearest of the others in every column.
+func (q leadsIn) ask(rows []results.SummaryRow) (Answer, string) {
+	var parts []Answer
+	var words []string
+	places, groups := results.Grouped(rows, columnWords)
+	for _, place := range places {
+		first := numberIn(groups[place], q.method, q.metric)
+		nearest, name := files.Optional{}, ""
+		for _, other := range q.over {
+			better, worse := first, numberIn(groups[place], other, q.metric)
+			if q.lower {
+				better, worse = worse, better
+			}
+			d, _, verdict := stats.Compare(better, worse)
+			switch {
+			case verdict != stats.Outside:
+				parts = append(parts, Untold)
+			default:
+				parts = append(parts, isPositive(d))
+			}
+			if first.N > 0 && min(better.N, worse.N) > 0 && !(d >= nearest.Or(math.Inf(1))) {
+				nearest, name = files.Some(d), other
+			}
+		}
+		if name != "" {
+			words = append(words, fmt.Sprintf("%s: %s ahead of %s", place, q.metric.Difference(nearest), name))
+		}
+	}
+	return allOf(parts), strings.Join(words, "; ")
+}
+
+// columnWords returns the column of a row, in which methods can be compared: sine, cifar10, alpha=0.1.
+func columnWords(r results.SummaryRow) string {
+	words := r.Availability + ", " + r.Data
+	if r.Alpha.Valid {
+		words += ", alpha=" + r.Alpha.String()
+	}
+	return results.NewParams(words, string(r.Params.Only("gamma", "p-min"))).Words(", ")
+}
+
+// numberIn returns a number of a method among the rows of one column; it has no seeds if it is not there.
+func numberIn(rows []results.SummaryRow, method string, metric metrics.Metric) stats.Estimate {
+	i := slices.IndexFunc(rows, func(r results.SummaryRow) bool { return r.Method == method && r.Metric == metric })
+	if i < 0 || !rows[i].Mean.Valid {
+		return stats.Estimate{}
+	}
+	return stats.Estimate{Mean: rows[i].Mean.Value, Std: rows[i].Std, N: rows[i].N}
+}

@@ -1,0 +1,263 @@
+// Package scoreboard says of every table and figure of the papers whether our results agree with it.
+//
+// [Read] finds the results in a folder and judges them by the rules in verdict.go; size.go says how much of an item was
+// run; text.go writes the rows for people, and into a page.
+package scoreboard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/files"
+	"rollcall/results/papers"
+)
+
+// Row is one table or figure of a document, in one reading: the results of one folder in one preset. An item that has
+// no results has one row.
+type Row struct {
+	Document string `csv:"document"`
+	Item     string `csv:"item"`  // as the document has it: Figure 1a
+	Shows    string `csv:"shows"` // what it shows
+	// the command that makes it, without its name rollcall; empty if there is none
+	Command string `csv:"command"`
+	Reading string `csv:"reading"` // the folder below that of the item; empty: that folder itself, or no results
+	Run     string `csv:"run"`     // how much of it was run, or why there is nothing to run
+	Tally
+	Verdict Verdict `csv:"verdict"`
+
+	Claims []Claim // what the paper says about it in words and single numbers
+}
+
+// Claim is one sentence or single number of a paper, beside ours.
+type Claim struct {
+	Says   string
+	Place  string        // where the paper says it; empty if it is not noted
+	Ours   string        // empty if it was not tried
+	Answer papers.Answer // empty if it was not tried, or not at the paper's size
+}
+
+// Read reads the results below a folder, which has a folder for each table and figure, named by its id. They are in
+// this folder, or in folders of their own in it, one for each reading. notes names folders that belong to no table or
+// figure.
+func Read(ctx context.Context, dir string) (rows []Row, notes []string, err error) {
+	if notes, err = strangers(dir); err != nil {
+		return nil, nil, err
+	}
+	for _, document := range papers.Documents() {
+		for _, item := range document.Items {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+			about := Row{Document: document.Name, Item: item.Label, Shows: item.Shows}
+			if item.ID == "" {
+				about.Run, about.Verdict = item.Nothing, NothingToRun
+				if item.Nothing == "" {
+					about.Run, about.Verdict = "not in the suite yet", NotTried
+				}
+				rows = append(rows, about)
+				continue
+			}
+			found, err := readItem(about, item.ID, filepath.Join(dir, item.ID))
+			if err != nil {
+				return nil, nil, err
+			}
+			rows = append(rows, found...)
+		}
+	}
+	return rows, notes, nil
+}
+
+// strangers returns a note on each folder in dir that is named after no table or figure.
+func strangers(dir string) (notes []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("scoreboard: %w", err)
+	}
+	known := slices.Concat(papers.TableNames(), papers.FigureNames())
+	for _, e := range entries {
+		if e.IsDir() && !slices.Contains(known, e.Name()) {
+			notes = append(notes, filepath.Join(dir, e.Name())+": no table or figure of a paper: left out")
+		}
+	}
+	return notes, nil
+}
+
+// readItem returns the rows of one item; without results one row that says so.
+func readItem(about Row, id, dir string) (rows []Row, err error) {
+	table, unknown := papers.TableByID(id)
+	read := func(dir string) ([]Row, error) { return readTable(about, &table, dir) }
+	about.Command = "table " + id
+	title := table.Title
+	var says []Claim
+	for _, s := range table.Says {
+		says = append(says, Claim{Says: s.Says, Place: s.Place})
+	}
+	if unknown != nil {
+		figure, err := papers.FigureByID(id)
+		if err != nil {
+			return nil, err
+		}
+		read = func(dir string) ([]Row, error) { return readFigure(about, &figure, dir) }
+		about.Command, title = "figure "+id, figure.Title
+		for _, r := range figure.Claims() {
+			says = append(says, claimOf(&r, len(figure.Seeds)))
+		}
+	}
+	_, about.Shows, _ = strings.Cut(title, ": ")
+	folders, err := readings(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		found, err := read(filepath.Join(dir, folder))
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			found[i].Reading = folder
+		}
+		rows = append(rows, found...)
+	}
+	if rows == nil {
+		about.Run, about.Verdict, about.Claims = "not run", NotTried, says
+		rows = []Row{about}
+	}
+	return rows, nil
+}
+
+// readings returns the folders in which results of an item may be: its own, "", and those in it, by name.
+func readings(dir string) (folders []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("scoreboard: %w", err)
+	}
+	folders = []string{""}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			folders = append(folders, e.Name())
+		}
+	}
+	return folders, nil
+}
+
+// exists reports whether there is a file of this name.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// readTable returns a row for each preset in the summary of a folder; none without a summary.
+func readTable(about Row, t *papers.Table, dir string) (rows []Row, err error) {
+	path := filepath.Join(dir, results.SummaryFile)
+	if !exists(path) {
+		return nil, nil
+	}
+	summary, err := results.ReadSummary(path)
+	if err != nil {
+		return nil, err
+	}
+	presets, byPreset := results.Grouped(summary, func(r results.SummaryRow) string { return r.Preset })
+	for _, preset := range presets {
+		row, ours := about, byPreset[preset]
+		for _, r := range ours {
+			if r.Table != t.ID {
+				return nil, fmt.Errorf("scoreboard: %s: a row of %s, want rows of %s alone", path, r.Table, t.ID)
+			}
+		}
+		if preset != cmp.Or(t.Preset, "code") {
+			row.Command += " --preset " + preset
+		}
+		c := compare.Table(t, ours)
+		row.numbers(&c)
+		size, full := tableSize(t, ours, &c)
+		row.Run = size
+		for _, s := range t.Says {
+			claim := Claim{Says: s.Says, Place: s.Place}
+			claim.Answer, claim.Ours = s.Ask(ours)
+			row.claim(claim, full, true)
+		}
+		row.Verdict = row.verdict()
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// readFigure returns a row for the figure in a folder; none without a figure.
+func readFigure(about Row, f *papers.Figure, dir string) (rows []Row, err error) {
+	base := filepath.Join(dir, f.ID)
+	if !exists(base + ".csv") {
+		return nil, nil
+	}
+	if !exists(base + ".json") {
+		about.Run, about.Verdict = "of unknown size: "+f.ID+".json is missing", NotAtSize
+		return []Row{about}, nil
+	}
+	info, err := results.ReadFigureInfo(base + ".json")
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Figure != f.ID:
+		return nil, fmt.Errorf("scoreboard: %s.json: figure %s, want %s", base, info.Figure, f.ID)
+	}
+	if info.Preset != cmp.Or(f.Preset, "code") {
+		about.Command += " --preset " + info.Preset
+	}
+	for _, name := range slices.Sorted(maps.Keys(info.Settings)) {
+		about.Command += fmt.Sprintf(" --%s %s", name, info.Settings[name])
+	}
+	short := shortOf(&info)
+	about.Run = figureSize(&info, short)
+	var claims []papers.ClaimRow
+	if exists(base + papers.ClaimsSuffix) {
+		if claims, err = files.ReadCSVFile[papers.ClaimRow](base + papers.ClaimsSuffix); err != nil {
+			return nil, err
+		}
+	}
+	for i := range claims {
+		about.claim(claimOf(&claims[i], len(f.Seeds)), short == nil, claims[i].Says != "")
+	}
+	about.Verdict = about.verdict()
+	return []Row{about}, nil
+}
+
+// claimOf returns a row of FIGURE-paper.csv with its answer; n is the number of the paper's seeds.
+func claimOf(r *papers.ClaimRow, n int) Claim {
+	if r.Says != "" {
+		return Claim{Says: r.Says, Place: r.Place, Ours: r.Ours, Answer: r.Answer}
+	}
+	place := r.Data
+	if r.X.Valid {
+		place += fmt.Sprintf(" at %g", r.X.Value)
+	}
+	c := Claim{Says: fmt.Sprintf("%s: %s over %s by %+.2f points", place, r.Ahead, r.Behind, r.Paper.Value)}
+	if r.Points.Valid {
+		c.Ours = fmt.Sprintf("%+.2f", r.Points.Value)
+		if r.Std.Valid {
+			c.Ours += fmt.Sprintf(" ± %.2f", r.Std.Value)
+		}
+	}
+	c.Answer = agreesAt(r, n)
+	return c
+}
+
+// claim adds a claim and counts its answer. Without the paper's size it has no answer.
+func (r *Row) claim(c Claim, full, sentence bool) {
+	if !full {
+		c.Answer = ""
+	}
+	r.count(c.Answer, sentence)
+	r.Claims = append(r.Claims, c)
+}

@@ -1,0 +1,265 @@
+package scoreboard
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/files"
+	"rollcall/results/metrics"
+	"rollcall/results/papers"
+	"rollcall/results/stats"
+)
+
+// Each rule of the verdicts, and the cases beside it.
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		tally Tally
+		want  Verdict
+	}{
+		{Tally{}, Computed},
+		{Tally{Agree: 1}, Reproduced},
+		{Tally{Agree: 4, Differ: 1, Hold: 2}, Reproduced}, // four in five
+		{Tally{Agree: 3, Differ: 1, Hold: 2}, Partly},     // three in four
+		{Tally{Agree: 9, NotJudged: 1}, Partly},
+		{Tally{Agree: 9, Hold: 1, Untold: 1}, Partly},
+		{Tally{Agree: 9, Fail: 1}, Partly},
+		{Tally{Hold: 1, NoSpread: 5}, Reproduced},
+		{Tally{Hold: 1, Fail: 1}, Partly},
+		{Tally{Agree: 1, Differ: 2}, NotReproduced},
+		{Tally{Fail: 1}, NotReproduced},
+		{Tally{NotJudged: 3}, NotAtSize},
+		{Tally{NotJudged: 3, Untold: 1}, NotAtSize},
+		{Tally{Untold: 1, NoSpread: 1}, CannotTell},
+	} {
+		if got := c.tally.verdict(); got != c.want {
+			t.Errorf("%v: %s, want %s", &c.tally, got, c.want)
+		}
+	}
+}
+
+// Of ours, 1.0 ± 0.5 over 4 seeds: a paper that prints no spread over 4 seeds is taken to have ours, so that the margin
+// is 2·√(0.25/4 + 0.25/4) = 0.707. With a printed 0.3 it is 2·√(0.25/4 + 0.09/4) = 0.583.
+func TestWithin(t *testing.T) {
+	ours := stats.Estimate{Mean: 1, Std: files.Some(0.5), N: 4}
+	for _, c := range []struct {
+		ours, paper stats.Estimate
+		want        papers.Answer
+	}{
+		{ours, stats.Estimate{Mean: 1.7, N: 4}, papers.Holds},
+		{ours, stats.Estimate{Mean: 1.71, N: 4}, papers.Fails},
+		{ours, stats.Estimate{Mean: 0.42, Std: files.Some(0.3), N: 4}, papers.Holds},
+		{ours, stats.Estimate{Mean: 0.41, Std: files.Some(0.3), N: 4}, papers.Fails},
+		{stats.Estimate{Mean: 1, N: 1}, stats.Estimate{Mean: 1, N: 4}, papers.Untold},
+	} {
+		if got := within(c.ours, c.paper); got != c.want {
+			t.Errorf("%+v and %+v: %s, want %s", c.ours, c.paper, got, c.want)
+		}
+	}
+	// A target that was never reached agrees with a dash alone.
+	reached, never := files.Some(820), files.Optional{}
+	for _, c := range []struct {
+		ours, paper files.Optional
+		want        papers.Answer
+	}{{never, never, papers.Holds}, {reached, never, papers.Fails}, {never, reached, papers.Fails}} {
+		r := compare.ComparisonRow{Mean: c.ours, N: 3, PaperMean: c.paper, PaperN: 3}
+		r.Metric = metrics.RoundsTo100
+		if got := agrees(&r); got != c.want {
+			t.Errorf("rounds %q and %q: %s, want %s", c.ours, c.paper, got, c.want)
+		}
+	}
+}
+
+// summary writes a summary of fedawe-2 with one row for each method: fedawe as the paper has it, fedau 0.1 below it.
+func summary(t *testing.T, dir, preset string, rounds, seeds int) {
+	t.Helper()
+	row := func(method string, mean float64) results.SummaryRow {
+		return results.SummaryRow{
+			Cell: results.Cell{
+				Table: "fedawe-2", Method: method, Preset: preset, Data: "svhn", Net: "cnn-svhn", Availability: "sine",
+				Clients: 100, Alpha: files.Some(0.1),
+			},
+			Rounds: rounds, Metric: metrics.TestAcc, N: seeds, Mean: files.Some(mean), Std: files.Some(0.005),
+			Status: results.CellOK,
+		}
+	}
+	write(t, filepath.Join(dir, results.SummaryFile), func(path string) error {
+		return results.WriteSummary(path, []results.SummaryRow{row("fedawe", 0.856), row("fedau", 0.725)})
+	})
+}
+
+// write makes the folder of a file and calls f with its path.
+func write(t *testing.T, path string, f func(path string) error) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := f(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// figure writes figure 1a of ToN with CA-Fed ahead by 1.5 ± 0.3 points over ten seeds, where the paper has 1.56.
+func figure(t *testing.T, dir string, info results.FigureInfo) {
+	t.Helper()
+	base := filepath.Join(dir, "cafed-f1a")
+	info.Figure, info.PaperRounds, info.PaperSeeds, info.Trained = "cafed-f1a", 200, 10, true
+	info.Clients, info.PaperClients, info.PaperMethods = []int{100}, []int{100}, []string{"ca-fed", "adafed"}
+	info.Data, info.PaperData = map[string]string{"leaf": "seed-sha256"}, []string{"leaf"}
+	write(t, base+".json", func(path string) error { return results.WriteFigureInfo(path, info) })
+	write(t, base+".csv", func(path string) error { return os.WriteFile(path, []byte("round\n"), 0o600) })
+	write(t, base+papers.ClaimsSuffix, func(path string) error {
+		return files.WriteCSVFile(path, []papers.ClaimRow{
+			{
+				Figure: "cafed-f1a", Data: "leaf", Round: 200, Ahead: "ca-fed", Behind: "adafed", N: 10,
+				Points: files.Some(1.5), Std: files.Some(0.3), Paper: files.Some(1.56),
+			},
+			{Figure: "cafed-f1a", Says: "CA-Fed is ahead", Place: "V-B a", Answer: papers.Holds, Ours: "+1.50"},
+		})
+	})
+}
+
+// seedsTo returns the seeds 1 … n.
+func seedsTo(n uint32) (seeds []uint32) {
+	for s := range n {
+		seeds = append(seeds, s+1)
+	}
+	return seeds
+}
+
+// only returns the rows of an item.
+func only(rows []Row, document, item string) (found []Row) {
+	for _, r := range rows {
+		if r.Document == document && r.Item == item {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	both := []string{"ca-fed", "adafed"}
+	summary(t, filepath.Join(dir, "fedawe-2", "short"), "code", 100, 1)
+	summary(t, filepath.Join(dir, "fedawe-2", "whole"), "paper", 2000, 3)
+	figure(t, filepath.Join(dir, "cafed-f1a"), results.FigureInfo{
+		Preset: "paper", Rounds: 200, Seeds: seedsTo(10), Methods: both,
+	})
+	figure(t, filepath.Join(dir, "cafed-f1a", "code"), results.FigureInfo{
+		Preset: "code", Rounds: 20, Seeds: seedsTo(2), Methods: both[:1], Diverged: 1,
+		Settings: map[string]string{"seeds": "1,2", "rounds": "20"},
+	})
+	write(t, filepath.Join(dir, "cafed-f1b", "x", "cafed-f1b.csv"), func(path string) error {
+		return os.WriteFile(path, []byte("round\n"), 0o600)
+	})
+	for _, folder := range []string{"precision", "cafed-f1c/fedawe_leaf_sine_0a/seed-3"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, notes, err := Read(t.Context(), dir)
+	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "precision") {
+		t.Fatalf("notes %q, %v, want one of precision", notes, err)
+	}
+	for _, c := range []struct {
+		document, item, reading, command, run string
+		tally                                 Tally
+		verdict                               Verdict
+	}{
+		{
+			"FedAWE", "Table 2", "short", "table fedawe-2", "100 of 2000 rounds, 1 of 3 seeds, 2 of 192 numbers",
+			Tally{NotJudged: 193},
+			NotAtSize,
+		},
+		{ // 0.856 beside 0.856; 0.725 beside 0.825; fedawe is ahead of fedau, but the other methods were not run
+			"FedAWE", "Table 2", "whole", "table fedawe-2 --preset paper", "2 of 192 numbers",
+			Tally{Agree: 1, Differ: 1, Untold: 1, NotJudged: 190},
+			Partly,
+		},
+		{"FedAWE", "Table 8", "", "table fedawe-8", "not run", Tally{}, NotTried},
+		{"FedAWE", "Table 1", "", "", "text", Tally{}, NothingToRun},
+		{"CA-Fed, ToN", "Figure 1a", "", "figure cafed-f1a", "whole, 10 seeds", Tally{Agree: 1, Hold: 1}, Reproduced},
+		{
+			"CA-Fed, ToN", "Figure 1a", "code", "figure cafed-f1a --preset code --rounds 20 --seeds 1,2",
+			"20 of 200 rounds, 2 of 10 seeds, 1 of 2 methods, 1 run diverged",
+			Tally{NotJudged: 2},
+			NotAtSize,
+		},
+		{
+			"CA-Fed, slides", "Results (a)", "", "figure cafed-f1a", "whole, 10 seeds",
+			Tally{Agree: 1, Hold: 1},
+			Reproduced,
+		},
+		{
+			"CA-Fed, ToN", "Figure 1b", "x", "figure cafed-f1b", "of unknown size: cafed-f1b.json is missing",
+			Tally{},
+			NotAtSize,
+		},
+		{"CA-Fed, ToN", "Figure 1c", "", "figure cafed-f1c", "not run", Tally{}, NotTried},
+	} {
+		found := only(rows, c.document, c.item)
+		i := 0
+		for i < len(found)-1 && found[i].Reading != c.reading {
+			i++
+		}
+		if len(found) == 0 {
+			t.Errorf("%s, %s: no row", c.document, c.item)
+			continue
+		}
+		if r := found[i]; r.Reading != c.reading || r.Command != c.command || r.Run != c.run || r.Tally != c.tally ||
+			r.Verdict != c.verdict {
+			t.Errorf("%s, %s:\ngot  %q, %q, %q, %+v, %s\nwant %q, %q, %q, %+v, %s", c.document, c.item,
+				r.Reading, r.Command, r.Run, r.Tally, r.Verdict, c.reading, c.command, c.run, c.tally, c.verdict)
+		}
+	}
+	// Every item of every document has a row, and two have two readings each: table 2, and figure 1a, also of the
+	// slides.
+	items := 0
+	for _, d := range papers.Documents() {
+		items += len(d.Items)
+	}
+	if len(rows) != items+3 {
+		t.Errorf("%d rows of %d items, want three more", len(rows), items)
+	}
+}
+
+// Files that are not what they should be are errors that name them.
+func TestReadErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		path string
+		make func(t *testing.T, dir string)
+		want string
+	}{
+		"another table": {
+			"cafed-1", func(t *testing.T, dir string) { summary(t, dir, "code", 2000, 3) }, "a row of fedawe-2",
+		},
+		"another figure": {"cafed-f1b", func(t *testing.T, dir string) {
+			figure(t, dir, results.FigureInfo{})
+			for _, end := range []string{".json", ".csv"} {
+				err := os.Rename(filepath.Join(dir, "cafed-f1a"+end), filepath.Join(dir, "cafed-f1b"+end))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "figure cafed-f1a, want cafed-f1b"},
+		"no summary": {"fedawe-2", func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, results.SummaryFile), func(path string) error {
+				return os.WriteFile(path, []byte("nonsense\n"), 0o600)
+			})
+		}, "summary.csv"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			c.make(t, filepath.Join(dir, c.path))
+			if _, _, err := Read(t.Context(), dir); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	if _, _, err := Read(t.Context(), filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("no folder: no error")
+	}
+}
