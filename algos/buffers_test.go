@@ -73,8 +73,8 @@ func TestBuffersOfGlobalModels(t *testing.T) {
 	})
 }
 
-// FedAWE: x̄ has the mean of the running statistics of the active clients, absent clients keep theirs, and the evaluated
-// model has the mean over all clients, or those of x̄.
+// FedAWE: x̄ has the mean of the running statistics of the active clients, absent clients keep theirs, and the
+// evaluated model has the mean over all clients, or those of x̄.
 func TestBuffersOfFedAWE(t *testing.T) {
 	for _, preset := range []Preset{Code, Paper} {
 		for _, of := range []string{"mean", "last"} {

@@ -35,7 +35,8 @@ func TestFormulas(t *testing.T) {
 				if len(r.a) > 0 || !strings.HasPrefix(name, "fedawe") { // whose model before the first is w0
 					next(r, &w)
 				}
-				if _, err := m.Round(t.Context(), Round{T: round, Active: r.a, P: r.p, LR: r.lr, ServerLR: r.lg}); err != nil {
+				at := Round{T: round, Active: r.a, P: r.p, LR: r.lr, ServerLR: r.lg}
+				if _, err := m.Round(t.Context(), at); err != nil {
 					t.Fatal(err)
 				}
 				largest = max(largest, math.Abs(w))
@@ -43,7 +44,8 @@ func TestFormulas(t *testing.T) {
 					leftOut = leftOut || slices.Contains(d.Included, false)
 				}
 				if got := model(t, m, f); !near(got, w, 4*1e-6*largest) {
-					t.Fatalf("round %d, clients %v: model %v, want %v ± 1e-6 of %g", round, r.a, got, scaled(w), largest)
+					t.Fatalf("round %d, clients %v: model %v, want %v ± 1e-6 of %g",
+						round, r.a, got, scaled(w), largest)
 				}
 			}
 			if w == 0 {

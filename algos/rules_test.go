@@ -140,7 +140,7 @@ func (c *clients) f3ast(limit int, beta float64) rule {
 	return c.byWeights(func(r played) []float64 {
 		best := slices.Clone(r.a)
 		slices.SortStableFunc(best, func(i, j int) int {
-			return cmp.Compare(math.Pow(c.alpha[j]/rate[j], 2), math.Pow(c.alpha[i]/rate[i], 2))
+			return cmp.Compare(c.alpha[j]/rate[j], c.alpha[i]/rate[i])
 		})
 		best = best[:min(limit, len(best))]
 		return c.each(func(i int) float64 {

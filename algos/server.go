@@ -252,7 +252,8 @@ func (g *global) weigh(ctx context.Context, r Round, c []float64) ([]float32, er
 	return loss, g.apply(r.Active, c, ends)
 }
 
-// apply sets w ← w + Σ_k c_k Δ_k, where Δ_k is the update of the k-th client. It computes (1 − Σ c_k) w + Σ c_k ends_k, which takes one pass and no row for Δ.
+// apply sets w ← w + Σ_k c_k Δ_k, where Δ_k is the update of the k-th client. It computes (1 − Σ c_k) w + Σ c_k ends_k,
+// which takes one pass and no row for Δ.
 func (g *global) apply(clients []int, c []float64, ends []nets.Row) error {
 	rest := 1.0
 	for _, ck := range c {

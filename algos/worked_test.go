@@ -24,8 +24,8 @@ type workedCase struct {
 	steps        []step
 }
 
-// Every client sits at u_i·(3, 4), the model starts at 0, and E = 1: Δ_i = η(u_i − w) from a start at w, with η = 1/2. All
-// lines of the cases follow from that and the formulas of the methods; what is printed is the multiple of (3, 4).
+// Every client sits at u_i·(3, 4), the model starts at 0, and E = 1: Δ_i = η(u_i − w) from a start at w, with η = 1/2.
+// All lines of the cases follow from that and the formulas of the methods; what is printed is the multiple of (3, 4).
 //
 // Tolerance 2e-5: the rows are float32, of size below 128, whose unit in the last place is 8e-6, a sum of a few.
 const workedTol = 2e-5

@@ -62,7 +62,7 @@ func TestDocsRates(t *testing.T) {
 
 // cellOfRates names the method and its first learning rate, which params has where it is not the method's own.
 func cellOfRates(row results.CurveRow) string {
-	for _, param := range strings.Split(string(row.Params), ";") {
+	for param := range strings.SplitSeq(string(row.Params), ";") {
 		if rate, ok := strings.CutPrefix(param, "lr="); ok {
 			return row.Method + " " + rate
 		}

@@ -99,7 +99,7 @@ func TestSmallFedARFigures(t *testing.T) {
 		{"fedar-f1", Wanted{}, 7, "2", 7 * 2},                                            // seven levels of staleness
 		{"fedar-f2", Wanted{Data: []string{"cifar10"}, Methods: two}, 2, "4", 2 * 2 * 2}, // two p_min, rounds 0 and 2
 		{"fedar-f3", Wanted{}, 2, "4", 4 * 25},                                           // four methods, 25 bins
-		{"fedar-f4", Wanted{Methods: two}, 1, "4", 5 * 2 * 2},                            // five p_min, loss and accuracy
+		{"fedar-f4", Wanted{Methods: two}, 1, "4", 5 * 2 * 2},                            // five p_min, two metrics
 		{"fedar-f5", Wanted{Methods: two[:1]}, 1, "", 5 * 2},
 	} {
 		t.Run(c.id, func(t *testing.T) {

@@ -110,7 +110,8 @@ func (e *Engine) Store(r nets.Row, w []float32) error {
 	return nil
 }
 
-// Norm implements [nets.Engine]. The running statistics lie behind the weights, so that they are left out. Squares are added in float64: first within blocks of elements, then block by block.
+// Norm implements [nets.Engine]. The running statistics lie behind the weights, so that they are left out. Squares are
+// added in float64: first within blocks of elements, then block by block.
 func (e *Engine) Norm(r nets.Row) (float64, error) {
 	at, err := e.row("norm", r)
 	if err != nil {

@@ -85,7 +85,8 @@ func TestCombineBuffers(t *testing.T) {
 		ok(t, e.CombineBuffers(row(1), nil, nil))
 		expect("CombineBuffers of no rows", fill(1, 0))
 	}
-	if err := g.CombineBuffers(nets.Row{}, nil, nil); err == nil || !strings.HasPrefix(err.Error(), "gpu: combine buffers:") {
+	err := g.CombineBuffers(nets.Row{}, nil, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "gpu: combine buffers:") {
 		t.Errorf("no row: %v, want an error of combine buffers", err)
 	}
 }

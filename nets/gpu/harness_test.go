@@ -147,7 +147,8 @@ func (c *crowd) train(t *testing.T) (loss []float32, rows [][]float32) {
 	for i, w := range c.work.Clients {
 		update := load(t, c.engine, w.End)
 		for _, p := range c.model.Params {
-			if least := slices.Min(update[p.Offset:][:p.Size]); strings.HasSuffix(p.Name, "running_var") && !(least >= 0) {
+			least := slices.Min(update[p.Offset:][:p.Size])
+			if strings.HasSuffix(p.Name, "running_var") && !(least >= 0) {
 				t.Errorf("client %d: %s: a running variance of %g, want none below 0", w.Client, p.Name, least)
 			}
 		}
