@@ -136,16 +136,16 @@ func TestUsesPi(t *testing.T) {
 		known := slices.Clone(f.P)
 		change(&f)
 		m := start(t, name, f, with(Options{Preset: Paper}, name, keepAll...))
-		said := ""
+		var said strings.Builder
 		for r, active := range [][]int{{0, 1}, {1}, {0}, {}, {0, 1}} {
 			round := at(r, f, 1, active...)
 			round.P = known // p_i^t is the round's, whatever π is
 			if _, err := m.Round(t.Context(), round); err != nil {
 				t.Fatal(err)
 			}
-			said += fmt.Sprintln(model(t, m, f), m.Inspect())
+			fmt.Fprintln(&said, model(t, m, f), m.Inspect())
 		}
-		return said
+		return said.String()
 	}
 	for _, name := range Names() {
 		was := play(name, func(*Federation) {})
