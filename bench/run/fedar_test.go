@@ -85,8 +85,8 @@ func TestSmallFedARTables(t *testing.T) {
 	}
 }
 
-// FedAR's figures, small: rows for every line, and a drawing. Figure 5 has up to 120 clients of two classes: 24 pictures
-// of each class to train on and to test with are the fewest.
+// FedAR's figures, small: rows for every line, and a drawing. Figure 5 has up to 120 clients of two classes: 24
+// pictures of each class to train on and to test with are the fewest.
 func TestSmallFedARFigures(t *testing.T) {
 	two := []string{"fedar", "mifa"}
 	for _, c := range []struct {
