@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rollcall/bench/run"
 	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
+	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/results"
 )
@@ -24,6 +26,7 @@ func (a *app) runCommand() *cobra.Command {
 		machine run.Machine
 		seed    uint32
 		dump    string
+		file    string
 		keep    run.Keep
 
 		decisions bool
@@ -47,6 +50,8 @@ it.`,
 	// 3 is the first of the seeds 3, 4, 6 that tables have without --seeds.
 	cmd.Flags().Uint32Var(&seed, "seed", 3,
 		"seed of every draw: split, availability, weights, batches, augmentation, dropout")
+	cmd.Flags().StringVar(&file, "rates", "",
+		"file of learning rates that tune has written, in place of --lr and --server-lr")
 	cmd.Flags().StringVar(&dump, "dump", "",
 		"write the one round of --rounds 1 to this folder, for replay in another framework")
 	cmd.Flags().BoolVar(&decisions, "decisions", false,
@@ -62,6 +67,11 @@ it.`,
 		s, err := settings.Resolve(settings.GivenBy(cmd.Flags()))
 		if err != nil {
 			return err
+		}
+		if cmd.Flags().Changed("rates") {
+			if err := putRates(&s, file, cmd.Flags()); err != nil {
+				return err
+			}
 		}
 		if err := machine.Validate(); err != nil {
 			return err
@@ -99,6 +109,22 @@ it.`,
 		return a.runOne(cmd.Context(), x, machine, keep)
 	}
 	return cmd
+}
+
+// putRates gives a run its learning rates from a file. A file that has none for it is an error.
+func putRates(s *settings.Settings, path string, fs *pflag.FlagSet) error {
+	for _, name := range []string{"lr", "server-lr"} {
+		if f := fs.Lookup(name); f.Changed {
+			return settings.Usagef("--%s %s: with --rates %s, want one of the two", name, f.Value, path)
+		}
+	}
+	f, err := rates.Read(path)
+	if err != nil {
+		return err
+	}
+	f.Put(s)
+	_, err = f.Note()
+	return err
 }
 
 // runOne makes one run, or finds it finished, and prints its last row. It claims the run first, so that two commands

@@ -56,7 +56,8 @@ availability, of the initial weights and of the batches.`,
 		"how many seeds each part of the draws has (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, "+
 			"in which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
 			"prints results power in place of the table")
-	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or METHOD=LR/SERVERLR")
+	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or "+
+		"METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
 	fs.StringVar(&sweep.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
@@ -76,8 +77,12 @@ availability, of the initial weights and of the batches.`,
 		if err != nil {
 			return err
 		}
+		note, err := sweep.RatesNote()
+		if err != nil {
+			return err
+		}
 		// Many cells may have the same note about the same trace.
-		var notes []string
+		notes := []string{note}
 		for i := range cells {
 			notes = append(notes, cells[i].Settings.Shortened())
 		}

@@ -15,6 +15,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/run/plan"
+	"rollcall/bench/run/rates"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -26,6 +27,7 @@ func (a *app) tableCommand() *cobra.Command {
 		machine run.Machine
 		keep    run.Keep
 		wanted  run.Wanted
+		file    string
 	)
 	cmd := &cobra.Command{
 		Use:   "table TABLE",
@@ -57,6 +59,9 @@ table's.`,
 	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
 	fs.Int("eval-every", 0,
 		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
+	fs.StringVar(&file, "rates", "",
+		"file of learning rates that tune has written, in place of the paper's; such numbers are compared with no "+
+			"printed one")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
 		if err != nil {
@@ -66,13 +71,32 @@ table's.`,
 			return err
 		}
 		complete(&wanted, fs, t.Preset)
+		if fs.Changed("rates") {
+			if wanted.Rates, err = rates.Read(file); err != nil {
+				return err
+			}
+		}
 		cells, err := run.Cells(&t, &wanted)
 		if err != nil {
 			return err
 		}
+		if wanted.Rates != nil {
+			if err := a.noteRates(wanted.Rates); err != nil {
+				return err
+			}
+		}
 		return a.table(cmd.Context(), t, cells, machine, keep, a.printTable)
 	}
 	return cmd
+}
+
+// noteRates says which runs keep their own learning rates, because the file of --rates has none for them.
+func (a *app) noteRates(f *rates.File) error {
+	note, err := f.Note()
+	if note != "" {
+		run.Logf(a.stderr, "%s\n", note)
+	}
+	return err
 }
 
 // claimBeat is the time between two heartbeats of a claim on a run, claimExpiry the silence after which its process

@@ -101,6 +101,7 @@ var docsShort = []docsLine{
 	{"rollcall table TABLE", "rollcall table cafed-1 --seeds 3" + docsTable},
 	{"rollcall figure FIGURE", "rollcall figure cafed-i1" + docsTable},
 	{"rollcall sweep", "+ --methods fedawe,ca-fed --availability markov" + docsSweep},
+	{"rollcall tune", "+ --methods mifa --data leaf --lrs 0.1,0.03 --server-lrs 1" + docsTrain},
 	{"rollcall results show CELL", "rollcall results show out/run/*_*"},
 	{"rollcall results compare TABLE DIR", "rollcall results compare cafed-1 out"},
 	{"rollcall results verify DIR", "rollcall results verify out"},
@@ -144,6 +145,25 @@ var docsShort = []docsLine{
 		docsTiny,
 	},
 
+	{
+		"bin/rollcall tune --methods fedavg-active,fedawe --availability sine --data leaf --rounds 40 " +
+			"--lrs 0.1,0.03,0.01 --server-lrs 0.5,1,3",
+		"+" + docsTrain,
+	},
+	{
+		"bin/rollcall sweep --methods fedavg-active,fedawe --availability sine --data leaf --rates out/tune/rates.csv",
+		"+" + docsTrain,
+	},
+	{
+		"bin/rollcall run --method fedawe --availability sine --data leaf --rates out/tune/rates.csv",
+		"+" + docsTrain,
+	},
+	{
+		"bin/rollcall table fedawe-2 --rates out/tune/rates.csv",
+		"bin/rollcall tune --methods mifa,fedawe --availability sine --data svhn --lrs 0.1 --server-lrs 1 " +
+			"--rounds 1 --clients 3 --allow-altered && bin/rollcall table fedawe-2 --rates out/tune/rates.csv" +
+			docsFedAWE,
+	},
 	{"bin/rollcall run --data leaf --rounds 20", "+" + docsTrain},
 	{"rollcall data fetch mnist", "rollcall data fetch leaf"},
 	{"rollcall data verify mnist", "rollcall data verify leaf"},
@@ -231,6 +251,14 @@ var docsShort = []docsLine{
 	{
 		"rollcall sweep --methods fedavg-active,mifa --data mnist --availability sine --rounds 100 --crossed 11",
 		docsCross,
+	},
+	{
+		"rollcall tune --methods fedavg-active,fedawe --availability sine,stationary --data cifar10 --plan",
+		"rollcall tune --methods fedavg-active --data leaf --plan" + docsTrain,
+	},
+	{
+		"rollcall tune --methods fedawe,mifa --data leaf --rounds 40 --lrs 0.1,0.03,0.01 --server-lrs 1,3",
+		"+" + docsTrain,
 	},
 	{
 		"rollcall table fedawe-2 --data cifar10 --availability sine " +

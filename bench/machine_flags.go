@@ -65,7 +65,7 @@ func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 			"a mean over such seeds is labelled [mixed: …], and compared with no printed number")
 }
 
-// registerPool adds the flags of commands that train many runs: table, figure and sweep.
+// registerPool adds the flags of commands that train many runs: table, figure, sweep and tune.
 func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 	registerMachine(fs, m)
 	registerKeep(fs, k)

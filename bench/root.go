@@ -59,9 +59,9 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { limitThreads(cmd) }
 	root.AddCommand(
-		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.resultsCommand(), a.reportCommand(),
-		a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(), a.devicesCommand(),
-		a.versionCommand(),
+		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
+		a.reportCommand(), a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(),
+		a.devicesCommand(), a.versionCommand(),
 	)
 	for _, c := range root.Commands() { // commands below these, such as those of track, do it for themselves
 		completeNames(c)
@@ -154,14 +154,15 @@ func flagError(cmd *cobra.Command, err error) error {
 // kindsOfValue says what a flag takes, by its pflag type. The last two are the types of our own flags: settings that
 // may be none, and --memory-limit.
 var kindsOfValue = map[string]string{
-	"int":         "a whole number",
-	"uint32":      "a whole number, 0 … 4294967295",
-	"uintSlice":   "whole numbers from 0, separated by commas",
-	"float64":     "a number",
-	"bool":        "true or false",
-	"duration":    "a time such as 90s or 5m",
-	"number|none": "a number or none",
-	"SIZE|off":    "a size such as 8GB, 8GiB or 500MB, or off",
+	"int":          "a whole number",
+	"uint32":       "a whole number, 0 … 4294967295",
+	"uintSlice":    "whole numbers from 0, separated by commas",
+	"float64":      "a number",
+	"float64Slice": "numbers, separated by commas",
+	"bool":         "true or false",
+	"duration":     "a time such as 90s or 5m",
+	"number|none":  "a number or none",
+	"SIZE|off":     "a size such as 8GB, 8GiB or 500MB, or off",
 }
 
 // completeNames lets the shell complete the values of flags that take a name, such as --method. The rows of settings

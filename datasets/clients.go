@@ -25,40 +25,52 @@ type Split struct {
 	// OwnClasses [N][k_i] into Set.Test has the same number of samples of each client's own classes, for SplitTwoClass;
 	// nil for other splits. Accuracy per client is measured on these, other accuracies on the whole test set.
 	OwnClasses [][]int32
+	// HeldOut [N][h_i] into Set.Train has the samples that stand in for each client's own test samples, or [1][h] those
+	// that stand in for the test set that all clients share. OwnClasses then are among them. nil: no sample is held
+	// out, see [Divide].
+	HeldOut [][]int32
 
 	Group []int // [N] number of the client's group, from 0; the clients of a group share a distribution; nil: one group
 }
 
-// reserve moves a fraction of every client's training samples to its validation samples, drawn at random from stream
-// (0, i, 1) of rng.Split; both stay in ascending order. Rounding does not add up over clients: the first clients
-// together always reserve the fraction of their samples, to the nearest sample. CA-Fed's papers reserve 0.2 of MNIST's
-// training set; that each client reserves 0.2 of its own samples is [inferred].
-func (s *Split) reserve(fraction float64, seed uint32) error {
+// reserve moves a fraction of every client's training samples to its validation samples, as [setAside] does with step
+// 1. CA-Fed's papers reserve 0.2 of MNIST's training set; that each client reserves 0.2 of its own samples is
+// [inferred].
+func (s *Split) reserve(fraction float64, seed uint32) (err error) {
+	s.Train, s.Valid, err = setAside("validation", s.Train, fraction, seed, rng.SplitStepReserve)
+	return err
+}
+
+// setAside moves a fraction of the samples of each part, drawn at random from stream (0, i, step) of rng.Split for part
+// i; what stays and what is moved are in ascending order. Rounding does not add up over parts: the first parts together
+// always lose the fraction of their samples, to the nearest sample. what names the fraction in errors.
+func setAside(
+	what string, parts [][]int32, fraction float64, seed uint32, step int,
+) (left, aside [][]int32, err error) {
 	if !(fraction >= 0 && fraction < 1) {
-		return fmt.Errorf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
+		return nil, nil, fmt.Errorf("datasets: split: %s share %g, want at least 0 and below 1", what, fraction)
 	}
 	key := rng.Key{Seed: seed, Purpose: rng.Split}
-	train, valid := make([][]int32, len(s.Train)), make([][]int32, len(s.Train))
+	left, aside = make([][]int32, len(parts)), make([][]int32, len(parts))
 	seen, taken := 0, 0
-	for i, own := range s.Train {
+	for i, own := range parts {
 		// n is the difference of two rounded sums, which keeps the total exact.
 		seen += len(own)
 		n := min(int(math.Round(fraction*float64(seen)))-taken, len(own))
 		taken += n
 		order := indices(len(own))
-		key.Stream(0, i, rng.SplitStepReserve).Shuffle(order)
+		key.Stream(0, i, step).Shuffle(order)
 		slices.Sort(order[:n])
 		slices.Sort(order[n:])
 		for j, at := range order {
 			if j < n {
-				valid[i] = append(valid[i], own[at])
+				aside[i] = append(aside[i], own[at])
 			} else {
-				train[i] = append(train[i], own[at])
+				left[i] = append(left[i], own[at])
 			}
 		}
 	}
-	s.Train, s.Valid = train, valid
-	return nil
+	return left, aside, nil
 }
 
 // cutEven shuffles each group of samples with stream (2, group, 0) of rng.Split, and cuts it into n parts whose sizes

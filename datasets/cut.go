@@ -107,28 +107,37 @@ func Cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, 
 	return split, nil
 }
 
+// Reserved says which shares of the training samples no client trains on, each in [0, 1). The zero value reserves
+// nothing.
+type Reserved struct {
+	Validation float64 // of every client's samples, for Split.Valid
+	HeldOut    float64 // of all samples, before they are split, for Split.HeldOut
+}
+
 // Divide returns the samples of each of o.Clients clients. If the data set has a split of its own, Divide uses it and
-// checks only its number of clients; otherwise it uses [Cut]. Then it reserves a share of every client's training
-// samples for validation, as [Split.reserve] does. The share is in [0, 1); 0 reserves nothing and leaves Split.Valid
-// nil. Divide does not change the data set, but may return the data set's own split.
-func Divide(data *Set, o SplitOptions, validation float64, seed uint32) (*Split, error) {
-	split := data.Split
-	if split == nil {
-		var err error
-		if split, err = Cut(data.Train, data.Test, o, seed); err != nil {
-			return nil, err
-		}
-	} else if n := len(split.Train); n != o.Clients {
-		return nil, fmt.Errorf("%s: samples of %d clients, want %d", data.Name, n, o.Clients)
+// checks only its number of clients; otherwise it uses [Cut]. It holds samples out first, see [holdOut], and then
+// reserves a share of every client's training samples for validation, as [Split.reserve] does. What is not reserved is
+// nil in the split. Divide does not change the data set, but may return the data set's own split.
+func Divide(data *Set, o SplitOptions, reserved Reserved, seed uint32) (split *Split, err error) {
+	if data.Split != nil && len(data.Split.Train) != o.Clients {
+		return nil, fmt.Errorf("%s: samples of %d clients, want %d", data.Name, len(data.Split.Train), o.Clients)
 	}
-	if validation == 0 {
-		return split, nil
+	switch {
+	case reserved.HeldOut != 0:
+		split, err = holdOut(data, o, reserved.HeldOut, seed)
+	case data.Split != nil:
+		split = data.Split
+	default:
+		split, err = Cut(data.Train, data.Test, o, seed)
 	}
-	reserved := *split // reserve assigns new slices to Train and Valid, so the data set's split does not change
-	if err := reserved.reserve(validation, seed); err != nil {
+	if err != nil || reserved.Validation == 0 {
+		return split, err
+	}
+	whole := *split // reserve assigns new slices to Train and Valid, so the data set's split does not change
+	if err := whole.reserve(reserved.Validation, seed); err != nil {
 		return nil, err
 	}
-	return &reserved, nil
+	return &whole, nil
 }
 
 // ClassShares returns the share of each class among the samples of each client [clients][classes]. The shares of a

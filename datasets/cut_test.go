@@ -90,11 +90,11 @@ func TestCutAndDivide(t *testing.T) {
 			if got := digest(parts); got != c.cut {
 				t.Errorf("digest of the parts %s, want %s", got, c.cut)
 			}
-			split, err := Divide(set, options(), 0, seed)
+			split, err := Divide(set, options(), Reserved{}, seed)
 			if err != nil || !slices.EqualFunc(split.Train, parts, slices.Equal[[]int32]) || split.Valid != nil {
 				t.Errorf("Divide, nothing kept back: %v; want the parts of Cut and no validation samples", err)
 			}
-			if split, err = Divide(set, options(), 0.2, seed); err != nil {
+			if split, err = Divide(set, options(), Reserved{Validation: 0.2}, seed); err != nil {
 				t.Fatal(err)
 			}
 			if got := digest(split.Train, split.Valid); got != c.divided {
@@ -190,7 +190,7 @@ func TestCutErrors(t *testing.T) {
 		if want := "datasets: split: " + c.want; fmt.Sprint(err) != want {
 			t.Errorf("%+v:\ngot  %v\nwant %s", c.o, err, want)
 		}
-		if _, again := Divide(unevenSet(), c.o, 0, 1); fmt.Sprint(again) != fmt.Sprint(err) {
+		if _, again := Divide(unevenSet(), c.o, Reserved{}, 1); fmt.Sprint(again) != fmt.Sprint(err) {
 			t.Errorf("%+v: Divide: %v, want %v", c.o, again, err)
 		}
 	}
@@ -215,12 +215,12 @@ func TestDivideOwnSplit(t *testing.T) {
 		Train: [][]int32{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}}, Test: [][]int32{{1}, {0}}, Group: []int{1, 0},
 	}
 	o := SplitOptions{Clients: 2}
-	split, err := Divide(set, o, 0, 1)
+	split, err := Divide(set, o, Reserved{}, 1)
 	if err != nil || split != set.Split {
 		t.Errorf("nothing kept back: %v, %v, want the set's own split", split, err)
 	}
 	for range 2 {
-		split, err := Divide(set, o, 0.4, 1)
+		split, err := Divide(set, o, Reserved{Validation: 0.4}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,9 +232,9 @@ func TestDivideOwnSplit(t *testing.T) {
 			t.Errorf("the set's split is %+v now, want it unchanged", set.Split)
 		}
 	}
-	_, err = Divide(set, SplitOptions{Clients: 3}, 0, 1)
+	_, err = Divide(set, SplitOptions{Clients: 3}, Reserved{}, 1)
 	wantError(t, err, nil, "uneven: samples of 2 clients, want 3")
-	_, err = Divide(set, o, 1, 1)
+	_, err = Divide(set, o, Reserved{Validation: 1}, 1)
 	wantError(t, err, nil, "datasets: split: validation share 1, want at least 0 and below 1")
 }
 

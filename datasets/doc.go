@@ -15,6 +15,7 @@
 //
 //	dirichlet.go       Dirichlet draws of each client (FedAWE) or of each class (CA-Fed)
 //	two_class.go       two classes at each client (FedAR)
+//	holdout.go         samples held out in place of the test set
 //	swap.go            two groups of clients, with swapped labels in one (CA-Fed, INFOCOM)
 //
 // The sets that are read from files, and the formats of their files:

@@ -160,7 +160,7 @@ func enterShared(t *testing.T, d *revisiontest.Digest) {
 			}
 			d.Add(swapped.Train.Labels, swapped.Test.Labels)
 			enterSplit(d, swapped.Split)
-			kept, err := Divide(swapped, SplitOptions{Clients: 12}, 0.2, seed)
+			kept, err := Divide(swapped, SplitOptions{Clients: 12}, Reserved{Validation: 0.2}, seed)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -206,6 +206,28 @@ func (x *Experiment) Tidy(l *Session) error {
 	return err
 }
 
+// Drop removes the checkpoints of stopped runs that nobody goes on with, unless checkpoints are to be kept or another
+// process makes the run.
+func (p *Pool) Drop(table string, t Task, seeds []uint32) error {
+	for _, seed := range seeds {
+		r := t.run(p, table, seed, false)
+		if at, _ := checkpoint.Rounds(r.Dir); len(at) == 0 || p.Sessions[0].Machine.KeepCheckpoints {
+			continue // without a folder too: the run is another table's
+		}
+		release, err := r.take(&p.Watch)
+		if isElsewhere(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(checkpoint.Remove(r.Dir, 0), release()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // files returns the names of the run's files in its folder, run.json last.
 func (x *Experiment) files() (names []string, err error) {
 	entries, err := os.ReadDir(x.Dir)

@@ -31,6 +31,10 @@ type Experiment struct {
 
 	SaveModel SaveModel // which models the run writes at its end
 
+	// StopAt is the round after which the run stops with a checkpoint, as interrupted, for a later command to go on
+	// with, if that is of use; nil: it makes all rounds.
+	StopAt *int
+
 	claim *claim.Claim // claims Dir; nil: no other process knows the folder
 }
 
@@ -82,7 +86,7 @@ func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (ro
 	if lost := x.lost(); lost != nil {
 		return t.rows, lost
 	}
-	if err == nil || IsDiverged(err) { // nobody will resume it
+	if err == nil && !t.stopped() || IsDiverged(err) { // nobody will resume it
 		err = errors.Join(err, x.Tidy(l))
 	}
 	return t.rows, err
@@ -102,14 +106,25 @@ func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 		t.curve.put(t.rows)
 	}
 	defer func() { err = errors.Join(err, t.curve.close(ctx)) }()
-	if err = t.train(ctx); err == nil {
+	if err = t.train(ctx); err == nil && !t.stopped() {
 		err = t.finish(ctx)
 	}
-	if err != nil && ctx.Err() != nil && t.lost() == nil {
+	if (err == nil && t.stopped() || err != nil && ctx.Err() != nil) && t.lost() == nil {
 		t.saveAtEnd(ctx)
 	}
 	return err
 }
+
+// rounds returns the round after which this process ends the run.
+func (x *Experiment) rounds() int {
+	if x.StopAt != nil {
+		return min(*x.StopAt, x.Settings.Rounds)
+	}
+	return x.Settings.Rounds
+}
+
+// stopped reports whether the run has come to StopAt before its last round.
+func (t *trainer) stopped() bool { return t.done >= t.rounds() && t.done < t.Settings.Rounds }
 
 // about describes this run in its checkpoints. A checkpoint of another description is not resumed.
 func (x *Experiment) about(l *Session) checkpoint.About {
@@ -141,6 +156,8 @@ func (t *trainer) info(err error) results.RunInfo {
 		info.Status, info.Error = results.RunDiverged, err.Error()
 	case err != nil:
 		info.Status, info.Error = results.RunFailed, err.Error()
+	case t.stopped():
+		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("stopped after %d rounds", t.done)
 	}
 	return info
 }

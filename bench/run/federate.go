@@ -130,14 +130,15 @@ func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, 
 	return len(r.Active), r.LR, err
 }
 
-// testJobs returns what to evaluate a model on: the whole test set, or each client's own test samples.
+// testJobs returns what to evaluate a model on: the whole test set or each client's own test samples, or with
+// --hold-out what stands in for them.
 func (f *Federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
 	if f.clients.test == nil {
-		return []nets.EvalJob{{Row: model, Part: nets.Test}}
+		return []nets.EvalJob{{Row: model, Part: f.clients.tested, Index: f.clients.same}}
 	}
 	for _, own := range f.clients.test {
 		if len(own) > 0 { // a client without test samples has no accuracy
-			jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Test, Index: own})
+			jobs = append(jobs, nets.EvalJob{Row: model, Part: f.clients.tested, Index: own})
 		}
 	}
 	return jobs

@@ -51,8 +51,19 @@ func revisions(s *settings.Settings, engine int) results.Revisions {
 	}
 }
 
-// Kept returns the finished run in dir, complete or diverged, if it is a run of this experiment that keep allows; nil:
-// there is none. It logs why it does not keep a run.
+// ended reports whether nothing of a run is left to do: it is complete or diverged, or has come to StopAt.
+func (x *Experiment) ended(run *results.Run) bool {
+	switch run.Info.Status {
+	case results.RunComplete, results.RunDiverged:
+		return true
+	case results.RunInterrupted:
+		return x.StopAt != nil && len(run.Curve) > 0 && run.Rounds() >= *x.StopAt
+	}
+	return false
+}
+
+// Kept returns the finished run in dir, complete or diverged or come to StopAt, if it is a run of this experiment that
+// keep allows; nil: there is none. It logs why it does not keep a run.
 //
 // A finished run in the experiment's own folder with other numerics or data is an error. It cannot share a mean with
 // the runs made now, and it is too good to be overwritten unasked.
@@ -67,7 +78,7 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	if run.Info != nil && run.Info.SettingsHash != results.Hash(x.Settings) {
 		return nil, nil //nolint:nilnil // a run of another cell
 	}
-	if run.Info != nil && run.Info.Status != results.RunComplete && run.Info.Status != results.RunDiverged {
+	if run.Info != nil && !x.ended(&run) {
 		return nil, nil //nolint:nilnil // not finished: the caller resumes it or begins anew
 	}
 	if len(bad) == 0 && len(run.Curve) == 0 {

@@ -93,18 +93,19 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 	return nil, nil
 }
 
-// planned returns the runs of some tasks, in order. It writes nothing.
+// Planned returns the runs of some tasks, in the order in which [Pool.Seeds] would make them. It writes nothing.
+func (p *Pool) Planned(ctx context.Context, table string, tasks []Task, seeds []uint32) ([]Planned, error) {
+	return p.planned(ctx, table, tasks, seeds, false)
+}
+
+// planned is Planned for runs that may write decisions.csv too.
 func (p *Pool) planned(
 	ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 ) (runs []Planned, err error) {
 	seen := map[string]bool{}
 	for _, t := range tasks {
 		for _, seed := range seeds {
-			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
-			r := &seedRun{
-				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Decisions: decisions},
-				pool:       p,
-			}
+			r := t.run(p, table, seed, decisions)
 			kept, err := r.earlier(ctx, p.Sessions[0], p.Keep)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // the output folder need not be there
 				return nil, err
@@ -112,9 +113,9 @@ func (p *Pool) planned(
 			// Two cells with the same settings have one run, which is made for the first of them.
 			runs = append(runs, Planned{
 				Settings: t.Settings, Seed: seed,
-				Kept: kept != nil || seen[dir], Done: r.roundsDone(p.Keep),
+				Kept: kept != nil || seen[r.Dir], Done: r.roundsDone(p.Keep),
 			})
-			seen[dir] = true
+			seen[r.Dir] = true
 		}
 	}
 	return runs, nil

@@ -20,7 +20,11 @@ type Population struct {
 
 	train      [][]int32 // [N][n_i] the samples that each client trains on
 	validation [][]int32 // [N][m_i] training samples that each client keeps back; nil: none
-	test       [][]int32 // [N][k_i] the client's own test samples; nil: all clients have the whole test set
+	// The samples on which models are evaluated are in the part tested: the test set, or with --hold-out the training
+	// set, of which they are held out.
+	tested nets.Part
+	test   [][]int32 // [N][k_i] the client's own test samples; nil: all clients have the same
+	same   []int32   // the samples that all clients have, if test is nil; nil: the whole test set
 	// [N] the test samples of a client's two classes, for clients.csv; nil: the split gives no client two classes.
 	// The curve is not evaluated on them.
 	ownClasses [][]int32
@@ -37,11 +41,20 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		cut.NumPy = rng.NewNumPy(seed)
 	}
 	seeds := s.Seeds(seed)
-	split, err := datasets.Divide(data, cut, s.Validation, seeds.Split)
+	reserved := datasets.Reserved{Validation: s.Validation, HeldOut: s.HoldOut}
+	split, err := datasets.Divide(data, cut, reserved, seeds.Split)
 	if err != nil {
 		return p, err
 	}
-	p.train, p.validation, p.test, p.ownClasses = split.Train, split.Valid, split.Test, split.OwnClasses
+	p.train, p.validation, p.ownClasses = split.Train, split.Valid, split.OwnClasses
+	p.tested, p.test = nets.Test, split.Test
+	switch {
+	case split.HeldOut == nil:
+	case s.SplitAway():
+		p.tested, p.test = nets.Train, split.HeldOut
+	default:
+		p.tested, p.same = nets.Train, split.HeldOut[0]
+	}
 	shares := datasets.ClassShares(p.train, data.Train.Labels, data.Train.Classes)
 	if cut.NumPy != nil {
 		p.Base = availability.BaseNumPy(shares, cut.NumPy)
@@ -123,7 +136,7 @@ func (p *Population) importance(weights string) []float64 {
 }
 
 // heldOut returns the samples for ca-fed's losses under --losses held-out: the samples kept back, or else the client's
-// own test samples. nil: the run has another method or other losses.
+// own test samples or what stands in for them. nil: the run has another method or other losses.
 func (p *Population) heldOut(s *settings.Settings) *algos.HeldOut {
 	switch {
 	case s.Method != "ca-fed" || s.Get("losses") != algos.LossesHeldOut:
@@ -131,5 +144,5 @@ func (p *Population) heldOut(s *settings.Settings) *algos.HeldOut {
 	case p.validation != nil:
 		return &algos.HeldOut{Part: nets.Train, Index: p.validation}
 	}
-	return &algos.HeldOut{Part: nets.Test, Index: p.test}
+	return &algos.HeldOut{Part: p.tested, Index: p.test}
 }

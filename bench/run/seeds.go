@@ -19,6 +19,18 @@ type Task struct {
 	Settings settings.Settings
 	Label    string
 	Own      bool // the runs must stand in the table's own folder, and are copied there from other tables
+	StopAt   *int // see [Experiment]
+}
+
+// run returns the run of a task with a seed.
+func (t *Task) run(p *Pool, table string, seed uint32, decisions bool) *seedRun {
+	return &seedRun{
+		Experiment: Experiment{
+			Table: table, Settings: t.Settings, Seed: seed, Decisions: decisions, StopAt: t.StopAt,
+			Dir: Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed),
+		},
+		own: t.Own, pool: p,
+	}
 }
 
 // seedRun is one run of a cell, to be found or made.
@@ -42,17 +54,14 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 	runs, jobs := make([][]*seedRun, len(tasks)), make([][]*Job, len(tasks))
 	for i, t := range tasks {
 		for _, seed := range seeds {
-			dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
-			r := &seedRun{
-				Experiment: Experiment{Table: table, Settings: t.Settings, Seed: seed, Dir: dir, Decisions: decisions},
-				own:        t.Own,
-				pool:       p,
-				progress:   p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), Work(t.Label, &t.Settings)),
-			}
+			r := t.run(p, table, seed, decisions)
+			work := Work(t.Label, &t.Settings)
+			work.Rounds = r.rounds()
+			r.progress = p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), work)
 			if p.Keep.Again { // for all runs at once: what another process makes from now on is kept
 				r.was = r.found()
 			}
-			runs[i], jobs[i] = append(runs[i], r), append(jobs[i], &Job{Run: dir, Do: r.do})
+			runs[i], jobs[i] = append(runs[i], r), append(jobs[i], &Job{Run: r.Dir, Do: r.do})
 		}
 	}
 	err = p.Run(ctx, jobs, func(i int) error {
@@ -179,7 +188,7 @@ func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
 	r.run = *kept
 	r.progress.Stop()
 	l.KeptEvents(kept)
-	if unclaimed != nil {
+	if unclaimed != nil || kept.Status() == results.RunInterrupted { // a stopped run needs its checkpoints
 		return nil
 	}
 	return r.Tidy(l)

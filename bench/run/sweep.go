@@ -9,6 +9,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/results"
@@ -19,12 +20,13 @@ import (
 type Sweep struct {
 	Name, Like                        string
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
-	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR
+	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR, or one file of package rates
 	Seeds                             []uint32
 	Crossed                           *int           // how many seeds each part of the draws has; nil: not crossed
 	Given                             settings.Given // for all cells whose runs read the setting
 
-	preset string // of all cells: the given one, or the one of Like
+	preset string      // of all cells: the given one, or the one of Like
+	file   *rates.File // among Rates; nil: none
 }
 
 // rate is the η_0 and η_g that --rates gives a method; none: the method's own.
@@ -38,12 +40,12 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 	if w.preset, err = settings.PresetFor(w.Like, w.Given); err != nil {
 		return t, nil, err
 	}
-	rates, err := w.rates()
+	own, err := w.rates()
 	if err != nil {
 		return t, nil, err
 	}
 	t = papers.Sweep(w.Name, "Sweep "+w.Name+": methods under one and the same availability", w.Methods, w.Seeds)
-	if err := w.refuseUselessRate(rates); err != nil {
+	if err := w.refuseUselessRate(own); err != nil {
 		return t, nil, err
 	}
 	used := map[string]bool{}
@@ -52,7 +54,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 			for _, process := range w.Availability {
 				column := papers.Column{Data: data, Availability: process}
 				for _, method := range w.Methods {
-					s, err := w.cell(method, data, net, process, rates[method])
+					s, err := w.cell(method, data, net, process, own[method])
 					if err != nil {
 						return t, nil, err
 					}
@@ -136,16 +138,34 @@ func (w *Sweep) netsOf(data string) []string {
 	return []string{about.Net}
 }
 
+// RatesNote returns a line about the cells for which a file of --rates has none; "" if it has for all, or if there is
+// no file. A file that has none for any of them is a usage error. The caller has called [Sweep.Cells].
+func (w *Sweep) RatesNote() (string, error) {
+	if w.file == nil {
+		return "", nil
+	}
+	return w.file.Note()
+}
+
 // rates reads --rates.
-func (w *Sweep) rates() (map[string]rate, error) {
-	rates := map[string]rate{}
+func (w *Sweep) rates() (_ map[string]rate, err error) {
+	of := map[string]rate{}
 	for _, text := range w.Rates {
+		if rates.IsFile(text) {
+			if w.file != nil {
+				return nil, settings.Usagef("--rates %s: a second file beside %s, want one", text, w.file.Path)
+			}
+			if w.file, err = rates.Read(text); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		method, value, ok := strings.Cut(text, "=")
 		if !ok || !slices.Contains(w.Methods, method) {
 			return nil, settings.Usagef(
-				"--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods", text)
+				"--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods, or a file", text)
 		}
-		if _, twice := rates[method]; twice {
+		if _, twice := of[method]; twice {
 			return nil, settings.Usagef("--rates %q: %s twice, want it once", text, method)
 		}
 		var r rate
@@ -162,19 +182,22 @@ func (w *Sweep) rates() (map[string]rate, error) {
 				r.serverLR = settings.Some(v)
 			}
 		}
-		rates[method] = r
+		of[method] = r
 	}
-	return rates, nil
+	return of, nil
 }
 
 // refuseUselessRate reports a --lr or --server-lr that no method would use, because --rates gives each its own.
-func (w *Sweep) refuseUselessRate(rates map[string]rate) error {
+func (w *Sweep) refuseUselessRate(of map[string]rate) error {
 	for name, own := range map[string]func(rate) settings.Optional{
 		"lr":        func(r rate) settings.Optional { return r.lr },
 		"server-lr": func(r rate) settings.Optional { return r.serverLR },
 	} {
 		value := w.Given.Get(name, "")
-		left := slices.ContainsFunc(w.Methods, func(m string) bool { return own(rates[m]).Value == nil })
+		left := slices.ContainsFunc(w.Methods, func(m string) bool { return own(of[m]).Value == nil })
+		if value != "" && w.file != nil {
+			return settings.Usagef("--%s %s: with --rates %s, want one of the two", name, value, w.file.Path)
+		}
 		if value != "" && !left {
 			return settings.Usagef("--%s %s: --rates gives every method its own, want one of the two", name, value)
 		}
@@ -199,6 +222,9 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	// Apply leaves out the settings that this cell does not read: a sweep needs only one cell that reads them.
 	if err := s.Apply(w.Given.Implied().All()); err != nil {
 		return s, settings.Usagef("%w", err)
+	}
+	if w.file != nil && r.lr.Value == nil { // --rates METHOD=LR comes over the file
+		w.file.Put(&s)
 	}
 	s.LR, s.ServerLR = r.lr.Or(s.LR), r.serverLR.Or(s.ServerLR)
 	if err := s.Validate(); err != nil {

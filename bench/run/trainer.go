@@ -52,9 +52,10 @@ const keptCheckpoints = 2
 // of the run.
 const checkpointShare = 100
 
-// train makes the rounds that are left, evaluates when the settings say so, and writes checkpoints.
+// train makes the rounds that are left up to the last or to StopAt, evaluates when the settings say so, and writes
+// checkpoints.
 func (t *trainer) train(ctx *ending) error {
-	rounds := t.Settings.Rounds
+	rounds := t.rounds()
 	t.p.Start(rounds)
 	if t.done > 0 {
 		t.p.Resumed(t.done)
@@ -64,7 +65,7 @@ func (t *trainer) train(ctx *ending) error {
 		if err := t.evaluateIfDue(ctx); err != nil {
 			return err
 		}
-		if t.done == rounds {
+		if t.done >= rounds { // more, if an earlier process has gone on beyond StopAt
 			return nil
 		}
 		if t.checkpointDue() {
@@ -204,7 +205,7 @@ func (t *trainer) finish(ctx context.Context) error {
 	return nil
 }
 
-// saveAtEnd writes a checkpoint of a run that was interrupted, if it has made rounds since the last one.
+// saveAtEnd writes a checkpoint of a run that was interrupted or stopped, if it has made rounds since the last one.
 func (t *trainer) saveAtEnd(e *ending) {
 	if t.broken || t.done <= t.saved.round || t.done == 0 || t.l.Machine.CheckpointEvery == 0 {
 		return
@@ -249,7 +250,7 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 	}
 	jobs := make([]nets.EvalJob, len(f.clients.ownClasses))
 	for i, own := range f.clients.ownClasses {
-		jobs[i] = nets.EvalJob{Row: model, Part: nets.Test, Index: own}
+		jobs[i] = nets.EvalJob{Row: model, Part: f.clients.tested, Index: own}
 	}
 	answers, err := l.Engine.Evaluate(ctx, jobs)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/results/papers"
 )
@@ -18,6 +19,7 @@ type Wanted struct {
 	Preset                      string
 	Rounds                      *int
 	Given                       settings.Given // settings for all runs
+	Rates                       *rates.File    // in place of the paper's rates; nil: the paper's
 }
 
 // settings returns the settings of a method in a column of a table or figure. of names that table or figure in errors.
@@ -41,6 +43,9 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 	}
 	if err := s.Give(w.Given); err != nil {
 		return s, err
+	}
+	if w.Rates != nil {
+		w.Rates.Put(&s)
 	}
 	return s, s.Validate()
 }

@@ -70,6 +70,9 @@ func (s *Settings) checkData() error {
 	if s.Draws == "numpy" && (s.SplitAway() || s.Split != string(datasets.SplitClients)) {
 		return Usagef("--draws numpy: with --data %s --split %s, want FedAWE's split: --split clients", s.Data, s.Split)
 	}
+	if s.Draws == "numpy" && s.HoldOut > 0 {
+		return Usagef("--draws numpy: with --hold-out %g, want FedAWE's split of all samples: --hold-out 0", s.HoldOut)
+	}
 	if s.Split == string(datasets.SplitClusters) && (s.Clusters < 1 || s.Clients%s.Clusters != 0) {
 		return Usagef("--split clusters: %d clusters for %d clients, want a divisor of %d",
 			s.Clusters, s.Clients, s.Clients)

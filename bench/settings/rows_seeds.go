@@ -28,7 +28,7 @@ type Seeds struct {
 // seedRows say which draws have a seed of their own. A run reads a row only if it is given: what is not given is drawn
 // from the run's seed, and its name and its settings stay as they are.
 var seedRows = []Row{
-	seedOf("split", "what the clients hold: generated data, the split, --validation and --swap-pairs",
+	seedOf("split", "what the clients hold: generated data, the split, --validation, --hold-out and --swap-pairs",
 		func(s *Settings) *Optional { return &s.SeedSplit }, "", func(*Settings) bool { return true }),
 	seedOf("phi", "φ, the activity of the classes, from which the p_i are made",
 		func(s *Settings) *Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's processes",

@@ -58,6 +58,7 @@ type DataSettings struct {
 
 	SwapPairs  int     // pairs of labels swapped at every second client; 0: all labels are true
 	Validation float64 // share of each client's samples that it does not train on
+	HoldOut    float64 // share of all training samples that stand in for the test set; 0: the test set itself
 	TrainSize  int     // training samples of the synthetic images
 	TestSize   int     // test samples of the synthetic images
 }

@@ -121,7 +121,7 @@ func ourRow(r *results.SummaryRow, own results.Params, label string) ComparisonR
 
 // beside adds the printed number to a row of ours, and judges the two.
 func (r *ComparisonRow) beside(p *results.Printed) {
-	r.PaperMean, r.PaperStd, r.PaperN, r.Judgement = p.Mean, p.Std, p.N, judge(r.ours, p)
+	r.PaperMean, r.PaperStd, r.PaperN, r.Judgement = p.Mean, p.Std, p.N, judge(r.ours, r.own, p)
 }
 
 // besidePaper returns the rows of one column: the printed numbers in their order, each with ours, then the rest of

@@ -126,7 +126,7 @@ func TestTableEdges(t *testing.T) {
 			"unknown unknown",
 		},
 		{
-			"a parameter of one method alone", func(rows []results.SummaryRow) { rows[2].Params = "lr=0.3;rounds=500" },
+			"a parameter of one method alone", func(rows []results.SummaryRow) { rows[2].Params = "nu=0.3;rounds=500" },
 			"wwuu", "holds",
 		},
 		{
@@ -198,7 +198,7 @@ const compareText = `Mean ± sample standard deviation over 1 to 3 seeds; 500 ro
 
 sine, svhn, test_acc %, alpha=0.1, rounds=500 (preset code, 100 clients)
 method          ours               paper            difference   margin   verdict
-fedawe lr=0.3   81.0 ± 4.0 (3)     85.6 ± 3.0 (3)         -4.6      5.8   within
+fedawe nu=0.3   81.0 ± 4.0 (3)     85.6 ± 3.0 (3)         -4.6      5.8   within
 mifa            80.0 (1), failed   84.1 ± 3.0 (3)            –        –   not compared [1]
 fedau           –                  82.5 ± 3.0 (3)            –        –   unknown
 mifa-wait       70.0 ± 4.0 (3)     –                         –        –   unknown
@@ -216,7 +216,7 @@ const compareMarkdown = `Mean ± sample standard deviation over 1 to 3 seeds; 50
 
 | method | ours | paper | difference | margin | verdict |
 | --- | --- | --- | ---: | ---: | --- |
-| fedawe lr=0.3 | 81.0 ± 4.0 (3) | 85.6 ± 3.0 (3) | -4.6 | 5.8 | within |
+| fedawe nu=0.3 | 81.0 ± 4.0 (3) | 85.6 ± 3.0 (3) | -4.6 | 5.8 | within |
 | mifa | 80.0 (1), failed | 84.1 ± 3.0 (3) | – | – | not compared \[1] |
 | fedau | – | 82.5 ± 3.0 (3) | – | – | unknown |
 | mifa-wait | 70.0 ± 4.0 (3) | – | – | – | unknown |
@@ -231,7 +231,7 @@ order of the methods: unknown, no two to compare
 
 const compareCSV = `table,data,availability,alpha,params,metric,preset,clients,method,label,mean,std,n,rounds,` +
 	`paper_mean,paper_std,paper_n,difference,margin,verdict,not_judged,status
-fedawe-9,svhn,sine,0.1,lr=0.3;rounds=500,test_acc,code,100,fedawe,,0.81,0.04,3,500,` +
+fedawe-9,svhn,sine,0.1,nu=0.3;rounds=500,test_acc,code,100,fedawe,,0.81,0.04,3,500,` +
 	`0.856,0.03,3,-0.04599999999999993,0.057735026918962574,within,,ok
 fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa,,0.8,,1,500,0.841,0.03,3,,,,"1 of 3 seeds, failed",failed
 fedawe-9,svhn,sine,0.1,,test_acc,code,100,fedau,,,,0,0,0.825,0.03,3,,,unknown,,
@@ -240,7 +240,7 @@ fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa-wait,,0.7,0.04,3,500,,,
 
 func TestComparingWrite(t *testing.T) {
 	c := compareCase(func(rows []results.SummaryRow) {
-		rows[2].Params = "lr=0.3;rounds=500"
+		rows[2].Params = "nu=0.3;rounds=500"
 		rows[1].Estimate(stats.Estimate{Mean: 0.8, N: 1})
 		rows[1].Status = results.CellFailed
 	})

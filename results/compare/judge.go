@@ -22,10 +22,11 @@ type Judgement struct {
 	NotJudged  string         `csv:"not_judged"` // how our experiment differs from the paper's; empty if it does not
 }
 
-// judge compares a number of ours with the paper's. It does not judge numbers of different experiments; but we may have
-// more seeds than the paper, for which the standard errors of [stats.Compare] account.
-func judge(ours *results.SummaryRow, paper *results.Printed) (j Judgement) {
-	if j.NotJudged = strings.Join(unlike(ours, paper), ", "); j.NotJudged != "" {
+// judge compares a number of ours with the paper's. own is our settings that the table does not prescribe. It does not
+// judge numbers of different experiments; but we may have more seeds than the paper, for which the standard errors of
+// [stats.Compare] account.
+func judge(ours *results.SummaryRow, own results.Params, paper *results.Printed) (j Judgement) {
+	if j.NotJudged = strings.Join(unlike(ours, own, paper), ", "); j.NotJudged != "" {
 		return j
 	}
 	j.Verdict = stats.Unknown
@@ -37,8 +38,9 @@ func judge(ours *results.SummaryRow, paper *results.Printed) (j Judgement) {
 	return j
 }
 
-// unlike lists how the experiment of a row differs from the paper's: rounds, clients, fewer seeds, a bad status.
-func unlike(ours *results.SummaryRow, paper *results.Printed) (why []string) {
+// unlike lists how the experiment of a row differs from the paper's: rounds, clients, fewer seeds, learning rates, a
+// bad status.
+func unlike(ours *results.SummaryRow, own results.Params, paper *results.Printed) (why []string) {
 	if ours.N > 0 { // without a number the status is enough
 		if ours.Rounds == 0 {
 			why = append(why, "rounds unknown")
@@ -48,6 +50,9 @@ func unlike(ours *results.SummaryRow, paper *results.Printed) (why []string) {
 		why = append(why, other(ours.Clients, paper.Clients, "clients")...)
 		if ours.N < paper.N {
 			why = append(why, other(ours.N, paper.N, "seeds")...)
+		}
+		if rates := own.Only("lr", "server-lr"); rates != "" { // of --rates
+			why = append(why, rates.Words(" ")+", not the paper's")
 		}
 	}
 	switch ours.Status {

@@ -62,6 +62,10 @@ func TestJudge(t *testing.T) {
 			NoPlace, 0,
 		},
 		{"rounds unknown", func(r *row, _ *results.Printed) { r.Rounds = 0 }, "rounds unknown", "", NoPlace, 0},
+		{
+			"other rates", func(r *row, _ *results.Printed) { r.Params = "lr=0.05;server-lr=5;nu=0.3" },
+			"lr=0.05 server-lr=5, not the paper's", "", NoPlace, 0,
+		},
 		{"fewer clients", func(r *row, _ *results.Printed) { r.Clients = 5 }, "5 of 100 clients", "", NoPlace, 0},
 		{
 			"more clients", func(r *row, _ *results.Printed) { r.Clients = 120 }, "120 clients in place of 100", "",
@@ -102,7 +106,7 @@ func TestJudge(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			paper, ours := tableTwo(t)
 			c.change(&ours, &paper)
-			r := ourRow(&ours, "", "")
+			r := ourRow(&ours, ours.Params, "")
 			r.beside(&paper)
 			place, side := r.Place()
 			if r.NotJudged != c.why || r.Verdict != c.want || place != c.place || side != c.side {

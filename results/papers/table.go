@@ -147,6 +147,21 @@ func (t *Table) Own(r *results.SummaryRow) results.Params {
 // TableNames returns the ids of all tables: fedawe-2, …
 func TableNames() []string { return ids(tables, tableID) }
 
+// WithSeed returns the ids of the tables and figures that have a seed among theirs.
+func WithSeed(seed uint32) (ids []string) {
+	for _, t := range tables {
+		if slices.Contains(t.Seeds, seed) {
+			ids = append(ids, t.ID)
+		}
+	}
+	for _, f := range figures {
+		if slices.Contains(f.Seeds, seed) {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
 // TableByID returns the table with an id. The error lists the known ids.
 func TableByID(id string) (Table, error) { return byID("table", id, tables, tableID) }
 

@@ -1,5 +1,5 @@
-// Package plan says what a table, sweep or figure would do, before it is done: which runs it would make, with how much
-// memory, in how many hours. It is --plan of these commands, for people who book a machine for the job.
+// Package plan says what a table, sweep, tuning or figure would do, before it is done: which runs it would make, with
+// how much memory, in how many hours. It is --plan of these commands, for people who book a machine for the job.
 //
 // plan.go counts runs and work, rate.go measures how fast this machine is, and text.go prints the plan.
 package plan
@@ -17,7 +17,7 @@ import (
 
 // Plan is what a command would do.
 type Plan struct {
-	Title        string // the title of the table or figure
+	Title        string // of the table, figure or tuning
 	Cells        []Cell
 	Rates        []Rate       // a measurement per workload
 	AtOnce       int          // runs at a time

@@ -1,0 +1,43 @@
+package run
+
+import (
+	"path/filepath"
+	"testing"
+
+	"rollcall/bench/run/checkpoint"
+	"rollcall/results"
+)
+
+// A run that stops on the way is no finished run to others, is kept by whoever stops there or before, and goes on to
+// the bytes of a run that never stopped.
+func TestStopAt(t *testing.T) {
+	whole, l, _ := resumable(t)
+	want := completed(t, whole, l)
+	rounds := whole.Settings.Rounds
+	x, l, _ := resumable(t)
+	for _, stop := range []int{1, 1, 3} {
+		x.StopAt = &stop
+		rows, err := x.Do(t.Context(), l, silent())
+		info, bad := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))
+		if err != nil || bad != nil || info.Status != results.RunInterrupted || info.Rounds != stop ||
+			rows[len(rows)-1].Round != stop {
+			t.Fatalf("stop at %d: %v; %v, %s after %d rounds, row of round %d", stop, err, bad, info.Status,
+				info.Rounds, rows[len(rows)-1].Round)
+		}
+		if at, err := checkpoint.Rounds(x.Dir); err != nil || len(at) == 0 || at[0] != stop {
+			t.Errorf("stop at %d: checkpoints of %v, %v, want one of that round", stop, at, err)
+		}
+	}
+	for _, c := range []struct {
+		stop *int
+		kept bool
+	}{{new(1), true}, {new(3), true}, {new(4), false}, {nil, false}} {
+		x.StopAt = c.stop
+		if kept, err := x.Kept(t.Context(), l, x.Dir, Keep{}); err != nil || (kept != nil) != c.kept {
+			t.Errorf("want %+v: kept %t, %v, of a run that stopped at 3 of %d rounds", c, kept != nil, err, rounds)
+		}
+	}
+	// Beyond its rounds, a run is complete.
+	x.StopAt = new(rounds + 1)
+	sameOutcome(t, "after two stops", completed(t, x, l), want)
+}
