@@ -18,8 +18,8 @@ func (a *app) scoreboardCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scoreboard [DIR]",
 		Short: "Say of every table and figure of the papers whether ours agrees",
-		Long: `scoreboard reads DIR/ID/ and DIR/ID/READING/, where ID is a table or a figure: summary.csv of a table, and
-ID.json, ID.csv and ID-paper.csv of a figure. It says for every table and figure of the five documents how much
+		Long: `scoreboard reads DIR/ID/ and DIR/ID/READING/, where ID is a table or a figure: summary.csv of a table,
+and ID.json, ID.csv and ID-paper.csv of a figure. It says for every table and figure of the five documents how much
 of it was run, and what agrees with the paper: numbers within two standard errors of the difference, and
 sentences. A number or a sentence of fewer rounds or seeds, or of other clients than the paper's, is not judged.
 Then it lists what the papers say in words, and whether that holds.`,

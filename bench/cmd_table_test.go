@@ -145,8 +145,8 @@ func TestUsageNamesDefaults(t *testing.T) {
 		case papers.ClassShares:
 			data = "of " + f.ID + " and -f5 the one whose split is shown (default " + of.Data + ")"
 		case papers.BaseAvailability:
-			data = "and " + strings.TrimPrefix(f.ID, "fedawe") +
-				" the one whose split is shown (default " + of.Data + ")"
+			data = "and " + strings.TrimPrefix(f.ID, "fedawe") + " the one whose split is shown (default " +
+				of.Data + ")"
 		}
 		if got := figures.Lookup("data").Usage; !strings.Contains(got, data) {
 			t.Errorf("--data: %q, want %q in it", got, data)

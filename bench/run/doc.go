@@ -22,8 +22,8 @@
 // Many runs: wanted.go says which part of a table or figure a command line asks for, sweep.go crosses methods with
 // processes, for package tune too. pool.go lets several sessions work at a time, in the order of package queue;
 // seeds.go finds or makes the runs of a cell. table.go makes a table of them, with summary.go for the summary of its
-// folder, and measure.go a figure, with figure_data.go for figures that show no curves, and figure_info.go for what
-// FIGURE.json says. plan.go counts what a command would do, and package plan turns that into hours. speed.go and
+// folder, and measure.go a figure and what FIGURE.json says, with figure_data.go for figures that show no curves.
+// plan.go counts what a command would do, and package plan turns that into hours. speed.go and
 // profile.go measure the machine.
 //
 // Three settings on their way. --lr: [settings.Settings.Rate] derives the learning rate of a round from it,

@@ -85,8 +85,8 @@ func TestSmallFedARTables(t *testing.T) {
 	}
 }
 
-// FedAR's figures, small: rows for every line, and a drawing. Figure 5 has up to 120 clients of two classes: 24 pictures
-// of each class to train on and to test with are the fewest.
+// FedAR's figures, small: rows for every line, and a drawing. Figure 5 has up to 120 clients of two classes: 24
+// pictures of each class to train on and to test with are the fewest.
 func TestSmallFedARFigures(t *testing.T) {
 	two := []string{"fedar", "mifa"}
 	for _, c := range []struct {
@@ -96,10 +96,14 @@ func TestSmallFedARFigures(t *testing.T) {
 		clients string // empty: the figure has its own
 		rows    int
 	}{
-		{"fedar-f1", Wanted{}, 7, "2", 7 * 2},                                            // seven levels of staleness
-		{"fedar-f2", Wanted{Data: []string{"cifar10"}, Methods: two}, 2, "4", 2 * 2 * 2}, // two p_min, rounds 0 and 2
-		{"fedar-f3", Wanted{}, 2, "4", 4 * 25},                                           // four methods, 25 bins
-		{"fedar-f4", Wanted{Methods: two}, 1, "4", 5 * 2 * 2},                            // five p_min, two metrics
+		// Seven levels of staleness.
+		{"fedar-f1", Wanted{}, 7, "2", 7 * 2},
+		// Two p_min, rounds 0 and 2.
+		{"fedar-f2", Wanted{Data: []string{"cifar10"}, Methods: two}, 2, "4", 2 * 2 * 2},
+		// Four methods, 25 bins.
+		{"fedar-f3", Wanted{}, 2, "4", 4 * 25},
+		// Five p_min and five numbers of clients, loss and accuracy.
+		{"fedar-f4", Wanted{Methods: two}, 1, "4", 5 * 2 * 2},
 		{"fedar-f5", Wanted{Methods: two[:1]}, 1, "", 5 * 2},
 	} {
 		t.Run(c.id, func(t *testing.T) {

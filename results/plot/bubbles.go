@@ -67,10 +67,10 @@ func eachCell(n int) []plot.Tick {
 	return ticks
 }
 
-// draw draws the circles and the key. The circle of a whole just fits into a cell.
+// draw draws the circles and the key. The circle of a whole just fits into a cell, and between two lines of the key.
 func (b Bubbles) draw(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	whole := 0.48 * min(x(1)-x(0), y(1)-y(0))
+	whole := 0.48 * min(x(1)-x(0), y(1)-y(0), keyLeading)
 	circle := func(share float64, at vg.Point) {
 		radius := whole * vg.Length(math.Sqrt(share))
 		var path vg.Path

@@ -31,3 +31,16 @@ func TestBubbles(t *testing.T) {
 		}
 	}
 }
+
+// However large the cells are, the circles of the key stay apart: two neighbours fit into their distance.
+func TestBubblesFewCells(t *testing.T) {
+	svg := filestest.SVG(t, Figure{Panels: [][]Chart{{Bubbles{Shares: [][]float64{{1}}}}}})
+	found := regexp.MustCompile(`A([\d.]+),[\d.]+ 0`).FindAllStringSubmatch(svg, -1)
+	if len(found) != 2*5 {
+		t.Fatalf("%d arcs, want two for each of one circle and the four of the key", len(found))
+	}
+	r, err := strconv.ParseFloat(found[0][1], 64)
+	if limit := keyLeading.Points() / 2; err != nil || r > limit {
+		t.Errorf("radius %g, %v, want at most %g", r, err, limit)
+	}
+}
