@@ -108,8 +108,8 @@ func TestBuffersAreNoWeights(t *testing.T) {
 	})
 }
 
-// Combine and Norm see the weights alone, and CombineBuffers the running statistics alone: whatever the others are, they
-// stay. A row has the weights first.
+// Combine and Norm see the weights alone, and CombineBuffers the running statistics alone: whatever the others are,
+// they stay. A row has the weights first.
 func TestCombineBuffers(t *testing.T) {
 	e := newTest(t, "resnet20", 1, 2)
 	m := e.model
