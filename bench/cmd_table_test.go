@@ -141,8 +141,11 @@ func TestUsageNamesDefaults(t *testing.T) {
 	figures := (&app{io.Discard, io.Discard}).figureCommand().Flags()
 	for _, f := range papers.Figures() {
 		data := ""
-		if base, ok := f.Measure.(papers.BaseAvailability); ok {
-			data = "of " + f.ID + " the one whose split is shown (default " + base.Data + ")"
+		switch of := f.Measure.(type) {
+		case papers.ClassShares:
+			data = "of " + f.ID + " and -f5 the one whose split is shown (default " + of.Data + ")"
+		case papers.BaseAvailability:
+			data = "and " + strings.TrimPrefix(f.ID, "fedawe") + " the one whose split is shown (default " + of.Data + ")"
 		}
 		if got := figures.Lookup("data").Usage; !strings.Contains(got, data) {
 			t.Errorf("--data: %q, want %q in it", got, data)

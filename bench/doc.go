@@ -2,11 +2,10 @@
 // reach.
 //
 // Nothing here is worth importing: the package reads command lines, calls bench/settings, bench/run and bench/nightly,
-// and prints. main.go starts the program, ends it on signals, and turns errors into exit statuses; crash.go does the
-// last for panics. root.go has the commands' common parts: names, errors, completion. help.go wraps their help. Every
-// cmd_NAME.go is one subcommand: its flags, its checks, and its calls into the packages below. machine_flags.go has the
-// flags that many commands share. lister.go and watch.go read and redraw the list of runs; table_print.go prints a
-// table.
+// and prints. main.go starts the program, ends it on signals, and turns errors and panics into exit statuses. root.go
+// has the commands' common parts: names, errors, completion. help.go wraps their help. Every cmd_NAME.go is one
+// subcommand: its flags, its checks, and its calls into the packages below. machine_flags.go has the flags that many
+// commands share. lister.go and watch.go read and redraw the list of runs; table_print.go prints a table.
 //
 // The way of one run, from the command line to its files:
 //

@@ -51,7 +51,7 @@ func TestKeptRuns(t *testing.T) {
 		},
 		"method": {
 			revision(func(r *results.Revisions) *int { return &r.Method }),
-			"method revision 77 and 1, there and here: runs anew", false, statusOK,
+			"method revision 77 and 2, there and here: runs anew", false, statusOK,
 		},
 		"process": {
 			revision(func(r *results.Revisions) *int { return &r.Process }),

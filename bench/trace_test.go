@@ -149,7 +149,8 @@ func TestTraceShares(t *testing.T) {
 		trace := []string{"--trace", path, "--trace-end", c.end, "--rounds", c.rounds}
 		out := t.TempDir()
 		o := must(t, small(out, append([]string{
-			"--method", "unbiased", "--availability", "trace", "--decisions", "--weights", "equal", "--local-steps", "1",
+			"--method", "unbiased", "--availability", "trace", "--decisions", "--weights", "equal",
+			"--local-steps", "1",
 		}, trace...)...)...)
 		rows, err := results.ReadDecisions(only(t, out, "run/*/seed-3/"+results.DecisionsFile))
 		if err != nil {
@@ -165,7 +166,8 @@ func TestTraceShares(t *testing.T) {
 			}
 			if r.Pi != pi || r.Target != alpha || number(t, printed[i]["pi"]) != pi ||
 				number(t, printed[i]["probability"]) != pi {
-				t.Errorf("%s rounds, %s: %+v, printed %v, want π and p %g, α %g", c.rounds, c.end, r, printed[i], pi, alpha)
+				t.Errorf("%s rounds, %s: %+v, printed %v, want π and p %g, α %g",
+					c.rounds, c.end, r, printed[i], pi, alpha)
 			}
 			if r.Active == 1 && r.Weight != alpha/pi {
 				t.Errorf("%s rounds, %s: weight %g, want α/π = %g", c.rounds, c.end, r.Weight, alpha/pi)

@@ -20,7 +20,8 @@ type Process interface {
 	// Active returns the clients active in round t, ascending. If nobody is active, the slice is empty, not nil.
 	Active(t int) []int
 	// Stationary returns the long-run behaviour of each client, in new slices [N]. π_i is the share of rounds in which
-	// the client is active: the mean of p_i^t over a cycle. It is 0 for a client that is never there. λ_i is the second eigenvalue of its chain (ToN, (238)), 0 if its rounds are independent.
+	// the client is active: the mean of p_i^t over a cycle. It is 0 for a client that is never there. λ_i is the second
+	// eigenvalue of its chain (ToN, (238)), 0 if its rounds are independent.
 	Stationary() (pi, lambda []float64)
 }
 

@@ -1,10 +1,8 @@
 package run
 
 import (
-	"io"
 	"math"
 	"reflect"
-	"runtime"
 	"testing"
 
 	"rollcall/bench/settings"
@@ -20,11 +18,7 @@ func TestCAFedF1c(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a net of three million parameters is not for -short")
 	}
-	set, err := datasets.Open(t.Context(), "synthetic", datasets.Options{Seed: 1, TrainSize: 64, TestSize: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
-	set.Name = "cifar10"
+	set := standIn(t, 64, 40)
 	for _, c := range []struct {
 		preset  string
 		methods []string // nil: all
@@ -48,12 +42,7 @@ func TestCAFedF1c(t *testing.T) {
 			if err := w.Figure(&f); err != nil {
 				t.Fatal(err)
 			}
-			p := NewPool(io.Discard,
-				Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
-			defer p.Close() //nolint:errcheck // the runs' errors are looked at
-			// A user too many, so that the set stays open.
-			p.Sessions[0].shared.sets = []*openSet{{name: "cifar10", set: set, users: 1}}
-			m, err := p.Measure(t.Context(), &f, &w)
+			m, err := poolOn(t, set).Measure(t.Context(), &f, &w)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -107,8 +107,8 @@ func (p *Pool) classes(ctx context.Context, of papers.ClassShares, seed uint32, 
 	return counts, nil
 }
 
-// splitOf returns the settings of the split that a method's paper makes of a data set, or of the wanted one, for so many
-// clients unless others are wanted. nil: as many as in the paper's runs.
+// splitOf returns the settings of the split that a method's paper makes of a data set, or of the wanted one, for so
+// many clients unless others are wanted. nil: as many as in the paper's runs.
 func (w *Wanted) splitOf(method, data string, clients *int) (s settings.Settings, err error) {
 	if w.Data != nil {
 		if len(w.Data) != 1 {

@@ -35,6 +35,10 @@ func TestOwnSeedsAreAllDraws(t *testing.T) {
 			"rounds": "12",
 		},
 		{"method": "mifa", "swap-pairs": "2", "p": "0.6"},
+		{
+			"method": "mifa", "data": "leaf", "leaf-augmentation": "true", "availability": "markov", "classes": "drawn",
+			"clients": "12", "rounds": "12",
+		},
 	} {
 		of := func(seed uint32, own ...string) string {
 			given := maps.Clone(c)

@@ -61,7 +61,7 @@ func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Option
 // drawn without the data, for data that go by availability.
 func moreAvailable(s *settings.Settings, seed uint32) ([]bool, error) {
 	options := s.ProcessOptions(slices.Repeat([]float64{1}, s.Clients)) // a chain takes no p_i
-	options.Seed = seed
+	options.Seed = s.Seeds(seed).Availability
 	process, err := availability.New(s.Availability, options)
 	if err != nil {
 		return nil, err

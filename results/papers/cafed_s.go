@@ -9,11 +9,12 @@ import (
 	"rollcall/results/plot"
 )
 
-// cafedS1 is the quadratic example of the slides that CA-Fed's authors showed: where FedAvg goes if clients are missing.
-// The slides have contours and no numbers, so that clients, steps and start are ours [inferred]; so is what "missing"
-// is: a client that is never there, which is the end of all heterogeneous availability.
+// cafedS1 is the quadratic example of the slides that CA-Fed's authors showed: where FedAvg goes if clients are
+// missing. The slides have contours and no numbers, so that clients, steps and start are ours [inferred]; so is what
+// "missing" is: a client that is never there, which is the end of all heterogeneous availability.
 var cafedS1 = Figure{
-	ID: "cafed-s1", Title: "CA-Fed, slides, Quadratic example: FedAvg on four quadratic losses with 0 to 3 clients missing",
+	ID:      "cafed-s1",
+	Title:   "CA-Fed, slides, Quadratic example: FedAvg on four quadratic losses with 0 to 3 clients missing",
 	Measure: Nothing{},
 	Draw: func(m Measured) (Drawing, error) {
 		rows := quadraticRows()

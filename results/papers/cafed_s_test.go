@@ -97,7 +97,8 @@ func TestQuadraticFigure(t *testing.T) {
 		}
 	}
 	words := quadraticWords(rows)
-	if strings.Count(words, "\n") != 4 || !strings.Contains(words, "3 of 4 missing: FedAvg ends at (3.00, 3.00), 3.10 ") {
+	if strings.Count(words, "\n") != 4 ||
+		!strings.Contains(words, "3 of 4 missing: FedAvg ends at (3.00, 3.00), 3.10 ") {
 		t.Errorf("words %q, want four lines", words) // √((11/6)² + 2.5²) = 3.10
 	}
 }

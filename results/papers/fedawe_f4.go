@@ -6,8 +6,8 @@ import (
 	"rollcall/results/plot"
 )
 
-// fedaweF4 shows the classes of 20 clients as circles. The paper names neither data set nor α; CIFAR-10 and the α of its
-// tables, 0.1, are taken [inferred].
+// fedaweF4 shows the classes of 20 clients as circles. The paper names neither data set nor α; CIFAR-10 and the α of
+// its tables, 0.1, are taken [inferred].
 var fedaweF4 = Figure{
 	ID: "fedawe-f4", Title: "FedAWE, Figure 4: classes of 20 clients",
 	Measure: ClassShares{Method: "fedawe", Data: "cifar10", Clients: 20}, Seeds: fedaweSeeds[:1], OneSeed: true,

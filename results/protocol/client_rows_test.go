@@ -40,7 +40,8 @@ func TestClientStatistic(t *testing.T) {
 	for std, variance := range map[string]float64{"18.1": 325, "13.6": 182.5, "18.0": 321.6, "20.9": 432.5} {
 		var rows []results.ClientRow
 		for i := range 100 { // half of them as far above the mean as the others are below
-			rows = append(rows, results.ClientRow{Client: i, Accuracy: 0.5 + math.Sqrt(variance)/100*float64(2*(i%2)-1)})
+			sign := float64(2*(i%2) - 1)
+			rows = append(rows, results.ClientRow{Client: i, Accuracy: 0.5 + sign*math.Sqrt(variance)/100})
 		}
 		for m, want := range map[metrics.Metric]string{
 			metrics.ClientAccStd: std, metrics.ClientAccVar: fmt.Sprintf("%.1f", variance),

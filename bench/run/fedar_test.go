@@ -1,0 +1,134 @@
+package run
+
+import (
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+	"rollcall/results"
+	"rollcall/results/papers"
+)
+
+// standIn returns so many generated pictures under the name of CIFAR-10, whose shape they have: its official files
+// cannot be small.
+func standIn(t *testing.T, train, test int) *datasets.Set {
+	t.Helper()
+	set, err := datasets.Open(t.Context(), "synthetic", datasets.Options{Seed: 1, TrainSize: train, TestSize: test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.Name = "cifar10"
+	return set
+}
+
+// poolOn returns a pool that has a data set open.
+func poolOn(t *testing.T, set *datasets.Set) *Pool {
+	t.Helper()
+	p := NewPool(t.Output(),
+		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
+	t.Cleanup(func() { p.Close() }) //nolint:errcheck // the runs' errors are looked at
+	// A user too many, so that the set stays open.
+	p.Sessions[0].shared.sets = []*openSet{{name: set.Name, set: set, users: 1}}
+	return p
+}
+
+// small returns w with so many rounds, one seed and, unless they are empty, so many clients.
+func small(w Wanted, rounds int, clients string) Wanted {
+	w.Preset, w.Seeds, w.Rounds = "paper", []uint{5}, &rounds
+	if clients != "" {
+		w.Given = settings.Given{{Name: "clients", Value: clients}}
+	}
+	return w
+}
+
+// FedAR's tables, small: every method has a number for every entry, but FedAR no p-value against itself.
+func TestSmallFedARTables(t *testing.T) {
+	for _, c := range []struct {
+		id   string
+		w    Wanted
+		rows int // methods × columns × entries
+	}{
+		{"fedar-2", Wanted{Data: []string{"cifar10"}, Methods: []string{"fedar", "mifa"}}, 2 * 2 * 5},
+		{"fedar-3", Wanted{}, 4 * 7},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			of, err := papers.TableByID(c.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := small(c.w, 4, "4")
+			w.Seeds, w.Given = []uint{5, 6}, append(w.Given, settings.Given{{Name: "eval-every", Value: "1"}}...)
+			cells, err := Cells(&of, &w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := poolOn(t, standIn(t, 240, 240)).Table(t.Context(), &of, cells)
+			if err != nil || done.Failed+done.Diverged > 0 || len(done.Rows) != c.rows {
+				t.Fatalf("%v, %d cells failed, %d diverged, %d rows, want %d",
+					err, done.Failed, done.Diverged, len(done.Rows), c.rows)
+			}
+			for _, r := range done.Rows {
+				none := r.Method == "fedar" && strings.HasPrefix(string(r.Metric), "p_")
+				if r.Status != results.CellOK || r.Mean.Valid == none {
+					t.Errorf("%+v: want a number: %t", r, !none)
+				}
+			}
+			// The command reads what it prints and keeps from this file.
+			kept, err := results.ReadSummary(done.Path)
+			if err != nil || len(kept) != c.rows {
+				t.Errorf("%s: %d rows, %v, want %d", done.Path, len(kept), err, c.rows)
+			}
+		})
+	}
+}
+
+// FedAR's figures, small: rows for every line, and a drawing. Figure 5 has up to 120 clients of two classes: 24 pictures
+// of each class to train on and to test with are the fewest.
+func TestSmallFedARFigures(t *testing.T) {
+	two := []string{"fedar", "mifa"}
+	for _, c := range []struct {
+		id      string
+		w       Wanted
+		rounds  int
+		clients string // empty: the figure has its own
+		rows    int
+	}{
+		{"fedar-f1", Wanted{}, 7, "2", 7 * 2},                                            // seven levels of staleness
+		{"fedar-f2", Wanted{Data: []string{"cifar10"}, Methods: two}, 2, "4", 2 * 2 * 2}, // two p_min, rounds 0 and 2
+		{"fedar-f3", Wanted{}, 2, "4", 4 * 25},                                           // four methods, 25 bins
+		{"fedar-f4", Wanted{Methods: two}, 1, "4", 5 * 2 * 2},                            // five p_min, loss and accuracy
+		{"fedar-f5", Wanted{Methods: two[:1]}, 1, "", 5 * 2},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			if c.id == "fedar-f5" && testing.Short() {
+				t.Skip("500 clients are not for -short")
+			}
+			f, err := papers.FigureByID(c.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := small(c.w, c.rounds, c.clients)
+			if err := w.Figure(&f); err != nil {
+				t.Fatal(err)
+			}
+			m, err := poolOn(t, standIn(t, 240, 240)).Measure(t.Context(), &f, &w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := f.Draw(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := reflect.ValueOf(d.Rows).Len(); n != c.rows {
+				t.Errorf("%d rows, want %d", n, c.rows)
+			}
+			var svg strings.Builder
+			if err := d.Figure.WriteSVG(&svg); err != nil || !strings.Contains(svg.String(), "<path") {
+				t.Errorf("%v in %d bytes, want a drawing", err, svg.Len())
+			}
+		})
+	}
+}
