@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -22,6 +23,9 @@ func TestFormulas(t *testing.T) {
 			f, _ := toyFederation(c.u...)
 			f.Importance, f.P, f.Lambda = alpha, pi, lambda
 			f.WeightDecay, f.Planner.E = formulaDecay, formulaSteps
+			if more == "momentum" {
+				f.Momentum = formulaMomentum
+			}
 			m := start(t, method, f, formulaOptions(method, more))
 			w, largest, leftOut := 0.0, slices.Max(c.u), false
 			for round := range 60 {
@@ -68,6 +72,10 @@ func formulaOptions(method, more string) Options {
 	o := with(Options{Preset: Code}, method, "fedau-cutoff", "3", "f3ast-limit", "2", "f3ast-beta", "0.3",
 		"ca-fed-beta", "0.4", "kappa", "1.5", "bias-const", "none", "fstar", "min", "losses", "batch",
 		"fedar-rho", "0.5", "fedar-t0", "2", "fedar-b", "4", "memory", more)
+	if more == "momentum" {
+		return with(o, method, "server-momentum", fmt.Sprint(formulaMomentum),
+			"server-weight-decay", fmt.Sprint(formulaServer))
+	}
 	if clip, of, ok := strings.Cut(more, "/"); ok {
 		o = with(o, method, "fedawe-clip", clip, "fedawe-model", of)
 	}

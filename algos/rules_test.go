@@ -24,6 +24,9 @@ type played struct {
 const (
 	formulaSteps = 2    // E
 	formulaDecay = 0.05 // weight decay
+
+	formulaMomentum = 0.5  // at clients and server, of the cases with momentum
+	formulaServer   = 0.01 // weight decay at the server, of these cases
 )
 
 // delta returns Δ_i from w, with drift added to every gradient.
@@ -51,6 +54,28 @@ func (c *clients) byWeights(weights func(r played) []float64) rule {
 	}
 }
 
+// byMomentum is byWeights with PyTorch's SGD at clients and server, each with a velocity that it keeps. A round
+// without clients is no step, as in CA-Fed's released code.
+func (c *clients) byMomentum(weights func(r played) []float64) rule {
+	v, velocity := make([]float64, len(c.u)), 0.0
+	return func(r played, w *float64) {
+		if len(r.a) == 0 {
+			return
+		}
+		q, g := weights(r), formulaServer**w
+		for _, i := range r.a {
+			x := *w
+			for range formulaSteps {
+				v[i] = formulaMomentum*v[i] + x - c.u[i] + formulaDecay*x
+				x -= r.lr * v[i]
+			}
+			g -= q[i] * (x - *w)
+		}
+		velocity = formulaMomentum*velocity + g
+		*w -= r.lg * velocity
+	}
+}
+
 // each returns f(i) for all clients.
 func (c *clients) each(f func(i int) float64) []float64 {
 	q := make([]float64, len(c.u))
@@ -71,6 +96,14 @@ func (c *clients) sum(f func(i int) float64) (sum float64) {
 func (c *clients) formulas() map[string]rule {
 	n := float64(len(c.u))
 	fixed := func(q []float64) func(played) []float64 { return func(played) []float64 { return q } }
+	unbiased := fixed(c.each(func(i int) float64 { return c.alpha[i] / c.pi[i] }))
+	adafed := func(r played) []float64 {
+		total := 0.0
+		for _, i := range r.a {
+			total += c.alpha[i] / c.pi[i]
+		}
+		return c.each(func(i int) float64 { return c.alpha[i] / c.pi[i] / total })
+	}
 	rules := map[string]rule{
 		"fedavg-active": c.byWeights(func(r played) []float64 {
 			return c.each(func(int) float64 { return 1 / float64(len(r.a)) })
@@ -80,20 +113,16 @@ func (c *clients) formulas() map[string]rule {
 			return c.each(func(i int) float64 { return 1 / n / r.p[i] })
 		}),
 		"fedavg-is": c.byWeights(fixed(c.each(func(i int) float64 { return 1 / n / c.pi[i] }))),
-		"unbiased":  c.byWeights(fixed(c.each(func(i int) float64 { return c.alpha[i] / c.pi[i] }))),
+		"unbiased":  c.byWeights(unbiased),
+
+		"unbiased/momentum": c.byMomentum(unbiased), "adafed/momentum": c.byMomentum(adafed),
 		"more-available": c.byWeights(fixed(c.each(func(i int) float64 {
 			if c.pi[i] > 0.5 {
 				return c.alpha[i] / c.pi[i]
 			}
 			return 0
 		}))),
-		"adafed": c.byWeights(func(r played) []float64 {
-			total := 0.0
-			for _, i := range r.a {
-				total += c.alpha[i] / c.pi[i]
-			}
-			return c.each(func(i int) float64 { return c.alpha[i] / c.pi[i] / total })
-		}),
+		"adafed":   c.byWeights(adafed),
 		"fedau":    c.fedAU(3),
 		"f3ast":    c.f3ast(2, 0.3),
 		"ca-fed":   c.caFed(0.4, 1.5),
