@@ -4,11 +4,11 @@
 //
 //   - algos.go: what a method is ([Method], [Round]), the list of all methods, and [New];
 //   - federation.go: what a method is started with; checked.go: the checks between a method and its caller;
-//   - param.go and range.go: how a method declares its parameters;
+//   - param.go: how a method declares its parameters;
 //   - state.go: how a method saves its state, so that a run can continue later;
 //   - server.go: what all methods share, that is the rows in the engine's memory and the local steps;
-//   - fedavg_active.go, the shortest method, and then the file of any other. mifa.go is the base of the methods that
-//     keep the latest update of every client, weighted.go the base of CA-Fed's methods, with the estimator of
+//   - fedavg_active.go, the shortest method, and then the file of any other. memory.go is the base of the methods
+//     that keep the latest update of every client, weighted.go the base of CA-Fed's methods, with the estimator of
 //     availability in estimator.go;
 //   - next_plans.go, which makes batch plans while a round trains, and coalitions.go, the models of FedAR's Figure 1.
 //
@@ -17,8 +17,8 @@
 //   - The learning rate of a round is Round.LR. The caller chooses it (Settings.Rate in bench/settings; the schedule of
 //     FedAWE's tables is [DecayedLR]), and server.train passes it to the engine.
 //   - The update Δ_i of a client is its row after the local steps minus its row before. No method stores a gradient.
-//   - The running statistics of batch normalisation are part of every row, and the methods combine them like weights.
-//     The engines alone treat them differently, see [nets.Param].
+//   - The running statistics of batch normalisation are no weights: Combine and Norm of an engine leave them out, and
+//     server.averageBuffers gives the model the mean of the clients whose update entered the step. See [nets.Engine].
 //
 // To add a method, copy fedavg_active.go, or fedau.go if the method has parameters, and add its [Definition] to the
 // list in algos.go. If a round leaves anything behind for later rounds, give the method a function state that calls the
