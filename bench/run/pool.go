@@ -233,9 +233,9 @@ func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	j := w.jobs[n]
 	j.Err = err
 	switch {
-	case isElsewhere(err):
+	case isElsewhere(err) && !isOfOtherPart(err):
 		w.queue.Found(n, now)
-	case err == nil || ctx.Err() != nil || w.queue.Failures(n) >= w.keep.Retries || isFinal(err):
+	case err == nil || ctx.Err() != nil || isOfOtherPart(err) || w.queue.Failures(n) >= w.keep.Retries || isFinal(err):
 		w.queue.Done(n, now)
 	default:
 		what := settings.OneLine(err)
