@@ -24,6 +24,7 @@ import (
 type spread struct {
 	slurm, dryRun, collect          bool
 	partition, limit, gres, account string
+	tasks                           int      // 0: as many as the plan says
 	atOnce                          int      // most tasks at a time; 0: no limit
 	more                            []string // options of sbatch
 }
@@ -54,19 +55,20 @@ func registerSpread(fs *pflag.FlagSet, s *spread, k *run.Keep) {
 	} {
 		fs.StringVar(f.into, f.name, "", "with --slurm: "+f.help)
 	}
+	fs.IntVar(&s.tasks, "tasks", 0, "with --slurm: how many tasks share the runs (default: by --plan)")
 	fs.IntVar(&s.atOnce, "array-limit", 0, "with --slurm: most tasks at a time (default: no limit)")
 	fs.StringArrayVar(&s.more, "sbatch", nil, "with --slurm: another option of sbatch, such as --qos=low; may be repeated")
 }
 
 // spreadFlags are the flags that the tasks of a job are not given.
 var spreadFlags = []string{
-	"slurm", "dry-run", "collect", "partition", "time", "gres", "account", "array-limit", "sbatch", "no-wait",
+	"slurm", "dry-run", "collect", "partition", "time", "gres", "account", "tasks", "array-limit", "sbatch", "no-wait",
 }
 
 // validate reports the first impossible flag, or one that is of no use with the others.
 func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error {
 	if !s.slurm {
-		for _, name := range []string{"dry-run", "partition", "time", "gres", "account", "array-limit", "sbatch"} {
+		for _, name := range []string{"dry-run", "partition", "time", "gres", "account", "tasks", "array-limit", "sbatch"} {
 			if fs.Changed(name) {
 				return settings.Usagef("--%s: of no use without --slurm", name)
 			}
@@ -104,8 +106,10 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error 
 			return settings.Usagef("--sbatch %q: want an option, such as --sbatch=--qos=low", option)
 		}
 	}
-	if fs.Changed("array-limit") && s.atOnce < 1 {
-		return settings.Usagef("--array-limit %d: want 1 or more", s.atOnce)
+	for name, n := range map[string]int{"array-limit": s.atOnce, "tasks": s.tasks} {
+		if fs.Changed(name) && (n < 1 || n > slurm.MostTasks) {
+			return settings.Usagef("--%s %d: want 1 … %d", name, n, slurm.MostTasks)
+		}
 	}
 	_, err := s.lead(m)
 	return err
@@ -242,7 +246,7 @@ func (a *app) plannedJob(
 		return left, job, nil
 	}
 	work := slurm.Work{Runs: left.Runs, All: left.All, Longest: left.Longest, Known: measured}
-	job.Tasks = slurm.Tasks(work)
+	job.Tasks = cmp.Or(s.tasks, slurm.Tasks(work))
 	if job.Time == "" {
 		job.Time = slurm.Limit(work, job.Tasks)
 	}

@@ -19,8 +19,8 @@ type Work struct {
 const (
 	// leastWork is the least work of a task, so that runs of seconds are not a job each.
 	leastWork = 30 * time.Minute
-	// mostTasks is below MaxArraySize of a cluster that was not told otherwise, 1001.
-	mostTasks = 1000
+	// MostTasks is the largest number of tasks: below MaxArraySize of a cluster that was not told otherwise, 1001.
+	MostTasks = 1000
 	// unknownTime is the limit of a task on machines that nobody has measured.
 	unknownTime = time.Hour
 	// startup is how long a task may take to begin: to read the data, and to compile kernels.
@@ -33,7 +33,7 @@ const (
 
 // Tasks returns the number of tasks for some work: each has at least half an hour's work or a run.
 func Tasks(w Work) int {
-	most := min(w.Runs, mostTasks)
+	most := min(w.Runs, MostTasks)
 	if !w.Known || w.All <= 0 {
 		return max(1, most)
 	}
