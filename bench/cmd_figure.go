@@ -161,7 +161,11 @@ func (a *app) figure(
 	err = errors.Join(err, p.Close())
 	// A figure whose runs other processes make is no failure.
 	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok {
-		run.Logf(a.stderr, "figure %s: %s, which are not waited for: not drawn\n", figure.ID, elsewhere)
+		why := ", which are not waited for: not drawn"
+		if !keep.Part.IsWhole() {
+			why = ": not drawn; results merge puts the parts together"
+		}
+		run.Logf(a.stderr, "figure %s: %s%s\n", figure.ID, elsewhere, why)
 		return nil
 	}
 	if err != nil {

@@ -116,18 +116,17 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error 
 }
 
 // lead returns how long before its limit a task is told that its time is up: the grace, and time for Slurm and the
-// shell, but not more than half of the task's time.
+// shell. It is a quarter of a short limit, because Slurm may tell a task a minute earlier than it was asked to.
 func (s *spread) lead(m *run.Machine) (lead time.Duration, err error) {
 	const margin, least = 40 * time.Second, 5 * time.Second
-	lead = m.Grace + margin
 	if s.limit == "" {
-		return lead, nil
+		return m.Grace + margin, nil
 	}
 	limit, err := slurm.ParseTime(s.limit)
 	if err != nil {
 		return 0, settings.Usagef("--time %q: %w", s.limit, err)
 	}
-	if lead = min(lead, limit/2); lead < m.Grace+least {
+	if lead = max(m.Grace+least, min(m.Grace+margin, limit/4)); lead > limit/2 {
 		return 0, settings.Usagef("--time %s: too short for a task to end in good order within --grace %s, want more time "+
 			"or a shorter grace", s.limit, m.Grace)
 	}
@@ -253,9 +252,8 @@ func (a *app) plannedJob(
 	about := left.Words
 	if !measured {
 		about = run.Count(left.Runs, "run") + " left; nobody has measured a card like those of the tasks here"
-	} else if !machine.OnCard() {
-		// The largest run, and what a process takes besides.
-		job.MemoryMiB = (made.Largest.Bytes*int64(machine.AtOnce)*5/4)>>20 + 512
+	} else if need := made.Largest.Bytes * int64(machine.AtOnce); !machine.OnCard() && need >= 1e9 {
+		job.MemoryMiB = (need*5/4)>>20 + 512 // the largest run, and what a process takes besides
 	}
 	job.About = append(made.Notes, about)
 	return left, job, nil

@@ -76,7 +76,7 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 	case wrong != nil:
 		err = fmt.Errorf("figure %s: %d of %d lines failed, named above", f.ID, len(wrong), len(lines))
 	case lacking > 0:
-		err = &ElsewhereError{Runs: elsewhere, Lines: lacking}
+		err = &ElsewhereError{Part: p.Keep.Part, Runs: elsewhere, Lines: lacking}
 	}
 	return lines, err
 }

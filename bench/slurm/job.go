@@ -22,7 +22,7 @@ type Job struct {
 	Account   string
 	Gres      string   // generic resources of a task, such as gpu:1
 	Threads   int      // processors of a task; 0: the cluster's default
-	MemoryMiB int64    // of a task; 0: the cluster's default
+	MemoryMiB int64    // of a task; 0: the cluster's default, also where nobody has told Slurm what its nodes have
 	More      []string // other options of sbatch, such as --qos=low
 }
 

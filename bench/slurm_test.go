@@ -1,0 +1,233 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/internal/longtest"
+	"rollcall/internal/slurmtest"
+	"rollcall/results"
+)
+
+// init makes the children of tests, on a cluster of a test's own, look at the queue more often.
+func init() {
+	if os.Getenv(asProgram) != "" {
+		collectEvery = 300 * time.Millisecond
+	}
+}
+
+// slurmSweep are the arguments of a sweep of cells with a run each, which takes seconds.
+func slurmSweep(out string, rounds int, methods, processes string, more ...string) []string {
+	return append([]string{
+		"sweep", "--methods", methods, "--availability", processes, "--data", "leaf", "--clients", "5",
+		"--local-steps", "2", "--batch", "8", "--rounds", fmt.Sprint(rounds), "--eval-every", fmt.Sprint(rounds / 20),
+		"--checkpoint-every", "200ms", "--device", "cpu", "--threads", "1", "--out", out,
+	}, more...)
+}
+
+// onCluster is a command on a machine of a cluster.
+func onCluster(t *testing.T, c *slurmtest.Cluster, args ...string) *child {
+	t.Helper()
+	return startChild(t, strings.Join(c.Env(), ""), args...)
+}
+
+// withoutSlurm drops the files of jobs.
+func withoutSlurm(tree map[string]string) map[string]string {
+	for name := range tree {
+		if strings.Contains(name, slurmFolder+string(filepath.Separator)) {
+			delete(tree, name)
+		}
+	}
+	return tree
+}
+
+// withoutPaths drops the last line of what a table prints: its path.
+func withoutPaths(table string) string {
+	return regexp.MustCompile(`(?m)^/.*\n`).ReplaceAllString(table, "")
+}
+
+// taskLogs returns what the tasks of all jobs have said.
+func taskLogs(t *testing.T, out string) string {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(out, "*", slurmFolder, "*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("%q, %v, want the logs of tasks", logs, err)
+	}
+	var all strings.Builder
+	for _, path := range logs {
+		fmt.Fprintf(&all, "== %s\n%s\n", filepath.Base(path), contents(t, path))
+	}
+	return all.String()
+}
+
+// checkpointed returns the round of the newest checkpoint of each run, by its folder.
+func checkpointed(t *testing.T, out string) map[string]int {
+	t.Helper()
+	rounds := map[string]int{}
+	found, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*", "checkpoint-*.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range found {
+		text := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "checkpoint-"), ".safetensors")
+		round, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounds[filepath.Dir(path)] = max(rounds[filepath.Dir(path)], round)
+	}
+	return rounds
+}
+
+// nothingTwice checks by the logs of tasks that every run was begun once, and that it went on from no earlier round
+// than the checkpoint that it had when something was killed.
+func nothingTwice(t *testing.T, log string, runs int, killed ...map[string]int) {
+	t.Helper()
+	times := map[string]int{}
+	for _, name := range begun(log) {
+		times[name]++
+	}
+	uncheckpointed := 0 // runs that may have been killed before their first checkpoint: begun twice without harm
+	for name, n := range times {
+		if n > 1 {
+			uncheckpointed += n - 1
+			t.Logf("%s: begun %d times", name, n)
+		}
+	}
+	if len(times) != runs || uncheckpointed > len(killed) {
+		t.Errorf("%d runs begun, %d of them again, want %d, and again at most one for each of %d kills:\n%s",
+			len(times), uncheckpointed, runs, len(killed), log)
+	}
+	goesOn := regexp.MustCompile(`(?m)^(.*): goes on from round (\d+)`)
+	for _, m := range goesOn.FindAllStringSubmatch(log, -1) {
+		t.Logf("%s goes on from round %s", filepath.Base(filepath.Dir(m[1])), m[2])
+	}
+	for _, at := range killed {
+		for dir, round := range at {
+			least := -1 // the first round that it went on from after the kill is not before the checkpoint
+			for _, m := range goesOn.FindAllStringSubmatch(log, -1) {
+				if from, _ := strconv.Atoi(m[2]); m[1] == dir && from >= round {
+					least = from
+				}
+			}
+			if info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile)); least < 0 && (err != nil ||
+				info.Status != results.RunComplete) {
+				t.Errorf("%s: not complete, and did not go on from round %d or later", dir, round)
+			}
+		}
+	}
+}
+
+// A sweep is submitted as an array job of a real Slurm, a task is requeued, and the tasks leave the bytes of one
+// process. --collect waits and prints the table.
+func TestSlurm(t *testing.T) {
+	ofProcesses(t)
+	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2, CPUs: 1})
+	alone, out := t.TempDir(), filepath.Join(t.TempDir(), "it's 100% out")
+	line := func(out string, more ...string) []string {
+		return slurmSweep(out, 20000, "mifa,fedawe", "sine,stationary", more...)
+	}
+	one := must(t, line(alone)...)
+	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "5", "--collect")...)
+	submitted.until(t, " RUNNING")
+	job := strings.Fields(only1(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))[0]
+	c.Wait(t, patience, func() (bool, string) {
+		at := checkpointed(t, out)
+		return len(at) > 0, fmt.Sprint("checkpoints of ", len(at), " runs, want one")
+	})
+	c.Run(t, "scontrol", "requeue", job+"_1")
+	log := submitted.end(t, statusOK)
+	if got, want := withoutPaths(submitted.stdout.String()), withoutPaths(one.stdout); !strings.HasSuffix(got, want) ||
+		!strings.HasPrefix(got, "job "+job+": 3 tasks for 4 runs; logs in ") {
+		t.Errorf("stdout %q, want the number of the job and the table of one process:\n%s\n%s", got, want, log)
+	}
+	sameTree(t, "by tasks", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
+	tasks := taskLogs(t, out)
+	nothingTwice(t, tasks, 4)
+	if !strings.Contains(tasks, "goes on from round ") {
+		t.Errorf("want a run that went on after the requeue:\n%s", tasks)
+	}
+	t.Run("nothing is left", func(t *testing.T) {
+		again := onCluster(t, c, line(out, "--slurm")...)
+		if log := again.end(t, statusOK); !strings.Contains(log, "nothing is left to do: no job\n") {
+			t.Errorf("%s\nwant that there is no job", log)
+		}
+	})
+}
+
+// only1 returns the content of a file.
+func only1(t *testing.T, path string) string {
+	t.Helper()
+	return contents(t, path)
+}
+
+// Sixteen cells on two nodes survive a requeue, the death of a node's daemon, the death of a whole node, and limits of
+// time, and end with the bytes of one process.
+func TestSlurmAttacks(t *testing.T) {
+	longtest.Only(t, "minutes on a cluster")
+	ofProcesses(t)
+	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2, CPUs: 1})
+	alone, out := t.TempDir(), t.TempDir()
+	line := func(out string, more ...string) []string {
+		return slurmSweep(out, 250000, "mifa,fedawe,fedavg-active,fedau", "sine,stationary,staircase,interleaved-sine",
+			more...)
+	}
+	began := time.Now()
+	must(t, line(alone, "--pack", "2")...)
+	t.Logf("two at a time took %v", time.Since(began))
+	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "4", "--time", "1", "--grace", "5s")...)
+	submitted.end(t, statusOK)
+	job := strings.TrimSpace(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))
+	collected := onCluster(t, c, line(out, "--collect")...)
+	var killed []map[string]int
+	// running waits until both nodes have a task that has written a checkpoint since, and returns its folder's tasks.
+	running := func(n int) (tasks []string) {
+		t.Helper()
+		before := checkpointed(t, out)
+		c.Wait(t, patience, func() (bool, string) {
+			tasks = strings.Fields(c.Run(t, "squeue", "-h", "-r", "-t", "RUNNING", "-j", job, "-o", "%i"))
+			grown := 0
+			for dir, round := range checkpointed(t, out) {
+				if round > before[dir] {
+					grown++
+				}
+			}
+			return len(tasks) >= n && grown >= 1, fmt.Sprintf("%d tasks are running, %d runs grow", len(tasks), grown)
+		})
+		return tasks
+	}
+	c.Run(t, "scontrol", "requeue", running(2)[0])
+	t.Logf("requeued after %v", time.Since(began))
+	running(1)
+	c.KillNode(t, "node1") // whose task lives on, and goes on with its run
+	c.WaitNode(t, "node1", "down", patience)
+	c.StartNode(t, "node1")
+	t.Logf("killed the daemon of node1 and started it again after %v", time.Since(began))
+	running(1)
+	c.KillNodeWhole(t, "node2")
+	killed = append(killed, checkpointed(t, out))
+	t.Logf("killed node2 after %v", time.Since(began))
+	c.WaitNode(t, "node2", "down", patience)
+	c.StartNode(t, "node2")
+	log := collected.end(t, statusOK)
+	t.Logf("ended after %v", time.Since(began))
+	sameTree(t, "by tasks", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
+	tasks := taskLogs(t, out)
+	nothingTwice(t, tasks, 16, killed...)
+	if !strings.Contains(tasks, "rollcall: time is up: the command goes on when it is repeated\n") {
+		t.Errorf("want a task whose time was up:\n%s", tasks)
+	}
+	if states := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`PENDING \([^)]*\)|RUNNING`).
+		FindAllString(log, -1)))); !slices.Contains(states, "RUNNING") {
+		t.Errorf("%q, want that tasks were running:\n%s", states, log)
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+)
+
+// partSweep is a sweep of 12 runs in 4 cells, two of which share their settings with no other.
+func partSweep(out string, more ...string) []string {
+	return append([]string{
+		"sweep", "--methods", "mifa,fedawe", "--availability", "sine,stationary", "--seeds", "3,4,10", "--data", "leaf",
+		"--clients", "4", "--rounds", "3", "--eval-every", "3", "--device", "cpu", "--out", out,
+	}, more...)
+}
+
+// The parts of a table, a sweep and a figure, made in folders of their own and merged, are what one command leaves, and
+// no run is made twice.
+func TestParts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		line []string
+		n    int
+		runs int
+	}{
+		{"sweep", partSweep(""), 5, 12},
+		{"more parts than runs", partSweep(""), 14, 12},
+		{
+			"table",
+			strings.Fields("table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu --out"), 3, 10,
+		},
+		{"figure", strings.Fields("figure cafed-i2 --rounds 3 --clients 6 --seeds 3,4 --device cpu --out"), 2, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			line := func(out string, more ...string) []string {
+				args := slices.Clone(c.line)
+				args[slices.Index(args, "--out"):][0] = "--out=" + out
+				return append(slices.DeleteFunc(args, func(a string) bool { return a == "" }), more...)
+			}
+			alone, merged := t.TempDir(), filepath.Join(t.TempDir(), "merged")
+			must(t, line(alone)...)
+			made, folders := 0, []string{}
+			for i := range c.n {
+				out := filepath.Join(t.TempDir(), fmt.Sprint("part", i+1))
+				o := must(t, line(out, fmt.Sprintf("--part=%d/%d", i+1, c.n))...)
+				found, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*", results.RunFile))
+				if err != nil || len(found) != len(begun(o.stderr)) {
+					t.Errorf("part %d: %d runs, %v, %d begun, want the same number", i+1, len(found), err, len(begun(o.stderr)))
+				}
+				if len(found) > 0 {
+					folders = append(folders, out)
+				}
+				made += len(found)
+				if !strings.Contains(o.stderr, fmt.Sprintf("besides part %d/%d there are ", i+1, c.n)) {
+					t.Errorf("part %d: want the other runs named:\n%s", i+1, o.stderr)
+				}
+			}
+			if made != c.runs || len(seedFolders(t, alone)) != c.runs {
+				t.Errorf("%d runs made, %d by one command, want %d", made, len(seedFolders(t, alone)), c.runs)
+			}
+			must(t, append([]string{"results", "merge", "--out", merged}, folders...)...)
+			o := must(t, line(merged)...) // draws the figure, and trains nothing
+			if len(begun(o.stderr)) > 0 {
+				t.Errorf("begun after the merge: %q, want all runs kept", begun(o.stderr))
+			}
+			sameTree(t, "merged", timelessTree(t, merged), timelessTree(t, alone))
+		})
+	}
+}
+
+// A part takes what is there already, also runs of other parts, and plans its own runs alone.
+func TestPartOfAWhole(t *testing.T) {
+	out := t.TempDir()
+	must(t, partSweep(out)...)
+	o := must(t, partSweep(out, "--part", "2/3")...)
+	if len(begun(o.stderr)) > 0 || strings.Contains(o.stderr, "besides part") || strings.Contains(o.stdout, "running") {
+		t.Errorf("want the whole table, and nothing made:\n%s%s", o.stdout, o.stderr)
+	}
+	plan := must(t, partSweep(t.TempDir(), "--part", "2/5", "--plan")...).stdout
+	if !strings.Contains(plan, " 3 runs: 0 kept, 0 go on, 3 to be made\n") {
+		t.Errorf("%s\nwant a plan of the 3 runs of 12 that are in part 2 of 5", plan)
+	}
+}
+
+// What a part, a job or its collection cannot be of is refused by name, before anything is made.
+func TestSpreadUsage(t *testing.T) {
+	sweep := "sweep --methods mifa --data leaf --device cpu "
+	for _, c := range []struct{ line, want string }{
+		{sweep + "--part 4/3", `--part "4/3": want part i of n, such as 2/8, with n at most 10000`},
+		{sweep + "--part 0/3", `--part "0/3": want part i of n`},
+		{sweep + "--part 1", `--part "1": want part i of n`},
+		{"figure fedawe-f4 --part 1/2", "--part: of no use with figure fedawe-f4, which has no folder of a run"},
+		{"figure fedar-f1 --slurm", "--slurm: of no use with figure fedar-f1, which has no folder of a run"},
+		{"figure fedawe-f6 --collect", "--collect: of no use with figure fedawe-f6, which has no folder of a run"},
+		{sweep + "--time 5", "--time: of no use without --slurm"},
+		{sweep + "--collect --gres gpu:1", "--gres: of no use without --slurm"},
+		{sweep + "--slurm --part 1/2", "--part: of no use with --slurm, want one of the two"},
+		{sweep + "--slurm --again", "--again: of no use with --slurm, want one of the two"},
+		{sweep + "--slurm --plan", "--plan: of no use with --slurm, want one of the two"},
+		{sweep + "--collect --plan", "--plan: of no use with --collect, want one of the two"},
+		{sweep + "--slurm --collect --dry-run", "--dry-run: of no use with --collect, want one of the two"},
+		{sweep + "--slurm --checkpoint-every 0", "--checkpoint-every 0: with --slurm a task goes on from its checkpoints"},
+		{sweep + "--slurm --array-limit 0", "--array-limit 0: want 1 … 1000"},
+		{sweep + "--slurm --tasks 1001", "--tasks 1001: want 1 … 1000"},
+		{sweep + "--slurm --time x", `--time "x": want minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S, and more than 0`},
+		{sweep + "--slurm --time 0", `--time "0": want minutes`},
+		{sweep + "--slurm --time 0:40", "--time 0:40: too short for a task to end in good order within --grace 20s"},
+		{sweep + "--slurm --sbatch qos=low", `--sbatch "qos=low": want an option, such as --sbatch=--qos=low`},
+		{"tune --part 1/2", "tune: unknown flag --part"},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			oneLineError(t, rollcall(t, strings.Fields(c.line)...), statusUsage, c.want)
+			if left := filesBelow(t, "."); len(left) > 0 {
+				t.Errorf("left %q, want nothing", left)
+			}
+		})
+	}
+}
