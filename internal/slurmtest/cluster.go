@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +43,11 @@ func Start(t testing.TB, o Options) *Cluster {
 	// Jobs write to the test's folder: it has to be removed after they are dead, so it has to exist before the cluster.
 	t.TempDir()
 	for attempt := 1; ; attempt++ {
-		c, err := start(t, o)
+		ports, err := freePorts(o.Nodes + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := start(t, o, ports)
 		if err == nil {
 			return c
 		}
@@ -79,14 +85,14 @@ func program(name string) string {
 // errPortTaken is the failure that other ports may cure.
 var errPortTaken = errors.New("a port is taken")
 
-// start starts a cluster on ports that are free now. It leaves nothing behind if it fails.
-func start(t testing.TB, o Options) (*Cluster, error) {
+// start starts a cluster on ports: the controller's, then the nodes'. It leaves nothing behind if it fails.
+func start(t testing.TB, o Options, ports []int) (*Cluster, error) {
 	dir, err := os.MkdirTemp("/tmp", "slurm")
 	if err != nil {
 		return nil, fmt.Errorf("slurmtest: %w", err)
 	}
 	c := &Cluster{dir: dir}
-	if err = writeConfig(dir, o); err == nil {
+	if err = writeConfig(dir, o, ports); err == nil {
 		err = c.keep("slurmctld", program("slurmctld"), "-D", "-f", c.conf())
 	}
 	for n := 1; n <= o.Nodes && err == nil; n++ {
@@ -99,7 +105,7 @@ func start(t testing.TB, o Options) (*Cluster, error) {
 		logs := c.logs()
 		c.stop(t)
 		if strings.Contains(logs, "Address already in use") {
-			err = errPortTaken
+			err = fmt.Errorf("%w: %w", errPortTaken, err)
 		}
 		return nil, fmt.Errorf("slurmtest: start in %s: %w\n%s", dir, err, logs)
 	}
@@ -115,10 +121,8 @@ func start(t testing.TB, o Options) (*Cluster, error) {
 // waitStart waits until all nodes are idle.
 func (c *Cluster) waitStart(o Options) error {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		for _, k := range c.keepers {
-			if k.daemonDead() {
-				return fmt.Errorf("%s has died", k.name)
-			}
+		if dead := c.dead(); dead != "" {
+			return errors.New(strings.TrimSpace(dead))
 		}
 		out, err := c.run("sinfo", "-h", "-N", "-o", "%N %t")
 		if err == nil && strings.Count(out, " idle\n") == o.Nodes {
@@ -165,12 +169,19 @@ func (c *Cluster) run(name string, args ...string) (string, error) {
 	defer cancel()
 	var stdout, stderr strings.Builder
 	cmd := exec.CommandContext(ctx, program(name), args...)
-	cmd.Env = append(os.Environ(), c.Env()...)
+	cmd.Env = append(environ(), c.Env()...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return stdout.String(), fmt.Errorf("slurmtest: %s %q: %w\n%s", name, args, err, stderr.String())
+		return stdout.String(), fmt.Errorf("slurmtest: %s %q: %w\n%s%s", name, args, err, stderr.String(), c.dead())
 	}
 	return stdout.String(), nil
+}
+
+// environ is this process's environment without what Slurm's programs read: the test may itself be a job of a Slurm.
+func environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return regexp.MustCompile(`^(SLURM|SBATCH|SINFO|SQUEUE|SCANCEL)`).MatchString(variable)
+	})
 }
 
 // keep starts a daemon under a keeper.
@@ -180,6 +191,17 @@ func (c *Cluster) keep(name string, args ...string) error {
 		c.keepers = append(c.keepers, k)
 	}
 	return err
+}
+
+// dead names the daemons that are dead.
+func (c *Cluster) dead() string {
+	var names strings.Builder
+	for _, k := range c.keepers {
+		if k.daemonDead() {
+			fmt.Fprintf(&names, "%s is dead\n", k.name)
+		}
+	}
+	return names.String()
 }
 
 // logs returns what the daemons have written, the end of it if it is long.

@@ -58,15 +58,11 @@ SlurmdDebug=debug
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 `
 
-// writeConfig writes Slurm's configuration files to dir, with ports that are free now.
-func writeConfig(dir string, o Options) error {
+// writeConfig writes Slurm's configuration files to dir. The first port is the controller's.
+func writeConfig(dir string, o Options, ports []int) error {
 	me, err := user.Current()
 	if err != nil {
 		return fmt.Errorf("slurmtest: config: %w", err)
-	}
-	ports, err := freePorts(o.Nodes + 1)
-	if err != nil {
-		return err
 	}
 	var conf, gres strings.Builder
 	fmt.Fprintf(&conf, config[1:], ports[0], me.Username, dir)
@@ -85,10 +81,8 @@ func writeConfig(dir string, o Options) error {
 			fmt.Fprintf(&gres, "NodeName=%s Name=gpu File=%s\n", nodeName(n), file)
 		}
 	}
-	for _, sub := range []string{"state"} {
-		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
-			return fmt.Errorf("slurmtest: config: %w", err)
-		}
+	if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
+		return fmt.Errorf("slurmtest: config: %w", err)
 	}
 	for name, text := range map[string]string{"slurm.conf": conf.String(), "gres.conf": gres.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

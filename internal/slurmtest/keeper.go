@@ -47,7 +47,7 @@ func newKeeper(dir, name string, daemon []string) (*keeper, error) {
 	}
 	k := &keeper{name: name, dead: make(chan struct{}), done: make(chan struct{})}
 	k.cmd = exec.Command(self, daemon...)
-	k.cmd.Env = append(os.Environ(), keeperDir+"="+dir)
+	k.cmd.Env = append(environ(), keeperDir+"="+dir)
 	k.cmd.SysProcAttr = ownGroup()
 	var complaints strings.Builder
 	k.cmd.Stderr = &complaints

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -26,6 +27,8 @@ func beKeeper(dir string, daemon []string) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("slurmtest: keeper: %w", err)
 	}
+	// When the test is dead, nobody reads what this process says: to say it must not kill it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	runtime.LockOSThread() // Pdeathsig is sent when the thread ends that has started the child
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
