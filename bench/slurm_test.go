@@ -178,7 +178,7 @@ func TestSlurmAttacks(t *testing.T) {
 	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2, CPUs: 1})
 	alone, out := t.TempDir(), t.TempDir()
 	line := func(out string, more ...string) []string {
-		return slurmSweep(out, 250000, "mifa,fedawe,fedavg-active,fedau", "sine,stationary,staircase,interleaved-sine",
+		return slurmSweep(out, 220000, "mifa,fedawe,fedavg-active,fedau", "sine,stationary,staircase,interleaved-sine",
 			more...)
 	}
 	began := time.Now()
