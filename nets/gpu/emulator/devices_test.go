@@ -41,8 +41,10 @@ func TestVisibleDevices(t *testing.T) {
 			"order, capabilities of the physical ones",
 			"DEVICES=3 CAPABILITY=9.0,8.0,8.6 CUDA_VISIBLE_DEVICES=2,0", "00000002-0000 8.6\n00000000-0000 9.0\n",
 		},
-		{"an invalid index ends the list", "DEVICES=3 CUDA_VISIBLE_DEVICES=0,2,-1,1",
-			"00000000-0000 9.0\n00000002-0000 9.0\n"},
+		{
+			"an invalid index ends the list", "DEVICES=3 CUDA_VISIBLE_DEVICES=0,2,-1,1",
+			"00000000-0000 9.0\n00000002-0000 9.0\n",
+		},
 		{"one beyond the last", "DEVICES=2 CUDA_VISIBLE_DEVICES=1,2,0", "00000001-0000 9.0\n"},
 		{"a device twice", "DEVICES=2 CUDA_VISIBLE_DEVICES=1,1,0", "00000001-0000 9.0\n"},
 		{"empty", "CUDA_VISIBLE_DEVICES=", none},
