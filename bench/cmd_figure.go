@@ -27,6 +27,7 @@ func (a *app) figureCommand() *cobra.Command {
 		machine run.Machine
 		keep    run.Keep
 		wanted  run.Wanted
+		away    spread
 	)
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
@@ -41,6 +42,7 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 		Args:              oneNamed("figures", papers.FigureNames()),
 	}
 	registerPool(cmd.Flags(), &machine, &keep)
+	registerSpread(cmd.Flags(), &away, &keep)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&wanted.Data, "data", nil,
 		"only these data sets; of fedawe-f4 and -f5 the one whose split is shown (default cifar10)")
@@ -65,7 +67,7 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 		if err != nil {
 			return unknownName("figure", args[0], papers.FigureNames())
 		}
-		if err := cmp.Or(machine.ValidateAtOnce(), keep.Validate()); err != nil {
+		if err := away.validate(fs, &machine, &keep); err != nil {
 			return err
 		}
 		if err := refuseUnusedFlags(fs, &figure); err != nil {
@@ -79,7 +81,22 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 		if err := wanted.Figure(&figure); err != nil {
 			return err
 		}
-		return a.figure(cmd.Context(), &figure, &wanted, own, givenTo(fs, &figure), machine, keep)
+		if _, made := figure.Measure.(papers.Curves); !made { // its numbers are in no folder of a run
+			for _, name := range []string{"part", "slurm", "collect"} {
+				if fs.Changed(name) {
+					return settings.Usagef("--%s: of no use with figure %s, which has no folder of a run", name, figure.ID)
+				}
+			}
+		}
+		return a.spread(cmd, &away, machine, keep, runs{
+			figure.ID, figure.Title,
+			func(ctx context.Context, p *run.Pool) ([]run.Planned, error) {
+				return p.PlanFigure(ctx, &figure, &wanted)
+			},
+			func(m run.Machine, k run.Keep) error {
+				return a.figure(cmd.Context(), &figure, &wanted, own, givenTo(fs, &figure), m, k)
+			},
+		})
 	}
 	return cmd
 }

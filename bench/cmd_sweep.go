@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +19,7 @@ func (a *app) sweepCommand() *cobra.Command {
 		machine run.Machine
 		keep    run.Keep
 		sweep   run.Sweep
+		away    spread
 		seeds   []uint
 		crossed int
 	)
@@ -45,6 +45,7 @@ availability, of the initial weights and of the batches.`,
 	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // the lists below stand in their place
 	registerPool(cmd.Flags(), &machine, &keep)
 	registerEvents(cmd.Flags(), &machine)
+	registerSpread(cmd.Flags(), &away, &keep)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"},
@@ -62,7 +63,7 @@ availability, of the initial weights and of the batches.`,
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cmp.Or(machine.ValidateAtOnce(), keep.Validate()); err != nil {
+		if err := away.validate(fs, &machine, &keep); err != nil {
 			return err
 		}
 		var err error
@@ -95,7 +96,7 @@ availability, of the initial weights and of the batches.`,
 		if sweep.Crossed != nil {
 			show = a.printCrossed
 		}
-		return a.table(cmd.Context(), t, cells, machine, keep, show)
+		return a.spreadTable(cmd, &away, t, cells, machine, keep, show)
 	}
 	return cmd
 }

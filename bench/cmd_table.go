@@ -1,22 +1,24 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/run/plan"
 	"rollcall/bench/run/rates"
 	"rollcall/results"
+	"rollcall/results/compare"
 	"rollcall/results/papers"
 )
 
@@ -27,6 +29,7 @@ func (a *app) tableCommand() *cobra.Command {
 		machine run.Machine
 		keep    run.Keep
 		wanted  run.Wanted
+		away    spread
 		file    string
 	)
 	cmd := &cobra.Command{
@@ -44,6 +47,7 @@ table's.`,
 	}
 	registerPool(cmd.Flags(), &machine, &keep)
 	registerEvents(cmd.Flags(), &machine)
+	registerSpread(cmd.Flags(), &away, &keep)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
@@ -67,7 +71,7 @@ table's.`,
 		if err != nil {
 			return unknownName("table", args[0], papers.TableNames())
 		}
-		if err := cmp.Or(machine.ValidateAtOnce(), keep.Validate()); err != nil {
+		if err := away.validate(fs, &machine, &keep); err != nil {
 			return err
 		}
 		complete(&wanted, fs, t.Preset)
@@ -85,9 +89,21 @@ table's.`,
 				return err
 			}
 		}
-		return a.table(cmd.Context(), t, cells, machine, keep, a.printTable)
+		return a.spreadTable(cmd, &away, t, cells, machine, keep, a.printTable)
 	}
 	return cmd
+}
+
+// spreadTable is table for commands whose runs may be made elsewhere.
+func (a *app) spreadTable(
+	cmd *cobra.Command, away *spread, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep,
+	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
+) error {
+	return a.spread(cmd, away, machine, keep, runs{
+		t.ID, t.Title,
+		func(ctx context.Context, p *run.Pool) ([]run.Planned, error) { return p.PlanTable(ctx, &t, cells) },
+		func(m run.Machine, k run.Keep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
+	})
 }
 
 // noteRates says which runs keep their own learning rates, because the file of --rates has none for them.
@@ -139,7 +155,10 @@ func (a *app) table(
 	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it
 		return done.Stopped
 	}
-	if done.Elsewhere > 0 {
+	if done.Elsewhere > 0 && !keep.Part.IsWhole() {
+		run.Logf(a.stderr, "table %s: besides part %s there are %s of %s; results merge puts the parts together\n", t.ID,
+			keep.Part, run.Count(done.Elsewhere, "run"), run.Count(done.Lacking, "cell"))
+	} else if done.Elsewhere > 0 {
 		run.Logf(a.stderr, "table %s: other processes make %s of %s, which are not waited for\n", t.ID,
 			run.Count(done.Elsewhere, "run"), run.Count(done.Lacking, "cell"))
 	}
@@ -181,4 +200,33 @@ func complete(w *run.Wanted, fs *pflag.FlagSet, preset string) {
 			w.Given = append(w.Given, algos.Setting{Name: name, Value: fs.Lookup(name).Value.String()})
 		}
 	}
+}
+
+// printTable prints a table with our numbers beside the paper's. Above it stand what our numbers are (seeds, rounds,
+// settings) and why they are not compared, if they are not. path is the summary.csv with the same numbers.
+func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	width := 120 // of a file or a pipe
+	if f, ok := a.stdout.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			width = w
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, run.Count(len(t.Seeds), "seed"), run.Count(t.Rounds, "round"),
+		t.About(t.Rounds))
+	if t.Source != "" {
+		fmt.Fprintf(&b, "paper: %s\n", t.Source)
+	}
+	if why := compare.NotCompared(t, rows); why != "" {
+		fmt.Fprintf(&b, "not compared with the paper: %s\n", why)
+	}
+	b.WriteString("\n")
+	if err := compare.WriteTable(&b, t, rows, width); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s\n%s\n", b.String(), path)
+	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/bench/signals"
 )
 
 func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -24,6 +25,7 @@ const (
 	statusOK          = 0
 	statusFailure     = 1
 	statusUsage       = 2
+	statusTimeUp      = 75  // EX_TEMPFAIL of sysexits.h: after SIGUSR1, the command is to be repeated
 	statusInterrupted = 130 // 128 + SIGINT, as shells report it; after SIGTERM and SIGHUP too
 	statusCrash       = 134 // 128 + SIGABRT
 )
@@ -31,42 +33,50 @@ const (
 // execute is the whole program: it writes results to stdout, and progress, logs and errors to stderr. It returns the
 // exit status.
 //
-// The first SIGINT, SIGTERM or SIGHUP cancels the context of the command, which ends it in good order. If that takes
-// too long, see [awaitEnd], the program ends at once.
+// The first SIGINT, SIGTERM, SIGHUP or SIGUSR1 cancels the context of the command, which ends it in good order. If that
+// takes too long, see [awaitEnd], the program ends at once.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	ends := append([]os.Signal{os.Interrupt, syscall.SIGTERM}, signals.TimeUp...)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it, so that the program outlives its terminal
 		ends = append(ends, syscall.SIGHUP)
 	}
 	// Notify switches ignored signals on, and after it nothing says any more that one was ignored.
 	ignored := slices.DeleteFunc(slices.Clone(ends), func(s os.Signal) bool { return !signal.Ignored(s) })
-	signals := make(chan os.Signal, 2) // neither the first nor the second is lost, however busy the program is
-	signal.Notify(signals, ends...)
-	defer signal.Stop(signals)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	received := make(chan os.Signal, 2) // neither the first nor the second is lost, however busy the program is
+	signal.Notify(received, ends...)
+	defer signal.Stop(received)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
 	ended := make(chan struct{}) // closed when the command has returned
 	defer close(ended)
 	go func() {
+		var why error // nil: [context.Canceled]
+		status := statusInterrupted
 		select {
 		case <-ended:
 			return
-		case <-signals: // the first asks the program to end
+		case first := <-received: // asks the program to end
+			if slices.Contains(signals.TimeUp, first) {
+				why, status = errTimeUp, statusTimeUp
+			}
 		}
-		cancel()
+		cancel(why)
 		// The limit runs in a goroutine of its own, so that this one can wait for a second signal meanwhile.
 		go awaitEnd(ended, func() {
 			run.Logf(stderr, "rollcall: interrupted\n")
-			os.Exit(statusInterrupted)
+			os.Exit(status)
 		})
 		select {
 		case <-ended:
-		case second := <-signals: // ends the program without the checkpoint that the first asked for
+		case second := <-received: // ends the program without the checkpoint that the first asked for
 			endAtOnce(second, slices.Contains(ignored, second))
 		}
 	}()
 	return guarded(stderr, func() int { return runContext(ctx, args, stdout, stderr) })
 }
+
+// errTimeUp is why the context of a command ends when the time of its job is nearly up.
+var errTimeUp = errors.New("time is up")
 
 // endAtOnce ends the program by a signal. If the program was started with the signal ignored, as scripts start
 // background processes with SIGINT ignored, the signal itself would do nothing.
@@ -110,14 +120,29 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	case err == nil:
 		return statusOK
 	case errors.Is(err, context.Canceled): // before logErrors: an interruption that was asked for is no error
-		run.Logf(stderr, "rollcall: interrupted\n")
-		return statusInterrupted
+		return interruptedStatus(ctx, stderr)
 	}
 	logErrors(stderr, err)
 	if settings.IsUsage(err) {
 		return statusUsage
 	}
 	return statusFailure
+}
+
+// interruptedStatus says on stderr why the command was interrupted, and returns the status. A scheduler repeats a
+// command whose time was up, for which it must have come nearer to its end: otherwise it would be repeated for ever.
+func interruptedStatus(ctx context.Context, stderr io.Writer) int {
+	begun, rounds := run.Made()
+	switch {
+	case !errors.Is(context.Cause(ctx), errTimeUp):
+		run.Logf(stderr, "rollcall: interrupted\n")
+		return statusInterrupted
+	case begun > 0 && rounds == 0:
+		run.Logf(stderr, "rollcall: time is up, and no round was finished: want more time, or a faster machine\n")
+		return statusFailure
+	}
+	run.Logf(stderr, "rollcall: time is up: the command goes on when it is repeated\n")
+	return statusTimeUp
 }
 
 // logErrors writes each error in one line.

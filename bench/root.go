@@ -14,6 +14,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/bench/run"
+	"rollcall/bench/run/part"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
@@ -162,6 +163,7 @@ var kindsOfValue = map[string]string{
 	"bool":         "true or false",
 	"duration":     "a time such as 90s or 5m",
 	"number|none":  "a number or none",
+	"i/n":          fmt.Sprintf("part i of n, such as 2/8, with n at most %d", part.Most),
 	"SIZE|off":     "a size such as 8GB, 8GiB or 500MB, or off",
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,6 +105,40 @@ func TestShareContainers(t *testing.T) {
 				got = withoutTemps(got)
 			}
 			sameTree(t, "taken over", got, timelessTree(t, alone))
+		})
+	}
+}
+
+// Without waiting a command leaves a run to a process on another machine once that process has shown a sign of life, and
+// takes it over if there is none.
+func TestNoWaitContainers(t *testing.T) {
+	for _, lives := range []bool{true, false} {
+		t.Run(fmt.Sprintf("lives=%t", lives), func(t *testing.T) {
+			ofProcesses(t)
+			out := t.TempDir()
+			line := longSweep(out, "100000", "--methods", "mifa")
+			if !lives {
+				line = longSweep(out, "3000", "--methods", "mifa")
+			}
+			one := container(t, quickly, booted(t, "of-another-machine"), line...)
+			one.until(t, "round 100/")
+			if !lives {
+				one.stop(t) // or it would end by itself
+				if err := one.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			two := container(t, quickly, "", append(line, "--no-wait")...)
+			log := two.end(t, statusOK)
+			if left := strings.HasSuffix(log, "other processes make 1 run of 1 cell, which are not waited for\n"); left != lives {
+				t.Errorf("left to the other: %t, want %t:\n%s", left, lives, log)
+			}
+			if goesOn := strings.Contains(log, "goes on from round "); goesOn == lives {
+				t.Errorf("goes on itself: %t, want %t:\n%s", goesOn, !lives, log)
+			}
+			if !strings.Contains(log, "waits for a sign of life of those who make 1 run of other processes: process 1") {
+				t.Errorf("want that it waits for a sign of life:\n%s", log)
+			}
 		})
 	}
 }

@@ -74,6 +74,7 @@ func TestSignals(t *testing.T) {
 		"INT":           {syscall.SIGINT, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
 		"TERM":          {syscall.SIGTERM, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
 		"HUP":           {syscall.SIGHUP, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
+		"USR1":          {syscall.SIGUSR1, false, "100000", statusTimeUp, "interrupted", results.RunInterrupted},
 		"HUP and nohup": {syscall.SIGHUP, true, "100", statusOK, "complete", results.RunComplete},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +84,10 @@ func TestSignals(t *testing.T) {
 			if o.status != c.status || !strings.HasSuffix(o.stdout, results.CurveFile+": "+c.note+"\n") {
 				t.Errorf("status %d, stdout %q, want %d and a run that is %s\n%s",
 					o.status, o.stdout, c.status, c.note, o.stderr)
+			}
+			if said := strings.HasSuffix(o.stderr, "rollcall: time is up: the command goes on when it is repeated\n"); said !=
+				(c.status == statusTimeUp) {
+				t.Errorf("stderr ends with the time that is up: %t, want %t", said, !said)
 			}
 			if said := strings.HasSuffix(o.stderr, "rollcall: interrupted\n"); said != (c.status == statusInterrupted) {
 				t.Errorf("stderr ends with the interruption: %t, want %t", said, !said)

@@ -12,6 +12,7 @@ import (
 
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/claim"
+	"rollcall/bench/run/part"
 	"rollcall/bench/run/queue"
 	"rollcall/results"
 	"rollcall/results/events"
@@ -26,18 +27,31 @@ const firstPause = 100 * time.Millisecond
 // ElsewhereError says that other processes make runs: one run, some seeds of a cell, or some lines of a figure.
 type ElsewhereError struct {
 	Holder *claim.Holder // the process that makes one of the runs; nil: not known
+	Part   part.Part     // the part of this process, if the runs are in other ones
 	Runs   int           // how many runs
 	Lines  int           // how many lines of a figure lack them; 0: this is no figure
 }
 
 func (e *ElsewhereError) Error() string {
+	who := "other processes make"
+	if !e.Part.IsWhole() {
+		who = fmt.Sprintf("besides part %s there are", e.Part)
+	}
 	switch {
 	case e.Lines > 0:
-		return fmt.Sprintf("other processes make %s of %s", Count(e.Runs, "run"), Count(e.Lines, "line"))
+		return fmt.Sprintf("%s %s of %s", who, Count(e.Runs, "run"), Count(e.Lines, "line"))
+	case !e.Part.IsWhole():
+		return fmt.Sprintf("not in part %s", e.Part)
 	case e.Holder == nil:
 		return "made by another process"
 	}
 	return fmt.Sprintf("made by %s", e.Holder)
+}
+
+// isOfOtherPart reports whether the run is in another part, so that nobody waits for it.
+func isOfOtherPart(err error) bool {
+	e, elsewhere := errors.AsType[*ElsewhereError](err)
+	return elsewhere && !e.Part.IsWhole()
 }
 
 // isElsewhere reports whether another process makes the run, or has taken it over.

@@ -18,6 +18,22 @@ var working struct {
 	lock  sync.Mutex
 	runs  int
 	grace time.Duration // the longest of the runs' graces
+
+	begun, rounds int // runs that were begun since the process started, and rounds that they have made
+}
+
+// Made returns how many runs were begun in this process, and how many rounds these have made.
+func Made() (begun, rounds int) {
+	working.lock.Lock()
+	defer working.lock.Unlock()
+	return working.begun, working.rounds
+}
+
+// madeRound counts a round.
+func madeRound() {
+	working.lock.Lock()
+	defer working.lock.Unlock()
+	working.rounds++
 }
 
 // Working reports whether runs are in progress in this process, and how long they may take to end.
@@ -45,6 +61,7 @@ func beginRun(ctx context.Context, grace time.Duration) (e *ending, done func())
 		working.grace = 0
 	}
 	working.runs++
+	working.begun++
 	working.grace = max(working.grace, grace)
 	e = &ending{Context: ctx, grace: grace}
 	stop := context.AfterFunc(ctx, func() { e.askedAt() })

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/bench/run/part"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
@@ -23,7 +24,10 @@ type Keep struct {
 	Mixed bool // keep runs of other numerics and data too
 
 	Retries int  // how often a failed run is tried again
-	NoWait  bool // do not wait for runs that other processes make
+	NoWait  bool // do not wait for runs that other processes make, once these have shown a sign of life
+
+	Part part.Part // make the runs of this part alone
+	Look bool      // make no run: what is not finished counts as failed
 }
 
 // Validate reports the first impossible number.
@@ -94,13 +98,17 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	if run.Status() == results.RunComplete && x.lacksModels(run.Info.Checksums) {
 		return nil, nil //nolint:nilnil // likewise
 	}
-	numerics, engine, err := l.Machine.Numerics()
-	if err != nil {
-		return nil, err
+	info := run.Info
+	// A command that makes no run takes what another machine has made: this one may have no card.
+	numerics, engine := info.Numerics, info.Revisions.Engine
+	if !keep.Look {
+		var err error
+		if numerics, engine, err = l.Machine.Numerics(); err != nil {
+			return nil, err
+		}
 	}
 	// is describes the finished run, would the run that this program and machine would make. First only schema and
 	// revisions differ, for which no flag helps: other code would come to other numbers.
-	info := run.Info
 	is, would := info.Likeness(), info.Likeness()
 	would.Schema, would.Revisions = results.Schema, revisions(&x.Settings, engine)
 	if differ := is.Unlike(would); differ != nil {

@@ -152,6 +152,12 @@ func (m *Machine) Choose() (Choice, error) {
 	return Choice{CUDA: true, Card: card, engine: cards[card].Engine()}, nil
 }
 
+// OnCard reports whether the machine has the card that --device asks for, or any with auto.
+func (m *Machine) OnCard() bool {
+	c, err := m.Choose()
+	return err == nil && c.CUDA
+}
+
 // Numerics returns the class of the numbers that the engine of this machine computes, such as cpu-fp32, and the
 // revision of the engine. Runs with other ones have other last digits.
 func (m *Machine) Numerics() (class string, revision int, err error) {

@@ -102,10 +102,13 @@ func (p *Pool) Planned(ctx context.Context, table string, tasks []Task, seeds []
 func (p *Pool) planned(
 	ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 ) (runs []Planned, err error) {
-	seen := map[string]bool{}
+	seen, ofPart := map[string]bool{}, p.keysOfPart(table, tasks, seeds)
 	for _, t := range tasks {
 		for _, seed := range seeds {
 			r := t.run(p, table, seed, decisions)
+			if !ofPart[r.key()] {
+				continue
+			}
 			kept, err := r.earlier(ctx, p.Sessions[0], p.Keep)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // the output folder need not be there
 				return nil, err

@@ -168,10 +168,7 @@ func (w *poolRun) begin(ctx context.Context) int {
 			return n
 		}
 		others := w.queue.Elsewhere()
-		if len(others) > 0 && w.keep.NoWait {
-			for _, n := range others {
-				w.queue.Done(n, time.Now()) // its error says which process makes the run
-			}
+		if left := w.leave(others); left {
 			w.finishReady(ctx)
 			w.changed.Broadcast()
 			continue
@@ -183,6 +180,19 @@ func (w *poolRun) begin(ctx context.Context) int {
 		w.sleep(again)
 	}
 	return -1
+}
+
+// leave ends the jobs of other processes that have shown a sign of life, if nobody wants to wait for them. A process
+// that may be dead is waited for until it is known to live, or until this process can take its run over.
+func (w *poolRun) leave(others []int) (left bool) {
+	for _, n := range others {
+		other, _ := errors.AsType[*ElsewhereError](w.jobs[n].Err)
+		if w.keep.NoWait && other != nil && other.Holder != nil && (other.Holder.Alive || other.Holder.Mine) {
+			w.queue.Done(n, time.Now()) // its error says which process makes the run
+			left = true
+		}
+	}
+	return left
 }
 
 // sleep waits until the shared state changes, or until a time; the zero time never comes. The caller holds the lock, so
@@ -209,7 +219,11 @@ func (w *poolRun) sayWaiting(jobs []int) {
 		}
 	}
 	if who != nil {
-		Logf(w.stderr, "rollcall: waits for %s of other processes: %s\n", Count(len(jobs), "run"),
+		what := "waits for"
+		if w.keep.NoWait {
+			what = "waits for a sign of life of those who make"
+		}
+		Logf(w.stderr, "rollcall: %s %s of other processes: %s\n", what, Count(len(jobs), "run"),
 			strings.Join(who, "; "))
 	}
 }
@@ -219,9 +233,9 @@ func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	j := w.jobs[n]
 	j.Err = err
 	switch {
-	case isElsewhere(err):
+	case isElsewhere(err) && !isOfOtherPart(err):
 		w.queue.Found(n, now)
-	case err == nil || ctx.Err() != nil || w.queue.Failures(n) >= w.keep.Retries || isFinal(err):
+	case err == nil || ctx.Err() != nil || isOfOtherPart(err) || w.queue.Failures(n) >= w.keep.Retries || isFinal(err):
 		w.queue.Done(n, now)
 	default:
 		what := settings.OneLine(err)

@@ -107,6 +107,9 @@ func TestPoolElsewhere(t *testing.T) {
 	holder := func(pid int) error {
 		return &ElsewhereError{Holder: &claim.Holder{Host: "here", PID: pid}, Runs: 1}
 	}
+	alive := func(pid int) error {
+		return &ElsewhereError{Holder: &claim.Holder{Host: "here", PID: pid, Alive: true}, Runs: 1}
+	}
 	for _, c := range []struct {
 		name    string
 		keep    Keep
@@ -125,8 +128,16 @@ func TestPoolElsewhere(t *testing.T) {
 		{
 			"it is not waited for",
 			Keep{NoWait: true},
-			map[string][]error{"a": {holder(1), holder(1)}, "b": {holder(1)}},
+			map[string][]error{"a": {alive(1), alive(1)}, "b": {alive(1)}},
 			"a b c a b", 1, "",
+		},
+		{
+			"it is not waited for once it has shown a sign of life",
+			Keep{NoWait: true},
+			map[string][]error{"a": {holder(1), holder(1), holder(1), alive(1)}, "b": {holder(2), holder(2)}},
+			"a b c a b a b a", 1,
+			"rollcall: waits for a sign of life of those who make 2 runs of other processes: " +
+				"process 1 on host here; process 2 on host here\n",
 		},
 		{
 			"it fails when it is free",

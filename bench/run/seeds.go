@@ -1,13 +1,16 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"rollcall/bench/run/part"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/results"
@@ -39,6 +42,7 @@ type seedRun struct {
 	own      bool
 	pool     *Pool
 	progress progress.Run
+	unmade   error // why this command does not make the run, if it is not there already; nil: it makes it
 
 	was  found       // the folder when the command began
 	run  results.Run // once it is found or made
@@ -52,12 +56,20 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 	finished func(cell int, runs papers.Runs, failed error) error,
 ) (elsewhere int, err error) {
 	runs, jobs := make([][]*seedRun, len(tasks)), make([][]*Job, len(tasks))
+	ofPart := p.keysOfPart(table, tasks, seeds)
 	for i, t := range tasks {
 		for _, seed := range seeds {
 			r := t.run(p, table, seed, decisions)
 			work := Work(t.Label, &t.Settings)
 			work.Rounds = r.rounds()
 			r.progress = p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), work)
+			switch {
+			case p.Keep.Look:
+				r.unmade = &finalError{fmt.Errorf("%s: not finished, and this command makes no run", r.Dir)}
+			case !ofPart[r.key()]:
+				r.unmade = &ElsewhereError{Part: p.Keep.Part, Runs: 1}
+				r.progress.Stop()
+			}
 			if p.Keep.Again { // for all runs at once: what another process makes from now on is kept
 				r.was = r.found()
 			}
@@ -94,6 +106,22 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		return finished(i, all, errors.Join(failed, err))
 	})
 	return elsewhere, err
+}
+
+// key names the run in [part.Part.Keys].
+func (r *seedRun) key() part.Key {
+	return part.Key{Cell: filepath.Base(filepath.Dir(r.Dir)), Seed: r.Seed}
+}
+
+// keysOfPart returns which runs of the tasks are in the part of this command.
+func (p *Pool) keysOfPart(table string, tasks []Task, seeds []uint32) map[part.Key]bool {
+	var keys []part.Key
+	for _, t := range tasks {
+		for _, seed := range seeds {
+			keys = append(keys, t.run(p, table, seed, false).key())
+		}
+	}
+	return p.Keep.Part.Keys(keys)
 }
 
 // seedsError is the reason why some seeds of a cell have no run.
@@ -162,6 +190,9 @@ func joinSeeds(runs []results.Run, decisions, mixed bool) (all papers.Runs, err 
 // do finds the run or makes it, and reads it. It claims the run first. A finished run can be kept without a claim, so
 // that a folder that cannot be written to serves for reading.
 func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
+	if r.unmade != nil {
+		return r.look(ctx, l)
+	}
 	release, unclaimed := r.take(&r.pool.Watch)
 	if isElsewhere(unclaimed) {
 		return unclaimed
@@ -192,6 +223,23 @@ func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
 		return nil
 	}
 	return r.Tidy(l)
+}
+
+// look reads the run if it is finished, and changes nothing.
+func (r *seedRun) look(ctx context.Context, l *Session) error {
+	kept, err := r.find(ctx, l)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // the output folder need not be there
+		return err
+	case kept == nil:
+		if info, err := results.ReadRunInfo(filepath.Join(r.Dir, results.RunFile)); err == nil && r.pool.Keep.Look {
+			return &finalError{fmt.Errorf("%s: %s", r.Dir, cmp.Or(info.Error, string(info.Status)))}
+		}
+		return r.unmade
+	}
+	r.run, r.kept = *kept, true
+	r.progress.Stop()
+	return nil
 }
 
 // find returns the finished run that is to be kept; nil: there is none.

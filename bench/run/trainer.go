@@ -91,6 +91,7 @@ func (t *trainer) round(ctx *ending) error {
 		return err
 	}
 	t.done++
+	madeRound()
 	t.lastTook = time.Since(began)
 	t.p.Round(t.done, active)
 	if t.claim != nil {

@@ -42,7 +42,10 @@ func TestClaim(t *testing.T) {
 		t.Fatalf("a second Try: %v, %v, %v, want the holder", again, holder, err)
 	}
 	host, _ := os.Hostname()
-	if want := (Holder{Host: host, PID: os.Getpid(), Epoch: 1, Round: 120, Rounds: 2000, Mine: true}); *holder != want {
+	want := Holder{
+		Host: host, PID: os.Getpid(), Epoch: 1, Round: 120, Rounds: 2000, Mine: true, Alive: true,
+	}
+	if *holder != want {
 		t.Errorf("a second Try: %+v, want %+v", *holder, want)
 	}
 	if read, err := Read(dir); err != nil || *read != *holder {

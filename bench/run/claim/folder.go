@@ -125,10 +125,19 @@ func (f folder) create(name string) (file *os.File, locked bool, err error) {
 	return file, locked, nil
 }
 
-// read returns the text of a file. dead reports whether it is a claim whose lock is free and whose locks are seen here,
-// so that its process has ended; it is only asked if locks is not "". Text and lock belong to the same open file,
-// whatever happens to its name meanwhile.
-func (f folder) read(name, locks string) (text string, dead bool, err error) {
+// life is what one look can tell of the process that has a claim.
+type life int
+
+const (
+	unknownLife life = iota
+	alive            // its lock is held
+	dead             // its lock is free, so that its process has ended
+)
+
+// read returns the text of a file, and the life of the process if the file is a claim whose locks are seen here. locks
+// is [Watch.locks]; with "" nobody looks. Text and lock belong to the same open file, whatever happens to its name
+// meanwhile.
+func (f folder) read(name, locks string) (text string, of life, err error) {
 	err = f.do("read", name, func() error {
 		file, _, err := files.OpenRegular(f.path(name))
 		if err != nil {
@@ -139,10 +148,15 @@ func (f folder) read(name, locks string) (text string, dead bool, err error) {
 		n, err := file.ReadAt(b, 0)
 		text = string(b[:n])
 		r, _ := parse(text)
-		dead = locks != "" && r.locks == locks && files.Unlocked(file)
+		if locks != "" && r.locks == locks {
+			of = alive
+			if files.Unlocked(file) {
+				of = dead
+			}
+		}
 		return ignoreEOF(err)
 	})
-	return text, dead, err
+	return text, of, err
 }
 
 // owned reports whether the claim of an epoch is there and has this id.

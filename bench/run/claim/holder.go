@@ -21,6 +21,7 @@ type Holder struct {
 	Rounds int    // 0: not known
 	Mine   bool   // the holder is this process
 	Dead   bool   // the process is known to have ended, and the next process that tries gets the folder
+	Alive  bool   // the process has shown a sign of life: it holds its lock, or has written a heartbeat since the first look
 }
 
 // String returns the process and how far it is: "process 123 on host x, round 120/2000".
@@ -60,7 +61,7 @@ func Read(dir string) (*Holder, error) {
 type claimed struct {
 	epoch int
 	text  string
-	dead  bool // its lock shows that its process has ended
+	life  life
 	record
 }
 
@@ -68,7 +69,7 @@ type claimed struct {
 func (c *claimed) holder(process string) *Holder {
 	return &Holder{
 		Host: c.host, PID: c.pid, Epoch: c.epoch, Round: c.round, Rounds: c.rounds,
-		Mine: strings.HasPrefix(c.id, process), Dead: c.dead,
+		Mine: strings.HasPrefix(c.id, process), Dead: c.life == dead, Alive: c.life == alive,
 	}
 }
 
@@ -122,7 +123,7 @@ func (f folder) openClaims(now *listing, locks string) (gone bool, err error) {
 		if last {
 			ask = locks
 		}
-		c.text, c.dead, err = f.read(claimName(c.epoch), ask)
+		c.text, c.life, err = f.read(claimName(c.epoch), ask)
 		if errors.Is(err, fs.ErrNotExist) {
 			gone = gone || last
 			continue

@@ -92,6 +92,32 @@ func TestTimesOfFiles(t *testing.T) {
 	must(t, other, dir)
 }
 
+// A process on another host has shown a sign of life once a heartbeat was seen, and never by the first look or by its
+// own new claim on a folder that it gave back.
+func TestSignOfLife(t *testing.T) {
+	dir := t.TempDir()
+	var now time.Duration
+	holder, other := host("a", "boot-a", 1, &now), host("b", "boot-b", 1, &now)
+	look := func(what string, want bool) {
+		t.Helper()
+		if c, h, err := other.Try(dir); c != nil || h == nil || err != nil || h.Alive != want || h.Dead {
+			t.Errorf("%s: %v, %+v, %v, want the holder, alive %t", what, c, h, err, want)
+		}
+	}
+	c := must(t, holder, dir)
+	look("the first look", false)
+	look("nothing has happened", false)
+	c.Progress(3, 10)
+	c.beat()
+	look("a heartbeat", true)
+	look("seen before", true)
+	if err := c.Release(); err != nil {
+		t.Fatal(err)
+	}
+	must(t, holder, dir)
+	look("another claim of the same epoch", false)
+}
+
 // A process that could not lock its file, as where the file system cannot lock, is not taken for dead by its lock.
 func TestWithoutLocks(t *testing.T) {
 	dir := t.TempDir()

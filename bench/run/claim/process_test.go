@@ -249,8 +249,8 @@ func TestKilledProcess(t *testing.T) {
 			h.must("write curve.csv")
 			var now time.Duration
 			w := &Watch{clock: func() time.Duration { return now }}
-			if c, holder, err := w.Try(dir); c != nil || err != nil || holder.Dead {
-				t.Fatalf("of a living process: %v, %v, %v, want its claim", c, holder, err)
+			if c, holder, err := w.Try(dir); c != nil || err != nil || holder.Dead || holder.Alive != (boot == "") {
+				t.Fatalf("of a living process: %v, %+v, %v, want its claim, alive as its lock says here", c, holder, err)
 			}
 			if err := h.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)

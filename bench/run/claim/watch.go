@@ -40,8 +40,10 @@ type Watch struct {
 // clock.
 type sighting struct {
 	epoch int
+	id    string
 	text  string
 	since time.Duration
+	beats bool // it had another text before, with the same id: its process has written a heartbeat
 }
 
 // attempts is how often Try tries to claim a folder that other processes claim and release at the same time.
@@ -87,7 +89,7 @@ func (w *Watch) tryOnce(f folder) (*Claim, *Holder, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if top := now.top(); top != nil && !w.dead(f.dir, top, asked) {
+	if top := now.top(); top != nil && w.lifeOf(f.dir, top, asked) != dead {
 		return nil, top.holder(me.process), nil
 	}
 	c, err := w.take(f, now)
@@ -99,20 +101,29 @@ func (w *Watch) tryOnce(f folder) (*Claim, *Holder, error) {
 	return c, nil, err
 }
 
-// dead reports whether a claim is dead: its lock is free, or it had the same text Expiry before asked. dead remembers
-// the claim's text for the next call.
-func (w *Watch) dead(dir string, c *claimed, asked time.Duration) bool {
+// lifeOf returns whether the process of a claim lives, and notes it in c. It is dead if its lock is free, or if the
+// claim had the same text Expiry before asked. It is alive if its lock is held, or if a heartbeat has been seen. lifeOf
+// remembers the claim's text for the next call.
+func (w *Watch) lifeOf(dir string, c *claimed, asked time.Duration) life {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	dir = filepath.Clean(dir)
-	if s, ok := w.seen[dir]; ok && s.epoch == c.epoch && s.text == c.text {
-		return c.dead || asked-s.since >= cmp.Or(w.Expiry, defaultExpiry)
+	s, known := w.seen[dir]
+	if known = known && s.epoch == c.epoch && s.id == c.id; known && s.text == c.text {
+		if asked-s.since >= cmp.Or(w.Expiry, defaultExpiry) {
+			c.life = dead
+		}
+	} else {
+		if w.seen == nil {
+			w.seen = map[string]sighting{}
+		}
+		s = sighting{c.epoch, c.id, c.text, w.now(), known && c.id != ""}
+		w.seen[dir] = s
 	}
-	if w.seen == nil {
-		w.seen = map[string]sighting{}
+	if c.life == unknownLife && s.beats {
+		c.life = alive
 	}
-	w.seen[dir] = sighting{c.epoch, c.text, w.now()}
-	return c.dead
+	return c.life
 }
 
 // start is the zero of this process's clock, which is monotonic.

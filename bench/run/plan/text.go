@@ -122,7 +122,7 @@ func (p *Plan) total(sec float64) string {
 }
 
 // words returns a time in two units at most: "13 h 20 min".
-func words(sec float64) string {
-	// A time.Duration has nanoseconds in 63 bits, 9.2e9 s.
-	return progress.Duration(time.Duration(min(sec, 9e9) * float64(time.Second)))
-}
+func words(sec float64) string { return progress.Duration(seconds(sec)) }
+
+// seconds returns a time. A time.Duration has nanoseconds in 63 bits, 9.2e9 s.
+func seconds(sec float64) time.Duration { return time.Duration(min(sec, 9e9) * float64(time.Second)) }

@@ -1,0 +1,113 @@
+package slurm
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Job is an array job. Empty texts leave the choice to the cluster.
+type Job struct {
+	Name      string
+	About     []string // lines about the job, for who reads the script
+	Command   []string // of every task: the program and its arguments
+	TimeUp    int      // the command's exit status that asks for a requeue
+	Dir       string   // the working folder of every task
+	Logs      string   // the folder of the tasks' logs
+	Tasks     int
+	AtOnce    int           // most tasks that run at the same time; 0: all
+	Time      string        // limit of a task, as sbatch takes it
+	Lead      time.Duration // how long before the limit a task is told that its time is up
+	Partition string
+	Account   string
+	Gres      string   // generic resources of a task, such as gpu:1
+	Threads   int      // processors of a task; 0: the cluster's default
+	MemoryMiB int64    // of a task; 0: the cluster's default
+	More      []string // other options of sbatch, such as --qos=low
+}
+
+// Script returns the batch script. An error names a folder that no line for sbatch can hold.
+func (j *Job) Script() (string, error) {
+	for _, path := range []string{j.Dir, j.Logs} {
+		// sbatch ends a quoted value at the next quote and knows no escape within.
+		if strings.ContainsAny(path, "\"\\\n") {
+			return "", fmt.Errorf("slurm: folder %q: want a path without quotes, backslashes and line breaks", path)
+		}
+	}
+	array := fmt.Sprintf("1-%d", j.Tasks)
+	if j.AtOnce > 0 && j.AtOnce < j.Tasks {
+		array += fmt.Sprintf("%%%d", j.AtOnce)
+	}
+	options := []string{
+		"--job-name=" + j.Name,
+		"--array=" + array,
+		"--ntasks=1",
+		"--chdir=" + quoted(j.Dir),
+		"--output=" + quoted(strings.ReplaceAll(j.Logs, "%", "%%")+"/%A_%a.log"),
+		"--open-mode=append", // a task that starts again goes on in its log
+		"--requeue",
+		fmt.Sprintf("--signal=B:USR1@%d", int(j.Lead.Seconds())),
+	}
+	for _, o := range []struct{ name, value string }{
+		{"partition", j.Partition}, {"account", j.Account}, {"gres", j.Gres}, {"time", j.Time},
+	} {
+		if o.value != "" {
+			options = append(options, "--"+o.name+"="+o.value)
+		}
+	}
+	if j.Threads > 0 {
+		options = append(options, fmt.Sprintf("--cpus-per-task=%d", j.Threads))
+	}
+	if j.MemoryMiB > 0 {
+		options = append(options, fmt.Sprintf("--mem=%dM", j.MemoryMiB))
+	}
+	var b strings.Builder
+	b.WriteString("#!/bin/bash\n")
+	for _, line := range j.About {
+		fmt.Fprintf(&b, "# %s\n", strings.Join(strings.Fields(line), " "))
+	}
+	for _, option := range append(options, j.More...) {
+		fmt.Fprintf(&b, "#SBATCH %s\n", option)
+	}
+	var words []string
+	for _, word := range j.Command {
+		words = append(words, shellQuoted(word))
+	}
+	fmt.Fprintf(&b, body, strings.Join(words, " "), j.TimeUp)
+	return b.String(), nil
+}
+
+// body is the script after the lines for sbatch: the command with its arguments, and the status that asks for a
+// requeue.
+const body = `
+# Slurm sends USR1 to this shell alone, when the time of the task is nearly up, and ends all its processes with TERM and
+# then KILL after a cancellation, a preemption or a requeue. The command writes checkpoints after USR1 and TERM.
+%s &
+command=$!
+trap 'kill -USR1 "$command" 2>/dev/null' USR1
+trap : TERM # the command has it too
+status=1
+while :; do # a signal ends wait, and the command is still there
+	wait "$command"
+	status=$?
+	kill -0 "$command" 2>/dev/null || break
+done
+if [ "$status" -eq %d ]; then # it goes on in the same task, started again
+	scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" && sleep 60
+fi
+exit "$status"
+`
+
+// quoted returns a value for a line of sbatch.
+func quoted(text string) string { return `"` + text + `"` }
+
+// shellQuoted returns a word for the shell that is read as this text.
+func shellQuoted(text string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_=+./,:@%", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
