@@ -119,7 +119,9 @@ var errNoCard = errors.New("no card is left: repeat the command to go on with th
 
 // isInterrupted reports whether a run was not begun, or not made to its end, for a reason that has nothing to do with
 // the run: a repeated command makes it, or goes on with it.
-func isInterrupted(err error) bool { return errors.Is(err, context.Canceled) || errors.Is(err, errNoCard) }
+func isInterrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, errNoCard)
+}
 
 // leaves decides whether a worker ends because of the error of its last job, which is then for other workers to do, and
 // why.

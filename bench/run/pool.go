@@ -60,8 +60,8 @@ type Job struct {
 	// Work compares jobs: if several sessions work, those with the most of it begin first, so that none is left alone
 	// with a long run at the end.
 	Work float64
-	Do  func(ctx context.Context, l *Session) error
-	Err error // the last error of Do, once the job is done
+	Do   func(ctx context.Context, l *Session) error
+	Err  error // the last error of Do, once the job is done
 }
 
 // Run does the jobs of all cells and calls finish for every cell in order, as soon as its jobs are done and the cells
@@ -127,9 +127,9 @@ type poolRun struct {
 	lock     sync.Mutex // guards all fields below, and is held while finish is called
 	changed  sync.Cond  // wakes the workers that wait for a job
 	queue    *queue.Queue
-	finished int             // how many cells are finished
-	before   int             // how many jobs the finished cells have
-	leftOut  bool            // a cell did not begin because ctx ended, or no card is left
+	finished int  // how many cells are finished
+	before   int  // how many jobs the finished cells have
+	leftOut  bool // a cell did not begin because ctx ended, or no card is left
 	crew     crew
 	over     error           // why no more jobs begin though ctx has not ended; nil: they do
 	undone   bool            // a job is not done because of over
