@@ -16,11 +16,12 @@ import (
 
 const kernelsFolder = "../nets/gpu/kernels"
 
-// onCard runs a test again in a process that has the emulator, unless this is it.
-func onCard(t *testing.T) (inside bool) {
+// onCard runs a test again in a process that has the emulator, unless this is it. With variables for the emulator it
+// leaves the test out on a real card.
+func onCard(t *testing.T, env ...string) (inside bool) {
 	t.Helper()
 	const variable = "ROLLCALL_TEST_ON_CARD"
-	if gputest.Real() {
+	if gputest.Real() && env == nil {
 		if why := gputest.Hold(); why != "" {
 			t.Skip("left out: " + why)
 		}
@@ -32,7 +33,8 @@ func onCard(t *testing.T) (inside bool) {
 	if testing.Short() {
 		t.Skip("left out: short")
 	}
-	out, err := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", variable+"="+t.Name()).CombinedOutput()
+	out, err := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$",
+		append(env, variable+"="+t.Name())...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
 		t.Errorf("%v\n%s", err, out)
 	}

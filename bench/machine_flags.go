@@ -68,6 +68,8 @@ func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 // registerPool adds the flags of commands that train many runs: table, figure, sweep and tune.
 func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 	registerMachine(fs, m)
+	fs.Lookup("device").Usage = "auto, cpu, cuda[:i], or several cards: cuda:all or a list such as cuda:0,2; " +
+		"results do not depend on how many there are"
 	registerKeep(fs, k)
 	registerEnd(fs, m)
 	fs.IntVar(&k.Retries, "retries", 1,
@@ -77,6 +79,6 @@ func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 	fs.BoolVar(&m.Plan, "plan", false,
 		"say which runs are there already and which would be made, with how much memory and in how many hours, and end")
 	fs.IntVar(&m.AtOnce, "pack", 1,
-		"runs trained at a time, each with an engine of its own, for a card that one leaves idle; "+
+		"runs trained at a time, on each card, each with an engine of its own, for a card that one leaves idle; "+
 			"on the CPU they share the threads; results do not depend on it")
 }

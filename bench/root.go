@@ -180,6 +180,9 @@ func completeNames(cmd *cobra.Command) {
 			names[r.Name] = r.Words
 		}
 	}
+	if cmd.Flags().Lookup("pack") != nil { // it makes many runs
+		names["device"] = append(names["device"], "cuda:all")
+	}
 	for flag, words := range names {
 		if cmd.Flags().Lookup(flag) != nil {
 			completeWords(cmd, flag, words)

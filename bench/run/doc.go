@@ -15,16 +15,16 @@
 //	trainer.go      is the loop: round, evaluation, checkpoint
 //	grace.go        says how the run ends when it is asked to
 //
-// What a run writes: curve.go writes curve.csv while the run goes on, model.go the models of --save-model, dump.go the
-// arrays of --dump, events.go the file for TensorBoard. Package checkpoint writes the state to resume from, and package
+// What a run writes: curve.go writes curve.csv while the run goes on, and the file for TensorBoard, model.go the models
+// of --save-model, dump.go the arrays of --dump. Package checkpoint writes the state to resume from, and package
 // progress the lines on the terminal.
 //
 // Many runs: wanted.go says which part of a table or figure a command line asks for, sweep.go crosses methods with
-// processes, for package tune too. pool.go lets several sessions work at a time, in the order of package queue;
-// seeds.go finds or makes the runs of a cell. table.go makes a table of them, with summary.go for the summary of its
-// folder, and measure.go a figure and what FIGURE.json says, with figure_data.go for figures that show no curves.
-// plan.go counts what a command would do, and package plan turns that into hours. speed.go and
-// profile.go measure the machine.
+// processes, for package tune too. pool.go lets several sessions work at a time, in the order of package queue, and
+// cards.go spreads them over several cards, of which one may be lost; seeds.go finds or makes the runs of a cell.
+// table.go makes a table of them, with summary.go for the summary of its folder, and measure.go a figure and what
+// FIGURE.json says, with figure_data.go for figures that show no curves. plan.go counts what a command would do, and
+// package plan turns that into hours. speed.go and profile.go measure the machine.
 //
 // Three settings on their way. --lr: [settings.Settings.Rate] derives the learning rate of a round from it,
 // Federation.round puts that into algos.Round, and the method passes it to the engine with the work of each client.

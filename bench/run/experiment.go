@@ -15,6 +15,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
+	"rollcall/nets/gpu"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -152,6 +153,8 @@ func (t *trainer) info(err error) results.RunInfo {
 	switch {
 	case errors.Is(err, context.Canceled):
 		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds", t.done)
+	case gpu.DeviceLost(err): // the run goes on elsewhere, or in a later command
+		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds: %v", t.done, err)
 	case IsDiverged(err):
 		info.Status, info.Error = results.RunDiverged, err.Error()
 	case err != nil:

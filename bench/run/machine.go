@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"rollcall/bench/run/cards"
 	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
 	"rollcall/datasets/plan"
@@ -22,7 +23,7 @@ import (
 
 // Machine is where a run computes and where its files go. It does not change the settings of a run.
 type Machine struct {
-	Device    string         // auto, cpu, or cuda[:i]
+	Device    string         // auto, cpu, or cuda[:i]; with AtOnce also cuda:all and lists, cuda:0,2
 	Precision string         // tf32, fp32, bf16 or bf16x3; empty: the device's default
 	Threads   int            // threads of the CPU engine, in all sessions together
 	DataDir   string         // folder of the data sets; empty: the default of package datasets
@@ -30,7 +31,7 @@ type Machine struct {
 	Out       string         // folder of everything that is written
 	Events    bool           // write TensorBoard event files
 	Memory    memory.Ceiling // the most memory that runs may hold
-	AtOnce    int            // runs at a time; 0: the command makes a single run
+	AtOnce    int            // runs at a time, on each card; 0: the command makes a single run
 
 	CheckpointEvery time.Duration // the least time between two checkpoints of a run; 0: none
 	KeepCheckpoints bool          // keep checkpoints of complete runs
@@ -99,8 +100,16 @@ func (m *Machine) offers(c Choice) error {
 	return nil
 }
 
-// ValidateDevice reports a --device that is no name of a processor.
+// ValidateDevice reports a --device that is no name of a processor, or that names several for a single run.
 func (m *Machine) ValidateDevice() error {
+	if cards.Several(m.Device) {
+		if m.AtOnce == 0 {
+			return settings.Usagef("--device %s: want one card, cuda[:i]: only table, figure, sweep and tune, which make "+
+				"many runs, train on several", m.Device)
+		}
+		_, _, err := cards.Parse(m.Device)
+		return err
+	}
 	kind, index, isCUDA := strings.Cut(m.Device, ":")
 	// Only digits are an index: strconv.Atoi would take a sign too.
 	if isCUDA && (kind != "cuda" || index == "" || strings.Trim(index, "0123456789") != "") {
@@ -121,35 +130,44 @@ type Choice struct {
 	why    string // " (auto: …)"; empty if the user chose
 }
 
-// Choose finds the processor that --device asks for. auto is the first usable card, or else the CPU.
+// Choose finds the processor that --device asks for. auto is the first usable card, or else the CPU. Of several cards,
+// which are alike, it is the first.
 func (m *Machine) Choose() (Choice, error) {
+	if cards.Several(m.Device) {
+		several, err := m.cards()
+		if err != nil {
+			return Choice{}, err
+		}
+		first := several.Cards[0]
+		return Choice{CUDA: true, Card: first.Index, engine: first.Engine()}, nil
+	}
 	kind, index, _ := strings.Cut(m.Device, ":")
 	if kind == "cpu" {
 		return Choice{}, nil
 	}
-	cards, err := gpu.Cards()
+	there, err := gpu.Cards()
 	if kind == "auto" {
 		if err != nil {
 			return Choice{why: fmt.Sprintf(" (auto: %v)", err)}, nil
 		}
-		for _, c := range cards {
+		for _, c := range there {
 			if c.Unusable == "" {
 				return Choice{CUDA: true, Card: c.Index, engine: c.Engine(), why: " (auto: the first usable card)"}, nil
 			}
 		}
-		return Choice{why: fmt.Sprintf(" (auto: card 0, %s: %s)", cards[0].Name, cards[0].Unusable)}, nil
+		return Choice{why: fmt.Sprintf(" (auto: card 0, %s: %s)", there[0].Name, there[0].Unusable)}, nil
 	}
 	card, _ := strconv.Atoi(index) // no index: the first card; too large for an int: the largest int, which no card has
 	switch {
 	case err != nil:
 		return Choice{}, fmt.Errorf("device %s: %w", m.Device, err)
-	case card >= len(cards):
+	case card >= len(there):
 		return Choice{}, fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists them)",
-			m.Device, len(cards))
-	case cards[card].Unusable != "":
-		return Choice{}, fmt.Errorf("device %s: %s: %s", m.Device, cards[card].Name, cards[card].Unusable)
+			m.Device, len(there))
+	case there[card].Unusable != "":
+		return Choice{}, fmt.Errorf("device %s: %s: %s", m.Device, there[card].Name, there[card].Unusable)
 	}
-	return Choice{CUDA: true, Card: card, engine: cards[card].Engine()}, nil
+	return Choice{CUDA: true, Card: card, engine: there[card].Engine()}, nil
 }
 
 // OnCard reports whether the machine has the card that --device asks for, or any with auto.
@@ -166,7 +184,7 @@ func (m *Machine) Numerics() (class string, revision int, err error) {
 		return "", 0, err
 	}
 	if c.CUDA {
-		return nets.Numerics(c.engine, string(cmp.Or(gpu.Precision(m.Precision), gpu.TF32))), gpu.Revision, nil
+		return nets.Numerics(c.engine, string(m.cardPrecision())), gpu.Revision, nil
 	}
 	kernels, err := m.CPUChoice()
 	if err != nil {

@@ -61,6 +61,7 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 		case failed == nil:
 		case errors.Is(failed, context.Canceled):
 			return failed
+		case isInterrupted(failed): // [Pool.Run] reports it, once, for all lines
 		case isElsewhere(failed):
 			lacking++
 		default:

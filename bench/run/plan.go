@@ -66,6 +66,11 @@ func (x *Experiment) roundsDone(keep Keep) int {
 	return min(rounds[0], x.Settings.Rounds)
 }
 
+// left returns the FLOP that are left of the run to make, of which work is all.
+func (x *Experiment) left(work *progress.Work, keep Keep) float64 {
+	return work.Left(min(x.roundsDone(keep), work.Rounds))
+}
+
 // PlanTable returns the runs of a table, in the order in which Table would make them.
 func (p *Pool) PlanTable(ctx context.Context, t *papers.Table, cells []Cell) ([]Planned, error) {
 	return p.planned(ctx, t.ID, tableTasks(cells, byData(cells)), t.Seeds, false)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,20 +14,7 @@ import (
 	"rollcall/bench/run/progress"
 	"rollcall/bench/run/queue"
 	"rollcall/bench/settings"
-	"rollcall/nets/gpu"
 )
-
-// mostAtOnce is the largest --pack: CUDA runs the streams of so many engines at the same time.
-const mostAtOnce = 32
-
-// ValidateAtOnce is [Machine.Validate] for commands with --pack, which it checks too.
-func (m *Machine) ValidateAtOnce() error {
-	if m.AtOnce < 1 || m.AtOnce > mostAtOnce {
-		return settings.Usagef("--pack %d: want 1 … %d, as many streams as a card takes up at a time",
-			m.AtOnce, mostAtOnce)
-	}
-	return m.Validate()
-}
 
 // Pool is the sessions that make the runs of a table or figure, each one run at a time.
 type Pool struct {
@@ -38,12 +26,22 @@ type Pool struct {
 	progress *progress.Command // the writer behind Stderr, which shows the progress of the runs
 }
 
-// NewPool returns a pool of Machine.AtOnce sessions.
+// NewPool returns a pool of Machine.AtOnce sessions for each card of Machine.Device, or on the CPU.
 func NewPool(stderr io.Writer, machine Machine, keep Keep) *Pool {
 	p, shared := &Pool{progress: progress.New(stderr), Keep: keep}, &sharedData{}
 	p.Stderr = p.progress
-	for range machine.AtOnce {
-		p.Sessions = append(p.Sessions, &Session{Machine: machine, Stderr: p.Stderr, shared: shared})
+	each, notes := machine.each()
+	for _, note := range notes {
+		Logf(p.Stderr, "%s\n", note)
+	}
+	for range machine.AtOnce { // the first sessions have a card each, for commands with few runs
+		for _, m := range each {
+			l := &Session{Machine: m, Stderr: p.Stderr, shared: shared}
+			if len(each) > 1 {
+				l.card = m.Device
+			}
+			p.Sessions = append(p.Sessions, l)
+		}
 	}
 	return p
 }
@@ -59,8 +57,11 @@ func (p *Pool) Close() (err error) {
 // Job is one run to be found or made in a session.
 type Job struct {
 	Run string // names the run; two jobs of one run are never at work at the same time
-	Do  func(ctx context.Context, l *Session) error
-	Err error // the last error of Do, once the job is done
+	// Work compares jobs: if several sessions work, those with the most of it begin first, so that none is left alone
+	// with a long run at the end.
+	Work float64
+	Do   func(ctx context.Context, l *Session) error
+	Err  error // the last error of Do, once the job is done
 }
 
 // Run does the jobs of all cells and calls finish for every cell in order, as soon as its jobs are done and the cells
@@ -68,7 +69,9 @@ type Job struct {
 //
 // A job that fails is tried again [Keep].Retries times, after all other jobs have begun. A run that another process
 // makes is waited for after all others; with [Keep].NoWait its job ends with an *[ElsewhereError] instead. A session
-// that finds too little memory beside the others leaves its job to them and stops.
+// that finds too little memory beside the others leaves its job to them and stops. So do all sessions of a card that is
+// lost, whose jobs have not failed; when no card is left, no more jobs begin, and Run returns an error if one is not
+// done.
 //
 // An error of finish ends all jobs, and Run returns it. When ctx ends no more jobs begin and the cells that have begun
 // are finished; Run returns ctx's error if a cell has not begun.
@@ -80,26 +83,36 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 		stderr: p.Stderr, keep: p.Keep, named: map[string]bool{},
 	}
 	var runs []string
+	var work []float64
 	for _, jobs := range cells {
 		for _, j := range jobs {
-			w.jobs, runs = append(w.jobs, j), append(runs, j.Run)
+			w.jobs, runs, work = append(w.jobs, j), append(runs, j.Run), append(work, j.Work)
 		}
 	}
-	w.queue, w.workers = queue.New(firstPause, runs), min(len(p.Sessions), len(runs))
+	sessions := p.workers(len(runs))
+	w.queue, w.crew = queue.New(firstPause, runs), newCrew(sessions)
+	if len(sessions) > 1 {
+		w.queue.MostFirst(work)
+	}
 	w.changed.L = &w.lock
 	// A worker that waits for a job does not see by itself that ctx has ended.
 	defer context.AfterFunc(ctx, w.wake)()
 	var workers sync.WaitGroup
-	for _, l := range p.Sessions[:w.workers] {
-		l.engines = w.workers
+	for _, l := range sessions {
 		workers.Go(func() { w.work(ctx, l) })
 	}
 	workers.Wait()
 	w.update(func(time.Time) { w.finishReady(ctx) }) // when ctx has ended, the cells without a begun job are left
-	if w.err == nil && w.leftOut {
+	p.dropLost(&w.crew)
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.leftOut && ctx.Err() != nil:
 		return ctx.Err()
+	case w.undone:
+		return w.over
 	}
-	return w.err
+	return nil
 }
 
 // poolRun is the state that the workers of one call of [Pool.Run] share.
@@ -114,10 +127,12 @@ type poolRun struct {
 	lock     sync.Mutex // guards all fields below, and is held while finish is called
 	changed  sync.Cond  // wakes the workers that wait for a job
 	queue    *queue.Queue
-	finished int             // how many cells are finished
-	before   int             // how many jobs the finished cells have
-	leftOut  bool            // a cell did not begin because ctx ended
-	workers  int             // how many workers there are
+	finished int  // how many cells are finished
+	before   int  // how many jobs the finished cells have
+	leftOut  bool // a cell did not begin because ctx ended, or no card is left
+	crew     crew
+	over     error           // why no more jobs begin though ctx has not ended; nil: they do
+	undone   bool            // a job is not done because of over
 	named    map[string]bool // processes that a line has named as waited for
 	err      error           // the first error of finish
 }
@@ -133,36 +148,34 @@ func (w *poolRun) update(change func(now time.Time)) {
 	w.changed.Broadcast()
 }
 
-// work does jobs in a session until there are no more, or until the session finds too little memory beside the others.
+// work does jobs in a session until there are no more, or until the worker [poolRun.leaves].
 func (w *poolRun) work(ctx context.Context, l *Session) {
 	for {
-		n := w.begin(ctx)
+		n := w.begin(ctx, l)
 		if n < 0 {
+			w.closeLost(l)
 			return
 		}
 		err := w.jobs[n].Do(ctx, l)
-		left := 0
-		if ctx.Err() == nil && (gpu.OutOfMemory(err) || fitsAlone(err)) {
-			left = w.retire()
-		}
-		if left == 0 {
+		line, leaves := w.leaves(ctx, l, err)
+		if !leaves {
 			w.update(func(now time.Time) { w.ended(ctx, n, err, now) })
 			continue
 		}
-		Logf(w.stderr, "rollcall: %s: %s at a time from now on\n", settings.OneLine(err), Count(left, "run"))
-		if err := l.Close(); err != nil { // its engine and data set leave their memory to the other sessions
-			Logf(w.stderr, "rollcall: %s\n", settings.OneLine(err))
+		if line != "" {
+			Logf(w.stderr, "rollcall: %s\n", line)
 		}
+		w.close(l)
 		w.update(func(time.Time) { w.queue.Return(n) })
 		return
 	}
 }
 
-// begin waits for a job that can be done and returns its number; -1: there will be none.
-func (w *poolRun) begin(ctx context.Context) int {
+// begin waits for a job that can be done and returns its number; -1: there will be none for this session.
+func (w *poolRun) begin(ctx context.Context, l *Session) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && !w.crew.lost[l.Machine.Device] {
 		n, again := w.queue.Begin(time.Now())
 		if n >= 0 {
 			return n
@@ -248,32 +261,21 @@ func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	w.finishReady(ctx)
 }
 
-// retire removes a worker whose session finds too little memory, and returns how many are left; 0: this is the last
-// worker, and it stays.
-func (w *poolRun) retire() (left int) {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	if w.workers == 1 {
-		return 0
-	}
-	w.workers--
-	return w.workers
-}
-
-// finishReady calls finish for the next cells, as long as all their jobs are done. When ctx has ended, a job that has
-// not begun counts as done.
+// finishReady calls finish for the next cells, as long as all their jobs are done. When ctx has ended or no card is
+// left, a job that has not begun counts as done.
 func (w *poolRun) finishReady(ctx context.Context) {
+	why := cmp.Or(ctx.Err(), w.over)
 	for ; w.finished < len(w.cells) && w.err == nil; w.finished++ {
 		jobs := w.cells[w.finished]
 		begun := false
 		for k := range jobs {
 			n := w.before + k
 			begun = begun || w.queue.Begun(n)
-			if w.queue.Running(n) || !w.queue.IsDone(n) && ctx.Err() == nil {
+			if w.queue.Running(n) || !w.queue.IsDone(n) && why == nil {
 				return
 			}
 			if !w.queue.IsDone(n) {
-				w.jobs[n].Err = ctx.Err()
+				w.jobs[n].Err, w.undone = why, w.over != nil
 			}
 		}
 		w.before += len(jobs)

@@ -101,6 +101,51 @@ func TestPoolOrder(t *testing.T) {
 	}
 }
 
+// With several sessions the jobs with the most work begin first, and the cells are finished in order all the same. One
+// session alone keeps to the order of the cells.
+func TestPoolMostFirst(t *testing.T) {
+	for _, c := range []struct {
+		sessions int
+		want     string
+	}{{1, "0 1 2 3"}, {2, "1 2 0 3"}} { // of two sessions, each pair in either order
+		p := &Pool{Stderr: &bytes.Buffer{}}
+		for range c.sessions {
+			p.Sessions = append(p.Sessions, &Session{})
+		}
+		var lock sync.Mutex
+		var began, finished []string
+		first := make(chan struct{}) // closed when the second job has begun
+		jobs := make([][]*Job, 4)
+		for i, work := range []float64{2, 4, 9, 2} {
+			jobs[i] = []*Job{{Run: fmt.Sprint(i), Work: work, Do: func(context.Context, *Session) error {
+				lock.Lock()
+				began = append(began, fmt.Sprint(i))
+				n := len(began)
+				lock.Unlock()
+				if n == 2 {
+					close(first)
+				}
+				if n == 1 && c.sessions > 1 {
+					<-first // both sessions are at work, so that the first job is not over before the second begins
+				}
+				return nil
+			}}}
+		}
+		err := p.Run(t.Context(), jobs, func(i int) error {
+			finished = append(finished, fmt.Sprint(i))
+			return nil
+		})
+		if c.sessions > 1 {
+			slices.Sort(began[:2])
+			slices.Sort(began[2:])
+		}
+		if got := strings.Join(began, " "); err != nil || got != c.want || strings.Join(finished, " ") != "0 1 2 3" {
+			t.Errorf("%d sessions: began %v, finished %v, %v, want %s, and all finished in order",
+				c.sessions, began, finished, err, c.want)
+		}
+	}
+}
+
 // Nobody is asked about a run of another process more than once a turn; it is waited for, or not, as is asked for. Who
 // is waited for is said once.
 func TestPoolElsewhere(t *testing.T) {

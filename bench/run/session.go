@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
@@ -26,7 +27,8 @@ type Session struct {
 	Engine  nets.Engine
 
 	shared  *sharedData // shared by the sessions of a pool; nil: this session makes its own
-	engines int         // how many sessions work at the same time, this one included; 0: this one alone
+	engines int         // how many sessions work at the same time on this device, this one included; 0: this one alone
+	card    string      // the card, such as cuda:2, if the sessions of the pool have several; empty: lines need not name it
 	set     *openSet    // the shared data set behind Data
 	model   *nets.Model // the model of Engine
 	batch   int         // the batch size of Engine
@@ -119,13 +121,20 @@ func (l *Session) notice(key, line string) {
 	}
 }
 
-// noticeOfEngine is notice for a line about one engine of several, and says so.
+// noticeOfEngine is notice for a line about one engine of several, and says so, or which card it is about.
 func (l *Session) noticeOfEngine(key, line string) {
-	of := ""
-	if l.engines > 1 {
-		of = fmt.Sprintf(" (one of %d engines)", l.engines)
+	var of []string
+	if l.card != "" {
+		of = append(of, l.card)
 	}
-	l.notice(key+of, line+of)
+	if l.engines > 1 {
+		of = append(of, fmt.Sprintf("one of %d engines", l.engines))
+	}
+	text := ""
+	if of != nil {
+		text = " (" + strings.Join(of, ", ") + ")"
+	}
+	l.notice(key+text, line+text)
 }
 
 // Open opens data and engine for a run, and refuses a run that would hold more memory than there is.

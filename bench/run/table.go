@@ -105,7 +105,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		if failed != nil {
 			failed = fmt.Errorf("%s: %w", tasks[n].Label, failed)
 		}
-		if failed = errors.Join(failed, err); errors.Is(failed, context.Canceled) {
+		if failed = errors.Join(failed, err); isInterrupted(failed) {
 			done.Stopped = failed
 			return nil // an error would leave the other cells that have begun without their rows
 		}
@@ -123,7 +123,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		return nil
 	})
 	done.Elsewhere = elsewhere
-	if errors.Is(err, context.Canceled) {
+	if isInterrupted(err) {
 		done.Stopped, err = err, nil
 	}
 	done.Rows = slices.Concat(rows...)
@@ -182,7 +182,7 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 		Cell: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: Version(),
 	}
 	switch {
-	case errors.Is(failed, context.Canceled):
+	case isInterrupted(failed):
 		row.Status, row.Error = results.CellInterrupted, "interrupted"
 	case failed != nil && isElsewhere(failed):
 		row.Status, row.Error = results.CellRunning, failed.Error()

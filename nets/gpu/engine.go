@@ -245,3 +245,7 @@ func Cards() ([]Card, error) {
 // OutOfMemory reports whether an error of an engine or of [Open] means that memory ran out: memory of the card, or host
 // memory that can be pinned.
 func OutOfMemory(err error) bool { return errors.Is(err, driver.ErrOutOfMemory) }
+
+// DeviceLost reports whether an error of an engine or of [Open] means that the card is lost: every later call on it
+// fails, and other cards go on.
+func DeviceLost(err error) bool { return errors.Is(err, driver.ErrDeviceLost) }

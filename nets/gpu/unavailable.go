@@ -23,3 +23,6 @@ func Open(*nets.Model, *plan.Samples, *plan.Samples, Options) (nets.Engine, erro
 
 // OutOfMemory returns false, since no engine was ever opened.
 func OutOfMemory(error) bool { return false }
+
+// DeviceLost returns false, since no engine was ever opened.
+func DeviceLost(error) bool { return false }

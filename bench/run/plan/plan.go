@@ -20,7 +20,9 @@ type Plan struct {
 	Title        string // of the table, figure or tuning
 	Cells        []Cell
 	Rates        []Rate       // a measurement per workload
-	AtOnce       int          // runs at a time
+	AtOnce       int          // runs at a time, on all cards together
+	Cards        int          // cards that share the runs; 1 on the CPU
+	Each         []float64    // seconds of each run that is not kept
 	Largest      run.Needs    // the run that needs the most memory
 	LargestOf    string       // the method of that run; empty: no run is made
 	Limit        memory.Limit // of the machine, or --memory-limit
@@ -61,7 +63,7 @@ type cost struct {
 // Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would.
 func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned) (*Plan, error) {
 	l := p.Sessions[0] // one session measures alone: what other engines cost beside it is not planned, see total
-	m := &planner{&Plan{Title: title, AtOnce: len(p.Sessions)}, l, map[string]bool{}, nil, map[workload][]cost{}}
+	m := &planner{&Plan{Title: title, AtOnce: len(p.Sessions), Cards: p.Cards()}, l, map[string]bool{}, nil, map[workload][]cost{}}
 	m.Limit, m.LimitIsKnown = l.Machine.Memory.Limit()
 	for len(runs) > 0 {
 		// The seeds of a cell stand together and share their settings.

@@ -68,8 +68,10 @@ func (m *planner) measure(ctx context.Context, w workload) error {
 		trained, evaluated = of.Train/by.Train, of.Forward/by.Forward
 	}
 	for _, c := range m.costs[w] {
-		m.Cells[c.cell].Sec += c.images*trained/rate.ImagesPerSec +
+		sec := c.images*trained/rate.ImagesPerSec +
 			c.evaluated*evaluated*rate.EvalMS.Value/1e3/float64(rate.EvalImages)
+		m.Cells[c.cell].Sec += sec
+		m.Each = append(m.Each, sec)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -95,7 +96,7 @@ func (p *Plan) memory() string {
 }
 
 // total returns the line about time: "in all 13 h 20 min on cpu-avx512, fp32, 2 threads (measured now: 9.3 ms per
-// client-step of cnn-cifar10 on cifar10, n = 3 rounds)".
+// client-step of cnn-cifar10 on cifar10, n = 3 rounds)", and how long several cards take.
 func (p *Plan) total(sec float64) string {
 	if len(p.Rates) == 0 {
 		return "in all nothing is left to do"
@@ -115,10 +116,24 @@ func (p *Plan) total(sec float64) string {
 			how, r.ClientStepMS, r.Net, r.Data, run.Count(r.Rounds, "round")))
 	}
 	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), on, strings.Join(from, "; "))
-	if p.AtOnce > 1 {
-		text += fmt.Sprintf("; %d runs at a time are taken to gain nothing", p.AtOnce)
+	onCard := ""
+	if p.Cards > 1 {
+		text += fmt.Sprintf("; %s on %d cards", words(p.shared()), p.Cards)
+		onCard = " on a card"
+	}
+	if n := p.AtOnce / max(1, p.Cards); n > 1 {
+		text += fmt.Sprintf("; %d runs at a time%s are taken to gain nothing", n, onCard)
 	}
 	return text
+}
+
+// shared returns how many seconds the runs take on all cards: the longest first, each on the card that is free first.
+func (p *Plan) shared() float64 {
+	busy := make([]float64, p.Cards) // until when, in seconds
+	for _, sec := range slices.Backward(slices.Sorted(slices.Values(p.Each))) {
+		busy[slices.Index(busy, slices.Min(busy))] += sec
+	}
+	return slices.Max(busy)
 }
 
 // words returns a time in two units at most: "13 h 20 min".

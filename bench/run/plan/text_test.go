@@ -66,6 +66,27 @@ func TestWrite(t *testing.T) {
 					"cnn-cifar10 on cifar10, n = 10 rounds); 2 runs at a time are taken to gain nothing\n",
 			},
 		},
+		{
+			"on three cards, two runs at a time on each",
+			Plan{
+				Title: "A", Cells: []Cell{cell("mifa", 5, 0, 60*(10+20+30+40+50))}, AtOnce: 6, Cards: 3,
+				Each: []float64{60 * 10, 60 * 20, 60 * 30, 60 * 40, 60 * 50}, Rates: []Rate{measured},
+				LargestOf: "mifa", Largest: run.Needs{Bytes: 1e9, Memory: "rows"},
+			},
+			[]string{
+				"(mifa: rows), 6.0 GB for 6 at a time\n",
+				"in all 2 h 30 min on cpu-avx512, bf16, 2 threads (measured now: ",
+				", n = 3 rounds); 50 min on 3 cards; 2 runs at a time on a card are taken to gain nothing\n",
+			},
+		},
+		{
+			"fewer runs than cards",
+			Plan{
+				Title: "A", Cells: []Cell{cell("mifa", 2, 0, 60*30)}, AtOnce: 4, Cards: 4,
+				Each: []float64{60 * 10, 60 * 20}, Rates: []Rate{measured},
+			},
+			[]string{"in all 30 min on ", "n = 3 rounds); 20 min on 4 cards\n"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder

@@ -33,6 +33,11 @@ func (w *Work) flop(rounds, evaluations int) float64 {
 	return float64(rounds)*w.Round + float64(evaluations)*w.Evaluation
 }
 
+// Left returns the FLOP of a run that has made so many rounds and the evaluations up to there.
+func (w *Work) Left(done int) float64 {
+	return w.flop(w.Rounds-done, w.evaluations(w.Rounds)-w.evaluations(done))
+}
+
 // doneFrac returns the share of all work that is done, 0 … 1. Kept and failed runs count as done. NaN: it is not known.
 func (c *Command) doneFrac() float64 {
 	done, all := 0.0, 0.0

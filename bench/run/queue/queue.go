@@ -16,8 +16,10 @@ type Queue struct {
 // job is one job and its history.
 type job struct {
 	run     string
+	work    float64 // jobs with more of it come first
 	state   state
 	failed  int       // how many attempts failed
+	begun   bool      // it has ever begun
 	probing bool      // it began only to see whether another process still does it
 	first   time.Time // when another process was first found to do it
 	tried   time.Time // when another process was last found to do it
@@ -44,11 +46,20 @@ func New(turn time.Duration, runs []string) *Queue {
 	return q
 }
 
+// MostFirst sets the work of each job. Of the jobs that could begin, those with the most work then come first, and
+// equal ones in order: workers who share the jobs end at about the same time.
+func (q *Queue) MostFirst(work []float64) {
+	for i := range q.jobs {
+		q.jobs[i].work = work[i]
+	}
+}
+
 // Begin returns the job to begin now and counts it as running; -1: there is none. Then the caller asks again when a job
 // has ended, or at the time again, which is zero if waiting alone changes nothing.
 //
 // Jobs that other processes did some time ago come first: those processes may have finished them, and a look takes no
-// time. Then come the jobs in order, and after them the failed ones, the least often failed first. Once none of these
+// time. Then come the jobs in order, see also [Queue.MostFirst], and after them the failed ones, the least often failed
+// first. Once none of these
 // is left or runs, the jobs of other processes are tried without waiting for the turn.
 func (q *Queue) Begin(now time.Time) (n int, again time.Time) {
 	alone := q.alone()
@@ -74,7 +85,7 @@ func (q *Queue) Begin(now time.Time) (n int, again time.Time) {
 		return -1, again
 	}
 	q.jobs[n].probing = q.jobs[n].state == elsewhere
-	q.jobs[n].state = runs
+	q.jobs[n].state, q.jobs[n].begun = runs, true
 	return n, time.Time{}
 }
 
@@ -88,7 +99,10 @@ func (q *Queue) next() int {
 	}
 	n := -1
 	for i, j := range q.jobs {
-		if j.state == waits && !busy[j.run] && (n < 0 || j.failed < q.jobs[n].failed) {
+		if j.state != waits || busy[j.run] {
+			continue
+		}
+		if n < 0 || j.failed < q.jobs[n].failed || j.failed == q.jobs[n].failed && j.work > q.jobs[n].work {
 			n = i
 		}
 	}
@@ -163,7 +177,7 @@ func (q *Queue) Return(n int) { q.jobs[n].state = waits }
 func (q *Queue) Failures(n int) int { return q.jobs[n].failed }
 
 // Begun reports whether a job has ever begun.
-func (q *Queue) Begun(n int) bool { return q.jobs[n].state != waits || q.jobs[n].failed > 0 }
+func (q *Queue) Begun(n int) bool { return q.jobs[n].begun }
 
 // Running reports whether a job is running.
 func (q *Queue) Running(n int) bool { return q.jobs[n].state == runs }

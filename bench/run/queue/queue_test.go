@@ -59,6 +59,29 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Jobs with more work come first, equal ones in order, and what failed comes after all others all the same.
+func TestMostFirst(t *testing.T) {
+	q, now := New(turn, []string{"a", "b", "b", "c", "d"}), time.Time{}
+	q.MostFirst([]float64{1, 5, 7, 5, 9})
+	begin(t, q, now, 4)
+	begin(t, q, now, 2)
+	q.Failed(4, now)
+	begin(t, q, now, 3) // and not 1, whose run is at work
+	q.Done(2, now)
+	begin(t, q, now, 1)
+	begin(t, q, now, 0)
+	begin(t, q, now, 4)
+	for n := range 5 {
+		if !q.Begun(n) {
+			t.Errorf("job %d has not begun, want all", n)
+		}
+	}
+	q.Return(1)
+	if begin(t, q, now, 1); !q.Begun(1) || !q.Running(1) {
+		t.Error("a job that was put back does not run again")
+	}
+}
+
 // Two jobs of one run are not done at the same time, and none is begun twice.
 func TestAtTheSameTime(t *testing.T) {
 	q, now := New(turn, []string{"a", "a", "b"}), time.Time{}

@@ -41,7 +41,11 @@ func Open(index int) (*Device, error) {
 	if index < 0 || index >= n {
 		return nil, fmt.Errorf("gpu: device %d, want 0 to %d", index, n-1)
 	}
-	d := &Device{info: describe(index)}
+	info, err := describe(index)
+	if err != nil { // such as one that is lost
+		return nil, fmt.Errorf("gpu: device %d (%s): %w", index, info.Name, err)
+	}
+	d := &Device{info: info}
 	if d.info.Unusable != "" {
 		return nil, fmt.Errorf("gpu: device %d (%s): %s", index, d.info.Name, d.info.Unusable)
 	}

@@ -50,18 +50,20 @@ func Devices() ([]DeviceInfo, error) {
 	}
 	infos := make([]DeviceInfo, n)
 	for i := range infos {
-		infos[i] = describe(i)
+		infos[i], _ = describe(i)
 	}
 	return infos, nil
 }
 
-// describe returns the description of a device. If the driver fails to answer a question, the device is unusable.
-func describe(index int) DeviceInfo {
+// describe returns the description of a device. If the driver fails to answer a question, the device is unusable, and
+// the error says why.
+func describe(index int) (DeviceInfo, error) {
 	info := DeviceInfo{Index: index, Driver: library.version}
-	if err := info.ask(); err != nil {
+	err := info.ask()
+	if err != nil {
 		info.Unusable = err.Error()
 	}
-	return info
+	return info, err
 }
 
 // ask fills in what the driver knows of a device.

@@ -14,24 +14,37 @@
 //   - Under AddressSanitizer, an access beside a device allocation or a shared array ends the process with a report
 //     that names the line of the .cu file.
 //
-// The library reads these environment variables when a process makes the primary context:
+// Each device has a primary context of its own, with memory, streams and faults of its own, as have the cards of a real
+// driver: several work at the same time, and one is lost without the others. Only the context that is current on a
+// thread can be used there, with what it made.
 //
-//	ROLLCALL_EMULATOR_THREADS      host threads, default 2
+// A kernel that fails loses its context: when the last user has released it, the next one makes a new one. A device
+// that is lost by ROLLCALL_EMULATOR_LOSE_DEVICE stays lost as long as the process lives: every call about it fails, and
+// so does making a new context. It still counts among the devices.
+//
+// The library reads these environment variables at cuInit, and again when a process makes a primary context:
+//
+//	ROLLCALL_EMULATOR_THREADS      host threads of a device, default 2
 //	ROLLCALL_EMULATOR_SEED         seed of the random orders, default 1
-//	ROLLCALL_EMULATOR_MEMORY       device memory in bytes, default 4 GiB
+//	ROLLCALL_EMULATOR_MEMORY       memory of a device in bytes, default 4 GiB
 //	ROLLCALL_EMULATOR_PAGE         bytes that an allocation counts for a multiple of, and that every graph and module
 //	                               takes, default 512; a card has 2 MiB
 //	ROLLCALL_EMULATOR_SHORT_IN     call:n: cuMemAlloc, cuModuleLoadDataEx, cuGraphInstantiate or cuGraphLaunch fails
-//	                               with CUDA_ERROR_OUT_OF_MEMORY while more than n bytes are allocated
-//	ROLLCALL_EMULATOR_DEVICES      number of devices, default 1; 0: cuInit fails
+//	                               with CUDA_ERROR_OUT_OF_MEMORY while more than n bytes are allocated on its device
+//	ROLLCALL_EMULATOR_DEVICES      number of physical devices, default 1; 0: cuInit fails
+//	ROLLCALL_EMULATOR_MIG          MIG instances of every device, default 0: the devices are whole. A process sees one
+//	                               instance, the first or the first that CUDA_VISIBLE_DEVICES names
 //	ROLLCALL_EMULATOR_DRIVER       CUDA version of the driver, default 12000
-//	ROLLCALL_EMULATOR_CAPABILITY   compute capability, default 9.0
+//	ROLLCALL_EMULATOR_CAPABILITY   compute capability, default 9.0; with commas, one of each physical device, the last
+//	                               one of all others too
 //	ROLLCALL_EMULATOR_SLOW_JIT     milliseconds that cuModuleLoadDataEx takes, default 0
 //	ROLLCALL_EMULATOR_FAIL_JIT     1: cuModuleLoadDataEx fails with CUDA_ERROR_INVALID_PTX
-//	ROLLCALL_EMULATOR_FAIL_LAUNCH  n: after n launches (kernels and graphs) one call fails with
+//	ROLLCALL_EMULATOR_FAIL_LAUNCH  n: after n launches (kernels and graphs) on a device one call fails with
 //	                               CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-//	ROLLCALL_EMULATOR_LOSE_DEVICE  n: after n kernels have run the device is lost, every call fails with
-//	                               CUDA_ERROR_UNKNOWN
+//	ROLLCALL_EMULATOR_LOSE_DEVICE  n: a device is lost, with CUDA_ERROR_UNKNOWN, after n kernels have run on it in this
+//	                               process; d:n, with commas for several: only the physical device d is
+//	CUDA_VISIBLE_DEVICES           as CUDA's documentation says: indexes, or beginnings of the UUIDs that nvidia-smi -L
+//	                               prints. Device 1 is GPU-00000001-0000-…, its second MIG instance MIG-00000001-0002-…
 package emulator
 
 import (

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,7 +60,10 @@ func drive(t *testing.T, asan bool, name string, env ...string) (string, bool) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), path, lib, name)
-	cmd.Env = append(append(os.Environ(), Env(lib, asan)...), env...)
+	others := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") // is about this machine's cards
+	})
+	cmd.Env = append(append(others, Env(lib, asan)...), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
 }
@@ -207,6 +211,7 @@ func TestFaults(t *testing.T) {
 			"device lost", "lose_device", "ROLLCALL_EMULATOR_LOSE_DEVICE=2",
 			"999 unknown error (add: device lost: ROLLCALL_EMULATOR_LOSE_DEVICE)", true,
 		},
+		{"context lost", "lose_context", "", "", true},
 		{"no device", "reverse", "ROLLCALL_EMULATOR_DEVICES=0", "100 no CUDA-capable device is detected", false},
 		{
 			"JIT", "reverse", "ROLLCALL_EMULATOR_FAIL_JIT=1",

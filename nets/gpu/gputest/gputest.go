@@ -124,8 +124,10 @@ func environment(kernels string, sanitize bool) ([]string, error) {
 	}
 	env := emulator.Env(library, sanitize)
 	return append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return slices.ContainsFunc(env, func(w string) bool {
-			return strings.SplitN(v, "=", 2)[0] == strings.SplitN(w, "=", 2)[0]
+		name, _, _ := strings.Cut(v, "=")
+		// CUDA_VISIBLE_DEVICES, which the emulator obeys, is about this machine's cards.
+		return name == "CUDA_VISIBLE_DEVICES" || slices.ContainsFunc(env, func(w string) bool {
+			return name == strings.SplitN(w, "=", 2)[0]
 		})
 	}), env...), nil
 }

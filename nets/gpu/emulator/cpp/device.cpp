@@ -43,14 +43,7 @@ const Named *named(int code) {
 
 } // namespace
 
-EMU_API cuInit(unsigned) {
-	Driver &d = driver();
-	std::lock_guard<std::recursive_mutex> hold(d.lock);
-	if (d.retained == 0) d.settings = read_settings();
-	if (d.settings.devices <= 0) return d.error(no_device);
-	d.initialized = true;
-	return success;
-}
+EMU_API cuInit(unsigned) { return driver().init(); }
 
 EMU_API cuDriverGetVersion(int *v) {
 	*v = read_settings().driver; // read anew, since callers may ask before cuInit
@@ -70,48 +63,46 @@ EMU_API cuGetErrorString(int code, const char **out) {
 	const Named *n = named(code);
 	*out = nullptr;
 	if (n == nullptr) return invalid_value;
-	Driver &d = driver();
-	std::lock_guard<std::recursive_mutex> hold(d.lock);
 	text = n->text;
-	if (code != success && d.detail_code == code && !d.detail.empty()) text += " (" + d.detail + ")";
+	if (code != success && detail_code == code && !detail.empty()) text += " (" + detail + ")";
 	*out = text.c_str();
 	return success;
 }
 
 EMU_API cuDeviceGetCount(int *n) {
-	EMU_ENTER_DEVICE;
-	*n = d.settings.devices;
+	Driver &all = driver();
+	std::lock_guard<std::mutex> hold(all.lock);
+	if (!all.initialized) return error(not_initialized);
+	*n = (int)all.visible.size();
 	return success;
 }
 
 EMU_API cuDeviceGet(int *device, int ordinal) {
-	EMU_ENTER_DEVICE;
-	if (ordinal < 0 || ordinal >= d.settings.devices) return d.error(invalid_device);
+	EMU_ENTER_DEVICE(ordinal);
 	*device = ordinal;
 	return success;
 }
 
-EMU_API cuDeviceGetName(char *out, int n, int) {
-	EMU_ENTER_DEVICE;
+EMU_API cuDeviceGetName(char *out, int n, int device) {
+	EMU_ENTER_DEVICE(device);
 	snprintf(out, (size_t)n, "rollcall emulator");
 	return success;
 }
 
 EMU_API cuDeviceGetUuid_v2(char *out, int device) {
-	EMU_ENTER_DEVICE;
-	memcpy(out, "rollcall emulato", 16);
-	out[15] = (char)device;
+	EMU_ENTER_DEVICE(device);
+	memcpy(out, d.seat.uuid().data(), 16);
 	return success;
 }
 
-EMU_API cuDeviceTotalMem_v2(size_t *n, int) {
-	EMU_ENTER_DEVICE;
+EMU_API cuDeviceTotalMem_v2(size_t *n, int device) {
+	EMU_ENTER_DEVICE(device);
 	*n = d.settings.memory;
 	return success;
 }
 
-EMU_API cuDeviceGetAttribute(int *v, int attribute, int) {
-	EMU_ENTER_DEVICE;
+EMU_API cuDeviceGetAttribute(int *v, int attribute, int device) {
+	EMU_ENTER_DEVICE(device);
 	switch (attribute) {
 	case 1: *v = (int)max_threads; return success;
 	case 2: case 3: *v = 1024; return success;
@@ -125,55 +116,65 @@ EMU_API cuDeviceGetAttribute(int *v, int attribute, int) {
 	case 38: *v = 4 << 20; return success;                 // L2 bytes
 	case 39: *v = 2048; return success;                    // threads per multiprocessor
 	case 41: *v = 1; return success;                       // unified addressing
-	case 75: *v = d.settings.major; return success;
-	case 76: *v = d.settings.minor; return success;
+	case 75: *v = d.settings.capability_of(d.seat.physical).first; return success;
+	case 76: *v = d.settings.capability_of(d.seat.physical).second; return success;
 	case 81: *v = 228 << 10; return success;
 	case 97: *v = (int)dynamic_limit; return success;
 	}
 	return d.error(invalid_value, "cuDeviceGetAttribute " + std::to_string(attribute) + " is not emulated");
 }
 
-EMU_API cuDevicePrimaryCtxSetFlags_v2(int, unsigned flags) {
-	EMU_ENTER_DEVICE;
+EMU_API cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+	EMU_ENTER_DEVICE(device);
 	d.context_flags = flags;
 	return success;
 }
 
-EMU_API cuDevicePrimaryCtxGetState(int, unsigned *flags, int *active) {
-	EMU_ENTER_DEVICE;
+EMU_API cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+	EMU_ENTER_DEVICE(device);
 	*flags = d.context_flags;
 	*active = d.retained > 0;
 	return success;
 }
 
 EMU_API cuDevicePrimaryCtxRetain(void **context, int device) {
-	Driver &d = driver();
-	std::lock_guard<std::recursive_mutex> hold(d.lock);
-	if (!d.initialized) return d.error(not_initialized);
-	if (d.retained == 0) {
-		d.settings = read_settings();
-		d.launch_calls = d.kernels_run = d.graphs_run = 0;
-		d.lost = success;
-	}
-	if (device < 0 || device >= d.settings.devices) return d.error(invalid_device);
-	d.retained++;
-	*context = &d;
+	int code = success;
+	Device *d = visible_device(device, &code);
+	if (d == nullptr) return code;
+	std::lock_guard<std::recursive_mutex> hold(d->lock);
+	if (d->gone) return error(d->lost, d->lost_why);
+	if (d->retained++ == 0) d->begin_context();
+	*context = d;
 	return success;
 }
 
 // The last release ends the context and frees all it holds, even if the device is lost.
-EMU_API cuDevicePrimaryCtxRelease_v2(int) {
-	Driver &d = driver();
-	std::lock_guard<std::recursive_mutex> hold(d.lock);
-	if (d.retained == 0) return d.error(invalid_context);
-	if (--d.retained == 0) d.forget_context();
+EMU_API cuDevicePrimaryCtxRelease_v2(int device) {
+	int code = success;
+	Device *d = visible_device(device, &code);
+	if (d == nullptr) return code;
+	std::lock_guard<std::recursive_mutex> hold(d->lock);
+	if (d->retained == 0) return error(invalid_context);
+	if (--d->retained == 0) d->forget_context();
 	return success;
 }
 
 EMU_API cuCtxSetCurrent(void *context) {
-	Driver &d = driver();
-	std::lock_guard<std::recursive_mutex> hold(d.lock);
-	if (context != nullptr && (context != &d || d.retained == 0)) return d.error(invalid_context);
-	current_context = context == nullptr ? 0 : d.context;
+	current_device = nullptr;
+	current_context = 0;
+	if (context == nullptr) return success;
+	Driver &all = driver();
+	Device *found = nullptr;
+	{
+		std::lock_guard<std::mutex> hold(all.lock);
+		for (Device *d : all.visible) {
+			if (d == context) found = d;
+		}
+	}
+	if (found == nullptr) return error(invalid_context);
+	std::lock_guard<std::recursive_mutex> hold(found->lock);
+	if (found->retained == 0) return error(invalid_context);
+	current_device = found;
+	current_context = found->context;
 	return success;
 }

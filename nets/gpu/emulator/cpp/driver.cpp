@@ -15,42 +15,98 @@ double now_ms() {
 
 } // namespace
 
-Driver &driver() {
-	static Driver *d = new Driver; // never freed, since calls may come while the process ends
-	return *d;
-}
+// Why the latest call of this thread failed.
+thread_local int detail_code = success;
+thread_local std::string detail;
 
-Call::Call() : hold(driver().lock), d(driver()) {
-	if (!d.initialized) {
-		code = d.error(not_initialized);
-	} else if (d.lost != success) {
-		code = d.lost;
-	}
-}
-
-int Driver::error(int code, const std::string &why) {
+int error(int code, const std::string &why) {
 	detail_code = code;
 	detail = why;
 	return code;
 }
 
-int Driver::lose(int code, const std::string &why) {
-	if (lost == success) {
-		lost = code;
-		error(code, why);
-		fprintf(stderr, "emulator: %s\n", why.c_str());
-	}
-	return lost;
+Driver &driver() {
+	static Driver *d = new Driver; // never freed, since calls may come while the process ends
+	return *d;
 }
 
-Stream *Driver::stream(void *handle) {
+// init reads the environment and lists the visible devices, unless a context is in use already.
+int Driver::init() {
+	std::lock_guard<std::mutex> hold(lock);
+	for (Device *d : visible) {
+		std::lock_guard<std::recursive_mutex> of(d->lock);
+		if (d->retained > 0) return success;
+	}
+	settings = read_settings();
+	visible.clear();
+	for (const Seat &seat : visible_seats(settings)) {
+		Device *&d = devices[seat];
+		if (d == nullptr) d = new Device;
+		d->seat = seat;
+		d->settings = settings;
+		visible.push_back(d);
+	}
+	if (visible.empty()) return error(no_device);
+	initialized = true;
+	return success;
+}
+
+Device *visible_device(int number, int *code) {
+	Driver &all = driver();
+	std::lock_guard<std::mutex> hold(all.lock);
+	if (!all.initialized) {
+		*code = error(not_initialized);
+	} else if (number < 0 || (size_t)number >= all.visible.size()) {
+		*code = error(invalid_device);
+	} else {
+		return all.visible[(size_t)number];
+	}
+	return nullptr;
+}
+
+Call::Call(int number) : d(visible_device(number, &code)) {
+	if (d != nullptr) enter();
+}
+
+Call::Call() : d(current_device) {
+	if (d == nullptr) {
+		code = error(invalid_context, "none is current on this thread");
+		return;
+	}
+	enter();
+	if (code == success && current_context != d->context) {
+		code = error(invalid_context, "none is current on this thread");
+	}
+}
+
+void Call::enter() {
+	hold = std::unique_lock<std::recursive_mutex>(d->lock);
+	if (d->lost != success) code = error(d->lost, d->lost_why);
+}
+
+int Device::lose(int code, const std::string &why) {
+	if (lost == success) {
+		lost = code;
+		lost_why = why;
+		fprintf(stderr, "emulator: %s\n", why.c_str());
+	}
+	return error(lost, lost_why);
+}
+
+// begin_context reads the environment again for the first user of the context.
+void Device::begin_context() {
+	settings = read_settings();
+	launch_calls = kernels_run = graphs_run = 0;
+}
+
+Stream *Device::stream(void *handle) {
 	if (handle == nullptr) return &null_stream;
 	Stream *s = static_cast<Stream *>(handle);
 	return streams.count(s) != 0 ? s : nullptr;
 }
 
 // submit queues an operation. As on a real device, the default stream and blocking streams wait for each other.
-int Driver::submit(Stream *s, std::function<int()> op) {
+int Device::submit(Stream *s, std::function<int()> op) {
 	if (s == &null_stream) {
 		for (Stream *other : streams) {
 			if (other->blocking && !other->queue.empty()) s->queue.push_back({nullptr, nullptr, mark_now(other)});
@@ -63,7 +119,7 @@ int Driver::submit(Stream *s, std::function<int()> op) {
 }
 
 // mark_now puts a mark behind the work that the stream has queued.
-std::shared_ptr<Mark> Driver::mark_now(Stream *s) {
+std::shared_ptr<Mark> Device::mark_now(Stream *s) {
 	auto m = std::make_shared<Mark>();
 	m->stream = s;
 	s->queue.push_back({nullptr, m, nullptr});
@@ -72,7 +128,7 @@ std::shared_ptr<Mark> Driver::mark_now(Stream *s) {
 
 // run_until performs the queued work of a stream up to a mark (nullptr: all of it), and first the work of other streams
 // that it waits for.
-int Driver::run_until(Stream *s, const Mark *m) {
+int Device::run_until(Stream *s, const Mark *m) {
 	while (lost == success && !s->queue.empty() && (m == nullptr || !m->done)) {
 		Work w = std::move(s->queue.front());
 		s->queue.pop_front();
@@ -84,14 +140,14 @@ int Driver::run_until(Stream *s, const Mark *m) {
 			w.reach->ms = now_ms();
 		}
 		if (w.run) {
-			if (int code = w.run()) return lose(code, detail);
+			if (int code = w.run()) return lose(code, detail); // the latest error of this thread
 		}
 	}
 	return lost;
 }
 
 // flush_all performs the queued work of all streams.
-int Driver::flush_all() {
+int Device::flush_all() {
 	if (int code = flush(&null_stream)) return code;
 	for (Stream *s : streams) {
 		if (int code = flush(s)) return code;
@@ -100,7 +156,7 @@ int Driver::flush_all() {
 }
 
 // charge takes n bytes of device memory for a call, in whole pages, or fails if there are too few.
-int Driver::charge(const char *call, size_t n) {
+int Device::charge(const char *call, size_t n) {
 	bool planned = settings.short_in == call && used > settings.short_above;
 	if (planned || n > settings.memory || used + charged(n) > settings.memory) {
 		return error(out_of_memory, planned ? std::string(call) + ": ROLLCALL_EMULATOR_SHORT_IN" : "");

@@ -1,6 +1,7 @@
-// driver.h: the state of the emulated driver: one device, one primary context, and streams, whose work waits for a
-// synchronisation.
+// driver.h: the state of the emulated driver: devices, each with a primary context and a lock of its own, and their
+// streams, whose work waits for a synchronisation.
 #pragma once
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -9,6 +10,8 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "machine.h"
@@ -38,23 +41,44 @@ enum Code {
 	unknown = 999
 };
 
-// Settings come from the environment. cuInit reads them, and the first retain of the primary context reads them again.
+// Settings come from the environment. cuInit reads them, and the first retain of a primary context reads them again for
+// its device.
 struct Settings {
 	uint64_t memory = 4ull << 30;
 	uint64_t page = 512; // an allocation counts for a multiple of so many bytes, a graph and a module for so many
 	uint64_t seed = 1;
 	unsigned threads = 2;
 	int driver = 12000;
-	int devices = 1;
-	int major = 9, minor = 0;
+	int devices = 1;                           // physical ones
+	int mig = 0;                               // MIG instances of each of them; 0: it is whole
+	std::vector<std::pair<int, int>> capability = {{9, 0}}; // of the physical devices; the last one is of all others too
 	bool fail_jit = false;
 	int slow_jit = 0;         // milliseconds that the driver takes to compile a module
 	std::string short_in;     // this call runs out of memory while more than short_above bytes are allocated
 	uint64_t short_above = 0;
 	int64_t fail_launch = -1; // so many launches of kernels and graphs succeed before one fails; -1: all succeed
-	int64_t lose_device = -1; // so many kernels run before the device is lost; -1: it never is
+	std::map<int, int64_t> lose; // so many kernels run on a physical device before it is lost; -1: on every other one
+
+	std::pair<int, int> capability_of(int physical) const;
+	int64_t lost_after(int physical) const; // -1: it never is
 };
 Settings read_settings();
+
+// Seat says which device it is: the physical one, and its MIG instance; -1: it is whole.
+struct Seat {
+	int physical = 0, instance = -1;
+	bool operator<(const Seat &o) const { return std::tie(physical, instance) < std::tie(o.physical, o.instance); }
+	std::array<uint8_t, 16> uuid() const;
+	std::string uuid_text() const; // GPU-… or MIG-…, as nvidia-smi -L prints it
+};
+
+// visible_seats returns the devices that a process sees, in its order: all, or those of CUDA_VISIBLE_DEVICES.
+std::vector<Seat> visible_seats(const Settings &s);
+
+// error remembers why a call of this thread fails, for cuGetErrorString, and returns the code.
+int error(int code, const std::string &why = "");
+extern thread_local int detail_code;
+extern thread_local std::string detail;
 
 struct Stream;
 
@@ -112,15 +136,18 @@ struct Allocation {
 	size_t bytes;
 };
 
-// Driver is the state of the driver, which one lock protects.
-struct Driver {
+// Device is a device and its primary context, which one lock protects.
+struct Device {
 	std::recursive_mutex lock;
+	Seat seat;
 	Settings settings;
-	bool initialized = false;
+	Hosts *hosts = nullptr; // host threads; nullptr: nothing has run yet
 	int retained = 0;
 	unsigned context_flags = 0; // of cuDevicePrimaryCtxSetFlags
 	uint64_t context = 1;       // counts the contexts: a thread may have had an earlier one current
 	int lost = success; // the error that lost the context: every later call returns it
+	std::string lost_why;
+	bool gone = false; // the device itself is lost, and a new context is too
 	std::map<uintptr_t, Allocation> memory, pinned;
 	uint64_t used = 0;
 	Stream null_stream;
@@ -128,12 +155,10 @@ struct Driver {
 	std::set<Event *> events;
 	std::set<Graph *> graphs, execs;
 	std::set<Module *> modules;
-	int64_t launch_calls = 0, kernels_run = 0, graphs_run = 0;
-	int detail_code = success;
-	std::string detail;
+	int64_t launch_calls = 0, kernels_run = 0, graphs_run = 0; // in this context
+	int64_t kernels_ever = 0;                                  // in all contexts of the process
 
-	// error remembers why a call fails, for cuGetErrorString, and returns the code.
-	int error(int code, const std::string &why = "");
+	int error(int code, const std::string &why = "") { return emu::error(code, why); }
 	// lose ends the context: every later call returns the same error.
 	int lose(int code, const std::string &why);
 
@@ -147,33 +172,53 @@ struct Driver {
 	int charge(const char *call, size_t n);
 	size_t charged(size_t n) const { return (n + settings.page - 1) / settings.page * settings.page; }
 	Stream *stream(void *handle);
+	void begin_context();
 	void forget_context();
+	int run_kernel(const Kernel *k, const std::vector<uint64_t> &args, uint3 grid, uint3 block, uint32_t dynamic_bytes);
 	int check_guards();
 	int check_device(uint64_t p, size_t n, const char *what);
 };
 
+// Driver is what the devices share. Its lock is taken before the lock of a device.
+struct Driver {
+	std::mutex lock;
+	Settings settings;
+	bool initialized = false;
+	std::map<Seat, Device *> devices; // all that were ever visible; none is freed, since calls may come at the very end
+	std::vector<Device *> visible;
+	int init();
+};
 Driver &driver();
 
-// current_context is the context that is current on this thread; 0: none.
+// The device whose context is current on this thread, and which context of that device; nullptr: none is.
+inline thread_local Device *current_device = nullptr;
 inline thread_local uint64_t current_context = 0;
 
-// Call holds the driver's lock during one API call. The call may go on if code is success.
+// visible_device returns the visible device with a number; nullptr: there is none, and *code says why.
+Device *visible_device(int number, int *code);
+
+// Call holds a device's lock during one API call. The call may go on if code is success.
 struct Call {
-	std::lock_guard<std::recursive_mutex> hold;
-	Driver &d;
+	Device *d = nullptr;
+	std::unique_lock<std::recursive_mutex> hold;
 	int code = success;
-	Call();
+	explicit Call(int number); // about a visible device
+	Call();                    // in the current context
+private:
+	void enter();
 };
 
 } // namespace emu
 
-// EMU_ENTER_DEVICE begins a function of the API: it takes the lock and returns early if the driver is unusable.
-#define EMU_ENTER_DEVICE \
-	::emu::Call call; \
-	[[maybe_unused]]::emu::Driver &d = call.d; \
-	if (call.code != ::emu::success) return call.code
+// EMU_ENTER_DEVICE begins a function of the API about a device: it takes its lock and returns early if the driver or the
+// device is unusable.
+#define EMU_ENTER_DEVICE(number) \
+	::emu::Call call(number); \
+	if (call.code != ::emu::success) return call.code; \
+	[[maybe_unused]]::emu::Device &d = *call.d
 
 // EMU_ENTER begins a function that works in the context, which must be current on the calling thread.
 #define EMU_ENTER \
-	EMU_ENTER_DEVICE; \
-	if (::emu::current_context != d.context) return d.error(::emu::invalid_context, "none is current on this thread")
+	::emu::Call call; \
+	if (call.code != ::emu::success) return call.code; \
+	[[maybe_unused]]::emu::Device &d = *call.d

@@ -63,8 +63,10 @@ struct Grid {
 	}
 };
 
-// Pool holds the host threads besides the caller. They live as long as the process.
-struct Pool {
+} // namespace
+
+// Hosts holds the host threads of a device besides the caller. They live as long as the process.
+struct Hosts {
 	std::mutex lock;
 	std::condition_variable wake, done;
 	std::vector<std::unique_ptr<Block>> blocks;
@@ -122,7 +124,7 @@ struct Pool {
 	}
 };
 
-} // namespace
+Hosts *new_hosts() { return new Hosts; }
 
 void add_kernel(const char *name, size_t arg_bytes, void (*call)(const void *args)) {
 	kernels()[name] = {name, arg_bytes, call};
@@ -133,10 +135,9 @@ const Kernel *kernel_named(const std::string &name) {
 	return found == kernels().end() ? nullptr : &found->second;
 }
 
-std::string launch(const Launch &l, unsigned host_threads) {
-	static Pool *pool = new Pool; // never freed, since helpers may outlive main
+std::string launch(Hosts *hosts, const Launch &l, unsigned host_threads) {
 	Grid g(l);
-	pool->run(g, host_threads < 1 ? 1 : host_threads);
+	hosts->run(g, host_threads < 1 ? 1 : host_threads);
 	return g.failure;
 }
 

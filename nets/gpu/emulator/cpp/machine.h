@@ -62,8 +62,13 @@ struct Launch {
 	uint64_t seed; // for the order of blocks, warps and lanes
 };
 
-// launch runs every block on host threads. It returns the diagnosis of the first block that failed, or "".
-std::string launch(const Launch &l, unsigned host_threads);
+// Hosts are the host threads that a device has for its blocks, besides the calling one.
+struct Hosts;
+Hosts *new_hosts(); // never freed, since the threads may outlive main
+
+// launch runs every block on so many host threads. It returns the diagnosis of the first block that failed, or "". The
+// launches of one Hosts come one after the other.
+std::string launch(Hosts *hosts, const Launch &l, unsigned host_threads);
 
 constexpr uint32_t max_threads = 1024;
 constexpr uint32_t dynamic_limit = 227 << 10, static_limit = 48 << 10; // of compute capability 9.0

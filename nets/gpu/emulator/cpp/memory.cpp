@@ -42,7 +42,7 @@ bool intact(const Allocation &a) {
 }
 
 // release waits for all work and frees one of the driver's allocations. It returns -1 if p is none of them.
-int release(Driver &d, std::map<uintptr_t, Allocation> &all, uintptr_t p) {
+int release(Device &d, std::map<uintptr_t, Allocation> &all, uintptr_t p) {
 	auto found = all.find(p);
 	if (found == all.end()) return -1;
 	int code = d.flush_all();
@@ -55,7 +55,7 @@ int release(Driver &d, std::map<uintptr_t, Allocation> &all, uintptr_t p) {
 } // namespace
 
 // check_guards loses the device if a kernel wrote beside an allocation, as a real device would for another page.
-int Driver::check_guards() {
+int Device::check_guards() {
 	if (lost != success) return lost;
 	for (const auto *all : {&memory, &pinned}) {
 		for (const auto &[p, a] : *all) {
@@ -71,7 +71,7 @@ int Driver::check_guards() {
 }
 
 // check_device fails unless the n bytes at p lie within one allocation.
-int Driver::check_device(uint64_t p, size_t n, const char *what) {
+int Device::check_device(uint64_t p, size_t n, const char *what) {
 	auto next = memory.upper_bound(p);
 	if (next != memory.begin()) {
 		const auto &[base, a] = *std::prev(next);
@@ -83,7 +83,7 @@ int Driver::check_device(uint64_t p, size_t n, const char *what) {
 }
 
 // forget_context frees all that the context holds.
-void Driver::forget_context() {
+void Device::forget_context() {
 	null_stream.queue.clear();
 	for (Stream *s : streams) delete s;
 	for (Event *e : events) delete e;
@@ -100,7 +100,7 @@ void Driver::forget_context() {
 		all->clear();
 	}
 	used = 0;
-	lost = success;
+	if (!gone) lost = success;
 	context++;
 }
 
@@ -114,7 +114,7 @@ void *at(uint64_t p) { return reinterpret_cast<void *>((uintptr_t)p); }
 
 // ready waits for the default stream. It stands in copies that go through that stream and are complete when they
 // return.
-int ready(Driver &d) {
+int ready(Device &d) {
 	if (int code = d.submit(&d.null_stream, nullptr)) return code;
 	return d.flush(&d.null_stream);
 }

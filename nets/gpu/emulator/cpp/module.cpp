@@ -77,7 +77,7 @@ std::string parse(const std::string &ptx, Module *m) {
 }
 
 // load checks the version and the target of PTX and fills a module with its entries. An error is explained in *log.
-int load(Driver &d, const std::string &ptx, Module *m, std::string *log) {
+int load(Device &d, const std::string &ptx, Module *m, std::string *log) {
 	if (d.settings.fail_jit) {
 		*log = "ptxas fatal: ROLLCALL_EMULATOR_FAIL_JIT is set";
 		return invalid_ptx;
@@ -96,9 +96,10 @@ int load(Driver &d, const std::string &ptx, Module *m, std::string *log) {
 		*log = "PTX " + std::to_string(major) + "." + std::to_string(minor) + " is newer than the driver";
 		return unsupported_ptx;
 	}
-	if (target > d.settings.major * 10 + d.settings.minor) {
-		*log = "PTX for sm_" + std::to_string(target) + " on capability " + std::to_string(d.settings.major) + "." +
-			std::to_string(d.settings.minor);
+	auto [of, minor_of] = d.settings.capability_of(d.seat.physical);
+	if (target > of * 10 + minor_of) {
+		*log = "PTX for sm_" + std::to_string(target) + " on capability " + std::to_string(of) + "." +
+			std::to_string(minor_of);
 		return no_binary;
 	}
 	*log = parse(ptx, m);
@@ -106,24 +107,13 @@ int load(Driver &d, const std::string &ptx, Module *m, std::string *log) {
 }
 
 // function returns the function of a handle, or nullptr.
-Function *function(Driver &d, void *handle) {
+Function *function(Device &d, void *handle) {
 	for (Module *m : d.modules) {
 		for (auto &[name, f] : m->functions) {
 			if (&f == handle) return &f;
 		}
 	}
 	return nullptr;
-}
-
-// run_kernel performs a launch. args holds a copy of the parameter structure.
-int run_kernel(const Kernel *k, const std::vector<uint64_t> &args, uint3 grid, uint3 block, uint32_t dynamic_bytes) {
-	Driver &d = driver();
-	if (d.settings.lose_device >= 0 && d.kernels_run >= d.settings.lose_device) {
-		return d.error(unknown, std::string(k->name) + ": device lost: ROLLCALL_EMULATOR_LOSE_DEVICE");
-	}
-	uint64_t seed = d.settings.seed * 0x9e3779b97f4a7c15ull + (uint64_t)d.kernels_run++;
-	std::string failure = launch({k, args.data(), grid, block, dynamic_bytes, seed}, d.settings.threads);
-	return failure.empty() ? success : d.error(launch_failed, failure);
 }
 
 // bad_launch returns what is wrong with the sizes of a launch, or "".
@@ -145,8 +135,24 @@ std::string bad_launch(const Function &f, uint3 g, uint3 b, uint32_t dynamic_byt
 
 } // namespace
 
+// run_kernel performs a launch. args holds a copy of the parameter structure.
+int Device::run_kernel(const Kernel *k, const std::vector<uint64_t> &args, uint3 grid, uint3 block,
+	uint32_t dynamic_bytes) {
+	int64_t most = settings.lost_after(seat.physical);
+	if (most >= 0 && kernels_ever >= most) {
+		gone = true;
+		return error(unknown, std::string(k->name) + ": device lost: ROLLCALL_EMULATOR_LOSE_DEVICE");
+	}
+	kernels_ever++;
+	if (hosts == nullptr) hosts = new_hosts();
+	uint64_t order = settings.seed * 0x9e3779b97f4a7c15ull + (uint64_t)kernels_run++;
+	std::string failure = launch(hosts, {k, args.data(), grid, block, dynamic_bytes, order}, settings.threads);
+	return failure.empty() ? success : error(launch_failed, failure);
+}
+
 EMU_API cuModuleLoadDataEx(void **out, const void *ptx, unsigned options, const int *names, void **values) {
-	std::this_thread::sleep_for(std::chrono::milliseconds(driver().settings.slow_jit)); // as long as others may call
+	// As long as others may call.
+	std::this_thread::sleep_for(std::chrono::milliseconds(read_settings().slow_jit));
 	EMU_ENTER;
 	auto m = std::make_unique<Module>();
 	std::string log;
@@ -226,7 +232,7 @@ EMU_API cuFuncGetParamInfo(void *handle, size_t index, size_t *offset, size_t *s
 }
 
 // prepare checks a launch and returns the operation that performs it, with a copy of its arguments.
-int Driver::prepare(std::function<int()> *run, void *handle, uint3 grid, uint3 block, unsigned dynamic_bytes,
+int Device::prepare(std::function<int()> *run, void *handle, uint3 grid, uint3 block, unsigned dynamic_bytes,
 	void **params, void **extra) {
 	Function *f = function(*this, handle);
 	if (f == nullptr) return error(invalid_handle);
@@ -239,7 +245,7 @@ int Driver::prepare(std::function<int()> *run, void *handle, uint3 grid, uint3 b
 	const Kernel *k = f->kernel;
 	std::vector<uint64_t> args((k->arg_bytes + 7) / 8 + 1); // aligned for a structure of pointers
 	memcpy(args.data(), params[0], k->arg_bytes);
-	*run = [k, args = std::move(args), grid, block, dynamic_bytes] {
+	*run = [this, k, args = std::move(args), grid, block, dynamic_bytes] {
 		return run_kernel(k, args, grid, block, dynamic_bytes);
 	};
 	return success;

@@ -391,11 +391,113 @@ static void lose_device_case() {
 	printf("%d %s\n", code, text_of(code).c_str());
 	expect(code == 999, "got %d, want 999", code);
 	ok(cuDevicePrimaryCtxRelease_v2(0));
-	ok(cuDevicePrimaryCtxRetain(&context, 0)); // a new context works again
-	expect(cuMemFree_v2(x.p) == 201, "the context of the lost device is still current");
+	expect(cuDevicePrimaryCtxRetain(&context, 0) == 999, "a lost device has a new context");
+	int n = 0;
+	expect(cuDeviceGetAttribute(&n, 75, 0) == 999, "a lost device answers");
+	ok(cuDeviceGetCount(&n));
+	expect(n == 1, "%d devices, want 1: a lost one still counts", n);
+}
+
+// A kernel that fails loses the context, and not the device.
+static void lose_context_case() {
+	Array<float> x(ramp(128));
+	start("lane_missing", {2, 128}, ArrayArgs{x.ptr(), 7});
+	int code = cuCtxSynchronize();
+	expect(code == 719, "got %d, want 719", code);
+	ok(cuDevicePrimaryCtxRelease_v2(0));
+	ok(cuDevicePrimaryCtxRetain(&context, 0));
+	expect(cuMemFree_v2(x.p) == 201, "the lost context is still current");
 	ok(cuCtxSetCurrent(context));
 	Array<float> y(ramp(32));
 	expect(y.get()[3] == 3, "got %g", y.get()[3]);
+}
+
+// list prints the devices that the process sees: UUID and compute capability.
+static void list_case() {
+	int n = 0;
+	ok(cuDeviceGetCount(&n));
+	for (int i = 0; i < n; i++) {
+		unsigned char u[16];
+		int major = 0, minor = 0;
+		ok(cuDeviceGetUuid_v2(u, i));
+		ok(cuDeviceGetAttribute(&major, 75, i));
+		ok(cuDeviceGetAttribute(&minor, 76, i));
+		printf("%02x%02x%02x%02x-%02x%02x %d.%d\n", u[0], u[1], u[2], u[3], u[4], u[5], major, minor);
+	}
+}
+
+// Fixture is what one thread has on one device: a kernel, a stream and an array.
+struct Fixture {
+	void *context, *function = nullptr, *stream = nullptr;
+	Ptr x = 0;
+	explicit Fixture(int device) {
+		void *module = nullptr;
+		ok(cuDevicePrimaryCtxRetain(&context, device));
+		ok(cuCtxSetCurrent(context));
+		ok(cuModuleLoadDataEx(&module, ptx_for("add", sizeof(MemoryArgs)).c_str(), 0, nullptr, nullptr));
+		ok(cuModuleGetFunction(&function, module, "add"));
+		ok(cuStreamCreate(&stream, 1));
+		ok(cuMemAlloc_v2(&x, 4 * 1024));
+		std::vector<float> zero(1024);
+		ok(cuMemcpyHtoD_v2(x, zero.data(), 4 * zero.size()));
+	}
+	// add adds 1 to the array, n times, and returns the code of the first error.
+	int add(int n) const {
+		ok(cuCtxSetCurrent(context));
+		for (int i = 0; i < n; i++) {
+			MemoryArgs args{reinterpret_cast<float *>(x), nullptr, 1};
+			void *params[] = {&args};
+			if (int code = cuLaunchKernel(function, 8, 1, 1, 128, 1, 1, 0, stream, params, nullptr)) return code;
+		}
+		return cuStreamSynchronize(stream);
+	}
+	float first() const {
+		float v = 0;
+		ok(cuCtxSetCurrent(context));
+		ok(cuMemcpyDtoH_v2(&v, x, 4));
+		return v;
+	}
+};
+
+// Every device has a context, memory and streams of its own, and two devices work at the same time.
+static void devices_case() {
+	Fixture a(0), b(1);
+	expect(a.context != b.context, "one context of two devices");
+	size_t available = 0, total = 0;
+	ok(cuMemGetInfo_v2(&available, &total)); // of b, which is current
+	Ptr big = 0, other = 0;
+	ok(cuMemAlloc_v2(&big, available));
+	expect(cuMemAlloc_v2(&other, 512) == 2, "a full device has memory");
+	ok(cuCtxSetCurrent(a.context));
+	ok(cuMemAlloc_v2(&other, available));
+	expect(cuMemFree_v2(big) == 1, "memory of the other device is freed");
+	expect(cuStreamSynchronize(b.stream) == 400, "a stream of the other device is taken");
+	MemoryArgs args{reinterpret_cast<float *>(a.x), nullptr, 1};
+	void *params[] = {&args};
+	int code = cuLaunchKernel(b.function, 1, 1, 1, 32, 1, 1, 0, a.stream, params, nullptr);
+	expect(code == 400, "a kernel of the other device: got %d, want 400", code);
+	std::thread on_a([&] { ok(a.add(200)); }), on_b([&] { ok(b.add(300)); });
+	on_a.join();
+	on_b.join();
+	expect(a.first() == 200 && b.first() == 300, "got %g and %g, want 200 and 300", a.first(), b.first());
+	ok(cuDevicePrimaryCtxRelease_v2(1));
+	expect(cuCtxSetCurrent(b.context) == 201, "the context of device 1 lives on");
+	expect(a.first() == 200, "got %g, want 200", a.first());
+}
+
+// Device 1 is lost after some kernels, and the others are not.
+static void lose_one_case() {
+	Fixture a(0), b(1);
+	ok(a.add(20));
+	int code = b.add(20);
+	printf("%d %s\n", code, text_of(code).c_str());
+	expect(code == 999, "got %d, want 999", code);
+	ok(a.add(20));
+	expect(a.first() == 40, "got %g, want 40", a.first());
+	expect(b.add(1) == 999, "the lost device works");
+	ok(cuDevicePrimaryCtxRelease_v2(1));
+	expect(cuDevicePrimaryCtxRetain(&context, 1) == 999, "the lost device has a new context");
+	ok(a.add(1));
 }
 
 template <class T> std::vector<T> apply(const char *name, uint32_t what, const std::vector<T> &x) {
@@ -518,7 +620,9 @@ int main(int argc, char **argv) {
 		{"dynamic_overrun", [] { overrun("dynamic_overrun", 65, 256); }}, {"misaligned", misaligned_case},
 		{"block_order", block_order_case}, {"deferred", deferred_case}, {"graph", graph_case},
 		{"threads", threads_case}, {"limits", limits_case},
-		{"fail_launch", fail_launch_case}, {"lose_device", lose_device_case}, {"math", math_case},
+		{"fail_launch", fail_launch_case}, {"lose_device", lose_device_case},
+		{"lose_context", lose_context_case}, {"list", list_case}, {"devices", devices_case}, {"lose_one", lose_one_case},
+	 {"math", math_case},
 		{"speed", speed_case},
 	};
 	if (argc != 3 || cases.count(argv[2]) == 0) {

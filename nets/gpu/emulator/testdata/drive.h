@@ -22,6 +22,9 @@ struct KernelNode {
 #define DRIVER_CALLS(X) \
 	X(cuInit, unsigned) \
 	X(cuGetErrorString, int, const char **) \
+	X(cuDeviceGetCount, int *) \
+	X(cuDeviceGetUuid_v2, unsigned char *, int) \
+	X(cuDeviceGetAttribute, int *, int, int) \
 	X(cuDevicePrimaryCtxRetain, void **, int) \
 	X(cuDevicePrimaryCtxRelease_v2, int) \
 	X(cuCtxSetCurrent, void *) \
