@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -26,40 +27,40 @@ type Job struct {
 	More      []string // other options of sbatch, such as --qos=low
 }
 
-// Script returns the batch script. An error names a folder that no line for sbatch can hold.
+// Script returns the batch script. An error names a value that no line for sbatch can hold.
 func (j *Job) Script() (string, error) {
-	for _, path := range []string{j.Dir, j.Logs} {
-		// sbatch ends a quoted value at the next quote and knows no escape within.
-		if strings.ContainsAny(path, "\"\\\n") {
-			return "", fmt.Errorf("slurm: folder %q: want a path without quotes, backslashes and line breaks", path)
-		}
-	}
 	array := fmt.Sprintf("1-%d", j.Tasks)
 	if j.AtOnce > 0 && j.AtOnce < j.Tasks {
 		array += fmt.Sprintf("%%%d", j.AtOnce)
 	}
-	options := []string{
-		"--job-name=" + j.Name,
-		"--array=" + array,
-		"--ntasks=1",
-		"--chdir=" + quoted(j.Dir),
-		"--output=" + quoted(strings.ReplaceAll(j.Logs, "%", "%%")+"/%A_%a.log"),
-		"--open-mode=append", // a task that starts again goes on in its log
-		"--requeue",
-		fmt.Sprintf("--signal=B:USR1@%d", int(j.Lead.Seconds())),
-	}
+	var options []string
 	for _, o := range []struct{ name, value string }{
-		{"partition", j.Partition}, {"account", j.Account}, {"gres", j.Gres}, {"time", j.Time},
+		{"job-name", j.Name},
+		{"array", array},
+		{"ntasks", "1"},
+		{"chdir", j.Dir},
+		{"output", strings.ReplaceAll(j.Logs, "%", "%%") + "/%A_%a.log"},
+		{"open-mode", "append"}, // a task that starts again goes on in its log
+		{"requeue", ""},
+		{"signal", fmt.Sprintf("B:USR1@%d", int(j.Lead.Seconds()))},
+		{"partition", j.Partition},
+		{"account", j.Account},
+		{"gres", j.Gres},
+		{"time", j.Time},
+		{"cpus-per-task", positive(int64(j.Threads), "")},
+		{"mem", positive(j.MemoryMiB, "M")},
 	} {
-		if o.value != "" {
-			options = append(options, "--"+o.name+"="+o.value)
+		if o.value == "" && o.name != "requeue" {
+			continue
 		}
-	}
-	if j.Threads > 0 {
-		options = append(options, fmt.Sprintf("--cpus-per-task=%d", j.Threads))
-	}
-	if j.MemoryMiB > 0 {
-		options = append(options, fmt.Sprintf("--mem=%dM", j.MemoryMiB))
+		// sbatch ends a quoted value at the next quote and knows no escape within.
+		if strings.ContainsAny(o.value, "\"\\\n\r") {
+			return "", fmt.Errorf("slurm: --%s %q: want it without quotes, backslashes and line breaks", o.name, o.value)
+		}
+		if o.value != shellQuoted(o.value) && o.value != "" {
+			o.value = `"` + o.value + `"`
+		}
+		options = append(options, strings.TrimSuffix("--"+o.name+"="+o.value, "="))
 	}
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")
@@ -98,8 +99,13 @@ fi
 exit "$status"
 `
 
-// quoted returns a value for a line of sbatch.
-func quoted(text string) string { return `"` + text + `"` }
+// positive returns a number with its unit, and nothing for 0.
+func positive(n int64, unit string) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10) + unit
+}
 
 // shellQuoted returns a word for the shell that is read as this text.
 func shellQuoted(text string) string {

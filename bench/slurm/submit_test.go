@@ -1,0 +1,96 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// programs puts programs of shell in the place of Slurm's.
+func programs(t *testing.T, of map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range of {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	t.Setenv("DIR", dir)
+}
+
+func TestSubmit(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "out", "slurm")
+	programs(t, map[string]string{"sbatch": `[ "$1" = --parsable ] && cat "$2" >"$DIR/was" && echo "41;cluster"`})
+	for range 2 {
+		if id, err := Submit(t.Context(), folder, "#!/bin/bash\n"); id != "41" || err != nil {
+			t.Errorf("%q, %v, want 41", id, err)
+		}
+	}
+	if was := read(t, os.Getenv("DIR")+"/was"); was != "#!/bin/bash\n" {
+		t.Errorf("submitted %q", was)
+	}
+	if ids, err := Submitted(folder); strings.Join(ids, " ") != "41 41" || err != nil {
+		t.Errorf("%q, %v, want both", ids, err)
+	}
+	if ids, err := Submitted(t.TempDir()); ids != nil || err != nil {
+		t.Errorf("an empty folder: %q, %v, want none", ids, err)
+	}
+	for text, want := range map[string]string{
+		`echo "sbatch: error: invalid partition specified: x" >&2; exit 1`: "slurm: sbatch: exit status 1: sbatch: error: " +
+			"invalid partition specified: x",
+		"echo Submitted": `slurm: sbatch printed "Submitted\n", want the number of a job`,
+	} {
+		programs(t, map[string]string{"sbatch": text})
+		if id, err := Submit(t.Context(), folder, ""); err == nil || err.Error() != want || id != "" && id != "Submitted" {
+			t.Errorf("%q, %v, want %s", id, err, want)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Submit(t.Context(), folder, ""); err == nil || !strings.Contains(err.Error(), "no program sbatch here") {
+		t.Errorf("%v, want that there is no sbatch", err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, jobsFile), []byte("41\n-5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Submitted(folder); err == nil || !strings.Contains(err.Error(), `"-5", want the numbers of jobs`) {
+		t.Errorf("%v, want the damaged line", err)
+	}
+}
+
+// Tasks of other jobs, and those that have ended, are not counted; a pending one says what it waits for.
+func TestQueue(t *testing.T) {
+	programs(t, map[string]string{"squeue": `printf '%s\n' "7 RUNNING None" "7 PENDING Priority" "7 PENDING BeginTime" \
+		"7 PENDING Priority" "7 COMPLETED None" "7 NODE_FAIL None" "70 RUNNING None" "8 COMPLETING None" "9 PENDING x"`})
+	got, err := Queue(t.Context(), []string{"7", "8"})
+	if want := (Tally{5, "1 COMPLETING, 1 PENDING (BeginTime), 1 RUNNING, 2 PENDING (Priority)"}); got != want || err != nil {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+}
+
+// Waiting says each new tally once, outlives a controller that does not answer, and ends when Slurm has said twice that
+// no task is left.
+func TestWait(t *testing.T) {
+	programs(t, map[string]string{"squeue": `n=$(cat "$DIR/n" 2>/dev/null || echo 0); echo $((n+1)) >"$DIR/n"
+		case $n in
+		0|1) echo "7 PENDING Resources";; 2) echo "squeue: error: Unable to contact slurm controller" >&2; exit 1;;
+		3) echo "7 RUNNING None";; 4) ;; 5) echo "7 PENDING BeginTime";; *) ;; esac`})
+	var said []string
+	if err := Wait(t.Context(), []string{"7"}, time.Millisecond, func(t Tally) { said = append(said, t.Text) }); err != nil {
+		t.Error(err)
+	}
+	want := "1 PENDING (Resources); 1 RUNNING; 1 PENDING (BeginTime)"
+	if got := strings.Join(said, "; "); got != want || strings.TrimSpace(read(t, os.Getenv("DIR")+"/n")) != "8" {
+		t.Errorf("%s, asked %s times, want %s, 8", got, read(t, os.Getenv("DIR")+"/n"), want)
+	}
+	programs(t, map[string]string{"squeue": `echo "7 RUNNING None"`})
+	ctx, cancel := context.WithCancel(t.Context())
+	err := Wait(ctx, []string{"7"}, time.Hour, func(Tally) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was canceled", err)
+	}
+}
