@@ -23,7 +23,7 @@
 // warning at all.
 //
 // Traps. bash 5.2 loses trapped signals that come together while it waits for a child with wait: the last one counts.
-// With traps for USR1 and CONT it lost 77 warnings of 100, with one for USR1 alone none of 400; of USR1 and TERM
+// With traps for USR1 and CONT it lost 154 warnings of 200, with one for USR1 alone none of 400; of USR1 and TERM
 // together, it lost USR1. A script should trap USR1 and nothing else if it can. dash lost none.
 //
 // Requeue. scontrol requeue in the trap of USR1 works. It returns at once, and SIGTERM comes while it still runs: the

@@ -37,7 +37,7 @@ func TestKilledTest(t *testing.T) {
 	}
 	cmd.Wait()
 	if dir == "" || len(processes) < 6 {
-		t.Fatalf("the killed test had processes %d and the folder %q, want keepers, daemons, those of a job, and a folder",
+		t.Fatalf("the killed test had processes %d and the folder %q, want daemons, those of a job, and a folder",
 			processes, dir)
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
