@@ -46,7 +46,9 @@ func beKeeper(dir string, daemon []string) error {
 	for lines.Scan() {
 		switch lines.Text() {
 		case "daemon":
-			p.Kill()
+			if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return fmt.Errorf("slurmtest: keeper: kill %d: %w", p.Pid, err)
+			}
 		case "all":
 			return killBelow()
 		}
@@ -77,8 +79,8 @@ func reap(daemon int) {
 	}
 }
 
-// killBelow kills all processes below this one, as good as at once: it stops all before it kills the first, so that none
-// sees another die. It returns when they are gone.
+// killBelow kills all processes below this one, as good as at once: it stops all before it kills the first, so that
+// none sees another die. It returns when they are gone.
 func killBelow() error {
 	for deadline := time.Now().Add(keeperMost / 2); ; time.Sleep(20 * time.Millisecond) {
 		stopped := map[int]bool{}
@@ -86,7 +88,9 @@ func killBelow() error {
 			grown = false
 			for _, pid := range below(os.Getpid()) {
 				if !stopped[pid] {
-					syscall.Kill(pid, syscall.SIGSTOP)
+					if err := signalTo(pid, syscall.SIGSTOP); err != nil {
+						return err
+					}
 					stopped[pid], grown = true, true
 				}
 			}
@@ -95,12 +99,22 @@ func killBelow() error {
 			return nil
 		}
 		for pid := range stopped {
-			syscall.Kill(pid, syscall.SIGKILL)
+			if err := signalTo(pid, syscall.SIGKILL); err != nil {
+				return err
+			}
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("slurmtest: keeper: %d processes live on, want them killed", len(stopped))
 		}
 	}
+}
+
+// signalTo sends a signal to a process, which may have ended.
+func signalTo(pid int, s syscall.Signal) error {
+	if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("slurmtest: keeper: %v to %d: %w", s, pid, err)
+	}
+	return nil
 }
 
 // below returns the processes whose parent, or parent's parent and so on, is the process root.

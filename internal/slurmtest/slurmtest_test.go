@@ -1,12 +1,10 @@
 package slurmtest
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,8 +50,8 @@ func waitLines(t *testing.T, c *Cluster, file string, most time.Duration, want .
 func waitGone(t *testing.T, c *Cluster, job string) {
 	t.Helper()
 	c.Wait(t, time.Minute, func() (bool, string) {
-		left := c.Run(t, "squeue", "-h", "-o", "%A %T")
-		return !strings.Contains(left, job+" "), "jobs " + left
+		left := strings.Fields(c.Run(t, "squeue", "-h", "-o", "%F"))
+		return !slices.Contains(left, job), fmt.Sprintf("jobs %q are left, want %s gone", left, job)
 	})
 }
 
@@ -75,7 +73,8 @@ func TestArrayAndGPUs(t *testing.T) {
 		until [ $(wc -l <`+out+`) -ge 8 ]; do sleep 0.1; done
 		echo task $SLURM_ARRAY_TASK_ID done >>`+out,
 		"--array=0-3", "--ntasks=1", "--gres=gpu:1")
-	waitLines(t, c, out, time.Minute, "task 0", "task 1", "task 2", "task 3", "node1 0", "node1 1", "node2 0", "node2 1",
+	waitLines(t, c, out, time.Minute,
+		"node1 0", "node1 1", "node2 0", "node2 1", "task 0", "task 1", "task 2", "task 3",
 		"task 0 done", "task 1 done", "task 2 done", "task 3 done")
 }
 
@@ -99,63 +98,7 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
-// A killed test leaves nothing behind: no daemon, no process of a job that has left its session and its parents, no file.
-func TestKilledTest(t *testing.T) {
-	t.Parallel()
-	Start(t, Options{Nodes: 1, CPUs: 1}) // skips without Slurm
-	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledTestChild$")
-	tmp := t.TempDir()
-	cmd.Env = append(os.Environ(), childTmp+"="+tmp)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var dir string
-	said := bufio.NewScanner(out)
-	for dir == "" && said.Scan() {
-		dir, _ = strings.CutPrefix(said.Text(), "the cluster is in ")
-	}
-	processes := below(cmd.Process.Pid)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
-	if dir == "" || len(processes) < 6 {
-		t.Fatalf("the killed test had processes %d in %q, want two keepers, two daemons, a step and two of a job, and a folder",
-			processes, dir)
-	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		alive := slices.DeleteFunc(slices.Clone(processes), func(pid int) bool { return !exists(fmt.Sprintf("/proc/%d", pid)) })
-		if len(alive) == 0 && !exists(dir) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after a minute: of processes %d live %d, %s is there: %v; want nothing", processes, alive, dir, exists(dir))
-		}
-	}
-}
-
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-const childTmp = "ROLLCALL_SLURMTEST_CHILD" // the folder of the test that will be killed
-
-// The test that TestKilledTest kills.
-func TestKilledTestChild(t *testing.T) {
-	tmp := os.Getenv(childTmp)
-	if tmp == "" {
-		t.Skip("run by TestKilledTest")
-	}
-	t.Setenv("TMPDIR", tmp)
-	c := Start(t, Options{Nodes: 1, CPUs: 1})
-	out := filepath.Join(tmp, "out")
-	submit(t, c, "(setsid sleep 300 & echo started >>"+out+")\nwait; sleep 300")
-	waitLines(t, c, out, time.Minute, "started")
-	fmt.Println("the cluster is in", c.dir)
-	time.Sleep(time.Minute)
 }
