@@ -95,7 +95,8 @@ func TestLastCardLost(t *testing.T) {
 			for _, fault := range []string{"120", ""} {
 				child := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", folder+"="+out, "TEST_DEVICE="+device,
 					"ROLLCALL_EMULATOR_DEVICES=2", "ROLLCALL_EMULATOR_LOSE_DEVICE="+fault)
-				if text, err := child.CombinedOutput(); err != nil || !strings.Contains(string(text), "--- PASS: "+t.Name()) {
+				text, err := child.CombinedOutput()
+				if err != nil || !strings.Contains(string(text), "--- PASS: "+t.Name()) {
 					t.Errorf("%v\n%s", err, text)
 				}
 			}

@@ -45,7 +45,8 @@ func TestLostCards(t *testing.T) {
 			left:     []string{"cuda:0"},
 		},
 		{
-			name: "one of two with two sessions each", sessions: []string{"cuda:0", "cuda:1", "cuda:0", "cuda:1"}, cells: 3,
+			name: "one of two with two sessions each", cells: 3,
+			sessions: []string{"cuda:0", "cuda:1", "cuda:0", "cuda:1"},
 			lost:     map[string]bool{"cuda:0": true},
 			finished: "0: none none, 1: none none, 2: none none",
 			said:     []string{"rollcall: cuda:0: lost (gpu: add: gpu: device lost)" + elsewhere},
@@ -97,18 +98,18 @@ func TestLostCards(t *testing.T) {
 			}
 			var finished []string
 			err := p.Run(t.Context(), jobs, func(i int) error {
-				text := fmt.Sprintf("%d:", i)
+				var errs []string
 				for _, j := range jobs[i] {
 					switch {
 					case j.Err == nil:
-						text += " none"
+						errs = append(errs, "none")
 					case errors.Is(j.Err, errNoCard):
-						text += " no card"
+						errs = append(errs, "no card")
 					default:
-						text += " " + j.Err.Error()
+						errs = append(errs, j.Err.Error())
 					}
 				}
-				finished = append(finished, text)
+				finished = append(finished, fmt.Sprintf("%d: %s", i, strings.Join(errs, " ")))
 				return nil
 			})
 			if got := strings.Join(finished, ", "); !errors.Is(err, c.err) || (err != nil) != (c.err != nil) ||

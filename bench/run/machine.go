@@ -104,8 +104,8 @@ func (m *Machine) offers(c Choice) error {
 func (m *Machine) ValidateDevice() error {
 	if cards.Several(m.Device) {
 		if m.AtOnce == 0 {
-			return settings.Usagef("--device %s: want one card, cuda[:i]: only table, figure, sweep and tune, which make "+
-				"many runs, train on several", m.Device)
+			return settings.Usagef("--device %s: want one card, cuda[:i]: only table, figure, sweep and tune, which "+
+				"make many runs, train on several", m.Device)
 		}
 		_, _, err := cards.Parse(m.Device)
 		return err

@@ -73,7 +73,8 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			if p.Keep.Again { // for all runs at once: what another process makes from now on is kept
 				r.was = r.found()
 			}
-			runs[i], jobs[i] = append(runs[i], r), append(jobs[i], &Job{Run: r.Dir, Do: r.do, Work: r.left(&work, p.Keep)})
+			runs[i] = append(runs[i], r)
+			jobs[i] = append(jobs[i], &Job{Run: r.Dir, Do: r.do, Work: r.left(&work, p.Keep)})
 		}
 	}
 	err = p.Run(ctx, jobs, func(i int) error {

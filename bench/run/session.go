@@ -27,8 +27,8 @@ type Session struct {
 	Engine  nets.Engine
 
 	shared  *sharedData // shared by the sessions of a pool; nil: this session makes its own
-	engines int         // how many sessions work at the same time on this device, this one included; 0: this one alone
-	card    string      // the card, such as cuda:2, if the sessions of the pool have several; empty: lines need not name it
+	engines int         // how many sessions work at the same time on this device, this one included; 0: it alone
+	card    string      // such as cuda:2, if the sessions of the pool have several; empty: lines need not name it
 	set     *openSet    // the shared data set behind Data
 	model   *nets.Model // the model of Engine
 	batch   int         // the batch size of Engine

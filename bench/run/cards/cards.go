@@ -30,7 +30,8 @@ func Parse(device string) (indexes []int, all bool, err error) {
 	for text := range strings.SplitSeq(which, ",") {
 		// Only digits are an index: strconv.Atoi would take a sign too.
 		if text == "" || strings.Trim(text, "0123456789") != "" {
-			return nil, false, settings.Usagef("--device %q: want cuda:all, or indexes with commas such as cuda:0,2", device)
+			return nil, false, settings.Usagef("--device %q: want cuda:all, or indexes with commas such as cuda:0,2",
+				device)
 		}
 		index, _ := strconv.Atoi(text) // too large for an int: the largest int, which no card has
 		if slices.Contains(indexes, index) {
@@ -60,8 +61,8 @@ func Choose(device string, precision gpu.Precision, there []gpu.Card, visible st
 			return c, fmt.Errorf("device %s: %s: %s", device, there[0].Name, there[0].Unusable)
 		}
 		if n := instances(visible); n > len(there) && len(there) == 1 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s: CUDA shows a process one MIG instance, and %s names %d: start a "+
-				"process for each of them, with it alone in %s, all with this --out", device, Visible, n, Visible))
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: CUDA shows a process one MIG instance, and %s names %d: start "+
+				"a process for each of them, with it alone in %s, all with this --out", device, Visible, n, Visible))
 		}
 	}
 	for _, i := range indexes {
@@ -121,6 +122,6 @@ func alike(device string, precision gpu.Precision, of []gpu.Card) error {
 	for _, class := range classes {
 		together = append(together, fmt.Sprintf("cuda:%s (%s)", strings.Join(lists[class], ","), class))
 	}
-	return settings.Usagef("--device %s: numbers of these cards differ in the last digits: want %s, or --precision fp32",
-		device, strings.Join(together, " or "))
+	return settings.Usagef("--device %s: numbers of these cards differ in the last digits: want %s, or --precision "+
+		"fp32", device, strings.Join(together, " or "))
 }

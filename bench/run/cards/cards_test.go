@@ -33,8 +33,8 @@ func TestChoose(t *testing.T) {
 		{device: "cuda:all", there: "7.5 too old,6.0 older", err: "device cuda:all: N0: too old"},
 		{
 			device: "cuda:all", there: "9.0", visible: uuids, want: "0",
-			notes: "cuda:all: CUDA shows a process one MIG instance, and CUDA_VISIBLE_DEVICES names 2: start a process " +
-				"for each of them, with it alone in CUDA_VISIBLE_DEVICES, all with this --out",
+			notes: "cuda:all: CUDA shows a process one MIG instance, and CUDA_VISIBLE_DEVICES names 2: start a " +
+				"process for each of them, with it alone in CUDA_VISIBLE_DEVICES, all with this --out",
 		},
 		{device: "cuda:all", there: "9.0", visible: "MIG-1", want: "0"},
 		{device: "cuda:all", there: "9.0", visible: "GPU-1,GPU-2", want: "0"},
@@ -47,8 +47,8 @@ func TestChoose(t *testing.T) {
 		},
 		{
 			device: "cuda:0,99999999999999999999", there: "9.0,9.0",
-			err: "device cuda:0,99999999999999999999: gpu: no card 9223372036854775807, there are 2 (rollcall devices " +
-				"lists them)",
+			err: "device cuda:0,99999999999999999999: gpu: no card 9223372036854775807, there are 2 (rollcall " +
+				"devices lists them)",
 		},
 		{device: "cuda:0,1", there: "9.0,7.5 too old", err: "device cuda:0,1: cuda:1, N1: too old"},
 		{device: "cuda:1,01", there: "9.0,9.0", err: "--device cuda:1,01: card 1 twice, want it once", usage: true},
@@ -62,8 +62,8 @@ func TestChoose(t *testing.T) {
 		},
 		{
 			device: "cuda:all", there: "9.0,8.0,9.0", precision: gpu.TF32, usage: true,
-			err: "--device cuda:all: numbers of these cards differ in the last digits: want cuda:0,2 (cuda-sm90-tf32) or " +
-				"cuda:1 (cuda-sm80-tf32), or --precision fp32",
+			err: "--device cuda:all: numbers of these cards differ in the last digits: want cuda:0,2 " +
+				"(cuda-sm90-tf32) or cuda:1 (cuda-sm80-tf32), or --precision fp32",
 		},
 		{device: "cuda:all", there: "9.0,8.0,9.0", precision: gpu.FP32, want: "0 1 2"},
 	} {
@@ -81,7 +81,8 @@ func TestChoose(t *testing.T) {
 				indexes = append(indexes, fmt.Sprint(card.Index))
 			}
 			if indexes := strings.Join(indexes, " "); indexes != c.want || strings.Join(got.Notes, "\n") != c.notes {
-				t.Errorf("%s of %s: cards %s, notes %q, want %s, %q", c.device, c.there, indexes, got.Notes, c.want, c.notes)
+				t.Errorf("%s of %s: cards %s, notes %q, want %s, %q",
+					c.device, c.there, indexes, got.Notes, c.want, c.notes)
 			}
 		}
 		if text != c.err || err != nil && settings.IsUsage(err) != c.usage {

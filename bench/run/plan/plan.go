@@ -63,7 +63,8 @@ type cost struct {
 // Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would.
 func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned) (*Plan, error) {
 	l := p.Sessions[0] // one session measures alone: what other engines cost beside it is not planned, see total
-	m := &planner{&Plan{Title: title, AtOnce: len(p.Sessions), Cards: p.Cards()}, l, map[string]bool{}, nil, map[workload][]cost{}}
+	about := &Plan{Title: title, AtOnce: len(p.Sessions), Cards: p.Cards()}
+	m := &planner{about, l, map[string]bool{}, nil, map[workload][]cost{}}
 	m.Limit, m.LimitIsKnown = l.Machine.Memory.Limit()
 	for len(runs) > 0 {
 		// The seeds of a cell stand together and share their settings.

@@ -74,7 +74,11 @@ func TestVisibleDevices(t *testing.T) {
 				env = append(env, variable)
 			}
 			out, ok := drive(t, false, "list", env...)
-			if wrong := c.want == none; ok == wrong || out != c.want && !(wrong && strings.Contains(out, none)) {
+			right := ok && out == c.want
+			if c.want == none {
+				right = !ok && strings.Contains(out, none)
+			}
+			if !right {
 				t.Errorf("success %v, devices\n%s\nwant\n%s", ok, out, c.want)
 			}
 		})
