@@ -84,7 +84,8 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 		if _, made := figure.Measure.(papers.Curves); !made { // its numbers are in no folder of a run
 			for _, name := range []string{"part", "slurm", "collect"} {
 				if fs.Changed(name) {
-					return settings.Usagef("--%s: of no use with figure %s, which has no folder of a run", name, figure.ID)
+					return settings.Usagef("--%s: of no use with figure %s, which has no folder of a run", name,
+						figure.ID)
 				}
 			}
 		}

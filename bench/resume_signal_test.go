@@ -179,3 +179,14 @@ func TestInterruptedAtOnce(t *testing.T) {
 	}
 	sameTree(t, "interrupted", timelessTree(t, out), timelessTree(t, whole))
 }
+
+// A command whose time is up asks to be repeated only if it has made a round: otherwise it would be repeated for ever.
+func TestTimeUpTooSoon(t *testing.T) {
+	line := strings.Replace(longRun, "--local-steps 1 ", "--local-steps 500000 ", 1)
+	cmd, stderr := atWork(t, ": round 0/", "run --method mifa --p 1"+line+"--out "+t.TempDir())
+	_, said := endedBy(t, cmd, stderr, syscall.SIGUSR1)
+	want := "rollcall: time is up, and no round was finished: want more time, or a faster machine\n"
+	if status := cmd.ProcessState.ExitCode(); status != statusFailure || !strings.HasSuffix(said, want) {
+		t.Errorf("status %d, %q, want 1 and that no round was finished", status, said)
+	}
+}

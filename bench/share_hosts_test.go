@@ -130,7 +130,8 @@ func TestNoWaitContainers(t *testing.T) {
 			}
 			two := container(t, quickly, "", append(line, "--no-wait")...)
 			log := two.end(t, statusOK)
-			if left := strings.HasSuffix(log, "other processes make 1 run of 1 cell, which are not waited for\n"); left != lives {
+			said := "other processes make 1 run of 1 cell, which are not waited for\n"
+			if left := strings.HasSuffix(log, said); left != lives {
 				t.Errorf("left to the other: %t, want %t:\n%s", left, lives, log)
 			}
 			if goesOn := strings.Contains(log, "goes on from round "); goesOn == lives {

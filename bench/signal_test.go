@@ -85,8 +85,8 @@ func TestSignals(t *testing.T) {
 				t.Errorf("status %d, stdout %q, want %d and a run that is %s\n%s",
 					o.status, o.stdout, c.status, c.note, o.stderr)
 			}
-			if said := strings.HasSuffix(o.stderr, "rollcall: time is up: the command goes on when it is repeated\n"); said !=
-				(c.status == statusTimeUp) {
+			timeUp := "rollcall: time is up: the command goes on when it is repeated\n"
+			if said := strings.HasSuffix(o.stderr, timeUp); said != (c.status == statusTimeUp) {
 				t.Errorf("stderr ends with the time that is up: %t, want %t", said, !said)
 			}
 			if said := strings.HasSuffix(o.stderr, "rollcall: interrupted\n"); said != (c.status == statusInterrupted) {

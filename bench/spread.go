@@ -49,7 +49,7 @@ func registerSpread(fs *pflag.FlagSet, s *spread, k *run.Keep) {
 		name, help string
 	}{
 		{&s.partition, "partition", "partition of the tasks"},
-		{&s.limit, "time", "limit of a task, as sbatch takes it; a task that reaches it goes on in another (default: by --plan)"},
+		{&s.limit, "time", "limit of a task, as sbatch takes it; at its end the task is requeued (default: by --plan)"},
 		{&s.gres, "gres", "generic resources of a task, such as gpu:1, all of whose cards it uses"},
 		{&s.account, "account", "account that is charged"},
 	} {
@@ -57,7 +57,8 @@ func registerSpread(fs *pflag.FlagSet, s *spread, k *run.Keep) {
 	}
 	fs.IntVar(&s.tasks, "tasks", 0, "with --slurm: how many tasks share the runs (default: by --plan)")
 	fs.IntVar(&s.atOnce, "array-limit", 0, "with --slurm: most tasks at a time (default: no limit)")
-	fs.StringArrayVar(&s.more, "sbatch", nil, "with --slurm: another option of sbatch, such as --qos=low; may be repeated")
+	fs.StringArrayVar(&s.more, "sbatch", nil,
+		"with --slurm: another option of sbatch, such as --qos=low; may be repeated")
 }
 
 // spreadFlags are the flags that the tasks of a job are not given.
@@ -67,16 +68,14 @@ var spreadFlags = []string{
 
 // validate reports the first impossible flag, or one that is of no use with the others.
 func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error {
-	if !s.slurm {
-		for _, name := range []string{"dry-run", "partition", "time", "gres", "account", "tasks", "array-limit", "sbatch"} {
-			if fs.Changed(name) {
-				return settings.Usagef("--%s: of no use without --slurm", name)
-			}
-		}
-	}
 	away := "slurm"
 	if !s.slurm {
 		away = "collect"
+		for _, name := range spreadFlags {
+			if fs.Changed(name) && name != "collect" && name != "no-wait" {
+				return settings.Usagef("--%s: of no use without --slurm", name)
+			}
+		}
 	}
 	checked := *m
 	if (s.slurm || s.collect) && s.elsewhere(m) { // the cards of the tasks are not here
@@ -94,7 +93,7 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error 
 	case s.dryRun && s.collect:
 		return settings.Usagef("--dry-run: of no use with --collect, want one of the two")
 	case s.slurm && m.CheckpointEvery == 0:
-		return settings.Usagef("--checkpoint-every 0: with --slurm a task goes on from its checkpoints, want more than 0")
+		return settings.Usagef("--checkpoint-every 0: a task of --slurm goes on from its checkpoints, want more than 0")
 	}
 	for _, text := range append([]string{s.partition, s.gres, s.account}, s.more...) {
 		if strings.ContainsAny(text, "\n\r") {
@@ -106,8 +105,9 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error 
 			return settings.Usagef("--sbatch %q: want an option, such as --sbatch=--qos=low", option)
 		}
 	}
-	for name, n := range map[string]int{"array-limit": s.atOnce, "tasks": s.tasks} {
-		if fs.Changed(name) && (n < 1 || n > slurm.MostTasks) {
+	for _, name := range []string{"tasks", "array-limit"} {
+		if n := map[string]int{"tasks": s.tasks, "array-limit": s.atOnce}[name]; fs.Changed(name) &&
+			(n < 1 || n > slurm.MostTasks) {
 			return settings.Usagef("--%s %d: want 1 … %d", name, n, slurm.MostTasks)
 		}
 	}
@@ -127,8 +127,8 @@ func (s *spread) lead(m *run.Machine) (lead time.Duration, err error) {
 		return 0, settings.Usagef("--time %q: %w", s.limit, err)
 	}
 	if lead = max(m.Grace+least, min(m.Grace+margin, limit/4)); lead > limit/2 {
-		return 0, settings.Usagef("--time %s: too short for a task to end in good order within --grace %s, want more time "+
-			"or a shorter grace", s.limit, m.Grace)
+		return 0, settings.Usagef("--time %s: too short for a task to end in good order within --grace %s, want more "+
+			"time or a shorter grace", s.limit, m.Grace)
 	}
 	return lead, nil
 }
@@ -173,7 +173,11 @@ func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep ru
 	if s.elsewhere(&machine) { // no engine is opened here
 		machine.Device, machine.Precision = "cpu", ""
 	}
-	return of.here(machine, keep)
+	err = of.here(machine, keep)
+	if err != nil {
+		run.Logf(a.stderr, "slurm: the logs of the tasks are in %s\n", folder)
+	}
+	return err
 }
 
 // submit writes the job of what is left to do, and submits or prints it. more reports whether there is anything to wait
@@ -214,6 +218,10 @@ func (a *app) submit(
 	}
 	_, err = fmt.Fprintf(a.stdout, "job %s: %s for %s; logs in %s\n", id, run.Count(job.Tasks, "task"),
 		run.Count(left.Runs, "run"), folder)
+	if !s.collect {
+		run.Logf(a.stderr, "slurm: the same command with --collect in place of --slurm waits for the tasks and shows "+
+			"what they have made\n")
+	}
 	return true, err
 }
 

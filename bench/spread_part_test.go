@@ -49,7 +49,8 @@ func TestParts(t *testing.T) {
 				o := must(t, line(out, fmt.Sprintf("--part=%d/%d", i+1, c.n))...)
 				found, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*", results.RunFile))
 				if err != nil || len(found) != len(begun(o.stderr)) {
-					t.Errorf("part %d: %d runs, %v, %d begun, want the same number", i+1, len(found), err, len(begun(o.stderr)))
+					t.Errorf("part %d: %d runs, %v, %d begun, want the same number",
+						i+1, len(found), err, len(begun(o.stderr)))
 				}
 				if len(found) > 0 {
 					folders = append(folders, out)
@@ -103,7 +104,7 @@ func TestSpreadUsage(t *testing.T) {
 		{sweep + "--slurm --plan", "--plan: of no use with --slurm, want one of the two"},
 		{sweep + "--collect --plan", "--plan: of no use with --collect, want one of the two"},
 		{sweep + "--slurm --collect --dry-run", "--dry-run: of no use with --collect, want one of the two"},
-		{sweep + "--slurm --checkpoint-every 0", "--checkpoint-every 0: with --slurm a task goes on from its checkpoints"},
+		{sweep + "--slurm --checkpoint-every 0", "--checkpoint-every 0: a task of --slurm goes on"},
 		{sweep + "--slurm --array-limit 0", "--array-limit 0: want 1 … 1000"},
 		{sweep + "--slurm --tasks 1001", "--tasks 1001: want 1 … 1000"},
 		{sweep + "--slurm --time x", `--time "x": want minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S, and more than 0`},

@@ -65,7 +65,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			r.progress = p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), work)
 			switch {
 			case p.Keep.Look:
-				r.unmade = &finalError{fmt.Errorf("%s: not finished, and this command makes no run", r.Dir)}
+				r.unmade = &finalError{fmt.Errorf("%s: not finished", r.Dir)}
 			case !ofPart[r.key()]:
 				r.unmade = &ElsewhereError{Part: p.Keep.Part, Runs: 1}
 				r.progress.Stop()

@@ -55,7 +55,8 @@ func (j *Job) Script() (string, error) {
 		}
 		// sbatch ends a quoted value at the next quote and knows no escape within.
 		if strings.ContainsAny(o.value, "\"\\\n\r") {
-			return "", fmt.Errorf("slurm: --%s %q: want it without quotes, backslashes and line breaks", o.name, o.value)
+			return "", fmt.Errorf("slurm: --%s %q: want it without quotes, backslashes and line breaks",
+				o.name, o.value)
 		}
 		if o.value != shellQuoted(o.value) && o.value != "" {
 			o.value = `"` + o.value + `"`
@@ -110,7 +111,8 @@ func positive(n int64, unit string) string {
 // shellQuoted returns a word for the shell that is read as this text.
 func shellQuoted(text string) string {
 	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_=+./,:@%", r)
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("-_=+./,:@%", r)
 	}
 	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
 		return text

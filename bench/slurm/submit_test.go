@@ -41,17 +41,19 @@ func TestSubmit(t *testing.T) {
 		t.Errorf("an empty folder: %q, %v, want none", ids, err)
 	}
 	for text, want := range map[string]string{
-		`echo "sbatch: error: invalid partition specified: x" >&2; exit 1`: "slurm: sbatch: exit status 1: sbatch: error: " +
-			"invalid partition specified: x",
+		`echo "sbatch: error: invalid partition specified: x" >&2; exit 1`: "slurm: sbatch: exit status 1: " +
+			"sbatch: error: invalid partition specified: x",
 		"echo Submitted": `slurm: sbatch printed "Submitted\n", want the number of a job`,
 	} {
 		programs(t, map[string]string{"sbatch": text})
-		if id, err := Submit(t.Context(), folder, ""); err == nil || err.Error() != want || id != "" && id != "Submitted" {
+		id, err := Submit(t.Context(), folder, "")
+		if err == nil || err.Error() != want || id != "" && id != "Submitted" {
 			t.Errorf("%q, %v, want %s", id, err, want)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Submit(t.Context(), folder, ""); err == nil || !strings.Contains(err.Error(), "no program sbatch here") {
+	_, err := Submit(t.Context(), folder, "")
+	if err == nil || !strings.Contains(err.Error(), "no program sbatch here") {
 		t.Errorf("%v, want that there is no sbatch", err)
 	}
 	if err := os.WriteFile(filepath.Join(folder, jobsFile), []byte("41\n-5\n"), 0o600); err != nil {
@@ -65,9 +67,11 @@ func TestSubmit(t *testing.T) {
 // Tasks of other jobs, and those that have ended, are not counted; a pending one says what it waits for.
 func TestQueue(t *testing.T) {
 	programs(t, map[string]string{"squeue": `printf '%s\n' "7 RUNNING None" "7 PENDING Priority" "7 PENDING BeginTime" \
-		"7 PENDING Priority" "7 COMPLETED None" "7 NODE_FAIL None" "70 RUNNING None" "8 COMPLETING None" "9 PENDING x"`})
+		"7 PENDING Priority" "7 COMPLETED None" "7 NODE_FAIL None" "70 RUNNING None" "8 COMPLETING None" \
+		"9 PENDING x"`})
 	got, err := Queue(t.Context(), []string{"7", "8"})
-	if want := (Tally{5, "1 COMPLETING, 1 PENDING (BeginTime), 1 RUNNING, 2 PENDING (Priority)"}); got != want || err != nil {
+	want := Tally{5, "1 COMPLETING, 1 PENDING (BeginTime), 1 RUNNING, 2 PENDING (Priority)"}
+	if got != want || err != nil {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 }
@@ -80,7 +84,8 @@ func TestWait(t *testing.T) {
 		0|1) echo "7 PENDING Resources";; 2) echo "squeue: error: Unable to contact slurm controller" >&2; exit 1;;
 		3) echo "7 RUNNING None";; 4) ;; 5) echo "7 PENDING BeginTime";; *) ;; esac`})
 	var said []string
-	if err := Wait(t.Context(), []string{"7"}, time.Millisecond, func(t Tally) { said = append(said, t.Text) }); err != nil {
+	say := func(t Tally) { said = append(said, t.Text) }
+	if err := Wait(t.Context(), []string{"7"}, time.Millisecond, say); err != nil {
 		t.Error(err)
 	}
 	want := "1 PENDING (Resources); 1 RUNNING; 1 PENDING (BeginTime)"

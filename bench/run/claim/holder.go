@@ -21,7 +21,9 @@ type Holder struct {
 	Rounds int    // 0: not known
 	Mine   bool   // the holder is this process
 	Dead   bool   // the process is known to have ended, and the next process that tries gets the folder
-	Alive  bool   // the process has shown a sign of life: it holds its lock, or has written a heartbeat since the first look
+	// Alive says that the process has shown a sign of life: it holds its lock, or has written a heartbeat since the
+	// first look.
+	Alive bool
 }
 
 // String returns the process and how far it is: "process 123 on host x, round 120/2000".
