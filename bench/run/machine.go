@@ -166,8 +166,8 @@ func (m *Machine) Choose() (Choice, error) {
 	case err != nil:
 		return Choice{}, &cardError{fmt.Errorf("device %s: %w", m.Device, err)}
 	case card >= len(there):
-		return Choice{}, &cardError{fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists them)",
-			m.Device, len(there))}
+		return Choice{}, &cardError{fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists "+
+			"them)", m.Device, len(there))}
 	case there[card].Unusable != "":
 		return Choice{}, &cardError{fmt.Errorf("device %s: %s: %s", m.Device, there[card].Name, there[card].Unusable)}
 	}
