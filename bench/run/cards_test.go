@@ -80,7 +80,8 @@ func TestLostCards(t *testing.T) {
 			jobs := make([][]*Job, c.cells)
 			for i := range jobs {
 				for k := range 2 {
-					jobs[i] = append(jobs[i], &Job{Run: fmt.Sprint(i, k), Do: func(_ context.Context, l *Session) error {
+					run := fmt.Sprint(i, k)
+					jobs[i] = append(jobs[i], &Job{Run: run, Do: func(_ context.Context, l *Session) error {
 						device := l.Machine.Device
 						if !c.lost[device] {
 							used.Wait()
