@@ -17,6 +17,7 @@ import (
 	"rollcall/bench/run/progress"
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
+	"rollcall/nets/gpu"
 	"rollcall/results"
 )
 
@@ -163,7 +164,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	if len(rows) > 0 { // an interrupted or failed run prints how far it has come, too
 		note := "complete"
 		switch {
-		case errors.Is(err, context.Canceled):
+		case errors.Is(err, context.Canceled), gpu.DeviceLost(err): // as run.json says
 			note = "interrupted"
 		case errors.Is(err, claim.ErrLost):
 			note = "lost"

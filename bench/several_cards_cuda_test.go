@@ -137,6 +137,21 @@ func TestLastCardLost(t *testing.T) {
 	has(t, summary, 0, ",failed,")
 }
 
+// A single run on a card that is lost ends as interrupted, and the error says why.
+func TestRunOnLostCard(t *testing.T) {
+	if !onCard(t, "ROLLCALL_EMULATOR_LOSE_DEVICE=40") {
+		return
+	}
+	out := t.TempDir()
+	o := rollcall(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "5", "--rounds", "20",
+		"--local-steps", "2", "--batch", "4", "--device", "cuda", "--out", out)
+	if o.status != statusFailure || !strings.HasSuffix(o.stdout, ": interrupted\n") {
+		t.Errorf("status %d, stdout %q, want %d and that the run was interrupted", o.status, o.stdout, statusFailure)
+	}
+	has(t, o.stderr, 1, "rollcall: algos: fedavg-active: round ", "device lost: ROLLCALL_EMULATOR_LOSE_DEVICE")
+	has(t, contents(t, only(t, out, runPath)), 1, `"status": "interrupted"`, `"error": "interrupted after `)
+}
+
 // Cards are counted as CUDA_VISIBLE_DEVICES leaves them. Cards that compute other last digits train one table in fp32
 // alone, where they do not.
 func TestCardsOfSeveralKinds(t *testing.T) {

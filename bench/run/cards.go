@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"rollcall/bench/run/cards"
 	"rollcall/bench/settings"
@@ -38,11 +39,29 @@ func (m *Machine) cards() (c cards.Choice, err error) {
 // cardPrecision returns the precision of an engine on a card. Validate has checked it.
 func (m *Machine) cardPrecision() gpu.Precision { return cmp.Or(gpu.Precision(m.Precision), gpu.TF32) }
 
-// each returns a machine for each card of a --device that names several, and lines about the cards. Otherwise, and if
-// the cards cannot be used any more, which the first run reports, it returns the machine itself.
+// cardError says that the card of a --device cannot be used.
+type cardError struct{ error }
+
+// Unwrap returns the error itself.
+func (e *cardError) Unwrap() error { return e.error }
+
+// cardIsLost reports whether an error of a run means that its card is lost. A card that cannot be used any more is:
+// it could when the command began.
+func cardIsLost(err error) bool {
+	_, unusable := errors.AsType[*cardError](err)
+	return unusable || gpu.DeviceLost(err)
+}
+
+// each returns a machine for each card of a --device that names several, and lines about the cards; for auto with a
+// card, a machine with that card, so that the runs stay there. Otherwise, and if the cards cannot be used any more,
+// which the first run reports, it returns the machine itself.
 func (m *Machine) each() (all []Machine, notes []string) {
 	if !cards.Several(m.Device) {
-		return []Machine{*m}, nil
+		of := *m
+		if c, err := m.Choose(); m.Device == "auto" && err == nil && c.CUDA {
+			of.Device, of.auto = fmt.Sprintf("cuda:%d", c.Card), true
+		}
+		return []Machine{of}, nil
 	}
 	c, err := m.cards()
 	if err != nil {
@@ -89,15 +108,19 @@ func (p *Pool) workers(jobs int) []*Session {
 	return all
 }
 
-// crew is how many workers of a pool each device has.
+// mostLost is how many cards may be lost at one run. Then the fault may be the run's, which would cost all of them.
+const mostLost = 2
+
+// crew is how many workers of a pool each device has, and what became of the devices.
 type crew struct {
 	at   map[string]int
 	lost map[string]bool // the devices that are lost
+	cost map[int]int     // how many devices were lost at a job
 }
 
 // newCrew returns a crew of a worker in each session.
 func newCrew(sessions []*Session) crew {
-	c := crew{at: map[string]int{}, lost: map[string]bool{}}
+	c := crew{at: map[string]int{}, lost: map[string]bool{}, cost: map[int]int{}}
 	for _, l := range sessions {
 		c.at[l.Machine.Device]++
 	}
@@ -125,7 +148,7 @@ func isInterrupted(err error) bool {
 
 // leaves decides whether a worker ends because of the error of its last job, which is then for other workers to do, and
 // why.
-func (w *poolRun) leaves(ctx context.Context, l *Session, err error) (line string, yes bool) {
+func (w *poolRun) leaves(ctx context.Context, l *Session, n int, err error) (line string, yes bool) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	device := l.Machine.Device
@@ -135,8 +158,9 @@ func (w *poolRun) leaves(ctx context.Context, l *Session, err error) (line strin
 	if w.crew.lost[device] {
 		return "", !isElsewhere(err) && !isFinal(err) // such as a run that had diverged before
 	}
-	if gpu.DeviceLost(err) {
+	if cardIsLost(err) {
 		w.crew.lost[device] = true
+		w.crew.cost[n]++
 		line = fmt.Sprintf("%s: lost (%s)", l.cardName(), settings.OneLine(err))
 		if w.crew.workers() > 0 {
 			line += ": its runs go on on the other cards"
@@ -158,9 +182,20 @@ func (w *poolRun) leaves(ctx context.Context, l *Session, err error) (line strin
 	return "", false
 }
 
+// giveBack puts the job of a worker that ends back into the queue, unless it has cost too many cards.
+func (w *poolRun) giveBack(ctx context.Context, n int, err error, now time.Time) {
+	if w.crew.cost[n] < mostLost || w.over != nil {
+		w.queue.Return(n)
+		return
+	}
+	w.jobs[n].Err = fmt.Errorf("%d cards were lost at this run, which is given no other: %w", mostLost, err)
+	w.queue.Done(n, now)
+	w.finishReady(ctx)
+}
+
 // cardName names the card of a session: "cuda:1, NVIDIA H100".
 func (l *Session) cardName() string {
-	parts := []string{strings.Replace(l.Machine.Device, "auto", "cuda", 1)}
+	parts := []string{l.Machine.Device}
 	if l.Engine != nil {
 		parts = append(parts, l.Engine.Info().Device)
 	}

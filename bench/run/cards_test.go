@@ -65,9 +65,9 @@ func TestLostCards(t *testing.T) {
 			said: []string{"cuda:0: lost (", "cuda:1: lost ("}, left: []string{"cuda:0", "cuda:1"},
 		},
 		{
-			name: "the only one", sessions: []string{"auto"}, cells: 2, lost: map[string]bool{"auto": true},
+			name: "the only one", sessions: []string{"cuda"}, cells: 2, lost: map[string]bool{"cuda": true},
 			err: errNoCard, finished: "0: no card no card",
-			said: []string{"rollcall: cuda: lost (gpu: add: gpu: device lost)\n"}, left: []string{"auto"},
+			said: []string{"rollcall: cuda: lost (gpu: add: gpu: device lost)\n"}, left: []string{"cuda"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,7 +80,8 @@ func TestLostCards(t *testing.T) {
 			jobs := make([][]*Job, c.cells)
 			for i := range jobs {
 				for k := range 2 {
-					jobs[i] = append(jobs[i], &Job{Run: fmt.Sprint(i, k), Do: func(_ context.Context, l *Session) error {
+					run := fmt.Sprint(i, k)
+					jobs[i] = append(jobs[i], &Job{Run: run, Do: func(_ context.Context, l *Session) error {
 						device := l.Machine.Device
 						if !c.lost[device] {
 							used.Wait()
@@ -132,6 +133,27 @@ func TestLostCards(t *testing.T) {
 				t.Errorf("sessions on %v are left, want %v", left, c.left)
 			}
 		})
+	}
+}
+
+// A run at which two cards were lost is given no third, and a card that can be used no more counts as lost.
+func TestRunThatCostsCards(t *testing.T) {
+	var log bytes.Buffer
+	p := onCards(&log, "cuda:0", "cuda:1", "cuda:2", "cuda:3")
+	jobs := [][]*Job{{
+		{Run: "bad", Do: func(context.Context, *Session) error { return &cardError{errors.New("gone")} }},
+		{Run: "good", Do: func(context.Context, *Session) error { return nil }},
+	}}
+	if err := p.Run(t.Context(), jobs, func(int) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	const want = "2 cards were lost at this run, which is given no other: gone"
+	if bad, good := jobs[0][0].Err, jobs[0][1].Err; bad == nil || bad.Error() != want || good != nil {
+		t.Errorf("errors %v and %v, want %s and none", bad, good, want)
+	}
+	if n := strings.Count(log.String(), ": lost (gone): its runs go on on the other cards\n"); n != 2 ||
+		len(p.Sessions) != 2 {
+		t.Errorf("%d sessions are left, said %q, want 2, and two lines", len(p.Sessions), log.String())
 	}
 }
 

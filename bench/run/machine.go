@@ -32,6 +32,7 @@ type Machine struct {
 	Events    bool           // write TensorBoard event files
 	Memory    memory.Ceiling // the most memory that runs may hold
 	AtOnce    int            // runs at a time, on each card; 0: the command makes a single run
+	auto      bool           // --device was auto, which has chosen the card in Device
 
 	CheckpointEvery time.Duration // the least time between two checkpoints of a run; 0: none
 	KeepCheckpoints bool          // keep checkpoints of complete runs
@@ -130,6 +131,9 @@ type Choice struct {
 	why    string // " (auto: …)"; empty if the user chose
 }
 
+// whyFirst is [Choice].why of a card that auto has chosen.
+const whyFirst = " (auto: the first usable card)"
+
 // Choose finds the processor that --device asks for. auto is the first usable card, or else the CPU. Of several cards,
 // which are alike, it is the first.
 func (m *Machine) Choose() (Choice, error) {
@@ -152,7 +156,7 @@ func (m *Machine) Choose() (Choice, error) {
 		}
 		for _, c := range there {
 			if c.Unusable == "" {
-				return Choice{CUDA: true, Card: c.Index, engine: c.Engine(), why: " (auto: the first usable card)"}, nil
+				return Choice{CUDA: true, Card: c.Index, engine: c.Engine(), why: whyFirst}, nil
 			}
 		}
 		return Choice{why: fmt.Sprintf(" (auto: card 0, %s: %s)", there[0].Name, there[0].Unusable)}, nil
@@ -160,14 +164,18 @@ func (m *Machine) Choose() (Choice, error) {
 	card, _ := strconv.Atoi(index) // no index: the first card; too large for an int: the largest int, which no card has
 	switch {
 	case err != nil:
-		return Choice{}, fmt.Errorf("device %s: %w", m.Device, err)
+		return Choice{}, &cardError{fmt.Errorf("device %s: %w", m.Device, err)}
 	case card >= len(there):
-		return Choice{}, fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists them)",
-			m.Device, len(there))
+		return Choice{}, &cardError{fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists "+
+			"them)", m.Device, len(there))}
 	case there[card].Unusable != "":
-		return Choice{}, fmt.Errorf("device %s: %s: %s", m.Device, there[card].Name, there[card].Unusable)
+		return Choice{}, &cardError{fmt.Errorf("device %s: %s: %s", m.Device, there[card].Name, there[card].Unusable)}
 	}
-	return Choice{CUDA: true, Card: card, engine: there[card].Engine()}, nil
+	c := Choice{CUDA: true, Card: card, engine: there[card].Engine()}
+	if m.auto {
+		c.why = whyFirst
+	}
+	return c, nil
 }
 
 // OnCard reports whether the machine has the card that --device asks for, or any with auto.

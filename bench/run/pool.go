@@ -157,7 +157,7 @@ func (w *poolRun) work(ctx context.Context, l *Session) {
 			return
 		}
 		err := w.jobs[n].Do(ctx, l)
-		line, leaves := w.leaves(ctx, l, err)
+		line, leaves := w.leaves(ctx, l, n, err)
 		if !leaves {
 			w.update(func(now time.Time) { w.ended(ctx, n, err, now) })
 			continue
@@ -166,7 +166,7 @@ func (w *poolRun) work(ctx context.Context, l *Session) {
 			Logf(w.stderr, "rollcall: %s\n", line)
 		}
 		w.close(l)
-		w.update(func(time.Time) { w.queue.Return(n) })
+		w.update(func(now time.Time) { w.giveBack(ctx, n, err, now) })
 		return
 	}
 }

@@ -41,10 +41,10 @@
 //	ROLLCALL_EMULATOR_FAIL_JIT     1: cuModuleLoadDataEx fails with CUDA_ERROR_INVALID_PTX
 //	ROLLCALL_EMULATOR_FAIL_LAUNCH  n: after n launches (kernels and graphs) on a device one call fails with
 //	                               CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-//	ROLLCALL_EMULATOR_LOSE_DEVICE  n: a device is lost, with CUDA_ERROR_UNKNOWN, after n kernels have run on it in this
-//	                               process; d:n, with commas for several: only the physical device d is
-//	CUDA_VISIBLE_DEVICES           as CUDA's documentation says: indexes, or beginnings of the UUIDs that nvidia-smi -L
-//	                               prints. Device 1 is GPU-00000001-0000-…, its second MIG instance MIG-00000001-0002-…
+//	ROLLCALL_EMULATOR_LOSE_DEVICE  n: a device is lost, with CUDA_ERROR_UNKNOWN, after n kernels have run on it in
+//	                               this process; d:n, with commas for several: only the physical device d is
+//	CUDA_VISIBLE_DEVICES           as CUDA's documentation says: indexes, or beginnings of UUIDs. Device 1 is
+//	                               GPU-00000001-0000-…, its second MIG instance MIG-00000001-0002-…
 package emulator
 
 import (
