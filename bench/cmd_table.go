@@ -156,8 +156,8 @@ func (a *app) table(
 		return done.Stopped
 	}
 	if done.Elsewhere > 0 && !keep.Part.IsWhole() {
-		run.Logf(a.stderr, "table %s: besides part %s there are %s of %s; results merge puts the parts together\n", t.ID,
-			keep.Part, run.Count(done.Elsewhere, "run"), run.Count(done.Lacking, "cell"))
+		run.Logf(a.stderr, "table %s: besides part %s there are %s of %s; results merge puts the parts together\n",
+			t.ID, keep.Part, run.Count(done.Elsewhere, "run"), run.Count(done.Lacking, "cell"))
 	} else if done.Elsewhere > 0 {
 		run.Logf(a.stderr, "table %s: other processes make %s of %s, which are not waited for\n", t.ID,
 			run.Count(done.Elsewhere, "run"), run.Count(done.Lacking, "cell"))

@@ -20,6 +20,7 @@ func TestFiguresRefuseFlags(t *testing.T) {
 	}
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError)
 	registerPool(machine, &run.Machine{}, new(run.Keep))
+	registerSpread(machine, new(spread), new(run.Keep))
 	known := slices.Clone(papers.FigureFlags())
 	for _, f := range papers.Figures() {
 		for _, o := range f.Options {

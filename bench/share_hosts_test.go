@@ -109,8 +109,8 @@ func TestShareContainers(t *testing.T) {
 	}
 }
 
-// Without waiting a command leaves a run to a process on another machine once that process has shown a sign of life, and
-// takes it over if there is none.
+// Without waiting a command leaves a run to a process on another machine once that process has shown a sign of life. It
+// takes the run over if there is none.
 func TestNoWaitContainers(t *testing.T) {
 	for _, lives := range []bool{true, false} {
 		t.Run(fmt.Sprintf("lives=%t", lives), func(t *testing.T) {
@@ -137,7 +137,8 @@ func TestNoWaitContainers(t *testing.T) {
 			if goesOn := strings.Contains(log, "goes on from round "); goesOn == lives {
 				t.Errorf("goes on itself: %t, want %t:\n%s", goesOn, !lives, log)
 			}
-			if !strings.Contains(log, "waits for a sign of life of those who make 1 run of other processes: process 1") {
+			waits := "waits for a sign of life of those who make 1 run of other processes: process 1"
+			if !strings.Contains(log, waits) {
 				t.Errorf("want that it waits for a sign of life:\n%s", log)
 			}
 		})

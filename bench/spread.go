@@ -95,14 +95,9 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error 
 	case s.slurm && m.CheckpointEvery == 0:
 		return settings.Usagef("--checkpoint-every 0: a task of --slurm goes on from its checkpoints, want more than 0")
 	}
-	for _, text := range append([]string{s.partition, s.gres, s.account}, s.more...) {
-		if strings.ContainsAny(text, "\n\r") {
-			return settings.Usagef("%q: want one line", text)
-		}
-	}
 	for _, option := range s.more {
-		if !strings.HasPrefix(option, "-") {
-			return settings.Usagef("--sbatch %q: want an option, such as --sbatch=--qos=low", option)
+		if !strings.HasPrefix(option, "-") || strings.ContainsAny(option, "\n\r") {
+			return settings.Usagef("--sbatch %q: want an option in one line, such as --sbatch=--qos=low", option)
 		}
 	}
 	for _, name := range []string{"tasks", "array-limit"} {
@@ -252,7 +247,10 @@ func (a *app) plannedJob(
 	if left.Runs == 0 {
 		return left, job, nil
 	}
-	work := slurm.Work{Runs: left.Runs, All: left.All, Longest: left.Longest, Known: measured}
+	work := slurm.Work{
+		Runs: left.Runs, All: left.All, Longest: left.Longest, Known: measured,
+		AtOnce: max(1, slurm.Cards(s.gres)),
+	}
 	job.Tasks = cmp.Or(s.tasks, slurm.Tasks(work))
 	if job.Time == "" {
 		job.Time = slurm.Limit(work, job.Tasks)
@@ -269,7 +267,7 @@ func (a *app) plannedJob(
 
 // elsewhere reports whether the tasks have cards and this machine has none, so that it cannot measure for them.
 func (s *spread) elsewhere(m *run.Machine) bool {
-	wants := strings.HasPrefix(m.Device, "cuda") || m.Device == "auto" && strings.Contains(s.gres, "gpu")
+	wants := strings.HasPrefix(m.Device, "cuda") || m.Device == "auto" && slurm.Cards(s.gres) > 0
 	return wants && !m.OnCard()
 }
 
@@ -291,7 +289,7 @@ func taskCommand(cmd *cobra.Command, s *spread) ([]string, error) {
 		words = append(words, "--"+f.Name+"="+value)
 	})
 	// A task that has cards trains on all of them, and never on the processor because a card cannot be used.
-	if strings.Contains(s.gres, "gpu") && !cmd.Flags().Changed("device") {
+	if slurm.Cards(s.gres) > 0 && !cmd.Flags().Changed("device") {
 		words = append(words, "--device=cuda:all")
 	}
 	return append(words, "--no-wait"), nil

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type Work struct {
 	All     time.Duration // for all of them, one after the other
 	Longest time.Duration // for the longest
 	Known   bool          // false: nobody has measured the machines of the tasks
+	AtOnce  int           // runs at a time in a task, on its cards
 }
 
 const (
@@ -33,11 +35,11 @@ const (
 
 // Tasks returns the number of tasks for some work: each has at least half an hour's work or a run.
 func Tasks(w Work) int {
-	most := min(w.Runs, MostTasks)
+	most := max(1, min((w.Runs+w.AtOnce-1)/w.AtOnce, MostTasks))
 	if !w.Known || w.All <= 0 {
-		return max(1, most)
+		return most
 	}
-	return min(max(1, most), int(math.Ceil(float64(w.All)/float64(max(w.Longest, leastWork)))))
+	return min(most, int(math.Ceil(float64(w.All)/float64(w.AtOnce)/float64(max(w.Longest, leastWork)))))
 }
 
 // Limit returns the limit of a task's time, in minutes as sbatch takes it: twice the share of a task, since machines
@@ -45,10 +47,26 @@ func Tasks(w Work) int {
 func Limit(w Work, tasks int) string {
 	limit := unknownTime
 	if w.Known {
-		limit = 2*max(w.Longest, w.All/time.Duration(max(1, tasks))) + startup
+		limit = 2*max(w.Longest, w.All/time.Duration(max(1, tasks*w.AtOnce))) + startup
 	}
 	limit = min(mostTime, (limit + limitStep - 1).Truncate(limitStep))
 	return strconv.Itoa(int(limit.Minutes()))
+}
+
+// Cards returns how many cards generic resources such as gpu:2 or gpu:h100:2,shard:1 are; 0: none.
+func Cards(gres string) (n int) {
+	for one := range strings.SplitSeq(gres, ",") {
+		parts := strings.Split(one, ":")
+		if parts[0] != "gpu" {
+			continue
+		}
+		count := 1 // of gpu and gpu:h100
+		if last, err := strconv.Atoi(parts[len(parts)-1]); err == nil {
+			count = max(0, last)
+		}
+		n += count
+	}
+	return n
 }
 
 // timeForms are the forms of sbatch's --time, with the seconds of each number in them.

@@ -12,17 +12,31 @@ func TestSize(t *testing.T) {
 		tasks int
 		limit string
 	}{
-		{"seconds", Work{30, 4 * time.Minute, 8 * time.Second, true}, 1, "15"},
-		{"a run each", Work{16, 16 * time.Hour, time.Hour, true}, 16, "125"},
-		{"short runs share tasks", Work{100, 10 * time.Hour, 6 * time.Minute, true}, 20, "65"},
-		{"one long run among short ones", Work{10, 10 * time.Hour, 8 * time.Hour, true}, 2, "965"},
-		{"days", Work{288, 35 * 24 * time.Hour, 3 * time.Hour, true}, 280, "365"},
-		{"a run of days is requeued", Work{2, 10 * 24 * time.Hour, 5 * 24 * time.Hour, true}, 2, "1440"},
-		{"more runs than an array has", Work{5000, 10000 * time.Hour, 2 * time.Hour, true}, 1000, "1205"},
-		{"not measured", Work{96, 40 * time.Hour, time.Hour, false}, 96, "60"},
+		{"seconds", Work{30, 4 * time.Minute, 8 * time.Second, true, 1}, 1, "15"},
+		{"a run each", Work{16, 16 * time.Hour, time.Hour, true, 1}, 16, "125"},
+		{"short runs share tasks", Work{100, 10 * time.Hour, 6 * time.Minute, true, 1}, 20, "65"},
+		{"one long run among short ones", Work{10, 10 * time.Hour, 8 * time.Hour, true, 1}, 2, "965"},
+		{"days", Work{288, 35 * 24 * time.Hour, 3 * time.Hour, true, 1}, 280, "365"},
+		{"a run of days is requeued", Work{2, 10 * 24 * time.Hour, 5 * 24 * time.Hour, true, 1}, 2, "1440"},
+		{"more runs than an array has", Work{5000, 10000 * time.Hour, 2 * time.Hour, true, 1}, 1000, "1205"},
+		{"four cards in a task", Work{16, 16 * time.Hour, time.Hour, true, 4}, 4, "125"},
+		{"more cards than runs", Work{2, 2 * time.Hour, time.Hour, true, 8}, 1, "125"},
+		{"four cards, not measured", Work{97, 0, 0, false, 4}, 25, "60"},
+		{"not measured", Work{96, 40 * time.Hour, time.Hour, false, 1}, 96, "60"},
 	} {
 		if n := Tasks(c.work); n != c.tasks || Limit(c.work, n) != c.limit {
 			t.Errorf("%s: %d tasks of %s minutes, want %d of %s", c.name, n, Limit(c.work, n), c.tasks, c.limit)
+		}
+	}
+}
+
+func TestCards(t *testing.T) {
+	for gres, want := range map[string]int{
+		"": 0, "gpu": 1, "gpu:2": 2, "gpu:h100": 1, "gpu:h100:4": 4, "gpu:a:1,gpu:b:2": 3, "shard:3": 0, "gpu:0": 0,
+		"license:gpu:2": 0,
+	} {
+		if got := Cards(gres); got != want {
+			t.Errorf("%s: %d, want %d", gres, got, want)
 		}
 	}
 }
