@@ -22,6 +22,7 @@ const (
 	docsFedAR     = "evaluates on all of CIFAR-10, whose files cannot be made small: up to minutes, however few rounds"
 	docsNVIDIA    = "a tool of NVIDIA's, and a card"
 	docsCard      = "a card; TestDevicesCheck runs it on the emulator"
+	docsSlurm     = "a Slurm cluster; TestSlurm submits and collects on one"
 	docsBenchstat = "golang.org/x/perf/cmd/benchstat, which is no part of the suite"
 )
 
@@ -68,6 +69,11 @@ var docsElsewhere = []docsLine{
 	{"bin/gpu-kit/card.sh -o card -t 290 -k old speed launches", docsCard},
 	{"bin/gpu-kit/card.sh -o card -t 580 curves", docsCard},
 	{"rollcall devices --check", docsCard},
+	{
+		"bin/rollcall table fedawe-2 --data cifar10 --slurm --partition gpu --gres gpu:1 --time 4:00:00 --array-limit 8",
+		docsSlurm,
+	},
+	{"bin/rollcall table fedawe-2 --data cifar10 --collect", docsSlurm},
 	{"rollcall devices --check --device cuda:1 --nets cnn-cifar10,resnet18", docsCard},
 	{"rollcall table fedar-2 --data cifar10", docsFedAR},
 	{"rollcall table fedar-2 --data cifar10 --rounds 300", docsFedAR},
@@ -135,7 +141,10 @@ var docsShort = []docsLine{
 	{"bin/rollcall run --method fedavg-active --rounds 1 --dump DIR", docsRun + " --rounds 1"},
 	{"bin/rollcall table fedawe-2 --data cifar10 --plan", "bin/rollcall table fedawe-2 --plan" + docsFedAWE},
 	{"bin/rollcall table fedawe-2 --data cifar10 --retries 3", "bin/rollcall table fedawe-2 --retries 3" + docsFedAWE},
-	{"exec bin/rollcall table fedawe-2 --out /shared/out", "exec bin/rollcall table fedawe-2" + docsFedAWE},
+	{"bin/rollcall table cafed-1 --part 1/3 --out part1", "+" + docsTable},
+	{"bin/rollcall table cafed-1 --part 2/3 --out part2", "+" + docsTable},
+	{"bin/rollcall table cafed-1 --part 3/3 --out part3", "+" + docsTable},
+	{"bin/rollcall table cafed-1 --out all", "+" + docsTable},
 	{
 		"bin/rollcall run --method fedawe --data cifar10 --net resnet20 --rounds 20 --save-model",
 		docsTiny + " && cp out/run/fedawe_*/seed-3/model.safetensors net.safetensors",

@@ -35,7 +35,7 @@ var (
 var docsForeignFlags = map[string]string{
 	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
 	"launch-skip": "ncu", "launch-count": "ncu", "import": "ncu", "page": "ncu",
-	"cuda-graph-trace": "nsys", "signal": "sbatch",
+	"cuda-graph-trace": "nsys",
 	// as far as docsFlag reads --deterministic_split and --smoothness_param
 	"augmentation": "CA-Fed's code", "iid": "CA-Fed's code", "deterministic": "CA-Fed's code",
 	"smoothness": "CA-Fed's code",
