@@ -134,15 +134,15 @@ func TestSlurm(t *testing.T) {
 	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2, CPUs: 1})
 	alone, out := t.TempDir(), filepath.Join(t.TempDir(), "it's 100% out")
 	line := func(out string, more ...string) []string {
-		return slurmSweep(out, 20000, "mifa,fedawe", "sine,stationary", more...)
+		return slurmSweep(out, 60000, "mifa,fedawe", "sine,stationary", more...)
 	}
-	one := must(t, line(alone)...)
+	one := must(t, line(alone, "--pack", "2")...)
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "5", "--collect")...)
 	submitted.until(t, " RUNNING")
-	job := strings.Fields(only1(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))[0]
+	job := strings.TrimSpace(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))
 	c.Wait(t, patience, func() (bool, string) {
 		at := checkpointed(t, out)
-		return len(at) > 0, fmt.Sprint("checkpoints of ", len(at), " runs, want one")
+		return len(at) == 2, fmt.Sprint("checkpoints of ", len(at), " runs, want one of each node's")
 	})
 	c.Run(t, "scontrol", "requeue", job+"_1")
 	log := submitted.end(t, statusOK)
@@ -164,12 +164,6 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
-// only1 returns the content of a file.
-func only1(t *testing.T, path string) string {
-	t.Helper()
-	return contents(t, path)
-}
-
 // Sixteen cells on two nodes survive a requeue, the death of a node's daemon, the death of a whole node, and limits of
 // time, and end with the bytes of one process.
 func TestSlurmAttacks(t *testing.T) {
@@ -177,11 +171,16 @@ func TestSlurmAttacks(t *testing.T) {
 	ofProcesses(t)
 	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2, CPUs: 1})
 	alone, out := t.TempDir(), t.TempDir()
+	// Sixteen runs of eight seconds, on whatever machine, are more than a minute for two nodes: the limit of a task.
+	const some = 20000
+	began := time.Now()
+	must(t, slurmSweep(t.TempDir(), some, "mifa", "sine")...)
+	rounds := int(some*8*time.Second/time.Since(began)) / 20 * 20
 	line := func(out string, more ...string) []string {
-		return slurmSweep(out, 220000, "mifa,fedawe,fedavg-active,fedau", "sine,stationary,staircase,interleaved-sine",
+		return slurmSweep(out, rounds, "mifa,fedawe,fedavg-active,fedau", "sine,stationary,staircase,interleaved-sine",
 			more...)
 	}
-	began := time.Now()
+	began = time.Now()
 	must(t, line(alone, "--pack", "2")...)
 	t.Logf("two at a time took %v", time.Since(began))
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "4", "--time", "1", "--grace", "5s")...)
