@@ -189,7 +189,7 @@ func TestClusterPods(t *testing.T) {
 				}
 				end, _ := pod.at("terminationGracePeriodSeconds").value.(int)
 				if least := grace + 10*time.Second; time.Duration(end)*time.Second < least {
-					t.Errorf("terminationGracePeriodSeconds: %d, want %v or more: --grace and time to spare", end, least)
+					t.Errorf("terminationGracePeriodSeconds: %d, want %v or more: --grace and some time", end, least)
 				}
 				if cards != 1 {
 					t.Errorf("nvidia.com/gpu: %v, want 1", cards)

@@ -115,8 +115,8 @@ var docsElsewhere = []docsLine{
 	},
 	{docsParallelCards + " ::: 0 1 2 3", docsParallel},
 	{
-		"nvidia-smi -L | grep -o 'MIG-[^)]*' | " + strings.NewReplacer("cards.log", "instances.log", "card-", "instance-").
-			Replace(docsParallelCards),
+		"nvidia-smi -L | grep -o 'MIG-[^)]*' | " +
+			strings.NewReplacer("cards.log", "instances.log", "card-", "instance-").Replace(docsParallelCards),
 		docsParallel,
 	},
 	{docsParallelParts, docsParallel},
@@ -191,7 +191,10 @@ var docsShort = []docsLine{
 	{"bin/rollcall table cafed-1 --part 2/3 --out part2", "+" + docsTable},
 	{"bin/rollcall table cafed-1 --part 3/3 --out part3", "+" + docsTable},
 	{"bin/rollcall table cafed-1 --out all", "+" + docsTable},
-	{"rollcall results merge part-1 part-2 part-3 part-4 --out all", "rollcall results merge part1 part2 part3 --out all"},
+	{
+		"rollcall results merge part-1 part-2 part-3 part-4 --out all",
+		"rollcall results merge part1 part2 part3 --out all",
+	},
 	{"bin/rollcall table fedawe-2", "+" + docsFedAWE},
 	{
 		"bin/rollcall run --method fedawe --data cifar10 --net resnet20 --rounds 20 --save-model",

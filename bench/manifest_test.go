@@ -230,7 +230,7 @@ func schemaOf(t *testing.T, text string) (said schemaSaid) {
 // The manifests are what the schemas of Kubernetes want, with no field that they do not know.
 func TestClusterSchema(t *testing.T) {
 	if out, err := exec.Command("python3", "-c", "import kubernetes_validate, yaml").CombinedOutput(); err != nil {
-		t.Skipf("python3 with kubernetes_validate is not to be had here (pip install kubernetes-validate==1.33.1): %v %s",
+		t.Skipf("no python3 with kubernetes_validate here: pip install kubernetes-validate==1.33.1: %v %s",
 			err, bytes.TrimSpace(out))
 	}
 	files := clusterFiles(t)
@@ -259,8 +259,8 @@ func TestClusterSchema(t *testing.T) {
 	}
 	job := files[clusterJob]
 	for _, c := range []struct{ name, old, planted, want string }{
-		{"unknown field of the job", "backoffLimitPerIndex:", "backoffLimitsPerIndex:", "'backoffLimitsPerIndex' was unexpected"},
-		{"unknown field of a mount", "mountPath: /data", "mountPath: /data\n              path: /data", "'path' was unexpected"},
+		{"unknown field of a job", "backoffLimitPerIndex:", "backoffLimits:", "'backoffLimits' was unexpected"},
+		{"unknown field of a mount", "- name: out\n", "- name: out\n              at: /out\n", "'at' was unexpected"},
 		{"text for a number", "completions: 8", "completions: eight", "'eight' is not of type 'integer'"},
 		{"text for a status", "values: [130]", `values: ["130"]`, "'130' is not of type 'integer'"},
 		{"number for a text", `status: "True"`, "status: 1", "1 is not of type 'string'"},

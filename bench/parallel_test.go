@@ -66,6 +66,7 @@ func TestParallel(t *testing.T) {
 		run(short(here, docsTable))
 		parallelEnds(t, in("parts.log"), 3, "0")
 		run("rollcall results merge part1 part2 part3 --out merged")
+		run("rollcall table cafed-1 --out merged" + docsTable)
 		run("rollcall table cafed-1 --out whole" + docsTable)
 		sameTree(t, "merged", timelessTree(t, in("merged")), timelessTree(t, in("whole")))
 	})
@@ -80,7 +81,7 @@ func TestParallel(t *testing.T) {
 
 // parallelRounds is a sweep whose rounds take longer than the 350 ms that parallel leaves without --termseq.
 const parallelRounds = "rollcall sweep --methods mifa --availability stationary --data synthetic --train-size 4000 " +
-	"--test-size 20 --clients 80 --batch 32 --local-steps 10 --rounds 4000 --eval-every 4000 --eval-train=false " +
+	"--test-size 20 --clients 80 --batch 32 --local-steps 10 --rounds 4000 --eval-every 1 --eval-train=false " +
 	"--checkpoint-every 10m --threads 1 --device cpu"
 
 // With --termseq as in docs/cluster.md, processes that parallel ends write checkpoints.
@@ -90,7 +91,8 @@ func TestParallelEnd(t *testing.T) {
 	if end == "" {
 		t.Fatalf("%q: no --termseq, want it", docsParallelCards)
 	}
-	cmd := exec.Command("parallel", append(strings.Fields(end), parallelRounds+" --out {} >{}.log 2>&1", ":::", "out1")...)
+	words := append(strings.Fields(end), parallelRounds+" --out {} >{}.log 2>&1", ":::", "out1")
+	cmd := exec.Command("parallel", words...)
 	cmd.Dir, cmd.Env = s.dir, s.env
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -108,12 +110,11 @@ func TestParallelEnd(t *testing.T) {
 		out, _ := exec.Command("cat", filepath.Join(s.dir, "out1.log")).Output()
 		return string(out)
 	}
-	for began := time.Now(); !strings.Contains(log(), "round 0/4000"); time.Sleep(20 * time.Millisecond) {
+	for began := time.Now(); !strings.Contains(log(), "round 1/4000"); time.Sleep(20 * time.Millisecond) {
 		if time.Since(began) > patience {
-			t.Fatalf("after %v: %s\nwant round 0", patience, log())
+			t.Fatalf("after %v: %s\nwant round 1", patience, log())
 		}
 	}
-	time.Sleep(500 * time.Millisecond) // into the first round, whose length does not matter
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
