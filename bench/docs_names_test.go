@@ -21,7 +21,7 @@ import (
 	"rollcall/results/papers"
 )
 
-const docsExtensions = "go|md|csv|json|py|cu|cuh|sh|yml|svg|html|npy|ptx|gz|so|a|h|cuda|txt"
+const docsExtensions = "go|md|csv|json|py|cu|cuh|sh|yaml|yml|svg|html|npy|ptx|gz|so|a|h|cuda|txt"
 
 var (
 	docsFlag     = regexp.MustCompile(`(?:^|[\s(\x60"/])--([a-z][a-z0-9-]*)`)
@@ -35,7 +35,8 @@ var (
 var docsForeignFlags = map[string]string{
 	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
 	"launch-skip": "ncu", "launch-count": "ncu", "import": "ncu", "page": "ncu",
-	"cuda-graph-trace": "nsys",
+	"cuda-graph-trace": "nsys", "for": "kubectl", "timeout": "kubectl", "force": "kubectl",
+	"joblog": "parallel", "termseq": "parallel", "wd": "parallel", "return": "parallel",
 	// as far as docsFlag reads --deterministic_split and --smoothness_param
 	"augmentation": "CA-Fed's code", "iid": "CA-Fed's code", "deterministic": "CA-Fed's code",
 	"smoothness": "CA-Fed's code",
@@ -88,7 +89,7 @@ func TestDocsNames(t *testing.T) {
 			names = append(names, m[1])
 		}
 		for word := range strings.FieldsSeq(strings.Join(p.commands, " ")) { // of other files their runs tell
-			if ext := path.Ext(word); ext == ".py" || ext == ".cuda" {
+			if ext := path.Ext(word); ext == ".py" || ext == ".cuda" || ext == ".yaml" {
 				names = append(names, word)
 			}
 		}

@@ -91,7 +91,7 @@ func docsShortened(command string) string {
 
 var (
 	docsCall     = regexp.MustCompile(`(?:^|[\s/(])rollcall ([^|;&>]*)`) // a shell's call of the program; its arguments
-	docsVariable = regexp.MustCompile(`\$\w+`)
+	docsVariable = regexp.MustCompile(`\$\w+|\{\}`)                      // of the shell, and of GNU parallel
 	docsGoName   = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)`)
 )
 
