@@ -110,7 +110,7 @@ func TestSpreadUsage(t *testing.T) {
 		{sweep + "--slurm --time x", `--time "x": want minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S, and more than 0`},
 		{sweep + "--slurm --time 0", `--time "0": want minutes`},
 		{sweep + "--slurm --time 0:40", "--time 0:40: too short for a task to end in good order within --grace 20s"},
-		{sweep + "--slurm --sbatch qos=low", `--sbatch "qos=low": want an option in one line, such as --sbatch=--qos=low`},
+		{sweep + "--slurm --sbatch qos=low", `--sbatch "qos=low": want an option in one line, such as`},
 		{"tune --part 1/2", "tune: unknown flag --part"},
 	} {
 		t.Run(c.line, func(t *testing.T) {

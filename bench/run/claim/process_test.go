@@ -250,7 +250,7 @@ func TestKilledProcess(t *testing.T) {
 			var now time.Duration
 			w := &Watch{clock: func() time.Duration { return now }}
 			if c, holder, err := w.Try(dir); c != nil || err != nil || holder.Dead || holder.Alive != (boot == "") {
-				t.Fatalf("of a living process: %v, %+v, %v, want its claim, alive as its lock says here", c, holder, err)
+				t.Fatalf("of a living process: %v, %+v, %v, want its claim, alive as its lock says", c, holder, err)
 			}
 			if err := h.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)

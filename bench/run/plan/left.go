@@ -25,6 +25,7 @@ func (p *Plan) Left() Left {
 		}
 	}
 	l.All, l.Longest = seconds(sec), seconds(longest)
-	l.Words = fmt.Sprintf("%s left, the longest of about %s; %s", run.Count(l.Runs, "run"), words(longest), p.total(sec))
+	l.Words = fmt.Sprintf("%s left, the longest of about %s; %s",
+		run.Count(l.Runs, "run"), words(longest), p.total(sec))
 	return l
 }
