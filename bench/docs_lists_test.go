@@ -83,7 +83,8 @@ var docsElsewhere = []docsLine{
 	{"bin/gpu-kit/card.sh -o card -t 580 curves", docsCard},
 	{"rollcall devices --check", docsCard},
 	{
-		"bin/rollcall table fedawe-2 --data cifar10 --slurm --partition gpu --gres gpu:1 --time 4:00:00 --array-limit 8",
+		"bin/rollcall table fedawe-2 --data cifar10 --slurm --partition gpu --gres gpu:1 --time 4:00:00 " +
+			"--array-limit 8",
 		docsSlurm,
 	},
 	{"bin/rollcall table fedawe-2 --data cifar10 --collect", docsSlurm},
