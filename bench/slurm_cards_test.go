@@ -25,7 +25,8 @@ func TestSlurmCards(t *testing.T) {
 	sweep := func(out string, more ...string) []string {
 		return append([]string{
 			"sweep", "--methods", "mifa", "--seeds", "3,4,6,8", "--data", "leaf", "--clients", "5",
-			"--local-steps", "2", "--batch", "8", "--rounds", "40", "--eval-every", "20", "--threads", "1", "--out", out,
+			"--local-steps", "2", "--batch", "8", "--rounds", "40", "--eval-every", "20", "--threads", "1",
+			"--out", out,
 		}, more...)
 	}
 	// What the emulator needs is the nodes' alone.
