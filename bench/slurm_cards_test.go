@@ -5,6 +5,7 @@ package main
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +44,11 @@ func TestSlurmCards(t *testing.T) {
 		}
 	}
 	tasks := taskLogs(t, out)
-	nothingTwice(t, tasks, 4)
+	runs := begun(tasks)
+	slices.Sort(runs)
+	if len(runs) != 4 || len(slices.Compact(runs)) != 4 {
+		t.Errorf("begun %q, want the four runs, each once", runs)
+	}
 	devices := regexp.MustCompile(`(?m)^device: (.*)$`).FindAllString(tasks, -1)
 	for _, device := range devices {
 		if device != "device: cuda-sm90, rollcall emulator, tf32" {

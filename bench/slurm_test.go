@@ -15,7 +15,6 @@ import (
 
 	"rollcall/internal/longtest"
 	"rollcall/internal/slurmtest"
-	"rollcall/results"
 )
 
 // init makes the children of tests, on a cluster of a test's own, look at the queue more often.
@@ -88,41 +87,105 @@ func checkpointed(t *testing.T, out string) map[string]int {
 	return rounds
 }
 
-// nothingTwice checks by the logs of tasks that every run was begun once, and that it went on from no earlier round
-// than the checkpoint that it had when something was killed.
-func nothingTwice(t *testing.T, log string, runs int, killed ...map[string]int) {
-	t.Helper()
-	times := map[string]int{}
-	for _, name := range begun(log) {
-		times[name]++
+// stretch is a part of a run that one task has made: the round from which it went on, and the last one in its log.
+type stretch struct{ from, to int }
+
+// stretches returns the parts of each run by the name of its cell, such as mifa_leaf_sine, in the order of the rounds.
+func stretches(logs string) map[string][]stretch {
+	of := map[string][]stretch{}
+	goesOn := regexp.MustCompile(`/([^/]*_[^/]*)_[0-9a-f]+/seed-3: goes on from round (\d+)$`)
+	round := regexp.MustCompile(`^\[\d+/\d+\] (.*) seed 3: round (\d+)/`)
+	number := func(text string) int {
+		n, _ := strconv.Atoi(text) // digits
+		return n
 	}
-	uncheckpointed := 0 // runs that may have been killed before their first checkpoint: begun twice without harm
-	for name, n := range times {
-		if n > 1 {
-			uncheckpointed += n - 1
-			t.Logf("%s: begun %d times", name, n)
+	for line := range strings.Lines(logs) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := goesOn.FindStringSubmatch(line); m != nil {
+			of[m[1]] = append(of[m[1]], stretch{number(m[2]), number(m[2])})
+		} else if m := round.FindStringSubmatch(line); m != nil {
+			name, at := strings.ReplaceAll(m[1], " ", "_"), number(m[2])
+			if at == 0 {
+				of[name] = append(of[name], stretch{})
+			}
+			of[name][len(of[name])-1].to = at
 		}
 	}
-	if len(times) != runs || uncheckpointed > len(killed) {
-		t.Errorf("%d runs begun, %d of them again, want %d, and again at most one for each of %d kills:\n%s",
-			len(times), uncheckpointed, runs, len(killed), log)
+	for _, list := range of {
+		slices.SortFunc(list, func(a, b stretch) int { return a.from - b.from })
 	}
-	goesOn := regexp.MustCompile(`(?m)^(.*): goes on from round (\d+)`)
-	for _, m := range goesOn.FindAllStringSubmatch(log, -1) {
-		t.Logf("%s goes on from round %s", filepath.Base(filepath.Dir(m[1])), m[2])
+	return of
+}
+
+// complainer is the part of a test that nothingTwice needs.
+type complainer interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// complaints counts what is complained of.
+type complaints struct{ n int }
+
+func (*complaints) Helper()                 {}
+func (c *complaints) Errorf(string, ...any) { c.n++ }
+func (*complaints) Logf(string, ...any)     {}
+
+// nothingTwice checks by the logs of tasks that no run was trained twice: each stretch of a run begins where the one
+// before it ended, or later, as the log lacks rounds. Of a run that was killed it may begin at the checkpoint that was
+// there, whose round killed has by the run's folder.
+func nothingTwice(t complainer, logs string, runs int, killed map[string]int) {
+	t.Helper()
+	of := stretches(logs)
+	if len(of) != runs {
+		t.Errorf("%d runs in the logs, want %d:\n%s", len(of), runs, logs)
 	}
-	for _, at := range killed {
-		for dir, round := range at {
-			least := -1 // the first round that it went on from after the kill is not before the checkpoint
-			for _, m := range goesOn.FindAllStringSubmatch(log, -1) {
-				if from, _ := strconv.Atoi(m[2]); m[1] == dir && from >= round {
-					least = from
+	for name, list := range of {
+		if list[0].from != 0 {
+			t.Errorf("%s: %v, want a beginning at round 0", name, list)
+		}
+		for i, next := range list[1:] {
+			least := list[i].to
+			for dir, round := range killed {
+				if strings.HasPrefix(filepath.Base(filepath.Dir(dir)), name+"_") {
+					least = min(least, round)
 				}
 			}
-			if info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile)); least < 0 && (err != nil ||
-				info.Status != results.RunComplete) {
-				t.Errorf("%s: not complete, and did not go on from round %d or later", dir, round)
+			if next.from < least {
+				t.Errorf("%s: %v, want nothing trained twice (checkpoints at the kill: %v)", name, list, killed)
 			}
+		}
+		if len(list) > 1 {
+			t.Logf("%s in %d stretches: %v", name, len(list), list)
+		}
+	}
+}
+
+// A log in which a run was trained twice is found.
+func TestNothingTwice(t *testing.T) {
+	const log = `== 1_1.log
+[1/2] mifa leaf sine seed 3: round 0/100, 0 active
+[1/2] mifa leaf sine seed 3: round 40/100, 2 active
+/out/sweep/mifa_leaf_sine_0a1b/seed-3: goes on from round 43
+[1/2] mifa leaf sine seed 3: round 60/100, 2 active
+== 1_2.log
+/out/sweep/mifa_leaf_sine_0a1b/seed-3: goes on from round 70
+[1/2] mifa leaf sine seed 3: round 100/100, 2 active
+`
+	for _, c := range []struct {
+		log    string
+		killed map[string]int
+		fails  bool
+	}{
+		{log, nil, false},
+		{strings.Replace(log, "round 70", "round 59", 1), nil, true},
+		{strings.Replace(log, "round 70", "round 59", 1), map[string]int{"/out/sweep/mifa_leaf_sine_0a1b/seed-3": 58}, false},
+		{strings.Replace(log, "round 70", "round 57", 1), map[string]int{"/out/sweep/mifa_leaf_sine_0a1b/seed-3": 58}, true},
+		{strings.Replace(log, "goes on from round 43", "anew", 1) + "[1/2] mifa leaf sine seed 3: round 0/100", nil, true},
+	} {
+		var found complaints
+		if nothingTwice(&found, c.log, 1, c.killed); (found.n > 0) != c.fails {
+			t.Errorf("%d complaints, want some: %t, for\n%s", found.n, c.fails, c.log)
 		}
 	}
 }
@@ -152,7 +215,7 @@ func TestSlurm(t *testing.T) {
 	}
 	sameTree(t, "by tasks", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
 	tasks := taskLogs(t, out)
-	nothingTwice(t, tasks, 4)
+	nothingTwice(t, tasks, 4, nil)
 	if !strings.Contains(tasks, "goes on from round ") {
 		t.Errorf("want a run that went on after the requeue:\n%s", tasks)
 	}
@@ -187,7 +250,6 @@ func TestSlurmAttacks(t *testing.T) {
 	submitted.end(t, statusOK)
 	job := strings.TrimSpace(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))
 	collected := onCluster(t, c, line(out, "--collect")...)
-	var killed []map[string]int
 	// running waits until both nodes have a task that has written a checkpoint since, and returns its folder's tasks.
 	running := func(n int) (tasks []string) {
 		t.Helper()
@@ -213,7 +275,7 @@ func TestSlurmAttacks(t *testing.T) {
 	t.Logf("killed the daemon of node1 and started it again after %v", time.Since(began))
 	running(1)
 	c.KillNodeWhole(t, "node2")
-	killed = append(killed, checkpointed(t, out))
+	killed := checkpointed(t, out)
 	t.Logf("killed node2 after %v", time.Since(began))
 	c.WaitNode(t, "node2", "down", patience)
 	c.StartNode(t, "node2")
@@ -221,7 +283,7 @@ func TestSlurmAttacks(t *testing.T) {
 	t.Logf("ended after %v", time.Since(began))
 	sameTree(t, "by tasks", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
 	tasks := taskLogs(t, out)
-	nothingTwice(t, tasks, 16, killed...)
+	nothingTwice(t, tasks, 16, killed)
 	if !strings.Contains(tasks, "rollcall: time is up: the command goes on when it is repeated\n") {
 		t.Errorf("want a task whose time was up:\n%s", tasks)
 	}
