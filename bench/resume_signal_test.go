@@ -122,6 +122,7 @@ func TestSecondSignal(t *testing.T) {
 			}
 			out := t.TempDir()
 			cmd, stderr := atWork(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
+			time.Sleep(promptEnd / 6) // in which the next round begins: between two rounds a run ends at once
 			if c.twice {
 				if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 					t.Fatal(err)

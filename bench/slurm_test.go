@@ -172,20 +172,25 @@ func TestNothingTwice(t *testing.T) {
 /out/sweep/mifa_leaf_sine_0a1b/seed-3: goes on from round 70
 [1/2] mifa leaf sine seed 3: round 100/100, 2 active
 `
+	at58 := map[string]int{"/out/sweep/mifa_leaf_sine_0a1b/seed-3": 58}
 	for _, c := range []struct {
-		log    string
-		killed map[string]int
-		fails  bool
+		old, changed string
+		killed       map[string]int
+		fails        bool
 	}{
-		{log, nil, false},
-		{strings.Replace(log, "round 70", "round 59", 1), nil, true},
-		{strings.Replace(log, "round 70", "round 59", 1), map[string]int{"/out/sweep/mifa_leaf_sine_0a1b/seed-3": 58}, false},
-		{strings.Replace(log, "round 70", "round 57", 1), map[string]int{"/out/sweep/mifa_leaf_sine_0a1b/seed-3": 58}, true},
-		{strings.Replace(log, "goes on from round 43", "anew", 1) + "[1/2] mifa leaf sine seed 3: round 0/100", nil, true},
+		{"", "", nil, false},
+		{"round 70", "round 59", nil, true},
+		{"round 70", "round 59", at58, false},
+		{"round 70", "round 57", at58, true},
+		{
+			"/out/sweep/mifa_leaf_sine_0a1b/seed-3: goes on from round 43", "[1/2] mifa leaf sine seed 3: round 0/100",
+			nil, true,
+		},
 	} {
 		var found complaints
-		if nothingTwice(&found, c.log, 1, c.killed); (found.n > 0) != c.fails {
-			t.Errorf("%d complaints, want some: %t, for\n%s", found.n, c.fails, c.log)
+		text := strings.Replace(log, c.old, c.changed, 1)
+		if nothingTwice(&found, text, 1, c.killed); (found.n > 0) != c.fails {
+			t.Errorf("%d complaints, want some: %t, for\n%s", found.n, c.fails, text)
 		}
 	}
 }
