@@ -249,7 +249,7 @@ func TestSlurmAttacks(t *testing.T) {
 	began = time.Now()
 	must(t, line(alone, "--pack", "2")...)
 	t.Logf("two at a time took %v", time.Since(began))
-	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "4", "--time", "1", "--grace", "5s")...)
+	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "4", "--time", "1")...)
 	submitted.end(t, statusOK)
 	job := strings.TrimSpace(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))
 	collected := onCluster(t, c, line(out, "--collect")...)
