@@ -218,7 +218,7 @@ func (k *killing) takenOver(out string) {
 		close(ended)
 	}()
 	k.kill(first)
-	late := false // killed when the second had ended: what the first has left is for the next command
+	late := false // killed when the second had ended
 	select {
 	case <-ended:
 		late = true
@@ -226,9 +226,22 @@ func (k *killing) takenOver(out string) {
 	}
 	<-ended
 	k.ended(second)
-	if late {
+	// Or killed in a folder that the second was done with. What the first has left then is for the next command.
+	if late || k.hasClaimOf(out, first.Process.Pid) {
 		k.end(k.begin(out))
 	}
+}
+
+// hasClaimOf reports whether a process has left a claim.
+func (k *killing) hasClaimOf(out string, pid int) bool {
+	k.t.Helper()
+	claims, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*", ".claim-*"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return slices.ContainsFunc(claims, func(path string) bool {
+		return strings.Contains(contents(k.t, path), fmt.Sprintf("\npid %010d\n", pid))
+	})
 }
 
 // tree returns the files that are the same whenever the command is run. Times in curves do not go back.

@@ -197,6 +197,9 @@ func (a *app) submit(
 	if job.Command, err = taskCommand(cmd, s); err != nil {
 		return false, err
 	}
+	if cmd.Flags().Changed("threads") {
+		job.Threads = machine.Threads
+	}
 	job.Name, job.TimeUp = "rollcall-"+of.id, statusTimeUp
 	job.About = append([]string{of.title, "Made by rollcall " + run.Version() + "."}, job.About...)
 	script, err := job.Script()

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -121,4 +123,41 @@ func TestSpreadUsage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The script of a job has the command line with the flags of its tasks alone, as a shell reads it, and the size that the
+// plan or the flags say. Without Slurm it can be looked at, and nothing is written.
+func TestSlurmDryRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out := "it's $HOME/out"
+	script := must(t, partSweep(out, "--slurm", "--dry-run", "--partition=gpu", "--time", "1-0", "--gres=gpu:2",
+		"--account", "me", "--tasks=5", "--array-limit=2", "--sbatch=--qos=low", "--sbatch=--exclusive", "--threads=1",
+		"--rates=mifa=0.1/2,fedawe=0.3", "--no-wait")...).stdout
+	for _, want := range []string{
+		"\n#SBATCH --job-name=rollcall-sweep\n", "\n#SBATCH --array=1-5%2\n", "\n#SBATCH --partition=gpu\n",
+		"\n#SBATCH --account=me\n", "\n#SBATCH --gres=gpu:2\n", "\n#SBATCH --time=1-0\n",
+		"\n#SBATCH --cpus-per-task=1\n", "\n#SBATCH --qos=low\n#SBATCH --exclusive\n",
+		"\n# 12 runs left, the longest of about ", "\n#SBATCH --signal=B:USR1@60\n",
+	} {
+		if !strings.Contains(script, want) {
+			t.Errorf("%s\nwant %q in it", script, want)
+		}
+	}
+	line := regexp.MustCompile(`(?m)^/.* &$`).FindString(script)
+	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+strings.TrimSuffix(line, " &")).Output()
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	got := strings.Split(strings.TrimSpace(string(words)), "\n")[1:]
+	want := strings.Split("sweep|--availability=sine,stationary|--clients=4|--data=leaf|--device=cpu|--eval-every=3|"+
+		"--methods=mifa,fedawe|--out="+out+"|--rates=mifa=0.1/2,fedawe=0.3|--rounds=3|--seeds=3,4,10|--threads=1|--no-wait", "|")
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if left := filesBelow(t, "."); len(left) > 0 {
+		t.Errorf("left %q, want nothing", left)
+	}
+	t.Setenv("PATH", t.TempDir())
+	oneLineError(t, rollcall(t, partSweep(out, "--slurm")...), statusFailure, "slurm: no program sbatch here")
+	oneLineError(t, rollcall(t, partSweep(out, "--collect")...), statusFailure, "no job was submitted, want --slurm first")
 }

@@ -84,16 +84,19 @@ func (j *Job) Script() (string, error) {
 const body = `
 # Slurm sends USR1 to this shell alone, when the time of the task is nearly up, and ends all its processes with TERM and
 # then KILL after a cancellation, a preemption or a requeue. The command writes checkpoints after USR1 and TERM.
+trap 'kill -USR1 $! 2>/dev/null' USR1
+trap : TERM # the command has it too
 %s &
 command=$!
-trap 'kill -USR1 "$command" 2>/dev/null' USR1
-trap : TERM # the command has it too
 status=1
 while :; do # a signal ends wait, and the command is still there
 	wait "$command"
 	status=$?
 	kill -0 "$command" 2>/dev/null || break
 done
+wait "$command" 2>/dev/null # where a signal ended wait just as the command ended, only now its status is known
+last=$?
+[ "$last" -eq 127 ] || status=$last # 127: bash has forgotten it, because the loop had it
 if [ "$status" -eq %d ]; then # it goes on in the same task, started again
 	scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" && sleep 60
 fi

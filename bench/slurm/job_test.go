@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -94,7 +95,9 @@ func scriptOf(t *testing.T, command string) (cmd *exec.Cmd, log string) {
 			t.Fatal(err)
 		}
 	}
-	cmd = exec.CommandContext(t.Context(), "bash", filepath.Join(dir, "job.sh"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, "bash", filepath.Join(dir, "job.sh"))
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "LOG="+log, "REQUEUE=0",
 		"SLURM_ARRAY_JOB_ID=12", "SLURM_ARRAY_TASK_ID=3")
 	return cmd, log
@@ -166,6 +169,25 @@ func TestScriptSignals(t *testing.T) {
 		_ = cmd.Wait() // the status is looked at
 		if status := cmd.ProcessState.ExitCode(); status != c.status || read(t, log) != c.log {
 			t.Errorf("%v: status %d, %q, want %d, %q", c.sent, status, read(t, log), c.status, c.log)
+		}
+	}
+}
+
+// A command that ends the moment it gets USR1 has its own status all the same, and not that of a wait that was broken
+// off.
+func TestScriptEndsAtOnce(t *testing.T) {
+	for range 20 {
+		cmd, log := scriptOf(t, `trap 'exit 75' USR1; echo begun >>"$LOG"; while :; do /bin/sleep 0.01; done`)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		until(t, func() bool { return read(t, log) == "begun\n" })
+		if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // the status is looked at
+		if status := cmd.ProcessState.ExitCode(); status != 75 || !strings.Contains(read(t, log), "scontrol requeue 12_3\n") {
+			t.Fatalf("status %d, %q, want 75 and a requeue", status, read(t, log))
 		}
 	}
 }
