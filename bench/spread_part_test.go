@@ -125,8 +125,8 @@ func TestSpreadUsage(t *testing.T) {
 	}
 }
 
-// The script of a job has the command line with the flags of its tasks alone, as a shell reads it, and the size that the
-// plan or the flags say. Without Slurm it can be looked at, and nothing is written.
+// The script of a job has the command line with the flags of its tasks alone, as a shell reads it, and the size that
+// the plan or the flags say. Without Slurm it can be looked at, and nothing is written.
 func TestSlurmDryRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := "it's $HOME/out"
@@ -150,7 +150,8 @@ func TestSlurmDryRun(t *testing.T) {
 	}
 	got := strings.Split(strings.TrimSpace(string(words)), "\n")[1:]
 	want := strings.Split("sweep|--availability=sine,stationary|--clients=4|--data=leaf|--device=cpu|--eval-every=3|"+
-		"--methods=mifa,fedawe|--out="+out+"|--rates=mifa=0.1/2,fedawe=0.3|--rounds=3|--seeds=3,4,10|--threads=1|--no-wait", "|")
+		"--methods=mifa,fedawe|--out="+out+"|--rates=mifa=0.1/2,fedawe=0.3|--rounds=3|--seeds=3,4,10|--threads=1|"+
+		"--no-wait", "|")
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -159,5 +160,5 @@ func TestSlurmDryRun(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	oneLineError(t, rollcall(t, partSweep(out, "--slurm")...), statusFailure, "slurm: no program sbatch here")
-	oneLineError(t, rollcall(t, partSweep(out, "--collect")...), statusFailure, "no job was submitted, want --slurm first")
+	oneLineError(t, rollcall(t, partSweep(out, "--collect")...), statusFailure, "no job was submitted, want --slurm")
 }

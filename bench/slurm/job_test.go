@@ -186,7 +186,8 @@ func TestScriptEndsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // the status is looked at
-		if status := cmd.ProcessState.ExitCode(); status != 75 || !strings.Contains(read(t, log), "scontrol requeue 12_3\n") {
+		status := cmd.ProcessState.ExitCode()
+		if status != 75 || !strings.Contains(read(t, log), "scontrol requeue 12_3\n") {
 			t.Fatalf("status %d, %q, want 75 and a requeue", status, read(t, log))
 		}
 	}
