@@ -161,12 +161,13 @@ func (w *counter) Write(p []byte) (int, error) {
 // All runs that are in progress leave a checkpoint, and go on from there.
 func TestInterruptedAtOnce(t *testing.T) {
 	whole, out := t.TempDir(), t.TempDir()
-	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 60 " +
-		"--eval-every 2 --device cpu --out "
+	// So many rounds that neither run ends before the other one has begun, on however busy a machine.
+	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 2000 " +
+		"--eval-every 50 --device cpu --out "
 	must(t, append(strings.Fields(line), whole)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stderr := &counter{trigger{text: ": round 2/", do: cancel}, 2}
+	stderr := &counter{trigger{text: ": round 50/", do: cancel}, 2}
 	if status := runContext(ctx, append(strings.Fields(line), out), io.Discard, stderr); status != statusInterrupted {
 		t.Fatalf("status %d, want 130\n%s", status, stderr)
 	}
