@@ -177,3 +177,12 @@ func TestPlanRefuses(t *testing.T) {
 		oneLineError(t, rollcall(t, strings.Fields(line)...), statusUsage, want)
 	}
 }
+
+// A table whose data cannot be had is planned on generated images, also one whose method looks at the test samples of
+// each client, which generated images have none of.
+func TestPlanWithoutData(t *testing.T) {
+	o := must(t, "table", "cafed-1", "--plan", "--seeds", "3", "--rounds", "3", "--device", "cpu", "--out", t.TempDir())
+	if !strings.Contains(o.stdout, "mnist") || !strings.Contains(o.stdout, "planned and measured on generated images") {
+		t.Errorf("%s\nwant a plan of MNIST's runs on generated images", o.stdout)
+	}
+}

@@ -144,5 +144,8 @@ func (p *Population) heldOut(s *settings.Settings) *algos.HeldOut {
 	case p.validation != nil:
 		return &algos.HeldOut{Part: nets.Train, Index: p.validation}
 	}
+	if p.test == nil { // a plan counts on generated images, which keep no test samples for each client
+		return &algos.HeldOut{Part: nets.Train, Index: p.train}
+	}
 	return &algos.HeldOut{Part: p.tested, Index: p.test}
 }
