@@ -20,7 +20,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-long test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits predict bench-cifar bench-svhn bench-cinic nightly replay-cheap scoreboard clean
+.PHONY: help env build test test-long test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits predict bench-cifar bench-svhn bench-cinic nightly replay-cheap replay-fedawe replay-cafed replay-fedar scoreboard clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -128,11 +128,14 @@ nightly: build ## measure the standard workloads, append to the history, fail on
 
 OUT ?= out/replay
 replay-cheap: build ## run what takes hours at the papers' size, keep its files in results/replay; it goes on where it was stopped
-	OUT='$(OUT)' ROLLCALL='$(BIN)' FLAGS='$(FLAGS)' results/replay/cheap.sh
-	$(BIN) results scoreboard --update docs/reproduction.md
+replay-fedawe: build ## the same for all of FedAWE's paper, which takes days; machines may share OUT
+replay-cafed: build ## the same for CA-Fed's
+replay-fedar: build ## the same for FedAR's
+replay-cheap replay-fedawe replay-cafed replay-fedar:
+	OUT='$(OUT)' ROLLCALL='$(BIN)' FLAGS='$(FLAGS)' results/replay/replay.sh $(@:replay-%=%)
 
 scoreboard: build ## write the tables of docs/reproduction.md anew from results/replay
-	$(BIN) results scoreboard --update docs/reproduction.md
+	$(BIN) results fill docs/reproduction.md
 
 clean: ## remove what was built and written
 	rm -rf bin out

@@ -47,6 +47,7 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 	fs.StringSliceVar(&wanted.Data, "data", nil,
 		"only these data sets; of fedawe-f4 and -f5 the one whose split is shown (default cifar10)")
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
+	registerColumns(fs, &wanted)
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil,
 		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
 	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+

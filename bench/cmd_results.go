@@ -27,7 +27,8 @@ func (a *app) resultsCommand() *cobra.Command {
 		Use: "results", Short: "List, show, verify, compare, merge and export what runs have left",
 	}
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.compareCommand(), a.diffCommand(), a.mergeCommand(),
-		a.exportCommand(), a.verifyCommand(), a.scoreboardCommand(), a.powerCommand())
+		a.exportCommand(), a.verifyCommand(), a.scoreboardCommand(), a.powerCommand(),
+		a.fillCommand(), a.summariseCommand())
 	return cmd
 }
 

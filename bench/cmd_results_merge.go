@@ -1,14 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/results"
 	"rollcall/results/compare"
+	"rollcall/results/papers"
 )
 
 // isFolder reports whether there is a folder at a path, or a link to one: a linked output folder is a folder as well.
@@ -58,6 +62,41 @@ summary.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder that everything goes to")
+	registerMixed(cmd.Flags(), &mixed)
+	return cmd
+}
+
+// summariseCommand is `rollcall results summarise`: summary.csv of a folder of runs.
+func (a *app) summariseCommand() *cobra.Command {
+	var mixed bool
+	cmd := &cobra.Command{
+		Use:   "summarise TABLE DIR",
+		Short: "Write a table's summary.csv anew from the runs in its folder",
+		Long: `summarise reads the runs of a table in DIR, the table's folder, and writes DIR/summary.csv: what the
+table itself leaves there. It is of use where runs were copied, or removed.`,
+		Example:           `  rollcall results summarise fedawe-2 out/fedawe-2`,
+		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
+		Args:              exactly(2, "%d arguments, want a table and a folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			table, dir := args[0], args[1]
+			runs, bad, err := results.FindRuns(cmd.Context(), dir)
+			if err != nil {
+				return err
+			}
+			_, of := results.ByTable(runs)
+			if len(of[table]) == 0 {
+				return errors.Join(append(bad, fmt.Errorf("results: no run of %s in %s, want one", table, dir))...)
+			}
+			rows := papers.Summaries(table, of[table], mixed)
+			compare.SortSummary(table, rows)
+			path := filepath.Join(dir, results.SummaryFile)
+			if err := results.WriteSummary(path, rows); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s: %s\n", path, run.Count(len(of[table]), "run"))
+			return errors.Join(err, a.complain("results summarise", bad))
+		},
+	}
 	registerMixed(cmd.Flags(), &mixed)
 	return cmd
 }

@@ -1,11 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results/files"
+	"rollcall/results/page"
 	"rollcall/results/scoreboard"
 )
 
@@ -14,7 +23,7 @@ const scoreboardFolder = "results/replay"
 
 // scoreboardCommand is `rollcall results scoreboard`: every table and figure of the papers, and whether ours agrees.
 func (a *app) scoreboardCommand() *cobra.Command {
-	var format, page string
+	var format string
 	cmd := &cobra.Command{
 		Use:   "scoreboard [DIR]",
 		Short: "Say of every table and figure of the papers whether ours agrees",
@@ -34,11 +43,7 @@ Then it lists what the papers say in words, and whether that holds.`,
 		},
 	}
 	formatFlag(cmd, &format, "markdown", []string{"markdown", "csv"})
-	cmd.Flags().StringVar(&page, "update", "", "write the tables into this page, between its two marked lines")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if page != "" && format != "markdown" {
-			return settings.Usagef("--update: of no use with --format %s, want it with --format markdown", format)
-		}
 		dir := scoreboardFolder
 		if len(args) > 0 {
 			dir = args[0]
@@ -50,13 +55,56 @@ Then it lists what the papers say in words, and whether that holds.`,
 		for _, note := range notes {
 			run.Logf(a.stderr, "results scoreboard: %s\n", note)
 		}
-		switch {
-		case page != "":
-			return scoreboard.Update(page, rows)
-		case format == "csv":
+		if format == "csv" {
 			return files.WriteCSV(a.stdout, rows)
 		}
 		return scoreboard.WriteMarkdown(a.stdout, rows)
 	}
 	return cmd
+}
+
+// fillCommand is `rollcall results fill`: a page with what other commands of results print.
+func (a *app) fillCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fill PAGE",
+		Short: "Write into a page what commands of results print",
+		Long: `fill runs the command of each line <!-- rollcall results … --> of a page in the current folder, and writes
+what it prints between this line and the next line ` + page.End + `, in place of what is there. The rest of the page
+stays as it is. A page whose command fails is not written.`,
+		Example: `  rollcall results fill docs/reproduction.md`,
+		Args:    exactly(1, "%d arguments, want a page"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return fmt.Errorf("results fill: %w", err)
+			}
+			filled, err := page.Fill(string(text), func(words []string) (string, error) {
+				return a.printed(cmd.Context(), words)
+			})
+			if err != nil {
+				return fmt.Errorf("results fill: %s: %w", args[0], err)
+			}
+			return files.WriteFile(args[0], func(w io.Writer) error {
+				_, err := io.WriteString(w, filled)
+				return err
+			})
+		},
+	}
+}
+
+// printed returns what a command of results prints. Commands that write files are refused: a page is no script.
+func (a *app) printed(ctx context.Context, words []string) (string, error) {
+	var out bytes.Buffer
+	root := newRoot(&out, a.stderr, &texts{w: &out})
+	named, _, err := root.Find(words)
+	if err != nil {
+		return "", err
+	}
+	group, name, _ := strings.Cut(commandName(named), " ")
+	if group != "results" || slices.Contains([]string{"", "merge", "summarise", "fill"}, name) {
+		return "", settings.Usagef("%s: want a command of results that writes nothing", strings.Join(words, " "))
+	}
+	root.SetArgs(words)
+	err = root.ExecuteContext(ctx)
+	return out.String(), err
 }

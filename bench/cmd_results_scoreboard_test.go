@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rollcall/results"
+	"rollcall/results/page"
 	"rollcall/results/scoreboard"
 )
 
@@ -78,26 +79,51 @@ func withoutEmpty(info *results.FigureInfo) {
 	}
 }
 
-// docs/reproduction.md has what the command prints of the results in the repository.
-func TestScoreboardPage(t *testing.T) {
-	const page = "../docs/reproduction.md"
-	o := must(t, "results", "scoreboard", filepath.Join("..", scoreboardFolder))
+// docs/reproduction.md has what its commands print of the results in the repository.
+func TestReproductionPage(t *testing.T) {
+	t.Chdir("..")
+	const source = "docs/reproduction.md"
+	copied := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(copied, []byte(contents(t, source)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := must(t, "results", "fill", copied)
 	if !strings.Contains(o.stderr, "precision: no table or figure of a paper: left out") {
 		t.Errorf("stderr %q, want a note on the runs that are of no table", o.stderr)
 	}
-	_, rest, _ := strings.Cut(contents(t, page), scoreboard.Begin+"\n\n")
-	if got, _, _ := strings.Cut(rest, "\n"+scoreboard.End+"\n"); got != o.stdout {
-		t.Errorf("%s is not what the results in %s say, want `rollcall results scoreboard --update "+
-			"docs/reproduction.md`", page, scoreboardFolder)
+	if contents(t, copied) != contents(t, source) {
+		t.Errorf("%s is not what the results in %s say, want `rollcall results fill %s`", source, scoreboardFolder, source)
 	}
-	copied := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(copied, []byte(contents(t, page)), 0o600); err != nil {
-		t.Fatal(err)
+}
+
+// A page whose command is wrong stays as it is, and the error says in which line it is.
+func TestFill(t *testing.T) {
+	out := t.TempDir()
+	path := filepath.Join(out, "page.md")
+	for _, c := range []struct {
+		line   string
+		status int
+		parts  []string
+	}{
+		{"results merge a --out b", statusUsage, []string{"line 2", "merge", "that writes nothing"}},
+		{"results fill page.md", statusUsage, []string{"line 2", "that writes nothing"}},
+		{"run --data leaf", statusUsage, []string{"line 2", "run --data leaf", "a command of results"}},
+		{"results", statusUsage, []string{"line 2", "a command of results"}},
+		{"results compare fedawe-2 " + out, statusFailure, []string{"line 2", "no run of fedawe-2"}},
+		{"results scoreboard --format tex", statusUsage, []string{"line 2", `--format "tex"`}},
+		{"results scorebord", statusUsage, []string{"line 2", "scorebord", "a command of results"}},
+	} {
+		text := "# Title\n<!-- rollcall " + c.line + " -->\n" + page.End + "\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		oneLineError(t, rollcall(t, "results", "fill", path), c.status, append(c.parts, "page.md")...)
+		if contents(t, path) != text {
+			t.Errorf("%s: the page was written", c.line)
+		}
 	}
-	must(t, "results", "scoreboard", filepath.Join("..", scoreboardFolder), "--update", copied)
-	if contents(t, copied) != contents(t, page) {
-		t.Error("--update writes another page")
-	}
+	oneLineError(t, rollcall(t, "results", "fill", out), statusFailure, out)
+	oneLineError(t, rollcall(t, "results", "fill"), statusUsage, "want a page")
 }
 
 // A figure of the command is a row; in CSV too.
@@ -119,10 +145,6 @@ func TestScoreboard(t *testing.T) {
 	if found != 1 {
 		t.Errorf("%d rows of the figure, want one", found)
 	}
-	unmarked := filepath.Join(out, "page.md")
-	if err := os.WriteFile(unmarked, []byte("# Title\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		args   []string
 		status int
@@ -130,9 +152,6 @@ func TestScoreboard(t *testing.T) {
 	}{
 		{[]string{"a", "b"}, statusUsage, []string{"results scoreboard: 2 folders named, want one at most"}},
 		{[]string{out, "--format", "tex"}, statusUsage, []string{`--format "tex"`, "markdown", "csv"}},
-		{[]string{out, "--format", "csv", "--update", unmarked}, statusUsage, []string{"--update", "--format csv"}},
-		{[]string{out, "--update", unmarked}, statusFailure, []string{unmarked, "lacks the lines"}},
-		{[]string{out, "--update", filepath.Join(out, "none.md")}, statusFailure, []string{"none.md"}},
 		{[]string{filepath.Join(out, "none")}, statusFailure, []string{"scoreboard", "none"}},
 	} {
 		oneLineError(t, rollcall(t, append([]string{"results", "scoreboard"}, c.args...)...), c.status, c.parts...)

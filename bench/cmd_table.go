@@ -52,6 +52,7 @@ table's.`,
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
 	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability processes")
+	registerColumns(fs, &wanted)
 	fs.UintSliceVar(&wanted.Seeds, "seeds", nil, "seeds (default: 3,4,6)")
 	fs.Lookup("seeds").DefValue = "" // the usage says it
 	fs.StringVar(&wanted.Preset, "preset", "code",
@@ -92,6 +93,14 @@ table's.`,
 		return a.spreadTable(cmd, &away, t, cells, machine, keep, a.printTable)
 	}
 	return cmd
+}
+
+// registerColumns adds the flags of tables and figures that choose columns and how FedAWE's runs are drawn.
+func registerColumns(fs *pflag.FlagSet, w *run.Wanted) {
+	fs.StringSliceVar(&w.Columns, "column", nil,
+		"only the columns with this setting, such as p-min=0.1 of fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
+	fs.String("draws", "philox", "of fedawe's: philox, or numpy: split and availability exactly as the released code "+
+		"draws them from the same seed")
 }
 
 // spreadTable is table for commands whose runs may be made elsewhere.
@@ -195,7 +204,7 @@ func complete(w *run.Wanted, fs *pflag.FlagSet, preset string) {
 	if !fs.Changed("rounds") {
 		w.Rounds = nil
 	}
-	for _, name := range []string{"clients", "eval-every"} {
+	for _, name := range []string{"clients", "eval-every", "draws"} {
 		if fs.Changed(name) {
 			w.Given = append(w.Given, algos.Setting{Name: name, Value: fs.Lookup(name).Value.String()})
 		}

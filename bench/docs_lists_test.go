@@ -159,6 +159,11 @@ var docsShort = []docsLine{
 	{"rollcall results compare TABLE DIR", "rollcall results compare cafed-1 out"},
 	{"rollcall results verify DIR", "rollcall results verify out"},
 	{"rollcall results scoreboard", "mkdir -p out && rollcall results scoreboard out"},
+	{
+		"rollcall results fill docs/reproduction.md",
+		"mkdir docs && printf '%s\\n' '<!-- rollcall results compare fedawe-2 out -->' '<!-- end -->' >docs/reproduction.md " +
+			"&& rollcall results fill docs/reproduction.md && grep mifa docs/reproduction.md",
+	},
 	{"rollcall results diff A B", "rollcall results diff out/sweep out/sweep"},
 	{"rollcall results power DIR", "rollcall results power out/sweep"},
 	{"rollcall results merge OUT… --out ALL", "rollcall results merge out more --out all"},

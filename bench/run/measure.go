@@ -104,8 +104,9 @@ func markLine(line *papers.Line, label string) error {
 // lines returns the wanted lines of a figure, and the task of each.
 func (w *Wanted) lines(f *papers.Figure) (lines []papers.Line, tasks []Task, err error) {
 	var methods, sets []string
+	var columns []papers.Column
 	for _, r := range f.Runs {
-		methods, sets = append(methods, r.Method), append(sets, r.Data)
+		methods, sets, columns = append(methods, r.Method), append(sets, r.Data), append(columns, r.Column)
 	}
 	method, err := narrow("methods", w.Methods, methods)
 	if err != nil {
@@ -115,13 +116,17 @@ func (w *Wanted) lines(f *papers.Figure) (lines []papers.Line, tasks []Task, err
 	if err != nil {
 		return nil, nil, err
 	}
+	column, err := w.column("figure "+f.ID, columns)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, r := range f.Runs {
-		if method(r.Method) && data(r.Data) {
+		if method(r.Method) && data(r.Data) && column(&r.Column) {
 			lines = append(lines, papers.Line{Run: r})
 		}
 	}
 	if len(lines) == 0 {
-		return nil, nil, settings.Usagef("figure %s: no run is left of these methods and data", f.ID)
+		return nil, nil, settings.Usagef("figure %s: no run is left of these methods, data and columns", f.ID)
 	}
 	tasks = make([]Task, len(lines))
 	for i, r := range lines {

@@ -39,12 +39,16 @@ func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 	if err != nil {
 		return nil, err
 	}
+	wanted, err := w.column("table "+t.ID, t.Columns)
+	if err != nil {
+		return nil, err
+	}
 	if err := w.table(t); err != nil {
 		return nil, err
 	}
 	var cells []Cell
 	for _, column := range t.Columns {
-		if !data(column.Data) || !process(column.Availability) {
+		if !data(column.Data) || !process(column.Availability) || !wanted(&column) {
 			continue
 		}
 		for _, name := range t.Methods {
@@ -59,7 +63,7 @@ func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 		}
 	}
 	if len(cells) == 0 {
-		return nil, settings.Usagef("table %s: no cell is left of these methods, data and availability", t.ID)
+		return nil, settings.Usagef("table %s: no cell is left of these methods, data, availability and columns", t.ID)
 	}
 	return cells, nil
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/results/protocol"
@@ -110,6 +111,88 @@ func TestFedARTables(t *testing.T) {
 		}
 		if got := c.Settings.Values()["p-min"]; got != want {
 			t.Errorf("fedar-3: %s has p_min %s, want %s", c.Settings.Method, got, want)
+		}
+	}
+}
+
+// --column leaves the columns with one of the settings, of tables and of figures.
+func TestColumns(t *testing.T) {
+	table2, err := papers.TableByID("fedar-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	figure2, err := papers.FigureByID("fedar-f2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		wanted []string
+		want   []string // the settings of the columns that are left, each once
+	}{
+		{nil, []string{"p-min=0.1", "p-min=0.5"}},
+		{[]string{"p-min=0.5"}, []string{"p-min=0.5"}},
+		{[]string{"p-min=0.5", "p-min=0.1"}, []string{"p-min=0.1", "p-min=0.5"}},
+	} {
+		w := Wanted{Preset: "paper", Data: []string{"cifar10"}, Columns: c.wanted}
+		cells, err := Cells(&table2, &w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		for _, cell := range cells {
+			left = append(left, string(cell.Column.Set))
+		}
+		if left = settings.Unique(left); !slices.Equal(left, c.want) || len(cells) != 6*len(c.want) {
+			t.Errorf("--column %q: %d cells of %q, want %q", c.wanted, len(cells), left, c.want)
+		}
+		lines, _, err := w.lines(&figure2)
+		if err != nil || len(lines) != len(cells) {
+			t.Errorf("--column %q: %d lines, %v, want %d", c.wanted, len(lines), err, len(cells))
+		}
+	}
+	table8, err := papers.TableByID("fedawe-8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		table  *papers.Table
+		wanted []string
+		want   string
+	}{
+		{&table2, []string{"p-min=0.2"}, "want one of p-min=0.1, p-min=0.5"},
+		{&table2, []string{}, "empty"},
+		{&table8, []string{"p-min=0.1"}, "of no use with table fedawe-8"},
+	} {
+		_, err := Cells(c.table, &Wanted{Preset: "code", Columns: c.wanted})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s --column %q: %v, want %q", c.table.ID, c.wanted, err, c.want)
+		}
+	}
+}
+
+// --draws reaches the runs of FedAWE's tables, and is refused for others.
+func TestDraws(t *testing.T) {
+	w := Wanted{Preset: "code", Given: settings.Given{{Name: "draws", Value: "numpy"}}}
+	table2, err := papers.TableByID("fedawe-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := Cells(&table2, &w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
+		if c.Settings.Draws != "numpy" {
+			t.Errorf("%s %s: draws %s", c.Settings.Method, c.Settings.Data, c.Settings.Draws)
+		}
+	}
+	for _, id := range []string{"fedar-2", "cafed-1"} {
+		other, err := papers.TableByID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Cells(&other, &w); err == nil || !strings.Contains(err.Error(), "--draws numpy") {
+			t.Errorf("%s: %v, want --draws numpy refused", id, err)
 		}
 	}
 }

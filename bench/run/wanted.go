@@ -15,6 +15,7 @@ import (
 // A nil list stands for everything the table has, nil Rounds for the paper's rounds.
 type Wanted struct {
 	Methods, Data, Availability []string
+	Columns                     []string // settings that distinguish columns: p-min=0.1
 	Seeds                       []uint
 	Preset                      string
 	Rounds                      *int
@@ -88,6 +89,31 @@ func (w *Wanted) seeds(seeds *[]uint32) (err error) {
 		*seeds, err = settings.SeedList(w.Seeds)
 	}
 	return err
+}
+
+// column returns a filter for columns: it passes those with one of the wanted settings, or every column if none is
+// wanted. of names the table or figure, which has the known columns, in errors.
+func (w *Wanted) column(of string, known []papers.Column) (func(c *papers.Column) bool, error) {
+	settingsOf := func(c *papers.Column) (list []string) {
+		for name, value := range c.Set.All() {
+			list = append(list, name+"="+value)
+		}
+		return list
+	}
+	var all []string
+	for i := range known {
+		all = append(all, settingsOf(&known[i])...)
+	}
+	if w.Columns != nil && all == nil {
+		return nil, settings.Usagef("--column: of no use with %s, which has no columns that differ in a setting", of)
+	}
+	pass, err := narrow("column", w.Columns, all)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *papers.Column) bool {
+		return w.Columns == nil || slices.ContainsFunc(settingsOf(c), pass)
+	}, nil
 }
 
 // narrow returns a filter for a flag that lists names: it passes the wanted names, or every name if the flag was not

@@ -180,6 +180,9 @@ func readTable(about Row, t *papers.Table, dir string) (rows []Row, err error) {
 		if preset != cmp.Or(t.Preset, "code") {
 			row.Command += " --preset " + preset
 		}
+		if draws := ours[0].Params.Get("draws"); draws != "" {
+			row.Command += " --draws " + draws
+		}
 		c := compare.Table(t, ours)
 		row.numbers(&c)
 		size, full := tableSize(t, ours, &c)

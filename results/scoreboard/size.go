@@ -76,6 +76,9 @@ func shortOf(i *results.FigureInfo) (short []string) {
 	if n := shared(ours, i.PaperData); n < len(i.PaperData) {
 		short = append(short, fmt.Sprintf("%d of %s", n, counted(len(i.PaperData), "data set")))
 	}
+	if only := i.Settings["column"]; only != "" {
+		short = append(short, only+" alone")
+	}
 	if i.Diverged > 0 {
 		short = append(short, counted(i.Diverged, "run")+" diverged")
 	}

@@ -1,20 +1,12 @@
 package scoreboard
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"rollcall/results/files"
-)
-
-// The lines of a page between which [Update] writes.
-const (
-	Begin = "<!-- rollcall results scoreboard -->"
-	End   = "<!-- end of the scoreboard -->"
 )
 
 // WriteMarkdown writes two tables: every table and figure of the documents, and what the papers say about them.
@@ -86,25 +78,4 @@ func (t *Tally) String() string {
 	add(t.Untold, "sentence cannot be told", "sentences cannot be told")
 	add(t.NotJudged, "not judged", "not judged")
 	return strings.Join(parts, ", ")
-}
-
-// Update writes the tables into a page, between its lines [Begin] and [End], and leaves the rest as it is.
-func Update(page string, rows []Row) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return fmt.Errorf("scoreboard: %w", err)
-	}
-	before, rest, begun := strings.Cut(string(text), Begin+"\n")
-	_, after, ended := strings.Cut(rest, End+"\n")
-	if !begun || !ended {
-		return fmt.Errorf("scoreboard: %s: lacks the lines %q and %q, want both in this order", page, Begin, End)
-	}
-	var table bytes.Buffer
-	if err := WriteMarkdown(&table, rows); err != nil {
-		return err
-	}
-	return files.WriteFile(page, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s%s\n\n%s\n%s\n%s", before, Begin, table.String(), End, after)
-		return err
-	})
 }

@@ -2,40 +2,12 @@ package scoreboard
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"rollcall/results"
 )
-
-// The page keeps everything outside its marked lines, and what is between them is written anew.
-func TestUpdate(t *testing.T) {
-	page := filepath.Join(t.TempDir(), "page.md")
-	rows := []Row{{Document: "FedAWE", Item: "Table 2", Run: "whole, 3 seeds", Verdict: Partly}}
-	text := "# Title\n\n" + Begin + "\nold\n" + End + "\n\nThe rest.\n"
-	for range 2 { // twice: what it writes can be written over
-		write(t, page, func(path string) error { return os.WriteFile(path, []byte(text), 0o600) })
-		if err := Update(page, rows); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s := string(got); !strings.HasPrefix(s, "# Title\n\n"+Begin+"\n\n| document |") ||
-			!strings.HasSuffix(s, "\n\n"+End+"\n\nThe rest.\n") || strings.Contains(s, "old") ||
-			!strings.Contains(s, "| FedAWE | Table 2 |") {
-			t.Errorf("page %q", s)
-		}
-		text = string(got)
-	}
-	write(t, page, func(path string) error { return os.WriteFile(path, []byte(End+"\n"+Begin+"\n"), 0o600) })
-	if err := Update(page, rows); err == nil || !strings.Contains(err.Error(), page) {
-		t.Errorf("%v, want an error that names the page", err)
-	}
-}
 
 // The slides' figures are those of the journal paper, whose sentences are listed once; what was not judged says why.
 func TestMarkdown(t *testing.T) {

@@ -1,0 +1,47 @@
+package page
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Blocks are written anew, everything else stays, and a filled page can be filled again.
+func TestFill(t *testing.T) {
+	text := "# Title\n\n<!-- rollcall results scoreboard -->\nold\n" + End + "\n\nBetween. <!-- a comment -->\n\n" +
+		"<!-- rollcall results compare fedawe-2 out -->\n" + End + "\nThe rest"
+	want := "# Title\n\n<!-- rollcall results scoreboard -->\n\n[results scoreboard]\n\n" + End +
+		"\n\nBetween. <!-- a comment -->\n\n<!-- rollcall results compare fedawe-2 out -->\n\n" +
+		"[results compare fedawe-2 out]\n\n" + End + "\nThe rest"
+	for range 2 {
+		got, err := Fill(text, func(words []string) (string, error) {
+			return "[" + strings.Join(words, " ") + "]\n", nil
+		})
+		if err != nil || got != want {
+			t.Fatalf("%v\n%s\nwant\n%s", err, got, want)
+		}
+		text = got
+	}
+}
+
+// Every error says in which line it is.
+func TestFillRefuses(t *testing.T) {
+	const begin = "<!-- rollcall results scoreboard -->\n"
+	for text, want := range map[string]string{
+		"# Title\n":                  "no block",
+		"# Title\n" + End + "\n":     "line 2: \"" + End + "\" without",
+		begin + "old\n":              "line 1: the block has no end",
+		begin + begin + End:          "line 2: a block begins in the block of line 1",
+		"\n" + begin + End + "\nrest": "line 2: no such folder",
+	} {
+		_, err := Fill(text, func([]string) (string, error) {
+			if want == "line 2: no such folder" {
+				return "", errors.New("no such folder")
+			}
+			return "", nil
+		})
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

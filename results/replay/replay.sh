@@ -1,0 +1,173 @@
+#!/bin/sh
+# replay.sh GROUP: runs the papers' tables and figures of a group at the papers' size, and copies what is finished into
+# results/replay. `make replay-cheap`: all that takes hours at most on a processor. `make replay-fedawe`, `replay-cafed`,
+# `replay-fedar`: all of a paper, its cheap part first, then tables and figures that take days.
+#
+# At the end, and when a signal stops it, it writes the page anew. The same command goes on where it was stopped, also on
+# another machine with the files of results/replay alone. Any number of machines may run it at a time on an OUT that they
+# share. FLAGS are more flags for every command: FLAGS='--device cpu --data-dir /data'.
+set -eu
+GROUP=$1
+OUT=${OUT:-out/replay}
+ROLLCALL=${ROLLCALL:-bin/rollcall}
+KEEP=${KEEP:-results/replay}
+PAGE=${PAGE:-docs/reproduction.md}
+FLAGS=${FLAGS:-}
+VERSION=$("$ROLLCALL" version | cut -d' ' -f2)
+VERSION=${VERSION%-dirty} # it is that after the first copy
+
+child='' stopped='' failed=''
+trap 'stopped=yes' INT HUP # a terminal sends these to the program too
+trap 'stopped=yes; kill "$child" 2>/dev/null || true' TERM
+
+# long ID: whether a table or figure has runs that take hours, which are kept.
+long() {
+	case $1 in fedawe-2 | fedawe-8 | fedawe-f7 | fedar-2 | fedar-3 | fedar-f2 | fedar-f3 | cafed-f1c) ;; *) return 1 ;; esac
+}
+
+# rollcall ARG…: the program, which ends in good order when a signal stops this script.
+rollcall() {
+	status=0
+	"$ROLLCALL" "$@" &
+	child=$!
+	wait "$child" || status=$?
+	if [ -n "$stopped" ]; then wait "$child" || true; fi
+	child=
+	return "$status"
+}
+
+# item KIND ID READING [FLAG…]: runs a table or figure in a reading: a preset, numpy, or "." for the default.
+item() {
+	kind=$1 id=$2 made="$VERSION $*" below=/$3
+	case $3 in
+	.) reading='' below='' ;;
+	numpy) reading='--draws numpy' ;;
+	*) reading="--preset $3" ;;
+	esac
+	out=$OUT$below from=$OUT$below/$2 to=$KEEP/$2$below
+	shift 3
+	if long "$id"; then
+		copy "$to" "$from" # what was made elsewhere
+		reading="$reading $WAIT"
+	elif [ "$kind" = figure ] && [ "$(cat "$from/.made" 2>/dev/null)" = "$made" ]; then
+		return 0 # it is not drawn again, as some figures have runs that nothing keeps
+	fi
+	echo "== $kind $id $reading $*" >&2
+	status=0
+	# shellcheck disable=SC2086 # both are several words
+	rollcall "$kind" "$id" --out "$out" $reading "$@" $FLAGS || status=$?
+	keep
+	if [ -n "$stopped" ]; then
+		"$ROLLCALL" results fill "$PAGE"
+		exit 130
+	elif [ "$status" -gt 0 ]; then
+		failed="$failed $id"
+	elif [ "$kind" = figure ]; then
+		echo "$made" >"$from/.made"
+	fi
+}
+
+# keep copies what there is of a table or figure from $from to $to. The summary of what takes hours is made of the runs
+# that are complete.
+keep() {
+	names="$id.csv $id-paper.csv $id.svg $id.json"
+	case $kind,$id in
+	table,*)
+		names=summary.csv
+		if long "$id"; then
+			names=
+			copy "$from" "$to"
+			if [ -d "$to" ]; then "$ROLLCALL" results summarise "$id" "$to"; fi
+		fi
+		;;
+	*,cafed-f1c) copy "$from" "$to" ;; # the other figures have runs of tables
+	esac
+	for name in $names; do
+		if [ -f "$from/$name" ]; then
+			mkdir -p "$to"
+			cp "$from/$name" "$to/"
+		fi
+	done
+}
+
+# copy FROM TO: the complete runs of a table's folder that are not there yet, run.json last.
+copy() {
+	for run in "$1"/*/seed-*/run.json; do
+		cell=${run#"$1"/} cell=${cell%/run.json}
+		if [ -f "$2/$cell/run.json" ] || ! grep -q '"status": "complete"' "$run" 2>/dev/null; then continue; fi
+		mkdir -p "$2/$cell"
+		for name in curve.csv clients.csv run.json; do
+			if [ -f "$1/$cell/$name" ]; then cp "$1/$cell/$name" "$2/$cell/"; fi
+		done
+	done
+}
+
+# group does all items of the group.
+group() {
+	four=fedawe,fedavg-active,fedau,mifa
+	ten=1,2,3,4,5,6,7,8,9,10
+	all=code,code-no-momentum,paper
+	while read -r groups kind id readings flags <&3; do
+		case ,$groups, in *,"$GROUP",*) ;; *) continue ;; esac
+		for reading in $(echo "$readings" | tr , ' '); do
+			# shellcheck disable=SC2086 # the flags are several words
+			item "$kind" "$id" "$reading" $flags
+		done
+	done 3<<-end
+		cheap,fedawe figure fedawe-f2 .
+		cheap,fedawe figure fedawe-f4 .
+		cheap,fedawe figure fedawe-f5 .
+		cheap,fedawe figure fedawe-f6 .
+		fedawe table fedawe-2 numpy --data cifar10 --availability sine --methods fedawe,fedavg-active --seeds 3
+		fedawe table fedawe-8 numpy --data cifar10 --methods fedawe,fedavg-active --seeds 3
+		fedawe table fedawe-2 numpy --data cifar10 --availability sine --methods $four --seeds 3
+		fedawe table fedawe-8 numpy --data cifar10 --methods $four --seeds 3
+		fedawe figure fedawe-f7 numpy --data cifar10 --seeds 3
+		fedawe table fedawe-2 numpy --data cifar10 --availability sine --seeds 3
+		fedawe table fedawe-8 numpy --data cifar10 --seeds 3
+		fedawe table fedawe-2 numpy --data cifar10 --availability sine --seeds 3,4
+		fedawe table fedawe-2 numpy --data cifar10 --availability sine
+		fedawe table fedawe-8 numpy --data cifar10
+		fedawe figure fedawe-f7 numpy --data cifar10
+		fedawe table fedawe-2 numpy --data cifar10 --methods $four --seeds 3
+		fedawe table fedawe-2 numpy --data cifar10 --methods $four
+		cheap,cafed table cafed-1 $all
+		cheap,cafed figure cafed-i1 $all
+		cheap,cafed figure cafed-i2 $all
+		cheap,cafed figure cafed-i3 $all
+		cheap,cafed figure cafed-f1a paper
+		cheap,cafed figure cafed-f1d paper
+		cheap,cafed figure cafed-f2a paper
+		cheap,cafed figure cafed-f2b paper
+		cheap,cafed figure cafed-f3 paper
+		cheap,cafed figure cafed-f4a paper
+		cheap,cafed figure cafed-f1b paper
+		cheap,cafed figure cafed-f4b paper
+		cheap,cafed figure cafed-f5a $all --seeds $ten
+		cheap,cafed figure cafed-f5b $all --seeds $ten
+		cheap,cafed figure cafed-f5c $all --seeds $ten
+		cheap,cafed figure cafed-f5d paper
+		cheap,cafed figure cafed-s1 .
+		cafed figure cafed-f1c paper --seeds 1
+		cafed figure cafed-f1c paper
+		cheap,fedar figure fedar-f1 .
+		fedar table fedar-2 . --data cifar10 --column p-min=0.1 --seeds 3
+		fedar figure fedar-f2 . --data cifar10 --column p-min=0.1 --seeds 3
+		fedar table fedar-3 . --seeds 3
+		fedar figure fedar-f3 . --seeds 3
+		fedar table fedar-2 . --data cifar10 --column p-min=0.1
+		fedar figure fedar-f2 . --data cifar10 --column p-min=0.1
+		fedar table fedar-3 .
+		fedar figure fedar-f3 .
+		fedar table fedar-2 . --data cifar10
+		fedar figure fedar-f2 . --data cifar10
+	end
+}
+
+# First, runs that other machines make are left to them; then they are waited for.
+for WAIT in --no-wait ''; do group; done
+"$ROLLCALL" results fill "$PAGE"
+if [ -n "$failed" ]; then
+	echo "replay.sh: failed:$failed" >&2
+	exit 1
+fi
