@@ -11,7 +11,7 @@ import (
 )
 
 // The runs in results/replay are what they say, are finished, and are those of the summary beside them.
-func TestKeptRuns(t *testing.T) {
+func TestReplayKept(t *testing.T) {
 	paths, err := filepath.Glob("../" + scoreboardFolder + "/*/*/seed-*/" + results.RunFile)
 	deeper, errDeeper := filepath.Glob("../" + scoreboardFolder + "/*/*/*/seed-*/" + results.RunFile)
 	if err != nil || errDeeper != nil {

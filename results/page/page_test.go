@@ -28,10 +28,10 @@ func TestFill(t *testing.T) {
 func TestFillRefuses(t *testing.T) {
 	const begin = "<!-- rollcall results scoreboard -->\n"
 	for text, want := range map[string]string{
-		"# Title\n":                  "no block",
-		"# Title\n" + End + "\n":     "line 2: \"" + End + "\" without",
-		begin + "old\n":              "line 1: the block has no end",
-		begin + begin + End:          "line 2: a block begins in the block of line 1",
+		"# Title\n":                   "no block",
+		"# Title\n" + End + "\n":      "line 2: \"" + End + "\" without",
+		begin + "old\n":               "line 1: the block has no end",
+		begin + begin + End:           "line 2: a block begins in the block of line 1",
 		"\n" + begin + End + "\nrest": "line 2: no such folder",
 	} {
 		_, err := Fill(text, func([]string) (string, error) {
