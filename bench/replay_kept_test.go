@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/results"
@@ -60,4 +61,47 @@ func firstPart(path string) string {
 		path = dir
 	}
 	return path
+}
+
+// The first rounds of kept runs come out again, row by row, on any processor of their class.
+func TestReplayKeptAgain(t *testing.T) {
+	data := cifar10(t)
+	for _, c := range []struct{ table, reading, method, flags string }{
+		{"fedar-2", "", "fedar", "--column p-min=0.1 --methods fedar"},
+		{"fedawe-2", "numpy", "fedawe", "--availability sine --methods fedawe --draws numpy"},
+	} {
+		kept, _, err := results.FindRuns(t.Context(), filepath.Join("..", scoreboardFolder, c.table, c.reading))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(kept, func(r results.Run) bool { return r.Method == c.method && r.Seed == 3 })
+		if i < 0 {
+			t.Errorf("%s: no run of %s with seed 3 is kept", c.table, c.method)
+			continue
+		}
+		out := t.TempDir()
+		args := "table " + c.table + " --data cifar10 --seeds 3 --rounds 10 --device cpu " + c.flags
+		must(t, append(strings.Fields(args), "--data-dir", data, "--out", out)...)
+		again, _, err := results.FindRuns(t.Context(), out)
+		if err != nil || len(again) != 1 {
+			t.Fatalf("%s: %d runs, %v, want one", c.table, len(again), err)
+		}
+		like, wanted := again[0].Likeness(), kept[i].Likeness()
+		like.Settings = wanted.Settings // they differ in the number of rounds
+		if like != wanted {
+			t.Logf("%s: left out: %q", c.table, like.Unlike(wanted))
+			continue
+		}
+		for _, row := range again[0].Curve {
+			at := slices.IndexFunc(kept[i].Curve, func(r results.CurveRow) bool { return r.Round == row.Round })
+			if at < 0 {
+				continue
+			}
+			want := kept[i].Curve[at]
+			want.ElapsedSec, want.Params, want.Engine, want.Version = row.ElapsedSec, row.Params, row.Engine, row.Version
+			if row != want {
+				t.Errorf("%s: row %+v\nkept %+v", c.table, row, want)
+			}
+		}
+	}
 }
