@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/results"
+	"rollcall/results/stats"
+)
+
+// The tables of docs/reproduction.md that follow the methods through the rounds are those of the kept curves: the test
+// accuracy in percent, the mean over the evaluations of the last 50 rounds up to each of these.
+func TestDocsReplay(t *testing.T) {
+	page := contents(t, "../docs/reproduction.md")
+	for _, c := range []struct {
+		folder, availability string
+		rounds               []int
+	}{
+		{"fedawe-2/numpy", "sine", []int{100, 500, 1000, 2000}},
+		{"fedar-2", "uniform", []int{100, 250, 500, 1000}},
+	} {
+		runs, bad, err := results.FindRuns(t.Context(), filepath.Join("..", scoreboardFolder, c.folder))
+		if err != nil || bad != nil || len(runs) == 0 {
+			t.Fatalf("%s: %d runs, %v, %v", c.folder, len(runs), bad, err)
+		}
+		for _, cell := range results.Cells(runs, false) {
+			of := cell.Runs[0]
+			if of.Availability != c.availability {
+				continue
+			}
+			row := "| " + of.Method
+			if p := of.Params.Get("p-min"); p != "" {
+				row += ", p_min = " + p
+			}
+			for _, last := range c.rounds {
+				row += " | " + lateMean(cell.Runs, last)
+			}
+			if !strings.Contains(page, row+" |\n") {
+				t.Errorf("docs/reproduction.md lacks the row of %s:\n%s |", c.folder, row)
+			}
+		}
+	}
+}
+
+// docs/reproduction.md counts the runs that are kept.
+func TestDocsKept(t *testing.T) {
+	page := contents(t, "../docs/reproduction.md")
+	for row, pattern := range map[string]string{
+		"FedAWE, Tables 2 and 8, CIFAR-10, sine | %d of 24":               "fedawe-2/numpy/*_cifar10_sine_*/seed-*",
+		"FedAR, Table 2, Figure 2, CIFAR-10, p_min = 0.1 | %d of 18":      "fedar-2/*/seed-*",
+		"FedAR, Table 3, Figure 3: FedAvg with everybody there | %d of 3": "fedar-3/fedavg-active_*/seed-*",
+		"CA-Fed, ToN, Figure 1c | %d of 50":                               "cafed-f1c/paper/*/seed-*",
+	} {
+		kept, err := filepath.Glob(filepath.Join("..", scoreboardFolder, pattern, results.RunFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("| "+row+" ", len(kept)); !strings.Contains(page, want) {
+			t.Errorf("docs/reproduction.md lacks: %s", want)
+		}
+	}
+}
+
+// What docs/reproduction.md says of the rounds in which FedAR reaches what the paper's figure ends at.
+func TestDocsFedARRounds(t *testing.T) {
+	page := strings.Join(strings.Fields(contents(t, "../docs/reproduction.md")), " ")
+	curve, err := results.ReadCurve(only(t, filepath.Join("..", scoreboardFolder), "fedar-2/fedar_*/seed-3/curve.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accuracy := slices.IndexFunc(curve, func(r results.CurveRow) bool { return r.TestAcc.Value >= 0.44 })
+	loss := slices.IndexFunc(curve, func(r results.CurveRow) bool { return r.TrainLoss.Value < 1.5 })
+	want := fmt.Sprintf("Ours is at 44 %% in round %d, and the loss is below 1.5 in round %d.", curve[accuracy].Round,
+		curve[loss].Round)
+	if !strings.Contains(page, want) {
+		t.Errorf("docs/reproduction.md lacks: %s", want)
+	}
+}
+
+// lateMean returns the mean over the runs, ± the sample standard deviation if there are several, of the test accuracy in
+// the 50 rounds up to last.
+func lateMean(runs []results.Run, last int) string {
+	var bySeed []float64
+	for _, r := range runs {
+		var late []float64
+		for _, row := range r.Curve {
+			if row.Round > last-results.ProtocolRounds && row.Round <= last {
+				late = append(late, 100*row.TestAcc.Value)
+			}
+		}
+		bySeed = append(bySeed, stats.Mean(late).Value)
+	}
+	text := fmt.Sprintf("%.1f", stats.Mean(bySeed).Value)
+	if std := stats.SampleStd(bySeed); std.Valid {
+		text += fmt.Sprintf(" ± %.1f", std.Value)
+	}
+	return text
+}
