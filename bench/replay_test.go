@@ -18,7 +18,6 @@ import (
 // replayStub stands in for rollcall: it notes its arguments, fails at $BROKEN, waits for a signal at $SLOW, and otherwise
 // writes the files of a table or figure, with one run of a table that is complete and one that is not.
 const replayStub = `#!/bin/sh
-[ "$1" != version ] || { echo rollcall abc-dirty; exit; }
 echo "$*" >>"$LOG"
 [ "$1" != results ] || { [ "$2" != summarise ] || echo rows >"$4/summary.csv"; exit; }
 [ "$2" != "$BROKEN" ] || exit 1
@@ -146,8 +145,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// What is made elsewhere, or was kept by another machine, is not made again; what fails does not keep the rest from
-// being made; figures whose runs nothing keeps are drawn once.
+// What fails does not keep the rest from being made. What is kept is not made again, with another OUT either; of what
+// takes hours the kept runs are taken.
 func TestReplayGoesOn(t *testing.T) {
 	r := newReplaying(t)
 	commands, said, err := r.run("cheap", "out", "BROKEN=cafed-i2")
@@ -155,10 +154,9 @@ func TestReplayGoesOn(t *testing.T) {
 		!strings.HasPrefix(commands[len(commands)-1], "figure cafed-i2 ") {
 		t.Fatalf("%v\n%s\nwant it to try cafed-i2 again at the end, and to fail", err, said)
 	}
-	commands, said, err = r.run("cheap", "out")
-	figures := slices.DeleteFunc(slices.Clone(commands), func(c string) bool { return strings.HasPrefix(c, "table ") })
-	if err != nil || len(figures) != 3 || !strings.HasPrefix(figures[0], "figure cafed-i2 ") {
-		t.Fatalf("%v\n%s\n%q, want cafed-i2 alone in its three readings", err, said, figures)
+	commands, said, err = r.run("cheap", "elsewhere")
+	if err != nil || len(commands) != 3 || !strings.HasPrefix(commands[0], "figure cafed-i2 ") {
+		t.Fatalf("%v\n%s\n%q, want cafed-i2 alone in its three readings", err, said, commands)
 	}
 	if _, said, err = r.run("fedar", "out"); err != nil {
 		t.Fatalf("%v\n%s", err, said)

@@ -3,9 +3,9 @@
 # results/replay. `make replay-cheap`: all that takes hours at most on a processor. `make replay-fedawe`, `replay-cafed`,
 # `replay-fedar`: all of a paper, its cheap part first, then tables and figures that take days.
 #
-# At the end, and when a signal stops it, it writes the page anew. The same command goes on where it was stopped, also on
-# another machine with the files of results/replay alone. Any number of machines may run it at a time on an OUT that they
-# share. FLAGS are more flags for every command: FLAGS='--device cpu --data-dir /data'.
+# What is there already is not made again, also on a machine that has the files of results/replay alone: to make something
+# again, remove its folder. At the end, and when a signal stops it, the page is written anew. Any number of machines may
+# run it at a time on an OUT that they share. FLAGS are more flags for every command: FLAGS='--device cpu'.
 set -eu
 GROUP=$1
 OUT=${OUT:-out/replay}
@@ -13,8 +13,6 @@ ROLLCALL=${ROLLCALL:-bin/rollcall}
 KEEP=${KEEP:-results/replay}
 PAGE=${PAGE:-docs/reproduction.md}
 FLAGS=${FLAGS:-}
-VERSION=$("$ROLLCALL" version | cut -d' ' -f2)
-VERSION=${VERSION%-dirty} # it is that after the first copy
 
 child='' stopped='' failed=''
 trap 'stopped=yes' INT HUP # a terminal sends these to the program too
@@ -38,7 +36,7 @@ rollcall() {
 
 # item KIND ID READING [FLAG…]: runs a table or figure in a reading: a preset, numpy, or "." for the default.
 item() {
-	kind=$1 id=$2 made="$VERSION $*" below=/$3
+	kind=$1 id=$2 below=/$3
 	case $3 in
 	.) reading='' below='' ;;
 	numpy) reading='--draws numpy' ;;
@@ -47,28 +45,26 @@ item() {
 	out=$OUT$below from=$OUT$below/$2 to=$KEEP/$2$below
 	shift 3
 	if long "$id"; then
-		copy "$to" "$from" # what was made elsewhere
+		copy "$to" "$from" # runs that were made elsewhere
 		reading="$reading $WAIT"
-	elif [ "$kind" = figure ] && [ "$(cat "$from/.made" 2>/dev/null)" = "$made" ]; then
-		return 0 # it is not drawn again, as some figures have runs that nothing keeps
+	elif [ -f "$to/summary.csv" ] || [ -f "$to/$id.json" ]; then
+		return 0
 	fi
 	echo "== $kind $id $reading $*" >&2
 	status=0
 	# shellcheck disable=SC2086 # both are several words
 	rollcall "$kind" "$id" --out "$out" $reading "$@" $FLAGS || status=$?
-	keep
+	if [ "$status" = 0 ] || long "$id"; then keep; fi
 	if [ -n "$stopped" ]; then
 		"$ROLLCALL" results fill "$PAGE"
 		exit 130
-	elif [ "$status" -gt 0 ]; then
+	elif [ "$status" != 0 ]; then
 		failed="$failed $id"
-	elif [ "$kind" = figure ]; then
-		echo "$made" >"$from/.made"
 	fi
 }
 
 # keep copies what there is of a table or figure from $from to $to. The summary of what takes hours is made of the runs
-# that are complete.
+# that are finished.
 keep() {
 	names="$id.csv $id-paper.csv $id.svg $id.json"
 	case $kind,$id in
@@ -90,11 +86,11 @@ keep() {
 	done
 }
 
-# copy FROM TO: the complete runs of a table's folder that are not there yet, run.json last.
+# copy FROM TO: the finished runs of a table's folder that are not there yet, run.json last.
 copy() {
 	for run in "$1"/*/seed-*/run.json; do
 		cell=${run#"$1"/} cell=${cell%/run.json}
-		if [ -f "$2/$cell/run.json" ] || ! grep -q '"status": "complete"' "$run" 2>/dev/null; then continue; fi
+		if [ -f "$2/$cell/run.json" ] || ! grep -Eq '"status": "(complete|diverged)"' "$run" 2>/dev/null; then continue; fi
 		mkdir -p "$2/$cell"
 		for name in curve.csv clients.csv run.json; do
 			if [ -f "$1/$cell/$name" ]; then cp "$1/$cell/$name" "$2/$cell/"; fi
