@@ -68,9 +68,9 @@ func (a *app) fillCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "fill PAGE",
 		Short: "Write into a page what commands of results print",
-		Long: `fill runs the command of each line <!-- rollcall results … --> of a page in the current folder, and writes
-what it prints between this line and the next line ` + page.End + `, in place of what is there. The rest of the page
-stays as it is. A page whose command fails is not written.`,
+		Long: `fill runs, in the current folder, the command of each line <!-- rollcall results … --> of a page, and
+writes what it prints between this line and the next line ` + page.End + `, in place of what is there. The rest of
+the page stays as it is. A page whose command fails is not written.`,
 		Example: `  rollcall results fill docs/reproduction.md`,
 		Args:    exactly(1, "%d arguments, want a page"),
 		RunE: func(cmd *cobra.Command, args []string) error {

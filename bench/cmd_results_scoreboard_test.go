@@ -92,7 +92,7 @@ func TestReproductionPage(t *testing.T) {
 		t.Errorf("stderr %q, want a note on the runs that are of no table", o.stderr)
 	}
 	if contents(t, copied) != contents(t, source) {
-		t.Errorf("%s is not what the results in %s say, want `rollcall results fill %s`", source, scoreboardFolder, source)
+		t.Errorf("%s is not what its commands print, want `rollcall results fill %s`", source, source)
 	}
 }
 

@@ -161,8 +161,8 @@ var docsShort = []docsLine{
 	{"rollcall results scoreboard", "mkdir -p out && rollcall results scoreboard out"},
 	{
 		"rollcall results fill docs/reproduction.md",
-		"mkdir docs && printf '%s\\n' '<!-- rollcall results compare fedawe-2 out -->' '<!-- end -->' >docs/reproduction.md " +
-			"&& rollcall results fill docs/reproduction.md && grep mifa docs/reproduction.md",
+		"mkdir docs && printf '%s\\n' '<!-- rollcall results compare fedawe-2 out -->' '<!-- end -->' " +
+			">docs/reproduction.md && rollcall results fill docs/reproduction.md && grep mifa docs/reproduction.md",
 	},
 	{"rollcall results diff A B", "rollcall results diff out/sweep out/sweep"},
 	{"rollcall results power DIR", "rollcall results power out/sweep"},

@@ -80,8 +80,8 @@ func TestDocsFedARRounds(t *testing.T) {
 	}
 }
 
-// lateMean returns the mean over the runs, ± the sample standard deviation if there are several, of the test accuracy in
-// the 50 rounds up to last.
+// lateMean returns the mean over the runs, ± the sample standard deviation if there are several, of the test accuracy
+// in the 50 rounds up to last.
 func lateMean(runs []results.Run, last int) string {
 	var bySeed []float64
 	for _, r := range runs {

@@ -98,7 +98,8 @@ func TestReplayKeptAgain(t *testing.T) {
 				continue
 			}
 			want := kept[i].Curve[at]
-			want.ElapsedSec, want.Params, want.Engine, want.Version = row.ElapsedSec, row.Params, row.Engine, row.Version
+			want.ElapsedSec, want.Params = row.ElapsedSec, row.Params
+			want.Engine, want.Version = row.Engine, row.Version
 			if row != want {
 				t.Errorf("%s: row %+v\nkept %+v", c.table, row, want)
 			}

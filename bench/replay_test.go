@@ -15,8 +15,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// replayStub stands in for rollcall: it notes its arguments, fails at $BROKEN, waits for a signal at $SLOW, and otherwise
-// writes the files of a table or figure, with one run of a table that is complete and one that is not.
+// replayStub stands in for rollcall: it notes its arguments, fails at $BROKEN, waits for a signal at $SLOW, and
+// otherwise writes the files of a table or figure, with one run of a table that is complete and one that is not.
 const replayStub = `#!/bin/sh
 echo "$*" >>"$LOG"
 [ "$1" != results ] || { [ "$2" != summarise ] || echo rows >"$4/summary.csv"; exit; }
@@ -162,7 +162,8 @@ func TestReplayGoesOn(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	run := filepath.Join("fedar-2", "cell", "seed-3", "run.json")
-	if err := os.WriteFile(filepath.Join(r.path("keep"), run), []byte(`"status": "complete", mine`), 0o600); err != nil {
+	mine := []byte(`"status": "complete", mine`)
+	if err := os.WriteFile(filepath.Join(r.path("keep"), run), mine, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(r.path("rollcall"), []byte(strings.Replace(replayStub, "[ \"$seed\" = 4 ] ||",
