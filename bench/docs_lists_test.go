@@ -123,7 +123,6 @@ var docsElsewhere = []docsLine{
 	{docsParallelParts, docsParallel},
 	{"rollcall devices --check --device cuda:1 --nets cnn-cifar10,resnet18", docsCard},
 	{"rollcall table fedar-2 --data cifar10", docsFedAR},
-	{"rollcall table fedar-2 --data cifar10 --rounds 300", docsFedAR},
 	{"rollcall table fedar-3", docsFedAR},
 	{"for f in f1 f2 f3 f4 f5; do rollcall figure fedar-$f; done", docsFedAR},
 	{"rollcall track run", docsNight},
@@ -168,6 +167,12 @@ var docsShort = []docsLine{
 	{"rollcall results power DIR", "rollcall results power out/sweep"},
 	{"rollcall results merge OUT… --out ALL", "rollcall results merge out more --out all"},
 	{"rollcall results export TABLE DIR", "rollcall results export cafed-1 out"},
+	{"rollcall results summarise TABLE DIR", "rollcall results summarise cafed-1 out/cafed-1"},
+	{
+		"rollcall results fill PAGE",
+		"printf '%s\\n' '<!-- rollcall results export cafed-1 out -->' '<!-- end -->' >page.md && " +
+			"rollcall results fill page.md && grep ca-fed page.md",
+	},
 	{"rollcall bench", docsBench},
 	{`rollcall track run\|compare\|plot`, "rollcall track compare && rollcall track plot"},
 	{"rollcall availability", "+ --rounds 3 --clients 4 --data leaf"},
@@ -257,10 +262,6 @@ var docsShort = []docsLine{
 			"rollcall run --method fedavg-all --lr $lr --rounds 100 " +
 			"--availability sine --draws numpy --eval-every 10 --eval-train=false --seed $seed; done; done",
 		docsRun,
-	},
-	{
-		"rollcall table fedawe-2 --data cifar10 --availability sine --rounds 100 --eval-every 10 --seeds 3",
-		"rollcall table fedawe-2 --eval-every 10" + docsFedAWE,
 	},
 	{"rollcall table cafed-1", "+ --seeds 3" + docsTable},
 	{"rollcall figure cafed-f1a", "+ --seeds 1" + docsTable},
