@@ -87,10 +87,8 @@ table itself leaves there. It is of use where runs were copied, or removed.`,
 			if len(of[table]) == 0 {
 				return errors.Join(append(bad, fmt.Errorf("results: no run of %s in %s, want one", table, dir))...)
 			}
-			rows := papers.Summaries(table, of[table], mixed)
-			compare.SortSummary(table, rows)
 			path := filepath.Join(dir, results.SummaryFile)
-			if err := results.WriteSummary(path, rows); err != nil {
+			if err := compare.WriteSummary(path, table, of[table], mixed); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.stdout, "%s: %s\n", path, run.Count(len(of[table]), "run"))

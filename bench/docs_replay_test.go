@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"rollcall/results"
-	"rollcall/results/stats"
+	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 )
 
 // The tables of docs/reproduction.md that follow the methods through the rounds are those of the kept curves: the test
@@ -36,7 +37,7 @@ func TestDocsReplay(t *testing.T) {
 				row += ", p_min = " + p
 			}
 			for _, last := range c.rounds {
-				row += " | " + lateMean(cell.Runs, last)
+				row += " | " + lateMean(t, cell.Runs, last)
 			}
 			if !strings.Contains(page, row+" |\n") {
 				t.Errorf("docs/reproduction.md lacks the row of %s:\n%s |", c.folder, row)
@@ -80,22 +81,24 @@ func TestDocsFedARRounds(t *testing.T) {
 	}
 }
 
-// lateMean returns the mean over the runs, ± the sample standard deviation if there are several, of the test accuracy
-// in the 50 rounds up to last.
-func lateMean(runs []results.Run, last int) string {
-	var bySeed []float64
+// lateMean returns the test accuracy of runs that end in round last, in percent, as a table would have it.
+func lateMean(t *testing.T, runs []results.Run, last int) string {
+	t.Helper()
+	var curves [][]results.CurveRow
 	for _, r := range runs {
-		var late []float64
-		for _, row := range r.Curve {
-			if row.Round > last-results.ProtocolRounds && row.Round <= last {
-				late = append(late, 100*row.TestAcc.Value)
-			}
+		end := slices.IndexFunc(r.Curve, func(row results.CurveRow) bool { return row.Round == last })
+		if end < 0 {
+			t.Fatalf("%s: round %d was not evaluated", r.Dir, last)
 		}
-		bySeed = append(bySeed, stats.Mean(late).Value)
+		curves = append(curves, r.Curve[:end+1])
 	}
-	text := fmt.Sprintf("%.1f", stats.Mean(bySeed).Value)
-	if std := stats.SampleStd(bySeed); std.Valid {
-		text += fmt.Sprintf(" ± %.1f", std.Value)
+	mean, err := protocol.OverSeeds(curves, results.ProtocolRounds, metrics.TestAcc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%.1f", 100*mean.Mean)
+	if mean.Std.Valid {
+		text += fmt.Sprintf(" ± %.1f", 100*mean.Std.Value)
 	}
 	return text
 }

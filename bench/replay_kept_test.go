@@ -13,54 +13,46 @@ import (
 
 // The runs in results/replay are what they say, are finished, and are those of the summary beside them.
 func TestReplayKept(t *testing.T) {
-	paths, err := filepath.Glob("../" + scoreboardFolder + "/*/*/seed-*/" + results.RunFile)
-	deeper, errDeeper := filepath.Glob("../" + scoreboardFolder + "/*/*/*/seed-*/" + results.RunFile)
-	if err != nil || errDeeper != nil {
-		t.Fatal(err, errDeeper)
-	}
-	var folders []string // of a table or figure in one reading
-	for _, path := range slices.Concat(paths, deeper) {
-		folder := filepath.Dir(filepath.Dir(filepath.Dir(path)))
-		if rel, err := filepath.Rel("../"+scoreboardFolder, folder); err == nil &&
-			slices.Contains(slices.Concat(papers.TableNames(), papers.FigureNames()), firstPart(rel)) {
-			folders = append(folders, folder)
+	for _, id := range slices.Concat(papers.TableNames(), papers.FigureNames()) {
+		dir := filepath.Join("..", scoreboardFolder, id)
+		if !isFolder(dir) {
+			continue
 		}
-	}
-	slices.Sort(folders)
-	for _, folder := range slices.Compact(folders) {
-		t.Run(filepath.ToSlash(folder[len("../"+scoreboardFolder)+1:]), func(t *testing.T) {
-			must(t, "results", "verify", folder)
-			runs, bad, err := results.FindRuns(t.Context(), folder)
-			if err != nil || bad != nil {
-				t.Fatal(err, bad)
-			}
-			for _, r := range runs {
-				if r.Status() != results.RunComplete && r.Status() != results.RunDiverged {
-					t.Errorf("%s: %s, want complete or diverged", r.Dir, r.Status())
-				}
-			}
-			kept, err := os.ReadFile(filepath.Join(folder, results.SummaryFile))
-			if os.IsNotExist(err) {
-				return // a figure
-			}
-			copied := t.TempDir()
-			if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
-				t.Fatal(err)
-			}
-			must(t, "results", "summarise", runs[0].Table, copied)
-			if contents(t, filepath.Join(copied, results.SummaryFile)) != string(kept) {
-				t.Errorf("%s is not the summary of the runs beside it", results.SummaryFile)
-			}
+		all, bad, err := results.FindRuns(t.Context(), dir)
+		if err != nil || bad != nil {
+			t.Fatal(err, bad)
+		}
+		// A folder has the runs of one reading.
+		folders, byFolder := results.Grouped(all, func(r results.Run) string {
+			return filepath.Dir(filepath.Dir(r.Dir))
 		})
+		for _, folder := range folders {
+			keptIn(t, folder, byFolder[folder])
+		}
 	}
 }
 
-// firstPart returns the first name of a path.
-func firstPart(path string) string {
-	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(path) {
-		path = dir
+// keptIn checks the runs in a folder against each other's files and the summary beside them, if there is one.
+func keptIn(t *testing.T, folder string, runs []results.Run) {
+	t.Helper()
+	must(t, "results", "verify", folder)
+	for _, r := range runs {
+		if r.Status() != results.RunComplete && r.Status() != results.RunDiverged {
+			t.Errorf("%s: %s, want complete or diverged", r.Dir, r.Status())
+		}
 	}
-	return path
+	kept, err := os.ReadFile(filepath.Join(folder, results.SummaryFile))
+	if os.IsNotExist(err) {
+		return // a figure
+	}
+	copied := t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "results", "summarise", runs[0].Table, copied)
+	if contents(t, filepath.Join(copied, results.SummaryFile)) != string(kept) {
+		t.Errorf("%s: %s is not the summary of the runs beside it", folder, results.SummaryFile)
+	}
 }
 
 // The first rounds of kept runs come out again, row by row, on any processor of their class.

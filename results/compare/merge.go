@@ -92,9 +92,7 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 		}) {
 			continue // single runs, or the runs of a figure, which have no summary
 		}
-		rows := papers.Summaries(table, inTable, mixed)
-		SortSummary(table, rows)
-		if err := results.WriteSummary(filepath.Join(into, table, results.SummaryFile), rows); err != nil {
+		if err := WriteSummary(filepath.Join(into, table, results.SummaryFile), table, inTable, mixed); err != nil {
 			return m, err
 		}
 		m.Tables = append(m.Tables, table)
@@ -103,6 +101,13 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 		return m, nil
 	}
 	return m, files.WriteCSVFile(filepath.Join(into, results.BenchFile), benches)
+}
+
+// WriteSummary writes the summary of the runs of a table, those that are not alike in rows of their own unless mixed.
+func WriteSummary(path, table string, runs []results.Run, mixed bool) error {
+	rows := papers.Summaries(table, runs, mixed)
+	SortSummary(table, rows)
+	return results.WriteSummary(path, rows)
 }
 
 // tableAt returns the table in a run's place, TABLE/CELL/seed-N.

@@ -23,15 +23,16 @@ long() {
 	case $1 in fedawe-2 | fedawe-8 | fedawe-f7 | fedar-2 | fedar-3 | fedar-f2 | fedar-f3 | cafed-f1c) ;; *) return 1 ;; esac
 }
 
-# rollcall ARG…: the program, which ends in good order when a signal stops this script.
+# rollcall ARG…: the program, whose exit status is $status. It ends in good order when a signal stops this script, also
+# one that came before it began.
 rollcall() {
 	status=0
 	"$ROLLCALL" "$@" &
 	child=$!
+	if [ -n "$stopped" ]; then kill "$child"; fi
 	wait "$child" || status=$?
 	if [ -n "$stopped" ]; then wait "$child" || true; fi
 	child=
-	return "$status"
 }
 
 # item KIND ID READING [FLAG…]: runs a table or figure in a reading: a preset, numpy, or "." for the default.
@@ -51,9 +52,8 @@ item() {
 		return 0
 	fi
 	echo "== $kind $id $reading $*" >&2
-	status=0
 	# shellcheck disable=SC2086 # both are several words
-	rollcall "$kind" "$id" --out "$out" $reading "$@" $FLAGS || status=$?
+	rollcall "$kind" "$id" --out "$out" $reading "$@" $FLAGS
 	if [ "$status" = 0 ] || long "$id"; then keep; fi
 	if [ -n "$stopped" ]; then
 		"$ROLLCALL" results fill "$PAGE"
