@@ -59,6 +59,11 @@ var docsElsewhere = []docsLine{
 	{"docker run --rm --gpus all -v rollcall-data:/data rollcall", "Docker and a card"},
 	{"tensorboard --logdir out", "TensorBoard; results/events reads its own files back"},
 	{"python3 bench/testdata/replay.py --dump DIR --data …/cifar-10-batches-bin", "PyTorch"},
+	{
+		"python3 bench/testdata/released_fedawe.py FEDAWE CIFAR --method fedawe --lr 0.1 --total_rounds 50 " +
+			"--eval_freq 10 --seeds 3,4,6",
+		"PyTorch and the released code",
+	},
 	{"apt-get install clang-19", "root and the network"},
 	{"nvidia-smi -lgc", docsNVIDIA},
 	{
@@ -251,9 +256,12 @@ var docsShort = []docsLine{
 	// docs/reproduction.md
 	{
 		"for seed in 3 4 6; do rollcall run --method fedavg-active --availability stationary --draws numpy " +
-			"--rounds 20 --eval-every 5 --seed $seed; " +
-			"rollcall run --method fedawe --availability sine --draws numpy " +
 			"--rounds 20 --eval-every 5 --seed $seed; done",
+		docsRun,
+	},
+	{
+		"for seed in 3 4 6; do rollcall run --method fedawe --availability sine --draws numpy " +
+			"--rounds 50 --eval-every 5 --seed $seed; done",
 		docsRun,
 	},
 	{

@@ -37,9 +37,9 @@ var docsForeignFlags = map[string]string{
 	"launch-skip": "ncu", "launch-count": "ncu", "import": "ncu", "page": "ncu",
 	"cuda-graph-trace": "nsys", "for": "kubectl", "timeout": "kubectl", "force": "kubectl",
 	"joblog": "parallel", "termseq": "parallel", "wd": "parallel", "return": "parallel",
-	// as far as docsFlag reads --deterministic_split and --smoothness_param
+	// as far as docsFlag reads --deterministic_split, --smoothness_param, --total_rounds and --eval_freq
 	"augmentation": "CA-Fed's code", "iid": "CA-Fed's code", "deterministic": "CA-Fed's code",
-	"smoothness": "CA-Fed's code",
+	"smoothness": "CA-Fed's code", "total": "FedAWE's code", "eval": "FedAWE's code",
 }
 
 // docsForeignFiles are files in the pages that the repository does not have and no command of the pages writes.
