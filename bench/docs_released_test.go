@@ -55,7 +55,8 @@ func TestDocsReleased(t *testing.T) {
 				test = append(test, 100*curve[i].TestAcc.Value)
 			}
 			for what, ours := range map[string][]float64{"train": train, "test": test} {
-				row := fmt.Sprintf("| %s | %d | %s | %s |\n", c.method, round, what, releasedRow(ours, code[what][round]))
+				row := releasedRow(ours, code[what][round])
+				row = fmt.Sprintf("| %s | %d | %s | %s |\n", c.method, round, what, row)
 				if !strings.Contains(page, row) {
 					t.Errorf("docs/reproduction.md lacks the row of %s, draws %q, seeds %v:\n%s", c.code, c.draws,
 						c.seeds, row)
