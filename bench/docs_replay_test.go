@@ -81,6 +81,31 @@ func TestDocsFedARRounds(t *testing.T) {
 	}
 }
 
+// What docs/reproduction.md says of two memories, and of MIFA and FedVARP at half the rate.
+func TestDocsMemory(t *testing.T) {
+	page := strings.Join(strings.Fields(contents(t, "../docs/reproduction.md")), " ")
+	late := func(pattern string) string {
+		path := only(t, filepath.Join("..", scoreboardFolder), pattern+"/seed-3/"+results.CurveFile)
+		curve, err := results.ReadCurve(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lateMean(t, []results.Run{{Dir: path, Curve: curve}}, 300)
+	}
+	rate, raw := "memory/fedar-memory-rate/", "memory/fedar-memory-raw/"
+	for _, want := range []string{
+		fmt.Sprintf("MIFA has %s %% with `rate` and %s %% with `raw`, FedVARP %s and %s, FedAR %s.", late(rate+"mifa_*"),
+			late(raw+"mifa_*"), late(rate+"fedvarp_*"), late(raw+"fedvarp_*"), late(rate+"fedar_*")),
+		fmt.Sprintf("MIFA has %s %% in rounds 255 to 300 at 0.1 and %s %% at 0.05, FedVARP %s and %s %%, FedAR at 0.1 %s %%",
+			late("fedar-2/mifa_*"), late(rate+"mifa_*"), late("fedar-2/fedvarp_*"), late(rate+"fedvarp_*"),
+			late("fedar-2/fedar_*")),
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("docs/reproduction.md lacks: %s", want)
+		}
+	}
+}
+
 // lateMean returns the test accuracy of runs that end in round last, in percent, as a table would have it.
 func lateMean(t *testing.T, runs []results.Run, last int) string {
 	t.Helper()
