@@ -122,10 +122,17 @@ func MixedWords(infos []*RunInfo) string {
 		different, _ := Grouped(infos, func(i *RunInfo) string { return value(i.Likeness()) })
 		slices.Sort(different)
 		if len(different) > 1 {
-			words = append(words, strings.Join(different, " and "))
+			words = append(words, strings.Join(different, And))
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// all returns the values that the runs have, each once, sorted: "cpu-avx2 and cpu-avx512".
+func all(infos []*RunInfo, value func(*RunInfo) string) string {
+	different, _ := Grouped(infos, value)
+	slices.Sort(different)
+	return strings.Join(different, And)
 }
 
 // same returns the value that all runs share, or [mixedText].
@@ -139,10 +146,10 @@ func same(infos []*RunInfo, value func(*RunInfo) string) string {
 
 // About sets the columns that say how the row's runs were made, and the status if the runs are mixed or unverified.
 func (r *SummaryRow) About(infos []*RunInfo) {
-	r.Version = same(infos, func(i *RunInfo) string { return i.Version })
-	r.Engine = same(infos, func(i *RunInfo) string { return i.Engine })
-	r.Precision = same(infos, func(i *RunInfo) string { return i.Precision })
-	r.Device = same(infos, func(i *RunInfo) string { return i.Device })
+	r.Version = all(infos, func(i *RunInfo) string { return i.Version })
+	r.Engine = all(infos, func(i *RunInfo) string { return i.Engine })
+	r.Precision = all(infos, func(i *RunInfo) string { return i.Precision })
+	r.Device = all(infos, func(i *RunInfo) string { return i.Device })
 	r.Numerics = same(infos, func(i *RunInfo) string { return i.Numerics })
 	r.Revisions = same(infos, func(i *RunInfo) string { return i.Revisions.String() })
 	r.Checksum = same(infos, func(i *RunInfo) string { return i.Likeness().Checksum })

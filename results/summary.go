@@ -52,17 +52,21 @@ type SummaryRow struct {
 	Status    CellStatus     `csv:"status"`
 	Error     string         `csv:"error"` // of the first failed seed; the diverged seeds; what is mixed; or empty
 
-	// These may differ between the runs of a row, and are then [mixedText].
+	// These may differ between the runs of a row: all values, with [And] between them.
 	Version   string `csv:"version"`
 	Engine    string `csv:"engine"`
 	Precision string `csv:"precision"`
 	Device    string `csv:"device"`
 
-	// These may not differ, unless the status is mixed: such runs are in rows of their own. See [Likeness].
+	// These may not differ, unless the status is mixed, and are then [mixedText]: such runs are in rows of their own. See
+	// [Likeness].
 	Numerics  string `csv:"numerics,optional"`
 	Revisions string `csv:"revisions,optional"`
 	Checksum  string `csv:"data_checksum,optional"`
 }
+
+// And is between the values of a column in which the runs of a row differ.
+const And = " and "
 
 // mixedText is the text of a column in which the runs of a row differ.
 const mixedText = "mixed"

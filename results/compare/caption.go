@@ -48,8 +48,10 @@ func Caption(rows []results.SummaryRow) string {
 	}
 	about = append(about, each(rows, func(r *results.SummaryRow) string { return r.Net })...)
 	var by []string
-	if versions := each(rows, func(r *results.SummaryRow) string { return r.Version }); len(versions) > 0 {
-		by = append(by, "rollcall "+strings.Join(versions, ", "))
+	if lists := each(rows, func(r *results.SummaryRow) string { return r.Version }); len(lists) > 0 {
+		versions := strings.Split(strings.Join(lists, results.And), results.And)
+		slices.Sort(versions)
+		by = append(by, "rollcall "+strings.Join(slices.Compact(versions), ", "))
 	}
 	by = append(by, each(rows, func(r *results.SummaryRow) string { return r.Numerics })...)
 	// The caption has three parts: what is measured, the settings, and what computed it.

@@ -31,6 +31,10 @@ func TestCaption(t *testing.T) {
 				"paper", "cnn-cifar10", "1.3", "cuda-fp32"
 		})}, "Mean ± sample standard deviation over 1 to 3 seeds; 100 to 2000 rounds, N = 5 to 100, α = 0.05 to 0.1, " +
 			"presets code and paper, cnn-svhn, cnn-cifar10; rollcall 1.2, 1.3, cpu-fp32, cuda-fp32"},
+		{"seeds of two versions", []results.SummaryRow{usual, with(func(r *results.SummaryRow) {
+			r.Version = "1.0 and 1.2"
+		})}, "Mean ± sample standard deviation over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code, cnn-svhn; " +
+			"rollcall 1.0, 1.2, cpu-fp32"},
 		{
 			"failed ones do not count",
 			[]results.SummaryRow{

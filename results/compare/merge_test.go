@@ -81,6 +81,10 @@ func TestMerge(t *testing.T) {
 		rows[1].Mean != stats.Mean([]float64{0.2, 0.4}) {
 		t.Errorf("%+v, want fedau 0.3 and mifa 0.3 of 2 seeds", rows)
 	}
+	want := filepath.Base(a) + " and " + filepath.Base(b)
+	if rows[0].Version != filepath.Base(b) || rows[1].Version != want {
+		t.Errorf("versions %q and %q, want the whole run's, and %q", rows[0].Version, rows[1].Version, want)
+	}
 	runs, bad, err := results.FindRuns(t.Context(), into)
 	resultstest.MustHold(t, bad)
 	if err != nil || len(runs) != 3 || runs[0].Status() != results.RunComplete || len(runs[0].Extra) != 1 {
