@@ -58,8 +58,8 @@ type SummaryRow struct {
 	Precision string `csv:"precision"`
 	Device    string `csv:"device"`
 
-	// These may not differ, unless the status is mixed, and are then [mixedText]: such runs are in rows of their own. See
-	// [Likeness].
+	// These may not differ, or the runs are in rows of their own, unless the status is mixed: they are then [mixedText],
+	// see [Likeness].
 	Numerics  string `csv:"numerics,optional"`
 	Revisions string `csv:"revisions,optional"`
 	Checksum  string `csv:"data_checksum,optional"`
