@@ -58,8 +58,8 @@ type SummaryRow struct {
 	Precision string `csv:"precision"`
 	Device    string `csv:"device"`
 
-	// These may not differ: such runs are in rows of their own, see [Likeness]. If the status is mixed nevertheless, they
-	// are [mixedText].
+	// These may not differ: such runs are in rows of their own, see [Likeness]. If the status is mixed all the same,
+	// they are [mixedText].
 	Numerics  string `csv:"numerics,optional"`
 	Revisions string `csv:"revisions,optional"`
 	Checksum  string `csv:"data_checksum,optional"`
