@@ -77,8 +77,9 @@ func TestPrecisionsApart(t *testing.T) {
 				t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 			}
 			o = must(t, attackSweep(out, seeds(c.is, "3,4", "--mixed")...)...)
+			both := min(c.was, c.is) + results.And + max(c.was, c.is)
 			if row := attackRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
-				row["precision"] != "mixed" || row["n"] != "2" {
+				row["precision"] != both || row["n"] != "2" {
 				t.Errorf("--mixed: %v, want a row that is mixed", row)
 			}
 			if !strings.Contains(o.stdout, "[mixed: ") {
