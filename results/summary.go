@@ -68,7 +68,7 @@ type SummaryRow struct {
 // And is between the values of a column in which the runs of a row differ.
 const And = " and "
 
-// mixedText is the text of a column in which the runs of a row differ.
+// mixedText is the text of a column of the conditions that runs must share, where the user had runs mixed that do not.
 const mixedText = "mixed"
 
 // WriteSummary writes a summary in the order given, atomically.
