@@ -69,7 +69,7 @@ OLD_KIT = set -e; to='$(abspath $(KIT))/old'; tmp=$$(mktemp -d); trap 'git workt
 RACES := AtOnce|Together|SideBySide|Cancel|Interrupted|Pool|Grace|NextPlans|Cache$$|FirstError|LEAFSet|Lost|Combine|Write$$
 race: ## run the tests of what runs at once under the race detector
 	$(GO) test $(TAGS) -race -short ./bench/run/claim ./bench/run/progress ./bench/run/queue ./results/files
-	$(GO) test $(TAGS) -race -short -run '$(RACES)' ./algos ./bench ./bench/run ./datasets ./nets ./nets/gpu ./results/report
+	$(GO) test $(TAGS) -race -short -run '$(RACES)' ./algos ./bench ./bench/run ./datasets ./nets/cpu ./nets/gpu ./results/report
 
 fuzz: ## fuzz every parser for FUZZTIME each
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \
@@ -89,11 +89,11 @@ vuln: ## look the dependencies up in Go's vulnerability database (needs the netw
 fmt: ## format the code
 	$(TOOLS) gofumpt -modpath rollcall -w .
 
-generate: ## regenerate nets/cpu/asm, the assembly of nets/cpu
-	$(GO) generate ./nets/cpu/asm
+generate: ## regenerate the assembly of nets/cpu/kernels
+	$(GO) generate ./nets/cpu/kernels/asm
 
 check-generated: generate ## fail if regenerating changes anything
-	git diff --exit-code -- 'nets/cpu/asm/*.s'
+	git diff --exit-code -- 'nets/cpu/kernels/asm/*.s'
 
 kernels: ## regenerate the PTX of nets/gpu/kernels (clang-19)
 	$(GO) generate ./nets/gpu/kernels

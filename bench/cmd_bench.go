@@ -14,7 +14,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -43,7 +43,7 @@ downloaded, it runs on synthetic data and says so.`,
 	fs := cmd.Flags()
 	registerMachine(fs, &b.Machine)
 	fs.StringVar(&data, "data", "cifar10", "data set: "+strings.Join(datasets.Names(), ", "))
-	fs.StringVar(&net, "net", "", "network: "+strings.Join(nets.ModelNames(), ", ")+" (default: the data set's)")
+	fs.StringVar(&net, "net", "", "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)")
 	fs.IntVar(&rounds, "rounds", 10, "rounds measured")
 	fs.IntVar(&clients, "clients", 100, "number of clients N")
 	fs.IntVar(&steps, "local-steps", 10, "local steps E of a client per round")

@@ -10,10 +10,10 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/nets"
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu"
 	"rollcall/nets/gpu/selftest"
+	"rollcall/nets/models"
 )
 
 // devicesCommand is `rollcall devices`: the values that --device takes on this machine, and why a card cannot be used.
@@ -39,7 +39,7 @@ The exit status is 0 if all is right, and 1 if anything is wrong or there is no 
 	fs.BoolVar(&check, "check", false, "train on the cards and compare with the CPU")
 	fs.StringVar(&c.device, "device", "auto", "the card that --check checks: cuda[:i], or auto for every usable one")
 	fs.StringSliceVar(&c.nets, "nets", selftest.Nets(), "the nets that --check trains: "+
-		strings.Join(nets.ModelNames(), ", "))
+		strings.Join(models.Names(), ", "))
 	completeWords(cmd, "device", []string{"auto", "cuda"})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if check {
@@ -58,15 +58,15 @@ The exit status is 0 if all is right, and 1 if anything is wrong or there is no 
 // kernelsOf says which variant of the kernels multiplies in each precision of the CPU engine, and which other kernels
 // there are: "kernels avx512 (of generic, avx2, avx512); bf16 and bf16x3: amx". $ROLLCALL_CPU may force a variant. One
 // that has no kernels for fp32 is no error while another precision has some.
-func kernelsOf(choose func(cpu.Precision) (cpu.Choice, error)) (string, error) {
+func kernelsOf(choose func(kernels.Precision) (kernels.Choice, error)) (string, error) {
 	names := []string{}
-	for _, k := range cpu.Variants() {
+	for _, k := range kernels.Variants() {
 		names = append(names, k.Name())
 	}
-	of, used := strings.Join(names, ", "), map[cpu.Precision]string{}
+	of, used := strings.Join(names, ", "), map[kernels.Precision]string{}
 	var last error
 	found := false
-	for _, p := range []cpu.Precision{cpu.FP32, cpu.BF16, cpu.BF16x3} {
+	for _, p := range []kernels.Precision{kernels.FP32, kernels.BF16, kernels.BF16x3} {
 		c, err := choose(p)
 		switch {
 		case err != nil:
@@ -82,21 +82,21 @@ func kernelsOf(choose func(cpu.Precision) (cpu.Choice, error)) (string, error) {
 	if !found {
 		return "", last
 	}
-	text := fmt.Sprintf("kernels %s (of %s); ", used[cpu.FP32], of)
-	if used[cpu.BF16] == used[cpu.BF16x3] {
-		return text + "bf16 and bf16x3: " + used[cpu.BF16], nil
+	text := fmt.Sprintf("kernels %s (of %s); ", used[kernels.FP32], of)
+	if used[kernels.BF16] == used[kernels.BF16x3] {
+		return text + "bf16 and bf16x3: " + used[kernels.BF16], nil
 	}
-	return text + fmt.Sprintf("bf16: %s; bf16x3: %s", used[cpu.BF16], used[cpu.BF16x3]), nil
+	return text + fmt.Sprintf("bf16: %s; bf16x3: %s", used[kernels.BF16], used[kernels.BF16x3]), nil
 }
 
 // listDevices prints a line for each processor.
 func (a *app) listDevices() error {
-	kernels, err := kernelsOf(cpu.Select)
+	used, err := kernelsOf(kernels.Select)
 	if err != nil {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "cpu      %s, %s, %s\n", cpu.Model(), run.Count(runtime.GOMAXPROCS(0), "thread"), kernels)
+	fmt.Fprintf(&b, "cpu      %s, %s, %s\n", kernels.Model(), run.Count(runtime.GOMAXPROCS(0), "thread"), used)
 	cards, err := gpu.Cards()
 	if err != nil { // no failure of the command: the CPU can train
 		fmt.Fprintf(&b, "cuda     none: %v\n", err)

@@ -8,10 +8,10 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/cards"
 	"rollcall/bench/settings"
-	"rollcall/nets"
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu"
 	"rollcall/nets/gpu/selftest"
+	"rollcall/nets/models"
 	"rollcall/results/files"
 )
 
@@ -27,7 +27,7 @@ func (a *app) checkCards(ctx context.Context, c cardCheck) error {
 		return settings.Usagef("devices: --nets: want at least one net")
 	}
 	for _, name := range c.nets {
-		if err := settings.OneOf("nets", name, nets.ModelNames()); err != nil {
+		if err := settings.OneOf("nets", name, models.Names()); err != nil {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (a *app) checkCards(ctx context.Context, c cardCheck) error {
 	if err != nil {
 		return err
 	}
-	if _, err := cpu.Select(cpu.FP32); err != nil { // ROLLCALL_CPU may ask for instructions that this processor lacks
+	if _, err := kernels.Select(kernels.FP32); err != nil { // ROLLCALL_CPU may ask for instructions that this processor lacks
 		return err
 	}
 	usable, wrong := 0, 0

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -136,7 +136,7 @@ func TestPlanTakesMeasurements(t *testing.T) {
 	}
 	// A plan in another precision takes the rows of that precision alone.
 	args = append(args, "--precision", "bf16")
-	best, err := cpu.Select(cpu.BF16)
+	best, err := kernels.Select(kernels.BF16)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"rollcall/algos"
-	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 const kernelsFolder = "../nets/gpu/kernels"
@@ -60,8 +60,8 @@ func TestNetsOnCUDA(t *testing.T) {
 	if !onCard(t) {
 		return
 	}
-	for _, net := range nets.ModelNames() {
-		m, err := nets.NewModel(net)
+	for _, net := range models.Names() {
+		m, err := models.New(net)
 		if err != nil {
 			t.Fatal(err)
 		}

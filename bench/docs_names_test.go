@@ -17,7 +17,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results/papers"
 )
 
@@ -122,7 +122,7 @@ const docsCommandsPage = "docs/commands.md"
 // TestDocsListNames looks for all of these names.
 func TestDocsListNames(t *testing.T) {
 	page := contents(t, "../"+docsCommandsPage)
-	for _, name := range slices.Concat(algos.Names(), availability.Names(), nets.ModelNames(), datasets.Names()) {
+	for _, name := range slices.Concat(algos.Names(), availability.Names(), models.Names(), datasets.Names()) {
 		if !strings.Contains(page, "`"+name+"`") {
 			t.Errorf("%s: %s is not there, want it listed", docsCommandsPage, name)
 		}

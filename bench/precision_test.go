@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/nets/cpu"
-	"rollcall/nets/cpu/bf16"
+	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/cpu/kernels/bf16"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -18,7 +18,7 @@ import (
 func TestPrecisionOfRun(t *testing.T) {
 	for flag, want := range map[string]string{"": "fp32", "fp32": "fp32", "bf16": "bf16", "bf16x3": "bf16x3"} {
 		t.Run("--precision="+flag, func(t *testing.T) {
-			best, err := cpu.Select(cpu.Precision(want))
+			best, err := kernels.Select(kernels.Precision(want))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func TestPrecisionOfRun(t *testing.T) {
 				more = append(more, "--precision", flag)
 			}
 			o := must(t, small(out, more...)...)
-			line := "device: cpu-" + best.Name() + ", " + cpu.Model() + ", " + want + ", 2 threads"
+			line := "device: cpu-" + best.Name() + ", " + kernels.Model() + ", " + want + ", 2 threads"
 			if !strings.Contains(o.stderr, line) {
 				t.Errorf("stderr %q, want %q in it", o.stderr, line)
 			}
@@ -214,18 +214,18 @@ func (f fakeProducts) Name() string { return f.name }
 
 func TestKernelsOf(t *testing.T) {
 	var names []string
-	for _, k := range cpu.Variants() {
+	for _, k := range kernels.Variants() {
 		names = append(names, k.Name())
 	}
-	generic, of := cpu.Variants()[0], "(of "+strings.Join(names, ", ")+")"
+	generic, of := kernels.Variants()[0], "(of "+strings.Join(names, ", ")+")"
 	forced := errors.New("cpu: ROLLCALL_CPU=amx: not in fp32")
-	amx := cpu.Choice{Kernels: generic, Products: fakeProducts{name: "amx"}}
-	avx512 := cpu.Choice{Kernels: generic, Products: fakeProducts{name: "avx512"}}
+	amx := kernels.Choice{Kernels: generic, Products: fakeProducts{name: "amx"}}
+	avx512 := kernels.Choice{Kernels: generic, Products: fakeProducts{name: "avx512"}}
 	lost := avx512
 	lost.Lost = "AMX: arch_prctl: operation not permitted"
-	fp32 := cpu.Choice{Kernels: generic}
+	fp32 := kernels.Choice{Kernels: generic}
 	type answer struct {
-		cpu.Choice
+		kernels.Choice
 		error
 	}
 	for _, c := range []struct {
@@ -263,8 +263,8 @@ func TestKernelsOf(t *testing.T) {
 		},
 		{"none", answer{error: errors.New("one")}, answer{error: errors.New("two")}, answer{error: forced}, ""},
 	} {
-		got, err := kernelsOf(func(p cpu.Precision) (cpu.Choice, error) {
-			a := map[cpu.Precision]answer{cpu.FP32: c.fp32, cpu.BF16: c.bf16, cpu.BF16x3: c.bf16x3}[p]
+		got, err := kernelsOf(func(p kernels.Precision) (kernels.Choice, error) {
+			a := map[kernels.Precision]answer{kernels.FP32: c.fp32, kernels.BF16: c.bf16, kernels.BF16x3: c.bf16x3}[p]
 			return a.Choice, a.error
 		})
 		if got != c.want || (err != nil) != (c.want == "") {

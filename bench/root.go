@@ -17,7 +17,7 @@ import (
 	"rollcall/bench/run/part"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // app is the output of a subcommand: results go to stdout, progress and errors to stderr. Its methods are the
@@ -171,7 +171,7 @@ var kindsOfValue = map[string]string{
 // have their own words, except for --data; the other flags listed here are no settings of a run.
 func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
-		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": nets.ModelNames(),
+		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": models.Names(),
 		"kind": availability.Names(), "device": {"auto", "cpu", "cuda"},
 		"precision": {"tf32", "fp32", "bf16", "bf16x3"},
 	}

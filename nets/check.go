@@ -7,18 +7,6 @@ import (
 	"rollcall/datasets/plan"
 )
 
-// Fits checks that a net can take a data set.
-func (m *Model) Fits(s *plan.Samples) error {
-	if err := s.Validate(); err != nil {
-		return err
-	}
-	if s.H != m.H || s.W != m.W || s.C != m.C || s.Classes > m.Classes {
-		return fmt.Errorf("nets: %s takes %d×%d×%d images of at most %d classes, %s has %d×%d×%d and %d",
-			m.Name, m.H, m.W, m.C, m.Classes, s.Name, s.H, s.W, s.C, s.Classes)
-	}
-	return nil
-}
-
 // Check returns an error that names the first fault of the work: an index out of range, a plan of other sizes, a row
 // that two clients need at once. batch is the batch size B of the engine, samples its training set, nil if it has none.
 func (w *LocalWork) Check(ctx context.Context, batch int, samples *plan.Samples) error {

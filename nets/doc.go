@@ -1,25 +1,13 @@
-// Package nets holds the networks, and the engines that train them for many clients at once.
+// Package nets is the contract between federated methods and the engines that train their clients.
 //
-// Read engine.go first: [Engine] is the contract that the federated methods are written against, and check.go says
-// which work an engine refuses. Then read model.go, the catalogue of the networks.
+// A method says who trains from which row of parameters, and then combines rows; it never sees a tensor:
 //
-//   - One network per file: cnn_*.go, lenet5.go, linear_*.go, resnet18.go and resnet20.go. resnet.go has the blocks
-//     of the residual nets.
-//   - graph.go builds the Gorgonia graph of a network layer by layer; build_residual.go has the layers of the residual
-//     nets. The CUDA engine translates the same graph to kernels.
-//   - The CPU engine is cpu_engine.go, with its rows of parameters in cpu_rows.go, training in cpu_train.go and
-//     evaluation in cpu_evaluate.go. It trains each client in a slot (slot.go), which calls the ops of the graph one
-//     after another (machine.go). cpu_memory.go estimates the memory that it takes.
+//	bank, err := e.NewBank(3)                               // [3,P] zeros in the engine's memory
+//	w, end, mean := nets.Row{Bank: bank}, …
+//	loss, err := e.Train(ctx, nets.LocalWork{LR: 0.1, Clients: []nets.ClientWork{{Start: w, End: end, Plan: plan}}})
+//	err = e.Combine(mean, []float64{0.5, 0.5}, []nets.Row{w, end}) // mean = w/2 + end/2
 //
-// The running statistics of batch normalisation are parameters with [Param.Buffer] set. Training moves them in
-// updateStatistics (cpu_train.go), evaluation reads them, and the methods average them with the weights (package
-// algos).
-//
-// A new network is one file and one line in the catalogue in model.go. Add it to testdata/goldens.py and run that
-// script: the tests compare every gradient with PyTorch's. A new layer is an op in nets/ops and a method of the builder
-// in graph.go.
-//
-// numerics.go names the class of an engine's numbers. Whoever changes numbers raises a revision: of the net in its
-// file, or of the engine beside its Info. revision_test.go fails if nobody did, and records the new numbers with
-// -update.
+// [Engine] is the contract. Package nets/cpu implements it on the processor and nets/gpu on CUDA, both from the graph
+// that nets/models builds of a net. check.go says which work every engine refuses, numerics.go which engines compute the
+// same bits.
 package nets

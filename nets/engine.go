@@ -18,7 +18,8 @@ type Engine interface {
 	// NewBank returns rows × P zeros in the engine's memory.
 	NewBank(rows int) (Bank, error)
 	// Combine sets the weights of dst to Σ c_i·src_i, added in float32 in the order given. dst may be among src. With
-	// no src they become 0. The running statistics of dst, see [Param.Buffer], stay.
+	// no src they become 0. The running statistics of dst stay: the means and
+	// variances of batch normalisation, which lie in a row beside the weights.
 	Combine(dst Row, c []float64, src []Row) error
 	// CombineBuffers does to running statistics what Combine does to weights. The weights of dst stay. In a net without
 	// batch normalisation it does nothing.
@@ -54,7 +55,7 @@ type KernelTime struct {
 	Kernel   string
 	Launches int
 	Time     time.Duration
-	FLOP     float64 // floating-point operations of the matrix products, counted as in [Model.Train]
+	FLOP     float64 // floating-point operations of the matrix products, a multiply-add counts two
 	Bytes    float64 // the least number of bytes it had to move: every operand once
 }
 
@@ -96,7 +97,7 @@ func (r Row) IsNone() bool { return r.Bank == nil }
 //	w ← w − LR·g
 //
 // The order is PyTorch's: clip_grad_norm_, then SGD with weight_decay and momentum. Only weights follow these formulas:
-// the running statistics of batch normalisation, see [Param.Buffer], move towards the statistics of the batch.
+// the running statistics of batch normalisation move towards the statistics of the batch.
 type LocalWork struct {
 	Round       int     // selects the random numbers of dropout, together with Seed
 	Seed        uint32  // of the run

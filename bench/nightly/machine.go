@@ -16,8 +16,8 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/conditions"
 	"rollcall/nets"
-	"rollcall/nets/cpu"
-	"rollcall/nets/cpu/reference"
+	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/nets/gpu"
 	"rollcall/results/stats"
 	"rollcall/results/track"
@@ -26,7 +26,7 @@ import (
 // machineOf returns the description of the machine that an engine runs on. The caller adds the suite.
 func machineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error) {
 	m := track.Machine{
-		OS: runtime.GOOS + "/" + runtime.GOARCH, CPU: cpu.Model(), CPUs: runtime.NumCPU(), Threads: threads,
+		OS: runtime.GOOS + "/" + runtime.GOARCH, CPU: kernels.Model(), CPUs: runtime.NumCPU(), Threads: threads,
 		Engine: info.Engine, Device: info.Device, Precision: info.Precision,
 	}
 	if !c.CUDA {

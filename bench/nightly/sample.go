@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"rollcall/bench/run/conditions"
-	"rollcall/nets/cpu/reference"
+	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/results/stats"
 	"rollcall/results/track"
 )

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"rollcall/nets/cpu/reference"
+	"rollcall/nets/cpu/kernels/reference"
 )
 
 // burn takes some µs of processor time.

@@ -12,7 +12,7 @@ import (
 	"rollcall/bench/run/conditions"
 	"rollcall/bench/settings"
 	"rollcall/nets"
-	"rollcall/nets/cpu/reference"
+	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/results/track"
 )
 

@@ -11,12 +11,13 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // workload is a data set of noise in the shape of a real one, and its net. Noise needs no download.
 type workload struct {
 	settings settings.Settings
-	model    *nets.Model
+	model    *models.Model
 	set      *datasets.Set
 }
 
@@ -29,7 +30,7 @@ func (b *Bench) workload(data string) (*workload, error) {
 	s.Clients, s.LocalSteps, s.Batch = b.Suite.Clients, b.Suite.Steps, b.Suite.Batch
 	s.Split = string(datasets.SplitEven) // every client has whole batches
 	s.LR = 0.001                         // with a larger rate, training on noise diverges
-	model, err := nets.NewModel(s.Net)
+	model, err := models.New(s.Net)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func (b *Bench) workload(data string) (*workload, error) {
 
 // noisePictures returns n pictures of random bytes, others for each part: 0 for training, 1 for tests. The time of a
 // step does not depend on the picture.
-func noisePictures(m *nets.Model, n, part int) *plan.Samples {
+func noisePictures(m *models.Model, n, part int) *plan.Samples {
 	s := &plan.Samples{
 		Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
 		Labels: make([]uint8, n), Images: make([]uint8, n*m.H*m.W*m.C),

@@ -8,6 +8,8 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
+	"rollcall/nets/cpu"
+	"rollcall/nets/models"
 	"rollcall/results/papers"
 )
 
@@ -52,7 +54,7 @@ func TestCAFedF1c(t *testing.T) {
 			for _, line := range m.Lines {
 				for _, curve := range line.Curves {
 					first := curve[0]
-					want := initialLoss(t, set, nets.Torch, first.Seed)
+					want := initialLoss(t, set, models.Torch, first.Seed)
 					if got := first.TestLoss.Value; len(curve) != 2 || math.Abs(got-want) > 1e-6*want {
 						t.Errorf("%s, seed %d: %d rows, initial loss %g, want 2 and %g as from PyTorch's weights",
 							line.Method, first.Seed, len(curve), got, want)
@@ -69,7 +71,7 @@ func TestCAFedF1c(t *testing.T) {
 			}
 		})
 	}
-	torch, kaiming := initialLoss(t, set, nets.Torch, 1), initialLoss(t, set, nets.Kaiming, 1)
+	torch, kaiming := initialLoss(t, set, models.Torch, 1), initialLoss(t, set, models.Kaiming, 1)
 	if math.Abs(torch-math.Ln10) > 0.02 || math.Abs(kaiming-math.Ln10) < 0.05 {
 		t.Errorf("initial losses %g of PyTorch's weights and %g of Kaiming's, want ln 10 = 2.303 of the first alone",
 			torch, kaiming)
@@ -77,13 +79,13 @@ func TestCAFedF1c(t *testing.T) {
 }
 
 // initialLoss returns the test loss of cnn-cafed's initial weights.
-func initialLoss(t *testing.T, set *datasets.Set, init nets.Init, seed uint32) float64 {
+func initialLoss(t *testing.T, set *datasets.Set, init models.Init, seed uint32) float64 {
 	t.Helper()
-	model, err := nets.NewModel("cnn-cafed")
+	model, err := models.New("cnn-cafed")
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := nets.NewCPU(model, set.Train, set.Test, nets.CPUOptions{Batch: 32, Threads: 1})
+	engine, err := cpu.Open(model, set.Train, set.Test, cpu.Options{Batch: 32, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 	"rollcall/results/files"
 )
 
@@ -122,7 +122,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 		masks := make([]uint8, 0, K*E*B*d.Size)
 		for _, c := range r.work.Clients {
 			for e := range E {
-				draw := cpu.Draw{
+				draw := kernels.Draw{
 					Seed: r.work.Seed, Round: uint32(r.work.Round), Client: uint32(c.Client), Step: uint32(e),
 				}
 				masks = append(masks, f.model.DropoutMask(i, draw, B)...)

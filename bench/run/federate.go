@@ -10,6 +10,7 @@ import (
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/nets/optimum"
 	"rollcall/results"
 )
@@ -21,7 +22,7 @@ type Federation struct {
 	W0      []float32 // [P] initial weights, in PyTorch's order
 
 	settings   settings.Settings
-	model      *nets.Model
+	model      *models.Model
 	clients    Population
 	importance []float64 // [N] α_i, of everybody
 	target     []float64 // [N] α_i of the clients who are there at all, 0 of the others: what the method aims at
@@ -54,7 +55,7 @@ func (l *Session) Federate(
 	}
 	seeds := s.Seeds(seed)
 	if w0 == nil {
-		w0 = l.model.Init(nets.Init(s.Init), seeds.Init)
+		w0 = l.model.Init(models.Init(s.Init), seeds.Init)
 	}
 	f := &Federation{
 		Planner: &plan.Planner{

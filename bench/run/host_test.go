@@ -11,6 +11,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 )
 
@@ -85,7 +86,7 @@ func (s *stopwatch) Start(int) { s.at = time.Now() }
 func BenchmarkHost(b *testing.B) {
 	for _, method := range []string{"fedavg-active", "fedawe", "mifa", "ca-fed", "scaffold"} {
 		b.Run(method, func(b *testing.B) {
-			model, err := nets.NewModel("cnn-cifar10")
+			model, err := models.New("cnn-cifar10")
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"rollcall/bench/run/part"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -51,7 +51,7 @@ func revisions(s *settings.Settings, engine int) results.Revisions {
 	}
 	return results.Revisions{
 		Method: algos.Revision(s.Method), Process: process,
-		Data: datasets.Revision(s.Data, split), Net: nets.Revision(s.Net), Engine: engine,
+		Data: datasets.Revision(s.Data, split), Net: models.Revision(s.Net), Engine: engine,
 	}
 }
 

@@ -17,7 +17,9 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu"
+	"rollcall/nets/models"
 	"rollcall/results/files"
 )
 
@@ -76,7 +78,7 @@ func (m *Machine) Validate() error {
 // card, whose absence would be a worse reason than a word that cannot be meant.
 func (m *Machine) validatePrecision() error {
 	_, onCUDA := gpu.ParsePrecision(m.Precision)
-	_, onCPU := cpu.ParsePrecision(m.Precision)
+	_, onCPU := kernels.ParsePrecision(m.Precision)
 	if onCUDA != nil && onCPU != nil {
 		return settings.Usagef("--precision %q: want tf32, fp32, bf16 or bf16x3", m.Precision)
 	}
@@ -89,7 +91,7 @@ func (m *Machine) validatePrecision() error {
 // offers reports a --precision that the chosen engine lacks.
 func (m *Machine) offers(c Choice) error {
 	engine, has := "CPU", "fp32, bf16 and bf16x3"
-	_, err := cpu.ParsePrecision(m.Precision)
+	_, err := kernels.ParsePrecision(m.Precision)
 	if c.CUDA {
 		engine, has = "CUDA", "tf32, fp32 and bf16"
 		_, err = gpu.ParsePrecision(m.Precision)
@@ -194,18 +196,20 @@ func (m *Machine) Numerics() (class string, revision int, err error) {
 	if c.CUDA {
 		return nets.Numerics(c.engine, string(m.cardPrecision())), gpu.Revision, nil
 	}
-	kernels, err := m.CPUChoice()
+	choice, err := m.CPUChoice()
 	if err != nil {
 		return "", 0, err
 	}
-	return nets.Numerics("cpu-"+kernels.Name(), string(m.cpuPrecision())), nets.CPURevision, nil
+	return nets.Numerics("cpu-"+choice.Name(), string(m.cpuPrecision())), cpu.Revision, nil
 }
 
 // CPUChoice returns the variants of kernels that the CPU engine uses with --precision.
-func (m *Machine) CPUChoice() (cpu.Choice, error) { return cpu.Select(m.cpuPrecision()) }
+func (m *Machine) CPUChoice() (kernels.Choice, error) { return kernels.Select(m.cpuPrecision()) }
 
 // cpuPrecision returns the precision of the CPU engine. Validate has checked it.
-func (m *Machine) cpuPrecision() cpu.Precision { return cmp.Or(cpu.Precision(m.Precision), cpu.FP32) }
+func (m *Machine) cpuPrecision() kernels.Precision {
+	return cmp.Or(kernels.Precision(m.Precision), kernels.FP32)
+}
 
 // Demand is the work that an engine is opened for: the size of a batch and, if they are known, the clients and local
 // steps of a round, for which the engine of a card says how much memory they will take. 0 clients: not known.
@@ -214,7 +218,7 @@ type Demand struct{ Batch, clients, steps int }
 // OpenEngine opens the engine that a command asks for. It also returns a line that says which engine it is and why. The
 // caller writes lines from notice, once for each key.
 func (m *Machine) OpenEngine(
-	model *nets.Model, train, test *plan.Samples, w Demand, notice func(key, line string),
+	model *models.Model, train, test *plan.Samples, w Demand, notice func(key, line string),
 ) (nets.Engine, string, error) {
 	c, err := m.Choose()
 	if err != nil {
@@ -228,8 +232,8 @@ func (m *Machine) OpenEngine(
 			Notice: notice,
 		})
 	} else {
-		var on *nets.CPU
-		on, err = nets.NewCPU(model, train, test, nets.CPUOptions{
+		var on *cpu.Engine
+		on, err = cpu.Open(model, train, test, cpu.Options{
 			Threads: m.Threads, Batch: w.Batch, Precision: m.cpuPrecision(),
 		})
 		if err == nil {

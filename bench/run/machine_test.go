@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"rollcall/bench/settings"
-	"rollcall/nets"
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/models"
 )
 
 // A machine offers the precisions of the engine that runs there, and says why that engine runs.
@@ -50,14 +50,14 @@ func TestOffers(t *testing.T) {
 
 // What a machine says of its numbers before an engine is open is what the engine says.
 func TestNumericsOfPrecisions(t *testing.T) {
-	model, err := nets.NewModel("linear-binary")
+	model, err := models.New("linear-binary")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]string{}
 	for _, precision := range []string{"", "fp32", "bf16", "bf16x3"} {
-		for _, kernels := range cpu.Choices(cpu.Precision(precision)) {
-			t.Setenv("ROLLCALL_CPU", kernels.Name())
+		for _, choice := range kernels.Choices(kernels.Precision(precision)) {
+			t.Setenv("ROLLCALL_CPU", choice.Name())
 			m := Machine{Device: "cpu", Precision: precision, Threads: 2}
 			class, revision, err := m.Numerics()
 			if err != nil {
@@ -75,10 +75,10 @@ func TestNumericsOfPrecisions(t *testing.T) {
 				t.Errorf("%s: %s, revision %d, want the engine's %s, %d",
 					line, class, revision, info.Numerics, info.Revision)
 			}
-			if want := "device: cpu-" + kernels.Name() + ", "; !strings.HasPrefix(line, want) ||
+			if want := "device: cpu-" + choice.Name() + ", "; !strings.HasPrefix(line, want) ||
 				!strings.Contains(line, ", "+info.Precision+", 2 threads") {
 				t.Errorf("line %q, want the kernels %s, the precision %s and 2 threads",
-					line, kernels.Name(), info.Precision)
+					line, choice.Name(), info.Precision)
 			}
 			if was := seen[class]; was != "" && was != info.Precision {
 				t.Errorf("%s: the class of %s and of %s", class, was, info.Precision)

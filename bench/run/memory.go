@@ -11,7 +11,8 @@ import (
 	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/cpu"
+	"rollcall/nets/models"
 )
 
 // need is the memory of the host that a run holds.
@@ -64,7 +65,7 @@ func fitsAlone(err error) bool {
 // that its method starts with, one slot of the engine, and the samples of an official data set. A run that cannot fit
 // should fail before it downloads anything.
 func (l *Session) Fits(s *settings.Settings) error {
-	c := &rowCounter{load: nets.CPULoad{Clients: 1, Jobs: 1, Samples: 1}}
+	c := &rowCounter{load: cpu.Load{Clients: 1, Jobs: 1, Samples: 1}}
 	// Without the data nobody knows which samples a client holds, so each has one.
 	f, err := dryFederation(s, 0, Population{
 		Pi: make([]float64, s.Clients), Lambda: make([]float64, s.Clients),
@@ -137,12 +138,12 @@ func (l *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, 
 	if err != nil || choice.CUDA {
 		return n, err
 	}
-	model, err := nets.NewModel(s.Net)
+	model, err := models.New(s.Net)
 	if err != nil {
 		return nil, err
 	}
 	n.rows, n.params = c.rows, model.P
-	n.engine, err = nets.CPUBytes(model, nets.CPUOptions{
+	n.engine, err = cpu.Bytes(model, cpu.Options{
 		Threads: l.threads(), Batch: s.Batch, Precision: l.Machine.cpuPrecision(),
 	}, c.load)
 	n.engine += 4 * int64(model.P) // the initial weights

@@ -14,7 +14,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/safetensors"
@@ -64,11 +64,11 @@ func opened(t *testing.T, path string) *safetensors.File {
 // saveWeights writes initial weights of a net that no seed of a test draws.
 func saveWeights(t *testing.T, path, net string) {
 	t.Helper()
-	model, err := nets.NewModel(net)
+	model, err := models.New(net)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := model.Init(nets.Torch, 77)
+	w := model.Init(models.Torch, 77)
 	var tensors []safetensors.Tensor
 	for _, p := range model.Params {
 		tensors = append(tensors, safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size]))

@@ -11,7 +11,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // The five seeds are all there is to draw: a run whose seeds are all given has the curve of a run with that seed,
@@ -75,7 +75,7 @@ func TestOwnSeedsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Clients, s.Availability = 20, "sine"
-	model, err := nets.NewModel(s.Net)
+	model, err := models.New(s.Net)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -20,7 +21,7 @@ import (
 // it assumes that all clients are there in every round. kind names runs that cost the same.
 func Work(kind string, s *settings.Settings) progress.Work {
 	w := progress.Work{Kind: kind, Rounds: s.Rounds, Evaluates: s.Evaluates}
-	model, err := nets.NewModel(s.Net)
+	model, err := models.New(s.Net)
 	if err != nil {
 		return w // the run itself reports the error
 	}
@@ -37,7 +38,7 @@ func Work(kind string, s *settings.Settings) progress.Work {
 }
 
 // samples returns how many samples a data set has in both parts, at least, as far as that is known before reading it.
-func samples(s *settings.Settings, model *nets.Model) int {
+func samples(s *settings.Settings, model *models.Model) int {
 	l := Session{}
 	bytes := datasets.LeastBytes(s.Data, l.dataOptions(s, 0))
 	size := model.H * model.W * model.C
@@ -175,7 +176,7 @@ func (l *Session) Needs(ctx context.Context, r *Planned) (n Needs, err error) {
 	}
 	n.Bytes, n.Memory, n.Least = held.total(), held.String(), l.Data.Name != s.Data
 	if n.Least {
-		model, err := nets.NewModel(s.Net)
+		model, err := models.New(s.Net)
 		if err != nil {
 			return n, err
 		}

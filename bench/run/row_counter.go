@@ -7,6 +7,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/cpu"
 )
 
 // rowCounter is an engine that holds no row and trains nobody, and counts what a method asks it for. It answers how
@@ -15,7 +16,7 @@ import (
 type rowCounter struct {
 	samples [2]int // how many samples each part has: train, test
 	rows    int    // rows of all banks
-	load    nets.CPULoad
+	load    cpu.Load
 
 	trained   map[int]int // by client: the rounds in which it trained
 	evaluated int         // samples in all evaluations

@@ -15,6 +15,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 )
 
@@ -26,16 +27,16 @@ type Session struct {
 	Data    *datasets.Set
 	Engine  nets.Engine
 
-	shared  *sharedData // shared by the sessions of a pool; nil: this session makes its own
-	engines int         // how many sessions work at the same time on this device, this one included; 0: it alone
-	card    string      // such as cuda:2, if the sessions of the pool have several; empty: lines need not name it
-	set     *openSet    // the shared data set behind Data
-	model   *nets.Model // the model of Engine
-	batch   int         // the batch size of Engine
+	shared  *sharedData   // shared by the sessions of a pool; nil: this session makes its own
+	engines int           // how many sessions work at the same time on this device, this one included; 0: it alone
+	card    string        // such as cuda:2, if the sessions of the pool have several; empty: lines need not name it
+	set     *openSet      // the shared data set behind Data
+	model   *models.Model // the model of Engine
+	batch   int           // the batch size of Engine
 }
 
 // SessionOn returns a session on data and an engine that the caller has opened.
-func SessionOn(data *datasets.Set, model *nets.Model, engine nets.Engine) *Session {
+func SessionOn(data *datasets.Set, model *models.Model, engine nets.Engine) *Session {
 	return &Session{Stderr: io.Discard, Data: data, Engine: engine, model: model}
 }
 
@@ -170,7 +171,7 @@ func (l *Session) openFor(
 	if err := l.closeEngine(); err != nil {
 		return err
 	}
-	model, err := nets.NewModel(s.Net)
+	model, err := models.New(s.Net)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,9 @@ import (
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/nets"
-	"rollcall/nets/cpu/reference"
+	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/nets/gpu"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -66,11 +67,11 @@ func (b *SpeedTest) FallBack() error {
 	if err != nil {
 		return err
 	}
-	asked, err := nets.NewModel(b.Settings.Net)
+	asked, err := models.New(b.Settings.Net)
 	if err != nil {
 		return err
 	}
-	own, err := nets.NewModel(synthetic.Net)
+	own, err := models.New(synthetic.Net)
 	if err != nil {
 		return err
 	}

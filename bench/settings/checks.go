@@ -8,7 +8,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // minAlpha is the smallest Dirichlet parameter. Below it, the logarithms of the shares overflow.
@@ -86,7 +86,7 @@ func (s *Settings) checkNet() error {
 	if err != nil {
 		return err
 	}
-	net, err := nets.NewModel(s.Net)
+	net, err := models.New(s.Net)
 	if err != nil {
 		return Usagef("%w", err)
 	}
@@ -137,16 +137,16 @@ func (s *Settings) checkProcess() error {
 }
 
 // shapeOf returns a data set's default net, which has the shape of its samples.
-func shapeOf(data string) (*nets.Model, error) {
+func shapeOf(data string) (*models.Model, error) {
 	about, err := datasets.About(data)
 	if err != nil {
 		return nil, err
 	}
-	return nets.NewModel(about.Net)
+	return models.New(about.Net)
 }
 
 // shapeText returns the shape that a net takes: "28×28×1 in 10 classes".
-func shapeText(m *nets.Model) string {
+func shapeText(m *models.Model) string {
 	return fmt.Sprintf("%d×%d×%d in %d classes", m.H, m.W, m.C, m.Classes)
 }
 

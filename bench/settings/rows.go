@@ -7,7 +7,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // Upper bounds against slips of the finger, which should not cost all memory. Nobody needs more.
@@ -29,9 +29,9 @@ var runRows = []Row{
 		func(s *Settings) any { return &s.Preset }).quiet().column(),
 	word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", "),
 		func(s *Settings) any { return &s.Data }).column(),
-	word("net", "", nets.ModelNames(), "network: "+strings.Join(nets.ModelNames(), ", ")+" (default: the data set's)",
+	word("net", "", models.Names(), "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)",
 		func(s *Settings) any { return &s.Net }).column(),
-	word("init", string(nets.Kaiming), []string{string(nets.Kaiming), string(nets.Torch)},
+	word("init", string(models.Kaiming), []string{string(models.Kaiming), string(models.Torch)},
 		"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default "+
 			"(default: torch for unbiased, more-available, adafed, ca-fed, fedar, fedavg-is, fedavg-s and scaffold, "+
 			"else kaiming)",

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results/files"
 	"rollcall/results/safetensors"
 )
@@ -28,7 +28,7 @@ func (s *Settings) ReadInit() ([]float32, error) {
 	if s.InitFrom == "" {
 		return nil, nil
 	}
-	model, err := nets.NewModel(s.Net)
+	model, err := models.New(s.Net)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func sameContent(sum *string, content []byte) error {
 
 // weightsOf returns the parameters [P] of a net from the content of a file, which must have all of them and nothing
 // else.
-func weightsOf(model *nets.Model, content []byte) ([]float32, error) {
+func weightsOf(model *models.Model, content []byte) ([]float32, error) {
 	f, err := safetensors.New(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range f.Tensors {
-		known := slices.ContainsFunc(model.Params, func(p nets.Param) bool { return p.Name == t.Name })
+		known := slices.ContainsFunc(model.Params, func(p models.Param) bool { return p.Name == t.Name })
 		if !known && !strings.HasSuffix(t.Name, trackerName) {
 			return nil, fmt.Errorf("tensor %q %v: no parameter of %s, want its %d alone, %s %v the first", t.Name,
 				t.Shape, model.Name, len(model.Params), model.Params[0].Name, model.Params[0].Shape)
@@ -111,7 +111,7 @@ func weightsOf(model *nets.Model, content []byte) ([]float32, error) {
 }
 
 // checkWeights reports the first value that no net can start with: a NaN, an infinity, or a negative variance.
-func checkWeights(p nets.Param, values []float32) error {
+func checkWeights(p models.Param, values []float32) error {
 	variance := p.Buffer && strings.HasSuffix(p.Name, "running_var")
 	for i, v := range values {
 		if x := float64(v); math.IsNaN(x) || math.IsInf(x, 0) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/safetensors"
 )
@@ -21,11 +21,11 @@ func weightsFile(
 	t *testing.T, net string, change func([]safetensors.Tensor) []safetensors.Tensor,
 ) (path string, w []float32) {
 	t.Helper()
-	model, err := nets.NewModel(net)
+	model, err := models.New(net)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = model.Init(nets.Torch, 8)
+	w = model.Init(models.Torch, 8)
 	var tensors []safetensors.Tensor
 	for _, p := range model.Params {
 		tensors = append(tensors, safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size]))

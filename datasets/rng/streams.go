@@ -30,10 +30,10 @@ type Purpose uint32
 //	Availability 0     i      4    algos/availability/markov.go      class of client i, if it is drawn
 //	Availability t+1   i      0    algos/availability/independent.go whether client i is active in round t
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
-//	Init         0     j      0    nets/model.go                     initial weights of parameter j
+//	Init         0     j      0    nets/models/model.go              initial weights of parameter j
 //	Batches      t     i      0    datasets/plan/plan.go             order of client i's samples in epoch t
 //	Augmentation t     i      e    datasets/plan/augment.go          crops and flips
-//	Dropout      t     i      e    nets/cpu/dropout.go               dropout masks; every layer has a purpose
+//	Dropout      t     i      e    nets/cpu/kernels/dropout.go       dropout masks; every layer has a purpose
 //	Sampling     t     0      0    algos/fedavg_s.go                 who of the active clients takes part in round t
 //	Generated    p     j      0    datasets/synthetic.go             picture j
 //	                               bench/nightly/workload.go         noise of a benchmark that reads no other picture

@@ -1,21 +1,11 @@
-// Package cpu holds the kernels of the CPU engine: a matrix-multiply tile and element-wise code in several variants,
-// and the batched layers built from them.
+// Package cpu is the engine that trains nets on the cores of the processor.
 //
-// Read kernels.go first: [Kernels] lists everything that is written once per instruction set, and says what it
-// computes.
+//	e, err := cpu.Open(net, train, test, cpu.Options{Batch: 32}) // e implements nets.Engine
 //
-//   - generic.go and norm_generic.go are the variant in plain Go. The tests compare every other variant with it.
-//   - The *_amd64.go files check lengths and call the assembly, in methods of code. The assembly is package asm, in the
-//     folder asm; the command in the folder gen writes it.
-//   - select.go chooses a variant for the processor at hand.
-//   - pool.go cuts a [Task] into chunks and runs them on several threads. The sizes of the layer alone fix the chunks,
-//     so that no result depends on the number of threads.
-//   - The layers are tasks: conv*.go with pooling, conv2d*.go without, linear.go, norm*.go, average.go, subsample.go,
-//     dropout.go, softmax.go, and gather.go, which crops and normalises images.
-//   - Where an executor has [Exec.Products], the operands of all matrix products are rounded to bfloat16, by package
-//     bf16. matrix.go has what the layers share for it, weights_product.go the gradient of a convolution's weights.
+// Each client trains in a slot (slot.go), which calls the ops of the net's graph one after another (machine.go). rows.go
+// has the rows of parameters, train.go the local steps, evaluate.go the evaluation; memory.go estimates the memory that
+// all this takes. The arithmetic is in the kernels, folder kernels.
 //
-// A new kernel is a method of [Kernels], of generic and of code (kernels_amd64.go), a function in gen, its declarations
-// in asm, and a test against the generic variant in kernels_test.go. `make generate` then writes the assembly. The
-// order of sums is part of a kernel's contract: another order gives other results.
+// Running statistics of batch normalisation are parameters with [models.Param.Buffer] set: training moves them in
+// updateStatistics (train.go), and evaluation reads them.
 package cpu

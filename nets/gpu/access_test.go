@@ -13,6 +13,7 @@ import (
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/gpu/ptx"
+	"rollcall/nets/models"
 )
 
 // The order of launches, and what may lie over each other in memory, follow from what each launch says that it reads
@@ -43,7 +44,7 @@ func TestAccess(t *testing.T) {
 				t.Skip("left to make test-long")
 			}
 			gputest.Sources(t, "kernels")
-			m := must(nets.NewModel(c.net))(t)
+			m := must(models.New(c.net))(t)
 			o := Options{Precision: c.precision, Batch: 2, EvalBatch: 2}
 			e := must(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
 			defer e.Close()

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"text/tabwriter"
 
-	"rollcall/nets"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/models"
 )
 
 // addressed returns a frame with an address for everything that a wave places, as if the samples were images. A cost
@@ -37,10 +37,10 @@ func plus(c, d kernels.Cost) kernels.Cost {
 
 // programs calls f with every possible program: for all nets and precisions, training with and without clipping, and
 // evaluation.
-func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision, key programKey, p *program)) {
+func programs(t *testing.T, batch int, f func(m *models.Model, precision Precision, key programKey, p *program)) {
 	t.Helper()
-	for _, name := range nets.ModelNames() {
-		m, err := nets.NewModel(name)
+	for _, name := range models.Names() {
+		m, err := models.New(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func programs(t *testing.T, batch int, f func(m *nets.Model, precision Precision
 // same kernel and layer. With -v the test prints the costs, from which a prediction of speed starts.
 func TestCosts(t *testing.T) {
 	const batch = 128
-	programs(t, batch, func(m *nets.Model, precision Precision, key programKey, p *program) {
+	programs(t, batch, func(m *models.Model, precision Precision, key programKey, p *program) {
 		what := fmt.Sprintf("%s %s %+v", m.Name, precision, key)
 		want := m.Forward * batch
 		if key.train {
@@ -117,7 +117,7 @@ func TestBytesByHand(t *testing.T) {
 		x4        = 4 * x / 3
 		P         = 896 + 64 + 9216 + 64 + 2048*256 + 256 + 256*64 + 64 + 640 + 64
 	)
-	m, err := nets.NewModel("cnn-cifar10")
+	m, err := models.New("cnn-cifar10")
 	if err != nil {
 		t.Fatal(err)
 	}

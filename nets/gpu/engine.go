@@ -10,14 +10,15 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu/driver"
+	"rollcall/nets/models"
 )
 
 // Engine trains all active clients of a round at once on an NVIDIA card. One thread makes all its calls of the driver,
 // and all its work is queued in one stream.
 type Engine struct {
-	model      *nets.Model
+	model      *models.Model
 	layout     layout
 	options    Options
 	samples    [2]*plan.Samples // by nets.Part
@@ -47,7 +48,7 @@ const guardVariable = "ROLLCALL_GPU_ARENA"
 
 // Open opens a card for a model, and copies the samples to the card, where they stay. test may be nil if no model is
 // evaluated on it. An error says why the card cannot be used.
-func Open(m *nets.Model, train, test *plan.Samples, o Options) (nets.Engine, error) {
+func Open(m *models.Model, train, test *plan.Samples, o Options) (nets.Engine, error) {
 	if o.Batch < 1 {
 		return nil, fmt.Errorf("gpu: batch of %d samples, want at least 1", o.Batch)
 	}

@@ -12,11 +12,12 @@ import (
 
 	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // Evaluation agrees with the CPU engine: of two models, on whole parts, on lists of samples and on empty lists.
 func TestEvaluate(t *testing.T) {
-	for _, net := range nets.ModelNames() {
+	for _, net := range models.Names() {
 		if net == "resnet18" && !gputest.Long() || testing.Short() && strings.HasPrefix(net, "resnet") ||
 			net == "cnn-cafed" && !gputest.Long() {
 			continue // minutes on the emulator, of cnn-cafed seconds
@@ -29,7 +30,7 @@ func TestEvaluate(t *testing.T) {
 				var jobs []nets.EvalJob
 				for r := range 2 {
 					row := nets.Row{Bank: b, Index: r}
-					ok(t, e.Load(row, m.Init(nets.Kaiming, uint32(r))))
+					ok(t, e.Load(row, m.Init(models.Kaiming, uint32(r))))
 					jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test},
 						nets.EvalJob{Row: row, Part: nets.Train, Index: []int32{5, 39, 5, 0, 1, 2, 3, 4, 6, 7}},
 						nets.EvalJob{Row: row, Index: []int32{}})
@@ -98,7 +99,7 @@ func TestRows(t *testing.T) {
 		name := e.Info().Engine
 		b := must(e.NewBank(4))(t)
 		row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
-		x, y := m.Init(nets.Kaiming, 1), m.Init(nets.Kaiming, 2)
+		x, y := m.Init(models.Kaiming, 1), m.Init(models.Kaiming, 2)
 		ok(t, e.Load(row(0), x))
 		ok(t, e.Load(row(1), y))
 		ok(t, e.Combine(row(2), []float64{0.5, -2, 1}, []nets.Row{row(0), row(1), row(3)}))

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/nets"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/models"
 )
 
 // The limits of the smallest cards that the engine accepts: compute capability 8.6 and 8.9.
@@ -93,7 +93,7 @@ func TestEveryCard(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, batch := range []int{1, 5, 20, 32, 50, 64, 128, 256, 512} {
-		programs(t, batch, func(m *nets.Model, precision Precision, key programKey, p *program) {
+		programs(t, batch, func(m *models.Model, precision Precision, key programKey, p *program) {
 			for _, l := range p.launches {
 				k, g := ptx.of(t, l.kernel), l.geometry(1)
 				for _, slots := range []int{8, 48, 1000} {

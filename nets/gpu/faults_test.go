@@ -13,6 +13,7 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // faulty is the environment variable that tells a child process which fault it tests. The emulator reads its faults
@@ -47,7 +48,7 @@ func TestFaults(t *testing.T) {
 		}
 		return
 	}
-	m := must(nets.NewModel("linear-mnist"))(t)
+	m := must(models.New("linear-mnist"))(t)
 	err := func() error {
 		e, err := openEngine(m, samplesFor(m, trainSamples, 1), nil, Options{Batch: 2})
 		if err != nil {

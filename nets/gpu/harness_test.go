@@ -10,11 +10,13 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/cpu"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // samplesFor returns n random samples for a net: images, or features if the net's samples have no height.
-func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
+func samplesFor(m *models.Model, n int, seed uint64) *plan.Samples {
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := &plan.Samples{
 		Name: "random", H: m.H, W: m.W, C: m.C, Classes: m.Classes,
@@ -42,13 +44,13 @@ func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
 const trainSamples, testSamples = 40, 23
 
 // both opens a CUDA engine and a CPU engine for the same model and the same samples.
-func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *nets.Model) {
+func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *models.Model) {
 	t.Helper()
 	gputest.Sources(t, "kernels")
 	if gputest.LeftOut != "" {
 		t.Skip("left out: " + gputest.LeftOut)
 	}
-	m := must(nets.NewModel(net))(t)
+	m := must(models.New(net))(t)
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
 	o.Batch = batch
 	if o.EvalBatch == 0 {
@@ -56,7 +58,7 @@ func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine,
 	}
 	g := must(openEngine(m, train, test, o))(t)
 	t.Cleanup(func() { ok(t, g.Close()) })
-	c := must(nets.NewCPU(m, train, test, nets.CPUOptions{Threads: 2, Batch: batch}))(t)
+	c := must(cpu.Open(m, train, test, cpu.Options{Threads: 2, Batch: batch}))(t)
 	t.Cleanup(func() { ok(t, c.Close()) })
 	return g, c, m
 }
@@ -100,19 +102,19 @@ func planOf(client, steps, batch, count int) plan.Local {
 // and their plans have full batches, padded batches, a step less and no samples.
 type crowd struct {
 	engine                      nets.Engine
-	model                       *nets.Model
+	model                       *models.Model
 	start, end, momentum, drift nets.Bank
 	work                        nets.LocalWork
 }
 
-func newCrowd(t *testing.T, e nets.Engine, m *nets.Model, steps, batch int, clip *float64) *crowd {
+func newCrowd(t *testing.T, e nets.Engine, m *models.Model, steps, batch int, clip *float64) *crowd {
 	t.Helper()
 	c := &crowd{engine: e, model: m}
 	c.start, c.end = must(e.NewBank(2))(t), must(e.NewBank(4))(t)
 	c.momentum, c.drift = must(e.NewBank(2))(t), must(e.NewBank(1))(t)
 	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {
 		for r := range b.Rows() {
-			w := m.Init(nets.Kaiming, uint32(10*i+r))
+			w := m.Init(models.Kaiming, uint32(10*i+r))
 			for j := range w {
 				w[j] *= []float32{1, 1. / 8, 1. / 8}[i]
 			}
@@ -187,7 +189,7 @@ func load(t *testing.T, e nets.Engine, r nets.Row) []float32 {
 }
 
 // openEngine calls [Open] and returns the engine with its own type.
-func openEngine(m *nets.Model, train, test *plan.Samples, o Options) (*Engine, error) {
+func openEngine(m *models.Model, train, test *plan.Samples, o Options) (*Engine, error) {
 	e, err := Open(m, train, test, o)
 	if err != nil {
 		return nil, err

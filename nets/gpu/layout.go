@@ -3,7 +3,7 @@ package gpu
 import (
 	"slices"
 
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // layout says where the parameters of a model start in a row on the device. The weights and biases of convolutions and
@@ -12,7 +12,7 @@ import (
 // leave alone. So kernel sgd always has one range. Each of the three has the order of the model, and each parameter
 // starts at a multiple of rowAlign elements. The elements between parameters are 0 and stay 0.
 type layout struct {
-	model   *nets.Model
+	model   *models.Model
 	offset  []int // first element of every parameter
 	norms   int   // elements before the batch normalisations
 	trained int   // elements before the running statistics
@@ -26,7 +26,7 @@ const rowAlign = 64
 func alignUp(n, to int) int { return (n + to - 1) / to * to }
 
 // newLayout returns the layout of a model's rows.
-func newLayout(m *nets.Model) layout {
+func newLayout(m *models.Model) layout {
 	l := layout{model: m, offset: make([]int, len(m.Params))}
 	place := func(norm, buffer bool) int {
 		for i, p := range m.Params {
@@ -44,9 +44,9 @@ func newLayout(m *nets.Model) layout {
 }
 
 // ofNorm returns whether a parameter is the weight or the bias of a batch normalisation: running statistics follow it.
-func ofNorm(m *nets.Model, param int) bool {
+func ofNorm(m *models.Model, param int) bool {
 	behind := m.Params[param+1 : min(param+3, len(m.Params))]
-	return !m.Params[param].Buffer && slices.ContainsFunc(behind, func(p nets.Param) bool { return p.Buffer })
+	return !m.Params[param].Buffer && slices.ContainsFunc(behind, func(p models.Param) bool { return p.Buffer })
 }
 
 // The rows of a model in host memory have no gaps, rows on the device do: spread and gather convert between the two.

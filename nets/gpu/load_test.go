@@ -15,6 +15,7 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/models"
 )
 
 // A launch that is too large for a card is an error of one line, with the kernel, what it needs and what the card has.
@@ -97,7 +98,7 @@ func TestCompile(t *testing.T) {
 		child(t, t.Name(), "slow", fmt.Sprintf("ROLLCALL_EMULATOR_SLOW_JIT=%d", slow))
 		return
 	}
-	m := must(nets.NewModel("lenet5"))(t)
+	m := must(models.New("lenet5"))(t)
 	var notices []string
 	o := Options{Batch: 2, Precision: BF16, Notice: func(_, line string) { notices = append(notices, line) }}
 	started := time.Now()
@@ -135,7 +136,7 @@ func TestCompile(t *testing.T) {
 func TestLeastRecentlyUsed(t *testing.T) {
 	g, _, m := both(t, "linear-mnist", 2, Options{})
 	b := must(g.NewBank(2))(t)
-	ok(t, g.Load(nets.Row{Bank: b}, m.Init(nets.Kaiming, 1)))
+	ok(t, g.Load(nets.Row{Bank: b}, m.Init(models.Kaiming, 1)))
 	train := func(steps int) {
 		must(g.Train(t.Context(), nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
 			Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, steps, 2, 2),

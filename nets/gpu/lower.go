@@ -7,7 +7,7 @@ import (
 
 	G "gorgonia.org/gorgonia"
 
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/nets/ops"
 )
 
@@ -18,8 +18,8 @@ import (
 //
 // The nodes come in an order in which every node follows its inputs. Each queues its kernels behind the kernels of
 // the nodes before, so that a program is a plain list. What a launch reads and writes says which ones it waits for.
-func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*program, error) {
-	g, err := m.Graph(B, train)
+func lower(m *models.Model, lay layout, p Precision, B int, train, clip bool) (*program, error) {
+	g, err := m.Graph(nil, 1, B, train)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func lower(m *nets.Model, lay layout, p Precision, B int, train, clip bool) (*pr
 
 // lowerer is the state of lower: what every node seen so far stands for, and the program that grows.
 type lowerer struct {
-	graph     *nets.Graph
-	model     *nets.Model
+	graph     *models.Graph
+	model     *models.Model
 	layout    layout
 	precision Precision
 	clip      bool // of the gradients

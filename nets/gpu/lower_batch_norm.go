@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/ops"
 )

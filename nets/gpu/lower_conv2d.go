@@ -3,7 +3,7 @@ package gpu
 import (
 	"fmt"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/ops"
 )

@@ -6,8 +6,8 @@ import (
 
 	G "gorgonia.org/gorgonia"
 
-	"rollcall/nets"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/models"
 	"rollcall/nets/ops"
 )
 
@@ -22,7 +22,7 @@ type head struct {
 
 // newHead returns the head of a graph for training. It is nil if the graph does not end with three fully connected
 // layers, of which two have a ReLU, or if the kernel does not take the sizes of the last two.
-func newHead(g *nets.Graph) *head {
+func newHead(g *models.Graph) *head {
 	h := &head{logits: g.Logits}
 	last, ok := linearOf(h.logits)
 	if !ok || last.Shape.ReLU || !last.InputGrad {

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // One launch of cnn-cifar10 trains fc2 and fc3, and nothing is left of the launches that it stands for: only fc1 has
 // launches of a layer, and no ReLU in front of it has one. Evaluation keeps its launches.
 func TestLowerHead(t *testing.T) {
-	m, err := nets.NewModel("cnn-cifar10")
+	m, err := models.New("cnn-cifar10")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestLowerHead(t *testing.T) {
 // The launch of the head names all that it reads and writes: the batch's labels and features, both layers, the gradient
 // of the features, and either the weights of both layers or, with clipping, their gradients, which sgd reads.
 func TestHeadAccess(t *testing.T) {
-	m, err := nets.NewModel("cnn-cifar10")
+	m, err := models.New("cnn-cifar10")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func TestHeadAccess(t *testing.T) {
 // Nets whose last layers are others keep their launches: one layer behind convolutions, dropout in between, layers that
 // are too wide, log-odds.
 func TestNoHead(t *testing.T) {
-	for _, name := range nets.ModelNames() {
-		m, err := nets.NewModel(name)
+	for _, name := range models.Names() {
+		m, err := models.New(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 
 	G "gorgonia.org/gorgonia"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/ops"
 )

@@ -9,15 +9,15 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/models"
 	"rollcall/nets/ops"
 )
 
 // Every net is lowered in every precision; buffers that are in use at the same time do not overlap, whatever the room.
 func TestLower(t *testing.T) {
-	for _, name := range nets.ModelNames() {
-		m, err := nets.NewModel(name)
+	for _, name := range models.Names() {
+		m, err := models.New(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func taken(p *program, a, b *buffer) bool {
 // A batch of more elements than the kernels count is an error of one line, in training and in evaluation.
 func TestTooManyElements(t *testing.T) {
 	for _, name := range []string{"cnn-cifar10", "resnet20"} {
-		m, err := nets.NewModel(name)
+		m, err := models.New(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestStockAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, n := range map[string]*G.Node{"forward": sum, "gradient": grads[0]} {
-		l := &lowerer{precision: FP32, program: &program{}, graph: &nets.Graph{B: 2}}
+		l := &lowerer{precision: FP32, program: &program{}, graph: &models.Graph{B: 2}}
 		in := []value{
 			{kind: activations, buf: &buffer{name: "a", n: 6}},
 			{kind: activations, buf: &buffer{name: "b", n: 6}},
@@ -145,8 +145,8 @@ func TestStockAdd(t *testing.T) {
 // In a row every parameter begins at a line of memory of its own; batch normalisations lie behind all other weights,
 // and running statistics behind all weights. spread and gather are the inverse of each other.
 func TestLayout(t *testing.T) {
-	for _, name := range nets.ModelNames() {
-		m, err := nets.NewModel(name)
+	for _, name := range models.Names() {
+		m, err := models.New(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestLayout(t *testing.T) {
 // itself, so that no sum costs a pass of its own; running statistics are tracked once a step.
 func TestLowerResidual(t *testing.T) {
 	for name, sums := range map[string]int{"resnet18": 8, "resnet20": 9} { // one for each block
-		m, err := nets.NewModel(name)
+		m, err := models.New(name)
 		if err != nil {
 			t.Fatal(err)
 		}

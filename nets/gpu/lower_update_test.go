@@ -5,14 +5,14 @@ import (
 	"testing"
 	"unsafe"
 
-	"rollcall/nets"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/models"
 )
 
 // Training without clipping updates every parameter once in a step, when nothing of the step is left that reads it.
 // Only batch normalisations go through rows of gradients and sgd; a net without any keeps none.
 func TestUpdates(t *testing.T) {
-	programs(t, 5, func(m *nets.Model, precision Precision, key programKey, p *program) {
+	programs(t, 5, func(m *models.Model, precision Precision, key programKey, p *program) {
 		if !key.train || key.clip {
 			return
 		}
@@ -26,7 +26,7 @@ func TestUpdates(t *testing.T) {
 				}
 			}
 			for _, b := range l.access.writes {
-				if slices.ContainsFunc(m.Params, func(q nets.Param) bool { return q.Name == b.name }) {
+				if slices.ContainsFunc(m.Params, func(q models.Param) bool { return q.Name == b.name }) {
 					updated[b.name] = i
 				}
 			}

@@ -12,11 +12,12 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // estimate returns the bytes that an engine will take by [Engine.estimate], plus so many rows of parameters. It needs
 // no card.
-func estimate(t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, clients, steps, rows int) int64 {
+func estimate(t *testing.T, m *models.Model, train, test *plan.Samples, o Options, clients, steps, rows int) int64 {
 	t.Helper()
 	o.Precision = must(ParsePrecision(string(o.Precision)))(t)
 	e := &Engine{
@@ -75,7 +76,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	g, _, m := both(t, "linear-mnist", 2, Options{EvalBatch: 4})
 	b := must(g.NewBank(4))(t)
 	row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
-	ok(t, g.Load(row(0), m.Init(nets.Kaiming, 1)))
+	ok(t, g.Load(row(0), m.Init(models.Kaiming, 1)))
 	round := func(i int) {
 		extra := must(g.NewBank(1 + i%3))(t)
 		defer extra.Free()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // Launches wait for the last writer of what they read, and for writers and readers of what they write, once.
@@ -35,7 +35,7 @@ func TestOrder(t *testing.T) {
 // In every program of every net, two launches of which one writes what the other reads or writes wait for each other,
 // in a step and from step to step, and no wait goes without saying.
 func TestOrderOfPrograms(t *testing.T) {
-	programs(t, 5, func(m *nets.Model, precision Precision, key programKey, p *program) {
+	programs(t, 5, func(m *models.Model, precision Precision, key programKey, p *program) {
 		what := fmt.Sprintf("%s %s %+v", m.Name, precision, key)
 		n := len(p.launches)
 		meet := func(a, b buffers) bool {
@@ -67,7 +67,7 @@ func TestOrderOfPrograms(t *testing.T) {
 // which few clients notice.
 func TestCriticalPath(t *testing.T) {
 	for net, want := range map[string]int{"cnn-cifar10": 10, "cnn-svhn": 13, "cnn-cinic10": 22, "lenet5": 15} {
-		m, err := nets.NewModel(net)
+		m, err := models.New(net)
 		if err != nil {
 			t.Fatal(err)
 		}

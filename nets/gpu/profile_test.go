@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // A profile times kernels and copies alone: pauses of the caller before a wave, or before a kernel outside of a wave,
@@ -135,7 +136,7 @@ func TestProfileOfSeveralWaves(t *testing.T) {
 	const batch = 4
 	g, _, m := both(t, "lenet5", batch, Options{})
 	start := must(g.NewBank(1))(t)
-	ok(t, g.Load(nets.Row{Bank: start}, m.Init(nets.Kaiming, 1)))
+	ok(t, g.Load(nets.Row{Bank: start}, m.Init(models.Kaiming, 1)))
 	train := func(clients int) (rows [][]float32) {
 		end := must(g.NewBank(clients))(t)
 		defer end.Free()

@@ -10,6 +10,7 @@ import (
 	"rollcall/internal/revisiontest"
 	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // The engine's revision stands for the bits of a round of four clients and an evaluation, in every precision; what the
@@ -48,7 +49,7 @@ func TestRevisions(t *testing.T) {
 		entries = append(entries, revisiontest.Entry{
 			Name: c.name, Revision: Revision, Where: "engine.go", Digest: plain.String(),
 		}, revisiontest.Entry{
-			Name: c.name + "-batch-norm", Revision: nets.Revision("resnet20"), Where: "build_residual.go",
+			Name: c.name + "-batch-norm", Revision: models.Revision("resnet20"), Where: "build_residual.go",
 			Digest: normed.String(),
 		})
 	}
@@ -63,7 +64,7 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	if gputest.LeftOut != "" {
 		t.Skip("left out: " + gputest.LeftOut)
 	}
-	m := must(nets.NewModel(net))(t)
+	m := must(models.New(net))(t)
 	o := Options{Precision: precision, Batch: batch, EvalBatch: 2}
 	e := must(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
 	defer e.Close()
@@ -97,7 +98,7 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 
 // scattered returns weights of a usual size, made by arithmetic so that no random generator is part of the revision.
 // Scales of normalisations and running variances are near 1.
-func scattered(m *nets.Model, number int, size float64) []float32 {
+func scattered(m *models.Model, number int, size float64) []float32 {
 	w := make([]float32, m.P)
 	for _, p := range m.Params {
 		bound, centre := 0.125, 0.0

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // Engines on several cards compute the same bytes at the same time as on one card. When one card is lost, its engine
@@ -19,7 +19,7 @@ func TestSeveralCards(t *testing.T) {
 		t.Skip("left out: this test wants the emulator")
 	}
 	const clients, rounds = 3, 6
-	m := must(nets.NewModel("linear-mnist"))(t)
+	m := must(models.New("linear-mnist"))(t)
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
 	on := func(card, id int) (*history, error) {
 		return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Device: card}, id, clients, rounds, noWait)

@@ -14,6 +14,7 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // history holds the results of a federation on one engine.
@@ -31,7 +32,7 @@ func (h *history) same(o *history) bool {
 // federate opens an engine and trains, combines, evaluates, allocates and frees on it, with other numbers for every id.
 // It calls wait(0) when the engine is open, and wait(1) before it closes the engine.
 func federate(
-	t *testing.T, m *nets.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int),
+	t *testing.T, m *models.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int),
 ) (h *history, err error) {
 	var b nets.Bank
 	e, err := openEngine(m, train, test, o)
@@ -46,7 +47,7 @@ func federate(
 	}
 	h = &history{}
 	model := nets.Row{Bank: b}
-	if err := e.Load(model, m.Init(nets.Kaiming, uint32(id))); err != nil {
+	if err := e.Load(model, m.Init(models.Kaiming, uint32(id))); err != nil {
 		return nil, err
 	}
 	for round := range rounds {
@@ -80,7 +81,7 @@ func federate(
 		if err != nil {
 			return nil, err
 		}
-		if err := e.Load(nets.Row{Bank: extra}, m.Init(nets.Kaiming, 7)); err != nil {
+		if err := e.Load(nets.Row{Bank: extra}, m.Init(models.Kaiming, 7)); err != nil {
 			return nil, err
 		}
 		w := make([]float32, m.P)
@@ -134,7 +135,7 @@ func TestSideBySide(t *testing.T) {
 			continue
 		}
 		t.Run(c.net, func(t *testing.T) {
-			m := must(nets.NewModel(c.net))(t)
+			m := must(models.New(c.net))(t)
 			train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2) // shared by all
 			one := func(id int) (*history, error) {
 				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5,
@@ -157,7 +158,7 @@ func TestSideBySide(t *testing.T) {
 // once, with the same bytes as a result.
 func TestSideBySideShortOfMemory(t *testing.T) {
 	const batch, clients, engines, rounds = 256, 24, 3, 3
-	m := must(nets.NewModel("linear-mnist"))(t)
+	m := must(models.New("linear-mnist"))(t)
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
 	o := Options{Batch: batch, EvalBatch: 2, Precision: FP32}
 	if os.Getenv(faulty) == "" {

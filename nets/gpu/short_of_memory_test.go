@@ -11,6 +11,7 @@ import (
 
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
+	"rollcall/nets/models"
 )
 
 // If memory is short, fewer clients are trained at once, with the same bytes as a result. The user is told once. Memory
@@ -18,7 +19,7 @@ import (
 func TestShortOfMemory(t *testing.T) {
 	const batch, clients, steps = 256, 24, 1
 	fault := os.Getenv(faulty)
-	m := must(nets.NewModel("linear-mnist"))(t)
+	m := must(models.New("linear-mnist"))(t)
 	train := samplesFor(m, trainSamples, 1)
 	o := Options{Batch: batch, EvalBatch: 2}
 	if fault == "" {
@@ -51,7 +52,7 @@ func TestShortOfMemory(t *testing.T) {
 		work := nets.LocalWork{LR: 0x1p-4}
 		for i := range clients {
 			start := nets.Row{Bank: b, Index: i}
-			ok(t, e.Load(start, m.Init(nets.Kaiming, uint32(i))))
+			ok(t, e.Load(start, m.Init(models.Kaiming, uint32(i))))
 			work.Clients = append(work.Clients, nets.ClientWork{
 				Client: i, Start: start,
 				End: nets.Row{Bank: b, Index: clients + i}, Plan: planOf(i, steps, batch, batch),

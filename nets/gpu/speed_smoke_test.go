@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // The benchmarks run on the emulator, each once and on a small workload. They time every launch of both programs under
@@ -24,7 +24,7 @@ func TestBenchmarks(t *testing.T) {
 	}
 	lines := benchLines(t, string(out))
 	w := emulated.workloads[0]
-	m := must(nets.NewModel(w.net))(t)
+	m := must(models.New(w.net))(t)
 	timed := 0
 	for _, precision := range []Precision{TF32, FP32, BF16} {
 		for name, train := range map[string]bool{"BenchmarkTrain": true, "BenchmarkEvaluate": false} {

@@ -14,6 +14,7 @@ import (
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/models"
 )
 
 // The benchmarks time every launch of a net on its own, and the graph that rounds replay, for benchstat
@@ -115,7 +116,7 @@ type rig struct {
 
 // rig opens an engine and trains, or evaluates, once, which leaves a wave with its plan and its graph.
 func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train bool) *rig {
-	m := sure(nets.NewModel(w.net))(b)
+	m := sure(models.New(w.net))(b)
 	trainSet, testSet := heldSamples(m, l.training, 1), heldSamples(m, K*l.evalBatch, 2)
 	e := sure(openEngine(m, trainSet, testSet, Options{
 		Precision: precision, Batch: w.batch, EvalBatch: l.evalBatch,
@@ -127,7 +128,7 @@ func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train 
 	})
 	bank := sure(e.NewBank(K + 1))(b)
 	start := nets.Row{Bank: bank}
-	if err := e.Load(start, m.Init(nets.Kaiming, 1)); err != nil {
+	if err := e.Load(start, m.Init(models.Kaiming, 1)); err != nil {
 		b.Fatal(err)
 	}
 	r := &rig{e: e, K: K, unit: "µs/client-step"}
@@ -268,7 +269,7 @@ func sure[T any](v T, err error) func(testing.TB) T {
 var heldSets = map[string]*plan.Samples{}
 
 // heldSamples returns the samples of samplesFor, and makes equal samples only once.
-func heldSamples(m *nets.Model, n int, seed uint64) *plan.Samples {
+func heldSamples(m *models.Model, n int, seed uint64) *plan.Samples {
 	name := fmt.Sprint(m.H, m.W, m.C, m.Classes, n, seed)
 	if heldSets[name] == nil {
 		heldSets[name] = samplesFor(m, n, seed)

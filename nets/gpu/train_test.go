@@ -12,6 +12,7 @@ import (
 
 	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/models"
 )
 
 // apart returns the largest difference of two rows, as a fraction of the largest element of want.
@@ -40,7 +41,7 @@ func apart(got, want []float32) (share float64) {
 // are off by 2e-3, so that there is nothing to compare: resnet18 takes one.)
 func TestTrainAgainstCPU(t *testing.T) {
 	clip := 1.5
-	for _, net := range nets.ModelNames() {
+	for _, net := range models.Names() {
 		for _, c := range []struct {
 			steps, batch int
 			clip         *float64

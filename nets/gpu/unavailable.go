@@ -7,6 +7,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // errNotBuilt says how to get a binary with the engine.
@@ -17,7 +18,7 @@ var errNotBuilt = errors.New("gpu: this binary was built without the CUDA engine
 func Cards() ([]Card, error) { return nil, errNotBuilt }
 
 // Open returns an error: this binary has no CUDA engine.
-func Open(*nets.Model, *plan.Samples, *plan.Samples, Options) (nets.Engine, error) {
+func Open(*models.Model, *plan.Samples, *plan.Samples, Options) (nets.Engine, error) {
 	return nil, errNotBuilt
 }
 

@@ -6,7 +6,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // BatchNormMomentum is the weight of a new batch in the running statistics. It is the default of PyTorch's BatchNorm2d.
@@ -25,25 +25,25 @@ const BatchNormMomentum = 0.1
 // and running variance [K,C]; labels [K,B] int32, in training only. y [K,B,H+2·OutPad,W+2·OutPad,C], its border 0.
 //
 // The op does not update the running statistics: the engines do, when they update the weights (updateStatistics in
-// nets/cpu_train.go). They find what they need in the place of the two gradients of the running statistics, where
+// nets/cpu/train.go). They find what they need in the place of the two gradients of the running statistics, where
 // Backward writes the mean and the unbiased variance of the batch:
 //
 //	running ← running − BatchNormMomentum·(running − batch)
 //
 // A client whose batch is all padding has zeros there and in all gradients; its running statistics must not move.
-type BatchNorm[T cpu.Float] struct {
+type BatchNorm[T kernels.Float] struct {
 	base[T]
-	Shape cpu.NormShape
+	Shape kernels.NormShape
 	Add   bool
 	Train bool
-	stats *cpu.NormStats[T]
-	task  cpu.NormForward[T]
-	back  cpu.NormBackward[T]
+	stats *kernels.NormStats[T]
+	task  kernels.NormForward[T]
+	back  kernels.NormBackward[T]
 }
 
 // NewBatchNorm applies the op. If add is nil, nothing is added; if labels is nil, the op is one of evaluation.
-func NewBatchNorm[T cpu.Float](
-	exec *cpu.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int, relu bool,
+func NewBatchNorm[T kernels.Float](
+	exec *kernels.Exec[T], x, add, weight, bias, mean, variance, labels *G.Node, outPad int, relu bool,
 ) (*G.Node, error) {
 	const name = "batch_norm"
 	in := G.Nodes{x, weight, bias, mean, variance}
@@ -82,7 +82,7 @@ func NewBatchNorm[T cpu.Float](
 	op := &BatchNorm[T]{
 		base: newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)",
 			name, outPad, relu, add != nil, labels != nil), y, in...),
-		Shape: cpu.NormShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], OutPad: outPad, ReLU: relu},
+		Shape: kernels.NormShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], OutPad: outPad, ReLU: relu},
 		Add:   add != nil, Train: labels != nil,
 	}
 	return G.ApplyOp(op, in...)

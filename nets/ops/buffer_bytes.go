@@ -5,7 +5,7 @@ import (
 
 	G "gorgonia.org/gorgonia"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // BufferBytes returns the bytes of the buffers that an op of this package allocates in its first call and keeps: its
@@ -23,7 +23,7 @@ func BufferBytes(op G.Op, operand int) int64 {
 func (b *base[T]) bytes(n int) int64 { return int64(n) * int64(unsafe.Sizeof(T(0))) }
 
 // layerBytes returns the size of the buffers of a layer.
-func (b *base[T]) layerBytes(of cpu.Buffers, operand int) int64 {
+func (b *base[T]) layerBytes(of kernels.Buffers, operand int) int64 {
 	return b.bytes(of.Numbers) + int64(of.Operands)*int64(operand)
 }
 
@@ -57,7 +57,7 @@ func (op *Linear[T]) bufferBytes(operand int) int64 {
 
 // bufferBytes of a gradient includes the buffers that the backward pass of its layer computes with.
 func (op *Grad[T]) bufferBytes(operand int) int64 {
-	var of cpu.Buffers
+	var of kernels.Buffers
 	switch forward := op.Forward.(type) {
 	case *ConvReLUPool[T]:
 		of = forward.Shape.BackwardBuffers(forward.InputGrad, operand > 0)

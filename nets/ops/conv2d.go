@@ -6,7 +6,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // Conv2D is a convolution without bias. With U = Stride, and the pixels of x counted from the first that a window
@@ -17,17 +17,17 @@ import (
 // x [K,B,H,W,C] includes a border of zeros, Border pixels wide, and the windows reach Pad ≤ Border pixels into it. The
 // border is constant: its gradient is 0 by definition. w [K,R,S,C,O]. y has no border:
 // [K,B,(H−2·Border+2·Pad−R)/U+1,(W−2·Border+2·Pad−S)/U+1,O].
-type Conv2D[T cpu.Float] struct {
+type Conv2D[T kernels.Float] struct {
 	base[T]
-	Shape     cpu.Conv2DShape
+	Shape     kernels.Conv2DShape
 	InputGrad bool // whether the gradient of x is wanted
-	task      cpu.Conv2DForward[T]
-	weights   cpu.Conv2DWeights[T]
-	input     cpu.Conv2DInput[T]
+	task      kernels.Conv2DForward[T]
+	weights   kernels.Conv2DWeights[T]
+	input     kernels.Conv2DInput[T]
 }
 
 // NewConv2D applies the op to x and w.
-func NewConv2D[T cpu.Float](exec *cpu.Exec[T], x, w *G.Node, stride, border, pad int, inputGrad bool) (*G.Node, error) {
+func NewConv2D[T kernels.Float](exec *kernels.Exec[T], x, w *G.Node, stride, border, pad int, inputGrad bool) (*G.Node, error) {
 	const name = "conv2d"
 	s, err := shapes(name, x, w)
 	if err != nil {
@@ -37,7 +37,7 @@ func NewConv2D[T cpu.Float](exec *cpu.Exec[T], x, w *G.Node, stride, border, pad
 	if xs.Dims() != 5 || ws.Dims() != 5 || xs[4] != ws[3] {
 		return nil, fmt.Errorf("ops: %s: x %v, w %v, want [K,B,H,W,C], [K,R,S,C,O]", name, xs, ws)
 	}
-	shape := cpu.Conv2DShape{
+	shape := kernels.Conv2DShape{
 		K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4],
 		Stride: stride, Border: border, Pad: pad,
 	}

@@ -6,7 +6,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // ConvReLUPool is a convolution with bias, ReLU and 2×2 max pooling, fused:
@@ -17,18 +17,18 @@ import (
 // x [K,B,H,W,C] includes a border of zeros, Pad pixels wide. The border is constant: its gradient is 0 by definition.
 // w [K,R,S,C,O], bias [K,O]. y [K,B,(H−R+1)/2+2·OutPad,(W−S+1)/2+2·OutPad,O] includes the border that the next
 // convolution needs.
-type ConvReLUPool[T cpu.Float] struct {
+type ConvReLUPool[T kernels.Float] struct {
 	base[T]
-	Shape     cpu.ConvShape
+	Shape     kernels.ConvShape
 	InputGrad bool    // whether the gradient of x is wanted
-	Arg       []uint8 // [K,B,(H−R+1)/2,(W−S+1)/2,O] which pixel of its window the maximum is, see [cpu.Kernels]
-	task      cpu.ConvForward[T]
-	back      cpu.ConvBackward[T]
+	Arg       []uint8 // [K,B,(H−R+1)/2,(W−S+1)/2,O] which pixel of its window the maximum is, see [kernels.Kernels]
+	task      kernels.ConvForward[T]
+	back      kernels.ConvBackward[T]
 }
 
 // NewConvReLUPool applies the op to x, w and bias.
-func NewConvReLUPool[T cpu.Float](
-	exec *cpu.Exec[T], x, w, bias *G.Node, pad, outPad int, inputGrad bool,
+func NewConvReLUPool[T kernels.Float](
+	exec *kernels.Exec[T], x, w, bias *G.Node, pad, outPad int, inputGrad bool,
 ) (*G.Node, error) {
 	const name = "conv_relu_pool"
 	s, err := shapes(name, x, w, bias)
@@ -39,7 +39,7 @@ func NewConvReLUPool[T cpu.Float](
 	if xs.Dims() != 5 || ws.Dims() != 5 || bs.Dims() != 2 || xs[4] != ws[3] || ws[4] != bs[1] {
 		return nil, fmt.Errorf("ops: %s: x %v, w %v, bias %v, want [K,B,H,W,C], [K,R,S,C,O], [K,O]", name, xs, ws, bs)
 	}
-	shape := cpu.ConvShape{
+	shape := kernels.ConvShape{
 		K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], R: ws[1], S: ws[2], O: ws[4], Pad: pad, OutPad: outPad,
 	}
 	if h, w := shape.Conv(); h < 2 || w < 2 || h%2 != 0 || w%2 != 0 {

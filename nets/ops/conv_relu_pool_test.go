@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // convNaive is the definition of ConvReLUPool in the plainest loops.
-func convNaive(x, w, bias []float64, s cpu.ConvShape) []float64 {
+func convNaive(x, w, bias []float64, s kernels.ConvShape) []float64 {
 	ch, cw := s.Conv()
 	oh, ow := s.Out()
 	y := make([]float64, s.K*s.B*oh*ow*s.O)
@@ -47,7 +47,7 @@ func TestConvForward(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, c, cpu.NewExec(cpu.Generic[float64](), nil))
+			b := newBench(t, c, kernels.NewExec(kernels.Generic[float64](), nil))
 			b.run(t)
 			op := b.y.Op().(*ConvReLUPool[float64])
 			want := convNaive(b.in[0], b.in[1], b.in[2], op.Shape)

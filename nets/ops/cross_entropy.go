@@ -6,20 +6,20 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // CrossEntropy is the loss of each client: loss[k] is the mean of −log softmax(logits[k,b])[label[k,b]] over the
 // samples b with a label ≥ 0. logits [K,B,O], labels [K,B] int32, loss [K]. Label −1 marks padding; a batch that is all
 // padding has loss 0.
-type CrossEntropy[T cpu.Float] struct {
+type CrossEntropy[T kernels.Float] struct {
 	base[T]
 	logits  int // number of logits
 	dlogits []T // [K,B,O] the gradient of Σ_k loss[k], which is computed with the loss
 }
 
 // NewCrossEntropy applies the op to logits and labels.
-func NewCrossEntropy[T cpu.Float](exec *cpu.Exec[T], logits, labels *G.Node) (*G.Node, error) {
+func NewCrossEntropy[T kernels.Float](exec *kernels.Exec[T], logits, labels *G.Node) (*G.Node, error) {
 	const name = "cross_entropy"
 	s, err := shapes(name, logits, labels)
 	if err != nil {
@@ -58,7 +58,7 @@ func (op *CrossEntropy[T]) Do(in ...G.Value) (G.Value, error) {
 		op.dlogits = make([]T, op.logits)
 	}
 	for k := range loss {
-		loss[k] = cpu.CrossEntropy(op.exec, part(logits, k, len(loss)), part(labels, k, len(loss)),
+		loss[k] = kernels.CrossEntropy(op.exec, part(logits, k, len(loss)), part(labels, k, len(loss)),
 			part(op.dlogits, k, len(loss)))
 	}
 	return op.out, nil

@@ -6,7 +6,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // DrawWords is the number of words per client in a draw node, which is [K,DrawWords] int32: the seed, the round, the
@@ -14,19 +14,19 @@ import (
 const DrawWords = 4
 
 // Dropout zeroes elements with probability Rate and scales the others by 1/(1−Rate): y = x·mask/(1−Rate).
-// x, y [K,B,F]. The mask depends on the draw of the client [K,4] and on Layer alone, see [cpu.DropoutMask].
-type Dropout[T cpu.Float] struct {
+// x, y [K,B,F]. The mask depends on the draw of the client [K,4] and on Layer alone, see [kernels.DropoutMask].
+type Dropout[T kernels.Float] struct {
 	base[T]
 	Layer int // the number of the dropout layer in the net, from 0
 	Rate  float64
 	Mask  []uint8 // [K,B,F] the mask of the last forward pass, 1 for a kept element
-	draws []cpu.Draw
-	task  cpu.Dropout[T]
-	back  cpu.Dropout[T]
+	draws []kernels.Draw
+	task  kernels.Dropout[T]
+	back  kernels.Dropout[T]
 }
 
 // NewDropout applies the op to x and the draws.
-func NewDropout[T cpu.Float](exec *cpu.Exec[T], x, draw *G.Node, layer int, rate float64) (*G.Node, error) {
+func NewDropout[T kernels.Float](exec *kernels.Exec[T], x, draw *G.Node, layer int, rate float64) (*G.Node, error) {
 	const name = "dropout"
 	s, err := shapes(name, x, draw)
 	if err != nil {
@@ -40,7 +40,7 @@ func NewDropout[T cpu.Float](exec *cpu.Exec[T], x, draw *G.Node, layer int, rate
 	}
 	op := &Dropout[T]{
 		base:  newBase(exec, fmt.Sprintf("%s(layer=%d rate=%g)", name, layer, rate), s[0], x, draw),
-		Layer: layer, Rate: rate, draws: make([]cpu.Draw, s[0][0]),
+		Layer: layer, Rate: rate, draws: make([]kernels.Draw, s[0][0]),
 	}
 	op.in[1] = G.TensorType{Dims: 2, Of: tensor.Int32}
 	return G.ApplyOp(op, x, draw)
@@ -67,7 +67,7 @@ func (op *Dropout[T]) Do(in ...G.Value) (G.Value, error) {
 	}
 	for k := range op.draws {
 		w := words[k*DrawWords:]
-		op.draws[k] = cpu.Draw{Seed: uint32(w[0]), Round: uint32(w[1]), Client: uint32(w[2]), Step: uint32(w[3])}
+		op.draws[k] = kernels.Draw{Seed: uint32(w[0]), Round: uint32(w[1]), Client: uint32(w[2]), Step: uint32(w[3])}
 	}
 	y := op.output()
 	if op.Mask == nil {

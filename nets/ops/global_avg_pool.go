@@ -6,19 +6,19 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // GlobalAvgPool is the mean of every channel: y[k,b,c] = Σ_i Σ_j x[k,b,i,j,c]/(H·W), without the border of x.
 // x [K,B,H+2·Border,W+2·Border,C], y [K,B,C].
-type GlobalAvgPool[T cpu.Float] struct {
+type GlobalAvgPool[T kernels.Float] struct {
 	base[T]
-	Shape cpu.AverageShape
-	task  cpu.Average[T]
+	Shape kernels.AverageShape
+	task  kernels.Average[T]
 }
 
 // NewGlobalAvgPool applies the op to x.
-func NewGlobalAvgPool[T cpu.Float](exec *cpu.Exec[T], x *G.Node, border int) (*G.Node, error) {
+func NewGlobalAvgPool[T kernels.Float](exec *kernels.Exec[T], x *G.Node, border int) (*G.Node, error) {
 	s := x.Shape()
 	if s.Dims() != 5 || border < 0 || s[2] <= 2*border || s[3] <= 2*border {
 		return nil, fmt.Errorf("ops: global_avg_pool: x %v, border %d, want [K,B,H,W,C] larger than the border",
@@ -26,7 +26,7 @@ func NewGlobalAvgPool[T cpu.Float](exec *cpu.Exec[T], x *G.Node, border int) (*G
 	}
 	op := &GlobalAvgPool[T]{
 		base:  newBase(exec, fmt.Sprintf("global_avg_pool(border=%d)", border), tensor.Shape{s[0], s[1], s[4]}, x),
-		Shape: cpu.AverageShape{N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], Border: border},
+		Shape: kernels.AverageShape{N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], Border: border},
 	}
 	return G.ApplyOp(op, x)
 }

@@ -4,18 +4,18 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // layer is an op that has a gradient. The comment of each Backward says what it reads and what it computes.
-type layer[T cpu.Float] interface {
+type layer[T kernels.Float] interface {
 	G.SDOp
 	Backward(g *Grad[T], in []G.Value) error // fills the output of g
 }
 
 // Grad is the gradient of one layer. It calls Backward of that layer, which can so use what the layer has kept from its
 // forward pass: a mask, the position of maxima, the statistics of a batch.
-type Grad[T cpu.Float] struct {
+type Grad[T kernels.Float] struct {
 	base[T]
 	Forward layer[T]
 }
@@ -31,14 +31,14 @@ func (op *Grad[T]) Do(in ...G.Value) (G.Value, error) {
 
 // gradient applies the gradient of a layer to the nodes it reads. The output of the layer must be among them if the
 // gradient uses what the layer has kept: only then does Gorgonia run it after the layer.
-func gradient[T cpu.Float](of layer[T], shape tensor.Shape, reads ...*G.Node) (*G.Node, error) {
+func gradient[T kernels.Float](of layer[T], shape tensor.Shape, reads ...*G.Node) (*G.Node, error) {
 	return G.ApplyOp(&Grad[T]{newBase[T](nil, "grad "+of.String(), shape, reads...), of}, reads...)
 }
 
 // gradients applies the gradient of a layer with weights, whose output is one vector, and returns views of its parts:
 // one per input of the layer, in order. The first input, x, has a part only if inputGrad; the first network layer needs
 // none.
-func gradients[T cpu.Float](of layer[T], inputs G.Nodes, inputGrad bool, reads ...*G.Node) (G.Nodes, error) {
+func gradients[T kernels.Float](of layer[T], inputs G.Nodes, inputGrad bool, reads ...*G.Node) (G.Nodes, error) {
 	total := 0
 	for i, n := range inputs {
 		if i > 0 || inputGrad {
@@ -64,7 +64,7 @@ func gradients[T cpu.Float](of layer[T], inputs G.Nodes, inputGrad bool, reads .
 }
 
 // split cuts the vector of a gradient into dx [nx], dw [nw] and db, the rest. dx is nil unless inputGrad.
-func split[T cpu.Float](all []T, nx, nw int, inputGrad bool) (dx, dw, db []T) {
+func split[T kernels.Float](all []T, nx, nw int, inputGrad bool) (dx, dw, db []T) {
 	if inputGrad {
 		dx, all = all[:nx], all[nx:]
 	}

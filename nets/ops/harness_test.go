@@ -8,7 +8,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // bench runs an op and its gradient rule on a tape machine, with the gradient of the output as a free input.
@@ -20,7 +20,7 @@ type bench struct {
 	grads G.Nodes
 }
 
-func newBench(t *testing.T, c opCase, exec *cpu.Exec[float64]) *bench {
+func newBench(t *testing.T, c opCase, exec *kernels.Exec[float64]) *bench {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	g := G.NewGraph()

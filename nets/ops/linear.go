@@ -6,21 +6,21 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // Linear is a fully connected layer: y[k,b,o] = bias[k,o] + Σ_i x[k,b,i]·w[k,i,o], clamped at 0 if ReLU.
 // x [K,B,I], w [K,I,O], bias [K,O], y [K,B,O].
-type Linear[T cpu.Float] struct {
+type Linear[T kernels.Float] struct {
 	base[T]
-	Shape     cpu.LinearShape
+	Shape     kernels.LinearShape
 	InputGrad bool // whether the gradient of x is wanted
-	task      cpu.LinearForward[T]
-	back      cpu.LinearBackward[T]
+	task      kernels.LinearForward[T]
+	back      kernels.LinearBackward[T]
 }
 
 // NewLinear applies the op to x, w and bias.
-func NewLinear[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, relu, inputGrad bool) (*G.Node, error) {
+func NewLinear[T kernels.Float](exec *kernels.Exec[T], x, w, bias *G.Node, relu, inputGrad bool) (*G.Node, error) {
 	const name = "linear"
 	s, err := shapes(name, x, w, bias)
 	if err != nil {
@@ -33,7 +33,7 @@ func NewLinear[T cpu.Float](exec *cpu.Exec[T], x, w, bias *G.Node, relu, inputGr
 	op := &Linear[T]{
 		base: newBase(exec, fmt.Sprintf("%s(relu=%t dx=%t)", name, relu, inputGrad),
 			tensor.Shape{xs[0], xs[1], ws[2]}, x, w, bias),
-		Shape: cpu.LinearShape{K: xs[0], B: xs[1], I: xs[2], O: ws[2], ReLU: relu}, InputGrad: inputGrad,
+		Shape: kernels.LinearShape{K: xs[0], B: xs[1], I: xs[2], O: ws[2], ReLU: relu}, InputGrad: inputGrad,
 	}
 	return G.ApplyOp(op, x, w, bias)
 }

@@ -6,15 +6,15 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // LogOdds turns one logit into the logits of two classes: y[k,b] = (0, x[k,b,0]). The softmax of y is then the sigmoid
 // of x, so that logistic regression can be trained by cross-entropy. x [K,B,1], y [K,B,2].
-type LogOdds[T cpu.Float] struct{ base[T] }
+type LogOdds[T kernels.Float] struct{ base[T] }
 
 // NewLogOdds applies the op to x.
-func NewLogOdds[T cpu.Float](x *G.Node) (*G.Node, error) {
+func NewLogOdds[T kernels.Float](x *G.Node) (*G.Node, error) {
 	s := x.Shape()
 	if s.Dims() != 3 || s[2] != 1 {
 		return nil, fmt.Errorf("ops: log_odds: x %v, want [K,B,1]", s)

@@ -9,11 +9,11 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // dtypeOf returns the name that Gorgonia has for T.
-func dtypeOf[T cpu.Float]() tensor.Dtype {
+func dtypeOf[T kernels.Float]() tensor.Dtype {
 	if _, ok := any(T(0)).(float32); ok {
 		return tensor.Float32
 	}
@@ -22,8 +22,8 @@ func dtypeOf[T cpu.Float]() tensor.Dtype {
 
 // base is the part that all ops share: the executor, the output buffer, and the methods that Gorgonia's machine calls
 // to learn about an op.
-type base[T cpu.Float] struct {
-	exec *cpu.Exec[T]
+type base[T kernels.Float] struct {
+	exec *kernels.Exec[T]
 	name string // includes every parameter, since ops of equal hash are taken for one op
 	in   []hm.Type
 	to   tensor.Shape // shape of the output
@@ -32,7 +32,7 @@ type base[T cpu.Float] struct {
 }
 
 // newBase returns the base of an op with the given output shape and inputs.
-func newBase[T cpu.Float](exec *cpu.Exec[T], name string, out tensor.Shape, in ...*G.Node) base[T] {
+func newBase[T kernels.Float](exec *kernels.Exec[T], name string, out tensor.Shape, in ...*G.Node) base[T] {
 	b := base[T]{exec: exec, name: name, to: out.Clone()}
 	for _, n := range in {
 		b.in = append(b.in, n.Type())
@@ -134,7 +134,7 @@ func elements[E float32 | float64 | int32](v G.Value) (x []E, ok bool) {
 }
 
 // scalar returns the value of a Gorgonia scalar; ok is false if it is not a T.
-func scalar[T cpu.Float](v G.Value) (x T, ok bool) {
+func scalar[T kernels.Float](v G.Value) (x T, ok bool) {
 	switch v := v.(type) {
 	case *G.F32:
 		_, ok = any(x).(float32)

@@ -9,7 +9,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // opCase is one op at one size: its float inputs' shapes, how it is applied, and what its other inputs hold.
@@ -17,7 +17,7 @@ type opCase struct {
 	name   string
 	shapes [][]int
 	border int // of input 0, which is constant and must be 0
-	apply  func(exec *cpu.Exec[float64], in []*G.Node) (*G.Node, error)
+	apply  func(exec *kernels.Exec[float64], in []*G.Node) (*G.Node, error)
 	ints   [][]int32 // further inputs
 	intsAt [][]int   // their shapes
 	grads  []bool    // which inputs have a gradient
@@ -40,7 +40,7 @@ func cases() []opCase {
 				name: fmt.Sprintf("ConvReLUPool/K=%d_B=%d_%dx%dx%d_window=%dx%d_O=%d_pad=%d_outpad=%d_dx=%t",
 					c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.pad, c.outPad, inputGrad),
 				shapes: [][]int{{c.K, c.B, c.H, c.W, c.C}, {c.K, c.R, c.S, c.C, c.O}, {c.K, c.O}}, border: c.pad,
-				apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
+				apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
 					return NewConvReLUPool(e, in[0], in[1], in[2], c.pad, c.outPad, inputGrad)
 				},
 				grads: []bool{inputGrad, true, true},
@@ -58,7 +58,7 @@ func cases() []opCase {
 			cs = append(cs, opCase{
 				name:   fmt.Sprintf("Linear/K=%d_B=%d_I=%d_O=%d_relu=%t", c.K, c.B, c.I, c.O, relu),
 				shapes: [][]int{{c.K, c.B, c.I}, {c.K, c.I, c.O}, {c.K, c.O}},
-				apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
+				apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
 					return NewLinear(e, in[0], in[1], in[2], relu, true)
 				},
 				grads: all,
@@ -75,7 +75,7 @@ func cases() []opCase {
 		cs = append(cs, opCase{
 			name: fmt.Sprintf("CrossEntropy/K=%d_B=%d_O=%d", c.K, c.B, c.O), shapes: [][]int{{c.K, c.B, c.O}},
 			ints: [][]int32{c.labels}, intsAt: [][]int{{c.K, c.B}},
-			apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
+			apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
 				return NewCrossEntropy(e, in[0], in[1])
 			},
 			grads: []bool{true},
@@ -84,19 +84,23 @@ func cases() []opCase {
 	cs = append(cs, opCase{
 		name: "Dropout/K=2_B=3_F=7", shapes: [][]int{{2, 3, 7}},
 		ints: [][]int32{{3, 0, 4, 0, 3, 0, 7, 0}}, intsAt: [][]int{{2, 4}},
-		apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewDropout(e, in[0], in[1], 1, 0.4) },
+		apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
+			return NewDropout(e, in[0], in[1], 1, 0.4)
+		},
 		grads: []bool{true},
 	}, opCase{
 		name: "View/K=2_B=3_2x2x5", shapes: [][]int{{2, 3, 2, 2, 5}},
-		apply: func(_ *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewView[float64](in[0], 2, 3, 20) },
+		apply: func(_ *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
+			return NewView[float64](in[0], 2, 3, 20)
+		},
 		grads: []bool{true},
 	}, opCase{
 		name: "LogOdds/K=2_B=3", shapes: [][]int{{2, 3, 1}},
-		apply: func(_ *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewLogOdds[float64](in[0]) },
+		apply: func(_ *kernels.Exec[float64], in []*G.Node) (*G.Node, error) { return NewLogOdds[float64](in[0]) },
 		grads: []bool{true},
 	}, opCase{
 		name: "SumClients/K=3", shapes: [][]int{{3}},
-		apply: func(_ *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewSumClients[float64](in[0]) },
+		apply: func(_ *kernels.Exec[float64], in []*G.Node) (*G.Node, error) { return NewSumClients[float64](in[0]) },
 		grads: []bool{true},
 	})
 	return append(cs, residualCases()...)
@@ -109,9 +113,9 @@ func TestGradient(t *testing.T) {
 	const h, tolerance = 1e-6, 1e-6
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
-			pool := cpu.NewPool[float64](2)
+			pool := kernels.NewPool[float64](2)
 			defer pool.Close()
-			b := newBench(t, c, cpu.NewExec(cpu.Generic[float64](), pool))
+			b := newBench(t, c, kernels.NewExec(kernels.Generic[float64](), pool))
 			b.run(t)
 			var want [][]float64
 			for i, g := range b.grads {
@@ -191,7 +195,7 @@ func TestShapeErrors(t *testing.T) {
 	in := func(name string, s ...int) *G.Node {
 		return G.NewTensor(g, tensor.Float64, len(s), G.WithShape(s...), G.WithName(name))
 	}
-	exec := cpu.NewExec(cpu.Generic[float64](), nil)
+	exec := kernels.NewExec(kernels.Generic[float64](), nil)
 	x, w, b := in("x", 2, 3, 6, 6, 3), in("w", 2, 3, 3, 3, 4), in("b", 2, 4)
 	for name, err := range map[string]error{
 		"K":      second(NewConvReLUPool(exec, x, in("w8", 8, 3, 3, 3, 4), b, 1, 0, true)),

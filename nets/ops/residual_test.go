@@ -8,7 +8,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // residualCases are the ops of residual nets.
@@ -38,7 +38,7 @@ func residualCases() []opCase {
 				name: fmt.Sprintf("Conv2D/K=%d_B=%d_%dx%dx%d_window=%dx%d_O=%d_stride=%d_border=%d_pad=%d_dx=%t",
 					c.K, c.B, c.H, c.W, c.C, c.R, c.S, c.O, c.stride, c.border, c.pad, inputGrad),
 				shapes: [][]int{{c.K, c.B, c.H, c.W, c.C}, {c.K, c.R, c.S, c.C, c.O}}, border: c.border,
-				apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
+				apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
 					return NewConv2D(e, in[0], in[1], c.stride, c.border, c.pad, inputGrad)
 				},
 				grads: []bool{inputGrad, true},
@@ -63,14 +63,14 @@ func residualCases() []opCase {
 					c.K, c.B, c.H, c.W, c.C, c.outPad, add, relu),
 				shapes: [][]int{{c.K, c.B, c.H, c.W, c.C}, p, p, p, p}, ints: [][]int32{c.labels},
 				intsAt: [][]int{{c.K, c.B}},
-				apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
+				apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
 					return NewBatchNorm(e, in[0], nil, in[1], in[2], in[3], in[4], in[5], c.outPad, relu)
 				},
 				grads: []bool{true, true, true, true, true}, other: []bool{false, false, false, true, true},
 			}
 			if add {
 				o.shapes = [][]int{{c.K, c.B, c.H, c.W, c.C}, y, p, p, p, p}
-				o.apply = func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) {
+				o.apply = func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
 					return NewBatchNorm(e, in[0], in[1], in[2], in[3], in[4], in[5], in[6], c.outPad, relu)
 				}
 				o.grads, o.other = append(o.grads, true), []bool{false, false, false, false, true, true}
@@ -80,11 +80,11 @@ func residualCases() []opCase {
 	}
 	return append(cs, opCase{
 		name: "GlobalAvgPool/K=2_B=9_3x4x5_border=1", shapes: [][]int{{2, 9, 5, 6, 5}}, border: 1,
-		apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewGlobalAvgPool(e, in[0], 1) },
+		apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) { return NewGlobalAvgPool(e, in[0], 1) },
 		grads: []bool{true},
 	}, opCase{
 		name: "Subsample/K=2_B=9_5x6x3_stride=2_border=1_O=7", shapes: [][]int{{2, 9, 7, 8, 3}}, border: 1,
-		apply: func(e *cpu.Exec[float64], in []*G.Node) (*G.Node, error) { return NewSubsample(e, in[0], 2, 1, 7) },
+		apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) { return NewSubsample(e, in[0], 2, 1, 7) },
 		grads: []bool{true},
 	})
 }
@@ -99,7 +99,7 @@ func largest(shapes [][]int) int {
 }
 
 // conv2DNaive is the definition of Conv2D in the plainest loops.
-func conv2DNaive(x, w []float64, s cpu.Conv2DShape) []float64 {
+func conv2DNaive(x, w []float64, s kernels.Conv2DShape) []float64 {
 	oh, ow := s.Out()
 	y := make([]float64, s.K*s.B*oh*ow*s.O)
 	for at := range y {
@@ -120,7 +120,7 @@ func conv2DNaive(x, w []float64, s cpu.Conv2DShape) []float64 {
 func TestConv2DForward(t *testing.T) {
 	for _, c := range residualCases() {
 		t.Run(c.name, func(t *testing.T) {
-			b := newBench(t, c, cpu.NewExec(cpu.Generic[float64](), nil))
+			b := newBench(t, c, kernels.NewExec(kernels.Generic[float64](), nil))
 			op, is := b.y.Op().(*Conv2D[float64])
 			if !is {
 				t.SkipNow()
@@ -141,7 +141,7 @@ func TestConv2DForward(t *testing.T) {
 }
 
 // batchNormNaive is the definition of BatchNorm: y, and mean and unbiased variance of the samples that count.
-func batchNormNaive(in [][]float64, labels []int32, s cpu.NormShape, add bool) (y, mean, unbiased []float64) {
+func batchNormNaive(in [][]float64, labels []int32, s kernels.NormShape, add bool) (y, mean, unbiased []float64) {
 	x, p := in[0], in[1:]
 	if add {
 		p = in[2:]
@@ -200,7 +200,7 @@ func TestBatchNormForward(t *testing.T) {
 	}
 	for _, c := range residualCases() {
 		t.Run(c.name, func(t *testing.T) {
-			exec := cpu.NewExec(cpu.Generic[float64](), nil)
+			exec := kernels.NewExec(kernels.Generic[float64](), nil)
 			b := newBench(t, c, exec)
 			op, is := b.y.Op().(*BatchNorm[float64])
 			if !is {
@@ -223,7 +223,7 @@ func TestBatchNormForward(t *testing.T) {
 				add, p = b.in[1], b.in[2:]
 			}
 			got := make([]float64, len(y))
-			new(cpu.NormForward[float64]).Evaluate(exec, op.Shape, got, b.in[0], add, p[0], p[1], p[2], p[3])
+			new(kernels.NormForward[float64]).Evaluate(exec, op.Shape, got, b.in[0], add, p[0], p[1], p[2], p[3])
 			y, _, _ = batchNormNaive(b.in, nil, op.Shape, op.Add)
 			near(t, "y in evaluation", got, y)
 		})

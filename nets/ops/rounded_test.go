@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/nets/cpu"
-	"rollcall/nets/cpu/bf16"
+	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/cpu/kernels/bf16"
 )
 
 // results runs an op in a precision, over inputs and a gradient that prepare may change, and returns its output and its
 // gradients.
 func results(t *testing.T, c opCase, products bf16.Kernels[float64], prepare func([]float64)) [][]float64 {
 	t.Helper()
-	pool := cpu.NewPool[float64](2)
+	pool := kernels.NewPool[float64](2)
 	defer pool.Close()
-	exec := cpu.NewExec(cpu.Generic[float64](), pool)
+	exec := kernels.NewExec(kernels.Generic[float64](), pool)
 	exec.Products = products
 	b := newBench(t, c, exec)
 	for _, x := range append([][]float64{b.gy}, b.in...) {

@@ -6,7 +6,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // Subsample is the shortcut without weights of He et al. (2016), option A. It takes every Stride-th pixel, and fills
@@ -15,20 +15,20 @@ import (
 //	y[k,b,i,j,c] = x[k,b,Stride·i,Stride·j,c] for c < C, 0 for C ≤ c < O
 //
 // x [K,B,H+2·Border,W+2·Border,C], y [K,B,⌈H/Stride⌉+2·Border,⌈W/Stride⌉+2·Border,O]; both have a border of zeros.
-type Subsample[T cpu.Float] struct {
+type Subsample[T kernels.Float] struct {
 	base[T]
-	Shape cpu.SubsampleShape
-	task  cpu.Subsample[T]
+	Shape kernels.SubsampleShape
+	task  kernels.Subsample[T]
 }
 
 // NewSubsample applies the op to x, for O channels.
-func NewSubsample[T cpu.Float](exec *cpu.Exec[T], x *G.Node, stride, border, channels int) (*G.Node, error) {
+func NewSubsample[T kernels.Float](exec *kernels.Exec[T], x *G.Node, stride, border, channels int) (*G.Node, error) {
 	s := x.Shape()
 	if s.Dims() != 5 || stride < 1 || border < 0 || s[2] <= 2*border || s[3] <= 2*border || channels < s[4] {
 		return nil, fmt.Errorf("ops: subsample: x %v, border %d, stride %d, %d channels, "+
 			"want [K,B,H,W,C] larger than the border, stride ≥ 1, at least C channels", s, border, stride, channels)
 	}
-	shape := cpu.SubsampleShape{
+	shape := kernels.SubsampleShape{
 		N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], O: channels, Stride: stride, Border: border,
 	}
 	h, w := shape.Out()

@@ -6,18 +6,18 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // SumClients adds the losses of the clients [K]. Gorgonia differentiates a scalar, and the sum is one; each client has
 // weights of its own, so the sum does not mix their gradients.
-type SumClients[T cpu.Float] struct {
+type SumClients[T kernels.Float] struct {
 	base[T]
 	sum G.Value // the output, kept from call to call like the buffers of other ops
 }
 
 // NewSumClients applies the op to the losses.
-func NewSumClients[T cpu.Float](loss *G.Node) (*G.Node, error) {
+func NewSumClients[T kernels.Float](loss *G.Node) (*G.Node, error) {
 	if loss.Shape().Dims() != 1 {
 		return nil, fmt.Errorf("ops: sum_clients: loss %v, want [K]", loss.Shape())
 	}
@@ -57,7 +57,7 @@ func (op *SumClients[T]) Do(in ...G.Value) (G.Value, error) {
 }
 
 // newScalar returns a Gorgonia scalar of type T.
-func newScalar[T cpu.Float]() G.Value {
+func newScalar[T kernels.Float]() G.Value {
 	if dtypeOf[T]() == tensor.Float32 {
 		return G.NewF32(0)
 	}

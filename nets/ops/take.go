@@ -6,17 +6,17 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"rollcall/nets/cpu"
+	"rollcall/nets/cpu/kernels"
 )
 
 // Take is a view, in another shape, of the elements of a flat vector from Offset on. It copies nothing.
-type Take[T cpu.Float] struct {
+type Take[T kernels.Float] struct {
 	base[T]
 	Offset int
 }
 
 // take applies a [Take] to the vector all. The gradients of a layer are such views of one vector.
-func take[T cpu.Float](all *G.Node, offset int, shape tensor.Shape) (*G.Node, error) {
+func take[T kernels.Float](all *G.Node, offset int, shape tensor.Shape) (*G.Node, error) {
 	op := &Take[T]{base: newBase[T](nil, fmt.Sprintf("take(%d)", offset), shape, all), Offset: offset}
 	return G.ApplyOp(op, all)
 }
@@ -26,10 +26,10 @@ func (op *Take[T]) Do(in ...G.Value) (G.Value, error) { return op.view(in, op.Of
 
 // View gives its input another shape with the same number of elements, for example [K,B,H·W·C] for [K,B,H,W,C]. It
 // copies nothing.
-type View[T cpu.Float] struct{ base[T] }
+type View[T kernels.Float] struct{ base[T] }
 
 // NewView applies a [View] to x.
-func NewView[T cpu.Float](x *G.Node, shape ...int) (*G.Node, error) {
+func NewView[T kernels.Float](x *G.Node, shape ...int) (*G.Node, error) {
 	to := tensor.Shape(shape)
 	if to.TotalSize() != x.Shape().TotalSize() {
 		return nil, fmt.Errorf("ops: view: %v has %d elements, %v %d",

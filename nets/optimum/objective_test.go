@@ -14,6 +14,8 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 	"rollcall/nets"
+	"rollcall/nets/cpu"
+	"rollcall/nets/models"
 )
 
 // drawn returns n samples of normal features, whose labels follow a linear model with noise.
@@ -179,11 +181,11 @@ func TestEngineAgrees(t *testing.T) {
 	} {
 		t.Run(net, func(t *testing.T) {
 			got := solved(t, s, all(s.Len()), 0.01, false)
-			m, err := nets.NewModel(net)
+			m, err := models.New(net)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := nets.NewCPU(m, s, nil, nets.CPUOptions{Batch: 1})
+			e, err := cpu.Open(m, s, nil, cpu.Options{Batch: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

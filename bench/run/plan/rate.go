@@ -11,7 +11,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -57,11 +57,11 @@ func (m *planner) measure(ctx context.Context, w workload) error {
 
 	trained, evaluated := 1.0, 1.0 // FLOP of the runs' net as multiples of the measured net's
 	if s.Net != w.net {
-		of, err := nets.NewModel(w.net)
+		of, err := models.New(w.net)
 		if err != nil {
 			return err
 		}
-		by, err := nets.NewModel(s.Net)
+		by, err := models.New(s.Net)
 		if err != nil {
 			return err
 		}
@@ -82,13 +82,13 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 	if err != nil {
 		return s, err
 	}
-	model, err := nets.NewModel(w.net)
+	model, err := models.New(w.net)
 	if err != nil {
 		return s, err
 	}
 	// Generated images in place of missing data have one size. If the net takes another, the generated data's own net
 	// is measured, and measure scales its speed by the FLOP of the two.
-	if own, err := nets.NewModel(s.Net); err != nil {
+	if own, err := models.New(s.Net); err != nil {
 		return s, err
 	} else if w.data != generatedData || own.H == model.H && own.W == model.W && own.C == model.C {
 		s.Net = w.net

@@ -13,7 +13,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -97,7 +97,7 @@ func (r *Row) validate() error {
 		{"method", r.Method, algos.Names()},
 		{"preset", r.Preset, algos.Presets()},
 		{"data", r.Data, datasets.Names()},
-		{"net", r.Net, nets.ModelNames()},
+		{"net", r.Net, models.Names()},
 		{"availability", r.Availability, availability.Names()},
 	} {
 		if !slices.Contains(c.known, c.name) {

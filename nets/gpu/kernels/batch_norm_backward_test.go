@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 func TestNormBackward(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 // normSizes are sizes around what a thread, a warp and a block take: channels that are no multiple of 4, lanes without

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 func TestNormForward(t *testing.T) {

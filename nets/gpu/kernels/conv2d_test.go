@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 // conv2DCase is a convolution: K clients, B images H×W×C without border, R×S windows, O outputs, stride U, pad zeros

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 // convCase is a convolution: K clients, B images H×W×C without border, R×S windows, O outputs, pad zeros around.

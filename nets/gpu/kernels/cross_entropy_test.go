@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 // lossCase is the batches of K clients. In a ragged case the second half of each batch does not count, and of several

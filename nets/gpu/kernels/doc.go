@@ -9,7 +9,7 @@
 //     Where several .cu files share arguments, a .cuh file declares them: conv.cuh for conv_forward.cu,
 //     conv_backward_data.cu and conv_backward_filter.cu.
 //   - add.go mirrors the arguments and returns the [Launch]: geometry and [Cost].
-//   - add_test.go compares the kernel with nets/cpu, in every precision.
+//   - add_test.go compares the kernel with nets/cpu/kernels, in every precision.
 //   - ptx/add.ptx is what `make kernels` compiles add.cu to. It is committed, and embedded in the program, which needs
 //     no CUDA compiler.
 //
@@ -39,7 +39,7 @@
 //   - Write X.cu. A kernel takes one structure XArgs by value, and the blocks of a slot that is not in use return.
 //   - Mirror XArgs in X.go, with a method that returns the launch; add it to mirrors in mirror_test.go, and its cost,
 //     worked out by hand, to launch_test.go.
-//   - Compare it with nets/cpu in X_test.go.
+//   - Compare it with nets/cpu/kernels in X_test.go.
 //   - `make kernels` writes ptx/X.ptx; `make check-kernels` fails if that is not what X.cu compiles to.
 //   - `make limits` enters its machine code in nets/gpu/sass/limits.csv. An instruction that no kernel had before must
 //     be added to nets/gpu/ptx.

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 // The masks are the masks of the CPU, and the kept elements the same numbers, rounded to the precision.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 // normal returns a normalisation of C channels, and the table [C,256] of the value of each byte in each channel.

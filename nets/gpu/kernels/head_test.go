@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -172,7 +172,7 @@ func eachHead(t *testing.T, test func(t *testing.T, h *headRun)) {
 	}
 }
 
-// The head computes the bits of the launches that it stands for, whose own tests compare them with nets/cpu, and
+// The head computes the bits of the launches that it stands for, whose own tests compare them with nets/cpu/kernels, and
 // touches nothing else. Two blocks for each slot compute the same bits.
 func TestHead(t *testing.T) {
 	eachHead(t, func(t *testing.T, h *headRun) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 func TestLinearForward(t *testing.T) {

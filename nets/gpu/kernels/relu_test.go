@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 // flatSizes are numbers of elements around those that a thread and a block take.

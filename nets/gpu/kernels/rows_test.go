@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 // numbers returns n numbers in (−1, 1) that use every bit.

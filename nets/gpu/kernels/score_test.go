@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 func TestScore(t *testing.T) {

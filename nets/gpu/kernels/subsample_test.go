@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"rollcall/nets/cpu"
+	cpu "rollcall/nets/cpu/kernels"
 )
 
 func TestSubsample(t *testing.T) {

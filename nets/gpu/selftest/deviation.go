@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // deviation says how far something is from what the CPU engine computes, as a fraction, and how far it may be.
@@ -51,20 +51,20 @@ func lossesOff(got, want []float64) (share float64) {
 
 // parts calls f for the weights of a net and then, if it has any, for its running statistics. mine says which
 // parameters belong to them.
-func parts(m *nets.Model, f func(what string, mine func(nets.Param) bool)) {
-	f("weights", func(p nets.Param) bool { return !p.Buffer })
+func parts(m *models.Model, f func(what string, mine func(models.Param) bool)) {
+	f("weights", func(p models.Param) bool { return !p.Buffer })
 	if hasStatistics(m) {
-		f("running statistics", func(p nets.Param) bool { return p.Buffer })
+		f("running statistics", func(p models.Param) bool { return p.Buffer })
 	}
 }
 
-func hasStatistics(m *nets.Model) bool {
-	return slices.ContainsFunc(m.Params, func(p nets.Param) bool { return p.Buffer })
+func hasStatistics(m *models.Model) bool {
+	return slices.ContainsFunc(m.Params, func(p models.Param) bool { return p.Buffer })
 }
 
 // apart returns the largest difference between some parameters of two rows, as a fraction of the largest of want, and
 // the parameter that has it.
-func apart(m *nets.Model, got, want []float32, mine func(nets.Param) bool) (share float64, name string) {
+func apart(m *models.Model, got, want []float32, mine func(models.Param) bool) (share float64, name string) {
 	largest, diff := 0.0, -1.0
 	for _, p := range m.Params {
 		if !mine(p) {
@@ -85,7 +85,7 @@ func apart(m *nets.Model, got, want []float32, mine func(nets.Param) bool) (shar
 
 // distance returns the norm of the difference between some parameters of all rows of two results, as a fraction of the
 // norm of want, and the parameter that contributes most.
-func distance(m *nets.Model, got, want result, mine func(nets.Param) bool) (share float64, name string) {
+func distance(m *models.Model, got, want result, mine func(models.Param) bool) (share float64, name string) {
 	diff, norm, most := 0.0, 0.0, -1.0
 	for _, p := range m.Params {
 		if !mine(p) {

@@ -12,6 +12,7 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/nets"
 	"rollcall/nets/gpu"
+	"rollcall/nets/models"
 )
 
 // The largest deviations in fp32. Correct float32 programs agree to 1e-5 of the largest update after a step, and to
@@ -32,7 +33,7 @@ const mostReduced = 0.5
 
 // netTest is the test of a net: the rounds, and what the CPU engine makes of them.
 type netTest struct {
-	model       *nets.Model
+	model       *models.Model
 	train, test *plan.Samples
 	step, steps round // one step with clipping, several without
 	want        *reference
@@ -40,14 +41,14 @@ type netTest struct {
 
 // newNetTest makes the rounds of a net and trains them on the CPU.
 func newNetTest(ctx context.Context, net string) (*netTest, error) {
-	m, err := nets.NewModel(net)
+	m, err := models.New(net)
 	if err != nil {
 		return nil, err
 	}
 	clip := 1.5
 	r := round{model: m, steps: 1, batch: batchOf(m), clip: &clip}
 	for i := range r.start {
-		r.start[i] = m.Init(nets.Kaiming, uint32(i))
+		r.start[i] = m.Init(models.Kaiming, uint32(i))
 	}
 	t := &netTest{
 		model: m, train: samplesFor(m, trainSamples, 1), test: samplesFor(m, testSamples, 2), step: r, steps: r,
@@ -59,7 +60,7 @@ func newNetTest(ctx context.Context, net string) (*netTest, error) {
 
 // severalSteps returns the number of steps of a net's longer round. Rounding leads a net with kinks (ReLUs, maxima)
 // astray with every step, so that its limits say little after many. A net of one layer has none.
-func severalSteps(m *nets.Model) int {
+func severalSteps(m *models.Model) int {
 	if len(m.Params) == 2 {
 		return 4
 	}
@@ -67,7 +68,7 @@ func severalSteps(m *nets.Model) int {
 }
 
 // batchOf returns the batch size of a net's rounds.
-func batchOf(m *nets.Model) int {
+func batchOf(m *models.Model) int {
 	if hasStatistics(m) {
 		return 8
 	}
@@ -163,7 +164,7 @@ func (t *netTest) exact(got, want result, most, residual float64) (all []deviati
 	if isResidual {
 		most = residual
 	}
-	parts(t.model, func(what string, mine func(nets.Param) bool) {
+	parts(t.model, func(what string, mine func(models.Param) bool) {
 		closest := deviation{math.Inf(1), most, ""}
 		for i := range want.rows {
 			off, name := apart(t.model, got.rows[i], want.rows[i], mine)
@@ -186,7 +187,7 @@ func (t *netTest) exact(got, want result, most, residual float64) (all []deviati
 // rounded returns the deviations of a result in a reduced precision.
 func (t *netTest) rounded(got, want result, most rowLimits) (all []deviation) {
 	limit := most.weights
-	parts(t.model, func(what string, mine func(nets.Param) bool) {
+	parts(t.model, func(what string, mine func(models.Param) bool) {
 		off, name := distance(t.model, got, want, mine)
 		all = append(all, deviation{off, min(limit, mostReduced), fmt.Sprintf("%s, %s above all", what, name)})
 		limit = most.statistics

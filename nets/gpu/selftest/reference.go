@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 
 	"rollcall/nets"
+	"rollcall/nets/cpu"
 	"rollcall/nets/gpu"
+	"rollcall/nets/models"
 )
 
 // reference is what the CPU engine computes for a net.
@@ -46,7 +48,7 @@ var rounding = map[gpu.Precision]float64{gpu.TF32: 0x1p-10, gpu.BF16: 0x1p-7}
 // weights that are wrong by the rounding, up and down at random. A card may be three times as far from the truth as the
 // worst of these runs after a step. A card rounds anew in every step: after E steps it may be 3√E times as far.
 func newReference(ctx context.Context, t *netTest) (ref *reference, err error) {
-	e, err := nets.NewCPU(t.model, t.train, t.test, nets.CPUOptions{Batch: t.step.batch})
+	e, err := cpu.Open(t.model, t.train, t.test, cpu.Options{Batch: t.step.batch})
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +103,9 @@ func (ref *reference) widen(
 }
 
 // rowDistances returns the distances of the rows of two results.
-func rowDistances(m *nets.Model, got, want result) (d rowLimits) {
+func rowDistances(m *models.Model, got, want result) (d rowLimits) {
 	to := &d.weights
-	parts(m, func(_ string, mine func(nets.Param) bool) {
+	parts(m, func(_ string, mine func(models.Param) bool) {
 		*to, _ = distance(m, got, want, mine)
 		to = &d.statistics
 	})

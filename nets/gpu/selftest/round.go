@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // A round has four clients that differ in all they can: they start at two rows, have momentum and drift or not, and
@@ -20,7 +21,7 @@ const (
 
 // round is the work of a round, for any engine.
 type round struct {
-	model        *nets.Model
+	model        *models.Model
 	steps, batch int
 	clip         *float64
 	start        [2][]float32 // [P], in PyTorch's order
@@ -148,7 +149,7 @@ func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult,
 const mostNorm = 1e-12
 
 // checkNorm compares the norm that an engine computes of a row with the norm of the row's weights.
-func checkNorm(e nets.Engine, m *nets.Model, at nets.Row, row []float32) error {
+func checkNorm(e nets.Engine, m *models.Model, at nets.Row, row []float32) error {
 	got, err := e.Norm(at)
 	if err != nil {
 		return err

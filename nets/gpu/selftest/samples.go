@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"rollcall/datasets/plan"
-	"rollcall/nets"
+	"rollcall/nets/models"
 )
 
 // Numbers of samples. The batch size of an evaluation does not divide testSamples, so that its last slot is not full.
@@ -16,7 +16,7 @@ const (
 )
 
 // samplesFor returns n random samples for a net: images, or features if the net's samples have no height.
-func samplesFor(m *nets.Model, n int, seed uint64) *plan.Samples {
+func samplesFor(m *models.Model, n int, seed uint64) *plan.Samples {
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := &plan.Samples{
 		Name: "random", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n),

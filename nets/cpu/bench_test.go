@@ -1,0 +1,192 @@
+//go:build unix
+
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"rollcall/datasets/plan"
+	"rollcall/datasets/rng"
+	"rollcall/nets"
+	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/models"
+)
+
+// noise returns n samples of random bytes or numbers for a net, enough to time a step on.
+func noise(m *models.Model, n int) *plan.Samples {
+	s := &plan.Samples{Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n)}
+	for i := range s.Labels {
+		s.Labels[i] = uint8(i % m.Classes)
+	}
+	stream := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(0, 0, 0)
+	if m.H == 1 {
+		s.Features = make([]float32, n*m.C)
+		for i := range s.Features {
+			s.Features[i] = float32(stream.Normal())
+		}
+		return s
+	}
+	s.Images, s.Mean, s.Std = make([]uint8, n*m.H*m.W*m.C), slices.Repeat([]float32{0.5}, m.C),
+		slices.Repeat([]float32{0.25}, m.C)
+	for i := range s.Images {
+		s.Images[i] = uint8(stream.Uint32())
+	}
+	return s
+}
+
+// BenchmarkClientStep times the local steps of as many clients as there are threads, B = 128, residual nets 32 and 64.
+func BenchmarkClientStep(b *testing.B) {
+	for _, name := range models.Names() {
+		for _, threads := range []int{1, 2} {
+			batches := []int{128}
+			if strings.HasPrefix(name, "resnet") {
+				batches = []int{32, 64}
+			}
+			for _, batch := range batches {
+				b.Run(fmt.Sprintf("net=%s/B=%d/threads=%d", name, batch, threads),
+					func(b *testing.B) { clientStep(b, name, batch, threads) })
+			}
+		}
+	}
+}
+
+func clientStep(b *testing.B, name string, B, threads int) {
+	const E = 4
+	l := newTimedLoad(b, name, "", E, B, threads)
+	l.train(b) // builds the graphs
+	steps, before := 0, processorTime(b)
+	for b.Loop() {
+		l.train(b)
+		steps += E * threads
+	}
+	sec, busy := b.Elapsed().Seconds(), (processorTime(b) - before).Seconds()
+	b.ReportMetric(1e3*sec/float64(steps), "ms/client-step")
+	b.ReportMetric(1e3*busy/float64(steps), "processor-ms/client-step")
+	b.ReportMetric(float64(steps*B)*l.engine.model.Train/sec/1e9, "GFLOP/s")
+}
+
+// processorTime returns the time that all threads of this process have run.
+func processorTime(b *testing.B) time.Duration {
+	var u unix.Rusage
+	ok(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// timedLoad is an engine with work: E local steps of as many clients as there are threads.
+type timedLoad struct {
+	engine *Engine
+	work   nets.LocalWork
+}
+
+func newTimedLoad(b *testing.B, name string, p kernels.Precision, E, B, threads int) *timedLoad {
+	model := must(models.New(name))(b)
+	train := noise(model, 1024)
+	e := must(Open(model, train, nil, Options{Threads: threads, Batch: B, Precision: p}))(b)
+	b.Cleanup(func() { ok(b, e.Close()) })
+	bank := must(e.NewBank(1 + threads))(b)
+	start := rowOf(bank, 0)
+	ok(b, e.Load(start, model.Init(models.Kaiming, 3)))
+	own := make([]int32, train.Len())
+	for i := range own {
+		own[i] = int32(i)
+	}
+	planner := plan.Planner{Seed: 3, E: E, B: B, Augment: plan.AugmentPerSample, Flip: true}
+	l := &timedLoad{engine: e, work: nets.LocalWork{LR: 0.01}}
+	for k := range threads {
+		planner.Parts = append(planner.Parts, own)
+		l.work.Clients = append(l.work.Clients, nets.ClientWork{
+			Client: k, Start: start, End: rowOf(bank, 1+k), Plan: planner.Client(0, k, 0),
+		})
+	}
+	return l
+}
+
+func (l *timedLoad) train(b *testing.B) {
+	if _, err := l.engine.Train(b.Context(), l.work); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkSmallRound times the local work of a round of CA-Fed on tabular data: 50 clients, ten steps of 32 samples
+// each.
+func BenchmarkSmallRound(b *testing.B) {
+	for _, name := range []string{"linear-synthetic", "linear-binary"} {
+		b.Run("net="+name, func(b *testing.B) {
+			const K, E, B = 50, 10, 32
+			model, err := models.New(name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			e, err := Open(model, noise(model, 1024), nil, Options{Batch: B})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer e.Close()
+			bank, err := e.NewBank(1 + K)
+			if err != nil {
+				b.Fatal(err)
+			}
+			planner := plan.Planner{Seed: 3, E: E, B: B}
+			for k := range K {
+				own := make([]int32, 100)
+				for i := range own {
+					own[i] = int32((k*19 + i) % 1024)
+				}
+				planner.Parts = append(planner.Parts, own)
+			}
+			work, before := nets.LocalWork{LR: 0.01, WeightDecay: 0.01}, processorTime(b)
+			for round := 0; b.Loop(); round++ {
+				work.Clients = work.Clients[:0]
+				for k := range K {
+					work.Clients = append(work.Clients, nets.ClientWork{
+						Client: k, Start: rowOf(bank, 0), End: rowOf(bank, 1+k), Plan: planner.Client(round, k, round*E),
+					})
+				}
+				if _, err := e.Train(b.Context(), work); err != nil {
+					b.Fatal(err)
+				}
+			}
+			steps := float64(b.N * K * E)
+			b.ReportMetric(1e6*b.Elapsed().Seconds()/steps, "µs/client-step")
+			b.ReportMetric(1e6*(processorTime(b)-before).Seconds()/steps, "processor-µs/client-step")
+		})
+	}
+}
+
+// BenchmarkCombine times the mean of many rows, a method's server step; bytes are those read and written.
+func BenchmarkCombine(b *testing.B) {
+	for _, rows := range []int{38, 101} {
+		b.Run(fmt.Sprintf("net=cnn-cifar10/rows=%d", rows), func(b *testing.B) {
+			model, err := models.New("cnn-cifar10")
+			if err != nil {
+				b.Fatal(err)
+			}
+			e, err := Open(model, nil, nil, Options{Batch: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer e.Close()
+			bank, err := e.NewBank(rows)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var src []nets.Row
+			var c []float64
+			for i := range rows {
+				src, c = append(src, rowOf(bank, i)), append(c, 1/float64(rows))
+			}
+			b.SetBytes(int64(rows+1) * int64(model.P) * 4)
+			for b.Loop() {
+				if err := e.Combine(src[0], c, src); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

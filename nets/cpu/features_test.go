@@ -1,0 +1,124 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"rollcall/datasets/plan"
+	"rollcall/nets"
+	"rollcall/nets/models"
+)
+
+// normalised returns s with its images as features: what the engine makes of the bytes itself.
+func normalised(s *plan.Samples) *plan.Samples {
+	f := *s
+	f.Features, f.Images, f.Mean, f.Std = make([]float32, len(s.Images)), nil, nil, nil
+	for i, v := range s.Images {
+		c := i % s.C
+		f.Features[i] = (float32(v)/255 - s.Mean[c]) / s.Std[c]
+	}
+	return &f
+}
+
+// Normalised pixels given as features train and evaluate to the same bits as the images, with and without a border in
+// front of the first convolution; crops and flips are not looked at.
+func TestFeaturesAreImages(t *testing.T) {
+	for _, net := range []string{"linear-mnist", "lenet5", "cnn-svhn"} {
+		t.Run(net, func(t *testing.T) {
+			const batch, steps, n = 5, 2, 40
+			m := must(models.New(net))(t)
+			samples := hashedSamples(m, 110, testMean, testStd)
+			run := func(s *plan.Samples, p plan.Local) ([]float32, []float32, []nets.EvalResult) {
+				e := must(Open(m, rest(s, 70), rest(s, 20), Options{Threads: 2, Batch: batch}))(t)
+				defer e.Close()
+				start, end := rows(t, e, 1, hashedWeights(m)), must(e.NewBank(1))(t)
+				loss := must(e.Train(t.Context(), nets.LocalWork{LR: 0x1p-5, WeightDecay: 0x1p-6, Clients: []nets.ClientWork{
+					{Start: rowOf(start, 0), End: rowOf(end, 0), Plan: p},
+				}}))(t)
+				r := must(e.Evaluate(t.Context(), []nets.EvalJob{
+					{Row: rowOf(end, 0), Part: nets.Test},
+					{Row: rowOf(end, 0), Part: nets.Train, Index: []int32{3, 1}},
+				}))(t)
+				return load(t, e, rowOf(end, 0)), loss, r
+			}
+			drawn := hashedPlan(0, steps, batch, batch-1, n)
+			still := hashedPlan(0, steps, batch, batch-1, n)
+			for i := range still.Flip {
+				still.Flip[i], still.Crop[2*i], still.Crop[2*i+1] = 0, plan.Pad, plan.Pad
+			}
+			want, wantLoss, wantEval := run(samples, still)
+			for name, p := range map[string]plan.Local{"plain": still, "crops and flips": drawn} {
+				got, loss, eval := run(normalised(samples), p)
+				same(t, name, got, want)
+				same(t, name+": loss", loss, wantLoss)
+				if fmt.Sprint(eval) != fmt.Sprint(wantEval) {
+					t.Errorf("%s: evaluation %v, want %v", name, eval, wantEval)
+				}
+			}
+		})
+	}
+}
+
+// Images that follow features at the same place of a batch, and the reverse, leave nothing of each other in the border.
+func TestFeaturesBesideImages(t *testing.T) {
+	m := must(models.New("cnn-svhn"))(t)
+	samples := hashedSamples(m, 64, testMean, testStd)
+	e := must(Open(m, samples, normalised(samples), Options{Threads: 1, Batch: 1}))(t)
+	defer e.Close()
+	w := rowOf(rows(t, e, 1, hashedWeights(m)), 0)
+	for range 2 {
+		r := must(e.Evaluate(t.Context(), []nets.EvalJob{{Row: w, Part: nets.Train}, {Row: w, Part: nets.Test}}))(t)
+		if r[0] != r[1] || r[0].N != 64 || r[0].Loss <= 0 {
+			t.Errorf("images %v, the same as features %v, want equal ones of 64 samples", r[0], r[1])
+		}
+	}
+}
+
+func TestFeaturesOfAnotherNet(t *testing.T) {
+	m, other := must(models.New("linear-binary"))(t), must(models.New("linear-synthetic"))(t)
+	_, err := Open(m, hashedSamples(other, 3, nil, nil), nil, Options{Batch: 1})
+	if want := "nets: linear-binary takes 1×1×10"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want an error that begins %q", err, want)
+	}
+}
+
+// Loss and accuracy of the nets on features, in the plainest way: of one output, class 1 where it is above 0. Tolerance
+// as in [TestGolden].
+func TestEvaluateFeatures(t *testing.T) {
+	for net, outputs := range map[string]int{"linear-synthetic": 10, "linear-binary": 1} {
+		t.Run(net, func(t *testing.T) {
+			e := newTest(t, net, 2, 1)
+			w0 := hashedWeights(e.model)
+			s, row := e.parts[nets.Test], rowOf(rows(t, e, 1, w0), 0)
+			w, index, features := make([]float64, len(w0)), make([]int32, s.Len()), s.C
+			for i, v := range w0 {
+				w[i] = float64(v)
+			}
+			correct := 0
+			for i := range index {
+				index[i] = int32(i)
+				best, class := 0.0, 0 // the logit of class 0 of one output
+				for o := range outputs {
+					z := w[outputs*features+o]
+					for j := range features {
+						z += w[o*features+j] * float64(s.Features[i*features+j])
+					}
+					if z > best || o == 0 && outputs > 1 {
+						best, class = z, o+max(0, 2-outputs)
+					}
+				}
+				if class == int(s.Labels[i]) {
+					correct++
+				}
+			}
+			got := must(e.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}}))(t)[0]
+			want := nets.EvalResult{N: s.Len(), Correct: correct, Loss: ridged(s, index, w, outputs, 0)}
+			if got.N != want.N || got.Correct != want.Correct || math.Abs(got.Loss-want.Loss) > oneStep ||
+				correct == 0 || correct == s.Len() {
+				t.Errorf("got %+v, want %+v, loss ± %g", got, want, oneStep)
+			}
+		})
+	}
+}

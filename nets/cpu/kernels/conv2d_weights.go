@@ -1,0 +1,200 @@
+package kernels
+
+import "rollcall/nets/cpu/kernels/bf16"
+
+// Conv2DWeights computes dw[k,r,s,c,o] = Σ_b Σ_i Σ_j x[k,b,Stride·i+r,Stride·j+s,c]·gy[k,b,i,j,o].
+//
+// Small weights are summed image by image, in chunks of images whose sums are then added in order. Weights that do not
+// fit in the second cache are cut into blocks instead, and each block is summed over all images at once.
+type Conv2DWeights[T Float] struct {
+	Conv2DShape
+	dw, x, gy []T
+	part      []T             // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
+	packed    []T             // [K] panels of gy
+	rounded   packedMatrix[T] // gy
+}
+
+// The phases of Conv2DWeights: the first two for small weights, the others for large ones.
+const (
+	weightsImages = iota // sum some images of a client
+	weightsReduce        // add the sums of the chunks at one place in the window
+	weightsPack          // copy one panel of gy
+	weightsBlocks        // sum one block of dw over all images of its client
+)
+
+// largeWeights is the least number of weights per client that is cut into blocks: 1 MiB of float32.
+const largeWeights = 1 << 18
+
+// Run computes dw.
+func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
+	t.Conv2DShape, t.dw, t.x, t.gy = s, dw, x, gy
+	if s.wLen() >= largeWeights {
+		panels := blocks(s.O, PanelCols)
+		if e.Products != nil {
+			t.rounded.ensure(e, s.K, s.gradientPanels())
+			e.For(t, weightsPack, s.K*panels)
+		} else if panels > 1 {
+			if t.packed == nil {
+				t.packed = make([]T, len(gy))
+			}
+			e.For(t, weightsPack, s.K*panels)
+		}
+		e.For(t, weightsBlocks, s.K*s.R*s.S*blocks(s.C, widthBlock))
+		return
+	}
+	if t.part == nil && imageChunks(s.B) > 1 {
+		t.part = make([]T, s.K*imageChunks(s.B)*s.wLen())
+	}
+	e.For(t, weightsImages, s.K*imageChunks(s.B))
+	if imageChunks(s.B) > 1 {
+		e.For(t, weightsReduce, s.K*s.R*s.S)
+	}
+}
+
+// Chunk implements [Task].
+func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
+	switch phase {
+	case weightsImages:
+		t.addImages(i, s)
+	case weightsReduce: // i: client and place in the window
+		k, at, n := i/(t.R*t.S), i%(t.R*t.S)*t.C*t.O, t.C*t.O
+		chunks := imageChunks(t.B)
+		addParts(s, t.dw[k*t.wLen()+at:][:n], t.part[k*chunks*t.wLen()+at:], t.wLen(), chunks)
+	case weightsPack:
+		k, o, _ := chunkOf(i, t.O, PanelCols)
+		n := t.B * t.yLen()
+		if s.Products != nil {
+			t.rounded.pack(s, k, t.gy[k*n:][:n], o)
+			return
+		}
+		packPanel(t.packed[k*n:][:n], t.gy[k*n:][:n], n/t.O, t.O, o)
+	case weightsBlocks:
+		t.block(i, s)
+	}
+}
+
+// addImages sums dw over chunk i of the images: for every row of the window a product of [S·C, pixels] and [pixels, O].
+func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
+	k, lo, hi := imagesOf(i, t.B)
+	oh, ow := t.Out()
+	dw := t.dw[k*t.wLen():]
+	if imageChunks(t.B) > 1 {
+		dw = t.part[i*t.wLen():]
+	}
+	dw = dw[:t.wLen()]
+	if s.Products != nil {
+		product := weightsProduct[T]{C: t.C, O: t.O, R: t.R, S: t.S, Stride: t.Stride, h: oh, w: ow, width: t.W}
+		turned := product.room(s)
+		for n := k*t.B + lo; n < k*t.B+hi; n++ {
+			product.transpose(s, turned, t.x[n*t.xLen()+t.origin():(n+1)*t.xLen()])
+			product.add(s, dw, turned, t.gy[n*t.yLen():][:t.yLen()], ow, 0, oh, n > k*t.B+lo)
+		}
+		return
+	}
+	product := rowsProduct[T]{C: t.C, O: t.O, S: t.S, down: t.down(), w: ow, width: t.W, dyWidth: ow}
+	block := min(oh, max(1, pixelBlock/ow))
+	for n := k*t.B + lo; n < k*t.B+hi; n++ {
+		x, gy := t.x[n*t.xLen()+t.origin():], t.gy[n*t.yLen():]
+		for r := 0; r < oh; r += block {
+			product.add(s, dw, x, gy[r*ow*t.O:], r, min(block, oh-r), n > k*t.B+lo || r > 0)
+		}
+	}
+}
+
+// pixelBlock is how many pixels of a panel of gy the first cache holds beside the rest of a product.
+const pixelBlock = 256
+
+// block computes one block of dw, some channels c at one place (r, s) of the window, over all images: a product of
+// [rows, pixels] and [pixels, O], depthBlock pixels at a time.
+func (t *Conv2DWeights[T]) block(i int, s *Scratch[T]) {
+	per := blocks(t.C, widthBlock)
+	k, at, rows := i/(t.R*t.S*per), i/per%(t.R*t.S), blocks(t.C, per)
+	lo := i % per * rows
+	rows = min(rows, t.C-lo)
+	oh, ow := t.Out()
+	pixels := t.B * oh * ow
+	x := t.x[k*t.B*t.xLen()+t.origin()+(at/t.S*t.W+at%t.S)*t.C+lo:]
+	gy := t.gy[k*t.B*t.yLen():][:pixels*t.O]
+	packed := optional(t.packed, k*len(gy), len(gy))
+	dw := t.dw[k*t.wLen()+(at*t.C+lo)*t.O:]
+	a := s.Buf(depthBlock * rows)
+	chunks, size := bf16.Chunks(pixels) // if operands are rounded
+	whole := depthBlock
+	if s.Products != nil {
+		whole = chunksPerBlock * size
+	}
+	for p := 0; p < pixels; p += whole {
+		depth := min(whole, pixels-p)
+		if s.Products != nil {
+			t.gather(a, x, rows, pixelRuns{p, 1, depth, depth})
+			t.roundedBlock(s, dw, a[:depth*rows], k, p, min(chunksPerBlock, chunks-p/size), size)
+			continue
+		}
+		runs := t.runs(at, p, depth)
+		t.gather(a, x, rows, runs)
+		for o := 0; o < t.O; o += PanelCols {
+			b, stride, n := panel(gy, packed, pixels, t.O, o)
+			s.Tile = Tile[T]{
+				A: a, B: b[runs.first*stride:], C: dw[o:], M: rows, N: n, Segs: runs.count, Runs: 1, K: runs.len,
+				ASeg: runs.len * rows, ARow: 1, AK: rows, BSeg: runs.apart * stride, BRow: stride, CRow: t.O,
+				Acc: p > 0,
+			}
+			s.Gemm(&s.Tile)
+		}
+	}
+}
+
+// pixelRuns is count runs of len pixels, apart pixels from one to the next.
+type pixelRuns struct{ first, count, len, apart int }
+
+// runs returns the pixels p … p+depth of all images of a client without those for which place at of the window reads a
+// zero beside the image: without the rows that do, or else without the columns. It leaves all of them in if the pixels
+// are not whole images.
+func (t *Conv2DWeights[T]) runs(at, p, depth int) pixelRuns {
+	oh, ow := t.Out()
+	top, bottom := t.down().windows(at/t.S, 0, oh)
+	left, right := t.across().windows(at%t.S, 0, ow)
+	switch {
+	case depthBlock%(oh*ow) != 0:
+	case bottom-top < oh:
+		return pixelRuns{p + top*ow, depth / (oh * ow), (bottom - top) * ow, oh * ow}
+	case right-left < ow:
+		return pixelRuns{p + left, depth / ow, right - left, ow}
+	}
+	return pixelRuns{p, 1, depth, depth}
+}
+
+// gather copies, for every pixel of the runs, rows channels that one place of the window reads. x begins with those of
+// the first pixel of a client.
+func (t *Conv2DWeights[T]) gather(dst, x []T, rows int, runs pixelRuns) {
+	oh, ow := t.Out()
+	for i := range runs.count {
+		for j := range runs.len {
+			p := runs.first + i*runs.apart + j
+			from := p/(oh*ow)*t.xLen() + (p/ow%oh*t.W+p%ow)*t.Stride*t.C
+			copy(dst[(i*runs.len+j)*rows:][:rows], x[from:])
+		}
+	}
+}
+
+// roundedBlock adds the products of a [pixels,rows] with gy from pixel p on to rows rows of dw, where operands are
+// rounded: chunks chunks of size pixels.
+func (t *Conv2DWeights[T]) roundedBlock(s *Scratch[T], dw, a []T, k, p, chunks, size int) {
+	pixels := t.B * t.yLen() / t.O
+	ld := chunks * size
+	depth := min(ld, pixels-p)
+	rows := len(a) / depth
+	turned := s.operand(operandA, rows*ld)
+	if depth < ld {
+		turned.Clear()
+	}
+	s.Products.Transpose(turned, ld, a, rows, depth, rows)
+	for o := 0; o < t.O; o += PanelCols {
+		n := min(PanelCols, t.O-o)
+		s.product = bf16.Product[T]{
+			A: turned, B: t.rounded.panel(k, o).From(p * n), C: dw[o:],
+			M: rows, N: n, Segs: 1, Chunks: chunks, Size: size, ARow: ld, CRow: t.O, Acc: p > 0, Runs: 1,
+		}
+		s.Products.Multiply(&s.product)
+	}
+}

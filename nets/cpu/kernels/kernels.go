@@ -1,0 +1,108 @@
+package kernels
+
+// Float is the element type of a kernel: float32 in runs, float64 where tests need it.
+type Float interface{ float32 | float64 }
+
+// PanelCols is the widest tile of the matrix-multiply kernel, in columns.
+const PanelCols = 32
+
+// Kernels is one variant of everything that is written once per instruction set. The results of two variants differ by
+// the rounding of fused multiply-adds and by the order of sums where a comment below says so, and by nothing else. NaN
+// and Inf pass through every kernel.
+//
+// Strides are not negative, and rows do not overlap. Outputs overlap neither inputs nor each other, with exceptions
+// where a kernel goes element by element: dst may be src in Scale, d may be gy or y in ReLUGrad, and y may be x in
+// Dropout and ApplyMask. Every variant panics if a slice is too short.
+type Kernels[T Float] interface {
+	// Name is generic, avx2 or avx512.
+	Name() string
+
+	// Gemm computes one tile; see [Tile].
+	Gemm(t *Tile[T])
+	// Transpose sets dst[j·ldDst+i] = src[i·ldSrc+j] for i < rows, j < cols.
+	Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int)
+
+	// PoolReLU pools two rows of a feature map: y[j,o] = max(0, bias[o] + max(top[2j,o], top[2j+1,o], bottom[2j,o],
+	// bottom[2j+1,o])). top, bottom [W,O], bias [O], y [W/2,O]; arg [W/2,O] is 0 … 3 for the first of the four that is
+	// largest, [Dead] if y is 0.
+	PoolReLU(y []T, arg []uint8, top, bottom, bias []T)
+	// UnpoolReLU is the gradient of PoolReLU. It sets every element of top and bottom [W,O]: to gy[j,o] where arg[j,o]
+	// points, to 0 elsewhere. db[o] += Σ_j gy[j,o] over the j with arg[j,o] ≠ [Dead], in order of j.
+	UnpoolReLU(top, bottom, db, gy []T, arg []uint8)
+
+	// BiasReLU adds bias [n] to rows of n elements, ld elements apart, and clamps them at 0 if relu.
+	BiasReLU(y []T, rows, ld int, bias []T, relu bool)
+	// ReLUGrad sets d = gy where y > 0 (everywhere, if !relu) and 0 elsewhere, and adds the column sums of d to db, in
+	// order of rows. d, gy, y [rows, len(db)].
+	ReLUGrad(d, db, gy, y []T, relu bool)
+
+	// Moments adds to sum and squares [C] the column sums of x − pivot and of (x − pivot)², in order of rows. x
+	// [rows,C], pivot [C].
+	Moments(sum, squares, x, pivot []T)
+	// Normalise sets y = x·scale + shift + add, clamped at 0 if relu. If add is nil, nothing is added. y, x, add
+	// [rows,C], scale, shift [C].
+	Normalise(y, x, add, scale, shift []T, relu bool)
+	// NormSums sets d = gy where y > 0 (everywhere, if y is nil) and 0 elsewhere, and adds to db and dw [C] the column
+	// sums of d and of d·(x − mean), in order of rows. If d is nil, it is summed but not stored. d, gy, y, x [rows,C],
+	// mean [C].
+	NormSums(d, db, dw, gy, y, x, mean []T)
+	// NormGrad sets dx = a·d + b·x + c, where d is as in NormSums. dx, gy, y, x [rows,C], a, b, c [C].
+	NormGrad(dx, gy, y, x, a, b, c []T)
+
+	// Scale sets dst = c·src.
+	Scale(dst []T, c T, src []T)
+	// Axpy adds c·src to dst.
+	Axpy(dst []T, c T, src []T)
+	// SumSquares returns Σ x², added up in float64. The order of the sum depends on the variant, not on the machine.
+	SumSquares(x []T) float64
+	// Step applies one SGD step; see [Step].
+	Step(w, g, v, drift []T, s Step[T])
+
+	// Gather writes one normalised crop of an image to dst [H+2·Border,W+2·Border,C], every element of it; see [Normal]
+	// and [Crop]. img begins with the image [H,W,C]; more bytes behind it make the assembly faster.
+	Gather(dst []T, img []uint8, n *Normal[T], c Crop)
+	// Dropout draws the mask of the elements lo … lo+len(x) as [DropoutMask] does, and applies it to x.
+	Dropout(y []T, mask []uint8, x []T, lo int, d Draw, layer int, rate float64)
+	// ApplyMask sets y = scale·x where mask is not 0, 0 elsewhere.
+	ApplyMask(y, x []T, mask []uint8, scale T)
+	// Softmax returns top, the largest element of x, and z = Σ e with e = exp(x − top) in float64. It sets p = c·e/z
+	// unless p is nil. e has room for len(x) rounded up to a multiple of 8; the surplus elements are undefined
+	// afterwards. The relative error of e and z is at most 2⁻⁵¹, and e is 0 below exp(−708). The order of the sum
+	// depends on the variant. NaN, +Inf or nothing but −Inf in x makes z and p NaN; top may then be any element of x.
+	Softmax(p []T, e []float64, x []T, c float64) (top T, z float64)
+
+	// Prefetch asks the processor to load x and b into its cache while something else is computed. It changes nothing.
+	Prefetch(x []T, b []uint8)
+}
+
+// Dead is the arg of a pooled element that the ReLU has set to 0: no element of the window gets its gradient.
+const Dead = 4
+
+// Tile is one call of the matrix-multiply kernel, strides counted in elements:
+//
+//	C[u·CRun + i·CRow + j] = (Acc: C[u·CRun + i·CRow + j])
+//	                       + Σ_s Σ_p A[u·ARun + s·ASeg + i·ARow + p·AK] · B[s·BSeg + p·BRow + j]
+//
+// for u < Runs, i < M, j < N ≤ PanelCols, s < Segs, p < K, all at least 1. The sum runs over s, then p, in order, and
+// the old C is added last. With segments a convolution needs no copy of its input: a segment is one row of the kernel
+// window. With runs one call does many rows of an image: rows of pixels are not evenly spaced once the border is left
+// out. Strides are at least 0. The strides of A may be so short that rows overlap, as the windows of a convolution do.
+// C overlaps neither A nor B. The kernel reads and writes only the elements that the formula names. The assembly relies
+// on the order of these fields: asm.Tile repeats it.
+type Tile[T Float] struct {
+	A, B, C        []T
+	M, N, Segs, K  int
+	ASeg, ARow, AK int
+	BSeg, BRow     int
+	CRow           int
+	Acc            bool
+	Runs           int
+	ARun, CRun     int
+}
+
+// Step holds the numbers of one SGD step:
+//
+//	g' = Scale·g + Decay·w + drift;  v = Momentum·v + g', g' = v (if there is a v);  w = w − LR·g'
+//
+// g [P] gradient, v [P] momentum or nil, drift [P] or nil.
+type Step[T Float] struct{ LR, Scale, Decay, Momentum T }

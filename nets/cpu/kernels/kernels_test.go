@@ -1,0 +1,265 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fast returns the variants other than generic, and skips the test if there is none.
+func fast(t *testing.T) []Kernels[float32] {
+	t.Helper()
+	k := Variants()[1:]
+	if len(k) == 0 {
+		t.Skip("this processor has only the generic kernels")
+	}
+	return k
+}
+
+// everywhere runs test for each fast variant and each way of placing buffers.
+func everywhere(t *testing.T, test func(t *testing.T, k Kernels[float32], p *place)) {
+	for _, k := range fast(t) {
+		for _, p := range places(t) {
+			t.Run(k.Name()+"/"+strings.ReplaceAll(p.name, " ", "_"), func(t *testing.T) { test(t, k, p) })
+		}
+	}
+}
+
+// randomTile returns a tile of m × n with odd strides, and the lengths its A, B and C must have. A stride may be
+// shorter than what it strides over, as the windows of a convolution overlap.
+func randomTile(r *rand.Rand, m, n int) (tile Tile[float32], a, b, c int) {
+	t := Tile[float32]{M: m, N: n, Segs: 1 + r.IntN(5), K: 1 + r.IntN(70), Runs: 1 + r.IntN(3), Acc: r.IntN(2) == 0}
+	t.ARow, t.AK = 1+r.IntN(80), 1+r.IntN(3)
+	if r.IntN(2) == 0 {
+		t.ARow, t.AK = 1, m+r.IntN(5)
+	}
+	t.ASeg = r.IntN(200)
+	t.BRow = n + r.IntN(9)
+	t.BSeg = r.IntN(t.K*t.BRow + 7)
+	t.CRow = n + r.IntN(9)
+	t.ARun, t.CRun = r.IntN(300), m*t.CRow+r.IntN(9)
+	return t, (t.Runs-1)*t.ARun + (t.Segs-1)*t.ASeg + (m-1)*t.ARow + (t.K-1)*t.AK + 1,
+		(t.Segs-1)*t.BSeg + (t.K-1)*t.BRow + n, (t.Runs-1)*t.CRun + (m-1)*t.CRow + n
+}
+
+// run is one variant with one way of placing buffers.
+type run struct {
+	k Kernels[float32]
+	p *place
+}
+
+// otherwise holds the variants with a choice that this processor would not make.
+var otherwise []Kernels[float32]
+
+// runs returns all of them, for tests whose reference is slow.
+func runs(t *testing.T) []run {
+	t.Helper()
+	var all []run
+	at := places(t)
+	for _, k := range append(fast(t), otherwise...) {
+		for _, p := range at {
+			all = append(all, run{k, p})
+		}
+	}
+	return all
+}
+
+// compareGemm does one tile in all runs and by generic.
+func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32) {
+	t.Helper()
+	what := fmt.Sprintf("M=%d N=%d Segs=%d K=%d Runs=%d A %d %d %d %d B %d %d C %d %d Acc=%t: C",
+		tile.M, tile.N, tile.Segs, tile.K, tile.Runs,
+		tile.ASeg, tile.ARow, tile.AK, tile.ARun, tile.BSeg, tile.BRow, tile.CRow, tile.CRun, tile.Acc)
+	want, scale, got := tile, tile, tile
+	want.A, want.B, want.C = a, b, slices.Clone(c)
+	generic[float32]{}.Gemm(&want)
+	scale.A, scale.B, scale.C = abs(a), abs(b), abs(c)
+	generic[float32]{}.Gemm(&scale)
+	terms := tile.Segs*tile.K + 1
+	for _, r := range all {
+		what := r.k.Name() + ", " + r.p.name + ": " + what
+		r.p.reset()
+		got.A, got.B, got.C = lend(r.p, a), lend(r.p, b), lend(r.p, c)
+		r.k.Gemm(&got)
+		r.p.intact(t, what)
+		// Either sum rounds at most twice per term, the fused one once, each time by a unit of at most Σ|a·b|.
+		wantNear(t, what, got.C, want.C, scale.C, float64(4*terms)*unit, "4·(Segs·K+1)·2⁻²⁴·Σ|a·b|")
+		for i := range want.C { // between the rows and the runs of C
+			if in := i % tile.CRun; (in%tile.CRow >= tile.N || in >= tile.M*tile.CRow) &&
+				math.Float32bits(got.C[i]) != math.Float32bits(c[i]) {
+				t.Fatalf("%s[%d]: got %g, want %g, as before: between rows", what, i, got.C[i], c[i])
+			}
+		}
+	}
+}
+
+func TestGemm(t *testing.T) {
+	all, r := runs(t), rand.New(rand.NewPCG(1, 2))
+	for m := 1; m <= 40; m++ {
+		for n := 1; n <= PanelCols; n++ {
+			tile, a, b, c := randomTile(r, m, n)
+			compareGemm(t, all, tile, fractions(r, a), fractions(r, b), fractions(r, c))
+		}
+	}
+}
+
+// TestGemmTall has many tiles in a call: the cut of M, and the two heights after one another.
+func TestGemmTall(t *testing.T) {
+	all, r := runs(t), rand.New(rand.NewPCG(3, 4))
+	for _, m := range []int{47, 48, 49, 96, 97, 127, 128, 143, 200} {
+		for _, n := range []int{1, 7, 8, 9, 10, 15, 16, 17, 24, 25, 31, 32} {
+			tile, a, b, c := randomTile(r, m, n)
+			compareGemm(t, all, tile, fractions(r, a), fractions(r, b), fractions(r, c))
+		}
+	}
+}
+
+// TestGemmExact uses numbers whose sums are exact in float32, so that no tolerance hides a wrong term.
+func TestGemmExact(t *testing.T) {
+	all, r := runs(t), rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		tile, na, nb, nc := randomTile(r, 1+r.IntN(40), 1+r.IntN(PanelCols))
+		a, b, c := numbers(r, na, 0), numbers(r, nb, 0), numbers(r, nc, 0)
+		want, got := tile, tile
+		want.A, want.B, want.C = a, b, slices.Clone(c)
+		generic[float32]{}.Gemm(&want)
+		for _, run := range all {
+			run.p.reset()
+			got.A, got.B, got.C = lend(run.p, a), lend(run.p, b), lend(run.p, c)
+			run.k.Gemm(&got)
+			wantSame(t, fmt.Sprintf("%s, %s: M=%d N=%d Segs=%d K=%d Acc=%t: C",
+				run.k.Name(), run.p.name, tile.M, tile.N, tile.Segs, tile.K, tile.Acc), got.C, want.C)
+		}
+	}
+}
+
+func TestGemmNaN(t *testing.T) {
+	all, r := runs(t), rand.New(rand.NewPCG(7, 8))
+	for range 300 {
+		tile, a, b, c := randomTile(r, 1+r.IntN(40), 1+r.IntN(PanelCols))
+		compareGemm(t, all, tile, numbers(r, a, 300), numbers(r, b, 300), numbers(r, c, 50))
+	}
+}
+
+func TestGemmPanics(t *testing.T) {
+	tile, na, nb, nc := randomTile(rand.New(rand.NewPCG(9, 10)), 13, 21)
+	for _, k := range fast(t) {
+		a, b, c := make([]float32, na), make([]float32, nb), make([]float32, nc)
+		run := func(change func(*Tile[float32])) func() {
+			u := tile
+			u.A, u.B, u.C = a, b, c
+			change(&u)
+			return func() { k.Gemm(&u) }
+		}
+		run(func(*Tile[float32]) {})()
+		for what, change := range map[string]func(*Tile[float32]){
+			"short A":    func(u *Tile[float32]) { u.A = u.A[:na-1] },
+			"short B":    func(u *Tile[float32]) { u.B = u.B[:nb-1] },
+			"short C":    func(u *Tile[float32]) { u.C = u.C[:nc-1] },
+			"nil A":      func(u *Tile[float32]) { u.A = nil },
+			"M=0":        func(u *Tile[float32]) { u.M = 0 },
+			"N=0":        func(u *Tile[float32]) { u.N = 0 },
+			"N=33":       func(u *Tile[float32]) { u.N = PanelCols + 1 },
+			"Segs=0":     func(u *Tile[float32]) { u.Segs = 0 },
+			"K=-1":       func(u *Tile[float32]) { u.K = -1 },
+			"ARow=-1":    func(u *Tile[float32]) { u.ARow = -1 },
+			"BSeg=-1000": func(u *Tile[float32]) { u.BSeg = -1000 },
+			"Runs=0":     func(u *Tile[float32]) { u.Runs = 0 },
+			"CRun=-1":    func(u *Tile[float32]) { u.CRun = -1 },
+			"more Runs":  func(u *Tile[float32]) { u.Runs++; u.ARun++ },
+		} {
+			wantPanic(t, k.Name()+": "+what, run(change))
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	for _, k := range fast(t) {
+		x, arg := fractions(rand.New(rand.NewPCG(1, 1)), 4*33), make([]uint8, 33)
+		tile := &Tile[float32]{
+			A: x, B: x, C: make([]float32, 99), M: 3, N: 33 - 2, Segs: 1, Runs: 1, K: 4, ARow: 1,
+			AK: 1, BRow: 33, CRow: 33,
+		}
+		y := make([]float32, 4*33)
+		img, normal, mask, e := make([]uint8, 64), testNormal(rand.New(rand.NewPCG(1, 1)), 3), make([]uint8, 4*33),
+			make([]float64, 4*33+7)
+		got := testing.AllocsPerRun(10, func() {
+			k.Gemm(tile)
+			k.Transpose(y, 4, x, 33, 4, 33)
+			k.PoolReLU(y[:33], arg, x[:66], x[66:], x[:33])
+			k.UnpoolReLU(y[:66], y[66:], y[:33], x[:33], arg)
+			k.BiasReLU(y, 4, 33, x[:33], true)
+			k.ReLUGrad(y, y[:33], x, x, true)
+			k.Scale(y, 2, x)
+			k.Axpy(y, 2, x)
+			k.SumSquares(x)
+			k.Step(y, x, nil, x, Step[float32]{LR: 1})
+			k.Gather(y[:105], img, normal, Crop{H: 3, W: 5, C: 3, Border: 1, Row: 0, Col: 1, Pad: 1, Flip: true})
+			k.Dropout(y, mask, x, 3, Draw{}, 0, 0.5)
+			k.ApplyMask(y, x, mask, 2)
+			k.Softmax(y, e, x, 2)
+			k.Prefetch(x, mask)
+		})
+		if got != 0 {
+			t.Errorf("%s: %g allocations per run of all kernels, want 0", k.Name(), got)
+		}
+	}
+}
+
+func TestSelect(t *testing.T) {
+	have := Variants()
+	for _, k := range have {
+		t.Setenv("ROLLCALL_CPU", k.Name())
+		got, err := Select(FP32)
+		if err != nil || got.Name() != k.Name() {
+			t.Errorf("ROLLCALL_CPU=%s: got %q, %v, want %q", k.Name(), got.Name(), err, k.Name())
+		}
+	}
+	t.Setenv("ROLLCALL_CPU", "")
+	if got, err := Select(FP32); err != nil || got.Name() != have[len(have)-1].Name() {
+		t.Errorf("ROLLCALL_CPU empty: got %q, %v, want %q", got.Name(), err, have[len(have)-1].Name())
+	}
+	t.Setenv("ROLLCALL_CPU", "foo")
+	const want = "cpu: ROLLCALL_CPU=foo: unknown variant, want generic, avx2, avx512 or amx"
+	if _, err := Select(FP32); err == nil || err.Error() != want {
+		t.Errorf("ROLLCALL_CPU=foo: got error %v, want %s", err, want)
+	}
+	for _, name := range []string{"avx2", "avx512"} {
+		if slices.ContainsFunc(have, func(k Kernels[float32]) bool { return k.Name() == name }) {
+			continue
+		}
+		t.Setenv("ROLLCALL_CPU", name)
+		if _, err := Select(FP32); err == nil || !strings.Contains(err.Error(), "not on this processor") {
+			t.Errorf("ROLLCALL_CPU=%s, which is not here: got error %v, want one that says so", name, err)
+		}
+	}
+}
+
+func TestSumSquares(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(11, 12))
+		for _, n := range []int{0, 1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, 4099} {
+			p.reset()
+			x := lend(p, fractions(r, n))
+			got, want := k.SumSquares(x), generic[float32]{}.SumSquares(x)
+			// Squares of float32 are exact in float64; each of two sums rounds n times by 2⁻⁵³ of at most the sum.
+			if tol := 2 * float64(n) * want / (1 << 53); !(math.Abs(got-want) <= tol) {
+				t.Errorf("n=%d: got %.17g, want %.17g ± %g (2n·2⁻⁵³·Σx²)", n, got, want, tol)
+			}
+			if n == 0 {
+				continue
+			}
+			x[r.IntN(n)] = float32(math.Inf(-1))
+			if got := k.SumSquares(x); !math.IsInf(got, 1) {
+				t.Errorf("n=%d, one −Inf: got %g, want +Inf", n, got)
+			}
+			x[r.IntN(n)] = float32(math.NaN())
+			if got := k.SumSquares(x); !math.IsNaN(got) {
+				t.Errorf("n=%d, one NaN: got %g, want NaN", n, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,223 @@
+package kernels
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// normSizes calls test for counts of channels and rows, with and without NaN and Inf.
+func normSizes(t *testing.T, test func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int)) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(41, 42))
+		for _, n := range channelCounts {
+			for _, rows := range []int{0, 1, 2, 9} {
+				for _, oneIn := range []int{0, 20} {
+					p.reset()
+					test(t, k, p, r, n, rows, oneIn)
+				}
+			}
+		}
+	})
+}
+
+// data returns fractions, or numbers with NaN and Inf.
+func data(r *rand.Rand, n, oneIn int) []float32 {
+	if oneIn == 0 {
+		return fractions(r, n)
+	}
+	return numbers(r, n, oneIn)
+}
+
+// living returns |gy| where y, if there is one, is not closed.
+func living(gy, y []float32) []float32 {
+	g := abs(gy)
+	for i := range g {
+		if y != nil && y[i] <= 0 {
+			g[i] = 0
+		}
+	}
+	return g
+}
+
+func TestMoments(t *testing.T) {
+	normSizes(t, func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int) {
+		x, pivot, sum, squares := data(r, rows*n, oneIn), fractions(r, n), fractions(r, n), fractions(r, n)
+		gotSum, gotSquares := lend(p, sum), lend(p, squares)
+		k.Moments(gotSum, gotSquares, lend(p, x), lend(p, pivot))
+		what := fmt.Sprintf("C=%d rows=%d NaN or Inf 1 in %d", n, rows, oneIn)
+		p.intact(t, what)
+		scale := abs(squares)
+		for i, v := range x {
+			d := abs([]float32{v})[0] + abs(pivot)[i%n]
+			scale[i%n] += d * d
+		}
+		generic[float32]{}.Moments(sum, squares, x, pivot)
+		wantSame(t, what+": sum", gotSum, sum)
+		wantNear(t, what+": squares", gotSquares, squares, scale, float64(2*rows+2)*unit,
+			"a rounding a term here, two in plain Go")
+	})
+}
+
+func TestNormalise(t *testing.T) {
+	normSizes(t, func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int) {
+		for mode := range 4 {
+			relu := mode&1 != 0
+			x, scale, shift := data(r, rows*n, oneIn), fractions(r, n), fractions(r, n)
+			var add []float32
+			if mode&2 != 0 && rows > 0 {
+				add = data(r, rows*n, oneIn)
+			}
+			p.reset()
+			got := lend(p, numbers(r, rows*n, 0))
+			k.Normalise(got, lend(p, x), lend(p, add), lend(p, scale), lend(p, shift), relu)
+			what := fmt.Sprintf("C=%d rows=%d relu=%t add=%t NaN or Inf 1 in %d: y", n, rows, relu, add != nil, oneIn)
+			p.intact(t, what)
+			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
+			generic[float32]{}.Normalise(want, x, add, scale, shift, relu)
+			generic[float32]{}.Normalise(sizes, abs(x), abs(add), abs(scale), abs(shift), false)
+			wantNear(t, what, got, want, sizes, 4*unit,
+				"4·2⁻²⁴ of the sum of magnitudes: three roundings, one fused away")
+		}
+	})
+}
+
+func TestNormSums(t *testing.T) {
+	normSizes(t, func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int) {
+		for mode := range 4 {
+			gy, x, mean, db, dw := data(r, rows*n, oneIn), data(r, rows*n, oneIn),
+				fractions(r, n), fractions(r, n), fractions(r, n)
+			var y, d, want []float32
+			if mode&1 != 0 && rows > 0 {
+				y = numbers(r, rows*n, oneIn)
+			}
+			if mode&2 != 0 && rows > 0 {
+				d, want = numbers(r, rows*n, 0), make([]float32, rows*n)
+			}
+			p.reset()
+			gotD, gotDB, gotDW := lend(p, d), lend(p, db), lend(p, dw)
+			k.NormSums(gotD, gotDB, gotDW, lend(p, gy), lend(p, y), lend(p, x), lend(p, mean))
+			what := fmt.Sprintf("C=%d rows=%d relu=%t d=%t NaN or Inf 1 in %d", n, rows, y != nil, d != nil, oneIn)
+			p.intact(t, what)
+			sizes := abs(dw)
+			open := living(gy, y)
+			for i, v := range x {
+				sizes[i%n] += open[i] * (abs([]float32{v})[0] + abs(mean)[i%n])
+			}
+			generic[float32]{}.NormSums(want, db, dw, gy, y, x, mean)
+			wantSame(t, what+": d", gotD, want)
+			wantSame(t, what+": db", gotDB, db)
+			wantNear(t, what+": dw", gotDW, dw, sizes, float64(2*rows+2)*unit,
+				"a rounding a term here, two in plain Go")
+		}
+	})
+}
+
+func TestNormGrad(t *testing.T) {
+	normSizes(t, func(t *testing.T, k Kernels[float32], p *place, r *rand.Rand, n, rows, oneIn int) {
+		for _, relu := range []bool{false, true} {
+			gy, x, a, b, c := data(r, rows*n, oneIn), data(r, rows*n, oneIn),
+				fractions(r, n), fractions(r, n), fractions(r, n)
+			var y []float32
+			if relu && rows > 0 {
+				y = numbers(r, rows*n, oneIn)
+			}
+			p.reset()
+			got := lend(p, numbers(r, rows*n, 0))
+			k.NormGrad(got, lend(p, gy), lend(p, y), lend(p, x), lend(p, a), lend(p, b), lend(p, c))
+			what := fmt.Sprintf("C=%d rows=%d relu=%t NaN or Inf 1 in %d: dx", n, rows, relu, oneIn)
+			p.intact(t, what)
+			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
+			generic[float32]{}.NormGrad(want, gy, y, x, a, b, c)
+			generic[float32]{}.NormGrad(sizes, living(gy, y), nil, abs(x), abs(a), abs(b), abs(c))
+			wantNear(t, what, got, want, sizes, 4*unit,
+				"4·2⁻²⁴ of the sum of magnitudes: four roundings, two fused away")
+		}
+	})
+}
+
+func TestNormPanics(t *testing.T) {
+	f := func(n int) []float32 { return make([]float32, n) }
+	for _, k := range fast(t) {
+		for what, run := range map[string]func(){
+			"moments: short sum":     func() { k.Moments(f(2), f(3), f(6), f(3)) },
+			"moments: short squares": func() { k.Moments(f(3), f(2), f(6), f(3)) },
+			"moments: part of a row": func() { k.Moments(f(3), f(3), slices.Clip(f(5)), f(3)) },
+			"moments: no channels":   func() { k.Moments(f(3), f(3), f(6), nil) },
+			"normalise: short y":     func() { k.Normalise(f(5), f(6), nil, f(3), f(3), true) },
+			"normalise: short add":   func() { k.Normalise(f(6), f(6), f(5), f(3), f(3), true) },
+			"normalise: short shift": func() { k.Normalise(f(6), f(6), nil, f(3), f(2), true) },
+			"normSums: short d":      func() { k.NormSums(f(5), f(3), f(3), f(6), nil, f(6), f(3)) },
+			"normSums: short db":     func() { k.NormSums(nil, f(2), f(3), f(6), nil, f(6), f(3)) },
+			"normSums: short dw":     func() { k.NormSums(nil, f(3), f(2), f(6), nil, f(6), f(3)) },
+			"normSums: short gy":     func() { k.NormSums(nil, f(3), f(3), f(5), nil, f(6), f(3)) },
+			"normSums: short y":      func() { k.NormSums(nil, f(3), f(3), f(6), f(5), f(6), f(3)) },
+			"normGrad: short dx":     func() { k.NormGrad(f(5), f(6), nil, f(6), f(3), f(3), f(3)) },
+			"normGrad: short gy":     func() { k.NormGrad(f(6), f(5), nil, f(6), f(3), f(3), f(3)) },
+			"normGrad: short y":      func() { k.NormGrad(f(6), f(6), f(5), f(6), f(3), f(3), f(3)) },
+			"normGrad: short b":      func() { k.NormGrad(f(6), f(6), nil, f(6), f(3), f(2), f(3)) },
+			"normGrad: short c":      func() { k.NormGrad(f(6), f(6), nil, f(6), f(3), f(3), f(2)) },
+		} {
+			wantPanic(t, k.Name()+": "+what, run)
+		}
+	}
+}
+
+func TestNormNoAllocation(t *testing.T) {
+	for _, k := range fast(t) {
+		x, y, c := fractions(rand.New(rand.NewPCG(1, 1)), 4*33), make([]float32, 4*33), make([]float32, 33)
+		if got := testing.AllocsPerRun(10, func() {
+			k.Moments(c, c, x, x[:33])
+			k.Normalise(y, x, x, c, c, true)
+			k.NormSums(y, c, c, x, x, x, c)
+			k.NormGrad(y, x, x, x, c, c, c)
+		}); got != 0 {
+			t.Errorf("%s: %g allocations per run, want 0", k.Name(), got)
+		}
+	}
+}
+
+// Moments folded block by block and joined chunk by chunk are those of all numbers, also about a mean far from 0.
+func TestMomentsJoin(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 52))
+	const C, rows = 3, 4000
+	x := make([]float64, rows*C)
+	for i := range x {
+		x[i] = 1000 + r.NormFloat64()
+	}
+	parts := []moments{
+		{mean: make([]float64, C), m2: make([]float64, C)},
+		{mean: make([]float64, C), m2: make([]float64, C)},
+		{mean: make([]float64, C), m2: make([]float64, C)},
+	}
+	at := 0
+	for i, n := range []int{1, 999, 1500, 1500} { // the first two in one part, the third part empty
+		sum, squares, block := make([]float64, C), make([]float64, C), x[at*C:][:n*C]
+		generic[float64]{}.Moments(sum, squares, block, block[:C])
+		fold(&parts[i/2], float64(n), sum, squares, block[:C])
+		at += n
+	}
+	m := &parts[0]
+	m.join(&parts[2])
+	m.join(&parts[1])
+	if m.n != rows {
+		t.Fatalf("%g rows, want %d", m.n, rows)
+	}
+	for c := range C {
+		mean, m2 := 0.0, 0.0
+		for i := c; i < len(x); i += C {
+			mean += x[i] / rows
+		}
+		for i := c; i < len(x); i += C {
+			m2 += (x[i] - mean) * (x[i] - mean)
+		}
+		// Sums of 4000 terms in float64.
+		if d := m.mean[c] - mean; d > 1e-9 || d < -1e-9 {
+			t.Errorf("channel %d: mean %.15g, want %.15g ± 1e-9", c, m.mean[c], mean)
+		}
+		if d := m.m2[c]/m2 - 1; d > 1e-9 || d < -1e-9 {
+			t.Errorf("channel %d: sum of squares %.15g, want %.15g ± 1e-9 of it", c, m.m2[c], m2)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package cpu
+
+import (
+	"testing"
+
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"rollcall/datasets/rng"
+	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/models"
+	"rollcall/nets/ops"
+)
+
+// TestTapeMachine compares our calls of the ops with Gorgonia's tape machine: the same bytes, in training and in
+// evaluation, with other inputs in every run, whose buffers the run before has filled.
+func TestTapeMachine(t *testing.T) {
+	for _, name := range models.Names() {
+		B := 6
+		if name == "resnet18" {
+			B = 2
+		}
+		for what, train := range map[string]bool{"training": true, "evaluation": false} {
+			t.Run(name+"/"+what, func(t *testing.T) { compareWithTape(t, name, B, train) })
+		}
+	}
+}
+
+func compareWithTape(t *testing.T, name string, B int, train bool) {
+	model, choice := must(models.New(name))(t), must(kernels.Select(kernels.FP32))(t)
+	build := func() *machine {
+		var weights [][]float32
+		for _, p := range model.Params {
+			weights = append(weights, make([]float32, p.Size))
+		}
+		return must(newMachine(must(model.Graph(choice.NewExec(nil), 1, B, train))(t), weights))(t)
+	}
+	ours, theirs := build(), build()
+	tape := G.NewTapeMachine(theirs.graph.X.Graph())
+	defer func() { ok(t, tape.Close()) }()
+	for run := range 3 {
+		fill(ours, run)
+		fill(theirs, run)
+		ok(t, ours.run())
+		ok(t, tape.RunAll())
+		tape.Reset()
+		same(t, "logits", ours.Logits, floats(theirs.graph.Logits.Value()))
+		if !train {
+			continue
+		}
+		same(t, "loss", ours.Loss, floats(theirs.graph.Loss.Value()))
+		for i, p := range model.Params {
+			same(t, p.Name, ours.Grads[i], floats(theirs.graph.Grads[i].Value()))
+		}
+	}
+}
+
+// A sum of Gorgonia's own does not overwrite a value that others read, and its output stays where it is.
+func TestSums(t *testing.T) {
+	g := &models.Graph{K: 1, B: 2}
+	g.X = G.NewTensor(G.NewGraph(), tensor.Float32, 3, G.WithShape(1, 2, 3), G.WithName("x"))
+	v := must(ops.NewView[float32](g.X, 1, 6))(t)
+	twice := must(G.Add(v, v))(t)
+	g.Logits = must(G.Add(must(G.Add(v, twice))(t), v))(t)
+	m := must(newMachine(g, nil))(t)
+	for run := range 3 {
+		var want []float32
+		for i := range m.X {
+			m.X[i] = float32(1 + run + i)
+			want = append(want, 4*m.X[i])
+		}
+		ok(t, m.run())
+		same(t, "4x", m.Logits, want)
+	}
+}
+
+// fill sets the inputs of a machine for one client: the same for equal runs, others for other runs.
+func fill(m *machine, run int) {
+	g := m.graph
+	stream := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(run, 0, 0)
+	s, inside := g.X.Shape(), func(at, n int) bool { return at >= g.Border && at < n-g.Border }
+	for i := range m.X { // [1,B,H,W,C] or [1,B,1,1,C]
+		if m.X[i] = 0; inside(i/(s[3]*s[4])%s[2], s[2]) && inside(i/s[4]%s[3], s[3]) {
+			m.X[i] = float32(stream.Normal())
+		}
+	}
+	for i := range m.Labels {
+		m.Labels[i] = int32(stream.IntN(g.Logits.Shape()[2]+1)) - 1 // −1: does not count
+	}
+	for i := range m.Draw {
+		m.Draw[i] = int32(stream.Uint32())
+	}
+	for i := range g.Weights {
+		w := weightsOf(m, i)
+		for j := range w {
+			w[j] = float32(stream.Float64()) / 8 // a variance must not be negative
+		}
+	}
+}

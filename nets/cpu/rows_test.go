@@ -1,0 +1,124 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"rollcall/nets"
+)
+
+func TestCombine(t *testing.T) {
+	e := newTest(t, "cnn-svhn", 3, 1)
+	p := e.model.P
+	fill := func(f func(i int) float32) []float32 {
+		w := make([]float32, p)
+		for i := range w {
+			w[i] = f(i)
+		}
+		return w
+	}
+	// Small integers and coefficients in quarters: every sum is exact, fused or not.
+	a, b := fill(func(i int) float32 { return float32(i % 97) }),
+		fill(func(i int) float32 { return float32(i%31) - 15 })
+	nan := float32(math.NaN())
+	bank := must(e.NewBank(4))(t)
+	r := func(i int) nets.Row { return rowOf(bank, i) }
+	for _, c := range []struct {
+		name string
+		dst  nets.Row
+		c    []float64
+		src  []nets.Row
+		want func(i int) float32
+	}{
+		{"no terms", r(2), nil, nil, func(int) float32 { return 0 }},
+		{"copy over NaN", r(2), []float64{1}, []nets.Row{r(0)}, func(i int) float32 { return a[i] }},
+		{"two", r(2), []float64{0.25, -3}, []nets.Row{r(0), r(1)}, func(i int) float32 { return 0.25*a[i] - 3*b[i] }},
+		{
+			"into the first", r(0),
+			[]float64{2, 0.5},
+			[]nets.Row{r(0), r(1)},
+			func(i int) float32 { return 2*a[i] + 0.5*b[i] },
+		},
+		{"into the last", r(1), []float64{2, 0.5}, []nets.Row{r(0), r(1)}, func(i int) float32 { return 2*a[i] + 0.5*b[i] }},
+		{
+			"one row three times", r(1),
+			[]float64{1, 1, 1},
+			[]nets.Row{r(1), r(1), r(1)},
+			func(i int) float32 { return 3 * b[i] },
+		},
+		{"nothing of NaN is NaN", r(0), []float64{1, 0}, []nets.Row{r(0), r(2)}, func(int) float32 { return nan }},
+		// 2²⁴+1 rounds to 2²⁴
+		{"in order", r(0), []float64{0x1p24, 1, 1}, []nets.Row{r(3), r(3), r(3)}, func(int) float32 { return 0x1p24 }},
+		{
+			"in another order", r(0),
+			[]float64{1, 1, 0x1p24},
+			[]nets.Row{r(3), r(3), r(3)},
+			func(int) float32 { return 0x1p24 + 2 },
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ok(t, e.Load(r(0), a))
+			ok(t, e.Load(r(1), b))
+			ok(t, e.Load(r(2), fill(func(int) float32 { return nan })))
+			ok(t, e.Load(r(3), fill(func(int) float32 { return 1 })))
+			ok(t, e.Combine(c.dst, c.c, c.src))
+			for i, got := range load(t, e, c.dst) {
+				if want := c.want(i); got != want && !(got != got && want != want) {
+					t.Fatalf("element %d: got %g, want %g exactly", i, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestNorm(t *testing.T) {
+	e := newTest(t, "cnn-svhn", 1, 1)
+	bank := must(e.NewBank(1))(t)
+	p := e.model.P
+	for _, c := range []struct {
+		name string
+		set  func(w []float32)
+		want float64
+	}{
+		{"zero", func([]float32) {}, 0},
+		{"first and last", func(w []float32) { w[0], w[p-1] = 3, -4 }, 5},
+		{"squares beyond float32", func(w []float32) { w[7] = 0x1p100 }, 0x1p100},
+		{"squares below float32", func(w []float32) { w[7] = 0x1p-100 }, 0x1p-100},
+		{"many", func(w []float32) {
+			for i := range w {
+				w[i] = 0.5
+			}
+		}, 0.5 * math.Sqrt(float64(p))},
+		{"infinite", func(w []float32) { w[7] = float32(math.Inf(-1)) }, math.Inf(1)},
+	} {
+		w := make([]float32, p)
+		c.set(w)
+		ok(t, e.Load(rowOf(bank, 0), w))
+		// Sums of powers of two are exact in float64; the root is rounded once.
+		if got := must(e.Norm(rowOf(bank, 0)))(t); got != c.want {
+			t.Errorf("%s: got %g, want %g", c.name, got, c.want)
+		}
+	}
+	w := make([]float32, p)
+	w[3] = float32(math.NaN())
+	ok(t, e.Load(rowOf(bank, 0), w))
+	if got := must(e.Norm(rowOf(bank, 0)))(t); !math.IsNaN(got) {
+		t.Errorf("NaN: got %g, want NaN", got)
+	}
+}
+
+// Every row starts at zero and keeps what was loaded, and only that row.
+func TestLoadStore(t *testing.T) {
+	e := newTest(t, "cnn-cinic10", 1, 1)
+	b := must(e.NewBank(3))(t)
+	w := hashedWeights(e.model)
+	ok(t, e.Load(rowOf(b, 1), w))
+	zero := make([]float32, e.model.P)
+	for i, want := range [][]float32{zero, w, zero} {
+		same(t, fmt.Sprintf("row %d", i), load(t, e, rowOf(b, i)), want)
+	}
+	if b.Rows() != 3 || e.Info().Params != e.model.P {
+		t.Errorf("%d rows of %d, want 3 of %d", b.Rows(), e.Info().Params, e.model.P)
+	}
+}

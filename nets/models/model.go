@@ -1,0 +1,255 @@
+package models
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	"rollcall/datasets/plan"
+	"rollcall/datasets/rng"
+	"rollcall/nets/cpu/kernels"
+)
+
+// Model is a network of the catalogue: its sizes, its parameters, and how its graph is built for any K and B.
+type Model struct {
+	Name    string
+	H, W, C int // size of the images; a vector of n features has 1, 1, n
+	Classes int
+	Params  []Param // in PyTorch's state_dict order
+	Drops   []Drop  // dropout layers, in order
+	P       int     // number of parameters
+	Trained int     // elements of a row before its running statistics; P in a net without batch normalisation
+	Forward float64 // floating-point operations of the forward pass of one sample; a multiply-add counts two
+	Train   float64 // floating-point operations of forward and backward pass; the first layer needs no input gradient
+	Build   func(*Builder) Maps
+	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that older
+	// runs are not taken for equal ones.
+	revision int
+}
+
+// Param is one parameter tensor. Inside an engine, a row holds it in the order of the kernels, and all running
+// statistics behind the weights; in files and in an engine's Load it is in PyTorch's order.
+type Param struct {
+	Name   string // "conv1.weight"
+	Shape  []int  // PyTorch's: [O,C,R,S], [O,I] or [O]
+	Size   int    // elements
+	Offset int    // index of the first element in the state_dict
+	At     int    // index of the first element in a row
+	FanIn  int    // inputs of one output, which scale the initial weights
+	Last   bool   // belongs to the last layer, the classifier
+	// Buffer marks the running statistics of a batch normalisation, which PyTorch calls buffers. They travel with the
+	// weights, but have no gradient: training moves them towards the statistics of each batch. Weight decay, clipping,
+	// momentum, drift, Combine and Norm of an engine leave them alone; CombineBuffers averages them.
+	Buffer bool
+	kernel []int  // the shape in the order of the kernels: [R,S,C,O], [I,O] or [O]
+	order  [3]int // h, w, c of the feature maps that a fully connected layer flattens; zeros if it flattens none
+	kind   paramKind
+}
+
+// paramKind says how a parameter is initialised and how its elements are ordered.
+type paramKind int
+
+const (
+	biasParam   paramKind = iota // the bias of a convolution or a fully connected layer
+	shiftParam                   // starts at 0: the bias or the running mean of a batch normalisation
+	scaleParam                   // starts at 1: the weight or the running variance of a batch normalisation
+	convParam                    // the weights of a convolution
+	linearParam                  // the weights of a fully connected layer
+)
+
+// Drop is one dropout layer.
+type Drop struct {
+	Name  string
+	Rate  float64
+	Size  int    // elements per sample
+	order [3]int // as in [Param]
+}
+
+// torchIndex returns the index in PyTorch's order of the element with index i in the order of the kernels.
+func (p Param) torchIndex(i int) int {
+	switch p.kind {
+	case convParam: // [R,S,C,O] → [O,C,R,S]
+		r, s, c, o := p.kernel[0], p.kernel[1], p.kernel[2], p.kernel[3]
+		at := [4]int{i / (s * c * o), i / (c * o) % s, i / o % c, i % o}
+		return ((at[3]*c+at[2])*r+at[0])*s + at[1]
+	case linearParam: // [I,O] → [O,I]
+		n := p.kernel[1]
+		return i%n*p.kernel[0] + torchFeature(i/n, p.order)
+	default:
+		return i
+	}
+}
+
+// torchFeature returns the index of feature i of flattened maps [h,w,c] in PyTorch's order, which flattens [c,h,w].
+func torchFeature(i int, order [3]int) int {
+	h, w, c := order[0], order[1], order[2]
+	if c == 0 {
+		return i
+	}
+	return i%c*h*w + i/c
+}
+
+// ToTorch copies a row [P], which is in the order of the kernels, to dst [P] in PyTorch's order.
+func (m *Model) ToTorch(dst, row []float32) {
+	for _, p := range m.Params {
+		d, s := dst[p.Offset:][:p.Size], row[p.At:][:p.Size]
+		for i, v := range s {
+			d[p.torchIndex(i)] = v
+		}
+	}
+}
+
+// FromTorch copies src [P], which is in PyTorch's order, to a row [P] in the order of the kernels.
+func (m *Model) FromTorch(row, src []float32) {
+	for _, p := range m.Params {
+		d, s := row[p.At:][:p.Size], src[p.Offset:][:p.Size]
+		for i := range d {
+			d[i] = s[p.torchIndex(i)]
+		}
+	}
+}
+
+// Init says how initial weights are drawn.
+type Init string
+
+// The initialisations. Both use PyTorch's default for the last layer, and start a batch normalisation with weight 1,
+// bias 0, running mean 0 and running variance 1.
+const (
+	Kaiming Init = "kaiming" // normal with standard deviation √(2/fan_in), zero bias: FedAWE's released code
+	Torch   Init = "torch"   // uniform in ±1/√fan_in, weights and biases: PyTorch's default
+)
+
+// Init draws initial weights [P], in PyTorch's order. Parameter i reads stream (0, i, 0).
+func (m *Model) Init(how Init, seed uint32) []float32 {
+	w := make([]float32, m.P)
+	for i, p := range m.Params {
+		s := rng.Key{Seed: seed, Purpose: rng.Init}.Stream(0, i, 0)
+		var draw func() float64
+		switch {
+		case p.kind == shiftParam:
+			continue
+		case p.kind == scaleParam:
+			draw = func() float64 { return 1 }
+		case p.Last || how == Torch:
+			bound := 1 / math.Sqrt(float64(p.FanIn))
+			draw = func() float64 { return bound * (2*s.Float64() - 1) }
+		case p.kind == biasParam:
+			continue
+		default:
+			draw = func() float64 { return math.Sqrt(2/float64(p.FanIn)) * s.Normal() }
+		}
+		for j := range p.Size {
+			w[p.Offset+j] = float32(draw())
+		}
+	}
+	return w
+}
+
+// models is the catalogue; a new net is one file and one line here.
+var models = []func() *Model{
+	cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary, resnet18, resnet20,
+}
+
+// Names returns the names of the catalogue.
+func Names() []string {
+	var names []string
+	for _, m := range models {
+		names = append(names, m().Name)
+	}
+	return names
+}
+
+// Revision returns the revision of a net of the catalogue, which is at least 1, or 0 for an unknown name.
+func Revision(net string) int {
+	for _, m := range models {
+		if m := m(); m.Name == net {
+			return m.revision
+		}
+	}
+	return 0
+}
+
+// described has the nets that were asked for, by name, as functions that describe them once: the graph of a deep net
+// takes milliseconds, and all settings of a table are checked against their nets.
+var described sync.Map // string → func() (Model, error)
+
+// New returns a net of the catalogue. Nobody may change its Params and Drops: all that ask for it share them.
+func New(name string) (*Model, error) {
+	for _, m := range models {
+		made := m()
+		if made.Name != name {
+			continue
+		}
+		once, _ := described.LoadOrStore(name, sync.OnceValues(func() (Model, error) {
+			err := made.Describe()
+			return *made, err
+		}))
+		model, err := once.(func() (Model, error))()
+		return &model, err
+	}
+	return nil, fmt.Errorf("nets: unknown net %q, want one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Describe builds the graph once, and fills in the fields that follow from it: parameters, dropout layers, operations.
+func (m *Model) Describe() error {
+	g, err := m.Graph(nil, 1, 1, true)
+	if err != nil {
+		return err
+	}
+	m.Params, m.Drops = g.params, g.drops
+	for i, macs := range g.macs {
+		m.Forward += 2 * macs
+		m.Train += 2 * 3 * macs
+		if i == 0 {
+			m.Train -= 2 * macs
+		}
+	}
+	for i := range m.Params {
+		p := &m.Params[i]
+		p.Offset = m.P
+		p.Last = i >= len(m.Params)-2
+		m.P += p.Size
+	}
+	m.Trained = m.place(0, false)
+	m.place(m.Trained, true)
+	return nil
+}
+
+// place gives the weights, or the running statistics, their places in a row from element at on, and returns the element
+// behind them.
+func (m *Model) place(at int, buffers bool) int {
+	for i := range m.Params {
+		if p := &m.Params[i]; p.Buffer == buffers {
+			p.At = at
+			at += p.Size
+		}
+	}
+	return at
+}
+
+// DropoutMask returns the mask [B,F] of a dropout layer in one step of a client, with the features in PyTorch's order.
+// 1 means kept.
+func (m *Model) DropoutMask(layer int, draw kernels.Draw, batch int) []uint8 {
+	d := m.Drops[layer]
+	mask := make([]uint8, batch*d.Size)
+	kernels.DropoutMask(mask, 0, draw, layer, d.Rate)
+	torch := make([]uint8, len(mask))
+	for i, v := range mask {
+		b, f := i/d.Size, i%d.Size
+		torch[b*d.Size+torchFeature(f, d.order)] = v
+	}
+	return torch
+}
+
+// Fits checks that a net can take a data set.
+func (m *Model) Fits(s *plan.Samples) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if s.H != m.H || s.W != m.W || s.C != m.C || s.Classes > m.Classes {
+		return fmt.Errorf("nets: %s takes %d×%d×%d images of at most %d classes, %s has %d×%d×%d and %d",
+			m.Name, m.H, m.W, m.C, m.Classes, s.Name, s.H, s.W, s.C, s.Classes)
+	}
+	return nil
+}
