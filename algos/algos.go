@@ -34,7 +34,7 @@ type Method interface {
 	Inspect() *Decisions
 	// Save returns the state of the method: all that later rounds need from the rounds so far. The rows belong to the
 	// method. They are valid until the next Round, and must not be written to.
-	Save() []Array
+	Save(ctx context.Context) ([]Array, error)
 	// Restore loads a saved state into a method that was just started with the same federation, weights and options.
 	// The method then continues exactly as the saved one would have done. Decisions are not part of the state: Inspect
 	// returns them again after the next Round. After an error the method can only be closed.
@@ -43,15 +43,27 @@ type Method interface {
 	Close()
 }
 
-// Definition is one method: its name, its parameters and how it starts.
+// Definition is one method: its name, its parameters, how it trains and how it starts.
 type Definition struct {
 	Name string
-	// revision is raised by whoever changes the numbers that the method produces, so that older runs are not taken for
-	// equal ones.
-	revision int
+	// Revision is raised by whoever changes the numbers that the method produces, so that older runs are not taken for
+	// equal ones. At least 1.
+	Revision int
 	Params   []*Param
-	start    func(s *server, w0 []float32, o Options) (method, error)
+	// Later are parameters that came when runs of the method were kept already. Each has a value AsBefore, at which the
+	// run's name and run.json leave it out.
+	Later []*Param
+	// The default learning rates η_0 and η_g of a method that no paper trains. 0: it has none, and --lr or --server-lr
+	// must be given.
+	LR, ServerLR float64
+	// New starts the method, see [New]. A method of this package has start in its place, which starts it on the base of
+	// all methods.
+	New   func(f Federation, w0 []float32, o Options) (Method, error)
+	start func(s *server, w0 []float32, o Options) (method, error)
 }
+
+// all returns all parameters of the method.
+func (d *Definition) all() []*Param { return slices.Concat(d.Params, d.Later) }
 
 // methods are all methods, in the order in which users see them.
 var methods = []Definition{
@@ -74,25 +86,34 @@ var methods = []Definition{
 	scaffoldMethod,
 }
 
+// Register adds a method to the list, from an init function or before any flag is read: all lists of methods, settings
+// and help then have it. It panics if the name is taken.
+func Register(d Definition) {
+	if Of(d.Name).Name != "" {
+		panic("algos: method " + d.Name + " is registered twice")
+	}
+	methods = append(methods, d)
+}
+
+// Of returns the definition of a method, the zero Definition for an unknown name.
+func Of(method string) Definition {
+	for _, d := range methods {
+		if d.Name == method {
+			return d
+		}
+	}
+	return Definition{}
+}
+
 // Names returns the names of all methods.
 func Names() []string { return namesOf(methods) }
 
 // Revision returns the revision of a method's numbers, which is at least 1, or 0 for an unknown name. Runs of different
 // revisions must not be compared or continued as one.
-func Revision(method string) int {
-	for _, d := range methods {
-		if d.Name == method {
-			return d.revision
-		}
-	}
-	return 0
-}
+func Revision(method string) int { return Of(method).Revision }
 
 // UsesImportance reports whether a method weighs clients by [Federation].Importance.
-func UsesImportance(method string) bool {
-	i := slices.Index(Names(), method)
-	return i >= 0 && slices.Contains(methods[i].Params, weightedPrior)
-}
+func UsesImportance(method string) bool { return slices.Contains(Of(method).Params, weightedPrior) }
 
 // UsesPi reports whether [Federation].P makes a difference to a method's model or decisions.
 func UsesPi(method string) bool {
@@ -112,7 +133,7 @@ func namesOf(some []Definition) []string {
 func Params() []*Param {
 	var all []*Param
 	for _, m := range methods {
-		for _, p := range m.Params {
+		for _, p := range m.all() {
 			if !slices.Contains(all, p) {
 				all = append(all, p)
 			}
@@ -124,8 +145,8 @@ func Params() []*Param {
 // New starts a method at the weights w0 [P]. Its rows are in the memory of f.Engine until Close. New does not check the
 // parameters in o: whoever reads them from a user must check them with [Param.CheckFor].
 func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
-	i := slices.Index(Names(), name)
-	if i < 0 {
+	d := Of(name)
+	if d.Name == "" {
 		return nil, fmt.Errorf("algos: method %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
 	}
 	if err := f.validate(); err != nil {
@@ -134,13 +155,25 @@ func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 	if p := f.Engine.Info().Params; len(w0) != p {
 		return nil, fmt.Errorf("algos: %s: %d initial weights, want %d", name, len(w0), p)
 	}
-	s := newServer(f)
-	started, err := methods[i].start(s, w0, o)
+	m, err := d.begin(f, w0, o)
 	if err != nil {
-		s.Close()
 		return nil, fmt.Errorf("algos: %s: %w", name, err)
 	}
-	return &checked{started, name, f.N}, nil
+	return &checked{m, name, f.N}, nil
+}
+
+// begin starts the method by New, or by start.
+func (d *Definition) begin(f Federation, w0 []float32, o Options) (Method, error) {
+	if d.New != nil {
+		return d.New(f, w0, o)
+	}
+	s := newServer(f)
+	m, err := d.start(s, w0, o)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return stateful{m}, nil
 }
 
 // present returns, for each of n clients, whether it is active.

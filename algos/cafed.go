@@ -86,18 +86,19 @@ var cafedLosses = &Param{
 }
 
 var caFedMethod = Definition{
-	"ca-fed", 1,
-	slices.Concat(weightedParams, []*Param{cafedKappa, cafedBias, cafedBeta, cafedTau, cafedFStar, cafedLosses}),
-	newCAFed,
+	Name: "ca-fed", Revision: 1,
+	Params: slices.Concat(weightedParams,
+		[]*Param{cafedKappa, cafedBias, cafedBeta, cafedTau, cafedFStar, cafedLosses}),
+	start: newCAFed,
 }
 
 // newCAFed starts at the model w0, with F̂* solved for beforehand if the options say so.
 func newCAFed(s *server, w0 []float32, o Options) (method, error) {
 	m := &caFed{
-		bias: 4 * cafedKappa.number(o), beta: cafedBeta.number(o), tau: cafedTau.number(o), fstar: cafedFStar.text(o),
-		losses: cafedLosses.text(o), heldOut: o.HeldOut, loss: make([]float64, s.N), best: make([]float64, s.N),
+		bias: 4 * cafedKappa.Number(o), beta: cafedBeta.Number(o), tau: cafedTau.Number(o), fstar: cafedFStar.Text(o),
+		losses: cafedLosses.Text(o), heldOut: o.HeldOut, loss: make([]float64, s.N), best: make([]float64, s.N),
 	}
-	if bias := cafedBias.optional(o); bias != nil {
+	if bias := cafedBias.Optional(o); bias != nil {
 		m.bias = *bias
 	}
 	if m.fstar == FStarSolved {

@@ -11,7 +11,7 @@ import (
 )
 
 // inside returns the caFed behind what New returned.
-func inside(m Method) *caFed { return m.(*checked).method.(*caFed) }
+func inside(m Method) *caFed { return m.(*checked).Method.(stateful).method.(*caFed) }
 
 // F̂ and F̂* by (17) with β = 1/4 and 1. The model stays at 0, where F_i = 12.5 u_i²: 800, 3200 and 12800; client 0's
 // loss changes as the test moves its u_0. Tolerance 1e-9: a few roundings of numbers up to 10⁴.

@@ -7,10 +7,10 @@ import (
 	"rollcall/nets"
 )
 
-// checked wraps every method that [New] returns. It checks each round before the method runs it, puts the name of the
-// method in front of errors, and makes Save and Restore from the function state of the method.
+// checked wraps every method that [New] returns. It checks each round before the method runs it, and puts the name of
+// the method in front of errors.
 type checked struct {
-	method
+	Method
 	name string
 	n    int
 }
@@ -21,7 +21,7 @@ func (c *checked) Round(ctx context.Context, r Round) (loss []float32, err error
 		err = r.validate(c.n)
 	}
 	if err == nil {
-		loss, err = c.method.Round(ctx, r)
+		loss, err = c.Method.Round(ctx, r)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("algos: %s: round %d: %w", c.name, r.T, err)
@@ -30,25 +30,24 @@ func (c *checked) Round(ctx context.Context, r Round) (loss []float32, err error
 }
 
 func (c *checked) Model() (nets.Row, error) {
-	row, err := c.method.Model()
+	row, err := c.Method.Model()
 	if err != nil {
 		return nets.Row{}, fmt.Errorf("algos: %s: model: %w", c.name, err)
 	}
 	return row, nil
 }
 
-// Save implements [Method].
-func (c *checked) Save() []Array {
-	var x parts
-	c.state(&x)
-	return x.saved
+func (c *checked) Save(ctx context.Context) ([]Array, error) {
+	parts, err := c.Method.Save(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("algos: %s: state: %w", c.name, err)
+	}
+	return parts, nil
 }
 
-// Restore implements [Method].
 func (c *checked) Restore(from Source) error {
-	x := parts{restores: true, from: from}
-	if c.state(&x); x.err != nil {
-		return fmt.Errorf("algos: %s: state: %w", c.name, x.err)
+	if err := c.Method.Restore(from); err != nil {
+		return fmt.Errorf("algos: %s: state: %w", c.name, err)
 	}
 	return nil
 }
@@ -66,8 +65,10 @@ func LocalModelMethods() []string { return []string{fedAWEMethod.Name} }
 // Round, and must not be written to. For a method that is not among [LocalModelMethods], both are nil.
 func LocalModels(m Method) (rows []nets.Row, of [][]int) {
 	if c, is := m.(*checked); is {
-		if with, is := c.method.(withLocalModels); is {
-			return with.localModels()
+		if s, is := c.Method.(stateful); is {
+			if with, is := s.method.(withLocalModels); is {
+				return with.localModels()
+			}
 		}
 	}
 	return nil, nil

@@ -35,7 +35,7 @@ func Coalitions(
 func (s *server) coalitions(
 	ctx context.Context, w0 []float32, rounds, stale int, lr func(t int) float64,
 ) ([]nets.Row, error) {
-	base, err := newMemoryOf(s, w0, false)
+	base, err := newMemoryOf(s, w0, Options{}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *server) coalitions(
 	var r Round
 	for t := range rounds {
 		if t > 0 {
-			if err := m.step(r); err != nil {
+			if err := m.advance(r); err != nil {
 				return nil, err
 			}
 		}

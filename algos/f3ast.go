@@ -51,15 +51,15 @@ var f3astMemoryless = &Param{
 }
 
 var f3astMethod = Definition{
-	"f3ast", 1,
-	slices.Concat([]*Param{f3astBeta, f3astLimit, f3astMean, f3astMemoryless}, weightedParams),
-	startOn(newWeighted, newF3AST),
+	Name: "f3ast", Revision: 1,
+	Params: slices.Concat([]*Param{f3astBeta, f3astLimit, f3astMean, f3astMemoryless}, weightedParams),
+	start:  startOn(newWeighted, newF3AST),
 }
 
 func newF3AST(base weighted, o Options) method {
 	return &f3ast{
-		weighted: base, beta: f3astBeta.number(o), limit: f3astLimit.optionalWhole(o), mean: f3astMean.isOn(o),
-		memoryless: f3astMemoryless.isOn(o), rate: slices.Clone(base.availability.Pi),
+		weighted: base, beta: f3astBeta.Number(o), limit: f3astLimit.OptionalWhole(o), mean: f3astMean.IsOn(o),
+		memoryless: f3astMemoryless.IsOn(o), rate: slices.Clone(base.availability.Pi),
 	}
 }
 

@@ -46,15 +46,14 @@ type fedAR struct {
 }
 
 var fedARMethod = Definition{
-	"fedar", 1,
-	[]*Param{fedarRho, fedarT0, fedarB},
-	newFedAR,
+	Name: "fedar", Revision: 1, Params: []*Param{fedarRho, fedarT0, fedarB}, Later: serverParams,
+	start: newFedAR,
 }
 
 // newFedAR starts at the model w0 with an empty memory.
 func newFedAR(s *server, w0 []float32, o Options) (method, error) {
-	m, err := newMemoryOf(s, w0, true)
-	return &fedAR{m, fedarRho.number(o), fedarT0.optional(o), fedarB.number(o), make([]int, s.N)}, err
+	m, err := newMemoryOf(s, w0, o, true)
+	return &fedAR{m, fedarRho.Number(o), fedarT0.Optional(o), fedarB.Number(o), make([]int, s.N)}, err
 }
 
 func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -72,14 +71,7 @@ func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
 	if n == 0 {
 		return loss, nil
 	}
-	var w terms
-	w.add(1, m.w)
-	for i, y := range m.y {
-		if psi[i] > 0 {
-			w.add(m.scale(i, r)*psi[i]/float64(n), y)
-		}
-	}
-	return loss, m.move(r, w)
+	return loss, m.move(r, func(i int, scale float64) float64 { return scale * psi[i] / float64(n) })
 }
 
 func (m *fedAR) state(x *parts) {

@@ -63,7 +63,7 @@ func TestFedARContributors(t *testing.T) {
 		if _, err := m.Round(t.Context(), at(r, f, 1, c.active...)); err != nil {
 			t.Fatal(err)
 		}
-		inside := m.(*checked).method.(*fedAR)
+		inside := m.(*checked).Method.(stateful).method.(*fedAR)
 		psi, n := inside.weights(r + 1)
 		var zero []int
 		for i, p := range psi {
@@ -157,7 +157,7 @@ func TestScaffoldControls(t *testing.T) {
 	f.WeightDecay = 0.001
 	m := start(t, "scaffold", f, Options{Preset: Paper})
 	play(t, m, f, trace(f, 40))
-	inside := m.(*checked).method.(*scaffold)
+	inside := m.(*checked).Method.(stateful).method.(*scaffold)
 	sum := make([]float64, 2)
 	for _, row := range inside.own {
 		for j, x := range e.at(row) {

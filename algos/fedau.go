@@ -24,19 +24,22 @@ var fedauCutoff = &Param{
 	Help: "fedau: longest interval counted, in rounds",
 }
 
-var fedAUMethod = Definition{"fedau", 1, []*Param{fedauCutoff}, startOn(newGlobal, func(g global, o Options) method {
-	return &fedAU{g, fedauCutoff.whole(o), make([]interval, g.N)}
-})}
+var fedAUMethod = Definition{
+	Name: "fedau", Revision: 1, Params: []*Param{fedauCutoff}, Later: serverParams,
+	start: startOn(newGlobal, func(g global, o Options) method {
+		return &fedAU{g, fedauCutoff.Whole(o), make([]interval, g.N)}
+	}),
+}
 
 func (m *fedAU) Round(ctx context.Context, r Round) ([]float32, error) {
-	c := make([]float64, len(r.Active))
+	omega := make([]float64, len(r.Active))
 	for k, i := range r.Active {
-		c[k] = r.ServerLR / float64(m.N) * m.intervals[i].weight() // before this round is on the list
+		omega[k] = m.intervals[i].weight() // before this round is on the list
 	}
 	for i, here := range present(r.Active, m.N) {
 		m.intervals[i].count(here, m.cutoff)
 	}
-	return m.weigh(ctx, r, c)
+	return m.weigh(ctx, r, func(k int, lr float64) float64 { return lr / float64(m.N) * omega[k] })
 }
 
 func (m *fedAU) state(x *parts) {

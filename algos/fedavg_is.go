@@ -7,9 +7,10 @@ import "context"
 // client (π_i for a process with memory), not the probability of the round.
 type fedAvgIS struct{ fedAvgKnown }
 
-var fedAvgISMethod = Definition{"fedavg-is", 1, nil, startOn(newGlobal, func(g global, _ Options) method {
-	return &fedAvgIS{fedAvgKnown{g}}
-})}
+var fedAvgISMethod = Definition{
+	Name: "fedavg-is", Revision: 1, Later: serverParams,
+	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgIS{fedAvgKnown{g}} }),
+}
 
 func (m *fedAvgIS) Round(ctx context.Context, r Round) ([]float32, error) {
 	r.P = m.P

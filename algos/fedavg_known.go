@@ -9,17 +9,16 @@ import (
 // w += η_g/N · Σ_{i∈A} Δ_i / p_i^t. The expected step is the step with all clients active.
 type fedAvgKnown struct{ global }
 
-var fedAvgKnownMethod = Definition{"fedavg-known", 1, nil, startOn(newGlobal, func(g global, _ Options) method {
-	return &fedAvgKnown{g}
-})}
+var fedAvgKnownMethod = Definition{
+	Name: "fedavg-known", Revision: 1, Later: serverParams,
+	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgKnown{g} }),
+}
 
 func (m *fedAvgKnown) Round(ctx context.Context, r Round) ([]float32, error) {
-	c := make([]float64, len(r.Active))
-	for k, i := range r.Active {
+	for _, i := range r.Active {
 		if p := r.P[i]; !(p > 0 && p <= 1) {
 			return nil, fmt.Errorf("client %d is active with probability %g, want above 0 and at most 1", i, p)
 		}
-		c[k] = r.ServerLR / (float64(m.N) * r.P[i])
 	}
-	return m.weigh(ctx, r, c)
+	return m.weigh(ctx, r, func(k int, lr float64) float64 { return lr / (float64(m.N) * r.P[r.Active[k]]) })
 }

@@ -22,11 +22,10 @@ var fedAvgSLimit = &Param{
 }
 
 var fedAvgSMethod = Definition{
-	"fedavg-s", 1,
-	[]*Param{fedAvgSLimit},
-	startOn(newGlobal, func(g global, o Options) method {
+	Name: "fedavg-s", Revision: 1, Params: []*Param{fedAvgSLimit}, Later: serverParams,
+	start: startOn(newGlobal, func(g global, o Options) method {
 		limit := max(1, g.N/2)
-		if given := fedAvgSLimit.optionalWhole(o); given != nil {
+		if given := fedAvgSLimit.OptionalWhole(o); given != nil {
 			limit = *given
 		}
 		return &fedAvgS{g, limit, Decisions{make([]float64, g.N), make([]bool, g.N), g.P, g.Lambda}}

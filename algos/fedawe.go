@@ -48,12 +48,14 @@ var fedaweModel = &Param{
 	Help: "fedawe: model evaluated, the mean of all clients' or the server's last: mean, last",
 }
 
-var fedAWEMethod = Definition{"fedawe", 1, []*Param{fedaweClip, fedaweModel}, newFedAWE}
+var fedAWEMethod = Definition{
+	Name: "fedawe", Revision: 1, Params: []*Param{fedaweClip, fedaweModel}, start: newFedAWE,
+}
 
 // newFedAWE starts with all clients at the model w0, in one row.
 func newFedAWE(s *server, w0 []float32, o Options) (method, error) {
 	m := &fedAWE{
-		server: s, ofServer: fedaweModel.text(o) == "last", clip: fedaweClip.optional(o),
+		server: s, ofServer: fedaweModel.Text(o) == "last", clip: fedaweClip.Optional(o),
 		rowOf: make([]int, s.N), tau: make([]int, s.N), stale: true,
 	}
 	for i := range m.tau {

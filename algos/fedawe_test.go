@@ -17,7 +17,7 @@ func TestFedAWEAgainstSeparateModels(t *testing.T) {
 			f, e := toyFederation(u...)
 			f.P = []float64{0.9, 0.5, 0.7, 0.3, 0.6, 0.4, 0.2}
 			o := withValues(Paper, "fedawe-clip", value)
-			limit := fedaweClip.optional(o)
+			limit := fedaweClip.Optional(o)
 			m := start(t, "fedawe", f, o)
 			x, tau := make([]float64, len(u)), make([]int, len(u)) // in units of (3, 4)
 			for i := range tau {

@@ -17,7 +17,9 @@ type fedVARP struct {
 	next nets.Row // where the new w is written, since y_i ← Δ_i still needs the old one
 }
 
-var fedVARPMethod = Definition{"fedvarp", 2, []*Param{memoryParam}, newFedVARP}
+var fedVARPMethod = Definition{
+	Name: "fedvarp", Revision: 2, Params: []*Param{memoryParam}, Later: serverParams, start: newFedVARP,
+}
 
 // newFedVARP starts at the model w0 with an empty memory.
 func newFedVARP(s *server, w0 []float32, o Options) (method, error) {
@@ -34,8 +36,7 @@ func (m *fedVARP) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err != nil || len(ends) == 0 {
 		return nil, err
 	}
-	// w + η_g·mean_A(Δ) + η_g·Σ_i (1/N − [i∈A]/K) y_i, with y_i times η_t by rate
-	w := meanStep(m.w, ends, r.ServerLR)
+	// U = mean_A(Δ) + Σ_i (1/N − [i∈A]/K) y_i, with y_i times η_t by rate
 	share := make([]float64, m.N) // 1/N − [i∈A]/K, the coefficient of y_i
 	for i := range share {
 		share[i] = 1 / float64(m.N)
@@ -43,15 +44,10 @@ func (m *fedVARP) Round(ctx context.Context, r Round) ([]float32, error) {
 	for _, i := range r.Active {
 		share[i] -= 1 / float64(len(ends))
 	}
-	for i, y := range m.y {
-		if m.seen[i] {
-			w.add(m.scale(i, r)*share[i], y)
-		}
-	}
-	if err := m.set(m.next, w); err != nil {
-		return nil, err
-	}
-	if err := m.averageBuffers(m.next, r.Active, ends); err != nil {
+	u := update{clients: r.Active, ends: ends, memory: m.share(r, func(i int, scale float64) float64 {
+		return scale * share[i]
+	})}
+	if err := m.step(m.next, r, u); err != nil {
 		return nil, err
 	}
 	for k, i := range r.Active {

@@ -27,7 +27,11 @@ var errNoPart = errors.New("no such part")
 func keep(t *testing.T, m Method, engine nets.Engine) *kept {
 	t.Helper()
 	k := &kept{rows: map[string][][]float32{}, floats: map[string][]float64{}, ints: map[string][]int64{}}
-	for _, a := range m.Save() {
+	state, err := m.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range state {
 		if a.Name == "" || slices.Contains(k.names, a.Name) {
 			t.Fatalf("part %q after %q, want a name of its own", a.Name, k.names)
 		}

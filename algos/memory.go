@@ -38,12 +38,12 @@ var memoryParam = &Param{
 
 // newMemory starts with the model w0 and an empty memory, as --memory says.
 func newMemory(s *server, w0 []float32, o Options) (memory, error) {
-	return newMemoryOf(s, w0, memoryParam.text(o) == memoryRate)
+	return newMemoryOf(s, w0, o, memoryParam.Text(o) == memoryRate)
 }
 
 // newMemoryOf is newMemory for updates by rate, or raw ones.
-func newMemoryOf(s *server, w0 []float32, byRate bool) (memory, error) {
-	g, err := newGlobal(s, w0, Options{})
+func newMemoryOf(s *server, w0 []float32, o Options, byRate bool) (memory, error) {
+	g, err := newGlobal(s, w0, o)
 	if err != nil {
 		return memory{}, err
 	}
@@ -80,20 +80,32 @@ func (m *memory) updateMemory(ctx context.Context, r Round) ([]float32, error) {
 // remember notes that y_i was set in round r.
 func (m *memory) remember(i int, r Round) { m.seen[i], m.rate[i] = true, r.LR }
 
-// scale returns the factor with which the row of y_i, which was seen, enters the step of round r: η_g, or by rate
-// η_g η_t/rate_i.
-func (m *memory) scale(i int, r Round) float64 {
+// scale returns the factor with which the row of y_i, which was seen, enters the step of round r with the rate lr of
+// the server: lr, or by rate lr·η_t/rate_i.
+func (m *memory) scale(i int, r Round, lr float64) float64 {
 	if !m.byRate {
-		return r.ServerLR
+		return lr
 	}
-	return r.ServerLR * r.LR / m.rate[i]
+	return lr * r.LR / m.rate[i]
 }
 
-// move sets the weights of w to the sum, and its running statistics to the mean of the clients that have just trained:
-// those of other clients in the memory are old.
-func (m *memory) move(r Round, sum terms) error {
-	if err := m.set(m.w, sum); err != nil {
-		return err
+// share returns the terms η·d_i·y_i of the clients seen so far, where weight(i, η_i) is η_i·d_i and η_i the factor of
+// y_i, see [memory.scale].
+func (m *memory) share(r Round, weight func(i int, scale float64) float64) func(lr float64) terms {
+	return func(lr float64) (x terms) {
+		for i, y := range m.y {
+			if m.seen[i] {
+				x.add(weight(i, m.scale(i, r, lr)), y)
+			}
+		}
+		return x
 	}
-	return m.averageBuffers(m.w, r.Active, chosen(m.y, present(r.Active, m.N)))
+}
+
+// move makes the round's step along the memory alone. The running statistics are of the clients that have just trained:
+// those of other clients in the memory are old.
+func (m *memory) move(r Round, weight func(i int, scale float64) float64) error {
+	return m.step(m.w, r, update{
+		clients: r.Active, memory: m.share(r, weight), buffers: chosen(m.y, present(r.Active, m.N)),
+	})
 }

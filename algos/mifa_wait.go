@@ -11,9 +11,8 @@ import "context"
 type mifaWait struct{ mifa }
 
 var mifaWaitMethod = Definition{
-	"mifa-wait", 2,
-	[]*Param{memoryParam},
-	startOn(newMemory, func(base memory, _ Options) method { return &mifaWait{mifa{base}} }),
+	Name: "mifa-wait", Revision: 2, Params: []*Param{memoryParam}, Later: serverParams,
+	start: startOn(newMemory, func(base memory, _ Options) method { return &mifaWait{mifa{base}} }),
 }
 
 func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -21,7 +20,7 @@ func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err != nil || m.waits() {
 		return loss, err
 	}
-	return loss, m.step(r)
+	return loss, m.advance(r)
 }
 
 // waits reports whether a client with π_i > 0 was never active so far.

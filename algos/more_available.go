@@ -2,7 +2,9 @@ package algos
 
 // moreAvailable uses only the clients that are active in more than half of the rounds (CA-Fed, ToN, section V-A c):
 // q_i = α_i/π_i where π_i > 1/2, otherwise 0.
-var moreAvailableMethod = Definition{"more-available", 1, weightedParams, startUnbiased(moreAvailable)}
+var moreAvailableMethod = Definition{
+	Name: "more-available", Revision: 1, Params: weightedParams, start: startUnbiased(moreAvailable),
+}
 
 // moreAvailable changes the weights q [N] of unbiased.
 func moreAvailable(m *weighted, _ []int, q []float64) {

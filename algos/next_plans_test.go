@@ -59,7 +59,7 @@ func TestHintChangesNothing(t *testing.T) {
 func TestNextPlans(t *testing.T) {
 	f, e := toyFederation(8, 16, -8)
 	m := start(t, "fedavg-active", f, Options{Preset: Code})
-	s := m.(*checked).method.(*fedAvgActive).server
+	s := m.(*checked).Method.(stateful).method.(*fedAvgActive).server
 	first := at(0, f, 1, 0, 1)
 	first.Next = []int{1, 2}
 	if _, err := m.Round(t.Context(), first); err != nil {
@@ -89,7 +89,7 @@ func TestNextPlansEnd(t *testing.T) {
 	if _, err := m.Round(t.Context(), r); !errors.Is(err, e.failing) {
 		t.Errorf("got %v, want %v", err, e.failing)
 	}
-	if s := m.(*checked).method.(*fedAvgActive).server; len(s.nextPlans.plans) != 2 {
+	if s := m.(*checked).Method.(stateful).method.(*fedAvgActive).server; len(s.nextPlans.plans) != 2 {
 		t.Error("plans are still being made")
 	}
 	stopped, cancel := context.WithCancel(t.Context())

@@ -33,6 +33,7 @@ type Param struct {
 	Words         []string  // the values of a Word
 	Help          string    // usage text, without the default
 	Only          Condition // when the parameter makes a difference to its methods; the zero Condition: always
+	AsBefore      string    // the value that changes nothing, for methods that have the parameter among Later
 	Overrides     []Setting // set as well when a command line sets this parameter, unless it sets them itself
 }
 
@@ -90,7 +91,7 @@ func isWhole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) <= 1<<53
 
 // HasSay reports whether the parameter makes a difference to its methods when they are started with o.
 func (p *Param) HasSay(o Options) bool {
-	return p.Only.Other == nil || (p.Only.Other.text(o) == none) == p.Only.None
+	return p.Only.Other == nil || (p.Only.Other.Text(o) == none) == p.Only.None
 }
 
 // Methods returns the names of the methods that read the parameter. Methods that list it earlier among their parameters
@@ -98,35 +99,41 @@ func (p *Param) HasSay(o Options) bool {
 func (p *Param) Methods() []string {
 	var readers []Definition
 	for _, d := range methods {
-		if slices.Contains(d.Params, p) {
+		if slices.Contains(d.all(), p) {
 			readers = append(readers, d)
 		}
 	}
-	place := func(d Definition) int { return slices.Index(d.Params, p) }
+	place := func(d Definition) int { return slices.Index(d.all(), p) }
 	slices.SortStableFunc(readers, func(a, b Definition) int { return place(a) - place(b) })
 	return namesOf(readers)
+}
+
+// LeftOut reports whether the name of a run and run.json leave the parameter out at a value: the method had no such
+// parameter when its first runs were made, and at this value runs as it did then.
+func (p *Param) LeftOut(method, value string) bool {
+	return value == p.AsBefore && slices.Contains(Of(method).Later, p)
 }
 
 // The functions below return the value that the parameter has in o. They rely on CheckFor: an impossible value is a bug
 // of the caller.
 
-// text returns the value as it is written on a command line.
-func (p *Param) text(o Options) string {
+// Text returns the value as it is written on a command line.
+func (p *Param) Text(o Options) string {
 	if text, given := o.Values[p.Name]; given {
 		return text
 	}
 	return p.DefaultFor(o.Preset)
 }
 
-// isOn returns the value of a Switch.
-func (p *Param) isOn(o Options) bool {
-	on, _ := strconv.ParseBool(p.text(o))
+// IsOn returns the value of a Switch.
+func (p *Param) IsOn(o Options) bool {
+	on, _ := strconv.ParseBool(p.Text(o))
 	return on
 }
 
-// optional returns the value of a Number, nil for none.
-func (p *Param) optional(o Options) *float64 {
-	text := p.text(o)
+// Optional returns the value of a Number, nil for none.
+func (p *Param) Optional(o Options) *float64 {
+	text := p.Text(o)
 	if text == none {
 		return nil
 	}
@@ -134,15 +141,15 @@ func (p *Param) optional(o Options) *float64 {
 	return &x
 }
 
-// number returns the value of a Number that cannot be none.
-func (p *Param) number(o Options) float64 { return *p.optional(o) }
+// Number returns the value of a Number that cannot be none.
+func (p *Param) Number(o Options) float64 { return *p.Optional(o) }
 
-// whole returns the value of a Whole that cannot be none.
-func (p *Param) whole(o Options) int { return int(p.number(o)) }
+// Whole returns the value of a Whole that cannot be none.
+func (p *Param) Whole(o Options) int { return int(p.Number(o)) }
 
-// optionalWhole returns the value of a Whole, nil for none.
-func (p *Param) optionalWhole(o Options) *int {
-	x := p.optional(o)
+// OptionalWhole returns the value of a Whole, nil for none.
+func (p *Param) OptionalWhole(o Options) *int {
+	x := p.Optional(o)
 	if x == nil {
 		return nil
 	}

@@ -179,8 +179,7 @@ func TestParamMethods(t *testing.T) {
 	weighted := []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"}
 	for p, want := range map[*Param][]string{
 		fedauCutoff: {"fedau"}, f3astBeta: {"f3ast"}, cafedKappa: {"ca-fed"}, fedarB: {"fedar"},
-		fedAvgSLimit: {"fedavg-s"}, weightedPrior: weighted, serverMomentum: weighted,
-		serverDecay: weighted, {Name: "fedau-cutoff"}: nil,
+		fedAvgSLimit: {"fedavg-s"}, weightedPrior: weighted, {Name: "fedau-cutoff"}: nil,
 	} {
 		if got := p.Methods(); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", p.Name, got, want)
@@ -216,15 +215,15 @@ func TestParamHasSay(t *testing.T) {
 func TestParamValues(t *testing.T) {
 	o := withValues(Paper, "fedau-cutoff", "3.0", "f3ast-limit", "7", "f3ast-mean", "1", "fedawe-clip", "2.5",
 		"f3ast-beta", "1e-2")
-	n, limit, mean := fedauCutoff.whole(o), f3astLimit.optionalWhole(o), f3astMean.isOn(o)
+	n, limit, mean := fedauCutoff.Whole(o), f3astLimit.OptionalWhole(o), f3astMean.IsOn(o)
 	if n != 3 || limit == nil || *limit != 7 || !mean {
 		t.Errorf("cut-off %d, limit %v, mean %t, want 3, 7, true", n, limit, mean)
 	}
-	if clip, beta := fedaweClip.optional(o), f3astBeta.number(o); clip == nil || *clip != 2.5 || beta != 0.01 {
+	if clip, beta := fedaweClip.Optional(o), f3astBeta.Number(o); clip == nil || *clip != 2.5 || beta != 0.01 {
 		t.Errorf("clip %v, beta %g, want 2.5, 0.01", clip, beta)
 	}
 	o = Options{Preset: Paper}
-	clip, limit, model := fedaweClip.optional(o), f3astLimit.optionalWhole(o), fedaweModel.text(o)
+	clip, limit, model := fedaweClip.Optional(o), f3astLimit.OptionalWhole(o), fedaweModel.Text(o)
 	if clip != nil || limit != nil || model != "mean" {
 		t.Errorf("clip %v, limit %v, model %q, want none, none, mean", clip, limit, model)
 	}

@@ -22,7 +22,7 @@ type scaffold struct {
 	next nets.Row   // receives the new w, since the control variates still need the old one
 }
 
-var scaffoldMethod = Definition{"scaffold", 1, nil, newScaffold}
+var scaffoldMethod = Definition{Name: "scaffold", Revision: 1, Later: serverParams, start: newScaffold}
 
 // newScaffold starts at the model w0 with control variates of zero.
 func newScaffold(s *server, w0 []float32, o Options) (method, error) {
@@ -49,10 +49,7 @@ func (m *scaffold) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.set(m.next, meanStep(m.w, ends, r.ServerLR)); err != nil {
-		return nil, err
-	}
-	if err := m.averageBuffers(m.next, r.Active, ends); err != nil {
+	if err := m.step(m.next, r, update{clients: r.Active, ends: ends}); err != nil {
 		return nil, err
 	}
 	if err := m.learn(r, ends); err != nil {

@@ -201,73 +201,9 @@ func (x *terms) add(c float64, rows ...nets.Row) {
 	}
 }
 
-// global is the base of the methods that keep one model w and start every client from it.
-type global struct {
-	*server
-	w nets.Row
-}
-
-// startOn returns the start function of a method: it starts the base, and then makes the method from it.
-func startOn[Base any](
-	newBase func(*server, []float32, Options) (Base, error), then func(Base, Options) method,
-) func(*server, []float32, Options) (method, error) {
-	return func(s *server, w0 []float32, o Options) (method, error) {
-		base, err := newBase(s, w0, o)
-		if err != nil {
-			return nil, err
-		}
-		return then(base, o), nil
+// addEach adds sign·c_k·rows_k for every k.
+func (x *terms) addEach(sign float64, c []float64, rows []nets.Row) {
+	for k, row := range rows {
+		x.add(sign*c[k], row)
 	}
 }
-
-// newGlobal starts with the model w0.
-func newGlobal(s *server, w0 []float32, _ Options) (global, error) {
-	rows, err := s.rows(1)
-	if err != nil {
-		return global{}, err
-	}
-	return global{server: s, w: rows[0]}, s.Engine.Load(rows[0], w0)
-}
-
-func (g *global) state(x *parts) {
-	g.server.state(x)
-	x.rows("w", g.w)
-}
-
-// local runs the local steps of every client in r.Active from w. The k-th client ends in ends[k], so Δ_i = ends[k] − w.
-func (g *global) local(ctx context.Context, r Round) (ends []nets.Row, loss []float32, err error) {
-	if ends, err = g.endRows(len(r.Active)); err != nil {
-		return nil, nil, err
-	}
-	loss, err = g.train(ctx, r, func(int, int) nets.Row { return g.w }, func(k, _ int) nets.Row { return ends[k] })
-	return ends, loss, err
-}
-
-// weigh runs the round of a method that trains all active clients with weights c known before: w ← w + Σ_k c_k Δ_k.
-func (g *global) weigh(ctx context.Context, r Round, c []float64) ([]float32, error) {
-	ends, loss, err := g.local(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return loss, g.apply(r.Active, c, ends)
-}
-
-// apply sets w ← w + Σ_k c_k Δ_k, where Δ_k is the update of the k-th client. It computes (1 − Σ c_k) w + Σ c_k ends_k,
-// which takes one pass and no row for Δ.
-func (g *global) apply(clients []int, c []float64, ends []nets.Row) error {
-	rest := 1.0
-	for _, ck := range c {
-		rest -= ck
-	}
-	var w terms
-	w.add(rest, g.w)
-	for k, end := range ends {
-		w.add(c[k], end)
-	}
-	if err := g.set(g.w, w); err != nil {
-		return err
-	}
-	return g.averageBuffers(g.w, clients, ends)
-}
-
-func (g *global) Model() (nets.Row, error) { return g.w, nil }

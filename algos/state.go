@@ -27,7 +27,7 @@ type Source interface {
 	Int64s(name string) ([]int64, error)
 }
 
-// method is a [Method] as its own file implements it; [checked] adds the rest.
+// method is a [Method] as its own file implements it; [stateful] adds the rest.
 //
 // The function state goes through all parts of the state, and names each once. Save and Restore both call it, so that
 // they cannot disagree. If numbers decide how many rows there are, they come before the rows.
@@ -37,6 +37,23 @@ type method interface {
 	Inspect() *Decisions
 	Close()
 	state(x *parts)
+}
+
+// stateful makes Save and Restore from the function state of a method.
+type stateful struct{ method }
+
+// Save implements [Method].
+func (s stateful) Save(context.Context) ([]Array, error) {
+	var x parts
+	s.state(&x)
+	return x.saved, x.err
+}
+
+// Restore implements [Method].
+func (s stateful) Restore(from Source) error {
+	x := parts{restores: true, from: from}
+	s.state(&x)
+	return x.err
 }
 
 // parts is what a function state calls once per part. It either saves the part or restores it. After the first error it

@@ -10,7 +10,9 @@ type unbiased struct {
 	change func(m *weighted, active []int, q []float64)
 }
 
-var unbiasedMethod = Definition{"unbiased", 1, weightedParams, startUnbiased(func(*weighted, []int, []float64) {})}
+var unbiasedMethod = Definition{
+	Name: "unbiased", Revision: 1, Params: weightedParams, start: startUnbiased(func(*weighted, []int, []float64) {}),
+}
 
 // startUnbiased returns the start function of a method that changes the weights q [N] of unbiased in every round.
 func startUnbiased(change func(*weighted, []int, []float64)) func(*server, []float32, Options) (method, error) {

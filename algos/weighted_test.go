@@ -118,7 +118,7 @@ func TestF3ASTSmoothing(t *testing.T) {
 				if _, err := m.Round(t.Context(), at(r, f, 1, active...)); err != nil {
 					t.Fatal(err)
 				}
-				if got := m.(*checked).method.(*f3ast).rate; !slices.Equal(got, c.want[r]) {
+				if got := m.(*checked).Method.(stateful).method.(*f3ast).rate; !slices.Equal(got, c.want[r]) {
 					t.Errorf("round %d: r = %v, want %v exactly", r, got, c.want[r])
 				}
 			}

@@ -164,11 +164,14 @@ func (t *trainer) checkpointDue() bool {
 // than the rounds since the last checkpoint.
 func (t *trainer) save(ctx context.Context) {
 	began := time.Now()
-	c := &checkpoint.Content{About: t.about, Curve: t.rows, Decisions: t.decisions, State: t.f.Method.Save()}
+	c := &checkpoint.Content{About: t.about, Curve: t.rows, Decisions: t.decisions}
 	c.Round, c.ElapsedSec = t.done, t.elapsedSec()
-	err := t.publish(checkpoint.Name(t.done), func(path string) error {
-		return checkpoint.Write(ctx, path, c, t.engine)
-	})
+	state, err := t.f.Method.Save(ctx)
+	if c.State = state; err == nil {
+		err = t.publish(checkpoint.Name(t.done), func(path string) error {
+			return checkpoint.Write(ctx, path, c, t.engine)
+		})
+	}
 	if err == nil {
 		t.saved.round = t.done
 		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, keptCheckpoints))
