@@ -53,6 +53,9 @@ type Definition struct {
 	// Later are parameters that came when runs of the method were kept already. Each has a value AsBefore, at which the
 	// run's name and run.json leave it out.
 	Later []*Param
+	// Is says what the method is. conformance_test.go holds it to every trait that it declares, and to what follows from
+	// those that it does not.
+	Is Trait
 	// The default learning rates η_0 and η_g of a method that no paper trains. 0: it has none, and --lr or --server-lr
 	// must be given.
 	LR, ServerLR float64
@@ -61,6 +64,35 @@ type Definition struct {
 	New   func(f Federation, w0 []float32, o Options) (Method, error)
 	start func(s *server, w0 []float32, o Options) (method, error)
 }
+
+// Trait is something that a method says of itself. Traits are joined by |.
+type Trait int
+
+// The traits.
+const (
+	// Linear: the model is a linear function of the initial weights and of the clients' updates, with weights that
+	// depend on neither.
+	Linear Trait = 1 << iota
+	// FedAvg: where all clients are active in every round and count alike, and neither momentum nor clipping is on,
+	// w += η_g·mean Δ.
+	FedAvg
+	// Remembers: it keeps a row for every client that has trained, from which later rounds step too.
+	Remembers
+	// OwnModels: clients keep models of their own from round to round, and start from these.
+	OwnModels
+	// Momentum: earlier updates move the model on, whatever the parameters are.
+	Momentum
+	// MovesWhenEmpty: a round in which nobody is active moves the model.
+	MovesWhenEmpty
+	// Chooses: it may leave active clients out; Inspect says whom.
+	Chooses
+	// Corrects: it adds a row to the gradients of every client.
+	Corrects
+	// UsesPi: [Federation].P makes a difference to its model or decisions.
+	UsesPi
+	// UsesImportance: so does [Federation].Importance.
+	UsesImportance
+)
 
 // all returns all parameters of the method.
 func (d *Definition) all() []*Param { return slices.Concat(d.Params, d.Later) }
@@ -95,6 +127,14 @@ func Register(d Definition) {
 	methods = append(methods, d)
 }
 
+// Has reports whether a method declares a trait.
+func Has(method string, t Trait) bool { return Of(method).Is&t == t }
+
+// Those returns the names of the methods that declare a trait.
+func Those(t Trait) []string {
+	return slices.DeleteFunc(Names(), func(method string) bool { return !Has(method, t) })
+}
+
 // Of returns the definition of a method, the zero Definition for an unknown name.
 func Of(method string) Definition {
 	for _, d := range methods {
@@ -111,14 +151,6 @@ func Names() []string { return namesOf(methods) }
 // Revision returns the revision of a method's numbers, which is at least 1, or 0 for an unknown name. Runs of different
 // revisions must not be compared or continued as one.
 func Revision(method string) int { return Of(method).Revision }
-
-// UsesImportance reports whether a method weighs clients by [Federation].Importance.
-func UsesImportance(method string) bool { return slices.Contains(Of(method).Params, weightedPrior) }
-
-// UsesPi reports whether [Federation].P makes a difference to a method's model or decisions.
-func UsesPi(method string) bool {
-	return UsesImportance(method) || slices.Contains([]string{"fedavg-is", "fedavg-s", "mifa-wait"}, method)
-}
 
 // namesOf returns the names of some methods.
 func namesOf(some []Definition) []string {

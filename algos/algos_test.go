@@ -3,20 +3,9 @@ package algos
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 )
-
-func TestNames(t *testing.T) {
-	want := []string{
-		"fedavg-active", "fedavg-all", "fedavg-known", "fedau", "f3ast", "fedawe", "mifa", "mifa-wait", "fedvarp",
-		"unbiased", "more-available", "adafed", "ca-fed", "fedar", "fedavg-is", "fedavg-s", "scaffold",
-	}
-	if got := Names(); !slices.Equal(got, want) {
-		t.Errorf("Names() = %v, want %v", got, want)
-	}
-}
 
 // η_0/sqrt(t/10 + 1): 1 at t = 0, 1/2 at t = 30, 1/√1.5 at t = 5 (t/10 is not rounded).
 func TestDecayedLR(t *testing.T) {
@@ -124,40 +113,5 @@ func TestRoundRefuses(t *testing.T) {
 				t.Errorf("trained in spite of it")
 			}
 		})
-	}
-}
-
-// UsesPi and UsesImportance say of every method whether π and α make a difference to it. Client 2 is never there, so
-// that mifa-wait waits for it or does not.
-func TestUsesPi(t *testing.T) {
-	play := func(name string, change func(f *Federation)) string {
-		f, _ := toyFederation(8, 16, -8)
-		f.Importance, f.P = []float64{0.5, 0.25, 0.25}, []float64{0.75, 0.5, 0.25}
-		known := slices.Clone(f.P)
-		change(&f)
-		m := start(t, name, f, with(Options{Preset: Paper}, name, keepAll...))
-		var said strings.Builder
-		for r, active := range [][]int{{0, 1}, {1}, {0}, {}, {0, 1}} {
-			round := at(r, f, 1, active...)
-			round.P = known // p_i^t is the round's, whatever π is
-			if _, err := m.Round(t.Context(), round); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintln(&said, model(t, m, f), m.Inspect())
-		}
-		return said.String()
-	}
-	for _, name := range Names() {
-		was := play(name, func(*Federation) {})
-		if got := play(name, func(f *Federation) { f.P = []float64{0.6, 0.8, 0} }) != was; got != UsesPi(name) {
-			t.Errorf("%s: π makes a difference: %t, want %t", name, got, UsesPi(name))
-		}
-		got := play(name, func(f *Federation) { f.Importance = []float64{0.2, 0.7, 0.1} }) != was
-		if got != UsesImportance(name) {
-			t.Errorf("%s: α makes a difference: %t, want %t", name, got, UsesImportance(name))
-		}
-	}
-	if UsesPi("fedsgd") || UsesImportance("fedsgd") {
-		t.Error("an unknown method uses π or α")
 	}
 }

@@ -86,7 +86,7 @@ var cafedLosses = &Param{
 }
 
 var caFedMethod = Definition{
-	Name: "ca-fed", Revision: 1,
+	Name: "ca-fed", Revision: 1, Is: FedAvg | Chooses | UsesPi | UsesImportance,
 	Params: slices.Concat(weightedParams,
 		[]*Param{cafedKappa, cafedBias, cafedBeta, cafedTau, cafedFStar, cafedLosses}),
 	start: newCAFed,

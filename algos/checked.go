@@ -57,12 +57,9 @@ type withLocalModels interface {
 	localModels() (rows []nets.Row, of [][]int)
 }
 
-// LocalModelMethods returns the names of the methods whose clients keep models of their own, see [LocalModels].
-func LocalModelMethods() []string { return []string{fedAWEMethod.Name} }
-
 // LocalModels returns the models that clients keep from round to round. rows holds the distinct models, and of[k] the
 // clients whose model is rows[k], ascending; the model of client 0 comes first. The rows are valid until the next
-// Round, and must not be written to. For a method that is not among [LocalModelMethods], both are nil.
+// Round, and must not be written to. Both are nil for a method without [OwnModels].
 func LocalModels(m Method) (rows []nets.Row, of [][]int) {
 	if c, is := m.(*checked); is {
 		if s, is := c.Method.(stateful); is {

@@ -26,8 +26,8 @@ func TestCoalitions(t *testing.T) {
 				}
 			}
 			want = 8./3 + want/float64(max(1, n))
-			if got := e.at(row); !near(got, want, workedTol) {
-				t.Errorf("stale %d, coalition %03b: %v, want %v ± %g", stale, set, got, scaled(want), workedTol)
+			if got := e.at(row); !near(got, want, toyTol) {
+				t.Errorf("stale %d, coalition %03b: %v, want %v ± %g", stale, set, got, scaled(want), toyTol)
 			}
 		}
 		if n := len(e.work[1].Clients); n != 3-stale {

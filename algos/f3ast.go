@@ -51,7 +51,7 @@ var f3astMemoryless = &Param{
 }
 
 var f3astMethod = Definition{
-	Name: "f3ast", Revision: 1,
+	Name: "f3ast", Revision: 1, Is: weightedTraits | Chooses,
 	Params: slices.Concat([]*Param{f3astBeta, f3astLimit, f3astMean, f3astMemoryless}, weightedParams),
 	start:  startOn(newWeighted, newF3AST),
 }

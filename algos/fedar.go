@@ -46,7 +46,8 @@ type fedAR struct {
 }
 
 var fedARMethod = Definition{
-	Name: "fedar", Revision: 1, Params: []*Param{fedarRho, fedarT0, fedarB}, Later: serverParams,
+	Name: "fedar", Revision: 1, Is: Linear | FedAvg | Remembers | MovesWhenEmpty,
+	Params: []*Param{fedarRho, fedarT0, fedarB}, Later: serverParams,
 	start: newFedAR,
 }
 

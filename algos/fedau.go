@@ -25,7 +25,7 @@ var fedauCutoff = &Param{
 }
 
 var fedAUMethod = Definition{
-	Name: "fedau", Revision: 1, Params: []*Param{fedauCutoff}, Later: serverParams,
+	Name: "fedau", Revision: 1, Is: Linear | FedAvg, Params: []*Param{fedauCutoff}, Later: serverParams,
 	start: startOn(newGlobal, func(g global, o Options) method {
 		return &fedAU{g, fedauCutoff.Whole(o), make([]interval, g.N)}
 	}),

@@ -8,7 +8,7 @@ import "context"
 type fedAvgActive struct{ global }
 
 var fedAvgActiveMethod = Definition{
-	Name: "fedavg-active", Revision: 1, Later: serverParams,
+	Name: "fedavg-active", Revision: 1, Is: Linear | FedAvg, Later: serverParams,
 	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgActive{g} }),
 }
 

@@ -7,7 +7,7 @@ import "context"
 type fedAvgAll struct{ global }
 
 var fedAvgAllMethod = Definition{
-	Name: "fedavg-all", Revision: 1, Later: serverParams,
+	Name: "fedavg-all", Revision: 1, Is: Linear | FedAvg, Later: serverParams,
 	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgAll{g} }),
 }
 

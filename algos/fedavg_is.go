@@ -8,7 +8,7 @@ import "context"
 type fedAvgIS struct{ fedAvgKnown }
 
 var fedAvgISMethod = Definition{
-	Name: "fedavg-is", Revision: 1, Later: serverParams,
+	Name: "fedavg-is", Revision: 1, Is: Linear | FedAvg | UsesPi, Later: serverParams,
 	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgIS{fedAvgKnown{g}} }),
 }
 

@@ -10,7 +10,7 @@ import (
 type fedAvgKnown struct{ global }
 
 var fedAvgKnownMethod = Definition{
-	Name: "fedavg-known", Revision: 1, Later: serverParams,
+	Name: "fedavg-known", Revision: 1, Is: Linear | FedAvg, Later: serverParams,
 	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgKnown{g} }),
 }
 

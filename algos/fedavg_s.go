@@ -22,7 +22,8 @@ var fedAvgSLimit = &Param{
 }
 
 var fedAvgSMethod = Definition{
-	Name: "fedavg-s", Revision: 1, Params: []*Param{fedAvgSLimit}, Later: serverParams,
+	Name: "fedavg-s", Revision: 1, Is: Linear | FedAvg | Chooses | UsesPi,
+	Params: []*Param{fedAvgSLimit}, Later: serverParams,
 	start: startOn(newGlobal, func(g global, o Options) method {
 		limit := max(1, g.N/2)
 		if given := fedAvgSLimit.OptionalWhole(o); given != nil {

@@ -49,7 +49,8 @@ var fedaweModel = &Param{
 }
 
 var fedAWEMethod = Definition{
-	Name: "fedawe", Revision: 1, Params: []*Param{fedaweClip, fedaweModel}, start: newFedAWE,
+	Name: "fedawe", Revision: 1, Is: FedAvg | OwnModels,
+	Params: []*Param{fedaweClip, fedaweModel}, start: newFedAWE,
 }
 
 // newFedAWE starts with all clients at the model w0, in one row.

@@ -18,7 +18,8 @@ type fedVARP struct {
 }
 
 var fedVARPMethod = Definition{
-	Name: "fedvarp", Revision: 2, Params: []*Param{memoryParam}, Later: serverParams, start: newFedVARP,
+	Name: "fedvarp", Revision: 2, Is: Linear | FedAvg | Remembers,
+	Params: []*Param{memoryParam}, Later: serverParams, start: newFedVARP,
 }
 
 // newFedVARP starts at the model w0 with an empty memory.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	"rollcall/nets"
 )
@@ -24,7 +23,7 @@ type kept struct {
 var errNoPart = errors.New("no such part")
 
 // keep saves the state of a method, and checks that it is of the form that [Array] says.
-func keep(t *testing.T, m Method, engine nets.Engine) *kept {
+func keep(t checker, m Method, engine nets.Engine) *kept {
 	t.Helper()
 	k := &kept{rows: map[string][][]float32{}, floats: map[string][]float64{}, ints: map[string][]int64{}}
 	state, err := m.Save(t.Context())

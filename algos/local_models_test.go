@@ -14,7 +14,7 @@ func TestLocalModelMethods(t *testing.T) {
 		m := start(t, name, f, o)
 		play(t, m, f, trace(f, 10))
 		rows, of := LocalModels(m)
-		if have, want := rows != nil, slices.Contains(LocalModelMethods(), name); have != want || len(rows) != len(of) {
+		if have, want := rows != nil, Has(name, OwnModels); have != want || len(rows) != len(of) {
 			t.Fatalf("%d rows of %v, want some: %t", len(rows), of, want)
 		}
 		clients, last := slices.Sorted(slices.Values(slices.Concat(of...))), -1

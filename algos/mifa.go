@@ -15,7 +15,8 @@ import (
 type mifa struct{ memory }
 
 var mifaMethod = Definition{
-	Name: "mifa", Revision: 2, Params: []*Param{memoryParam}, Later: serverParams,
+	Name: "mifa", Revision: 2, Is: Linear | FedAvg | Remembers | MovesWhenEmpty,
+	Params: []*Param{memoryParam}, Later: serverParams,
 	start: startOn(newMemory, func(m memory, _ Options) method { return &mifa{m} }),
 }
 

@@ -11,7 +11,8 @@ import "context"
 type mifaWait struct{ mifa }
 
 var mifaWaitMethod = Definition{
-	Name: "mifa-wait", Revision: 2, Params: []*Param{memoryParam}, Later: serverParams,
+	Name: "mifa-wait", Revision: 2, Is: Linear | FedAvg | Remembers | MovesWhenEmpty | UsesPi,
+	Params: []*Param{memoryParam}, Later: serverParams,
 	start: startOn(newMemory, func(base memory, _ Options) method { return &mifaWait{mifa{base}} }),
 }
 

@@ -3,7 +3,8 @@ package algos
 // moreAvailable uses only the clients that are active in more than half of the rounds (CA-Fed, ToN, section V-A c):
 // q_i = α_i/π_i where π_i > 1/2, otherwise 0.
 var moreAvailableMethod = Definition{
-	Name: "more-available", Revision: 1, Params: weightedParams, start: startUnbiased(moreAvailable),
+	Name: "more-available", Revision: 1, Is: weightedTraits | Chooses,
+	Params: weightedParams, start: startUnbiased(moreAvailable),
 }
 
 // moreAvailable changes the weights q [N] of unbiased.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A second implementation of every method but fedavg-s, written from the papers' formulas on plain numbers in float64,
@@ -92,8 +93,36 @@ func (c *clients) sum(f func(i int) float64) (sum float64) {
 	return sum
 }
 
-// formulas returns the rules by name. A name is the method and, behind a slash, what sets the case apart.
+// byServer is a rule with momentum and weight decay at the server. A round that leaves w has no update.
+func byServer(next rule) rule {
+	velocity := 0.0
+	return func(r played, w *float64) {
+		x, once := *w, r
+		once.lg = 1
+		if next(once, &x); x == *w {
+			return
+		}
+		velocity = formulaMomentum*velocity + *w - x + formulaServer**w
+		*w -= r.lg * velocity
+	}
+}
+
+// formulas returns the rules by name. A name is the method and, behind a slash, what sets the case apart: momentum at
+// clients and server, or at the server alone, and values of parameters.
 func (c *clients) formulas() map[string]rule {
+	rules, again := c.rules(), c.rules() // a rule has a state
+	for _, name := range []string{
+		"fedavg-active", "fedavg-all", "fedavg-known", "fedavg-is", "fedau", "mifa/raw", "mifa-wait/raw", "fedvarp/raw",
+		"fedar", "scaffold",
+	} {
+		method, _, _ := strings.Cut(name, "/")
+		rules[method+"/server"] = byServer(again[name])
+	}
+	return rules
+}
+
+// rules returns the rules but for momentum at the server alone.
+func (c *clients) rules() map[string]rule {
 	n := float64(len(c.u))
 	fixed := func(q []float64) func(played) []float64 { return func(played) []float64 { return q } }
 	unbiased := fixed(c.each(func(i int) float64 { return c.alpha[i] / c.pi[i] }))

@@ -22,7 +22,9 @@ type scaffold struct {
 	next nets.Row   // receives the new w, since the control variates still need the old one
 }
 
-var scaffoldMethod = Definition{Name: "scaffold", Revision: 1, Later: serverParams, start: newScaffold}
+var scaffoldMethod = Definition{
+	Name: "scaffold", Revision: 1, Is: Linear | FedAvg | Remembers | Corrects, Later: serverParams, start: newScaffold,
+}
 
 // newScaffold starts at the model w0 with control variates of zero.
 func newScaffold(s *server, w0 []float32, o Options) (method, error) {

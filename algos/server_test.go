@@ -32,8 +32,8 @@ func TestMomentumPersists(t *testing.T) {
 		if _, err := m.Round(t.Context(), at(s.t, f, 1, s.active...)); err != nil {
 			t.Fatal(err)
 		}
-		if got := model(t, m, f); !near(got, s.want, workedTol) {
-			t.Errorf("round %d: model %v, want %v ± %g", s.t, got, scaled(s.want), workedTol)
+		if got := model(t, m, f); !near(got, s.want, toyTol) {
+			t.Errorf("round %d: model %v, want %v ± %g", s.t, got, scaled(s.want), toyTol)
 		}
 	}
 }

@@ -21,13 +21,17 @@ type stateCase struct {
 // values, so that all that a method keeps matters within a few rounds.
 func forAllStates(t *testing.T, test func(t *testing.T, c stateCase)) {
 	forAll(t, func(t *testing.T, name string, o Options) {
-		small := with(o, name, "prior", "3", "server-momentum", "0.5", "fedawe-model", "last", "fedau-cutoff", "3",
-			"f3ast-beta", "0.2", "f3ast-limit", "2", "f3ast-memoryless", "false", "ca-fed-beta", "0.3", "fstar", "min",
-			"fedar-t0", "2")
-		t.Run("as it is", func(t *testing.T) { test(t, stateCase{name, o, 0}) })
-		t.Run("momentum", func(t *testing.T) { test(t, stateCase{name, o, 0.9}) })
-		t.Run("small", func(t *testing.T) { test(t, stateCase{name, small, 0}) })
+		for what, c := range stateCases(name, o) {
+			t.Run(what, func(t *testing.T) { test(t, c) })
+		}
 	})
+}
+
+func stateCases(name string, o Options) map[string]stateCase {
+	small := with(o, name, "prior", "3", "server-momentum", "0.5", "fedawe-model", "last", "fedau-cutoff", "3",
+		"f3ast-beta", "0.2", "f3ast-limit", "2", "f3ast-memoryless", "false", "ca-fed-beta", "0.3", "fstar", "min",
+		"fedar-t0", "2")
+	return map[string]stateCase{"as it is": {name, o, 0}, "momentum": {name, o, 0.9}, "small": {name, small, 0}}
 }
 
 const stateRounds = 24
@@ -65,7 +69,7 @@ func (e *watched) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.Eva
 
 // begin starts the case's method in a federation of five clients, one of which is rarely there, on an engine of its
 // own.
-func (c stateCase) begin(t *testing.T) (Method, Federation, *watched) {
+func (c stateCase) begin(t checker) (Method, Federation, *watched) {
 	t.Helper()
 	f, e := toyFederation(8, 16, -8, 0, 3)
 	f.P[4], f.Momentum = 0.2, c.momentum
@@ -85,7 +89,7 @@ func (c stateCase) rounds(f Federation) []Round {
 
 // tell plays rounds and returns for each all that can be seen of it: model, losses, decisions, what the engine did.
 // Floating-point numbers are printed so that other bits are other text.
-func tell(t *testing.T, m Method, f Federation, e *watched, rounds []Round) (seen []string, err error) {
+func tell(t checker, m Method, f Federation, e *watched, rounds []Round) (seen []string, err error) {
 	t.Helper()
 	for _, r := range rounds {
 		e.asked = nil
@@ -103,7 +107,7 @@ func tell(t *testing.T, m Method, f Federation, e *watched, rounds []Round) (see
 }
 
 // told is tell for rounds that cannot fail.
-func told(t *testing.T, m Method, f Federation, e *watched, rounds []Round) []string {
+func told(t checker, m Method, f Federation, e *watched, rounds []Round) []string {
 	t.Helper()
 	seen, err := tell(t, m, f, e, rounds)
 	if err != nil {
@@ -112,10 +116,10 @@ func told(t *testing.T, m Method, f Federation, e *watched, rounds []Round) []st
 	return seen
 }
 
-// A method goes on from a state to the same bits: models, losses, decisions, what is trained, on which samples, from
+// A method resumes from a state to the same bits: models, losses, decisions, what is trained, on which samples, from
 // which weights. To save is to change nothing, and the state is the same again once it is restored.
-func TestGoesOn(t *testing.T) {
-	forAllStates(t, func(t *testing.T, c stateCase) {
+func resumes(t checker, name string, o Options) {
+	for what, c := range stateCases(name, o) {
 		m, f, e := c.begin(t)
 		rounds := c.rounds(f)
 		want := told(t, m, f, e, rounds)
@@ -124,31 +128,31 @@ func TestGoesOn(t *testing.T) {
 			seen := told(t, m, f, e, rounds[:after])
 			state := keep(t, m, e)
 			if again := keep(t, m, e); again.String() != state.String() {
-				t.Errorf("saved twice after %d rounds: %v, then %v, want the same", after, state, again)
+				t.Errorf("%s: saved twice after %d rounds: %v, then %v, want the same", what, after, state, again)
 			}
 			next, f2, e2 := c.begin(t)
 			model(t, next, f2) // the initial one may have been evaluated
 			if err := next.Restore(state.on(e2)); err != nil {
-				t.Fatalf("after %d rounds: %v", after, err)
+				t.Fatalf("%s: after %d rounds: %v", what, after, err)
 			}
 			if got := keep(t, next, e2); got.String() != state.String() {
-				t.Errorf("after %d rounds: restored %v, want %v", after, got, state)
+				t.Errorf("%s: after %d rounds: restored %v, want %v", what, after, got, state)
 			}
 			if got, want := model(t, next, f2), model(t, m, f); !slices.Equal(got, want) {
-				t.Errorf("after %d rounds: model %v, want %v exactly", after, got, want)
+				t.Errorf("%s: after %d rounds: model %v, want %v exactly", what, after, got, want)
 			}
 			seen = append(seen, told(t, m, f, e, rounds[after:])...)
 			if r := differ(seen, want); r >= 0 {
-				t.Errorf("saved after %d rounds, round %d: got\n%s\nwant, as without saving\n%s",
-					after, r, seen[r], want[r])
+				t.Errorf("%s: saved after %d rounds, round %d: got\n%s\nwant, as without saving\n%s",
+					what, after, r, seen[r], want[r])
 			}
 			seen = told(t, next, f2, e2, rounds[after:])
 			if r := differ(seen, want[after:]); r >= 0 {
-				t.Errorf("restored after %d rounds, round %d: got\n%s\nwant\n%s",
-					after, after+r, seen[r], want[after+r])
+				t.Errorf("%s: restored after %d rounds, round %d: got\n%s\nwant\n%s",
+					what, after, after+r, seen[r], want[after+r])
 			}
 		}
-	})
+	}
 }
 
 // differ returns the first place at which got is not want, of the same length, or −1.
@@ -161,7 +165,7 @@ func differ(got, want []string) int {
 	return -1
 }
 
-// Every part of every method's state matters: where it is forgotten, some run goes on otherwise. What TestGoesOn
+// Every part of every method's state matters: where it is forgotten, some run goes on otherwise. What [resumes]
 // compares is therefore enough to find a part that a method does not name.
 func TestForgetting(t *testing.T) {
 	noticed := map[string]bool{} // by method and part

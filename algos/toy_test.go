@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"testing"
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
@@ -24,8 +23,9 @@ type toy struct {
 	work    []nets.LocalWork
 	jobs    []nets.EvalJob
 	banks   []*toyBank
-	failing error // of Train
-	rowsMax int   // rows it has memory for
+	starts  [][]float32 // where each client of the last Train started
+	failing error       // of Train
+	rowsMax int         // rows it has memory for
 }
 
 type toyBank struct {
@@ -152,7 +152,10 @@ func (e *toy) Train(ctx context.Context, work nets.LocalWork) ([]float32, error)
 			}
 		}
 	}
-	e.work = append(e.work, work)
+	e.work, e.starts = append(e.work, work), nil
+	for _, c := range work.Clients {
+		e.starts = append(e.starts, slices.Clone(e.at(c.Start)))
+	}
 	loss := make([]float32, len(work.Clients))
 	for k, c := range work.Clients {
 		u := e.u[c.Client]
@@ -253,7 +256,7 @@ var keepAll = []string{
 }
 
 // start begins a method at w = 0.
-func start(t *testing.T, name string, f Federation, o Options) Method {
+func start(t checker, name string, f Federation, o Options) Method {
 	t.Helper()
 	m, err := New(name, f, make([]float32, f.Engine.Info().Params), o)
 	if err != nil {
@@ -264,7 +267,7 @@ func start(t *testing.T, name string, f Federation, o Options) Method {
 }
 
 // model returns the weights the method would have evaluated.
-func model(t *testing.T, m Method, f Federation) []float32 {
+func model(t checker, m Method, f Federation) []float32 {
 	t.Helper()
 	row, err := m.Model()
 	if err != nil {
@@ -282,6 +285,20 @@ func near(got []float32, want, tol float64) bool {
 	at := scaled(want)
 	return slices.EqualFunc(got, at, func(g float32, w float64) bool { return math.Abs(float64(g)-w) <= tol })
 }
+
+// near32 reports whether got is factor·from to within tol of its largest element.
+func near32(got, from []float32, factor, tol float64) bool {
+	largest := 0.0
+	for _, x := range got {
+		largest = max(largest, math.Abs(float64(x)))
+	}
+	return slices.EqualFunc(got, from, func(g, x float32) bool {
+		return math.Abs(float64(g)-factor*float64(x)) <= tol*largest
+	})
+}
+
+// toyTol is for models below 128, which float32 holds to 8e-6, made by a sum of a few.
+const toyTol = 2e-5
 
 // at returns round t with the local learning rate 1/2, so that one step halves the distance to u_i.
 func at(t int, f Federation, serverLR float64, active ...int) Round {

@@ -11,7 +11,8 @@ type unbiased struct {
 }
 
 var unbiasedMethod = Definition{
-	Name: "unbiased", Revision: 1, Params: weightedParams, start: startUnbiased(func(*weighted, []int, []float64) {}),
+	Name: "unbiased", Revision: 1, Is: weightedTraits,
+	Params: weightedParams, start: startUnbiased(func(*weighted, []int, []float64) {}),
 }
 
 // startUnbiased returns the start function of a method that changes the weights q [N] of unbiased in every round.

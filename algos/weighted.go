@@ -21,6 +21,9 @@ var weightedPrior = &Param{
 		"estimate π and λ with a prior of so many rounds, or none: they are known",
 }
 
+// weightedTraits are what the methods with the base weighted are, but for ca-fed, whose weights follow from losses.
+const weightedTraits = Linear | FedAvg | UsesPi | UsesImportance
+
 // weightedParams are the parameters of all methods with the base weighted.
 var weightedParams = slices.Concat([]*Param{weightedPrior}, serverParams)
 

@@ -66,7 +66,7 @@ func (l *Session) Federate(
 		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
 	}
 	f.target = clients.target(f.importance)
-	if n := clients.absent(); n > 0 && algos.UsesImportance(s.Method) {
+	if n := clients.absent(); n > 0 && algos.Has(s.Method, algos.UsesImportance) {
 		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never there, left out: the target importance is "+
 			"shared among the others", s.Availability, seed, n, Count(s.Clients, "client"))
 		l.notice(line, line)

@@ -46,7 +46,7 @@ func revisions(s *settings.Settings, engine int) results.Revisions {
 		split = "" // the data set itself splits its samples
 	}
 	process := availability.Revision(s.Availability)
-	if algos.UsesImportance(s.Method) || algos.UsesPi(s.Method) {
+	if algos.Has(s.Method, algos.UsesPi) {
 		process += told[s.Availability]
 	}
 	return results.Revisions{

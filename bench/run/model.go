@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,9 +30,9 @@ func (m SaveModel) Validate(method string) error {
 	if err := settings.OneOf("save-model", string(m), []string{string(SaveOne), string(SaveAll)}); err != nil {
 		return err
 	}
-	if with := algos.LocalModelMethods(); m == SaveAll && !slices.Contains(with, method) {
+	if m == SaveAll && !algos.Has(method, algos.OwnModels) {
 		return settings.Usagef("--save-model=all: of no use with --method %s, want it with %s, whose clients keep "+
-			"models of their own, or --save-model", method, settings.OrList(with))
+			"models of their own, or --save-model", method, settings.OrList(algos.Those(algos.OwnModels)))
 	}
 	return nil
 }

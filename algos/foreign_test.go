@@ -1,0 +1,252 @@
+package algos
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"rollcall/nets"
+)
+
+// Methods as somebody else would add them, each in one piece with its declaration: the laws must pass them, and must
+// catch mistakes that are easily made. The mistakes are those of the constructors' argument; "" makes none.
+
+// TestForeign registers each method in one line, and holds it to all laws.
+func TestForeign(t *testing.T) {
+	for _, define := range []func(mistake string) Definition{ownMomentum, yogi, ownMemory} {
+		d := define("")
+		registered(t, d)
+		for _, l := range laws {
+			t.Run(d.Name+"/"+l.name, func(t *testing.T) { l.check(t, d.Name, Options{Preset: Code}) })
+		}
+	}
+}
+
+// Every planted mistake breaks a law.
+func TestMistakes(t *testing.T) {
+	for _, c := range []struct {
+		define   func(mistake string) Definition
+		mistakes []string
+	}{
+		{ownMomentum, []string{"state", "server rate", "coasts", "statistics"}},
+		{yogi, []string{"state", "server rate", "statistics", "linear"}},
+		{ownMemory, []string{"state", "memory", "empty", "place"}},
+	} {
+		for _, mistake := range c.mistakes {
+			d := c.define(mistake)
+			t.Run(d.Name+"/"+mistake, func(t *testing.T) {
+				registered(t, d)
+				caught := false
+				for _, l := range laws {
+					if found := l.breaks(t.Context(), d.Name, Options{Preset: Code}); len(found) > 0 {
+						t.Logf("%s: %s", l.name, found[0])
+						caught = true
+					}
+				}
+				if !caught {
+					t.Error("no law is broken")
+				}
+			})
+		}
+	}
+}
+
+// registered registers a method until the test ends.
+func registered(t *testing.T, d Definition) {
+	t.Helper()
+	before := slices.Clip(methods)
+	Register(d)
+	t.Cleanup(func() { methods = before })
+}
+
+// A name stands for one method.
+func TestRegisterTwice(t *testing.T) {
+	defer func() {
+		if got, want := recover(), "algos: method fedau is registered twice"; got != want {
+			t.Errorf("got %v, want %q", got, want)
+		}
+	}()
+	Register(Definition{Name: "fedau"})
+}
+
+// momentumMethod is FedAvgM with a velocity of its own: v ← 0.9 v + mean_A Δ, w ← w + η_g v.
+type momentumMethod struct {
+	global
+	v       nets.Row
+	mistake string
+}
+
+func ownMomentum(mistake string) Definition {
+	return Definition{
+		Name: "fedavgm", Revision: 1, Is: Linear | Momentum, LR: 0.05, ServerLR: 1,
+		start: func(s *server, w0 []float32, o Options) (method, error) {
+			g, err := newGlobal(s, w0, o)
+			if err != nil {
+				return nil, err
+			}
+			v, err := s.rows(1)
+			if err != nil {
+				return nil, err
+			}
+			return &momentumMethod{g, v[0], mistake}, nil
+		},
+	}
+}
+
+func (m *momentumMethod) Round(ctx context.Context, r Round) ([]float32, error) {
+	ends, loss, err := m.local(ctx, r)
+	if err != nil || len(ends) == 0 && m.mistake != "coasts" {
+		return nil, err
+	}
+	if m.mistake == "server rate" {
+		r.ServerLR = 1
+	}
+	var v, w terms
+	v.add(0.9, m.v)
+	if len(ends) > 0 {
+		v.add(1/float64(len(ends)), ends...)
+		v.add(-1, m.w)
+	}
+	if err := m.set(m.v, v); err != nil {
+		return nil, err
+	}
+	w.add(1, m.w)
+	w.add(r.ServerLR, m.v)
+	if err := m.set(m.w, w); err != nil || m.mistake == "statistics" {
+		return loss, err
+	}
+	return loss, m.averageBuffers(m.w, r.Active, ends)
+}
+
+func (m *momentumMethod) state(x *parts) {
+	m.global.state(x)
+	if m.mistake != "state" {
+		x.rows("v", m.v)
+	}
+}
+
+// yogiMethod is Yogi at the server (Reddi et al., ICLR 2021, Algorithm 2), by Load and Store.
+type yogiMethod struct {
+	global
+	first, second []float64 // [P] the moments of Δ
+	mistake       string
+}
+
+func yogi(mistake string) Definition {
+	is := Momentum
+	if mistake == "linear" {
+		is |= Linear
+	}
+	return Definition{
+		Name: "fedyogi", Revision: 1, Is: is, LR: 0.05, ServerLR: 0.01,
+		start: startOn(newGlobal, func(g global, _ Options) method {
+			p := g.Engine.Info().Params
+			return &yogiMethod{g, make([]float64, p), make([]float64, p), mistake}
+		}),
+	}
+}
+
+func (m *yogiMethod) Round(ctx context.Context, r Round) ([]float32, error) {
+	ends, loss, err := m.local(ctx, r)
+	if err != nil || len(ends) == 0 {
+		return nil, err
+	}
+	var mean terms
+	mean.add(1/float64(len(ends)), ends...)
+	if err := m.set(ends[0], mean); err != nil {
+		return nil, err
+	}
+	w, target := make([]float32, len(m.first)), make([]float32, len(m.first))
+	for row, into := range map[nets.Row][]float32{m.w: w, ends[0]: target} {
+		if err := m.Engine.Store(row, into); err != nil {
+			return nil, err
+		}
+	}
+	lr := r.ServerLR
+	if m.mistake == "server rate" {
+		lr = r.LR
+	}
+	for j := range w {
+		d := float64(target[j]) - float64(w[j])
+		m.first[j] = 0.9*m.first[j] + 0.1*d
+		m.second[j] -= 0.01 * d * d * math.Copysign(1, m.second[j]-d*d)
+		w[j] += float32(lr * m.first[j] / (math.Sqrt(m.second[j]) + 1e-3))
+	}
+	if err := m.Engine.Load(m.w, w); err != nil || m.mistake == "statistics" {
+		return loss, err
+	}
+	return loss, m.averageBuffers(m.w, r.Active, ends)
+}
+
+func (m *yogiMethod) state(x *parts) {
+	m.global.state(x)
+	x.floats("first", each(m.first), -math.MaxFloat64, math.MaxFloat64)
+	if m.mistake != "state" {
+		x.floats("second", each(m.second), 0, math.MaxFloat64)
+	}
+}
+
+// memoryMethod steps along the mean of the latest updates of all clients, as MIFA does.
+type memoryMethod struct {
+	global
+	y       []nets.Row // [N]
+	seen    []bool     // [N]
+	mistake string
+}
+
+func ownMemory(mistake string) Definition {
+	is := Linear | FedAvg | Remembers | MovesWhenEmpty
+	switch mistake {
+	case "memory":
+		is &^= Remembers
+	case "empty":
+		is &^= MovesWhenEmpty
+	}
+	return Definition{
+		Name: "own-memory", Revision: 1, Is: is, LR: 0.05, ServerLR: 1,
+		start: func(s *server, w0 []float32, o Options) (method, error) {
+			g, err := newGlobal(s, w0, o)
+			if err != nil {
+				return nil, err
+			}
+			y, err := s.rows(s.N)
+			return &memoryMethod{g, y, make([]bool, s.N), mistake}, err
+		},
+	}
+}
+
+func (m *memoryMethod) Round(ctx context.Context, r Round) ([]float32, error) {
+	ends, loss, err := m.local(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range r.Active {
+		if m.mistake == "place" {
+			i = k
+		}
+		if err := m.subtract(m.y[i], ends[k], m.w); err != nil {
+			return nil, err
+		}
+		m.seen[i] = true
+	}
+	var w terms
+	w.add(1, m.w)
+	for i, y := range m.y {
+		if m.seen[i] {
+			w.add(r.ServerLR/float64(m.N), y)
+		}
+	}
+	if err := m.set(m.w, w); err != nil {
+		return nil, err
+	}
+	return loss, m.averageBuffers(m.w, r.Active, ends)
+}
+
+func (m *memoryMethod) state(x *parts) {
+	m.global.state(x)
+	if m.mistake != "state" {
+		x.flags("seen", each(m.seen)...)
+	}
+	x.rows("y", m.y...)
+}
