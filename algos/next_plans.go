@@ -8,7 +8,7 @@ import (
 )
 
 // nextPlans makes the batch plans of the next round while the engine trains this one, so that the engine need not wait
-// for them. A plan depends on the round, the client and the steps taken so far alone. So a plan made early equals the
+// for them. A plan depends on the round, the client, its steps and those taken so far alone. So a plan made early equals the
 // plan made later, and a plan that nobody asks for is dropped.
 type nextPlans struct {
 	plans  map[planKey]plan.Local // may be read when making is done
@@ -16,7 +16,9 @@ type nextPlans struct {
 }
 
 // planKey is all that the plan of a client depends on; taken counts the steps that the client made before.
-type planKey struct{ round, client, taken int }
+type planKey struct{ round, client, taken, steps int }
+
+func (k planKey) plan(p *plan.Planner) plan.Local { return p.Of(k.round, k.client, k.taken, k.steps) }
 
 // begin starts a goroutine that makes the plans of keys, until the context ends.
 func (n *nextPlans) begin(ctx context.Context, planner *plan.Planner, keys []planKey) {
@@ -27,7 +29,7 @@ func (n *nextPlans) begin(ctx context.Context, planner *plan.Planner, keys []pla
 			if ctx.Err() != nil {
 				return
 			}
-			plans[k] = planner.Client(k.round, k.client, k.taken)
+			plans[k] = k.plan(planner)
 		}
 	})
 }
@@ -39,5 +41,5 @@ func (n *nextPlans) take(planner *plan.Planner, k planKey) plan.Local {
 		delete(n.plans, k)
 		return p
 	}
-	return planner.Client(k.round, k.client, k.taken)
+	return k.plan(planner)
 }

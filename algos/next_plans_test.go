@@ -65,11 +65,11 @@ func TestNextPlans(t *testing.T) {
 	if _, err := m.Round(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	want := map[planKey]plan.Local{{1, 1, 1}: f.Planner.Client(1, 1, 1), {1, 2, 0}: f.Planner.Client(1, 2, 0)}
+	want := map[planKey]plan.Local{{1, 1, 1, 1}: f.Planner.Client(1, 1, 1), {1, 2, 0, 1}: f.Planner.Client(1, 2, 0)}
 	if got, want := fmt.Sprint(s.nextPlans.plans), fmt.Sprint(want); got != want {
 		t.Fatalf("made early: %s, want %s", got, want)
 	}
-	marked := s.nextPlans.plans[planKey{1, 2, 0}]
+	marked := s.nextPlans.plans[planKey{1, 2, 0, 1}]
 	marked.Index[0] = 99 // marks it: one made anew would not have it
 	if _, err := m.Round(t.Context(), at(1, f, 1, 1, 2)); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestNextPlansEnd(t *testing.T) {
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	var n nextPlans
-	n.begin(stopped, f.Planner, []planKey{{0, 0, 0}})
+	n.begin(stopped, f.Planner, []planKey{{0, 0, 0, 1}})
 	if n.making.Wait(); len(n.plans) != 0 {
 		t.Errorf("%d plans made after the end of the context, want none", len(n.plans))
 	}

@@ -17,6 +17,7 @@ type server struct {
 	banks     []nets.Bank // all memory of the method, for Close
 	nextPlans nextPlans
 
+	steps       []int      // [N] local steps of each client in a round; nil: as many as the planner says
 	corrections []nets.Row // for the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
@@ -76,7 +77,7 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 		if err := ctx.Err(); err != nil { // making plans of many steps takes a while
 			return nil, err
 		}
-		batches := s.nextPlans.take(s.Planner, planKey{r.T, i, s.taken[i]})
+		batches := s.nextPlans.take(s.Planner, planKey{r.T, i, s.taken[i], s.stepsOf(i)})
 		c := nets.ClientWork{Client: i, Start: start(k, i), End: end(k, i), Plan: batches}
 		if s.momentum != nil {
 			c.Momentum = s.momentum[i]
@@ -87,12 +88,20 @@ func (s *server) train(ctx context.Context, r Round, start, end func(k, client i
 		work.Clients = append(work.Clients, c)
 	}
 	for _, i := range r.Active {
-		s.taken[i] += s.Planner.Steps(i)
+		s.taken[i] += s.stepsOf(i)
 	}
 	s.planNext(ctx, r)
 	loss, err := s.Engine.Train(ctx, work)
 	s.nextPlans.making.Wait() // so that no goroutine outlives the run
 	return loss, err
+}
+
+// stepsOf returns the local steps of a client in this round.
+func (s *server) stepsOf(client int) int {
+	if s.steps != nil {
+		return s.steps[client]
+	}
+	return s.Planner.Steps(client)
 }
 
 // makeMomentum makes the rows for the momentum of the clients, if the federation has momentum.
@@ -108,7 +117,7 @@ func (s *server) makeMomentum() (err error) {
 func (s *server) planNext(ctx context.Context, r Round) {
 	keys := make([]planKey, len(r.Next))
 	for k, i := range r.Next {
-		keys[k] = planKey{r.T + 1, i, s.taken[i]}
+		keys[k] = planKey{r.T + 1, i, s.taken[i], s.stepsOf(i)}
 	}
 	s.nextPlans.begin(ctx, s.Planner, keys)
 }

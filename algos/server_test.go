@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"slices"
 	"testing"
 
 	"rollcall/nets"
@@ -66,5 +67,29 @@ func TestSetOneTerm(t *testing.T) {
 		if got := e.at(c.dst)[0]; got != c.want {
 			t.Errorf("%s: %g, want %g exactly", c.name, got, c.want)
 		}
+	}
+}
+
+// A method may ask for other numbers of steps: its clients then make so many, and their epochs go on behind them.
+func TestStepsAskedFor(t *testing.T) {
+	f, e := toyFederation(8, 16)
+	f.Planner.Parts = [][]int32{{0, 1, 2}, {3, 4, 5, 6, 7, 8}}
+	m := start(t, "fedavg-active", f, Options{Preset: Code})
+	m.(*checked).Method.(stateful).method.(*fedAvgActive).steps = []int{1, 3}
+	read := [2][]int32{}
+	for r := range 2 {
+		next := at(r, f, 1, 0, 1)
+		next.Next = next.Active
+		play(t, m, f, []Round{next})
+		for i, c := range e.work[r].Clients {
+			if want := []int{1, 3}[i]; c.Plan.E != want {
+				t.Errorf("round %d: client %d makes %d steps, want %d", r, i, c.Plan.E, want)
+			}
+			read[i] = append(read[i], c.Plan.Index...)
+		}
+	}
+	slices.Sort(read[1])
+	if len(read[0]) != 2 || read[0][0] == read[0][1] || !slices.Equal(read[1], f.Planner.Parts[1]) {
+		t.Errorf("read %v, want two samples of client 0 and each of client 1's once", read)
 	}
 }

@@ -64,8 +64,13 @@ func (p *Planner) perEpoch(client int) int {
 // Client returns the plan of one client for one round, if the client took `taken` steps in all earlier rounds. The plan
 // of a client without samples has only padding, and trains nothing.
 func (p *Planner) Client(round, client, taken int) Local {
-	n := p.Steps(client) * p.B
-	l := Local{E: p.Steps(client), B: p.B, Index: make([]int32, n), Crop: make([]uint8, 2*n), Flip: make([]uint8, n)}
+	return p.Of(round, client, taken, p.Steps(client))
+}
+
+// Of is Client with a number of steps, at least 1, in place of those of [Planner.Steps].
+func (p *Planner) Of(round, client, taken, steps int) Local {
+	n := steps * p.B
+	l := Local{E: steps, B: p.B, Index: make([]int32, n), Crop: make([]uint8, 2*n), Flip: make([]uint8, n)}
 	var w walk
 	for e := range l.E {
 		batch := l.Index[e*p.B : (e+1)*p.B]
