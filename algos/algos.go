@@ -53,8 +53,8 @@ type Definition struct {
 	// Later are parameters that came when runs of the method were kept already. Each has a value AsBefore, at which the
 	// run's name and run.json leave it out.
 	Later []*Param
-	// Is says what the method is. conformance_test.go holds it to every trait that it declares, and to what follows from
-	// those that it does not.
+	// Is says what the method is. conformance_test.go holds it to every trait that it declares, and to what follows
+	// from those that it does not.
 	Is Trait
 	// The default learning rates η_0 and η_g of a method that no paper trains. 0: it has none, and --lr or --server-lr
 	// must be given.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/algos/availability"
@@ -32,13 +33,25 @@ type law struct {
 
 // laws are all laws that hold for a method by its declaration alone.
 var laws = []law{
-	{"initial model", initialModel}, {"deterministic", deterministic}, {"absent clients", absentClients},
-	{"trains the active", trainsTheActive}, {"epochs", epochs}, {"full participation", fullParticipation},
-	{"empty rounds", emptyRounds}, {"server rate", serverRate}, {"linear", linear}, {"no update", noUpdate},
+	{"initial model", initialModel},
+	{"deterministic", deterministic},
+	{"absent clients", absentClients},
+	{"trains the active", trainsTheActive},
+	{"epochs", epochs},
+	{"full participation", fullParticipation},
+	{"empty rounds", emptyRounds},
+	{"server rate", serverRate},
+	{"linear", linear},
+	{"no update", noUpdate},
 	{"names of clients", namesOfClients},
-	{"rows in the state", rowsInState}, {"running statistics", runningStatistics},
-	{"statistics are no weights", statisticsAreNoWeights}, {"importance and pi", usesWeights},
-	{"errors", errorsArePassedOn}, {"cancel", cancelled}, {"out of memory", outOfMemory}, {"resume", resumes},
+	{"rows in the state", rowsInState},
+	{"running statistics", runningStatistics},
+	{"statistics are no weights", statisticsAreNoWeights},
+	{"importance and pi", usesWeights},
+	{"errors", errorsArePassedOn},
+	{"cancel", cancelled},
+	{"out of memory", outOfMemory},
+	{"resume", resumes},
 }
 
 // TestConformance holds every method to the laws, in both presets, and as CA-Fed's code has it with estimates in place
@@ -169,8 +182,8 @@ func absentClients(t checker, name string, o Options) {
 }
 
 // The engine is asked for the active clients alone, in their order and with the federation's settings, and the losses
-// are those it reports. Clients start from the model, but for [OwnModels]; their gradients are corrected with [Corrects]
-// alone; all active clients train, but for [Chooses].
+// are those it reports. Clients start from the model, but for [OwnModels]; their gradients are corrected with
+// [Corrects] alone; all active clients train, but for [Chooses].
 func trainsTheActive(t checker, name string, o Options) {
 	f, e := toyFederation(8, 16, -8, 0, 3)
 	clip := 0.7
@@ -187,7 +200,7 @@ func trainsTheActive(t checker, name string, o Options) {
 		}
 		want := taken(m, r)
 		if len(want) < len(r.Active) && !Has(name, Chooses) {
-			t.Errorf("round %d: left out clients of %v, took %v, and does not declare that it chooses", r.T, r.Active, want)
+			t.Errorf("round %d: took %v of %v, and does not declare that it chooses", r.T, want, r.Active)
 		}
 		if len(want) == 0 {
 			if len(e.work) != 0 {
@@ -427,16 +440,16 @@ func usesWeights(t checker, name string, o Options) {
 		known := slices.Clone(f.P)
 		change(&f)
 		m := start(t, name, f, with(plain(o, name), name, keepAll...))
-		said := ""
+		var said strings.Builder
 		for r, active := range [][]int{{0, 1}, {1}, {0}, {}, {0, 1}} {
 			round := at(r, f, 1, active...)
 			round.P = known // p_i^t is the round's, whatever π is
 			if _, err := m.Round(t.Context(), round); err != nil {
 				t.Fatal(err)
 			}
-			said += fmt.Sprintln(model(t, m, f), m.Inspect())
+			fmt.Fprintln(&said, model(t, m, f), m.Inspect())
 		}
-		return said
+		return said.String()
 	}
 	was := play(func(*Federation) {})
 	if got := play(func(f *Federation) { f.P = []float64{0.6, 0.8, 0} }) != was; got != Has(name, UsesPi) {

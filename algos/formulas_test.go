@@ -10,8 +10,9 @@ import (
 	"rollcall/algos/availability"
 )
 
-// Every method but fedavg-s, whose draw TestFedAvgS knows, follows its formula for 60 rounds, in which nobody is there now and then, α_i and p_i differ, p_i^t and
-// η_t change, and η_g is 1.1. Tolerance 1e-6 of the largest number: the methods hold float32, whose unit is 6e-8.
+// Every method but fedavg-s, whose draw TestFedAvgS knows, follows its formula for 60 rounds, in which nobody is there
+// now and then, α_i and p_i differ, p_i^t and η_t change, and η_g is 1.1. Tolerance 1e-6 of the largest number: the
+// methods hold float32, whose unit is 6e-8.
 func TestFormulas(t *testing.T) {
 	alpha, _, pi, lambda := population(7, 12, false, 0)
 	c := clients{u: []float64{8, 16, -8, 0, 3, -5, 11}, alpha: alpha, pi: pi, lambda: lambda}

@@ -28,8 +28,8 @@ func (m *mifa) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, m.advance(r)
 }
 
-// advance sets w += η_g · mean_N(y), or with --memory rate η_t η_g · mean_N(y). The mean is over all N clients: a client
-// that was never active counts as 0. While no client was, there is no update.
+// advance sets w += η_g · mean_N(y), or with --memory rate η_t η_g · mean_N(y). The mean is over all N clients: a
+// client that was never active counts as 0. While no client was, there is no update.
 func (m *mifa) advance(r Round) error {
 	if !slices.Contains(m.seen, true) {
 		return nil

@@ -8,8 +8,8 @@ import (
 )
 
 // nextPlans makes the batch plans of the next round while the engine trains this one, so that the engine need not wait
-// for them. A plan depends on the round, the client, its steps and those taken so far alone. So a plan made early equals the
-// plan made later, and a plan that nobody asks for is dropped.
+// for them. A plan depends on the round, the client, its steps and those taken so far alone. So a plan made early
+// equals the plan made later, and a plan that nobody asks for is dropped.
 type nextPlans struct {
 	plans  map[planKey]plan.Local // may be read when making is done
 	making sync.WaitGroup

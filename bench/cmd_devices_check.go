@@ -35,7 +35,7 @@ func (a *app) checkCards(ctx context.Context, c cardCheck) error {
 	if err != nil {
 		return err
 	}
-	if _, err := kernels.Select(kernels.FP32); err != nil { // ROLLCALL_CPU may ask for instructions that this processor lacks
+	if _, err := kernels.Select(kernels.FP32); err != nil { // ROLLCALL_CPU asks for what this processor lacks
 		return err
 	}
 	usable, wrong := 0, 0

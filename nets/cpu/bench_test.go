@@ -145,7 +145,8 @@ func BenchmarkSmallRound(b *testing.B) {
 				work.Clients = work.Clients[:0]
 				for k := range K {
 					work.Clients = append(work.Clients, nets.ClientWork{
-						Client: k, Start: rowOf(bank, 0), End: rowOf(bank, 1+k), Plan: planner.Client(round, k, round*E),
+						Client: k, Start: rowOf(bank, 0), End: rowOf(bank, 1+k),
+						Plan: planner.Client(round, k, round*E),
 					})
 				}
 				if _, err := e.Train(b.Context(), work); err != nil {

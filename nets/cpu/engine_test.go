@@ -228,9 +228,10 @@ func TestNothingToTrain(t *testing.T) {
 		"no steps":   hashedPlan(0, 0, 4, 4, 40),
 		"no samples": hashedPlan(0, 3, 4, 0, 40),
 	} {
-		loss := must(e.Train(t.Context(), nets.LocalWork{LR: 1, WeightDecay: 1, Momentum: 0.5, Clients: []nets.ClientWork{
+		work := nets.LocalWork{LR: 1, WeightDecay: 1, Momentum: 0.5, Clients: []nets.ClientWork{
 			{Start: rowOf(b, 0), End: rowOf(b, 1), Momentum: rowOf(b, 2), Drift: rowOf(b, 3), Plan: l},
-		}}))(t)
+		}}
+		loss := must(e.Train(t.Context(), work))(t)
 		same(t, name+": loss", loss, []float32{0})
 		same(t, name+": end", load(t, e, rowOf(b, 1)), w)
 		for i, v := range load(t, e, rowOf(b, 2)) {
@@ -294,7 +295,8 @@ func TestClip(t *testing.T) {
 	b := rows(t, e, 2, hashedWeights(e.model))
 	grad := must(e.NewBank(4))(t)
 	run := func(row int, clip *float64) {
-		c := nets.ClientWork{Start: rowOf(b, 0), End: rowOf(b, 1), Momentum: rowOf(grad, row), Plan: hashedPlan(0, 1, 4, 4, 40)}
+		c := nets.ClientWork{Start: rowOf(b, 0), End: rowOf(b, 1), Momentum: rowOf(grad, row)}
+		c.Plan = hashedPlan(0, 1, 4, 4, 40)
 		must(e.Train(t.Context(), nets.LocalWork{LR: 0.1, Clip: clip, Clients: []nets.ClientWork{c}}))(t)
 	}
 	run(0, nil)

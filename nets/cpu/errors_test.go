@@ -106,7 +106,10 @@ func TestTrainErrors(t *testing.T) {
 			"sample beyond", func(c []nets.ClientWork) { c[1].Plan.Index[3] = 40 },
 			"client 21 step 1: sample 40, want −1 … 39",
 		},
-		{"sample below", func(c []nets.ClientWork) { c[1].Plan.Index[1] = -2 }, "client 21 step 0: sample -2, want −1 … 39"},
+		{
+			"sample below", func(c []nets.ClientWork) { c[1].Plan.Index[1] = -2 },
+			"client 21 step 0: sample -2, want −1 … 39",
+		},
 		{"crop beyond", func(c []nets.ClientWork) { c[1].Plan.Crop[6] = 9 }, "client 21 step 1: crop at 9, want 0 … 8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

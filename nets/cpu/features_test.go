@@ -34,9 +34,9 @@ func TestFeaturesAreImages(t *testing.T) {
 				e := must(Open(m, rest(s, 70), rest(s, 20), Options{Threads: 2, Batch: batch}))(t)
 				defer e.Close()
 				start, end := rows(t, e, 1, hashedWeights(m)), must(e.NewBank(1))(t)
-				loss := must(e.Train(t.Context(), nets.LocalWork{LR: 0x1p-5, WeightDecay: 0x1p-6, Clients: []nets.ClientWork{
-					{Start: rowOf(start, 0), End: rowOf(end, 0), Plan: p},
-				}}))(t)
+				clients := []nets.ClientWork{{Start: rowOf(start, 0), End: rowOf(end, 0), Plan: p}}
+				work := nets.LocalWork{LR: 0x1p-5, WeightDecay: 0x1p-6, Clients: clients}
+				loss := must(e.Train(t.Context(), work))(t)
 				r := must(e.Evaluate(t.Context(), []nets.EvalJob{
 					{Row: rowOf(end, 0), Part: nets.Test},
 					{Row: rowOf(end, 0), Part: nets.Train, Index: []int32{3, 1}},

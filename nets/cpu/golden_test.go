@@ -130,7 +130,7 @@ func readGolden(t *testing.T, net string) goldenFile {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("../models/testdata", net+".json"))
 	if err != nil {
-		t.Fatalf("%v: a net of the catalogue needs its golden: add it to nets/models/testdata/goldens.py and run that", err)
+		t.Fatalf("%v: a net needs its golden: add it to nets/models/testdata/goldens.py and run that", err)
 	}
 	var f goldenFile
 	if err := json.Unmarshal(b, &f); err != nil {
@@ -255,7 +255,8 @@ func compareLogits(t *testing.T, what string, got []float32, want [][]float64, t
 
 // goldenFirstBatch compares loss, logits and gradients of the first batch.
 func goldenFirstBatch(
-	t *testing.T, e *Engine, f *goldenFile, c *goldenCase, work nets.LocalWork, client nets.ClientWork, momentum nets.Row,
+	t *testing.T, e *Engine, f *goldenFile, c *goldenCase,
+	work nets.LocalWork, client nets.ClientWork, momentum nets.Row,
 ) {
 	m := e.model
 	// After one step the momentum row, zero before, is the gradient itself.

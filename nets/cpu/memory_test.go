@@ -43,7 +43,8 @@ func TestCPUBytes(t *testing.T) {
 				work := nets.LocalWork{LR: 0x1p-6}
 				for k := range c.clients {
 					work.Clients = append(work.Clients, nets.ClientWork{
-						Client: k, Start: rowOf(bank, k), End: rowOf(bank, k), Plan: hashedPlan(k, 1, c.batch, c.batch, 40),
+						Client: k, Start: rowOf(bank, k), End: rowOf(bank, k),
+						Plan: hashedPlan(k, 1, c.batch, c.batch, 40),
 					})
 				}
 				// In every slot that may have one of the clients or one of the units, whichever thread is quicker.

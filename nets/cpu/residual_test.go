@@ -14,7 +14,8 @@ import (
 
 // trainOnce trains one client on a plan and returns the loss and the weights.
 func trainOnce(
-	t *testing.T, net string, batch int, w []float32, change func(*nets.LocalWork, *nets.ClientWork, nets.Bank), l plan.Local,
+	t *testing.T, net string, batch int, w []float32,
+	change func(*nets.LocalWork, *nets.ClientWork, nets.Bank), l plan.Local,
 ) (loss float32, end, momentum []float32) {
 	t.Helper()
 	e := newTest(t, net, 2, batch)

@@ -40,7 +40,12 @@ func TestCombine(t *testing.T) {
 			[]nets.Row{r(0), r(1)},
 			func(i int) float32 { return 2*a[i] + 0.5*b[i] },
 		},
-		{"into the last", r(1), []float64{2, 0.5}, []nets.Row{r(0), r(1)}, func(i int) float32 { return 2*a[i] + 0.5*b[i] }},
+		{
+			"into the last", r(1),
+			[]float64{2, 0.5},
+			[]nets.Row{r(0), r(1)},
+			func(i int) float32 { return 2*a[i] + 0.5*b[i] },
+		},
 		{
 			"one row three times", r(1),
 			[]float64{1, 1, 1},

@@ -67,7 +67,9 @@ func (s *slot) train(ctx context.Context, j *trainJob) (first float32, err error
 			first = loss
 		}
 		if math.IsNaN(float64(loss)) || math.IsInf(float64(loss), 0) {
-			return first, &nets.DivergedError{Round: j.work.Round, Client: j.client.Client, Step: e, Loss: float64(loss)}
+			return first, &nets.DivergedError{
+				Round: j.work.Round, Client: j.client.Client, Step: e, Loss: float64(loss),
+			}
 		}
 		s.step(m, j)
 	}

@@ -12,6 +12,6 @@
 //
 // A new net is one file and its name in the catalogue. Add it to testdata/goldens.py and run that script: the tests of
 // nets/cpu compare every gradient with PyTorch's. A new layer is an op in nets/ops and a method of [Builder]. Whoever
-// changes what a net computes raises the revision in its file: revision_test.go fails if nobody did, and records the new
-// numbers with -update.
+// changes what a net computes raises the revision in its file: revision_test.go fails if nobody did, and records the
+// new numbers with -update.
 package models

@@ -27,7 +27,9 @@ type Conv2D[T kernels.Float] struct {
 }
 
 // NewConv2D applies the op to x and w.
-func NewConv2D[T kernels.Float](exec *kernels.Exec[T], x, w *G.Node, stride, border, pad int, inputGrad bool) (*G.Node, error) {
+func NewConv2D[T kernels.Float](
+	exec *kernels.Exec[T], x, w *G.Node, stride, border, pad int, inputGrad bool,
+) (*G.Node, error) {
 	const name = "conv2d"
 	s, err := shapes(name, x, w)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package kernels holds the kernels of the CPU engine: a matrix-multiply tile and element-wise code in several variants,
-// and the batched layers built from them.
+// Package kernels holds the kernels of the CPU engine: a matrix-multiply tile and element-wise code in several
+// variants, and the batched layers built from them.
 //
 // Read kernels.go first: [Kernels] lists everything that is written once per instruction set, and says what it
 // computes.
