@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // manifest is a document of YAML, or a part of one: a map[string]any, an []any, a string, an int or a bool.
