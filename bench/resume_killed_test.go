@@ -85,7 +85,7 @@ func TestKilledRunsGoOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draw := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // when to kill is no secret
+	draw := rand.New(rand.NewPCG(1, 1))
 	var killings []*killing
 	for i, line := range killedLines() {
 		k := &killing{

@@ -286,7 +286,7 @@ func TestFullStdout(t *testing.T) {
 	if err != nil {
 		t.Skip("no /dev/full: ", err)
 	}
-	defer full.Close() //nolint:errcheck // nothing was written
+	defer full.Close() // nothing was written
 	for _, args := range [][]string{
 		{"version"},
 		{"devices"},

@@ -60,7 +60,7 @@ func PostVerdict(ctx context.Context, address string, v track.Verdict) error {
 	default:
 		return errors.New("track: webhook: cannot be reached")
 	}
-	defer response.Body.Close()                                      //nolint:errcheck // read only
+	defer response.Body.Close()                                      // read only
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)) // the answer itself does not matter
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return fmt.Errorf("track: webhook: status %d, want 2xx", response.StatusCode)

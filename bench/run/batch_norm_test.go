@@ -72,7 +72,7 @@ func normalised(t *testing.T, net string, rounds int, method string, more ...str
 		t.Fatal(err)
 	}
 	l := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
-	defer l.Close() //nolint:errcheck // nothing is written
+	defer l.Close() // nothing is written
 	if err := l.Open(t.Context(), &s, seed); err != nil {
 		t.Fatal(err)
 	}

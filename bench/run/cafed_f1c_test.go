@@ -89,7 +89,7 @@ func initialLoss(t *testing.T, set *datasets.Set, init models.Init, seed uint32)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close() //nolint:errcheck // nothing is written
+	defer engine.Close() // nothing is written
 	bank, err := engine.NewBank(1)
 	if err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func TestEverySettingMatters(t *testing.T) {
 	session := &Session{
 		Machine: Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), Out: t.TempDir()}, Stderr: io.Discard,
 	}
-	defer session.Close() //nolint:errcheck // the runs' errors are looked at
+	defer session.Close() // the runs' errors are looked at
 	curveOf := func(given map[string]string) (string, error) {
 		return tinyCurve(t.Context(), session, given, files, 3)
 	}

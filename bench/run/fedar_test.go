@@ -29,7 +29,7 @@ func poolOn(t *testing.T, set *datasets.Set) *Pool {
 	t.Helper()
 	p := NewPool(t.Output(),
 		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
-	t.Cleanup(func() { p.Close() }) //nolint:errcheck // the runs' errors are looked at
+	t.Cleanup(func() { p.Close() }) // the runs' errors are looked at
 	// A user too many, so that the set stays open.
 	p.Sessions[0].shared.sets = []*openSet{{name: set.Name, set: set, users: 1}}
 	return p

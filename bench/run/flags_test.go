@@ -91,7 +91,7 @@ func measuredBy(t *testing.T, f papers.Figure, w Wanted) (text string, err error
 	}
 	p := NewPool(io.Discard,
 		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
-	defer p.Close() //nolint:errcheck // what it measured is looked at
+	defer p.Close() // what it measured is looked at
 	m, err := p.Measure(t.Context(), &f, &w)
 	return fmt.Sprintln(m.Base, m.Classes, m.Paths, m.Errors), err
 }

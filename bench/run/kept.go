@@ -73,30 +73,30 @@ func (x *Experiment) ended(run *results.Run) bool {
 // the runs made now, and it is too good to be overwritten unasked.
 func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep) (*results.Run, error) {
 	if keep.Again {
-		return nil, nil //nolint:nilnil // no run, and nothing wrong
+		return nil, nil // no run, and nothing wrong
 	}
 	if _, err := os.Lstat(filepath.Join(dir, results.RunFile)); err != nil {
-		return nil, nil //nolint:nilerr,nilnil // likewise; writing to an unusable folder reports the error
+		return nil, nil // likewise; writing to an unusable folder reports the error
 	}
 	run, bad := results.ReadRunFolder(dir)
 	if run.Info != nil && run.Info.SettingsHash != results.Hash(x.Settings) {
-		return nil, nil //nolint:nilnil // a run of another cell
+		return nil, nil // a run of another cell
 	}
 	if run.Info != nil && !x.ended(&run) {
-		return nil, nil //nolint:nilnil // not finished: the caller resumes it or begins anew
+		return nil, nil // not finished: the caller resumes it or begins anew
 	}
 	if len(bad) == 0 && len(run.Curve) == 0 {
 		bad = append(bad, fmt.Errorf("%s: no row", filepath.Join(dir, results.CurveFile)))
 	}
 	if len(bad) > 0 {
 		Logf(l.Stderr, "rollcall: %s: runs anew\n", settings.OneLine(bad[0]))
-		return nil, nil //nolint:nilnil // a damaged run is not kept, and the new one replaces it
+		return nil, nil // a damaged run is not kept, and the new one replaces it
 	}
 	if x.Decisions && run.Status() == results.RunComplete && !slices.Contains(run.Extra, results.DecisionsFile) {
-		return nil, nil //nolint:nilnil // it did not write all the files that are asked for
+		return nil, nil // it did not write all the files that are asked for
 	}
 	if run.Status() == results.RunComplete && x.lacksModels(run.Info.Checksums) {
-		return nil, nil //nolint:nilnil // likewise
+		return nil, nil // likewise
 	}
 	info := run.Info
 	// A command that makes no run takes what another machine has made: this one may have no card.
@@ -113,7 +113,7 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	would.Schema, would.Revisions = results.Schema, revisions(&x.Settings, engine)
 	if differ := is.Unlike(would); differ != nil {
 		Logf(l.Stderr, "%s: %s, there and here: runs anew\n", dir, differ[0])
-		return nil, nil //nolint:nilnil // this program would come to other numbers
+		return nil, nil // this program would come to other numbers
 	}
 	// Then numerics and, where data files need not be the official ones, their checksum. --mixed accepts these. The
 	// checksum comes last, because reading it opens the data set.
@@ -127,7 +127,7 @@ func (x *Experiment) Kept(ctx context.Context, l *Session, dir string, keep Keep
 	}
 	if differ := is.Unlike(would); differ != nil && !keep.Mixed {
 		if dir != x.Dir {
-			return nil, nil //nolint:nilnil // the other table keeps its run, and this one makes its own
+			return nil, nil // the other table keeps its run, and this one makes its own
 		}
 		return nil, &finalError{fmt.Errorf("%s: a finished run of %s, there and here: want --mixed to take it, "+
 			"--again to run it anew, or another --out", dir, differ[0])}
@@ -156,7 +156,7 @@ func (x *Experiment) found() found {
 // command began, by another process or for another cell of the same table.
 func (x *Experiment) keptSince(ctx context.Context, l *Session, was found, keep Keep) (*results.Run, error) {
 	if keep.Again && x.found().runJSON == was.runJSON {
-		return nil, nil //nolint:nilnil // no run, and nothing wrong
+		return nil, nil // no run, and nothing wrong
 	}
 	keep.Again = false
 	return x.Kept(ctx, l, x.Dir, keep)

@@ -22,7 +22,7 @@ func TestOwnSeedsAreAllDraws(t *testing.T) {
 		t.Skip("thirty runs are not for -short")
 	}
 	session := &Session{Machine: Machine{Device: "cpu", Threads: 1, Out: t.TempDir()}, Stderr: io.Discard}
-	defer session.Close() //nolint:errcheck // the runs' errors are looked at
+	defer session.Close() // the runs' errors are looked at
 	for _, c := range []map[string]string{
 		{"method": "fedavg-s", "net": "cnn-cinic10", "augment": "sample", "fedavg-s-limit": "2", "p": "0.9"},
 		{"method": "fedawe", "availability": "sine", "rounds": "8", "validation": "0.25"},

@@ -73,7 +73,7 @@ func (p *Phases) write(dir string, like results.CurveRow) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // if it stays, it is hidden
+	defer os.RemoveAll(dir) // if it stays, it is hidden
 	rows := make([]results.CurveRow, curveRows)
 	for i := range rows {
 		rows[i] = like

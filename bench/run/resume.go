@@ -96,7 +96,7 @@ func (t *trainer) canGoOn() (bool, error) {
 	}
 	info, err := results.ReadRunInfo(path)
 	if err != nil || info.Status == results.RunComplete || info.Status == results.RunDiverged {
-		return false, nil //nolint:nilerr // what is damaged is not gone on from
+		return false, nil // what is damaged is not gone on from
 	}
 	if differ := info.Likeness().Unlike(t.likeness()); differ != nil {
 		Logf(t.l.Stderr, "%s: %s, there and here: runs anew\n", t.Dir, differ[0])

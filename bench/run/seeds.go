@@ -271,7 +271,7 @@ func (r *seedRun) make(ctx context.Context, l *Session) error {
 func (r *seedRun) earlier(ctx context.Context, l *Session, keep Keep) (*results.Run, error) {
 	out := l.Machine.Out
 	if keep.Again {
-		return nil, nil //nolint:nilnil // no run, and nothing wrong
+		return nil, nil // no run, and nothing wrong
 	}
 	name, seed := filepath.Base(filepath.Dir(r.Dir)), filepath.Base(r.Dir)
 	tables, err := os.ReadDir(out)
@@ -294,5 +294,5 @@ func (r *seedRun) earlier(ctx context.Context, l *Session, keep Keep) (*results.
 		}
 		return run, nil
 	}
-	return nil, nil //nolint:nilnil // none is there, and nothing wrong
+	return nil, nil // none is there, and nothing wrong
 }

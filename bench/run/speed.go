@@ -259,7 +259,7 @@ func peakMemory() files.Optional {
 	if err != nil {
 		return files.Optional{}
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close() // read only
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok { // the kernel's kB are 1024 bytes

@@ -98,7 +98,7 @@ func (b *builder) data() *pageData {
 		Title:    "rollcall report",
 		RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs, b.Mixed)), FiguresFolder: figuresFolder,
 	}
-	d.Script = template.HTML("<script>" + scriptJS + "</script>") //nolint:gosec // our own files
+	d.Script = template.HTML("<script>" + scriptJS + "</script>") // our own files
 	d.tables(b)
 	most := len(b.methods)
 	for _, section := range sections {
@@ -121,7 +121,7 @@ func (b *builder) data() *pageData {
 			d.Sections = append(d.Sections, section)
 		}
 	}
-	d.Style = template.HTML("<style>" + styleCSS + styleRules(most) + "</style>") //nolint:gosec // our own files
+	d.Style = template.HTML("<style>" + styleCSS + styleRules(most) + "</style>") // our own files
 	d.runs(b)
 	d.filters(b)
 	for _, err := range slices.Concat(b.Bad, b.bad) {

@@ -105,7 +105,7 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 	svg.WriteString(body.String())
 	p.words(&svg)
 	svg.WriteString(`</svg>`)
-	return chart{title, template.HTML(svg.String())}, nil //nolint:gosec // every text in it is escaped
+	return chart{title, template.HTML(svg.String())}, nil // every text in it is escaped
 }
 
 // grid draws the lines behind the data.

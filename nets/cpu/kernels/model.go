@@ -14,7 +14,7 @@ func Model() string {
 	if err != nil {
 		return runtime.GOARCH
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close() // read only
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
