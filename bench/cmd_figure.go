@@ -47,19 +47,13 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 	fs.StringSliceVar(&wanted.Data, "data", nil,
 		"only these data sets; of fedawe-f4 and -f5 the one whose split is shown (default cifar10)")
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
-	registerColumns(fs, &wanted)
-	fs.UintSliceVar(&wanted.Seeds, "seeds", nil,
-		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)")
-	fs.StringVar(&wanted.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
-		"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have no "+
-		"other, and for cafed-f…, whose printed rates the code's momentum turns unstable)")
+	registerColumns(fs, &wanted,
+		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)",
+		", and for cafed-f…, whose printed rates the code's momentum turns unstable")
 	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's)")
 	fs.Int("clients", 0, "clients (default: the paper's, 20 of fedawe-f4)")
 	fs.Int("eval-every", 0,
 		"evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c and fedar's 5)")
-	for _, name := range []string{"seeds", "preset"} {
-		fs.Lookup(name).DefValue = "" // the usage says it
-	}
 	// Every figure's own flags are there for every figure: cobra reads the flags before it knows which figure is asked
 	// for. refuseUnusedFlags sorts them out.
 	options := optionFlags(fs)

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/bench/settings"
 	"rollcall/results/compare"
+	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
@@ -62,7 +63,7 @@ numbers that cannot be compared with the paper's, because they have other rounds
 			known = append(known, string(c.Metric))
 		}
 		for _, m := range named { // each column is of one data set, so that several have the same metric
-			if err := settings.OneOf("metric", m, settings.Unique(known)); err != nil {
+			if err := settings.OneOf("metric", m, files.Unique(known)); err != nil {
 				return err
 			}
 			wanted = append(wanted, metrics.Metric(m))

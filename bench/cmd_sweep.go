@@ -10,6 +10,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/results/files"
 )
 
 // sweepCommand is `rollcall sweep`: a table of any methods, processes, nets and data, which no paper printed. Package
@@ -87,7 +88,7 @@ availability, of the initial weights and of the batches.`,
 		for i := range cells {
 			notes = append(notes, cells[i].Settings.Shortened())
 		}
-		for _, note := range settings.Unique(notes) {
+		for _, note := range files.Unique(notes) {
 			if note != "" {
 				run.Logf(a.stderr, "%s\n", note)
 			}

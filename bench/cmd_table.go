@@ -52,13 +52,7 @@ table's.`,
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
 	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability processes")
-	registerColumns(fs, &wanted)
-	fs.UintSliceVar(&wanted.Seeds, "seeds", nil, "seeds (default: 3,4,6)")
-	fs.Lookup("seeds").DefValue = "" // the usage says it
-	fs.StringVar(&wanted.Preset, "preset", "code",
-		"code: as the authors' released code; paper: as the paper's text; code-no-momentum: as cafed's code, but with "+
-			"plain SGD (default: code, and paper for fedar's, which have no other)")
-	fs.Lookup("preset").DefValue = "" // the usage says it
+	registerColumns(fs, &wanted, "seeds (default: 3,4,6)", "")
 	wanted.Rounds = fs.Int("rounds", 0,
 		"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
 	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
@@ -95,12 +89,20 @@ table's.`,
 	return cmd
 }
 
-// registerColumns adds the flags of tables and figures that choose columns and how FedAWE's runs are drawn.
-func registerColumns(fs *pflag.FlagSet, w *run.Wanted) {
+// registerColumns adds the flags of tables and figures that choose columns, seeds and a preset, and how FedAWE's runs
+// are drawn. others ends the usage of the preset.
+func registerColumns(fs *pflag.FlagSet, w *run.Wanted, seeds, others string) {
 	fs.StringSliceVar(&w.Columns, "column", nil,
 		"only the columns with this setting, such as p-min=0.1 of fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
 	fs.String("draws", "philox", "of fedawe's: philox, or numpy: split and availability exactly as the released code "+
 		"draws them from the same seed")
+	fs.UintSliceVar(&w.Seeds, "seeds", nil, seeds)
+	fs.StringVar(&w.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
+		"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have no "+
+		"other"+others+")")
+	for _, name := range []string{"seeds", "preset"} {
+		fs.Lookup(name).DefValue = "" // the usage says it
+	}
 }
 
 // spreadTable is table for commands whose runs may be made elsewhere.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -169,9 +168,6 @@ func (l *lister) why(r *results.Run) string {
 	return "its process has ended; the command begins it anew when it is repeated"
 }
 
-// seedFolder matches the name of a run's folder.
-var seedFolder = regexp.MustCompile(`^seed-(\d+)$`)
-
 // named fills in the cell of a run that has no curve yet: from another run of the same cell, or else from the names of
 // its folders, TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
 func (l *lister) named(r results.Run) results.Run {
@@ -180,10 +176,9 @@ func (l *lister) named(r results.Run) results.Run {
 		whole = r.Dir
 	}
 	cell := filepath.Dir(whole)
-	if seed := seedFolder.FindStringSubmatch(filepath.Base(whole)); seed != nil {
-		if n, err := strconv.ParseUint(seed[1], 10, 32); err == nil {
-			r.Seed = uint32(n)
-		}
+	seed, _ := results.SeedInName(whole)
+	if n, err := strconv.ParseUint(seed, 10, 32); err == nil {
+		r.Seed = uint32(n)
 	}
 	for i := range l.runs { // another run also has what the names lack, such as the net and the number of clients
 		other := &l.runs[i]

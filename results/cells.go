@@ -179,17 +179,27 @@ func (c *RunCell) Complete() (curves [][]CurveRow) {
 	return curves
 }
 
-// Status returns the status that all runs share, or how many runs have which: "2 complete, 1 diverged".
+// Status returns what [CommonStatus] returns for the runs.
 func (c *RunCell) Status() string {
-	counts := map[RunStatus]int{}
+	var statuses []RunStatus
 	for i := range c.Runs {
-		counts[c.Runs[i].Status()]++
+		statuses = append(statuses, c.Runs[i].Status())
+	}
+	return CommonStatus(statuses)
+}
+
+// CommonStatus returns the status that all runs share, or how many runs have which: "2 complete, 1 diverged". The
+// statuses are those of [RunStatuses] or [RunRunning], one at least.
+func CommonStatus(statuses []RunStatus) string {
+	counts := map[RunStatus]int{}
+	for _, s := range statuses {
+		counts[s]++
 	}
 	if len(counts) == 1 {
-		return string(c.Runs[0].Status())
+		return string(statuses[0])
 	}
 	var parts []string
-	for _, s := range RunStatuses() {
+	for _, s := range slices.Insert(RunStatuses(), 1, RunRunning) { // after complete
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
 		}

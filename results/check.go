@@ -53,6 +53,14 @@ var (
 	cellFolder = regexp.MustCompile(`^[^_]+_[^_]+_[^_]+_[0-9a-f]{` + strconv.Itoa(hashDigits) + `}$`)
 )
 
+// SeedInName returns the digits N of a folder of a run, …/seed-N; ok is false if the folder has another name.
+func SeedInName(dir string) (seed string, ok bool) {
+	if m := seedFolder.FindStringSubmatch(filepath.Base(dir)); m != nil {
+		return m[1], true
+	}
+	return "", false
+}
+
 // checkFolder compares the names of the folders with run.json, because a copy of a folder under another name would
 // count as another run.
 func (r *Run) checkFolder() error {
@@ -60,8 +68,8 @@ func (r *Run) checkFolder() error {
 	if err != nil {
 		return err
 	}
-	if seed := seedFolder.FindStringSubmatch(filepath.Base(whole)); seed != nil && seed[1] != fmt.Sprint(r.Info.Seed) {
-		return fmt.Errorf("seed %d, want %s as the folder says", r.Info.Seed, seed[1])
+	if seed, ok := SeedInName(whole); ok && seed != fmt.Sprint(r.Info.Seed) {
+		return fmt.Errorf("seed %d, want %s as the folder says", r.Info.Seed, seed)
 	}
 	if len(r.Curve) == 0 {
 		return nil

@@ -36,9 +36,10 @@ type Run struct {
 const (
 	RunUnfinished RunStatus = "unfinished" // the run has no run.json: it goes on, or was killed
 	RunDamaged    RunStatus = "damaged"    // see [Run].Damaged
+	RunRunning    RunStatus = "running"    // a process computes the run at the moment, which no file of the run says
 )
 
-// RunStatuses returns all statuses, the most useful runs first.
+// RunStatuses returns all statuses that files show, the most useful runs first.
 func RunStatuses() []RunStatus {
 	return []RunStatus{RunComplete, RunInterrupted, RunDiverged, RunFailed, RunUnfinished, RunDamaged}
 }

@@ -11,6 +11,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 
@@ -138,7 +139,7 @@ func TestFiguresHeedTheirFlags(t *testing.T) {
 // firstOf returns the first of several names, and one of others if there are not several: the only one leaves all as it
 // is.
 func firstOf(names []string, others ...string) string {
-	if len(settings.Unique(names)) > 1 {
+	if len(files.Unique(names)) > 1 {
 		return names[0]
 	}
 	return others[slices.IndexFunc(others, func(other string) bool { return !slices.Contains(names, other) })]

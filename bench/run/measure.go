@@ -10,6 +10,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/results"
+	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 
@@ -259,8 +260,8 @@ func (w *Wanted) sizeOf(f *papers.Figure) (size figureSize, err error) {
 		size.data = append(size.data, s.Data)
 	}
 	size.clients = sortedSet(size.clients)
-	size.methods = append([]string{}, settings.Unique(size.methods)...) // not nil, so that JSON has []
-	size.data = append([]string{}, settings.Unique(size.data)...)
+	size.methods = append([]string{}, files.Unique(size.methods)...) // not nil, so that JSON has []
+	size.data = append([]string{}, files.Unique(size.data)...)
 	return size, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/results"
+	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 
@@ -129,7 +130,7 @@ func (w *Sweep) validate() error {
 // netsOf returns the nets of a data set: the wanted ones, or the data set's own.
 func (w *Sweep) netsOf(data string) []string {
 	if len(w.Nets) > 0 {
-		return settings.Unique(w.Nets)
+		return files.Unique(w.Nets)
 	}
 	about, err := datasets.About(data)
 	if err != nil {

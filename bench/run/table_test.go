@@ -142,7 +142,7 @@ func TestColumns(t *testing.T) {
 		for _, cell := range cells {
 			left = append(left, string(cell.Column.Set))
 		}
-		if left = settings.Unique(left); !slices.Equal(left, c.want) || len(cells) != 6*len(c.want) {
+		if left = files.Unique(left); !slices.Equal(left, c.want) || len(cells) != 6*len(c.want) {
 			t.Errorf("--column %q: %d cells of %q, want %q", c.wanted, len(cells), left, c.want)
 		}
 		lines, _, err := w.lines(&figure2)

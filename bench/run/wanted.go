@@ -8,6 +8,7 @@ import (
 
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
+	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 
@@ -122,7 +123,7 @@ func narrow(flag string, wanted, known []string) (func(name string) bool, error)
 	if wanted == nil {
 		return func(string) bool { return true }, nil
 	}
-	known = settings.Unique(known)
+	known = files.Unique(known)
 	for _, name := range wanted {
 		if err := settings.OneOf(flag, name, known); err != nil {
 			return nil, err

@@ -5,16 +5,6 @@ import (
 	"slices"
 )
 
-// Unique returns the names, each once, in their order.
-func Unique(names []string) (different []string) {
-	for _, name := range names {
-		if !slices.Contains(different, name) {
-			different = append(different, name)
-		}
-	}
-	return different
-}
-
 // SeedList returns the seeds of --seeds, each once, because a run counts once in a mean.
 func SeedList(given []uint) (seeds []uint32, err error) {
 	for _, s := range given {

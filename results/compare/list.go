@@ -34,9 +34,6 @@ type Work struct {
 	Process string // the process that computes it, PID@HOST; empty: no living process is known
 }
 
-// running is the status of a run that a process computes at the moment.
-const running results.RunStatus = "running"
-
 // ListRuns returns a row for every cell of every table.
 func ListRuns(runs []results.Run) []ListRow { return ListWork(runs, nil) }
 
@@ -62,15 +59,16 @@ func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		seeds = append(seeds, fmt.Sprint(r.Seed))
-		row.statuses = append(row.statuses, statusOf(r, work))
+		status := statusOf(r, work)
+		row.statuses = append(row.statuses, status)
 		done := roundsDone(r, work)
 		row.Rounds, row.Most, total = min(row.Rounds, done), max(row.Most, done), max(total, roundsInAll(r, work))
-		if p := work[r.Dir].Process; p != "" && row.statuses[i] == running && !slices.Contains(processes, p) {
+		if p := work[r.Dir].Process; p != "" && status == results.RunRunning && !slices.Contains(processes, p) {
 			processes = append(processes, p)
 		}
 	}
 	row.Seeds, row.Process = strings.Join(seeds, " "), strings.Join(processes, " ")
-	row.Status = howTheyStand(row.statuses)
+	row.Status = results.CommonStatus(row.statuses)
 	if total > 0 {
 		row.Total = files.Some(float64(total))
 	}
@@ -110,25 +108,7 @@ func statusOf(r *results.Run, work map[string]Work) results.RunStatus {
 	case work[r.Dir].Process == "", s == results.RunComplete, s == results.RunDiverged, s == results.RunDamaged:
 		return s
 	}
-	return running
-}
-
-// howTheyStand returns the status that all runs share, or how many runs have which: "2 complete, 1 running".
-func howTheyStand(statuses []results.RunStatus) string {
-	counts := map[results.RunStatus]int{}
-	for _, s := range statuses {
-		counts[s]++
-	}
-	if len(counts) == 1 {
-		return string(statuses[0])
-	}
-	var parts []string
-	for _, s := range slices.Insert(results.RunStatuses(), 1, running) { // after complete
-		if counts[s] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[s], s))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return results.RunRunning
 }
 
 // cellFolder returns the folder of a cell, given the folder of one of its seeds.
@@ -153,7 +133,7 @@ func ListFailed(runs []results.Run, work map[string]Work, why func(*results.Run)
 			for i := range c.Runs {
 				one := c // the cell with this run alone
 				one.Runs = c.Runs[i : i+1]
-				if s := statusOf(&c.Runs[i], work); s != results.RunComplete && s != running {
+				if s := statusOf(&c.Runs[i], work); s != results.RunComplete && s != results.RunRunning {
 					rows = append(rows, FailedRow{listRow(table, &one, work), why(&c.Runs[i])})
 				}
 			}

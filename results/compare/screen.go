@@ -44,7 +44,7 @@ func ListOnScreen(rows []ListRow, columns, lines int) []string {
 // urgency returns the order of a row on the screen, the smallest first.
 func (r *ListRow) urgency() int {
 	switch {
-	case slices.Contains(r.statuses, running):
+	case slices.Contains(r.statuses, results.RunRunning):
 		return 0
 	case r.Status != string(results.RunComplete):
 		return 1
@@ -65,7 +65,7 @@ func screenSummary(rows []ListRow) string {
 		text = "1 run"
 	}
 	if len(statuses) > 0 {
-		text += ": " + howTheyStand(statuses)
+		text += ": " + results.CommonStatus(statuses)
 	}
 	if len(processes) > 0 {
 		text += "; at work: " + strings.Join(slices.Compact(processes), ", ")

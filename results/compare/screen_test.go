@@ -23,7 +23,7 @@ func screenRows(n int) (rows []ListRow) {
 		switch i {
 		case n - 1:
 			r.Rounds, r.Most, r.Status, r.Process = 120, 340, "1 complete, 2 running", "7@here 8@there"
-			r.statuses[1], r.statuses[2] = running, running
+			r.statuses[1], r.statuses[2] = results.RunRunning, results.RunRunning
 		case n - 2:
 			r.Rounds, r.Status, r.statuses[2] = 40, "2 complete, 1 interrupted", results.RunInterrupted
 		}

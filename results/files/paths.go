@@ -5,6 +5,16 @@ import (
 	"slices"
 )
 
+// Unique returns the different values, in the order in which they first occur; nil if there are none.
+func Unique[T comparable](values []T) (different []T) {
+	for _, v := range values {
+		if !slices.Contains(different, v) {
+			different = append(different, v)
+		}
+	}
+	return different
+}
+
 // UniquePaths drops every path that means the same place as an earlier one, be it relative or absolute.
 func UniquePaths(paths []string) []string {
 	seen := map[string]bool{}

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/protocol"
-
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 	"rollcall/results/stats"
 )
 

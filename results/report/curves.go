@@ -187,9 +187,3 @@ func curveRows(k results.CellKey, curves [][]results.CurveRow) (rows []curveRow)
 	slices.SortFunc(rows, func(x, y curveRow) int { return x.Round - y.Round })
 	return rows
 }
-
-// unique returns the different names, in order.
-func unique(names []string) []string {
-	different, _ := results.Grouped(names, func(name string) string { return name })
-	return different
-}

@@ -176,9 +176,9 @@ func (d *pageData) runs(b *builder) {
 		r := &b.Runs[i]
 		k := r.Table + r.Key().String()
 		if name := r.Device(); name != "" {
-			devices[k] = unique(append(devices[k], name))
+			devices[k] = files.Unique(append(devices[k], name))
 		}
-		d.Devices = unique(append(d.Devices, devices[k]...))
+		d.Devices = files.Unique(append(d.Devices, devices[k]...))
 		for _, name := range r.Extra {
 			extra[name]++
 		}
@@ -227,8 +227,8 @@ func (d *pageData) filters(b *builder) {
 		}
 	}
 	d.Filters = []choice{
-		{"method", "Method", unique(methods)},
-		{"data", "Data", unique(data)},
-		{"availability", "Availability", unique(availabilities)},
+		{"method", "Method", files.Unique(methods)},
+		{"data", "Data", files.Unique(data)},
+		{"availability", "Availability", files.Unique(availabilities)},
 	}
 }

@@ -129,7 +129,7 @@ func methodsOf(in Input) (methods []string) {
 			}
 		}
 	}
-	return unique(append(methods, found...))
+	return files.Unique(append(methods, found...))
 }
 
 // place returns the position of a method in the order of the page, by which figures and lists sort their methods.
@@ -152,7 +152,7 @@ func (b *builder) add(f figure) {
 	for _, r := range f.runs {
 		f.Data, f.Availability, f.Methods = r.Data, r.Availability, append(f.Methods, r.Method)
 	}
-	f.Methods = unique(f.Methods)
+	f.Methods = files.Unique(f.Methods)
 	b.figures = append(b.figures, f)
 }
 
@@ -234,7 +234,7 @@ func madeBy(runs []*results.Run) string {
 // once joins the different texts, without empty ones.
 func once(texts []string, separator string) string {
 	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
-	return strings.Join(unique(texts), separator)
+	return strings.Join(files.Unique(texts), separator)
 }
 
 // plural returns the singular or the plural of a noun for a count.

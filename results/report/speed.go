@@ -52,6 +52,6 @@ func (b *builder) speed() {
 		drawn: plot.Figure{Title: "Speed", Panels: [][]plot.Chart{{lines}}}, csv: csvWriter(out),
 		Caption: fmt.Sprintf(
 			"%d measurements by rollcall bench, as they are in %s; lines are of one workload and engine. %s.",
-			len(rows), results.BenchFile, strings.Join(unique(devices), "; ")),
+			len(rows), results.BenchFile, strings.Join(files.Unique(devices), "; ")),
 	})
 }
