@@ -46,24 +46,12 @@ test-gpu: ## run the tests of the CUDA engine on the first GPU of this machine; 
 	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m -run 'CUDA' ./bench
 
 KIT := bin/gpu-kit
-# The last commit with the kernels that came before: the kit has them too (card.sh -k old), to compare on the same card. xz with
-# a window over the whole kit finds that the programs share most of their bytes.
-OLD_KERNELS := ae0d3f0
+# xz with a window over the whole kit finds that the programs share most of their bytes.
 gpu-kit: ## pack program and tests into bin/gpu-kit.tar.xz, to check and time a card on a machine without Go
 	@mkdir -p $(KIT) && cp nets/gpu/card.sh $(KIT)/
 	$(GO) build -tags=gpu -ldflags '-s -w $(LDFLAGS)' -o $(KIT)/rollcall ./bench
 	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $(KIT)/ ./nets/gpu/driver ./nets/gpu/kernels ./nets/gpu ./bench
-	@if git cat-file -e '$(OLD_KERNELS)^{commit}' 2>/dev/null; then $(OLD_KIT); \
-		else echo 'rollcall: gpu-kit: no commit $(OLD_KERNELS) here: packs no old kernels' >&2; fi
 	XZ_OPT='--lzma2=preset=2,dict=192MiB' tar -C $(dir $(KIT)) -cJf $(KIT).tar.xz $(notdir $(KIT)) && rm -r $(KIT)
-
-# Program, tests and sources of the old kernels, from a checkout of their own, which goes afterwards.
-OLD_KIT = set -e; to='$(abspath $(KIT))/old'; tmp=$$(mktemp -d); trap 'git worktree remove --force $$tmp/at; rmdir $$tmp' EXIT; \
-	git worktree add --quiet --detach $$tmp/at $(OLD_KERNELS); mkdir -p $$to; \
-	git archive $(OLD_KERNELS) nets/gpu | tar -x -C $$to; cd $$tmp/at; \
-	eval "$$($(MAKE) -s --no-print-directory env)"; \
-	$(GO) build -tags=gpu -ldflags '-s -w -X rollcall/bench/run.version=$(OLD_KERNELS)' -o $$to/rollcall ./bench; \
-	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $$to/ ./nets/gpu/kernels ./nets/gpu
 
 # Plain Go takes ten times as long under the race detector, which sees nothing in one goroutine: only what runs at once is tested.
 RACES := AtOnce|Together|SideBySide|Cancel|Interrupted|Pool|Grace|NextPlans|Cache$$|FirstError|LEAFSet|Lost|Combine|Write$$

@@ -84,7 +84,6 @@ var docsElsewhere = []docsLine{
 	{"bin/gpu-kit/card.sh -o card -t 290 engine methods", docsCard},
 	{"bin/gpu-kit/card.sh -o card -t 290 speed launches", docsCard},
 	{"bin/gpu-kit/card.sh -o card -t 190 memcheck racecheck synccheck", docsCard},
-	{"bin/gpu-kit/card.sh -o card -t 290 -k old speed launches", docsCard},
 	{"bin/gpu-kit/card.sh -o card -t 580 curves", docsCard},
 	{"rollcall devices --check", docsCard},
 	{

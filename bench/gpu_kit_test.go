@@ -209,41 +209,6 @@ func TestGPUKitLeftOut(t *testing.T) {
 	}
 }
 
-// With -k old, the stages that compute and time run the old program and the old tests in the old sources, beside the
-// results of the new ones.
-func TestGPUKitOldKernels(t *testing.T) {
-	old := map[string]string{
-		"bin/gpu-kit/old/rollcall":     strings.ReplaceAll(kitStubs["bin/gpu-kit/rollcall"], "1000.5", "500.2"),
-		"bin/gpu-kit/old/kernels.test": "[[ -f old.cu ]] || exit 1" + testStub,
-		"bin/gpu-kit/old/gpu.test":     kitStubs["bin/gpu-kit/gpu.test"],
-
-		"bin/gpu-kit/old/nets/gpu/kernels/old.cu": "one",
-	}
-	root := kit(t, old)
-	want := []string{
-		`card +passed +\d+ s  Stub`,
-		`kernels +passed +\d+ s  old kernels: 2 tests`,
-		`speed +passed +\d+ s  old kernels: client-steps/s: tf32 500,`,
-		`launches +passed +\d+ s  old kernels: 3 benchmarks`,
-		`speed +passed +\d+ s  client-steps/s: tf32 100`,
-	}
-	printed, status := card(t, root, "-k", "old", "card", "kernels", "speed", "launches")
-	if again, second := card(t, root, "-k", "new", "speed"); status != 0 || second != 0 ||
-		!regexp.MustCompile(`(?s)`+strings.Join(want, ".*")).MatchString(printed+again) {
-		t.Errorf("card.sh -k old, then new: status %d and %d, want 0 and lines %q:\n%s%s",
-			status, second, want, printed, again)
-	}
-	list, err := exec.CommandContext(t.Context(), "tar", "-tzf", filepath.Join(root, "card", "logs.tar.gz")).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"logs/card.log", "logs/old/speed.log", "logs/old/speed/bench.csv", "logs/speed.log"} {
-		if !slices.Contains(strings.Fields(string(list)), name) {
-			t.Errorf("logs.tar.gz: no %s:\n%s", name, list)
-		}
-	}
-}
-
 // What a user gets wrong is said.
 func TestGPUKitRefusals(t *testing.T) {
 	root := kit(t, nil)
@@ -251,8 +216,6 @@ func TestGPUKitRefusals(t *testing.T) {
 		{"speeed", "card.sh: stage speeed: unknown, want some of card ptxas"},
 		{"-t 8m card", "card.sh: -t 8m: want a number of seconds"},
 		{"-e no/lib card", "no/lib"},
-		{"-k oldest card", "card.sh: -k oldest: want old or new"},
-		{"-k old card", "card.sh: -k old: the kit was packed without the old kernels"},
 		{"-x card", "card.sh: see the first lines of bin/gpu-kit/card.sh"},
 	} {
 		printed, status := card(t, root, strings.Fields(c.args)...)

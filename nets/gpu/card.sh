@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# card.sh [-o FOLDER] [-t SECONDS] [-k SET] [-e LIBRARY] [STAGE …]: checks and times the CUDA engine on the first card of a
+# card.sh [-o FOLDER] [-t SECONDS] [-e LIBRARY] [STAGE …]: checks and times the CUDA engine on the first card of a
 # machine, which needs no Go.
 #
 # `make gpu-kit` packs this script, the program and the test binaries into bin/gpu-kit.tar.xz. Unpack that in the root
@@ -22,8 +22,6 @@
 #   curves      60 rounds on both engines: fp32 follows the CPU, tf32 stays within the noise of seeds
 #
 # -o FOLDER   where the results go, default card-DATE-TIME;  -t SECONDS  the longest that a stage may take, default 480
-# -k SET      the kernels: new (default), or old, which came before: the stages check, kernels, engine, speed, launches
-#             and curves then run the program and the tests of these, and leave their files in logs/old
 # -e LIBRARY  no card but the emulator, whose libcuda.so this is: the smallest sizes, to see that the stages run
 all=(card ptxas driver check kernels engine methods speed launches memcheck racecheck synccheck curves)
 set -uo pipefail
@@ -240,12 +238,11 @@ fi
 
 # ---- All stages.
 
-kit=$(cd "$(dirname "$0")" && pwd) root=$PWD out=card-$(date +%Y%m%d-%H%M%S) limit=480 library= kernels=new
-while getopts o:t:k:e: option; do
+kit=$(cd "$(dirname "$0")" && pwd) root=$PWD out=card-$(date +%Y%m%d-%H%M%S) limit=480 library=
+while getopts o:t:e: option; do
   case $option in
     o) out=$OPTARG ;;
     t) limit=$OPTARG ;;
-    k) kernels=$OPTARG ;;
     e) library=$(realpath -e "$OPTARG") || exit 2 ;;
     *) usage "see the first lines of $0" ;;
   esac
@@ -257,16 +254,13 @@ for stage in "${stages[@]}"; do
 done
 [[ $limit =~ ^[1-9][0-9]*$ ]] || usage "-t $limit: want a number of seconds"
 [[ -d nets/gpu/kernels ]] || usage "$root: not the root of a checkout of rollcall"
-[[ $kernels == new || $kernels == old ]] || usage "-k $kernels: want old or new"
-[[ $kernels == new || -x $kit/old/rollcall ]] || usage "-k old: the kit was packed without the old kernels"
-[[ $kernels == new || -z $library ]] || usage "-k old: an emulator runs the kernels that it was made of"
 [[ -x $kit/rollcall ]] || usage "$kit: no rollcall beside it: make gpu-kit packs what is needed"
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 work=$out/logs
 [[ ! -f $out/logs.tar.gz ]] || tar -C "$out" --skip-old-files -xzf "$out/logs.tar.gz" || exit 2
 mkdir -p "$work" || exit 2
 
-export limit library LC_ALL=C ROLLCALL_TEST_GPU=1
+export kit work limit library LC_ALL=C ROLLCALL_TEST_GPU=1
 # The driver keeps what it has compiled here, for all stages: tests have a home folder of their own.
 export CUDA_CACHE_PATH=${CUDA_CACHE_PATH:-${TMPDIR:-/tmp}/rollcall-jit} CUDA_CACHE_MAXSIZE=4000000000
 [[ -z $library ]] || export ROLLCALL_LIBCUDA=$library ROLLCALL_TEST_GPU=0 ROLLCALL_BENCH_EMULATED=1
@@ -284,16 +278,11 @@ why_not() {
   echo "${verdict:-no proof that anything ran}${line:+: $line}"
 }
 
-script=$kit/card.sh
 failed=0
 for stage in "${stages[@]}"; do
-  begun=$SECONDS programs=$kit at=$root results=$work
-  if [[ $kernels == old && ' check kernels engine speed launches curves ' == *" $stage "* ]]; then
-    programs=$kit/old at=$kit/old results=$work/old
-    mkdir -p "$results"
-  fi
-  export log=$results/$stage.log ROLLCALL_CARD_STAGE=$stage
-  (cd "$at" && kit=$programs work=$results exec timeout -k 10 "$limit" bash "$script") >"$log" 2>&1 </dev/null &
+  begun=$SECONDS
+  export log=$work/$stage.log ROLLCALL_CARD_STAGE=$stage
+  timeout -k 10 "$limit" bash "$kit/card.sh" >"$log" 2>&1 </dev/null &
   running=$!
   wait "$running"
   status=$? running= took=$((SECONDS - begun)) said=$(sed -n 's/^proof: //p' "$log" | tail -1)
@@ -306,7 +295,6 @@ for stage in "${stages[@]}"; do
   else
     state=FAILED said=$(why_not "$log") failed=1
   fi
-  [[ $programs == "$kit" ]] || said="old kernels: $said"
   said=$(tr -d '\r' <<<"${library:+emulator: }$said" | cut -c1-200)
   printf '%-10s %-9s %5d s  %s\n' "$stage" "$state" "$took" "$said" | tee -a "$out/table.txt"
 done

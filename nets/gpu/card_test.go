@@ -59,15 +59,4 @@ func TestCardKit(t *testing.T) {
 	if packed.Size() > 30e6 {
 		t.Errorf("the kit has %d bytes, want 30 MB at the most", packed.Size())
 	}
-	// The old kernels are those of another program, which no emulator of these kernels runs.
-	old := filepath.Join(folder, "gpu-kit", "old")
-	for _, name := range []string{"rollcall", "kernels.test", "gpu.test", "nets/gpu/kernels/conv_forward.cu"} {
-		if _, err := os.Stat(filepath.Join(old, name)); err != nil {
-			t.Error(err)
-		}
-	}
-	version := must(exec.CommandContext(t.Context(), filepath.Join(old, "rollcall"), "version").CombinedOutput())(t)
-	if commit := "ae0d3f0"; !strings.Contains(string(version), commit) {
-		t.Errorf("the program of the old kernels says %q, want the commit %s", version, commit)
-	}
 }
