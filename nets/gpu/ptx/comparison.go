@@ -4,9 +4,7 @@ import "math"
 
 // comparisons are setp. An ordered comparison of floating-point numbers is false where one is NaN; gtu is true then.
 var comparisons = table{
-	"setp.ne.s16": {"pred s16 s16", notEqual},
 	"setp.eq.b32": {"pred b32 b32", equal},
-	"setp.eq.b64": {"pred b64 b64", equal},
 	"setp.eq.s32": {"pred s32 s32", equal},
 	"setp.ne.s32": {"pred s32 s32", notEqual},
 	"setp.lt.s32": {"pred s32 s32", func(a, b, _ uint64) uint64 { return truth(signed(a) < signed(b)) }},
@@ -26,7 +24,6 @@ var comparisons = table{
 	"setp.le.f32":  {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(float(a) <= float(b)) }},
 	"setp.gt.f32":  {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(float(a) > float(b)) }},
 	"setp.gtu.f32": {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(!(float(a) <= float(b))) }},
-	"setp.geu.f32": {"pred f32 f32", func(a, b, _ uint64) uint64 { return truth(!(float(a) < float(b))) }},
 	"setp.nan.f32": {"pred f32 f32", func(a, b, _ uint64) uint64 {
 		return truth(float(a) != float(a) || float(b) != float(b))
 	}},

@@ -10,7 +10,6 @@ var conversions = table{
 	"cvt.u32.u64": {"u32 u64", func(a, _, _ uint64) uint64 { return low(a) }},
 	"cvt.u32.u16": {"u32 u16", func(a, _, _ uint64) uint64 { return a & 0xffff }},
 	"cvt.u16.u32": {"u16 u32", func(a, _, _ uint64) uint64 { return a & 0xffff }},
-	"cvt.s32.s16": {"s32 s16", func(a, _, _ uint64) uint64 { return low(uint64(int64(int16(uint16(a))))) }},
 
 	"cvt.f64.f32":    {"f64 f32", func(a, _, _ uint64) uint64 { return math.Float64bits(float64(float(a))) }},
 	"cvt.rn.f32.f64": {"f32 f64", func(a, _, _ uint64) uint64 { return float32Bits(float32(double(a))) }},

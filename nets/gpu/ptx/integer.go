@@ -54,7 +54,6 @@ var integers = table{
 	"shr.s64": {"s64 s64 u32", func(a, b, _ uint64) uint64 { return uint64(int64(a) >> b) }},
 
 	"bfe.u32": {"u32 u32 u32 u32", func(a, b, c uint64) uint64 { return a >> (b & 0xff) & (1<<(c&0xff) - 1) }},
-	"bfe.s64": {"s64 s64 u32 u32", extract},
 }
 
 // low returns the 32 low bits.
@@ -62,16 +61,3 @@ func low(x uint64) uint64 { return x & (1<<32 - 1) }
 
 // signed returns the number that is an s32.
 func signed(x uint64) int64 { return int64(int32(uint32(x))) }
-
-// extract is bfe.s64: c bits of a from bit b on, extended by the sign, which is the highest of the bits, or of a where
-// the field goes beyond it.
-func extract(a, b, c uint64) uint64 {
-	from, length := b&0xff, c&0xff
-	if length == 0 {
-		return 0
-	}
-	if from+length > 64 {
-		return uint64(int64(a) >> from)
-	}
-	return uint64(int64(a<<(64-from-length)) >> (64 - length))
-}

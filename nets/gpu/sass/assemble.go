@@ -31,10 +31,9 @@ func Assemblers(ctx context.Context) ([]*Assembler, error) {
 	if err != nil {
 		return nil, err
 	}
-	cards := []string{"sm_80", "sm_86", "sm_89", "sm_90"}
 	all := []*Assembler{
-		{Release: "12.0", Targets: cards},
-		{Release: "13.5", Targets: append(cards, "sm_100", "sm_120")},
+		{Release: "12.0", Targets: []string{"sm_80", "sm_90"}},
+		{Release: "13.5", Targets: []string{"sm_80", "sm_90", "sm_120"}},
 	}
 	for i, w := range []Wheel{oldest, newest} {
 		a := all[i]

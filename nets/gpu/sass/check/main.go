@@ -1,4 +1,4 @@
-// Command check assembles the committed PTX with NVIDIA's assemblers, for every architecture, and compares registers,
+// Command check assembles the committed PTX with NVIDIA's assemblers, for three architectures, and compares registers,
 // spills, local memory and the instructions of the named loops with the limits in nets/gpu/sass/limits.csv. Run it in
 // the root of the repository; `make check-ptx` does.
 //
