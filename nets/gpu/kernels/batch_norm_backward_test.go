@@ -37,7 +37,7 @@ func TestNormBackward(t *testing.T) {
 		dw, db := make([]float64, s.K*s.C), make([]float64, s.K*s.C)
 		new(cpu.NormBackward[float64]).Run(c.exec, s, dx, d, dw, db, c.wide, c.weight, widen(y), gy, c.labels, c.stats)
 		if a.D != 0 {
-			near(t, "d", c.p.download(c.rig, a.D, s.K*c.n), d, func(int) float64 { return 0 },
+			near(t, "d", c.p.download(c.rig, a.D, s.K*c.n), d, exactly,
 				"copied, or rounded once to what is stored")
 			c.untouched("d of the slot not in use", a.D+uint64(s.K*c.n*c.p.bytes), c.n*c.p.bytes)
 		}
@@ -67,8 +67,8 @@ func TestNormBackward(t *testing.T) {
 		}{
 			{"dweight", dw, tolW, "sums of d·x̂ in float32, and errors of the statistics"},
 			{"dbias", db, tolB, "sums of d in float32"},
-			{"mean in the place of its gradient", widen(c.stat(2)), func(int) float64 { return 0 }, "copied"},
-			{"variance in the place of its gradient", widen(c.stat(4)), func(int) float64 { return 0 }, "copied"},
+			{"mean in the place of its gradient", widen(c.stat(2)), exactly, "copied"},
+			{"variance in the place of its gradient", widen(c.stat(4)), exactly, "copied"},
 		} {
 			for k := range s.K {
 				got := grad[k*c.P+(i+1)*gap:][:s.C]

@@ -54,14 +54,8 @@ func (c conv2DCase) x() int { return c.H * c.W * c.C }
 func (c conv2DCase) w() int { return c.R * c.S * c.C * c.O }
 func (c conv2DCase) y() int { h, w := c.shape().Out(); return h * w * c.O }
 
-// conv2DData are the inputs of the three kernels, for K clients.
-type conv2DData struct{ x, w, gy []float32 } // [K,B,H,W,C], [K,R,S,C,O], [K,B,OH,OW,O]
-
-// conv2DResult is what the kernels write; dw is the sum of the partial sums.
-type conv2DResult struct{ y, dx, dw []float64 }
-
 // conv2DOnCard returns what the three kernels compute on the device.
-func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DResult {
+func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d convData) convResult {
 	t.Helper()
 	r := newRig(t)
 	const before = 64
@@ -87,11 +81,11 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 	}
 
 	launch(r, "conv2d_forward_"+p.name, a.Forward(p.kind()), room, &a)
-	got := conv2DResult{y: doubles(p.download(r, a.Y, c.K*y))}
+	got := convResult{y: widen(p.download(r, a.Y, c.K*y))}
 	r.untouched("y of the slot not in use", a.Y+uint64(c.K*y*p.bytes), y*p.bytes)
 
 	launch(r, "conv2d_backward_data_"+p.name, a.BackwardData(p.kind()), room, &a)
-	got.dx = doubles(p.download(r, a.DX, c.K*x))
+	got.dx = widen(p.download(r, a.DX, c.K*x))
 	r.untouched("dx of the slot not in use", a.DX+uint64(c.K*x*p.bytes), x*p.bytes)
 
 	launch(r, "conv2d_backward_filter_"+p.name, a.BackwardFilter(p.kind()), room, &a)
@@ -107,38 +101,29 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d conv2DData) conv2DR
 }
 
 // conv2DOnCPU returns what the CPU engine computes in float64.
-func conv2DOnCPU(c conv2DCase, d conv2DData) conv2DResult {
+func conv2DOnCPU(c conv2DCase, d convData) convResult {
 	e, s := cpu.NewExec(cpu.Generic[float64](), nil), c.shape()
 	x := make([]float64, c.K*c.B*s.H*s.W*c.C)
 	dx := make([]float64, len(x))
-	want := conv2DResult{
+	want := convResult{
 		y: make([]float64, c.K*c.B*c.y()), dx: make([]float64, c.K*c.B*c.x()), dw: make([]float64, c.K*c.w()),
 	}
-	// inside calls f with the offset of every row of pixels, in maps without border and with it.
-	inside := func(f func(plain, bordered int)) {
-		for i := range c.K * c.B * c.H {
-			f(i*c.W*c.C, ((i/c.H*s.H+i%c.H+c.pad)*s.W+c.pad)*c.C)
-		}
-	}
-	inside(func(plain, bordered int) { copy(x[bordered:][:c.W*c.C], doubles(d.x[plain:][:c.W*c.C])) })
-	w, gy := doubles(d.w), doubles(d.gy)
+	inside(c.K*c.B, c.H, c.W, c.C, c.pad, func(plain, bordered int) {
+		copy(x[bordered:][:c.W*c.C], widen(d.x[plain:][:c.W*c.C]))
+	})
+	w, gy := widen(d.w), widen(d.gy)
 	new(cpu.Conv2DForward[float64]).Run(e, s, want.y, x, w)
 	new(cpu.Conv2DInput[float64]).Run(e, s, dx, w, gy)
 	new(cpu.Conv2DWeights[float64]).Run(e, s, want.dw, x, gy)
-	inside(func(plain, bordered int) { copy(want.dx[plain:][:c.W*c.C], dx[bordered:]) })
+	inside(c.K*c.B, c.H, c.W, c.C, c.pad, func(plain, bordered int) {
+		copy(want.dx[plain:][:c.W*c.C], dx[bordered:])
+	})
 	return want
 }
 
 // draw returns inputs whose numbers value draws.
-func (c conv2DCase) draw(value func() float32) conv2DData {
-	fill := func(n int) []float32 {
-		x := make([]float32, n)
-		for i := range x {
-			x[i] = value()
-		}
-		return x
-	}
-	return conv2DData{x: fill(c.K * c.B * c.x()), w: fill(c.K * c.w()), gy: fill(c.K * c.B * c.y())}
+func (c conv2DCase) draw(value func() float32) convData {
+	return convData{x: fill(c.K*c.B*c.x(), value), w: fill(c.K*c.w(), value), gy: fill(c.K*c.B*c.y(), value)}
 }
 
 // With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree
@@ -149,27 +134,13 @@ func TestConv2DExact(t *testing.T) {
 			t.Run(c.String()+"/"+p.name, func(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(c.C), uint64(c.O)))
 				d := c.draw(func() float32 { return float32(rnd.IntN(3) - 1) })
-				got, want := conv2DOnCard(t, c, p, d), conv2DOnCPU(c, d)
-				kept := func(x []float64) []float64 {
-					y := make([]float64, len(x))
-					for i, v := range x {
-						y[i] = float64(p.round(float32(v)))
-					}
-					return y
-				}
-				exactly := func(int) float64 { return 0 }
-				const why = "all sums are small integers"
-				near(t, "y", got.y, kept(want.y), exactly, why)
-				near(t, "dx", got.dx, kept(want.dx), exactly, why)
-				near(t, "dw", got.dw, want.dw, exactly, why)
+				compareConv(t, conv2DOnCard(t, c, p, d), conv2DOnCPU(c, d), p)
 			})
 		}
 	}
 }
 
-// Random numbers, activations rounded, against float64 sums of the same numbers with the weights rounded: kernels round
-// them when they read them, or read a copy in bf16. The rest is the rounding of partial sums: an addition errs by 2⁻²⁴
-// of its result, an addition of a tensor core by up to 2⁻²³, because it truncates; and y and dx are rounded at the end.
+// As [TestConvRounding].
 func TestConv2DRounding(t *testing.T) {
 	for _, c := range []conv2DCase{conv2DCases[0], conv2DCases[1], conv2DCases[2], conv2DCases[8], conv2DCases[11]} {
 		for _, p := range precisions {
@@ -181,14 +152,8 @@ func TestConv2DRounding(t *testing.T) {
 				d.w = p.rounded(d.w)
 				want := conv2DOnCPU(c, d)
 				// Σ|terms|
-				size := conv2DOnCPU(c, conv2DData{x: magnitudes(d.x), w: magnitudes(d.w), gy: magnitudes(d.gy)})
-				tol := func(want, size []float64, terms int, last float64) func(int) float64 {
-					return func(i int) float64 { return float64(terms/8+8)*0x1p-23*size[i] + last*math.Abs(want[i]) }
-				}
-				const why = "2⁻²³ of the sum of magnitudes for every 8 terms, and the rounding of what is kept"
-				near(t, "y", got.y, want.y, tol(want.y, size.y, c.R*c.S*c.C, p.half), why)
-				near(t, "dx", got.dx, want.dx, tol(want.dx, size.dx, c.R*c.S*c.O, p.half), why)
-				near(t, "dw", got.dw, want.dw, tol(want.dw, size.dw, c.B*c.y()/c.O, 0), why)
+				size := conv2DOnCPU(c, convData{x: magnitudes(d.x), w: magnitudes(d.w), gy: magnitudes(d.gy)})
+				nearConv(t, p, got, want, size, c.R*c.S*c.C, c.R*c.S*c.O, c.B*c.y()/c.O)
 			})
 		}
 	}
@@ -236,16 +201,8 @@ func TestConv2DDeterministic(t *testing.T) {
 			all, again := conv2DOnCard(t, c, p, d), conv2DOnCard(t, c, p, d)
 			one := c
 			one.K = 1
-			last := conv2DOnCard(t, one, p, conv2DData{x: d.x[2*c.B*c.x():], w: d.w[2*c.w():], gy: d.gy[2*c.B*c.y():]})
-			exactly := func(int) float64 { return 0 }
-			for _, v := range []struct {
-				what             string
-				got, again, last []float64
-			}{{"y", all.y, again.y, last.y}, {"dx", all.dx, again.dx, last.dx}, {"dw", all.dw, again.dw, last.dw}} {
-				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
-				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):],
-					exactly, "clients share nothing")
-			}
+			last := conv2DOnCard(t, one, p, convData{x: d.x[2*c.B*c.x():], w: d.w[2*c.w():], gy: d.gy[2*c.B*c.y():]})
+			sameConv(t, all, again, last)
 		})
 	}
 }

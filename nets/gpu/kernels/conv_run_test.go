@@ -45,13 +45,13 @@ func (c convCase) x() int { return c.H * c.W * c.C }
 func (c convCase) w() int { return c.R * c.S * c.C * c.O }
 func (c convCase) y() int { h, w := c.pooled(); return h * w * c.O }
 
-// convData are the inputs of the three kernels, for K clients.
+// convData are the inputs of the three kernels of a family, for K clients. Those of conv2d have no bias and no arg.
 type convData struct {
 	x, w, bias, gy []float32 // [K,B,H,W,C], [K,R,S,C,O], [K,O], [K,B,HP,WP,O]
 	arg            []uint8   // [K,B,HP,WP,O]
 }
 
-// convResult is what the kernels write; dw and db are the sums of the partial sums.
+// convResult is what the kernels write; dw and db are the sums of the partial sums. conv2d has no db and no arg.
 type convResult struct {
 	y, dx, dw, db []float64
 	arg           []uint8
@@ -89,13 +89,13 @@ func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
 	}
 
 	launch(r, "conv_forward_"+p.name, a.Forward(kind, room), room, &a)
-	got := convResult{y: doubles(p.download(r, a.Y, c.K*y)), arg: download[uint8](r, a.Arg, c.K*y)}
+	got := convResult{y: widen(p.download(r, a.Y, c.K*y)), arg: download[uint8](r, a.Arg, c.K*y)}
 	r.untouched("y of the slot not in use", a.Y+uint64(c.K*y*p.bytes), y*p.bytes)
 	r.untouched("arg of the slot not in use", a.Arg+uint64(c.K*y), y)
 
 	a.Arg = upload(r, d.arg)
 	launch(r, "conv_backward_data_"+p.name, a.BackwardData(kind, room), room, &a)
-	got.dx = doubles(p.download(r, a.DX, c.K*x))
+	got.dx = widen(p.download(r, a.DX, c.K*x))
 	r.untouched("dx of the slot not in use", a.DX+uint64(c.K*x*p.bytes), x*p.bytes)
 
 	launch(r, "conv_backward_filter_"+p.name, a.BackwardFilter(kind), room, &a)
@@ -125,12 +125,11 @@ func pixels(x []float32, C, length int) []float32 {
 	return y
 }
 
-func doubles(x []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
+// inside calls f with the offset of every row of pixels in n maps H×W×C, without border and with pad zeros around.
+func inside(n, H, W, C, pad int, f func(plain, bordered int)) {
+	for i := range n * H {
+		f(i*W*C, ((i/H*(H+2*pad)+i%H+pad)*(W+2*pad)+pad)*C)
 	}
-	return y
 }
 
 // convOnCPU returns what the CPU engine computes in float64.
@@ -142,37 +141,38 @@ func convOnCPU(c convCase, d convData) convResult {
 		y: make([]float64, y), arg: make([]uint8, y), dx: make([]float64, c.K*c.B*c.x()),
 		dw: make([]float64, c.K*c.w()), db: make([]float64, c.K*c.O),
 	}
-	x, w, gy := make([]float64, c.K*c.B*s.H*s.W*c.C), doubles(d.w), doubles(d.gy)
+	x, w, gy := make([]float64, c.K*c.B*s.H*s.W*c.C), widen(d.w), widen(d.gy)
 	dx := make([]float64, len(x))
-	// inside calls f with the offset of every row of pixels, in maps without border and with it.
-	inside := func(f func(plain, bordered int)) {
-		for i := range c.K * c.B * c.H {
-			f(i*c.W*c.C, ((i/c.H*s.H+i%c.H+c.pad)*s.W+c.pad)*c.C)
-		}
-	}
-	inside(func(plain, bordered int) { copy(x[bordered:][:c.W*c.C], doubles(d.x[plain:][:c.W*c.C])) })
-	new(cpu.ConvForward[float64]).Run(e, s, want.y, want.arg, x, w, doubles(d.bias))
+	inside(c.K*c.B, c.H, c.W, c.C, c.pad, func(plain, bordered int) {
+		copy(x[bordered:][:c.W*c.C], widen(d.x[plain:][:c.W*c.C]))
+	})
+	new(cpu.ConvForward[float64]).Run(e, s, want.y, want.arg, x, w, widen(d.bias))
 	new(cpu.ConvBackward[float64]).Run(e, s, dx, want.dw, want.db, x, w, gy, d.arg)
-	inside(func(plain, bordered int) { copy(want.dx[plain:][:c.W*c.C], dx[bordered:]) })
+	inside(c.K*c.B, c.H, c.W, c.C, c.pad, func(plain, bordered int) {
+		copy(want.dx[plain:][:c.W*c.C], dx[bordered:])
+	})
 	return want
 }
 
 // draw returns inputs whose numbers value draws. A gradient arrives at any of the four places of its window, or at
 // none, as in a net.
 func (c convCase) draw(rnd *rand.Rand, value func() float32) convData {
-	fill := func(n int) []float32 {
-		x := make([]float32, n)
-		for i := range x {
-			x[i] = value()
-		}
-		return x
-	}
 	y := c.K * c.B * c.y()
 	d := convData{
-		x: fill(c.K * c.B * c.x()), w: fill(c.K * c.w()), bias: fill(c.K * c.O), gy: fill(y), arg: make([]uint8, y),
+		x: fill(c.K*c.B*c.x(), value), w: fill(c.K*c.w(), value), bias: fill(c.K*c.O, value), gy: fill(y, value),
+		arg: make([]uint8, y),
 	}
 	for i := range d.arg {
 		d.arg[i] = uint8(rnd.IntN(5))
 	}
 	return d
+}
+
+// fill returns n numbers that value draws.
+func fill(n int, value func() float32) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = value()
+	}
+	return x
 }

@@ -34,7 +34,6 @@ func compareConv(t *testing.T, got, want convResult, p precision) {
 		}
 		return y
 	}
-	exactly := func(int) float64 { return 0 }
 	const why = "all sums are small integers"
 	near(t, "y", got.y, kept(want.y), exactly, why)
 	for i, at := range want.arg {
@@ -48,8 +47,7 @@ func compareConv(t *testing.T, got, want convResult, p precision) {
 }
 
 // Random numbers, activations rounded, against float64 sums of the same numbers with the weights rounded: kernels round
-// them when they read them, or read a copy in bf16. The rest is the rounding of partial sums: an addition errs by 2⁻²⁴
-// of its result, an addition of a tensor core by up to 2⁻²³, because it truncates; and y and dx are rounded at the end.
+// them when they read them, or read a copy in bf16.
 func TestConvRounding(t *testing.T) {
 	cases := append([]convCase{{1, 128, 16, 16, 32, 3, 3, 32, 1}}, convCases...)
 	for _, c := range cases {
@@ -68,15 +66,7 @@ func TestConvRounding(t *testing.T) {
 				m.x, m.w, m.bias, m.gy = magnitudes(d.x), magnitudes(d.w), magnitudes(d.bias), magnitudes(d.gy)
 				size := convOnCPU(c, m) // Σ|terms| of each sum; of y, the largest in its window
 				h, w := c.pooled()
-				tol := func(want, size []float64, terms int, last float64) func(int) float64 {
-					return func(i int) float64 { return float64(terms/8+8)*0x1p-23*size[i] + last*math.Abs(want[i]) }
-				}
-				const why = "2⁻²³ of the sum of magnitudes for every 8 terms, and the rounding of what is kept"
-				near(t, "y", got.y, want.y, tol(want.y, size.y, c.R*c.S*c.C, p.half), why)
-				near(t, "dx", got.dx, want.dx, tol(want.dx, size.dx, c.R*c.S*c.O, p.half), why)
-				images := min(c.B, 16)
-				near(t, "dw", got.dw, want.dw, tol(want.dw, size.dw, images*4*h*w, 0), why)
-				near(t, "db", got.db, want.db, tol(want.db, size.db, images*4*h*w, 0), why)
+				nearConv(t, p, got, want, size, c.R*c.S*c.C, c.R*c.S*c.O, min(c.B, 16)*4*h*w)
 				for i, at := range got.arg {
 					if (at == 4) != (got.y[i] == 0) || at > 4 {
 						t.Fatalf("arg[%d] = %d where y = %g, want 4 exactly where y is 0", i, at, got.y[i])
@@ -85,6 +75,23 @@ func TestConvRounding(t *testing.T) {
 			})
 		}
 	}
+}
+
+// nearConv fails unless the results are the same up to the rounding of partial sums: an addition errs by 2⁻²⁴ of its
+// result, an addition of a tensor core by up to 2⁻²³, because it truncates; and y and dx are rounded at the end. size
+// has the sums of the terms' magnitudes; an element of y, of dx and of the gradients has so many terms.
+func nearConv(t *testing.T, p precision, got, want, size convResult, ofY, ofDX, ofGradient int) {
+	t.Helper()
+	check := func(what string, got, want, size []float64, terms int, last float64) {
+		t.Helper()
+		near(t, what, got, want, func(i int) float64 {
+			return float64(terms/8+8)*0x1p-23*size[i] + last*math.Abs(want[i])
+		}, "2⁻²³ of the sum of magnitudes for every 8 terms, and the rounding of what is kept")
+	}
+	check("y", got.y, want.y, size.y, ofY, p.half)
+	check("dx", got.dx, want.dx, size.dx, ofDX, p.half)
+	check("dw", got.dw, want.dw, size.dw, ofGradient, 0)
+	check("db", got.db, want.db, size.db, ofGradient, 0)
 }
 
 func magnitudes(x []float32) []float32 {
@@ -134,20 +141,22 @@ func TestConvDeterministic(t *testing.T) {
 			last := convOnCard(t, one, p, convData{
 				x: d.x[2*x:], w: d.w[2*c.w():], bias: d.bias[2*c.O:], gy: d.gy[2*y:], arg: d.arg[2*y:],
 			})
-			exactly := func(int) float64 { return 0 }
-			for _, v := range []struct {
-				what             string
-				got, again, last []float64
-			}{
-				{"y", all.y, again.y, last.y},
-				{"dx", all.dx, again.dx, last.dx},
-				{"dw", all.dw, again.dw, last.dw},
-				{"db", all.db, again.db, last.db},
-			} {
-				near(t, v.what+" of a second run", v.again, v.got, exactly, "sums are added in a fixed order")
-				near(t, v.what+" of the last client alone", v.last, v.got[len(v.got)-len(v.last):],
-					exactly, "clients share nothing")
-			}
+			sameConv(t, all, again, last)
 		})
+	}
+}
+
+// sameConv fails unless a second run gives the same, and a run of the last client alone the end of it.
+func sameConv(t *testing.T, all, again, last convResult) {
+	t.Helper()
+	for what, of := range map[string]func(convResult) []float64{
+		"y":  func(r convResult) []float64 { return r.y },
+		"dx": func(r convResult) []float64 { return r.dx },
+		"dw": func(r convResult) []float64 { return r.dw },
+		"db": func(r convResult) []float64 { return r.db },
+	} {
+		got, alone := of(all), of(last)
+		near(t, what+" of a second run", of(again), got, exactly, "sums are added in a fixed order")
+		near(t, what+" of the last client alone", alone, got[len(got)-len(alone):], exactly, "clients share nothing")
 	}
 }

@@ -257,6 +257,9 @@ func same(t *testing.T, what string, got, want []float32) {
 	}
 }
 
+// exactly is a tolerance of [near].
+func exactly(int) float64 { return 0 }
+
 // near fails unless |got − want| ≤ tol(i) everywhere, and got is NaN or infinite where want is. why is the reason for
 // the tolerance.
 func near[F float32 | float64](

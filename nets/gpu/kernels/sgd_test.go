@@ -59,14 +59,7 @@ func testSGD(t *testing.T, p precision, n, P int, clipped bool) {
 	const E, step, lr, decay, momentum = 3, 1, 0.1, 0.01, 0.9
 	r, rnd := newRig(t), rand.New(rand.NewPCG(uint64(P), 1))
 	type client struct{ row, v, drift, wantRow, wantV []float32 }
-	kinds := []struct{ momentum, drift, empty bool }{
-		{},
-		{momentum: true},
-		{drift: true},
-		{momentum: true, drift: true},
-		{momentum: true, drift: true, empty: true},
-	}
-	K := len(kinds)
+	K := len(takerKinds)
 	grad, scale := numbers(rnd, (K+1)*P), make([]float32, K+1)
 	for k := range scale {
 		scale[k] = 1
@@ -75,7 +68,7 @@ func testSGD(t *testing.T, p precision, n, P int, clipped bool) {
 		}
 	}
 	clients, count, rows := make([]client, K), make([]int32, K*E), make([][]float32, K)
-	for k, kind := range kinds {
+	for k, kind := range takerKinds {
 		c := &clients[k]
 		c.row = numbers(rnd, P)
 		if kind.momentum {
@@ -107,7 +100,7 @@ func testSGD(t *testing.T, p precision, n, P int, clipped bool) {
 	}
 	launch(r, "sgd", a.Launch(p.kind()), w.room(), &a)
 	for k, c := range clients {
-		what := fmt.Sprintf("client %d %+v: ", k, kinds[k])
+		what := fmt.Sprintf("client %d %+v: ", k, takerKinds[k])
 		same(t, what+"row", download[float32](r, slots[k].Row, P), c.wantRow)
 		same(t, what+"weights", p.download(r, slots[k].Weights, P), p.copied(c.wantRow))
 		if c.v != nil {
@@ -121,10 +114,10 @@ func testSGD(t *testing.T, p precision, n, P int, clipped bool) {
 		launch(r, "track", a.Running(FP32), w.room(), &a)
 	}
 	for k, c := range clients {
-		if !kinds[k].empty {
+		if !takerKinds[k].empty {
 			track(c.wantRow[n:], grad[k*P+n:][:P-n])
 		}
-		what := fmt.Sprintf("client %d %+v, tracked: ", k, kinds[k])
+		what := fmt.Sprintf("client %d %+v, tracked: ", k, takerKinds[k])
 		same(t, what+"row", download[float32](r, slots[k].Row, P), c.wantRow)
 		if c.v != nil {
 			same(t, what+"momentum", download[float32](r, slots[k].Momentum, P), c.wantV)
