@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
 )
@@ -98,10 +99,7 @@ func TestAppendBench(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	const conditions = ",20,20.333333333333336,100,102,0.24509803921568626,0.015625,0.125,1.25,0"
 	want := benchHeader + "\n" +
 		"2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32,Some CPU @ " +

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
@@ -53,10 +54,7 @@ func TestCurve(t *testing.T) {
 	if err := WriteCurve(path, testCurve()); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	want := curveHeader + "\n" +
 		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,3,0,0,0,2.3,0.1,2.31,0.1012,0," +
 		"gamma=0.2;period=40,cpu-avx512,fp32,v0.1\n" +
@@ -100,10 +98,7 @@ func TestSummary(t *testing.T) {
 	if err := WriteSummary(path, []SummaryRow{ok, failed}); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	want := summaryHeader + "\n" +
 		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,0,test_acc,3,0.6,0.01,0.635,0.02,ok,," +
 		"v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n" +

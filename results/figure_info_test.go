@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func TestFigureInfo(t *testing.T) {
@@ -22,10 +24,7 @@ func TestFigureInfo(t *testing.T) {
 		if err := WriteFigureInfo(path, info); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		texts[i] = string(text)
 	}
 	if texts[0] != texts[1] {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/resultstest"
 )
@@ -20,10 +21,7 @@ func savedRun(t *testing.T, out string) (dir string) {
 	for _, name := range []string{results.ModelFile, results.ClientModelFile(7), "mine.safetensors"} {
 		overwrite(t, filepath.Join(dir, name), "bytes of "+name)
 	}
-	info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(results.ReadRunInfo(filepath.Join(dir, results.RunFile)))(t)
 	resultstest.Sign(t, dir, info)
 	return dir
 }

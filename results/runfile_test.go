@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 type testSettings struct {
@@ -77,10 +79,7 @@ func TestRunInfo(t *testing.T) {
 	if err := WriteRunInfo(path, info); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	for _, want := range []string{
 		`"status": "complete"`, `"settings_hash": "` + Hash(info.Settings) + `"`,
 		// sorted
@@ -92,10 +91,7 @@ func TestRunInfo(t *testing.T) {
 			t.Errorf("file lacks %s:\n%s", want, text)
 		}
 	}
-	back, err := ReadRunInfo(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(ReadRunInfo(path))(t)
 	if Hash(back.Settings) != Hash(info.Settings) {
 		t.Errorf("settings read back: %v, want those of %+v", back.Settings, info.Settings)
 	}
@@ -135,10 +131,7 @@ func TestReadRunInfoMalformed(t *testing.T) {
 	if err := WriteRunInfo(path, testInfo()); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(path))(t)
 	good := string(raw)
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", "empty, want JSON"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
@@ -44,10 +45,7 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 // paperTable returns a table of a paper.
 func paperTable(t *testing.T, id string) *papers.Table {
 	t.Helper()
-	table, err := papers.TableByID(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(papers.TableByID(id))(t)
 	return &table
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -20,10 +21,7 @@ var updateExports = flag.Bool("update", false, "rewrite the goldens in testdata"
 // exported is a table of two availabilities, two data sets and three methods, one of which has failed on svhn.
 func exported(t *testing.T) Grid {
 	t.Helper()
-	table2, err := papers.TableByID("fedawe-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table2 := must.Get(papers.TableByID("fedawe-2"))(t)
 	var rows []results.SummaryRow
 	for _, p := range table2.Printed {
 		if p.Availability != "sine" && p.Availability != "stationary" || p.Data == "cinic10" || p.Method != "fedawe" &&
@@ -74,10 +72,7 @@ func TestExport(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(path))(t)
 			if got.String() != string(want) {
 				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 			}
@@ -130,10 +125,7 @@ func TestGridColumns(t *testing.T) {
 		"fedawe-10": {"alpha=0.05", "alpha=0.1", "alpha=1"},
 		"fedawe-8":  {"first round at 25 % of the target", "first round at 50 % of the target"},
 	} {
-		of, err := papers.TableByID(table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := must.Get(papers.TableByID(table))(t)
 		var rows []results.SummaryRow
 		for _, p := range of.Printed {
 			if p.Method == "mifa" && p.Data == "svhn" &&

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
@@ -46,10 +47,7 @@ func TestMerge(t *testing.T) {
 	run(b, "mifa", 4, 0.4, results.RunComplete)
 	run(a, "fedau", 3, 0.15, results.RunInterrupted)
 	whole := run(b, "fedau", 3, 0.3, results.RunComplete) // replaces the interrupted one
-	info, err := results.ReadRunInfo(filepath.Join(whole, results.RunFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(results.ReadRunInfo(filepath.Join(whole, results.RunFile)))(t)
 	for _, name := range []string{results.DecisionsFile, "id_rsa", ".rollcall-x.tmp"} { // known files alone are copied
 		if err := os.WriteFile(filepath.Join(whole, name), []byte("x\n"), 0o666); err != nil {
 			t.Fatal(err)
@@ -64,10 +62,7 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m, err := Merge(t.Context(), into, []string{a, b}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Merge(t.Context(), into, []string{a, b}, false))(t)
 	if m.Runs != 3 || m.Kept != 2 {
 		t.Errorf("%d copied, %d twice, want 3 and 2", m.Runs, m.Kept)
 	}
@@ -194,10 +189,7 @@ func TestMergeUnlike(t *testing.T) {
 				if err != nil || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], c.note) {
 					t.Errorf("%v, notes %q, want %q", err, m.Notes, c.note)
 				}
-				rows, err := results.ReadSummary(filepath.Join(into, "fedawe-2", results.SummaryFile))
-				if err != nil {
-					t.Fatal(err)
-				}
+				rows := must.Get(results.ReadSummary(filepath.Join(into, "fedawe-2", results.SummaryFile)))(t)
 				if !mixed && (len(rows) != 4 || rows[0].N != 1 || rows[0].Status != results.CellOK) {
 					t.Errorf("%+v, want two rows of one seed for each metric", rows)
 				}

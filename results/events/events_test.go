@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -50,19 +51,13 @@ func TestGolden(t *testing.T) {
 	if err := WriteCurve(dir, rows, started); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(filepath.Join(dir, File)))(t)
 	if *update {
 		if err := os.WriteFile(golden, got, 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
@@ -139,10 +134,7 @@ func TestWriteCurve(t *testing.T) {
 	if err := WriteCurve(dir, rows, started); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(filepath.Join(dir, File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(filepath.Join(dir, File)))(t)
 	steps, times, scalars := decode(t, whole)
 	if len(steps) != 3 || steps[1] != 0 || steps[2] != 300 || times[2] != 1700000002.75 {
 		t.Fatalf("steps %v, times %v, want the version, round 0 and round 300 after 2.25 s", steps, times)
@@ -161,10 +153,7 @@ func TestWriteCurve(t *testing.T) {
 	}
 
 	// What a run writes on its way is the same, byte for byte, and replaces what was there.
-	l, err := Create(dir, started)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Create(dir, started))(t)
 	for _, r := range rows {
 		if err := l.Row(r); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
 )
@@ -53,10 +54,7 @@ func TestWriteFileMode(t *testing.T) {
 	if err := files.WriteFile(path, text("x")); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	if got, want := info.Mode(), fs.FileMode(0o640); got != want {
 		t.Errorf("mode with umask 027: got %v, want %v", got, want)
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func TestBootID(t *testing.T) {
@@ -22,10 +24,7 @@ func TestBootID(t *testing.T) {
 func TestUnlocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "locked")
 	open := func() *os.File {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666))(t)
 		t.Cleanup(func() { _ = f.Close() })
 		return f
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
 )
@@ -17,10 +18,7 @@ import (
 // npyGolden builds the file NumPy 1.24.2 writes: numpy.save gave these headers and these bytes of data.
 func npyGolden(t *testing.T, dict, data string) string {
 	t.Helper()
-	raw, err := hex.DecodeString(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(hex.DecodeString(data))(t)
 	return "\x93NUMPY\x01\x00\x76\x00" + dict + strings.Repeat(" ", 0x76-1-len(dict)) + "\n" + string(raw)
 }
 
@@ -68,10 +66,7 @@ func TestNPYLarge(t *testing.T) {
 	if err := files.WriteNPY(path, shape, data); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	if start := int(info.Size()) - 4*len(data); start%npyAlign != 0 || start == 2*npyAlign {
 		t.Errorf("data starts at %d, want a multiple of %d other than %d", start, npyAlign, 2*npyAlign)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // writerFolder names the folder that a child of this test writes in.
@@ -31,14 +33,8 @@ func TestSweepOfAnotherProcess(t *testing.T) {
 	child := func() (kill, end func()) {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestSweepOfAnotherProcess$")
 		cmd.Env = append(os.Environ(), writerFolder+"="+dir)
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(cmd.StdinPipe())(t)
+		out := must.Get(cmd.StdoutPipe())(t)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -129,10 +125,7 @@ func TestSweepBesideWriters(t *testing.T) {
 
 func all(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/metrics"
 )
 
@@ -29,10 +30,7 @@ func has(t *testing.T, what string, got map[string]string, want string) {
 // two pairs of labels swapped and a fifth of the training set kept back, batches of 64 (32 on the binary set). The
 // released scripts have s = 0.001 and 0, β = 1−s; nothing is kept back, and the classes of MNIST's clients are drawn.
 func TestCAFedTableI(t *testing.T) {
-	table, err := TableByID("cafed-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(TableByID("cafed-1"))(t)
 	if want := []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}; table.Rounds != 150 ||
 		len(table.Seeds) != 3 || !slices.Equal(metricsOf(table), want) {
 		t.Errorf("%d rounds, seeds %v, entries %q, want 150, three and %q",

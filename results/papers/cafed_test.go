@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/protocol"
 
 	"rollcall/results"
@@ -169,10 +170,7 @@ func TestCAFedClaims(t *testing.T) {
 		at("ca-fed", 0, resultstest.Accuracies(0.1, 0.53), resultstest.Accuracies(0.1, 0.61)),
 	}
 	claims := func(f Figure, lines ...Line) ([]ClaimRow, string) {
-		d, err := saying([]Figure{f})[0].Draw(Measured{Figure: f, Lines: lines})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(saying([]Figure{f})[0].Draw(Measured{Figure: f, Lines: lines}))(t)
 		numbers := slices.DeleteFunc(d.Claims, func(r ClaimRow) bool { return r.Says != "" })
 		return numbers, d.Words
 	}

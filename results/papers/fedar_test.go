@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -202,10 +203,7 @@ func TestCorrect(t *testing.T) {
 
 // The summary of runs has the corrected p-values: here of two baselines, so that the smaller p_seeds is doubled.
 func TestSummariseCorrects(t *testing.T) {
-	table, err := TableByID("fedar-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(TableByID("fedar-2"))(t)
 	var runs []results.Run
 	for method, acc := range map[string][]float64{
 		"fedar": {0.5, 0.6, 0.55}, "mifa": {0.4, 0.52, 0.43}, "scaffold": {0.45, 0.61, 0.5},

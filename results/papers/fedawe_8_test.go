@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
@@ -18,10 +19,7 @@ var appendixMethods = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau",
 // printed returns a table of a paper.
 func printed(t *testing.T, id string) []results.Printed {
 	t.Helper()
-	table, err := TableByID(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(TableByID(id))(t)
 	return table.Printed
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
@@ -21,10 +22,7 @@ import (
 // everyFigure has one of each kind, small.
 func everyFigure(t *testing.T) map[string]plot.Figure {
 	t.Helper()
-	bins, err := FedAWEF5Rows([]float64{0.1, 0.1, 0.4, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bins := must.Get(FedAWEF5Rows([]float64{0.1, 0.1, 0.4, 1}))(t)
 	var activity []FedAWEF6Row
 	for _, kind := range []string{"stationary", "interleaved-sine"} {
 		for _, p := range []float64{0.1, 0.5, 0.9} {
@@ -45,14 +43,8 @@ func everyFigure(t *testing.T) map[string]plot.Figure {
 		curves = append(curves, seeds)
 		study = append(study, ofF3("0.5", fmt.Sprint(float64(len(study))/10), seeds...))
 	}
-	training, err := fedaweF7Rows(ofF7(0.99, true, curves...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	accuracy, err := fedaweF3Rows(Measured{Lines: study})
-	if err != nil {
-		t.Fatal(err)
-	}
+	training := must.Get(fedaweF7Rows(ofF7(0.99, true, curves...)))(t)
+	accuracy := must.Get(fedaweF3Rows(Measured{Lines: study}))(t)
 	return map[string]plot.Figure{
 		"fedawe-f2": fedaweF2Figure(fedaweF2Rows()), "fedawe-f3": fedaweF3Figure("", accuracy),
 		"fedawe-f4": fedaweF4Figure([][]int{{5, 0, 15}, {0, 0, 0}}), "cafed-s1": quadraticFigure("x", quadraticRows()),
@@ -69,10 +61,7 @@ var (
 
 func number64(t *testing.T, text string) float64 {
 	t.Helper()
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(strconv.ParseFloat(text, 64))(t)
 	return x
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
@@ -81,10 +82,7 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 		return run("fedawe", every, x, x)
 	}
 	for _, every := range []int{1, 2, 10, 50} {
-		rows, err := fedaweF7Rows(ofF7(0.99, false, [][]results.CurveRow{steps(every)}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(fedaweF7Rows(ofF7(0.99, false, [][]results.CurveRow{steps(every)})))(t)
 		for _, r := range rows {
 			want := 1 - math.Pow(0.99, float64(r.Round)/2)
 			// The tolerance is that of up to 400 roundings, each of a share of 1.
@@ -95,10 +93,7 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 	}
 	// Every second round it is the plain moving average.
 	x := []float64{3, 1, 4, 1, 5, 9, 2, 6}
-	rows, err := fedaweF7Rows(ofF7(0.9, false, [][]results.CurveRow{run("fedawe", fedaweF7Every, x, x)}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(fedaweF7Rows(ofF7(0.9, false, [][]results.CurveRow{run("fedawe", fedaweF7Every, x, x)})))(t)
 	want := x[0]
 	for i := range x {
 		want = 0.9*want + 0.1*x[i]
@@ -113,10 +108,7 @@ func TestFedAWEF7Gap(t *testing.T) {
 	curve := run("fedawe", 2, []float64{1, 9, 0}, []float64{1, 9, 0})
 	curve[1].TrainLoss = files.Optional{}
 	before := slices.Clone(curve)
-	rows, err := fedaweF7Rows(ofF7(0.5, false, [][]results.CurveRow{curve}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(fedaweF7Rows(ofF7(0.5, false, [][]results.CurveRow{curve})))(t)
 	// Loss: 1, none, then two intervals later 0.25·1; accuracy: 1, 5, 2.5. Round 2 has no loss, so no row.
 	if len(rows) != 2 || rows[1].Round != 4 || !filestest.Near(rows[1].TrainLoss, 0.25) ||
 		!filestest.Near(rows[1].TestAcc, 2.5) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/metrics"
 )
 
@@ -51,10 +52,7 @@ func TestTables(t *testing.T) {
 		{"fedawe-10", 7, []string{"svhn sine alpha=0.05", "svhn sine alpha=0.1", "svhn sine alpha=1"}, accuracies},
 	} {
 		t.Run(c.id, func(t *testing.T) {
-			table, err := TableByID(c.id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			table := must.Get(TableByID(c.id))(t)
 			var columns []string
 			for _, x := range table.Columns {
 				columns = append(columns, column(x))
@@ -102,10 +100,7 @@ func TestFigures(t *testing.T) {
 		{"fedawe-f6", nil, 80},
 		{"fedawe-f7", f7, 2000},
 	} {
-		f, err := FigureByID(c.id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(FigureByID(c.id))(t)
 		var runs []string
 		for _, r := range f.Runs {
 			runs = append(runs, r.Method+" "+column(r.Column))

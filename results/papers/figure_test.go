@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
@@ -103,10 +104,7 @@ func TestDraw(t *testing.T) {
 		t.Run(f.ID, func(t *testing.T) {
 			m := made(f)
 			before := made(f)
-			d, err := f.Draw(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(f.Draw(m))(t)
 			if n := reflect.ValueOf(d.Rows).Len(); n == 0 {
 				t.Error("no rows, want some")
 			}
@@ -134,10 +132,7 @@ func TestDraw(t *testing.T) {
 func TestOptions(t *testing.T) {
 	m := made(fedaweF7)
 	rows := func() []fedaweF7Row {
-		d, err := fedaweF7.Draw(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(fedaweF7.Draw(m))(t)
 		return d.Rows.(csvRows[fedaweF7Row])
 	}
 	isSmoothed := func(r fedaweF7Row) bool { return r.Method == "fedawe" && r.Beta == 0.99 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -113,10 +114,7 @@ func TestPrintedExperiments(t *testing.T) {
 
 // A row's own settings are those that its table does not give its method; the table's 1/T is a number in a row.
 func TestOwn(t *testing.T) {
-	of, err := TableByID("cafed-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := must.Get(TableByID("cafed-1"))(t)
 	for _, c := range []struct {
 		data   string
 		params results.Params

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files/filestest"
 )
 
@@ -14,10 +15,7 @@ func TestBubbles(t *testing.T) {
 	svg := filestest.SVG(t, Figure{Panels: [][]Chart{{Bubbles{Shares: [][]float64{{0.09, 0}, {0.64, 0.36}}}}}})
 	var radii []float64
 	for _, found := range regexp.MustCompile(`A([\d.]+),[\d.]+ 0`).FindAllStringSubmatch(svg, -1) {
-		r, err := strconv.ParseFloat(found[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(strconv.ParseFloat(found[1], 64))(t)
 		radii = append(radii, r)
 	}
 	shares := []float64{0.09, 0.64, 0.36, 1, 0.5, 0.25, 0.1} // the last four are the key

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files/filestest"
 )
 
@@ -116,10 +117,7 @@ func TestTicks(t *testing.T) {
 }
 
 func TestBins(t *testing.T) {
-	bins, err := Bins([]float64{0, 0.1, 0.1999, 0.2, 0.3, 0.7, 0.6, 1}, 0, 1, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bins := must.Get(Bins([]float64{0, 0.1, 0.1999, 0.2, 0.3, 0.7, 0.6, 1}, 0, 1, 10))(t)
 	var counts []int
 	for i, b := range bins {
 		counts = append(counts, b.Count)

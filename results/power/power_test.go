@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
@@ -174,10 +175,7 @@ func TestPairs(t *testing.T) {
 		t.Fatalf("%d designs, %v, want three", len(designs), bad)
 	}
 	find := stats.Detect{Difference: 0.01, Significance: 0.05, Power: 0.8}
-	rows, err := Estimate(designs, metrics.TestAcc, find)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(Estimate(designs, metrics.TestAcc, find))(t)
 	differences := map[string]bool{}
 	for _, r := range rows {
 		if r.Minus != "" {

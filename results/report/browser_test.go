@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // The page in a real browser: it opens from a file without a word on the console and without a request, shows every
@@ -23,10 +25,7 @@ func TestBrowser(t *testing.T) {
 	synthDecisions(t, filepath.Join(out, "fedawe-2"), 30, 60)
 	in := input(t, out)
 	in.Bad = append(in.Bad, fmt.Errorf("results: out/fedawe-2/x/seed-3/curve.csv: line 7: 12 columns, want 21"))
-	written, err := Write(t.Context(), filepath.Join(out, "report"), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := must.Get(Write(t.Context(), filepath.Join(out, "report"), in))(t)
 	b.look("light", 1280, 900)
 	b.load(written.Page)
 
@@ -143,10 +142,7 @@ func axe(t *testing.T, b *browser) {
 	if path == "" {
 		t.Skip("ROLLCALL_AXE does not name axe.min.js: accessibility is not checked")
 	}
-	script, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile(path))(t)
 	b.eval(string(script)+"; 1", nil)
 	var found []string
 	b.eval(`axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => r.violations.map(v =>

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -32,17 +33,11 @@ func TestWrite(t *testing.T) {
 	in := input(t, out)
 	in.Bad = []error{errors.New("results: curve.csv: line 7: 12 columns, want 21 <b>")}
 	to := filepath.Join(out, "report")
-	done, err := Write(t.Context(), to, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must.Get(Write(t.Context(), to, in))(t)
 	if len(done.Bad) > 0 {
 		t.Errorf("not drawn: %v, want everything", done.Bad)
 	}
-	text, err := os.ReadFile(done.Page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(done.Page))(t)
 	page := string(text)
 	if int64(len(page)) != done.Bytes {
 		t.Errorf("%d bytes said, want %d", done.Bytes, len(page))
@@ -68,17 +63,11 @@ func TestWrite(t *testing.T) {
 	}
 	for _, f := range build(in).figures {
 		path := filepath.Join(to, figuresFolder, f.ID)
-		svg, err := os.ReadFile(path + ".svg")
-		if err != nil {
-			t.Fatal(err)
-		}
+		svg := must.Get(os.ReadFile(path + ".svg"))(t)
 		if err := wellFormed(svg); err != nil {
 			t.Errorf("%s.svg: %v", f.ID, err)
 		}
-		picture, err := os.Open(path + ".png")
-		if err != nil {
-			t.Fatal(err)
-		}
+		picture := must.Get(os.Open(path + ".png"))(t)
 		config, err := png.DecodeConfig(picture)
 		_ = picture.Close()
 		if err != nil || config.Width != 2*plot.FigureWidth {
@@ -218,10 +207,7 @@ func TestFullTable(t *testing.T) {
 	synthesise(t, out, synthetic{rounds: 2000, every: 10})
 	started := time.Now()
 	in := input(t, out)
-	done, err := Write(t.Context(), filepath.Join(out, "report"), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must.Get(Write(t.Context(), filepath.Join(out, "report"), in))(t)
 	t.Logf("%d runs, %d figures, page of %.2f MB, %.2f s",
 		len(in.Runs), done.Figures, float64(done.Bytes)/1e6, time.Since(started).Seconds())
 	if len(in.Runs) != 96*3 || done.Bytes > 5e6 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -30,10 +31,7 @@ var seeds = []uint32{3, 4, 6}
 // numbers.
 func synthesise(t testing.TB, dir string, s synthetic) {
 	t.Helper()
-	table2, err := papers.TableByID("fedawe-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table2 := must.Get(papers.TableByID("fedawe-2"))(t)
 	has := func(list []string, name string) bool {
 		return len(list) == 0 || slices.Contains(list, name)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
@@ -51,10 +52,7 @@ func TestMarks(t *testing.T) {
 // The report says of every number what the comparison says: a number that is not compared is in neither's counts, and
 // one that the comparison does not know is not away.
 func TestReportAgreesWithComparison(t *testing.T) {
-	of, err := papers.TableByID("fedawe-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := must.Get(papers.TableByID("fedawe-2"))(t)
 	row := func(method string, mean float64, n, rounds int) results.SummaryRow {
 		r := results.SummaryRow{Cell: results.Cell{
 			Table: "fedawe-2", Method: method, Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",

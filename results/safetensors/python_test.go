@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // python runs a script with the package safetensors, on paths that it finds in sys.argv.
@@ -68,14 +70,8 @@ safetensors.numpy.save_file({"w": n.arange(6, dtype=n.float32).reshape(2, 3), "f
     "empty": n.zeros((0, 4), dtype=n.float32), "scalar": n.array(7, dtype=n.float32)},
     sys.argv[1], {"format": "np", "é": "1"})
 `, path)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := open(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
+	f := must.Get(open(b))(t)
 	w, scalar := make([]float32, 6), make([]float32, 1)
 	if err := f.Float32s("w", 0, w); err != nil || !slices.Equal(w, []float32{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("w: got %v, %v, want 0 … 5", w, err)

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // raw is a file of a header and the bytes behind it.
@@ -136,10 +138,7 @@ func TestReadErrors(t *testing.T) {
 		}
 	}
 	// The file became shorter after it was opened.
-	short, err := New(bytes.NewReader(b[:len(b)-4]), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	short := must.Get(New(bytes.NewReader(b[:len(b)-4]), int64(len(b))))(t)
 	if _, err := short.Bytes("b"); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("file cut: got %v, want %v", err, io.ErrUnexpectedEOF)
 	}

@@ -5,14 +5,13 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Two factors of two levels, by hand: mean 4; level means 1.5, 6.5 and 2.5, 5.5; SS 25 and 9 of 38, so 4 are left.
 func TestCrossedComponentsByHand(t *testing.T) {
-	c, err := CrossedComponents([]float64{1, 2, 4, 9}, [][]int{{0, 0, 1, 1}, {0, 1, 0, 1}}, 0.95)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(CrossedComponents([]float64{1, 2, 4, 9}, [][]int{{0, 0, 1, 1}, {0, 1, 0, 1}}, 0.95))(t)
 	// Quantiles of χ²(1): 0.0009821 and 5.0239; of F(1, 1): 0.001544 and 647.789 (any table of them). Satterthwaite's
 	// degrees of freedom: 17²/(12.5² + 4.5²).
 	for _, w := range []struct {
@@ -87,10 +86,7 @@ func TestCrossedComponentsRecoverTruth(t *testing.T) {
 				y[i] += effects[f][level[f][i]]
 			}
 		}
-		c, err := CrossedComponents(y, level, 0.9)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(CrossedComponents(y, level, 0.9))(t)
 		for k, part := range append(append([]Component{}, c.Factors...), c.Rest, c.Sum) {
 			mean[k] += part.Variance / designs
 			square[k] += part.Variance * part.Variance / designs

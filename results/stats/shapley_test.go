@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func TestShapley(t *testing.T) {
@@ -19,10 +21,7 @@ func TestShapley(t *testing.T) {
 		{"a dummy", []float64{0, 3, 0, 3}, []float64{3, 0}},
 		{"an empty coalition worth something", []float64{10, 12, 14, 20}, []float64{4, 6}},
 	} {
-		got, err := Shapley(c.values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Shapley(c.values))(t)
 		for i := range c.want {
 			if math.Abs(got[i]-c.want[i]) > 1e-12 {
 				t.Errorf("%s: %v, want %v ± 1e-12", c.name, got, c.want)
@@ -62,10 +61,7 @@ func TestShapleyAxioms(t *testing.T) {
 				values[c] = values[c-1]
 			}
 		}
-		phi, err := Shapley(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		phi := must.Get(Shapley(values))(t)
 		sum := 0.0
 		for _, v := range phi {
 			sum += v

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 )
 
@@ -13,10 +14,7 @@ func TestReadBad(t *testing.T) {
 	h := referenced(small(2))
 	h.Nights[0].Load, h.Nights[0].Steal = files.Some(0.5), files.Some(0.25)
 	path := written(t, t.TempDir(), h)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(os.ReadFile(path))(t)
 	lines := strings.SplitAfter(string(good), "\n") // header, 2 + 2 rows, nothing
 	replaced := func(line int, old, with string) string {
 		if !strings.Contains(lines[line], old) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 )
 
@@ -67,10 +68,7 @@ func referenced(h *History) *History {
 // written puts a history in a folder and returns its file.
 func written(t *testing.T, dir string, h *History) string {
 	t.Helper()
-	w, err := NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(dir))(t)
 	defer w.Close()
 	for _, n := range h.Nights {
 		if err := w.Append(h.Machine, n); err != nil {
@@ -116,10 +114,7 @@ func TestFormat(t *testing.T) {
 		{"round/cifar10", "ms", []float64{1234.5678, 0.001}, []float64{2000, 0.002}, []float64{428.25, 430}},
 		{Metric: "kernel/upload", Unit: "µs", Wall: []float64{12.5}},
 	}
-	text, err := os.ReadFile(written(t, t.TempDir(), h))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(written(t, t.TempDir(), h)))(t)
 	const machine = "ab5773e9b5d2,test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,," +
 		"800-3500 MHz,fp32,"
 	want := "schema,run,time,version,go,clock_mhz,load,steal,others,card_users,fingerprint,suite,os,cpu,cpus,threads," +
@@ -160,10 +155,7 @@ func TestReadFolder(t *testing.T) {
 		t.Errorf("no folder: got %v, %v, want nothing", all, bad)
 	}
 	path := written(t, dir, small(1))
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	copied := filepath.Join(dir, "zz-copy.csv")
 	for name, content := range map[string]string{
 		copied: string(text), filepath.Join(dir, "junk.csv"): "junk", filepath.Join(dir, "notes.txt"): "junk",

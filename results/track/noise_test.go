@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results/stats"
 )
 
@@ -27,10 +28,7 @@ type recordedNight struct {
 // readNoise returns the recorded nights.
 func readNoise(t *testing.T, path string) (nights []recordedNight) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
@@ -56,10 +54,7 @@ func readNoise(t *testing.T, path string) (nights []recordedNight) {
 func numbers(t *testing.T, cell string) (x []float64) {
 	t.Helper()
 	for word := range strings.FieldsSeq(cell) {
-		v, err := strconv.ParseFloat(word, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(strconv.ParseFloat(word, 64))(t)
 		x = append(x, v)
 	}
 	return x

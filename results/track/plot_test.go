@@ -8,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/plot"
 )
 
 // writeYear writes a whole history at once: appending it night by night takes long.
 func writeYear(t *testing.T, path string, h *History) {
 	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(path))(t)
 	out := bufio.NewWriter(f)
 	if _, err := out.WriteString(header() + "\n"); err != nil {
 		t.Fatal(err)
@@ -38,10 +36,7 @@ func writeYear(t *testing.T, path string, h *History) {
 func TestPlot(t *testing.T) {
 	h := steps(150, map[int]float64{60: 1.05, 120: 0.9})
 	trends := DefaultRule().Trends(h)
-	f, err := Plot(h, trends)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Plot(h, trends))(t)
 	if len(f.Panels) != 1 || len(f.Panels[0]) != 1 {
 		t.Fatalf("panels: got %v, want one", f.Panels)
 	}

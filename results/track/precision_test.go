@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Nights of one machine in several precisions are several histories: a night in bf16, which takes half the time, is
@@ -45,14 +47,8 @@ func TestPrecisionsApart(t *testing.T) {
 	}
 
 	// Rows that somebody copies from one file into another are named and left out.
-	text, err := os.ReadFile(paths["fp32"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	faster, err := os.ReadFile(paths["bf16"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(paths["fp32"]))(t)
+	faster := must.Get(os.ReadFile(paths["bf16"]))(t)
 	_, rows, _ := strings.Cut(string(faster), "\n")
 	h, bad := read(string(text)+rows, "f.csv")
 	if len(bad) != strings.Count(rows, "\n") || !strings.Contains(bad[0].Error(), "one file is one machine") ||

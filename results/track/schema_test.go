@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // docs/tracking.md gives the header to those who write or read histories with programs of their own: its table has the
 // columns of a file in their order, and the fields of the fingerprint in theirs.
 func TestHeaderIsThatOfTheDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/tracking.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/tracking.md"))(t)
 	_, below, ok := strings.Cut(string(text),
 		"The header is exactly this, in this order:\n\n| column | holds |\n|---|---|\n")
 	if !ok {

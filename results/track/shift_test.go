@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 )
 
@@ -186,10 +187,7 @@ func TestYear(t *testing.T) {
 		return 1
 	})
 	dir := t.TempDir()
-	w, err := NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(dir))(t)
 	defer w.Close()
 	path := w.Path(h.Machine)
 	writeYear(t, path, h)
@@ -203,10 +201,7 @@ func TestYear(t *testing.T) {
 	v := Judge(back, trends, 1)
 	compared := time.Since(begun)
 	begun = time.Now()
-	figure, err := Plot(back, trends)
-	if err != nil {
-		t.Fatal(err)
-	}
+	figure := must.Get(Plot(back, trends))(t)
 	var svg strings.Builder
 	if err := figure.WriteSVG(&svg); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Appending changes nothing of what is there, whatever that is.
@@ -12,18 +14,12 @@ func TestAppendKeeps(t *testing.T) {
 	h := small(2)
 	dir := t.TempDir()
 	path := written(t, dir, h)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(os.ReadFile(path))(t)
 	torn := string(good[:len(good)-30])
 	if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w, err := NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(dir))(t)
 	defer w.Close()
 	next := small(3).Nights[2]
 	if err := w.Append(h.Machine, next); err != nil {
@@ -57,10 +53,7 @@ func TestAppendKeeps(t *testing.T) {
 
 func TestTwoWriters(t *testing.T) {
 	dir := t.TempDir()
-	first, err := NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(NewWriter(dir))(t)
 	if _, err := NewWriter(dir); !errors.Is(err, ErrBusy) {
 		t.Errorf("second writer: got %v, want %v", err, ErrBusy)
 	}

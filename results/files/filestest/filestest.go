@@ -11,16 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 )
 
 // FileNames returns the names in a folder, so that tests see temporary files that were left behind.
 func FileNames(t *testing.T, dir string) string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	var list []string
 	for _, e := range entries {
 		list = append(list, e.Name())
@@ -48,10 +46,7 @@ func SVG(t *testing.T, f interface{ WriteSVG(w io.Writer) error }) string {
 // Append adds a text to an existing file, as a damaged or cut-off line.
 func Append(t *testing.T, path, text string) {
 	t.Helper()
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(os.ReadFile(path))(t)
 	if err := os.WriteFile(path, append(old, text...), 0o666); err != nil {
 		t.Fatal(err)
 	}
