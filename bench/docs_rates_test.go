@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,11 +19,7 @@ var printedRounds = map[string][]int{"fedavg-known": {10, 20, 140}, "fedavg-all"
 // The rows of docs/reproduction.md on the rates of FedAvg over all clients and with known p are those of the committed
 // curves, and so is the verdict by the rule that the page states.
 func TestDocsRates(t *testing.T) {
-	text, err := os.ReadFile("../docs/reproduction.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(text)
+	page := contents(t, "../docs/reproduction.md")
 	paths, err := filepath.Glob("../results/replay/rates/run/*/seed-*/" + results.CurveFile)
 	if err != nil || len(paths) != 12 {
 		t.Fatalf("%d curves (%v), want 12", len(paths), err)

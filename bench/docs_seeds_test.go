@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,10 +15,7 @@ import (
 
 // The table of docs/seeds.md is what `rollcall results power` wrote about the runs that the page names.
 func TestDocsSeeds(t *testing.T) {
-	text, err := os.ReadFile("../docs/seeds.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := contents(t, "../docs/seeds.md")
 	rows, err := files.ReadCSVFile[power.Row]("../results/replay/power/power.csv")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +43,7 @@ func TestDocsSeeds(t *testing.T) {
 		t.Fatalf("%d rows of %d parts, want 7 of two methods and of their difference", len(rows), len(parts))
 	}
 	for _, part := range append(parts, "seeds of their own", "the same seeds") {
-		if row := "| " + part + " |" + cells[part]; !strings.Contains(string(text), row+"\n") {
+		if row := "| " + part + " |" + cells[part]; !strings.Contains(text, row+"\n") {
 			t.Errorf("docs/seeds.md lacks the row of results/replay/power:\n%s", row)
 		}
 	}

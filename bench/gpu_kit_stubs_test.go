@@ -74,12 +74,9 @@ printf '=== RUN   TestOne\n    --- PASS: TestOne/case (0.00s)\n--- PASS: TestOne
 func kit(t *testing.T, replaced map[string]string) (root string) {
 	t.Helper()
 	root = t.TempDir()
-	card, err := os.ReadFile("../nets/gpu/card.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	card := contents(t, "../nets/gpu/card.sh")
 	files := map[string]string{
-		"bin/gpu-kit/card.sh":           string(card),
+		"bin/gpu-kit/card.sh":           card,
 		"nets/gpu/kernels/ptx/one.ptx":  ".visible .entry one(\n.visible .entry two(\n",
 		"nets/gpu/kernels/ptx/more.ptx": ".visible .entry three(\n",
 		"nets/gpu/driver/.keep":         "",

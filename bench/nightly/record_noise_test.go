@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rollcall/bench/run"
+	"rollcall/internal/must"
 )
 
 var (
@@ -51,10 +52,7 @@ func TestRecordNoise(t *testing.T) {
 	if *noiseFile == "" {
 		t.Skip("-noise: no file")
 	}
-	path, err := filepath.Abs(*noiseFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(filepath.Abs(*noiseFile))(t)
 	random := rand.New(rand.NewPCG(*noiseSeed, 0))
 	kinds := []string{"cpu", "cpus", "memory"}
 	end := time.Now().Add(time.Duration(*noiseMinutes * float64(time.Minute)))
@@ -120,14 +118,8 @@ func TestMeasureNoise(t *testing.T) {
 	b := &Bench{
 		Suite: noiseSuite(), Machine: run.Machine{Device: "cpu", Threads: 2, Out: t.TempDir()}, Stderr: t.Output(),
 	}
-	values, err := b.Measure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := must.Get(b.Measure(t.Context()))(t)
+	f := must.Get(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644))(t)
 	out := csv.NewWriter(f)
 	if info, err := f.Stat(); err == nil && info.Size() == 0 {
 		_ = out.Write([]string{"night", "load", "metric", "unit", "wall", "processor", "reference"})

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -20,10 +21,7 @@ func TestCurveFile(t *testing.T) {
 	if err := f.close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := results.ReadCurve(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(results.ReadCurve(path))(t)
 	if len(got) != 200 || got[199].Round != 199 {
 		t.Errorf("%d rows, want 200 with round 199 the last", len(got))
 	}

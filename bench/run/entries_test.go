@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -38,10 +39,7 @@ func TestEntriesResolve(t *testing.T) {
 		delete(want, key)
 	}
 	for _, id := range papers.TableNames() {
-		table, err := papers.TableByID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(papers.TableByID(id))(t)
 		for i, column := range table.Columns {
 			for _, method := range table.Methods {
 				for _, preset := range column.Presets() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -43,10 +44,7 @@ func TestSweepLeaks(t *testing.T) {
 	methods := []string{"fedawe", "mifa", "ca-fed", "fedar"}
 	runs := seeds * len(methods)
 	openFiles := func() int {
-		entries, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(os.ReadDir("/proc/self/fd"))(t)
 		return len(entries)
 	}
 	heap := func() int {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -20,10 +21,7 @@ import (
 func editCurve(t *testing.T, x *Experiment, change func(rows []results.CurveRow) []results.CurveRow) {
 	t.Helper()
 	path := filepath.Join(x.Dir, results.CurveFile)
-	rows, err := results.ReadCurve(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(results.ReadCurve(path))(t)
 	if err := results.WriteCurve(path, change(rows)); err != nil {
 		t.Fatal(err)
 	}
@@ -186,10 +184,7 @@ func TestResumeAnew(t *testing.T) {
 			rows[2].TestAcc = files.Some(0.125) // of the old run: the new one has none of it
 			return rows
 		})
-		old, err := os.ReadFile(filepath.Join(x.Dir, results.RunFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := must.Get(os.ReadFile(filepath.Join(x.Dir, results.RunFile)))(t)
 		x.Anew = true
 		for _, round := range []int{2, 4} {
 			interruptedAfter(t, x, l, round)

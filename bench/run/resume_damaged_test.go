@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/safetensors"
 )
@@ -43,10 +44,7 @@ func replaced(by func(path string) error) func(*testing.T, string) {
 func edited(change func(text []byte) []byte) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		if err := os.WriteFile(path, change(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

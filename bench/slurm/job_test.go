@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // job is a job with everything that a job can have.
@@ -83,10 +85,7 @@ func scriptOf(t *testing.T, command string) (cmd *exec.Cmd, log string) {
 	dir := t.TempDir()
 	log = filepath.Join(dir, "log")
 	j := &Job{Command: []string{"bash", "-c", command}, TimeUp: 75, Tasks: 1}
-	script, err := j.Script()
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(j.Script())(t)
 	for name, text := range map[string]string{
 		"job.sh": script, "sleep": "#!/bin/sh\necho slept $1 >>\"$LOG\"\n",
 		"scontrol": "#!/bin/sh\necho scontrol \"$@\" >>\"$LOG\"\nexit $REQUEUE\n",

@@ -43,10 +43,7 @@ func (all compiledKernels) of(t *testing.T, kernel string) compiled {
 		return k
 	}
 	number := func(s string) int {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(strconv.Atoi(s))(t)
 		return n
 	}
 	m, ok := kernels.Find(kernel)

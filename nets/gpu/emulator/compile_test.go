@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // clang compiles the kernels of testdata to PTX, without local memory: they are valid CUDA.
@@ -16,10 +18,7 @@ func TestPTX(t *testing.T) {
 	if err != nil {
 		t.Skipf("left out: %v", err)
 	}
-	files, err := filepath.Glob("testdata/*.cu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("testdata/*.cu"))(t)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), clang, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80",
@@ -74,10 +73,7 @@ func TestBuildErrors(t *testing.T) {
 		t.Errorf("empty folder: got %v, want: no .cu file", err)
 	}
 	dir := t.TempDir()
-	prelude, err := filepath.Abs("../kernels/prelude.cuh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	prelude := must.Get(filepath.Abs("../kernels/prelude.cuh"))(t)
 	text := "#include \"" + prelude + "\"\nstruct A { int n; " +
 		"};\nextern \"C\" __global__ void f(const A a) { __shared__ float x[4]; x[0] = 0; }\n"
 	if err := os.WriteFile(filepath.Join(dir, "f.cu"), []byte(text), 0o644); err != nil {
@@ -100,29 +96,14 @@ func TestBuildCache(t *testing.T) {
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skipf("left out: %v", err)
 	}
-	first, err := plain()
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.Stat(first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Build("testdata", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := os.Stat(again)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(plain())(t)
+	before := must.Get(os.Stat(first))(t)
+	again := must.Get(Build("testdata", false))(t)
+	after := must.Get(os.Stat(again))(t)
 	if again != first || !os.SameFile(before, after) {
 		t.Errorf("got another library, %s after %s", again, first)
 	}
-	asan, err := sanitized()
-	if err != nil {
-		t.Fatal(err)
-	}
+	asan := must.Get(sanitized())(t)
 	if asan == first || slices.Contains(Env(first, false), "ROLLCALL_LIBCUDA="+asan) {
 		t.Errorf("the instrumented library is %s, as the plain one", asan)
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // program compiles testdata/drive.cpp, once.
@@ -51,14 +53,8 @@ func drive(t *testing.T, asan bool, name string, env ...string) (string, bool) {
 	if asan {
 		build = sanitized
 	}
-	lib, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lib := must.Get(build())(t)
+	path := must.Get(program())(t)
 	cmd := exec.CommandContext(t.Context(), path, lib, name)
 	others := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") // is about this machine's cards
@@ -159,10 +155,7 @@ func TestDiagnosis(t *testing.T) {
 // line returns the file name and number of the line of testdata/memory.cu that has a mark.
 func line(t *testing.T, mark string) string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/memory.cu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/memory.cu"))(t)
 	before, _, found := strings.Cut(string(text), "// "+mark)
 	if !found {
 		t.Fatalf("no mark %s in memory.cu", mark)

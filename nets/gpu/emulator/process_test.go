@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // In a Go process with cgo that uses the library, with AddressSanitizer's runtime or without, the garbage collector,
@@ -36,10 +38,7 @@ func TestGoProcess(t *testing.T) {
 			if c.asan {
 				build = sanitized
 			}
-			lib, err := build()
-			if err != nil {
-				t.Fatal(err)
-			}
+			lib := must.Get(build())(t)
 			cmd := exec.CommandContext(t.Context(), path, c.arg)
 			cmd.Env = append(os.Environ(), Env(lib, c.asan)...)
 			out, err := cmd.CombinedOutput()

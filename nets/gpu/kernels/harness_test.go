@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/ptx"
@@ -74,10 +75,7 @@ func newRig(t *testing.T) *rig {
 	if gputest.LeftOut != "" {
 		t.Skip("left out: " + gputest.LeftOut)
 	}
-	c, err := sharedCard()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(sharedCard())(t)
 	return &rig{t, c}
 }
 

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // mirrors are the structures that Go and CUDA both declare. Those that others name come first, as C++ wants it.
@@ -64,10 +66,7 @@ func declared(t *testing.T) map[string]cuStruct {
 	}
 	all := map[string]cuStruct{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		for _, s := range cStruct.FindAllStringSubmatch(string(text), -1) {
 			name := s[1]
 			if !mirrored[name] && !strings.HasSuffix(name, "Args") {
@@ -162,9 +161,6 @@ func run(t *testing.T, gpp, program string) string {
 		source).CombinedOutput(); err != nil {
 		t.Fatalf("g++: %v\n%s", err, out)
 	}
-	out, err := exec.CommandContext(t.Context(), exe).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), exe).Output())(t)
 	return string(out)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/ptx"
 )
@@ -136,17 +137,11 @@ func TestPlantedPTX(t *testing.T) {
 		t.Skip("left out: a card is not compared with the PTX")
 	}
 	newRig(t)
-	c, err := sharedCard()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(sharedCard())(t)
 	for _, f := range ptxFaults {
 		t.Run(f.kernel+"/"+f.name, func(t *testing.T) {
 			m, _ := Find(f.kernel)
-			parsed, err := ptx.Parse(plant(t, m.PTX, f.kernel, regexp.MustCompile(f.right), f.wrong, f.nth))
-			if err != nil {
-				t.Fatal(err)
-			}
+			parsed := must.Get(ptx.Parse(plant(t, m.PTX, f.kernel, regexp.MustCompile(f.right), f.wrong, f.nth)))(t)
 			c.comparison.planted, c.comparison.caught = parsed.Kernel(f.kernel), nil
 			defer func() { c.comparison.planted = nil }()
 			t.Run("launch", f.launch)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -111,24 +112,15 @@ func TestPlanted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // each in a process of its own
 			dir := t.TempDir()
-			headers, err := filepath.Glob("*.cuh")
-			if err != nil {
-				t.Fatal(err)
-			}
+			headers := must.Get(filepath.Glob("*.cuh"))(t)
 			sources := headers
 			for pattern := range strings.FieldsSeq(launchedBy[c.test]) {
-				some, err := filepath.Glob(pattern)
-				if err != nil {
-					t.Fatal(err)
-				}
+				some := must.Get(filepath.Glob(pattern))(t)
 				sources = append(sources, some...)
 			}
 			found := 0
 			for _, name := range sources {
-				text, err := os.ReadFile(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(os.ReadFile(name))(t)
 				if name == c.file {
 					found = strings.Count(string(text), c.right)
 					text = []byte(strings.Replace(string(text), c.right, c.wrong, 1))

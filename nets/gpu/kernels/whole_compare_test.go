@@ -6,6 +6,7 @@ import (
 	"flag"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -23,10 +24,7 @@ func TestEveryKernelIsCompared(t *testing.T) {
 	case flag.Lookup("test.shuffle").Value.String() != "off":
 		t.Skip("left out: the tests run in another order")
 	}
-	c, err := sharedCard()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(sharedCard())(t)
 	for _, m := range modules() {
 		for _, k := range m.Kernels {
 			if !c.comparison.compared[k] {

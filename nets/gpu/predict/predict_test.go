@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/ptx"
 	"rollcall/nets/gpu/sass"
 )
@@ -35,10 +36,7 @@ ret;
 // run returns the counts of one block of two warps.
 func run(t *testing.T) (*ptx.Kernel, ptx.Counts) {
 	t.Helper()
-	module, err := ptx.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := must.Get(ptx.Parse(text))(t)
 	k := module.Kernel("six")
 	counts, err := k.Run(ptx.Launch{
 		Grid: [2]int{3, 1}, Threads: 64, Args: make([]byte, 8), Blocks: [][2]int{{1, 0}}, Traffic: true,

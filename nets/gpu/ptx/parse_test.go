@@ -4,20 +4,16 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Every committed text parses.
 func TestParseKernels(t *testing.T) {
-	files, err := filepath.Glob("../kernels/ptx/*.ptx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("../kernels/ptx/*.ptx"))(t)
 	kernels := 0
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		m, err := Parse(string(text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

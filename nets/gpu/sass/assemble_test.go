@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // assemblers returns the assemblers that the cache has. A test does not download them: `make check-ptx` does.
@@ -35,10 +37,7 @@ func assemblers(t *testing.T) []*Assembler {
 
 func ptxOf(t *testing.T, module string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "kernels", "ptx", module+".ptx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "kernels", "ptx", module+".ptx")))(t)
 	return string(text)
 }
 
@@ -48,10 +47,7 @@ func TestAssemble(t *testing.T) {
 	ptx := ptxOf(t, "relu")
 	lines := strings.Split(ptx, "\n")
 	for _, a := range assemblers(t) {
-		kernels, err := a.Assemble(t.Context(), "sm_90", "relu", ptx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		kernels := must.Get(a.Assemble(t.Context(), "sm_90", "relu", ptx))(t)
 		if len(kernels) != 3 || kernels[0].Name != "relu_backward_fp32" || kernels[2].Name != "relu_backward_bf16" {
 			t.Fatalf("CUDA %s: got %d kernels, the first %s, want the three of the text",
 				a.Release, len(kernels), kernels[0].Name)
@@ -81,15 +77,12 @@ func TestAssemble(t *testing.T) {
 func TestAssembleRefuses(t *testing.T) {
 	a := assemblers(t)[1]
 	crowded := strings.Replace(ptxOf(t, "linear_forward"), ".minnctapersm 3", ".minnctapersm 6", 1)
-	kernels, err := a.Assemble(t.Context(), "sm_90", "linear_forward", crowded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kernels := must.Get(a.Assemble(t.Context(), "sm_90", "linear_forward", crowded))(t)
 	if err := (Table{}).Add("sm_90", kernels[0]); err == nil || !strings.Contains(err.Error(), "local memory") {
 		t.Errorf("six blocks on a multiprocessor: got %v, want an error about local memory", err)
 	}
 	wrong := strings.Replace(ptxOf(t, "relu"), "ld.global.u32", "ld.globe.u32", 1)
-	_, err = a.Assemble(t.Context(), "sm_90", "relu", wrong)
+	_, err := a.Assemble(t.Context(), "sm_90", "relu", wrong)
 	if err == nil || !strings.Contains(err.Error(), "relu: CUDA 13.5, sm_90: ptxas") {
 		t.Errorf("ld.globe: got %v, want what ptxas says", err)
 	}

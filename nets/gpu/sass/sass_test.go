@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // A PTX with a named loop around a plain one, and what the tools print of it.
@@ -59,10 +61,7 @@ ptxas info    : Used 40 registers, used 1 barriers, 512 bytes smem
 // kernel returns the one kernel of the literals above.
 func kernel(t *testing.T, log, text, ptx string) *Kernel {
 	t.Helper()
-	kernels, err := readResources(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kernels := must.Get(readResources(log))(t)
 	if err := readCode(text, kernels); err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +151,7 @@ twice,multiply 8x8,sm_90,,,,,1,7,2,1
 	if text.String() != want {
 		t.Errorf("got\n%swant\n%s", text.String(), want)
 	}
-	limits, err := ReadTable(text.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	limits := must.Get(ReadTable(text.Bytes()))(t)
 	if over := found.Exceeds(limits); len(over) > 0 {
 		t.Errorf("over its own limits: %q", over)
 	}
