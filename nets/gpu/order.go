@@ -56,16 +56,3 @@ func (o *order) add(i int, needs []int) {
 func (o *order) followsAll(i int, some []int) bool {
 	return !slices.ContainsFunc(some, func(n int) bool { return o.ended[i].Bit(n) == 0 })
 }
-
-// depth returns how many of the first n launches wait for each other in turn, at the most.
-func (o *order) depth(n int) (most int) {
-	depth := make([]int, n)
-	for i, waits := range o.waits[:n] {
-		for _, n := range waits {
-			depth[i] = max(depth[i], depth[n])
-		}
-		depth[i]++
-		most = max(most, depth[i])
-	}
-	return most
-}

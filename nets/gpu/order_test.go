@@ -82,3 +82,16 @@ func TestCriticalPath(t *testing.T) {
 		}
 	}
 }
+
+// depth returns how many of the first n launches wait for each other in turn, at the most.
+func (o *order) depth(n int) (most int) {
+	depth := make([]int, n)
+	for i, waits := range o.waits[:n] {
+		for _, n := range waits {
+			depth[i] = max(depth[i], depth[n])
+		}
+		depth[i]++
+		most = max(most, depth[i])
+	}
+	return most
+}

@@ -17,7 +17,7 @@ var ErrLost = errors.New("the claim is lost")
 // Claim is the right of this process to a folder, until it is released or lost.
 type Claim struct {
 	folder
-	epoch   int
+	epoch   int // counts the holders of the folder since it was last released; from 1
 	process string   // identity.process
 	made    []string // the folders that Try made, the outermost first
 	file    *os.File // open and locked as long as the process lives
@@ -33,9 +33,6 @@ type Claim struct {
 	loss     error         // wraps ErrLost; nil: the claim is not known to be lost
 	released bool
 }
-
-// Epoch counts the holders of the folder since it was last released; from 1.
-func (c *Claim) Epoch() int { return c.epoch }
 
 // Progress sets how far the run is. The next heartbeat writes it, for other processes to show.
 func (c *Claim) Progress(round, rounds int) {

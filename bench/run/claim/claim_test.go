@@ -32,8 +32,8 @@ func TestClaim(t *testing.T) {
 	}
 	var w Watch
 	c := must(t, &w, dir)
-	if err := c.Check(); c.Epoch() != 1 || err != nil {
-		t.Errorf("epoch %d, Check: %v, want 1, nil", c.Epoch(), err)
+	if err := c.Check(); c.epoch != 1 || err != nil {
+		t.Errorf("epoch %d, Check: %v, want 1, nil", c.epoch, err)
 	}
 	c.Progress(120, 2000)
 	c.beat()

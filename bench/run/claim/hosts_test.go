@@ -56,8 +56,8 @@ func TestHosts(t *testing.T) {
 			if err := first.Check(); !errors.Is(err, ErrLost) {
 				t.Errorf("the first: %v, want %v", err, ErrLost)
 			}
-			if err := second.Check(); err != nil || second.Epoch() != 2 {
-				t.Errorf("the second: %v, epoch %d, want nil, 2", err, second.Epoch())
+			if err := second.Check(); err != nil || second.epoch != 2 {
+				t.Errorf("the second: %v, epoch %d, want nil, 2", err, second.epoch)
 			}
 		})
 	}
@@ -201,8 +201,8 @@ func TestUnreadableClaim(t *testing.T) {
 			t.Errorf("%.20q: %v, %+v, %v, want an unknown process", text, c, h, err)
 		}
 		now = defaultExpiry
-		if c := must(t, w, dir); c.Epoch() != 42 {
-			t.Errorf("%.20q: epoch %d, want 42", text, c.Epoch())
+		if c := must(t, w, dir); c.epoch != 42 {
+			t.Errorf("%.20q: epoch %d, want 42", text, c.epoch)
 		}
 		if got := content(t, dir); strings.Contains(got, claimName(41)) {
 			t.Errorf("%.20q: %s, want it removed", text, got)

@@ -185,8 +185,8 @@ func TestStoppedProcess(t *testing.T) {
 	}
 	now = defaultExpiry
 	c := must(t, w, dir)
-	if c.Epoch() != 2 {
-		t.Errorf("epoch %d, want 2", c.Epoch())
+	if c.epoch != 2 {
+		t.Errorf("epoch %d, want 2", c.epoch)
 	}
 	for _, name := range []string{"curve.csv", "run.json"} {
 		if err := os.WriteFile(c.Path(name), []byte("of the winner"), 0o666); err != nil {
