@@ -6,57 +6,6 @@ import (
 	"testing"
 )
 
-// FedAWE keeps clients with the same model in one row. This is Algorithm 1 as it stands, N models apart, in float64.
-//
-// Tolerance 1e-3 of the largest model seen: echoes of up to 12 rounds at Δ = (u − x)/2 overshoot, which multiplies the
-// float32 rounding (6e-8) of a round some times over, and 200 rounds follow each other.
-func TestFedAWEAgainstSeparateModels(t *testing.T) {
-	for name, value := range map[string]string{"no clip": "none", "clip 3": "3"} {
-		t.Run(name, func(t *testing.T) {
-			u := []float64{8, 16, -8, 0, 3, 5, -2}
-			f, e := toyFederation(u...)
-			f.P = []float64{0.9, 0.5, 0.7, 0.3, 0.6, 0.4, 0.2}
-			o := withValues(Paper, "fedawe-clip", value)
-			limit := fedaweClip.Optional(o)
-			m := start(t, "fedawe", f, o)
-			x, tau := make([]float64, len(u)), make([]int, len(u)) // in units of (3, 4)
-			for i := range tau {
-				tau[i] = -1
-			}
-			largest := 1.0
-			for _, r := range trace(f, 200) {
-				r.ServerLR, r.LR = 0.8, 0.1
-				if _, err := m.Round(t.Context(), r); err != nil {
-					t.Fatal(err)
-				}
-				start, update := 0.0, 0.0
-				for _, i := range r.Active {
-					start += x[i] / float64(len(r.Active))
-					update += float64(r.T-tau[i]) * 0.1 * (u[i] - x[i]) / float64(len(r.Active))
-				}
-				if limit != nil {
-					update *= min(1, *limit/(5*math.Abs(update)))
-				}
-				for _, i := range r.Active {
-					x[i], tau[i] = start+0.8*update, r.T
-				}
-				mean := 0.0
-				for _, xi := range x {
-					mean += xi / float64(len(u))
-				}
-				largest = max(largest, math.Abs(mean))
-				if got := model(t, m, f); !near(got, mean, 1e-3*largest) {
-					t.Fatalf("round %d, active %v: model %v, want %v ± %g",
-						r.T, r.Active, got, scaled(mean), 1e-3*largest)
-				}
-			}
-			if n := e.rows(); n > 2*f.N+3 {
-				t.Errorf("%d rows, want at most %d", n, 2*f.N+3)
-			}
-		})
-	}
-}
-
 // An update that overflows float32 has an infinite norm; clipping it to 0 would hide it.
 func TestFedAWEInfiniteUpdate(t *testing.T) {
 	f, _ := toyFederation(1e38)
