@@ -63,16 +63,6 @@ func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine,
 	return g, c, m
 }
 
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

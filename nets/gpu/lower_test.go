@@ -231,3 +231,13 @@ func TestLowerResidual(t *testing.T) {
 		}
 	}
 }
+
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}

@@ -17,7 +17,7 @@ var ErrLost = errors.New("the claim is lost")
 // Claim is the right of this process to a folder, until it is released or lost.
 type Claim struct {
 	folder
-	epoch   int // counts the holders of the folder since it was last released; from 1
+	epoch   int      // counts the holders of the folder since it was last released; from 1
 	process string   // identity.process
 	made    []string // the folders that Try made, the outermost first
 	file    *os.File // open and locked as long as the process lives
