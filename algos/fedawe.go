@@ -159,7 +159,7 @@ func (m *fedAWE) clippedEcho(dst nets.Row, r Round, ends []nets.Row) error {
 	if err := m.set(m.update, update); err != nil {
 		return err
 	}
-	norm, err := m.Engine.Norm(m.update)
+	norm, err := nets.Norm(m.Engine, m.update)
 	if err != nil {
 		return err
 	}

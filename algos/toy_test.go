@@ -98,12 +98,12 @@ func (e *toy) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 	return nil
 }
 
-func (e *toy) Norm(r nets.Row) (float64, error) {
-	squares := 0.0
-	for _, x := range e.at(r) {
-		squares += float64(x) * float64(x)
+func (e *toy) Dot(a, b nets.Row) (float64, error) {
+	sum, y := 0.0, e.at(b)
+	for j, x := range e.at(a) {
+		sum += float64(x) * float64(y[j])
 	}
-	return math.Sqrt(squares), nil
+	return sum, nil
 }
 
 func (e *toy) Load(r nets.Row, w []float32) error  { copy(e.at(r), w); return nil }

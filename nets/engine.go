@@ -3,6 +3,7 @@ package nets
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"rollcall/datasets/plan"
@@ -24,8 +25,11 @@ type Engine interface {
 	// CombineBuffers does to running statistics what Combine does to weights. The weights of dst stay. In a net without
 	// batch normalisation it does nothing.
 	CombineBuffers(dst Row, c []float64, src []Row) error
-	// Norm returns the Euclidean norm of the weights of a row. The running statistics are not part of it.
-	Norm(Row) (float64, error)
+	// Dot returns Σ a·b over the weights of two rows, which may be the same. The running statistics are not part of it.
+	// The engine adds in float64, in a fixed order: neither its threads nor the size of the device matter. A product of two
+	// float32 is exact in float64, so that Dot(a, b) is Dot(b, a) to the bit, and below 2²⁵⁶, so that no sum overflows:
+	// Dot is finite unless a weight is infinite or NaN, and then what IEEE 754 makes of the products.
+	Dot(a, b Row) (float64, error)
 	// Load copies parameters [P] into a row, and Store copies a row out. The copies are in the order and layout of
 	// PyTorch's state_dict.
 	Load(Row, []float32) error
@@ -70,6 +74,12 @@ type Info struct {
 	Numerics string
 	// Revision is raised by whoever changes the numbers of the engine, so that older runs are not taken for equal ones.
 	Revision int
+}
+
+// Norm returns the Euclidean norm of the weights of a row, the root of [Engine]'s Dot of the row with itself.
+func Norm(e Engine, r Row) (float64, error) {
+	square, err := e.Dot(r, r)
+	return math.Sqrt(square), err
 }
 
 // Bank is a matrix [rows, P] of parameters in an engine's memory.

@@ -250,7 +250,7 @@ func (b *Bench) server(ctx context.Context, e nets.Engine, bank nets.Bank) error
 		rows, c = append(rows, nets.Row{Bank: bank, Index: i}), append(c, 1/float64(bank.Rows()))
 	}
 	// The engine of a card returns before it is done. Norm needs a number, and so waits for it.
-	norm := func() error { _, err := e.Norm(rows[1]); return err }
+	norm := func() error { _, err := nets.Norm(e, rows[1]); return err }
 	combine := func() error {
 		if err := e.Combine(rows[1], c, rows); err != nil {
 			return err

@@ -36,7 +36,7 @@ func (e *asleep) Combine(nets.Row, []float64, []nets.Row) error { return nil }
 
 func (e *asleep) CombineBuffers(nets.Row, []float64, []nets.Row) error { return nil }
 
-func (e *asleep) Norm(nets.Row) (float64, error) { return 1, nil }
+func (e *asleep) Dot(_, _ nets.Row) (float64, error) { return 1, nil }
 
 func (e *asleep) Load(nets.Row, []float32) error { return nil }
 

@@ -49,10 +49,10 @@ func (p *Phases) CombineBuffers(dst nets.Row, c []float64, src []nets.Row) error
 	return p.Engine.CombineBuffers(dst, c, src)
 }
 
-// Norm implements [nets.Engine].
-func (p *Phases) Norm(r nets.Row) (float64, error) {
+// Dot implements [nets.Engine].
+func (p *Phases) Dot(a, b nets.Row) (float64, error) {
 	defer p.wait(&p.combine, time.Now())
-	return p.Engine.Norm(r)
+	return p.Engine.Dot(a, b)
 }
 
 // profile starts the engine's timing of its kernels, if it has one. end stops it and keeps the times.

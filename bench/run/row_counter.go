@@ -12,7 +12,7 @@ import (
 
 // rowCounter is an engine that holds no row and trains nobody, and counts what a method asks it for. It answers how
 // many rows a method will hold by running the method itself, so that nobody has to keep a formula per method. Every
-// loss and every norm is 0, with which ca-fed excludes nobody.
+// loss and every product of rows is 0, with which ca-fed excludes nobody.
 type rowCounter struct {
 	samples [2]int // how many samples each part has: train, test
 	rows    int    // rows of all banks
@@ -47,8 +47,8 @@ func (c *rowCounter) Combine(nets.Row, []float64, []nets.Row) error { return nil
 // CombineBuffers implements [nets.Engine].
 func (c *rowCounter) CombineBuffers(nets.Row, []float64, []nets.Row) error { return nil }
 
-// Norm implements [nets.Engine].
-func (c *rowCounter) Norm(nets.Row) (float64, error) { return 0, nil }
+// Dot implements [nets.Engine].
+func (c *rowCounter) Dot(_, _ nets.Row) (float64, error) { return 0, nil }
 
 // Load implements [nets.Engine].
 func (c *rowCounter) Load(nets.Row, []float32) error { return nil }

@@ -300,13 +300,13 @@ func TestClip(t *testing.T) {
 		must(e.Train(t.Context(), nets.LocalWork{LR: 0.1, Clip: clip, Clients: []nets.ClientWork{c}}))(t)
 	}
 	run(0, nil)
-	norm := must(e.Norm(rowOf(grad, 0)))(t)
+	norm := must(nets.Norm(e, rowOf(grad, 0)))(t)
 	above, half := 1.0001*norm, norm/2
 	run(1, &above)
 	run(2, &half)
 	free := load(t, e, rowOf(grad, 0))
 	same(t, "limit above the norm", load(t, e, rowOf(grad, 1)), free)
-	// Norm and the engine's own sum may differ in their last digits, and with them the factor 1/2.
+	// Dot and the engine's own sum may differ in their last digits, and with them the factor 1/2.
 	got := load(t, e, rowOf(grad, 2))
 	for i, g := range free {
 		if want := g / 2; math.Abs(float64(got[i]-want)) > 1e-6*math.Abs(float64(want)) {

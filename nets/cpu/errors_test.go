@@ -133,6 +133,8 @@ func TestRowErrors(t *testing.T) {
 	foreign := rowOf(must(newTest(t, "cnn-svhn", 1, 1).NewBank(1))(t), 0)
 	b := must(e.NewBank(2))(t)
 	good, beyond := rowOf(b, 0), rowOf(b, 2)
+	freed := rowOf(must(e.NewBank(1))(t), 0)
+	freed.Bank.Free()
 	w := make([]float32, e.model.P)
 	evaluate := func(job nets.EvalJob) error {
 		_, err := e.Evaluate(t.Context(), []nets.EvalJob{{Row: good, Part: nets.Test, Index: []int32{0}}, job})
@@ -149,7 +151,9 @@ func TestRowErrors(t *testing.T) {
 		"load short":             {e.Load(good, w[1:]), "nets: load: 273705 parameters, want 273706"},
 		"store foreign":          {e.Store(foreign, w), "nets: store: row of bank"},
 		"store long":             {e.Store(good, append(w, 0)), "nets: store: 273707 parameters, want 273706"},
-		"norm of none":           {second(e.Norm(nets.Row{})), "nets: norm: row of bank <nil>"},
+		"norm of none":           {second(nets.Norm(e, nets.Row{})), "nets: dot: row of bank <nil>"},
+		"dot with foreign":       {second(e.Dot(good, foreign)), "nets: dot: row of bank"},
+		"dot with freed":         {second(e.Dot(good, freed)), "nets: dot: row 0, want 0 … -1"},
 		"combine counts":         {e.Combine(good, []float64{1}, nil), "nets: combine: 1 coefficients for 0 rows"},
 		"combine into foreign":   {e.Combine(foreign, nil, nil), "nets: combine: row of bank"},
 		"combine of beyond":      {e.Combine(good, []float64{1}, []nets.Row{beyond}), "nets: combine: row 2"},

@@ -272,7 +272,7 @@ func goldenFirstBatch(
 	grad := make([]float32, m.P)
 	ok(t, e.Store(momentum, grad))
 	checkAll(t, m, "gradient", grad, nil, c.Grads, oneStep, 0)
-	norm := must(e.Norm(momentum))(t)
+	norm := must(nets.Norm(e, momentum))(t)
 	if math.Abs(norm-c.Norms[0]) > oneStep*c.Norms[0] {
 		t.Errorf("gradient norm: got %.9g, want %.9g ± %.2g", norm, c.Norms[0], oneStep*c.Norms[0])
 	}

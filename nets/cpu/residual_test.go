@@ -143,7 +143,7 @@ func TestCombineBuffers(t *testing.T) {
 	ok(t, e.CombineBuffers(rowOf(b, 0), []float64{1}, []nets.Row{rowOf(b, 3)}))
 	same(t, "rows with NaN", load(t, e, rowOf(b, 0)), fill(2, 4))
 	// the squares of whole numbers are exact, and the root is rounded once
-	if got, want := must(e.Norm(rowOf(b, 2)))(t), math.Sqrt(4*float64(m.Trained)); got != want {
+	if got, want := must(nets.Norm(e, rowOf(b, 2)))(t), math.Sqrt(4*float64(m.Trained)); got != want {
 		t.Errorf("norm %g, want %g of %d weights", got, want, m.Trained)
 	}
 }

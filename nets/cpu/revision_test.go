@@ -151,7 +151,7 @@ func engineInto(t *testing.T, d *revisiontest.Digest, m *models.Model, p kernels
 		mean := []float64{0.4, 0.3, 0.2, 0.1}
 		ok(t, e.Combine(global, mean, ends))
 		ok(t, e.CombineBuffers(global, mean, ends))
-		d.Add(load(t, e, global), must(e.Norm(global))(t))
+		d.Add(load(t, e, global), must(nets.Norm(e, global))(t))
 		for _, r := range must(e.Evaluate(t.Context(), []nets.EvalJob{
 			{Row: global, Part: nets.Test},
 			{Row: ends[1], Part: nets.Train, Index: []int32{3, 1, 30}},

@@ -65,13 +65,17 @@ func (e *Engine) Store(r nets.Row, w []float32) error {
 	return nil
 }
 
-// Norm implements [nets.Engine]. It adds the squares in float64, in a fixed order.
-func (e *Engine) Norm(r nets.Row) (float64, error) {
-	row, err := e.row("norm", r)
+// Dot implements [nets.Engine]. One thread adds, in the order of [kernels.Kernels].
+func (e *Engine) Dot(a, b nets.Row) (float64, error) {
+	x, err := e.row("dot", a)
 	if err != nil {
 		return 0, err
 	}
-	return math.Sqrt(e.choice.SumSquares(row[:e.model.Trained])), nil
+	y, err := e.row("dot", b)
+	if err != nil {
+		return 0, err
+	}
+	return e.choice.Dot(x[:e.model.Trained], y[:e.model.Trained]), nil
 }
 
 // Combine implements [nets.Engine].

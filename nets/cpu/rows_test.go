@@ -77,9 +77,9 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-func TestNorm(t *testing.T) {
+func TestDot(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 1, 1)
-	bank := must(e.NewBank(1))(t)
+	bank := must(e.NewBank(2))(t)
 	p := e.model.P
 	for _, c := range []struct {
 		name string
@@ -101,15 +101,36 @@ func TestNorm(t *testing.T) {
 		c.set(w)
 		ok(t, e.Load(rowOf(bank, 0), w))
 		// Sums of powers of two are exact in float64; the root is rounded once.
-		if got := must(e.Norm(rowOf(bank, 0)))(t); got != c.want {
-			t.Errorf("%s: got %g, want %g", c.name, got, c.want)
+		if got := must(nets.Norm(e, rowOf(bank, 0)))(t); got != c.want {
+			t.Errorf("norm of %s: got %g, want %g", c.name, got, c.want)
 		}
 	}
-	w := make([]float32, p)
-	w[3] = float32(math.NaN())
-	ok(t, e.Load(rowOf(bank, 0), w))
-	if got := must(e.Norm(rowOf(bank, 0)))(t); !math.IsNaN(got) {
-		t.Errorf("NaN: got %g, want NaN", got)
+	x, y := make([]float32, p), make([]float32, p)
+	for i := range x {
+		x[i], y[i] = float32(i%7)-3, float32(i%5)-2
+	}
+	products := 0.0 // of small integers: exact in any order
+	for i := range x {
+		products += float64(x[i]) * float64(y[i])
+	}
+	for _, c := range []struct {
+		name string
+		v    float32 // x[3], beside y[3] = 1
+		want float64
+	}{
+		{"integers", 0, products},
+		{"infinite", float32(math.Inf(-1)), math.Inf(-1)},
+		{"NaN", float32(math.NaN()), math.NaN()},
+	} {
+		x[3] = c.v
+		ok(t, e.Load(rowOf(bank, 0), x))
+		ok(t, e.Load(rowOf(bank, 1), y))
+		for _, b := range [][2]int{{0, 1}, {1, 0}} {
+			got := must(e.Dot(rowOf(bank, b[0]), rowOf(bank, b[1])))(t)
+			if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+				t.Errorf("%s: dot of rows %v: got %g, want %g", c.name, b, got, c.want)
+			}
+		}
 	}
 }
 

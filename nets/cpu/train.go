@@ -107,7 +107,7 @@ func (s *slot) step(m *machine, j *trainJob) {
 		sum := 0.0
 		for i, g := range m.Grads {
 			if !s.engine.model.Params[i].Buffer {
-				sum += s.exec.SumSquares(g)
+				sum += s.exec.Dot(g, g)
 			}
 		}
 		if norm := math.Sqrt(sum); norm > *j.work.Clip {

@@ -110,22 +110,26 @@ func (e *Engine) Store(r nets.Row, w []float32) error {
 	return nil
 }
 
-// Norm implements [nets.Engine]. The running statistics lie behind the weights, so that they are left out. Squares are
-// added in float64: first within blocks of elements, then block by block.
-func (e *Engine) Norm(r nets.Row) (float64, error) {
-	at, err := e.row("norm", r)
+// Dot implements [nets.Engine]. The running statistics lie behind the weights, so that they are left out. Products are
+// added first within blocks of elements, then block by block.
+func (e *Engine) Dot(a, b nets.Row) (float64, error) {
+	x, err := e.row("dot", a)
+	if err != nil {
+		return 0, err
+	}
+	y, err := e.row("dot", b)
 	if err != nil {
 		return 0, err
 	}
 	sum := 0.0
 	err = e.do(func() error {
-		a := kernels.SumSquaresArgs{X: uint64(at), N: uint32(e.layout.trained)}
+		a := kernels.DotArgs{X: uint64(x), Y: uint64(y), N: uint32(e.layout.trained)}
 		s, err := e.scratch(8 * kernels.Partials(a.N))
 		if err != nil {
 			return err
 		}
 		a.Partial = uint64(s.device)
-		if err := e.launchAlone("sum_squares", a.Launch(), argBytes(a)); err != nil {
+		if err := e.launchAlone("dot", a.Launch(), argBytes(a)); err != nil {
 			return err
 		}
 		if err := e.stream.CopyFromDevice(s.host, s.device); err != nil {
@@ -139,7 +143,7 @@ func (e *Engine) Norm(r nets.Row) (float64, error) {
 		}
 		return nil
 	})
-	return math.Sqrt(sum), err
+	return sum, err
 }
 
 // Combine implements [nets.Engine]. It queues the work and does not wait for it.

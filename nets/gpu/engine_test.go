@@ -51,7 +51,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Combine and Norm see the weights alone, and CombineBuffers the running statistics alone.
+// Combine and Dot see the weights alone, and CombineBuffers the running statistics alone.
 func TestCombineBuffers(t *testing.T) {
 	g, e, m := both(t, "resnet20", 2, Options{})
 	for _, e := range []nets.Engine{g, e} {
@@ -80,8 +80,9 @@ func TestCombineBuffers(t *testing.T) {
 		expect("Combine", fill(1, 30))
 		ok(t, e.CombineBuffers(row(1), []float64{0.25, 0.5}, []nets.Row{row(0), row(1)}))
 		expect("CombineBuffers", fill(1, 17.5))
-		if got, want := must(e.Norm(row(1)))(t), math.Sqrt(float64(m.Trained)); got != want { // exact: sums of ones
-			t.Errorf("%s: norm %g, want %g of %d weights", e.Info().Engine, got, want, m.Trained)
+		// exact: sums of threes
+		if got, want := must(e.Dot(row(0), row(1)))(t), 3*float64(m.Trained); got != want {
+			t.Errorf("%s: dot %g, want %g of %d weights", e.Info().Engine, got, want, m.Trained)
 		}
 		ok(t, e.CombineBuffers(row(1), nil, nil))
 		expect("CombineBuffers of no rows", fill(1, 0))
@@ -92,7 +93,7 @@ func TestCombineBuffers(t *testing.T) {
 	}
 }
 
-// Load and Store keep every bit of a row, Combine adds rows in order, and Norm agrees with a sum in float64.
+// Load and Store keep every bit of a row, Combine adds rows in order, and Dot agrees with a sum in float64.
 func TestRows(t *testing.T) {
 	g, e, m := both(t, "lenet5", 2, Options{})
 	for i, e := range []nets.Engine{g, e} {
@@ -104,31 +105,36 @@ func TestRows(t *testing.T) {
 		ok(t, e.Load(row(1), y))
 		ok(t, e.Combine(row(2), []float64{0.5, -2, 1}, []nets.Row{row(0), row(1), row(3)}))
 		ok(t, e.Combine(row(1), []float64{1, 0.25}, []nets.Row{row(0), row(1)}))
-		sum, squares := 0.0, 0.0
+		sum, squares, dot, scale := 0.0, 0.0, 0.0, 0.0
 		got, into := load(t, e, row(2)), load(t, e, row(1))
 		for j := range x {
 			want, wantInto := 0.5*float64(x[j])-2*float64(y[j]), float64(x[j])+0.25*float64(y[j])
 			sum = max(sum, math.Abs(float64(got[j])-want), math.Abs(float64(into[j])-wantInto))
 			squares += float64(got[j]) * float64(got[j])
+			dot += float64(got[j]) * float64(x[j])
+			scale += math.Abs(float64(got[j]) * float64(x[j]))
 		}
 		if sum > 1e-6 { // sums of two numbers below 2: a few roundings of 1.2e-7
 			t.Errorf("%s: combine differs by %g, tolerance 1e-6", name, sum)
 		}
-		if norm := must(e.Norm(row(2)))(t); math.Abs(norm-math.Sqrt(squares)) > 1e-12*norm {
+		if norm := must(nets.Norm(e, row(2)))(t); math.Abs(norm-math.Sqrt(squares)) > 1e-12*norm {
 			t.Errorf("%s: norm %v, want %v ± 1e-12 of it", name, norm, math.Sqrt(squares))
+		}
+		if d := must(e.Dot(row(2), row(0)))(t); math.Abs(d-dot) > 1e-12*scale || d != must(e.Dot(row(0), row(2)))(t) {
+			t.Errorf("%s: dot %v, want %v ± 1e-12 of Σ|a·b|, and the same the other way round", name, d, dot)
 		}
 		if !slices.Equal(load(t, e, row(0)), x) {
 			t.Errorf("%s: a row that was loaded is not what comes out", name)
 		}
 		ok(t, e.Combine(row(0), nil, nil))
-		if norm := must(e.Norm(row(0)))(t); norm != 0 {
+		if norm := must(nets.Norm(e, row(0)))(t); norm != 0 {
 			t.Errorf("%s: norm %g of no terms, want 0", name, norm)
 		}
 		if i == 0 {
 			for range 3000 { // more than the ring of small transfers holds
 				ok(t, e.Combine(row(3), []float64{1, 1}, []nets.Row{row(3), row(2)}))
 			}
-			if got, want := must(e.Norm(row(3)))(t), 3000*math.Sqrt(squares); math.Abs(got-want) > 1e-3*want {
+			if got, want := must(nets.Norm(e, row(3)))(t), 3000*math.Sqrt(squares); math.Abs(got-want) > 1e-3*want {
 				t.Errorf("%s: norm of 3000 sums %g, want %g ± 1e-3 of it", name, got, want)
 			}
 		}
@@ -139,6 +145,9 @@ func TestRows(t *testing.T) {
 func TestErrors(t *testing.T) {
 	g, e, m := both(t, "linear-mnist", 2, Options{})
 	b, foreign := must(g.NewBank(2))(t), must(e.NewBank(1))(t)
+	freed := must(g.NewBank(1))(t)
+	freed.Free()
+	second := func(_ any, err error) error { return err }
 	w := make([]float32, m.P)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -155,7 +164,11 @@ func TestErrors(t *testing.T) {
 		"no such row": {g.Store(nets.Row{Bank: b, Index: 2}, w), "gpu: store: row 2, want 0 … 1"},
 		"other's row": {
 			g.Load(nets.Row{Bank: foreign}, w),
-			"gpu: load: row of bank *nets.cpuBank, want one of this engine",
+			"gpu: load: row of bank *cpu.cpuBank, want one of this engine",
+		},
+		"dot": {
+			second(g.Dot(nets.Row{Bank: b}, nets.Row{Bank: freed})),
+			"gpu: dot: row 0, want 0 … -1",
 		},
 		"terms": {g.Combine(nets.Row{Bank: b}, []float64{1}, nil), "gpu: combine: 1 coefficients for 0 rows"},
 		"batch": {
@@ -165,7 +178,7 @@ func TestErrors(t *testing.T) {
 		"cancelled": {train(cancelled, job), "context canceled"},
 		"start": {train(t.Context(), nets.ClientWork{
 			Start: nets.Row{Bank: foreign}, End: job.End, Plan: job.Plan,
-		}), "gpu: train: start: row of bank *nets.cpuBank, want one of this engine"},
+		}), "gpu: train: start: row of bank *cpu.cpuBank, want one of this engine"},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("%s: error %v, want %s", name, c.err, c.want)

@@ -16,10 +16,10 @@ import (
 // it is opened, before a round has been trained.
 func (e *Engine) ready() error {
 	n := uint32(e.layout.P)
-	combine, squares := kernels.CombineArgs{P: n}, kernels.SumSquaresArgs{N: n}
+	combine, dot := kernels.CombineArgs{P: n}, kernels.DotArgs{N: n}
 	all := []launch{
 		{kernel: "combine", layer: "rows", geometry: always(combine.Launch().Geometry)},
-		{kernel: "sum_squares", layer: "rows", geometry: always(squares.Launch().Geometry)},
+		{kernel: "dot", layer: "rows", geometry: always(dot.Launch().Geometry)},
 	}
 	for _, key := range []programKey{{train: true}, {train: true, clip: true}, {}} {
 		p, err := e.program(key)

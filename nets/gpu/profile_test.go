@@ -25,9 +25,9 @@ func TestProfileSums(t *testing.T) {
 	ok(t, g.Profile(true))
 	started := time.Now()
 	for _, do := range []func(){
-		func() { must(g.Norm(row))(t) },
+		func() { must(nets.Norm(g, row))(t) },
 		func() { ok(t, g.Combine(row, []float64{1, 2}, []nets.Row{row, row})) },
-		func() { must(g.Norm(row))(t) },
+		func() { must(g.Dot(row, nets.Row{Bank: c.start}))(t) },
 		func() { must(g.Train(t.Context(), c.work))(t) },
 		func() { must(g.Evaluate(t.Context(), jobs))(t) },
 		func() { ok(t, g.Combine(row, nil, nil)) },
@@ -51,7 +51,7 @@ func TestProfileSums(t *testing.T) {
 	P, units := float64(g.layout.P), 2*((testSamples+7)/8)
 	for name, want := range map[string]nets.KernelTime{
 		"combine":       {Launches: 2, Bytes: 4*P*3 + 4*P},
-		"sum_squares":   {Launches: 2, Bytes: 2 * 4 * P},
+		"dot":           {Launches: 2, Bytes: 4*P + 8*P}, // a row with itself, then two rows
 		"begin":         {Launches: 1, Bytes: 4 * 10 * P},
 		"round_weights": {Launches: 1, Bytes: 2 * 6 * P}, // two rows, in however many units
 		// four clients, two with momentum, one with drift

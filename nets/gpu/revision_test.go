@@ -86,7 +86,7 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	}
 	ok(t, e.Combine(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
 	ok(t, e.CombineBuffers(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
-	d.Add(load(t, e, mean), must(e.Norm(mean))(t))
+	d.Add(load(t, e, mean), must(nets.Norm(e, mean))(t))
 	jobs := []nets.EvalJob{{Row: ends[0], Part: nets.Train, Index: []int32{3}}}
 	if clients > 1 {
 		jobs = append(jobs, nets.EvalJob{Row: mean, Part: nets.Test})

@@ -275,6 +275,7 @@ func TestElementwisePanics(t *testing.T) {
 			"reluGrad: part of a row":   func() { k.ReLUGrad(f(6), f(3), f(5), f(6), true) },
 			"scale: short dst":          func() { k.Scale(f(4), 1, f(5)) },
 			"axpy: short dst":           func() { k.Axpy(f(4), 1, f(5)) },
+			"dot: short y":              func() { k.Dot(f(5), f(4)) },
 			"step: short g":             func() { k.Step(f(5), f(4), nil, nil, s) },
 			"step: short v":             func() { k.Step(f(5), f(5), f(4), nil, s) },
 			"step: short drift":         func() { k.Step(f(5), f(5), nil, f(4), s) },

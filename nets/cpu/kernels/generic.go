@@ -142,11 +142,11 @@ func (generic[T]) Axpy(dst []T, c T, src []T) {
 	}
 }
 
-// SumSquares adds the squares in the order of x.
-func (generic[T]) SumSquares(x []T) float64 {
+// Dot adds the products in the order of x.
+func (generic[T]) Dot(x, y []T) float64 {
 	sum := 0.0
-	for _, v := range x {
-		sum += float64(v) * float64(v)
+	for i, v := range x {
+		sum += float64(v) * float64(y[i])
 	}
 	return sum
 }

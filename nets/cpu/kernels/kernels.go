@@ -53,8 +53,9 @@ type Kernels[T Float] interface {
 	Scale(dst []T, c T, src []T)
 	// Axpy adds c·src to dst.
 	Axpy(dst []T, c T, src []T)
-	// SumSquares returns Σ x², added up in float64. The order of the sum depends on the variant, not on the machine.
-	SumSquares(x []T) float64
+	// Dot returns Σ x·y, added up in float64; x and y are of one length. The order of the sum depends on the variant,
+	// not on the machine.
+	Dot(x, y []T) float64
 	// Step applies one SGD step; see [Step].
 	Step(w, g, v, drift []T, s Step[T])
 

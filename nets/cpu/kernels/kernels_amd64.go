@@ -221,18 +221,23 @@ func (c *code) Prefetch(x []float32, b []uint8) {
 	}
 }
 
-// SumSquares adds element i to sum i mod 32; the sums are then folded in halves.
-func (c *code) SumSquares(x []float32) float64 {
+// Dot adds product i to sum i mod 32; the sums are then folded in halves.
+func (c *code) Dot(x, y []float32) float64 {
+	n := len(x)
+	if n > 0 {
+		_ = y[n-1]
+	}
 	var sums [32]float64
-	var rest [32]float32 // the last elements, and zeros
-	blocks := len(x) / len(sums)
-	copy(rest[:], x[blocks*len(sums):])
+	var rest [2][32]float32 // the last elements, and zeros
+	blocks := n / len(sums)
+	copy(rest[0][:], x[blocks*len(sums):])
+	copy(rest[1][:], y[blocks*len(sums):n])
 	if c.lanes == 16 { // a call by name: through a func value, sums would escape to the heap
-		asm.SumSquaresAVX512(&sums[0], unsafe.SliceData(x), blocks)
-		asm.SumSquaresAVX512(&sums[0], &rest[0], 1)
+		asm.DotAVX512(&sums[0], unsafe.SliceData(x), unsafe.SliceData(y), blocks)
+		asm.DotAVX512(&sums[0], &rest[0][0], &rest[1][0], 1)
 	} else {
-		asm.SumSquaresAVX2(&sums[0], unsafe.SliceData(x), blocks)
-		asm.SumSquaresAVX2(&sums[0], &rest[0], 1)
+		asm.DotAVX2(&sums[0], unsafe.SliceData(x), unsafe.SliceData(y), blocks)
+		asm.DotAVX2(&sums[0], &rest[0][0], &rest[1][0], 1)
 	}
 	for n := len(sums) / 2; n > 0; n /= 2 {
 		for i := range n {

@@ -195,7 +195,7 @@ func TestNoAllocation(t *testing.T) {
 			k.ReLUGrad(y, y[:33], x, x, true)
 			k.Scale(y, 2, x)
 			k.Axpy(y, 2, x)
-			k.SumSquares(x)
+			k.Dot(x, y)
 			k.Step(y, x, nil, x, Step[float32]{LR: 1})
 			k.Gather(y[:105], img, normal, Crop{H: 3, W: 5, C: 3, Border: 1, Row: 0, Col: 1, Pad: 1, Flip: true})
 			k.Dropout(y, mask, x, 3, Draw{}, 0, 0.5)
@@ -238,26 +238,32 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-func TestSumSquares(t *testing.T) {
+func TestDot(t *testing.T) {
 	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
 		r := rand.New(rand.NewPCG(11, 12))
 		for _, n := range []int{0, 1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, 4099} {
 			p.reset()
-			x := lend(p, fractions(r, n))
-			got, want := k.SumSquares(x), generic[float32]{}.SumSquares(x)
-			// Squares of float32 are exact in float64; each of two sums rounds n times by 2⁻⁵³ of at most the sum.
-			if tol := 2 * float64(n) * want / (1 << 53); !(math.Abs(got-want) <= tol) {
-				t.Errorf("n=%d: got %.17g, want %.17g ± %g (2n·2⁻⁵³·Σx²)", n, got, want, tol)
+			x, y := lend(p, fractions(r, n)), lend(p, fractions(r, n))
+			for _, y := range [][]float32{x, y} {
+				got, want := k.Dot(x, y), generic[float32]{}.Dot(x, y)
+				// Products of float32 are exact in float64; each of two sums rounds n times by 2⁻⁵³ of at most Σ|x·y|.
+				scale := generic[float32]{}.Dot(abs(x), abs(y))
+				if tol := 2 * float64(n) * scale / (1 << 53); !(math.Abs(got-want) <= tol) {
+					t.Errorf("n=%d: got %.17g, want %.17g ± %g (2n·2⁻⁵³·Σ|x·y|)", n, got, want, tol)
+				}
+				if turned := k.Dot(y, x); turned != got {
+					t.Errorf("n=%d: got %.17g, the other way round %.17g, want the same", n, got, turned)
+				}
 			}
 			if n == 0 {
 				continue
 			}
 			x[r.IntN(n)] = float32(math.Inf(-1))
-			if got := k.SumSquares(x); !math.IsInf(got, 1) {
+			if got := k.Dot(x, x); !math.IsInf(got, 1) {
 				t.Errorf("n=%d, one −Inf: got %g, want +Inf", n, got)
 			}
 			x[r.IntN(n)] = float32(math.NaN())
-			if got := k.SumSquares(x); !math.IsNaN(got) {
+			if got := k.Dot(x, y); !math.IsNaN(got) {
 				t.Errorf("n=%d, one NaN: got %g, want NaN", n, got)
 			}
 		}

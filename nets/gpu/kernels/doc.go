@@ -19,8 +19,8 @@
 //     mirrors it.
 //   - launch.go: [Launch], [Geometry], [Cost], [Precision].
 //   - add.cu and add.go, then relu, dropout, log_odds, average_pool, subsample: element-wise ops, by elements.cuh.
-//   - gather, rows and sgd: how a batch comes in, and how rows of parameters start and are updated; squares.cuh has
-//     their norms. update.cuh is the step of SGD, which kernels of a gradient take at once where nothing is clipped.
+//   - gather, rows and sgd: how a batch comes in, and how rows of parameters start and are updated; dot.cuh has
+//     their products. update.cuh is the step of SGD, which kernels of a gradient take at once where nothing is clipped.
 //   - cross_entropy and score, by softmax.cuh.
 //   - batch_norm.cuh, then batch_norm.cu and batch_norm_backward.cu.
 //   - gemm.cuh, with gemm_stage.cuh and gemm_multiply.cuh: the tile product. linear*.cu and conv2d*.cu use it; with

@@ -37,7 +37,7 @@ var mirrors = []any{
 	ScoreArgs{},
 	SGDArgs{},
 	SubsampleArgs{},
-	SumSquaresArgs{},
+	DotArgs{},
 }
 
 var (

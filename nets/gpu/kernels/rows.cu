@@ -7,11 +7,11 @@
 // combine: dst = Σ over i of c[i]·src[i], the terms in order: a product, then fused multiply-adds. No
 //   term: dst = 0.
 //   Grid (⌈P/1024⌉), block 256; moves 4P(terms+1) bytes.
-// sum_squares: partial[j] = Σ x² over elements 4096j … 4096j+4095, in double.
-//   Grid (⌈n/4096⌉), block 256; moves 4n bytes.
+// dot: partial[j] = Σ x·y over elements 4096j … 4096j+4095, in double. x may be y.
+//   Grid (⌈n/4096⌉), block 256; moves 8n bytes, 4n if x is y.
 // All are deterministic. P is a multiple of 4, and a thread takes four elements at a time.
+#include "dot.cuh"
 #include "elements.cuh"
-#include "squares.cuh"
 #include "work.cuh"
 
 // RowsArgs are the arguments of begin and round_weights.
@@ -28,10 +28,10 @@ struct CombineArgs {
   uint32_t terms, P;
 };
 
-// SumSquaresArgs are the arguments of sum_squares.
-struct SumSquaresArgs {
-  const float *x;   // [n], 16-byte aligned
-  double *partial;  // [⌈n/4096⌉]
+// DotArgs are the arguments of dot.
+struct DotArgs {
+  const float *x, *y;  // [n], 16-byte aligned
+  double *partial;     // [⌈n/4096⌉]
   uint32_t n, unused;
 };
 
@@ -64,8 +64,8 @@ extern "C" __global__ void __launch_bounds__(256) combine(const CombineArgs a) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) sum_squares(const SumSquaresArgs a) {
+extern "C" __global__ void __launch_bounds__(256) dot(const DotArgs a) {
   SHARED(double, room, [32]);
-  const double sum = chunk_squares(a.x, a.n, room);
+  const double sum = chunk_dot(a.x, a.y, a.n, room);
   if (threadIdx.x == 0) a.partial[blockIdx.x] = sum;
 }

@@ -24,20 +24,26 @@ type CombineArgs struct {
 // row of blocks.
 func (a *CombineArgs) Launch() Launch { return flat(a.P, 4*int64(a.P)*(int64(a.Terms)+1)) }
 
-// SumSquaresArgs are the arguments of sum_squares; rows.cu says what each field means.
-type SumSquaresArgs struct {
-	X, Partial uint64
-	N          uint32
-	_          uint32
+// DotArgs are the arguments of dot; rows.cu says what each field means.
+type DotArgs struct {
+	X, Y, Partial uint64
+	N             uint32
+	_             uint32
 }
 
-// Launch returns the launch of sum_squares, which reads x. It takes no wave: its grid is one row of blocks.
-func (a *SumSquaresArgs) Launch() Launch { return squares(a.N) }
+// Launch returns the launch of dot, which reads x, and y unless it is x. It takes no wave: its grid is one row of blocks.
+func (a *DotArgs) Launch() Launch {
+	l := squares(a.N)
+	if a.X != a.Y {
+		l.Bytes *= 2
+	}
+	return l
+}
 
-const squaresBlock = 4096 // elements of one partial sum of squares, as in squares.cuh
+const dotBlock = 4096 // elements of one partial sum, as in dot.cuh
 
-// Partials returns the number of partial sums, one for every block, of the squares of n elements.
-func Partials(n uint32) int { return ceil(n, squaresBlock) }
+// Partials returns the number of partial sums, one for every block, of the products of n elements.
+func Partials(n uint32) int { return ceil(n, dotBlock) }
 
 // squares returns the launch of a kernel that sums the squares of n floats of a slot.
 func squares(n uint32) Launch {

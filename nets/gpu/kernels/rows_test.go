@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	cpu "rollcall/nets/cpu/kernels"
@@ -165,27 +166,37 @@ func TestFusedReference(t *testing.T) {
 	same(t, "v after a step of "+best.Name(), v, wantV)
 }
 
-func TestSumSquares(t *testing.T) {
+func TestDot(t *testing.T) {
 	for _, n := range append([]int{1, 3, 5, 4095, 4097, 8190}, rowSizes...) {
 		t.Run(fmt.Sprintf("n=%d", n), func(t *testing.T) {
 			r := newRig(t)
-			x := numbers(rand.New(rand.NewPCG(6, uint64(n))), n)
-			a := SumSquaresArgs{X: upload(r, x), N: uint32(n)}
-			a.Partial = blank[float64](r, Partials(a.N)+1)
-			launch(r, "sum_squares", a.Launch(), 1, &a)
-			near(t, "partial", download[float64](r, a.Partial, Partials(a.N)), chunkSquares(x),
-				func(int) float64 { return 4096 * 0x1p-53 * 4096 },
-				"4096 roundings of a sum below 4096 in double, in another order")
-			r.untouched("behind the sums", a.Partial+uint64(8*Partials(a.N)), 8)
+			rnd := rand.New(rand.NewPCG(6, uint64(n)))
+			x, y := numbers(rnd, n), numbers(rnd, n)
+			X, Y := upload(r, x), upload(r, y)
+			sums := func(X, Y uint64) []float64 {
+				a := DotArgs{X: X, Y: Y, N: uint32(n)}
+				a.Partial = blank[float64](r, Partials(a.N)+1)
+				launch(r, "dot", a.Launch(), 1, &a)
+				r.untouched("behind the sums", a.Partial+uint64(8*Partials(a.N)), 8)
+				return download[float64](r, a.Partial, Partials(a.N))
+			}
+			tol := func(int) float64 { return 4096 * 0x1p-53 * 4096 }
+			const why = "4096 roundings of a sum below 4096 in double, in another order"
+			got := sums(X, Y)
+			near(t, "x·y", got, chunkDot(x, y), tol, why)
+			near(t, "x·x", sums(X, X), chunkDot(x, x), tol, why)
+			if turned := sums(Y, X); !slices.Equal(turned, got) {
+				t.Errorf("y·x: %v, want the bits of x·y, %v", turned, got)
+			}
 		})
 	}
 }
 
-// chunkSquares returns Σ x² of every 4096 elements.
-func chunkSquares(x []float32) []float64 {
+// chunkDot returns Σ x·y of every 4096 elements.
+func chunkDot(x, y []float32) []float64 {
 	sums := make([]float64, (len(x)+4095)/4096)
 	for i, v := range x {
-		sums[i/4096] += float64(v) * float64(v)
+		sums[i/4096] += float64(v) * float64(y[i])
 	}
 	return sums
 }

@@ -16,8 +16,8 @@
 //   momentum and drift leave running statistics alone, and no matrix product reads them, so that they need no copy.
 //   Grid (⌈(P−n)/1024⌉, K), block 256; moves 12(P−n) bytes per slot.
 // All are deterministic.
+#include "dot.cuh"
 #include "elements.cuh"
-#include "squares.cuh"
 #include "update.cuh"
 
 // ClipArgs are the arguments of grad_squares and clip_scale.
@@ -44,7 +44,8 @@ DEV const float *gradients(const SGDArgs &a) { return a.grad + (size_t)blockIdx.
 extern "C" __global__ void __launch_bounds__(256) grad_squares(const ClipArgs a) {
   SHARED(double, room, [32]);
   if (blockIdx.y >= a.work->clients) return;
-  const double sum = chunk_squares(a.grad + (size_t)blockIdx.y * a.P, a.n, room);
+  const float *grad = a.grad + (size_t)blockIdx.y * a.P;
+  const double sum = chunk_dot(grad, grad, a.n, room);
   if (threadIdx.x == 0) a.partial[(size_t)blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 

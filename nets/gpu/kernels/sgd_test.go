@@ -155,7 +155,7 @@ func TestClip(t *testing.T) {
 			want := make([]float64, K)
 			for k := range want {
 				sum := 0.0
-				for _, s := range chunkSquares(grad[k*P:][:n]) {
+				for _, s := range chunkDot(grad[k*P:][:n], grad[k*P:][:n]) {
 					sum += s
 				}
 				want[k] = 1

@@ -150,7 +150,7 @@ const mostNorm = 1e-12
 
 // checkNorm compares the norm that an engine computes of a row with the norm of the row's weights.
 func checkNorm(e nets.Engine, m *models.Model, at nets.Row, row []float32) error {
-	got, err := e.Norm(at)
+	got, err := nets.Norm(e, at)
 	if err != nil {
 		return err
 	}

@@ -61,12 +61,12 @@ func StepBothAVX512(w, grad, v, drift *float32, n int, lr, scale, decay, momentu
 //go:noescape
 func StepBothAVX2(w, grad, v, drift *float32, n int, lr, scale, decay, momentum float32)
 
-// SumSquaresAVX512 adds x[i]² to sums[i mod 32], in float64. x is [32·blocks]; blocks may be 0.
+// DotAVX512 adds x[i]·y[i] to sums[i mod 32], in float64. x and y are [32·blocks]; blocks may be 0.
 //
 //go:noescape
-func SumSquaresAVX512(sums *float64, x *float32, blocks int)
+func DotAVX512(sums *float64, x, y *float32, blocks int)
 
-// SumSquaresAVX2 is [SumSquaresAVX512] for AVX2.
+// DotAVX2 is [DotAVX512] for AVX2.
 //
 //go:noescape
-func SumSquaresAVX2(sums *float64, x *float32, blocks int)
+func DotAVX2(sums *float64, x, y *float32, blocks int)

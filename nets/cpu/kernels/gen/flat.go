@@ -17,7 +17,7 @@ func flat(a *asm) {
 	} {
 		s.emit(a)
 	}
-	sumSquares(a)
+	dot(a)
 }
 
 // each emits body for n elements: four registers at a time, then one at a time, then the ragged rest. here returns the
@@ -124,11 +124,11 @@ func (s stepCode) emit(a *asm) {
 	a.end()
 }
 
-// sumSquares computes sums[i mod 32] += x[i]² in float64, in blocks of 32 elements. The 32 sums, not the width of a
-// register, fix the order of additions, so that both sets return the same. Moves 4 |x| bytes.
-func sumSquares(a *asm) {
-	a.begin("SumSquares", "func(sums *float64, x *float32, blocks int)")
-	sums, x, blocks := a.arg("sums"), a.arg("x"), a.arg("blocks")
+// dot computes sums[i mod 32] += x[i]·y[i] in float64, in blocks of 32 elements. The 32 sums, not the width of a
+// register, fix the order of additions, so that both sets return the same. Moves 4(|x|+|y|) bytes.
+func dot(a *asm) {
+	a.begin("Dot", "func(sums *float64, x, y *float32, blocks int)")
+	sums, x, y, blocks := a.arg("sums"), a.arg("x"), a.arg("y"), a.arg("blocks")
 	// 32 sums in float64: four registers with AVX-512, eight with AVX2.
 	acc := a.vecs(64 / a.lanes)
 	for i, s := range acc {
@@ -138,11 +138,13 @@ func sumSquares(a *asm) {
 	a.JEQ(jump("done"))
 	a.Label("loop")
 	for i, s := range acc {
-		d := a.vec()
-		a.VCVTPS2PD(at(x, i*a.bytes()/2), d)
-		a.VFMADD231PD(d, d, s)
+		u, v := a.vec(), a.vec()
+		a.VCVTPS2PD(at(x, i*a.bytes()/2), u)
+		a.VCVTPS2PD(at(y, i*a.bytes()/2), v)
+		a.VFMADD231PD(u, v, s)
 	}
 	a.ADDQ(operand.U8(128), x)
+	a.ADDQ(operand.U8(128), y)
 	a.countDown(blocks, "loop")
 	a.Label("done")
 	for i, s := range acc {
