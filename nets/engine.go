@@ -69,12 +69,18 @@ type Info struct {
 	Device    string // the processor's or the card's own name
 	Precision string // of matrix products: fp32, bf16, bf16x3 on the CPU, tf32, fp32, bf16 on CUDA
 	Params    int    // P
+	// Buffers has the running statistics of batch normalisation, in the order of Load and Store: ascending, none
+	// adjacent to the next. It is nil in a net without batch normalisation.
+	Buffers []Span
 	// Numerics is the class of the engine's numbers: engines with the same Numerics and Revision compute the same bits.
 	// See the function [Numerics].
 	Numerics string
 	// Revision is raised by whoever changes the numbers of the engine, so that older runs are not taken for equal ones.
 	Revision int
 }
+
+// Span is the range From … To−1 of the parameters of a row.
+type Span struct{ From, To int }
 
 // Norm returns the Euclidean norm of the weights of a row, the root of [Engine]'s Dot of the row with itself.
 func Norm(e Engine, r Row) (float64, error) {

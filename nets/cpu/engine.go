@@ -96,7 +96,7 @@ func (e *Engine) Info() nets.Info {
 	engine, precision := "cpu-"+e.choice.Name(), string(e.how)
 	return nets.Info{
 		Engine: engine, Device: kernels.Model(), Precision: precision, Params: e.model.P,
-		Numerics: nets.Numerics(engine, precision), Revision: Revision,
+		Buffers: e.model.Buffers(), Numerics: nets.Numerics(engine, precision), Revision: Revision,
 	}
 }
 

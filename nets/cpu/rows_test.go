@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"rollcall/nets"
@@ -131,6 +132,21 @@ func TestDot(t *testing.T) {
 				t.Errorf("%s: dot of rows %v: got %g, want %g", c.name, b, got, c.want)
 			}
 		}
+	}
+}
+
+// The spans of Info are what CombineBuffers changes of a row as Load and Store have it.
+func TestBuffers(t *testing.T) {
+	for _, net := range []string{"resnet20", "lenet5"} {
+		e := newTest(t, net, 1, 1)
+		bank := must(e.NewBank(1))(t)
+		w := slices.Repeat([]float32{1}, e.model.P)
+		ok(t, e.Load(rowOf(bank, 0), w))
+		ok(t, e.CombineBuffers(rowOf(bank, 0), nil, nil))
+		for _, s := range e.Info().Buffers {
+			clear(w[s.From:s.To])
+		}
+		same(t, net, load(t, e, rowOf(bank, 0)), w)
 	}
 }
 

@@ -168,7 +168,7 @@ func (e *Engine) Info() nets.Info {
 	engine, precision := engineOn(e.card.Capability()), string(e.options.Precision)
 	return nets.Info{
 		Engine: engine, Device: e.card.Name, Precision: precision, Params: e.model.P,
-		Numerics: nets.Numerics(engine, precision), Revision: Revision,
+		Buffers: e.model.Buffers(), Numerics: nets.Numerics(engine, precision), Revision: Revision,
 	}
 }
 

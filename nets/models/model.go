@@ -8,6 +8,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 )
 
@@ -40,7 +41,7 @@ type Param struct {
 	Last   bool   // belongs to the last layer, the classifier
 	// Buffer marks the running statistics of a batch normalisation, which PyTorch calls buffers. They travel with the
 	// weights, but have no gradient: training moves them towards the statistics of each batch. Weight decay, clipping,
-	// momentum, drift, Combine and Norm of an engine leave them alone; CombineBuffers averages them.
+	// momentum, drift, Combine and Dot of an engine leave them alone; CombineBuffers averages them.
 	Buffer bool
 	kernel []int  // the shape in the order of the kernels: [R,S,C,O], [I,O] or [O]
 	order  [3]int // h, w, c of the feature maps that a fully connected layer flattens; zeros if it flattens none
@@ -88,6 +89,22 @@ func torchFeature(i int, order [3]int) int {
 		return i
 	}
 	return i%c*h*w + i/c
+}
+
+// Buffers returns where the running statistics lie in PyTorch's order: ascending, adjacent ones as one span. It is nil in
+// a net without batch normalisation.
+func (m *Model) Buffers() (spans []nets.Span) {
+	for _, p := range m.Params {
+		last := len(spans) - 1
+		switch {
+		case !p.Buffer:
+		case last >= 0 && spans[last].To == p.Offset:
+			spans[last].To += p.Size
+		default:
+			spans = append(spans, nets.Span{From: p.Offset, To: p.Offset + p.Size})
+		}
+	}
+	return spans
 }
 
 // ToTorch copies a row [P], which is in the order of the kernels, to dst [P] in PyTorch's order.

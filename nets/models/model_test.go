@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/nets"
 )
 
 // FedAWE, Table 6, counted by hand: conv (9·C+1)·O, fully connected (I+1)·O.
@@ -102,6 +103,27 @@ func TestResidualModels(t *testing.T) {
 		if got := 64 * m.Train / 1e9; math.Abs(got-c.gflop) > 0.1 {
 			t.Errorf("%s: %.2f GFLOP per client-step, want %.1f", c.name, got, c.gflop)
 		}
+	}
+}
+
+// The running statistics of resnet20 lie behind the weight and the bias of each normalisation: a span for each, in
+// which every name is of statistics, while no name outside is.
+func TestBuffers(t *testing.T) {
+	m := must(New("resnet20"))(t)
+	spans := m.Buffers()
+	const norms = 1 + 2*9 // none is in a shortcut
+	if len(spans) != norms {
+		t.Errorf("%d spans, want %d, one for each normalisation: %v", len(spans), norms, spans)
+	}
+	for _, p := range m.Params {
+		within := slices.ContainsFunc(spans, func(s nets.Span) bool { return s.From <= p.Offset && p.Offset+p.Size <= s.To })
+		touched := slices.ContainsFunc(spans, func(s nets.Span) bool { return s.From < p.Offset+p.Size && p.Offset < s.To })
+		if running := strings.Contains(p.Name, "running_"); within != running || touched != running {
+			t.Errorf("%s: in a span %t, in part %t, want %t", p.Name, within, touched, running)
+		}
+	}
+	if spans := must(New("lenet5"))(t).Buffers(); spans != nil {
+		t.Errorf("lenet5: %v, want nil", spans)
 	}
 }
 
