@@ -4,7 +4,6 @@ package cpu
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,33 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rollcall/datasets/plan"
-	"rollcall/datasets/rng"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/models"
 )
-
-// noise returns n samples of random bytes or numbers for a net, enough to time a step on.
-func noise(m *models.Model, n int) *plan.Samples {
-	s := &plan.Samples{Name: "noise", H: m.H, W: m.W, C: m.C, Classes: m.Classes, Labels: make([]uint8, n)}
-	for i := range s.Labels {
-		s.Labels[i] = uint8(i % m.Classes)
-	}
-	stream := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(0, 0, 0)
-	if m.H == 1 {
-		s.Features = make([]float32, n*m.C)
-		for i := range s.Features {
-			s.Features[i] = float32(stream.Normal())
-		}
-		return s
-	}
-	s.Images, s.Mean, s.Std = make([]uint8, n*m.H*m.W*m.C), slices.Repeat([]float32{0.5}, m.C),
-		slices.Repeat([]float32{0.25}, m.C)
-	for i := range s.Images {
-		s.Images[i] = uint8(stream.Uint32())
-	}
-	return s
-}
 
 // BenchmarkClientStep times the local steps of as many clients as there are threads, B = 128, residual nets 32 and 64.
 func BenchmarkClientStep(b *testing.B) {
@@ -86,7 +62,7 @@ type timedLoad struct {
 
 func newTimedLoad(b *testing.B, name string, p kernels.Precision, E, B, threads int) *timedLoad {
 	model := must(models.New(name))(b)
-	train := noise(model, 1024)
+	train := hashedSamples(model, 1024, testMean, testStd)
 	e := must(Open(model, train, nil, Options{Threads: threads, Batch: B, Precision: p}))(b)
 	b.Cleanup(func() { ok(b, e.Close()) })
 	bank := must(e.NewBank(1 + threads))(b)
@@ -107,11 +83,7 @@ func newTimedLoad(b *testing.B, name string, p kernels.Precision, E, B, threads 
 	return l
 }
 
-func (l *timedLoad) train(b *testing.B) {
-	if _, err := l.engine.Train(b.Context(), l.work); err != nil {
-		b.Fatal(err)
-	}
-}
+func (l *timedLoad) train(b *testing.B) { must(l.engine.Train(b.Context(), l.work))(b) }
 
 // BenchmarkSmallRound times the local work of a round of CA-Fed on tabular data: 50 clients, ten steps of 32 samples
 // each.
@@ -119,19 +91,10 @@ func BenchmarkSmallRound(b *testing.B) {
 	for _, name := range []string{"linear-synthetic", "linear-binary"} {
 		b.Run("net="+name, func(b *testing.B) {
 			const K, E, B = 50, 10, 32
-			model, err := models.New(name)
-			if err != nil {
-				b.Fatal(err)
-			}
-			e, err := Open(model, noise(model, 1024), nil, Options{Batch: B})
-			if err != nil {
-				b.Fatal(err)
-			}
+			model := must(models.New(name))(b)
+			e := must(Open(model, hashedSamples(model, 1024, testMean, testStd), nil, Options{Batch: B}))(b)
 			defer e.Close()
-			bank, err := e.NewBank(1 + K)
-			if err != nil {
-				b.Fatal(err)
-			}
+			bank := must(e.NewBank(1 + K))(b)
 			planner := plan.Planner{Seed: 3, E: E, B: B}
 			for k := range K {
 				own := make([]int32, 100)
@@ -149,9 +112,7 @@ func BenchmarkSmallRound(b *testing.B) {
 						Plan: planner.Client(round, k, round*E),
 					})
 				}
-				if _, err := e.Train(b.Context(), work); err != nil {
-					b.Fatal(err)
-				}
+				must(e.Train(b.Context(), work))(b)
 			}
 			steps := float64(b.N * K * E)
 			b.ReportMetric(1e6*b.Elapsed().Seconds()/steps, "µs/client-step")
@@ -164,19 +125,10 @@ func BenchmarkSmallRound(b *testing.B) {
 func BenchmarkCombine(b *testing.B) {
 	for _, rows := range []int{38, 101} {
 		b.Run(fmt.Sprintf("net=cnn-cifar10/rows=%d", rows), func(b *testing.B) {
-			model, err := models.New("cnn-cifar10")
-			if err != nil {
-				b.Fatal(err)
-			}
-			e, err := Open(model, nil, nil, Options{Batch: 1})
-			if err != nil {
-				b.Fatal(err)
-			}
+			model := must(models.New("cnn-cifar10"))(b)
+			e := must(Open(model, nil, nil, Options{Batch: 1}))(b)
 			defer e.Close()
-			bank, err := e.NewBank(rows)
-			if err != nil {
-				b.Fatal(err)
-			}
+			bank := must(e.NewBank(rows))(b)
 			var src []nets.Row
 			var c []float64
 			for i := range rows {
@@ -184,9 +136,7 @@ func BenchmarkCombine(b *testing.B) {
 			}
 			b.SetBytes(int64(rows+1) * int64(model.P) * 4)
 			for b.Loop() {
-				if err := e.Combine(src[0], c, src); err != nil {
-					b.Fatal(err)
-				}
+				ok(b, e.Combine(src[0], c, src))
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -81,44 +80,5 @@ func TestFeaturesOfAnotherNet(t *testing.T) {
 	_, err := Open(m, hashedSamples(other, 3, nil, nil), nil, Options{Batch: 1})
 	if want := "nets: linear-binary takes 1×1×10"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want an error that begins %q", err, want)
-	}
-}
-
-// Loss and accuracy of the nets on features, in the plainest way: of one output, class 1 where it is above 0. Tolerance
-// as in [TestGolden].
-func TestEvaluateFeatures(t *testing.T) {
-	for net, outputs := range map[string]int{"linear-synthetic": 10, "linear-binary": 1} {
-		t.Run(net, func(t *testing.T) {
-			e := newTest(t, net, 2, 1)
-			w0 := hashedWeights(e.model)
-			s, row := e.parts[nets.Test], rowOf(rows(t, e, 1, w0), 0)
-			w, index, features := make([]float64, len(w0)), make([]int32, s.Len()), s.C
-			for i, v := range w0 {
-				w[i] = float64(v)
-			}
-			correct := 0
-			for i := range index {
-				index[i] = int32(i)
-				best, class := 0.0, 0 // the logit of class 0 of one output
-				for o := range outputs {
-					z := w[outputs*features+o]
-					for j := range features {
-						z += w[o*features+j] * float64(s.Features[i*features+j])
-					}
-					if z > best || o == 0 && outputs > 1 {
-						best, class = z, o+max(0, 2-outputs)
-					}
-				}
-				if class == int(s.Labels[i]) {
-					correct++
-				}
-			}
-			got := must(e.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}}))(t)[0]
-			want := nets.EvalResult{N: s.Len(), Correct: correct, Loss: ridged(s, index, w, outputs, 0)}
-			if got.N != want.N || got.Correct != want.Correct || math.Abs(got.Loss-want.Loss) > oneStep ||
-				correct == 0 || correct == s.Len() {
-				t.Errorf("got %+v, want %+v, loss ± %g", got, want, oneStep)
-			}
-		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/models"
 )
@@ -43,7 +44,7 @@ func (all compiledKernels) of(t *testing.T, kernel string) compiled {
 		return k
 	}
 	number := func(s string) int {
-		n := must(strconv.Atoi(s))(t)
+		n := must.Get(strconv.Atoi(s))(t)
 		return n
 	}
 	m, ok := kernels.Find(kernel)

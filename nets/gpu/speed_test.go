@@ -116,9 +116,9 @@ type rig struct {
 
 // rig opens an engine and trains, or evaluates, once, which leaves a wave with its plan and its graph.
 func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train bool) *rig {
-	m := sure(models.New(w.net))(b)
+	m := must(models.New(w.net))(b)
 	trainSet, testSet := heldSamples(m, l.training, 1), heldSamples(m, K*l.evalBatch, 2)
-	e := sure(openEngine(m, trainSet, testSet, Options{
+	e := must(openEngine(m, trainSet, testSet, Options{
 		Precision: precision, Batch: w.batch, EvalBatch: l.evalBatch,
 	}))(b)
 	b.Cleanup(func() {
@@ -126,7 +126,7 @@ func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train 
 			b.Error(err)
 		}
 	})
-	bank := sure(e.NewBank(K + 1))(b)
+	bank := must(e.NewBank(K + 1))(b)
 	start := nets.Row{Bank: bank}
 	if err := e.Load(start, m.Init(models.Kaiming, 1)); err != nil {
 		b.Fatal(err)
@@ -140,10 +140,10 @@ func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train 
 				End: nets.Row{Bank: bank, Index: 1 + k}, Plan: planAmong(trainSet.Len(), k, l.steps, w.batch),
 			})
 		}
-		sure(e.Train(b.Context(), work))(b)
+		must(e.Train(b.Context(), work))(b)
 	} else {
 		r.unit = "µs/slot"
-		sure(e.Evaluate(b.Context(), []nets.EvalJob{{Row: start, Part: nets.Test}}))(b)
+		must(e.Evaluate(b.Context(), []nets.EvalJob{{Row: start, Part: nets.Test}}))(b)
 	}
 	for _, w := range e.waves {
 		if w.key.capacity < K {
@@ -253,17 +253,6 @@ func report(b *testing.B, seconds float64, slots int, unit string, flop, bytes f
 		b.ReportMetric(flop/1e12/seconds, "TFLOP/s")
 	}
 	b.ReportMetric(bytes/1e9/seconds, "GB/s")
-}
-
-// sure does for a benchmark what must does for a test.
-func sure[T any](v T, err error) func(testing.TB) T {
-	return func(b testing.TB) T {
-		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
-		return v
-	}
 }
 
 var heldSets = map[string]*plan.Samples{}

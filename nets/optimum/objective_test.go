@@ -13,6 +13,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
 	"rollcall/nets/models"
@@ -55,30 +56,39 @@ func all(n int) []int32 {
 	return index
 }
 
-// value is the objective of a client in the plainest way, of outputs by PyTorch's order of w.
-func value(s *plan.Samples, part []int32, ridge float64, freeBias bool, w []float64) float64 {
-	features, outputs := s.C, s.Classes
-	if outputs == 2 {
-		outputs = 1
+// outputs is the number of outputs for so many classes: two have one, the logit of class 1.
+func outputs(classes int) int {
+	if classes == 2 {
+		return 1
 	}
+	return classes
+}
+
+// logits are those of a sample in the plainest way, of w in PyTorch's order.
+func logits(s *plan.Samples, i int, w []float64) []float64 {
+	z, n := make([]float64, s.Classes), outputs(s.Classes)
+	for o := range n {
+		at := len(z) - n + o
+		z[at] = w[n*s.C+o]
+		for j := range s.C {
+			z[at] += w[o*s.C+j] * float64(s.Features[i*s.C+j])
+		}
+	}
+	return z
+}
+
+// value is the objective of a client in the plainest way.
+func value(s *plan.Samples, part []int32, ridge float64, freeBias bool, w []float64) float64 {
 	sum := 0.0
 	for _, i := range part {
-		z := make([]float64, s.Classes)
-		for o := range outputs {
-			at := len(z) - outputs + o // the one output of two classes is that of class 1
-			z[at] = w[outputs*features+o]
-			for j := range features {
-				z[at] += w[o*features+j] * float64(s.Features[int(i)*features+j])
-			}
-		}
-		total := 0.0
+		z, total := logits(s, int(i), w), 0.0
 		for _, v := range z {
 			total += math.Exp(v)
 		}
 		sum += (math.Log(total) - z[s.Labels[i]]) / float64(len(part))
 	}
 	for j, v := range w {
-		if !freeBias || j < outputs*features {
+		if !freeBias || j < outputs(s.Classes)*s.C {
 			sum += 0.5 * ridge * v * v
 		}
 	}
@@ -163,8 +173,8 @@ func TestSolutions(t *testing.T) {
 	}
 }
 
-// The engine's losses at the solution are the solution's: the same net, the same order of weights, images normalised
-// alike. Tolerance: 1e-5, float32 logits of order 1.
+// The engine's losses at the solution are the solution's, and of features it predicts as many right: the same net, the
+// same order of weights, images normalised alike. Tolerance: 1e-5, float32 logits of order 1.
 func TestEngineAgrees(t *testing.T) {
 	images := &plan.Samples{
 		Name: "bytes", H: 28, W: 28, C: 1, Classes: 10, Mean: []float32{.1307}, Std: []float32{.3081},
@@ -177,23 +187,13 @@ func TestEngineAgrees(t *testing.T) {
 		}
 	}
 	for net, s := range map[string]*plan.Samples{
-		"linear-synthetic": drawn(200, 60, 10), "linear-binary": drawn(200, 10, 2), "linear-mnist": images,
+		"linear-synthetic": drawn(1000, 60, 10), "linear-binary": drawn(200, 10, 2), "linear-mnist": images,
 	} {
 		t.Run(net, func(t *testing.T) {
 			got := solved(t, s, all(s.Len()), 0.01, false)
-			m, err := models.New(net)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := cpu.Open(m, s, nil, cpu.Options{Batch: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(cpu.Open(must.Get(models.New(net))(t), s, nil, cpu.Options{Batch: 1}))(t)
 			defer e.Close()
-			bank, err := e.NewBank(1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			bank := must.Get(e.NewBank(1))(t)
 			w := make([]float32, len(got.place))
 			for j, v := range got.place {
 				w[j] = float32(v)
@@ -201,11 +201,17 @@ func TestEngineAgrees(t *testing.T) {
 			if err := e.Load(nets.Row{Bank: bank}, w); err != nil {
 				t.Fatal(err)
 			}
-			results, err := e.Evaluate(t.Context(), []nets.EvalJob{{Row: nets.Row{Bank: bank}}})
-			if err != nil {
-				t.Fatal(err)
+			result := must.Get(e.Evaluate(t.Context(), []nets.EvalJob{{Row: nets.Row{Bank: bank}}}))(t)[0]
+			near(t, "the engine's loss", result.Loss, got.loss, 1e-5)
+			right := 0
+			for i := range s.Features[:len(s.Features)/s.C] {
+				if z := logits(s, i, got.place); z[s.Labels[i]] == slices.Max(z) {
+					right++
+				}
 			}
-			near(t, "the engine's loss", results[0].Loss, got.loss, 1e-5)
+			if s.Features != nil && (result.Correct != right || right == 0 || right == s.Len()) {
+				t.Errorf("%d of %d right, want %d, neither none nor all", result.Correct, s.Len(), right)
+			}
 			if got.loss > math.Log(float64(s.Classes))*0.9 {
 				t.Errorf("loss %g, want one that has learnt something", got.loss)
 			}

@@ -1,9 +1,6 @@
 package kernels
 
-import (
-	"fmt"
-	"testing"
-)
+import "testing"
 
 // gemmCase is one matrix product of a layer: how many tiles, and the shape of each.
 type gemmCase struct {
@@ -145,24 +142,6 @@ func BenchmarkProduct1024(b *testing.B) {
 			}
 			reportFLOP(b, 2*n*n*n)
 		})
-	}
-}
-
-// BenchmarkGemmHeight shows what a height of tile costs: K = 96, all data in the first cache.
-func BenchmarkGemmHeight(b *testing.B) {
-	for _, k := range Variants()[1:] {
-		for m := 1; m <= 12; m++ {
-			b.Run(fmt.Sprintf("%s/M=%d", k.Name(), m), func(b *testing.B) {
-				t := &Tile[float32]{
-					A: pattern(m * 100), B: pattern(96 * 32), C: pattern(m * 32), M: m, N: 32, Segs: 1, Runs: 1, K: 96,
-					ARow: 100, AK: 1, BRow: 32, CRow: 32,
-				}
-				for b.Loop() {
-					k.Gemm(t)
-				}
-				reportFLOP(b, 2*m*32*96)
-			})
-		}
 	}
 }
 
