@@ -17,8 +17,8 @@ const minAlpha = 1e-300
 // Validate reports the first setting that is impossible, by the name of its flag, or the first settings that cannot be
 // together.
 func (s *Settings) Validate() error {
-	for i := range rows {
-		if err := rows[i].check(s); err != nil {
+	for i := range rows() {
+		if err := rows()[i].check(s); err != nil {
 			return err
 		}
 	}

@@ -24,8 +24,8 @@ func Defaults(method, preset, data string) (s Settings, err error) {
 	if err != nil {
 		return s, err
 	}
-	for i := range rows {
-		if r := &rows[i]; r.Field != nil { // a parameter of a method that is not set has its default anyway
+	for i := range rows() {
+		if r := &rows()[i]; r.Field != nil { // a parameter of a method that is not set has its default anyway
 			if err := r.set(&s, r.Default); err != nil {
 				return s, fmt.Errorf("settings: --%s: default %q: %w", r.Name, r.Default, err)
 			}

@@ -11,12 +11,11 @@ import (
 
 // AddFlags adds a flag for every setting to a command, except for the settings named in but.
 func AddFlags(fs *pflag.FlagSet, but ...string) {
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows() {
 		if slices.Contains(but, r.Name) {
 			continue
 		}
-		f := fs.VarPF(&flagValue{row: r, text: r.Default}, r.Name, "", r.Help)
+		f := fs.VarPF(&flagValue{row: &r, text: r.Default}, r.Name, "", r.Help)
 		if r.Kind == algos.Switch {
 			f.NoOptDefVal = "true" // the value of a flag that is given without one
 		}

@@ -24,8 +24,8 @@ func (s *Settings) Unused() map[string]any {
 // which decides what the run computes, in place of its path.
 func (s *Settings) split() (used, unused map[string]any) {
 	used, unused = map[string]any{}, map[string]any{}
-	for i := range rows {
-		r := &rows[i]
+	for i := range rows() {
+		r := &rows()[i]
 		into := used
 		if _, ok := s.Uses(r.Name); !ok {
 			into = unused

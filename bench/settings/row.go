@@ -2,6 +2,7 @@ package settings
 
 import (
 	"slices"
+	"sync"
 
 	"rollcall/algos"
 )
@@ -17,20 +18,28 @@ type Row struct {
 	Quiet  bool // the help states the default itself, or the default depends on other settings
 }
 
-// rows are all settings: first those of every run, then the parameters of methods.
-var rows []Row
+// made are all settings, and making is done once they are there. Use [rows].
+var (
+	made   []Row
+	making sync.Once
+)
 
-func init() { // not in the declaration, where rows would refer to itself: use.by may read other rows
-	rows = slices.Concat(runRows, trainingRows, dataRows, processRows, seedRows, evaluationRows, methodRows())
+// rows returns all settings: first those of every run, then the parameters of methods. The first call makes them: by
+// then every package has registered its methods, see [algos.Register].
+func rows() []Row {
+	making.Do(func() {
+		made = slices.Concat(runRows(), trainingRows(), dataRows, processRows, seedRows(), evaluationRows, methodRows())
+	})
+	return made
 }
 
 // Rows returns all settings: first those of every run, then the parameters of methods.
-func Rows() []Row { return slices.Clone(rows) }
+func Rows() []Row { return slices.Clone(rows()) }
 
 // rowOf returns the setting of a name; nil if there is none.
 func rowOf(name string) *Row {
-	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name }); i >= 0 {
-		return &rows[i]
+	if i := slices.IndexFunc(rows(), func(r Row) bool { return r.Name == name }); i >= 0 {
+		return &rows()[i]
 	}
 	return nil
 }

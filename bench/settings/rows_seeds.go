@@ -27,22 +27,24 @@ type Seeds struct {
 
 // seedRows say which draws have a seed of their own. A run reads a row only if it is given: what is not given is drawn
 // from the run's seed, and its name and its settings stay as they are.
-var seedRows = []Row{
-	seedOf("split", "what the clients hold: generated data, the split, --validation, --hold-out and --swap-pairs",
-		func(s *Settings) *Optional { return &s.SeedSplit }, "", func(*Settings) bool { return true }),
-	seedOf("phi", "φ, the activity of the classes, from which the p_i are made",
-		func(s *Settings) *Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's processes",
-		func(s *Settings) bool { return !s.Chained() && s.P.Value == nil }),
-	seedOf("availability", "who is there in which round, the parameters of the chains, and the history of --prior",
-		func(s *Settings) *Optional { return &s.SeedAvailability }, " and, of a trace, with --prior",
-		func(s *Settings) bool {
-			return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) && s.Get("prior") != "none"
-		}),
-	seedOf("init", "the initial weights",
-		func(s *Settings) *Optional { return &s.SeedInit }, " without --init-from",
-		func(s *Settings) bool { return s.InitFrom == "" }),
-	seedOf("batches", "the order of the batches, crops, flips, dropout, and the clients that fedavg-s samples",
-		func(s *Settings) *Optional { return &s.SeedBatches }, "", func(*Settings) bool { return true }),
+func seedRows() []Row {
+	return []Row{
+		seedOf("split", "what the clients hold: generated data, the split, --validation, --hold-out and --swap-pairs",
+			func(s *Settings) *Optional { return &s.SeedSplit }, "", func(*Settings) bool { return true }),
+		seedOf("phi", "φ, the activity of the classes, from which the p_i are made",
+			func(s *Settings) *Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's processes",
+			func(s *Settings) bool { return !s.Chained() && s.P.Value == nil }),
+		seedOf("availability", "who is there in which round, the parameters of the chains, and the history of --prior",
+			func(s *Settings) *Optional { return &s.SeedAvailability }, " and, of a trace, with --prior",
+			func(s *Settings) bool {
+				return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) && s.Get("prior") != "none"
+			}),
+		seedOf("init", "the initial weights",
+			func(s *Settings) *Optional { return &s.SeedInit }, " without --init-from",
+			func(s *Settings) bool { return s.InitFrom == "" }),
+		seedOf("batches", "the order of the batches, crops, flips, dropout, and the clients that fedavg-s samples",
+			func(s *Settings) *Optional { return &s.SeedBatches }, "", func(*Settings) bool { return true }),
+	}
 }
 
 // seedOf returns the row of the seed of some draws. A run that draws them reads it if it is given; in says which runs
@@ -55,7 +57,7 @@ func seedOf(draws, help string, field func(*Settings) *Optional, in string, read
 
 // SeedNames returns the names of the settings that are seeds.
 func SeedNames() (names []string) {
-	for _, r := range seedRows {
+	for _, r := range seedRows() {
 		names = append(names, r.Name)
 	}
 	return names
@@ -71,7 +73,7 @@ func (s *Settings) Seeds(seed uint32) Seeds {
 // from the run's seed. If there are none, the run's seed makes no difference.
 func (s *Settings) UngivenSeeds() (names []string) {
 	given := *s
-	for _, r := range seedRows {
+	for _, r := range seedRows() {
 		if s.Get(r.Name) != "none" {
 			continue
 		}

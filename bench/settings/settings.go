@@ -127,8 +127,8 @@ func (s *Settings) Apply(list iter.Seq2[string, string]) error {
 // Values returns all settings as text, by the name of their flag.
 func (s *Settings) Values() map[string]string {
 	values := map[string]string{}
-	for i := range rows {
-		values[rows[i].Name] = rows[i].text(s)
+	for _, r := range rows() {
+		values[r.Name] = r.text(s)
 	}
 	return values
 }

@@ -44,12 +44,15 @@ func Weighted() []string {
 }
 
 // OrList returns names as a list: "a", "a or b", "a, b or c".
-func OrList(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
+func OrList(names []string) string { return list(names, " or ") }
+
+// list returns names with commas between them, and before the last one another word.
+func list(names []string, last string) string {
+	n := len(names) - 1
+	if n < 1 {
 		return strings.Join(names, "")
 	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return strings.Join(names[:n], ", ") + last + names[n]
 }
 
 // Uses reports whether this run reads a setting. If it does not, in says which flags make a run read it. Every run
