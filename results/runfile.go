@@ -63,8 +63,8 @@ type RunInfo struct {
 	Error        string    `json:"error"`  // why the run failed; otherwise empty
 	Rounds       int       `json:"rounds"` // the number that were trained
 	Settings     any       `json:"settings"`
-	Unused       any       `json:"settings_of_no_use"` // settings that the run does not read; not in the hash
-	SettingsHash string    `json:"settings_hash"`      // [Hash] of Settings; set by [WriteRunInfo]
+	Unused       any       `json:"settings_of_no_use,omitempty"` // settings of the column params that name no run
+	SettingsHash string    `json:"settings_hash"`                // [Hash] of Settings; set by [WriteRunInfo]
 	Seed         uint32    `json:"seed"`
 	Data         string    `json:"data"`          // the data set trained on
 	DataChecksum string    `json:"data_checksum"` // kind:digits, see [OfSeed]

@@ -141,7 +141,7 @@ func (x *Experiment) about(l *Session) checkpoint.About {
 func (t *trainer) info(err error) results.RunInfo {
 	engine := t.l.Engine.Info()
 	info := results.RunInfo{
-		Status: results.RunComplete, Rounds: t.done, Settings: t.Settings, Unused: t.Settings.Unused(), Seed: t.Seed,
+		Status: results.RunComplete, Rounds: t.done, Settings: t.Settings, Unused: t.Settings.Unnamed(), Seed: t.Seed,
 		Data: t.l.Data.Name, DataChecksum: t.about.DataChecksum, AllowAltered: t.l.Machine.Altered,
 		Engine: engine.Engine, Precision: engine.Precision, Device: engine.Device,
 		Numerics: engine.Numerics, Revisions: t.about.Revisions,

@@ -8,38 +8,56 @@ import (
 
 // MarshalJSON returns the settings for run.json: every setting that the run reads, including those at their defaults.
 // The hash of this text names the folder of a run. So a changed default changes the name, and a parameter of another
-// method does not.
-func (s Settings) MarshalJSON() ([]byte, error) {
-	used, _ := s.split()
-	return json.Marshal(used)
-}
+// method does not, nor a setting that came later at the value at which runs are as they were before it.
+func (s Settings) MarshalJSON() ([]byte, error) { return json.Marshal(s.named()) }
 
-// Unused returns the settings that the run does not read. run.json has them too, apart from the others.
-func (s *Settings) Unused() map[string]any {
-	_, unused := s.split()
-	return unused
-}
-
-// split returns the settings that the run reads, and the others. A file stands there with the checksum of its content,
-// which decides what the run computes, in place of its path.
-func (s *Settings) split() (used, unused map[string]any) {
-	used, unused = map[string]any{}, map[string]any{}
-	for i := range rows() {
-		r := &rows()[i]
-		into := used
-		if _, ok := s.Uses(r.Name); !ok {
-			into = unused
+// named returns the settings that name the run. A file stands there with the checksum of its content, which decides
+// what the run computes, in place of its path.
+func (s *Settings) named() map[string]any {
+	all := map[string]any{}
+	for _, r := range rows() {
+		if !r.names(s) {
+			continue
 		}
 		switch r.Name { // the same file under another path makes the same run
 		case "trace":
-			into["trace-sha256"] = s.TraceSum
+			all["trace-sha256"] = s.TraceSum
 		case "init-from":
-			into["init-sha256"] = s.InitSum
+			all["init-sha256"] = s.InitSum
 		default:
-			into[r.Name] = r.json(s)
+			all[r.Name] = r.json(s)
 		}
 	}
-	return used, unused
+	return all
+}
+
+// Unnamed returns the settings that the column params of the curve has and that do not name the run, nil for none: a
+// sweep gives its settings to all methods. run.json has them apart from the others, so that the curve agrees with it.
+func (s *Settings) Unnamed() any {
+	rest := map[string]any{}
+	for name := range s.Params().All() {
+		if r := rowOf(name); !r.names(s) {
+			rest[name] = r.json(s)
+		}
+	}
+	if len(rest) == 0 {
+		return nil // an empty map would be written
+	}
+	return rest
+}
+
+// names reports whether the setting is in the name of a run: the run reads it, and it is not left out as a setting
+// that came when runs were kept already. Of a method's parameter each method says whether it came later; a setting of
+// all runs with a value AsBefore did for all.
+func (r *Row) names(s *Settings) bool {
+	if _, reads := s.Uses(r.Name); !reads {
+		return false
+	}
+	text := r.text(s)
+	if r.Field == nil && r.For != nil {
+		return !r.LeftOut(s.Method, text)
+	}
+	return r.AsBefore == "" || text != r.AsBefore
 }
 
 // json returns a setting's value for JSON: numbers and switches as such, words and values that may be none as text.
