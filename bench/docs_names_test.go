@@ -18,6 +18,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/datasets"
 	"rollcall/nets/models"
+	"rollcall/results"
 	"rollcall/results/papers"
 )
 
@@ -119,9 +120,21 @@ func TestDocsNames(t *testing.T) {
 // docsCommandsPage lists every name that a flag takes, and every table and figure.
 const docsCommandsPage = "docs/commands.md"
 
-// TestDocsListNames looks for all of these names.
+// TestDocsListNames looks for all of these names. -update writes those of the methods.
 func TestDocsListNames(t *testing.T) {
 	page := contents(t, "../"+docsCommandsPage)
+	head, rest, _ := strings.Cut(page, docsMethodFlag)
+	_, tail, ok := strings.Cut(rest, docsAfterMethods)
+	want := head + docsMethods(t) + docsAfterMethods + tail
+	if *update && ok {
+		page = want
+		if err := os.WriteFile("../"+docsCommandsPage, []byte(page), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if page != want {
+		t.Errorf("%s: the rows of --method, want those that -update writes:\n%s", docsCommandsPage, docsMethods(t))
+	}
 	for _, name := range slices.Concat(algos.Names(), availability.Names(), models.Names(), datasets.Names()) {
 		if !strings.Contains(page, "`"+name+"`") {
 			t.Errorf("%s: %s is not there, want it listed", docsCommandsPage, name)
@@ -137,6 +150,48 @@ func TestDocsListNames(t *testing.T) {
 			t.Errorf("%s lists the %s\n%q, want\n%q", docsCommandsPage, list.what, got, want)
 		}
 	}
+}
+
+// The beginning of the rows of docs/commands.md with the methods, and of the row behind them.
+const (
+	docsMethodFlag   = "| `--method` |"
+	docsAfterMethods = "| `--availability` |"
+)
+
+// docsMethods returns the rows of the methods: by the first paper with a table that has them, and last those that no
+// table has.
+func docsMethods(t *testing.T) string {
+	t.Helper()
+	_, byPaper := results.Grouped(algos.Names(), func(method string) string {
+		for _, id := range papers.TableNames() {
+			if table, err := papers.TableByID(id); err != nil {
+				t.Fatal(err)
+			} else if slices.Contains(table.Methods, method) {
+				paper, _, _ := strings.Cut(id, "-")
+				return paper
+			}
+		}
+		return ""
+	})
+	var rows strings.Builder
+	row := docsMethodFlag
+	for _, paper := range []struct{ id, of string }{
+		{"fedawe", " FedAWE's comparison |"}, {"cafed", " CA-Fed's comparison |"}, {"fedar", " FedAR's comparison |"}, {"", " |"},
+	} {
+		row += paper.of
+		between := " "
+		for _, name := range byPaper[paper.id] {
+			if len(row+between+name) > 116 { // of 120 columns
+				rows.WriteString(row + " |\n")
+				row, between = "| | |", " "
+			}
+			row += between + "`" + name + "`"
+			between = ", "
+		}
+		rows.WriteString(row + " |\n")
+		row = "| |"
+	}
+	return rows.String()
 }
 
 // docsListed returns the names of a list such as `fedar-f1` … `-f3`, `-f5`, sorted: the paper stands with the first.
