@@ -13,6 +13,7 @@ type mifaWait struct{ mifa }
 var mifaWaitMethod = Definition{
 	Name: "mifa-wait", Revision: 2, Is: Linear | FedAvg | Remembers | MovesWhenEmpty | UsesPi,
 	Params: []*Param{memoryParam}, Later: serverParams,
+	LR: 0.05, ServerLR: 1,
 	start: startOn(newMemory, func(base memory, _ Options) method { return &mifaWait{mifa{base}} }),
 }
 

@@ -65,14 +65,14 @@ it.`,
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	registerKeep(cmd.Flags(), &keep)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := settings.Resolve(settings.GivenBy(cmd.Flags()))
+		s, err := settings.Resolve(settings.GivenBy(cmd.Flags()), func(s *settings.Settings) error {
+			if !cmd.Flags().Changed("rates") {
+				return nil
+			}
+			return putRates(s, file, cmd.Flags())
+		})
 		if err != nil {
 			return err
-		}
-		if cmd.Flags().Changed("rates") {
-			if err := putRates(&s, file, cmd.Flags()); err != nil {
-				return err
-			}
 		}
 		if err := machine.Validate(); err != nil {
 			return err

@@ -17,8 +17,11 @@ const minAlpha = 1e-300
 // Validate reports the first setting that is impossible, by the name of its flag, or the first settings that cannot be
 // together.
 func (s *Settings) Validate() error {
-	for i := range rows() {
-		if err := rows()[i].check(s); err != nil {
+	if err := s.checkRates(); err != nil {
+		return err
+	}
+	for _, r := range rows() {
+		if err := r.check(s); err != nil {
 			return err
 		}
 	}
@@ -30,6 +33,23 @@ func (s *Settings) Validate() error {
 		if err := check(s); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkRates reports a learning rate that nothing sets: neither the method, nor its paper, nor the user.
+func (s *Settings) checkRates() error {
+	if s.LR != 0 && s.ServerLR != 0 {
+		return nil
+	}
+	own, err := Defaults(s.Method, s.Preset, s.Data)
+	switch {
+	case err != nil:
+		return err
+	case s.LR == 0 && own.LR == 0:
+		return Usagef("%s has no default learning rate: give --lr", s.Method)
+	case s.ServerLR == 0 && own.ServerLR == 0:
+		return Usagef("%s has no default server learning rate: give --server-lr", s.Method)
 	}
 	return nil
 }

@@ -33,9 +33,9 @@ func PresetFor(method string, given Given) (string, error) {
 	return preset, nil
 }
 
-// Resolve returns the settings of a command line: the defaults of its method, preset and data, and over them the given
-// values. It checks them, and reads the files that they name.
-func Resolve(given Given) (Settings, error) {
+// Resolve returns the settings of a command line: the defaults of its method, preset and data, over them the given
+// values, and over these what put changes. It checks them, and reads the files that they name.
+func Resolve(given Given, put ...func(*Settings) error) (Settings, error) {
 	value := func(name string) string { return given.Get(name, rowOf(name).Default) }
 	if err := OneOf("method", value("method"), algos.Names()); err != nil {
 		return Settings{}, err
@@ -50,6 +50,11 @@ func Resolve(given Given) (Settings, error) {
 	}
 	if err := s.Give(given); err != nil {
 		return s, err
+	}
+	for _, put := range put {
+		if err := put(&s); err != nil {
+			return s, err
+		}
 	}
 	if err := s.Validate(); err != nil {
 		return s, err

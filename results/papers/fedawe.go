@@ -120,10 +120,9 @@ var fedaweLocal = map[string]results.Params{
 
 // fedaweRates are η_0 and η_g by method. FedAWE's authors chose them after 500 rounds, the same for all data sets
 // (appendix J). The rates of the three FedAvg variants are assigned by the order of the printed header [inferred].
-// mifa-wait is not in the tables and has MIFA's rates.
 var fedaweRates = rates(
 	"fedavg-active 0.05 1", "fedavg-all 0.05 1", "fedavg-known 0.1 1", "fedau 0.05 1", "f3ast 0.05 1", "fedawe 0.1 1",
-	"mifa 0.05 1", "mifa-wait 0.05 1", "fedvarp 0.05 1",
+	"mifa 0.05 1", "fedvarp 0.05 1",
 )
 
 // columnsUnder returns the columns of all data sets, for one availability process after the other.

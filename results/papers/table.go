@@ -62,6 +62,7 @@ func (c *Column) Settings(method, preset string) results.Params {
 
 // TrainsAs returns the settings whose defaults depend on the method: how its own paper trains it on a data set, in a
 // preset. net is the default net of the data set. Data sets that are never augmented stay so, whatever the preset says.
+// A method of no paper here trains as FedAWE's methods do, with learning rates of its own definition.
 func TrainsAs(method, preset, data, net string) results.Params {
 	switch {
 	case slices.Contains(cafedOwn, method):
@@ -69,7 +70,10 @@ func TrainsAs(method, preset, data, net string) results.Params {
 	case slices.Contains(fedarOwn, method):
 		return fedarTrains
 	}
-	return fedaweLocal[preset].And(fedaweRates[method])
+	if rates, trained := fedaweRates[method]; trained {
+		return fedaweLocal[preset].And(rates)
+	}
+	return fedaweLocal[preset] // a method of no paper
 }
 
 // Presets returns the presets in which `rollcall run` trains a method, the default first. All methods have paper. The

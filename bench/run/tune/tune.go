@@ -97,7 +97,11 @@ func (t *Tuning) cells() (cells []*cell, err error) {
 	if t.Given.Get("hold-out", "0") == "0" {
 		return nil, settings.Usagef("--hold-out 0: want a share above 0, by which the rates are chosen")
 	}
-	_, of, err := t.Cells()
+	sweep := t.Sweep
+	for _, method := range t.Methods { // stands in for the rates of a trial, since the method may have none by default
+		sweep.Rates = append(sweep.Rates, fmt.Sprintf("%s=%g/%g", method, t.LRs[0], t.ServerLRs[0]))
+	}
+	_, of, err := sweep.Cells()
 	if err != nil {
 		return nil, err
 	}
