@@ -13,3 +13,11 @@ func Get[T any](v T, err error) func(testing.TB) T {
 		return v
 	}
 }
+
+// OK ends the test if err is not nil.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
 
@@ -15,15 +16,15 @@ import (
 func trained(t *testing.T, net string, batch int) (*Engine, *trainJob, *machine) {
 	t.Helper()
 	e := newTest(t, net, 1, batch)
-	start, end := rows(t, e, 2, hashedWeights(e.model)), must(e.NewBank(2))(t)
+	start, end := rows(t, e, 2, hashedWeights(e.model)), must.Get(e.NewBank(2))(t)
 	clip := 1.0
 	work := &nets.LocalWork{LR: 0x1p-6, WeightDecay: 0x1p-6, Momentum: 0.5, Clip: &clip, Clients: []nets.ClientWork{{
 		Start: rowOf(start, 0), Drift: rowOf(start, 1), End: rowOf(end, 0), Momentum: rowOf(end, 1),
 		Plan: hashedPlan(0, 1, batch, batch, 40),
 	}}}
-	must(e.Train(t.Context(), *work))(t)
-	job := must(e.trainJob(work, 0))(t)
-	return e, &job, must(e.slots[0].machine(true))(t)
+	must.Get(e.Train(t.Context(), *work))(t)
+	job := must.Get(e.trainJob(work, 0))(t)
+	return e, &job, must.Get(e.slots[0].machine(true))(t)
 }
 
 // Nothing allocates once the buffers are made: neither gathering a batch nor a run of the graph nor an update. But the
@@ -53,7 +54,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 			}
 			e.pool.Enter() // as training does, or an idle thread would help, and make its own buffers
 			defer e.pool.Leave()
-			allocates("run", float64(2*sums), func() { ok(t, m.run()) })
+			allocates("run", float64(2*sums), func() { must.OK(t, m.run()) })
 		})
 	}
 }

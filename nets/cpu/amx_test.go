@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/cpu/kernels/bf16/tiles"
@@ -22,7 +23,7 @@ func TestEngineAMX(t *testing.T) {
 		return b.Linear(b.Conv(b.Conv(b.Input(1), 32, 3, 1), 32, 3, 0), 10, false)
 	}}
 	for _, m := range append(smallNets(), twice) {
-		ok(t, m.Describe())
+		must.OK(t, m.Describe())
 		for _, p := range precisions[1:] {
 			// residual is as projected, but larger; the windows of wide-window are as fast in bf16.
 			slow := m.Name == "residual" || m.Name == "wide-window" && p == kernels.BF16x3

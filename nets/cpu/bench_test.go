@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/models"
@@ -50,7 +51,7 @@ func clientStep(b *testing.B, name string, B, threads int) {
 // processorTime returns the time that all threads of this process have run.
 func processorTime(b *testing.B) time.Duration {
 	var u unix.Rusage
-	ok(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	must.OK(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -61,13 +62,13 @@ type timedLoad struct {
 }
 
 func newTimedLoad(b *testing.B, name string, p kernels.Precision, E, B, threads int) *timedLoad {
-	model := must(models.New(name))(b)
+	model := must.Get(models.New(name))(b)
 	train := hashedSamples(model, 1024, testMean, testStd)
-	e := must(Open(model, train, nil, Options{Threads: threads, Batch: B, Precision: p}))(b)
-	b.Cleanup(func() { ok(b, e.Close()) })
-	bank := must(e.NewBank(1 + threads))(b)
+	e := must.Get(Open(model, train, nil, Options{Threads: threads, Batch: B, Precision: p}))(b)
+	b.Cleanup(func() { must.OK(b, e.Close()) })
+	bank := must.Get(e.NewBank(1 + threads))(b)
 	start := rowOf(bank, 0)
-	ok(b, e.Load(start, model.Init(models.Kaiming, 3)))
+	must.OK(b, e.Load(start, model.Init(models.Kaiming, 3)))
 	own := make([]int32, train.Len())
 	for i := range own {
 		own[i] = int32(i)
@@ -83,7 +84,7 @@ func newTimedLoad(b *testing.B, name string, p kernels.Precision, E, B, threads 
 	return l
 }
 
-func (l *timedLoad) train(b *testing.B) { must(l.engine.Train(b.Context(), l.work))(b) }
+func (l *timedLoad) train(b *testing.B) { must.Get(l.engine.Train(b.Context(), l.work))(b) }
 
 // BenchmarkSmallRound times the local work of a round of CA-Fed on tabular data: 50 clients, ten steps of 32 samples
 // each.
@@ -91,10 +92,10 @@ func BenchmarkSmallRound(b *testing.B) {
 	for _, name := range []string{"linear-synthetic", "linear-binary"} {
 		b.Run("net="+name, func(b *testing.B) {
 			const K, E, B = 50, 10, 32
-			model := must(models.New(name))(b)
-			e := must(Open(model, hashedSamples(model, 1024, testMean, testStd), nil, Options{Batch: B}))(b)
+			model := must.Get(models.New(name))(b)
+			e := must.Get(Open(model, hashedSamples(model, 1024, testMean, testStd), nil, Options{Batch: B}))(b)
 			defer e.Close()
-			bank := must(e.NewBank(1 + K))(b)
+			bank := must.Get(e.NewBank(1 + K))(b)
 			planner := plan.Planner{Seed: 3, E: E, B: B}
 			for k := range K {
 				own := make([]int32, 100)
@@ -112,7 +113,7 @@ func BenchmarkSmallRound(b *testing.B) {
 						Plan: planner.Client(round, k, round*E),
 					})
 				}
-				must(e.Train(b.Context(), work))(b)
+				must.Get(e.Train(b.Context(), work))(b)
 			}
 			steps := float64(b.N * K * E)
 			b.ReportMetric(1e6*b.Elapsed().Seconds()/steps, "µs/client-step")
@@ -125,10 +126,10 @@ func BenchmarkSmallRound(b *testing.B) {
 func BenchmarkCombine(b *testing.B) {
 	for _, rows := range []int{38, 101} {
 		b.Run(fmt.Sprintf("net=cnn-cifar10/rows=%d", rows), func(b *testing.B) {
-			model := must(models.New("cnn-cifar10"))(b)
-			e := must(Open(model, nil, nil, Options{Batch: 1}))(b)
+			model := must.Get(models.New("cnn-cifar10"))(b)
+			e := must.Get(Open(model, nil, nil, Options{Batch: 1}))(b)
 			defer e.Close()
-			bank := must(e.NewBank(rows))(b)
+			bank := must.Get(e.NewBank(rows))(b)
 			var src []nets.Row
 			var c []float64
 			for i := range rows {
@@ -136,7 +137,7 @@ func BenchmarkCombine(b *testing.B) {
 			}
 			b.SetBytes(int64(rows+1) * int64(model.P) * 4)
 			for b.Loop() {
-				ok(b, e.Combine(src[0], c, src))
+				must.OK(b, e.Combine(src[0], c, src))
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/models"
@@ -21,23 +22,23 @@ var (
 // newTest opens an engine on 40 training and 70 test samples.
 func newTest(t *testing.T, net string, threads, batch int) *Engine {
 	t.Helper()
-	m := must(models.New(net))(t)
+	m := must.Get(models.New(net))(t)
 	test := rest(hashedSamples(m, 110, testMean, testStd), 40)
-	e := must(Open(m, hashedSamples(m, 40, testMean, testStd), test, Options{Threads: threads, Batch: batch}))(t)
-	t.Cleanup(func() { ok(t, e.Close()) })
+	e := must.Get(Open(m, hashedSamples(m, 40, testMean, testStd), test, Options{Threads: threads, Batch: batch}))(t)
+	t.Cleanup(func() { must.OK(t, e.Close()) })
 	return e
 }
 
 // rows returns a bank whose rows hold copies of w, row i scaled by 1 − i/16.
 func rows(t *testing.T, e *Engine, n int, w []float32) nets.Bank {
 	t.Helper()
-	b := must(e.NewBank(n))(t)
+	b := must.Get(e.NewBank(n))(t)
 	for i := range n {
 		scaled := make([]float32, len(w))
 		for j, v := range w {
 			scaled[j] = v * (1 - float32(i)/16)
 		}
-		ok(t, e.Load(rowOf(b, i), scaled))
+		must.OK(t, e.Load(rowOf(b, i), scaled))
 	}
 	return b
 }
@@ -45,7 +46,7 @@ func rows(t *testing.T, e *Engine, n int, w []float32) nets.Bank {
 func load(t *testing.T, e nets.Engine, r nets.Row) []float32 {
 	t.Helper()
 	w := make([]float32, e.Info().Params)
-	ok(t, e.Store(r, w))
+	must.OK(t, e.Store(r, w))
 	return w
 }
 
@@ -67,7 +68,7 @@ func same(t *testing.T, name string, got, want []float32) {
 // ragged plan and an empty one. It returns the rows that are written.
 func crowd(t *testing.T, e *Engine, steps int) (nets.LocalWork, []nets.Row) {
 	w := hashedWeights(e.model)
-	start, end, momentum, drift := rows(t, e, 2, w), must(e.NewBank(5))(t), must(e.NewBank(2))(t), rows(t, e, 1, w)
+	start, end, momentum, drift := rows(t, e, 2, w), must.Get(e.NewBank(5))(t), must.Get(e.NewBank(2))(t), rows(t, e, 1, w)
 	clip := 2.0
 	work := nets.LocalWork{Round: 4, Seed: 8, LR: 0x1p-4, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: &clip}
 	counts := []int{e.batch, e.batch - 2, e.batch, 0, e.batch}
@@ -120,7 +121,7 @@ func TestClientsTogether(t *testing.T) {
 			for i := range work.Clients {
 				one := work
 				one.Clients = work.Clients[i : i+1]
-				losses = append(losses, must(alone.Train(t.Context(), one))(t)...)
+				losses = append(losses, must.Get(alone.Train(t.Context(), one))(t)...)
 			}
 			if losses[0] == losses[1] || losses[0] <= 0 || losses[3] != 0 {
 				t.Errorf("losses %v: want positive, different ones, and 0 for the client without samples", losses)
@@ -129,7 +130,7 @@ func TestClientsTogether(t *testing.T) {
 				e := newTest(t, c.net, threads, c.batch)
 				together, rows := crowd(t, e, c.steps)
 				name := fmt.Sprintf("%d threads: ", threads)
-				same(t, name+"loss", must(e.Train(t.Context(), together))(t), losses)
+				same(t, name+"loss", must.Get(e.Train(t.Context(), together))(t), losses)
 				for i, r := range rows {
 					same(t, fmt.Sprintf("%srow %d", name, i), load(t, e, r), load(t, alone, written[i]))
 				}
@@ -141,12 +142,12 @@ func TestClientsTogether(t *testing.T) {
 // machineOf returns a machine for training graphs of K clients, with weights of its own.
 func machineOf(t *testing.T, m *models.Model, exec *kernels.Exec[float32], K, B int) *machine {
 	t.Helper()
-	g := must(m.Graph(exec, K, B, true))(t)
+	g := must.Get(m.Graph(exec, K, B, true))(t)
 	var weights [][]float32
 	for _, p := range m.Params {
 		weights = append(weights, make([]float32, K*p.Size))
 	}
-	return must(newMachine(g, weights))(t)
+	return must.Get(newMachine(g, weights))(t)
 }
 
 // weightsOf returns the buffer [K,…] of parameter i.
@@ -155,10 +156,10 @@ func weightsOf(m *machine, i int) []float32 { return m.graph.Weights[i].Value().
 // A graph of three clients computes what three graphs of one compute.
 func TestClientsInOneGraph(t *testing.T) {
 	const K, B = 3, 17
-	m := must(models.New("cnn-cinic10"))(t)
+	m := must.Get(models.New("cnn-cinic10"))(t)
 	pool := kernels.NewPool[float32](2)
 	defer pool.Close()
-	choice := must(kernels.Select(kernels.FP32))(t)
+	choice := must.Get(kernels.Select(kernels.FP32))(t)
 	build := func(k int) *machine {
 		return machineOf(t, m, choice.NewExec(pool), k, B)
 	}
@@ -186,11 +187,11 @@ func TestClientsInOneGraph(t *testing.T) {
 	for k := range K {
 		fill(all, k, k)
 	}
-	ok(t, all.run())
+	must.OK(t, all.run())
 	one := build(1)
 	for k := range K {
 		fill(one, 0, k)
-		ok(t, one.run())
+		must.OK(t, one.run())
 		name := fmt.Sprintf("client %d: ", k)
 		same(t, name+"loss", all.Loss[k:k+1], one.Loss)
 		same(t, name+"logits", all.Logits[k*B*10:][:B*10], one.Logits)
@@ -208,9 +209,9 @@ func TestClientsInOneGraph(t *testing.T) {
 func TestStartIsEnd(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 2, 4)
 	b := rows(t, e, 3, hashedWeights(e.model))
-	ok(t, e.Combine(rowOf(b, 1), []float64{1}, []nets.Row{rowOf(b, 0)}))
+	must.OK(t, e.Combine(rowOf(b, 1), []float64{1}, []nets.Row{rowOf(b, 0)}))
 	l := hashedPlan(0, 2, 4, 4, 40)
-	must(e.Train(t.Context(), nets.LocalWork{LR: 0.1, Clients: []nets.ClientWork{
+	must.Get(e.Train(t.Context(), nets.LocalWork{LR: 0.1, Clients: []nets.ClientWork{
 		{Start: rowOf(b, 0), End: rowOf(b, 2), Plan: l}, {Start: rowOf(b, 1), End: rowOf(b, 1), Plan: l},
 	}}))(t)
 	same(t, "weights", load(t, e, rowOf(b, 1)), load(t, e, rowOf(b, 2)))
@@ -231,7 +232,7 @@ func TestNothingToTrain(t *testing.T) {
 		work := nets.LocalWork{LR: 1, WeightDecay: 1, Momentum: 0.5, Clients: []nets.ClientWork{
 			{Start: rowOf(b, 0), End: rowOf(b, 1), Momentum: rowOf(b, 2), Drift: rowOf(b, 3), Plan: l},
 		}}
-		loss := must(e.Train(t.Context(), work))(t)
+		loss := must.Get(e.Train(t.Context(), work))(t)
 		same(t, name+": loss", loss, []float32{0})
 		same(t, name+": end", load(t, e, rowOf(b, 1)), w)
 		for i, v := range load(t, e, rowOf(b, 2)) {
@@ -240,7 +241,7 @@ func TestNothingToTrain(t *testing.T) {
 			}
 		}
 	}
-	if loss := must(e.Train(t.Context(), nets.LocalWork{}))(t); len(loss) != 0 {
+	if loss := must.Get(e.Train(t.Context(), nets.LocalWork{}))(t); len(loss) != 0 {
 		t.Errorf("no clients: losses %v, want none", loss)
 	}
 }
@@ -257,14 +258,14 @@ func TestPaddedStep(t *testing.T) {
 		Crop:  slices.Concat(short.Crop[:2*batch], make([]uint8, 2*batch), short.Crop[2*batch:]),
 		Flip:  slices.Concat(short.Flip[:batch], make([]uint8, batch), short.Flip[batch:]),
 	}
-	end := must(e.NewBank(4))(t)
+	end := must.Get(e.NewBank(4))(t)
 	work := nets.LocalWork{LR: 0x1p-4, WeightDecay: 0x1p-3, Momentum: 0.5}
 	for i, l := range []plan.Local{short, long} {
 		work.Clients = append(work.Clients, nets.ClientWork{
 			Start: rowOf(start, 0), Drift: rowOf(drift, 0), End: rowOf(end, i), Momentum: rowOf(end, 2+i), Plan: l,
 		})
 	}
-	must(e.Train(t.Context(), work))(t)
+	must.Get(e.Train(t.Context(), work))(t)
 	same(t, "weights", load(t, e, rowOf(end, 1)), load(t, e, rowOf(end, 0)))
 	same(t, "momentum", load(t, e, rowOf(end, 3)), load(t, e, rowOf(end, 2)))
 }
@@ -276,7 +277,7 @@ func TestRaggedBatch(t *testing.T) {
 		e := newTest(t, "cnn-svhn", 1, batch)
 		b := rows(t, e, 2, hashedWeights(e.model))
 		l := hashedPlan(0, 1, batch, 5, 40)
-		must(e.Train(t.Context(), nets.LocalWork{LR: 0x1p-4, Clients: []nets.ClientWork{{
+		must.Get(e.Train(t.Context(), nets.LocalWork{LR: 0x1p-4, Clients: []nets.ClientWork{{
 			Start: rowOf(b, 0), End: rowOf(b, 1), Plan: l,
 		}}}))(t)
 		got := load(t, e, rowOf(b, 1))
@@ -293,14 +294,14 @@ func TestRaggedBatch(t *testing.T) {
 func TestClip(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 2, 4)
 	b := rows(t, e, 2, hashedWeights(e.model))
-	grad := must(e.NewBank(4))(t)
+	grad := must.Get(e.NewBank(4))(t)
 	run := func(row int, clip *float64) {
 		c := nets.ClientWork{Start: rowOf(b, 0), End: rowOf(b, 1), Momentum: rowOf(grad, row)}
 		c.Plan = hashedPlan(0, 1, 4, 4, 40)
-		must(e.Train(t.Context(), nets.LocalWork{LR: 0.1, Clip: clip, Clients: []nets.ClientWork{c}}))(t)
+		must.Get(e.Train(t.Context(), nets.LocalWork{LR: 0.1, Clip: clip, Clients: []nets.ClientWork{c}}))(t)
 	}
 	run(0, nil)
-	norm := must(nets.Norm(e, rowOf(grad, 0)))(t)
+	norm := must.Get(nets.Norm(e, rowOf(grad, 0)))(t)
 	above, half := 1.0001*norm, norm/2
 	run(1, &above)
 	run(2, &half)

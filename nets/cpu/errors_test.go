@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
 )
@@ -37,9 +38,9 @@ func TestTrainErrors(t *testing.T) {
 	other := newTest(t, "cnn-svhn", 1, batch)
 	w := hashedWeights(e.model)
 	b := rows(t, e, 5, w)
-	freed := must(e.NewBank(1))(t)
+	freed := must.Get(e.NewBank(1))(t)
 	freed.Free()
-	foreign := must(other.NewBank(3))(t)
+	foreign := must.Get(other.NewBank(3))(t)
 	r := func(i int) nets.Row { return rowOf(b, i) }
 	for _, c := range []struct {
 		name   string
@@ -130,10 +131,10 @@ func TestTrainErrors(t *testing.T) {
 
 func TestRowErrors(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 1, 1)
-	foreign := rowOf(must(newTest(t, "cnn-svhn", 1, 1).NewBank(1))(t), 0)
-	b := must(e.NewBank(2))(t)
+	foreign := rowOf(must.Get(newTest(t, "cnn-svhn", 1, 1).NewBank(1))(t), 0)
+	b := must.Get(e.NewBank(2))(t)
 	good, beyond := rowOf(b, 0), rowOf(b, 2)
-	freed := rowOf(must(e.NewBank(1))(t), 0)
+	freed := rowOf(must.Get(e.NewBank(1))(t), 0)
 	freed.Bank.Free()
 	w := make([]float32, e.model.P)
 	evaluate := func(job nets.EvalJob) error {
@@ -175,7 +176,7 @@ func TestRowErrors(t *testing.T) {
 }
 
 func TestNewCPUErrors(t *testing.T) {
-	m := must(models.New("cnn-svhn"))(t)
+	m := must.Get(models.New("cnn-svhn"))(t)
 	good := func() *plan.Samples { return hashedSamples(m, 3, testMean, testStd) }
 	changed := func(f func(*plan.Samples)) *plan.Samples { s := good(); f(s); return s }
 	for _, c := range []struct {
@@ -219,20 +220,20 @@ func TestNewCPUErrors(t *testing.T) {
 	}
 
 	// An engine without test, or without training, samples works but for those.
-	e := must(Open(m, good(), nil, Options{Batch: 1}))(t)
+	e := must.Get(Open(m, good(), nil, Options{Batch: 1}))(t)
 	defer e.Close()
-	b := must(e.NewBank(1))(t)
+	b := must.Get(e.NewBank(1))(t)
 	_, err := e.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(b, 0), Part: nets.Test}})
 	wantError(t, err, "nets: evaluate: job 0: part 1, which the engine was not given")
-	e2 := must(Open(m, nil, good(), Options{Batch: 1}))(t)
+	e2 := must.Get(Open(m, nil, good(), Options{Batch: 1}))(t)
 	defer e2.Close()
-	b2 := must(e2.NewBank(1))(t)
+	b2 := must.Get(e2.NewBank(1))(t)
 	_, err = e2.Train(t.Context(), nets.LocalWork{Clients: []nets.ClientWork{{
 		Start: rowOf(b2, 0), End: rowOf(b2, 0), Plan: hashedPlan(0, 1, 1, 1, 3),
 	}}})
 	wantError(t, err, "nets: train: the engine was opened without training samples")
-	if got := must(e2.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(b2, 0), Part: nets.Test}}))(t); got[0].N != 3 ||
-		!slices.Equal(must(e2.Train(t.Context(), nets.LocalWork{}))(t), nil) {
+	if got := must.Get(e2.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(b2, 0), Part: nets.Test}}))(t); got[0].N != 3 ||
+		!slices.Equal(must.Get(e2.Train(t.Context(), nets.LocalWork{}))(t), nil) {
 		t.Errorf("evaluation without training samples: %+v, want 3 samples", got[0])
 	}
 }
@@ -243,7 +244,7 @@ func TestDiverged(t *testing.T) {
 	const batch = 2
 	fine := func(t *testing.T, e *Engine) []float32 {
 		b := rows(t, e, 2, hashedWeights(e.model))
-		must(e.Train(t.Context(), nets.LocalWork{LR: 0.1, Clients: []nets.ClientWork{{
+		must.Get(e.Train(t.Context(), nets.LocalWork{LR: 0.1, Clients: []nets.ClientWork{{
 			Start: rowOf(b, 0), End: rowOf(b, 1), Plan: hashedPlan(0, 2, batch, 2, 40),
 		}}}))(t)
 		return load(t, e, rowOf(b, 1))
@@ -253,7 +254,7 @@ func TestDiverged(t *testing.T) {
 		e := newTest(t, "cnn-svhn", threads, batch)
 		b := rows(t, e, 6, hashedWeights(e.model))
 		nan := slices.Repeat([]float32{float32(math.NaN())}, e.model.P)
-		ok(t, e.Load(rowOf(b, 1), nan))
+		must.OK(t, e.Load(rowOf(b, 1), nan))
 		work := nets.LocalWork{Round: 9, LR: 1e30, Clients: []nets.ClientWork{
 			{Client: 11, Start: rowOf(b, 0), End: rowOf(b, 2), Plan: hashedPlan(0, 3, batch, 0, 40)},
 			{Client: 12, Start: rowOf(b, 0), End: rowOf(b, 3), Plan: hashedPlan(1, 4, batch, batch, 40)},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
 )
@@ -64,7 +65,7 @@ func naiveScore(m *models.Model, w []float32, s *plan.Samples, sample int) (loss
 // second unit of work; against the naive forward pass, and the same bits for every number of threads.
 func TestEvaluate(t *testing.T) {
 	const net = "cnn-cinic10"
-	m := must(models.New(net))(t)
+	m := must.Get(models.New(net))(t)
 	w := [2][]float32{m.Init(models.Kaiming, 3), hashedWeights(m)}
 	long := make([]int32, evalUnit+3) // repeats a dozen samples, to keep the naive side short
 	for i := range long {
@@ -86,15 +87,15 @@ func TestEvaluate(t *testing.T) {
 	var first []nets.EvalResult
 	for _, threads := range []int{1, 2, 7} {
 		e := newTest(t, net, threads, 1)
-		bank := must(e.NewBank(2))(t)
+		bank := must.Get(e.NewBank(2))(t)
 		var jobs []nets.EvalJob
 		for i := range w {
-			ok(t, e.Load(rowOf(bank, i), w[i]))
+			must.OK(t, e.Load(rowOf(bank, i), w[i]))
 		}
 		for _, r := range requests {
 			jobs = append(jobs, nets.EvalJob{Row: rowOf(bank, r.row), Part: r.part, Index: r.index})
 		}
-		got := must(e.Evaluate(t.Context(), jobs))(t)
+		got := must.Get(e.Evaluate(t.Context(), jobs))(t)
 		if first != nil {
 			if !slices.Equal(got, first) {
 				t.Errorf("%d threads: got %v, want what 1 gives: %v", threads, got, first)
@@ -107,7 +108,7 @@ func TestEvaluate(t *testing.T) {
 				naiveCheck(t, m, w[r.row], e.parts[r.part], r.index, got[j])
 			})
 		}
-		if none := must(e.Evaluate(t.Context(), nil))(t); len(none) != 0 {
+		if none := must.Get(e.Evaluate(t.Context(), nil))(t); len(none) != 0 {
 			t.Errorf("no jobs: %v, want no results", none)
 		}
 	}
@@ -151,9 +152,9 @@ func naiveCheck(t *testing.T, m *models.Model, w []float32, s *plan.Samples, ind
 // A model that puts NaN out is never right, and its loss is NaN, not an error.
 func TestEvaluateNaN(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 1, 1)
-	bank := must(e.NewBank(1))(t)
-	ok(t, e.Load(rowOf(bank, 0), slices.Repeat([]float32{float32(math.NaN())}, e.model.P)))
-	got := must(e.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(bank, 0), Part: nets.Test}}))(t)[0]
+	bank := must.Get(e.NewBank(1))(t)
+	must.OK(t, e.Load(rowOf(bank, 0), slices.Repeat([]float32{float32(math.NaN())}, e.model.P)))
+	got := must.Get(e.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(bank, 0), Part: nets.Test}}))(t)[0]
 	if got.N != 70 || got.Correct != 0 || !math.IsNaN(got.Loss) {
 		t.Errorf("got %+v, want 0 of 70 and loss NaN", got)
 	}

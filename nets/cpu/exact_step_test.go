@@ -9,6 +9,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/cpu/kernels/bf16"
@@ -23,26 +24,26 @@ func exactGradients(t *testing.T, w [][]float32, m *models.Model, x []float32, l
 	g, B := G.NewGraph(), len(labels)
 	input := func(name string, data []float32, shape ...int) *G.Node {
 		n := G.NewTensor(g, tensor.Float64, len(shape), G.WithShape(shape...), G.WithName(name))
-		ok(t, G.Let(n, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(float64s(data)))))
+		must.OK(t, G.Let(n, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(float64s(data)))))
 		return n
 	}
 	var params G.Nodes
-	for i, n := range must(m.Graph(nil, 1, B, true))(t).Weights {
+	for i, n := range must.Get(m.Graph(nil, 1, B, true))(t).Weights {
 		params = append(params, input(n.Name(), w[i], n.Shape()...))
 	}
 	y := G.NewTensor(g, tensor.Int32, 2, G.WithShape(1, B), G.WithName("labels"))
-	ok(t, G.Let(y, tensor.New(tensor.WithShape(1, B), tensor.WithBacking(labels))))
-	h := must(ops.NewConvReLUPool(exec, input("x", x, 1, B, 34, 34, 3), params[0], params[1], 1, 1, false))(t)
-	h = must(ops.NewConvReLUPool(exec, h, params[2], params[3], 1, 0, true))(t)
-	h = must(ops.NewView[float64](h, 1, B, 2048))(t)
+	must.OK(t, G.Let(y, tensor.New(tensor.WithShape(1, B), tensor.WithBacking(labels))))
+	h := must.Get(ops.NewConvReLUPool(exec, input("x", x, 1, B, 34, 34, 3), params[0], params[1], 1, 1, false))(t)
+	h = must.Get(ops.NewConvReLUPool(exec, h, params[2], params[3], 1, 0, true))(t)
+	h = must.Get(ops.NewView[float64](h, 1, B, 2048))(t)
 	for i := 4; i < len(params); i += 2 {
-		h = must(ops.NewLinear(exec, h, params[i], params[i+1], i+2 < len(params), true))(t)
+		h = must.Get(ops.NewLinear(exec, h, params[i], params[i+1], i+2 < len(params), true))(t)
 	}
-	cost := must(ops.NewSumClients[float64](must(ops.NewCrossEntropy(exec, h, y))(t)))(t)
-	grads := must(G.Grad(cost, params...))(t)
+	cost := must.Get(ops.NewSumClients[float64](must.Get(ops.NewCrossEntropy(exec, h, y))(t)))(t)
+	grads := must.Get(G.Grad(cost, params...))(t)
 	vm := G.NewTapeMachine(g)
-	defer func() { ok(t, vm.Close()) }()
-	ok(t, vm.RunAll())
+	defer func() { must.OK(t, vm.Close()) }()
+	must.OK(t, vm.RunAll())
 	var out [][]float64
 	for _, n := range grads {
 		out = append(out, slices.Clone(n.Value().Data().([]float64)))
@@ -129,7 +130,7 @@ func float64s(x []float32) []float64 {
 // that lies between two bfloat16 either way, as its last digits are. The test reports it, and limits the median client.
 func TestExactStep(t *testing.T) {
 	const clients, B = 9, 16
-	m := must(models.New("cnn-cifar10"))(t)
+	m := must.Get(models.New("cnn-cifar10"))(t)
 	samples := hashedSamples(m, clients*B, testMean, testStd)
 	for _, c := range []struct {
 		precision kernels.Precision
@@ -137,15 +138,15 @@ func TestExactStep(t *testing.T) {
 		step      float64 // and the most that the whole step of the median client may be
 	}{{kernels.FP32, 1e-5, 1e-5}, {kernels.BF16, 2e-2, 6e-2}, {kernels.BF16x3, 2e-5, 1e-3}} {
 		t.Run(string(c.precision), func(t *testing.T) {
-			choice := must(kernels.Select(c.precision))(t)
+			choice := must.Get(kernels.Select(c.precision))(t)
 			row := make([]float32, m.P)
 			m.FromTorch(row, m.Init(models.Kaiming, 3))
 			var weights [][]float32
 			for _, p := range m.Params {
 				weights = append(weights, row[p.Offset:][:p.Size])
 			}
-			g := must(m.Graph(choice.NewExec(nil), 1, B, true))(t)
-			machine := must(newMachine(g, weights))(t)
+			g := must.Get(m.Graph(choice.NewExec(nil), 1, B, true))(t)
+			machine := must.Get(newMachine(g, weights))(t)
 			normal := kernels.NewNormal[float32](testMean, testStd)
 			s := &slot{engine: &Engine{normals: [2]*kernels.Normal[float32]{normal}}, exec: choice.NewExec(nil)}
 			var products bf16.Kernels[float64]
@@ -157,7 +158,7 @@ func TestExactStep(t *testing.T) {
 				for b := range B {
 					s.gather(machine, nets.Train, b, int32(k*B+b), samples, 4, 4, false)
 				}
-				ok(t, machine.run())
+				must.OK(t, machine.run())
 				same = append(same, layerError(t, machine, products))
 				layer = append(layer, layerError(t, machine, nil))
 				step = append(step, apart(machine.Grads, exactGradients(t, weights, m, machine.X, machine.Labels)))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
 )
@@ -27,16 +28,16 @@ func TestFeaturesAreImages(t *testing.T) {
 	for _, net := range []string{"linear-mnist", "lenet5", "cnn-svhn"} {
 		t.Run(net, func(t *testing.T) {
 			const batch, steps, n = 5, 2, 40
-			m := must(models.New(net))(t)
+			m := must.Get(models.New(net))(t)
 			samples := hashedSamples(m, 110, testMean, testStd)
 			run := func(s *plan.Samples, p plan.Local) ([]float32, []float32, []nets.EvalResult) {
-				e := must(Open(m, rest(s, 70), rest(s, 20), Options{Threads: 2, Batch: batch}))(t)
+				e := must.Get(Open(m, rest(s, 70), rest(s, 20), Options{Threads: 2, Batch: batch}))(t)
 				defer e.Close()
-				start, end := rows(t, e, 1, hashedWeights(m)), must(e.NewBank(1))(t)
+				start, end := rows(t, e, 1, hashedWeights(m)), must.Get(e.NewBank(1))(t)
 				clients := []nets.ClientWork{{Start: rowOf(start, 0), End: rowOf(end, 0), Plan: p}}
 				work := nets.LocalWork{LR: 0x1p-5, WeightDecay: 0x1p-6, Clients: clients}
-				loss := must(e.Train(t.Context(), work))(t)
-				r := must(e.Evaluate(t.Context(), []nets.EvalJob{
+				loss := must.Get(e.Train(t.Context(), work))(t)
+				r := must.Get(e.Evaluate(t.Context(), []nets.EvalJob{
 					{Row: rowOf(end, 0), Part: nets.Test},
 					{Row: rowOf(end, 0), Part: nets.Train, Index: []int32{3, 1}},
 				}))(t)
@@ -62,13 +63,13 @@ func TestFeaturesAreImages(t *testing.T) {
 
 // Images that follow features at the same place of a batch, and the reverse, leave nothing of each other in the border.
 func TestFeaturesBesideImages(t *testing.T) {
-	m := must(models.New("cnn-svhn"))(t)
+	m := must.Get(models.New("cnn-svhn"))(t)
 	samples := hashedSamples(m, 64, testMean, testStd)
-	e := must(Open(m, samples, normalised(samples), Options{Threads: 1, Batch: 1}))(t)
+	e := must.Get(Open(m, samples, normalised(samples), Options{Threads: 1, Batch: 1}))(t)
 	defer e.Close()
 	w := rowOf(rows(t, e, 1, hashedWeights(m)), 0)
 	for range 2 {
-		r := must(e.Evaluate(t.Context(), []nets.EvalJob{{Row: w, Part: nets.Train}, {Row: w, Part: nets.Test}}))(t)
+		r := must.Get(e.Evaluate(t.Context(), []nets.EvalJob{{Row: w, Part: nets.Train}, {Row: w, Part: nets.Test}}))(t)
 		if r[0] != r[1] || r[0].N != 64 || r[0].Loss <= 0 {
 			t.Errorf("images %v, the same as features %v, want equal ones of 64 samples", r[0], r[1])
 		}
@@ -76,7 +77,7 @@ func TestFeaturesBesideImages(t *testing.T) {
 }
 
 func TestFeaturesOfAnotherNet(t *testing.T) {
-	m, other := must(models.New("linear-binary"))(t), must(models.New("linear-synthetic"))(t)
+	m, other := must.Get(models.New("linear-binary"))(t), must.Get(models.New("linear-synthetic"))(t)
 	_, err := Open(m, hashedSamples(other, 3, nil, nil), nil, Options{Batch: 1})
 	if want := "nets: linear-binary takes 1×1×10"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want an error that begins %q", err, want)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
 )
@@ -157,7 +158,7 @@ func TestGolden(t *testing.T) {
 		large := net == "resnet18" // the same ops as resnet20's, eleven times as long
 		t.Run(net, func(t *testing.T) {
 			f := readGolden(t, net)
-			m := must(models.New(net))(t)
+			m := must.Get(models.New(net))(t)
 			if len(f.Params) != len(m.Params) || f.Net != net {
 				t.Fatalf("golden of %s with %d parameters, want %s with %d", f.Net, len(f.Params), net, len(m.Params))
 			}
@@ -179,17 +180,17 @@ func TestGolden(t *testing.T) {
 }
 
 func golden(t *testing.T, m *models.Model, f *goldenFile, c *goldenCase) {
-	e := must(Open(m, hashedSamples(m, f.Samples, f.Mean, f.Std), nil, Options{Threads: 2, Batch: c.Batch}))(t)
+	e := must.Get(Open(m, hashedSamples(m, f.Samples, f.Mean, f.Std), nil, Options{Threads: 2, Batch: c.Batch}))(t)
 	defer e.Close()
 	w0 := hashedWeights(m)
-	bank := must(e.NewBank(4))(t)
+	bank := must.Get(e.NewBank(4))(t)
 	start, end, momentum, drift := rowOf(bank, 0), rowOf(bank, 1), rowOf(bank, 2), rowOf(bank, 3)
-	ok(t, e.Load(start, w0))
+	must.OK(t, e.Load(start, w0))
 	var d []float32
 	for i, p := range m.Params {
 		d = append(d, symmetric(hashDrift, i, p.Size, 0x1p-6)...)
 	}
-	ok(t, e.Load(drift, d))
+	must.OK(t, e.Load(drift, d))
 	client := nets.ClientWork{
 		Client: f.Client, Start: start, End: end, Plan: hashedPlan(0, c.Steps, c.Batch, c.Count, f.Samples),
 	}
@@ -201,16 +202,16 @@ func golden(t *testing.T, m *models.Model, f *goldenFile, c *goldenCase) {
 		goldenFirstBatch(t, e, f, c, work, client, momentum)
 	}
 	if c.Momentum != 0 {
-		ok(t, e.Load(momentum, make([]float32, m.P)))
+		must.OK(t, e.Load(momentum, make([]float32, m.P)))
 		client.Momentum = momentum
 	}
 	if c.Drift {
 		client.Drift = drift
 	}
 	work.Clients = []nets.ClientWork{client}
-	must(e.Train(t.Context(), work))(t)
+	must.Get(e.Train(t.Context(), work))(t)
 	w1 := make([]float32, m.P)
-	ok(t, e.Store(end, w1))
+	must.OK(t, e.Store(end, w1))
 	// Weights are below 1/2, so half a unit in the last place is at most 2^-26, once a step; those of batch
 	// normalisations and running variances are below 2.
 	unit := 0x1p-26
@@ -227,7 +228,7 @@ func golden(t *testing.T, m *models.Model, f *goldenFile, c *goldenCase) {
 // steps.
 func goldenEvaluated(t *testing.T, e *Engine, c *goldenCase, end nets.Row) {
 	index := []int32{0, 1, 2, 3, 4, 5, 6, 7}
-	must(e.Evaluate(t.Context(), []nets.EvalJob{{Row: end, Part: nets.Train, Index: index}}))(t)
+	must.Get(e.Evaluate(t.Context(), []nets.EvalJob{{Row: end, Part: nets.Train, Index: index}}))(t)
 	for _, s := range e.slots {
 		if s.evalMachine != nil {
 			compareLogits(t, "evaluated", s.evalMachine.Logits, c.Evaluated, evaluated)
@@ -264,27 +265,27 @@ func goldenFirstBatch(
 	client.Plan.Index, client.Plan.Crop, client.Plan.Flip = client.Plan.Index[:c.Batch],
 		client.Plan.Crop[:2*c.Batch], client.Plan.Flip[:c.Batch]
 	work.Clients = []nets.ClientWork{client}
-	loss := must(e.Train(t.Context(), work))(t)
+	loss := must.Get(e.Train(t.Context(), work))(t)
 	// Losses are of order 3, where a float32 has steps of 2.4e-7; their error is that of the logits.
 	if got := float64(loss[0]); math.Abs(got-c.Loss) > oneStep {
 		t.Errorf("loss: got %.9g, want %.9g ± %g", got, c.Loss, oneStep)
 	}
 	grad := make([]float32, m.P)
-	ok(t, e.Store(momentum, grad))
+	must.OK(t, e.Store(momentum, grad))
 	checkAll(t, m, "gradient", grad, nil, c.Grads, oneStep, 0)
-	norm := must(nets.Norm(e, momentum))(t)
+	norm := must.Get(nets.Norm(e, momentum))(t)
 	if math.Abs(norm-c.Norms[0]) > oneStep*c.Norms[0] {
 		t.Errorf("gradient norm: got %.9g, want %.9g ± %.2g", norm, c.Norms[0], oneStep*c.Norms[0])
 	}
 
 	s := e.slots[0]
-	machine := must(s.machine(true))(t)
-	job := must(e.trainJob(&work, 0))(t)
+	machine := must.Get(s.machine(true))(t)
+	job := must.Get(e.trainJob(&work, 0))(t)
 	copy(s.row, job.rows.Start)
 	if !s.load(machine, &job, 0) {
 		t.Fatal("the first batch is empty")
 	}
-	ok(t, machine.run())
+	must.OK(t, machine.run())
 	if len(c.Logits) != c.Count {
 		t.Fatalf("the golden has logits of %d samples, want %d", len(c.Logits), c.Count)
 	}

@@ -3,7 +3,6 @@ package cpu
 import (
 	"math"
 	"strings"
-	"testing"
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
@@ -113,22 +112,6 @@ func hashedPlan(tensor, steps, batch, count, n int) plan.Local {
 		l.Crop[i] = uint8(hashed(hashCrop, tensor, i) % (2*plan.Pad + 1))
 	}
 	return l
-}
-
-// must returns a function that ends the test if err is not nil.
-func must[V any](v V, err error) func(testing.TB) V {
-	return func(t testing.TB) V {
-		t.Helper()
-		ok(t, err)
-		return v
-	}
-}
-
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // rowOf returns row i of a bank.

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"rollcall/datasets/rng"
+	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/models"
 	"rollcall/nets/ops"
@@ -27,22 +28,22 @@ func TestTapeMachine(t *testing.T) {
 }
 
 func compareWithTape(t *testing.T, name string, B int, train bool) {
-	model, choice := must(models.New(name))(t), must(kernels.Select(kernels.FP32))(t)
+	model, choice := must.Get(models.New(name))(t), must.Get(kernels.Select(kernels.FP32))(t)
 	build := func() *machine {
 		var weights [][]float32
 		for _, p := range model.Params {
 			weights = append(weights, make([]float32, p.Size))
 		}
-		return must(newMachine(must(model.Graph(choice.NewExec(nil), 1, B, train))(t), weights))(t)
+		return must.Get(newMachine(must.Get(model.Graph(choice.NewExec(nil), 1, B, train))(t), weights))(t)
 	}
 	ours, theirs := build(), build()
 	tape := G.NewTapeMachine(theirs.graph.X.Graph())
-	defer func() { ok(t, tape.Close()) }()
+	defer func() { must.OK(t, tape.Close()) }()
 	for run := range 3 {
 		fill(ours, run)
 		fill(theirs, run)
-		ok(t, ours.run())
-		ok(t, tape.RunAll())
+		must.OK(t, ours.run())
+		must.OK(t, tape.RunAll())
 		tape.Reset()
 		same(t, "logits", ours.Logits, floats(theirs.graph.Logits.Value()))
 		if !train {
@@ -59,17 +60,17 @@ func compareWithTape(t *testing.T, name string, B int, train bool) {
 func TestSums(t *testing.T) {
 	g := &models.Graph{K: 1, B: 2}
 	g.X = G.NewTensor(G.NewGraph(), tensor.Float32, 3, G.WithShape(1, 2, 3), G.WithName("x"))
-	v := must(ops.NewView[float32](g.X, 1, 6))(t)
-	twice := must(G.Add(v, v))(t)
-	g.Logits = must(G.Add(must(G.Add(v, twice))(t), v))(t)
-	m := must(newMachine(g, nil))(t)
+	v := must.Get(ops.NewView[float32](g.X, 1, 6))(t)
+	twice := must.Get(G.Add(v, v))(t)
+	g.Logits = must.Get(G.Add(must.Get(G.Add(v, twice))(t), v))(t)
+	m := must.Get(newMachine(g, nil))(t)
 	for run := range 3 {
 		var want []float32
 		for i := range m.X {
 			m.X[i] = float32(1 + run + i)
 			want = append(want, 4*m.X[i])
 		}
-		ok(t, m.run())
+		must.OK(t, m.run())
 		same(t, "4x", m.Logits, want)
 	}
 }

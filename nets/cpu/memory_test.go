@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/models"
@@ -32,13 +33,13 @@ func TestCPUBytes(t *testing.T) {
 		} {
 			name := fmt.Sprintf("%s/threads=%d_B=%d_K=%d_%s", net, c.threads, c.batch, c.clients, c.precision)
 			t.Run(name, func(t *testing.T) {
-				m := must(models.New(net))(t)
+				m := must.Get(models.New(net))(t)
 				train, test := hashedSamples(m, 40, testMean, testStd), hashedSamples(m, c.samples, testMean, testStd)
 				o := Options{Threads: c.threads, Batch: c.batch, Precision: c.precision}
 				w := hashedWeights(m)
 				before := heap()
-				e := must(Open(m, train, test, o))(t)
-				defer func() { ok(t, e.Close()) }()
+				e := must.Get(Open(m, train, test, o))(t)
+				defer func() { must.OK(t, e.Close()) }()
 				bank := rows(t, e, c.clients, w)
 				work := nets.LocalWork{LR: 0x1p-6}
 				for k := range c.clients {
@@ -51,18 +52,18 @@ func TestCPUBytes(t *testing.T) {
 				e.pool.Enter()
 				trained, evaluated := Load{c.clients, 1, c.samples}.slots(c.threads)
 				for i := range trained {
-					ok(t, must(e.slots[i].machine(true))(t).run())
+					must.OK(t, must.Get(e.slots[i].machine(true))(t).run())
 				}
 				for i := range evaluated {
-					ok(t, must(e.slots[i].machine(false))(t).run())
+					must.OK(t, must.Get(e.slots[i].machine(false))(t).run())
 				}
 				e.pool.Leave()
-				must(e.Train(t.Context(), work))(t)
-				must(e.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(bank, 0), Part: nets.Test}}))(t)
+				must.Get(e.Train(t.Context(), work))(t)
+				must.Get(e.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(bank, 0), Part: nets.Test}}))(t)
 				got := heap() - before - int64(4*m.P*c.clients)
 				runtime.KeepAlive(bank)
 				runtime.KeepAlive(w) // which is in both counts
-				want := must(Bytes(m, o, Load{c.clients, 1, c.samples}))(t)
+				want := must.Get(Bytes(m, o, Load{c.clients, 1, c.samples}))(t)
 				t.Logf("%d bytes held, estimate %d (%+.1f %%)", got, want, 100*(float64(want)/float64(got)-1))
 				slack := int64(c.threads) * (200e3 + 112e3*int64(e.choice.OperandBytes()))
 				if d := got - want; max(d, -d) > want/33+slack {

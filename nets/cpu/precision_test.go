@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/models"
@@ -11,7 +12,7 @@ import (
 
 // An engine says which variant multiplies and in which precision, and no two precisions share a class of numbers.
 func TestEnginePrecisions(t *testing.T) {
-	m := must(models.New("lenet5"))(t)
+	m := must.Get(models.New("lenet5"))(t)
 	samples := hashedSamples(m, 4, testMean, testStd)
 	of := map[string]kernels.Precision{} // by class
 	for _, p := range append(precisions, "") {
@@ -21,9 +22,9 @@ func TestEnginePrecisions(t *testing.T) {
 		}
 		for _, c := range kernels.Choices(p) {
 			t.Setenv("ROLLCALL_CPU", c.Name())
-			e := must(Open(m, samples, nil, Options{Threads: 1, Batch: 2, Precision: p}))(t)
+			e := must.Get(Open(m, samples, nil, Options{Threads: 1, Batch: 2, Precision: p}))(t)
 			info := e.Info()
-			ok(t, e.Close())
+			must.OK(t, e.Close())
 			if info.Engine != "cpu-"+c.Name() || info.Precision != string(want) ||
 				info.Numerics != nets.Numerics(info.Engine, info.Precision) || info.Revision != Revision {
 				t.Errorf("%s, precision %q: %+v, want both and their class", c.Name(), p, info)
@@ -47,7 +48,7 @@ func TestEnginePrecisions(t *testing.T) {
 // The variant with AMX multiplies in bfloat16 alone; an engine that is asked for it in float32 is not opened.
 func TestEngineOfAnotherPrecision(t *testing.T) {
 	t.Setenv("ROLLCALL_CPU", "amx")
-	m := must(models.New("lenet5"))(t)
+	m := must.Get(models.New("lenet5"))(t)
 	for _, p := range []kernels.Precision{"", kernels.FP32} {
 		_, err := Open(m, nil, nil, Options{Batch: 1, Precision: p})
 		const want = "nets: cpu: ROLLCALL_CPU=amx: multiplies with --precision bf16 or bf16x3 alone"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
 )
@@ -19,12 +20,12 @@ func trainOnce(
 ) (loss float32, end, momentum []float32) {
 	t.Helper()
 	e := newTest(t, net, 2, batch)
-	b := must(e.NewBank(4))(t)
-	ok(t, e.Load(rowOf(b, 0), w))
+	b := must.Get(e.NewBank(4))(t)
+	must.OK(t, e.Load(rowOf(b, 0), w))
 	work, c := nets.LocalWork{LR: 0x1p-6}, nets.ClientWork{Start: rowOf(b, 0), End: rowOf(b, 1), Plan: l}
 	change(&work, &c, b)
 	work.Clients = []nets.ClientWork{c}
-	loss = must(e.Train(t.Context(), work))(t)[0]
+	loss = must.Get(e.Train(t.Context(), work))(t)[0]
 	end = load(t, e, rowOf(b, 1))
 	each(e.model, true, func(p models.Param) {
 		if least := slices.Min(end[p.Offset:][:p.Size]); strings.HasSuffix(p.Name, "running_var") && !(least >= 0) {
@@ -45,7 +46,7 @@ func each(m *models.Model, buffers bool, do func(p models.Param)) {
 
 // Samples that do not count enter no statistics, wherever they stand in the batch: 5 of 8 give what 5 of 5 give.
 func TestRaggedStatistics(t *testing.T) {
-	w := hashedWeights(must(models.New("resnet20"))(t))
+	w := hashedWeights(must.Get(models.New("resnet20"))(t))
 	nothing := func(*nets.LocalWork, *nets.ClientWork, nets.Bank) {}
 	wantLoss, want, _ := trainOnce(t, "resnet20", 5, w, nothing, hashedPlan(0, 1, 5, 5, 40))
 	loss, got, _ := trainOnce(t, "resnet20", 8, w, nothing, hashedPlan(0, 1, 8, 5, 40))
@@ -70,7 +71,7 @@ func TestRaggedStatistics(t *testing.T) {
 
 // A step without samples leaves the running statistics alone.
 func TestEmptyStepStatistics(t *testing.T) {
-	m := must(models.New("resnet20"))(t)
+	m := must.Get(models.New("resnet20"))(t)
 	w := hashedWeights(m)
 	long, short := hashedPlan(0, 2, 4, 4, 40), hashedPlan(0, 1, 4, 4, 40)
 	for i := range 4 {
@@ -90,7 +91,7 @@ func TestEmptyStepStatistics(t *testing.T) {
 // Weight decay, clipping, momentum, drift and learning rate do not touch running statistics, and their momentum stays
 // 0.
 func TestBuffersAreNoWeights(t *testing.T) {
-	m := must(models.New("resnet20"))(t)
+	m := must.Get(models.New("resnet20"))(t)
 	w, l := hashedWeights(m), hashedPlan(0, 1, 4, 4, 40)
 	_, want, _ := trainOnce(t, "resnet20", 4, w, func(*nets.LocalWork, *nets.ClientWork, nets.Bank) {}, l)
 	_, got, momentum := trainOnce(t, "resnet20", 4, w, func(work *nets.LocalWork, c *nets.ClientWork, b nets.Bank) {
@@ -128,22 +129,22 @@ func TestCombineBuffers(t *testing.T) {
 		return w
 	}
 	nan := float32(math.NaN())
-	b := must(e.NewBank(4))(t)
-	ok(t, e.Load(rowOf(b, 0), fill(3, 10)))
-	ok(t, e.Load(rowOf(b, 1), fill(5, 30)))
-	ok(t, e.Combine(rowOf(b, 1), []float64{2, -1}, []nets.Row{rowOf(b, 0), rowOf(b, 1)}))
+	b := must.Get(e.NewBank(4))(t)
+	must.OK(t, e.Load(rowOf(b, 0), fill(3, 10)))
+	must.OK(t, e.Load(rowOf(b, 1), fill(5, 30)))
+	must.OK(t, e.Combine(rowOf(b, 1), []float64{2, -1}, []nets.Row{rowOf(b, 0), rowOf(b, 1)}))
 	same(t, "Combine", load(t, e, rowOf(b, 1)), fill(1, 30))
-	ok(t, e.CombineBuffers(rowOf(b, 1), []float64{0.25, 0.5}, []nets.Row{rowOf(b, 0), rowOf(b, 1)}))
+	must.OK(t, e.CombineBuffers(rowOf(b, 1), []float64{0.25, 0.5}, []nets.Row{rowOf(b, 0), rowOf(b, 1)}))
 	same(t, "CombineBuffers", load(t, e, rowOf(b, 1)), fill(1, 17.5))
-	ok(t, e.CombineBuffers(rowOf(b, 1), nil, nil))
+	must.OK(t, e.CombineBuffers(rowOf(b, 1), nil, nil))
 	same(t, "CombineBuffers of no rows", load(t, e, rowOf(b, 1)), fill(1, 0))
-	ok(t, e.Load(rowOf(b, 2), fill(2, nan)))
-	ok(t, e.Load(rowOf(b, 3), fill(nan, 4)))
-	ok(t, e.Combine(rowOf(b, 0), []float64{1}, []nets.Row{rowOf(b, 2)}))
-	ok(t, e.CombineBuffers(rowOf(b, 0), []float64{1}, []nets.Row{rowOf(b, 3)}))
+	must.OK(t, e.Load(rowOf(b, 2), fill(2, nan)))
+	must.OK(t, e.Load(rowOf(b, 3), fill(nan, 4)))
+	must.OK(t, e.Combine(rowOf(b, 0), []float64{1}, []nets.Row{rowOf(b, 2)}))
+	must.OK(t, e.CombineBuffers(rowOf(b, 0), []float64{1}, []nets.Row{rowOf(b, 3)}))
 	same(t, "rows with NaN", load(t, e, rowOf(b, 0)), fill(2, 4))
 	// the squares of whole numbers are exact, and the root is rounded once
-	if got, want := must(nets.Norm(e, rowOf(b, 2)))(t), math.Sqrt(4*float64(m.Trained)); got != want {
+	if got, want := must.Get(nets.Norm(e, rowOf(b, 2)))(t), math.Sqrt(4*float64(m.Trained)); got != want {
 		t.Errorf("norm %g, want %g of %d weights", got, want, m.Trained)
 	}
 }
@@ -161,8 +162,8 @@ func TestEvaluateRunningStatistics(t *testing.T) {
 			}
 		}
 	})
-	ok(t, e.Load(rowOf(b, 1), w))
-	results := must(e.Evaluate(t.Context(), []nets.EvalJob{
+	must.OK(t, e.Load(rowOf(b, 1), w))
+	results := must.Get(e.Evaluate(t.Context(), []nets.EvalJob{
 		{Row: rowOf(b, 0), Part: nets.Test},
 		{Row: rowOf(b, 1), Part: nets.Test},
 		{Row: rowOf(b, 0), Part: nets.Test, Index: []int32{5}},
@@ -212,10 +213,10 @@ func TestResidualClientsInOneGraph(t *testing.T) {
 		for k := range K {
 			fill(all, k, k)
 		}
-		ok(t, all.run())
+		must.OK(t, all.run())
 		for k := range K {
 			fill(one, 0, k)
-			ok(t, one.run())
+			must.OK(t, one.run())
 			name := fmt.Sprintf("client %d: ", k)
 			same(t, name+"loss", all.Loss[k:k+1], one.Loss)
 			for i, p := range m.Params {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
@@ -70,7 +71,7 @@ func TestEngineRevisions(t *testing.T) {
 			var plain, normed revisiontest.Digest // of nets without and with batch normalisation
 			class := ""
 			for _, m := range smallNets() {
-				ok(t, m.Describe())
+				must.OK(t, m.Describe())
 				d := &plain
 				if m.Trained < m.P {
 					d = &normed
@@ -106,16 +107,16 @@ func engineInto(t *testing.T, d *revisiontest.Digest, m *models.Model, p kernels
 	t.Helper()
 	const batch, clients = 5, 4
 	samples := hashedSamples(m, 117, testMean, testStd)
-	e := must(Open(m, samples, rest(samples, 40), Options{Threads: 2, Batch: batch, Precision: p}))(t)
+	e := must.Get(Open(m, samples, rest(samples, 40), Options{Threads: 2, Batch: batch, Precision: p}))(t)
 	defer e.Close()
-	b := must(e.NewBank(1 + 2*clients + 1))(t)
+	b := must.Get(e.NewBank(1 + 2*clients + 1))(t)
 	global, drift := rowOf(b, 0), rowOf(b, 2*clients+1)
-	ok(t, e.Load(global, hashedWeights(m)))
+	must.OK(t, e.Load(global, hashedWeights(m)))
 	small := hashedWeights(m)
 	for j := range small {
 		small[j] /= 64
 	}
-	ok(t, e.Load(drift, small))
+	must.OK(t, e.Load(drift, small))
 	for round := range 2 {
 		work := nets.LocalWork{Round: round, Seed: 9, LR: 0.03, WeightDecay: 0.01, Momentum: 0.7}
 		if round == 1 {
@@ -144,15 +145,15 @@ func engineInto(t *testing.T, d *revisiontest.Digest, m *models.Model, p kernels
 			}
 			work.Clients, ends = append(work.Clients, c), append(ends, c.End)
 		}
-		d.Add(must(e.Train(t.Context(), work))(t))
+		d.Add(must.Get(e.Train(t.Context(), work))(t))
 		for i := range 2 * clients {
 			d.Add(load(t, e, rowOf(b, 1+i)))
 		}
 		mean := []float64{0.4, 0.3, 0.2, 0.1}
-		ok(t, e.Combine(global, mean, ends))
-		ok(t, e.CombineBuffers(global, mean, ends))
-		d.Add(load(t, e, global), must(nets.Norm(e, global))(t))
-		for _, r := range must(e.Evaluate(t.Context(), []nets.EvalJob{
+		must.OK(t, e.Combine(global, mean, ends))
+		must.OK(t, e.CombineBuffers(global, mean, ends))
+		d.Add(load(t, e, global), must.Get(nets.Norm(e, global))(t))
+		for _, r := range must.Get(e.Evaluate(t.Context(), []nets.EvalJob{
 			{Row: global, Part: nets.Test},
 			{Row: ends[1], Part: nets.Train, Index: []int32{3, 1, 30}},
 		}))(t) {

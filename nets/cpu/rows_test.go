@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -23,7 +24,7 @@ func TestCombine(t *testing.T) {
 	a, b := fill(func(i int) float32 { return float32(i % 97) }),
 		fill(func(i int) float32 { return float32(i%31) - 15 })
 	nan := float32(math.NaN())
-	bank := must(e.NewBank(4))(t)
+	bank := must.Get(e.NewBank(4))(t)
 	r := func(i int) nets.Row { return rowOf(bank, i) }
 	for _, c := range []struct {
 		name string
@@ -64,11 +65,11 @@ func TestCombine(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ok(t, e.Load(r(0), a))
-			ok(t, e.Load(r(1), b))
-			ok(t, e.Load(r(2), fill(func(int) float32 { return nan })))
-			ok(t, e.Load(r(3), fill(func(int) float32 { return 1 })))
-			ok(t, e.Combine(c.dst, c.c, c.src))
+			must.OK(t, e.Load(r(0), a))
+			must.OK(t, e.Load(r(1), b))
+			must.OK(t, e.Load(r(2), fill(func(int) float32 { return nan })))
+			must.OK(t, e.Load(r(3), fill(func(int) float32 { return 1 })))
+			must.OK(t, e.Combine(c.dst, c.c, c.src))
 			for i, got := range load(t, e, c.dst) {
 				if want := c.want(i); got != want && !(got != got && want != want) {
 					t.Fatalf("element %d: got %g, want %g exactly", i, got, want)
@@ -80,7 +81,7 @@ func TestCombine(t *testing.T) {
 
 func TestDot(t *testing.T) {
 	e := newTest(t, "cnn-svhn", 1, 1)
-	bank := must(e.NewBank(2))(t)
+	bank := must.Get(e.NewBank(2))(t)
 	p := e.model.P
 	for _, c := range []struct {
 		name string
@@ -100,9 +101,9 @@ func TestDot(t *testing.T) {
 	} {
 		w := make([]float32, p)
 		c.set(w)
-		ok(t, e.Load(rowOf(bank, 0), w))
+		must.OK(t, e.Load(rowOf(bank, 0), w))
 		// Sums of powers of two are exact in float64; the root is rounded once.
-		if got := must(nets.Norm(e, rowOf(bank, 0)))(t); got != c.want {
+		if got := must.Get(nets.Norm(e, rowOf(bank, 0)))(t); got != c.want {
 			t.Errorf("norm of %s: got %g, want %g", c.name, got, c.want)
 		}
 	}
@@ -124,10 +125,10 @@ func TestDot(t *testing.T) {
 		{"NaN", float32(math.NaN()), math.NaN()},
 	} {
 		x[3] = c.v
-		ok(t, e.Load(rowOf(bank, 0), x))
-		ok(t, e.Load(rowOf(bank, 1), y))
+		must.OK(t, e.Load(rowOf(bank, 0), x))
+		must.OK(t, e.Load(rowOf(bank, 1), y))
 		for _, b := range [][2]int{{0, 1}, {1, 0}} {
-			got := must(e.Dot(rowOf(bank, b[0]), rowOf(bank, b[1])))(t)
+			got := must.Get(e.Dot(rowOf(bank, b[0]), rowOf(bank, b[1])))(t)
 			if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 				t.Errorf("%s: dot of rows %v: got %g, want %g", c.name, b, got, c.want)
 			}
@@ -139,10 +140,10 @@ func TestDot(t *testing.T) {
 func TestBuffers(t *testing.T) {
 	for _, net := range []string{"resnet20", "lenet5"} {
 		e := newTest(t, net, 1, 1)
-		bank := must(e.NewBank(1))(t)
+		bank := must.Get(e.NewBank(1))(t)
 		w := slices.Repeat([]float32{1}, e.model.P)
-		ok(t, e.Load(rowOf(bank, 0), w))
-		ok(t, e.CombineBuffers(rowOf(bank, 0), nil, nil))
+		must.OK(t, e.Load(rowOf(bank, 0), w))
+		must.OK(t, e.CombineBuffers(rowOf(bank, 0), nil, nil))
 		for _, s := range e.Info().Buffers {
 			clear(w[s.From:s.To])
 		}
@@ -153,9 +154,9 @@ func TestBuffers(t *testing.T) {
 // Every row starts at zero and keeps what was loaded, and only that row.
 func TestLoadStore(t *testing.T) {
 	e := newTest(t, "cnn-cinic10", 1, 1)
-	b := must(e.NewBank(3))(t)
+	b := must.Get(e.NewBank(3))(t)
 	w := hashedWeights(e.model)
-	ok(t, e.Load(rowOf(b, 1), w))
+	must.OK(t, e.Load(rowOf(b, 1), w))
 	zero := make([]float32, e.model.P)
 	for i, want := range [][]float32{zero, w, zero} {
 		same(t, fmt.Sprintf("row %d", i), load(t, e, rowOf(b, i)), want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/kernels"
@@ -44,14 +45,14 @@ func TestAccess(t *testing.T) {
 				t.Skip("left to make test-long")
 			}
 			gputest.Sources(t, "kernels")
-			m := must(models.New(c.net))(t)
+			m := must.Get(models.New(c.net))(t)
 			o := Options{Precision: c.precision, Batch: 2, EvalBatch: 2}
-			e := must(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
+			e := must.Get(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
 			defer e.Close()
 			crowd := newCrowd(t, e, m, 1, 2, c.clip)
 			crowd.work.Clients = crowd.work.Clients[:2] // the second has momentum and drift
-			must(e.Train(t.Context(), crowd.work))(t)
-			must(e.Evaluate(t.Context(), []nets.EvalJob{
+			must.Get(e.Train(t.Context(), crowd.work))(t)
+			must.Get(e.Evaluate(t.Context(), []nets.EvalJob{
 				{Row: crowd.work.Clients[0].End, Part: nets.Train, Index: []int32{3}},
 				{Row: crowd.work.Clients[1].End, Part: nets.Train, Index: []int32{4, 2}},
 			}))(t)
@@ -92,7 +93,7 @@ func runAlone(t *testing.T, e *Engine, w *wave, l launch) {
 		run.Blocks = append(run.Blocks, [2]int{x, 1})
 	}
 	module, _ := kernels.Find(l.kernel)
-	if _, err := must(ptx.Parse(module.PTX))(t).Kernel(l.kernel).Run(run, memory); err != nil {
+	if _, err := must.Get(ptx.Parse(module.PTX))(t).Kernel(l.kernel).Run(run, memory); err != nil {
 		t.Errorf("%s of %s: %v", l.kernel, l.layer, err)
 	}
 	for i, p := range untouched {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 )
@@ -35,8 +36,8 @@ func TestCardKit(t *testing.T) {
 	}
 	folder := t.TempDir()
 	tools := filepath.Join(folder, "tools")
-	ok(t, os.Mkdir(tools, 0o755))
-	ok(t, os.WriteFile(filepath.Join(tools, "compute-sanitizer"), []byte(sanitizer), 0o755))
+	must.OK(t, os.Mkdir(tools, 0o755))
+	must.OK(t, os.WriteFile(filepath.Join(tools, "compute-sanitizer"), []byte(sanitizer), 0o755))
 	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
 	out := filepath.Join(folder, "out")
 	for _, args := range [][]string{
@@ -50,12 +51,12 @@ func TestCardKit(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", args, err, printed)
 		}
 	}
-	table := must(os.ReadFile(filepath.Join(out, "table.txt")))(t)
+	table := must.Get(os.ReadFile(filepath.Join(out, "table.txt")))(t)
 	t.Logf("\n%s", table)
 	if passed := strings.Count(string(table), " passed "); passed < 11 {
 		t.Errorf("%d stages passed, want all but driver, and ptxas where there is none", passed)
 	}
-	packed := must(os.Stat(filepath.Join(folder, "gpu-kit.tar.xz")))(t)
+	packed := must.Get(os.Stat(filepath.Join(folder, "gpu-kit.tar.xz")))(t)
 	if packed.Size() > 30e6 {
 		t.Errorf("the kit has %d bytes, want 30 MB at the most", packed.Size())
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
@@ -26,16 +27,16 @@ func TestEvaluate(t *testing.T) {
 			g, e, m := both(t, net, 4, Options{Precision: FP32})
 			var results [2][]nets.EvalResult
 			for i, e := range []nets.Engine{g, e} {
-				b := must(e.NewBank(2))(t)
+				b := must.Get(e.NewBank(2))(t)
 				var jobs []nets.EvalJob
 				for r := range 2 {
 					row := nets.Row{Bank: b, Index: r}
-					ok(t, e.Load(row, m.Init(models.Kaiming, uint32(r))))
+					must.OK(t, e.Load(row, m.Init(models.Kaiming, uint32(r))))
 					jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test},
 						nets.EvalJob{Row: row, Part: nets.Train, Index: []int32{5, 39, 5, 0, 1, 2, 3, 4, 6, 7}},
 						nets.EvalJob{Row: row, Index: []int32{}})
 				}
-				results[i] = must(e.Evaluate(t.Context(), jobs))(t)
+				results[i] = must.Get(e.Evaluate(t.Context(), jobs))(t)
 			}
 			for i, want := range results[1] {
 				got := results[0][i]
@@ -55,7 +56,7 @@ func TestEvaluate(t *testing.T) {
 func TestCombineBuffers(t *testing.T) {
 	g, e, m := both(t, "resnet20", 2, Options{})
 	for _, e := range []nets.Engine{g, e} {
-		b := must(e.NewBank(2))(t)
+		b := must.Get(e.NewBank(2))(t)
 		row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
 		fill := func(weight, running float32) []float32 {
 			w := make([]float32, m.P)
@@ -74,17 +75,17 @@ func TestCombineBuffers(t *testing.T) {
 				t.Errorf("%s: %s changed something else", e.Info().Engine, what)
 			}
 		}
-		ok(t, e.Load(row(0), fill(3, 10)))
-		ok(t, e.Load(row(1), fill(5, 30)))
-		ok(t, e.Combine(row(1), []float64{2, -1}, []nets.Row{row(0), row(1)}))
+		must.OK(t, e.Load(row(0), fill(3, 10)))
+		must.OK(t, e.Load(row(1), fill(5, 30)))
+		must.OK(t, e.Combine(row(1), []float64{2, -1}, []nets.Row{row(0), row(1)}))
 		expect("Combine", fill(1, 30))
-		ok(t, e.CombineBuffers(row(1), []float64{0.25, 0.5}, []nets.Row{row(0), row(1)}))
+		must.OK(t, e.CombineBuffers(row(1), []float64{0.25, 0.5}, []nets.Row{row(0), row(1)}))
 		expect("CombineBuffers", fill(1, 17.5))
 		// exact: sums of threes
-		if got, want := must(e.Dot(row(0), row(1)))(t), 3*float64(m.Trained); got != want {
+		if got, want := must.Get(e.Dot(row(0), row(1)))(t), 3*float64(m.Trained); got != want {
 			t.Errorf("%s: dot %g, want %g of %d weights", e.Info().Engine, got, want, m.Trained)
 		}
-		ok(t, e.CombineBuffers(row(1), nil, nil))
+		must.OK(t, e.CombineBuffers(row(1), nil, nil))
 		expect("CombineBuffers of no rows", fill(1, 0))
 	}
 	err := g.CombineBuffers(nets.Row{}, nil, nil)
@@ -98,13 +99,13 @@ func TestRows(t *testing.T) {
 	g, e, m := both(t, "lenet5", 2, Options{})
 	for i, e := range []nets.Engine{g, e} {
 		name := e.Info().Engine
-		b := must(e.NewBank(4))(t)
+		b := must.Get(e.NewBank(4))(t)
 		row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
 		x, y := m.Init(models.Kaiming, 1), m.Init(models.Kaiming, 2)
-		ok(t, e.Load(row(0), x))
-		ok(t, e.Load(row(1), y))
-		ok(t, e.Combine(row(2), []float64{0.5, -2, 1}, []nets.Row{row(0), row(1), row(3)}))
-		ok(t, e.Combine(row(1), []float64{1, 0.25}, []nets.Row{row(0), row(1)}))
+		must.OK(t, e.Load(row(0), x))
+		must.OK(t, e.Load(row(1), y))
+		must.OK(t, e.Combine(row(2), []float64{0.5, -2, 1}, []nets.Row{row(0), row(1), row(3)}))
+		must.OK(t, e.Combine(row(1), []float64{1, 0.25}, []nets.Row{row(0), row(1)}))
 		sum, squares, dot, scale := 0.0, 0.0, 0.0, 0.0
 		got, into := load(t, e, row(2)), load(t, e, row(1))
 		for j := range x {
@@ -117,24 +118,24 @@ func TestRows(t *testing.T) {
 		if sum > 1e-6 { // sums of two numbers below 2: a few roundings of 1.2e-7
 			t.Errorf("%s: combine differs by %g, tolerance 1e-6", name, sum)
 		}
-		if norm := must(nets.Norm(e, row(2)))(t); math.Abs(norm-math.Sqrt(squares)) > 1e-12*norm {
+		if norm := must.Get(nets.Norm(e, row(2)))(t); math.Abs(norm-math.Sqrt(squares)) > 1e-12*norm {
 			t.Errorf("%s: norm %v, want %v ± 1e-12 of it", name, norm, math.Sqrt(squares))
 		}
-		if d := must(e.Dot(row(2), row(0)))(t); math.Abs(d-dot) > 1e-12*scale || d != must(e.Dot(row(0), row(2)))(t) {
+		if d := must.Get(e.Dot(row(2), row(0)))(t); math.Abs(d-dot) > 1e-12*scale || d != must.Get(e.Dot(row(0), row(2)))(t) {
 			t.Errorf("%s: dot %v, want %v ± 1e-12 of Σ|a·b|, and the same the other way round", name, d, dot)
 		}
 		if !slices.Equal(load(t, e, row(0)), x) {
 			t.Errorf("%s: a row that was loaded is not what comes out", name)
 		}
-		ok(t, e.Combine(row(0), nil, nil))
-		if norm := must(nets.Norm(e, row(0)))(t); norm != 0 {
+		must.OK(t, e.Combine(row(0), nil, nil))
+		if norm := must.Get(nets.Norm(e, row(0)))(t); norm != 0 {
 			t.Errorf("%s: norm %g of no terms, want 0", name, norm)
 		}
 		if i == 0 {
 			for range 3000 { // more than the ring of small transfers holds
-				ok(t, e.Combine(row(3), []float64{1, 1}, []nets.Row{row(3), row(2)}))
+				must.OK(t, e.Combine(row(3), []float64{1, 1}, []nets.Row{row(3), row(2)}))
 			}
-			if got, want := must(nets.Norm(e, row(3)))(t), 3000*math.Sqrt(squares); math.Abs(got-want) > 1e-3*want {
+			if got, want := must.Get(nets.Norm(e, row(3)))(t), 3000*math.Sqrt(squares); math.Abs(got-want) > 1e-3*want {
 				t.Errorf("%s: norm of 3000 sums %g, want %g ± 1e-3 of it", name, got, want)
 			}
 		}
@@ -144,8 +145,8 @@ func TestRows(t *testing.T) {
 // A wrong argument is an error of one line. The engine finds it before it calls the driver.
 func TestErrors(t *testing.T) {
 	g, e, m := both(t, "linear-mnist", 2, Options{})
-	b, foreign := must(g.NewBank(2))(t), must(e.NewBank(1))(t)
-	freed := must(g.NewBank(1))(t)
+	b, foreign := must.Get(g.NewBank(2))(t), must.Get(e.NewBank(1))(t)
+	freed := must.Get(g.NewBank(1))(t)
 	freed.Free()
 	second := func(_ any, err error) error { return err }
 	w := make([]float32, m.P)
@@ -191,7 +192,7 @@ func TestErrors(t *testing.T) {
 	for i := range w {
 		w[i] = float32(math.NaN())
 	}
-	ok(t, g.Load(job.Start, w))
+	must.OK(t, g.Load(job.Start, w))
 	var diverged *nets.DivergedError
 	if err := train(t.Context(), job); !errors.As(err, &diverged) || diverged.Step != 0 {
 		t.Errorf("weights that are not numbers: error %v, want a loss that is not finite at step 0", err)

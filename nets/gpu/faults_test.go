@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
@@ -48,7 +49,7 @@ func TestFaults(t *testing.T) {
 		}
 		return
 	}
-	m := must(models.New("linear-mnist"))(t)
+	m := must.Get(models.New("linear-mnist"))(t)
 	err := func() error {
 		e, err := openEngine(m, samplesFor(m, trainSamples, 1), nil, Options{Batch: 2})
 		if err != nil {
@@ -104,7 +105,7 @@ func TestCancel(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context canceled", err)
 	}
-	must(g.Train(t.Context(), c.work))(t)
+	must.Get(g.Train(t.Context(), c.work))(t)
 }
 
 // Under AddressSanitizer, with every buffer an allocation of its own, the engine reads and writes nothing beside a

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
 	"rollcall/nets/gpu/gputest"
@@ -50,24 +51,17 @@ func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine,
 	if gputest.LeftOut != "" {
 		t.Skip("left out: " + gputest.LeftOut)
 	}
-	m := must(models.New(net))(t)
+	m := must.Get(models.New(net))(t)
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
 	o.Batch = batch
 	if o.EvalBatch == 0 {
 		o.EvalBatch = 8
 	}
-	g := must(openEngine(m, train, test, o))(t)
-	t.Cleanup(func() { ok(t, g.Close()) })
-	c := must(cpu.Open(m, train, test, cpu.Options{Threads: 2, Batch: batch}))(t)
-	t.Cleanup(func() { ok(t, c.Close()) })
+	g := must.Get(openEngine(m, train, test, o))(t)
+	t.Cleanup(func() { must.OK(t, g.Close()) })
+	c := must.Get(cpu.Open(m, train, test, cpu.Options{Threads: 2, Batch: batch}))(t)
+	t.Cleanup(func() { must.OK(t, c.Close()) })
 	return g, c, m
-}
-
-func ok(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // planOf returns a plan of random samples, crops and flips. Its batches hold count samples and padding.
@@ -100,15 +94,15 @@ type crowd struct {
 func newCrowd(t *testing.T, e nets.Engine, m *models.Model, steps, batch int, clip *float64) *crowd {
 	t.Helper()
 	c := &crowd{engine: e, model: m}
-	c.start, c.end = must(e.NewBank(2))(t), must(e.NewBank(4))(t)
-	c.momentum, c.drift = must(e.NewBank(2))(t), must(e.NewBank(1))(t)
+	c.start, c.end = must.Get(e.NewBank(2))(t), must.Get(e.NewBank(4))(t)
+	c.momentum, c.drift = must.Get(e.NewBank(2))(t), must.Get(e.NewBank(1))(t)
 	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {
 		for r := range b.Rows() {
 			w := m.Init(models.Kaiming, uint32(10*i+r))
 			for j := range w {
 				w[j] *= []float32{1, 1. / 8, 1. / 8}[i]
 			}
-			ok(t, e.Load(nets.Row{Bank: b, Index: r}, w))
+			must.OK(t, e.Load(nets.Row{Bank: b, Index: r}, w))
 		}
 	}
 	c.work = nets.LocalWork{Round: 4, Seed: 8, LR: 0x1p-5, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: clip}
@@ -135,7 +129,7 @@ func newCrowd(t *testing.T, e nets.Engine, m *models.Model, steps, batch int, cl
 // rows of their own.
 func (c *crowd) train(t *testing.T) (loss []float32, rows [][]float32) {
 	t.Helper()
-	loss = must(c.engine.Train(t.Context(), c.work))(t)
+	loss = must.Get(c.engine.Train(t.Context(), c.work))(t)
 	for i, w := range c.work.Clients {
 		update := load(t, c.engine, w.End)
 		for _, p := range c.model.Params {
@@ -174,7 +168,7 @@ func (c *crowd) split(rows [][]float32, row []float32) [][]float32 {
 func load(t *testing.T, e nets.Engine, r nets.Row) []float32 {
 	t.Helper()
 	w := make([]float32, e.Info().Params)
-	ok(t, e.Store(r, w))
+	must.OK(t, e.Store(r, w))
 	return w
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/kernels"
@@ -74,7 +75,7 @@ func TestRefused(t *testing.T) {
 			break
 		}
 	}
-	b := must(g.NewBank(1))(t)
+	b := must.Get(g.NewBank(1))(t)
 	row := nets.Row{Bank: b}
 	_, err := g.Train(t.Context(), nets.LocalWork{
 		LR:      1,
@@ -98,12 +99,12 @@ func TestCompile(t *testing.T) {
 		child(t, t.Name(), "slow", fmt.Sprintf("ROLLCALL_EMULATOR_SLOW_JIT=%d", slow))
 		return
 	}
-	m := must(models.New("lenet5"))(t)
+	m := must.Get(models.New("lenet5"))(t)
 	var notices []string
 	o := Options{Batch: 2, Precision: BF16, Notice: func(_, line string) { notices = append(notices, line) }}
 	started := time.Now()
-	g := must(openEngine(m, samplesFor(m, trainSamples, 1), nil, o))(t)
-	defer func() { ok(t, g.Close()) }()
+	g := must.Get(openEngine(m, samplesFor(m, trainSamples, 1), nil, o))(t)
+	defer func() { must.OK(t, g.Close()) }()
 	took := time.Since(started)
 	one := len(g.modules) * slow * int(time.Millisecond)
 	if len(g.modules) < 8 || runtime.NumCPU() > 1 && took > time.Duration(one)*3/4 {
@@ -115,7 +116,7 @@ func TestCompile(t *testing.T) {
 	}; !slices.Equal(notices, want) {
 		t.Errorf("notices %q, want %q", notices, want)
 	}
-	ok(t, g.do(func() error {
+	must.OK(t, g.do(func() error {
 		if _, err := g.modules["gather"].Function("gather_bf16"); err != nil {
 			t.Error(err)
 		}
@@ -135,10 +136,10 @@ func TestCompile(t *testing.T) {
 // Of more waves than an engine keeps, those are dropped that were used longest ago.
 func TestLeastRecentlyUsed(t *testing.T) {
 	g, _, m := both(t, "linear-mnist", 2, Options{})
-	b := must(g.NewBank(2))(t)
-	ok(t, g.Load(nets.Row{Bank: b}, m.Init(models.Kaiming, 1)))
+	b := must.Get(g.NewBank(2))(t)
+	must.OK(t, g.Load(nets.Row{Bank: b}, m.Init(models.Kaiming, 1)))
 	train := func(steps int) {
-		must(g.Train(t.Context(), nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
+		must.Get(g.Train(t.Context(), nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
 			Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, steps, 2, 2),
 		}}}))(t)
 	}
@@ -161,7 +162,7 @@ func TestLeastRecentlyUsed(t *testing.T) {
 
 // The container keeps what the driver has compiled in its volume, where the data sets are, and not in the image.
 func TestContainerKeepsKernels(t *testing.T) {
-	text := string(must(os.ReadFile("../../Dockerfile.cuda"))(t))
+	text := string(must.Get(os.ReadFile("../../Dockerfile.cuda"))(t))
 	folder := func(variable string) string {
 		m := regexp.MustCompile(variable + `=(\S+)`).FindStringSubmatch(text)
 		if m == nil {

@@ -231,13 +231,3 @@ func TestLowerResidual(t *testing.T) {
 		}
 	}
 }
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
@@ -19,13 +20,13 @@ import (
 // no card.
 func estimate(t *testing.T, m *models.Model, train, test *plan.Samples, o Options, clients, steps, rows int) int64 {
 	t.Helper()
-	o.Precision = must(ParsePrecision(string(o.Precision)))(t)
+	o.Precision = must.Get(ParsePrecision(string(o.Precision)))(t)
 	e := &Engine{
 		model: m, layout: newLayout(m), options: o,
 		samples: [2]*plan.Samples{train, test}, programs: map[programKey]*program{},
 	}
 	samples, waves, err := e.estimate(clients, steps)
-	ok(t, err)
+	must.OK(t, err)
 	return samples + waves + int64(rows)*e.rowBytes()
 }
 
@@ -39,14 +40,14 @@ func TestEstimate(t *testing.T) {
 	before := used(t, g)
 	newCrowd(t, g, m, 2, 4, nil).train(t)
 	var units []nets.EvalJob
-	b := must(g.NewBank(1))(t)
+	b := must.Get(g.NewBank(1))(t)
 	for range maxEvalSlots {
 		units = append(units, nets.EvalJob{Row: nets.Row{Bank: b}, Part: nets.Test})
 	}
-	must(g.Evaluate(t.Context(), units))(t)
+	must.Get(g.Evaluate(t.Context(), units))(t)
 	got := used(t, g) - before
 	_, waves, err := g.estimate(4, 2)
-	ok(t, err)
+	must.OK(t, err)
 	want := waves + 10*g.rowBytes()
 	tolerance := want / 10
 	if gputest.Real() || os.Getenv(paged) != "" {
@@ -74,11 +75,11 @@ func TestPages(t *testing.T) {
 // The engine takes as much memory on the card after many rounds as after one.
 func TestMemoryStaysFlat(t *testing.T) {
 	g, _, m := both(t, "linear-mnist", 2, Options{EvalBatch: 4})
-	b := must(g.NewBank(4))(t)
+	b := must.Get(g.NewBank(4))(t)
 	row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
-	ok(t, g.Load(row(0), m.Init(models.Kaiming, 1)))
+	must.OK(t, g.Load(row(0), m.Init(models.Kaiming, 1)))
 	round := func(i int) {
-		extra := must(g.NewBank(1 + i%3))(t)
+		extra := must.Get(g.NewBank(1 + i%3))(t)
 		defer extra.Free()
 		work := nets.LocalWork{LR: 0x1p-6, Round: i}
 		for c := range 1 + i%3 {
@@ -86,10 +87,10 @@ func TestMemoryStaysFlat(t *testing.T) {
 				Client: c, Start: row(0), End: row(1 + c), Plan: planOf(c, 1+i%2, 2, 2),
 			})
 		}
-		must(g.Train(t.Context(), work))(t)
-		ok(t, g.Combine(row(0), []float64{0.5, 0.5}, []nets.Row{row(0), row(1)}))
+		must.Get(g.Train(t.Context(), work))(t)
+		must.OK(t, g.Combine(row(0), []float64{0.5, 0.5}, []nets.Row{row(0), row(1)}))
 		if i%50 == 0 {
-			must(g.Evaluate(t.Context(), []nets.EvalJob{{Row: row(0), Part: nets.Test}}))(t)
+			must.Get(g.Evaluate(t.Context(), []nets.EvalJob{{Row: row(0), Part: nets.Test}}))(t)
 		}
 	}
 	rounds := 300
@@ -116,7 +117,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 
 func used(t *testing.T, g *Engine) (bytes int64) {
 	t.Helper()
-	ok(t, g.do(func() error {
+	must.OK(t, g.do(func() error {
 		free, total, err := g.device.FreeMemory()
 		bytes = total - free
 		return err

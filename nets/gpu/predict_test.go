@@ -12,6 +12,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/gpu/predict"
@@ -49,7 +50,7 @@ func TestPredict(t *testing.T) {
 	if errors.Is(err, sass.ErrUnavailable) {
 		t.Skip("left out: ", err)
 	}
-	ok(t, err)
+	must.OK(t, err)
 	precision, batch := Precision(words[1]), 128
 	if strings.HasPrefix(words[0], "resnet") {
 		batch = 64
@@ -78,7 +79,7 @@ func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Mem
 	if !ok {
 		t.Fatalf("kernel %s: in no module", l.kernel)
 	}
-	machine := must(a.Assemble(t.Context(), predict.H200.Target, module.Name, module.PTX))(t)
+	machine := must.Get(a.Assemble(t.Context(), predict.H200.Target, module.Name, module.PTX))(t)
 	at := slices.IndexFunc(machine, func(k *sass.Kernel) bool { return k.Name == l.kernel })
 	if at < 0 {
 		t.Fatalf("kernel %s: not in the machine code of %s", l.kernel, module.Name)
@@ -86,13 +87,13 @@ func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Mem
 	g := l.geometry(f.capacity)
 	p := predict.Launch{
 		Blocks: g.X, Threads: g.Threads, Shared: g.Shared,
-		Bytes: float64(l.cost(f).Bytes), PTX: must(ptx.Parse(module.PTX))(t).Kernel(l.kernel), Code: machine[at],
+		Bytes: float64(l.cost(f).Bytes), PTX: must.Get(ptx.Parse(module.PTX))(t).Kernel(l.kernel), Code: machine[at],
 	}
 	run := ptx.Launch{
 		Grid: [2]int{p.Blocks, 1}, Threads: p.Threads, Shared: p.Shared, Args: l.args(f), Blocks: someBlocks(p.Blocks),
 		Traffic: true, L1: predict.H200.Cached(p),
 	}
-	p.Counted = must(p.PTX.Run(run, memory))(t)
+	p.Counted = must.Get(p.PTX.Run(run, memory))(t)
 	return p
 }
 

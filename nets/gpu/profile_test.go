@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
 )
@@ -20,17 +21,17 @@ func TestProfileSums(t *testing.T) {
 	c := newCrowd(t, g, m, steps, batch, &far) // clipping keeps all gradients
 	row := nets.Row{Bank: c.end}
 	jobs := []nets.EvalJob{{Row: row, Part: nets.Test}, {Row: nets.Row{Bank: c.start}, Part: nets.Test}}
-	must(g.Train(t.Context(), c.work))(t) // finds memory, makes graphs
-	must(g.Evaluate(t.Context(), jobs))(t)
-	ok(t, g.Profile(true))
+	must.Get(g.Train(t.Context(), c.work))(t) // finds memory, makes graphs
+	must.Get(g.Evaluate(t.Context(), jobs))(t)
+	must.OK(t, g.Profile(true))
 	started := time.Now()
 	for _, do := range []func(){
-		func() { must(nets.Norm(g, row))(t) },
-		func() { ok(t, g.Combine(row, []float64{1, 2}, []nets.Row{row, row})) },
-		func() { must(g.Dot(row, nets.Row{Bank: c.start}))(t) },
-		func() { must(g.Train(t.Context(), c.work))(t) },
-		func() { must(g.Evaluate(t.Context(), jobs))(t) },
-		func() { ok(t, g.Combine(row, nil, nil)) },
+		func() { must.Get(nets.Norm(g, row))(t) },
+		func() { must.OK(t, g.Combine(row, []float64{1, 2}, []nets.Row{row, row})) },
+		func() { must.Get(g.Dot(row, nets.Row{Bank: c.start}))(t) },
+		func() { must.Get(g.Train(t.Context(), c.work))(t) },
+		func() { must.Get(g.Evaluate(t.Context(), jobs))(t) },
+		func() { must.OK(t, g.Combine(row, nil, nil)) },
 	} {
 		do()
 		time.Sleep(pause)
@@ -99,7 +100,7 @@ func TestProfile(t *testing.T) {
 	const steps = 2
 	g, _, m := both(t, "lenet5", 4, Options{})
 	_, want := newCrowd(t, g, m, steps, 4, nil).train(t)
-	ok(t, g.Profile(true))
+	must.OK(t, g.Profile(true))
 	for range 2 {
 		_, got := newCrowd(t, g, m, steps, 4, nil).train(t)
 		for i := range want {
@@ -124,7 +125,7 @@ func TestProfile(t *testing.T) {
 			t.Errorf("%s: %d launches, want %d", kernel, launches[kernel], n)
 		}
 	}
-	ok(t, g.Profile(false))
+	must.OK(t, g.Profile(false))
 	if left := g.Kernels(); left != nil {
 		t.Errorf("%d kernels after the profile has ended", len(left))
 	}
@@ -135,10 +136,10 @@ func TestProfile(t *testing.T) {
 func TestProfileOfSeveralWaves(t *testing.T) {
 	const batch = 4
 	g, _, m := both(t, "lenet5", batch, Options{})
-	start := must(g.NewBank(1))(t)
-	ok(t, g.Load(nets.Row{Bank: start}, m.Init(models.Kaiming, 1)))
+	start := must.Get(g.NewBank(1))(t)
+	must.OK(t, g.Load(nets.Row{Bank: start}, m.Init(models.Kaiming, 1)))
 	train := func(clients int) (rows [][]float32) {
-		end := must(g.NewBank(clients))(t)
+		end := must.Get(g.NewBank(clients))(t)
 		defer end.Free()
 		work := nets.LocalWork{LR: 0x1p-5}
 		for k := range clients {
@@ -147,7 +148,7 @@ func TestProfileOfSeveralWaves(t *testing.T) {
 				Plan: planOf(k, 1, batch, batch),
 			})
 		}
-		must(g.Train(t.Context(), work))(t)
+		must.Get(g.Train(t.Context(), work))(t)
 		for _, c := range work.Clients {
 			rows = append(rows, load(t, g, c.End))
 		}
@@ -155,7 +156,7 @@ func TestProfileOfSeveralWaves(t *testing.T) {
 	}
 	want := train(12) // a wave for 16 clients
 	train(2)          // a wave for 8, which shares the arena
-	ok(t, g.Profile(true))
+	must.OK(t, g.Profile(true))
 	for k, got := range train(12) {
 		if !slices.Equal(got, want[k]) {
 			t.Errorf("client %d: another row than without a profile", k)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
@@ -64,9 +65,9 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	if gputest.LeftOut != "" {
 		t.Skip("left out: " + gputest.LeftOut)
 	}
-	m := must(models.New(net))(t)
+	m := must.Get(models.New(net))(t)
 	o := Options{Precision: precision, Batch: batch, EvalBatch: 2}
-	e := must(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
+	e := must.Get(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
 	defer e.Close()
 	clip := 1.5
 	c := newCrowd(t, e, m, min(clients, 2), batch, &clip)
@@ -74,7 +75,7 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	// a catalogue's initial weights have a revision of their own
 	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {
 		for r := range b.Rows() {
-			ok(t, e.Load(nets.Row{Bank: b, Index: r}, scattered(m, 10*i+r, []float64{1, 1. / 8, 1. / 8}[i])))
+			must.OK(t, e.Load(nets.Row{Bank: b, Index: r}, scattered(m, 10*i+r, []float64{1, 1. / 8, 1. / 8}[i])))
 		}
 	}
 	loss, rows := c.train(t)
@@ -84,14 +85,14 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	for _, w := range c.work.Clients {
 		ends = append(ends, w.End)
 	}
-	ok(t, e.Combine(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
-	ok(t, e.CombineBuffers(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
-	d.Add(load(t, e, mean), must(nets.Norm(e, mean))(t))
+	must.OK(t, e.Combine(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
+	must.OK(t, e.CombineBuffers(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
+	d.Add(load(t, e, mean), must.Get(nets.Norm(e, mean))(t))
 	jobs := []nets.EvalJob{{Row: ends[0], Part: nets.Train, Index: []int32{3}}}
 	if clients > 1 {
 		jobs = append(jobs, nets.EvalJob{Row: mean, Part: nets.Test})
 	}
-	for _, r := range must(e.Evaluate(t.Context(), jobs))(t) {
+	for _, r := range must.Get(e.Evaluate(t.Context(), jobs))(t) {
 		d.Add(r.N, r.Correct, r.Loss)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -19,7 +20,7 @@ func TestSeveralCards(t *testing.T) {
 		t.Skip("left out: this test wants the emulator")
 	}
 	const clients, rounds = 3, 6
-	m := must(models.New("linear-mnist"))(t)
+	m := must.Get(models.New("linear-mnist"))(t)
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
 	on := func(card, id int) (*history, error) {
 		return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Device: card}, id, clients, rounds, noWait)
@@ -29,20 +30,20 @@ func TestSeveralCards(t *testing.T) {
 		child(t, t.Name(), "none", "ROLLCALL_EMULATOR_DEVICES=2")
 		child(t, t.Name(), "lost", "ROLLCALL_EMULATOR_DEVICES=2", "ROLLCALL_EMULATOR_LOSE_DEVICE=1:60")
 	case "none":
-		alone := must(on(0, 1))(t)
+		alone := must.Get(on(0, 1))(t)
 		for card, h := range atOnce(t, 2, func(card int) (*history, error) { return on(card, 1) }) {
 			if !h.same(alone) {
 				t.Errorf("card %d of 2: other losses, parameters or scores than on one", card)
 			}
 		}
 	case "lost":
-		alone := must(on(0, 1))(t)
+		alone := must.Get(on(0, 1))(t)
 		lost := make(chan error, 1)
 		go func() {
 			_, err := on(1, 1)
 			lost <- err
 		}()
-		beside := must(on(0, 1))(t)
+		beside := must.Get(on(0, 1))(t)
 		select {
 		case err := <-lost:
 			if !DeviceLost(err) || OutOfMemory(err) {
@@ -54,7 +55,7 @@ func TestSeveralCards(t *testing.T) {
 		if _, err := on(1, 1); !DeviceLost(err) {
 			t.Errorf("a new engine on the lost card: %v, want its loss", err)
 		}
-		if after := must(on(0, 1))(t); !beside.same(alone) || !after.same(alone) {
+		if after := must.Get(on(0, 1))(t); !beside.same(alone) || !after.same(alone) {
 			t.Error("the other card computes other bytes")
 		}
 		cards, err := Cards()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
@@ -114,7 +115,7 @@ func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history 
 		wait.Go(func() { all[id], errs[id] = run(id) })
 	}
 	wait.Wait()
-	ok(t, errors.Join(errs...))
+	must.OK(t, errors.Join(errs...))
 	return all
 }
 
@@ -135,7 +136,7 @@ func TestSideBySide(t *testing.T) {
 			continue
 		}
 		t.Run(c.net, func(t *testing.T) {
-			m := must(models.New(c.net))(t)
+			m := must.Get(models.New(c.net))(t)
 			train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2) // shared by all
 			one := func(id int) (*history, error) {
 				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5,
@@ -143,7 +144,7 @@ func TestSideBySide(t *testing.T) {
 			}
 			var alone []*history
 			for id := range engines {
-				alone = append(alone, must(one(id))(t))
+				alone = append(alone, must.Get(one(id))(t))
 			}
 			for id, h := range atOnce(t, engines, one) {
 				if !h.same(alone[id]) {
@@ -158,7 +159,7 @@ func TestSideBySide(t *testing.T) {
 // once, with the same bytes as a result.
 func TestSideBySideShortOfMemory(t *testing.T) {
 	const batch, clients, engines, rounds = 256, 24, 3, 3
-	m := must(models.New("linear-mnist"))(t)
+	m := must.Get(models.New("linear-mnist"))(t)
 	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
 	o := Options{Batch: batch, EvalBatch: 2, Precision: FP32}
 	if os.Getenv(faulty) == "" {
@@ -187,7 +188,7 @@ func TestSideBySideShortOfMemory(t *testing.T) {
 		t.Error("no engine ran short of memory")
 	}
 	for id, h := range got {
-		if alone := must(federate(t, m, train, test, o, id, clients, rounds, noWait))(t); !h.same(alone) {
+		if alone := must.Get(federate(t, m, train, test, o, id, clients, rounds, noWait))(t); !h.same(alone) {
 			t.Errorf("engine %d: other losses, parameters or scores than alone", id)
 		}
 	}

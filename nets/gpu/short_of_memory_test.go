@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/models"
@@ -19,7 +20,7 @@ import (
 func TestShortOfMemory(t *testing.T) {
 	const batch, clients, steps = 256, 24, 1
 	fault := os.Getenv(faulty)
-	m := must(models.New("linear-mnist"))(t)
+	m := must.Get(models.New("linear-mnist"))(t)
 	train := samplesFor(m, trainSamples, 1)
 	o := Options{Batch: batch, EvalBatch: 2}
 	if fault == "" {
@@ -46,20 +47,20 @@ func TestShortOfMemory(t *testing.T) {
 		}
 	}
 	result := func(o Options) (rows [][]float32) {
-		e := must(openEngine(m, train, nil, o))(t)
-		defer func() { ok(t, e.Close()) }()
-		b := must(e.NewBank(2 * clients))(t)
+		e := must.Get(openEngine(m, train, nil, o))(t)
+		defer func() { must.OK(t, e.Close()) }()
+		b := must.Get(e.NewBank(2 * clients))(t)
 		work := nets.LocalWork{LR: 0x1p-4}
 		for i := range clients {
 			start := nets.Row{Bank: b, Index: i}
-			ok(t, e.Load(start, m.Init(models.Kaiming, uint32(i))))
+			must.OK(t, e.Load(start, m.Init(models.Kaiming, uint32(i))))
 			work.Clients = append(work.Clients, nets.ClientWork{
 				Client: i, Start: start,
 				End: nets.Row{Bank: b, Index: clients + i}, Plan: planOf(i, steps, batch, batch),
 			})
 		}
 		for range 3 {
-			must(e.Train(t.Context(), work))(t)
+			must.Get(e.Train(t.Context(), work))(t)
 		}
 		for i := range clients {
 			rows = append(rows, load(t, e, work.Clients[i].End))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -24,7 +25,7 @@ func TestBenchmarks(t *testing.T) {
 	}
 	lines := benchLines(t, string(out))
 	w := emulated.workloads[0]
-	m := must(models.New(w.net))(t)
+	m := must.Get(models.New(w.net))(t)
 	timed := 0
 	for _, precision := range []Precision{TF32, FP32, BF16} {
 		for name, train := range map[string]bool{"BenchmarkTrain": true, "BenchmarkEvaluate": false} {
@@ -32,7 +33,7 @@ func TestBenchmarks(t *testing.T) {
 			if !train {
 				batch, unit = emulated.evalBatch, "µs/slot"
 			}
-			p := must(lower(m, newLayout(m), precision, batch, train, false))(t)
+			p := must.Get(lower(m, newLayout(m), precision, batch, train, false))(t)
 			prefix := fmt.Sprintf("%s/net=%s/precision=%s/K=1/", name, w.net, precision)
 			f := addressed(p)
 			var got, tolerance, want float64

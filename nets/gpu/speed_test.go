@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
@@ -116,9 +117,9 @@ type rig struct {
 
 // rig opens an engine and trains, or evaluates, once, which leaves a wave with its plan and its graph.
 func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train bool) *rig {
-	m := must(models.New(w.net))(b)
+	m := must.Get(models.New(w.net))(b)
 	trainSet, testSet := heldSamples(m, l.training, 1), heldSamples(m, K*l.evalBatch, 2)
-	e := must(openEngine(m, trainSet, testSet, Options{
+	e := must.Get(openEngine(m, trainSet, testSet, Options{
 		Precision: precision, Batch: w.batch, EvalBatch: l.evalBatch,
 	}))(b)
 	b.Cleanup(func() {
@@ -126,7 +127,7 @@ func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train 
 			b.Error(err)
 		}
 	})
-	bank := must(e.NewBank(K + 1))(b)
+	bank := must.Get(e.NewBank(K + 1))(b)
 	start := nets.Row{Bank: bank}
 	if err := e.Load(start, m.Init(models.Kaiming, 1)); err != nil {
 		b.Fatal(err)
@@ -140,10 +141,10 @@ func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train 
 				End: nets.Row{Bank: bank, Index: 1 + k}, Plan: planAmong(trainSet.Len(), k, l.steps, w.batch),
 			})
 		}
-		must(e.Train(b.Context(), work))(b)
+		must.Get(e.Train(b.Context(), work))(b)
 	} else {
 		r.unit = "µs/slot"
-		must(e.Evaluate(b.Context(), []nets.EvalJob{{Row: start, Part: nets.Test}}))(b)
+		must.Get(e.Evaluate(b.Context(), []nets.EvalJob{{Row: start, Part: nets.Test}}))(b)
 	}
 	for _, w := range e.waves {
 		if w.key.capacity < K {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
@@ -123,7 +124,7 @@ func TestReducedPrecision(t *testing.T) {
 						for j := range w {
 							w[j] *= float32(1 + off*(2*r.Float64()-1))
 						}
-						ok(t, e.Load(nets.Row{Bank: c.start, Index: row}, w))
+						must.OK(t, e.Load(nets.Row{Bank: c.start, Index: row}, w))
 					}
 					_, near := c.train(t)
 					bound = max(bound, 3*distance(near, want))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -35,14 +36,14 @@ func TestMissingWait(t *testing.T) {
 	}
 	whole, waits := w.exec, w.order().waits
 	planted, at := 0, -1
-	ok(t, w.each(func(l launch, _ bool) error {
+	must.OK(t, w.each(func(l launch, _ bool) error {
 		at++
 		if !slices.Contains([]string{"conv_reduce", "conv_backward_data_tf32", "sgd_tf32"}, l.kernel) {
 			return nil
 		}
 		fewer := slices.Clone(waits)
 		fewer[at] = waits[at][1:] // without the wait for the latest
-		ok(t, g.do(func() (err error) {
+		must.OK(t, g.do(func() (err error) {
 			w.exec, err = g.graph(w, fewer)
 			return err
 		}))
@@ -56,7 +57,7 @@ func TestMissingWait(t *testing.T) {
 			t.Errorf("%s of %s, launch %d, need not wait for launch %d: the same bytes in %d orders",
 				l.kernel, l.layer, at, waits[at][0], orders)
 		}
-		ok(t, g.do(func() error { return w.exec.Destroy() }))
+		must.OK(t, g.do(func() error { return w.exec.Destroy() }))
 		return nil
 	}))
 	w.exec = whole

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -27,7 +28,7 @@ func TestModels(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := must(New(c.name))(t)
+			m := must.Get(New(c.name))(t)
 			if m.P != c.p || m.H != 32 || m.W != 32 || m.C != 3 || m.Classes != 10 {
 				t.Errorf("%d parameters for %d×%d×%d images of %d classes, want %d for 32×32×3 of 10",
 					m.P, m.H, m.W, m.C, m.Classes, c.p)
@@ -83,7 +84,7 @@ func TestResidualModels(t *testing.T) {
 		},
 		{"resnet18", 11689512 - 64*3*49 + 64*27 - 513*1000 + 513*10, 5*64 + 5*128 + 5*256 + 5*512, 213.06},
 	} {
-		m := must(New(c.name))(t)
+		m := must.Get(New(c.name))(t)
 		learned, buffers := 0, 0
 		for i, p := range m.Params {
 			if p.Buffer != (strings.HasSuffix(p.Name, "running_mean") || strings.HasSuffix(p.Name, "running_var")) ||
@@ -109,7 +110,7 @@ func TestResidualModels(t *testing.T) {
 // The running statistics of resnet20 lie behind the weight and the bias of each normalisation: a span for each, in
 // which every name is of statistics, while no name outside is.
 func TestBuffers(t *testing.T) {
-	m := must(New("resnet20"))(t)
+	m := must.Get(New("resnet20"))(t)
 	spans := m.Buffers()
 	const norms = 1 + 2*9 // none is in a shortcut
 	if len(spans) != norms {
@@ -122,7 +123,7 @@ func TestBuffers(t *testing.T) {
 			t.Errorf("%s: in a span %t, in part %t, want %t", p.Name, within, touched, running)
 		}
 	}
-	if spans := must(New("lenet5"))(t).Buffers(); spans != nil {
+	if spans := must.Get(New("lenet5"))(t).Buffers(); spans != nil {
 		t.Errorf("lenet5: %v, want nil", spans)
 	}
 }
@@ -130,7 +131,7 @@ func TestBuffers(t *testing.T) {
 // Multiply-adds of cnn-cifar10, layer by layer: forward once, backward once for the weights and once for the input,
 // which the first layer does without. A client-step of 128 samples comes to 2.68 GFLOP.
 func TestOperations(t *testing.T) {
-	m := must(New("cnn-cifar10"))(t)
+	m := must.Get(New("cnn-cifar10"))(t)
 	const first, rest = 32 * 32 * 27 * 32, 16*16*288*32 + 2048*256 + 256*64 + 64*10
 	if m.Forward != 2*(first+rest) || m.Train != 2*(2*first+3*rest) {
 		t.Errorf("%.0f operations forward and %.0f in training, want %d and %d",
@@ -151,7 +152,7 @@ func TestInit(t *testing.T) {
 }
 
 func testInit(t *testing.T, how Init, name string) {
-	m := must(New(name))(t)
+	m := must.Get(New(name))(t)
 	w := m.Init(how, 3)
 	if len(w) != m.P {
 		t.Fatalf("%d weights, want %d", len(w), m.P)
@@ -227,7 +228,7 @@ func TestUnknownModel(t *testing.T) {
 // Element by element, where rows hold what PyTorch's state_dict holds: convolutions [O,C,R,S] as [R,S,C,O], fully
 // connected layers [O,I] as [I,O], and behind the maps feature c·64+h·8+w as (h·8+w)·32+c.
 func TestLayout(t *testing.T) {
-	m := must(New("cnn-cinic10"))(t)
+	m := must.Get(New("cnn-cinic10"))(t)
 	torch, row, back := make([]float32, m.P), make([]float32, m.P), make([]float32, m.P)
 	for i := range torch {
 		torch[i] = float32(i) // exact: P < 2²⁴
@@ -263,21 +264,10 @@ func TestLayout(t *testing.T) {
 func TestInitOfLinearNets(t *testing.T) {
 	longtest.Numbers(t)
 	for _, name := range Names() {
-		m := must(New(name))(t)
+		m := must.Get(New(name))(t)
 		alike := slices.Equal(m.Init(Kaiming, 3), m.Init(Torch, 3))
 		if want := strings.HasPrefix(name, "linear-"); alike != want {
 			t.Errorf("%s: initial weights alike: %t, want %t", name, alike, want)
 		}
-	}
-}
-
-// must returns a function that ends the test if err is not nil.
-func must[V any](v V, err error) func(testing.TB) V {
-	return func(t testing.TB) V {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

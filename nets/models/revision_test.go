@@ -7,6 +7,7 @@ import (
 	G "gorgonia.org/gorgonia"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 	"rollcall/nets/cpu/kernels"
 )
@@ -18,7 +19,7 @@ func TestNetRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	var entries []revisiontest.Entry
 	for _, name := range Names() {
-		m := must(New(name))(t)
+		m := must.Get(New(name))(t)
 		var d revisiontest.Digest
 		d.Add(m.H, m.W, m.C, m.Classes, m.P)
 		for _, p := range m.Params {
@@ -32,7 +33,7 @@ func TestNetRevisions(t *testing.T) {
 		for layer := range m.Drops {
 			d.Add(m.Drops[layer].Rate, m.DropoutMask(layer, kernels.Draw{Seed: 1, Round: 2, Client: 3, Step: 4}, 3))
 		}
-		train, eval := must(m.Graph(nil, 1, 3, true))(t), must(m.Graph(nil, 1, 3, false))(t)
+		train, eval := must.Get(m.Graph(nil, 1, 3, true))(t), must.Get(m.Graph(nil, 1, 3, false))(t)
 		d.Add(layers(train.Loss, map[*G.Node]string{}), layers(eval.Logits, map[*G.Node]string{}))
 		entries = append(entries, revisiontest.Entry{
 			Name: name, Revision: Revision(name), Where: "the net's own file", Digest: d.String(),

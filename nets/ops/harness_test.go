@@ -8,6 +8,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
 )
 
@@ -40,33 +41,33 @@ func newBench(t *testing.T, c opCase, exec *kernels.Exec[float64]) *bench {
 			}
 		}
 		b.in = append(b.in, data)
-		must(t, G.Let(n, tensor.New(tensor.WithShape(s...), tensor.WithBacking(data))))
+		must.OK(t, G.Let(n, tensor.New(tensor.WithShape(s...), tensor.WithBacking(data))))
 		nodes = append(nodes, n)
 	}
 	for i, data := range c.ints {
 		n := G.NewTensor(g, tensor.Int32, len(c.intsAt[i]), G.WithShape(c.intsAt[i]...),
 			G.WithName(fmt.Sprintf("int%d", i)))
-		must(t, G.Let(n, tensor.New(tensor.WithShape(c.intsAt[i]...), tensor.WithBacking(data))))
+		must.OK(t, G.Let(n, tensor.New(tensor.WithShape(c.intsAt[i]...), tensor.WithBacking(data))))
 		nodes = append(nodes, n)
 	}
 	var err error
 	b.y, err = c.apply(exec, nodes)
-	must(t, err)
+	must.OK(t, err)
 	var gy *G.Node
 	if s := b.y.Shape(); s.IsScalar() && s.Dims() == 0 {
 		gy = G.NewScalar(g, tensor.Float64, G.WithName("gy"))
 		b.gy = []float64{1.7}
-		must(t, G.Let(gy, b.gy[0]))
+		must.OK(t, G.Let(gy, b.gy[0]))
 	} else {
 		gy = G.NewTensor(g, tensor.Float64, s.Dims(), G.WithShape(s...), G.WithName("gy"))
 		b.gy = make([]float64, s.TotalSize())
 		for j := range b.gy {
 			b.gy[j] = r.NormFloat64()
 		}
-		must(t, G.Let(gy, tensor.New(tensor.WithShape(s...), tensor.WithBacking(b.gy))))
+		must.OK(t, G.Let(gy, tensor.New(tensor.WithShape(s...), tensor.WithBacking(b.gy))))
 	}
 	b.grads, err = b.y.Op().(G.SDOp).SymDiff(nodes, b.y, gy)
-	must(t, err)
+	must.OK(t, err)
 	b.vm = G.NewTapeMachine(g)
 	return b
 }
@@ -76,18 +77,11 @@ func inBorder(j int, s []int, border int) bool {
 	return row < border || row >= s[2]-border || col < border || col >= s[3]-border
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // run returns Σ gy·y.
 func (b *bench) run(t *testing.T) float64 {
 	t.Helper()
 	b.vm.Reset()
-	must(t, b.vm.RunAll())
+	must.OK(t, b.vm.RunAll())
 	sum := 0.0
 	switch y := b.y.Value().Data().(type) {
 	case float64:

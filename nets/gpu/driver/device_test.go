@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"rollcall/internal/must"
+
 	"gorgonia.org/cu"
 )
 
@@ -45,14 +47,6 @@ func launchAs(f *Function, s *Stream, threads int, a *fillArgs) error {
 	return f.Launch([2]int{1, 1}, threads, 0, s, a.bytes())
 }
 
-// must ends the test on an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func counting(from uint32, n int) []uint32 {
 	s := make([]uint32, n)
 	for i := range s {
@@ -65,19 +59,19 @@ func counting(from uint32, n int) []uint32 {
 func exercise(t *testing.T, d *Device) {
 	const n = 1000
 	m, err := d.LoadModule("fill", fillPTX)
-	must(t, err)
+	must.OK(t, err)
 	f, err := m.Function("fill")
-	must(t, err)
+	must.OK(t, err)
 	if a := f.Attributes(); a.Registers < 1 || a.MaxThreads < 256 || a.Params != 0 && a.Params != 16 {
 		t.Errorf("fill: attributes %+v, want some registers, 256 threads or more, 16 bytes of parameters", a)
 	}
 	p, err := d.Alloc(2 * 4 * n)
-	must(t, err)
+	must.OK(t, err)
 	q := p + 4*n // the second half
 	s, err := d.NewStream()
-	must(t, err)
+	must.OK(t, err)
 	host, err := d.AllocHost(4 * n)
-	must(t, err)
+	must.OK(t, err)
 	got := make([]uint32, n)
 	compare := func(what string, got, want []uint32) {
 		t.Helper()
@@ -86,21 +80,21 @@ func exercise(t *testing.T, d *Device) {
 		}
 	}
 
-	must(t, d.CopyToDevice(q, Bytes(counting(7, n))))
-	must(t, d.CopyFromDevice(Bytes(got), q))
+	must.OK(t, d.CopyToDevice(q, Bytes(counting(7, n))))
+	must.OK(t, d.CopyFromDevice(Bytes(got), q))
 	compare("copies", got, counting(7, n))
 
 	// In a stream: a copy, a kernel over all but its end, and a number into its front.
 	copy(View[uint32](host), counting(100, n))
 	start, err := d.NewEvent()
-	must(t, err)
+	must.OK(t, err)
 	stop, err := d.NewEvent()
-	must(t, err)
-	must(t, start.Record(s))
-	must(t, errors.Join(s.CopyToDevice(q, host), fill(f, s, fillArgs{q, 40, n - 2}), s.Memset32(q, 9, 1)))
-	must(t, stop.Record(s))
-	must(t, s.CopyFromDevice(host, q))
-	must(t, s.Synchronize())
+	must.OK(t, err)
+	must.OK(t, start.Record(s))
+	must.OK(t, errors.Join(s.CopyToDevice(q, host), fill(f, s, fillArgs{q, 40, n - 2}), s.Memset32(q, 9, 1)))
+	must.OK(t, stop.Record(s))
+	must.OK(t, s.CopyFromDevice(host, q))
+	must.OK(t, s.Synchronize())
 	if ms, err := stop.Since(start); err != nil || ms < 0 || ms > 60000 {
 		t.Errorf("time between events %g ms, %v, want 0 to a minute", ms, err)
 	}
@@ -113,34 +107,34 @@ func exercise(t *testing.T, d *Device) {
 		return errors.Join(fillIn(f, g, fillArgs{q, 50, n - 2}), fillIn(f, g, fillArgs{p, 60, n}),
 			fillIn(f, g, fillArgs{q, 9, 1}, 0, 1))
 	})
-	must(t, err)
+	must.OK(t, err)
 	if x.nodes != 3 || x.name != "test" {
 		t.Errorf("graph %s has %d nodes, want test with 3", x.name, x.nodes)
 	}
-	must(t, memset(d, q, 1, n))
-	must(t, x.Launch(s))
-	must(t, s.Synchronize())
-	must(t, d.CopyFromDevice(Bytes(got), q))
+	must.OK(t, memset(d, q, 1, n))
+	must.OK(t, x.Launch(s))
+	must.OK(t, s.Synchronize())
+	must.OK(t, d.CopyFromDevice(Bytes(got), q))
 	copy(want, counting(50, n))
 	want[0], want[n-2], want[n-1] = 9, 1, 1
 	compare("graph", got, want)
-	must(t, d.CopyFromDevice(Bytes(got), p))
+	must.OK(t, d.CopyFromDevice(Bytes(got), p))
 	compare("other branch of the graph", got, counting(60, n))
-	must(t, memset(d, q, 1, n))
-	must(t, x.Launch(s))
-	must(t, d.CopyFromDevice(Bytes(got), q)) // waits for the stream
+	must.OK(t, memset(d, q, 1, n))
+	must.OK(t, x.Launch(s))
+	must.OK(t, d.CopyFromDevice(Bytes(got), q)) // waits for the stream
 	compare("graph again", got, want)
 
 	// Another stream, behind this one.
 	other, err := d.NewStream()
-	must(t, err)
-	must(t, fill(f, s, fillArgs{p, 1, n}))
-	must(t, s.Synchronize())
-	must(t, other.CopyFromDevice(host, p))
-	must(t, other.Synchronize())
+	must.OK(t, err)
+	must.OK(t, fill(f, s, fillArgs{p, 1, n}))
+	must.OK(t, s.Synchronize())
+	must.OK(t, other.CopyFromDevice(host, p))
+	must.OK(t, other.Synchronize())
 	compare("other stream", View[uint32](host), counting(1, n))
 
-	must(t, errors.Join(x.Destroy(), start.Destroy(), stop.Destroy(), s.Destroy(), other.Destroy(), d.FreeHost(host),
+	must.OK(t, errors.Join(x.Destroy(), start.Destroy(), stop.Destroy(), s.Destroy(), other.Destroy(), d.FreeHost(host),
 		d.Free(p), m.Unload()))
 }
 
@@ -151,17 +145,17 @@ func TestExercise(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		before, total, err := cu.MemInfo()
-		must(t, err)
+		must.OK(t, err)
 		for range 3 {
 			exercise(t, d)
 		}
 		after, _, err := cu.MemInfo()
-		must(t, err)
+		must.OK(t, err)
 		if before != after || total != 1<<20 {
 			t.Errorf("free %d of %d bytes before, %d after, want the same: each stream, event, graph, "+
 				"module takes a byte", before, total, after)
 		}
-		must(t, d.Close())
+		must.OK(t, d.Close())
 	})
 }
 
@@ -199,16 +193,16 @@ func TestComplete(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		p, err := d.Alloc(8)
-		must(t, err)
+		must.OK(t, err)
 		read := func(what string, at Ptr, want uint32) {
 			t.Helper()
 			got := make([]uint32, 1)
-			must(t, cu.MemcpyDtoH(unsafe.Pointer(&got[0]), cu.DevicePtr(at), 4))
+			must.OK(t, cu.MemcpyDtoH(unsafe.Pointer(&got[0]), cu.DevicePtr(at), 4))
 			if got[0] != want {
 				t.Errorf("%s: read %d, want %d", what, got[0], want)
 			}
 		}
-		must(t, d.CopyToDevice(p, Bytes([]uint32{6})))
+		must.OK(t, d.CopyToDevice(p, Bytes([]uint32{6})))
 		read("copy to device", p, 6)
 	})
 }
@@ -228,7 +222,7 @@ func TestClose(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		before, _, err := cu.MemInfo()
-		must(t, err)
+		must.OK(t, err)
 		if err := d.Close(); !errors.Is(err, ErrDeviceLost) {
 			t.Errorf("Close: %v, want ErrDeviceLost", err)
 		}
@@ -243,10 +237,10 @@ func TestClose(t *testing.T) {
 func fillOn(t *testing.T, d *Device) (*Function, *Stream) {
 	t.Helper()
 	m, err := d.LoadModule("fill", fillPTX)
-	must(t, err)
+	must.OK(t, err)
 	f, err := m.Function("fill")
-	must(t, err)
+	must.OK(t, err)
 	s, err := d.NewStream()
-	must(t, err)
+	must.OK(t, err)
 	return f, s
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"rollcall/internal/must"
+
 	"gorgonia.org/cu"
 )
 
@@ -17,8 +19,8 @@ func TestDeviceLost(t *testing.T) {
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
 		p, err := d.Alloc(4000)
-		must(t, err)
-		must(t, fill(f, s, fillArgs{p, 1, 1000}))
+		must.OK(t, err)
+		must.OK(t, fill(f, s, fillArgs{p, 1, 1000}))
 		err = s.Synchronize()
 		want := "gpu: synchronize after fill (grid 4, block 256, shared 512 bytes): " +
 			"an illegal memory access was encountered"
@@ -26,7 +28,7 @@ func TestDeviceLost(t *testing.T) {
 			t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 		}
 		x, err := d.NewGraph("round", func(g *Graph) error { return fillIn(f, g, fillArgs{p, 1, 10}) })
-		must(t, err)
+		must.OK(t, err)
 		err = x.Launch(s)
 		want = "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"
 		if !errors.Is(err, ErrDeviceLost) || err.Error() != want {
@@ -65,7 +67,7 @@ func TestNewGraph(t *testing.T) {
 			onThread(t, func(d *Device) {
 				f, _ := fillOn(t, d)
 				before, _, err := cu.MemInfo()
-				must(t, err)
+				must.OK(t, err)
 				x, err := d.NewGraph("round", func(g *Graph) error {
 					if c.build != nil {
 						return c.build(f, g)

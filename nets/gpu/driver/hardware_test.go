@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
+
 	"gorgonia.org/cu"
 )
 
@@ -53,17 +55,17 @@ func TestHardwareExercise(t *testing.T) {
 		loadModules(t, d)
 		exercise(t, d)
 		before, _, err := cu.MemInfo()
-		must(t, err)
+		must.OK(t, err)
 		for range 100 {
 			exercise(t, d)
 		}
 		// Other processes may take memory meanwhile; a leak of one buffer's 2 MB page a run would be 200 MB.
 		after, _, err := cu.MemInfo()
-		must(t, err)
+		must.OK(t, err)
 		if before-after > 64<<20 {
 			t.Errorf("free memory fell from %d to %d bytes over 100 runs, want 64 MB at the most", before, after)
 		}
-		must(t, d.Close())
+		must.OK(t, d.Close())
 	})
 }
 
@@ -102,7 +104,7 @@ func TestHardwareLost(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
-		must(t, fill(f, s, fillArgs{out: 64, n: 1}))
+		must.OK(t, fill(f, s, fillArgs{out: 64, n: 1}))
 		for range 2 {
 			err := s.Synchronize()
 			want := "gpu: synchronize after fill (grid 1, block 256): an illegal memory access was encountered"

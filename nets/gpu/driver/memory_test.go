@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"rollcall/internal/must"
 )
 
 // TestOutOfMemory lets device memory run out, then pinned memory.
@@ -39,17 +41,17 @@ func TestFree(t *testing.T) {
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
 		host, err := d.AllocHost(4)
-		must(t, err)
+		must.OK(t, err)
 		before, total, err := d.FreeMemory()
-		must(t, err)
+		must.OK(t, err)
 		p, err := d.Alloc(64)
-		must(t, err)
+		must.OK(t, err)
 		if free, _, err := d.FreeMemory(); err != nil || free != before-64 || total != 1<<20 {
 			t.Errorf("%d of %d bytes are free, %v, want 64 less than the %d before", free, total, err, before)
 		}
-		must(t, fill(f, s, fillArgs{p, 5, 1}))
-		must(t, s.CopyFromDevice(host, p))
-		must(t, d.Free(p))
+		must.OK(t, fill(f, s, fillArgs{p, 5, 1}))
+		must.OK(t, s.CopyFromDevice(host, p))
+		must.OK(t, d.Free(p))
 		if got := View[uint32](host)[0]; got != 5 {
 			t.Errorf("after Free the copy has brought %d, want 5", got)
 		}
@@ -71,13 +73,13 @@ func TestPinned(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		s, err := d.NewStream()
-		must(t, err)
+		must.OK(t, err)
 		p, err := d.Alloc(64)
-		must(t, err)
+		must.OK(t, err)
 		host, err := d.AllocHost(64)
-		must(t, err)
-		must(t, s.CopyToDevice(p, host[8:16]))
-		must(t, s.CopyFromDevice(host[56:], p))
+		must.OK(t, err)
+		must.OK(t, s.CopyToDevice(p, host[8:16]))
+		must.OK(t, s.CopyFromDevice(host[56:], p))
 		beyond := unsafe.Slice(&host[1], 64)
 		for _, err := range []error{
 			s.CopyToDevice(p, make([]byte, 64)), s.CopyFromDevice(make([]byte, 64), p),
@@ -88,11 +90,11 @@ func TestPinned(t *testing.T) {
 				t.Errorf("copy of memory that is not pinned, or not all of it, in a stream: %v", err)
 			}
 		}
-		must(t, d.FreeHost(host))
+		must.OK(t, d.FreeHost(host))
 		if err := d.FreeHost(host); err == nil || err.Error() != "gpu: free pinned: not memory of AllocHost" {
 			t.Errorf("FreeHost twice: %v", err)
 		}
-		must(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.Memset32(p, 1, 0),
+		must.OK(t, errors.Join(s.CopyToDevice(p, nil), s.CopyFromDevice(nil, p), s.Memset32(p, 1, 0),
 			d.Free(0), d.FreeHost(nil)))
 	})
 }
@@ -105,15 +107,15 @@ func TestAllocations(t *testing.T) {
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
 		p, err := d.Alloc(4000)
-		must(t, err)
+		must.OK(t, err)
 		x, err := d.NewGraph("round", func(g *Graph) error { return fillIn(f, g, fillArgs{p, 1, 1000}) })
-		must(t, err)
+		must.OK(t, err)
 		for name, f := range map[string]func() error{
 			"Launch":       func() error { return fill(f, s, fillArgs{p, 1, 1000}) },
 			"graph Launch": func() error { return x.Launch(s) },
 			"Synchronize":  s.Synchronize,
 		} {
-			if n := testing.AllocsPerRun(100, func() { must(t, f()) }); n != 0 {
+			if n := testing.AllocsPerRun(100, func() { must.OK(t, f()) }); n != 0 {
 				t.Errorf("%s: %g allocations, want 0", name, n)
 			}
 		}

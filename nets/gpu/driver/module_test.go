@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // TestJIT loads PTX that does not compile. The error is one line, with the first line of the compiler's messages.
@@ -27,7 +29,7 @@ func TestJIT(t *testing.T) {
 			t.Errorf("LoadModule: %#v, want CUDA_ERROR_INVALID_PTX", e)
 		}
 		m, err := d.LoadModule("fill", fillPTX)
-		must(t, err)
+		must.OK(t, err)
 		if _, err := m.Function("file"); err == nil ||
 			err.Error() != "gpu: module fill: kernel file: named symbol not found" {
 			t.Errorf("Function(file): %v", err)
@@ -67,31 +69,31 @@ func loadModules(t *testing.T, d *Device) {
 		sources = append(sources, Source{fmt.Sprint("fill", i), fillPTX})
 	}
 	modules, err := d.LoadModules(sources)
-	must(t, err)
+	must.OK(t, err)
 	p, err := d.Alloc(4)
-	must(t, err)
+	must.OK(t, err)
 	s, err := d.NewStream()
-	must(t, err)
+	must.OK(t, err)
 	for i, m := range modules {
 		if m.name != sources[i].Name {
 			t.Errorf("module %d: %s, want %s", i, m.name, sources[i].Name)
 		}
 		f, err := m.Function("fill")
-		must(t, err)
-		must(t, fill(f, s, fillArgs{p, uint32(i), 1}))
+		must.OK(t, err)
+		must.OK(t, fill(f, s, fillArgs{p, uint32(i), 1}))
 		got := make([]uint32, 1)
-		must(t, d.CopyFromDevice(Bytes(got), p))
+		must.OK(t, d.CopyFromDevice(Bytes(got), p))
 		if got[0] != uint32(i) {
 			t.Errorf("module %d: its kernel wrote %d", i, got[0])
 		}
-		must(t, m.Unload())
+		must.OK(t, m.Unload())
 	}
 	sources[7].PTX = strings.Replace(fillPTX, ".entry fill(", ".entry fill%(", 1)
 	_, err = d.LoadModules(sources)
 	if err == nil || !strings.HasPrefix(err.Error(), "gpu: module fill7: ") {
 		t.Errorf("LoadModules: %v, want an error about fill7", err)
 	}
-	must(t, errors.Join(d.Free(p), s.Destroy()))
+	must.OK(t, errors.Join(d.Free(p), s.Destroy()))
 }
 
 // TestLaunchErrors tests launches that the binding or the driver refuses.
@@ -157,7 +159,7 @@ func TestLaunchErrors(t *testing.T) {
 				t.Errorf("%s: %v\nwant gpu: %s", c.name, err, c.want)
 			}
 		}
-		must(t, f.SetMaxDynamicShared(200<<10))
+		must.OK(t, f.SetMaxDynamicShared(200<<10))
 		err := f.SetMaxDynamicShared(227 << 10)
 		if want := "gpu: fill: 227 KiB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil ||
 			err.Error() != want {
