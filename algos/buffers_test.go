@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // unequal returns a federation of five clients whose importances differ, with its engine.
@@ -16,10 +18,7 @@ func unequal() (Federation, *toy) {
 // statistic returns the running statistic of the model that a method would have evaluated.
 func statistic(t checker, m Method, e *toy) float64 {
 	t.Helper()
-	row, err := m.Model()
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := must.Get(m.Model())(t)
 	return float64(*e.running(row))
 }
 
@@ -50,9 +49,7 @@ func runningStatistics(t checker, name string, o Options) {
 	want, moved, steps := 0.0, 0, false // mifa-wait makes no step until all clients were active
 	for _, r := range trace(f, 40) {
 		r.ServerLR = 1.5
-		if _, err := m.Round(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), r))(t)
 		steps = steps || !slices.Equal(model(t, m, f), w0)
 		if clients := taken(m, r); len(clients) > 0 && steps {
 			old := float32(want)
@@ -78,9 +75,7 @@ func TestBuffersOfFedAWE(t *testing.T) {
 			b, last := make([]float64, f.N), 0.0
 			for _, r := range trace(f, 40) {
 				r.ServerLR = 1.5
-				if _, err := m.Round(t.Context(), r); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(m.Round(t.Context(), r))(t)
 				if len(r.Active) > 0 {
 					last = averaged(f, r.Active, func(i int) float64 { return float64(stepRunning(float32(b[i]), i)) })
 				}
@@ -130,9 +125,7 @@ func TestBuffersWithoutImportance(t *testing.T) {
 		active []int
 		want   float64
 	}{{[]int{1, 2}, 100}, {[]int{0, 1}, 100}, {[]int{3, 4}, 225}} {
-		if _, err := m.Round(t.Context(), at(r, f, 1, c.active...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), at(r, f, 1, c.active...)))(t)
 		if got := statistic(t, m, e); got != c.want {
 			t.Errorf("round %d, clients %v: running statistic %g, want %g", r, c.active, got, c.want)
 		}

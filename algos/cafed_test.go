@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -43,9 +44,7 @@ func TestCAFedLossEstimates(t *testing.T) {
 				if r == 2 {
 					round.Active = []int{0, 1, 2}
 				}
-				if _, err := m.Round(t.Context(), round); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(m.Round(t.Context(), round))(t)
 				// In round 0 client 2 is not there and starts at the mean of 800 and 3200.
 				if got := inside(m).loss[2]; r < 2 && math.Abs(got-2000) > 1e-9 {
 					t.Errorf("round %d: F̂ of the unseen client %g, want 2000", r, got)
@@ -87,10 +86,7 @@ func TestCAFedAsksTheActive(t *testing.T) {
 			m := start(t, "ca-fed", f, o)
 			for _, r := range trace(f, 30) {
 				e.jobs, e.work = nil, nil
-				loss, err := m.Round(t.Context(), r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				loss := must.Get(m.Round(t.Context(), r))(t)
 				jobs := e.jobs
 				for k, i := range r.Active {
 					if c.samples != nil && len(c.samples(i)) == 0 { // client 3 has nothing held out: no loss, no job

@@ -3,6 +3,8 @@ package algos
 import (
 	"math"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Three clients at 8, 16, −8, η = 1/2, two rounds. Round 0: Δ = (4, 8, −4), w = 8/3. Round 1 from there: Δ = (8/3,
@@ -54,9 +56,7 @@ func TestCoalitionOfAllIsFedAvg(t *testing.T) {
 	for r := range 9 {
 		round := at(r, f, 1, 0, 1, 2, 3, 4)
 		round.LR = DecayedLR(0.1, r)
-		if _, err := m.Round(t.Context(), round); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), round))(t)
 	}
 	got, want := e.at(rows[31]), model(t, m, f)
 	for j := range got {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rollcall/algos/availability"
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -110,10 +111,7 @@ func taken(m Method, r Round) []int {
 func play(t checker, m Method, f Federation, rounds []Round) (models [][]float32) {
 	t.Helper()
 	for _, r := range rounds {
-		loss, err := m.Round(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		loss := must.Get(m.Round(t.Context(), r))(t)
 		if n := len(taken(m, r)); len(loss) != n {
 			t.Fatalf("round %d: %d losses, want %d", r.T, len(loss), n)
 		}
@@ -126,10 +124,7 @@ func play(t checker, m Method, f Federation, rounds []Round) (models [][]float32
 func initialModel(t checker, name string, o Options) {
 	f, _ := toyFederation(8, 16, -8)
 	w0 := []float32{0.1, -0.3}
-	m, err := New(name, f, w0, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(name, f, w0, o))(t)
 	for r := range 3 {
 		if got := model(t, m, f); !slices.Equal(got, w0) {
 			t.Errorf("before round %d: model %v, want %v exactly", r, got, w0)
@@ -170,9 +165,7 @@ func absentClients(t checker, name string, o Options) {
 	e.u[3] = scaled(math.NaN())
 	m := start(t, name, f, o)
 	for r := range rounds {
-		if _, err := m.Round(t.Context(), rounds[r]); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), rounds[r]))(t)
 		if r%5 == 4 {
 			if got := model(t, m, f); !slices.Equal(got, want[r]) {
 				t.Fatalf("round %d: model %v, want %v exactly", r, got, want[r])
@@ -194,10 +187,7 @@ func trainsTheActive(t checker, name string, o Options) {
 		e.work = nil
 		before := model(t, m, f)
 		e.starts = nil
-		loss, err := m.Round(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		loss := must.Get(m.Round(t.Context(), r))(t)
 		want := taken(m, r)
 		if len(want) < len(r.Active) && !Has(name, Chooses) {
 			t.Errorf("round %d: took %v of %v, and does not declare that it chooses", r.T, want, r.Active)
@@ -259,9 +249,7 @@ func epochs(t checker, name string, o Options) {
 	var read []int32
 	for r, active := range [][]int{{0, 1}, {0}, {1}, {}, {0, 2}, {0, 1, 2}, {1}, {2}, {1}, {0, 1}} {
 		e.work = nil
-		if _, err := m.Round(t.Context(), at(r, f, 1, active...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), at(r, f, 1, active...)))(t)
 		for _, w := range e.work {
 			for _, c := range w.Clients {
 				if c.Client == 1 {
@@ -293,9 +281,7 @@ func fullParticipation(t checker, name string, o Options) {
 		m := start(t, name, f, with(plain(o, name), name, slices.Concat(keepAll, []string{"f3ast-beta", "1"})...))
 		want := 4.0 // w − ū is −want
 		for r := range 6 {
-			if _, err := m.Round(t.Context(), at(r, f, serverLR, 0, 1, 2, 3)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(m.Round(t.Context(), at(r, f, serverLR, 0, 1, 2, 3)))(t)
 			want *= 1 - serverLR*0.75
 			if got := model(t, m, f); !near(got, 4-want, toyTol) {
 				t.Errorf("round %d: model %v, want %v ± %g", r, got, scaled(4-want), toyTol)
@@ -417,10 +403,7 @@ func rowsInState(t checker, name string, o Options) {
 		all[i] = i
 	}
 	play(t, m, f, []Round{at(0, f, 1, all...)})
-	parts, err := m.Save(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(m.Save(t.Context()))(t)
 	rows := 0
 	for _, part := range parts {
 		rows += len(part.Rows)
@@ -444,9 +427,7 @@ func usesWeights(t checker, name string, o Options) {
 		for r, active := range [][]int{{0, 1}, {1}, {0}, {}, {0, 1}} {
 			round := at(r, f, 1, active...)
 			round.P = known // p_i^t is the round's, whatever π is
-			if _, err := m.Round(t.Context(), round); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(m.Round(t.Context(), round))(t)
 			fmt.Fprintln(&said, model(t, m, f), m.Inspect())
 		}
 		return said.String()
@@ -465,9 +446,7 @@ func usesWeights(t checker, name string, o Options) {
 func errorsArePassedOn(t checker, name string, o Options) {
 	f, e := toyFederation(8, 16)
 	m := start(t, name, f, o)
-	if _, err := m.Round(t.Context(), at(0, f, 1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Round(t.Context(), at(0, f, 1, 0)))(t)
 	want := model(t, m, f)
 	e.failing = &nets.DivergedError{Round: 1, Client: 1, Step: 2, Loss: math.Inf(1)}
 	loss, err := m.Round(t.Context(), at(1, f, 1, 0, 1))

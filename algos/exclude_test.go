@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rollcall/datasets/rng"
+	"rollcall/internal/must"
 )
 
 // scratch is Algorithm 1's get as it is printed, on q, with ε(q) from (18)–(20) over all clients at every step.
@@ -211,10 +212,7 @@ func TestCAFedExcludes(t *testing.T) {
 			m.loss[i] = m.best[i] + gap[i]
 			gap[i] = m.loss[i] - m.best[i] // as rounded
 		}
-		start, err := m.unbiased(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := must.Get(m.unbiased(nil))(t)
 		got, bias := slices.Clone(start), 0.4*slices.Max(gap)
 		m.exclude(got)
 		want := scratch(start, alpha, gap, pi, byCorrelation(lambda), bias, 0)
@@ -249,10 +247,7 @@ func serverStep(tb testing.TB, n int, kappaBar2 float64) func() {
 	f, _ := toyFederation(make([]float64, n)...)
 	f.Importance, f.P, f.Lambda = alpha, pi, lambda
 	o := withValues(Paper, "kappa", fmt.Sprint(kappaBar2), "prior", "10")
-	started, err := New("ca-fed", f, []float32{0, 0}, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	started := must.Get(New("ca-fed", f, []float32{0, 0}, o))(tb)
 	m := inside(started)
 	copy(m.loss, gap) // above F̂* = 0
 	var active []int
@@ -261,10 +256,7 @@ func serverStep(tb testing.TB, n int, kappaBar2 float64) func() {
 	}
 	return func() {
 		m.availability.Observe(active)
-		q, err := m.unbiased(active)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		q := must.Get(m.unbiased(active))(tb)
 		m.exclude(q)
 	}
 }

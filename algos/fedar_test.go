@@ -3,6 +3,8 @@ package algos
 import (
 	"math"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // FedAR, eq. (6), with ρ = 0.1 and g(t) = 50 + t/4. 1e-6: the powers are written to seven digits.
@@ -48,9 +50,7 @@ func TestFedAvgS(t *testing.T) {
 	for r := range rounds {
 		e.work = nil
 		before := model(t, m, f)
-		if _, err := m.Round(t.Context(), at(r, f, 1, 0, 1, 3, 4)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), at(r, f, 1, 0, 1, 3, 4)))(t)
 		if n := len(e.work[0].Clients); n != s {
 			t.Fatalf("round %d: %d clients trained, want %d", r, n, s)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rollcall/algos/availability"
+	"rollcall/internal/must"
 )
 
 // Every method but fedavg-s, whose draw TestFedAvgS knows, follows its formula for 60 rounds, in which nobody is there
@@ -39,9 +40,7 @@ func TestFormulas(t *testing.T) {
 					next(r, &w)
 				}
 				at := Round{T: round, Active: r.a, P: r.p, LR: r.lr, ServerLR: r.lg}
-				if _, err := m.Round(t.Context(), at); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(m.Round(t.Context(), at))(t)
 				largest = max(largest, math.Abs(w))
 				if d := m.Inspect(); d != nil {
 					leftOut = leftOut || slices.Contains(d.Included, false)

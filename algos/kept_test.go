@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -26,10 +27,7 @@ var errNoPart = errors.New("no such part")
 func keep(t checker, m Method, engine nets.Engine) *kept {
 	t.Helper()
 	k := &kept{rows: map[string][][]float32{}, floats: map[string][]float64{}, ints: map[string][]int64{}}
-	state, err := m.Save(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(m.Save(t.Context()))(t)
 	for _, a := range state {
 		if a.Name == "" || slices.Contains(k.names, a.Name) {
 			t.Fatalf("part %q after %q, want a name of its own", a.Name, k.names)
@@ -41,9 +39,7 @@ func keep(t checker, m Method, engine nets.Engine) *kept {
 			k.rows[a.Name] = make([][]float32, len(a.Rows))
 			for i, row := range a.Rows {
 				k.rows[a.Name][i] = make([]float32, engine.Info().Params)
-				if err := engine.Store(row, k.rows[a.Name][i]); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, engine.Store(row, k.rows[a.Name][i]))
 			}
 		}
 		if a.Float64s != nil {

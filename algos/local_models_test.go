@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // The methods with local models say so of themselves, and every client has one of them.
@@ -44,9 +46,7 @@ func TestFedAWELocalModels(t *testing.T) {
 		{[]int{0, 1}, "[[0 1] [2] [3]]"},
 		{[]int{0, 1, 2, 3}, "[[0 1 2 3]]"},
 	} {
-		if _, err := m.Round(t.Context(), at(i, f, 1, c.active...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), at(i, f, 1, c.active...)))(t)
 		rows, of := LocalModels(m)
 		if got := fmt.Sprint(of); got != c.want {
 			t.Errorf("round %d, active %v: models of %v, want %v", i, c.active, got, c.want)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rollcall/algos/availability"
+	"rollcall/internal/must"
 )
 
 // Clients at u_i = 0 … 7 (times (3, 4)) that are there with p_i = 0.9 … 0.2: the objective's minimum is mean(u) = 3.5,
@@ -45,9 +46,7 @@ func TestLongRun(t *testing.T) {
 			sum, n := 0.0, 0.0
 			for r := range rounds {
 				round := Round{T: r, Active: availability.Draw(p, 3, r), P: p, LR: c.lr, ServerLR: 1}
-				if _, err := m.Round(t.Context(), round); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(m.Round(t.Context(), round))(t)
 				if r >= rounds/10 {
 					sum += float64(model(t, m, f)[0]) / 3
 					n++

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -62,18 +63,14 @@ func TestNextPlans(t *testing.T) {
 	s := m.(*checked).Method.(stateful).method.(*fedAvgActive).server
 	first := at(0, f, 1, 0, 1)
 	first.Next = []int{1, 2}
-	if _, err := m.Round(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Round(t.Context(), first))(t)
 	want := map[planKey]plan.Local{{1, 1, 1, 1}: f.Planner.Client(1, 1, 1), {1, 2, 0, 1}: f.Planner.Client(1, 2, 0)}
 	if got, want := fmt.Sprint(s.nextPlans.plans), fmt.Sprint(want); got != want {
 		t.Fatalf("made early: %s, want %s", got, want)
 	}
 	marked := s.nextPlans.plans[planKey{1, 2, 0, 1}]
 	marked.Index[0] = 99 // marks it: one made anew would not have it
-	if _, err := m.Round(t.Context(), at(1, f, 1, 1, 2)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Round(t.Context(), at(1, f, 1, 1, 2)))(t)
 	if got := e.work[1].Clients[1].Plan.Index[0]; got != 99 {
 		t.Errorf("client 2 trained on sample %d, want the plan that was made early", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 	"rollcall/nets"
 )
@@ -102,10 +103,7 @@ func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options)
 		o.Solved = append(o.Solved, 0.01*float64(i))
 	}
 	f.Planner.E, f.WeightDecay, f.Momentum = 2, 0.01, 0.3
-	m, err := New(name, f, w0, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(name, f, w0, o))(t)
 	defer m.Close()
 	for r := range rounds {
 		round := Round{T: r, P: slices.Clone(f.P), LR: DecayedLR(0.3, r), ServerLR: 0.9 - float64(r)/100}

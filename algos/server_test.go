@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -30,9 +31,7 @@ func TestMomentumPersists(t *testing.T) {
 		{t: 1, active: []int{1}, want: 2}, // its own v = 4
 		{t: 2, active: []int{0}, want: 7}, // v = 0.5·(−8) + (2 − 8) = −10
 	} {
-		if _, err := m.Round(t.Context(), at(s.t, f, 1, s.active...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), at(s.t, f, 1, s.active...)))(t)
 		if got := model(t, m, f); !near(got, s.want, toyTol) {
 			t.Errorf("round %d: model %v, want %v ± %g", s.t, got, scaled(s.want), toyTol)
 		}
@@ -43,10 +42,7 @@ func TestMomentumPersists(t *testing.T) {
 func TestSetOneTerm(t *testing.T) {
 	f, e := toyFederation(8)
 	s := &server{Federation: f}
-	rows, err := s.rows(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(s.rows(2))(t)
 	for _, c := range []struct {
 		name string
 		dst  nets.Row
@@ -61,9 +57,7 @@ func TestSetOneTerm(t *testing.T) {
 		e.at(rows[0])[0] = 6
 		var x terms
 		x.add(c.c, rows[0])
-		if err := s.set(c.dst, x); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.set(c.dst, x))
 		if got := e.at(c.dst)[0]; got != c.want {
 			t.Errorf("%s: %g, want %g exactly", c.name, got, c.want)
 		}

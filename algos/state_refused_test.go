@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // damage is something done to one part of a state.
@@ -221,9 +223,7 @@ func TestRestoreRefuses(t *testing.T) {
 			s := stateCase{c.method, with(Options{Preset: Paper}, c.method, "prior", "3"), 0}
 			m, f, e := s.begin(t)
 			for r, active := range [][]int{{0, 1, 2, 3, 4}, {0, 1, 2}} {
-				if _, err := m.Round(t.Context(), at(r, f, 1, active...)); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(m.Round(t.Context(), at(r, f, 1, active...)))(t)
 			}
 			next, _, e2 := s.begin(t)
 			source := keep(t, m, e).on(e2)

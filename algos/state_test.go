@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -109,10 +110,7 @@ func tell(t checker, m Method, f Federation, e *watched, rounds []Round) (seen [
 // told is tell for rounds that cannot fail.
 func told(t checker, m Method, f Federation, e *watched, rounds []Round) []string {
 	t.Helper()
-	seen, err := tell(t, m, f, e, rounds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := must.Get(tell(t, m, f, e, rounds))(t)
 	return seen
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -258,10 +259,7 @@ var keepAll = []string{
 // start begins a method at w = 0.
 func start(t checker, name string, f Federation, o Options) Method {
 	t.Helper()
-	m, err := New(name, f, make([]float32, f.Engine.Info().Params), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(name, f, make([]float32, f.Engine.Info().Params), o))(t)
 	t.Cleanup(m.Close)
 	return m
 }
@@ -269,14 +267,9 @@ func start(t checker, name string, f Federation, o Options) Method {
 // model returns the weights the method would have evaluated.
 func model(t checker, m Method, f Federation) []float32 {
 	t.Helper()
-	row, err := m.Model()
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := must.Get(m.Model())(t)
 	w := make([]float32, f.Engine.Info().Params)
-	if err := f.Engine.Store(row, w); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.Engine.Store(row, w))
 	return w
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Everything there is about the decisions of two rounds of the worked case "ca-fed: code".
@@ -26,9 +28,7 @@ func TestInspect(t *testing.T) {
 		{[]int{1}, []float64{0, 0}, []bool{true, false}},
 		{[]int{}, []float64{0, 0}, []bool{true, false}}, // nothing new is known
 	} {
-		if _, err := m.Round(t.Context(), at(len(s.q), f, 0.01, s.active...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), at(len(s.q), f, 0.01, s.active...)))(t)
 		d := m.Inspect()
 		if !slices.Equal(d.Q, s.q) || !slices.Equal(d.Included, s.included) || !slices.Equal(d.Pi, f.P) ||
 			!slices.Equal(d.Lambda, f.Lambda) {
@@ -51,9 +51,7 @@ func TestDecisions(t *testing.T) {
 		}
 		for _, r := range trace(f, 40) {
 			e.work = nil
-			if _, err := m.Round(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(m.Round(t.Context(), r))(t)
 			var weighed, trained []int
 			for i, q := range m.Inspect().Q {
 				if q > 0 {
@@ -81,9 +79,7 @@ func TestAdaFedWeightsSumToOne(t *testing.T) {
 		f.Importance, f.P = []float64{0.1, 0.2, 0.3, 0.15, 0.25}, []float64{0.9, 0.1, 0.5, 0.3, 0.7}
 		m := start(t, "adafed", f, o)
 		for _, r := range trace(f, 60) {
-			if _, err := m.Round(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(m.Round(t.Context(), r))(t)
 			sum, want := 0.0, min(1, float64(len(r.Active)))
 			for _, q := range m.Inspect().Q {
 				sum += q
@@ -115,9 +111,7 @@ func TestF3ASTSmoothing(t *testing.T) {
 			f3astCase("f3ast-limit", c.limit, "f3ast-memoryless", c.memoryless)(&f, &o)
 			m := start(t, "f3ast", f, o)
 			for r, active := range [][]int{{0, 1}, {1}, {}} {
-				if _, err := m.Round(t.Context(), at(r, f, 1, active...)); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(m.Round(t.Context(), at(r, f, 1, active...)))(t)
 				if got := m.(*checked).Method.(stateful).method.(*f3ast).rate; !slices.Equal(got, c.want[r]) {
 					t.Errorf("round %d: r = %v, want %v exactly", r, got, c.want[r])
 				}
@@ -151,9 +145,7 @@ func TestEstimatesAreUsed(t *testing.T) {
 		o := with(Options{Preset: Code}, name, keepAll...)
 		o = with(o, name, "prior", "4", "f3ast-beta", "0.25", "f3ast-memoryless", "true")
 		m := start(t, name, f, o)
-		if _, err := m.Round(t.Context(), at(0, f, 1, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.Round(t.Context(), at(0, f, 1, 0)))(t)
 		d := m.Inspect()
 		if math.Abs(d.Q[0]-want) > 1e-15 || d.Q[1] != 0 || math.Abs(d.Pi[0]-0.6) > 1e-15 ||
 			math.Abs(d.Pi[1]-0.4) > 1e-15 {

@@ -1,6 +1,10 @@
 package algos
 
-import "testing"
+import (
+	"testing"
+
+	"rollcall/internal/must"
+)
 
 // step is one hand-worked round: who is active, and the model afterwards in units of (3, 4).
 type step struct {
@@ -44,9 +48,7 @@ func TestWorked(t *testing.T) {
 				if s.p != nil {
 					r.P = s.p
 				}
-				if _, err := m.Round(t.Context(), r); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(m.Round(t.Context(), r))(t)
 				if got := model(t, m, f); !near(got, s.want, toyTol) {
 					t.Errorf("round %d, active %v: model %v, want %v ± %g",
 						s.t, s.active, got, scaled(s.want), toyTol)

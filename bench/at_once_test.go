@@ -11,6 +11,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
@@ -21,10 +22,7 @@ func timelessTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	tree := map[string]string{}
 	for _, path := range filesBelow(t, dir) {
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := must.Get(filepath.Rel(dir, path))(t)
 		switch filepath.Base(path) {
 		case results.CurveFile:
 			tree[name] = timeless(t, path)
@@ -72,8 +70,8 @@ func atOnceSweep(out, data string, more ...string) []string {
 // Runs side by side leave the same bytes as one by one, say once what is true of all, and write whole lines.
 func TestAtOnce(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
-	one := must(t, atOnceSweep(alone, "synthetic,leaf", "--seeds", "3,4")...)
-	many := must(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "3")...)
+	one := succeed(t, atOnceSweep(alone, "synthetic,leaf", "--seeds", "3,4")...)
+	many := succeed(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "3")...)
 	sameTree(t, "--pack 3", timelessTree(t, out), timelessTree(t, alone))
 	if strings.ReplaceAll(many.stdout, out, alone) != one.stdout {
 		t.Errorf("stdout:\n%s\nwant\n%s", many.stdout, one.stdout)
@@ -94,7 +92,7 @@ func TestAtOnce(t *testing.T) {
 	if rounds != 8*2*4 || devices != 1 {
 		t.Errorf("%d lines of evaluations, %d of devices, want 8 cells × 2 seeds × 4 and 1", rounds, devices)
 	}
-	again := must(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "2")...)
+	again := succeed(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "2")...)
 	if again.stdout != many.stdout || strings.Count(again.stderr, "2 finished runs kept\n") != 8 {
 		t.Errorf("second time:\n%s%s\nwant the same table from kept runs", again.stdout, again.stderr)
 	}
@@ -110,18 +108,14 @@ func TestAtOnceFailure(t *testing.T) {
 		packs = packs[1:2]
 	}
 	for _, pack := range packs {
-		must(t, atOnceSweep(out, "leaf", "--seeds", "3")...)
+		succeed(t, atOnceSweep(out, "leaf", "--seeds", "3")...)
 		blocked, err := filepath.Glob(filepath.Join(out, "sweep", "mifa_leaf_*"))
 		if err != nil || len(blocked) != 2 {
 			t.Fatalf("%q, %v, want the two cells of mifa on leaf", blocked, err)
 		}
 		for _, cell := range blocked { // a file where the folder of seed 4 belongs
-			if err := os.RemoveAll(filepath.Join(cell, "seed-3")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(cell, "seed-4"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.RemoveAll(filepath.Join(cell, "seed-3")))
+			must.OK(t, os.WriteFile(filepath.Join(cell, "seed-4"), nil, 0o600))
 		}
 		o := rollcall(t, atOnceSweep(out, "leaf", "--seeds", "3,4,5,6", "--pack", pack)...)
 		if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table sweep: 2 of 4 cells failed\n") ||
@@ -145,9 +139,7 @@ func TestAtOnceFailure(t *testing.T) {
 			want = tree
 		}
 		sameTree(t, "--pack "+pack, tree, want)
-		if err := os.RemoveAll(out); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.RemoveAll(out))
 	}
 }
 
@@ -155,7 +147,7 @@ func TestAtOnceFailure(t *testing.T) {
 // makes.
 func TestAtOnceInterrupted(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
-	must(t, atOnceSweep(alone, "leaf", "--seeds", "3,4")...)
+	succeed(t, atOnceSweep(alone, "leaf", "--seeds", "3,4")...)
 	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3",
 		atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
 	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
@@ -179,17 +171,14 @@ func TestAtOnceInterrupted(t *testing.T) {
 	states := map[results.RunStatus]int{}
 	for _, path := range filesBelow(t, out) {
 		if filepath.Base(path) == results.RunFile {
-			info, err := results.ReadRunInfo(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must.Get(results.ReadRunInfo(path))(t)
 			states[info.Status]++
 		}
 	}
 	if n := states[results.RunInterrupted]; n < 1 || n > 3 || states[results.RunFailed] > 0 || len(states) != 2 {
 		t.Errorf("runs %v, want one to three interrupted and the rest complete", states)
 	}
-	must(t, atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
+	succeed(t, atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
 	sameTree(t, "resumed", timelessTree(t, out), timelessTree(t, alone))
 }
 
@@ -197,10 +186,7 @@ func TestAtOnceInterrupted(t *testing.T) {
 // summarised.
 func TestAtOnceSharedRuns(t *testing.T) {
 	made := func(method string) settings.Settings {
-		s, err := settings.Defaults(method, "code", "leaf")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(settings.Defaults(method, "code", "leaf"))(t)
 		s.Clients, s.Rounds, s.LocalSteps, s.Batch, s.EvalEvery = 4, 4, 1, 4, 1
 		return s
 	}
@@ -210,20 +196,15 @@ func TestAtOnceSharedRuns(t *testing.T) {
 		cells = append(cells, run.Cell{Settings: made(method), Column: column})
 	}
 	of := papers.Sweep("pairs", "Pairs", nil, []uint32{1, 2, 3})
-	paired, err := papers.TableByID("fedar-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paired := must.Get(papers.TableByID("fedar-2"))(t)
 	of.Entries, of.Reference = paired.Entries, "fedavg-active"
 	var want map[string]string
 	for _, pack := range []int{1, 2, 5} {
 		out := t.TempDir()
 		var stdout, stderr bytes.Buffer
 		a := &app{&stdout, &stderr}
-		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
-			run.Keep{}, a.printTable); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
+			run.Keep{}, a.printTable))
 		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
 			t.Errorf("pack %d: %d runs begun, want 3 methods × 3 seeds:\n%s", pack, n, stderr.String())
 		}
@@ -231,10 +212,8 @@ func TestAtOnceSharedRuns(t *testing.T) {
 			t.Errorf("pack %d: %d cells kept, want the three that others made:\n%s", pack, n, stderr.String())
 		}
 		stderr.Reset()
-		if err := a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
-			run.Keep{Again: true}, a.printTable); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
+			run.Keep{Again: true}, a.printTable))
 		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
 			t.Errorf("pack %d, anew: %d runs begun, want 3 methods × 3 seeds:\n%s", pack, n, stderr.String())
 		}
@@ -265,7 +244,7 @@ func TestAtOnceFigure(t *testing.T) {
 	var want map[string]string
 	for _, pack := range []string{"1", "3"} {
 		out := t.TempDir()
-		must(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack,
+		succeed(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack,
 			"--device", "cpu", "--threads", "1", "--out", out)
 		tree := timelessTree(t, out)
 		if want == nil {

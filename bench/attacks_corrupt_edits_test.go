@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -128,7 +129,5 @@ func (c *corrupt) drop(round int) {
 // copyTree copies a folder.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
-	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(from))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(from))))
 }

@@ -12,6 +12,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/settings"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -150,17 +151,13 @@ func TestAttackHugeRounds(t *testing.T) {
 func TestAttackNamesInSummary(t *testing.T) {
 	top := t.TempDir()
 	out, to := filepath.Join(top, "out"), filepath.Join(top, "page")
-	must(t, attackSweep(out, "--methods", "fedawe")...)
+	succeed(t, attackSweep(out, "--methods", "fedawe")...)
 	path := filepath.Join(out, "sweep", results.SummaryFile)
 	text := contents(t, path)
 	for _, name := range []string{"=cmd", "<script>alert(1)</script>", "../../PWN"} {
-		if err := os.MkdirAll(filepath.Join(out, "other"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Join(out, "other"), 0o777))
 		hostile := strings.ReplaceAll(text, ",fedawe,", ","+name+",")
-		if err := os.WriteFile(filepath.Join(out, "other", results.SummaryFile), []byte(hostile), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(out, "other", results.SummaryFile), []byte(hostile), 0o666))
 		o := rollcall(t, "report", out, "--to", to)
 		if o.status != statusFailure || !strings.Contains(o.stderr, "want a name") {
 			t.Errorf("%s: status %d, %q, want 1 and the name", name, o.status, o.stderr)
@@ -180,7 +177,7 @@ func TestAttackNamesInSummary(t *testing.T) {
 func TestAttackOrder(t *testing.T) {
 	tree := func(more ...string) map[string]string {
 		out := t.TempDir()
-		must(t, attackSweep(out, more...)...)
+		succeed(t, attackSweep(out, more...)...)
 		files := timelessTree(t, out)
 		delete(files, "sweep/"+results.SummaryFile) // whose rows come in the order that was asked for
 		return files
@@ -233,7 +230,7 @@ func TestAttackVanished(t *testing.T) {
 		var stdout strings.Builder
 		status := runContext(t.Context(), attackSweep(out, "--methods", "fedawe", "--seeds", "3,4"), &stdout, stderr)
 		if status == statusOK {
-			must(t, "results", "verify", out)
+			succeed(t, "results", "verify", out)
 			if n := len(filesBelow(t, out)); n < 5 {
 				t.Errorf("%s: status 0 and %d files, want two runs and a summary\n%s", name, n, stderr.String())
 			}
@@ -246,12 +243,12 @@ func TestAttackVanished(t *testing.T) {
 // A finished run of another version is kept, which is said in a line; versions differ, and numbers do not.
 func TestAttackOtherVersion(t *testing.T) {
 	out := t.TempDir()
-	must(t, attackRun(out)...)
+	succeed(t, attackRun(out)...)
 	c := (&corrupt{t: t, out: out}).of("run/mifa_*/seed-3")
 	c.put(-1, "version", "v0.1")
 	c.set("version", "v0.1")
 	c.forge()
-	if o := must(t, attackRun(out)...); !strings.Contains(o.stdout, "kept") ||
+	if o := succeed(t, attackRun(out)...); !strings.Contains(o.stdout, "kept") ||
 		!strings.Contains(o.stderr, "finished runs of rollcall v0.1 are kept") {
 		t.Errorf("stdout %q, stderr %q, want the run kept and its version named", o.stdout, o.stderr)
 	}

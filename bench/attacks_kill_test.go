@@ -14,16 +14,14 @@ import (
 	"time"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
 // process returns the program with a command line, as a process of its own.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.Stderr = new(bytes.Buffer)
@@ -75,7 +73,7 @@ func TestAttackKilled(t *testing.T) {
 			top := t.TempDir()
 			finished := filepath.Join(top, "finished")
 			if strings.Contains(line, "FINISHED") {
-				must(t, attackSweep(finished, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
+				succeed(t, attackSweep(finished, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
 			}
 			args := func(out string) []string {
 				if strings.Contains(line, "--rounds") {
@@ -103,9 +101,7 @@ func TestAttackKilled(t *testing.T) {
 				out := filepath.Join(top, fmt.Sprint(trial))
 				for range 1 + draw.IntN(3) {
 					cmd := process(t, args(out)...)
-					if err := cmd.Start(); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, cmd.Start())
 					time.Sleep(time.Duration(draw.Float64() * float64(took)))
 					_ = cmd.Process.Kill() // it may be over
 					_ = cmd.Wait()
@@ -130,7 +126,7 @@ func TestAttackAtOnce(t *testing.T) {
 		trials = 100
 	}
 	whole := t.TempDir()
-	must(t, attackSweep(whole, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
+	succeed(t, attackSweep(whole, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
 	want := timelessTree(t, whole)
 	_, wanted := table(t, want["sweep/"+results.SummaryFile])
 	for trial := range trials {

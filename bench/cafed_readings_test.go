@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -24,13 +25,11 @@ func TestCAFedRunsAlone(t *testing.T) {
 		if preset != "" {
 			args, want = append(args, "--preset", preset), preset
 		}
-		must(t, args...)
+		succeed(t, args...)
 		var info struct {
 			Settings map[string]any `json:"settings"`
 		}
-		if err := json.Unmarshal([]byte(contents(t, only(t, out, runPath))), &info); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal([]byte(contents(t, only(t, out, runPath))), &info))
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		if rows[0]["preset"] != want {
 			t.Errorf("preset %q: curve says %s, want %s", preset, rows[0]["preset"], want)
@@ -75,13 +74,10 @@ func TestCAFedPresetsRefused(t *testing.T) {
 func TestLEAFByAvailability(t *testing.T) {
 	for _, preset := range []string{"code-no-momentum", "paper"} {
 		out := t.TempDir()
-		must(t, "run", "--method", "unbiased", "--preset", preset, "--data", "leaf", "--leaf-augmentation",
+		succeed(t, "run", "--method", "unbiased", "--preset", preset, "--data", "leaf", "--leaf-augmentation",
 			"--leaf-iid", "--weights", "size", "--availability", "markov", "--clients", "8", "--rounds", "1",
 			"--decisions", "--out", out)
-		decisions, err := results.ReadDecisions(only(t, out, "run/*/seed-*/"+results.DecisionsFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		decisions := must.Get(results.ReadDecisions(only(t, out, "run/*/seed-*/"+results.DecisionsFile)))(t)
 		more := 0
 		for _, d := range decisions {
 			want := 143. / (4 * (1431 + 143))
@@ -104,14 +100,11 @@ func TestDrawnClasses(t *testing.T) {
 	counts := func(more ...string) (list []int) {
 		for _, seed := range []string{"1", "2", "3", "4"} {
 			out := t.TempDir()
-			must(t, append([]string{
+			succeed(t, append([]string{
 				"run", "--method", "ca-fed", "--data", "binary", "--availability", "markov", "--clients", "20",
 				"--rounds", "1", "--decisions", "--seed", seed, "--out", out,
 			}, more...)...)
-			decisions, err := results.ReadDecisions(only(t, out, "run/*/seed-*/"+results.DecisionsFile))
-			if err != nil {
-				t.Fatal(err)
-			}
+			decisions := must.Get(results.ReadDecisions(only(t, out, "run/*/seed-*/"+results.DecisionsFile)))(t)
 			n := 0
 			for _, d := range decisions {
 				if d.Pi > 0.5 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/rng"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -18,9 +19,7 @@ func tinyMNIST(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	folder := filepath.Join(dir, "MNIST", "raw")
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(folder, 0o777))
 	for part, f := range []struct {
 		name string
 		n    int
@@ -40,9 +39,7 @@ func tinyMNIST(t *testing.T) (dir string) {
 			}
 		}
 		for name, text := range map[string][]byte{"-images-idx3-ubyte": images, "-labels-idx1-ubyte": labels} {
-			if err := os.WriteFile(filepath.Join(folder, f.name+name), text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(folder, f.name+name), text, 0o666))
 		}
 	}
 	return dir
@@ -87,7 +84,7 @@ func TestCAFedFigures(t *testing.T) {
 			if c.id == "cafed-f3" && testing.Short() {
 				t.Skip("seventy runs are not for -short")
 			}
-			o := must(t, args...)
+			o := succeed(t, args...)
 			base := filepath.Join(out, c.id, c.id)
 			_, rows := table(t, contents(t, base+".csv"))
 			if len(rows) != c.rows {
@@ -125,7 +122,7 @@ func TestCAFedFigures(t *testing.T) {
 	}
 	// Of several seeds figure 5a shows the first, and says what all of them have left out, in each reading.
 	for _, preset := range []string{"paper", "code", "code-no-momentum"} {
-		o := must(t, "figure", "cafed-f5a", "--preset", preset, "--rounds", "3", "--clients", "20", "--seeds", "1,2",
+		o := succeed(t, "figure", "cafed-f5a", "--preset", preset, "--rounds", "3", "--clients", "20", "--seeds", "1,2",
 			"--data-dir", dir, "--allow-altered", "--out", out)
 		base := filepath.Join(out, "cafed-f5a", "cafed-f5a")
 		_, rows := table(t, contents(t, base+".csv"))
@@ -139,7 +136,7 @@ func TestCAFedFigures(t *testing.T) {
 		}
 	}
 	// The figure of importance has the runs of the figure of activity: ca-fed's is not run twice.
-	o := must(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1",
+	o := succeed(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1",
 		"--out", out)
 	if !strings.Contains(o.stderr, "1 finished run kept") {
 		t.Errorf("stderr %q, want figure 1's run kept", o.stderr)
@@ -152,11 +149,11 @@ func TestCAFedGoldens(t *testing.T) {
 	t.Setenv("ROLLCALL_CPU", "generic")
 	for _, id := range []string{"cafed-i1", "cafed-i2", "cafed-f4a"} {
 		out := t.TempDir()
-		must(t, "figure", id, "--rounds", "4", "--clients", "4", "--seeds", "5", "--out", out)
+		succeed(t, "figure", id, "--rounds", "4", "--clients", "4", "--seeds", "5", "--out", out)
 		golden(t, id+".csv", contents(t, filepath.Join(out, id, id+".csv")))
 	}
 	out := t.TempDir()
-	must(t, "table", "cafed-1", "--data", "binary", "--rounds", "4", "--clients", "4", "--seeds", "5,6", "--out", out)
+	succeed(t, "table", "cafed-1", "--data", "binary", "--rounds", "4", "--clients", "4", "--seeds", "5,6", "--out", out)
 	_, rows := table(t, contents(t, filepath.Join(out, "cafed-1", results.SummaryFile)))
 	var text strings.Builder
 	for _, r := range rows {
@@ -171,7 +168,7 @@ func TestCAFedGoldens(t *testing.T) {
 // seeds.
 func TestEstimatorErrors(t *testing.T) {
 	out := t.TempDir()
-	must(t, "figure", "cafed-f4a", "--clients", "20", "--out", out)
+	succeed(t, "figure", "cafed-f4a", "--clients", "20", "--out", out)
 	_, rows := table(t, contents(t, filepath.Join(out, "cafed-f4a", "cafed-f4a.csv")))
 	mean := map[string]float64{}
 	for _, r := range rows {

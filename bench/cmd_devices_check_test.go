@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -92,22 +93,15 @@ func TestDevicesCheck(t *testing.T) {
 // Ctrl-C ends a check at once, without a verdict.
 func TestDevicesCheckInterrupted(t *testing.T) {
 	cmd := emulated(t, nil, "devices", "--check", "--nets", "cnn-cifar10,resnet20")
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdout := must.Get(cmd.StdoutPipe())(t)
+	must.OK(t, cmd.Start())
 	var sent time.Time
 	said := ""
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
 		said += lines.Text() + "\n"
 		if sent.IsZero() && strings.Contains(lines.Text(), " copies ") {
 			sent = time.Now()
-			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, cmd.Process.Signal(syscall.SIGINT))
 		}
 	}
 	_ = cmd.Wait() // the status is looked at

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -19,7 +20,7 @@ import (
 func allBelow(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -28,18 +29,16 @@ func allBelow(t *testing.T, dir string) string {
 			b.WriteString(path + " " + info.ModTime().String() + "\n")
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return b.String()
 }
 
 // A plan counts what is kept and what is not, and leaves everything as it is.
 func TestPlan(t *testing.T) {
 	out := t.TempDir()
-	must(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4")...)
+	succeed(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4")...)
 	before := allBelow(t, out)
-	o := must(t, sweepOf(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
+	o := succeed(t, sweepOf(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
 	for _, want := range []string{
 		"2 cells, 6 runs: 2 kept, 0 go on, 4 to be made\n", "\nmemory: ", " for the largest run (mifa: ",
 		"\nin all ", "(measured now: ",
@@ -51,12 +50,12 @@ func TestPlan(t *testing.T) {
 	if got := allBelow(t, out); got != before {
 		t.Errorf("files below --out:\n%s\nwant as before:\n%s", got, before)
 	}
-	o = must(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan")...)
+	o = succeed(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan")...)
 	if want := "2 runs: 2 kept, 0 go on, 0 to be made\n"; !strings.Contains(o.stdout, want) ||
 		!strings.Contains(o.stdout, "nothing is left to do") {
 		t.Errorf("a finished sweep: stdout %q, want %q in it, and nothing left to do", o.stdout, want)
 	}
-	o = must(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan", "--again")...)
+	o = succeed(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan", "--again")...)
 	if want := "2 runs: 0 kept, 0 go on, 2 to be made\n"; !strings.Contains(o.stdout, want) {
 		t.Errorf("--again: stdout %q, want %q in it", o.stdout, want)
 	}
@@ -65,7 +64,7 @@ func TestPlan(t *testing.T) {
 // Without a folder of results there is none after a plan.
 func TestPlanMakesNoFolder(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	must(t, sweepOf(out, "--methods", "fedavg-active", "--plan")...)
+	succeed(t, sweepOf(out, "--methods", "fedavg-active", "--plan")...)
 	if _, err := os.Lstat(out); err == nil {
 		t.Error("--out was made, want it not")
 	}
@@ -92,12 +91,9 @@ func TestPlanTakesMeasurements(t *testing.T) {
 	}
 	out := t.TempDir()
 	args := sweepOf(out, "--methods", "fedavg-active", "--plan", "--threads", "1") // lenet5, batches of 8
-	must(t, "bench", "--data", "synthetic", "--net", "lenet5", "--clients", "1", "--rounds", "1", "--warmup", "0",
+	succeed(t, "bench", "--data", "synthetic", "--net", "lenet5", "--clients", "1", "--rounds", "1", "--warmup", "0",
 		"--device", "cpu", "--threads", "1", "--out", out)
-	rows, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile)))(t)
 	row := rows[0]
 	row.Batch = 8
 	plan := func(change func(r *results.BenchRow)) string {
@@ -105,10 +101,8 @@ func TestPlanTakesMeasurements(t *testing.T) {
 		planted := row
 		planted.ImagesPerSec, planted.EvalMS, planted.EvalImages = 1, files.Some(1000), 1
 		change(&planted)
-		if err := files.WriteCSVFile(filepath.Join(out, results.BenchFile), []results.BenchRow{planted}); err != nil {
-			t.Fatal(err)
-		}
-		return must(t, args...).stdout
+		must.OK(t, files.WriteCSVFile(filepath.Join(out, results.BenchFile), []results.BenchRow{planted}))
+		return succeed(t, args...).stdout
 	}
 	planted := plan(func(*results.BenchRow) {})
 	if want := "(bench.csv, " + row.Time.Format(time.DateOnly); !strings.Contains(planted, want) {
@@ -136,10 +130,7 @@ func TestPlanTakesMeasurements(t *testing.T) {
 	}
 	// A plan in another precision takes the rows of that precision alone.
 	args = append(args, "--precision", "bf16")
-	best, err := kernels.Select(kernels.BF16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	best := must.Get(kernels.Select(kernels.BF16))(t)
 	for _, precision := range []string{"fp32", "bf16x3", "bf16"} {
 		got := plan(func(r *results.BenchRow) { r.Engine, r.Precision = "cpu-"+best.Name(), precision })
 		if taken := strings.Contains(got, "(bench.csv, "); taken != (precision == "bf16") ||
@@ -155,7 +146,7 @@ func TestPlanOfFigures(t *testing.T) {
 		"fedawe-f6": ": nothing is trained\n",
 		"cafed-i1":  ": 1 cell, 1 run: 0 kept, 0 go on, 1 to be made\n",
 	} {
-		o := must(t, "figure", figure, "--plan", "--out", out)
+		o := succeed(t, "figure", figure, "--plan", "--out", out)
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("%s: stdout %q, want %q in it", figure, o.stdout, want)
 		}
@@ -181,7 +172,7 @@ func TestPlanRefuses(t *testing.T) {
 // A table whose data cannot be had is planned on generated images, also one whose method looks at the test samples of
 // each client, which generated images have none of.
 func TestPlanWithoutData(t *testing.T) {
-	o := must(t, "table", "cafed-1", "--plan", "--seeds", "3", "--rounds", "3", "--device", "cpu", "--out", t.TempDir())
+	o := succeed(t, "table", "cafed-1", "--plan", "--seeds", "3", "--rounds", "3", "--device", "cpu", "--out", t.TempDir())
 	if !strings.Contains(o.stdout, "mnist") || !strings.Contains(o.stdout, "planned and measured on generated images") {
 		t.Errorf("%s\nwant a plan of MNIST's runs on generated images", o.stdout)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/page"
 	"rollcall/results/scoreboard"
@@ -43,15 +44,12 @@ func TestFigureInfo(t *testing.T) {
 		args := strings.Fields(c.args)
 		c.want.Figure = args[0]
 		t.Run(c.want.Figure, func(t *testing.T) {
-			must(t, append([]string{"figure", "--out", out}, args...)...)
+			succeed(t, append([]string{"figure", "--out", out}, args...)...)
 			path := filepath.Join(out, c.want.Figure, c.want.Figure+".json")
 			if text := contents(t, path); strings.Contains(text, "null") {
 				t.Errorf("%s, want nothing null", text)
 			}
-			got, err := results.ReadFigureInfo(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(results.ReadFigureInfo(path))(t)
 			trained := len(got.Numerics) == 1 && len(got.Revisions) > 0
 			if trained != c.want.Trained || got.Version == "" {
 				t.Errorf("numerics %q, revisions %q, version %q, want them of trained runs",
@@ -84,10 +82,8 @@ func TestReproductionPage(t *testing.T) {
 	t.Chdir("..")
 	const source = "docs/reproduction.md"
 	copied := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(copied, []byte(contents(t, source)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	o := must(t, "results", "fill", copied)
+	must.OK(t, os.WriteFile(copied, []byte(contents(t, source)), 0o600))
+	o := succeed(t, "results", "fill", copied)
 	if !strings.Contains(o.stderr, "precision: no table or figure of a paper: left out") {
 		t.Errorf("stderr %q, want a note on the runs that are of no table", o.stderr)
 	}
@@ -114,9 +110,7 @@ func TestFill(t *testing.T) {
 		{"results scorebord", statusUsage, []string{"line 2", "scorebord", "a command of results"}},
 	} {
 		text := "# Title\n<!-- rollcall " + c.line + " -->\n" + page.End + "\n"
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		oneLineError(t, rollcall(t, "results", "fill", path), c.status, append(c.parts, "page.md")...)
 		if contents(t, path) != text {
 			t.Errorf("%s: the page was written", c.line)
@@ -129,8 +123,8 @@ func TestFill(t *testing.T) {
 // A figure of the command is a row; in CSV too.
 func TestScoreboard(t *testing.T) {
 	out := t.TempDir()
-	must(t, "figure", "cafed-i1", "--rounds", "2", "--clients", "4", "--out", out)
-	_, rows := table(t, must(t, "results", "scoreboard", out, "--format", "csv").stdout)
+	succeed(t, "figure", "cafed-i1", "--rounds", "2", "--clients", "4", "--out", out)
+	_, rows := table(t, succeed(t, "results", "scoreboard", out, "--format", "csv").stdout)
 	found := 0
 	for _, r := range rows {
 		if r["document"] != "CA-Fed, INFOCOM" || r["item"] != "Figure 1" {

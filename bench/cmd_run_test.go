@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -24,7 +25,7 @@ var (
 
 func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	out := t.TempDir()
-	o := must(t, small(out, "--method", "mifa", "--availability", "sine", "--seed", "5")...)
+	o := succeed(t, small(out, "--method", "mifa", "--availability", "sine", "--seed", "5")...)
 	path := only(t, out, curvePath)
 	header, rows := table(t, contents(t, path))
 	if got := strings.Join(header, ","); got != curveColumns {
@@ -57,10 +58,7 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 			}
 		}
 	}
-	info, err := results.ReadRunInfo(only(t, out, runPath))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(results.ReadRunInfo(only(t, out, runPath)))(t)
 	if info.Status != results.RunComplete || info.Rounds != 2 || info.Seed != 5 || info.Data != "synthetic" ||
 		!seedSum.MatchString(info.DataChecksum) || info.Schema != results.Schema || info.Numerics == "" ||
 		info.Revisions.Method < 1 || !sha256Sum.MatchString(info.Checksums[results.CurveFile]) || info.Device == "" ||
@@ -89,7 +87,7 @@ func TestRunDoesNotDependOnThreads(t *testing.T) {
 			var curves []string
 			for _, threads := range []string{"1", "3"} {
 				out := t.TempDir()
-				must(t, small(out, append(more, "--threads", threads)...)...)
+				succeed(t, small(out, append(more, "--threads", threads)...)...)
 				curves = append(curves, timeless(t, only(t, out, curvePath)))
 			}
 			if curves[0] != curves[1] {
@@ -101,32 +99,27 @@ func TestRunDoesNotDependOnThreads(t *testing.T) {
 
 func TestRunKeepsFinished(t *testing.T) {
 	out := t.TempDir()
-	must(t, small(out)...)
+	succeed(t, small(out)...)
 	path := only(t, out, curvePath)
 	before := contents(t, path)
 	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(path, long, long); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chtimes(path, long, long))
 	touched := func() bool {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(path))(t)
 		return !info.ModTime().Equal(long)
 	}
 
-	o := must(t, small(out, "--threads", "2")...)
+	o := succeed(t, small(out, "--threads", "2")...)
 	if touched() || contents(t, path) != before || !strings.Contains(o.stdout, "kept") {
 		t.Errorf("repeated: file written %v, stdout %q, want the file left alone and said so", touched(), o.stdout)
 	}
-	must(t, small(out, "--seed", "4")...)
-	must(t, small(out, "--lr", "0.01")...)
+	succeed(t, small(out, "--seed", "4")...)
+	succeed(t, small(out, "--lr", "0.01")...)
 	if n := len(filesBelow(t, out)); touched() || n != 6 {
 		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and 6",
 			touched(), n)
 	}
-	must(t, small(out, "--again")...)
+	succeed(t, small(out, "--again")...)
 	if !touched() {
 		t.Error("--again: file left alone, want it written anew")
 	}
@@ -138,10 +131,8 @@ func TestRunKeepsFinished(t *testing.T) {
 		"cut run.json":  func() error { return os.Truncate(run, 100) },
 		"cut curve.csv": func() error { return os.Truncate(path, 250) },
 	} {
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
-		o := must(t, small(out)...)
+		must.OK(t, spoil())
+		o := succeed(t, small(out)...)
 		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" ||
 			rollcall(t, "results", "verify", out).status != statusOK {
 			t.Errorf("%s: stdout %q, want a new complete run", name, o.stdout)
@@ -156,16 +147,11 @@ func TestRunOnAlteredData(t *testing.T) {
 	}
 	black := halfCIFAR10(t, nil)
 	label := halfCIFAR10(t, func(folder string) {
-		f, err := os.OpenFile(filepath.Join(folder, "data_batch_1.bin"), os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.OpenFile(filepath.Join(folder, "data_batch_1.bin"), os.O_WRONLY, 0))(t)
 		if _, err := f.WriteAt([]byte{1}, 0); err != nil { // the first picture is now of class 1
 			t.Fatal(err)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Close())
 	})
 	out := t.TempDir()
 	run := []string{
@@ -183,7 +169,7 @@ func TestRunOnAlteredData(t *testing.T) {
 		{"the first files", black, false, []string{"--again"}},
 		{"another label, mixed", label, true, []string{"--mixed"}},
 	} {
-		o := must(t, slices.Concat(run, []string{"--allow-altered", "--data-dir", c.dir}, c.more)...)
+		o := succeed(t, slices.Concat(run, []string{"--allow-altered", "--data-dir", c.dir}, c.more)...)
 		if strings.Contains(o.stdout, "kept") != c.kept {
 			t.Errorf("%s: stdout %q, want a kept run: %t", c.name, o.stdout, c.kept)
 		}
@@ -205,7 +191,7 @@ func TestRunOnAlteredData(t *testing.T) {
 func TestRunInterruptedAndResumed(t *testing.T) {
 	whole, out := t.TempDir(), t.TempDir()
 	six := []string{"--rounds", "6", "--eval-every", "2", "--availability", "staircase"}
-	must(t, small(whole, six...)...)
+	succeed(t, small(whole, six...)...)
 
 	o := interrupted(t, "round 2/6", small(out, six...)...)
 	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") ||
@@ -221,7 +207,7 @@ func TestRunInterruptedAndResumed(t *testing.T) {
 		t.Errorf("run.json: %+v, %v, want interrupted after 2 rounds", info, err)
 	}
 
-	must(t, small(out, six...)...)
+	succeed(t, small(out, six...)...)
 	if got, want := timeless(t, path), timeless(t, only(t, whole, curvePath)); got != want {
 		t.Errorf("resumed:\n%sundisturbed:\n%s", got, want)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -28,7 +29,7 @@ func TestSweep(t *testing.T) {
 	out := t.TempDir()
 	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform",
 		"--seeds", "3,4")
-	first := must(t, args...)
+	first := succeed(t, args...)
 	header, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 	if got := strings.Join(header, ","); got != summaryColumns {
 		t.Errorf("columns %s, want table's %s", got, summaryColumns)
@@ -62,12 +63,12 @@ func TestSweep(t *testing.T) {
 				path, there, curve[0]["test_loss"], active[key], initial[key])
 		}
 	}
-	again := must(t, args...)
+	again := succeed(t, args...)
 	if again.stdout != first.stdout || strings.Count(again.stderr, "2 finished runs kept") != 8 {
 		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s",
 			again.stdout, again.stderr, first.stdout)
 	}
-	only := must(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
+	only := succeed(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
 	if !strings.Contains(only.stdout, "test_acc") || strings.Contains(only.stdout, "train_acc") {
 		t.Errorf("--eval-train=false: %q, want test accuracies alone", only.stdout)
 	}
@@ -132,15 +133,10 @@ func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
 	t.Helper()
 	a := &app{&strings.Builder{}, &strings.Builder{}}
 	cmd := a.sweepCommand()
-	if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.ParseFlags(strings.Fields(line)))
 	fs := cmd.Flags()
 	list := func(name string) []string {
-		values, err := fs.GetStringSlice(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must.Get(fs.GetStringSlice(name))(t)
 		return values
 	}
 	w := run.Sweep{
@@ -189,10 +185,7 @@ func TestSweepUsageErrors(t *testing.T) {
 // FedAR, section 6.1, in the runs of its methods, and none of it in the names of others' runs.
 func TestFedARDefaults(t *testing.T) {
 	for _, method := range []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"} {
-		s, err := settings.Defaults(method, "paper", "cifar10")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(settings.Defaults(method, "paper", "cifar10"))(t)
 		values := s.Values()
 		for flag, want := range map[string]string{
 			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1",
@@ -204,19 +197,12 @@ func TestFedARDefaults(t *testing.T) {
 			}
 		}
 	}
-	s, err := settings.Defaults("fedar", "paper", "cifar10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults("fedar", "paper", "cifar10"))(t)
 	same, other := s, s
 	for name, value := range map[string]string{"fedar-t0": "50.0", "fedavg-s-limit": "none"} {
-		if err := same.Set(name, value); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, same.Set(name, value))
 	}
-	if err := other.Set("fedar-t0", "none"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, other.Set("fedar-t0", "none"))
 	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) {
 		t.Error("the name of a run depends on how t_0 is written, or not on what it is")
 	}
@@ -229,7 +215,7 @@ func TestFedARDefaults(t *testing.T) {
 // classes alone.
 func TestClientsFile(t *testing.T) {
 	out := t.TempDir()
-	must(t, small(out, "--method", "fedar", "--availability", "uniform", "--clients", "5", "--rounds", "3")...)
+	succeed(t, small(out, "--method", "fedar", "--availability", "uniform", "--clients", "5", "--rounds", "3")...)
 	rows, err := results.ReadClients(only(t, out, "run/*/seed-*/"+results.ClientsFile))
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("%d clients, %v, want 5", len(rows), err)
@@ -248,7 +234,7 @@ func TestClientsFile(t *testing.T) {
 		t.Errorf("%d pictures with accuracy %g, want 100 with the curve's %g", n, sum/float64(n), want)
 	}
 	out = t.TempDir()
-	must(t, small(out)...)
+	succeed(t, small(out)...)
 	if found, _ := filepath.Glob(filepath.Join(out, "run/*/seed-*/"+results.ClientsFile)); len(found) > 0 {
 		t.Errorf("left %q, want no file of clients whose classes are not two", found)
 	}

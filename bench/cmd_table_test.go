@@ -12,6 +12,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -61,7 +62,7 @@ func TestTableOnCIFAR10(t *testing.T) {
 		"table", "fedawe-2", "--data", "cifar10", "--methods", "fedavg-active", "--availability", "sine",
 		"--seeds", "3", "--rounds", "1", "--clients", "4", "--data-dir", data, "--out", out,
 	}
-	o := must(t, args...)
+	o := succeed(t, args...)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-2", results.SummaryFile)))
 	if len(rows) != 2 {
 		t.Fatalf("%d rows, want test and train accuracy", len(rows))
@@ -74,10 +75,8 @@ func TestTableOnCIFAR10(t *testing.T) {
 	}
 	curve := only(t, out, "fedawe-2/*/seed-3/curve.csv")
 	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(curve, long, long); err != nil {
-		t.Fatal(err)
-	}
-	again := must(t, args...)
+	must.OK(t, os.Chtimes(curve, long, long))
+	again := succeed(t, args...)
 	info, err := os.Stat(curve)
 	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout ||
 		!strings.Contains(again.stderr, "kept") {
@@ -97,10 +96,7 @@ func TestTableOnCIFAR10(t *testing.T) {
 func TestUsageNamesDefaults(t *testing.T) {
 	columns := map[string]papers.Table{}
 	for _, id := range []string{"fedawe-2", "cafed-1", "fedar-2"} {
-		of, err := papers.TableByID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := must.Get(papers.TableByID(id))(t)
 		columns[id] = of
 	}
 	value := func(id, name string) string {
@@ -109,10 +105,7 @@ func TestUsageNamesDefaults(t *testing.T) {
 		if w.Preset == "" {
 			w.Preset = "code"
 		}
-		cells, err := run.Cells(&of, &w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cells := must.Get(run.Cells(&of, &w))(t)
 		return cells[0].Settings.Values()[name]
 	}
 	flags := (&app{io.Discard, io.Discard}).tableCommand().Flags()

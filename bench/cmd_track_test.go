@@ -16,6 +16,7 @@ import (
 
 	"rollcall/bench/nightly"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results/track"
 )
 
@@ -45,10 +46,7 @@ var fakeMachine = track.Machine{Suite: "test/1", Engine: "cpu-avx2", Device: "So
 // nightsOf puts so many nights of about 100 ms in a history, the last ones slower.
 func nightsOf(t *testing.T, dir string, m track.Machine, nights, slow int, factor float64) {
 	t.Helper()
-	w, err := track.NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(track.NewWriter(dir))(t)
 	defer w.Close()
 	begin := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
 	for i := range nights {
@@ -58,11 +56,9 @@ func nightsOf(t *testing.T, dir string, m track.Machine, nights, slow int, facto
 		}
 		values, _ := f.Measure(t.Context())
 		at := begin.AddDate(0, 0, i)
-		if err := w.Append(m, track.Night{
+		must.OK(t, w.Append(m, track.Night{
 			Run: track.RunName(at), Time: at, Version: "v1", Go: "go1.26", Values: values,
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -209,7 +205,7 @@ func TestTrackCompare(t *testing.T) {
 		strings.Count(o.stdout, "earlier") != 1 || !strings.Contains(o.stderr, "track: slower: round/cifar10 +5.") {
 		t.Errorf("compare: got status %d\n%s%s\nwant 1, one slower, one earlier", o.status, o.stdout, o.stderr)
 	}
-	o = must(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint()[:6], "--format", "json")
+	o = succeed(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint()[:6], "--format", "json")
 	var verdicts []track.Verdict
 	if err := json.Unmarshal([]byte(o.stdout), &verdicts); err != nil || len(verdicts) != 1 ||
 		verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Earlier) != 1 {
@@ -220,9 +216,7 @@ func TestTrackCompare(t *testing.T) {
 		t.Errorf("--nights 30: got status %d, want 1", o.status)
 	}
 	junk := filepath.Join(dir, "junk.csv")
-	if err := os.WriteFile(junk, []byte("a,b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(junk, []byte("a,b\n"), 0o600))
 	o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint())
 	if o.status != statusOK || !strings.Contains(o.stderr, junk+": line 1: ") {
 		t.Errorf("a foreign file: got status %d, %q, want 0 and the file named", o.status, o.stderr)
@@ -252,7 +246,7 @@ func TestTrackCompare(t *testing.T) {
 func TestTrackPlot(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	nightsOf(t, dir, fakeMachine, 60, 10, 1.05)
-	o := must(t, "track", "plot", "--history", dir, "--out", out)
+	o := succeed(t, "track", "plot", "--history", dir, "--out", out)
 	path := strings.TrimSpace(o.stdout)
 	svg, err := os.ReadFile(path)
 	if err != nil || path != filepath.Join(out, "track", strings.TrimSuffix(fakeMachine.FileName(), ".csv")+".svg") {
@@ -265,7 +259,7 @@ func TestTrackPlot(t *testing.T) {
 			t.Errorf("SVG: no %q in it", want)
 		}
 	}
-	if o = must(t, "track", "plot", "--history", dir, "--out", out,
+	if o = succeed(t, "track", "plot", "--history", dir, "--out", out,
 		"round/cifar10"); !strings.HasSuffix(strings.TrimSpace(o.stdout), "_round-cifar10.svg") {
 		t.Errorf("one metric: got %q, want a file of its own", o.stdout)
 	}

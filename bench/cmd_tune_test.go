@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run/tune"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -40,7 +41,7 @@ func wholly(t *testing.T, out, method string, lrs, servers, seeds []string) (pai
 			p := &tried{lr: lr, server: server, accs: make([]float64, 9), losses: make([]float64, 9)}
 			for _, seed := range seeds {
 				at := filepath.Join(out, method, lr, server, seed)
-				must(t, "run", "--method", method, "--data", "leaf", "--availability", "sine", "--clients", "8",
+				succeed(t, "run", "--method", method, "--data", "leaf", "--availability", "sine", "--clients", "8",
 					"--rounds", "8", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--lr", lr,
 					"--server-lr", server, "--hold-out", "0.2", "--seed", seed, "--eval-train=false",
 					"--device", "cpu", "--out", at)
@@ -71,7 +72,7 @@ func last3(x []float64, to int) float64 {
 func TestTune(t *testing.T) {
 	out := t.TempDir()
 	args := tuneOf(out, tuneGrid, "--methods", "fedawe,mifa", "--availability", "sine", "--seeds", "1001,1002")
-	first := must(t, args...)
+	first := succeed(t, args...)
 	dir := filepath.Join(out, "tune")
 	_, trials := table(t, contents(t, filepath.Join(dir, tune.TrialsFile)))
 	_, found := table(t, contents(t, filepath.Join(dir, tune.RatesFile)))
@@ -121,17 +122,17 @@ func TestTune(t *testing.T) {
 		t.Errorf("%q are left, want no checkpoints", rest)
 	}
 	before := contentsBelow(t, out, "")
-	again := must(t, args...)
+	again := succeed(t, args...)
 	if after := contentsBelow(t, out, ""); again.stdout != first.stdout || fmt.Sprint(after) != fmt.Sprint(before) ||
 		strings.Contains(again.stderr, ": round ") {
 		t.Errorf("a second time:\n%s%s\nwant the same files from kept runs", again.stdout, again.stderr)
 	}
-	if o := must(t, append(args, "--plan")...); !strings.Contains(o.stdout, "24 runs: 24 kept, 0 go on, 0 to be made") {
+	if o := succeed(t, append(args, "--plan")...); !strings.Contains(o.stdout, "24 runs: 24 kept, 0 go on, 0 to be made") {
 		t.Errorf("--plan of what is there: %s", o.stdout)
 	}
-	must(t, "results", "verify", out)
+	succeed(t, "results", "verify", out)
 	// A tuning of another method adds its rates.
-	must(t, tuneOf(out, "--lrs 0.3,0.03 --server-lrs 1", "--methods", "fedau", "--availability", "sine")...)
+	succeed(t, tuneOf(out, "--lrs 0.3,0.03 --server-lrs 1", "--methods", "fedau", "--availability", "sine")...)
 	if _, more := table(t, contents(t, filepath.Join(dir, tune.RatesFile))); len(more) != 3 ||
 		more[0]["method"] != "fedawe" || more[2]["method"] != "fedau" {
 		t.Errorf("rates after a second tuning: %v, want those of three methods", more)
@@ -143,7 +144,7 @@ func TestTune(t *testing.T) {
 func TestTuneGoesOn(t *testing.T) {
 	more := []string{"--methods", "fedawe", "--availability", "sine"}
 	whole := t.TempDir()
-	must(t, tuneOf(whole, tuneGrid, more...)...)
+	succeed(t, tuneOf(whole, tuneGrid, more...)...)
 	want := trialsAndRates(t, whole)
 	for _, text := range []string{"to round 2 seed 1001: round 1/2", "to round 4 seed 1001: round 3/4", "round 7/8"} {
 		out := t.TempDir()
@@ -152,22 +153,20 @@ func TestTuneGoesOn(t *testing.T) {
 		}
 		for _, path := range filesBelow(t, out) {
 			if filepath.Base(path) == results.RunFile && text == "round 7/8" {
-				if err := os.Remove(path); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.Remove(path))
 			}
 		}
-		must(t, tuneOf(out, tuneGrid, more...)...)
+		succeed(t, tuneOf(out, tuneGrid, more...)...)
 		if got := trialsAndRates(t, out); got != want {
 			t.Errorf("interrupted at %q:\n%s\nwant\n%s", text, got, want)
 		}
 	}
 	packed := t.TempDir()
-	must(t, tuneOf(packed, tuneGrid, append(more, "--pack", "3")...)...)
+	succeed(t, tuneOf(packed, tuneGrid, append(more, "--pack", "3")...)...)
 	if got := trialsAndRates(t, packed); got != want {
 		t.Errorf("three at a time:\n%s\nwant\n%s", got, want)
 	}
-	must(t, tuneOf(packed, tuneGrid, append(more, "--again")...)...)
+	succeed(t, tuneOf(packed, tuneGrid, append(more, "--again")...)...)
 	if got := trialsAndRates(t, packed); got != want {
 		t.Errorf("again:\n%s\nwant\n%s", got, want)
 	}
@@ -183,7 +182,7 @@ func trialsAndRates(t *testing.T, out string) string {
 // Pairs that diverge are last; if all do, there are no rates and the command says so.
 func TestTuneDiverged(t *testing.T) {
 	out := t.TempDir()
-	o := must(t, tuneOf(out, "--lrs 1e38,0.03 --server-lrs 1", "--methods", "fedavg-active", "--clip", "none")...)
+	o := succeed(t, tuneOf(out, "--lrs 1e38,0.03 --server-lrs 1", "--methods", "fedavg-active", "--clip", "none")...)
 	_, trials := table(t, contents(t, filepath.Join(out, "tune", tune.TrialsFile)))
 	if trials[0]["status"] != "diverged" || trials[0]["fate"] != "dropped" || trials[0]["acc"] != "" ||
 		!strings.Contains(o.stdout, "lr smallest") {
@@ -204,19 +203,17 @@ func TestRatesFile(t *testing.T) {
 	path := filepath.Join(out, "r.csv")
 	text := "method,preset,data,net,availability,lr,server_lr\n" +
 		"f3ast,code,binary,linear-binary,markov,0.02,2\nmifa,code,binary,linear-binary,markov,0.04,3\n"
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	tiny := []string{"--data", "binary", "--clients", "4", "--rounds", "4", "--eval-every", "1", "--device", "cpu"}
 	args := func(command string, more ...string) []string {
 		return slices.Concat(strings.Fields(command), tiny, []string{"--rates", path, "--out", out}, more)
 	}
-	must(t, args("run --method f3ast --availability markov")...)
+	succeed(t, args("run --method f3ast --availability markov")...)
 	if _, rows := table(t, contents(t, only(t, out, curvePath))); !strings.Contains(rows[0]["params"], "lr=0.02;") ||
 		!strings.Contains(rows[0]["params"], "server-lr=2") {
 		t.Errorf("run: params %s, want the file's rates", rows[0]["params"])
 	}
-	o := must(t, args("sweep --methods f3ast,mifa,fedau --availability markov", "--rates", "mifa=0.5/1")...)
+	o := succeed(t, args("sweep --methods f3ast,mifa,fedau --availability markov", "--rates", "mifa=0.5/1")...)
 	_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 	params := map[string]string{}
 	for _, row := range rows {
@@ -227,7 +224,7 @@ func TestRatesFile(t *testing.T) {
 		!strings.Contains(o.stderr, "has none for fedau (code) on binary, linear-binary, under markov") {
 		t.Errorf("sweep: params %v, want the file's rates for f3ast, the command line's for mifa\n%s", params, o.stderr)
 	}
-	o = must(t, "table", "cafed-1", "--data", "binary", "--rates", path, "--out", out, "--device", "cpu")
+	o = succeed(t, "table", "cafed-1", "--data", "binary", "--rates", path, "--out", out, "--device", "cpu")
 	_, rows = table(t, contents(t, filepath.Join(out, "cafed-1", results.SummaryFile)))
 	for _, row := range rows {
 		if got := strings.Contains(row["params"], "server-lr=2"); got != (row["method"] == "f3ast") {

@@ -17,6 +17,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/run"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -27,7 +28,7 @@ func TestHelp(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		args := append(strings.Fields(commandName(c)), "--help")
-		o := must(t, args...)
+		o := succeed(t, args...)
 		for _, want := range []string{"Usage:\n  rollcall", "--help"} {
 			if !strings.Contains(o.stdout, want) || o.stderr != "" {
 				t.Errorf("%s: stdout %q, stderr %q, want %q on stdout",
@@ -45,14 +46,14 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	walk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}))
-	if bare := must(t); !strings.Contains(bare.stdout, "Available Commands:") {
+	if bare := succeed(t); !strings.Contains(bare.stdout, "Available Commands:") {
 		t.Errorf("without arguments: %q, want the commands", bare.stdout)
 	}
 }
 
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		script := must(t, "completion", shell).stdout
+		script := succeed(t, "completion", shell).stdout
 		if !strings.Contains(script, "rollcall") || len(script) < 1000 {
 			t.Errorf("%s: %d bytes, want a script for rollcall", shell, len(script))
 		}
@@ -84,7 +85,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"data", "verify", ""}, datasets.Names()},
 	} {
 		// The names, one per line, and cobra's directive: 4 is "no file names".
-		got, want := must(t, append([]string{"__complete"}, c.args...)...).stdout, strings.Join(c.want, "\n")+"\n:4\n"
+		got, want := succeed(t, append([]string{"__complete"}, c.args...)...).stdout, strings.Join(c.want, "\n")+"\n:4\n"
 		if got != want {
 			t.Errorf("%q: %q, want %q", c.args, got, want)
 		}
@@ -92,11 +93,11 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestVersionAndDevices(t *testing.T) {
-	if got, want := must(t, "version").stdout, "rollcall "+run.Version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+
+	if got, want := succeed(t, "version").stdout, "rollcall "+run.Version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+
 		runtime.GOARCH+"\n"; got != want {
 		t.Errorf("version: %q, want %q", got, want)
 	}
-	if got := must(t, "devices").stdout; !strings.HasPrefix(got, "cpu ") || !strings.Contains(got, "generic") ||
+	if got := succeed(t, "devices").stdout; !strings.HasPrefix(got, "cpu ") || !strings.Contains(got, "generic") ||
 		!strings.Contains(got, "\ncuda ") {
 		t.Errorf("devices: %q, want a line for cpu and one for cuda", got)
 	}
@@ -107,24 +108,17 @@ func halfCIFAR10(t *testing.T, edit func(path string)) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	folder := filepath.Join(dir, "cifar-10-batches-bin")
-	if err := os.Mkdir(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(folder, 0o777))
 	for _, name := range []string{
 		"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
 		"data_batch_5.bin", "test_batch.bin",
 	} {
 		path := filepath.Join(folder, name)
-		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Create(path))(t)
 		if err := f.Truncate(10000 * 3073); err != nil { // zeros that take no room: 10,000 black pictures of class 0
 			t.Fatal(err)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Close())
 	}
 	if edit != nil {
 		edit(folder)
@@ -153,9 +147,7 @@ func TestDataFilesAreChecked(t *testing.T) {
 	})
 	t.Run("truncated", func(t *testing.T) {
 		dir := halfCIFAR10(t, func(folder string) {
-			if err := os.Truncate(filepath.Join(folder, "data_batch_3.bin"), 10000*3073-1); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Truncate(filepath.Join(folder, "data_batch_3.bin"), 10000*3073-1))
 		})
 		o := run(dir)
 		oneLineError(t, o, statusFailure, "cifar10", "data_batch_", "want")
@@ -166,7 +158,7 @@ func TestDataFilesAreChecked(t *testing.T) {
 }
 
 func TestDataListAndFetch(t *testing.T) {
-	list := must(t, "data", "list").stdout
+	list := succeed(t, "data", "list").stdout
 	for _, name := range datasets.Names() {
 		if !strings.Contains("\n"+list, "\n"+name+" ") {
 			t.Errorf("data list: %q, want a line of %s", list, name)
@@ -174,10 +166,10 @@ func TestDataListAndFetch(t *testing.T) {
 	}
 	dir := halfCIFAR10(t, nil)
 	folder := filepath.Join(dir, "cifar-10-batches-bin")
-	if list := must(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, folder) {
+	if list := succeed(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, folder) {
 		t.Errorf("data list --data-dir %s: %q, want its folder", dir, list)
 	}
-	if o := must(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {
+	if o := succeed(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {
 		t.Errorf("data fetch synthetic: %q", o.stdout)
 	}
 	empty := t.TempDir()
@@ -228,7 +220,7 @@ func TestAvailabilityCSV(t *testing.T) {
 				"availability", "--kind", kind, "--clients", "6", "--rounds", "25", "--train-size", "300",
 				"--seed", "7", "--csv", path,
 			}
-			o := must(t, append(args, own[kind]...)...)
+			o := succeed(t, append(args, own[kind]...)...)
 			if !strings.HasPrefix(o.stdout, path+": ") {
 				t.Errorf("stdout %q, want the file named", o.stdout)
 			}
@@ -255,7 +247,7 @@ func TestAvailabilityCSV(t *testing.T) {
 // The trace is the one a run with the same seed sees.
 func TestAvailabilityIsThatOfRun(t *testing.T) {
 	out := t.TempDir()
-	must(t, small(out, "--availability", "sine", "--rounds", "6", "--seed", "9", "--local-steps", "1")...)
+	succeed(t, small(out, "--availability", "sine", "--rounds", "6", "--seed", "9", "--local-steps", "1")...)
 	trace := activeClients(t, "--kind", "sine", "--clients", "6", "--rounds", "6", "--train-size", "300", "--seed", "9")
 	_, rows := table(t, contents(t, only(t, out, curvePath)))
 	for _, row := range rows[1:] {
@@ -275,8 +267,8 @@ func TestBenchFallsBack(t *testing.T) {
 	args := []string{
 		"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out, "--format",
 	}
-	text, row, gobench := must(t, append(args, "text")...), must(t, append(args, "csv")...),
-		must(t, append(args, "gobench")...)
+	text, row, gobench := succeed(t, append(args, "text")...), succeed(t, append(args, "csv")...),
+		succeed(t, append(args, "gobench")...)
 	for _, o := range []outcome{text, row, gobench} {
 		// A machine that does other work has lines about that besides.
 		if got := strings.Count(o.stderr, "running on synthetic data instead\n"); got != 1 {

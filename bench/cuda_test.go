@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -61,10 +62,7 @@ func TestNetsOnCUDA(t *testing.T) {
 		return
 	}
 	for _, net := range models.Names() {
-		m, err := models.New(net)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(models.New(net))(t)
 		if m.H != 32 || net == "cnn-cafed" || strings.HasPrefix(net, "resnet") { // minutes on the emulator
 			continue
 		}
@@ -83,7 +81,7 @@ func compareDevices(t *testing.T, flags ...string) {
 			"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds", "2", "--local-steps", "2",
 			"--batch", "2", "--eval-every", "2", "--out", out,
 		}, flags)
-		must(t, args...)
+		succeed(t, args...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		return rows
 	}
@@ -113,13 +111,13 @@ func TestDevicesOnCUDA(t *testing.T) {
 	if !onCard(t) {
 		return
 	}
-	list := must(t, "devices").stdout
+	list := succeed(t, "devices").stdout
 	for _, want := range []string{"cpu ", "\ncuda:0", "GiB", "compute capability", "driver for CUDA", ": usable\n"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("devices: %q, want %q in it", list, want)
 		}
 	}
-	r := must(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "3", "--rounds", "1",
+	r := succeed(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "3", "--rounds", "1",
 		"--local-steps", "1", "--batch", "2", "--out", t.TempDir())
 	if !strings.Contains(r.stderr, "device: cuda-sm") ||
 		!strings.Contains(r.stderr, "tf32 (auto: the first usable card)") ||
@@ -137,7 +135,7 @@ func TestBenchProfileOnCUDA(t *testing.T) {
 	if !onCard(t) {
 		return
 	}
-	got := must(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile",
+	got := succeed(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile",
 		"--out", t.TempDir()).stdout
 	for _, want := range []string{
 		"phase  ms per round", "train ", "combine ", "plans ", "launches  µs each", "linear_forward_tf32",

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -21,9 +22,7 @@ func golden(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	if want := contents(t, path); text != want {
 		t.Errorf("%s: got\n%s\nwant\n%s", path, text, want)
@@ -35,17 +34,14 @@ func golden(t *testing.T, name, text string) {
 func TestDecisions(t *testing.T) {
 	out := t.TempDir()
 	run := func(method string, more ...string) []results.DecisionRow {
-		must(t, small(out, append([]string{
+		succeed(t, small(out, append([]string{
 			"--method", method, "--availability", "markov", "--rounds", "5", "--weights", "equal", "--decisions",
 		}, more...)...)...)
-		rows, err := results.ReadDecisions(only(t, out, "run/"+method+"_*/seed-3/"+results.DecisionsFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(results.ReadDecisions(only(t, out, "run/"+method+"_*/seed-3/"+results.DecisionsFile)))(t)
 		return rows
 	}
 	_, trace := table(t,
-		must(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size", "300").stdout)
+		succeed(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size", "300").stdout)
 	for _, method := range []string{"unbiased", "ca-fed"} {
 		rows := run(method)
 		if len(rows) != 30 {
@@ -70,11 +66,11 @@ func TestDecisions(t *testing.T) {
 	// A finished run without the file runs again when it is asked for.
 	other := t.TempDir()
 	args := small(other, "--method", "adafed", "--availability", "markov")
-	must(t, args...)
-	if o := must(t, append(args, "--decisions")...); strings.Contains(o.stdout, "kept") {
+	succeed(t, args...)
+	if o := succeed(t, append(args, "--decisions")...); strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want the run anew", o.stdout)
 	}
-	if o := must(t, append(args, "--decisions")...); !strings.Contains(o.stdout, "kept") {
+	if o := succeed(t, append(args, "--decisions")...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want the run kept", o.stdout)
 	}
 }
@@ -91,14 +87,11 @@ func TestHeldOutAndSolved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			must(t, append([]string{
+			succeed(t, append([]string{
 				"run", "--method", "ca-fed", "--availability", "markov", "--rounds", "3", "--lr", "0.1",
 				"--server-lr", "0.1", "--out", out,
 			}, args...)...)
-			info, err := results.ReadRunInfo(only(t, out, runPath))
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must.Get(results.ReadRunInfo(only(t, out, runPath)))(t)
 			recorded := info.Settings.(map[string]any)
 			if recorded["fstar"] != "solved" || recorded["losses"] != algos.LossesHeldOut {
 				t.Errorf("fstar %v, losses %v, want solved and held-out", recorded["fstar"], recorded["losses"])
@@ -112,7 +105,7 @@ func TestLocalEpochs(t *testing.T) {
 	loss := map[string]string{}
 	for _, epochs := range []string{"1", "2"} {
 		out := t.TempDir()
-		must(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3",
+		succeed(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3",
 			"--rounds", "1", "--batch", "16", "--local-epochs", epochs, "--p", "1", "--out", out)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		loss[epochs] = rows[1]["test_loss"]
@@ -129,15 +122,12 @@ func TestUnbiasedUnderInterleavedSine(t *testing.T) {
 	common := []string{
 		"--alpha", "0.5", "--cutoff", "0.25", "--gamma", "0.2", "--period", "8", "--rounds", "8", "--seed", "4",
 	}
-	o := must(t, small(out, slices.Concat([]string{
+	o := succeed(t, small(out, slices.Concat([]string{
 		"--method", "unbiased", "--availability", "interleaved-sine", "--decisions", "--weights", "equal",
 		"--split", "clients", "--local-steps", "1", // the availability command has FedAWE's split
 	}, common)...)...)
-	rows, err := results.ReadDecisions(only(t, out, "run/unbiased_*/seed-4/"+results.DecisionsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, trace := table(t, must(t, append([]string{
+	rows := must.Get(results.ReadDecisions(only(t, out, "run/unbiased_*/seed-4/"+results.DecisionsFile)))(t)
+	_, trace := table(t, succeed(t, append([]string{
 		"availability", "--kind", "interleaved-sine", "--clients", "6", "--train-size", "300",
 	}, common...)...).stdout)
 	var mean, alpha [6]float64
@@ -174,7 +164,7 @@ func TestUnbiasedUnderInterleavedSine(t *testing.T) {
 		t.Errorf("%d of 6 clients ever there, stderr %q, want some and %q once", there, o.stderr, said)
 	}
 	// fedawe weighs nobody by π, and there is nothing to say.
-	if o := must(t, small(out, append([]string{"--availability", "interleaved-sine", "--local-steps", "1"},
+	if o := succeed(t, small(out, append([]string{"--availability", "interleaved-sine", "--local-steps", "1"},
 		common...)...)...); strings.Contains(o.stderr, "never there") {
 		t.Errorf("stderr %q, want no word of the absent", o.stderr)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -78,32 +79,32 @@ func TestDivergedSeed(t *testing.T) {
 		}
 	})
 	t.Run("seen by all", func(t *testing.T) {
-		if o := must(t, "results", "verify", out); !strings.Contains(o.stdout, "5 complete, 1 diverged") {
+		if o := succeed(t, "results", "verify", out); !strings.Contains(o.stdout, "5 complete, 1 diverged") {
 			t.Errorf("%q, want 5 complete runs and one that diverged", o.stdout)
 		}
-		if o := must(t, "results", "list", out); !strings.Contains(o.stdout, "2 complete, 1 diverged") {
+		if o := succeed(t, "results", "list", out); !strings.Contains(o.stdout, "2 complete, 1 diverged") {
 			t.Errorf("%q, want 2 complete, 1 diverged", o.stdout)
 		}
 		cell := filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))
-		if o := must(t, "results", "show", cell); !strings.Contains(o.stdout, "2 seeds") {
+		if o := succeed(t, "results", "show", cell); !strings.Contains(o.stdout, "2 seeds") {
 			t.Errorf("%q, want a mean over 2 seeds", o.stdout)
 		}
-		_, rows := table(t, must(t, "results", "diff", out, out, "--format", "csv").stdout)
+		_, rows := table(t, succeed(t, "results", "diff", out, out, "--format", "csv").stdout)
 		for _, r := range rows {
 			if want := map[string]string{"mifa": "2", "fedawe": "3"}[r["method"]]; r["n"] != want {
 				t.Errorf("diff of %s over %s seeds, want %s", r["method"], r["n"], want)
 			}
 		}
-		_, rows = table(t, must(t, "results", "export", "sweep", out, "--format", "csv").stdout)
+		_, rows = table(t, succeed(t, "results", "export", "sweep", out, "--format", "csv").stdout)
 		for _, r := range rows {
 			want := map[string]string{"mifa": "2 diverged", "fedawe": "3 ok"}[r["method"]]
 			if r["n"]+" "+r["status"] != want {
 				t.Errorf("export of %s: %s %s, want %s", r["method"], r["n"], r["status"], want)
 			}
 		}
-		must(t, "report", out)
+		succeed(t, "report", out)
 		into := filepath.Join(t.TempDir(), "all")
-		must(t, "results", "merge", out, "--out", into)
+		succeed(t, "results", "merge", out, "--out", into)
 		merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile))
 		if strings.Count(merged, "1 diverged: seed 4: ") != 2 {
 			t.Errorf("merged: %s, want mifa's rows as diverged", merged)
@@ -116,10 +117,7 @@ func changes(t *testing.T, out string) (text string) {
 	t.Helper()
 	for _, path := range filesBelow(t, out) {
 		if filepath.Base(path) == results.RunFile {
-			info, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must.Get(os.Stat(path))(t)
 			text += path + " " + info.ModTime().String() + "\n"
 		}
 	}
@@ -146,8 +144,8 @@ func TestDivergedRun(t *testing.T) {
 // A report of runs whose process has no period is one as well.
 func TestReportOfStationary(t *testing.T) {
 	out := t.TempDir()
-	must(t, small(out, "--net", "lenet5", "--availability", "stationary")...)
-	must(t, "report", out)
+	succeed(t, small(out, "--net", "lenet5", "--availability", "stationary")...)
+	succeed(t, "report", out)
 }
 
 // Where every method diverges, in training or at an evaluation, its files are whole.
@@ -163,10 +161,10 @@ func TestDivergedMethods(t *testing.T) {
 		if o.status != statusFailure || strings.Contains(o.stderr, "failed") {
 			t.Errorf("--lr %s: status %d, %s, want diverged cells and no failed one", lr, o.status, o.stderr)
 		}
-		if v := must(t, "results", "verify", out); !strings.HasPrefix(v.stdout, "17 runs: ") ||
+		if v := succeed(t, "results", "verify", out); !strings.HasPrefix(v.stdout, "17 runs: ") ||
 			!strings.Contains(v.stdout, "diverged") {
 			t.Errorf("--lr %s: %s, want 17 runs, some diverged", lr, v.stdout)
 		}
-		must(t, "report", out)
+		succeed(t, "report", out)
 	}
 }

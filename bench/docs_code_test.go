@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // docsCodeName is a name of the program as the pages write it, such as algos.server.train or gpu.Open: a package, and
@@ -23,10 +25,7 @@ func TestDocsCode(t *testing.T) {
 		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), "../"+file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(parser.ParseFile(token.NewFileSet(), "../"+file, nil, parser.SkipObjectResolution))(t)
 		packages[parsed.Name.Name] = true
 		for _, name := range docsDeclared(parsed) {
 			declared[parsed.Name.Name+"."+name] = true

@@ -17,6 +17,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -128,9 +129,7 @@ func TestDocsListNames(t *testing.T) {
 	want := head + docsMethods(t) + docsAfterMethods + tail
 	if *update && ok {
 		page = want
-		if err := os.WriteFile("../"+docsCommandsPage, []byte(page), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile("../"+docsCommandsPage, []byte(page), 0o666))
 	}
 	if page != want {
 		t.Errorf("%s: the rows of --method, want those that -update writes:\n%s", docsCommandsPage, docsMethods(t))
@@ -230,7 +229,7 @@ func docsHas(files []string, name string) bool {
 func docsRepository(t *testing.T) (paths []string, program, tests string) {
 	t.Helper()
 	var product, test strings.Builder
-	err := filepath.WalkDir("..", func(file string, d os.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir("..", func(file string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -247,9 +246,6 @@ func docsRepository(t *testing.T) (paths []string, program, tests string) {
 		}
 		paths = append(paths, name)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return paths, product.String(), test.String()
 }

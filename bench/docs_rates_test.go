@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/protocol"
@@ -26,10 +27,7 @@ func TestDocsRates(t *testing.T) {
 	}
 	cells := map[string][][]results.CurveRow{}
 	for _, path := range paths {
-		rows, err := results.ReadCurve(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(results.ReadCurve(path))(t)
 		cells[cellOfRates(rows[0])] = append(cells[cellOfRates(rows[0])], rows)
 	}
 	sums := map[string]float64{}
@@ -70,10 +68,7 @@ func cellOfRates(row results.CurveRow) string {
 func firstRounds(t *testing.T, curves [][]results.CurveRow, printed []int) (ours, paper string, sum float64) {
 	t.Helper()
 	for i, want := range printed {
-		got, err := protocol.FirstRound(curves, 10, 0.15*float64(i+1), metrics.TestAcc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(protocol.FirstRound(curves, 10, 0.15*float64(i+1), metrics.TestAcc))(t)
 		if !got.Valid {
 			got.Value = float64(curves[0][len(curves[0])-1].Round + 10)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/stats"
 )
@@ -106,32 +107,20 @@ func releasedRow(ours, code []float64) string {
 // readReleased returns the accuracies in percent that the released code has in a round, one a seed.
 func readReleased(t *testing.T, name string) map[string]map[int][]float64 {
 	t.Helper()
-	f, err := os.Open(filepath.Join(releasedFolder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(releasedFolder, name)))(t)
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.TrimLeadingSpace = true
-	rows, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(r.ReadAll())(t)
 	column := map[string]int{}
 	for i, name := range rows[0] {
 		column[strings.TrimSpace(name)] = i
 	}
 	read := map[string]map[int][]float64{"train": {}, "test": {}}
 	for _, row := range rows[1:] {
-		round, err := strconv.Atoi(row[column["rounds"]])
-		if err != nil {
-			t.Fatal(err)
-		}
+		round := must.Get(strconv.Atoi(row[column["rounds"]]))(t)
 		for what, of := range read {
-			accuracy, err := strconv.ParseFloat(row[column[what+"_accuracy"]], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			accuracy := must.Get(strconv.ParseFloat(row[column[what+"_accuracy"]], 64))(t)
 			of[round] = append(of[round], 100*accuracy)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/protocol"
@@ -56,10 +57,7 @@ func TestDocsKept(t *testing.T) {
 		"FedAR, Table 3, Figure 3: FedAvg with everybody there | %d of 3": "fedar-3/fedavg-active_*/seed-*",
 		"CA-Fed, ToN, Figure 1c | %d of 50":                               "cafed-f1c/paper/*/seed-*",
 	} {
-		kept, err := filepath.Glob(filepath.Join("..", scoreboardFolder, pattern, results.RunFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		kept := must.Get(filepath.Glob(filepath.Join("..", scoreboardFolder, pattern, results.RunFile)))(t)
 		if want := fmt.Sprintf("| "+row+" ", len(kept)); !strings.Contains(page, want) {
 			t.Errorf("docs/reproduction.md lacks: %s", want)
 		}
@@ -117,10 +115,7 @@ func TestDocsMemory(t *testing.T) {
 	page := strings.Join(strings.Fields(contents(t, "../docs/reproduction.md")), " ")
 	late := func(pattern string) string {
 		path := only(t, filepath.Join("..", scoreboardFolder), pattern+"/seed-3/"+results.CurveFile)
-		curve, err := results.ReadCurve(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		curve := must.Get(results.ReadCurve(path))(t)
 		return lateMean(t, []results.Run{{Dir: path, Curve: curve}}, 300)
 	}
 	rate, raw := "memory/fedar-memory-rate/", "memory/fedar-memory-raw/"
@@ -164,9 +159,6 @@ func late(t *testing.T, curves [][]results.CurveRow, last int) stats.Estimate {
 		}
 		cut = append(cut, curve[:end+1])
 	}
-	mean, err := protocol.OverSeeds(cut, results.ProtocolRounds, metrics.TestAcc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mean := must.Get(protocol.OverSeeds(cut, results.ProtocolRounds, metrics.TestAcc))(t)
 	return mean
 }

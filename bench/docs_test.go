@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results/track"
 )
 
@@ -175,14 +176,8 @@ type docsShop struct {
 // rollcall, which is this test, and make, which prints long targets instead of running them.
 func newDocsShop(t *testing.T, page string) *docsShop {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.Executable())(t)
+	root := must.Get(filepath.Abs(".."))(t)
 	s := &docsShop{ctx: t.Context(), dir: t.TempDir()}
 	environment := map[string]string{
 		"PATH": filepath.Join(s.dir, "bin") + ":" + os.Getenv("PATH"), "HOME": s.dir,
@@ -237,12 +232,8 @@ func docsLook(program string) string {
 
 func docsWrite(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.OK(t, os.WriteFile(path, []byte(text), mode))
 }
 
 // run runs a line of shell and returns its output. It fails if any part of the line fails.

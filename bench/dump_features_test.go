@@ -6,6 +6,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/results/files/filestest"
 )
 
@@ -13,15 +14,12 @@ import (
 func TestDumpFeatures(t *testing.T) {
 	const clients, E, batch, seed = 6, 3, 64, 3 // batches of more than the 50 samples of a client
 	dir := filepath.Join(t.TempDir(), "dump")
-	must(t, "run", "--method", "fedavg-active", "--data", "binary", "--preset", "code", "--clients", "6",
+	succeed(t, "run", "--method", "fedavg-active", "--data", "binary", "--preset", "code", "--clients", "6",
 		"--p", "1", "--rounds", "1", "--local-steps", "3", "--batch", "64", "--local-epochs", "none", "--lr", "0.1",
 		"--out", t.TempDir(), "--dump", dir)
-	set, err := datasets.Open(t.Context(), "binary", datasets.Options{
+	set := must.Get(datasets.Open(t.Context(), "binary", datasets.Options{
 		Seed: seed, Clients: clients, Reading: datasets.ReadCode,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	index := array[int32](t, dir, "index", clients, E, batch)
 	x, y := array[float32](t, dir, "x", clients, E, batch, 10), array[uint8](t, dir, "y", clients, E, batch)
 	padding := 0

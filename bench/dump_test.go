@@ -13,6 +13,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/results/files"
 	"rollcall/results/files/filestest"
 )
@@ -21,7 +22,7 @@ import (
 func dumpOf(t *testing.T, more ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "dump")
-	must(t, small(t.TempDir(), append([]string{
+	succeed(t, small(t.TempDir(), append([]string{
 		"--method", "fedavg-active", "--rounds", "1", "--train-size", "100", "--local-steps", "3", "--dump", dir,
 	}, more...)...)...)
 	return dir
@@ -42,9 +43,7 @@ func array[T files.Element](t *testing.T, dir, name string, want ...int) []T {
 
 func readNames(t *testing.T, dir string) (names run.DumpNames, parameters int) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(contents(t, filepath.Join(dir, "names.json"))), &names); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(contents(t, filepath.Join(dir, "names.json"))), &names))
 	for _, p := range names.Params {
 		size := 1
 		for _, d := range p.Shape {
@@ -176,9 +175,7 @@ func TestDumpDropout(t *testing.T) {
 // A dump that breaks off is no dump: the names go first and come back last.
 func TestDumpIncomplete(t *testing.T) {
 	dir := dumpOf(t)
-	if err := os.Remove(filepath.Join(dir, "lr.npy")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(dir, "lr.npy")))
 	if err := os.Mkdir(filepath.Join(dir, "lr.npy"), 0o777); err != nil { // nothing can be renamed over a folder
 		t.Fatal(err)
 	}
@@ -191,7 +188,7 @@ func TestDumpIncomplete(t *testing.T) {
 // activeClients returns who is there in each round, by the availability command.
 func activeClients(t *testing.T, args ...string) [][]int32 {
 	t.Helper()
-	_, rows := table(t, must(t, append([]string{"availability"}, args...)...).stdout)
+	_, rows := table(t, succeed(t, append([]string{"availability"}, args...)...).stdout)
 	var rounds [][]int32
 	for _, row := range rows {
 		round, client := number(t, row["round"]), number(t, row["client"])

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // The stand-ins of what nets/gpu/card.sh runs on a card's machine. They do the least by which every stage passes.
@@ -91,10 +93,7 @@ func kit(t *testing.T, replaced map[string]string) (root string) {
 	}
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)))
 	}
 	return root
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // kitFault is one way in which one program of one stage goes wrong, and what the table then says.
@@ -150,9 +152,7 @@ func TestGPUKitCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Start())
 	// driver.test hangs: the line of the first stage does not wait for it.
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "card       passed") {
@@ -163,9 +163,7 @@ func TestGPUKitCalls(t *testing.T) {
 			break
 		}
 	}
-	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Process.Signal(os.Interrupt))
 	if err := c.Wait(); err == nil || c.ProcessState.ExitCode() != 130 {
 		t.Errorf("interrupted: %v, want status 130", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/report"
 )
@@ -41,14 +42,11 @@ func TestIrregularFiles(t *testing.T) {
 	}
 	source := t.TempDir()
 	for _, seed := range []string{"3", "4"} {
-		must(t, "sweep", "--methods", "ca-fed", "--data", "leaf", "--clients", "4", "--rounds", "2",
+		succeed(t, "sweep", "--methods", "ca-fed", "--data", "leaf", "--clients", "4", "--rounds", "2",
 			"--local-steps", "1", "--eval-every", "1", "--device", "cpu", "--seeds", seed, "--out", source)
 	}
 	seeds := only(t, source, "sweep/*/seed-3/run.json")
-	run, err := filepath.Rel(source, filepath.Dir(seeds))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(filepath.Rel(source, filepath.Dir(seeds)))(t)
 	for _, file := range []string{
 		filepath.Join(run, results.CurveFile), filepath.Join(run, results.RunFile),
 		filepath.Join(run, results.DecisionsFile), filepath.Join(run, results.ClientsFile),
@@ -60,14 +58,10 @@ func TestIrregularFiles(t *testing.T) {
 					t.Skip("pipes alone")
 				}
 				out := filepath.Join(t.TempDir(), "out")
-				if err := os.CopyFS(out, os.DirFS(source)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.CopyFS(out, os.DirFS(source)))
 				path := filepath.Join(out, file)
 				_ = os.Remove(path)
-				if err := put(path); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, put(path))
 				cell := filepath.Dir(filepath.Join(out, run))
 				for _, c := range []struct {
 					args   []string
@@ -101,9 +95,7 @@ func TestIrregularFiles(t *testing.T) {
 	t.Run("trace", func(t *testing.T) {
 		for kind, put := range kinds {
 			path := filepath.Join(t.TempDir(), "trace.csv")
-			if err := put(path); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, put(path))
 			o := within(t, small(t.TempDir(), "--availability", "trace", "--trace", path)...)
 			if o.status == statusOK || !strings.Contains(o.stderr, "--trace") ||
 				!strings.Contains(o.stderr, "want a file") {
@@ -114,9 +106,7 @@ func TestIrregularFiles(t *testing.T) {
 	t.Run("history", func(t *testing.T) {
 		for kind, put := range kinds {
 			dir := t.TempDir()
-			if err := put(filepath.Join(dir, "history.csv")); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, put(filepath.Join(dir, "history.csv")))
 			o := within(t, "track", "compare", "--history", dir)
 			if o.status == statusOK || kind != "folder" && !strings.Contains(o.stderr, "history.csv: ") {
 				t.Errorf("%s: status %d, %q, want an error that names it", kind, o.status, o.stderr)
@@ -129,15 +119,13 @@ func TestIrregularFiles(t *testing.T) {
 func TestLinkedFolder(t *testing.T) {
 	at := t.TempDir()
 	out, link := filepath.Join(at, "out"), filepath.Join(at, "link")
-	if err := os.Symlink(out, link); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink(out, link))
 	sweep := []string{
 		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps", "1",
 		"--eval-every", "1", "--device", "cpu", "--seeds", "3,4", "--out",
 	}
-	must(t, append(sweep, out)...)
-	if o := must(t, append(sweep, link)...); strings.Contains(o.stderr, "round 0") ||
+	succeed(t, append(sweep, out)...)
+	if o := succeed(t, append(sweep, link)...); strings.Contains(o.stderr, "round 0") ||
 		strings.Count(o.stderr, "2 finished runs kept") != 2 {
 		t.Errorf("sweep: %s, want all kept", o.stderr)
 	}
@@ -163,7 +151,7 @@ func TestLinkedFolder(t *testing.T) {
 				}
 				with[k] = strings.ReplaceAll(a, "DIR", filepath.Base(dir))
 			}
-			o := must(t, with...)
+			o := succeed(t, with...)
 			said[i] = strings.ReplaceAll(strings.ReplaceAll(o.stdout, dir, "DIR"), "-"+filepath.Base(dir), "-DIR")
 			said[i] = strings.ReplaceAll(said[i], filepath.Base(dir)+"-all", "DIR-all")
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/resultstest"
 )
@@ -20,9 +21,7 @@ func doctored(t *testing.T, out string, change func(info *results.RunInfo, row *
 		for i := range r.Curve {
 			change(r.Info, &r.Curve[i])
 		}
-		if err := results.WriteCurve(filepath.Join(r.Dir, results.CurveFile), r.Curve); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, results.WriteCurve(filepath.Join(r.Dir, results.CurveFile), r.Curve))
 		resultstest.Sign(t, r.Dir, *r.Info)
 	}
 }
@@ -81,9 +80,9 @@ func TestKeptRuns(t *testing.T) {
 				"sweep", "--methods", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--eval-every", "1",
 				"--local-steps", "1", "--batch", "4", "--seeds", "3", "--device", "cpu", "--out", out,
 			}
-			must(t, line...)
+			succeed(t, line...)
 			doctored(t, out, c.change)
-			must(t, "results", "verify", out)
+			succeed(t, "results", "verify", out)
 			path := only(t, out, "sweep/*/seed-3/run.json")
 			before := contents(t, path)
 			o := rollcall(t, line...)
@@ -96,7 +95,7 @@ func TestKeptRuns(t *testing.T) {
 			if c.status == statusOK {
 				return
 			}
-			mixed := must(t, append(line, "--mixed", "--seeds", "4")...)
+			mixed := succeed(t, append(line, "--mixed", "--seeds", "4")...)
 			if !strings.Contains(mixed.stdout, "[mixed: cpu-") ||
 				!strings.Contains(mixed.stdout, "and cuda-sm90-tf32]") {
 				t.Errorf("--mixed: %s\nwant what is mixed", mixed.stdout)
@@ -108,7 +107,7 @@ func TestKeptRuns(t *testing.T) {
 					t.Errorf("%v, want two seeds, mixed", r)
 				}
 			}
-			must(t, append(line, "--again")...)
+			succeed(t, append(line, "--again")...)
 			if contents(t, path) == before {
 				t.Error("--again: the run is kept, want it anew")
 			}

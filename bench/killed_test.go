@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // Kill -9 at any moment, of runs that write all the time, leaves nothing that the next run does not clear away, and
@@ -30,16 +31,14 @@ func TestKilled(t *testing.T) {
 		"--local-steps", "1", "--batch", "8", "--eval-every", "1", "--seeds", "3,4", "--pack", "2", "--device", "cpu",
 		"--checkpoint-every", "1ms", "--out", out,
 	}
-	must(t, append(args, "--out", undisturbed)...)
+	succeed(t, append(args, "--out", undisturbed)...)
 	temps := func() (found []string) {
 		return slices.DeleteFunc(filesBelow(t, out), func(path string) bool { return !strings.HasSuffix(path, ".tmp") })
 	}
 	left, unfinished := 0, 0
 	for k := range kills {
 		cmd := process(t, append(args, "--again")...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Start())
 		time.Sleep(time.Duration(150+37*k%400) * time.Millisecond)
 		_ = cmd.Process.Kill()
 		if cmd.Wait() != nil {
@@ -56,20 +55,18 @@ func TestKilled(t *testing.T) {
 		t.Errorf("%d of %d children killed, %d temporary files left, want some: the test is of nothing",
 			unfinished, kills, left)
 	}
-	must(t, args...)
+	succeed(t, args...)
 	sameTree(t, "in the end", timelessTree(t, out), timelessTree(t, undisturbed))
-	must(t, "results", "verify", out)
+	succeed(t, "results", "verify", out)
 	before := len(filesBelow(t, out))
 
 	// One that another machine may be writing is no matter to any command.
 	at := filepath.Join(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/curve.csv")), ".rollcall-ffffffff-X.tmp")
-	if err := os.WriteFile(at, []byte("half a r"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	must(t, "results", "list", out)
-	must(t, "results", "verify", out)
+	must.OK(t, os.WriteFile(at, []byte("half a r"), 0o666))
+	succeed(t, "results", "list", out)
+	succeed(t, "results", "verify", out)
 	into := filepath.Join(t.TempDir(), "all")
-	must(t, "results", "merge", out, "--out", into)
+	succeed(t, "results", "merge", out, "--out", into)
 	if got := len(filesBelow(t, into)); got != before {
 		t.Errorf("%d files merged, want %d, those of the runs and the summary: %s",
 			got, before, fmt.Sprint(filesBelow(t, into)))
@@ -82,9 +79,7 @@ func TestEmptyFolders(t *testing.T) {
 		{"run", "--data", "svhn"}, {"figure", "fedawe-f5"}, {"figure", "fedawe-f7", "--rounds", "1"},
 	} {
 		there := filepath.Join(t.TempDir(), "there")
-		if err := os.Mkdir(there, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Mkdir(there, 0o777))
 		for _, out := range []string{there, filepath.Join(there, "not", "yet")} {
 			o := rollcall(t, append(args, "--device", "cpu", "--out", out)...)
 			if o.status != statusFailure {

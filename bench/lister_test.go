@@ -13,6 +13,7 @@ import (
 
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/claim"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/resultstest"
@@ -44,21 +45,14 @@ func claimed(t *testing.T, dir string) {
 // saved writes a checkpoint that says of itself where it is, and no more.
 func saved(t *testing.T, dir string, round int) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(dir, 0o777))
 	c := &checkpoint.Content{About: checkpoint.About{Round: round, Rounds: 9}}
-	if err := checkpoint.Write(t.Context(), filepath.Join(dir, checkpoint.Name(round)), c, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, checkpoint.Write(t.Context(), filepath.Join(dir, checkpoint.Name(round)), c, nil))
 }
 
 // A list tells runs at work from those that were killed, and how far each is.
 func TestListProgress(t *testing.T) {
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must.Get(os.Hostname())(t)
 	me := fmt.Sprintf("%d@%s", os.Getpid(), host)
 	for name, c := range map[string]struct {
 		make                         func(t *testing.T, dir string)
@@ -73,15 +67,13 @@ func TestListProgress(t *testing.T) {
 		"old claim": {func(t *testing.T, dir string) {
 			text := "id X\nhost " + host +
 				"\npid 0000000001\nboot -\nbeat 0000000001\nround 0000000007\nrounds 0000000009\n"
-			if err := os.WriteFile(filepath.Join(dir, ".claim-1"), []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(dir, ".claim-1"), []byte(text), 0o666))
 		}, "7", "9", "running", "1@" + host},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			c.make(t, begunRun(t, out, 3))
-			_, rows := table(t, must(t, "results", "list", out, "--format", "csv").stdout)
+			_, rows := table(t, succeed(t, "results", "list", out, "--format", "csv").stdout)
 			r := rows[0]
 			if len(rows) != 1 || r["rounds"] != c.rounds || r["rounds_total"] != c.total || r["status"] != c.status ||
 				r["process"] != c.other {
@@ -98,11 +90,9 @@ func TestListBegun(t *testing.T) {
 	claimed(t, filepath.Join(filepath.Dir(dir), "seed-4"))
 	saved(t, filepath.Join(out, "fedawe-2", "fedawe_svhn_sine_0123456789", "seed-12"), 4)
 	for _, none := range []string{"seed-5", "seed-x", ".hidden/seed-6"} {
-		if err := os.MkdirAll(filepath.Join(filepath.Dir(dir), none), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Join(filepath.Dir(dir), none), 0o777))
 	}
-	_, rows := table(t, must(t, "results", "list", out, "--format", "csv").stdout)
+	_, rows := table(t, succeed(t, "results", "list", out, "--format", "csv").stdout)
 	if len(rows) != 2 || rows[0]["seeds"] != "3 4" || rows[0]["status"] != "1 running, 1 unfinished" ||
 		rows[0]["net"] != "cnn-cifar10" {
 		t.Errorf("%v, want seeds 3 and 4 of one cell first, the second running", rows)
@@ -119,17 +109,11 @@ func TestListFailed(t *testing.T) {
 	begunRun(t, out, 4)
 	claimed(t, begunRun(t, out, 5))
 	damaged := begunRun(t, out, 6)
-	if err := os.WriteFile(filepath.Join(damaged, results.RunFile), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(damaged, results.RunFile), []byte("{"), 0o666))
 	empty := filepath.Join(filepath.Dir(damaged), "seed-7")
-	if err := os.MkdirAll(empty, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(empty, results.CurveFile), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	must(t, small(out)...)
+	must.OK(t, os.MkdirAll(empty, 0o777))
+	must.OK(t, os.WriteFile(filepath.Join(empty, results.CurveFile), nil, 0o666))
+	succeed(t, small(out)...)
 	if o := rollcall(t, small(out, "--method", "mifa", "--lr", "1e30")...); o.status != statusFailure {
 		t.Fatalf("status %d, want a run that diverges\n%s", o.status, o.stderr)
 	}
@@ -153,7 +137,7 @@ func TestListFailed(t *testing.T) {
 			t.Errorf("row %d: %v, want seed %s, %s: … %s", i, r, w.seeds, w.status, w.why)
 		}
 	}
-	if o := must(t, "results", "list", t.TempDir(), "--failed"); o.stdout != "" {
+	if o := succeed(t, "results", "list", t.TempDir(), "--failed"); o.stdout != "" {
 		t.Errorf("without runs: %q, want nothing", o.stdout)
 	}
 }
@@ -161,7 +145,7 @@ func TestListFailed(t *testing.T) {
 // What has ended is read once, and again if it changes.
 func TestListerReadsAnew(t *testing.T) {
 	out := t.TempDir()
-	must(t, small(out)...)
+	succeed(t, small(out)...)
 	l := &lister{folders: []string{out}}
 	read := func() results.RunStatus {
 		t.Helper()
@@ -178,9 +162,7 @@ func TestListerReadsAnew(t *testing.T) {
 		t.Error("the run was read again, want it kept")
 	}
 	path := only(t, out, runPath)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(path))
 	if got := read(); got != results.RunUnfinished {
 		t.Errorf("without run.json: %s, want it unfinished", got)
 	}
@@ -192,9 +174,9 @@ type writesOnly struct{ io.Writer }
 // A watched list ends by itself when nothing is running any more, and says what has changed meanwhile.
 func TestListWatch(t *testing.T) {
 	out := t.TempDir()
-	must(t, small(out)...)
-	plain := must(t, "results", "list", out).stdout
-	if got := must(t, "results", "list", "--watch", out).stdout; got != plain {
+	succeed(t, small(out)...)
+	plain := succeed(t, "results", "list", out).stdout
+	if got := succeed(t, "results", "list", "--watch", out).stdout; got != plain {
 		t.Errorf("nothing at work: %q, want the list once: %q", got, plain)
 	}
 	dir := begunRun(t, out, 3)
@@ -245,9 +227,7 @@ func TestListInPlace(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {12, 3}, {1, 1}} {
 		columns, lines = size[0], size[1]
 		screen.Reset()
-		if err := show(rows); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, show(rows))
 		drawn, found := strings.CutPrefix(screen.String(), "\x1b[H\x1b[J")
 		if !found || strings.Count(drawn, "\n") >= lines && lines > 1 {
 			t.Errorf("%d×%d: %q, want the screen cleared, and fewer than %d lines",

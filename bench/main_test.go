@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // realData is the tester's own $ROLLCALL_DATA; the tests themselves run without.
@@ -73,8 +75,8 @@ func rollcall(t *testing.T, args ...string) outcome {
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
-// must runs a command line that has to succeed.
-func must(t *testing.T, args ...string) outcome {
+// succeed runs a command line that has to succeed.
+func succeed(t *testing.T, args ...string) outcome {
 	t.Helper()
 	o := rollcall(t, args...)
 	if o.status != statusOK {
@@ -110,10 +112,7 @@ const (
 // contents returns a file.
 func contents(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }
 
@@ -153,15 +152,12 @@ func timeless(t *testing.T, path string) string {
 // filesBelow lists the files below a folder.
 func filesBelow(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			names = append(names, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.Sort(names)
 	return names
 }

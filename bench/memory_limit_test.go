@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Whatever trains refuses what does not fit, before a data set is looked for, and leaves nothing behind.
@@ -55,15 +57,13 @@ func TestMemoryLimitIsNoSetting(t *testing.T) {
 	var curves []string
 	for _, limit := range []string{"off", "2GB", "1GiB"} {
 		dir := filepath.Join(out, limit)
-		must(t, small(dir, "--memory-limit", limit)...)
+		succeed(t, small(dir, "--memory-limit", limit)...)
 		curves = append(curves, timeless(t, only(t, dir, curvePath)))
 	}
 	if curves[0] != curves[1] || curves[1] != curves[2] {
 		t.Errorf("curves differ:\n%s", strings.Join(curves, "\n"))
 	}
-	if err := os.Mkdir(filepath.Join(out, "mine"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(filepath.Join(out, "mine"), 0o777))
 	rollcall(t, small(filepath.Join(out, "mine"), "--memory-limit", "1KB")...)
 	if _, err := os.Stat(filepath.Join(out, "mine")); err != nil {
 		t.Errorf("a folder that was there before: %v", err)

@@ -8,6 +8,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -16,10 +17,7 @@ import (
 // FedAWE, section 7 and appendix J: 100 clients, Dirichlet 0.1, 10 local steps of 128 samples, 2000 rounds, cycles of
 // 20 rounds with γ = 0.3, cut off at 0.1, a lower step of 0.4.
 func TestDefaultsAreFedAWEs(t *testing.T) {
-	s, err := settings.Defaults("fedawe", "code", "cifar10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults("fedawe", "code", "cifar10"))(t)
 	values := s.Values()
 	for flag, want := range map[string]string{
 		"clients": "100", "alpha": "0.1", "local-steps": "10", "batch": "128", "rounds": "2000",
@@ -35,19 +33,14 @@ func TestDefaultsAreFedAWEs(t *testing.T) {
 
 // What is given on the command line reaches the method.
 func TestMethodOptions(t *testing.T) {
-	s, err := settings.Defaults("f3ast", "code", "synthetic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults("f3ast", "code", "synthetic"))(t)
 	for flag, value := range map[string]string{
 		"f3ast-memoryless": "true", "f3ast-limit": "7", "f3ast-mean": "true", "f3ast-beta": "0.5",
 		"fedau-cutoff": "9", "fedawe-model": "last", "fedawe-clip": "3", "prior": "20", "server-momentum": "0.25",
 		"server-weight-decay": "0.125", "kappa": "2", "bias-const": "none", "ca-fed-beta": "0.75", "ca-fed-tau": "0.5",
 		"fstar": "min", "losses": "batch",
 	} {
-		if err := s.Set(flag, value); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Set(flag, value))
 	}
 	values := s.MethodOptions().Values
 	if want := (algos.Values{
@@ -71,7 +64,7 @@ func TestWeights(t *testing.T) {
 	loss := map[string]string{}
 	for _, weights := range []string{"equal", "size"} {
 		out := t.TempDir()
-		must(t, small(out, "--method", "unbiased", "--p", "1", "--rounds", "1", "--weights", weights)...)
+		succeed(t, small(out, "--method", "unbiased", "--p", "1", "--rounds", "1", "--weights", weights)...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		loss[weights] = rows[1]["test_loss"]
 	}
@@ -86,10 +79,7 @@ func TestRoundsToGet(t *testing.T) {
 	for round := 0; round <= 700; round += 10 {
 		curve = append(curve, results.CurveRow{Round: round, TestAcc: files.Some(float64(round) / 1000)})
 	}
-	table8, err := papers.TableByID("fedawe-8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table8 := must.Get(papers.TableByID("fedawe-8"))(t)
 	list := table8.Entries
 	want := []float64{150, 300, 450, 600}
 	if len(list) != len(want) {
@@ -97,9 +87,7 @@ func TestRoundsToGet(t *testing.T) {
 	}
 	for i, e := range list {
 		r := results.SummaryRow{Cell: results.Cell{Data: "cifar10"}, Metric: e.Metric}
-		if err := e.Fill(&r, papers.Runs{Curves: [][]results.CurveRow{curve, curve}}, papers.Runs{}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, e.Fill(&r, papers.Runs{Curves: [][]results.CurveRow{curve, curve}}, papers.Runs{}))
 		if !r.Mean.Valid || r.Mean.Value != want[i] || r.N != 2 {
 			t.Errorf("%s: %+v over %d seeds, want %g over 2", e.Metric, r.Mean, r.N, want[i])
 		}
@@ -110,18 +98,12 @@ func TestRoundsToGet(t *testing.T) {
 // what sets its column apart.
 func TestTablesSayWhatTheyRun(t *testing.T) {
 	for _, id := range papers.TableNames() {
-		of, err := papers.TableByID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := must.Get(papers.TableByID(id))(t)
 		for _, preset := range of.Columns[0].Presets() {
 			if of.Preset != "" && of.Preset != preset {
 				continue
 			}
-			cells, err := run.Cells(&of, &run.Wanted{Preset: preset})
-			if err != nil {
-				t.Fatal(err)
-			}
+			cells := must.Get(run.Cells(&of, &run.Wanted{Preset: preset}))(t)
 			for _, c := range cells {
 				r := results.SummaryRow{Cell: c.Settings.Cell(id), Params: c.Settings.Params()}
 				if own := of.Own(&r).Without(c.Column.Set.Names()...); own != "" {

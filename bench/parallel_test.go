@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -94,9 +95,7 @@ func TestParallelEnd(t *testing.T) {
 	words := append(strings.Fields(end), parallelRounds+" --out {} >{}.log 2>&1", ":::", "out1")
 	cmd := exec.Command("parallel", words...)
 	cmd.Dir, cmd.Env = s.dir, s.env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -115,9 +114,7 @@ func TestParallelEnd(t *testing.T) {
 			t.Fatalf("after %v: %s\nwant round 1", patience, log())
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	<-ended
 	found, err := filepath.Glob(filepath.Join(s.dir, "out1", "*", "*", "seed-*"))
 	if err != nil || len(found) != 1 {

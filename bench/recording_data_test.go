@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // recordingData writes what the commands read: tiny MNIST and SVHN below data in a folder, and traces of availability.
@@ -26,12 +28,8 @@ func recordingData(t *testing.T, dir string) {
 		"data/columns.csv":                       []byte("client,from,to\n0,0,2\n"),
 	} {
 		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.OK(t, os.WriteFile(path, content, 0o666))
 	}
 }
 

@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 var recordingUpdate = flag.Bool("update-recording", false, "rewrite testdata/recording")
@@ -45,10 +47,7 @@ func TestRecording(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the recording runs every command for most of a minute, which is not for -short")
 	}
-	goldens, err := filepath.Abs(filepath.Join("testdata", "recording"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	goldens := must.Get(filepath.Abs(filepath.Join("testdata", "recording")))(t)
 	machine := recordingPrepare(t)
 	commands := recordingCommands()
 	known := map[string]bool{}
@@ -159,12 +158,8 @@ func recordingCompare(t *testing.T, goldens, file, got string) {
 	t.Helper()
 	path := filepath.Join(goldens, file)
 	if *recordingUpdate {
-		if err := os.MkdirAll(goldens, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(goldens, 0o777))
+		must.OK(t, os.WriteFile(path, []byte(got), 0o666))
 		return
 	}
 	content, err := os.ReadFile(path)
@@ -198,17 +193,12 @@ func recordingCompare(t *testing.T, goldens, file, got string) {
 // recordingOthers complains of goldens that belong to no command, or removes them with -update-recording.
 func recordingOthers(t *testing.T, goldens string, known map[string]bool) {
 	t.Helper()
-	entries, err := os.ReadDir(goldens)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(goldens))(t)
 	for _, e := range entries {
 		switch {
 		case known[e.Name()]:
 		case *recordingUpdate:
-			if err := os.Remove(filepath.Join(goldens, e.Name())); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Remove(filepath.Join(goldens, e.Name())))
 		default:
 			t.Errorf("testdata/recording/%s: belongs to no command of recordingCommands", e.Name())
 		}

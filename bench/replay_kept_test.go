@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -36,7 +37,7 @@ func TestReplayKept(t *testing.T) {
 // keptIn checks the runs in a folder against each other's files and the summary beside them, if there is one.
 func keptIn(t *testing.T, folder string, runs []results.Run) {
 	t.Helper()
-	must(t, "results", "verify", folder)
+	succeed(t, "results", "verify", folder)
 	for _, r := range runs {
 		if r.Status() != results.RunComplete && r.Status() != results.RunDiverged {
 			t.Errorf("%s: %s, want complete or diverged", r.Dir, r.Status())
@@ -47,10 +48,8 @@ func keptIn(t *testing.T, folder string, runs []results.Run) {
 		return // a figure
 	}
 	copied := t.TempDir()
-	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
-	must(t, "results", "summarise", runs[0].Table, copied)
+	must.OK(t, os.CopyFS(copied, os.DirFS(folder)))
+	succeed(t, "results", "summarise", runs[0].Table, copied)
 	if contents(t, filepath.Join(copied, results.SummaryFile)) != string(kept) {
 		t.Errorf("%s: %s is not the summary of the runs beside it", folder, results.SummaryFile)
 	}
@@ -66,9 +65,7 @@ func TestReplayTaken(t *testing.T) {
 	} {
 		out := t.TempDir()
 		dir := filepath.Join(out, c.table)
-		if err := os.CopyFS(dir, os.DirFS(filepath.Join(c.from, c.table))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS(dir, os.DirFS(filepath.Join(c.from, c.table))))
 		state := func() map[string]string {
 			files := map[string]string{}
 			for _, path := range filesBelow(t, dir) {
@@ -89,7 +86,7 @@ func TestReplayTaken(t *testing.T) {
 			t.Errorf("%s: status %d, %d files before, %d after, want the same\n%s", line, o.status, len(was), len(state()),
 				o.stderr)
 		}
-		must(t, "results", "verify", out)
+		succeed(t, "results", "verify", out)
 	}
 }
 
@@ -111,7 +108,7 @@ func TestReplayKeptAgain(t *testing.T) {
 		}
 		out := t.TempDir()
 		args := "table " + c.table + " --data cifar10 --seeds 3 --rounds 10 --device cpu " + c.flags
-		must(t, append(strings.Fields(args), "--data-dir", data, "--out", out)...)
+		succeed(t, append(strings.Fields(args), "--data-dir", data, "--out", out)...)
 		again, _, err := results.FindRuns(t.Context(), out)
 		if err != nil || len(again) != 1 {
 			t.Fatalf("%s: %d runs, %v, want one", c.table, len(again), err)

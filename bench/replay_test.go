@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rollcall/algos"
+	"rollcall/internal/must"
 	"rollcall/results/papers"
 )
 
@@ -49,9 +50,7 @@ func newReplaying(t *testing.T) *replaying {
 		t.Skip("left out: no sh")
 	}
 	r := &replaying{t, t.TempDir()}
-	if err := os.WriteFile(r.path("rollcall"), []byte(replayStub), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(r.path("rollcall"), []byte(replayStub), 0o700))
 	return r
 }
 
@@ -163,13 +162,9 @@ func TestReplayGoesOn(t *testing.T) {
 	}
 	run := filepath.Join("fedar-2", "cell", "seed-3", "run.json")
 	mine := []byte(`"status": "complete", mine`)
-	if err := os.WriteFile(filepath.Join(r.path("keep"), run), mine, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(r.path("rollcall"), []byte(strings.Replace(replayStub, "[ \"$seed\" = 4 ] ||",
-		"[ \"$seed\" = 4 ] || [ -f \"$run/run.json\" ] ||", 1)), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(r.path("keep"), run), mine, 0o600))
+	must.OK(t, os.WriteFile(r.path("rollcall"), []byte(strings.Replace(replayStub, "[ \"$seed\" = 4 ] ||",
+		"[ \"$seed\" = 4 ] || [ -f \"$run/run.json\" ] ||", 1)), 0o700))
 	if _, said, err = r.run("fedar", "other"); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
@@ -182,9 +177,7 @@ func TestReplayGoesOn(t *testing.T) {
 func TestReplayStopped(t *testing.T) {
 	r := newReplaying(t)
 	cmd := r.command("fedar", "out", "SLOW=fedar-2")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	for until := time.Now().Add(20 * time.Second); !strings.Contains(contents(t, r.path("log")), "table fedar-2"); {
 		if time.Now().After(until) {
 			t.Fatal("fedar-2 has not begun")
@@ -192,9 +185,7 @@ func TestReplayStopped(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	time.Sleep(200 * time.Millisecond) // the stub is at its wait
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	err := cmd.Wait()
 	lines := strings.Split(strings.TrimSpace(contents(t, r.path("log"))), "\n")
 	want := []string{"stopped", "results summarise fedar-2 " + r.path("keep/fedar-2"), "results fill page.md"}

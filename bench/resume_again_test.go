@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -20,7 +21,7 @@ func againRun(out string, more ...string) []string {
 // The run that stays aside while it is made anew is seen by no other command; it goes when the new one is complete.
 func TestAgainKeepsTheOldAside(t *testing.T) {
 	out := t.TempDir()
-	must(t, againRun(out)...)
+	succeed(t, againRun(out)...)
 	seed := filepath.Dir(only(t, out, curvePath))
 	want := timelessTree(t, out)
 	if o := interrupted(t, "round 3/6", againRun(out, "--again")...); o.status != statusInterrupted {
@@ -30,11 +31,11 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 	if err != nil || old.Status != results.RunComplete {
 		t.Errorf("%s, %v, want the complete run aside", old.Status, err)
 	}
-	if o := must(t, "results", "list", out); strings.Count(o.stdout, "mifa") != 1 ||
+	if o := succeed(t, "results", "list", out); strings.Count(o.stdout, "mifa") != 1 ||
 		!strings.Contains(o.stdout, "interrupted") {
 		t.Errorf("list: %q, want the interrupted run alone", o.stdout)
 	}
-	if o := must(t, "results", "verify", out); !strings.Contains(o.stdout, "1 run") {
+	if o := succeed(t, "results", "verify", out); !strings.Contains(o.stdout, "1 run") {
 		t.Errorf("verify: %q, want one run", o.stdout)
 	}
 	into := filepath.Join(t.TempDir(), "all")
@@ -55,7 +56,7 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 			}
 		}
 	}
-	if o := must(t, againRun(out)...); !strings.Contains(o.stderr, "goes on from round 3") {
+	if o := succeed(t, againRun(out)...); !strings.Contains(o.stderr, "goes on from round 3") {
 		t.Errorf("stderr %q, want it to go on", o.stderr)
 	}
 	sameTree(t, "again", timelessTree(t, out), want)
@@ -70,25 +71,20 @@ func TestKeptRunIsTidied(t *testing.T) {
 			t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 		}
 	}
-	must(t, againRun(out, "--keep-checkpoints")...)
+	succeed(t, againRun(out, "--keep-checkpoints")...)
 	seed := filepath.Dir(only(t, out, curvePath))
 	checkpoints := func() int {
-		found, err := filepath.Glob(filepath.Join(seed, "checkpoint-*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(seed, "checkpoint-*")))(t)
 		return len(found)
 	}
 	for _, aside := range []string{".old", ".old-moving"} {
-		if err := os.MkdirAll(filepath.Join(seed, aside, "in it"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Join(seed, aside, "in it"), 0o777))
 	}
-	must(t, againRun(out, "--keep-checkpoints")...)
+	succeed(t, againRun(out, "--keep-checkpoints")...)
 	if n := checkpoints(); n != 2 {
 		t.Errorf("%d checkpoints, want 2 kept", n)
 	}
-	if o := must(t, againRun(out)...); !strings.Contains(o.stdout, "kept, as finished before") {
+	if o := succeed(t, againRun(out)...); !strings.Contains(o.stdout, "kept, as finished before") {
 		t.Errorf("stdout %q, want the run kept", o.stdout)
 	}
 	entries, err := os.ReadDir(seed)

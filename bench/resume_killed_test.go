@@ -16,6 +16,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/settings"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -81,10 +82,7 @@ func TestKilledRunsGoOn(t *testing.T) {
 	}
 	top := quickFolder(t)
 	trace := filepath.Join(top, "trace.csv")
-	err := os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"), 0o666)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"), 0o666))
 	draw := rand.New(rand.NewPCG(1, 1))
 	var killings []*killing
 	for i, line := range killedLines() {

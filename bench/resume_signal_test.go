@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // atWork begins a command in a process of its own, and waits until it says something on stderr.
@@ -43,13 +45,8 @@ func atWork(t *testing.T, says, line string) (cmd *exec.Cmd, stderr io.Reader) {
 func endedBy(t *testing.T, cmd *exec.Cmd, stderr io.Reader, signal os.Signal) (took time.Duration, said string) {
 	t.Helper()
 	began := time.Now()
-	if err := cmd.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Process.Signal(signal))
+	text := must.Get(io.ReadAll(stderr))(t)
 	_ = cmd.Wait() // the status is looked at
 	return time.Since(began), string(text)
 }
@@ -124,9 +121,7 @@ func TestSecondSignal(t *testing.T) {
 			cmd, stderr := atWork(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
 			time.Sleep(promptEnd / 6) // in which the next round begins: between two rounds a run ends at once
 			if c.twice {
-				if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 				time.Sleep(200 * time.Millisecond)
 			}
 			took, said := endedBy(t, cmd, stderr, syscall.SIGINT)
@@ -164,7 +159,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 	// So many rounds that neither run ends before the other one has begun, on however busy a machine.
 	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 2000 " +
 		"--eval-every 50 --device cpu --out "
-	must(t, append(strings.Fields(line), whole)...)
+	succeed(t, append(strings.Fields(line), whole)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stderr := &counter{trigger{text: ": round 50/", do: cancel}, 2}
@@ -175,7 +170,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 	if err != nil || len(left) != 2 {
 		t.Errorf("%q, %v, want a checkpoint of either run", left, err)
 	}
-	o := must(t, append(strings.Fields(line), out)...)
+	o := succeed(t, append(strings.Fields(line), out)...)
 	if n := strings.Count(o.stderr, ": goes on from round "); n != 2 {
 		t.Errorf("%d runs gone on, want 2\n%s", n, o.stderr)
 	}

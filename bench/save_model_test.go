@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -13,17 +14,17 @@ import (
 func TestSaveModel(t *testing.T) {
 	out, all := t.TempDir(), t.TempDir()
 	lenet := func(more ...string) []string { return small(out, append([]string{"--net", "lenet5"}, more...)...) }
-	must(t, lenet("--save-model")...)
-	if o := must(t, lenet("--save-model")...); !strings.Contains(o.stdout, "kept") {
+	succeed(t, lenet("--save-model")...)
+	if o := succeed(t, lenet("--save-model")...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("second time: %q, want the run kept", o.stdout)
 	}
-	if o := must(t, lenet("--save-model=all")...); strings.Contains(o.stdout, "kept") {
+	if o := succeed(t, lenet("--save-model=all")...); strings.Contains(o.stdout, "kept") {
 		t.Errorf("with the clients' models: %q, want the run made again", o.stdout)
 	}
 	only(t, out, "run/*/seed-3/model-client-0.safetensors")
-	must(t, "results", "verify", out)
-	must(t, "results", "merge", out, "--out", filepath.Join(all, "all"))
-	must(t, "results", "verify", all)
+	succeed(t, "results", "verify", out)
+	succeed(t, "results", "merge", out, "--out", filepath.Join(all, "all"))
+	succeed(t, "results", "verify", all)
 	saved := only(t, all, "all/run/*/seed-3/"+results.ModelFile)
 
 	last := func(path string) map[string]string {
@@ -31,16 +32,14 @@ func TestSaveModel(t *testing.T) {
 		return rows[len(rows)-1]
 	}(only(t, out, curvePath))
 	second := t.TempDir()
-	must(t, small(second, "--net", "lenet5", "--init-from", saved)...)
+	succeed(t, small(second, "--net", "lenet5", "--init-from", saved)...)
 	_, rows := table(t, contents(t, only(t, second, curvePath)))
 	if got, want := rows[0]["test_loss"], last["test_loss"]; got != want {
 		t.Errorf("round 0 of the run from %s: test loss %s, want %s", saved, got, want)
 	}
 
 	damaged := only(t, out, "run/*/seed-3/"+results.ModelFile)
-	if err := os.Truncate(damaged, 1000); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Truncate(damaged, 1000))
 	o := rollcall(t, "results", "verify", out)
 	if o.status != statusFailure || !strings.Contains(o.stderr+o.stdout, damaged+": checksum") {
 		t.Errorf("cut off: status %d, %q, want %d and %s named", o.status, o.stderr, statusFailure, damaged)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // claimTimes is the variable that shortens the times of claims in the children of tests: from one heartbeat to the
@@ -62,13 +64,8 @@ func startChild(t *testing.T, env string, args ...string) *child {
 
 func (c *child) start(t *testing.T) {
 	t.Helper()
-	pipe, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	pipe := must.Get(c.StderrPipe())(t)
+	must.OK(t, c.Start())
 	go func() {
 		defer close(c.ended)
 		for lines := bufio.NewScanner(pipe); lines.Scan(); {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // container is a child in namespaces of its own, as process 1 of a host that has the name of all others. A shell
@@ -50,9 +52,7 @@ func booted(t *testing.T, boot string) (prepare string) {
 		return ""
 	}
 	file := filepath.Join(t.TempDir(), "boot_id")
-	if err := os.WriteFile(file, []byte(boot+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, []byte(boot+"\n"), 0o600))
 	return "mount --bind " + file + " /proc/sys/kernel/random/boot_id && "
 }
 
@@ -71,7 +71,7 @@ func TestShareContainers(t *testing.T) {
 			}
 			alone, out := t.TempDir(), t.TempDir()
 			line := func(out string) []string { return longSweep(out, "3000", "--methods", "mifa") }
-			must(t, line(alone)...)
+			succeed(t, line(alone)...)
 			one := container(t, times, booted(t, c.boot), line(out)...)
 			one.until(t, "round 100/")
 			one.stop(t) // or it would end before the other has begun
@@ -82,17 +82,13 @@ func TestShareContainers(t *testing.T) {
 				}
 				for _, path := range claims {
 					at := time.Now().Add(hours * time.Hour)
-					if err := os.Chtimes(path, at, at); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, os.Chtimes(path, at, at))
 				}
 			}
 			began := time.Now()
 			two := container(t, times, "", line(out)...)
 			two.until(t, "waits for 1 run of other processes: process 1 on host one-name")
-			if err := one.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, one.Process.Kill())
 			log := two.end(t, statusOK)
 			if took := time.Since(began); c.boot != "" && took < 3*time.Second {
 				t.Errorf("taken over and ended after %s, want 3 s at least", took)
@@ -124,9 +120,7 @@ func TestNoWaitContainers(t *testing.T) {
 			one.until(t, "round 100/")
 			if !lives {
 				one.stop(t) // or it would end by itself
-				if err := one.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, one.Process.Kill())
 			}
 			two := container(t, quickly, "", append(line, "--no-wait")...)
 			log := two.end(t, statusOK)
@@ -150,7 +144,7 @@ func TestShareContainersAtOnce(t *testing.T) {
 	ofProcesses(t)
 	alone, out := t.TempDir(), t.TempDir()
 	line := func(out string) []string { return shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4") }
-	must(t, line(alone)...)
+	succeed(t, line(alone)...)
 	one, two := container(t, "", "", line(out)...), container(t, "", booted(t, "of-another-machine"), line(out)...)
 	runs := append(begun(one.end(t, statusOK)), begun(two.end(t, statusOK))...)
 	if len(runs) != 4 {
@@ -171,7 +165,7 @@ func TestShareFullDisk(t *testing.T) {
 			"--device", "cpu", "--out", out,
 		}
 	}
-	must(t, line(out, "3")...)
+	succeed(t, line(out, "3")...)
 	c := container(t, "", full, line(disk, "3")...)
 	if log := c.end(t, statusOK); !strings.Contains(c.stdout.String(), ": kept, ") || log != "" {
 		t.Errorf("%s%s, want the finished run", &c.stdout, log)

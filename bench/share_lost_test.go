@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -36,7 +37,7 @@ func TestShareKilled(t *testing.T) {
 			ofProcesses(t)
 			alone, out := t.TempDir(), t.TempDir()
 			line := func(out string) []string { return longSweep(out, "3000", "--methods", "mifa", flag) }
-			must(t, line(alone)...)
+			succeed(t, line(alone)...)
 			release := hold(t, filepath.Join(out, seedFolders(t, alone)[0])) // until both have begun
 			one, two := startChild(t, "", line(out)...), startChild(t, "", line(out)...)
 			one.until(t, "waits for ")
@@ -47,9 +48,7 @@ func TestShareKilled(t *testing.T) {
 			}
 			one.stop(t) // or it would end before the other looks
 			two.until(t, fmt.Sprintf("waits for 1 run of other processes: process %d on host", one.Process.Pid))
-			if err := one.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, one.Process.Kill())
 			killed := time.Now()
 			log := two.end(t, statusOK) // long before the five minutes after which a silent process counts as dead
 			t.Logf("taken over and ended %s after the kill", time.Since(killed))
@@ -64,9 +63,7 @@ func TestShareKilled(t *testing.T) {
 // stop stops a child, until it is told to go on.
 func (c *child) stop(t *testing.T) {
 	t.Helper()
-	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Process.Signal(syscall.SIGSTOP))
 	stat := fmt.Sprintf("/proc/%d/stat", c.Process.Pid)
 	for range 500 { // the signal may take a moment
 		text, err := os.ReadFile(stat)
@@ -83,9 +80,7 @@ func (c *child) stop(t *testing.T) {
 
 func (c *child) goOn(t *testing.T) {
 	t.Helper()
-	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Process.Signal(syscall.SIGCONT))
 }
 
 // A process that was stopped for longer than the expiry loses its run, says so, and leaves the files of the winner as
@@ -163,7 +158,7 @@ func TestShareStoppedRun(t *testing.T) {
 	if got := two.stdout.String(); !strings.HasSuffix(got, results.CurveFile+": complete\n") || len(before) != 2 {
 		t.Errorf("stdout %q, %d files, want a complete run of two", got, len(before))
 	}
-	again := must(t, line()...)
+	again := succeed(t, line()...)
 	if !strings.Contains(again.stdout, "kept, as finished before") || !maps.Equal(contentsBelow(t, out, ""), before) {
 		t.Errorf("%s, want the winner's run kept", again.stdout)
 	}

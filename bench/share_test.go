@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run/claim"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -48,10 +49,7 @@ func seedFolders(t *testing.T, out string) (dirs []string) {
 		t.Fatalf("%s: %q, %v, want runs", out, found, err)
 	}
 	for _, dir := range found {
-		name, err := filepath.Rel(out, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := must.Get(filepath.Rel(out, dir))(t)
 		dirs = append(dirs, name)
 	}
 	return dirs

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Two processes share a tuning, and find what one alone finds. Without waiting, one ends where others make a run.
@@ -14,7 +16,7 @@ func TestTuneShared(t *testing.T) {
 	ofProcesses(t)
 	more := []string{"--methods", "fedawe,mifa", "--availability", "sine"}
 	alone := t.TempDir()
-	must(t, tuneOf(alone, tuneGrid, more...)...)
+	succeed(t, tuneOf(alone, tuneGrid, more...)...)
 	want := trialsAndRates(t, alone)
 
 	out := t.TempDir()
@@ -37,9 +39,7 @@ func TestTuneShared(t *testing.T) {
 		t.Fatalf("runs of mifa: %q, %v, want those of 6 pairs", runs, err)
 	}
 	held := runs[0]
-	if err := os.RemoveAll(held); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(held))
 	defer hold(t, held)()
 	o := rollcall(t, tuneOf(out, tuneGrid, append(more, "--no-wait")...)...)
 	if o.status != statusOK ||

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -22,12 +23,10 @@ func TestNoWait(t *testing.T) {
 	t.Run("sweep", func(t *testing.T) {
 		out := t.TempDir()
 		line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4", "--no-wait")
-		must(t, line...)
+		succeed(t, line...)
 		held := filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json"))
 		for _, dir := range []string{held, filepath.Dir(only(t, out, "sweep/fedawe_*/seed-4/run.json"))} {
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.RemoveAll(dir))
 		}
 		release := hold(t, held)
 		o := rollcall(t, line...)
@@ -49,17 +48,15 @@ func TestNoWait(t *testing.T) {
 			}
 		}
 		release()
-		if o := must(t, line...); strings.Contains(o.stderr, "not waited for") || len(begun(o.stderr)) != 1 {
+		if o := succeed(t, line...); strings.Contains(o.stderr, "not waited for") || len(begun(o.stderr)) != 1 {
 			t.Errorf("want the run that is free now, and nothing left out:\n%s", o.stderr)
 		}
 	})
 	t.Run("given back meanwhile", func(t *testing.T) {
 		out := t.TempDir()
 		line := shareSweep(out, "--methods", "mifa,fedawe", "--no-wait")
-		must(t, line...)
-		if err := os.RemoveAll(filepath.Dir(only(t, out, "sweep/fedawe_*/seed-3/run.json"))); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, line...)
+		must.OK(t, os.RemoveAll(filepath.Dir(only(t, out, "sweep/fedawe_*/seed-3/run.json"))))
 		var stdout bytes.Buffer
 		release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
 		stderr := &trigger{text: "fedawe leaf stationary seed 3: round 0/", do: release}
@@ -74,11 +71,9 @@ func TestNoWait(t *testing.T) {
 			"figure", "cafed-i2", "--rounds", "3", "--clients", "6", "--seeds", "3,4", "--device", "cpu", "--no-wait",
 			"--out", out,
 		}
-		must(t, line...)
+		succeed(t, line...)
 		svg := filepath.Join(out, "cafed-i2", "cafed-i2.svg")
-		if err := os.Remove(svg); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(svg))
 		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
 		o := rollcall(t, line...)
 		want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not drawn\n"
@@ -102,7 +97,7 @@ func TestWaitInterrupted(t *testing.T) {
 			ofProcesses(t)
 			out := t.TempDir()
 			args := append(strings.Fields(line), "--device", "cpu", "--out", out)
-			must(t, args...)
+			succeed(t, args...)
 			var dirs []string
 			for _, dir := range seedFolders(t, out) {
 				dirs = append(dirs, filepath.Join(out, dir))
@@ -112,9 +107,7 @@ func TestWaitInterrupted(t *testing.T) {
 			c.until(t, "waits for ")
 			time.Sleep(2500 * time.Millisecond) // in which it looks twice, and says nothing more
 			asked := time.Now()
-			if err := c.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.Process.Signal(syscall.SIGINT))
 			log := c.end(t, statusInterrupted)
 			t.Logf("ended %s after it was asked to", time.Since(asked))
 			if n := strings.Count(log, "waits for"); n != 1 || !strings.HasSuffix(log, "\nrollcall: interrupted\n") {
@@ -140,13 +133,11 @@ func TestRetries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4,5", "--retries", "2")
-			must(t, line...)
+			succeed(t, line...)
 			want := timelessTree(t, out)
 			blocked := filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json"))
 			last := filepath.Dir(only(t, out, "sweep/fedawe_*/seed-5/run.json"))
-			if err := errors.Join(os.RemoveAll(last), block(blocked)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, errors.Join(os.RemoveAll(last), block(blocked)))
 			stderr := &trigger{
 				text: "fedawe leaf stationary seed 5: round 0/",
 				do:   func() { _ = os.RemoveAll(blocked) },
@@ -173,15 +164,11 @@ func TestRetriesFail(t *testing.T) {
 		t.Run("--retries "+retries, func(t *testing.T) {
 			out := t.TempDir()
 			line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4,6", "--retries", retries)
-			must(t, line...)
+			succeed(t, line...)
 			cell := filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))
 			for _, seed := range []string{"3", "6"} {
-				if err := os.RemoveAll(filepath.Join(cell, "seed-"+seed)); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(cell, "seed-"+seed), nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.RemoveAll(filepath.Join(cell, "seed-"+seed)))
+				must.OK(t, os.WriteFile(filepath.Join(cell, "seed-"+seed), nil, 0o600))
 			}
 			o := rollcall(t, line...)
 			want3and6 := "mifa leaf stationary: seeds 3, 6: claim: " +
@@ -215,7 +202,7 @@ func TestNoRetry(t *testing.T) {
 				"--retries", "3", "--device", "cpu", "--out", out,
 			}, strings.Fields(c.line)...)
 			if c.name == "of another engine" {
-				must(t, line...)
+				succeed(t, line...)
 				doctored(t, out, func(info *results.RunInfo, row *results.CurveRow) {
 					info.Numerics, info.Engine, row.Engine = "cuda-sm90-tf32", "cuda-sm90", "cuda-sm90"
 				})
@@ -245,7 +232,7 @@ func TestRetriesUsage(t *testing.T) {
 func TestAgain(t *testing.T) {
 	out := t.TempDir()
 	line := shareSweep(out, "--methods", "mifa", "--seeds", "3,4")
-	must(t, line...)
+	succeed(t, line...)
 	before := contentsBelow(t, out, results.RunFile)
 	release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
 	stderr := &trigger{text: "seed 4: round 100/100", do: release}
@@ -277,7 +264,7 @@ func TestUnclaimable(t *testing.T) {
 		t.Run(c.command, func(t *testing.T) {
 			out := t.TempDir()
 			line := append(c.line, "--out", out)
-			must(t, line...)
+			succeed(t, line...)
 			dir := only(t, out, c.path)
 			before := contentsBelow(t, out, "")
 			for _, dir := range []string{dir, filepath.Join(filepath.Dir(dir), "seed-4")} {
@@ -285,7 +272,7 @@ func TestUnclaimable(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if o := must(t, line...); len(begun(o.stderr)) > 0 || !maps.Equal(contentsBelow(t, out, ""), before) {
+			if o := succeed(t, line...); len(begun(o.stderr)) > 0 || !maps.Equal(contentsBelow(t, out, ""), before) {
 				t.Errorf("want the finished run kept:\n%s", o.stderr)
 			}
 			o := rollcall(t, append(line, c.other)...)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -20,10 +21,7 @@ import (
 // nohup SIGHUP is ignored from the start.
 func signalled(t *testing.T, sent syscall.Signal, nohup bool, args ...string) outcome {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.Executable())(t)
 	// A signal that is ignored where the tests run, as under nohup, would be so in the child: of one that is handled
 	// here it has the default.
 	handled := make(chan os.Signal, 1)
@@ -37,21 +35,14 @@ func signalled(t *testing.T, sent syscall.Signal, nohup bool, args ...string) ou
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout = &stdout
-	pipe, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	pipe := must.Get(cmd.StderrPipe())(t)
+	must.OK(t, cmd.Start())
 	seen := false
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		stderr.WriteString(lines.Text() + "\n")
 		if !seen && strings.Contains(lines.Text(), "round 1/") {
 			seen = true
-			if err := cmd.Process.Signal(sent); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, cmd.Process.Signal(sent))
 		}
 	}
 	_ = cmd.Wait() // the status is looked at

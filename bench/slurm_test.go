@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/internal/slurmtest"
 )
 
@@ -72,16 +73,10 @@ func taskLogs(t *testing.T, out string) string {
 func checkpointed(t *testing.T, out string) map[string]int {
 	t.Helper()
 	rounds := map[string]int{}
-	found, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*", "checkpoint-*.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(filepath.Glob(filepath.Join(out, "*", "*", "seed-*", "checkpoint-*.safetensors")))(t)
 	for _, path := range found {
 		text := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "checkpoint-"), ".safetensors")
-		round, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		round := must.Get(strconv.Atoi(text))(t)
 		rounds[filepath.Dir(path)] = max(rounds[filepath.Dir(path)], round)
 	}
 	return rounds
@@ -204,7 +199,7 @@ func TestSlurm(t *testing.T) {
 	line := func(out string, more ...string) []string {
 		return slurmSweep(out, 60000, "mifa,fedawe", "sine,stationary", more...)
 	}
-	one := must(t, line(alone, "--pack", "2")...)
+	one := succeed(t, line(alone, "--pack", "2")...)
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "5", "--collect")...)
 	submitted.until(t, " RUNNING")
 	job := strings.TrimSpace(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))
@@ -243,11 +238,11 @@ func TestSlurmAttacks(t *testing.T) {
 	// Sixteen runs of ten seconds, on whatever machine, are more than a minute for two nodes: the limit of a task.
 	const some = 2000
 	began := time.Now()
-	must(t, slurmSweep(t.TempDir(), some, methods, processes)...)
+	succeed(t, slurmSweep(t.TempDir(), some, methods, processes)...)
 	rounds := int(some*16*10*time.Second/time.Since(began)) / 20 * 20
 	line := func(out string, more ...string) []string { return slurmSweep(out, rounds, methods, processes, more...) }
 	began = time.Now()
-	must(t, line(alone, "--pack", "2")...)
+	succeed(t, line(alone, "--pack", "2")...)
 	t.Logf("two at a time took %v", time.Since(began))
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "4", "--time", "1")...)
 	submitted.end(t, statusOK)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -15,9 +16,7 @@ import (
 func shortTrace(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "trace.csv")
-	if err := os.WriteFile(path, []byte("client,start,end\n0,0,2\n1,1,3\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte("client,start,end\n0,0,2\n1,1,3\n"), 0o666))
 	return path
 }
 
@@ -37,7 +36,7 @@ func TestTraceEnd(t *testing.T) {
 			" ends after round 3, and so does the run, not after --rounds 5 (--trace-end stop)\n"},
 	} {
 		t.Run(end, func(t *testing.T) {
-			o := must(t, args("--trace-end", end)...)
+			o := succeed(t, args("--trace-end", end)...)
 			_, file, _ := strings.Cut(o.stdout, "\n")
 			file, _, _ = strings.Cut(file, ": ")
 			_, rows := table(t, contents(t, file))
@@ -52,10 +51,7 @@ func TestTraceEnd(t *testing.T) {
 				!strings.Contains(o.stderr, want.said) {
 				t.Errorf("stderr %q, want %q in it", o.stderr, want.said)
 			}
-			info, err := results.ReadRunInfo(filepath.Join(filepath.Dir(file), results.RunFile))
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must.Get(results.ReadRunInfo(filepath.Join(filepath.Dir(file), results.RunFile)))(t)
 			of := info.Settings.(map[string]any)
 			if of["trace-end"] != end || of["rounds"] != json.Number(rows[len(rows)-1]["round"]) ||
 				info.Rounds != len(want.active) {
@@ -63,7 +59,7 @@ func TestTraceEnd(t *testing.T) {
 					of["trace-end"], of["rounds"], info.Rounds, end, len(want.active))
 			}
 			folders[filepath.Dir(filepath.Dir(file))] = true
-			if o := must(t, args("--trace-end", end)...); !strings.Contains(o.stdout, "kept") {
+			if o := succeed(t, args("--trace-end", end)...); !strings.Contains(o.stdout, "kept") {
 				t.Errorf("second time: %q, want the run kept", o.stdout)
 			}
 		})
@@ -71,7 +67,7 @@ func TestTraceEnd(t *testing.T) {
 	if len(folders) != 3 {
 		t.Errorf("runs in %v, want three folders", folders)
 	}
-	must(t, args("--rounds", "3")...) // as long as the trace: nothing to say
+	succeed(t, args("--rounds", "3")...) // as long as the trace: nothing to say
 }
 
 // Without --trace-end a run that is longer than its trace is refused, with the way out.
@@ -107,13 +103,13 @@ func TestTraceEndsBeforeRun(t *testing.T) {
 	}
 	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), statusUsage,
 		"--trace-end repeat", "want it with --availability trace")
-	must(t, append(small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "2"), trace...)...)
+	succeed(t, append(small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "2"), trace...)...)
 }
 
 // A sweep stops at the end of a trace under the trace alone, and its rows say so.
 func TestSweepStopsWithTrace(t *testing.T) {
 	out, path := t.TempDir(), shortTrace(t)
-	o := must(t, sweepOf(out, "--methods", "mifa,fedavg-all", "--availability", "sine,trace", "--rounds", "4",
+	o := succeed(t, sweepOf(out, "--methods", "mifa,fedavg-all", "--availability", "sine,trace", "--rounds", "4",
 		"--trace", path, "--trace-end", "stop")...)
 	if strings.Count(o.stderr, "and so does the run") != 1 || strings.Count(o.stdout, "mifa rounds=3") != 2 {
 		t.Errorf("stdout %q, stderr %q, want the line once, and rounds=3 in the rows of the trace, of two metrics",
@@ -148,15 +144,12 @@ func TestTraceShares(t *testing.T) {
 	} {
 		trace := []string{"--trace", path, "--trace-end", c.end, "--rounds", c.rounds}
 		out := t.TempDir()
-		o := must(t, small(out, append([]string{
+		o := succeed(t, small(out, append([]string{
 			"--method", "unbiased", "--availability", "trace", "--decisions", "--weights", "equal",
 			"--local-steps", "1",
 		}, trace...)...)...)
-		rows, err := results.ReadDecisions(only(t, out, "run/*/seed-3/"+results.DecisionsFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, printed := table(t, must(t, append([]string{
+		rows := must.Get(results.ReadDecisions(only(t, out, "run/*/seed-3/"+results.DecisionsFile)))(t)
+		_, printed := table(t, succeed(t, append([]string{
 			"availability", "--kind", "trace", "--clients", "6", "--train-size", "300",
 		}, trace...)...).stdout)
 		for i, r := range rows {
@@ -182,17 +175,10 @@ func TestTraceShares(t *testing.T) {
 // A trace that changes while a command runs does not make a run under the name of what it was.
 func TestTraceChanges(t *testing.T) {
 	path := shortTrace(t)
-	s, err := settings.Defaults("mifa", "code", "leaf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults("mifa", "code", "leaf"))(t)
 	s.Availability, s.Trace, s.Rounds = "trace", path, 3
-	if err := s.FitTrace(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("client,start,end\n0,0,3\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.FitTrace())
+	must.OK(t, os.WriteFile(path, []byte("client,start,end\n0,0,3\n"), 0o666))
 	if _, err := s.ReadTrace(); err == nil ||
 		!strings.Contains(err.Error(), path+": changed since this command began") {
 		t.Errorf("got %v, want an error that the trace has changed", err)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // oneLineError checks that a command line failed as it should: one line, after the log, that says what was found and
@@ -230,9 +232,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, nil, 0o666))
 	dir := t.TempDir()
 	for _, c := range []struct {
 		name string
@@ -274,9 +274,7 @@ func TestReadOnlyOut(t *testing.T) {
 		t.Skip("root may write anywhere")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(dir, 0o555))
 	oneLineError(t, rollcall(t, small(filepath.Join(dir, "out"))...), statusFailure, dir, "permission denied")
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func TestFind(t *testing.T) {
@@ -27,9 +29,7 @@ func TestFind(t *testing.T) {
 			m.lay(t, at)
 			m.lay(t, filepath.Join(cache, "cifar-10-batches-bin")) // always there, always last
 			if at == cache {
-				if err := os.RemoveAll(filepath.Join(cache, "cifar-10-batches-bin")); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.RemoveAll(filepath.Join(cache, "cifar-10-batches-bin")))
 			}
 			got, err := Find("cifar10", Options{Dir: dir, official: &m.fileSet})
 			if want := (Found{Dir: at}); err != nil || got != want {
@@ -60,9 +60,7 @@ func TestFindForbidden(t *testing.T) {
 	m := newMini(t)
 	dir, env, _ := alone(t)
 	m.lay(t, dir)
-	if err := os.Chmod(dir, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(dir, 0))
 	defer os.Chmod(dir, 0o755)
 	o := Options{Dir: dir, official: &m.fileSet}
 	_, err := Find("cifar10", o)
@@ -170,10 +168,7 @@ func TestExtractIntoIncomplete(t *testing.T) {
 	write(t, filepath.Join(dir, m.archive.name), m.tarball)
 	kept := filepath.Join(dir, m.folders[0], "data_batch_2.bin")
 	write(t, kept, []byte("mine"))
-	got, err := Fetch(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Fetch(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet}))(t)
 	if data, err := os.ReadFile(kept); err != nil || string(data) != "mine" {
 		t.Errorf("%s was overwritten: %.20q, %v", kept, data, err)
 	}

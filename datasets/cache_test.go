@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // A cache is used as long as it is whole and fits the pictures; otherwise it is made anew, and that is said.
@@ -18,9 +20,7 @@ func TestCache(t *testing.T) {
 	}{
 		{"whole", func(*testing.T, string, string) {}, ""},
 		{"older", func(t *testing.T, archive, _ string) { // the content counts
-			if err := os.Chtimes(archive, time.Time{}, time.Now().Add(time.Hour)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Chtimes(archive, time.Time{}, time.Now().Add(time.Hour)))
 		}, ""},
 		{"gone", func(t *testing.T, _, cache string) { os.Remove(cache) }, "decoding 40 pictures"},
 		{"pictures changed", func(t *testing.T, archive, _ string) {
@@ -86,10 +86,7 @@ func TestCache(t *testing.T) {
 // flipByte changes the last bit of a byte of a file, from its end if at is negative.
 func flipByte(t *testing.T, path string, at int64) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	if at < 0 {
 		at += int64(len(data))
 	}
@@ -106,24 +103,17 @@ func TestCacheOfFolder(t *testing.T) {
 	}{
 		{"nothing", func(*testing.T, string) {}, false},
 		{"another time", func(t *testing.T, folder string) {
-			err := os.Chtimes(filepath.Join(folder, "train/cat/img-0.png"), time.Time{}, time.Unix(1e9, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Chtimes(filepath.Join(folder, "train/cat/img-0.png"), time.Time{}, time.Unix(1e9, 0)))
 		}, true},
 		{"another name", func(t *testing.T, folder string) {
-			if err := os.Rename(filepath.Join(folder, "train/cat/img-0.png"),
-				filepath.Join(folder, "train/cat/img-00.png")); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Rename(filepath.Join(folder, "train/cat/img-0.png"),
+				filepath.Join(folder, "train/cat/img-00.png")))
 		}, true},
 		{"a file nobody reads", func(t *testing.T, folder string) {
 			write(t, filepath.Join(folder, "valid/cat/new.png"), nil)
 		}, false},
 		{"another place", func(t *testing.T, folder string) {
-			if err := os.Rename(folder, filepath.Join(filepath.Dir(folder), "CINIC-10")); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Rename(folder, filepath.Join(filepath.Dir(folder), "CINIC-10")))
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -139,16 +129,11 @@ func TestCacheOfFolder(t *testing.T) {
 			if c.name == "another place" {
 				o.Dir = folder
 			}
-			if _, err := Open(t.Context(), "cinic10", o); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Open(t.Context(), "cinic10", o))(t)
 			c.touch(t, folder)
 			var out bytes.Buffer
 			o.Progress, o.Dir = &out, dir
-			set, err := Open(t.Context(), "cinic10", o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := must.Get(Open(t.Context(), "cinic10", o))(t)
 			wantMini(t, set)
 			if got := strings.Contains(out.String(), "stale"); got != c.stale {
 				t.Errorf("said %q, want the cache stale: %v", out.String(), c.stale)
@@ -178,12 +163,8 @@ func TestCacheNowhere(t *testing.T) {
 	old, fresh := filepath.Join(cacheDir, ".rollcall-1.tmp"), filepath.Join(cacheDir, ".rollcall-2.tmp")
 	write(t, old, nil)
 	write(t, fresh, nil) // another process may be at it
-	if err := os.Chtimes(old, time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(t.Context(), "cinic10", o); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chtimes(old, time.Time{}, time.Now().Add(-25*time.Hour)))
+	must.Get(Open(t.Context(), "cinic10", o))(t)
 	wantClean(t, cacheDir, "cinic10.cache", filepath.Base(fresh))
 
 	t.Setenv("XDG_CACHE_HOME", "")

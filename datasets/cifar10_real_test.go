@@ -10,6 +10,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // realCIFAR10 returns options that find the real files: in $ROLLCALL_DATA, or unpacked from a folder beside the
@@ -107,8 +108,6 @@ func BenchmarkOpenCIFAR10(b *testing.B) {
 		b.Skip(err)
 	}
 	for b.Loop() {
-		if _, err := Open(b.Context(), "cifar10", o); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Open(b.Context(), "cifar10", o))(b)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // The order of pixels, by hand: plane c, row y, column x of the file is row y, column x, channel c in memory.
@@ -45,10 +46,7 @@ func TestOpenCIFAR10(t *testing.T) {
 	m := newMini(t)
 	dir, _, _ := alone(t)
 	m.lay(t, dir)
-	set, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet}))(t)
 	h := sha256.New()
 	var labels []uint8
 	for i, f := range m.files { // four images a file, in the order of the files, the test file last
@@ -128,9 +126,7 @@ func TestSpoiledCIFAR10(t *testing.T) {
 			m := newMini(t)
 			dir, _, _ := alone(t)
 			m.lay(t, dir)
-			if err := c.spoil(m, filepath.Join(dir, file)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.spoil(m, filepath.Join(dir, file)))
 			o := Options{Dir: dir, official: &m.fileSet}
 			_, err := Open(t.Context(), "cifar10", o)
 			want := c.open

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // picture makes the PNG file of a picture of one colour of its own, in RGB.
@@ -67,9 +69,7 @@ func wantMini(t *testing.T, set *Set) {
 		want := make([]uint8, photoPixels)
 		for i, l := range s[1] {
 			name := fmt.Sprintf("%s/%s/img-%d.png", partNames[p], cinicClasses[i/2], i%2)
-			if err := decodePicture(content[name], want); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, decodePicture(content[name], want))
 			if int(l) != i/2 || !bytes.Equal(s[0][i*photoPixels:(i+1)*photoPixels], want) {
 				t.Errorf("%s: picture %d of label %d is not %s", partNames[p], i, l, name)
 			}

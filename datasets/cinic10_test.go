@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // The sample has real pictures in the official archive's layout. The checksum was computed apart from this program, by
@@ -104,10 +105,7 @@ func TestOpenCINIC10(t *testing.T) {
 				t.Errorf("Fetch: got %s, %v, want %s", got, err, want.Dir)
 			}
 			for range 2 { // decoded, then from the cache
-				set, err := Open(t.Context(), "cinic10", o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				set := must.Get(Open(t.Context(), "cinic10", o))(t)
 				wantMini(t, set)
 				if set.Dir != want.Dir || set.Train.Name != "cinic10/train" || set.Test.Name != "cinic10/test" {
 					t.Errorf("%s and %s in %s, want cinic10/train and cinic10/test in %s",

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Every client keeps back its share, at random and in order, and the shares of all come to the fraction to the nearest
@@ -15,9 +17,7 @@ func TestReserve(t *testing.T) {
 		t.Run(fmt.Sprint(fraction), func(t *testing.T) {
 			parts, _ := consecutive(sizes)
 			s := &Split{Train: parts}
-			if err := s.reserve(fraction, 3); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, s.reserve(fraction, 3))
 			seen, reserved := 0, 0
 			for i, own := range parts {
 				train, valid := s.Train[i], s.Valid[i]

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/internal/must"
 )
 
 // cutParts returns the training samples of each client.
@@ -220,10 +221,7 @@ func TestDivideOwnSplit(t *testing.T) {
 		t.Errorf("nothing kept back: %v, %v, want the set's own split", split, err)
 	}
 	for range 2 {
-		split, err := Divide(set, o, Reserved{Validation: 0.4}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := must.Get(Divide(set, o, Reserved{Validation: 0.4}, 1))(t)
 		if len(split.Train[0]) != 3 || len(split.Valid[1]) != 2 ||
 			fmt.Sprint(split.Test, split.Group) != "[[1] [0]] [1 0]" {
 			t.Errorf("got %+v, want 3 samples to train and 2 kept back of each, and the set's tests and groups", split)

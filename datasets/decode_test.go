@@ -10,6 +10,8 @@ import (
 	"image/color"
 	"image/png"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // pngForm is a kind of PNG file.
@@ -108,9 +110,7 @@ func TestDecodePicture(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.form.side = 32
 			out := make([]uint8, photoPixels)
-			if err := decodePicture(c.form.file(), out); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, decodePicture(c.form.file(), out))
 			sum := sha256.Sum256(out)
 			if got := hex.EncodeToString(sum[:8]); got != c.want {
 				t.Errorf("SHA-256 %s…, want %s…", got, c.want)

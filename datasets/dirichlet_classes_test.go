@@ -8,6 +8,7 @@ import (
 
 	"rollcall/datasets/rng"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // Every sample goes to exactly one client, at the cuts that the class's own draw over the clients gives, recomputed in
@@ -15,10 +16,7 @@ import (
 func TestDirichletPerClass(t *testing.T) {
 	const clients, classes, alpha, seed = 100, 10, 0.5, 6
 	labels := labelsOf(50_000)
-	parts, err := dirichletOf(SplitClasses, labels, classes, clients, alpha, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(dirichletOf(SplitClasses, labels, classes, clients, alpha, seed))(t)
 	all := slices.Concat(parts...)
 	slices.Sort(all)
 	if len(all) != len(labels) || len(slices.Compact(all)) != len(labels) {
@@ -55,10 +53,7 @@ func TestDirichletPerClassSpread(t *testing.T) {
 	labels := make([]uint8, n)
 	var squares float64
 	for seed := range uint32(seeds) {
-		parts, err := dirichletOf(SplitClasses, labels, 1, clients, alpha, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Get(dirichletOf(SplitClasses, labels, 1, clients, alpha, seed))(t)
 		for _, part := range parts {
 			d := float64(len(part))/n - 1.0/clients
 			squares += d * d / (seeds * clients)

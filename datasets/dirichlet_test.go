@@ -9,6 +9,7 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // labelsOf returns n labels of 10 classes in mixed order, class c about twice as often as class c−5.
@@ -110,10 +111,7 @@ func TestDirichletTotals(t *testing.T) {
 func TestDirichletCuts(t *testing.T) {
 	const clients, classes, alpha, seed = 100, 10, 0.1, 6
 	labels := labelsOf(50_000)
-	parts, err := dirichletOf(SplitClients, labels, classes, clients, alpha, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(dirichletOf(SplitClients, labels, classes, clients, alpha, seed))(t)
 	var nu [clients][]float64
 	for i := range nu {
 		nu[i] = plainDirichlet(rng.Key{Seed: seed, Purpose: rng.Split}.Stream(0, i, 0), alpha, classes)
@@ -152,19 +150,13 @@ func TestDirichletCuts(t *testing.T) {
 func TestDirichletEqual(t *testing.T) {
 	labels := slices.Repeat([]uint8{0}, 10)
 	// one class: ν is 1 for everybody, so cuts at 2.5, 5, 7.5, 10
-	parts, err := dirichletOf(SplitClients, labels, 1, 4, 0.3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(dirichletOf(SplitClients, labels, 1, 4, 0.3, 1))(t)
 	if want := [][]int32{{0, 1}, {2, 3, 4}, {5, 6, 7}, {8, 9}}; fmt.Sprint(parts) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v (cuts at 2, 5, 8, 10)", parts, want)
 	}
 
 	labels = labelsOf(50_000)
-	parts, err = dirichletOf(SplitClients, labels, 10, 10, 1e6, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts = must.Get(dirichletOf(SplitClients, labels, 10, 10, 1e6, 1))(t)
 	for i, part := range parts { // a share's relative deviation is 1/√alpha = 0.1 %, five of which are 25 samples
 		if d := len(part) - 5000; d < -40 || d > 40 {
 			t.Errorf("client %d: %d samples, want 5000 ± 40", i, len(part))
@@ -176,10 +168,7 @@ func TestDirichletEqual(t *testing.T) {
 func TestDirichletConcentration(t *testing.T) {
 	labels := labelsOf(20_000)
 	largest := func(alpha float64) float64 {
-		parts, err := dirichletOf(SplitClients, labels, 10, 100, alpha, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Get(dirichletOf(SplitClients, labels, 10, 100, alpha, 5))(t)
 		sum, holders := 0.0, 0
 		for _, share := range ClassShares(parts, labels, 10) {
 			if m := slices.Max(share); m > 0 {
@@ -201,10 +190,7 @@ func TestDirichletConcentration(t *testing.T) {
 func TestDirichletSeeds(t *testing.T) {
 	labels := labelsOf(3000)
 	split := func(clients int, seed uint32) [][]int32 {
-		parts, err := dirichletOf(SplitClients, labels, 10, clients, 0.5, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Get(dirichletOf(SplitClients, labels, 10, clients, 0.5, seed))(t)
 		return parts
 	}
 	if again := split(20, 3); fmt.Sprint(split(20, 3)) != fmt.Sprint(again) {

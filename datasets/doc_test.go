@@ -5,14 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // The package comment names every file of the package, and no other.
 func TestDocNamesFiles(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(os.ReadFile("doc.go"))(t)
 	named := map[string]bool{"doc.go": true}
 	for _, word := range strings.FieldsFunc(string(doc), func(r rune) bool {
 		return strings.ContainsRune(" \t\n(),;", r)
@@ -21,10 +20,7 @@ func TestDocNamesFiles(t *testing.T) {
 			named[word] = true
 		}
 	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("*.go"))(t)
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") && !named[file] {
 			t.Errorf("doc.go does not name %s, want a line for it", file)

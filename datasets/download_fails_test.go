@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // What fails says how, and leaves only what the next attempt can go on from.
@@ -116,9 +118,7 @@ func TestDownloadDiskFull(t *testing.T) {
 	}
 	s := newSite(t, serve)
 	dir, _, _ := alone(t)
-	if err := os.Symlink("/dev/full", filepath.Join(dir, s.archive.name+".part")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink("/dev/full", filepath.Join(dir, s.archive.name+".part")))
 	_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet})
 	wantError(t, err, nil, "datasets: cifar10: ", dir, "no space left on device")
 	if len(s.ranges) != 1 {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // site serves a mini archive, and keeps the Range header of every request.
@@ -163,10 +165,7 @@ func TestDownload(t *testing.T) {
 				have = len(part)
 				write(t, filepath.Join(dir, s.archive.name+".part"), part)
 			}
-			set, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet})
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := must.Get(Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet}))(t)
 			if set.Train.Len() != 20 || set.Test.Len() != 4 || set.Dir != filepath.Join(dir, s.folders[0]) {
 				t.Errorf("%d train and %d test images in %s, want 20 and 4 in %s",
 					set.Train.Len(), set.Test.Len(), set.Dir, filepath.Join(dir, s.folders[0]))

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Samples that are held out go to no client, whatever the split; all others do, and the split of the others is that of
@@ -15,10 +17,7 @@ func TestHoldOut(t *testing.T) {
 	for _, kind := range SplitKinds() {
 		t.Run(kind, func(t *testing.T) {
 			o := SplitOptions{Kind: SplitKind(kind), Clients: 4, Clusters: 2, Alpha: 1}
-			split, err := Divide(set, o, Reserved{HeldOut: 0.25}, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
+			split := must.Get(Divide(set, o, Reserved{HeldOut: 0.25}, 7))(t)
 			if len(split.HeldOut) != 1 || len(split.HeldOut[0]) != int(math.Round(float64(n)/4)) {
 				t.Fatalf("held out: %d parts, want one of a quarter of %d samples", len(split.HeldOut), n)
 			}

@@ -11,14 +11,12 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 func openMade(t *testing.T, name string, o Options) *Set {
 	t.Helper()
-	set, err := Open(t.Context(), name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), name, o))(t)
 	return set
 }
 

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // mini is CIFAR-10 in small: the official names, 4 records a file, random content, and its own checksums.
@@ -56,12 +58,8 @@ func (m *mini) makeTarball(t *testing.T, folder string) {
 	w := tar.NewWriter(z)
 	add := func(h *tar.Header, data []byte) {
 		h.Size = int64(len(data))
-		if err := w.WriteHeader(h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(data); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.WriteHeader(h))
+		must.Get(w.Write(data))(t)
 	}
 	add(&tar.Header{Name: folder + "/", Typeflag: tar.TypeDir, Mode: 0o755}, nil)
 	add(&tar.Header{Name: folder + "/batches.meta.txt", Typeflag: tar.TypeReg, Mode: 0o644}, []byte("airplane\n"))
@@ -72,9 +70,7 @@ func (m *mini) makeTarball(t *testing.T, folder string) {
 			add(&tar.Header{Name: folder + "/" + f.name, Typeflag: tar.TypeReg, Mode: 0o444}, data)
 		}
 	}
-	if err := errors.Join(w.Close(), z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(w.Close(), z.Close()))
 	m.tarball = b.Bytes()
 	sum := md5.Sum(m.tarball)
 	m.archive.md5, m.archive.length = hex.EncodeToString(sum[:]), int64(len(m.tarball))
@@ -83,9 +79,7 @@ func (m *mini) makeTarball(t *testing.T, folder string) {
 // lay writes the files into dir.
 func (m *mini) lay(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(dir, 0o755))
 	for name, data := range m.content {
 		write(t, filepath.Join(dir, name), data)
 	}
@@ -93,12 +87,8 @@ func (m *mini) lay(t *testing.T, dir string) {
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.OK(t, os.WriteFile(path, data, 0o644))
 }
 
 // alone points the places looked at to empty folders, and returns the one for Options.Dir.
@@ -135,10 +125,7 @@ func wantError(t *testing.T, err, is error, texts ...string) {
 // wantClean checks that a folder holds nothing but the names given.
 func wantClean(t *testing.T, dir string, want ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

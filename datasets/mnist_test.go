@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 )
 
 func zipped(data []byte) []byte {
@@ -63,10 +64,7 @@ func TestMNISTReal(t *testing.T) {
 	folder := filepath.Dir(realFile(t, "mnist/train-images-idx3-ubyte.gz"))
 	dir, _, _ := alone(t)
 	for _, f := range mnistFiles.files {
-		data, err := os.ReadFile(filepath.Join(folder, f.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(folder, f.name)))(t)
 		write(t, filepath.Join(dir, "MNIST", "raw", f.name), data)
 		if sum := md5.Sum(data); hex.EncodeToString(sum[:]) != f.md5 {
 			t.Errorf("%s: MD5 %x, want %s", f.name, sum, f.md5)
@@ -111,13 +109,8 @@ func TestMNISTReal(t *testing.T) {
 // back, and four labels exchanged for half of them.
 func infocom(t *testing.T, o Options, plain *Set) {
 	t.Helper()
-	set, err := Open(t.Context(), "mnist", o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := set.Split.reserve(0.2, o.Seed); err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), "mnist", o))(t)
+	must.OK(t, set.Split.reserve(0.2, o.Seed))
 	moved, reserved := [2]map[uint8]bool{{}, {}}, 0
 	for k, own := range set.Split.Train {
 		if train, valid := len(own), len(set.Split.Valid[k]); train != 2000 || valid != 500 {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func TestProgress(t *testing.T) {
@@ -15,11 +17,9 @@ func TestProgress(t *testing.T) {
 		dir, _, _ := alone(t)
 		write(t, filepath.Join(dir, s.archive.name+".part"), s.tarball[:len(s.tarball)/2])
 		var out bytes.Buffer
-		if _, err := Fetch(t.Context(), "cifar10", Options{
+		must.Get(Fetch(t.Context(), "cifar10", Options{
 			Dir: dir, Progress: &out, official: &s.fileSet,
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		first := fmt.Sprintf("cifar-10-binary.tar.gz: downloading, %d of %d bytes\n", len(s.tarball)/2, len(s.tarball))
 		last := fmt.Sprintf("cifar-10-binary.tar.gz: %d of %d bytes\n", len(s.tarball), len(s.tarball))
 		if got := out.String(); !strings.HasPrefix(got, first) || !strings.HasSuffix(got, last) ||

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // The first download is recorded, and a later one, or another archive in its place, must be the same.
@@ -60,9 +62,7 @@ func TestCINIC10Record(t *testing.T) {
 		t.Errorf("AllowAltered: %v, want it accepted", err)
 	}
 
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(path))
 	m.files["first/"+c.archive.name] = other
 	_, err = Fetch(t.Context(), "cinic10", o)
 	wantError(t, err, ErrAltered, "download ", "delete that file if the site's has changed")

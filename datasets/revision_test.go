@@ -7,6 +7,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 )
 
@@ -89,14 +90,8 @@ func enterLEAFSwitches(t *testing.T, d *revisiontest.Digest) {
 // enterSet enters what a data set is in memory.
 func enterSet(t *testing.T, d *revisiontest.Digest, name string, o Options) {
 	t.Helper()
-	set, err := Open(t.Context(), name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := About(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), name, o))(t)
+	info := must.Get(About(name))(t)
 	d.Add(info.Augmented, info.Flip)
 	for _, s := range []*plan.Samples{set.Train, set.Test} {
 		d.Add(s.H, s.W, s.C, s.Classes, s.Images, s.Features, s.Labels, s.Mean, s.Std)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // What is known of a set before it is made is what it then takes; of LEAF's, whose clients draw how much they hold,
@@ -19,10 +20,7 @@ func TestLeastBytes(t *testing.T) {
 		{"binary", Options{Clients: 6, Reading: ReadCode}, true},
 		{"leaf", Options{Clients: 6, Reading: ReadCode}, false},
 	} {
-		set, err := Open(t.Context(), c.name, c.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must.Get(Open(t.Context(), c.name, c.options))(t)
 		least, got := LeastBytes(c.name, c.options), set.Bytes()
 		if least <= 0 || least > got || c.exact && least != got {
 			t.Errorf("%s: %d bytes, want %d before it is made (or, of leaf, fewer)", c.name, got, least)
@@ -49,10 +47,7 @@ func TestOpenCopiesNoFeatures(t *testing.T) {
 	longtest.Numbers(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	set, err := Open(t.Context(), "leaf", Options{Clients: 100, Reading: ReadCode})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), "leaf", Options{Clients: 100, Reading: ReadCode}))(t)
 	runtime.ReadMemStats(&after)
 	got, size := after.TotalAlloc-before.TotalAlloc, uint64(set.Bytes())
 	if most := size + size/2 + 2<<20; got > most { // half as much for the clients' models, two pieces of 1 MB

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // miniSVHN is SVHN in small: 7 and 4 images, with checksums of their own, to be had from a mirror.
@@ -45,9 +46,7 @@ func miniSVHN(t *testing.T, m *mirror) (*fileSet, map[string][]byte) {
 func TestSVHNSample(t *testing.T) {
 	path := realFile(t, "svhn-sample/train_32x32.mat")
 	var c content
-	if _, err := svhnFiles.read(t.Context(), path, svhnFiles.files[0], &c); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(svhnFiles.read(t.Context(), path, svhnFiles.files[0], &c))(t)
 	images, labels := c.images, c.labels
 	sum := sha256.Sum256(append(bytes.Clone(images), labels...))
 	const want = "c526f65ac2fbf21aa0dd01af72aab82a23a06e927db568850155cb1e2163f12a"
@@ -81,10 +80,7 @@ func TestOpenSVHN(t *testing.T) {
 			for name, data := range content {
 				write(t, filepath.Join(env, at, name), data)
 			}
-			set, err := Open(t.Context(), "svhn", Options{Dir: dir, official: s})
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := must.Get(Open(t.Context(), "svhn", Options{Dir: dir, official: s}))(t)
 			train, trainLabels := digits(7)
 			test, testLabels := digits(4)
 			sum := sha256.Sum256(slices.Concat(train, trainLabels, test, testLabels))
@@ -177,10 +173,7 @@ func TestFetchSVHN(t *testing.T) {
 			for at, name := range c.there {
 				write(t, filepath.Join(dir, at), content[name])
 			}
-			set, err := Open(t.Context(), "svhn", Options{Dir: dir, official: s})
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := must.Get(Open(t.Context(), "svhn", Options{Dir: dir, official: s}))(t)
 			if set.Dir != filepath.Join(dir, c.want) || !slices.Equal(m.asked, c.asked) {
 				t.Errorf("in %s after %q, want %s after %q", set.Dir, m.asked, filepath.Join(dir, c.want), c.asked)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 )
 
 // numbered is a set whose sample i shows i, of class i mod 10.
@@ -144,9 +145,7 @@ func TestSwapGroups(t *testing.T) {
 	var second [clients]int
 	for seed := range uint32(seeds) {
 		set := numbered(40, 40)
-		if err := swapLabels(set, Options{Seed: seed, Clients: clients, Reading: ReadPaper, SwapPairs: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, swapLabels(set, Options{Seed: seed, Clients: clients, Reading: ReadPaper, SwapPairs: 1}))
 		for k, g := range set.Split.Group {
 			second[k] += g
 		}

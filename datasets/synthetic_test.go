@@ -9,14 +9,12 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 )
 
 func openSmall(t *testing.T, o Options) *Set {
 	t.Helper()
-	set, err := Open(t.Context(), "synthetic", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), "synthetic", o))(t)
 	return set
 }
 
@@ -197,8 +195,6 @@ func TestSyntheticDirections(t *testing.T) {
 
 func BenchmarkSynthetic(b *testing.B) {
 	for b.Loop() {
-		if _, err := generateSynthetic(b.Context(), Options{Seed: 1, TrainSize: 5000, TestSize: 1000}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(generateSynthetic(b.Context(), Options{Seed: 1, TrainSize: 5000, TestSize: 1000}))(b)
 	}
 }

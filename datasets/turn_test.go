@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // log is a writer for several goroutines.
@@ -88,9 +90,7 @@ func TestDownloadWaits(t *testing.T) {
 			}()
 			until(t, "waiting", func() bool { return said.count(waiting) == 1 })
 			time.Sleep(3 * turnPause) // it looks several times, and says so once
-			if err := c.end(s, path, first); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.end(s, path, first))
 			err = <-done
 			if c.is == nil && err != nil {
 				t.Fatal(err)

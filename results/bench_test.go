@@ -95,9 +95,7 @@ func TestAppendBench(t *testing.T) {
 	given := second
 	given.Time = given.Time.Add(999 * time.Millisecond)
 	for _, r := range []BenchRow{first, given} {
-		if err := AppendBench(path, r); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, AppendBench(path, r))
 	}
 	text := must.Get(os.ReadFile(path))(t)
 	const conditions = ",20,20.333333333333336,100,102,0.24509803921568626,0.015625,0.125,1.25,0"
@@ -121,12 +119,8 @@ func TestAppendBenchOlder(t *testing.T) {
 	const old = "2025-03-01T12:00:00Z,v0.1,cifar10,cnn-cifar10,stationary,100,37.25,10,128,5,2,2,cpu-avx512,fp32," +
 		"Some CPU,20,2560,50,18500,18000,18900,50,10000,,,,3"
 	text := strings.TrimSuffix(benchHeader, benchConditions) + "\n" + old + "\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := AppendBench(path, testBench()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(text), 0o600))
+	must.OK(t, AppendBench(path, testBench()))
 	got, err := os.ReadFile(path)
 	empty := strings.Repeat(",", strings.Count(benchConditions, ","))
 	if want := benchHeader + "\n" + old + empty + "\n"; err != nil || !strings.HasPrefix(string(got), want) ||
@@ -149,9 +143,7 @@ func TestAppendBenchRefuses(t *testing.T) {
 		},
 	} {
 		path := filepath.Join(t.TempDir(), BenchFile)
-		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(test.text), 0o600))
 		err := AppendBench(path, testBench())
 		if want := "results: " + path + ": " + test.want; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", test.name, err, want)
@@ -164,9 +156,7 @@ func TestAppendBenchRefuses(t *testing.T) {
 
 func TestBenchText(t *testing.T) {
 	var b bytes.Buffer
-	if err := testBench().Text(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, testBench().Text(&b))
 	want := `rollcall        v0.1, 2025-03-01T12:00:00Z
 workload        cifar10, cnn-cifar10, stationary, 37.25 of 100 clients active, 10 local steps of 128 images, seed 3
 rounds          5 measured after 2 of warm-up
@@ -187,9 +177,7 @@ other programs  load average 1.25 before, 12.5 % of the processors meanwhile, 1.
 	b.Reset()
 	r := testBench()
 	r.EvalMS, r.PeakMemMiB, r.TestAcc = files.Optional{}, files.Optional{}, files.Optional{}
-	if err := r.Text(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Text(&b))
 	if got := b.String(); strings.Contains(got, "evaluation") || strings.Contains(got, "memory") ||
 		strings.Contains(got, "accuracy") {
 		t.Errorf("nothing evaluated: got\n%s\nwant no line about it", got)
@@ -213,9 +201,7 @@ func TestGobench(t *testing.T) {
 	r.Device = "Some CPU\n@ 2 GHz"
 	r.Net = "my net/2"
 	var b bytes.Buffer
-	if err := r.Gobench(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Gobench(&b))
 	config := regexp.MustCompile(`^[a-z][^\sA-Z]*: `)
 	values := map[string]float64{}
 	lines := map[string]string{}
@@ -272,9 +258,7 @@ func TestGobench(t *testing.T) {
 
 	b.Reset()
 	r.Engine, r.Device = "cuda-sm90", "H200"
-	if err := r.Gobench(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Gobench(&b))
 	if got := b.String(); !strings.Contains(got, "\ngpu: H200\n") || strings.Contains(got, "cpu:") {
 		t.Errorf("on a GPU: got\n%s\nwant a line gpu: H200 and none with cpu:", got)
 	}

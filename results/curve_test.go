@@ -51,9 +51,7 @@ func testCurve() []CurveRow {
 
 func TestCurve(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seed-3", CurveFile)
-	if err := WriteCurve(path, testCurve()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteCurve(path, testCurve()))
 	text := must.Get(os.ReadFile(path))(t)
 	want := curveHeader + "\n" +
 		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,3,0,0,0,2.3,0.1,2.31,0.1012,0," +
@@ -95,9 +93,7 @@ func TestSummary(t *testing.T) {
 	failed.Status, failed.Error = CellFailed, "nets: loss NaN"
 
 	path := filepath.Join(t.TempDir(), SummaryFile)
-	if err := WriteSummary(path, []SummaryRow{ok, failed}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteSummary(path, []SummaryRow{ok, failed}))
 	text := must.Get(os.ReadFile(path))(t)
 	want := summaryHeader + "\n" +
 		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,0,test_acc,3,0.6,0.01,0.635,0.02,ok,," +
@@ -135,9 +131,7 @@ func TestSummaryStatus(t *testing.T) {
 // FuzzReadCurve: whatever is read without an error can be written and read again to the same text.
 func FuzzReadCurve(f *testing.F) {
 	var good bytes.Buffer
-	if err := files.WriteCSV(&good, testCurve()); err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, files.WriteCSV(&good, testCurve()))
 	f.Add(good.Bytes())
 	f.Add(good.Bytes()[:good.Len()/2])
 	f.Add([]byte(curveHeader + "\n"))
@@ -160,9 +154,7 @@ func FuzzReadCurve(f *testing.F) {
 		if err != nil {
 			t.Fatalf("read what was written: %v\n%q", err, first.Bytes())
 		}
-		if err := files.WriteCSV(&second, again); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, files.WriteCSV(&second, again))
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
 			t.Errorf("read and written again:\ngot  %q\nwant %q", second.Bytes(), first.Bytes())
 		}

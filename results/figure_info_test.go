@@ -21,9 +21,7 @@ func TestFigureInfo(t *testing.T) {
 	}
 	var texts [2]string
 	for i := range texts {
-		if err := WriteFigureInfo(path, info); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, WriteFigureInfo(path, info))
 		text := must.Get(os.ReadFile(path))(t)
 		texts[i] = string(text)
 	}
@@ -46,9 +44,7 @@ func TestFigureInfo(t *testing.T) {
 		strings.Replace(texts[0], `"schema": 1`, `"schema": 2`, 1): "schema 2, want 1",
 		"{": "unexpected end",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		if _, err := ReadFigureInfo(path); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%v, want the file and %q", err, want)

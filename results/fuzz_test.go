@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
@@ -32,21 +33,14 @@ func fuzzedRun(f *testing.F) (dir string) {
 		})
 	}
 	info := RunInfo{Status: RunComplete, Rounds: 2, Settings: fuzzedSettings, Seed: 3}
-	if err := WriteCurve(filepath.Join(dir, CurveFile), rows); err != nil {
-		f.Fatal(err)
-	}
-	if err := WriteRunInfo(filepath.Join(dir, RunFile), info); err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, WriteCurve(filepath.Join(dir, CurveFile), rows))
+	must.OK(f, WriteRunInfo(filepath.Join(dir, RunFile), info))
 	return dir
 }
 
 // fuzzedFile returns a file of a run.
 func fuzzedFile(f *testing.F, path string) []byte {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(f)
 	return text
 }
 
@@ -99,9 +93,7 @@ func FuzzRunFolder(f *testing.F) {
 	f.Add(curve, bytes.Replace(info, []byte(`"rounds": 2`), []byte(`"rounds": 9223372036854775807`), 2), []byte{}, true)
 	f.Fuzz(func(t *testing.T, curve, info, decisions []byte, forge bool) {
 		write := func(name string, text []byte) {
-			if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(dir, name), text, 0o666))
 		}
 		write(CurveFile, curve)
 		write(RunFile, info)
@@ -175,9 +167,7 @@ func forged(dir string, text []byte) []byte {
 // fuzzCSV: whatever is read of rows without an error can be written and read again to the same text.
 func fuzzCSV[T any](f *testing.F, rows []T) {
 	var good bytes.Buffer
-	if err := files.WriteCSV(&good, rows); err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, files.WriteCSV(&good, rows))
 	f.Add(good.Bytes())
 	f.Add(good.Bytes()[:good.Len()*2/3])
 	f.Add(bytes.ReplaceAll(good.Bytes(), []byte("0.5"), []byte("-nan")))

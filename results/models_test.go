@@ -53,9 +53,7 @@ func TestModelChecksums(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := savedRun(t, t.TempDir())
-			if err := c.do(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.do(dir))
 			run, bad := results.ReadRunFolder(dir)
 			resultstest.MustHold(t, bad, c.want...)
 			if run.Damaged != (c.want != nil) {
@@ -74,9 +72,7 @@ func TestModelsAreCopied(t *testing.T) {
 		"adopted": func(to string) error { _, err := results.Adopt(&run, to, "fedawe-2"); return err },
 	} {
 		to := filepath.Join(t.TempDir(), filepath.Base(filepath.Dir(run.Dir)), "seed-3")
-		if err := copied(to); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, copied(to))
 		_, bad := results.ReadRunFolder(to)
 		resultstest.MustHold(t, bad)
 		models, err := results.ModelFiles(to)

@@ -76,9 +76,7 @@ func testInfo() RunInfo {
 func TestRunInfo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), RunFile)
 	info := testInfo()
-	if err := WriteRunInfo(path, info); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteRunInfo(path, info))
 	text := must.Get(os.ReadFile(path))(t)
 	for _, want := range []string{
 		`"status": "complete"`, `"settings_hash": "` + Hash(info.Settings) + `"`,
@@ -128,9 +126,7 @@ func TestRunInfoRefused(t *testing.T) {
 
 func TestReadRunInfoMalformed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), RunFile)
-	if err := WriteRunInfo(path, testInfo()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteRunInfo(path, testInfo()))
 	raw := must.Get(os.ReadFile(path))(t)
 	good := string(raw)
 	for _, test := range []struct{ name, text, want string }{
@@ -151,9 +147,7 @@ func TestReadRunInfoMalformed(t *testing.T) {
 			if test.text == good {
 				t.Fatal("the text was not changed")
 			}
-			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(path, []byte(test.text), 0o600))
 			_, err := ReadRunInfo(path)
 			if err == nil || !strings.HasPrefix(err.Error(), "results: "+path+": ") ||
 				!strings.Contains(err.Error(), test.want) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files/filestest"
@@ -26,9 +27,7 @@ func TestFindRuns(t *testing.T) {
 	killed := resultstest.WriteRun(t, out, resultstest.Run{
 		Table: "run", Method: "fedawe", Seed: 3, Acc: []float64{0.1, 0.2, 0.3},
 	})
-	if err := os.WriteFile(filepath.Join(killed, "more.csv"), []byte("x\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(killed, "more.csv"), []byte("x\n"), 0o666))
 	runs, bad, err := results.FindRuns(t.Context(), out, filepath.Join(out, "run")) // overlapping
 	if err != nil {
 		t.Fatal(err)
@@ -55,9 +54,7 @@ func TestFindRuns(t *testing.T) {
 		t.Errorf("list %+v, want mifa's two seeds and the killed run", rows)
 	}
 	var text strings.Builder
-	if err := compare.WriteList(&text, rows); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, compare.WriteList(&text, rows))
 	want := "table      method   data      availability   seeds       rounds   status\n" +
 		"fedawe-2   mifa     cifar10   sine             3 4   1 … 2 of 2   1 complete, 1 interrupted\n" +
 		"run        fedawe   cifar10   sine               3            2   unfinished\n"
@@ -107,10 +104,8 @@ func TestFindBadRuns(t *testing.T) {
 			overwrite(t, filepath.Join(dir, results.RunFile), "{\n\"status\":\n")
 		}, 1, 2, []string{"run.json: line 2: unexpected EOF"}},
 		"another run's": {func(t *testing.T, dir string) {
-			if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile),
-				results.RunInfo{Status: results.RunComplete, Settings: map[string]any{}, Seed: 77}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile),
+				results.RunInfo{Status: results.RunComplete, Settings: map[string]any{}, Seed: 77}))
 		}, 1, 2, []string{"run.json: seed 77, want 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,9 +128,7 @@ func TestFindBadRuns(t *testing.T) {
 
 func overwrite(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 // A run found in two tables' folders counts once; two that differ are named both.

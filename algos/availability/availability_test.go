@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func mustNew(t *testing.T, name string, o Options) Process {
 	t.Helper()
-	p, err := New(name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(name, o))(t)
 	return p
 }
 
@@ -198,10 +197,7 @@ func BenchmarkActive(b *testing.B) {
 	for i := range base {
 		base[i] = float64(i) / 100
 	}
-	x, err := New("interleaved-sine", Defaults(base, 1))
-	if err != nil {
-		b.Fatal(err)
-	}
+	x := must.Get(New("interleaved-sine", Defaults(base, 1)))(b)
 	t := 0
 	for b.Loop() {
 		x.Active(t)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func TestChainsRefused(t *testing.T) {
@@ -81,10 +83,7 @@ func TestChainsInfeasible(t *testing.T) {
 		}
 	}
 	// the bounds themselves are possible: at λ = 1 − 1/π the client is never twice away
-	x, err := newChains(1, 1, []float64{0.8}, []float64{-0.25}, "client")
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(newChains(1, 1, []float64{0.8}, []float64{-0.25}, "client"))(t)
 	away := 0
 	for r := range 1000 {
 		if len(x.Active(r)) == 0 {

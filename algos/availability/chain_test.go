@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // ToN, (236)–(238), on 10⁶ rounds. Of T rounds of a chain the share of active ones has the standard error
@@ -15,10 +17,7 @@ func TestChainsInTheLongRun(t *testing.T) {
 	const rounds = 1_000_000
 	pi := []float64{0.9, 0.9, 0.1, 0.1, 0.5, 0.3}
 	lambda := []float64{0.9, 0.01, 0.9, -0.1, -0.8, 0}
-	made, err := newChains(len(pi), 11, pi, lambda, "client")
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(newChains(len(pi), 11, pi, lambda, "client"))(t)
 	x := made.(*chained)
 	for m := range pi {
 		t.Run(fmt.Sprintf("pi=%g_lambda=%g", pi[m], lambda[m]), func(t *testing.T) {
@@ -62,14 +61,8 @@ func TestChainsInTheLongRun(t *testing.T) {
 // A chain's way does not depend on how many others there are.
 func TestChainsAlone(t *testing.T) {
 	pi, lambda := []float64{0.4, 0.6, 0.4, 0.2}, []float64{0.6, 0.1, 0.6, 0.3}
-	all, err := newChains(4, 7, pi, lambda, "client")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fewer, err := newChains(2, 7, pi[:2], lambda[:2], "client")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(newChains(4, 7, pi, lambda, "client"))(t)
+	fewer := must.Get(newChains(2, 7, pi[:2], lambda[:2], "client"))(t)
 	for r := range 60 {
 		want := slices.DeleteFunc(slices.Clone(all.Active(r)), func(i int) bool { return i >= 2 })
 		if got := fewer.Active(r); !slices.Equal(got, want) {
@@ -84,10 +77,7 @@ func TestChainsStartStationary(t *testing.T) {
 	const seeds, pi, lambda = 4000, 0.2, 0.7
 	var count [3]float64
 	for seed := range uint32(seeds) {
-		x, err := newChains(1, seed, []float64{pi}, []float64{lambda}, "client")
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(newChains(1, seed, []float64{pi}, []float64{lambda}, "client"))(t)
 		first, second := len(x.Active(0)), len(x.Active(1))
 		count[0] += float64(first)
 		count[1] += float64(second)
@@ -288,10 +278,7 @@ func TestClustersMoveTogether(t *testing.T) {
 // A far round costs its way once: 10,000 rounds of 100 chains.
 func BenchmarkChains(b *testing.B) {
 	for b.Loop() {
-		x, err := New("markov", Defaults(make([]float64, 100), 1))
-		if err != nil {
-			b.Fatal(err)
-		}
+		x := must.Get(New("markov", Defaults(make([]float64, 100), 1)))(b)
 		x.Active(9999)
 	}
 }

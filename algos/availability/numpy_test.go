@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/rng"
+	"rollcall/internal/must"
 )
 
 // Expected values are NumPy 1.24.2's: numpy.random.seed(11); φ = uniform(0, 1, 2), uniform(0, .5, 2); then for rounds 0
@@ -18,10 +19,7 @@ func TestNumPy(t *testing.T) {
 			t.Errorf("client %d: p %v, want %v", i, p[i], want)
 		}
 	}
-	process, err := New("stationary", Defaults(p, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	process := must.Get(New("stationary", Defaults(p, 0)))(t)
 	drawn := NumPy(process, len(p), r)
 	for _, round := range []int{5, 0, 3, 1, 2, 4} { // the order of asking changes nothing
 		if got := drawn.Active(round); !slices.Equal(got, wantNumPyActive[round]) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/rng"
+	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 )
 
@@ -19,10 +20,7 @@ func TestRevisions(t *testing.T) {
 		shares[i][i%10], shares[i][(3*i+1)%10] = 0.25, 0.75
 	}
 	csv := "client,start,end\n0,0.5,30\n0,40,41.5\n7,3,199\n19,0,400\n12,100,150\n12,150,160\n"
-	intervals, err := ReadTrace(strings.NewReader(csv), clients, 1.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	intervals := must.Get(ReadTrace(strings.NewReader(csv), clients, 1.5))(t)
 	groups := make([]int, clients)
 	for i := range groups {
 		groups[i] = i % 2
@@ -77,9 +75,6 @@ func walkInto(digest *revisiontest.Digest, x Process, clients, rounds int) {
 
 func process(t *testing.T, name string, o Options) Process {
 	t.Helper()
-	x, err := New(name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(New(name, o))(t)
 	return x
 }

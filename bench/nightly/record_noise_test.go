@@ -65,9 +65,7 @@ func TestRecordNoise(t *testing.T) {
 			fmt.Sprintf("ROLLCALL_TEST_NIGHT=%d-%d %s", *noiseSeed, night, regime))
 		done := make(chan error, 1)
 		begun := time.Now()
-		if err := measure.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, measure.Start())
 		go func() { done <- measure.Wait() }()
 		var measured error
 		for over := false; !over; {
@@ -78,9 +76,7 @@ func TestRecordNoise(t *testing.T) {
 			var load []*exec.Cmd
 			for _, kind := range burners[on] {
 				b := again(t, "TestBurn", "ROLLCALL_TEST_BURN="+kind)
-				if err := b.Start(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, b.Start())
 				load = append(load, b)
 			}
 			select {
@@ -135,9 +131,7 @@ func TestMeasureNoise(t *testing.T) {
 		_ = out.Write([]string{night, regime, v.Metric, v.Unit, list(v.Wall), list(v.Processor), list(v.Reference)})
 	}
 	out.Flush()
-	if err := errors.Join(out.Error(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(out.Error(), f.Close()))
 }
 
 // TestBurn is another load, until it is killed: one of arithmetic, or one of memory that no cache holds.

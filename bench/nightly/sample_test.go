@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels/reference"
 )
 
@@ -25,14 +26,10 @@ func TestSample(t *testing.T) {
 	m := metric{"kernel/burn", "µs", 1, reference.New("generic", 1)}
 	calls := 0
 	for range 2 {
-		if err := b.short(t.Context(), m, func() error { calls++; return burn() }); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, b.short(t.Context(), m, func() error { calls++; return burn() }))
 	}
 	m.name, m.loop = "kernel/none", nil
-	if err := b.sample(t.Context(), m, parts{3, 2}, burn); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, b.sample(t.Context(), m, parts{3, 2}, burn))
 	if len(b.values) != 2 {
 		t.Fatalf("got %+v, want two metrics", b.values)
 	}

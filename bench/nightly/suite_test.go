@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/results/track"
 )
@@ -30,9 +31,7 @@ func TestTrackProfiled(t *testing.T) {
 	b := &Bench{}
 	f := &fakeProfiler{}
 	for range 2 {
-		if err := b.profiled(t.Context(), f, func() error { f.rounds++; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, b.profiled(t.Context(), f, func() error { f.rounds++; return nil }))
 	}
 	want := []track.Measurement{{Metric: "kernel/conv2d_forward", Unit: "µs", Wall: []float64{1500, 1500}}}
 	if f.rounds != 2 || f.on != 2 || !reflect.DeepEqual(b.values, want) {
@@ -69,12 +68,8 @@ func TestMachineClocks(t *testing.T) {
 			"GCC version: 12.2.0\n",
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	if got, want := cpuClocks(dir), "800-3500 MHz performance no boost"; got != want {
 		t.Errorf("clocks: got %q, want %q", got, want)

@@ -11,6 +11,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/settings"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -67,19 +68,11 @@ func normalised(t *testing.T, net string, rounds int, method string, more ...str
 		given = append(slices.DeleteFunc(given, func(s algos.Setting) bool { return s.Name == name }),
 			algos.Setting{Name: name, Value: value})
 	}
-	s, err := settings.Resolve(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Resolve(given))(t)
 	l := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
 	defer l.Close() // nothing is written
-	if err := l.Open(t.Context(), &s, seed); err != nil {
-		t.Fatal(err)
-	}
-	f, err := l.Federate(t.Context(), s, seed, l.Engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Open(t.Context(), &s, seed))
+	f := must.Get(l.Federate(t.Context(), s, seed, l.Engine))(t)
 	defer f.Method.Close()
 	active, w := 0, make([]float32, l.model.P)
 	for r := range rounds {
@@ -92,9 +85,7 @@ func normalised(t *testing.T, net string, rounds int, method string, more ...str
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Engine.Store(row, w); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, l.Engine.Store(row, w))
 		for _, p := range l.model.Params {
 			least := slices.Min(w[p.Offset:][:p.Size])
 			negative := strings.HasSuffix(p.Name, "running_var") && least < 0

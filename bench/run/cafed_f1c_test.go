@@ -7,6 +7,7 @@ import (
 
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
 	"rollcall/nets/models"
@@ -32,22 +33,14 @@ func TestCAFedF1c(t *testing.T) {
 		{"code", []string{"ca-fed"}, 1, []uint{1}},
 	} {
 		t.Run(c.preset, func(t *testing.T) {
-			f, err := papers.FigureByID("cafed-f1c")
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(papers.FigureByID("cafed-f1c"))(t)
 			rounds := 1
 			w := Wanted{
 				Methods: c.methods, Preset: c.preset, Seeds: c.seeds, Rounds: &rounds,
 				Given: settings.Given{{Name: "clients", Value: "4"}, {Name: "eval-every", Value: "1"}},
 			}
-			if err := w.Figure(&f); err != nil {
-				t.Fatal(err)
-			}
-			m, err := poolOn(t, set).Measure(t.Context(), &f, &w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, w.Figure(&f))
+			m := must.Get(poolOn(t, set).Measure(t.Context(), &f, &w))(t)
 			if len(m.Lines) != c.lines {
 				t.Fatalf("%d lines, want %d", len(m.Lines), c.lines)
 			}
@@ -61,10 +54,7 @@ func TestCAFedF1c(t *testing.T) {
 					}
 				}
 			}
-			d, err := f.Draw(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(f.Draw(m))(t)
 			// Only a figure with both methods has the paper's claim about them.
 			if n := reflect.ValueOf(d.Rows).Len(); n != 2*c.lines || d.Claims == nil {
 				t.Errorf("%d rows, claims %v, want %d and the claim", n, d.Claims, 2*c.lines)
@@ -81,26 +71,12 @@ func TestCAFedF1c(t *testing.T) {
 // initialLoss returns the test loss of cnn-cafed's initial weights.
 func initialLoss(t *testing.T, set *datasets.Set, init models.Init, seed uint32) float64 {
 	t.Helper()
-	model, err := models.New("cnn-cafed")
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := cpu.Open(model, set.Train, set.Test, cpu.Options{Batch: 32, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(models.New("cnn-cafed"))(t)
+	engine := must.Get(cpu.Open(model, set.Train, set.Test, cpu.Options{Batch: 32, Threads: 1}))(t)
 	defer engine.Close() // nothing is written
-	bank, err := engine.NewBank(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bank := must.Get(engine.NewBank(1))(t)
 	row := nets.Row{Bank: bank}
-	if err := engine.Load(row, model.Init(init, seed)); err != nil {
-		t.Fatal(err)
-	}
-	answers, err := engine.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, engine.Load(row, model.Init(init, seed)))
+	answers := must.Get(engine.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}}))(t)
 	return answers[0].Loss
 }

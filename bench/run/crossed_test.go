@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -23,10 +24,7 @@ func crossedCells(q int, seeds []uint32, given settings.Given, methods ...string
 // Any two seeds of two parts of the draws meet in exactly one run of a method, whatever the number of seeds.
 func TestCrossed(t *testing.T) {
 	for _, q := range []int{5, 7, 11, 13, 17, 19, 23, 29, 31} {
-		cells, err := crossedCells(q, []uint32{3}, nil, "mifa", "fedavg-active")
-		if err != nil {
-			t.Fatal(err)
-		}
+		cells := must.Get(crossedCells(q, []uint32{3}, nil, "mifa", "fedavg-active"))(t)
 		if len(cells) != 2*q*q {
 			t.Fatalf("%d seeds: %d runs, want %d", q, len(cells), 2*q*q)
 		}

@@ -18,9 +18,7 @@ func TestCurveFile(t *testing.T) {
 		rows = append(rows, results.CurveRow{Round: round})
 		f.put(rows)
 	}
-	if err := f.close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.close(t.Context()))
 	got := must.Get(results.ReadCurve(path))(t)
 	if len(got) != 200 || got[199].Round != 199 {
 		t.Errorf("%d rows, want 200 with round 199 the last", len(got))

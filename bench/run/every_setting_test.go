@@ -16,6 +16,7 @@ import (
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 )
 
 // unlike are the settings whose second value makes no other curve, and why.
@@ -77,9 +78,7 @@ func TestEverySettingMatters(t *testing.T) {
 		"A": "0,0,9\n1,0,2\n2,2,9\n3,4,9\n",
 		"B": "0,0,1\n1,1,9\n2,0,9\n3,3,9\n",
 	} {
-		if err := os.WriteFile(filepath.Join(files, name), []byte("client,start,end\n"+text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(files, name), []byte("client,start,end\n"+text), 0o666))
 	}
 	saveWeights(t, filepath.Join(files, "W"), "lenet5")
 	session := &Session{
@@ -95,10 +94,7 @@ func TestEverySettingMatters(t *testing.T) {
 				t.Skip(why)
 			}
 			base := contextOf(&r)
-			first, err := curveOf(base)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must.Get(curveOf(base))(t)
 			var tried []string
 			for _, value := range secondValues(&r, base) {
 				base[r.Name] = value

@@ -15,6 +15,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/events"
 	"rollcall/results/papers"
@@ -30,10 +31,7 @@ func tinySettings(t *testing.T, more ...string) settings.Settings {
 		name, value, _ := strings.Cut(set, "=")
 		given = append(given, algos.Setting{Name: name, Value: value})
 	}
-	s, err := settings.Resolve(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Resolve(given))(t)
 	return s
 }
 
@@ -75,9 +73,7 @@ func faster(t *testing.T) {
 // obstructed puts a folder where a file belongs, which nobody replaces, root neither.
 func obstructed(t *testing.T, path string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o777))
 }
 
 // eachRound calls a function after every round.
@@ -189,14 +185,10 @@ func TestCurveFileReasons(t *testing.T) {
 	f := newCurveFile(to(path), path, log)
 	f.put([]results.CurveRow{{}})
 	until(t, log, "tries again")
-	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666)))
 	f.put([]results.CurveRow{{}})
 	until(t, log, "not a directory")
-	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(dir))
 	if err := f.close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -216,9 +208,7 @@ func TestEventsFail(t *testing.T) {
 		}
 		p := eachRound{progress.New(io.Discard).Run("", progress.Work{}), func(int) {}}
 		if when == "on the way" {
-			if err := os.MkdirAll(x.Dir, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.MkdirAll(x.Dir, 0o777))
 			created := l.withEvents(p, x.Dir, time.Now(), nil)
 			created.log = brokenLog(t)
 			created.Evaluated(results.CurveRow{})
@@ -228,9 +218,7 @@ func TestEventsFail(t *testing.T) {
 			t.Errorf("%s: %v, want the run without events", when, err)
 		}
 		if when == "kept" {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Remove(path))
 			obstructed(t, path)
 			run, _ := results.ReadRunFolder(x.Dir)
 			l.KeptEvents(&run)
@@ -244,13 +232,8 @@ func TestEventsFail(t *testing.T) {
 // brokenLog returns a log of events whose next write fails.
 func brokenLog(t *testing.T) *events.Log {
 	t.Helper()
-	log, err := events.Create(t.TempDir(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(events.Create(t.TempDir(), time.Now()))(t)
+	must.OK(t, log.Close())
 	return log
 }
 

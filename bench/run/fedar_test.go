@@ -8,6 +8,7 @@ import (
 
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -110,22 +111,11 @@ func TestSmallFedARFigures(t *testing.T) {
 			if c.id == "fedar-f5" && testing.Short() {
 				t.Skip("500 clients are not for -short")
 			}
-			f, err := papers.FigureByID(c.id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(papers.FigureByID(c.id))(t)
 			w := small(c.w, c.rounds, c.clients)
-			if err := w.Figure(&f); err != nil {
-				t.Fatal(err)
-			}
-			m, err := poolOn(t, standIn(t, 240, 240)).Measure(t.Context(), &f, &w)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d, err := f.Draw(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, w.Figure(&f))
+			m := must.Get(poolOn(t, standIn(t, 240, 240)).Measure(t.Context(), &f, &w))(t)
+			d := must.Get(f.Draw(m))(t)
 			if n := reflect.ValueOf(d.Rows).Len(); n != c.rows {
 				t.Errorf("%d rows, want %d", n, c.rows)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results/files"
 	"rollcall/results/papers"
 )
@@ -57,10 +58,7 @@ func wantedWith(flag, value, preset string) Wanted {
 // settingsText returns settings as run.json has them.
 func settingsText(t *testing.T, s settings.Settings) string {
 	t.Helper()
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(s))(t)
 	return string(text)
 }
 
@@ -155,18 +153,12 @@ func TestTablesHeedTheirFlags(t *testing.T) {
 		return fmt.Sprintln(text, table.Seeds), err
 	}
 	for _, id := range papers.TableNames() {
-		table, err := papers.TableByID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(papers.TableByID(id))(t)
 		preset := "code"
 		if table.Preset != "" {
 			preset = table.Preset
 		}
-		without, err := trained(table, Wanted{Preset: preset})
-		if err != nil {
-			t.Fatal(err)
-		}
+		without := must.Get(trained(table, Wanted{Preset: preset}))(t)
 		var sets, processes []string
 		for _, c := range table.Columns {
 			sets, processes = append(sets, c.Data), append(processes, c.Availability)
@@ -210,18 +202,12 @@ func TestAxesAreRefused(t *testing.T) {
 		}
 	}
 	for _, id := range papers.TableNames() {
-		table, err := papers.TableByID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(papers.TableByID(id))(t)
 		for _, c := range table.Columns {
 			refused("table "+id, c, table.Methods[0], "paper")
 		}
 	}
-	f, err := papers.FigureByID("fedar-f5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(papers.FigureByID("fedar-f5"))(t)
 	w := wantedWith("clients", "5", "paper")
 	if _, _, err := w.lines(&f); err == nil ||
 		err.Error() != "--clients 5: figure fedar-f5 varies clients itself, want it without" {
@@ -243,10 +229,7 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 		}
 		return fmt.Sprintln(text, table.Seeds), err
 	}
-	without, err := cellsOf(func(*Sweep) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	without := must.Get(cellsOf(func(*Sweep) {}))(t)
 	changes := map[string]func(w *Sweep){
 		"like fedar":   func(w *Sweep) { w.Like = "fedar" },
 		"preset paper": func(w *Sweep) { w.Given = given("preset", "paper") },

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -66,9 +67,7 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 	l.Machine.Grace = grace
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Open(ctx, &x.Settings, x.Seed))
 	e.Engine, e.began = l.Engine, make(chan string, 100)
 	l.Engine = e
 	defer func() { l.Engine = e.Engine }()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -48,13 +49,8 @@ func TestHoldOutPopulation(t *testing.T) {
 		"data=leaf",
 	} {
 		x, l, _ := resumable(t, append(strings.Fields(line), "hold-out=0.25")...)
-		if err := l.OpenData(t.Context(), &x.Settings, x.Seed); err != nil {
-			t.Fatal(err)
-		}
-		p, err := Populate(l.Data, &x.Settings, x.Seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, l.OpenData(t.Context(), &x.Settings, x.Seed))
+		p := must.Get(Populate(l.Data, &x.Settings, x.Seed))(t)
 		all := slices.Concat(slices.Concat(p.test...), p.same, slices.Concat(p.train...))
 		slices.Sort(all)
 		for i, sample := range all {

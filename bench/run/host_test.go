@@ -10,6 +10,7 @@ import (
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
 	"rollcall/results"
@@ -86,18 +87,9 @@ func (s *stopwatch) Start(int) { s.at = time.Now() }
 func BenchmarkHost(b *testing.B) {
 	for _, method := range []string{"fedavg-active", "fedawe", "mifa", "ca-fed", "scaffold"} {
 		b.Run(method, func(b *testing.B) {
-			model, err := models.New("cnn-cifar10")
-			if err != nil {
-				b.Fatal(err)
-			}
-			data, err := datasets.Open(b.Context(), "synthetic", datasets.Options{Seed: 3})
-			if err != nil {
-				b.Fatal(err)
-			}
-			s, err := settings.Defaults(method, "code", "cifar10")
-			if err != nil {
-				b.Fatal(err)
-			}
+			model := must.Get(models.New("cnn-cifar10"))(b)
+			data := must.Get(datasets.Open(b.Context(), "synthetic", datasets.Options{Seed: 3}))(b)
+			s := must.Get(settings.Defaults(method, "code", "cifar10"))(b)
 			s.Rounds, s.EvalEvery, s.EvalLast = 200, 10, settings.Optional{}
 			engine := &asleep{params: model.P}
 			l := SessionOn(data, model, engine)

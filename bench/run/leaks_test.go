@@ -80,9 +80,7 @@ func TestSweepLeaks(t *testing.T) {
 	if err != nil || done.Failed+done.Diverged > 0 {
 		t.Fatalf("%v, %d failed, %d diverged, want none", err, done.Failed, done.Diverged)
 	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.Close())
 	found, err := filepath.Glob(filepath.Join(out, "sweep", "*", "seed-*", results.RunFile))
 	if err != nil || len(found) != runs || len(heaps) != 2 {
 		t.Fatalf("%v: %d runs, looked at %d times, want %d and 2", err, len(found), len(heaps), runs)

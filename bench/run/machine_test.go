@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/models"
 )
@@ -50,10 +51,7 @@ func TestOffers(t *testing.T) {
 
 // What a machine says of its numbers before an engine is open is what the engine says.
 func TestNumericsOfPrecisions(t *testing.T) {
-	model, err := models.New("linear-binary")
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(models.New("linear-binary"))(t)
 	seen := map[string]string{}
 	for _, precision := range []string{"", "fp32", "bf16", "bf16x3"} {
 		for _, choice := range kernels.Choices(kernels.Precision(precision)) {

@@ -12,6 +12,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -29,10 +30,7 @@ func (e *rowsOf) NewBank(rows int) (nets.Bank, error) {
 // tiny returns the settings of a run of linear models that takes no time.
 func tiny(t *testing.T, method string) settings.Settings {
 	t.Helper()
-	s, err := settings.Defaults(method, "code", "binary")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults(method, "code", "binary"))(t)
 	s.Clients, s.Rounds, s.LocalSteps, s.Batch, s.EvalEvery = 12, 30, 2, 4, 30
 	return s
 }
@@ -42,9 +40,7 @@ func onCPU(t *testing.T, limit string) *Session {
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", "off") // the limits are not for the other tests
 	l := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
-	if err := l.Machine.Memory.Set(limit); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Machine.Memory.Set(limit))
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -63,22 +59,12 @@ func TestDryRunCountsRows(t *testing.T) {
 				s := tiny(t, method)
 				s.Momentum = momentum
 				l := onCPU(t, "off")
-				if err := l.Open(t.Context(), &s, 3); err != nil {
-					t.Fatal(err)
-				}
-				clients, err := Populate(l.Data, &s, 3)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, l.Open(t.Context(), &s, 3))
+				clients := must.Get(Populate(l.Data, &s, 3))(t)
 				dry := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
-				if err := dry.dryRun(t.Context(), &s, 3, clients); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, dry.dryRun(t.Context(), &s, 3, clients))
 				engine := &rowsOf{Engine: l.Engine}
-				f, err := l.Federate(t.Context(), s, 3, engine)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := must.Get(l.Federate(t.Context(), s, 3, engine))(t)
 				defer f.Method.Close()
 				start := engine.rows
 				for round := range s.Rounds {
@@ -86,9 +72,7 @@ func TestDryRunCountsRows(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if _, err := f.Method.Model(); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(f.Method.Model())(t)
 				if engine.rows > start {
 					grown++
 				}
@@ -128,9 +112,7 @@ func TestMemoryRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Clients, s.Rounds, s.TrainSize, s.TestSize, s.Batch = 40, 5, 400, 50, 32
-			if err := s.P.Set("1"); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, s.P.Set("1"))
 			l := onCPU(t, c.limit)
 			err = l.Open(t.Context(), &s, 3)
 			e, ok := errors.AsType[*memoryError](err)
@@ -145,9 +127,7 @@ func TestMemoryRefused(t *testing.T) {
 			if fitsAlone(err) {
 				t.Error("it would fit without other runs, which there are not")
 			}
-			if err := l.Machine.Memory.Set("off"); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.Machine.Memory.Set("off"))
 			if err := l.Open(t.Context(), &s, 3); err != nil {
 				t.Errorf("without a limit: %v", err)
 			}
@@ -166,9 +146,7 @@ func TestMemorySaid(t *testing.T) {
 		var log bytes.Buffer
 		l.Stderr = &log
 		for range 2 {
-			if err := l.Open(t.Context(), &s, 3); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.Open(t.Context(), &s, 3))
 		}
 		var lines strings.Builder
 		for line := range strings.Lines(log.String()) {
@@ -203,9 +181,7 @@ func TestMemoryOfSeveralRuns(t *testing.T) {
 		}}}
 	}
 	err := p.Run(t.Context(), jobs, func(i int) error { return jobs[i][0].Err })
-	if err := errors.Join(err, p.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(err, p.Close()))
 	for i, n := range done {
 		if n != 1 {
 			t.Errorf("job %d: done %d times, want once", i, n)

@@ -14,6 +14,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -30,53 +31,35 @@ func smallRun(t *testing.T, out string, save SaveModel, more ...string) *Experim
 		given = append(slices.DeleteFunc(given, func(s algos.Setting) bool { return s.Name == name }),
 			algos.Setting{Name: name, Value: value})
 	}
-	s, err := settings.Resolve(given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Resolve(given))(t)
 	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(out, "run", s, 3), SaveModel: save}
 }
 
 // made makes a run and returns its curve.
 func made(t *testing.T, l *Session, x *Experiment) []results.CurveRow {
 	t.Helper()
-	rows, err := x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{})))(t)
 	return rows
 }
 
 // opened reads a saved model.
 func opened(t *testing.T, path string) *safetensors.File {
 	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := safetensors.New(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(path))(t)
+	f := must.Get(safetensors.New(bytes.NewReader(content), int64(len(content))))(t)
 	return f
 }
 
 // saveWeights writes initial weights of a net that no seed of a test draws.
 func saveWeights(t *testing.T, path, net string) {
 	t.Helper()
-	model, err := models.New(net)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(models.New(net))(t)
 	w := model.Init(models.Torch, 77)
 	var tensors []safetensors.Tensor
 	for _, p := range model.Params {
 		tensors = append(tensors, safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size]))
 	}
-	err = files.WriteFile(path, func(out io.Writer) error { return safetensors.Write(out, nil, tensors) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, files.WriteFile(path, func(out io.Writer) error { return safetensors.Write(out, nil, tensors) }))
 }
 
 // A run starts from the bytes that its name says, or not at all.
@@ -89,9 +72,7 @@ func TestInitFromChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	content[len(content)-1] ^= 1
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, content, 0o666))
 	_, err = x.Do(t.Context(), onCPU(t, "off"), progress.New(io.Discard).Run("", progress.Work{}))
 	want := "--init-from " + path + ": changed since this command began"
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -175,18 +156,13 @@ func TestSaveAllModels(t *testing.T) {
 	l := onCPU(t, "off")
 	x := smallRun(t, t.TempDir(), SaveAll, "net=lenet5", "clients=6", "rounds=6")
 	made(t, l, x)
-	names, err := results.ModelFiles(x.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(results.ModelFiles(x.Dir))(t)
 	whole := opened(t, filepath.Join(x.Dir, results.ModelFile))
 	const tensor = "conv1.weight"
 	info, _ := whole.Lookup(tensor)
 	n := info.Bytes / 4
 	evaluated, mean, one := make([]float32, n), make([]float64, n), make([]float32, n)
-	if err := whole.Float32s(tensor, 0, evaluated); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, whole.Float32s(tensor, 0, evaluated))
 	var clients []string
 	for _, name := range names {
 		if name == results.ModelFile {
@@ -198,9 +174,7 @@ func TestSaveAllModels(t *testing.T) {
 			t.Errorf("%s: of clients %v, want %s", name, of, want)
 		}
 		clients = append(clients, of...)
-		if err := f.Float32s(tensor, 0, one); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Float32s(tensor, 0, one))
 		for i, v := range one {
 			mean[i] += float64(len(of)) / 6 * float64(v)
 		}
@@ -222,10 +196,7 @@ func TestKeptModels(t *testing.T) {
 	l, out := onCPU(t, "off"), t.TempDir()
 	kept := func(save SaveModel) bool {
 		x := smallRun(t, out, save, "net=lenet5", "rounds=1")
-		run, err := x.Kept(t.Context(), l, x.Dir, Keep{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must.Get(x.Kept(t.Context(), l, x.Dir, Keep{}))(t)
 		return run != nil
 	}
 	for _, c := range []struct {

@@ -11,6 +11,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/nets/models"
 )
 
@@ -45,10 +46,7 @@ func TestOwnSeedsAreAllDraws(t *testing.T) {
 			for _, name := range own {
 				given[name] = "3"
 			}
-			curve, err := tinyCurve(t.Context(), session, given, "", seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			curve := must.Get(tinyCurve(t.Context(), session, given, "", seed))(t)
 			return curve
 		}
 		names := settings.SeedNames()
@@ -70,15 +68,9 @@ func TestOwnSeedsAreAllDraws(t *testing.T) {
 // Each seed moves its own draws alone: split, φ, activity, initial weights, batches.
 func TestOwnSeedsApart(t *testing.T) {
 	const seed, other = 3, 8
-	s, err := settings.Defaults("fedavg-active", "code", "mnist")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults("fedavg-active", "code", "mnist"))(t)
 	s.Clients, s.Availability = 20, "sine"
-	model, err := models.New(s.Net)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(models.New(s.Net))(t)
 	data := labelled(4000)
 	type draws struct {
 		train   [][]int32
@@ -90,15 +82,10 @@ func TestOwnSeedsApart(t *testing.T) {
 	drawn := func(name string) (d draws) {
 		of := s
 		if name != "" {
-			if err := of.Set(name, strconv.Itoa(other)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, of.Set(name, strconv.Itoa(other)))
 		}
 		l := SessionOn(data, model, &asleep{params: model.P})
-		f, err := l.Federate(t.Context(), of, seed, l.Engine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(l.Federate(t.Context(), of, seed, l.Engine))(t)
 		d = draws{train: f.clients.train, base: f.clients.Base, weights: f.W0}
 		for round := range 30 {
 			d.active = append(d.active, f.clients.Process.Active(round))

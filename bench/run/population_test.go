@@ -9,6 +9,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 	"rollcall/nets"
 )
 
@@ -26,16 +27,10 @@ func TestSplits(t *testing.T) {
 	const n, clients, clusters = 4000, 20, 5
 	for _, split := range datasets.SplitKinds() {
 		t.Run(split, func(t *testing.T) {
-			s, err := settings.Defaults("ca-fed", "paper", "mnist")
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(settings.Defaults("ca-fed", "paper", "mnist"))(t)
 			kind := datasets.SplitKind(split)
 			s.Clients, s.Clusters, s.Split, s.Validation = clients, clusters, split, 0.2
-			p, err := Populate(labelled(n), &s, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(Populate(labelled(n), &s, 7))(t)
 			var all []int32
 			reserved := 0
 			for i := range p.train {
@@ -110,10 +105,7 @@ func TestTestMeans(t *testing.T) {
 // settingsUnder returns the settings of a method under a process, with ten clients and cycles of four rounds.
 func settingsUnder(t *testing.T, method, process string) settings.Settings {
 	t.Helper()
-	s, err := settings.Defaults(method, "paper", "mnist")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults(method, "paper", "mnist"))(t)
 	s.Availability, s.Clients, s.Split, s.Alpha, s.Validation = process, 10, "clients", 0.1, 0
 	s.Period, s.Gamma, s.Cutoff, s.Weights = 4, 0.5, 0.25, "size"
 	return s
@@ -138,10 +130,7 @@ func TestPi(t *testing.T) {
 	} {
 		t.Run(process, func(t *testing.T) {
 			s := settingsUnder(t, "unbiased", process)
-			p, err := Populate(labelled(4000), &s, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(Populate(labelled(4000), &s, 5))(t)
 			alpha := p.importance(s.Weights)
 			target, sum, away := p.target(alpha), 0.0, 0
 			step, now := make([]float64, s.Clients), make([]float64, s.Clients) // Σ over a cycle of p_i^t q_i; p_i^t

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/results"
 )
@@ -24,9 +25,7 @@ func TestProfilePrint(t *testing.T) {
 		},
 	}
 	var text bytes.Buffer
-	if err := p.Print(&text, 4, 40*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.Print(&text, 4, 40*time.Millisecond))
 	var got []string
 	for line := range strings.Lines(text.String()) {
 		if fields := strings.Fields(line); len(fields) > 0 {
@@ -60,9 +59,7 @@ func TestProfilePrint(t *testing.T) {
 func TestProfileWrite(t *testing.T) {
 	dir := t.TempDir()
 	p := &Phases{}
-	if err := p.write(dir, results.CurveRow{Cell: results.Cell{Method: "fedavg-active"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.write(dir, results.CurveRow{Cell: results.Cell{Method: "fedavg-active"}}))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 || p.writing <= 0 {
 		t.Errorf("%v for writing, %d files left, %v, want some, none, no error", p.writing, len(left), err)
 	}

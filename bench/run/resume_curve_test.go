@@ -22,9 +22,7 @@ func editCurve(t *testing.T, x *Experiment, change func(rows []results.CurveRow)
 	t.Helper()
 	path := filepath.Join(x.Dir, results.CurveFile)
 	rows := must.Get(results.ReadCurve(path))(t)
-	if err := results.WriteCurve(path, change(rows)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, results.WriteCurve(path, change(rows)))
 }
 
 // aheadOfCheckpoint leaves a run with rows of rounds 0 … 4 and a checkpoint of round 2, as a killed one does.
@@ -36,9 +34,7 @@ func aheadOfCheckpoint(t *testing.T) (x *Experiment, l *Session, log *sharedLog,
 	for _, round := range []int{2, 5} {
 		interruptedAfter(t, x, l, round)
 	}
-	if err := os.Remove(filepath.Join(x.Dir, checkpoint.Name(5))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(x.Dir, checkpoint.Name(5))))
 	return x, l, log, want
 }
 
@@ -96,9 +92,7 @@ func TestResumeOtherRows(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, aside %t", name, aside), func(t *testing.T) {
 				x, l, log, want := aheadOfCheckpoint(t)
 				if aside {
-					if err := os.MkdirAll(filepath.Join(x.Dir, asideFolder), 0o777); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, os.MkdirAll(filepath.Join(x.Dir, asideFolder), 0o777))
 				}
 				editCurve(t, x, c.change)
 				path := filepath.Join(x.Dir, results.CurveFile)
@@ -132,9 +126,7 @@ func TestResumeNoCurve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x, l, log, want := aheadOfCheckpoint(t)
 			path := filepath.Join(x.Dir, results.CurveFile)
-			if err := do(path); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, do(path))
 			sameOutcome(t, name, completed(t, x, l), want)
 			named := strings.Contains(log.String(), path+": ") && strings.Contains(log.String(), ": not gone on from\n")
 			if left := name == "emptied" || name == "cut"; named != left ||
@@ -163,9 +155,7 @@ func TestResumeOtherVersion(t *testing.T) {
 			about("version", "v0.1")(t, filepath.Join(x.Dir, checkpoint.Name(2)))
 		} else {
 			said = "of rollcall v0.1, without a checkpoint: runs anew"
-			if err := os.Remove(filepath.Join(x.Dir, checkpoint.Name(2))); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Remove(filepath.Join(x.Dir, checkpoint.Name(2))))
 		}
 		sameOutcome(t, fmt.Sprint("checkpoint ", with), completed(t, x, l), want)
 		if !strings.Contains(log.String(), said) {
@@ -217,9 +207,7 @@ func TestResumeHalfAside(t *testing.T) {
 		return rows
 	})
 	kept := filepath.Join(t.TempDir(), "kept")
-	if err := os.CopyFS(kept, os.DirFS(first.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS(kept, os.DirFS(first.Dir)))
 	names, err := first.files()
 	if err != nil || len(names) != 4 {
 		t.Fatalf("%q, %v, want two checkpoints, the curve and run.json", names, err)

@@ -31,12 +31,8 @@ type damaged struct {
 func replaced(by func(path string) error) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-		if err := by(path); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(path))
+		must.OK(t, by(path))
 	}
 }
 
@@ -45,9 +41,7 @@ func edited(change func(text []byte) []byte) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()
 		text := must.Get(os.ReadFile(path))(t)
-		if err := os.WriteFile(path, change(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, change(text), 0o666))
 	}
 }
 
@@ -180,9 +174,7 @@ func damagedRun(t *testing.T) (x *Experiment, l *Session, log *sharedLog, want m
 func TestResumeDamaged(t *testing.T) {
 	x, l, log, want := damagedRun(t)
 	kept := filepath.Join(t.TempDir(), "kept")
-	if err := os.CopyFS(kept, os.DirFS(x.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS(kept, os.DirFS(x.Dir)))
 	read := 0
 	said := func() (lines string, from int) {
 		from = -1
@@ -202,12 +194,8 @@ func TestResumeDamaged(t *testing.T) {
 	for name, d := range damages {
 		for _, both := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, both %t", name, both), func(t *testing.T) {
-				if err := os.RemoveAll(x.Dir); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.CopyFS(x.Dir, os.DirFS(kept)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.RemoveAll(x.Dir))
+				must.OK(t, os.CopyFS(x.Dir, os.DirFS(kept)))
 				newest := filepath.Join(x.Dir, checkpoint.Name(4))
 				d.do(t, newest)
 				wantFrom := 2

@@ -11,15 +11,14 @@ import (
 	"syscall"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
 // onDisk gives a run a disk of its own with room for so many bytes, if this process may mount one.
 func onDisk(t *testing.T, x *Experiment, size string) {
 	t.Helper()
-	if err := os.MkdirAll(x.Dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(x.Dir, 0o777))
 	if err := syscall.Mount("tmpfs", x.Dir, "tmpfs", 0, "size="+size); err != nil {
 		t.Skipf("no disk can be mounted: %v", err)
 	}

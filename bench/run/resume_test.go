@@ -16,6 +16,7 @@ import (
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -49,9 +50,7 @@ func interruptedAfter(t *testing.T, x *Experiment, l *Session, round int) {
 // completed makes a run to its end, and returns its files.
 func completed(t *testing.T, x *Experiment, l *Session) map[string]string {
 	t.Helper()
-	if _, err := x.Do(t.Context(), l, silent()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(x.Do(t.Context(), l, silent()))(t)
 	return outcomeOf(t, x.Dir)
 }
 
@@ -63,10 +62,7 @@ func outcomeOf(t *testing.T, dir string) map[string]string {
 		t.Fatalf("%s: %s, %v, want it complete", dir, run.Status(), bad)
 	}
 	tree := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		switch {
@@ -210,9 +206,7 @@ func TestResumeComplete(t *testing.T) {
 		interruptedAfter(t, x, l, round)
 	}
 	want := completed(t, x, l)
-	if err := os.Remove(filepath.Join(x.Dir, results.RunFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(x.Dir, results.RunFile)))
 	sameOutcome(t, "without run.json", completed(t, x, l), want)
 	if n := strings.Count(log.String(), "goes on from round 6"); n != 2 {
 		t.Errorf("%d times from round 6, want 2\n%s", n, log)
@@ -276,17 +270,11 @@ func TestElapsedCountsNoPause(t *testing.T) {
 func TestResumeLost(t *testing.T) {
 	x, l, _ := resumable(t)
 	interruptedAfter(t, x, l, 2)
-	release, err := x.take(&claim.Watch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := must.Get(x.take(&claim.Watch{}))(t)
 	if err := os.WriteFile(filepath.Join(x.Dir, ".claim-99"), nil, 0o666); err != nil { // another took it over
 		t.Fatal(err)
 	}
-	before, err := os.ReadDir(x.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.ReadDir(x.Dir))(t)
 	for _, anew := range []bool{false, true} {
 		x.Anew = anew
 		_, err := x.Do(t.Context(), l, silent())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/papers"
@@ -31,13 +32,9 @@ func finishedRun(t *testing.T, out string, seed uint32) (dir string) {
 			Cell: cell, Seed: seed, Round: round, TrainLoss: x, TrainAcc: x, TestLoss: x, TestAcc: x,
 		})
 	}
-	if err := results.WriteCurve(filepath.Join(dir, results.CurveFile), rows); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, results.WriteCurve(filepath.Join(dir, results.CurveFile), rows))
 	info := results.RunInfo{Status: results.RunComplete, Rounds: 1, Settings: settings, Seed: seed}
-	if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile), info); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile), info))
 	return dir
 }
 
@@ -61,16 +58,12 @@ func TestSummaryOfRunsThatEndMeanwhile(t *testing.T) {
 	out := t.TempDir()
 	finishedRun(t, out, 3)
 	damaged := finishedRun(t, out, 4)
-	if err := os.WriteFile(filepath.Join(damaged, results.RunFile), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(damaged, results.RunFile), nil, 0o666))
 	// when the damaged one is told: the others have been read then
 	log := &onWrite{do: func() { finishedRun(t, out, 5) }}
 	p := &Pool{Sessions: []*Session{{Machine: Machine{Out: out}}}, Stderr: log}
 	table := papers.Sweep("t", "", nil, nil)
-	if err := p.summary(&table, nil).write(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.summary(&table, nil).write(t.Context()))
 	rows, err := results.ReadSummary(filepath.Join(out, "t", results.SummaryFile))
 	if err != nil || len(rows) != 2 || rows[0].N != 2 {
 		t.Errorf("%+v, %v, want two metrics of seeds 3 and 5", rows, err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results/protocol"
 
 	"rollcall/bench/settings"
@@ -31,18 +32,12 @@ func TestPairedEntries(t *testing.T) {
 		}
 		return runs
 	}
-	table2, err := papers.TableByID("fedar-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table2 := must.Get(papers.TableByID("fedar-2"))(t)
 	column := table2.Columns[0]
 	of := func(method string, runs, reference papers.Runs) map[metrics.Metric]results.SummaryRow {
 		s := settings.Settings{Method: method, Data: column.Data, Availability: column.Availability, Preset: "paper"}
 		c := Cell{Settings: s, Column: column}
-		rows, err := summarise(&table2, c, runs, reference, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(summarise(&table2, c, runs, reference, nil))(t)
 		byMetric := map[metrics.Metric]results.SummaryRow{}
 		for _, r := range rows {
 			byMetric[r.Metric] = r
@@ -72,14 +67,8 @@ func TestPairedEntries(t *testing.T) {
 // FedAR's Table 2 needs FedAR, whatever --methods says; Table 3's FedAvg has everybody there.
 func TestFedARTables(t *testing.T) {
 	cellsOf := func(id string, methods ...string) []Cell {
-		table, err := papers.TableByID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cells, err := Cells(&table, &Wanted{Methods: methods, Data: []string{"cifar10"}, Preset: table.Preset})
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(papers.TableByID(id))(t)
+		cells := must.Get(Cells(&table, &Wanted{Methods: methods, Data: []string{"cifar10"}, Preset: table.Preset}))(t)
 		return cells
 	}
 	var got []string
@@ -117,14 +106,8 @@ func TestFedARTables(t *testing.T) {
 
 // --column leaves the columns with one of the settings, of tables and of figures.
 func TestColumns(t *testing.T) {
-	table2, err := papers.TableByID("fedar-2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	figure2, err := papers.FigureByID("fedar-f2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table2 := must.Get(papers.TableByID("fedar-2"))(t)
+	figure2 := must.Get(papers.FigureByID("fedar-f2"))(t)
 	for _, c := range []struct {
 		wanted []string
 		want   []string // the settings of the columns that are left, each once
@@ -150,10 +133,7 @@ func TestColumns(t *testing.T) {
 			t.Errorf("--column %q: %d lines, %v, want %d", c.wanted, len(lines), err, len(cells))
 		}
 	}
-	table8, err := papers.TableByID("fedawe-8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table8 := must.Get(papers.TableByID("fedawe-8"))(t)
 	for _, c := range []struct {
 		table  *papers.Table
 		wanted []string
@@ -173,24 +153,15 @@ func TestColumns(t *testing.T) {
 // --draws reaches the runs of FedAWE's tables, and is refused for others.
 func TestDraws(t *testing.T) {
 	w := Wanted{Preset: "code", Given: settings.Given{{Name: "draws", Value: "numpy"}}}
-	table2, err := papers.TableByID("fedawe-2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cells, err := Cells(&table2, &w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table2 := must.Get(papers.TableByID("fedawe-2"))(t)
+	cells := must.Get(Cells(&table2, &w))(t)
 	for _, c := range cells {
 		if c.Settings.Draws != "numpy" {
 			t.Errorf("%s %s: draws %s", c.Settings.Method, c.Settings.Data, c.Settings.Draws)
 		}
 	}
 	for _, id := range []string{"fedar-2", "cafed-1"} {
-		other, err := papers.TableByID(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must.Get(papers.TableByID(id))(t)
 		if _, err := Cells(&other, &w); err == nil || !strings.Contains(err.Error(), "--draws numpy") {
 			t.Errorf("%s: %v, want --draws numpy refused", id, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/datasets"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -24,10 +25,7 @@ func hashes(t *testing.T, f func(of string, s Settings)) {
 	for _, data := range datasets.Names() {
 		for _, preset := range algos.Presets() {
 			for _, method := range algos.Names() {
-				s, err := Defaults(method, preset, data)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(Defaults(method, preset, data))(t)
 				f(fmt.Sprintf("%s %s %s ", data, preset, method), s)
 			}
 		}
@@ -37,10 +35,7 @@ func hashes(t *testing.T, f func(of string, s Settings)) {
 // readHashes returns the text with the goldens.
 func readHashes(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(hashesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(hashesFile))(t)
 	return string(text)
 }
 
@@ -65,9 +60,7 @@ func TestDefaultsKeepTheirHash(t *testing.T) {
 		t.Errorf("%d goldens, want %d: one for every data set, preset and method", got, n)
 	}
 	if *update {
-		if err := os.WriteFile(hashesFile, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(hashesFile, []byte(text), 0o666))
 	}
 }
 
@@ -103,9 +96,7 @@ func TestLaterSettingMovesNoFolder(t *testing.T) {
 			text, n := readHashes(t), 0
 			hashes(t, func(of string, s Settings) {
 				n++
-				if err := s.Set("later", c.value); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, s.Set("later", c.value))
 				if found := strings.Contains(text, of+results.Hash(s)+"\n"); found == c.moves {
 					t.Errorf("%s: hash among the goldens %t, want %t", of, found, !c.moves)
 				}
@@ -128,10 +119,7 @@ func TestLaterParameter(t *testing.T) {
 			}
 			return s
 		}
-		plain, err := Resolve(Given{{Name: "method", Value: method}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plain := must.Get(Resolve(Given{{Name: "method", Value: method}}))(t)
 		zero, half := resolved("0"), resolved("0.5")
 		if results.Hash(zero) != results.Hash(plain) || results.Hash(half) == results.Hash(plain) {
 			t.Errorf("%s: hash %s, with momentum 0 %s and 0.5 %s, want the first two alike", method,
@@ -150,10 +138,7 @@ func TestLaterParameter(t *testing.T) {
 func TestEverySettingInRunFile(t *testing.T) {
 	for _, method := range algos.Names() {
 		for _, data := range []string{"cifar10", "leaf"} {
-			s, err := Defaults(method, "code", data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Defaults(method, "code", data))(t)
 			used := s.named()
 			for _, r := range Rows() {
 				name := r.Name
@@ -177,9 +162,7 @@ func TestEverySettingInRunFile(t *testing.T) {
 			if method == "fedawe" {
 				continue
 			}
-			if err := s.Set("fedawe-model", "last"); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, s.Set("fedawe-model", "last"))
 			if got := fmt.Sprint(s.Unnamed()); got != "map[fedawe-model:last]" || s.named()["fedawe-model"] != nil {
 				t.Errorf("%s on %s: given --fedawe-model: apart %s, want it there alone", method, data, got)
 			}
@@ -191,14 +174,9 @@ func TestEverySettingInRunFile(t *testing.T) {
 func TestHashOfDefaults(t *testing.T) {
 	for _, p := range algos.Params() {
 		for _, method := range algos.Names() {
-			s, err := Defaults(method, "code", "cifar10")
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Defaults(method, "code", "cifar10"))(t)
 			other := s
-			if err := other.Set(p.Name, second(p)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, other.Set(p.Name, second(p)))
 			_, looks := other.Uses(p.Name)
 			if same := results.Hash(s) == results.Hash(other); same == looks {
 				t.Errorf("%s: --%s %s: the same hash %t, want %t", method, p.Name, second(p), same, !looks)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/power"
 )
@@ -23,10 +24,7 @@ func seeded(pairs ...string) (Settings, error) {
 
 // A seed that is not given is not in the name of the run; one that is given is, and in run.json and the params.
 func TestOwnSeedNamesRun(t *testing.T) {
-	plain, err := seeded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(seeded())(t)
 	for _, name := range SeedNames() {
 		if own := plain.named()[name]; own != nil {
 			t.Errorf("--%s is not given: in run.json %v, want none there", name, own)
@@ -76,16 +74,11 @@ func TestUngivenSeeds(t *testing.T) {
 		{func(s *Settings) { s.Availability, s.Method = "trace", "ca-fed" }, "split init batches"},
 		{func(s *Settings) {
 			s.Availability, s.Method = "trace", "ca-fed"
-			if err := s.Set("prior", "5"); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, s.Set("prior", "5"))
 		}, "split availability init batches"},
 		{func(s *Settings) { s.InitFrom = "w.safetensors" }, "split phi availability batches"},
 	} {
-		s, err := seeded()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(seeded())(t)
 		c.change(&s)
 		if got := strings.ReplaceAll(strings.Join(s.UngivenSeeds(), " "), "seed-", ""); got != c.want {
 			t.Errorf("%s: %s, want %s", s.Params(), got, c.want)

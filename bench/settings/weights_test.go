@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/internal/must"
 	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/safetensors"
@@ -21,10 +22,7 @@ func weightsFile(
 	t *testing.T, net string, change func([]safetensors.Tensor) []safetensors.Tensor,
 ) (path string, w []float32) {
 	t.Helper()
-	model, err := models.New(net)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(models.New(net))(t)
 	w = model.Init(models.Torch, 8)
 	var tensors []safetensors.Tensor
 	for _, p := range model.Params {
@@ -34,13 +32,9 @@ func weightsFile(
 		tensors = change(tensors)
 	}
 	var b bytes.Buffer
-	if err := safetensors.Write(&b, map[string]string{"format": "pt"}, tensors); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, safetensors.Write(&b, map[string]string{"format": "pt"}, tensors))
 	path = filepath.Join(t.TempDir(), "w.safetensors")
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, b.Bytes(), 0o666))
 	return path, w
 }
 
@@ -72,9 +66,7 @@ func TestReadInit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(twin, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(twin, content, 0o666))
 	other, err := startedFrom("resnet20", twin)
 	if err != nil {
 		t.Fatal(err)
@@ -90,9 +82,7 @@ func TestReadInit(t *testing.T) {
 		t.Errorf("params: init-from %q, want %s", got, path)
 	}
 	content[len(content)-1] ^= 1
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, content, 0o666))
 	_, err = s.ReadInit()
 	if err == nil || !strings.Contains(err.Error(), path+": changed since this command began: SHA-256") {
 		t.Errorf("file changed: got %v, want an error", err)

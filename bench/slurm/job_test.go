@@ -90,9 +90,7 @@ func scriptOf(t *testing.T, command string) (cmd *exec.Cmd, log string) {
 		"job.sh": script, "sleep": "#!/bin/sh\necho slept $1 >>\"$LOG\"\n",
 		"scontrol": "#!/bin/sh\necho scontrol \"$@\" >>\"$LOG\"\nexit $REQUEUE\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -150,21 +148,15 @@ func TestScriptSignals(t *testing.T) {
 		command := `status=130; trap 'echo time is up >>"$LOG"; status=75' USR1; echo begun >>"$LOG"
 			for i in $(seq 600); do /bin/sleep 0.1; [ -e "$LOG.end" ] && break; done; echo ended >>"$LOG"; exit $status`
 		cmd, log := scriptOf(t, command)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Start())
 		until(t, func() bool { return read(t, log) == "begun\n" })
-		if err := cmd.Process.Signal(c.sent); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Process.Signal(c.sent))
 		if c.sent == syscall.SIGUSR1 {
 			until(t, func() bool { return strings.Contains(read(t, log), "time is up\n") })
 		} else {
 			time.Sleep(300 * time.Millisecond) // in which a script that does not wait would end
 		}
-		if err := os.WriteFile(log+".end", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(log+".end", nil, 0o600))
 		_ = cmd.Wait() // the status is looked at
 		if status := cmd.ProcessState.ExitCode(); status != c.status || read(t, log) != c.log {
 			t.Errorf("%v: status %d, %q, want %d, %q", c.sent, status, read(t, log), c.status, c.log)
@@ -177,13 +169,9 @@ func TestScriptSignals(t *testing.T) {
 func TestScriptEndsAtOnce(t *testing.T) {
 	for range 20 {
 		cmd, log := scriptOf(t, `trap 'exit 75' USR1; echo begun >>"$LOG"; while :; do /bin/sleep 0.01; done`)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Start())
 		until(t, func() bool { return read(t, log) == "begun\n" })
-		if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Process.Signal(syscall.SIGUSR1))
 		_ = cmd.Wait() // the status is looked at
 		status := cmd.ProcessState.ExitCode()
 		if status != 75 || !strings.Contains(read(t, log), "scontrol requeue 12_3\n") {

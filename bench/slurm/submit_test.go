@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // programs puts programs of shell in the place of Slurm's.
@@ -15,9 +17,7 @@ func programs(t *testing.T, of map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range of {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o700))
 	}
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	t.Setenv("DIR", dir)
@@ -56,9 +56,7 @@ func TestSubmit(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no program sbatch here") {
 		t.Errorf("%v, want that there is no sbatch", err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, jobsFile), []byte("41\n-5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), []byte("41\n-5\n"), 0o600))
 	if _, err := Submitted(folder); err == nil || !strings.Contains(err.Error(), `"-5", want the numbers of jobs`) {
 		t.Errorf("%v, want the damaged line", err)
 	}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // family is a row of the table of streams.go.
@@ -59,10 +61,7 @@ func numbers(word string) (low, high uint64) {
 // readTable returns the rows of the table in streams.go.
 func readTable(t *testing.T) (table []family) {
 	t.Helper()
-	text, err := os.ReadFile("streams.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("streams.go"))(t)
 	_, rows, _ := strings.Cut(string(text), "what is drawn\n")
 	for line := range strings.Lines(rows) {
 		row, ok := strings.CutPrefix(line, "//\t")
@@ -91,7 +90,7 @@ func drawing(t *testing.T) []string {
 		t.Skip("no sources here: ", err)
 	}
 	var files []string
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -110,10 +109,7 @@ func drawing(t *testing.T) []string {
 		relative, err := filepath.Rel(root, path)
 		files = append(files, filepath.ToSlash(relative))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 

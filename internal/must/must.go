@@ -1,11 +1,15 @@
 // Package must ends tests that cannot go on: text := must.Get(os.ReadFile(path))(t).
 package must
 
-import "testing"
+// test is what a test has to be ended: testing.TB has it.
+type test interface {
+	Helper()
+	Fatal(args ...any)
+}
 
 // Get returns a function that returns v, and ends the test if err is not nil.
-func Get[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
+func Get[V any](v V, err error) func(test) V {
+	return func(t test) V {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -15,7 +19,7 @@ func Get[T any](v T, err error) func(testing.TB) T {
 }
 
 // OK ends the test if err is not nil.
-func OK(t testing.TB, err error) {
+func OK(t test, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

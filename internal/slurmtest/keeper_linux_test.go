@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // A killed test leaves nothing behind: no daemon, no file, and no process of a job, though it has left its session and
@@ -19,22 +21,15 @@ func TestKilledTest(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledTestChild$")
 	tmp := t.TempDir()
 	cmd.Env = append(os.Environ(), childTmp+"="+tmp)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.OK(t, cmd.Start())
 	var dir string
 	said := bufio.NewScanner(out)
 	for dir == "" && said.Scan() {
 		dir, _ = strings.CutPrefix(said.Text(), "the cluster is in ")
 	}
 	processes := below(cmd.Process.Pid)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Process.Kill())
 	cmd.Wait()
 	if dir == "" || len(processes) < 6 {
 		t.Fatalf("the killed test had processes %d and the folder %q, want daemons, those of a job, and a folder",

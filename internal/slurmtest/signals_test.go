@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // trace is a shell script that says which signals it gets, and that it lives on: it ignores them otherwise. The
@@ -31,9 +32,7 @@ done
 func traced(t *testing.T, log string) string {
 	t.Helper()
 	file := log + ".sh"
-	if err := os.WriteFile(file, []byte(trace), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, []byte(trace), 0o600))
 	return "export log=" + log + "\n" +
 		"name=child sh " + file + " &\n" +
 		"name=session setsid sh " + file + " &\n" +

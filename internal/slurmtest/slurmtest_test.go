@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // submit hands Slurm a batch script, with options of sbatch, and returns the job's id. The script's output is lost.
 func submit(t *testing.T, c *Cluster, script string, options ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "job.sh")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(file, []byte("#!/bin/sh\n"+script), 0o700))
 	args := append([]string{"--parsable", "--output=/dev/null"}, options...)
 	return strings.TrimSpace(c.Run(t, "sbatch", append(args, file)...))
 }
@@ -83,14 +83,8 @@ func TestPortTaken(t *testing.T) {
 	t.Parallel()
 	Start(t, Options{Nodes: 1, CPUs: 1}) // skips without Slurm
 	for taken := range 2 {
-		ports, err := freePorts(2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", ports[taken]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ports := must.Get(freePorts(2))(t)
+		l := must.Get(net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", ports[taken])))(t)
 		defer l.Close()
 		if _, err := start(t, Options{Nodes: 1, CPUs: 1}, ports); !errors.Is(err, errPortTaken) {
 			t.Errorf("port %d of %d is taken: error %v, want %v", taken, len(ports), err, errPortTaken)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/models"
 )
@@ -40,10 +41,7 @@ func plus(c, d kernels.Cost) kernels.Cost {
 func programs(t *testing.T, batch int, f func(m *models.Model, precision Precision, key programKey, p *program)) {
 	t.Helper()
 	for _, name := range models.Names() {
-		m, err := models.New(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(models.New(name))(t)
 		for _, precision := range []Precision{FP32, TF32, BF16} {
 			for _, key := range []programKey{{train: true}, {train: true, clip: true}, {}} {
 				p, err := lower(m, newLayout(m), precision, batch, key.train, key.clip)
@@ -117,10 +115,7 @@ func TestBytesByHand(t *testing.T) {
 		x4        = 4 * x / 3
 		P         = 896 + 64 + 9216 + 64 + 2048*256 + 256 + 256*64 + 64 + 640 + 64
 	)
-	m, err := models.New("cnn-cifar10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(models.New("cnn-cifar10"))(t)
 	if l := newLayout(m); l.P != P {
 		// 864 weights take 14 lines of 64 elements, 32 biases one, and so on.
 		t.Fatalf("a row has %d elements, want %d", l.P, P)
@@ -149,10 +144,7 @@ func TestBytesByHand(t *testing.T) {
 		},
 	}
 	for precision, launches := range want {
-		p, err := lower(m, newLayout(m), precision, 128, true, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(lower(m, newLayout(m), precision, 128, true, false))(t)
 		f := addressed(p)
 		for _, l := range p.launches {
 			name := trimPrecision(l.kernel, precision) + " " + l.layer

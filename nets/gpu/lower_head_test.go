@@ -5,16 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/models"
 )
 
 // One launch of cnn-cifar10 trains fc2 and fc3, and nothing is left of the launches that it stands for: only fc1 has
 // launches of a layer, and no ReLU in front of it has one. Evaluation keeps its launches.
 func TestLowerHead(t *testing.T) {
-	m, err := models.New("cnn-cifar10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(models.New("cnn-cifar10"))(t)
 	fc := func(p *program) (names []string) {
 		for _, l := range p.launches {
 			if l.layer != "x" && l.layer != "weights" && l.layer != "conv1" && l.layer != "conv2" {
@@ -41,10 +39,7 @@ func TestLowerHead(t *testing.T) {
 			"linear_backward_filter fc2", "relu_backward fc1", "linear_backward_data fc1", "linear_backward_filter fc1",
 		}},
 	} {
-		p, err := lower(m, newLayout(m), TF32, c.batch, c.train, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(lower(m, newLayout(m), TF32, c.batch, c.train, false))(t)
 		if got := fc(p); !slices.Equal(got, c.want) {
 			t.Errorf("batches of %d, train=%t: launches %q, want %q", c.batch, c.train, got, c.want)
 		}
@@ -54,10 +49,7 @@ func TestLowerHead(t *testing.T) {
 // The launch of the head names all that it reads and writes: the batch's labels and features, both layers, the gradient
 // of the features, and either the weights of both layers or, with clipping, their gradients, which sgd reads.
 func TestHeadAccess(t *testing.T) {
-	m, err := models.New("cnn-cifar10")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(models.New("cnn-cifar10"))(t)
 	names := func(all buffers) (names []string) {
 		for _, b := range all {
 			names = append(names, b.name)
@@ -66,10 +58,7 @@ func TestHeadAccess(t *testing.T) {
 		return slices.Compact(names)
 	}
 	for _, clip := range []bool{false, true} {
-		p, err := lower(m, newLayout(m), FP32, 8, true, clip)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(lower(m, newLayout(m), FP32, 8, true, clip))(t)
 		use := p.launches[slices.IndexFunc(p.launches, func(l launch) bool { return l.kernel == "head_fp32" })].access
 		reads := []string{"fc1.weight y", "fc2.bias", "fc2.weight", "fc3.bias", "fc3.weight", "labels"}
 		if got := names(use.reads); !slices.Equal(got, reads) {
@@ -98,14 +87,8 @@ func TestHeadAccess(t *testing.T) {
 // are too wide, log-odds.
 func TestNoHead(t *testing.T) {
 	for _, name := range models.Names() {
-		m, err := models.New(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := lower(m, newLayout(m), BF16, 4, true, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(models.New(name))(t)
+		p := must.Get(lower(m, newLayout(m), BF16, 4, true, false))(t)
 		heads := 0
 		for _, l := range p.launches {
 			if l.kernel == "head_bf16" {

@@ -9,6 +9,7 @@ import (
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/models"
 	"rollcall/nets/ops"
@@ -17,10 +18,7 @@ import (
 // Every net is lowered in every precision; buffers that are in use at the same time do not overlap, whatever the room.
 func TestLower(t *testing.T) {
 	for _, name := range models.Names() {
-		m, err := models.New(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(models.New(name))(t)
 		for _, precision := range []Precision{FP32, TF32, BF16} {
 			for _, train := range []bool{true, false} {
 				p, err := lower(m, newLayout(m), precision, 5, train, train)
@@ -81,10 +79,7 @@ func taken(p *program, a, b *buffer) bool {
 // A batch of more elements than the kernels count is an error of one line, in training and in evaluation.
 func TestTooManyElements(t *testing.T) {
 	for _, name := range []string{"cnn-cifar10", "resnet20"} {
-		m, err := models.New(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(models.New(name))(t)
 		for _, train := range []bool{true, false} {
 			_, err := lower(m, newLayout(m), TF32, 2_000_000, train, false)
 			if err == nil || !strings.HasPrefix(err.Error(), "gpu: "+name+": node ") ||
@@ -118,10 +113,7 @@ func TestStockAdd(t *testing.T) {
 	b := G.Must(ops.NewDropout[float32](nil, x, draw, 1, 0.5))
 	sum := G.Must(G.Add(a, b))
 	cost := G.Must(ops.NewSumClients[float32](G.Must(ops.NewCrossEntropy[float32](nil, sum, labels))))
-	grads, err := G.Grad(cost, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grads := must.Get(G.Grad(cost, x))(t)
 	for name, n := range map[string]*G.Node{"forward": sum, "gradient": grads[0]} {
 		l := &lowerer{precision: FP32, program: &program{}, graph: &models.Graph{B: 2}}
 		in := []value{
@@ -146,10 +138,7 @@ func TestStockAdd(t *testing.T) {
 // and running statistics behind all weights. spread and gather are the inverse of each other.
 func TestLayout(t *testing.T) {
 	for _, name := range models.Names() {
-		m, err := models.New(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(models.New(name))(t)
 		l := newLayout(m)
 		seen, buffers := make([]bool, l.P), false
 		for i, p := range m.Params {
@@ -189,14 +178,8 @@ func TestLayout(t *testing.T) {
 // itself, so that no sum costs a pass of its own; running statistics are tracked once a step.
 func TestLowerResidual(t *testing.T) {
 	for name, sums := range map[string]int{"resnet18": 8, "resnet20": 9} { // one for each block
-		m, err := models.New(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := lower(m, newLayout(m), FP32, 2, true, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(models.New(name))(t)
+		p := must.Get(lower(m, newLayout(m), FP32, 2, true, true))(t)
 		count := map[string]int{}
 		for _, l := range p.launches {
 			count[l.kernel]++

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/models"
 )
 
@@ -67,14 +68,8 @@ func TestOrderOfPrograms(t *testing.T) {
 // which few clients notice.
 func TestCriticalPath(t *testing.T) {
 	for net, want := range map[string]int{"cnn-cifar10": 10, "cnn-svhn": 13, "cnn-cinic10": 22, "lenet5": 15} {
-		m, err := models.New(net)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := lower(m, newLayout(m), TF32, 128, true, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(models.New(net))(t)
+		p := must.Get(lower(m, newLayout(m), TF32, 128, true, false))(t)
 		n := len(p.launches)
 		if one, both := p.order.depth(n), p.order.depth(2*n); one > want || both > 2*want {
 			t.Errorf("%s: %d of %d launches in turn in a step, and %d in two, want at most %d and %d",

@@ -129,9 +129,7 @@ func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train 
 	})
 	bank := must.Get(e.NewBank(K + 1))(b)
 	start := nets.Row{Bank: bank}
-	if err := e.Load(start, m.Init(models.Kaiming, 1)); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, e.Load(start, m.Init(models.Kaiming, 1)))
 	r := &rig{e: e, K: K, unit: "µs/client-step"}
 	if train {
 		work := nets.LocalWork{LR: 1e-3}
@@ -165,9 +163,7 @@ func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train 
 
 func (r *rig) do(b testing.TB, f func() error) {
 	b.Helper()
-	if err := r.e.do(f); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, r.e.do(f))
 }
 
 // one times launch i. It first runs the launches before it, whose results it reads; the launches after it would

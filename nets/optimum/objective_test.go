@@ -100,9 +100,7 @@ func solved(t *testing.T, s *plan.Samples, part []int32, ridge float64, freeBias
 	t.Helper()
 	o := newObjective(s, part, ridge)
 	o.freeBias = freeBias
-	if err := o.minimise(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, o.minimise(t.Context()))
 	return o
 }
 
@@ -198,9 +196,7 @@ func TestEngineAgrees(t *testing.T) {
 			for j, v := range got.place {
 				w[j] = float32(v)
 			}
-			if err := e.Load(nets.Row{Bank: bank}, w); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, e.Load(nets.Row{Bank: bank}, w))
 			result := must.Get(e.Evaluate(t.Context(), []nets.EvalJob{{Row: nets.Row{Bank: bank}}}))(t)[0]
 			near(t, "the engine's loss", result.Loss, got.loss, 1e-5)
 			right := 0

@@ -6,16 +6,14 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/must"
 )
 
 // Each client's smallest loss is that of its problem alone; a client without samples has 0.
 func TestLocal(t *testing.T) {
 	s, i := drawn(90, 4, 3), all(90)
 	parts := [][]int32{i[:20], nil, i[20:60], i[60:]}
-	local, err := Local(t.Context(), s, parts, 0.05)
-	if err != nil {
-		t.Fatal(err)
-	}
+	local := must.Get(Local(t.Context(), s, parts, 0.05))(t)
 	last := solved(t, s, parts[3], 0.05, false).place
 	for k, part := range parts {
 		if len(part) == 0 {
@@ -37,10 +35,7 @@ func TestReleasedCode(t *testing.T) {
 		Name: "hand", H: 1, W: 1, C: 1, Classes: 10,
 		Features: []float32{0, 0, 0, 0, 5, -5, 1, -1}, Labels: []uint8{2, 2, 5, 9, 4, 4, 7, 3},
 	}
-	got, err := ReleasedCode(t.Context(), s, [][]int32{{0, 1, 2, 3}, {4, 5}, nil, {6, 7}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ReleasedCode(t.Context(), s, [][]int32{{0, 1, 2, 3}, {4, 5}, nil, {6, 7}}))(t)
 	u := 1.0
 	for range 200 { // Newton's steps of σ(−u) − u/4
 		f := 1 / (1 + math.Exp(u))

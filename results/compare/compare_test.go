@@ -243,15 +243,9 @@ func TestComparingWrite(t *testing.T) {
 		rows[1].Status = results.CellFailed
 	})
 	var text, markdown, csv bytes.Buffer
-	if err := c.Write(&text, Plain); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Write(&markdown, Markdown); err != nil {
-		t.Fatal(err)
-	}
-	if err := files.WriteCSV(&csv, c.Rows); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Write(&text, Plain))
+	must.OK(t, c.Write(&markdown, Markdown))
+	must.OK(t, files.WriteCSV(&csv, c.Rows))
 	for _, test := range []struct{ name, got, want string }{
 		{"text", text.String(), compareText},
 		{"markdown", markdown.String(), compareMarkdown},
@@ -279,9 +273,7 @@ func TestTableRounds(t *testing.T) {
 	}
 	c := Table(paperTable(t, "fedawe-8"), ours)
 	var b bytes.Buffer
-	if err := c.Write(&b, Plain); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Write(&b, Plain))
 	want := `First round of the mean over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code.
 
 sine, svhn, rounds_to_100, alpha=0.1 (preset code, 100 clients)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
@@ -78,9 +79,7 @@ func TestDiff(t *testing.T) {
 		t.Errorf("level 0.8: %v, %+v, want them apart", err, d.Rows)
 	}
 	var text strings.Builder
-	if err := d.Write(&text, Plain); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, d.Write(&text, Plain))
 	want := "method   data      availability   metric     n      A      B   B − A   80 % interval   verdict\n" +
 		"mifa     cifar10   sine           test_acc   3   40.0   60.0   +20.0    +9.1 … +30.9   apart\n\n" +
 		"1 rows, 1 apart: by chance alone about 0.2 would be; without a partner: 1 in A, 1 in B\n"

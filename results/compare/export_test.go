@@ -63,14 +63,10 @@ func TestExport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
-			if err := exported(t).Only(c.only...).Write(&got, c.e); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, exported(t).Only(c.only...).Write(&got, c.e))
 			path := filepath.Join("testdata", name)
 			if *updateExports {
-				if err := os.WriteFile(path, []byte(got.String()), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(path, []byte(got.String()), 0o666))
 			}
 			want := must.Get(os.ReadFile(path))(t)
 			if got.String() != string(want) {
@@ -180,9 +176,7 @@ func TestGridOfFedAR3(t *testing.T) {
 	}
 	// The best spread is the smallest: of 18.1, 13.6, 20.7 and 18.0 %.
 	var b strings.Builder
-	if err := g.Only(metrics.ClientAccStd).Write(&b, Export{Format: "markdown"}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, g.Only(metrics.ClientAccStd).Write(&b, Export{Format: "markdown"}))
 	if strings.Count(b.String(), "**") != 4 || !strings.Contains(b.String(), "| mifa | **13.6** |") {
 		t.Errorf("%s\nwant mifa's 13.6 bold, and no other", b.String())
 	}

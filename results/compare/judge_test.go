@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -139,9 +140,7 @@ func TestShortRunIsNotThePapers(t *testing.T) {
 		t.Errorf("order %+v, want none of numbers that are not judged", r)
 	}
 	var b strings.Builder
-	if err := c.Write(&b, Plain); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Write(&b, Plain))
 	for _, want := range []string{
 		"over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall 1.2, cpu-fp32.\n",
 		"Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds.\n",
@@ -153,9 +152,7 @@ func TestShortRunIsNotThePapers(t *testing.T) {
 		}
 	}
 	var table strings.Builder
-	if err := WriteTable(&table, of, []results.SummaryRow{one, two}, 80); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteTable(&table, of, []results.SummaryRow{one, two}, 80))
 	if why := NotCompared(of, []results.SummaryRow{one, two}); why != "100 of 2000 rounds, 1 of 3 seeds" ||
 		strings.Contains(table.String(), "[1]") {
 		t.Errorf("not compared: %q, table\n%s\nwant why, and no note that says it again", why, table.String())
@@ -175,19 +172,11 @@ func TestReasonsByNote(t *testing.T) {
 	var text, table strings.Builder
 	rows := []results.SummaryRow{whole, short, few}
 	c := Table(of, rows)
-	if err := c.Write(&text, Plain); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteTable(&table, of, rows, 80); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Write(&text, Plain))
+	must.OK(t, WriteTable(&table, of, rows, 80))
 	var latex, markdown strings.Builder
-	if err := c.Grid().Write(&latex, Export{Format: "latex", Printed: true, Caption: "Mine"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Grid().Write(&markdown, Export{Format: "markdown", Printed: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Grid().Write(&latex, Export{Format: "latex", Printed: true, Caption: "Mine"}))
+	must.OK(t, c.Grid().Write(&markdown, Export{Format: "markdown", Printed: true}))
 	for _, c := range []struct{ what, got, want string }{
 		{"compare", text.String(), "[1] not compared: 2 of 3 seeds\n[2] not compared: 100 of 2000 rounds\n"},
 		{"compare", text.String(), "not compared [2]\n"},
@@ -228,9 +217,7 @@ func TestOneNoteForOneCause(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := WriteTable(&b, of, rows, 80); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteTable(&b, of, rows, 80))
 	if strings.Count(b.String(), "failed [1]") != 8 ||
 		!strings.HasSuffix(b.String(), "\n\n[1] failed: datasets: not found\n") {
 		t.Errorf("got\n%s\nwant eight cells with one note at the end", b.String())

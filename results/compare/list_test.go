@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/resultstest"
@@ -61,9 +62,7 @@ func TestListWork(t *testing.T) {
 			r.Seeds, r.Rounds, r.Most, r.Total)
 	}
 	var text strings.Builder
-	if err := WriteList(&text, rows); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteList(&text, rows))
 	want := "   0 … 4 of 4   1 complete, 3 running, 1 diverged, 1 failed, 1 unfinished   7@here 8@there\n"
 	if !strings.HasSuffix(text.String(), want) {
 		t.Errorf("%q, want %q at its end", text.String(), want)
@@ -104,9 +103,7 @@ func TestListFailed(t *testing.T) {
 	runs, work := listed(t)
 	rows := ListFailed(runs, work, func(r *results.Run) string { return "since\n" + r.Dir[len(r.Dir)-1:] })
 	var text strings.Builder
-	if err := WriteFailed(&text, rows); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteFailed(&text, rows))
 	want := "table   method   data      availability   seeds   rounds   status       error\n" +
 		"run     mifa     cifar10   sine               6   2 of 4   unfinished   since 6\n" +
 		"run     mifa     cifar10   sine               7   1 of 4   failed       since 7\n" +

@@ -25,9 +25,7 @@ func summarised(t *testing.T, out, table string) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(out, table, results.SummaryFile)
-	if err := results.WriteSummary(path, papers.Summaries(table, runs, false)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, results.WriteSummary(path, papers.Summaries(table, runs, false)))
 }
 
 func TestMerge(t *testing.T) {
@@ -49,9 +47,7 @@ func TestMerge(t *testing.T) {
 	whole := run(b, "fedau", 3, 0.3, results.RunComplete) // replaces the interrupted one
 	info := must.Get(results.ReadRunInfo(filepath.Join(whole, results.RunFile)))(t)
 	for _, name := range []string{results.DecisionsFile, "id_rsa", ".rollcall-x.tmp"} { // known files alone are copied
-		if err := os.WriteFile(filepath.Join(whole, name), []byte("x\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(whole, name), []byte("x\n"), 0o666))
 	}
 	resultstest.Sign(t, whole, info)
 	summarised(t, a, "fedawe-2")
@@ -144,9 +140,7 @@ func TestMergeSummaries(t *testing.T) {
 		Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
 	}
 	path := filepath.Join(a, "fedawe-2", results.SummaryFile)
-	if err := results.WriteSummary(path, []results.SummaryRow{alone}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, results.WriteSummary(path, []results.SummaryRow{alone}))
 	m, err := Merge(t.Context(), into, []string{a}, false)
 	if err != nil || len(m.Notes) != 1 || m.Notes[0] != path+": 1 numbers without runs are left out" {
 		t.Errorf("%v, notes %q, want the one number that has no run", err, m.Notes)
@@ -228,9 +222,7 @@ func TestMergeRefuses(t *testing.T) {
 			"want TABLE/CELL/seed-N",
 		},
 		"bench.csv": {func(t *testing.T, out string) string {
-			if err := os.WriteFile(filepath.Join(out, results.BenchFile), []byte("x\n"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.WriteFile(filepath.Join(out, results.BenchFile), []byte("x\n"), 0o666))
 			return out
 		}, "bench.csv: line 1"},
 	} {

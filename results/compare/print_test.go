@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -92,9 +93,7 @@ mifa         –
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteTable(&b, tableOf(metrics.TestAcc), testSummary(), test.width); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, WriteTable(&b, tableOf(metrics.TestAcc), testSummary(), test.width))
 			if b.String() != test.want {
 				t.Errorf("width %d: got\n%s\nwant\n%s", test.width, b.String(), test.want)
 			}
@@ -120,9 +119,7 @@ func TestWriteTableLosesNothing(t *testing.T) {
 		rows = append(rows, r)
 	}
 	var b bytes.Buffer
-	if err := WriteTable(&b, tableOf(metrics.TestLoss), rows, 80); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteTable(&b, tableOf(metrics.TestLoss), rows, 80))
 	want := `test_loss               sine
                         svhn
 method                  ours         | paper
@@ -149,9 +146,7 @@ func TestWriteTableHeading(t *testing.T) {
 		rows = append(rows, r)
 	}
 	var b bytes.Buffer
-	if err := WriteTable(&b, tableOf(metrics.TestAcc), rows, 80); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteTable(&b, tableOf(metrics.TestAcc), rows, 80))
 	want := `test_acc %   sine                               sine
              a-data-set-with-a-very-long-name   svhn
 method       ours     | paper                   ours     | paper
@@ -177,9 +172,7 @@ func TestWriteTableRounds(t *testing.T) {
 	rows[2].N, rows[2].Status, rows[2].Error = 0, results.CellFailed, "out of memory"
 	rows[3].Estimate(stats.Estimate{Mean: 0, N: 3})
 	var b bytes.Buffer
-	if err := WriteTable(&b, tableOf(metrics.RoundsTo100), rows, 80); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteTable(&b, tableOf(metrics.RoundsTo100), rows, 80))
 	want := `rounds_to_100   sine
                 svhn
 method          ours         | paper
@@ -215,9 +208,7 @@ func TestWriteTableLabels(t *testing.T) {
 	} {
 		var b strings.Builder
 		rows := []results.SummaryRow{row("mifa", c.params[0]), row("fedau", c.params[1])}
-		if err := WriteTable(&b, tableOf(metrics.TestAcc), rows, 100); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, WriteTable(&b, tableOf(metrics.TestAcc), rows, 100))
 		lines := strings.Split(b.String(), "\n")
 		for i, want := range c.want {
 			label, _, _ := strings.Cut(lines[3+i], "  ")
@@ -240,9 +231,7 @@ func TestWriteTableStatus(t *testing.T) {
 	none.Method, none.Status, none.N, none.Error = "fedvarp", results.CellDiverged, 0, "3 diverged: seeds 3, 4, 6"
 	none.Mean, none.Std = files.Optional{}, files.Optional{}
 	var b strings.Builder
-	if err := WriteTable(&b, of, []results.SummaryRow{whole, mixed, old, diverged, none}, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteTable(&b, of, []results.SummaryRow{whole, mixed, old, diverged, none}, 100))
 	want := `test_acc %                            sine
                                       svhn
 method                                ours               | paper

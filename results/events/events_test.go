@@ -48,14 +48,10 @@ var update = flag.Bool("update", false, "rewrite "+golden)
 
 func TestGolden(t *testing.T) {
 	dir := t.TempDir()
-	if err := WriteCurve(dir, rows, started); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteCurve(dir, rows, started))
 	got := must.Get(os.ReadFile(filepath.Join(dir, File)))(t)
 	if *update {
-		if err := os.WriteFile(golden, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(golden, got, 0o666))
 	}
 	want := must.Get(os.ReadFile(golden))(t)
 	if !bytes.Equal(got, want) {
@@ -131,9 +127,7 @@ func fields(t *testing.T, data []byte, f func(field int, number uint64, text []b
 
 func TestWriteCurve(t *testing.T) {
 	dir := t.TempDir()
-	if err := WriteCurve(dir, rows, started); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteCurve(dir, rows, started))
 	whole := must.Get(os.ReadFile(filepath.Join(dir, File)))(t)
 	steps, times, scalars := decode(t, whole)
 	if len(steps) != 3 || steps[1] != 0 || steps[2] != 300 || times[2] != 1700000002.75 {
@@ -155,13 +149,9 @@ func TestWriteCurve(t *testing.T) {
 	// What a run writes on its way is the same, byte for byte, and replaces what was there.
 	l := must.Get(Create(dir, started))(t)
 	for _, r := range rows {
-		if err := l.Row(r); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, l.Row(r))
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Close())
 	if live, err := os.ReadFile(filepath.Join(dir, File)); err != nil || !bytes.Equal(live, whole) {
 		t.Errorf("%v: %d bytes on the way, want the same %d", err, len(live), len(whole))
 	}

@@ -26,9 +26,7 @@ func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "b", "c.txt")
 	for _, want := range []string{"first", "the second, longer", ""} {
-		if err := files.WriteFile(path, text(want)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, files.WriteFile(path, text(want)))
 		got, err := os.ReadFile(path)
 		if err != nil || string(got) != want {
 			t.Errorf("content: got %q, %v, want %q", got, err, want)
@@ -51,9 +49,7 @@ func TestWriteFileMode(t *testing.T) {
 	old := syscall.Umask(0o027)
 	defer syscall.Umask(old)
 	path := filepath.Join(t.TempDir(), "f")
-	if err := files.WriteFile(path, text("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, files.WriteFile(path, text("x")))
 	info := must.Get(os.Stat(path))(t)
 	if got, want := info.Mode(), fs.FileMode(0o640); got != want {
 		t.Errorf("mode with umask 027: got %v, want %v", got, want)
@@ -73,9 +69,7 @@ func TestWriteFileFails(t *testing.T) {
 			"writer fails after some bytes",
 			func(t *testing.T, dir string) string {
 				path := filepath.Join(dir, "f")
-				if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(path, []byte("old"), 0o600))
 				return path
 			},
 			func(w io.Writer) error {
@@ -87,9 +81,7 @@ func TestWriteFileFails(t *testing.T) {
 			"target is a folder",
 			func(t *testing.T, dir string) string {
 				path := filepath.Join(dir, "f")
-				if err := os.MkdirAll(filepath.Join(path, "sub"), 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.MkdirAll(filepath.Join(path, "sub"), 0o700))
 				return path
 			},
 			// what Linux's rename says of a folder with something in it, by way of os.Rename
@@ -98,9 +90,7 @@ func TestWriteFileFails(t *testing.T) {
 		{
 			"parent is a file",
 			func(t *testing.T, dir string) string {
-				if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(filepath.Join(dir, "f"), nil, 0o600))
 				return filepath.Join(dir, "f", "g")
 			},
 			text("x"), syscall.ENOTDIR, "f",
@@ -111,9 +101,7 @@ func TestWriteFileFails(t *testing.T) {
 				if os.Getuid() == 0 {
 					t.Skip("root may write everywhere")
 				}
-				if err := os.Chmod(dir, 0o500); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.Chmod(dir, 0o500))
 				t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 				return filepath.Join(dir, "f")
 			},

@@ -35,9 +35,7 @@ func TestUnlocked(t *testing.T) {
 	if Unlocked(asking) {
 		t.Error("locked by another: unlocked, want locked")
 	}
-	if err := holder.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, holder.Close())
 	if !Unlocked(asking) || !Unlocked(other) {
 		t.Error("the holder has closed it: locked, want unlocked for both who ask")
 	}
@@ -54,9 +52,7 @@ func TestLocksOf(t *testing.T) {
 		t.Errorf("%q, want the machine and a device where there are such", here)
 	}
 	sub := filepath.Join(dir, "sub")
-	if err := os.Mkdir(sub, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(sub, 0o777))
 	if got := LocksOf(sub, "boot"); got != here {
 		t.Errorf("a folder in it: %q, want %q", got, here)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // What is whole is read, and what is not is named by file, line and column.
@@ -31,9 +33,7 @@ func TestReadCSVLenient(t *testing.T) {
 		"open quote":     {"a,b\n1,0.5\n\"2,1\n", "[{1 0.5}]", []string{`line 3`}},
 	} {
 		path := filepath.Join(t.TempDir(), "f.csv")
-		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
 		rows, lines, bad := ReadCSVFileLenient[row](path)
 		if got := fmt.Sprint(rows); got != c.rows || len(lines) != len(rows) || len(bad) != len(c.bad) {
 			t.Errorf("%s: %s in lines %v, %v, want %s and %d complaints", name, got, lines, bad, c.rows, len(c.bad))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 type inner struct {
@@ -59,9 +61,7 @@ func TestWriteCSVCells(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteCSV(&b, []sample{test.row}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, WriteCSV(&b, []sample{test.row}))
 			if got, want := b.String(), sampleHeader+test.want; got != want {
 				t.Errorf("row %+v:\ngot  %q\nwant %q", test.row, got, want)
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"rollcall/internal/must"
 )
 
 type fuzzed struct {
@@ -27,9 +29,7 @@ func FuzzCSV(f *testing.F) {
 			row.Y.Value = x
 		}
 		var b bytes.Buffer
-		if err := WriteCSV(&b, []fuzzed{row, row}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, WriteCSV(&b, []fuzzed{row, row}))
 		rows, err := ReadCSV[fuzzed](bytes.NewReader(b.Bytes()), "x.csv")
 		if err != nil || len(rows) != 2 {
 			t.Fatalf("%d rows, %v of %q", len(rows), err, b.String())

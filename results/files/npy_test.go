@@ -25,9 +25,7 @@ func npyGolden(t *testing.T, dict, data string) string {
 func checkNPY[T files.Element](t *testing.T, name string, shape []int, data []T, golden string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.npy")
-	if err := files.WriteNPY(path, shape, data); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, files.WriteNPY(path, shape, data))
 	raw, err := os.ReadFile(path)
 	if err != nil || string(raw) != golden {
 		t.Errorf("%s: file\ngot  %q, %v\nwant %q", name, raw, err, golden)
@@ -63,9 +61,7 @@ func TestNPYLarge(t *testing.T) {
 	for i := range data {
 		data[i] = int32(i)
 	}
-	if err := files.WriteNPY(path, shape, data); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, files.WriteNPY(path, shape, data))
 	info := must.Get(os.Stat(path))(t)
 	if start := int(info.Size()) - 4*len(data); start%npyAlign != 0 || start == 2*npyAlign {
 		t.Errorf("data starts at %d, want a multiple of %d other than %d", start, npyAlign, 2*npyAlign)

@@ -35,9 +35,7 @@ func TestSweepOfAnotherProcess(t *testing.T) {
 		cmd.Env = append(os.Environ(), writerFolder+"="+dir)
 		in := must.Get(cmd.StdinPipe())(t)
 		out := must.Get(cmd.StdoutPipe())(t)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, cmd.Start())
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "begun\n" {
 			t.Fatalf("the child said %q, %v", line, err)
 		}
@@ -46,9 +44,7 @@ func TestSweepOfAnotherProcess(t *testing.T) {
 	kill, _ := child()
 	_, end := child()
 	for range 20 {
-		if err := WriteFile(filepath.Join(dir, "fast"), func(io.Writer) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, WriteFile(filepath.Join(dir, "fast"), func(io.Writer) error { return nil }))
 	}
 	if got := temps(t, dir); len(got) != 2 {
 		t.Errorf("beside two living writers: %q, want the files of both", got)
@@ -57,9 +53,7 @@ func TestSweepOfAnotherProcess(t *testing.T) {
 	if got := temps(t, dir); len(got) != 2 {
 		t.Fatalf("after a kill: %q, want what it leaves: the test is of nothing", got)
 	}
-	if err := WriteFile(filepath.Join(dir, "fast"), func(io.Writer) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteFile(filepath.Join(dir, "fast"), func(io.Writer) error { return nil }))
 	if got := temps(t, dir); len(got) != 1 {
 		t.Errorf("after a kill and a write: %q, want that of the living writer alone", got)
 	}
@@ -81,16 +75,10 @@ func TestSweepOfAnotherMachine(t *testing.T) {
 		".rollcall-OLDER.tmp": staleAfter + time.Hour, "notes.tmp": 30 * staleAfter, ".rollcall-notes": 30 * staleAfter,
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, nil, 0o666))
+		must.OK(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 	}
-	if err := os.Mkdir(filepath.Join(dir, ".rollcall-folder.tmp"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(filepath.Join(dir, ".rollcall-folder.tmp"), 0o777))
 	sweep(dir, tempPrefix+machine(dir))
 	got := strings.Join(all(t, dir), " ")
 	if want := ".rollcall-ffffffff-YOUNG.tmp .rollcall-folder.tmp .rollcall-notes notes.tmp"; got != want {

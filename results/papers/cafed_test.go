@@ -46,13 +46,10 @@ func TestImportance(t *testing.T) {
 	if weights[0] != 0.75 || weights[1] != 1 || math.Abs(shares[0]-3./7) > 1e-15 || math.Abs(shares[1]-4./7) > 1e-15 {
 		t.Errorf("weights %v, shares %v, want 0.75 1 and 3/7 4/7", weights, shares)
 	}
-	rows, err := CAFedImportanceRows("ca-fed", [][]results.DecisionRow{
+	rows := must.Get(CAFedImportanceRows("ca-fed", [][]results.DecisionRow{
 		resultstest.Decisions(),
 		resultstest.Decisions(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	// Client 1 is the more available one and stands first; it was taken in one of two rounds.
 	if a, b := rows[0], rows[1]; a.Group != lessCorrelated || a.Place != 1 || a.Taken != 1 ||
 		b.Group != moreAvailable || b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
@@ -75,15 +72,11 @@ func TestImportance(t *testing.T) {
 		t.Error("no decisions: no error")
 	}
 	path := filepath.Join(t.TempDir(), results.DecisionsFile)
-	if err := files.WriteCSVFile(path, resultstest.Decisions()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, files.WriteCSVFile(path, resultstest.Decisions()))
 	if back, err := results.ReadDecisions(path); err != nil || len(back) != 4 || back[3] != resultstest.Decisions()[3] {
 		t.Errorf("read back: %v, %v", back, err)
 	}
-	if err := files.WriteCSVFile(path, resultstest.Decisions()[1:]); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, files.WriteCSVFile(path, resultstest.Decisions()[1:]))
 	if _, err := results.ReadDecisions(path); err == nil || !strings.Contains(err.Error(), "row 1: round 1 client 1") {
 		t.Errorf("a row missing: %v, want row 1 named", err)
 	}

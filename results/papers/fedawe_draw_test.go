@@ -112,9 +112,7 @@ func TestWriteFigure(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "figure.svg")
 	f := everyFigure(t)["fedawe-f2"]
-	if err := plot.WriteFigure(path, f); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, plot.WriteFigure(path, f))
 	text, err := os.ReadFile(path)
 	if err != nil || string(text) != filestest.SVG(t, f) {
 		t.Errorf("file: got %d bytes, %v, want what WriteSVG writes", len(text), err)

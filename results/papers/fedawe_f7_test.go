@@ -128,12 +128,9 @@ func TestFedAWEF7Refuses(t *testing.T) {
 }
 
 func TestFedAWEF7Figure(t *testing.T) {
-	rows, err := fedaweF7Rows(ofF7(0.99, true,
+	rows := must.Get(fedaweF7Rows(ofF7(0.99, true,
 		[][]results.CurveRow{run("mifa", 2, []float64{2, 1}, []float64{0.1, 0.2})},
-		[][]results.CurveRow{run("fedawe", 2, []float64{2, 1}, []float64{0.1, 0.2})}))
-	if err != nil {
-		t.Fatal(err)
-	}
+		[][]results.CurveRow{run("fedawe", 2, []float64{2, 1}, []float64{0.1, 0.2})})))(t)
 	f := fedaweF7Figure("", rows)
 	if len(f.Panels) != 1 || len(f.Panels[0]) != 2 {
 		t.Fatalf("got %d rows of panels, want one of two", len(f.Panels))
@@ -154,16 +151,13 @@ func ofF3(p, gamma string, curves ...[]results.CurveRow) Line {
 }
 
 func TestFedAWEF3(t *testing.T) {
-	rows, err := fedaweF3Rows(Measured{Lines: []Line{
+	rows := must.Get(fedaweF3Rows(Measured{Lines: []Line{
 		ofF3("0.1", "0.3", [][]results.CurveRow{
 			run("fedavg-active", 10, []float64{1, 1}, []float64{0.1, 0.2}),
 			run("fedavg-active", 10, []float64{1, 1}, []float64{0.3, 0.4}),
 		}...),
 		ofF3("1", "0.3", [][]results.CurveRow{run("fedavg-active", 10, []float64{1}, []float64{0.5})}...),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	if len(rows) != 3 || rows[1].Round != 10 || rows[1].N != 2 || !filestest.Near(rows[1].TestAcc, 0.3) ||
 		!filestest.Near(rows[1].TrainAcc, 0.4) ||
 		!filestest.SameOptional(rows[1].TestAccStd, files.Some(math.Sqrt(0.02))) || rows[2].TestAccStd.Valid {

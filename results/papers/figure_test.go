@@ -147,14 +147,11 @@ func TestOptions(t *testing.T) {
 
 // CA-Fed, ToN, figure 4a: both estimators' errors at each history, those of π̂ first.
 func TestEstimatorRows(t *testing.T) {
-	rows, err := estimatorRows(Measured{Figure: Figure{Axis: historyAxis}, Errors: []EstimatorError{
+	rows := must.Get(estimatorRows(Measured{Figure: Figure{Axis: historyAxis}, Errors: []EstimatorError{
 		{X: 10, Pi: []float64{0.2, 0.4}, Lambda: []float64{1}},
 		{X: 10, Round: 50, Pi: []float64{0.1}, Lambda: []float64{0.5}},
 		{X: 32, Pi: []float64{0.3}, Lambda: []float64{0.7}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	var got []string
 	for _, r := range rows {
 		got = append(got, r.What+" "+r.Series)

@@ -187,9 +187,7 @@ func TestPairs(t *testing.T) {
 	}
 	for _, markdown := range []bool{false, true} {
 		var b strings.Builder
-		if err := Write(&b, rows, find, markdown); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, Write(&b, rows, find, markdown))
 		for _, want := range []string{
 			"fedawe period=30 − fedawe period=40 on the same seeds: cifar10, cnn-cifar10, sine, 1 rounds, 4 runs",
 			"if both methods have the same", "split", "interactions", "of 1.00 (two-sided t-test at 0.05, power 0.8)",

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
 	"rollcall/results/metrics"
@@ -47,16 +48,12 @@ func FuzzClients(f *testing.F) {
 // fuzzRows puts texts under a path for read to read.
 func fuzzRows[T any](f *testing.F, path string, rows []T, read func(t *testing.T)) {
 	var good bytes.Buffer
-	if err := files.WriteCSV(&good, rows); err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, files.WriteCSV(&good, rows))
 	f.Add(good.Bytes())
 	f.Add(good.Bytes()[:good.Len()/2])
 	f.Add(good.Bytes()[:bytes.IndexByte(good.Bytes(), '\n')+1])
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, text, 0o666))
 		read(t)
 	})
 }

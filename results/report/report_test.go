@@ -150,9 +150,7 @@ func TestReadAccuracies(t *testing.T) {
 		"half a line":  {"client,acc\n0,0.5\n1", 1, "line 3"},
 	} {
 		path := filepath.Join(t.TempDir(), "c.csv")
-		if err := os.WriteFile(path, []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
 		rows, err := readAccuracies(path)
 		if len(rows) != c.rows || (err == nil) != (c.wants == "") ||
 			err != nil && !strings.Contains(err.Error(), c.wants) {

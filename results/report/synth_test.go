@@ -114,17 +114,13 @@ func synthDecisions(t testing.TB, dir string, clients, rounds int) {
 				rows = append(rows, d)
 			}
 		}
-		if err := files.WriteCSVFile(filepath.Join(run.Dir, results.DecisionsFile), rows); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, files.WriteCSVFile(filepath.Join(run.Dir, results.DecisionsFile), rows))
 		var text bytes.Buffer
 		text.WriteString("client,round,test_acc\n")
 		for i := range clients {
 			fmt.Fprintf(&text, "%d,%d,%.4f\n", i, rounds, min(max(0.6+0.15*r.NormFloat64(), 0), 1))
 		}
-		if err := os.WriteFile(filepath.Join(run.Dir, "clients.csv"), text.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(run.Dir, "clients.csv"), text.Bytes(), 0o666))
 		resultstest.Sign(t, run.Dir, *run.Info)
 	}
 }

@@ -92,17 +92,13 @@ func TestReportAgreesWithComparison(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text strings.Builder
-			if err := compare.Table(&of, c.rows).Write(&text, compare.Plain); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, compare.Table(&of, c.rows).Write(&text, compare.Plain))
 			if !strings.Contains(text.String(), c.compared) {
 				t.Errorf("compare:\n%s\nwant %q", text.String(), c.compared)
 			}
 			var page strings.Builder
 			data := build(Input{Numbers: c.rows}).data()
-			if err := pageTemplate.Execute(&page, data); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, pageTemplate.Execute(&page, data))
 			if !strings.Contains(page.String(), c.page) {
 				t.Errorf("report: %q, want %q", data.Tables[0].Summary, c.page)
 			}
@@ -129,9 +125,7 @@ func TestShortRunIsGrey(t *testing.T) {
 		rounds: 100, every: 10,
 	})
 	var page strings.Builder
-	if err := pageTemplate.Execute(&page, build(input(t, out)).data()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, pageTemplate.Execute(&page, build(input(t, out)).data()))
 	for _, want := range []string{
 		"None of our numbers is compared with the printed ones: 100 of 2000 rounds.",
 		"Mean ± sample standard deviation over 3 seeds; 100 rounds, N = 100, α = 0.1, preset code, cnn-cifar10; " +

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func TestMalformed(t *testing.T) {
@@ -154,13 +156,10 @@ func TestMalformedLength(t *testing.T) {
 
 // Types that are not read here may stand in a file, tensors in any order, and blanks within the header.
 func TestUnusual(t *testing.T) {
-	f, err := open(raw(` {"b": {"data_offsets": [1, 3], "dtype": "BF16", "shape": []},
+	f := must.Get(open(raw(` {"b": {"data_offsets": [1, 3], "dtype": "BF16", "shape": []},
 		"c": {"dtype": "F4", "shape": [2], "data_offsets": [3, 4]},
 		"a": {"dtype": "BOOL", "shape": [1, 1], "data_offsets": [0, 1]},
-		"none": {"dtype": "I64", "shape": [0, 9223372036854775807], "data_offsets": [4, 4]}}   `[1:], "1234"))
-	if err != nil {
-		t.Fatal(err)
-	}
+		"none": {"dtype": "I64", "shape": [0, 9223372036854775807], "data_offsets": [4, 4]}}   `[1:], "1234")))(t)
 	var names []string
 	for _, info := range f.Tensors {
 		names = append(names, info.Name)

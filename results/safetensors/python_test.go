@@ -26,21 +26,13 @@ func python(t *testing.T, imports, script string, args ...string) {
 // What is written here is what the format's own package reads, for NumPy and for PyTorch.
 func TestPythonReads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ours.safetensors")
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = Write(out, map[string]string{"format": "pt", "net": "é"}, []Tensor{
+	out := must.Get(os.Create(path))(t)
+	must.OK(t, Write(out, map[string]string{"format": "pt", "net": "é"}, []Tensor{
 		Int64s("i64", []int{3}, []int64{-1, 1 << 62, 0}), Float64s("f64", []int{2, 1}, []float64{0.1, -2e300}),
 		Float32s("w", []int{2, 3}, []float32{1, 2, 3, 4, 5, 0.1}), Float32s("scalar", nil, []float32{7}),
 		Float32s("empty", []int{0, 4}, nil), Bytes("u8", []byte("abc")),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	must.OK(t, out.Close())
 	const check = `
 with safe_open(sys.argv[1], kind) as f:
     assert f.metadata() == {"format": "pt", "net": "é"}, f.metadata()

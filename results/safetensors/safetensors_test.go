@@ -28,9 +28,7 @@ func open(b []byte) (*File, error) { return New(bytes.NewReader(b), int64(len(b)
 func written(t *testing.T, metadata map[string]string, tensors ...Tensor) (*File, []byte) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, metadata, tensors); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Write(&b, metadata, tensors))
 	f, err := open(b.Bytes())
 	if err != nil {
 		t.Fatalf("%v in %q", err, b.Bytes()[:min(b.Len(), 300)])

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
@@ -94,12 +95,8 @@ func summary(t *testing.T, dir, preset string, rounds, seeds int) {
 // write makes the folder of a file and calls f with its path.
 func write(t *testing.T, path string, f func(path string) error) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := f(path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.OK(t, f(path))
 }
 
 // figure writes figure 1a of ToN with CA-Fed ahead by 1.5 ± 0.3 points over ten seeds, where the paper has 1.56.
@@ -156,9 +153,7 @@ func TestRead(t *testing.T) {
 		return os.WriteFile(path, []byte("round\n"), 0o600)
 	})
 	for _, folder := range []string{"precision", "cafed-f1c/fedawe_leaf_sine_0a/seed-3"} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Join(dir, folder), 0o700))
 	}
 	rows, notes, err := Read(t.Context(), dir)
 	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "precision") {
@@ -239,10 +234,7 @@ func TestReadErrors(t *testing.T) {
 		"another figure": {"cafed-f1b", func(t *testing.T, dir string) {
 			figure(t, dir, results.FigureInfo{})
 			for _, end := range []string{".json", ".csv"} {
-				err := os.Rename(filepath.Join(dir, "cafed-f1a"+end), filepath.Join(dir, "cafed-f1b"+end))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.Rename(filepath.Join(dir, "cafed-f1a"+end), filepath.Join(dir, "cafed-f1b"+end)))
 			}
 		}, "figure cafed-f1a, want cafed-f1b"},
 		"no summary": {"fedawe-2", func(t *testing.T, dir string) {

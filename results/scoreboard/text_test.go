@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -20,9 +21,7 @@ func TestMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := WriteMarkdown(&b, rows); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteMarkdown(&b, rows))
 	text := b.String()
 	for _, want := range []string{
 		"| CA-Fed, ToN, Figure 1a | leaf: ca-fed over adafed by +1.56 points |  | +1.50 ± 0.30 | " +

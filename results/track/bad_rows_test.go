@@ -27,9 +27,7 @@ func TestReadBad(t *testing.T) {
 	other := testMachine
 	other.Threads = 1
 	var foreign strings.Builder
-	if err := encode(&foreign, other, h.Nights[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, encode(&foreign, other, h.Nights[0]))
 	foreignRow, _, _ := strings.Cut(foreign.String(), "\n")
 	for _, test := range []struct {
 		name, text string

@@ -43,9 +43,7 @@ func sixDigits(t *testing.T, x []float64) (rounded []float64) {
 	t.Helper()
 	for _, x := range x {
 		var y float64
-		if _, err := fmt.Sscan(fmt.Sprintf("%.6g", x), &y); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(fmt.Sprintf("%.6g", x), &y))(t)
 		rounded = append(rounded, y)
 	}
 	return rounded
@@ -71,9 +69,7 @@ func written(t *testing.T, dir string, h *History) string {
 	w := must.Get(NewWriter(dir))(t)
 	defer w.Close()
 	for _, n := range h.Nights {
-		if err := w.Append(h.Machine, n); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.Append(h.Machine, n))
 	}
 	return w.Path(h.Machine)
 }
@@ -160,9 +156,7 @@ func TestReadFolder(t *testing.T) {
 	for name, content := range map[string]string{
 		copied: string(text), filepath.Join(dir, "junk.csv"): "junk", filepath.Join(dir, "notes.txt"): "junk",
 	} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(name, []byte(content), 0o600))
 	}
 	all, bad := ReadFolder(dir)
 	if len(all) != 1 || all[0].Path != path {
@@ -183,9 +177,7 @@ func TestReadFolder(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	var row strings.Builder
 	for _, h := range []*History{small(1), referenced(small(1))} {
-		if err := encode(&row, testMachine, h.Nights[0]); err != nil {
-			f.Fatal(err)
-		}
+		must.OK(f, encode(&row, testMachine, h.Nights[0]))
 	}
 	f.Add(header() + "\n" + row.String())
 	f.Add(header() + "\n\"\n,,,\n1,\n" + row.String()[:100])

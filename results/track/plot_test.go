@@ -17,20 +17,12 @@ func writeYear(t *testing.T, path string, h *History) {
 	t.Helper()
 	f := must.Get(os.Create(path))(t)
 	out := bufio.NewWriter(f)
-	if _, err := out.WriteString(header() + "\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(out.WriteString(header() + "\n"))(t)
 	for _, n := range h.Nights {
-		if err := encode(out, h.Machine, n); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, encode(out, h.Machine, n))
 	}
-	if err := out.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, out.Flush())
+	must.OK(t, f.Close())
 }
 
 func TestPlot(t *testing.T) {

@@ -203,9 +203,7 @@ func TestYear(t *testing.T) {
 	begun = time.Now()
 	figure := must.Get(Plot(back, trends))(t)
 	var svg strings.Builder
-	if err := figure.WriteSVG(&svg); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, figure.WriteSVG(&svg))
 	plotted := time.Since(begun)
 	t.Logf("365 nights × 20 metrics × 20 samples: read and compared in %.2f s, plotted in %.2f s (SVG of %.1f MB), "+
 		"%d shifts", compared.Seconds(), plotted.Seconds(), float64(svg.Len())/1e6, len(v.Earlier))

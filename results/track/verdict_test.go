@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 func TestJudge(t *testing.T) {
@@ -42,9 +44,7 @@ func TestJudge(t *testing.T) {
 		t.Errorf("finding: got %+v, want first run 20260302T020000Z of v2 after v1, confirmed by 20260304T020000Z", f)
 	}
 	var text, list strings.Builder
-	if err := WriteText(&text, []Verdict{v}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteText(&text, []Verdict{v}))
 	for _, want := range []string{
 		"SLOWER  metric/00", "since 20260302T020000Z (v2, before it v1)", "3 nights after 50",
 	} {
@@ -52,9 +52,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("text:\n%swant %q in it", text.String(), want)
 		}
 	}
-	if err := WriteJSON(&list, []Verdict{v}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteJSON(&list, []Verdict{v}))
 	var back []Verdict
 	if err := json.Unmarshal([]byte(list.String()), &back); err != nil || !reflect.DeepEqual(back, []Verdict{v}) {
 		t.Errorf("JSON: got %+v, %v, want %+v", back, err, v)

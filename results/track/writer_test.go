@@ -16,15 +16,11 @@ func TestAppendKeeps(t *testing.T) {
 	path := written(t, dir, h)
 	good := must.Get(os.ReadFile(path))(t)
 	torn := string(good[:len(good)-30])
-	if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(torn), 0o600))
 	w := must.Get(NewWriter(dir))(t)
 	defer w.Close()
 	next := small(3).Nights[2]
-	if err := w.Append(h.Machine, next); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Append(h.Machine, next))
 	text, err := os.ReadFile(path)
 	if err != nil || !strings.HasPrefix(string(text), torn+halfWritten+"\n2,") {
 		t.Errorf("file: got %q, %v, want what was there, its last line marked and ended, and the night", text, err)
@@ -37,9 +33,7 @@ func TestAppendKeeps(t *testing.T) {
 		!strings.Contains(err.Error(), "run "+next.Run+" is in it already") {
 		t.Errorf("the same run again: got %v, want that it is in it already", err)
 	}
-	if err := os.WriteFile(path, []byte("schema,moon\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte("schema,moon\n"), 0o600))
 	if err := w.Check(h.Machine); err == nil || !strings.Contains(err.Error(), "line 1: ") {
 		t.Errorf("foreign file: got %v, want line 1 named", err)
 	}
@@ -57,9 +51,7 @@ func TestTwoWriters(t *testing.T) {
 	if _, err := NewWriter(dir); !errors.Is(err, ErrBusy) {
 		t.Errorf("second writer: got %v, want %v", err, ErrBusy)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, first.Close())
 	third, err := NewWriter(dir)
 	if err != nil {
 		t.Fatalf("after the first is closed: got %v, want a writer", err)

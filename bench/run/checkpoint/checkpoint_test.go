@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rollcall/algos"
+	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -66,9 +67,7 @@ func sample() (*Content, *memory) {
 func written(t *testing.T, c *Content, m *memory) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), Name(c.Round))
-	if err := Write(t.Context(), path, c, m); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Write(t.Context(), path, c, m))
 	return path
 }
 
@@ -155,19 +154,14 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 // overwrite makes a file anew; some file systems write one that is truncated through to the disk.
 func overwrite(t *testing.T, path string, text []byte) {
 	t.Helper()
-	if err := errors.Join(os.Remove(path), os.WriteFile(path, text, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(os.Remove(path), os.WriteFile(path, text, 0o666)))
 }
 
 // A bit that flips in any byte, and every cut, is found.
 func TestCheckpointDamaged(t *testing.T) {
 	c, m := sample()
 	path := written(t, c, m)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))(t)
 	try := func(what string, at int, text []byte) {
 		t.Helper()
 		overwrite(t, path, text)
@@ -208,14 +202,10 @@ func TestRemove(t *testing.T) {
 	for _, name := range []string{
 		Name(3), Name(20), Name(100), "checkpoint-007.safetensors", "checkpoint-x.safetensors", "curve.csv",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
 	}
 	for _, folder := range []string{Name(200), filepath.Join(Name(300), "in the way")} {
-		if err := os.MkdirAll(filepath.Join(dir, folder), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Join(dir, folder), 0o777))
 	}
 	step := func(what string, err error, want ...int) {
 		t.Helper()
@@ -233,9 +223,7 @@ func TestRemove(t *testing.T) {
 		}
 	}
 	step("RemoveAfter 200", nil, 300, 200, 100, 20, 3)
-	if err := os.RemoveAll(filepath.Join(dir, Name(300))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(filepath.Join(dir, Name(300))))
 	step("CheckRemovable", CheckRemovable(dir), 200, 100, 20, 3)
 	step("RemoveAfter 100", RemoveAfter(dir, 100), 100, 20, 3)
 	step("Remove 2", Remove(dir, 2), 100, 20)
@@ -255,13 +243,8 @@ func FuzzOpen(f *testing.F) {
 	c, m := sample()
 	dir := f.TempDir()
 	path := filepath.Join(dir, Name(4))
-	if err := Write(context.Background(), path, c, m); err != nil {
-		f.Fatal(err)
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, Write(context.Background(), path, c, m))
+	whole := must.Get(os.ReadFile(path))(f)
 	f.Add(whole, false)
 	f.Add(whole[:len(whole)-1], true)
 	f.Add([]byte{}, false)

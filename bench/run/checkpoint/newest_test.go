@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // What a checkpoint says of itself is read without the rest of it.
@@ -17,17 +19,13 @@ func TestNewest(t *testing.T) {
 	}
 	for _, round := range []int{9, 100, 20} {
 		c := &Content{About: About{Round: round, Rounds: 2000, Seed: 3}}
-		if err := Write(t.Context(), filepath.Join(dir, Name(round)), c, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, Write(t.Context(), filepath.Join(dir, Name(round)), c, nil))
 	}
 	got, err := Newest(dir)
 	if err != nil || got.Round != 100 || got.Rounds != 2000 || got.Seed != 3 || got.Schema != Schema {
 		t.Errorf("%+v, %v, want round 100 of 2000, seed 3, schema %d", got, err, Schema)
 	}
-	if err := os.WriteFile(filepath.Join(dir, Name(200)), []byte("no checkpoint"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, Name(200)), []byte("no checkpoint"), 0o666))
 	if got, err := Newest(dir); err == nil {
 		t.Errorf("damaged: %+v, want an error", got)
 	}

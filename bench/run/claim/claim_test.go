@@ -10,10 +10,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
-// must claims a folder.
-func must(t *testing.T, w *Watch, dir string) *Claim {
+// seize claims a folder.
+func seize(t *testing.T, w *Watch, dir string) *Claim {
 	t.Helper()
 	c, holder, err := w.Try(dir)
 	if c == nil {
@@ -31,7 +33,7 @@ func TestClaim(t *testing.T) {
 		t.Errorf("Read of a folder that is not there: %v, %v, want nil, nil", holder, err)
 	}
 	var w Watch
-	c := must(t, &w, dir)
+	c := seize(t, &w, dir)
 	if err := c.Check(); c.epoch != 1 || err != nil {
 		t.Errorf("epoch %d, Check: %v, want 1, nil", c.epoch, err)
 	}
@@ -52,9 +54,7 @@ func TestClaim(t *testing.T) {
 		t.Errorf("Read: %+v, %v, want %+v", read, err, holder)
 	}
 	for _, name := range []string{"curve.csv", "state.bin"} {
-		if err := os.WriteFile(c.Path(name), []byte(name), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(c.Path(name), []byte(name), 0o666))
 	}
 	if err := c.Publish("curve.csv"); err != nil {
 		t.Error(err)
@@ -83,12 +83,10 @@ func TestClaim(t *testing.T) {
 // Release removes the folders that Try made, and no others.
 func TestReleaseRemovesFolders(t *testing.T) {
 	top := t.TempDir()
-	if err := os.Mkdir(filepath.Join(top, "old"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(filepath.Join(top, "old"), 0o777))
 	var w Watch
 	table := filepath.Join(top, "old", "new")
-	one, two := must(t, &w, filepath.Join(table, "seed-1")), must(t, &w, filepath.Join(table, "seed-2"))
+	one, two := seize(t, &w, filepath.Join(table, "seed-1")), seize(t, &w, filepath.Join(table, "seed-2"))
 	for _, c := range []struct {
 		claim *Claim
 		want  string
@@ -119,9 +117,7 @@ func TestNoGoroutineStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Release(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.Release())
 	}
 	for range 1000 { // the last one may be about to end
 		if runtime.NumGoroutine() <= before {
@@ -141,13 +137,10 @@ func TestNoGoroutineStays(t *testing.T) {
 func TestHeartbeats(t *testing.T) {
 	dir := t.TempDir()
 	w := Watch{Beat: time.Millisecond}
-	c := must(t, &w, dir)
+	c := seize(t, &w, dir)
 	c.Progress(3, 4)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		h, err := Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(Read(dir))(t)
 		if h.Round == 3 {
 			break
 		}
@@ -155,9 +148,7 @@ func TestHeartbeats(t *testing.T) {
 			t.Fatalf("after a minute of heartbeats: %v, want round 3", h)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, claimName(1))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(dir, claimName(1))))
 	select {
 	case <-c.Lost():
 	case <-time.After(time.Minute):
@@ -179,7 +170,7 @@ func TestHeartbeatsFail(t *testing.T) {
 		}
 		return do()
 	}
-	c := must(t, &w, t.TempDir())
+	c := seize(t, &w, t.TempDir())
 	for _, step := range []struct {
 		now        time.Duration
 		full, lost bool

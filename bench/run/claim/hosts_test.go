@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 )
 
@@ -38,7 +39,7 @@ func TestHosts(t *testing.T) {
 			dir := t.TempDir()
 			var now time.Duration
 			holder, other := host("a", "boot-a", 1, &now), host(c.host, c.boot, c.pid, &now)
-			first := must(t, holder, dir)
+			first := seize(t, holder, dir)
 			for _, now = range []time.Duration{0, defaultExpiry - 1} {
 				if got, h, err := other.Try(dir); got != nil || err != nil || h.Mine || h.Dead {
 					t.Fatalf("%v after the first look: %v, %v, %v, want the claim of another process", now, got, h, err)
@@ -52,7 +53,7 @@ func TestHosts(t *testing.T) {
 				}
 			}
 			now += defaultExpiry
-			second := must(t, other, dir)
+			second := seize(t, other, dir)
 			if err := first.Check(); !errors.Is(err, ErrLost) {
 				t.Errorf("the first: %v, want %v", err, ErrLost)
 			}
@@ -68,13 +69,11 @@ func TestTimesOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	var now time.Duration
 	holder, other := host("a", "boot-a", 1, &now), host("b", "boot-b", 1, &now)
-	first := must(t, holder, dir)
+	first := seize(t, holder, dir)
 	times := []time.Duration{-time.Hour, time.Hour, 0, -24 * time.Hour, 24 * time.Hour}
 	set := func(by time.Duration) {
 		for _, name := range []string{claimName(1), "."} {
-			if err := os.Chtimes(filepath.Join(dir, name), time.Now().Add(by), time.Now().Add(by)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Chtimes(filepath.Join(dir, name), time.Now().Add(by), time.Now().Add(by)))
 		}
 	}
 	for k, by := range times {
@@ -89,7 +88,7 @@ func TestTimesOfFiles(t *testing.T) {
 	}
 	set(time.Hour) // which is no sign of life
 	now = defaultExpiry
-	must(t, other, dir)
+	seize(t, other, dir)
 }
 
 // A process on another host has shown a sign of life once a heartbeat was seen, and never by the first look or by its
@@ -104,17 +103,15 @@ func TestSignOfLife(t *testing.T) {
 			t.Errorf("%s: %v, %+v, %v, want the holder, alive %t", what, c, h, err, want)
 		}
 	}
-	c := must(t, holder, dir)
+	c := seize(t, holder, dir)
 	look("the first look", false)
 	look("nothing has happened", false)
 	c.Progress(3, 10)
 	c.beat()
 	look("a heartbeat", true)
 	look("seen before", true)
-	if err := c.Release(); err != nil {
-		t.Fatal(err)
-	}
-	must(t, holder, dir)
+	must.OK(t, c.Release())
+	seize(t, holder, dir)
 	look("another claim of the same epoch", false)
 }
 
@@ -135,10 +132,8 @@ func TestWithoutLocks(t *testing.T) {
 		}
 		return nil
 	}
-	must(t, &w, dir)
-	if err := inTheWay.Close(); err != nil {
-		t.Fatal(err)
-	}
+	seize(t, &w, dir)
+	must.OK(t, inTheWay.Close())
 	if h, err := Read(dir); err != nil || h.Dead {
 		t.Errorf("Read: %v, %v, want a claim that is not dead", h, err)
 	}
@@ -172,7 +167,7 @@ func TestLinksAreCopies(t *testing.T) {
 		return w
 	}
 	holder, other := copies(host("a", "boot-a", 1, &now)), copies(host("a", "boot-a", 2, &now))
-	first := must(t, holder, dir)
+	first := seize(t, holder, dir)
 	for _, now = range []time.Duration{0, defaultExpiry - 1} {
 		if got, h, err := other.Try(dir); got != nil || err != nil || h.Dead {
 			t.Fatalf("%v after the first look: %v, %v, %v, want that it counts as alive", now, got, h, err)
@@ -182,7 +177,7 @@ func TestLinksAreCopies(t *testing.T) {
 		t.Errorf("%v, want the claim held", err)
 	}
 	now = defaultExpiry
-	if second := must(t, other, dir); second.Check() != nil || !errors.Is(first.Check(), ErrLost) {
+	if second := seize(t, other, dir); second.Check() != nil || !errors.Is(first.Check(), ErrLost) {
 		t.Errorf("%v, %v, want that the second has it and the first has lost it", second.Check(), first.Check())
 	}
 }
@@ -191,9 +186,7 @@ func TestLinksAreCopies(t *testing.T) {
 func TestUnreadableClaim(t *testing.T) {
 	for _, text := range []string{"", "id X\nhost", strings.Repeat("\x00", 5000), "id \n", "beat 1\n"} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, claimName(41)), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(dir, claimName(41)), []byte(text), 0o666))
 		var now time.Duration
 		w := host("a", "boot-a", 1, &now)
 		c, h, err := w.Try(dir)
@@ -201,7 +194,7 @@ func TestUnreadableClaim(t *testing.T) {
 			t.Errorf("%.20q: %v, %+v, %v, want an unknown process", text, c, h, err)
 		}
 		now = defaultExpiry
-		if c := must(t, w, dir); c.epoch != 42 {
+		if c := seize(t, w, dir); c.epoch != 42 {
 			t.Errorf("%.20q: epoch %d, want 42", text, c.epoch)
 		}
 		if got := content(t, dir); strings.Contains(got, claimName(41)) {
@@ -228,9 +221,7 @@ func TestReportsOfNFS(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := newWorld(t).dir
-			if err := os.Mkdir(dir, 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Mkdir(dir, 0o777))
 			w := Watch{Beat: time.Hour, around: func(op, _ string, do func() error) error {
 				if op != c.op {
 					return do()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // A process is stopped before every one of its operations, another does all its work meanwhile, and the first goes on.
@@ -88,9 +89,7 @@ func deadClaim(t *testing.T, w *world) {
 	if !dead.try() {
 		t.Fatal("no claim on a new folder")
 	}
-	if err := os.WriteFile(dead.claim.Path("curve.csv"), []byte("half"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(dead.claim.Path("curve.csv"), []byte("half"), 0o666))
 }
 
 // Three processes take turns at random, operation by operation; to each of them the others are always dead. Some end in

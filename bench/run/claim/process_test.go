@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // helperBoot is the boot that a helper process says it is of; set in helper processes only.
@@ -80,17 +82,9 @@ func startHelper(t *testing.T, boot string) *helper {
 	h := &helper{t: t, cmd: exec.Command(os.Args[0])}
 	h.cmd.Env = append(os.Environ(), helperBoot+"="+boot)
 	h.cmd.Stderr = os.Stderr
-	in, err := h.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := h.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(h.cmd.StdinPipe())(t)
+	out := must.Get(h.cmd.StdoutPipe())(t)
+	must.OK(t, h.cmd.Start())
 	h.in, h.out = in, bufio.NewReader(out)
 	t.Cleanup(func() {
 		_ = h.cmd.Process.Kill() // it may have ended
@@ -159,9 +153,7 @@ func TestProcessesRace(t *testing.T) {
 			h.must("release")
 		}
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(dir, 0o777))
 	if got := content(t, dir); got != "" {
 		t.Errorf("all released: %s, want nothing", got)
 	}
@@ -184,18 +176,14 @@ func TestStoppedProcess(t *testing.T) {
 		}
 	}
 	now = defaultExpiry
-	c := must(t, w, dir)
+	c := seize(t, w, dir)
 	if c.epoch != 2 {
 		t.Errorf("epoch %d, want 2", c.epoch)
 	}
 	for _, name := range []string{"curve.csv", "run.json"} {
-		if err := os.WriteFile(c.Path(name), []byte("of the winner"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(c.Path(name), []byte("of the winner"), 0o666))
 	}
-	if err := c.Publish("run.json"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Publish("run.json"))
 	before := content(t, dir)
 	signal(t, h, syscall.SIGCONT)
 	for _, line := range []string{"publish curve.csv", "publish run.json"} {
@@ -222,9 +210,7 @@ func TestStoppedProcess(t *testing.T) {
 // signal sends a signal, and waits until a process is stopped that is to stop.
 func signal(t *testing.T, h *helper, s syscall.Signal) {
 	t.Helper()
-	if err := h.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, h.cmd.Process.Signal(s))
 	var status syscall.WaitStatus
 	if s == syscall.SIGSTOP {
 		for {
@@ -252,9 +238,7 @@ func TestKilledProcess(t *testing.T) {
 			if c, holder, err := w.Try(dir); c != nil || err != nil || holder.Dead || holder.Alive != (boot == "") {
 				t.Fatalf("of a living process: %v, %+v, %v, want its claim, alive as its lock says", c, holder, err)
 			}
-			if err := h.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, h.cmd.Process.Kill())
 			_ = h.cmd.Wait() // which says that it was killed
 			holder, err := Read(dir)
 			if err != nil || holder == nil || holder.Dead != (boot == "") {
@@ -270,7 +254,7 @@ func TestKilledProcess(t *testing.T) {
 				}
 				now = 1 + defaultExpiry
 			}
-			c := must(t, w, dir)
+			c := seize(t, w, dir)
 			if got, want := content(t, dir), claimName(2)+", "+idName(c.id); got != want {
 				t.Errorf("%s, want the claim alone: %s", got, want)
 			}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // A process that takes a claim over is stopped before every one of its operations, and the holder, which was slow and
@@ -160,9 +162,7 @@ func TestTryIsStopped(t *testing.T) {
 						unlucky = c.anew && op == "remove" && epochOf(name) > 0 &&
 							w.log[len(w.log)-1] == "first: read "+name+" <nil>"
 						last = c.meanwhile(a, b)
-						if err := os.WriteFile(last.claim.Path("curve.csv"), []byte(last.text()), 0o666); err != nil {
-							t.Fatal(err)
-						}
+						must.OK(t, os.WriteFile(last.claim.Path("curve.csv"), []byte(last.text()), 0o666))
 					}
 				}
 				first.try()

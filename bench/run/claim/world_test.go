@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/must"
 	"rollcall/results/files"
 )
 
@@ -25,10 +26,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	dir, err := os.MkdirTemp(scratch(), "claims")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.MkdirTemp(scratch(), "claims"))(t)
 	w := &world{t: t, dir: filepath.Join(dir, "seed-1")}
 	t.Cleanup(w.remove)
 	return w
@@ -252,18 +250,12 @@ func unlinkable(w *Watch) {
 // content lists the folder with what is in the files that are not hidden.
 func content(t *testing.T, dir string) string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	var list []string
 	for _, e := range entries {
 		text := ""
 		if !strings.HasPrefix(e.Name(), ".") {
-			b, err := files.ReadRegular(filepath.Join(dir, e.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(files.ReadRegular(filepath.Join(dir, e.Name())))(t)
 			text = ": " + string(b)
 		}
 		list = append(list, e.Name()+text)

@@ -1,6 +1,10 @@
 package memory
 
-import "testing"
+import (
+	"testing"
+
+	"rollcall/internal/must"
+)
 
 func TestParseSize(t *testing.T) {
 	for text, want := range map[string]int64{
@@ -35,18 +39,14 @@ func TestCeiling(t *testing.T) {
 	if system, known := System(); known != ownKnown || own.From != system.From {
 		t.Errorf("without a value: %+v, known %t, want the system's, %+v", own, ownKnown, system)
 	}
-	if err := c.Set("3GB"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Set("3GB"))
 	if l, known := c.Limit(); !known || l != (Limit{3e9, "--memory-limit"}) {
 		t.Errorf("3GB: %+v, known %t", l, known)
 	}
 	if err := c.Set("much"); err == nil || c.String() != "3GB" {
 		t.Errorf("much: error %v, and the value is %s, want an error and 3GB still", err, c.String())
 	}
-	if err := c.Set("off"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Set("off"))
 	if l, known := c.Limit(); known {
 		t.Errorf("off: %+v, want nothing known", l)
 	}

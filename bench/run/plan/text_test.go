@@ -8,6 +8,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -90,9 +91,7 @@ func TestWrite(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
-			if err := c.plan.Write(&b); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, c.plan.Write(&b))
 			for _, want := range c.want {
 				if !strings.Contains(b.String(), want) {
 					t.Errorf("got:\n%s\nwant in it:\n%s", b.String(), want)

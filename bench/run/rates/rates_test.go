@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 )
 
 const header = "method,preset,data,net,availability,lr,server_lr\n"
@@ -15,29 +16,21 @@ const header = "method,preset,data,net,availability,lr,server_lr\n"
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.csv")
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
 // of returns the settings of a run.
 func of(t *testing.T, method, data, availability string) settings.Settings {
 	t.Helper()
-	s, err := settings.Defaults(method, "code", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults(method, "code", data))(t)
 	s.Availability = availability
 	return s
 }
 
 // A file that somebody wrote needs the rates alone. Runs get theirs, and the others are named.
 func TestPut(t *testing.T) {
-	f, err := Read(written(t, header+"mifa,code,leaf,linear-synthetic,sine,0.25,3\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Read(written(t, header+"mifa,code,leaf,linear-synthetic,sine,0.25,3\n")))(t)
 	s := of(t, "mifa", "leaf", "sine")
 	if !f.Put(&s) || s.LR != 0.25 || s.ServerLR != 3 {
 		t.Errorf("rates %g and %g, want 0.25 and 3", s.LR, s.ServerLR)
@@ -59,10 +52,7 @@ func TestPut(t *testing.T) {
 	if note, err := f.Note(); !strings.HasSuffix(note, want) || err != nil {
 		t.Errorf("note %q, %v, want %q", note, err, want)
 	}
-	f, err = Read(f.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f = must.Get(Read(f.Path))(t)
 	for _, method := range []string{"fedau", "fedawe", "mifa-wait", "fedvarp", "f3ast", "ca-fed", "fedar", "scaffold"} {
 		s := of(t, method, "leaf", "sine")
 		f.Put(&s)

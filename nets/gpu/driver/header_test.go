@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // headerVariable names the environment variable that names a cuda.h of NVIDIA's to compare ours with. If it is empty,
@@ -30,10 +32,7 @@ func theirHeaders(t *testing.T) (paths []string) {
 		patterns = append(patterns, filepath.Join(cache, "rollcall", "cuda", "*", "cuda.h"))
 	}
 	for _, pattern := range patterns {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(pattern))(t)
 		paths = append(paths, found...)
 	}
 	return paths
@@ -108,9 +107,7 @@ func claims(t *testing.T, folder string) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // calls checks the functions of needed.h and linked.h: the prototype of the very symbol that shim.c looks up. With
@@ -165,10 +162,7 @@ var explained = map[string]string{
 // ours is the folder of our cuda.h, needed.h and linked.h.
 func ours(t *testing.T) string {
 	t.Helper()
-	folder, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(filepath.Abs("."))(t)
 	return folder
 }
 
@@ -272,9 +266,6 @@ func copyHeaders(t *testing.T, faults ...headerFault) (folder string) {
 
 func sourceOf(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // symbols looks up every driver function of the binding. It returns the names of the functions that rollcall needs and
@@ -70,9 +72,7 @@ func TestNoDriver(t *testing.T) {
 func TestNotALibrary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "libcuda.so.1")
 	if os.Getenv(child) == "" {
-		if err := os.WriteFile(path, []byte("not ELF"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte("not ELF"), 0o600))
 	}
 	if !inChild(t, map[string]string{Variable: path}) {
 		return

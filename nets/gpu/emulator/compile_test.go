@@ -76,9 +76,7 @@ func TestBuildErrors(t *testing.T) {
 	prelude := must.Get(filepath.Abs("../kernels/prelude.cuh"))(t)
 	text := "#include \"" + prelude + "\"\nstruct A { int n; " +
 		"};\nextern \"C\" __global__ void f(const A a) { __shared__ float x[4]; x[0] = 0; }\n"
-	if err := os.WriteFile(filepath.Join(dir, "f.cu"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, "f.cu"), []byte(text), 0o644))
 	if _, err := Build(dir, false); err == nil ||
 		!strings.Contains(err.Error(), "__shared__: write SHARED(type, name, [dims])") {
 		t.Errorf("__shared__: got %v, want the advice to write SHARED", err)

@@ -154,9 +154,7 @@ func run(t *testing.T, gpp, program string) string {
 	t.Helper()
 	dir := t.TempDir()
 	source, exe := filepath.Join(dir, "main.cpp"), filepath.Join(dir, "main")
-	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(source, []byte(program), 0o600))
 	if out, err := exec.CommandContext(t.Context(), gpp, "-std=c++17", "-Wno-invalid-offsetof", "-o", exe,
 		source).CombinedOutput(); err != nil {
 		t.Fatalf("g++: %v\n%s", err, out)

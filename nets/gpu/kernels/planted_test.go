@@ -125,9 +125,7 @@ func TestPlanted(t *testing.T) {
 					found = strings.Count(string(text), c.right)
 					text = []byte(strings.Replace(string(text), c.right, c.wrong, 1))
 				}
-				if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 			}
 			if found == 0 {
 				t.Fatalf("%s: no %q to plant a fault in", c.file, c.right)

@@ -38,12 +38,9 @@ func run(t *testing.T) (*ptx.Kernel, ptx.Counts) {
 	t.Helper()
 	module := must.Get(ptx.Parse(text))(t)
 	k := module.Kernel("six")
-	counts, err := k.Run(ptx.Launch{
+	counts := must.Get(k.Run(ptx.Launch{
 		Grid: [2]int{3, 1}, Threads: 64, Args: make([]byte, 8), Blocks: [][2]int{{1, 0}}, Traffic: true,
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	return k, counts
 }
 

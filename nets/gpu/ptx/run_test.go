@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // small returns a kernel whose threads compute %r2 from %r1, their number, and write it to the buffer of its argument.
 func small(t *testing.T, code string) *Kernel {
 	t.Helper()
-	m, err := Parse(`.version 7.8
+	m := must.Get(Parse(`.version 7.8
 .target sm_80
 .address_size 64
 .extern .shared .align 128 .b8 dynamic[];
@@ -33,10 +35,7 @@ func small(t *testing.T, code string) *Kernel {
 ` + code + `
 	st.global.u32 [%rd3], %r2;
 	ret;
-}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+}`))(t)
 	return m.Kernel("small")
 }
 

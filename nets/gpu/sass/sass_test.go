@@ -62,9 +62,7 @@ ptxas info    : Used 40 registers, used 1 barriers, 512 bytes smem
 func kernel(t *testing.T, log, text, ptx string) *Kernel {
 	t.Helper()
 	kernels := must.Get(readResources(log))(t)
-	if err := readCode(text, kernels); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, readCode(text, kernels))
 	kernels[0].named = namedLoops(ptx)["twice"]
 	return kernels[0]
 }
@@ -137,13 +135,9 @@ func TestLocalMemory(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	found := Table{}
-	if err := found.Add("sm_90", kernel(t, printed, code, source)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, found.Add("sm_90", kernel(t, printed, code, source)))
 	var text bytes.Buffer
-	if err := found.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, found.Write(&text))
 	const want = `kernel,loop,target,registers,shared,outside,stores,products,instructions,moves,shared_reads
 twice,,sm_90,40,512,3,1,,10,,
 twice,multiply 8x8,sm_90,,,,,1,7,2,1
@@ -207,9 +201,7 @@ func TestMember(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, z.Close())
 	got, err := member(wheel.Bytes(), "bin/ptxas")
 	if err != nil || !slices.Equal(got, []byte("nvidia/cu13/bin/ptxas")) {
 		t.Errorf("got %q, %v", got, err)

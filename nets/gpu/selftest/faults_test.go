@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 )
@@ -50,9 +51,7 @@ func inChild(t *testing.T, folder string, env ...string) (o outcome) {
 	}
 	for line := range strings.Lines(string(out)) {
 		if strings.HasPrefix(line, "{") {
-			if err := json.Unmarshal([]byte(line), &o); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, json.Unmarshal([]byte(line), &o))
 			return o
 		}
 	}
@@ -126,24 +125,16 @@ func TestPlanted(t *testing.T) {
 func planted(t *testing.T, file, right, wrong string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	sources, err := filepath.Glob(filepath.Join(kernelsFolder, "*.cu*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources := must.Get(filepath.Glob(filepath.Join(kernelsFolder, "*.cu*")))(t)
 	for _, path := range sources {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		if filepath.Base(path) == file {
 			if !strings.Contains(string(text), right) {
 				t.Fatalf("%s: no %q to plant a fault in", file, right)
 			}
 			text = []byte(strings.Replace(string(text), right, wrong, 1))
 		}
-		if err := os.WriteFile(filepath.Join(folder, filepath.Base(path)), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(folder, filepath.Base(path)), text, 0o600))
 	}
 	return folder
 }
@@ -185,9 +176,7 @@ func TestForgetfulDriver(t *testing.T) {
 	}
 	source := filepath.Join(t.TempDir(), "forgetful.c")
 	library := strings.TrimSuffix(source, "c") + "so"
-	if err := os.WriteFile(source, []byte(forgetful), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(source, []byte(forgetful), 0o600))
 	if out, err := exec.Command("g++", "-shared", "-fPIC", "-Wl,--no-as-needed", "-o", library,
 		"-x", "c", source, "-x", "none", emulated, "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

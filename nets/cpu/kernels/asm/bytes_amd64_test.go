@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // encoded is an instruction that Go's assembler lacks: its bytes, and the comment beside them.
@@ -21,16 +23,10 @@ var aByte = regexp.MustCompile(`BYTE \$0x([0-9a-f]{2})`)
 
 // encodedInstructions returns all lines of BYTEs of the .s files.
 func encodedInstructions(t *testing.T) []encoded {
-	paths, err := filepath.Glob("*_amd64.s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob("*_amd64.s"))(t)
 	var all []encoded
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		for n, line := range strings.Split(string(text), "\n") {
 			code, comment, _ := strings.Cut(line, "//")
 			if !strings.Contains(code, "BYTE") {
@@ -99,9 +95,7 @@ func TestBytes(t *testing.T) {
 	for _, e := range all {
 		code = append(code, e.code...)
 	}
-	if err := os.WriteFile(path, code, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, code, 0o600))
 	const options = "-D -b binary -m i386:x86-64 --insn-width=16"
 	out, err := exec.Command(objdump, append(strings.Fields(options), path)...).CombinedOutput()
 	if err != nil {

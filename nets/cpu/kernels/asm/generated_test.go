@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // TestGenerated compares the .s files with what the generator writes.
@@ -20,10 +22,7 @@ func TestGenerated(t *testing.T) {
 		t.Fatalf("go run ../gen: %v\n%s", err, out)
 	}
 	names := func(dir string) []string {
-		paths, err := filepath.Glob(filepath.Join(dir, "*_amd64.s"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		paths := must.Get(filepath.Glob(filepath.Join(dir, "*_amd64.s")))(t)
 		for i, p := range paths {
 			paths[i] = filepath.Base(p)
 		}
@@ -34,10 +33,7 @@ func TestGenerated(t *testing.T) {
 		t.Errorf("assembly files: got %v, want %v: run go generate", got, want)
 	}
 	for _, name := range want {
-		want, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)
 		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is not what the generator writes (%v): run go generate", name, err)
 		}

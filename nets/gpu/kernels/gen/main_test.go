@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // fakeClang makes CLANG a compiler of a release that prints the same text whatever it compiles.
@@ -14,9 +16,7 @@ func fakeClang(t *testing.T, release, text string) {
 	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'Debian clang version %s (3)'; "+
 		"else cat <<'END'\n%s\nEND\nfi\n", release, text)
 	path := filepath.Join(t.TempDir(), "clang")
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(path, []byte(script), 0o700))
 	t.Setenv("CLANG", path)
 }
 
@@ -24,13 +24,9 @@ func fakeClang(t *testing.T, release, text string) {
 func enter(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(folder, 0o700))
 	for name, text := range files {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 }
 

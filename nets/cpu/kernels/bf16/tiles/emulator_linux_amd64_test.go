@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // assemble returns the machine code of a function, as GNU's assembler writes it. It gets three pointers, and finds them
@@ -80,9 +82,7 @@ func configure(memory []byte, rows, rowBytes int) {
 // run runs a function on memory.
 func run(t *testing.T, memory []byte, body string) {
 	t.Helper()
-	if err := execute(assemble(t, body), memory, [3]int{configAt, fromAt, toAt}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, execute(assemble(t, body), memory, [3]int{configAt, fromAt, toAt}))
 }
 
 // TestAddresses copies a tile through every tile register, by addresses of all sorts.
