@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -178,54 +177,5 @@ func TestEvaluateRunningStatistics(t *testing.T) {
 	together, apart := 3*results[3].Loss, results[2].Loss+results[4].Loss+results[5].Loss
 	if d := together - apart; d > 1e-12 || d < -1e-12 { // float64 sums of three numbers
 		t.Errorf("three samples together have a loss of %.17g, one by one %.17g", together, apart)
-	}
-}
-
-// A graph of three clients, one with a ragged batch and one without samples, computes what three graphs of one compute.
-func TestResidualClientsInOneGraph(t *testing.T) {
-	const K, B = 3, 5
-	e := newTest(t, "resnet20", 1, B)
-	m := e.model
-	x := symmetric(hashFeature, 1, K*B*34*34*3, 1)
-	fill := func(dst *machine, at, client int) {
-		for b := range B {
-			image := dst.X[(at*B+b)*34*34*3:][:34*34*3]
-			copy(image, x[(client*B+b)*len(image):])
-			for i := range 34 * 34 {
-				if r, c := i/34, i%34; r == 0 || r == 33 || c == 0 || c == 33 {
-					clear(image[3*i:][:3])
-				}
-			}
-			dst.Labels[at*B+b] = int32(b)
-			if client == 1 && b == 2 || client == 2 {
-				dst.Labels[at*B+b] = -1
-			}
-		}
-		row := make([]float32, m.P)
-		m.FromTorch(row, m.Init(models.Kaiming, uint32(client)))
-		for i, p := range m.Params {
-			copy(weightsOf(dst, i)[at*p.Size:][:p.Size], row[p.Offset:])
-		}
-	}
-	all := machineOf(t, m, e.exec, K, B)
-	one := machineOf(t, m, e.exec, 1, B)
-	for range 2 { // Gorgonia's sums overwrite what the ops have left
-		for k := range K {
-			fill(all, k, k)
-		}
-		must.OK(t, all.run())
-		for k := range K {
-			fill(one, 0, k)
-			must.OK(t, one.run())
-			name := fmt.Sprintf("client %d: ", k)
-			same(t, name+"loss", all.Loss[k:k+1], one.Loss)
-			for i, p := range m.Params {
-				got := all.Grads[i][k*p.Size:][:p.Size]
-				same(t, name+p.Name, got, one.Grads[i])
-				if k == 2 && (slices.Max(got) != 0 || slices.Min(got) != 0) {
-					t.Errorf("%s%s: %g … %g without samples, want 0", name, p.Name, slices.Min(got), slices.Max(got))
-				}
-			}
-		}
 	}
 }
