@@ -11,6 +11,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/gpu/ptx"
@@ -47,14 +48,14 @@ func TestAccess(t *testing.T) {
 			gputest.Sources(t, "kernels")
 			m := must.Get(models.New(c.net))(t)
 			o := Options{Precision: c.precision, Batch: 2, EvalBatch: 2}
-			e := must.Get(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
+			e := must.Get(openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, 5, 2), o))(t)
 			defer e.Close()
-			crowd := newCrowd(t, e, m, 1, 2, c.clip)
-			crowd.work.Clients = crowd.work.Clients[:2] // the second has momentum and drift
-			must.Get(e.Train(t.Context(), crowd.work))(t)
+			round := newRound(t, e, m, 1, 2, c.clip)
+			round.work.Clients = round.work.Clients[:2] // the second has momentum and drift
+			must.Get(e.Train(t.Context(), round.work))(t)
 			must.Get(e.Evaluate(t.Context(), []nets.EvalJob{
-				{Row: crowd.work.Clients[0].End, Part: nets.Train, Index: []int32{3}},
-				{Row: crowd.work.Clients[1].End, Part: nets.Train, Index: []int32{4, 2}},
+				{Row: round.work.Clients[0].End, Part: nets.Train, Index: []int32{3}},
+				{Row: round.work.Clients[1].End, Part: nets.Train, Index: []int32{4, 2}},
 			}))(t)
 			for _, w := range e.waves {
 				w.frame.step = 0

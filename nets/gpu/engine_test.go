@@ -12,6 +12,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -44,9 +45,9 @@ func TestEvaluate(t *testing.T) {
 					t.Errorf("job %d: got %+v, want %+v, losses to 1e-5", i, got, want)
 				}
 			}
-			if results[1][0].N != testSamples || results[1][1].N != 10 || results[1][2].N != 0 {
+			if results[1][0].N != crowd.TestSamples || results[1][1].N != 10 || results[1][2].N != 0 {
 				t.Errorf("samples %d, %d, %d, want %d, 10, 0",
-					results[1][0].N, results[1][1].N, results[1][2].N, testSamples)
+					results[1][0].N, results[1][1].N, results[1][2].N, crowd.TestSamples)
 			}
 		})
 	}
@@ -152,7 +153,7 @@ func TestErrors(t *testing.T) {
 	w := make([]float32, m.P)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	job := nets.ClientWork{Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, 1, 2, 2)}
+	job := nets.ClientWork{Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: crowd.Plan(0, 1, 2, 2)}
 	train := func(ctx context.Context, c nets.ClientWork) error {
 		_, err := g.Train(ctx, nets.LocalWork{LR: 1, Clients: []nets.ClientWork{c}})
 		return err
@@ -173,7 +174,7 @@ func TestErrors(t *testing.T) {
 		},
 		"terms": {g.Combine(nets.Row{Bank: b}, []float64{1}, nil), "gpu: combine: 1 coefficients for 0 rows"},
 		"batch": {
-			train(t.Context(), nets.ClientWork{Start: job.Start, End: job.End, Plan: planOf(0, 1, 3, 3)}),
+			train(t.Context(), nets.ClientWork{Start: job.Start, End: job.End, Plan: crowd.Plan(0, 1, 3, 3)}),
 			"nets: train: client 0: plan of E=1 B=3 with 3 indices, 6 crops, 3 flips, want B=2, E·B, 2·E·B, E·B",
 		},
 		"cancelled": {train(cancelled, job), "context canceled"},

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/internal/must"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/models"
 )
@@ -44,7 +43,10 @@ func (all compiledKernels) of(t *testing.T, kernel string) compiled {
 		return k
 	}
 	number := func(s string) int {
-		n := must.Get(strconv.Atoi(s))(t)
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return n
 	}
 	m, ok := kernels.Find(kernel)

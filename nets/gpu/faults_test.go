@@ -12,6 +12,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
@@ -51,7 +52,7 @@ func TestFaults(t *testing.T) {
 	}
 	m := must.Get(models.New("linear-mnist"))(t)
 	err := func() error {
-		e, err := openEngine(m, samplesFor(m, trainSamples, 1), nil, Options{Batch: 2})
+		e, err := openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), nil, Options{Batch: 2})
 		if err != nil {
 			return err
 		}
@@ -71,7 +72,7 @@ func TestFaults(t *testing.T) {
 			}
 			if _, err := e.Train(t.Context(),
 				nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
-					Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, 2, 2, 2),
+					Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: crowd.Plan(0, 2, 2, 2),
 				}}}); err != nil {
 				return err
 			}
@@ -92,7 +93,7 @@ func TestFaults(t *testing.T) {
 // A cancelled context ends training and evaluation between two waves. The engine can then be used again and closed.
 func TestCancel(t *testing.T) {
 	g, _, m := both(t, "linear-mnist", 2, Options{MaxClients: 1})
-	c := newCrowd(t, g, m, 3, 2, nil)
+	c := newRound(t, g, m, 3, 2, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		time.Sleep(20 * time.Millisecond)

@@ -14,6 +14,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/models"
@@ -79,7 +80,7 @@ func TestRefused(t *testing.T) {
 	row := nets.Row{Bank: b}
 	_, err := g.Train(t.Context(), nets.LocalWork{
 		LR:      1,
-		Clients: []nets.ClientWork{{Start: row, End: row, Plan: planOf(0, 1, 4, 4)}},
+		Clients: []nets.ClientWork{{Start: row, End: row, Plan: crowd.Plan(0, 1, 4, 4)}},
 	})
 	for what, err := range map[string]error{"opened": g.do(g.ready), "trained": err} {
 		if err == nil || want == "" || err.Error() != want {
@@ -103,7 +104,7 @@ func TestCompile(t *testing.T) {
 	var notices []string
 	o := Options{Batch: 2, Precision: BF16, Notice: func(_, line string) { notices = append(notices, line) }}
 	started := time.Now()
-	g := must.Get(openEngine(m, samplesFor(m, trainSamples, 1), nil, o))(t)
+	g := must.Get(openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), nil, o))(t)
 	defer func() { must.OK(t, g.Close()) }()
 	took := time.Since(started)
 	one := len(g.modules) * slow * int(time.Millisecond)
@@ -126,7 +127,7 @@ func TestCompile(t *testing.T) {
 		return nil
 	}))
 	modules, clip := len(g.modules), 1.5
-	newCrowd(t, g, m, 1, 2, &clip).train(t)
+	newRound(t, g, m, 1, 2, &clip).train(t)
 	if len(g.modules) != modules || len(notices) != 1 {
 		t.Errorf("%d modules and notices %q after a round with clipping, want %d modules and 1 notice",
 			len(g.modules), notices, modules)
@@ -140,7 +141,7 @@ func TestLeastRecentlyUsed(t *testing.T) {
 	must.OK(t, g.Load(nets.Row{Bank: b}, m.Init(models.Kaiming, 1)))
 	train := func(steps int) {
 		must.Get(g.Train(t.Context(), nets.LocalWork{LR: 1, Clients: []nets.ClientWork{{
-			Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: planOf(0, steps, 2, 2),
+			Start: nets.Row{Bank: b}, End: nets.Row{Bank: b, Index: 1}, Plan: crowd.Plan(0, steps, 2, 2),
 		}}}))(t)
 	}
 	wave := func(steps int) *wave {

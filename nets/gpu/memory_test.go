@@ -11,6 +11,7 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
@@ -38,7 +39,7 @@ const paged = "ROLLCALL_EMULATOR_PAGE"
 func TestEstimate(t *testing.T) {
 	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4, Precision: FP32})
 	before := used(t, g)
-	newCrowd(t, g, m, 2, 4, nil).train(t)
+	newRound(t, g, m, 2, 4, nil).train(t)
 	var units []nets.EvalJob
 	b := must.Get(g.NewBank(1))(t)
 	for range maxEvalSlots {
@@ -84,7 +85,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		work := nets.LocalWork{LR: 0x1p-6, Round: i}
 		for c := range 1 + i%3 {
 			work.Clients = append(work.Clients, nets.ClientWork{
-				Client: c, Start: row(0), End: row(1 + c), Plan: planOf(c, 1+i%2, 2, 2),
+				Client: c, Start: row(0), End: row(1 + c), Plan: crowd.Plan(c, 1+i%2, 2, 2),
 			})
 		}
 		must.Get(g.Train(t.Context(), work))(t)

@@ -9,6 +9,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/models"
 )
 
@@ -18,7 +19,7 @@ func TestProfileSums(t *testing.T) {
 	const steps, batch, pause = 2, 4, 200 * time.Millisecond
 	g, _, m := both(t, "lenet5", batch, Options{Precision: BF16})
 	far := 1e30
-	c := newCrowd(t, g, m, steps, batch, &far) // clipping keeps all gradients
+	c := newRound(t, g, m, steps, batch, &far) // clipping keeps all gradients
 	row := nets.Row{Bank: c.end}
 	jobs := []nets.EvalJob{{Row: row, Part: nets.Test}, {Row: nets.Row{Bank: c.start}, Part: nets.Test}}
 	must.Get(g.Train(t.Context(), c.work))(t) // finds memory, makes graphs
@@ -49,7 +50,7 @@ func TestProfileSums(t *testing.T) {
 		t.Errorf("kernels and copies took %v, want no more than the %v that were worked", total, worked)
 	}
 	train, eval := wave0(t, g, true), wave0(t, g, false)
-	P, units := float64(g.layout.P), 2*((testSamples+7)/8)
+	P, units := float64(g.layout.P), 2*((crowd.TestSamples+7)/8)
 	for name, want := range map[string]nets.KernelTime{
 		"combine":       {Launches: 2, Bytes: 4*P*3 + 4*P},
 		"dot":           {Launches: 2, Bytes: 4*P + 8*P}, // a row with itself, then two rows
@@ -99,10 +100,10 @@ func wave0(t *testing.T, g *Engine, train bool) (found *wave) {
 func TestProfile(t *testing.T) {
 	const steps = 2
 	g, _, m := both(t, "lenet5", 4, Options{})
-	_, want := newCrowd(t, g, m, steps, 4, nil).train(t)
+	_, want := newRound(t, g, m, steps, 4, nil).train(t)
 	must.OK(t, g.Profile(true))
 	for range 2 {
-		_, got := newCrowd(t, g, m, steps, 4, nil).train(t)
+		_, got := newRound(t, g, m, steps, 4, nil).train(t)
 		for i := range want {
 			if !slices.Equal(got[i], want[i]) {
 				t.Errorf("row %d differs from that of a graph", i)
@@ -129,7 +130,7 @@ func TestProfile(t *testing.T) {
 	if left := g.Kernels(); left != nil {
 		t.Errorf("%d kernels after the profile has ended", len(left))
 	}
-	newCrowd(t, g, m, steps, 4, nil).train(t)
+	newRound(t, g, m, steps, 4, nil).train(t)
 }
 
 // While kernels are timed, a wave reads the buffers that were placed for it, whatever waves were made after it.
@@ -145,7 +146,7 @@ func TestProfileOfSeveralWaves(t *testing.T) {
 		for k := range clients {
 			work.Clients = append(work.Clients, nets.ClientWork{
 				Client: k, Start: nets.Row{Bank: start}, End: nets.Row{Bank: end, Index: k},
-				Plan: planOf(k, 1, batch, batch),
+				Plan: crowd.Plan(k, 1, batch, batch),
 			})
 		}
 		must.Get(g.Train(t.Context(), work))(t)

@@ -10,6 +10,7 @@ import (
 	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -57,7 +58,7 @@ func TestRevisions(t *testing.T) {
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-// engineInto trains the first clients of a crowd and enters the rows, their sum, its norm and its evaluation in a
+// engineInto trains the first clients of a round and enters the rows, their sum, its norm and its evaluation in a
 // digest. It takes two steps, or one for a single client, since the emulator is slow.
 func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Precision, clients, batch int) {
 	t.Helper()
@@ -67,10 +68,10 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	}
 	m := must.Get(models.New(net))(t)
 	o := Options{Precision: precision, Batch: batch, EvalBatch: 2}
-	e := must.Get(openEngine(m, samplesFor(m, trainSamples, 1), samplesFor(m, 5, 2), o))(t)
+	e := must.Get(openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, 5, 2), o))(t)
 	defer e.Close()
 	clip := 1.5
-	c := newCrowd(t, e, m, min(clients, 2), batch, &clip)
+	c := newRound(t, e, m, min(clients, 2), batch, &clip)
 	c.work.Clients = c.work.Clients[:clients]
 	// a catalogue's initial weights have a revision of their own
 	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {

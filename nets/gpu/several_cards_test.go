@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rollcall/internal/must"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -21,7 +22,7 @@ func TestSeveralCards(t *testing.T) {
 	}
 	const clients, rounds = 3, 6
 	m := must.Get(models.New("linear-mnist"))(t)
-	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
+	train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
 	on := func(card, id int) (*history, error) {
 		return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Device: card}, id, clients, rounds, noWait)
 	}

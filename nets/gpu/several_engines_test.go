@@ -13,6 +13,7 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
@@ -60,7 +61,7 @@ func federate(
 		for c := range 1 + (clients-1+round*(1+id%3))%clients {
 			end := nets.Row{Bank: b, Index: 1 + c}
 			work.Clients = append(work.Clients, nets.ClientWork{
-				Client: c, Start: model, End: end, Plan: planOf(100*id+10*round+c, 1+round%2, o.Batch, o.Batch),
+				Client: c, Start: model, End: end, Plan: crowd.Plan(100*id+10*round+c, 1+round%2, o.Batch, o.Batch),
 			})
 			rows = append(rows, end)
 		}
@@ -137,7 +138,7 @@ func TestSideBySide(t *testing.T) {
 		}
 		t.Run(c.net, func(t *testing.T) {
 			m := must.Get(models.New(c.net))(t)
-			train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2) // shared by all
+			train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2) // shared by all
 			one := func(id int) (*history, error) {
 				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5,
 					c.rounds, noWait)
@@ -160,7 +161,7 @@ func TestSideBySide(t *testing.T) {
 func TestSideBySideShortOfMemory(t *testing.T) {
 	const batch, clients, engines, rounds = 256, 24, 3, 3
 	m := must.Get(models.New("linear-mnist"))(t)
-	train, test := samplesFor(m, trainSamples, 1), samplesFor(m, testSamples, 2)
+	train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
 	o := Options{Batch: batch, EvalBatch: 2, Precision: FP32}
 	if os.Getenv(faulty) == "" {
 		roomy := estimate(t, m, train, test, o, clients, 2, 1+clients+3)

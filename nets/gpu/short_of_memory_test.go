@@ -11,6 +11,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/models"
 )
@@ -21,7 +22,7 @@ func TestShortOfMemory(t *testing.T) {
 	const batch, clients, steps = 256, 24, 1
 	fault := os.Getenv(faulty)
 	m := must.Get(models.New("linear-mnist"))(t)
-	train := samplesFor(m, trainSamples, 1)
+	train := crowd.Samples(m, crowd.TrainSamples, 1)
 	o := Options{Batch: batch, EvalBatch: 2}
 	if fault == "" {
 		roomy := estimate(t, m, train, nil, o, clients, steps, 2*clients)
@@ -56,7 +57,7 @@ func TestShortOfMemory(t *testing.T) {
 			must.OK(t, e.Load(start, m.Init(models.Kaiming, uint32(i))))
 			work.Clients = append(work.Clients, nets.ClientWork{
 				Client: i, Start: start,
-				End: nets.Row{Bank: b, Index: clients + i}, Plan: planOf(i, steps, batch, batch),
+				End: nets.Row{Bank: b, Index: clients + i}, Plan: crowd.Plan(i, steps, batch, batch),
 			})
 		}
 		for range 3 {

@@ -12,6 +12,7 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/kernels"
@@ -51,7 +52,7 @@ var (
 		{"resnet20", 64, []int{37}},
 		{"resnet18", 64, []int{37}},
 	}, 20, 10, defaultEvalBatch, 50_000, 0}
-	emulated = timing{[]workload{{"lenet5", 3, []int{1}}}, 1, 2, 4, trainSamples, 0}
+	emulated = timing{[]workload{{"lenet5", 3, []int{1}}}, 1, 2, 4, crowd.TrainSamples, 0}
 )
 
 // emulatedVariable set to 1 runs the benchmarks on the emulator, to see that they run. Their numbers then mean nothing.
@@ -258,7 +259,7 @@ var heldSets = map[string]*plan.Samples{}
 func heldSamples(m *models.Model, n int, seed uint64) *plan.Samples {
 	name := fmt.Sprint(m.H, m.W, m.C, m.Classes, n, seed)
 	if heldSets[name] == nil {
-		heldSets[name] = samplesFor(m, n, seed)
+		heldSets[name] = crowd.Samples(m, n, seed)
 	}
 	return heldSets[name]
 }

@@ -67,8 +67,8 @@ func TestTrainAgainstCPU(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s_E=%d_B=%d_clip=%t", net, c.steps, c.batch, c.clip != nil), func(t *testing.T) {
 				g, e, m := both(t, net, c.batch, Options{Precision: FP32})
-				gotLoss, got := newCrowd(t, g, m, c.steps, c.batch, c.clip).train(t)
-				wantLoss, want := newCrowd(t, e, m, c.steps, c.batch, c.clip).train(t)
+				gotLoss, got := newRound(t, g, m, c.steps, c.batch, c.clip).train(t)
+				wantLoss, want := newRound(t, e, m, c.steps, c.batch, c.clip).train(t)
 				for i, v := range wantLoss {
 					if math.Abs(float64(gotLoss[i]-v)) > 1e-5*math.Abs(float64(v)) {
 						t.Errorf("client %d: loss %g, want %g ± 1e-5 of it", i, gotLoss[i], v)
@@ -114,10 +114,10 @@ func TestReducedPrecision(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s_%s", net, precision), func(t *testing.T) {
 				g, e, m := both(t, net, batch, Options{Precision: precision})
-				_, want := newCrowd(t, e, m, 1, batch, nil).train(t)
+				_, want := newRound(t, e, m, 1, batch, nil).train(t)
 				bound := 0.0
 				for i := range 4 {
-					c := newCrowd(t, e, m, 1, batch, nil)
+					c := newRound(t, e, m, 1, batch, nil)
 					r := rand.New(rand.NewPCG(uint64(i), 5))
 					for row := range c.start.Rows() {
 						w := load(t, e, nets.Row{Bank: c.start, Index: row})
@@ -129,7 +129,7 @@ func TestReducedPrecision(t *testing.T) {
 					_, near := c.train(t)
 					bound = max(bound, 3*distance(near, want))
 				}
-				_, got := newCrowd(t, g, m, 1, batch, nil).train(t)
+				_, got := newRound(t, g, m, 1, batch, nil).train(t)
 				d := distance(got, want)
 				t.Logf("%.2g of the norm of the updates, tolerance %.2g", d, bound)
 				if !(d <= bound) || bound > 0.5 {
@@ -171,7 +171,7 @@ func TestWaves(t *testing.T) {
 					continue // a minute on the emulator
 				}
 				g, _, m := both(t, run.net, 3, Options{Precision: run.precision, MaxClients: most})
-				c := newCrowd(t, g, m, 2, 3, nil)
+				c := newRound(t, g, m, 2, 3, nil)
 				gotLoss, got := c.train(t)
 				if loss == nil {
 					loss, rows = gotLoss, got

@@ -28,8 +28,8 @@ func TestUpdateAtOnce(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s_%s_E=%d_B=%d", c.net, p, c.steps, c.batch), func(t *testing.T) {
 				g, _, m := both(t, c.net, c.batch, Options{Precision: p})
-				wantLoss, want := newCrowd(t, g, m, c.steps, c.batch, &far).train(t)
-				gotLoss, got := newCrowd(t, g, m, c.steps, c.batch, nil).train(t)
+				wantLoss, want := newRound(t, g, m, c.steps, c.batch, &far).train(t)
+				gotLoss, got := newRound(t, g, m, c.steps, c.batch, nil).train(t)
 				if !slices.Equal(gotLoss, wantLoss) {
 					t.Errorf("losses %v, want %v", gotLoss, wantLoss)
 				}

@@ -18,11 +18,11 @@ func TestMissingWait(t *testing.T) {
 	}
 	t.Setenv(guardVariable, "guard") // else labels lie over floats, and are no classes where a wait is missing
 	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4, Precision: TF32})
-	c := newCrowd(t, g, m, 2, 4, nil)
+	c := newRound(t, g, m, 2, 4, nil)
 	loss, want := c.train(t)
 	same := func() bool {
 		// The start rows stay, but the rows of momentum are trained: each round starts with fresh ones.
-		fresh := newCrowd(t, g, m, 2, 4, nil)
+		fresh := newRound(t, g, m, 2, 4, nil)
 		l, rows := fresh.train(t)
 		return slices.Equal(l, loss) && slices.EqualFunc(rows, want, slices.Equal[[]float32])
 	}

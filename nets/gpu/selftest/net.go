@@ -12,6 +12,7 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/nets"
 	"rollcall/nets/gpu"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/models"
 )
 
@@ -51,7 +52,7 @@ func newNetTest(ctx context.Context, net string) (*netTest, error) {
 		r.start[i] = m.Init(models.Kaiming, uint32(i))
 	}
 	t := &netTest{
-		model: m, train: samplesFor(m, trainSamples, 1), test: samplesFor(m, testSamples, 2), step: r, steps: r,
+		model: m, train: crowd.Samples(m, crowd.TrainSamples, 1), test: crowd.Samples(m, crowd.TestSamples, 2), step: r, steps: r,
 	}
 	t.steps.steps, t.steps.clip = severalSteps(m), nil
 	t.want, err = newReference(ctx, t)
@@ -197,10 +198,10 @@ func (t *netTest) rounded(got, want result, most rowLimits) (all []deviation) {
 
 // rowName names a row of a result.
 func rowName(i int) string {
-	if i < roundClients {
+	if i < crowd.Clients {
 		return fmt.Sprintf("client %d's update", i)
 	}
-	return fmt.Sprintf("client %d's momentum", i-roundClients)
+	return fmt.Sprintf("client %d's momentum", i-crowd.Clients)
 }
 
 // widened returns losses in float64.

@@ -9,14 +9,8 @@ import (
 	"slices"
 
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/models"
-)
-
-// A round has four clients that differ in all they can: they start at two rows, have momentum and drift or not, and
-// their plans have full batches, padded batches, a step less and no samples.
-const (
-	roundClients = 4
-	withMomentum = 2 // the first clients
 )
 
 // round is the work of a round, for any engine.
@@ -41,7 +35,7 @@ func (r result) same(other result) bool {
 // train trains the round on an engine.
 func (r *round) train(ctx context.Context, e nets.Engine) (result, error) {
 	var banks [4]nets.Bank // start, end, momentum, drift
-	for i, rows := range []int{len(r.start), roundClients, withMomentum, 1} {
+	for i, rows := range []int{len(r.start), crowd.Clients, crowd.WithMomentum, 1} {
 		b, err := e.NewBank(rows)
 		if err != nil {
 			return result{}, err
@@ -58,7 +52,7 @@ func (r *round) train(ctx context.Context, e nets.Engine) (result, error) {
 			return result{}, err
 		}
 	}
-	work := r.work(banks)
+	work := crowd.Work(banks[0], banks[1], banks[2], banks[3], r.steps, r.batch, r.clip)
 	loss, err := e.Train(ctx, work)
 	if err != nil {
 		return result{}, err
@@ -77,29 +71,6 @@ func load(e nets.Engine, b nets.Bank, rows ...[]float32) error {
 	return nil
 }
 
-// work returns the work of the clients, with rows of the banks start, end, momentum and drift.
-func (r *round) work(banks [4]nets.Bank) nets.LocalWork {
-	work := nets.LocalWork{Round: 4, Seed: 8, LR: 0x1p-5, WeightDecay: 0x1p-6, Momentum: 0.75, Clip: r.clip}
-	for i, count := range [roundClients]int{r.batch, max(1, r.batch-2), r.batch, 0} {
-		steps := r.steps
-		if i == 2 {
-			steps = max(1, steps-1)
-		}
-		w := nets.ClientWork{
-			Client: 3 * i, Start: nets.Row{Bank: banks[0], Index: i % 2}, End: nets.Row{Bank: banks[1], Index: i},
-			Plan: planOf(i, steps, r.batch, count),
-		}
-		if i < withMomentum {
-			w.Momentum = nets.Row{Bank: banks[2], Index: i}
-		}
-		if i == 1 {
-			w.Drift = nets.Row{Bank: banks[3]}
-		}
-		work.Clients = append(work.Clients, w)
-	}
-	return work
-}
-
 // rows reads the updates and the momenta of a round that was trained.
 func (r *round) rows(e nets.Engine, work nets.LocalWork) (rows [][]float32, err error) {
 	read := func(from nets.Row) []float32 {
@@ -116,7 +87,7 @@ func (r *round) rows(e nets.Engine, work nets.LocalWork) (rows [][]float32, err 
 		}
 		rows = append(rows, update)
 	}
-	for _, w := range work.Clients[:withMomentum] {
+	for _, w := range work.Clients[:crowd.WithMomentum] {
 		rows = append(rows, read(w.Momentum))
 	}
 	return rows, err
