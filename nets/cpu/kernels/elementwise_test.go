@@ -17,12 +17,12 @@ func TestTranspose(t *testing.T) {
 			for cols := 1; cols <= 40; cols++ {
 				ldSrc, ldDst := cols+r.IntN(4), rows+r.IntN(4)
 				src, dst := numbers(r, (rows-1)*ldSrc+cols, 50), numbers(r, (cols-1)*ldDst+rows, 0)
-				p.reset()
+				p.Reset()
 				got, in := lend(p, dst), lend(p, src)
 				generic[float32]{}.Transpose(dst, ldDst, src, ldSrc, rows, cols)
 				k.Transpose(got, ldDst, in, ldSrc, rows, cols)
 				what := fmt.Sprintf("%d × %d, %d and %d apart: dst", rows, cols, ldSrc, ldDst)
-				p.intact(t, what)
+				p.Intact(t, what)
 				wantSame(t, what, got, dst)
 			}
 		}
@@ -38,11 +38,11 @@ func TestPoolReLU(t *testing.T) {
 					top, bottom, bias := numbers(r, 2*w*n, oneIn), numbers(r, 2*w*n, oneIn), numbers(r, n, oneIn)
 					want, wantArg := make([]float32, w*n), make([]uint8, w*n)
 					generic[float32]{}.PoolReLU(want, wantArg, top, bottom, bias)
-					p.reset()
+					p.Reset()
 					got, arg := lend(p, numbers(r, w*n, 0)), lend(p, slices.Repeat([]uint8{99}, w*n))
 					k.PoolReLU(got, arg, lend(p, top), lend(p, bottom), lend(p, bias))
 					what := fmt.Sprintf("O=%d W/2=%d NaN or Inf 1 in %d", n, w, oneIn)
-					p.intact(t, what)
+					p.Intact(t, what)
 					wantSame(t, what+": y", got, want)
 					wantSameBytes(t, what+": arg", arg, wantArg)
 				}
@@ -73,11 +73,11 @@ func TestUnpoolReLU(t *testing.T) {
 					for i := range arg {
 						arg[i] = uint8(r.IntN(Dead + 1))
 					}
-					p.reset()
+					p.Reset()
 					top, bottom, gotDB := lend(p, numbers(r, 2*w*n, 0)), lend(p, numbers(r, 2*w*n, 0)), lend(p, db)
 					k.UnpoolReLU(top, bottom, gotDB, lend(p, gy), lend(p, arg))
 					what := fmt.Sprintf("O=%d W/2=%d NaN or Inf 1 in %d", n, w, oneIn)
-					p.intact(t, what)
+					p.Intact(t, what)
 					wantTop, wantBottom := make([]float32, 2*w*n), make([]float32, 2*w*n)
 					generic[float32]{}.UnpoolReLU(wantTop, wantBottom, db, gy, arg)
 					wantSame(t, what+": top", top, wantTop)
@@ -97,11 +97,11 @@ func TestBiasReLU(t *testing.T) {
 				for _, relu := range []bool{false, true} {
 					ld := n + r.IntN(5)
 					y, bias := numbers(r, max(0, (rows-1)*ld+n), 10), numbers(r, n, 30)
-					p.reset()
+					p.Reset()
 					got := lend(p, y)
 					k.BiasReLU(got, rows, ld, lend(p, bias), relu)
 					what := fmt.Sprintf("rows=%d of %d, %d apart, relu=%t: y", rows, n, ld, relu)
-					p.intact(t, what)
+					p.Intact(t, what)
 					generic[float32]{}.BiasReLU(y, rows, ld, bias, relu)
 					wantSame(t, what, got, y)
 				}
@@ -121,7 +121,7 @@ func TestReLUGrad(t *testing.T) {
 						if r.IntN(2) == 0 {
 							gy = numbers(r, rows*n, 20)
 						}
-						p.reset()
+						p.Reset()
 						in, gotDB := lend(p, gy), lend(p, db)
 						got := in
 						if !inPlace {
@@ -133,7 +133,7 @@ func TestReLUGrad(t *testing.T) {
 						}
 						k.ReLUGrad(got, gotDB, in, gotY, relu)
 						what := fmt.Sprintf("rows=%d of %d, relu=%t, in place %t", rows, n, relu, inPlace)
-						p.intact(t, what)
+						p.Intact(t, what)
 						want := make([]float32, rows*n)
 						generic[float32]{}.ReLUGrad(want, db, gy, y, relu)
 						wantSame(t, what+": d", got, want)
@@ -157,11 +157,11 @@ func TestScale(t *testing.T) {
 				src = src[len(src)-n:]
 				want := make([]float32, n)
 				generic[float32]{}.Scale(want, c, src)
-				p.reset()
+				p.Reset()
 				dst, in := lend(p, numbers(r, n, 0)), lend(p, src)
 				what := fmt.Sprintf("n=%d c=%g", n, c)
 				k.Scale(dst, c, in)
-				p.intact(t, what)
+				p.Intact(t, what)
 				wantSame(t, what+": dst", dst, want)
 				k.Scale(in, c, in)
 				wantSame(t, what+": in place", in, want)
@@ -183,11 +183,11 @@ func TestAxpy(t *testing.T) {
 				for i, v := range abs(src) {
 					scale[i] += max(c, -c) * v
 				}
-				p.reset()
+				p.Reset()
 				got := lend(p, dst)
 				k.Axpy(got, c, lend(p, src))
 				what := fmt.Sprintf("n=%d c=%g: dst", n, c)
-				p.intact(t, what)
+				p.Intact(t, what)
 				generic[float32]{}.Axpy(dst, c, src)
 				wantNear(t, what, got, dst, scale, 4*unit, "4·2⁻²⁴·(|dst|+|c·src|): three roundings, one fused away")
 			}
@@ -215,11 +215,11 @@ func TestStep(t *testing.T) {
 				if mode&2 != 0 {
 					drift = data()
 				}
-				p.reset()
+				p.Reset()
 				gotW, gotG, gotV, gotDrift := lend(p, w), lend(p, g), lend(p, v), lend(p, drift)
 				k.Step(gotW, gotG, gotV, gotDrift, s)
 				what := fmt.Sprintf("n=%d momentum %t drift %t", n, v != nil, drift != nil)
-				p.intact(t, what)
+				p.Intact(t, what)
 				// The same step of the magnitudes, added up; each of at most nine roundings is a unit of at most that
 				// sum.
 				sum := Step[float32]{LR: -s.LR, Scale: s.Scale, Decay: s.Decay, Momentum: s.Momentum}
@@ -241,11 +241,11 @@ func TestPrefetch(t *testing.T) {
 		r := rand.New(rand.NewPCG(33, 34))
 		for _, n := range lengths {
 			x, b := numbers(r, n, 0), make([]uint8, n)
-			p.reset()
+			p.Reset()
 			got, gotB := lend(p, x), lend(p, b)
 			k.Prefetch(got, gotB)
 			what := fmt.Sprintf("n=%d", n)
-			p.intact(t, what)
+			p.Intact(t, what)
 			wantSame(t, what+": x", got, x)
 			wantSameBytes(t, what+": b", gotB, b)
 		}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"rollcall/nets/cpu/kernels/guarded"
 )
 
 // testNormal returns a normalisation of c channels with unequal numbers that no short float has.
@@ -85,16 +87,16 @@ func TestGather(t *testing.T) {
 				}
 				want := make([]float32, (c.H+2*c.Border)*(c.W+2*c.Border)*c.C)
 				naiveGather(want, img, n, c)
-				p.reset()
+				p.Reset()
 				got := lend(p, numbers(r, len(want), 3))
 				k.Gather(got, lend(p, img), n, c)
 				what := fmt.Sprintf("%+v, %d bytes behind: dst", c, behind)
-				p.intact(t, what)
+				p.Intact(t, what)
 				wantSame(t, what, got, want)
 			}
 		})
 	}
-	t.Run("generic", func(t *testing.T) { check(t, Generic[float32](), places(t)[0]) })
+	t.Run("generic", func(t *testing.T) { check(t, Generic[float32](), guarded.Places(t)[0]) })
 	everywhere(t, check)
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/nets/cpu/kernels/guarded"
 )
 
 // fast returns the variants other than generic, and skips the test if there is none.
@@ -22,8 +24,8 @@ func fast(t *testing.T) []Kernels[float32] {
 // everywhere runs test for each fast variant and each way of placing buffers.
 func everywhere(t *testing.T, test func(t *testing.T, k Kernels[float32], p *place)) {
 	for _, k := range fast(t) {
-		for _, p := range places(t) {
-			t.Run(k.Name()+"/"+strings.ReplaceAll(p.name, " ", "_"), func(t *testing.T) { test(t, k, p) })
+		for _, p := range guarded.Places(t) {
+			t.Run(k.Name()+"/"+strings.ReplaceAll(p.Name, " ", "_"), func(t *testing.T) { test(t, k, p) })
 		}
 	}
 }
@@ -58,7 +60,7 @@ var otherwise []Kernels[float32]
 func runs(t *testing.T) []run {
 	t.Helper()
 	var all []run
-	at := places(t)
+	at := guarded.Places(t)
 	for _, k := range append(fast(t), otherwise...) {
 		for _, p := range at {
 			all = append(all, run{k, p})
@@ -80,11 +82,11 @@ func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32)
 	generic[float32]{}.Gemm(&scale)
 	terms := tile.Segs*tile.K + 1
 	for _, r := range all {
-		what := r.k.Name() + ", " + r.p.name + ": " + what
-		r.p.reset()
+		what := r.k.Name() + ", " + r.p.Name + ": " + what
+		r.p.Reset()
 		got.A, got.B, got.C = lend(r.p, a), lend(r.p, b), lend(r.p, c)
 		r.k.Gemm(&got)
-		r.p.intact(t, what)
+		r.p.Intact(t, what)
 		// Either sum rounds at most twice per term, the fused one once, each time by a unit of at most Σ|a·b|.
 		wantNear(t, what, got.C, want.C, scale.C, float64(4*terms)*unit, "4·(Segs·K+1)·2⁻²⁴·Σ|a·b|")
 		for i := range want.C { // between the rows and the runs of C
@@ -127,11 +129,11 @@ func TestGemmExact(t *testing.T) {
 		want.A, want.B, want.C = a, b, slices.Clone(c)
 		generic[float32]{}.Gemm(&want)
 		for _, run := range all {
-			run.p.reset()
+			run.p.Reset()
 			got.A, got.B, got.C = lend(run.p, a), lend(run.p, b), lend(run.p, c)
 			run.k.Gemm(&got)
 			wantSame(t, fmt.Sprintf("%s, %s: M=%d N=%d Segs=%d K=%d Acc=%t: C",
-				run.k.Name(), run.p.name, tile.M, tile.N, tile.Segs, tile.K, tile.Acc), got.C, want.C)
+				run.k.Name(), run.p.Name, tile.M, tile.N, tile.Segs, tile.K, tile.Acc), got.C, want.C)
 		}
 	}
 }
@@ -242,7 +244,7 @@ func TestDot(t *testing.T) {
 	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
 		r := rand.New(rand.NewPCG(11, 12))
 		for _, n := range []int{0, 1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, 4099} {
-			p.reset()
+			p.Reset()
 			x, y := lend(p, fractions(r, n)), lend(p, fractions(r, n))
 			for _, y := range [][]float32{x, y} {
 				got, want := k.Dot(x, y), generic[float32]{}.Dot(x, y)

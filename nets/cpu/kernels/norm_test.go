@@ -14,7 +14,7 @@ func normSizes(t *testing.T, test func(t *testing.T, k Kernels[float32], p *plac
 		for _, n := range channelCounts {
 			for _, rows := range []int{0, 1, 2, 9} {
 				for _, oneIn := range []int{0, 20} {
-					p.reset()
+					p.Reset()
 					test(t, k, p, r, n, rows, oneIn)
 				}
 			}
@@ -47,7 +47,7 @@ func TestMoments(t *testing.T) {
 		gotSum, gotSquares := lend(p, sum), lend(p, squares)
 		k.Moments(gotSum, gotSquares, lend(p, x), lend(p, pivot))
 		what := fmt.Sprintf("C=%d rows=%d NaN or Inf 1 in %d", n, rows, oneIn)
-		p.intact(t, what)
+		p.Intact(t, what)
 		scale := abs(squares)
 		for i, v := range x {
 			d := abs([]float32{v})[0] + abs(pivot)[i%n]
@@ -69,11 +69,11 @@ func TestNormalise(t *testing.T) {
 			if mode&2 != 0 && rows > 0 {
 				add = data(r, rows*n, oneIn)
 			}
-			p.reset()
+			p.Reset()
 			got := lend(p, numbers(r, rows*n, 0))
 			k.Normalise(got, lend(p, x), lend(p, add), lend(p, scale), lend(p, shift), relu)
 			what := fmt.Sprintf("C=%d rows=%d relu=%t add=%t NaN or Inf 1 in %d: y", n, rows, relu, add != nil, oneIn)
-			p.intact(t, what)
+			p.Intact(t, what)
 			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
 			generic[float32]{}.Normalise(want, x, add, scale, shift, relu)
 			generic[float32]{}.Normalise(sizes, abs(x), abs(add), abs(scale), abs(shift), false)
@@ -95,11 +95,11 @@ func TestNormSums(t *testing.T) {
 			if mode&2 != 0 && rows > 0 {
 				d, want = numbers(r, rows*n, 0), make([]float32, rows*n)
 			}
-			p.reset()
+			p.Reset()
 			gotD, gotDB, gotDW := lend(p, d), lend(p, db), lend(p, dw)
 			k.NormSums(gotD, gotDB, gotDW, lend(p, gy), lend(p, y), lend(p, x), lend(p, mean))
 			what := fmt.Sprintf("C=%d rows=%d relu=%t d=%t NaN or Inf 1 in %d", n, rows, y != nil, d != nil, oneIn)
-			p.intact(t, what)
+			p.Intact(t, what)
 			sizes := abs(dw)
 			open := living(gy, y)
 			for i, v := range x {
@@ -123,11 +123,11 @@ func TestNormGrad(t *testing.T) {
 			if relu && rows > 0 {
 				y = numbers(r, rows*n, oneIn)
 			}
-			p.reset()
+			p.Reset()
 			got := lend(p, numbers(r, rows*n, 0))
 			k.NormGrad(got, lend(p, gy), lend(p, y), lend(p, x), lend(p, a), lend(p, b), lend(p, c))
 			what := fmt.Sprintf("C=%d rows=%d relu=%t NaN or Inf 1 in %d: dx", n, rows, relu, oneIn)
-			p.intact(t, what)
+			p.Intact(t, what)
 			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
 			generic[float32]{}.NormGrad(want, gy, y, x, a, b, c)
 			generic[float32]{}.NormGrad(sizes, living(gy, y), nil, abs(x), abs(a), abs(b), abs(c))

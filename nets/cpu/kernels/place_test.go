@@ -5,67 +5,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"unsafe"
+
+	"rollcall/nets/cpu/kernels/guarded"
 )
 
-// place hands out the buffers of a test case, so that accesses outside them are found: a write by the canaries around
-// them, a write or a read by a page without access where the system has such.
-type place struct {
-	name string
-	// room returns memory for the case's i-th buffer of n bytes, which begins at from and has canaries around it.
-	room func(i, n int) (all []byte, from int)
-	lent []loan
-}
+type place = guarded.Place
 
-type loan struct {
-	all      []byte
-	from, to int
-}
-
-// margin is the number of canary bytes on a side that is not a guard page.
-const (
-	margin = 256
-	canary = 0xa5
-)
-
-// places returns every way of placing buffers: against a page without access, or at an odd multiple of 4.
-func places(t *testing.T) []*place {
-	return append(guardPlaces(t), &place{name: "unaligned", room: func(i, n int) ([]byte, int) {
-		from := margin + 4*(2*i+1)
-		return make([]byte, n+from+margin), from
-	}})
-}
-
-// reset forgets the buffers of the last case.
-func (p *place) reset() { p.lent = p.lent[:0] }
-
-// lend returns a buffer holding x; nil for nil.
-func lend[T any](p *place, x []T) []T {
-	if len(x) == 0 {
-		return x
-	}
-	size := int(unsafe.Sizeof(x[0])) * len(x)
-	all, from := p.room(len(p.lent), size)
-	for i := range all {
-		all[i] = canary
-	}
-	p.lent = append(p.lent, loan{all, from, from + size})
-	buf := unsafe.Slice((*T)(unsafe.Pointer(&all[from])), len(x))
-	copy(buf, x)
-	return buf
-}
-
-// intact fails unless all canaries are alive.
-func (p *place) intact(t *testing.T, what string) {
-	t.Helper()
-	for n, l := range p.lent {
-		for i, b := range l.all {
-			if (i < l.from || i >= l.to) && b != canary {
-				t.Fatalf("%s: buffer %d of %d bytes: wrote at byte %d", what, n, l.to-l.from, i-l.from)
-			}
-		}
-	}
-}
+func lend[T any](p *place, x []T) []T { return guarded.Lend(p, x) }
 
 // numbers returns n small multiples of 1/8, with ties and zeros of both signs; one in oneIn of them is NaN or ±Inf,
 // none if oneIn is 0.

@@ -26,11 +26,11 @@ func TestSoftmax(t *testing.T) {
 				room := blocks(n, wideLanes) * wideLanes
 				want, wantE := make([]float32, n), make([]float64, room)
 				wantTop, wantZ := generic[float32]{}.Softmax(want, wantE, x, c)
-				p.reset()
+				p.Reset()
 				got, e, in := lend(p, numbers(r, n, 0)), lend(p, make([]float64, room)), lend(p, x)
 				top, z := k.Softmax(got, e, in, c)
 				what := fmt.Sprintf("n=%d in ±%g", n, spread)
-				p.intact(t, what)
+				p.Intact(t, what)
 				if top != wantTop {
 					t.Fatalf("%s: top: got %g, want %g", what, top, wantTop)
 				}

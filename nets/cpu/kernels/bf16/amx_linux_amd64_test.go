@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rollcall/nets/cpu/kernels/bf16/tiles"
+	"rollcall/nets/cpu/kernels/guarded"
 )
 
 // needAMX skips a test that nobody can run here.
@@ -19,11 +20,13 @@ func needAMX(t *testing.T) {
 	}
 }
 
-// amxModes runs a test for bf16 and bf16x3 with buffers beside pages without access.
-func amxModes(t *testing.T, test func(t *testing.T, k amx, g *guards, r *rand.Rand)) {
+// amxModes runs a test for bf16 and bf16x3 with guarded buffers.
+func amxModes(t *testing.T, test func(t *testing.T, k amx, g *guarded.Place, r *rand.Rand)) {
 	needAMX(t)
 	modes(t, func(t *testing.T, split bool) {
-		bothGuards(t, func(t *testing.T, g *guards) { test(t, amx{split}, g, rand.New(rand.NewPCG(3, 4))) })
+		for _, g := range guarded.Places(t) {
+			t.Run(g.Name, func(t *testing.T) { test(t, amx{split}, g, rand.New(rand.NewPCG(3, 4))) })
+		}
 	})
 }
 
@@ -46,17 +49,17 @@ func identity(i int) int { return i }
 
 // TestAMXRound rounds vectors of all short lengths.
 func TestAMXRound(t *testing.T) {
-	amxModes(t, func(t *testing.T, k amx, g *guards, r *rand.Rand) {
+	amxModes(t, func(t *testing.T, k amx, g *guarded.Place, r *rand.Rand) {
 		for n := 1; n < 400; n++ {
-			g.reset()
+			g.Reset()
 			x := hard(r, n)
 			want := Generic[float32](k.split).NewOperand(n)
 			Generic[float32](k.split).Round(want, x)
-			got := g.operand(n, k.split)
-			k.Round(got, lend(g, x))
+			got := operand(g, n, k.split)
+			k.Round(got, guarded.Lend(g, x))
 			what := fmt.Sprintf("n=%d", n)
 			wantNarrow(t, what, got, want, n, identity)
-			g.intact(t, what)
+			g.Intact(t, what)
 		}
 	})
 }
@@ -87,31 +90,31 @@ func TestAMXRoundEvery(t *testing.T) {
 
 // TestAMXPack packs matrices of odd sizes.
 func TestAMXPack(t *testing.T) {
-	amxModes(t, func(t *testing.T, k amx, g *guards, r *rand.Rand) {
+	amxModes(t, func(t *testing.T, k amx, g *guarded.Place, r *rand.Rand) {
 		for range 400 {
-			g.reset()
+			g.Reset()
 			rows, cols := 1+r.IntN(40), 1+r.IntN(70)
 			ld, padded := cols+r.IntN(5), rows+rows%2+2*r.IntN(4)
 			x := hard(r, (rows-1)*ld+cols)
 			want := Generic[float32](k.split).NewOperand(padded * cols)
 			Generic[float32](k.split).Pack(want, x, ld, rows, cols, padded)
-			got := g.operand(padded*cols+r.IntN(3), k.split)
-			k.Pack(got, lend(g, x), ld, rows, cols, padded)
+			got := operand(g, padded*cols+r.IntN(3), k.split)
+			k.Pack(got, guarded.Lend(g, x), ld, rows, cols, padded)
 			what := fmt.Sprintf("%d × %d, rows %d apart, padded to %d", rows, cols, ld, padded)
 			wantNarrow(t, what, got, want, padded*cols, func(i int) int {
 				p, j := i/cols, i%cols
 				return p/2*2*cols + 2*j + p%2
 			})
-			g.intact(t, what)
+			g.Intact(t, what)
 		}
 	})
 }
 
 // TestAMXTranspose transposes matrices of odd sizes.
 func TestAMXTranspose(t *testing.T) {
-	amxModes(t, func(t *testing.T, k amx, g *guards, r *rand.Rand) {
+	amxModes(t, func(t *testing.T, k amx, g *guarded.Place, r *rand.Rand) {
 		for i := range 400 {
-			g.reset()
+			g.Reset()
 			rows, cols := 1+r.IntN(100), 1+r.IntN(50)
 			if i%4 == 0 { // whole blocks
 				rows, cols = 32*(1+r.IntN(3)), 16*(1+r.IntN(3))
@@ -121,20 +124,20 @@ func TestAMXTranspose(t *testing.T) {
 			n := (cols-1)*ldDst + rows
 			want := Generic[float32](k.split).NewOperand(rows * cols)
 			Generic[float32](k.split).Transpose(want, rows, x, ldSrc, rows, cols)
-			got := g.operand(n, k.split)
-			k.Transpose(got, ldDst, lend(g, x), ldSrc, rows, cols)
+			got := operand(g, n, k.split)
+			k.Transpose(got, ldDst, guarded.Lend(g, x), ldSrc, rows, cols)
 			what := fmt.Sprintf("%d × %d, from rows %d apart to rows %d apart", rows, cols, ldSrc, ldDst)
 			wantNarrow(t, what, got, want, rows*cols, func(i int) int { return i/rows*ldDst + i%rows })
-			g.intact(t, what)
+			g.Intact(t, what)
 		}
 	})
 }
 
 // TestAMXUnpool compares with the definition.
 func TestAMXUnpool(t *testing.T) {
-	amxModes(t, func(t *testing.T, k amx, g *guards, r *rand.Rand) {
+	amxModes(t, func(t *testing.T, k amx, g *guarded.Place, r *rand.Rand) {
 		for i := range 200 {
-			g.reset()
+			g.Reset()
 			cols, pixels, withRows := 16+16*(i%2), 1+r.IntN(20), i%4 < 2
 			gy, db := hard(r, pixels*cols), bits(r, cols, 0)
 			arg := make([]uint8, len(gy))
@@ -156,13 +159,13 @@ func TestAMXUnpool(t *testing.T) {
 			}
 			var pairs, rows [2]Operand[float32]
 			for row := range 2 {
-				pairs[row] = g.operand(2*len(gy), k.split)
+				pairs[row] = operand(g, 2*len(gy), k.split)
 				if withRows {
-					rows[row] = g.operand(2*len(gy), k.split)
+					rows[row] = operand(g, 2*len(gy), k.split)
 				}
 			}
-			gotDB := lend(g, db)
-			k.Unpool(pairs[0], pairs[1], rows[0], rows[1], gotDB, lend(g, gy), lend(g, arg))
+			gotDB := guarded.Lend(g, db)
+			k.Unpool(pairs[0], pairs[1], rows[0], rows[1], gotDB, guarded.Lend(g, gy), guarded.Lend(g, arg))
 			what := fmt.Sprintf("%d pixels of %d, rows %t", pixels, cols, withRows)
 			for row := range 2 {
 				want := Generic[float32](k.split).NewOperand(2 * len(gy))
@@ -176,25 +179,25 @@ func TestAMXUnpool(t *testing.T) {
 				}
 			}
 			wantBits(t, what+": db", gotDB, wantDB)
-			g.intact(t, what)
+			g.Intact(t, what)
 		}
 	})
 }
 
 // TestAMXProductGuarded multiplies with operands and results beside pages without access, and no longer than needed.
 func TestAMXProductGuarded(t *testing.T) {
-	amxModes(t, func(t *testing.T, k amx, g *guards, r *rand.Rand) {
+	amxModes(t, func(t *testing.T, k amx, g *guarded.Place, r *rand.Rand) {
 		for range 150 {
-			g.reset()
+			g.Reset()
 			s := randomSample(r, 1+r.IntN(40), 1+r.IntN(PanelCols), 0, 1)
 			want := s.by(Generic[float32](k.split))
 			p := s.Product
-			p.A, p.B, p.C = g.operand(len(s.a), k.split), g.operand(len(s.b), k.split), lend(g, s.c)
+			p.A, p.B, p.C = operand(g, len(s.a), k.split), operand(g, len(s.b), k.split), guarded.Lend(g, s.c)
 			k.Round(p.A, s.a)
 			k.Pack(p.B, s.b, s.N, len(s.b)/s.N, s.N, len(s.b)/s.N)
 			k.Multiply(&p)
 			wantBits(t, s.String()+": C", p.C, want)
-			g.intact(t, s.String())
+			g.Intact(t, s.String())
 		}
 	})
 }
