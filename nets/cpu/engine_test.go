@@ -243,11 +243,10 @@ func TestNothingToTrain(t *testing.T) {
 	}
 }
 
-// A step of padding between two others changes nothing: not the weights by decay or drift, not the momentum.
+// A step of padding between two others changes nothing: not the weights by decay or drift, not the momentum, not the
+// running statistics. The other steps change them all.
 func TestPaddedStep(t *testing.T) {
 	const batch = 4
-	e := newTest(t, "cnn-svhn", 2, batch)
-	start, drift := rows(t, e, 1, hashedWeights(e.model)), rows(t, e, 1, hashedWeights(e.model))
 	short := hashedPlan(0, 2, batch, batch, 40)
 	long := plan.Local{
 		E: 3, B: batch,
@@ -255,34 +254,20 @@ func TestPaddedStep(t *testing.T) {
 		Crop:  slices.Concat(short.Crop[:2*batch], make([]uint8, 2*batch), short.Crop[2*batch:]),
 		Flip:  slices.Concat(short.Flip[:batch], make([]uint8, batch), short.Flip[batch:]),
 	}
-	end := must.Get(e.NewBank(4))(t)
-	work := nets.LocalWork{LR: 0x1p-4, WeightDecay: 0x1p-3, Momentum: 0.5}
-	for i, l := range []plan.Local{short, long} {
-		work.Clients = append(work.Clients, nets.ClientWork{
-			Start: rowOf(start, 0), Drift: rowOf(drift, 0), End: rowOf(end, i), Momentum: rowOf(end, 2+i), Plan: l,
-		})
-	}
-	must.Get(e.Train(t.Context(), work))(t)
-	same(t, "weights", load(t, e, rowOf(end, 1)), load(t, e, rowOf(end, 0)))
-	same(t, "momentum", load(t, e, rowOf(end, 3)), load(t, e, rowOf(end, 2)))
-}
-
-// A ragged batch of 5 in a graph for 8 is a batch of 5.
-func TestRaggedBatch(t *testing.T) {
-	var want []float32
-	for _, batch := range []int{5, 8} {
-		e := newTest(t, "cnn-svhn", 1, batch)
-		b := rows(t, e, 2, hashedWeights(e.model))
-		l := hashedPlan(0, 1, batch, 5, 40)
-		must.Get(e.Train(t.Context(), nets.LocalWork{LR: 0x1p-4, Clients: []nets.ClientWork{{
-			Start: rowOf(b, 0), End: rowOf(b, 1), Plan: l,
-		}}}))(t)
-		got := load(t, e, rowOf(b, 1))
-		if want == nil {
-			want = got
-			continue
+	for _, net := range []string{"cnn-svhn", "resnet20"} {
+		w := hashedWeights(must.Get(models.New(net))(t))
+		options := func(work *nets.LocalWork, c *nets.ClientWork, b nets.Bank) {
+			work.WeightDecay, work.Momentum, c.Momentum, c.Drift = 0x1p-3, 0.5, rowOf(b, 2), rowOf(b, 0)
 		}
-		same(t, "weights", got, want)
+		_, want, wantMomentum := trainOnce(t, net, batch, w, options, short)
+		_, got, momentum := trainOnce(t, net, batch, w, options, long)
+		same(t, net+": weights", got, want)
+		same(t, net+": momentum", momentum, wantMomentum)
+		for _, p := range must.Get(models.New(net))(t).Params {
+			if slices.Equal(want[p.Offset:][:p.Size], w[p.Offset:][:p.Size]) {
+				t.Errorf("%s: %s: the steps with samples left it as it was", net, p.Name)
+			}
+		}
 	}
 }
 

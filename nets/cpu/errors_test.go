@@ -212,6 +212,11 @@ func TestNewCPUErrors(t *testing.T) {
 			Options{Batch: 1},
 			"hashed has 32×32×3 and 100",
 		},
+		{
+			"features", hashedSamples(must.Get(models.New("linear-binary"))(t), 3, nil, nil), nil,
+			Options{Batch: 1},
+			"hashed has 1×1×10 and 2",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Open(m, c.train, c.test, c.o)

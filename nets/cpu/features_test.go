@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"rollcall/datasets/plan"
@@ -73,13 +72,5 @@ func TestFeaturesBesideImages(t *testing.T) {
 		if r[0] != r[1] || r[0].N != 64 || r[0].Loss <= 0 {
 			t.Errorf("images %v, the same as features %v, want equal ones of 64 samples", r[0], r[1])
 		}
-	}
-}
-
-func TestFeaturesOfAnotherNet(t *testing.T) {
-	m, other := must.Get(models.New("linear-binary"))(t), must.Get(models.New("linear-synthetic"))(t)
-	_, err := Open(m, hashedSamples(other, 3, nil, nil), nil, Options{Batch: 1})
-	if want := "nets: linear-binary takes 1×1×10"; err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("got %v, want an error that begins %q", err, want)
 	}
 }
