@@ -22,7 +22,7 @@
 //
 // Files without a build tag compile without CUDA, so that lowering and the layout of memory are tested everywhere. The
 // folders below are driver (calls of the CUDA driver), kernels (the kernels and how they are launched), emulator and
-// gputest (tests without a card), and selftest (a card compared with the CPU engine).
+// gputest (tests without a card), and selftest (a card compared with the CPU engine, by the rounds of crowd).
 //
 // A new op is a case in op in lower.go, its launches in a lower_*.go file and its kernel in nets/gpu/kernels.
 package gpu

@@ -168,10 +168,7 @@ func TestErrors(t *testing.T) {
 			g.Load(nets.Row{Bank: foreign}, w),
 			"gpu: load: row of bank *cpu.cpuBank, want one of this engine",
 		},
-		"dot": {
-			second(g.Dot(nets.Row{Bank: b}, nets.Row{Bank: freed})),
-			"gpu: dot: row 0, want 0 … -1",
-		},
+		"freed": {second(g.Dot(nets.Row{Bank: b}, nets.Row{Bank: freed})), "gpu: dot: row 0, want 0 … -1"},
 		"terms": {g.Combine(nets.Row{Bank: b}, []float64{1}, nil), "gpu: combine: 1 coefficients for 0 rows"},
 		"batch": {
 			train(t.Context(), nets.ClientWork{Start: job.Start, End: job.End, Plan: crowd.Plan(0, 1, 3, 3)}),

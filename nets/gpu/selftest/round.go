@@ -94,7 +94,7 @@ func (r *round) rows(e nets.Engine, work nets.LocalWork) (rows [][]float32, err 
 }
 
 // evaluate evaluates the round's two start rows: on all test samples, and on some training samples in any order. It
-// checks the norms of the rows too.
+// checks the products of the rows too.
 func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult, error) {
 	b, err := e.NewBank(len(r.start))
 	if err != nil {
@@ -107,8 +107,10 @@ func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult,
 	var jobs []nets.EvalJob
 	for i := range r.start {
 		row := nets.Row{Bank: b, Index: i}
-		if err := checkNorm(e, r.model, row, r.start[i]); err != nil {
-			return nil, err
+		for j := range i + 1 {
+			if err := checkDot(e, r.model, row, nets.Row{Bank: b, Index: j}, r.start[i], r.start[j]); err != nil {
+				return nil, err
+			}
 		}
 		jobs = append(jobs, nets.EvalJob{Row: row, Part: nets.Test},
 			nets.EvalJob{Row: row, Part: nets.Train, Index: []int32{5, 39, 5, 0, 1, 2, 3, 4, 6, 7}})
@@ -116,25 +118,26 @@ func (r *round) evaluate(ctx context.Context, e nets.Engine) ([]nets.EvalResult,
 	return e.Evaluate(ctx, jobs)
 }
 
-// mostNorm is how far the norm of a row may be off: it is a sum in float64.
-const mostNorm = 1e-12
+// mostDot is how far the product of two rows may be off, as a part of the sum of magnitudes: it is a sum in float64.
+const mostDot = 1e-12
 
-// checkNorm compares the norm that an engine computes of a row with the norm of the row's weights.
-func checkNorm(e nets.Engine, m *models.Model, at nets.Row, row []float32) error {
-	got, err := nets.Norm(e, at)
+// checkDot compares the product of two rows that an engine computes with that of the rows' weights.
+func checkDot(e nets.Engine, m *models.Model, a, b nets.Row, x, y []float32) error {
+	got, err := e.Dot(a, b)
 	if err != nil {
 		return err
 	}
-	squares := 0.0
+	want, scale := 0.0, 0.0
 	for _, p := range m.Params {
-		for _, v := range row[p.Offset:][:p.Size] {
+		for i, v := range x[p.Offset:][:p.Size] {
 			if !p.Buffer {
-				squares += float64(v) * float64(v)
+				product := float64(v) * float64(y[p.Offset+i])
+				want, scale = want+product, scale+math.Abs(product)
 			}
 		}
 	}
-	if want := math.Sqrt(squares); !(math.Abs(got-want) <= mostNorm*want) {
-		return fmt.Errorf("the norm of a row: %g, want %g", got, want)
+	if !(math.Abs(got-want) <= mostDot*scale) {
+		return fmt.Errorf("the product of two rows: %g, want %g", got, want)
 	}
 	return nil
 }

@@ -2,8 +2,8 @@
 // trains small rounds of every net on the card and on the CPU engine, and compares.
 //
 // Read run.go first, which lists the checks. card.go checks what the engine stands on: the context, the kernels, the
-// copies. round.go and samples.go make the rounds, net.go trains one net in one precision, and reference.go has what
-// the CPU engine makes of the same rounds. deviation.go says how far the two are apart. unavailable.go stands in for
+// copies. round.go trains the rounds of package crowd, net.go one net in one precision, and reference.go has what the
+// CPU engine makes of the same rounds. deviation.go says how far the two are apart. unavailable.go stands in for
 // all of it in a program without CUDA.
 package selftest
 
