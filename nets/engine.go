@@ -26,7 +26,7 @@ type Engine interface {
 	// batch normalisation it does nothing.
 	CombineBuffers(dst Row, c []float64, src []Row) error
 	// Dot returns Σ a·b over the weights of two rows, which may be the same. The running statistics are not part of it.
-	// The engine adds in float64, in a fixed order: neither its threads nor the size of the device matter. A product of two
+	// The engine adds in float64, in a fixed order, whatever its threads and the size of the device. A product of two
 	// float32 is exact in float64, so that Dot(a, b) is Dot(b, a) to the bit, and below 2²⁵⁶, so that no sum overflows:
 	// Dot is finite unless a weight is infinite or NaN, and then what IEEE 754 makes of the products.
 	Dot(a, b Row) (float64, error)

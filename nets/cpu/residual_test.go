@@ -43,8 +43,8 @@ func each(m *models.Model, buffers bool, do func(p models.Param)) {
 	}
 }
 
-// Samples that do not count enter no statistics and no gradient, wherever they stand in the batch: 5 of 8 give what 5 of
-// 5 give.
+// Samples that do not count enter no statistics and no gradient, wherever they stand in the batch: 5 of 8 give what
+// 5 of 5 give.
 func TestRaggedBatch(t *testing.T) {
 	nothing := func(*nets.LocalWork, *nets.ClientWork, nets.Bank) {}
 	var w, want []float32

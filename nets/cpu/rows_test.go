@@ -107,12 +107,9 @@ func TestDot(t *testing.T) {
 			t.Errorf("norm of %s: got %g, want %g", c.name, got, c.want)
 		}
 	}
-	x, y := make([]float32, p), make([]float32, p)
+	x, y, products := make([]float32, p), make([]float32, p), 0.0 // of small integers: exact in any order
 	for i := range x {
 		x[i], y[i] = float32(i%7)-3, float32(i%5)-2
-	}
-	products := 0.0 // of small integers: exact in any order
-	for i := range x {
 		products += float64(x[i]) * float64(y[i])
 	}
 	for _, c := range []struct {

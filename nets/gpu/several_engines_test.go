@@ -138,7 +138,7 @@ func TestSideBySide(t *testing.T) {
 		}
 		t.Run(c.net, func(t *testing.T) {
 			m := must.Get(models.New(c.net))(t)
-			train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2) // shared by all
+			train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
 			one := func(id int) (*history, error) {
 				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5,
 					c.rounds, noWait)

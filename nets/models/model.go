@@ -91,8 +91,8 @@ func torchFeature(i int, order [3]int) int {
 	return i%c*h*w + i/c
 }
 
-// Buffers returns where the running statistics lie in PyTorch's order: ascending, adjacent ones as one span. It is nil in
-// a net without batch normalisation.
+// Buffers returns where the running statistics lie in PyTorch's order: ascending, adjacent ones as one span; nil in a
+// net without batch normalisation.
 func (m *Model) Buffers() (spans []nets.Span) {
 	for _, p := range m.Params {
 		last := len(spans) - 1

@@ -117,8 +117,9 @@ func TestBuffers(t *testing.T) {
 		t.Errorf("%d spans, want %d, one for each normalisation: %v", len(spans), norms, spans)
 	}
 	for _, p := range m.Params {
-		within := slices.ContainsFunc(spans, func(s nets.Span) bool { return s.From <= p.Offset && p.Offset+p.Size <= s.To })
-		touched := slices.ContainsFunc(spans, func(s nets.Span) bool { return s.From < p.Offset+p.Size && p.Offset < s.To })
+		end := p.Offset + p.Size
+		within := slices.ContainsFunc(spans, func(s nets.Span) bool { return s.From <= p.Offset && end <= s.To })
+		touched := slices.ContainsFunc(spans, func(s nets.Span) bool { return s.From < end && p.Offset < s.To })
 		if running := strings.Contains(p.Name, "running_"); within != running || touched != running {
 			t.Errorf("%s: in a span %t, in part %t, want %t", p.Name, within, touched, running)
 		}

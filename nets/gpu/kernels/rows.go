@@ -31,7 +31,8 @@ type DotArgs struct {
 	_             uint32
 }
 
-// Launch returns the launch of dot, which reads x, and y unless it is x. It takes no wave: its grid is one row of blocks.
+// Launch returns the launch of dot, which reads x, and y if it is another. Dot takes no wave: its grid is one row of
+// blocks.
 func (a *DotArgs) Launch() Launch {
 	l := squares(a.N)
 	if a.X != a.Y {

@@ -52,7 +52,8 @@ func newNetTest(ctx context.Context, net string) (*netTest, error) {
 		r.start[i] = m.Init(models.Kaiming, uint32(i))
 	}
 	t := &netTest{
-		model: m, train: crowd.Samples(m, crowd.TrainSamples, 1), test: crowd.Samples(m, crowd.TestSamples, 2), step: r, steps: r,
+		model: m, step: r, steps: r,
+		train: crowd.Samples(m, crowd.TrainSamples, 1), test: crowd.Samples(m, crowd.TestSamples, 2),
 	}
 	t.steps.steps, t.steps.clip = severalSteps(m), nil
 	t.want, err = newReference(ctx, t)
