@@ -121,24 +121,3 @@ func BenchmarkSmallRound(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkCombine times the mean of many rows, a method's server step; bytes are those read and written.
-func BenchmarkCombine(b *testing.B) {
-	for _, rows := range []int{38, 101} {
-		b.Run(fmt.Sprintf("net=cnn-cifar10/rows=%d", rows), func(b *testing.B) {
-			model := must.Get(models.New("cnn-cifar10"))(b)
-			e := must.Get(Open(model, nil, nil, Options{Batch: 1}))(b)
-			defer e.Close()
-			bank := must.Get(e.NewBank(rows))(b)
-			var src []nets.Row
-			var c []float64
-			for i := range rows {
-				src, c = append(src, rowOf(bank, i)), append(c, 1/float64(rows))
-			}
-			b.SetBytes(int64(rows+1) * int64(model.P) * 4)
-			for b.Loop() {
-				must.OK(b, e.Combine(src[0], c, src))
-			}
-		})
-	}
-}
