@@ -50,8 +50,8 @@ func TestMethodsOnCUDA(t *testing.T) {
 	}
 	for _, method := range algos.Names() {
 		t.Run(method, func(t *testing.T) {
-			compareDevices(t, "--method", method, "--net", "lenet5", "--data", "synthetic", "--train-size", "40",
-				"--test-size", "10")
+			compareDevices(t, append(ratesOf(method), "--method", method, "--net", "lenet5", "--data", "synthetic",
+				"--train-size", "40", "--test-size", "10")...)
 		})
 	}
 }

@@ -175,7 +175,10 @@ func docsMethods(t *testing.T) string {
 	var rows strings.Builder
 	row := docsMethodFlag
 	for _, paper := range []struct{ id, of string }{
-		{"fedawe", " FedAWE's comparison |"}, {"cafed", " CA-Fed's comparison |"}, {"fedar", " FedAR's comparison |"}, {"", " |"},
+		{"fedawe", " FedAWE's comparison |"},
+		{"cafed", " CA-Fed's comparison |"},
+		{"fedar", " FedAR's comparison |"},
+		{"", " |"},
 	} {
 		row += paper.of
 		between := " "

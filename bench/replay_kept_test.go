@@ -55,9 +55,9 @@ func keptIn(t *testing.T, folder string, runs []results.Run) {
 	}
 }
 
-// Tables keep the runs that earlier programs made, and train nothing: no setting that came since has moved a folder, and
-// run.json has all that is read of it. fedar-3 is in results/replay, where the tests have no data to train on.
-// testdata/kept is what version cd4dae9 left with ROLLCALL_CPU=generic, without the summary.
+// Tables keep the runs that earlier programs made, and train nothing: no setting that came since has moved a folder.
+// The runs of fedar-3 are in results/replay, and tests have no data to train it on. testdata/kept is what version
+// cd4dae9 left with ROLLCALL_CPU=generic, without the summary.
 func TestReplayTaken(t *testing.T) {
 	for _, c := range []struct{ from, table, line string }{
 		{"testdata/kept", "cafed-1", "--data binary --seeds 3 --rounds 3"},
@@ -83,8 +83,8 @@ func TestReplayTaken(t *testing.T) {
 			continue
 		}
 		if o.status != statusOK || len(was) < 10 || !maps.Equal(was, state()) {
-			t.Errorf("%s: status %d, %d files before, %d after, want the same\n%s", line, o.status, len(was), len(state()),
-				o.stderr)
+			t.Errorf("%s: status %d, %d files before, %d after, want the same\n%s",
+				line, o.status, len(was), len(state()), o.stderr)
 		}
 		succeed(t, "results", "verify", out)
 	}

@@ -63,7 +63,7 @@ func killedLines() (lines []string) {
 		"--availability interleaved-sine --save-model", "--momentum 0.5 --availability uniform",
 	}
 	for i, method := range algos.Names() {
-		line := "run --method " + method
+		line := strings.Join(append([]string{"run", "--method", method}, ratesOf(method)...), " ")
 		if slices.Contains(settings.Weighted(), method) {
 			line += " --decisions"
 		}

@@ -29,7 +29,7 @@ func TestBatchNormalisation(t *testing.T) {
 					}
 					rounds = 8
 				}
-				normalised(t, "resnet20", rounds, method, "p="+p)
+				normalised(t, "resnet20", rounds, method, append(ratesOf(t, method), "p="+p)...)
 			})
 		}
 	}

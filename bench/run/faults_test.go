@@ -35,6 +35,19 @@ func tinySettings(t *testing.T, more ...string) settings.Settings {
 	return s
 }
 
+// ratesOf returns settings with learning rates for a method that has none by default.
+func ratesOf(t *testing.T, method string) []string {
+	t.Helper()
+	s, err := settings.Defaults(method, "code", "leaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.LR > 0 && s.ServerLR > 0 {
+		return nil
+	}
+	return []string{"lr=0.05", "server-lr=1"}
+}
+
 // tinyExperiment returns a run and a session for it, whose log is kept.
 func tinyExperiment(t *testing.T, more ...string) (*Experiment, *Session, *sharedLog) {
 	t.Helper()

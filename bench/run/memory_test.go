@@ -32,6 +32,12 @@ func tiny(t *testing.T, method string) settings.Settings {
 	t.Helper()
 	s := must.Get(settings.Defaults(method, "code", "binary"))(t)
 	s.Clients, s.Rounds, s.LocalSteps, s.Batch, s.EvalEvery = 12, 30, 2, 4, 30
+	for _, rate := range ratesOf(t, method) {
+		name, value, _ := strings.Cut(rate, "=")
+		if err := s.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return s
 }
 

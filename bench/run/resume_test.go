@@ -107,7 +107,7 @@ func sameOutcome(t *testing.T, what string, got, want map[string]string) {
 func TestResume(t *testing.T) {
 	for _, method := range algos.Names() {
 		t.Run(method, func(t *testing.T) {
-			more := []string{"method=" + method, "momentum=0.5", "availability=markov"}
+			more := append(ratesOf(t, method), "method="+method, "momentum=0.5", "availability=markov")
 			if method == "ca-fed" {
 				more = append(more, "fstar=min")
 			}

@@ -12,6 +12,6 @@
 // that a setting names, and weights.go the initial weights. schedule.go says what a setting means in one round: its
 // learning rate, and whether the model is evaluated.
 //
-// A new setting of all runs is a row and a field, with a value AsBefore so that the runs that are there keep their names.
-// A new parameter of a method changes the method's file alone.
+// A new setting of all runs is a row and a field, with a value AsBefore so that the runs that are there keep their
+// names. A new parameter of a method changes the method's file alone.
 package settings

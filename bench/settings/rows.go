@@ -29,7 +29,7 @@ func runRows() []Row {
 			func(s *Settings) any { return &s.Method }).column(),
 		word("preset", algos.Presets()[0], algos.Presets(),
 			"code: as the authors' released code; paper: as the paper's text; code-no-momentum: as CA-Fed's code, but "+
-				"with plain SGD"+defaultOf(algos.Presets()[0], func(method string) string { return papers.Presets(method)[0] }),
+				"with plain SGD"+defaultOf(algos.Presets()[0], firstPreset),
 			func(s *Settings) any { return &s.Preset }).quiet().column(),
 		word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", "),
 			func(s *Settings) any { return &s.Data }).column(),
@@ -38,7 +38,7 @@ func runRows() []Row {
 		word("init", string(models.Kaiming), []string{string(models.Kaiming), string(models.Torch)},
 			"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default"+
 				defaultOf(string(models.Kaiming), func(method string) string {
-					return papers.TrainsAs(method, papers.Presets(method)[0], "", "").Get("init")
+					return papers.TrainsAs(method, firstPreset(method), "", "").Get("init")
 				}),
 			func(s *Settings) any { return &s.Init }).quiet().
 			only(&use{"a net that is not linear and without --init-from", func(s *Settings) bool {
@@ -118,11 +118,14 @@ var evaluationRows = []Row{
 // and scaffold, else kaiming)". of returns the default of a method, empty for usual.
 func defaultOf(usual string, of func(method string) string) string {
 	values, methods := results.Grouped(algos.Names(), func(method string) string { return cmp.Or(of(method), usual) })
-	text := " (default: "
+	var words []string
 	for _, value := range values {
 		if value != usual {
-			text += value + " for " + list(methods[value], " and ") + ", "
+			words = append(words, value+" for "+list(methods[value], " and "))
 		}
 	}
-	return text + "else " + usual + ")"
+	return " (default: " + strings.Join(append(words, "else "+usual), ", ") + ")"
 }
+
+// firstPreset returns the default preset of a method.
+func firstPreset(method string) string { return papers.Presets(method)[0] }
