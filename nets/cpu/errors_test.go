@@ -159,7 +159,7 @@ func TestRowErrors(t *testing.T) {
 		"combine into foreign":   {e.Combine(foreign, nil, nil), "nets: combine: row of bank"},
 		"combine of beyond":      {e.Combine(good, []float64{1}, []nets.Row{beyond}), "nets: combine: row 2"},
 		"evaluate beyond":        {evaluate(nets.EvalJob{Row: beyond, Part: nets.Test}), "nets: evaluate: row 2"},
-		"evaluate foreign":       {evaluate(nets.EvalJob{Row: foreign, Part: nets.Test}), "nets: evaluate: row of bank"},
+		"evaluate foreign":       {evaluate(nets.EvalJob{Row: foreign, Part: 1}), "nets: evaluate: row of bank"},
 		"evaluate part":          {evaluate(nets.EvalJob{Row: good, Part: 2}), "nets: evaluate: job 1: part 2"},
 		"evaluate negative part": {evaluate(nets.EvalJob{Row: good, Part: -1}), "nets: evaluate: job 1: part -1"},
 		"evaluate sample beyond": {
@@ -237,7 +237,8 @@ func TestNewCPUErrors(t *testing.T) {
 		Start: rowOf(b2, 0), End: rowOf(b2, 0), Plan: hashedPlan(0, 1, 1, 1, 3),
 	}}})
 	wantError(t, err, "nets: train: the engine was opened without training samples")
-	if got := must.Get(e2.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(b2, 0), Part: nets.Test}}))(t); got[0].N != 3 ||
+	jobs := []nets.EvalJob{{Row: rowOf(b2, 0), Part: nets.Test}}
+	if got := must.Get(e2.Evaluate(t.Context(), jobs))(t); got[0].N != 3 ||
 		!slices.Equal(must.Get(e2.Train(t.Context(), nets.LocalWork{}))(t), nil) {
 		t.Errorf("evaluation without training samples: %+v, want 3 samples", got[0])
 	}

@@ -172,8 +172,8 @@ func eachHead(t *testing.T, test func(t *testing.T, h *headRun)) {
 	}
 }
 
-// The head computes the bits of the launches that it stands for, whose own tests compare them with nets/cpu/kernels, and
-// touches nothing else. Two blocks for each slot compute the same bits.
+// The head computes the bits of the launches that it stands for, whose own tests compare them with nets/cpu/kernels,
+// and touches nothing else. Two blocks for each slot compute the same bits.
 func TestHead(t *testing.T) {
 	eachHead(t, func(t *testing.T, h *headRun) {
 		got := h.run(1)
