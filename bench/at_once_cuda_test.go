@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -38,6 +39,7 @@ func TestPackOnCUDA(t *testing.T) {
 // Where the card has no memory for one more engine beside others there are fewer of them, in the end one alone: the
 // bytes are the same.
 func TestPackShortOfMemoryOnCUDA(t *testing.T) {
+	longtest.Only(t, "several engines on the emulator")
 	const variable = "ROLLCALL_TEST_SHORT"
 	if os.Getenv(variable) == "" {
 		if testing.Short() {

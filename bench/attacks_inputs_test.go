@@ -205,6 +205,7 @@ func removeAll(dir string) (err error) {
 
 // An output folder that goes away in the middle, or whose place something else takes, ends in an error or in all files.
 func TestAttackVanished(t *testing.T) {
+	longtest.Only(t, "an output folder that vanishes at many moments")
 	top := t.TempDir()
 	for name, spoil := range map[string]func(out string) error{
 		"removed": removeAll,

@@ -11,6 +11,7 @@ import (
 
 	"rollcall/bench/nightly"
 	"rollcall/bench/run"
+	"rollcall/internal/longtest"
 	"rollcall/results/track"
 )
 
@@ -24,6 +25,7 @@ func tinySuite() nightly.Suite {
 
 // TestTrackSuite measures a small night on the CPU, whatever it is, in two precisions: each has a history of its own.
 func TestTrackSuite(t *testing.T) {
+	longtest.Only(t, "the whole suite of the night, in two precisions")
 	if testing.Short() {
 		t.Skip("some seconds of training, and -short is for the race detector")
 	}

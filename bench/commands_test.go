@@ -17,6 +17,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/run"
 	"rollcall/datasets"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -260,6 +261,7 @@ func TestAvailabilityIsThatOfRun(t *testing.T) {
 
 // bench in its three formats, on the data set it falls back to without CIFAR-10.
 func TestBenchFallsBack(t *testing.T) {
+	longtest.Only(t, "minutes of bench in three formats")
 	if testing.Short() {
 		t.Skip("a round of full size is not for -short")
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
@@ -58,6 +59,7 @@ func TestMethodsOnCUDA(t *testing.T) {
 
 // And FedAWE's round on every net of the catalogue that takes pictures, with generated ones.
 func TestNetsOnCUDA(t *testing.T) {
+	longtest.Only(t, "every net on the emulator; TestMethodsOnCUDA has one")
 	if !onCard(t) {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/datasets"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 )
 
@@ -74,6 +75,7 @@ func clusterValue(t *testing.T, args []string, flag string) string {
 
 // The command lines of the manifests are such as rollcall takes, and train the data set that was downloaded.
 func TestClusterCommands(t *testing.T) {
+	longtest.Only(t, "every command line of the manifests")
 	dir := t.TempDir()
 	recordingData(t, dir)
 	t.Setenv("ROLLCALL_DATA", path.Join(dir, "data"))

@@ -299,6 +299,11 @@ var docsShort = []docsLine{
 	// examples
 	{"rollcall availability --kind sine --rounds 80 --csv sine.csv", "+ --data leaf"},
 	{"rollcall bench --data synthetic --rounds 20 --format gobench", docsBench},
+	{
+		"rollcall bench --data synthetic --net resnet20 --batch 32 --local-steps 2 --clients 6",
+		"rollcall bench --data synthetic --net resnet20 --batch 4 --local-steps 1 --clients 1 --rounds 1 --warmup 0" +
+			docsCPU,
+	},
 	{"rollcall bench --data cifar10", docsBench},
 	{
 		"rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3",

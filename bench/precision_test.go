@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/cpu/kernels/bf16"
@@ -147,6 +148,7 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 
 // The kernels that ROLLCALL_CPU names serve the precision that is asked for, or the command ends before it reads data.
 func TestForcedKernels(t *testing.T) {
+	longtest.Only(t, "a run with each set of kernels in each precision")
 	list := succeed(t, "devices").stdout
 	for _, name := range []string{"generic", "avx2", "avx512"} {
 		if !strings.Contains(list, name) {

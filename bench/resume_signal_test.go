@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 )
 
@@ -60,6 +61,7 @@ const promptEnd = 3 * time.Second
 
 // Where no run is in progress a command ends within a second when it is asked to.
 func TestEndsPromptly(t *testing.T) {
+	longtest.Only(t, "every command, interrupted")
 	// Under nohup SIGHUP is ignored, here and in the children: of a signal that is handled here they have the default.
 	handled := make(chan os.Signal, 1)
 	signal.Notify(handled, syscall.SIGHUP)
@@ -114,6 +116,7 @@ func TestSecondSignal(t *testing.T) {
 			signal.Notify(handled, syscall.SIGINT)
 			defer signal.Stop(handled)
 			if c.ignored {
+				longtest.Only(t, "rounds of seconds")
 				signal.Ignore(syscall.SIGINT)
 				defer signal.Notify(handled, syscall.SIGINT) // undoes that, as Reset does not
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -87,6 +88,7 @@ func TestLostCard(t *testing.T) {
 // When the last card is lost, the command ends with an error that says so. No run has failed, and a repeated command
 // goes on with those that were begun.
 func TestLastCardLost(t *testing.T) {
+	longtest.Only(t, "cards lost one after the other; TestLostCard loses one")
 	const folder = "ROLLCALL_TEST_FOLDER"
 	out := os.Getenv(folder)
 	if out == "" {

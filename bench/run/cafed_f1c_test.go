@@ -7,6 +7,7 @@ import (
 
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
@@ -18,6 +19,7 @@ import (
 // starts from PyTorch's weights: the loss of the initial model is the one of those weights, and near ln 10, since they
 // make small scores; Kaiming's do not.
 func TestCAFedF1c(t *testing.T) {
+	longtest.Only(t, "a figure of many runs, small")
 	if testing.Short() {
 		t.Skip("a net of three million parameters is not for -short")
 	}

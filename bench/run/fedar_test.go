@@ -8,6 +8,7 @@ import (
 
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -89,6 +90,7 @@ func TestSmallFedARTables(t *testing.T) {
 // FedAR's figures, small: rows for every line, and a drawing. Figure 5 has up to 120 clients of two classes: 24
 // pictures of each class to train on and to test with are the fewest.
 func TestSmallFedARFigures(t *testing.T) {
+	longtest.Only(t, "every figure of the paper, small")
 	two := []string{"fedar", "mifa"}
 	for _, c := range []struct {
 		id      string

@@ -17,6 +17,7 @@ import (
 // with. Where operands are rounded, a thread computes with 112,000 of their elements as well: it holds one panel of
 // each operand and the transposed image of a convolution at a time, of the largest layer.
 func TestCPUBytes(t *testing.T) {
+	longtest.Only(t, "the heap after every net")
 	longtest.Numbers(t)
 	for _, net := range models.Names() {
 		if net == "resnet18" && !longtest.On() {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -42,7 +43,7 @@ func TestAccess(t *testing.T) {
 		{"resnet20", TF32, &clip},
 	} {
 		t.Run(fmt.Sprintf("%s_%s_%t", c.net, c.precision, c.clip != nil), func(t *testing.T) {
-			if c.net != "lenet5" && c.clip != nil && !gputest.Long() {
+			if (strings.HasPrefix(c.net, "resnet") || c.net == "cnn-cinic10" || c.net != "lenet5" && c.clip != nil) && !gputest.Long() {
 				t.Skip("left to make test-long")
 			}
 			gputest.Sources(t, "kernels")

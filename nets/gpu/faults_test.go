@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
@@ -112,6 +113,7 @@ func TestCancel(t *testing.T) {
 // Under AddressSanitizer, with every buffer an allocation of its own, the engine reads and writes nothing beside a
 // buffer.
 func TestSanitized(t *testing.T) {
+	longtest.Only(t, "AddressSanitizer on the emulator")
 	if testing.Short() || os.Getenv("ROLLCALL_GPU_ARENA") == "guard" {
 		t.Skip("left out: short, or sanitized already")
 	}

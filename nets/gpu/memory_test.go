@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
@@ -63,6 +64,7 @@ func TestEstimate(t *testing.T) {
 // The tests that measure memory pass on a card that hands it out in pages of 2 MiB and takes such a page for every
 // graph and module.
 func TestPages(t *testing.T) {
+	longtest.Only(t, "tests of memory once more, with pages of 2 MiB")
 	if os.Getenv(paged) != "" {
 		t.Skip("left out: this is the process with pages")
 	}

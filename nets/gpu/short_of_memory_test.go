@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
@@ -19,6 +20,7 @@ import (
 // If memory is short, fewer clients are trained at once, with the same bytes as a result. The user is told once. Memory
 // may be short for the arena, or later for what the driver needs besides: when it makes a graph, or launches one.
 func TestShortOfMemory(t *testing.T) {
+	longtest.Only(t, "three processes on the emulator")
 	const batch, clients, steps = 256, 24, 1
 	fault := os.Getenv(faulty)
 	m := must.Get(models.New("linear-mnist"))(t)

@@ -166,7 +166,7 @@ func TestWaves(t *testing.T) {
 			var loss []float32
 			var rows [][]float32
 			for _, most := range []int{0, 2, 1, 3} {
-				left := testing.Short() || !gputest.Long() && (most > 1 || run.precision != FP32)
+				left := testing.Short() || !gputest.Long()
 				if run.net == "resnet20" && left || run.precision != FP32 && most > 2 && !gputest.Long() {
 					continue // a minute on the emulator
 				}

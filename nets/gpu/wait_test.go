@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 )
@@ -13,6 +14,7 @@ import (
 // The emulator runs the launches of a graph in another order every time: with all waits the results have the same
 // bytes. Where one wait is missing, some order makes them wrong: the test is not for nothing.
 func TestMissingWait(t *testing.T) {
+	longtest.Only(t, "every wait of a graph left out")
 	if gputest.Real() {
 		t.Skip("left out: a card may run launches in their order even where nothing makes it")
 	}

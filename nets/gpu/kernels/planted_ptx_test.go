@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/ptx"
@@ -133,6 +134,7 @@ var ptxFaults = []struct {
 
 // The comparison must catch faults in the PTX. Each is planted by itself.
 func TestPlantedPTX(t *testing.T) {
+	longtest.Only(t, "every kernel with a planted fault")
 	if gputest.Real() {
 		t.Skip("left out: a card is not compared with the PTX")
 	}
