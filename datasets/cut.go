@@ -7,6 +7,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
 )
 
 // SplitKind is a way to split a training set among N clients.
@@ -56,11 +57,11 @@ func (k SplitKind) TakesAlpha() bool {
 
 // SplitOptions says how [Cut] and [Divide] give samples to clients.
 type SplitOptions struct {
-	Kind     SplitKind  // one of SplitKinds; the empty kind is an error
-	Clients  int        // N, at least 1
-	Clusters int        // for SplitClusters only: a divisor of Clients
-	Alpha    float64    // for the kinds that take it: finite, at least 1e-300
-	NumPy    *rng.NumPy // for SplitClients only: the draws of FedAWE's released code; nil: the draws of package rng
+	Kind     SplitKind     // one of SplitKinds; the empty kind is an error
+	Clients  int           // N, at least 1
+	Clusters int           // for SplitClusters only: a divisor of Clients
+	Alpha    float64       // for the kinds that take it: finite, at least 1e-300
+	NumPy    *numpy.Random // for SplitClients only: the draws of FedAWE's released code; nil: the draws of package rng
 }
 
 // validate returns an error for options that [Cut] cannot use. Alpha is checked by [dirichlet].

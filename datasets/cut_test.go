@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
-	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
 	"rollcall/internal/must"
 )
 
@@ -80,7 +80,7 @@ func TestCutAndDivide(t *testing.T) {
 			options := func() SplitOptions {
 				o := SplitOptions{Kind: c.kind, Clients: clients, Clusters: clusters, Alpha: alpha}
 				if c.numpy {
-					o.NumPy = rng.NewNumPy(seed)
+					o.NumPy = numpy.New(seed)
 				}
 				return o
 			}
@@ -166,7 +166,7 @@ func checkEven(t *testing.T, name string, parts [][]int32) {
 }
 
 func TestCutErrors(t *testing.T) {
-	numpy := rng.NewNumPy(1)
+	draws := numpy.New(1)
 	const known = "clients, classes, clusters, even, two-class"
 	for _, c := range []struct {
 		o    SplitOptions
@@ -181,7 +181,7 @@ func TestCutErrors(t *testing.T) {
 			SplitOptions{Kind: SplitClusters, Clients: 10, Clusters: 3, Alpha: 1},
 			"3 clusters for 10 clients, want a divisor of 10",
 		},
-		{SplitOptions{Kind: SplitEven, Clients: 10, NumPy: numpy}, `NumPy's draws for kind "even", want clients`},
+		{SplitOptions{Kind: SplitEven, Clients: 10, NumPy: draws}, `NumPy's draws for kind "even", want clients`},
 		{
 			SplitOptions{Kind: SplitClasses, Clients: 10},
 			"alpha 0, want a finite positive number (1e-300 or more)",

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
-	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
 	"rollcall/internal/must"
 )
 
@@ -17,7 +17,7 @@ func TestDirichletNumPy(t *testing.T) {
 		labels[i] = uint8(i % 10)
 	}
 	parts := must.Get(cutParts(&plan.Samples{Labels: labels, Classes: 10},
-		SplitOptions{Kind: SplitClients, Clients: 7, Alpha: 0.3, NumPy: rng.NewNumPy(3)}, 0))(t)
+		SplitOptions{Kind: SplitClients, Clients: 7, Alpha: 0.3, NumPy: numpy.New(3)}, 0))(t)
 	for i, want := range [][]int{
 		{11, 0, 23, 0, 0, 0, 7, 8, 0, 0},
 		{0, 1, 1, 0, 1, 20, 10, 0, 1, 0},
@@ -38,7 +38,7 @@ func TestDirichletNumPy(t *testing.T) {
 	// shares vanish with NumPy: an error, or what is left is cut whole
 	for _, alpha := range []float64{1e-6, 1e-3, 2e-3, 5e-3} {
 		parts, err := cutParts(&plan.Samples{Labels: labels, Classes: 10},
-			SplitOptions{Kind: SplitClients, Clients: 7, Alpha: alpha, NumPy: rng.NewNumPy(3)}, 0)
+			SplitOptions{Kind: SplitClients, Clients: 7, Alpha: alpha, NumPy: numpy.New(3)}, 0)
 		total := 0
 		for _, part := range parts {
 			total += len(part)

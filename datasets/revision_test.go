@@ -7,6 +7,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
 	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 )
@@ -117,9 +118,9 @@ func enterCuts(t *testing.T, d *revisiontest.Digest, kind SplitKind) {
 		for _, seed := range []uint32{1, 7} {
 			for _, alpha := range []float64{1e-3, 0.1, 2.5} {
 				o := SplitOptions{Kind: kind, Clients: 12, Clusters: 4, Alpha: alpha}
-				draws := []*rng.NumPy{nil}
+				draws := []*numpy.Random{nil}
 				if kind == SplitClients {
-					draws = append(draws, rng.NewNumPy(seed))
+					draws = append(draws, numpy.New(seed))
 				}
 				for _, o.NumPy = range draws {
 					split, err := Cut(set.Train, set.Test, o, seed)

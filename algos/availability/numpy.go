@@ -1,22 +1,22 @@
 package availability
 
-import "rollcall/datasets/rng"
+import "rollcall/datasets/rng/numpy"
 
 // BaseNumPy is [Base] with φ drawn as in FedAWE's released code: one number of r per class, where r is the generator
 // that has drawn the split before.
-func BaseNumPy(shares [][]float64, r *rng.NumPy) []float64 { return base(shares, r.Float64) }
+func BaseNumPy(shares [][]float64, r *numpy.Random) []float64 { return base(shares, r.Float64) }
 
 // NumPy returns a process with the probabilities of p whose activity is drawn as in FedAWE's released code: client by
 // client, round by round, from the generator r, which [BaseNumPy] has used before. Nobody else may use r afterwards.
 // [Process.Active] draws all rounds up to the one asked for, and keeps them, so that it depends on the round alone.
-func NumPy(p Process, clients int, r *rng.NumPy) Process {
+func NumPy(p Process, clients int, r *numpy.Random) Process {
 	return &numPy{Process: p, r: r, p: make([]float64, clients)}
 }
 
 // numPy is the process that [NumPy] returns.
 type numPy struct {
 	Process
-	r     *rng.NumPy
+	r     *numpy.Random
 	p     []float64 // [N] scratch
 	drawn [][]int   // the active clients of every round drawn so far
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
 	"rollcall/internal/must"
 )
 
@@ -12,7 +12,7 @@ import (
 // … 5 binomial(1, p) for each of three clients, with p = shares·φ.
 func TestNumPy(t *testing.T) {
 	shares := [][]float64{{1, 0, 0, 0}, {0, 0.5, 0.5, 0}, {0, 0, 0.25, 0.75}}
-	r := rng.NewNumPy(11)
+	r := numpy.New(11)
 	p := BaseNumPy(shares, r)
 	for i, want := range wantNumPyBase {
 		if d := p[i] - want; d > 1e-15 || d < -1e-15 { // one rounding of a sum below 1

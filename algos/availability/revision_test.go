@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
 	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 )
@@ -43,7 +43,7 @@ func TestRevisions(t *testing.T) {
 				walkInto(&digest, x, clients, rounds)
 				pi, lambda := x.Stationary()
 				digest.Add(pi, lambda)
-				r := rng.NewNumPy(seed)
+				r := numpy.New(seed)
 				o.Base = BaseNumPy(shares, r)
 				walkInto(&digest, NumPy(process(t, of, o), clients, r), clients, rounds)
 			}

@@ -7,7 +7,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
 	"rollcall/nets"
 )
 
@@ -38,7 +38,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	}
 	if s.Draws == "numpy" {
 		// FedAWE's released code draws the split, φ and the activity from one generator, in this order.
-		cut.NumPy = rng.NewNumPy(seed)
+		cut.NumPy = numpy.New(seed)
 	}
 	seeds := s.Seeds(seed)
 	reserved := datasets.Reserved{Validation: s.Validation, HeldOut: s.HoldOut}

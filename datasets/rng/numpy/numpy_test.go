@@ -1,4 +1,4 @@
-package rng
+package numpy
 
 import (
 	"math"
@@ -11,7 +11,7 @@ func TestNumPyRandom(t *testing.T) {
 		3:          {0.5507979025745755, 0.7081478226181048, 0.2909047389129443},
 		4294967295: {0.0976320289940138, 0.9123828453026218, 0.78903530185164},
 	} {
-		r := NewNumPy(seed)
+		r := New(seed)
 		for i, w := range want {
 			if got := r.Float64(); got != w {
 				t.Errorf("seed %d, number %d: %v, want %v", seed, i, got, w)
@@ -41,7 +41,7 @@ func TestNumPyDirichlet(t *testing.T) {
 		},
 		{5, 2.5, 3, []float64{0.25960690060068575, 0.5789558338186127, 0.16143726558070146}, 0.579837810189545},
 	} {
-		r := NewNumPy(c.seed)
+		r := New(c.seed)
 		p := make([]float64, len(c.want))
 		for range c.draws {
 			r.Dirichlet(c.alpha, p)
@@ -62,7 +62,7 @@ func TestNumPyBernoulli(t *testing.T) {
 		"00101010011011110110100101101011011010110110101010101010001010110010101000101101" +
 		"01001110001010110010100100101111001010100010101000001010011010110010111100101011" +
 		"00101010001010100110101000101011011011100110100000101001001010100010101001101010"
-	r := NewNumPy(7)
+	r := New(7)
 	p := []float64{0.1, 0.5, 0.9, 0, 1, 0.3, 0.7, 0.50001}
 	got := ""
 	for i := range want {

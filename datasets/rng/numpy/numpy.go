@@ -1,4 +1,5 @@
-package rng
+// Package numpy draws the numbers of numpy.random, for runs that reproduce the split and the activity of released code.
+package numpy
 
 import (
 	"math"
@@ -6,34 +7,34 @@ import (
 	"gonum.org/v1/gonum/mathext/prng"
 )
 
-// NumPy draws the same numbers as numpy.random after numpy.random.seed(seed). It has the Mersenne Twister MT19937
+// Random draws the same numbers as numpy.random after numpy.random.seed(seed). It has the Mersenne Twister MT19937
 // (Matsumoto and Nishimura 1998) and NumPy's legacy distributions, which NumPy keeps frozen. The released code of the
-// papers draws from numpy.random, so a run can reproduce its exact split and activity. In contrast to a [Stream], every
+// papers draws from numpy.random, so a run can reproduce its exact split and activity. In contrast to a stream of package rng, every
 // draw depends on all draws before it.
-type NumPy struct {
+type Random struct {
 	words prng.MT19937
 	spare *float64 // the second normal number of a pair
 }
 
-// NewNumPy returns the generator after numpy.random.seed(seed).
-func NewNumPy(seed uint32) *NumPy {
-	r := &NumPy{}
+// New returns the generator after numpy.random.seed(seed).
+func New(seed uint32) *Random {
+	r := &Random{}
 	r.words.Seed(uint64(seed))
 	return r
 }
 
 // Float64 returns the number of numpy.random.random, in [0, 1) with 53 bits.
-func (r *NumPy) Float64() float64 {
+func (r *Random) Float64() float64 {
 	a, b := r.words.Uint32()>>5, r.words.Uint32()>>6
 	return (float64(a)*67108864 + float64(b)) / 9007199254740992
 }
 
 // exponential returns the number of numpy.random.standard_exponential.
-func (r *NumPy) exponential() float64 { return -math.Log(1 - r.Float64()) }
+func (r *Random) exponential() float64 { return -math.Log(1 - r.Float64()) }
 
 // normal returns the number of numpy.random.standard_normal. The polar method draws pairs, and the next call returns
 // the second number.
-func (r *NumPy) normal() float64 {
+func (r *Random) normal() float64 {
 	if r.spare != nil {
 		x := *r.spare
 		r.spare = nil
@@ -52,7 +53,7 @@ func (r *NumPy) normal() float64 {
 
 // Dirichlet fills p with the shares of numpy.random.dirichlet for a symmetric alpha, which must be positive. With a
 // very small alpha all draws may underflow to 0; then p becomes NaN, as in NumPy.
-func (r *NumPy) Dirichlet(alpha float64, p []float64) {
+func (r *Random) Dirichlet(alpha float64, p []float64) {
 	sum := 0.0
 	for i := range p {
 		p[i] = r.gamma(alpha)
@@ -65,7 +66,7 @@ func (r *NumPy) Dirichlet(alpha float64, p []float64) {
 }
 
 // gamma returns the number of numpy.random.standard_gamma.
-func (r *NumPy) gamma(shape float64) float64 {
+func (r *Random) gamma(shape float64) float64 {
 	// NumPy has three cases; for a shape above 1 it uses the method of Marsaglia and Tsang (2000).
 	switch {
 	case shape == 1:
@@ -102,7 +103,7 @@ func (r *NumPy) gamma(shape float64) float64 {
 }
 
 // Bernoulli returns numpy.random.binomial(1, p) == 1, for p in [0, 1]. It draws a number for p = 0 and p = 1 too.
-func (r *NumPy) Bernoulli(p float64) bool {
+func (r *Random) Bernoulli(p float64) bool {
 	if p <= 0.5 {
 		return r.inversion(p)
 	}
@@ -111,7 +112,7 @@ func (r *NumPy) Bernoulli(p float64) bool {
 
 // inversion returns NumPy's binomial number by inversion, for one trial and p ≤ 0.5. NumPy's bound on the result is 1
 // or more, so it needs no check here.
-func (r *NumPy) inversion(p float64) bool {
+func (r *Random) inversion(p float64) bool {
 	q := 1 - p
 	none := math.Exp(math.Log(q)) // q^n with n = 1, rounded as in NumPy
 	u := r.Float64()
