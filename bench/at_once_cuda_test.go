@@ -26,8 +26,8 @@ func TestPackOnCUDA(t *testing.T) {
 		return
 	}
 	alone, out := t.TempDir(), t.TempDir()
-	succeed(t, onCUDA(alone)...)
-	o := succeed(t, onCUDA(out, "--pack", "3")...)
+	pass(t, onCUDA(alone)...)
+	o := pass(t, onCUDA(out, "--pack", "3")...)
 	sameTree(t, "--pack 3", timelessTree(t, out), timelessTree(t, alone))
 	for _, what := range []string{"device: cuda-sm", "gpu: takes "} {
 		if n := strings.Count(o.stderr, what); n != 1 {
@@ -54,8 +54,8 @@ func TestPackShortOfMemoryOnCUDA(t *testing.T) {
 		return
 	}
 	alone, out := t.TempDir(), t.TempDir()
-	succeed(t, onCUDA(alone)...)
-	o := succeed(t, onCUDA(out, "--pack", "4")...)
+	pass(t, onCUDA(alone)...)
+	o := pass(t, onCUDA(out, "--pack", "4")...)
 	sameTree(t, "--pack 4", timelessTree(t, out), timelessTree(t, alone))
 	if want := "out of memory: 1 run at a time from now on\n"; strings.Count(o.stderr, want) != 1 {
 		t.Errorf("want %q once in\n%s", want, o.stderr)

@@ -70,8 +70,8 @@ func atOnceSweep(out, data string, more ...string) []string {
 // Runs side by side leave the same bytes as one by one, say once what is true of all, and write whole lines.
 func TestAtOnce(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
-	one := succeed(t, atOnceSweep(alone, "synthetic,leaf", "--seeds", "3,4")...)
-	many := succeed(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "3")...)
+	one := pass(t, atOnceSweep(alone, "synthetic,leaf", "--seeds", "3,4")...)
+	many := pass(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "3")...)
 	sameTree(t, "--pack 3", timelessTree(t, out), timelessTree(t, alone))
 	if strings.ReplaceAll(many.stdout, out, alone) != one.stdout {
 		t.Errorf("stdout:\n%s\nwant\n%s", many.stdout, one.stdout)
@@ -92,7 +92,7 @@ func TestAtOnce(t *testing.T) {
 	if rounds != 8*2*4 || devices != 1 {
 		t.Errorf("%d lines of evaluations, %d of devices, want 8 cells × 2 seeds × 4 and 1", rounds, devices)
 	}
-	again := succeed(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "2")...)
+	again := pass(t, atOnceSweep(out, "synthetic,leaf", "--seeds", "3,4", "--pack", "2")...)
 	if again.stdout != many.stdout || strings.Count(again.stderr, "2 finished runs kept\n") != 8 {
 		t.Errorf("second time:\n%s%s\nwant the same table from kept runs", again.stdout, again.stderr)
 	}
@@ -108,7 +108,7 @@ func TestAtOnceFailure(t *testing.T) {
 		packs = packs[1:2]
 	}
 	for _, pack := range packs {
-		succeed(t, atOnceSweep(out, "leaf", "--seeds", "3")...)
+		pass(t, atOnceSweep(out, "leaf", "--seeds", "3")...)
 		blocked, err := filepath.Glob(filepath.Join(out, "sweep", "mifa_leaf_*"))
 		if err != nil || len(blocked) != 2 {
 			t.Fatalf("%q, %v, want the two cells of mifa on leaf", blocked, err)
@@ -147,7 +147,7 @@ func TestAtOnceFailure(t *testing.T) {
 // makes.
 func TestAtOnceInterrupted(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
-	succeed(t, atOnceSweep(alone, "leaf", "--seeds", "3,4")...)
+	pass(t, atOnceSweep(alone, "leaf", "--seeds", "3,4")...)
 	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3",
 		atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
 	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
@@ -178,7 +178,7 @@ func TestAtOnceInterrupted(t *testing.T) {
 	if n := states[results.RunInterrupted]; n < 1 || n > 3 || states[results.RunFailed] > 0 || len(states) != 2 {
 		t.Errorf("runs %v, want one to three interrupted and the rest complete", states)
 	}
-	succeed(t, atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
+	pass(t, atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
 	sameTree(t, "resumed", timelessTree(t, out), timelessTree(t, alone))
 }
 
@@ -244,7 +244,7 @@ func TestAtOnceFigure(t *testing.T) {
 	var want map[string]string
 	for _, pack := range []string{"1", "3"} {
 		out := t.TempDir()
-		succeed(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack,
+		pass(t, "figure", "cafed-i2", "--rounds", "3", "--clients", "4", "--seeds", "1,2", "--pack", pack,
 			"--device", "cpu", "--threads", "1", "--out", out)
 		tree := timelessTree(t, out)
 		if want == nil {

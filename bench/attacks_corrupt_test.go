@@ -83,7 +83,7 @@ func TestAttackCorruptions(t *testing.T) {
 	t.Cleanup(func() { runtime.GOMAXPROCS(procs) })
 	base := filepath.Join(t.TempDir(), "out")
 	for _, args := range corruptBase(base) {
-		succeed(t, args...)
+		pass(t, args...)
 	}
 	want := timelessTree(t, base)
 	if len(corruptions) < 34 {

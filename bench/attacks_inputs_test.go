@@ -151,7 +151,7 @@ func TestAttackHugeRounds(t *testing.T) {
 func TestAttackNamesInSummary(t *testing.T) {
 	top := t.TempDir()
 	out, to := filepath.Join(top, "out"), filepath.Join(top, "page")
-	succeed(t, attackSweep(out, "--methods", "fedawe")...)
+	pass(t, attackSweep(out, "--methods", "fedawe")...)
 	path := filepath.Join(out, "sweep", results.SummaryFile)
 	text := contents(t, path)
 	for _, name := range []string{"=cmd", "<script>alert(1)</script>", "../../PWN"} {
@@ -177,7 +177,7 @@ func TestAttackNamesInSummary(t *testing.T) {
 func TestAttackOrder(t *testing.T) {
 	tree := func(more ...string) map[string]string {
 		out := t.TempDir()
-		succeed(t, attackSweep(out, more...)...)
+		pass(t, attackSweep(out, more...)...)
 		files := timelessTree(t, out)
 		delete(files, "sweep/"+results.SummaryFile) // whose rows come in the order that was asked for
 		return files
@@ -231,7 +231,7 @@ func TestAttackVanished(t *testing.T) {
 		var stdout strings.Builder
 		status := runContext(t.Context(), attackSweep(out, "--methods", "fedawe", "--seeds", "3,4"), &stdout, stderr)
 		if status == statusOK {
-			succeed(t, "results", "verify", out)
+			pass(t, "results", "verify", out)
 			if n := len(filesBelow(t, out)); n < 5 {
 				t.Errorf("%s: status 0 and %d files, want two runs and a summary\n%s", name, n, stderr.String())
 			}
@@ -244,12 +244,12 @@ func TestAttackVanished(t *testing.T) {
 // A finished run of another version is kept, which is said in a line; versions differ, and numbers do not.
 func TestAttackOtherVersion(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, attackRun(out)...)
+	pass(t, attackRun(out)...)
 	c := (&corrupt{t: t, out: out}).of("run/mifa_*/seed-3")
 	c.put(-1, "version", "v0.1")
 	c.set("version", "v0.1")
 	c.forge()
-	if o := succeed(t, attackRun(out)...); !strings.Contains(o.stdout, "kept") ||
+	if o := pass(t, attackRun(out)...); !strings.Contains(o.stdout, "kept") ||
 		!strings.Contains(o.stderr, "finished runs of rollcall v0.1 are kept") {
 		t.Errorf("stdout %q, stderr %q, want the run kept and its version named", o.stdout, o.stderr)
 	}

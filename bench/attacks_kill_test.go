@@ -73,7 +73,7 @@ func TestAttackKilled(t *testing.T) {
 			top := t.TempDir()
 			finished := filepath.Join(top, "finished")
 			if strings.Contains(line, "FINISHED") {
-				succeed(t, attackSweep(finished, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
+				pass(t, attackSweep(finished, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
 			}
 			args := func(out string) []string {
 				if strings.Contains(line, "--rounds") {
@@ -126,7 +126,7 @@ func TestAttackAtOnce(t *testing.T) {
 		trials = 100
 	}
 	whole := t.TempDir()
-	succeed(t, attackSweep(whole, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
+	pass(t, attackSweep(whole, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
 	want := timelessTree(t, whole)
 	_, wanted := table(t, want["sweep/"+results.SummaryFile])
 	for trial := range trials {

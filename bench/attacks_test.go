@@ -62,13 +62,13 @@ func attackRow(t *testing.T, out, method, metric string) map[string]string {
 func TestAttackCopiedSeeds(t *testing.T) {
 	want, out := t.TempDir(), t.TempDir()
 	three := []string{"--methods", "fedawe", "--seeds", "3,4,5"}
-	succeed(t, attackSweep(want, three...)...)
-	succeed(t, attackSweep(out, "--methods", "fedawe", "--seeds", "3")...)
+	pass(t, attackSweep(want, three...)...)
+	pass(t, attackSweep(out, "--methods", "fedawe", "--seeds", "3")...)
 	seed := only(t, out, "sweep/*/seed-3")
 	for _, name := range []string{"seed-4", "seed-5"} {
 		copyTree(t, seed, filepath.Join(filepath.Dir(seed), name))
 	}
-	o := succeed(t, attackSweep(out, three...)...)
+	o := pass(t, attackSweep(out, three...)...)
 	if !strings.Contains(o.stderr, "seed 3, want 4 as the folder says: runs anew") {
 		t.Errorf("stderr %q, want the copy named", o.stderr)
 	}
@@ -78,7 +78,7 @@ func TestAttackCopiedSeeds(t *testing.T) {
 // Seeds of plain Go kernels and of AVX are in no mean together, unless that is asked for, which is said wherever it
 // stands.
 func TestAttackUnlikeSeeds(t *testing.T) {
-	if kernels := succeed(t, "devices").stdout; !strings.Contains(kernels, "avx2") {
+	if kernels := pass(t, "devices").stdout; !strings.Contains(kernels, "avx2") {
 		t.Skip("one class of numbers alone on this processor")
 	}
 	out, other := t.TempDir(), t.TempDir()
@@ -86,8 +86,8 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 		return append([]string{"--methods", "fedawe", "--seeds", list}, more...)
 	}
 	t.Setenv("ROLLCALL_CPU", "generic")
-	succeed(t, attackSweep(out, seeds("3")...)...)
-	succeed(t, attackSweep(other, seeds("3")...)...)
+	pass(t, attackSweep(out, seeds("3")...)...)
+	pass(t, attackSweep(other, seeds("3")...)...)
 	t.Setenv("ROLLCALL_CPU", "")
 
 	o := rollcall(t, attackSweep(out, seeds("3,4")...)...)
@@ -95,7 +95,7 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 		!strings.Contains(o.stderr, "want --mixed") {
 		t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 	}
-	o = succeed(t, attackSweep(out, seeds("3,4", "--mixed")...)...)
+	o = pass(t, attackSweep(out, seeds("3,4", "--mixed")...)...)
 	if row := attackRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
 		row["n"] != "2" {
 		t.Errorf("--mixed: %v, want a row that is mixed", row)
@@ -103,26 +103,26 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 	if !strings.Contains(o.stdout, "cpu-fp32 and cpu-generic-fp32") {
 		t.Errorf("--mixed: %q, want what is mixed", o.stdout)
 	}
-	if list := succeed(t, "results", "list", out).stdout; strings.Count(list, "fedawe") < 2 {
+	if list := pass(t, "results", "list", out).stdout; strings.Count(list, "fedawe") < 2 {
 		t.Errorf("list: %q, want the seeds apart", list)
 	}
 
-	succeed(t, attackSweep(other, seeds("4", "--again")...)...)
+	pass(t, attackSweep(other, seeds("4", "--again")...)...)
 	into := filepath.Join(t.TempDir(), "into")
-	m := succeed(t, "results", "merge", out, "--out", into)
+	m := pass(t, "results", "merge", out, "--out", into)
 	if row := attackRow(t, into, "fedawe", "test_acc"); row["n"] != "1" || row["status"] != "ok" ||
 		!strings.Contains(m.stderr, "not alike") {
 		t.Errorf("merge: %v, %q, want the seeds apart and a note", row, m.stderr)
 	}
 	alone := t.TempDir()
-	succeed(t, attackSweep(alone, seeds("3")...)...)
-	d := succeed(t, "results", "diff", alone, filepath.Dir(only(t, other, "sweep/*/seed-3")), "--mixed")
+	pass(t, attackSweep(alone, seeds("3")...)...)
+	d := pass(t, "results", "diff", alone, filepath.Dir(only(t, other, "sweep/*/seed-3")), "--mixed")
 	if !strings.Contains(d.stdout, "numerics cpu-fp32 and cpu-generic-fp32") {
 		t.Errorf("diff: %q, want the numerics that differ", d.stdout)
 	}
 	oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics", "--mixed")
 
-	succeed(t, attackSweep(out, seeds("3,4", "--again")...)...)
+	pass(t, attackSweep(out, seeds("3,4", "--again")...)...)
 	if row := attackRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
 		row["numerics"] != "cpu-fp32" {
 		t.Errorf("--again: %v, want two seeds that are alike", row)
@@ -133,7 +133,7 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 func TestAttackMerge(t *testing.T) {
 	top := t.TempDir()
 	source, into := filepath.Join(top, "a/b/source"), filepath.Join(top, "a/b/into")
-	succeed(t, attackSweep(source, "--methods", "fedawe,mifa")...)
+	pass(t, attackSweep(source, "--methods", "fedawe,mifa")...)
 	run := only(t, source, "sweep/fedawe_*/seed-3")
 	summary := filepath.Join(source, "sweep", results.SummaryFile)
 	spoilt := strings.ReplaceAll(contents(t, summary), "\nsweep,", "\n../../PWN,")
@@ -147,7 +147,7 @@ func TestAttackMerge(t *testing.T) {
 		must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	before := filesBelow(t, top)
-	o := succeed(t, "results", "merge", source, "--out", into)
+	o := pass(t, "results", "merge", source, "--out", into)
 	var copied []string
 	for _, path := range filesBelow(t, top) {
 		if !slices.Contains(before, path) {
@@ -186,18 +186,18 @@ func TestAttackMerge(t *testing.T) {
 func TestAttackLinkedFolder(t *testing.T) {
 	top := t.TempDir()
 	real, link := filepath.Join(top, "scratch"), filepath.Join(top, "out")
-	succeed(t, attackSweep(real, "--methods", "fedawe")...)
+	pass(t, attackSweep(real, "--methods", "fedawe")...)
 	must.OK(t, os.Symlink(real, link))
 	for _, line := range []string{
 		"results list LINK", "results verify LINK", "results diff LINK LINK",
 		"results merge LINK --out TOP/merged", "report LINK --to TOP/report",
 	} {
 		words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(line, "LINK", link), "TOP", top))
-		if o := succeed(t, words...); !strings.Contains(o.stdout, "fedawe") && !strings.Contains(o.stdout, "1 run") {
+		if o := pass(t, words...); !strings.Contains(o.stdout, "fedawe") && !strings.Contains(o.stdout, "1 run") {
 			t.Errorf("%s: %q, want the run", line, o.stdout)
 		}
 	}
-	if o := succeed(t, attackSweep(link, "--methods", "fedawe")...); !strings.Contains(o.stderr, "1 finished run kept") {
+	if o := pass(t, attackSweep(link, "--methods", "fedawe")...); !strings.Contains(o.stderr, "1 finished run kept") {
 		t.Errorf("sweep: %q, want the run kept", o.stderr)
 	}
 }
@@ -205,7 +205,7 @@ func TestAttackLinkedFolder(t *testing.T) {
 // A narrower command leaves the rows of the others in summary.csv, also if it is interrupted.
 func TestAttackNarrowerSweep(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, attackSweep(out, "--methods", "fedawe,mifa")...)
+	pass(t, attackSweep(out, "--methods", "fedawe,mifa")...)
 	path := filepath.Join(out, "sweep", results.SummaryFile)
 	sorted := func() string {
 		lines := strings.Split(contents(t, path), "\n")
@@ -213,7 +213,7 @@ func TestAttackNarrowerSweep(t *testing.T) {
 		return strings.Join(lines, "\n")
 	}
 	want := sorted()
-	succeed(t, attackSweep(out, "--methods", "fedawe")...)
+	pass(t, attackSweep(out, "--methods", "fedawe")...)
 	if got := sorted(); got != want {
 		t.Errorf("narrower:\n%s\nwant\n%s", got, want)
 	}

@@ -25,7 +25,7 @@ func TestCAFedRunsAlone(t *testing.T) {
 		if preset != "" {
 			args, want = append(args, "--preset", preset), preset
 		}
-		succeed(t, args...)
+		pass(t, args...)
 		var info struct {
 			Settings map[string]any `json:"settings"`
 		}
@@ -74,7 +74,7 @@ func TestCAFedPresetsRefused(t *testing.T) {
 func TestLEAFByAvailability(t *testing.T) {
 	for _, preset := range []string{"code-no-momentum", "paper"} {
 		out := t.TempDir()
-		succeed(t, "run", "--method", "unbiased", "--preset", preset, "--data", "leaf", "--leaf-augmentation",
+		pass(t, "run", "--method", "unbiased", "--preset", preset, "--data", "leaf", "--leaf-augmentation",
 			"--leaf-iid", "--weights", "size", "--availability", "markov", "--clients", "8", "--rounds", "1",
 			"--decisions", "--out", out)
 		decisions := must.Get(results.ReadDecisions(only(t, out, "run/*/seed-*/"+results.DecisionsFile)))(t)
@@ -100,7 +100,7 @@ func TestDrawnClasses(t *testing.T) {
 	counts := func(more ...string) (list []int) {
 		for _, seed := range []string{"1", "2", "3", "4"} {
 			out := t.TempDir()
-			succeed(t, append([]string{
+			pass(t, append([]string{
 				"run", "--method", "ca-fed", "--data", "binary", "--availability", "markov", "--clients", "20",
 				"--rounds", "1", "--decisions", "--seed", seed, "--out", out,
 			}, more...)...)

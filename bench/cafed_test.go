@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/rng"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -72,6 +73,7 @@ var smallCAFedFigures = []struct {
 // Every figure of CA-Fed but f1c, small: rows for every line and point, a drawing, and the paper's numbers beside. The
 // official files of CIFAR-10 cannot be small; package run tests f1c on other pictures.
 func TestCAFedFigures(t *testing.T) {
+	longtest.Only(t, "every figure of both papers, small")
 	dir, out := tinyMNIST(t), t.TempDir()
 	for _, c := range smallCAFedFigures {
 		t.Run(c.id, func(t *testing.T) {
@@ -84,7 +86,7 @@ func TestCAFedFigures(t *testing.T) {
 			if c.id == "cafed-f3" && testing.Short() {
 				t.Skip("seventy runs are not for -short")
 			}
-			o := succeed(t, args...)
+			o := pass(t, args...)
 			base := filepath.Join(out, c.id, c.id)
 			_, rows := table(t, contents(t, base+".csv"))
 			if len(rows) != c.rows {
@@ -122,7 +124,7 @@ func TestCAFedFigures(t *testing.T) {
 	}
 	// Of several seeds figure 5a shows the first, and says what all of them have left out, in each reading.
 	for _, preset := range []string{"paper", "code", "code-no-momentum"} {
-		o := succeed(t, "figure", "cafed-f5a", "--preset", preset, "--rounds", "3", "--clients", "20", "--seeds", "1,2",
+		o := pass(t, "figure", "cafed-f5a", "--preset", preset, "--rounds", "3", "--clients", "20", "--seeds", "1,2",
 			"--data-dir", dir, "--allow-altered", "--out", out)
 		base := filepath.Join(out, "cafed-f5a", "cafed-f5a")
 		_, rows := table(t, contents(t, base+".csv"))
@@ -136,7 +138,7 @@ func TestCAFedFigures(t *testing.T) {
 		}
 	}
 	// The figure of importance has the runs of the figure of activity: ca-fed's is not run twice.
-	o := succeed(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1",
+	o := pass(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1",
 		"--out", out)
 	if !strings.Contains(o.stderr, "1 finished run kept") {
 		t.Errorf("stderr %q, want figure 1's run kept", o.stderr)
@@ -149,11 +151,11 @@ func TestCAFedGoldens(t *testing.T) {
 	t.Setenv("ROLLCALL_CPU", "generic")
 	for _, id := range []string{"cafed-i1", "cafed-i2", "cafed-f4a"} {
 		out := t.TempDir()
-		succeed(t, "figure", id, "--rounds", "4", "--clients", "4", "--seeds", "5", "--out", out)
+		pass(t, "figure", id, "--rounds", "4", "--clients", "4", "--seeds", "5", "--out", out)
 		golden(t, id+".csv", contents(t, filepath.Join(out, id, id+".csv")))
 	}
 	out := t.TempDir()
-	succeed(t, "table", "cafed-1", "--data", "binary", "--rounds", "4", "--clients", "4", "--seeds", "5,6", "--out", out)
+	pass(t, "table", "cafed-1", "--data", "binary", "--rounds", "4", "--clients", "4", "--seeds", "5,6", "--out", out)
 	_, rows := table(t, contents(t, filepath.Join(out, "cafed-1", results.SummaryFile)))
 	var text strings.Builder
 	for _, r := range rows {
@@ -168,7 +170,7 @@ func TestCAFedGoldens(t *testing.T) {
 // seeds.
 func TestEstimatorErrors(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, "figure", "cafed-f4a", "--clients", "20", "--out", out)
+	pass(t, "figure", "cafed-f4a", "--clients", "20", "--out", out)
 	_, rows := table(t, contents(t, filepath.Join(out, "cafed-f4a", "cafed-f4a.csv")))
 	mean := map[string]float64{}
 	for _, r := range rows {

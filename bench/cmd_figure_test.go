@@ -24,7 +24,7 @@ func TestFiguresWithoutTraining(t *testing.T) {
 	} {
 		t.Run(id, func(t *testing.T) {
 			out := t.TempDir()
-			o := succeed(t, append([]string{"figure", id, "--out", out}, args...)...)
+			o := pass(t, append([]string{"figure", id, "--out", out}, args...)...)
 			base := filepath.Join(out, id, id)
 			if !strings.Contains(o.stdout, base+".csv") || !strings.Contains(o.stdout, base+".svg") {
 				t.Errorf("stdout %q, want both files named", o.stdout)
@@ -58,12 +58,12 @@ func TestFigureSharesRunsWithTable(t *testing.T) {
 		"--data", "svhn", "--methods", "mifa", "--rounds", "1", "--clients", "3", "--seeds", "5",
 		"--data-dir", filepath.Join(data, "data"), "--allow-altered", "--out", out,
 	}
-	succeed(t, append([]string{"figure", "fedawe-f7"}, common...)...)
+	pass(t, append([]string{"figure", "fedawe-f7"}, common...)...)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-f7", "fedawe-f7.csv")))
 	if len(rows) != 2 || rows[0]["round"] != "0" || rows[1]["round"] != "1" {
 		t.Errorf("rows %v, want rounds 0 and 1 of one method", rows)
 	}
-	o := succeed(t, append([]string{"table", "fedawe-2", "--availability", "sine"}, common...)...)
+	o := pass(t, append([]string{"table", "fedawe-2", "--availability", "sine"}, common...)...)
 	if !strings.Contains(o.stderr, "1 finished run kept") {
 		t.Errorf("stderr %q, want the figure's run kept", o.stderr)
 	}
@@ -117,13 +117,13 @@ func TestCompare(t *testing.T) {
 	// The paper prints 85.6 ± 0.9 over 3 seeds; ours is 84.6 ± 0.9 over 3: within 2·√(2·0.009²/3) = 0.0147.
 	out := onSVHN(t, 2000, 0.837, 0.846, 0.855)
 	for _, dir := range []string{out, filepath.Join(out, "fedawe-2")} {
-		text := succeed(t, "results", "compare", "fedawe-2", dir).stdout
+		text := pass(t, "results", "compare", "fedawe-2", dir).stdout
 		if !strings.Contains(text, "84.6 ± 0.9") || !strings.Contains(text, "85.6 ± 0.9") ||
 			!strings.Contains(text, "within") {
 			t.Errorf("%s: %q, want both numbers and the verdict within", dir, text)
 		}
 	}
-	_, rows := table(t, succeed(t, "results", "compare", "fedawe-2", out, "--format", "csv").stdout)
+	_, rows := table(t, pass(t, "results", "compare", "fedawe-2", out, "--format", "csv").stdout)
 	for _, r := range rows {
 		if r["method"] != "fedawe" || r["metric"] != "test_acc" {
 			continue
@@ -132,7 +132,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("difference %g, verdict %q, want −0.01 and within", d, r["verdict"])
 		}
 	}
-	text := succeed(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout
+	text := pass(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout
 	if !strings.Contains(text, "| fedawe |") {
 		t.Errorf("%q is no Markdown table", text)
 	}

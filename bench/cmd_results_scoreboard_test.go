@@ -44,7 +44,7 @@ func TestFigureInfo(t *testing.T) {
 		args := strings.Fields(c.args)
 		c.want.Figure = args[0]
 		t.Run(c.want.Figure, func(t *testing.T) {
-			succeed(t, append([]string{"figure", "--out", out}, args...)...)
+			pass(t, append([]string{"figure", "--out", out}, args...)...)
 			path := filepath.Join(out, c.want.Figure, c.want.Figure+".json")
 			if text := contents(t, path); strings.Contains(text, "null") {
 				t.Errorf("%s, want nothing null", text)
@@ -83,7 +83,7 @@ func TestReproductionPage(t *testing.T) {
 	const source = "docs/reproduction.md"
 	copied := filepath.Join(t.TempDir(), "page.md")
 	must.OK(t, os.WriteFile(copied, []byte(contents(t, source)), 0o600))
-	o := succeed(t, "results", "fill", copied)
+	o := pass(t, "results", "fill", copied)
 	if !strings.Contains(o.stderr, "precision: no table or figure of a paper: left out") {
 		t.Errorf("stderr %q, want a note on the runs that are of no table", o.stderr)
 	}
@@ -123,8 +123,8 @@ func TestFill(t *testing.T) {
 // A figure of the command is a row; in CSV too.
 func TestScoreboard(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, "figure", "cafed-i1", "--rounds", "2", "--clients", "4", "--out", out)
-	_, rows := table(t, succeed(t, "results", "scoreboard", out, "--format", "csv").stdout)
+	pass(t, "figure", "cafed-i1", "--rounds", "2", "--clients", "4", "--out", out)
+	_, rows := table(t, pass(t, "results", "scoreboard", out, "--format", "csv").stdout)
 	found := 0
 	for _, r := range rows {
 		if r["document"] != "CA-Fed, INFOCOM" || r["item"] != "Figure 1" {

@@ -25,7 +25,7 @@ var (
 
 func TestRunWritesCurveAndRunInfo(t *testing.T) {
 	out := t.TempDir()
-	o := succeed(t, small(out, "--method", "mifa", "--availability", "sine", "--seed", "5")...)
+	o := pass(t, small(out, "--method", "mifa", "--availability", "sine", "--seed", "5")...)
 	path := only(t, out, curvePath)
 	header, rows := table(t, contents(t, path))
 	if got := strings.Join(header, ","); got != curveColumns {
@@ -87,7 +87,7 @@ func TestRunDoesNotDependOnThreads(t *testing.T) {
 			var curves []string
 			for _, threads := range []string{"1", "3"} {
 				out := t.TempDir()
-				succeed(t, small(out, append(more, "--threads", threads)...)...)
+				pass(t, small(out, append(more, "--threads", threads)...)...)
 				curves = append(curves, timeless(t, only(t, out, curvePath)))
 			}
 			if curves[0] != curves[1] {
@@ -99,7 +99,7 @@ func TestRunDoesNotDependOnThreads(t *testing.T) {
 
 func TestRunKeepsFinished(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, small(out)...)
+	pass(t, small(out)...)
 	path := only(t, out, curvePath)
 	before := contents(t, path)
 	long := time.Now().Add(-time.Hour)
@@ -109,17 +109,17 @@ func TestRunKeepsFinished(t *testing.T) {
 		return !info.ModTime().Equal(long)
 	}
 
-	o := succeed(t, small(out, "--threads", "2")...)
+	o := pass(t, small(out, "--threads", "2")...)
 	if touched() || contents(t, path) != before || !strings.Contains(o.stdout, "kept") {
 		t.Errorf("repeated: file written %v, stdout %q, want the file left alone and said so", touched(), o.stdout)
 	}
-	succeed(t, small(out, "--seed", "4")...)
-	succeed(t, small(out, "--lr", "0.01")...)
+	pass(t, small(out, "--seed", "4")...)
+	pass(t, small(out, "--lr", "0.01")...)
 	if n := len(filesBelow(t, out)); touched() || n != 6 {
 		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and 6",
 			touched(), n)
 	}
-	succeed(t, small(out, "--again")...)
+	pass(t, small(out, "--again")...)
 	if !touched() {
 		t.Error("--again: file left alone, want it written anew")
 	}
@@ -132,7 +132,7 @@ func TestRunKeepsFinished(t *testing.T) {
 		"cut curve.csv": func() error { return os.Truncate(path, 250) },
 	} {
 		must.OK(t, spoil())
-		o := succeed(t, small(out)...)
+		o := pass(t, small(out)...)
 		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" ||
 			rollcall(t, "results", "verify", out).status != statusOK {
 			t.Errorf("%s: stdout %q, want a new complete run", name, o.stdout)
@@ -169,7 +169,7 @@ func TestRunOnAlteredData(t *testing.T) {
 		{"the first files", black, false, []string{"--again"}},
 		{"another label, mixed", label, true, []string{"--mixed"}},
 	} {
-		o := succeed(t, slices.Concat(run, []string{"--allow-altered", "--data-dir", c.dir}, c.more)...)
+		o := pass(t, slices.Concat(run, []string{"--allow-altered", "--data-dir", c.dir}, c.more)...)
 		if strings.Contains(o.stdout, "kept") != c.kept {
 			t.Errorf("%s: stdout %q, want a kept run: %t", c.name, o.stdout, c.kept)
 		}
@@ -191,7 +191,7 @@ func TestRunOnAlteredData(t *testing.T) {
 func TestRunInterruptedAndResumed(t *testing.T) {
 	whole, out := t.TempDir(), t.TempDir()
 	six := []string{"--rounds", "6", "--eval-every", "2", "--availability", "staircase"}
-	succeed(t, small(whole, six...)...)
+	pass(t, small(whole, six...)...)
 
 	o := interrupted(t, "round 2/6", small(out, six...)...)
 	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") ||
@@ -207,7 +207,7 @@ func TestRunInterruptedAndResumed(t *testing.T) {
 		t.Errorf("run.json: %+v, %v, want interrupted after 2 rounds", info, err)
 	}
 
-	succeed(t, small(out, six...)...)
+	pass(t, small(out, six...)...)
 	if got, want := timeless(t, path), timeless(t, only(t, whole, curvePath)); got != want {
 		t.Errorf("resumed:\n%sundisturbed:\n%s", got, want)
 	}

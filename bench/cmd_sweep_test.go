@@ -29,7 +29,7 @@ func TestSweep(t *testing.T) {
 	out := t.TempDir()
 	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform",
 		"--seeds", "3,4")
-	first := succeed(t, args...)
+	first := pass(t, args...)
 	header, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 	if got := strings.Join(header, ","); got != summaryColumns {
 		t.Errorf("columns %s, want table's %s", got, summaryColumns)
@@ -63,12 +63,12 @@ func TestSweep(t *testing.T) {
 				path, there, curve[0]["test_loss"], active[key], initial[key])
 		}
 	}
-	again := succeed(t, args...)
+	again := pass(t, args...)
 	if again.stdout != first.stdout || strings.Count(again.stderr, "2 finished runs kept") != 8 {
 		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s",
 			again.stdout, again.stderr, first.stdout)
 	}
-	only := succeed(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
+	only := pass(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
 	if !strings.Contains(only.stdout, "test_acc") || strings.Contains(only.stdout, "train_acc") {
 		t.Errorf("--eval-train=false: %q, want test accuracies alone", only.stdout)
 	}
@@ -215,7 +215,7 @@ func TestFedARDefaults(t *testing.T) {
 // classes alone.
 func TestClientsFile(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, small(out, "--method", "fedar", "--availability", "uniform", "--clients", "5", "--rounds", "3")...)
+	pass(t, small(out, "--method", "fedar", "--availability", "uniform", "--clients", "5", "--rounds", "3")...)
 	rows, err := results.ReadClients(only(t, out, "run/*/seed-*/"+results.ClientsFile))
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("%d clients, %v, want 5", len(rows), err)
@@ -234,7 +234,7 @@ func TestClientsFile(t *testing.T) {
 		t.Errorf("%d pictures with accuracy %g, want 100 with the curve's %g", n, sum/float64(n), want)
 	}
 	out = t.TempDir()
-	succeed(t, small(out)...)
+	pass(t, small(out)...)
 	if found, _ := filepath.Glob(filepath.Join(out, "run/*/seed-*/"+results.ClientsFile)); len(found) > 0 {
 		t.Errorf("left %q, want no file of clients whose classes are not two", found)
 	}

@@ -62,7 +62,7 @@ func TestTableOnCIFAR10(t *testing.T) {
 		"table", "fedawe-2", "--data", "cifar10", "--methods", "fedavg-active", "--availability", "sine",
 		"--seeds", "3", "--rounds", "1", "--clients", "4", "--data-dir", data, "--out", out,
 	}
-	o := succeed(t, args...)
+	o := pass(t, args...)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-2", results.SummaryFile)))
 	if len(rows) != 2 {
 		t.Fatalf("%d rows, want test and train accuracy", len(rows))
@@ -76,7 +76,7 @@ func TestTableOnCIFAR10(t *testing.T) {
 	curve := only(t, out, "fedawe-2/*/seed-3/curve.csv")
 	long := time.Now().Add(-time.Hour)
 	must.OK(t, os.Chtimes(curve, long, long))
-	again := succeed(t, args...)
+	again := pass(t, args...)
 	info, err := os.Stat(curve)
 	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout ||
 		!strings.Contains(again.stderr, "kept") {

@@ -205,7 +205,7 @@ func TestTrackCompare(t *testing.T) {
 		strings.Count(o.stdout, "earlier") != 1 || !strings.Contains(o.stderr, "track: slower: round/cifar10 +5.") {
 		t.Errorf("compare: got status %d\n%s%s\nwant 1, one slower, one earlier", o.status, o.stdout, o.stderr)
 	}
-	o = succeed(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint()[:6], "--format", "json")
+	o = pass(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint()[:6], "--format", "json")
 	var verdicts []track.Verdict
 	if err := json.Unmarshal([]byte(o.stdout), &verdicts); err != nil || len(verdicts) != 1 ||
 		verdicts[0].Fingerprint != other.Fingerprint() || len(verdicts[0].Earlier) != 1 {
@@ -246,7 +246,7 @@ func TestTrackCompare(t *testing.T) {
 func TestTrackPlot(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	nightsOf(t, dir, fakeMachine, 60, 10, 1.05)
-	o := succeed(t, "track", "plot", "--history", dir, "--out", out)
+	o := pass(t, "track", "plot", "--history", dir, "--out", out)
 	path := strings.TrimSpace(o.stdout)
 	svg, err := os.ReadFile(path)
 	if err != nil || path != filepath.Join(out, "track", strings.TrimSuffix(fakeMachine.FileName(), ".csv")+".svg") {
@@ -259,7 +259,7 @@ func TestTrackPlot(t *testing.T) {
 			t.Errorf("SVG: no %q in it", want)
 		}
 	}
-	if o = succeed(t, "track", "plot", "--history", dir, "--out", out,
+	if o = pass(t, "track", "plot", "--history", dir, "--out", out,
 		"round/cifar10"); !strings.HasSuffix(strings.TrimSpace(o.stdout), "_round-cifar10.svg") {
 		t.Errorf("one metric: got %q, want a file of its own", o.stdout)
 	}

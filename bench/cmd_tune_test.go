@@ -41,7 +41,7 @@ func wholly(t *testing.T, out, method string, lrs, servers, seeds []string) (pai
 			p := &tried{lr: lr, server: server, accs: make([]float64, 9), losses: make([]float64, 9)}
 			for _, seed := range seeds {
 				at := filepath.Join(out, method, lr, server, seed)
-				succeed(t, "run", "--method", method, "--data", "leaf", "--availability", "sine", "--clients", "8",
+				pass(t, "run", "--method", method, "--data", "leaf", "--availability", "sine", "--clients", "8",
 					"--rounds", "8", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--lr", lr,
 					"--server-lr", server, "--hold-out", "0.2", "--seed", seed, "--eval-train=false",
 					"--device", "cpu", "--out", at)
@@ -72,7 +72,7 @@ func last3(x []float64, to int) float64 {
 func TestTune(t *testing.T) {
 	out := t.TempDir()
 	args := tuneOf(out, tuneGrid, "--methods", "fedawe,mifa", "--availability", "sine", "--seeds", "1001,1002")
-	first := succeed(t, args...)
+	first := pass(t, args...)
 	dir := filepath.Join(out, "tune")
 	_, trials := table(t, contents(t, filepath.Join(dir, tune.TrialsFile)))
 	_, found := table(t, contents(t, filepath.Join(dir, tune.RatesFile)))
@@ -122,17 +122,17 @@ func TestTune(t *testing.T) {
 		t.Errorf("%q are left, want no checkpoints", rest)
 	}
 	before := contentsBelow(t, out, "")
-	again := succeed(t, args...)
+	again := pass(t, args...)
 	if after := contentsBelow(t, out, ""); again.stdout != first.stdout || fmt.Sprint(after) != fmt.Sprint(before) ||
 		strings.Contains(again.stderr, ": round ") {
 		t.Errorf("a second time:\n%s%s\nwant the same files from kept runs", again.stdout, again.stderr)
 	}
-	if o := succeed(t, append(args, "--plan")...); !strings.Contains(o.stdout, "24 runs: 24 kept, 0 go on, 0 to be made") {
+	if o := pass(t, append(args, "--plan")...); !strings.Contains(o.stdout, "24 runs: 24 kept, 0 go on, 0 to be made") {
 		t.Errorf("--plan of what is there: %s", o.stdout)
 	}
-	succeed(t, "results", "verify", out)
+	pass(t, "results", "verify", out)
 	// A tuning of another method adds its rates.
-	succeed(t, tuneOf(out, "--lrs 0.3,0.03 --server-lrs 1", "--methods", "fedau", "--availability", "sine")...)
+	pass(t, tuneOf(out, "--lrs 0.3,0.03 --server-lrs 1", "--methods", "fedau", "--availability", "sine")...)
 	if _, more := table(t, contents(t, filepath.Join(dir, tune.RatesFile))); len(more) != 3 ||
 		more[0]["method"] != "fedawe" || more[2]["method"] != "fedau" {
 		t.Errorf("rates after a second tuning: %v, want those of three methods", more)
@@ -144,7 +144,7 @@ func TestTune(t *testing.T) {
 func TestTuneGoesOn(t *testing.T) {
 	more := []string{"--methods", "fedawe", "--availability", "sine"}
 	whole := t.TempDir()
-	succeed(t, tuneOf(whole, tuneGrid, more...)...)
+	pass(t, tuneOf(whole, tuneGrid, more...)...)
 	want := trialsAndRates(t, whole)
 	for _, text := range []string{"to round 2 seed 1001: round 1/2", "to round 4 seed 1001: round 3/4", "round 7/8"} {
 		out := t.TempDir()
@@ -156,17 +156,17 @@ func TestTuneGoesOn(t *testing.T) {
 				must.OK(t, os.Remove(path))
 			}
 		}
-		succeed(t, tuneOf(out, tuneGrid, more...)...)
+		pass(t, tuneOf(out, tuneGrid, more...)...)
 		if got := trialsAndRates(t, out); got != want {
 			t.Errorf("interrupted at %q:\n%s\nwant\n%s", text, got, want)
 		}
 	}
 	packed := t.TempDir()
-	succeed(t, tuneOf(packed, tuneGrid, append(more, "--pack", "3")...)...)
+	pass(t, tuneOf(packed, tuneGrid, append(more, "--pack", "3")...)...)
 	if got := trialsAndRates(t, packed); got != want {
 		t.Errorf("three at a time:\n%s\nwant\n%s", got, want)
 	}
-	succeed(t, tuneOf(packed, tuneGrid, append(more, "--again")...)...)
+	pass(t, tuneOf(packed, tuneGrid, append(more, "--again")...)...)
 	if got := trialsAndRates(t, packed); got != want {
 		t.Errorf("again:\n%s\nwant\n%s", got, want)
 	}
@@ -182,7 +182,7 @@ func trialsAndRates(t *testing.T, out string) string {
 // Pairs that diverge are last; if all do, there are no rates and the command says so.
 func TestTuneDiverged(t *testing.T) {
 	out := t.TempDir()
-	o := succeed(t, tuneOf(out, "--lrs 1e38,0.03 --server-lrs 1", "--methods", "fedavg-active", "--clip", "none")...)
+	o := pass(t, tuneOf(out, "--lrs 1e38,0.03 --server-lrs 1", "--methods", "fedavg-active", "--clip", "none")...)
 	_, trials := table(t, contents(t, filepath.Join(out, "tune", tune.TrialsFile)))
 	if trials[0]["status"] != "diverged" || trials[0]["fate"] != "dropped" || trials[0]["acc"] != "" ||
 		!strings.Contains(o.stdout, "lr smallest") {
@@ -208,12 +208,12 @@ func TestRatesFile(t *testing.T) {
 	args := func(command string, more ...string) []string {
 		return slices.Concat(strings.Fields(command), tiny, []string{"--rates", path, "--out", out}, more)
 	}
-	succeed(t, args("run --method f3ast --availability markov")...)
+	pass(t, args("run --method f3ast --availability markov")...)
 	if _, rows := table(t, contents(t, only(t, out, curvePath))); !strings.Contains(rows[0]["params"], "lr=0.02;") ||
 		!strings.Contains(rows[0]["params"], "server-lr=2") {
 		t.Errorf("run: params %s, want the file's rates", rows[0]["params"])
 	}
-	o := succeed(t, args("sweep --methods f3ast,mifa,fedau --availability markov", "--rates", "mifa=0.5/1")...)
+	o := pass(t, args("sweep --methods f3ast,mifa,fedau --availability markov", "--rates", "mifa=0.5/1")...)
 	_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
 	params := map[string]string{}
 	for _, row := range rows {
@@ -224,7 +224,7 @@ func TestRatesFile(t *testing.T) {
 		!strings.Contains(o.stderr, "has none for fedau (code) on binary, linear-binary, under markov") {
 		t.Errorf("sweep: params %v, want the file's rates for f3ast, the command line's for mifa\n%s", params, o.stderr)
 	}
-	o = succeed(t, "table", "cafed-1", "--data", "binary", "--rates", path, "--out", out, "--device", "cpu")
+	o = pass(t, "table", "cafed-1", "--data", "binary", "--rates", path, "--out", out, "--device", "cpu")
 	_, rows = table(t, contents(t, filepath.Join(out, "cafed-1", results.SummaryFile)))
 	for _, row := range rows {
 		if got := strings.Contains(row["params"], "server-lr=2"); got != (row["method"] == "f3ast") {

@@ -29,7 +29,7 @@ func TestHelp(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		args := append(strings.Fields(commandName(c)), "--help")
-		o := succeed(t, args...)
+		o := pass(t, args...)
 		for _, want := range []string{"Usage:\n  rollcall", "--help"} {
 			if !strings.Contains(o.stdout, want) || o.stderr != "" {
 				t.Errorf("%s: stdout %q, stderr %q, want %q on stdout",
@@ -47,14 +47,14 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	walk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}))
-	if bare := succeed(t); !strings.Contains(bare.stdout, "Available Commands:") {
+	if bare := pass(t); !strings.Contains(bare.stdout, "Available Commands:") {
 		t.Errorf("without arguments: %q, want the commands", bare.stdout)
 	}
 }
 
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		script := succeed(t, "completion", shell).stdout
+		script := pass(t, "completion", shell).stdout
 		if !strings.Contains(script, "rollcall") || len(script) < 1000 {
 			t.Errorf("%s: %d bytes, want a script for rollcall", shell, len(script))
 		}
@@ -86,7 +86,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"data", "verify", ""}, datasets.Names()},
 	} {
 		// The names, one per line, and cobra's directive: 4 is "no file names".
-		got, want := succeed(t, append([]string{"__complete"}, c.args...)...).stdout, strings.Join(c.want, "\n")+"\n:4\n"
+		got, want := pass(t, append([]string{"__complete"}, c.args...)...).stdout, strings.Join(c.want, "\n")+"\n:4\n"
 		if got != want {
 			t.Errorf("%q: %q, want %q", c.args, got, want)
 		}
@@ -94,11 +94,11 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestVersionAndDevices(t *testing.T) {
-	if got, want := succeed(t, "version").stdout, "rollcall "+run.Version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+
+	if got, want := pass(t, "version").stdout, "rollcall "+run.Version()+" "+runtime.Version()+" "+runtime.GOOS+"/"+
 		runtime.GOARCH+"\n"; got != want {
 		t.Errorf("version: %q, want %q", got, want)
 	}
-	if got := succeed(t, "devices").stdout; !strings.HasPrefix(got, "cpu ") || !strings.Contains(got, "generic") ||
+	if got := pass(t, "devices").stdout; !strings.HasPrefix(got, "cpu ") || !strings.Contains(got, "generic") ||
 		!strings.Contains(got, "\ncuda ") {
 		t.Errorf("devices: %q, want a line for cpu and one for cuda", got)
 	}
@@ -159,7 +159,7 @@ func TestDataFilesAreChecked(t *testing.T) {
 }
 
 func TestDataListAndFetch(t *testing.T) {
-	list := succeed(t, "data", "list").stdout
+	list := pass(t, "data", "list").stdout
 	for _, name := range datasets.Names() {
 		if !strings.Contains("\n"+list, "\n"+name+" ") {
 			t.Errorf("data list: %q, want a line of %s", list, name)
@@ -167,10 +167,10 @@ func TestDataListAndFetch(t *testing.T) {
 	}
 	dir := halfCIFAR10(t, nil)
 	folder := filepath.Join(dir, "cifar-10-batches-bin")
-	if list := succeed(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, folder) {
+	if list := pass(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, folder) {
 		t.Errorf("data list --data-dir %s: %q, want its folder", dir, list)
 	}
-	if o := succeed(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {
+	if o := pass(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {
 		t.Errorf("data fetch synthetic: %q", o.stdout)
 	}
 	empty := t.TempDir()
@@ -221,7 +221,7 @@ func TestAvailabilityCSV(t *testing.T) {
 				"availability", "--kind", kind, "--clients", "6", "--rounds", "25", "--train-size", "300",
 				"--seed", "7", "--csv", path,
 			}
-			o := succeed(t, append(args, own[kind]...)...)
+			o := pass(t, append(args, own[kind]...)...)
 			if !strings.HasPrefix(o.stdout, path+": ") {
 				t.Errorf("stdout %q, want the file named", o.stdout)
 			}
@@ -248,7 +248,7 @@ func TestAvailabilityCSV(t *testing.T) {
 // The trace is the one a run with the same seed sees.
 func TestAvailabilityIsThatOfRun(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, small(out, "--availability", "sine", "--rounds", "6", "--seed", "9", "--local-steps", "1")...)
+	pass(t, small(out, "--availability", "sine", "--rounds", "6", "--seed", "9", "--local-steps", "1")...)
 	trace := activeClients(t, "--kind", "sine", "--clients", "6", "--rounds", "6", "--train-size", "300", "--seed", "9")
 	_, rows := table(t, contents(t, only(t, out, curvePath)))
 	for _, row := range rows[1:] {
@@ -269,8 +269,8 @@ func TestBenchFallsBack(t *testing.T) {
 	args := []string{
 		"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out, "--format",
 	}
-	text, row, gobench := succeed(t, append(args, "text")...), succeed(t, append(args, "csv")...),
-		succeed(t, append(args, "gobench")...)
+	text, row, gobench := pass(t, append(args, "text")...), pass(t, append(args, "csv")...),
+		pass(t, append(args, "gobench")...)
 	for _, o := range []outcome{text, row, gobench} {
 		// A machine that does other work has lines about that besides.
 		if got := strings.Count(o.stderr, "running on synthetic data instead\n"); got != 1 {

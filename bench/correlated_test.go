@@ -17,7 +17,7 @@ func TestTraceFile(t *testing.T) {
 		must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	write("client,start,end\n0,0,2\n1,1,2\n")
-	_, rows := table(t, succeed(t, "availability", "--kind", "trace", "--trace", path, "--clients", "2", "--rounds", "3",
+	_, rows := table(t, pass(t, "availability", "--kind", "trace", "--trace", path, "--clients", "2", "--rounds", "3",
 		"--train-size", "100", "--trace-end", "empty").stdout)
 	got := ""
 	for _, r := range rows {
@@ -27,12 +27,12 @@ func TestTraceFile(t *testing.T) {
 		t.Errorf("activity %q, want 101100: client 0 in rounds 0 and 1, client 1 in round 1", got)
 	}
 	run := small(filepath.Join(dir, "out"), "--method", "fedavg-active", "--availability", "trace", "--trace", path)
-	succeed(t, run...)
-	if o := succeed(t, run...); !strings.Contains(o.stdout, "kept") {
+	pass(t, run...)
+	if o := pass(t, run...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want the finished run kept", o.stdout)
 	}
 	write("client,start,end\n0,0,2\n")
-	if o := succeed(t, run...); strings.Contains(o.stdout, "kept") {
+	if o := pass(t, run...); strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want another run: the trace has changed", o.stdout)
 	}
 	write("client,start,end\n0,2,1\n")
@@ -50,7 +50,7 @@ func TestCorrelatedMethods(t *testing.T) {
 		for _, more := range [][]string{{"--availability", "markov"}, {
 			"--availability", "clusters", "--clusters", "3", "--prior", "20", "--preset", "paper",
 		}} {
-			o := succeed(t, small(t.TempDir(), append([]string{"--method", method, "--rounds", "3"}, more...)...)...)
+			o := pass(t, small(t.TempDir(), append([]string{"--method", method, "--rounds", "3"}, more...)...)...)
 			if !strings.Contains(o.stdout, method+" on synthetic") || !strings.Contains(o.stdout, "round 3") {
 				t.Errorf("%s %v: stdout %q, want its last round", method, more, o.stdout)
 			}
@@ -62,7 +62,7 @@ func TestCorrelatedMethods(t *testing.T) {
 // without.
 func TestNumPyDraws(t *testing.T) {
 	active := func(args ...string) (perRound [3]float64) {
-		_, rows := table(t, succeed(t, append([]string{
+		_, rows := table(t, pass(t, append([]string{
 			"availability", "--kind", "sine", "--clients", "6", "--rounds", "3", "--train-size", "300", "--seed", "5",
 		}, args...)...).stdout)
 		for _, r := range rows {
@@ -75,7 +75,7 @@ func TestNumPyDraws(t *testing.T) {
 		t.Errorf("activity %v with NumPy's draws and without", want)
 	}
 	out := t.TempDir()
-	succeed(t, small(out, "--method", "mifa", "--availability", "sine", "--rounds", "3", "--seed", "5",
+	pass(t, small(out, "--method", "mifa", "--availability", "sine", "--rounds", "3", "--seed", "5",
 		"--draws", "numpy")...)
 	_, rows := table(t, contents(t, only(t, out, curvePath)))
 	for i, r := range rows[1:] {

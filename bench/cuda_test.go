@@ -83,7 +83,7 @@ func compareDevices(t *testing.T, flags ...string) {
 			"run", "--device", device, "--precision", "fp32", "--clients", "4", "--rounds", "2", "--local-steps", "2",
 			"--batch", "2", "--eval-every", "2", "--out", out,
 		}, flags)
-		succeed(t, args...)
+		pass(t, args...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		return rows
 	}
@@ -113,13 +113,13 @@ func TestDevicesOnCUDA(t *testing.T) {
 	if !onCard(t) {
 		return
 	}
-	list := succeed(t, "devices").stdout
+	list := pass(t, "devices").stdout
 	for _, want := range []string{"cpu ", "\ncuda:0", "GiB", "compute capability", "driver for CUDA", ": usable\n"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("devices: %q, want %q in it", list, want)
 		}
 	}
-	r := succeed(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "3", "--rounds", "1",
+	r := pass(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "3", "--rounds", "1",
 		"--local-steps", "1", "--batch", "2", "--out", t.TempDir())
 	if !strings.Contains(r.stderr, "device: cuda-sm") ||
 		!strings.Contains(r.stderr, "tf32 (auto: the first usable card)") ||
@@ -137,7 +137,7 @@ func TestBenchProfileOnCUDA(t *testing.T) {
 	if !onCard(t) {
 		return
 	}
-	got := succeed(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile",
+	got := pass(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--profile",
 		"--out", t.TempDir()).stdout
 	for _, want := range []string{
 		"phase  ms per round", "train ", "combine ", "plans ", "launches  µs each", "linear_forward_tf32",

@@ -34,14 +34,14 @@ func golden(t *testing.T, name, text string) {
 func TestDecisions(t *testing.T) {
 	out := t.TempDir()
 	run := func(method string, more ...string) []results.DecisionRow {
-		succeed(t, small(out, append([]string{
+		pass(t, small(out, append([]string{
 			"--method", method, "--availability", "markov", "--rounds", "5", "--weights", "equal", "--decisions",
 		}, more...)...)...)
 		rows := must.Get(results.ReadDecisions(only(t, out, "run/"+method+"_*/seed-3/"+results.DecisionsFile)))(t)
 		return rows
 	}
 	_, trace := table(t,
-		succeed(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size", "300").stdout)
+		pass(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size", "300").stdout)
 	for _, method := range []string{"unbiased", "ca-fed"} {
 		rows := run(method)
 		if len(rows) != 30 {
@@ -66,11 +66,11 @@ func TestDecisions(t *testing.T) {
 	// A finished run without the file runs again when it is asked for.
 	other := t.TempDir()
 	args := small(other, "--method", "adafed", "--availability", "markov")
-	succeed(t, args...)
-	if o := succeed(t, append(args, "--decisions")...); strings.Contains(o.stdout, "kept") {
+	pass(t, args...)
+	if o := pass(t, append(args, "--decisions")...); strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want the run anew", o.stdout)
 	}
-	if o := succeed(t, append(args, "--decisions")...); !strings.Contains(o.stdout, "kept") {
+	if o := pass(t, append(args, "--decisions")...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want the run kept", o.stdout)
 	}
 }
@@ -87,7 +87,7 @@ func TestHeldOutAndSolved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			succeed(t, append([]string{
+			pass(t, append([]string{
 				"run", "--method", "ca-fed", "--availability", "markov", "--rounds", "3", "--lr", "0.1",
 				"--server-lr", "0.1", "--out", out,
 			}, args...)...)
@@ -105,7 +105,7 @@ func TestLocalEpochs(t *testing.T) {
 	loss := map[string]string{}
 	for _, epochs := range []string{"1", "2"} {
 		out := t.TempDir()
-		succeed(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3",
+		pass(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3",
 			"--rounds", "1", "--batch", "16", "--local-epochs", epochs, "--p", "1", "--out", out)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		loss[epochs] = rows[1]["test_loss"]
@@ -122,12 +122,12 @@ func TestUnbiasedUnderInterleavedSine(t *testing.T) {
 	common := []string{
 		"--alpha", "0.5", "--cutoff", "0.25", "--gamma", "0.2", "--period", "8", "--rounds", "8", "--seed", "4",
 	}
-	o := succeed(t, small(out, slices.Concat([]string{
+	o := pass(t, small(out, slices.Concat([]string{
 		"--method", "unbiased", "--availability", "interleaved-sine", "--decisions", "--weights", "equal",
 		"--split", "clients", "--local-steps", "1", // the availability command has FedAWE's split
 	}, common)...)...)
 	rows := must.Get(results.ReadDecisions(only(t, out, "run/unbiased_*/seed-4/"+results.DecisionsFile)))(t)
-	_, trace := table(t, succeed(t, append([]string{
+	_, trace := table(t, pass(t, append([]string{
 		"availability", "--kind", "interleaved-sine", "--clients", "6", "--train-size", "300",
 	}, common...)...).stdout)
 	var mean, alpha [6]float64
@@ -164,7 +164,7 @@ func TestUnbiasedUnderInterleavedSine(t *testing.T) {
 		t.Errorf("%d of 6 clients ever there, stderr %q, want some and %q once", there, o.stderr, said)
 	}
 	// fedawe weighs nobody by π, and there is nothing to say.
-	if o := succeed(t, small(out, append([]string{"--availability", "interleaved-sine", "--local-steps", "1"},
+	if o := pass(t, small(out, append([]string{"--availability", "interleaved-sine", "--local-steps", "1"},
 		common...)...)...); strings.Contains(o.stderr, "never there") {
 		t.Errorf("stderr %q, want no word of the absent", o.stderr)
 	}

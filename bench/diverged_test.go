@@ -80,32 +80,32 @@ func TestDivergedSeed(t *testing.T) {
 		}
 	})
 	t.Run("seen by all", func(t *testing.T) {
-		if o := succeed(t, "results", "verify", out); !strings.Contains(o.stdout, "5 complete, 1 diverged") {
+		if o := pass(t, "results", "verify", out); !strings.Contains(o.stdout, "5 complete, 1 diverged") {
 			t.Errorf("%q, want 5 complete runs and one that diverged", o.stdout)
 		}
-		if o := succeed(t, "results", "list", out); !strings.Contains(o.stdout, "2 complete, 1 diverged") {
+		if o := pass(t, "results", "list", out); !strings.Contains(o.stdout, "2 complete, 1 diverged") {
 			t.Errorf("%q, want 2 complete, 1 diverged", o.stdout)
 		}
 		cell := filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))
-		if o := succeed(t, "results", "show", cell); !strings.Contains(o.stdout, "2 seeds") {
+		if o := pass(t, "results", "show", cell); !strings.Contains(o.stdout, "2 seeds") {
 			t.Errorf("%q, want a mean over 2 seeds", o.stdout)
 		}
-		_, rows := table(t, succeed(t, "results", "diff", out, out, "--format", "csv").stdout)
+		_, rows := table(t, pass(t, "results", "diff", out, out, "--format", "csv").stdout)
 		for _, r := range rows {
 			if want := map[string]string{"mifa": "2", "fedawe": "3"}[r["method"]]; r["n"] != want {
 				t.Errorf("diff of %s over %s seeds, want %s", r["method"], r["n"], want)
 			}
 		}
-		_, rows = table(t, succeed(t, "results", "export", "sweep", out, "--format", "csv").stdout)
+		_, rows = table(t, pass(t, "results", "export", "sweep", out, "--format", "csv").stdout)
 		for _, r := range rows {
 			want := map[string]string{"mifa": "2 diverged", "fedawe": "3 ok"}[r["method"]]
 			if r["n"]+" "+r["status"] != want {
 				t.Errorf("export of %s: %s %s, want %s", r["method"], r["n"], r["status"], want)
 			}
 		}
-		succeed(t, "report", out)
+		pass(t, "report", out)
 		into := filepath.Join(t.TempDir(), "all")
-		succeed(t, "results", "merge", out, "--out", into)
+		pass(t, "results", "merge", out, "--out", into)
 		merged := contents(t, filepath.Join(into, "sweep", results.SummaryFile))
 		if strings.Count(merged, "1 diverged: seed 4: ") != 2 {
 			t.Errorf("merged: %s, want mifa's rows as diverged", merged)
@@ -145,8 +145,8 @@ func TestDivergedRun(t *testing.T) {
 // A report of runs whose process has no period is one as well.
 func TestReportOfStationary(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, small(out, "--net", "lenet5", "--availability", "stationary")...)
-	succeed(t, "report", out)
+	pass(t, small(out, "--net", "lenet5", "--availability", "stationary")...)
+	pass(t, "report", out)
 }
 
 // Where every method diverges, in training or at an evaluation, its files are whole.
@@ -169,10 +169,10 @@ func TestDivergedMethods(t *testing.T) {
 			t.Errorf("--lr %s: status %d, %s, want diverged cells and no failed one", lr, o.status, o.stderr)
 		}
 		all := fmt.Sprintf("%d runs: ", len(algos.Names()))
-		if v := succeed(t, "results", "verify", out); !strings.HasPrefix(v.stdout, all) ||
+		if v := pass(t, "results", "verify", out); !strings.HasPrefix(v.stdout, all) ||
 			!strings.Contains(v.stdout, "diverged") {
 			t.Errorf("--lr %s: %s, want a run of each method, some diverged", lr, v.stdout)
 		}
-		succeed(t, "report", out)
+		pass(t, "report", out)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestDumpFeatures(t *testing.T) {
 	const clients, E, batch, seed = 6, 3, 64, 3 // batches of more than the 50 samples of a client
 	dir := filepath.Join(t.TempDir(), "dump")
-	succeed(t, "run", "--method", "fedavg-active", "--data", "binary", "--preset", "code", "--clients", "6",
+	pass(t, "run", "--method", "fedavg-active", "--data", "binary", "--preset", "code", "--clients", "6",
 		"--p", "1", "--rounds", "1", "--local-steps", "3", "--batch", "64", "--local-epochs", "none", "--lr", "0.1",
 		"--out", t.TempDir(), "--dump", dir)
 	set := must.Get(datasets.Open(t.Context(), "binary", datasets.Options{

@@ -22,7 +22,7 @@ import (
 func dumpOf(t *testing.T, more ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "dump")
-	succeed(t, small(t.TempDir(), append([]string{
+	pass(t, small(t.TempDir(), append([]string{
 		"--method", "fedavg-active", "--rounds", "1", "--train-size", "100", "--local-steps", "3", "--dump", dir,
 	}, more...)...)...)
 	return dir
@@ -188,7 +188,7 @@ func TestDumpIncomplete(t *testing.T) {
 // activeClients returns who is there in each round, by the availability command.
 func activeClients(t *testing.T, args ...string) [][]int32 {
 	t.Helper()
-	_, rows := table(t, succeed(t, append([]string{"availability"}, args...)...).stdout)
+	_, rows := table(t, pass(t, append([]string{"availability"}, args...)...).stdout)
 	var rounds [][]int32
 	for _, row := range rows {
 		round, client := number(t, row["round"]), number(t, row["client"])

@@ -42,7 +42,7 @@ func TestIrregularFiles(t *testing.T) {
 	}
 	source := t.TempDir()
 	for _, seed := range []string{"3", "4"} {
-		succeed(t, "sweep", "--methods", "ca-fed", "--data", "leaf", "--clients", "4", "--rounds", "2",
+		pass(t, "sweep", "--methods", "ca-fed", "--data", "leaf", "--clients", "4", "--rounds", "2",
 			"--local-steps", "1", "--eval-every", "1", "--device", "cpu", "--seeds", seed, "--out", source)
 	}
 	seeds := only(t, source, "sweep/*/seed-3/run.json")
@@ -124,8 +124,8 @@ func TestLinkedFolder(t *testing.T) {
 		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps", "1",
 		"--eval-every", "1", "--device", "cpu", "--seeds", "3,4", "--out",
 	}
-	succeed(t, append(sweep, out)...)
-	if o := succeed(t, append(sweep, link)...); strings.Contains(o.stderr, "round 0") ||
+	pass(t, append(sweep, out)...)
+	if o := pass(t, append(sweep, link)...); strings.Contains(o.stderr, "round 0") ||
 		strings.Count(o.stderr, "2 finished runs kept") != 2 {
 		t.Errorf("sweep: %s, want all kept", o.stderr)
 	}
@@ -151,7 +151,7 @@ func TestLinkedFolder(t *testing.T) {
 				}
 				with[k] = strings.ReplaceAll(a, "DIR", filepath.Base(dir))
 			}
-			o := succeed(t, with...)
+			o := pass(t, with...)
 			said[i] = strings.ReplaceAll(strings.ReplaceAll(o.stdout, dir, "DIR"), "-"+filepath.Base(dir), "-DIR")
 			said[i] = strings.ReplaceAll(said[i], filepath.Base(dir)+"-all", "DIR-all")
 		}

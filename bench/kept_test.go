@@ -80,9 +80,9 @@ func TestKeptRuns(t *testing.T) {
 				"sweep", "--methods", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--eval-every", "1",
 				"--local-steps", "1", "--batch", "4", "--seeds", "3", "--device", "cpu", "--out", out,
 			}
-			succeed(t, line...)
+			pass(t, line...)
 			doctored(t, out, c.change)
-			succeed(t, "results", "verify", out)
+			pass(t, "results", "verify", out)
 			path := only(t, out, "sweep/*/seed-3/run.json")
 			before := contents(t, path)
 			o := rollcall(t, line...)
@@ -95,7 +95,7 @@ func TestKeptRuns(t *testing.T) {
 			if c.status == statusOK {
 				return
 			}
-			mixed := succeed(t, append(line, "--mixed", "--seeds", "4")...)
+			mixed := pass(t, append(line, "--mixed", "--seeds", "4")...)
 			if !strings.Contains(mixed.stdout, "[mixed: cpu-") ||
 				!strings.Contains(mixed.stdout, "and cuda-sm90-tf32]") {
 				t.Errorf("--mixed: %s\nwant what is mixed", mixed.stdout)
@@ -107,7 +107,7 @@ func TestKeptRuns(t *testing.T) {
 					t.Errorf("%v, want two seeds, mixed", r)
 				}
 			}
-			succeed(t, append(line, "--again")...)
+			pass(t, append(line, "--again")...)
 			if contents(t, path) == before {
 				t.Error("--again: the run is kept, want it anew")
 			}

@@ -31,7 +31,7 @@ func TestKilled(t *testing.T) {
 		"--local-steps", "1", "--batch", "8", "--eval-every", "1", "--seeds", "3,4", "--pack", "2", "--device", "cpu",
 		"--checkpoint-every", "1ms", "--out", out,
 	}
-	succeed(t, append(args, "--out", undisturbed)...)
+	pass(t, append(args, "--out", undisturbed)...)
 	temps := func() (found []string) {
 		return slices.DeleteFunc(filesBelow(t, out), func(path string) bool { return !strings.HasSuffix(path, ".tmp") })
 	}
@@ -55,18 +55,18 @@ func TestKilled(t *testing.T) {
 		t.Errorf("%d of %d children killed, %d temporary files left, want some: the test is of nothing",
 			unfinished, kills, left)
 	}
-	succeed(t, args...)
+	pass(t, args...)
 	sameTree(t, "in the end", timelessTree(t, out), timelessTree(t, undisturbed))
-	succeed(t, "results", "verify", out)
+	pass(t, "results", "verify", out)
 	before := len(filesBelow(t, out))
 
 	// One that another machine may be writing is no matter to any command.
 	at := filepath.Join(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/curve.csv")), ".rollcall-ffffffff-X.tmp")
 	must.OK(t, os.WriteFile(at, []byte("half a r"), 0o666))
-	succeed(t, "results", "list", out)
-	succeed(t, "results", "verify", out)
+	pass(t, "results", "list", out)
+	pass(t, "results", "verify", out)
 	into := filepath.Join(t.TempDir(), "all")
-	succeed(t, "results", "merge", out, "--out", into)
+	pass(t, "results", "merge", out, "--out", into)
 	if got := len(filesBelow(t, into)); got != before {
 		t.Errorf("%d files merged, want %d, those of the runs and the summary: %s",
 			got, before, fmt.Sprint(filesBelow(t, into)))

@@ -73,7 +73,7 @@ func TestListProgress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			c.make(t, begunRun(t, out, 3))
-			_, rows := table(t, succeed(t, "results", "list", out, "--format", "csv").stdout)
+			_, rows := table(t, pass(t, "results", "list", out, "--format", "csv").stdout)
 			r := rows[0]
 			if len(rows) != 1 || r["rounds"] != c.rounds || r["rounds_total"] != c.total || r["status"] != c.status ||
 				r["process"] != c.other {
@@ -92,7 +92,7 @@ func TestListBegun(t *testing.T) {
 	for _, none := range []string{"seed-5", "seed-x", ".hidden/seed-6"} {
 		must.OK(t, os.MkdirAll(filepath.Join(filepath.Dir(dir), none), 0o777))
 	}
-	_, rows := table(t, succeed(t, "results", "list", out, "--format", "csv").stdout)
+	_, rows := table(t, pass(t, "results", "list", out, "--format", "csv").stdout)
 	if len(rows) != 2 || rows[0]["seeds"] != "3 4" || rows[0]["status"] != "1 running, 1 unfinished" ||
 		rows[0]["net"] != "cnn-cifar10" {
 		t.Errorf("%v, want seeds 3 and 4 of one cell first, the second running", rows)
@@ -113,7 +113,7 @@ func TestListFailed(t *testing.T) {
 	empty := filepath.Join(filepath.Dir(damaged), "seed-7")
 	must.OK(t, os.MkdirAll(empty, 0o777))
 	must.OK(t, os.WriteFile(filepath.Join(empty, results.CurveFile), nil, 0o666))
-	succeed(t, small(out)...)
+	pass(t, small(out)...)
 	if o := rollcall(t, small(out, "--method", "mifa", "--lr", "1e30")...); o.status != statusFailure {
 		t.Fatalf("status %d, want a run that diverges\n%s", o.status, o.stderr)
 	}
@@ -137,7 +137,7 @@ func TestListFailed(t *testing.T) {
 			t.Errorf("row %d: %v, want seed %s, %s: … %s", i, r, w.seeds, w.status, w.why)
 		}
 	}
-	if o := succeed(t, "results", "list", t.TempDir(), "--failed"); o.stdout != "" {
+	if o := pass(t, "results", "list", t.TempDir(), "--failed"); o.stdout != "" {
 		t.Errorf("without runs: %q, want nothing", o.stdout)
 	}
 }
@@ -145,7 +145,7 @@ func TestListFailed(t *testing.T) {
 // What has ended is read once, and again if it changes.
 func TestListerReadsAnew(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, small(out)...)
+	pass(t, small(out)...)
 	l := &lister{folders: []string{out}}
 	read := func() results.RunStatus {
 		t.Helper()
@@ -174,9 +174,9 @@ type writesOnly struct{ io.Writer }
 // A watched list ends by itself when nothing is running any more, and says what has changed meanwhile.
 func TestListWatch(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, small(out)...)
-	plain := succeed(t, "results", "list", out).stdout
-	if got := succeed(t, "results", "list", "--watch", out).stdout; got != plain {
+	pass(t, small(out)...)
+	plain := pass(t, "results", "list", out).stdout
+	if got := pass(t, "results", "list", "--watch", out).stdout; got != plain {
 		t.Errorf("nothing at work: %q, want the list once: %q", got, plain)
 	}
 	dir := begunRun(t, out, 3)

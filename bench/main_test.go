@@ -75,8 +75,8 @@ func rollcall(t *testing.T, args ...string) outcome {
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
-// succeed runs a command line that has to succeed.
-func succeed(t *testing.T, args ...string) outcome {
+// pass runs a command line that has to succeed.
+func pass(t *testing.T, args ...string) outcome {
 	t.Helper()
 	o := rollcall(t, args...)
 	if o.status != statusOK {

@@ -57,7 +57,7 @@ func TestMemoryLimitIsNoSetting(t *testing.T) {
 	var curves []string
 	for _, limit := range []string{"off", "2GB", "1GiB"} {
 		dir := filepath.Join(out, limit)
-		succeed(t, small(dir, "--memory-limit", limit)...)
+		pass(t, small(dir, "--memory-limit", limit)...)
 		curves = append(curves, timeless(t, only(t, dir, curvePath)))
 	}
 	if curves[0] != curves[1] || curves[1] != curves[2] {

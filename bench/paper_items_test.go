@@ -85,7 +85,7 @@ func TestSmallTables(t *testing.T) {
 	for _, c := range smallTables {
 		t.Run(c.id, func(t *testing.T) {
 			out := t.TempDir()
-			o := succeed(t, slices.Concat([]string{
+			o := pass(t, slices.Concat([]string{
 				"table", c.id, "--rounds", "2", "--clients", "3", "--seeds", "5", "--data-dir", dir, "--allow-altered",
 				"--device", "cpu", "--out", out,
 			}, c.args)...)
@@ -116,7 +116,7 @@ func TestSmallFigures(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			out := t.TempDir()
 			args := []string{"figure", c.id, "--data-dir", dir, "--allow-altered", "--device", "cpu", "--out", out}
-			o := succeed(t, append(args, c.args...)...)
+			o := pass(t, append(args, c.args...)...)
 			base := filepath.Join(out, c.id, c.id)
 			if !strings.Contains(o.stdout, base+".csv\n") || !strings.Contains(o.stdout, base+".svg\n") {
 				t.Errorf("stdout %q, want both files named", o.stdout)
@@ -136,7 +136,7 @@ func TestSmallFigures(t *testing.T) {
 // its own images.
 func TestFedAWEFigure4(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, "figure", "fedawe-f4", "--data", "mnist", "--clients", "7", "--seeds", "9", "--data-dir", tinyMNIST(t),
+	pass(t, "figure", "fedawe-f4", "--data", "mnist", "--clients", "7", "--seeds", "9", "--data-dir", tinyMNIST(t),
 		"--allow-altered", "--out", out)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-f4", "fedawe-f4.csv")))
 	if len(rows) != 7*10 {

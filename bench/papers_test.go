@@ -64,7 +64,7 @@ func TestWeights(t *testing.T) {
 	loss := map[string]string{}
 	for _, weights := range []string{"equal", "size"} {
 		out := t.TempDir()
-		succeed(t, small(out, "--method", "unbiased", "--p", "1", "--rounds", "1", "--weights", weights)...)
+		pass(t, small(out, "--method", "unbiased", "--p", "1", "--rounds", "1", "--weights", weights)...)
 		_, rows := table(t, contents(t, only(t, out, curvePath)))
 		loss[weights] = rows[1]["test_loss"]
 	}

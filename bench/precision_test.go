@@ -28,7 +28,7 @@ func TestPrecisionOfRun(t *testing.T) {
 			if flag != "" {
 				more = append(more, "--precision", flag)
 			}
-			o := succeed(t, small(out, more...)...)
+			o := pass(t, small(out, more...)...)
 			line := "device: cpu-" + best.Name() + ", " + kernels.Model() + ", " + want + ", 2 threads"
 			if !strings.Contains(o.stderr, line) {
 				t.Errorf("stderr %q, want %q in it", o.stderr, line)
@@ -47,7 +47,7 @@ func TestPrecisionOfRun(t *testing.T) {
 					t.Errorf("curve.csv: %s %s, want %s %s", r["engine"], r["precision"], info.Engine, want)
 				}
 			}
-			succeed(t, "bench", "--data", "leaf", "--clients", "2", "--rounds", "1", "--warmup", "0", "--device", "cpu",
+			pass(t, "bench", "--data", "leaf", "--clients", "2", "--rounds", "1", "--warmup", "0", "--device", "cpu",
 				"--precision", want, "--out", out)
 			speeds, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
 			if err != nil || len(speeds) != 1 || speeds[0].Precision != want || speeds[0].Engine != info.Engine {
@@ -60,7 +60,7 @@ func TestPrecisionOfRun(t *testing.T) {
 // Seeds of two precisions are in no mean together, unless that is asked for, which is said wherever it stands.
 func TestPrecisionsApart(t *testing.T) {
 	class := func(precision string) string {
-		best := succeed(t, "devices").stdout
+		best := pass(t, "devices").stdout
 		if strings.Contains(best, "kernels generic ") {
 			return "cpu-generic-" + precision
 		}
@@ -72,13 +72,13 @@ func TestPrecisionsApart(t *testing.T) {
 			seeds := func(precision, list string, more ...string) []string {
 				return append([]string{"--methods", "fedawe", "--precision", precision, "--seeds", list}, more...)
 			}
-			succeed(t, attackSweep(out, seeds(c.was, "3")...)...)
+			pass(t, attackSweep(out, seeds(c.was, "3")...)...)
 			o := rollcall(t, attackSweep(out, seeds(c.is, "3,4")...)...)
 			if o.status != statusFailure || !strings.Contains(o.stderr, "numerics "+class(c.was)+" and "+class(c.is)) ||
 				!strings.Contains(o.stderr, "want --mixed") {
 				t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 			}
-			o = succeed(t, attackSweep(out, seeds(c.is, "3,4", "--mixed")...)...)
+			o = pass(t, attackSweep(out, seeds(c.is, "3,4", "--mixed")...)...)
 			both := min(c.was, c.is) + results.And + max(c.was, c.is)
 			if row := attackRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
 				row["precision"] != both || row["n"] != "2" {
@@ -88,26 +88,26 @@ func TestPrecisionsApart(t *testing.T) {
 				t.Errorf("--mixed: %q, want what is mixed", o.stdout)
 			}
 
-			succeed(t, attackSweep(other, seeds(c.is, "4")...)...)
+			pass(t, attackSweep(other, seeds(c.is, "4")...)...)
 			into := filepath.Join(t.TempDir(), "into")
 			alone := t.TempDir()
-			succeed(t, attackSweep(alone, seeds(c.was, "3")...)...)
-			m := succeed(t, "results", "merge", alone, other, "--out", into)
+			pass(t, attackSweep(alone, seeds(c.was, "3")...)...)
+			m := pass(t, "results", "merge", alone, other, "--out", into)
 			if row := attackRow(t, into, "fedawe", "test_acc"); row["n"] != "1" || row["status"] != "ok" ||
 				!strings.Contains(m.stderr, "not alike") {
 				t.Errorf("merge: %v, %q, want the seeds apart and a note", row, m.stderr)
 			}
 
 			same := t.TempDir()
-			succeed(t, attackSweep(same, seeds(c.is, "3")...)...)
-			d := succeed(t, "results", "diff", alone, same).stdout
+			pass(t, attackSweep(same, seeds(c.is, "3")...)...)
+			d := pass(t, "results", "diff", alone, same).stdout
 			if !strings.Contains(d, "precision "+c.was+" and "+c.is) ||
 				!strings.Contains(d, "numerics "+class(c.was)+" and "+class(c.is)) {
 				t.Errorf("diff: %q, want the precisions and the numerics that differ", d)
 			}
 			oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics")
 
-			succeed(t, attackSweep(out, seeds(c.is, "3,4", "--again")...)...)
+			pass(t, attackSweep(out, seeds(c.is, "3,4", "--again")...)...)
 			if row := attackRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
 				row["numerics"] != class(c.is) || row["precision"] != c.is {
 				t.Errorf("--again: %v, want two seeds of %s", row, c.is)
@@ -128,7 +128,7 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			whole, out := t.TempDir(), t.TempDir()
-			succeed(t, againRun(whole, "--precision", "bf16")...)
+			pass(t, againRun(whole, "--precision", "bf16")...)
 			o := interrupted(t, "round 3/6", againRun(out, "--precision", "fp32")...)
 			if o.status != statusInterrupted {
 				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
@@ -136,7 +136,7 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 			if c.remove {
 				must.OK(t, os.Remove(only(t, out, "run/*/seed-*/run.json")))
 			}
-			o = succeed(t, againRun(out, "--precision", "bf16")...)
+			o = pass(t, againRun(out, "--precision", "bf16")...)
 			if strings.Contains(o.stderr, "goes on") || !strings.Contains(o.stderr, c.want) ||
 				!regexp.MustCompile(`numerics cpu-\S*fp32(\S* and|, want) cpu-\S*bf16`).MatchString(o.stderr) {
 				t.Errorf("stderr %q, want it to begin anew, since the numbers are of fp32", o.stderr)
@@ -149,14 +149,14 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 // The kernels that ROLLCALL_CPU names serve the precision that is asked for, or the command ends before it reads data.
 func TestForcedKernels(t *testing.T) {
 	longtest.Only(t, "a run with each set of kernels in each precision")
-	list := succeed(t, "devices").stdout
+	list := pass(t, "devices").stdout
 	for _, name := range []string{"generic", "avx2", "avx512"} {
 		if !strings.Contains(list, name) {
 			continue
 		}
 		t.Setenv("ROLLCALL_CPU", name)
 		for _, precision := range []string{"fp32", "bf16", "bf16x3"} {
-			o := succeed(t, small(t.TempDir(), "--precision", precision)...)
+			o := pass(t, small(t.TempDir(), "--precision", precision)...)
 			if !strings.Contains(o.stderr, "device: cpu-"+name+", ") {
 				t.Errorf("ROLLCALL_CPU=%s --precision %s: %q, want these kernels", name, precision, o.stderr)
 			}
@@ -197,12 +197,12 @@ func TestPrecisionErrors(t *testing.T) {
 
 // auto names the reason for which the CPU runs beside what its engine has.
 func TestPrecisionOfAuto(t *testing.T) {
-	if list := succeed(t, "devices").stdout; strings.Contains(list, ": usable\n") {
+	if list := pass(t, "devices").stdout; strings.Contains(list, ": usable\n") {
 		t.Skip("a card would run")
 	}
 	oneLineError(t, rollcall(t, small(t.TempDir(), "--device", "auto", "--precision", "tf32")...), statusUsage,
 		"--precision tf32: the CPU engine, which runs here (auto: ", "), has fp32, bf16 and bf16x3")
-	succeed(t, small(t.TempDir(), "--device", "auto", "--precision", "bf16x3")...)
+	pass(t, small(t.TempDir(), "--device", "auto", "--precision", "bf16x3")...)
 }
 
 // fakeProducts are products under another name.

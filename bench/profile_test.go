@@ -7,7 +7,7 @@ import (
 
 // On an engine that does not know its kernels --profile prints phases and evaluation alone.
 func TestBenchProfile(t *testing.T) {
-	out := succeed(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--device", "cpu",
+	out := pass(t, "bench", "--data", "leaf", "--clients", "4", "--rounds", "2", "--warmup", "0", "--device", "cpu",
 		"--profile", "--out", t.TempDir()).stdout
 	for _, want := range []string{
 		"phase  ms per round", "train ", "combine ", "plans ", "ms per evaluation",

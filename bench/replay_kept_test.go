@@ -37,7 +37,7 @@ func TestReplayKept(t *testing.T) {
 // keptIn checks the runs in a folder against each other's files and the summary beside them, if there is one.
 func keptIn(t *testing.T, folder string, runs []results.Run) {
 	t.Helper()
-	succeed(t, "results", "verify", folder)
+	pass(t, "results", "verify", folder)
 	for _, r := range runs {
 		if r.Status() != results.RunComplete && r.Status() != results.RunDiverged {
 			t.Errorf("%s: %s, want complete or diverged", r.Dir, r.Status())
@@ -49,7 +49,7 @@ func keptIn(t *testing.T, folder string, runs []results.Run) {
 	}
 	copied := t.TempDir()
 	must.OK(t, os.CopyFS(copied, os.DirFS(folder)))
-	succeed(t, "results", "summarise", runs[0].Table, copied)
+	pass(t, "results", "summarise", runs[0].Table, copied)
 	if contents(t, filepath.Join(copied, results.SummaryFile)) != string(kept) {
 		t.Errorf("%s: %s is not the summary of the runs beside it", folder, results.SummaryFile)
 	}
@@ -86,7 +86,7 @@ func TestReplayTaken(t *testing.T) {
 			t.Errorf("%s: status %d, %d files before, %d after, want the same\n%s",
 				line, o.status, len(was), len(state()), o.stderr)
 		}
-		succeed(t, "results", "verify", out)
+		pass(t, "results", "verify", out)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestReplayKeptAgain(t *testing.T) {
 		}
 		out := t.TempDir()
 		args := "table " + c.table + " --data cifar10 --seeds 3 --rounds 10 --device cpu " + c.flags
-		succeed(t, append(strings.Fields(args), "--data-dir", data, "--out", out)...)
+		pass(t, append(strings.Fields(args), "--data-dir", data, "--out", out)...)
 		again, _, err := results.FindRuns(t.Context(), out)
 		if err != nil || len(again) != 1 {
 			t.Fatalf("%s: %d runs, %v, want one", c.table, len(again), err)

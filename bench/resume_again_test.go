@@ -21,7 +21,7 @@ func againRun(out string, more ...string) []string {
 // The run that stays aside while it is made anew is seen by no other command; it goes when the new one is complete.
 func TestAgainKeepsTheOldAside(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, againRun(out)...)
+	pass(t, againRun(out)...)
 	seed := filepath.Dir(only(t, out, curvePath))
 	want := timelessTree(t, out)
 	if o := interrupted(t, "round 3/6", againRun(out, "--again")...); o.status != statusInterrupted {
@@ -31,11 +31,11 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 	if err != nil || old.Status != results.RunComplete {
 		t.Errorf("%s, %v, want the complete run aside", old.Status, err)
 	}
-	if o := succeed(t, "results", "list", out); strings.Count(o.stdout, "mifa") != 1 ||
+	if o := pass(t, "results", "list", out); strings.Count(o.stdout, "mifa") != 1 ||
 		!strings.Contains(o.stdout, "interrupted") {
 		t.Errorf("list: %q, want the interrupted run alone", o.stdout)
 	}
-	if o := succeed(t, "results", "verify", out); !strings.Contains(o.stdout, "1 run") {
+	if o := pass(t, "results", "verify", out); !strings.Contains(o.stdout, "1 run") {
 		t.Errorf("verify: %q, want one run", o.stdout)
 	}
 	into := filepath.Join(t.TempDir(), "all")
@@ -56,7 +56,7 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 			}
 		}
 	}
-	if o := succeed(t, againRun(out)...); !strings.Contains(o.stderr, "goes on from round 3") {
+	if o := pass(t, againRun(out)...); !strings.Contains(o.stderr, "goes on from round 3") {
 		t.Errorf("stderr %q, want it to go on", o.stderr)
 	}
 	sameTree(t, "again", timelessTree(t, out), want)
@@ -71,7 +71,7 @@ func TestKeptRunIsTidied(t *testing.T) {
 			t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 		}
 	}
-	succeed(t, againRun(out, "--keep-checkpoints")...)
+	pass(t, againRun(out, "--keep-checkpoints")...)
 	seed := filepath.Dir(only(t, out, curvePath))
 	checkpoints := func() int {
 		found := must.Get(filepath.Glob(filepath.Join(seed, "checkpoint-*")))(t)
@@ -80,11 +80,11 @@ func TestKeptRunIsTidied(t *testing.T) {
 	for _, aside := range []string{".old", ".old-moving"} {
 		must.OK(t, os.MkdirAll(filepath.Join(seed, aside, "in it"), 0o777))
 	}
-	succeed(t, againRun(out, "--keep-checkpoints")...)
+	pass(t, againRun(out, "--keep-checkpoints")...)
 	if n := checkpoints(); n != 2 {
 		t.Errorf("%d checkpoints, want 2 kept", n)
 	}
-	if o := succeed(t, againRun(out)...); !strings.Contains(o.stdout, "kept, as finished before") {
+	if o := pass(t, againRun(out)...); !strings.Contains(o.stdout, "kept, as finished before") {
 		t.Errorf("stdout %q, want the run kept", o.stdout)
 	}
 	entries, err := os.ReadDir(seed)

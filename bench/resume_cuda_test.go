@@ -27,7 +27,7 @@ func TestResumeOnCUDA(t *testing.T) {
 				}, more...)
 			}
 			whole, out := t.TempDir(), t.TempDir()
-			succeed(t, args(whole, "cuda")...)
+			pass(t, args(whole, "cuda")...)
 			if o := interrupted(t, "round 1/4", args(out, "cpu")...); o.status != statusInterrupted {
 				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 			}
@@ -36,7 +36,7 @@ func TestResumeOnCUDA(t *testing.T) {
 				!strings.Contains(o.stderr, "numerics cpu-fp32 and cuda") {
 				t.Errorf("status %d, %q, want it to begin anew, since the numbers are the CPU's", o.status, o.stderr)
 			}
-			if o = succeed(t, args(out, "cuda")...); !strings.Contains(o.stderr, "goes on from round 2") {
+			if o = pass(t, args(out, "cuda")...); !strings.Contains(o.stderr, "goes on from round 2") {
 				t.Errorf("%q, want it to go on from round 2", o.stderr)
 			}
 			sameTree(t, name, timelessTree(t, out), timelessTree(t, whole))

@@ -162,7 +162,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 	// So many rounds that neither run ends before the other one has begun, on however busy a machine.
 	line := "sweep --methods fedawe,mifa --seeds 3 --pack 2 --data leaf --clients 4 --rounds 2000 " +
 		"--eval-every 50 --device cpu --out "
-	succeed(t, append(strings.Fields(line), whole)...)
+	pass(t, append(strings.Fields(line), whole)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stderr := &counter{trigger{text: ": round 50/", do: cancel}, 2}
@@ -173,7 +173,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 	if err != nil || len(left) != 2 {
 		t.Errorf("%q, %v, want a checkpoint of either run", left, err)
 	}
-	o := succeed(t, append(strings.Fields(line), out)...)
+	o := pass(t, append(strings.Fields(line), out)...)
 	if n := strings.Count(o.stderr, ": goes on from round "); n != 2 {
 		t.Errorf("%d runs gone on, want 2\n%s", n, o.stderr)
 	}

@@ -14,17 +14,17 @@ import (
 func TestSaveModel(t *testing.T) {
 	out, all := t.TempDir(), t.TempDir()
 	lenet := func(more ...string) []string { return small(out, append([]string{"--net", "lenet5"}, more...)...) }
-	succeed(t, lenet("--save-model")...)
-	if o := succeed(t, lenet("--save-model")...); !strings.Contains(o.stdout, "kept") {
+	pass(t, lenet("--save-model")...)
+	if o := pass(t, lenet("--save-model")...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("second time: %q, want the run kept", o.stdout)
 	}
-	if o := succeed(t, lenet("--save-model=all")...); strings.Contains(o.stdout, "kept") {
+	if o := pass(t, lenet("--save-model=all")...); strings.Contains(o.stdout, "kept") {
 		t.Errorf("with the clients' models: %q, want the run made again", o.stdout)
 	}
 	only(t, out, "run/*/seed-3/model-client-0.safetensors")
-	succeed(t, "results", "verify", out)
-	succeed(t, "results", "merge", out, "--out", filepath.Join(all, "all"))
-	succeed(t, "results", "verify", all)
+	pass(t, "results", "verify", out)
+	pass(t, "results", "merge", out, "--out", filepath.Join(all, "all"))
+	pass(t, "results", "verify", all)
 	saved := only(t, all, "all/run/*/seed-3/"+results.ModelFile)
 
 	last := func(path string) map[string]string {
@@ -32,7 +32,7 @@ func TestSaveModel(t *testing.T) {
 		return rows[len(rows)-1]
 	}(only(t, out, curvePath))
 	second := t.TempDir()
-	succeed(t, small(second, "--net", "lenet5", "--init-from", saved)...)
+	pass(t, small(second, "--net", "lenet5", "--init-from", saved)...)
 	_, rows := table(t, contents(t, only(t, second, curvePath)))
 	if got, want := rows[0]["test_loss"], last["test_loss"]; got != want {
 		t.Errorf("round 0 of the run from %s: test loss %s, want %s", saved, got, want)

@@ -38,18 +38,18 @@ func TestSeveralCards(t *testing.T) {
 		return
 	}
 	alone := t.TempDir()
-	has(t, succeed(t, severalCards(alone, "cuda")...).stderr, 1, "device: cuda-sm90, rollcall emulator, fp32\n")
+	has(t, pass(t, severalCards(alone, "cuda")...).stderr, 1, "device: cuda-sm90, rollcall emulator, fp32\n")
 	want := timelessTree(t, alone)
 	all := t.TempDir()
-	o := succeed(t, severalCards(all, "cuda:all")...)
+	o := pass(t, severalCards(all, "cuda:all")...)
 	has(t, o.stderr, 1, "fp32 (cuda:0)\n", "fp32 (cuda:1)\n", "fp32 (cuda:2)\n")
 	sameTree(t, "cuda:all", timelessTree(t, all), want)
 	two := t.TempDir()
-	o = succeed(t, severalCards(two, "cuda:2,0", "--pack", "2")...)
+	o = pass(t, severalCards(two, "cuda:2,0", "--pack", "2")...)
 	has(t, o.stderr, 1, "fp32 (cuda:0, one of 2 engines)\n", "fp32 (cuda:2, one of 2 engines)\n")
 	has(t, o.stderr, 0, "cuda:1")
 	sameTree(t, "cuda:2,0 --pack 2", timelessTree(t, two), want)
-	plan := succeed(t, severalCards(t.TempDir(), "cuda:all", "--plan")...).stdout
+	plan := pass(t, severalCards(t.TempDir(), "cuda:all", "--plan")...).stdout
 	has(t, plan, 1, " on 3 cards\n")
 
 	for device, why := range map[string]string{
@@ -77,8 +77,8 @@ func TestLostCard(t *testing.T) {
 		return
 	}
 	alone, out := t.TempDir(), t.TempDir()
-	succeed(t, severalCards(alone, "cuda:0")...)
-	o := succeed(t, severalCards(out, "cuda:all")...)
+	pass(t, severalCards(alone, "cuda:0")...)
+	o := pass(t, severalCards(out, "cuda:all")...)
 	has(t, o.stderr, 1, "rollcall: cuda:1, rollcall emulator: lost (", ": its runs go on on the other cards\n",
 		": goes on from round ")
 	has(t, o.stderr, 0, "tried again", "failed")
@@ -110,10 +110,10 @@ func TestLastCardLost(t *testing.T) {
 		cards = 1
 	}
 	if os.Getenv("ROLLCALL_EMULATOR_LOSE_DEVICE") == "" {
-		o := succeed(t, severalCards(out, device)...)
+		o := pass(t, severalCards(out, device)...)
 		has(t, o.stderr, cards, ": goes on from round ")
 		undisturbed := t.TempDir()
-		succeed(t, severalCards(undisturbed, device)...)
+		pass(t, severalCards(undisturbed, device)...)
 		sameTree(t, "repeated", timelessTree(t, out), timelessTree(t, undisturbed))
 		return
 	}
@@ -161,10 +161,10 @@ func TestCardsOfSeveralKinds(t *testing.T) {
 		"CUDA_VISIBLE_DEVICES=2,0,1") {
 		return
 	}
-	list := succeed(t, "devices").stdout
+	list := pass(t, "devices").stdout
 	has(t, list, 1, "\ncuda:0", "\ncuda:1", "\ncuda:2")
 	out := t.TempDir()
-	o := succeed(t, severalCards(out, "cuda:all")...)
+	o := pass(t, severalCards(out, "cuda:all")...)
 	has(t, o.stderr, 1, "device: cuda-sm86, rollcall emulator, fp32 (cuda:0)\n",
 		"device: cuda-sm90, rollcall emulator, fp32 (cuda:1)\n",
 		"cuda:all: without cuda:2 (rollcall emulator: compute capability 7.5, want 8.0 or later)\n")
@@ -181,7 +181,7 @@ func TestInstances(t *testing.T) {
 		"CUDA_VISIBLE_DEVICES=MIG-00000000-0001,MIG-00000000-0003,MIG-00000000-0002") {
 		return
 	}
-	o := succeed(t, severalCards(t.TempDir(), "cuda:all", "--rounds", "1", "--seeds", "3")...)
+	o := pass(t, severalCards(t.TempDir(), "cuda:all", "--rounds", "1", "--seeds", "3")...)
 	has(t, o.stderr, 1, "cuda:all: CUDA shows a process one MIG instance, and CUDA_VISIBLE_DEVICES names 3: start a "+
 		"process for each of them, with it alone in CUDA_VISIBLE_DEVICES, all with this --out\n")
 }

@@ -71,7 +71,7 @@ func TestShareContainers(t *testing.T) {
 			}
 			alone, out := t.TempDir(), t.TempDir()
 			line := func(out string) []string { return longSweep(out, "3000", "--methods", "mifa") }
-			succeed(t, line(alone)...)
+			pass(t, line(alone)...)
 			one := container(t, times, booted(t, c.boot), line(out)...)
 			one.until(t, "round 100/")
 			one.stop(t) // or it would end before the other has begun
@@ -144,7 +144,7 @@ func TestShareContainersAtOnce(t *testing.T) {
 	ofProcesses(t)
 	alone, out := t.TempDir(), t.TempDir()
 	line := func(out string) []string { return shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4") }
-	succeed(t, line(alone)...)
+	pass(t, line(alone)...)
 	one, two := container(t, "", "", line(out)...), container(t, "", booted(t, "of-another-machine"), line(out)...)
 	runs := append(begun(one.end(t, statusOK)), begun(two.end(t, statusOK))...)
 	if len(runs) != 4 {
@@ -165,7 +165,7 @@ func TestShareFullDisk(t *testing.T) {
 			"--device", "cpu", "--out", out,
 		}
 	}
-	succeed(t, line(out, "3")...)
+	pass(t, line(out, "3")...)
 	c := container(t, "", full, line(disk, "3")...)
 	if log := c.end(t, statusOK); !strings.Contains(c.stdout.String(), ": kept, ") || log != "" {
 		t.Errorf("%s%s, want the finished run", &c.stdout, log)

@@ -37,7 +37,7 @@ func TestShareKilled(t *testing.T) {
 			ofProcesses(t)
 			alone, out := t.TempDir(), t.TempDir()
 			line := func(out string) []string { return longSweep(out, "3000", "--methods", "mifa", flag) }
-			succeed(t, line(alone)...)
+			pass(t, line(alone)...)
 			release := hold(t, filepath.Join(out, seedFolders(t, alone)[0])) // until both have begun
 			one, two := startChild(t, "", line(out)...), startChild(t, "", line(out)...)
 			one.until(t, "waits for ")
@@ -158,7 +158,7 @@ func TestShareStoppedRun(t *testing.T) {
 	if got := two.stdout.String(); !strings.HasSuffix(got, results.CurveFile+": complete\n") || len(before) != 2 {
 		t.Errorf("stdout %q, %d files, want a complete run of two", got, len(before))
 	}
-	again := succeed(t, line()...)
+	again := pass(t, line()...)
 	if !strings.Contains(again.stdout, "kept, as finished before") || !maps.Equal(contentsBelow(t, out, ""), before) {
 		t.Errorf("%s, want the winner's run kept", again.stdout)
 	}

@@ -16,7 +16,7 @@ func TestTuneShared(t *testing.T) {
 	ofProcesses(t)
 	more := []string{"--methods", "fedawe,mifa", "--availability", "sine"}
 	alone := t.TempDir()
-	succeed(t, tuneOf(alone, tuneGrid, more...)...)
+	pass(t, tuneOf(alone, tuneGrid, more...)...)
 	want := trialsAndRates(t, alone)
 
 	out := t.TempDir()

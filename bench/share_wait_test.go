@@ -23,7 +23,7 @@ func TestNoWait(t *testing.T) {
 	t.Run("sweep", func(t *testing.T) {
 		out := t.TempDir()
 		line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4", "--no-wait")
-		succeed(t, line...)
+		pass(t, line...)
 		held := filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json"))
 		for _, dir := range []string{held, filepath.Dir(only(t, out, "sweep/fedawe_*/seed-4/run.json"))} {
 			must.OK(t, os.RemoveAll(dir))
@@ -48,14 +48,14 @@ func TestNoWait(t *testing.T) {
 			}
 		}
 		release()
-		if o := succeed(t, line...); strings.Contains(o.stderr, "not waited for") || len(begun(o.stderr)) != 1 {
+		if o := pass(t, line...); strings.Contains(o.stderr, "not waited for") || len(begun(o.stderr)) != 1 {
 			t.Errorf("want the run that is free now, and nothing left out:\n%s", o.stderr)
 		}
 	})
 	t.Run("given back meanwhile", func(t *testing.T) {
 		out := t.TempDir()
 		line := shareSweep(out, "--methods", "mifa,fedawe", "--no-wait")
-		succeed(t, line...)
+		pass(t, line...)
 		must.OK(t, os.RemoveAll(filepath.Dir(only(t, out, "sweep/fedawe_*/seed-3/run.json"))))
 		var stdout bytes.Buffer
 		release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
@@ -71,7 +71,7 @@ func TestNoWait(t *testing.T) {
 			"figure", "cafed-i2", "--rounds", "3", "--clients", "6", "--seeds", "3,4", "--device", "cpu", "--no-wait",
 			"--out", out,
 		}
-		succeed(t, line...)
+		pass(t, line...)
 		svg := filepath.Join(out, "cafed-i2", "cafed-i2.svg")
 		must.OK(t, os.Remove(svg))
 		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
@@ -97,7 +97,7 @@ func TestWaitInterrupted(t *testing.T) {
 			ofProcesses(t)
 			out := t.TempDir()
 			args := append(strings.Fields(line), "--device", "cpu", "--out", out)
-			succeed(t, args...)
+			pass(t, args...)
 			var dirs []string
 			for _, dir := range seedFolders(t, out) {
 				dirs = append(dirs, filepath.Join(out, dir))
@@ -133,7 +133,7 @@ func TestRetries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4,5", "--retries", "2")
-			succeed(t, line...)
+			pass(t, line...)
 			want := timelessTree(t, out)
 			blocked := filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json"))
 			last := filepath.Dir(only(t, out, "sweep/fedawe_*/seed-5/run.json"))
@@ -164,7 +164,7 @@ func TestRetriesFail(t *testing.T) {
 		t.Run("--retries "+retries, func(t *testing.T) {
 			out := t.TempDir()
 			line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4,6", "--retries", retries)
-			succeed(t, line...)
+			pass(t, line...)
 			cell := filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))
 			for _, seed := range []string{"3", "6"} {
 				must.OK(t, os.RemoveAll(filepath.Join(cell, "seed-"+seed)))
@@ -202,7 +202,7 @@ func TestNoRetry(t *testing.T) {
 				"--retries", "3", "--device", "cpu", "--out", out,
 			}, strings.Fields(c.line)...)
 			if c.name == "of another engine" {
-				succeed(t, line...)
+				pass(t, line...)
 				doctored(t, out, func(info *results.RunInfo, row *results.CurveRow) {
 					info.Numerics, info.Engine, row.Engine = "cuda-sm90-tf32", "cuda-sm90", "cuda-sm90"
 				})
@@ -232,7 +232,7 @@ func TestRetriesUsage(t *testing.T) {
 func TestAgain(t *testing.T) {
 	out := t.TempDir()
 	line := shareSweep(out, "--methods", "mifa", "--seeds", "3,4")
-	succeed(t, line...)
+	pass(t, line...)
 	before := contentsBelow(t, out, results.RunFile)
 	release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
 	stderr := &trigger{text: "seed 4: round 100/100", do: release}
@@ -264,7 +264,7 @@ func TestUnclaimable(t *testing.T) {
 		t.Run(c.command, func(t *testing.T) {
 			out := t.TempDir()
 			line := append(c.line, "--out", out)
-			succeed(t, line...)
+			pass(t, line...)
 			dir := only(t, out, c.path)
 			before := contentsBelow(t, out, "")
 			for _, dir := range []string{dir, filepath.Join(filepath.Dir(dir), "seed-4")} {
@@ -272,7 +272,7 @@ func TestUnclaimable(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if o := succeed(t, line...); len(begun(o.stderr)) > 0 || !maps.Equal(contentsBelow(t, out, ""), before) {
+			if o := pass(t, line...); len(begun(o.stderr)) > 0 || !maps.Equal(contentsBelow(t, out, ""), before) {
 				t.Errorf("want the finished run kept:\n%s", o.stderr)
 			}
 			o := rollcall(t, append(line, c.other)...)

@@ -199,7 +199,7 @@ func TestSlurm(t *testing.T) {
 	line := func(out string, more ...string) []string {
 		return slurmSweep(out, 60000, "mifa,fedawe", "sine,stationary", more...)
 	}
-	one := succeed(t, line(alone, "--pack", "2")...)
+	one := pass(t, line(alone, "--pack", "2")...)
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "5", "--collect")...)
 	submitted.until(t, " RUNNING")
 	job := strings.TrimSpace(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))
@@ -238,11 +238,11 @@ func TestSlurmAttacks(t *testing.T) {
 	// Sixteen runs of ten seconds, on whatever machine, are more than a minute for two nodes: the limit of a task.
 	const some = 2000
 	began := time.Now()
-	succeed(t, slurmSweep(t.TempDir(), some, methods, processes)...)
+	pass(t, slurmSweep(t.TempDir(), some, methods, processes)...)
 	rounds := int(some*16*10*time.Second/time.Since(began)) / 20 * 20
 	line := func(out string, more ...string) []string { return slurmSweep(out, rounds, methods, processes, more...) }
 	began = time.Now()
-	succeed(t, line(alone, "--pack", "2")...)
+	pass(t, line(alone, "--pack", "2")...)
 	t.Logf("two at a time took %v", time.Since(began))
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "4", "--time", "1")...)
 	submitted.end(t, statusOK)

@@ -44,11 +44,11 @@ func TestParts(t *testing.T) {
 				return append(slices.DeleteFunc(args, func(a string) bool { return a == "" }), more...)
 			}
 			alone, merged := t.TempDir(), filepath.Join(t.TempDir(), "merged")
-			succeed(t, line(alone)...)
+			pass(t, line(alone)...)
 			made, folders := 0, []string{}
 			for i := range c.n {
 				out := filepath.Join(t.TempDir(), fmt.Sprint("part", i+1))
-				o := succeed(t, line(out, fmt.Sprintf("--part=%d/%d", i+1, c.n))...)
+				o := pass(t, line(out, fmt.Sprintf("--part=%d/%d", i+1, c.n))...)
 				found, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*", results.RunFile))
 				if err != nil || len(found) != len(begun(o.stderr)) {
 					t.Errorf("part %d: %d runs, %v, %d begun, want the same number",
@@ -65,8 +65,8 @@ func TestParts(t *testing.T) {
 			if made != c.runs || len(seedFolders(t, alone)) != c.runs {
 				t.Errorf("%d runs made, %d by one command, want %d", made, len(seedFolders(t, alone)), c.runs)
 			}
-			succeed(t, append([]string{"results", "merge", "--out", merged}, folders...)...)
-			o := succeed(t, line(merged)...) // draws the figure, and trains nothing
+			pass(t, append([]string{"results", "merge", "--out", merged}, folders...)...)
+			o := pass(t, line(merged)...) // draws the figure, and trains nothing
 			if len(begun(o.stderr)) > 0 {
 				t.Errorf("begun after the merge: %q, want all runs kept", begun(o.stderr))
 			}
@@ -78,12 +78,12 @@ func TestParts(t *testing.T) {
 // A part takes what is there already, also runs of other parts, and plans its own runs alone.
 func TestPartOfAWhole(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, partSweep(out)...)
-	o := succeed(t, partSweep(out, "--part", "2/3")...)
+	pass(t, partSweep(out)...)
+	o := pass(t, partSweep(out, "--part", "2/3")...)
 	if len(begun(o.stderr)) > 0 || strings.Contains(o.stderr, "besides part") || strings.Contains(o.stdout, "running") {
 		t.Errorf("want the whole table, and nothing made:\n%s%s", o.stdout, o.stderr)
 	}
-	plan := succeed(t, partSweep(t.TempDir(), "--part", "2/5", "--plan")...).stdout
+	plan := pass(t, partSweep(t.TempDir(), "--part", "2/5", "--plan")...).stdout
 	if !strings.Contains(plan, " 3 runs: 0 kept, 0 go on, 3 to be made\n") {
 		t.Errorf("%s\nwant a plan of the 3 runs of 12 that are in part 2 of 5", plan)
 	}
@@ -130,7 +130,7 @@ func TestSpreadUsage(t *testing.T) {
 func TestSlurmDryRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := "it's $HOME/out"
-	script := succeed(t, partSweep(out, "--slurm", "--dry-run", "--partition=gpu", "--time", "1-0", "--gres=gpu:2",
+	script := pass(t, partSweep(out, "--slurm", "--dry-run", "--partition=gpu", "--time", "1-0", "--gres=gpu:2",
 		"--account", "me", "--tasks=5", "--array-limit=2", "--sbatch=--qos=low", "--sbatch=--exclusive", "--threads=1",
 		"--rates=mifa=0.1/2,fedawe=0.3", "--no-wait")...).stdout
 	for _, want := range []string{

@@ -36,7 +36,7 @@ func TestTraceEnd(t *testing.T) {
 			" ends after round 3, and so does the run, not after --rounds 5 (--trace-end stop)\n"},
 	} {
 		t.Run(end, func(t *testing.T) {
-			o := succeed(t, args("--trace-end", end)...)
+			o := pass(t, args("--trace-end", end)...)
 			_, file, _ := strings.Cut(o.stdout, "\n")
 			file, _, _ = strings.Cut(file, ": ")
 			_, rows := table(t, contents(t, file))
@@ -59,7 +59,7 @@ func TestTraceEnd(t *testing.T) {
 					of["trace-end"], of["rounds"], info.Rounds, end, len(want.active))
 			}
 			folders[filepath.Dir(filepath.Dir(file))] = true
-			if o := succeed(t, args("--trace-end", end)...); !strings.Contains(o.stdout, "kept") {
+			if o := pass(t, args("--trace-end", end)...); !strings.Contains(o.stdout, "kept") {
 				t.Errorf("second time: %q, want the run kept", o.stdout)
 			}
 		})
@@ -67,7 +67,7 @@ func TestTraceEnd(t *testing.T) {
 	if len(folders) != 3 {
 		t.Errorf("runs in %v, want three folders", folders)
 	}
-	succeed(t, args("--rounds", "3")...) // as long as the trace: nothing to say
+	pass(t, args("--rounds", "3")...) // as long as the trace: nothing to say
 }
 
 // Without --trace-end a run that is longer than its trace is refused, with the way out.
@@ -103,13 +103,13 @@ func TestTraceEndsBeforeRun(t *testing.T) {
 	}
 	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), statusUsage,
 		"--trace-end repeat", "want it with --availability trace")
-	succeed(t, append(small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "2"), trace...)...)
+	pass(t, append(small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "2"), trace...)...)
 }
 
 // A sweep stops at the end of a trace under the trace alone, and its rows say so.
 func TestSweepStopsWithTrace(t *testing.T) {
 	out, path := t.TempDir(), shortTrace(t)
-	o := succeed(t, sweepOf(out, "--methods", "mifa,fedavg-all", "--availability", "sine,trace", "--rounds", "4",
+	o := pass(t, sweepOf(out, "--methods", "mifa,fedavg-all", "--availability", "sine,trace", "--rounds", "4",
 		"--trace", path, "--trace-end", "stop")...)
 	if strings.Count(o.stderr, "and so does the run") != 1 || strings.Count(o.stdout, "mifa rounds=3") != 2 {
 		t.Errorf("stdout %q, stderr %q, want the line once, and rounds=3 in the rows of the trace, of two metrics",
@@ -144,12 +144,12 @@ func TestTraceShares(t *testing.T) {
 	} {
 		trace := []string{"--trace", path, "--trace-end", c.end, "--rounds", c.rounds}
 		out := t.TempDir()
-		o := succeed(t, small(out, append([]string{
+		o := pass(t, small(out, append([]string{
 			"--method", "unbiased", "--availability", "trace", "--decisions", "--weights", "equal",
 			"--local-steps", "1",
 		}, trace...)...)...)
 		rows := must.Get(results.ReadDecisions(only(t, out, "run/*/seed-3/"+results.DecisionsFile)))(t)
-		_, printed := table(t, succeed(t, append([]string{
+		_, printed := table(t, pass(t, append([]string{
 			"availability", "--kind", "trace", "--clients", "6", "--train-size", "300",
 		}, trace...)...).stdout)
 		for i, r := range rows {

@@ -9,13 +9,13 @@ import (
 // Small numbers are said as people say them.
 func TestSmallNumbersInWords(t *testing.T) {
 	out := t.TempDir()
-	succeed(t, "run", "--data", "leaf", "--clients", "1", "--rounds", "1", "--device", "cpu", "--out", out)
-	said := succeed(t, "report", out).stdout
-	said += succeed(t, "availability", "--data", "leaf", "--clients", "1", "--rounds", "1",
+	pass(t, "run", "--data", "leaf", "--clients", "1", "--rounds", "1", "--device", "cpu", "--out", out)
+	said := pass(t, "report", out).stdout
+	said += pass(t, "availability", "--data", "leaf", "--clients", "1", "--rounds", "1",
 		"--csv", filepath.Join(out, "a.csv")).stdout
 	history := filepath.Join(out, "history")
 	nightsOf(t, history, fakeMachine, 1, 0, 1)
-	said += succeed(t, "track", "compare", "--history", history).stdout
+	said += pass(t, "track", "compare", "--history", history).stdout
 	for _, want := range []string{
 		"1 run, ", "figures, less than 0.1 MB\n", ": 1 round of 1 client, ",
 		".csv, 1 night, last run", "compared, 1 night of ",

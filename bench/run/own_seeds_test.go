@@ -11,6 +11,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/models"
 )
@@ -19,6 +20,7 @@ import (
 // whatever its own seed. Without one of them it has another curve. The runs draw everything that package rng lists:
 // dropout, crops, samples of fedavg-s, generated data, swapped labels, the history of an estimator, chains.
 func TestOwnSeedsAreAllDraws(t *testing.T) {
+	longtest.Only(t, "runs with every pair of seeds")
 	if testing.Short() {
 		t.Skip("thirty runs are not for -short")
 	}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"unsafe"
 
@@ -43,7 +42,8 @@ func TestAccess(t *testing.T) {
 		{"resnet20", TF32, &clip},
 	} {
 		t.Run(fmt.Sprintf("%s_%s_%t", c.net, c.precision, c.clip != nil), func(t *testing.T) {
-			if (strings.HasPrefix(c.net, "resnet") || c.net == "cnn-cinic10" || c.net != "lenet5" && c.clip != nil) && !gputest.Long() {
+			small := c.net == "lenet5" || c.net == "linear-binary" || c.net == "cnn-cifar10" && c.clip == nil
+			if !small && !gputest.Long() {
 				t.Skip("left to make test-long")
 			}
 			gputest.Sources(t, "kernels")

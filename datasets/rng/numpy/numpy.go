@@ -9,8 +9,8 @@ import (
 
 // Random draws the same numbers as numpy.random after numpy.random.seed(seed). It has the Mersenne Twister MT19937
 // (Matsumoto and Nishimura 1998) and NumPy's legacy distributions, which NumPy keeps frozen. The released code of the
-// papers draws from numpy.random, so a run can reproduce its exact split and activity. In contrast to a stream of package rng, every
-// draw depends on all draws before it.
+// papers draws from numpy.random, so a run can reproduce its exact split and activity. In contrast to a stream of
+// package rng, every draw depends on all draws before it.
 type Random struct {
 	words prng.MT19937
 	spare *float64 // the second normal number of a pair
