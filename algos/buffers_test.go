@@ -136,10 +136,7 @@ func TestBuffersWithoutImportance(t *testing.T) {
 // where there is none.
 func TestBuffersOfCoalitions(t *testing.T) {
 	f, e := unequal()
-	rows, free, err := Coalitions(t.Context(), f, make([]float32, 2), 1, 0, func(int) float64 { return 0.5 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, free := must.Get2(Coalitions(t.Context(), f, make([]float32, 2), 1, 0, func(int) float64 { return 0.5 }))(t)
 	defer free()
 	for set, row := range rows {
 		var clients []int

@@ -46,11 +46,8 @@ func TestCoalitions(t *testing.T) {
 func TestCoalitionOfAllIsFedAvg(t *testing.T) {
 	f, e := toyFederation(8, 16, -8, 0, 3)
 	f.Planner.E = 3
-	rows, free, err := Coalitions(t.Context(), f, make([]float32, 2), 9, 0,
-		func(t int) float64 { return DecayedLR(0.1, t) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, free := must.Get2(Coalitions(t.Context(), f, make([]float32, 2), 9, 0,
+		func(t int) float64 { return DecayedLR(0.1, t) }))(t)
 	defer free()
 	m := start(t, "fedavg-active", f, Options{Preset: Paper})
 	for r := range 9 {

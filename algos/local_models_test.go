@@ -3,34 +3,10 @@ package algos
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"rollcall/internal/must"
 )
-
-// The methods with local models say so of themselves, and every client has one of them.
-func TestLocalModelMethods(t *testing.T) {
-	forAll(t, func(t *testing.T, name string, o Options) {
-		f, _ := toyFederation(8, 16, -8, 2)
-		m := start(t, name, f, o)
-		play(t, m, f, trace(f, 10))
-		rows, of := LocalModels(m)
-		if have, want := rows != nil, Has(name, OwnModels); have != want || len(rows) != len(of) {
-			t.Fatalf("%d rows of %v, want some: %t", len(rows), of, want)
-		}
-		clients, last := slices.Sorted(slices.Values(slices.Concat(of...))), -1
-		if rows != nil && fmt.Sprint(clients) != "[0 1 2 3]" {
-			t.Errorf("models of %v, want every client once", of)
-		}
-		for _, who := range of {
-			if !slices.IsSorted(who) || who[0] <= last {
-				t.Errorf("models of %v, want clients ascending, and the model of the smallest first", of)
-			}
-			last = who[0]
-		}
-	})
-}
 
 // The local models are x_i of Algorithm 1: who was away keeps the old model, and their mean is what is evaluated.
 func TestFedAWELocalModels(t *testing.T) {

@@ -70,56 +70,6 @@ func TestDecisions(t *testing.T) {
 	})
 }
 
-// AdaFed's weights sum to one in every round with clients, whatever it takes for π.
-func TestAdaFedWeightsSumToOne(t *testing.T) {
-	for name, o := range map[string]Options{
-		"oracle": {Preset: Paper}, "paper": withValues(Paper, "prior", "10"), "code": withValues(Code, "prior", "10"),
-	} {
-		f, _ := toyFederation(8, 16, -8, 0, 3)
-		f.Importance, f.P = []float64{0.1, 0.2, 0.3, 0.15, 0.25}, []float64{0.9, 0.1, 0.5, 0.3, 0.7}
-		m := start(t, "adafed", f, o)
-		for _, r := range trace(f, 60) {
-			must.Get(m.Round(t.Context(), r))(t)
-			sum, want := 0.0, min(1, float64(len(r.Active)))
-			for _, q := range m.Inspect().Q {
-				sum += q
-			}
-			if math.Abs(sum-want) > 1e-15*5 { // five roundings
-				t.Errorf("%s: round %d, active %v: weights sum to %.17g, want %g ± 5e-15",
-					name, r.T, r.Active, sum, want)
-			}
-		}
-	}
-}
-
-// F3AST's r: with memory r ← (1−β)r + β·1_S from r = p; without it (1−β)p + β·1_A in every round.
-func TestF3ASTSmoothing(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		limit      string
-		memoryless string
-		want       [][]float64 // after rounds with {0, 1}, {1}, {} at β = 1/4
-	}{
-		{"memory", "none", "false", [][]float64{{0.625, 0.4375}, {0.46875, 0.578125}, {0.3515625, 0.43359375}}},
-		{"memory, M=1", "1", "false", [][]float64{{0.375, 0.4375}, {0.28125, 0.578125}, {0.2109375, 0.43359375}}},
-		{"no memory", "none", "true", [][]float64{{0.625, 0.4375}, {0.375, 0.4375}, {0.375, 0.1875}}},
-		{"no memory, M=1", "1", "true", [][]float64{{0.625, 0.4375}, {0.375, 0.4375}, {0.375, 0.1875}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			f, _ := toyFederation(8, 16)
-			o := Options{Preset: Paper}
-			f3astCase("f3ast-limit", c.limit, "f3ast-memoryless", c.memoryless)(&f, &o)
-			m := start(t, "f3ast", f, o)
-			for r, active := range [][]int{{0, 1}, {1}, {}} {
-				must.Get(m.Round(t.Context(), at(r, f, 1, active...)))(t)
-				if got := m.(*checked).Method.(stateful).method.(*f3ast).rate; !slices.Equal(got, c.want[r]) {
-					t.Errorf("round %d: r = %v, want %v exactly", r, got, c.want[r])
-				}
-			}
-		})
-	}
-}
-
 // A method that knows π = 0 of a client reports an error if the client is active.
 func TestActiveWithoutAvailability(t *testing.T) {
 	for _, name := range []string{"unbiased", "more-available", "adafed", "ca-fed"} {

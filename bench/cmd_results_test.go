@@ -182,10 +182,7 @@ func TestExport(t *testing.T) {
 // A summary without its runs can be looked at, and is compared with nothing.
 func TestSummaryAlone(t *testing.T) {
 	from, out := onSVHN(t, 2000, 0.837, 0.846, 0.855), t.TempDir()
-	runs, _, err := results.FindRuns(t.Context(), from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs, _ := must.Get2(results.FindRuns(t.Context(), from))(t)
 	summary := filepath.Join(out, "fedawe-2", results.SummaryFile)
 	must.OK(t, results.WriteSummary(summary, papers.Summaries("fedawe-2", runs, false)))
 	page := pass(t, "report", out, "--to", filepath.Join(t.TempDir(), "r"))

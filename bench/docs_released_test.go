@@ -70,10 +70,7 @@ func TestDocsReleased(t *testing.T) {
 // What docs/reproduction.md says of the rounds in which FedAWE's released code and ours reach what Table 8 has.
 func TestDocsReleasedRounds(t *testing.T) {
 	page := strings.Join(strings.Fields(contents(t, "../docs/reproduction.md")), " ")
-	runs, _, err := results.FindRuns(t.Context(), filepath.Join(releasedFolder, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join(releasedFolder, "run")))(t)
 	code, ours := readReleased(t, "fedawe-sine-torch-2.15.csv")["test"], map[int][]float64{}
 	for _, r := range runs {
 		if r.Method == "fedawe" && r.Params.Get("draws") == "numpy" {

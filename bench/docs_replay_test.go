@@ -67,10 +67,7 @@ func TestDocsKept(t *testing.T) {
 // What docs/reproduction.md says of the rounds in which FedAR reaches what the paper's figure ends at, and of its lead.
 func TestDocsFedAR(t *testing.T) {
 	page := strings.Join(strings.Fields(contents(t, "../docs/reproduction.md")), " ")
-	runs, _, err := results.FindRuns(t.Context(), filepath.Join("..", scoreboardFolder, "fedar-2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join("..", scoreboardFolder, "fedar-2")))(t)
 	curves := map[string][][]results.CurveRow{}
 	for _, r := range runs {
 		curves[r.Method] = append(curves[r.Method], r.Curve) // in the order of the seeds

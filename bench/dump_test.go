@@ -31,10 +31,7 @@ func dumpOf(t *testing.T, more ...string) string {
 // array reads one array of a dump and checks its shape.
 func array[T files.Element](t *testing.T, dir, name string, want ...int) []T {
 	t.Helper()
-	shape, data, err := filestest.ReadNPY[T](filepath.Join(dir, name+".npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	shape, data := must.Get2(filestest.ReadNPY[T](filepath.Join(dir, name+".npy")))(t)
 	if !slices.Equal(shape, want) {
 		t.Fatalf("%s: shape %v, want %v", name, shape, want)
 	}
@@ -64,10 +61,7 @@ func TestDump(t *testing.T) {
 		t.Errorf("names.json: %+v", names)
 	}
 
-	shape, clients, err := filestest.ReadNPY[int32](filepath.Join(dir, "clients.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	shape, clients := must.Get2(filestest.ReadNPY[int32](filepath.Join(dir, "clients.npy")))(t)
 	K := len(clients)
 	if len(shape) != 1 || K < 2 || !slices.IsSorted(clients) || clients[0] < 0 || clients[K-1] >= N {
 		t.Fatalf("clients %v, want at least 2 of 0 … %d, ascending", clients, N-1)
@@ -81,12 +75,9 @@ func TestDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	split, err := datasets.Cut(set.Train, nil, datasets.SplitOptions{
+	split := must.Get(datasets.Cut(set.Train, nil, datasets.SplitOptions{
 		Kind: datasets.SplitClients, Clients: N, Alpha: 0.1,
-	}, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, seed))(t)
 	index := array[int32](t, dir, "index", K, E, B)
 	for k, client := range clients {
 		own := split.Train[client]

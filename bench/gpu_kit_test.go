@@ -148,10 +148,7 @@ func TestGPUKitStages(t *testing.T) {
 func TestGPUKitCalls(t *testing.T) {
 	root := kit(t, map[string]string{"bin/gpu-kit/driver.test": "sleep 60"})
 	c := cardCommand(t, root, "card", "driver")
-	stdout, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout := must.Get(c.StdoutPipe())(t)
 	must.OK(t, c.Start())
 	// driver.test hangs: the line of the first stage does not wait for it.
 	line, err := bufio.NewReader(stdout).ReadString('\n')

@@ -20,10 +20,7 @@ import (
 func TestPrecisionOfRun(t *testing.T) {
 	for flag, want := range map[string]string{"": "fp32", "fp32": "fp32", "bf16": "bf16", "bf16x3": "bf16x3"} {
 		t.Run("--precision="+flag, func(t *testing.T) {
-			best, err := kernels.Select(kernels.Precision(want))
-			if err != nil {
-				t.Fatal(err)
-			}
+			best := must.Get(kernels.Select(kernels.Precision(want)))(t)
 			out, more := t.TempDir(), []string{"--threads", "2"}
 			if flag != "" {
 				more = append(more, "--precision", flag)
@@ -33,10 +30,7 @@ func TestPrecisionOfRun(t *testing.T) {
 			if !strings.Contains(o.stderr, line) {
 				t.Errorf("stderr %q, want %q in it", o.stderr, line)
 			}
-			info, err := results.ReadRunInfo(only(t, out, "run/*/seed-*/run.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must.Get(results.ReadRunInfo(only(t, out, "run/*/seed-*/run.json")))(t)
 			if info.Engine != "cpu-"+best.Name() || info.Precision != want ||
 				!regexp.MustCompile(`^cpu-(generic-)?`+want+`\b`).MatchString(info.Numerics) {
 				t.Errorf("run.json: %s, %s, %s, want %s", info.Engine, info.Precision, info.Numerics, want)

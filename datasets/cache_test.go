@@ -54,10 +54,7 @@ func TestCache(t *testing.T) {
 			write(t, archive, tarball("", miniTree(2)))
 			var out bytes.Buffer
 			o := Options{Dir: dir, official: miniCINIC(), Progress: &out}
-			first, err := Open(t.Context(), "cinic10", o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must.Get(Open(t.Context(), "cinic10", o))(t)
 			if want := "decoded pictures kept in " + cache; !strings.Contains(out.String(), want) {
 				t.Errorf("said %q, want %q", out.String(), want)
 			}

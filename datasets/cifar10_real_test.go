@@ -40,10 +40,7 @@ func realCIFAR10(t *testing.T) Options {
 // who normalises by the mean of the training set.
 func TestCIFAR10Real(t *testing.T) {
 	o := realCIFAR10(t)
-	set, err := Open(t.Context(), "cifar10", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), "cifar10", o))(t)
 	for _, c := range []struct {
 		part *plan.Samples
 		want int // images of each class
@@ -70,14 +67,8 @@ func TestCIFAR10Real(t *testing.T) {
 		t.Errorf("first labels %v, want 6 9 9 4 1 1 2 7 8 3", got)
 	}
 	// Pixels of the second file land behind the first's: against the file itself.
-	found, err := Find("cifar10", o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(found.Dir, "data_batch_2.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(Find("cifar10", o))(t)
+	data := must.Get(os.ReadFile(filepath.Join(found.Dir, "data_batch_2.bin")))(t)
 	for _, at := range [][3]int{{0, 0, 0}, {17, 5, 30}, {9999, 31, 31}} {
 		i, y, x := at[0], at[1], at[2]
 		for c := range 3 {

@@ -26,11 +26,8 @@ func TestParseCIFAR10(t *testing.T) {
 			}
 		}
 	}
-	images, labels, err := parseCIFAR10(bytes.NewReader(data), int64(len(data)),
-		publishedFile{size: 2 * cifarRecord}, content{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	images, labels := must.Get2(parseCIFAR10(bytes.NewReader(data), int64(len(data)),
+		publishedFile{size: 2 * cifarRecord}, content{}))(t)
 	if !slices.Equal(labels, []uint8{3, 4}) {
 		t.Errorf("labels %v, want 3 4", labels)
 	}
@@ -50,10 +47,7 @@ func TestOpenCIFAR10(t *testing.T) {
 	h := sha256.New()
 	var labels []uint8
 	for i, f := range m.files { // four images a file, in the order of the files, the test file last
-		images, l, err := parseCIFAR10(bytes.NewReader(m.content[f.name]), f.size, f, content{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		images, l := must.Get2(parseCIFAR10(bytes.NewReader(m.content[f.name]), f.size, f, content{}))(t)
 		part, at := set.Train, i*4
 		if i == 5 {
 			part, at = set.Test, 0

@@ -39,19 +39,13 @@ func TestCINIC10Sample(t *testing.T) {
 	}
 	// Extracted, it is the same set.
 	folder := filepath.Join(dir, "CINIC-10")
-	z, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(io.ReadAll(r))(t)
 		if h.Typeflag == tar.TypeReg {
 			write(t, filepath.Join(folder, h.Name), data)
 		}

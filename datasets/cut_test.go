@@ -84,10 +84,7 @@ func TestCutAndDivide(t *testing.T) {
 				}
 				return o
 			}
-			parts, err := cutParts(set.Train, options(), seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := must.Get(cutParts(set.Train, options(), seed))(t)
 			if got := digest(parts); got != c.cut {
 				t.Errorf("digest of the parts %s, want %s", got, c.cut)
 			}
@@ -114,10 +111,7 @@ func TestCutClusters(t *testing.T) {
 	if err != nil || len(parts) != clients {
 		t.Fatalf("%d parts, %v, want %d", len(parts), err, clients)
 	}
-	want, err := cutParts(train, SplitOptions{Kind: SplitClasses, Clients: clusters, Alpha: alpha}, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(cutParts(train, SplitOptions{Kind: SplitClasses, Clients: clusters, Alpha: alpha}, seed))(t)
 	for k := range clusters {
 		own := parts[k*clients/clusters : (k+1)*clients/clusters]
 		checkEven(t, fmt.Sprintf("cluster %d", k), own)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // Whatever the machine that wrote a file, and however it is stored, the content is the same.
@@ -44,11 +46,8 @@ func TestMAT5Forms(t *testing.T) {
 					"others too": slices.Concat(w.header(), other, w.compressed(y), w.compressed(other), x),
 				} {
 					t.Run(fmt.Sprintf("n=%d %s type=%d %s", n, name, kind, form), func(t *testing.T) {
-						gotImages, gotLabels, err := parseSVHN(bytes.NewReader(file), int64(len(file)),
-							publishedFile{}, content{})
-						if err != nil {
-							t.Fatal(err)
-						}
+						gotImages, gotLabels := must.Get2(parseSVHN(bytes.NewReader(file), int64(len(file)),
+							publishedFile{}, content{}))(t)
 						if !bytes.Equal(gotImages, images) || !bytes.Equal(gotLabels, labels) {
 							t.Errorf("labels %v, want %v; images equal: %v, want true",
 								gotLabels, labels, bytes.Equal(gotImages, images))

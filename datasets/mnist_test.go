@@ -71,10 +71,7 @@ func TestMNISTReal(t *testing.T) {
 		}
 	}
 	o := Options{Dir: dir}
-	set, err := Open(t.Context(), "mnist", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), "mnist", o))(t)
 	if want := "06b0d1f124c4e5fa796686ade41a9b778edacc8622f2195a352ef479ad44fc16"; set.Checksum != want {
 		t.Errorf("checksum %s, want %s", set.Checksum, want)
 	}
@@ -150,10 +147,7 @@ func TestOpenMNIST(t *testing.T) {
 					write(t, filepath.Join(dir, c.at, f.name), zipped(content[strings.TrimSuffix(f.name, ".gz")]))
 				}
 			}
-			set, err := Open(t.Context(), "mnist", Options{Dir: dir, official: s})
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := must.Get(Open(t.Context(), "mnist", Options{Dir: dir, official: s}))(t)
 			h := sha256.New()
 			for i, f := range s.files {
 				h.Write(content[strings.TrimSuffix(f.name, ".gz")][4+4*(3-2*(i%2)):])

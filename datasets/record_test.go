@@ -33,10 +33,7 @@ func TestCINIC10Record(t *testing.T) {
 	wantClean(t, dir)
 
 	m.files["first/"+c.archive.name] = first
-	set, err := Open(t.Context(), "cinic10", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(Open(t.Context(), "cinic10", o))(t)
 	wantMini(t, set)
 	wantClean(t, dir, c.archive.name, c.archive.name+".sha256")
 	sum := sha256.Sum256(first)

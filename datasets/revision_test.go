@@ -156,10 +156,7 @@ func enterShared(t *testing.T, d *revisiontest.Digest) {
 			}
 			d.Add(swapped.Train.Labels, swapped.Test.Labels)
 			enterSplit(d, swapped.Split)
-			kept, err := Divide(swapped, SplitOptions{Clients: 12}, Reserved{Validation: 0.2}, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			kept := must.Get(Divide(swapped, SplitOptions{Clients: 12}, Reserved{Validation: 0.2}, seed))(t)
 			enterSplit(d, kept)
 			parts := append(kept.Train, nil, []int32{5, 3}) // and a client without samples, one of fewer than a batch
 			for _, epochs := range []int{0, 2} {

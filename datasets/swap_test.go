@@ -73,12 +73,9 @@ func TestSwapLabels(t *testing.T) {
 		t.Run(string(reading), func(t *testing.T) {
 			seen := map[string]bool{}
 			for seed := range uint32(5) {
-				set, plain, err := openNumbered(t, Options{
+				set, plain := must.Get2(openNumbered(t, Options{
 					Seed: seed, Clients: clients, Reading: reading, SwapPairs: 2,
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				s := set.Split
 				for part, parts := range [][][]int32{s.Train, s.Test} {
 					all := slices.Concat(parts...)

@@ -7,6 +7,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 )
 
 // sized returns labels with so many samples of each class, mixed.
@@ -65,15 +66,9 @@ func TestTwoClass(t *testing.T) {
 	} {
 		for seed := range uint32(5) {
 			labels := sized(c.counts...)
-			parts, pairs, err := twoClassOf(labels, len(c.counts), c.clients, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts, pairs := must.Get2(twoClassOf(labels, len(c.counts), c.clients, seed))(t)
 			checkPairs(t, c.name, labels, parts, pairs, c.clients, c.each)
-			test, err := dealTwoClasses(&plan.Samples{Labels: labels, Classes: len(c.counts)}, pairs, seed, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			test := must.Get(dealTwoClasses(&plan.Samples{Labels: labels, Classes: len(c.counts)}, pairs, seed, 1))(t)
 			checkPairs(t, c.name+", test", labels, test, pairs, c.clients, c.each)
 			if c.clients > 20 && slices.Equal(test[0], parts[0]) { // of fewer clients, some hold whole classes
 				t.Errorf("%s: the training and the test samples of client 0 have the same numbers", c.name)

@@ -114,10 +114,7 @@ func TestFindBadRuns(t *testing.T) {
 				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 			})
 			c.damage(t, dir)
-			runs, bad, err := results.FindRuns(t.Context(), out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			runs, bad := must.Get2(results.FindRuns(t.Context(), out))(t)
 			resultstest.MustHold(t, bad, c.want...)
 			if len(runs) != c.runs || len(runs) > 0 && len(runs[0].Curve) != c.rows {
 				t.Errorf("%d runs, want %d with %d rows", len(runs), c.runs, c.rows)

@@ -76,15 +76,9 @@ func normalised(t *testing.T, net string, rounds int, method string, more ...str
 	defer f.Method.Close()
 	active, w := 0, make([]float32, l.model.P)
 	for r := range rounds {
-		n, _, err := f.round(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n, _ := must.Get2(f.round(t.Context(), r))(t)
 		active += n
-		row, err := f.Method.Model()
-		if err != nil {
-			t.Fatal(err)
-		}
+		row := must.Get(f.Method.Model())(t)
 		must.OK(t, l.Engine.Store(row, w))
 		for _, p := range l.model.Params {
 			least := slices.Min(w[p.Offset:][:p.Size])
@@ -94,10 +88,7 @@ func normalised(t *testing.T, net string, rounds int, method string, more ...str
 					r+1, p.Name, least)
 			}
 		}
-		answers, err := l.Engine.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		answers := must.Get(l.Engine.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}}))(t)
 		if loss := answers[0].Loss; math.IsNaN(loss) || math.IsInf(loss, 0) {
 			t.Fatalf("round %d: test loss %g, want a finite number", r+1, loss)
 		}

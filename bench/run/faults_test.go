@@ -38,10 +38,7 @@ func tinySettings(t *testing.T, more ...string) settings.Settings {
 // ratesOf returns settings with learning rates for a method that has none by default.
 func ratesOf(t *testing.T, method string) []string {
 	t.Helper()
-	s, err := settings.Defaults(method, "code", "leaf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(settings.Defaults(method, "code", "leaf"))(t)
 	if s.LR > 0 && s.ServerLR > 0 {
 		return nil
 	}

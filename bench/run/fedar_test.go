@@ -57,16 +57,10 @@ func TestSmallFedARTables(t *testing.T) {
 		{"fedar-3", Wanted{}, 4 * 7},
 	} {
 		t.Run(c.id, func(t *testing.T) {
-			of, err := papers.TableByID(c.id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			of := must.Get(papers.TableByID(c.id))(t)
 			w := small(c.w, 4, "4")
 			w.Seeds, w.Given = []uint{5, 6}, append(w.Given, settings.Given{{Name: "eval-every", Value: "1"}}...)
-			cells, err := Cells(&of, &w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cells := must.Get(Cells(&of, &w))(t)
 			done, err := poolOn(t, standIn(t, 240, 240)).Table(t.Context(), &of, cells)
 			if err != nil || done.Failed+done.Diverged > 0 || len(done.Rows) != c.rows {
 				t.Fatalf("%v, %d cells failed, %d diverged, %d rows, want %d",

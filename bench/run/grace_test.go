@@ -89,10 +89,7 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v, want it cancelled\n%s", err, log)
 	}
-	rounds, err = checkpoint.Rounds(x.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rounds = must.Get(checkpoint.Rounds(x.Dir))(t)
 	entries, err := os.ReadDir(x.Dir)
 	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		return strings.HasPrefix(e.Name(), ".")

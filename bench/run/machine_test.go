@@ -57,14 +57,8 @@ func TestNumericsOfPrecisions(t *testing.T) {
 		for _, choice := range kernels.Choices(kernels.Precision(precision)) {
 			t.Setenv("ROLLCALL_CPU", choice.Name())
 			m := Machine{Device: "cpu", Precision: precision, Threads: 2}
-			class, revision, err := m.Numerics()
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, line, err := m.OpenEngine(model, nil, nil, Demand{Batch: 1}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			class, revision := must.Get2(m.Numerics())(t)
+			e, line := must.Get2(m.OpenEngine(model, nil, nil, Demand{Batch: 1}, nil))(t)
 			info := e.Info()
 			if err := e.Close(); err != nil {
 				t.Error(err)

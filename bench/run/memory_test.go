@@ -34,9 +34,7 @@ func tiny(t *testing.T, method string) settings.Settings {
 	s.Clients, s.Rounds, s.LocalSteps, s.Batch, s.EvalEvery = 12, 30, 2, 4, 30
 	for _, rate := range ratesOf(t, method) {
 		name, value, _ := strings.Cut(rate, "=")
-		if err := s.Set(name, value); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, s.Set(name, value))
 	}
 	return s
 }

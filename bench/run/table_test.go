@@ -117,10 +117,7 @@ func TestColumns(t *testing.T) {
 		{[]string{"p-min=0.5", "p-min=0.1"}, []string{"p-min=0.1", "p-min=0.5"}},
 	} {
 		w := Wanted{Preset: "paper", Data: []string{"cifar10"}, Columns: c.wanted}
-		cells, err := Cells(&table2, &w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cells := must.Get(Cells(&table2, &w))(t)
 		var left []string
 		for _, cell := range cells {
 			left = append(left, string(cell.Column.Set))

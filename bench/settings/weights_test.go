@@ -49,10 +49,7 @@ func TestReadInit(t *testing.T) {
 		slices.Reverse(tensors)
 		return append([]safetensors.Tensor{safetensors.Int64s("bn1.num_batches_tracked", nil, []int64{9})}, tensors...)
 	})
-	s, err := startedFrom("resnet20", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(startedFrom("resnet20", path))(t)
 	w, err := s.ReadInit()
 	if err != nil || !slices.Equal(w, want) {
 		t.Fatalf("weights are others, %v", err)
@@ -62,15 +59,9 @@ func TestReadInit(t *testing.T) {
 		t.Errorf("no file: got %v, want a usage error", err)
 	}
 	twin := filepath.Join(t.TempDir(), "twin")
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(path))(t)
 	must.OK(t, os.WriteFile(twin, content, 0o666))
-	other, err := startedFrom("resnet20", twin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(startedFrom("resnet20", twin))(t)
 	if results.Hash(s) != results.Hash(other) || results.Hash(s) == results.Hash(plain) {
 		t.Errorf("hashes %s, %s of the same content elsewhere, %s without, want the first two alike",
 			results.Hash(s), results.Hash(other), results.Hash(plain))

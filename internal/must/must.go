@@ -25,3 +25,14 @@ func OK(t test, err error) {
 		t.Fatal(err)
 	}
 }
+
+// Get2 is [Get] of two values.
+func Get2[V, W any](v V, w W, err error) func(test) (V, W) {
+	return func(t test) (V, W) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v, w
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/models"
 )
@@ -43,10 +44,7 @@ func (all compiledKernels) of(t *testing.T, kernel string) compiled {
 		return k
 	}
 	number := func(s string) int {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(s))(t)
 		return n
 	}
 	m, ok := kernels.Find(kernel)

@@ -33,10 +33,7 @@ func listed(t *testing.T) (runs []results.Run, work map[string]Work) {
 		})
 		work[dir] = c.work
 	}
-	runs, bad, err := results.FindRuns(t.Context(), out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs, bad := must.Get2(results.FindRuns(t.Context(), out))(t)
 	resultstest.MustHold(t, bad)
 	// One that has begun, and has no curve yet.
 	begun := results.Run{Dir: runs[0].Dir + "9", Cell: runs[0].Cell, Seed: 39}

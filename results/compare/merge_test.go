@@ -20,10 +20,7 @@ import (
 // summarised writes the summary of a table from its runs.
 func summarised(t *testing.T, out, table string) {
 	t.Helper()
-	runs, _, err := results.FindRuns(t.Context(), filepath.Join(out, table))
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join(out, table)))(t)
 	path := filepath.Join(out, table, results.SummaryFile)
 	must.OK(t, results.WriteSummary(path, papers.Summaries(table, runs, false)))
 }
@@ -86,10 +83,7 @@ func TestMerge(t *testing.T) {
 		t.Errorf("%v, %d speed measurements, want both", err, len(bench))
 	}
 	// Again, and in the other order: nothing changes.
-	before, err := os.ReadFile(filepath.Join(into, "fedawe-2", results.SummaryFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.ReadFile(filepath.Join(into, "fedawe-2", results.SummaryFile)))(t)
 	if m, err = Merge(t.Context(), into, []string{b, a}, false); err != nil || m.Runs != 0 {
 		t.Errorf("again: %v, %d copied, want none", err, m.Runs)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // browser is a headless Chromium, spoken to in its DevTools protocol over a pipe: JSON messages, each ended by a zero
@@ -49,14 +51,8 @@ func open(t *testing.T) *browser {
 	if path == "" {
 		t.Skip("no Chromium on this machine: the page is not opened in a browser")
 	}
-	toBrowser, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, fromBrowser, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	toBrowser, in := must.Get2(os.Pipe())(t)
+	out, fromBrowser := must.Get2(os.Pipe())(t)
 	cmd := exec.CommandContext(t.Context(), path, "--headless=new", "--no-sandbox", "--disable-gpu",
 		"--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
 		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")

@@ -16,10 +16,7 @@ func TestMarkdown(t *testing.T) {
 	figure(t, filepath.Join(dir, "cafed-f1a"), results.FigureInfo{
 		Preset: "paper", Rounds: 20, Seeds: seedsTo(10), Methods: []string{"ca-fed", "adafed"},
 	})
-	rows, _, err := Read(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows, _ := must.Get2(Read(t.Context(), dir))(t)
 	var b bytes.Buffer
 	must.OK(t, WriteMarkdown(&b, rows))
 	text := b.String()

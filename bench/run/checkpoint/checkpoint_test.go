@@ -74,10 +74,7 @@ func written(t *testing.T, c *Content, m *memory) string {
 // What is written is read equal, rows too.
 func TestCheckpoint(t *testing.T) {
 	want, m := sample()
-	got, err := Open(written(t, want, m), &want.About)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Open(written(t, want, m), &want.About))(t)
 	defer func() { _ = got.Close() }()
 	if got.About != want.About || !reflect.DeepEqual(got.Curve, want.Curve) ||
 		!reflect.DeepEqual(got.Decisions, want.Decisions) {

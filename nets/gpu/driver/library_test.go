@@ -231,19 +231,10 @@ func TestSymbols(t *testing.T) {
 // TestLibcAlone reads this program's own file. The program needs no library but parts of glibc, and exports no function
 // that libcuda.so.1 could call in place of its own.
 func TestLibcAlone(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := elf.Open(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := must.Get(os.Executable())(t)
+	f := must.Get(elf.Open(exe))(t)
 	defer f.Close()
-	libs, err := f.ImportedLibraries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	libs := must.Get(f.ImportedLibraries())(t)
 	// glibc before 2.34 has dlopen, threads and the resolver in files of their own; the race detector calls the
 	// mathematical one.
 	glibc := []string{"libc.so.6", "libdl.so.2", "libpthread.so.0", "libresolv.so.2", "libm.so.6"}

@@ -175,10 +175,7 @@ $end:
 	ld.shared.u32 %r2, [%r4];`, 32, func(int) uint32 { return 0xffffff }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, _, err := results(t, small(t, c.code), c.threads)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got, _ := must.Get2(results(t, small(t, c.code), c.threads))(t)
 			for i, v := range got {
 				if v != c.want(i) {
 					t.Fatalf("thread %d: got %#x, want %#x", i, v, c.want(i))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"rollcall/internal/must"
 	"rollcall/nets/gpu"
 	"rollcall/nets/gpu/gputest"
 )
@@ -19,10 +20,7 @@ func checked(t *testing.T, netNames ...string) (checks []Check, err error) {
 	if gputest.LeftOut != "" {
 		t.Skip("left out: " + gputest.LeftOut)
 	}
-	cards, err := gpu.Cards()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cards := must.Get(gpu.Cards())(t)
 	err = Run(t.Context(), cards[0], netNames, func(c Check) {
 		verdict := "right"
 		if c.Wrong {

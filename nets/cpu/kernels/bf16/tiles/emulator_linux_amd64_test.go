@@ -47,10 +47,7 @@ func assemble(t *testing.T, body string) []byte {
 	if out, err := exec.Command(objcopy, "-O", "binary", "-j", ".text", object, binary).CombinedOutput(); err != nil {
 		t.Fatalf("objcopy: %v\n%s", err, out)
 	}
-	code, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must.Get(os.ReadFile(binary))(t)
 	return code
 }
 
