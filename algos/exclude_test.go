@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"rollcall/datasets/rng"
 	"rollcall/internal/must"
@@ -258,26 +257,6 @@ func serverStep(tb testing.TB, n int, kappaBar2 float64) func() {
 		m.availability.Observe(active)
 		q := must.Get(m.unbiased(active))(tb)
 		m.exclude(q)
-	}
-}
-
-// The best of 20 says what it costs: others may be using the machine.
-func TestServerStepIsFast(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector slows it down several times")
-	}
-	for n, limit := range map[int]time.Duration{1000: 2 * time.Millisecond, 10_000: 50 * time.Millisecond} {
-		for _, kappaBar2 := range []float64{0, 0.01, 1} {
-			step, best := serverStep(t, n, kappaBar2), time.Hour
-			for range 20 {
-				start := time.Now()
-				step()
-				best = min(best, time.Since(start))
-			}
-			if best > limit {
-				t.Errorf("N=%d κ̄²=%g: %v, want at most %v", n, kappaBar2, best, limit)
-			}
-		}
 	}
 }
 

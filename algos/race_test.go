@@ -1,5 +1,0 @@
-//go:build race
-
-package algos
-
-const raceDetector = true
