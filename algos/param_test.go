@@ -175,18 +175,6 @@ func TestParamDefaults(t *testing.T) {
 	}
 }
 
-func TestParamMethods(t *testing.T) {
-	weighted := []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"}
-	for p, want := range map[*Param][]string{
-		fedauCutoff: {"fedau"}, f3astBeta: {"f3ast"}, cafedKappa: {"ca-fed"}, fedarB: {"fedar"},
-		fedAvgSLimit: {"fedavg-s"}, weightedPrior: weighted, {Name: "fedau-cutoff"}: nil,
-	} {
-		if got := p.Methods(); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", p.Name, got, want)
-		}
-	}
-}
-
 // kappa counts where bias-const is none, fedar-b where fedar-t0 is not, be it given or by default.
 func TestParamHasSay(t *testing.T) {
 	for _, c := range []struct {
