@@ -79,7 +79,7 @@ type momentumMethod struct {
 
 func ownMomentum(mistake string) Definition {
 	return Definition{
-		Name: "fedavgm", Revision: 1, Is: Linear | Momentum, LR: 0.05, ServerLR: 1,
+		Name: "test-momentum", Revision: 1, Is: Linear | Momentum, LR: 0.05, ServerLR: 1,
 		start: func(s *server, w0 []float32, o Options) (method, error) {
 			g, err := newGlobal(s, w0, o)
 			if err != nil {
@@ -139,7 +139,7 @@ func yogi(mistake string) Definition {
 		is |= Linear
 	}
 	return Definition{
-		Name: "fedyogi", Revision: 1, Is: is, LR: 0.05, ServerLR: 0.01,
+		Name: "test-yogi", Revision: 1, Is: is, LR: 0.05, ServerLR: 0.01,
 		start: startOn(newGlobal, func(g global, _ Options) method {
 			p := g.Engine.Info().Params
 			return &yogiMethod{g, make([]float64, p), make([]float64, p), mistake}
@@ -204,7 +204,7 @@ func ownMemory(mistake string) Definition {
 		is &^= MovesWhenEmpty
 	}
 	return Definition{
-		Name: "own-memory", Revision: 1, Is: is, LR: 0.05, ServerLR: 1,
+		Name: "test-memory", Revision: 1, Is: is, LR: 0.05, ServerLR: 1,
 		start: func(s *server, w0 []float32, o Options) (method, error) {
 			g, err := newGlobal(s, w0, o)
 			if err != nil {
