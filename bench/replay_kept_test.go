@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -92,6 +93,7 @@ func TestReplayTaken(t *testing.T) {
 
 // The first rounds of kept runs come out again, row by row, on any processor of their class.
 func TestReplayKeptAgain(t *testing.T) {
+	longtest.Only(t, "two runs of ten rounds of real data; the goldens hold the engines to their bytes every time")
 	data := cifar10(t)
 	for _, c := range []struct{ table, reading, method, flags string }{
 		{"fedar-2", "", "fedar", "--column p-min=0.1 --methods fedar"},
