@@ -63,7 +63,7 @@ func settingsText(t *testing.T, s settings.Settings) string {
 }
 
 // measuredBy returns, of a figure that is trained for, what is trained, and of another one what is measured.
-func measuredBy(t *testing.T, f papers.Figure, w Wanted) (text string, err error) {
+func measuredBy(t *testing.T, p *Pool, f papers.Figure, w Wanted) (text string, err error) {
 	t.Helper()
 	if err := w.Figure(&f); err != nil {
 		return "", err
@@ -88,21 +88,21 @@ func measuredBy(t *testing.T, f papers.Figure, w Wanted) (text string, err error
 			w.Data = []string{"synthetic"} // needs no download
 		}
 	}
-	p := NewPool(io.Discard,
-		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
-	defer p.Close() // what it measured is looked at
 	m, err := p.Measure(t.Context(), &f, &w)
 	return fmt.Sprintln(m.Base, m.Classes, m.Paths, m.Errors), err
 }
 
 // Every flag that a figure takes changes what it measures, or is refused: none is overridden in silence.
 func TestFiguresHeedTheirFlags(t *testing.T) {
+	p := NewPool(io.Discard,
+		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
+	defer p.Close() // what it measured is looked at
 	for _, f := range papers.Figures() {
 		preset := "code"
 		if f.Preset != "" {
 			preset = f.Preset
 		}
-		without, err := measuredBy(t, f, Wanted{Preset: preset})
+		without, err := measuredBy(t, p, f, Wanted{Preset: preset})
 		if err != nil {
 			t.Fatalf("%s: %v", f.ID, err)
 		}
@@ -121,7 +121,7 @@ func TestFiguresHeedTheirFlags(t *testing.T) {
 				case "methods":
 					c.value = firstOf(methods, "mifa-wait", "fedavg-all")
 				}
-				with, err := measuredBy(t, f, wantedWith(c.flag, c.value, preset))
+				with, err := measuredBy(t, p, f, wantedWith(c.flag, c.value, preset))
 				if err != nil && !settings.IsUsage(err) {
 					t.Fatal(err)
 				}

@@ -67,18 +67,22 @@ type Drop struct {
 	order [3]int // as in [Param]
 }
 
-// torchIndex returns the index in PyTorch's order of the element with index i in the order of the kernels.
-func (p Param) torchIndex(i int) int {
-	switch p.kind {
-	case convParam: // [R,S,C,O] → [O,C,R,S]
-		r, s, c, o := p.kernel[0], p.kernel[1], p.kernel[2], p.kernel[3]
-		at := [4]int{i / (s * c * o), i / (c * o) % s, i / o % c, i % o}
-		return ((at[3]*c+at[2])*r+at[0])*s + at[1]
-	case linearParam: // [I,O] → [O,I]
-		n := p.kernel[1]
-		return i%n*p.kernel[0] + torchFeature(i/n, p.order)
-	default:
-		return i
+// inTorch calls do with the index of every element in the order of the kernels, which is ascending, and in PyTorch's.
+func (p Param) inTorch(do func(i, torch int)) {
+	outputs := 1 // of weights whose order differs: [R,S,C,O] → [O,C,R,S] and [I,O] → [O,I]
+	if p.kind == convParam || p.kind == linearParam {
+		outputs = p.kernel[len(p.kernel)-1]
+	}
+	rows := p.Size / outputs
+	for i := range rows {
+		at := torchFeature(i, p.order)
+		if p.kind == convParam {
+			s, c := p.kernel[1], p.kernel[2]
+			at = (i%c*p.kernel[0]+i/(s*c))*s + i/c%s
+		}
+		for o := range outputs {
+			do(i*outputs+o, o*rows+at)
+		}
 	}
 }
 
@@ -111,9 +115,7 @@ func (m *Model) Buffers() (spans []nets.Span) {
 func (m *Model) ToTorch(dst, row []float32) {
 	for _, p := range m.Params {
 		d, s := dst[p.Offset:][:p.Size], row[p.At:][:p.Size]
-		for i, v := range s {
-			d[p.torchIndex(i)] = v
-		}
+		p.inTorch(func(i, torch int) { d[torch] = s[i] })
 	}
 }
 
@@ -121,9 +123,7 @@ func (m *Model) ToTorch(dst, row []float32) {
 func (m *Model) FromTorch(row, src []float32) {
 	for _, p := range m.Params {
 		d, s := row[p.At:][:p.Size], src[p.Offset:][:p.Size]
-		for i := range d {
-			d[i] = s[p.torchIndex(i)]
-		}
+		p.inTorch(func(i, torch int) { d[i] = s[torch] })
 	}
 }
 
