@@ -27,7 +27,7 @@ func TestBatchNormalisation(t *testing.T) {
 					if p != "0.3" {
 						t.Skip("left to make test-long: rare clients, and all of them")
 					}
-					rounds = 4
+					rounds = 2
 				}
 				normalised(t, "resnet20", rounds, method, append(ratesOf(t, method), "p="+p)...)
 			})

@@ -85,7 +85,8 @@ func measuredBy(t *testing.T, p *Pool, f papers.Figure, w Wanted) (text string, 
 	switch f.Measure.(type) {
 	case papers.BaseAvailability, papers.ClassShares:
 		if w.Data == nil {
-			w.Data = []string{"synthetic"} // needs no download
+			w.Data = []string{"synthetic"} // needs no download, and can be small
+			w.Given = append(slices.Clip(w.Given), algos.Setting{Name: "train-size", Value: "2000"})
 		}
 	}
 	m, err := p.Measure(t.Context(), &f, &w)
