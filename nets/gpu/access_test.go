@@ -42,7 +42,7 @@ func TestAccess(t *testing.T) {
 		{"resnet20", TF32, &clip},
 	} {
 		t.Run(fmt.Sprintf("%s_%s_%t", c.net, c.precision, c.clip != nil), func(t *testing.T) {
-			small := c.net == "lenet5" || c.net == "linear-binary" || c.net == "cnn-cifar10" && c.clip == nil
+			small := c.net == "lenet5" || c.net == "linear-binary"
 			if !small && !gputest.Long() {
 				t.Skip("left to make test-long")
 			}

@@ -20,8 +20,8 @@ func (c convCase) String() string {
 // convCases are the convolutions of the nets, and sizes that are multiples of nothing.
 var convCases = []convCase{
 	{1, 2, 32, 32, 3, 3, 3, 32, 1},  // cnn-cifar10, first
-	{3, 5, 16, 16, 32, 3, 3, 32, 1}, // and second
-	{1, 3, 14, 14, 32, 5, 5, 64, 0}, // cnn-cafed, second: weights streamed, two tiles of outputs
+	{3, 2, 16, 16, 32, 3, 3, 32, 1}, // and second
+	{1, 1, 14, 14, 32, 5, 5, 64, 0}, // cnn-cafed, second: weights streamed, two tiles of outputs
 	{1, 2, 32, 32, 3, 5, 5, 6, 0},   // lenet5, first
 	{3, 5, 14, 14, 6, 5, 5, 16, 0},  // and second
 	{3, 1, 4, 4, 1, 3, 3, 1, 1},     // one channel, one output
@@ -30,7 +30,7 @@ var convCases = []convCase{
 	{3, 1, 6, 130, 4, 3, 3, 8, 1},   // a row longer than a tile
 	{1, 2, 5, 5, 8, 2, 2, 10, 0},    // an even window
 	{1, 3, 7, 9, 16, 4, 2, 12, 0},   // border of dY wider than high
-	{1, 2, 6, 6, 200, 5, 5, 36, 2},  // tiles cut for want of shared memory
+	{1, 1, 6, 6, 200, 5, 5, 36, 2},  // tiles cut for want of shared memory
 	{1, 1, 4, 4, 2, 1, 1, 3, 0},     // no window at all
 	{1, 7, 2, 2, 48, 3, 3, 20, 1},   // an image of one pooling window
 	{1, 9, 8, 10, 4, 3, 3, 5, 1},    // three images in a tile, four in a partial sum
