@@ -137,7 +137,7 @@ func TestGradient(t *testing.T) {
 				for _, v := range want[i] {
 					scale = max(scale, math.Abs(v))
 				}
-				tries := min(60, 3*len(x))
+				tries := min(20, 3*len(x))
 				if largest(c.shapes) > 1<<18 {
 					tries = 4 // every run takes a while
 				}
