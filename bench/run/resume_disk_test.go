@@ -7,9 +7,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -59,6 +61,18 @@ func TestResumeNoRoomForCheckpoints(t *testing.T) {
 	}
 }
 
+// written waits until curve.csv has a row. Its writer then has no file in hand that would leave room on a full disk.
+func written(t *testing.T, x *Experiment, round int) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(time.Millisecond) {
+		rows, err := results.ReadCurve(filepath.Join(x.Dir, results.CurveFile))
+		if err == nil && slices.ContainsFunc(rows, func(r results.CurveRow) bool { return r.Round == round }) {
+			return
+		}
+	}
+	t.Errorf("no row of round %d in a minute", round)
+}
+
 // A disk that gets full ends a run, or does not let it be interrupted in order; with room again it goes on to the same
 // bytes. What was written before is whole.
 func TestResumeDiskFull(t *testing.T) {
@@ -74,6 +88,7 @@ func TestResumeDiskFull(t *testing.T) {
 		free := func() {}
 		_, err := x.Do(ctx, l, eachRound{silent(), func(done int) {
 			if done == 4 {
+				written(t, x, 3)
 				free = fill(t, x)
 				if interrupt {
 					cancel()
