@@ -51,8 +51,11 @@ func TestMethodsOnCUDA(t *testing.T) {
 	}
 	for _, method := range algos.Names() {
 		t.Run(method, func(t *testing.T) {
-			compareDevices(t, append(ratesOf(method), "--method", method, "--net", "lenet5", "--data", "synthetic",
-				"--train-size", "40", "--test-size", "10")...)
+			data := "--data leaf"
+			if method == "fedawe" || longtest.On() {
+				data = "--net lenet5 --data synthetic --train-size 40 --test-size 10"
+			}
+			compareDevices(t, slices.Concat(ratesOf(method), []string{"--method", method}, strings.Fields(data))...)
 		})
 	}
 }
