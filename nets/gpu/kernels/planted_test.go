@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 )
@@ -110,6 +111,9 @@ func TestPlanted(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if filepath.Ext(c.file) == ".cuh" {
+				longtest.Only(t, "all kernels that include the file are compiled with the fault")
+			}
 			t.Parallel() // each in a process of its own
 			dir := t.TempDir()
 			headers := must.Get(filepath.Glob("*.cuh"))(t)

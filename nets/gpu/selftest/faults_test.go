@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
@@ -104,6 +105,9 @@ func TestPlanted(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if filepath.Ext(c.file) == ".cuh" {
+				longtest.Only(t, "all kernels that include the file are compiled with the fault")
+			}
 			o := inChild(t, planted(t, c.file, c.right, c.wrong))
 			var of []string
 			for _, name := range o.wrong(t, c.says) {
