@@ -301,8 +301,8 @@ var docsShort = []docsLine{
 	{"rollcall bench --data synthetic --rounds 20 --format gobench", docsBench},
 	{
 		"rollcall bench --data synthetic --net resnet20 --batch 32 --local-steps 2 --clients 6",
-		"rollcall bench --data synthetic --net resnet20 --batch 4 --local-steps 1 --clients 1 --rounds 1 --warmup 0 --test-size 50" +
-			docsCPU,
+		"rollcall bench --data synthetic --net resnet20 --batch 4 --local-steps 1 --clients 1 --rounds 1 --warmup 0" +
+			" --test-size 50" + docsCPU,
 	},
 	{"rollcall bench --data cifar10", docsBench},
 	{
