@@ -12,10 +12,8 @@ import (
 func TestCoalitions(t *testing.T) {
 	for stale, first := range []float64{8. / 3, 4} {
 		f, e := toyFederation(8, 16, -8)
-		rows, free, err := Coalitions(t.Context(), f, make([]float32, 2), 2, stale, func(int) float64 { return 0.5 })
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows, free := must.Get2(Coalitions(t.Context(), f, make([]float32, 2), 2, stale,
+			func(int) float64 { return 0.5 }))(t)
 		delta := []float64{first, 20. / 3, -16. / 3}
 		if len(rows) != 8 {
 			t.Fatalf("%d rows, want 8", len(rows))

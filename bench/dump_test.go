@@ -71,10 +71,10 @@ func TestDump(t *testing.T) {
 		t.Errorf("clients %v, the availability command says %v", clients, want)
 	}
 
-	set, err := datasets.Open(t.Context(), "synthetic", datasets.Options{Seed: seed, TrainSize: samples, TestSize: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(datasets.Open(t.Context(), "synthetic", datasets.Options{
+		Seed:      seed,
+		TrainSize: samples, TestSize: 1,
+	}))(t)
 	split := must.Get(datasets.Cut(set.Train, nil, datasets.SplitOptions{
 		Kind: datasets.SplitClients, Clients: N, Alpha: 0.1,
 	}, seed))(t)

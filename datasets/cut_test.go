@@ -233,10 +233,7 @@ func TestDivideOwnSplit(t *testing.T) {
 // The digest is, as above, of what package main returned for seed 7.
 func TestOwnClassTest(t *testing.T) {
 	set := unevenSet()
-	_, parts, err := twoClasses(set.Train, set.Test, 20, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, parts := must.Get2(twoClasses(set.Train, set.Test, 20, 7))(t)
 	if got, want := digest(parts), "ed4ffbdf46369f9b29936b8aa9e09f31742a752d9a3cb9c09a6ef5473e3e7fda"; got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}

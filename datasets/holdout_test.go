@@ -67,10 +67,7 @@ func TestHoldOutOwnSplit(t *testing.T) {
 	set.Split = &Split{
 		Train: [][]int32{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}}, Test: [][]int32{{1}, {0}}, Group: []int{1, 0},
 	}
-	split, err := Divide(set, SplitOptions{Clients: 2}, Reserved{Validation: 0.25, HeldOut: 0.2}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := must.Get(Divide(set, SplitOptions{Clients: 2}, Reserved{Validation: 0.25, HeldOut: 0.2}, 1))(t)
 	for i, own := range set.Split.Train {
 		all := slices.Concat(split.Train[i], split.Valid[i], split.HeldOut[i])
 		slices.Sort(all)
@@ -90,6 +87,6 @@ func TestHoldOutOwnSplit(t *testing.T) {
 		_, err := Divide(set, SplitOptions{Clients: 2}, Reserved{HeldOut: share}, 1)
 		wantError(t, err, nil, want)
 	}
-	_, err = Divide(set, SplitOptions{Clients: 3}, Reserved{HeldOut: 0.2}, 1)
+	_, err := Divide(set, SplitOptions{Clients: 3}, Reserved{HeldOut: 0.2}, 1)
 	wantError(t, err, nil, "uneven: samples of 2 clients, want 3")
 }

@@ -55,14 +55,11 @@ func TestSVHNSample(t *testing.T) {
 	}
 	// As both parts of a set: refused, since it is not the official one, unless that is allowed.
 	dir, _, _ := alone(t)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	for _, name := range []string{"train_32x32.mat", "test_32x32.mat"} {
 		write(t, filepath.Join(dir, name), data)
 	}
-	_, err = Open(t.Context(), "svhn", Options{Dir: dir})
+	_, err := Open(t.Context(), "svhn", Options{Dir: dir})
 	wantError(t, err, ErrAltered, "datasets: svhn: ", "train_32x32.mat: not the official file: altered: MD5 ",
 		"want MD5 e26dedcc434d2e4c54c9b2d4a06d8373")
 	set, err := Open(t.Context(), "svhn", Options{Dir: dir, AllowAltered: true})

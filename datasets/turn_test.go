@@ -78,10 +78,7 @@ func TestDownloadWaits(t *testing.T) {
 			s := newSite(t, serve)
 			dir, _, _ := alone(t)
 			path := filepath.Join(dir, s.archive.name)
-			first, err := takeTurn(t.Context(), path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must.Get(takeTurn(t.Context(), path, nil))(t)
 			var said log
 			done := make(chan error)
 			go func() {
@@ -91,7 +88,7 @@ func TestDownloadWaits(t *testing.T) {
 			until(t, "waiting", func() bool { return said.count(waiting) == 1 })
 			time.Sleep(3 * turnPause) // it looks several times, and says so once
 			must.OK(t, c.end(s, path, first))
-			err = <-done
+			err := <-done
 			if c.is == nil && err != nil {
 				t.Fatal(err)
 			}
@@ -112,15 +109,12 @@ func TestDownloadWaits(t *testing.T) {
 func TestDownloadWaitsNoLonger(t *testing.T) {
 	s := newSite(t, serve)
 	dir, _, _ := alone(t)
-	first, err := takeTurn(t.Context(), filepath.Join(dir, s.archive.name), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(takeTurn(t.Context(), filepath.Join(dir, s.archive.name), nil))(t)
 	defer first.end(nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	_, err = Open(ctx, "cifar10", Options{Dir: dir, official: &s.fileSet})
+	_, err := Open(ctx, "cifar10", Options{Dir: dir, official: &s.fileSet})
 	wantError(t, err, context.DeadlineExceeded, "datasets: cifar10: download "+s.archive.url)
 	if elapsed := time.Since(start); elapsed > time.Second { // Ctrl-C is promised to end within a second
 		t.Errorf("ended after %v, want less than 1s", elapsed)

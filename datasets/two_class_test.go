@@ -114,10 +114,7 @@ func TestTwoClassPairsAreDrawn(t *testing.T) {
 	labels := sized(slices.Repeat([]int{200}, 10)...)
 	count := map[[2]uint8]int{}
 	for seed := range uint32(200) {
-		_, pairs, err := twoClassOf(labels, 10, 100, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, pairs := must.Get2(twoClassOf(labels, 10, 100, seed))(t)
 		for _, p := range pairs {
 			count[p]++
 		}

@@ -18,10 +18,10 @@ import (
 // cannot be small.
 func standIn(t *testing.T, train, test int) *datasets.Set {
 	t.Helper()
-	set, err := datasets.Open(t.Context(), "synthetic", datasets.Options{Seed: 1, TrainSize: train, TestSize: test})
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(datasets.Open(t.Context(), "synthetic", datasets.Options{
+		Seed: 1, TrainSize: train,
+		TestSize: test,
+	}))(t)
 	set.Name = "cifar10"
 	return set
 }

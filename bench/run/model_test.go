@@ -67,13 +67,10 @@ func TestInitFromChanged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "W")
 	saveWeights(t, path, "lenet5")
 	x := smallRun(t, t.TempDir(), SaveNone, "net=lenet5", "init-from="+path)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(path))(t)
 	content[len(content)-1] ^= 1
 	must.OK(t, os.WriteFile(path, content, 0o666))
-	_, err = x.Do(t.Context(), onCPU(t, "off"), progress.New(io.Discard).Run("", progress.Work{}))
+	_, err := x.Do(t.Context(), onCPU(t, "off"), progress.New(io.Discard).Run("", progress.Work{}))
 	want := "--init-from " + path + ": changed since this command began"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)

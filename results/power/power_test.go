@@ -62,10 +62,10 @@ func TestEstimateByHand(t *testing.T) {
 			t.Errorf("%s: %s, want split and batches of two seeds in 4 runs", d.Method, got)
 		}
 	}
-	rows, err := Estimate(designs, metrics.TestAcc, stats.Detect{Difference: 0.05, Significance: 0.05, Power: 0.8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(Estimate(designs, metrics.TestAcc, stats.Detect{
+		Difference: 0.05, Significance: 0.05,
+		Power: 0.8,
+	}))(t)
 	byPart := map[string]Row{}
 	for _, r := range rows {
 		byPart[r.Method+" "+r.Minus+" "+r.Part] = r

@@ -241,10 +241,7 @@ func TestLibcAlone(t *testing.T) {
 	if others := slices.DeleteFunc(libs, func(l string) bool { return slices.Contains(glibc, l) }); len(others) > 0 {
 		t.Errorf("needs %v, want files of glibc alone", others)
 	}
-	header, err := os.ReadFile("needed.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := must.Get(os.ReadFile("needed.h"))(t)
 	ours := map[string]bool{"cuInit": true}
 	for _, m := range regexp.MustCompile(`(?m)^CALL\((\w+),`).FindAllStringSubmatch(string(header), -1) {
 		ours[m[1]] = true
