@@ -120,12 +120,9 @@ func TestTrackRunStatus(t *testing.T) {
 
 func TestTrackRunBusy(t *testing.T) {
 	dir := t.TempDir()
-	w, err := track.NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(track.NewWriter(dir))(t)
 	defer w.Close()
-	err = (&app{io.Discard, io.Discard}).trackRun(t.Context(), trackFlags{
+	err := (&app{io.Discard, io.Discard}).trackRun(t.Context(), trackFlags{
 		history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
 	}, &fakeBench{machine: fakeMachine, ms: 100})
 	if !errors.Is(err, track.ErrBusy) || statusOf(err) != statusUsage {

@@ -22,13 +22,10 @@ import (
 // PIL over the files in ImageFolder's order: pixels [n,32,32,3] and labels of train, then those of test.
 func TestCINIC10Sample(t *testing.T) {
 	const want = "a6e9b04dd8dff914c37a302dbfc58ac142462e3e030067cb64cfd4e98942facf"
-	archive, err := os.ReadFile(realFile(t, "cinic10-sample/CINIC-10.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(os.ReadFile(realFile(t, "cinic10-sample/CINIC-10.tar.gz")))(t)
 	dir, _, _ := alone(t)
 	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), archive)
-	_, err = Open(t.Context(), "cinic10", Options{Dir: dir})
+	_, err := Open(t.Context(), "cinic10", Options{Dir: dir})
 	wantError(t, err, ErrAltered, "datasets: cinic10: ", "train/airplane: 100 pictures, want 9000")
 	o := Options{Dir: dir, AllowAltered: true}
 	for _, from := range []string{"archive", "cache"} {

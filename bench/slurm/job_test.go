@@ -26,10 +26,7 @@ func job() *Job {
 }
 
 func TestScript(t *testing.T) {
-	script, err := job().Script()
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(job().Script())(t)
 	head, body, _ := strings.Cut(script, "\n\n")
 	want := `#!/bin/bash
 # Table 2: accuracy
@@ -56,7 +53,7 @@ func TestScript(t *testing.T) {
 		t.Errorf("%s\nwant the command %s", body, line)
 	}
 	least := &Job{Name: "a", Command: []string{"true"}, Dir: "/", Logs: "/logs", Tasks: 1, AtOnce: 3}
-	script, err = least.Script()
+	script, err := least.Script()
 	if err != nil || strings.Contains(script, "--partition") || strings.Contains(script, "--mem") ||
 		!strings.Contains(script, "#SBATCH --array=1-1\n") {
 		t.Errorf("%v\n%s\nwant what was not given left to the cluster", err, script)

@@ -41,10 +41,7 @@ func TestDiff(t *testing.T) {
 		resultstest.Run{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}},
 		resultstest.Run{Method: "mifa", Seed: 7, Acc: []float64{0, 0.65}})
 	both := []metrics.Metric{metrics.TestAcc, metrics.TestLoss}
-	d, err := Diff(a, b, DiffOptions{Metrics: both, Level: 0.95, Last: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Diff(a, b, DiffOptions{Metrics: both, Level: 0.95, Last: 50}))(t)
 	if len(d.Rows) != 1 {
 		t.Fatalf("%d rows, want one: there is no test loss, and no other common cell", len(d.Rows))
 	}
@@ -74,9 +71,9 @@ func TestDiff(t *testing.T) {
 		t.Errorf("only in A %q, in B %q, want fedau and seed 7", d.OnlyA, d.OnlyB)
 	}
 	// t(2 degrees, 80 %) = 1.885618: 0.2 ± 0.109 does not hold 0.
-	if d, err = Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.8, Last: 50}); err != nil ||
-		!d.Rows[0].Apart {
-		t.Errorf("level 0.8: %v, %+v, want them apart", err, d.Rows)
+	d = must.Get(Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.8, Last: 50}))(t)
+	if !d.Rows[0].Apart {
+		t.Errorf("level 0.8: %+v, want them apart", d.Rows)
 	}
 	var text strings.Builder
 	must.OK(t, d.Write(&text, Plain))
