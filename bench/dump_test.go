@@ -71,10 +71,8 @@ func TestDump(t *testing.T) {
 		t.Errorf("clients %v, the availability command says %v", clients, want)
 	}
 
-	set := must.Get(datasets.Open(t.Context(), "synthetic", datasets.Options{
-		Seed:      seed,
-		TrainSize: samples, TestSize: 1,
-	}))(t)
+	options := datasets.Options{Seed: seed, TrainSize: samples, TestSize: 1}
+	set := must.Get(datasets.Open(t.Context(), "synthetic", options))(t)
 	split := must.Get(datasets.Cut(set.Train, nil, datasets.SplitOptions{
 		Kind: datasets.SplitClients, Clients: N, Alpha: 0.1,
 	}, seed))(t)

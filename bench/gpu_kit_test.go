@@ -171,8 +171,8 @@ func TestGPUKitCalls(t *testing.T) {
 	if !regexp.MustCompile(`^card .*\nkernels .*\n$`).MatchString(tableText) {
 		t.Errorf("table.txt: %q, want lines of card and kernels", tableText)
 	}
-	list := must.Get(exec.CommandContext(t.Context(), "tar", "-tzf", filepath.Join(root, "card",
-		"logs.tar.gz")).Output())(t)
+	logs := filepath.Join(root, "card", "logs.tar.gz")
+	list := must.Get(exec.CommandContext(t.Context(), "tar", "-tzf", logs).Output())(t)
 	names := strings.Fields(string(list))
 	for _, want := range []string{"logs/card.log", "logs/driver.log", "logs/kernels.log"} {
 		if !slices.Contains(names, want) {

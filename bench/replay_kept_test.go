@@ -99,8 +99,8 @@ func TestReplayKeptAgain(t *testing.T) {
 		{"fedar-2", "", "fedar", "--column p-min=0.1 --methods fedar"},
 		{"fedawe-2", "numpy", "fedawe", "--availability sine --methods fedawe --draws numpy"},
 	} {
-		kept, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join("..", scoreboardFolder, c.table,
-			c.reading)))(t)
+		dir := filepath.Join("..", scoreboardFolder, c.table, c.reading)
+		kept, _ := must.Get2(results.FindRuns(t.Context(), dir))(t)
 		i := slices.IndexFunc(kept, func(r results.Run) bool { return r.Method == c.method && r.Seed == 3 })
 		if i < 0 {
 			t.Errorf("%s: no run of %s with seed 3 is kept", c.table, c.method)

@@ -150,10 +150,8 @@ func enterShared(t *testing.T, d *revisiontest.Digest) {
 				stream.LogGamma(0.05*float64(1+k)))
 		}
 		for _, reading := range []Reading{ReadPaper, ReadCode} {
-			swapped, _ := must.Get2(openNumbered(t, Options{
-				Seed: seed, Clients: 12, Reading: reading,
-				SwapPairs: 2,
-			}))(t)
+			o := Options{Seed: seed, Clients: 12, Reading: reading, SwapPairs: 2}
+			swapped, _ := must.Get2(openNumbered(t, o))(t)
 			d.Add(swapped.Train.Labels, swapped.Test.Labels)
 			enterSplit(d, swapped.Split)
 			kept := must.Get(Divide(swapped, SplitOptions{Clients: 12}, Reserved{Validation: 0.2}, seed))(t)

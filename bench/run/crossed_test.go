@@ -63,8 +63,8 @@ func TestCrossed(t *testing.T) {
 
 // A seed that is given is the same in all runs, and the others are crossed.
 func TestCrossedButGiven(t *testing.T) {
-	cells := must.Get(crossedCells(5, []uint32{100}, slices.Concat(given("seed-init", "7"), given("p",
-		"0.5")), "mifa"))(t)
+	sets := slices.Concat(given("seed-init", "7"), given("p", "0.5"))
+	cells := must.Get(crossedCells(5, []uint32{100}, sets, "mifa"))(t)
 	met := map[results.Params]bool{}
 	for _, c := range cells {
 		seeds := c.Settings.Params().Only(settings.SeedNames()...)

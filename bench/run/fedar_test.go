@@ -18,10 +18,8 @@ import (
 // cannot be small.
 func standIn(t *testing.T, train, test int) *datasets.Set {
 	t.Helper()
-	set := must.Get(datasets.Open(t.Context(), "synthetic", datasets.Options{
-		Seed: 1, TrainSize: train,
-		TestSize: test,
-	}))(t)
+	options := datasets.Options{Seed: 1, TrainSize: train, TestSize: test}
+	set := must.Get(datasets.Open(t.Context(), "synthetic", options))(t)
 	set.Name = "cifar10"
 	return set
 }

@@ -113,10 +113,8 @@ func TestLaterSettingMovesNoFolder(t *testing.T) {
 func TestLaterParameter(t *testing.T) {
 	for method, later := range map[string]bool{"fedavg-active": true, "mifa": true, "fedar": true, "ca-fed": false} {
 		resolved := func(momentum string) Settings {
-			s := must.Get(Resolve(Given{{Name: "method", Value: method}, {
-				Name:  "server-momentum",
-				Value: momentum,
-			}}))(t)
+			g := Given{{Name: "method", Value: method}, {Name: "server-momentum", Value: momentum}}
+			s := must.Get(Resolve(g))(t)
 			return s
 		}
 		plain := must.Get(Resolve(Given{{Name: "method", Value: method}}))(t)

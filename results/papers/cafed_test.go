@@ -55,10 +55,8 @@ func TestImportance(t *testing.T) {
 		b.Group != moreAvailable || b.Place != 0 || b.Taken != 0.5 || b.N != 2 || b.Rounds != 2 {
 		t.Errorf("rows %+v", rows)
 	}
-	groups := must.Get(CAFedGroupRows("ca-fed", [][]results.DecisionRow{
-		resultstest.Decisions(),
-		resultstest.Decisions(),
-	}))(t)
+	runs := [][]results.DecisionRow{resultstest.Decisions(), resultstest.Decisions()}
+	groups := must.Get(CAFedGroupRows("ca-fed", runs))(t)
 	for i, want := range []CAFedGroupRow{
 		{"ca-fed", moreAvailable, 1, 2, 1, files.Some(0), 0.75},
 		{"ca-fed", lessWeakly, 0, 2, 0, files.Some(0), 0},

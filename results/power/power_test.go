@@ -62,10 +62,8 @@ func TestEstimateByHand(t *testing.T) {
 			t.Errorf("%s: %s, want split and batches of two seeds in 4 runs", d.Method, got)
 		}
 	}
-	rows := must.Get(Estimate(designs, metrics.TestAcc, stats.Detect{
-		Difference: 0.05, Significance: 0.05,
-		Power: 0.8,
-	}))(t)
+	wanted := stats.Detect{Difference: 0.05, Significance: 0.05, Power: 0.8}
+	rows := must.Get(Estimate(designs, metrics.TestAcc, wanted))(t)
 	byPart := map[string]Row{}
 	for _, r := range rows {
 		byPart[r.Method+" "+r.Minus+" "+r.Part] = r
