@@ -25,7 +25,7 @@ func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T,
 	}
 	if dx != nil {
 		if t.flipped == nil {
-			t.flipped = make([]T, s.K*s.wLen())
+			t.flipped = make([]T, s.K*s.wLen()+sparseLanes)
 		}
 		e.For(t, convFlip, s.K*s.R*s.S)
 		if e.Products != nil {
@@ -79,8 +79,8 @@ func addParts[T Float](s *Scratch[T], sum, parts []T, stride, n int) {
 	}
 }
 
-// gradients sums dw and db over chunk i of the images, and writes dx of these images.
-func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
+// allGradients is gradients by products with every gradient in front of the pooling, zeros too.
+func (t *ConvBackward[T]) allGradients(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	ch, cw := t.Conv()
 	// dy is the gradient of the convolution's result in front of the pooling, with the border that dx reads:

@@ -30,6 +30,17 @@ type Kernels[T Float] interface {
 	// points, to 0 elsewhere. db[o] += Σ_j gy[j,o] over the j with arg[j,o] ≠ [Dead], in order of j.
 	UnpoolReLU(top, bottom, db, gy []T, arg []uint8)
 
+	// AddWinners adds gy [W/2,O] to db [O] as UnpoolReLU does.
+	AddWinners(db, gy []T, arg []uint8)
+	// PixelWinners lists the elements that UnpoolReLU would not set to 0, for pixels pixels of gy and arg with channels
+	// channels each; see [PixelLists]. l.Ends has room for 2·pixels. More elements behind both make the assembly faster.
+	PixelWinners(l *PixelLists[T], gy []T, arg []uint8, pixels, channels int)
+	// ChannelWinners appends the same elements to the lists of their channels; see [ChannelLists]. first is the place of
+	// the first element of the upper row.
+	ChannelWinners(l *ChannelLists[T], first int, gy []T, arg []uint8, pixels, channels int)
+	// Sparse multiplies lists by a matrix; see [Sparse].
+	Sparse(t *Sparse[T])
+
 	// BiasReLU adds bias [n] to rows of n elements, ld elements apart, and clamps them at 0 if relu.
 	BiasReLU(y []T, rows, ld int, bias []T, relu bool)
 	// ReLUGrad sets d = gy where y > 0 (everywhere, if !relu) and 0 elsewhere, and adds the column sums of d to db, in

@@ -19,9 +19,13 @@ type code struct {
 
 	gemmWide, gemmRagged, gemmNarrow func(t *asm.Tile, a, b, c *float32, tail, rows, tiles, smaller int)
 
+	sparse       func(t *asm.Sparse, m *float32, at int, from, to *float32, shape, tail, loaded int)
+	sparseShapes *sparseTable
+
 	transpose   func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
 	poolReLU    func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
 	unpoolReLU  func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)
+	addWinners  func(db, gy *float32, arg *uint8, pixels, cols int)
 	biasReLU    func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
 	reluGrad    func(d, db, gy, y *float32, rows, cols int, relu bool)
 	moments     func(sum, squares, x, pivot *float32, rows, cols int)
@@ -48,8 +52,9 @@ type (
 var avx512 = &code{
 	name: "avx512", lanes: 16, tall: 12,
 	gemmWide: asm.GemmWideAVX512, gemmRagged: asm.GemmRaggedAVX512, gemmNarrow: asm.GemmNarrowAVX512,
+	sparse: asm.SparseAVX512, sparseShapes: newSparseTable(16),
 	transpose: asm.TransposeAVX512,
-	poolReLU:  asm.PoolReLUAVX512, unpoolReLU: asm.UnpoolReLUAVX512,
+	poolReLU:  asm.PoolReLUAVX512, unpoolReLU: asm.UnpoolReLUAVX512, addWinners: asm.AddWinnersAVX512,
 	biasReLU: asm.BiasReLUAVX512, reluGrad: asm.ReLUGradAVX512,
 	moments: asm.MomentsAVX512,
 	normalise: [2][2]normaliseFunc{
@@ -76,8 +81,9 @@ var avx512 = &code{
 var avx2 = &code{
 	name: "avx2", lanes: 8, tall: 6,
 	gemmWide: asm.GemmWideAVX2, gemmRagged: asm.GemmRaggedAVX2, gemmNarrow: asm.GemmNarrowAVX2,
+	sparse: asm.SparseAVX2, sparseShapes: newSparseTable(8),
 	transpose: asm.TransposeAVX2,
-	poolReLU:  asm.PoolReLUAVX2, unpoolReLU: asm.UnpoolReLUAVX2,
+	poolReLU:  asm.PoolReLUAVX2, unpoolReLU: asm.UnpoolReLUAVX2, addWinners: asm.AddWinnersAVX2,
 	biasReLU: asm.BiasReLUAVX2, reluGrad: asm.ReLUGradAVX2,
 	moments: asm.MomentsAVX2,
 	normalise: [2][2]normaliseFunc{

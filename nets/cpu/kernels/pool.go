@@ -29,6 +29,7 @@ type Scratch[T Float] struct {
 	buf      []T
 	product  bf16.Product[T]
 	operands [operands]bf16.Operand[T]
+	winners  winners[T]
 }
 
 // Buf returns the buffer of the thread, n elements with arbitrary contents. The next call returns the same memory.

@@ -26,3 +26,13 @@ func UnpoolReLUAVX512(top, bottom, db, gy *float32, arg *uint8, pixels, cols int
 //
 //go:noescape
 func UnpoolReLUAVX2(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)
+
+// AddWinnersAVX512 adds gy[j,o] to db[o] where arg is not 4, in order of j. Shapes as in UnpoolReLUAVX512.
+//
+//go:noescape
+func AddWinnersAVX512(db, gy *float32, arg *uint8, pixels, cols int)
+
+// AddWinnersAVX2 is [AddWinnersAVX512] for AVX2.
+//
+//go:noescape
+func AddWinnersAVX2(db, gy *float32, arg *uint8, pixels, cols int)

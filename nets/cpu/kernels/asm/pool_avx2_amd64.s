@@ -320,3 +320,95 @@ skip16:
 done11:
 	VZEROUPPER
 	RET
+
+// func AddWinnersAVX2(db *float32, gy *float32, arg *uint8, pixels int, cols int)
+// Requires: AVX, AVX2
+TEXT ·AddWinnersAVX2(SB), NOSPLIT, $0-40
+	MOVQ         db+0(FP), AX
+	MOVQ         gy+8(FP), CX
+	MOVQ         arg+16(FP), DX
+	MOVQ         cols+32(FP), BX
+	MOVQ         BX, SI
+	MOVL         $+4, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	SUBQ         $0x08, SI
+	JLT          rest18
+
+channels17:
+	VMOVUPS (AX), Y1
+	MOVQ    CX, DI
+	MOVQ    DX, R8
+	MOVQ    pixels+24(FP), R9
+
+pixel20:
+	VMOVUPS   (DI), Y2
+	VPMOVZXBD (R8), Y3
+	VPCMPEQD  Y0, Y3, Y3
+	VADDPS    Y2, Y1, Y2
+	VBLENDVPS Y3, Y1, Y2, Y1
+	LEAQ      (DI)(BX*4), DI
+	ADDQ      BX, R8
+	DECQ      R9
+	JNE       pixel20
+	VMOVUPS   Y1, (AX)
+	ADDQ      $+8, DX
+	ADDQ      $+32, AX
+	ADDQ      $+32, CX
+	SUBQ      $0x08, SI
+	JGE       channels17
+
+rest18:
+	ADDQ       $0x08, SI
+	JEQ        done19
+	LEAQ       lanes<>+0(SB), DI
+	MOVQ       SI, R8
+	NEGQ       R8
+	VMOVDQU    32(DI)(R8*4), Y1
+	VMASKMOVPS (AX), Y1, Y2
+	MOVQ       DX, DX
+	MOVQ       pixels+24(FP), DI
+
+pixel21:
+	VMASKMOVPS (CX), Y1, Y3
+	XORQ       R8, R8
+	MOVQ       DX, R10
+	ADDQ       SI, R10
+	TESTQ      $0x00000001, SI
+	JEQ        skip22
+	SUBQ       $0x01, R10
+	SHLQ       $0x08, R8
+	MOVBQZX    (R10), R9
+	ORQ        R9, R8
+
+skip22:
+	TESTQ   $0x00000002, SI
+	JEQ     skip23
+	SUBQ    $0x02, R10
+	SHLQ    $0x10, R8
+	MOVWQZX (R10), R9
+	ORQ     R9, R8
+
+skip23:
+	TESTQ $0x00000004, SI
+	JEQ   skip24
+	SUBQ  $0x04, R10
+	SHLQ  $0x20, R8
+	MOVL  (R10), R9
+	ORQ   R9, R8
+
+skip24:
+	VMOVQ      R8, X4
+	VPMOVZXBD  X4, Y4
+	VPCMPEQD   Y0, Y4, Y4
+	VADDPS     Y3, Y2, Y3
+	VBLENDVPS  Y4, Y2, Y3, Y2
+	LEAQ       (CX)(BX*4), CX
+	ADDQ       BX, DX
+	DECQ       DI
+	JNE        pixel21
+	VMASKMOVPS Y2, Y1, (AX)
+
+done19:
+	VZEROUPPER
+	RET

@@ -236,3 +236,63 @@ pixel10:
 done8:
 	VZEROUPPER
 	RET
+
+// func AddWinnersAVX512(db *float32, gy *float32, arg *uint8, pixels int, cols int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·AddWinnersAVX512(SB), NOSPLIT, $0-40
+	MOVQ         db+0(FP), AX
+	MOVQ         gy+8(FP), CX
+	MOVQ         arg+16(FP), DX
+	MOVQ         cols+32(FP), BX
+	MOVQ         BX, SI
+	MOVL         $+4, DI
+	VPBROADCASTD DI, Z0
+	SUBQ         $0x10, SI
+	JLT          rest12
+
+channels11:
+	VMOVUPS (AX), Z1
+	MOVQ    CX, DI
+	MOVQ    DX, R8
+	MOVQ    pixels+24(FP), R9
+
+pixel14:
+	VMOVUPS   (DI), Z2
+	VPMOVZXBD (R8), Z3
+	VPCMPD    $0x04, Z0, Z3, K1
+	VADDPS    Z2, Z1, K1, Z1
+	LEAQ      (DI)(BX*4), DI
+	ADDQ      BX, R8
+	DECQ      R9
+	JNE       pixel14
+	VMOVUPS   Z1, (AX)
+	ADDQ      $+16, DX
+	ADDQ      $+64, AX
+	ADDQ      $+64, CX
+	SUBQ      $0x10, SI
+	JGE       channels11
+
+rest12:
+	ADDQ      $0x10, SI
+	JEQ       done13
+	MOVL      $0x0000ffff, DI
+	BZHIL     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (AX), K1, Z1
+	MOVQ      DX, DX
+	MOVQ      pixels+24(FP), SI
+
+pixel15:
+	VMOVUPS.Z   (CX), K1, Z2
+	VPMOVZXBD.Z (DX), K1, Z3
+	VPCMPD      $0x04, Z0, Z3, K2
+	VADDPS      Z2, Z1, K2, Z1
+	LEAQ        (CX)(BX*4), CX
+	ADDQ        BX, DX
+	DECQ        SI
+	JNE         pixel15
+	VMOVUPS     Z1, K1, (AX)
+
+done13:
+	VZEROUPPER
+	RET

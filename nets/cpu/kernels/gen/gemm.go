@@ -75,7 +75,7 @@ func (b block) emit(a *asm) {
 	}
 	// Jump to the loop for the given number of rows, which then leads on to the loop for one row less.
 	h := a.arg("rows")
-	b.dispatch(a, h, 1, b.rows)
+	dispatch(a, "rows", h, 1, b.rows)
 	for rows := b.rows; rows > 0; rows-- {
 		b.tile(a, r, rows)
 	}
@@ -90,19 +90,19 @@ type gemmRegs struct {
 	b, p, tiles       reg.GPVirtual    // row p of B, steps left, tiles left
 }
 
-// dispatch emits jumps to the code for h rows, lo ≤ h ≤ hi, by a binary search.
-func (b block) dispatch(a *asm, h reg.Register, lo, hi int) {
+// dispatch emits jumps to the labels name followed by h, lo ≤ h ≤ hi, by a binary search.
+func dispatch(a *asm, name string, h reg.Register, lo, hi int) {
 	if lo == hi {
-		a.JMP(jump(fmt.Sprintf("rows%d", lo)))
+		a.JMP(jump(fmt.Sprintf("%s%d", name, lo)))
 		return
 	}
 	mid := (lo + hi + 1) / 2
 	upper := fmt.Sprintf("from%d", mid)
 	a.CMPQ(h, operand.U8(mid))
 	a.JGE(jump(upper))
-	b.dispatch(a, h, lo, mid-1)
+	dispatch(a, name, h, lo, mid-1)
 	a.Label(upper)
-	b.dispatch(a, h, mid, hi)
+	dispatch(a, name, h, mid, hi)
 }
 
 // tile emits the loop over all tiles with the given number of rows. Behind it, the smaller tiles continue in the loop

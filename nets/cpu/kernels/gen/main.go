@@ -31,6 +31,7 @@ func run(args []string, stderr io.Writer) int {
 		{"round", round},
 		{"transpose", transpose},
 		{"pool", pool},
+		{"sparse", sparse},
 		{"rows", rows},
 		{"norm", norm},
 		{"flat", flat},
@@ -51,7 +52,7 @@ func run(args []string, stderr io.Writer) int {
 	for _, set := range []struct {
 		isa
 		families []family
-	}{{avx2, vectors}, {avx512, vectors}, {amx, narrow}} {
+	}{{avx2, append(vectors, family{"winners", winners})}, {avx512, vectors}, {amx, narrow}} {
 		for _, part := range set.families {
 			name := fmt.Sprintf("%s_%s_amd64.s", part.name, set.name)
 			if err := write(filepath.Join(*dir, name), set.isa, part.emit); err != nil {

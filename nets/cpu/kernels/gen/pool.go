@@ -11,6 +11,7 @@ import (
 func pool(a *asm) {
 	poolReLU(a)
 	unpoolReLU(a)
+	addWinners(a)
 }
 
 // dead has the value of cpu.Dead: the arg of an element that the ReLU set to 0.
@@ -220,6 +221,32 @@ func unpoolReLU(a *asm) {
 			a.store(v, at(p, 0), masked)
 			a.LEAQ(indexed(p, cols, 4), p)
 		}
+		a.LEAQ(indexed(pg, cols, 4), pg)
+		a.ADDQ(cols, pa)
+		a.countDown(n, pixel)
+		a.store(sum, at(db, 0), masked)
+	})
+	a.end()
+}
+
+// addWinners adds gy[j,o] to db[o] unless arg[j,o] is dead: the sums of unpoolReLU alone. Reads 5 bytes per gy.
+func addWinners(a *asm) {
+	a.begin("AddWinners", "func(db, gy *float32, arg *uint8, pixels, cols int)")
+	db, gy, arg, cols, left := a.arg("db"), a.arg("gy"), a.arg("arg"), a.arg("cols"), a.GP64()
+	a.MOVQ(cols, left)
+	none := a.integers(dead)
+	a.channels(left, arg, []reg.GPVirtual{db, gy}, func(masked bool) {
+		sum, pixel := a.vec(), a.label("pixel")
+		a.load(at(db, 0), sum, masked)
+		pg, pa, n := a.GP64(), a.GP64(), a.GP64()
+		a.MOVQ(gy, pg)
+		a.MOVQ(arg, pa)
+		a.Load(a.Param("pixels"), n)
+		a.Label(pixel)
+		g, index := a.vec(), a.vec()
+		a.load(at(pg, 0), g, masked)
+		a.loadBytes(pa, left, index, masked)
+		a.addUnless(g, sum, index, none)
 		a.LEAQ(indexed(pg, cols, 4), pg)
 		a.ADDQ(cols, pa)
 		a.countDown(n, pixel)

@@ -101,7 +101,7 @@ func (b productBlock) emit(a *asm) {
 		a.SHLQ(operand.U8(2), stride.to)
 	}
 	h := a.arg("rows")
-	b.dispatch(a, h, 1, b.rows)
+	dispatch(a, "rows", h, 1, b.rows)
 	for rows := b.rows; rows > 0; rows-- {
 		b.tile(a, r, rows)
 	}

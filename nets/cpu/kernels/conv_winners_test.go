@@ -1,0 +1,99 @@
+package kernels
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// denseGradients computes the gradients of a ConvBackward by products with every gradient in front of the pooling, zeros
+// too.
+type denseGradients[T Float] struct{ *ConvBackward[T] }
+
+// Chunk implements [Task].
+func (d *denseGradients[T]) Chunk(_, i int, s *Scratch[T]) { d.allGradients(i, s) }
+
+// run computes the gradients as [ConvBackward.Run] does.
+func (d *denseGradients[T]) run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T, arg []uint8) {
+	t := d.ConvBackward
+	t.Run(e, s, dx, dw, db, x, w, gy, arg) // for the mirrored weights and the memory
+	e.For(d, 0, s.K*imageChunks(s.B))
+	e.For(t, convReduce, s.K)
+}
+
+// winnerShapes are the convolutions of the catalogue, with few images, and some whose numbers fill no register.
+func winnerShapes() []ConvShape {
+	return []ConvShape{
+		{K: 1, B: 3, H: 34, W: 34, C: 3, R: 3, S: 3, O: 32, Pad: 1, OutPad: 1}, // cnn-cifar10, cnn-svhn, cnn-cinic10
+		{K: 2, B: 18, H: 18, W: 18, C: 32, R: 3, S: 3, O: 32, Pad: 1},
+		{K: 1, B: 3, H: 32, W: 32, C: 3, R: 5, S: 5, O: 6}, // lenet5
+		{K: 2, B: 17, H: 14, W: 14, C: 6, R: 5, S: 5, O: 16},
+		{K: 1, B: 2, H: 32, W: 32, C: 3, R: 5, S: 5, O: 32}, // cnn-cafed
+		{K: 2, B: 2, H: 14, W: 14, C: 32, R: 5, S: 5, O: 64},
+		{K: 1, B: 17, H: 5, W: 7, C: 1, R: 2, S: 4, O: 1},
+		{K: 3, B: 2, H: 12, W: 9, C: 5, R: 3, S: 2, O: 7, Pad: 1, OutPad: 2},
+		{K: 1, B: 2, H: 9, W: 25, C: 17, R: 4, S: 4, O: 33, Pad: 2},
+		{K: 1, B: 2, H: 12, W: 44, C: 8, R: 5, S: 7, O: 9, Pad: 4, OutPad: 1},
+		{K: 1, B: 1, H: 60, W: 60, C: 40, R: 1, S: 1, O: 10},
+	}
+}
+
+// TestWinners compares the gradients from the winners with those from all elements, bit by bit, in every variant: of no,
+// some and all windows dead, of batches whose last images do not count.
+func TestWinners(t *testing.T) {
+	for _, k := range Variants() {
+		for _, s := range winnerShapes() {
+			for _, dead := range []float64{0, 0.4, 0.75, 1} {
+				name := fmt.Sprintf("%s/%dx%dx%d→%d,%dx%d/dead=%g", k.Name(), s.H, s.W, s.C, s.O, s.R, s.S, dead)
+				t.Run(name, func(t *testing.T) { compareWinners(t, k, s, dead) })
+			}
+		}
+	}
+}
+
+func compareWinners(t *testing.T, k Kernels[float32], s ConvShape, dead float64) {
+	r := rand.New(rand.NewPCG(uint64(s.H*s.C), uint64(1000*dead)))
+	e := NewExec(k, nil)
+	x, w := fractions(r, s.K*s.B*s.xLen()), fractions(r, s.K*s.wLen())
+	gy, arg := fractions(r, s.K*s.B*s.yLen()), make([]uint8, s.K*s.B*s.argLen())
+	for i := range arg {
+		arg[i] = uint8(r.IntN(4))
+		if r.Float64() < dead {
+			arg[i] = Dead
+		}
+	}
+	for i := range x { // what ReLU leaves, in a border of zeros
+		row, col := i/(s.W*s.C)%s.H, i/s.C%s.W
+		if x[i] < 0 || row < s.Pad || row >= s.H-s.Pad || col < s.Pad || col >= s.W-s.Pad {
+			x[i] = 0
+		}
+	}
+	for i := range gy {
+		switch r.IntN(40) {
+		case 0:
+			gy[i] = 0
+		case 1:
+			gy[i] = float32(r.IntN(2)*2-1) * 1e-42 // subnormal
+		}
+	}
+	ragged := (s.B*2 + 2) / 3 // images of the last client that count
+	for i := (s.K-1)*s.B + ragged; i < s.K*s.B; i++ {
+		clear(gy[i*s.yLen():][:s.yLen()])
+	}
+	for _, input := range []bool{true, false} {
+		gradients := func() (dx, dw, db []float32) {
+			if input {
+				dx = make([]float32, len(x))
+			}
+			return dx, make([]float32, len(w)), make([]float32, s.K*s.O)
+		}
+		var sparse, dense ConvBackward[float32]
+		gotX, gotW, gotB := gradients()
+		sparse.Run(e, s, gotX, gotW, gotB, x, w, gy, arg)
+		wantX, wantW, wantB := gradients()
+		(&denseGradients[float32]{&dense}).run(e, s, wantX, wantW, wantB, x, w, gy, arg)
+		wantSame(t, "dx", gotX, wantX)
+		wantSame(t, "dw", gotW, wantW)
+		wantSame(t, "db", gotB, wantB)
+	}
+}

@@ -1,0 +1,116 @@
+package kernels
+
+import (
+	"fmt"
+
+	"rollcall/nets/cpu/kernels/asm"
+)
+
+// sparseTable has the numbers of the shapes of a number of lanes, by rows and registers, −1 where there is none.
+type sparseTable [6][13]int
+
+// newSparseTable returns the table of a number of lanes.
+func newSparseTable(lanes int) *sparseTable {
+	t := new(sparseTable)
+	for i := range t {
+		for j := range t[i] {
+			t[i][j] = -1
+		}
+	}
+	for n, s := range asm.SparseShapes(lanes) {
+		t[s.Rows][s.Vecs] = n
+	}
+	return t
+}
+
+// Sparse goes through the columns and then through the rows, in the largest shapes that fit.
+func (c *code) Sparse(t *Sparse[float32]) {
+	if t.Items < 1 || t.Rows < 1 || t.Cols < 1 || t.Step|t.Row < 0 {
+		panic(fmt.Sprintf("cpu: sparse: %d items, %d rows, %d columns, steps of %d and %d: want at least 1, not negative",
+			t.Items, t.Rows, t.Cols, t.Step, t.Row))
+	}
+	_, _ = t.Starts[t.Items-1], t.Stops[t.Items-1]
+	last := (t.Items-1)*t.Step + (t.Rows-1)*t.Row + padded(t.Cols) - 1
+	_ = t.To[last]
+	from := t.To
+	if t.Loaded > 0 {
+		_ = t.From[last]
+		from = t.From
+	}
+	if len(t.Values) == 0 || len(t.Places) == 0 || len(t.M) == 0 {
+		panic("cpu: sparse: no memory for entries")
+	}
+	vecs, tail := blocks(t.Cols, c.lanes), t.Cols-(blocks(t.Cols, c.lanes)-1)*c.lanes
+	for v, n := 0, 0; v < vecs; v += n {
+		for _, n = range []int{12, 8, 6, 4, 3, 2, 1} {
+			if n <= vecs-v {
+				break
+			}
+		}
+		last := c.lanes
+		if v+n == vecs {
+			last = tail
+		}
+		for g, rows := 0, 0; g < t.Rows; g += rows {
+			for _, rows = range []int{5, 3, 2, 1} {
+				if rows <= t.Rows-g && c.sparseShapes[rows][n] >= 0 {
+					break
+				}
+			}
+			to := g*t.Row + v*c.lanes
+			c.sparse((*asm.Sparse)(t), &t.M[0], t.At+g*t.MRow+v*c.lanes, &from[to], &t.To[to],
+				c.sparseShapes[rows][n], last, t.Loaded-g)
+		}
+	}
+}
+
+// orders has, for every set m of 8 lanes, the numbers of the lanes in the bytes of orders[m], in order.
+var orders = func() (t [256]uint64) {
+	for m := range t {
+		n := 0
+		for lane := range 8 {
+			if m>>lane&1 != 0 {
+				t[m] |= uint64(lane) << (8 * n)
+				n++
+			}
+		}
+	}
+	return t
+}()
+
+// PixelWinners has one version, for AVX2.
+func (c *code) PixelWinners(l *PixelLists[float32], gy []float32, arg []uint8, pixels, channels int) {
+	gy, arg = l.last.longer(gy, arg, (pixels-1)*channels+padded(channels))
+	var to asm.PixelLists
+	for row := range 2 {
+		values, places, ends := l.Values[row], l.Places[row], l.Ends[row]
+		most := pixels*channels + sparseLanes - 1
+		_, _, _ = values[most], places[most], ends[2*pixels-1]
+		to.Values[row], to.Places[row], to.Ends[row] = &values[0], &places[0], &ends[0]
+	}
+	asm.PixelWinnersAVX2(&to, &gy[0], &arg[0], &orders, pixels, channels, l.Depth)
+}
+
+// ChannelWinners has one version, for AVX2.
+func (c *code) ChannelWinners(
+	l *ChannelLists[float32], first int, gy []float32, arg []uint8, pixels, channels int,
+) {
+	gy, arg = l.last.longer(gy, arg, (padded(pixels)-1)*channels+padded(channels))
+	l.take(pixels)
+	_, _, _ = l.Stops[channels-1], l.Values[l.Starts[channels-1]+l.each-1], l.room[turnedBytes(pixels)-1]
+	to := asm.ChannelLists{Values: &l.Values[0], Places: &l.Places[0], Stops: &l.Stops[0], Room: &l.room[0]}
+	for i := range to.In {
+		to.In[i] = int32(i/2*l.Row + i%2*l.Pixel)
+		to.Columns[i] = int32(first + 2*i*l.Pixel)
+		to.Group[i] = int32(2 * sparseLanes * l.Pixel)
+	}
+	asm.ChannelWinnersAVX2(&to, &gy[0], &arg[0], &orders, pixels, channels, channels)
+}
+
+func (c *code) AddWinners(db, gy []float32, arg []uint8) {
+	pixels, cols := len(gy)/len(db), len(db)
+	if n := pixels * cols; n > 0 {
+		_ = arg[n-1]
+		c.addWinners(&db[0], &gy[0], &arg[0], pixels, cols)
+	}
+}
