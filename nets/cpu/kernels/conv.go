@@ -80,6 +80,17 @@ func (t *ConvForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		return
 	}
 	k, lo, hi := imagesOf(i, t.B)
+	for n := k*t.B + lo; n < k*t.B+hi; n++ {
+		if s.Products == nil && t.ConvShape.byPixels() {
+			t.byPixels(s, k, n)
+		} else {
+			t.byOutputs(s, k, n)
+		}
+	}
+}
+
+// byOutputs computes y and arg of image n of client k.
+func (t *ConvForward[T]) byOutputs(s *Scratch[T], k, n int) {
 	ch, cw := t.Conv()
 	_, ow := t.Out()
 	block := min(ch, rowsPerBlock(cw*t.O))
@@ -88,21 +99,19 @@ func (t *ConvForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	if s.Products != nil {
 		w = matrix[T]{rounded: t.packed.panel(k, 0)}
 	}
-	for n := k*t.B + lo; n < k*t.B+hi; n++ {
-		x := s.left(t.x[n*t.xLen():][:t.xLen()])
-		if s.Products != nil && n+1 < t.K*t.B { // the next image, which will be rounded before products need it
-			s.Prefetch(t.x[(n+1)*t.xLen():][:t.xLen()], nil)
-		}
-		y := t.y[n*t.yLen():][:t.yLen()]
-		arg := t.arg[n*t.argLen():][:t.argLen()]
-		for r := 0; r < ch; r += block {
-			count := min(block, ch-r)
-			t.rows(s, rows, x.from(r*t.W*t.C), w, r, count)
-			for p := 0; p < count; p += 2 {
-				top, bottom := rows[p*cw*t.O:][:cw*t.O], rows[(p+1)*cw*t.O:][:cw*t.O]
-				out := y[(((r+p)/2+t.OutPad)*ow+t.OutPad)*t.O:][:cw/2*t.O]
-				s.PoolReLU(out, arg[(r+p)/2*cw/2*t.O:][:cw/2*t.O], top, bottom, bias)
-			}
+	x := s.left(t.x[n*t.xLen():][:t.xLen()])
+	if s.Products != nil && n+1 < t.K*t.B { // the next image, which will be rounded before products need it
+		s.Prefetch(t.x[(n+1)*t.xLen():][:t.xLen()], nil)
+	}
+	y := t.y[n*t.yLen():][:t.yLen()]
+	arg := t.arg[n*t.argLen():][:t.argLen()]
+	for r := 0; r < ch; r += block {
+		count := min(block, ch-r)
+		t.rows(s, rows, x.from(r*t.W*t.C), w, r, count)
+		for p := 0; p < count; p += 2 {
+			top, bottom := rows[p*cw*t.O:][:cw*t.O], rows[(p+1)*cw*t.O:][:cw*t.O]
+			out := y[(((r+p)/2+t.OutPad)*ow+t.OutPad)*t.O:][:cw/2*t.O]
+			s.PoolReLU(out, arg[(r+p)/2*cw/2*t.O:][:cw/2*t.O], top, bottom, bias, t.O)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -38,6 +39,15 @@ func winnerShapes() []ConvShape {
 	}
 }
 
+// clearBorder sets the border of x to 0.
+func (s ConvShape) clearBorder(x []float32) {
+	for i := range x {
+		if row, col := i/(s.W*s.C)%s.H, i/s.C%s.W; min(row, s.H-1-row, col, s.W-1-col) < s.Pad {
+			x[i] = 0
+		}
+	}
+}
+
 // TestWinners compares the gradients from the winners with those from all elements, bit by bit, in every variant: of no,
 // some and all windows dead, of batches whose last images do not count.
 func TestWinners(t *testing.T) {
@@ -62,12 +72,10 @@ func compareWinners(t *testing.T, k Kernels[float32], s ConvShape, dead float64)
 			arg[i] = Dead
 		}
 	}
-	for i := range x { // what ReLU leaves, in a border of zeros
-		row, col := i/(s.W*s.C)%s.H, i/s.C%s.W
-		if x[i] < 0 || row < s.Pad || row >= s.H-s.Pad || col < s.Pad || col >= s.W-s.Pad {
-			x[i] = 0
-		}
+	for i := range x { // what ReLU leaves
+		x[i] = max(0, x[i])
 	}
+	s.clearBorder(x)
 	for i := range gy {
 		switch r.IntN(40) {
 		case 0:
@@ -95,5 +103,52 @@ func compareWinners(t *testing.T, k Kernels[float32], s ConvShape, dead float64)
 		wantSame(t, "dx", gotX, wantX)
 		wantSame(t, "dw", gotW, wantW)
 		wantSame(t, "db", gotB, wantB)
+	}
+}
+
+// byOutputs computes y and arg with outputs in the lanes, whatever the shape.
+type byOutputs struct{ *ConvForward[float32] }
+
+// Chunk implements [Task].
+func (d byOutputs) Chunk(_, i int, s *Scratch[float32]) {
+	k, lo, hi := imagesOf(i, d.B)
+	for n := k*d.B + lo; n < k*d.B+hi; n++ {
+		d.byOutputs(s, k, n)
+	}
+}
+
+// TestByPixels compares convolutions with pixels in the lanes with those that have outputs there, bit by bit.
+func TestByPixels(t *testing.T) {
+	for _, k := range Variants() {
+		for _, s := range append(winnerShapes(),
+			ConvShape{K: 2, B: 3, H: 30, W: 34, C: 1, R: 3, S: 3, O: 11, Pad: 1, OutPad: 1},
+			ConvShape{K: 1, B: 2, H: 10, W: 50, C: 4, R: 3, S: 5, O: 5, Pad: 2},
+			ConvShape{K: 1, B: 2, H: 6, W: 15, C: 3, R: 3, S: 2, O: 13},
+		) {
+			if !s.byPixels() {
+				continue
+			}
+			name := fmt.Sprintf("%s/%dx%dx%d→%d,%dx%d", k.Name(), s.H, s.W, s.C, s.O, s.R, s.S)
+			t.Run(name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(uint64(s.H), uint64(s.O)))
+				e := NewExec(k, nil)
+				x, w, b := fractions(r, s.K*s.B*s.xLen()), fractions(r, s.K*s.wLen()), fractions(r, s.K*s.O)
+				x[r.IntN(len(x))] = float32(math.Inf(1))
+				s.clearBorder(x)
+				run := func(how func(y []float32, arg []uint8)) ([]float32, []uint8) {
+					y, arg := make([]float32, s.K*s.B*s.yLen()), make([]uint8, s.K*s.B*s.argLen())
+					how(y, arg)
+					return y, arg
+				}
+				var f ConvForward[float32]
+				got, gotArg := run(func(y []float32, arg []uint8) { f.Run(e, s, y, arg, x, w, b) })
+				want, wantArg := run(func(y []float32, arg []uint8) {
+					f.y, f.arg = y, arg
+					e.For(byOutputs{&f}, 0, s.K*imageChunks(s.B))
+				})
+				wantSame(t, "y", got, want)
+				wantSameBytes(t, "arg", gotArg, wantArg)
+			})
+		}
 	}
 }

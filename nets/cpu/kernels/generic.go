@@ -62,11 +62,11 @@ func (generic[T]) Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int) 
 	}
 }
 
-func (generic[T]) PoolReLU(y []T, arg []uint8, top, bottom, bias []T) {
+func (generic[T]) PoolReLU(y []T, arg []uint8, top, bottom, bias []T, ld int) {
 	n := len(bias)
 	for j := 0; j < len(y)/n; j++ {
-		t0, t1 := top[2*j*n:][:n], top[(2*j+1)*n:][:n]
-		b0, b1 := bottom[2*j*n:][:n], bottom[(2*j+1)*n:][:n]
+		t0, t1 := top[2*j*ld:][:n], top[(2*j+1)*ld:][:n]
+		b0, b1 := bottom[2*j*ld:][:n], bottom[(2*j+1)*ld:][:n]
 		yj, aj := y[j*n:][:n], arg[j*n:][:n]
 		for o, m := range t0 {
 			at := uint8(0)

@@ -23,9 +23,9 @@ type Kernels[T Float] interface {
 	Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int)
 
 	// PoolReLU pools two rows of a feature map: y[j,o] = max(0, bias[o] + max(top[2j,o], top[2j+1,o], bottom[2j,o],
-	// bottom[2j+1,o])). top, bottom [W,O], bias [O], y [W/2,O]; arg [W/2,O] is 0 … 3 for the first of the four that is
-	// largest, [Dead] if y is 0.
-	PoolReLU(y []T, arg []uint8, top, bottom, bias []T)
+	// bottom[2j+1,o])). top, bottom [W,O], whose pixels are ld elements apart, bias [O], y [W/2,O]; arg [W/2,O] is 0 … 3
+	// for the first of the four that is largest, [Dead] if y is 0.
+	PoolReLU(y []T, arg []uint8, top, bottom, bias []T, ld int)
 	// UnpoolReLU is the gradient of PoolReLU. It sets every element of top and bottom [W,O]: to gy[j,o] where arg[j,o]
 	// points, to 0 elsewhere. db[o] += Σ_j gy[j,o] over the j with arg[j,o] ≠ [Dead], in order of j.
 	UnpoolReLU(top, bottom, db, gy []T, arg []uint8)
@@ -38,6 +38,10 @@ type Kernels[T Float] interface {
 	// ChannelWinners appends the same elements to the lists of their channels; see [ChannelLists]. first is the place of
 	// the first element of the upper row.
 	ChannelWinners(l *ChannelLists[T], first int, gy []T, arg []uint8, pixels, channels int)
+	// PixelRows computes rows of a convolution with few outputs; see [Pixels].
+	PixelRows(t *Pixels[T])
+	// Planes sets dst[c·plane+p] = src[p·channels+c], for all pixels p of src.
+	Planes(dst []T, plane int, src []T, channels int)
 	// Sparse multiplies lists by a matrix; see [Sparse].
 	Sparse(t *Sparse[T])
 

@@ -21,9 +21,10 @@ type code struct {
 
 	sparse       func(t *asm.Sparse, m *float32, at int, from, to *float32, shape, tail, loaded int)
 	sparseShapes *sparseTable
+	pixelRows    func(t *asm.Pixels, y, x, w *float32, outputs, rows int)
 
 	transpose   func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
-	poolReLU    func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
+	poolReLU    func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols, ld int)
 	unpoolReLU  func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)
 	addWinners  func(db, gy *float32, arg *uint8, pixels, cols int)
 	biasReLU    func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
@@ -52,7 +53,7 @@ type (
 var avx512 = &code{
 	name: "avx512", lanes: 16, tall: 12,
 	gemmWide: asm.GemmWideAVX512, gemmRagged: asm.GemmRaggedAVX512, gemmNarrow: asm.GemmNarrowAVX512,
-	sparse: asm.SparseAVX512, sparseShapes: newSparseTable(16),
+	sparse: asm.SparseAVX512, sparseShapes: newSparseTable(16), pixelRows: asm.PixelRowsAVX512,
 	transpose: asm.TransposeAVX512,
 	poolReLU:  asm.PoolReLUAVX512, unpoolReLU: asm.UnpoolReLUAVX512, addWinners: asm.AddWinnersAVX512,
 	biasReLU: asm.BiasReLUAVX512, reluGrad: asm.ReLUGradAVX512,
@@ -81,7 +82,7 @@ var avx512 = &code{
 var avx2 = &code{
 	name: "avx2", lanes: 8, tall: 6,
 	gemmWide: asm.GemmWideAVX2, gemmRagged: asm.GemmRaggedAVX2, gemmNarrow: asm.GemmNarrowAVX2,
-	sparse: asm.SparseAVX2, sparseShapes: newSparseTable(8),
+	sparse: asm.SparseAVX2, sparseShapes: newSparseTable(8), pixelRows: asm.PixelRowsAVX2,
 	transpose: asm.TransposeAVX2,
 	poolReLU:  asm.PoolReLUAVX2, unpoolReLU: asm.UnpoolReLUAVX2, addWinners: asm.AddWinnersAVX2,
 	biasReLU: asm.BiasReLUAVX2, reluGrad: asm.ReLUGradAVX2,
@@ -135,11 +136,15 @@ func (c *code) Transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, c
 	c.transpose(&dst[0], ldDst, &src[0], ldSrc, rows, cols)
 }
 
-func (c *code) PoolReLU(y []float32, arg []uint8, top, bottom, bias []float32) {
+func (c *code) PoolReLU(y []float32, arg []uint8, top, bottom, bias []float32, ld int) {
 	pixels, cols := len(y)/len(bias), len(bias)
+	if ld < cols {
+		panic(fmt.Sprintf("cpu: pool: pixels of %d, %d apart: pixels overlap", cols, ld))
+	}
 	if n := pixels * cols; n > 0 {
-		_, _, _ = arg[n-1], top[2*n-1], bottom[2*n-1]
-		c.poolReLU(&y[0], &arg[0], &top[0], &bottom[0], &bias[0], pixels, cols)
+		last := (2*pixels-1)*ld + cols - 1
+		_, _, _ = arg[n-1], top[last], bottom[last]
+		c.poolReLU(&y[0], &arg[0], &top[0], &bottom[0], &bias[0], pixels, cols, ld)
 	}
 }
 

@@ -30,6 +30,7 @@ type Scratch[T Float] struct {
 	product  bf16.Product[T]
 	operands [operands]bf16.Operand[T]
 	winners  winners[T]
+	pixels   pixels[T]
 }
 
 // Buf returns the buffer of the thread, n elements with arbitrary contents. The next call returns the same memory.

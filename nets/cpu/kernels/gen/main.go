@@ -32,6 +32,7 @@ func run(args []string, stderr io.Writer) int {
 		{"transpose", transpose},
 		{"pool", pool},
 		{"sparse", sparse},
+		{"pixels", pixels},
 		{"rows", rows},
 		{"norm", norm},
 		{"flat", flat},

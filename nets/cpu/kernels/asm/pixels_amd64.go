@@ -1,0 +1,29 @@
+package asm
+
+// Pixels has the fields of cpu.Pixels[float32], in the same order, and cpu.Pixels says what they mean. The kernels read
+// those up to Outputs at fixed offsets, which gen/pixels.go repeats.
+type Pixels struct {
+	R, S, C, O                 int
+	Plane, Width, Row, Outputs int
+	Rows, Cols                 int
+	X, W, Y                    []float32
+}
+
+// PixelRowsAVX512 computes two registers of pixels of rows of a convolution, j < 32, with AVX2 16:
+//
+//	y[i·Row + o·Outputs + j] = Σ_r Σ_s Σ_c w[((r·S + s)·C + c)·O + o] · x[c·Plane + (i+r)·Width + s + j]
+//
+// for i < rows, o < outputs, which is 1 to 6.
+//
+//go:noescape
+func PixelRowsAVX512(t *Pixels, y, x, w *float32, outputs, rows int)
+
+// PixelRowsAVX2 is [PixelRowsAVX512] for AVX2.
+//
+//go:noescape
+func PixelRowsAVX2(t *Pixels, y, x, w *float32, outputs, rows int)
+
+// Planes3AVX2 sets dst[c·plane + p] = src[3·p + c] for 8·groups pixels p.
+//
+//go:noescape
+func Planes3AVX2(dst *float32, plane int, src *float32, groups int)

@@ -1,0 +1,42 @@
+package kernels
+
+import (
+	"fmt"
+
+	"rollcall/nets/cpu/kernels/asm"
+)
+
+// mostOutputs is how many outputs the kernel takes at a time.
+const mostOutputs = 6
+
+// PixelRows takes two registers of pixels and up to 6 outputs at a time.
+func (c *code) PixelRows(t *Pixels[float32]) {
+	if min(t.R, t.S, t.C, t.O, t.Rows, t.Cols) < 1 || min(t.Plane, t.Width, t.Row, t.Outputs) < 0 {
+		panic(fmt.Sprintf("cpu: pixels: R=%d S=%d C=%d O=%d, %d × %d, strides %d %d %d %d: want at least 1, not negative",
+			t.R, t.S, t.C, t.O, t.Rows, t.Cols, t.Plane, t.Width, t.Row, t.Outputs))
+	}
+	cols := blocks(t.Cols, PanelCols) * PanelCols
+	_ = t.X[(t.C-1)*t.Plane+(t.Rows+t.R-2)*t.Width+t.S-1+cols-1]
+	_ = t.W[t.R*t.S*t.C*t.O-1]
+	_ = t.Y[(t.Rows-1)*t.Row+(t.O-1)*t.Outputs+cols-1]
+	for o := 0; o < t.O; o += mostOutputs {
+		for j := 0; j < t.Cols; j += 2 * c.lanes {
+			c.pixelRows((*asm.Pixels)(t), &t.Y[o*t.Outputs+j], &t.X[j], &t.W[o], min(mostOutputs, t.O-o), t.Rows)
+		}
+	}
+}
+
+// Planes has one version, for AVX2 and three channels. It transposes otherwise.
+func (c *code) Planes(dst []float32, plane int, src []float32, channels int) {
+	pixels := len(src) / channels
+	if channels != 3 || pixels < 8 {
+		c.Transpose(dst, plane, src, channels, pixels, channels)
+		return
+	}
+	_, _ = dst[2*plane+pixels-1], src[3*pixels-1]
+	groups := pixels / 8
+	asm.Planes3AVX2(&dst[0], plane, &src[0], groups)
+	for i := 3 * 8 * groups; i < 3*pixels; i++ {
+		dst[i%3*plane+i/3] = src[i]
+	}
+}
