@@ -10,7 +10,6 @@ type winners[T Float] struct {
 	product  Sparse[T]
 	image    []T // x with room behind it
 	sums     []T // [O,R,padded(S·C)] dw of the chunk
-	part     []T // [O,R,padded(S·C)] dw of the first rows of a block
 	input    []T // [H,W,padded(C)] dx of an image, if C is no multiple of sparseLanes
 }
 
@@ -44,7 +43,7 @@ func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	w.channels.ensure(block/2, cw/2, t.O)
 	w.channels.Row, w.channels.Pixel = t.W*t.C, t.C
 	n := t.O * t.R * padded(t.S*t.C)
-	w.sums, w.part = ensure(w.sums, n), ensure(w.part, n)
+	w.sums = ensure(w.sums, n)
 	clear(w.sums[:n])
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		for r := 0; r < ch; r += block {
@@ -67,10 +66,7 @@ func (t *ConvBackward[T]) pooledRow(n, p int) (gy []T, arg []uint8) {
 	return t.gy[n*t.yLen()+((p+t.OutPad)*ow+t.OutPad)*t.O:], t.arg[n*t.argLen()+p*cw/2*t.O:]
 }
 
-// stripNumbers is how many numbers of x the first cache holds beside the lists.
-const stripNumbers = 6656
-
-// addWeights adds rows r … r+count of image n to dw. It goes through them in strips.
+// addWeights adds rows r … r+count of image n to dw, and to db.
 func (t *ConvBackward[T]) addWeights(s *Scratch[T], db []T, n, r, count int) {
 	w := &s.winners
 	_, cw := t.Conv()
@@ -80,33 +76,20 @@ func (t *ConvBackward[T]) addWeights(s *Scratch[T], db []T, n, r, count int) {
 		copy(w.image, x)
 		x = w.image
 	}
-	strip := min(count, max(2, (stripNumbers/(t.W*t.C)-t.R+1)&^1))
-	row := padded(t.S * t.C)
-	for first := 0; first < count; first += strip {
-		rows := min(strip, count-first)
-		w.channels.reset()
-		for p := 0; p < rows; p += 2 {
-			gy, arg := t.pooledRow(n, (r+first+p)/2)
-			s.AddWinners(db, gy[:cw/2*t.O], arg)
-			s.ChannelWinners(&w.channels, p*t.W*t.C, gy, arg, cw/2, t.O)
-		}
-		if t.dx != nil {
-			s.Prefetch(x[(r+first)*t.W*t.C:][:(rows+t.R-1)*t.W*t.C], nil)
-		}
-		w.product = Sparse[T]{
-			Values: w.channels.Values, Places: w.channels.Places, Starts: w.channels.Starts, Stops: w.channels.Stops,
-			Items: t.O, M: x, At: (r + first) * t.W * t.C, MRow: t.W * t.C, Rows: t.R, Cols: t.S * t.C,
-			From: w.part, To: w.part, Step: t.R * row, Row: row,
-		}
-		if first > 0 {
-			w.product.Loaded = t.R
-		}
-		t.prefetch(s, n, r+first+rows, strip)
-		if first+rows == count {
-			w.product.To, w.product.Add = w.sums, true
-		}
-		s.Sparse(&w.product)
+	w.channels.reset()
+	for p := 0; p < count; p += 2 {
+		gy, arg := t.pooledRow(n, (r+p)/2)
+		s.AddWinners(db, gy[:cw/2*t.O], arg)
+		s.ChannelWinners(&w.channels, p*t.W*t.C, gy, arg, cw/2, t.O)
 	}
+	t.prefetch(s, n, r+count, count)
+	row := padded(t.S * t.C)
+	w.product = Sparse[T]{
+		Values: w.channels.Values, Places: w.channels.Places, Starts: w.channels.Starts, Stops: w.channels.Stops,
+		Items: t.O, M: x, At: r * t.W * t.C, MRow: t.W * t.C, Rows: t.R, Cols: t.S * t.C,
+		To: w.sums, Step: t.R * row, Row: row, Add: true,
+	}
+	s.Sparse(&w.product)
 }
 
 // writeInput writes dx of image n, of client k, inside the border: dx[i+r,j+s,c] += w[r,s,c,o]·dy[i,j,o] for the winners
@@ -124,6 +107,9 @@ func (t *ConvBackward[T]) writeInput(s *Scratch[T], k, n int) {
 	inside := func(row int) []T { return out[(row*t.W+t.Pad)*depth:][:(t.W-2*t.Pad)*depth] }
 	for p := range ch / 2 {
 		t.listPixels(s, n, p)
+		if n+1 < t.K*t.B { // the rows of the next image, which addWeights reads here and there
+			s.Prefetch(t.x[(n+1)*t.xLen()+2*p*t.W*t.C:][:2*t.W*t.C], nil)
+		}
 		for i, ends := range w.ends {
 			y := 2*p + i
 			top, bottom := max(0, t.Pad-y), min(t.R, t.H-t.Pad-y)
@@ -144,10 +130,7 @@ func (t *ConvBackward[T]) writeInput(s *Scratch[T], k, n int) {
 		return
 	}
 	for row := t.Pad; row < t.H-t.Pad; row++ {
-		from := inside(row)
-		for j := range t.W - 2*t.Pad {
-			copy(dx[(row*t.W+t.Pad+j)*t.C:][:t.C], from[j*depth:])
-		}
+		s.Narrow(dx[(row*t.W+t.Pad)*t.C:], inside(row), t.W-2*t.Pad, t.C, depth)
 	}
 }
 

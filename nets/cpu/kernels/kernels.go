@@ -42,6 +42,8 @@ type Kernels[T Float] interface {
 	PixelRows(t *Pixels[T])
 	// Planes sets dst[c·plane+p] = src[p·channels+c], for all pixels p of src.
 	Planes(dst []T, plane int, src []T, channels int)
+	// Narrow sets dst[p·channels+c] = src[p·ld+c] for pixels p. src has room for whole registers.
+	Narrow(dst, src []T, pixels, channels, ld int)
 	// Sparse multiplies lists by a matrix; see [Sparse].
 	Sparse(t *Sparse[T])
 

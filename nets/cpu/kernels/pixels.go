@@ -35,6 +35,12 @@ func (generic[T]) Planes(dst []T, plane int, src []T, channels int) {
 	}
 }
 
+func (generic[T]) Narrow(dst, src []T, pixels, channels, ld int) {
+	for i := range pixels {
+		copy(dst[i*channels:][:channels], src[i*ld:])
+	}
+}
+
 // byPixels reports whether more lanes of 8 are in use with pixels in them than with outputs.
 func (s ConvShape) byPixels() bool {
 	_, w := s.Conv()

@@ -40,3 +40,13 @@ func (c *code) Planes(dst []float32, plane int, src []float32, channels int) {
 		dst[i%3*plane+i/3] = src[i]
 	}
 }
+
+// Narrow has one version, for AVX2 and up to 8 channels.
+func (c *code) Narrow(dst, src []float32, pixels, channels, ld int) {
+	if channels > 8 || pixels < 1 || ld < channels {
+		generic[float32]{}.Narrow(dst, src, pixels, channels, ld)
+		return
+	}
+	_, _ = dst[pixels*channels-1], src[(pixels-1)*ld+7]
+	asm.NarrowAVX2(&dst[0], &src[0], pixels, channels, ld)
+}

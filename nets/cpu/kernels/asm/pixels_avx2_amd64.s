@@ -535,3 +535,50 @@ DATA order2<>+20(SB)/4, $0x00000001
 DATA order2<>+24(SB)/4, $0x00000004
 DATA order2<>+28(SB)/4, $0x00000007
 GLOBL order2<>(SB), RODATA|NOPTR, $32
+
+// func NarrowAVX2(dst *float32, src *float32, pixels int, cols int, ld int)
+// Requires: AVX
+TEXT ·NarrowAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    pixels+16(FP), DX
+	MOVQ    cols+24(FP), BX
+	MOVQ    ld+32(FP), SI
+	LEAQ    lanes<>+0(SB), DI
+	MOVQ    BX, R8
+	NEGQ    R8
+	VMOVDQU 32(DI)(R8*4), Y0
+	DECQ    DX
+	JEQ     last
+
+pixel:
+	VMOVUPS (CX), Y1
+	VMOVUPS Y1, (AX)
+	LEAQ    (CX)(SI*4), CX
+	LEAQ    (AX)(BX*4), AX
+	DECQ    DX
+	JNE     pixel
+
+last:
+	VMOVUPS    (CX), Y1
+	VMASKMOVPS Y1, Y0, (AX)
+	VZEROUPPER
+	RET
+
+DATA lanes<>+0(SB)/4, $-1
+DATA lanes<>+4(SB)/4, $-1
+DATA lanes<>+8(SB)/4, $-1
+DATA lanes<>+12(SB)/4, $-1
+DATA lanes<>+16(SB)/4, $-1
+DATA lanes<>+20(SB)/4, $-1
+DATA lanes<>+24(SB)/4, $-1
+DATA lanes<>+28(SB)/4, $-1
+DATA lanes<>+32(SB)/4, $+0
+DATA lanes<>+36(SB)/4, $+0
+DATA lanes<>+40(SB)/4, $+0
+DATA lanes<>+44(SB)/4, $+0
+DATA lanes<>+48(SB)/4, $+0
+DATA lanes<>+52(SB)/4, $+0
+DATA lanes<>+56(SB)/4, $+0
+DATA lanes<>+60(SB)/4, $+0
+GLOBL lanes<>(SB), RODATA|NOPTR, $64

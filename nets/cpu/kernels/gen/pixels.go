@@ -12,6 +12,7 @@ func pixels(a *asm) {
 	pixelRows(a)
 	if a.lanes == 8 {
 		planes(a)
+		narrow(a)
 	}
 }
 
@@ -143,5 +144,25 @@ func planes(a *asm) {
 	a.move(3*a.bytes(), src)
 	a.move(a.bytes(), dst)
 	a.countDown(n, "group")
+	a.end()
+}
+
+// narrow emits Narrow. It stores whole registers, but for the last: the next store overwrites what is too much.
+func narrow(a *asm) {
+	a.begin("Narrow", "func(dst, src *float32, pixels, cols, ld int)")
+	dst, src, n, cols, ld := a.arg("dst"), a.arg("src"), a.arg("pixels"), a.arg("cols"), a.arg("ld")
+	a.lanesBelow(cols)
+	v := a.vec()
+	a.DECQ(n)
+	a.JEQ(jump("last"))
+	a.Label("pixel")
+	a.VMOVUPS(at(src, 0), v)
+	a.VMOVUPS(v, at(dst, 0))
+	a.LEAQ(indexed(src, ld, 4), src)
+	a.LEAQ(indexed(dst, cols, 4), dst)
+	a.countDown(n, "pixel")
+	a.Label("last")
+	a.VMOVUPS(at(src, 0), v)
+	a.store(v, at(dst, 0), true)
 	a.end()
 }
