@@ -25,7 +25,7 @@ var benchFormats = []string{"text", "csv", "gobench"}
 // benchCommand is `rollcall bench`: the speed of FedAvg on this machine. run.SpeedTest measures it.
 func (a *app) benchCommand() *cobra.Command {
 	b := run.SpeedTest{}
-	var data, net string
+	var data, net, initFrom string
 	var rounds, clients, steps, batch, testSize int
 	var seconds float64
 	cmd := &cobra.Command{
@@ -44,6 +44,7 @@ downloaded, it runs on synthetic data and says so.`,
 	registerMachine(fs, &b.Machine)
 	fs.StringVar(&data, "data", "cifar10", "data set: "+strings.Join(datasets.Names(), ", "))
 	fs.StringVar(&net, "net", "", "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)")
+	fs.StringVar(&initFrom, "init-from", "", "safetensors file with the initial weights of the net")
 	fs.IntVar(&rounds, "rounds", 10, "rounds measured")
 	fs.IntVar(&clients, "clients", 100, "number of clients N")
 	fs.IntVar(&steps, "local-steps", 10, "local steps E of a client per round")
@@ -52,6 +53,7 @@ downloaded, it runs on synthetic data and says so.`,
 	// The first round of an engine finds memory and makes graphs, and takes longer than the others.
 	fs.IntVar(&b.Warmup, "warmup", 1, "rounds before them")
 	fs.Float64Var(&seconds, "max-seconds", 120, "measure no further round after so long, once there are 3")
+	fs.BoolVar(&b.Evaluate, "evaluate", true, "evaluate the model after the rounds")
 	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
 	fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")
 	completeWords(cmd, "format", benchFormats)
@@ -63,6 +65,9 @@ downloaded, it runs on synthetic data and says so.`,
 		}
 		if b.Profile && b.Format != "text" {
 			return settings.Usagef("--profile: is printed as text, want --format text")
+		}
+		if b.Profile && !b.Evaluate {
+			return settings.Usagef("--evaluate=false: with --profile, which says how long an evaluation takes")
 		}
 		if err := b.Machine.Validate(); err != nil {
 			return err
@@ -87,7 +92,11 @@ downloaded, it runs on synthetic data and says so.`,
 		if net != "" {
 			s.Net = net
 		}
+		s.InitFrom = initFrom
 		if err := s.Validate(); err != nil {
+			return err
+		}
+		if err := s.ReadFiles(); err != nil {
 			return err
 		}
 		b.Settings = s

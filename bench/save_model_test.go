@@ -8,6 +8,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/results"
+	"rollcall/results/files"
 )
 
 // A saved model is held to its checksum, goes along with a merge, and another run starts from it.
@@ -50,4 +51,30 @@ func TestSaveModel(t *testing.T) {
 		statusUsage, "--save-model=all: of no use with --method mifa")
 	oneLineError(t, rollcall(t, lenet("--save-model=both")...), statusUsage,
 		`--save-model "both": unknown, want one of one, all`)
+}
+
+// bench trains from the weights of a file, and evaluates unless it is told not to.
+func TestBenchInitFrom(t *testing.T) {
+	out := t.TempDir()
+	bench := func(more ...string) results.BenchRow {
+		args := append(strings.Fields("bench --data leaf --clients 4 --rounds 1 --warmup 0 --device cpu --format csv"),
+			"--out", t.TempDir())
+		text := pass(t, append(args, more...)...).stdout
+		rows := must.Get(files.ReadCSV[results.BenchRow](strings.NewReader(text), "stdout"))(t)
+		return rows[0]
+	}
+	pass(t, append(strings.Fields("run --method fedavg-active --data leaf --clients 4 --rounds 2 --device cpu "+
+		"--save-model --out"), out)...)
+	saved := only(t, out, "run/*/seed-3/"+results.ModelFile)
+	drawn, given := bench(), bench("--init-from", saved)
+	if !drawn.TestAcc.Valid || !given.TestAcc.Valid || drawn.TestAcc == given.TestAcc {
+		t.Errorf("test accuracy %v from drawn weights, %v from %s, want two that differ", drawn.TestAcc, given.TestAcc,
+			saved)
+	}
+	if row := bench("--evaluate=false"); row.TestAcc.Valid || row.EvalMS.Valid || row.EvalImages != 0 {
+		t.Errorf("--evaluate=false: test_acc %v, eval_ms %v of %d images, want none", row.TestAcc, row.EvalMS,
+			row.EvalImages)
+	}
+	oneLineError(t, rollcall(t, "bench", "--data", "synthetic", "--init-from", saved, "--out", out), statusFailure,
+		"--init-from "+saved)
 }

@@ -167,6 +167,7 @@ func TestUsageErrors(t *testing.T) {
 		{"run --eval-train=maybe", []string{`--eval-train "maybe"`, "true or false"}},
 		{"bench --rounds 0", []string{"--rounds 0"}},
 		{"bench --warmup -1", []string{"--warmup -1"}},
+		{"bench --profile --evaluate=false", []string{"--evaluate=false", "--profile"}},
 		{"bench --max-seconds NaN", []string{"--max-seconds NaN"}},
 		{"table fedawe-2 --rounds 0", []string{"--rounds 0"}},
 		{"table fedawe-2 --clients 0", []string{"--clients 0"}},
@@ -246,6 +247,9 @@ func TestFailures(t *testing.T) {
 		{"dump is a file", small(dir, "--rounds", "1", "--dump", file), []string{"dump", file, "want a folder"}},
 		{"table into a file", []string{"table", "fedawe-2", "--out", file}, []string{file, "want a folder"}},
 		{"bench into a file", []string{"bench", "--data", "synthetic", "--out", file}, []string{file, "want a folder"}},
+		{"bench from no file", []string{"bench", "--data", "leaf", "--init-from", "none", "--out", dir}, []string{
+			"--init-from", "none", "no such file",
+		}},
 		{"availability below a file", []string{
 			"availability", "--train-size", "100", "--csv", filepath.Join(file, "x.csv"),
 		}, []string{file, "want a folder"}},

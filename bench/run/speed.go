@@ -26,6 +26,7 @@ type SpeedTest struct {
 	Warmup   int           // rounds before the first one that is measured
 	Limit    time.Duration // no round begins after it, once minRounds are measured
 	Machine  Machine
+	Evaluate bool    // evaluate the model after the rounds
 	Format   string  // what the command prints: text, csv or gobench
 	Profile  bool    // measure kernels and the writing of a curve too
 	Phases   *Phases // where the time went, set by Measure
@@ -162,7 +163,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	if now, ok := conditions.ReadTicks(conditions.TicksPath); ticking && ok {
 		row.Steal, row.Others = conditions.Steal(ticks, now), conditions.Others(ticks, now)
 	}
-	if err == nil {
+	if err == nil && b.Evaluate {
 		err = b.evaluate(ctx, l, f, &row)
 	}
 	row.PeakMemMiB = peakMemory()
