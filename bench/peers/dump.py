@@ -8,16 +8,8 @@ import numpy as np
 import work
 
 
-def cifar10(folder):
-    """Images uint8 [50000,32,32,3] and labels int64 of CIFAR-10's binary version, in the order of its files."""
-    parts = [np.fromfile(os.path.join(folder, f"data_batch_{i}.bin"), np.uint8).reshape(-1, 3073) for i in range(1, 6)]
-    data = np.concatenate(parts)
-    images = data[:, 1:].reshape(-1, 3, work.SIDE, work.SIDE).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(images), data[:, 0].astype(np.int64)
-
-
 def read(folder, net, data):
-    """Weights, plan, images, labels, mean, std, the mean of the clients rollcall trained, and the learning rate."""
+    """Weights, plan, images, labels, the mean of the clients that rollcall trained, and the learning rate."""
     def load(name):
         return np.load(os.path.join(folder, name + ".npy"))
 
@@ -37,6 +29,6 @@ def read(folder, net, data):
         return out
 
     plan = index.astype(np.int64), crop[:, :, 0, 0], crop[:, :, 0, 1], flip[:, :, 0] != 0
-    images, labels = cifar10(data)
+    images, labels = work.CIFAR10.read(data)
     ends = split(load("w1").astype(np.float64).mean(0))
-    return split(load("w0")), plan, images, labels, names["mean"], names["std"], ends, float(load("lr"))
+    return split(load("w0")), plan, images, labels, ends, float(load("lr"))

@@ -99,11 +99,16 @@ def forward(net, p, x, im2col):
 
 def make(net, im2col, vmapped, lr, images, labels):
     """The compiled round(weights, index [K,E,B], row, column, flip [K,E])."""
+    data = work.data_of(net)
+
     def batch(index, row, column, flip, dtype):
-        std = jnp.asarray(work.STD, dtype)
-        x = images[index].astype(dtype) * (1 / (255 * std)) - jnp.asarray(work.MEAN, dtype) / std
+        std = jnp.asarray(data.std, dtype)
+        x = images[index].astype(dtype) * (1 / (255 * std)) - jnp.asarray(data.mean, dtype) / std
+        if not data.augmented:
+            return x
         x = jnp.pad(x, ((0, 0), (work.BORDER,) * 2, (work.BORDER,) * 2, (0, 0)))
-        x = lax.dynamic_slice(x, (jnp.int32(0), row, column, jnp.int32(0)), (len(index), work.SIDE, work.SIDE, 3))
+        at = jnp.int32(0), row, column, jnp.int32(0)
+        x = lax.dynamic_slice(x, at, (len(index), data.side, data.side, data.channels))
         return jnp.where(flip, x[:, :, ::-1], x)
 
     def step(p, plan):
@@ -148,7 +153,8 @@ def check(draws, weights):
 
 
 def main():
-    draws, weights = work.Draws(ARGS.batch), work.start_weights(ARGS.net)
+    draws = work.Draws(ARGS.net, ARGS.batch, None if ARGS.check else ARGS.data)
+    weights = work.start_weights(ARGS.net, ARGS.init_from)
     if ARGS.check:
         return check(draws, weights)
     if ARGS.profile:

@@ -69,7 +69,7 @@ def block(p, name, x, k, channels, stride, project):
 
 
 def forward(net, p, x, k, slices=False):
-    """Logits [B,10] of one client, or [K,B,10]; x is [B,K·3,32,32]."""
+    """Logits [B,10] of one client, or [K,B,10]; x is [B,K·C,H,W]."""
     if net in work.PLAIN:
         convs = fcs = 0
         for layer in work.PLAIN[net]:

@@ -6,9 +6,11 @@ A variant is a word of parts that are joined by a dash:
     loop      one client after another; or
     grouped   all K clients at once, in grouped convolutions and batched products
     cl        channels last
-    compile   torch.compile of forward and backward, the plan's batches included
+    byhand    linear nets: gradients by hand, in place of autograd
+    compile   torch.compile of forward and backward
     whole     torch.compile of the whole step, with gradients by torch.func.grad and SGD inside
     slices    max pooling as maxima of slices, of which the compiler makes one loop
+    implicit  bf16: oneDNN rounds the operands of float32 products, in place of autocast
     procs     a process of one thread on each core, which train clients of their own side by side
 
 SGD is torch.optim's fused one. Denormals are flushed. compare.py chooses the memory allocator.
@@ -26,7 +28,8 @@ LIMIT = {"fp32": 1e-2, "bf16": 2e-1}  # of the largest difference after one step
 
 
 def variants():
-    hows = ("", "-compile", "-whole", "-whole-slices")
+    hows = ("", "-compile", "-whole", "-whole-slices", "-implicit", "-compile-implicit", "-byhand",
+            "-byhand-compile")
     kinds = [base + cl + how for base in BASES for cl in ("", "-cl") for how in hows]
     return kinds + [v + "-procs" for v in kinds]
 
@@ -43,6 +46,8 @@ if "procs" not in HOW:  # the dispatcher of several processes needs no PyTorch
 
     torch.set_num_threads(ARGS.threads)
     torch.set_flush_denormal(True)
+    if "implicit" in HOW:
+        torch.backends.mkldnn.conv.fp32_precision = torch.backends.mkldnn.matmul.fp32_precision = ARGS.precision
 
 
 def versions():
@@ -55,19 +60,20 @@ def versions():
 class Peer:
     """One variant, with its images. k is the number of clients side by side."""
 
-    def __init__(self, args, how, k, images, labels, mean=work.MEAN, std=work.STD):
-        self.net, self.k, self.lr, self.how = args.net, k, args.lr, how
+    def __init__(self, args, how, k, images, labels):
+        self.net, self.k, self.lr, self.how, self.data = args.net, k, args.lr, how, work.data_of(args.net)
         self.memory = torch.channels_last if "cl" in how else torch.contiguous_format
-        self.bf16 = args.precision == "bf16"
+        self.bf16 = args.precision == "bf16" and "implicit" not in how
         # Channels last wants images [N,H,W,C]; the other layout wants [N,C,H,W].
         self.images = torch.from_numpy(images if "cl" in how else np.ascontiguousarray(images.transpose(0, 3, 1, 2)))
         self.labels = torch.from_numpy(labels)
-        shape = (3,) if "cl" in how else (3, 1, 1)
-        self.scale = (1 / (255 * torch.tensor(std))).view(shape)
-        self.shift = (-torch.tensor(mean) / torch.tensor(std)).view(shape)
-        self.loss, self.whole = self.cast_loss, self.whole_step
+        shape = (-1,) if "cl" in how else (-1, 1, 1)
+        mean, std = torch.tensor(self.data.mean), torch.tensor(self.data.std)
+        self.scale, self.shift = (1 / (255 * std)).view(shape), (-mean / std).view(shape)
+        self.loss, self.whole, self.hand = self.cast_loss, self.whole_step, self.hand_step
         if "compile" in how:
             self.loss = torch.compile(self.loss, dynamic=False)
+            self.hand = torch.compile(self.hand, dynamic=False)
         if "whole" in how:
             self.whole = torch.compile(self.whole, dynamic=False)
 
@@ -76,8 +82,10 @@ class Peer:
             return torch_nets.loss(self.net, p, x, y, self.k, "slices" in self.how)
 
     def batch(self, index, row, column, flip):
-        """x [B,3,32,32] of one client: gathered, cropped out of a border of zeros, flipped, normalised."""
-        u, side, border = self.images[index], work.SIDE, work.BORDER
+        """x [B,C,H,W] of one client: gathered, cropped out of a border of zeros, flipped, normalised."""
+        u, side, border = self.images[index], self.data.side, work.BORDER
+        if not self.data.augmented:
+            return torch.mul(u, self.scale).add_(self.shift)
         axis = 1 if "cl" in self.how else 2  # of the rows
         def cut(offset):  # the part of the image that is seen, in the image and in the crop
             first = offset - border
@@ -92,7 +100,7 @@ class Peer:
         return x.permute(0, 3, 1, 2) if "cl" in self.how else x
 
     def batches(self, plan, clients, e):
-        """x [B,K·3,32,32], y [B] or [K,B] of the e-th step of clients."""
+        """x [B,K·C,H,W], y [B] or [K,B] of the e-th step of clients."""
         index, row, column, flip = plan
         index = torch.from_numpy(index[clients, e])
         xs = [self.batch(index[i], int(row[c, e]), int(column[c, e]), bool(flip[c, e])) for i, c in enumerate(clients)]
@@ -105,6 +113,15 @@ class Peer:
         for name, w in p.items():
             w.add_(grads[name], alpha=-self.lr)
 
+    def hand_step(self, w, b, index):
+        """A step of clients of a linear net: w [K,O,I], b [K,O], index [K,B]."""
+        x = torch.mul(self.images[index], self.scale).add_(self.shift).flatten(2)  # [K,B,I]
+        y = self.labels[index].unsqueeze(2)
+        d = torch.baddbmm(b.unsqueeze(1), x, w.transpose(1, 2)).softmax(2)  # [K,B,O]
+        d.scatter_add_(2, y, torch.full(y.shape, -1.0, dtype=d.dtype))
+        w.baddbmm_(d.transpose(1, 2), x, alpha=-self.lr / index.shape[1])
+        b.add_(d.sum(1), alpha=-self.lr / index.shape[1])
+
     def train(self, start, plan, clients):
         """The weights of clients after their local steps, {name: tensor [K,…]}."""
         p = {n: w.detach().clone(memory_format=torch.preserve_format).requires_grad_(work.learned(n))
@@ -112,6 +129,10 @@ class Peer:
         own = [w for n, w in p.items() if work.learned(n)]
         optimizer = torch.optim.SGD(own, lr=self.lr, fused=True)
         for e in range(plan[1].shape[1]):
+            if "byhand" in self.how:
+                with torch.no_grad():
+                    self.hand(*p.values(), torch.from_numpy(plan[0][clients, e]))
+                continue
             x, y = self.batches(plan, clients, e)
             if "whole" in self.how:
                 with torch.no_grad():
@@ -139,35 +160,33 @@ class Peer:
 
 
 def make(args):
-    """A peer, and a function that makes a round and goes on from its weights."""
-    draws = work.Draws(args.batch)
-    k = args.clients if "grouped" in HOW else 1
-    peer = Peer(args, HOW, k, draws.images, draws.labels)
-    start = peer.start(work.start_weights(args.net))
+    """A function that makes a round."""
+    draws = work.Draws(args.net, args.batch, args.data)
+    peer = Peer(args, HOW, args.clients if "grouped" in HOW else 1, draws.images, draws.labels)
+    start = peer.start(work.start_weights(args.net, args.init_from))
 
     def one_round():
         peer.round(start, draws.round(args.clients, args.steps))
 
-    return peer, one_round
+    return one_round
 
 
 def check(args):
     """Status 0 if one step of the variant agrees with a plain step in float64, and with a dump of rollcall."""
-    weights, draws = work.start_weights(args.net), work.Draws(args.batch)
-    images, labels, mean, std, theirs = draws.images, draws.labels, work.MEAN, work.STD, None
-    plan = draws.round(args.clients, 1)
+    weights, draws = work.start_weights(args.net, args.init_from), work.Draws(args.net, args.batch)
+    images, labels, theirs, plan = draws.images, draws.labels, None, draws.round(args.clients, 1)
     if args.dump:
         import dump
 
-        weights, plan, images, labels, mean, std, theirs, args.lr = dump.read(args.dump, args.net, args.data)
+        weights, plan, images, labels, theirs, args.lr = dump.read(args.dump, args.net, args.data)
     clients = plan[0].shape[0]
     torch.set_default_dtype(torch.float64)
     plain_args = type(args)(**{**vars(args), "precision": "fp32"})
-    plain = Peer(plain_args, ["loop"], 1, images, labels, mean, std)
+    plain = Peer(plain_args, ["loop"], 1, images, labels)
     double = {n: w.astype(np.float64) for n, w in weights.items()}
     want = {n: w.numpy() for n, w in plain.round(plain.start(double), plan).items()}
     torch.set_default_dtype(torch.float32)
-    peer = Peer(args, HOW, clients if "grouped" in HOW else 1, images, labels, mean, std)
+    peer = Peer(args, HOW, clients if "grouped" in HOW else 1, images, labels)
     got = {n: w.numpy() for n, w in peer.round(peer.start(weights), plan).items()}
     out = {"check": args.variant, "net": args.net, "precision": args.precision, "limit": LIMIT[args.precision],
            "plain": work.largest_difference(got, want, double)}
@@ -206,10 +225,11 @@ class Processes:
 
     def __init__(self, args):
         own = max(1, args.clients // args.threads)
+        files = [w for f, v in (("--data", args.data), ("--init-from", args.init_from)) if v for w in (f, v)]
         self.children = [subprocess.Popen(
             [sys.executable, __file__, "--net", args.net, "--variant", args.variant.removesuffix("-procs"),
              "--precision", args.precision, "--threads", "1", "--cpus", str(cpu), "--clients", str(own),
-             "--steps", str(args.steps), "--batch", str(args.batch), "--serve"],
+             "--steps", str(args.steps), "--batch", str(args.batch), *files, "--serve"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for cpu in CPUS]
 
     def say(self, line):
@@ -227,11 +247,10 @@ class Processes:
                 break
             self.say(line)
             parts = self.hear()
-            # Each has a wall time of its own: the speeds add up.
-            speed = sum(p["client_steps"] / p["wall_s"] for p in parts)
-            n = sum(p["client_steps"] for p in parts)
-            cpu = sum(p["cpu_s"] for p in parts)
-            print(json.dumps({"client_steps": n, "wall_s": n / speed, "cpu_s": cpu}), flush=True)
+            speeds = [p["client_steps_per_s"] for p in parts]  # side by side, so that they add up
+            cpu_ms = sum(s * p["cpu_ms"] for s, p in zip(speeds, parts)) / sum(speeds)
+            print(json.dumps({"client_steps": sum(p["client_steps"] for p in parts), "client_steps_per_s": sum(speeds),
+                              "wall_ms": 1e3 / sum(speeds), "cpu_ms": cpu_ms}), flush=True)
         for c in self.children:
             c.stdin.close()
             c.wait()
@@ -243,7 +262,7 @@ def main():
         return 0
     if ARGS.check:
         return check(ARGS)
-    _, one_round = make(ARGS)
+    one_round = make(ARGS)
     if ARGS.profile:
         profile(one_round)
     elif ARGS.serve:

@@ -2,28 +2,65 @@
 
 The work is `rollcall bench`'s: K clients start at the same weights; each makes E plain SGD steps on batches of B images
 of its own; the server takes the mean. Images are bytes and stay in memory. One crop of the image in a border of 4
-zeros, and one flip, are drawn for each batch, as FedAWE's released code draws them. Nothing is evaluated.
+zeros, and one flip, are drawn for each batch, as FedAWE's released code draws them; MNIST has neither. Nothing is
+evaluated.
 """
 import argparse
+import gzip
 import json
 import os
+import statistics
 import sys
 import time
 
 import numpy as np
 
-SIDE, BORDER, CLASSES = 32, 4, 10
-MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
+BORDER, CLASSES = 4, 10
+
+
+class CIFAR10:
+    side, channels, augmented = 32, 3, True
+    mean, std = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
+
+    @staticmethod
+    def read(folder):
+        """Images uint8 [50000,32,32,3] and labels int64 of the binary version, in the order of its files."""
+        files = [os.path.join(folder, f"data_batch_{i}.bin") for i in range(1, 6)]
+        data = np.concatenate([np.fromfile(f, np.uint8).reshape(-1, 3073) for f in files])
+        images = data[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        return np.ascontiguousarray(images), data[:, 0].astype(np.int64)
+
+
+class MNIST:
+    side, channels, augmented = 28, 1, False
+    mean, std = (0.1307,), (0.3081,)
+
+    @staticmethod
+    def read(folder):
+        """Images uint8 [60000,28,28,1] and labels int64, of the files with and without .gz."""
+        def content(name, header):
+            path = os.path.join(folder, name)
+            with gzip.open(path + ".gz") if os.path.exists(path + ".gz") else open(path, "rb") as f:
+                return np.frombuffer(f.read(), np.uint8, offset=header)
+
+        return (content("train-images-idx3-ubyte", 16).reshape(-1, 28, 28, 1).copy(),
+                content("train-labels-idx1-ubyte", 8).astype(np.int64))
+
 
 # Layers of the plain nets: conv (channels out, window, pad) brings ReLU and 2×2 max pooling; fc (features out) brings
 # ReLU but for the last.
 PLAIN = {
     "cnn-cifar10": (("conv", 32, 3, 1), ("conv", 32, 3, 1), ("fc", 256), ("fc", 64), ("fc", 10)),
     "lenet5": (("conv", 6, 5, 0), ("conv", 16, 5, 0), ("fc", 120), ("fc", 84), ("fc", 10)),
+    "linear-mnist": (("fc", 10),),
 }
 # Residual nets: channels of the first stage, stages, blocks a stage, whether shortcuts of another shape have weights.
 RESIDUAL = {"resnet18": (64, 4, 2, True), "resnet20": (16, 3, 3, False)}
 NETS = (*PLAIN, *RESIDUAL)
+
+
+def data_of(net):
+    return MNIST if net == "linear-mnist" else CIFAR10
 
 
 def blocks(net):
@@ -47,7 +84,7 @@ def shapes(net):
             out[f"{name}.{part}"] = (c,)
 
     if net in PLAIN:
-        side, c, convs, features, n = SIDE, 3, 0, None, 0
+        side, c, convs, features, n = data_of(net).side, data_of(net).channels, 0, None, 0
         for layer in PLAIN[net]:
             if layer[0] == "conv":
                 convs += 1
@@ -77,9 +114,17 @@ def learned(name):
     return "running" not in name
 
 
-def start_weights(net, seed=3):
-    """{name: float32 array}: Kaiming normal, no bias, BatchNorm at identity."""
+def start_weights(net, path=None, seed=3):
+    """{name: float32 array}: of a safetensors file; or Kaiming normal, no bias, BatchNorm at identity."""
     rng, out = np.random.default_rng(seed), {}
+    if path:
+        with open(path, "rb") as f:
+            header = json.loads(f.read(int.from_bytes(f.read(8), "little")))
+            content = f.read()
+        for name, shape in shapes(net).items():
+            begin, end = header[name]["data_offsets"]
+            out[name] = np.frombuffer(content[begin:end], np.float32).reshape(shape).copy()
+        return out
     for name, shape in shapes(net).items():
         if len(shape) > 1:
             out[name] = (rng.standard_normal(shape) * (2 / np.prod(shape[1:])) ** 0.5).astype(np.float32)
@@ -91,14 +136,18 @@ def start_weights(net, seed=3):
 
 
 class Draws:
-    """Random images, whose share of each client it goes through in shuffled order, and crops and flips."""
+    """Images of a folder, or random ones. It goes through each client's share in shuffled order, and draws crops and
+    flips."""
 
-    def __init__(self, batch, images=20000, clients=20, seed=3):
-        self.rng, self.batch = np.random.default_rng(seed), batch
-        self.images = self.rng.integers(0, 256, (images, SIDE, SIDE, 3), np.uint8)
-        self.labels = self.rng.integers(0, CLASSES, images)
-        self.parts = np.split(self.rng.permutation(images), clients)
-        self.at = [images] * clients
+    def __init__(self, net, batch, folder=None, clients=100, seed=3):
+        self.rng, self.batch, self.data = np.random.default_rng(seed), batch, data_of(net)
+        if folder:
+            self.images, self.labels = self.data.read(folder)
+        else:
+            shape = 20000, self.data.side, self.data.side, self.data.channels
+            self.images, self.labels = self.rng.integers(0, 256, shape, np.uint8), self.rng.integers(0, CLASSES, 20000)
+        self.parts = np.array_split(self.rng.permutation(len(self.images)), clients)
+        self.at = [len(self.images)] * clients
 
     def round(self, k, steps):
         """index [K,E,B] int64, and row, column [K,E] of the crop 0 … 8 and flip [K,E] bool."""
@@ -110,6 +159,8 @@ class Draws:
                     self.at[c] = 0
                 index[i, e] = self.parts[c][self.at[c]:self.at[c] + self.batch]
                 self.at[c] += self.batch
+        if not self.data.augmented:
+            return index, np.full((k, steps), BORDER), np.full((k, steps), BORDER), np.zeros((k, steps), bool)
         offsets = self.rng.integers(0, 2 * BORDER + 1, (2, k, steps))
         return index, offsets[0], offsets[1], self.rng.random((k, steps)) < 0.5
 
@@ -126,8 +177,9 @@ def arguments(doc, variants):
     ap.add_argument("--steps", type=int, default=10, help="E")
     ap.add_argument("--batch", type=int, default=128, help="B")
     ap.add_argument("--lr", type=float, default=0.05)
-    ap.add_argument("--dump", help="with --check: a folder of `rollcall run --dump`, to compare with")
-    ap.add_argument("--data", help="with --dump: the folder of CIFAR-10's binary version, which the dump was made of")
+    ap.add_argument("--data", help="folder of CIFAR-10's binary version, or of MNIST's files (default: random images)")
+    ap.add_argument("--init-from", help="safetensors file of `rollcall run --save-model` (default: random weights)")
+    ap.add_argument("--dump", help="with --check and --data: a folder of `rollcall run --dump`, to compare with")
     what = ap.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="compare with a plain step; status 1 if it differs")
     what.add_argument("--serve", action="store_true", help="measure whenever a line on standard input says so")
@@ -145,12 +197,15 @@ def stay(cpus, threads):
 
 
 def measure(one_round, steps, seconds):
-    """Makes rounds of so many client-steps for some seconds, at least one."""
-    wall, cpu, n = time.perf_counter(), time.process_time(), 0
-    while not n or time.perf_counter() - wall < seconds:
+    """Medians of the rounds, of so many client-steps each, that are made in some seconds; at least 3."""
+    started, walls, cpus = time.perf_counter(), [], []
+    while len(walls) < 3 or time.perf_counter() - started < seconds:
+        wall, cpu = time.perf_counter(), time.process_time()
         one_round()
-        n += steps
-    return {"client_steps": n, "wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+        walls.append((time.perf_counter() - wall) / steps)
+        cpus.append((time.process_time() - cpu) / steps)
+    return {"client_steps": steps * len(walls), "client_steps_per_s": statistics.median(1 / w for w in walls),
+            "wall_ms": 1e3 * statistics.median(walls), "cpu_ms": 1e3 * statistics.median(cpus)}
 
 
 def serve(one_round, steps, versions):
