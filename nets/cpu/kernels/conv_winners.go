@@ -1,7 +1,5 @@
 package kernels
 
-import "math"
-
 // winners is the memory of a thread for gradients that are not 0.
 type winners[T Float] struct {
 	pixels   PixelLists[T]
@@ -23,14 +21,11 @@ func ensure[T any](x []T, n int) []T {
 
 // gradients sums dw and db over chunk i of the images, and writes dx of these images. Of the gradients in front of the
 // pooling at least three of four are 0, and are left out: every sum is the one over all of them, to the bit, since a sum
-// begins at +0 and a product with 0 does not change it, but for the sign of a zero whose terms are too small for float32.
-// Weights that are not finite are an exception: their products with 0 are NaN, which ends a training that has diverged.
+// begins at +0 and a product with 0 does not change it, but for the sign of a zero whose terms are too small for float32
+// and for what infinite weights make of 0. The training of such weights ends at the same step: [Kernels.Step] makes NaN
+// of them, which reaches the next loss.
 func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
-	if t.dx != nil && !finite(s, t.w[k*t.wLen():][:t.wLen()]) {
-		t.allGradients(i, s)
-		return
-	}
 	ch, cw := t.Conv()
 	db := t.partB[i*t.O:][:t.O]
 	clear(db)
@@ -117,9 +112,8 @@ func (t *ConvBackward[T]) writeInput(s *Scratch[T], k, n int) {
 				Values: w.pixels.Values[i], Places: w.pixels.Places[i], Starts: ends[t.Pad:], Stops: ends[t.Pad+t.S:],
 				Items: t.W - 2*t.Pad, Rows: bottom - top, Cols: t.C, M: t.flipped[k*t.wLen():],
 				At: ((t.R-1-top)*t.S + t.S - 1 - t.Pad) * t.O * t.C, MStep: -t.O * t.C, MRow: -t.S * t.O * t.C,
-				From: out[((y+top)*t.W+t.Pad)*depth:], Step: depth, Row: t.W * depth, Loaded: t.R - 1 - top,
+				To: out[((y+top)*t.W+t.Pad)*depth:], Step: depth, Row: t.W * depth, Loaded: t.R - 1 - top,
 			}
-			w.product.To = w.product.From
 			if y == 0 {
 				w.product.Loaded = 0
 			}
@@ -153,10 +147,4 @@ func (t *ConvBackward[T]) listPixels(s *Scratch[T], n, p int) {
 			ends[t.S+cw+j] = ends[t.S+cw-1]
 		}
 	}
-}
-
-// finite reports whether all elements of x are finite.
-func finite[T Float](s *Scratch[T], x []T) bool {
-	sum := s.Dot(x, x)
-	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
 }

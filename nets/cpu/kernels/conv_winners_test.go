@@ -11,8 +11,45 @@ import (
 // too.
 type denseGradients[T Float] struct{ *ConvBackward[T] }
 
-// Chunk implements [Task].
-func (d *denseGradients[T]) Chunk(_, i int, s *Scratch[T]) { d.allGradients(i, s) }
+// Chunk sums dw and db over chunk i of the images, and writes dx of these images.
+func (d *denseGradients[T]) Chunk(_, i int, s *Scratch[T]) {
+	t := d.ConvBackward
+	k, lo, hi := imagesOf(i, t.B)
+	ch, cw := t.Conv()
+	// dy is the gradient of the convolution's result in front of the pooling, with the border that dx reads:
+	// [block+2·bh, cw+2·bw, O]. dx needs all rows of an image. Without dx a block of a few rows, which the first cache
+	// holds, is enough.
+	bh, bw := t.R-1-t.Pad, t.S-1-t.Pad
+	block := ch
+	if t.dx == nil {
+		bh, bw = 0, 0
+		block = min(ch, rowsPerBlock(cw*t.O))
+	}
+	dyw := cw + 2*bw
+	dy := s.Buf((block + 2*bh) * dyw * t.O)
+	clearBorder(dy, block, cw, bh, bw, t.O)
+	inner := dy[(bh*dyw+bw)*t.O:]
+	product := rowsProduct[T]{
+		C: t.C, O: t.O, S: t.S, down: taps{t.R, 1, t.Pad, t.H - 2*t.Pad}, w: cw, width: t.W, dyWidth: dyw,
+	}
+	dw, db := t.partW[i*t.wLen():][:t.wLen()], t.partB[i*t.O:][:t.O]
+	clear(db)
+	acc := false
+	for n := k*t.B + lo; n < k*t.B+hi; n++ {
+		x := t.x[n*t.xLen():][:t.xLen()]
+		for r := 0; r < ch; r += block {
+			count := min(block, ch-r)
+			t.unpool(s, inner, db, n, r, count, dyw)
+			t.prefetch(s, n, r+count, block)
+			product.add(s, dw, x, inner, r, count, acc)
+			acc = true
+		}
+		if t.dx != nil {
+			flipped := matrix[T]{plain: t.flipped[k*t.wLen():][:t.wLen()]}
+			t.input(s, t.dx[n*t.xLen():][:t.xLen()], matrix[T]{plain: dy}, dyw, flipped)
+		}
+	}
+}
 
 // run computes the gradients as [ConvBackward.Run] does.
 func (d *denseGradients[T]) run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T, arg []uint8) {

@@ -19,7 +19,7 @@ type code struct {
 
 	gemmWide, gemmRagged, gemmNarrow func(t *asm.Tile, a, b, c *float32, tail, rows, tiles, smaller int)
 
-	sparse       func(t *asm.Sparse, m *float32, at int, from, to *float32, shape, tail, loaded int)
+	sparse       func(t *asm.Sparse, m *float32, at int, to *float32, shape, tail, loaded int)
 	sparseShapes *sparseTable
 	pixelRows    func(t *asm.Pixels, y, x, w *float32, outputs, rows int)
 

@@ -49,6 +49,18 @@ func TestAVX2EqualsAVX512(t *testing.T) {
 			wantSame(t, "gemm: C: "+k.Name(), tile.C, other.C)
 		}
 
+		product, m, to := randomSparse(r, 1+r.IntN(7), 1+r.IntN(200))
+		product.M, product.To = fractions(r, m), make([]float32, to)
+		product.Values = fractions(r, len(product.Values))
+		wide := product
+		wide.To = make([]float32, to)
+		x.Sparse(&product)
+		y.Sparse(&wide)
+		for i := range product.Items * product.Rows {
+			at := i/product.Rows*product.Step + i%product.Rows*product.Row
+			wantSame(t, "sparse: To", product.To[at:][:product.Cols], wide.To[at:][:product.Cols])
+		}
+
 		n := 1 + r.IntN(300)
 		u, v := fractions(r, n), fractions(r, n)
 		if got, want := x.Dot(u, v), y.Dot(u, v); got != want {

@@ -188,8 +188,26 @@ func TestNoAllocation(t *testing.T) {
 		y := make([]float32, 4*33)
 		img, normal, mask, e := make([]uint8, 64), testNormal(rand.New(rand.NewPCG(1, 1)), 3), make([]uint8, 4*33),
 			make([]float64, 4*33+7)
+		sparse, _, _ := randomSparse(rand.New(rand.NewPCG(1, 1)), 2, 9)
+		sparse.M, sparse.To = make([]float32, 2000), make([]float32, 500)
+		rows := Pixels[float32]{
+			R: 1, S: 2, C: 1, O: 1, Width: 40, Rows: 1, Cols: 9, X: sparse.M, W: x, Y: sparse.To,
+		}
+		var byPixel PixelLists[float32]
+		byPixel.ensure(3, 11)
+		byPixel.Ends = [2][]int32{make([]int32, 6), make([]int32, 6)}
+		var byChannel ChannelLists[float32]
+		byChannel.ensure(1, 3, 11)
 		got := testing.AllocsPerRun(10, func() {
 			k.Gemm(tile)
+			k.Sparse(&sparse)
+			k.PixelRows(&rows)
+			k.PixelWinners(&byPixel, x, arg, 3, 11)
+			byChannel.reset()
+			k.ChannelWinners(&byChannel, 0, x, arg, 3, 11)
+			k.AddWinners(y[:11], x[:33], arg)
+			k.Planes(y, 44, x, 3)
+			k.Narrow(y, x, 3, 6, 8)
 			k.Transpose(y, 4, x, 33, 4, 33)
 			k.PoolReLU(y[:33], arg, x[:66], x[66:], x[:33], 33)
 			k.UnpoolReLU(y[:66], y[66:], y[:33], x[:33], arg)

@@ -41,9 +41,9 @@ func (c *code) Planes(dst []float32, plane int, src []float32, channels int) {
 	}
 }
 
-// Narrow has one version, for AVX2 and up to 8 channels.
+// Narrow has one version, for AVX2 and 4 to 8 channels: the last store but one is within the last pixel.
 func (c *code) Narrow(dst, src []float32, pixels, channels, ld int) {
-	if channels > 8 || pixels < 1 || ld < channels {
+	if channels < 4 || channels > 8 || pixels < 1 || ld < channels {
 		generic[float32]{}.Narrow(dst, src, pixels, channels, ld)
 		return
 	}

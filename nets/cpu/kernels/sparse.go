@@ -2,13 +2,12 @@ package kernels
 
 // Sparse is a product of a sparse matrix, whose rows are lists, with a dense one. Strides count elements:
 //
-//	sum = (g < Loaded: From[t·Step + g·Row + j]) + Σ_e Values[e] · M[At + t·MStep + g·MRow + Places[e] + j]
+//	sum = (g < Loaded: To[t·Step + g·Row + j]) + Σ_e Values[e] · M[At + t·MStep + g·MRow + Places[e] + j]
 //	To[t·Step + g·Row + j] = (Add: To[t·Step + g·Row + j]) + sum
 //
-// for the items t < Items, g < Rows, j < Cols, and the entries Starts[t] ≤ e < Stops[t] in order. What one item needs of
-// M, From and To has room for Cols rounded up to a multiple of [sparseLanes]; the surplus elements of To are undefined
-// afterwards. From and To may be the same. MStep and MRow may be negative. The assembly relies on the order of the
-// fields up to Add: asm.Sparse repeats it.
+// for the items t < Items, g < Rows, j < Cols, and the entries Starts[t] ≤ e < Stops[t] in order. MStep
+// and MRow may be negative. Rows of M and To have room for Cols rounded up to a multiple of [sparseLanes]; the surplus
+// elements of To are undefined afterwards. The assembly relies on the order of the fields: asm.Sparse repeats it.
 type Sparse[T Float] struct {
 	Values         []T
 	Places         []int32
@@ -17,7 +16,7 @@ type Sparse[T Float] struct {
 	MStep, MRow    int
 	Step, Row      int
 	Add            bool
-	M, From, To    []T
+	M, To          []T
 	At, Rows, Cols int
 	Loaded         int
 }
@@ -123,7 +122,7 @@ func (generic[T]) Sparse(t *Sparse[T]) {
 				c, n := i*t.Step+g*t.Row+j, min(PanelCols, t.Cols-j)
 				var sums [PanelCols]T
 				if g < t.Loaded {
-					copy(sums[:], t.From[c:][:n])
+					copy(sums[:], t.To[c:][:n])
 				}
 				for e := t.Starts[i]; e < t.Stops[i]; e++ {
 					v := t.Values[e]

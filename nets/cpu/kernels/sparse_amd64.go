@@ -30,13 +30,7 @@ func (c *code) Sparse(t *Sparse[float32]) {
 			t.Items, t.Rows, t.Cols, t.Step, t.Row))
 	}
 	_, _ = t.Starts[t.Items-1], t.Stops[t.Items-1]
-	last := (t.Items-1)*t.Step + (t.Rows-1)*t.Row + padded(t.Cols) - 1
-	_ = t.To[last]
-	from := t.To
-	if t.Loaded > 0 {
-		_ = t.From[last]
-		from = t.From
-	}
+	_ = t.To[(t.Items-1)*t.Step+(t.Rows-1)*t.Row+padded(t.Cols)-1]
 	if len(t.Values) == 0 || len(t.Places) == 0 || len(t.M) == 0 {
 		panic("cpu: sparse: no memory for entries")
 	}
@@ -58,7 +52,7 @@ func (c *code) Sparse(t *Sparse[float32]) {
 				}
 			}
 			to := g*t.Row + v*c.lanes
-			c.sparse((*asm.Sparse)(t), &t.M[0], t.At+g*t.MRow+v*c.lanes, &from[to], &t.To[to],
+			c.sparse((*asm.Sparse)(t), &t.M[0], t.At+g*t.MRow+v*c.lanes, &t.To[to],
 				c.sparseShapes[rows][n], last, t.Loaded-g)
 		}
 	}

@@ -70,3 +70,49 @@ func TestTilesLayout(t *testing.T) {
 		t.Errorf("Unpooled: %d bytes, want 32, as in gen/unpool.go", got)
 	}
 }
+
+// TestSparseLayout pins the offsets that the generated code uses.
+func TestSparseLayout(t *testing.T) {
+	var s Sparse
+	var p Pixels
+	var pixels PixelLists
+	var channels ChannelLists
+	for _, field := range []struct {
+		name      string
+		got, want uintptr
+	}{
+		{"Sparse.Values", unsafe.Offsetof(s.Values), 0},
+		{"Sparse.Places", unsafe.Offsetof(s.Places), 24},
+		{"Sparse.Starts", unsafe.Offsetof(s.Starts), 48},
+		{"Sparse.Stops", unsafe.Offsetof(s.Stops), 72},
+		{"Sparse.Items", unsafe.Offsetof(s.Items), 96},
+		{"Sparse.MStep", unsafe.Offsetof(s.MStep), 104},
+		{"Sparse.MRow", unsafe.Offsetof(s.MRow), 112},
+		{"Sparse.Step", unsafe.Offsetof(s.Step), 120},
+		{"Sparse.Row", unsafe.Offsetof(s.Row), 128},
+		{"Sparse.Add", unsafe.Offsetof(s.Add), 136},
+		{"Pixels.R", unsafe.Offsetof(p.R), 0},
+		{"Pixels.S", unsafe.Offsetof(p.S), 8},
+		{"Pixels.C", unsafe.Offsetof(p.C), 16},
+		{"Pixels.O", unsafe.Offsetof(p.O), 24},
+		{"Pixels.Plane", unsafe.Offsetof(p.Plane), 32},
+		{"Pixels.Width", unsafe.Offsetof(p.Width), 40},
+		{"Pixels.Row", unsafe.Offsetof(p.Row), 48},
+		{"Pixels.Outputs", unsafe.Offsetof(p.Outputs), 56},
+		{"PixelLists.Values", unsafe.Offsetof(pixels.Values), 0},
+		{"PixelLists.Places", unsafe.Offsetof(pixels.Places), 16},
+		{"PixelLists.Ends", unsafe.Offsetof(pixels.Ends), 32},
+		{"ChannelLists.Values", unsafe.Offsetof(channels.Values), 0},
+		{"ChannelLists.Places", unsafe.Offsetof(channels.Places), 8},
+		{"ChannelLists.Stops", unsafe.Offsetof(channels.Stops), 16},
+		{"ChannelLists.Room", unsafe.Offsetof(channels.Room), 24},
+		{"ChannelLists.In", unsafe.Offsetof(channels.In), 32},
+		{"ChannelLists.Columns", unsafe.Offsetof(channels.Columns), 64},
+		{"ChannelLists.Group", unsafe.Offsetof(channels.Group), 96},
+	} {
+		if field.got != field.want {
+			t.Errorf("%s: offset %d, want %d, as in gen/sparse.go, gen/pixels.go and gen/winners.go",
+				field.name, field.got, field.want)
+		}
+	}
+}

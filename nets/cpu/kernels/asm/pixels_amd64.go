@@ -28,7 +28,7 @@ func PixelRowsAVX2(t *Pixels, y, x, w *float32, outputs, rows int)
 //go:noescape
 func Planes3AVX2(dst *float32, plane int, src *float32, groups int)
 
-// NarrowAVX2 copies pixels of cols channels, at most 8, from ld elements apart to cols elements apart. It reads 8
+// NarrowAVX2 copies pixels of cols channels, 4 to 8, from ld elements apart to cols elements apart. It reads 8
 // channels of each.
 //
 //go:noescape

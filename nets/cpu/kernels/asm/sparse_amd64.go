@@ -10,27 +10,26 @@ type Sparse struct {
 	MStep, MRow    int
 	Step, Row      int
 	Add            bool
-	M, From, To    []float32
+	M, To          []float32
 	At, Rows, Cols int
 	Loaded         int
 }
 
 // SparseAVX512 multiplies lists of values by rows of a matrix, some columns of some rows for each item:
 //
-//	sum = (g < loaded: from[t·Step + g·Row + j]) + Σ_e Values[e] · m[at + t·MStep + g·MRow + Places[e] + j]
+//	sum = (g < loaded: to[t·Step + g·Row + j]) + Σ_e Values[e] · m[at + t·MStep + g·MRow + Places[e] + j]
 //	to[t·Step + g·Row + j] = (Add: to[t·Step + g·Row + j]) + sum
 //
 // for the items t, which have the entries Starts[t] ≤ e < Stops[t]. shape is the number of a pair of rows g and of
-// registers of columns j, see [SparseShapes]. The last register has tail columns; AVX2 computes all of it. to overlaps
-// nothing but from, which may be the same.
+// registers of columns j, see [SparseShapes]. The last register has tail columns; AVX2 computes all of it.
 //
 //go:noescape
-func SparseAVX512(t *Sparse, m *float32, at int, from, to *float32, shape, tail, loaded int)
+func SparseAVX512(t *Sparse, m *float32, at int, to *float32, shape, tail, loaded int)
 
 // SparseAVX2 is [SparseAVX512] for AVX2.
 //
 //go:noescape
-func SparseAVX2(t *Sparse, m *float32, at int, from, to *float32, shape, tail, loaded int)
+func SparseAVX2(t *Sparse, m *float32, at int, to *float32, shape, tail, loaded int)
 
 // SparseShape is how many rows and registers of columns are summed at the same time.
 type SparseShape struct{ Rows, Vecs int }

@@ -4,42 +4,41 @@
 
 #include "textflag.h"
 
-// func SparseAVX512(t *byte, m *float32, at int, from *float32, to *float32, shape int, tail int, loaded int)
+// func SparseAVX512(t *byte, m *float32, at int, to *float32, shape int, tail int, loaded int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·SparseAVX512(SB), NOSPLIT, $0-64
+TEXT ·SparseAVX512(SB), NOSPLIT, $0-56
 	MOVQ  t+0(FP), AX
 	MOVQ  m+8(FP), CX
-	MOVQ  from+24(FP), DX
-	MOVQ  to+32(FP), BX
-	MOVQ  tail+48(FP), SI
-	MOVL  $0x0000ffff, DI
-	BZHIL SI, DI, DI
-	KMOVW DI, K1
-	MOVQ  (AX), SI
-	MOVQ  24(AX), DI
-	MOVQ  48(AX), R8
-	MOVQ  72(AX), R9
-	MOVQ  112(AX), R10
-	MOVQ  128(AX), R11
+	MOVQ  to+24(FP), DX
+	MOVQ  tail+40(FP), BX
+	MOVL  $0x0000ffff, SI
+	BZHIL BX, SI, SI
+	KMOVW SI, K1
+	MOVQ  (AX), BX
+	MOVQ  24(AX), SI
+	MOVQ  48(AX), DI
+	MOVQ  72(AX), R8
+	MOVQ  112(AX), R9
+	MOVQ  128(AX), R10
+	SHLQ  $0x02, R9
 	SHLQ  $0x02, R10
-	SHLQ  $0x02, R11
-	MOVQ  at+16(FP), R14
-	LEAQ  (CX)(R14*4), CX
-	MOVQ  96(AX), R14
-	MOVQ  R14, at+16(FP)
-	MOVQ  shape+40(FP), R14
-	CMPQ  R14, $0x0c
+	MOVQ  at+16(FP), R13
+	LEAQ  (CX)(R13*4), CX
+	MOVQ  96(AX), R13
+	MOVQ  R13, at+16(FP)
+	MOVQ  shape+32(FP), R13
+	CMPQ  R13, $0x0c
 	JGE   from12
-	CMPQ  R14, $0x06
+	CMPQ  R13, $0x06
 	JGE   from6
-	CMPQ  R14, $0x03
+	CMPQ  R13, $0x03
 	JGE   from3
-	CMPQ  R14, $0x01
+	CMPQ  R13, $0x01
 	JGE   from1
 	JMP   shape0
 
 from1:
-	CMPQ R14, $0x02
+	CMPQ R13, $0x02
 	JGE  from2
 	JMP  shape1
 
@@ -47,12 +46,12 @@ from2:
 	JMP shape2
 
 from3:
-	CMPQ R14, $0x04
+	CMPQ R13, $0x04
 	JGE  from4
 	JMP  shape3
 
 from4:
-	CMPQ R14, $0x05
+	CMPQ R13, $0x05
 	JGE  from5
 	JMP  shape4
 
@@ -60,14 +59,14 @@ from5:
 	JMP shape5
 
 from6:
-	CMPQ R14, $0x09
+	CMPQ R13, $0x09
 	JGE  from9
-	CMPQ R14, $0x07
+	CMPQ R13, $0x07
 	JGE  from7
 	JMP  shape6
 
 from7:
-	CMPQ R14, $0x08
+	CMPQ R13, $0x08
 	JGE  from8
 	JMP  shape7
 
@@ -75,12 +74,12 @@ from8:
 	JMP shape8
 
 from9:
-	CMPQ R14, $0x0a
+	CMPQ R13, $0x0a
 	JGE  from10
 	JMP  shape9
 
 from10:
-	CMPQ R14, $0x0b
+	CMPQ R13, $0x0b
 	JGE  from11
 	JMP  shape10
 
@@ -88,16 +87,16 @@ from11:
 	JMP shape11
 
 from12:
-	CMPQ R14, $0x12
+	CMPQ R13, $0x12
 	JGE  from18
-	CMPQ R14, $0x0f
+	CMPQ R13, $0x0f
 	JGE  from15
-	CMPQ R14, $0x0d
+	CMPQ R13, $0x0d
 	JGE  from13
 	JMP  shape12
 
 from13:
-	CMPQ R14, $0x0e
+	CMPQ R13, $0x0e
 	JGE  from14
 	JMP  shape13
 
@@ -105,12 +104,12 @@ from14:
 	JMP shape14
 
 from15:
-	CMPQ R14, $0x10
+	CMPQ R13, $0x10
 	JGE  from16
 	JMP  shape15
 
 from16:
-	CMPQ R14, $0x11
+	CMPQ R13, $0x11
 	JGE  from17
 	JMP  shape16
 
@@ -118,14 +117,14 @@ from17:
 	JMP shape17
 
 from18:
-	CMPQ R14, $0x15
+	CMPQ R13, $0x15
 	JGE  from21
-	CMPQ R14, $0x13
+	CMPQ R13, $0x13
 	JGE  from19
 	JMP  shape18
 
 from19:
-	CMPQ R14, $0x14
+	CMPQ R13, $0x14
 	JGE  from20
 	JMP  shape19
 
@@ -133,12 +132,12 @@ from20:
 	JMP shape20
 
 from21:
-	CMPQ R14, $0x16
+	CMPQ R13, $0x16
 	JGE  from22
 	JMP  shape21
 
 from22:
-	CMPQ R14, $0x17
+	CMPQ R13, $0x17
 	JGE  from23
 	JMP  shape22
 
@@ -147,43 +146,42 @@ from23:
 
 shape0:
 item1x1:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun1x1
-	VMOVUPS.Z (R14), K1, Z0
+	VMOVUPS.Z (R13), K1, Z0
 
 begun1x1:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed1x1
 
 entry1x1:
-	VBROADCASTSS (SI)(R12*4), Z1
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z1, K1, Z0
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z1
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z1, K1, Z0
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry1x1
 
 summed1x1:
 	CMPB   136(AX), $0x00
 	JEQ    store1x1
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, K1, Z0
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, K1, Z0
 
 store1x1:
-	MOVQ    BX, R14
-	VMOVUPS Z0, K1, (R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, K1, (R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item1x1
 	VZEROUPPER
@@ -191,54 +189,53 @@ store1x1:
 
 shape1:
 item2x1:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun2x1
-	VMOVUPS.Z (R14), K1, Z0
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS.Z (R13), K1, Z0
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun2x1
-	ADDQ      R11, R14
-	VMOVUPS.Z (R14), K1, Z1
+	ADDQ      R10, R13
+	VMOVUPS.Z (R13), K1, Z1
 
 begun2x1:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed2x1
 
 entry2x1:
-	VBROADCASTSS (SI)(R12*4), Z2
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z2, K1, Z0
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z2, K1, Z1
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z2
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z2, K1, Z0
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z2, K1, Z1
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry2x1
 
 summed2x1:
 	CMPB   136(AX), $0x00
 	JEQ    store2x1
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, K1, Z0
-	ADDQ   R11, R14
-	VADDPS (R14), Z1, K1, Z1
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, K1, Z0
+	ADDQ   R10, R13
+	VADDPS (R13), Z1, K1, Z1
 
 store2x1:
-	MOVQ    BX, R14
-	VMOVUPS Z0, K1, (R14)
-	ADDQ    R11, R14
-	VMOVUPS Z1, K1, (R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, K1, (R13)
+	ADDQ    R10, R13
+	VMOVUPS Z1, K1, (R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item2x1
 	VZEROUPPER
@@ -246,65 +243,64 @@ store2x1:
 
 shape2:
 item3x1:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun3x1
-	VMOVUPS.Z (R14), K1, Z0
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS.Z (R13), K1, Z0
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun3x1
-	ADDQ      R11, R14
-	VMOVUPS.Z (R14), K1, Z1
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS.Z (R13), K1, Z1
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun3x1
-	ADDQ      R11, R14
-	VMOVUPS.Z (R14), K1, Z2
+	ADDQ      R10, R13
+	VMOVUPS.Z (R13), K1, Z2
 
 begun3x1:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed3x1
 
 entry3x1:
-	VBROADCASTSS (SI)(R12*4), Z3
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z3, K1, Z0
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z3, K1, Z1
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z3, K1, Z2
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z3
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z3, K1, Z0
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z3, K1, Z1
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z3, K1, Z2
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry3x1
 
 summed3x1:
 	CMPB   136(AX), $0x00
 	JEQ    store3x1
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, K1, Z0
-	ADDQ   R11, R14
-	VADDPS (R14), Z1, K1, Z1
-	ADDQ   R11, R14
-	VADDPS (R14), Z2, K1, Z2
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, K1, Z0
+	ADDQ   R10, R13
+	VADDPS (R13), Z1, K1, Z1
+	ADDQ   R10, R13
+	VADDPS (R13), Z2, K1, Z2
 
 store3x1:
-	MOVQ    BX, R14
-	VMOVUPS Z0, K1, (R14)
-	ADDQ    R11, R14
-	VMOVUPS Z1, K1, (R14)
-	ADDQ    R11, R14
-	VMOVUPS Z2, K1, (R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, K1, (R13)
+	ADDQ    R10, R13
+	VMOVUPS Z1, K1, (R13)
+	ADDQ    R10, R13
+	VMOVUPS Z2, K1, (R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item3x1
 	VZEROUPPER
@@ -312,87 +308,86 @@ store3x1:
 
 shape3:
 item5x1:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
 	VXORPS    Z3, Z3, Z3
 	VXORPS    Z4, Z4, Z4
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun5x1
-	VMOVUPS.Z (R14), K1, Z0
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS.Z (R13), K1, Z0
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun5x1
-	ADDQ      R11, R14
-	VMOVUPS.Z (R14), K1, Z1
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS.Z (R13), K1, Z1
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun5x1
-	ADDQ      R11, R14
-	VMOVUPS.Z (R14), K1, Z2
-	CMPQ      loaded+56(FP), $0x03
+	ADDQ      R10, R13
+	VMOVUPS.Z (R13), K1, Z2
+	CMPQ      loaded+48(FP), $0x03
 	JLE       begun5x1
-	ADDQ      R11, R14
-	VMOVUPS.Z (R14), K1, Z3
-	CMPQ      loaded+56(FP), $0x04
+	ADDQ      R10, R13
+	VMOVUPS.Z (R13), K1, Z3
+	CMPQ      loaded+48(FP), $0x04
 	JLE       begun5x1
-	ADDQ      R11, R14
-	VMOVUPS.Z (R14), K1, Z4
+	ADDQ      R10, R13
+	VMOVUPS.Z (R13), K1, Z4
 
 begun5x1:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed5x1
 
 entry5x1:
-	VBROADCASTSS (SI)(R12*4), Z5
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z5, K1, Z0
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z5, K1, Z1
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z5, K1, Z2
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z5, K1, Z3
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z5, K1, Z4
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z5
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z5, K1, Z0
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z5, K1, Z1
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z5, K1, Z2
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z5, K1, Z3
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z5, K1, Z4
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry5x1
 
 summed5x1:
 	CMPB   136(AX), $0x00
 	JEQ    store5x1
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, K1, Z0
-	ADDQ   R11, R14
-	VADDPS (R14), Z1, K1, Z1
-	ADDQ   R11, R14
-	VADDPS (R14), Z2, K1, Z2
-	ADDQ   R11, R14
-	VADDPS (R14), Z3, K1, Z3
-	ADDQ   R11, R14
-	VADDPS (R14), Z4, K1, Z4
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, K1, Z0
+	ADDQ   R10, R13
+	VADDPS (R13), Z1, K1, Z1
+	ADDQ   R10, R13
+	VADDPS (R13), Z2, K1, Z2
+	ADDQ   R10, R13
+	VADDPS (R13), Z3, K1, Z3
+	ADDQ   R10, R13
+	VADDPS (R13), Z4, K1, Z4
 
 store5x1:
-	MOVQ    BX, R14
-	VMOVUPS Z0, K1, (R14)
-	ADDQ    R11, R14
-	VMOVUPS Z1, K1, (R14)
-	ADDQ    R11, R14
-	VMOVUPS Z2, K1, (R14)
-	ADDQ    R11, R14
-	VMOVUPS Z3, K1, (R14)
-	ADDQ    R11, R14
-	VMOVUPS Z4, K1, (R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, K1, (R13)
+	ADDQ    R10, R13
+	VMOVUPS Z1, K1, (R13)
+	ADDQ    R10, R13
+	VMOVUPS Z2, K1, (R13)
+	ADDQ    R10, R13
+	VMOVUPS Z3, K1, (R13)
+	ADDQ    R10, R13
+	VMOVUPS Z4, K1, (R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item5x1
 	VZEROUPPER
@@ -400,48 +395,47 @@ store5x1:
 
 shape4:
 item1x2:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun1x2
-	VMOVUPS   (R14), Z0
-	VMOVUPS.Z 64(R14), K1, Z1
+	VMOVUPS   (R13), Z0
+	VMOVUPS.Z 64(R13), K1, Z1
 
 begun1x2:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed1x2
 
 entry1x2:
-	VBROADCASTSS (SI)(R12*4), Z2
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z2, Z0
-	VFMADD231PS  64(R14), Z2, K1, Z1
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z2
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z2, Z0
+	VFMADD231PS  64(R13), Z2, K1, Z1
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry1x2
 
 summed1x2:
 	CMPB   136(AX), $0x00
 	JEQ    store1x2
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, K1, Z1
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, K1, Z1
 
 store1x2:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, K1, 64(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, K1, 64(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item1x2
 	VZEROUPPER
@@ -449,64 +443,63 @@ store1x2:
 
 shape5:
 item2x2:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
 	VXORPS    Z3, Z3, Z3
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun2x2
-	VMOVUPS   (R14), Z0
-	VMOVUPS.Z 64(R14), K1, Z1
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS.Z 64(R13), K1, Z1
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun2x2
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z2
-	VMOVUPS.Z 64(R14), K1, Z3
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z2
+	VMOVUPS.Z 64(R13), K1, Z3
 
 begun2x2:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed2x2
 
 entry2x2:
-	VBROADCASTSS (SI)(R12*4), Z4
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z4, Z0
-	VFMADD231PS  64(R14), Z4, K1, Z1
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z4, Z2
-	VFMADD231PS  64(R14), Z4, K1, Z3
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z4
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z4, Z0
+	VFMADD231PS  64(R13), Z4, K1, Z1
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z4, Z2
+	VFMADD231PS  64(R13), Z4, K1, Z3
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry2x2
 
 summed2x2:
 	CMPB   136(AX), $0x00
 	JEQ    store2x2
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, K1, Z1
-	ADDQ   R11, R14
-	VADDPS (R14), Z2, Z2
-	VADDPS 64(R14), Z3, K1, Z3
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, K1, Z1
+	ADDQ   R10, R13
+	VADDPS (R13), Z2, Z2
+	VADDPS 64(R13), Z3, K1, Z3
 
 store2x2:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, K1, 64(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z2, (R14)
-	VMOVUPS Z3, K1, 64(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, K1, 64(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z2, (R13)
+	VMOVUPS Z3, K1, 64(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item2x2
 	VZEROUPPER
@@ -514,80 +507,79 @@ store2x2:
 
 shape6:
 item3x2:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
 	VXORPS    Z3, Z3, Z3
 	VXORPS    Z4, Z4, Z4
 	VXORPS    Z5, Z5, Z5
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun3x2
-	VMOVUPS   (R14), Z0
-	VMOVUPS.Z 64(R14), K1, Z1
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS.Z 64(R13), K1, Z1
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun3x2
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z2
-	VMOVUPS.Z 64(R14), K1, Z3
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z2
+	VMOVUPS.Z 64(R13), K1, Z3
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun3x2
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z4
-	VMOVUPS.Z 64(R14), K1, Z5
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z4
+	VMOVUPS.Z 64(R13), K1, Z5
 
 begun3x2:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed3x2
 
 entry3x2:
-	VBROADCASTSS (SI)(R12*4), Z6
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z6, Z0
-	VFMADD231PS  64(R14), Z6, K1, Z1
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z6, Z2
-	VFMADD231PS  64(R14), Z6, K1, Z3
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z6, Z4
-	VFMADD231PS  64(R14), Z6, K1, Z5
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z6
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z6, Z0
+	VFMADD231PS  64(R13), Z6, K1, Z1
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z6, Z2
+	VFMADD231PS  64(R13), Z6, K1, Z3
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z6, Z4
+	VFMADD231PS  64(R13), Z6, K1, Z5
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry3x2
 
 summed3x2:
 	CMPB   136(AX), $0x00
 	JEQ    store3x2
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, K1, Z1
-	ADDQ   R11, R14
-	VADDPS (R14), Z2, Z2
-	VADDPS 64(R14), Z3, K1, Z3
-	ADDQ   R11, R14
-	VADDPS (R14), Z4, Z4
-	VADDPS 64(R14), Z5, K1, Z5
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, K1, Z1
+	ADDQ   R10, R13
+	VADDPS (R13), Z2, Z2
+	VADDPS 64(R13), Z3, K1, Z3
+	ADDQ   R10, R13
+	VADDPS (R13), Z4, Z4
+	VADDPS 64(R13), Z5, K1, Z5
 
 store3x2:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, K1, 64(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z2, (R14)
-	VMOVUPS Z3, K1, 64(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z4, (R14)
-	VMOVUPS Z5, K1, 64(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, K1, 64(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z2, (R13)
+	VMOVUPS Z3, K1, 64(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z4, (R13)
+	VMOVUPS Z5, K1, 64(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item3x2
 	VZEROUPPER
@@ -595,10 +587,10 @@ store3x2:
 
 shape7:
 item5x2:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -609,98 +601,97 @@ item5x2:
 	VXORPS    Z7, Z7, Z7
 	VXORPS    Z8, Z8, Z8
 	VXORPS    Z9, Z9, Z9
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun5x2
-	VMOVUPS   (R14), Z0
-	VMOVUPS.Z 64(R14), K1, Z1
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS.Z 64(R13), K1, Z1
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun5x2
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z2
-	VMOVUPS.Z 64(R14), K1, Z3
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z2
+	VMOVUPS.Z 64(R13), K1, Z3
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun5x2
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z4
-	VMOVUPS.Z 64(R14), K1, Z5
-	CMPQ      loaded+56(FP), $0x03
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z4
+	VMOVUPS.Z 64(R13), K1, Z5
+	CMPQ      loaded+48(FP), $0x03
 	JLE       begun5x2
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z6
-	VMOVUPS.Z 64(R14), K1, Z7
-	CMPQ      loaded+56(FP), $0x04
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z6
+	VMOVUPS.Z 64(R13), K1, Z7
+	CMPQ      loaded+48(FP), $0x04
 	JLE       begun5x2
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z8
-	VMOVUPS.Z 64(R14), K1, Z9
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z8
+	VMOVUPS.Z 64(R13), K1, Z9
 
 begun5x2:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed5x2
 
 entry5x2:
-	VBROADCASTSS (SI)(R12*4), Z10
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z10, Z0
-	VFMADD231PS  64(R14), Z10, K1, Z1
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z10, Z2
-	VFMADD231PS  64(R14), Z10, K1, Z3
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z10, Z4
-	VFMADD231PS  64(R14), Z10, K1, Z5
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z10, Z6
-	VFMADD231PS  64(R14), Z10, K1, Z7
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z10, Z8
-	VFMADD231PS  64(R14), Z10, K1, Z9
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z10
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z10, Z0
+	VFMADD231PS  64(R13), Z10, K1, Z1
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z10, Z2
+	VFMADD231PS  64(R13), Z10, K1, Z3
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z10, Z4
+	VFMADD231PS  64(R13), Z10, K1, Z5
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z10, Z6
+	VFMADD231PS  64(R13), Z10, K1, Z7
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z10, Z8
+	VFMADD231PS  64(R13), Z10, K1, Z9
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry5x2
 
 summed5x2:
 	CMPB   136(AX), $0x00
 	JEQ    store5x2
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, K1, Z1
-	ADDQ   R11, R14
-	VADDPS (R14), Z2, Z2
-	VADDPS 64(R14), Z3, K1, Z3
-	ADDQ   R11, R14
-	VADDPS (R14), Z4, Z4
-	VADDPS 64(R14), Z5, K1, Z5
-	ADDQ   R11, R14
-	VADDPS (R14), Z6, Z6
-	VADDPS 64(R14), Z7, K1, Z7
-	ADDQ   R11, R14
-	VADDPS (R14), Z8, Z8
-	VADDPS 64(R14), Z9, K1, Z9
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, K1, Z1
+	ADDQ   R10, R13
+	VADDPS (R13), Z2, Z2
+	VADDPS 64(R13), Z3, K1, Z3
+	ADDQ   R10, R13
+	VADDPS (R13), Z4, Z4
+	VADDPS 64(R13), Z5, K1, Z5
+	ADDQ   R10, R13
+	VADDPS (R13), Z6, Z6
+	VADDPS 64(R13), Z7, K1, Z7
+	ADDQ   R10, R13
+	VADDPS (R13), Z8, Z8
+	VADDPS 64(R13), Z9, K1, Z9
 
 store5x2:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, K1, 64(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z2, (R14)
-	VMOVUPS Z3, K1, 64(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z4, (R14)
-	VMOVUPS Z5, K1, 64(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z6, (R14)
-	VMOVUPS Z7, K1, 64(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z8, (R14)
-	VMOVUPS Z9, K1, 64(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, K1, 64(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z2, (R13)
+	VMOVUPS Z3, K1, 64(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z4, (R13)
+	VMOVUPS Z5, K1, 64(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z6, (R13)
+	VMOVUPS Z7, K1, 64(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z8, (R13)
+	VMOVUPS Z9, K1, 64(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item5x2
 	VZEROUPPER
@@ -708,53 +699,52 @@ store5x2:
 
 shape8:
 item1x3:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun1x3
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS.Z 128(R14), K1, Z2
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS.Z 128(R13), K1, Z2
 
 begun1x3:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed1x3
 
 entry1x3:
-	VBROADCASTSS (SI)(R12*4), Z3
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z3, Z0
-	VFMADD231PS  64(R14), Z3, Z1
-	VFMADD231PS  128(R14), Z3, K1, Z2
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z3
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z3, Z0
+	VFMADD231PS  64(R13), Z3, Z1
+	VFMADD231PS  128(R13), Z3, K1, Z2
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry1x3
 
 summed1x3:
 	CMPB   136(AX), $0x00
 	JEQ    store1x3
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, K1, Z2
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, K1, Z2
 
 store1x3:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, K1, 128(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, K1, 128(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item1x3
 	VZEROUPPER
@@ -762,74 +752,73 @@ store1x3:
 
 shape9:
 item2x3:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
 	VXORPS    Z3, Z3, Z3
 	VXORPS    Z4, Z4, Z4
 	VXORPS    Z5, Z5, Z5
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun2x3
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS.Z 128(R14), K1, Z2
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS.Z 128(R13), K1, Z2
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun2x3
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z3
-	VMOVUPS   64(R14), Z4
-	VMOVUPS.Z 128(R14), K1, Z5
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z3
+	VMOVUPS   64(R13), Z4
+	VMOVUPS.Z 128(R13), K1, Z5
 
 begun2x3:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed2x3
 
 entry2x3:
-	VBROADCASTSS (SI)(R12*4), Z6
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z6, Z0
-	VFMADD231PS  64(R14), Z6, Z1
-	VFMADD231PS  128(R14), Z6, K1, Z2
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z6, Z3
-	VFMADD231PS  64(R14), Z6, Z4
-	VFMADD231PS  128(R14), Z6, K1, Z5
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z6
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z6, Z0
+	VFMADD231PS  64(R13), Z6, Z1
+	VFMADD231PS  128(R13), Z6, K1, Z2
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z6, Z3
+	VFMADD231PS  64(R13), Z6, Z4
+	VFMADD231PS  128(R13), Z6, K1, Z5
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry2x3
 
 summed2x3:
 	CMPB   136(AX), $0x00
 	JEQ    store2x3
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, K1, Z2
-	ADDQ   R11, R14
-	VADDPS (R14), Z3, Z3
-	VADDPS 64(R14), Z4, Z4
-	VADDPS 128(R14), Z5, K1, Z5
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, K1, Z2
+	ADDQ   R10, R13
+	VADDPS (R13), Z3, Z3
+	VADDPS 64(R13), Z4, Z4
+	VADDPS 128(R13), Z5, K1, Z5
 
 store2x3:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, K1, 128(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z3, (R14)
-	VMOVUPS Z4, 64(R14)
-	VMOVUPS Z5, K1, 128(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, K1, 128(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z3, (R13)
+	VMOVUPS Z4, 64(R13)
+	VMOVUPS Z5, K1, 128(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item2x3
 	VZEROUPPER
@@ -837,10 +826,10 @@ store2x3:
 
 shape10:
 item3x3:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -850,82 +839,81 @@ item3x3:
 	VXORPS    Z6, Z6, Z6
 	VXORPS    Z7, Z7, Z7
 	VXORPS    Z8, Z8, Z8
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun3x3
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS.Z 128(R14), K1, Z2
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS.Z 128(R13), K1, Z2
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun3x3
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z3
-	VMOVUPS   64(R14), Z4
-	VMOVUPS.Z 128(R14), K1, Z5
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z3
+	VMOVUPS   64(R13), Z4
+	VMOVUPS.Z 128(R13), K1, Z5
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun3x3
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z6
-	VMOVUPS   64(R14), Z7
-	VMOVUPS.Z 128(R14), K1, Z8
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z6
+	VMOVUPS   64(R13), Z7
+	VMOVUPS.Z 128(R13), K1, Z8
 
 begun3x3:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed3x3
 
 entry3x3:
-	VBROADCASTSS (SI)(R12*4), Z9
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z9, Z0
-	VFMADD231PS  64(R14), Z9, Z1
-	VFMADD231PS  128(R14), Z9, K1, Z2
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z9, Z3
-	VFMADD231PS  64(R14), Z9, Z4
-	VFMADD231PS  128(R14), Z9, K1, Z5
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z9, Z6
-	VFMADD231PS  64(R14), Z9, Z7
-	VFMADD231PS  128(R14), Z9, K1, Z8
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z9
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z9, Z0
+	VFMADD231PS  64(R13), Z9, Z1
+	VFMADD231PS  128(R13), Z9, K1, Z2
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z9, Z3
+	VFMADD231PS  64(R13), Z9, Z4
+	VFMADD231PS  128(R13), Z9, K1, Z5
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z9, Z6
+	VFMADD231PS  64(R13), Z9, Z7
+	VFMADD231PS  128(R13), Z9, K1, Z8
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry3x3
 
 summed3x3:
 	CMPB   136(AX), $0x00
 	JEQ    store3x3
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, K1, Z2
-	ADDQ   R11, R14
-	VADDPS (R14), Z3, Z3
-	VADDPS 64(R14), Z4, Z4
-	VADDPS 128(R14), Z5, K1, Z5
-	ADDQ   R11, R14
-	VADDPS (R14), Z6, Z6
-	VADDPS 64(R14), Z7, Z7
-	VADDPS 128(R14), Z8, K1, Z8
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, K1, Z2
+	ADDQ   R10, R13
+	VADDPS (R13), Z3, Z3
+	VADDPS 64(R13), Z4, Z4
+	VADDPS 128(R13), Z5, K1, Z5
+	ADDQ   R10, R13
+	VADDPS (R13), Z6, Z6
+	VADDPS 64(R13), Z7, Z7
+	VADDPS 128(R13), Z8, K1, Z8
 
 store3x3:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, K1, 128(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z3, (R14)
-	VMOVUPS Z4, 64(R14)
-	VMOVUPS Z5, K1, 128(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z6, (R14)
-	VMOVUPS Z7, 64(R14)
-	VMOVUPS Z8, K1, 128(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, K1, 128(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z3, (R13)
+	VMOVUPS Z4, 64(R13)
+	VMOVUPS Z5, K1, 128(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z6, (R13)
+	VMOVUPS Z7, 64(R13)
+	VMOVUPS Z8, K1, 128(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item3x3
 	VZEROUPPER
@@ -933,10 +921,10 @@ store3x3:
 
 shape11:
 item5x3:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -952,118 +940,117 @@ item5x3:
 	VXORPS    Z12, Z12, Z12
 	VXORPS    Z13, Z13, Z13
 	VXORPS    Z14, Z14, Z14
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun5x3
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS.Z 128(R14), K1, Z2
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS.Z 128(R13), K1, Z2
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun5x3
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z3
-	VMOVUPS   64(R14), Z4
-	VMOVUPS.Z 128(R14), K1, Z5
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z3
+	VMOVUPS   64(R13), Z4
+	VMOVUPS.Z 128(R13), K1, Z5
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun5x3
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z6
-	VMOVUPS   64(R14), Z7
-	VMOVUPS.Z 128(R14), K1, Z8
-	CMPQ      loaded+56(FP), $0x03
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z6
+	VMOVUPS   64(R13), Z7
+	VMOVUPS.Z 128(R13), K1, Z8
+	CMPQ      loaded+48(FP), $0x03
 	JLE       begun5x3
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z9
-	VMOVUPS   64(R14), Z10
-	VMOVUPS.Z 128(R14), K1, Z11
-	CMPQ      loaded+56(FP), $0x04
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z9
+	VMOVUPS   64(R13), Z10
+	VMOVUPS.Z 128(R13), K1, Z11
+	CMPQ      loaded+48(FP), $0x04
 	JLE       begun5x3
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z12
-	VMOVUPS   64(R14), Z13
-	VMOVUPS.Z 128(R14), K1, Z14
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z12
+	VMOVUPS   64(R13), Z13
+	VMOVUPS.Z 128(R13), K1, Z14
 
 begun5x3:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed5x3
 
 entry5x3:
-	VBROADCASTSS (SI)(R12*4), Z15
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z15, Z0
-	VFMADD231PS  64(R14), Z15, Z1
-	VFMADD231PS  128(R14), Z15, K1, Z2
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z15, Z3
-	VFMADD231PS  64(R14), Z15, Z4
-	VFMADD231PS  128(R14), Z15, K1, Z5
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z15, Z6
-	VFMADD231PS  64(R14), Z15, Z7
-	VFMADD231PS  128(R14), Z15, K1, Z8
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z15, Z9
-	VFMADD231PS  64(R14), Z15, Z10
-	VFMADD231PS  128(R14), Z15, K1, Z11
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z15, Z12
-	VFMADD231PS  64(R14), Z15, Z13
-	VFMADD231PS  128(R14), Z15, K1, Z14
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z15
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z15, Z0
+	VFMADD231PS  64(R13), Z15, Z1
+	VFMADD231PS  128(R13), Z15, K1, Z2
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z15, Z3
+	VFMADD231PS  64(R13), Z15, Z4
+	VFMADD231PS  128(R13), Z15, K1, Z5
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z15, Z6
+	VFMADD231PS  64(R13), Z15, Z7
+	VFMADD231PS  128(R13), Z15, K1, Z8
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z15, Z9
+	VFMADD231PS  64(R13), Z15, Z10
+	VFMADD231PS  128(R13), Z15, K1, Z11
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z15, Z12
+	VFMADD231PS  64(R13), Z15, Z13
+	VFMADD231PS  128(R13), Z15, K1, Z14
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry5x3
 
 summed5x3:
 	CMPB   136(AX), $0x00
 	JEQ    store5x3
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, K1, Z2
-	ADDQ   R11, R14
-	VADDPS (R14), Z3, Z3
-	VADDPS 64(R14), Z4, Z4
-	VADDPS 128(R14), Z5, K1, Z5
-	ADDQ   R11, R14
-	VADDPS (R14), Z6, Z6
-	VADDPS 64(R14), Z7, Z7
-	VADDPS 128(R14), Z8, K1, Z8
-	ADDQ   R11, R14
-	VADDPS (R14), Z9, Z9
-	VADDPS 64(R14), Z10, Z10
-	VADDPS 128(R14), Z11, K1, Z11
-	ADDQ   R11, R14
-	VADDPS (R14), Z12, Z12
-	VADDPS 64(R14), Z13, Z13
-	VADDPS 128(R14), Z14, K1, Z14
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, K1, Z2
+	ADDQ   R10, R13
+	VADDPS (R13), Z3, Z3
+	VADDPS 64(R13), Z4, Z4
+	VADDPS 128(R13), Z5, K1, Z5
+	ADDQ   R10, R13
+	VADDPS (R13), Z6, Z6
+	VADDPS 64(R13), Z7, Z7
+	VADDPS 128(R13), Z8, K1, Z8
+	ADDQ   R10, R13
+	VADDPS (R13), Z9, Z9
+	VADDPS 64(R13), Z10, Z10
+	VADDPS 128(R13), Z11, K1, Z11
+	ADDQ   R10, R13
+	VADDPS (R13), Z12, Z12
+	VADDPS 64(R13), Z13, Z13
+	VADDPS 128(R13), Z14, K1, Z14
 
 store5x3:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, K1, 128(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z3, (R14)
-	VMOVUPS Z4, 64(R14)
-	VMOVUPS Z5, K1, 128(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z6, (R14)
-	VMOVUPS Z7, 64(R14)
-	VMOVUPS Z8, K1, 128(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z9, (R14)
-	VMOVUPS Z10, 64(R14)
-	VMOVUPS Z11, K1, 128(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z12, (R14)
-	VMOVUPS Z13, 64(R14)
-	VMOVUPS Z14, K1, 128(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, K1, 128(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z3, (R13)
+	VMOVUPS Z4, 64(R13)
+	VMOVUPS Z5, K1, 128(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z6, (R13)
+	VMOVUPS Z7, 64(R13)
+	VMOVUPS Z8, K1, 128(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z9, (R13)
+	VMOVUPS Z10, 64(R13)
+	VMOVUPS Z11, K1, 128(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z12, (R13)
+	VMOVUPS Z13, 64(R13)
+	VMOVUPS Z14, K1, 128(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item5x3
 	VZEROUPPER
@@ -1071,58 +1058,57 @@ store5x3:
 
 shape12:
 item1x4:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
 	VXORPS    Z3, Z3, Z3
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun1x4
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS.Z 192(R14), K1, Z3
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS.Z 192(R13), K1, Z3
 
 begun1x4:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed1x4
 
 entry1x4:
-	VBROADCASTSS (SI)(R12*4), Z4
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z4, Z0
-	VFMADD231PS  64(R14), Z4, Z1
-	VFMADD231PS  128(R14), Z4, Z2
-	VFMADD231PS  192(R14), Z4, K1, Z3
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z4
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z4, Z0
+	VFMADD231PS  64(R13), Z4, Z1
+	VFMADD231PS  128(R13), Z4, Z2
+	VFMADD231PS  192(R13), Z4, K1, Z3
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry1x4
 
 summed1x4:
 	CMPB   136(AX), $0x00
 	JEQ    store1x4
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, K1, Z3
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, K1, Z3
 
 store1x4:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, K1, 192(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, K1, 192(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item1x4
 	VZEROUPPER
@@ -1130,10 +1116,10 @@ store1x4:
 
 shape13:
 item2x4:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -1142,72 +1128,71 @@ item2x4:
 	VXORPS    Z5, Z5, Z5
 	VXORPS    Z6, Z6, Z6
 	VXORPS    Z7, Z7, Z7
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun2x4
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS.Z 192(R14), K1, Z3
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS.Z 192(R13), K1, Z3
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun2x4
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z4
-	VMOVUPS   64(R14), Z5
-	VMOVUPS   128(R14), Z6
-	VMOVUPS.Z 192(R14), K1, Z7
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z4
+	VMOVUPS   64(R13), Z5
+	VMOVUPS   128(R13), Z6
+	VMOVUPS.Z 192(R13), K1, Z7
 
 begun2x4:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed2x4
 
 entry2x4:
-	VBROADCASTSS (SI)(R12*4), Z8
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z8, Z0
-	VFMADD231PS  64(R14), Z8, Z1
-	VFMADD231PS  128(R14), Z8, Z2
-	VFMADD231PS  192(R14), Z8, K1, Z3
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z8, Z4
-	VFMADD231PS  64(R14), Z8, Z5
-	VFMADD231PS  128(R14), Z8, Z6
-	VFMADD231PS  192(R14), Z8, K1, Z7
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z8
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z8, Z0
+	VFMADD231PS  64(R13), Z8, Z1
+	VFMADD231PS  128(R13), Z8, Z2
+	VFMADD231PS  192(R13), Z8, K1, Z3
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z8, Z4
+	VFMADD231PS  64(R13), Z8, Z5
+	VFMADD231PS  128(R13), Z8, Z6
+	VFMADD231PS  192(R13), Z8, K1, Z7
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry2x4
 
 summed2x4:
 	CMPB   136(AX), $0x00
 	JEQ    store2x4
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, K1, Z3
-	ADDQ   R11, R14
-	VADDPS (R14), Z4, Z4
-	VADDPS 64(R14), Z5, Z5
-	VADDPS 128(R14), Z6, Z6
-	VADDPS 192(R14), Z7, K1, Z7
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, K1, Z3
+	ADDQ   R10, R13
+	VADDPS (R13), Z4, Z4
+	VADDPS 64(R13), Z5, Z5
+	VADDPS 128(R13), Z6, Z6
+	VADDPS 192(R13), Z7, K1, Z7
 
 store2x4:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, K1, 192(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z4, (R14)
-	VMOVUPS Z5, 64(R14)
-	VMOVUPS Z6, 128(R14)
-	VMOVUPS Z7, K1, 192(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, K1, 192(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z4, (R13)
+	VMOVUPS Z5, 64(R13)
+	VMOVUPS Z6, 128(R13)
+	VMOVUPS Z7, K1, 192(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item2x4
 	VZEROUPPER
@@ -1215,10 +1200,10 @@ store2x4:
 
 shape14:
 item3x4:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -1231,94 +1216,93 @@ item3x4:
 	VXORPS    Z9, Z9, Z9
 	VXORPS    Z10, Z10, Z10
 	VXORPS    Z11, Z11, Z11
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun3x4
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS.Z 192(R14), K1, Z3
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS.Z 192(R13), K1, Z3
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun3x4
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z4
-	VMOVUPS   64(R14), Z5
-	VMOVUPS   128(R14), Z6
-	VMOVUPS.Z 192(R14), K1, Z7
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z4
+	VMOVUPS   64(R13), Z5
+	VMOVUPS   128(R13), Z6
+	VMOVUPS.Z 192(R13), K1, Z7
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun3x4
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z8
-	VMOVUPS   64(R14), Z9
-	VMOVUPS   128(R14), Z10
-	VMOVUPS.Z 192(R14), K1, Z11
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z8
+	VMOVUPS   64(R13), Z9
+	VMOVUPS   128(R13), Z10
+	VMOVUPS.Z 192(R13), K1, Z11
 
 begun3x4:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed3x4
 
 entry3x4:
-	VBROADCASTSS (SI)(R12*4), Z12
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z12, Z0
-	VFMADD231PS  64(R14), Z12, Z1
-	VFMADD231PS  128(R14), Z12, Z2
-	VFMADD231PS  192(R14), Z12, K1, Z3
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z12, Z4
-	VFMADD231PS  64(R14), Z12, Z5
-	VFMADD231PS  128(R14), Z12, Z6
-	VFMADD231PS  192(R14), Z12, K1, Z7
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z12, Z8
-	VFMADD231PS  64(R14), Z12, Z9
-	VFMADD231PS  128(R14), Z12, Z10
-	VFMADD231PS  192(R14), Z12, K1, Z11
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z12
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z12, Z0
+	VFMADD231PS  64(R13), Z12, Z1
+	VFMADD231PS  128(R13), Z12, Z2
+	VFMADD231PS  192(R13), Z12, K1, Z3
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z12, Z4
+	VFMADD231PS  64(R13), Z12, Z5
+	VFMADD231PS  128(R13), Z12, Z6
+	VFMADD231PS  192(R13), Z12, K1, Z7
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z12, Z8
+	VFMADD231PS  64(R13), Z12, Z9
+	VFMADD231PS  128(R13), Z12, Z10
+	VFMADD231PS  192(R13), Z12, K1, Z11
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry3x4
 
 summed3x4:
 	CMPB   136(AX), $0x00
 	JEQ    store3x4
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, K1, Z3
-	ADDQ   R11, R14
-	VADDPS (R14), Z4, Z4
-	VADDPS 64(R14), Z5, Z5
-	VADDPS 128(R14), Z6, Z6
-	VADDPS 192(R14), Z7, K1, Z7
-	ADDQ   R11, R14
-	VADDPS (R14), Z8, Z8
-	VADDPS 64(R14), Z9, Z9
-	VADDPS 128(R14), Z10, Z10
-	VADDPS 192(R14), Z11, K1, Z11
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, K1, Z3
+	ADDQ   R10, R13
+	VADDPS (R13), Z4, Z4
+	VADDPS 64(R13), Z5, Z5
+	VADDPS 128(R13), Z6, Z6
+	VADDPS 192(R13), Z7, K1, Z7
+	ADDQ   R10, R13
+	VADDPS (R13), Z8, Z8
+	VADDPS 64(R13), Z9, Z9
+	VADDPS 128(R13), Z10, Z10
+	VADDPS 192(R13), Z11, K1, Z11
 
 store3x4:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, K1, 192(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z4, (R14)
-	VMOVUPS Z5, 64(R14)
-	VMOVUPS Z6, 128(R14)
-	VMOVUPS Z7, K1, 192(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z8, (R14)
-	VMOVUPS Z9, 64(R14)
-	VMOVUPS Z10, 128(R14)
-	VMOVUPS Z11, K1, 192(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, K1, 192(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z4, (R13)
+	VMOVUPS Z5, 64(R13)
+	VMOVUPS Z6, 128(R13)
+	VMOVUPS Z7, K1, 192(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z8, (R13)
+	VMOVUPS Z9, 64(R13)
+	VMOVUPS Z10, 128(R13)
+	VMOVUPS Z11, K1, 192(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item3x4
 	VZEROUPPER
@@ -1326,10 +1310,10 @@ store3x4:
 
 shape15:
 item5x4:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -1350,138 +1334,137 @@ item5x4:
 	VXORPS    Z17, Z17, Z17
 	VXORPS    Z18, Z18, Z18
 	VXORPS    Z19, Z19, Z19
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun5x4
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS.Z 192(R14), K1, Z3
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS.Z 192(R13), K1, Z3
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun5x4
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z4
-	VMOVUPS   64(R14), Z5
-	VMOVUPS   128(R14), Z6
-	VMOVUPS.Z 192(R14), K1, Z7
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z4
+	VMOVUPS   64(R13), Z5
+	VMOVUPS   128(R13), Z6
+	VMOVUPS.Z 192(R13), K1, Z7
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun5x4
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z8
-	VMOVUPS   64(R14), Z9
-	VMOVUPS   128(R14), Z10
-	VMOVUPS.Z 192(R14), K1, Z11
-	CMPQ      loaded+56(FP), $0x03
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z8
+	VMOVUPS   64(R13), Z9
+	VMOVUPS   128(R13), Z10
+	VMOVUPS.Z 192(R13), K1, Z11
+	CMPQ      loaded+48(FP), $0x03
 	JLE       begun5x4
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z12
-	VMOVUPS   64(R14), Z13
-	VMOVUPS   128(R14), Z14
-	VMOVUPS.Z 192(R14), K1, Z15
-	CMPQ      loaded+56(FP), $0x04
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z12
+	VMOVUPS   64(R13), Z13
+	VMOVUPS   128(R13), Z14
+	VMOVUPS.Z 192(R13), K1, Z15
+	CMPQ      loaded+48(FP), $0x04
 	JLE       begun5x4
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z16
-	VMOVUPS   64(R14), Z17
-	VMOVUPS   128(R14), Z18
-	VMOVUPS.Z 192(R14), K1, Z19
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z16
+	VMOVUPS   64(R13), Z17
+	VMOVUPS   128(R13), Z18
+	VMOVUPS.Z 192(R13), K1, Z19
 
 begun5x4:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed5x4
 
 entry5x4:
-	VBROADCASTSS (SI)(R12*4), Z20
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z20, Z0
-	VFMADD231PS  64(R14), Z20, Z1
-	VFMADD231PS  128(R14), Z20, Z2
-	VFMADD231PS  192(R14), Z20, K1, Z3
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z20, Z4
-	VFMADD231PS  64(R14), Z20, Z5
-	VFMADD231PS  128(R14), Z20, Z6
-	VFMADD231PS  192(R14), Z20, K1, Z7
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z20, Z8
-	VFMADD231PS  64(R14), Z20, Z9
-	VFMADD231PS  128(R14), Z20, Z10
-	VFMADD231PS  192(R14), Z20, K1, Z11
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z20, Z12
-	VFMADD231PS  64(R14), Z20, Z13
-	VFMADD231PS  128(R14), Z20, Z14
-	VFMADD231PS  192(R14), Z20, K1, Z15
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z20, Z16
-	VFMADD231PS  64(R14), Z20, Z17
-	VFMADD231PS  128(R14), Z20, Z18
-	VFMADD231PS  192(R14), Z20, K1, Z19
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z20
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z20, Z0
+	VFMADD231PS  64(R13), Z20, Z1
+	VFMADD231PS  128(R13), Z20, Z2
+	VFMADD231PS  192(R13), Z20, K1, Z3
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z20, Z4
+	VFMADD231PS  64(R13), Z20, Z5
+	VFMADD231PS  128(R13), Z20, Z6
+	VFMADD231PS  192(R13), Z20, K1, Z7
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z20, Z8
+	VFMADD231PS  64(R13), Z20, Z9
+	VFMADD231PS  128(R13), Z20, Z10
+	VFMADD231PS  192(R13), Z20, K1, Z11
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z20, Z12
+	VFMADD231PS  64(R13), Z20, Z13
+	VFMADD231PS  128(R13), Z20, Z14
+	VFMADD231PS  192(R13), Z20, K1, Z15
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z20, Z16
+	VFMADD231PS  64(R13), Z20, Z17
+	VFMADD231PS  128(R13), Z20, Z18
+	VFMADD231PS  192(R13), Z20, K1, Z19
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry5x4
 
 summed5x4:
 	CMPB   136(AX), $0x00
 	JEQ    store5x4
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, K1, Z3
-	ADDQ   R11, R14
-	VADDPS (R14), Z4, Z4
-	VADDPS 64(R14), Z5, Z5
-	VADDPS 128(R14), Z6, Z6
-	VADDPS 192(R14), Z7, K1, Z7
-	ADDQ   R11, R14
-	VADDPS (R14), Z8, Z8
-	VADDPS 64(R14), Z9, Z9
-	VADDPS 128(R14), Z10, Z10
-	VADDPS 192(R14), Z11, K1, Z11
-	ADDQ   R11, R14
-	VADDPS (R14), Z12, Z12
-	VADDPS 64(R14), Z13, Z13
-	VADDPS 128(R14), Z14, Z14
-	VADDPS 192(R14), Z15, K1, Z15
-	ADDQ   R11, R14
-	VADDPS (R14), Z16, Z16
-	VADDPS 64(R14), Z17, Z17
-	VADDPS 128(R14), Z18, Z18
-	VADDPS 192(R14), Z19, K1, Z19
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, K1, Z3
+	ADDQ   R10, R13
+	VADDPS (R13), Z4, Z4
+	VADDPS 64(R13), Z5, Z5
+	VADDPS 128(R13), Z6, Z6
+	VADDPS 192(R13), Z7, K1, Z7
+	ADDQ   R10, R13
+	VADDPS (R13), Z8, Z8
+	VADDPS 64(R13), Z9, Z9
+	VADDPS 128(R13), Z10, Z10
+	VADDPS 192(R13), Z11, K1, Z11
+	ADDQ   R10, R13
+	VADDPS (R13), Z12, Z12
+	VADDPS 64(R13), Z13, Z13
+	VADDPS 128(R13), Z14, Z14
+	VADDPS 192(R13), Z15, K1, Z15
+	ADDQ   R10, R13
+	VADDPS (R13), Z16, Z16
+	VADDPS 64(R13), Z17, Z17
+	VADDPS 128(R13), Z18, Z18
+	VADDPS 192(R13), Z19, K1, Z19
 
 store5x4:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, K1, 192(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z4, (R14)
-	VMOVUPS Z5, 64(R14)
-	VMOVUPS Z6, 128(R14)
-	VMOVUPS Z7, K1, 192(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z8, (R14)
-	VMOVUPS Z9, 64(R14)
-	VMOVUPS Z10, 128(R14)
-	VMOVUPS Z11, K1, 192(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z12, (R14)
-	VMOVUPS Z13, 64(R14)
-	VMOVUPS Z14, 128(R14)
-	VMOVUPS Z15, K1, 192(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z16, (R14)
-	VMOVUPS Z17, 64(R14)
-	VMOVUPS Z18, 128(R14)
-	VMOVUPS Z19, K1, 192(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, K1, 192(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z4, (R13)
+	VMOVUPS Z5, 64(R13)
+	VMOVUPS Z6, 128(R13)
+	VMOVUPS Z7, K1, 192(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z8, (R13)
+	VMOVUPS Z9, 64(R13)
+	VMOVUPS Z10, 128(R13)
+	VMOVUPS Z11, K1, 192(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z12, (R13)
+	VMOVUPS Z13, 64(R13)
+	VMOVUPS Z14, 128(R13)
+	VMOVUPS Z15, K1, 192(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z16, (R13)
+	VMOVUPS Z17, 64(R13)
+	VMOVUPS Z18, 128(R13)
+	VMOVUPS Z19, K1, 192(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item5x4
 	VZEROUPPER
@@ -1489,68 +1472,67 @@ store5x4:
 
 shape16:
 item1x6:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
 	VXORPS    Z3, Z3, Z3
 	VXORPS    Z4, Z4, Z4
 	VXORPS    Z5, Z5, Z5
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun1x6
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS   192(R14), Z3
-	VMOVUPS   256(R14), Z4
-	VMOVUPS.Z 320(R14), K1, Z5
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS   192(R13), Z3
+	VMOVUPS   256(R13), Z4
+	VMOVUPS.Z 320(R13), K1, Z5
 
 begun1x6:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed1x6
 
 entry1x6:
-	VBROADCASTSS (SI)(R12*4), Z6
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z6, Z0
-	VFMADD231PS  64(R14), Z6, Z1
-	VFMADD231PS  128(R14), Z6, Z2
-	VFMADD231PS  192(R14), Z6, Z3
-	VFMADD231PS  256(R14), Z6, Z4
-	VFMADD231PS  320(R14), Z6, K1, Z5
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z6
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z6, Z0
+	VFMADD231PS  64(R13), Z6, Z1
+	VFMADD231PS  128(R13), Z6, Z2
+	VFMADD231PS  192(R13), Z6, Z3
+	VFMADD231PS  256(R13), Z6, Z4
+	VFMADD231PS  320(R13), Z6, K1, Z5
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry1x6
 
 summed1x6:
 	CMPB   136(AX), $0x00
 	JEQ    store1x6
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, Z3
-	VADDPS 256(R14), Z4, Z4
-	VADDPS 320(R14), Z5, K1, Z5
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, Z3
+	VADDPS 256(R13), Z4, Z4
+	VADDPS 320(R13), Z5, K1, Z5
 
 store1x6:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, 192(R14)
-	VMOVUPS Z4, 256(R14)
-	VMOVUPS Z5, K1, 320(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, K1, 320(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item1x6
 	VZEROUPPER
@@ -1558,10 +1540,10 @@ store1x6:
 
 shape17:
 item2x6:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -1574,88 +1556,87 @@ item2x6:
 	VXORPS    Z9, Z9, Z9
 	VXORPS    Z10, Z10, Z10
 	VXORPS    Z11, Z11, Z11
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun2x6
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS   192(R14), Z3
-	VMOVUPS   256(R14), Z4
-	VMOVUPS.Z 320(R14), K1, Z5
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS   192(R13), Z3
+	VMOVUPS   256(R13), Z4
+	VMOVUPS.Z 320(R13), K1, Z5
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun2x6
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z6
-	VMOVUPS   64(R14), Z7
-	VMOVUPS   128(R14), Z8
-	VMOVUPS   192(R14), Z9
-	VMOVUPS   256(R14), Z10
-	VMOVUPS.Z 320(R14), K1, Z11
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z6
+	VMOVUPS   64(R13), Z7
+	VMOVUPS   128(R13), Z8
+	VMOVUPS   192(R13), Z9
+	VMOVUPS   256(R13), Z10
+	VMOVUPS.Z 320(R13), K1, Z11
 
 begun2x6:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed2x6
 
 entry2x6:
-	VBROADCASTSS (SI)(R12*4), Z12
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z12, Z0
-	VFMADD231PS  64(R14), Z12, Z1
-	VFMADD231PS  128(R14), Z12, Z2
-	VFMADD231PS  192(R14), Z12, Z3
-	VFMADD231PS  256(R14), Z12, Z4
-	VFMADD231PS  320(R14), Z12, K1, Z5
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z12, Z6
-	VFMADD231PS  64(R14), Z12, Z7
-	VFMADD231PS  128(R14), Z12, Z8
-	VFMADD231PS  192(R14), Z12, Z9
-	VFMADD231PS  256(R14), Z12, Z10
-	VFMADD231PS  320(R14), Z12, K1, Z11
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z12
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z12, Z0
+	VFMADD231PS  64(R13), Z12, Z1
+	VFMADD231PS  128(R13), Z12, Z2
+	VFMADD231PS  192(R13), Z12, Z3
+	VFMADD231PS  256(R13), Z12, Z4
+	VFMADD231PS  320(R13), Z12, K1, Z5
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z12, Z6
+	VFMADD231PS  64(R13), Z12, Z7
+	VFMADD231PS  128(R13), Z12, Z8
+	VFMADD231PS  192(R13), Z12, Z9
+	VFMADD231PS  256(R13), Z12, Z10
+	VFMADD231PS  320(R13), Z12, K1, Z11
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry2x6
 
 summed2x6:
 	CMPB   136(AX), $0x00
 	JEQ    store2x6
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, Z3
-	VADDPS 256(R14), Z4, Z4
-	VADDPS 320(R14), Z5, K1, Z5
-	ADDQ   R11, R14
-	VADDPS (R14), Z6, Z6
-	VADDPS 64(R14), Z7, Z7
-	VADDPS 128(R14), Z8, Z8
-	VADDPS 192(R14), Z9, Z9
-	VADDPS 256(R14), Z10, Z10
-	VADDPS 320(R14), Z11, K1, Z11
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, Z3
+	VADDPS 256(R13), Z4, Z4
+	VADDPS 320(R13), Z5, K1, Z5
+	ADDQ   R10, R13
+	VADDPS (R13), Z6, Z6
+	VADDPS 64(R13), Z7, Z7
+	VADDPS 128(R13), Z8, Z8
+	VADDPS 192(R13), Z9, Z9
+	VADDPS 256(R13), Z10, Z10
+	VADDPS 320(R13), Z11, K1, Z11
 
 store2x6:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, 192(R14)
-	VMOVUPS Z4, 256(R14)
-	VMOVUPS Z5, K1, 320(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z6, (R14)
-	VMOVUPS Z7, 64(R14)
-	VMOVUPS Z8, 128(R14)
-	VMOVUPS Z9, 192(R14)
-	VMOVUPS Z10, 256(R14)
-	VMOVUPS Z11, K1, 320(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, K1, 320(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z6, (R13)
+	VMOVUPS Z7, 64(R13)
+	VMOVUPS Z8, 128(R13)
+	VMOVUPS Z9, 192(R13)
+	VMOVUPS Z10, 256(R13)
+	VMOVUPS Z11, K1, 320(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item2x6
 	VZEROUPPER
@@ -1663,10 +1644,10 @@ store2x6:
 
 shape18:
 item3x6:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -1685,118 +1666,117 @@ item3x6:
 	VXORPS    Z15, Z15, Z15
 	VXORPS    Z16, Z16, Z16
 	VXORPS    Z17, Z17, Z17
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun3x6
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS   192(R14), Z3
-	VMOVUPS   256(R14), Z4
-	VMOVUPS.Z 320(R14), K1, Z5
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS   192(R13), Z3
+	VMOVUPS   256(R13), Z4
+	VMOVUPS.Z 320(R13), K1, Z5
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun3x6
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z6
-	VMOVUPS   64(R14), Z7
-	VMOVUPS   128(R14), Z8
-	VMOVUPS   192(R14), Z9
-	VMOVUPS   256(R14), Z10
-	VMOVUPS.Z 320(R14), K1, Z11
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z6
+	VMOVUPS   64(R13), Z7
+	VMOVUPS   128(R13), Z8
+	VMOVUPS   192(R13), Z9
+	VMOVUPS   256(R13), Z10
+	VMOVUPS.Z 320(R13), K1, Z11
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun3x6
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z12
-	VMOVUPS   64(R14), Z13
-	VMOVUPS   128(R14), Z14
-	VMOVUPS   192(R14), Z15
-	VMOVUPS   256(R14), Z16
-	VMOVUPS.Z 320(R14), K1, Z17
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z12
+	VMOVUPS   64(R13), Z13
+	VMOVUPS   128(R13), Z14
+	VMOVUPS   192(R13), Z15
+	VMOVUPS   256(R13), Z16
+	VMOVUPS.Z 320(R13), K1, Z17
 
 begun3x6:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed3x6
 
 entry3x6:
-	VBROADCASTSS (SI)(R12*4), Z18
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z18, Z0
-	VFMADD231PS  64(R14), Z18, Z1
-	VFMADD231PS  128(R14), Z18, Z2
-	VFMADD231PS  192(R14), Z18, Z3
-	VFMADD231PS  256(R14), Z18, Z4
-	VFMADD231PS  320(R14), Z18, K1, Z5
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z18, Z6
-	VFMADD231PS  64(R14), Z18, Z7
-	VFMADD231PS  128(R14), Z18, Z8
-	VFMADD231PS  192(R14), Z18, Z9
-	VFMADD231PS  256(R14), Z18, Z10
-	VFMADD231PS  320(R14), Z18, K1, Z11
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z18, Z12
-	VFMADD231PS  64(R14), Z18, Z13
-	VFMADD231PS  128(R14), Z18, Z14
-	VFMADD231PS  192(R14), Z18, Z15
-	VFMADD231PS  256(R14), Z18, Z16
-	VFMADD231PS  320(R14), Z18, K1, Z17
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z18
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z18, Z0
+	VFMADD231PS  64(R13), Z18, Z1
+	VFMADD231PS  128(R13), Z18, Z2
+	VFMADD231PS  192(R13), Z18, Z3
+	VFMADD231PS  256(R13), Z18, Z4
+	VFMADD231PS  320(R13), Z18, K1, Z5
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z18, Z6
+	VFMADD231PS  64(R13), Z18, Z7
+	VFMADD231PS  128(R13), Z18, Z8
+	VFMADD231PS  192(R13), Z18, Z9
+	VFMADD231PS  256(R13), Z18, Z10
+	VFMADD231PS  320(R13), Z18, K1, Z11
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z18, Z12
+	VFMADD231PS  64(R13), Z18, Z13
+	VFMADD231PS  128(R13), Z18, Z14
+	VFMADD231PS  192(R13), Z18, Z15
+	VFMADD231PS  256(R13), Z18, Z16
+	VFMADD231PS  320(R13), Z18, K1, Z17
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry3x6
 
 summed3x6:
 	CMPB   136(AX), $0x00
 	JEQ    store3x6
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, Z3
-	VADDPS 256(R14), Z4, Z4
-	VADDPS 320(R14), Z5, K1, Z5
-	ADDQ   R11, R14
-	VADDPS (R14), Z6, Z6
-	VADDPS 64(R14), Z7, Z7
-	VADDPS 128(R14), Z8, Z8
-	VADDPS 192(R14), Z9, Z9
-	VADDPS 256(R14), Z10, Z10
-	VADDPS 320(R14), Z11, K1, Z11
-	ADDQ   R11, R14
-	VADDPS (R14), Z12, Z12
-	VADDPS 64(R14), Z13, Z13
-	VADDPS 128(R14), Z14, Z14
-	VADDPS 192(R14), Z15, Z15
-	VADDPS 256(R14), Z16, Z16
-	VADDPS 320(R14), Z17, K1, Z17
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, Z3
+	VADDPS 256(R13), Z4, Z4
+	VADDPS 320(R13), Z5, K1, Z5
+	ADDQ   R10, R13
+	VADDPS (R13), Z6, Z6
+	VADDPS 64(R13), Z7, Z7
+	VADDPS 128(R13), Z8, Z8
+	VADDPS 192(R13), Z9, Z9
+	VADDPS 256(R13), Z10, Z10
+	VADDPS 320(R13), Z11, K1, Z11
+	ADDQ   R10, R13
+	VADDPS (R13), Z12, Z12
+	VADDPS 64(R13), Z13, Z13
+	VADDPS 128(R13), Z14, Z14
+	VADDPS 192(R13), Z15, Z15
+	VADDPS 256(R13), Z16, Z16
+	VADDPS 320(R13), Z17, K1, Z17
 
 store3x6:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, 192(R14)
-	VMOVUPS Z4, 256(R14)
-	VMOVUPS Z5, K1, 320(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z6, (R14)
-	VMOVUPS Z7, 64(R14)
-	VMOVUPS Z8, 128(R14)
-	VMOVUPS Z9, 192(R14)
-	VMOVUPS Z10, 256(R14)
-	VMOVUPS Z11, K1, 320(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z12, (R14)
-	VMOVUPS Z13, 64(R14)
-	VMOVUPS Z14, 128(R14)
-	VMOVUPS Z15, 192(R14)
-	VMOVUPS Z16, 256(R14)
-	VMOVUPS Z17, K1, 320(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, K1, 320(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z6, (R13)
+	VMOVUPS Z7, 64(R13)
+	VMOVUPS Z8, 128(R13)
+	VMOVUPS Z9, 192(R13)
+	VMOVUPS Z10, 256(R13)
+	VMOVUPS Z11, K1, 320(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z12, (R13)
+	VMOVUPS Z13, 64(R13)
+	VMOVUPS Z14, 128(R13)
+	VMOVUPS Z15, 192(R13)
+	VMOVUPS Z16, 256(R13)
+	VMOVUPS Z17, K1, 320(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item3x6
 	VZEROUPPER
@@ -1804,10 +1784,10 @@ store3x6:
 
 shape19:
 item1x8:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -1816,66 +1796,65 @@ item1x8:
 	VXORPS    Z5, Z5, Z5
 	VXORPS    Z6, Z6, Z6
 	VXORPS    Z7, Z7, Z7
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun1x8
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS   192(R14), Z3
-	VMOVUPS   256(R14), Z4
-	VMOVUPS   320(R14), Z5
-	VMOVUPS   384(R14), Z6
-	VMOVUPS.Z 448(R14), K1, Z7
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS   192(R13), Z3
+	VMOVUPS   256(R13), Z4
+	VMOVUPS   320(R13), Z5
+	VMOVUPS   384(R13), Z6
+	VMOVUPS.Z 448(R13), K1, Z7
 
 begun1x8:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed1x8
 
 entry1x8:
-	VBROADCASTSS (SI)(R12*4), Z8
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z8, Z0
-	VFMADD231PS  64(R14), Z8, Z1
-	VFMADD231PS  128(R14), Z8, Z2
-	VFMADD231PS  192(R14), Z8, Z3
-	VFMADD231PS  256(R14), Z8, Z4
-	VFMADD231PS  320(R14), Z8, Z5
-	VFMADD231PS  384(R14), Z8, Z6
-	VFMADD231PS  448(R14), Z8, K1, Z7
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z8
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z8, Z0
+	VFMADD231PS  64(R13), Z8, Z1
+	VFMADD231PS  128(R13), Z8, Z2
+	VFMADD231PS  192(R13), Z8, Z3
+	VFMADD231PS  256(R13), Z8, Z4
+	VFMADD231PS  320(R13), Z8, Z5
+	VFMADD231PS  384(R13), Z8, Z6
+	VFMADD231PS  448(R13), Z8, K1, Z7
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry1x8
 
 summed1x8:
 	CMPB   136(AX), $0x00
 	JEQ    store1x8
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, Z3
-	VADDPS 256(R14), Z4, Z4
-	VADDPS 320(R14), Z5, Z5
-	VADDPS 384(R14), Z6, Z6
-	VADDPS 448(R14), Z7, K1, Z7
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, Z3
+	VADDPS 256(R13), Z4, Z4
+	VADDPS 320(R13), Z5, Z5
+	VADDPS 384(R13), Z6, Z6
+	VADDPS 448(R13), Z7, K1, Z7
 
 store1x8:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, 192(R14)
-	VMOVUPS Z4, 256(R14)
-	VMOVUPS Z5, 320(R14)
-	VMOVUPS Z6, 384(R14)
-	VMOVUPS Z7, K1, 448(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, 320(R13)
+	VMOVUPS Z6, 384(R13)
+	VMOVUPS Z7, K1, 448(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item1x8
 	VZEROUPPER
@@ -1883,10 +1862,10 @@ store1x8:
 
 shape20:
 item2x8:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -1903,104 +1882,103 @@ item2x8:
 	VXORPS    Z13, Z13, Z13
 	VXORPS    Z14, Z14, Z14
 	VXORPS    Z15, Z15, Z15
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun2x8
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS   192(R14), Z3
-	VMOVUPS   256(R14), Z4
-	VMOVUPS   320(R14), Z5
-	VMOVUPS   384(R14), Z6
-	VMOVUPS.Z 448(R14), K1, Z7
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS   192(R13), Z3
+	VMOVUPS   256(R13), Z4
+	VMOVUPS   320(R13), Z5
+	VMOVUPS   384(R13), Z6
+	VMOVUPS.Z 448(R13), K1, Z7
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun2x8
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z8
-	VMOVUPS   64(R14), Z9
-	VMOVUPS   128(R14), Z10
-	VMOVUPS   192(R14), Z11
-	VMOVUPS   256(R14), Z12
-	VMOVUPS   320(R14), Z13
-	VMOVUPS   384(R14), Z14
-	VMOVUPS.Z 448(R14), K1, Z15
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z8
+	VMOVUPS   64(R13), Z9
+	VMOVUPS   128(R13), Z10
+	VMOVUPS   192(R13), Z11
+	VMOVUPS   256(R13), Z12
+	VMOVUPS   320(R13), Z13
+	VMOVUPS   384(R13), Z14
+	VMOVUPS.Z 448(R13), K1, Z15
 
 begun2x8:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed2x8
 
 entry2x8:
-	VBROADCASTSS (SI)(R12*4), Z16
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z16, Z0
-	VFMADD231PS  64(R14), Z16, Z1
-	VFMADD231PS  128(R14), Z16, Z2
-	VFMADD231PS  192(R14), Z16, Z3
-	VFMADD231PS  256(R14), Z16, Z4
-	VFMADD231PS  320(R14), Z16, Z5
-	VFMADD231PS  384(R14), Z16, Z6
-	VFMADD231PS  448(R14), Z16, K1, Z7
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z16, Z8
-	VFMADD231PS  64(R14), Z16, Z9
-	VFMADD231PS  128(R14), Z16, Z10
-	VFMADD231PS  192(R14), Z16, Z11
-	VFMADD231PS  256(R14), Z16, Z12
-	VFMADD231PS  320(R14), Z16, Z13
-	VFMADD231PS  384(R14), Z16, Z14
-	VFMADD231PS  448(R14), Z16, K1, Z15
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z16
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z16, Z0
+	VFMADD231PS  64(R13), Z16, Z1
+	VFMADD231PS  128(R13), Z16, Z2
+	VFMADD231PS  192(R13), Z16, Z3
+	VFMADD231PS  256(R13), Z16, Z4
+	VFMADD231PS  320(R13), Z16, Z5
+	VFMADD231PS  384(R13), Z16, Z6
+	VFMADD231PS  448(R13), Z16, K1, Z7
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z16, Z8
+	VFMADD231PS  64(R13), Z16, Z9
+	VFMADD231PS  128(R13), Z16, Z10
+	VFMADD231PS  192(R13), Z16, Z11
+	VFMADD231PS  256(R13), Z16, Z12
+	VFMADD231PS  320(R13), Z16, Z13
+	VFMADD231PS  384(R13), Z16, Z14
+	VFMADD231PS  448(R13), Z16, K1, Z15
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry2x8
 
 summed2x8:
 	CMPB   136(AX), $0x00
 	JEQ    store2x8
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, Z3
-	VADDPS 256(R14), Z4, Z4
-	VADDPS 320(R14), Z5, Z5
-	VADDPS 384(R14), Z6, Z6
-	VADDPS 448(R14), Z7, K1, Z7
-	ADDQ   R11, R14
-	VADDPS (R14), Z8, Z8
-	VADDPS 64(R14), Z9, Z9
-	VADDPS 128(R14), Z10, Z10
-	VADDPS 192(R14), Z11, Z11
-	VADDPS 256(R14), Z12, Z12
-	VADDPS 320(R14), Z13, Z13
-	VADDPS 384(R14), Z14, Z14
-	VADDPS 448(R14), Z15, K1, Z15
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, Z3
+	VADDPS 256(R13), Z4, Z4
+	VADDPS 320(R13), Z5, Z5
+	VADDPS 384(R13), Z6, Z6
+	VADDPS 448(R13), Z7, K1, Z7
+	ADDQ   R10, R13
+	VADDPS (R13), Z8, Z8
+	VADDPS 64(R13), Z9, Z9
+	VADDPS 128(R13), Z10, Z10
+	VADDPS 192(R13), Z11, Z11
+	VADDPS 256(R13), Z12, Z12
+	VADDPS 320(R13), Z13, Z13
+	VADDPS 384(R13), Z14, Z14
+	VADDPS 448(R13), Z15, K1, Z15
 
 store2x8:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, 192(R14)
-	VMOVUPS Z4, 256(R14)
-	VMOVUPS Z5, 320(R14)
-	VMOVUPS Z6, 384(R14)
-	VMOVUPS Z7, K1, 448(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z8, (R14)
-	VMOVUPS Z9, 64(R14)
-	VMOVUPS Z10, 128(R14)
-	VMOVUPS Z11, 192(R14)
-	VMOVUPS Z12, 256(R14)
-	VMOVUPS Z13, 320(R14)
-	VMOVUPS Z14, 384(R14)
-	VMOVUPS Z15, K1, 448(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, 320(R13)
+	VMOVUPS Z6, 384(R13)
+	VMOVUPS Z7, K1, 448(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z8, (R13)
+	VMOVUPS Z9, 64(R13)
+	VMOVUPS Z10, 128(R13)
+	VMOVUPS Z11, 192(R13)
+	VMOVUPS Z12, 256(R13)
+	VMOVUPS Z13, 320(R13)
+	VMOVUPS Z14, 384(R13)
+	VMOVUPS Z15, K1, 448(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item2x8
 	VZEROUPPER
@@ -2008,10 +1986,10 @@ store2x8:
 
 shape21:
 item3x8:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -2036,142 +2014,141 @@ item3x8:
 	VXORPS    Z21, Z21, Z21
 	VXORPS    Z22, Z22, Z22
 	VXORPS    Z23, Z23, Z23
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun3x8
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS   192(R14), Z3
-	VMOVUPS   256(R14), Z4
-	VMOVUPS   320(R14), Z5
-	VMOVUPS   384(R14), Z6
-	VMOVUPS.Z 448(R14), K1, Z7
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS   192(R13), Z3
+	VMOVUPS   256(R13), Z4
+	VMOVUPS   320(R13), Z5
+	VMOVUPS   384(R13), Z6
+	VMOVUPS.Z 448(R13), K1, Z7
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun3x8
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z8
-	VMOVUPS   64(R14), Z9
-	VMOVUPS   128(R14), Z10
-	VMOVUPS   192(R14), Z11
-	VMOVUPS   256(R14), Z12
-	VMOVUPS   320(R14), Z13
-	VMOVUPS   384(R14), Z14
-	VMOVUPS.Z 448(R14), K1, Z15
-	CMPQ      loaded+56(FP), $0x02
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z8
+	VMOVUPS   64(R13), Z9
+	VMOVUPS   128(R13), Z10
+	VMOVUPS   192(R13), Z11
+	VMOVUPS   256(R13), Z12
+	VMOVUPS   320(R13), Z13
+	VMOVUPS   384(R13), Z14
+	VMOVUPS.Z 448(R13), K1, Z15
+	CMPQ      loaded+48(FP), $0x02
 	JLE       begun3x8
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z16
-	VMOVUPS   64(R14), Z17
-	VMOVUPS   128(R14), Z18
-	VMOVUPS   192(R14), Z19
-	VMOVUPS   256(R14), Z20
-	VMOVUPS   320(R14), Z21
-	VMOVUPS   384(R14), Z22
-	VMOVUPS.Z 448(R14), K1, Z23
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z16
+	VMOVUPS   64(R13), Z17
+	VMOVUPS   128(R13), Z18
+	VMOVUPS   192(R13), Z19
+	VMOVUPS   256(R13), Z20
+	VMOVUPS   320(R13), Z21
+	VMOVUPS   384(R13), Z22
+	VMOVUPS.Z 448(R13), K1, Z23
 
 begun3x8:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed3x8
 
 entry3x8:
-	VBROADCASTSS (SI)(R12*4), Z24
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z24, Z0
-	VFMADD231PS  64(R14), Z24, Z1
-	VFMADD231PS  128(R14), Z24, Z2
-	VFMADD231PS  192(R14), Z24, Z3
-	VFMADD231PS  256(R14), Z24, Z4
-	VFMADD231PS  320(R14), Z24, Z5
-	VFMADD231PS  384(R14), Z24, Z6
-	VFMADD231PS  448(R14), Z24, K1, Z7
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z24, Z8
-	VFMADD231PS  64(R14), Z24, Z9
-	VFMADD231PS  128(R14), Z24, Z10
-	VFMADD231PS  192(R14), Z24, Z11
-	VFMADD231PS  256(R14), Z24, Z12
-	VFMADD231PS  320(R14), Z24, Z13
-	VFMADD231PS  384(R14), Z24, Z14
-	VFMADD231PS  448(R14), Z24, K1, Z15
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z24, Z16
-	VFMADD231PS  64(R14), Z24, Z17
-	VFMADD231PS  128(R14), Z24, Z18
-	VFMADD231PS  192(R14), Z24, Z19
-	VFMADD231PS  256(R14), Z24, Z20
-	VFMADD231PS  320(R14), Z24, Z21
-	VFMADD231PS  384(R14), Z24, Z22
-	VFMADD231PS  448(R14), Z24, K1, Z23
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z24
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z24, Z0
+	VFMADD231PS  64(R13), Z24, Z1
+	VFMADD231PS  128(R13), Z24, Z2
+	VFMADD231PS  192(R13), Z24, Z3
+	VFMADD231PS  256(R13), Z24, Z4
+	VFMADD231PS  320(R13), Z24, Z5
+	VFMADD231PS  384(R13), Z24, Z6
+	VFMADD231PS  448(R13), Z24, K1, Z7
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z24, Z8
+	VFMADD231PS  64(R13), Z24, Z9
+	VFMADD231PS  128(R13), Z24, Z10
+	VFMADD231PS  192(R13), Z24, Z11
+	VFMADD231PS  256(R13), Z24, Z12
+	VFMADD231PS  320(R13), Z24, Z13
+	VFMADD231PS  384(R13), Z24, Z14
+	VFMADD231PS  448(R13), Z24, K1, Z15
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z24, Z16
+	VFMADD231PS  64(R13), Z24, Z17
+	VFMADD231PS  128(R13), Z24, Z18
+	VFMADD231PS  192(R13), Z24, Z19
+	VFMADD231PS  256(R13), Z24, Z20
+	VFMADD231PS  320(R13), Z24, Z21
+	VFMADD231PS  384(R13), Z24, Z22
+	VFMADD231PS  448(R13), Z24, K1, Z23
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry3x8
 
 summed3x8:
 	CMPB   136(AX), $0x00
 	JEQ    store3x8
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, Z3
-	VADDPS 256(R14), Z4, Z4
-	VADDPS 320(R14), Z5, Z5
-	VADDPS 384(R14), Z6, Z6
-	VADDPS 448(R14), Z7, K1, Z7
-	ADDQ   R11, R14
-	VADDPS (R14), Z8, Z8
-	VADDPS 64(R14), Z9, Z9
-	VADDPS 128(R14), Z10, Z10
-	VADDPS 192(R14), Z11, Z11
-	VADDPS 256(R14), Z12, Z12
-	VADDPS 320(R14), Z13, Z13
-	VADDPS 384(R14), Z14, Z14
-	VADDPS 448(R14), Z15, K1, Z15
-	ADDQ   R11, R14
-	VADDPS (R14), Z16, Z16
-	VADDPS 64(R14), Z17, Z17
-	VADDPS 128(R14), Z18, Z18
-	VADDPS 192(R14), Z19, Z19
-	VADDPS 256(R14), Z20, Z20
-	VADDPS 320(R14), Z21, Z21
-	VADDPS 384(R14), Z22, Z22
-	VADDPS 448(R14), Z23, K1, Z23
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, Z3
+	VADDPS 256(R13), Z4, Z4
+	VADDPS 320(R13), Z5, Z5
+	VADDPS 384(R13), Z6, Z6
+	VADDPS 448(R13), Z7, K1, Z7
+	ADDQ   R10, R13
+	VADDPS (R13), Z8, Z8
+	VADDPS 64(R13), Z9, Z9
+	VADDPS 128(R13), Z10, Z10
+	VADDPS 192(R13), Z11, Z11
+	VADDPS 256(R13), Z12, Z12
+	VADDPS 320(R13), Z13, Z13
+	VADDPS 384(R13), Z14, Z14
+	VADDPS 448(R13), Z15, K1, Z15
+	ADDQ   R10, R13
+	VADDPS (R13), Z16, Z16
+	VADDPS 64(R13), Z17, Z17
+	VADDPS 128(R13), Z18, Z18
+	VADDPS 192(R13), Z19, Z19
+	VADDPS 256(R13), Z20, Z20
+	VADDPS 320(R13), Z21, Z21
+	VADDPS 384(R13), Z22, Z22
+	VADDPS 448(R13), Z23, K1, Z23
 
 store3x8:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, 192(R14)
-	VMOVUPS Z4, 256(R14)
-	VMOVUPS Z5, 320(R14)
-	VMOVUPS Z6, 384(R14)
-	VMOVUPS Z7, K1, 448(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z8, (R14)
-	VMOVUPS Z9, 64(R14)
-	VMOVUPS Z10, 128(R14)
-	VMOVUPS Z11, 192(R14)
-	VMOVUPS Z12, 256(R14)
-	VMOVUPS Z13, 320(R14)
-	VMOVUPS Z14, 384(R14)
-	VMOVUPS Z15, K1, 448(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z16, (R14)
-	VMOVUPS Z17, 64(R14)
-	VMOVUPS Z18, 128(R14)
-	VMOVUPS Z19, 192(R14)
-	VMOVUPS Z20, 256(R14)
-	VMOVUPS Z21, 320(R14)
-	VMOVUPS Z22, 384(R14)
-	VMOVUPS Z23, K1, 448(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, 320(R13)
+	VMOVUPS Z6, 384(R13)
+	VMOVUPS Z7, K1, 448(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z8, (R13)
+	VMOVUPS Z9, 64(R13)
+	VMOVUPS Z10, 128(R13)
+	VMOVUPS Z11, 192(R13)
+	VMOVUPS Z12, 256(R13)
+	VMOVUPS Z13, 320(R13)
+	VMOVUPS Z14, 384(R13)
+	VMOVUPS Z15, K1, 448(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z16, (R13)
+	VMOVUPS Z17, 64(R13)
+	VMOVUPS Z18, 128(R13)
+	VMOVUPS Z19, 192(R13)
+	VMOVUPS Z20, 256(R13)
+	VMOVUPS Z21, 320(R13)
+	VMOVUPS Z22, 384(R13)
+	VMOVUPS Z23, K1, 448(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item3x8
 	VZEROUPPER
@@ -2179,10 +2156,10 @@ store3x8:
 
 shape22:
 item1x12:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -2195,82 +2172,81 @@ item1x12:
 	VXORPS    Z9, Z9, Z9
 	VXORPS    Z10, Z10, Z10
 	VXORPS    Z11, Z11, Z11
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun1x12
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS   192(R14), Z3
-	VMOVUPS   256(R14), Z4
-	VMOVUPS   320(R14), Z5
-	VMOVUPS   384(R14), Z6
-	VMOVUPS   448(R14), Z7
-	VMOVUPS   512(R14), Z8
-	VMOVUPS   576(R14), Z9
-	VMOVUPS   640(R14), Z10
-	VMOVUPS.Z 704(R14), K1, Z11
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS   192(R13), Z3
+	VMOVUPS   256(R13), Z4
+	VMOVUPS   320(R13), Z5
+	VMOVUPS   384(R13), Z6
+	VMOVUPS   448(R13), Z7
+	VMOVUPS   512(R13), Z8
+	VMOVUPS   576(R13), Z9
+	VMOVUPS   640(R13), Z10
+	VMOVUPS.Z 704(R13), K1, Z11
 
 begun1x12:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed1x12
 
 entry1x12:
-	VBROADCASTSS (SI)(R12*4), Z12
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z12, Z0
-	VFMADD231PS  64(R14), Z12, Z1
-	VFMADD231PS  128(R14), Z12, Z2
-	VFMADD231PS  192(R14), Z12, Z3
-	VFMADD231PS  256(R14), Z12, Z4
-	VFMADD231PS  320(R14), Z12, Z5
-	VFMADD231PS  384(R14), Z12, Z6
-	VFMADD231PS  448(R14), Z12, Z7
-	VFMADD231PS  512(R14), Z12, Z8
-	VFMADD231PS  576(R14), Z12, Z9
-	VFMADD231PS  640(R14), Z12, Z10
-	VFMADD231PS  704(R14), Z12, K1, Z11
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z12
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z12, Z0
+	VFMADD231PS  64(R13), Z12, Z1
+	VFMADD231PS  128(R13), Z12, Z2
+	VFMADD231PS  192(R13), Z12, Z3
+	VFMADD231PS  256(R13), Z12, Z4
+	VFMADD231PS  320(R13), Z12, Z5
+	VFMADD231PS  384(R13), Z12, Z6
+	VFMADD231PS  448(R13), Z12, Z7
+	VFMADD231PS  512(R13), Z12, Z8
+	VFMADD231PS  576(R13), Z12, Z9
+	VFMADD231PS  640(R13), Z12, Z10
+	VFMADD231PS  704(R13), Z12, K1, Z11
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry1x12
 
 summed1x12:
 	CMPB   136(AX), $0x00
 	JEQ    store1x12
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, Z3
-	VADDPS 256(R14), Z4, Z4
-	VADDPS 320(R14), Z5, Z5
-	VADDPS 384(R14), Z6, Z6
-	VADDPS 448(R14), Z7, Z7
-	VADDPS 512(R14), Z8, Z8
-	VADDPS 576(R14), Z9, Z9
-	VADDPS 640(R14), Z10, Z10
-	VADDPS 704(R14), Z11, K1, Z11
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, Z3
+	VADDPS 256(R13), Z4, Z4
+	VADDPS 320(R13), Z5, Z5
+	VADDPS 384(R13), Z6, Z6
+	VADDPS 448(R13), Z7, Z7
+	VADDPS 512(R13), Z8, Z8
+	VADDPS 576(R13), Z9, Z9
+	VADDPS 640(R13), Z10, Z10
+	VADDPS 704(R13), Z11, K1, Z11
 
 store1x12:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, 192(R14)
-	VMOVUPS Z4, 256(R14)
-	VMOVUPS Z5, 320(R14)
-	VMOVUPS Z6, 384(R14)
-	VMOVUPS Z7, 448(R14)
-	VMOVUPS Z8, 512(R14)
-	VMOVUPS Z9, 576(R14)
-	VMOVUPS Z10, 640(R14)
-	VMOVUPS Z11, K1, 704(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, 320(R13)
+	VMOVUPS Z6, 384(R13)
+	VMOVUPS Z7, 448(R13)
+	VMOVUPS Z8, 512(R13)
+	VMOVUPS Z9, 576(R13)
+	VMOVUPS Z10, 640(R13)
+	VMOVUPS Z11, K1, 704(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item1x12
 	VZEROUPPER
@@ -2278,10 +2254,10 @@ store1x12:
 
 shape23:
 item2x12:
+	MOVLQSX   (DI), R11
 	MOVLQSX   (R8), R12
-	MOVLQSX   (R9), R13
+	ADDQ      $+4, DI
 	ADDQ      $+4, R8
-	ADDQ      $+4, R9
 	VXORPS    Z0, Z0, Z0
 	VXORPS    Z1, Z1, Z1
 	VXORPS    Z2, Z2, Z2
@@ -2306,136 +2282,135 @@ item2x12:
 	VXORPS    Z21, Z21, Z21
 	VXORPS    Z22, Z22, Z22
 	VXORPS    Z23, Z23, Z23
-	MOVQ      DX, R14
-	CMPQ      loaded+56(FP), $0x00
+	MOVQ      DX, R13
+	CMPQ      loaded+48(FP), $0x00
 	JLE       begun2x12
-	VMOVUPS   (R14), Z0
-	VMOVUPS   64(R14), Z1
-	VMOVUPS   128(R14), Z2
-	VMOVUPS   192(R14), Z3
-	VMOVUPS   256(R14), Z4
-	VMOVUPS   320(R14), Z5
-	VMOVUPS   384(R14), Z6
-	VMOVUPS   448(R14), Z7
-	VMOVUPS   512(R14), Z8
-	VMOVUPS   576(R14), Z9
-	VMOVUPS   640(R14), Z10
-	VMOVUPS.Z 704(R14), K1, Z11
-	CMPQ      loaded+56(FP), $0x01
+	VMOVUPS   (R13), Z0
+	VMOVUPS   64(R13), Z1
+	VMOVUPS   128(R13), Z2
+	VMOVUPS   192(R13), Z3
+	VMOVUPS   256(R13), Z4
+	VMOVUPS   320(R13), Z5
+	VMOVUPS   384(R13), Z6
+	VMOVUPS   448(R13), Z7
+	VMOVUPS   512(R13), Z8
+	VMOVUPS   576(R13), Z9
+	VMOVUPS   640(R13), Z10
+	VMOVUPS.Z 704(R13), K1, Z11
+	CMPQ      loaded+48(FP), $0x01
 	JLE       begun2x12
-	ADDQ      R11, R14
-	VMOVUPS   (R14), Z12
-	VMOVUPS   64(R14), Z13
-	VMOVUPS   128(R14), Z14
-	VMOVUPS   192(R14), Z15
-	VMOVUPS   256(R14), Z16
-	VMOVUPS   320(R14), Z17
-	VMOVUPS   384(R14), Z18
-	VMOVUPS   448(R14), Z19
-	VMOVUPS   512(R14), Z20
-	VMOVUPS   576(R14), Z21
-	VMOVUPS   640(R14), Z22
-	VMOVUPS.Z 704(R14), K1, Z23
+	ADDQ      R10, R13
+	VMOVUPS   (R13), Z12
+	VMOVUPS   64(R13), Z13
+	VMOVUPS   128(R13), Z14
+	VMOVUPS   192(R13), Z15
+	VMOVUPS   256(R13), Z16
+	VMOVUPS   320(R13), Z17
+	VMOVUPS   384(R13), Z18
+	VMOVUPS   448(R13), Z19
+	VMOVUPS   512(R13), Z20
+	VMOVUPS   576(R13), Z21
+	VMOVUPS   640(R13), Z22
+	VMOVUPS.Z 704(R13), K1, Z23
 
 begun2x12:
-	CMPQ R12, R13
+	CMPQ R11, R12
 	JGE  summed2x12
 
 entry2x12:
-	VBROADCASTSS (SI)(R12*4), Z24
-	MOVLQSX      (DI)(R12*4), R14
-	LEAQ         (CX)(R14*4), R14
-	VFMADD231PS  (R14), Z24, Z0
-	VFMADD231PS  64(R14), Z24, Z1
-	VFMADD231PS  128(R14), Z24, Z2
-	VFMADD231PS  192(R14), Z24, Z3
-	VFMADD231PS  256(R14), Z24, Z4
-	VFMADD231PS  320(R14), Z24, Z5
-	VFMADD231PS  384(R14), Z24, Z6
-	VFMADD231PS  448(R14), Z24, Z7
-	VFMADD231PS  512(R14), Z24, Z8
-	VFMADD231PS  576(R14), Z24, Z9
-	VFMADD231PS  640(R14), Z24, Z10
-	VFMADD231PS  704(R14), Z24, K1, Z11
-	ADDQ         R10, R14
-	VFMADD231PS  (R14), Z24, Z12
-	VFMADD231PS  64(R14), Z24, Z13
-	VFMADD231PS  128(R14), Z24, Z14
-	VFMADD231PS  192(R14), Z24, Z15
-	VFMADD231PS  256(R14), Z24, Z16
-	VFMADD231PS  320(R14), Z24, Z17
-	VFMADD231PS  384(R14), Z24, Z18
-	VFMADD231PS  448(R14), Z24, Z19
-	VFMADD231PS  512(R14), Z24, Z20
-	VFMADD231PS  576(R14), Z24, Z21
-	VFMADD231PS  640(R14), Z24, Z22
-	VFMADD231PS  704(R14), Z24, K1, Z23
-	INCQ         R12
-	CMPQ         R12, R13
+	VBROADCASTSS (BX)(R11*4), Z24
+	MOVLQSX      (SI)(R11*4), R13
+	LEAQ         (CX)(R13*4), R13
+	VFMADD231PS  (R13), Z24, Z0
+	VFMADD231PS  64(R13), Z24, Z1
+	VFMADD231PS  128(R13), Z24, Z2
+	VFMADD231PS  192(R13), Z24, Z3
+	VFMADD231PS  256(R13), Z24, Z4
+	VFMADD231PS  320(R13), Z24, Z5
+	VFMADD231PS  384(R13), Z24, Z6
+	VFMADD231PS  448(R13), Z24, Z7
+	VFMADD231PS  512(R13), Z24, Z8
+	VFMADD231PS  576(R13), Z24, Z9
+	VFMADD231PS  640(R13), Z24, Z10
+	VFMADD231PS  704(R13), Z24, K1, Z11
+	ADDQ         R9, R13
+	VFMADD231PS  (R13), Z24, Z12
+	VFMADD231PS  64(R13), Z24, Z13
+	VFMADD231PS  128(R13), Z24, Z14
+	VFMADD231PS  192(R13), Z24, Z15
+	VFMADD231PS  256(R13), Z24, Z16
+	VFMADD231PS  320(R13), Z24, Z17
+	VFMADD231PS  384(R13), Z24, Z18
+	VFMADD231PS  448(R13), Z24, Z19
+	VFMADD231PS  512(R13), Z24, Z20
+	VFMADD231PS  576(R13), Z24, Z21
+	VFMADD231PS  640(R13), Z24, Z22
+	VFMADD231PS  704(R13), Z24, K1, Z23
+	INCQ         R11
+	CMPQ         R11, R12
 	JLT          entry2x12
 
 summed2x12:
 	CMPB   136(AX), $0x00
 	JEQ    store2x12
-	MOVQ   BX, R14
-	VADDPS (R14), Z0, Z0
-	VADDPS 64(R14), Z1, Z1
-	VADDPS 128(R14), Z2, Z2
-	VADDPS 192(R14), Z3, Z3
-	VADDPS 256(R14), Z4, Z4
-	VADDPS 320(R14), Z5, Z5
-	VADDPS 384(R14), Z6, Z6
-	VADDPS 448(R14), Z7, Z7
-	VADDPS 512(R14), Z8, Z8
-	VADDPS 576(R14), Z9, Z9
-	VADDPS 640(R14), Z10, Z10
-	VADDPS 704(R14), Z11, K1, Z11
-	ADDQ   R11, R14
-	VADDPS (R14), Z12, Z12
-	VADDPS 64(R14), Z13, Z13
-	VADDPS 128(R14), Z14, Z14
-	VADDPS 192(R14), Z15, Z15
-	VADDPS 256(R14), Z16, Z16
-	VADDPS 320(R14), Z17, Z17
-	VADDPS 384(R14), Z18, Z18
-	VADDPS 448(R14), Z19, Z19
-	VADDPS 512(R14), Z20, Z20
-	VADDPS 576(R14), Z21, Z21
-	VADDPS 640(R14), Z22, Z22
-	VADDPS 704(R14), Z23, K1, Z23
+	MOVQ   DX, R13
+	VADDPS (R13), Z0, Z0
+	VADDPS 64(R13), Z1, Z1
+	VADDPS 128(R13), Z2, Z2
+	VADDPS 192(R13), Z3, Z3
+	VADDPS 256(R13), Z4, Z4
+	VADDPS 320(R13), Z5, Z5
+	VADDPS 384(R13), Z6, Z6
+	VADDPS 448(R13), Z7, Z7
+	VADDPS 512(R13), Z8, Z8
+	VADDPS 576(R13), Z9, Z9
+	VADDPS 640(R13), Z10, Z10
+	VADDPS 704(R13), Z11, K1, Z11
+	ADDQ   R10, R13
+	VADDPS (R13), Z12, Z12
+	VADDPS 64(R13), Z13, Z13
+	VADDPS 128(R13), Z14, Z14
+	VADDPS 192(R13), Z15, Z15
+	VADDPS 256(R13), Z16, Z16
+	VADDPS 320(R13), Z17, Z17
+	VADDPS 384(R13), Z18, Z18
+	VADDPS 448(R13), Z19, Z19
+	VADDPS 512(R13), Z20, Z20
+	VADDPS 576(R13), Z21, Z21
+	VADDPS 640(R13), Z22, Z22
+	VADDPS 704(R13), Z23, K1, Z23
 
 store2x12:
-	MOVQ    BX, R14
-	VMOVUPS Z0, (R14)
-	VMOVUPS Z1, 64(R14)
-	VMOVUPS Z2, 128(R14)
-	VMOVUPS Z3, 192(R14)
-	VMOVUPS Z4, 256(R14)
-	VMOVUPS Z5, 320(R14)
-	VMOVUPS Z6, 384(R14)
-	VMOVUPS Z7, 448(R14)
-	VMOVUPS Z8, 512(R14)
-	VMOVUPS Z9, 576(R14)
-	VMOVUPS Z10, 640(R14)
-	VMOVUPS Z11, K1, 704(R14)
-	ADDQ    R11, R14
-	VMOVUPS Z12, (R14)
-	VMOVUPS Z13, 64(R14)
-	VMOVUPS Z14, 128(R14)
-	VMOVUPS Z15, 192(R14)
-	VMOVUPS Z16, 256(R14)
-	VMOVUPS Z17, 320(R14)
-	VMOVUPS Z18, 384(R14)
-	VMOVUPS Z19, 448(R14)
-	VMOVUPS Z20, 512(R14)
-	VMOVUPS Z21, 576(R14)
-	VMOVUPS Z22, 640(R14)
-	VMOVUPS Z23, K1, 704(R14)
-	MOVQ    104(AX), R14
-	LEAQ    (CX)(R14*4), CX
-	MOVQ    120(AX), R14
-	LEAQ    (DX)(R14*4), DX
-	LEAQ    (BX)(R14*4), BX
+	MOVQ    DX, R13
+	VMOVUPS Z0, (R13)
+	VMOVUPS Z1, 64(R13)
+	VMOVUPS Z2, 128(R13)
+	VMOVUPS Z3, 192(R13)
+	VMOVUPS Z4, 256(R13)
+	VMOVUPS Z5, 320(R13)
+	VMOVUPS Z6, 384(R13)
+	VMOVUPS Z7, 448(R13)
+	VMOVUPS Z8, 512(R13)
+	VMOVUPS Z9, 576(R13)
+	VMOVUPS Z10, 640(R13)
+	VMOVUPS Z11, K1, 704(R13)
+	ADDQ    R10, R13
+	VMOVUPS Z12, (R13)
+	VMOVUPS Z13, 64(R13)
+	VMOVUPS Z14, 128(R13)
+	VMOVUPS Z15, 192(R13)
+	VMOVUPS Z16, 256(R13)
+	VMOVUPS Z17, 320(R13)
+	VMOVUPS Z18, 384(R13)
+	VMOVUPS Z19, 448(R13)
+	VMOVUPS Z20, 512(R13)
+	VMOVUPS Z21, 576(R13)
+	VMOVUPS Z22, 640(R13)
+	VMOVUPS Z23, K1, 704(R13)
+	MOVQ    104(AX), R13
+	LEAQ    (CX)(R13*4), CX
+	MOVQ    120(AX), R13
+	LEAQ    (DX)(R13*4), DX
 	DECQ    at+16(FP)
 	JNE     item2x12
 	VZEROUPPER

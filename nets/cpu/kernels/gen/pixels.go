@@ -147,7 +147,8 @@ func planes(a *asm) {
 	a.end()
 }
 
-// narrow emits Narrow. It stores whole registers, but for the last: the next store overwrites what is too much.
+// narrow emits Narrow. It stores whole registers, but for the last: the next store overwrites what is too much, since
+// a pixel is at least half a register.
 func narrow(a *asm) {
 	a.begin("Narrow", "func(dst, src *float32, pixels, cols, ld int)")
 	dst, src, n, cols, ld := a.arg("dst"), a.arg("src"), a.arg("pixels"), a.arg("cols"), a.arg("ld")

@@ -44,9 +44,9 @@ func sparseShapes(lanes int) (shapes []sparseShape) {
 // An entry of a list costs a broadcast, the load of its place and a multiply-add for each sum, whose other factor comes
 // from memory: 12 sums have 14 loads for 12 multiply-adds. Fewer sums than 8 wait for each other.
 func sparse(a *asm) {
-	a.begin("Sparse", "func(t *byte, m *float32, at int, from, to *float32, shape, tail, loaded int)")
+	a.begin("Sparse", "func(t *byte, m *float32, at int, to *float32, shape, tail, loaded int)")
 	r := sparseRegs{
-		t: a.arg("t"), m: a.arg("m"), from: a.arg("from"), to: a.arg("to"), values: a.GP64(), places: a.GP64(),
+		t: a.arg("t"), m: a.arg("m"), to: a.arg("to"), values: a.GP64(), places: a.GP64(),
 		starts: a.GP64(), stops: a.GP64(), mRow: a.GP64(), row: a.GP64(), e: a.GP64(), stop: a.GP64(), p: a.GP64(),
 	}
 	if a.lanes == 16 {
@@ -78,7 +78,7 @@ func sparse(a *asm) {
 
 // sparseRegs are the registers of a sparse product.
 type sparseRegs struct {
-	t, m, from, to                reg.GPVirtual
+	t, m, to                      reg.GPVirtual
 	values, places, starts, stops reg.GPVirtual
 	mRow, row                     reg.GPVirtual // strides in bytes
 	e, stop, p                    reg.GPVirtual // entry, behind the last one, and where it is in m
@@ -109,7 +109,7 @@ func (s sparseShape) emit(a *asm, r sparseRegs) {
 			a.zero(v)
 		}
 	}
-	a.MOVQ(r.from, r.p)
+	a.MOVQ(r.to, r.p)
 	for i, row := range sums {
 		a.CMPQ(a.slot("loaded"), operand.U8(i))
 		a.JLE(jump(name("begun")))
@@ -156,7 +156,6 @@ func (s sparseShape) emit(a *asm, r sparseRegs) {
 	a.MOVQ(at(r.t, sparseMStep), r.p)
 	a.LEAQ(indexed(r.m, r.p, 4), r.m)
 	a.MOVQ(at(r.t, sparseStep), r.p)
-	a.LEAQ(indexed(r.from, r.p, 4), r.from)
 	a.LEAQ(indexed(r.to, r.p, 4), r.to)
 	a.countDown(a.slot("at"), name("item"))
 	a.end()

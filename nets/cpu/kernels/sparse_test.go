@@ -1,0 +1,287 @@
+package kernels
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomSparse returns a product of random sizes with strides in any direction, and the lengths that M and To must have.
+func randomSparse(r *rand.Rand, rows, cols int) (p Sparse[float32], m, to int) {
+	p = Sparse[float32]{
+		Items: 1 + r.IntN(9), Rows: rows, Cols: cols, Add: r.IntN(2) == 0, Loaded: r.IntN(rows + 1),
+		MStep: r.IntN(41) - 20, MRow: r.IntN(401) - 200,
+	}
+	p.Row = padded(cols) + r.IntN(5)
+	p.Step = rows*p.Row + r.IntN(9)
+	const places = 300
+	for range p.Items {
+		p.Starts = append(p.Starts, int32(len(p.Values)))
+		for range r.IntN(40) {
+			p.Values, p.Places = append(p.Values, float32(r.IntN(17)-8)/8), append(p.Places, int32(r.IntN(places)))
+		}
+		p.Stops = append(p.Stops, int32(len(p.Values)))
+	}
+	p.Values, p.Places = append(p.Values, 7), append(p.Places, 0) // of no list
+	p.At = max(0, -(p.Items-1)*p.MStep) + max(0, -(rows-1)*p.MRow)
+	m = p.At + max(0, (p.Items-1)*p.MStep) + max(0, (rows-1)*p.MRow) + places + padded(cols)
+	return p, m, (p.Items-1)*p.Step + (rows-1)*p.Row + padded(cols)
+}
+
+// TestSparse has numbers whose sums are exact in float32, for every number of rows and columns that a shape begins with.
+func TestSparse(t *testing.T) {
+	all, r := runs(t), rand.New(rand.NewPCG(1, 2))
+	for rows := 1; rows <= 7; rows++ {
+		for _, cols := range []int{1, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 48, 64, 65, 96, 97, 160, 200, 288} {
+			p, nm, nto := randomSparse(r, rows, cols)
+			m, to := numbers(r, nm, 0), numbers(r, nto, 0)
+			want := p
+			want.M, want.To = m, slices.Clone(to)
+			generic[float32]{}.Sparse(&want)
+			for _, run := range all {
+				run.p.Reset()
+				got := p
+				got.Values, got.Places = lend(run.p, p.Values), lend(run.p, p.Places)
+				got.Starts, got.Stops = lend(run.p, p.Starts), lend(run.p, p.Stops)
+				got.M, got.To = lend(run.p, m), lend(run.p, to)
+				run.k.Sparse(&got)
+				what := fmt.Sprintf("%s, %s: %d items of %d rows, %d columns, Loaded=%d Add=%t: To", run.k.Name(),
+					run.p.Name, p.Items, rows, cols, p.Loaded, p.Add)
+				run.p.Intact(t, what)
+				for i := range to { // columns behind Cols may be anything up to the next multiple of 8
+					switch in := i % p.Step % p.Row; {
+					case in < cols && i%p.Step < rows*p.Row:
+						wantSame(t, fmt.Sprintf("%s, from %d", what, i), got.To[i:i+1], want.To[i:i+1])
+					case in >= padded(cols) || i%p.Step >= rows*p.Row:
+						wantSame(t, fmt.Sprintf("%s, between rows, from %d", what, i), got.To[i:i+1], to[i:i+1])
+					}
+				}
+			}
+		}
+	}
+}
+
+// pooled returns gradients and winners of a row of a pooled map, a part of which is dead.
+func pooled(r *rand.Rand, pixels, channels int) (gy []float32, arg []uint8) {
+	gy, arg = numbers(r, pixels*channels, 20), make([]uint8, pixels*channels)
+	most := 4 + r.IntN(6)
+	for i := range arg {
+		arg[i] = uint8(min(r.IntN(most), Dead))
+	}
+	return gy, arg
+}
+
+func TestPixelWinners(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(3, 4))
+		for _, channels := range channelCounts {
+			for _, pixels := range []int{1, 2, 5, 8, 16} {
+				gy, arg := pooled(r, pixels, channels)
+				lists := func(lend func([]float32) []float32, places func([]int32) []int32) *PixelLists[float32] {
+					var l PixelLists[float32]
+					l.ensure(pixels, channels)
+					l.Depth = 3
+					for i := range 2 {
+						l.Values[i], l.Places[i] = lend(l.Values[i]), places(l.Places[i])
+						l.Ends[i] = places(make([]int32, 2*pixels))
+					}
+					return &l
+				}
+				want := lists(func(x []float32) []float32 { return x }, func(x []int32) []int32 { return x })
+				generic[float32]{}.PixelWinners(want, gy, arg, pixels, channels)
+				p.Reset()
+				got := lists(func(x []float32) []float32 { return lend(p, x) }, func(x []int32) []int32 { return lend(p, x) })
+				k.PixelWinners(got, lend(p, gy), lend(p, arg), pixels, channels)
+				what := fmt.Sprintf("pixels=%d channels=%d", pixels, channels)
+				p.Intact(t, what)
+				for i := range 2 {
+					if !slices.Equal(got.Ends[i], want.Ends[i]) {
+						t.Fatalf("%s: row %d: ends %v, want %v", what, i, got.Ends[i], want.Ends[i])
+					}
+					n := want.Ends[i][2*pixels-1]
+					wantSame(t, what+": values", got.Values[i][:n], want.Values[i][:n])
+					if !slices.Equal(got.Places[i][:n], want.Places[i][:n]) {
+						t.Fatalf("%s: row %d: places %v, want %v", what, i, got.Places[i][:n], want.Places[i][:n])
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestChannelWinners(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(5, 6))
+		for _, channels := range channelCounts {
+			for _, pixels := range []int{1, 2, 5, 8, 9, 16, 20} {
+				const rows = 2
+				var got, want ChannelLists[float32]
+				p.Reset()
+				for _, l := range []*ChannelLists[float32]{&want, &got} {
+					l.ensure(rows, pixels, channels)
+					l.reset()
+					l.Row, l.Pixel = 1000, 3
+				}
+				got.Values, got.Places, got.room = lend(p, got.Values), lend(p, got.Places), lend(p, got.room)
+				got.Starts, got.Stops = lend(p, got.Starts), lend(p, got.Stops)
+				for row := range rows {
+					gy, arg := pooled(r, pixels, channels)
+					generic[float32]{}.ChannelWinners(&want, 5000*row, gy, arg, pixels, channels)
+					k.ChannelWinners(&got, 5000*row, lend(p, gy), lend(p, arg), pixels, channels)
+				}
+				what := fmt.Sprintf("pixels=%d channels=%d", pixels, channels)
+				p.Intact(t, what)
+				if !slices.Equal(got.Stops, want.Stops) {
+					t.Fatalf("%s: stops %v, want %v", what, got.Stops, want.Stops)
+				}
+				for o := range channels {
+					from, to := want.Starts[o], want.Stops[o]
+					wantSame(t, what+": values", got.Values[from:to], want.Values[from:to])
+					if !slices.Equal(got.Places[from:to], want.Places[from:to]) {
+						t.Fatalf("%s: channel %d: places %v, want %v", what, o, got.Places[from:to], want.Places[from:to])
+					}
+				}
+				wantPanic(t, what+": no room", func() {
+					k.ChannelWinners(&got, 0, make([]float32, pixels*channels), make([]uint8, pixels*channels), pixels, channels)
+				})
+			}
+		}
+	})
+}
+
+func TestAddWinners(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(7, 8))
+		for _, channels := range channelCounts {
+			for _, pixels := range []int{1, 2, 5, 16} {
+				gy, arg := pooled(r, pixels, channels)
+				db := fractions(r, channels)
+				p.Reset()
+				got := lend(p, db)
+				k.AddWinners(got, lend(p, gy), lend(p, arg))
+				what := fmt.Sprintf("pixels=%d channels=%d: db", pixels, channels)
+				p.Intact(t, what)
+				generic[float32]{}.AddWinners(db, gy, arg)
+				wantSame(t, what, got, db)
+			}
+		}
+	})
+}
+
+// TestPixelRows has numbers whose sums are exact in float32.
+func TestPixelRows(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(9, 10))
+		for outputs := 1; outputs <= 14; outputs++ {
+			for _, cols := range []int{1, 15, 16, 28, 32, 33, 60} {
+				task := Pixels[float32]{
+					R: 1 + r.IntN(5), S: 1 + r.IntN(5), C: 1 + r.IntN(4), O: outputs, Rows: 1 + r.IntN(4), Cols: cols,
+				}
+				pitch := blocks(cols, PanelCols) * PanelCols
+				task.Width = cols + task.S + r.IntN(3)
+				task.Plane = task.Width*(task.Rows+task.R) + r.IntN(3)
+				task.Outputs = pitch + r.IntN(3)
+				task.Row = outputs*task.Outputs + r.IntN(3)
+				x := numbers(r, (task.C-1)*task.Plane+(task.Rows+task.R-2)*task.Width+task.S-1+pitch, 0)
+				w := numbers(r, task.R*task.S*task.C*outputs, 0)
+				y := make([]float32, (task.Rows-1)*task.Row+(outputs-1)*task.Outputs+pitch)
+				want, got := task, task
+				want.X, want.W, want.Y = x, w, slices.Clone(y)
+				generic[float32]{}.PixelRows(&want)
+				p.Reset()
+				got.X, got.W, got.Y = lend(p, x), lend(p, w), lend(p, y)
+				k.PixelRows(&got)
+				what := fmt.Sprintf("R=%d S=%d C=%d O=%d, %d × %d", task.R, task.S, task.C, outputs, task.Rows, cols)
+				p.Intact(t, what)
+				for i := range task.Rows {
+					for o := range outputs {
+						at := i*task.Row + o*task.Outputs
+						wantSame(t, what+": Y", got.Y[at:][:cols], want.Y[at:][:cols])
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestPlanes(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(11, 12))
+		for _, channels := range []int{1, 2, 3, 4, 9} {
+			for _, pixels := range []int{1, 7, 8, 9, 24, 31} {
+				plane := pixels + r.IntN(3)
+				src, dst := numbers(r, pixels*channels, 9), numbers(r, (channels-1)*plane+pixels, 0)
+				p.Reset()
+				got := lend(p, dst)
+				k.Planes(got, plane, lend(p, src), channels)
+				what := fmt.Sprintf("%d pixels, %d channels", pixels, channels)
+				p.Intact(t, what)
+				generic[float32]{}.Planes(dst, plane, src, channels)
+				wantSame(t, what, got, dst)
+			}
+		}
+	})
+}
+
+func TestNarrow(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(13, 14))
+		for channels := 1; channels <= 20; channels++ {
+			for _, pixels := range []int{1, 2, 7} {
+				ld := padded(channels)
+				src, dst := numbers(r, pixels*ld, 9), numbers(r, pixels*channels, 0)
+				p.Reset()
+				got := lend(p, dst)
+				k.Narrow(got, lend(p, src), pixels, channels, ld)
+				what := fmt.Sprintf("%d pixels, %d channels", pixels, channels)
+				p.Intact(t, what)
+				generic[float32]{}.Narrow(dst, src, pixels, channels, ld)
+				wantSame(t, what, got, dst)
+			}
+		}
+	})
+}
+
+func TestSparsePanics(t *testing.T) {
+	p, nm, nto := randomSparse(rand.New(rand.NewPCG(15, 16)), 3, 20)
+	pixels := Pixels[float32]{R: 2, S: 2, C: 2, O: 2, Rows: 2, Cols: 9, Width: 40, Plane: 160, Outputs: 32, Row: 64}
+	for _, k := range fast(t) {
+		sparse := func(change func(*Sparse[float32])) func() {
+			u := p
+			u.M, u.To = make([]float32, nm), make([]float32, nto)
+			change(&u)
+			return func() { k.Sparse(&u) }
+		}
+		rows := func(change func(*Pixels[float32])) func() {
+			u := pixels
+			u.X, u.W, u.Y = make([]float32, 160+2*40+1+32), make([]float32, 16), make([]float32, 64+32+32)
+			change(&u)
+			return func() { k.PixelRows(&u) }
+		}
+		sparse(func(*Sparse[float32]) {})()
+		rows(func(*Pixels[float32]) {})()
+		f := func(n int) []float32 { return make([]float32, n) }
+		for what, run := range map[string]func(){
+			"sparse: no items":        sparse(func(u *Sparse[float32]) { u.Items = 0 }),
+			"sparse: Rows=0":          sparse(func(u *Sparse[float32]) { u.Rows = 0 }),
+			"sparse: Row=-1":          sparse(func(u *Sparse[float32]) { u.Row = -1 }),
+			"sparse: short To":        sparse(func(u *Sparse[float32]) { u.To = u.To[:nto-1] }),
+			"sparse: short Stops":     sparse(func(u *Sparse[float32]) { u.Stops = u.Stops[:p.Items-1] }),
+			"sparse: nil M":           sparse(func(u *Sparse[float32]) { u.M = nil }),
+			"pixels: O=0":             rows(func(u *Pixels[float32]) { u.O = 0 }),
+			"pixels: Plane=-1":        rows(func(u *Pixels[float32]) { u.Plane = -1 }),
+			"pixels: short X":         rows(func(u *Pixels[float32]) { u.X = u.X[:160+2*40+32] }),
+			"pixels: short W":         rows(func(u *Pixels[float32]) { u.W = u.W[:15] }),
+			"pixels: short Y":         rows(func(u *Pixels[float32]) { u.Y = u.Y[:127] }),
+			"planes: short dst":       func() { k.Planes(f(47), 16, f(48), 3) },
+			"narrow: short src":       func() { k.Narrow(f(12), f(15), 2, 6, 8) },
+			"narrow: short dst":       func() { k.Narrow(f(11), f(16), 2, 6, 8) },
+			"addWinners: short arg":   func() { k.AddWinners(f(3), f(6), make([]uint8, 5)) },
+			"pixelWinners: no room":   func() { k.PixelWinners(new(PixelLists[float32]), f(6), make([]uint8, 6), 2, 3) },
+			"channelWinners: no room": func() { k.ChannelWinners(new(ChannelLists[float32]), 0, f(6), make([]uint8, 6), 2, 3) },
+		} {
+			wantPanic(t, k.Name()+": "+what, run)
+		}
+	}
+}
