@@ -30,14 +30,13 @@ type Kernels[T Float] interface {
 	// points, to 0 elsewhere. db[o] += Σ_j gy[j,o] over the j with arg[j,o] ≠ [Dead], in order of j.
 	UnpoolReLU(top, bottom, db, gy []T, arg []uint8)
 
-	// AddWinners adds gy [W/2,O] to db [O] as UnpoolReLU does.
-	AddWinners(db, gy []T, arg []uint8)
-	// PixelWinners lists the elements that UnpoolReLU would not set to 0, for pixels pixels of gy and arg with channels
-	// channels each; see [PixelLists]. l.Ends has room for 2·pixels. More elements behind both make the assembly faster.
-	PixelWinners(l *PixelLists[T], gy []T, arg []uint8, pixels, channels int)
-	// ChannelWinners appends the same elements to the lists of their channels; see [ChannelLists]. first is the place of
-	// the first element of the upper row.
-	ChannelWinners(l *ChannelLists[T], first int, gy []T, arg []uint8, pixels, channels int)
+	// AddWinners adds gy to db [channels] as UnpoolReLU does, row after row.
+	AddWinners(db []T, p *Pooled[T])
+	// PixelWinners lists the elements of the first row that UnpoolReLU would not set to 0; see [PixelLists]. l.Ends has
+	// room for 2·Pixels.
+	PixelWinners(l *PixelLists[T], p *Pooled[T])
+	// ChannelWinners lists such elements of all rows by their channels; see [ChannelLists].
+	ChannelWinners(l *ChannelLists[T], p *Pooled[T])
 	// PixelRows computes rows of a convolution with few outputs; see [Pixels].
 	PixelRows(t *Pixels[T])
 	// Planes sets dst[c·plane+p] = src[p·channels+c], for all pixels p of src.

@@ -198,14 +198,14 @@ func TestNoAllocation(t *testing.T) {
 		byPixel.Ends = [2][]int32{make([]int32, 6), make([]int32, 6)}
 		var byChannel ChannelLists[float32]
 		byChannel.ensure(1, 3, 11)
+		row := Pooled[float32]{Gy: x, Arg: arg, Rows: 1, Pixels: 3, Channels: 11}
 		got := testing.AllocsPerRun(10, func() {
 			k.Gemm(tile)
 			k.Sparse(&sparse)
 			k.PixelRows(&rows)
-			k.PixelWinners(&byPixel, x, arg, 3, 11)
-			byChannel.reset()
-			k.ChannelWinners(&byChannel, 0, x, arg, 3, 11)
-			k.AddWinners(y[:11], x[:33], arg)
+			k.PixelWinners(&byPixel, &row)
+			k.ChannelWinners(&byChannel, &row)
+			k.AddWinners(y[:11], &row)
 			k.Planes(y, 44, x, 3)
 			k.Narrow(y, x, 3, 6, 8)
 			k.Transpose(y, 4, x, 33, 4, 33)

@@ -27,6 +27,18 @@ const sparseLanes = 8
 // padded returns n rounded up to a multiple of sparseLanes.
 func padded(n int) int { return blocks(n, sparseLanes) * sparseLanes }
 
+// Pooled is some rows of a pooled map: the gradients Gy [Rows,Pixels,Channels], whose rows are Pitch elements apart, and
+// Arg [Rows,Pixels,Channels] without gaps, which says where they belong; see [Kernels]. More elements behind both make
+// the assembly faster.
+type Pooled[T Float] struct {
+	Gy                            []T
+	Arg                           []uint8
+	Rows, Pixels, Channels, Pitch int
+}
+
+// row returns row i of Gy and Arg, with all that follows.
+func (p *Pooled[T]) row(i int) ([]T, []uint8) { return p.Gy[i*p.Pitch:], p.Arg[i*p.Pixels*p.Channels:] }
+
 // PixelLists is the gradients of two rows of a map that won their windows of a pooling, listed pixel by pixel and then by
 // channel. The other gradients are 0.
 type PixelLists[T Float] struct {
@@ -34,29 +46,7 @@ type PixelLists[T Float] struct {
 	Places [2][]int32 // Depth·(channels·pixel + channel)
 	Ends   [2][]int32 // entries up to each pixel
 	Depth  int
-	last   pooledRow[T]
-}
-
-// pooledRow is memory for a row of a pooled map that kernels would read past the end of its slice.
-type pooledRow[T Float] struct {
-	gy  []T
-	arg []uint8
-}
-
-// longer returns gy and arg, or copies of them that have n elements.
-func (r *pooledRow[T]) longer(gy []T, arg []uint8, n int) ([]T, []uint8) {
-	if len(r.gy) < n && (len(gy) < n || len(arg) < n) {
-		r.gy, r.arg = make([]T, n), make([]uint8, n)
-	}
-	if len(gy) < n {
-		copy(r.gy, gy)
-		gy = r.gy
-	}
-	if len(arg) < n {
-		copy(r.arg, arg)
-		arg = r.arg
-	}
-	return gy, arg
+	last   lastRow[T]
 }
 
 // ensure makes room for two rows of pixels of a pooled map.
@@ -72,44 +62,52 @@ func (l *PixelLists[T]) ensure(pixels, channels int) {
 // order of rows and then of columns. The other gradients are 0.
 type ChannelLists[T Float] struct {
 	Values        []T
-	Places        []int32 // At + Row·(row%2) + Pixel·column
+	Places        []int32 // Row·row + Pixel·column
 	Starts, Stops []int32 // [channels]
 	Row, Pixel    int
-	each          int32  // entries for which a list has memory
-	left          int    // windows that the lists have room for
 	room          []byte // for turned rows
-	last          pooledRow[T]
+	last          lastRow[T]
 }
 
 // ensure makes lists for so many channels, each with room for the windows of some rows that are pixels wide when they are
 // pooled.
 func (l *ChannelLists[T]) ensure(rows, pixels, channels int) {
-	l.each = int32(rows*pixels + sparseLanes) // kernels write whole registers
-	if n := int(l.each) * channels; len(l.Values) < n {
-		l.Values, l.Places = make([]T, n), make([]int32, n)
-	}
-	if len(l.Starts) < channels {
-		l.Starts, l.Stops = make([]int32, channels), make([]int32, channels)
-	}
+	each := rows*pixels + sparseLanes // kernels write whole registers
+	l.Values, l.Places = ensure(l.Values, each*channels), ensure(l.Places, each*channels)
+	l.Starts, l.Stops = ensure(l.Starts, channels), ensure(l.Stops, channels)
 	for o := range l.Starts[:channels] {
-		l.Starts[o] = int32(o) * l.each
+		l.Starts[o] = int32(o * each)
 	}
-	if n := turnedBytes(pixels); len(l.room) < n {
-		l.room = make([]byte, n)
-	}
+	l.room = ensure(l.room, turnedBytes(pixels))
 }
 
-// reset empties the lists.
-func (l *ChannelLists[T]) reset() {
-	copy(l.Stops, l.Starts)
-	l.left = int(l.each) - sparseLanes
+// ensure returns x if it has n elements, else new memory.
+func ensure[T any](x []T, n int) []T {
+	if len(x) < n {
+		return make([]T, n)
+	}
+	return x
 }
 
-// take takes room for so many windows.
-func (l *ChannelLists[T]) take(windows int) {
-	if l.left -= windows; l.left < 0 {
-		panic("cpu: winners: more windows than the lists have room for")
+// lastRow is memory for a row of a pooled map that kernels would read past the end of its slice.
+type lastRow[T Float] struct {
+	gy  []T
+	arg []uint8
+}
+
+// longer returns gy and arg, or copies of them that have n elements.
+func (r *lastRow[T]) longer(gy []T, arg []uint8, n int) ([]T, []uint8) {
+	if len(gy) < n {
+		r.gy = ensure(r.gy, n)
+		copy(r.gy, gy)
+		gy = r.gy
 	}
+	if len(arg) < n {
+		r.arg = ensure(r.arg, n)
+		copy(r.arg, arg)
+		arg = r.arg
+	}
+	return gy, arg
 }
 
 // turnedBytes is the memory for a turned row of a pooled map.
@@ -143,18 +141,18 @@ func (generic[T]) Sparse(t *Sparse[T]) {
 	}
 }
 
-func (generic[T]) PixelWinners(l *PixelLists[T], gy []T, arg []uint8, pixels, channels int) {
+func (generic[T]) PixelWinners(l *PixelLists[T], p *Pooled[T]) {
 	var n [2]int
-	for j := range pixels {
+	for j := range p.Pixels {
 		for column := range 2 {
-			for o := range channels {
-				at := arg[j*channels+o]
+			for o := range p.Channels {
+				at := p.Arg[j*p.Channels+o]
 				if at == Dead || int(at)%2 != column {
 					continue
 				}
 				row := at / 2
-				l.Values[row][n[row]] = gy[j*channels+o]
-				l.Places[row][n[row]] = int32(l.Depth * (channels*(2*j+column) + o))
+				l.Values[row][n[row]] = p.Gy[j*p.Channels+o]
+				l.Places[row][n[row]] = int32(l.Depth * (p.Channels*(2*j+column) + o))
 				n[row]++
 			}
 			for row := range n {
@@ -164,29 +162,30 @@ func (generic[T]) PixelWinners(l *PixelLists[T], gy []T, arg []uint8, pixels, ch
 	}
 }
 
-func (generic[T]) ChannelWinners(l *ChannelLists[T], first int, gy []T, arg []uint8, pixels, channels int) {
-	l.take(pixels)
-	for row := range 2 {
-		for j := range pixels {
-			for o, at := range arg[j*channels:][:channels] {
-				if at == Dead || int(at)/2 != row {
+func (generic[T]) ChannelWinners(l *ChannelLists[T], p *Pooled[T]) {
+	copy(l.Stops, l.Starts)
+	for i := range 2 * p.Rows {
+		gy, arg := p.row(i / 2)
+		for j := range p.Pixels {
+			for o, at := range arg[j*p.Channels:][:p.Channels] {
+				if at == Dead || int(at)/2 != i%2 {
 					continue
 				}
 				n := &l.Stops[o]
-				l.Values[*n] = gy[j*channels+o]
-				l.Places[*n] = int32(first + l.Row*row + l.Pixel*(2*j+int(at)%2))
+				l.Values[*n] = gy[j*p.Channels+o]
+				l.Places[*n] = int32(l.Row*i + l.Pixel*(2*j+int(at)%2))
 				*n++
 			}
 		}
 	}
 }
 
-func (generic[T]) AddWinners(db, gy []T, arg []uint8) {
-	n := len(db)
-	for i := 0; i < len(gy); i += n {
-		for o, g := range gy[i:][:n] {
-			if arg[i+o] != Dead {
-				db[o] += g
+func (generic[T]) AddWinners(db []T, p *Pooled[T]) {
+	for i := range p.Rows {
+		gy, arg := p.row(i)
+		for j := range p.Pixels * p.Channels {
+			if arg[j] != Dead {
+				db[j%p.Channels] += gy[j]
 			}
 		}
 	}

@@ -73,38 +73,50 @@ var orders = func() (t [256]uint64) {
 }()
 
 // PixelWinners has one version, for AVX2.
-func (c *code) PixelWinners(l *PixelLists[float32], gy []float32, arg []uint8, pixels, channels int) {
-	gy, arg = l.last.longer(gy, arg, (pixels-1)*channels+padded(channels))
+func (c *code) PixelWinners(l *PixelLists[float32], p *Pooled[float32]) {
+	gy, arg := l.last.longer(p.Gy, p.Arg, (p.Pixels-1)*p.Channels+padded(p.Channels))
 	var to asm.PixelLists
 	for row := range 2 {
 		values, places, ends := l.Values[row], l.Places[row], l.Ends[row]
-		most := pixels*channels + sparseLanes - 1
-		_, _, _ = values[most], places[most], ends[2*pixels-1]
+		most := p.Pixels*p.Channels + sparseLanes - 1
+		_, _, _ = values[most], places[most], ends[2*p.Pixels-1]
 		to.Values[row], to.Places[row], to.Ends[row] = &values[0], &places[0], &ends[0]
 	}
-	asm.PixelWinnersAVX2(&to, &gy[0], &arg[0], &orders, pixels, channels, l.Depth)
+	asm.PixelWinnersAVX2(&to, &gy[0], &arg[0], &orders, p.Pixels, p.Channels, l.Depth)
 }
 
 // ChannelWinners has one version, for AVX2.
-func (c *code) ChannelWinners(
-	l *ChannelLists[float32], first int, gy []float32, arg []uint8, pixels, channels int,
-) {
-	gy, arg = l.last.longer(gy, arg, (padded(pixels)-1)*channels+padded(channels))
-	l.take(pixels)
-	_, _, _ = l.Stops[channels-1], l.Values[l.Starts[channels-1]+l.each-1], l.room[turnedBytes(pixels)-1]
-	to := asm.ChannelLists{Values: &l.Values[0], Places: &l.Places[0], Stops: &l.Stops[0], Room: &l.room[0]}
+func (c *code) ChannelWinners(l *ChannelLists[float32], p *Pooled[float32]) {
+	copy(l.Stops, l.Starts)
+	last := int(l.Starts[p.Channels-1]) + p.Rows*p.Pixels + sparseLanes - 1
+	_, _, _, _ = l.Stops[p.Channels-1], l.Values[last], l.Places[last], l.room[turnedBytes(p.Pixels)-1]
+	if p.Channels > 1 && int(l.Starts[1]-l.Starts[0]) < p.Rows*p.Pixels+sparseLanes {
+		panic(fmt.Sprintf("cpu: winners: lists of %d, want room for %d windows and %d more",
+			l.Starts[1]-l.Starts[0], p.Rows*p.Pixels, sparseLanes))
+	}
+	to := asm.ChannelLists{Values: &l.Values[0], Places: &l.Places[0], Room: &l.room[0]}
 	for i := range to.In {
 		to.In[i] = int32(i/2*l.Row + i%2*l.Pixel)
-		to.Columns[i] = int32(first + 2*i*l.Pixel)
+		to.Columns[i] = int32(2 * i * l.Pixel)
 		to.Group[i] = int32(2 * sparseLanes * l.Pixel)
 	}
-	asm.ChannelWinnersAVX2(&to, &gy[0], &arg[0], &orders, pixels, channels, channels)
+	for i := range p.Rows {
+		gy, arg := p.row(i)
+		gy, arg = l.last.longer(gy, arg, (padded(p.Pixels)-1)*p.Channels+padded(p.Channels))
+		to.Stops = &l.Stops[0]
+		asm.ChannelWinnersAVX2(&to, &gy[0], &arg[0], &orders, p.Pixels, p.Channels, p.Channels)
+		for j := range to.Columns {
+			to.Columns[j] += int32(2 * l.Row)
+		}
+	}
 }
 
-func (c *code) AddWinners(db, gy []float32, arg []uint8) {
-	pixels, cols := len(gy)/len(db), len(db)
-	if n := pixels * cols; n > 0 {
-		_ = arg[n-1]
-		c.addWinners(&db[0], &gy[0], &arg[0], pixels, cols)
+func (c *code) AddWinners(db []float32, p *Pooled[float32]) {
+	n := p.Pixels * p.Channels
+	_ = db[p.Channels-1]
+	for i := range p.Rows {
+		gy, arg := p.row(i)
+		_, _ = gy[n-1], arg[n-1]
+		c.addWinners(&db[0], &gy[0], &arg[0], p.Pixels, p.Channels)
 	}
 }

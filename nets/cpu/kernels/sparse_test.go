@@ -62,110 +62,100 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// pooled returns gradients and winners of a row of a pooled map, a part of which is dead.
-func pooled(r *rand.Rand, pixels, channels int) (gy []float32, arg []uint8) {
-	gy, arg = numbers(r, pixels*channels, 20), make([]uint8, pixels*channels)
+// randomPooled returns rows of a pooled map, a part of which is dead.
+func randomPooled(r *rand.Rand, rows, pixels, channels int) *Pooled[float32] {
+	p := &Pooled[float32]{Rows: rows, Pixels: pixels, Channels: channels, Pitch: pixels*channels + r.IntN(9)}
+	p.Gy, p.Arg = numbers(r, (rows-1)*p.Pitch+pixels*channels, 20), make([]uint8, rows*pixels*channels)
 	most := 4 + r.IntN(6)
-	for i := range arg {
-		arg[i] = uint8(min(r.IntN(most), Dead))
+	for i := range p.Arg {
+		p.Arg[i] = uint8(min(r.IntN(most), Dead))
 	}
-	return gy, arg
+	return p
 }
 
-func TestPixelWinners(t *testing.T) {
+// eachPooled runs test for rows of many sizes, with the same rows in buffers of a place.
+func eachPooled(t *testing.T, test func(t *testing.T, what string, k Kernels[float32], p *place, want, got *Pooled[float32])) {
 	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, channels := range channelCounts {
-			for _, pixels := range []int{1, 2, 5, 8, 16} {
-				gy, arg := pooled(r, pixels, channels)
-				lists := func(lend func([]float32) []float32, places func([]int32) []int32) *PixelLists[float32] {
-					var l PixelLists[float32]
-					l.ensure(pixels, channels)
-					l.Depth = 3
-					for i := range 2 {
-						l.Values[i], l.Places[i] = lend(l.Values[i]), places(l.Places[i])
-						l.Ends[i] = places(make([]int32, 2*pixels))
-					}
-					return &l
-				}
-				want := lists(func(x []float32) []float32 { return x }, func(x []int32) []int32 { return x })
-				generic[float32]{}.PixelWinners(want, gy, arg, pixels, channels)
+			for _, pixels := range []int{1, 2, 5, 8, 9, 16, 20} {
+				want := randomPooled(r, 1+r.IntN(3), pixels, channels)
 				p.Reset()
-				got := lists(func(x []float32) []float32 { return lend(p, x) }, func(x []int32) []int32 { return lend(p, x) })
-				k.PixelWinners(got, lend(p, gy), lend(p, arg), pixels, channels)
-				what := fmt.Sprintf("pixels=%d channels=%d", pixels, channels)
-				p.Intact(t, what)
-				for i := range 2 {
-					if !slices.Equal(got.Ends[i], want.Ends[i]) {
-						t.Fatalf("%s: row %d: ends %v, want %v", what, i, got.Ends[i], want.Ends[i])
-					}
-					n := want.Ends[i][2*pixels-1]
-					wantSame(t, what+": values", got.Values[i][:n], want.Values[i][:n])
-					if !slices.Equal(got.Places[i][:n], want.Places[i][:n]) {
-						t.Fatalf("%s: row %d: places %v, want %v", what, i, got.Places[i][:n], want.Places[i][:n])
-					}
-				}
+				got := *want
+				got.Gy, got.Arg = lend(p, want.Gy), lend(p, want.Arg)
+				what := fmt.Sprintf("%d rows, pixels=%d channels=%d", want.Rows, pixels, channels)
+				test(t, what, k, p, want, &got)
 			}
 		}
 	})
 }
 
-func TestChannelWinners(t *testing.T) {
-	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
-		r := rand.New(rand.NewPCG(5, 6))
-		for _, channels := range channelCounts {
-			for _, pixels := range []int{1, 2, 5, 8, 9, 16, 20} {
-				const rows = 2
-				var got, want ChannelLists[float32]
-				p.Reset()
-				for _, l := range []*ChannelLists[float32]{&want, &got} {
-					l.ensure(rows, pixels, channels)
-					l.reset()
-					l.Row, l.Pixel = 1000, 3
-				}
-				got.Values, got.Places, got.room = lend(p, got.Values), lend(p, got.Places), lend(p, got.room)
-				got.Starts, got.Stops = lend(p, got.Starts), lend(p, got.Stops)
-				for row := range rows {
-					gy, arg := pooled(r, pixels, channels)
-					generic[float32]{}.ChannelWinners(&want, 5000*row, gy, arg, pixels, channels)
-					k.ChannelWinners(&got, 5000*row, lend(p, gy), lend(p, arg), pixels, channels)
-				}
-				what := fmt.Sprintf("pixels=%d channels=%d", pixels, channels)
-				p.Intact(t, what)
-				if !slices.Equal(got.Stops, want.Stops) {
-					t.Fatalf("%s: stops %v, want %v", what, got.Stops, want.Stops)
-				}
-				for o := range channels {
-					from, to := want.Starts[o], want.Stops[o]
-					wantSame(t, what+": values", got.Values[from:to], want.Values[from:to])
-					if !slices.Equal(got.Places[from:to], want.Places[from:to]) {
-						t.Fatalf("%s: channel %d: places %v, want %v", what, o, got.Places[from:to], want.Places[from:to])
-					}
-				}
-				wantPanic(t, what+": no room", func() {
-					k.ChannelWinners(&got, 0, make([]float32, pixels*channels), make([]uint8, pixels*channels), pixels, channels)
-				})
-			}
+func TestPixelWinners(t *testing.T) {
+	eachPooled(t, func(t *testing.T, what string, k Kernels[float32], p *place, pooled, lent *Pooled[float32]) {
+		var want, got PixelLists[float32]
+		for _, l := range []*PixelLists[float32]{&want, &got} {
+			l.ensure(pooled.Pixels, pooled.Channels)
+			l.Depth, l.Ends = 3, [2][]int32{make([]int32, 2*pooled.Pixels), make([]int32, 2*pooled.Pixels)}
 		}
+		for i := range 2 {
+			got.Values[i], got.Places[i] = lend(p, got.Values[i]), lend(p, got.Places[i])
+			got.Ends[i] = lend(p, got.Ends[i])
+		}
+		generic[float32]{}.PixelWinners(&want, pooled)
+		k.PixelWinners(&got, lent)
+		p.Intact(t, what)
+		for i := range 2 {
+			wantEqual(t, what+": ends", got.Ends[i], want.Ends[i])
+			n := want.Ends[i][2*pooled.Pixels-1]
+			wantSame(t, what+": values", got.Values[i][:n], want.Values[i][:n])
+			wantEqual(t, what+": places", got.Places[i][:n], want.Places[i][:n])
+		}
+		got.Values[1] = got.Values[1][:pooled.Pixels*pooled.Channels]
+		wantPanic(t, what+": no room", func() { k.PixelWinners(&got, lent) })
+	})
+}
+
+// wantEqual fails unless got and want are the same.
+func wantEqual(t *testing.T, what string, got, want []int32) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func TestChannelWinners(t *testing.T) {
+	eachPooled(t, func(t *testing.T, what string, k Kernels[float32], p *place, pooled, lent *Pooled[float32]) {
+		var want, got ChannelLists[float32]
+		for _, l := range []*ChannelLists[float32]{&want, &got} {
+			l.ensure(pooled.Rows, pooled.Pixels, pooled.Channels)
+			l.Row, l.Pixel = 1000, 3
+		}
+		got.Values, got.Places, got.room = lend(p, got.Values), lend(p, got.Places), lend(p, got.room)
+		got.Starts, got.Stops = lend(p, got.Starts), lend(p, got.Stops)
+		generic[float32]{}.ChannelWinners(&want, pooled)
+		k.ChannelWinners(&got, lent)
+		p.Intact(t, what)
+		wantEqual(t, what+": stops", got.Stops, want.Stops)
+		for o, from := range want.Starts {
+			wantSame(t, what+": values", got.Values[from:want.Stops[o]], want.Values[from:want.Stops[o]])
+			wantEqual(t, what+": places", got.Places[from:want.Stops[o]], want.Places[from:want.Stops[o]])
+		}
+		got.Values = got.Values[:len(got.Values)-1]
+		wantPanic(t, what+": no room", func() { k.ChannelWinners(&got, lent) })
 	})
 }
 
 func TestAddWinners(t *testing.T) {
-	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
-		r := rand.New(rand.NewPCG(7, 8))
-		for _, channels := range channelCounts {
-			for _, pixels := range []int{1, 2, 5, 16} {
-				gy, arg := pooled(r, pixels, channels)
-				db := fractions(r, channels)
-				p.Reset()
-				got := lend(p, db)
-				k.AddWinners(got, lend(p, gy), lend(p, arg))
-				what := fmt.Sprintf("pixels=%d channels=%d: db", pixels, channels)
-				p.Intact(t, what)
-				generic[float32]{}.AddWinners(db, gy, arg)
-				wantSame(t, what, got, db)
-			}
-		}
+	r := rand.New(rand.NewPCG(7, 8))
+	eachPooled(t, func(t *testing.T, what string, k Kernels[float32], p *place, pooled, lent *Pooled[float32]) {
+		db := fractions(r, pooled.Channels)
+		got := lend(p, db)
+		k.AddWinners(got, lent)
+		p.Intact(t, what)
+		generic[float32]{}.AddWinners(db, pooled)
+		wantSame(t, what+": db", got, db)
+		lent.Arg = lent.Arg[:len(lent.Arg)-1]
+		wantPanic(t, what+": short arg", func() { k.AddWinners(got, lent) })
 	})
 }
 
@@ -263,23 +253,20 @@ func TestSparsePanics(t *testing.T) {
 		rows(func(*Pixels[float32]) {})()
 		f := func(n int) []float32 { return make([]float32, n) }
 		for what, run := range map[string]func(){
-			"sparse: no items":        sparse(func(u *Sparse[float32]) { u.Items = 0 }),
-			"sparse: Rows=0":          sparse(func(u *Sparse[float32]) { u.Rows = 0 }),
-			"sparse: Row=-1":          sparse(func(u *Sparse[float32]) { u.Row = -1 }),
-			"sparse: short To":        sparse(func(u *Sparse[float32]) { u.To = u.To[:nto-1] }),
-			"sparse: short Stops":     sparse(func(u *Sparse[float32]) { u.Stops = u.Stops[:p.Items-1] }),
-			"sparse: nil M":           sparse(func(u *Sparse[float32]) { u.M = nil }),
-			"pixels: O=0":             rows(func(u *Pixels[float32]) { u.O = 0 }),
-			"pixels: Plane=-1":        rows(func(u *Pixels[float32]) { u.Plane = -1 }),
-			"pixels: short X":         rows(func(u *Pixels[float32]) { u.X = u.X[:160+2*40+32] }),
-			"pixels: short W":         rows(func(u *Pixels[float32]) { u.W = u.W[:15] }),
-			"pixels: short Y":         rows(func(u *Pixels[float32]) { u.Y = u.Y[:127] }),
-			"planes: short dst":       func() { k.Planes(f(47), 16, f(48), 3) },
-			"narrow: short src":       func() { k.Narrow(f(12), f(15), 2, 6, 8) },
-			"narrow: short dst":       func() { k.Narrow(f(11), f(16), 2, 6, 8) },
-			"addWinners: short arg":   func() { k.AddWinners(f(3), f(6), make([]uint8, 5)) },
-			"pixelWinners: no room":   func() { k.PixelWinners(new(PixelLists[float32]), f(6), make([]uint8, 6), 2, 3) },
-			"channelWinners: no room": func() { k.ChannelWinners(new(ChannelLists[float32]), 0, f(6), make([]uint8, 6), 2, 3) },
+			"sparse: no items":    sparse(func(u *Sparse[float32]) { u.Items = 0 }),
+			"sparse: Rows=0":      sparse(func(u *Sparse[float32]) { u.Rows = 0 }),
+			"sparse: Row=-1":      sparse(func(u *Sparse[float32]) { u.Row = -1 }),
+			"sparse: short To":    sparse(func(u *Sparse[float32]) { u.To = u.To[:nto-1] }),
+			"sparse: short Stops": sparse(func(u *Sparse[float32]) { u.Stops = u.Stops[:p.Items-1] }),
+			"sparse: nil M":       sparse(func(u *Sparse[float32]) { u.M = nil }),
+			"pixels: O=0":         rows(func(u *Pixels[float32]) { u.O = 0 }),
+			"pixels: Plane=-1":    rows(func(u *Pixels[float32]) { u.Plane = -1 }),
+			"pixels: short X":     rows(func(u *Pixels[float32]) { u.X = u.X[:160+2*40+32] }),
+			"pixels: short W":     rows(func(u *Pixels[float32]) { u.W = u.W[:15] }),
+			"pixels: short Y":     rows(func(u *Pixels[float32]) { u.Y = u.Y[:127] }),
+			"planes: short dst":   func() { k.Planes(f(47), 16, f(48), 3) },
+			"narrow: short src":   func() { k.Narrow(f(12), f(15), 2, 6, 8) },
+			"narrow: short dst":   func() { k.Narrow(f(11), f(16), 2, 6, 8) },
 		} {
 			wantPanic(t, k.Name()+": "+what, run)
 		}
