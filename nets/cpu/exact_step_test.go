@@ -38,7 +38,7 @@ func exactGradients(t *testing.T, w [][]float32, m *models.Model, x []float32, l
 	h = must.Get(ops.NewConvReLUPool(exec, h, params[2], params[3], 1, 0, true))(t)
 	h = must.Get(ops.NewView[float64](h, 1, B, 2048))(t)
 	for i := 4; i < len(params); i += 2 {
-		h = must.Get(ops.NewLinear(exec, h, params[i], params[i+1], i+2 < len(params), true))(t)
+		h = must.Get(ops.NewLinear(exec, h, params[i], params[i+1], i+2 < len(params), i == 4, true))(t)
 	}
 	cost := must.Get(ops.NewSumClients[float64](must.Get(ops.NewCrossEntropy(exec, h, y))(t)))(t)
 	grads := must.Get(G.Grad(cost, params...))(t)

@@ -18,17 +18,17 @@ import (
 // same loss is NaN, since 0·∞ is; where the ReLU makes 0 of −∞, the SGD step makes NaN of the weight, and the next loss is.
 func TestInfiniteWeight(t *testing.T) {
 	const batch, black, white = 3, 0, 1
-	m := &models.Model{Name: "two", H: 16, W: 16, C: 1, Classes: 3, Build: func(b *models.Builder) models.Maps {
-		h := b.Conv(b.Conv(b.Input(0), 3, 5, 0), 8, 3, 0)
-		return b.Linear(b.Linear(h, 8, true), 3, false)
+	m := &models.Model{Name: "two", H: 24, W: 24, C: 1, Classes: 3, Build: func(b *models.Builder) models.Maps {
+		h := b.Conv(b.Conv(b.Input(0), 3, 5, 0), 64, 3, 0)
+		return b.Linear(b.Linear(h, 256, true), 3, false)
 	}}
 	must.OK(t, m.Describe())
 	samples := &plan.Samples{
-		Name: "plain", H: 16, W: 16, C: 1, Classes: 3, Labels: []uint8{black: 0, white: 1},
-		Images: make([]uint8, 2*256), Mean: []float32{0.5}, Std: []float32{0.5},
+		Name: "plain", H: 24, W: 24, C: 1, Classes: 3, Labels: []uint8{black: 0, white: 1},
+		Images: make([]uint8, 2*24*24), Mean: []float32{0.5}, Std: []float32{0.5},
 	}
-	for i := range 256 {
-		samples.Images[256*white+i] = 255
+	for i := range 24 * 24 {
+		samples.Images[24*24*white+i] = 255
 	}
 	param := func(w []float32, name string) []float32 {
 		for _, p := range m.Params {

@@ -40,6 +40,7 @@ type Maps struct {
 	node            *G.Node
 	h, w, c, border int
 	order           [3]int // h, w, c of the maps that features were flattened from
+	pooled          bool   // whether ReLU and max pooling made them, so that many elements are 0
 }
 
 // Builder adds layers to a graph. After the first error it adds no more nodes: the maps it returns then have sizes but
@@ -124,7 +125,10 @@ func (b *Builder) Conv(x Maps, out, window, border int) Maps {
 		kind: convParam, kernel: []int{window, window, x.c, out},
 	})
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: fan, kernel: []int{out}})
-	y := Maps{h: (x.h + 2*x.border - window + 1) / 2, w: (x.w + 2*x.border - window + 1) / 2, c: out, border: border}
+	y := Maps{
+		h: (x.h + 2*x.border - window + 1) / 2, w: (x.w + 2*x.border - window + 1) / 2, c: out, border: border,
+		pooled: true,
+	}
 	b.macs = append(b.macs, float64(4*y.h*y.w*fan*out))
 	return b.layer(y, func() (*G.Node, error) {
 		return ops.NewConvReLUPool(b.exec, x.node, w, bias, x.border, border, b.convs > 1)
@@ -147,7 +151,7 @@ func (b *Builder) namedLinear(name string, x Maps, out int, relu bool) Maps {
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: x.c, kernel: []int{out}})
 	b.macs = append(b.macs, float64(x.c*out))
 	return b.layer(Maps{c: out}, func() (*G.Node, error) {
-		return ops.NewLinear(b.exec, x.node, w, bias, relu, b.convs+b.fcs > 1)
+		return ops.NewLinear(b.exec, x.node, w, bias, relu, x.pooled, b.convs+b.fcs > 1)
 	})
 }
 
@@ -176,7 +180,7 @@ func (b *Builder) flatten(x Maps) Maps {
 	if x.h == 0 {
 		return x
 	}
-	y := Maps{c: x.h * x.w * x.c, order: [3]int{x.h, x.w, x.c}}
+	y := Maps{c: x.h * x.w * x.c, order: [3]int{x.h, x.w, x.c}, pooled: x.pooled}
 	return b.layer(y, func() (*G.Node, error) {
 		if x.border != 0 {
 			return nil, fmt.Errorf("maps of %d×%d×%d with a border of %d cannot be flattened", x.h, x.w, x.c, x.border)

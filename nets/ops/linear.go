@@ -19,8 +19,10 @@ type Linear[T kernels.Float] struct {
 	back      kernels.LinearBackward[T]
 }
 
-// NewLinear applies the op to x, w and bias.
-func NewLinear[T kernels.Float](exec *kernels.Exec[T], x, w, bias *G.Node, relu, inputGrad bool) (*G.Node, error) {
+// NewLinear applies the op to x, w and bias. pooled says whether pooling with ReLU made x; see [kernels.LinearShape].
+func NewLinear[T kernels.Float](
+	exec *kernels.Exec[T], x, w, bias *G.Node, relu, pooled, inputGrad bool,
+) (*G.Node, error) {
 	const name = "linear"
 	s, err := shapes(name, x, w, bias)
 	if err != nil {
@@ -33,7 +35,8 @@ func NewLinear[T kernels.Float](exec *kernels.Exec[T], x, w, bias *G.Node, relu,
 	op := &Linear[T]{
 		base: newBase(exec, fmt.Sprintf("%s(relu=%t dx=%t)", name, relu, inputGrad),
 			tensor.Shape{xs[0], xs[1], ws[2]}, x, w, bias),
-		Shape: kernels.LinearShape{K: xs[0], B: xs[1], I: xs[2], O: ws[2], ReLU: relu}, InputGrad: inputGrad,
+		Shape:     kernels.LinearShape{K: xs[0], B: xs[1], I: xs[2], O: ws[2], ReLU: relu, Pooled: pooled},
+		InputGrad: inputGrad,
 	}
 	return G.ApplyOp(op, x, w, bias)
 }

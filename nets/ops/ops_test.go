@@ -59,7 +59,7 @@ func cases() []opCase {
 				name:   fmt.Sprintf("Linear/K=%d_B=%d_I=%d_O=%d_relu=%t", c.K, c.B, c.I, c.O, relu),
 				shapes: [][]int{{c.K, c.B, c.I}, {c.K, c.I, c.O}, {c.K, c.O}},
 				apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
-					return NewLinear(e, in[0], in[1], in[2], relu, true)
+					return NewLinear(e, in[0], in[1], in[2], relu, false, true)
 				},
 				grads: all,
 			})
@@ -202,7 +202,7 @@ func TestShapeErrors(t *testing.T) {
 		"C":      second(NewConvReLUPool(exec, x, in("wc", 2, 3, 3, 5, 4), b, 1, 0, true)),
 		"odd":    second(NewConvReLUPool(exec, in("x7", 2, 3, 7, 6, 3), w, b, 1, 0, true)),
 		"border": second(NewConvReLUPool(exec, x, w, b, 3, 0, true)),
-		"I":      second(NewLinear(exec, in("f", 2, 3, 5), in("fw", 2, 6, 4), b, true, true)),
+		"I":      second(NewLinear(exec, in("f", 2, 3, 5), in("fw", 2, 6, 4), b, true, false, true)),
 		"labels": second(NewCrossEntropy(exec, in("l", 2, 3, 10), in("y", 2, 4))),
 		"rate":   second(NewDropout(exec, in("d", 2, 3, 10), in("dr", 2, 4), 0, 1)),
 		"view":   second(NewView[float64](x, 2, 3, 100)),

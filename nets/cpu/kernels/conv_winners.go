@@ -5,8 +5,10 @@ type winners[T Float] struct {
 	pooled   Pooled[T]
 	pixels   PixelLists[T]
 	channels ChannelLists[T]
-	ends     [2][]int32 // of the pixel lists: see [ConvBackward.writeInput]
+	ends     [2][]int32  // of the pixel lists: see [ConvBackward.writeInput]
+	rows     RowLists[T] // of a matrix in front of a fully connected layer
 	product  Sparse[T]
+	block    []T // of the matrix behind it
 	image    []T // x with room behind it
 	sums     []T // [O,R,padded(S·C)] dw of the chunk
 	input    []T // [H,W,padded(C)] dx of an image, if C is no multiple of sparseLanes

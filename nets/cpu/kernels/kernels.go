@@ -37,6 +37,9 @@ type Kernels[T Float] interface {
 	PixelWinners(l *PixelLists[T], p *Pooled[T])
 	// ChannelWinners lists such elements of all rows by their channels; see [ChannelLists].
 	ChannelWinners(l *ChannelLists[T], p *Pooled[T])
+	// NonZeros lists the elements of rows of x that are not 0, with step·column as their places; see [RowLists]. x [rows,n],
+	// ld elements from row to row, has room for n rounded up to a multiple of sparseLanes.
+	NonZeros(l *RowLists[T], x []T, rows, ld, n, step int)
 	// PixelRows computes rows of a convolution with few outputs; see [Pixels].
 	PixelRows(t *Pixels[T])
 	// Planes sets dst[c·plane+p] = src[p·channels+c], for all pixels p of src.

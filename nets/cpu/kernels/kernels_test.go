@@ -198,6 +198,8 @@ func TestNoAllocation(t *testing.T) {
 		byPixel.Ends = [2][]int32{make([]int32, 6), make([]int32, 6)}
 		var byChannel ChannelLists[float32]
 		byChannel.ensure(1, 3, 11)
+		var byRow RowLists[float32]
+		byRow.ensure(4, 30)
 		row := Pooled[float32]{Gy: x, Arg: arg, Rows: 1, Pixels: 3, Channels: 11}
 		got := testing.AllocsPerRun(10, func() {
 			k.Gemm(tile)
@@ -206,6 +208,7 @@ func TestNoAllocation(t *testing.T) {
 			k.PixelWinners(&byPixel, &row)
 			k.ChannelWinners(&byChannel, &row)
 			k.AddWinners(y[:11], &row)
+			k.NonZeros(&byRow, x, 4, 33, 30, 1)
 			k.Planes(y, 44, x, 3)
 			k.Narrow(y, x, 3, 6, 8)
 			k.Transpose(y, 4, x, 33, 4, 33)

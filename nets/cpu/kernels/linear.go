@@ -6,6 +6,7 @@ import "rollcall/nets/cpu/kernels/bf16"
 type LinearShape struct {
 	K, B, I, O int
 	ReLU       bool
+	Pooled     bool // whether x is what pooling with ReLU left, so that many of its elements are 0
 }
 
 // panels returns the matrix of the product for dw.
@@ -30,6 +31,7 @@ func chunkOf(i, n, size int) (k, lo, hi int) {
 type LinearForward[T Float] struct {
 	LinearShape
 	y, x, w, b []T
+	finite     []bool          // [K] whether w is, if zeros of x are left out
 	rounded    bf16.Operand[T] // [K,B] rows of x, if operands are rounded: see [roundRows]
 }
 
@@ -39,23 +41,47 @@ func (t *LinearForward[T]) Run(e *Exec[T], s LinearShape, y, x, w, b []T) {
 	if e.Products != nil {
 		e.ensure(&t.rounded, s.K*s.B*rowPitch(s.I))
 		e.For(t, linearRound, s.K)
+	} else if s.sparse() {
+		t.finite = ensure(t.finite, s.K)
+		e.For(t, linearLook, s.K)
+		e.For(t, linearSparse, s.K*blocks(s.O, sparsePanel))
+		return
 	}
 	e.For(t, forward, s.K*blocks(s.O, PanelCols))
 }
 
-// linearRound is the phase of LinearForward that rounds x; a chunk is one client. In the phase forward it is one client
-// and one panel of columns.
-const linearRound = forward + 1
+// The other phases of LinearForward; in the phase forward a chunk is one client and one panel of columns.
+const (
+	linearRound  = forward + 1 + iota // round x of one client
+	linearLook                        // see whether w of one client is finite
+	linearSparse                      // one client and one panel of columns, without the zeros of x
+)
 
 // Chunk implements [Task].
 func (t *LinearForward[T]) Chunk(phase, i int, s *Scratch[T]) {
-	if phase == linearRound {
+	switch phase {
+	case linearRound:
 		n := t.B * rowPitch(t.I)
 		roundRows(s.Products, t.rounded.From(i*n).First(n), t.x[i*t.B*t.I:][:t.B*t.I], t.B, t.I)
-		return
+	case linearLook:
+		t.finite[i] = finite(s, t.w[i*t.I*t.O:][:t.I*t.O])
+	case linearSparse:
+		k, o, end := chunkOf(i, t.O, sparsePanel)
+		if t.finite[k] {
+			t.sparseColumns(s, k, o, end-o)
+			return
+		}
+		for ; o < end; o += PanelCols {
+			t.columns(s, k, o, min(PanelCols, end-o))
+		}
+	case forward:
+		k, o, end := chunkOf(i, t.O, PanelCols)
+		t.columns(s, k, o, end-o)
 	}
-	k, o, end := chunkOf(i, t.O, PanelCols)
-	n := end - o
+}
+
+// columns computes columns o … o+n of y of client k, a panel at most.
+func (t *LinearForward[T]) columns(s *Scratch[T], k, o, n int) {
 	x, w := t.x[k*t.B*t.I:][:t.B*t.I], t.w[k*t.I*t.O:][:t.I*t.O]
 	y := t.y[k*t.B*t.O+o:][:(t.B-1)*t.O+n]
 	if s.Products != nil {
@@ -96,7 +122,8 @@ type LinearBackward[T Float] struct {
 	LinearShape
 	x, w, y, gy []T
 	dx, dw, db  []T
-	d           []T // [K,B,O] the gradient in front of the ReLU
+	d           []T    // [K,B,O] the gradient in front of the ReLU
+	finite      []bool // [K] whether d is, if zeros of x are left out
 	rounded     struct {
 		rows   bf16.Operand[T] // [K,B] rows of d, if operands are rounded: see [roundRows]
 		packed packedMatrix[T] // d
@@ -114,7 +141,7 @@ const (
 func (t *LinearBackward[T]) Run(e *Exec[T], s LinearShape, dx, dw, db, x, w, y, gy []T) {
 	t.LinearShape, t.dx, t.dw, t.db, t.x, t.w, t.y, t.gy = s, dx, dw, db, x, w, y, gy
 	if t.d == nil {
-		t.d = make([]T, s.K*s.B*s.O)
+		t.d, t.finite = make([]T, s.K*s.B*s.O), make([]bool, s.K)
 	}
 	if e.Products != nil {
 		t.rounded.packed.ensure(e, s.K, s.panels())
@@ -136,6 +163,7 @@ func (t *LinearBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		db := t.db[i*t.O:][:t.O]
 		clear(db)
 		s.ReLUGrad(t.d[i*n:][:n], db, t.gy[i*n:][:n], t.y[i*n:][:n], t.ReLU)
+		t.finite[i] = t.sparse() && finite(s, t.d[i*n:][:n])
 		if s.Products != nil {
 			t.round(s, i)
 		}
@@ -173,6 +201,10 @@ func (t *LinearBackward[T]) weights(s *Scratch[T], k, lo, rows int) {
 			b := t.rounded.packed.panel(k, o)
 			inBlocks(s, turned, padded, b, dw[lo*t.O+o:], rows, min(PanelCols, t.O-o), t.B, t.O)
 		}
+		return
+	}
+	if t.finite[k] {
+		t.sparseRows(s, k, lo, rows)
 		return
 	}
 	if t.O <= fewOutputs {

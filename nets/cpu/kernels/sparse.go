@@ -81,6 +81,23 @@ func (l *ChannelLists[T]) ensure(rows, pixels, channels int) {
 	l.room = ensure(l.room, turnedBytes(pixels))
 }
 
+// RowLists is the elements of the rows of a matrix that are not 0, a list for each row.
+type RowLists[T Float] struct {
+	Values        []T
+	Places        []int32 // a multiple of the column
+	Starts, Stops []int32
+}
+
+// ensure makes lists for so many rows of n elements.
+func (l *RowLists[T]) ensure(rows, n int) {
+	each := n + sparseLanes // kernels write whole registers
+	l.Values, l.Places = ensure(l.Values, rows*each), ensure(l.Places, rows*each)
+	l.Starts, l.Stops = ensure(l.Starts, rows), ensure(l.Stops, rows)
+	for i := range l.Starts[:rows] {
+		l.Starts[i] = int32(i * each)
+	}
+}
+
 // ensure returns x if it has n elements, else new memory.
 func ensure[T any](x []T, n int) []T {
 	if len(x) < n {
@@ -175,6 +192,19 @@ func (generic[T]) ChannelWinners(l *ChannelLists[T], p *Pooled[T]) {
 				l.Values[*n] = gy[j*p.Channels+o]
 				l.Places[*n] = int32(l.Row*i + l.Pixel*(2*j+int(at)%2))
 				*n++
+			}
+		}
+	}
+}
+
+func (generic[T]) NonZeros(l *RowLists[T], x []T, rows, ld, n, step int) {
+	l.ensure(rows, n)
+	for i := range rows {
+		l.Stops[i] = l.Starts[i]
+		for j, v := range x[i*ld:][:n] {
+			if v != 0 {
+				l.Values[l.Stops[i]], l.Places[l.Stops[i]] = v, int32(step*j)
+				l.Stops[i]++
 			}
 		}
 	}

@@ -111,6 +111,13 @@ func (c *code) ChannelWinners(l *ChannelLists[float32], p *Pooled[float32]) {
 	}
 }
 
+// NonZeros has one version, for AVX2.
+func (c *code) NonZeros(l *RowLists[float32], x []float32, rows, ld, n, step int) {
+	l.ensure(rows, n)
+	_ = x[(rows-1)*ld+padded(n)-1]
+	asm.NonZerosAVX2(&l.Values[0], &l.Places[0], &l.Stops[0], &x[0], &orders, rows, ld, n, n+sparseLanes, step)
+}
+
 func (c *code) AddWinners(db []float32, p *Pooled[float32]) {
 	n := p.Pixels * p.Channels
 	_ = db[p.Channels-1]

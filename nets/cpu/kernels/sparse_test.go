@@ -145,6 +145,37 @@ func TestChannelWinners(t *testing.T) {
 	})
 }
 
+func TestNonZeros(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(5, 6))
+		for n := 1; n <= 70; n++ {
+			rows, ld := 1+r.IntN(4), padded(n)+r.IntN(9)
+			x := numbers(r, (rows-1)*ld+padded(n), 9) // a zero of either sign is one in 20
+			for i := range x {
+				if r.IntN(3) == 0 {
+					x[i] = 0
+				}
+			}
+			var want, got RowLists[float32]
+			want.ensure(rows, n)
+			got.ensure(rows, n)
+			p.Reset()
+			got.Values, got.Places = lend(p, got.Values), lend(p, got.Places)
+			got.Starts, got.Stops = lend(p, got.Starts), lend(p, got.Stops)
+			generic[float32]{}.NonZeros(&want, x, rows, ld, n, 5)
+			k.NonZeros(&got, lend(p, x), rows, ld, n, 5)
+			what := fmt.Sprintf("%d rows of %d", rows, n)
+			p.Intact(t, what)
+			wantEqual(t, what+": stops", got.Stops, want.Stops)
+			for i, from := range want.Starts {
+				wantSame(t, what+": values", got.Values[from:want.Stops[i]], want.Values[from:want.Stops[i]])
+				wantEqual(t, what+": places", got.Places[from:want.Stops[i]], want.Places[from:want.Stops[i]])
+			}
+			wantPanic(t, what+": short x", func() { k.NonZeros(&got, x[:len(x)-1], rows, ld, n, 5) })
+		}
+	})
+}
+
 func TestAddWinners(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	eachPooled(t, func(t *testing.T, what string, k Kernels[float32], p *place, pooled, lent *Pooled[float32]) {

@@ -35,3 +35,12 @@ const TurnedBytes = 8*32 + 8*8
 //
 //go:noescape
 func ChannelWinnersAVX2(l *ChannelLists, gy *float32, arg *uint8, table *[256]uint64, pixels, cols, left int)
+
+// NonZerosAVX2 lists the elements of rows of x that are not 0, in order: entries r·room … stops[r]−1 for row r, with
+// step·column as their places. x [rows,n], ld elements from row to row; it reads n rounded up to 8 of every row, and
+// writes up to 8 entries behind a list.
+//
+//go:noescape
+func NonZerosAVX2(
+	values *float32, places, stops *int32, x *float32, table *[256]uint64, rows, ld, n, room, step int,
+)

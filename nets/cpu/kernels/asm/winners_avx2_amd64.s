@@ -318,3 +318,53 @@ group4:
 	JG        block
 	VZEROUPPER
 	RET
+
+// func NonZerosAVX2(values *float32, places *int32, stops *int32, x *float32, table *uint64, rows int, ld int, n int, room int, step int)
+// Requires: AVX, AVX2, BMI2, POPCNT
+TEXT ·NonZerosAVX2(SB), NOSPLIT, $0-80
+	MOVQ         values+0(FP), AX
+	MOVQ         places+8(FP), CX
+	MOVQ         x+24(FP), DX
+	MOVQ         table+32(FP), BX
+	MOVQ         step+72(FP), SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	VPMULLD      lane<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	SHLQ         $0x03, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	XORQ         SI, SI
+
+row:
+	MOVQ    SI, DI
+	XORQ    R8, R8
+	MOVQ    n+56(FP), R9
+	VMOVDQA Y0, Y3
+
+group:
+	VMOVUPS   (DX)(R8*1), Y4
+	VCMPPS    $0x04, Y1, Y4, Y5
+	VMOVMSKPS Y5, R10
+	BZHIL     R9, R10, R10
+	VPMOVZXBD (BX)(R10*8), Y5
+	POPCNTL   R10, R10
+	VPERMPS   Y4, Y5, Y4
+	VPERMD    Y3, Y5, Y5
+	VMOVUPS   Y4, (AX)(DI*4)
+	VMOVDQU   Y5, (CX)(DI*4)
+	ADDQ      R10, DI
+	VPADDD    Y2, Y3, Y3
+	ADDQ      $+32, R8
+	SUBQ      $0x08, R9
+	JG        group
+	MOVQ      stops+16(FP), R8
+	MOVL      DI, (R8)
+	ADDQ      $0x04, stops+16(FP)
+	MOVQ      ld+48(FP), DI
+	LEAQ      (DX)(DI*4), DX
+	ADDQ      room+64(FP), SI
+	DECQ      rows+40(FP)
+	JNE       row
+	VZEROUPPER
+	RET

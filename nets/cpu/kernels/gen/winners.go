@@ -30,6 +30,7 @@ const (
 func winners(a *asm) {
 	pixelWinners(a)
 	channelWinners(a)
+	nonZeros(a)
 }
 
 // front moves the lanes of v and places that the bits of m name to the front, stores them as entries n, n+1 … of a
@@ -119,12 +120,57 @@ func pixelWinners(a *asm) {
 	a.end()
 }
 
+// nonZeros emits NonZeros. Reads 4 bytes per element of x and writes 8 per element that is not 0.
+func nonZeros(a *asm) {
+	a.begin("NonZeros",
+		"func(values *float32, places, stops *int32, x *float32, table *uint64, rows, ld, n, room, step int)")
+	values, places, x, table, step := a.arg("values"), a.arg("places"), a.arg("x"), a.arg("table"), a.arg("step")
+	lanes, zero, group := a.vec(), a.vec(), a.vec()
+	a.multiples(step, lanes)
+	a.zero(zero)
+	a.SHLQ(operand.U8(3), step)
+	b := a.XMM()
+	a.VMOVD(step.As32(), b)
+	a.VPBROADCASTD(b, group)
+	first := a.GP64() // of the row
+	a.XORQ(first, first)
+	a.Label("row")
+	n, off, left, where := a.GP64(), a.GP64(), a.GP64(), a.vec()
+	a.MOVQ(first, n)
+	a.XORQ(off, off)
+	a.Load(a.Param("n"), left)
+	a.VMOVDQA(lanes, where)
+	a.Label("group")
+	v, k := a.vec(), a.vec()
+	a.VMOVUPS(indexed(x, off, 1), v)
+	const notEqual = operand.U8(4) // or NaN
+	a.VCMPPS(notEqual, zero, v, k)
+	a.front(a.lanesWhere(k, left), v, where, table, values, places, n)
+	a.VPADDD(group, where, where)
+	a.move(a.bytes(), off)
+	a.SUBQ(operand.U8(8), left)
+	a.JG(jump("group"))
+	stops, ld := a.GP64(), a.GP64()
+	a.Load(a.Param("stops"), stops)
+	a.MOVL(n.As32(), at(stops, 0))
+	a.ADDQ(operand.U8(4), a.slot("stops"))
+	a.Load(a.Param("ld"), ld)
+	a.LEAQ(indexed(x, ld, 4), x)
+	a.ADDQ(a.slot("room"), first)
+	a.countDown(a.slot("rows"), "row")
+	a.end()
+}
+
 // multiples sets the lanes of v to 0, n, 2n … 7n.
 func (a *asm) multiples(n reg.GPVirtual, v reg.VecVirtual) {
-	m := a.StaticGlobal("lane")
-	a.DataAttributes(rodata)
-	for i := range 8 {
-		a.AddDatum(4*i, operand.U32(i))
+	m, known := a.tables["lane"]
+	if !known {
+		m = a.StaticGlobal("lane")
+		a.DataAttributes(rodata)
+		for i := range 8 {
+			a.AddDatum(4*i, operand.U32(i))
+		}
+		a.tables = map[string]operand.Mem{"lane": m}
 	}
 	x := a.XMM()
 	a.VMOVD(n.As32(), x)
