@@ -13,9 +13,10 @@ import (
 	"rollcall/nets/models"
 )
 
-// TestInfiniteWeight plants an infinite weight whose input is 0 with black images and positive with white ones. Products
-// with every number end the training at a known step, and so must products that leave zeros out: where the input is 0, the
-// same loss is NaN, since 0·∞ is; where the ReLU makes 0 of −∞, the SGD step makes NaN of the weight, and the next loss is.
+// TestInfiniteWeight plants an infinite weight whose input is 0 with black images and positive with white ones.
+// Products with every number end the training at a known step, and so must products that leave zeros out: where the
+// input is 0, the same loss is NaN, since 0·∞ is; where the ReLU makes 0 of −∞, the SGD step makes NaN of the weight,
+// and the next loss is.
 func TestInfiniteWeight(t *testing.T) {
 	const batch, black, white = 3, 0, 1
 	m := &models.Model{Name: "two", H: 24, W: 24, C: 1, Classes: 3, Build: func(b *models.Builder) models.Maps {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkConv times the convolutions with pooling: one client, 128 images. A layer is named by its input channels, the
-// side of its maps, its outputs and its window. GFLOP/s count all products, of zeros too.
+// BenchmarkConv times the convolutions with pooling: one client, 128 images. A layer is named by its input channels,
+// the side of its maps, its outputs and its window. GFLOP/s count all products, of zeros too.
 func BenchmarkConv(b *testing.B) {
 	layer := func(c, side, o, window, pad int) ConvShape {
 		return ConvShape{K: 1, B: 128, H: side + 2*pad, W: side + 2*pad, C: c, R: window, S: window, O: o, Pad: pad}

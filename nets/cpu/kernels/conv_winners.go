@@ -15,10 +15,10 @@ type winners[T Float] struct {
 }
 
 // gradients sums dw and db over chunk i of the images, and writes dx of these images. Of the gradients in front of the
-// pooling at least three of four are 0, and are left out: every sum is the one over all of them, to the bit, since a sum
-// begins at +0 and a product with 0 does not change it, but for the sign of a zero whose terms are too small for float32
-// and for what infinite weights make of 0. The training of such weights ends at the same step: [Kernels.Step] makes NaN
-// of them, which reaches the next loss.
+// pooling at least three of four are 0, and are left out: every sum is the one over all of them, to the bit, since a
+// sum begins at +0 and a product with 0 does not change it, but for the sign of a zero whose terms are too small for
+// float32 and for what infinite weights make of 0. The training of such weights ends at the same step: [Kernels.Step]
+// makes NaN of them, which reaches the next loss.
 func (t *ConvBackward[T]) gradients(i int, s *Scratch[T]) {
 	k, lo, hi := imagesOf(i, t.B)
 	ch, cw := t.Conv()
@@ -76,8 +76,8 @@ func (t *ConvBackward[T]) addWeights(s *Scratch[T], db []T, n, r int) {
 	s.Sparse(&w.product)
 }
 
-// writeInput writes dx of image n, of client k, inside the border: dx[i+r,j+s,c] += w[r,s,c,o]·dy[i,j,o] for the winners
-// of dy, row after row of them. The pooled row is the image's first.
+// writeInput writes dx of image n, of client k, inside the border: dx[i+r,j+s,c] += w[r,s,c,o]·dy[i,j,o] for the
+// winners of dy, row after row of them. The pooled row is the image's first.
 func (t *ConvBackward[T]) writeInput(s *Scratch[T], k, n int) {
 	w := &s.winners
 	ch, cw := t.Conv()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// denseGradients computes the gradients of a ConvBackward by products with every gradient in front of the pooling, zeros
-// too.
+// denseGradients computes the gradients of a ConvBackward by products with every gradient in front of the pooling,
+// zeros too.
 type denseGradients[T Float] struct{ *ConvBackward[T] }
 
 // Chunk sums dw and db over chunk i of the images, and writes dx of these images.
@@ -85,8 +85,8 @@ func (s ConvShape) clearBorder(x []float32) {
 	}
 }
 
-// TestWinners compares the gradients from the winners with those from all elements, bit by bit, in every variant: of no,
-// some and all windows dead, of batches whose last images do not count.
+// TestWinners compares the gradients from the winners with those from all elements, bit by bit, in every variant: of
+// no, some and all windows dead, of batches whose last images do not count.
 func TestWinners(t *testing.T) {
 	for _, k := range Variants() {
 		for _, s := range winnerShapes() {

@@ -23,8 +23,8 @@ type Kernels[T Float] interface {
 	Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int)
 
 	// PoolReLU pools two rows of a feature map: y[j,o] = max(0, bias[o] + max(top[2j,o], top[2j+1,o], bottom[2j,o],
-	// bottom[2j+1,o])). top, bottom [W,O], whose pixels are ld elements apart, bias [O], y [W/2,O]; arg [W/2,O] is 0 … 3
-	// for the first of the four that is largest, [Dead] if y is 0.
+	// bottom[2j+1,o])). top, bottom [W,O], whose pixels are ld elements apart, bias [O], y [W/2,O]; arg [W/2,O] is 0 …
+	// 3 for the first of the four that is largest, [Dead] if y is 0.
 	PoolReLU(y []T, arg []uint8, top, bottom, bias []T, ld int)
 	// UnpoolReLU is the gradient of PoolReLU. It sets every element of top and bottom [W,O]: to gy[j,o] where arg[j,o]
 	// points, to 0 elsewhere. db[o] += Σ_j gy[j,o] over the j with arg[j,o] ≠ [Dead], in order of j.
@@ -37,8 +37,8 @@ type Kernels[T Float] interface {
 	PixelWinners(l *PixelLists[T], p *Pooled[T])
 	// ChannelWinners lists such elements of all rows by their channels; see [ChannelLists].
 	ChannelWinners(l *ChannelLists[T], p *Pooled[T])
-	// NonZeros lists the elements of rows of x that are not 0, with step·column as their places; see [RowLists]. x [rows,n],
-	// ld elements from row to row, has room for n rounded up to a multiple of sparseLanes.
+	// NonZeros lists the elements of rows of x that are not 0, with step·column as their places; see [RowLists]. x
+	// [rows,n], ld elements from row to row, has room for n rounded up to a multiple of sparseLanes.
 	NonZeros(l *RowLists[T], x []T, rows, ld, n, step int)
 	// PixelRows computes rows of a convolution with few outputs; see [Pixels].
 	PixelRows(t *Pixels[T])

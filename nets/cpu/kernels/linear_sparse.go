@@ -15,8 +15,8 @@ func (s LinearShape) sparse() bool {
 	return s.Pooled && s.O >= 256 && s.I%sparseLanes == 0 && s.O%sparseLanes == 0
 }
 
-// finite reports whether all elements of x are finite. Where a matrix is not, zeros are not left out: their products with
-// its infinite elements are NaN, which ends a training that has diverged.
+// finite reports whether all elements of x are finite. Where a matrix is not, zeros are not left out: their products
+// with its infinite elements are NaN, which ends a training that has diverged.
 func finite[T Float](s *Scratch[T], x []T) bool {
 	sum := s.Dot(x, x)
 	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
@@ -30,8 +30,8 @@ func (w *winners[T]) copyBlock(x []T, depth, n, ld int) []T {
 	return w.block
 }
 
-// sparseColumns computes columns o … o+n of y of client k. The sums are the ones over all terms, to the bit: they are cut
-// at the same places.
+// sparseColumns computes columns o … o+n of y of client k. The sums are the ones over all terms, to the bit: they are
+// cut at the same places.
 func (t *LinearForward[T]) sparseColumns(s *Scratch[T], k, o, n int) {
 	x, w := t.x[k*t.B*t.I:][:t.B*t.I], t.w[k*t.I*t.O:][:t.I*t.O]
 	buffer := s.Buf(2 * t.B * n)

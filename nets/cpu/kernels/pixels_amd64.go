@@ -12,7 +12,8 @@ const mostOutputs = 6
 // PixelRows takes two registers of pixels and up to 6 outputs at a time.
 func (c *code) PixelRows(t *Pixels[float32]) {
 	if min(t.R, t.S, t.C, t.O, t.Rows, t.Cols) < 1 || min(t.Plane, t.Width, t.Row, t.Outputs) < 0 {
-		panic(fmt.Sprintf("cpu: pixels: R=%d S=%d C=%d O=%d, %d × %d, strides %d %d %d %d: want at least 1, not negative",
+		panic(fmt.Sprintf("cpu: pixels: R=%d S=%d C=%d O=%d, %d × %d, strides %d %d %d %d: "+
+			"want at least 1, strides not negative",
 			t.R, t.S, t.C, t.O, t.Rows, t.Cols, t.Plane, t.Width, t.Row, t.Outputs))
 	}
 	cols := blocks(t.Cols, PanelCols) * PanelCols

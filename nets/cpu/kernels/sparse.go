@@ -27,9 +27,9 @@ const sparseLanes = 8
 // padded returns n rounded up to a multiple of sparseLanes.
 func padded(n int) int { return blocks(n, sparseLanes) * sparseLanes }
 
-// Pooled is some rows of a pooled map: the gradients Gy [Rows,Pixels,Channels], whose rows are Pitch elements apart, and
-// Arg [Rows,Pixels,Channels] without gaps, which says where they belong; see [Kernels]. More elements behind both make
-// the assembly faster.
+// Pooled is some rows of a pooled map: the gradients Gy [Rows,Pixels,Channels], whose rows are Pitch elements apart,
+// and Arg [Rows,Pixels,Channels] without gaps, which says where they belong; see [Kernels]. More elements behind both
+// make the assembly faster.
 type Pooled[T Float] struct {
 	Gy                            []T
 	Arg                           []uint8
@@ -39,8 +39,8 @@ type Pooled[T Float] struct {
 // row returns row i of Gy and Arg, with all that follows.
 func (p *Pooled[T]) row(i int) ([]T, []uint8) { return p.Gy[i*p.Pitch:], p.Arg[i*p.Pixels*p.Channels:] }
 
-// PixelLists is the gradients of two rows of a map that won their windows of a pooling, listed pixel by pixel and then by
-// channel. The other gradients are 0.
+// PixelLists is the gradients of two rows of a map that won their windows of a pooling, listed pixel by pixel and then
+// by channel. The other gradients are 0.
 type PixelLists[T Float] struct {
 	Values [2][]T     // of the upper row and the lower
 	Places [2][]int32 // Depth·(channels·pixel + channel)
@@ -69,8 +69,8 @@ type ChannelLists[T Float] struct {
 	last          lastRow[T]
 }
 
-// ensure makes lists for so many channels, each with room for the windows of some rows that are pixels wide when they are
-// pooled.
+// ensure makes lists for so many channels, each with room for the windows of some rows that are pixels wide when they
+// are pooled.
 func (l *ChannelLists[T]) ensure(rows, pixels, channels int) {
 	each := rows*pixels + sparseLanes // kernels write whole registers
 	l.Values, l.Places = ensure(l.Values, each*channels), ensure(l.Places, each*channels)

@@ -26,7 +26,8 @@ func newSparseTable(lanes int) *sparseTable {
 // Sparse goes through the columns and then through the rows, in the largest shapes that fit.
 func (c *code) Sparse(t *Sparse[float32]) {
 	if t.Items < 1 || t.Rows < 1 || t.Cols < 1 || t.Step|t.Row < 0 {
-		panic(fmt.Sprintf("cpu: sparse: %d items, %d rows, %d columns, steps of %d and %d: want at least 1, not negative",
+		panic(fmt.Sprintf("cpu: sparse: %d items, %d rows, %d columns, strides %d %d: "+
+			"want at least 1, strides not negative",
 			t.Items, t.Rows, t.Cols, t.Step, t.Row))
 	}
 	_, _ = t.Starts[t.Items-1], t.Stops[t.Items-1]

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// randomSparse returns a product of random sizes with strides in any direction, and the lengths that M and To must have.
+// randomSparse returns a product of random sizes with strides in any direction, and the lengths that M and To must
+// have.
 func randomSparse(r *rand.Rand, rows, cols int) (p Sparse[float32], m, to int) {
 	p = Sparse[float32]{
 		Items: 1 + r.IntN(9), Rows: rows, Cols: cols, Add: r.IntN(2) == 0, Loaded: r.IntN(rows + 1),
@@ -29,7 +30,8 @@ func randomSparse(r *rand.Rand, rows, cols int) (p Sparse[float32], m, to int) {
 	return p, m, (p.Items-1)*p.Step + (rows-1)*p.Row + padded(cols)
 }
 
-// TestSparse has numbers whose sums are exact in float32, for every number of rows and columns that a shape begins with.
+// TestSparse has numbers whose sums are exact in float32, for every number of rows and columns that a shape begins
+// with.
 func TestSparse(t *testing.T) {
 	all, r := runs(t), rand.New(rand.NewPCG(1, 2))
 	for rows := 1; rows <= 7; rows++ {
@@ -74,7 +76,9 @@ func randomPooled(r *rand.Rand, rows, pixels, channels int) *Pooled[float32] {
 }
 
 // eachPooled runs test for rows of many sizes, with the same rows in buffers of a place.
-func eachPooled(t *testing.T, test func(t *testing.T, what string, k Kernels[float32], p *place, want, got *Pooled[float32])) {
+func eachPooled(
+	t *testing.T, test func(t *testing.T, what string, k Kernels[float32], p *place, want, got *Pooled[float32]),
+) {
 	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, channels := range channelCounts {

@@ -34,7 +34,8 @@ func SparseAVX2(t *Sparse, m *float32, at int, to *float32, shape, tail, loaded 
 // SparseShape is how many rows and registers of columns are summed at the same time.
 type SparseShape struct{ Rows, Vecs int }
 
-// SparseShapes returns the shapes of the kernels for a number of lanes, in the order of their numbers.
+// SparseShapes returns the shapes of the kernels for a number of lanes, in the order of their numbers. sparseShapes of
+// gen/sparse.go is the same list.
 func SparseShapes(lanes int) (shapes []SparseShape) {
 	for _, vecs := range []int{1, 2, 3, 4, 6, 8, 12} {
 		for _, rows := range []int{1, 2, 3, 5} {

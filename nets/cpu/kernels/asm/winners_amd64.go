@@ -1,17 +1,17 @@
 package asm
 
-// PixelLists is where [PixelWinnersAVX2] writes, for the upper row of a map and for the lower. The kernel moves Ends. The
-// offsets of the fields are repeated in gen/winners.go.
+// PixelLists is where [PixelWinnersAVX2] writes, for the upper row of a map and for the lower. The kernel moves Ends.
+// The offsets of the fields are repeated in gen/winners.go.
 type PixelLists struct {
 	Values [2]*float32
 	Places [2]*int32
 	Ends   [2]*int32
 }
 
-// PixelWinnersAVX2 lists the elements of two rows of a map that won their windows of a 2 × 2 pooling, pixel by pixel and
-// then by channel: their gradients, and depth·(cols·pixel + channel) as their places. Ends gets the number of entries up
-// to each pixel. gy, arg [pixels,cols] are of the pooled row. It reads cols rounded up to 8 of every pixel, and writes up
-// to 8 entries behind the lists. table[m] has the numbers of the bits of m in its bytes.
+// PixelWinnersAVX2 lists the elements of two rows of a map that won their windows of a 2 × 2 pooling, pixel by pixel
+// and then by channel: their gradients, and depth·(cols·pixel + channel) as their places. Ends gets the number of
+// entries up to each pixel. gy, arg [pixels,cols] are of the pooled row. It reads cols rounded up to 8 of every pixel,
+// and writes up to 8 entries behind the lists. table[m] has the numbers of the bits of m in its bytes.
 //
 //go:noescape
 func PixelWinnersAVX2(l *PixelLists, gy *float32, arg *uint8, table *[256]uint64, pixels, cols, depth int)

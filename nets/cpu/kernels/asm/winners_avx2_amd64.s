@@ -31,17 +31,17 @@ TEXT ·PixelWinnersAVX2(SB), NOSPLIT, $8-56
 	VMOVD        R12, X4
 	VPBROADCASTD X4, Y4
 	VPMULLD      lane<>+0(SB), Y4, Y4
-	XORQ         R13, R13
+	XORQ         R12, R12
 
 pixel:
 	XORQ R14, R14
 	MOVQ cols+40(FP), R15
-	MOVQ R13, R12
+	MOVQ R12, R13
 
 channels1:
 	VMOVUPS      (CX)(R14*4), Y5
 	VPMOVZXBD    (DX)(R14*1), Y6
-	VMOVD        R12, X7
+	VMOVD        R13, X7
 	VPBROADCASTD X7, Y7
 	VPADDD       Y4, Y7, Y7
 	VPCMPEQD     Y0, Y6, Y8
@@ -66,26 +66,26 @@ channels1:
 	ADDQ         BP, R11
 	ADDQ         $0x08, R14
 	MOVQ         depth+48(FP), BP
-	LEAQ         (R12)(BP*8), R12
+	LEAQ         (R13)(BP*8), R13
 	SUBQ         $0x08, R15
 	JG           channels1
-	MOVQ         32(AX), R12
-	MOVL         R8, (R12)
+	MOVQ         32(AX), R13
+	MOVL         R8, (R13)
 	ADDQ         $0x04, 32(AX)
-	MOVQ         40(AX), R12
-	MOVL         R11, (R12)
+	MOVQ         40(AX), R13
+	MOVL         R11, (R13)
 	ADDQ         $0x04, 40(AX)
-	MOVQ         depth+48(FP), R12
-	IMULQ        cols+40(FP), R12
-	ADDQ         R12, R13
+	MOVQ         depth+48(FP), R13
+	IMULQ        cols+40(FP), R13
+	ADDQ         R13, R12
 	XORQ         R14, R14
 	MOVQ         cols+40(FP), R15
-	MOVQ         R13, R12
+	MOVQ         R12, R13
 
 channels2:
 	VMOVUPS      (CX)(R14*4), Y5
 	VPMOVZXBD    (DX)(R14*1), Y6
-	VMOVD        R12, X7
+	VMOVD        R13, X7
 	VPBROADCASTD X7, Y7
 	VPADDD       Y4, Y7, Y7
 	VPCMPEQD     Y1, Y6, Y8
@@ -110,21 +110,21 @@ channels2:
 	ADDQ         BP, R11
 	ADDQ         $0x08, R14
 	MOVQ         depth+48(FP), BP
-	LEAQ         (R12)(BP*8), R12
+	LEAQ         (R13)(BP*8), R13
 	SUBQ         $0x08, R15
 	JG           channels2
-	MOVQ         32(AX), R12
-	MOVL         R8, (R12)
+	MOVQ         32(AX), R13
+	MOVL         R8, (R13)
 	ADDQ         $0x04, 32(AX)
-	MOVQ         40(AX), R12
-	MOVL         R11, (R12)
+	MOVQ         40(AX), R13
+	MOVL         R11, (R13)
 	ADDQ         $0x04, 40(AX)
-	MOVQ         depth+48(FP), R12
-	IMULQ        cols+40(FP), R12
-	ADDQ         R12, R13
-	MOVQ         cols+40(FP), R12
-	LEAQ         (CX)(R12*4), CX
-	ADDQ         R12, DX
+	MOVQ         depth+48(FP), R13
+	IMULQ        cols+40(FP), R13
+	ADDQ         R13, R12
+	MOVQ         cols+40(FP), R13
+	LEAQ         (CX)(R13*4), CX
+	ADDQ         R13, DX
 	DECQ         pixels+32(FP)
 	JNE          pixel
 	VZEROUPPER

@@ -105,8 +105,8 @@ func pixelRows(a *asm) {
 	}
 }
 
-// planes emits Planes3: 8 pixels of three channels are three registers, each with lanes of all channels. Two blends bring
-// the lanes of a channel together, and a permutation in order.
+// planes emits Planes3: 8 pixels of three channels are three registers, each with lanes of all channels. Two blends
+// bring the lanes of a channel together, and a permutation in order.
 func planes(a *asm) {
 	a.begin("Planes3", "func(dst *float32, plane int, src *float32, groups int)")
 	dst, plane, src, n := a.arg("dst"), a.arg("plane"), a.arg("src"), a.arg("groups")

@@ -30,9 +30,8 @@ func (a *asm) channels(left, bytes reg.GPVirtual, floats []reg.GPVirtual, strip 
 }
 
 // poolReLU computes y[j,o] = max(0, m + bias[o]), where m is the maximum of the window's four elements and NaN counts
-// as the largest. arg[j,o] is the number of the element that is m, or dead if y is 0. pixels counts the pixels of y. The
-// pixels of top and bottom are ld elements apart.
-// Reads 16 and writes 5 bytes per y.
+// as the largest. arg[j,o] is the number of the element that is m, or dead if y is 0. pixels counts the pixels of y.
+// The pixels of top and bottom are ld elements apart. Reads 16 and writes 5 bytes per y.
 func poolReLU(a *asm) {
 	a.begin("PoolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols, ld int)")
 	y, arg, top, bottom, bias, cols, ld, left := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"),

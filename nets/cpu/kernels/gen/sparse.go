@@ -27,7 +27,8 @@ const (
 // sparseShape is the sums of a sparse product that are in registers at the same time: rows of vecs registers.
 type sparseShape struct{ rows, vecs int }
 
-// sparseShapes returns the shapes that a set has registers for, in the order of their numbers.
+// sparseShapes returns the shapes that a set has registers for, in the order of their numbers. asm.SparseShapes is the
+// same list.
 func sparseShapes(lanes int) (shapes []sparseShape) {
 	for _, vecs := range []int{1, 2, 3, 4, 6, 8, 12} {
 		for _, rows := range []int{1, 2, 3, 5} {
@@ -56,8 +57,12 @@ func sparse(a *asm) {
 		disp int
 		to   reg.GPVirtual
 	}{
-		{sparseValues, r.values}, {sparsePlaces, r.places}, {sparseStarts, r.starts}, {sparseStops, r.stops},
-		{sparseMRow, r.mRow}, {sparseRow, r.row},
+		{sparseValues, r.values},
+		{sparsePlaces, r.places},
+		{sparseStarts, r.starts},
+		{sparseStops, r.stops},
+		{sparseMRow, r.mRow},
+		{sparseRow, r.row},
 	} {
 		a.MOVQ(at(r.t, field.disp), field.to)
 	}

@@ -5,14 +5,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Offsets of the fields of asm.PixelLists and asm.ChannelLists; a test of package asm compares them with the
-// compiler's.
+// Offsets of the fields of asm.PixelLists; a test of package asm compares them with the compiler's.
 const (
 	pixelValues = 16 * iota
 	pixelPlaces
 	pixelEnds
 )
 
+// Offsets of the fields of asm.ChannelLists.
 const (
 	channelValues = 8 * iota
 	channelPlaces
@@ -23,10 +23,10 @@ const (
 	channelGroup   = 96
 )
 
-// winners emits the family winners: the gradients in front of 2 × 2 max pooling that are not 0, in lists. Both kernels
-// take them 8 at a time and move those that belong to a list to the front of a register, by a table of 256 orders. They
-// store whole registers, of which the next store overwrites what does not count. They are a small part of a backward
-// pass, and there is no version for AVX-512.
+// winners emits the family winners: lists of what is not 0, of the gradients in front of 2 × 2 max pooling and of a
+// matrix. The kernels take 8 elements at a time and move those that belong to a list to the front of a register, by a
+// table of 256 orders. They store whole registers, of which the next store overwrites what does not count. They are a
+// small part of a step, and there is no version for AVX-512.
 func winners(a *asm) {
 	pixelWinners(a)
 	channelWinners(a)
@@ -47,7 +47,7 @@ func (a *asm) front(m reg.GPVirtual, v, places reg.Register, table, toValues, to
 	a.ADDQ(count, n)
 }
 
-// lanesWhere returns in m a bit for each lane of k, for the lanes below left.
+// lanesWhere returns a bit for each lane of k, for the lanes below left.
 func (a *asm) lanesWhere(k reg.Register, left reg.GPVirtual) reg.GPVirtual {
 	m := a.GP64()
 	a.VMOVMSKPS(k, m.As32())
@@ -55,7 +55,8 @@ func (a *asm) lanesWhere(k reg.Register, left reg.GPVirtual) reg.GPVirtual {
 	return m
 }
 
-// pixelWinners emits PixelWinners. Reads 5 bytes per gy twice and writes 8 per winner.
+// pixelWinners emits PixelWinners. A pixel of the pooled row has two columns of the map, and each column a list in the
+// upper row and one in the lower. Reads 5 bytes per gy twice and writes 8 per winner.
 func pixelWinners(a *asm) {
 	a.begin("PixelWinners", "func(l *byte, gy *float32, arg *uint8, table *uint64, pixels, cols, depth int)")
 	l, gy, arg, table := a.arg("l"), a.arg("gy"), a.arg("arg"), a.arg("table")
@@ -68,12 +69,9 @@ func pixelWinners(a *asm) {
 	}
 	which := []reg.VecVirtual{a.vec(), a.integers(1), a.integers(2), a.integers(3)}
 	a.zero(which[0])
-	// The places of 8 channels are depth apart. place is the first one's; in depth's slot is 8·depth from now on, and
-	// the register first has the place of the pixel's channel 0.
-	depth, place := a.arg("depth"), a.GP64()
-	channels := a.vec()
-	a.multiples(depth, channels)
-	first := a.GP64()
+	// The places of channels are depth apart: first is the place of a column's first channel, place that of 8 channels.
+	channels, first, place := a.vec(), a.GP64(), a.GP64()
+	a.multiples(a.arg("depth"), channels)
 	a.XORQ(first, first)
 	a.Label("pixel")
 	for column := range 2 {
@@ -100,7 +98,7 @@ func pixelWinners(a *asm) {
 		a.LEAQ(indexed(place, step, 8), place)
 		a.SUBQ(operand.U8(8), left)
 		a.JG(jump(loop))
-		// Where the lists are now, and the place of the next pixel.
+		// Where the lists end, and the place of the next column.
 		for row := range 2 {
 			end := a.GP64()
 			a.MOVQ(at(l, pixelEnds+8*row), end)
