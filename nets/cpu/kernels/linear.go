@@ -163,7 +163,7 @@ func (t *LinearBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		db := t.db[i*t.O:][:t.O]
 		clear(db)
 		s.ReLUGrad(t.d[i*n:][:n], db, t.gy[i*n:][:n], t.y[i*n:][:n], t.ReLU)
-		t.finite[i] = t.sparse() && finite(s, t.d[i*n:][:n])
+		t.finite[i] = s.Products == nil && t.sparse() && finite(s, t.d[i*n:][:n])
 		if s.Products != nil {
 			t.round(s, i)
 		}
