@@ -200,10 +200,10 @@ TEXT ·UnpoolReLUAVX2(SB), NOSPLIT, $0-56
 	MOVL         $+3, R9
 	VMOVD        R9, X0
 	VPBROADCASTD X0, Y3
-	MOVL         $+4, R9
-	VMOVD        R9, X0
-	VPBROADCASTD X0, Y4
 	VXORPS       Y0, Y0, Y0
+	MOVL         $+4, R9
+	VMOVD        R9, X4
+	VPBROADCASTD X4, Y4
 	SUBQ         $0x08, R8
 	JLT          rest10
 
@@ -211,9 +211,9 @@ channels9:
 	VMOVUPS (DX), Y5
 	MOVQ    BX, R9
 	MOVQ    SI, R10
-	MOVQ    AX, R11
-	MOVQ    CX, R12
-	MOVQ    pixels+40(FP), R13
+	MOVQ    AX, R12
+	MOVQ    CX, R13
+	MOVQ    pixels+40(FP), R11
 
 pixel12:
 	VMOVUPS   (R9), Y6
@@ -223,23 +223,23 @@ pixel12:
 	VBLENDVPS Y8, Y5, Y9, Y5
 	VPCMPEQD  Y0, Y7, Y8
 	VANDPS    Y6, Y8, Y8
-	VMOVUPS   Y8, (R11)
-	LEAQ      (R11)(DI*4), R11
+	VMOVUPS   Y8, (R12)
+	LEAQ      (R12)(DI*4), R12
 	VPCMPEQD  Y1, Y7, Y8
-	VANDPS    Y6, Y8, Y8
-	VMOVUPS   Y8, (R11)
-	LEAQ      (R11)(DI*4), R11
-	VPCMPEQD  Y2, Y7, Y8
 	VANDPS    Y6, Y8, Y8
 	VMOVUPS   Y8, (R12)
 	LEAQ      (R12)(DI*4), R12
+	VPCMPEQD  Y2, Y7, Y8
+	VANDPS    Y6, Y8, Y8
+	VMOVUPS   Y8, (R13)
+	LEAQ      (R13)(DI*4), R13
 	VPCMPEQD  Y3, Y7, Y7
 	VANDPS    Y6, Y7, Y7
-	VMOVUPS   Y7, (R12)
-	LEAQ      (R12)(DI*4), R12
+	VMOVUPS   Y7, (R13)
+	LEAQ      (R13)(DI*4), R13
 	LEAQ      (R9)(DI*4), R9
 	ADDQ      DI, R10
-	DECQ      R13
+	DECQ      R11
 	JNE       pixel12
 	VMOVUPS   Y5, (DX)
 	ADDQ      $+8, SI
@@ -259,8 +259,8 @@ rest10:
 	VMOVDQU    32(R9)(R10*4), Y5
 	VMASKMOVPS (DX), Y5, Y6
 	MOVQ       SI, SI
-	MOVQ       CX, CX
-	MOVQ       pixels+40(FP), R9
+	MOVQ       CX, R9
+	MOVQ       pixels+40(FP), CX
 
 pixel13:
 	VMASKMOVPS (BX), Y5, Y7
@@ -306,15 +306,15 @@ skip16:
 	LEAQ       (AX)(DI*4), AX
 	VPCMPEQD   Y2, Y8, Y9
 	VANDPS     Y7, Y9, Y9
-	VMASKMOVPS Y9, Y5, (CX)
-	LEAQ       (CX)(DI*4), CX
+	VMASKMOVPS Y9, Y5, (R9)
+	LEAQ       (R9)(DI*4), R9
 	VPCMPEQD   Y3, Y8, Y8
 	VANDPS     Y7, Y8, Y8
-	VMASKMOVPS Y8, Y5, (CX)
-	LEAQ       (CX)(DI*4), CX
+	VMASKMOVPS Y8, Y5, (R9)
+	LEAQ       (R9)(DI*4), R9
 	LEAQ       (BX)(DI*4), BX
 	ADDQ       DI, SI
-	DECQ       R9
+	DECQ       CX
 	JNE        pixel13
 	VMASKMOVPS Y6, Y5, (DX)
 

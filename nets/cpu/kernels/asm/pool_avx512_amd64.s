@@ -148,9 +148,9 @@ TEXT ·UnpoolReLUAVX512(SB), NOSPLIT, $0-56
 	VPBROADCASTD R9, Z2
 	MOVL         $+3, R9
 	VPBROADCASTD R9, Z3
+	VXORPS       Z0, Z0, Z0
 	MOVL         $+4, R9
 	VPBROADCASTD R9, Z4
-	VXORPS       Z0, Z0, Z0
 	SUBQ         $0x10, R8
 	JLT          rest7
 
@@ -158,9 +158,9 @@ channels6:
 	VMOVUPS (DX), Z5
 	MOVQ    BX, R9
 	MOVQ    SI, R10
-	MOVQ    AX, R11
-	MOVQ    CX, R12
-	MOVQ    pixels+40(FP), R13
+	MOVQ    AX, R12
+	MOVQ    CX, R13
+	MOVQ    pixels+40(FP), R11
 
 pixel9:
 	VMOVUPS   (R9), Z6
@@ -169,23 +169,23 @@ pixel9:
 	VADDPS    Z6, Z5, K1, Z5
 	VPCMPEQD  Z0, Z7, K1
 	VMOVAPS.Z Z6, K1, Z8
-	VMOVUPS   Z8, (R11)
-	LEAQ      (R11)(DI*4), R11
+	VMOVUPS   Z8, (R12)
+	LEAQ      (R12)(DI*4), R12
 	VPCMPEQD  Z1, Z7, K1
-	VMOVAPS.Z Z6, K1, Z8
-	VMOVUPS   Z8, (R11)
-	LEAQ      (R11)(DI*4), R11
-	VPCMPEQD  Z2, Z7, K1
 	VMOVAPS.Z Z6, K1, Z8
 	VMOVUPS   Z8, (R12)
 	LEAQ      (R12)(DI*4), R12
+	VPCMPEQD  Z2, Z7, K1
+	VMOVAPS.Z Z6, K1, Z8
+	VMOVUPS   Z8, (R13)
+	LEAQ      (R13)(DI*4), R13
 	VPCMPEQD  Z3, Z7, K1
 	VMOVAPS.Z Z6, K1, Z6
-	VMOVUPS   Z6, (R12)
-	LEAQ      (R12)(DI*4), R12
+	VMOVUPS   Z6, (R13)
+	LEAQ      (R13)(DI*4), R13
 	LEAQ      (R9)(DI*4), R9
 	ADDQ      DI, R10
-	DECQ      R13
+	DECQ      R11
 	JNE       pixel9
 	VMOVUPS   Z5, (DX)
 	ADDQ      $+16, SI
@@ -204,8 +204,8 @@ rest7:
 	KMOVW     R9, K1
 	VMOVUPS.Z (DX), K1, Z5
 	MOVQ      SI, SI
-	MOVQ      CX, CX
-	MOVQ      pixels+40(FP), R8
+	MOVQ      CX, R8
+	MOVQ      pixels+40(FP), CX
 
 pixel10:
 	VMOVUPS.Z   (BX), K1, Z6
@@ -222,15 +222,15 @@ pixel10:
 	LEAQ        (AX)(DI*4), AX
 	VPCMPEQD    Z2, Z7, K2
 	VMOVAPS.Z   Z6, K2, Z8
-	VMOVUPS     Z8, K1, (CX)
-	LEAQ        (CX)(DI*4), CX
+	VMOVUPS     Z8, K1, (R8)
+	LEAQ        (R8)(DI*4), R8
 	VPCMPEQD    Z3, Z7, K2
 	VMOVAPS.Z   Z6, K2, Z6
-	VMOVUPS     Z6, K1, (CX)
-	LEAQ        (CX)(DI*4), CX
+	VMOVUPS     Z6, K1, (R8)
+	LEAQ        (R8)(DI*4), R8
 	LEAQ        (BX)(DI*4), BX
 	ADDQ        DI, SI
-	DECQ        R8
+	DECQ        CX
 	JNE         pixel10
 	VMOVUPS     Z5, K1, (DX)
 

@@ -10,8 +10,8 @@ import (
 // channels goes over the same two rows of pixels, which the first cache holds.
 func pool(a *asm) {
 	poolReLU(a)
-	unpoolReLU(a)
-	addWinners(a)
+	unpoolReLU(a, true)
+	unpoolReLU(a, false)
 }
 
 // dead has the value of cpu.Dead: the arg of an element that the ReLU set to 0.
@@ -191,62 +191,55 @@ func (a *asm) loadBytes(p, left reg.GPVirtual, index reg.Register, masked bool) 
 }
 
 // unpoolReLU sets the element of the window that arg[j,o] names to gy[j,o], the others to 0, and adds gy[j,o] to db[o]
-// unless arg[j,o] is dead. pixels counts the pixels of gy. Reads 5 and writes 16 bytes per gy.
-func unpoolReLU(a *asm) {
-	a.begin("UnpoolReLU", "func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)")
-	top, bottom, db, gy, arg, cols, left := a.arg("top"), a.arg("bottom"), a.arg("db"), a.arg("gy"), a.arg("arg"),
-		a.arg("cols"), a.GP64()
+// unless arg[j,o] is dead. pixels counts the pixels of gy. Reads 5 and writes 16 bytes per gy. AddWinners is the same
+// without the windows: it only adds.
+func unpoolReLU(a *asm, windows bool) {
+	if windows {
+		a.begin("UnpoolReLU", "func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)")
+	} else {
+		a.begin("AddWinners", "func(db, gy *float32, arg *uint8, pixels, cols int)")
+	}
+	var top, bottom reg.GPVirtual
+	var moving []reg.GPVirtual // with the channels
+	if windows {
+		top, bottom = a.arg("top"), a.arg("bottom")
+		moving = append(moving, top, bottom)
+	}
+	db, gy, arg, cols, left := a.arg("db"), a.arg("gy"), a.arg("arg"), a.arg("cols"), a.GP64()
+	moving = append(moving, db, gy)
 	a.MOVQ(cols, left)
 	// For each of the window's four elements, store gy in the lanes whose arg is its number, and 0 in the others.
-	which := []reg.VecVirtual{a.vec(), a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
-	a.zero(which[0])
-	a.channels(left, arg, []reg.GPVirtual{top, bottom, db, gy}, func(masked bool) {
-		sum, pixel := a.vec(), a.label("pixel")
-		a.load(at(db, 0), sum, masked)
-		pg, pa, pt, pb, n := a.GP64(), a.GP64(), a.GP64(), a.GP64(), a.GP64()
-		for _, p := range [][2]reg.GPVirtual{{gy, pg}, {arg, pa}, {top, pt}, {bottom, pb}} {
-			a.MOVQ(p[0], p[1])
-		}
-		a.Load(a.Param("pixels"), n)
-
-		a.Label(pixel)
-		g, index := a.vec(), a.vec()
-		a.load(at(pg, 0), g, masked)
-		a.loadBytes(pa, left, index, masked)
-		a.addUnless(g, sum, index, which[dead])
-		for i := range 4 {
-			p := []reg.GPVirtual{pt, pb}[i/2]
-			v := a.vec()
-			a.only(g, v, index, which[i])
-			a.store(v, at(p, 0), masked)
-			a.LEAQ(indexed(p, cols, 4), p)
-		}
-		a.LEAQ(indexed(pg, cols, 4), pg)
-		a.ADDQ(cols, pa)
-		a.countDown(n, pixel)
-		a.store(sum, at(db, 0), masked)
-	})
-	a.end()
-}
-
-// addWinners adds gy[j,o] to db[o] unless arg[j,o] is dead: the sums of unpoolReLU alone. Reads 5 bytes per gy.
-func addWinners(a *asm) {
-	a.begin("AddWinners", "func(db, gy *float32, arg *uint8, pixels, cols int)")
-	db, gy, arg, cols, left := a.arg("db"), a.arg("gy"), a.arg("arg"), a.arg("cols"), a.GP64()
-	a.MOVQ(cols, left)
+	var which []reg.VecVirtual
+	if windows {
+		which = []reg.VecVirtual{a.vec(), a.integers(1), a.integers(2), a.integers(3)}
+		a.zero(which[0])
+	}
 	none := a.integers(dead)
-	a.channels(left, arg, []reg.GPVirtual{db, gy}, func(masked bool) {
+	a.channels(left, arg, moving, func(masked bool) {
 		sum, pixel := a.vec(), a.label("pixel")
 		a.load(at(db, 0), sum, masked)
 		pg, pa, n := a.GP64(), a.GP64(), a.GP64()
 		a.MOVQ(gy, pg)
 		a.MOVQ(arg, pa)
+		var rows [2]reg.GPVirtual
+		if windows {
+			rows = [2]reg.GPVirtual{a.GP64(), a.GP64()}
+			a.MOVQ(top, rows[0])
+			a.MOVQ(bottom, rows[1])
+		}
 		a.Load(a.Param("pixels"), n)
+
 		a.Label(pixel)
 		g, index := a.vec(), a.vec()
 		a.load(at(pg, 0), g, masked)
 		a.loadBytes(pa, left, index, masked)
 		a.addUnless(g, sum, index, none)
+		for i, number := range which {
+			p, v := rows[i/2], a.vec()
+			a.only(g, v, index, number)
+			a.store(v, at(p, 0), masked)
+			a.LEAQ(indexed(p, cols, 4), p)
+		}
 		a.LEAQ(indexed(pg, cols, 4), pg)
 		a.ADDQ(cols, pa)
 		a.countDown(n, pixel)
