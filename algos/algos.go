@@ -59,6 +59,9 @@ type Definition struct {
 	// The default learning rates η_0 and η_g of a method that no paper trains. 0: it has none, and --lr or --server-lr
 	// must be given.
 	LR, ServerLR float64
+	// Program is the file of a method that is a program of its own, see package algos/remote, and Sum the SHA-256 of
+	// its sources, which names its runs. Both are empty for a method in Go.
+	Program, Sum string
 	// New starts the method, see [New]. A method of this package has start in its place, which starts it on the base of
 	// all methods.
 	New   func(f Federation, w0 []float32, o Options) (Method, error)
@@ -125,7 +128,14 @@ func Register(d Definition) {
 		panic("algos: method " + d.Name + " is registered twice")
 	}
 	methods = append(methods, d)
+	additions++
 }
+
+// Registered returns how many methods were added by [Register]: whoever keeps a list made from all methods makes it
+// anew when this number has grown.
+func Registered() int { return additions }
+
+var additions int
 
 // Has reports whether a method declares a trait.
 func Has(method string, t Trait) bool { return Of(method).Is&t == t }

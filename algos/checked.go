@@ -71,6 +71,17 @@ func LocalModels(m Method) (rows []nets.Row, of [][]int) {
 	return nil, nil
 }
 
+// Runtime returns the versions of what a method runs on beside this program, by name, such as python and numpy; nil for
+// a method in Go.
+func Runtime(m Method) map[string]string {
+	if c, is := m.(*checked); is {
+		if with, is := c.Method.(interface{ Runtime() map[string]string }); is {
+			return with.Runtime()
+		}
+	}
+	return nil
+}
+
 // validate returns an error that names the first field of r that no method can work with. n is the number of clients.
 func (r *Round) validate(n int) error {
 	switch {

@@ -2,7 +2,10 @@ package algos
 
 import (
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"time"
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
@@ -98,6 +101,17 @@ type Options struct {
 	Values  Values    // parameters of this method, and of no other; nil: all have their defaults
 	Solved  []float64 // [N] F*_i, for ca-fed with fstar solved
 	HeldOut *HeldOut  // for ca-fed with losses held-out
+
+	Process Process // for a method that is a program of its own
+}
+
+// Process says how a method runs that is a program of its own.
+type Process struct {
+	Output    io.Writer     // what it prints; nil: it is dropped
+	Env       []string      // added to its environment; nil: nothing
+	Terminal  *os.File      // where a debugger asks; nil: there is none
+	Timeout   time.Duration // its own longest time between two answers; 0: none
+	Rehearsal bool          // nobody trains: the engine only counts what the method asks for
 }
 
 // HeldOut names samples of each client that the client does not train on.

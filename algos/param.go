@@ -187,6 +187,18 @@ func AboveUpTo(low, high float64) Range { return Range{low, high, openEnd, close
 // AtLeastBelow returns the range low ≤ x < high.
 func AtLeastBelow(low, high float64) Range { return Range{low, high, closedEnd, openEnd} }
 
+// Interval returns the range between two ends, each of which may be missing; an open end is not in the range itself.
+func Interval(low *float64, lowOpen bool, high *float64, highOpen bool) (r Range) {
+	kind := map[bool]end{false: closedEnd, true: openEnd}
+	if low != nil {
+		r.low, r.lowEnd = *low, kind[lowOpen]
+	}
+	if high != nil {
+		r.high, r.highEnd = *high, kind[highOpen]
+	}
+	return r
+}
+
 // Contains reports whether x is in r. NaN and the infinities are in no Range.
 func (r Range) Contains(x float64) bool {
 	switch {
@@ -214,11 +226,12 @@ func (r Range) String() string {
 		return "a number above " + low
 	case r.lowEnd == closedEnd && r.highEnd == closedEnd:
 		return low + " … " + high
-	case r.lowEnd == closedEnd:
-		return "at least " + low + " and below " + high
-	default:
-		return "above " + low + " and at most " + high
 	}
+	ends := map[end]string{closedEnd: "at least " + low + " and ", openEnd: "above " + low + " and "}[r.lowEnd]
+	if r.highEnd == openEnd {
+		return ends + "below " + high
+	}
+	return ends + "at most " + high
 }
 
 // decimal writes x without an exponent.

@@ -89,7 +89,7 @@ func (m *scaffold) learn(r Round, ends []nets.Row) error {
 		if err := m.subtract(ends[k], ends[k], m.w); err != nil {
 			return err
 		}
-		slope := -1 / (float64(m.stepsOf(i)) * r.LR)
+		slope := -1 / (float64(m.Planner.Steps(i)) * r.LR)
 		c.add(slope/float64(m.N), ends[k])
 		var own terms
 		own.add(-1, m.own[i])

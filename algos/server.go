@@ -17,7 +17,6 @@ type server struct {
 	banks     []nets.Bank // all memory of the method, for Close
 	nextPlans nextPlans
 
-	steps       []int      // [N] local steps of each client in a round; nil: as many as the planner says
 	corrections []nets.Row // for the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
@@ -61,47 +60,64 @@ func (s *server) endRows(k int) (ends []nets.Row, err error) {
 }
 
 // train runs the local steps of every client in r.Active, with the learning rate r.LR, and returns their losses. The
-// k-th client trains from the row start(k, client) to the row end(k, client). Each client continues in its own samples
-// where its last round ended. If nobody is active, nothing happens.
+// k-th client trains from the row start(k, client) to the row end(k, client).
 func (s *server) train(ctx context.Context, r Round, start, end func(k, client int) nets.Row) ([]float32, error) {
-	if len(r.Active) == 0 {
+	w := Training{Clients: r.Active, LR: r.LR, Drift: s.corrections}
+	for k, i := range r.Active {
+		w.Start, w.End = append(w.Start, start(k, i)), append(w.End, end(k, i))
+	}
+	return s.Train(ctx, r, w)
+}
+
+// Training is the local training of some clients: from which rows to which, and how.
+type Training struct {
+	Clients    []int      // [K] ascending
+	Start, End []nets.Row // [K] each client's weights before and after; no two clients end in one row
+	Drift      []nets.Row // [K] rows that are added to every gradient of a client; nil: nothing is added
+	LR         float64    // of the local steps, positive
+	Decay      float64    // weight decay beside the federation's, at least 0
+	Steps      []int      // [K] local steps, each at least 1; nil: as many as the planner says
+}
+
+// Train runs the local steps of w in round r, and returns the loss of each client's first batch before its first step.
+// Each client continues in its own samples where its last steps ended. If nobody trains, nothing happens.
+func (s *server) Train(ctx context.Context, r Round, w Training) ([]float32, error) {
+	if len(w.Clients) == 0 {
 		return nil, nil
 	}
 	if err := s.makeMomentum(); err != nil {
 		return nil, err
 	}
-	work := nets.LocalWork{
-		Round: r.T, Seed: s.Seed, LR: r.LR, WeightDecay: s.WeightDecay, Momentum: s.Momentum, Clip: s.Clip,
+	steps := w.Steps
+	if steps == nil {
+		for _, i := range w.Clients {
+			steps = append(steps, s.Planner.Steps(i))
+		}
 	}
-	for k, i := range r.Active {
+	work := nets.LocalWork{
+		Round: r.T, Seed: s.Seed, LR: w.LR, WeightDecay: s.WeightDecay + w.Decay, Momentum: s.Momentum, Clip: s.Clip,
+	}
+	for k, i := range w.Clients {
 		if err := ctx.Err(); err != nil { // making plans of many steps takes a while
 			return nil, err
 		}
-		batches := s.nextPlans.take(s.Planner, planKey{r.T, i, s.taken[i], s.stepsOf(i)})
-		c := nets.ClientWork{Client: i, Start: start(k, i), End: end(k, i), Plan: batches}
+		batches := s.nextPlans.take(s.Planner, planKey{r.T, i, s.taken[i], steps[k]})
+		c := nets.ClientWork{Client: i, Start: w.Start[k], End: w.End[k], Plan: batches}
 		if s.momentum != nil {
 			c.Momentum = s.momentum[i]
 		}
-		if s.corrections != nil {
-			c.Drift = s.corrections[k]
+		if w.Drift != nil {
+			c.Drift = w.Drift[k]
 		}
 		work.Clients = append(work.Clients, c)
 	}
-	for _, i := range r.Active {
-		s.taken[i] += s.stepsOf(i)
+	for k, i := range w.Clients {
+		s.taken[i] += steps[k]
 	}
 	s.planNext(ctx, r)
 	loss, err := s.Engine.Train(ctx, work)
 	s.nextPlans.making.Wait() // so that no goroutine outlives the run
 	return loss, err
-}
-
-// stepsOf returns the local steps of a client in this round.
-func (s *server) stepsOf(client int) int {
-	if s.steps != nil {
-		return s.steps[client]
-	}
-	return s.Planner.Steps(client)
 }
 
 // makeMomentum makes the rows for the momentum of the clients, if the federation has momentum.
@@ -117,7 +133,7 @@ func (s *server) makeMomentum() (err error) {
 func (s *server) planNext(ctx context.Context, r Round) {
 	keys := make([]planKey, len(r.Next))
 	for k, i := range r.Next {
-		keys[k] = planKey{r.T + 1, i, s.taken[i], s.stepsOf(i)}
+		keys[k] = planKey{r.T + 1, i, s.taken[i], s.Planner.Steps(i)}
 	}
 	s.nextPlans.begin(ctx, s.Planner, keys)
 }

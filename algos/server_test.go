@@ -64,20 +64,23 @@ func TestSetOneTerm(t *testing.T) {
 	}
 }
 
-// A method may ask for other numbers of steps: its clients then make so many, and their epochs go on behind them.
+// A method may ask for other numbers of steps, and train clients twice in a round: their epochs go on behind them.
 func TestStepsAskedFor(t *testing.T) {
 	f, e := toyFederation(8, 16)
 	f.Planner.Parts = [][]int32{{0, 1, 2}, {3, 4, 5, 6, 7, 8}}
-	m := start(t, "fedavg-active", f, Options{Preset: Code})
-	m.(*checked).Method.(stateful).method.(*fedAvgActive).steps = []int{1, 3}
+	b := NewBase(f)
+	defer b.Close()
+	rows := must.Get(b.Rows(2))(t)
 	read := [2][]int32{}
-	for r := range 2 {
-		next := at(r, f, 1, 0, 1)
+	for call := range 2 {
+		next := at(0, f, 1, 0, 1)
 		next.Next = next.Active
-		play(t, m, f, []Round{next})
-		for i, c := range e.work[r].Clients {
+		must.Get(b.Train(t.Context(), next, Training{
+			Clients: next.Active, Start: rows, End: rows, LR: next.LR, Steps: []int{1, 3},
+		}))(t)
+		for i, c := range e.work[call].Clients {
 			if want := []int{1, 3}[i]; c.Plan.E != want {
-				t.Errorf("round %d: client %d makes %d steps, want %d", r, i, c.Plan.E, want)
+				t.Errorf("call %d: client %d makes %d steps, want %d", call, i, c.Plan.E, want)
 			}
 			read[i] = append(read[i], c.Plan.Index...)
 		}
