@@ -1,0 +1,8 @@
+//go:build !unix
+
+package remote
+
+import "os/exec"
+
+// ownGroup does nothing: this system has no process groups as Unix has them.
+func ownGroup(*exec.Cmd) {}
