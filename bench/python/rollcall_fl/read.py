@@ -1,0 +1,100 @@
+"""Finished and unfinished runs as a data frame of pandas."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import warnings
+from typing import TYPE_CHECKING, Optional, Union
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["read"]
+
+# Texts may look like numbers (the version 06a36914, the digest 12345e67), and an empty text is no missing value.
+_TEXTS = (
+    "table", "method", "preset", "data", "net", "availability", "params", "engine", "precision", "version", "status",
+    "folder",
+)
+# Columns of numbers that may be missing, or NaN in the last row of a run that diverged.
+_NUMBERS = ("alpha", "lr", "train_loss", "train_acc", "test_loss", "test_acc", "elapsed_s")
+_COUNTS = ("clients", "seed", "round", "active")
+
+
+def read(
+    *folders: Union[str, os.PathLike[str]], binary: Optional[Union[str, os.PathLike[str]]] = None
+) -> pandas.DataFrame:
+    """Return every row of every curve below the folders ("out" if none is given), with the settings of its run.
+
+    A row is an evaluated round. Its columns are those of curve.csv, the status of the run (complete, interrupted,
+    running, ...), its folder, and one column for each setting, as `rollcall results curves` prints them. A setting
+    that a run does not have is missing in its rows. Damaged runs are left out, and a warning names them.
+
+    binary is the program; otherwise it is $ROLLCALL, the one of this Python's environment, or the one on PATH.
+
+    Raises FileNotFoundError if a folder or the program is missing, and RuntimeError if the program fails.
+    """
+    try:
+        import pandas
+    except ImportError as err:
+        raise ImportError("rollcall_fl.read needs pandas: pip install rollcall-fl[pandas]") from err
+    paths = [os.fspath(f) for f in folders] or ["out"]
+    for path in paths:
+        if not os.path.isdir(path):
+            raise FileNotFoundError(f"{path}: no such folder")
+    text = _run([_program(binary), "results", "curves", "--", *paths])
+    names = pandas.read_csv(io.StringIO(text), nrows=0).columns
+    curve = {*_TEXTS, *_NUMBERS, *_COUNTS}
+    settings = [name for name in names if name not in curve]
+    types: dict[str, type] = {name: str for name in names if name in _TEXTS or name.endswith("sha256")}
+    types.update(dict.fromkeys(_NUMBERS, float), **dict.fromkeys(_COUNTS, int))
+    # Only an empty cell is missing: a setting may be the text "NA".
+    missing = {**dict.fromkeys(settings, [""]), **dict.fromkeys(_NUMBERS, ["", "NaN"])}
+    frame = pandas.read_csv(
+        io.StringIO(text), dtype=types, keep_default_na=False, na_values=missing, low_memory=False
+    )
+    # Whole numbers and booleans stay what they are where some runs lack them.
+    for name in settings:
+        known = frame[name].dropna()
+        if len(known) == len(frame):
+            continue
+        if known.dtype == float and (known % 1 == 0).all():
+            frame[name] = frame[name].astype("Int64")
+        elif all(isinstance(value, bool) for value in known):
+            frame[name] = frame[name].astype("boolean")
+    return frame
+
+
+def _run(command: list[str]) -> str:
+    """Return what a command prints. A warning says what is wrong with runs that it leaves out."""
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
+    said = done.stderr.strip()
+    if done.returncode == 1 and done.stdout:
+        warnings.warn(said, stacklevel=3)
+    elif done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{said}")
+    elif said:
+        print(said, file=sys.stderr)
+    return done.stdout
+
+
+def _program(binary: Optional[Union[str, os.PathLike[str]]]) -> str:
+    """Return the path of the program."""
+    named = os.fspath(binary) if binary is not None else os.environ.get("ROLLCALL", "")
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise FileNotFoundError(f"{named}: no such program, want rollcall")
+        return found
+    installed = os.path.join(sysconfig.get_path("scripts"), "rollcall")
+    found = shutil.which(installed) or shutil.which("rollcall")
+    if found is None:
+        raise FileNotFoundError(
+            f"no program rollcall in {os.path.dirname(installed)} or on PATH: set ROLLCALL to its path"
+        )
+    return found
