@@ -213,8 +213,7 @@ func (c *RunCell) Settings() map[string]any {
 	if i < 0 {
 		return nil
 	}
-	settings, _ := c.Runs[i].Info.Settings.(map[string]any)
-	return settings
+	return c.Runs[i].settings()
 }
 
 // Grouped groups rows by a key. The keys are in the order in which they first occur.

@@ -60,8 +60,9 @@ const Schema = 2
 type RunInfo struct {
 	Schema       int       `json:"schema"` // set by [WriteRunInfo]
 	Status       RunStatus `json:"status"`
-	Error        string    `json:"error"`  // why the run failed; otherwise empty
-	Rounds       int       `json:"rounds"` // the number that were trained
+	Error        string    `json:"error"`               // why the run failed; otherwise empty
+	Traceback    string    `json:"traceback,omitempty"` // of a method in Python that failed
+	Rounds       int       `json:"rounds"`              // the number that were trained
 	Settings     any       `json:"settings"`
 	Unused       any       `json:"settings_of_no_use,omitempty"` // settings of the column params that name no run
 	SettingsHash string    `json:"settings_hash"`                // [Hash] of Settings; set by [WriteRunInfo]
@@ -76,9 +77,11 @@ type RunInfo struct {
 	Device       string    `json:"device"`
 	Version      string    `json:"version"`
 	GoVersion    string    `json:"go_version"`
-	Started      time.Time `json:"started"`
-	Finished     time.Time `json:"finished"`
-	Checksums    Checksums `json:"checksums"` // of the files beside it and of run.json; set by [WriteRunInfo]
+	// Of a method in Python: the versions of python, numpy and rollcall_fl, on which its numbers may depend.
+	Runtime   map[string]string `json:"runtime,omitempty"`
+	Started   time.Time         `json:"started"`
+	Finished  time.Time         `json:"finished"`
+	Checksums Checksums         `json:"checksums"` // of the files beside it and of run.json; set by [WriteRunInfo]
 }
 
 // Revisions count, for each part of the program, how often its numbers have changed. Runs of different revisions are

@@ -46,6 +46,8 @@ type ComparisonRow struct {
 
 	ours *results.SummaryRow // nil if the number is the paper's alone
 	own  results.Params      // our params without those that the table prescribes, see [papers.Table.Own]
+
+	further int // 1: of a method that the table does not have, whose lines come last; 0: of one that it has
 }
 
 // Comparing is a table compared with its printed numbers.
@@ -56,7 +58,8 @@ type Comparing struct {
 }
 
 // Table compares rows of ours with the printed numbers of their table; a table that is not a paper's has none. The
-// result goes column by column, and has the methods of a column in the paper's order.
+// result goes column by column, and has the methods of a column in the paper's order, and those that the table does not
+// have last.
 //
 // Rows are in one column if they have the same data set, availability, alpha, metric, preset and number of clients, and
 // the same values of the params that distinguish the columns of the table. In a column that we ran, a printed number
@@ -99,8 +102,9 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 		numbers, _ := inPaper(key)
 		var inColumn []ComparisonRow
 		for _, i := range members[key] {
-			inColumn = append(inColumn, ourRow(&ours[i], t.Own(&ours[i]), marks[i]))
+			inColumn = append(inColumn, ourRow(t, &ours[i], marks[i]))
 		}
+		slices.SortStableFunc(inColumn, func(a, b ComparisonRow) int { return a.further - b.further })
 		rows := besidePaper(numbers, inColumn)
 		c.Rows, c.Ranks = append(c.Rows, rows...), append(c.Ranks, rankColumn(rows, key.Params))
 		for _, p := range numbers {
@@ -111,11 +115,16 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 	return c
 }
 
-// ourRow returns a number of ours without a printed one.
-func ourRow(r *results.SummaryRow, own results.Params, label string) ComparisonRow {
+// ourRow returns a number of ours in a table, without a printed one.
+func ourRow(t *papers.Table, r *results.SummaryRow, label string) ComparisonRow {
+	further := 0
+	if !t.Has(r.Method) {
+		further = 1
+	}
 	return ComparisonRow{
 		TableColumn: columnOf(r), Method: r.Method, Label: label, Mean: r.Mean, Std: r.Std, N: r.N, Rounds: r.Rounds,
-		Judgement: Judgement{Verdict: stats.Unknown}, Status: string(r.Status), ours: r, own: own,
+		Judgement: Judgement{Verdict: stats.Unknown}, Status: string(r.Status), ours: r, own: t.Own(r),
+		further: further,
 	}
 }
 

@@ -129,9 +129,13 @@ func (g Grid) rows() (rows []PrintedRow) {
 				if ours == nil { // a printed number alone, whose line leaves our columns empty
 					ours = &results.SummaryRow{}
 				}
+				set := line.Set
+				if line.RatesVary {
+					set = strings.TrimSpace(set + " " + r.own.Only(rates...).Words(" "))
+				}
 				rows = append(rows, PrintedRow{
 					ExportRow{
-						group.Availability, group.Set, line.Method, line.Set, c.Data, c.Set,
+						group.Availability, group.Set, line.Method, set, c.Data, c.Set,
 						c.Metric, r.Mean, r.Std, r.N, r.Status, r.Label,
 						ours.Preset, ours.Net, ours.Clients, ours.Alpha, r.Rounds, ours.Version, ours.Numerics,
 					},

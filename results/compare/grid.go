@@ -37,11 +37,17 @@ type GridLine struct {
 	Set    string           // params of this line alone
 	Apart  string           // the label of its rows, see [ComparisonRow]
 	Cells  []*ComparisonRow // one for each column; nil: no number
+
+	RatesVary bool // its columns have other learning rates, which are not in Set
 }
 
 // Label returns the heading of a line.
 func (l GridLine) Label() string {
-	return strings.Join(strings.Fields(l.Method+" "+l.Set+" "+l.Apart), " ")
+	words := l.Method + " " + l.Set
+	if l.RatesVary {
+		words += " " + ratesVaryWords
+	}
+	return strings.Join(strings.Fields(words+" "+l.Apart), " ")
 }
 
 // Grid returns the comparison as a grid. If two rows belong in the same place, each has a line of its own.
@@ -51,10 +57,12 @@ func (c Comparing) Grid() Grid {
 	alphas := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Alpha != c.Ranks[0].Alpha })
 	presets := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Preset != c.Ranks[0].Preset })
 	clients := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Clients != c.Ranks[0].Clients })
-	// Settings that the whole table shares do not distinguish columns.
+	// Settings that the whole table shares do not distinguish columns. Learning rates never do.
 	common := results.CommonParams(c.Ranks, func(r RankAgreement) results.Params { return r.own })
+	var places []placed
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
-		column := GridColumn{Data: rank.Data, Set: rank.own.Minus(common).Words(", "), Metric: rank.Metric}
+		shared := rank.own.Without(rates...)
+		column := GridColumn{Data: rank.Data, Set: shared.Minus(common).Words(", "), Metric: rank.Metric}
 		if alphas && rank.Alpha.Valid {
 			column.Set = strings.TrimSuffix("alpha="+rank.Alpha.String()+", "+column.Set, ", ")
 		}
@@ -65,14 +73,23 @@ func (c Comparing) Grid() Grid {
 		if clients && rank.Clients > 0 {
 			set = append(set, fmt.Sprintf("%d clients", rank.Clients))
 		}
-		at := g.column(column)
-		group := g.group(rank.Availability, strings.Join(set, ", "))
+		at, group := g.column(column), g.group(rank.Availability, strings.Join(set, ", "))
 		for i := range rows {
-			group.put(GridLine{
-				Method: rows[i].Method, Set: rows[i].own.Minus(rank.own).Words(" "), Apart: rows[i].Label,
-			}, at, &rows[i])
+			r := &rows[i]
+			own := r.own.Minus(shared).Minus(common)
+			line := fmt.Sprintf("%d %s %s %s", group, r.Method, own.Without(rates...), r.Label)
+			places = append(places, placed{r, group, line, own, at})
 		}
 	})
+	vary := ratesVary(places)
+	slices.SortStableFunc(places, furtherLast)
+	for _, p := range places {
+		own := GridLine{Method: p.row.Method, Set: p.own.Words(" "), Apart: p.row.Label, RatesVary: vary[p.line]}
+		if own.RatesVary {
+			own.Set = p.own.Without(rates...).Words(" ")
+		}
+		g.Groups[p.group].put(own, p.column, p.row)
+	}
 	return g.sorted()
 }
 
@@ -86,21 +103,21 @@ func (g *Grid) column(c GridColumn) int {
 	return i
 }
 
-// group returns the group of an availability and a set, and adds the group if it is new.
-func (g *Grid) group(availability, set string) *GridGroup {
+// group returns the index of the group of an availability and a set, and adds the group if it is new.
+func (g *Grid) group(availability, set string) int {
 	i := slices.IndexFunc(g.Groups, func(x GridGroup) bool { return x.Availability == availability && x.Set == set })
 	if i < 0 {
 		i = len(g.Groups)
 		g.Groups = append(g.Groups, GridGroup{Availability: availability, Set: set})
 	}
-	return &g.Groups[i]
+	return i
 }
 
 // put places a row in the first line like own whose cell in the column is free, or in a new line.
 func (g *GridGroup) put(own GridLine, column int, row *ComparisonRow) {
 	for i := range g.Lines {
 		l := &g.Lines[i]
-		if l.Method != own.Method || l.Set != own.Set || l.Apart != own.Apart {
+		if l.Method != own.Method || l.Set != own.Set || l.RatesVary != own.RatesVary || l.Apart != own.Apart {
 			continue
 		}
 		for len(l.Cells) <= column {

@@ -107,7 +107,7 @@ func TestJudge(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			paper, ours := tableTwo(t)
 			c.change(&ours, &paper)
-			r := ourRow(&ours, ours.Params, "")
+			r := ourRow(&papers.Table{}, &ours, "")
 			r.beside(&paper)
 			place, side := r.Place()
 			if r.NotJudged != c.why || r.Verdict != c.want || place != c.place || side != c.side {

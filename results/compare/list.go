@@ -59,7 +59,7 @@ func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		seeds = append(seeds, fmt.Sprint(r.Seed))
-		status := statusOf(r, work)
+		status := StatusOf(r, work)
 		row.statuses = append(row.statuses, status)
 		done := roundsDone(r, work)
 		row.Rounds, row.Most, total = min(row.Rounds, done), max(row.Most, done), max(total, roundsInAll(r, work))
@@ -102,8 +102,8 @@ func roundsInAll(r *results.Run, work map[string]Work) int {
 	return work[r.Dir].Rounds
 }
 
-// statusOf returns the status of a run. An interrupted or failed run is running if a process has resumed it.
-func statusOf(r *results.Run, work map[string]Work) results.RunStatus {
+// StatusOf returns the status of a run. An interrupted or failed run is running if a process has resumed it.
+func StatusOf(r *results.Run, work map[string]Work) results.RunStatus {
 	switch s := r.Status(); {
 	case work[r.Dir].Process == "", s == results.RunComplete, s == results.RunDiverged, s == results.RunDamaged:
 		return s
@@ -133,7 +133,7 @@ func ListFailed(runs []results.Run, work map[string]Work, why func(*results.Run)
 			for i := range c.Runs {
 				one := c // the cell with this run alone
 				one.Runs = c.Runs[i : i+1]
-				if s := statusOf(&c.Runs[i], work); s != results.RunComplete && s != results.RunRunning {
+				if s := StatusOf(&c.Runs[i], work); s != results.RunComplete && s != results.RunRunning {
 					rows = append(rows, FailedRow{listRow(table, &one, work), why(&c.Runs[i])})
 				}
 			}

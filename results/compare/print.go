@@ -60,7 +60,7 @@ func eachBeside(t *papers.Table, rows []results.SummaryRow) []*ComparisonRow {
 	marks := labels(rows)
 	all := make([]*ComparisonRow, len(rows))
 	for i := range rows {
-		r := ourRow(&rows[i], t.Own(&rows[i]), marks[i])
+		r := ourRow(t, &rows[i], marks[i])
 		if p, ok := results.PrintedFor(t.Printed, rows[i]); ok {
 			r.beside(&p)
 		}
@@ -113,25 +113,35 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	alphas := some(func(r *results.SummaryRow) bool { return r.Alpha != one.Alpha })
 	// Settings that all rows share are not in the labels.
 	common := results.CommonParams(rows, func(r *ComparisonRow) results.Params { return r.own })
-	for _, r := range rows {
-		label := r.Method
+	label := func(r *ComparisonRow, own results.Params, note string) string {
+		words := []string{r.Method}
 		if presets {
-			label += " (" + r.Preset + ")"
+			words = append(words, "("+r.Preset+")")
 		}
 		if nets {
-			label += " " + r.ours.Net
+			words = append(words, r.ours.Net)
 		}
 		if alphas && r.Alpha.Valid {
-			label += " alpha=" + r.Alpha.String()
+			words = append(words, "alpha="+r.Alpha.String())
 		}
-		if own := r.own.Minus(common); own != "" {
-			label += " " + string(own)
+		words = append(words, string(own), note, r.Label)
+		return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
+	}
+	var places []placed
+	for _, r := range rows {
+		own := r.own.Minus(common)
+		line := label(r, own.Without(rates...), "")
+		places = append(places, placed{r, 0, line, own, t.column(r.Availability, r.Data)})
+	}
+	vary := ratesVary(places)
+	slices.SortStableFunc(places, furtherLast)
+	for _, p := range places {
+		heading := label(p.row, p.own, "")
+		if vary[p.line] {
+			heading = label(p.row, p.own.Without(rates...), ratesVaryWords)
 		}
-		if r.Label != "" {
-			label += " " + r.Label
-		}
-		c := t.column(r.Availability, r.Data)
-		c.halves[t.line(label, c)] = [2]string{t.ours(r), m.Number(r.ours.PaperMean, r.ours.PaperStd)}
+		c := &t.columns[p.column]
+		c.halves[t.line(heading, c)] = [2]string{t.ours(p.row), m.Number(p.row.ours.PaperMean, p.row.ours.PaperStd)}
 	}
 	return t
 }
@@ -147,8 +157,8 @@ func (t *table) line(label string, c *tableColumn) int {
 	return len(t.labels) - 1
 }
 
-// column returns the column of an availability and a data set, and adds the column if it is new.
-func (t *table) column(availability, data string) *tableColumn {
+// column returns the index of the column of an availability and a data set, and adds the column if it is new.
+func (t *table) column(availability, data string) int {
 	i := slices.IndexFunc(t.columns, func(c tableColumn) bool {
 		return c.availability == availability && c.data == data
 	})
@@ -156,7 +166,7 @@ func (t *table) column(availability, data string) *tableColumn {
 		i = len(t.columns)
 		t.columns = append(t.columns, tableColumn{availability, data, map[int][2]string{}})
 	}
-	return &t.columns[i]
+	return i
 }
 
 // ours returns our half of a cell, with a reference to a note if seeds are missing or the number is not compared. Seeds

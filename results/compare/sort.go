@@ -24,7 +24,8 @@ func SummaryTables(rows []results.SummaryRow) (tables []string) {
 }
 
 // SortSummary sorts the rows of one table in the paper's order: by column, then by method, then by metric. Columns and
-// methods that the paper does not print come last, in the order of their first rows.
+// methods that the paper does not print come last, in the order of their first rows, and methods that the table does
+// not have after all others.
 func SortSummary(table string, rows []results.SummaryRow) {
 	known, _ := papers.TableByID(table) // the zero Table, without printed numbers, for a table of ours
 	keys := results.PrintedNames(known.Printed)
@@ -51,11 +52,15 @@ func SortSummary(table string, rows []results.SummaryRow) {
 	}
 	list := make([]placed, len(rows))
 	for i, r := range rows {
+		further := 0
+		if !known.Has(r.Method) {
+			further = 1
+		}
 		list[i] = placed{r, []int{
 			printed(func(p results.Printed) bool { return p.InColumn(r, keys) }),
 			came("availability", r.Availability), came("data", r.Data), came("alpha", r.Alpha),
 			came("column", r.Params.Only(keys...)),
-			printed(func(p results.Printed) bool { return p.Method == r.Method }), came("method", r.Method),
+			further, printed(func(p results.Printed) bool { return p.Method == r.Method }), came("method", r.Method),
 			came("preset", r.Preset), came("clients", r.Clients), came("params", r.Params),
 			r.Metric.Info().Row,
 		}}

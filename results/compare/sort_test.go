@@ -9,11 +9,12 @@ import (
 	"rollcall/results/metrics"
 )
 
-// Rows of a table of ours alone keep the order in which they first came, those of a paper's have the paper's.
+// Rows of a table of ours alone keep the order in which they first came, those of a paper's have the paper's. Methods
+// that the paper's table does not have come after those of which it prints nothing.
 func TestSortSummary(t *testing.T) {
 	var rows []results.SummaryRow
 	for _, availability := range []string{"stationary", "sine"} {
-		for _, method := range []string{"mifa", "fedawe", "new"} {
+		for _, method := range []string{"mifa", "new", "fedawe", "fedar"} {
 			for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
 				rows = append(rows, results.SummaryRow{Cell: results.Cell{
 					Method: method, Data: "svhn", Availability: availability,
@@ -23,8 +24,12 @@ func TestSortSummary(t *testing.T) {
 	}
 	rows[0], rows[1] = rows[1], rows[0]
 	for table, want := range map[string]string{
-		"mine":     "stationary mifa, stationary fedawe, stationary new, sine mifa, sine fedawe, sine new",
-		"fedawe-2": "stationary fedawe, stationary mifa, stationary new, sine fedawe, sine mifa, sine new",
+		"mine": "stationary mifa, stationary new, stationary fedawe, stationary fedar, " +
+			"sine mifa, sine new, sine fedawe, sine fedar",
+		"fedawe-2": "stationary fedawe, stationary mifa, stationary new, stationary fedar, " +
+			"sine fedawe, sine mifa, sine new, sine fedar",
+		"fedar-mnist": "stationary mifa, stationary fedar, stationary new, stationary fedawe, " +
+			"sine mifa, sine fedar, sine new, sine fedawe",
 	} {
 		sorted := slices.Clone(rows)
 		SortSummary(table, sorted)

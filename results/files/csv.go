@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"iter"
 	"reflect"
 	"strconv"
 	"strings"
@@ -55,20 +56,38 @@ func header(cols []column) []string {
 	return names
 }
 
+// CSVHeader returns the names of the columns that [WriteCSV] writes for T.
+func CSVHeader[T any]() []string { return header(columns[T]()) }
+
+// CSVRecords returns the cells that [WriteCSV] writes, row by row; each slice is the caller's.
+func CSVRecords[T any](rows []T) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		cols := columns[T]()
+		for i := range rows {
+			record, row := make([]string, len(cols)), reflect.ValueOf(&rows[i]).Elem()
+			var err error
+			for j, c := range cols {
+				if record[j], err = format(row.FieldByIndex(c.index)); err != nil {
+					err = fmt.Errorf("row %d: column %s: %w", i+1, c.name, err)
+					break
+				}
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
 // encodeCSV does the work of [WriteCSV]. Its errors do not name the package.
-func encodeCSV[T any](w io.Writer, rows []T) (err error) {
-	cols := columns[T]()
+func encodeCSV[T any](w io.Writer, rows []T) error {
 	out := csv.NewWriter(w)
-	if err := out.Write(header(cols)); err != nil {
+	if err := out.Write(CSVHeader[T]()); err != nil {
 		return err
 	}
-	record := make([]string, len(cols))
-	for i := range rows {
-		row := reflect.ValueOf(&rows[i]).Elem()
-		for j, c := range cols {
-			if record[j], err = format(row.FieldByIndex(c.index)); err != nil {
-				return fmt.Errorf("row %d: column %s: %w", i+1, c.name, err)
-			}
+	for record, err := range CSVRecords(rows) {
+		if err != nil {
+			return err
 		}
 		if err := out.Write(record); err != nil {
 			return err

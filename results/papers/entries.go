@@ -106,7 +106,7 @@ func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error
 }
 
 // pairedT returns the entries of FedAR's Table 2: the p-values of a paired t-test between the test accuracies of the
-// reference and of the runs, by rounds, by seeds, and by seeds with Holm's correction, which [Correct] fills in. The
+// reference and of the runs, by rounds, by seeds, and by seeds with Holm's correction, which Correct fills in. The
 // reference itself and a column without one have no p-values.
 func pairedT() []Entry {
 	return entries(func(row *results.SummaryRow, runs, reference Runs) (err error) {
@@ -126,19 +126,22 @@ func pairedT() []Entry {
 }
 
 // Correct fills in the rows of p_holm, once all rows of a table are there: Holm's correction of p_seeds. The family is
-// every p_seeds of the rows that is not missing, whatever its column. A cell's row of p_holm comes behind its row of
-// p_seeds.
-func Correct(rows []results.SummaryRow) {
+// every p_seeds of the table's own methods that is not missing, whatever its column; a row of another method has no
+// p_holm, so that it changes none of the others. A cell's row of p_holm comes behind its row of p_seeds.
+func (t *Table) Correct(rows []results.SummaryRow) {
 	var p []float64
-	for _, r := range rows {
-		if r.Metric == metrics.PSeeds && r.Mean.Valid {
-			p = append(p, r.Mean.Value)
+	inFamily := func(r *results.SummaryRow) bool {
+		return r.Metric == metrics.PSeeds && r.Mean.Valid && t.Has(r.Method)
+	}
+	for i := range rows {
+		if inFamily(&rows[i]) {
+			p = append(p, rows[i].Mean.Value)
 		}
 	}
 	adjusted, next := stats.Holm(p), files.Optional{} // next: of the cell at hand
 	for i := range rows {
 		switch r := &rows[i]; {
-		case r.Metric == metrics.PSeeds && r.Mean.Valid:
+		case inFamily(r):
 			next, adjusted = files.Some(adjusted[0]), adjusted[1:]
 		case r.Metric == metrics.PSeeds:
 			next = files.Optional{}

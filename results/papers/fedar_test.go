@@ -155,7 +155,7 @@ func TestFedARRows(t *testing.T) {
 }
 
 // Holm's correction over a whole table, by hand: of the p_seeds 0.01, 0.04, 0.03 and 0.005 in two columns, see the test
-// of [stats.Holm]. A missing p-value and those by rounds are not in the family.
+// of [stats.Holm]. A missing p-value, those by rounds, and a method that the table does not have are not in the family.
 func TestCorrect(t *testing.T) {
 	var rows []results.SummaryRow
 	for i, c := range []struct {
@@ -165,6 +165,7 @@ func TestCorrect(t *testing.T) {
 		{"fedar", "", files.Optional{}},
 		{"mifa", "", files.Some(0.01)},
 		{"scaffold", "", files.Some(0.04)},
+		{"fedau", "", files.Some(0.001)}, // of --also
 		{"mifa", "p-min=0.5", files.Some(0.03)},
 		{"fedvarp", "p-min=0.5", files.Optional{}}, // one seed
 		{"scaffold", "p-min=0.5", files.Some(0.005)},
@@ -184,9 +185,9 @@ func TestCorrect(t *testing.T) {
 		}
 	}
 	before := slices.Clone(rows)
-	Correct(rows)
+	fedar2.Correct(rows)
 	want := []files.Optional{
-		{}, files.Some(0.03), files.Some(0.06), files.Some(0.06), {}, files.Some(0.02),
+		{}, files.Some(0.03), files.Some(0.06), {}, files.Some(0.06), {}, files.Some(0.02),
 	}
 	for i, r := range rows {
 		if r.Metric != metrics.PHolm {

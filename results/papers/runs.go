@@ -105,7 +105,7 @@ func (t *Table) Summarise(runs []results.Run, mixed bool) (rows []results.Summar
 			rows = append(rows, r)
 		}
 	}
-	Correct(rows)
+	t.Correct(rows)
 	return rows
 }
 

@@ -132,11 +132,21 @@ func (t *Table) columnsOf(data, availability string) (columns []Column) {
 	return columns
 }
 
+// Has reports whether the method is one of the table's own. The user may have added rows of others.
+func (t *Table) Has(method string) bool { return slices.Contains(t.Methods, method) }
+
 // Own returns the settings of a row that the table does not prescribe for its method and column: the settings that
 // distinguish columns, and those that the user chose.
 func (t *Table) Own(r *results.SummaryRow) results.Params {
 	var given []string
 	for _, c := range t.columnsOf(r.Data, r.Availability) {
+		// A method that the table does not have trains as the first of its methods, whatever its own paper has.
+		if !t.Has(r.Method) {
+			for _, method := range []string{r.Method, t.Methods[0]} {
+				trains := TrainsAs(method, r.Preset, r.Data, r.Net).Without("lr", "server-lr")
+				given = append(given, trains.Without(c.Set.Names()...).Names()...)
+			}
+		}
 		common := c.Common(r.Method, r.Preset).And(results.Params(fmt.Sprintf("rounds=%d", t.Rounds)))
 		for name, value := range r.Params.All() {
 			// A row has a number in place of OneByRounds, which cannot be compared.

@@ -134,4 +134,16 @@ func TestOwn(t *testing.T) {
 			t.Errorf("%s %s: %q, want %q", c.data, c.params, got, c.want)
 		}
 	}
+	// A method that the table does not have has nothing of its own but what the user gave.
+	for method, params := range map[string]results.Params{
+		"fedar": "batch=32;local-steps=10;lr=0.2;rounds=4;split=classes;weight-decay=0.01",
+		"new":   "augment=none;batch=32;init=torch;lr=0.2;rounds=4;split=classes",
+	} {
+		r := results.SummaryRow{Cell: results.Cell{
+			Method: method, Preset: "code", Data: "binary", Net: "linear-binary", Availability: "markov",
+		}, Params: params}
+		if got := of.Own(&r); got != "lr=0.2;rounds=4" {
+			t.Errorf("%s %s: %q, want lr=0.2;rounds=4", method, params, got)
+		}
+	}
 }

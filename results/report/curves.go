@@ -33,46 +33,182 @@ type curveRow struct {
 
 // family has the cells whose curves share a figure.
 type family struct {
-	key   results.CellKey // without the method, and without params if the cells differ in them
-	cells []results.RunCell
+	key     results.CellKey // without the method; its params are those of the whole figure
+	cells   []results.RunCell
+	unnamed map[string]results.Params // by method: the settings that the names of its cells leave out
+	told    []string                  // names of settings among them that differ between the methods
 }
 
 // title returns the data set and the availability, which the cells share.
 func (f family) title() string { return f.key.Data + ", " + f.key.Availability }
 
-// name returns the name of a cell in the legend: its method, and the settings that the cells do not share.
+// name returns the name of a cell in the legend: its method, and the settings that tell it from other cells. A method
+// that occurs once is named alone, whatever its learning rates: the name is short then, and the line has the method's
+// style. [family.made] says the rates.
 func (f family) name(c results.RunCell) string {
-	common := results.CommonParams(f.cells, func(c results.RunCell) results.Params { return c.Params })
-	return strings.Join(strings.Fields(c.Method+" "+c.Params.Minus(common).Words(" ")+" "+c.Mark), " ")
+	own := c.Params.Minus(f.unnamed[c.Method]).Words(" ")
+	return strings.Join(strings.Fields(c.Method+" "+own+" "+c.Mark), " ")
 }
 
-// mostLines is the largest number of lines in a figure of one method with different settings. Further settings go to
-// another figure.
-const mostLines = 8
-
-// families groups the cells into figures. Methods with the same settings share a figure, so that they can be compared.
-// Cells whose settings only one method has share a figure with each other, as a sweep.
-func families(cells []results.RunCell) (all []family) {
-	var alone []results.RunCell
-	keys, groups := results.Grouped(cells, func(c results.RunCell) results.CellKey {
-		return c.Ignoring([]string{"method"})
-	})
-	for _, key := range keys {
-		if group := groups[key]; len(group) == 1 {
-			alone = append(alone, group...)
-		} else {
-			all = append(all, family{key, group})
+// made describes the runs of the figure in its caption, and first in what the methods differ besides their names. Rates
+// and parameters at the values of a method's paper are not said.
+func (f family) made(runs []*results.Run) string {
+	var own []string
+	for _, c := range f.cells {
+		has := slices.DeleteFunc(slices.Clone(f.told), func(name string) bool { // a sweep may give it what is of no use
+			_, has := valueOf(c, name)
+			return !has
+		})
+		if set := f.unnamed[c.Method].Only(has...).Minus(f.key.Params).Words(", "); set != "" {
+			own = append(own, c.Method+" "+set)
 		}
 	}
-	keys, groups = results.Grouped(alone, func(c results.RunCell) results.CellKey {
+	if own == nil {
+		return made(runs)
+	}
+	return "Settings of single methods: " + once(own, "; ") + ". " + made(runs)
+}
+
+// mostLines is the largest number of lines in a figure of one method with different settings, and of such lines in a
+// figure with other methods. Further settings go to another figure.
+const mostLines = 8
+
+// rates are the settings that are chosen for each method, so that it is compared at its best.
+var rates = []string{"lr", "server-lr"}
+
+// families groups the cells into figures. The methods of one data set and availability share a figure, so that they can
+// be compared, also at other learning rates and with parameters of their own. Other settings, such as the rounds, put
+// cells into different figures. Cells that no other method can be compared with share a figure, as a sweep.
+func families(cells []results.RunCell) (all []family) {
+	keys, groups := results.Grouped(cells, func(c results.RunCell) results.CellKey {
 		return c.Ignoring([]string{"method", "params"})
 	})
 	for _, key := range keys {
-		for part := range slices.Chunk(groups[key], mostLines) {
-			all = append(all, family{key, part})
+		apart, told := separating(groups[key])
+		values, sharing := results.Grouped(groups[key], func(c results.RunCell) results.Params {
+			return valuesOf(c, apart)
+		})
+		var alone []results.RunCell
+		for _, value := range values {
+			methods, byMethod := results.Grouped(sharing[value], methodOf)
+			if len(methods) == 1 {
+				alone = append(alone, sharing[value]...)
+				continue
+			}
+			f := family{key: key, unnamed: map[string]results.Params{}, told: told}
+			common := results.CommonParams(sharing[value], paramsOf)
+			f.key.Params = common.And(value.Without(common.Names()...))
+			for _, method := range methods {
+				f.unnamed[method] = results.CommonParams(byMethod[method], paramsOf)
+			}
+			for _, f.cells = range parts(methods, byMethod) {
+				all = append(all, f)
+			}
+		}
+		common := results.CommonParams(alone, paramsOf)
+		for part := range slices.Chunk(alone, mostLines) {
+			f := family{key: key, cells: part, unnamed: map[string]results.Params{}}
+			f.key.Params = common.Only(apart...) // a sweep is not named after what all its cells have
+			for _, c := range part {
+				f.unnamed[c.Method] = common
+			}
+			all = append(all, f)
 		}
 	}
 	return all
+}
+
+func methodOf(c results.RunCell) string         { return c.Method }
+func paramsOf(c results.RunCell) results.Params { return c.Params }
+
+// separating returns the settings that put the cells of a data set and availability into different figures, and those
+// that may differ within a figure: the learning rates, and what one method alone has, which is a parameter of its own.
+func separating(cells []results.RunCell) (apart, within []string) {
+	var set []string // the settings that some cell has changed
+	for _, c := range cells {
+		set = append(set, c.Params.Names()...)
+	}
+	for _, name := range files.Unique(set) {
+		var methods, values []string
+		for _, c := range cells {
+			value, has := valueOf(c, name)
+			if has {
+				methods = append(methods, c.Method)
+			}
+			if has || c.Settings() == nil {
+				values = append(values, value)
+			}
+		}
+		switch {
+		case slices.Contains(rates, name), len(files.Unique(methods)) == 1:
+			within = append(within, name)
+		case len(files.Unique(values)) > 1:
+			apart = append(apart, name)
+		}
+	}
+	slices.Sort(apart)
+	return apart, within
+}
+
+// valueOf returns a setting of a cell, and whether its runs have it, by run.json: the params of a cell have only what
+// its method's paper has not. Runs without run.json have their params alone.
+func valueOf(c results.RunCell, name string) (value string, has bool) {
+	settings := c.Settings()
+	if settings == nil {
+		return c.Params.Get(name), slices.Contains(c.Params.Names(), name)
+	}
+	// Files are in run.json by their content, and every run has one or none.
+	if file, is := map[string]string{"trace": "trace-sha256", "init-from": "init-sha256"}[name]; is {
+		if sum, has := settings[file].(string); has {
+			return sum, true
+		}
+		return "", true
+	}
+	v, has := settings[name]
+	if !has {
+		return "", false
+	}
+	return fmt.Sprint(v), true
+}
+
+// valuesOf returns the named settings of a cell, without those that it does not have.
+func valuesOf(c results.RunCell, names []string) results.Params {
+	var set []string
+	for _, name := range names {
+		if value, _ := valueOf(c, name); value != "" {
+			set = append(set, name+"="+value)
+		}
+	}
+	return results.NewParams(set...)
+}
+
+// parts distributes the cells of several methods over figures. Methods with few cells stand in each of them, since the
+// others are to be compared with them; methods with many show some of theirs in each.
+func parts(methods []string, cells map[string][]results.RunCell) (figures [][]results.RunCell) {
+	several, lines := 0, 0 // methods that occur several times, and their lines
+	for _, m := range methods {
+		if n := len(cells[m]); n > 1 {
+			several, lines = several+1, lines+n
+		}
+	}
+	each, n := max(1, lines), 1 // most lines of a method in a figure, and the number of figures
+	if lines > mostLines {
+		each = max(1, mostLines/several)
+		for _, m := range methods {
+			n = max(n, (len(cells[m])+each-1)/each)
+		}
+	}
+	figures = make([][]results.RunCell, n)
+	for i := range figures {
+		for _, m := range methods {
+			own := cells[m]
+			if len(own) > each {
+				own = own[min(i*each, len(own)):min((i+1)*each, len(own))]
+			}
+			figures[i] = append(figures[i], own...)
+		}
+	}
+	return figures
 }
 
 // curves adds a figure of training curves for each family.
@@ -125,7 +261,7 @@ func (b *builder) curveFigure(f family) {
 	fig := figure{
 		ID: "curves-" + f.title(), section: "curves", Title: "Training curves: " + title,
 		drawn: plot.Figure{Title: title, Panels: [][]plot.Chart{{acc}}}, csv: csvWriter(rows), runs: used,
-		Caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + made(used),
+		Caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + f.made(used),
 	}
 	if slices.ContainsFunc(rows, func(r curveRow) bool { return r.TrainLoss.Valid }) {
 		fig.drawn.Panels[0] = append(fig.drawn.Panels[0], loss)

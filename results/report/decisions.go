@@ -59,7 +59,7 @@ func (b *builder) decisions() {
 		if len(used) == 0 {
 			continue
 		}
-		about := made(used)
+		about := f.made(used)
 		b.add(figure{
 			ID: "importance-" + title, section: "decisions", Title: "Importance by group of clients: " + title,
 			drawn: papers.CAFedGroupFigure("Cumulative importance, "+title, groups), csv: csvWriter(groups), runs: used,

@@ -64,7 +64,7 @@ func (b *builder) perClient() {
 			// All histograms have the same bins, so that they can be compared; readAccuracies has refused other values.
 			bins, _ := plot.Bins(values, 0, 1, 20)
 			panels = append(panels, plot.Histogram{
-				Title: c.Method, XLabel: "accuracy of a client", YLabel: "clients", Bins: bins,
+				Title: f.name(c), XLabel: "accuracy of a client", YLabel: "clients", Bins: bins,
 			})
 		}
 		if len(panels) == 0 {
@@ -75,7 +75,7 @@ func (b *builder) perClient() {
 			ID: "clients-" + f.title(), section: "clients", Title: "Accuracy of the clients: " + f.title(),
 			drawn: plot.Figure{Title: title, PanelHeight: 220, Panels: plot.InPairs(panels)}, csv: csvWriter(rows),
 			runs:    used,
-			Caption: "How many clients have which accuracy, all seeds together. " + made(used),
+			Caption: "How many clients have which accuracy, all seeds together. " + f.made(used),
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,28 +109,139 @@ func wellFormed(text []byte) error {
 	}
 }
 
-// Methods with the same settings share a figure; settings that one method alone has are a sweep of it.
+// Which cells share a figure, how they are named in it, and what its caption says of single methods.
 func TestFamilies(t *testing.T) {
 	cell := func(method string, params results.Params) results.RunCell {
 		return results.RunCell{CellKey: results.CellKey{
 			Method: method, Data: "svhn", Availability: "sine", Params: params,
 		}}
 	}
-	var got []string
-	for _, f := range families([]results.RunCell{
-		cell("a", ""), cell("b", ""), cell("a", "gamma=0.2"),
-		cell("b", "gamma=0.2"), cell("c", "kappa=1"), cell("c", "kappa=2"),
-	}) {
-		var names []string
-		for _, c := range f.cells {
-			names = append(names, c.Method+string(c.Params))
+	// A finished cell, whose run.json has also what is as in the paper of its method.
+	whole := func(method string, params results.Params, all string) results.RunCell {
+		c := cell(method, params)
+		settings := map[string]any{}
+		for name, value := range results.Params(all).All() {
+			settings[name] = value
 		}
-		got = append(got, string(f.key.Params)+": "+strings.Join(names, " "))
+		c.Runs = []results.Run{{Info: &results.RunInfo{Settings: settings}}}
+		return c
 	}
-	if want := []string{
-		": a b", "gamma=0.2: agamma=0.2 bgamma=0.2", ": ckappa=1 ckappa=2",
-	}; fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%q, want %q", got, want)
+	marked := func(c results.RunCell, mark string) results.RunCell {
+		c.Mark = mark
+		return c
+	}
+	grid := func(methods string, name string, values int) (cells []results.RunCell) {
+		for i := range values {
+			for method := range strings.FieldsSeq(methods) {
+				cells = append(cells, cell(method, results.Params(fmt.Sprintf("%s=%d", name, i))))
+			}
+		}
+		return cells
+	}
+	for _, c := range []struct {
+		name  string
+		cells []results.RunCell
+		want  []string // of each figure: its params: the names of its cells; what the caption says
+	}{
+		{"equal settings", []results.RunCell{cell("a", "rounds=6"), cell("b", "rounds=6")}, []string{"rounds=6: a, b"}},
+		{
+			"other rates",
+			[]results.RunCell{
+				cell("a", "lr=0.1;rounds=6;server-lr=2"), cell("b", "rounds=6"), cell("c", "lr=3;rounds=6"),
+			},
+			[]string{"rounds=6: a, b, c; a lr=0.1, server-lr=2; c lr=3"},
+		},
+		{
+			"parameters of their own",
+			[]results.RunCell{cell("a", "a-beta=0.5"), cell("b", "b-clip=none"), cell("c", "")},
+			[]string{": a, b, c; a a-beta=0.5; b b-clip=none"},
+		},
+		{
+			"two settings of one method in a comparison",
+			[]results.RunCell{
+				cell("a", "lr=0.1"), cell("a", "a-beta=2;lr=0.1"), cell("b", "lr=1"), cell("a", "a-beta=2;lr=0.2"),
+			},
+			[]string{": a lr=0.1, a a-beta=2 lr=0.1, a a-beta=2 lr=0.2, b; b lr=1"},
+		},
+		{
+			"other rounds",
+			[]results.RunCell{cell("a", ""), cell("b", "lr=2"), cell("a", "lr=3;rounds=500"), cell("b", "rounds=500")},
+			[]string{": a, b; b lr=2", "rounds=500: a, b; a lr=3"},
+		},
+		{
+			"rounds that one method alone has changed",
+			[]results.RunCell{
+				whole("a", "", "rounds=2000"), whole("b", "", "rounds=2000"), whole("b", "rounds=500", "rounds=500"),
+			},
+			[]string{"rounds=2000: a, b", "rounds=500: b"},
+		},
+		{
+			"one batch, of which one method's paper has another",
+			[]results.RunCell{
+				whole("a", "", "batch=128;memory=raw"), whole("b", "batch=128", "batch=128"),
+				whole("c", "batch=128;memory=raw", "batch=128"),
+			},
+			[]string{": a, b, c"},
+		},
+		{
+			"several methods with a parameter that others do not have",
+			[]results.RunCell{
+				whole("a", "memory=rate", "memory=rate"), whole("b", "memory=rate", "memory=rate"), whole("c", "", ""),
+			},
+			[]string{": a, b, c"},
+		},
+		{
+			"other initial weights",
+			[]results.RunCell{
+				whole("a", "", "init=torch"), whole("b", "", "init=torch"),
+				whole("a", "init-from=w;lr=2", "init-sha256=12;lr=2"),
+			},
+			[]string{": a, b", "init-from=w: a"},
+		},
+		{"a sweep over a parameter", grid("a", "kappa", 9), []string{
+			": a kappa=0, a kappa=1, a kappa=2, a kappa=3, a kappa=4, a kappa=5, a kappa=6, a kappa=7", ": a kappa=8",
+		}},
+		{
+			"a sweep of one method beside others", append(grid("a", "kappa", 9), cell("b", "lr=2"), cell("c", "")),
+			[]string{
+				": a kappa=0, a kappa=1, a kappa=2, a kappa=3, a kappa=4, a kappa=5, a kappa=6, a kappa=7, b, c; " +
+					"b lr=2",
+				": a kappa=8, b, c; b lr=2",
+			},
+		},
+		{"rates of two methods", grid("a b", "lr", 5), []string{
+			": a lr=0, a lr=1, a lr=2, a lr=3, b lr=0, b lr=1, b lr=2, b lr=3", ": a lr=4, b lr=4",
+		}},
+		{
+			"two versions of a method",
+			[]results.RunCell{
+				cell("a", ""), marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]"),
+			},
+			[]string{": a, b [settings 1a], b [settings 2b]"},
+		},
+		{
+			"two versions of a method alone",
+			[]results.RunCell{marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]")},
+			[]string{": b [settings 1a], b [settings 2b]"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, f := range families(c.cells) {
+				var names []string
+				for _, c := range f.cells {
+					names = append(names, f.name(c))
+				}
+				text := string(f.key.Params) + ": " + strings.Join(names, ", ")
+				if said, any := strings.CutPrefix(f.made(nil), "Settings of single methods: "); any {
+					text += "; " + strings.TrimSuffix(said, ". ")
+				}
+				got = append(got, text)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q\nwant %q", got, c.want)
+			}
+		})
 	}
 }
 

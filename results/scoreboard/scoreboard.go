@@ -169,6 +169,8 @@ func readTable(about Row, t *papers.Table, dir string) (rows []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Rows of methods that the table does not have are no business of the paper's.
+	summary = slices.DeleteFunc(summary, func(r results.SummaryRow) bool { return r.Table == t.ID && !t.Has(r.Method) })
 	presets, byPreset := results.Grouped(summary, func(r results.SummaryRow) string { return r.Preset })
 	for _, preset := range presets {
 		row, ours := about, byPreset[preset]

@@ -1,6 +1,7 @@
 package scoreboard
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,6 +136,30 @@ func only(rows []Row, document, item string) (found []Row) {
 		}
 	}
 	return found
+}
+
+// Rows of methods that a table does not have change nothing: neither with more seeds or other rounds than the others,
+// nor in a preset of their own.
+func TestReadFurtherMethods(t *testing.T) {
+	dir := t.TempDir()
+	summary(t, filepath.Join(dir, "fedawe-2"), "code", 2000, 1)
+	read := func() string {
+		rows, _, err := Read(t.Context(), dir)
+		must.OK(t, err)
+		return fmt.Sprintf("%+v", only(rows, "FedAWE", "Table 2"))
+	}
+	before := read()
+	path := filepath.Join(dir, "fedawe-2", results.SummaryFile)
+	rows := must.Get(results.ReadSummary(path))(t)
+	for i, preset := range []string{"code", "code", "paper"} {
+		r := rows[0]
+		r.Method, r.Preset, r.N, r.Rounds = []string{"scaffold", "new"}[i%2], preset, 3, 2000-i
+		rows = append(rows, r)
+	}
+	must.OK(t, results.WriteSummary(path, rows))
+	if after := read(); after != before || !strings.Contains(before, "1 of 3 seeds") {
+		t.Errorf("%s\nwant as before\n%s", after, before)
+	}
 }
 
 func TestRead(t *testing.T) {
