@@ -87,6 +87,12 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	if err := r.Store(model, server); err != nil {
 		return err
 	}
+	for _, c := range r.work.Clients { // as --local-epochs does, which is refused before
+		if c.Plan.E != x.Settings.LocalSteps {
+			return fmt.Errorf("dump: method %s: client %d made %d local steps, want the %d of every client: a replay "+
+				"knows no other", x.Settings.Method, c.Client, c.Plan.E, x.Settings.LocalSteps)
+		}
+	}
 	// names.json of an older dump goes first: if this dump is interrupted, arrays of both are in the folder.
 	if err := os.Remove(filepath.Join(x.Dump, dumpNamesFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("dump: %w", err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"rollcall/algos/remote"
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
@@ -146,6 +147,10 @@ func (t *trainer) info(err error) results.RunInfo {
 		Engine: engine.Engine, Precision: engine.Precision, Device: engine.Device,
 		Numerics: engine.Numerics, Revisions: t.about.Revisions,
 		Version: Version(), GoVersion: runtime.Version(), Started: t.about.Started, Finished: time.Now().UTC(),
+		Runtime: t.about.Runtime,
+	}
+	if script, is := errors.AsType[*remote.ScriptError](err); is {
+		info.Traceback = script.Traceback
 	}
 	if n := len(t.earlier); n > len(t.rows) { // curve.csv still has the earlier process's rows
 		info.Rounds = max(info.Rounds, t.earlier[n-1].Round)
@@ -233,6 +238,8 @@ func isFinal(err error) bool {
 	_, memory := errors.AsType[*memoryError](err)
 	_, final := errors.AsType[*finalError](err)
 	// A data set that is not available is downloaded once in a command only, see [sharedData].
-	return memory || final || IsDiverged(err) || settings.IsUsage(err) ||
+	// An exception comes again, an error of the engine that it reports may not.
+	script, thrown := errors.AsType[*remote.ScriptError](err)
+	return memory || final || thrown && script.Cause == nil || IsDiverged(err) || settings.IsUsage(err) ||
 		errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }

@@ -24,11 +24,12 @@ type Federation struct {
 	settings   settings.Settings
 	model      *models.Model
 	clients    Population
-	importance []float64 // [N] α_i, of everybody
-	target     []float64 // [N] α_i of the clients who are there at all, 0 of the others: what the method aims at
-	p          []float64 // [N] p_i^t of the round, overwritten by the next
-	active     []int     // the active clients of the last round
-	next       []int     // the active clients of the next round; nil: before the first round
+	importance []float64     // [N] α_i, of everybody
+	target     []float64     // [N] α_i of the clients who are there at all, 0 of the others: what the method aims at
+	p          []float64     // [N] p_i^t of the round, overwritten by the next
+	active     []int         // the active clients of the last round
+	next       []int         // the active clients of the next round; nil: before the first round
+	process    algos.Process // for a method that is a program of its own
 }
 
 // augmentations are the values of --augment.
@@ -63,8 +64,9 @@ func (l *Session) Federate(
 			Augment: augmentations[s.Augment], Flip: about.Flip,
 		},
 		W0: w0, settings: s, model: l.model, clients: clients,
-		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
+		importance: clients.importance(s.Weights), p: make([]float64, s.Clients), process: l.Machine.Methods,
 	}
+	f.process.Output = l.Stderr
 	f.target = clients.target(f.importance)
 	if n := clients.absent(); n > 0 && algos.Has(s.Method, algos.UsesImportance) {
 		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never there, left out: the target importance is "+
@@ -85,6 +87,7 @@ func (l *Session) Federate(
 func (f *Federation) start(engine nets.Engine, seed uint32, solved []float64) (err error) {
 	options := f.settings.MethodOptions()
 	options.HeldOut, options.Solved = f.clients.heldOut(&f.settings), solved
+	options.Process = f.process
 	f.Method, err = algos.New(f.settings.Method, f.forMethods(engine, seed), f.W0, options)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"rollcall/algos"
 	"rollcall/bench/run/cards"
 	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
@@ -35,6 +36,8 @@ type Machine struct {
 	Memory    memory.Ceiling // the most memory that runs may hold
 	AtOnce    int            // runs at a time, on each card; 0: the command makes a single run
 	auto      bool           // --device was auto, which has chosen the card in Device
+
+	Methods algos.Process // how methods in files run; Output and Rehearsal are the run's own
 
 	CheckpointEvery time.Duration // the least time between two checkpoints of a run; 0: none
 	KeepCheckpoints bool          // keep checkpoints of complete runs

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"rollcall/algos"
 	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
@@ -65,6 +66,9 @@ func fitsAlone(err error) bool {
 // that its method starts with, one slot of the engine, and the samples of an official data set. A run that cannot fit
 // should fail before it downloads anything.
 func (l *Session) Fits(s *settings.Settings) error {
+	if algos.Of(s.Method).Program != "" { // starting it takes a process: once is enough, when the data are open
+		return nil
+	}
 	c := &rowCounter{load: cpu.Load{Clients: 1, Jobs: 1, Samples: 1}}
 	// Without the data nobody knows which samples a client holds, so each has one.
 	f, err := dryFederation(s, 0, Population{
@@ -90,7 +94,7 @@ func (l *Session) Fits(s *settings.Settings) error {
 // there is. dry asks a counter for all rows that the run will ask an engine for. reserve ignores other errors of dry,
 // because the run meets and reports them itself.
 func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*rowCounter) error) error {
-	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
+	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}, timeout: l.Machine.Methods.Timeout}
 	if err := dry(c); err != nil {
 		return ctx.Err()
 	}

@@ -147,7 +147,7 @@ func (l *Session) Needs(ctx context.Context, r *Planned) (n Needs, err error) {
 	if err != nil {
 		return n, err
 	}
-	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
+	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}, timeout: l.Machine.Methods.Timeout}
 	if err := c.dryRun(ctx, s, r.Seed, clients); err != nil {
 		return n, err
 	}

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"rollcall/algos"
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/settings"
 	"rollcall/nets"
@@ -47,7 +51,9 @@ func (t *trainer) begin(ctx context.Context) error {
 // federate starts the clients and the method anew.
 func (t *trainer) federate(ctx context.Context) (err error) {
 	t.close()
-	t.f, err = t.l.Federate(ctx, t.Settings, t.Seed, t.engine)
+	if t.f, err = t.l.Federate(ctx, t.Settings, t.Seed, t.engine); err == nil {
+		t.about.Runtime = algos.Runtime(t.f.Method)
+	}
 	return err
 }
 
@@ -102,6 +108,7 @@ func (t *trainer) canGoOn() (bool, error) {
 		Logf(t.l.Stderr, "%s: %s, there and here: runs anew\n", t.Dir, differ[0])
 		return false, nil
 	}
+	t.was = info.Runtime
 	return true, nil
 }
 
@@ -166,6 +173,9 @@ func (t *trainer) inOrder(rows []results.CurveRow) error {
 // numbers of one of them are wrong. With --again it logs the difference, and the run is made anew.
 func (t *trainer) differs(err error) error {
 	err = fmt.Errorf("%s: %w", filepath.Join(t.Dir, results.CurveFile), err)
+	if changed := changedRuntime(t.was, t.about.Runtime); changed != "" {
+		err = fmt.Errorf("%w (%s)", err, changed)
+	}
 	if !t.Anew {
 		return &finalError{fmt.Errorf("%w: --again begins the run anew", err)}
 	}
@@ -233,8 +243,24 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 	if c.Version != t.about.Version {
 		by = " of rollcall " + c.Version
 	}
+	t.was = c.Runtime
+	if changed := changedRuntime(c.Runtime, t.about.Runtime); changed != "" {
+		by += ", " + changed
+	}
 	Logf(t.l.Stderr, "%s: goes on from round %d%s\n", t.Dir, c.Round, by)
 	return nil, nil
+}
+
+// changedRuntime says what a method in Python ran on when its run was begun, and what now: "numpy 2.0.1 there, 2.4.6
+// here"; "" if nothing has changed.
+func changedRuntime(was, is map[string]string) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if before := was[name]; before != "" && before != is[name] {
+			words = append(words, fmt.Sprintf("%s %s there, %s here", name, before, is[name]))
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 // curveOf returns the curve in a checkpoint, with the cell, engine and version of this program. It checks that the

@@ -3,7 +3,9 @@ package run
 import (
 	"context"
 	"slices"
+	"time"
 
+	"rollcall/algos"
 	"rollcall/bench/settings"
 	"rollcall/datasets/plan"
 	"rollcall/nets"
@@ -14,8 +16,9 @@ import (
 // many rows a method will hold by running the method itself, so that nobody has to keep a formula per method. Every
 // loss and every product of rows is 0, with which ca-fed excludes nobody.
 type rowCounter struct {
-	samples [2]int // how many samples each part has: train, test
-	rows    int    // rows of all banks
+	samples [2]int        // how many samples each part has: train, test
+	timeout time.Duration // of a method in a file, see [algos.Process]
+	rows    int           // rows of all banks
 	load    cpu.Load
 
 	trained   map[int]int // by client: the rounds in which it trained
@@ -118,6 +121,7 @@ func dryFederation(s *settings.Settings, seed uint32, clients Population, c *row
 	f := &Federation{
 		Planner: planner, W0: []float32{0}, settings: *s, clients: clients,
 		importance: clients.importance(s.Weights), p: make([]float64, s.Clients),
+		process: algos.Process{Timeout: c.timeout, Rehearsal: true},
 	}
 	f.target = clients.target(f.importance)
 	return f, f.start(c, seed, nil)

@@ -20,11 +20,15 @@ type Cell struct {
 	Column   papers.Column
 }
 
-// Cells returns the wanted cells of a table in the table's order, and puts the wanted seeds and rounds into t. It
-// always includes the table's reference method, because the entries of the others are compared with it.
+// Cells returns the wanted cells of a table in the table's order, in each column the further methods last, and puts the
+// wanted seeds and rounds into t. It always includes the table's reference method, because the entries of the others
+// are compared with it.
 func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 	method, err := narrow("methods", w.Methods, t.Methods)
 	if err != nil {
+		return nil, err
+	}
+	if err := w.validateAlso(t); err != nil {
 		return nil, err
 	}
 	var sets, processes []string
@@ -51,11 +55,15 @@ func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 		if !data(column.Data) || !process(column.Availability) || !wanted(&column) {
 			continue
 		}
-		for _, name := range t.Methods {
-			if !method(name) && name != t.Reference {
+		for _, name := range slices.Concat(t.Methods, w.Also) {
+			like := name
+			switch {
+			case !t.Has(name):
+				like = t.Methods[0] // all of them train alike in a column
+			case !method(name) && name != t.Reference:
 				continue
 			}
-			s, err := w.settings("table "+t.ID, t.Rounds, column, name)
+			s, err := w.settingsLike("table "+t.ID, t.Rounds, column, name, like)
 			if err != nil {
 				return nil, err
 			}
@@ -131,7 +139,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		done.Stopped, err = err, nil
 	}
 	done.Rows = slices.Concat(rows...)
-	papers.Correct(done.Rows)
+	t.Correct(done.Rows)
 	whole := context.WithoutCancel(ctx) // an interrupted table leaves its summary, too
 	return done, errors.Join(err, withRetries(ctx, func() error { return folder.write(whole) }))
 }

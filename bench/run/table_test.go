@@ -2,6 +2,8 @@ package run
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,8 @@ import (
 	"rollcall/internal/must"
 	"rollcall/results/protocol"
 
+	"rollcall/algos"
+	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -161,6 +165,119 @@ func TestDraws(t *testing.T) {
 		other := must.Get(papers.TableByID(id))(t)
 		if _, err := Cells(&other, &w); err == nil || !strings.Contains(err.Error(), "--draws numpy") {
 			t.Errorf("%s: %v, want --draws numpy refused", id, err)
+		}
+	}
+}
+
+// A method that a table does not have trains in each column as the table's own methods do, at its own learning rates,
+// and none of its settings is the user's.
+func TestAlso(t *testing.T) {
+	for _, id := range papers.TableNames() {
+		table := must.Get(papers.TableByID(id))(t)
+		for _, preset := range table.Columns[0].Presets() {
+			var also []string
+			for _, name := range algos.Names() {
+				if s := must.Get(settings.Defaults(name, preset, "svhn"))(t); !table.Has(name) && s.LR > 0 {
+					also = append(also, name)
+				}
+			}
+			cells := must.Get(Cells(&table, &Wanted{Also: also, Preset: preset}))(t)
+			first := map[string]results.Params{} // by column: how the table's own methods train
+			for _, c := range cells {
+				s, everybody := c.Settings, id == "fedar-3" && c.Settings.Method == "fedavg-active"
+				var trains []string
+				for _, r := range settings.Rows() {
+					_, reads := s.Uses(r.Name)
+					own := r.Field == nil || everybody && r.Name == "p-min" ||
+						slices.Contains([]string{"method", "lr", "server-lr", "weights"}, r.Name)
+					if reads && !own {
+						trains = append(trains, r.Name+"="+s.Get(r.Name))
+					}
+				}
+				column, got := columnLabel(c), results.NewParams(trains...)
+				if first[column] == "" {
+					first[column] = got
+				}
+				if more := got.Minus(first[column]); more != "" {
+					t.Errorf("%s %s: %s trains with %s, the first method does not", id, preset, s.Method, more)
+				}
+				if table.Has(s.Method) {
+					continue
+				}
+				own := must.Get(settings.Defaults(s.Method, preset, s.Data))(t)
+				if own.LR != s.LR || own.ServerLR != s.ServerLR {
+					t.Errorf("%s %s: %s at the rates %g and %g, want %g and %g",
+						id, preset, s.Method, s.LR, s.ServerLR, own.LR, own.ServerLR)
+				}
+				row := results.SummaryRow{Cell: s.Cell(id), Params: s.Params()}
+				if own := table.Own(&row).Without(c.Column.Set.Names()...); own != "" {
+					t.Errorf("%s %s: %s on %s has %q of its own, want nothing", id, preset, s.Method, s.Data, own)
+				}
+			}
+			if want := len(table.Columns) * (len(table.Methods) + len(also)); len(cells) != want || len(also) < 3 {
+				t.Errorf("%s %s: %d cells, want %d", id, preset, len(cells), want)
+			}
+		}
+	}
+}
+
+// Which cells a table has with further methods, and at which rates.
+func TestAlsoCells(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.csv")
+	must.OK(t, os.WriteFile(path, []byte("method,preset,data,net,availability,lr,server_lr\n"+
+		"scaffold,code,svhn,cnn-svhn,sine,0.25,3\n"), 0o666))
+	file := must.Get(rates.Read(path))(t)
+	for _, c := range []struct {
+		table string
+		w     Wanted
+		want  string
+	}{
+		{
+			"fedawe-8",
+			Wanted{Methods: []string{"mifa", "fedawe"}, Also: []string{"scaffold", "fedar"}},
+			"fedawe 0.1/1, mifa 0.05/1, scaffold 0.1/1, fedar 0.1/1",
+		},
+		{
+			"fedawe-8",
+			Wanted{Methods: []string{"fedawe"}, Also: []string{"scaffold"}, Rates: file},
+			"fedawe 0.1/1, scaffold 0.25/3",
+		},
+		{
+			"fedar-2",
+			Wanted{Methods: []string{"mifa"}, Also: []string{"fedau"}},
+			"fedar 0.1/1, mifa 0.1/1, fedau 0.05/1",
+		},
+		{
+			"fedar-mnist",
+			Wanted{Methods: []string{"mifa"}, Also: []string{"more-available"}},
+			"mifa 0.1/1, more-available 0.1/4",
+		},
+	} {
+		table := must.Get(papers.TableByID(c.table))(t)
+		c.w.Preset = "code"
+		var got []string
+		for _, cell := range must.Get(Cells(&table, &c.w))(t) {
+			if s := cell.Settings; s.Data == table.Columns[0].Data && cell.Column.Set == table.Columns[0].Set {
+				got = append(got, s.Method+" "+s.Get("lr")+"/"+s.Get("server-lr"))
+			}
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, want %q", c.table, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		also []string
+		want string
+	}{
+		{[]string{"fedr"}, `--also "fedr": unknown, did you mean fedar, want one of fedavg-active, `},
+		{[]string{"mifa"}, "--also mifa: table fedawe-8 has it already, want it with --methods, or not at all"},
+		{[]string{"fedar", "fedar"}, "--also: fedar twice, want it once"},
+		{[]string{}, "--also: empty, want at least one of fedavg-active, "},
+	} {
+		table := must.Get(papers.TableByID("fedawe-8"))(t)
+		if _, err := Cells(&table, &Wanted{Preset: "code", Also: c.also}); err == nil || !settings.IsUsage(err) ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("--also %q: %v, want a usage error with %q", c.also, err, c.want)
 		}
 	}
 }

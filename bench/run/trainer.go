@@ -29,6 +29,7 @@ type trainer struct {
 	rows      []results.CurveRow    // the curve up to now
 	earlier   []results.CurveRow    // the curve.csv of an earlier process: its rows must come again
 	decisions []results.DecisionRow // up to now, if they are asked for
+	was       map[string]string     // versions on which a method in Python ran before the run was resumed
 	broken    bool                  // a round failed halfway: nobody can resume from the method's state
 
 	began     time.Time     // when this process began to train
@@ -98,7 +99,12 @@ func (t *trainer) round(ctx *ending) error {
 		t.claim.Progress(t.done, t.Settings.Rounds)
 	}
 	if t.Decisions {
-		t.decisions = append(t.decisions, t.f.decisions(t.done)...)
+		rows := t.f.decisions(t.done)
+		if rows == nil { // a method in a file may say what it decided, and need not
+			return &finalError{fmt.Errorf("--decisions: %s decided nothing in round %d, want r.decide in every round",
+				t.Settings.Method, t.done)}
+		}
+		t.decisions = append(t.decisions, rows...)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/algos"
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/results/files"
@@ -16,6 +17,7 @@ import (
 // A nil list stands for everything the table has, nil Rounds for the paper's rounds.
 type Wanted struct {
 	Methods, Data, Availability []string
+	Also                        []string // methods that the table does not have
 	Columns                     []string // settings that distinguish columns: p-min=0.1
 	Seeds                       []uint
 	Preset                      string
@@ -26,10 +28,23 @@ type Wanted struct {
 
 // settings returns the settings of a method in a column of a table or figure. of names that table or figure in errors.
 func (w *Wanted) settings(of string, rounds int, column papers.Column, method string) (settings.Settings, error) {
-	s, err := settings.Defaults(method, w.Preset, column.Data)
+	return w.settingsLike(of, rounds, column, method, method)
+}
+
+// settingsLike returns the settings of a method that trains as another one does, which the table has, but at its own
+// learning rates.
+func (w *Wanted) settingsLike(
+	of string, rounds int, column papers.Column, method, like string,
+) (settings.Settings, error) {
+	own, err := settings.Defaults(method, w.Preset, column.Data)
+	if err != nil {
+		return own, err
+	}
+	s, err := settings.Defaults(like, w.Preset, column.Data)
 	if err != nil {
 		return s, err
 	}
+	s.Method = method
 	if known := column.Presets(); !slices.Contains(known, w.Preset) {
 		return s, settings.Usagef("--preset %s: %s has no such reading, want %s", w.Preset, of, settings.OrList(known))
 	}
@@ -43,13 +58,40 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 	if err := s.Apply(column.Settings(method, w.Preset).All()); err != nil {
 		return s, fmt.Errorf("%s: %w", of, err)
 	}
+	if method != like { // the column may set the rates of its own methods
+		s.LR, s.ServerLR = own.LR, own.ServerLR
+	}
 	if err := s.Give(w.Given); err != nil {
 		return s, err
 	}
 	if w.Rates != nil {
 		w.Rates.Put(&s)
 	}
+	if s.LR == 0 || s.ServerLR == 0 {
+		return s, settings.Usagef("%s has no default learning rates: give --rates a file with rates of %s",
+			method, rates.KeyOf(&s))
+	}
 	return s, s.Validate()
+}
+
+// validateAlso reports the first impossible method among those that the table does not have.
+func (w *Wanted) validateAlso(t *papers.Table) error {
+	if w.Also != nil && len(w.Also) == 0 {
+		return settings.Usagef("--also: empty, want at least one of %s", strings.Join(algos.Names(), ", "))
+	}
+	for i, name := range w.Also {
+		if err := settings.OneOf("also", name, algos.Names()); err != nil {
+			return err
+		}
+		if t.Has(name) {
+			return settings.Usagef("--also %s: table %s has it already, want it with --methods, or not at all",
+				name, t.ID)
+		}
+		if slices.Contains(w.Also[:i], name) {
+			return settings.Usagef("--also: %s twice, want it once", name)
+		}
+	}
+	return nil
 }
 
 // Figure puts the wanted seeds and rounds into a figure.

@@ -68,8 +68,8 @@ func TestDefaultsKeepTheirHash(t *testing.T) {
 func addRow(t *testing.T, r Row) {
 	t.Helper()
 	was := rows()
-	made = append(slices.Clone(was), r)
-	t.Cleanup(func() { made = was })
+	made.rows = append(slices.Clone(was), r)
+	t.Cleanup(func() { made.rows = was })
 }
 
 // A setting of all runs and all methods that comes later moves no folder at the value at which runs are as before, and

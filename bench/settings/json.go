@@ -28,6 +28,9 @@ func (s *Settings) named() map[string]any {
 			all[r.Name] = r.json(s)
 		}
 	}
+	if sum := algos.Of(s.Method).Sum; sum != "" { // the same for the sources of a method that is a program of its own
+		all["method-sha256"] = sum
+	}
 	return all
 }
 

@@ -18,19 +18,22 @@ type Row struct {
 	Quiet  bool // the help states the default itself, or the default depends on other settings
 }
 
-// made are all settings, and making is done once they are there. Use [rows].
-var (
-	made   []Row
-	making sync.Once
-)
+// made are all settings, as long as no method is added. Use [rows].
+var made struct {
+	sync.Mutex
+	rows []Row
+	of   int // [algos.Registered] when they were made
+}
 
-// rows returns all settings: first those of every run, then the parameters of methods. The first call makes them: by
-// then every package has registered its methods, see [algos.Register].
+// rows returns all settings: first those of every run, then the parameters of methods.
 func rows() []Row {
-	making.Do(func() {
-		made = slices.Concat(runRows(), trainingRows(), dataRows, processRows, seedRows(), evaluationRows, methodRows())
-	})
-	return made
+	made.Lock()
+	defer made.Unlock()
+	if n := algos.Registered(); made.rows == nil || made.of != n {
+		made.rows, made.of = slices.Concat(runRows(), trainingRows(), dataRows, processRows, seedRows(), evaluationRows,
+			methodRows()), n
+	}
+	return made.rows
 }
 
 // Rows returns all settings: first those of every run, then the parameters of methods.

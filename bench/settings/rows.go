@@ -82,7 +82,8 @@ func trainingRows() []Row {
 		word("weights", "equal", []string{"equal", "size"},
 			"target importance of the clients, equal or size (number of samples); "+
 				list(Weighted(), " and ")+" aim at it",
-			func(s *Settings) any { return &s.Weights }).only(onMethods(Weighted()...)),
+			func(s *Settings) any { return &s.Weights }).
+			only(onMethods(append(Weighted(), programs()...)...)),
 		word("augment", "", []string{"batch", "sample", "none"},
 			"crops and flips drawn per batch or per sample, or none (default: the preset's; none for mnist)",
 			func(s *Settings) any { return &s.Augment }).only(&use{"images", (*Settings).images}),

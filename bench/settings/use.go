@@ -43,6 +43,11 @@ func Weighted() []string {
 	return nil
 }
 
+// programs returns the methods that are programs of their own. All may read the target importance.
+func programs() []string {
+	return slices.DeleteFunc(algos.Names(), func(method string) bool { return algos.Of(method).Program == "" })
+}
+
 // OrList returns names as a list: "a", "a or b", "a, b or c".
 func OrList(names []string) string { return list(names, " or ") }
 

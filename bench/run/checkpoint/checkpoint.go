@@ -42,6 +42,8 @@ type About struct {
 	Rounds     int       `json:"rounds"`  // how many rounds the run has
 	Started    time.Time `json:"started"`
 	ElapsedSec float64   `json:"elapsed_s"` // time of training and evaluation
+
+	Runtime map[string]string `json:"runtime,omitempty"` // versions of a method in Python, for messages only
 }
 
 // Unlike returns the reason why a run that is about to begin cannot resume from a; nil: it can. Everything that decides

@@ -76,7 +76,7 @@ func TestCheckpoint(t *testing.T) {
 	want, m := sample()
 	got := must.Get(Open(written(t, want, m), &want.About))(t)
 	defer func() { _ = got.Close() }()
-	if got.About != want.About || !reflect.DeepEqual(got.Curve, want.Curve) ||
+	if !reflect.DeepEqual(got.About, want.About) || !reflect.DeepEqual(got.Curve, want.Curve) ||
 		!reflect.DeepEqual(got.Decisions, want.Decisions) {
 		t.Errorf("%+v\n%+v\n%+v\nwant\n%+v", got.About, got.Curve, got.Decisions, want)
 	}

@@ -63,6 +63,20 @@ func TestPut(t *testing.T) {
 	}
 }
 
+// A file may have rates of a method that this program has not, for it may be somebody's own. They are for no other run.
+func TestReadUnknownMethod(t *testing.T) {
+	f := must.Get(Read(written(t, header+"own_1-B,code,leaf,linear-synthetic,sine,0.5,2\n"+
+		"mifa,code,leaf,linear-synthetic,sine,0.25,3\n")))(t)
+	s := of(t, "mifa", "leaf", "sine")
+	if !f.Put(&s) || s.LR != 0.25 || s.ServerLR != 3 {
+		t.Errorf("rates %g and %g of mifa, want 0.25 and 3", s.LR, s.ServerLR)
+	}
+	s.Method = "own_1-B" // as the settings of a registered method have it
+	if !f.Put(&s) || s.LR != 0.5 || s.ServerLR != 2 {
+		t.Errorf("rates %g and %g of own_1-B, want 0.5 and 2", s.LR, s.ServerLR)
+	}
+}
+
 func TestReadErrors(t *testing.T) {
 	const good = "mifa,code,leaf,linear-synthetic,sine,0.25,3\n"
 	for _, c := range []struct{ text, want string }{
@@ -70,8 +84,8 @@ func TestReadErrors(t *testing.T) {
 		{header, "no rates, want one line at least"},
 		{"method,lr\nmifa,1\n", "server_lr"},
 		{
-			header + good + "mifo,code,leaf,linear-synthetic,sine,1,1\n",
-			`line 3: method "mifo": unknown, did you mean mifa`,
+			header + good + "mifa.py,code,leaf,linear-synthetic,sine,1,1\n",
+			`line 3: method "mifa.py": want the name of a method`,
 		},
 		{header + "mifa,codes,leaf,linear-synthetic,sine,1,1\n", `line 2: preset "codes": unknown, did you mean code`},
 		{header + "mifa,code,leef,linear-synthetic,sine,1,1\n", `line 2: data "leef": unknown, did you mean leaf`},
