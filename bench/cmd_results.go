@@ -26,8 +26,8 @@ func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "results", Short: "List, show, verify, compare, merge and export what runs have left",
 	}
-	cmd.AddCommand(a.listCommand(), a.showCommand(), a.compareCommand(), a.diffCommand(), a.mergeCommand(),
-		a.exportCommand(), a.verifyCommand(), a.scoreboardCommand(), a.powerCommand(),
+	cmd.AddCommand(a.listCommand(), a.showCommand(), a.curvesCommand(), a.compareCommand(), a.diffCommand(),
+		a.mergeCommand(), a.exportCommand(), a.verifyCommand(), a.scoreboardCommand(), a.powerCommand(),
 		a.fillCommand(), a.summariseCommand())
 	return cmd
 }

@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
+	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
@@ -77,6 +80,12 @@ it.`,
 		if err := machine.Validate(); err != nil {
 			return err
 		}
+		if program := algos.Of(s.Method).Program != ""; program && term.IsTerminal(int(os.Stdin.Fd())) {
+			machine.Methods.Terminal = os.Stdin // a debugger may ask there, for as long as it likes
+			if !cmd.Flags().Changed("method-timeout") {
+				machine.Methods.Timeout = 0
+			}
+		}
 		if cmd.Flags().Changed("seed") && len(s.UngivenSeeds()) == 0 {
 			return settings.Usagef("--seed %d: of no use, since every draw has a seed of its own, "+
 				"want one of --%s less, or no --seed", seed, strings.Join(settings.SeedNames(), ", --"))
@@ -90,7 +99,8 @@ it.`,
 				"want as many local steps of every client: --local-steps", s.LocalEpochs)
 		}
 		// Other methods weight nobody: decisions.csv would be empty.
-		if decisions && !slices.Contains(settings.Weighted(), s.Method) {
+		weighs := slices.Contains(settings.Weighted(), s.Method) || algos.Of(s.Method).Program != ""
+		if decisions && !weighs {
 			return settings.Usagef("--decisions: of no use with --method %s, want it with %s", s.Method,
 				settings.OrList(settings.Weighted()))
 		}

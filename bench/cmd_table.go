@@ -50,6 +50,8 @@ table's.`,
 	registerSpread(cmd.Flags(), &away, &keep)
 	fs := cmd.Flags()
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
+	fs.StringSliceVar(&wanted.Also, "also", nil, "further methods, which the table does not have: they train as its "+
+		"own do, but at their own learning rates, and stand below them without a printed number")
 	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
 	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability processes")
 	registerColumns(fs, &wanted, "seeds (default: 3,4,6)", "")

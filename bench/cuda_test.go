@@ -58,6 +58,10 @@ func TestMethodsOnCUDA(t *testing.T) {
 			compareDevices(t, slices.Concat(ratesOf(method), []string{"--method", method}, strings.Fields(data))...)
 		})
 	}
+	t.Run("python", func(t *testing.T) { // the last: its method stays registered
+		needsPython(t)
+		compareDevices(t, "--method", "python/examples/scaffold_py.py", "--data", "leaf")
+	})
 }
 
 // And FedAWE's round on every net of the catalogue that takes pictures, with generated ones.

@@ -69,7 +69,7 @@ func docsCommands(text string) (commands []string) {
 		switch language {
 		case "yaml":
 			commands = append(commands, docsSteps(block)...)
-		case "python": // TestPyTorchWeights of bench/run does the same
+		case "python": // TestPyTorchWeights of bench/run does the same, and TestPythonRead runs what has rollcall_fl
 		case "text": // drawings, and what commands print
 		default:
 			commands = append(commands, docsShell(strings.Join(block, "\n"))...)

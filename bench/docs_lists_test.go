@@ -24,6 +24,7 @@ const (
 	docsFedAR     = "evaluates on all of CIFAR-10, whose files cannot be made small: up to minutes, however few rounds"
 	docsNVIDIA    = "a tool of NVIDIA's, and a card"
 	docsCard      = "a card; TestDevicesCheck runs it on the emulator"
+	docsPython    = "a Python with NumPy; TestMethodNew and TestMethodCheckExamples run it"
 	docsSlurm     = "a Slurm cluster; TestSlurm submits and collects on one"
 	docsKubectl   = "a Kubernetes cluster; TestClusterSchema and the tests beside it read the manifests"
 	docsParallel  = "GNU parallel; TestParallel runs it"
@@ -38,6 +39,9 @@ const (
 	docsParallelParts = "parallel -S node1,node2,node3 -j1 --wd /srv/tables --return 'part{}' --retries 3 " +
 		"--joblog parts.log 'bin/rollcall table cafed-1 --part {}/3 --out part{} >part{}.log 2>&1' ::: 1 2 3"
 )
+
+// docsGuide says why the commands of docs/python.md are not run with those of the other pages.
+const docsGuide = "TestPythonGuide runs them, in a virtual environment"
 
 // docsLine is a command as it stands in a page, and what the test runs in its place, or why it runs nothing.
 type docsLine struct{ command, instead string }
@@ -55,6 +59,16 @@ var docsBefore = map[string][]string{
 
 // docsElsewhere are the commands that no test can run, and why. The test still checks their flags of rollcall.
 var docsElsewhere = []docsLine{
+	{"python3 -m venv env", docsGuide},
+	{"env/bin/pip install numpy", docsGuide},
+	{"env/bin/pip install --no-index --find-links bin/wheel rollcall-fl", docsGuide},
+	{"env/bin/rollcall method check fedaum.py", docsGuide},
+	{"env/bin/rollcall tune --methods fedaum.py,fedau,fedawe,mifa --data leaf --availability sine --rounds 40 " +
+		"--lrs 0.1,0.03 --server-lrs 0.3,1", docsGuide},
+	{"env/bin/rollcall sweep --methods fedaum.py,fedau,fedawe,mifa --data leaf --availability sine --rounds 40 " +
+		"--seeds 3,4,6 --rates out/tune/rates.csv", docsGuide},
+	{"env/bin/rollcall report out/sweep", docsGuide},
+	{"env/bin/rollcall results export sweep out --format latex", docsGuide},
 	{"docker build -f Dockerfile.cuda -t rollcall .", "Docker and the network"},
 	{"docker run --rm --gpus all -v rollcall-data:/data rollcall", "Docker and a card"},
 	{"tensorboard --logdir out", "TensorBoard; results/events reads its own files back"},
@@ -65,6 +79,10 @@ var docsElsewhere = []docsLine{
 		"PyTorch and the released code",
 	},
 	{"apt-get install clang-19", "root and the network"},
+	{
+		"pip install numpy pandas && pip install --no-index --find-links bin/wheel rollcall-fl",
+		"PyPI; TestWheel installs them",
+	},
 	{"nvidia-smi -lgc", docsNVIDIA},
 	{
 		"ncu --set full --import-source on -k regex:conv_backward_filter_tf32 --launch-skip 20 " +
@@ -125,6 +143,9 @@ var docsElsewhere = []docsLine{
 		docsParallel,
 	},
 	{docsParallelParts, docsParallel},
+	{"rollcall method check FILE", docsPython},
+	{"rollcall method check fedaum.py", docsPython},
+	{"rollcall method check fedaum.py --equals fedavg-active", docsPython},
 	{"rollcall devices --check --device cuda:1 --nets cnn-cifar10,resnet18", docsCard},
 	{"rollcall table fedar-2 --data cifar10", docsFedAR},
 	{"rollcall table fedar-3", docsFedAR},
@@ -139,6 +160,7 @@ var docsElsewhere = []docsLine{
 // docsShort makes commands of the pages short. The flags behind "+ " are added to every call of rollcall in a command;
 // any other text replaces the command. Commands that are not listed run as they stand in the page.
 var docsShort = []docsLine{
+	{"rollcall method new NAME", "rollcall method new fedmine"},
 	// README.md
 	{"bin/rollcall table cafed-1 --data binary", "+" + docsTable},
 	{

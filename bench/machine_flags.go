@@ -41,6 +41,8 @@ func limitThreads(cmd *cobra.Command) {
 // registerEnd adds the flags that say what an interrupted run leaves, and how long it may take to end. The command
 // bench has none of them, since it makes no checkpoint.
 func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
+	fs.DurationVar(&m.Methods.Timeout, "method-timeout", 5*time.Minute,
+		"of a method in a file: the longest time of its own, without the engine's, between two answers; 0: none")
 	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
 		"time between two checkpoints of a run, from which a repeated command goes on; "+
 			"at least a hundred times what writing one takes; 0: none")

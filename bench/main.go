@@ -114,8 +114,12 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // undoes limitThreads
 	help := &texts{w: stdout}
 	root := newRoot(stdout, stderr, help)
-	root.SetArgs(slices.Concat([]string{}, args)) // given nil, cobra would take the arguments of the test binary
-	err := cmp.Or(root.ExecuteContext(ctx), help.err)
+	args, err := addScripts(ctx, root, args, stderr)
+	if err == nil {
+		root = newRoot(stdout, stderr, help)          // with the flags of methods in files
+		root.SetArgs(slices.Concat([]string{}, args)) // given nil, cobra would take the arguments of the test binary
+		err = cmp.Or(root.ExecuteContext(ctx), help.err)
+	}
 	switch {
 	case err == nil:
 		return statusOK

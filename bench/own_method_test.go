@@ -74,6 +74,7 @@ func TestOwnMethod(t *testing.T) {
 		{"__complete run --method ow", 0, "own :"},
 		{"__complete sweep --methods ow", 0, "own :"},
 		{"__complete tune --like ow", 0, "own :"},
+		{"__complete table cafed-1 --also ow", 0, "own :"},
 		{"run --method own", 2, "rollcall: own has no default learning rate: give --lr"},
 		{"run --method own --lr 0.1", 2, "rollcall: own has no default server learning rate: give --server-lr"},
 		{"run --method fedawe --lr 0", 2, "--lr 0: want a positive number"},

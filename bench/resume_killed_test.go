@@ -93,11 +93,16 @@ func TestKilledRunsGoOn(t *testing.T) {
 		k.undisturbed()
 		killings = append(killings, k)
 	}
-	// A moment drawn may lie before the first checkpoint or behind the end, on a busy machine often: more are drawn
-	// then.
-	const tries = 20
+	killedOften(t, killings, 8)
+}
+
+// killedOften disturbs each command twice, and then as often as it takes for enough kills, a quarter of which left a
+// checkpoint: a moment drawn may lie before the first checkpoint or behind the end, on a busy machine often.
+func killedOften(t *testing.T, killings []*killing, enough int) {
+	t.Helper()
+	tries := max(20, 2*enough/len(killings))
 	kills, resumed := 0, 0
-	for try := 0; try < 2 || try < tries && (kills < 8 || resumed < kills/4); try++ {
+	for try := 0; try < 2 || try < tries && (kills < enough || resumed < kills/4); try++ {
 		for _, k := range killings {
 			k.disturbed(try)
 		}
@@ -107,9 +112,9 @@ func TestKilledRunsGoOn(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills, after which %d runs went on from a checkpoint", kills, resumed)
-	if kills < 8 || resumed < kills/4 {
-		t.Errorf("%d kills, %d runs gone on, want 8 and a quarter of that at least: the test is of nothing",
-			kills, resumed)
+	if kills < enough || resumed < kills/4 {
+		t.Errorf("%d kills, %d runs gone on, want %d and a quarter of that at least: the test is of nothing",
+			kills, resumed, enough)
 	}
 }
 

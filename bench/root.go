@@ -61,8 +61,8 @@ there in each round, and writes what every method reaches as CSV, beside the pap
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { limitThreads(cmd) }
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
-		a.reportCommand(), a.benchCommand(), a.trackCommand(), a.availabilityCommand(), a.dataCommand(),
-		a.devicesCommand(), a.versionCommand(),
+		a.reportCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(), a.availabilityCommand(),
+		a.dataCommand(), a.devicesCommand(), a.versionCommand(),
 	)
 	for _, c := range root.Commands() { // commands below these, such as those of track, do it for themselves
 		completeNames(c)
@@ -171,8 +171,9 @@ var kindsOfValue = map[string]string{
 // have their own words, except for --data; the other flags listed here are no settings of a run.
 func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
-		"methods": algos.Names(), "like": algos.Names(), "data": datasets.Names(), "nets": models.Names(),
-		"kind": availability.Names(), "device": {"auto", "cpu", "cuda"},
+		"methods": algos.Names(), "also": algos.Names(), "like": algos.Names(),
+		"data": datasets.Names(), "nets": models.Names(), "kind": availability.Names(),
+		"device":    {"auto", "cpu", "cuda"},
 		"precision": {"tf32", "fp32", "bf16", "bf16x3"},
 	}
 	for _, r := range settings.Rows() {

@@ -289,6 +289,9 @@ func taskCommand(cmd *cobra.Command, s *spread) ([]string, error) {
 		if list, ok := f.Value.(pflag.SliceValue); ok { // whose text has brackets
 			value = strings.Join(list.GetSlice(), ",")
 		}
+		if slices.Contains(methodFlags, f.Name) {
+			value = scriptPaths(value)
+		}
 		words = append(words, "--"+f.Name+"="+value)
 	})
 	// A task that has cards trains on all of them, and never on the processor because a card cannot be used.
