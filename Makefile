@@ -20,7 +20,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-long test-gpu gpu-kit race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits predict bench-cifar bench-svhn bench-cinic nightly replay-cheap replay-fedawe replay-cafed replay-fedar scoreboard clean
+.PHONY: help env build test test-long test-gpu gpu-kit wheel race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits predict bench-cifar bench-svhn bench-cinic nightly replay-cheap replay-fedawe replay-cafed replay-fedar scoreboard clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,17 @@ gpu-kit: ## pack program and tests into bin/gpu-kit.tar.xz, to check and time a 
 	$(GO) build -tags=gpu -ldflags '-s -w $(LDFLAGS)' -o $(KIT)/rollcall ./bench
 	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $(KIT)/ ./nets/gpu/driver ./nets/gpu/kernels ./nets/gpu ./bench
 	XZ_OPT='--lzma2=preset=2,dict=192MiB' tar -C $(dir $(KIT)) -cJf $(KIT).tar.xz $(notdir $(KIT)) && rm -r $(KIT)
+
+# With CUDA for the C library of today, and without it and without any C library for older systems and musl.
+wheel: ## pack the program and its Python package into bin/wheel, with CUDA and without (Linux on amd64, pip and PyPI)
+	@$(if $(filter 1/linux/amd64,$(HOST)),,echo 'rollcall: wheel: want Linux on amd64, with cgo and a C compiler' >&2; exit 1)
+	rm -f bin/wheel/rollcall_fl-*.whl
+	$(GO) build -tags=gpu -ldflags '-s -w $(LDFLAGS)' -o bin/wheel/cuda ./bench
+	CGO_ENABLED=0 $(GO) build -ldflags '-s -w $(LDFLAGS)' -o bin/wheel/static ./bench
+	for program in cuda static; do \
+		ROLLCALL_WHEEL_BINARY='$(CURDIR)/bin/wheel/'$$program ROLLCALL_WHEEL_VERSION='$(VERSION)' \
+			python3 -m pip wheel -q --no-deps -w bin/wheel ./bench/python && rm bin/wheel/$$program || exit 1; \
+	done
 
 # Plain Go takes ten times as long under the race detector, which sees nothing in one goroutine: only what runs at once is tested.
 RACES := AtOnce|Together|SideBySide|Cancel|Interrupted|Pool|Grace|NextPlans|Cache$$|FirstError|LEAFSet|Lost|Combine|Write$$
