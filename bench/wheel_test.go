@@ -38,6 +38,7 @@ func TestWheel(t *testing.T) {
 		return string(text)
 	}
 	const wheelOf = "from importlib.metadata import distribution as of; print(of('rollcall-fl').read_text('WHEEL'))"
+	method := must.Get(filepath.Abs(example("fedavg")))(t)
 	static := only(t, must.Get(filepath.Abs(wheels))(t), "rollcall_fl-*.musllinux_*.whl")
 	for _, c := range []struct {
 		name, what string
@@ -60,6 +61,11 @@ func TestWheel(t *testing.T) {
 			}{
 				{"rollcall", []string{"version"}, "linux/amd64"},
 				{"rollcall", strings.Fields("run --data leaf --rounds 20 --device cpu --out " + c.name), ": complete"},
+				{
+					"rollcall",
+					strings.Fields("run --method " + method + " --data leaf --rounds 2 --device cpu --out own"),
+					"own/run/fedavg_leaf",
+				},
 				{
 					"python",
 					[]string{"-c", "import rollcall_fl as rc; print(rc.read('" + c.name + "').shape)"},

@@ -45,7 +45,6 @@ const (
 
 // child is the process of a method.
 type child struct {
-	file    string
 	timeout time.Duration
 	cmd     *exec.Cmd
 	in, out *os.File
@@ -96,7 +95,7 @@ func (h *Host) begin(file string, p algos.Process, params int) (*child, error) {
 	// The child has them now: without these here, the reader sees the end when the child ends.
 	_, _ = toChild.Close(), fromChild.Close()
 	return &child{
-		file: file, timeout: p.Timeout, cmd: cmd, in: in, out: out, lines: bufio.NewReaderSize(out, 1<<16),
+		timeout: p.Timeout, cmd: cmd, in: in, out: out, lines: bufio.NewReaderSize(out, 1<<16),
 		limit: baseLine + perParameter*params,
 	}, nil
 }
