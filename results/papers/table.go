@@ -132,8 +132,11 @@ func (t *Table) columnsOf(data, availability string) (columns []Column) {
 	return columns
 }
 
-// Has reports whether the method is one of the table's own. The user may have added rows of others.
-func (t *Table) Has(method string) bool { return slices.Contains(t.Methods, method) }
+// Has reports whether the method is one of the table's own. The user may have added rows of others to a paper's table.
+// A sweep that is read from its folder lists no methods, and has all of its rows.
+func (t *Table) Has(method string) bool {
+	return t.Methods == nil || slices.Contains(t.Methods, method)
+}
 
 // Own returns the settings of a row that the table does not prescribe for its method and column: the settings that
 // distinguish columns, and those that the user chose.
