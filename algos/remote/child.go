@@ -2,7 +2,6 @@ package remote
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,12 +209,8 @@ func (c *child) close() {
 // parse reads a line of the child.
 func parse(text []byte) (*toParent, error) {
 	var m toParent
-	in := json.NewDecoder(bytes.NewReader(text))
-	if err := in.Decode(&m); err != nil {
+	if err := json.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("line %q: %w", short(strings.TrimSpace(string(text))), err)
-	}
-	if rest, err := io.ReadAll(in.Buffered()); err != nil || len(bytes.TrimSpace(rest)) > 0 {
-		return nil, fmt.Errorf("line %q: more than one value", short(strings.TrimSpace(string(text))))
 	}
 	if m.Op == "error" {
 		return nil, &ScriptError{Text: m.Where + ": " + m.Error, Traceback: m.Traceback}
