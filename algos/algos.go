@@ -3,6 +3,7 @@ package algos
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,6 +121,12 @@ var methods = []Definition{
 	fedAvgSMethod,
 	scaffoldMethod,
 }
+
+// methodName is what a method may be called: the name is in folders, flags and CSV files.
+var methodName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+
+// IsName reports whether a method may have this name, known or not: a letter, then letters, digits, _ and -.
+func IsName(name string) bool { return methodName.MatchString(name) }
 
 // Register adds a method to the list, from an init function or before any flag is read: all lists of methods, settings
 // and help then have it. It panics if the name is taken.

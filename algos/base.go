@@ -1,8 +1,6 @@
 package algos
 
-import (
-	"rollcall/nets"
-)
+import "rollcall/nets"
 
 // Base is what a method of another package stands on, as the methods here stand on server: the federation, rows in the
 // engine's memory, and how far each client is in its samples.
@@ -30,15 +28,7 @@ func (b *Base) AverageBuffers(dst nets.Row, clients []int, rows []nets.Row) erro
 }
 
 // Save returns the state of the base: how far the clients are in their samples, and their momentum.
-func (b *Base) Save() ([]Array, error) {
-	var x parts
-	b.state(&x)
-	return x.saved, x.err
-}
+func (b *Base) Save() ([]Array, error) { return save(b.state) }
 
 // Restore loads what Save has returned, into a base that was just made.
-func (b *Base) Restore(from Source) error {
-	x := parts{restores: true, from: from}
-	b.state(&x)
-	return x.err
-}
+func (b *Base) Restore(from Source) error { return restoreState(b.state, from) }

@@ -43,16 +43,21 @@ type method interface {
 type stateful struct{ method }
 
 // Save implements [Method].
-func (s stateful) Save(context.Context) ([]Array, error) {
+func (s stateful) Save(context.Context) ([]Array, error) { return save(s.state) }
+
+// Restore implements [Method].
+func (s stateful) Restore(from Source) error { return restoreState(s.state, from) }
+
+// save returns the parts that a function state names, and restoreState reads them back.
+func save(state func(*parts)) ([]Array, error) {
 	var x parts
-	s.state(&x)
+	state(&x)
 	return x.saved, x.err
 }
 
-// Restore implements [Method].
-func (s stateful) Restore(from Source) error {
+func restoreState(state func(*parts), from Source) error {
 	x := parts{restores: true, from: from}
-	s.state(&x)
+	state(&x)
 	return x.err
 }
 

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/bench/signals"
@@ -113,10 +114,12 @@ func awaitEnd(ended <-chan struct{}, exit func()) {
 func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // undoes limitThreads
 	help := &texts{w: stdout}
-	root := newRoot(stdout, stderr, help)
+	root, methods := newRoot(stdout, stderr, help), algos.Registered()
 	args, err := addScripts(ctx, root, args, stderr)
 	if err == nil {
-		root = newRoot(stdout, stderr, help)          // with the flags of methods in files
+		if algos.Registered() > methods {
+			root = newRoot(stdout, stderr, help) // with the flags of methods in files
+		}
 		root.SetArgs(slices.Concat([]string{}, args)) // given nil, cobra would take the arguments of the test binary
 		err = cmp.Or(root.ExecuteContext(ctx), help.err)
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,13 +51,7 @@ func TestOwnMethod(t *testing.T) {
 		t.Helper()
 		cmd := process(t, args...)
 		cmd.Env = append(cmd.Env, ownMethod+"=own")
-		var stderr strings.Builder
-		cmd.Stderr = &stderr
-		text, err := cmd.Output()
-		if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
-			t.Fatal(err)
-		}
-		return outcome{cmd.ProcessState.ExitCode(), string(text), stderr.String()}
+		return outcomeOf(t, cmd)
 	}
 	out := t.TempDir()
 	tiny := strings.Fields("--data leaf --rounds 3 --clients 4 --eval-every 1 --device cpu --out " + out)

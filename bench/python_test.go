@@ -47,7 +47,12 @@ func script(t *testing.T, dir, name, text string) (path string) {
 // alone runs a command line in a process of its own: the methods of its files are registered in that one alone.
 func alone(t *testing.T, args ...string) outcome {
 	t.Helper()
-	cmd := process(t, args...)
+	return outcomeOf(t, process(t, args...))
+}
+
+// outcomeOf runs a process to its end.
+func outcomeOf(t *testing.T, cmd *exec.Cmd) outcome {
+	t.Helper()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	text, err := cmd.Output()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -42,9 +41,6 @@ type param struct {
 	High    *Number  `json:"high"`
 	Below   *Number  `json:"below"`
 }
-
-// methodName is what a method may be called: the name is in folders, flags and CSV files.
-var methodName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
 // describeTime is how long the file of a method may take to be read.
 const describeTime = 2 * time.Minute
@@ -93,7 +89,7 @@ func (h *Host) open(ctx context.Context, path string, p algos.Process, params in
 
 // CheckName returns an error if the method of a file cannot have this name.
 func CheckName(name, path string) error {
-	if !methodName.MatchString(name) {
+	if !algos.IsName(name) {
 		return fmt.Errorf("name %q, want a letter, then letters, digits, _ and -", short(name))
 	}
 	for _, other := range algos.Names() { // a file that was registered before has its own name

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -134,11 +133,20 @@ func (m *method) declare(text json.RawMessage) error {
 	return nil
 }
 
+// spans returns where the weights are among the parameters: between the running statistics.
+func (m *method) spans() (spans []nets.Span) {
+	from := 0
+	for _, buffers := range m.Engine.Info().Buffers {
+		spans = append(spans, nets.Span{From: from, To: buffers.From})
+		from = buffers.To
+	}
+	return append(spans, nets.Span{From: from, To: m.params})
+}
+
 // weights returns the number of parameters that are no running statistics.
-func (m *method) weights() int {
-	n := m.params
-	for _, span := range m.Engine.Info().Buffers {
-		n -= span.To - span.From
+func (m *method) weights() (n int) {
+	for _, s := range m.spans() {
+		n += s.To - s.From
 	}
 	return n
 }
@@ -289,6 +297,14 @@ func (m *method) Model() (nets.Row, error) {
 	return m.model, nil
 }
 
+// rowsOf returns the rows of a name.
+func (m *method) rowsOf(b banked) (rows []nets.Row) {
+	for _, r := range m.rows[b.from:b.to] {
+		rows = append(rows, r.Row)
+	}
+	return rows
+}
+
 // Save implements [algos.Method].
 func (m *method) Save(ctx context.Context) ([]algos.Array, error) {
 	saved, err := m.Base.Save()
@@ -301,11 +317,7 @@ func (m *method) Save(ctx context.Context) ([]algos.Array, error) {
 	}
 	m.hidden.saved(answer.Arrays)
 	for _, b := range m.banks {
-		a := algos.Array{Name: "rows-" + b.name, Rows: []nets.Row{}}
-		for _, r := range m.rows[b.from:b.to] {
-			a.Rows = append(a.Rows, r.Row)
-		}
-		saved = append(saved, a)
+		saved = append(saved, algos.Array{Name: "rows-" + b.name, Rows: m.rowsOf(b)})
 	}
 	var arrays map[string]json.RawMessage
 	if err := json.Unmarshal(answer.Arrays, &arrays); err != nil {
@@ -336,11 +348,7 @@ func (m *method) Restore(from algos.Source) error {
 		return err
 	}
 	for _, b := range m.banks {
-		var into []nets.Row
-		for _, r := range m.rows[b.from:b.to] {
-			into = append(into, r.Row)
-		}
-		if err := from.Rows("rows-"+b.name, into); err != nil {
+		if err := from.Rows("rows-"+b.name, m.rowsOf(b)); err != nil {
 			return fmt.Errorf("rows %s: %w", b.name, err)
 		}
 	}
@@ -408,6 +416,3 @@ func (m *method) endRows(n int) ([]nets.Row, error) {
 	m.taken += n
 	return m.spare[m.taken-n : m.taken], nil
 }
-
-// finite reports whether x is a number that training can work with.
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -158,7 +158,10 @@ func (m *method) load(r *toParent) error {
 	if err := m.Engine.Store(dst, all); err != nil {
 		return err
 	}
-	m.copyWeights(all, w, func(stored, own *float32) { *stored = *own })
+	at := 0
+	for _, s := range m.spans() {
+		at += copy(all[s.From:s.To], w[at:])
+	}
 	m.written(*r.Row, r.Include)
 	return m.Engine.Load(dst, all)
 }
@@ -169,27 +172,15 @@ func (m *method) store(r *toParent) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, w := make([]float32, m.params), make([]float32, m.weights())
+	all := make([]float32, m.params)
 	if err := m.Engine.Store(src, all); err != nil {
 		return nil, err
 	}
-	m.copyWeights(all, w, func(stored, own *float32) { *own = *stored })
-	return dataAnswer{encode(w)}, nil
-}
-
-// copyWeights calls do for every weight among all parameters [P] and its place among the weights alone.
-func (m *method) copyWeights(all, weights []float32, do func(stored, own *float32)) {
-	buffers, at := m.Engine.Info().Buffers, 0
-	for i := range all {
-		if len(buffers) > 0 && i >= buffers[0].To {
-			buffers = buffers[1:]
-		}
-		if len(buffers) > 0 && i >= buffers[0].From {
-			continue
-		}
-		do(&all[i], &weights[at])
-		at++
+	var w []float32
+	for _, s := range m.spans() {
+		w = append(w, all[s.From:s.To]...)
 	}
+	return dataAnswer{encode(w)}, nil
 }
 
 // product answers dot and norm.
@@ -283,9 +274,9 @@ func (m *method) train(ctx context.Context, r *toParent) (any, error) {
 		w.LR = float64(*r.LR)
 	}
 	switch {
-	case !(w.LR > 0) || !finite(w.LR):
+	case !algos.Above(0).Contains(w.LR):
 		return nil, fmt.Errorf("learning rate %g, want a positive number", w.LR)
-	case !(w.Decay >= 0) || !finite(w.Decay):
+	case !algos.AtLeast(0).Contains(w.Decay):
 		return nil, fmt.Errorf("decay %g, want 0 or more", w.Decay)
 	case r.Steps != nil && len(r.Steps) != len(clients):
 		return nil, fmt.Errorf("steps of %d clients, want %d", len(r.Steps), len(clients))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -89,13 +88,10 @@ func Read(path string) (*File, error) {
 	return &File{Path: path, Rows: rows}, nil
 }
 
-// methodName is what a method may be called.
-var methodName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-
 // validate reports the first value that is impossible. A method that this program has not need be no mistake: the file
 // may hold the rates of somebody's own method, in Go or in Python, of which this command has no use.
 func (r *Row) validate() error {
-	if !methodName.MatchString(r.Method) {
+	if !algos.IsName(r.Method) {
 		return fmt.Errorf("method %q: want the name of a method", r.Method)
 	}
 	for _, c := range []struct {
