@@ -14,7 +14,7 @@ import (
 )
 
 // check returns everything in which a run contradicts its run.json: its folder, its settings, the rows of its curve and
-// the checksums of its files.
+// their checksum. It notes in the run which other files are not as run.json has them.
 func (r *Run) check() (bad []error) {
 	add := func(file string, err error) {
 		if err != nil {
@@ -42,7 +42,11 @@ func (r *Run) check() (bad []error) {
 		bad = append(bad, err)
 	}
 	for _, name := range slices.Concat([]string{DecisionsFile, ClientsFile}, models) {
-		add(name, r.checkFileSum(name))
+		if err := r.checkFileSum(name); err != nil {
+			r.Beside = append(r.Beside, Fault{
+				name, r.Info.Checksums[name] == "", fmt.Errorf("results: %s: %w", filepath.Join(r.Dir, name), err),
+			})
+		}
 	}
 	return bad
 }
@@ -121,7 +125,7 @@ func (r *Run) checkSettings() (bad []error) {
 		}
 	}
 	check("seed", fmt.Sprint(r.Seed), fmt.Sprint(r.Info.Seed))
-	for _, row := range r.Curve {
+	for _, row := range r.Verified() {
 		check("engine", row.Engine, r.Info.Engine)
 		check("precision", row.Precision, r.Info.Precision)
 		check("version", row.Version, r.Info.Version)
@@ -195,7 +199,7 @@ func (r *Run) rounds(name string) (int, error) {
 }
 
 // checkRounds compares the rounds of the curve with the schedule in the settings (see [Evaluated]). A run that is not
-// complete has the first rounds of the schedule.
+// finished has the first rounds of the schedule, and may have more than run.json knows of, see [Run.Verified].
 func (r *Run) checkRounds() error {
 	rounds, err := r.rounds("rounds")
 	if err != nil {
@@ -224,7 +228,7 @@ func (r *Run) checkRounds() error {
 		if row.Round != round {
 			return fmt.Errorf("round %d where round %d belongs, as often as the settings say", row.Round, round)
 		}
-		if round > r.Info.Rounds {
+		if round > r.Info.Rounds && r.finished() {
 			return fmt.Errorf("round %d, want none after round %d, the last that %s knows of",
 				round, r.Info.Rounds, RunFile)
 		}
@@ -235,24 +239,42 @@ func (r *Run) checkRounds() error {
 	return nil
 }
 
-// checkCurveSum compares the curve, without its times, with its checksum in run.json.
+// finished reports whether run.json says that nothing of the run is left to do.
+func (r *Run) finished() bool { return r.Info.Status == RunComplete || r.Info.Status == RunDiverged }
+
+// Verified returns the rows of the curve that run.json vouches for. An interrupted run may have further rows, which an
+// earlier process left: the process that wrote run.json has not come to them again.
+func (r *Run) Verified() []CurveRow {
+	if r.Info == nil {
+		return nil
+	}
+	return upTo(r.Curve, r.Info.Rounds)
+}
+
+// upTo returns the rows of a curve up to a round.
+func upTo(curve []CurveRow, round int) []CurveRow {
+	n, _ := slices.BinarySearchFunc(curve, round+1, func(r CurveRow, round int) int { return r.Round - round })
+	return curve[:n]
+}
+
+// checkCurveSum compares the rows that run.json vouches for, without their times, with the checksum there.
 func (r *Run) checkCurveSum() error {
 	want := r.Info.Checksums[CurveFile]
 	if want == "" {
-		if len(r.Curve) > 0 {
+		if len(r.Verified()) > 0 {
 			return fmt.Errorf("no checksum in %s, want one", RunFile)
 		}
 		return nil
 	}
-	got, err := curveChecksum(r.Curve)
+	got, err := curveChecksum(r.Verified())
 	if err == nil && got != want {
 		err = fmt.Errorf("checksum %s without elapsed_s, want %s as %s has it: it was changed", got, want, RunFile)
 	}
 	return err
 }
 
-// checkFileSum compares a file with its checksum in run.json. A file without a checksum was put there after the run,
-// and is an error too.
+// checkFileSum compares a file with its checksum in run.json. A file without a checksum was put there by somebody
+// else.
 func (r *Run) checkFileSum(name string) error {
 	want := r.Info.Checksums[name]
 	got, err := fileChecksum(filepath.Join(r.Dir, name))
@@ -262,7 +284,7 @@ func (r *Run) checkFileSum(name string) error {
 	case err != nil:
 		return err
 	case want == "":
-		return fmt.Errorf("no checksum in %s, want one, or no such file", RunFile)
+		return fmt.Errorf("no checksum in %s: the run has not written it", RunFile)
 	}
 	if got != want {
 		return fmt.Errorf("checksum %s, want %s as %s has it: it was changed", got, want, RunFile)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"rollcall/results/files"
@@ -32,27 +31,24 @@ func OfFiles(digits string) string { return checksumKind + digits }
 // seeds of one cell have different data, so their checksums differ.
 func OfSeed(digits string) string { return ofSeedKind + digits }
 
-// checksums returns the checksums of a run's curve, models, decisions and clients, of the files that exist. A file that
-// cannot be read is an error, and the checksums of the others are returned with it.
-func checksums(dir string) (sums Checksums, err error) {
+// checksums returns the checksums of a run's files: of the curve up to a round, if there is a curve, and of the named
+// files. A file that cannot be read is an error, and the checksums of the others are returned with it.
+func checksums(dir string, round int, names []string) (sums Checksums, err error) {
 	sums = Checksums{}
 	curve, err := ReadCurve(filepath.Join(dir, CurveFile))
-	if err == nil {
+	if curve = upTo(curve, round); err == nil && len(curve) > 0 {
 		sums[CurveFile], err = curveChecksum(curve)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	models, broken := ModelFiles(dir)
-	err = errors.Join(err, broken)
-	for _, name := range slices.Concat(models, []string{DecisionsFile, ClientsFile}) {
+	for _, name := range names {
 		sum, broken := fileChecksum(filepath.Join(dir, name))
-		switch {
-		case broken == nil:
-			sums[name] = sum
-		case !errors.Is(broken, fs.ErrNotExist):
+		if broken != nil {
 			err = errors.Join(err, fmt.Errorf("results: %w", broken))
+			continue
 		}
+		sums[name] = sum
 	}
 	return sums, err
 }

@@ -27,8 +27,10 @@ type CurveRow struct {
 	Version   string `csv:"version"`   // of rollcall
 }
 
-// WriteCurve writes a curve in the order given, atomically.
-func WriteCurve(path string, rows []CurveRow) error { return files.WriteCSVFile(path, rows) }
+// WriteCurve writes a curve in the order given, atomically. See [files.WriteFile] for before.
+func WriteCurve(path string, rows []CurveRow, before ...files.Before) error {
+	return files.WriteCSVFile(path, rows, before...)
+}
 
 // ReadCurve reads what [WriteCurve] wrote.
 func ReadCurve(path string) ([]CurveRow, error) { return files.ReadCSVFile[CurveRow](path) }

@@ -112,7 +112,7 @@ func TestSummary(t *testing.T) {
 func TestSummaryStatus(t *testing.T) {
 	path := filepath.Join(t.TempDir(), SummaryFile)
 	err := WriteSummary(path, []SummaryRow{{Metric: metrics.TestAcc}})
-	const statuses = "ok, failed, interrupted, running, diverged, mixed, unverified"
+	const statuses = "ok, failed, interrupted, running, refused, diverged, mixed, unverified"
 	want := "results: " + path + `: row 1: column status: status "", want one of ` + statuses
 	if err == nil || err.Error() != want {
 		t.Errorf("row without status: got %v, want %s", err, want)

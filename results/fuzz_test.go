@@ -34,7 +34,7 @@ func fuzzedRun(f *testing.F) (dir string) {
 	}
 	info := RunInfo{Status: RunComplete, Rounds: 2, Settings: fuzzedSettings, Seed: 3}
 	must.OK(f, WriteCurve(filepath.Join(dir, CurveFile), rows))
-	must.OK(f, WriteRunInfo(filepath.Join(dir, RunFile), info))
+	must.OK(f, WriteRunInfo(filepath.Join(dir, RunFile), info, nil))
 	return dir
 }
 
@@ -146,7 +146,7 @@ func forged(dir string, text []byte) []byte {
 		return text
 	}
 	settings, err := canonical(info.Settings)
-	sums, sumsErr := checksums(dir)
+	sums, sumsErr := checksums(dir, info.Rounds, nil)
 	if err != nil || sumsErr != nil {
 		return text
 	}

@@ -29,6 +29,15 @@ func (i *RunInfo) Likeness() Likeness {
 // Unlike lists the fields in which two differ, each with both values: "settings 1a and 2b". It is nil if they are
 // equal.
 func (l Likeness) Unlike(other Likeness) (differ []string) {
+	return l.differences(other, "%s %v and %v")
+}
+
+// Unwanted lists the fields in which l is not as it is wanted, "method revision 1, want 2"; nil: it is.
+func (l Likeness) Unwanted(want Likeness) (differ []string) {
+	return l.differences(want, "%s %v, want %v")
+}
+
+func (l Likeness) differences(other Likeness, format string) (differ []string) {
 	for _, d := range []struct {
 		what string
 		a, b any
@@ -44,7 +53,7 @@ func (l Likeness) Unlike(other Likeness) (differ []string) {
 		{"data checksum", l.Checksum, other.Checksum},
 	} {
 		if d.a != d.b {
-			differ = append(differ, fmt.Sprintf("%s %v and %v", d.what, d.a, d.b))
+			differ = append(differ, fmt.Sprintf(format, d.what, d.a, d.b))
 		}
 	}
 	return differ

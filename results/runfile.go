@@ -99,16 +99,17 @@ func (r Revisions) String() string {
 	return fmt.Sprintf("%d.%d.%d.%d.%d", r.Method, r.Process, r.Data, r.Net, r.Engine)
 }
 
-// WriteRunInfo writes run.json atomically, with settings sorted by key and with the checksums of the run's other files,
-// which must exist by then. Settings are a map, a struct, a json.RawMessage or anything else that JSON can express,
-// which excludes NaN and infinities.
-func WriteRunInfo(path string, info RunInfo) error {
+// WriteRunInfo writes run.json atomically, with settings sorted by key. It has the checksums of the curve up to the
+// last round of info, and of the other files that the run has written, which wrote names. Settings are a map, a struct,
+// a json.RawMessage or anything else that JSON can express, which excludes NaN and infinities. See [files.WriteFile]
+// for before.
+func WriteRunInfo(path string, info RunInfo, wrote []string, before ...files.Before) error {
 	settings, err := canonical(info.Settings)
 	if err != nil {
 		return fmt.Errorf("results: %s: settings: %w", path, err)
 	}
 	info.Schema, info.SettingsHash, info.Settings = Schema, hash(settings), json.RawMessage(settings)
-	info.Checksums, err = checksums(filepath.Dir(path))
+	info.Checksums, err = checksums(filepath.Dir(path), info.Rounds, wrote)
 	if err != nil && info.Status != RunFailed { // the run may have failed because of this very file
 		return err
 	}
@@ -125,8 +126,11 @@ func WriteRunInfo(path string, info RunInfo) error {
 		out.SetEscapeHTML(false)
 		out.SetIndent("", "  ")
 		return out.Encode(info)
-	})
+	}, before...)
 }
+
+// ErrNewer is wrapped by the errors about a run.json that a newer rollcall has written.
+var ErrNewer = errors.New("a newer rollcall wrote it")
 
 // ReadRunInfo reads what [WriteRunInfo] wrote. Settings are decoded by encoding/json, usually to a map, with numbers as
 // json.Number. It is an error if the settings do not have the hash beside them, or if the file was changed since.
@@ -149,7 +153,7 @@ func decodeRunInfo(text []byte) (RunInfo, error) {
 		return RunInfo{}, err
 	}
 	if info.Schema < 1 || info.Schema > Schema {
-		return RunInfo{}, fmt.Errorf("schema %d, want 1 … %d: a newer rollcall wrote it", info.Schema, Schema)
+		return RunInfo{}, fmt.Errorf("schema %d, want 1 … %d: %w", info.Schema, Schema, ErrNewer)
 	}
 	if _, err := info.Status.MarshalText(); err != nil { // the file has no status
 		return RunInfo{}, err

@@ -76,7 +76,7 @@ func testInfo() RunInfo {
 func TestRunInfo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), RunFile)
 	info := testInfo()
-	must.OK(t, WriteRunInfo(path, info))
+	must.OK(t, WriteRunInfo(path, info, nil))
 	text := must.Get(os.ReadFile(path))(t)
 	for _, want := range []string{
 		`"status": "complete"`, `"settings_hash": "` + Hash(info.Settings) + `"`,
@@ -113,7 +113,7 @@ func TestRunInfoRefused(t *testing.T) {
 			`settings: json: unsupported value: NaN`,
 		},
 	} {
-		err := WriteRunInfo(path, test.info)
+		err := WriteRunInfo(path, test.info, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), "results: "+path) ||
 			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s in it", test.name, err, test.want)
@@ -126,7 +126,7 @@ func TestRunInfoRefused(t *testing.T) {
 
 func TestReadRunInfoMalformed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), RunFile)
-	must.OK(t, WriteRunInfo(path, testInfo()))
+	must.OK(t, WriteRunInfo(path, testInfo(), nil))
 	raw := must.Get(os.ReadFile(path))(t)
 	good := string(raw)
 	for _, test := range []struct{ name, text, want string }{

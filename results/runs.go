@@ -26,10 +26,25 @@ type Run struct {
 	Seed   uint32 // likewise
 	Curve  []CurveRow
 	Info   *RunInfo // nil without a readable run.json: the run goes on, or was killed
-	Extra  []string // names of the other CSV files in the folder, sorted
+	Extra  []string // names of the other CSV files in the folder, sorted, without those in Beside
+	Beside []Fault  // files of a run's end that are not as run.json has them, and do no harm to the run
 	Also   []string // other tables whose folders have the same run
 
 	Damaged bool // its files contradict each other, or it is a copy of another seed; see [FindRuns]
+}
+
+// Fault is a file beside a sound curve that is not as run.json has it.
+type Fault struct {
+	Name string
+	// Foreign says that the run has not written the file. Otherwise it has, and the file was changed or is gone.
+	Foreign bool
+	Err     error // names the file
+}
+
+// Wrote reports whether the run has written a file of this name, besides its curve, and the file is as it was written.
+func (r *Run) Wrote(name string) bool {
+	return r.Info != nil && r.Info.Checksums[name] != "" &&
+		!slices.ContainsFunc(r.Beside, func(f Fault) bool { return f.Name == name })
 }
 
 // Statuses that are never written.
@@ -81,9 +96,9 @@ func (r *Run) Key() CellKey { return r.Cell.Key(r.Params) }
 // seed. Runs are in the order of their folders' names.
 //
 // bad lists every fault with its file, and with its line if it has one: unreadable files, contradictions to run.json
-// (settings, seed, rounds, numbers, checksums), and two seeds of a cell with the same numbers. A run with a fault is
-// damaged: no mean counts it, but its readable rows are returned. A run that is found twice counts once; if its two
-// copies differ, bad names both, and the first one counts.
+// (settings, seed, rounds, numbers, checksums), two seeds of a cell with the same numbers, and every [Fault] beside a
+// run. A run with a fault of its own is damaged: no mean counts it, but its readable rows are returned. A run that is
+// found twice counts once; if its two copies differ, bad names both, and the first one counts.
 //
 // The error is not nil if a folder cannot be read at all, or if ctx is done.
 func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, err error) {
@@ -99,6 +114,9 @@ func FindRuns(ctx context.Context, folders ...string) (runs []Run, bad []error, 
 	}
 	for i, r := range read {
 		bad = append(bad, wrong[i]...)
+		for _, f := range r.Beside {
+			bad = append(bad, f.Err)
+		}
 		if len(r.Curve) > 0 {
 			runs = append(runs, r)
 		}
@@ -182,8 +200,8 @@ func walk(ctx context.Context, folders []string, visit func(path string, d fs.Di
 	return nil
 }
 
-// ReadRunFolder reads and checks the folder of one run; bad lists its faults. A run without a readable row has no
-// curve.
+// ReadRunFolder reads and checks the folder of one run; bad lists the faults of its curve and its run.json, and those
+// of the files beside them are in the run. A run without a readable row has no curve.
 func ReadRunFolder(dir string) (r Run, bad []error) {
 	path := filepath.Join(dir, CurveFile)
 	rows, lines, bad := files.ReadCSVFileLenient[CurveRow](path)
@@ -229,7 +247,9 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 		return r, append(bad, fmt.Errorf("results: %w", err))
 	}
 	for _, e := range entries {
-		if name := e.Name(); !e.IsDir() && name != CurveFile && strings.HasSuffix(name, ".csv") {
+		name := e.Name()
+		faulty := slices.ContainsFunc(r.Beside, func(f Fault) bool { return f.Name == name })
+		if !e.IsDir() && name != CurveFile && strings.HasSuffix(name, ".csv") && !faulty {
 			r.Extra = append(r.Extra, name)
 		}
 	}

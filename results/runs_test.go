@@ -105,7 +105,7 @@ func TestFindBadRuns(t *testing.T) {
 		}, 1, 2, []string{"run.json: line 2: unexpected EOF"}},
 		"another run's": {func(t *testing.T, dir string) {
 			must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile),
-				results.RunInfo{Status: results.RunComplete, Settings: map[string]any{}, Seed: 77}))
+				results.RunInfo{Status: results.RunComplete, Settings: map[string]any{}, Seed: 77}, nil))
 		}, 1, 2, []string{"run.json: seed 77, want 3"}},
 	} {
 		t.Run(name, func(t *testing.T) {

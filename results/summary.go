@@ -20,6 +20,7 @@ const (
 	CellFailed      CellStatus = "failed"
 	CellInterrupted CellStatus = "interrupted"
 	CellRunning     CellStatus = "running"    // other processes still compute some seeds, not in the mean yet
+	CellRefused     CellStatus = "refused"    // the folders of some seeds have other work
 	CellDiverged    CellStatus = "diverged"   // some seeds diverged and are not in the mean
 	CellMixed       CellStatus = "mixed"      // the mean is over runs that are not alike, as the user asked
 	CellUnverified  CellStatus = "unverified" // the runs are missing, or are of schema 1
@@ -27,7 +28,8 @@ const (
 
 // MarshalText returns an error for any status that is not one of the constants above.
 func (s CellStatus) MarshalText() ([]byte, error) {
-	return statusText(s, CellOK, CellFailed, CellInterrupted, CellRunning, CellDiverged, CellMixed, CellUnverified)
+	return statusText(s, CellOK, CellFailed, CellInterrupted, CellRunning, CellRefused, CellDiverged, CellMixed,
+		CellUnverified)
 }
 
 // UnmarshalText returns an error for any text that is not one of the constants above.

@@ -161,6 +161,11 @@ func (m *Merging) choose(ctx context.Context, sources []string) (chosen []mergeR
 				continue
 			}
 			run, bad := results.ReadRunFolder(dir)
+			for _, f := range run.Beside {
+				if !f.Foreign { // or the merged run would lack it without a word
+					bad = append(bad, f.Err)
+				}
+			}
 			if refused = append(refused, bad...); run.Damaged || len(run.Curve) == 0 {
 				continue
 			}

@@ -16,17 +16,22 @@ import (
 // rename, and after an error. WriteFile creates missing folders, and removes temporary files that killed processes left
 // in the folder. It replaces a symbolic link at path and does not follow it. The file's mode is 0666 less the umask.
 //
-// Errors name path and wrap their cause, which may be an error of write.
-func WriteFile(path string, write func(io.Writer) error) error {
-	if err := Replace(path, write); err != nil {
+// Before is called when the new file is whole, just before the rename. An error of it keeps the older file.
+//
+// Errors name path and wrap their cause, which may be an error of write or of before.
+func WriteFile(path string, write func(io.Writer) error, before ...Before) error {
+	if err := Replace(path, write, before...); err != nil {
 		return fmt.Errorf("results: %s: %w", path, err)
 	}
 	return nil
 }
 
+// Before looks at a new file under its temporary name before it replaces an older one.
+type Before func(temp string) error
+
 // Replace does the same as [WriteFile], but its errors name neither path nor the package results. Packages outside of
 // results add their own names.
-func Replace(path string, write func(io.Writer) error) error {
+func Replace(path string, write func(io.Writer) error, before ...Before) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -43,18 +48,24 @@ func Replace(path string, write func(io.Writer) error) error {
 	}()
 
 	buffered := bufio.NewWriterSize(f, 1<<16)
-	for _, step := range []struct {
+	type step struct {
 		doing string
 		do    func() error
-	}{
+	}
+	steps := []step{
 		{"write", func() error { return write(buffered) }},
 		{"write", buffered.Flush},
 		{"sync", f.Sync},
-		{"rename", func() error { return os.Rename(temp, path) }}, // while locked, or another process might remove it
-		{"close", f.Close},
-	} {
-		if err := step.do(); err != nil {
-			return withoutPath(step.doing, err)
+	}
+	for _, look := range before {
+		steps = append(steps, step{"look", func() error { return look(temp) }})
+	}
+	steps = append(steps,
+		step{"rename", func() error { return os.Rename(temp, path) }}, // while locked, or a sweep might remove it
+		step{"close", f.Close})
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			return withoutPath(s.doing, err)
 		}
 	}
 	return SyncFolder(dir)

@@ -32,11 +32,15 @@ func TestUnlocked(t *testing.T) {
 	if held, err := TryLock(holder); !held || err != nil {
 		t.Skipf("this file system cannot lock: %v", err)
 	}
-	if Unlocked(asking) {
+	unlocked := func(f *os.File) bool {
+		free, known := Unlocked(f)
+		return free && known
+	}
+	if free, known := Unlocked(asking); free || !known {
 		t.Error("locked by another: unlocked, want locked")
 	}
 	must.OK(t, holder.Close())
-	if !Unlocked(asking) || !Unlocked(other) {
+	if !unlocked(asking) || !unlocked(other) {
 		t.Error("the holder has closed it: locked, want unlocked for both who ask")
 	}
 	if held, err := TryLock(other); !held || err != nil {

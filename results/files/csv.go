@@ -25,8 +25,8 @@ func WriteCSV[T any](w io.Writer, rows []T) error {
 }
 
 // WriteCSVFile writes rows to a file as [WriteCSV] does, and atomically as [WriteFile] does.
-func WriteCSVFile[T any](path string, rows []T) error {
-	return WriteFile(path, func(w io.Writer) error { return encodeCSV(w, rows) })
+func WriteCSVFile[T any](path string, rows []T, before ...Before) error {
+	return WriteFile(path, func(w io.Writer) error { return encodeCSV(w, rows) }, before...)
 }
 
 // column is one field of a row type.

@@ -19,14 +19,14 @@ func Lock(f *os.File) error {
 // TryLock does the same as [Lock], and reports whether it took a lock.
 func TryLock(f *os.File) (held bool, err error) { return flock(f, syscall.LOCK_EX) }
 
-// Unlocked reports whether nobody holds a [Lock] on the file; false if the file system cannot lock. Several processes
-// may ask at the same time, but a process that calls Lock at that moment fails.
-func Unlocked(f *os.File) bool {
+// Unlocked reports whether nobody holds a [Lock] on the file. known is false if the file system cannot lock. Several
+// processes may ask at the same time, but a process that calls Lock at that moment fails.
+func Unlocked(f *os.File) (free, known bool) {
 	held, err := flock(f, syscall.LOCK_SH)
 	if held {
 		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	}
-	return held && err == nil
+	return held, held || err != nil
 }
 
 // flock takes a shared or an exclusive lock without waiting. The error is not nil if another process is in the way.

@@ -1,9 +1,7 @@
 package papers
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -35,14 +33,26 @@ func (r *Runs) Add(run *results.Run, decisions bool) error {
 		}
 		r.Decisions = append(r.Decisions, rows)
 	}
-	rows, err := results.ReadClients(filepath.Join(run.Dir, results.ClientsFile))
-	if err == nil {
+	if run.Wrote(results.ClientsFile) { // another file of that name is not the run's
+		rows, err := results.ReadClients(filepath.Join(run.Dir, results.ClientsFile))
+		if err != nil {
+			return err
+		}
 		r.Clients = append(r.Clients, rows)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	r.Curves, r.Of = append(r.Curves, run.Curve), append(r.Of, run.Info)
 	return nil
+}
+
+// Seeds returns the seeds of all runs, also of those that diverged.
+func (r *Runs) Seeds() (seeds []uint32) {
+	for _, info := range r.Of {
+		seeds = append(seeds, info.Seed)
+	}
+	for _, run := range r.Diverged {
+		seeds = append(seeds, run.Seed)
+	}
+	return seeds
 }
 
 // Rounds returns the number of rounds of the shortest run; 0 if there is no run.

@@ -4,6 +4,7 @@ package resultstest
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,12 +104,27 @@ func WriteCurve(t testing.TB, out string, rows []results.CurveRow, rounds int, i
 	return dir
 }
 
-// Sign writes run.json again, with checksums of the files as they are now.
+// Sign writes run.json again, with checksums of all files of a run that are there now.
 func Sign(t testing.TB, dir string, info results.RunInfo) {
 	t.Helper()
-	if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile), info); err != nil {
+	if err := results.WriteRunInfo(filepath.Join(dir, results.RunFile), info, Beside(t, dir)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Beside returns the names of the files of a run that are in its folder besides the curve and run.json.
+func Beside(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	names, err := results.ModelFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{results.DecisionsFile, results.ClientsFile} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // MustHold fails the test unless there are as many errors as parts, and each error contains its part.
