@@ -46,8 +46,8 @@ type About struct {
 	Runtime map[string]string `json:"runtime,omitempty"` // versions of a method in Python, for messages only
 }
 
-// Unlike returns the reason why a run that is about to begin cannot resume from a; nil: it can. Everything that decides
-// the numbers of the run must be equal.
+// Unlike returns the reason why a run cannot resume from a; nil: it can. Everything that decides the numbers of the run
+// must be equal. A data checksum of run that is "" is not known yet, and not compared.
 func (a *About) Unlike(run *About) error {
 	for _, d := range []struct {
 		what      string
@@ -57,7 +57,7 @@ func (a *About) Unlike(run *About) error {
 		{"seed", a.Seed, run.Seed},
 		{"numerics", a.Numerics, run.Numerics},
 		{"revisions of method, process, data, net and engine", a.Revisions, run.Revisions},
-		{"data checksum", a.DataChecksum, run.DataChecksum},
+		{"data checksum", a.DataChecksum, cmp.Or(run.DataChecksum, a.DataChecksum)},
 		{"number of parameters", a.Params, run.Params},
 		{"number of rounds", a.Rounds, run.Rounds},
 	} {
@@ -66,7 +66,7 @@ func (a *About) Unlike(run *About) error {
 		}
 	}
 	if run.Decisions && !a.Decisions {
-		return errors.New("without decisions, want those of all rounds")
+		return errors.New("a checkpoint without decisions, want those of all rounds")
 	}
 	return nil
 }
@@ -96,53 +96,13 @@ func Rounds(dir string) (rounds []int, err error) {
 	return rounds, err
 }
 
-// Remove removes the checkpoints in a folder and leaves the newest ones, as many as but. A checkpoint that is not
-// [Removable] is an error.
-func Remove(dir string, but int) error {
-	rounds, err := Rounds(dir)
-	return errors.Join(err, remove(dir, rounds[min(but, len(rounds)):]))
-}
-
-// RemoveAfter removes the checkpoints of rounds after this one. A run that began anew or resumed from an older
-// checkpoint has left them, because it could not use them; they would push out the checkpoints that the run writes now.
-func RemoveAfter(dir string, round int) error {
-	rounds, err := Rounds(dir)
-	return errors.Join(err, remove(dir, slices.DeleteFunc(rounds, func(r int) bool { return r <= round })))
-}
-
-// remove removes the checkpoints of these rounds. One that is not [Removable] is an error.
-func remove(dir string, rounds []int) (err error) {
+// Remove removes the checkpoints of these rounds from a folder.
+func Remove(dir string, rounds ...int) (err error) {
 	for _, round := range rounds {
-		path := filepath.Join(dir, Name(round))
-		gone := Removable(path)
-		if gone == nil {
-			gone = os.Remove(path)
+		gone := os.Remove(filepath.Join(dir, Name(round)))
+		if !errors.Is(gone, fs.ErrNotExist) { // another process may have removed it
+			err = errors.Join(err, gone)
 		}
-		err = errors.Join(err, gone)
-	}
-	return err
-}
-
-// Removable refuses a folder with something in it that has the name of a file of a run. No run makes such a folder, so
-// that its content is somebody's work. An empty folder and everything that is no folder may be removed.
-func Removable(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() {
-		return err
-	}
-	content, err := os.ReadDir(path)
-	if err == nil && len(content) > 0 {
-		err = fmt.Errorf("%s: a folder, want a file", path)
-	}
-	return err
-}
-
-// CheckRemovable reports the first checkpoint in a folder that is not [Removable]. A run asks before it trains: it
-// removes checkpoints when it is complete, and an error would come too late then.
-func CheckRemovable(dir string) error {
-	rounds, err := Rounds(dir)
-	for _, round := range rounds {
-		err = cmp.Or(err, Removable(filepath.Join(dir, Name(round))))
 	}
 	return err
 }

@@ -28,15 +28,19 @@ type File struct {
 	tensors *safetensors.File
 }
 
-// Open opens a checkpoint of a run. It checks that the file is whole and belongs to this run, but not the method's
-// state, which Restore of the method checks. Errors name the file.
-func Open(path string, run *About) (*File, error) {
+// ErrOther is wrapped by the errors about a file that is as it was written, but not as this program writes it: another
+// version has written it.
+var ErrOther = errors.New("another rollcall wrote it")
+
+// Open opens a checkpoint. It checks that the file is whole, but not whether it is of the wanted run, which
+// [About.Unlike] says, nor the method's state, which Restore of the method checks. Errors name the file.
+func Open(path string) (*File, error) {
 	f, size, err := files.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
 	c := &File{f: f}
-	if err := c.read(size, run); err != nil {
+	if err := c.read(size); err != nil {
 		return nil, fmt.Errorf("checkpoint: %s: %w", path, errors.Join(err, f.Close()))
 	}
 	return c, nil
@@ -46,7 +50,7 @@ func Open(path string, run *About) (*File, error) {
 func (c *File) Close() error { return c.f.Close() }
 
 // read reads and checks everything but the method's state.
-func (c *File) read(size int64, run *About) (err error) {
+func (c *File) read(size int64) (err error) {
 	if c.tensors, err = safetensors.New(c.f, size); err != nil {
 		return err
 	}
@@ -56,13 +60,10 @@ func (c *File) read(size int64, run *About) (err error) {
 	in := json.NewDecoder(bytes.NewReader([]byte(c.tensors.Metadata[aboutKey])))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&c.About); err != nil {
-		return fmt.Errorf("metadata %q: %w", aboutKey, err)
+		return fmt.Errorf("%w: metadata %q: %w", ErrOther, aboutKey, err)
 	}
 	if c.Schema != Schema {
-		return fmt.Errorf("schema %d, want %d", c.Schema, Schema)
-	}
-	if err := c.Unlike(run); err != nil {
-		return err
+		return fmt.Errorf("schema %d, want %d: %w", c.Schema, Schema, ErrOther)
 	}
 	if c.Round < 0 || c.Round > c.Rounds || !(c.ElapsedSec >= 0) || math.IsInf(c.ElapsedSec, 1) {
 		return fmt.Errorf("round %d of %d, %g s, want 0 … %d and 0 or more", c.Round, c.Rounds, c.ElapsedSec, c.Rounds)

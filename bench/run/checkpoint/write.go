@@ -34,8 +34,9 @@ type Content struct {
 	State     []algos.Array // their rows are in the memory of an engine
 }
 
-// Write writes a checkpoint, whole or not at all. When ctx ends it stops and leaves no file.
-func Write(ctx context.Context, path string, c *Content, engine nets.Engine) error {
+// Write writes a checkpoint, whole or not at all. When ctx ends it stops and leaves no file. See [files.WriteFile] for
+// before.
+func Write(ctx context.Context, path string, c *Content, engine nets.Engine, before ...files.Before) error {
 	c.Schema = Schema
 	about, err := json.Marshal(c.About)
 	if err != nil {
@@ -63,7 +64,7 @@ func Write(ctx context.Context, path string, c *Content, engine nets.Engine) err
 		}
 		return safetensors.Write(io.MultiWriter(w, sum), map[string]string{aboutKey: string(about)},
 			append(tensors, last))
-	})
+	}, before...)
 }
 
 // tensorOf returns an array of a method's state as a tensor. It reads rows from the engine only while the tensor is
