@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
+	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/results"
@@ -54,7 +52,8 @@ func newCurveFile(write func(rows []results.CurveRow) error, path string, log io
 func (f *curveFile) write() {
 	f.err = f.writeRows(f.last)
 	text := ""
-	if f.err != nil && !isLost(f.err) { // a lost run ends, and its caller reports the loss
+	if _, refused := errors.AsType[*folder.RefusedError](f.err); f.err != nil && !refused &&
+		!errors.Is(f.err, folder.ErrMadeElsewhere) { // these end the run, which reports them
 		text = settings.OneLine(f.err)
 	}
 	switch {
@@ -142,12 +141,8 @@ func (l *Session) withEvents(
 	p progress.Run, dir string, started time.Time, rows []results.CurveRow,
 ) *eventProgress {
 	e := &eventProgress{Run: p, stderr: l.Stderr}
-	// Without --events an older file goes too, because it would lack the rows to come.
-	err := os.Remove(filepath.Join(dir, events.File))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err == nil && l.Machine.Events {
+	var err error
+	if l.Machine.Events {
 		e.log, err = events.Create(dir, started)
 	}
 	for i := range rows {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"testing"
 
-	"rollcall/bench/run/progress"
 	"rollcall/results"
 )
 
@@ -34,9 +32,9 @@ func TestIsDiverged(t *testing.T) {
 
 	faster(t)
 	x, l, _ := tinyExperiment(t, "lr=1e30", "method=mifa")
-	obstructed(t, filepath.Join(x.Dir, results.CurveFile))
-	if _, err := x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{})); err == nil ||
-		IsDiverged(err) {
+	if _, err := do(t.Context(), x, l, eachRound{silent(), func(int) {
+		obstructed(t, filepath.Join(x.Dir, results.CurveFile))
+	}}); err == nil || IsDiverged(err) {
 		t.Errorf("%v, want a failure", err)
 	}
 	info, err := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))

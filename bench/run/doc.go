@@ -6,10 +6,9 @@
 //	session.go      opens the data set and the engine, and keeps both for the next run
 //	shared_data.go  keeps what all sessions of a command share: open data sets, failed downloads, said notices
 //	memory.go       refuses a run that would hold more memory than there is; row_counter.go counts its rows
-//	claimed.go      claims the folder of the run, so that two processes never make the same run
-//	kept.go         decides whether a finished run in that folder is taken as it is
-//	experiment.go   is the whole run: from open data to run.json
-//	resume.go       finds where an earlier process left the run
+//	experiment.go   says what the run is
+//	life.go         is its whole life: lock the folder, decide what becomes of it, train, read the run back
+//	resume.go       begins to train as was decided
 //	federate.go     puts clients, method and availability together, and makes one round of them
 //	population.go   says which samples each client holds, and when it is there
 //	trainer.go      is the loop: round, evaluation, checkpoint
@@ -17,7 +16,8 @@
 //
 // What a run writes: curve.go writes curve.csv while the run goes on, and the file for TensorBoard, model.go the models
 // of --save-model, dump.go the arrays of --dump. Package checkpoint writes the state to resume from, and package
-// progress the lines on the terminal.
+// progress the lines on the terminal. Package folder decides what becomes of a run's folder and moves its files, and
+// package lock keeps other processes out of it; elsewhere.go says what to do about their runs.
 //
 // Many runs: wanted.go says which part of a table or figure a command line asks for, sweep.go crosses methods with
 // processes, for package tune too. pool.go lets several sessions work at a time, in the order of package queue, and

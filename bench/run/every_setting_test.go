@@ -190,7 +190,7 @@ func tinyCurve(
 		return "", err
 	}
 	x := Experiment{Table: "run", Settings: s, Seed: seed, Dir: Folder(l.Machine.Out, "run", s, seed)}
-	rows, err := x.Do(ctx, l, progress.New(io.Discard).Run("test", progress.Work{}))
+	rows, err := do(ctx, &x, l, progress.New(io.Discard).Run("test", progress.Work{}))
 	var curve strings.Builder
 	for _, r := range rows {
 		fmt.Fprintln(&curve, r.Round, r.Active, r.LR, r.TrainLoss, r.TrainAcc, r.TestLoss, r.TestAcc)

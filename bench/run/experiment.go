@@ -5,18 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
+	"rollcall/algos"
+	"rollcall/algos/availability"
 	"rollcall/algos/remote"
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/claim"
-	"rollcall/bench/run/progress"
+	"rollcall/bench/run/folder"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets"
-	"rollcall/nets/gpu"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/files"
 )
@@ -29,92 +29,22 @@ type Experiment struct {
 	Dir       string
 	Dump      string // folder of the dump; empty: none
 	Decisions bool   // write decisions.csv: how the method used every client in every round
-	Anew      bool   // do not resume; move the old run aside until this one is complete
 
 	SaveModel SaveModel // which models the run writes at its end
 
-	// StopAt is the round after which the run stops with a checkpoint, as interrupted, for a later command to go on
-	// with, if that is of use; nil: it makes all rounds.
+	// StopAt is the round after which the run stops with a checkpoint, as interrupted, for a later command to resume,
+	// if that is of use; nil: it makes all rounds.
 	StopAt *int
 
-	claim *claim.Claim // claims Dir; nil: no other process knows the folder
+	Was folder.Stamp // the folder when the command began, for --again
+
+	Others []string // further folders in which the run may be finished, such as those of other tables
+	Own    bool     // a run that is finished there is copied to Dir; otherwise it is taken where it is
 }
 
 // Folder returns the folder of a run: OUT/TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
 func Folder(out, table string, s settings.Settings, seed uint32) string {
 	return filepath.Join(out, table, results.CellFolder(s.Cell(table), results.Hash(s)), fmt.Sprintf("seed-%d", seed))
-}
-
-// Do makes the run, or resumes it where an earlier process was interrupted, and writes curve.csv and run.json, also for
-// a run that fails, diverges or is interrupted. It writes the curve anew with every evaluation, so that a killed run
-// leaves its rows, but only run.json makes the folder a result.
-//
-// When ctx ends, Do writes a checkpoint and returns within [Machine.Grace]. If another process has taken the run over,
-// Do returns [claim.ErrLost] and writes nothing more.
-func (x *Experiment) Do(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
-	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
-		return nil, err
-	}
-	return x.onOpen(ctx, l, p)
-}
-
-// onOpen is Do in a session that is already open for the run.
-func (x *Experiment) onOpen(ctx context.Context, l *Session, p progress.Run) (rows []results.CurveRow, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// Once the claim is lost, another process makes the run, and training here would be for nothing.
-	if x.claim != nil {
-		defer afterClosed(x.claim.Lost(), cancel)()
-	}
-	e, done := beginRun(ctx, l.Machine.Grace)
-	defer done()
-	t := &trainer{Experiment: x, l: l, engine: l.Engine, about: x.about(l)}
-	if x.Dump != "" {
-		t.engine = &recorder{Engine: l.Engine, params: l.model.P}
-	}
-	defer t.close()
-	if err := t.begin(ctx); err != nil {
-		return nil, err
-	}
-	err = t.run(e, p)
-	if lost := x.lost(); lost != nil {
-		return t.rows, lost
-	}
-	// run.json is the last file: with it the folder is a result.
-	info := t.info(err)
-	err = errors.Join(err, withRetries(ctx, func() error {
-		return x.publish(results.RunFile, func(path string) error { return results.WriteRunInfo(path, info) })
-	}))
-	if lost := x.lost(); lost != nil {
-		return t.rows, lost
-	}
-	if err == nil && !t.stopped() || IsDiverged(err) { // nobody will resume it
-		err = errors.Join(err, x.Tidy(l))
-	}
-	return t.rows, err
-}
-
-// run trains to the last round and writes every file but run.json.
-func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
-	t.began = time.Now()
-	log := t.l.withEvents(p, t.Dir, t.about.Started, t.rows)
-	defer log.Stop()
-	t.p = log
-	t.curve = newCurveFile(func(rows []results.CurveRow) error {
-		return t.publish(results.CurveFile, func(path string) error { return results.WriteCurve(path, rows) })
-	}, filepath.Join(t.Dir, results.CurveFile), t.l.Stderr)
-	// A curve.csv with more rows than the checkpoint stays until these rows have come again.
-	if n := len(t.rows); n > 0 && n >= len(t.earlier) {
-		t.curve.put(t.rows)
-	}
-	defer func() { err = errors.Join(err, t.curve.close(ctx)) }()
-	if err = t.train(ctx); err == nil && !t.stopped() {
-		err = t.finish(ctx)
-	}
-	if (err == nil && t.stopped() || err != nil && ctx.Err() != nil) && t.lost() == nil {
-		t.saveAtEnd(ctx)
-	}
-	return err
 }
 
 // rounds returns the round after which this process ends the run.
@@ -125,49 +55,79 @@ func (x *Experiment) rounds() int {
 	return x.Settings.Rounds
 }
 
-// stopped reports whether the run has come to StopAt before its last round.
-func (t *trainer) stopped() bool { return t.done >= t.rounds() && t.done < t.Settings.Rounds }
-
-// about describes this run in its checkpoints. A checkpoint of another description is not resumed.
-func (x *Experiment) about(l *Session) checkpoint.About {
-	info := l.Engine.Info()
-	return checkpoint.About{
-		SettingsHash: results.Hash(x.Settings), Seed: x.Seed, Numerics: info.Numerics,
-		Revisions: revisions(&x.Settings, info.Revision), DataChecksum: l.checksum(&x.Settings), Params: info.Params,
-		Decisions: x.Decisions, Version: Version(), Rounds: x.Settings.Rounds, Started: time.Now().UTC(),
+// want describes the run for [folder.Decide], in a session that need not be open. The data checksum is unknown until
+// it is.
+func (x *Experiment) want(ctx context.Context, l *Session, keep Keep) (*folder.Want, error) {
+	w := &folder.Want{
+		Dir: x.Dir, Evaluates: x.Settings.Evaluates, StopAt: x.rounds(), Files: x.files(), Start: x.Dump != "",
+		AnyKind: keep.Look, Altered: l.Machine.Altered, Mixed: keep.Mixed,
+		Checksum: func() (string, error) {
+			err := l.OpenData(ctx, &x.Settings, x.Seed)
+			if err != nil {
+				return "", err
+			}
+			return l.checksum(&x.Settings), nil
+		},
 	}
+	var revision int
+	var params int
+	numerics := ""
+	switch {
+	case l.Engine != nil:
+		info := l.Engine.Info()
+		numerics, revision, params = info.Numerics, info.Revision, info.Params
+	case !keep.Look: // a command that makes no run takes what another machine has made: this one may have no card
+		var err error
+		if numerics, revision, err = l.Machine.Numerics(); err != nil {
+			return nil, err
+		}
+	}
+	if l.Engine == nil || l.model.Name != x.Settings.Net {
+		model, err := models.New(x.Settings.Net)
+		if err != nil {
+			return nil, err
+		}
+		params = model.P
+	}
+	w.About = checkpoint.About{
+		SettingsHash: results.Hash(x.Settings), Seed: x.Seed, Numerics: numerics,
+		Revisions: revisions(&x.Settings, revision), Params: params, Decisions: x.Decisions, Version: Version(),
+		Rounds: x.Settings.Rounds, Started: time.Now().UTC(),
+	}
+	w.Row = x.row(nets.Info{})
+	return w, nil
 }
 
-// info returns the content of run.json for a run that ended with err.
-func (t *trainer) info(err error) results.RunInfo {
-	engine := t.l.Engine.Info()
-	info := results.RunInfo{
-		Status: results.RunComplete, Rounds: t.done, Settings: t.Settings, Unused: t.Settings.Unnamed(), Seed: t.Seed,
-		Data: t.l.Data.Name, DataChecksum: t.about.DataChecksum, AllowAltered: t.l.Machine.Altered,
-		Engine: engine.Engine, Precision: engine.Precision, Device: engine.Device,
-		Numerics: engine.Numerics, Revisions: t.about.Revisions,
-		Version: Version(), GoVersion: runtime.Version(), Started: t.about.Started, Finished: time.Now().UTC(),
-		Runtime: t.about.Runtime,
+// files returns the names of the files beside the curve that are asked for. Of the models of clients it names one: a
+// file is named after the first client that keeps its model, and client 0 is the first of one.
+func (x *Experiment) files() (names []string) {
+	if x.Decisions {
+		names = append(names, results.DecisionsFile)
 	}
-	if script, is := errors.AsType[*remote.ScriptError](err); is {
-		info.Traceback = script.Traceback
+	if x.SaveModel != SaveNone {
+		names = append(names, results.ModelFile)
 	}
-	if n := len(t.earlier); n > len(t.rows) { // curve.csv still has the earlier process's rows
-		info.Rounds = max(info.Rounds, t.earlier[n-1].Round)
+	if x.SaveModel == SaveAll {
+		names = append(names, results.ClientModelFile(0))
 	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds", t.done)
-	case gpu.DeviceLost(err): // the run goes on elsewhere, or in a later command
-		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds: %v", t.done, err)
-	case IsDiverged(err):
-		info.Status, info.Error = results.RunDiverged, err.Error()
-	case err != nil:
-		info.Status, info.Error = results.RunFailed, err.Error()
-	case t.stopped():
-		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("stopped after %d rounds", t.done)
+	return names
+}
+
+// revisions returns the revisions of everything that decides the numbers of a run. engine is the revision of its
+// engine.
+func revisions(s *settings.Settings, engine int) results.Revisions {
+	split := s.Split
+	if s.SplitAway() {
+		split = "" // the data set itself splits its samples
 	}
-	return info
+	process := availability.Revision(s.Availability)
+	if algos.Has(s.Method, algos.UsesPi) {
+		process += told[s.Availability]
+	}
+	return results.Revisions{
+		Method: algos.Revision(s.Method), Process: process,
+		Data: datasets.Revision(s.Data, split), Net: models.Revision(s.Net), Engine: engine,
+	}
 }
 
 // row returns a row of the curve with its names only. The caller adds round, losses, accuracies and times.
@@ -237,9 +197,10 @@ func (e *finalError) Unwrap() error { return e.error }
 func isFinal(err error) bool {
 	_, memory := errors.AsType[*memoryError](err)
 	_, final := errors.AsType[*finalError](err)
+	_, refused := errors.AsType[*folder.RefusedError](err)
 	// A data set that is not available is downloaded once in a command only, see [sharedData].
 	// An exception comes again, an error of the engine that it reports may not.
 	script, thrown := errors.AsType[*remote.ScriptError](err)
-	return memory || final || thrown && script.Cause == nil || IsDiverged(err) || settings.IsUsage(err) ||
+	return memory || final || refused || thrown && script.Cause == nil || IsDiverged(err) || settings.IsUsage(err) ||
 		errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }

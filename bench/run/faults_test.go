@@ -55,6 +55,12 @@ func tinyExperiment(t *testing.T, more ...string) (*Experiment, *Session, *share
 	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(l.Machine.Out, "run", s, 3)}, l, log
 }
 
+// do makes a run as a command without flags does, and returns the rows of its curve.
+func do(ctx context.Context, x *Experiment, l *Session, p progress.Run) ([]results.CurveRow, error) {
+	m, err := x.Do(ctx, l, Keep{}, p)
+	return m.Rows, err
+}
+
 // sharedLog is a log of several writers; what one writes at once stays together.
 type sharedLog struct {
 	lock sync.Mutex
@@ -83,7 +89,9 @@ func faster(t *testing.T) {
 // obstructed puts a folder where a file belongs, which nobody replaces, root neither.
 func obstructed(t *testing.T, path string) {
 	t.Helper()
-	must.OK(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o777))
+	for errors.Join(os.RemoveAll(path), os.MkdirAll(filepath.Join(path, "in the way"), 0o777)) != nil {
+		// a run has just written it
+	}
 }
 
 // eachRound calls a function after every round.
@@ -113,16 +121,18 @@ func until(t *testing.T, log *sharedLog, text string) {
 func TestCurveFileGoesOn(t *testing.T) {
 	x, l, log := tinyExperiment(t)
 	path := filepath.Join(x.Dir, results.CurveFile)
-	obstructed(t, path)
 	p := eachRound{progress.New(io.Discard).Run("", progress.Work{}), func(done int) {
-		if done == 4 {
+		switch done {
+		case 1:
+			obstructed(t, path)
+		case 4:
 			until(t, log, "tries again")
 			if err := os.RemoveAll(path); err != nil {
 				t.Error(err)
 			}
 		}
 	}}
-	rows, err := x.Do(t.Context(), l, p)
+	rows, err := do(t.Context(), x, l, p)
 	if err != nil || len(rows) != 7 {
 		t.Fatalf("%d rows, %v, want those of rounds 0 … 6", len(rows), err)
 	}
@@ -141,8 +151,11 @@ func TestCurveFileGoesOn(t *testing.T) {
 func TestCurveFileFails(t *testing.T) {
 	faster(t)
 	x, l, log := tinyExperiment(t)
-	obstructed(t, filepath.Join(x.Dir, results.CurveFile))
-	rows, err := x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{}))
+	rows, err := do(t.Context(), x, l, eachRound{silent(), func(done int) {
+		if done == 1 {
+			obstructed(t, filepath.Join(x.Dir, results.CurveFile))
+		}
+	}})
 	if err == nil || !strings.Contains(err.Error(), results.CurveFile) || len(rows) != 7 {
 		t.Errorf("%d rows, %v, want all of them and that the curve cannot be written", len(rows), err)
 	}
@@ -224,7 +237,7 @@ func TestEventsFail(t *testing.T) {
 			created.Evaluated(results.CurveRow{})
 			created.Evaluated(results.CurveRow{})
 			created.Stop()
-		} else if _, err := x.Do(t.Context(), l, p); err != nil {
+		} else if _, err := do(t.Context(), x, l, p); err != nil {
 			t.Errorf("%s: %v, want the run without events", when, err)
 		}
 		if when == "kept" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/lock"
 	"rollcall/internal/must"
 	"rollcall/nets"
 )
@@ -83,7 +84,7 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 		asked = time.Now()
 		cancel()
 	}()
-	_, err := x.onOpen(ctx, l, silent())
+	_, err := do(ctx, x, l, silent())
 	took = time.Since(asked)
 	<-done
 	if !errors.Is(err, context.Canceled) {
@@ -92,7 +93,7 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 	rounds = must.Get(checkpoint.Rounds(x.Dir))(t)
 	entries, err := os.ReadDir(x.Dir)
 	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), ".")
+		return strings.HasPrefix(e.Name(), ".") && e.Name() != lock.File
 	}) {
 		t.Errorf("%v, %v, want nothing hidden", entries, err)
 	}

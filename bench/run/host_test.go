@@ -98,7 +98,7 @@ func BenchmarkHost(b *testing.B) {
 			for b.Loop() {
 				x := &Experiment{Table: "run", Settings: s, Seed: 3, Dir: b.TempDir()}
 				begun := &stopwatch{Run: progress.New(io.Discard).Run("", progress.Work{})}
-				rows, err := x.onOpen(b.Context(), l, begun)
+				rows, err := do(b.Context(), x, l, begun)
 				if err != nil || len(rows) != 21 || math.IsNaN(rows[20].TestLoss.Value) {
 					b.Fatalf("%d rows of %s, %v", len(rows), results.CurveFile, err)
 				}

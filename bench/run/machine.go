@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -290,4 +292,16 @@ func cause(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// missing returns the folders on the path to dir that do not exist, dir first.
+func missing(dir string) (dirs []string) {
+	// filepath.Dir returns the root and "." unchanged, which ends the loop even if these do not exist.
+	for ; !slices.Contains(dirs, dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
 }

@@ -51,7 +51,7 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 	}
 	var wrong []error // a line that failed does not keep the other lines from being made
 	lacking := 0
-	elsewhere, err := p.Seeds(ctx, f.ID, tasks, f.Seeds, decisions, func(i int, runs papers.Runs, failed error) error {
+	left, err := p.Seeds(ctx, f.ID, tasks, f.Seeds, decisions, func(i int, runs papers.Runs, failed error) error {
 		if failed == nil {
 			lines[i].Runs = runs
 			failed = markLine(&lines[i], tasks[i].Label)
@@ -73,12 +73,18 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 	})
 	switch {
 	case err != nil:
+	case left.Refused > 0:
+		err = fmt.Errorf("figure %s: %d of %d lines failed, named above: %s", f.ID, len(wrong), len(lines),
+			left.Words())
 	case len(wrong) == 1:
 		err = wrong[0]
 	case wrong != nil:
 		err = fmt.Errorf("figure %s: %d of %d lines failed, named above", f.ID, len(wrong), len(lines))
 	case lacking > 0:
-		err = &ElsewhereError{Part: p.Keep.Part, Runs: elsewhere, Lines: lacking}
+		err = &ElsewhereError{Runs: left.Held, Lines: lacking}
+		if left.Held == 0 {
+			err = &ElsewhereError{Part: p.Keep.Part, Runs: left.Parts, Lines: lacking}
+		}
 	}
 	return lines, err
 }

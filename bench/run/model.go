@@ -39,20 +39,20 @@ func (m SaveModel) Validate(method string) error {
 
 // saveModels writes the models that are asked for, in PyTorch's names, shapes and layouts. It leaves out
 // num_batches_tracked, which no net here has and PyTorch starts at 0.
-func (x *Experiment) saveModels(ctx context.Context, engine nets.Engine, f *Federation) error {
-	if x.SaveModel == SaveNone {
+func (t *trainer) saveModels(ctx context.Context) error {
+	if t.x.SaveModel == SaveNone {
 		return nil
 	}
-	model, err := f.Method.Model()
+	model, err := t.f.Method.Model()
 	if err == nil {
-		err = x.saveModel(ctx, engine, f, model, results.ModelFile, nil)
+		err = t.saveModel(ctx, model, results.ModelFile, nil)
 	}
-	if err != nil || x.SaveModel == SaveOne {
+	if err != nil || t.x.SaveModel == SaveOne {
 		return err
 	}
-	rows, of := algos.LocalModels(f.Method)
+	rows, of := algos.LocalModels(t.f.Method)
 	for j, row := range rows {
-		if err := x.saveModel(ctx, engine, f, row, results.ClientModelFile(of[j][0]), of[j]); err != nil {
+		if err := t.saveModel(ctx, row, results.ClientModelFile(of[j][0]), of[j]); err != nil {
 			return err
 		}
 	}
@@ -60,16 +60,15 @@ func (x *Experiment) saveModels(ctx context.Context, engine nets.Engine, f *Fede
 }
 
 // saveModel writes the model in one row. clients are the clients that keep this model; nil: it is the server's.
-func (x *Experiment) saveModel(
-	ctx context.Context, engine nets.Engine, f *Federation, row nets.Row, name string, clients []int,
-) error {
-	s, w := &x.Settings, make([]float32, f.model.P)
-	if err := engine.Store(row, w); err != nil {
+func (t *trainer) saveModel(ctx context.Context, row nets.Row, name string, clients []int) error {
+	s, model := &t.x.Settings, t.f.model
+	w := make([]float32, model.P)
+	if err := t.engine.Store(row, w); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	metadata := map[string]string{
 		"format": "pt", "net": s.Net, "data": s.Data, "method": s.Method, "round": strconv.Itoa(s.Rounds),
-		"settings_hash": results.Hash(s), "seed": strconv.FormatUint(uint64(x.Seed), 10),
+		"settings_hash": results.Hash(s), "seed": strconv.FormatUint(uint64(t.x.Seed), 10),
 	}
 	if clients != nil {
 		list := make([]string, len(clients))
@@ -78,20 +77,13 @@ func (x *Experiment) saveModel(
 		}
 		metadata["clients"] = strings.Join(list, ",")
 	}
-	tensors := make([]safetensors.Tensor, len(f.model.Params))
-	for i, p := range f.model.Params {
+	tensors := make([]safetensors.Tensor, len(model.Params))
+	for i, p := range model.Params {
 		tensors[i] = safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size])
 	}
-	return withRetries(ctx, func() error {
-		return x.publish(name, func(path string) error {
-			return files.WriteFile(path, func(out io.Writer) error { return safetensors.Write(out, metadata, tensors) })
-		})
+	return t.write(ctx, name, func(path string, before files.Before) error {
+		return files.WriteFile(path, func(out io.Writer) error {
+			return safetensors.Write(out, metadata, tensors)
+		}, before)
 	})
-}
-
-// lacksModels reports whether a finished run has not written the models that are asked for. Of the models of clients it
-// looks for one file: a file is named after the first client that keeps its model, and client 0 is the first of one.
-func (x *Experiment) lacksModels(left results.Checksums) bool {
-	return x.SaveModel != SaveNone && left[results.ModelFile] == "" ||
-		x.SaveModel == SaveAll && left[results.ClientModelFile(0)] == ""
 }

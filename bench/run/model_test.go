@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/internal/must"
@@ -38,7 +39,7 @@ func smallRun(t *testing.T, out string, save SaveModel, more ...string) *Experim
 // made makes a run and returns its curve.
 func made(t *testing.T, l *Session, x *Experiment) []results.CurveRow {
 	t.Helper()
-	rows := must.Get(x.Do(t.Context(), l, progress.New(io.Discard).Run("", progress.Work{})))(t)
+	rows := must.Get(do(t.Context(), x, l, progress.New(io.Discard).Run("", progress.Work{})))(t)
 	return rows
 }
 
@@ -70,7 +71,7 @@ func TestInitFromChanged(t *testing.T) {
 	content := must.Get(os.ReadFile(path))(t)
 	content[len(content)-1] ^= 1
 	must.OK(t, os.WriteFile(path, content, 0o666))
-	_, err := x.Do(t.Context(), onCPU(t, "off"), progress.New(io.Discard).Run("", progress.Work{}))
+	_, err := do(t.Context(), x, onCPU(t, "off"), progress.New(io.Discard).Run("", progress.Work{}))
 	want := "--init-from " + path + ": changed since this command began"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
@@ -187,19 +188,21 @@ func TestSaveAllModels(t *testing.T) {
 	}
 }
 
-// A finished run without the models that are asked for runs again, one that has them is kept, and a run that is made
-// again leaves none of the old ones.
+// A finished run without the models that are asked for is trained again for them, one that has them is kept, and what
+// it has written stays.
 func TestKeptModels(t *testing.T) {
 	l, out := onCPU(t, "off"), t.TempDir()
 	kept := func(save SaveModel) bool {
 		x := smallRun(t, out, save, "net=lenet5", "rounds=1")
-		run := must.Get(x.Kept(t.Context(), l, x.Dir, Keep{}))(t)
-		return run != nil
+		_, d, _, err := x.decide(t.Context(), l, Keep{}, folder.Policy{}, false)
+		must.OK(t, err)
+		_, kept := d.(folder.Keep)
+		return kept
 	}
 	for _, c := range []struct {
 		left           SaveModel
 		none, one, all bool // kept where it is asked for
-	}{{SaveNone, true, false, false}, {SaveAll, true, true, true}, {SaveOne, true, true, false}} {
+	}{{SaveNone, true, false, false}, {SaveOne, true, true, false}, {SaveAll, true, true, true}} {
 		x := smallRun(t, out, c.left, "net=lenet5", "rounds=1")
 		made(t, l, x)
 		if none, one, all := kept(SaveNone), kept(SaveOne), kept(SaveAll); none != c.none || one != c.one ||
@@ -208,9 +211,9 @@ func TestKeptModels(t *testing.T) {
 				c.left, none, one, all, c.none, c.one, c.all)
 		}
 	}
-	models, err := results.ModelFiles(smallRun(t, out, SaveNone, "net=lenet5", "rounds=1").Dir)
-	if err != nil || fmt.Sprint(models) != "[model.safetensors]" {
-		t.Errorf("models %v, %v, want that of the last run alone", models, err)
+	run, bad := results.ReadRunFolder(smallRun(t, out, SaveNone, "net=lenet5", "rounds=1").Dir)
+	if models := run.Written(); bad != nil || len(models) < 3 {
+		t.Errorf("models %v, %v, want those that were asked for last", models, bad)
 	}
 }
 

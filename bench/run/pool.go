@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"rollcall/bench/run/claim"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/run/queue"
 	"rollcall/bench/settings"
@@ -21,7 +20,6 @@ type Pool struct {
 	Sessions []*Session
 	Stderr   io.Writer
 	Keep     Keep
-	Watch    claim.Watch // claims runs, and sees the claims of other processes
 
 	progress *progress.Command // the writer behind Stderr, which shows the progress of the runs
 }
@@ -195,17 +193,15 @@ func (w *poolRun) begin(ctx context.Context, l *Session) int {
 	return -1
 }
 
-// leave ends the jobs of other processes that have shown a sign of life, if nobody wants to wait for them. A process
-// that may be dead is waited for until it is known to live, or until this process can take its run over.
+// leave ends the jobs of other processes, if nobody wants to wait for them.
 func (w *poolRun) leave(others []int) (left bool) {
-	for _, n := range others {
-		other, _ := errors.AsType[*ElsewhereError](w.jobs[n].Err)
-		if w.keep.NoWait && other != nil && other.Holder != nil && (other.Holder.Alive || other.Holder.Mine) {
-			w.queue.Done(n, time.Now()) // its error says which process makes the run
-			left = true
-		}
+	if !w.keep.NoWait {
+		return false
 	}
-	return left
+	for _, n := range others {
+		w.queue.Done(n, time.Now()) // its error says which process makes the run
+	}
+	return len(others) > 0
 }
 
 // sleep waits until the shared state changes, or until a time; the zero time never comes. The caller holds the lock, so
@@ -223,7 +219,7 @@ func (w *poolRun) sayWaiting(jobs []int) {
 	for _, n := range jobs {
 		other, _ := errors.AsType[*ElsewhereError](w.jobs[n].Err)
 		if other == nil || other.Holder == nil {
-			continue // this process has just lost the run, and does not know yet to whom
+			continue // another process has just finished it
 		}
 		process := fmt.Sprint(other.Holder.Host, other.Holder.PID)
 		if !w.named[process] {
@@ -232,11 +228,7 @@ func (w *poolRun) sayWaiting(jobs []int) {
 		}
 	}
 	if who != nil {
-		what := "waits for"
-		if w.keep.NoWait {
-			what = "waits for a sign of life of those who make"
-		}
-		Logf(w.stderr, "rollcall: %s %s of other processes: %s\n", what, Count(len(jobs), "run"),
+		Logf(w.stderr, "rollcall: waits for %s of other processes: %s\n", Count(len(jobs), "run"),
 			strings.Join(who, "; "))
 	}
 }

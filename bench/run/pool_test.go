@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"rollcall/bench/run/claim"
+	"rollcall/bench/run/lock"
 )
 
 // runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. Jobs named in fail
@@ -150,10 +150,7 @@ func TestPoolMostFirst(t *testing.T) {
 // is waited for is said once.
 func TestPoolElsewhere(t *testing.T) {
 	holder := func(pid int) error {
-		return &ElsewhereError{Holder: &claim.Holder{Host: "here", PID: pid}, Runs: 1}
-	}
-	alive := func(pid int) error {
-		return &ElsewhereError{Holder: &claim.Holder{Host: "here", PID: pid, Alive: true}, Runs: 1}
+		return &ElsewhereError{Holder: &lock.Holder{Host: "here", PID: pid}, Runs: 1}
 	}
 	for _, c := range []struct {
 		name    string
@@ -173,16 +170,8 @@ func TestPoolElsewhere(t *testing.T) {
 		{
 			"it is not waited for",
 			Keep{NoWait: true},
-			map[string][]error{"a": {alive(1), alive(1)}, "b": {alive(1)}},
+			map[string][]error{"a": {holder(1), holder(1)}, "b": {holder(1)}},
 			"a b c a b", 1, "",
-		},
-		{
-			"it is not waited for once it has shown a sign of life",
-			Keep{NoWait: true},
-			map[string][]error{"a": {holder(1), holder(1), holder(1), alive(1)}, "b": {holder(2), holder(2)}},
-			"a b c a b a b a", 1,
-			"rollcall: waits for a sign of life of those who make 2 runs of other processes: " +
-				"process 1 on host here; process 2 on host here\n",
 		},
 		{
 			"it fails when it is free",
@@ -287,7 +276,7 @@ func TestFailures(t *testing.T) {
 		var runs []*seedRun
 		var jobs []*Job
 		for k, err := range c.errs {
-			runs = append(runs, &seedRun{Experiment: Experiment{
+			runs = append(runs, &seedRun{x: Experiment{
 				Seed: uint32(3 + k),
 				Dir:  fmt.Sprintf("out/cell/seed-%d", 3+k),
 			}})

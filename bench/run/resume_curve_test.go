@@ -3,6 +3,7 @@
 package run
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/folder"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -35,6 +37,7 @@ func aheadOfCheckpoint(t *testing.T) (x *Experiment, l *Session, log *sharedLog,
 		interruptedAfter(t, x, l, round)
 	}
 	must.OK(t, os.Remove(filepath.Join(x.Dir, checkpoint.Name(5))))
+	must.OK(t, os.Remove(filepath.Join(x.Dir, results.RunFile)))
 	return x, l, log, want
 }
 
@@ -45,7 +48,7 @@ func TestResumeKeepsRows(t *testing.T) {
 	if err != nil || len(before) != 5 {
 		t.Fatalf("%d rows, %v, want those of rounds 0 … 4", len(before), err)
 	}
-	rows, err := x.Do(t.Context(), l, eachRound{silent(), func(done int) {
+	rows, err := do(t.Context(), x, l, eachRound{silent(), func(done int) {
 		now, err := results.ReadCurve(filepath.Join(x.Dir, results.CurveFile))
 		if err != nil || len(now) < 5 || !slices.Equal(now[:5], before) {
 			t.Errorf("round %d: %d rows, %v, want the 5 that were there", done, len(now), err)
@@ -57,8 +60,8 @@ func TestResumeKeepsRows(t *testing.T) {
 	sameOutcome(t, "ahead", outcomeOf(t, x.Dir), want)
 }
 
-// Rows that are not those that come again stop the run, with both values, as often as it is repeated; --again makes it
-// anew, and another run may be aside then.
+// A run whose rows are not those that come again is refused, with both values, as often as it is repeated; --replace
+// makes it again, and moves the rows aside.
 func TestResumeOtherRows(t *testing.T) {
 	accuracy := func(round int) func([]results.CurveRow) []results.CurveRow {
 		return func(rows []results.CurveRow) []results.CurveRow {
@@ -88,28 +91,44 @@ func TestResumeOtherRows(t *testing.T) {
 			return rows
 		}, "8 rows, want 7 at most"},
 	} {
-		for _, aside := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, aside %t", name, aside), func(t *testing.T) {
-				x, l, log, want := aheadOfCheckpoint(t)
-				if aside {
-					must.OK(t, os.MkdirAll(filepath.Join(x.Dir, asideFolder), 0o777))
+		t.Run(name, func(t *testing.T) {
+			x, l, _, want := aheadOfCheckpoint(t)
+			editCurve(t, x, c.change)
+			for range 2 {
+				_, err := do(t.Context(), x, l, silent())
+				if refused, is := errors.AsType[*folder.RefusedError](err); !is || !isFinal(err) ||
+					!strings.Contains(refused.Why, results.CurveFile+": "+c.said) {
+					t.Errorf("%v, want it refused for good: %q", err, c.said)
 				}
-				editCurve(t, x, c.change)
-				path := filepath.Join(x.Dir, results.CurveFile)
-				for range 2 {
-					_, err := x.Do(t.Context(), l, silent())
-					if err == nil || !isFinal(err) || !strings.Contains(err.Error(), path+": "+c.said) ||
-						!strings.Contains(err.Error(), "--again") {
-						t.Errorf("%v, want %s, %q and --again, for good", err, path, c.said)
-					}
-				}
-				x.Anew = true
-				sameOutcome(t, name, completed(t, x, l), want)
-				if said := strings.Contains(log.String(), c.said); said != aside {
-					t.Errorf("what differs is said %t, want %t:\n%s", said, aside, log)
-				}
-			})
-		}
+			}
+			edited := must.Get(os.ReadFile(filepath.Join(x.Dir, results.CurveFile)))(t)
+			must.Get(x.Do(t.Context(), l, Keep{Replace: true}, silent()))(t)
+			sameOutcome(t, name, outcomeOf(t, x.Dir), want)
+			aside, err := os.ReadFile(filepath.Join(x.Dir, ".old", results.CurveFile))
+			if err != nil || !bytes.Equal(aside, edited) {
+				t.Errorf("aside: %v, %q, want the edited curve", err, aside)
+			}
+		})
+	}
+}
+
+// What an earlier process has left, and has not come again, is not vouched for by the next one that is interrupted.
+func TestVouchedRows(t *testing.T) {
+	x, l, _, _ := aheadOfCheckpoint(t)
+	editCurve(t, x, func(rows []results.CurveRow) []results.CurveRow {
+		rows[4].TestAcc = files.Some(0.125)
+		return rows
+	})
+	interruptedAfter(t, x, l, 3)
+	run, bad := results.ReadRunFolder(x.Dir)
+	if vouched := run.Verified(); bad != nil || len(run.Curve) != 5 || len(vouched) != 3 && len(vouched) != 4 {
+		t.Errorf("%d rows, vouched for %d, %v, want 5, of which those up to round 3 or the one before",
+			len(run.Curve), len(vouched), bad)
+	}
+	_, err := do(t.Context(), x, l, silent())
+	if refused, is := errors.AsType[*folder.RefusedError](err); !is ||
+		!strings.Contains(refused.Why, "round 4: test_acc 0.125, and ") {
+		t.Errorf("%v, want the edited row refused, with both values", err)
 	}
 }
 
@@ -128,108 +147,110 @@ func TestResumeNoCurve(t *testing.T) {
 			path := filepath.Join(x.Dir, results.CurveFile)
 			must.OK(t, do(path))
 			sameOutcome(t, name, completed(t, x, l), want)
-			named := strings.Contains(log.String(), path+": ") && strings.Contains(log.String(), ": not gone on from\n")
-			if left := name == "emptied" || name == "cut"; named != left ||
-				!strings.Contains(log.String(), "goes on from round 2") {
-				t.Errorf("named %t, want %t, and that it goes on from round 2:\n%s", named, left, log)
+			if !strings.Contains(log.String(), "goes on from round 2") {
+				t.Errorf("want that it goes on from round 2:\n%s", log)
+			}
+			_, err := os.Stat(filepath.Join(x.Dir, ".old", results.CurveFile))
+			if aside := err == nil; aside != (name != "removed") {
+				t.Errorf("aside: %v, want what cannot be read", err)
 			}
 		})
 	}
 }
 
-// Rows of another version are kept where its checkpoint is gone on from, and come anew where there is none.
+// Rows of another version must come again, with its checkpoint or without.
 func TestResumeOtherVersion(t *testing.T) {
 	for _, with := range []bool{true, false} {
 		x, l, log, want := aheadOfCheckpoint(t)
 		editCurve(t, x, func(rows []results.CurveRow) []results.CurveRow {
 			for i := range rows {
 				rows[i].Version = "v0.1"
-				if !with {
-					rows[i].TestAcc = files.Some(0.125) // which is not looked at
-				}
 			}
 			return rows
 		})
-		said := "goes on from round 2 of rollcall v0.1"
 		if with {
 			about("version", "v0.1")(t, filepath.Join(x.Dir, checkpoint.Name(2)))
 		} else {
-			said = "of rollcall v0.1, without a checkpoint: runs anew"
 			must.OK(t, os.Remove(filepath.Join(x.Dir, checkpoint.Name(2))))
 		}
 		sameOutcome(t, fmt.Sprint("checkpoint ", with), completed(t, x, l), want)
-		if !strings.Contains(log.String(), said) {
-			t.Errorf("log %q, want %q", log, said)
+		if said := strings.Contains(log.String(), "goes on from round 2 of rollcall v0.1"); said != with {
+			t.Errorf("log %q, want that it goes on from the checkpoint: %t", log, with)
 		}
 	}
 }
 
-// A run that is made anew leaves the complete one aside until it is complete itself, wherever it is interrupted, and
-// goes on with and without --again.
-func TestResumeAnew(t *testing.T) {
+// A run that is made again leaves the complete one aside until it is complete itself and has all that is there,
+// wherever it is interrupted, and goes on with and without --again.
+func TestAgain(t *testing.T) {
 	for _, again := range []bool{true, false} {
-		x, l, log := resumable(t)
-		want := completed(t, x, l)
-		editCurve(t, x, func(rows []results.CurveRow) []results.CurveRow {
-			rows[2].TestAcc = files.Some(0.125) // of the old run: the new one has none of it
-			return rows
-		})
-		old := must.Get(os.ReadFile(filepath.Join(x.Dir, results.RunFile)))(t)
-		x.Anew = true
-		for _, round := range []int{2, 4} {
-			interruptedAfter(t, x, l, round)
-			x.Anew = again
-			kept, err := os.ReadFile(filepath.Join(x.Dir, asideFolder, results.RunFile))
-			if err != nil || string(kept) != string(old) {
-				t.Errorf("after round %d: %v, %q aside, want the old run.json", round, err, kept)
+		for _, edited := range []bool{false, true} {
+			x, l, log := resumable(t)
+			want := completed(t, x, l)
+			if edited {
+				editCurve(t, x, func(rows []results.CurveRow) []results.CurveRow {
+					rows[2].TestAcc = files.Some(0.125) // of the old run: the new one has none of it
+					return rows
+				})
+			}
+			old := must.Get(os.ReadFile(filepath.Join(x.Dir, results.RunFile)))(t)
+			keep := Keep{Again: true}
+			for _, round := range []int{2, 4} {
+				interruptedAt(t, x, l, keep, round)
+				keep.Again = again
+				kept, err := os.ReadFile(filepath.Join(x.Dir, ".old", results.RunFile))
+				if err != nil || string(kept) != string(old) {
+					t.Errorf("after round %d: %v, %q aside, want the old run.json", round, err, kept)
+				}
+			}
+			x.Was = folder.StampOf(x.Dir)
+			must.Get(x.Do(t.Context(), l, keep, silent()))(t)
+			sameOutcome(t, fmt.Sprint("again ", again), outcomeOf(t, x.Dir), want)
+			if !strings.Contains(log.String(), "goes on from round 4") {
+				t.Errorf("again %t: log %q, want it to go on", again, log)
+			}
+			if _, err := os.Stat(filepath.Join(x.Dir, ".old")); (err == nil) != edited {
+				t.Errorf("edited %t: aside %v, want the old run gone unless it has other rows", edited, err)
 			}
 		}
-		sameOutcome(t, fmt.Sprint("again ", again), completed(t, x, l), want)
-		if !strings.Contains(log.String(), "goes on from round 4") {
-			t.Errorf("again %t: log %q, want it to go on", again, log)
-		}
 	}
 }
 
-// Killed while the old run is moved aside, after any of its files, the new one has nothing of it.
-func TestResumeHalfAside(t *testing.T) {
+// Killed while the old run is moved aside, after any of its files: with --again the run is made again, and without it
+// the old one is taken back.
+func TestHalfAside(t *testing.T) {
 	first, l, _ := resumable(t)
 	l.Machine.KeepCheckpoints = true
 	for _, round := range []int{2, 4} {
 		interruptedAfter(t, first, l, round)
 	}
-	completed(t, first, l)
+	want := completed(t, first, l)
 	l.Machine.KeepCheckpoints = false
-	whole, l2, _ := resumable(t)
-	want := completed(t, whole, l2)
-	editCurve(t, first, func(rows []results.CurveRow) []results.CurveRow {
-		rows[2].TestAcc = files.Some(0.125)
-		return rows
-	})
 	kept := filepath.Join(t.TempDir(), "kept")
 	must.OK(t, os.CopyFS(kept, os.DirFS(first.Dir)))
-	names, err := first.files()
-	if err != nil || len(names) != 4 {
-		t.Fatalf("%q, %v, want two checkpoints, the curve and run.json", names, err)
-	}
+	names := []string{checkpoint.Name(2), checkpoint.Name(4), results.CurveFile, results.RunFile}
 	for moved := range len(names) + 1 {
 		for _, again := range []bool{true, false} {
 			x := *first
-			x.Anew = again
-			err := errors.Join(os.RemoveAll(x.Dir), os.CopyFS(x.Dir, os.DirFS(kept)),
-				os.Mkdir(filepath.Join(x.Dir, movingFolder), 0o777))
+			moving := filepath.Join(x.Dir, ".old-moving")
+			err := errors.Join(os.RemoveAll(x.Dir), os.CopyFS(x.Dir, os.DirFS(kept)), os.Mkdir(moving, 0o777))
 			for _, name := range names[len(names)-moved:] {
-				err = errors.Join(err, os.Rename(filepath.Join(x.Dir, name), filepath.Join(x.Dir, movingFolder, name)))
+				err = errors.Join(err, os.Rename(filepath.Join(x.Dir, name), filepath.Join(moving, name)))
 			}
-			if err != nil {
-				t.Fatal(err)
+			must.OK(t, err)
+			x.Was = folder.StampOf(x.Dir)
+			m := must.Get(x.Do(t.Context(), l, Keep{Again: again}, silent()))(t)
+			if m.Kept == again {
+				t.Errorf("%d moved, again %t: kept %t, want the other", moved, again, m.Kept)
 			}
-			interruptedAfter(t, &x, l, 3)
-			aside, err := os.ReadDir(filepath.Join(x.Dir, asideFolder))
-			if err != nil || len(aside) != len(names) || x.has(movingFolder) {
-				t.Errorf("%d moved: %v, %v aside, want all of the old run", moved, err, aside)
+			got := outcomeOf(t, x.Dir)
+			for _, name := range names[:2] { // which are kept with --keep-checkpoints, and tidied away without
+				delete(want, name)
 			}
-			sameOutcome(t, fmt.Sprintf("%d moved, again %t", moved, again), completed(t, &x, l), want)
+			sameOutcome(t, fmt.Sprintf("%d moved, again %t", moved, again), got, want)
+			if entries := must.Get(os.ReadDir(x.Dir))(t); len(entries) != 3 {
+				t.Errorf("%d moved, again %t: %v, want the run and its lock alone", moved, again, entries)
+			}
 		}
 	}
 }

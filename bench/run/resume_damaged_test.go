@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/folder"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/safetensors"
@@ -23,8 +25,9 @@ import (
 
 // damaged is what has become of a checkpoint, and a part of what is said of it.
 type damaged struct {
-	do   func(t *testing.T, path string)
-	said string
+	do    func(t *testing.T, path string)
+	said  string
+	other bool // it is whole, and of other work
 }
 
 // replaced has something else in the place of a checkpoint.
@@ -109,49 +112,51 @@ func tensor(name string, by func(old safetensors.Tensor) *safetensors.Tensor) fu
 }
 
 var damages = map[string]damaged{
-	"cut":       {edited(func(text []byte) []byte { return text[:len(text)/3] }), "want"},
-	"last byte": {edited(func(text []byte) []byte { return text[:len(text)-1] }), "want"},
+	"cut":       {edited(func(text []byte) []byte { return text[:len(text)/3] }), "want", false},
+	"last byte": {edited(func(text []byte) []byte { return text[:len(text)-1] }), "want", false},
 	"a bit": {edited(func(text []byte) []byte {
 		text[2*len(text)/3] ^= 4
 		return text
-	}), "its checksum is another one"},
-	"emptied":   {edited(func([]byte) []byte { return nil }), "0 bytes"},
-	"a folder":  {replaced(func(path string) error { return os.Mkdir(path, 0o777) }), "want a file"},
-	"a pipe":    {replaced(func(path string) error { return syscall.Mkfifo(path, 0o666) }), "want a file"},
-	"/dev/zero": {replaced(func(path string) error { return os.Symlink("/dev/zero", path) }), "want a file"},
-	"no target": {replaced(func(path string) error { return os.Symlink("nowhere", path) }), "no such file"},
+	}), "its checksum is another one", false},
+	"emptied":   {edited(func([]byte) []byte { return nil }), "0 bytes", false},
+	"a folder":  {replaced(func(path string) error { return os.Mkdir(path, 0o777) }), "want a file", false},
+	"a pipe":    {replaced(func(path string) error { return syscall.Mkfifo(path, 0o666) }), "want a file", false},
+	"/dev/zero": {replaced(func(path string) error { return os.Symlink("/dev/zero", path) }), "want a file", false},
+	"no target": {replaced(func(path string) error { return os.Symlink("nowhere", path) }), "no such file", false},
 
-	"another seed":   {about("seed", 4), "seed 4, want 3"},
-	"other settings": {about("settings_hash", "0123456789"), "settings 0123456789, want"},
-	"other numbers":  {about("numerics", "cuda-sm90-tf32"), "numerics cuda-sm90-tf32, want cpu"},
+	"another seed":   {about("seed", 4), "seed 4, want 3", true},
+	"other settings": {about("settings_hash", "0123456789"), "settings 0123456789, want", true},
+	"other numbers":  {about("numerics", "cuda-sm90-tf32"), "numerics cuda-sm90-tf32, want cpu", true},
 	"another revision": {
 		about("revisions", results.Revisions{Method: 77}),
-		"revisions of method, process, data, net and engine 77.0.0.0.0, want",
+		"revisions of method, process, data, net and engine 77.0.0.0.0, want", true,
 	},
-	"other data":        {about("data_checksum", "sha256:0"), "data checksum sha256:0, want"},
-	"another net":       {about("params", 9), "number of parameters 9, want"},
-	"other rounds":      {about("rounds", 7), "number of rounds 7, want 6"},
-	"another round":     {about("round", 5), "of round 5, want 4 as its name says"},
-	"round -1":          {about("round", -1), "round -1 of 6"},
-	"a newer schema":    {about("schema", 2), "schema 2, want 1"},
-	"more than is read": {about("more", 2), "unknown field"},
-	"elapsed no number": {about("elapsed_s", "x"), "elapsed_s"},
+	"other data":        {about("data_checksum", "sha256:0"), "data checksum sha256:0, want", true},
+	"another net":       {about("params", 9), "number of parameters 9, want", true},
+	"other rounds":      {about("rounds", 7), "number of rounds 7, want 6", true},
+	"another round":     {about("round", 5), "of round 5, want 4 as its name says", false},
+	"round -1":          {about("round", -1), "round -1 of 6", false},
+	"a newer schema":    {about("schema", 2), "schema 2, want 1", true},
+	"more than is read": {about("more", 2), "unknown field", true},
+	"elapsed no number": {about("elapsed_s", "x"), "elapsed_s", true},
 
-	"no curve": {tensor("curve.csv", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "curve.csv"},
+	"no curve": {tensor("curve.csv", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "curve.csv", false},
 	"half a curve": {tensor("curve.csv", func(safetensors.Tensor) *safetensors.Tensor {
 		x := safetensors.Bytes("curve.csv", []byte("round\n1\n"))
 		return &x
-	}), "curve.csv"},
-	"no decisions": {tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "decisions"},
+	}), "curve.csv", false},
+	"no decisions": {
+		tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "decisions", false,
+	},
 	"fewer decisions": {tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor {
 		x := safetensors.Float64s("decisions", []int{1, 8}, make([]float64, 8))
 		return &x
-	}), "1 decisions, want those of 4 clients in 4 rounds"},
-	"no state": {tensor("state/", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "state/"},
+	}), "1 decisions, want those of 4 clients in 4 rounds", false},
+	"no state": {tensor("state/", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "state/", false},
 	"state of another shape": {tensor("state/", func(old safetensors.Tensor) *safetensors.Tensor {
 		x := safetensors.Float32s(old.Name, []int{1, 2}, make([]float32, 2))
 		return &x
-	}), "state/"},
+	}), "state/", false},
 }
 
 // damagedRun leaves a run with checkpoints of rounds 2 and 4, and returns what comes of it undisturbed.
@@ -169,8 +174,8 @@ func damagedRun(t *testing.T) (x *Experiment, l *Session, log *sharedLog, want m
 }
 
 // A checkpoint that is damaged, or of another run, is named with the reason, and the run goes on from the one before
-// it; from its first round where that one is of no use either. It comes to the same bytes, and leaves nothing of the
-// rest.
+// it; from its first round where that one is damaged too. It comes to the same bytes. Where both are whole and of other
+// work, the run is refused.
 func TestResumeDamaged(t *testing.T) {
 	x, l, log, want := damagedRun(t)
 	kept := filepath.Join(t.TempDir(), "kept")
@@ -181,7 +186,7 @@ func TestResumeDamaged(t *testing.T) {
 		text := log.String()[read:]
 		read += len(text)
 		for line := range strings.Lines(text) {
-			if strings.Contains(line, ": not gone on from\n") {
+			if strings.Contains(line, ": not used\n") {
 				lines += line
 			}
 			if at := strings.Index(line, ": goes on from round "); at >= 0 {
@@ -203,6 +208,15 @@ func TestResumeDamaged(t *testing.T) {
 					d.do(t, filepath.Join(x.Dir, checkpoint.Name(2)))
 					wantFrom = -1
 				}
+				if both && d.other {
+					_, err := do(t.Context(), x, l, silent())
+					if refused, is := errors.AsType[*folder.RefusedError](err); !is ||
+						!strings.Contains(refused.Why, d.said) {
+						t.Errorf("%v, want it refused: %q", err, d.said)
+					}
+					said()
+					return
+				}
 				got := completed(t, x, l)
 				lines, from := said()
 				if from != wantFrom || !strings.Contains(lines, newest) || !strings.Contains(lines, d.said) {
@@ -211,21 +225,24 @@ func TestResumeDamaged(t *testing.T) {
 				if n := strings.Count(lines, "\n"); n != 1 && !both || n != 2 && both {
 					t.Errorf("%d lines, want one for each file:\n%s", n, lines)
 				}
+				if d.other { // which stays unless this run has all that it has
+					delete(got, checkpoint.Name(4))
+				}
 				sameOutcome(t, name, got, want)
 			})
 		}
 	}
 }
 
-// Checkpoints of later rounds that were of no use do not push out those that are written now.
+// Checkpoints of later rounds that were of no use stay, and do not push out those that are written now.
 func TestResumeSupersedes(t *testing.T) {
 	x, l, _, want := damagedRun(t)
 	for _, round := range []int{2, 4} {
 		damages["a bit"].do(t, filepath.Join(x.Dir, checkpoint.Name(round)))
 	}
 	interruptedAfter(t, x, l, 1)
-	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{1}) {
-		t.Errorf("checkpoints of %v, %v, want round 1 alone", rounds, err)
+	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{4, 2, 1}) {
+		t.Errorf("checkpoints of %v, %v, want round 1 and the damaged ones", rounds, err)
 	}
 	sameOutcome(t, "superseded", completed(t, x, l), want)
 }
@@ -247,7 +264,7 @@ func TestResumeNoNumbers(t *testing.T) {
 		}
 		return tensors
 	})(t, filepath.Join(x.Dir, checkpoint.Name(3)))
-	if _, err := x.Do(t.Context(), l, silent()); !IsDiverged(err) {
+	if _, err := do(t.Context(), x, l, silent()); !IsDiverged(err) {
 		t.Errorf("%v, want it diverged", err)
 	}
 }

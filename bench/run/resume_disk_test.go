@@ -86,7 +86,7 @@ func TestResumeDiskFull(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		free := func() {}
-		_, err := x.Do(ctx, l, eachRound{silent(), func(done int) {
+		_, err := do(ctx, x, l, eachRound{silent(), func(done int) {
 			if done == 4 {
 				written(t, x, 3)
 				free = fill(t, x)

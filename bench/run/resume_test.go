@@ -14,7 +14,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/claim"
+	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -34,15 +34,23 @@ func silent() progress.Run { return progress.New(io.Discard).Run("", progress.Wo
 // interruptedAfter makes a run, or goes on with it, until a round is done.
 func interruptedAfter(t *testing.T, x *Experiment, l *Session, round int) {
 	t.Helper()
+	interruptedAt(t, x, l, Keep{}, round)
+}
+
+func interruptedAt(t *testing.T, x *Experiment, l *Session, keep Keep, round int) {
+	t.Helper()
+	x.Was = folder.StampOf(x.Dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := x.Do(ctx, l, eachRound{silent(), func(done int) {
+	_, err := x.Do(ctx, l, keep, eachRound{silent(), func(done int) {
 		if done == round {
 			cancel()
 		}
 	}})
 	info, bad := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))
-	if !errors.Is(err, context.Canceled) || bad != nil || info.Status != results.RunInterrupted || info.Rounds < round {
+	// One less where the row of that round is an earlier process's, which has not come again.
+	if !errors.Is(err, context.Canceled) || bad != nil || info.Status != results.RunInterrupted ||
+		info.Rounds < round-1 {
 		t.Fatalf("%v; %v, %s after %d rounds, want it interrupted after %d", err, bad, info.Status, info.Rounds, round)
 	}
 }
@@ -50,7 +58,7 @@ func interruptedAfter(t *testing.T, x *Experiment, l *Session, round int) {
 // completed makes a run to its end, and returns its files.
 func completed(t *testing.T, x *Experiment, l *Session) map[string]string {
 	t.Helper()
-	must.Get(x.Do(t.Context(), l, silent()))(t)
+	must.Get(do(t.Context(), x, l, silent()))(t)
 	return outcomeOf(t, x.Dir)
 }
 
@@ -64,6 +72,9 @@ func outcomeOf(t *testing.T, dir string) map[string]string {
 	tree := map[string]string{}
 	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || !e.Type().IsRegular() {
+			continue // its lock, what was moved aside, and what no run has written
+		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		switch {
 		case err != nil:
@@ -185,7 +196,7 @@ func TestResumeAtTheEdges(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_ = l.Open(ctx, &x.Settings, x.Seed)
 	cancel()
-	if _, err := x.onOpen(ctx, l, silent()); !errors.Is(err, context.Canceled) {
+	if _, err := do(ctx, x, l, silent()); !errors.Is(err, context.Canceled) {
 		t.Errorf("before the first row: %v, want it cancelled", err)
 	}
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
@@ -215,9 +226,7 @@ func TestResumeComplete(t *testing.T) {
 		t.Errorf("checkpoints of %v, %v, want the last two kept", rounds, err)
 	}
 	l.Machine.KeepCheckpoints = false
-	if err := x.Tidy(l); err != nil {
-		t.Error(err)
-	}
+	must.Get(do(t.Context(), x, l, silent()))(t)
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
 		t.Errorf("checkpoints of %v, %v, want none", rounds, err)
 	}
@@ -233,7 +242,7 @@ func TestNoCheckpoints(t *testing.T) {
 	}
 	x, l, log := resumable(t, "method=mifa", "lr=3e38")
 	interruptedAfter(t, x, l, 1)
-	if _, err := x.Do(t.Context(), l, silent()); !IsDiverged(err) ||
+	if _, err := do(t.Context(), x, l, silent()); !IsDiverged(err) ||
 		!strings.Contains(log.String(), "goes on from round 1") {
 		t.Errorf("%v, want it to go on and diverge\n%s", err, log)
 	}
@@ -251,7 +260,7 @@ func TestElapsedCountsNoPause(t *testing.T) {
 	worked := time.Since(began)
 	time.Sleep(pause)
 	began = time.Now()
-	rows, err := x.Do(t.Context(), l, silent())
+	rows, err := do(t.Context(), x, l, silent())
 	worked += time.Since(began)
 	if err != nil {
 		t.Fatal(err)
@@ -264,24 +273,4 @@ func TestElapsedCountsNoPause(t *testing.T) {
 		}
 		last = r.ElapsedSec
 	}
-}
-
-// Who has lost a run touches nothing in its folder.
-func TestResumeLost(t *testing.T) {
-	x, l, _ := resumable(t)
-	interruptedAfter(t, x, l, 2)
-	release := must.Get(x.take(&claim.Watch{}))(t)
-	if err := os.WriteFile(filepath.Join(x.Dir, ".claim-99"), nil, 0o666); err != nil { // another took it over
-		t.Fatal(err)
-	}
-	before := must.Get(os.ReadDir(x.Dir))(t)
-	for _, anew := range []bool{false, true} {
-		x.Anew = anew
-		_, err := x.Do(t.Context(), l, silent())
-		after, bad := os.ReadDir(x.Dir)
-		if !errors.Is(err, claim.ErrLost) || bad != nil || fmt.Sprint(after) != fmt.Sprint(before) {
-			t.Errorf("anew %t: %v, files %v, %v, want it lost and %v", anew, err, after, bad, before)
-		}
-	}
-	_ = release() // of a claim that is lost
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"rollcall/bench/run/folder"
 	"rollcall/bench/run/part"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
@@ -27,54 +28,87 @@ type Task struct {
 
 // run returns the run of a task with a seed.
 func (t *Task) run(p *Pool, table string, seed uint32, decisions bool) *seedRun {
-	return &seedRun{
-		Experiment: Experiment{
-			Table: table, Settings: t.Settings, Seed: seed, Decisions: decisions, StopAt: t.StopAt,
-			Dir: Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed),
-		},
-		own: t.Own, pool: p,
+	out := p.Sessions[0].Machine.Out
+	x := Experiment{
+		Table: table, Settings: t.Settings, Seed: seed, Decisions: decisions, StopAt: t.StopAt, Own: t.Own,
+		Dir: Folder(out, table, t.Settings, seed),
 	}
+	return &seedRun{x: x, pool: p}
 }
 
 // seedRun is one run of a cell, to be found or made.
 type seedRun struct {
-	Experiment
-	own      bool
+	x        Experiment
 	pool     *Pool
 	progress progress.Run
 	unmade   error // why this command does not make the run, if it is not there already; nil: it makes it
 
-	was  found       // the folder when the command began
 	run  results.Run // once it is found or made
 	kept bool        // it was found
 }
 
+// Left counts the runs that a command has left undone, and why.
+type Left struct {
+	Parts   int // runs of other parts
+	Held    int // runs of its own part that other processes make and that were not waited for
+	Refused int // runs whose folders have other work
+}
+
+// count counts the run of an error.
+func (l *Left) count(err error) {
+	switch {
+	case isRefused(err):
+		l.Refused++
+	case isOfOtherPart(err):
+		l.Parts++
+	case isElsewhere(err):
+		l.Held++
+	}
+}
+
+// isRefused reports whether a run's folder has other work.
+func isRefused(err error) bool {
+	_, refused := errors.AsType[*folder.RefusedError](err)
+	return refused
+}
+
+// WaysOut says what to do about a refused run.
+const WaysOut = "--replace moves the old work aside and makes the run again, --mixed takes a finished run of other " +
+	"numerics or data, another --out leaves all as it is"
+
+// Words says how many runs were refused, and what to do; "": none.
+func (l *Left) Words() string {
+	if l.Refused == 0 {
+		return ""
+	}
+	return Count(l.Refused, "run") + " refused, whose folders stay as they are: " + WaysOut
+}
+
 // Seeds finds or makes the runs of all cells with all seeds. It calls finished for every cell in order, with the runs
-// it has and the reason why others are missing, see [failures]. Runs that diverged are among the runs. elsewhere counts
-// the runs that other processes make and that were not waited for.
+// it has and the reason why others are missing, see [failures]. Runs that diverged are among the runs.
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
-) (elsewhere int, err error) {
+) (left Left, err error) {
 	runs, jobs := make([][]*seedRun, len(tasks)), make([][]*Job, len(tasks))
 	ofPart := p.keysOfPart(table, tasks, seeds)
 	for i, t := range tasks {
 		for _, seed := range seeds {
 			r := t.run(p, table, seed, decisions)
 			work := Work(t.Label, &t.Settings)
-			work.Rounds = r.rounds()
+			work.Rounds = r.x.rounds()
 			r.progress = p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), work)
 			switch {
 			case p.Keep.Look:
-				r.unmade = &finalError{fmt.Errorf("%s: not finished", r.Dir)}
+				r.unmade = &finalError{fmt.Errorf("%s: not finished", r.x.Dir)}
 			case !ofPart[r.key()]:
 				r.unmade = &ElsewhereError{Part: p.Keep.Part, Runs: 1}
 				r.progress.Stop()
 			}
 			if p.Keep.Again { // for all runs at once: what another process makes from now on is kept
-				r.was = r.found()
+				r.x.Was = folder.StampOf(r.x.Dir)
 			}
 			runs[i] = append(runs[i], r)
-			jobs[i] = append(jobs[i], &Job{Run: r.Dir, Do: r.do, Work: r.left(&work, p.Keep)})
+			jobs[i] = append(jobs[i], &Job{Run: r.x.Dir, Do: r.do, Work: r.left(&work)})
 		}
 	}
 	err = p.Run(ctx, jobs, func(i int) error {
@@ -84,10 +118,8 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			r.progress.Stop() // runs that were never begun have a progress too
 		}
 		for k, r := range runs[i] {
-			if err := jobs[i][k].Err; isElsewhere(err) {
-				elsewhere++
-			}
-			if jobs[i][k].Err != nil {
+			if err := jobs[i][k].Err; err != nil {
+				left.count(err)
 				continue
 			}
 			done = append(done, r.run)
@@ -106,12 +138,12 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		}
 		return finished(i, all, errors.Join(failed, err))
 	})
-	return elsewhere, err
+	return left, err
 }
 
 // key names the run in [part.Part.Keys].
 func (r *seedRun) key() part.Key {
-	return part.Key{Cell: filepath.Base(filepath.Dir(r.Dir)), Seed: r.Seed}
+	return part.Key{Cell: filepath.Base(filepath.Dir(r.x.Dir)), Seed: r.x.Seed}
 }
 
 // keysOfPart returns which runs of the tasks are in the part of this command.
@@ -154,13 +186,17 @@ func failures(runs []*seedRun, jobs []*Job) error {
 		case isElsewhere(j.Err):
 			elsewhere = j.Err
 		default:
-			seed := fmt.Sprint(runs[k].Seed)
-			reason := strings.ReplaceAll(j.Err.Error(), runs[k].Dir, filepath.Join(filepath.Dir(runs[k].Dir), "seed-*"))
+			seed := fmt.Sprint(runs[k].x.Seed)
+			text := j.Err.Error()
+			reason := strings.ReplaceAll(text, runs[k].x.Dir, filepath.Join(filepath.Dir(runs[k].x.Dir), "seed-*"))
+			if refused, is := errors.AsType[*folder.RefusedError](j.Err); is {
+				text, reason = refused.String(), refused.String() // the folder is that of the cell
+			}
 			if e := of[reason]; e != nil {
 				e.seeds, e.text = append(e.seeds, seed), reason
 				continue
 			}
-			of[reason] = &seedsError{[]string{seed}, j.Err.Error(), j.Err}
+			of[reason] = &seedsError{[]string{seed}, text, j.Err}
 			all = append(all, of[reason])
 		}
 	}
@@ -188,111 +224,65 @@ func joinSeeds(runs []results.Run, decisions, mixed bool) (all papers.Runs, err 
 	return all, nil
 }
 
-// do finds the run or makes it, and reads it. It claims the run first. A finished run can be kept without a claim, so
-// that a folder that cannot be written to serves for reading.
+// do finds the run or makes it.
 func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
+	if r.x.Others, err = r.others(); err != nil {
+		return err
+	}
 	if r.unmade != nil {
 		return r.look(ctx, l)
 	}
-	release, unclaimed := r.take(&r.pool.Watch)
-	if isElsewhere(unclaimed) {
-		return unclaimed
-	}
-	if unclaimed == nil {
-		defer func() { err = errors.Join(err, release()) }()
-	}
-	kept, err := r.find(ctx, l)
-	if err != nil {
+	m, err := r.x.Do(ctx, l, r.pool.Keep, r.progress)
+	if err != nil && !IsDiverged(err) {
 		return err
 	}
-	copied := kept != nil && kept.Dir != r.Dir && r.own
-	if unclaimed != nil && (kept == nil || copied) {
-		return unclaimed
-	}
-	if r.kept = kept != nil; !r.kept {
-		return r.make(ctx, l)
-	}
-	if copied {
-		if kept, err = results.Adopt(kept, r.Dir, r.Table); err != nil {
-			return err
-		}
-	}
-	r.run = *kept
-	r.progress.Stop()
-	l.KeptEvents(kept)
-	if unclaimed != nil || kept.Status() == results.RunInterrupted { // a stopped run needs its checkpoints
-		return nil
-	}
-	return r.Tidy(l)
-}
-
-// look reads the run if it is finished, and changes nothing.
-func (r *seedRun) look(ctx context.Context, l *Session) error {
-	kept, err := r.find(ctx, l)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist): // the output folder need not be there
-		return err
-	case kept == nil:
-		if info, err := results.ReadRunInfo(filepath.Join(r.Dir, results.RunFile)); err == nil && r.pool.Keep.Look {
-			return &finalError{fmt.Errorf("%s: %s", r.Dir, cmp.Or(info.Error, string(info.Status)))}
-		}
-		return r.unmade
-	}
-	r.run, r.kept = *kept, true
+	r.run, r.kept = *m.Run, m.Kept
 	r.progress.Stop()
 	return nil
 }
 
-// find returns the finished run that is to be kept; nil: there is none.
-func (r *seedRun) find(ctx context.Context, l *Session) (*results.Run, error) {
-	if r.pool.Keep.Again {
-		return r.keptSince(ctx, l, r.was, r.pool.Keep)
-	}
-	return r.earlier(ctx, l, r.pool.Keep)
-}
-
-// make makes the run and reads it back from its files.
-func (r *seedRun) make(ctx context.Context, l *Session) error {
-	r.Anew = r.pool.Keep.Again && r.was.any
-	_, err := r.Do(ctx, l, r.progress)
-	if isLost(err) {
-		Logf(l.Stderr, "rollcall: %s\n", settings.OneLine(err))
-	}
-	if err != nil && !IsDiverged(err) {
+// look reads the run if it is finished, and changes nothing.
+func (r *seedRun) look(ctx context.Context, l *Session) error {
+	_, d, run, err := r.x.decide(ctx, l, r.pool.Keep, r.x.policy(r.pool.Keep), false)
+	if err != nil {
 		return err
 	}
-	run, bad := results.ReadRunFolder(r.Dir)
-	r.run = run
-	return errors.Join(bad...)
+	switch d := d.(type) {
+	case folder.Keep:
+		run = d.Run
+	case folder.Refuse:
+		return &folder.RefusedError{Dir: r.x.Dir, Refuse: d}
+	case folder.Resume:
+		if d.Finished != nil {
+			run = d.Finished
+		}
+	}
+	if run == nil {
+		if info, err := results.ReadRunInfo(filepath.Join(r.x.Dir, results.RunFile)); err == nil && r.pool.Keep.Look {
+			return &finalError{fmt.Errorf("%s: %s", r.x.Dir, cmp.Or(info.Error, string(info.Status)))}
+		}
+		return r.unmade
+	}
+	r.run, r.kept = *run, true
+	r.progress.Stop()
+	return nil
 }
 
-// earlier returns the finished run with the same settings and seed, from any table below OUT; nil: there is none. The
-// run's own folder comes first.
-func (r *seedRun) earlier(ctx context.Context, l *Session, keep Keep) (*results.Run, error) {
-	out := l.Machine.Out
-	if keep.Again {
-		return nil, nil // no run, and nothing wrong
-	}
-	name, seed := filepath.Base(filepath.Dir(r.Dir)), filepath.Base(r.Dir)
+// others returns the folders of other tables below OUT in which the same run may be.
+func (r *seedRun) others() (dirs []string, err error) {
+	out := r.pool.Sessions[0].Machine.Out
 	tables, err := os.ReadDir(out)
+	if errors.Is(err, fs.ErrNotExist) { // as for a plan
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("output folder: %w", err)
 	}
-	dirs := []string{r.Dir}
+	cell, seed := filepath.Base(filepath.Dir(r.x.Dir)), filepath.Base(r.x.Dir)
 	for _, table := range tables { // ReadDir sorts by name, so that the choice is always the same
-		if dir := filepath.Join(out, table.Name(), name, seed); dir != r.Dir {
+		if dir := filepath.Join(out, table.Name(), cell, seed); dir != r.x.Dir {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, dir := range dirs {
-		run, err := r.Kept(ctx, l, dir, keep)
-		if err != nil {
-			return nil, err
-		}
-		if run == nil {
-			continue
-		}
-		return run, nil
-	}
-	return nil, nil // none is there, and nothing wrong
+	return dirs, nil
 }

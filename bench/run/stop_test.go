@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/folder"
 	"rollcall/results"
 )
 
@@ -17,7 +18,7 @@ func TestStopAt(t *testing.T) {
 	x, l, _ := resumable(t)
 	for _, stop := range []int{1, 1, 3} {
 		x.StopAt = &stop
-		rows, err := x.Do(t.Context(), l, silent())
+		rows, err := do(t.Context(), x, l, silent())
 		info, bad := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))
 		if err != nil || bad != nil || info.Status != results.RunInterrupted || info.Rounds != stop ||
 			rows[len(rows)-1].Round != stop {
@@ -33,8 +34,9 @@ func TestStopAt(t *testing.T) {
 		kept bool
 	}{{new(1), true}, {new(3), true}, {new(4), false}, {nil, false}} {
 		x.StopAt = c.stop
-		if kept, err := x.Kept(t.Context(), l, x.Dir, Keep{}); err != nil || (kept != nil) != c.kept {
-			t.Errorf("want %+v: kept %t, %v, of a run that stopped at 3 of %d rounds", c, kept != nil, err, rounds)
+		_, d, _, err := x.decide(t.Context(), l, Keep{}, folder.Policy{}, false)
+		if _, kept := d.(folder.Keep); err != nil || kept != c.kept {
+			t.Errorf("want %+v: %T, %v, of a run that stopped at 3 of %d rounds", c, d, err, rounds)
 		}
 	}
 	// Beyond its rounds, a run is complete.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -106,7 +107,7 @@ func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
 		})
 		if at < 0 {
 			rows = append(rows, r)
-		} else if rows[at].Status == results.CellOK {
+		} else if rows[at].Status == results.CellOK || r.Status == results.CellRefused { // which says most
 			rows[at].Status, rows[at].Error = r.Status, r.Error
 		}
 	}
@@ -152,4 +153,14 @@ func (s *folderSummary) readFolder(dir string) readRun {
 	run, bad := results.ReadRunFolder(dir)
 	s.read[dir] = readRun{at, run, bad}
 	return s.read[dir]
+}
+
+// finishedRun returns the run in a folder, from memory if its files have not changed. A run that is not finished is a
+// fault.
+func (s *folderSummary) finishedRun(dir string) (results.Run, []error) {
+	r := s.readFolder(dir)
+	if status := r.run.Status(); len(r.bad) == 0 && status != results.RunComplete && status != results.RunDiverged {
+		return r.run, []error{fmt.Errorf("%s: %s, and was finished before", dir, status)}
+	}
+	return r.run, r.bad
 }

@@ -34,7 +34,7 @@ func finishedRun(t *testing.T, out string, seed uint32) (dir string) {
 	}
 	must.OK(t, results.WriteCurve(filepath.Join(dir, results.CurveFile), rows))
 	info := results.RunInfo{Status: results.RunComplete, Rounds: 1, Settings: settings, Seed: seed}
-	must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile), info))
+	must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile), info, nil))
 	return dir
 }
 

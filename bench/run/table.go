@@ -82,30 +82,30 @@ type Summary struct {
 	Rows   []results.SummaryRow
 	Failed int // how many cells failed
 
-	Elsewhere int // runs that other processes make and that were not waited for
-	Lacking   int // cells without a failure that wait for such runs
-	Diverged  int // cells with a seed that diverged; a line has named each of them
+	Left     Left // runs that were not made
+	Lacking  int  // cells without a failure that lack such runs
+	Diverged int  // cells with a seed that diverged; a line has named each of them
 
 	Stopped error // why the table was interrupted; nil: it was not
 }
 
 // Table makes the runs of the cells, one data set after the other. After each cell, once all cells before it are done,
 // it writes the summary, so that an interrupted table leaves what it has. summary.csv has all runs in the table's
-// folder; the returned rows have the seeds that were asked for.
+// folder; the returned rows have the seeds that were asked for, as they are on disk once all is done.
 func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summary, error) {
 	var (
 		done       = Summary{Path: filepath.Join(p.Sessions[0].Machine.Out, t.ID, results.SummaryFile)}
 		order      = byData(cells)
 		tasks      = tableTasks(cells, order)
 		references = map[string]papers.Runs{} // by column: the runs of the reference method, which comes first
-		rows       = make([][]results.SummaryRow, len(cells))
+		ended      []endedCell
 		folder     = p.summary(t, cells)
 	)
-	elsewhere, err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
+	left, err := p.Seeds(ctx, t.ID, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
 		c := cells[order[n]]
 		column := columnLabel(c)
 		of, err := summarise(t, c, runs, references[column], failed)
-		rows[order[n]] = of
+		ended = append(ended, endedCell{order[n], runs.Seeds(), failed})
 		// Failed cells have no run to be read back, so that the summary gets their rows from here.
 		elsewhere := failed != nil && isElsewhere(failed)
 		if failed != nil && !elsewhere {
@@ -134,14 +134,54 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		}
 		return nil
 	})
-	done.Elsewhere = elsewhere
+	done.Left = left
 	if isInterrupted(err) {
 		done.Stopped, err = err, nil
 	}
-	done.Rows = slices.Concat(rows...)
-	t.Correct(done.Rows)
 	whole := context.WithoutCancel(ctx) // an interrupted table leaves its summary, too
-	return done, errors.Join(err, withRetries(ctx, func() error { return folder.write(whole) }))
+	err = errors.Join(err, withRetries(ctx, func() error { return folder.write(whole) }))
+	done.Rows = folder.onDisk(t, cells, ended, &done)
+	return done, err
+}
+
+// endedCell is a cell whose runs are done.
+type endedCell struct {
+	cell   int
+	seeds  []uint32 // that have a run
+	failed error    // why others have none; nil: all have
+}
+
+// onDisk returns the rows of the cells that have ended from what is on disk now, in the order of the cells. A run that
+// somebody has changed since it was done is a failure of its cell.
+func (s *folderSummary) onDisk(
+	t *papers.Table, cells []Cell, ended []endedCell, done *Summary,
+) []results.SummaryRow {
+	rows, references := make([][]results.SummaryRow, len(cells)), map[string]papers.Runs{}
+	for _, e := range ended {
+		c := &cells[e.cell]
+		var list []results.Run
+		var bad []error
+		for _, seed := range e.seeds {
+			run, faults := s.finishedRun(Folder(filepath.Dir(s.dir), t.ID, c.Settings, seed))
+			if bad = append(bad, faults...); len(faults) == 0 {
+				list = append(list, run)
+			}
+		}
+		runs, err := joinSeeds(list, false, s.pool.Keep.Mixed)
+		if err = errors.Join(append(bad, err)...); err != nil && e.failed == nil {
+			done.Failed++
+			s.say(err)
+		}
+		column := columnLabel(*c)
+		// What cannot be summarised was named when the cell was done.
+		rows[e.cell], _ = summarise(t, *c, runs, references[column], errors.Join(e.failed, err))
+		if c.Settings.Method == t.Reference {
+			references[column] = runs
+		}
+	}
+	all := slices.Concat(rows...)
+	t.Correct(all)
+	return all
 }
 
 // tableTasks returns the runs of the cells of a table, in the given order of cells.
@@ -198,6 +238,8 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 		row.Status, row.Error = results.CellInterrupted, "interrupted"
 	case failed != nil && isElsewhere(failed):
 		row.Status, row.Error = results.CellRunning, failed.Error()
+	case isRefused(failed):
+		row.Status, row.Error = results.CellRefused, failed.Error()
 	case failed != nil:
 		row.Status, row.Error = results.CellFailed, failed.Error()
 	}

@@ -5,31 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"time"
 
+	"rollcall/algos/remote"
 	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/folder"
+	"rollcall/bench/run/lock"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/nets"
+	"rollcall/nets/gpu"
 	"rollcall/results"
 	"rollcall/results/files"
 )
 
 // trainer is a run in progress. It makes round after round, evaluates the model, and writes checkpoints.
 type trainer struct {
-	*Experiment
+	x      *Experiment
 	l      *Session
+	want   *folder.Want
+	place  *folder.Place
+	held   *lock.Lock // of the folder
 	f      *Federation
 	engine nets.Engine // the session's, in a recorder if the run is dumped
 	p      progress.Run
-	about  checkpoint.About
 	curve  *curveFile
+	stop   context.CancelCauseFunc // ends the run, as another process has finished or spoilt it
 
 	done      int                   // how many rounds are made
 	rows      []results.CurveRow    // the curve up to now
 	earlier   []results.CurveRow    // the curve.csv of an earlier process: its rows must come again
+	finished  *results.Run          // the run if it was finished, and lacks only files beside its curve; it stays
+	wrote     []string              // the files beside the curve that the run has written
 	decisions []results.DecisionRow // up to now, if they are asked for
 	was       map[string]string     // versions on which a method in Python ran before the run was resumed
+	replace   bool                  // rows that do not come again are moved aside, and the run goes on
 	broken    bool                  // a round failed halfway: nobody can resume from the method's state
 
 	began     time.Time     // when this process began to train
@@ -53,11 +66,119 @@ const keptCheckpoints = 2
 // of the run.
 const checkpointShare = 100
 
+// run trains to the last round and writes every file but run.json.
+func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
+	t.began = time.Now()
+	log := t.l.withEvents(p, t.x.Dir, t.want.About.Started, t.rows)
+	defer log.Stop()
+	t.p = log
+	t.curve = newCurveFile(func(rows []results.CurveRow) error {
+		err := t.place.PublishCurve(rows)
+		t.over(err)
+		return err
+	}, filepath.Join(t.x.Dir, results.CurveFile), t.l.Stderr)
+	// A curve.csv with more rows than the checkpoint stays until these rows have come again.
+	if n := len(t.rows); n > 0 && n >= len(t.earlier) && t.finished == nil {
+		t.curve.put(t.rows)
+	}
+	defer func() { err = errors.Join(err, t.curve.close(ctx)) }()
+	if err = t.train(ctx); err == nil && !t.stopped() {
+		err = t.finish(ctx)
+	}
+	if err == nil && t.stopped() || err != nil && ctx.Err() != nil {
+		t.saveAtEnd(ctx)
+	}
+	return err
+}
+
+// over ends the run if an error says that another process has finished it, or has left other work in its place.
+func (t *trainer) over(err error) bool {
+	_, refused := errors.AsType[*folder.RefusedError](err)
+	is := refused || errors.Is(err, folder.ErrMadeElsewhere)
+	if is {
+		t.stop(err)
+	}
+	return is
+}
+
+// end writes run.json, with which the folder is a result, after a run that ended with an error or without, and tidies
+// the folder of a run that nobody will resume.
+func (t *trainer) end(ctx context.Context, err error) error {
+	if over := context.Cause(ctx); t.over(over) {
+		return over
+	}
+	if t.finished != nil && (err != nil || t.stopped()) {
+		return err // run.json is that of the finished run
+	}
+	if len(t.rows) == 0 && len(t.earlier) > 0 {
+		return err // nobody vouches for the rows of an earlier process: the run is as one that was killed
+	}
+	info, wrote := t.info(err), t.wrote
+	if t.finished != nil { // but for its files it is as it was
+		info = *t.finished.Info
+		wrote = files.Unique(slices.Concat(t.finished.Written(), wrote))
+	}
+	err = errors.Join(err, withRetries(ctx, func() error {
+		return t.place.Publish(results.RunFile, func(path string, before files.Before) error {
+			return results.WriteRunInfo(path, info, wrote, before)
+		})
+	}))
+	if err == nil && t.finished == nil {
+		// Where nothing can be locked, a slower process may have put a shorter curve in its place just now.
+		err = t.place.PublishCurve(t.rows)
+	}
+	if t.over(err) {
+		return err
+	}
+	if err == nil && !t.stopped() || IsDiverged(err) {
+		err = errors.Join(err, folder.Tidy(t.want, t.l.Machine.KeepCheckpoints))
+	}
+	return err
+}
+
+// stopped reports whether the run has come to StopAt before its last round.
+func (t *trainer) stopped() bool { return t.done >= t.x.rounds() && t.done < t.x.Settings.Rounds }
+
+// info returns the content of run.json for a run that ended with err.
+func (t *trainer) info(err error) results.RunInfo {
+	engine := t.l.Engine.Info()
+	info := results.RunInfo{
+		Status: results.RunComplete, Rounds: t.done, Settings: t.x.Settings, Unused: t.x.Settings.Unnamed(),
+		Seed: t.x.Seed,
+		Data: t.l.Data.Name, DataChecksum: t.want.About.DataChecksum, AllowAltered: t.l.Machine.Altered,
+		Engine: engine.Engine, Precision: engine.Precision, Device: engine.Device,
+		Numerics: engine.Numerics, Revisions: t.want.About.Revisions,
+		Version: Version(), GoVersion: runtime.Version(), Started: t.want.About.Started, Finished: time.Now().UTC(),
+		Runtime: t.want.About.Runtime,
+	}
+	// The rows that an earlier process has left, and that have not come again, are not vouched for.
+	if n := len(t.rows); n < len(t.earlier) && t.earlier[n].Round <= t.done {
+		info.Rounds = t.earlier[n].Round - 1
+	}
+	if script, is := errors.AsType[*remote.ScriptError](err); is {
+		info.Traceback = script.Traceback
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds", t.done)
+	case gpu.DeviceLost(err): // the run goes on elsewhere, or in a later command
+		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("interrupted after %d rounds: %v", t.done, err)
+	case IsDiverged(err):
+		info.Status, info.Error = results.RunDiverged, err.Error()
+	case err != nil:
+		info.Status, info.Error = results.RunFailed, err.Error()
+	case t.stopped():
+		info.Status, info.Error = results.RunInterrupted, fmt.Sprintf("stopped after %d rounds", t.done)
+	}
+	return info
+}
+
 // train makes the rounds that are left up to the last or to StopAt, evaluates when the settings say so, and writes
 // checkpoints.
 func (t *trainer) train(ctx *ending) error {
-	rounds := t.rounds()
+	rounds := t.x.rounds()
 	t.p.Start(rounds)
+	t.held.Progress(t.want.About.Numerics, t.done, t.x.Settings.Rounds)
 	if t.done > 0 {
 		t.p.Resumed(t.done)
 	}
@@ -95,14 +216,12 @@ func (t *trainer) round(ctx *ending) error {
 	madeRound()
 	t.lastTook = time.Since(began)
 	t.p.Round(t.done, active)
-	if t.claim != nil {
-		t.claim.Progress(t.done, t.Settings.Rounds)
-	}
-	if t.Decisions {
+	t.held.Progress(t.want.About.Numerics, t.done, t.x.Settings.Rounds)
+	if t.x.Decisions {
 		rows := t.f.decisions(t.done)
 		if rows == nil { // a method in a file may say what it decided, and need not
 			return &finalError{fmt.Errorf("--decisions: %s decided nothing in round %d, want r.decide in every round",
-				t.Settings.Method, t.done)}
+				t.x.Settings.Method, t.done)}
 		}
 		t.decisions = append(t.decisions, rows...)
 	}
@@ -123,20 +242,20 @@ func (t *trainer) elapsedSec() float64 {
 // earlier process has written must come again, with the same numbers. A loss that is no finite number ends the run as
 // diverged.
 func (t *trainer) evaluateIfDue(ctx context.Context) error {
-	due := t.done == 0 || t.Settings.Evaluates(t.done)
+	due := t.done == 0 || t.x.Settings.Evaluates(t.done)
 	if n := len(t.rows); !due || n > 0 && t.rows[n-1].Round == t.done {
 		return nil
 	}
-	row, err := t.evaluate(ctx, t.l, t.f)
+	row, err := t.x.evaluate(ctx, t.l, t.f)
 	if err != nil {
 		return err
 	}
 	if row.Round = t.done; t.done > 0 {
-		row.Active, row.LR = len(t.f.clients.Process.Active(t.done-1)), t.Settings.Rate(t.done-1)
+		row.Active, row.LR = len(t.f.clients.Process.Active(t.done-1)), t.x.Settings.Rate(t.done-1)
 	}
 	row.ElapsedSec = t.elapsedSec()
 	if n := len(t.rows); n < len(t.earlier) {
-		if err := sameRow(t.earlier[n], row); err != nil {
+		if err := folder.SameRow(t.earlier[n], row); err != nil {
 			if err := t.differs(err); err != nil {
 				return err
 			}
@@ -146,14 +265,14 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	}
 	t.rows = append(t.rows, row)
 	t.p.Evaluated(row)
-	if len(t.rows) >= len(t.earlier) { // curve.csv never gets shorter
+	if len(t.rows) >= len(t.earlier) && t.finished == nil { // curve.csv never gets shorter
 		t.curve.put(t.rows)
 	}
 	for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
 		if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
 			return &divergedError{fmt.Errorf(
 				"%s: round %d: the model's loss is %g, want a finite number (a lower --lr may help)",
-				t.Settings.Method, row.Round, loss.Value)}
+				t.x.Settings.Method, row.Round, loss.Value)}
 		}
 	}
 	return nil
@@ -170,21 +289,24 @@ func (t *trainer) checkpointDue() bool {
 // than the rounds since the last checkpoint.
 func (t *trainer) save(ctx context.Context) {
 	began := time.Now()
-	c := &checkpoint.Content{About: t.about, Curve: t.rows, Decisions: t.decisions}
+	c := &checkpoint.Content{About: t.want.About, Curve: t.rows, Decisions: t.decisions}
 	c.Round, c.ElapsedSec = t.done, t.elapsedSec()
 	state, err := t.f.Method.Save(ctx)
 	if c.State = state; err == nil {
-		err = t.publish(checkpoint.Name(t.done), func(path string) error {
-			return checkpoint.Write(ctx, path, c, t.engine)
+		err = t.place.Publish(checkpoint.Name(t.done), func(path string, before files.Before) error {
+			return checkpoint.Write(ctx, path, c, t.engine, before)
 		})
 	}
 	if err == nil {
 		t.saved.round = t.done
-		err = errors.Join(checkpoint.RemoveAfter(t.Dir, t.done), checkpoint.Remove(t.Dir, keptCheckpoints))
+		err = folder.RemoveOlder(t.x.Dir, t.done, keptCheckpoints)
+	}
+	if t.over(err) {
+		return
 	}
 	// After an error too, so that a full disk is tried again only when the next checkpoint is due.
 	t.saved.at, t.saved.took = time.Now(), time.Since(began)
-	if err != nil && ctx.Err() == nil && !t.saved.said && !isLost(err) {
+	if err != nil && ctx.Err() == nil && !t.saved.said {
 		t.saved.said = true
 		Logf(t.l.Stderr, "rollcall: %s: the run goes on without this checkpoint\n", settings.OneLine(err))
 	}
@@ -192,27 +314,36 @@ func (t *trainer) save(ctx context.Context) {
 
 // finish writes the files of the last round: decisions, clients, models, dump.
 func (t *trainer) finish(ctx context.Context) error {
-	if t.Decisions {
-		if err := withRetries(ctx, func() error {
-			return t.publish(results.DecisionsFile, func(path string) error {
-				return files.WriteCSVFile(path, t.decisions)
-			})
+	if t.x.Decisions {
+		if err := t.write(ctx, results.DecisionsFile, func(path string, before files.Before) error {
+			return files.WriteCSVFile(path, t.decisions, before)
 		}); err != nil {
 			return err
 		}
 	}
 	if t.f.clients.ownClasses != nil {
-		if err := t.writeClients(ctx, t.l, t.f); err != nil {
+		if err := t.writeClients(ctx); err != nil {
 			return err
 		}
 	}
-	if err := t.saveModels(ctx, t.engine, t.f); err != nil {
+	if err := t.saveModels(ctx); err != nil {
 		return err
 	}
 	if recorded, ok := t.engine.(*recorder); ok {
-		return t.writeDump(t.f, recorded, t.l.Data.Train)
+		return t.x.writeDump(t.f, recorded, t.l.Data.Train)
 	}
 	return nil
+}
+
+// write writes a file beside the curve, and notes that the run has written it.
+func (t *trainer) write(
+	ctx context.Context, name string, write func(path string, before files.Before) error,
+) error {
+	err := withRetries(ctx, func() error { return t.place.Publish(name, write) })
+	if err == nil {
+		t.wrote = append(t.wrote, name)
+	}
+	return err
 }
 
 // saveAtEnd writes a checkpoint of a run that was interrupted or stopped, if it has made rounds since the last one.
@@ -225,35 +356,10 @@ func (t *trainer) saveAtEnd(e *ending) {
 	t.save(ctx)
 }
 
-// sameRow returns the first difference between a row on disk and the same row computed again, with both values. Times,
-// versions and the engine within a numerics class may differ.
-func sameRow(there, here results.CurveRow) error {
-	for _, c := range []struct {
-		column      string
-		there, here any
-	}{
-		{"round", there.Round, here.Round},
-		{"active", there.Active, here.Active},
-		{"lr", there.LR, here.LR},
-		{"train_loss", there.TrainLoss, here.TrainLoss},
-		{"train_acc", there.TrainAcc, here.TrainAcc},
-		{"test_loss", there.TestLoss, here.TestLoss},
-		{"test_acc", there.TestAcc, here.TestAcc},
-	} {
-		// A NaN on disk must equal a NaN now, and only their texts do.
-		if c.there != c.here && fmt.Sprint(c.there) != fmt.Sprint(c.here) {
-			return fmt.Errorf("round %d: %s %v, and %v now", here.Round, c.column, c.there, c.here)
-		}
-	}
-	if there.Cell != here.Cell || there.Seed != here.Seed || there.Params != here.Params {
-		return errors.New("of another run")
-	}
-	return nil
-}
-
 // writeClients writes clients.csv: the accuracy of the last model for every client, on the test samples of its own
 // classes.
-func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation) error {
+func (t *trainer) writeClients(ctx context.Context) error {
+	f := t.f
 	model, err := f.Method.Model()
 	if err != nil {
 		return err
@@ -262,17 +368,17 @@ func (x *Experiment) writeClients(ctx context.Context, l *Session, f *Federation
 	for i, own := range f.clients.ownClasses {
 		jobs[i] = nets.EvalJob{Row: model, Part: f.clients.tested, Index: own}
 	}
-	answers, err := l.Engine.Evaluate(ctx, jobs)
+	answers, err := t.l.Engine.Evaluate(ctx, jobs)
 	if err != nil {
 		return err
 	}
 	rows := make([]results.ClientRow, len(answers))
 	for i, r := range answers {
 		rows[i] = results.ClientRow{
-			Round: x.Settings.Rounds, Client: i, Pi: f.clients.Pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
+			Round: t.x.Settings.Rounds, Client: i, Pi: f.clients.Pi[i], N: r.N, Accuracy: r.Accuracy(), Loss: r.Loss,
 		}
 	}
-	return withRetries(ctx, func() error {
-		return x.publish(results.ClientsFile, func(path string) error { return files.WriteCSVFile(path, rows) })
+	return t.write(ctx, results.ClientsFile, func(path string, before files.Before) error {
+		return files.WriteCSVFile(path, rows, before)
 	})
 }

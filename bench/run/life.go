@@ -1,0 +1,250 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"rollcall/bench/run/folder"
+	"rollcall/bench/run/lock"
+	"rollcall/bench/run/part"
+	"rollcall/bench/run/progress"
+	"rollcall/bench/run/queue"
+	"rollcall/bench/settings"
+	"rollcall/results"
+)
+
+// Keep says which finished runs a command keeps as they are, and how it deals with runs that fail or that others make.
+// The zero value keeps the runs that this program and this machine would make again, and waits for others.
+type Keep struct {
+	Again   bool // keep none: make every run again
+	Replace bool // move aside what is refused, and make it again
+	Mixed   bool // keep runs of other numerics and data too
+
+	Retries int  // how often a failed run is tried again
+	NoWait  bool // do not wait for runs that other processes make
+
+	Part part.Part // make the runs of this part alone
+	Look bool      // make no run: what is not finished counts as failed
+}
+
+// Validate reports the first impossible number.
+func (k *Keep) Validate() error {
+	switch {
+	case k.Retries < 0:
+		return settings.Usagef("--retries %d: want 0 or more", k.Retries)
+	case k.Again && k.Replace:
+		return settings.Usagef("--again: of no use with --replace, want one of the two")
+	}
+	return nil
+}
+
+// Outcome is what came of a run.
+type Outcome struct {
+	Run  *results.Run       // complete or diverged, or stopped where it had to; nil: it is none of these
+	Kept bool               // it was finished before, or another process has finished it
+	Rows []results.CurveRow // the curve up to now, also of a run that was interrupted or has failed
+}
+
+// Do finds the run finished, or makes it or what is left of it, and writes curve.csv and run.json, also for a run that
+// fails, diverges or is interrupted. This is a run's whole life.
+//
+// The error is an *[ElsewhereError] if another process makes the run, and a *[folder.RefusedError] if its folder has
+// other work. A run that diverges is an error and is returned. When ctx ends, Do writes a checkpoint and returns within
+// [Machine.Grace].
+func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.Run) (m Outcome, err error) {
+	policy := x.policy(keep)
+	held, unlocked := lock.Take(x.Dir, lock.Holder{Version: Version()})
+	if other, busy := errors.AsType[*lock.HeldError](unlocked); busy {
+		return m, &ElsewhereError{Holder: &other.Holder, Runs: 1}
+	}
+	if unlocked == nil {
+		defer func() { err = errors.Join(err, held.Release()) }()
+		if held.Useless {
+			l.notice("lock", fmt.Sprintf("%s: this file system cannot lock: two processes on one run would both make "+
+				"it, to the same bytes", l.Machine.Out))
+		}
+		if err := folder.Settle(x.Dir); err != nil {
+			return m, fmt.Errorf("%s: %w", x.Dir, err)
+		}
+	}
+	w, d, other, err := x.decide(ctx, l, keep, policy, unlocked == nil && held.Useless)
+	if err != nil {
+		return m, err
+	}
+	switch d := d.(type) {
+	case folder.Refuse:
+		return m, &folder.RefusedError{Dir: x.Dir, Refuse: d}
+	case folder.Keep:
+		// A finished run can be kept without a lock, so that a folder that cannot be written to serves for reading.
+		return x.keep(l, w, d, unlocked)
+	}
+	if other != nil && !x.Own {
+		return Outcome{Run: other, Kept: true, Rows: other.Curve}, nil
+	}
+	if unlocked != nil {
+		if _, err := Writable(x.Dir); err != nil {
+			return m, err // the lock failed for the same reason, and this error says it better
+		}
+		return m, unlocked
+	}
+	if other != nil {
+		return x.adopt(l, w, other)
+	}
+	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
+		return m, err
+	}
+	// Only now the checksum of the data is known, and what every row of the curve has.
+	w.About.DataChecksum, w.Row = l.checksum(&x.Settings), x.row(l.Engine.Info())
+	if d, err = folder.DecideAgain(w, policy, d); err != nil {
+		return m, err
+	}
+	switch d := d.(type) {
+	case folder.Refuse:
+		return m, &folder.RefusedError{Dir: x.Dir, Refuse: d}
+	case folder.Keep: // another process has finished it meanwhile, where nothing can be locked
+		return x.keep(l, w, d, nil)
+	}
+	return x.make(ctx, l, keep, w, d, held, p)
+}
+
+// Await is Do that waits for another process. As a rule that process has finished the run then.
+func (x *Experiment) Await(ctx context.Context, l *Session, keep Keep, p progress.Run) (Outcome, error) {
+	for began := time.Now(); ; {
+		m, err := x.Do(ctx, l, keep, p)
+		if !isElsewhere(err) {
+			return m, err
+		}
+		if other, held := errors.AsType[*ElsewhereError](err); held {
+			l.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which makes this run", x.Dir, other.Holder))
+		}
+		select {
+		case <-ctx.Done():
+			return m, ctx.Err()
+		case <-time.After(queue.Pause(firstPause, time.Since(began))):
+		}
+	}
+}
+
+// decide says what becomes of the run's folder. other is the run if it is finished in another folder, and not in this
+// one.
+func (x *Experiment) decide(
+	ctx context.Context, l *Session, keep Keep, policy folder.Policy, lockless bool,
+) (w *folder.Want, d folder.Decision, other *results.Run, err error) {
+	w, err = x.want(ctx, l, keep)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	w.Lockless = lockless
+	if d, err = folder.Decide(w, policy); err != nil {
+		return nil, nil, nil, err
+	}
+	resume, goesOn := d.(folder.Resume)
+	if _, isNew := d.(folder.New); policy.Again || !isNew && (!goesOn || resume.Finished != nil) {
+		return w, d, nil, nil
+	}
+	for _, dir := range x.Others {
+		there := *w
+		there.Dir = dir
+		is, err := folder.Decide(&there, folder.Policy{})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if k, kept := is.(folder.Keep); kept && k.Back == "" {
+			return w, d, k.Run, nil
+		}
+	}
+	return w, d, nil, nil
+}
+
+// adopt copies a run that is finished in another table's folder. What is in the run's own folder is moved aside first.
+func (x *Experiment) adopt(l *Session, w *folder.Want, other *results.Run) (m Outcome, err error) {
+	if folder.Begun(x.Dir) {
+		if err := folder.Aside(x.Dir); err != nil {
+			return m, fmt.Errorf("%s: %w", x.Dir, err)
+		}
+	}
+	run, err := results.Adopt(other, x.Dir, x.Table)
+	if err != nil {
+		return m, err
+	}
+	return x.keep(l, w, folder.Keep{Run: run}, nil)
+}
+
+// policy returns what the command does with work that is there. --again keeps what another process finishes while the
+// command waits for it: the run is made again only if its folder is as it was.
+func (x *Experiment) policy(keep Keep) folder.Policy {
+	return folder.Policy{Again: keep.Again && x.Was == folder.StampOf(x.Dir) && x.Was.Begun, Replace: keep.Replace}
+}
+
+// keep takes a finished run as it is. unlocked is why the folder could not be locked; nil: it is.
+func (x *Experiment) keep(l *Session, w *folder.Want, d folder.Keep, unlocked error) (m Outcome, err error) {
+	if d.Back != "" {
+		if unlocked != nil {
+			return m, unlocked
+		}
+		if err := folder.Back(x.Dir, d.Back); err != nil {
+			return m, fmt.Errorf("%s: %w", x.Dir, err)
+		}
+		Logf(l.Stderr, "%s: taken back from %s\n", x.Dir, d.Back)
+		d.Run.Dir = x.Dir
+	}
+	if was := d.Run.Info.Version; was != Version() {
+		l.notice("version "+was, fmt.Sprintf(
+			"finished runs of rollcall %s are kept, this is %s (--again makes them again)", was, Version()))
+	}
+	for _, f := range d.Run.Beside {
+		Logf(l.Stderr, "rollcall: %s: the run is kept\n", settings.OneLine(f.Err))
+	}
+	l.KeptEvents(d.Run)                                              // --events may have been given only now
+	if unlocked == nil && d.Run.Status() != results.RunInterrupted { // a run that was stopped needs its checkpoints
+		err = folder.Tidy(w, l.Machine.KeepCheckpoints)
+	}
+	return Outcome{Run: d.Run, Kept: true, Rows: d.Run.Curve}, err
+}
+
+// make makes the run, or what is left of it, in a session that is open for it, and reads it back from its files.
+func (x *Experiment) make(
+	ctx context.Context, l *Session, keep Keep, w *folder.Want, d folder.Decision, held *lock.Lock, p progress.Run,
+) (m Outcome, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	e, done := beginRun(ctx, l.Machine.Grace)
+	defer done()
+	t := &trainer{x: x, l: l, want: w, held: held, engine: l.Engine, stop: stop, replace: keep.Again || keep.Replace}
+	if x.Dump != "" {
+		t.engine = &recorder{Engine: l.Engine, params: l.model.P}
+	}
+	defer t.close()
+	if err := t.begin(ctx, d); err != nil {
+		return m, err
+	}
+	err = t.run(e, p)
+	m.Rows = t.rows
+	if err = t.end(ctx, err); err != nil && !IsDiverged(err) {
+		if errors.Is(err, folder.ErrMadeElsewhere) {
+			return x.madeElsewhere(l, w)
+		}
+		return m, err
+	}
+	run, bad := results.ReadRunFolder(x.Dir)
+	m.Run = &run
+	return m, errors.Join(append(bad, err)...)
+}
+
+// madeElsewhere takes the run that another process has finished while this one made it, too.
+func (x *Experiment) madeElsewhere(l *Session, w *folder.Want) (m Outcome, err error) {
+	Logf(l.Stderr, "%s: made by another process meanwhile\n", x.Dir)
+	d, err := folder.Decide(w, folder.Policy{})
+	if err != nil {
+		return m, err
+	}
+	switch d := d.(type) {
+	case folder.Keep:
+		return x.keep(l, w, d, nil)
+	case folder.Refuse:
+		return m, &folder.RefusedError{Dir: x.Dir, Refuse: d}
+	}
+	return m, fmt.Errorf("%s: %w", x.Dir, folder.ErrMadeElsewhere) // and yet is not there: another attempt makes it
+}
