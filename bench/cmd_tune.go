@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/bench/run"
+	"rollcall/bench/run/part"
 	"rollcall/bench/run/tune"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
@@ -46,7 +46,9 @@ func (a *app) tuneCommand() *cobra.Command {
 		machine run.Machine
 		keep    run.Keep
 		tuning  tune.Tuning
+		away    spread
 		seeds   []uint
+		rung    int
 	)
 	cmd := &cobra.Command{
 		Use:   "tune",
@@ -57,7 +59,11 @@ the best to OUT/NAME/rates.csv, which run, sweep and table take with --rates, an
 
 It halves the grid twice: the better half of the pairs after a quarter of the rounds go on to half of the rounds, and
 the better half of these to the end. Runs go on from where they stopped, and a repeated command keeps what is there. All
-methods train as --like does in its paper, and flags of run change that for all of them.`,
+methods train as --like does in its paper, and flags of run change that for all of them.
+
+--part i/n makes whole cells, a method under a process on data and a net each, for machines that share no folder. --rung
+k makes one comparison alone, once those before it are made, and with --part the runs of a part of it: tasks of --slurm
+do.`,
 		Example: `  rollcall tune --methods fedavg-active,fedawe --availability sine,stationary --data cifar10 --plan
   rollcall tune --methods fedawe,mifa --data leaf --rounds 40 --lrs 0.1,0.03,0.01 --server-lrs 1,3`,
 		Args: noArgs,
@@ -65,7 +71,10 @@ methods train as --like does in its paper, and flags of run change that for all 
 	// The lists below stand in place of some settings. --eval-last is for tables.
 	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability", "lr", "server-lr", "eval-last")
 	registerPool(cmd.Flags(), &machine, &keep)
+	registerSpread(cmd.Flags(), &away, &keep)
 	fs := cmd.Flags()
+	fs.IntVar(&rung, "rung", 0, "make the runs of the k-th comparison alone, from 1, once those before it are made; "+
+		"--part is a part of these runs then (default: all, one after the other)")
 	fs.StringSliceVar(&tuning.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&tuning.Availability, "availability", []string{"stationary"},
 		"availability processes: "+strings.Join(availability.Names(), ", "))
@@ -87,15 +96,41 @@ methods train as --like does in its paper, and flags of run change that for all 
 		fs.Lookup(name).DefValue = strings.ReplaceAll(fmt.Sprint(grid), " ", ",") // pflag prints 0.1 as 0.100000
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cmp.Or(machine.ValidateAtOnce(), keep.Validate()); err != nil {
+		if err := away.validate(fs, &machine, &keep); err != nil {
 			return err
+		}
+		if away.format == "json" { // the runs of a rung follow from the numbers of the one before
+			return settings.Usagef("--format json: of no use with tune, whose later runs are not known before the " +
+				"first are made: want --part, or --slurm")
+		}
+		if fs.Changed("rung") {
+			tuning.Rung = &rung
+			for _, name := range []string{"again", "plan"} {
+				if fs.Changed(name) {
+					return settings.Usagef("--%s: of no use with --rung, want one of the two", name)
+				}
+			}
+		} else { // a part is of cells, and not of runs
+			tuning.Part, keep.Part = keep.Part, part.Part{}
 		}
 		var err error
 		if tuning.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
 		tuning.Given = tuneGiven(fs)
-		return a.tune(cmd.Context(), &tuning, machine, keep)
+		return a.spread(cmd, &away, machine, keep, runs{
+			id: tuning.Name, title: tuning.Title(), planned: tuning.Plan,
+			stages: func(ctx context.Context, p *run.Pool) (stages []stage, err error) {
+				rungs, err := tuning.PlanRungs(ctx, p)
+				for i, planned := range rungs {
+					stages = append(stages, stage{
+						fmt.Sprint("rung-", i+1), []string{fmt.Sprint("--rung=", i+1)}, planned,
+					})
+				}
+				return stages, err
+			},
+			here: func(m run.Machine, k run.Keep) error { return a.tune(cmd.Context(), &tuning, m, k) },
+		})
 	}
 	return cmd
 }
@@ -112,13 +147,9 @@ func tuneGiven(fs *pflag.FlagSet) settings.Given {
 }
 
 // tune makes the runs and prints the rates. It fails if a cell has no rates: because a run failed, or because every
-// pair diverged. Runs that other processes make are no failure.
+// pair diverged.
 func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, keep run.Keep) error {
 	p := a.pool(machine, keep)
-	if machine.Plan { // before Writable: a plan makes no folder
-		runs, err := t.Plan(ctx, p)
-		return a.plan(ctx, t.Title(), p, runs, err)
-	}
 	if err := t.Validate(); err != nil {
 		return errors.Join(err, p.Close())
 	}
@@ -137,12 +168,23 @@ func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, kee
 		}
 	}
 	logErrors(a.stderr, done.Failed...)
-	if done.Elsewhere > 0 {
-		run.Logf(a.stderr, "tune %s: other processes make %s, which are not waited for\n", t.Name,
-			run.Count(done.Elsewhere, "run"))
+	switch {
+	case done.Cells == 0:
+		run.Logf(a.stderr, "tune %s: no cell is in part %s\n", t.Name, t.Part)
+	case done.Parts > 0:
+		run.Logf(a.stderr, "tune %s: besides part %s of rung %d there are %s\n", t.Name, keep.Part, *t.Rung,
+			run.Count(done.Parts, "run"))
 	}
 	if n := len(done.Failed); n > 0 {
-		return fmt.Errorf("tune %s: %d of %d cells have no rates, for the reasons above", t.Name, n, done.Cells)
+		words := done.Words()
+		if words != "" {
+			words = ": " + words
+		}
+		return fmt.Errorf("tune %s: %d of %d cells have no rates, for the reasons above%s", t.Name, n, done.Cells,
+			words)
+	}
+	if done.Held > 0 {
+		return fmt.Errorf("tune %s: %s: %w", t.Name, run.Count(done.Held, "run"), run.ErrHeld)
 	}
 	return nil
 }

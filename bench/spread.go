@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/part"
 	"rollcall/bench/run/plan"
 	"rollcall/bench/settings"
 	"rollcall/bench/slurm"
@@ -27,6 +29,8 @@ type spread struct {
 	tasks                           int      // 0: as many as the plan says
 	atOnce                          int      // most tasks at a time; 0: no limit
 	more                            []string // options of sbatch
+	prologue                        []string // lines of shell before the command
+	format                          string   // of --plan
 }
 
 // slurmFolder is the folder of scripts, numbers and logs of jobs, below that of the table or figure.
@@ -35,12 +39,15 @@ const slurmFolder = "slurm"
 // collectEvery is the time between two looks at the queue. Tests shorten it.
 var collectEvery = 10 * time.Second
 
-// registerSpread adds the flags of commands whose runs may be made elsewhere: table, sweep and figure.
+// registerSpread adds the flags of commands whose runs may be made elsewhere: table, sweep, figure and tune.
 func registerSpread(fs *pflag.FlagSet, s *spread, k *run.Keep) {
-	fs.Var(&k.Part, "part", "make only part i of n of the runs, for processes that share no folder; "+
-		"results merge puts the parts together")
+	fs.StringVar(&s.format, "format", "text",
+		"of --plan: text, or json: every run with the command that makes it alone, for schedulers")
+	fs.Var(&k.Part, "part", "make only part i of n of the runs, for schedulers; where the parts share no folder, "+
+		"results merge puts them together")
 	fs.BoolVar(&s.slurm, "slurm", false,
-		"submit a Slurm array job whose tasks make the runs, on a folder that all nodes see; as large as --plan says")
+		"submit a Slurm array job whose task i makes part i of n, on a folder that all nodes see; "+
+			"as large as --plan says")
 	fs.BoolVar(&s.dryRun, "dry-run", false, "with --slurm: print the batch script, and submit nothing")
 	fs.BoolVar(&s.collect, "collect", false,
 		"wait for the tasks of --slurm, now or of an earlier command, and print what they have made; makes no run")
@@ -55,15 +62,19 @@ func registerSpread(fs *pflag.FlagSet, s *spread, k *run.Keep) {
 	} {
 		fs.StringVar(f.into, f.name, "", "with --slurm: "+f.help)
 	}
-	fs.IntVar(&s.tasks, "tasks", 0, "with --slurm: how many tasks share the runs (default: by --plan)")
+	fs.IntVar(&s.tasks, "tasks", 0,
+		"with --slurm: n, of how many parts each task makes one (default: as before, or by --plan)")
 	fs.IntVar(&s.atOnce, "array-limit", 0, "with --slurm: most tasks at a time (default: no limit)")
 	fs.StringArrayVar(&s.more, "sbatch", nil,
 		"with --slurm: another option of sbatch, such as --qos=low; may be repeated")
+	fs.StringArrayVar(&s.prologue, "prologue", nil,
+		"with --slurm: a line of shell before the command, such as 'module load cuda'; may be repeated")
 }
 
 // spreadFlags are the flags that the tasks of a job are not given.
 var spreadFlags = []string{
-	"slurm", "dry-run", "collect", "partition", "time", "gres", "account", "tasks", "array-limit", "sbatch", "no-wait",
+	"slurm", "dry-run", "collect", "partition", "time", "gres", "account", "tasks", "array-limit", "sbatch", "prologue",
+	"no-wait", "format",
 }
 
 // validate reports the first impossible flag, or one that is of no use with the others.
@@ -72,10 +83,16 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error 
 	if !s.slurm {
 		away = "collect"
 		for _, name := range spreadFlags {
-			if fs.Changed(name) && name != "collect" && name != "no-wait" {
+			if fs.Changed(name) && !slices.Contains([]string{"collect", "no-wait", "format"}, name) {
 				return settings.Usagef("--%s: of no use without --slurm", name)
 			}
 		}
+	}
+	if err := settings.OneOf("format", s.format, []string{"text", "json"}); err != nil {
+		return err
+	}
+	if fs.Changed("format") && !m.Plan {
+		return settings.Usagef("--format %s: of no use without --plan", s.format)
 	}
 	checked := *m
 	if (s.slurm || s.collect) && s.elsewhere(m) { // the cards of the tasks are not here
@@ -84,7 +101,8 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error 
 	if err := cmp.Or(checked.ValidateAtOnce(), k.Validate()); err != nil || !s.slurm && !s.collect {
 		return err
 	}
-	for _, name := range []string{"part", "again", "plan"} { // a task that starts again would make its own runs again
+	// A task that starts again would make its own runs again.
+	for _, name := range []string{"part", "again", "plan", "rung"} {
 		if fs.Changed(name) {
 			return settings.Usagef("--%s: of no use with --%s, want one of the two", name, away)
 		}
@@ -132,12 +150,23 @@ func (s *spread) lead(m *run.Machine) (lead time.Duration, err error) {
 type runs struct {
 	id, title string // of the table or figure
 	planned   func(ctx context.Context, p *run.Pool) ([]run.Planned, error)
-	here      func(m run.Machine, keep run.Keep) error // makes the runs and shows what comes of them
+	stages    func(ctx context.Context, p *run.Pool) ([]stage, error) // nil: all that is planned, in one
+	here      func(m run.Machine, keep run.Keep) error                // makes the runs and shows what comes of them
 }
 
-// spread makes the runs where the flags say, and shows what comes of them here, unless they go on elsewhere.
+// stage is runs that an array job makes once the stage before it is made.
+type stage struct {
+	name  string   // of its folder below slurmFolder; empty: that folder itself
+	flags []string // of its tasks
+	runs  []run.Planned
+}
+
+// spread makes or plans the runs where the flags say, and shows what comes of them here, unless they go on elsewhere.
 func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs) error {
-	if !s.slurm && !s.collect {
+	switch {
+	case machine.Plan:
+		return a.plan(cmd, s, machine, keep, of)
+	case !s.slurm && !s.collect:
 		return of.here(machine, keep)
 	}
 	folder := filepath.Join(machine.Out, of.id, slurmFolder)
@@ -147,12 +176,16 @@ func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep ru
 			return err
 		}
 	}
-	ids, err := slurm.Submitted(folder)
+	jobs, err := slurm.Submitted(folder)
 	if err != nil {
 		return err
 	}
-	if len(ids) == 0 && !s.slurm {
+	if len(jobs) == 0 && !s.slurm {
 		return fmt.Errorf("slurm: %s: no job was submitted, want --slurm first", folder)
+	}
+	var ids []string
+	for _, job := range jobs {
+		ids = append(ids, job.ID)
 	}
 	err = slurm.Wait(cmd.Context(), ids, collectEvery, func(t slurm.Tally) {
 		run.Logf(a.stderr, "slurm: %s\n", t.Text)
@@ -175,97 +208,179 @@ func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep ru
 	return err
 }
 
-// submit writes the job of what is left to do, and submits or prints it. more reports whether there is anything to wait
-// for or to show.
+// submit writes the jobs of what is left to do, and submits or prints them. more reports whether there is anything to
+// wait for or to show.
 func (a *app) submit(
 	cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs, folder string,
 ) (more bool, err error) {
-	left, job, err := a.plannedJob(cmd.Context(), s, machine, keep, of)
+	jobs, err := a.jobs(cmd, s, machine, keep, of, folder)
 	if err != nil {
 		return false, err
 	}
-	if left.Runs == 0 {
+	if len(jobs) == 0 {
 		run.Logf(a.stderr, "slurm: %s: nothing is left to do: no job\n", of.id)
 		return true, nil
 	}
-	if job.Dir, err = os.Getwd(); err != nil {
-		return false, fmt.Errorf("slurm: %w", err)
+	after := ""
+	for _, job := range jobs {
+		script, err := job.Script()
+		if err != nil {
+			return false, err
+		}
+		if s.dryRun {
+			if _, err := fmt.Fprint(a.stdout, script); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if after, err = slurm.Submit(cmd.Context(), job.Logs, script, job.Parts, after); err != nil {
+			return false, err
+		}
+		if _, err = fmt.Fprintf(a.stdout, "job %s: %s; logs in %s\n", after, job.About[0], job.Logs); err != nil {
+			return false, err
+		}
 	}
-	if job.Logs, err = filepath.Abs(folder); err != nil {
-		return false, fmt.Errorf("slurm: %w", err)
-	}
-	if job.Command, err = taskCommand(cmd, s); err != nil {
-		return false, err
-	}
-	if cmd.Flags().Changed("threads") {
-		job.Threads = machine.Threads
-	}
-	job.Name, job.TimeUp = "rollcall-"+of.id, statusTimeUp
-	job.About = append([]string{of.title, "Made by rollcall " + run.Version() + "."}, job.About...)
-	script, err := job.Script()
-	if err != nil {
-		return false, err
-	}
-	if s.dryRun {
-		_, err = fmt.Fprint(a.stdout, script)
-		return false, err
-	}
-	id, err := slurm.Submit(cmd.Context(), folder, script)
-	if err != nil {
-		return false, err
-	}
-	_, err = fmt.Fprintf(a.stdout, "job %s: %s for %s; logs in %s\n", id, run.Count(job.Tasks, "task"),
-		run.Count(left.Runs, "run"), folder)
-	if !s.collect {
+	if !s.collect && !s.dryRun {
 		run.Logf(a.stderr, "slurm: the same command with --collect in place of --slurm waits for the tasks and shows "+
 			"what they have made\n")
 	}
-	return true, err
+	return !s.dryRun, nil
 }
 
-// plannedJob returns what is left to do, and a job of the size for it.
-func (a *app) plannedJob(
-	ctx context.Context, s *spread, machine run.Machine, keep run.Keep, of runs,
-) (left plan.Left, job slurm.Job, err error) {
-	job = slurm.Job{
-		Partition: s.partition, Account: s.account, Gres: s.gres, Time: s.limit, AtOnce: s.atOnce, More: s.more,
+// jobs returns a job for each stage that has something left to do.
+func (a *app) jobs(
+	cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs, folder string,
+) (jobs []slurm.Job, err error) {
+	base := slurm.Job{
+		Name: "rollcall-" + of.id, TimeUp: statusTimeUp, Partition: s.partition, Account: s.account, Gres: s.gres,
+		Time: s.limit, AtOnce: s.atOnce, More: s.more, Prologue: s.prologue,
 	}
-	if job.Lead, err = s.lead(&machine); err != nil {
-		return left, job, err
+	if base.Lead, err = s.lead(&machine); err != nil {
+		return nil, err
+	}
+	if base.Dir, err = os.Getwd(); err != nil {
+		return nil, fmt.Errorf("slurm: %w", err)
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return nil, fmt.Errorf("slurm: %w", err)
+	}
+	command, err := taskCommand(cmd, s)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Changed("threads") {
+		base.Threads = machine.Threads
 	}
 	measured := !s.elsewhere(&machine)
 	if !measured { // the machine of the tasks cannot be asked, and what they have made is taken as it is
 		machine.Device, machine.Precision, keep.Look = "cpu", "", true
 	}
-	p := a.pool(machine, keep)
-	planned, err := of.planned(ctx, p)
-	if err != nil {
-		return left, job, errors.Join(err, p.Close())
+	stages, made, err := a.planStages(cmd.Context(), machine, keep, of)
+	if err != nil || made.Left().Runs == 0 {
+		return nil, err
 	}
-	made, err := plan.Make(ctx, of.title, p, planned)
-	if err := errors.Join(err, p.Close()); err != nil {
-		return left, job, err
-	}
-	left = made.Left()
-	if left.Runs == 0 {
-		return left, job, nil
-	}
-	work := slurm.Work{
-		Runs: left.Runs, All: left.All, Longest: left.Longest, Known: measured,
-		AtOnce: max(1, slurm.Cards(s.gres)),
-	}
-	job.Tasks = cmp.Or(s.tasks, slurm.Tasks(work))
-	if job.Time == "" {
-		job.Time = slurm.Limit(work, job.Tasks)
-	}
+	left := made.Left()
 	about := left.Words
 	if !measured {
 		about = run.Count(left.Runs, "run") + " left; nobody has measured a card like those of the tasks here"
 	} else if need := made.Largest.Bytes * int64(machine.AtOnce); !machine.OnCard() && need >= 1e9 {
-		job.MemoryMiB = (need*5/4)>>20 + 512 // the largest run, and what a process takes besides
+		base.MemoryMiB = (need*5/4)>>20 + 512 // the largest run, and what a process takes besides
 	}
-	job.About = append(made.Notes, about)
-	return left, job, nil
+	cards := max(1, slurm.Cards(s.gres))
+	runs := made.Runs
+	for _, st := range stages {
+		job, of := base, runs[:len(st.runs)]
+		runs = runs[len(st.runs):]
+		job.Logs = filepath.Join(folder, st.name)
+		if job.Parts, err = a.parts(s, job.Logs, of, measured, slurm.Work{
+			Known: measured, Cards: cards, AtOnce: cards * machine.AtOnce,
+		}); err != nil {
+			return nil, err
+		}
+		n, largest := 0, time.Duration(0)
+		job.Tasks, n, largest = tasksLeft(of, job.Parts, cards)
+		if n == 0 {
+			continue
+		}
+		if job.Time == "" {
+			job.Time = slurm.Limit(largest, measured)
+		}
+		what := fmt.Sprintf("%s for %s", run.Count(len(job.Tasks), "task"), run.Count(n, "run"))
+		if st.name != "" {
+			job.Name, what = job.Name+"-"+st.name, what+" of "+st.name
+		}
+		job.Command = slices.Concat(command, st.flags, []string{"--no-wait"})
+		job.About = slices.Concat(
+			[]string{what, made.Title, "Made by rollcall " + run.Version() + "."}, made.Notes, []string{about})
+		jobs = append(jobs, job)
+	}
+	return jobs, nil
+}
+
+// planStages plans all stages of a command, with the work of runs that are kept: parts are the same at every time.
+func (a *app) planStages(
+	ctx context.Context, machine run.Machine, keep run.Keep, of runs,
+) (stages []stage, made *plan.Plan, err error) {
+	p := a.pool(machine, keep)
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if of.stages != nil {
+		stages, err = of.stages(ctx, p)
+	} else {
+		stages = make([]stage, 1)
+		stages[0].runs, err = of.planned(ctx, p)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []run.Planned
+	for _, st := range stages {
+		all = append(all, st.runs...)
+	}
+	if !slices.ContainsFunc(all, func(r run.Planned) bool { return r.Left() }) {
+		return stages, &plan.Plan{}, nil // and nothing is measured
+	}
+	made, err = plan.Make(ctx, of.title, p, all, true)
+	return stages, made, err
+}
+
+// parts returns how many parts the runs of a stage have: as many as --tasks says, or as an earlier job had, or by work.
+func (a *app) parts(s *spread, folder string, of []plan.Run, measured bool, w slurm.Work) (int, error) {
+	earlier, err := slurm.Submitted(folder)
+	if err != nil || s.tasks > 0 {
+		return s.tasks, err
+	}
+	for _, job := range slices.Backward(earlier) {
+		if job.Parts > 0 {
+			run.Logf(a.stderr, "slurm: %s as in job %s (--tasks changes it)\n", run.Count(job.Parts, "part"), job.ID)
+			return job.Parts, nil
+		}
+	}
+	sec := 0.0
+	for _, r := range of {
+		if !r.Twin {
+			w.Runs, sec = w.Runs+1, sec+r.Whole
+		}
+	}
+	w.All = plan.Seconds(sec)
+	return slurm.Tasks(w), nil
+}
+
+// tasksLeft returns the parts that have runs left, how many runs these are, and how long the largest part takes on its
+// cards.
+func tasksLeft(of []plan.Run, parts, cards int) (tasks []int, n int, largest time.Duration) {
+	var keys []part.Key
+	for i := range of {
+		keys = append(keys, of[i].Key())
+	}
+	deal, left, sec := part.Deal(keys, parts), map[int]bool{}, map[int]float64{}
+	for i := range of {
+		if r, in := &of[i], deal[keys[i]]; r.Left() {
+			n, left[in] = n+1, true
+			sec[in] += r.Sec / float64(cards)
+			largest = max(largest, plan.Seconds(max(sec[in], r.Sec)))
+		}
+	}
+	return slices.Sorted(maps.Keys(left)), n, largest
 }
 
 // elsewhere reports whether the tasks have cards and this machine has none, so that it cannot measure for them.
@@ -298,5 +413,5 @@ func taskCommand(cmd *cobra.Command, s *spread) ([]string, error) {
 	if slurm.Cards(s.gres) > 0 && !cmd.Flags().Changed("device") {
 		words = append(words, "--device=cuda:all")
 	}
-	return append(words, "--no-wait"), nil
+	return words, nil
 }

@@ -2,11 +2,12 @@ package run
 
 import (
 	"context"
-	"errors"
-	"io/fs"
+	"path/filepath"
 	"time"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/bench/run/folder"
+	"rollcall/bench/run/part"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
@@ -53,23 +54,41 @@ type Planned struct {
 	Settings settings.Settings
 	Seed     uint32
 	Kept     bool
-	Done     int // the round of the checkpoint that it resumes from; 0: it begins anew
-	Models   int // how many models it evaluates after the last round, and no curve; 0: it evaluates a curve
+	Refused  string // why the run is refused; "": it is not
+	From     int    // the round after which its work begins, of a tuning's later rung; 0: all is its own
+	Done     int    // the round of the checkpoint that it resumes from; 0: it has all rounds to make
+	Models   int    // how many models it evaluates after the last round, and no curve; 0: it evaluates a curve
+
+	Dir       string // its folder; empty: it has none
+	Twin      bool   // another cell has the same run, and comes first
+	Decisions bool   // it writes decisions.csv too
 }
 
-// roundsDone returns the round that the run would resume from, as the name of its newest checkpoint says. With --again
-// a run is resumed only if an earlier --again was interrupted, which has left the old run in asideFolder.
-func (x *Experiment) roundsDone(keep Keep) int {
-	rounds, err := checkpoint.Rounds(x.Dir)
-	if err != nil || len(rounds) == 0 || keep.Again && !x.has(asideFolder) {
-		return 0
+// Key names the run in [part.Part.Keys].
+func (r *Planned) Key() part.Key {
+	return part.Key{Cell: filepath.Base(filepath.Dir(r.Dir)), Seed: r.Seed}
+}
+
+// Left reports whether the command makes the run, or what is left of it.
+func (r *Planned) Left() bool { return !r.Kept && r.Refused == "" }
+
+// Shares returns which share of the work of all its rounds is the run's, and which of these is left to do.
+func (r *Planned) Shares() (own, left float64) {
+	of := func(from int) float64 { return float64(r.Settings.Rounds-from) / float64(r.Settings.Rounds) }
+	if own = of(r.From); !r.Left() {
+		return own, 0
 	}
-	return min(rounds[0], x.Settings.Rounds)
+	return own, of(max(r.From, r.Done))
 }
 
-// left returns the FLOP that are left of the run to make, of which work is all.
-func (x *Experiment) left(work *progress.Work, keep Keep) float64 {
-	return work.Left(min(x.roundsDone(keep), work.Rounds))
+// left returns the FLOP that are left of the run to make, of which work is all, as the name of its newest checkpoint
+// says: it only orders the runs.
+func (r *seedRun) left(work *progress.Work) float64 {
+	rounds, err := checkpoint.Rounds(r.x.Dir)
+	if err != nil || len(rounds) == 0 {
+		return work.Left(0)
+	}
+	return work.Left(min(rounds[0], work.Rounds))
 }
 
 // PlanTable returns the runs of a table, in the order in which Table would make them.
@@ -115,16 +134,30 @@ func (p *Pool) planned(
 			if !ofPart[r.key()] {
 				continue
 			}
-			kept, err := r.earlier(ctx, p.Sessions[0], p.Keep)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) { // the output folder need not be there
+			if r.x.Others, err = r.others(); err != nil {
 				return nil, err
 			}
+			if p.Keep.Again {
+				r.x.Was = folder.StampOf(r.x.Dir)
+			}
+			_, d, other, err := r.x.decide(ctx, p.Sessions[0], p.Keep, r.x.policy(p.Keep), false)
+			if err != nil {
+				return nil, err
+			}
+			one := Planned{Settings: t.Settings, Seed: seed, Kept: other != nil}
+			switch d := d.(type) {
+			case folder.Keep:
+				one.Kept = true
+			case folder.Resume:
+				one.Done = d.Round
+			case folder.Refuse:
+				one.Refused = d.String()
+			}
 			// Two cells with the same settings have one run, which is made for the first of them.
-			runs = append(runs, Planned{
-				Settings: t.Settings, Seed: seed,
-				Kept: kept != nil || seen[r.Dir], Done: r.roundsDone(p.Keep),
-			})
-			seen[r.Dir] = true
+			one.Dir, one.Twin, one.Decisions = r.x.Dir, seen[r.x.Dir], decisions
+			one.Kept = one.Kept || one.Twin
+			seen[r.x.Dir] = true
+			runs = append(runs, one)
 		}
 	}
 	return runs, nil
@@ -236,4 +269,25 @@ func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (r
 		row.EvalMS, row.EvalImages = files.Some(ms(time.Since(started))), len(part)
 	}
 	return row, nil
+}
+
+// Reached returns the curve of a run of a tuning that has come to a round, or has diverged before it; ok is false if it
+// has not. The run may go on beyond the round in another process: then it has no run.json, and a checkpoint vouches for
+// its rows.
+func (p *Pool) Reached(table string, t Task, seed uint32, round int) (curve []results.CurveRow, ok bool) {
+	dir := Folder(p.Sessions[0].Machine.Out, table, t.Settings, seed)
+	r, bad := results.ReadRunFolder(dir)
+	if rows := r.Verified(); len(bad) == 0 && len(rows) > 0 &&
+		(rows[len(rows)-1].Round >= round || r.Status() == results.RunDiverged) {
+		return rows, true
+	}
+	rounds, err := checkpoint.Rounds(dir)
+	if err != nil || len(bad) > 0 || len(rounds) == 0 || rounds[0] < round {
+		return nil, false
+	}
+	c, err := checkpoint.Open(filepath.Join(dir, checkpoint.Name(rounds[0])))
+	if err != nil {
+		return nil, false
+	}
+	return c.Curve, c.Close() == nil && c.SettingsHash == results.Hash(t.Settings) && c.Seed == seed
 }

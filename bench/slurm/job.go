@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,12 +11,14 @@ import (
 // Job is an array job. Empty texts leave the choice to the cluster.
 type Job struct {
 	Name      string
-	About     []string // lines about the job, for who reads the script
-	Command   []string // of every task: the program and its arguments
-	TimeUp    int      // the command's exit status that asks for a requeue
-	Dir       string   // the working folder of every task
-	Logs      string   // the folder of the tasks' logs
-	Tasks     int
+	About     []string      // lines about the job, for who reads the script
+	Prologue  []string      // lines before the command, such as "module load cuda"
+	Command   []string      // of every task: the program and its arguments, to which its --part is added
+	TimeUp    int           // the command's exit status that asks for a requeue
+	Dir       string        // the working folder of every task
+	Logs      string        // the folder of the tasks' logs
+	Parts     int           // n: task i makes --part i/n
+	Tasks     []int         // the i that have something to do, in order
 	AtOnce    int           // most tasks that run at the same time; 0: all
 	Time      string        // limit of a task, as sbatch takes it
 	Lead      time.Duration // how long before the limit a task is told that its time is up
@@ -29,14 +32,10 @@ type Job struct {
 
 // Script returns the batch script. An error names a value that no line for sbatch can hold.
 func (j *Job) Script() (string, error) {
-	array := fmt.Sprintf("1-%d", j.Tasks)
-	if j.AtOnce > 0 && j.AtOnce < j.Tasks {
-		array += fmt.Sprintf("%%%d", j.AtOnce)
-	}
 	var options []string
 	for _, o := range []struct{ name, value string }{
 		{"job-name", j.Name},
-		{"array", array},
+		{"array", Array(j.Tasks, j.AtOnce)},
 		{"ntasks", "1"},
 		{"chdir", j.Dir},
 		{"output", strings.ReplaceAll(j.Logs, "%", "%%") + "/%A_%a.log"},
@@ -75,7 +74,8 @@ func (j *Job) Script() (string, error) {
 	for _, word := range j.Command {
 		words = append(words, shellQuoted(word))
 	}
-	fmt.Fprintf(&b, body, strings.Join(words, " "), j.TimeUp)
+	words = append(words, fmt.Sprintf(`"--part=${SLURM_ARRAY_TASK_ID}/%d"`, j.Parts))
+	fmt.Fprintf(&b, body, strings.Join(append(slices.Clone(j.Prologue), strings.Join(words, " ")), "\n"), j.TimeUp)
 	return b.String(), nil
 }
 

@@ -19,7 +19,8 @@ func job() *Job {
 	return &Job{
 		Name: "rollcall-my sweep", About: []string{"Table 2:\naccuracy", "8 runs left"},
 		Command: []string{"/bin/roll call", "sweep", "--name=it's", "--data=leaf"}, TimeUp: 75,
-		Dir: "/home/me/100% mine", Logs: "/home/me/100% mine/out/slurm", Tasks: 16, AtOnce: 4, Time: "1-0",
+		Dir: "/home/me/100% mine", Logs: "/home/me/100% mine/out/slurm", Parts: 20, AtOnce: 4, Time: "1-0",
+		Tasks: []int{1, 2, 3, 4, 7, 9, 10}, Prologue: []string{"module load cuda", "ulimit -n 4096"},
 		Lead: 60 * time.Second, Partition: "gpu", Account: "a", Gres: "gpu:h100:1", Threads: 8, MemoryMiB: 1500,
 		More: []string{"--qos=low"},
 	}
@@ -32,7 +33,7 @@ func TestScript(t *testing.T) {
 # Table 2: accuracy
 # 8 runs left
 #SBATCH --job-name="rollcall-my sweep"
-#SBATCH --array=1-16%4
+#SBATCH --array=1-4,7,9-10%4
 #SBATCH --ntasks=1
 #SBATCH --chdir="/home/me/100% mine"
 #SBATCH --output="/home/me/100%% mine/out/slurm/%A_%a.log"
@@ -49,13 +50,15 @@ func TestScript(t *testing.T) {
 	if head != want {
 		t.Errorf("%s\nwant\n%s", head, want)
 	}
-	if line := `'/bin/roll call' sweep '--name=it'\''s' --data=leaf &` + "\n"; !strings.Contains(body, line) {
+	line := "module load cuda\nulimit -n 4096\n" +
+		`'/bin/roll call' sweep '--name=it'\''s' --data=leaf "--part=${SLURM_ARRAY_TASK_ID}/20" &` + "\n"
+	if !strings.Contains(body, line) {
 		t.Errorf("%s\nwant the command %s", body, line)
 	}
-	least := &Job{Name: "a", Command: []string{"true"}, Dir: "/", Logs: "/logs", Tasks: 1, AtOnce: 3}
+	least := &Job{Name: "a", Command: []string{"true"}, Dir: "/", Logs: "/logs", Tasks: []int{1}, AtOnce: 3}
 	script, err := least.Script()
 	if err != nil || strings.Contains(script, "--partition") || strings.Contains(script, "--mem") ||
-		!strings.Contains(script, "#SBATCH --array=1-1\n") {
+		!strings.Contains(script, "#SBATCH --array=1\n") {
 		t.Errorf("%v\n%s\nwant what was not given left to the cluster", err, script)
 	}
 	for _, change := range []func(*Job){
@@ -81,7 +84,7 @@ func scriptOf(t *testing.T, command string) (cmd *exec.Cmd, log string) {
 	}
 	dir := t.TempDir()
 	log = filepath.Join(dir, "log")
-	j := &Job{Command: []string{"bash", "-c", command}, TimeUp: 75, Tasks: 1}
+	j := &Job{Command: []string{"bash", "-c", command}, TimeUp: 75, Tasks: []int{3}, Parts: 4}
 	script := must.Get(j.Script())(t)
 	for name, text := range map[string]string{
 		"job.sh": script, "sleep": "#!/bin/sh\necho slept $1 >>\"$LOG\"\n",

@@ -2,20 +2,19 @@ package slurm
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Work is what is left of a command to do.
+// Work is all runs of a command, those that are finished too, so that a task has the same runs whenever it is asked.
 type Work struct {
-	Runs    int           // that are left
-	All     time.Duration // for all of them, one after the other
-	Longest time.Duration // for the longest
-	Known   bool          // false: nobody has measured the machines of the tasks
-	AtOnce  int           // runs at a time in a task, on its cards
+	Runs   int
+	All    time.Duration // for all of them, one after the other
+	Known  bool          // false: nobody has measured the machines of the tasks
+	Cards  int           // of a task; 1 on the CPU
+	AtOnce int           // runs at a time in a task, on all its cards
 }
 
 const (
@@ -33,24 +32,47 @@ const (
 	mostTime = 24 * time.Hour
 )
 
-// Tasks returns the number of tasks for some work: each has at least half an hour's work or a run.
+// Tasks returns the number of tasks for some work: each has at least half an hour of it, and as many runs as it makes
+// at a time.
 func Tasks(w Work) int {
-	most := max(1, min((w.Runs+w.AtOnce-1)/w.AtOnce, MostTasks))
-	if !w.Known || w.All <= 0 {
-		return most
+	n := min(w.Runs/w.AtOnce, MostTasks)
+	if w.Known {
+		n = min(n, int(w.All/(time.Duration(w.Cards)*leastWork)))
 	}
-	return min(most, int(math.Ceil(float64(w.All)/float64(w.AtOnce)/float64(max(w.Longest, leastWork)))))
+	return max(1, n)
 }
 
-// Limit returns the limit of a task's time, in minutes as sbatch takes it: twice the share of a task, since machines
-// differ and the runs do not divide evenly.
-func Limit(w Work, tasks int) string {
+// Limit returns the limit of a task's time, in minutes as sbatch takes it: twice what the largest part takes, since
+// machines differ. known is false if nobody has measured the machines of the tasks.
+func Limit(largest time.Duration, known bool) string {
 	limit := unknownTime
-	if w.Known {
-		limit = 2*max(w.Longest, w.All/time.Duration(max(1, tasks*w.AtOnce))) + startup
+	if known {
+		limit = 2*largest + startup
 	}
 	limit = min(mostTime, (limit + limitStep - 1).Truncate(limitStep))
 	return strconv.Itoa(int(limit.Minutes()))
+}
+
+// Array returns indices, in order, as sbatch takes them, such as 1,4-7; with atOnce above 0 also the most tasks at a
+// time, such as 1,4-7%2.
+func Array(indices []int, atOnce int) string {
+	var b strings.Builder
+	for i := 0; i < len(indices); i++ {
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		from := i
+		for i+1 < len(indices) && indices[i+1] == indices[i]+1 {
+			i++
+		}
+		if b.WriteString(strconv.Itoa(indices[from])); i > from {
+			fmt.Fprintf(&b, "-%d", indices[i])
+		}
+	}
+	if atOnce > 0 && atOnce < len(indices) {
+		fmt.Fprintf(&b, "%%%d", atOnce)
+	}
+	return b.String()
 }
 
 // Cards returns how many cards generic resources such as gpu:2 or gpu:h100:2,shard:1 are; 0: none.

@@ -10,22 +10,57 @@ func TestSize(t *testing.T) {
 		name  string
 		work  Work
 		tasks int
-		limit string
 	}{
-		{"seconds", Work{30, 4 * time.Minute, 8 * time.Second, true, 1}, 1, "15"},
-		{"a run each", Work{16, 16 * time.Hour, time.Hour, true, 1}, 16, "125"},
-		{"short runs share tasks", Work{100, 10 * time.Hour, 6 * time.Minute, true, 1}, 20, "65"},
-		{"one long run among short ones", Work{10, 10 * time.Hour, 8 * time.Hour, true, 1}, 2, "965"},
-		{"days", Work{288, 35 * 24 * time.Hour, 3 * time.Hour, true, 1}, 280, "365"},
-		{"a run of days is requeued", Work{2, 10 * 24 * time.Hour, 5 * 24 * time.Hour, true, 1}, 2, "1440"},
-		{"more runs than an array has", Work{5000, 10000 * time.Hour, 2 * time.Hour, true, 1}, 1000, "1205"},
-		{"four cards in a task", Work{16, 16 * time.Hour, time.Hour, true, 4}, 4, "125"},
-		{"more cards than runs", Work{2, 2 * time.Hour, time.Hour, true, 8}, 1, "125"},
-		{"four cards, not measured", Work{97, 0, 0, false, 4}, 25, "60"},
-		{"not measured", Work{96, 40 * time.Hour, time.Hour, false, 1}, 96, "60"},
+		{"seconds", Work{30, 4 * time.Minute, true, 1, 1}, 1},
+		{"a run each", Work{16, 16 * time.Hour, true, 1, 1}, 16},
+		{"short runs share tasks", Work{100, 10 * time.Hour, true, 1, 1}, 20},
+		{"days", Work{288, 35 * 24 * time.Hour, true, 1, 1}, 288},
+		{"more runs than an array has", Work{5000, 10000 * time.Hour, true, 1, 1}, 1000},
+		{"four cards in a task", Work{16, 16 * time.Hour, true, 4, 4}, 4},
+		{"short runs on four cards", Work{64, 4 * time.Hour, true, 4, 4}, 2},
+		{"three at a time on a card", Work{16, 16 * time.Hour, true, 1, 3}, 5},
+		{"more cards than runs", Work{2, 2 * time.Hour, true, 8, 8}, 1},
+		{"four cards, not measured", Work{97, 0, false, 4, 4}, 24},
+		{"not measured", Work{96, time.Hour, false, 1, 1}, 96},
 	} {
-		if n := Tasks(c.work); n != c.tasks || Limit(c.work, n) != c.limit {
-			t.Errorf("%s: %d tasks of %s minutes, want %d of %s", c.name, n, Limit(c.work, n), c.tasks, c.limit)
+		if n := Tasks(c.work); n != c.tasks {
+			t.Errorf("%s: %d tasks, want %d", c.name, n, c.tasks)
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	for _, c := range []struct {
+		largest time.Duration
+		known   bool
+		want    string
+	}{
+		{4 * time.Minute, true, "15"},
+		{time.Hour, true, "125"},
+		{5 * 24 * time.Hour, true, "1440"},
+		{0, true, "5"},
+		{time.Minute, false, "60"},
+	} {
+		if got := Limit(c.largest, c.known); got != c.want {
+			t.Errorf("%v, known %t: %s minutes, want %s", c.largest, c.known, got, c.want)
+		}
+	}
+}
+
+func TestArray(t *testing.T) {
+	for _, c := range []struct {
+		indices []int
+		atOnce  int
+		want    string
+	}{
+		{[]int{1}, 0, "1"},
+		{[]int{1, 2, 3}, 0, "1-3"},
+		{[]int{1, 4, 5, 6, 7}, 3, "1,4-7%3"},
+		{[]int{2, 4}, 2, "2,4"},
+		{[]int{3, 5, 6, 1000}, 1, "3,5-6,1000%1"},
+	} {
+		if got := Array(c.indices, c.atOnce); got != c.want {
+			t.Errorf("%v, %d at a time: %s, want %s", c.indices, c.atOnce, got, c.want)
 		}
 	}
 }

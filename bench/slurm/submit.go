@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,15 +22,22 @@ import (
 // The files of a folder of jobs.
 const (
 	scriptFile = "job.sh"
-	jobsFile   = "jobs" // the numbers of the submitted jobs, a line each
+	jobsFile   = "jobs" // a line for each submitted job: its number, and of how many parts its tasks make some
 )
+
+// Submission is a job that was submitted.
+type Submission struct {
+	ID    string
+	Parts int // 0: not noted, as older versions did not
+}
 
 // jobNumber is what sbatch --parsable prints before the name of another cluster.
 var jobNumber = regexp.MustCompile(`^[0-9]+$`)
 
-// Submit writes the script of a job into a folder, which it makes, submits it, and returns its number. It notes the
-// number in the folder, for [Submitted].
-func Submit(ctx context.Context, folder, script string) (id string, err error) {
+// Submit writes the script of a job into a folder, which it makes, submits it, and returns its number. after is the
+// number of a job whose tasks must have succeeded before; empty: none. It notes the number and the parts in the folder,
+// for [Submitted].
+func Submit(ctx context.Context, folder, script string, parts int, after string) (id string, err error) {
 	if _, err := exec.LookPath("sbatch"); err != nil {
 		return "", fmt.Errorf("slurm: no program sbatch here: want a machine that submits jobs, or --dry-run")
 	}
@@ -40,7 +48,11 @@ func Submit(ctx context.Context, folder, script string) (id string, err error) {
 	}); err != nil {
 		return "", fmt.Errorf("slurm: %s: %w", path, err)
 	}
-	out, err := command(ctx, "sbatch", "--parsable", path)
+	args := []string{"--parsable"}
+	if after != "" { // a job that can never begin would be waited for in vain
+		args = append(args, "--dependency=afterok:"+after, "--kill-on-invalid-dep=yes")
+	}
+	out, err := command(ctx, "sbatch", append(args, path)...)
 	if err != nil {
 		return "", err
 	}
@@ -52,16 +64,40 @@ func Submit(ctx context.Context, folder, script string) (id string, err error) {
 	if err != nil {
 		return id, fmt.Errorf("slurm: job %s is submitted, and not noted: %w", id, err)
 	}
-	_, err = fmt.Fprintln(jobs, id)
+	_, err = fmt.Fprintln(jobs, id, parts)
 	if err = errors.Join(err, jobs.Close()); err != nil {
 		return id, fmt.Errorf("slurm: job %s is submitted, and not noted: %w", id, err)
 	}
 	return id, nil
 }
 
-// Submitted returns the numbers of the jobs that were submitted with a folder; none if there is no folder.
-func Submitted(folder string) (ids []string, err error) {
-	path := filepath.Join(folder, jobsFile)
+// Submitted returns the jobs that were submitted with a folder, the last one last, and after them those of the folders
+// in it; none if there is no folder.
+func Submitted(folder string) (jobs []Submission, err error) {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("slurm: %w", err)
+	}
+	if jobs, err = noted(filepath.Join(folder, jobsFile)); err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			below, err := noted(filepath.Join(folder, e.Name(), jobsFile))
+			if err != nil {
+				return nil, err
+			}
+			jobs = append(jobs, below...)
+		}
+	}
+	return jobs, nil
+}
+
+// noted reads a file of jobs; none if there is no file.
+func noted(path string) (jobs []Submission, err error) {
 	text, err := files.ReadRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -70,13 +106,15 @@ func Submitted(folder string) (ids []string, err error) {
 		return nil, fmt.Errorf("slurm: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
-		id := strings.TrimSpace(line)
-		if !jobNumber.MatchString(id) {
-			return nil, fmt.Errorf("slurm: %s: %q, want the numbers of jobs", path, id)
+		line = strings.TrimSpace(line)
+		id, noted, two := strings.Cut(line, " ")
+		parts, err := strconv.Atoi(noted)
+		if !jobNumber.MatchString(id) || two && (err != nil || parts < 1) {
+			return nil, fmt.Errorf("slurm: %s: %q, want the number of a job and of its parts", path, line)
 		}
-		ids = append(ids, id)
+		jobs = append(jobs, Submission{id, parts})
 	}
-	return ids, nil
+	return jobs, nil
 }
 
 // Tally is how many tasks of some jobs are in which state: such as "3 RUNNING, 5 PENDING (Priority)". Tasks that have

@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,20 +26,31 @@ func programs(t *testing.T, of map[string]string) {
 
 func TestSubmit(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "out", "slurm")
-	programs(t, map[string]string{"sbatch": `[ "$1" = --parsable ] && cat "$2" >"$DIR/was" && echo "41;cluster"`})
-	for range 2 {
-		if id, err := Submit(t.Context(), folder, "#!/bin/bash\n"); id != "41" || err != nil {
+	programs(t, map[string]string{"sbatch": `echo "$*" >>"$DIR/args"; for last; do :; done; cat "$last" >"$DIR/was"
+		echo "41;cluster"`})
+	must.OK(t, os.MkdirAll(folder, 0o700))
+	must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), []byte("40\n"), 0o600)) // of an older version
+	for n, after := range []string{"", "7"} {
+		if id, err := Submit(t.Context(), folder, "#!/bin/bash\n", 8+n, after); id != "41" || err != nil {
 			t.Errorf("%q, %v, want 41", id, err)
 		}
 	}
 	if was := read(t, os.Getenv("DIR")+"/was"); was != "#!/bin/bash\n" {
 		t.Errorf("submitted %q", was)
 	}
-	if ids, err := Submitted(folder); strings.Join(ids, " ") != "41 41" || err != nil {
-		t.Errorf("%q, %v, want both", ids, err)
+	path := filepath.Join(folder, scriptFile)
+	want := "--parsable " + path + "\n--parsable --dependency=afterok:7 --kill-on-invalid-dep=yes " + path + "\n"
+	if args := read(t, os.Getenv("DIR")+"/args"); args != want {
+		t.Errorf("arguments %q, want %q", args, want)
 	}
-	if ids, err := Submitted(t.TempDir()); ids != nil || err != nil {
-		t.Errorf("an empty folder: %q, %v, want none", ids, err)
+	if _, err := Submit(t.Context(), filepath.Join(folder, "rung-1"), "", 3, ""); err != nil {
+		t.Error(err)
+	}
+	if jobs, err := Submitted(folder); fmt.Sprint(jobs) != "[{40 0} {41 8} {41 9} {41 3}]" || err != nil {
+		t.Errorf("%v, %v, want all, also that of the folder below", jobs, err)
+	}
+	if jobs, err := Submitted(t.TempDir()); jobs != nil || err != nil {
+		t.Errorf("an empty folder: %v, %v, want none", jobs, err)
 	}
 	for text, want := range map[string]string{
 		`echo "sbatch: error: invalid partition specified: x" >&2; exit 1`: "slurm: sbatch: exit status 1: " +
@@ -46,19 +58,23 @@ func TestSubmit(t *testing.T) {
 		"echo Submitted": `slurm: sbatch printed "Submitted\n", want the number of a job`,
 	} {
 		programs(t, map[string]string{"sbatch": text})
-		id, err := Submit(t.Context(), folder, "")
+		id, err := Submit(t.Context(), folder, "", 1, "")
 		if err == nil || err.Error() != want || id != "" && id != "Submitted" {
 			t.Errorf("%q, %v, want %s", id, err, want)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	_, err := Submit(t.Context(), folder, "")
+	_, err := Submit(t.Context(), folder, "", 1, "")
 	if err == nil || !strings.Contains(err.Error(), "no program sbatch here") {
 		t.Errorf("%v, want that there is no sbatch", err)
 	}
-	must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), []byte("41\n-5\n"), 0o600))
-	if _, err := Submitted(folder); err == nil || !strings.Contains(err.Error(), `"-5", want the numbers of jobs`) {
-		t.Errorf("%v, want the damaged line", err)
+	for _, line := range []string{"-5", "41 0", "41 x"} {
+		must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), []byte("41 8\n"+line+"\n"), 0o600))
+		_, err := Submitted(folder)
+		if want := fmt.Sprintf("%q, want the number of a job and of its parts", line); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package part cuts the runs of a command into parts, for launchers whose processes share no folder: --part 2/8 of
-// table, sweep and figure. All parts of one command line cover every run once.
+// Package part cuts the runs of a command into parts, the unit of work of schedulers: --part 2/8 of table, sweep,
+// figure and tune. All parts of one command line cover every run once.
 package part
 
 import (
@@ -54,18 +54,27 @@ func (p *Part) Set(text string) (err error) {
 // Type implements pflag.Value.
 func (p *Part) Type() string { return "i/n" }
 
-// Keys returns the keys that are in the part: those whose index is Index − 1 modulo Of, once all keys are sorted by
-// cell and seed. A key that is there twice counts once.
+// Keys returns the keys that are in the part.
 func (p Part) Keys(all []Key) map[Key]bool {
+	in := map[Key]bool{}
+	for key, index := range Deal(all, max(1, p.Of)) {
+		if p.IsWhole() || index == p.Index {
+			in[key] = true
+		}
+	}
+	return in
+}
+
+// Deal returns in which of n parts each key is, from 1: once all keys are sorted by cell and seed, they are dealt out
+// one by one. A key that is there twice counts once.
+func Deal(all []Key, n int) map[Key]int {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b Key) int {
 		return cmp.Or(strings.Compare(a.Cell, b.Cell), cmp.Compare(a.Seed, b.Seed))
 	})
-	in := map[Key]bool{}
+	in := map[Key]int{}
 	for i, key := range slices.Compact(sorted) {
-		if p.IsWhole() || i%p.Of == p.Index-1 {
-			in[key] = true
-		}
+		in[key] = i%n + 1
 	}
 	return in
 }

@@ -7,6 +7,7 @@ package plan
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"rollcall/bench/run"
 	"rollcall/bench/run/memory"
@@ -19,6 +20,7 @@ import (
 type Plan struct {
 	Title        string // of the table, figure or tuning
 	Cells        []Cell
+	Runs         []Run        // of all cells, in order
 	Rates        []Rate       // a measurement per workload
 	AtOnce       int          // runs at a time, on all cards together
 	Cards        int          // cards that share the runs; 1 on the CPU
@@ -34,14 +36,24 @@ type Plan struct {
 type Cell struct {
 	Settings   settings.Settings
 	Runs, Kept int     // all runs, and those that are finished already
+	Refused    int     // runs whose folders have other work
 	Resumed    int     // runs that resume from a checkpoint, neither kept nor made from the start
 	Sec        float64 // seconds for all runs that are not kept, one after the other
+}
+
+// Run is one run of a plan.
+type Run struct {
+	run.Planned
+	Sec   float64 // seconds for what is left of it
+	Whole float64 // seconds for all of it; 0 for a run that is kept, unless all are counted
+	Bytes int64   // memory; likewise
 }
 
 // planner makes a plan: first its cells, by which the workloads are known, then a measurement of every workload.
 type planner struct {
 	*Plan
 	session   *run.Session        // opens data and engines, one after the other
+	all       bool                // runs that are kept are counted too
 	missing   map[string]bool     // data sets that are not available
 	workloads []workload          // in the order of the cells
 	costs     map[workload][]cost // the runs that a workload's speed is for
@@ -56,15 +68,16 @@ type workload struct {
 
 // cost is the work of one run of a cell.
 type cost struct {
-	cell              int     // index in Plan.Cells
+	cell, run         int     // indices in Plan.Cells and Plan.Runs
 	images, evaluated float64 // images to train on and to evaluate, see run.Needs
 }
 
-// Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would.
-func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned) (*Plan, error) {
+// Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would. all
+// says that it counts the work of runs that are kept, too.
+func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned, all bool) (*Plan, error) {
 	l := p.Sessions[0] // one session measures alone: what other engines cost beside it is not planned, see total
 	about := &Plan{Title: title, AtOnce: len(p.Sessions), Cards: p.Cards()}
-	m := &planner{about, l, map[string]bool{}, nil, map[workload][]cost{}}
+	m := &planner{about, l, all, map[string]bool{}, nil, map[workload][]cost{}}
 	m.Limit, m.LimitIsKnown = l.Machine.Memory.Limit()
 	for len(runs) > 0 {
 		// The seeds of a cell stand together and share their settings.
@@ -88,22 +101,25 @@ func Make(ctx context.Context, title string, p *run.Pool, runs []run.Planned) (*
 // cell adds the runs of one cell to the plan.
 func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 	c := Cell{Settings: runs[0].Settings, Runs: len(runs)}
-	var made []*run.Planned
 	for i := range runs {
-		if runs[i].Kept {
+		switch r := &runs[i]; {
+		case r.Kept:
 			c.Kept++
-			continue
-		}
-		if runs[i].Done > 0 {
+		case r.Refused != "":
+			if c.Refused++; c.Refused == 1 {
+				m.Notes = append(m.Notes, fmt.Sprintf("%s: refused: %s", r.Dir, r.Refused))
+			}
+		case r.Done > r.From:
 			c.Resumed++
 		}
-		made = append(made, &runs[i])
 	}
 	m.Cells = append(m.Cells, c)
-	if len(made) == 0 {
-		return nil
-	}
-	for _, r := range made {
+	for i := range runs {
+		r := &runs[i]
+		m.Runs = append(m.Runs, Run{Planned: *r})
+		if !r.Left() && (!m.all || r.Twin) {
+			continue
+		}
 		// Files that are open already stay open; generated data are made for each seed.
 		data, err := m.open(ctx, &r.Settings, r.Seed)
 		if err != nil {
@@ -123,9 +139,8 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 		if _, ok := m.costs[w]; !ok {
 			m.workloads = append(m.workloads, w)
 		}
-		// A run that resumes has only a part of its rounds left.
-		left := float64(r.Settings.Rounds-r.Done) / float64(r.Settings.Rounds)
-		m.costs[w] = append(m.costs[w], cost{len(m.Cells) - 1, left * needs.Images, left * needs.Evaluated})
+		m.Runs[len(m.Runs)-1].Bytes = needs.Bytes
+		m.costs[w] = append(m.costs[w], cost{len(m.Cells) - 1, len(m.Runs) - 1, needs.Images, needs.Evaluated})
 	}
 	return nil
 }

@@ -70,8 +70,12 @@ func (m *planner) measure(ctx context.Context, w workload) error {
 	for _, c := range m.costs[w] {
 		sec := c.images*trained/rate.ImagesPerSec +
 			c.evaluated*evaluated*rate.EvalMS.Value/1e3/float64(rate.EvalImages)
-		m.Cells[c.cell].Sec += sec
-		m.Each = append(m.Each, sec)
+		r := &m.Runs[c.run]
+		own, left := r.Shares()
+		r.Whole, r.Sec = own*sec, left*sec
+		if m.Cells[c.cell].Sec += r.Sec; r.Left() {
+			m.Each = append(m.Each, r.Sec)
+		}
 	}
 	return nil
 }

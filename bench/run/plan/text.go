@@ -16,21 +16,26 @@ import (
 // Write prints the plan: a line per row of the plan, notes, memory, and the time of all runs.
 func (p *Plan) Write(w io.Writer) error {
 	var b strings.Builder // fmt cannot fail on it: only the one write at the end can
-	runs, kept, resumed, sec := 0, 0, 0, 0.0
+	runs, kept, resumed, refused, sec := 0, 0, 0, 0, 0.0
 	for _, c := range p.Cells {
 		runs, kept, resumed, sec = runs+c.Runs, kept+c.Kept, resumed+c.Resumed, sec+c.Sec
+		refused += c.Refused
 	}
 	if runs == 0 {
 		_, err := fmt.Fprintf(w, "%s: nothing is trained\n", p.Title)
 		return err
 	}
-	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %d to be made\n",
-		p.Title, run.Count(len(p.Cells), "cell"), run.Count(runs, "run"), kept, resumed, runs-kept-resumed)
+	others := ""
+	if refused > 0 {
+		others = fmt.Sprintf("%d refused, ", refused)
+	}
+	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %s%d to be made\n", p.Title, run.Count(len(p.Cells), "cell"),
+		run.Count(runs, "run"), kept, resumed, others, runs-kept-resumed-refused)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "method\tdata\tavailability\truns\tkept\trounds\ttakes")
 	for _, row := range p.rows() {
 		takes := "nothing"
-		if row.Kept < row.Runs {
+		if row.Kept+row.Refused < row.Runs {
 			takes = words(row.Sec)
 		}
 		s := &row.Settings
@@ -69,6 +74,7 @@ func (p *Plan) rows() (rows []Cell) {
 		}
 		r := &rows[i]
 		r.Runs, r.Kept, r.Resumed, r.Sec = r.Runs+c.Runs, r.Kept+c.Kept, r.Resumed+c.Resumed, r.Sec+c.Sec
+		r.Refused += c.Refused
 	}
 	return rows
 }
@@ -101,11 +107,6 @@ func (p *Plan) total(sec float64) string {
 	if len(p.Rates) == 0 {
 		return "in all nothing is left to do"
 	}
-	first := &p.Rates[0] // all rates are of one engine, one precision and one number of threads
-	on := first.Engine + ", " + first.Precision
-	if strings.HasPrefix(on, "cpu-") {
-		on += ", " + run.Count(first.Threads, "thread")
-	}
 	var from []string
 	for _, r := range p.Rates {
 		how := "measured now"
@@ -115,7 +116,7 @@ func (p *Plan) total(sec float64) string {
 		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s",
 			how, r.ClientStepMS, r.Net, r.Data, run.Count(r.Rounds, "round")))
 	}
-	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), on, strings.Join(from, "; "))
+	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), p.hardware(), strings.Join(from, "; "))
 	onCard := ""
 	if p.Cards > 1 {
 		text += fmt.Sprintf("; %s on %d cards", words(p.shared()), p.Cards)
@@ -125,6 +126,16 @@ func (p *Plan) total(sec float64) string {
 		text += fmt.Sprintf("; %d runs at a time%s are taken to gain nothing", n, onCard)
 	}
 	return text
+}
+
+// hardware returns on what the rates were measured: "cpu-avx512, fp32, 2 threads".
+func (p *Plan) hardware() string {
+	first := &p.Rates[0] // all rates are of one engine, one precision and one number of threads
+	on := first.Engine + ", " + first.Precision
+	if strings.HasPrefix(on, "cpu-") {
+		on += ", " + run.Count(first.Threads, "thread")
+	}
+	return on
 }
 
 // shared returns how many seconds the runs take on all cards: the longest first, each on the card that is free first.
@@ -137,7 +148,7 @@ func (p *Plan) shared() float64 {
 }
 
 // words returns a time in two units at most: "13 h 20 min".
-func words(sec float64) string { return progress.Duration(seconds(sec)) }
+func words(sec float64) string { return progress.Duration(Seconds(sec)) }
 
-// seconds returns a time. A time.Duration has nanoseconds in 63 bits, 9.2e9 s.
-func seconds(sec float64) time.Duration { return time.Duration(min(sec, 9e9) * float64(time.Second)) }
+// Seconds returns a time. A time.Duration has nanoseconds in 63 bits, 9.2e9 s.
+func Seconds(sec float64) time.Duration { return time.Duration(min(sec, 9e9) * float64(time.Second)) }

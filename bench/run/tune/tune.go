@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/part"
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/results"
@@ -26,7 +27,13 @@ type Tuning struct {
 	// rounds of the last rung and a share of held-out samples. Its Rates are empty.
 	run.Sweep
 	LRs, ServerLRs []float64 // the grid of η_0 and η_g, each above 0 and once
+
+	Part part.Part // of the cells, which are made whole
+	Rung *int      // make the runs of this rung alone, from 1, and of the part in Keep; nil: of all rungs
 }
+
+// ErrEarlier says that a rung cannot be made yet: the runs before it are not finished.
+var ErrEarlier = errors.New("the rung before it is not finished, want it first")
 
 // cell is a method under a process on data: what rates are chosen for.
 type cell struct {
@@ -36,6 +43,7 @@ type cell struct {
 	rows     []TrialRow        // of all rungs up to now
 	winner   *rates.Row        // nil: there is none yet, or all pairs diverged
 	failed   error             // why there is none; nil: nothing failed
+	known    bool              // in a plan: which trials are left is known
 }
 
 // Validate reports the first impossible rate, seed or setting.
@@ -105,7 +113,15 @@ func (t *Tuning) cells() (cells []*cell, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var keys []part.Key
 	for i := range of {
+		keys = append(keys, part.Key{Cell: fmt.Sprint(rates.KeyOf(&of[i].Settings))})
+	}
+	ofPart := t.Part.Keys(keys)
+	for i := range of {
+		if !ofPart[keys[i]] {
+			continue
+		}
 		s := of[i].Settings
 		c := &cell{settings: s, rungs: rungs(s.Rounds, s.EvalEvery)}
 		for _, lr := range t.LRs {
@@ -114,6 +130,11 @@ func (t *Tuning) cells() (cells []*cell, err error) {
 			}
 		}
 		cells = append(cells, c)
+	}
+	if t.Rung != nil {
+		if most := mostRungs(cells); *t.Rung < 1 || *t.Rung > most {
+			return nil, settings.Usagef("--rung %d: want 1 … %d", *t.Rung, most)
+		}
 	}
 	return cells, nil
 }
@@ -146,10 +167,10 @@ func (c *cell) tasks(rung int) (tasks []run.Task) {
 
 // Outcome is what a tuning came to.
 type Outcome struct {
-	Rates     []rates.Row // of the cells that have some
-	Cells     int         // all cells
-	Failed    []error     // of cells without rates, an error each
-	Elsewhere int         // runs that other processes make and that were not waited for
+	Rates    []rates.Row // of the cells that have some
+	Cells    int         // all cells
+	Failed   []error     // of cells without rates, an error each
+	run.Left             // of all rungs
 
 	path   string // of the file with the rates
 	tuning *Tuning
@@ -159,59 +180,104 @@ type Outcome struct {
 // Run makes the runs of all rungs, one rung after the other, in a pool; runs that are there already are kept. After
 // every rung it writes what was tried, and at the end the rates. When ctx ends it returns ctx's error, and a repeated
 // Run goes on.
+//
+// With Rung it makes the runs of that rung, and writes what was tried as far as the files of all runs say it: whoever
+// finishes the last run of a rung writes the rung down. It returns [ErrEarlier] if a rung before is not finished.
 func (t *Tuning) Run(ctx context.Context, p *run.Pool) (*Outcome, error) {
 	cells, err := t.cells()
 	if err != nil {
 		return nil, err
 	}
-	done := &Outcome{Cells: len(cells), tuning: t, rungs: rungWords(cells)}
-	for rung := 0; ; rung++ {
-		var tasks []run.Task
-		var of []*trial // of each task
-		var in []*cell
-		for _, c := range cells {
-			own := c.tasks(rung)
-			for i := range own {
-				of, in = append(of, &c.trials[i]), append(in, c)
+	done := &Outcome{Cells: len(cells), tuning: t}
+	if len(cells) == 0 { // there are more parts than cells
+		return done, nil
+	}
+	done.rungs = rungWords(cells)
+	whole := true // all runs are there, as far as Rung lets this command say so
+	for rung := 0; whole && rung < mostRungs(cells); rung++ {
+		if t.Rung == nil || rung+1 == *t.Rung {
+			left, err := t.makeRung(ctx, p, cells, rung)
+			if err != nil {
+				return nil, err
 			}
-			tasks = append(tasks, own...)
+			done.Parts, done.Held, done.Refused = left.Parts, done.Held+left.Held, done.Refused+left.Refused
+			p.Keep.Again = false // the later rungs go on with the runs of this one
 		}
-		if len(tasks) == 0 {
-			break
+		if t.Rung != nil { // the other parts of this rung may have been made meanwhile, and the later rungs before
+			if whole = t.readRung(p, cells, rung); !whole && rung+1 < *t.Rung {
+				return nil, fmt.Errorf("tune %s: --rung %d: %w", t.Name, *t.Rung, ErrEarlier)
+			}
 		}
-		for i := range tasks {
-			tasks[i].Label = fmt.Sprintf("[%d/%d] %s", i+1, len(tasks), tasks[i].Label)
-		}
-		elsewhere, err := p.Seeds(ctx, t.Name, tasks, t.Seeds, false,
-			func(n int, runs papers.Runs, failed error) error {
-				if failed != nil && ctx.Err() == nil {
-					in[n].failed = fmt.Errorf("%s: %w", tasks[n].Label, failed)
-				}
-				of[n].score = scoreOf(curvesOf(runs), in[n].rungs[rung])
-				return nil
-			})
-		done.Elsewhere += elsewhere
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return nil, err
-		}
-		p.Keep.Again = false // the later rungs go on with the runs of this one
-		if err := t.endRung(p, cells, rung); err != nil {
-			return nil, err
+		if whole {
+			if err := t.endRung(ctx, p, cells, rung); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, c := range cells {
 		switch {
 		case c.winner != nil:
 			done.Rates = append(done.Rates, *c.winner)
-		case !isElsewhere(c.failed):
-			if c.failed == nil {
-				c.failed = fmt.Errorf("%s: every pair of rates diverged, want smaller ones", rates.KeyOf(&c.settings))
-			}
+		case c.failed != nil && !isElsewhere(c.failed):
 			done.Failed = append(done.Failed, c.failed)
+		case c.failed == nil && whole:
+			done.Failed = append(done.Failed,
+				fmt.Errorf("%s: every pair of rates diverged, want smaller ones", rates.KeyOf(&c.settings)))
 		}
 	}
 	done.path, err = t.writeRates(p, done.Rates)
 	return done, err
+}
+
+// mostRungs returns how many rungs the cells have, at most.
+func mostRungs(cells []*cell) (most int) {
+	for _, c := range cells {
+		most = max(most, len(c.rungs))
+	}
+	return most
+}
+
+// makeRung makes the runs of a rung, and returns how many it has left undone.
+func (t *Tuning) makeRung(ctx context.Context, p *run.Pool, cells []*cell, rung int) (left run.Left, err error) {
+	var tasks []run.Task
+	var of []*trial // of each task
+	var in []*cell
+	for _, c := range cells {
+		own := c.tasks(rung)
+		for i := range own {
+			of, in = append(of, &c.trials[i]), append(in, c)
+		}
+		tasks = append(tasks, own...)
+	}
+	for i := range tasks {
+		tasks[i].Label = fmt.Sprintf("[%d/%d] %s", i+1, len(tasks), tasks[i].Label)
+	}
+	left, err = p.Seeds(ctx, t.Name, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
+		if c := in[n]; failed != nil && ctx.Err() == nil && (c.failed == nil || isElsewhere(c.failed)) {
+			c.failed = fmt.Errorf("%s: %w", tasks[n].Label, failed)
+		}
+		of[n].score = scoreOf(curvesOf(runs), in[n].rungs[rung])
+		return nil
+	})
+	return left, errors.Join(err, ctx.Err())
+}
+
+// readRung reads the scores of a rung from the files of all runs, and reports whether these are there.
+func (t *Tuning) readRung(p *run.Pool, cells []*cell, rung int) bool {
+	for _, c := range cells {
+		if rung >= len(c.rungs) {
+			continue
+		}
+		if c.failed != nil && !isElsewhere(c.failed) {
+			return false
+		}
+		was := c.failed
+		if c.failed = nil; !c.readScores(t, p, rung) {
+			c.failed = was
+			return false
+		}
+	}
+	return true
 }
 
 // isElsewhere reports whether runs are missing only because other processes make them.
@@ -230,7 +296,7 @@ func curvesOf(runs papers.Runs) [][]results.CurveRow {
 }
 
 // endRung decides which trials go on, writes down all of them, and drops the checkpoints of the others.
-func (t *Tuning) endRung(p *run.Pool, cells []*cell, rung int) error {
+func (t *Tuning) endRung(ctx context.Context, p *run.Pool, cells []*cell, rung int) error {
 	for _, c := range cells {
 		if c.failed != nil || rung >= len(c.rungs) {
 			continue
@@ -246,7 +312,9 @@ func (t *Tuning) endRung(p *run.Pool, cells []*cell, rung int) error {
 			if row.Fate = FateDropped; slices.Contains(left, i) {
 				row.Fate = fate
 				next = append(next, tried)
-			} else if err := p.Drop(t.Name, c.task(&tried, rung), t.Seeds); err != nil {
+			} else if t.Rung != nil && rung+1 < *t.Rung {
+				// dropped by the command that made the rung
+			} else if err := p.Drop(ctx, t.Name, c.task(&tried, rung), t.Seeds); err != nil {
 				return err
 			}
 			c.rows = append(c.rows, row)
@@ -254,6 +322,9 @@ func (t *Tuning) endRung(p *run.Pool, cells []*cell, rung int) error {
 		if c.trials = next; fate == FateWinner && len(next) == 1 {
 			c.winner = t.rates(c, &next[0])
 		}
+	}
+	if t.Rung != nil && rung+1 < *t.Rung {
+		return nil // the file may have this rung already
 	}
 	return t.writeTrials(p, cells)
 }
