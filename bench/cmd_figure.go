@@ -77,7 +77,7 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 			return err
 		}
 		if _, made := figure.Measure.(papers.Curves); !made { // its numbers are in no folder of a run
-			for _, name := range []string{"part", "slurm", "collect"} {
+			for _, name := range []string{"part", "slurm", "collect", "format"} {
 				if fs.Changed(name) {
 					return settings.Usagef("--%s: of no use with figure %s, which has no folder of a run", name,
 						figure.ID)
@@ -85,11 +85,11 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 			}
 		}
 		return a.spread(cmd, &away, machine, keep, runs{
-			figure.ID, figure.Title,
-			func(ctx context.Context, p *run.Pool) ([]run.Planned, error) {
+			id: figure.ID, title: figure.Title,
+			planned: func(ctx context.Context, p *run.Pool) ([]run.Planned, error) {
 				return p.PlanFigure(ctx, &figure, &wanted)
 			},
-			func(m run.Machine, k run.Keep) error {
+			here: func(m run.Machine, k run.Keep) error {
 				return a.figure(cmd.Context(), &figure, &wanted, own, givenTo(fs, &figure), m, k)
 			},
 		})
@@ -137,11 +137,6 @@ func (a *app) figure(
 	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, given map[string]string,
 	machine run.Machine, keep run.Keep,
 ) error {
-	if machine.Plan { // before Writable: a plan makes no folder
-		p := a.pool(machine, keep)
-		runs, err := p.PlanFigure(ctx, figure, wanted)
-		return a.plan(ctx, figure.Title, p, runs, err)
-	}
 	dir := filepath.Join(machine.Out, figure.ID)
 	leave, err := run.Writable(dir)
 	if err != nil {
@@ -155,13 +150,10 @@ func (a *app) figure(
 		info, err = p.FigureInfo(figure, wanted, &measured, given)
 	}
 	err = errors.Join(err, p.Close())
-	// A figure whose runs other processes make is no failure.
-	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok {
-		why := ", which are not waited for: not drawn"
-		if !keep.Part.IsWhole() {
-			why = ": not drawn; results merge puts the parts together"
-		}
-		run.Logf(a.stderr, "figure %s: %s%s\n", figure.ID, elsewhere, why)
+	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok && elsewhere.Part.IsWhole() {
+		return fmt.Errorf("figure %s: %w: %w", figure.ID, elsewhere, run.ErrHeld)
+	} else if ok { // a part has made its runs
+		run.Logf(a.stderr, "figure %s: %s: not drawn; results merge puts the parts together\n", figure.ID, elsewhere)
 		return nil
 	}
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run"
-	"rollcall/bench/run/claim"
+	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
@@ -31,6 +31,7 @@ func (a *app) runCommand() *cobra.Command {
 		seed    uint32
 		dump    string
 		file    string
+		name    string
 		keep    run.Keep
 
 		decisions bool
@@ -48,9 +49,7 @@ it.`,
 		Args: noArgs,
 	}
 	settings.AddFlags(cmd.Flags())
-	registerMachine(cmd.Flags(), &machine)
-	registerEnd(cmd.Flags(), &machine)
-	registerEvents(cmd.Flags(), &machine)
+	registerOne(cmd.Flags(), &machine, &keep)
 	// 3 is the first of the seeds 3, 4, 6 that tables have without --seeds.
 	cmd.Flags().Uint32Var(&seed, "seed", 3,
 		"seed of every draw: split, availability, weights, batches, augmentation, dropout")
@@ -66,8 +65,31 @@ it.`,
 			"models that clients of fedawe keep as well")
 	// --save-model alone saves one model. So a value needs the =: `--save-model all` would leave an argument, all.
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
-	registerKeep(cmd.Flags(), &keep)
+	cmd.Flags().StringVar(&name, "id", "",
+		"make a run of a table, sweep or figure: in OUT/ID, as --plan --format json names it and its settings; of a "+
+			"paper's table or figure as it is, the id alone will do")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("id") {
+			for _, other := range []string{"rates", "dump"} {
+				if cmd.Flags().Changed(other) {
+					return settings.Usagef("--%s: of no use with --id, want one of the two", other)
+				}
+			}
+			if err := machine.Validate(); err != nil {
+				return err
+			}
+			x, err := named(name, cmd.Flags(), machine.Out, seed)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("save-model") {
+				if err := save.Validate(x.Settings.Method); err != nil {
+					return err
+				}
+			}
+			x.Decisions, x.SaveModel = x.Decisions || decisions, save
+			return a.runOne(cmd.Context(), x, machine, keep)
+		}
 		s, err := settings.Resolve(settings.GivenBy(cmd.Flags()), func(s *settings.Settings) error {
 			if !cmd.Flags().Changed("rates") {
 				return nil
@@ -122,6 +144,30 @@ it.`,
 	return cmd
 }
 
+// named returns the run of an ID, with the given settings or, if none are given, those of the papers.
+func named(name string, fs *pflag.FlagSet, out string, seed uint32) (*run.Experiment, error) {
+	id, err := run.ParseID(name)
+	if err != nil {
+		return nil, err
+	}
+	given := settings.GivenBy(fs)
+	if len(given) == 0 && !fs.Changed("seed") {
+		return id.Find(out)
+	}
+	s, err := settings.Restore(given)
+	if err != nil {
+		return nil, err
+	}
+	if !fs.Changed("seed") {
+		seed = id.Seed
+	}
+	if !id.IsOf(s, seed) {
+		return nil, settings.Usagef("--id %s: these settings are those of %s, want the whole command that --plan "+
+			"--format json has for it", id, filepath.ToSlash(run.Folder("", id.Table, s, seed)))
+	}
+	return id.Experiment(out, s, false), nil
+}
+
 // putRates gives a run its learning rates from a file. A file that has none for it is an error.
 func putRates(s *settings.Settings, path string, fs *pflag.FlagSet) error {
 	for _, name := range []string{"lr", "server-lr"} {
@@ -138,54 +184,38 @@ func putRates(s *settings.Settings, path string, fs *pflag.FlagSet) error {
 	return err
 }
 
-// runOne makes one run, or finds it finished, and prints its last row. It claims the run first, so that two commands
-// with the same settings do not train twice.
+// runOne makes one run, or finds it finished, and prints its last row.
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) (err error) {
 	log := progress.New(a.stderr) // the session logs through it, since it redraws the last line of a terminal
 	l := &run.Session{Machine: machine, Stderr: log}
-	kept, release, wrong := x.Take(ctx, l, &claim.Watch{Beat: claimBeat, Expiry: claimExpiry}, keep)
-	defer func() { err = errors.Join(err, release()) }()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case kept != nil:
-		l.KeptEvents(kept)                               // --events may have been given only now
-		return errors.Join(wrong, a.reportKept(x, kept)) // wrong: its old checkpoints could not be removed
-	}
-	// Check the folders before hours of training. Only then report why the run could not be claimed: a folder that
-	// cannot be written to is the usual reason.
-	leave, err := run.Writable(x.Dir)
-	if err != nil {
-		return err // the claim failed for the same reason, and this error says it better
-	}
-	defer leave()
-	if wrong != nil {
-		return wrong
-	}
-	if x.Dump != "" { // Take keeps no run with --dump, whose files only training can write
+	x.Was = folder.StampOf(x.Dir) // before a wait: --again keeps a run that another process finishes meanwhile
+	if x.Dump != "" {             // checked before hours of training
 		leave, err := run.Writable(x.Dump)
 		if err != nil {
 			return fmt.Errorf("dump: %w", err)
 		}
 		defer leave()
 	}
-	rows, err := x.Do(ctx, l, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
+	made, err := x.Await(ctx, l, keep, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
 	err = cmp.Or(err, l.Close())
-	if len(rows) > 0 { // an interrupted or failed run prints how far it has come, too
-		note := "complete"
-		switch {
-		case errors.Is(err, context.Canceled), gpu.DeviceLost(err): // as run.json says
-			note = "interrupted"
-		case errors.Is(err, claim.ErrLost):
-			note = "lost"
-		case run.IsDiverged(err):
-			note = "diverged"
-		case err != nil:
-			note = "failed"
-		}
-		err = cmp.Or(err, a.report(x, rows, note))
+	switch _, refused := errors.AsType[*folder.RefusedError](err); {
+	case refused:
+		return fmt.Errorf("%w (%s)", err, run.WaysOut)
+	case made.Kept:
+		return cmp.Or(a.reportKept(x, made.Run), err)
+	case len(made.Rows) == 0:
+		return err
 	}
-	return err
+	note := "complete" // an interrupted or failed run prints how far it has come, too
+	switch {
+	case errors.Is(err, context.Canceled), gpu.DeviceLost(err): // as run.json says
+		note = "interrupted"
+	case run.IsDiverged(err):
+		note = "diverged"
+	case err != nil:
+		note = "failed"
+	}
+	return cmp.Or(err, a.report(x, made.Rows, note))
 }
 
 // reportKept prints the last row of a finished run. A run that diverged is an error again, as it was the first time.

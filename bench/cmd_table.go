@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,7 +14,6 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run"
-	"rollcall/bench/run/plan"
 	"rollcall/bench/run/rates"
 	"rollcall/results"
 	"rollcall/results/compare"
@@ -113,9 +111,9 @@ func (a *app) spreadTable(
 	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
 ) error {
 	return a.spread(cmd, away, machine, keep, runs{
-		t.ID, t.Title,
-		func(ctx context.Context, p *run.Pool) ([]run.Planned, error) { return p.PlanTable(ctx, &t, cells) },
-		func(m run.Machine, k run.Keep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
+		id: t.ID, title: t.Title,
+		planned: func(ctx context.Context, p *run.Pool) ([]run.Planned, error) { return p.PlanTable(ctx, &t, cells) },
+		here:    func(m run.Machine, k run.Keep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
 	})
 }
 
@@ -128,29 +126,18 @@ func (a *app) noteRates(f *rates.File) error {
 	return err
 }
 
-// claimBeat is the time between two heartbeats of a claim on a run, claimExpiry the silence after which its process
-// counts as dead. Tests shorten both; 0 is the default of package claim.
-var claimBeat, claimExpiry time.Duration
-
 // pool returns the sessions of a command that trains many runs.
 func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
-	p := run.NewPool(a.stderr, machine, keep)
-	p.Watch.Beat, p.Watch.Expiry = claimBeat, claimExpiry
-	return p
+	return run.NewPool(a.stderr, machine, keep)
 }
 
 // table makes the runs of the cells and shows their summary, also when the table is interrupted: show gets the rows of
 // the summary and the path of summary.csv. It fails if a cell has no number: because its runs failed, or because one
-// diverged. Runs that other processes make are no failure.
+// diverged.
 func (a *app) table(
 	ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep,
 	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
 ) error {
-	if machine.Plan { // before Writable: a plan makes no folder
-		p := a.pool(machine, keep)
-		runs, err := p.PlanTable(ctx, &t, cells)
-		return a.plan(ctx, t.Title, p, runs, err)
-	}
 	leave, err := run.Writable(filepath.Join(machine.Out, t.ID))
 	if err != nil {
 		return err
@@ -168,34 +155,25 @@ func (a *app) table(
 	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it
 		return done.Stopped
 	}
-	if done.Elsewhere > 0 && !keep.Part.IsWhole() {
-		run.Logf(a.stderr, "table %s: besides part %s there are %s of %s; results merge puts the parts together\n",
-			t.ID, keep.Part, run.Count(done.Elsewhere, "run"), run.Count(done.Lacking, "cell"))
-	} else if done.Elsewhere > 0 {
-		run.Logf(a.stderr, "table %s: other processes make %s of %s, which are not waited for\n", t.ID,
-			run.Count(done.Elsewhere, "run"), run.Count(done.Lacking, "cell"))
+	if done.Left.Parts > 0 {
+		run.Logf(a.stderr, "table %s: besides part %s there are %s; results merge puts the parts together\n", t.ID,
+			keep.Part, run.Count(done.Left.Parts, "run"))
+	}
+	if words := done.Left.Words(); words != "" {
+		return fmt.Errorf("table %s: %d of %d cells failed: %s", t.ID, done.Failed, len(cells), words)
 	}
 	if done.Failed > 0 {
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
+	}
+	if done.Left.Held > 0 {
+		return fmt.Errorf("table %s: %s of %s: %w", t.ID, run.Count(done.Left.Held, "run"),
+			run.Count(done.Lacking, "cell"), run.ErrHeld)
 	}
 	if done.Diverged > 0 {
 		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above",
 			t.ID, done.Diverged, len(cells))
 	}
 	return nil
-}
-
-// plan prints what a command would do that makes these runs. err is the error of listing them, if any; plan closes the
-// pool either way.
-func (a *app) plan(ctx context.Context, title string, p *run.Pool, runs []run.Planned, err error) error {
-	if err != nil {
-		return errors.Join(err, p.Close())
-	}
-	made, err := plan.Make(ctx, title, p, runs)
-	if err := errors.Join(err, p.Close()); err != nil {
-		return err
-	}
-	return made.Write(a.stdout)
 }
 
 // complete puts the flags that were given into Wanted. preset is the table's own, for a command line without --preset;

@@ -12,8 +12,9 @@
 //	cmd_run.go            reads the flags, and prints the last row when all is done
 //	settings.Resolve      makes settings of the flags: the defaults of the method's paper, and then what was given
 //	run.Machine.Validate  refuses a device, a precision or a folder that this machine has not
-//	run.Experiment.Take   claims OUT/run/CELL/seed-N, and finds the run there if it is finished
-//	run.Experiment.Do     opens data and engine, trains round by round, and writes curve.csv, checkpoints and run.json
+//	run.Experiment.Do     locks OUT/run/CELL/seed-N, and finds the run there if it is finished
+//	folder.Decide         says what becomes of what is there: it is kept, resumed, made new, or refused
+//	run.trainer           trains round by round, and writes curve.csv, checkpoints and run.json
 //
 // Three settings as examples. --lr is Settings.LR. Settings.Rate derives the learning rate of each round from it,
 // run.Federation passes that to the method, and the method passes it to the engine. --batch is Settings.Batch: the

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/claim"
+	"rollcall/bench/run/lock"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/files"
@@ -58,6 +58,9 @@ func (l *lister) read(ctx context.Context) error {
 	l.runs, l.bad, l.work, l.ended = nil, nil, map[string]compare.Work{}, map[string]endedRun{}
 	for _, f := range all {
 		l.bad = append(l.bad, f.bad...)
+		for _, beside := range f.run.Beside {
+			l.bad = append(l.bad, beside.Err)
+		}
 		l.work[f.run.Dir] = f.work
 		if f.stamp != "" {
 			l.ended[f.run.Dir] = endedRun{f.stamp, f.run}
@@ -117,17 +120,14 @@ func stampOf(dir string) (stamp string) {
 	return stamp
 }
 
-// workIn returns how far the run in a folder is and which process makes it. It asks the run's claim and its newest
+// workIn returns how far the run in a folder is and which process makes it. It asks the run's lock and its newest
 // checkpoint, and begun is false if there is neither. It ignores errors of both: the process that resumes the run
 // reports them.
 func workIn(dir string) (w compare.Work, begun bool) {
-	if holder, err := claim.Read(dir); err == nil && holder != nil {
-		w, begun = compare.Work{Round: holder.Round, Rounds: holder.Rounds}, true
-		if !holder.Dead {
-			w.Process = processOf(holder)
-		}
+	if holder, err := lock.Running(dir); err == nil && holder != nil {
+		w, begun = compare.Work{Round: holder.Round, Rounds: holder.Rounds, Process: processOf(holder)}, true
 	}
-	// A claim has the round of its last heartbeat. A checkpoint may be newer, or there without any claim.
+	// The text of a lock has the round of its last writing. A checkpoint may be newer, or there without any lock.
 	if c, err := checkpoint.Newest(dir); err == nil && c != nil {
 		w.Round, w.Rounds, begun = max(w.Round, c.Round), max(w.Rounds, c.Rounds), true
 	}
@@ -135,7 +135,7 @@ func workIn(dir string) (w compare.Work, begun bool) {
 }
 
 // processOf returns the name of a process as PID@HOST, without blanks: lists separate processes by blanks.
-func processOf(h *claim.Holder) string {
+func processOf(h *lock.Holder) string {
 	pid, host := "unknown", "unknown"
 	if h.PID > 0 {
 		pid = strconv.Itoa(h.PID)

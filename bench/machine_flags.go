@@ -61,10 +61,21 @@ func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 // registerKeep adds the flags that say which finished runs are kept.
 func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 	fs.BoolVar(&k.Again, "again", false,
-		"run even what is there already; that stays in the folder .old of its own until the new run is complete")
+		"make every run again, whatever is there; that stays in .old of its folder until the new run has all of it")
+	fs.BoolVar(&k.Replace, "replace", false,
+		"move aside, to .old of its folder, what a run is refused for (work of other numerics, revisions or schema, "+
+			"or with rows that do not verify), and make that run again")
 	fs.BoolVar(&k.Mixed, "mixed", false,
 		"take finished runs that were made with other numerics (on another kind of engine) or of other data; "+
 			"a mean over such seeds is labelled [mixed: …], and compared with no printed number")
+}
+
+// registerOne adds the flags of run that are no settings, and that table, sweep and figure have too.
+func registerOne(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
+	registerMachine(fs, m)
+	registerEnd(fs, m)
+	registerEvents(fs, m)
+	registerKeep(fs, k)
 }
 
 // registerPool adds the flags of commands that train many runs: table, figure, sweep and tune.

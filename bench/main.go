@@ -15,6 +15,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run"
+	"rollcall/bench/run/tune"
 	"rollcall/bench/settings"
 	"rollcall/bench/signals"
 )
@@ -130,8 +131,11 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		return interruptedStatus(ctx, stderr)
 	}
 	logErrors(stderr, err)
-	if settings.IsUsage(err) {
+	switch {
+	case settings.IsUsage(err):
 		return statusUsage
+	case errors.Is(err, run.ErrHeld), errors.Is(err, tune.ErrEarlier):
+		return statusTimeUp
 	}
 	return statusFailure
 }

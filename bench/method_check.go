@@ -302,7 +302,7 @@ func (c *methodCheck) experiment(ctx context.Context, x *run.Experiment) (said s
 	c.session.Stderr = &log
 	defer func() { c.session.Stderr = io.Discard }()
 	p := &resumedFrom{Run: progress.New(io.Discard).Run("", progress.Work{})}
-	_, err = x.Do(ctx, c.session, p)
+	_, err = x.Do(ctx, c.session, run.Keep{}, p)
 	return log.String(), p.round, err
 }
 
