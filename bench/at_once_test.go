@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/lock"
 	"rollcall/bench/settings"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -24,15 +25,22 @@ func timelessTree(t *testing.T, dir string) map[string]string {
 	for _, path := range filesBelow(t, dir) {
 		name := must.Get(filepath.Rel(dir, path))(t)
 		switch filepath.Base(path) {
+		case lock.File: // whose text is for people alone
 		case results.CurveFile:
 			tree[name] = timeless(t, path)
-		case results.RunFile:
-			tree[name] = regexp.MustCompile(`"(started|finished)": "[^"]*"`).ReplaceAllString(contents(t, path), "")
 		default:
-			tree[name] = contents(t, path)
+			tree[name] = timelessText(name, contents(t, path))
 		}
 	}
 	return tree
+}
+
+// timelessText returns the text of a file other than a curve, the times in it left out.
+func timelessText(name, text string) string {
+	if filepath.Base(name) == results.RunFile {
+		return regexp.MustCompile(`"(started|finished)": "[^"]*"`).ReplaceAllString(text, "")
+	}
+	return text
 }
 
 // sameTree compares what two commands left.

@@ -14,6 +14,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/results"
+	"rollcall/results/resultstest"
 )
 
 // of chooses the run of a method.
@@ -92,7 +93,7 @@ func (c *corrupt) forge() {
 	var info results.RunInfo
 	in := json.NewDecoder(strings.NewReader(contents(c.t, c.path(results.RunFile))))
 	in.UseNumber()
-	c.check(in.Decode(&info), results.WriteRunInfo(c.path(results.RunFile), info))
+	c.check(in.Decode(&info), results.WriteRunInfo(c.path(results.RunFile), info, resultstest.Beside(c.t, c.dir)))
 }
 
 // setting changes a setting in run.json.

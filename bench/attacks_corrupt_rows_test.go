@@ -27,7 +27,7 @@ var corruptions = slices.Concat([]corruption{
 		copyTree(c.t, c.dir, c.seed("seed-4.bak"))
 	}},
 	{
-		name: "seed edited everywhere, checksums anew", want: refused, named: "same numbers", again: "same numbers",
+		name: "seed edited everywhere, checksums anew", want: twin, named: "same numbers", again: "same numbers",
 		do: func(c *corrupt) {
 			copyTree(c.t, c.seed("seed-3"), c.dir)
 			c.put(-1, "seed", "4")
@@ -36,7 +36,7 @@ var corruptions = slices.Concat([]corruption{
 		},
 	},
 	{
-		name: "seed and engine edited everywhere, checksums anew", want: refused, named: "same numbers",
+		name: "seed and engine edited everywhere, checksums anew", want: twin, named: "same numbers",
 		again: "same numbers", do: func(c *corrupt) {
 			copyTree(c.t, c.seed("seed-3"), c.dir)
 			c.put(-1, "seed", "4")
@@ -100,7 +100,7 @@ var corruptions = slices.Concat([]corruption{
 	{name: "run.json: numerics", named: "run.json", do: func(c *corrupt) { c.set("numerics", "cuda-fp32") }},
 	{name: "run.json: no numerics", named: "run.json", do: func(c *corrupt) { c.without("numerics") }},
 	{
-		name: "run.json: numerics, checksums anew", want: apart, again: "want --mixed",
+		name: "run.json: numerics, checksums anew", want: apart, again: "numerics cuda-fp32, want cpu-",
 		do: func(c *corrupt) { c.set("numerics", "cuda-fp32"); c.forge() },
 	},
 	{
@@ -119,10 +119,10 @@ var corruptions = slices.Concat([]corruption{
 	{name: "run.json: data", named: "run.json", do: func(c *corrupt) { c.set("data", "cifar10") }},
 	{name: "run.json: data_checksum", named: "run.json", do: func(c *corrupt) { c.set("data_checksum", "sha256:00") }},
 	{name: "run.json: no data_checksum", named: "run.json", do: func(c *corrupt) { c.without("data_checksum") }},
-	{name: "run.json: data_checksum, checksums anew", want: apart, again: "data checksum", do: func(c *corrupt) {
-		c.set("data_checksum", "sha256:00")
-		c.forge()
-	}},
+	{
+		name: "run.json: data_checksum, checksums anew", want: apart, again: "data checksum", way: "--again",
+		do: func(c *corrupt) { c.set("data_checksum", "sha256:00"); c.forge() },
+	},
 	{name: "run.json: checksum of the curve", named: "run.json", do: func(c *corrupt) {
 		c.set("checksums", map[string]string{results.CurveFile: "sha256:00"})
 	}},
@@ -260,27 +260,27 @@ var corruptions = slices.Concat([]corruption{
 	},
 
 	{
-		name: "clients.csv: a number", named: "clients.csv",
+		name: "clients.csv: a number", want: beside, named: "clients.csv",
 		do: func(c *corrupt) { c.of("run/fedar_*/seed-3").number(results.ClientsFile) },
 	},
 	{
-		name: "clients.csv: none", named: "clients.csv",
+		name: "clients.csv: none", want: beside, named: "clients.csv",
 		do: func(c *corrupt) { c.check(os.Remove(c.of("run/fedar_*/seed-3").path(results.ClientsFile))) },
 	},
 	{
-		name: "clients.csv: empty", named: "clients.csv",
+		name: "clients.csv: empty", want: beside, named: "clients.csv",
 		do: func(c *corrupt) { c.of("run/fedar_*/seed-3").whole(results.ClientsFile, "") },
 	},
 	{
-		name: "decisions.csv: a number", named: "decisions.csv",
+		name: "decisions.csv: a number", want: beside, named: "decisions.csv",
 		do: func(c *corrupt) { c.of("run/ca-fed_*/seed-3").number(results.DecisionsFile) },
 	},
 	{
-		name: "decisions.csv: none", named: "decisions.csv",
+		name: "decisions.csv: none", want: beside, named: "decisions.csv",
 		do: func(c *corrupt) { c.check(os.Remove(c.of("run/ca-fed_*/seed-3").path(results.DecisionsFile))) },
 	},
 	{
-		name: "decisions.csv: of a run without", named: "decisions.csv",
+		name: "decisions.csv: of a run without", want: stray, named: "decisions.csv",
 		do: func(c *corrupt) { c.from("run/ca-fed_*/seed-3/decisions.csv", results.DecisionsFile) },
 	},
 	{name: "summary.csv: a number", want: harmless, do: func(c *corrupt) {
@@ -325,9 +325,6 @@ func corruptRows() (all []corruption) {
 	return all
 }
 
-// theirFolder is what no command may remove.
-const theirFolder = "a folder with something in it"
-
 // corruptKinds are other things in place of a file.
 func corruptKinds() (all []corruption) {
 	for _, file := range []string{results.CurveFile, results.RunFile} {
@@ -341,16 +338,15 @@ func corruptKinds() (all []corruption) {
 			}},
 			{"a pipe", func(path string) error { return syscall.Mkfifo(path, 0o666) }},
 			{"a folder", func(path string) error { return os.Mkdir(path, 0o777) }},
-			{theirFolder, func(path string) error { return os.MkdirAll(filepath.Join(path, "something"), 0o777) }},
+			{"a folder with something in it", func(path string) error {
+				return os.MkdirAll(filepath.Join(path, "something"), 0o777)
+			}},
 			{"a link to itself", func(path string) error { return os.Symlink(filepath.Base(path), path) }},
 			{"a link to a device without end", func(path string) error { return os.Symlink("/dev/zero", path) }},
 		} {
 			x := corruption{name: file + ": " + kind.name, named: file, do: func(c *corrupt) {
 				c.check(os.Remove(c.path(file)), kind.put(c.path(file)))
 			}}
-			if kind.name == theirFolder {
-				x.want, x.again = refused, file
-			}
 			all = append(all, x)
 		}
 	}

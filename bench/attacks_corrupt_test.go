@@ -3,8 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +14,8 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
+	"rollcall/results"
 )
 
 // outcome of a corruption: what has to come of it.
@@ -19,16 +23,21 @@ type corruptOutcome int
 
 const (
 	// damaged: verify names the file, list and report end with 1 and the run is in no mean, merge and diff do nothing,
-	// and the same command again leaves what the first one left.
+	// the same command again refuses the run, and --replace leaves what the first one left.
 	damaged corruptOutcome = iota
-	// refused is damaged, but the same command again is an error as well.
-	refused
-	// unverified is a run of schema 1: verify ends with 1, no mean takes it with others, and it runs again.
+	// twin is damaged, but the same command again finds two seeds with the same numbers.
+	twin
+	// unverified is a run of schema 1: verify ends with 1, no mean takes it with others, and it is refused.
 	unverified
 	// unfinished is no result: it is in no mean, and it runs again.
 	unfinished
-	// apart is a run that is whole and unlike the others of its cell: its mean is its own.
+	// apart is a run that is whole and unlike the others of its cell: its mean is its own, and it is refused.
 	apart
+	// beside is a sound run that has written a file that is not as it was: verify, list and report name it, merge does
+	// nothing, and the same command makes it again.
+	beside
+	// stray is a sound run with a file that it has not written: it is named, and does no harm.
+	stray
 	// harmless changes nothing: the run is kept.
 	harmless
 )
@@ -39,7 +48,8 @@ type corruption struct {
 	do    func(c *corrupt)
 	named string // what verify says, beside the folder; the file as a rule
 	want  corruptOutcome
-	again string // what the same command says, where it is an error or does not run anew
+	again string // what the same command says
+	way   string // out of a refusal; "": --replace
 }
 
 // corrupt is a copy of finished runs in which one is made wrong.
@@ -47,6 +57,8 @@ type corrupt struct {
 	t   *testing.T
 	out string
 	dir string // of the run: FedAWE with seed 4, if it is not said
+
+	bases map[string]*accidentBase // runs of accidents, see [TestAccidents]
 }
 
 // corruptBase are the arguments of the commands that make what is corrupted, each of a fraction of a second: seeds of a
@@ -65,10 +77,10 @@ func corruptBase(out string) [][]string {
 }
 
 // again runs the command that made the run.
-func (c *corrupt) again() outcome {
+func (c *corrupt) again(more ...string) outcome {
 	for i, method := range []string{"sweep", "fedar", "ca-fed"} {
 		if strings.Contains(c.dir, string(filepath.Separator)+method) {
-			return rollcall(c.t, corruptBase(c.out)[i]...)
+			return rollcall(c.t, append(corruptBase(c.out)[i], more...)...)
 		}
 	}
 	c.t.Fatalf("%s: of no command", c.dir)
@@ -132,8 +144,9 @@ func (c *corrupt) verify(x *corruption) {
 
 // look holds list, merge and diff to it.
 func (c *corrupt) look(x *corruption, base string) {
-	bad := x.want == damaged || x.want == refused
-	status := map[bool]int{true: statusFailure}[bad]
+	bad := x.want == damaged || x.want == twin
+	named := bad || x.want == beside || x.want == stray
+	status := map[bool]int{true: statusFailure}[named]
 	list := rollcall(c.t, "results", "list", "--format", "csv", c.out)
 	if list.status != status {
 		c.t.Errorf("list: status %d, want %d\n%s", list.status, status, list.stderr)
@@ -146,16 +159,18 @@ func (c *corrupt) look(x *corruption, base string) {
 				r["mark"] == ""
 		}
 	}
-	if whole != (x.want == harmless) {
-		c.t.Errorf("list: the cell is complete: %t, want %t:\n%s", whole, x.want == harmless, list.stdout)
+	if sound := x.want >= beside; whole != sound {
+		c.t.Errorf("list: the cell is complete: %t, want %t:\n%s", whole, sound, list.stdout)
 	}
+	bad = bad || x.want == beside
+	status = map[bool]int{true: statusFailure}[bad]
 	into := filepath.Join(filepath.Dir(c.out), "merged")
 	merge := rollcall(c.t, "results", "merge", c.out, "--out", into)
 	if _, err := os.Lstat(into); merge.status != status || bad != errors.Is(err, fs.ErrNotExist) {
 		c.t.Errorf("merge: status %d, %v, want %d, and nothing written if not 0\n%s",
 			merge.status, err, status, merge.stderr)
 	}
-	if bad || x.want == apart || x.want == unverified {
+	if named || x.want == apart || x.want == unverified {
 		status = statusFailure // seeds that are not alike are not compared unasked
 	}
 	diff := rollcall(c.t, "results", "diff", base, c.out)
@@ -173,7 +188,10 @@ func (c *corrupt) method() string {
 
 // report holds `report` to it.
 func (c *corrupt) report(x *corruption) {
-	status := map[bool]int{true: statusFailure}[x.want == damaged || x.want == refused]
+	status := statusFailure
+	if x.want != damaged && x.want != twin && x.want != beside && x.want != stray {
+		status = statusOK
+	}
 	to := filepath.Join(filepath.Dir(c.out), "report")
 	o := rollcall(c.t, "report", filepath.Dir(filepath.Dir(c.dir)), "--to", to)
 	if o.status != status {
@@ -191,34 +209,45 @@ func (c *corrupt) report(x *corruption) {
 			}
 		}
 	}
-	if (n == all) != (x.want == harmless) {
-		c.t.Errorf("report: a mean over %s runs, of %s that there are, want them all: %t", n, all, x.want == harmless)
+	if sound := x.want >= beside; (n == all) != sound {
+		c.t.Errorf("report: a mean over %s runs, of %s that there are, want them all: %t", n, all, sound)
 	}
 }
 
 // repeat holds the command that made the run to it.
 func (c *corrupt) repeat(x *corruption, want map[string]string) {
 	o := c.again()
-	if x.want == refused || x.want == apart && x.again != "" {
-		if o.status != statusFailure || !strings.Contains(o.stderr, x.again) {
-			c.t.Errorf("again: status %d, want 1 and %q in\n%s%s", o.status, x.again, o.stderr, o.stdout)
+	if !strings.Contains(o.stderr+o.stdout, x.again) {
+		c.t.Errorf("again: %q, want %q in it", o.stderr+o.stdout, x.again)
+	}
+	switch x.want {
+	case twin:
+		if o.status != statusFailure {
+			c.t.Errorf("again: status %d, want 1\n%s", o.status, o.stderr)
 		}
 		return
+	case damaged, unverified, apart:
+		way := cmp.Or(x.way, "--replace")
+		if o.status != statusFailure || !strings.Contains(o.stderr, way) {
+			c.t.Errorf("again: status %d, want 1 and %s as a way out\n%s", o.status, way, o.stderr)
+		}
+		o = c.again(way)
 	}
 	if o.status != statusOK {
 		c.t.Fatalf("again: status %d, want 0\n%s", o.status, o.stderr)
 	}
-	if x.again == "" {
-		got := timelessTree(c.t, c.out)
-		for name := range want {
-			if got[name] != want[name] {
-				c.t.Errorf("again: %s is not what the first command left", name)
-			}
-		}
-		if len(got) != len(want) {
-			c.t.Errorf("again: %d files, want %d", len(got), len(want))
-		}
-	} else if !strings.Contains(o.stderr+o.stdout, x.again) {
-		c.t.Errorf("again: %q, want %q in it", o.stderr+o.stdout, x.again)
+	for _, old := range must.Get(filepath.Glob(filepath.Join(c.out, "*", "*", "*", ".old*")))(c.t) {
+		c.check(os.RemoveAll(old)) // a device without end may be in it
 	}
+	got, want := timelessTree(c.t, c.out), maps.Clone(want)
+	for name := range got {
+		if x.want >= beside && want[name] == "" { // the accident's own file stays
+			delete(got, name)
+		}
+		if x.want == harmless && filepath.Base(name) == results.RunFile { // in whatever form it is
+			delete(got, name)
+			delete(want, name)
+		}
+	}
+	sameTree(c.t, "again", got, want)
 }

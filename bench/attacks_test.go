@@ -26,7 +26,7 @@ import (
 //	a pipe, a device, a folder in place of a file                       TestAttackCorruptions
 //	a download without end, a hostile server or archive                 datasets: TestDownloadFails,
 //	                                                                    TestCINIC10Hostile, …
-//	kill -9 at random in run, sweep, table, figure, report, merge       TestAttackKilled
+//	kill -9 at random in run, sweep, table, figure, report, merge       TestKilledRunsGoOn
 //	the output folder gone, a file, read-only; a closed or full stdout  TestAttackVanished, TestReadOnlyOut,
 //	                                                                    TestFullStdout
 //	threads, packing, order of lists                                    TestRunDoesNotDependOnThreads, TestAtOnce,
@@ -58,7 +58,7 @@ func attackRow(t *testing.T, out, method, metric string) map[string]string {
 	return nil
 }
 
-// Copies of seed 3 as seeds 4 and 5 are no seeds: the sweep makes them.
+// Copies of seed 3 as seeds 4 and 5 are no seeds: the sweep refuses them, and makes them where it may replace them.
 func TestAttackCopiedSeeds(t *testing.T) {
 	want, out := t.TempDir(), t.TempDir()
 	three := []string{"--methods", "fedawe", "--seeds", "3,4,5"}
@@ -68,9 +68,13 @@ func TestAttackCopiedSeeds(t *testing.T) {
 	for _, name := range []string{"seed-4", "seed-5"} {
 		copyTree(t, seed, filepath.Join(filepath.Dir(seed), name))
 	}
-	o := pass(t, attackSweep(out, three...)...)
-	if !strings.Contains(o.stderr, "seed 3, want 4 as the folder says: runs anew") {
-		t.Errorf("stderr %q, want the copy named", o.stderr)
+	o := rollcall(t, attackSweep(out, three...)...)
+	if o.status != statusFailure || !strings.Contains(o.stderr, "seed 3, want 4 as the folder says; 4 rounds") {
+		t.Errorf("status %d, %q, want 1 and the copy named", o.status, o.stderr)
+	}
+	pass(t, attackSweep(out, append(three, "--replace")...)...)
+	for _, seed := range []string{"seed-4", "seed-5"} {
+		must.OK(t, os.RemoveAll(filepath.Join(filepath.Dir(only(t, out, "sweep/*/seed-3")), seed, ".old")))
 	}
 	sameTree(t, "copied seeds", timelessTree(t, out), timelessTree(t, want))
 }
@@ -92,7 +96,7 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 
 	o := rollcall(t, attackSweep(out, seeds("3,4")...)...)
 	if o.status != statusFailure || !strings.Contains(o.stderr, "cpu-generic-fp32") ||
-		!strings.Contains(o.stderr, "want --mixed") {
+		!strings.Contains(o.stderr, "--mixed takes") {
 		t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 	}
 	o = pass(t, attackSweep(out, seeds("3,4", "--mixed")...)...)

@@ -179,3 +179,23 @@ func TestPlanWithoutData(t *testing.T) {
 		t.Errorf("%s\nwant a plan of MNIST's runs on generated images", o.stdout)
 	}
 }
+
+// A plan counts the runs that are refused apart, says why, and takes no time for them.
+func TestPlanRefused(t *testing.T) {
+	out := t.TempDir()
+	pass(t, shareSweep(out, "--methods", "mifa", "--seeds", "3,4")...)
+	line := shareSweep(out, "--methods", "mifa", "--seeds", "3,4,5", "--precision", "bf16", "--plan")
+	o := pass(t, line...)
+	for _, want := range []string{
+		"3 runs: 0 kept, 0 go on, 2 refused, 1 to be made\n",
+		"seed-3: refused: numerics cpu-fp32, want cpu-bf16; 100 rounds, ",
+	} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("%q, want %q in it", o.stdout, want)
+		}
+	}
+	o = pass(t, append(line, "--replace")...)
+	if !strings.Contains(o.stdout, "3 runs: 0 kept, 0 go on, 3 to be made\n") {
+		t.Errorf("%q, want all to be made by --replace", o.stdout)
+	}
+}

@@ -98,7 +98,7 @@ func foreign(t *testing.T, from, into string) {
 		cell := results.CellFolder(r.Curve[0].Cell, results.Hash(settings))
 		dir := filepath.Join(into, r.Table, cell, filepath.Base(r.Dir))
 		must.OK(t, results.WriteCurve(filepath.Join(dir, results.CurveFile), r.Curve))
-		must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile), info))
+		must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile), info, nil))
 	}
 }
 

@@ -65,8 +65,8 @@ func TestRunWritesCurveAndRunInfo(t *testing.T) {
 		info.Version == "" {
 		t.Errorf("run.json: %+v", info)
 	}
-	if n := len(filesBelow(t, out)); n != 2 {
-		t.Errorf("files %q, want curve.csv and run.json alone", filesBelow(t, out))
+	if n := len(filesBelow(t, out)); n != 3 {
+		t.Errorf("files %q, want .lock, curve.csv and run.json alone", filesBelow(t, out))
 	}
 	if !strings.Contains(o.stdout, path+": complete") || strings.Contains(o.stderr, path) {
 		t.Errorf("stdout %q stderr %q, want the result's path on stdout", o.stdout, o.stderr)
@@ -115,8 +115,8 @@ func TestRunKeepsFinished(t *testing.T) {
 	}
 	pass(t, small(out, "--seed", "4")...)
 	pass(t, small(out, "--lr", "0.01")...)
-	if n := len(filesBelow(t, out)); touched() || n != 6 {
-		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and 6",
+	if n := len(filesBelow(t, out)); touched() || n != 9 {
+		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and three a run",
 			touched(), n)
 	}
 	pass(t, small(out, "--again")...)
@@ -124,18 +124,29 @@ func TestRunKeepsFinished(t *testing.T) {
 		t.Error("--again: file left alone, want it written anew")
 	}
 
-	// What is not a complete result is run again.
+	// What is not a complete result is run again, but nothing is replaced unasked.
 	run := filepath.Join(filepath.Dir(path), results.RunFile)
-	for name, spoil := range map[string]func() error{
-		"no run.json":   func() error { return os.Remove(run) },
-		"cut run.json":  func() error { return os.Truncate(run, 100) },
-		"cut curve.csv": func() error { return os.Truncate(path, 250) },
+	for _, c := range []struct {
+		name    string
+		spoil   func() error
+		refused bool
+	}{
+		{"no run.json", func() error { return os.Remove(run) }, false},
+		{"cut run.json", func() error { return os.Truncate(run, 100) }, true},
+		{"cut curve.csv", func() error { return os.Truncate(path, 250) }, true},
 	} {
-		must.OK(t, spoil())
-		o := pass(t, small(out)...)
+		must.OK(t, c.spoil())
+		o := rollcall(t, small(out)...)
+		refused := strings.Contains(o.stderr, ": refused: ")
+		if refused != c.refused || refused != (o.status != statusOK) {
+			t.Errorf("%s: status %d, %q, want it refused: %t", c.name, o.status, o.stderr, c.refused)
+		}
+		if c.refused {
+			o = pass(t, small(out, "--replace")...)
+		}
 		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" ||
 			rollcall(t, "results", "verify", out).status != statusOK {
-			t.Errorf("%s: stdout %q, want a new complete run", name, o.stdout)
+			t.Errorf("%s: stdout %q, want a new complete run", c.name, o.stdout)
 		}
 	}
 }
@@ -174,10 +185,20 @@ func TestRunOnAlteredData(t *testing.T) {
 			t.Errorf("%s: stdout %q, want a kept run: %t", c.name, o.stdout, c.kept)
 		}
 	}
+	dir := filepath.Dir(only(t, out, curvePath))
+	for _, files := range []string{label, black} { // each stands aside while the other is in place
+		o := pass(t, append(run, "--allow-altered", "--data-dir", files)...)
+		if !strings.Contains(o.stderr, ": taken back from .old") || !strings.Contains(o.stdout, "kept") {
+			t.Errorf("%s: %q, %q, want the run taken back", files, o.stdout, o.stderr)
+		}
+	}
+	for _, aside := range must.Get(filepath.Glob(filepath.Join(dir, ".old*")))(t) {
+		must.OK(t, os.RemoveAll(aside))
+	}
 	before := contents(t, only(t, out, curvePath))
 	o := rollcall(t, append(run, "--allow-altered", "--data-dir", label)...)
 	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
-		!strings.Contains(o.stderr, "want --mixed to take it, --again to run it anew") ||
+		!strings.Contains(o.stderr, "--mixed takes a finished run") ||
 		contents(t, only(t, out, curvePath)) != before {
 		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone",
 			o.status, o.stderr)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -237,5 +239,27 @@ func TestClientsFile(t *testing.T) {
 	pass(t, small(out)...)
 	if found, _ := filepath.Glob(filepath.Join(out, "run/*/seed-*/"+results.ClientsFile)); len(found) > 0 {
 		t.Errorf("left %q, want no file of clients whose classes are not two", found)
+	}
+}
+
+// A table is printed as it is on disk when the command ends: a run that somebody has changed since it was done is no
+// part of it.
+func TestSweepOnDisk(t *testing.T) {
+	out := t.TempDir()
+	line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4")
+	pass(t, line...)
+	must.OK(t, os.RemoveAll(filepath.Dir(filepath.Dir(only(t, out, "sweep/fedawe_*/seed-3/run.json")))))
+	var stdout bytes.Buffer
+	stderr := &trigger{text: "fedawe leaf stationary seed 3: round 0/", do: func() { // mifa is done
+		must.OK(t, os.Remove(only(t, out, "sweep/mifa_*/seed-4/run.json")))
+	}}
+	status := runContext(t.Context(), line, &stdout, stderr)
+	if status != statusFailure || !strings.Contains(stderr.String(), "seed-4: unfinished, and was finished before") ||
+		!strings.Contains(stderr.String(), "table sweep: 1 of 2 cells failed") ||
+		!strings.Contains(stdout.String(), "was finished before") {
+		t.Errorf("status %d, want 1 and what has changed:\n%s\n%s", status, stderr, stdout.String())
+	}
+	if o := pass(t, line...); len(begun(o.stderr)) != 1 {
+		t.Errorf("begun %q, want the one that has changed:\n%s", begun(o.stderr), o.stderr)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"os/exec"
 	"path"
 	"regexp"
 	"slices"
@@ -50,6 +51,24 @@ func clusterPods(t *testing.T) map[string]manifest {
 	return pods
 }
 
+// clusterArgs returns the arguments of rollcall in the pod of an index, also where a shell writes them; nil: it runs
+// another program.
+func clusterArgs(t *testing.T, pod manifest, index int) []string {
+	t.Helper()
+	container := pod.at("containers", 0)
+	if container.at("command").value == nil {
+		return container.at("args").texts()
+	}
+	words := container.at("command").texts()
+	line, isOurs := strings.CutPrefix(words[len(words)-1], "exec rollcall ")
+	if !isOurs {
+		return nil
+	}
+	cmd := exec.Command("sh", "-c", "printf '%s\\n' "+line)
+	cmd.Env = []string{fmt.Sprint("JOB_COMPLETION_INDEX=", index)}
+	return strings.Fields(string(must.Get(cmd.Output())(t)))
+}
+
 // clusterFlags returns the flags of a command line of rollcall, which must be known.
 func clusterFlags(t *testing.T, args []string) *pflag.FlagSet {
 	t.Helper()
@@ -82,12 +101,9 @@ func TestClusterCommands(t *testing.T) {
 	var fetched, trained []string
 	for name, pod := range clusterPods(t) {
 		t.Run(name, func(t *testing.T) {
-			args := pod.at("containers", 0, "args").texts()
+			args := clusterArgs(t, pod, 0)
 			switch {
-			case pod.at("containers", 0, "command").value != nil:
-				if args != nil {
-					t.Errorf("%q, want no arguments of a program that is not rollcall", args)
-				}
+			case args == nil: // another program
 			case len(args) == 3 && args[0] == "data" && args[1] == "fetch":
 				if !slices.Contains(datasets.Names(), args[2]) {
 					t.Errorf("data fetch %s: want one of %q", args[2], datasets.Names())
@@ -110,8 +126,8 @@ func TestClusterCommands(t *testing.T) {
 			t.Errorf("trained: %s, fetched: %q, want the same", trimmed, fetched)
 		}
 	}
-	if len(trained) != 2 || len(fetched) != 1 {
-		t.Errorf("%q trained, %q fetched, want two commands and one", trained, fetched)
+	if len(trained) != 1 || len(fetched) != 1 {
+		t.Errorf("%q trained, %q fetched, want a command each", trained, fetched)
 	}
 }
 
@@ -173,7 +189,7 @@ func TestClusterPods(t *testing.T) {
 					t.Errorf("%s are in %s: want it on one of the volumes %q", what, file, mounted)
 				}
 			}
-			args := container.at("args").texts()
+			args := clusterArgs(t, pod, 0)
 			switch {
 			case args == nil: // looks at what others have made
 				kept("results", path.Join(folder, "out"))
@@ -209,16 +225,18 @@ func TestClusterPods(t *testing.T) {
 	}
 }
 
-// Of the statuses, Jobs ignore that of an interruption, give up at that of a usage error, and count the others.
+// Of the statuses, Jobs ignore those of an interruption and of a command to be repeated, give up at that of a usage
+// error, and count the others. Pods have all parts, each its own.
 func TestClusterFailures(t *testing.T) {
 	claims := clusterKinds(t, "PersistentVolumeClaim")
 	for name, job := range clusterKinds(t, "Job") {
 		t.Run(name, func(t *testing.T) {
 			spec := job.at("spec")
-			if got := spec.at("template", "spec", "restartPolicy").text(); got != "Never" {
+			pod := spec.at("template", "spec")
+			if got := pod.at("restartPolicy").text(); got != "Never" {
 				t.Errorf("restartPolicy: %s, want Never, which podFailurePolicy wants", got)
 			}
-			args := spec.at("template", "spec", "containers", 0, "args").texts()
+			args := clusterArgs(t, pod, 0)
 			if args[0] == "data" {
 				return
 			}
@@ -229,7 +247,7 @@ func TestClusterFailures(t *testing.T) {
 				},
 				map[string]any{
 					"action":      "Ignore",
-					"onExitCodes": map[string]any{"operator": "In", "values": []any{statusInterrupted}},
+					"onExitCodes": map[string]any{"operator": "In", "values": []any{statusTimeUp, statusInterrupted}},
 				},
 				map[string]any{
 					"action":      "FailJob",
@@ -239,24 +257,27 @@ func TestClusterFailures(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("podFailurePolicy: %v, want %v", got, want)
 			}
-			// Pods that share a folder are many, see it at the same time, and do not wait for each other.
-			indexed, mode := spec.at("completionMode").text() == "Indexed", "ReadWriteOnce"
-			if indexed {
-				mode = "ReadWriteMany"
+			n, _ := spec.at("completions").value.(int)
+			for _, index := range []int{0, n - 1} {
+				args := clusterArgs(t, pod, index)
+				if part := clusterValue(t, args, "part"); part != fmt.Sprintf("%d/%d", index+1, n) {
+					t.Errorf("%q: --part %s of %d pods", args, part, n)
+				}
+				if clusterValue(t, args, "no-wait") != "true" {
+					t.Errorf("%q, want --no-wait", args)
+				}
 			}
-			if noWait := clusterValue(t, args, "no-wait"); noWait != fmt.Sprint(indexed) {
-				t.Errorf("%q: --no-wait %s, want %v", args, noWait, indexed)
+			mode, perIndex := spec.at("completionMode").text(), spec.at("backoffLimitPerIndex").value
+			if mode != "Indexed" || perIndex == nil {
+				t.Errorf("completionMode %s, backoffLimitPerIndex %v, want Indexed and a number", mode, perIndex)
 			}
-			if perIndex := spec.at("backoffLimitPerIndex").value != nil; perIndex != indexed {
-				t.Errorf("backoffLimitPerIndex: %v, want %v", perIndex, indexed)
-			}
-			for _, v := range spec.at("template", "spec", "volumes").list() {
+			for _, v := range pod.at("volumes").list() {
 				for claim, c := range claims {
 					if !strings.HasSuffix(claim, " "+v.at("persistentVolumeClaim", "claimName").text()) {
 						continue
 					}
-					if modes := c.at("spec", "accessModes").texts(); !slices.Equal(modes, []string{mode}) {
-						t.Errorf("%s: accessModes %q, want %s", claim, modes, mode)
+					if modes := c.at("spec", "accessModes").texts(); !slices.Equal(modes, []string{"ReadWriteMany"}) {
+						t.Errorf("%s: accessModes %q, want ReadWriteMany: pods share the folder", claim, modes)
 					}
 				}
 			}
@@ -268,13 +289,13 @@ func TestClusterFailures(t *testing.T) {
 func TestClusterPage(t *testing.T) {
 	page := contents(t, "../"+clusterPage)
 	for name := range clusterFiles(t) {
-		if !strings.Contains(page, "kubectl apply -f "+name) && !strings.Contains(page, name+" | kubectl apply -f -") {
+		if !strings.Contains(page, "kubectl apply -f "+name) {
 			t.Errorf("%s: %s is applied nowhere, want it", clusterPage, name)
 		}
 	}
 	names := regexp.MustCompile(`\b(job|pod)/(\w[\w-]*)|kubectl exec ([\w-]+) `).FindAllStringSubmatch(page, -1)
-	if len(names) < 3 {
-		t.Errorf("%q, want some jobs and pods", names)
+	if len(names) == 0 {
+		t.Errorf("%s: want some jobs and pods", clusterPage)
 	}
 	for _, m := range names {
 		kind, name := map[string]string{"job": "Job", "pod": "Pod", "": "Pod"}[m[1]], strings.TrimSuffix(m[2]+m[3], "-")

@@ -1,7 +1,5 @@
 package main
 
-import "strings"
-
 // Flags that make runs of the pages short. If a flag is given twice the last one counts, except for lists.
 const (
 	docsCPU   = " --device cpu"
@@ -28,14 +26,14 @@ const (
 	docsSlurm     = "a Slurm cluster; TestSlurm submits and collects on one"
 	docsKubectl   = "a Kubernetes cluster; TestClusterSchema and the tests beside it read the manifests"
 	docsParallel  = "GNU parallel; TestParallel runs it"
-	docsSSH       = "machines with sshd; TestShareContainers has processes of other hosts on one folder"
 	docsBenchstat = "golang.org/x/perf/cmd/benchstat, which is no part of the suite"
 )
 
 // The commands of docs/cluster.md that TestParallel runs too.
 const (
-	docsParallelCards = "parallel -j0 --termseq TERM,25000,KILL,25 --joblog cards.log 'CUDA_VISIBLE_DEVICES={} " +
-		"bin/rollcall table fedawe-2 --device cuda --no-wait >card-{#}.log 2>&1'"
+	docsParallelCards = "parallel -j4 --termseq TERM,25000,KILL,25 --retries 3 --joblog cards.log " +
+		"'CUDA_VISIBLE_DEVICES=$(({%}-1)) bin/rollcall table fedawe-2 --device cuda --part {}/8 >{}.log 2>&1' " +
+		"::: $(seq 8)"
 	docsParallelParts = "parallel -S node1,node2,node3 -j1 --wd /srv/tables --return 'part{}' --retries 3 " +
 		"--joblog parts.log 'bin/rollcall table cafed-1 --part {}/3 --out part{} >part{}.log 2>&1' ::: 1 2 3"
 )
@@ -113,35 +111,9 @@ var docsElsewhere = []docsLine{
 	{"kubectl apply -f docs/cluster/data.yaml", docsKubectl},
 	{"kubectl wait --for=condition=complete --timeout=1h job/rollcall-data", docsKubectl},
 	{"kubectl apply -f docs/cluster/job.yaml", docsKubectl},
-	{"kubectl exec job/rollcall-fedawe-2 -- rollcall results list out/fedawe-2", docsKubectl},
 	{"kubectl apply -f docs/cluster/look.yaml", docsKubectl},
-	{"kubectl exec look -- rollcall results compare fedawe-2 out", docsKubectl},
 	{"kubectl cp look:/rollcall/out copy", docsKubectl},
-	{
-		`for i in 1 2 3 4; do sed "s/PART/$i/" docs/cluster/part.yaml | kubectl apply -f -; done`,
-		docsKubectl,
-	},
-	{
-		`for i in 1 2 3 4; do sed "s/look/look-$i/; s/rollcall-out/rollcall-part-$i/" docs/cluster/look.yaml | ` +
-			"kubectl apply -f - && kubectl wait --for=condition=ready pod/look-$i && " +
-			"kubectl cp look-$i:/rollcall/out/out part-$i; done",
-		docsKubectl,
-	},
-	{
-		"for host in node1 node2 node3; do ssh $host 'cd /nfs/rollcall || exit; nohup bin/rollcall table fedawe-2 " +
-			"--no-wait >$(hostname).log 2>&1 </dev/null & echo $! >$(hostname).pid'; done",
-		docsSSH,
-	},
-	{
-		"for host in node1 node2 node3; do ssh $host 'cd /nfs/rollcall && kill $(cat $(hostname).pid)'; done",
-		docsSSH,
-	},
-	{docsParallelCards + " ::: 0 1 2 3", docsParallel},
-	{
-		"nvidia-smi -L | grep -o 'MIG-[^)]*' | " +
-			strings.NewReplacer("cards.log", "instances.log", "card-", "instance-").Replace(docsParallelCards),
-		docsParallel,
-	},
+	{docsParallelCards, docsParallel},
 	{docsParallelParts, docsParallel},
 	{"rollcall method check FILE", docsPython},
 	{"rollcall method check fedaum.py", docsPython},
@@ -224,15 +196,12 @@ var docsShort = []docsLine{
 	{"bin/rollcall run --method fedavg-active --rounds 1 --dump DIR", docsRun + " --rounds 1"},
 	{"bin/rollcall table fedawe-2 --data cifar10 --plan", "bin/rollcall table fedawe-2 --plan" + docsFedAWE},
 	{"bin/rollcall table fedawe-2 --data cifar10 --retries 3", "bin/rollcall table fedawe-2 --retries 3" + docsFedAWE},
-	{"bin/rollcall table cafed-1 --part 1/3 --out part1", "+" + docsTable},
-	{"bin/rollcall table cafed-1 --part 2/3 --out part2", "+" + docsTable},
-	{"bin/rollcall table cafed-1 --part 3/3 --out part3", "+" + docsTable},
 	{"bin/rollcall table cafed-1 --out all", "+" + docsTable},
 	{
-		"rollcall results merge part-1 part-2 part-3 part-4 --out all",
-		"rollcall results merge part1 part2 part3 --out all",
+		"bin/rollcall results merge part1 part2 part3 --out all",
+		"for i in 1 2 3; do bin/rollcall table cafed-1 --part $i/3 --out part$i" + docsTable + "; done && " +
+			"bin/rollcall results merge part1 part2 part3 --out all",
 	},
-	{"bin/rollcall table fedawe-2", "+" + docsFedAWE},
 	{
 		"bin/rollcall run --method fedawe --data cifar10 --net resnet20 --rounds 20 --save-model",
 		docsTiny + " && cp out/run/fedawe_*/seed-3/model.safetensors net.safetensors",

@@ -37,7 +37,7 @@ var (
 var docsForeignFlags = map[string]string{
 	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
 	"launch-skip": "ncu", "launch-count": "ncu", "import": "ncu", "page": "ncu",
-	"cuda-graph-trace": "nsys", "for": "kubectl", "timeout": "kubectl", "force": "kubectl",
+	"cuda-graph-trace": "nsys", "for": "kubectl", "timeout": "kubectl",
 	"no-index": "pip", "find-links": "pip", "fedaum-beta": "the method of docs/python.md",
 	"joblog": "parallel", "termseq": "parallel", "wd": "parallel", "return": "parallel",
 	// as far as docsFlag reads --deterministic_split, --smoothness_param, --total_rounds and --eval_freq

@@ -75,7 +75,7 @@ func TestIrregularFiles(t *testing.T) {
 					{[]string{"results", "export", "sweep", out}, "mine.csv summary.csv bench.csv"},
 					{
 						[]string{"results", "merge", out, "--out", filepath.Join(t.TempDir(), "all")},
-						"mine.csv summary.csv",
+						"mine.csv summary.csv clients.csv decisions.csv", // which the run has not written
 					},
 				} {
 					o := within(t, c.args...)

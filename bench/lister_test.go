@@ -3,16 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/claim"
+	"rollcall/bench/run/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
@@ -27,19 +29,22 @@ func begunRun(t *testing.T, out string, seed uint32) (dir string) {
 	})
 }
 
-// claimed claims a run's folder for as long as the test goes on.
-func claimed(t *testing.T, dir string) {
+// hold locks the folders of runs for the test's own process, until release is called.
+func hold(t *testing.T, dirs ...string) (release func()) {
 	t.Helper()
-	var w claim.Watch
-	c, holder, err := w.Try(dir)
-	if err != nil || holder != nil {
-		t.Fatalf("%s: %v, %v, want it claimed", dir, holder, err)
+	var locks []*lock.Lock
+	for _, dir := range dirs {
+		locks = append(locks, must.Get(lock.Take(dir, lock.Holder{}))(t))
 	}
-	t.Cleanup(func() {
-		if err := c.Release(); err != nil {
-			t.Error(err)
+	release = sync.OnceFunc(func() {
+		for _, l := range locks {
+			if err := l.Release(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
+	t.Cleanup(release)
+	return release
 }
 
 // saved writes a checkpoint that says of itself where it is, and no more.
@@ -48,6 +53,13 @@ func saved(t *testing.T, dir string, round int) {
 	must.OK(t, os.MkdirAll(dir, 0o777))
 	c := &checkpoint.Content{About: checkpoint.About{Round: round, Rounds: 9}}
 	must.OK(t, checkpoint.Write(t.Context(), filepath.Join(dir, checkpoint.Name(round)), c, nil))
+}
+
+// locked writes the text of a lock that nobody here holds.
+func locked(t *testing.T, dir, host string) {
+	t.Helper()
+	text := must.Get(json.Marshal(lock.Holder{Host: host, PID: 1, Round: 7, Rounds: 9, Time: time.Now()}))(t)
+	must.OK(t, os.WriteFile(filepath.Join(dir, lock.File), text, 0o666))
 }
 
 // A list tells runs at work from those that were killed, and how far each is.
@@ -60,15 +72,12 @@ func TestListProgress(t *testing.T) {
 	}{
 		"killed":        {func(*testing.T, string) {}, "2", "", "unfinished", ""},
 		"killed, saved": {func(t *testing.T, dir string) { saved(t, dir, 5) }, "5", "9", "unfinished", ""},
-		"running":       {func(t *testing.T, dir string) { claimed(t, dir) }, "2", "", "running", me},
+		"running":       {func(t *testing.T, dir string) { hold(t, dir) }, "2", "", "running", me},
 		"running, resumed": {
-			func(t *testing.T, dir string) { saved(t, dir, 5); claimed(t, dir) }, "5", "9", "running", me,
+			func(t *testing.T, dir string) { saved(t, dir, 5); hold(t, dir) }, "5", "9", "running", me,
 		},
-		"old claim": {func(t *testing.T, dir string) {
-			text := "id X\nhost " + host +
-				"\npid 0000000001\nboot -\nbeat 0000000001\nround 0000000007\nrounds 0000000009\n"
-			must.OK(t, os.WriteFile(filepath.Join(dir, ".claim-1"), []byte(text), 0o666))
-		}, "7", "9", "running", "1@" + host},
+		"killed, its lock": {func(t *testing.T, dir string) { locked(t, dir, host) }, "2", "", "unfinished", ""},
+		"on another host":  {func(t *testing.T, dir string) { locked(t, dir, "far") }, "7", "9", "running", "1@far"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
@@ -87,7 +96,7 @@ func TestListProgress(t *testing.T) {
 func TestListBegun(t *testing.T) {
 	out := t.TempDir()
 	dir := begunRun(t, out, 3)
-	claimed(t, filepath.Join(filepath.Dir(dir), "seed-4"))
+	hold(t, filepath.Join(filepath.Dir(dir), "seed-4"))
 	saved(t, filepath.Join(out, "fedawe-2", "fedawe_svhn_sine_0123456789", "seed-12"), 4)
 	for _, none := range []string{"seed-5", "seed-x", ".hidden/seed-6"} {
 		must.OK(t, os.MkdirAll(filepath.Join(filepath.Dir(dir), none), 0o777))
@@ -107,7 +116,7 @@ func TestListFailed(t *testing.T) {
 	out := t.TempDir()
 	saved(t, begunRun(t, out, 3), 5)
 	begunRun(t, out, 4)
-	claimed(t, begunRun(t, out, 5))
+	hold(t, begunRun(t, out, 5))
 	damaged := begunRun(t, out, 6)
 	must.OK(t, os.WriteFile(filepath.Join(damaged, results.RunFile), []byte("{"), 0o666))
 	empty := filepath.Join(filepath.Dir(damaged), "seed-7")
@@ -180,17 +189,9 @@ func TestListWatch(t *testing.T) {
 		t.Errorf("nothing at work: %q, want the list once: %q", got, plain)
 	}
 	dir := begunRun(t, out, 3)
-	var w claim.Watch
-	c, _, err := w.Try(dir)
-	if err != nil || c == nil {
-		t.Fatalf("not claimed: %v", err)
-	}
+	release := hold(t, dir)
 	var stderr bytes.Buffer
-	stdout := &trigger{text: "running", do: func() {
-		if err := c.Release(); err != nil {
-			t.Error(err)
-		}
-	}}
+	stdout := &trigger{text: "running", do: release}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	status := runContext(ctx, []string{"results", "list", "--watch", out}, writesOnly{stdout}, &stderr)
@@ -204,7 +205,7 @@ func TestListWatch(t *testing.T) {
 // Ctrl-C ends it at once.
 func TestListWatchInterrupted(t *testing.T) {
 	out := t.TempDir()
-	claimed(t, begunRun(t, out, 3))
+	hold(t, begunRun(t, out, 3))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	stdout := &trigger{text: "running", do: cancel}

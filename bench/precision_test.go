@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -68,8 +69,9 @@ func TestPrecisionsApart(t *testing.T) {
 			}
 			pass(t, attackSweep(out, seeds(c.was, "3")...)...)
 			o := rollcall(t, attackSweep(out, seeds(c.is, "3,4")...)...)
-			if o.status != statusFailure || !strings.Contains(o.stderr, "numerics "+class(c.was)+" and "+class(c.is)) ||
-				!strings.Contains(o.stderr, "want --mixed") {
+			if o.status != statusFailure ||
+				!strings.Contains(o.stderr, "numerics "+class(c.was)+", want "+class(c.is)) ||
+				!strings.Contains(o.stderr, "--mixed takes") {
 				t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 			}
 			o = pass(t, attackSweep(out, seeds(c.is, "3,4", "--mixed")...)...)
@@ -110,32 +112,40 @@ func TestPrecisionsApart(t *testing.T) {
 	}
 }
 
-// A run that was interrupted in one precision does not go on in another, whether run.json says so or the checkpoint.
+// A run that was interrupted in one precision does not go on in another, whether run.json says so, the curve or the
+// checkpoint, and is found again where it was replaced.
 func TestPrecisionOfCheckpoints(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		remove bool
-		want   string
-	}{
-		{"run.json", false, "there and here: runs anew"},
-		{"checkpoint", true, "not gone on from"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
+	for _, remove := range []string{"", results.RunFile, "*.[cj]s*"} {
+		t.Run("without "+remove, func(t *testing.T) {
 			whole, out := t.TempDir(), t.TempDir()
 			pass(t, againRun(whole, "--precision", "bf16")...)
 			o := interrupted(t, "round 3/6", againRun(out, "--precision", "fp32")...)
 			if o.status != statusInterrupted {
 				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 			}
-			if c.remove {
-				must.OK(t, os.Remove(only(t, out, "run/*/seed-*/run.json")))
+			dir := filepath.Dir(only(t, out, curvePath))
+			for _, path := range must.Get(filepath.Glob(filepath.Join(dir, cmp.Or(remove, "none"))))(t) {
+				must.OK(t, os.RemoveAll(path))
+			}
+			o = rollcall(t, againRun(out, "--precision", "bf16")...)
+			if o.status != statusFailure ||
+				!regexp.MustCompile(`numerics cpu-\S*fp32, want cpu-\S*bf16; 3 rounds, `).MatchString(o.stderr) {
+				t.Errorf("status %d, %q, want it refused, since the numbers are of fp32", o.status, o.stderr)
+			}
+			pass(t, againRun(out, "--precision", "bf16", "--replace")...)
+			o = pass(t, againRun(out, "--precision", "fp32")...)
+			if !strings.Contains(o.stderr, ": taken back from .old") ||
+				!strings.Contains(o.stderr, "goes on from round 3") {
+				t.Errorf("fp32 again: %q, want it resumed", o.stderr)
 			}
 			o = pass(t, againRun(out, "--precision", "bf16")...)
-			if strings.Contains(o.stderr, "goes on") || !strings.Contains(o.stderr, c.want) ||
-				!regexp.MustCompile(`numerics cpu-\S*fp32(\S* and|, want) cpu-\S*bf16`).MatchString(o.stderr) {
-				t.Errorf("stderr %q, want it to begin anew, since the numbers are of fp32", o.stderr)
+			if !strings.Contains(o.stdout, ": kept, ") {
+				t.Errorf("bf16 again: %q, want it kept", o.stdout)
 			}
-			sameTree(t, c.name, timelessTree(t, out), timelessTree(t, whole))
+			for _, aside := range must.Get(filepath.Glob(filepath.Join(dir, ".old*")))(t) {
+				must.OK(t, os.RemoveAll(aside))
+			}
+			sameTree(t, "bf16", timelessTree(t, out), timelessTree(t, whole))
 		})
 	}
 }

@@ -82,7 +82,7 @@ func TestPythonKilled(t *testing.T) {
 		k.line += " --device cpu --threads 1 --checkpoint-every 1ms --out "
 		k.undisturbed()
 	}
-	killedOften(t, killings, enough)
+	killedOften(t, killings, 4*len(killings), enough)
 	nonePython(t, file)
 }
 

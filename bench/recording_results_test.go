@@ -199,4 +199,8 @@ var recordingDamaged = []recordingCommand{
 		name: "damaged-again", line: "run --method fedvarp --momentum 0.5 --weight-decay 0.01 --clip 1" +
 			recordingMNIST,
 	},
+	{
+		name: "damaged-replaced", line: "run --method fedvarp --momentum 0.5 --weight-decay 0.01 --clip 1" +
+			recordingMNIST + " --replace",
+	},
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/bench/run/lock"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -70,7 +71,7 @@ func TestReplayTaken(t *testing.T) {
 		state := func() map[string]string {
 			files := map[string]string{}
 			for _, path := range filesBelow(t, dir) {
-				if filepath.Base(path) != results.SummaryFile {
+				if name := filepath.Base(path); name != results.SummaryFile && name != lock.File {
 					files[path] = contents(t, path)
 				}
 			}

@@ -28,7 +28,7 @@ mkdir -p "$2/$id"
 for seed in 3 4; do
 	run=$2/$id/cell/seed-$seed
 	mkdir -p "$run"
-	touch "$run/curve.csv" "$run/.claim-1"
+	touch "$run/curve.csv" "$run/.lock"
 	[ "$seed" = 4 ] || echo '  "status": "complete"' >"$run/run.json"
 done
 [ "$id" != "$SLOW" ] || { trap 'echo stopped >>"$LOG"; exit 130' TERM; sleep 60 & wait; }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/bench/run/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -77,8 +78,9 @@ func TestKeptRunIsTidied(t *testing.T) {
 		found := must.Get(filepath.Glob(filepath.Join(seed, "checkpoint-*")))(t)
 		return len(found)
 	}
-	for _, aside := range []string{".old", ".old-moving"} {
-		must.OK(t, os.MkdirAll(filepath.Join(seed, aside, "in it"), 0o777))
+	for _, aside := range []string{".old", ".old-7"} { // with a part of what the run has
+		must.OK(t, os.MkdirAll(filepath.Join(seed, aside), 0o777))
+		must.OK(t, os.Link(filepath.Join(seed, results.CurveFile), filepath.Join(seed, aside, results.CurveFile)))
 	}
 	pass(t, againRun(out, "--keep-checkpoints")...)
 	if n := checkpoints(); n != 2 {
@@ -88,7 +90,7 @@ func TestKeptRunIsTidied(t *testing.T) {
 		t.Errorf("stdout %q, want the run kept", o.stdout)
 	}
 	entries, err := os.ReadDir(seed)
-	if err != nil || len(entries) != 2 {
-		t.Errorf("%v, %v, want %s and %s alone", entries, err, results.CurveFile, results.RunFile)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v, want %s, %s and %s alone", entries, err, lock.File, results.CurveFile, results.RunFile)
 	}
 }

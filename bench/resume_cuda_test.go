@@ -3,8 +3,12 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
 )
 
 // On a card runs that were interrupted go on to the same bytes, and a run of the CPU's numbers does not go on there.
@@ -31,14 +35,18 @@ func TestResumeOnCUDA(t *testing.T) {
 			if o := interrupted(t, "round 1/4", args(out, "cpu")...); o.status != statusInterrupted {
 				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 			}
-			o := interrupted(t, "round 2/4", args(out, "cuda")...)
-			if o.status != statusInterrupted || strings.Contains(o.stderr, "goes on") ||
-				!strings.Contains(o.stderr, "numerics cpu-fp32 and cuda") {
-				t.Errorf("status %d, %q, want it to begin anew, since the numbers are the CPU's", o.status, o.stderr)
+			o := rollcall(t, args(out, "cuda")...)
+			if o.status != statusFailure || !strings.Contains(o.stderr, "refused: numerics cpu-fp32, want cuda") {
+				t.Errorf("status %d, %q, want it refused, since the numbers are the CPU's", o.status, o.stderr)
+			}
+			o = interrupted(t, "round 2/4", append(args(out, "cuda"), "--replace")...)
+			if o.status != statusInterrupted {
+				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 			}
 			if o = pass(t, args(out, "cuda")...); !strings.Contains(o.stderr, "goes on from round 2") {
 				t.Errorf("%q, want it to go on from round 2", o.stderr)
 			}
+			must.OK(t, os.RemoveAll(filepath.Join(filepath.Dir(only(t, out, curvePath)), ".old"))) // the CPU's
 			sameTree(t, name, timelessTree(t, out), timelessTree(t, whole))
 		})
 	}

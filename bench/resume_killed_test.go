@@ -42,21 +42,24 @@ const (
 		"--local-steps 1 --batch 2 --eval-every 5"
 )
 
-// killedLines returns the commands that are killed, TRACE and OUT in them to be replaced.
+// killedLines returns the commands that are killed, TRACE, FINISHED and the output folder to be added. Those that train
+// end with --rounds and what follows it.
 func killedLines() (lines []string) {
 	lines = []string{
 		"run --method ca-fed --availability markov --decisions --events " + leafRun,
 		"run --method fedawe --momentum 0.9 --save-model=all " + strings.Replace(resnetRun, "rounds 20", "rounds 8", 1),
 		"sweep --methods fedawe,mifa --seeds 3,4 --pack 2 --data leaf --clients 4 --rounds 60 --eval-every 1",
 		"figure cafed-i2 --rounds 40 --clients 6 --seeds 3",
+		"table cafed-1 --rounds 40 --clients 6 --seeds 3 --methods ca-fed,unbiased --data binary --pack 2",
+		"tune --methods fedawe,mifa --availability sine --data leaf --clients 8 --rounds 60 --local-steps 2 " +
+			"--batch 8 --eval-every 10 --hold-out 0.2 --lrs 0.3,0.03 --server-lrs 1,3",
+		"results merge FINISHED --out",
+		"report FINISHED --to",
 	}
 	if !longtest.On() {
 		return lines
 	}
-	lines = append(lines,
-		"table cafed-1 --rounds 40 --clients 6 --seeds 3 --methods ca-fed,unbiased --data binary --pack 2",
-		"figure cafed-f1a --rounds 40 --clients 6 --seeds 3 --pack 2",
-	)
+	lines = append(lines, "figure cafed-f1a --rounds 40 --clients 6 --seeds 3 --pack 2")
 	more := []string{
 		"--momentum 0.9", "--availability markov", "--availability clusters --clusters 2",
 		"--availability trace --trace TRACE --trace-end repeat", "--availability sine --events",
@@ -67,56 +70,75 @@ func killedLines() (lines []string) {
 		if slices.Contains(settings.Weighted(), method) {
 			line += " --decisions"
 		}
-		lines = append(lines, line+" "+more[i%len(more)]+" "+[]string{leafRun, binaryRun}[i%2])
-		lines = append(lines, line+" "+more[(i+1)%len(more)]+" "+lenetRun)
-		lines = append(lines, line+" "+more[(i+2)%len(more)]+" "+resnetRun)
+		net := []string{leafRun, binaryRun, lenetRun, resnetRun}[i%4]
+		lines = append(lines, line+" "+more[i%len(more)]+" "+net)
 	}
 	return append(lines, "run --method fedawe --draws numpy "+lenetRun, "run --method mifa --draws numpy "+resnetRun)
 }
 
-// Killed at random, once to three times, and repeated, or taken over by a process that waits beside: the same bytes as
-// of a command that nobody disturbed, and nothing else. A good part of the runs goes on from a checkpoint.
+// Killed at random, once to three times, and repeated, or with a second process beside, with and without flock: the
+// same bytes as of a command that nobody disturbed, and nothing else. Where a checkpoint is left, the run goes on from
+// there.
 func TestKilledRunsGoOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector sees one process alone, and -short is for it")
 	}
 	top := quickFolder(t)
-	trace := filepath.Join(top, "trace.csv")
+	trace, finished := filepath.Join(top, "trace.csv"), filepath.Join(top, "finished")
 	must.OK(t, os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"), 0o666))
+	pass(t, attackSweep(finished, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
 	draw := rand.New(rand.NewPCG(1, 1))
 	var killings []*killing
 	for i, line := range killedLines() {
 		k := &killing{
 			t: t, draw: draw, name: fmt.Sprint(i, " ", line), out: filepath.Join(top, fmt.Sprint(i)),
-			line: strings.ReplaceAll(line, "TRACE", trace) + " --device cpu --threads 1 --checkpoint-every 1ms --out ",
+			line: strings.NewReplacer("TRACE", trace, "FINISHED", finished).Replace(line) + " ",
+		}
+		if strings.Contains(line, "--rounds") {
+			k.line += "--device cpu --threads 1 --checkpoint-every 1ms --out "
 		}
 		k.undisturbed()
 		killings = append(killings, k)
 	}
-	killedOften(t, killings, 8)
+	trials := 2 * len(killings)
+	if longtest.On() {
+		trials = 300
+	}
+	killedOften(t, killings, trials, 8)
 }
 
-// killedOften disturbs each command twice, and then as often as it takes for enough kills, a quarter of which left a
-// checkpoint: a moment drawn may lie before the first checkpoint or behind the end, on a busy machine often.
-func killedOften(t *testing.T, killings []*killing, enough int) {
+// killedOften disturbs the commands in turn so many times, and then as often as it takes for enough kills, a quarter of
+// which left a checkpoint: a moment drawn may lie before the first checkpoint or behind the end, on a busy machine
+// often.
+func killedOften(t *testing.T, killings []*killing, trials, enough int) {
 	t.Helper()
-	tries := max(20, 2*enough/len(killings))
-	kills, resumed := 0, 0
-	for try := 0; try < 2 || try < tries && (kills < enough || resumed < kills/4); try++ {
-		for _, k := range killings {
-			k.disturbed(try)
+	kills, resumed, made := 0, 0, [4]int{}
+	for n := 0; n < trials || n < 10*trials && (kills < enough || resumed < kills/4); n++ {
+		try := n / len(killings)
+		k := killings[n%len(killings)]
+		way := (n + try) % 4 // so that every command comes in every way
+		if !canRefuseFlock {
+			way %= 2
 		}
+		k.disturbed(try, way)
+		made[way]++
 		kills, resumed = 0, 0
 		for _, k := range killings {
 			kills, resumed = kills+k.kills, resumed+k.resumed
 		}
 	}
-	t.Logf("%d kills, after which %d runs went on from a checkpoint", kills, resumed)
+	t.Logf("%d trials with flock, %d with two processes, %d without flock, %d of these with two processes; "+
+		"%d kills, after which %d runs went on from a checkpoint", made[0], made[1], made[2], made[3], kills, resumed)
 	if kills < enough || resumed < kills/4 {
 		t.Errorf("%d kills, %d runs gone on, want %d and a quarter of that at least: the test is of nothing",
 			kills, resumed, enough)
 	}
 }
+
+// flockRefused is the variable under which a child has no flock, where the tests can refuse it.
+const flockRefused = "ROLLCALL_TEST_NO_FLOCK"
+
+var canRefuseFlock bool
 
 // killing is a command that is killed at random.
 type killing struct {
@@ -134,12 +156,11 @@ type killing struct {
 	kills, resumed int // so far
 }
 
-func (k *killing) begin(out string) *exec.Cmd {
+func (k *killing) begin(out string, more ...string) *exec.Cmd {
 	k.t.Helper()
 	cmd := process(k.t, append(strings.Fields(k.line), out)...)
-	if err := cmd.Start(); err != nil {
-		k.t.Fatal(err)
-	}
+	cmd.Env = append(cmd.Env, more...)
+	must.OK(k.t, cmd.Start())
 	return cmd
 }
 
@@ -156,16 +177,54 @@ func (k *killing) undisturbed() {
 	k.files = k.tree(k.out)
 }
 
-// disturbed runs the command in a folder of its own, killed and repeated, or at every second try killed and taken over.
-func (k *killing) disturbed(try int) {
+// disturbed runs the command in a folder of its own, killed and repeated, or (1 and 3) killed with a second process
+// beside, with flock or (2 and 3) without.
+func (k *killing) disturbed(try, way int) {
 	k.t.Helper()
 	out := fmt.Sprint(k.out, "-", try)
-	if try%2 == 1 {
-		k.takenOver(out)
-	} else {
-		k.repeated(out)
+	var env []string
+	if way >= 2 {
+		env = []string{flockRefused + "=1"}
 	}
-	sameTree(k.t, fmt.Sprintf("%s: try %d", k.name, try), k.tree(out), k.files)
+	if way%2 == 1 {
+		k.beside(out, env)
+	} else {
+		for range 1 + k.draw.IntN(3) {
+			k.kill(k.begin(out, env...))
+			if _, err := os.Stat(out); err == nil {
+				if o := rollcall(k.t, "results", "list", out); o.status != statusOK {
+					k.t.Errorf("%s: list of what was killed: %s", k.name, o.stderr)
+				}
+			}
+		}
+		k.last(out, env)
+	}
+	tree := k.tree(out)
+	if way >= 2 {
+		tree = withoutTemps(tree)
+	}
+	sameTree(k.t, fmt.Sprintf("%s: try %d, way %d", k.name, try, way), tree, k.files)
+	must.OK(k.t, os.RemoveAll(out))
+}
+
+// last runs the command to its end. It must resume every run that has a checkpoint and is not complete; a tuning may
+// have dropped it.
+func (k *killing) last(out string, env []string) {
+	k.t.Helper()
+	saved := map[string]bool{}
+	for _, path := range must.Get(filepath.Glob(filepath.Join(out, "*", "*", "seed-*", "checkpoint-*")))(k.t) {
+		dir := filepath.Dir(path)
+		info, err := results.ReadRunInfo(filepath.Join(dir, results.RunFile))
+		saved[dir] = err != nil || info.Status != results.RunComplete && info.Status != results.RunDiverged
+	}
+	cmd := k.begin(out, env...)
+	k.end(cmd)
+	for dir, unfinished := range saved {
+		if unfinished && !strings.HasPrefix(k.line, "tune ") &&
+			!strings.Contains(fmt.Sprint(cmd.Stderr), dir+": goes on from round ") {
+			k.t.Errorf("%s: %s has a checkpoint, want it resumed:\n%s", k.name, dir, cmd.Stderr)
+		}
+	}
 }
 
 // end waits for a process that has to end as the undisturbed one.
@@ -199,52 +258,28 @@ func (k *killing) kill(cmd *exec.Cmd) {
 	k.count(cmd)
 }
 
-func (k *killing) repeated(out string) {
+// beside kills a process beside which another one works, or waits.
+func (k *killing) beside(out string, env []string) {
 	k.t.Helper()
-	for range 1 + k.draw.IntN(3) {
-		k.kill(k.begin(out))
-		if _, err := os.Stat(out); err == nil {
-			if o := rollcall(k.t, "results", "list", out); o.status != statusOK {
-				k.t.Errorf("%s: list of what was killed: %s", k.name, o.stderr)
-			}
-		}
-	}
-	k.end(k.begin(out))
-}
-
-func (k *killing) takenOver(out string) {
-	k.t.Helper()
-	first, second := k.begin(out), k.begin(out)
+	first, second := k.begin(out, env...), k.begin(out, env...)
 	ended := make(chan struct{})
 	go func() {
 		_ = second.Wait() // the status is looked at
 		close(ended)
 	}()
 	k.kill(first)
-	late := false // killed when the second had ended
-	select {
-	case <-ended:
-		late = true
-	default:
+	if k.draw.IntN(2) == 0 { // soon after, as by the end of a job
+		time.Sleep(time.Duration(k.draw.Float64() * float64(k.took) / 4))
+		_ = second.Process.Kill() // it may be over
 	}
 	<-ended
-	k.ended(second)
-	// Or killed in a folder that the second was done with. What the first has left then is for the next command.
-	if late || k.hasClaimOf(out, first.Process.Pid) {
-		k.end(k.begin(out))
+	if second.ProcessState.ExitCode() < 0 {
+		k.kills++
+		k.count(second)
+	} else {
+		k.ended(second)
 	}
-}
-
-// hasClaimOf reports whether a process has left a claim.
-func (k *killing) hasClaimOf(out string, pid int) bool {
-	k.t.Helper()
-	claims, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*", ".claim-*"))
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return slices.ContainsFunc(claims, func(path string) bool {
-		return strings.Contains(contents(k.t, path), fmt.Sprintf("\npid %010d\n", pid))
-	})
+	k.last(out, env) // the first may have been killed in a folder that the second was done with
 }
 
 // tree returns the files that are the same whenever the command is run. Times in curves do not go back.

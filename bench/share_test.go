@@ -10,36 +10,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 
-	"rollcall/bench/run/claim"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
-
-// hold claims the folders of runs for the test's own process, until release is called.
-func hold(t *testing.T, dirs ...string) (release func()) {
-	t.Helper()
-	var w claim.Watch
-	var claims []*claim.Claim
-	for _, dir := range dirs {
-		c, holder, err := w.Try(dir)
-		if c == nil {
-			t.Fatalf("%s: %v, %v, want its claim", dir, holder, err)
-		}
-		claims = append(claims, c)
-	}
-	release = sync.OnceFunc(func() {
-		for _, c := range claims {
-			if err := c.Release(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	t.Cleanup(release)
-	return release
-}
 
 // seedFolders returns the folders of the runs below out, relative to it.
 func seedFolders(t *testing.T, out string) (dirs []string) {
@@ -88,6 +64,8 @@ func shareSweep(out string, more ...string) []string {
 func TestShare(t *testing.T) {
 	two := "sweep --methods fedavg-active,mifa --seeds 3,4"
 	run := "run --data leaf --clients 5 --method mifa --rounds 100 --eval-every 50 --device cpu"
+	cafed1 := "table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu"
+	figure := "figure cafed-i2 --rounds 3 --clients 6 --seeds 3,4 --device cpu"
 	for _, c := range []struct {
 		name   string
 		alone  []string // commands one after the other
@@ -106,17 +84,8 @@ func TestShare(t *testing.T) {
 			},
 			false,
 		},
-		{
-			"tables",
-			[]string{"table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu"},
-			slices.Repeat([]string{"table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu"}, 2),
-			false,
-		},
-		{
-			"figures",
-			[]string{"figure cafed-i2 --rounds 3 --clients 6 --seeds 3,4 --device cpu"},
-			slices.Repeat([]string{"figure cafed-i2 --rounds 3 --clients 6 --seeds 3,4 --device cpu"}, 3), false,
-		},
+		{"tables", []string{cafed1}, []string{cafed1, cafed1}, false},
+		{"figures", []string{figure}, []string{figure, figure, figure}, false},
 		{"runs", []string{run}, []string{run, run, run}, false},
 		{"runs anew", []string{run}, []string{run, run}, true},
 		{"run beside sweep", []string{two, run}, []string{run, two}, false},
@@ -167,8 +136,8 @@ func TestShare(t *testing.T) {
 				if n := strings.Count(log, fmt.Sprintf("process %d on host", os.Getpid())); n != 1 {
 					t.Errorf("the process that has all runs is named %d times, want once:\n%s", n, log)
 				}
-				if strings.Contains(log, "lost") || strings.Contains(log, "tried again") {
-					t.Errorf("want nothing lost or tried again:\n%s", log)
+				if strings.Contains(log, "tried again") {
+					t.Errorf("want nothing tried again:\n%s", log)
 				}
 				want, ok := stdout[c.shared[k]]
 				got := strings.ReplaceAll(child.stdout.String(), out, alone)
@@ -199,4 +168,62 @@ func contentsBelow(t *testing.T, dir, name string) map[string]string {
 		}
 	}
 	return texts
+}
+
+// What a killed process was making is free at once: a process that waits for it resumes from the checkpoint, also where
+// both are to make the run again. A process that was only stopped keeps its run.
+func TestShareKilled(t *testing.T) {
+	for _, flag := range []string{"--again=false", "--again"} {
+		t.Run(flag, func(t *testing.T) {
+			ofProcesses(t)
+			alone, out := t.TempDir(), t.TempDir()
+			line := func(out string) []string {
+				return shareSweep(out, "--methods", "mifa", "--rounds", "3000", "--checkpoint-every", "1ms", flag)
+			}
+			pass(t, line(alone)...)
+			release := hold(t, filepath.Join(out, seedFolders(t, alone)[0])) // until both have begun
+			one, two := startChild(t, "", line(out)...), startChild(t, "", line(out)...)
+			one.until(t, "waits for ")
+			two.until(t, "waits for ")
+			release()
+			if one.untilOr(t, "round 100/", two); !strings.Contains(one.text(), "round 100/") {
+				one, two = two, one
+			}
+			must.OK(t, one.Process.Signal(syscall.SIGSTOP)) // or it would end before the other looks
+			two.until(t, fmt.Sprintf("waits for 1 run of other processes: process %d on host", one.Process.Pid))
+			must.OK(t, one.Process.Kill())
+			log := two.end(t, statusOK)
+			if !strings.Contains(log, "goes on from round ") || len(begun(log)) > 0 {
+				t.Errorf("want that it goes on from a checkpoint:\n%s", log)
+			}
+			sameTree(t, "taken over", withoutTemps(timelessTree(t, out)), timelessTree(t, alone))
+		})
+	}
+}
+
+// Two processes share a tuning, and find what one alone finds. Without waiting, one ends where others make a run.
+func TestShareTune(t *testing.T) {
+	ofProcesses(t)
+	more := []string{"--methods", "fedawe,mifa", "--availability", "sine"}
+	alone, out := t.TempDir(), t.TempDir()
+	pass(t, tuneOf(alone, tuneGrid, more...)...)
+	var both [2]*child
+	for i := range both {
+		both[i] = startChild(t, "", tuneOf(out, tuneGrid, more...)...)
+	}
+	for _, c := range both {
+		c.end(t, statusOK)
+	}
+	if got, want := trialsAndRates(t, out), trialsAndRates(t, alone); got != want {
+		t.Errorf("two processes:\n%s\nwant what one alone found:\n%s", got, want)
+	}
+
+	held := must.Get(filepath.Glob(filepath.Join(out, "tune", "mifa_*", "seed-1001")))(t)[0]
+	must.OK(t, os.RemoveAll(held))
+	hold(t, held)
+	o := rollcall(t, tuneOf(out, tuneGrid, append(more, "--no-wait")...)...)
+	if o.status != statusTimeUp || !strings.HasSuffix(o.stderr, "tune tune: 1 run: "+notWaitedFor) ||
+		strings.Contains(o.stdout, "\nmifa ") || !strings.Contains(o.stdout, "\nfedawe ") {
+		t.Errorf("status %d, want 75 and the rates of fedawe alone:\n%s%s", o.status, o.stdout, o.stderr)
+	}
 }

@@ -3,8 +3,8 @@
 package main
 
 import (
-	"bytes"
-	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,9 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/bench/run/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
+
+// notWaitedFor ends the log of a command that leaves runs to others.
+const notWaitedFor = "other processes make runs, which are not waited for: the command goes on when it is repeated\n"
 
 // Without waiting a command ends when there is nothing left to begin, and says what others make. What they have ended
 // meanwhile it has.
@@ -30,14 +34,14 @@ func TestNoWait(t *testing.T) {
 		}
 		release := hold(t, held)
 		o := rollcall(t, line...)
-		want := "\ntable sweep: other processes make 1 run of 1 cell, which are not waited for\n"
-		if o.status != statusOK || !strings.HasSuffix(o.stderr, want) || strings.Contains(o.stderr, "waits for") {
-			t.Errorf("status %d, want 0 and %q:\n%s", o.status, want, o.stderr)
+		want := "\nrollcall: table sweep: 1 run of 1 cell: " + notWaitedFor
+		if o.status != statusTimeUp || !strings.HasSuffix(o.stderr, want) || strings.Contains(o.stderr, "waits for") {
+			t.Errorf("status %d, want 75 and %q:\n%s", o.status, want, o.stderr)
 		}
 		if got := strings.Join(begun(o.stderr), ", "); got != "fedawe leaf stationary seed 4" {
 			t.Errorf("begun: %q, want the run that nobody has", got)
 		}
-		if !strings.Contains(o.stdout, "] running: made by this process\n") {
+		if !strings.Contains(o.stdout, fmt.Sprintf("] running: made by process %d on host ", os.Getpid())) {
 			t.Errorf("stdout, want who makes a run:\n%s", o.stdout)
 		}
 		_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
@@ -57,10 +61,9 @@ func TestNoWait(t *testing.T) {
 		line := shareSweep(out, "--methods", "mifa,fedawe", "--no-wait")
 		pass(t, line...)
 		must.OK(t, os.RemoveAll(filepath.Dir(only(t, out, "sweep/fedawe_*/seed-3/run.json"))))
-		var stdout bytes.Buffer
 		release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
 		stderr := &trigger{text: "fedawe leaf stationary seed 3: round 0/", do: release}
-		status := runContext(t.Context(), line, &stdout, stderr)
+		status := runContext(t.Context(), line, io.Discard, stderr)
 		if status != statusOK || strings.Contains(stderr.String(), "not waited for") {
 			t.Errorf("status %d, want 0 and that nothing is left to others:\n%s", status, stderr)
 		}
@@ -76,9 +79,9 @@ func TestNoWait(t *testing.T) {
 		must.OK(t, os.Remove(svg))
 		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
 		o := rollcall(t, line...)
-		want := "figure cafed-i2: other processes make 2 runs of 1 line, which are not waited for: not drawn\n"
-		if o.status != statusOK || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
-			t.Errorf("status %d, stdout %q, want 0, nothing and %q:\n%s", o.status, o.stdout, want, o.stderr)
+		want := "rollcall: figure cafed-i2: other processes make 2 runs of 1 line: " + notWaitedFor
+		if o.status != statusTimeUp || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
+			t.Errorf("status %d, stdout %q, want 75, nothing and %q:\n%s", o.status, o.stdout, want, o.stderr)
 		}
 		if _, err := os.Stat(svg); err == nil {
 			t.Error("it is drawn, want that it is not")
@@ -120,114 +123,6 @@ func TestWaitInterrupted(t *testing.T) {
 	}
 }
 
-// A run that fails is tried again after all others, and made if it can be made by then.
-func TestRetries(t *testing.T) {
-	for name, block := range map[string]func(dir string) error{
-		"a file in place of its folder": func(dir string) error {
-			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600))
-		},
-		"a folder in place of run.json": func(dir string) error {
-			return errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Join(dir, results.RunFile, "in the way"), 0o777))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			out := t.TempDir()
-			line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4,5", "--retries", "2")
-			pass(t, line...)
-			want := timelessTree(t, out)
-			blocked := filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json"))
-			last := filepath.Dir(only(t, out, "sweep/fedawe_*/seed-5/run.json"))
-			must.OK(t, errors.Join(os.RemoveAll(last), block(blocked)))
-			stderr := &trigger{
-				text: "fedawe leaf stationary seed 5: round 0/",
-				do:   func() { _ = os.RemoveAll(blocked) },
-			}
-			var stdout bytes.Buffer
-			if status := runContext(t.Context(), line, &stdout, stderr); status != statusOK {
-				t.Errorf("status %d, want 0:\n%s", status, stderr)
-			}
-			runs := strings.Join(begun(stderr.String()), ", ")
-			if runs != "fedawe leaf stationary seed 5, mifa leaf stationary seed 4" {
-				t.Errorf("begun: %q, want mifa's seed 4 after all others:\n%s", runs, stderr)
-			}
-			if n := strings.Count(stderr.String(), "tried again later"); n != 1 {
-				t.Errorf("said %d times that it is tried again, want once:\n%s", n, stderr)
-			}
-			sameTree(t, "after a failure", timelessTree(t, out), want)
-		})
-	}
-}
-
-// What keeps failing is tried as often as is asked for and counted, the seeds of one cause in one line.
-func TestRetriesFail(t *testing.T) {
-	for retries, want := range map[string]int{"0": 0, "1": 2, "3": 6} {
-		t.Run("--retries "+retries, func(t *testing.T) {
-			out := t.TempDir()
-			line := shareSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4,6", "--retries", retries)
-			pass(t, line...)
-			cell := filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json")))
-			for _, seed := range []string{"3", "6"} {
-				must.OK(t, os.RemoveAll(filepath.Join(cell, "seed-"+seed)))
-				must.OK(t, os.WriteFile(filepath.Join(cell, "seed-"+seed), nil, 0o600))
-			}
-			o := rollcall(t, line...)
-			want3and6 := "mifa leaf stationary: seeds 3, 6: claim: " +
-				filepath.Join(cell, "seed-*") + ": not a directory\n"
-			if !strings.Contains(o.stderr, want3and6) {
-				t.Errorf("want seeds 3 and 6 in one line:\n%s", o.stderr)
-			}
-			if o.status != statusFailure ||
-				!strings.HasSuffix(o.stderr, "\nrollcall: table sweep: 1 of 2 cells failed\n") {
-				t.Errorf("status %d, want 1 and one cell of two:\n%s", o.status, o.stderr)
-			}
-			if n := strings.Count(o.stderr, "tried again later\n"); n != want {
-				t.Errorf("tried again %d times, want %d:\n%s", n, want, o.stderr)
-			}
-		})
-	}
-}
-
-// What another attempt would come to again is not tried again.
-func TestNoRetry(t *testing.T) {
-	for _, c := range []struct{ name, line, want string }{
-		{"no data", "--data svhn", "unavailable"},
-		{"no memory", "--data leaf --memory-limit 10kB", "--memory-limit"},
-		{"diverged", "--data leaf --lr 1e38 --rounds 6", "have runs that diverged, named above"},
-		{"of another engine", "--data leaf", "want --mixed"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			out := t.TempDir()
-			line := append([]string{
-				"sweep", "--methods", "mifa", "--seeds", "3,4", "--clients", "4", "--rounds", "2", "--eval-every", "1",
-				"--retries", "3", "--device", "cpu", "--out", out,
-			}, strings.Fields(c.line)...)
-			if c.name == "of another engine" {
-				pass(t, line...)
-				doctored(t, out, func(info *results.RunInfo, row *results.CurveRow) {
-					info.Numerics, info.Engine, row.Engine = "cuda-sm90-tf32", "cuda-sm90", "cuda-sm90"
-				})
-			}
-			o := rollcall(t, line...)
-			if o.status != statusFailure || !strings.Contains(o.stderr, c.want) ||
-				strings.Contains(o.stderr, "tried again") {
-				t.Errorf("status %d, want 1, %q, and no other attempt:\n%s", o.status, c.want, o.stderr)
-			}
-		})
-	}
-}
-
-func TestRetriesUsage(t *testing.T) {
-	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
-		for retries, want := range map[string]string{
-			"-1": "--retries -1: want 0 or more", "x": `--retries "x": want a whole number`,
-		} {
-			out := filepath.Join(t.TempDir(), "out")
-			args := append(strings.Fields(command), "--retries", retries, "--device", "cpu", "--out", out)
-			oneLineError(t, rollcall(t, args...), statusUsage, want)
-		}
-	}
-}
-
 // With --again a run is made anew even if another process has it while the command runs, but only looks at it.
 func TestAgain(t *testing.T) {
 	out := t.TempDir()
@@ -236,8 +131,7 @@ func TestAgain(t *testing.T) {
 	before := contentsBelow(t, out, results.RunFile)
 	release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
 	stderr := &trigger{text: "seed 4: round 100/100", do: release}
-	var stdout bytes.Buffer
-	if status := runContext(t.Context(), append(line, "--again"), &stdout, stderr); status != statusOK {
+	if status := runContext(t.Context(), append(line, "--again"), io.Discard, stderr); status != statusOK {
 		t.Fatalf("status %d, want 0:\n%s", status, stderr)
 	}
 	for name, text := range contentsBelow(t, out, results.RunFile) {
@@ -251,8 +145,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// Where nothing can be claimed a finished run is kept, and no other is made: the error says why.
-func TestUnclaimable(t *testing.T) {
+// Where nothing can be locked a finished run is kept, and no other is made: the error says why.
+func TestUnlockable(t *testing.T) {
 	for _, c := range []struct {
 		command     string
 		line        []string
@@ -266,19 +160,18 @@ func TestUnclaimable(t *testing.T) {
 			line := append(c.line, "--out", out)
 			pass(t, line...)
 			dir := only(t, out, c.path)
+			must.OK(t, os.Remove(filepath.Join(dir, lock.File)))
 			before := contentsBelow(t, out, "")
 			for _, dir := range []string{dir, filepath.Join(filepath.Dir(dir), "seed-4")} {
-				if err := os.MkdirAll(filepath.Join(dir, ".claim-1"), 0o777); err != nil { // which is no claim
-					t.Fatal(err)
-				}
+				must.OK(t, os.MkdirAll(filepath.Join(dir, lock.File), 0o777)) // which cannot be locked
 			}
 			if o := pass(t, line...); len(begun(o.stderr)) > 0 || !maps.Equal(contentsBelow(t, out, ""), before) {
 				t.Errorf("want the finished run kept:\n%s", o.stderr)
 			}
 			o := rollcall(t, append(line, c.other)...)
-			if o.status != statusFailure || len(begun(o.stderr)) > 0 || !strings.Contains(o.stderr, "claim: ") ||
-				!strings.Contains(o.stderr, ".claim-1: d---------, want a file") {
-				t.Errorf("status %d, want 1, what is wrong with the claim, and no run:\n%s", o.status, o.stderr)
+			if o.status != statusFailure || len(begun(o.stderr)) > 0 || !strings.Contains(o.stderr, "lock: ") ||
+				!strings.Contains(o.stderr, lock.File+": d---------, want a file") {
+				t.Errorf("status %d, want 1, what is wrong with the lock, and no run:\n%s", o.status, o.stderr)
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func TestSlurmCards(t *testing.T) {
 	script := contents(t, filepath.Join(out, "sweep", slurmFolder, "job.sh"))
 	for _, want := range []string{
 		"# 4 runs left; nobody has measured a card like those of the tasks here\n", "\n#SBATCH --gres=gpu:1\n",
-		"\n#SBATCH --time=60\n", " --device=cuda:all --no-wait &\n",
+		"\n#SBATCH --time=60\n", ` --device=cuda:all --no-wait "--part=${SLURM_ARRAY_TASK_ID}/2" &` + "\n",
 	} {
 		if !strings.Contains(script, want) {
 			t.Errorf("script\n%s\nwant %q in it", script, want)

@@ -82,116 +82,8 @@ func checkpointed(t *testing.T, out string) map[string]int {
 	return rounds
 }
 
-// stretch is a part of a run that one task has made: the round from which it went on, and the last one in its log.
-type stretch struct{ from, to int }
-
-// stretches returns the parts of each run by the name of its cell, such as mifa_leaf_sine, in the order of the rounds.
-func stretches(logs string) map[string][]stretch {
-	of := map[string][]stretch{}
-	goesOn := regexp.MustCompile(`/([^/]*_[^/]*)_[0-9a-f]+/seed-3: goes on from round (\d+)$`)
-	round := regexp.MustCompile(`^\[\d+/\d+\] (.*) seed 3: round (\d+)/`)
-	number := func(text string) int {
-		n, _ := strconv.Atoi(text) // digits
-		return n
-	}
-	for line := range strings.Lines(logs) {
-		line = strings.TrimSuffix(line, "\n")
-		if m := goesOn.FindStringSubmatch(line); m != nil {
-			of[m[1]] = append(of[m[1]], stretch{number(m[2]), number(m[2])})
-		} else if m := round.FindStringSubmatch(line); m != nil {
-			name, at := strings.ReplaceAll(m[1], " ", "_"), number(m[2])
-			if at == 0 {
-				of[name] = append(of[name], stretch{})
-			}
-			of[name][len(of[name])-1].to = at
-		}
-	}
-	for _, list := range of {
-		slices.SortFunc(list, func(a, b stretch) int { return a.from - b.from })
-	}
-	return of
-}
-
-// complainer is the part of a test that nothingTwice needs.
-type complainer interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Logf(format string, args ...any)
-}
-
-// complaints counts what is complained of.
-type complaints struct{ n int }
-
-func (*complaints) Helper()                 {}
-func (c *complaints) Errorf(string, ...any) { c.n++ }
-func (*complaints) Logf(string, ...any)     {}
-
-// nothingTwice checks by the logs of tasks that no run was trained twice: each stretch of a run begins where the one
-// before it ended, or later, as the log lacks rounds. Of a run that was killed it may begin at the checkpoint that was
-// there, whose round killed has by the run's folder.
-func nothingTwice(t complainer, logs string, runs int, killed map[string]int) {
-	t.Helper()
-	of := stretches(logs)
-	if len(of) != runs {
-		t.Errorf("%d runs in the logs, want %d:\n%s", len(of), runs, logs)
-	}
-	for name, list := range of {
-		if list[0].from != 0 {
-			t.Errorf("%s: %v, want a beginning at round 0", name, list)
-		}
-		for i, next := range list[1:] {
-			least := list[i].to
-			for dir, round := range killed {
-				if strings.HasPrefix(filepath.Base(filepath.Dir(dir)), name+"_") {
-					least = min(least, round)
-				}
-			}
-			if next.from < least {
-				t.Errorf("%s: %v, want nothing trained twice (checkpoints at the kill: %v)", name, list, killed)
-			}
-		}
-		if len(list) > 1 {
-			t.Logf("%s in %d stretches: %v", name, len(list), list)
-		}
-	}
-}
-
-// A log in which a run was trained twice is found.
-func TestNothingTwice(t *testing.T) {
-	const log = `== 1_1.log
-[1/2] mifa leaf sine seed 3: round 0/100, 0 active
-[1/2] mifa leaf sine seed 3: round 40/100, 2 active
-/out/sweep/mifa_leaf_sine_0a1b/seed-3: goes on from round 43
-[1/2] mifa leaf sine seed 3: round 60/100, 2 active
-== 1_2.log
-/out/sweep/mifa_leaf_sine_0a1b/seed-3: goes on from round 70
-[1/2] mifa leaf sine seed 3: round 100/100, 2 active
-`
-	at58 := map[string]int{"/out/sweep/mifa_leaf_sine_0a1b/seed-3": 58}
-	for _, c := range []struct {
-		old, changed string
-		killed       map[string]int
-		fails        bool
-	}{
-		{"", "", nil, false},
-		{"round 70", "round 59", nil, true},
-		{"round 70", "round 59", at58, false},
-		{"round 70", "round 57", at58, true},
-		{
-			"/out/sweep/mifa_leaf_sine_0a1b/seed-3: goes on from round 43", "[1/2] mifa leaf sine seed 3: round 0/100",
-			nil, true,
-		},
-	} {
-		var found complaints
-		text := strings.Replace(log, c.old, c.changed, 1)
-		if nothingTwice(&found, text, 1, c.killed); (found.n > 0) != c.fails {
-			t.Errorf("%d complaints, want some: %t, for\n%s", found.n, c.fails, text)
-		}
-	}
-}
-
 // A sweep is submitted as an array job of a real Slurm, a task is requeued, and the tasks leave the bytes of one
-// process. --collect waits and prints the table.
+// process. --collect waits and prints the table. Repeated, --slurm submits the tasks that have something left to do.
 func TestSlurm(t *testing.T) {
 	ofProcesses(t)
 	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2, CPUs: 1})
@@ -200,9 +92,14 @@ func TestSlurm(t *testing.T) {
 		return slurmSweep(out, 60000, "mifa,fedawe", "sine,stationary", more...)
 	}
 	one := pass(t, line(alone, "--pack", "2")...)
-	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "5", "--collect")...)
+	noted := filepath.Join(out, "sweep", slurmFolder, "jobs")
+	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "5", "--collect", "--prologue",
+		`echo "prologue of $SLURM_ARRAY_TASK_ID"`)...)
 	submitted.until(t, " RUNNING")
-	job := strings.TrimSpace(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))
+	job, parts, _ := strings.Cut(strings.TrimSpace(contents(t, noted)), " ")
+	if parts != "3" {
+		t.Errorf("%s noted as of %q parts, want 3", job, parts)
+	}
 	c.Wait(t, patience, func() (bool, string) {
 		at := checkpointed(t, out)
 		return len(at) == 2, fmt.Sprint("checkpoints of ", len(at), " runs, want one of each node's")
@@ -215,8 +112,10 @@ func TestSlurm(t *testing.T) {
 	}
 	sameTree(t, "by tasks", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
 	tasks := taskLogs(t, out)
-	nothingTwice(t, tasks, 4, nil)
-	if !strings.Contains(tasks, "goes on from round ") {
+	if runs := slices.Sorted(slices.Values(begun(tasks))); len(runs) != 4 || len(slices.Compact(runs)) != 4 {
+		t.Errorf("begun %q, want four runs, each once", runs)
+	}
+	if !strings.Contains(tasks, "prologue of 3\n") || !strings.Contains(tasks, "goes on from round ") {
 		t.Errorf("want a run that went on after the requeue:\n%s", tasks)
 	}
 	t.Run("nothing is left", func(t *testing.T) {
@@ -225,6 +124,52 @@ func TestSlurm(t *testing.T) {
 			t.Errorf("%s\nwant that there is no job", log)
 		}
 	})
+	t.Run("one part is left", func(t *testing.T) {
+		second := filepath.Join(out, seedFolders(t, out)[1])
+		must.OK(t, os.RemoveAll(second))
+		more := onCluster(t, c, line(out, "--slurm", "--collect", "--time", "5")...)
+		log := more.end(t, statusOK)
+		script := contents(t, filepath.Join(out, "sweep", slurmFolder, "job.sh"))
+		if !strings.Contains(more.stdout.String(), ": 1 task for 1 run; logs in ") ||
+			!strings.Contains(log, "slurm: 3 parts as in job "+job) ||
+			!strings.Contains(script, "\n#SBATCH --array=2\n") {
+			t.Errorf("%s%s\n%s\nwant part 2 of 3 alone", more.stdout.String(), log, script)
+		}
+		sameTree(t, "again", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
+	})
+}
+
+// A tuning is an array job for each rung on a real Slurm, each after the one before, and finds what one process finds.
+func TestSlurmTune(t *testing.T) {
+	ofProcesses(t)
+	c := slurmtest.Start(t, slurmtest.Options{Nodes: 2, CPUs: 1})
+	alone, out := t.TempDir(), t.TempDir()
+	line := func(out string, more ...string) []string {
+		more = append(more, "--methods", "fedawe,mifa", "--availability", "sine", "--threads", "1")
+		return tuneOf(out, tuneGrid, more...)
+	}
+	one := pass(t, line(alone)...)
+	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "2", "--time", "5")...)
+	submitted.end(t, statusOK)
+	said := submitted.stdout.String()
+	for _, want := range []string{"12 runs of rung-1; logs", "6 runs of rung-2; logs", "4 runs of rung-3; logs"} {
+		if !strings.Contains(said, ": 2 tasks for "+want) {
+			t.Errorf("%s\nwant 2 tasks for %s", said, want)
+		}
+	}
+	collected := onCluster(t, c, line(out, "--collect")...)
+	log := collected.end(t, statusOK)
+	if got := trialsAndRates(t, out); got != trialsAndRates(t, alone) {
+		t.Errorf("on Slurm:\n%s\nwant\n%s\n%s", got, trialsAndRates(t, alone), log)
+	}
+	if got, want := withoutPaths(collected.stdout.String()), withoutPaths(one.stdout); got != want {
+		t.Errorf("collected\n%s\nwant\n%s", got, want)
+	}
+	sameTree(t, "on Slurm", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
+	again := onCluster(t, c, line(out, "--slurm")...)
+	if log := again.end(t, statusOK); !strings.Contains(log, "nothing is left to do: no job\n") {
+		t.Errorf("%s\nwant that there is no job", log)
+	}
 }
 
 // Sixteen cells on two nodes survive a requeue, the death of a node's daemon, the death of a whole node, and limits of
@@ -244,9 +189,9 @@ func TestSlurmAttacks(t *testing.T) {
 	began = time.Now()
 	pass(t, line(alone, "--pack", "2")...)
 	t.Logf("two at a time took %v", time.Since(began))
-	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "4", "--time", "1")...)
+	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "1")...)
 	submitted.end(t, statusOK)
-	job := strings.TrimSpace(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")))
+	job, _, _ := strings.Cut(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")), " ")
 	collected := onCluster(t, c, line(out, "--collect")...)
 	// running waits until both nodes have a task that has written a checkpoint since, and returns its folder's tasks.
 	running := func(n int) (tasks []string) {
@@ -267,13 +212,12 @@ func TestSlurmAttacks(t *testing.T) {
 	c.Run(t, "scontrol", "requeue", running(2)[0])
 	t.Logf("requeued after %v", time.Since(began))
 	running(1)
-	c.KillNode(t, "node1") // whose task lives on, and goes on with its run
+	c.KillNode(t, "node1") // whose task lives on, and makes its part
 	c.WaitNode(t, "node1", "down", patience)
 	c.StartNode(t, "node1")
 	t.Logf("killed the daemon of node1 and started it again after %v", time.Since(began))
 	running(1)
 	c.KillNodeWhole(t, "node2")
-	killed := checkpointed(t, out)
 	t.Logf("killed node2 after %v", time.Since(began))
 	c.WaitNode(t, "node2", "down", patience)
 	c.StartNode(t, "node2")
@@ -281,7 +225,6 @@ func TestSlurmAttacks(t *testing.T) {
 	t.Logf("ended after %v", time.Since(began))
 	sameTree(t, "by tasks", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
 	tasks := taskLogs(t, out)
-	nothingTwice(t, tasks, 16, killed)
 	if !strings.Contains(tasks, "rollcall: time is up: the command goes on when it is repeated\n") {
 		t.Errorf("want a task whose time was up:\n%s", tasks)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/bench/run/tune"
 	"rollcall/results"
 )
 
@@ -75,6 +77,59 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// The parts of a tuning, each of whole cells, and its rungs, each in two parts of its runs, leave the files of one
+// process.
+func TestTuneParts(t *testing.T) {
+	more := []string{"--methods", "fedawe,mifa,fedau", "--availability", "sine"}
+	alone, merged, shared := t.TempDir(), filepath.Join(t.TempDir(), "merged"), t.TempDir()
+	pass(t, tuneOf(alone, tuneGrid, more...)...)
+	want := trialsAndRates(t, alone)
+	var folders []string
+	for _, part := range []string{"1/2", "2/2", "4/4"} {
+		out := t.TempDir()
+		o := pass(t, tuneOf(out, tuneGrid, append(more, "--part", part)...)...)
+		if part != "4/4" {
+			folders = append(folders, out)
+		} else if !strings.Contains(o.stderr, "tune tune: no cell is in part 4/4\n") || o.stdout != "" {
+			t.Errorf("part 4 of 3 cells: %s%s, want a line and nothing else", o.stdout, o.stderr)
+		}
+	}
+	pass(t, append([]string{"results", "merge", "--out", merged}, folders...)...)
+	if o := pass(t, tuneOf(merged, tuneGrid, more...)...); len(begun(o.stderr)) > 0 {
+		t.Errorf("begun after the merge: %q, want all runs kept", begun(o.stderr))
+	}
+	if got := trialsAndRates(t, merged); got != want {
+		t.Errorf("merged:\n%s\nwant\n%s", got, want)
+	}
+	sameTree(t, "merged", timelessTree(t, merged), timelessTree(t, alone))
+
+	readIf := func(path ...string) string {
+		text, _ := os.ReadFile(filepath.Join(path...)) // there is none yet
+		return string(text)
+	}
+	rung := func(k, part string) outcome {
+		return rollcall(t, tuneOf(shared, tuneGrid, append(more, "--rung", k, "--part", part)...)...)
+	}
+	oneLineError(t, rung("2", "1/2"), statusTimeUp, "--rung 2: the rung before it is not finished, want it first")
+	for _, k := range []string{"1", "2", "3"} {
+		for _, part := range []string{"1/2", "2/2"} {
+			o := rung(k, part)
+			missing := strings.Contains(o.stderr, "besides part 1/2 of rung "+k+" there are ")
+			trials := readIf(shared, "tune", tune.TrialsFile)
+			wrote := strings.Contains(trials, ","+k+","+map[string]string{"1": "2", "2": "4", "3": "8"}[k]+",1,")
+			if o.status != statusOK || missing != (part == "1/2") || wrote == missing ||
+				strings.Contains(o.stdout, "mifa") != (k == "3" && part == "2/2") {
+				t.Errorf("rung %s, part %s: status %d, want 0, the other part named by the first, and trials by the "+
+					"second alone:\n%s%s", k, part, o.status, o.stdout, o.stderr)
+			}
+		}
+	}
+	if got := trialsAndRates(t, shared); got != want {
+		t.Errorf("rung by rung:\n%s\nwant\n%s", got, want)
+	}
+	sameTree(t, "rung by rung", timelessTree(t, shared), timelessTree(t, alone))
+}
+
 // A part takes what is there already, also runs of other parts, and plans its own runs alone.
 func TestPartOfAWhole(t *testing.T) {
 	out := t.TempDir()
@@ -113,7 +168,11 @@ func TestSpreadUsage(t *testing.T) {
 		{sweep + "--slurm --time 0", `--time "0": want minutes`},
 		{sweep + "--slurm --time 0:40", "--time 0:40: too short for a task to end in good order within --grace 20s"},
 		{sweep + "--slurm --sbatch qos=low", `--sbatch "qos=low": want an option in one line, such as`},
-		{"tune --part 1/2", "tune: unknown flag --part"},
+		{"tune --methods mifa --part 3/2", `--part "3/2": want part i of n`},
+		{"tune --methods mifa --rung 1 --slurm", "--rung: of no use with --slurm, want one of the two"},
+		{"tune --methods mifa --rung 1 --again", "--again: of no use with --rung, want one of the two"},
+		{"tune --methods mifa --rung 1 --plan", "--plan: of no use with --rung, want one of the two"},
+		{"tune --methods mifa --rung 4 --data leaf --device cpu", "--rung 4: want 1 … 3"},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -132,11 +191,13 @@ func TestSlurmDryRun(t *testing.T) {
 	out := "it's $HOME/out"
 	script := pass(t, partSweep(out, "--slurm", "--dry-run", "--partition=gpu", "--time", "1-0", "--gres=gpu:2",
 		"--account", "me", "--tasks=5", "--array-limit=2", "--sbatch=--qos=low", "--sbatch=--exclusive", "--threads=1",
-		"--rates=mifa=0.1/2,fedawe=0.3", "--no-wait")...).stdout
+		"--rates=mifa=0.1/2,fedawe=0.3", "--no-wait", "--prologue", "module load cuda",
+		"--prologue=ulimit -n 4096")...).stdout
 	for _, want := range []string{
 		"\n#SBATCH --job-name=rollcall-sweep\n", "\n#SBATCH --array=1-5%2\n", "\n#SBATCH --partition=gpu\n",
 		"\n#SBATCH --account=me\n", "\n#SBATCH --gres=gpu:2\n", "\n#SBATCH --time=1-0\n",
 		"\n#SBATCH --cpus-per-task=1\n", "\n#SBATCH --qos=low\n#SBATCH --exclusive\n",
+		"\nmodule load cuda\nulimit -n 4096\n/",
 		"\n# 12 runs left, the longest of about ", "\n#SBATCH --signal=B:USR1@60\n",
 	} {
 		if !strings.Contains(script, want) {
@@ -144,14 +205,15 @@ func TestSlurmDryRun(t *testing.T) {
 		}
 	}
 	line := regexp.MustCompile(`(?m)^/.* &$`).FindString(script)
-	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+strings.TrimSuffix(line, " &")).Output()
+	words, err := exec.Command("sh", "-c",
+		"SLURM_ARRAY_TASK_ID=4; printf '%s\\n' "+strings.TrimSuffix(line, " &")).Output()
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
 	got := strings.Split(strings.TrimSpace(string(words)), "\n")[1:]
 	want := strings.Split("sweep|--availability=sine,stationary|--clients=4|--data=leaf|--device=cpu|--eval-every=3|"+
 		"--methods=mifa,fedawe|--out="+out+"|--rates=mifa=0.1/2,fedawe=0.3|--rounds=3|--seeds=3,4,10|--threads=1|"+
-		"--no-wait", "|")
+		"--no-wait|--part=4/5", "|")
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}

@@ -119,9 +119,8 @@ func (w *Sweep) validate() error {
 		}
 	}
 	// The name becomes a folder beside the folders of tables, figures and single runs.
-	if named := (results.Cell{Table: w.Name}).Named(); named != nil || w.Name == "" || w.Name == "run" ||
-		strings.HasPrefix(w.Name, ".") || strings.ContainsAny(w.Name, `/\:`) ||
-		slices.Contains(papers.TableNames(), w.Name) || slices.Contains(papers.FigureNames(), w.Name) {
+	if !isFolder(w.Name) || w.Name == "run" || slices.Contains(papers.TableNames(), w.Name) ||
+		slices.Contains(papers.FigureNames(), w.Name) {
 		return settings.Usagef("--name %q: want the name of a folder that is no table, figure or run", w.Name)
 	}
 	return nil

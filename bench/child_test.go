@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -14,23 +13,6 @@ import (
 
 	"rollcall/internal/must"
 )
-
-// claimTimes is the variable that shortens the times of claims in the children of tests: from one heartbeat to the
-// next, and how long one is silent that counts as dead.
-const claimTimes = "ROLLCALL_TEST_CLAIM_TIMES"
-
-func init() {
-	if text := os.Getenv(claimTimes); text != "" {
-		beat, expiry, _ := strings.Cut(text, " ")
-		for text, into := range map[string]*time.Duration{beat: &claimBeat, expiry: &claimExpiry} {
-			d, err := time.ParseDuration(text)
-			if err != nil {
-				panic(err)
-			}
-			*into = d
-		}
-	}
-}
 
 // child is the program in a process of its own, whose log can be waited for.
 type child struct {
