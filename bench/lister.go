@@ -99,7 +99,7 @@ func (l *lister) readRun(dir string) (f found) {
 		f.run, f.bad = results.ReadRunFolder(dir)
 	}
 	switch s := f.run.Status(); s {
-	case results.RunDamaged: // is read again each time: whoever makes the run anew repairs it
+	case results.RunDamaged: // is read again each time: --replace repairs it
 	case results.RunComplete, results.RunDiverged:
 		f.stamp = stamp
 	default:
