@@ -163,7 +163,7 @@ func (p *Place) longer(now fs.FileInfo, rows []results.CurveRow) error {
 func (p *Place) Publish(name string, write func(path string, before files.Before) error) error {
 	err := write(filepath.Join(p.want.Dir, name), p.before(name, nil))
 	if err == nil && name == results.RunFile {
-		p.info, err = os.Lstat(filepath.Join(p.want.Dir, name))
+		p.info, _ = os.Lstat(filepath.Join(p.want.Dir, name)) // nil if somebody has moved it away since
 	}
 	return err
 }
@@ -180,7 +180,7 @@ func (p *Place) PublishCurve(rows []results.CurveRow) error {
 	}
 	if err == nil {
 		p.rows = len(rows)
-		p.put, err = os.Lstat(path)
+		p.put, _ = os.Lstat(path) // nil if somebody has moved it away since
 	}
 	return err
 }
