@@ -155,18 +155,18 @@ func (a *app) table(
 	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it
 		return done.Stopped
 	}
-	if done.Left.Parts > 0 {
+	if done.Undone.Parts > 0 {
 		run.Logf(a.stderr, "table %s: besides part %s there are %s; results merge puts the parts together\n", t.ID,
-			keep.Part, run.Count(done.Left.Parts, "run"))
+			keep.Part, run.Count(done.Undone.Parts, "run"))
 	}
-	if words := done.Left.Words(); words != "" {
+	if words := done.Undone.Words(); words != "" {
 		return fmt.Errorf("table %s: %d of %d cells failed: %s", t.ID, done.Failed, len(cells), words)
 	}
 	if done.Failed > 0 {
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
 	}
-	if done.Left.Held > 0 {
-		return fmt.Errorf("table %s: %s of %s: %w", t.ID, run.Count(done.Left.Held, "run"),
+	if done.Undone.Held > 0 {
+		return fmt.Errorf("table %s: %s of %s: %w", t.ID, run.Count(done.Undone.Held, "run"),
 			run.Count(done.Lacking, "cell"), run.ErrHeld)
 	}
 	if done.Diverged > 0 {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/results"
@@ -52,8 +51,7 @@ func newCurveFile(write func(rows []results.CurveRow) error, path string, log io
 func (f *curveFile) write() {
 	f.err = f.writeRows(f.last)
 	text := ""
-	if _, refused := errors.AsType[*folder.RefusedError](f.err); f.err != nil && !refused &&
-		!errors.Is(f.err, folder.ErrMadeElsewhere) { // these end the run, which reports them
+	if f.err != nil && !isOver(f.err) { // the run ends, and reports it
 		text = settings.OneLine(f.err)
 	}
 	switch {

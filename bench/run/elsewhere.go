@@ -52,6 +52,15 @@ func isElsewhere(err error) bool {
 	return elsewhere || errors.Is(err, folder.ErrMadeElsewhere)
 }
 
+// isRefused reports whether a run's folder has other work.
+func isRefused(err error) bool {
+	_, refused := errors.AsType[*folder.RefusedError](err)
+	return refused
+}
+
+// isOver reports whether a run ends because another process has finished it, or has left other work in its place.
+func isOver(err error) bool { return isRefused(err) || errors.Is(err, folder.ErrMadeElsewhere) }
+
 // ErrHeld says that a command with [Keep].NoWait leaves runs of its own to other processes, which make them.
 var ErrHeld = errors.New("other processes make runs, which are not waited for: the command goes on when it is repeated")
 

@@ -197,10 +197,9 @@ func (e *finalError) Unwrap() error { return e.error }
 func isFinal(err error) bool {
 	_, memory := errors.AsType[*memoryError](err)
 	_, final := errors.AsType[*finalError](err)
-	_, refused := errors.AsType[*folder.RefusedError](err)
 	// A data set that is not available is downloaded once in a command only, see [sharedData].
 	// An exception comes again, an error of the engine that it reports may not.
 	script, thrown := errors.AsType[*remote.ScriptError](err)
-	return memory || final || refused || thrown && script.Cause == nil || IsDiverged(err) || settings.IsUsage(err) ||
-		errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
+	return memory || final || isRefused(err) || thrown && script.Cause == nil || IsDiverged(err) ||
+		settings.IsUsage(err) || errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }

@@ -95,8 +95,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return m, err
 	}
-	// Only now the checksum of the data is known, and what every row of the curve has.
-	w.About.DataChecksum, w.Row = l.checksum(&x.Settings), x.row(l.Engine.Info())
+	w.About.DataChecksum = l.checksum(&x.Settings) // only now it is known
 	if d, err = folder.DecideAgain(w, policy, d); err != nil {
 		return m, err
 	}

@@ -47,29 +47,23 @@ type seedRun struct {
 	kept bool        // it was found
 }
 
-// Left counts the runs that a command has left undone, and why.
-type Left struct {
+// Undone counts the runs that a command has left undone, and why.
+type Undone struct {
 	Parts   int // runs of other parts
 	Held    int // runs of its own part that other processes make and that were not waited for
 	Refused int // runs whose folders have other work
 }
 
 // count counts the run of an error.
-func (l *Left) count(err error) {
+func (u *Undone) count(err error) {
 	switch {
 	case isRefused(err):
-		l.Refused++
+		u.Refused++
 	case isOfOtherPart(err):
-		l.Parts++
+		u.Parts++
 	case isElsewhere(err):
-		l.Held++
+		u.Held++
 	}
-}
-
-// isRefused reports whether a run's folder has other work.
-func isRefused(err error) bool {
-	_, refused := errors.AsType[*folder.RefusedError](err)
-	return refused
 }
 
 // WaysOut says what to do about a refused run.
@@ -77,18 +71,18 @@ const WaysOut = "--replace moves the old work aside and makes the run again, --m
 	"numerics or data, another --out leaves all as it is"
 
 // Words says how many runs were refused, and what to do; "": none.
-func (l *Left) Words() string {
-	if l.Refused == 0 {
+func (u *Undone) Words() string {
+	if u.Refused == 0 {
 		return ""
 	}
-	return Count(l.Refused, "run") + " refused, whose folders stay as they are: " + WaysOut
+	return Count(u.Refused, "run") + " refused, whose folders stay as they are: " + WaysOut
 }
 
 // Seeds finds or makes the runs of all cells with all seeds. It calls finished for every cell in order, with the runs
 // it has and the reason why others are missing, see [failures]. Runs that diverged are among the runs.
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
-) (left Left, err error) {
+) (left Undone, err error) {
 	runs, jobs := make([][]*seedRun, len(tasks)), make([][]*Job, len(tasks))
 	ofPart := p.keysOfPart(table, tasks, seeds)
 	for i, t := range tasks {

@@ -82,9 +82,9 @@ type Summary struct {
 	Rows   []results.SummaryRow
 	Failed int // how many cells failed
 
-	Left     Left // runs that were not made
-	Lacking  int  // cells without a failure that lack such runs
-	Diverged int  // cells with a seed that diverged; a line has named each of them
+	Undone   Undone // runs that were not made
+	Lacking  int    // cells without a failure that lack such runs
+	Diverged int    // cells with a seed that diverged; a line has named each of them
 
 	Stopped error // why the table was interrupted; nil: it was not
 }
@@ -134,7 +134,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		}
 		return nil
 	})
-	done.Left = left
+	done.Undone = left
 	if isInterrupted(err) {
 		done.Stopped, err = err, nil
 	}

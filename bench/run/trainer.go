@@ -93,12 +93,11 @@ func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 
 // over ends the run if an error says that another process has finished it, or has left other work in its place.
 func (t *trainer) over(err error) bool {
-	_, refused := errors.AsType[*folder.RefusedError](err)
-	is := refused || errors.Is(err, folder.ErrMadeElsewhere)
-	if is {
+	if isOver(err) {
 		t.stop(err)
+		return true
 	}
-	return is
+	return false
 }
 
 // end writes run.json, with which the folder is a result, after a run that ended with an error or without, and tidies

@@ -82,22 +82,16 @@ func back(dir string) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int {
-		return count01(a.Name() == results.RunFile) - count01(b.Name() == results.RunFile)
-	})
+	last := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == results.RunFile })
+	if last >= 0 {
+		entries = append(slices.Delete(slices.Clone(entries), last, last+1), entries[last])
+	}
 	for _, e := range entries {
 		if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
 	return errors.Join(os.Remove(from), files.SyncFolder(dir))
-}
-
-func count01(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // Tidy removes what a complete run needs no more: work that was moved aside and of which it has everything, and, unless

@@ -167,10 +167,10 @@ func (c *cell) tasks(rung int) (tasks []run.Task) {
 
 // Outcome is what a tuning came to.
 type Outcome struct {
-	Rates    []rates.Row // of the cells that have some
-	Cells    int         // all cells
-	Failed   []error     // of cells without rates, an error each
-	run.Left             // of all rungs
+	Rates      []rates.Row // of the cells that have some
+	Cells      int         // all cells
+	Failed     []error     // of cells without rates, an error each
+	run.Undone             // of all rungs
 
 	path   string // of the file with the rates
 	tuning *Tuning
@@ -238,7 +238,7 @@ func mostRungs(cells []*cell) (most int) {
 }
 
 // makeRung makes the runs of a rung, and returns how many it has left undone.
-func (t *Tuning) makeRung(ctx context.Context, p *run.Pool, cells []*cell, rung int) (left run.Left, err error) {
+func (t *Tuning) makeRung(ctx context.Context, p *run.Pool, cells []*cell, rung int) (left run.Undone, err error) {
 	var tasks []run.Task
 	var of []*trial // of each task
 	var in []*cell
