@@ -31,6 +31,7 @@ const (
 	convWindows  = 64        // the most windows of a unit
 	convOutputs  = 32        // outputs of a block
 	convShared   = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
+	convThird    = 75 * 1024 // bytes of a block of which a multiprocessor of capability 9.0 holds three
 	convResident = 52        // steps: so many or fewer weights stay in shared memory (at most 59,904 bytes) …
 	convStreamed = 20        // … of more than that, so many are there at a time
 
@@ -45,7 +46,7 @@ const (
 // in bytes, arg. The sizes must have passed Fits.
 func (a *ConvArgs) Forward(p Precision, slots int) Launch {
 	a.HP, a.WP, a.Pixel = a.sizes()
-	g := a.rowGeometry(p, slots, a.HP, a.WP, a.C, a.O)
+	g := a.rowGeometry(p, slots, a.HP, a.WP, a.C, a.O, 2)
 	x, w, y, flop := a.volumes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+w+y) + y}}
 }
@@ -54,7 +55,7 @@ func (a *ConvArgs) Forward(p Precision, slots int) Launch {
 // bytes, and w, and writes dx. The sizes must have passed Fits.
 func (a *ConvArgs) BackwardData(p Precision, slots int) Launch {
 	a.HP, a.WP, a.Pixel = a.sizes()
-	g := a.rowGeometry(p, slots, (a.H+1)/2, (a.W+1)/2, a.O, a.C)
+	g := a.rowGeometry(p, slots, (a.H+1)/2, (a.W+1)/2, a.O, a.C, 1)
 	_, w, y, flop := a.volumes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(y+w+volume(a.B, a.H, a.W, a.C)) + y}}
 }
@@ -111,7 +112,7 @@ func (a *ConvArgs) volumes() (x, w, y, flop int64) {
 // rowGeometry sets the tile of conv_forward or conv_backward_data and returns the geometry. The result has rows ×
 // columns windows of 2×2 pixels and n outputs; every tap sums over `channels`. The geometry is zero if a block has too
 // little shared memory.
-func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, n uint32) Geometry {
+func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, n, stages uint32) Geometry {
 	var t ConvTile
 	t.Depth = uint32(ceil(channels, 2*perWord(p)) * 2)
 	t.Pitch = convPitch(t.Depth)
@@ -125,8 +126,8 @@ func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, 
 		return Geometry{}
 	}
 	t.Stages = 1
-	if weights+8*t.Patch <= convShared {
-		t.Stages = 2
+	if weights+4*stages*t.Patch <= convShared && (weights+4*stages*t.Patch <= convThird || weights+4*t.Patch > convThird) {
+		t.Stages = stages
 	}
 	t.Tiles = uint32(ceil(n, convOutputs))
 	a.Tile = t

@@ -14,106 +14,170 @@ template <class P> struct BackwardData {
   DEV uint32_t tap(const ConvArgs &a, uint32_t r, uint32_t s) { return (a.R - 1 - r) * a.tile.width + a.S - 1 - s; }
   DEV float bias(const ConvArgs &, uint32_t) { return 0.0f; }
 
-  // A warp reads 8 words, 32 bytes, of each of 4 rows of w at a time, and writes them to different banks.
+  // A warp reads 8 words, 32 bytes, of each of 4 rows of w at a time, and writes them to different banks. A thread reads
+  // BATCH rows before it writes the first, since every read is as slow as the way to L2.
   DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t c) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
-    constexpr uint32_t per = conv_per_word<P>;
+    constexpr uint32_t per = conv_per_word<P>, EACH = CONV_OUTPUTS / 4, BATCH = 4 - per;
     const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x);
     ConvRow row = conv_row(t, word + thread / 4);
     const ConvRow step = conv_row(t, CONV_THREADS / 4);
-    for (uint32_t i = thread / 4; i < words; i += CONV_THREADS / 4) {
-      const uint32_t o = row.d * per;
-      const bool real = row.tap < a.R * a.S && o < a.O;
+    for (uint32_t i = thread / 4; i < words; i += BATCH * (CONV_THREADS / 4)) {
+      act v[BATCH][EACH][per];
 #pragma unroll
-      for (uint32_t k = 0; k < CONV_OUTPUTS / 4; k++) {
-        const uint32_t n = 4 * k + thread % 4;
-        uint32_t v = 0;
-        if (real && c + n < a.C) v = pack(from + (row.tap * a.C + c + n) * a.O + o, o + 1 < a.O);
-        w[ConvSums<P>::weight(i, n)] = v;
+      for (uint32_t b = 0; b < BATCH; b++) {
+        const uint32_t o = row.d * per;
+        const bool real = row.tap < a.R * a.S;
+#pragma unroll
+        for (uint32_t k = 0; k < EACH; k++) {
+          const uint32_t n = c + 4 * k + thread % 4;
+#pragma unroll
+          for (uint32_t h = 0; h < per; h++) {
+            const bool there = real && o + h < a.O && n < a.C;
+            const act read = from[there ? (row.tap * a.C + n) * a.O + o + h : 0];
+            v[b][k][h] = there ? read : act(0);
+          }
+        }
+        conv_row_on(t, row, step);
       }
-      conv_row_on(t, row, step);
+#pragma unroll
+      for (uint32_t b = 0; b < BATCH; b++) {
+        const uint32_t at = i + b * (CONV_THREADS / 4);
+        if (at >= words) continue;
+#pragma unroll
+        for (uint32_t k = 0; k < EACH; k++) w[ConvSums<P>::weight(at, 4 * k + thread % 4)] = pack(v[b][k]);
+      }
     }
   }
-  DEV uint32_t pack(const float *w, bool) { return float_bits(P::store(*w)); }
-  DEV uint32_t pack(const uint16_t *w, bool both) { return both ? w[0] | (uint32_t)w[1] << 16 : w[0]; }
+  DEV uint32_t pack(const float (&w)[1]) { return float_bits(P::store(w[0])); }
+  DEV uint32_t pack(const uint16_t (&w)[2]) { return w[0] | (uint32_t)w[1] << 16; }
+
+  static constexpr bool AHEAD = false;  // a patch is written by ordinary stores
 
   // A thread takes two words of a window of gy at a time, and makes two words of each of the four pixels. Windows begin
   // at even pixels, a patch perhaps not: odd says so.
-  DEV bool gaps(const ConvArgs &) { return false; }
   DEV uint32_t odd(uint32_t pad, uint32_t taps) { return (pad + taps + 1) % 2; }
-  DEV Path path(const ConvArgs &a) {
-    const ConvTile &t = a.tile;
-    return path_beside(t.depth / 2, CONV_THREADS, (t.height + odd(a.pad, a.R) + 1) / 2,
-                       (t.width + odd(a.pad, a.S) + 1) / 2, t.pitch);
+
+  // Span are the windows of a patch in one dimension that are loaded: from `first` on, up to `end`. `from` is the place
+  // of the first window of the patch in y, below 0 if it lies beside the image.
+  struct Span {
+    uint32_t first, end;
+    int32_t from;
+  };
+  // span returns the Span of a patch from pixel 2·place of dx on. Of a patch as large as the image, windows beside it
+  // are skipped.
+  DEV Span span(uint32_t place, uint32_t pad, uint32_t taps, uint32_t pixels, uint32_t windows, bool all) {
+    const int32_t from = ((int32_t)(2 * place + pad) - (int32_t)(taps - 1)) >> 1;
+    const uint32_t end = (pixels + odd(pad, taps) + 1) / 2;
+    if (!all || from > 0) return {0, end, from};
+    const uint32_t first = (uint32_t)-from;
+    return {first, first + windows < end ? first + windows : end, from};
+  }
+  DEV Span across(const ConvArgs &a, uint32_t j) {
+    return span(j, a.pad, a.S, a.tile.width, a.WP, a.tile.strips == 1);
+  }
+  DEV bool gaps(const ConvArgs &a) { return a.tile.strips == 1; }
+  DEV uint32_t lane(const ConvArgs &a) {
+    const Span s = across(a, 0);
+    return conv_lane(s.end - s.first, a.tile.depth / 2, CONV_THREADS);
   }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
+  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p) {
+    if (a.O % (2 * conv_per_word<P>) == 0) load(Whole<true>{}, patch, a, lane, p);
+    else load(Whole<false>{}, patch, a, lane, p);
+  }
+
+  // Whole: all outputs of two words exist.
+  template <bool> struct Whole {};
+
+  template <bool WHOLE>
+  DEV void load(Whole<WHOLE> whole, uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvPlace &p) {
+    constexpr uint32_t BATCH = WHOLE ? 8 : 2;  // windows that are read before the first is written
     const ConvTile &t = a.tile;
     const uint32_t HP = a.HP, WP = a.WP;
     const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * (a.B * HP * WP * a.O);
     const uint8_t *arg = a.arg + (size_t)blockIdx.y * (a.B * HP * WP * a.O);
-    // The first pixel of the patch, and where in its window it lies.
-    const int32_t i0 = (int32_t)(2 * p.i + a.pad) - (int32_t)(a.R - 1),
-                  j0 = (int32_t)(2 * p.j + a.pad) - (int32_t)(a.S - 1);
+    const Span columns = across(a, p.j), rows = span(p.i, a.pad, a.R, t.height, HP, t.bands == 1);
     const uint32_t odd_i = odd(a.pad, a.R), odd_j = odd(a.pad, a.S);
-    const uint32_t first_i = (uint32_t)(i0 >> 1), first_j = (uint32_t)(j0 >> 1);
-#pragma unroll 1
-    for (uint32_t v = path_piece(path); v < t.depth / 2; v += CONV_THREADS) {
-#pragma unroll 1
-      for (Walk w = walk(path); w.n < t.images; walk_on(w)) {
-        const uint32_t wi = first_i + w.r, wj = first_j + w.c, b = p.b + w.n;
-        uint2 place[4] = {};
-        if (wi < HP && wj < WP && b < a.B) unpool(place, gy, arg, ((b * HP + wi) * WP + wj) * a.O, v, a.O);
-        const uint32_t top = 2 * w.r - odd_i, left = 2 * w.c - odd_j;  // -1 is beyond every patch
-        uint32_t *dst = patch + w.n * t.height * t.width * t.pitch + 2 * v;
+    lane = kept(lane);
+    uint32_t c = columns.first + (lane & 0xff), v = lane >> 8 & 0xff;
+    const uint32_t first = rows.first + (lane >> 16 & 0xff), step = lane >> 24, pieces = t.depth / 2;
+    for (uint32_t e = kept(threadIdx.x);;) {
+      const uint32_t wj = (uint32_t)columns.from + c, left = 2 * c - odd_j;  // -1 is beyond every patch
+      for (uint32_t n = 0; n < t.images; n++) {
+        const uint32_t b = p.b + n, height = b < a.B && wj < WP ? HP : 0;
+        uint32_t *dst = patch + n * t.height * t.width * t.pitch + 2 * v;
+        for (uint32_t r = first; r < rows.end; r += BATCH * step) {
+          Gradient g[BATCH];
 #pragma unroll
-        for (uint32_t k = 0; k < 4; k++) {
-          const uint32_t row = top + k / 2, column = left + k % 2;
-          if (row < t.height && column < t.width) write_vector(dst + (row * t.width + column) * t.pitch, place[k]);
+          for (uint32_t i = 0; i < BATCH; i++) {
+            const uint32_t at = r + i * step, wi = (uint32_t)rows.from + at;
+            const bool there = at < rows.end && wi < height;
+            g[i] = read(whole, gy, arg, there, ((b * HP + wi) * WP + wj) * a.O, v, a.O);
+          }
+#pragma unroll
+          for (uint32_t i = 0; i < BATCH; i++)  // else clang would read each where it is written
+            g[i] = {{kept(g[i].g.x), kept(g[i].g.y)}, kept(g[i].arg)};
+#pragma unroll
+          for (uint32_t i = 0; i < BATCH; i++) {
+            if (r + i * step >= rows.end) continue;
+            const uint32_t top = 2 * (r + i * step) - odd_i;
+#pragma unroll
+            for (uint32_t k = 0; k < 4; k++) {
+              const uint32_t row = top + k / 2, column = left + k % 2;
+              if (row < t.height && column < t.width)
+                write_vector(dst + (row * t.width + column) * t.pitch, place(P{}, g[i], k));
+            }
+          }
         }
       }
+      e += CONV_THREADS;
+      if (e >= (columns.end - columns.first) * pieces) return;
+      c = columns.first + e / pieces, v = e % pieces;
     }
   }
 
-  // unpool sets two words of the four pixels of the window at `at`: gy at the place arg, 0 at the others.
-  DEV void unpool(uint2 (&place)[4], const float *gy, const uint8_t *arg, uint32_t at, uint32_t v, uint32_t O) {
-    uint2 g = {0, 0};
-    uint32_t where[2] = {4, 4};
-    at += 2 * v;
-    if (O % 2 == 0) {
-      g = read_vector<uint2>(gy + at);
-      const uint32_t both = *reinterpret_cast<const uint16_t *>(arg + at);
-      where[0] = both & 0xff, where[1] = both >> 8;
-    } else {
-      g.x = float_bits(gy[at]), where[0] = arg[at];
-      if (2 * v + 1 < O) g.y = float_bits(gy[at + 1]), where[1] = arg[at + 1];
-    }
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) place[k] = uint2{where[0] == k ? g.x : 0, where[1] == k ? g.y : 0};
+  // Gradient is two words of gy of a window, and their arg, in 8 bits each.
+  struct Gradient {
+    uint2 g;
+    uint32_t arg;
+  };
+
+  // place returns the words of the pixel at place k of a window: gy where arg is k, and 0.
+  DEV uint2 place(FP32, const Gradient &w, uint32_t k) {
+    return {(w.arg & 0xff) == k ? w.g.x : 0, w.arg >> 8 == k ? w.g.y : 0};
+  }
+  DEV uint2 place(TF32, const Gradient &w, uint32_t k) { return place(FP32{}, w, k); }
+  DEV uint2 place(BF16, const Gradient &w, uint32_t k) {
+    const uint32_t lo = ((w.arg & 0xff) == k ? 0xffffu : 0) | ((w.arg >> 8 & 0xff) == k ? 0xffff0000u : 0);
+    const uint32_t hi = ((w.arg >> 16 & 0xff) == k ? 0xffffu : 0) | (w.arg >> 24 == k ? 0xffff0000u : 0);
+    return {w.g.x & lo, w.g.y & hi};
   }
 
-  DEV void unpool(uint2 (&place)[4], const uint16_t *gy, const uint8_t *arg, uint32_t at, uint32_t v, uint32_t O) {
-    uint2 g = {0, 0};
-    uint32_t where = 0x04040404;
-    at += 4 * v;
-    if (O % 4 == 0) {
-      g = read_vector<uint2>(gy + at);
-      where = *reinterpret_cast<const uint32_t *>(arg + at);
-    } else {
+  // read returns the v-th two words of the window whose first output is at `at`, or nothing if it is not there.
+  DEV Gradient read(Whole<true>, const act *gy, const uint8_t *arg, bool there, uint32_t at, uint32_t v, uint32_t) {
+    constexpr uint32_t per = conv_per_word<P>, nowhere = per == 1 ? 0x0404 : 0x04040404;
+    at = there ? at + 2 * per * v : 0;
+    const uint2 g = read_vector<uint2>(gy + at);
+    uint32_t all;
+    if constexpr (per == 1) all = *reinterpret_cast<const uint16_t *>(arg + at);
+    else all = *reinterpret_cast<const uint32_t *>(arg + at);
+    return {g, there ? all : nowhere};
+  }
+  DEV Gradient read(Whole<false>, const act *gy, const uint8_t *arg, bool there, uint32_t at, uint32_t v, uint32_t O) {
+    constexpr uint32_t per = conv_per_word<P>;
+    uint32_t g[2] = {0, 0}, all = 0;
 #pragma unroll
-      for (uint32_t i = 0; i < 4; i++) {
-        if (4 * v + i >= O) continue;
-        (i / 2 ? g.y : g.x) |= (uint32_t)gy[at + i] << (16 * (i % 2));
-        where = (where & ~(0xffu << (8 * i))) | (uint32_t)arg[at + i] << (8 * i);
-      }
+    for (uint32_t i = 0; i < 2 * per; i++) {
+      const uint32_t o = 2 * per * v + i;
+      const bool real = there && o < O;
+      const uint32_t from = real ? at + o : 0, place = arg[from];
+      if constexpr (per == 1) g[i] = float_bits(gy[from]);
+      else g[i / 2] |= (uint32_t)gy[from] << 16 * (i % 2);
+      all |= (real ? place : 4) << 8 * i;
     }
-#pragma unroll
-    for (uint32_t k = 0; k < 4; k++) {
-      const uint32_t lo = ((where & 0xff) == k ? 0xffffu : 0) | ((where >> 8 & 0xff) == k ? 0xffff0000u : 0);
-      const uint32_t hi = ((where >> 16 & 0xff) == k ? 0xffffu : 0) | (where >> 24 == k ? 0xffff0000u : 0);
-      place[k] = uint2{g.x & lo, g.y & hi};
-    }
+    return {{g[0], g[1]}, all};
   }
 
   typedef ConvSums<P> Sums;

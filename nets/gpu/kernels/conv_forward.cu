@@ -21,51 +21,70 @@ template <class P> struct Forward {
   // A thread takes four outputs of a row at a time, and the threads beside it the rows behind: they write to different
   // banks.
   DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
+    if (a.O % 4 == 0) weights<true>(w, a, word, words, o);
+    else weights<false>(w, a, word, words, o);
+  }
+
+  template <bool WIDE> DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
-    constexpr uint32_t per = conv_per_word<P>;
+    constexpr uint32_t per = conv_per_word<P>, BATCH = WIDE ? 6 : 1;  // rows that are read before the first is written
     const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x), quad = thread / 8 % 8 * 4, start = thread / 64 * 8 + thread % 8;
     ConvRow row = conv_row(t, word + start);
     const ConvRow step = conv_row(t, CONV_THREADS / 8);
-    const bool wide = a.O % 4 == 0;
     o += quad;
-    for (uint32_t i = start; i < words; i += CONV_THREADS / 8) {
-      const uint32_t c = row.d * per;
-      const bool real = row.tap < a.R * a.S && c < a.C;
-      const act *src = from + (real ? (row.tap * a.C + c) * a.O : 0);
-      ConvSums<P>::put(w, i, quad, read(src, real, real && c + 1 < a.C, a.O, o, wide));
-      conv_row_on(t, row, step);
+    for (uint32_t i = start; i < words; i += BATCH * (CONV_THREADS / 8)) {
+      uint4 v[BATCH];
+#pragma unroll
+      for (uint32_t b = 0; b < BATCH; b++) {
+        const uint32_t c = row.d * per;
+        const bool real = row.tap < a.R * a.S && c < a.C;
+        const act *src = from + (real ? (row.tap * a.C + c) * a.O : 0);
+        v[b] = read<WIDE>(src, real, real && c + 1 < a.C, a.O, o);
+        conv_row_on(t, row, step);
+      }
+#pragma unroll
+      for (uint32_t b = 0; b < BATCH; b++)  // else clang would wait for each
+        v[b] = {kept(v[b].x), kept(v[b].y), kept(v[b].z), kept(v[b].w)};
+#pragma unroll
+      for (uint32_t b = 0; b < BATCH; b++) {
+        const uint32_t at = i + b * (CONV_THREADS / 8);
+        if (at < words) ConvSums<P>::put(w, at, quad, pack(P{}, v[b]));
+      }
     }
   }
 
   // With float, one row of weights makes a row of words …
-  DEV uint4 read(const float *src, bool row, bool, uint32_t O, uint32_t o, bool wide) {
-    float v[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (wide) {
-      if (row && o < O) {
-        const float4 all = read_vector<float4>(src + o);
-        v[0] = all.x, v[1] = all.y, v[2] = all.z, v[3] = all.w;
-      }
-    } else {
+  template <bool WIDE> DEV uint4 read(const float *src, bool row, bool, uint32_t O, uint32_t o) {
+    if constexpr (WIDE) {
+      const bool there = row && o < O;
+      const uint4 v = read_vector<uint4>(src + (there ? o : 0));
+      return {there ? v.x : 0, there ? v.y : 0, there ? v.z : 0, there ? v.w : 0};
+    }
+    float v[4];
 #pragma unroll
-      for (uint32_t i = 0; i < 4; i++)
-        if (row && o + i < O) v[i] = src[o + i];
-    }
-    return {float_bits(P::store(v[0])), float_bits(P::store(v[1])), float_bits(P::store(v[2])),
-            float_bits(P::store(v[3]))};
+    for (uint32_t i = 0; i < 4; i++) v[i] = row && o + i < O ? src[o + i] : 0.0f;
+    return {float_bits(v[0]), float_bits(v[1]), float_bits(v[2]), float_bits(v[3])};
   }
+  DEV uint32_t word(uint32_t v) { return float_bits(P::store(bits_float(v))); }
+  DEV uint4 pack(FP32, const uint4 &v) { return v; }
+  DEV uint4 pack(TF32, const uint4 &v) { return {word(v.x), word(v.y), word(v.z), word(v.w)}; }
+
   // … with bf16, the rows of channels c and c+1 do.
-  DEV uint4 read(const uint16_t *src, bool row, bool pair, uint32_t O, uint32_t o, bool wide) {
-    uint2 lo = {0, 0}, hi = {0, 0};
-    if (wide) {
-      if (row && o < O) lo = read_vector<uint2>(src + o);
-      if (pair && o < O) hi = read_vector<uint2>(src + O + o);
-    } else {
-      if (row) lo = gather(src, O, o);
-      if (pair) hi = gather(src + O, O, o);
+  template <bool WIDE> DEV uint4 read(const uint16_t *src, bool row, bool pair, uint32_t O, uint32_t o) {
+    if constexpr (WIDE) {
+      const bool there = row && o < O, both = pair && o < O;
+      const uint2 lo = read_vector<uint2>(src + (there ? o : 0)), hi = read_vector<uint2>(src + (both ? O + o : 0));
+      return {there ? lo.x : 0, there ? lo.y : 0, both ? hi.x : 0, both ? hi.y : 0};
     }
-    return {(lo.x & 0xffff) | hi.x << 16, lo.x >> 16 | (hi.x & 0xffff0000u),
-            (lo.y & 0xffff) | hi.y << 16, lo.y >> 16 | (hi.y & 0xffff0000u)};
+    uint2 lo = {0, 0}, hi = {0, 0};
+    if (row) lo = gather(src, O, o);
+    if (pair) hi = gather(src + O, O, o);
+    return {lo.x, lo.y, hi.x, hi.y};
+  }
+  DEV uint4 pack(BF16, const uint4 &v) {
+    return {(v.x & 0xffff) | v.z << 16, v.x >> 16 | (v.z & 0xffff0000u),
+            (v.y & 0xffff) | v.w << 16, v.y >> 16 | (v.w & 0xffff0000u)};
   }
   // gather returns the four weights from output o on, zeros behind the last.
   DEV uint2 gather(const uint16_t *src, uint32_t O, uint32_t o) {
@@ -77,18 +96,22 @@ template <class P> struct Forward {
     return v;
   }
 
-  // gaps says whether words of a pixel are not loaded.
+  static constexpr bool AHEAD = true;
+
+  // gaps says whether words of a patch are not loaded: of a pixel, or beside every image.
   DEV bool gaps(const ConvArgs &a) {
     const uint32_t piece = conv_piece(a, conv_per_word<P>);
-    return ceil_div(a.C, conv_per_word<P> * piece) * piece < a.tile.depth;
+    return conv_columns(a).count < a.tile.width ||
+           ceil_div(a.C, conv_per_word<P> * piece) * piece < a.tile.depth;
   }
-  DEV Path path(const ConvArgs &a) {
-    return conv_path(a, CONV_THREADS, conv_per_word<P> * conv_piece(a, conv_per_word<P>), a.tile.pitch);
+  DEV uint32_t lane(const ConvArgs &a) {
+    const uint32_t channels = conv_per_word<P> * conv_piece(a, conv_per_word<P>);
+    return conv_lane(conv_columns(a).count, ceil_div(a.C, channels), CONV_THREADS);
   }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, const Path &path, ConvPlace p) {
+  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p) {
     const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * (a.B * a.H * a.W * a.pixel);
-    conv_load_pixels<P>(patch, x, a, path, {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad}, CONV_THREADS);
+    conv_load_pixels<P, CONV_THREADS>(patch, x, a, lane, conv_columns(a), {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad});
   }
 
   typedef ConvSums<P> Sums;

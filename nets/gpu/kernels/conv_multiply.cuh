@@ -54,9 +54,9 @@ DEV void conv_row_on(const ConvTile &t, ConvRow &row, const ConvRow &step) {
 //   bias(a,o)                   the number that store adds to output o
 //   tap(a,r,s)                  the place of tap (r,s) in the patch, in pixels behind the first tap
 //   weights(w,a,word,words,o)   fills w with so many words of the weights of outputs o … o+31, from `word` on
-//   gaps(a)                     whether load leaves words of a pixel as they are
-//   path(a)                     the Path of a thread that loads a patch
-//   load(patch,a,path,place)    fills a patch
+//   gaps(a)                     whether load leaves words of a patch as they are
+//   lane(a)                     where a thread copies in a patch
+//   load(patch,a,lane,place)    fills a patch, or with AHEAD begins to
 //   at(a,n,i,j)                 the first element of window (n,i,j) in the result
 //   store(sums,a,place,own,bias,o)  writes the results of the windows `own`
 template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
@@ -76,7 +76,7 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
         r < a.R ? Op::tap(a, r, tap % a.S) * t.pitch + 2 * i % t.depth : 0;  // behind the last tap: its weights are 0
   }
   if (threadIdx.x < CONV_OUTPUTS) bias[threadIdx.x] = Op::bias(a, o + threadIdx.x);
-  // Words of a pixel that are never loaded meet weights of zero, and must not be NaN.
+  // Words that are never loaded are 0 beside an image; those of a pixel meet weights of zero, and must not be NaN.
   if (Op::gaps(a)) conv_clear(patches, t.stages * t.patch, CONV_THREADS);
   if (!streamed) Op::weights(w, a, 0, t.steps * 8, o);
   __syncthreads();
@@ -97,18 +97,20 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
       own.at[q] = __shfl_sync(all, Op::at(a, n, i, j), Sums::window(q));
     }
   }
-  const Path path = Op::path(a);
+  const uint32_t lane = Op::lane(a);
 
   uint32_t u = blockIdx.x / t.tiles * each, stage = 0;
-  const uint32_t end = u + each < t.units ? u + each : t.units;
-  ConvPlace here = conv_place(t, u), there = here;
-  if (u < end) Op::load(patches, a, path, here);
-  cp_async_commit();
-  for (; u < end; u++, here = there) {
-    const bool more = u + 1 < end;
-    there = conv_next(t, here);
-    if (t.stages == 2) {
-      if (more) Op::load(patches + (stage ^ 1) * t.patch, a, path, there);
+  const uint32_t first = u, end = u + each < t.units ? u + each : t.units;
+  ConvPlace here = conv_place(t, u);
+  for (; u < end; u++) {
+    const bool two = Op::AHEAD && t.stages == 2;
+    if (!two || u == first) {
+      Op::load(patches, a, lane, here);
+      cp_async_commit();
+    }
+    const ConvPlace there = conv_next(t, here);
+    if (two) {
+      if (u + 1 < end) Op::load(patches + (stage ^ 1) * t.patch, a, lane, there);
       cp_async_commit();
       cp_async_wait<1>();
     } else {
@@ -130,11 +132,7 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
     } while (s < t.steps);
     Op::store(sums, a, here, own, bias, o);
     __syncthreads();
-    if (t.stages == 2) {
-      stage ^= 1;
-    } else if (more) {
-      Op::load(patches, a, path, there);
-      cp_async_commit();
-    }
+    if (two) stage ^= 1;
+    here = there;
   }
 }

@@ -25,25 +25,6 @@ DEV Path path_from(uint32_t start, uint32_t step, uint32_t height, uint32_t widt
   return {height, width, path_split(start, height, width), path_split(step, height, width)};
 }
 
-// path_beside returns the Path of a thread through places that consist of pieces: the threads of a block stand side by
-// side, and each has the same piece of every place, number path_piece. Threads that are left over have no place. With
-// a pitch of 20 words, of which 16 are written, two neighbours would meet in some banks: then places that are half the
-// places of a warp apart stand side by side.
-DEV Path path_beside(uint32_t pieces, uint32_t threads, uint32_t height, uint32_t width, uint32_t pitch) {
-  uint32_t thread = kept(threadIdx.x);
-  const uint32_t all = kept(threads), beside = pieces < all ? pieces : all, step = all / beside;
-  if (pitch == 20 && beside < 32 && (beside & (beside - 1)) == 0) {
-    const uint32_t lane = thread % 32, place = lane & ~(beside - 1);
-    thread += (lane & beside ? 16 - beside / 2 : 0) - place / 2;
-  }
-  const uint32_t start = thread / beside;
-  Path p = path_from(start, step, height, width);
-  if (start >= step) p.start = 0xff0000;
-  p.start |= thread % beside << 24;
-  return p;
-}
-DEV uint32_t path_piece(const Path &p) { return kept(p.start) >> 24; }
-
 // walk returns the Walk along a Path, at its start.
 DEV Walk walk(const Path &p) {
   const uint32_t at = kept(p.start), by = kept(p.step);
@@ -68,60 +49,92 @@ DEV uint32_t conv_piece(const ConvArgs &a, uint32_t per) {
   return a.pixel % (4 * per) == 0 ? 4 : a.pixel % (2 * per) == 0 ? 2 : 1;
 }
 
-// conv_path returns the Path of this thread through the pixels of a patch, in pieces of so many channels.
-DEV Path conv_path(const ConvArgs &a, uint32_t threads, uint32_t channels, uint32_t pitch = 0) {
-  return path_beside(ceil_div(a.C, channels), threads, a.tile.height, a.tile.width, pitch);
+// ConvColumns are the columns of a patch that are copied: so many, behind those that are skipped since they lie beside
+// every image. Where some are skipped, the patch is cleared at the start.
+struct ConvColumns {
+  uint32_t count, skip;
+};
+
+// conv_columns returns those of a patch of x: if the rows of a patch are whole, those of the image.
+DEV ConvColumns conv_columns(const ConvArgs &a) {
+  const ConvTile &t = a.tile;
+  if (t.strips > 1) return {t.width, 0};
+  const uint32_t room = t.width - a.pad;
+  return {a.W < room ? a.W : room, a.pad};
+}
+
+// conv_lane returns where this thread copies in a patch: the column, the piece of its pixels, the first row, and the
+// step from row to row, 8 bits each. The thread keeps this word from unit to unit, and divides no more. If a row has
+// more pieces than a block has threads, the thread goes on with other columns.
+DEV uint32_t conv_lane(uint32_t columns, uint32_t pieces, uint32_t threads) {
+  const uint32_t thread = kept(threadIdx.x), all = columns * pieces;
+  const uint32_t step = all < threads ? kept(threads) / kept(all) : 1, e = thread % all;
+  const uint32_t row = thread / all;  // those from `step` on are left over
+  return e / pieces | e % pieces << 8 | (row < step ? row : 0xff) << 16 | step << 24;
 }
 
 // conv_copy_pixels calls copy(to, at, channel, image, column) for each piece of a patch that the thread copies, a piece
-// being so many words: `to` is its place in the patch, `at` its first element in x [B,H,W,pixel], `channel` its first
-// channel. image: its row is in the image; the column may be beside it, and is then large as unsigned.
-template <uint32_t WORDS, class Copy>
-DEV void conv_copy_pixels(uint32_t *patch, const ConvArgs &a, const Path &path, const ConvPlace &first, uint32_t threads,
-                          uint32_t per, Copy copy) {
+// being so many words or channels: `to` is its place in the patch, `at` its first element in x [B,H,W,pixel], `channel`
+// its first channel. image: its row is in the image; the column may be beside it, and is then large as unsigned.
+template <uint32_t THREADS, class Copy>
+DEV void conv_copy_pixels(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvColumns &over,
+                          const ConvPlace &first, uint32_t words, uint32_t channels, Copy copy) {
   const ConvTile &t = a.tile;
+  lane = kept(lane);
+  uint32_t column = (lane & 0xff) + over.skip, piece = lane >> 8 & 0xff;
+  const uint32_t row = lane >> 16 & 0xff, step = lane >> 24;
+  const uint32_t pieces = ceil_div(a.C, channels), all = over.count * pieces;
+  for (uint32_t e = kept(threadIdx.x);;) {
+    const uint32_t x = first.j + column, channel = piece * channels;
+    for (uint32_t n = 0; n < t.images; n++) {
+      const uint32_t b = first.b + n;
+      uint32_t *to = patch + ((n * t.height + row) * t.width + column) * t.pitch + piece * words;
+      uint32_t y = first.i + row, at = ((b * a.H + y) * a.W + x) * a.pixel + channel;
+      const uint32_t height = b < a.B ? a.H : 0;
 #pragma unroll 1
-  for (uint32_t channel = path_piece(path) * WORDS * per; channel < a.C; channel += threads * WORDS * per) {
-#pragma unroll 1
-    for (Walk w = walk(path); w.n < t.images; walk_on(w)) {
-      const uint32_t row = first.i + w.r, column = first.j + w.c, b = first.b + w.n;
-      copy(patch + ((w.n * t.height + w.r) * t.width + w.c) * t.pitch + channel / per,
-           ((b * a.H + row) * a.W + column) * a.pixel + channel, channel, row < a.H && b < a.B, column);
+      for (uint32_t r = row; r < t.height; r += step) {
+        copy(to, at, channel, y < height, x);
+        to += step * t.width * t.pitch, at += step * a.W * a.pixel, y += step;
+      }
     }
+    e += THREADS;
+    if (e >= all) return;
+    column = e / pieces + over.skip, piece = e % pieces;
   }
 }
 
 // conv_load_pixels copies [images][height][width] pixels of x into a patch, from pixel (i,j) of image b of `first` on,
-// with zeros outside of the image. It only begins to copy, except in bf16 with an odd number of channels.
-template <class P>
-DEV void conv_load_pixels(uint32_t *patch, const typename P::act *x, const ConvArgs &a, const Path &path,
-                          const ConvPlace &first, uint32_t threads) {
+// with zeros outside of the image. It only begins to copy, except in bf16 with an odd number of channels. The lane is
+// that of the columns and of pieces of conv_piece words.
+template <class P, uint32_t THREADS>
+DEV void conv_load_pixels(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint32_t lane,
+                          const ConvColumns &over, const ConvPlace &first) {
   constexpr uint32_t per = conv_per_word<P>;
   const uint32_t piece = conv_piece(a, per);
   if (piece == 4) {
-    conv_copy_pixels<4>(patch, a, path, first, threads, per,
-                        [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
-                          const bool inside = image && column < a.W;
-                          cp_async16(smem_u32(to), x + (inside ? at : 0), inside);
-                        });
+    conv_copy_pixels<THREADS>(patch, a, lane, over, first, 4, 4 * per,
+                              [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
+                                const bool inside = image && column < a.W;
+                                cp_async16(smem_u32(to), x + (inside ? at : 0), inside);
+                              });
   } else if (piece == 2) {
-    conv_copy_pixels<2>(patch, a, path, first, threads, per,
-                        [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
-                          const bool inside = image && column < a.W;
-                          cp_async8(smem_u32(to), x + (inside ? at : 0), inside);
-                        });
+    conv_copy_pixels<THREADS>(patch, a, lane, over, first, 2, 2 * per,
+                              [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
+                                const bool inside = image && column < a.W;
+                                cp_async8(smem_u32(to), x + (inside ? at : 0), inside);
+                              });
   } else {
-    conv_copy_pixels<1>(patch, a, path, first, threads, per,
-                        [&](uint32_t *to, uint32_t at, uint32_t channel, bool image, uint32_t column) INLINE {
-                          const bool inside = image && column < a.W;
-                          const typename P::act *src = x + (inside ? at : 0);
-                          if (a.pixel % per == 0) return cp_async4(smem_u32(to), src, inside);
-                          uint32_t v = 0;
-                          if (inside) {
-                            v = src[0];
-                            if (channel + 1 < a.C) v |= (uint32_t)src[1] << 16;
-                          }
-                          *to = v;
-                        });
+    conv_copy_pixels<THREADS>(patch, a, lane, over, first, 1, per,
+                              [&](uint32_t *to, uint32_t at, uint32_t channel, bool image, uint32_t column) INLINE {
+                                const bool inside = image && column < a.W;
+                                const typename P::act *src = x + (inside ? at : 0);
+                                if (a.pixel % per == 0) return cp_async4(smem_u32(to), src, inside);
+                                uint32_t v = 0;
+                                if (inside) {
+                                  v = src[0];
+                                  if (channel + 1 < a.C) v |= (uint32_t)src[1] << 16;
+                                }
+                                *to = v;
+                              });
   }
 }

@@ -2,43 +2,15 @@
 #pragma once
 #include "filter_multiply.cuh"
 
-// filter_place returns where this thread copies in a patch: the column, the piece of its pixels, the first row, and the
-// step from row to row, 8 bits each. A piece has so many channels. The thread keeps this word from unit to unit. If a
-// row has more pieces than a block has threads, the thread goes on with other columns.
+// filter_place returns the lane of a thread that copies pieces of so many channels.
 DEV uint32_t filter_place(const ConvArgs &a, uint32_t channels) {
-  const uint32_t thread = kept(threadIdx.x), pieces = ceil_div(a.C, channels), all = a.tile.width * pieces;
-  const uint32_t step = all < FILTER_THREADS ? kept(FILTER_THREADS) / kept(all) : 1, e = thread % all;
-  const uint32_t row = thread / all;  // those from `step` on are left over
-  return e / pieces | e % pieces << 8 | (row < step ? row : 0xff) << 16 | step << 24;
+  return conv_lane(a.tile.width, ceil_div(a.C, channels), FILTER_THREADS);
 }
 
-// filter_copy_pixels calls copy(to, at, channel, image, column) for each piece of a patch that the thread copies, a
-// piece being so many words: `to` is its place in the patch, `at` its first element in x [B,H,W,pixel], `channel` its
-// first channel. image: its row is in the image; the column may be beside it, and is then large as unsigned.
+// filter_copy_pixels is conv_copy_pixels of all columns of a patch.
 template <uint32_t WORDS, uint32_t CHANNELS, class Copy>
 DEV void filter_copy_pixels(uint32_t *patch, const ConvArgs &a, uint32_t place, const ConvPlace &first, Copy copy) {
-  const ConvTile &t = a.tile;
-  place = kept(place);
-  uint32_t column = place & 0xff, piece = place >> 8 & 0xff;
-  const uint32_t row = place >> 16 & 0xff, step = place >> 24;
-  const uint32_t pieces = ceil_div(a.C, CHANNELS), all = t.width * pieces;
-  for (uint32_t e = kept(threadIdx.x);;) {
-    const uint32_t x = first.j + column, channel = piece * CHANNELS;
-    for (uint32_t n = 0; n < t.images; n++) {
-      const uint32_t b = first.b + n;
-      uint32_t *to = patch + ((n * t.height + row) * t.width + column) * t.pitch + piece * WORDS;
-      uint32_t y = first.i + row, at = ((b * a.H + y) * a.W + x) * a.pixel + channel;
-      const uint32_t height = b < a.B ? a.H : 0;
-#pragma unroll 1
-      for (uint32_t r = row; r < t.height; r += step) {
-        copy(to, at, channel, y < height, x);
-        to += step * t.width * t.pitch, at += step * a.W * a.pixel, y += step;
-      }
-    }
-    e += FILTER_THREADS;
-    if (e >= all) return;
-    column = e / pieces, piece = e % pieces;
-  }
+  conv_copy_pixels<FILTER_THREADS>(patch, a, place, {a.tile.width, 0}, first, WORDS, CHANNELS, copy);
 }
 
 // filter_load_words fills a patch with so many words at once, each a float, or for ldmatrix two channels.
