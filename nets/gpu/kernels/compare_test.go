@@ -16,7 +16,7 @@ import (
 
 // Every launch on the emulator, which runs the C++ source of a kernel, is done again by package ptx, which runs the
 // committed PTX on the same memory. Afterwards all memory must be the same, bit for bit: package ptx adds up the
-// products of an mma one after the other, as the emulator does.
+// products of an mma as the tensor cores of the emulated capability do, as the emulator does.
 
 // comparison is what the comparisons of all tests share.
 type comparison struct {

@@ -22,6 +22,7 @@ type card struct {
 	modules    map[string]*driver.Module
 	functions  map[string]*driver.Function
 	comparison comparison
+	arch       int // compute capability, 90 for 9.0
 }
 
 func openCard() (*card, error) {
@@ -33,6 +34,7 @@ func openCard() (*card, error) {
 		if c.device, err = driver.Open(0); err != nil {
 			return err
 		}
+		c.arch = c.device.Info().Arch()
 		c.stream, err = c.device.NewStream()
 		return err
 	})
@@ -160,7 +162,7 @@ func launch[A any](r *rig, kernel string, g Launch, room int, args *A) {
 			return err
 		}
 		bytes := unsafe.Slice((*byte)(unsafe.Pointer(args)), unsafe.Sizeof(*args))
-		l := ptx.Launch{Grid: [2]int{g.X, room}, Threads: g.Threads, Shared: g.Shared, Args: bytes}
+		l := ptx.Launch{Grid: [2]int{g.X, room}, Threads: g.Threads, Shared: g.Shared, Args: bytes, Arch: r.card.arch}
 		return r.card.comparison.launch(kernel, l, func() error {
 			if err := f.Launch(l.Grid, l.Threads, l.Shared, r.card.stream, bytes); err != nil {
 				return err

@@ -18,7 +18,7 @@
 //   - An access beside all buffers, beyond shared memory, or at an address that is no multiple of its size is a fault.
 //   - So is a barrier that a thread misses, and an mma, an ldmatrix or a shfl that lanes of its mask miss.
 //   - Between barriers the warps of a block run one after the other, in turns forwards and backwards.
-//   - mma.sync adds up products as [Launch.Sum] says.
+//   - mma.sync adds up as the tensor cores of [Launch.Arch] do, bit by bit, which the manual leaves open.
 //
 // # Limits
 //

@@ -16,9 +16,7 @@ type Launch struct {
 	Blocks  [][2]int // the blocks to run, x and y; nil: all
 	Traffic bool     // count wavefronts and sectors too
 	L1      int      // with Traffic: bytes of L1 that a block has; 0: none
-	// Sum adds the products of one element of an mma to c; nil: one after the other, every sum rounded to nearest even.
-	// The ISA leaves the order and the rounding of this sum open.
-	Sum func(c float32, products []float32) float32
+	Arch    int      // compute capability whose tensor cores add up, 86 for 8.6; 0: 90
 }
 
 // Run runs a kernel on memory. Blocks run in an undefined order, as many at a time as GOMAXPROCS says. A fault (the
@@ -29,8 +27,8 @@ func (k *Kernel) Run(l Launch, memory Memory) (Counts, error) {
 	if err := k.check(l, memory); err != nil {
 		return counts, fmt.Errorf("ptx: %s: %w", k.Name, err)
 	}
-	if l.Sum == nil {
-		l.Sum = inOrder
+	if l.Arch == 0 {
+		l.Arch = 90
 	}
 	blocks := l.Blocks
 	if blocks == nil {

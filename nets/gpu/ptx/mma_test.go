@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
@@ -52,23 +51,5 @@ func TestMultiply(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// The order of an mma's sum is the launch's.
-func TestSum(t *testing.T) {
-	k := small(t, `
-	mov.u32 %r5, 0;
-	mov.f32 %f0, 0f40000000;
-	mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32
-		{%f0,%f1,%f2,%f3}, {%r5,%r5,%r5,%r5}, {%r5,%r5}, {%f0,%f0,%f0,%f0};
-	mov.b32 %r2, %f3;`)
-	buffer := make([]byte, 4*warpLanes)
-	_, err := k.Run(Launch{
-		Grid: [2]int{1, 1}, Threads: warpLanes, Args: binary.LittleEndian.AppendUint64(nil, at),
-		Sum: func(c float32, products []float32) float32 { return c * float32(len(products)) },
-	}, Memory{{at, buffer}})
-	if got := math.Float32frombits(binary.LittleEndian.Uint32(buffer[124:])); err != nil || got != 16 {
-		t.Errorf("got %g, %v, want 2·8", got, err)
 	}
 }

@@ -60,6 +60,7 @@ struct Launch {
 	uint3 grid, block;
 	uint32_t dynamic_bytes;
 	uint64_t seed; // for the order of blocks, warps and lanes
+	int arch;      // compute capability: 86 is 8.6
 };
 
 // Hosts are the host threads that a device has for its blocks, besides the calling one.
@@ -118,6 +119,11 @@ struct Block {
 [[noreturn]] void fail(Where where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 const char *name_of(Op op);
+
+// multiply_tf32 and multiply_bf16 do the mma of a warp, whose 32 fibers lie side by side, as the tensor cores of a
+// compute capability do.
+void multiply_tf32(Fiber *lanes, int arch);
+void multiply_bf16(Fiber *lanes, int arch);
 
 // shared_bytes returns the memory at a shared address. It fails unless all bytes lie in one array of shared memory.
 uint8_t *shared_bytes(uint32_t address, uint32_t bytes, const char *what, Where where);

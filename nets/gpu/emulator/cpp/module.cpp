@@ -146,7 +146,9 @@ int Device::run_kernel(const Kernel *k, const std::vector<uint64_t> &args, uint3
 	kernels_ever++;
 	if (hosts == nullptr) hosts = new_hosts();
 	uint64_t order = settings.seed * 0x9e3779b97f4a7c15ull + (uint64_t)kernels_run++;
-	std::string failure = launch(hosts, {k, args.data(), grid, block, dynamic_bytes, order}, settings.threads);
+	auto [major, minor] = settings.capability_of(seat.physical);
+	Launch l{k, args.data(), grid, block, dynamic_bytes, order, 10 * major + minor};
+	std::string failure = launch(hosts, l, settings.threads);
 	return failure.empty() ? success : error(launch_failed, failure);
 }
 

@@ -103,93 +103,17 @@ uint32_t shuffle(Op op, uint32_t mask, uint32_t v, int32_t arg, Where where) {
 	return t->result;
 }
 
-namespace {
-
-#ifdef EMU_ASAN
-#define EMU_PLAIN __attribute__((no_sanitize("address", "undefined")))
-#else
-#define EMU_PLAIN
-#endif
-
-inline float tf32(uint32_t u) { return __builtin_bit_cast(float, u & ~0x1fffu); }
-inline float bf16_low(uint32_t u) { return __builtin_bit_cast(float, u << 16); }
-inline float bf16_high(uint32_t u) { return __builtin_bit_cast(float, u & 0xffff0000u); }
-
-typedef float row8 __attribute__((vector_size(32)));
-
-// multiply adds the product of a [16][depth] and b [depth][8] to the warp's fragments, one k after the other. The
-// product of two tf32 or bf16 numbers is exact in float.
-template <int depth> EMU_PLAIN void multiply(Fiber *lanes, const float (*a)[depth], const row8 *b) {
-	alignas(32) row8 d[16];
-	float(*cell)[8] = reinterpret_cast<float(*)[8]>(d);
-	for (int l = 0; l < 32; l++) {
-		int g = l >> 2, t = l & 3;
-		const float *f = lanes[l].d;
-		cell[g][2 * t] = f[0];
-		cell[g][2 * t + 1] = f[1];
-		cell[g + 8][2 * t] = f[2];
-		cell[g + 8][2 * t + 1] = f[3];
-	}
-	for (int i = 0; i < 16; i++) {
-		row8 sum = d[i];
-		for (int k = 0; k < depth; k++) sum += a[i][k] * b[k];
-		d[i] = sum;
-	}
-	for (int l = 0; l < 32; l++) {
-		int g = l >> 2, t = l & 3;
-		float *f = lanes[l].d;
-		f[0] = cell[g][2 * t];
-		f[1] = cell[g][2 * t + 1];
-		f[2] = cell[g + 8][2 * t];
-		f[3] = cell[g + 8][2 * t + 1];
-	}
-}
-
-EMU_PLAIN void multiply_tf32(Fiber *lanes) {
-	alignas(32) float a[16][8], b[8][8];
-	for (int l = 0; l < 32; l++) {
-		int g = l >> 2, t = l & 3;
-		const uint32_t *fa = lanes[l].a, *fb = lanes[l].b;
-		a[g][t] = tf32(fa[0]);
-		a[g + 8][t] = tf32(fa[1]);
-		a[g][t + 4] = tf32(fa[2]);
-		a[g + 8][t + 4] = tf32(fa[3]);
-		b[t][g] = tf32(fb[0]);
-		b[t + 4][g] = tf32(fb[1]);
-	}
-	multiply<8>(lanes, a, reinterpret_cast<const row8 *>(b));
-}
-
-EMU_PLAIN void multiply_bf16(Fiber *lanes) {
-	alignas(32) float a[16][16], b[16][8];
-	for (int l = 0; l < 32; l++) {
-		int g = l >> 2, t = l & 3;
-		const uint32_t *fa = lanes[l].a, *fb = lanes[l].b;
-		for (int i = 0; i < 4; i++) {
-			int row = g + (i & 1) * 8, column = 2 * t + (i >> 1) * 8;
-			a[row][column] = bf16_low(fa[i]);
-			a[row][column + 1] = bf16_high(fa[i]);
-		}
-		for (int i = 0; i < 2; i++) {
-			b[2 * t + 8 * i][g] = bf16_low(fb[i]);
-			b[2 * t + 8 * i + 1][g] = bf16_high(fb[i]);
-		}
-	}
-	multiply<16>(lanes, a, reinterpret_cast<const row8 *>(b));
-}
-
-} // namespace
-
 void mma(Op op, float *d, const uint32_t *a, const uint32_t *b, Where where) {
 	Fiber *t = current();
 	t->d = d;
 	t->a = a;
 	t->b = b;
 	if (!arrive(op, 0xffffffffu, where)) return;
+	int arch = t->block->launch->arch;
 	if (op == Op::mma_tf32) {
-		multiply_tf32(t - t->lane);
+		multiply_tf32(t - t->lane, arch);
 	} else {
-		multiply_bf16(t - t->lane);
+		multiply_bf16(t - t->lane, arch);
 	}
 	leave(0xffffffffu);
 }

@@ -1,0 +1,271 @@
+package ptx
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rollcall/internal/must"
+)
+
+// termsOf returns numbers as a row of A or a column of B.
+func termsOf(numbers ...float32) (t terms) {
+	for i, x := range numbers {
+		t.set(i, math.Float32bits(x))
+	}
+	return t
+}
+
+// Sums by hand, after section 4 of MMA-Sim's paper: what is cut, where, and in which halves.
+func TestSumByHand(t *testing.T) {
+	inf := float32(math.Inf(1))
+	ones := func(n int, x float32) (all []float32) {
+		for range n {
+			all = append(all, x)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name         string
+		c            float32
+		x, y         []float32
+		sm80, sm90   float32
+		negativeToo  bool // with c and x negated the sum is
+		depthAtLeast int  // so many products, the others 0
+	}{
+		{"exact", 1, []float32{2, 3}, []float32{5, 7}, 32, 32, true, 8},
+		// 2^-24 is the last bit behind 1 that 8.x keeps, 2^-25 that of 9.0; float32 keeps 2^-23.
+		{"two of 2^-24", 1, []float32{0x1p-12, 0x1p-12}, []float32{0x1p-12, 0x1p-12}, 1 + 0x1p-23, 1 + 0x1p-23, true, 8},
+		{
+			"four of 2^-25", 1, ones(4, 0x1p-12), ones(4, 0x1p-13), 1, 1 + 0x1p-23, true, 8,
+		},
+		{"eight of 2^-26", 1, ones(8, 0x1p-13), ones(8, 0x1p-13), 1, 1, true, 8},
+		// Every half of 8.x is cut to float32: three of 2^-24 in the first one, and one in the second, lose two.
+		{
+			"halves", 1,
+			[]float32{0x1p-12, 0x1p-12, 0x1p-12, 0, 0x1p-12},
+			ones(5, 0x1p-12),
+			1 + 0x1p-23, 1 + 0x1p-22, true, 8,
+		},
+		// 1.5·1.5 is 2.25 with exponent 0: 8.x keeps 2^-24, which it would lose behind the exponent 1.
+		{
+			"a product is not normalised", 0x1p-24,
+			[]float32{1.5, 0x1p-12, 0x1p-12, 0x1p-12},
+			[]float32{1.5, 0x1p-12, 0x1p-12, 0x1p-12},
+			2.25 + 0x1p-22, 2.25 + 0x1p-22, false, 8,
+		},
+		{"the sum is cut", -0x1p-24, []float32{1}, []float32{1}, 1 - 0x1p-24, 1 - 0x1p-24, true, 8},
+		{"cancellation", -1, []float32{1, 0x1p-13}, []float32{1, 0x1p-13}, 0, 0, false, 8},
+		{"no negative zero", float32(math.Copysign(0, -1)), []float32{0}, []float32{-1}, 0, 0, false, 8},
+		// A zero has the exponent −126, and a product with it that and its factor's.
+		{"zero has an exponent", 0, []float32{0, 0x1p-13}, []float32{0x1p126, 0x1p-13}, 0, 0, false, 8},
+		{"subnormal c", 0x1p-149, []float32{0x1p-100}, []float32{0x1p-49}, 0x1p-148, 0x1p-148, true, 8},
+		{"below float32", 0, []float32{0x1p-75, 0x1p-75}, []float32{0x1p-75, 0x1p-75}, 0x1p-149, 0x1p-149, true, 8},
+		{"largest", math.MaxFloat32, []float32{0x1p100}, []float32{0x1p3}, math.MaxFloat32, math.MaxFloat32, true, 8},
+		{"overflow", math.MaxFloat32, []float32{0x1p100}, []float32{0x1p4}, inf, inf, true, 8},
+		{"infinity", 1, []float32{inf}, []float32{2}, inf, inf, true, 8},
+	} {
+		for sign := range 2 {
+			x, y, start, want := termsOf(c.x...), termsOf(c.y...), c.c, [2]float32{c.sm80, c.sm90}
+			for k := len(c.x); k < c.depthAtLeast; k++ { // the other products are 0·0, not terms without exponent
+				x.set(k, 0)
+				y.set(k, 0)
+			}
+			if sign == 1 {
+				if !c.negativeToo {
+					continue
+				}
+				for k, v := range c.x {
+					x.set(k, math.Float32bits(-v))
+				}
+				start, want = -start, [2]float32{-want[0], -want[1]}
+			}
+			for i, arch := range []int{80, 90} {
+				if got := tensorCore(arch, start, &x, &y, 8); math.Float32bits(got) != math.Float32bits(want[i]) {
+					t.Errorf("%s, sm_%d, c = %g: got %.10g, want %.10g", c.name, arch, start, got, want[i])
+				}
+			}
+		}
+	}
+}
+
+// parts returns a number as an integer times a power of two, and its exponent, −126 for zero and subnormal ones.
+func parts(x float32) (integer *big.Int, power, exponent int) {
+	bits := math.Float32bits(x)
+	n, e := int64(bits&0x7fffff), int(bits>>23&0xff)
+	if e == 0 {
+		e = 1
+	} else {
+		n |= 1 << 23
+	}
+	if bits>>31 == 1 {
+		n = -n
+	}
+	return big.NewInt(n), e - 150, e - 127
+}
+
+// shift multiplies x by a power of two and cuts it to an integer, towards zero.
+func shift(x *big.Int, power int) *big.Int {
+	if power >= 0 {
+		return new(big.Int).Lsh(x, uint(power))
+	}
+	size := new(big.Int).Rsh(new(big.Int).Abs(x), uint(-power))
+	if x.Sign() < 0 {
+		size.Neg(size)
+	}
+	return size
+}
+
+// bigSum is sum for finite numbers in integers of any size.
+func bigSum(c float32, x, y []float32, bits int) float32 {
+	type term struct {
+		integer         *big.Int
+		power, exponent int
+	}
+	n, power, exponent := parts(c)
+	all := []term{{n, power, exponent}}
+	for k := range x {
+		m, p, e := parts(x[k])
+		n, q, f := parts(y[k])
+		all = append(all, term{m.Mul(m, n), p + q, e + f})
+	}
+	largest := all[0].exponent
+	for _, v := range all {
+		largest = max(largest, v.exponent)
+	}
+	total := new(big.Int)
+	for _, v := range all {
+		total.Add(total, shift(v.integer, v.power-largest+bits))
+	}
+	// The result has 24 bits, or the last one is 2^-149.
+	unit := largest - bits
+	last := max(unit+total.BitLen()-24, -149)
+	total = shift(total, unit-last)
+	f, _ := new(big.Float).SetMantExp(new(big.Float).SetInt(total), last).Float32()
+	return f + 0 // −0 is 0
+}
+
+func bigTensorCore(arch int, c float32, x, y []float32) float32 {
+	if arch >= 90 {
+		return bigSum(c, x, y, 25)
+	}
+	half := len(x) / 2
+	first := bigSum(c, x[:half], y[:half], 24)
+	if math.IsInf(float64(first), 0) {
+		return first
+	}
+	return bigSum(first, x[half:], y[half:], 24)
+}
+
+// drawn returns a finite number of a few bits whose biased exponent is in a range, or 0.
+func drawn(r *rand.Rand, lowest, span, bits, zeros int) float32 {
+	sign := r.Uint32() & (1 << 31)
+	if zeros > 0 && r.IntN(zeros) == 0 {
+		return math.Float32frombits(sign)
+	}
+	significand := r.Uint32() & (1<<23 - 1)
+	switch r.IntN(6) {
+	case 0:
+		significand = 1<<23 - 1
+	case 1:
+		significand = 0
+	}
+	e := uint32(min(lowest+r.IntN(span), 254))
+	return math.Float32frombits(sign | e<<23 | significand>>(23-bits)<<(23-bits))
+}
+
+// Sums of all sizes are those of integers of any size.
+func TestSumOfBigIntegers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 60000 {
+		kind := sumKinds[i%len(sumKinds)]
+		depth, bits := 8, 10
+		if i/len(sumKinds)%2 == 1 {
+			depth, bits = 16, 7
+		}
+		x, y := make([]float32, depth), make([]float32, depth)
+		for k := range x {
+			x[k] = drawn(r, kind[0], kind[1], bits, kind[6])
+			y[k] = drawn(r, kind[2], kind[3], bits, kind[6])
+		}
+		c := drawn(r, kind[4], kind[5], 23, kind[6])
+		left, right := termsOf(x...), termsOf(y...)
+		for _, arch := range []int{80, 90} {
+			got, want := tensorCore(arch, c, &left, &right, depth), bigTensorCore(arch, c, x, y)
+			if math.Float32bits(got) != math.Float32bits(want) {
+				t.Fatalf("sm_%d: %g + %v·%v: got %.10g, want %.10g, exactly", arch, c, x, y, got, want)
+			}
+		}
+	}
+}
+
+// sumKinds are KINDS of testdata/mma_sim.py.
+var sumKinds = [][7]int{
+	{120, 10, 120, 10, 120, 10, 0},
+	{60, 140, 60, 140, 60, 140, 0},
+	{127, 1, 127, 1, 127, 1, 0},
+	{120, 8, 120, 8, 120, 8, 2},
+	{0, 3, 200, 54, 0, 100, 5},
+	{0, 256, 0, 256, 0, 256, 0},
+	{50, 20, 50, 20, 0, 8, 3},
+	{180, 11, 180, 11, 240, 15, 0},
+	{110, 8, 112, 8, 128, 4, 0},
+	{0, 2, 250, 5, 100, 4, 3},
+}
+
+// word and made are those of testdata/mma_sim.py.
+func word(n, i int) uint32 {
+	x := uint32(n*1024+i) * 0x9E3779B1
+	x = (x ^ x>>15) * 0x2C1B3C6D
+	x = (x ^ x>>13) * 0x85EBCA6B
+	return x ^ x>>16
+}
+
+func made(n, i, lowest, span, zeros int) uint32 {
+	w, v := word(n, 2*i), word(n, 2*i+1)
+	if zeros > 0 && int(v)%zeros == 0 {
+		return w & (1 << 31)
+	}
+	significand := w >> 3 & 0x7fffff
+	switch w % 8 {
+	case 0:
+		significand = 0x7fffff
+	case 1:
+		significand = 0
+	}
+	return w&(1<<31) | min(uint32(lowest)+v>>8%uint32(span), 255)<<23 | significand
+}
+
+// MMA-Sim computes the same bits. Its authors have compared it with cards.
+func TestSumOfMMASim(t *testing.T) {
+	compared := 0
+	for line := range strings.Lines(string(must.Get(os.ReadFile("testdata/mma_sim.csv"))(t))) {
+		fields := strings.Split(strings.TrimSpace(line), ",")
+		n, arch := must.Get(strconv.Atoi(fields[0]))(t), must.Get(strconv.Atoi(fields[1]))(t)
+		kind := sumKinds[n%len(sumKinds)]
+		depth, kept := 8, uint32(0xffffe000)
+		if fields[2] == "bf16" {
+			depth, kept = 16, 0xffff0000
+		}
+		for at, text := range strings.Fields(fields[3]) {
+			var x, y terms
+			for k := range depth {
+				x.set(k, made(n, at/8*16+k, kind[0], kind[1], kind[6])&kept)
+				y.set(k, made(n, 256+k*8+at%8, kind[2], kind[3], kind[6])&kept)
+			}
+			c := math.Float32frombits(made(n, 384+at, kind[4], kind[5], kind[6]))
+			got, want := uint32(float32Bits(tensorCore(arch, c, &x, &y, depth))), must.Get(strconv.ParseUint(text, 16, 32))(t)
+			if got != uint32(want) {
+				t.Fatalf("matrix %d, sm_%d, %s, element %d: got %08x, want %08x", n, arch, fields[2], at, got, want)
+			}
+			compared++
+		}
+	}
+	if compared < 10000 {
+		t.Errorf("%d sums, want 10000", compared)
+	}
+}
