@@ -11,23 +11,33 @@ import (
 	"rollcall/internal/revisiontest"
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
+	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
 
 // The engine's revision stands for the bits of a round of four clients and an evaluation, in every precision; what the
-// engine does with running statistics has the revision of the nets that have them. In fp32 a
-// real card must give the bits of the emulator. In other precisions it need not, since tensor cores round their sums in
-// a way that the emulator does not know.
+// engine does with running statistics has the revision of the nets that have them. In fp32 every card computes the same
+// bits. In tf32 and bf16 the tensor cores of 8.x and those of 9.0 and later have bits of their own, which the emulator
+// computes for both and a real card for its own.
 func TestRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
+	known := readDigests(t)
 	var entries []revisiontest.Entry
 	for _, c := range []struct {
-		name      string
-		precision Precision
-	}{{"cuda-fp32", FP32}, {"emulated-tf32", TF32}, {"emulated-bf16", BF16}} {
+		name       string
+		precision  Precision
+		capability string
+	}{
+		{"cuda-fp32", FP32, "9.0"},
+		{"cuda-sm90-tf32", TF32, "9.0"},
+		{"cuda-sm90-bf16", BF16, "9.0"},
+		{"cuda-sm80-tf32", TF32, "8.0"},
+		{"cuda-sm80-bf16", BF16, "8.0"},
+	} {
 		var plain, normed revisiontest.Digest // of nets without and with batch normalisation
-		if c.precision == FP32 || !gputest.Real() && !testing.Short() {
+		if c.precision == FP32 || computes(t, c.capability) {
+			t.Setenv("ROLLCALL_EMULATOR_CAPABILITY", c.capability)
 			for _, n := range []struct {
 				net            string
 				clients, batch int
@@ -44,9 +54,14 @@ func TestRevisions(t *testing.T) {
 					d = &normed
 				}
 				if c.precision == FP32 || n.net != "cnn-cinic10" { // whose dropout is the same in all
-					engineInto(t, d, n.net, c.precision, n.clients, n.batch)
+					say := func(what string, values ...any) {
+						d.Add(values...)
+						known.compare(t, c.name+" "+n.net+" "+what, values...)
+					}
+					engineInto(t, say, n.net, c.precision, n.clients, n.batch)
 				}
 			}
+			t.Logf("%s: %s, with batch normalisation %s", c.name, plain.String(), normed.String())
 		}
 		entries = append(entries, revisiontest.Entry{
 			Name: c.name, Revision: Revision, Where: "engine.go", Digest: plain.String(),
@@ -55,12 +70,52 @@ func TestRevisions(t *testing.T) {
 			Digest: normed.String(),
 		})
 	}
+	known.write(t)
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-// engineInto trains the first clients of a round and enters the rows, their sum, its norm and its evaluation in a
-// digest. It takes two steps, or one for a single client, since the emulator is slow.
-func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Precision, clients, batch int) {
+// computes reports whether tensor cores of a capability are at hand: those of the real card, or any on the emulator,
+// which takes its time.
+func computes(t *testing.T, capability string) bool {
+	t.Helper()
+	if !gputest.Real() {
+		return !testing.Short()
+	}
+	all := must.Get(driver.Devices())(t)
+	return len(all) > 0 && (all[0].Major >= 9) == (capability == "9.0")
+}
+
+// engineInto trains the first clients of a round and says the rows, their sum, its norm and its evaluation. It takes two
+// steps, or one for a single client, since the emulator is slow.
+func engineInto(
+	t *testing.T, say func(what string, values ...any), net string, precision Precision, clients, batch int,
+) {
+	t.Helper()
+	e, c := scatteredRound(t, net, precision, clients, batch)
+	defer e.Close()
+	loss, rows := c.train(t)
+	say("training", loss, rows)
+	mean := nets.Row{Bank: c.drift}
+	var ends []nets.Row
+	for _, w := range c.work.Clients {
+		ends = append(ends, w.End)
+	}
+	must.OK(t, e.Combine(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
+	must.OK(t, e.CombineBuffers(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
+	say("mean", load(t, e, mean), must.Get(nets.Norm(e, mean))(t))
+	jobs := []nets.EvalJob{{Row: ends[0], Part: nets.Train, Index: []int32{3}}}
+	if clients > 1 {
+		jobs = append(jobs, nets.EvalJob{Row: mean, Part: nets.Test})
+	}
+	var results []any
+	for _, r := range must.Get(e.Evaluate(t.Context(), jobs))(t) {
+		results = append(results, r.N, r.Correct, r.Loss)
+	}
+	say("evaluation", results...)
+}
+
+// scatteredRound opens an engine and makes a round of the first clients, whose rows are made by arithmetic.
+func scatteredRound(t *testing.T, net string, precision Precision, clients, batch int) (*Engine, *round) {
 	t.Helper()
 	gputest.Sources(t, "kernels")
 	if gputest.LeftOut != "" {
@@ -69,32 +124,21 @@ func engineInto(t *testing.T, d *revisiontest.Digest, net string, precision Prec
 	m := must.Get(models.New(net))(t)
 	o := Options{Precision: precision, Batch: batch, EvalBatch: 2}
 	e := must.Get(openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, 5, 2), o))(t)
-	defer e.Close()
 	clip := 1.5
 	c := newRound(t, e, m, min(clients, 2), batch, &clip)
 	c.work.Clients = c.work.Clients[:clients]
-	// a catalogue's initial weights have a revision of their own
+	c.scatter(t)
+	return e, c
+}
+
+// scatter fills the rows of a round: a catalogue's initial weights have a revision of their own.
+func (c *round) scatter(t *testing.T) {
+	t.Helper()
 	for i, b := range []nets.Bank{c.start, c.momentum, c.drift} {
 		for r := range b.Rows() {
-			must.OK(t, e.Load(nets.Row{Bank: b, Index: r}, scattered(m, 10*i+r, []float64{1, 1. / 8, 1. / 8}[i])))
+			w := scattered(c.model, 10*i+r, []float64{1, 1. / 8, 1. / 8}[i])
+			must.OK(t, c.engine.Load(nets.Row{Bank: b, Index: r}, w))
 		}
-	}
-	loss, rows := c.train(t)
-	d.Add(loss, rows)
-	mean := nets.Row{Bank: c.drift}
-	var ends []nets.Row
-	for _, w := range c.work.Clients {
-		ends = append(ends, w.End)
-	}
-	must.OK(t, e.Combine(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
-	must.OK(t, e.CombineBuffers(mean, []float64{0.4, 0.3, 0.2, 0.1}[:clients], ends))
-	d.Add(load(t, e, mean), must.Get(nets.Norm(e, mean))(t))
-	jobs := []nets.EvalJob{{Row: ends[0], Part: nets.Train, Index: []int32{3}}}
-	if clients > 1 {
-		jobs = append(jobs, nets.EvalJob{Row: mean, Part: nets.Test})
-	}
-	for _, r := range must.Get(e.Evaluate(t.Context(), jobs))(t) {
-		d.Add(r.N, r.Correct, r.Loss)
 	}
 }
 
