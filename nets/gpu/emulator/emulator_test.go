@@ -46,6 +46,13 @@ func TestMain(m *testing.M) {
 // drive runs a case of testdata/drive.cpp. It returns the output and whether the case succeeded.
 func drive(t *testing.T, asan bool, name string, env ...string) (string, bool) {
 	t.Helper()
+	out, err := command(t, asan, name, env...).CombinedOutput()
+	return string(out), err == nil
+}
+
+// command returns the command that runs a case of testdata/drive.cpp.
+func command(t *testing.T, asan bool, name string, env ...string) *exec.Cmd {
+	t.Helper()
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skipf("left out: %v", err)
 	}
@@ -60,8 +67,7 @@ func drive(t *testing.T, asan bool, name string, env ...string) (string, bool) {
 		return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") // is about this machine's cards
 	})
 	cmd.Env = append(append(others, Env(lib, asan)...), env...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err == nil
+	return cmd
 }
 
 var kinds = []struct {

@@ -77,12 +77,12 @@ template <int n> EMU_PLAIN row8 sum(row8 c, const float *a, const int *ea, const
 	for (int k = 0; k < n; k++) part[k / 8] += __builtin_convertvector(a[k] * b[k] * scale, ints);
 	ints outside = (e < smallest) | (e > largest);
 	if (n > 8) {
-		for (ints p : part) outside |= (p >= 1 << 30) | (p <= -(1 << 30));
+		constexpr int most = (1 << 30) - 64; // of twice as much, the nearest float is below 2^31
+		for (ints p : part) outside |= (p >= most) | (p <= -most);
 	}
 	ints total = part[0] + part[1], size = total < 0 ? -total : total;
 	row8 rounded = __builtin_convertvector(size, row8);
-	ints back = __builtin_convertvector(rounded, ints); // 2^31 becomes −2^31
-	ints cut_size = __builtin_bit_cast(ints, rounded) + ((back > size) | (back < 0));
+	ints cut_size = __builtin_bit_cast(ints, rounded) + (__builtin_convertvector(rounded, ints) > size);
 	row8 d = __builtin_bit_cast(row8, cut_size | (total & INT32_MIN)) *
 		__builtin_bit_cast(row8, (e - bits + 127) << 23);
 

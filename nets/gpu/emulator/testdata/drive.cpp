@@ -14,6 +14,7 @@ struct ArrayArgs { float *x; uint32_t n; };
 struct ShuffleArgs { const float *x; const double *y; float *out; double *sums; uint32_t *votes; };
 struct MatrixArgs { const uint16_t *x; uint32_t *out; };
 struct MmaArgs { const float *a, *b; float *d; uint32_t k, repeat; };
+struct BitsArgs { const uint32_t *a, *b; uint32_t *d; };
 struct CopyArgs { const float *x; float *y; uint32_t n, limit, wait; };
 struct MemoryArgs { float *x; uint32_t *order; uint32_t n; };
 template <class T> struct MathArgs { const T *x; T *y; uint32_t n, what; };
@@ -149,6 +150,20 @@ static void mma_case(const char *name, int bits) {
 		}
 	}
 	printf("worst error %.2g of the sum of magnitudes, tolerance %.2g\n", worst, k * 0x1p-24);
+}
+
+// mma_bits reads fragments of mma from stdin, for each mma a [32,4], b [32,2] and c [32,4], and writes those of d.
+static void mma_bits_case(const char *name) {
+	std::vector<uint32_t> a, b, d, one(320);
+	while (fread(one.data(), 4, one.size(), stdin) == one.size()) {
+		a.insert(a.end(), one.begin(), one.begin() + 128);
+		b.insert(b.end(), one.begin() + 128, one.begin() + 192);
+		d.insert(d.end(), one.begin() + 192, one.end());
+	}
+	Array<uint32_t> da(a), db(b), dd(d);
+	start(name, {(unsigned)d.size() / 128, 32}, BitsArgs{da.ptr(), db.ptr(), dd.ptr()});
+	auto got = dd.get();
+	fwrite(got.data(), 4, got.size(), stdout);
 }
 
 static std::vector<float> pipeline(const char *name, unsigned bytes, uint32_t wait, uint32_t limit) {
@@ -592,7 +607,9 @@ static void speed_case() {
 		ok(cuCtxSynchronize());
 		return (double)(clock() - from) / CLOCKS_PER_SEC;
 	};
-	Array<float> x(16 * 64), y(64 * 8), d(16 * 8);
+	std::vector<float> numbers(16 * 64);
+	for (float &v : numbers) v = uniform();
+	Array<float> x(numbers), y(numbers), d(numbers); // tensor cores of NaN would be slow
 	double sec = seconds([&] { start("idle", {4000, 256}, MemoryArgs{}); });
 	printf("%.1f M threads/s\n", 4000 * 256 / sec * 1e-6);
 	sec = seconds([&] { start("idle", {40, 256}, MemoryArgs{nullptr, nullptr, 1000}); });
@@ -614,6 +631,8 @@ int main(int argc, char **argv) {
 		{"lane_missing", [] { fails("lane_missing", 7); }}, {"lanes_disagree", [] { fails("lanes_disagree", 0); }},
 		{"mma_half", [] { fails("mma_half", 0); }}, {"shuffles", shuffles_case}, {"ldmatrix", ldmatrix_case},
 		{"mma_tf32", [] { mma_case("mma_tf32", 11); }}, {"mma_bf16", [] { mma_case("mma_bf16", 8); }},
+		{"mma_tf32_bits", [] { mma_bits_case("mma_tf32_bits"); }},
+		{"mma_bf16_bits", [] { mma_bits_case("mma_bf16_bits"); }},
 		{"cp_async", cp_async_case}, {"cp_async_no_wait", cp_async_no_wait_case}, {"poison", poison_case},
 		{"global_overrun", [] { overrun("global_overrun", 32, 0); }},
 		{"shared_overrun", [] { overrun("shared_overrun", 1, 0); }},

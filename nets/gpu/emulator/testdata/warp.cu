@@ -98,3 +98,29 @@ extern "C" __global__ void __launch_bounds__(32) mma_bf16(const MmaArgs a) {
 	a.d[(g + 8) * 8 + 2 * t] = d[2];
 	a.d[(g + 8) * 8 + 2 * t + 1] = d[3];
 }
+
+struct BitsArgs {
+	const uint32_t *a; // [grid,32,4] fragments
+	const uint32_t *b; // [grid,32,2]
+	uint32_t *d;       // [grid,32,4] += a b
+};
+
+template <class Mma> __device__ void mma_bits(const BitsArgs &a, Mma mma) {
+	uint32_t i = blockIdx.x * 32 + threadIdx.x, fa[4], fb[2];
+	float d[4];
+	for (uint32_t j = 0; j < 4; j++) {
+		fa[j] = a.a[4 * i + j];
+		d[j] = bits_float(a.d[4 * i + j]);
+	}
+	for (uint32_t j = 0; j < 2; j++) fb[j] = a.b[2 * i + j];
+	mma(d, fa, fb);
+	for (uint32_t j = 0; j < 4; j++) a.d[4 * i + j] = float_bits(d[j]);
+}
+
+extern "C" __global__ void __launch_bounds__(32) mma_tf32_bits(const BitsArgs a) {
+	mma_bits(a, [](float(&d)[4], const uint32_t(&fa)[4], const uint32_t(&fb)[2]) { mma_tf32_16x8x8(d, fa, fb); });
+}
+
+extern "C" __global__ void __launch_bounds__(32) mma_bf16_bits(const BitsArgs a) {
+	mma_bits(a, [](float(&d)[4], const uint32_t(&fa)[4], const uint32_t(&fb)[2]) { mma_bf16_16x8x16(d, fa, fb); });
+}
