@@ -16,6 +16,19 @@ import (
 	"rollcall/nets/models"
 )
 
+// arithmetics are the precisions and the tensor cores that have bits of their own.
+var arithmetics = []struct {
+	name       string
+	precision  Precision
+	capability string // for the emulator
+}{
+	{"cuda-fp32", FP32, "9.0"},
+	{"cuda-sm90-tf32", TF32, "9.0"},
+	{"cuda-sm90-bf16", BF16, "9.0"},
+	{"cuda-sm80-tf32", TF32, "8.0"},
+	{"cuda-sm80-bf16", BF16, "8.0"},
+}
+
 // The engine's revision stands for the bits of a round of four clients and an evaluation, in every precision; what the
 // engine does with running statistics has the revision of the nets that have them. In fp32 every card computes the same
 // bits. In tf32 and bf16 the tensor cores of 8.x and those of 9.0 and later have bits of their own, which the emulator
@@ -24,17 +37,7 @@ func TestRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	known := readDigests(t)
 	var entries []revisiontest.Entry
-	for _, c := range []struct {
-		name       string
-		precision  Precision
-		capability string
-	}{
-		{"cuda-fp32", FP32, "9.0"},
-		{"cuda-sm90-tf32", TF32, "9.0"},
-		{"cuda-sm90-bf16", BF16, "9.0"},
-		{"cuda-sm80-tf32", TF32, "8.0"},
-		{"cuda-sm80-bf16", BF16, "8.0"},
-	} {
+	for _, c := range arithmetics {
 		var plain, normed revisiontest.Digest // of nets without and with batch normalisation
 		if c.precision == FP32 || computes(t, c.capability) {
 			t.Setenv("ROLLCALL_EMULATOR_CAPABILITY", c.capability)
@@ -85,8 +88,8 @@ func computes(t *testing.T, capability string) bool {
 	return len(all) > 0 && (all[0].Major >= 9) == (capability == "9.0")
 }
 
-// engineInto trains the first clients of a round and says the rows, their sum, its norm and its evaluation. It takes two
-// steps, or one for a single client, since the emulator is slow.
+// engineInto trains the first clients of a round and says the rows, their sum, its norm and its evaluation. It takes
+// two steps, or one for a single client, since the emulator is slow.
 func engineInto(
 	t *testing.T, say func(what string, values ...any), net string, precision Precision, clients, batch int,
 ) {

@@ -109,7 +109,7 @@ func (s mmaShape) spread(m *[16]terms, from *lanes, at *[warpLanes][2]int) {
 // exponent returns the exponent of a number, −126 for zero and subnormal ones.
 func exponent(x float32) int32 { return max(int32(math.Float32bits(x)>>23&0xff), 1) - 127 }
 
-// sum returns c + Σ x[k] y[k] over from ≤ k < to as a tensor core computes it (MMA-Sim, arXiv 2511.10909). It cuts c and
+// sum returns c + Σ x[k] y[k], from ≤ k < to, as a tensor core computes it (MMA-Sim, arXiv 2511.10909). It cuts c and
 // every product towards zero to so many bits behind the point of the largest exponent among them; a product has the sum
 // of its factors' exponents. It adds these exactly and cuts the sum towards zero to float32; zero has no sign.
 func sum(c float32, x, y *terms, from, to, bits int) float32 {
@@ -142,8 +142,8 @@ func towardsZero(x float64) float32 {
 	return float32(math.Float64frombits(math.Float64bits(x) &^ (1<<29 - 1)))
 }
 
-// tensorCore adds up as the tensor cores of a compute capability do: 8.x takes the products in two halves, one after the
-// other.
+// tensorCore adds up as the tensor cores of a compute capability do: those of 8.x take the products in two halves, one
+// after the other.
 func tensorCore(arch int, c float32, x, y *terms, depth int) float32 {
 	if arch >= 90 {
 		return sum(c, x, y, 0, depth, 25)

@@ -30,48 +30,47 @@ func TestSumByHand(t *testing.T) {
 		return all
 	}
 	for _, c := range []struct {
-		name         string
-		c            float32
-		x, y         []float32
-		sm80, sm90   float32
-		negativeToo  bool // with c and x negated the sum is
-		depthAtLeast int  // so many products, the others 0
+		name        string
+		c           float32
+		x, y        []float32
+		sm80, sm90  float32
+		negativeToo bool // with c and x negated the sum is
 	}{
-		{"exact", 1, []float32{2, 3}, []float32{5, 7}, 32, 32, true, 8},
+		{"exact", 1, []float32{2, 3}, []float32{5, 7}, 32, 32, true},
 		// 2^-24 is the last bit behind 1 that 8.x keeps, 2^-25 that of 9.0; float32 keeps 2^-23.
-		{"two of 2^-24", 1, []float32{0x1p-12, 0x1p-12}, []float32{0x1p-12, 0x1p-12}, 1 + 0x1p-23, 1 + 0x1p-23, true, 8},
+		{"two of 2^-24", 1, []float32{0x1p-12, 0x1p-12}, []float32{0x1p-12, 0x1p-12}, 1 + 0x1p-23, 1 + 0x1p-23, true},
 		{
-			"four of 2^-25", 1, ones(4, 0x1p-12), ones(4, 0x1p-13), 1, 1 + 0x1p-23, true, 8,
+			"four of 2^-25", 1, ones(4, 0x1p-12), ones(4, 0x1p-13), 1, 1 + 0x1p-23, true,
 		},
-		{"eight of 2^-26", 1, ones(8, 0x1p-13), ones(8, 0x1p-13), 1, 1, true, 8},
+		{"eight of 2^-26", 1, ones(8, 0x1p-13), ones(8, 0x1p-13), 1, 1, true},
 		// Every half of 8.x is cut to float32: three of 2^-24 in the first one, and one in the second, lose two.
 		{
 			"halves", 1,
 			[]float32{0x1p-12, 0x1p-12, 0x1p-12, 0, 0x1p-12},
 			ones(5, 0x1p-12),
-			1 + 0x1p-23, 1 + 0x1p-22, true, 8,
+			1 + 0x1p-23, 1 + 0x1p-22, true,
 		},
 		// 1.5·1.5 is 2.25 with exponent 0: 8.x keeps 2^-24, which it would lose behind the exponent 1.
 		{
 			"a product is not normalised", 0x1p-24,
 			[]float32{1.5, 0x1p-12, 0x1p-12, 0x1p-12},
 			[]float32{1.5, 0x1p-12, 0x1p-12, 0x1p-12},
-			2.25 + 0x1p-22, 2.25 + 0x1p-22, false, 8,
+			2.25 + 0x1p-22, 2.25 + 0x1p-22, false,
 		},
-		{"the sum is cut", -0x1p-24, []float32{1}, []float32{1}, 1 - 0x1p-24, 1 - 0x1p-24, true, 8},
-		{"cancellation", -1, []float32{1, 0x1p-13}, []float32{1, 0x1p-13}, 0, 0, false, 8},
-		{"no negative zero", float32(math.Copysign(0, -1)), []float32{0}, []float32{-1}, 0, 0, false, 8},
+		{"the sum is cut", -0x1p-24, []float32{1}, []float32{1}, 1 - 0x1p-24, 1 - 0x1p-24, true},
+		{"cancellation", -1, []float32{1, 0x1p-13}, []float32{1, 0x1p-13}, 0, 0, false},
+		{"no negative zero", float32(math.Copysign(0, -1)), []float32{0}, []float32{-1}, 0, 0, false},
 		// A zero has the exponent −126, and a product with it that and its factor's.
-		{"zero has an exponent", 0, []float32{0, 0x1p-13}, []float32{0x1p126, 0x1p-13}, 0, 0, false, 8},
-		{"subnormal c", 0x1p-149, []float32{0x1p-100}, []float32{0x1p-49}, 0x1p-148, 0x1p-148, true, 8},
-		{"below float32", 0, []float32{0x1p-75, 0x1p-75}, []float32{0x1p-75, 0x1p-75}, 0x1p-149, 0x1p-149, true, 8},
-		{"largest", math.MaxFloat32, []float32{0x1p100}, []float32{0x1p3}, math.MaxFloat32, math.MaxFloat32, true, 8},
-		{"overflow", math.MaxFloat32, []float32{0x1p100}, []float32{0x1p4}, inf, inf, true, 8},
-		{"infinity", 1, []float32{inf}, []float32{2}, inf, inf, true, 8},
+		{"zero has an exponent", 0, []float32{0, 0x1p-13}, []float32{0x1p126, 0x1p-13}, 0, 0, false},
+		{"subnormal c", 0x1p-149, []float32{0x1p-100}, []float32{0x1p-49}, 0x1p-148, 0x1p-148, true},
+		{"below float32", 0, []float32{0x1p-75, 0x1p-75}, []float32{0x1p-75, 0x1p-75}, 0x1p-149, 0x1p-149, true},
+		{"largest", math.MaxFloat32, []float32{0x1p100}, []float32{0x1p3}, math.MaxFloat32, math.MaxFloat32, true},
+		{"overflow", math.MaxFloat32, []float32{0x1p100}, []float32{0x1p4}, inf, inf, true},
+		{"infinity", 1, []float32{inf}, []float32{2}, inf, inf, true},
 	} {
 		for sign := range 2 {
 			x, y, start, want := termsOf(c.x...), termsOf(c.y...), c.c, [2]float32{c.sm80, c.sm90}
-			for k := len(c.x); k < c.depthAtLeast; k++ { // the other products are 0·0, not terms without exponent
+			for k := len(c.x); k < 8; k++ { // the other products are 0·0, not terms without exponent
 				x.set(k, 0)
 				y.set(k, 0)
 			}
@@ -258,8 +257,8 @@ func TestSumOfMMASim(t *testing.T) {
 				y.set(k, made(n, 256+k*8+at%8, kind[2], kind[3], kind[6])&kept)
 			}
 			c := math.Float32frombits(made(n, 384+at, kind[4], kind[5], kind[6]))
-			got, want := uint32(float32Bits(tensorCore(arch, c, &x, &y, depth))), must.Get(strconv.ParseUint(text, 16, 32))(t)
-			if got != uint32(want) {
+			want := must.Get(strconv.ParseUint(text, 16, 32))(t)
+			if got := float32Bits(tensorCore(arch, c, &x, &y, depth)); got != want {
 				t.Fatalf("matrix %d, sm_%d, %s, element %d: got %08x, want %08x", n, arch, fields[2], at, got, want)
 			}
 			compared++
