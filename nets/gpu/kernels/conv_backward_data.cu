@@ -83,70 +83,122 @@ template <class P> struct BackwardData {
     return conv_lane(s.end - s.first, a.tile.depth / 2, CONV_THREADS);
   }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p) {
-    if (a.O % (2 * conv_per_word<P>) == 0) load(Whole<true>{}, patch, a, lane, p);
-    else load(Whole<false>{}, patch, a, lane, p);
-  }
-
-  // Whole: all outputs of two words exist.
-  template <bool> struct Whole {};
-
-  template <bool WHOLE>
-  DEV void load(Whole<WHOLE> whole, uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvPlace &p) {
-    constexpr uint32_t BATCH = WHOLE ? 8 : 2;  // windows that are read before the first is written
-    const ConvTile &t = a.tile;
-    const uint32_t HP = a.HP, WP = a.WP;
-    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * (a.B * HP * WP * a.O);
-    const uint8_t *arg = a.arg + (size_t)blockIdx.y * (a.B * HP * WP * a.O);
-    const Span columns = across(a, p.j), rows = span(p.i, a.pad, a.R, t.height, HP, t.bands == 1);
-    const uint32_t odd_i = odd(a.pad, a.R), odd_j = odd(a.pad, a.S);
-    lane = kept(lane);
-    uint32_t c = columns.first + (lane & 0xff), v = lane >> 8 & 0xff;
-    const uint32_t first = rows.first + (lane >> 16 & 0xff), step = lane >> 24, pieces = t.depth / 2;
-    for (uint32_t e = kept(threadIdx.x);;) {
-      const uint32_t wj = (uint32_t)columns.from + c, left = 2 * c - odd_j;  // -1 is beyond every patch
-      for (uint32_t n = 0; n < t.images; n++) {
-        const uint32_t b = p.b + n, height = b < a.B && wj < WP ? HP : 0;
-        uint32_t *dst = patch + n * t.height * t.width * t.pitch + 2 * v;
-        for (uint32_t r = first; r < rows.end; r += BATCH * step) {
-          Gradient g[BATCH];
-#pragma unroll
-          for (uint32_t i = 0; i < BATCH; i++) {
-            const uint32_t at = r + i * step, wi = (uint32_t)rows.from + at;
-            const bool there = at < rows.end && wi < height;
-            g[i] = read(whole, gy, arg, there, ((b * HP + wi) * WP + wj) * a.O, v, a.O);
-          }
-#pragma unroll
-          for (uint32_t i = 0; i < BATCH; i++)  // else clang would read each where it is written
-            g[i] = {{kept(g[i].g.x), kept(g[i].g.y)}, kept(g[i].arg)};
-#pragma unroll
-          for (uint32_t i = 0; i < BATCH; i++) {
-            if (r + i * step >= rows.end) continue;
-            const uint32_t top = 2 * (r + i * step) - odd_i;
-#pragma unroll
-            for (uint32_t k = 0; k < 4; k++) {
-              const uint32_t row = top + k / 2, column = left + k % 2;
-              if (row < t.height && column < t.width)
-                write_vector(dst + (row * t.width + column) * t.pitch, place(P{}, g[i], k));
-            }
-          }
-        }
-      }
-      e += CONV_THREADS;
-      if (e >= (columns.end - columns.first) * pieces) return;
-      c = columns.first + e / pieces, v = e % pieces;
-    }
-  }
-
   // Gradient is two words of gy of a window, and their arg, in 8 bits each.
   struct Gradient {
     uint2 g;
     uint32_t arg;
   };
 
+  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p) {
+    if (a.O % (2 * conv_per_word<P>) == 0) load<true>(patch, a, lane, p);
+    else load<false>(patch, a, lane, p);
+  }
+
+  // Windows are what a thread takes of a patch at a time: piece v of windows in column c of image n of the patch, from
+  // row r on in steps, up to row `end`. y is the row of y of the first row of the patch; rows below `height` are there.
+  struct Windows {
+    uint32_t c, v, n, r, step, end, y, height;
+
+    DEV bool there(const Windows &w, uint32_t i) {
+      const uint32_t r = w.r + i * w.step;
+      return r < w.end && w.y + r < w.height;
+    }
+  };
+  DEV Span down(const ConvArgs &a, uint32_t i) { return span(i, a.pad, a.R, a.tile.height, a.HP, a.tile.bands == 1); }
+  // windows returns the first windows of this thread in the patch at p.
+  DEV Windows windows(const ConvArgs &a, uint32_t lane, const ConvPlace &p) {
+    const Span columns = across(a, p.j), rows = down(a, p.i);
+    lane = kept(lane);
+    Windows w = {columns.first + (lane & 0xff), lane >> 8 & 0xff, 0, rows.first + (lane >> 16 & 0xff), lane >> 24,
+                 rows.end, (uint32_t)rows.from};
+    w.height = height(a, p, w, columns);
+    return w;
+  }
+  DEV uint32_t height(const ConvArgs &a, const ConvPlace &p, const Windows &w, const Span &columns) {
+    return p.b + w.n < a.B && (uint32_t)columns.from + w.c < a.WP ? a.HP : 0;
+  }
+
+  // WHOLE: all outputs of two words exist.
+  template <bool WHOLE> DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvPlace &p) {
+    constexpr uint32_t BATCH = WHOLE ? HELD : 2;  // windows that are read before the first is written
+    const ConvTile &t = a.tile;
+    const Span columns = across(a, p.j);
+    Windows w = windows(a, lane, p);
+    const uint32_t first = w.r, pieces = t.depth / 2;
+    for (uint32_t e = kept(threadIdx.x);;) {
+      for (w.n = 0; w.n < t.images; w.n++) {
+        w.height = height(a, p, w, columns);
+        for (w.r = first; w.r < w.end; w.r += BATCH * w.step) {
+          Gradient g[BATCH];
+          read<WHOLE>(g, a, p, w, columns);
+          write(patch, a, w, g);
+        }
+      }
+      e += CONV_THREADS;
+      if (e >= (columns.end - columns.first) * pieces) return;
+      w.c = columns.first + e / pieces, w.v = e % pieces;
+    }
+  }
+
+  // Where registers are left and a thread takes HELD windows of a patch at most, those of the next patch are read while
+  // this one is multiplied.
+  static constexpr uint32_t HELD = 8;
+  DEV bool holds(const ConvArgs &a) {
+    if constexpr (!conv_tensor<P> || conv_per_word<P> > 1) return false;
+    const ConvTile &t = a.tile;
+    const Span columns = across(a, 0), rows = down(a, 0);
+    const uint32_t all = (columns.end - columns.first) * (t.depth / 2);
+    return a.O % 2 == 0 && t.images == 1 && all <= CONV_THREADS &&
+           rows.end - rows.first <= HELD * (kept(CONV_THREADS) / all);
+  }
+  struct Held {
+    Gradient g[HELD];
+  };
+  DEV void hold(Held &held, const ConvArgs &a, uint32_t lane, const ConvPlace &p) {
+    read<true>(held.g, a, p, windows(a, lane, p), across(a, p.j));
+  }
+  DEV void put(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvPlace &p, const Held &held) {
+    write(patch, a, windows(a, lane, p), held.g);
+  }
+
+  // read reads windows of the patch at p. What is read of a window that is not there means nothing.
+  template <bool WHOLE, uint32_t BATCH>
+  DEV void read(Gradient (&g)[BATCH], const ConvArgs &a, const ConvPlace &p, const Windows &w, const Span &columns) {
+    const uint32_t HP = a.HP, WP = a.WP, all = a.B * HP * WP * a.O;
+    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * all;
+    const uint8_t *arg = a.arg + (size_t)blockIdx.y * all;
+    const uint32_t first = (((p.b + w.n) * HP + w.y) * WP + (uint32_t)columns.from + w.c) * a.O;
+#pragma unroll
+    for (uint32_t i = 0; i < BATCH; i++)
+      g[i] = read<WHOLE>(gy, arg, Windows::there(w, i) ? first + (w.r + i * w.step) * WP * a.O : all, all, w.v, a.O);
+#pragma unroll
+    for (uint32_t i = 0; i < BATCH; i++)  // else clang would read each where it is written
+      g[i] = {{kept(g[i].g.x), kept(g[i].g.y)}, kept(g[i].arg)};
+  }
+
+  // write writes the pixels of windows into a patch.
+  template <uint32_t BATCH>
+  DEV void write(uint32_t *patch, const ConvArgs &a, const Windows &w, const Gradient (&g)[BATCH]) {
+    const ConvTile &t = a.tile;
+    const uint32_t odd_i = odd(a.pad, a.R), left = 2 * w.c - odd(a.pad, a.S);  // -1 is beyond every patch
+    uint32_t *dst = patch + w.n * t.height * t.width * t.pitch + 2 * w.v;
+#pragma unroll
+    for (uint32_t i = 0; i < BATCH; i++) {
+      if (w.r + i * w.step >= w.end) continue;
+      const uint32_t top = 2 * (w.r + i * w.step) - odd_i;
+      const Gradient own = {g[i].g, Windows::there(w, i) ? g[i].arg : 0x04040404};
+#pragma unroll
+      for (uint32_t k = 0; k < 4; k++) {
+        const uint32_t row = top + k / 2, column = left + k % 2;
+        if (row < t.height && column < t.width)
+          write_vector(dst + (row * t.width + column) * t.pitch, place(P{}, own, k));
+      }
+    }
+  }
+
   // place returns the words of the pixel at place k of a window: gy where arg is k, and 0.
   DEV uint2 place(FP32, const Gradient &w, uint32_t k) {
-    return {(w.arg & 0xff) == k ? w.g.x : 0, w.arg >> 8 == k ? w.g.y : 0};
+    return {(w.arg & 0xff) == k ? w.g.x : 0, (w.arg >> 8 & 0xff) == k ? w.g.y : 0};
   }
   DEV uint2 place(TF32, const Gradient &w, uint32_t k) { return place(FP32{}, w, k); }
   DEV uint2 place(BF16, const Gradient &w, uint32_t k) {
@@ -155,19 +207,19 @@ template <class P> struct BackwardData {
     return {w.g.x & lo, w.g.y & hi};
   }
 
-  // read returns the v-th two words of the window whose first output is at `at`, or nothing if it is not there.
-  DEV Gradient read(Whole<true>, const act *gy, const uint8_t *arg, bool there, uint32_t at, uint32_t v, uint32_t) {
-    constexpr uint32_t per = conv_per_word<P>, nowhere = per == 1 ? 0x0404 : 0x04040404;
-    at = there ? at + 2 * per * v : 0;
-    const uint2 g = read_vector<uint2>(gy + at);
-    uint32_t all;
-    if constexpr (per == 1) all = *reinterpret_cast<const uint16_t *>(arg + at);
-    else all = *reinterpret_cast<const uint32_t *>(arg + at);
-    return {g, there ? all : nowhere};
-  }
-  DEV Gradient read(Whole<false>, const act *gy, const uint8_t *arg, bool there, uint32_t at, uint32_t v, uint32_t O) {
+  // read returns the v-th two words of the window whose first output is at `at`, of `all` outputs of a slot.
+  template <bool WHOLE>
+  DEV Gradient read(const act *gy, const uint8_t *arg, uint32_t at, uint32_t all, uint32_t v, uint32_t O) {
     constexpr uint32_t per = conv_per_word<P>;
-    uint32_t g[2] = {0, 0}, all = 0;
+    const bool there = at < all;
+    if constexpr (WHOLE) {
+      at = there ? at + 2 * per * v : 0;
+      if constexpr (per == 1)
+        return {read_vector<uint2>(gy + at), *reinterpret_cast<const uint16_t *>(arg + at)};
+      else
+        return {read_vector<uint2>(gy + at), *reinterpret_cast<const uint32_t *>(arg + at)};
+    }
+    uint32_t g[2] = {0, 0}, places = 0;
 #pragma unroll
     for (uint32_t i = 0; i < 2 * per; i++) {
       const uint32_t o = 2 * per * v + i;
@@ -175,9 +227,9 @@ template <class P> struct BackwardData {
       const uint32_t from = real ? at + o : 0, place = arg[from];
       if constexpr (per == 1) g[i] = float_bits(gy[from]);
       else g[i / 2] |= (uint32_t)gy[from] << 16 * (i % 2);
-      all |= (real ? place : 4) << 8 * i;
+      places |= (real ? place : 4) << 8 * i;
     }
-    return {{g[0], g[1]}, all};
+    return {{g[0], g[1]}, places};
   }
 
   typedef ConvSums<P> Sums;
@@ -216,7 +268,7 @@ template <class P> struct BackwardData {
 extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_fp32(const ConvArgs a) {
   conv_run<FP32, BackwardData<FP32>>(a);
 }
-extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_tf32(const ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) conv_backward_data_tf32(const ConvArgs a) {
   conv_run<TF32, BackwardData<TF32>>(a);
 }
 extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_bf16(const ConvArgs a) {

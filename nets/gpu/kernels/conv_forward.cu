@@ -97,6 +97,10 @@ template <class P> struct Forward {
   }
 
   static constexpr bool AHEAD = true;
+  struct Held {};
+  DEV bool holds(const ConvArgs &) { return false; }
+  DEV void hold(Held &, const ConvArgs &, uint32_t, const ConvPlace &) {}
+  DEV void put(uint32_t *, const ConvArgs &, uint32_t, const ConvPlace &, const Held &) {}
 
   // gaps says whether words of a patch are not loaded: of a pixel, or beside every image.
   DEV bool gaps(const ConvArgs &a) {

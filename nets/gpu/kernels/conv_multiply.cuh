@@ -57,6 +57,7 @@ DEV void conv_row_on(const ConvTile &t, ConvRow &row, const ConvRow &step) {
 //   gaps(a)                     whether load leaves words of a patch as they are
 //   lane(a)                     where a thread copies in a patch
 //   load(patch,a,lane,place)    fills a patch, or with AHEAD begins to
+//   holds(a), hold(next,a,lane,place), put(patch,a,lane,place,next)   load in two steps, if it can be done so
 //   at(a,n,i,j)                 the first element of window (n,i,j) in the result
 //   store(sums,a,place,own,bias,o)  writes the results of the windows `own`
 template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
@@ -102,9 +103,13 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
   uint32_t u = blockIdx.x / t.tiles * each, stage = 0;
   const uint32_t first = u, end = u + each < t.units ? u + each : t.units;
   ConvPlace here = conv_place(t, u);
+  const bool held = Op::holds(a);
+  typename Op::Held next;
   for (; u < end; u++) {
     const bool two = Op::AHEAD && t.stages == 2;
-    if (!two || u == first) {
+    if (held && u != first) {
+      Op::put(patches, a, lane, here, next);
+    } else if (!two || u == first) {
       Op::load(patches, a, lane, here);
       cp_async_commit();
     }
@@ -117,6 +122,7 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
       cp_async_wait<0>();
     }
     __syncthreads();
+    if (held && u + 1 < end) Op::hold(next, a, lane, there);
     const uint32_t *patch = patches + stage * t.patch;
     Sums sums = {};
     uint32_t s = 0;

@@ -57,28 +57,29 @@ DEV uint2 conv_pair_at(const uint32_t *x) {
   return {(uint32_t)pair, (uint32_t)(pair >> 32)};
 }
 
-// conv_step adds the products of 8 words on the tensor cores. Words 2t and 2t+1 stand for columns t and t+4 of a, so
-// that a thread reads both at once. x0 and x1 are the words of the thread at the first pixel of windows g and 8+g; the
-// next pixel is `right` words behind, the pixel below `down` words.
-template <class P>
-DEV void conv_step(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
-                   const uint32_t *w) {
-  const uint4 w0 = read_vector<uint4>(w), w1 = read_vector<uint4>(w + 128);
-  const uint32_t a[2][4] = {{w0.x, w0.y, w0.z, w0.w}, {w1.x, w1.y, w1.z, w1.w}};
+// ConvStep is what a thread multiplies in a step of 8 words on the tensor cores. Words 2t and 2t+1 stand for columns t
+// and t+4 of a, so that a thread reads both at once.
+struct ConvStep {
+  uint32_t a[2][4];
+  uint2 b[8];  // of place p of window 8h+g at 4h+p
+
+  // read reads the words of the thread: x0 and x1 are at the first pixel of windows g and 8+g; the next pixel is `right`
+  // words behind, the pixel below `down` words.
+  DEV ConvStep read(const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down, const uint32_t *w) {
+    const uint4 w0 = read_vector<uint4>(w), w1 = read_vector<uint4>(w + 128);
+    ConvStep s = {{{w0.x, w0.y, w0.z, w0.w}, {w1.x, w1.y, w1.z, w1.w}}};
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const uint32_t *x = h ? x1 : x0;
-#pragma unroll
-    for (int row = 0; row < 2; row++, x += down) {
-      const uint2 left = conv_pair_at(x), next = conv_pair_at(x + right);
-      float(&d)[8][2][4] = sums.d;
-      const int place = 4 * h + 2 * row;
-      conv_mma<P>(d[place][0], a[0], {left.x, left.y});
-      conv_mma<P>(d[place][1], a[1], {left.x, left.y});
-      conv_mma<P>(d[place + 1][0], a[0], {next.x, next.y});
-      conv_mma<P>(d[place + 1][1], a[1], {next.x, next.y});
-    }
+    for (int p = 0; p < 8; p++) s.b[p] = conv_pair_at((p / 4 ? x1 : x0) + (p / 2 % 2 ? down : 0) + (p % 2 ? right : 0));
+    return s;
   }
+};
+
+// conv_step adds the products of a step.
+template <class P> DEV void conv_step(ConvSums<P> &sums, const ConvStep &s) {
+#pragma unroll
+  for (int p = 0; p < 8; p++)
+#pragma unroll
+    for (int m = 0; m < 2; m++) conv_mma<P>(sums.d[p][m], s.a[m], {s.b[p].x, s.b[p].y});
 }
 
 // conv_pair adds the products of 2 words on the ordinary cores. w is their first row of weights, from output 8t on.
@@ -119,14 +120,26 @@ DEV void conv_multiply(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1
   constexpr uint32_t STEP = ConvSums<P>::STEP;
   w += 4 * (threadIdx.x % 32);
   offset += threadIdx.x % 4;
-  uint32_t s = 0;
-  for (; s + 2 <= steps; s += 2, w += 2 * STEP, offset += 8) {  // in twos: clang unrolls no loop with assembly
+  // While a step is multiplied the next one is read, and the offsets of those behind it; what is read behind the last
+  // step is not used. In twos: clang unrolls no loop with assembly, and no register is moved.
+  auto read = [&](uint32_t o) INLINE {
+    ConvStep s = ConvStep::read(x0 + o, x1 + o, right, down, w);
+    w += STEP;
+    return s;
+  };
+  uint32_t s = 0, o0 = offset[0], o1 = offset[4];
+  ConvStep even = read(o0);
+  for (; s + 2 <= steps; s += 2) {
     named<64, 32>();
-    const uint32_t o0 = offset[0], o1 = offset[4];
-    conv_step<P>(sums, x0 + o0, x1 + o0, right, down, w);
-    conv_step<P>(sums, x0 + o1, x1 + o1, right, down, w + STEP);
+    offset += 8;
+    o0 = offset[0];
+    const ConvStep odd = read(o1);
+    o1 = offset[4];
+    conv_step(sums, even);
+    even = read(s + 2 < steps ? o0 : 0);
+    conv_step(sums, odd);
   }
-  if (s < steps) conv_step<P>(sums, x0 + offset[0], x1 + offset[0], right, down, w);
+  if (s < steps) conv_step(sums, even);
 }
 
 DEV void conv_multiply(ConvSums<FP32> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,

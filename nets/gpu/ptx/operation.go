@@ -67,6 +67,7 @@ var moves = table{
 	"mov.u64": {"u64 u64", first}, "mov.f64": {"f64 f64", first},
 
 	"selp.b32": {"b32 b32 b32 pred", choose}, "selp.u32": {"u32 u32 u32 pred", choose},
+	"selp.s32": {"s32 s32 s32 pred", choose}, "selp.u16": {"u16 u16 u16 pred", choose},
 	"selp.f32": {"f32 f32 f32 pred", choose}, "selp.b64": {"b64 b64 b64 pred", choose},
 	"selp.f64": {"f64 f64 f64 pred", choose},
 
