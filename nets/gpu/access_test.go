@@ -59,7 +59,7 @@ func TestAccess(t *testing.T) {
 				{Row: round.work.Clients[1].End, Part: nets.Train, Index: []int32{4, 2}},
 			}))(t)
 			for _, w := range e.waves {
-				w.frame.step = 0
+				w.frames[0].step = 0
 				for _, l := range w.program.launches {
 					runAlone(t, e, w, l)
 				}
@@ -90,7 +90,7 @@ func runAlone(t *testing.T, e *Engine, w *wave, l launch) {
 	}
 	memory.Sort()
 	g := l.geometry(w.key.capacity)
-	run := ptx.Launch{Grid: [2]int{g.X, 2}, Threads: g.Threads, Shared: g.Shared, Args: l.args(&w.frame)}
+	run := ptx.Launch{Grid: [2]int{g.X, 2}, Threads: g.Threads, Shared: g.Shared, Args: l.args(&w.frames[0])}
 	for x := range g.X {
 		run.Blocks = append(run.Blocks, [2]int{x, 1})
 	}
@@ -107,9 +107,9 @@ func runAlone(t *testing.T, e *Engine, w *wave, l launch) {
 
 // sharedMemory returns what no launch names: the plan, the samples, and the losses or scores.
 func sharedMemory(e *Engine, w *wave) (m ptx.Memory) {
-	m = append(samplesMemory(e), pieceAt(w.frame.work, w.layout.size)...)
-	m = append(m, pieceAt(w.frame.loss, w.resultBytes)...)
-	return append(m, pieceAt(w.frame.score, w.resultBytes)...)
+	m = append(samplesMemory(e), pieceAt(w.frames[0].work, w.layout.size)...)
+	m = append(m, pieceAt(w.frames[0].loss, w.resultBytes)...)
+	return append(m, pieceAt(w.frames[0].score, w.resultBytes)...)
 }
 
 // samplesMemory returns the samples of training.
@@ -132,16 +132,16 @@ func pieceAt(at uint64, bytes int) (m ptx.Memory) {
 // memoryOfBuffer returns the memory of a buffer: of the program's own, of all slots; of weights and gradients, the part
 // of one slot's rows, up to the next parameter.
 func memoryOfBuffer(e *Engine, w *wave, slot int, b *buffer) (m ptx.Memory) {
-	if at, ok := w.frame.buffers[b]; ok {
+	if at, ok := w.frames[0].buffers[b]; ok {
 		return pieceAt(at, b.n*b.size*w.key.capacity)
 	}
 	switch b.name {
 	case "norms":
-		return pieceAt(w.frame.norms, w.key.capacity*kernels.Partials(uint32(e.layout.trained))*8)
+		return pieceAt(w.frames[0].norms, w.key.capacity*kernels.Partials(uint32(e.layout.trained))*8)
 	case "scale":
-		return pieceAt(w.frame.scale, w.key.capacity*4)
+		return pieceAt(w.frames[0].scale, w.key.capacity*4)
 	}
-	work := (*kernels.Work)(unsafe.Pointer(*(**byte)(unsafe.Pointer(&w.frame.work))))
+	work := (*kernels.Work)(unsafe.Pointer(*(**byte)(unsafe.Pointer(&w.frames[0].work))))
 	s := *(*kernels.Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Pointer(&work.Slots)), slot*slotBytes))
 	for i, p := range e.model.Params {
 		from, to := e.layout.offset[i], e.layout.P
@@ -162,7 +162,7 @@ func memoryOfBuffer(e *Engine, w *wave, slot int, b *buffer) (m ptx.Memory) {
 			}
 		case p.Name + " gradient":
 			if span := w.program.gradients; from >= span.from && span.size() > 0 {
-				m = append(m, pieceAt(w.frame.grad+uint64((slot*span.size()+from-span.from)*4), (to-from)*4)...)
+				m = append(m, pieceAt(w.frames[0].grad+uint64((slot*span.size()+from-span.from)*4), (to-from)*4)...)
 			}
 		}
 	}

@@ -111,30 +111,30 @@ func launchDigests(t *testing.T, known *digests, name, net string, precision Pre
 	c.scatter(t)
 	for _, w := range e.waves {
 		done, number := map[*buffer]bool{}, 0
-		w.frame.step = 0
+		w.frames[0].step = 0
 		must.OK(t, e.do(func() error { return e.clearGradients(w) }))
 		for _, l := range slices.Concat([]launch{w.program.weights}, w.program.launches) {
 			var written []*buffer
 			for _, b := range l.access.writes {
-				if _, ok := w.frame.buffers[b]; !ok {
+				if _, ok := w.frames[0].buffers[b]; !ok {
 					continue
 				}
 				written = append(written, b)
 				if !done[b] {
 					done[b] = true
-					zero(t, e, w.frame.buffers[b], b.n*b.size)
+					zero(t, e, w.frames[0].buffers[b], b.n*b.size)
 				}
 			}
-			must.OK(t, e.do(func() error { return e.enqueue(w, l, usage{}) }))
+			must.OK(t, e.do(func() error { return e.enqueue(&w.frames[0], l, usage{}) }))
 			number++
 			at := fmt.Sprintf("%s launch %02d %s %s", name, number, l.kernel, l.layer)
 			for _, b := range written {
-				known.compare(t, at+" → "+b.name, bytesAt(t, e, w.frame.buffers[b], b.n*b.size))
+				known.compare(t, at+" → "+b.name, bytesAt(t, e, w.frames[0].buffers[b], b.n*b.size))
 			}
 			if len(written) < len(l.access.writes) { // the rows of the client
 				row := c.work.Clients[0]
 				known.compare(t, at+" → rows", load(t, e, row.End), load(t, e, row.Momentum),
-					bytesAt(t, e, w.frame.grad, 4*w.program.gradients.size()))
+					bytesAt(t, e, w.frames[0].grad, 4*w.program.gradients.size()))
 			}
 		}
 	}

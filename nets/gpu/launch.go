@@ -27,25 +27,25 @@ func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte)
 	return f.Launch([2]int{g.X, slots}, g.Threads, g.Shared, e.stream, args)
 }
 
-// enqueue queues a launch of a wave. The usage of the wave says what the launch costs, where launches are timed.
-func (e *Engine) enqueue(w *wave, l launch, u usage) error {
-	slots := w.key.capacity
-	if err := e.launch(l.kernel, l.geometry(slots), slots, l.args(&w.frame)); err != nil || !e.timing() {
+// enqueue queues a launch of a group of a wave. The usage of the group says what the launch costs, where launches are
+// timed.
+func (e *Engine) enqueue(f *frame, l launch, u usage) error {
+	slots := f.capacity
+	if err := e.launch(l.kernel, l.geometry(slots), slots, l.args(f)); err != nil || !e.timing() {
 		return err
 	}
-	flop, bytes := l.cost(&w.frame).Of(u.slots, u.momenta, u.drifts)
+	flop, bytes := l.cost(f).Of(u.slots, u.momenta, u.drifts)
 	return e.mark(l.kernel, flop, bytes)
 }
 
-// add adds a launch of a wave to a graph, behind other launches of the graph.
-func (e *Engine) add(g *driver.Graph, w *wave, l launch, after []int) error {
-	f, err := e.function(l.kernel)
+// add adds a launch of a group of a wave to a graph, behind other launches of the graph.
+func (e *Engine) add(g *driver.Graph, f *frame, l launch, after []int) error {
+	kernel, err := e.function(l.kernel)
 	if err != nil {
 		return err
 	}
-	slots := w.key.capacity
-	how := l.geometry(slots)
-	return f.AddTo(g, [2]int{how.X, slots}, how.Threads, how.Shared, l.args(&w.frame), after)
+	how := l.geometry(f.capacity)
+	return kernel.AddTo(g, [2]int{how.X, f.capacity}, how.Threads, how.Shared, l.args(f), after)
 }
 
 // launchAlone queues and times a kernel that belongs to no wave, such as those on rows of a bank.

@@ -16,7 +16,9 @@ import (
 // allocate gives a wave its memory on the device, and sees to it that the pinned memory holds its plan and its results.
 func (e *Engine) allocate(w *wave) error {
 	pieces := w.pieces(e.layout, e.options.Precision)
-	w.frame.buffers = map[*buffer]uint64{}
+	for g := range w.frames {
+		w.frames[g].buffers = map[*buffer]uint64{}
+	}
 	var err error
 	if e.guard {
 		err = e.placeApart(w, pieces)
@@ -26,8 +28,26 @@ func (e *Engine) allocate(w *wave) error {
 	if err != nil {
 		return fmt.Errorf("gpu: room for %d clients: %w", w.key.capacity, err)
 	}
-	w.frame.rowWork = w.frame.work + uint64(w.layout.rowWork)
+	w.spread(e.layout)
 	return e.stage(w.layout.size + w.resultBytes)
+}
+
+// spread sets the addresses of all groups of a wave, given those of the first, where the pieces of all begin.
+func (w *wave) spread(l layout) {
+	all := w.frames[0]
+	for g := range w.frames {
+		f, first := &w.frames[g], uint64(g*all.capacity) // slot
+		f.work, f.rowWork = all.work+uint64(w.layout.work+g*workBytes), all.work+uint64(w.layout.rowWork)
+		at := func(all uint64, bytes int) uint64 {
+			if all == 0 {
+				return 0
+			}
+			return all + first*uint64(bytes)
+		}
+		f.loss, f.score = at(all.loss, w.key.steps*4), all.score
+		f.grad, f.scale = at(all.grad, w.program.gradients.size()*4), at(all.scale, 4)
+		f.norms = at(all.norms, kernels.Partials(uint32(l.trained))*8)
+	}
 }
 
 // piece is memory that a wave has besides the buffers of its program: its size in bytes, and the place for its address.
@@ -38,7 +58,7 @@ type piece struct {
 
 // pieces returns the pieces of a wave's memory. Their sizes depend on the wave alone.
 func (w *wave) pieces(l layout, p Precision) []piece {
-	f, capacity := &w.frame, w.key.capacity
+	f, capacity := &w.frames[0], w.key.capacity
 	pieces := []piece{{w.layout.size, &f.work}}
 	if p == BF16 {
 		pieces = append(pieces, piece{capacity * l.P * p.Act(), &w.weights})
@@ -79,8 +99,11 @@ func (e *Engine) placeInArena(w *wave, pieces []piece) error {
 		*p.at = next
 		next += uint64(alignUp(p.bytes, bufferAlign))
 	}
-	for _, b := range w.program.buffers {
-		w.frame.buffers[b] = next + uint64(b.offset)
+	for g := range w.frames {
+		for _, b := range w.program.buffers {
+			w.frames[g].buffers[b] = next + uint64(b.offset)
+		}
+		next += uint64(w.bufferBytes)
 	}
 	return nil
 }
@@ -92,7 +115,8 @@ func headroom(memory int64) int64 { return min(max(256<<20, memory/50), memory/1
 
 // arenaBytes arranges the buffers of a wave and returns the bytes that the wave takes in an arena.
 func (w *wave) arenaBytes(pieces []piece) int64 {
-	total := arrange(w.program.buffers, w.key.capacity, w.program.share)
+	w.bufferBytes = arrange(w.program.buffers, w.frames[0].capacity, w.program.share)
+	total := int64(len(w.frames)) * w.bufferBytes
 	for _, p := range pieces {
 		total += int64(alignUp(p.bytes, bufferAlign))
 	}
@@ -114,9 +138,11 @@ func (e *Engine) placeApart(w *wave, pieces []piece) error {
 			return err
 		}
 	}
-	for _, b := range w.program.buffers {
-		if w.frame.buffers[b], err = alloc(int64(b.n) * int64(b.size) * int64(w.key.capacity)); err != nil {
-			return err
+	for _, f := range w.frames {
+		for _, b := range w.program.buffers {
+			if f.buffers[b], err = alloc(int64(b.n) * int64(b.size) * int64(f.capacity)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 // planLayout says where the pieces of a plan start, in bytes.
 type planLayout struct {
-	work, rowWork   int // kernels.Work of the slots, and of the rows to be rounded
+	work, rowWork   int // kernels.Work of the slots of each group, and of the rows to be rounded
 	slots, rowSlots int // [capacity] kernels.Slot
 	index           int // [capacity,E,B] int32, samples
 	count           int // [capacity,E] int32, samples in each batch
@@ -24,7 +24,10 @@ type planLayout struct {
 	size            int
 }
 
-const slotBytes = int(unsafe.Sizeof(kernels.Slot{}))
+const (
+	slotBytes = int(unsafe.Sizeof(kernels.Slot{}))
+	workBytes = int(unsafe.Sizeof(kernels.Work{}))
+)
 
 // layOutPlan returns the layout of the plans of waves with a key, whose batches have B samples.
 func layOutPlan(key waveKey, B int) (l planLayout) {
@@ -33,8 +36,8 @@ func layOutPlan(key waveKey, B int) (l planLayout) {
 		l.size = alignUp(at+bytes, bufferAlign)
 		return at
 	}
-	workBytes, slots, batches := int(unsafe.Sizeof(kernels.Work{})), key.capacity, key.capacity*key.steps
-	l.work, l.rowWork = place(workBytes), place(workBytes)
+	slots, batches := key.capacity, key.capacity*key.steps
+	l.work, l.rowWork = place(key.groups()*workBytes), place(workBytes)
 	l.slots, l.rowSlots = place(slots*slotBytes), place(slots*slotBytes)
 	l.index, l.count = place(batches*B*4), place(batches*4)
 	if key.train {
@@ -45,7 +48,8 @@ func layOutPlan(key waveKey, B int) (l planLayout) {
 
 // wavePlan is the image of a wave's plan in pinned memory. [planLayout] has the shapes.
 type wavePlan struct {
-	work, rowWork   *kernels.Work
+	works           []kernels.Work // of each group
+	rowWork         *kernels.Work
 	slots, rowSlots []kernels.Slot
 	index, count    []int32
 	crop, flip      []byte // in training
@@ -54,12 +58,12 @@ type wavePlan struct {
 // stagedPlan returns the image of a wave's plan. It is valid until the next call of [Engine.stage].
 func (e *Engine) stagedPlan(w *wave) wavePlan {
 	host, at, batches := e.staging, &w.layout, w.key.capacity*w.key.steps
-	work := func(at int) *kernels.Work { return (*kernels.Work)(unsafe.Pointer(&host[at])) }
+	works := func(at, n int) []kernels.Work { return unsafe.Slice((*kernels.Work)(unsafe.Pointer(&host[at])), n) }
 	slots := func(at int) []kernels.Slot {
 		return unsafe.Slice((*kernels.Slot)(unsafe.Pointer(&host[at])), w.key.capacity)
 	}
 	p := wavePlan{
-		work: work(at.work), rowWork: work(at.rowWork), slots: slots(at.slots), rowSlots: slots(at.rowSlots),
+		works: works(at.work, len(w.frames)), rowWork: &works(at.rowWork, 1)[0], slots: slots(at.slots), rowSlots: slots(at.rowSlots),
 		index: driver.View[int32](host[at.index:][:batches*w.program.B*4]),
 		count: driver.View[int32](host[at.count:][:batches*4]),
 	}
@@ -71,18 +75,23 @@ func (e *Engine) stagedPlan(w *wave) wavePlan {
 
 // writeTraining writes the plan of a wave that trains clients, at most as many as the wave's capacity.
 func (e *Engine) writeTraining(w *wave, work *nets.LocalWork, clients []client) {
-	steps, B, at, base := w.key.steps, w.program.B, &w.layout, w.frame.work
+	steps, B, at, base := w.key.steps, w.program.B, &w.layout, w.frames[0].work
 	p := e.stagedPlan(w)
-	*p.work = kernels.Work{
-		Slots: base + uint64(at.slots), Index: base + uint64(at.index), Crop: base + uint64(at.crop),
-		Flip: base + uint64(at.flip), Count: base + uint64(at.count),
-		Clients: uint32(len(clients)), Seed: work.Seed, Round: uint32(work.Round),
-		LR: float32(work.LR), WeightDecay: float32(work.WeightDecay), Momentum: float32(work.Momentum),
+	for g, f := range w.frames {
+		first := g * f.capacity // slot
+		from := func(at, bytes int) uint64 { return base + uint64(at+first*bytes) }
+		p.works[g] = kernels.Work{
+			Slots: from(at.slots, slotBytes), Index: from(at.index, steps*B*4), Crop: from(at.crop, steps*B*2),
+			Flip: from(at.flip, steps*B), Count: from(at.count, steps*4),
+			Clients: uint32(w.clients(g, len(clients))), Seed: work.Seed, Round: uint32(work.Round),
+			LR: float32(work.LR), WeightDecay: float32(work.WeightDecay), Momentum: float32(work.Momentum),
+		}
+		if work.Clip != nil {
+			p.works[g].Clip = float32(*work.Clip)
+		}
 	}
-	if work.Clip != nil {
-		p.work.Clip = float32(*work.Clip)
-	}
-	for k, c := range clients {
+	for i, c := range clients {
+		_, k := w.slot(i)
 		p.slots[k] = kernels.Slot{
 			Row: uint64(c.rows.End), Start: uint64(c.rows.Start), Weights: e.weightsOf(w, k, c.rows.End),
 			Momentum: uint64(c.rows.Momentum), Drift: uint64(c.rows.Drift), Client: uint32(c.Client),
@@ -102,7 +111,7 @@ func (e *Engine) writeTraining(w *wave, work *nets.LocalWork, clients []client) 
 // writeEvaluation writes the plan of a wave that evaluates units, at most as many as the wave's capacity. Units of one
 // model share the copy of its row.
 func (e *Engine) writeEvaluation(w *wave, jobs []nets.EvalJob, units []unit) {
-	B, at, base := w.program.B, &w.layout, w.frame.work
+	B, at, base := w.program.B, &w.layout, w.frames[0].work
 	p := e.stagedPlan(w)
 	weights := map[driver.Ptr]uint64{} // of each row
 	for k, u := range units {
@@ -124,11 +133,11 @@ func (e *Engine) writeEvaluation(w *wave, jobs []nets.EvalJob, units []unit) {
 			p.index[k*B+b] = i
 		}
 	}
-	*p.work = kernels.Work{
+	p.works[0] = kernels.Work{
 		Slots: base + uint64(at.slots), Index: base + uint64(at.index),
 		Count: base + uint64(at.count), Clients: uint32(len(units)),
 	}
-	*p.rowWork = *p.work
+	*p.rowWork = p.works[0]
 	p.rowWork.Slots, p.rowWork.Clients = base+uint64(at.rowSlots), uint32(len(weights))
 }
 

@@ -61,7 +61,7 @@ func TestPredict(t *testing.T) {
 	program := r.launches[1:] // the first one fills the weights, once a round
 	launches := make([]predict.Launch, len(program))
 	for _, clients := range counts {
-		f := r.w.frame
+		f := r.w.frames[0]
 		f.capacity = clients
 		for i, l := range program {
 			if launches[i].Blocks != l.geometry(clients).X { // else it is counted already

@@ -147,9 +147,9 @@ func (e *Engine) collect() error {
 	return nil
 }
 
-// use reads the usage of a wave from its plan: for the launches of a step, and for the launch that fills the weights.
+// use reads the usage of a group of a wave from its plan: for the launches of a step, and for the launch that fills the weights.
 // In evaluation the two differ, since units of one model share one row. Both are zero when launches are not timed.
-func (e *Engine) use(w *wave) (slots, rows usage) {
+func (e *Engine) use(w *wave, group int) (slots, rows usage) {
 	if !e.timing() {
 		return usage{}, usage{}
 	}
@@ -166,7 +166,7 @@ func (e *Engine) use(w *wave) (slots, rows usage) {
 		return u
 	}
 	p := e.stagedPlan(w)
-	slots = count(p.slots[:p.work.Clients])
+	slots = count(p.slots[group*w.frames[0].capacity:][:p.works[group].Clients])
 	if w.key.train {
 		return slots, slots
 	}

@@ -40,7 +40,7 @@ func (e *Engine) start(w *wave) error {
 	}
 	return inTurn(
 		e.begin,
-		func() error { return e.stream.CopyToDevice(driver.Ptr(w.frame.work), e.staging[:w.layout.size]) },
+		func() error { return e.stream.CopyToDevice(driver.Ptr(w.frames[0].work), e.staging[:w.layout.size]) },
 		func() error { return e.mark("upload", 0, float64(w.layout.size)) },
 		func() error { return e.clearGradients(w) },
 		work,
@@ -54,7 +54,7 @@ func (e *Engine) clearGradients(w *wave) error {
 	if n == 0 {
 		return nil
 	}
-	if err := e.stream.Memset32(driver.Ptr(w.frame.grad), 0, n); err != nil {
+	if err := e.stream.Memset32(driver.Ptr(w.frames[0].grad), 0, n); err != nil {
 		return err
 	}
 	return e.mark("memset", 0, float64(4*n))
@@ -63,9 +63,9 @@ func (e *Engine) clearGradients(w *wave) error {
 // finish copies the results of a wave that was started to the staging memory, and waits.
 func (e *Engine) finish(w *wave) ([]byte, error) {
 	results := e.staging[w.layout.size:][:w.resultBytes]
-	from := w.frame.score
+	from := w.frames[0].score
 	if w.key.train {
-		from = w.frame.loss
+		from = w.frames[0].loss
 	}
 	return results, inTurn(
 		func() error { return e.stream.CopyFromDevice(results, driver.Ptr(from)) },
@@ -87,43 +87,60 @@ func inTurn(calls ...func() error) error {
 
 // oneByOne queues the launches of a wave in their order, and times each.
 func (e *Engine) oneByOne(w *wave) error {
-	slots, rows := e.use(w)
-	return w.each(func(l launch, fills bool) error {
-		if fills {
-			return e.enqueue(w, l, rows)
+	for g := range w.frames {
+		f := &w.frames[g]
+		slots, rows := e.use(w, g)
+		err := w.each(f, func(l launch, fills bool) error {
+			if fills {
+				return e.enqueue(f, l, rows)
+			}
+			return e.enqueue(f, l, slots)
+		})
+		if err != nil {
+			return err
 		}
-		return e.enqueue(w, l, slots)
-	})
+	}
+	return nil
 }
 
-// graph makes the graph of a wave. waits has for each launch the launches that it waits for.
+// graph makes the graph of a wave. waits has for each launch of a group the launches of the group that it waits for.
 func (e *Engine) graph(w *wave, waits [][]int) (*driver.Exec, error) {
 	what := "evaluation"
 	if w.key.train {
 		what = fmt.Sprintf("%d training steps", w.key.steps)
 	}
 	return e.device.NewGraph(fmt.Sprintf("%s of %d clients", what, w.key.capacity), func(g *driver.Graph) error {
-		return w.each(func(l launch, _ bool) error {
-			after := waits[0]
-			waits = waits[1:]
-			return e.add(g, w, l, after)
-		})
+		for i := range w.frames {
+			f, launches := &w.frames[i], 0
+			err := w.each(f, func(l launch, _ bool) error {
+				var after []int
+				for _, n := range waits[launches] {
+					after = append(after, i*len(waits)+n)
+				}
+				launches++
+				return e.add(g, f, l, after)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// order returns the order of the launches of a wave, in which each calls them.
+// order returns the order of the launches of a group of a wave, in which each calls them.
 func (w *wave) order() order {
 	var uses []access
-	_ = w.each(func(l launch, _ bool) error {
+	_ = w.each(&w.frames[0], func(l launch, _ bool) error {
 		uses = append(uses, l.access)
 		return nil
 	})
 	return orderOf(uses)
 }
 
-// each calls do with every launch of a wave in turn, while the frame has its step. fills is set for the launch that
-// fills the weights, the first one.
-func (w *wave) each(do func(l launch, fills bool) error) error {
+// each calls do with every launch of a group of a wave in turn, while its frame has the step. fills is set for the
+// launch that fills the weights, the first one.
+func (w *wave) each(f *frame, do func(l launch, fills bool) error) error {
 	// In evaluation only BF16 has something to fill: the kernels read the rows themselves.
 	if w.key.train || w.weights != 0 {
 		if err := do(w.program.weights, true); err != nil {
@@ -132,7 +149,7 @@ func (w *wave) each(do func(l launch, fills bool) error) error {
 	}
 	// The number of a step is an argument of its launches, so a graph holds the launches of all steps one by one.
 	for step := range w.key.steps {
-		w.frame.step = uint32(step)
+		f.step = uint32(step)
 		for _, l := range w.program.launches {
 			if err := do(l, false); err != nil {
 				return err

@@ -151,7 +151,9 @@ func (l timing) rig(b testing.TB, w workload, precision Precision, K int, train 
 		}
 		r.w = w
 	}
-	r.w.frame.step = 0
+	for g := range r.w.frames {
+		r.w.frames[g].step = 0
+	}
 	r.launches = append([]launch{r.w.program.weights}, r.w.program.launches...)
 	for _, event := range []**driver.Event{&r.start, &r.end} {
 		r.do(b, func() (err error) {
@@ -171,10 +173,13 @@ func (r *rig) do(b testing.TB, f func() error) {
 // overwrite buffers that share memory.
 func (r *rig) one(b *testing.B, i, replays int) {
 	var exec *driver.Exec
+	launch := r.launches[i]
 	r.do(b, func() (err error) {
 		for _, l := range r.launches[:i] {
-			if err := r.e.enqueue(r.w, l, usage{}); err != nil {
-				return err
+			for g := range r.w.frames {
+				if err := r.e.enqueue(&r.w.frames[g], l, usage{}); err != nil {
+					return err
+				}
 			}
 		}
 		if err := r.e.stream.Synchronize(); err != nil {
@@ -183,10 +188,14 @@ func (r *rig) one(b *testing.B, i, replays int) {
 		exec, err = r.e.device.NewGraph(r.launches[i].kernel, func(g *driver.Graph) error {
 			var after []int
 			for n := range replays {
-				if err := r.e.add(g, r.w, r.launches[i], after); err != nil {
-					return err
+				groups := after[:0:0]
+				for i := range r.w.frames {
+					if err := r.e.add(g, &r.w.frames[i], launch, after); err != nil {
+						return err
+					}
+					groups = append(groups, n*len(r.w.frames)+i)
 				}
-				after = []int{n}
+				after = groups
 			}
 			return nil
 		})
@@ -201,7 +210,7 @@ func (r *rig) one(b *testing.B, i, replays int) {
 	case i == 0:
 		slots, unit = 1, "µs/row" // which all slots evaluate
 	}
-	flop, bytes := r.launches[i].cost(&r.w.frame).Of(slots, 0, 0)
+	flop, bytes := r.launches[i].cost(&r.w.frames[0]).Of(slots, 0, 0)
 	report(b, each, slots, unit, flop, bytes)
 }
 
@@ -211,7 +220,7 @@ func (r *rig) graph(b *testing.B) {
 	step := r.time(b, r.w.exec) / steps
 	var all kernels.Cost
 	for _, l := range r.w.program.launches { // filling the weights is in the time, but is no work of a step
-		all = plus(all, l.cost(&r.w.frame))
+		all = plus(all, l.cost(&r.w.frames[0]))
 	}
 	flop, bytes := all.Of(r.K, 0, 0)
 	report(b, step, r.K, r.unit, flop, bytes)

@@ -60,11 +60,14 @@ func (e *Engine) trainWave(key waveKey, work *nets.LocalWork, clients []client, 
 	if err != nil {
 		return 0, err
 	}
-	loss := driver.View[float32](results) // [steps,capacity]
-	for k, c := range clients[:n] {
-		first[k] = loss[k]
+	loss := driver.View[float32](results) // of each group [steps,capacity]
+	for i, c := range clients[:n] {
+		group, k := w.slot(i)
+		slots := w.frames[group].capacity
+		of := loss[group*slots*w.key.steps+k-group*slots:]
+		first[i] = of[0]
 		for s := range c.Plan.E {
-			if v := float64(loss[s*w.key.capacity+k]); math.IsNaN(v) || math.IsInf(v, 0) {
+			if v := float64(of[s*slots]); math.IsNaN(v) || math.IsInf(v, 0) {
 				return n, &nets.DivergedError{Round: work.Round, Client: c.Client, Step: s, Loss: v}
 			}
 		}

@@ -38,7 +38,7 @@ func TestMissingWait(t *testing.T) {
 	}
 	whole, waits := w.exec, w.order().waits
 	planted, at := 0, -1
-	must.OK(t, w.each(func(l launch, _ bool) error {
+	must.OK(t, w.each(&w.frames[0], func(l launch, _ bool) error {
 		at++
 		if !slices.Contains([]string{"conv_reduce", "conv_backward_data_tf32", "sgd_tf32"}, l.kernel) {
 			return nil

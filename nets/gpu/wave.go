@@ -24,14 +24,37 @@ type waveKey struct {
 type wave struct {
 	key         waveKey
 	program     *program
-	frame       frame
+	frames      []frame // of its groups of slots; the first begins where the memory of all does
 	exec        *driver.Exec
 	owned       []driver.Ptr // allocations of guard mode (ROLLCALL_GPU_ARENA=guard), where each buffer has its own
 	layout      planLayout
+	bufferBytes int64  // of a group, in the arena
 	weights     uint64 // address of the weights in bf16 [capacity,P]; 0 in other precisions
 	lastUse     int    // the number of the use, among all uses of waves
 	resultBytes int    // of the losses of training, or of the scores of evaluation
 }
+
+// fewestOfGroup are the slots that a group of a wave has at the least.
+const fewestOfGroup = 8
+
+// groups returns in how many groups the slots of a wave are trained: two, if each has enough slots. No launch of one
+// group waits for a launch of another. So while a kernel of one group has too little work for all multiprocessors, or
+// waits for memory, kernels of the other run beside it. Slots are independent, so that no result depends on the groups.
+func (k waveKey) groups() int {
+	if k.train && k.capacity >= 2*fewestOfGroup && k.capacity%2 == 0 {
+		return 2
+	}
+	return 1
+}
+
+// slot returns the group and the slot of the k-th of the clients of a wave, which are dealt out to the groups in turn.
+func (w *wave) slot(k int) (group, slot int) {
+	group = k % len(w.frames)
+	return group, group*w.frames[0].capacity + k/len(w.frames)
+}
+
+// clients returns how many of n clients are in a group.
+func (w *wave) clients(group, n int) int { return (n + len(w.frames) - 1 - group) / len(w.frames) }
 
 // mostWaves bounds the number of waves that an engine keeps. The one that was least recently used goes first.
 const mostWaves = 32
@@ -104,8 +127,12 @@ func (e *Engine) newWave(key waveKey) (*wave, error) {
 
 // unplaced returns a wave without memory and without a graph. Its sizes are known.
 func (e *Engine) unplaced(key waveKey, p *program) *wave {
-	w := &wave{key: key, program: p, layout: layOutPlan(key, p.B)}
-	w.frame = frame{capacity: key.capacity, E: uint32(key.steps), parts: e.parts, part: key.part}
+	w := &wave{key: key, program: p, layout: layOutPlan(key, p.B), frames: make([]frame, key.groups())}
+	for g := range w.frames {
+		w.frames[g] = frame{
+			capacity: key.capacity / len(w.frames), E: uint32(key.steps), parts: e.parts, part: key.part,
+		}
+	}
 	w.resultBytes = key.capacity * 16 // a loss in float64 and two counts for each slot
 	if key.train {
 		w.resultBytes = key.steps * key.capacity * 4 // a loss in float32 for each step and slot
