@@ -173,10 +173,8 @@ func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 	t.setRows(a, p)
 	a.Tile = t
 	g := Geometry{X: int(a.Chunks * t.Runs * t.Tiles), Threads: filterThreads}
-	g.Shared = max(int(t.Stages*(4*t.Patch+t.Windows*raw)+t.Windows*once), filterThreads*16)
-	if t.Parts > 1 {
-		g.Shared = max(g.Shared, int(t.Groups*t.WarpTiles)*4096) // where the parts of a group add up their sums
-	}
+	sums := 4096*filterWarps*int(t.WarpTiles) + 16*filterThreads // where the warps add up their sums of dw and db
+	g.Shared = max(int(t.Stages*(4*t.Patch+t.Windows*raw)+t.Windows*once), sums)
 	return g
 }
 

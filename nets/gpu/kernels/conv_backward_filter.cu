@@ -22,8 +22,7 @@ template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArg
   FilterPlan plan = FilterPlan::of(a);
   FilterSums<KIND, TILES> sums = {};
   float db[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  const uint32_t lane = kept(threadIdx.x) % 32, warp = kept(threadIdx.x) / 32;
-  const uint32_t first = 4 * (warp / t.groups);  // the warp's first window in a unit
+  const uint32_t first = 4 * (kept(threadIdx.x) / 32 / t.groups);  // the warp's first window in a unit
   __syncthreads();  // the tables are there
   filter_units(
       a, shared, stage, plan,
@@ -36,12 +35,10 @@ template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArg
       [&](uint32_t *from) INLINE {
         filter_multiply<P, KIND, TILES>(sums, db, from, from + t.patch, pixel, rows, kept(first), t);
       });
-  float *room = reinterpret_cast<float *>(shared);
-  filter_add_parts(sums, room, t);
-  filter_store(a, sums, plan.o);
   // Every group of warps has the same db.
+  const uint32_t lane = kept(threadIdx.x) % 32, warp = kept(threadIdx.x) / 32;
   const uint32_t row = warp % t.groups == 0 ? first + lane % 4 : 4 * t.parts;
-  filter_store_bias(a, db, room, row, lane / 4 * 4, 4 * t.parts, plan.o);
+  filter_store(a, sums, db, reinterpret_cast<float *>(shared), row, lane / 4 * 4, 4 * t.parts, plan.o);
 }
 
 // filter_tensor chooses the kind of tiles, and how many a warp has.

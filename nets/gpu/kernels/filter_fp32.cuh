@@ -11,7 +11,8 @@ template <int TILES> struct FilterSums32 {
     return 32 * first + i * 8 + threadIdx.x % 32 / 4;
   }
   DEV uint32_t output() { return threadIdx.x % 4 * 8; }
-  DEV float of(const FilterSums32 &s, uint32_t i, uint32_t n) { return s.d[i][n % 4][n / 4]; }
+  // word returns which float has the n-th output of the i-th row: the sum of one that depends on i and one on n.
+  DEV uint32_t word(uint32_t i, uint32_t n) { return 8 * i + n % 4 * 2 + n / 4; }
 };
 
 // FilterRaw32 is gy and arg of a unit in shared memory, [windows] rows of 32 outputs. A thread reads what it has copied
@@ -147,8 +148,6 @@ template <int TILES> DEV void filter_run32(const ConvArgs &a, uint32_t *shared) 
         filter_multiply32(sums, reinterpret_cast<const float *>(from), dY, offset, rows,
                           8 * (kept(threadIdx.x) / 32 / t.groups), pixels, 8 * t.parts);
       });
-  float *room = reinterpret_cast<float *>(shared);
-  filter_add_parts(sums, room, t);
-  filter_store(a, sums, plan.o);
-  filter_store_bias(a, db, room, FilterRaw32::window(), FilterRaw32::quad(), FilterRaw32::STEP, plan.o);
+  filter_store(a, sums, db, reinterpret_cast<float *>(shared), FilterRaw32::window(), FilterRaw32::quad(),
+               FilterRaw32::STEP, plan.o);
 }

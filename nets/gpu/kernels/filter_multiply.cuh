@@ -34,12 +34,13 @@ template <FilterKind KIND, int TILES> struct FilterSums {
     const uint32_t fours = ceil_div(a.C, 4), four = 8 * tile + n, channel = four % fours * 4 + j % 4;
     return channel < a.C ? four / fours * a.C + channel : none;
   }
-  // row returns the i-th row of dw of a lane, output its first output, of the sum of its n-th output.
+  // row returns the i-th row of dw of a lane, output its first output. word returns which float has the n-th output of
+  // the i-th row: the sum of one that depends on i and one on n.
   DEV uint32_t row(const ConvArgs &a, uint32_t first, uint32_t all, uint32_t i) {
     return row_of(a, first, all, i / 2, threadIdx.x % 4 * 2 + i % 2);
   }
   DEV uint32_t output() { return threadIdx.x % 32 / 4 * 4; }
-  DEV float of(const FilterSums &s, uint32_t i, uint32_t n) { return s.d[i / 2][n / 2][n % 2 * 2 + i % 2]; }
+  DEV uint32_t word(uint32_t i, uint32_t n) { return i / 2 * 8 + i % 2 + n * 2; }
 };
 
 // filter_matrix says whether x is read by ldmatrix.

@@ -57,65 +57,52 @@ DEV void filter_units(const ConvArgs &a, uint32_t *shared, uint32_t words, Filte
   }
 }
 
-// filter_add_parts adds up the sums of the warps that share rows, in order, in the first of them, by way of shared
-// memory.
-template <class Sums> DEV void filter_add_parts(Sums &sums, float *room, const ConvTile &t) {
-  constexpr uint32_t N = sizeof(Sums) / sizeof(float);
-  float *sum = reinterpret_cast<float *>(&sums);
-  const uint32_t thread = kept(threadIdx.x), part = thread / 32 / t.groups;
-  for (uint32_t k = 1; k < t.parts; k++) {
-    __syncthreads();
-    float *slot = room + thread / 32 % t.groups * (32 * N) + thread % 32;
-#pragma unroll
-    for (uint32_t i = 0; i < N; i++)
-      if (part == k) slot[32 * i] = sum[i];
-    __syncthreads();
-#pragma unroll
-    for (uint32_t i = 0; i < N; i++)
-      if (part == 0) sum[i] = sum[i] + slot[32 * i];
-  }
-}
-
 // filter_partial returns where the block's sums go.
 DEV float *filter_partial(const ConvArgs &a) {
   const uint32_t chunk = kept(blockIdx.x) / a.tile.tiles / a.tile.runs;
   return a.partial + ((size_t)blockIdx.y * a.chunks + chunk) * (a.R * a.S * a.C * a.O + a.O);
 }
 
-// filter_store writes the sums of dw of the first warp of a group, for outputs from o on.
-template <class Sums> DEV void filter_store(const ConvArgs &a, const Sums &sums, uint32_t o) {
-  constexpr uint32_t N = Sums::OUTPUTS;
+// filter_store adds up the sums of dw of the warps that share rows, in order, and writes them, for outputs from o on.
+// Then it adds up `rows` rows of db, to which each thread with a row gives four outputs, and writes db if this is the
+// first run of blocks. All sums meet in shared memory, so that every warp adds and writes its part of the rows, and
+// only one barrier stands between.
+template <class Sums>
+DEV void filter_store(const ConvArgs &a, const Sums &sums, const float (&db)[4], float *room, uint32_t row,
+                      uint32_t quad, uint32_t rows, uint32_t o) {
+  constexpr uint32_t WORDS = sizeof(Sums) / sizeof(float), WARP = 32 * WORDS, N = Sums::OUTPUTS;
   const ConvTile &t = a.tile;
-  if (kept(threadIdx.x) / 32 >= t.groups) return;
-  const uint32_t from = o + Sums::output(), left = from < a.O ? a.O - from : 0, first = filter_first(t);
-  const uint32_t all = t.runs * t.groups * t.warp_tiles;
-  float *partial = filter_partial(a);
+  const uint32_t thread = kept(threadIdx.x), warp = thread / 32, lane = thread % 32;
+  const float *all = reinterpret_cast<const float *>(&sums);
+  float *own = room + warp * WARP + lane, *bias = room + FILTER_WARPS * WARP;
+  __syncthreads();  // everyone has multiplied the last unit
 #pragma unroll
-  for (uint32_t i = 0; i < Sums::ROWS; i++) {
-    const uint32_t m = Sums::row(a, first, all, i);
-    if (m >= a.R * a.S * a.C) continue;
+  for (uint32_t i = 0; i < WORDS; i++) own[32 * i] = all[i];
+  if (row < rows) write_vector(bias + row * CONV_OUTPUTS + quad, float4{db[0], db[1], db[2], db[3]});
+  __syncthreads();
+  float *partial = filter_partial(a);
+  const uint32_t from = o + Sums::output(), left = from < a.O ? a.O - from : 0, first = filter_first(t);
+  const uint32_t tiles = t.runs * t.groups * t.warp_tiles;
+#pragma unroll 1
+  for (uint32_t i = warp / t.groups; i < Sums::ROWS; i += t.parts) {
+    const uint32_t m = Sums::row(a, first, tiles, i);
+    uint32_t at = warp % t.groups * WARP + 32 * Sums::word(i, 0) + lane;
     float v[N];
 #pragma unroll
-    for (uint32_t c = 0; c < N; c++) v[c] = Sums::of(sums, i, c);
-    conv_store<FP32>(partial + m * a.O + from, v, left, a.O % N == 0);
-  }
-}
-
-// filter_store_bias writes db of a block, the sum of `rows` rows of 32 outputs, to which each thread with a row gives
-// four. Only the first run of blocks has it.
-DEV void filter_store_bias(const ConvArgs &a, const float (&db)[4], float *room, uint32_t row, uint32_t quad,
-                           uint32_t rows, uint32_t o) {
-  const uint32_t thread = kept(threadIdx.x);
-  if (kept(blockIdx.x) / a.tile.tiles % a.tile.runs > 0) return;  // all threads of the block
-  __syncthreads();
-  if (row < rows) {
+    for (uint32_t c = 0; c < N; c++) v[c] = room[at + 32 * Sums::word(0, c)];
+#pragma unroll 1
+    for (uint32_t k = 1; k < t.parts; k++) {
+      at += t.groups * WARP;
 #pragma unroll
-    for (uint32_t c = 0; c < 4; c++) room[row * CONV_OUTPUTS + quad + c] = db[c];
+      for (uint32_t c = 0; c < N; c++) v[c] = v[c] + room[at + 32 * Sums::word(0, c)];
+    }
+    if (m < a.R * a.S * a.C) conv_store<FP32>(partial + m * a.O + from, v, left, a.O % N == 0);
   }
-  __syncthreads();
-  if (thread < CONV_OUTPUTS && o + thread < a.O) {
+  if (kept(blockIdx.x) / t.tiles % t.runs > 0) return;
+  if (warp == FILTER_WARPS - 1 && o + lane < a.O) {
     float total = 0.0f;
-    for (uint32_t i = 0; i < rows; i++) total = total + room[i * CONV_OUTPUTS + thread];
-    filter_partial(a)[a.R * a.S * a.C * a.O + o + thread] = total;
+#pragma unroll 4
+    for (uint32_t i = 0; i < rows; i++) total = total + bias[i * CONV_OUTPUTS + lane];
+    partial[a.R * a.S * a.C * a.O + o + lane] = total;
   }
 }
