@@ -179,7 +179,8 @@ func (a *ConvArgs) filterGeometry(p Precision) Geometry {
 }
 
 // filterBytes returns how many windows make a step of conv_backward_filter whole, and the bytes of a window: gy and arg
-// in a stage, and what there is once, dY in fp32 and tables.
+// in a stage, and what there is once, dY in fp32 and a table. On tensor cores the table takes one word of three: with
+// less room the units of some convolutions would be cut otherwise, and their sums would have other bits.
 func filterBytes(p Precision) (step, raw, once uint32) {
 	if p == FP32 {
 		return 2, 4 * (40 + 8), 4 * 4 * (convOutputs + 4 + 1)

@@ -11,26 +11,27 @@
 #include "filter_fp32.cuh"
 
 // filter_run computes rows of dw on tensor cores, for 32 outputs and one chunk of images, TILES × 32 rows per warp.
-// Shared memory has stages of a patch of x, gy and arg, then the tables of windows.
+// Shared memory has stages of a patch of x, gy and arg, then the table of windows.
 template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArgs &a, uint32_t *shared) {
   const ConvTile &t = a.tile;
   const uint32_t stage = t.patch + t.windows * FilterRaw<P>::WORDS;
-  uint32_t *window = shared + t.stages * stage, *pixel = window + t.windows * FilterWindow::WORDS;
-  filter_windows(window, pixel, a);
-  const uint32_t place = filter_place(a, filter_piece<P, KIND>(a));
+  uint32_t *pixel = shared + t.stages * stage;
+  filter_windows(pixel, a);
+  conv_clear(shared, t.stages * stage, FILTER_THREADS);  // columns beside the image are not copied
+  const auto share = FilterShare::of(a, filter_piece<P, KIND>(a), filter_pairs<P, KIND>);
   const auto rows = FilterRows<P, KIND, TILES>::at(a, filter_first(t), t.runs * t.groups * t.warp_tiles);
   FilterPlan plan = FilterPlan::of(a);
   FilterSums<KIND, TILES> sums = {};
   float db[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   const uint32_t first = 4 * (kept(threadIdx.x) / 32 / t.groups);  // the warp's first window in a unit
-  __syncthreads();  // the tables are there
+  __syncthreads();  // the table is there, and shared memory is cleared
   filter_units(
       a, shared, stage, plan,
       [&](uint32_t *to) INLINE {
         const ConvPlace from = {plan.p.b, 2 * plan.p.i - a.pad, 2 * plan.p.j - a.pad};
         const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.H * a.W * kept(a.pixel));
-        filter_load<P, KIND>(to, static_cast<const typename P::act *>(a.x) + slot, a, place, from);
-        filter_copy_gradient<P>(to + t.patch, window, a, plan.p, plan.end, plan.o);
+        filter_load<P, KIND, TILES>(to, static_cast<const typename P::act *>(a.x) + slot, a, share.lane, from);
+        filter_copy_gradient<P>(to + t.patch, a, share.window, plan.p, plan.end, plan.o);
       },
       [&](uint32_t *from) INLINE {
         filter_multiply<P, KIND, TILES>(sums, db, from, from + t.patch, pixel, rows, kept(first), t);

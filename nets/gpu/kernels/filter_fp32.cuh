@@ -128,7 +128,8 @@ template <int TILES> DEV void filter_run32(const ConvArgs &a, uint32_t *shared) 
     const uint32_t m = FilterSums32<TILES>::row(a, filter_first(t), 0, i), tap = m / a.C;
     rows[i] = m < n ? (tap / a.S * t.width + tap % a.S) * t.pitch + m % a.C : 0;
   }
-  const uint32_t over = filter_place(a, conv_piece(a, 1));
+  const ConvColumns columns = conv_columns(a);
+  const uint32_t lane = conv_lane(columns.count, ceil_div(a.C, conv_piece(a, 1)), FILTER_THREADS);
   const Path windows = path_from(FilterRaw32::window(), FilterRaw32::STEP, t.rows, t.columns);
   FilterPlan plan = FilterPlan::of(a);
   FilterSums32<TILES> sums = {};
@@ -139,7 +140,7 @@ template <int TILES> DEV void filter_run32(const ConvArgs &a, uint32_t *shared) 
       [&](uint32_t *to) INLINE {
         const ConvPlace first = {plan.p.b, 2 * plan.p.i - a.pad, 2 * plan.p.j - a.pad};
         const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.H * a.W * kept(a.pixel));
-        conv_load_pixels<FP32, FILTER_THREADS>(to, static_cast<const float *>(a.x) + slot, a, over, {t.width, 0}, first);
+        conv_load_pixels<FP32, FILTER_THREADS>(to, static_cast<const float *>(a.x) + slot, a, lane, columns, first);
         filter_copy_gradient32(to + t.patch, a, windows, plan);
       },
       [&](uint32_t *from) INLINE {

@@ -45,6 +45,9 @@ template <FilterKind KIND, int TILES> struct FilterSums {
 
 // filter_matrix says whether x is read by ldmatrix.
 template <class P, FilterKind KIND> constexpr bool filter_matrix = KIND == FILTER_TILE && conv_per_word<P> == 2;
+// filter_pairs says whether a word of x is a channel of two neighbouring pixels.
+template <class P, FilterKind KIND>
+constexpr bool filter_pairs = conv_per_word<P> == 2 && !filter_matrix<P, KIND>;
 
 // FilterRows is where the rows of dw of a lane lie behind a pixel, in bytes: of every tile, and with FILTER_TAPS of its
 // row of the taps left over. For ldmatrix it is where the row of a matrix lies that the lane gives.
