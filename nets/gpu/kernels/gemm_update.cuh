@@ -36,15 +36,19 @@ DEV void take_vectors(const Sink<P> &to, const float *tile, const Part &part, Ro
   }
 }
 
+// tile_height returns how many rows of sums take the place of the stages at a time: all of them, or half.
+template <class P, class T> DEV constexpr uint32_t tile_height() {
+  constexpr uint32_t SHARED = T::STAGES * T::BK * (T::BM + T::BN) * sizeof(typename P::act), ROW = row_stride<T>() * 4;
+  static_assert(T::BM / 2 * ROW <= SHARED, "the sums take the place of the stages");
+  return T::BM * ROW <= SHARED ? T::BM : T::BM / 2;
+}
+
 // take_tile hands the sums of a block to a Sink. All threads must call it. It waits for all of them, and then
-// overwrites shared memory, through which neighbouring threads get neighbouring sums: those of all rows, or of one half
-// of the rows after the other.
-template <class P, class T, class A, class B, class RowOf>
+// overwrites shared memory, through which neighbouring threads get neighbouring sums, HEIGHT rows after the other.
+template <class P, class T, class A, class B, uint32_t HEIGHT = tile_height<P, T>(), class RowOf>
 DEV void take_tile(const Sink<P> &to, const typename T::Sums &acc, unsigned char *shared, const Part &part,
                    RowOf row_of) {
-  constexpr uint32_t SHARED = T::STAGES * T::BK * (T::BM + T::BN) * sizeof(typename P::act),
-                     ROW = row_stride<T>() * 4, HEIGHT = T::BM * ROW <= SHARED ? T::BM : T::BM / 2;
-  static_assert(HEIGHT * ROW <= SHARED && HEIGHT % T::WM == 0, "the sums take the place of the stages");
+  static_assert(HEIGHT % T::WM == 0, "a warp stores all its sums at once");
   float *tile = reinterpret_cast<float *>(shared);  // [HEIGHT][BN] in rows of row_stride
   const Place at = place<T>();
   const uint32_t begin = uint32_t(reinterpret_cast<uint64_t>(to.grad)) / 4 + part.first;  // rows are aligned

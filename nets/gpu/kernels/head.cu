@@ -22,6 +22,22 @@ struct Static {
   double losses[ROWS];  // 0 where the sample does not count
 };
 
+// The loops over tiles and neighbours are not unrolled: a block runs through most of this code once or twice, and waits
+// for instructions longer than for their results.
+
+// multiply_depth adds the product of the depth from k on, up to `end`, to acc. from is the Origin at depth 0.
+template <class P, class T, class A, class B>
+DEV void multiply_depth(typename T::Sums &acc, const unsigned char *shared, const Origin &from, uint32_t k,
+                        uint32_t end) {
+  constexpr uint32_t STEP = by_mma<P> ? 32 : 16;
+#pragma unroll 1
+  for (; k < end; k += STEP) {
+    const Origin at = {along<A>(from.a, k), along<B>(from.b, k)};
+#pragma unroll
+    for (uint32_t e = 0; e < STEP; e += 16) multiply<P, T, A, B>(acc, shared, at, e);
+  }
+}
+
 // hidden_layer leaves h in shared memory, zeros behind B and J, and has begun to copy the first INPUTS rows of w1.
 template <class P>
 DEV void hidden_layer(const HeadArgs &a, const Slot &slot, const Static &s, unsigned char *shared) {
@@ -29,26 +45,38 @@ DEV void hidden_layer(const HeadArgs &a, const Slot &slot, const Static &s, unsi
   typedef typename S::Forward T;
   typedef typename T::template A<P, true> A;
   typedef typename T::template Weights<P, false> B;
+  typedef typename S::HSums Sums;
   const auto w1 = source<typename P::act>(slot.weights, a.w1_offset, a.I, a.J);
   typename T::Sums acc = {};
   float unused = 0;
   multiply_tile<P, T, A, B>(acc, unused, false, shared,
                             source<typename P::act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I), w1, 0, 0, 0, a.I);
   __syncthreads(); // everyone has used all stages
-  copy_tile<typename S::W1>(shared + S::W1_AT, w1, blockIdx.x * INPUTS, 0);
+  copy_tile<typename S::W1>(shared + S::W1_AT, w1, 0, 0);
   cp_async_commit();
   add_slices<T>(acc, shared + S::SUMS);
+  __syncthreads(); // everyone has used the sums of the slices
   const Place at = place<T>();
-  if (at.slice > 0) return;
-  constexpr int WIDTH = store_width<P>;
-  store_tile<P, T, A, B>(
-      acc, at, [](uint32_t) {},
-      [&](uint32_t b, uint32_t j, float(&v)[WIDTH]) {
+  if (at.slice == 0) {
+    store_tile<P, T, A, B>(
+        acc, at, [](uint32_t) INLINE {},
+        [&](uint32_t b, uint32_t j, const float(&v)[store_width<P>])
+            INLINE { write_floats(element<Sums>(shared + S::SUMS, b, j), v); });
+  }
+  __syncthreads(); // everyone's sums
+  const uint32_t j = threadIdx.x * 4 % HIDDEN;
+  float bias[4];
+  read_floats(bias, s.b1 + j);
+  constexpr uint32_t DOWN = HEAD_THREADS * 4 / HIDDEN; // rows that all threads take at once
+#pragma unroll 2
+  for (uint32_t r = 0; r < ROWS; r += DOWN) {
+    const uint32_t b = r + threadIdx.x * 4 / HIDDEN;
+    float v[4];
+    read_floats(v, element<Sums>(shared + S::SUMS, b, j));
 #pragma unroll
-        for (uint32_t n = 0; n < WIDTH; n++)
-          v[n] = b < a.B && j + n < a.J ? fmax_nan(v[n] + s.b1[j + n], 0.0f) : 0.0f;
-        write_act<P>(element<typename S::H>(shared, b, j), v);
-      });
+    for (uint32_t n = 0; n < 4; n++) v[n] = b < a.B && j + n < a.J ? fmax_nan(v[n] + bias[n], 0.0f) : 0.0f;
+    store4<P>(element<typename S::H>(shared, b, j), {v[0], v[1], v[2], v[3]});
+  }
 }
 
 // classify leaves the logits of a warp's 16 samples [16,LOGITS_ROW] in shared memory.
@@ -62,29 +90,41 @@ DEV void classify(const Static &s, unsigned char *shared, float *logits) {
   typedef typename S::W2 B;
   const Place at = {0, threadIdx.x / 32 * 16, 0};
   const Origin from = origin<P, T, A, B>(at.m, 0, 0);
-  typename T::Sums acc[HIDDEN / 16] = {};
+  typename T::Sums acc = {};
+  // Products of tensor cores take longer than their instructions, so that these do not wait for one another.
+  constexpr int AT_ONCE = by_mma<P> ? HIDDEN / 16 : 1;
+#pragma unroll AT_ONCE
+  for (uint32_t k = 0; k < HIDDEN; k += 16) {
+    typename T::Sums part = {};
+    multiply<P, T, A, B>(part, shared, {along<A>(from.a, k), S::W2_AT + along<B>(from.b, k)}, 0);
 #pragma unroll
-  for (uint32_t k = 0; k < HIDDEN; k += 16)
-    multiply<P, T, A, B>(acc[k / 16], shared, {from.a, S::W2_AT + from.b}, k);
-#pragma unroll
-  for (int k = 1; k < HIDDEN / 16; k++)
-#pragma unroll
-    for (int i = 0; i < 8; i++) acc[0][i / 4][i % 4] += acc[k][i / 4][i % 4];
+    for (int i = 0; i < 8; i++) {
+      float &sum = acc[i / 4][i % 4];
+      sum = k == 0 ? part[i / 4][i % 4] : sum + part[i / 4][i % 4];
+    }
+  }
   constexpr int WIDTH = store_width<P>;
   store_tile<P, T, A, B>(
-      acc[0], at, [](uint32_t) {},
-      [&](uint32_t b, uint32_t o, const float(&v)[WIDTH]) {
+      acc, at, [](uint32_t) INLINE {},
+      [&](uint32_t b, uint32_t o, const float(&v)[WIDTH]) INLINE {
 #pragma unroll
         for (uint32_t n = 0; n < WIDTH; n++) logits[(b - at.m) * LOGITS_ROW + o + n] = v[n] + s.b2[o + n];
       });
   __syncthreads();
 }
 
-// store_bias_gradient hands on the sums of the columns of a matrix [ROWS,N] in shared memory. The rows are dealt out to
+// Small has the gradients of w2 and of both biases in the room for sums, and room for the sums of their parts.
+struct Small {
+  static constexpr uint32_t ROW = OUTPUTS + 4; // rows of dw2 begin in different banks
+  float dw2[HIDDEN * ROW], db1[HIDDEN], db2[OUTPUTS];
+  float parts[HEAD_THREADS];
+};
+
+// bias_gradient writes the sums of the columns of a matrix [ROWS,N] in shared memory. The rows are dealt out to
 // PARTS threads per column, EACH at a time, and their sums added in order: the order of linear_backward_filter. All
-// threads must call it; it overwrites sums.
+// threads must call it; it overwrites parts.
 template <class P, class O, uint32_t N, uint32_t PARTS, uint32_t EACH>
-DEV void store_bias_gradient(const Sink<P> &to, uint32_t offset, uint32_t columns, unsigned char *matrix, float *sums) {
+DEV void bias_gradient(float (&to)[N], unsigned char *matrix, float (&parts)[HEAD_THREADS]) {
   const uint32_t column = threadIdx.x % N, part = threadIdx.x / N;
   float sum = 0;
   if (part < PARTS) {
@@ -92,74 +132,59 @@ DEV void store_bias_gradient(const Sink<P> &to, uint32_t offset, uint32_t column
     for (uint32_t first = part * EACH; first < ROWS; first += PARTS * EACH)
 #pragma unroll
       for (uint32_t i = 0; i < EACH; i++) sum += P::load(*element<O>(matrix, first + i, column));
-    sums[threadIdx.x] = sum;
+    parts[threadIdx.x] = sum;
   }
   __syncthreads();
-  if (part > 0 || column >= columns) return;
+  if (part > 0) return;
 #pragma unroll
-  for (uint32_t p = 1; p < PARTS; p++) sum += sums[p * N + column];
-  to.one(offset + column, sum);
+  for (uint32_t p = 1; p < PARTS; p++) sum += parts[p * N + column];
+  to[column] = sum;
 }
 
-// store_gradient hands on the gradients of weights [rows,columns] at an offset of a row, from a tile of sums whose rows
-// count from `first` on.
-template <class P, class T, class A, class B>
-DEV void store_gradient(const typename T::Sums &acc, const Place &at, const Sink<P> &to, uint32_t offset,
-                        uint32_t first, uint32_t rows, uint32_t columns) {
-  constexpr int WIDTH = store_width<P>;
-  store_tile<P, T, A, B>(
-      acc, at, [](uint32_t) {},
-      [&](uint32_t m, uint32_t n, const float(&v)[WIDTH]) INLINE {
-        const uint32_t row = first + m, element = offset + row * columns + n;
-        if (row >= rows) return;
-        if (columns % WIDTH == 0) {
-          if (n < columns) to.one(element, v);
-          return;
-        }
-#pragma unroll
-        for (int i = 0; i < WIDTH; i++)
-          if (n + i < columns) to.one(element + i, v[i]);
-      });
-}
-
-// classifier_gradients writes dw2 and db2, by the first block of a slot. It waits for dlogits, and ends when h may be
-// overwritten.
+// classifier_gradients leaves dw2 and db2 in shared memory. It waits for dlogits, and ends when h may be overwritten.
 template <class P>
-DEV void classifier_gradients(const HeadArgs &a, const Sink<P> &to, unsigned char *shared) {
+DEV void classifier_gradients(unsigned char *shared, Small &small) {
   typedef Head<P> S;
   typedef typename S::Filter2 T;
   typedef Turned<typename S::H> A;
   typedef typename S::DLogits B;
+  static_assert(sizeof(Small) <= S::SUMS_BYTES, "the gradients fit into the room for sums");
   __syncthreads();
-  if (blockIdx.x > 0) return;
-  float *sums = reinterpret_cast<float *>(shared + S::SUMS);
-  store_bias_gradient<P, B, OUTPUTS, 8, 8>(to, a.b2_offset, a.O, shared + S::DLOGITS_AT, sums);
   const Place at = place<T>();
   const Origin from = origin<P, T, A, B>(at.m, at.n, at.slice * (T::BK / T::SLICES));
   typename T::Sums acc = {};
-#pragma unroll
-  for (uint32_t k = 0; k < ROWS; k += T::BK) multiply<P, T, A, B>(acc, shared, {from.a, S::DLOGITS_AT + from.b}, k);
+  constexpr int AT_ONCE = by_mma<P> ? ROWS / T::BK : 1;
+#pragma unroll AT_ONCE
+  for (uint32_t k = 0; k < ROWS; k += T::BK)
+    multiply<P, T, A, B>(acc, shared, {along<A>(from.a, k), S::DLOGITS_AT + along<B>(from.b, k)}, 0);
   add_slices<T>(acc, shared + S::SUMS);
-  if (at.slice == 0) store_gradient<P, T, A, B>(acc, at, to, a.w2_offset, 0, a.J, a.O);
+  __syncthreads(); // everyone has used the sums of the slices, and h
+  if (at.slice == 0) {
+    store_tile<P, T, A, B>(
+        acc, at, [](uint32_t) INLINE {},
+        [&](uint32_t j, uint32_t o, const float(&v)[store_width<P>])
+            INLINE { write_floats(small.dw2 + j * Small::ROW + o, v); });
+  }
+  bias_gradient<P, B, OUTPUTS, 8, 8>(small.db2, shared + S::DLOGITS_AT, small.parts);
 }
 
-// hidden_gradient puts dh in the place of h, and writes db1 by the first block of a slot.
+// hidden_gradient puts dh in the place of h, and leaves db1 in shared memory.
 template <class P>
-DEV void hidden_gradient(const HeadArgs &a, const Sink<P> &to, unsigned char *shared) {
+DEV void hidden_gradient(unsigned char *shared, Small &small) {
   typedef Head<P> S;
   typedef typename S::Hidden T;
   typedef Turned<typename S::DLogits> A;
   typedef Turned<typename S::W2> B;
   constexpr int WIDTH = store_width<P>;
-#pragma unroll
+#pragma unroll 1
   for (uint32_t j0 = 0; j0 < HIDDEN; j0 += T::BN) {
     const Place at = {0, threadIdx.x / 32 * 16, j0};
     const Origin from = origin<P, T, A, B>(at.m, at.n, 0);
     typename T::Sums acc = {};
     multiply<P, T, A, B>(acc, shared, {S::DLOGITS_AT + from.a, S::W2_AT + from.b}, 0);
     store_tile<P, T, A, B>(
-        acc, at, [](uint32_t) {},
-        [&](uint32_t b, uint32_t j, float(&v)[WIDTH]) {
+        acc, at, [](uint32_t) INLINE {},
+        [&](uint32_t b, uint32_t j, float(&v)[WIDTH]) INLINE {
           typename P::act *to = element<typename S::H>(shared, b, j);
           float h[WIDTH];
           read_act<P>(h, to);
@@ -168,67 +193,132 @@ DEV void hidden_gradient(const HeadArgs &a, const Sink<P> &to, unsigned char *sh
         });
   }
   __syncthreads();
-  if (blockIdx.x > 0) return;
   constexpr uint32_t EACH = 64 / sizeof(typename P::act); // half of a stage of linear_backward_filter
-  store_bias_gradient<P, typename S::H, HIDDEN, 2, EACH>(to, a.b1_offset, a.J, shared,
-                                                         reinterpret_cast<float *>(shared + S::SUMS));
+  bias_gradient<P, typename S::H, HIDDEN, 2, EACH>(small.db1, shared, small.parts);
   __syncthreads();
 }
 
-// input_gradients writes dx and dw1 of the inputs from i0 on. The rows of w1 are on their way already; before it stores
-// dw1 it begins to copy the rows from `next` on, if there are any.
+// take_small hands the gradients of w2 and of both biases on: at most four of w2 and one of a bias by each thread.
 template <class P>
-DEV void input_gradients(const HeadArgs &a, const Slot &slot, const Sink<P> &to, unsigned char *shared, uint32_t i0,
-                         uint32_t next) {
+DEV void take_small(const HeadArgs &a, const Sink<P> &to, const Small &small) {
+  constexpr uint32_t EACH = HIDDEN * OUTPUTS / HEAD_THREADS;
+  const uint32_t o = threadIdx.x % OUTPUTS, j = threadIdx.x / OUTPUTS;
+  uint32_t at[EACH + 1];
+  float g[EACH + 1][1];
+#pragma unroll
+  for (uint32_t r = 0; r < EACH; r++) {
+    const uint32_t row = j + r * (HEAD_THREADS / OUTPUTS);
+    at[r] = row < a.J && o < a.O ? a.w2_offset + row * a.O + o : NOWHERE;
+    g[r][0] = small.dw2[row * Small::ROW + o];
+  }
+  const uint32_t i = threadIdx.x % (2 * HIDDEN);
+  const bool second = i >= HIDDEN;
+  at[EACH] = threadIdx.x < 2 * HIDDEN && i % HIDDEN < (second ? a.O : a.J)
+                 ? (second ? a.b2_offset : a.b1_offset) + i % HIDDEN
+                 : NOWHERE;
+  g[EACH][0] = second ? small.db2[i % OUTPUTS] : small.db1[i];
+  to.take(at, g);
+}
+
+// store_dx writes dx of the inputs from i0 on, which lies in the place of x, not rounded if it is in float.
+template <class P>
+DEV void store_dx(const HeadArgs &a, unsigned char *tile, uint32_t i0) {
+  typedef typename P::act act;
+  typedef typename Head<P>::X X;
+  act *dx = static_cast<act *>(a.dx) + size_t(blockIdx.y) * a.B * a.I + i0;
+  const uint32_t columns = a.I - i0;
+  if (vectors_fit<X::CHUNK>(dx, a.I, sizeof(act))) {
+    const uint32_t chunk = threadIdx.x % X::ROW_CHUNKS, column = chunk * X::CHUNK;
+    if (column >= columns) return;
+    constexpr uint32_t DOWN = HEAD_THREADS / X::ROW_CHUNKS; // rows that all threads write at once
+#pragma unroll 4
+    for (uint32_t r = 0; r < ROWS; r += DOWN) {
+      const uint32_t b = r + threadIdx.x / X::ROW_CHUNKS;
+      if (b >= a.B) break;
+      const unsigned char *from = tile + X::at(b, chunk);
+      act *to = dx + size_t(b) * a.I + column;
+      if constexpr (sizeof(act) == 4)
+        store4<P>(to, read_vector<float4>(from));
+      else
+        write_vector(to, read_vector<uint4>(from));
+    }
+    return;
+  }
+  const uint32_t column = threadIdx.x % INPUTS;
+  if (column >= columns) return;
+#pragma unroll 1
+  for (uint32_t b = threadIdx.x / INPUTS; b < a.B; b += HEAD_THREADS / INPUTS) {
+    const act *from = element<X>(tile, b, column);
+    if constexpr (sizeof(act) == 4)
+      dx[size_t(b) * a.I + column] = P::store(*from);
+    else
+      dx[size_t(b) * a.I + column] = *from;
+  }
+}
+
+// input_gradients writes dx and dw1 of the inputs from i0 on. The rows of w1 are on their way already; before it hands
+// dw1 on it begins to copy the rows of the next inputs, if there are any.
+template <class P>
+DEV void input_gradients(const HeadArgs &a, const Slot &slot, const Sink<P> &to, unsigned char *shared, uint32_t i0) {
   typedef typename P::act act;
   typedef Head<P> S;
   typedef typename S::H H;
   typedef typename S::X X;
   const auto x = source<act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I);
+  __syncthreads(); // everyone has used the gradients in the place of x
   copy_tile<typename S::XHalf>(shared + S::X_AT, x, i0, 0);
   cp_async_commit();
   cp_async_wait<1>();
   __syncthreads(); // everyone's part of w1 has arrived
   typedef typename S::Data1 D;
+  typedef typename S::W1 W1;
   const Place at = place<D>();
-  const Origin from = origin<P, D, H, typename S::W1>(at.m, at.n, 0);
+  const Origin from = origin<P, D, H, W1>(at.m, at.n, 0);
   typename D::Sums data = {};
-#pragma unroll
-  for (uint32_t k = 0; k < HIDDEN; k += 16)
-    multiply<P, D, H, typename S::W1>(data, shared, {from.a, S::W1_AT + from.b}, k);
+  multiply_depth<P, D, H, W1>(data, shared, {from.a, S::W1_AT + from.b}, 0, HIDDEN);
   __syncthreads(); // everyone has used w1
   copy_tile<typename S::XHalf>(shared + S::W1_AT, x, i0, ROWS / 2);
   cp_async_commit();
 
   typedef typename S::Filter1 F;
+  typedef Turned<H> DH;
   const Place filter_at = place<F>();
-  const Origin filter_from = origin<P, F, X, Turned<H>>(filter_at.m, filter_at.n, 0);
+  const Origin filter_from = origin<P, F, X, DH>(filter_at.m, filter_at.n, 0);
   typename F::Sums filter = {};
-#pragma unroll
-  for (uint32_t k = 0; k < ROWS; k += 16) {
-    if (k == 0) cp_async_wait<1>();
-    if (k == ROWS / 2) cp_async_wait<0>();
-    if (k % (ROWS / 2) == 0) __syncthreads(); // everyone's part of this half of x has arrived
-    multiply<P, F, X, Turned<H>>(filter, shared, {S::X_AT + filter_from.a, filter_from.b}, k);
+#pragma unroll 1
+  for (uint32_t k = 0; k < ROWS; k += ROWS / 2) {
+    if (k == 0)
+      cp_async_wait<1>();
+    else
+      cp_async_wait<0>();
+    __syncthreads(); // everyone's part of this half of x has arrived
+    multiply_depth<P, F, X, DH>(filter, shared, {S::X_AT + filter_from.a, filter_from.b}, k, k + ROWS / 2);
   }
 
-  act *dx = static_cast<act *>(a.dx) + size_t(blockIdx.y) * a.B * a.I;
   constexpr int WIDTH = store_width<P>;
-  const bool aligned = vectors_fit<WIDTH>(dx, a.I, sizeof(act));
-  store_tile<P, D, H, typename S::W1>(
-      data, at, [](uint32_t) {},
-      [&](uint32_t b, uint32_t i, float(&v)[WIDTH]) {
+  __syncthreads(); // everyone has multiplied x
+  store_tile<P, D, H, W1>(
+      data, at, [](uint32_t) INLINE {},
+      [&](uint32_t b, uint32_t i, float(&v)[WIDTH]) INLINE {
+        act *place = element<X>(shared + S::X_AT, b, i);
         float y[WIDTH];
-        read_act<P>(y, element<X>(shared + S::X_AT, b, i));
+        read_act<P>(y, place);
         close(v, y);
-        if (b < a.B) store_act<P>(dx + size_t(b) * a.I, i0 + i, a.I, aligned, v);
+        if constexpr (sizeof(act) == 4)
+          write_floats(place, v);
+        else
+          write_act<P>(place, v);
       });
-  if (next < a.I) {
+  __syncthreads(); // everyone's dx
+  store_dx<P>(a, shared + S::X_AT, i0);
+  if (i0 + INPUTS < a.I) {
     __syncthreads(); // everyone has used x
-    copy_tile<typename S::W1>(shared + S::W1_AT, source<act>(slot.weights, a.w1_offset, a.I, a.J), next, 0);
+    copy_tile<W1>(shared + S::W1_AT, source<act>(slot.weights, a.w1_offset, a.I, a.J), i0 + INPUTS, 0);
     cp_async_commit();
   }
-  store_gradient<P, F, X, Turned<H>>(filter, filter_at, to, a.w1_offset, i0, a.I, a.J);
+  static_assert(S::SUMS + INPUTS / 2 * row_stride<F>() * 4 <= S::W1_AT, "w1 arrives behind dw1");
+  take_tile<P, F, X, DH, INPUTS / 2>(to, filter, shared + S::SUMS, {a.w1_offset, i0, 0, a.I, a.J},
+                                     [](uint32_t i) INLINE { return i; });
 }
 
 // classifier_weights returns the four elements of w2 that this thread puts into shared memory, zeros behind J and O.
@@ -247,8 +337,9 @@ DEV float4 classifier_weights(const HeadArgs &a, const Slot &slot) {
 template <class P>
 DEV void no_sample(const HeadArgs &a) {
   typename P::act *dx = static_cast<typename P::act *>(a.dx) + size_t(blockIdx.y) * a.B * a.I;
-  for (uint32_t i = blockIdx.x * HEAD_THREADS + threadIdx.x; i < a.B * a.I; i += gridDim.x * HEAD_THREADS) dx[i] = 0;
-  if (blockIdx.x == 0 && threadIdx.x == 0) a.loss[size_t(a.step) * a.capacity + blockIdx.y] = 0;
+#pragma unroll 1
+  for (uint32_t i = threadIdx.x; i < a.B * a.I; i += HEAD_THREADS) dx[i] = 0;
+  if (threadIdx.x == 0) a.loss[size_t(a.step) * a.capacity + blockIdx.y] = 0;
 }
 
 template <class P>
@@ -276,13 +367,13 @@ DEV void head(const HeadArgs &a) {
   float *logits = reinterpret_cast<float *>(shared + S::SUMS) + thread / 32 * 16 * LOGITS_ROW;
   classify<P>(s, shared, logits);
   sample_loss<P>(a, logits + b % 16 * LOGITS_ROW, label, 1 / (double)count, b, s.losses, shared + S::DLOGITS_AT);
-  classifier_gradients<P>(a, to, shared);
-  if (blockIdx.x == 0 && thread < 32) batch_loss(a, s.losses, count);
-  hidden_gradient<P>(a, to, shared);
-  const uint32_t step = gridDim.x * INPUTS;
+  Small &small = *reinterpret_cast<Small *>(shared + S::SUMS);
+  classifier_gradients<P>(shared, small);
+  if (thread < 32) batch_loss(a, s.losses, count);
+  hidden_gradient<P>(shared, small);
+  take_small(a, to, small);
 #pragma unroll 1
-  for (uint32_t i0 = blockIdx.x * INPUTS; i0 < a.I; i0 += step)
-    input_gradients<P>(a, slot, to, shared, i0, i0 + step);
+  for (uint32_t i0 = 0; i0 < a.I; i0 += INPUTS) input_gradients<P>(a, slot, to, shared, i0);
 }
 
 extern "C" __global__ void __launch_bounds__(HEAD_THREADS, 1) head_fp32(const HeadArgs a) { head<FP32>(a); }

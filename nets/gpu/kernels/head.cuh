@@ -1,8 +1,7 @@
 // What the parts of the head share: its arguments, its tiles, and its places in shared memory.
 #pragma once
-#include "gemm.cuh"
+#include "gemm_update.cuh"
 #include "softmax.cuh"
-#include "update.cuh"
 #include "work.cuh"
 
 struct HeadArgs {
@@ -29,6 +28,17 @@ struct Turned : O {
   static constexpr bool K_FASTEST = !O::K_FASTEST;
 };
 
+// along returns the place of a lane k further along the depth, a multiple of 16, given its place at depth 0.
+template <class O>
+DEV uint32_t along(uint32_t at, uint32_t k) {
+  return O::K_FASTEST ? O::beside(at, 0, k / O::CHUNK) : O::beside(at, k, 0);
+}
+
+// InFloat is a precision whose operands lie in shared memory as those of P, but in float.
+template <class P> struct InFloat : TF32 {};
+template <> struct InFloat<FP32> : FP32 {};
+template <> constexpr bool by_mma<InFloat<FP32>> = false;
+
 // Head has the tiles of the products, the matrices in shared memory, and where these begin.
 template <class P>
 struct Head {
@@ -42,6 +52,7 @@ struct Head {
   using Filter1 = Tile<INPUTS, HIDDEN, ROWS, 32, 32, 1, 1>;                  // dw1 [i,j]
 
   using H = Operand<P, ROWS, HIDDEN, HEAD_THREADS, true, false>;             // h, later dh [ROWS,HIDDEN]
+  using HSums = Operand<InFloat<P>, ROWS, HIDDEN, HEAD_THREADS, true, false>;     // the sums of h in float
   using W2 = Operand<P, OUTPUTS, HIDDEN, HEAD_THREADS / 2, false, false>;    // w2 [HIDDEN,OUTPUTS]
   using DLogits = Operand<P, OUTPUTS, ROWS, HEAD_THREADS, false, false>;     // dlogits [ROWS,OUTPUTS]
   using W1 = Operand<P, INPUTS, HIDDEN, HEAD_THREADS, true, true>;           // w1 [INPUTS,HIDDEN]
@@ -58,7 +69,7 @@ struct Head {
   static constexpr uint32_t BYTES = LATER > STAGES ? LATER : STAGES;
   static constexpr uint32_t W1_AT = BYTES - HALF, X_AT = BYTES - 2 * HALF;
   static_assert(W1::BYTES == HALF, "the second half of x takes the place of w1");
-  static_assert(H::BYTES + ROWS * HIDDEN * 4 <= W1_AT, "w1 arrives behind the sums of a slice of Forward");
+  static_assert(SUMS + HSums::BYTES <= W1_AT, "w1 arrives behind the sums of h and of a slice of Forward");
 };
 
 // element returns the place of an element of a matrix in shared memory.

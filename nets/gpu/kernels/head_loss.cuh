@@ -13,13 +13,17 @@ DEV void sample_loss(const HeadArgs &a, const float *logits, int32_t label, doub
   float top = -__builtin_inff();
   for (uint32_t o = lane; o < a.O; o += 2) top = fmaxf_(top, logits[o]);
   top = fmaxf_(top, __shfl_xor_sync(0xffffffffu, top, 1));
-  double e[OWN], sum[OWN], hit = 0;
+  double e[OWN] = {}, sum[OWN], hit = 0;
+#pragma unroll 1 // one copy of exp_d
+  for (uint32_t o = lane; o < OUTPUTS; o += 2) {
+    const double next = o < a.O ? exp_d((double)logits[o] - top) : 0;
+    if ((int32_t)o == label) hit = next;
 #pragma unroll
-  for (uint32_t i = 0; i < OWN; i++) {
-    const uint32_t o = lane + 2 * i;
-    e[i] = sum[i] = o < a.O ? exp_d((double)logits[o] - top) : 0;
-    if ((int32_t)o == label) hit = e[i];
+    for (uint32_t i = 0; i < OWN - 1; i++) e[i] = e[i + 1];
+    e[OWN - 1] = next;
   }
+#pragma unroll
+  for (uint32_t i = 0; i < OWN; i++) sum[i] = e[i];
 #pragma unroll
   for (uint32_t half = OWN / 2; half > 0; half /= 2)
 #pragma unroll
