@@ -38,30 +38,27 @@ DEV void multiply_depth(typename T::Sums &acc, const unsigned char *shared, cons
   }
 }
 
-// hidden_layer leaves h in shared memory, zeros behind B and J, and has begun to copy the first INPUTS rows of w1.
+// hidden_layer leaves h in shared memory, zeros behind B and J.
 template <class P>
 DEV void hidden_layer(const HeadArgs &a, const Slot &slot, const Static &s, unsigned char *shared) {
   typedef Head<P> S;
   typedef typename S::Forward T;
   typedef typename T::template A<P, true> A;
   typedef typename T::template Weights<P, false> B;
-  typedef typename S::HSums Sums;
-  const auto w1 = source<typename P::act>(slot.weights, a.w1_offset, a.I, a.J);
   typename T::Sums acc = {};
   float unused = 0;
   multiply_tile<P, T, A, B>(acc, unused, false, shared,
-                            source<typename P::act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I), w1, 0, 0, 0, a.I);
-  __syncthreads(); // everyone has used all stages
-  copy_tile<typename S::W1>(shared + S::W1_AT, w1, 0, 0);
-  cp_async_commit();
+                            source<typename P::act>(a.x, size_t(blockIdx.y) * a.B * a.I, a.B, a.I),
+                            source<typename P::act>(slot.weights, a.w1_offset, a.I, a.J), 0, 0, 0, a.I);
   add_slices<T>(acc, shared + S::SUMS);
   __syncthreads(); // everyone has used the sums of the slices
   const Place at = place<T>();
+  float *sums = reinterpret_cast<float *>(shared + S::SUMS);  // [ROWS][HIDDEN] in rows of H_SUMS_ROW
   if (at.slice == 0) {
     store_tile<P, T, A, B>(
         acc, at, [](uint32_t) INLINE {},
         [&](uint32_t b, uint32_t j, const float(&v)[store_width<P>])
-            INLINE { write_floats(element<Sums>(shared + S::SUMS, b, j), v); });
+            INLINE { write_floats(sums + b * S::H_SUMS_ROW + j, v); });
   }
   __syncthreads(); // everyone's sums
   const uint32_t j = threadIdx.x * 4 % HIDDEN;
@@ -72,7 +69,7 @@ DEV void hidden_layer(const HeadArgs &a, const Slot &slot, const Static &s, unsi
   for (uint32_t r = 0; r < ROWS; r += DOWN) {
     const uint32_t b = r + threadIdx.x * 4 / HIDDEN;
     float v[4];
-    read_floats(v, element<Sums>(shared + S::SUMS, b, j));
+    read_floats(v, sums + b * S::H_SUMS_ROW + j);
 #pragma unroll
     for (uint32_t n = 0; n < 4; n++) v[n] = b < a.B && j + n < a.J ? fmax_nan(v[n] + bias[n], 0.0f) : 0.0f;
     store4<P>(element<typename S::H>(shared, b, j), {v[0], v[1], v[2], v[3]});
@@ -228,19 +225,25 @@ DEV void store_dx(const HeadArgs &a, unsigned char *tile, uint32_t i0) {
   act *dx = static_cast<act *>(a.dx) + size_t(blockIdx.y) * a.B * a.I + i0;
   const uint32_t columns = a.I - i0;
   if (vectors_fit<X::CHUNK>(dx, a.I, sizeof(act))) {
-    const uint32_t chunk = threadIdx.x % X::ROW_CHUNKS, column = chunk * X::CHUNK;
+    const uint32_t row = threadIdx.x / X::ROW_CHUNKS, chunk = threadIdx.x % X::ROW_CHUNKS, column = chunk * X::CHUNK;
     if (column >= columns) return;
     constexpr uint32_t DOWN = HEAD_THREADS / X::ROW_CHUNKS; // rows that all threads write at once
-#pragma unroll 4
-    for (uint32_t r = 0; r < ROWS; r += DOWN) {
-      const uint32_t b = r + threadIdx.x / X::ROW_CHUNKS;
-      if (b >= a.B) break;
-      const unsigned char *from = tile + X::at(b, chunk);
-      act *to = dx + size_t(b) * a.I + column;
-      if constexpr (sizeof(act) == 4)
-        store4<P>(to, read_vector<float4>(from));
-      else
-        write_vector(to, read_vector<uint4>(from));
+    const uint32_t at = X::at(row, chunk);
+#pragma unroll 1
+    for (uint32_t r = 0; r < ROWS; r += 2 * DOWN) {
+      uint4 v[2];
+#pragma unroll
+      for (uint32_t i = 0; i < 2; i++) v[i] = read_vector<uint4>(tile + X::beside(at, r + i * DOWN, 0));
+#pragma unroll
+      for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t b = row + r + i * DOWN;
+        if (b >= a.B) continue;
+        act *to = dx + size_t(b) * a.I + column;
+        if constexpr (sizeof(act) == 4)
+          store4<P>(to, __builtin_bit_cast(float4, v[i]));
+        else
+          write_vector(to, v[i]);
+      }
     }
     return;
   }
@@ -361,7 +364,9 @@ DEV void head(const HeadArgs &a) {
   const float4 w2 = classifier_weights<P>(a, slot);
 
   hidden_layer<P>(a, slot, s, shared);
-  __syncthreads(); // the room for sums is free
+  __syncthreads(); // the room behind h is free
+  copy_tile<typename S::W1>(shared + S::W1_AT, source<typename P::act>(slot.weights, a.w1_offset, a.I, a.J), 0, 0);
+  cp_async_commit();
   store4<P>(element<typename S::W2>(shared + S::W2_AT, thread / 4, thread % 4 * 4), w2);
   __syncthreads();
   float *logits = reinterpret_cast<float *>(shared + S::SUMS) + thread / 32 * 16 * LOGITS_ROW;

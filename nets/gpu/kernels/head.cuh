@@ -34,11 +34,6 @@ DEV uint32_t along(uint32_t at, uint32_t k) {
   return O::K_FASTEST ? O::beside(at, 0, k / O::CHUNK) : O::beside(at, k, 0);
 }
 
-// InFloat is a precision whose operands lie in shared memory as those of P, but in float.
-template <class P> struct InFloat : TF32 {};
-template <> struct InFloat<FP32> : FP32 {};
-template <> constexpr bool by_mma<InFloat<FP32>> = false;
-
 // Head has the tiles of the products, the matrices in shared memory, and where these begin.
 template <class P>
 struct Head {
@@ -52,12 +47,14 @@ struct Head {
   using Filter1 = Tile<INPUTS, HIDDEN, ROWS, 32, 32, 1, 1>;                  // dw1 [i,j]
 
   using H = Operand<P, ROWS, HIDDEN, HEAD_THREADS, true, false>;             // h, later dh [ROWS,HIDDEN]
-  using HSums = Operand<InFloat<P>, ROWS, HIDDEN, HEAD_THREADS, true, false>;     // the sums of h in float
   using W2 = Operand<P, OUTPUTS, HIDDEN, HEAD_THREADS / 2, false, false>;    // w2 [HIDDEN,OUTPUTS]
   using DLogits = Operand<P, OUTPUTS, ROWS, HEAD_THREADS, false, false>;     // dlogits [ROWS,OUTPUTS]
   using W1 = Operand<P, INPUTS, HIDDEN, HEAD_THREADS, true, true>;           // w1 [INPUTS,HIDDEN]
   using X = Operand<P, INPUTS, ROWS, HEAD_THREADS, false, false>;            // x [ROWS,INPUTS]
   using XHalf = Operand<P, INPUTS, ROWS / 2, HEAD_THREADS, false, false>;    // half of the rows of X
+
+  // The sums of h have rows that begin in different banks.
+  static constexpr uint32_t H_SUMS_ROW = HIDDEN + (sizeof(act) == 4 ? 4 : 8);
 
   // What lives at the same time: h, the room for sums, w2, dlogits and w1; then dh, x and w1, where the second half of
   // x takes the place of w1. In the beginning the stages of the forward product lie over all of them.
@@ -69,7 +66,7 @@ struct Head {
   static constexpr uint32_t BYTES = LATER > STAGES ? LATER : STAGES;
   static constexpr uint32_t W1_AT = BYTES - HALF, X_AT = BYTES - 2 * HALF;
   static_assert(W1::BYTES == HALF, "the second half of x takes the place of w1");
-  static_assert(SUMS + HSums::BYTES <= W1_AT, "w1 arrives behind the sums of h and of a slice of Forward");
+  static_assert(SUMS + ROWS * H_SUMS_ROW * 4 <= BYTES, "the sums of h, or of a slice of Forward, fit behind h");
 };
 
 // element returns the place of an element of a matrix in shared memory.
