@@ -71,7 +71,10 @@ DEV void hidden_layer(const HeadArgs &a, const Slot &slot, const Static &s, unsi
     float v[4];
     read_floats(v, sums + b * S::H_SUMS_ROW + j);
 #pragma unroll
-    for (uint32_t n = 0; n < 4; n++) v[n] = b < a.B && j + n < a.J ? fmax_nan(v[n] + bias[n], 0.0f) : 0.0f;
+    for (uint32_t n = 0; n < 4; n++) {
+      const float open = fmax_nan(v[n] + bias[n], 0.0f); // also where it is not wanted: reads stay vectors
+      v[n] = b < a.B && j + n < a.J ? open : 0.0f;
+    }
     store4<P>(element<typename S::H>(shared, b, j), {v[0], v[1], v[2], v[3]});
   }
 }
