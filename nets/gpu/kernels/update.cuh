@@ -68,18 +68,23 @@ template <class P> struct Update {
   }
 
   // step updates R vectors of N neighbours, 1, 2 or 4: elements at[r] … at[r]+N−1 of the row, whose gradients are
-  // g[r]. at[r] is a multiple of N, or NOWHERE, which leaves vector r out. All R are read before one is written, so
-  // that a thread waits for memory once: R·N registers hold the weights, and as many the momentum or the drift.
+  // g[r]. at[r] is a multiple of N, or NOWHERE, which leaves vector r out. All R are read before one is written, and
+  // the momentum or the drift before the weights arrive, so that a thread waits for memory once, or twice if there are
+  // both: R·N registers hold the weights, and as many the momentum or the drift.
   template <int R, int N> __device__ INLINE void step(const uint32_t (&at)[R], const float (&gradient)[R][N]) const {
     float g[R][N], w[R][N], more[R][N];
+    const float *first = drift ? drift : momentum;
+    uint32_t at_first[R];  // kept, for no branch: arithmetic would move in front of it, and wait for w
+#pragma unroll
+    for (int r = 0; r < R; r++) at_first[r] = kept(first ? at[r] : NOWHERE);
     read(w, row, at);
+    read(more, first, at_first);
     each<R, N>([&](int r, int i) INLINE { g[r][i] = fmaf_(decay, w[r][i], gradient[r][i]); });
     if (drift) {
-      read(more, drift, at);
       each<R, N>([&](int r, int i) INLINE { g[r][i] += more[r][i]; });
+      if (momentum) read(more, momentum, at);
     }
     if (momentum) {
-      read(more, momentum, at);
       each<R, N>([&](int r, int i) INLINE { g[r][i] = fmaf_(mu, more[r][i], g[r][i]); });
       write(momentum, at, g);
     }
