@@ -74,7 +74,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	chunks := (a.B + a.Images - 1) / a.Images // each a partial sum
 	n := a.R * a.S * a.C * a.O
 	partial := l.perSlot(name+" partial", int(chunks)*int(n+a.O), 4)
-	queue(l, l.kernel("conv_backward_filter"), (*kernels.ConvArgs).BackwardFilter, a,
+	queue(l, l.kernel(a.FilterKernel(l.precision)), (*kernels.ConvArgs).BackwardFilter, a,
 		func(f *frame, a *kernels.ConvArgs) {
 			a.Work, a.X, a.Arg, a.GY, a.Partial = f.work, f.at(x), f.at(arg), f.at(gy), f.at(partial)
 		}, access{buffers{x, arg, gy}, buffers{partial}})

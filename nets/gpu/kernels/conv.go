@@ -69,6 +69,15 @@ func (a *ConvArgs) BackwardFilter(p Precision) Launch {
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*int64(a.Chunks)*(w+int64(a.O))}}
 }
 
+// FilterKernel returns the name of the kernel that BackwardFilter launches, without the precision: few rows of dw have
+// one of their own.
+func (a ConvArgs) FilterKernel(p Precision) string {
+	if a.BackwardFilter(p); a.Tile.WarpTiles == 1 {
+		return "conv_backward_filter_few"
+	}
+	return "conv_backward_filter"
+}
+
 // Fits reports whether the shared memory of a block is enough for a convolution of so many channels and outputs: up to
 // more than 900 in float32 with 3×3 windows, 400 with 5×5. Images must be set.
 func (a ConvArgs) Fits(p Precision) bool {

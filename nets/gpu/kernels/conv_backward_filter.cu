@@ -42,19 +42,17 @@ template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArg
   filter_store(a, sums, db, reinterpret_cast<float *>(shared), row, lane / 4 * 4, 4 * t.parts, plan.o);
 }
 
-// filter_tensor chooses the kind of tiles, and how many a warp has.
+// filter_tensor chooses the kind of tiles, of which a warp has three.
 template <class P> DEV void filter_tensor(const ConvArgs &a, uint32_t *shared) {
   if (a.C % 32 == 0) filter_run<P, FILTER_TILE, 3>(a, shared);
   else if (a.C > FILTER_FEW) filter_run<P, FILTER_CHANNELS, 3>(a, shared);
-  else if (a.tile.warp_tiles == 1) filter_run<P, FILTER_TAPS, 1>(a, shared);
   else filter_run<P, FILTER_TAPS, 3>(a, shared);
 }
 
 extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_fp32(const ConvArgs a) {
   if (blockIdx.y >= a.work->clients) return;
   DYNAMIC_SHARED(uint32_t, shared);
-  if (a.tile.warp_tiles == 1) filter_run32<1>(a, shared);
-  else filter_run32<3>(a, shared);
+  filter_run32<3>(a, shared);
 }
 extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_tf32(const ConvArgs a) {
   if (blockIdx.y >= a.work->clients) return;
@@ -65,4 +63,22 @@ extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_bf16(c
   if (blockIdx.y >= a.work->clients) return;
   DYNAMIC_SHARED(uint32_t, shared);
   filter_tensor<BF16>(a, shared);
+}
+
+// conv_backward_filter_few is for few rows of dw: a warp has one tile of them. It takes fewer registers, so that a
+// multiprocessor holds more blocks.
+extern "C" __global__ void __launch_bounds__(192, 3) conv_backward_filter_few_fp32(const ConvArgs a) {
+  if (blockIdx.y >= a.work->clients) return;
+  DYNAMIC_SHARED(uint32_t, shared);
+  filter_run32<1>(a, shared);
+}
+extern "C" __global__ void __launch_bounds__(192, 3) conv_backward_filter_few_tf32(const ConvArgs a) {
+  if (blockIdx.y >= a.work->clients) return;
+  DYNAMIC_SHARED(uint32_t, shared);
+  filter_run<TF32, FILTER_TAPS, 1>(a, shared);
+}
+extern "C" __global__ void __launch_bounds__(192, 3) conv_backward_filter_few_bf16(const ConvArgs a) {
+  if (blockIdx.y >= a.work->clients) return;
+  DYNAMIC_SHARED(uint32_t, shared);
+  filter_run<BF16, FILTER_TAPS, 1>(a, shared);
 }

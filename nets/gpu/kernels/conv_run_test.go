@@ -98,7 +98,7 @@ func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
 	got.dx = widen(p.download(r, a.DX, c.K*x))
 	r.untouched("dx of the slot not in use", a.DX+uint64(c.K*x*p.bytes), x*p.bytes)
 
-	launch(r, "conv_backward_filter_"+p.name, a.BackwardFilter(kind), room, &a)
+	launch(r, a.FilterKernel(kind)+"_"+p.name, a.BackwardFilter(kind), room, &a)
 	r.untouched("partial sums of the slot not in use", a.Partial+uint64(c.K*chunks*n*4), chunks*n*4)
 	partial := download[float32](r, a.Partial, c.K*chunks*n)
 	got.dw, got.db = make([]float64, c.K*c.w()), make([]float64, c.K*c.O)
