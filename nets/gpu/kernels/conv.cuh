@@ -6,8 +6,8 @@
 // work need: [images][height][width][pitch] words, with zeros outside the image.
 //
 // conv_forward and conv_backward_data compute the same product: out[pixel, n] = Σ over taps and depth of
-// patch[pixel + tap, depth] w[tap, depth, n]. They cut it in units of up to 64 windows × 32 outputs. A warp owns 8
-// or 16 windows, so that the four pixels of a window meet in the registers of one thread.
+// patch[pixel + tap, depth] w[tap, depth, n]. They cut it in units of up to 64 windows × 32 outputs. A warp owns 16
+// windows, so that the four pixels of a window meet in the registers of one thread.
 #pragma once
 #include "precision.cuh"
 #include "work.cuh"
@@ -49,7 +49,7 @@ struct ConvArgs {
 };
 
 // conv.go has the same numbers.
-constexpr uint32_t CONV_WINDOWS = 64, CONV_OUTPUTS = 32;
+constexpr uint32_t CONV_THREADS = 128, CONV_WINDOWS = 64, CONV_OUTPUTS = 32;
 
 // conv_per_word is how many elements are in a word.
 template <class P> constexpr uint32_t conv_per_word = sizeof(uint32_t) / sizeof(typename P::act);

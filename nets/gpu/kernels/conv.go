@@ -27,6 +27,7 @@ type ConvTile struct {
 }
 
 const (
+	convThreads  = 128
 	convWindows  = 64        // the most windows of a unit
 	convOutputs  = 32        // outputs of a block
 	convShared   = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
@@ -146,7 +147,7 @@ func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, 
 		each /= 2
 	}
 	return Geometry{
-		X: ceil(t.Units, int(each)) * int(t.Tiles), Threads: convThreads(p), Shared: int(weights + 4*t.Stages*t.Patch),
+		X: ceil(t.Units, int(each)) * int(t.Tiles), Threads: convThreads, Shared: int(weights + 4*t.Stages*t.Patch),
 	}
 }
 
@@ -282,14 +283,6 @@ func perWord(p Precision) int {
 		return 2
 	}
 	return 1
-}
-
-// convThreads returns the threads of a block of conv_forward and conv_backward_data.
-func convThreads(p Precision) int {
-	if p == FP32 {
-		return 128
-	}
-	return 256
 }
 
 // convStep returns how many words the weights of a step take in shared memory. In fp32 a row of 32 is padded by 4.

@@ -2,7 +2,7 @@
 //
 // dY [K,B,2·HP,2·WP,O] is gy at the place arg of every window, and 0 elsewhere; it exists in shared memory alone.
 // gy, arg [K,B,HP,WP,O], w [K,R,S,C,O] → dx [K,B,H,W,C].
-// Grid (about units/16 × ⌈C/32⌉, K), block 256 (fp32: 128): as conv_forward, with pixels of dx for pixels of the convolution,
+// Grid (about units/16 × ⌈C/32⌉, K), block 128: as conv_forward, with pixels of dx for pixels of the convolution,
 // channels for outputs, and the filter turned round. Shared memory: at most 99 KB.
 // Moves act(|gy|·halo + |w| + |dx|) + |arg|·halo bytes per slot; deterministic.
 #include "conv_multiply.cuh"
@@ -22,8 +22,8 @@ template <class P> struct BackwardData {
     const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x);
     ConvRow row = conv_row(t, word + thread / 4);
-    const ConvRow step = conv_row(t, ConvSums<P>::THREADS / 4);
-    for (uint32_t i = thread / 4; i < words; i += BATCH * (ConvSums<P>::THREADS / 4)) {
+    const ConvRow step = conv_row(t, CONV_THREADS / 4);
+    for (uint32_t i = thread / 4; i < words; i += BATCH * (CONV_THREADS / 4)) {
       act v[BATCH][EACH][per];
 #pragma unroll
       for (uint32_t b = 0; b < BATCH; b++) {
@@ -43,7 +43,7 @@ template <class P> struct BackwardData {
       }
 #pragma unroll
       for (uint32_t b = 0; b < BATCH; b++) {
-        const uint32_t at = i + b * (ConvSums<P>::THREADS / 4);
+        const uint32_t at = i + b * (CONV_THREADS / 4);
         if (at >= words) continue;
 #pragma unroll
         for (uint32_t k = 0; k < EACH; k++) w[ConvSums<P>::weight(at, 4 * k + thread % 4)] = pack(v[b][k]);
@@ -80,7 +80,7 @@ template <class P> struct BackwardData {
   DEV bool gaps(const ConvArgs &a) { return a.tile.strips == 1; }
   DEV uint32_t lane(const ConvArgs &a) {
     const Span s = across(a, 0);
-    return conv_lane(s.end - s.first, a.tile.depth / 2, ConvSums<P>::THREADS);
+    return conv_lane(s.end - s.first, a.tile.depth / 2, CONV_THREADS);
   }
 
   // Gradient is two words of gy of a window, and their arg, in 8 bits each.
@@ -134,7 +134,7 @@ template <class P> struct BackwardData {
           write(patch, a, w, g);
         }
       }
-      e += ConvSums<P>::THREADS;
+      e += CONV_THREADS;
       if (e >= (columns.end - columns.first) * pieces) return;
       w.c = columns.first + e / pieces, w.v = e % pieces;
     }
@@ -142,14 +142,14 @@ template <class P> struct BackwardData {
 
   // Where registers are left and a thread takes HELD windows of a patch at most, those of the next patch are read while
   // this one is multiplied.
-  static constexpr uint32_t HELD = 4;
+  static constexpr uint32_t HELD = 8;
   DEV bool holds(const ConvArgs &a) {
     if constexpr (!conv_tensor<P> || conv_per_word<P> > 1) return false;
     const ConvTile &t = a.tile;
     const Span columns = across(a, 0), rows = down(a, 0);
     const uint32_t all = (columns.end - columns.first) * (t.depth / 2);
-    return a.O % 2 == 0 && t.images == 1 && all <= ConvSums<P>::THREADS &&
-           rows.end - rows.first <= HELD * (kept(ConvSums<P>::THREADS) / all);
+    return a.O % 2 == 0 && t.images == 1 && all <= CONV_THREADS &&
+           rows.end - rows.first <= HELD * (kept(CONV_THREADS) / all);
   }
   struct Held {
     Gradient g[HELD];
@@ -268,9 +268,9 @@ template <class P> struct BackwardData {
 extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_fp32(const ConvArgs a) {
   conv_run<FP32, BackwardData<FP32>>(a);
 }
-extern "C" __global__ void __launch_bounds__(256, 2) conv_backward_data_tf32(const ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 2) conv_backward_data_tf32(const ConvArgs a) {
   conv_run<TF32, BackwardData<TF32>>(a);
 }
-extern "C" __global__ void __launch_bounds__(256, 2) conv_backward_data_bf16(const ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_bf16(const ConvArgs a) {
   conv_run<BF16, BackwardData<BF16>>(a);
 }

@@ -3,7 +3,7 @@
 //
 // x [K,B,H,W,C], w [K,R,S,C,O], bias [K,O] → y [K,B,HP,WP,O] and arg [K,B,HP,WP,O]: the place of the maximum in its
 // window, the first of equal ones, or 4 where the ReLU is shut.
-// Grid (about units/16 × ⌈O/32⌉, K), block 256 (fp32: 128): a block keeps the weights of 32 outputs in shared memory and walks over
+// Grid (about units/16 × ⌈O/32⌉, K), block 128: a block keeps the weights of 32 outputs in shared memory and walks over
 // units of up to 64 windows. It streams filters of more than 416 words. Shared memory: the weights and one or two
 // patches, at most 99 KB. Moves act(|x|·halo + |w| + |y|) + |arg| bytes per slot. Bias, ReLU and pooling are done in
 // registers; deterministic.
@@ -27,13 +27,13 @@ template <class P> struct Forward {
 
   template <bool WIDE> DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t o) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
-    constexpr uint32_t per = conv_per_word<P>, BATCH = WIDE ? 5 : 1;  // rows that are read before the first is written
+    constexpr uint32_t per = conv_per_word<P>, BATCH = WIDE ? 6 : 1;  // rows that are read before the first is written
     const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x), quad = thread / 8 % 8 * 4, start = thread / 64 * 8 + thread % 8;
     ConvRow row = conv_row(t, word + start);
-    const ConvRow step = conv_row(t, ConvSums<P>::THREADS / 8);
+    const ConvRow step = conv_row(t, CONV_THREADS / 8);
     o += quad;
-    for (uint32_t i = start; i < words; i += BATCH * (ConvSums<P>::THREADS / 8)) {
+    for (uint32_t i = start; i < words; i += BATCH * (CONV_THREADS / 8)) {
       uint4 v[BATCH];
 #pragma unroll
       for (uint32_t b = 0; b < BATCH; b++) {
@@ -48,7 +48,7 @@ template <class P> struct Forward {
         v[b] = {kept(v[b].x), kept(v[b].y), kept(v[b].z), kept(v[b].w)};
 #pragma unroll
       for (uint32_t b = 0; b < BATCH; b++) {
-        const uint32_t at = i + b * (ConvSums<P>::THREADS / 8);
+        const uint32_t at = i + b * (CONV_THREADS / 8);
         if (at < words) ConvSums<P>::put(w, at, quad, pack(P{}, v[b]));
       }
     }
@@ -110,12 +110,12 @@ template <class P> struct Forward {
   }
   DEV uint32_t lane(const ConvArgs &a) {
     const uint32_t channels = conv_per_word<P> * conv_piece(a, conv_per_word<P>);
-    return conv_lane(conv_columns(a).count, ceil_div(a.C, channels), ConvSums<P>::THREADS);
+    return conv_lane(conv_columns(a).count, ceil_div(a.C, channels), CONV_THREADS);
   }
 
   DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p) {
     const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * (a.B * a.H * a.W * a.pixel);
-    conv_load_pixels<P, ConvSums<P>::THREADS>(patch, x, a, lane, conv_columns(a), {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad});
+    conv_load_pixels<P, CONV_THREADS>(patch, x, a, lane, conv_columns(a), {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad});
   }
 
   typedef ConvSums<P> Sums;
@@ -205,9 +205,9 @@ template <class P> struct Forward {
 extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_fp32(const ConvArgs a) {
   conv_run<FP32, Forward<FP32>>(a);
 }
-extern "C" __global__ void __launch_bounds__(256, 2) conv_forward_tf32(const ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_tf32(const ConvArgs a) {
   conv_run<TF32, Forward<TF32>>(a);
 }
-extern "C" __global__ void __launch_bounds__(256, 2) conv_forward_bf16(const ConvArgs a) {
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_bf16(const ConvArgs a) {
   conv_run<BF16, Forward<BF16>>(a);
 }

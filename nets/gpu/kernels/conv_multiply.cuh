@@ -71,27 +71,27 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
   const uint32_t o = blockIdx.x % t.tiles * CONV_OUTPUTS, each = ceil_div(t.units, gridDim.x / t.tiles);
   const bool streamed = t.resident < t.steps;
 
-  for (uint32_t i = threadIdx.x; i < 4 * t.steps; i += Sums::THREADS) {
+  for (uint32_t i = threadIdx.x; i < 4 * t.steps; i += CONV_THREADS) {
     const uint32_t tap = 2 * i / t.depth, r = tap / a.S;
     offset[i] =
         r < a.R ? Op::tap(a, r, tap % a.S) * t.pitch + 2 * i % t.depth : 0;  // behind the last tap: its weights are 0
   }
   if (threadIdx.x < CONV_OUTPUTS) bias[threadIdx.x] = Op::bias(a, o + threadIdx.x);
   // Words that are never loaded are 0 beside an image; those of a pixel meet weights of zero, and must not be NaN.
-  if (Op::gaps(a)) conv_clear(patches, t.stages * t.patch, Sums::THREADS);
+  if (Op::gaps(a)) conv_clear(patches, t.stages * t.patch, CONV_THREADS);
   if (!streamed) Op::weights(w, a, 0, t.steps * 8, o);
   __syncthreads();
 
-  // A thread divides for one of the windows of its warp, and gets the others from the threads beside it.
+  // A thread divides for one of the 16 windows of its warp, and gets the others from the threads beside it.
   const uint32_t thread = kept(threadIdx.x), right = t.pitch, down = t.width * t.pitch;
-  uint32_t window[Sums::OF_WARP / 8];
+  uint32_t window[2];
   ConvWindows<P> own;
   {
-    const uint32_t v = thread / 32 * Sums::OF_WARP + thread % Sums::OF_WARP, row = v / t.columns, n = row / t.rows;
+    const uint32_t v = thread / 32 * 16 + thread % 16, row = v / t.columns, n = row / t.rows;
     const uint32_t i = row - n * t.rows, j = v - row * t.columns, all = 0xffffffffu;
     const uint32_t pixel = n < t.images ? ((n * t.height + 2 * i) * t.width + 2 * j) * t.pitch : 0;
 #pragma unroll
-    for (uint32_t q = 0; q < Sums::OF_WARP / 8; q++) window[q] = __shfl_sync(all, pixel, q * 8 + thread % 32 / 4);
+    for (uint32_t q = 0; q < 2; q++) window[q] = __shfl_sync(all, pixel, q * 8 + thread % 32 / 4);
 #pragma unroll
     for (uint32_t q = 0; q < Sums::WINDOWS; q++) {
       own.place[q] = __shfl_sync(all, n | i << 8 | j << 16, Sums::window(q));
@@ -133,7 +133,7 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
         Op::weights(w, a, 8 * s, 8 * steps, o);
         __syncthreads();
       }
-      conv_multiply(sums, patch, window, right, down, w, offset + 4 * s, steps);
+      conv_multiply(sums, patch + window[0], patch + window[1], right, down, w, offset + 4 * s, steps);
       s += steps;
     } while (s < t.steps);
     Op::store(sums, a, here, own, bias, o);

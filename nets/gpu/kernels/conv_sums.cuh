@@ -1,28 +1,26 @@
 // The product that conv_forward and conv_backward_data share, of pixels with weights, and where its sums lie.
 //
-// On tensor cores a warp multiplies 8 windows × 32 outputs. Weights are the operand a of mma, and the pixels at one place
-// of eight windows are b: so a pair of words that is read at once is all of b, and a thread holds the four places of a
-// window. Weights lie in shared memory in the order of a, so that one read of 16 bytes is all of a: no register is
-// moved. 16 windows would read the weights half as often; but then a block has four warps in place of eight, which are
-// too few to hide what each of them waits for. In fp32 a warp multiplies 16 windows × 32 outputs.
+// A warp multiplies 16 windows × 32 outputs. On tensor cores weights are the operand a of mma, and the pixels at one
+// place of eight windows are b: so a pair of words that is read at once is all of b, and a thread holds the four places
+// of a window. Weights lie in shared memory in the order of a, so that one read of 16 bytes is all of a: no register is
+// moved.
 #pragma once
 #include "conv_patch.cuh"
 
 // ConvSums has the sums of a thread, lane = 4g+t: of WINDOWS windows, each at its four places, OUTPUTS neighbouring
 // outputs. Row g of product m is output 4g+2m, row g+8 output 4g+2m+1; a column is a window:
-// d[place][m][2r+c] is output 4g+2m+r at a place of window 2t+c.
+// d[4h+place][m][2r+c] is output 4g+2m+r at a place of window 8h+2t+c.
 template <class P> struct ConvSums {
-  static constexpr uint32_t WINDOWS = 2, OUTPUTS = 4;
-  static constexpr uint32_t OF_WARP = 8, THREADS = CONV_WINDOWS / OF_WARP * 32;  // windows of a warp, threads of a block
+  static constexpr uint32_t WINDOWS = 4, OUTPUTS = 4;
   static constexpr uint32_t STEP = 8 * CONV_OUTPUTS;  // words of weights in a step of 8 words of the sum
-  float d[4][2][4];
+  float d[8][2][4];
 
   // window returns the q-th window of a thread, output its first output.
-  DEV uint32_t window(uint32_t q) { return threadIdx.x % 4 * 2 + q; }
+  DEV uint32_t window(uint32_t q) { return q / 2 * 8 + threadIdx.x % 4 * 2 + q % 2; }
   DEV uint32_t output() { return threadIdx.x % 32 / 4 * 4; }
   // of returns the sum of the n-th output at a place of the q-th window.
   DEV float of(const ConvSums &s, uint32_t q, uint32_t n, uint32_t place) {
-    return s.d[place][n / 2][n % 2 * 2 + q];
+    return s.d[q / 2 * 4 + place][n / 2][n % 2 * 2 + q % 2];
   }
   // weight returns where output n of a word of the sum lies among the weights. Word 2u+c of a step is column u+4c of a.
   DEV uint32_t weight(uint32_t word, uint32_t n) {
@@ -39,7 +37,7 @@ template <class P> struct ConvSums {
 
 // In fp32 a thread has outputs 8t … 8t+7 of windows g and 8+g: d[2q+place/2][j][2(place%2)+h] is output 8t+4h+j.
 template <> struct ConvSums<FP32> {
-  static constexpr uint32_t WINDOWS = 2, OUTPUTS = 8, OF_WARP = 16, THREADS = CONV_WINDOWS / OF_WARP * 32;
+  static constexpr uint32_t WINDOWS = 2, OUTPUTS = 8;
   static constexpr uint32_t LD = CONV_OUTPUTS + 4, STEP = 8 * LD;  // words of a row: rows 2t and 2t+2 start 8 banks apart
   float d[4][4][4];
 
@@ -63,15 +61,15 @@ DEV uint2 conv_pair_at(const uint32_t *x) {
 // and t+4 of a, so that a thread reads both at once.
 struct ConvStep {
   uint32_t a[2][4];
-  uint2 b[4];  // of the places of window g
+  uint2 b[8];  // of place p of window 8h+g at 4h+p
 
-  // read reads the words of the thread: x is at the first pixel of window g; the next pixel is `right` words behind, the
-  // pixel below `down` words.
-  DEV ConvStep read(const uint32_t *x, uint32_t right, uint32_t down, const uint32_t *w) {
+  // read reads the words of the thread: x0 and x1 are at the first pixel of windows g and 8+g; the next pixel is `right`
+  // words behind, the pixel below `down` words.
+  DEV ConvStep read(const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down, const uint32_t *w) {
     const uint4 w0 = read_vector<uint4>(w), w1 = read_vector<uint4>(w + 128);
     ConvStep s = {{{w0.x, w0.y, w0.z, w0.w}, {w1.x, w1.y, w1.z, w1.w}}};
 #pragma unroll
-    for (int p = 0; p < 4; p++) s.b[p] = conv_pair_at(x + (p / 2 ? down : 0) + (p % 2 ? right : 0));
+    for (int p = 0; p < 8; p++) s.b[p] = conv_pair_at((p / 4 ? x1 : x0) + (p / 2 % 2 ? down : 0) + (p % 2 ? right : 0));
     return s;
   }
 };
@@ -79,7 +77,7 @@ struct ConvStep {
 // conv_step adds the products of a step.
 template <class P> DEV void conv_step(ConvSums<P> &sums, const ConvStep &s) {
 #pragma unroll
-  for (int p = 0; p < 4; p++)
+  for (int p = 0; p < 8; p++)
 #pragma unroll
     for (int m = 0; m < 2; m++) conv_mma<P>(sums.d[p][m], s.a[m], {s.b[p].x, s.b[p].y});
 }
@@ -114,26 +112,25 @@ DEV void conv_pair(ConvSums<FP32> &sums, const uint32_t *x0, const uint32_t *x1,
     }
 }
 
-// conv_multiply adds the products of `steps` steps of 8 words. The first pixels of the thread's windows lie `window`
-// words behind x, and pair p of the words of a window offset[p] words behind its first pixel.
+// conv_multiply adds the products of `steps` steps of 8 words. Pair p of the words of a window lies offset[p] words
+// behind its first pixel.
 template <class P>
-DEV void conv_multiply(ConvSums<P> &sums, const uint32_t *x, const uint32_t (&window)[1], uint32_t right, uint32_t down,
+DEV void conv_multiply(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
                        const uint32_t *w, const uint32_t *offset, uint32_t steps) {
   constexpr uint32_t STEP = ConvSums<P>::STEP;
   w += 4 * (threadIdx.x % 32);
   offset += threadIdx.x % 4;
-  x += window[0];
   // While a step is multiplied the next one is read, and the offsets of those behind it; what is read behind the last
   // step is not used. In twos: clang unrolls no loop with assembly, and no register is moved.
   auto read = [&](uint32_t o) INLINE {
-    ConvStep s = ConvStep::read(x + o, right, down, w);
+    ConvStep s = ConvStep::read(x0 + o, x1 + o, right, down, w);
     w += STEP;
     return s;
   };
   uint32_t s = 0, o0 = offset[0], o1 = offset[4];
   ConvStep even = read(o0);
   for (; s + 2 <= steps; s += 2) {
-    named<32, 32>();
+    named<64, 32>();
     offset += 8;
     o0 = offset[0];
     const ConvStep odd = read(o1);
@@ -145,12 +142,12 @@ DEV void conv_multiply(ConvSums<P> &sums, const uint32_t *x, const uint32_t (&wi
   if (s < steps) conv_step(sums, even);
 }
 
-DEV void conv_multiply(ConvSums<FP32> &sums, const uint32_t *x, const uint32_t (&window)[2], uint32_t right,
-                       uint32_t down, const uint32_t *w, const uint32_t *offset, uint32_t steps) {
+DEV void conv_multiply(ConvSums<FP32> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
+                       const uint32_t *w, const uint32_t *offset, uint32_t steps) {
   w += ConvSums<FP32>::output();
   for (uint32_t p = 0; p < 4 * steps; p++, w += 2 * ConvSums<FP32>::LD) {
     named<64, 32>();
     const uint32_t o = offset[p];
-    conv_pair(sums, x + window[0] + o, x + window[1] + o, right, down, w);
+    conv_pair(sums, x0 + o, x1 + o, right, down, w);
   }
 }
