@@ -197,7 +197,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0], allow_abbrev=False)
     ap.add_argument("--budget", type=float, default=100, help="seconds in all")
     ap.add_argument("--seconds", type=float, default=1.5, help="of one measurement")
-    ap.add_argument("--timeout", type=float, default=30, help="of a variant; the first also loads the libraries")
+    ap.add_argument("--timeout", type=float, default=40, help="of a variant; the first also loads the libraries")
     ap.add_argument("--slow", type=float, default=60, help="of variants that compile")
     ap.add_argument("--csv", default="cuda-peers.csv")
     ap.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: to try this program")

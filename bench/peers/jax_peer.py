@@ -184,7 +184,8 @@ def main():
         work.serve(one_round, ARGS.clients * ARGS.steps, {"python": platform.python_version(), "jax": jax.__version__})
     else:
         one_round()
-        print(json.dumps(work.measure(one_round, ARGS.clients * ARGS.steps, 5)))
+        versions = {"jax": jax.__version__, "card": jax.devices()[0].device_kind} if ARGS.device == "cuda" else {}
+        print(json.dumps({**work.measure(one_round, ARGS.clients * ARGS.steps, 5), **versions}))
     return 0
 
 
