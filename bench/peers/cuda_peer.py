@@ -307,6 +307,7 @@ class Job:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
         torch.backends.cudnn.benchmark = True
         if device == "cuda":
+            torch.zeros(1, device="cuda")  # makes the context; there are no statistics before it
             torch.cuda.reset_peak_memory_stats()
         started = time.perf_counter()
         plain = Plain.of(net, batch, lr)
