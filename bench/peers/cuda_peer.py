@@ -320,6 +320,8 @@ class Job:
         if not draws:
             return
         self.draws = draws
+        if len(draws.images) != len(plain.draws.images):  # of a folder; random ones are those of the check
+            images = Images(draws.data, draws.images, draws.labels, device)
         self.rounds = Rounds(model, images, plain.weights, clients, steps, batch)
         self.rounds.draw(self.draws.round(clients, steps))
         for _ in range(2):
@@ -361,6 +363,8 @@ def attempt(f, what):
         return f()
     except Exception as e:  # of any library: a variant that fails must not end the others
         traceback.print_exc()
+        while e.__context__:  # the end of a failed capture hides what failed in it
+            e = e.__context__
         return {**what, "error": f"{type(e).__name__}: {' '.join(str(e).split())[:300]}"}
 
 
@@ -374,16 +378,16 @@ def serve(device):
         if word == "measure":
             got = attempt(lambda: job.measure(float(of[0])), job.what)
             job = None
-            free(device)
         else:
             net, precision, *sizes, variant = of
             k, e, b = map(int, sizes)
             draws = work.Draws(net, b)
             made = attempt(lambda: Job(net, precision, k, e, b, variant, device, draws=draws), {"variant": variant})
             job, got = (made, {**made.what, "ready": True}) if isinstance(made, Job) else (None, made)
-            if job is None:
-                free(device)
+        made = None
         answers.write(json.dumps(got) + "\n")
+        if job is None:
+            free(device)
 
 
 def main():
