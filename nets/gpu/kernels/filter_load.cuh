@@ -89,24 +89,27 @@ DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a
       const uint32_t b = first.b + n, height = b < a.B ? a.H : 0;
       uint32_t *to = patch + ((n * t.height + row) * t.width + column) * t.pitch + piece * WORDS;
       uint32_t y = first.i + row, at = ((b * a.H + y) * a.W + j) * a.pixel + piece * WORDS;
+      const uint32_t stride = step * a.W * a.pixel, to_stride = step * t.width * t.pitch;
 #pragma unroll 1
-      for (uint32_t r = row; r < t.height; r += BATCH * step) {
+      for (uint32_t r = row; r < t.height; r += step, y += step, at += stride, to += to_stride) {
+        // The last row stands for those behind it: no branch may part the reads. kept: the batch needs the registers
+        // that multiples of strides would take.
         Pair v[BATCH];
+        uint32_t next = r, line = y;
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++) {
-          const bool image = r + i * step < t.height && y + i * step < height;
-          const uint32_t from = at + i * step * a.W * a.pixel;
-          v[i] = Pair::read(x + (image && left ? from : 0), x + (image && right ? from + a.pixel : 0));
+          const bool image = line < height, more = i + 1 < BATCH && next + step < t.height;
+          v[i] = Pair::read(x + kept(image && left ? at : 0), x + kept(image && right ? at + a.pixel : 0));
+          next += more ? step : 0, line = kept(line + (more ? step : 0)), at = kept(at + (more ? stride : 0));
         }
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++) v[i] = Pair::arrived(v[i]);  // else clang would read each where it is written
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++) {
-          const bool image = y + i * step < height;
-          if (r + i * step < t.height)
-            Pair::write(to + i * step * t.width * t.pitch, v[i], image && left, image && right);
+          const bool image = y < height, more = i + 1 < BATCH && r + step < t.height;
+          Pair::write(to, v[i], image && left, image && right);
+          r += more ? step : 0, y = kept(y + (more ? step : 0)), to += more ? to_stride : 0;
         }
-        to += BATCH * step * t.width * t.pitch, at += BATCH * step * a.W * a.pixel, y += BATCH * step;
       }
     }
     e += FILTER_THREADS;
@@ -129,9 +132,9 @@ DEV void filter_load(uint32_t *patch, const typename P::act *x, const ConvArgs &
   if constexpr (filter_matrix<P, KIND>) {
     filter_load_words<P, 4, 8>(patch, x, a, lane, first);
   } else if constexpr (conv_per_word<P> == 2) {
-    constexpr uint32_t BATCH = TILES == 1 ? 4 : 2;  // the sums of several tiles leave few registers
+    constexpr uint32_t BATCH = TILES == 1 ? 4 : 2;  // as many as there are registers for
     if (piece == 4) filter_load_pairs<4, BATCH>(patch, x, a, lane, first);
-    else filter_load_pairs<1, BATCH>(patch, x, a, lane, first);
+    else filter_load_pairs<1, 2>(patch, x, a, lane, first);
   } else {
     if (piece == 4) filter_load_words<P, 4, 4>(patch, x, a, lane, first);
     else if (piece == 2) filter_load_words<P, 2, 2>(patch, x, a, lane, first);

@@ -40,20 +40,23 @@ DEV void filter_units(const ConvArgs &a, uint32_t *shared, uint32_t words, Filte
     cp_async_commit();
     return there;
   };
-  uint32_t stage = 0;
-  for (bool more = next(shared); more;) {
-    uint32_t *here = shared;
+  // The loop has each of both once, so that the machine code is short. With two stages, the first turn only copies.
+  bool arrived = false;
+  for (uint32_t stage = 0;;) {
     cp_async_wait<0>();
     __syncthreads();  // everyone's copies have arrived, everyone has multiplied the last unit
-    if (t.stages == 2) {
-      here += stage * words, stage ^= 1;
-      more = next(shared + stage * words);
-    }
-    multiply(here);
+    const bool more = next(shared + stage * words);
     if (t.stages == 1) {
-      __syncthreads();  // everyone has multiplied
-      more = next(shared);
+      if (!more) return;
+      cp_async_wait<0>();
+      __syncthreads();  // everyone's copies have arrived
+      arrived = true;
+    } else {
+      stage ^= 1;
     }
+    if (arrived) multiply(shared + stage * words);
+    if (!more) return;
+    arrived = true;
   }
 }
 
