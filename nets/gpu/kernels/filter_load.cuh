@@ -103,7 +103,8 @@ DEV void filter_load_pairs(uint32_t *patch, const uint16_t *x, const ConvArgs &a
           next += more ? step : 0, line = kept(line + (more ? step : 0)), at = kept(at + (more ? stride : 0));
         }
 #pragma unroll
-        for (uint32_t i = 0; i < BATCH; i++) v[i] = Pair::arrived(v[i]);  // else clang would read each where it is written
+        for (uint32_t i = 0; i < BATCH; i++)  // else clang would read each where it is written
+          v[i] = Pair::arrived(v[i]);
 #pragma unroll
         for (uint32_t i = 0; i < BATCH; i++) {
           const bool image = y < height, more = i + 1 < BATCH && r + step < t.height;
@@ -124,7 +125,8 @@ template <class P, FilterKind KIND> DEV uint32_t filter_piece(const ConvArgs &a)
   return a.pixel % 4 == 0 ? 4 : conv_per_word<P> == 1 && a.pixel % 2 == 0 ? 2 : 1;
 }
 
-// filter_load fills a patch of a warp with so many tiles from pixel (i,j) of image b of `first` on, with zeros outside of the image.
+// filter_load fills a patch from pixel (i,j) of image b of `first` on, with zeros outside of the image. Columns beside
+// every image are not written.
 template <class P, FilterKind KIND, int TILES>
 DEV void filter_load(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint32_t lane,
                      const ConvPlace &first) {
