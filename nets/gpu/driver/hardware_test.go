@@ -79,7 +79,8 @@ func TestHardwareErrors(t *testing.T) {
 			t.Errorf("Alloc(64 TiB): %v, want ErrOutOfMemory", err)
 		}
 		_, err := d.LoadModule("broken", strings.Replace(fillPTX, "add.u32", "add.u33", 1))
-		if err == nil || !strings.Contains(err.Error(), "add.u33") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), "line 24; error   : Unknown modifier '.u33'") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("LoadModule: %v, want one line of the compiler's", err)
 		}
 		f, s := fillOn(t, d)

@@ -35,7 +35,7 @@ const (
 	convResident = 52        // steps: so many or fewer weights stay in shared memory (at most 59,904 bytes) …
 	convStreamed = 20        // … of more than that, so many are there at a time
 
-	convBlocks    = 512 // of conv_forward and conv_backward_data that keep a card busy to the end
+	convBlocks    = 256 // of conv_forward and conv_backward_data that keep a card busy to the end
 	filterWarps   = 6
 	filterThreads = 32 * filterWarps
 	filterWindows = 128 // the most windows of a unit on tensor cores
@@ -141,8 +141,8 @@ func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, 
 	t.Tiles = uint32(ceil(n, convOutputs))
 	a.Tile = t
 	// A block loads its weights once and should then do enough with them; but there should be enough blocks. So a slot
-	// has 32 blocks, or more if each would have over 16 units, or if there are few slots.
-	each := min(max(t.Units/32, 1), 16)
+	// has 16 blocks, or more if each would have over 16 units, or if there are few slots.
+	each := min(max(t.Units/16, 1), 16)
 	for each > 2 && slots*ceil(t.Units, int(each))*int(t.Tiles) < convBlocks {
 		each /= 2
 	}

@@ -164,11 +164,12 @@ DEV void copy_windows(unsigned char *to, const Map<typename O::act> &x, const De
     const uint32_t tap = both(at.first < d.C ? r : 2 * NO_WINDOW, s), last = both(x.H - 1, x.W - 1); // below any map
     auto valid = [&](const Window &w) INLINE { return inside(w.ij + tap, last); };
     if (x.chunks) {
+      Window w[PASSES]; // all are read before the first copy begins: no read is moved past one
 #pragma unroll
-      for (uint32_t i = 0; i < PASSES; i++) {
-        const Window w = windows(i);
-        cp_async16_near(shared + O::beside(place, i * STEP, 0), from + (int32_t)w.at, valid(w));
-      }
+      for (uint32_t i = 0; i < PASSES; i++) w[i] = windows(i);
+#pragma unroll
+      for (uint32_t i = 0; i < PASSES; i++)
+        cp_async16_near(shared + O::beside(place, i * STEP, 0), from + (int32_t)w[i].at, valid(w[i]));
       return;
     }
 #pragma unroll 1
