@@ -124,7 +124,7 @@ func TestBytesByHand(t *testing.T) {
 		FP32: {
 			"gather x":                   x + 4*x4, // bytes in, floats out, of four channels each
 			"conv_forward conv1":         4*(x4+864+y1) + y1,
-			"conv_backward_filter conv1": 4*(x4+y1) + y1 + 4*32*(864+32), // 32 chunks of 4 images
+			"conv_backward_filter_few conv1": 4*(x4+y1) + y1 + 4*32*(864+32), // 32 chunks of 4 images
 			"conv_reduce conv1":          (4*32 + 8) * (864 + 32),        // the row has no copy
 			"conv_forward conv2":         4*(y1+9216+y2) + y2,
 			"conv_backward_data conv2":   4*(y2+9216+y1) + y2,

@@ -122,12 +122,12 @@ func predictionTable(net string, p Precision, program *program, launches []predi
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s %s, %d clients, µs per client-step\t"+
-		"layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlimit\tblocks\twaves\t\n", net, p, clients)
+		"layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlatency\tlimit\tblocks\twaves\t\n", net, p, clients)
 	var sum predict.Times
 	line := func(kernel, layer string, t predict.Times) {
 		us := func(seconds float64) float64 { return seconds * 1e6 / float64(clients) }
-		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.2f\t\n",
-			kernel, layer, us(t.Total), us(t.Tensor), us(t.Issue), us(t.Shared), us(t.L2), us(t.Memory),
+		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.2f\t\n",
+			kernel, layer, us(t.Total), us(t.Tensor), us(t.Issue), us(t.Shared), us(t.L2), us(t.Memory), us(t.Latency),
 			t.Limit, t.PerMultiprocessor, t.Waves)
 	}
 	for i, l := range launches {
@@ -135,6 +135,7 @@ func predictionTable(net string, p Precision, program *program, launches []predi
 		line(program.launches[i].kernel, program.launches[i].layer, t)
 		sum.Total, sum.Tensor, sum.Issue = sum.Total+t.Total, sum.Tensor+t.Tensor, sum.Issue+t.Issue
 		sum.Shared, sum.L2, sum.Memory = sum.Shared+t.Shared, sum.L2+t.L2, sum.Memory+t.Memory
+		sum.Latency += t.Latency
 	}
 	line("sum", "", sum)
 	_ = w.Flush() // into memory

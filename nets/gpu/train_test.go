@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -154,6 +156,66 @@ func distance(got, want [][]float32) float64 {
 		}
 	}
 	return math.Sqrt(diff / norm)
+}
+
+// Many clients are trained in two groups, which gives the bytes of one group, whether or not the groups are alike. A loss
+// that is not finite is that of its client.
+func TestGroups(t *testing.T) {
+	const clients = 19
+	m := must.Get(models.New("linear-mnist"))(t)
+	train := crowd.Samples(m, crowd.TrainSamples, 1)
+	result := func(most, groups, poisoned int) ([]float32, [][]float32, error) {
+		e := must.Get(openEngine(m, train, nil, Options{Batch: 4, EvalBatch: 2, MaxClients: most}))(t)
+		defer func() { must.OK(t, e.Close()) }()
+		b := must.Get(e.NewBank(2 * clients))(t)
+		clip := 0.5
+		work := nets.LocalWork{LR: 0x1p-4, Clip: &clip}
+		for i := range clients {
+			start := nets.Row{Bank: b, Index: i}
+			w := m.Init(models.Kaiming, uint32(i))
+			if i == poisoned {
+				w[0] = float32(math.NaN())
+			}
+			must.OK(t, e.Load(start, w))
+			work.Clients = append(work.Clients, nets.ClientWork{
+				Client: i, Start: start, End: nets.Row{Bank: b, Index: clients + i},
+				Plan: planAmong(train.Len(), i, 1+i%3, 4),
+			})
+		}
+		loss, err := e.Train(t.Context(), work)
+		for key, w := range e.waves {
+			if len(w.frames) != groups {
+				t.Errorf("%d clients at once: %d groups of a wave for %d, want %d",
+					most, len(w.frames), key.capacity, groups)
+			}
+		}
+		var rows [][]float32
+		for i := range clients {
+			rows = append(rows, load(t, e, nets.Row{Bank: b, Index: clients + i}))
+		}
+		return loss, rows, err
+	}
+	loss, rows, err := result(0, 2, -1)
+	must.OK(t, err)
+	for _, most := range []int{9, 7} { // as many waves of one group
+		l, r, err := result(most, 1, -1)
+		must.OK(t, err)
+		if !slices.Equal(l, loss) {
+			t.Errorf("%d at once: losses %v, want %v", most, l, loss)
+		}
+		for i := range rows {
+			if !slices.Equal(r[i], rows[i]) {
+				t.Errorf("%d at once: client %d differs", most, i)
+			}
+		}
+	}
+	for _, poisoned := range []int{0, 11, 18} {
+		_, _, err := result(0, 2, poisoned)
+		var diverged *nets.DivergedError
+		if !errors.As(err, &diverged) || diverged.Client != poisoned || diverged.Step != 0 {
+			t.Errorf("client %d has NaN: %v, want that it diverged in its first step", poisoned, err)
+		}
+	}
 }
 
 // Training one, two or three clients at a time gives the same bytes as training all at once.

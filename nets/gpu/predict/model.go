@@ -2,9 +2,9 @@
 // measurement, and to judge a change of a kernel without a card. It is a tool of the developers.
 //
 // A launch takes as long as its busiest resource: the tensor cores, the memory, L2, the instruction slots or the shared
-// memory. What a kernel executes comes from package ptx, which runs some of its blocks and counts; what it executes as
+// memory; or, with few warps on a multiprocessor, as long as its warps wait for their own instructions. What a kernel executes comes from package ptx, which runs some of its blocks and counts; what it executes as
 // machine code, from package sass (executed.go). The constants of a card are in card.go. A kernel is slower than the
-// model says by all that its warps wait for and cannot hide.
+// model says by what its warps wait for in memory and at barriers, and cannot hide.
 package predict
 
 import (
@@ -30,6 +30,7 @@ type Launch struct {
 // longest, and what a multiprocessor holds.
 type Times struct {
 	Tensor, Memory, L2, Issue, Shared float64
+	Latency                           float64 // if nothing held a warp up but its own instructions, one after the other
 	Limit                             string  // the resource that takes longest
 	Total                             float64 // the longest, and the launch itself
 	Waves                             float64 // how often all multiprocessors are filled
@@ -62,11 +63,16 @@ func (c Card) Predict(l Launch, clients int) Times {
 		Memory: l.Bytes * float64(clients) / c.Memory,
 	}
 	t.PerMultiprocessor = c.resident(l)
+	warps := float64((l.Threads + 31) / 32 * l.Counted.Blocks)
+	onOne := math.Ceil(blocks / float64(c.Multiprocessors))
+	turns := math.Ceil(onOne / float64(t.PerMultiprocessor))
+	t.Latency = executed(l.Code, l.PTX, l.Counted) / warps * c.Latency * turns / c.Clock
 	t.Waves = blocks / float64(c.Multiprocessors*t.PerMultiprocessor)
 	for _, r := range []struct {
 		name    string
 		seconds float64
-	}{{"tensor", t.Tensor}, {"memory", t.Memory}, {"L2", t.L2}, {"issue", t.Issue}, {"shared", t.Shared}} {
+	}{{"tensor", t.Tensor}, {"memory", t.Memory}, {"L2", t.L2}, {"issue", t.Issue}, {"shared", t.Shared},
+		{"latency", t.Latency}} {
 		if r.seconds > t.Total {
 			t.Total, t.Limit = r.seconds, r.name
 		}

@@ -111,6 +111,15 @@ func TestPredict(t *testing.T) {
 	if got := round.Predict(l, 2); got.Issue != 3*14 || got.Memory != 1.8 || got.Waves != 6.0/8 {
 		t.Errorf("two clients: got %+v", got)
 	}
+	slow := round
+	slow.Latency = 3 // both blocks run at once: 14 instructions of a warp, one after the other
+	if got := slow.Predict(l, 1); got.Latency != 3*14 || got.Limit != "latency" || got.Total != 42.5 {
+		t.Errorf("slow warps: got %+v", got)
+	}
+	slow.Registers = 4096 // one block at a time
+	if got := slow.Predict(l, 1); got.Latency != 2*3*14 {
+		t.Errorf("slow warps, one block at a time: got %+v", got)
+	}
 	l.Bytes = 1e6
 	if got := round.Predict(l, 1); got.Limit != "memory" || got.Total != 1000.5 {
 		t.Errorf("many bytes: limited by %s, %g s", got.Limit, got.Total)
