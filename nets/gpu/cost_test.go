@@ -122,17 +122,17 @@ func TestBytesByHand(t *testing.T) {
 	}
 	want := map[Precision]map[string]int64{
 		FP32: {
-			"gather x":                   x + 4*x4, // bytes in, floats out, of four channels each
-			"conv_forward conv1":         4*(x4+864+y1) + y1,
+			"gather x":                       x + 4*x4, // bytes in, floats out, of four channels each
+			"conv_forward conv1":             4*(x4+864+y1) + y1,
 			"conv_backward_filter_few conv1": 4*(x4+y1) + y1 + 4*32*(864+32), // 32 chunks of 4 images
-			"conv_reduce conv1":          (4*32 + 8) * (864 + 32),        // the row has no copy
-			"conv_forward conv2":         4*(y1+9216+y2) + y2,
-			"conv_backward_data conv2":   4*(y2+9216+y1) + y2,
-			"conv_backward_filter conv2": 4*(y1+y2) + y2 + 4*32*(9216+32),
-			"linear_forward fc1":         4 * (128*2048 + 2048*256 + 128*256),
-			"linear_backward_data fc1":   4 * (128*256 + 2048*256 + 128*2048),
-			"linear_backward_filter fc1": 4*(128*2048+128*256) + 8*(2048*256+256),
-			"head fc2":                   4*(2*128*256+256*64+640) + 8*(256*64+64+640+10),
+			"conv_reduce conv1":              (4*32 + 8) * (864 + 32),        // the row has no copy
+			"conv_forward conv2":             4*(y1+9216+y2) + y2,
+			"conv_backward_data conv2":       4*(y2+9216+y1) + y2,
+			"conv_backward_filter conv2":     4*(y1+y2) + y2 + 4*32*(9216+32),
+			"linear_forward fc1":             4 * (128*2048 + 2048*256 + 128*256),
+			"linear_backward_data fc1":       4 * (128*256 + 2048*256 + 128*2048),
+			"linear_backward_filter fc1":     4*(128*2048+128*256) + 8*(2048*256+256),
+			"head fc2":                       4*(2*128*256+256*64+640) + 8*(256*64+64+640+10),
 		},
 		BF16: {
 			"gather x":                   x + 2*x4,

@@ -120,23 +120,24 @@ DEV void conv_multiply(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1
   constexpr uint32_t STEP = ConvSums<P>::STEP;
   w += 4 * (threadIdx.x % 32);
   offset += threadIdx.x % 4;
-  // While a step is multiplied the next one is read, and the offsets of those behind it; what is read behind the last
-  // step is not used. In twos: clang unrolls no loop with assembly, and no register is moved.
-  auto read = [&](uint32_t o) INLINE {
-    ConvStep s = ConvStep::read(x0 + o, x1 + o, right, down, w);
-    w += STEP;
-    return s;
+  // While a step is multiplied the next one is read, and the offsets of those behind it. Behind the last step the last
+  // weights and the first pixels are read again, and not used: what lies behind the weights may be a patch that other
+  // threads write. In twos: clang unrolls no loop with assembly, and no register is moved.
+  auto read = [&](uint32_t o, const uint32_t *w) INLINE {
+    return ConvStep::read(x0 + o, x1 + o, right, down, w);
   };
   uint32_t s = 0, o0 = offset[0], o1 = offset[4];
-  ConvStep even = read(o0);
+  ConvStep even = read(o0, w);
   for (; s + 2 <= steps; s += 2) {
     named<64, 32>();
     offset += 8;
     o0 = offset[0];
-    const ConvStep odd = read(o1);
+    const ConvStep odd = read(o1, w + STEP);
     o1 = offset[4];
     conv_step(sums, even);
-    even = read(s + 2 < steps ? o0 : 0);
+    const bool more = s + 2 < steps;
+    if (more) w += 2 * STEP;
+    even = read(more ? o0 : 0, w);
     conv_step(sums, odd);
   }
   if (s < steps) conv_step(sums, even);
