@@ -63,7 +63,8 @@ func (e *Engine) stagedPlan(w *wave) wavePlan {
 		return unsafe.Slice((*kernels.Slot)(unsafe.Pointer(&host[at])), w.key.capacity)
 	}
 	p := wavePlan{
-		works: works(at.work, len(w.frames)), rowWork: &works(at.rowWork, 1)[0], slots: slots(at.slots), rowSlots: slots(at.rowSlots),
+		works: works(at.work, len(w.frames)), rowWork: &works(at.rowWork, 1)[0],
+		slots: slots(at.slots), rowSlots: slots(at.rowSlots),
 		index: driver.View[int32](host[at.index:][:batches*w.program.B*4]),
 		count: driver.View[int32](host[at.count:][:batches*4]),
 	}

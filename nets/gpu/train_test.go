@@ -158,8 +158,8 @@ func distance(got, want [][]float32) float64 {
 	return math.Sqrt(diff / norm)
 }
 
-// Many clients are trained in two groups, which gives the bytes of one group, whether or not the groups are alike. A loss
-// that is not finite is that of its client.
+// Many clients are trained in two groups, which gives the bytes of one group, whether or not the groups are alike. A
+// loss that is not finite is that of its client.
 func TestGroups(t *testing.T) {
 	const clients = 19
 	m := must.Get(models.New("linear-mnist"))(t)

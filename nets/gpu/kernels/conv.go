@@ -31,7 +31,6 @@ const (
 	convWindows  = 64        // the most windows of a unit
 	convOutputs  = 32        // outputs of a block
 	convShared   = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
-	convThird    = 75 * 1024 // bytes of a block of which a multiprocessor of capability 9.0 holds three
 	convResident = 52        // steps: so many or fewer weights stay in shared memory (at most 59,904 bytes) …
 	convStreamed = 20        // … of more than that, so many are there at a time
 
@@ -135,7 +134,7 @@ func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, 
 		return Geometry{}
 	}
 	t.Stages = 1
-	if weights+4*stages*t.Patch <= convShared && (weights+4*stages*t.Patch <= convThird || weights+4*t.Patch > convThird) {
+	if weights+4*stages*t.Patch <= convShared {
 		t.Stages = stages
 	}
 	t.Tiles = uint32(ceil(n, convOutputs))

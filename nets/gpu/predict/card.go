@@ -26,11 +26,12 @@ type Card struct {
 // sharedReserved are the bytes of shared memory that the driver keeps for itself in every block.
 const sharedReserved = 1 << 10
 
-// H200 is an NVIDIA H200 (SXM). Multiprocessors and their limits are those of its data sheet and of the CUDA programming
-// guide for capability 9.0. The others were measured (docs/performance.md): under load it runs at 1.78 to 1.97 GHz;
-// kernels that only move bytes reach 4.0 to 4.1 TB/s; with mma.sync, 60 % of the dense peak, which takes wgmma and is
-// 1024 multiply-adds of TF32 or 2048 of bfloat16 per cycle; a warp of a convolution issues an instruction every 6.5
-// cycles. 6 TB/s from L2 is a guess, and so are 1.5 µs between the kernels of a graph.
+// H200 is an NVIDIA H200 (SXM). Multiprocessors and their limits are those of its data sheet and of the CUDA
+// programming guide for capability 9.0. Clock, memory and latency were measured (docs/performance.md): under load it
+// runs at 1.78 to 1.97 GHz; kernels that only move bytes reach 4.0 to 4.1 TB/s; a warp of a convolution issues an
+// instruction every 6.5 cycles. The others are what comparable programs reach: 6 TB/s from L2; with mma.sync, 60 % of
+// the dense peak, which takes wgmma and is 1024 multiply-adds of TF32 or 2048 of bfloat16 per cycle; 1.5 µs between the
+// kernels of a graph.
 var H200 = Card{
 	Name: "H200", Target: "sm_90",
 	Multiprocessors: 132, Clock: 1.83e9,

@@ -2,7 +2,9 @@
 // measurement, and to judge a change of a kernel without a card. It is a tool of the developers.
 //
 // A launch takes as long as its busiest resource: the tensor cores, the memory, L2, the instruction slots or the shared
-// memory; or, with few warps on a multiprocessor, as long as its warps wait for their own instructions. What a kernel executes comes from package ptx, which runs some of its blocks and counts; what it executes as
+// memory; or, with few warps on a multiprocessor, as long as its warps wait for their own instructions.
+//
+// What a kernel executes comes from package ptx, which runs some of its blocks and counts; what it executes as
 // machine code, from package sass (executed.go). The constants of a card are in card.go. A kernel is slower than the
 // model says by what its warps wait for in memory and at barriers, and cannot hide.
 package predict
