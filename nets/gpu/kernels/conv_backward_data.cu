@@ -18,7 +18,8 @@ template <class P> struct BackwardData {
   // BATCH rows before it writes the first, since every read is as slow as the way to L2.
   DEV void weights(uint32_t *w, const ConvArgs &a, uint32_t word, uint32_t words, uint32_t c) {
     const act *from = static_cast<const act *>(a.work->slots[blockIdx.y].weights) + a.w_offset;
-    constexpr uint32_t per = conv_per_word<P>, EACH = CONV_OUTPUTS / 4, BATCH = 4 - per;
+    constexpr uint32_t per = conv_per_word<P>, EACH = CONV_OUTPUTS / 4;
+    constexpr uint32_t BATCH = !conv_tensor<P> ? 2 : per == 1 ? 3 : 1;  // as many as registers hold
     const ConvTile &t = a.tile;
     const uint32_t thread = kept(threadIdx.x);
     ConvRow row = conv_row(t, word + thread / 4);
