@@ -42,11 +42,12 @@ template <class P, FilterKind KIND, int TILES> DEV void filter_run(const ConvArg
   filter_store(a, sums, db, reinterpret_cast<float *>(shared), row, lane / 4 * 4, 4 * t.parts, plan.o);
 }
 
-// filter_tensor chooses the kind of tiles, of which a warp has three.
+// filter_tensor chooses the kind of tiles, of which a warp has three. FILTER_TAPS is first: if it is last, ptxas spills
+// its registers on sm_80.
 template <class P> DEV void filter_tensor(const ConvArgs &a, uint32_t *shared) {
-  if (a.C % 32 == 0) filter_run<P, FILTER_TILE, 3>(a, shared);
-  else if (a.C > FILTER_FEW) filter_run<P, FILTER_CHANNELS, 3>(a, shared);
-  else filter_run<P, FILTER_TAPS, 3>(a, shared);
+  if (a.C <= FILTER_FEW) filter_run<P, FILTER_TAPS, 3>(a, shared);
+  else if (a.C % 32 > 0) filter_run<P, FILTER_CHANNELS, 3>(a, shared);
+  else filter_run<P, FILTER_TILE, 3>(a, shared);
 }
 
 extern "C" __global__ void __launch_bounds__(192, 2) conv_backward_filter_fp32(const ConvArgs a) {
