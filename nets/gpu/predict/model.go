@@ -46,7 +46,7 @@ func (c Card) Predict(l Launch, clients int) Times {
 	blocks := float64(l.Blocks * clients)
 	// The multiprocessor with the most blocks ends last.
 	most := math.Ceil(blocks/float64(c.Multiprocessors)) / c.Clock / float64(l.Counted.Blocks)
-	var wavefronts, sectors, tensor float64
+	var wavefronts, sectors, tensor, multiplyAdds float64
 	for i, instruction := range l.PTX.Code {
 		wavefronts += float64(l.Counted.Wavefronts[i])
 		sectors += float64(l.Counted.Sectors[i])
@@ -55,6 +55,8 @@ func (c Card) Predict(l Launch, clients int) Times {
 			tensor += n * 16 * 8 * 8 / c.TF32
 		case strings.HasPrefix(instruction.Opcode, "mma.sync.aligned.m16n8k16."):
 			tensor += n * 16 * 8 * 16 / c.BF16
+		case instruction.Opcode == "fma.rn.f32":
+			multiplyAdds += n
 		}
 	}
 	t := Times{
@@ -68,7 +70,8 @@ func (c Card) Predict(l Launch, clients int) Times {
 	warps := float64((l.Threads + 31) / 32 * l.Counted.Blocks)
 	onOne := math.Ceil(blocks / float64(c.Multiprocessors))
 	turns := math.Ceil(onOne / float64(t.PerMultiprocessor))
-	t.Latency = executed(l.Code, l.PTX, l.Counted) / warps * c.Latency * turns / c.Clock
+	others := max(0, executed(l.Code, l.PTX, l.Counted)-multiplyAdds)
+	t.Latency = (others*c.Latency + multiplyAdds*c.MultiplyAdd) / warps * turns / c.Clock
 	t.Waves = blocks / float64(c.Multiprocessors*t.PerMultiprocessor)
 	for _, r := range []struct {
 		name    string
