@@ -13,8 +13,8 @@ type Card struct {
 	Wavefronts float64 // of shared memory, 128 bytes each
 	TF32, BF16 float64 // multiply-adds of the tensor cores that mma.sync reaches
 
-	// Cycles from one instruction of a warp to its next, in the mean; behind a multiply-add of float32, since those of a
-	// product do not wait for each other.
+	// Cycles from one instruction of a warp to its next, in the mean; and behind a multiply-add of float32, since those
+	// of a product do not wait for each other.
 	Latency, MultiplyAdd float64
 
 	// Of a multiprocessor.
@@ -31,9 +31,9 @@ const sharedReserved = 1 << 10
 // H200 is an NVIDIA H200 (SXM). Multiprocessors and their limits are those of its data sheet and of the CUDA
 // programming guide for capability 9.0. Clock, memory and latency were measured (docs/performance.md): under load it
 // runs at 1.78 to 1.97 GHz; kernels that only move bytes reach 4.0 to 4.1 TB/s; a warp of a convolution issues an
-// instruction every 6.5 cycles, and in fp32 a multiply-add every 2. The others are what comparable programs reach: 6 TB/s from L2; with mma.sync, 60 % of
-// the dense peak, which takes wgmma and is 1024 multiply-adds of TF32 or 2048 of bfloat16 per cycle; 1.5 µs between the
-// kernels of a graph.
+// instruction every 6.5 cycles, and in fp32 a multiply-add every 2. The others are what comparable programs reach:
+// 6 TB/s from L2; with mma.sync, 60 % of the dense peak, which takes wgmma and is 1024 multiply-adds of TF32 or 2048 of
+// bfloat16 per cycle; 1.5 µs between the kernels of a graph.
 var H200 = Card{
 	Name: "H200", Target: "sm_90",
 	Multiprocessors: 132, Clock: 1.83e9,

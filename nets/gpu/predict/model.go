@@ -76,8 +76,14 @@ func (c Card) Predict(l Launch, clients int) Times {
 	for _, r := range []struct {
 		name    string
 		seconds float64
-	}{{"tensor", t.Tensor}, {"memory", t.Memory}, {"L2", t.L2}, {"issue", t.Issue}, {"shared", t.Shared},
-		{"latency", t.Latency}} {
+	}{
+		{"tensor", t.Tensor},
+		{"memory", t.Memory},
+		{"L2", t.L2},
+		{"issue", t.Issue},
+		{"shared", t.Shared},
+		{"latency", t.Latency},
+	} {
 		if r.seconds > t.Total {
 			t.Total, t.Limit = r.seconds, r.name
 		}
