@@ -239,7 +239,6 @@ var docsShort = []docsLine{
 	{"bin/rollcall bench --data cifar10 --format gobench >> a.txt", docsBench},
 	{"bin/rollcall bench --data cifar10 --format gobench", docsBench},
 	{"bin/rollcall bench --data cifar10 --profile", docsBench},
-	{"rollcall bench --data cifar10 --profile", docsBench},
 	{"rollcall bench --profile", docsBench},
 	{"rollcall table --pack n", "rollcall table cafed-1 --pack 2 --data binary --seeds 3" + docsTable},
 
