@@ -59,9 +59,10 @@ func (c Card) Predict(l Launch, clients int) Times {
 			multiplyAdds += n
 		}
 	}
+	instructions := executed(l.Code, l.PTX, l.Counted)
 	t := Times{
 		Tensor: tensor * most,
-		Issue:  executed(l.Code, l.PTX, l.Counted) * most / c.Issue,
+		Issue:  instructions * most / c.Issue,
 		Shared: wavefronts * most / c.Wavefronts,
 		L2:     sectors * sectorBytes / float64(l.Counted.Blocks) * blocks / c.L2,
 		Memory: l.Bytes * float64(clients) / c.Memory,
@@ -70,7 +71,7 @@ func (c Card) Predict(l Launch, clients int) Times {
 	warps := float64((l.Threads + 31) / 32 * l.Counted.Blocks)
 	onOne := math.Ceil(blocks / float64(c.Multiprocessors))
 	turns := math.Ceil(onOne / float64(t.PerMultiprocessor))
-	others := max(0, executed(l.Code, l.PTX, l.Counted)-multiplyAdds)
+	others := max(0, instructions-multiplyAdds)
 	t.Latency = (others*c.Latency + multiplyAdds*c.MultiplyAdd) / warps * turns / c.Clock
 	t.Waves = blocks / float64(c.Multiprocessors*t.PerMultiprocessor)
 	for _, r := range []struct {
