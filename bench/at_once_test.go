@@ -1,21 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"rollcall/bench/run"
 	"rollcall/bench/run/lock"
-	"rollcall/bench/settings"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/metrics"
-	"rollcall/results/papers"
 )
 
 // timelessTree returns the files below a folder, the times and durations in them left out.
@@ -188,63 +182,6 @@ func TestAtOnceInterrupted(t *testing.T) {
 	}
 	pass(t, atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
 	sameTree(t, "resumed", timelessTree(t, out), timelessTree(t, alone))
-}
-
-// Cells that are one and the same run train it once, whichever begins; a reference is known before its column is
-// summarised.
-func TestAtOnceSharedRuns(t *testing.T) {
-	made := func(method string) settings.Settings {
-		s := must.Get(settings.Defaults(method, "code", "leaf"))(t)
-		s.Clients, s.Rounds, s.LocalSteps, s.Batch, s.EvalEvery = 4, 4, 1, 4, 1
-		return s
-	}
-	column := papers.Column{Data: "leaf", Availability: "stationary"}
-	var cells []run.Cell
-	for _, method := range []string{"fedavg-active", "mifa", "mifa", "fedavg-active", "fedvarp", "mifa"} {
-		cells = append(cells, run.Cell{Settings: made(method), Column: column})
-	}
-	of := papers.Sweep("pairs", "Pairs", nil, []uint32{1, 2, 3})
-	paired := must.Get(papers.TableByID("fedar-2"))(t)
-	of.Entries, of.Reference = paired.Entries, "fedavg-active"
-	var want map[string]string
-	for _, pack := range []int{1, 2, 5} {
-		out := t.TempDir()
-		var stdout, stderr bytes.Buffer
-		a := &app{&stdout, &stderr}
-		must.OK(t, a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
-			run.Keep{}, a.printTable))
-		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
-			t.Errorf("pack %d: %d runs begun, want 3 methods × 3 seeds:\n%s", pack, n, stderr.String())
-		}
-		if n := strings.Count(stderr.String(), "3 finished runs kept\n"); n != 3 {
-			t.Errorf("pack %d: %d cells kept, want the three that others made:\n%s", pack, n, stderr.String())
-		}
-		stderr.Reset()
-		must.OK(t, a.table(t.Context(), of, cells, run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: pack},
-			run.Keep{Again: true}, a.printTable))
-		if n := strings.Count(stderr.String(), ": round 0/4"); n != 9 {
-			t.Errorf("pack %d, anew: %d runs begun, want 3 methods × 3 seeds:\n%s", pack, n, stderr.String())
-		}
-		tree := timelessTree(t, out)
-		if want == nil {
-			want = tree
-			_, rows := table(t, tree["pairs/"+results.SummaryFile])
-			p := map[string]int{}
-			for _, row := range rows {
-				if row["method"] != "fedavg-active" && number(t, row["mean"]) >= 0 {
-					p[row["metric"]]++
-				}
-			}
-			if p[string(metrics.PSeeds)] != 2 || p[string(metrics.PHolm)] != 2 {
-				t.Errorf("%v p-values, want those of mifa and fedvarp:\n%s", p, tree["pairs/"+results.SummaryFile])
-			}
-			// It prints the cells as often as they were asked for, and corrects for what it prints.
-			if !strings.Contains(stdout.String(), "p_holm of 5 comparisons") {
-				t.Errorf("stdout, want p_holm of 5 comparisons in it:\n%s", stdout.String())
-			}
-		}
-		sameTree(t, fmt.Sprintf("pack %d", pack), tree, want)
-	}
 }
 
 // Figures too: the same CSV and drawing.

@@ -189,7 +189,7 @@ func TestMethodCheckExamples(t *testing.T) {
 		t.Fatalf("%d examples, want 7 or more", len(paths))
 	}
 	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), scriptSuffix)
+		name := strings.TrimSuffix(filepath.Base(path), ".py")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := alone(t, append([]string{"method", "check", path}, strings.Fields(flags[name])...)...)
@@ -290,7 +290,7 @@ func TestMethodNew(t *testing.T) {
 		"fedau": `name "fedau" is taken`, "FedAU": `name "FedAU" is taken`, "1x": `name "1x"`, "": `name ""`,
 		"a b": `name "a b"`,
 	} {
-		if o := alone(t, "method", "new", filepath.Join(dir, "x")+"/../"+name+scriptSuffix); o.status != statusUsage ||
+		if o := alone(t, "method", "new", filepath.Join(dir, "x")+"/../"+name+".py"); o.status != statusUsage ||
 			!strings.Contains(o.stderr, want) {
 			t.Errorf("%q: status %d, %q, want 2 and %q", name, o.status, o.stderr, want)
 		}

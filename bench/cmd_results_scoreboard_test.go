@@ -79,7 +79,7 @@ func withoutEmpty(info *results.FigureInfo) {
 
 // docs/reproduction.md has what its commands print of the results in the repository.
 func TestReproductionPage(t *testing.T) {
-	t.Chdir("..")
+	t.Chdir("../..")
 	const source = "docs/reproduction.md"
 	copied := filepath.Join(t.TempDir(), "page.md")
 	must.OK(t, os.WriteFile(copied, []byte(contents(t, source)), 0o600))

@@ -107,7 +107,7 @@ func TestResultsCommands(t *testing.T) {
 		for _, args := range [][]string{{"results", "diff", out, out}, {"results", "merge", out, "--out", into}} {
 			o := rollcall(t, args...)
 			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") ||
-				o.stdout != "" || isFolder(into) {
+				o.stdout != "" || len(filesBelow(t, filepath.Dir(into))) > 0 {
 				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, nothing done, and %s line 4 named",
 					args, o.status, o.stdout, o.stderr, curve)
 			}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"rollcall/bench/nightly"
 	"rollcall/bench/run"
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/results/track"
 )
 
@@ -42,9 +44,13 @@ func TestTrackSuite(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, stderr.String())
 		}
-		checkNight(t, only(t, dir, "*_"+cmp.Or(precision, "fp32")+"_*.csv"), cmp.Or(precision, "fp32"))
+		found, err := filepath.Glob(filepath.Join(dir, "*_"+cmp.Or(precision, "fp32")+"_*.csv"))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%q, %v, want one history", found, err)
+		}
+		checkNight(t, found[0], cmp.Or(precision, "fp32"))
 	}
-	if all := filesBelow(t, dir); len(all) != 3 {
+	if all := must.Get(os.ReadDir(dir))(t); len(all) != 3 {
 		t.Errorf("%q, want two histories and the lock", all)
 	}
 }

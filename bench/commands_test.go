@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/csv"
 	"math"
 	"os"
@@ -28,7 +27,7 @@ import (
 func TestHelp(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
-		args := append(strings.Fields(commandName(c)), "--help")
+		args := append(strings.Fields(strings.TrimPrefix(c.CommandPath(), "rollcall")), "--help")
 		o := pass(t, args...)
 		for _, want := range []string{"Usage:\n  rollcall", "--help"} {
 			if !strings.Contains(o.stdout, want) || o.stderr != "" {
@@ -46,7 +45,7 @@ func TestHelp(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}))
+	walk(Root())
 	if bare := pass(t); !strings.Contains(bare.stdout, "Available Commands:") {
 		t.Errorf("without arguments: %q, want the commands", bare.stdout)
 	}
@@ -73,12 +72,12 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "--method", ""}, algos.Names()},
 		{[]string{"run", "--preset", ""}, algos.Presets()},
 		{[]string{"run", "--availability", ""}, availability.Names()},
-		{[]string{"bench", "--format", ""}, benchFormats},
+		{[]string{"bench", "--format", ""}, []string{"text", "csv", "gobench"}},
 		{[]string{"run", "--precision", ""}, []string{"tf32", "fp32", "bf16", "bf16x3"}},
 		{[]string{"track", "run", "--precision", ""}, []string{"tf32", "fp32", "bf16", "bf16x3"}},
-		{[]string{"track", "run", "--format", ""}, trackFormats},
-		{[]string{"track", "compare", "--format", ""}, trackFormats},
-		{[]string{"results", "compare", "--format", ""}, compareFormats},
+		{[]string{"track", "run", "--format", ""}, []string{"text", "json"}},
+		{[]string{"track", "compare", "--format", ""}, []string{"text", "json"}},
+		{[]string{"results", "compare", "--format", ""}, []string{"text", "csv", "markdown"}},
 		{[]string{"results", "list", "--format", ""}, []string{"text", "csv"}},
 		{[]string{"availability", "--kind", ""}, availability.Names()},
 		{[]string{"table", ""}, papers.TableNames()},

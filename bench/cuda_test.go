@@ -16,7 +16,7 @@ import (
 	"rollcall/nets/models"
 )
 
-const kernelsFolder = "../nets/gpu/kernels"
+const kernelsFolder = "../../nets/gpu/kernels"
 
 // onCard runs a test again in a process that has the emulator, unless this is it. With variables for the emulator it
 // leaves the test out on a real card.
@@ -60,7 +60,7 @@ func TestMethodsOnCUDA(t *testing.T) {
 	}
 	t.Run("python", func(t *testing.T) { // the last: its method stays registered
 		needsPython(t)
-		compareDevices(t, "--method", "python/examples/scaffold_py.py", "--data", "leaf")
+		compareDevices(t, "--method", "../python/examples/scaffold_py.py", "--data", "leaf")
 	})
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os/exec"
@@ -72,7 +71,7 @@ func clusterArgs(t *testing.T, pod manifest, index int) []string {
 // clusterFlags returns the flags of a command line of rollcall, which must be known.
 func clusterFlags(t *testing.T, args []string) *pflag.FlagSet {
 	t.Helper()
-	cmd, rest, err := newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}).Find(args)
+	cmd, rest, err := Root().Find(args)
 	if err == nil {
 		err = cmd.ParseFlags(rest)
 	}
@@ -141,7 +140,7 @@ var (
 
 // Pods run as the image's user, keep what they write on volumes that are claimed, and have the time to end.
 func TestClusterPods(t *testing.T) {
-	image := contents(t, "../Dockerfile.cuda")
+	image := contents(t, "../../Dockerfile.cuda")
 	of := func(what *regexp.Regexp) string {
 		t.Helper()
 		m := what.FindStringSubmatch(image)
@@ -287,7 +286,7 @@ func TestClusterFailures(t *testing.T) {
 
 // The page names every manifest, and no job or pod that the manifests do not make.
 func TestClusterPage(t *testing.T) {
-	page := contents(t, "../"+clusterPage)
+	page := contents(t, "../../"+clusterPage)
 	for name := range clusterFiles(t) {
 		if !strings.Contains(page, "kubectl apply -f "+name) {
 			t.Errorf("%s: %s is applied nowhere, want it", clusterPage, name)

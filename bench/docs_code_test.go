@@ -25,7 +25,7 @@ func TestDocsCode(t *testing.T) {
 		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		parsed := must.Get(parser.ParseFile(token.NewFileSet(), "../"+file, nil, parser.SkipObjectResolution))(t)
+		parsed := must.Get(parser.ParseFile(token.NewFileSet(), "../../"+file, nil, parser.SkipObjectResolution))(t)
 		packages[parsed.Name.Name] = true
 		for _, name := range docsDeclared(parsed) {
 			declared[parsed.Name.Name+"."+name] = true

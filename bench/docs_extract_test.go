@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -21,17 +20,17 @@ type docsPage struct {
 // docsPages are README.md, docs/*.md and the examples of every command.
 func docsPages(t *testing.T) (pages []docsPage) {
 	t.Helper()
-	paths, err := filepath.Glob("../docs/*.md")
+	paths, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("../docs/*.md: %q, %v, want the pages", paths, err)
+		t.Fatalf("../../docs/*.md: %q, %v, want the pages", paths, err)
 	}
-	for _, path := range append([]string{"../README.md"}, paths...) {
+	for _, path := range append([]string{"../../README.md"}, paths...) {
 		text := contents(t, path)
-		name := strings.TrimPrefix(filepath.ToSlash(path), "../")
+		name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
 		pages = append(pages, docsPage{name, text, docsCommands(text)})
 	}
 	examples := docsPage{name: "examples of --help"}
-	docsWalk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}), func(c *cobra.Command) {
+	docsWalk(Root(), func(c *cobra.Command) {
 		if strings.HasPrefix(c.CommandPath(), "rollcall completion") {
 			return // cobra's own
 		}

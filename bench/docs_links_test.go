@@ -61,7 +61,7 @@ func TestDocsLinks(t *testing.T) {
 				file = path.Join(path.Dir(name), to)
 			}
 			linked[file] = linked[file] || name == "README.md"
-			info, err := os.Stat("../" + file)
+			info, err := os.Stat("../../" + file)
 			switch {
 			case err != nil:
 				t.Errorf("%s: link to %s: %v", name, m[2], err)

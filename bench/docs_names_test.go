@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"maps"
 	"os"
 	"path"
@@ -62,7 +61,7 @@ var docsForeignFiles = map[string]string{
 // TestDocsNames looks up every flag, file, test and variable that a page names.
 func TestDocsNames(t *testing.T) {
 	flags := map[string]bool{"help": true}
-	docsWalk(newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}), func(c *cobra.Command) {
+	docsWalk(Root(), func(c *cobra.Command) {
 		for _, fs := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
 			fs.VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 		}
@@ -124,13 +123,13 @@ const docsCommandsPage = "docs/commands.md"
 
 // TestDocsListNames looks for all of these names. -update writes those of the methods.
 func TestDocsListNames(t *testing.T) {
-	page := contents(t, "../"+docsCommandsPage)
+	page := contents(t, "../../"+docsCommandsPage)
 	head, rest, _ := strings.Cut(page, docsMethodFlag)
 	_, tail, ok := strings.Cut(rest, docsAfterMethods)
 	want := head + docsMethods(t) + docsAfterMethods + tail
 	if *update && ok {
 		page = want
-		must.OK(t, os.WriteFile("../"+docsCommandsPage, []byte(page), 0o666))
+		must.OK(t, os.WriteFile("../../"+docsCommandsPage, []byte(page), 0o666))
 	}
 	if page != want {
 		t.Errorf("%s: the rows of --method, want those that -update writes:\n%s", docsCommandsPage, docsMethods(t))
@@ -233,11 +232,11 @@ func docsHas(files []string, name string) bool {
 func docsRepository(t *testing.T) (paths []string, program, tests string) {
 	t.Helper()
 	var product, test strings.Builder
-	must.OK(t, filepath.WalkDir("..", func(file string, d os.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir("../..", func(file string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		name := strings.TrimPrefix(filepath.ToSlash(file), "../")
+		name := strings.TrimPrefix(filepath.ToSlash(file), "../../")
 		switch {
 		case d.IsDir() && slices.Contains([]string{".git", "bin", "out", "results/history"}, name):
 			return filepath.SkipDir

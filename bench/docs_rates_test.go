@@ -20,8 +20,8 @@ var printedRounds = map[string][]int{"fedavg-known": {10, 20, 140}, "fedavg-all"
 // The rows of docs/reproduction.md on the rates of FedAvg over all clients and with known p are those of the committed
 // curves, and so is the verdict by the rule that the page states.
 func TestDocsRates(t *testing.T) {
-	page := contents(t, "../docs/reproduction.md")
-	paths, err := filepath.Glob("../results/replay/rates/run/*/seed-*/" + results.CurveFile)
+	page := contents(t, "../../docs/reproduction.md")
+	paths, err := filepath.Glob("../../results/replay/rates/run/*/seed-*/" + results.CurveFile)
 	if err != nil || len(paths) != 12 {
 		t.Fatalf("%d curves (%v), want 12", len(paths), err)
 	}

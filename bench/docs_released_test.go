@@ -16,11 +16,11 @@ import (
 )
 
 // releasedFolder has runs of FedAWE's released code, as it writes them, and ours beside them, in run.
-var releasedFolder = filepath.Join("..", scoreboardFolder, "released")
+var releasedFolder = filepath.Join("../..", "results/replay", "released")
 
 // The rows of docs/reproduction.md beside FedAWE's released code are those of the kept files.
 func TestDocsReleased(t *testing.T) {
-	page := contents(t, "../docs/reproduction.md")
+	page := contents(t, "../../docs/reproduction.md")
 	runs, bad, err := results.FindRuns(t.Context(), filepath.Join(releasedFolder, "run"))
 	if err != nil || bad != nil || len(runs) == 0 {
 		t.Fatalf("%d runs, %v, %v", len(runs), bad, err)
@@ -69,7 +69,7 @@ func TestDocsReleased(t *testing.T) {
 
 // What docs/reproduction.md says of the rounds in which FedAWE's released code and ours reach what Table 8 has.
 func TestDocsReleasedRounds(t *testing.T) {
-	page := strings.Join(strings.Fields(contents(t, "../docs/reproduction.md")), " ")
+	page := strings.Join(strings.Fields(contents(t, "../../docs/reproduction.md")), " ")
 	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join(releasedFolder, "run")))(t)
 	code, ours := readReleased(t, "fedawe-sine-torch-2.15.csv")["test"], map[int][]float64{}
 	for _, r := range runs {

@@ -17,7 +17,7 @@ import (
 // The tables of docs/reproduction.md that follow the methods through the rounds are those of the kept curves: the test
 // accuracy in percent, the mean over the evaluations of the last 50 rounds up to each of these.
 func TestDocsReplay(t *testing.T) {
-	page := contents(t, "../docs/reproduction.md")
+	page := contents(t, "../../docs/reproduction.md")
 	for _, c := range []struct {
 		folder, availability string
 		rounds               []int
@@ -25,7 +25,7 @@ func TestDocsReplay(t *testing.T) {
 		{"fedawe-2/numpy", "sine", []int{100, 500, 1000, 2000}},
 		{"fedar-2", "uniform", []int{100, 250, 500, 1000}},
 	} {
-		runs, bad, err := results.FindRuns(t.Context(), filepath.Join("..", scoreboardFolder, c.folder))
+		runs, bad, err := results.FindRuns(t.Context(), filepath.Join("../..", "results/replay", c.folder))
 		if err != nil || bad != nil || len(runs) == 0 {
 			t.Fatalf("%s: %d runs, %v, %v", c.folder, len(runs), bad, err)
 		}
@@ -50,14 +50,14 @@ func TestDocsReplay(t *testing.T) {
 
 // docs/reproduction.md counts the runs that are kept.
 func TestDocsKept(t *testing.T) {
-	page := contents(t, "../docs/reproduction.md")
+	page := contents(t, "../../docs/reproduction.md")
 	for row, pattern := range map[string]string{
 		"FedAWE, Tables 2 and 8, CIFAR-10, sine | %d of 24":               "fedawe-2/numpy/*_cifar10_sine_*/seed-*",
 		"FedAR, Table 2, Figure 2, CIFAR-10, p_min = 0.1 | %d of 18":      "fedar-2/*/seed-*",
 		"FedAR, Table 3, Figure 3: FedAvg with everybody there | %d of 3": "fedar-3/fedavg-active_*/seed-*",
 		"CA-Fed, ToN, Figure 1c | %d of 50":                               "cafed-f1c/paper/*/seed-*",
 	} {
-		kept := must.Get(filepath.Glob(filepath.Join("..", scoreboardFolder, pattern, results.RunFile)))(t)
+		kept := must.Get(filepath.Glob(filepath.Join("../..", "results/replay", pattern, results.RunFile)))(t)
 		if want := fmt.Sprintf("| "+row+" ", len(kept)); !strings.Contains(page, want) {
 			t.Errorf("docs/reproduction.md lacks: %s", want)
 		}
@@ -66,8 +66,8 @@ func TestDocsKept(t *testing.T) {
 
 // What docs/reproduction.md says of the rounds in which FedAR reaches what the paper's figure ends at, and of its lead.
 func TestDocsFedAR(t *testing.T) {
-	page := strings.Join(strings.Fields(contents(t, "../docs/reproduction.md")), " ")
-	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join("..", scoreboardFolder, "fedar-2")))(t)
+	page := strings.Join(strings.Fields(contents(t, "../../docs/reproduction.md")), " ")
+	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join("../..", "results/replay", "fedar-2")))(t)
 	curves := map[string][][]results.CurveRow{}
 	for _, r := range runs {
 		curves[r.Method] = append(curves[r.Method], r.Curve) // in the order of the seeds
@@ -109,9 +109,9 @@ func TestDocsFedAR(t *testing.T) {
 
 // What docs/reproduction.md says of two memories, and of MIFA and FedVARP at half the rate.
 func TestDocsMemory(t *testing.T) {
-	page := strings.Join(strings.Fields(contents(t, "../docs/reproduction.md")), " ")
+	page := strings.Join(strings.Fields(contents(t, "../../docs/reproduction.md")), " ")
 	late := func(pattern string) string {
-		path := only(t, filepath.Join("..", scoreboardFolder), pattern+"/seed-3/"+results.CurveFile)
+		path := only(t, filepath.Join("../..", "results/replay"), pattern+"/seed-3/"+results.CurveFile)
 		curve := must.Get(results.ReadCurve(path))(t)
 		return lateMean(t, []results.Run{{Dir: path, Curve: curve}}, 300)
 	}

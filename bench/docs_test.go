@@ -4,7 +4,6 @@ package main
 // made short, or named with the reason why it cannot be run in a test. docs_lists_test.go has both lists.
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"rollcall/internal/must"
+	"rollcall/results/resultstest"
 	"rollcall/results/track"
 )
 
@@ -100,7 +100,7 @@ var (
 func docsParse(line string) error {
 	for _, call := range docsCall.FindAllStringSubmatch(line, -1) {
 		args := docsWords(docsVariable.ReplaceAllString(call[1], "1"))
-		cmd, rest, err := newRoot(&bytes.Buffer{}, &bytes.Buffer{}, &texts{}).Find(args)
+		cmd, rest, err := Root().Find(args)
 		if err == nil {
 			cmd.InitDefaultHelpFlag()
 			err = cmd.ParseFlags(rest)
@@ -132,7 +132,7 @@ func docsGoTest(args []string) error {
 	if i < 0 {
 		return fmt.Errorf("%q: no package, want one", args)
 	}
-	folder := filepath.Join("..", args[i])
+	folder := filepath.Join("../..", args[i])
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("%s: no tests, want some", folder)
@@ -177,7 +177,7 @@ type docsShop struct {
 func newDocsShop(t *testing.T, page string) *docsShop {
 	t.Helper()
 	program := must.Get(os.Executable())(t)
-	root := must.Get(filepath.Abs(".."))(t)
+	root := must.Get(filepath.Abs("../.."))(t)
 	s := &docsShop{ctx: t.Context(), dir: t.TempDir()}
 	environment := map[string]string{
 		"PATH": filepath.Join(s.dir, "bin") + ":" + os.Getenv("PATH"), "HOME": s.dir,
@@ -204,7 +204,7 @@ func newDocsShop(t *testing.T, page string) *docsShop {
 	docsWrite(t, filepath.Join(s.dir, "log.csv"), "client,start,end\n0,0,2\n1,1,3\n2,0,4\n3,2,4\n", 0o666)
 	docsWrite(t, filepath.Join(s.dir, "webhook.env"), "export ROLLCALL_WEBHOOK=\n", 0o666)
 	for _, folder := range []string{"results/history", "rollcall-history"} { // the second is below $HOME
-		nightsOf(t, filepath.Join(s.dir, folder), docsMachine, 14, 0, 1)
+		resultstest.Nights(t, filepath.Join(s.dir, folder), docsMachine, 14, 0, 1)
 	}
 	for _, line := range docsBefore[page] {
 		if said, err := s.run(line); err != nil {

@@ -76,7 +76,7 @@ printf '=== RUN   TestOne\n    --- PASS: TestOne/case (0.00s)\n--- PASS: TestOne
 func kit(t *testing.T, replaced map[string]string) (root string) {
 	t.Helper()
 	root = t.TempDir()
-	card := contents(t, "../nets/gpu/card.sh")
+	card := contents(t, "../../nets/gpu/card.sh")
 	files := map[string]string{
 		"bin/gpu-kit/card.sh":           card,
 		"nets/gpu/kernels/ptx/one.ptx":  ".visible .entry one(\n.visible .entry two(\n",

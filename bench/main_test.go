@@ -176,7 +176,7 @@ func cifar10(t *testing.T) string {
 			return realData
 		}
 	}
-	script := "../../shared/data/unpack.sh"
+	script := "../../../shared/data/unpack.sh"
 	if _, err := os.Stat(script); err != nil {
 		t.Skip("CIFAR-10 is neither in $ROLLCALL_DATA nor in ../shared/data beside the repository")
 	}

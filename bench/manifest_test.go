@@ -78,9 +78,9 @@ func readManifests(t *testing.T, name, text string) (documents []manifest) {
 // clusterFiles returns the text of every manifest by its path in the repository.
 func clusterFiles(t *testing.T) map[string]string {
 	t.Helper()
-	paths, err := filepath.Glob("../docs/cluster/*.yaml")
+	paths, err := filepath.Glob("../../docs/cluster/*.yaml")
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("../docs/cluster/*.yaml: %q, %v, want the manifests", paths, err)
+		t.Fatalf("../../docs/cluster/*.yaml: %q, %v, want the manifests", paths, err)
 	}
 	texts := map[string]string{}
 	for _, path := range paths {

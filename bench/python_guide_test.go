@@ -19,7 +19,7 @@ const wheelFolder = "ROLLCALL_TEST_WHEEL"
 // for the environment's.
 func TestPythonGuide(t *testing.T) {
 	needsPython(t)
-	page := contents(t, "../docs/python.md")
+	page := contents(t, "../../docs/python.md")
 	from := strings.Index(page, "## From nothing to a table")
 	guide := page[from:]
 	guide = guide[:strings.Index(guide, "Without the wheel")]

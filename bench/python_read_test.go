@@ -82,7 +82,7 @@ func TestPythonRead(t *testing.T) {
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)
 	}
-	_, snippet, _ := strings.Cut(contents(t, "../docs/files.md"), "```python\nimport rollcall_fl")
+	_, snippet, _ := strings.Cut(contents(t, "../../docs/files.md"), "```python\nimport rollcall_fl")
 	snippet, _, _ = strings.Cut("import rollcall_fl"+snippet, "```")
 	shown := exec.CommandContext(t.Context(), python, "-c", strings.ReplaceAll(snippet, `"out"`, `"`+whole+`"`))
 	shown.Env = cmd.Env

@@ -86,7 +86,7 @@ func TestPythonVersions(t *testing.T) {
 	needsPython(t)
 	out := t.TempDir()
 	first, second := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
-	must.OK(t, os.CopyFS(first, os.DirFS("python/examples")))
+	must.OK(t, os.CopyFS(first, os.DirFS("../python/examples")))
 	put := func(dir, name, text string) string {
 		t.Helper()
 		must.OK(t, os.MkdirAll(dir, 0o777))

@@ -18,8 +18,8 @@ import (
 // The runs in results/replay are what they say, are finished, and are those of the summary beside them.
 func TestReplayKept(t *testing.T) {
 	for _, id := range slices.Concat(papers.TableNames(), papers.FigureNames()) {
-		dir := filepath.Join("..", scoreboardFolder, id)
-		if !isFolder(dir) {
+		dir := filepath.Join("../..", "results/replay", id)
+		if _, err := os.Stat(dir); err != nil {
 			continue
 		}
 		all, bad, err := results.FindRuns(t.Context(), dir)
@@ -63,7 +63,7 @@ func keptIn(t *testing.T, folder string, runs []results.Run) {
 func TestReplayTaken(t *testing.T) {
 	for _, c := range []struct{ from, table, line string }{
 		{"testdata/kept", "cafed-1", "--data binary --seeds 3 --rounds 3"},
-		{"../" + scoreboardFolder, "fedar-3", ""},
+		{"../../results/replay", "fedar-3", ""},
 	} {
 		out := t.TempDir()
 		dir := filepath.Join(out, c.table)
@@ -100,7 +100,7 @@ func TestReplayKeptAgain(t *testing.T) {
 		{"fedar-2", "", "fedar", "--column p-min=0.1 --methods fedar"},
 		{"fedawe-2", "numpy", "fedawe", "--availability sine --methods fedawe --draws numpy"},
 	} {
-		dir := filepath.Join("..", scoreboardFolder, c.table, c.reading)
+		dir := filepath.Join("../..", "results/replay", c.table, c.reading)
 		kept, _ := must.Get2(results.FindRuns(t.Context(), dir))(t)
 		i := slices.IndexFunc(kept, func(r results.Run) bool { return r.Method == c.method && r.Seed == 3 })
 		if i < 0 {

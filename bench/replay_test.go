@@ -63,7 +63,7 @@ func (r *replaying) command(group, out string, env ...string) *exec.Cmd {
 	if err := os.WriteFile(r.path("log"), nil, 0o600); err != nil {
 		r.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(r.t.Context(), "sh", "../results/replay/replay.sh", group)
+	cmd := exec.CommandContext(r.t.Context(), "sh", "../../results/replay/replay.sh", group)
 	cmd.Env = append(os.Environ(), "ROLLCALL="+r.path("rollcall"), "OUT="+r.path(out), "KEEP="+r.path("keep"),
 		"LOG="+r.path("log"), "PAGE=page.md", "FLAGS=--device cpu", "BROKEN=", "SLOW=")
 	cmd.Env = append(cmd.Env, env...)

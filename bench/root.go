@@ -238,3 +238,6 @@ func (a *app) versionCommand() *cobra.Command {
 		},
 	}
 }
+
+// Root returns the program's command with all subcommands, for what reads names and flags, and runs none.
+func Root() *cobra.Command { return newRoot(io.Discard, io.Discard, &texts{}) }

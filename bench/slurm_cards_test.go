@@ -34,7 +34,7 @@ func TestSlurmCards(t *testing.T) {
 	submitted := onCluster(t, c, sweep(out, "--slurm", "--collect", "--gres", "gpu:1", "--tasks", "2",
 		"--sbatch=--export=ALL,ROLLCALL_EMULATOR_DEVICES=2,"+emulator.Env(library, false)[0])...)
 	log := submitted.end(t, statusOK)
-	script := contents(t, filepath.Join(out, "sweep", slurmFolder, "job.sh"))
+	script := contents(t, filepath.Join(out, "sweep", "slurm", "job.sh"))
 	for _, want := range []string{
 		"# 4 runs left; nobody has measured a card like those of the tasks here\n", "\n#SBATCH --gres=gpu:1\n",
 		"\n#SBATCH --time=60\n", ` --device=cuda:all --no-wait "--part=${SLURM_ARRAY_TASK_ID}/2" &` + "\n",

@@ -43,7 +43,7 @@ func onCluster(t *testing.T, c *slurmtest.Cluster, args ...string) *child {
 // withoutSlurm drops the files of jobs.
 func withoutSlurm(tree map[string]string) map[string]string {
 	for name := range tree {
-		if strings.Contains(name, slurmFolder+string(filepath.Separator)) {
+		if strings.Contains(name, "slurm"+string(filepath.Separator)) {
 			delete(tree, name)
 		}
 	}
@@ -58,7 +58,7 @@ func withoutPaths(table string) string {
 // taskLogs returns what the tasks of all jobs have said.
 func taskLogs(t *testing.T, out string) string {
 	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(out, "*", slurmFolder, "*.log"))
+	logs, err := filepath.Glob(filepath.Join(out, "*", "slurm", "*.log"))
 	if err != nil || len(logs) == 0 {
 		t.Fatalf("%q, %v, want the logs of tasks", logs, err)
 	}
@@ -92,7 +92,7 @@ func TestSlurm(t *testing.T) {
 		return slurmSweep(out, 60000, "mifa,fedawe", "sine,stationary", more...)
 	}
 	one := pass(t, line(alone, "--pack", "2")...)
-	noted := filepath.Join(out, "sweep", slurmFolder, "jobs")
+	noted := filepath.Join(out, "sweep", "slurm", "jobs")
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "5", "--collect", "--prologue",
 		`echo "prologue of $SLURM_ARRAY_TASK_ID"`)...)
 	submitted.until(t, " RUNNING")
@@ -129,7 +129,7 @@ func TestSlurm(t *testing.T) {
 		must.OK(t, os.RemoveAll(second))
 		more := onCluster(t, c, line(out, "--slurm", "--collect", "--time", "5")...)
 		log := more.end(t, statusOK)
-		script := contents(t, filepath.Join(out, "sweep", slurmFolder, "job.sh"))
+		script := contents(t, filepath.Join(out, "sweep", "slurm", "job.sh"))
 		if !strings.Contains(more.stdout.String(), ": 1 task for 1 run; logs in ") ||
 			!strings.Contains(log, "slurm: 3 parts as in job "+job) ||
 			!strings.Contains(script, "\n#SBATCH --array=2\n") {
@@ -191,7 +191,7 @@ func TestSlurmAttacks(t *testing.T) {
 	t.Logf("two at a time took %v", time.Since(began))
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "1")...)
 	submitted.end(t, statusOK)
-	job, _, _ := strings.Cut(contents(t, filepath.Join(out, "sweep", slurmFolder, "jobs")), " ")
+	job, _, _ := strings.Cut(contents(t, filepath.Join(out, "sweep", "slurm", "jobs")), " ")
 	collected := onCluster(t, c, line(out, "--collect")...)
 	// running waits until both nodes have a task that has written a checkpoint since, and returns its folder's tasks.
 	running := func(n int) (tasks []string) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"rollcall/results/resultstest"
+
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +16,7 @@ func TestSmallNumbersInWords(t *testing.T) {
 	said += pass(t, "availability", "--data", "leaf", "--clients", "1", "--rounds", "1",
 		"--csv", filepath.Join(out, "a.csv")).stdout
 	history := filepath.Join(out, "history")
-	nightsOf(t, history, fakeMachine, 1, 0, 1)
+	resultstest.Nights(t, history, oldMachine, 1, 0, 1)
 	said += pass(t, "track", "compare", "--history", history).stdout
 	for _, want := range []string{
 		"1 run, ", "figures, less than 0.1 MB\n", ": 1 round of 1 client, ",
