@@ -43,14 +43,14 @@ test-long: ## run the tests, and those of minutes: every attack, killed sixty ti
 
 test-gpu: ## run the tests of the CUDA engine on the first GPU of this machine; they skip, saying why, where there is none
 	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m ./nets/gpu/...
-	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m -run 'CUDA' ./bench
+	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m -run 'CUDA' ./bench/e2e
 
 KIT := bin/gpu-kit
 # xz with a window over the whole kit finds that the programs share most of their bytes.
 gpu-kit: ## pack program and tests into bin/gpu-kit.tar.xz, to check and time a card on a machine without Go
 	@mkdir -p $(KIT) && cp nets/gpu/card.sh $(KIT)/
 	$(GO) build -tags=gpu -ldflags '-s -w $(LDFLAGS)' -o $(KIT)/rollcall ./bench
-	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $(KIT)/ ./nets/gpu/driver ./nets/gpu/kernels ./nets/gpu ./bench
+	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $(KIT)/ ./nets/gpu/driver ./nets/gpu/kernels ./nets/gpu ./bench/e2e
 	XZ_OPT='--lzma2=preset=2,dict=192MiB' tar -C $(dir $(KIT)) -cJf $(KIT).tar.xz $(notdir $(KIT)) && rm -r $(KIT)
 
 # With CUDA for the C library of today, and without it and without any C library for older systems and musl.
@@ -68,7 +68,7 @@ wheel: ## pack the program and its Python package into bin/wheel, with CUDA and 
 RACES := AtOnce|Together|SideBySide|Cancel|Interrupted|Pool|Grace|NextPlans|Cache$$|FirstError|LEAFSet|Lost|Combine|Write$$
 race: ## run the tests of what runs at once under the race detector
 	$(GO) test $(TAGS) -race -short ./bench/run/lock ./bench/run/folder ./bench/run/progress ./bench/run/queue ./results/files
-	$(GO) test $(TAGS) -race -short -run '$(RACES)' ./algos ./bench ./bench/run ./datasets ./nets/cpu ./nets/gpu ./results/report
+	$(GO) test $(TAGS) -race -short -run '$(RACES)' ./algos ./bench/cli ./bench/e2e ./bench/run ./datasets ./nets/cpu ./nets/gpu ./results/report
 
 fuzz: ## fuzz every parser for FUZZTIME each
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
+	"rollcall/results/files"
+)
+
+// availabilityRow is one client in one round, from 0.
+type availabilityRow struct {
+	Round       int     `csv:"round"`
+	Client      int     `csv:"client"`
+	Base        float64 `csv:"p"`           // p_i of FedAWE's processes; π_i of one without a p_i
+	Pi          float64 `csv:"pi"`          // π_i, the share of rounds with the client
+	Lambda      float64 `csv:"lambda"`      // λ_i of a chain, 0 where rounds are independent
+	Probability float64 `csv:"probability"` // p_i^t
+	Active      int     `csv:"active"`      // 1: the client is there; 0: it is away
+}
+
+// availabilityCommand is `rollcall availability`: the trace of a process as CSV, for drawing it or for other programs.
+// It has the flags of run that the split and the process read, and no other ones.
+func (a *app) availabilityCommand() *cobra.Command {
+	var (
+		machine run.Machine
+		kind    string
+		path    string
+		seed    uint32
+	)
+	cmd := &cobra.Command{
+		Use:   "availability",
+		Short: "Write who is there in every round, and with which probability",
+		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, π_i, p_i^t
+and activity of every client in every round. A client's availability depends on the classes it holds, so that the split
+of a data set is needed; by default it is the split of the synthetic set, which needs no download.`,
+		Example: `  rollcall availability --kind sine --rounds 80 --csv sine.csv`,
+		Args:    noArgs,
+	}
+	// The flags are those of run, with the same help and checks, but only the ones that split and process read. The
+	// method, the net and training have no part in a trace.
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	settings.AddFlags(all)
+	for _, name := range []string{
+		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "classes", "clusters",
+		"p-min", "trace", "trace-end", "round-seconds", "preset", "draws", "data", "train-size",
+		"seed-split", "seed-phi", "seed-availability",
+	} {
+		cmd.Flags().AddFlag(all.Lookup(name))
+	}
+	cmd.Flags().Lookup("data").DefValue = "synthetic"
+	rounds := cmd.Flags().Int("rounds", 100, "rounds written")
+	cmd.Flags().StringVar(&kind, "kind", "stationary", "availability process")
+	cmd.Flags().StringVar(&path, "csv", "", "file to write (default: standard output)")
+	cmd.Flags().StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
+	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := settings.OneOf("kind", kind, availability.Names()); err != nil {
+			return err
+		}
+		given := settings.GivenBy(cmd.Flags())
+		// fedawe and code are the defaults of run, whose split comes from the settings of the method's paper as well.
+		s, err := settings.Defaults("fedawe", "code", given.Get("data", "synthetic"))
+		if err != nil {
+			return err
+		}
+		if err := s.Give(given); err != nil {
+			return err
+		}
+		// --kind and --rounds are not the settings' own flags. No test sample is ever looked at, and one is enough.
+		s.Availability, s.Rounds, s.TestSize = kind, *rounds, 1
+		if err := s.Validate(); err != nil {
+			return err
+		}
+		if err := s.RefuseUnused(given, fmt.Sprintf("--kind %s --data %s", kind, s.Data)); err != nil {
+			return err
+		}
+		// As in settings.Resolve: a trace may be shorter than --rounds.
+		if err := s.FitTrace(); err != nil {
+			return err
+		}
+		if note := s.Shortened(); note != "" {
+			run.Logf(a.stderr, "%s\n", note)
+		}
+		l := &run.Session{Machine: machine, Stderr: a.stderr}
+		if err := l.OpenData(cmd.Context(), &s, seed); err != nil {
+			return err
+		}
+		rows, active, err := trace(l, &s, seed)
+		if err != nil {
+			return err
+		}
+		if path == "" {
+			return files.WriteCSV(a.stdout, rows)
+		}
+		if isFolder(path) {
+			return settings.Usagef("--csv %s: a folder, want a file", path)
+		}
+		leave, err := run.Writable(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		defer leave()
+		if err := files.WriteCSVFile(path, rows); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", path,
+			run.Count(s.Rounds, "round"), run.Count(s.Clients, "client"), kind, active)
+		return err
+	}
+	return cmd
+}
+
+// trace returns a row for every client in every round, and how many clients are there on average.
+func trace(l *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
+	clients, err := run.Populate(l.Data, s, seed)
+	if err != nil {
+		return nil, 0, err
+	}
+	p := make([]float64, s.Clients) // [N] p_i^t of the round at hand
+	for t := range s.Rounds {
+		clients.Process.Probabilities(t, p)
+		here := map[int]int{} // 1 for the clients that are there, 0 for all others
+		for _, i := range clients.Process.Active(t) {
+			here[i] = 1
+		}
+		for i := range p {
+			rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Pi[i], clients.Lambda[i], p[i], here[i]})
+		}
+		active += float64(len(here))
+	}
+	return rows, active / float64(s.Rounds), nil
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
+	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/gpu"
+	"rollcall/nets/gpu/selftest"
+	"rollcall/nets/models"
+)
+
+// devicesCommand is `rollcall devices`: the values that --device takes on this machine, and why a card cannot be used.
+func (a *app) devicesCommand() *cobra.Command {
+	var check bool
+	c := cardCheck{}
+	cmd := &cobra.Command{
+		Use: "devices", Short: "List the processors that can train, or check a card",
+		Long: `devices lists the processor and the NVIDIA cards of this machine, and says why a card cannot be used.
+
+--check finds out whether card, driver and rollcall compute rightly together. It loads every CUDA kernel, trains small
+rounds of several nets on each usable card in fp32, tf32 and bf16, and compares them with the CPU's. It needs no data
+set and writes no file. The first start on a machine compiles the kernels, which may take a minute; later starts take
+seconds. Each check prints a line that has, for example, "1 step 3.1e-07 ≤ 1.0e-05": after one step the weights are off
+by 3.1e-07 of the update, and 1.0e-05 is the most that rounding explains. The last line of a card says right or WRONG.
+The exit status is 0 if all is right, and 1 if anything is wrong or there is no usable card.`,
+		Example: `  rollcall devices
+  rollcall devices --check
+  rollcall devices --check --device cuda:1 --nets cnn-cifar10,resnet18`,
+		Args: noArgs,
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&check, "check", false, "train on the cards and compare with the CPU")
+	fs.StringVar(&c.device, "device", "auto", "the card that --check checks: cuda[:i], or auto for every usable one")
+	fs.StringSliceVar(&c.nets, "nets", selftest.Nets(), "the nets that --check trains: "+
+		strings.Join(models.Names(), ", "))
+	completeWords(cmd, "device", []string{"auto", "cuda"})
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if check {
+			return a.checkCards(cmd.Context(), c)
+		}
+		for _, name := range []string{"device", "nets"} {
+			if fs.Changed(name) {
+				return settings.Usagef("devices: --%s: want it with --check", name)
+			}
+		}
+		return a.listDevices()
+	}
+	return cmd
+}
+
+// kernelsOf says which variant of the kernels multiplies in each precision of the CPU engine, and which other kernels
+// there are: "kernels avx512 (of generic, avx2, avx512); bf16 and bf16x3: amx". $ROLLCALL_CPU may force a variant. One
+// that has no kernels for fp32 is no error while another precision has some.
+func kernelsOf(choose func(kernels.Precision) (kernels.Choice, error)) (string, error) {
+	names := []string{}
+	for _, k := range kernels.Variants() {
+		names = append(names, k.Name())
+	}
+	of, used := strings.Join(names, ", "), map[kernels.Precision]string{}
+	var last error
+	found := false
+	for _, p := range []kernels.Precision{kernels.FP32, kernels.BF16, kernels.BF16x3} {
+		c, err := choose(p)
+		switch {
+		case err != nil:
+			last, used[p] = err, fmt.Sprintf("none (%v)", err)
+			continue
+		case c.Lost != "":
+			used[p] = fmt.Sprintf("%s (%s)", c.Name(), c.Lost)
+		default:
+			used[p] = c.Name()
+		}
+		found = true
+	}
+	if !found {
+		return "", last
+	}
+	text := fmt.Sprintf("kernels %s (of %s); ", used[kernels.FP32], of)
+	if used[kernels.BF16] == used[kernels.BF16x3] {
+		return text + "bf16 and bf16x3: " + used[kernels.BF16], nil
+	}
+	return text + fmt.Sprintf("bf16: %s; bf16x3: %s", used[kernels.BF16], used[kernels.BF16x3]), nil
+}
+
+// listDevices prints a line for each processor.
+func (a *app) listDevices() error {
+	used, err := kernelsOf(kernels.Select)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "cpu      %s, %s, %s\n", kernels.Model(), run.Count(runtime.GOMAXPROCS(0), "thread"), used)
+	cards, err := gpu.Cards()
+	if err != nil { // no failure of the command: the CPU can train
+		fmt.Fprintf(&b, "cuda     none: %v\n", err)
+	}
+	for _, c := range cards {
+		state := "usable"
+		if c.Unusable != "" {
+			state = "unusable: " + c.Unusable
+		}
+		fmt.Fprintf(&b, "cuda:%-3d %s, %.1f GiB, %d multiprocessors, "+
+			"compute capability %s, driver for CUDA %s: %s\n",
+			c.Index, c.Name, float64(c.Memory)/(1<<30), c.Multiprocessors, c.Capability, c.Driver, state)
+	}
+	_, err = io.WriteString(a.stdout, b.String())
+	return err
+}

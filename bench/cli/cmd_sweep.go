@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"rollcall/algos"
+	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+	"rollcall/results/files"
+)
+
+// sweepCommand is `rollcall sweep`: a table of any methods, processes, nets and data, which no paper printed. Package
+// run makes a cell of every combination of the lists (run.Sweep), and then a sweep is made as a table is.
+func (a *app) sweepCommand() *cobra.Command {
+	var (
+		machine run.Machine
+		keep    run.Keep
+		sweep   run.Sweep
+		away    spread
+		seeds   []uint
+		crossed int
+	)
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Run any methods under any processes on any nets, all on the same trace",
+		Long: `sweep runs every method under every availability process on every net and data set, and writes
+OUT/NAME/summary.csv as table does. All cells of one process and data set share split, availability, initial weights
+and batches, seed by seed, so that methods of different papers stand side by side under the same conditions. All
+methods train as --like does in its paper, and flags of run change that for all of them. Each method keeps its own
+learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs in OUT are kept.
+
+--crossed makes the runs from which results power says how much of the spread is that of the split, of φ, of the
+availability, of the initial weights and of the batches.`,
+		Example: `  rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov \
+    --data cifar10 --rounds 200 --seeds 3,4,6
+  rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar \
+    --nets lenet5,cnn-cifar10
+  rollcall sweep --methods fedavg-active,mifa --data mnist --availability sine --rounds 100 \
+    --crossed 11`,
+		Args: noArgs,
+	}
+	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // the lists below stand in their place
+	registerPool(cmd.Flags(), &machine, &keep)
+	registerEvents(cmd.Flags(), &machine)
+	registerSpread(cmd.Flags(), &away, &keep)
+	fs := cmd.Flags()
+	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
+	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"},
+		"availability processes: "+strings.Join(availability.Names(), ", "))
+	fs.StringSliceVar(&sweep.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
+	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
+	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
+	fs.IntVar(&crossed, "crossed", 0,
+		"how many seeds each part of the draws has (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, "+
+			"in which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
+			"prints results power in place of the table")
+	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or "+
+		"METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
+	fs.StringVar(&sweep.Like, "like", "fedawe",
+		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
+	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := away.validate(fs, &machine, &keep); err != nil {
+			return err
+		}
+		var err error
+		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
+			return err
+		}
+		sweep.Given = settings.GivenBy(fs)
+		if fs.Changed("crossed") {
+			sweep.Crossed = &crossed
+		}
+		t, cells, err := sweep.Cells()
+		if err != nil {
+			return err
+		}
+		note, err := sweep.RatesNote()
+		if err != nil {
+			return err
+		}
+		// Many cells may have the same note about the same trace.
+		notes := []string{note}
+		for i := range cells {
+			notes = append(notes, cells[i].Settings.Shortened())
+		}
+		for _, note := range files.Unique(notes) {
+			if note != "" {
+				run.Logf(a.stderr, "%s\n", note)
+			}
+		}
+		show := a.printTable
+		if sweep.Crossed != nil {
+			show = a.printCrossed
+		}
+		return a.spreadTable(cmd, &away, t, cells, machine, keep, show)
+	}
+	return cmd
+}

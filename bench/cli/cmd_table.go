@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"rollcall/algos"
+	"rollcall/bench/run"
+	"rollcall/bench/run/rates"
+	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/papers"
+)
+
+// tableCommand is `rollcall table`: a paper's table beside its printed numbers. Package results/papers says which runs
+// it has.
+func (a *app) tableCommand() *cobra.Command {
+	var (
+		machine run.Machine
+		keep    run.Keep
+		wanted  run.Wanted
+		away    spread
+		file    string
+	)
+	cmd := &cobra.Command{
+		Use:   "table TABLE",
+		Short: "Regenerate a table of a paper beside the printed numbers",
+		Long: "table runs every cell of a paper's table (" + strings.Join(papers.TableNames(), ", ") +
+			`), writes OUT/TABLE/summary.csv and prints it
+beside the printed numbers. Finished runs in OUT are kept, and interrupted ones go on from their last checkpoints. Any
+number of processes may work on one table in one OUT, on machines that share it. It never trains on other data than the
+table's.`,
+		Example: `  rollcall table fedawe-2 --data cifar10 --availability sine \
+    --methods fedawe,fedavg-active --rounds 100 --seeds 3`,
+		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
+		Args:              oneNamed("tables", papers.TableNames()),
+	}
+	registerPool(cmd.Flags(), &machine, &keep)
+	registerEvents(cmd.Flags(), &machine)
+	registerSpread(cmd.Flags(), &away, &keep)
+	fs := cmd.Flags()
+	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
+	fs.StringSliceVar(&wanted.Also, "also", nil, "further methods, which the table does not have: they train as its "+
+		"own do, but at their own learning rates, and stand below them without a printed number")
+	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
+	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability processes")
+	registerColumns(fs, &wanted, "seeds (default: 3,4,6)", "")
+	wanted.Rounds = fs.Int("rounds", 0,
+		"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
+	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
+	fs.Int("eval-every", 0,
+		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
+	fs.StringVar(&file, "rates", "",
+		"file of learning rates that tune has written, in place of the paper's; such numbers are compared with no "+
+			"printed one")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		t, err := papers.TableByID(args[0])
+		if err != nil {
+			return unknownName("table", args[0], papers.TableNames())
+		}
+		if err := away.validate(fs, &machine, &keep); err != nil {
+			return err
+		}
+		complete(&wanted, fs, t.Preset)
+		if fs.Changed("rates") {
+			if wanted.Rates, err = rates.Read(file); err != nil {
+				return err
+			}
+		}
+		cells, err := run.Cells(&t, &wanted)
+		if err != nil {
+			return err
+		}
+		if wanted.Rates != nil {
+			if err := a.noteRates(wanted.Rates); err != nil {
+				return err
+			}
+		}
+		return a.spreadTable(cmd, &away, t, cells, machine, keep, a.printTable)
+	}
+	return cmd
+}
+
+// registerColumns adds the flags of tables and figures that choose columns, seeds and a preset, and how FedAWE's runs
+// are drawn. others ends the usage of the preset.
+func registerColumns(fs *pflag.FlagSet, w *run.Wanted, seeds, others string) {
+	fs.StringSliceVar(&w.Columns, "column", nil,
+		"only the columns with this setting, such as p-min=0.1 of fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
+	fs.String("draws", "philox", "of fedawe's: philox, or numpy: split and availability exactly as the released code "+
+		"draws them from the same seed")
+	fs.UintSliceVar(&w.Seeds, "seeds", nil, seeds)
+	fs.StringVar(&w.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
+		"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have no "+
+		"other"+others+")")
+	for _, name := range []string{"seeds", "preset"} {
+		fs.Lookup(name).DefValue = "" // the usage says it
+	}
+}
+
+// spreadTable is table for commands whose runs may be made elsewhere.
+func (a *app) spreadTable(
+	cmd *cobra.Command, away *spread, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep,
+	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
+) error {
+	return a.spread(cmd, away, machine, keep, runs{
+		id: t.ID, title: t.Title,
+		planned: func(ctx context.Context, p *run.Pool) ([]run.Planned, error) { return p.PlanTable(ctx, &t, cells) },
+		here:    func(m run.Machine, k run.Keep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
+	})
+}
+
+// noteRates says which runs keep their own learning rates, because the file of --rates has none for them.
+func (a *app) noteRates(f *rates.File) error {
+	note, err := f.Note()
+	if note != "" {
+		run.Logf(a.stderr, "%s\n", note)
+	}
+	return err
+}
+
+// pool returns the sessions of a command that trains many runs.
+func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
+	return run.NewPool(a.stderr, machine, keep)
+}
+
+// table makes the runs of the cells and shows their summary, also when the table is interrupted: show gets the rows of
+// the summary and the path of summary.csv. It fails if a cell has no number: because its runs failed, or because one
+// diverged.
+func (a *app) table(
+	ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep,
+	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
+) error {
+	leave, err := run.Writable(filepath.Join(machine.Out, t.ID))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	p := a.pool(machine, keep)
+	done, err := p.Table(ctx, &t, cells)
+	if err := errors.Join(err, p.Close()); err != nil {
+		return err
+	}
+	// The rows come before any error: they hold the cells that are done.
+	if err := show(&t, done.Rows, done.Path); err != nil {
+		return err
+	}
+	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it
+		return done.Stopped
+	}
+	if done.Undone.Parts > 0 {
+		run.Logf(a.stderr, "table %s: besides part %s there are %s; results merge puts the parts together\n", t.ID,
+			keep.Part, run.Count(done.Undone.Parts, "run"))
+	}
+	if words := done.Undone.Words(); words != "" {
+		return fmt.Errorf("table %s: %d of %d cells failed: %s", t.ID, done.Failed, len(cells), words)
+	}
+	if done.Failed > 0 {
+		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
+	}
+	if done.Undone.Held > 0 {
+		return fmt.Errorf("table %s: %s of %s: %w", t.ID, run.Count(done.Undone.Held, "run"),
+			run.Count(done.Lacking, "cell"), run.ErrHeld)
+	}
+	if done.Diverged > 0 {
+		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above",
+			t.ID, done.Diverged, len(cells))
+	}
+	return nil
+}
+
+// complete puts the flags that were given into Wanted. preset is the table's own, for a command line without --preset;
+// "" leaves the flag's default.
+func complete(w *run.Wanted, fs *pflag.FlagSet, preset string) {
+	if !fs.Changed("preset") && preset != "" {
+		w.Preset = preset
+	}
+	// The flags' own defaults, 0, stand for the paper's numbers, and must not be put over them.
+	if !fs.Changed("rounds") {
+		w.Rounds = nil
+	}
+	for _, name := range []string{"clients", "eval-every", "draws"} {
+		if fs.Changed(name) {
+			w.Given = append(w.Given, algos.Setting{Name: name, Value: fs.Lookup(name).Value.String()})
+		}
+	}
+}
+
+// printTable prints a table with our numbers beside the paper's. Above it stand what our numbers are (seeds, rounds,
+// settings) and why they are not compared, if they are not. path is the summary.csv with the same numbers.
+func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	width := 120 // of a file or a pipe
+	if f, ok := a.stdout.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			width = w
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, run.Count(len(t.Seeds), "seed"), run.Count(t.Rounds, "round"),
+		t.About(t.Rounds))
+	if t.Source != "" {
+		fmt.Fprintf(&b, "paper: %s\n", t.Source)
+	}
+	if why := compare.NotCompared(t, rows); why != "" {
+		fmt.Fprintf(&b, "not compared with the paper: %s\n", why)
+	}
+	b.WriteString("\n")
+	if err := compare.WriteTable(&b, t, rows, width); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s\n%s\n", b.String(), path)
+	return err
+}

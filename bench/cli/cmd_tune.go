@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rollcall/algos"
+	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/run/part"
+	"rollcall/bench/run/tune"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+)
+
+// The grids and the rounds with which FedAWE's authors chose their rates (FedAWE, appendix J).
+var (
+	tuneLRs       = []float64{0.1, 0.05, 0.01, 0.005, 0.001, 0.0005}
+	tuneServerLRs = []float64{0.5, 1, 1.5, 5, 10, 50}
+)
+
+const tuneRounds = "500"
+
+// tuneSeed is the default seed: no table and no figure has it.
+const tuneSeed = 1001
+
+// tuneSettings are the settings whose defaults here are not those of run. The test set is not looked at, and the
+// training set need not be.
+var tuneSettings = settings.Given{
+	{Name: "eval-last", Value: "none"},
+	{Name: "eval-train", Value: "false"},
+	{Name: "hold-out", Value: "0.1"},
+	{Name: "rounds", Value: tuneRounds},
+}
+
+// tuneCommand is `rollcall tune`: it chooses learning rates for any methods under any processes. Package tune makes the
+// runs, on the pool that tables use.
+func (a *app) tuneCommand() *cobra.Command {
+	var (
+		machine run.Machine
+		keep    run.Keep
+		tuning  tune.Tuning
+		away    spread
+		seeds   []uint
+		rung    int
+	)
+	cmd := &cobra.Command{
+		Use:   "tune",
+		Short: "Choose learning rates on a grid, without a look at the test set",
+		Long: `tune tries every pair of a local and a server learning rate for every method under every availability
+process on every net and data set. It compares the pairs on samples that are held out of the training set, and writes
+the best to OUT/NAME/rates.csv, which run, sweep and table take with --rates, and what it tried to OUT/NAME/trials.csv.
+
+It halves the grid twice: the better half of the pairs after a quarter of the rounds go on to half of the rounds, and
+the better half of these to the end. Runs go on from where they stopped, and a repeated command keeps what is there. All
+methods train as --like does in its paper, and flags of run change that for all of them.
+
+--part i/n makes whole cells, a method under a process on data and a net each, for machines that share no folder. --rung
+k makes one comparison alone, once those before it are made, and with --part the runs of a part of it: tasks of --slurm
+do.`,
+		Example: `  rollcall tune --methods fedavg-active,fedawe --availability sine,stationary --data cifar10 --plan
+  rollcall tune --methods fedawe,mifa --data leaf --rounds 40 --lrs 0.1,0.03,0.01 --server-lrs 1,3`,
+		Args: noArgs,
+	}
+	// The lists below stand in place of some settings. --eval-last is for tables.
+	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability", "lr", "server-lr", "eval-last")
+	registerPool(cmd.Flags(), &machine, &keep)
+	registerSpread(cmd.Flags(), &away, &keep)
+	fs := cmd.Flags()
+	fs.IntVar(&rung, "rung", 0, "make the runs of the k-th comparison alone, from 1, once those before it are made; "+
+		"--part is a part of these runs then (default: all, one after the other)")
+	fs.StringSliceVar(&tuning.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
+	fs.StringSliceVar(&tuning.Availability, "availability", []string{"stationary"},
+		"availability processes: "+strings.Join(availability.Names(), ", "))
+	fs.StringSliceVar(&tuning.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
+	fs.StringSliceVar(&tuning.Nets, "nets", nil, "nets (default: each data set's)")
+	fs.Float64SliceVar(&tuning.LRs, "lrs", tuneLRs, "local learning `rates` to try")
+	fs.Float64SliceVar(&tuning.ServerLRs, "server-lrs", tuneServerLRs,
+		"server learning `rates` to try with each of these")
+	fs.UintSliceVar(&seeds, "seeds", []uint{tuneSeed}, "seeds, none of them a table's or a figure's")
+	fs.StringVar(&tuning.Like, "like", "fedawe",
+		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
+	fs.StringVar(&tuning.Name, "name", "tune", "folder below OUT of rates, trials and runs")
+	for name, value := range tuneSettings.All() {
+		if f := fs.Lookup(name); f != nil {
+			f.DefValue = value
+		}
+	}
+	for name, grid := range map[string][]float64{"lrs": tuneLRs, "server-lrs": tuneServerLRs} {
+		fs.Lookup(name).DefValue = strings.ReplaceAll(fmt.Sprint(grid), " ", ",") // pflag prints 0.1 as 0.100000
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := away.validate(fs, &machine, &keep); err != nil {
+			return err
+		}
+		if away.format == "json" { // the runs of a rung follow from the numbers of the one before
+			return settings.Usagef("--format json: of no use with tune, whose later runs are not known before the " +
+				"first are made: want --part, or --slurm")
+		}
+		if fs.Changed("rung") {
+			tuning.Rung = &rung
+			for _, name := range []string{"again", "plan"} {
+				if fs.Changed(name) {
+					return settings.Usagef("--%s: of no use with --rung, want one of the two", name)
+				}
+			}
+		} else { // a part is of cells, and not of runs
+			tuning.Part, keep.Part = keep.Part, part.Part{}
+		}
+		var err error
+		if tuning.Seeds, err = settings.SeedList(seeds); err != nil {
+			return err
+		}
+		tuning.Given = tuneGiven(fs)
+		return a.spread(cmd, &away, machine, keep, runs{
+			id: tuning.Name, title: tuning.Title(), planned: tuning.Plan,
+			stages: func(ctx context.Context, p *run.Pool) (stages []stage, err error) {
+				rungs, err := tuning.PlanRungs(ctx, p)
+				for i, planned := range rungs {
+					stages = append(stages, stage{
+						fmt.Sprint("rung-", i+1), []string{fmt.Sprint("--rung=", i+1)}, planned,
+					})
+				}
+				return stages, err
+			},
+			here: func(m run.Machine, k run.Keep) error { return a.tune(cmd.Context(), &tuning, m, k) },
+		})
+	}
+	return cmd
+}
+
+// tuneGiven returns the settings of a command line, and tune's defaults where it gives none.
+func tuneGiven(fs *pflag.FlagSet) settings.Given {
+	var given settings.Given
+	for _, set := range tuneSettings {
+		if f := fs.Lookup(set.Name); f == nil || !f.Changed {
+			given = append(given, set)
+		}
+	}
+	return append(given, settings.GivenBy(fs)...)
+}
+
+// tune makes the runs and prints the rates. It fails if a cell has no rates: because a run failed, or because every
+// pair diverged.
+func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, keep run.Keep) error {
+	p := a.pool(machine, keep)
+	if err := t.Validate(); err != nil {
+		return errors.Join(err, p.Close())
+	}
+	leave, err := run.Writable(filepath.Join(machine.Out, t.Name))
+	if err != nil {
+		return errors.Join(err, p.Close())
+	}
+	defer leave()
+	done, err := t.Run(ctx, p)
+	if err := errors.Join(err, p.Close()); err != nil {
+		return err
+	}
+	if len(done.Rates) > 0 {
+		if err := done.Write(a.stdout); err != nil {
+			return err
+		}
+	}
+	logErrors(a.stderr, done.Failed...)
+	switch {
+	case done.Cells == 0:
+		run.Logf(a.stderr, "tune %s: no cell is in part %s\n", t.Name, t.Part)
+	case done.Parts > 0:
+		run.Logf(a.stderr, "tune %s: besides part %s of rung %d there are %s\n", t.Name, keep.Part, *t.Rung,
+			run.Count(done.Parts, "run"))
+	}
+	if n := len(done.Failed); n > 0 {
+		words := done.Words()
+		if words != "" {
+			words = ": " + words
+		}
+		return fmt.Errorf("tune %s: %d of %d cells have no rates, for the reasons above%s", t.Name, n, done.Cells,
+			words)
+	}
+	if done.Held > 0 {
+		return fmt.Errorf("tune %s: %s: %w", t.Name, run.Count(done.Held, "run"), run.ErrHeld)
+	}
+	return nil
+}

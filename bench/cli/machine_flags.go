@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rollcall/bench/run"
+	"rollcall/bench/run/memory"
+)
+
+// registerMachine adds the flags of every command that opens an engine. They are no settings of a run, and are not
+// in the hash that names its folder: --device and --precision change the last digits of its numbers, and the others
+// change none of its numbers.
+func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
+	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
+	fs.StringVar(&m.Precision, "precision", "",
+		"of matrix products: on the CPU fp32, bf16 or bf16x3 (default fp32), on CUDA tf32, fp32 or bf16 (default tf32)")
+	// Not the number of processors: GOMAXPROCS obeys a container's limit and $GOMAXPROCS.
+	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0),
+		"threads of the CPU engine, and fewer than the cores: of all else too; results do not depend on them")
+	fs.Var(&m.Memory, memory.Flag,
+		"refuse runs that would hold more memory, such as 8GB, or off (default: what the system and its limits leave)")
+	fs.StringVar(&m.DataDir, "data-dir", "",
+		"folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
+	fs.BoolVar(&m.Altered, "allow-altered", false,
+		"accept well-formed data files that are not the official ones; run.json records their checksum")
+	fs.StringVar(&m.Out, "out", "out", "folder of everything that is written")
+}
+
+// limitThreads limits the whole program to --threads cores, if the command has that flag. The engine limits itself, but
+// Go would prepare batches for the next round on all other cores, where they get in the way of other processes.
+func limitThreads(cmd *cobra.Command) {
+	if n, err := cmd.Flags().GetInt("threads"); err == nil && n > 0 && n < runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(n)
+	}
+}
+
+// registerEnd adds the flags that say what an interrupted run leaves, and how long it may take to end. The command
+// bench has none of them, since it makes no checkpoint.
+func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
+	fs.DurationVar(&m.Methods.Timeout, "method-timeout", 5*time.Minute,
+		"of a method in a file: the longest time of its own, without the engine's, between two answers; 0: none")
+	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
+		"time between two checkpoints of a run, from which a repeated command goes on; "+
+			"at least a hundred times what writing one takes; 0: none")
+	fs.BoolVar(&m.KeepCheckpoints, "keep-checkpoints", false, "keep the last checkpoints of complete runs too")
+	fs.DurationVar(&m.Grace, "grace", 20*time.Second,
+		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: "+
+			"for the round in progress, if rounds are short, and a checkpoint")
+}
+
+// registerEvents adds --events, which run, table and sweep have.
+func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
+	fs.BoolVar(&m.Events, "events", false,
+		"write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
+}
+
+// registerKeep adds the flags that say which finished runs are kept.
+func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
+	fs.BoolVar(&k.Again, "again", false,
+		"make every run again, whatever is there; that stays in .old of its folder until the new run has all of it")
+	fs.BoolVar(&k.Replace, "replace", false,
+		"move aside, to .old of its folder, what a run is refused for (work of other numerics, revisions or schema, "+
+			"or with rows that do not verify), and make that run again")
+	fs.BoolVar(&k.Mixed, "mixed", false,
+		"take finished runs that were made with other numerics (on another kind of engine) or of other data; "+
+			"a mean over such seeds is labelled [mixed: …], and compared with no printed number")
+}
+
+// registerOne adds the flags of run that are no settings, and that table, sweep and figure have too.
+func registerOne(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
+	registerMachine(fs, m)
+	registerEnd(fs, m)
+	registerEvents(fs, m)
+	registerKeep(fs, k)
+}
+
+// registerPool adds the flags of commands that train many runs: table, figure, sweep and tune.
+func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
+	registerMachine(fs, m)
+	fs.Lookup("device").Usage = "auto, cpu, cuda[:i], or several cards: cuda:all or a list such as cuda:0,2; " +
+		"results do not depend on how many there are"
+	registerKeep(fs, k)
+	registerEnd(fs, m)
+	fs.IntVar(&k.Retries, "retries", 1,
+		"how often a run that fails is tried again, after all others; then it is counted and left out")
+	fs.BoolVar(&k.NoWait, "no-wait", false,
+		"do not wait for runs that other processes make, once there is none left to begin")
+	fs.BoolVar(&m.Plan, "plan", false,
+		"say which runs are there already and which would be made, with how much memory and in how many hours, and end")
+	fs.IntVar(&m.AtOnce, "pack", 1,
+		"runs trained at a time, on each card, each with an engine of its own, for a card that one leaves idle; "+
+			"on the CPU they share the threads; results do not depend on it")
+}

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rollcall/algos"
+	"rollcall/algos/availability"
+	"rollcall/bench/run"
+	"rollcall/bench/run/part"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+	"rollcall/nets/models"
+)
+
+// app is the output of a subcommand: results go to stdout, progress and errors to stderr. Its methods are the
+// subcommands.
+type app struct {
+	stdout, stderr io.Writer
+}
+
+// texts is the writer of cobra's help, usage and completions. Cobra ignores errors of writing, as on a full disk, so
+// texts keeps the first one for [runContext], which then fails.
+type texts struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements [io.Writer]. After an error it writes nothing more, and returns no error, which cobra would ignore.
+func (t *texts) Write(p []byte) (int, error) {
+	if t.err == nil {
+		_, t.err = t.w.Write(p)
+	}
+	return len(p), nil
+}
+
+// newRoot returns the program's command with all subcommands. Cobra writes its own texts to help.
+//
+// Cobra's defaults are changed in three ways: an error of the command line is a usage error (status 2) with the nearest
+// known name in it, a command that only groups others prints its help, and help fits a window, see [wrapHelp].
+func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
+	a := &app{stdout, stderr}
+	root := &cobra.Command{
+		Use:   "rollcall",
+		Short: "Benchmarks federated learning when clients are not always there",
+		Long: `rollcall trains the clients of a federation, all active ones at once, under a process that decides who is
+there in each round, and writes what every method reaches as CSV, beside the papers' printed numbers.`,
+		// runContext logs errors itself, in one line. Cobra would print them with the usage, which hides them.
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.SetOut(help)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { limitThreads(cmd) }
+	root.AddCommand(
+		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
+		a.reportCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(), a.availabilityCommand(),
+		a.dataCommand(), a.devicesCommand(), a.versionCommand(),
+	)
+	for _, c := range root.Commands() { // commands below these, such as those of track, do it for themselves
+		completeNames(c)
+	}
+	// Cobra adds its own commands only when it executes. They are made here to give them the same argument checks.
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	// Every command that groups others is among these: none is deeper than the root's own subcommands.
+	for _, c := range append(root.Commands(), root) {
+		if c.Name() == "completion" {
+			for _, shell := range c.Commands() {
+				shell.Args = noArgs // cobra's own error would end the program with status 1
+			}
+		}
+		switch {
+		case c.HasSubCommands():
+			// Without RunE cobra would print help for an unknown subcommand too, and never check the arguments.
+			c.Args = subcommandArgs
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case c.Name() == "help": // cobra's own ends with status 0 for an unknown topic
+			c.Args = func(_ *cobra.Command, args []string) error {
+				topic, rest, err := root.Find(args)
+				if err != nil {
+					return err
+				}
+				return subcommandArgs(topic, rest)
+			}
+		}
+	}
+	wrapHelp(root)
+	return root
+}
+
+// errorPrefix returns the start of a command's errors: its name without the program's, since every error already starts
+// with "rollcall: ". It is empty for the program itself.
+func errorPrefix(cmd *cobra.Command) string {
+	return strings.TrimPrefix(commandName(cmd)+": ", ": ")
+}
+
+// commandName returns the name of a command without the program's: "results list".
+func commandName(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return name
+}
+
+// subcommandArgs checks the arguments of a command that only groups others: any argument names a command that does not
+// exist.
+func subcommandArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if len(names) == 0 { // reached from help alone: `rollcall help run x`
+		return noArgs(cmd, args)
+	}
+	return settings.Usagef("%sunknown command %q%s, want one of %s", errorPrefix(cmd), args[0],
+		settings.DidYouMean(args[0], names), strings.Join(names, ", "))
+}
+
+// flagError turns an error of pflag into a usage error that says what is wanted: the nearest flag for a flag that does
+// not exist, the kind of value for a value that cannot be read.
+func flagError(cmd *cobra.Command, err error) error {
+	of := errorPrefix(cmd)
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		want := strings.TrimSpace(cmd.CommandPath() + " --help")
+		// A flag of one letter has no near name: -h is the only one there is.
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+			return settings.Usagef("%sunknown flag -%s, want one that %s lists", of, letters, want)
+		}
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		name := unknown.GetSpecifiedName()
+		// Names of flags have no dashes, but a user reads the hint as what to type.
+		hint := strings.Replace(settings.DidYouMean(name, names), "mean ", "mean --", 1)
+		return settings.Usagef("%sunknown flag --%s%s, want one that %s lists", of, name, hint, want)
+	}
+	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f := value.GetFlag()
+		kind := f.Value.Type()
+		return settings.Usagef("%s--%s %q: want %s", of, f.Name, value.GetValue(), cmp.Or(kindsOfValue[kind], kind))
+	}
+	return settings.Usagef("%s%w", of, err)
+}
+
+// kindsOfValue says what a flag takes, by its pflag type. The last two are the types of our own flags: settings that
+// may be none, and --memory-limit.
+var kindsOfValue = map[string]string{
+	"int":          "a whole number",
+	"uint32":       "a whole number, 0 … 4294967295",
+	"uintSlice":    "whole numbers from 0, separated by commas",
+	"float64":      "a number",
+	"float64Slice": "numbers, separated by commas",
+	"bool":         "true or false",
+	"duration":     "a time such as 90s or 5m",
+	"number|none":  "a number or none",
+	"i/n":          fmt.Sprintf("part i of n, such as 2/8, with n at most %d", part.Most),
+	"SIZE|off":     "a size such as 8GB, 8GiB or 500MB, or off",
+}
+
+// completeNames lets the shell complete the values of flags that take a name, such as --method. The rows of settings
+// have their own words, except for --data; the other flags listed here are no settings of a run.
+func completeNames(cmd *cobra.Command) {
+	names := map[string][]string{
+		"methods": algos.Names(), "also": algos.Names(), "like": algos.Names(),
+		"data": datasets.Names(), "nets": models.Names(), "kind": availability.Names(),
+		"device":    {"auto", "cpu", "cuda"},
+		"precision": {"tf32", "fp32", "bf16", "bf16x3"},
+	}
+	for _, r := range settings.Rows() {
+		if len(r.Words) > 0 {
+			names[r.Name] = r.Words
+		}
+	}
+	if cmd.Flags().Lookup("pack") != nil { // it makes many runs
+		names["device"] = append(names["device"], "cuda:all")
+	}
+	for flag, words := range names {
+		if cmd.Flags().Lookup(flag) != nil {
+			completeWords(cmd, flag, words)
+		}
+	}
+}
+
+// completeWords lets the shell complete the values of one flag that takes one of some words.
+func completeWords(cmd *cobra.Command, flag string, words []string) {
+	// The error would say that the flag is unknown or already has a completion. Neither happens here.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// noArgs is cobra.NoArgs with a usage error.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return settings.Usagef("%s: unexpected argument %q, want none", commandName(cmd), args[0])
+	}
+	return nil
+}
+
+// exactly checks that a command has n arguments. otherwise is the error, with one verb for the number of arguments: "%d
+// cells, want one".
+func exactly(n int, otherwise string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return settings.Usagef("%s: "+otherwise, commandName(cmd), len(args))
+		}
+		return nil
+	}
+}
+
+// oneNamed checks that a command has one argument. what is the plural noun for its names: "tables".
+func oneNamed(what string, names []string) cobra.PositionalArgs {
+	return exactly(1, "%d "+what+" named, want one of "+strings.Join(names, ", "))
+}
+
+// unknownName returns the error of an argument that is none of the known names. what is the noun for them: "table".
+func unknownName(what, name string, known []string) error {
+	return settings.Usagef("%s %q: unknown%s, want one of %s",
+		what, name, settings.DidYouMean(name, known), strings.Join(known, ", "))
+}
+
+// versionCommand is `rollcall version`, which every bug report should quote.
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print version, Go version and platform", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n",
+				run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// Root returns the program's command with all subcommands, for what reads names and flags, and runs none.
+func Root() *cobra.Command { return newRoot(io.Discard, io.Discard, &texts{}) }

@@ -1,0 +1,417 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rollcall/bench/run"
+	"rollcall/bench/run/part"
+	"rollcall/bench/run/plan"
+	"rollcall/bench/settings"
+	"rollcall/bench/slurm"
+)
+
+// spread is where the runs of a command are made: here, or by the tasks of a Slurm job.
+type spread struct {
+	slurm, dryRun, collect          bool
+	partition, limit, gres, account string
+	tasks                           int      // 0: as many as the plan says
+	atOnce                          int      // most tasks at a time; 0: no limit
+	more                            []string // options of sbatch
+	prologue                        []string // lines of shell before the command
+	format                          string   // of --plan
+}
+
+// slurmFolder is the folder of scripts, numbers and logs of jobs, below that of the table or figure.
+const slurmFolder = "slurm"
+
+// collectEvery is the time between two looks at the queue. Tests shorten it.
+var CollectEvery = 10 * time.Second
+
+// registerSpread adds the flags of commands whose runs may be made elsewhere: table, sweep, figure and tune.
+func registerSpread(fs *pflag.FlagSet, s *spread, k *run.Keep) {
+	fs.StringVar(&s.format, "format", "text",
+		"of --plan: text, or json: every run with the command that makes it alone, for schedulers")
+	fs.Var(&k.Part, "part", "make only part i of n of the runs, for schedulers; where the parts share no folder, "+
+		"results merge puts them together")
+	fs.BoolVar(&s.slurm, "slurm", false,
+		"submit a Slurm array job whose task i makes part i of n, on a folder that all nodes see; "+
+			"as large as --plan says")
+	fs.BoolVar(&s.dryRun, "dry-run", false, "with --slurm: print the batch script, and submit nothing")
+	fs.BoolVar(&s.collect, "collect", false,
+		"wait for the tasks of --slurm, now or of an earlier command, and print what they have made; makes no run")
+	for _, f := range []struct {
+		into       *string
+		name, help string
+	}{
+		{&s.partition, "partition", "partition of the tasks"},
+		{&s.limit, "time", "limit of a task, as sbatch takes it; at its end the task is requeued (default: by --plan)"},
+		{&s.gres, "gres", "generic resources of a task, such as gpu:1, all of whose cards it uses"},
+		{&s.account, "account", "account that is charged"},
+	} {
+		fs.StringVar(f.into, f.name, "", "with --slurm: "+f.help)
+	}
+	fs.IntVar(&s.tasks, "tasks", 0,
+		"with --slurm: n, of how many parts each task makes one (default: as before, or by --plan)")
+	fs.IntVar(&s.atOnce, "array-limit", 0, "with --slurm: most tasks at a time (default: no limit)")
+	fs.StringArrayVar(&s.more, "sbatch", nil,
+		"with --slurm: another option of sbatch, such as --qos=low; may be repeated")
+	fs.StringArrayVar(&s.prologue, "prologue", nil,
+		"with --slurm: a line of shell before the command, such as 'module load cuda'; may be repeated")
+}
+
+// spreadFlags are the flags that the tasks of a job are not given.
+var spreadFlags = []string{
+	"slurm", "dry-run", "collect", "partition", "time", "gres", "account", "tasks", "array-limit", "sbatch", "prologue",
+	"no-wait", "format",
+}
+
+// validate reports the first impossible flag, or one that is of no use with the others.
+func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error {
+	away := "slurm"
+	if !s.slurm {
+		away = "collect"
+		for _, name := range spreadFlags {
+			if fs.Changed(name) && !slices.Contains([]string{"collect", "no-wait", "format"}, name) {
+				return settings.Usagef("--%s: of no use without --slurm", name)
+			}
+		}
+	}
+	if err := settings.OneOf("format", s.format, []string{"text", "json"}); err != nil {
+		return err
+	}
+	if fs.Changed("format") && !m.Plan {
+		return settings.Usagef("--format %s: of no use without --plan", s.format)
+	}
+	checked := *m
+	if (s.slurm || s.collect) && s.elsewhere(m) { // the cards of the tasks are not here
+		checked.Device, checked.Precision = "cpu", ""
+	}
+	if err := cmp.Or(checked.ValidateAtOnce(), k.Validate()); err != nil || !s.slurm && !s.collect {
+		return err
+	}
+	// A task that starts again would make its own runs again.
+	for _, name := range []string{"part", "again", "plan", "rung"} {
+		if fs.Changed(name) {
+			return settings.Usagef("--%s: of no use with --%s, want one of the two", name, away)
+		}
+	}
+	switch {
+	case s.dryRun && s.collect:
+		return settings.Usagef("--dry-run: of no use with --collect, want one of the two")
+	case s.slurm && m.CheckpointEvery == 0:
+		return settings.Usagef("--checkpoint-every 0: a task of --slurm goes on from its checkpoints, want more than 0")
+	}
+	for _, option := range s.more {
+		if !strings.HasPrefix(option, "-") || strings.ContainsAny(option, "\n\r") {
+			return settings.Usagef("--sbatch %q: want an option in one line, such as --sbatch=--qos=low", option)
+		}
+	}
+	for _, name := range []string{"tasks", "array-limit"} {
+		if n := map[string]int{"tasks": s.tasks, "array-limit": s.atOnce}[name]; fs.Changed(name) &&
+			(n < 1 || n > slurm.MostTasks) {
+			return settings.Usagef("--%s %d: want 1 … %d", name, n, slurm.MostTasks)
+		}
+	}
+	_, err := s.lead(m)
+	return err
+}
+
+// lead returns how long before its limit a task is told that its time is up: the grace, and time for Slurm and the
+// shell. It is a quarter of a short limit, because Slurm may tell a task a minute earlier than it was asked to.
+func (s *spread) lead(m *run.Machine) (lead time.Duration, err error) {
+	const margin, least = 40 * time.Second, 5 * time.Second
+	if s.limit == "" {
+		return m.Grace + margin, nil
+	}
+	limit, err := slurm.ParseTime(s.limit)
+	if err != nil {
+		return 0, settings.Usagef("--time %q: %w", s.limit, err)
+	}
+	if lead = max(m.Grace+least, min(m.Grace+margin, limit/4)); lead > limit/2 {
+		return 0, settings.Usagef("--time %s: too short for a task to end in good order within --grace %s, want more "+
+			"time or a shorter grace", s.limit, m.Grace)
+	}
+	return lead, nil
+}
+
+// runs is a command whose runs can be made elsewhere.
+type runs struct {
+	id, title string // of the table or figure
+	planned   func(ctx context.Context, p *run.Pool) ([]run.Planned, error)
+	stages    func(ctx context.Context, p *run.Pool) ([]stage, error) // nil: all that is planned, in one
+	here      func(m run.Machine, keep run.Keep) error                // makes the runs and shows what comes of them
+}
+
+// stage is runs that an array job makes once the stage before it is made.
+type stage struct {
+	name  string   // of its folder below slurmFolder; empty: that folder itself
+	flags []string // of its tasks
+	runs  []run.Planned
+}
+
+// spread makes or plans the runs where the flags say, and shows what comes of them here, unless they go on elsewhere.
+func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs) error {
+	switch {
+	case machine.Plan:
+		return a.plan(cmd, s, machine, keep, of)
+	case !s.slurm && !s.collect:
+		return of.here(machine, keep)
+	}
+	folder := filepath.Join(machine.Out, of.id, slurmFolder)
+	if s.slurm {
+		more, err := a.submit(cmd, s, machine, keep, of, folder)
+		if err != nil || !more || !s.collect {
+			return err
+		}
+	}
+	jobs, err := slurm.Submitted(folder)
+	if err != nil {
+		return err
+	}
+	if len(jobs) == 0 && !s.slurm {
+		return fmt.Errorf("slurm: %s: no job was submitted, want --slurm first", folder)
+	}
+	var ids []string
+	for _, job := range jobs {
+		ids = append(ids, job.ID)
+	}
+	err = slurm.Wait(cmd.Context(), ids, CollectEvery, func(t slurm.Tally) {
+		run.Logf(a.stderr, "slurm: %s\n", t.Text)
+	})
+	if errors.Is(err, context.Canceled) {
+		run.Logf(a.stderr, "rollcall: the tasks go on, and --collect waits for them again; scancel %s ends them\n",
+			strings.Join(ids, " "))
+	}
+	if err != nil {
+		return err
+	}
+	keep.Look = true
+	if s.elsewhere(&machine) { // no engine is opened here
+		machine.Device, machine.Precision = "cpu", ""
+	}
+	err = of.here(machine, keep)
+	if err != nil {
+		run.Logf(a.stderr, "slurm: the logs of the tasks are in %s\n", folder)
+	}
+	return err
+}
+
+// submit writes the jobs of what is left to do, and submits or prints them. more reports whether there is anything to
+// wait for or to show.
+func (a *app) submit(
+	cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs, folder string,
+) (more bool, err error) {
+	jobs, err := a.jobs(cmd, s, machine, keep, of, folder)
+	if err != nil {
+		return false, err
+	}
+	if len(jobs) == 0 {
+		run.Logf(a.stderr, "slurm: %s: nothing is left to do: no job\n", of.id)
+		return true, nil
+	}
+	after := ""
+	for _, job := range jobs {
+		script, err := job.Script()
+		if err != nil {
+			return false, err
+		}
+		if s.dryRun {
+			if _, err := fmt.Fprint(a.stdout, script); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if after, err = slurm.Submit(cmd.Context(), job.Logs, script, job.Parts, after); err != nil {
+			return false, err
+		}
+		if _, err = fmt.Fprintf(a.stdout, "job %s: %s; logs in %s\n", after, job.About[0], job.Logs); err != nil {
+			return false, err
+		}
+	}
+	if !s.collect && !s.dryRun {
+		run.Logf(a.stderr, "slurm: the same command with --collect in place of --slurm waits for the tasks and shows "+
+			"what they have made\n")
+	}
+	return !s.dryRun, nil
+}
+
+// jobs returns a job for each stage that has something left to do.
+func (a *app) jobs(
+	cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs, folder string,
+) (jobs []slurm.Job, err error) {
+	base := slurm.Job{
+		Name: "rollcall-" + of.id, TimeUp: StatusTimeUp, Partition: s.partition, Account: s.account, Gres: s.gres,
+		Time: s.limit, AtOnce: s.atOnce, More: s.more, Prologue: s.prologue,
+	}
+	if base.Lead, err = s.lead(&machine); err != nil {
+		return nil, err
+	}
+	if base.Dir, err = os.Getwd(); err != nil {
+		return nil, fmt.Errorf("slurm: %w", err)
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return nil, fmt.Errorf("slurm: %w", err)
+	}
+	command, err := taskCommand(cmd, s)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Changed("threads") {
+		base.Threads = machine.Threads
+	}
+	measured := !s.elsewhere(&machine)
+	if !measured { // the machine of the tasks cannot be asked, and what they have made is taken as it is
+		machine.Device, machine.Precision, keep.Look = "cpu", "", true
+	}
+	stages, made, err := a.planStages(cmd.Context(), machine, keep, of)
+	if err != nil || made.Left().Runs == 0 {
+		return nil, err
+	}
+	left := made.Left()
+	about := left.Words
+	if !measured {
+		about = run.Count(left.Runs, "run") + " left; nobody has measured a card like those of the tasks here"
+	} else if need := made.Largest.Bytes * int64(machine.AtOnce); !machine.OnCard() && need >= 1e9 {
+		base.MemoryMiB = (need*5/4)>>20 + 512 // the largest run, and what a process takes besides
+	}
+	cards := max(1, slurm.Cards(s.gres))
+	runs := made.Runs
+	for _, st := range stages {
+		job, of := base, runs[:len(st.runs)]
+		runs = runs[len(st.runs):]
+		job.Logs = filepath.Join(folder, st.name)
+		if job.Parts, err = a.parts(s, job.Logs, of, measured, slurm.Work{
+			Known: measured, Cards: cards, AtOnce: cards * machine.AtOnce,
+		}); err != nil {
+			return nil, err
+		}
+		n, largest := 0, time.Duration(0)
+		job.Tasks, n, largest = tasksLeft(of, job.Parts, cards)
+		if n == 0 {
+			continue
+		}
+		if job.Time == "" {
+			job.Time = slurm.Limit(largest, measured)
+		}
+		what := fmt.Sprintf("%s for %s", run.Count(len(job.Tasks), "task"), run.Count(n, "run"))
+		if st.name != "" {
+			job.Name, what = job.Name+"-"+st.name, what+" of "+st.name
+		}
+		job.Command = slices.Concat(command, st.flags, []string{"--no-wait"})
+		job.About = slices.Concat(
+			[]string{what, made.Title, "Made by rollcall " + run.Version() + "."}, made.Notes, []string{about})
+		jobs = append(jobs, job)
+	}
+	return jobs, nil
+}
+
+// planStages plans all stages of a command, with the work of runs that are kept: parts are the same at every time.
+func (a *app) planStages(
+	ctx context.Context, machine run.Machine, keep run.Keep, of runs,
+) (stages []stage, made *plan.Plan, err error) {
+	p := a.pool(machine, keep)
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if of.stages != nil {
+		stages, err = of.stages(ctx, p)
+	} else {
+		stages = make([]stage, 1)
+		stages[0].runs, err = of.planned(ctx, p)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []run.Planned
+	for _, st := range stages {
+		all = append(all, st.runs...)
+	}
+	if !slices.ContainsFunc(all, func(r run.Planned) bool { return r.Left() }) {
+		return stages, &plan.Plan{}, nil // and nothing is measured
+	}
+	made, err = plan.Make(ctx, of.title, p, all, true)
+	return stages, made, err
+}
+
+// parts returns how many parts the runs of a stage have: as many as --tasks says, or as an earlier job had, or by work.
+func (a *app) parts(s *spread, folder string, of []plan.Run, measured bool, w slurm.Work) (int, error) {
+	earlier, err := slurm.Submitted(folder)
+	if err != nil || s.tasks > 0 {
+		return s.tasks, err
+	}
+	for _, job := range slices.Backward(earlier) {
+		if job.Parts > 0 {
+			run.Logf(a.stderr, "slurm: %s as in job %s (--tasks changes it)\n", run.Count(job.Parts, "part"), job.ID)
+			return job.Parts, nil
+		}
+	}
+	sec := 0.0
+	for _, r := range of {
+		if !r.Twin {
+			w.Runs, sec = w.Runs+1, sec+r.Whole
+		}
+	}
+	w.All = plan.Seconds(sec)
+	return slurm.Tasks(w), nil
+}
+
+// tasksLeft returns the parts that have runs left, how many runs these are, and how long the largest part takes on its
+// cards.
+func tasksLeft(of []plan.Run, parts, cards int) (tasks []int, n int, largest time.Duration) {
+	var keys []part.Key
+	for i := range of {
+		keys = append(keys, of[i].Key())
+	}
+	deal, left, sec := part.Deal(keys, parts), map[int]bool{}, map[int]float64{}
+	for i := range of {
+		if r, in := &of[i], deal[keys[i]]; r.Left() {
+			n, left[in] = n+1, true
+			sec[in] += r.Sec / float64(cards)
+			largest = max(largest, plan.Seconds(max(sec[in], r.Sec)))
+		}
+	}
+	return slices.Sorted(maps.Keys(left)), n, largest
+}
+
+// elsewhere reports whether the tasks have cards and this machine has none, so that it cannot measure for them.
+func (s *spread) elsewhere(m *run.Machine) bool {
+	wants := strings.HasPrefix(m.Device, "cuda") || m.Device == "auto" && slurm.Cards(s.gres) > 0
+	return wants && !m.OnCard()
+}
+
+// taskCommand returns the command line of a task: this one without the flags of the job.
+func taskCommand(cmd *cobra.Command, s *spread) ([]string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("slurm: %w", err)
+	}
+	words := append([]string{program, cmd.Name()}, cmd.Flags().Args()...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(spreadFlags, f.Name) {
+			return
+		}
+		value := f.Value.String()
+		if list, ok := f.Value.(pflag.SliceValue); ok { // whose text has brackets
+			value = strings.Join(list.GetSlice(), ",")
+		}
+		if slices.Contains(methodFlags, f.Name) {
+			value = scriptPaths(value)
+		}
+		words = append(words, "--"+f.Name+"="+value)
+	})
+	// A task that has cards trains on all of them, and never on the processor because a card cannot be used.
+	if slurm.Cards(s.gres) > 0 && !cmd.Flags().Changed("device") {
+		words = append(words, "--device=cuda:all")
+	}
+	return words, nil
+}

@@ -1,0 +1,130 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rollcall/internal/must"
+)
+
+// child is the program in a process of its own, whose log can be waited for.
+type child struct {
+	*exec.Cmd
+	stdout bytes.Buffer
+	ended  chan struct{} // closed when it has
+
+	lock sync.Mutex
+	log  strings.Builder
+	more chan struct{} // closed with every line
+}
+
+// ofProcesses says that a test is of processes, which wait most of the time.
+func ofProcesses(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the race detector sees one process alone, and -short is for it")
+	}
+	t.Parallel()
+}
+
+// startChild starts a command line, with something added to its environment. It is killed at the end of the test.
+func startChild(t *testing.T, env string, args ...string) *child {
+	t.Helper()
+	c := &child{Cmd: process(t, args...), ended: make(chan struct{}), more: make(chan struct{})}
+	c.Env = append(c.Env, env)
+	c.Stdout, c.Stderr = &c.stdout, nil
+	c.start(t)
+	return c
+}
+
+func (c *child) start(t *testing.T) {
+	t.Helper()
+	pipe := must.Get(c.StderrPipe())(t)
+	must.OK(t, c.Start())
+	go func() {
+		defer close(c.ended)
+		for lines := bufio.NewScanner(pipe); lines.Scan(); {
+			c.add(lines.Text() + "\n")
+		}
+		_ = c.Wait() // the status is looked at
+	}()
+	t.Cleanup(func() {
+		_ = c.Process.Kill() // it has ended as a rule
+		<-c.ended
+	})
+}
+
+func (c *child) add(line string) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.log.WriteString(line)
+	close(c.more)
+	c.more = make(chan struct{})
+}
+
+// said returns the log, and what is closed when there is more.
+func (c *child) said() (string, chan struct{}) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.log.String(), c.more
+}
+
+// patience is how long a child may take for anything on a machine that is busy.
+const patience = 2 * time.Minute
+
+// text is the log so far.
+func (c *child) text() string {
+	text, _ := c.said()
+	return text
+}
+
+// until waits for the log to hold a text.
+func (c *child) until(t *testing.T, text string) {
+	t.Helper()
+	c.untilOr(t, text, c)
+}
+
+// untilOr waits for one of two logs to hold a text.
+func (c *child) untilOr(t *testing.T, text string, other *child) {
+	t.Helper()
+	has := func() bool { return strings.Contains(c.text(), text) || strings.Contains(other.text(), text) }
+	for deadline := time.After(patience); ; {
+		_, more := c.said()
+		_, others := other.said()
+		if has() {
+			return
+		}
+		select {
+		case <-more:
+		case <-others:
+		case <-c.ended:
+			if !has() {
+				t.Fatalf("%q: ended, want %q in its log:\n%s", c.Args[1:], text, c.text())
+			}
+		case <-deadline:
+			t.Fatalf("%q: want %q in its log after %s:\n%s", c.Args[1:], text, patience, c.text())
+		}
+	}
+}
+
+// end waits for the child, which has to end with a status.
+func (c *child) end(t *testing.T, status int) (log string) {
+	t.Helper()
+	select {
+	case <-c.ended:
+	case <-time.After(patience):
+		t.Fatalf("%q: still there after %s:\n%s", c.Args[1:], patience, c.text())
+	}
+	log = c.text()
+	if got := c.ProcessState.ExitCode(); got != status {
+		t.Errorf("%q: status %d, want %d:\n%s", c.Args[1:], got, status, log)
+	}
+	return log
+}

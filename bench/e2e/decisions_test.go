@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/algos"
+	"rollcall/internal/must"
+	"rollcall/results"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares text with a file in testdata.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		must.OK(t, os.WriteFile(path, []byte(text), 0o666))
+	}
+	if want := contents(t, path); text != want {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, text, want)
+	}
+}
+
+// What a run says of its clients: everybody has a row in every round, the absent and the excluded have no weight,
+// unbiased's is α/π, and the activity is that of the availability command.
+func TestDecisions(t *testing.T) {
+	out := t.TempDir()
+	run := func(method string, more ...string) []results.DecisionRow {
+		pass(t, small(out, append([]string{
+			"--method", method, "--availability", "markov", "--rounds", "5", "--weights", "equal", "--decisions",
+		}, more...)...)...)
+		rows := must.Get(results.ReadDecisions(only(t, out, "run/"+method+"_*/seed-3/"+results.DecisionsFile)))(t)
+		return rows
+	}
+	_, trace := table(t,
+		pass(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size", "300").stdout)
+	for _, method := range []string{"unbiased", "ca-fed"} {
+		rows := run(method)
+		if len(rows) != 30 {
+			t.Fatalf("%s: %d rows, want six clients in five rounds", method, len(rows))
+		}
+		for i, r := range rows {
+			if r.Round != i/6+1 || r.Client != i%6 || r.Active != int(number(t, trace[i]["active"])) ||
+				r.Target != 1./6 {
+				t.Errorf("%s: row %d: %+v, want round %d, client %d, activity %s, α 1/6",
+					method, i, r, i/6+1, i%6, trace[i]["active"])
+			}
+			want := 0.0
+			if r.Active == 1 && r.Included == 1 {
+				want = 1. / 6 / r.Pi // the same division: exact
+			}
+			if r.Weight != want || method == "unbiased" && r.Included != 1 {
+				t.Errorf("%s: round %d client %d: weight %g, included %d, want %g and unbiased to include everybody",
+					method, r.Round, r.Client, r.Weight, r.Included, want)
+			}
+		}
+	}
+	// A finished run without the file runs again when it is asked for.
+	other := t.TempDir()
+	args := small(other, "--method", "adafed", "--availability", "markov")
+	pass(t, args...)
+	if o := pass(t, append(args, "--decisions")...); strings.Contains(o.stdout, "kept") {
+		t.Errorf("stdout %q, want the run anew", o.stdout)
+	}
+	if o := pass(t, append(args, "--decisions")...); !strings.Contains(o.stdout, "kept") {
+		t.Errorf("stdout %q, want the run kept", o.stdout)
+	}
+}
+
+// The loss of ca-fed's clients can be of samples nobody trains on, their own test samples or those kept back; F* can be
+// solved.
+func TestHeldOutAndSolved(t *testing.T) {
+	for name, args := range map[string][]string{
+		"test":       {"--data", "binary", "--clients", "4"},
+		"validation": {"--data", "binary", "--clients", "4", "--validation", "0.2"},
+		"exact": {
+			"--data", "binary", "--clients", "4", "--preset", "paper", "--fstar", "solved", "--losses", "held-out",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			pass(t, append([]string{
+				"run", "--method", "ca-fed", "--availability", "markov", "--rounds", "3", "--lr", "0.1",
+				"--server-lr", "0.1", "--out", out,
+			}, args...)...)
+			info := must.Get(results.ReadRunInfo(only(t, out, runPath)))(t)
+			recorded := info.Settings.(map[string]any)
+			if recorded["fstar"] != "solved" || recorded["losses"] != algos.LossesHeldOut {
+				t.Errorf("fstar %v, losses %v, want solved and held-out", recorded["fstar"], recorded["losses"])
+			}
+		})
+	}
+}
+
+// Whole passes: clients take as many steps as their samples make batches.
+func TestLocalEpochs(t *testing.T) {
+	loss := map[string]string{}
+	for _, epochs := range []string{"1", "2"} {
+		out := t.TempDir()
+		pass(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3",
+			"--rounds", "1", "--batch", "16", "--local-epochs", epochs, "--p", "1", "--out", out)
+		_, rows := table(t, contents(t, only(t, out, curvePath)))
+		loss[epochs] = rows[1]["test_loss"]
+	}
+	if loss["1"] == loss["2"] {
+		t.Errorf("test loss %s after one pass and after two, want two numbers", loss["1"])
+	}
+}
+
+// Under interleaved-sine unbiased is told the mean over a cycle, as the availability command prints it. Its expected
+// step over a cycle is α, and who is never there has none of it, which is said once.
+func TestUnbiasedUnderInterleavedSine(t *testing.T) {
+	out := t.TempDir()
+	common := []string{
+		"--alpha", "0.5", "--cutoff", "0.25", "--gamma", "0.2", "--period", "8", "--rounds", "8", "--seed", "4",
+	}
+	o := pass(t, small(out, slices.Concat([]string{
+		"--method", "unbiased", "--availability", "interleaved-sine", "--decisions", "--weights", "equal",
+		"--split", "clients", "--local-steps", "1", // the availability command has FedAWE's split
+	}, common)...)...)
+	rows := must.Get(results.ReadDecisions(only(t, out, "run/unbiased_*/seed-4/"+results.DecisionsFile)))(t)
+	_, trace := table(t, pass(t, append([]string{
+		"availability", "--kind", "interleaved-sine", "--clients", "6", "--train-size", "300",
+	}, common...)...).stdout)
+	var mean, alpha [6]float64
+	there := 0
+	for i, r := range rows {
+		mean[i%6] += number(t, trace[i]["probability"]) / 8
+		if i < 6 && r.Pi > 0 {
+			there++
+		}
+	}
+	for i, r := range rows {
+		// Eight roundings of numbers below 1.
+		if math.Abs(r.Pi-mean[i%6]) > 1e-15*8 || r.Pi != number(t, trace[i]["pi"]) {
+			t.Errorf("row %d: π %g, want the mean of the printed p_i^t, %g", i, r.Pi, mean[i%6])
+		}
+		if r.Pi > 0 {
+			alpha[i%6] += number(t, trace[i]["probability"]) * r.Target / r.Pi / 8
+		}
+		if want := r.Target / r.Pi; r.Active == 1 && r.Weight != want {
+			t.Errorf("row %d: weight %g, want α/π = %g", i, r.Weight, want)
+		}
+	}
+	for i, a := range alpha {
+		want := 0.0
+		if mean[i] > 0 {
+			want = 1 / float64(there)
+		}
+		if math.Abs(a-want) > 1e-14 { // some roundings
+			t.Errorf("client %d: expected weight over a cycle %g, want %g", i, a, want)
+		}
+	}
+	said := fmt.Sprintf("availability: interleaved-sine, seed 4: %d of 6 clients never there, left out", 6-there)
+	if there == 0 || there == 6 || strings.Count(o.stderr, said) != 1 {
+		t.Errorf("%d of 6 clients ever there, stderr %q, want some and %q once", there, o.stderr, said)
+	}
+	// fedawe weighs nobody by π, and there is nothing to say.
+	if o := pass(t, small(out, append([]string{"--availability", "interleaved-sine", "--local-steps", "1"},
+		common...)...)...); strings.Contains(o.stderr, "never there") {
+		t.Errorf("stderr %q, want no word of the absent", o.stderr)
+	}
+}

@@ -1,0 +1,107 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"rollcall/bench/cli"
+)
+
+// crashVariable has the arguments of the program in a child of these tests, and crashOn the text that it panics on.
+const (
+	crashVariable = "ROLLCALL_TEST_ARGS"
+	crashOn       = "ROLLCALL_TEST_CRASH_ON"
+)
+
+// panicking panics where it is to write a text, if none has before it.
+type panicking struct {
+	io.Writer
+	text string
+	done *atomic.Bool
+}
+
+func (p panicking) Write(b []byte) (int, error) {
+	if p.text != "" && bytes.Contains(b, []byte(p.text)) && p.done.CompareAndSwap(false, true) {
+		panic("planted on " + p.text)
+	}
+	return p.Writer.Write(b)
+}
+
+// The program itself, in a child of the tests below.
+func TestCrashingChild(t *testing.T) {
+	args, child := os.LookupEnv(crashVariable)
+	if !child {
+		t.Skip("no child of the other tests")
+	}
+	text, done := os.Getenv(crashOn), new(atomic.Bool)
+	os.Exit(cli.Main(strings.Fields(args), panicking{os.Stdout, text, done}, panicking{os.Stderr, text, done}))
+}
+
+// crashed runs the program in a child, with at most so many KiB of addresses ("unlimited": any), and returns its exit
+// status as a shell reports it, and what it wrote to stderr.
+func crashed(t *testing.T, kib, text string, args ...string) (status int, stderr string) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -c 0; ulimit -v `+kib+
+		`; exec "$0" -test.run='^TestCrashingChild$'`, os.Args[0])
+	child.Env = append(os.Environ(), crashVariable+"="+strings.Join(args, " "), crashOn+"="+text)
+	child.Dir = t.TempDir()
+	var log bytes.Buffer
+	child.Stderr = &log
+	err := child.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		if wait := exit.Sys().(syscall.WaitStatus); wait.Signaled() {
+			return 128 + int(wait.Signal()), log.String()
+		}
+		return exit.ExitCode(), log.String()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0, log.String()
+}
+
+// A panic where the command runs is told as a bug; one of another goroutine, here that of a pool's session, has Go's
+// trace alone. Neither is a usage error.
+func TestPanicIsNoUsageError(t *testing.T) {
+	sweep := "sweep --methods fedawe,mifa --pack 2 --data synthetic --train-size 300 --test-size 100 --clients 6 " +
+		"--rounds 2 --local-steps 2 --batch 8 --device cpu --out out"
+	for _, c := range []struct{ name, args, text, want string }{
+		{"the command's goroutine", "devices", "cpu", "which is a bug: please report"},
+		{"another goroutine", sweep, "round 0/2", "goroutine "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, stderr := crashed(t, "unlimited", c.text, strings.Fields(c.args)...)
+			if status != cli.StatusCrash || !strings.Contains(stderr, "planted on "+c.text) ||
+				!strings.Contains(stderr, c.want) {
+				t.Errorf("status %d, want %d, and %q in\n%s", status, cli.StatusCrash, c.want, stderr)
+			}
+		})
+	}
+}
+
+// 4 GB of addresses for rows of 45 GB: refused, or with --memory-limit off a crash, and never a usage error.
+func TestMemoryIsNoUsageError(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	args := strings.Fields("run --net resnet18 --clients 1000 --method mifa --data synthetic --train-size 1000 " +
+		"--test-size 10 --batch 1 --device cpu --threads 1 --out out")
+	status, stderr := crashed(t, "4000000", "", args...)
+	if status != cli.StatusFailure || !strings.Contains(stderr, "1001 rows") || !strings.Contains(stderr, "ulimit -v") {
+		t.Errorf("status %d, want %d, and the rows and ulimit -v in\n%s", status, cli.StatusFailure, stderr)
+	}
+	status, stderr = crashed(t, "4000000", "", append(args, "--memory-limit", "off")...)
+	none := strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "for -race mode") // its words
+	if status != cli.StatusCrash || !none {
+		t.Errorf("without a limit: status %d, want %d, and no memory in\n%s", status, cli.StatusCrash, stderr)
+	}
+}

@@ -1,0 +1,235 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rollcall/bench/cli"
+	"rollcall/bench/run/tune"
+	"rollcall/internal/must"
+	"rollcall/results"
+)
+
+// tinyPython are settings of a run of a moment.
+const tinyPython = "--data leaf --clients 6 --rounds 4 --local-steps 2 --batch 8 --eval-every 1 --device cpu --out "
+
+// sumMethod is a method whose file imports a module of its own. It is without default rates.
+const sumMethod = `import rollcall_fl as rc
+from share import SHARE
+
+
+class Sum(rc.Method):
+    """A share of the mean."""
+
+    name = "own-sum"
+    scale = rc.param(1.0, above=0, high=2, help="factor of the update")
+
+    def start(self, fed):
+        self.w = fed.model("w")
+
+    def round(self, r):
+        self.w.set(self.w + SHARE * self.scale * r.server_lr * rc.mean(r.train(start=self.w) - self.w))
+`
+
+// A method in a file is tuned beside one of the program's, and trains with the rates that were found, by run and by
+// sweep. The rates of both are of use to a command that does not know the file.
+func TestPythonTuned(t *testing.T) {
+	ofProcesses(t)
+	needsPython(t)
+	out := t.TempDir()
+	tiny := func(words ...string) []string { return slices.Concat(words, strings.Fields(tinyPython), []string{out}) }
+	file := script(t, t.TempDir(), "sum", sumMethod)
+	must.OK(t, os.WriteFile(filepath.Join(filepath.Dir(file), "share.py"), []byte("SHARE = 0.5\n"), 0o666))
+	grid := strings.Fields("--lrs 0.1,0.03 --server-lrs 1,2 --hold-out 0.2")
+	passAlone(t, append(tiny("tune", "--methods", file+",fedau"), grid...)...)
+	path := filepath.Join(out, "tune", tune.RatesFile)
+	_, rates := table(t, contents(t, path))
+	if len(rates) != 2 || rates[0]["method"] != "own-sum" || rates[1]["method"] != "fedau" {
+		t.Fatalf("rates %v, want those of own-sum and fedau", rates)
+	}
+
+	passAlone(t, tiny("run", "--method", file, "--rates", path)...)
+	passAlone(t, tiny("sweep", "--methods", file+",fedau", "--rates", path, "--seeds", "3")...)
+	for i, pattern := range []string{"run/own-sum_*/seed-3/run.json", "sweep/own-sum_*/seed-3/run.json"} {
+		var info struct{ Settings map[string]any }
+		must.OK(t, json.Unmarshal([]byte(contents(t, only(t, out, pattern))), &info))
+		for setting, column := range map[string]string{"lr": "lr", "server-lr": "server_lr"} {
+			if got, want := info.Settings[setting], number(t, rates[0][column]); got != want {
+				t.Errorf("%d: %s %v, want %g of %s", i, setting, got, want, path)
+			}
+		}
+	}
+
+	// Without the file the name is one that the program does not know.
+	o := pass(t, tiny("sweep", "--methods", "fedau", "--rates", path, "--seeds", "3")...)
+	if !strings.Contains(o.stderr, "1 finished run kept") {
+		t.Errorf("%s\nwant the run of fedau kept, with the rates of %s", o.stderr, path)
+	}
+	oneLineError(t, rollcall(t, tiny("run", "--method", "mifa", "--rates", path)...), cli.StatusUsage, "has none for mifa")
+	pass(t, "results", "verify", out)
+	if o := pass(t, "results", "list", out); strings.Count(o.stdout, "own-sum") < 3 {
+		t.Errorf("%s\nwant the runs of own-sum", o.stdout)
+	}
+}
+
+// The sources of a method name its runs: another version makes runs beside the first, and overwrites nothing; the same
+// version makes none anew, wherever the file is. What counts is the file and what it imports, not its path.
+func TestPythonVersions(t *testing.T) {
+	ofProcesses(t)
+	needsPython(t)
+	out := t.TempDir()
+	first, second := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	must.OK(t, os.CopyFS(first, os.DirFS("../python/examples")))
+	put := func(dir, name, text string) string {
+		t.Helper()
+		must.OK(t, os.MkdirAll(dir, 0o777))
+		return script(t, dir, name, text)
+	}
+	put(first, "share", "SHARE = 0.5\n")
+	put(second, "share", "SHARE = 0.5\n")
+	kept := map[string]string{} // every file up to now
+	folders := 0
+	for _, c := range []struct {
+		name string
+		file string
+		more string
+		new  bool // another run
+	}{
+		{"first", put(first, "sum", sumMethod), "", true},
+		{"again", filepath.Join(first, "sum.py"), "", false},
+		{"at another path", put(second, "sum", sumMethod), "", false},
+		{"under another name", put(second, "other_name", sumMethod), "", false},
+		{"a parameter at its default", filepath.Join(first, "sum.py"), "--own-sum-scale 1", false},
+		{"another parameter", filepath.Join(first, "sum.py"), "--own-sum-scale 0.5", true},
+		{"a constant edited", put(first, "new", strings.Replace(sumMethod, "SHARE *", "0.9 * SHARE *", 1)), "", true},
+		{"a comment added", put(first, "comment", sumMethod+"# the same\n"), "", true},
+	} {
+		o := passAlone(t, slices.Concat([]string{"run", "--method", c.file, "--lr", "0.1", "--server-lr", "1"},
+			strings.Fields(c.more), strings.Fields(tinyPython), []string{out})...)
+		checkVersions(t, c.name, o, out, c.new, &folders, kept)
+	}
+	put(second, "share", "SHARE = 0.25\n")
+	o := passAlone(t, slices.Concat([]string{
+		"run", "--method", filepath.Join(second, "sum.py"), "--lr", "0.1",
+		"--server-lr", "1",
+	}, strings.Fields(tinyPython), []string{out})...)
+	checkVersions(t, "the imported module edited", o, out, true, &folders, kept)
+
+	// In one command two versions would be two methods of one name.
+	oneLineError(t, alone(t, slices.Concat([]string{
+		"sweep", "--lr", "0.1", "--server-lr", "1", "--methods",
+		filepath.Join(first, "sum.py") + "," + filepath.Join(second, "sum.py"),
+	}, strings.Fields(tinyPython),
+		[]string{t.TempDir()})...), cli.StatusFailure, `name "own-sum" is taken by another method`)
+}
+
+// checkVersions checks that a command made a run in a folder of its own, or kept one, and changed no file of earlier
+// runs.
+func checkVersions(t *testing.T, name string, o outcome, out string, isNew bool, folders *int, kept map[string]string) {
+	t.Helper()
+	if isNew {
+		*folders++
+	}
+	if said := strings.Contains(o.stdout, "kept, as finished before"); said == isNew {
+		t.Errorf("%s: %s\nwant another run: %t", name, o.stdout, isNew)
+	}
+	if runs, bad, err := results.FindRuns(t.Context(), filepath.Join(out, "run")); err != nil || bad != nil ||
+		len(runs) != *folders {
+		t.Errorf("%s: %d runs, %v, %v, want %d", name, len(runs), bad, err, *folders)
+	}
+	now := contentsBelow(t, out, "")
+	for path, text := range kept {
+		if now[path] != text {
+			t.Errorf("%s: %s has changed, want what was there left as it was", name, path)
+		}
+	}
+	maps.Copy(kept, now)
+}
+
+// Python keeps compiled code, and takes it for that of any source with the same size and second. A run is of the
+// sources that name it: of the file and the module as they are, also if Python keeps others.
+func TestPythonSameSecond(t *testing.T) {
+	ofProcesses(t)
+	interpreter := needsPython(t)
+	dir := t.TempDir()
+	losses := map[string]string{}
+	for _, c := range []struct{ share, scale string }{{"0.3", "1.0"}, {"0.4", "1.0"}, {"0.4", "1.5"}} {
+		then := time.Unix(1_700_000_000, 0)
+		module := script(t, dir, "share", "SHARE = "+c.share+"\n")
+		file := script(t, dir, "sum", strings.Replace(sumMethod, "SHARE *", c.scale+" * SHARE *", 1))
+		must.OK(t, os.Chtimes(module, then, then))
+		must.OK(t, os.Chtimes(file, then, then))
+		out := t.TempDir()
+		cmd := process(t, slices.Concat([]string{"run", "--method", file, "--lr", "0.1", "--server-lr", "1"},
+			strings.Fields(tinyPython), []string{out})...)
+		cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=")
+		mustEnd(t, cmd, cmd.Start())
+		_, rows := table(t, contents(t, only(t, out, curvePath)))
+		loss := rows[len(rows)-1]["test_loss"]
+		if other := losses[loss]; other != "" {
+			t.Errorf("%v: test loss %s, as with %s, want another", c, loss, other)
+		}
+		losses[loss] = fmt.Sprint(c)
+		// What Python keeps when somebody else imports the two, such as a test of theirs.
+		compile := exec.CommandContext(t.Context(), interpreter, "-m", "compileall", "-q", dir)
+		if text, err := compile.CombinedOutput(); err != nil {
+			t.Fatalf("compileall: %v\n%s", err, text)
+		}
+	}
+	if kept := must.Get(filepath.Glob(filepath.Join(dir, "__pycache__", "*.pyc")))(t); len(kept) != 2 {
+		t.Errorf("Python keeps %q, want compiled code of both: the test is of nothing", kept)
+	}
+}
+
+// The command line of a file's method is like that of any other: its flags are in the help and checked, and the file
+// may be named twice. A job of Slurm is given the file by its absolute path, for it begins in another folder.
+func TestPythonCommandLine(t *testing.T) {
+	ofProcesses(t)
+	needsPython(t)
+	abs := must.Get(filepath.Abs(example("fedavgm")))(t)
+	out := filepath.Join(t.TempDir(), "out")
+	tiny := " " + tinyPython + out
+	for _, c := range []struct {
+		line   string
+		status int
+		want   string
+	}{
+		{
+			"run --help --method " + example("fedavgm"), 0,
+			"--fedavgm-beta float fedavgm: momentum at the server (default 0.9)",
+		},
+		{"run --help --method=" + example("fedavgm"), 0, "--fedavgm-beta float"},
+		{"sweep --help --methods fedau," + example("fedavgm"), 0, "--fedavgm-beta float"},
+		{"tune --help --methods " + example("fedavgm"), 0, "--fedavgm-beta float"},
+		{"__complete run --method " + example("fedavgm") + " --fedavgm-", 0, "--fedavgm-beta fedavgm: momentum"},
+		{"run --method " + example("fedavgm") + " --fedavgm-beta 1" + tiny, 2, "--fedavgm-beta 1: want"},
+		{"run --method fedau --fedavgm-beta 0.5" + tiny, 2, "unknown flag --fedavgm-beta"},
+		{"run --method none.py" + tiny, 2, "stat none.py: no such file or directory: want a file with a method"},
+		{"run --method " + example("fedavgm") + " --method " + example("fedavgm") + tiny, 0, "round 4: test acc"},
+		{
+			"run --method " + example("fednova") + " --dump " + filepath.Join(out, "dump") +
+				strings.Replace(tiny, "--rounds 4", "--rounds 1", 1), 1,
+			"dump: method fednova: client 1 made 1 local steps, want the 2 of every client",
+		},
+		{"run --method " + abs + tiny, 0, "kept, as finished before"},
+		{"sweep --methods " + example("fedavgm") + "," + abs + tiny, 2, "--methods: fedavgm twice"},
+		{
+			"sweep --methods mifa," + example("fedavgm") + " --slurm --dry-run --partition gpu" + tiny, 0,
+			" --methods=mifa," + abs + " ",
+		},
+	} {
+		o := alone(t, strings.Fields(c.line)...)
+		if said := strings.Join(strings.Fields(o.stdout+o.stderr), " "); o.status != c.status ||
+			!strings.Contains(said, c.want) { // help is wrapped anywhere
+			t.Errorf("%s: status %d\n%s%s\nwant status %d, %q", c.line, o.status, o.stdout, o.stderr, c.status, c.want)
+		}
+	}
+}
