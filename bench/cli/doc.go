@@ -1,11 +1,9 @@
-// Package main is the rollcall command: it trains federated methods under client availability and writes what they
-// reach.
+// Package cli is the rollcall command line: one file per command.
 //
-// Nothing here is worth importing: the package reads command lines, calls bench/settings, bench/run and bench/nightly,
-// and prints. main.go starts the program, ends it on signals, and turns errors and panics into exit statuses. root.go
-// has the commands' common parts: names, errors, completion. help.go wraps their help. Every cmd_NAME.go is one
-// subcommand: its flags, its checks, and its calls into the packages below. machine_flags.go has the flags that many
-// commands share. lister.go and watch.go read and redraw the list of runs; table_print.go prints a table.
+//	os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))                     // the program
+//	status := cli.Run(ctx, []string{"run", "--data", "leaf"}, &out, &errors) // one command, as tests call it
+//
+// A command reads its flags, checks them, calls bench/run or bench/nightly, and prints.
 //
 // The way of one run, from the command line to its files:
 //
@@ -21,7 +19,4 @@
 // engine is opened for batches of that size, and the batch plans of package datasets/plan are cut by it. --seed is no
 // setting: it stands beside them in run.Experiment, names the folder of the run, and goes into the split of the data,
 // the availability, the initial weights, the batch plans and dropout.
-//
-// The recording (recording_test.go) holds what commands write, byte for byte: run `go test -run TestRecording
-// -update-recording` after a change that is meant to change it.
 package cli

@@ -36,7 +36,7 @@ type spread struct {
 // slurmFolder is the folder of scripts, numbers and logs of jobs, below that of the table or figure.
 const slurmFolder = "slurm"
 
-// collectEvery is the time between two looks at the queue. Tests shorten it.
+// CollectEvery is the time between two looks at the queue. Tests shorten it.
 var CollectEvery = 10 * time.Second
 
 // registerSpread adds the flags of commands whose runs may be made elsewhere: table, sweep, figure and tune.

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/lock"
 	"rollcall/internal/must"
@@ -96,7 +95,7 @@ func newAccidentBase(t *testing.T, as string) *accidentBase {
 	must.OK(t, os.RemoveAll(only(t, b.half, accidentRun)))
 	for _, round := range []int{accidentRound / 2, accidentRound} {
 		o := interrupted(t, fmt.Sprintf("seed 4: round %d/", round), accidentLines(b.half, as)[0]...)
-		if o.status != cli.StatusInterrupted {
+		if o.status != statusInterrupted {
 			t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 		}
 	}
@@ -180,9 +179,9 @@ func (x *accidentTry) try(want map[string]string) {
 	o := rollcall(x.t, x.line(x.as)...)
 	x.nothingLost(before, o)
 
-	status := cli.StatusOK
+	status := statusOK
 	if x.want == refused || x.want == inError {
-		status = cli.StatusFailure
+		status = statusFailure
 	}
 	if o.status != status || !strings.Contains(o.stderr, x.said) {
 		x.t.Errorf("status %d, want %d and %q in\n%s", o.status, status, x.said, o.stderr)
@@ -250,7 +249,7 @@ func (x *accidentTry) decided(o outcome, info string) {
 		got = resumed
 	case isMade:
 		got = made
-	case o.status != cli.StatusOK:
+	case o.status != statusOK:
 		got = inError
 	}
 	if got != x.want {

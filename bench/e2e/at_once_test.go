@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -121,7 +120,7 @@ func TestAtOnceFailure(t *testing.T) {
 			must.OK(t, os.WriteFile(filepath.Join(cell, "seed-4"), nil, 0o600))
 		}
 		o := rollcall(t, atOnceSweep(out, "leaf", "--seeds", "3,4,5,6", "--pack", pack)...)
-		if o.status != cli.StatusFailure || !strings.HasSuffix(o.stderr, "rollcall: table sweep: 2 of 4 cells failed\n") ||
+		if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table sweep: 2 of 4 cells failed\n") ||
 			strings.Count(o.stderr, ": seed 4: ") != 2 || strings.Count(o.stderr, ": tried again later\n") != 2 {
 			t.Errorf("--pack %s: status %d, %q, want 1 and two cells that failed in seed 4, tried twice",
 				pack, o.status, o.stderr)
@@ -153,7 +152,7 @@ func TestAtOnceInterrupted(t *testing.T) {
 	pass(t, atOnceSweep(alone, "leaf", "--seeds", "3,4")...)
 	o := interrupted(t, "[3/4] fedavg-active leaf sine seed 3: round 1/3",
 		atOnceSweep(out, "leaf", "--seeds", "3,4", "--pack", "3")...)
-	if o.status != cli.StatusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
+	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
 		t.Errorf("status %d, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stderr)
 	}
 	_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
@@ -208,11 +207,11 @@ func TestAtOnceUsage(t *testing.T) {
 		} {
 			out := filepath.Join(t.TempDir(), "out")
 			args := append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out", out)
-			oneLineError(t, rollcall(t, args...), cli.StatusUsage, want)
+			oneLineError(t, rollcall(t, args...), statusUsage, want)
 			if _, err := os.Stat(out); err == nil {
 				t.Errorf("%s --pack %s: %s was made", command, pack, out)
 			}
 		}
 	}
-	oneLineError(t, rollcall(t, "run", "--pack", "2"), cli.StatusUsage, "--pack")
+	oneLineError(t, rollcall(t, "run", "--pack", "2"), statusUsage, "--pack")
 }

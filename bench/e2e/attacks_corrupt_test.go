@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -128,16 +127,16 @@ func TestAttackCorruptions(t *testing.T) {
 
 // verify holds `results verify` to what has to come of a corruption.
 func (c *corrupt) verify(x *corruption) {
-	status := cli.StatusFailure
+	status := statusFailure
 	if x.want == harmless || x.want == unfinished || x.want == apart {
-		status = cli.StatusOK
+		status = statusOK
 	}
 	o := rollcall(c.t, "results", "verify", c.out)
 	if o.status != status {
 		c.t.Errorf("verify: status %d, want %d\n%s%s", o.status, status, o.stdout, o.stderr)
 	}
 	for _, text := range []string{c.dir, x.named} {
-		if status != cli.StatusOK && !strings.Contains(o.stderr, text) {
+		if status != statusOK && !strings.Contains(o.stderr, text) {
 			c.t.Errorf("verify: %q, want %q in it", o.stderr, text)
 		}
 	}
@@ -147,7 +146,7 @@ func (c *corrupt) verify(x *corruption) {
 func (c *corrupt) look(x *corruption, base string) {
 	bad := x.want == damaged || x.want == twin
 	named := bad || x.want == beside || x.want == stray
-	status := map[bool]int{true: cli.StatusFailure}[named]
+	status := map[bool]int{true: statusFailure}[named]
 	list := rollcall(c.t, "results", "list", "--format", "csv", c.out)
 	if list.status != status {
 		c.t.Errorf("list: status %d, want %d\n%s", list.status, status, list.stderr)
@@ -164,7 +163,7 @@ func (c *corrupt) look(x *corruption, base string) {
 		c.t.Errorf("list: the cell is complete: %t, want %t:\n%s", whole, sound, list.stdout)
 	}
 	bad = bad || x.want == beside
-	status = map[bool]int{true: cli.StatusFailure}[bad]
+	status = map[bool]int{true: statusFailure}[bad]
 	into := filepath.Join(filepath.Dir(c.out), "merged")
 	merge := rollcall(c.t, "results", "merge", c.out, "--out", into)
 	if _, err := os.Lstat(into); merge.status != status || bad != errors.Is(err, fs.ErrNotExist) {
@@ -172,10 +171,10 @@ func (c *corrupt) look(x *corruption, base string) {
 			merge.status, err, status, merge.stderr)
 	}
 	if named || x.want == apart || x.want == unverified {
-		status = cli.StatusFailure // seeds that are not alike are not compared unasked
+		status = statusFailure // seeds that are not alike are not compared unasked
 	}
 	diff := rollcall(c.t, "results", "diff", base, c.out)
-	if diff.status != status || (status != cli.StatusOK) != (diff.stdout == "") {
+	if diff.status != status || (status != statusOK) != (diff.stdout == "") {
 		c.t.Errorf("diff: status %d, want %d, and no word on stdout if not 0\n%s%s",
 			diff.status, status, diff.stdout, diff.stderr)
 	}
@@ -189,9 +188,9 @@ func (c *corrupt) method() string {
 
 // report holds `report` to it.
 func (c *corrupt) report(x *corruption) {
-	status := cli.StatusFailure
+	status := statusFailure
 	if x.want != damaged && x.want != twin && x.want != beside && x.want != stray {
-		status = cli.StatusOK
+		status = statusOK
 	}
 	to := filepath.Join(filepath.Dir(c.out), "report")
 	o := rollcall(c.t, "report", filepath.Dir(filepath.Dir(c.dir)), "--to", to)
@@ -223,18 +222,18 @@ func (c *corrupt) repeat(x *corruption, want map[string]string) {
 	}
 	switch x.want {
 	case twin:
-		if o.status != cli.StatusFailure {
+		if o.status != statusFailure {
 			c.t.Errorf("again: status %d, want 1\n%s", o.status, o.stderr)
 		}
 		return
 	case damaged, unverified, apart:
 		way := cmp.Or(x.way, "--replace")
-		if o.status != cli.StatusFailure || !strings.Contains(o.stderr, way) {
+		if o.status != statusFailure || !strings.Contains(o.stderr, way) {
 			c.t.Errorf("again: status %d, want 1 and %s as a way out\n%s", o.status, way, o.stderr)
 		}
 		o = c.again(way)
 	}
-	if o.status != cli.StatusOK {
+	if o.status != statusOK {
 		c.t.Fatalf("again: status %d, want 0\n%s", o.status, o.stderr)
 	}
 	for _, old := range must.Get(filepath.Glob(filepath.Join(c.out, "*", "*", "*", ".old*")))(c.t) {

@@ -36,21 +36,21 @@ func TestAttackNumbers(t *testing.T) {
 			lines := strings.Split(strings.TrimSpace(o.stderr), "\n")
 			last := lines[len(lines)-1]
 			switch {
-			case o.status == cli.StatusUsage && len(lines) == 1 && strings.Contains(last, row.Name):
-			case o.status == cli.StatusFailure && strings.HasPrefix(last, "rollcall: ") && !strings.Contains(last, "panic"):
-			case o.status == cli.StatusOK:
+			case o.status == statusUsage && len(lines) == 1 && strings.Contains(last, row.Name):
+			case o.status == statusFailure && strings.HasPrefix(last, "rollcall: ") && !strings.Contains(last, "panic"):
+			case o.status == statusOK:
 			default:
 				t.Errorf("--%s=%s: status %d, %q, want one line that names the flag, a failure or a run",
 					row.Name, value, o.status, o.stderr)
 			}
 		}
 	}
-	if o := rollcall(t, "results", "verify", out); o.status != cli.StatusOK {
+	if o := rollcall(t, "results", "verify", out); o.status != statusOK {
 		t.Errorf("verify: %s", o.stderr)
 	}
 	for _, path := range []string{"a;lr=7", "a\nb"} { // which would be settings of their own in params
 		oneLineError(t, rollcall(t, append(attackRun(out), "--availability", "trace", "--trace", path)...),
-			cli.StatusUsage, "--trace")
+			statusUsage, "--trace")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestAttackNames(t *testing.T) {
 				{"results", "diff", out, out},
 			} {
 				o := rollcall(t, args...)
-				if o.status != cli.StatusFailure || strings.Contains(o.stdout, name) ||
+				if o.status != statusFailure || strings.Contains(o.stdout, name) ||
 					!strings.Contains(o.stderr, column) {
 					t.Errorf("%s %q: %s: status %d, stdout %q, stderr %q, want 1, the column named and no row",
 						column, name, args[1], o.status, o.stdout, o.stderr)
@@ -114,7 +114,7 @@ func TestAttackNames(t *testing.T) {
 // too.
 func TestAttackHugeRounds(t *testing.T) {
 	for round, status := range map[string]int{
-		"2147483647": cli.StatusOK, "9223372036854775807": cli.StatusFailure, "-1": cli.StatusFailure,
+		"2147483647": statusOK, "9223372036854775807": statusFailure, "-1": statusFailure,
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		c := &corrupt{t: t, out: out, dir: filepath.Join(out, "fedawe-8/x/seed-3")}
@@ -160,7 +160,7 @@ func TestAttackNamesInSummary(t *testing.T) {
 		hostile := strings.ReplaceAll(text, ",fedawe,", ","+name+",")
 		must.OK(t, os.WriteFile(filepath.Join(out, "other", results.SummaryFile), []byte(hostile), 0o666))
 		o := rollcall(t, "report", out, "--to", to)
-		if o.status != cli.StatusFailure || !strings.Contains(o.stderr, "want a name") {
+		if o.status != statusFailure || !strings.Contains(o.stderr, "want a name") {
 			t.Errorf("%s: status %d, %q, want 1 and the name", name, o.status, o.stderr)
 		}
 		for _, path := range filesBelow(t, top) {
@@ -231,12 +231,12 @@ func TestAttackVanished(t *testing.T) {
 		}}
 		var stdout strings.Builder
 		status := cli.Run(t.Context(), attackSweep(out, "--methods", "fedawe", "--seeds", "3,4"), &stdout, stderr)
-		if status == cli.StatusOK {
+		if status == statusOK {
 			pass(t, "results", "verify", out)
 			if n := len(filesBelow(t, out)); n < 5 {
 				t.Errorf("%s: status 0 and %d files, want two runs and a summary\n%s", name, n, stderr.String())
 			}
-		} else if status != cli.StatusFailure || !strings.Contains(stderr.String(), out) {
+		} else if status != statusFailure || !strings.Contains(stderr.String(), out) {
 			t.Errorf("%s: status %d, want 1 and the folder in\n%s", name, status, stderr.String())
 		}
 	}

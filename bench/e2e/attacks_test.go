@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -70,7 +69,7 @@ func TestAttackCopiedSeeds(t *testing.T) {
 		copyTree(t, seed, filepath.Join(filepath.Dir(seed), name))
 	}
 	o := rollcall(t, attackSweep(out, three...)...)
-	if o.status != cli.StatusFailure || !strings.Contains(o.stderr, "seed 3, want 4 as the folder says; 4 rounds") {
+	if o.status != statusFailure || !strings.Contains(o.stderr, "seed 3, want 4 as the folder says; 4 rounds") {
 		t.Errorf("status %d, %q, want 1 and the copy named", o.status, o.stderr)
 	}
 	pass(t, attackSweep(out, append(three, "--replace")...)...)
@@ -96,7 +95,7 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 	t.Setenv("ROLLCALL_CPU", "")
 
 	o := rollcall(t, attackSweep(out, seeds("3,4")...)...)
-	if o.status != cli.StatusFailure || !strings.Contains(o.stderr, "cpu-generic-fp32") ||
+	if o.status != statusFailure || !strings.Contains(o.stderr, "cpu-generic-fp32") ||
 		!strings.Contains(o.stderr, "--mixed takes") {
 		t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 	}
@@ -125,7 +124,7 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 	if !strings.Contains(d.stdout, "numerics cpu-fp32 and cpu-generic-fp32") {
 		t.Errorf("diff: %q, want the numerics that differ", d.stdout)
 	}
-	oneLineError(t, rollcall(t, "results", "diff", out, alone), cli.StatusFailure, "but differ: numerics", "--mixed")
+	oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics", "--mixed")
 
 	pass(t, attackSweep(out, seeds("3,4", "--again")...)...)
 	if row := attackRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
@@ -175,7 +174,7 @@ func TestAttackMerge(t *testing.T) {
 		t.Helper()
 		before := filesBelow(t, top)
 		o := rollcall(t, append([]string{"results", "merge"}, args...)...)
-		if o.status != cli.StatusFailure || !strings.Contains(o.stderr, want) || !slices.Equal(filesBelow(t, top), before) {
+		if o.status != statusFailure || !strings.Contains(o.stderr, want) || !slices.Equal(filesBelow(t, top), before) {
 			t.Errorf("%s: status %d, %q, want 1, %q, and nothing written", name, o.status, o.stderr, want)
 		}
 	}
@@ -223,7 +222,7 @@ func TestAttackNarrowerSweep(t *testing.T) {
 		t.Errorf("narrower:\n%s\nwant\n%s", got, want)
 	}
 	o := interrupted(t, "round 1/100000", attackSweep(out, "--methods", "fedvarp", "--rounds", "100000")...)
-	if o.status != cli.StatusInterrupted {
+	if o.status != statusInterrupted {
 		t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 	}
 	for line := range strings.Lines(want) {

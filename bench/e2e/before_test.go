@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -18,7 +17,7 @@ func TestRunsOfBefore(t *testing.T) {
 	out := t.TempDir()
 	must.OK(t, os.CopyFS(out, os.DirFS("testdata/before")))
 	o := rollcall(t, "results", "verify", out)
-	if o.status != cli.StatusFailure || strings.Count(o.stderr, "run.json of schema 1, want 2: unverified") != 3 {
+	if o.status != statusFailure || strings.Count(o.stderr, "run.json of schema 1, want 2: unverified") != 3 {
 		t.Errorf("verify: status %d, %q, want three runs that are unverified", o.status, o.stderr)
 	}
 	o = pass(t, "run", "--method", "ca-fed", "--data", "leaf", "--availability", "markov", "--clients", "4",
@@ -53,7 +52,7 @@ func TestRunsOfBefore(t *testing.T) {
 	text := strings.TrimSuffix(contents(t, curve), "\n")
 	must.OK(t, os.WriteFile(curve, []byte(text[:strings.LastIndex(text, "\n")+1]), 0o666))
 	o = rollcall(t, "results", "verify", out)
-	if o.status != cli.StatusFailure || !strings.Contains(o.stderr, curve+": ends with round 1, want round 2") {
+	if o.status != statusFailure || !strings.Contains(o.stderr, curve+": ends with round 1, want round 2") {
 		t.Errorf("without its last row: status %d, %q, want it named", o.status, o.stderr)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -64,7 +63,7 @@ func TestCAFedPresetsRefused(t *testing.T) {
 		{"run --classes drawn", "want it with --availability markov and drawn"},
 	} {
 		o := rollcall(t, append(strings.Fields(c.line), "--out", t.TempDir())...)
-		if o.status != cli.StatusUsage || !strings.Contains(o.stderr, c.want) {
+		if o.status != statusUsage || !strings.Contains(o.stderr, c.want) {
 			t.Errorf("%s: status %d, %q, want 2 and %q", c.line, o.status, o.stderr, c.want)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
 )
@@ -107,8 +106,8 @@ func TestDevicesCheckInterrupted(t *testing.T) {
 	}
 	_ = cmd.Wait() // the status is looked at
 	took := time.Since(sent)
-	if status := cmd.ProcessState.ExitCode(); status != cli.StatusInterrupted || strings.Contains(said, "sm_90): ") {
-		t.Errorf("status %d, stdout %q, want %d and no verdict", status, said, cli.StatusInterrupted)
+	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || strings.Contains(said, "sm_90): ") {
+		t.Errorf("status %d, stdout %q, want %d and no verdict", status, said, statusInterrupted)
 	}
 	if limit := 5 * time.Second; took > limit { // of which the program takes 0.8 s, and a busy machine the rest
 		t.Errorf("ended %s after the signal, want %s at most", took, limit)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/settings"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -107,10 +106,10 @@ func TestFigureErrors(t *testing.T) {
 			if c.args[0] == "figure" {
 				c.args = append(c.args, "--out", t.TempDir())
 			}
-			oneLineError(t, rollcall(t, c.args...), cli.StatusUsage, c.parts...)
+			oneLineError(t, rollcall(t, c.args...), statusUsage, c.parts...)
 		})
 	}
-	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), cli.StatusFailure,
+	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), statusFailure,
 		"summary.csv", "rollcall table fedawe-2")
 }
 

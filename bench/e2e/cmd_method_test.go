@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 )
 
@@ -138,9 +137,9 @@ func TestMethodCheckFinds(t *testing.T) {
 				args = append(args, "--method-timeout", "2s")
 			}
 			o := alone(t, args...)
-			status := cli.StatusOK
+			status := statusOK
 			if c.failed != "" {
-				status = cli.StatusFailure
+				status = statusFailure
 			}
 			if o.status != status {
 				t.Fatalf("status %d, want %d\n%s%s", o.status, status, o.stdout, o.stderr)
@@ -194,7 +193,7 @@ func TestMethodCheckExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := alone(t, append([]string{"method", "check", path}, strings.Fields(flags[name])...)...)
-			if o.status != cli.StatusOK || o.stderr != "" {
+			if o.status != statusOK || o.stderr != "" {
 				t.Fatalf("status %d, want 0 and nothing on stderr\n%s%s", o.status, o.stdout, o.stderr)
 			}
 			for key, verdict := range verdicts(t, o.stdout) {
@@ -230,7 +229,7 @@ func TestMethodCheckEquals(t *testing.T) {
 	o := alone(t, "method", "check", example("fedavgm"), "--equals", "fedavg-active")
 	for _, on := range []string{"leaf", "images, lenet5"} {
 		want := fmt.Sprintf("FAILED       equals fedavg-active on %s: round 2: weights off by ", on)
-		if o.status != cli.StatusFailure || !strings.Contains(o.stdout, want) {
+		if o.status != statusFailure || !strings.Contains(o.stdout, want) {
 			t.Errorf("status %d, want 1 and %q: with beta 0.9 the second round is the first to differ\n%s", o.status,
 				want, o.stdout)
 		}
@@ -244,16 +243,16 @@ func TestMethodCheckEquals(t *testing.T) {
 		status int
 		want   string // on stdout or stderr
 	}{
-		{[]string{example("fedavg"), "--equals", "fedavg"}, cli.StatusUsage, `--equals "fedavg"`},
-		{[]string{example("fedavg"), "--equals", "fedawi"}, cli.StatusUsage, "did you mean fedawe"},
-		{[]string{example("fedavgm"), "--fedavgm-beta", "1"}, cli.StatusUsage, "--fedavgm-beta 1: want at least 0"},
-		{[]string{example("fedavg"), "--fedavgm-beta", "1"}, cli.StatusUsage, "unknown flag --fedavgm-beta"},
-		{[]string{example("fedavg"), "--method-timeout", "-1s"}, cli.StatusUsage, "--method-timeout -1s: want 0 or more"},
-		{nil, cli.StatusUsage, "0 files, want one"},
-		{[]string{filepath.Join(dir, "none.py")}, cli.StatusUsage, "none.py: no such file"},
-		{[]string{dir}, cli.StatusUsage, dir + ": no file: want a file with a method"},
-		{[]string{broken, "--broken-beta", "0"}, cli.StatusFailure, "FAILED       starts: broken.py, line 1"},
-		{[]string{taken}, cli.StatusFailure, "FAILED       starts: " + taken + ": --method-timeout is a flag of rollcall"},
+		{[]string{example("fedavg"), "--equals", "fedavg"}, statusUsage, `--equals "fedavg"`},
+		{[]string{example("fedavg"), "--equals", "fedawi"}, statusUsage, "did you mean fedawe"},
+		{[]string{example("fedavgm"), "--fedavgm-beta", "1"}, statusUsage, "--fedavgm-beta 1: want at least 0"},
+		{[]string{example("fedavg"), "--fedavgm-beta", "1"}, statusUsage, "unknown flag --fedavgm-beta"},
+		{[]string{example("fedavg"), "--method-timeout", "-1s"}, statusUsage, "--method-timeout -1s: want 0 or more"},
+		{nil, statusUsage, "0 files, want one"},
+		{[]string{filepath.Join(dir, "none.py")}, statusUsage, "none.py: no such file"},
+		{[]string{dir}, statusUsage, dir + ": no file: want a file with a method"},
+		{[]string{broken, "--broken-beta", "0"}, statusFailure, "FAILED       starts: broken.py, line 1"},
+		{[]string{taken}, statusFailure, "FAILED       starts: " + taken + ": --method-timeout is a flag of rollcall"},
 	} {
 		o := alone(t, append([]string{"method", "check"}, c.args...)...)
 		if o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
@@ -274,13 +273,13 @@ func TestMethodNew(t *testing.T) {
 	for _, named := range []string{filepath.Join(dir, "fed-aum"), path} {
 		o := alone(t, "method", "new", named)
 		if named == path { // it is there now
-			if o.status != cli.StatusFailure || !strings.Contains(o.stderr, path+": there is such a file") {
+			if o.status != statusFailure || !strings.Contains(o.stderr, path+": there is such a file") {
 				t.Errorf("status %d, %q, want 1 and the file named", o.status, o.stderr)
 			}
 			continue
 		}
 		want := path + ": written; next:\n  rollcall method check " + path + "\n  rollcall run --method " + path
-		if o.status != cli.StatusOK || !strings.HasPrefix(o.stdout, want) {
+		if o.status != statusOK || !strings.HasPrefix(o.stdout, want) {
 			t.Fatalf("status %d, %q, want %q\n%s", o.status, o.stdout, want, o.stderr)
 		}
 	}
@@ -291,7 +290,7 @@ func TestMethodNew(t *testing.T) {
 		"fedau": `name "fedau" is taken`, "FedAU": `name "FedAU" is taken`, "1x": `name "1x"`, "": `name ""`,
 		"a b": `name "a b"`,
 	} {
-		if o := alone(t, "method", "new", filepath.Join(dir, "x")+"/../"+name+".py"); o.status != cli.StatusUsage ||
+		if o := alone(t, "method", "new", filepath.Join(dir, "x")+"/../"+name+".py"); o.status != statusUsage ||
 			!strings.Contains(o.stderr, want) {
 			t.Errorf("%q: status %d, %q, want 2 and %q", name, o.status, o.stderr, want)
 		}
@@ -301,7 +300,7 @@ func TestMethodNew(t *testing.T) {
 		"method check " + path, "method check --fed-aum-share 0.5 " + path,
 		"run --method " + path + " --data leaf --rounds 2 --device cpu --out " + filepath.Join(dir, "out"),
 	} {
-		if o := alone(t, strings.Fields(line)...); o.status != cli.StatusOK {
+		if o := alone(t, strings.Fields(line)...); o.status != statusOK {
 			t.Errorf("%s: status %d, want 0\n%s%s", line, o.status, o.stdout, o.stderr)
 		}
 	}
@@ -315,7 +314,7 @@ func TestMethodTimeout(t *testing.T) {
 	path := script(t, dir, "spins", checkedMethod("spins", "", `self.w = fed.model("w")`, "while True:\n    pass"))
 	o := alone(t, "run", "--method", path, "--method-timeout", "2s", "--data", "leaf", "--rounds", "2",
 		"--clients", "4", "--device", "cpu", "--out", filepath.Join(dir, "out"))
-	if want := "no answer within 2s of the method's own time (--method-timeout)"; o.status != cli.StatusFailure ||
+	if want := "no answer within 2s of the method's own time (--method-timeout)"; o.status != statusFailure ||
 		!strings.Contains(o.stderr, want) {
 		t.Errorf("status %d, want 1 and %q\n%s", o.status, want, o.stderr)
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
@@ -167,7 +166,7 @@ func TestPlanRefuses(t *testing.T) {
 		"figure fedawe-f6 --plan --methods mifa":     "of no use with figure fedawe-f6",
 		"run --method mifa --data synthetic --plan=": "--plan",
 	} {
-		oneLineError(t, rollcall(t, strings.Fields(line)...), cli.StatusUsage, want)
+		oneLineError(t, rollcall(t, strings.Fields(line)...), statusUsage, want)
 	}
 }
 

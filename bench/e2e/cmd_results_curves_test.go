@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -25,7 +24,7 @@ func TestResultsCurves(t *testing.T) {
 		}
 		return table(t, o.stdout)
 	}
-	header, rows := curves(cli.StatusOK, out)
+	header, rows := curves(statusOK, out)
 	of, _ := table(t, contents(t, only(t, out, "run/mifa_*/seed-3/curve.csv")))
 	settings := header[min(len(header), len(of)+2):]
 	if want := append(of, "status", "folder"); !slices.Equal(header[:len(header)-len(settings)], want) {
@@ -53,7 +52,7 @@ func TestResultsCurves(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
 		must.OK(t, os.CopyFS(dir, os.DirFS(out)))
 		must.OK(t, os.Remove(only(t, dir, "run/mifa_*/seed-3/run.json")))
-		_, rows := curves(cli.StatusOK, dir)
+		_, rows := curves(statusOK, dir)
 		if r := rows[5]; len(rows) != 6 || r["status"] != "unfinished" || r["batch"] != "" ||
 			!strings.Contains(r["params"], "batch=8") {
 			t.Errorf("%d rows, the last %v, want 6, unfinished, without settings", len(rows), r)
@@ -67,20 +66,20 @@ func TestResultsCurves(t *testing.T) {
 		must.OK(t, os.WriteFile(curve, []byte(text[:len(text)-20]), 0o666))
 		o := rollcall(t, "results", "curves", dir)
 		_, rows := table(t, o.stdout)
-		if o.status != cli.StatusFailure || len(rows) != 3 || !strings.Contains(o.stderr, curve+": line 4") ||
+		if o.status != statusFailure || len(rows) != 3 || !strings.Contains(o.stderr, curve+": line 4") ||
 			!strings.Contains(o.stderr, "results curves: 1 problem with files, named above; the rest is done") {
 			t.Errorf("status %d, %d rows, stderr %q, want 1, fedawe's three, and %s line 4 named",
 				o.status, len(rows), o.stderr, curve)
 		}
 	})
 	t.Run("empty", func(t *testing.T) {
-		if header, rows := curves(cli.StatusOK, t.TempDir()); !slices.Equal(header, append(of, "status", "folder")) ||
+		if header, rows := curves(statusOK, t.TempDir()); !slices.Equal(header, append(of, "status", "folder")) ||
 			rows != nil {
 			t.Errorf("columns %q, rows %v, want those of every run, and no row", header, rows)
 		}
 	})
 	none := filepath.Join(out, "none")
-	oneLineError(t, rollcall(t, "results", "curves", none), cli.StatusFailure, none, "no such file")
+	oneLineError(t, rollcall(t, "results", "curves", none), statusFailure, none, "no such file")
 }
 
 // foreign makes of every run below from a run of a method that this program does not know, as a program with that
@@ -138,7 +137,7 @@ func TestResultsOfUnknownMethod(t *testing.T) {
 		{paper + into, "fedavg-active"},
 	} {
 		o := rollcall(t, strings.Fields(c.line)...)
-		if o.status != cli.StatusOK || !strings.Contains(o.stdout, c.want) {
+		if o.status != statusOK || !strings.Contains(o.stdout, c.want) {
 			t.Errorf("rollcall %s: status %d\n%s%s\nwant status 0, %q", c.line, o.status, o.stdout, o.stderr, c.want)
 		}
 	}

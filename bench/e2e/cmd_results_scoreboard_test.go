@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/page"
@@ -102,13 +101,13 @@ func TestFill(t *testing.T) {
 		status int
 		parts  []string
 	}{
-		{"results merge a --out b", cli.StatusUsage, []string{"line 2", "merge", "that writes nothing"}},
-		{"results fill page.md", cli.StatusUsage, []string{"line 2", "that writes nothing"}},
-		{"run --data leaf", cli.StatusUsage, []string{"line 2", "run --data leaf", "a command of results"}},
-		{"results", cli.StatusUsage, []string{"line 2", "a command of results"}},
-		{"results compare fedawe-2 " + out, cli.StatusFailure, []string{"line 2", "no run of fedawe-2"}},
-		{"results scoreboard --format tex", cli.StatusUsage, []string{"line 2", `--format "tex"`}},
-		{"results scorebord", cli.StatusUsage, []string{"line 2", "scorebord", "a command of results"}},
+		{"results merge a --out b", statusUsage, []string{"line 2", "merge", "that writes nothing"}},
+		{"results fill page.md", statusUsage, []string{"line 2", "that writes nothing"}},
+		{"run --data leaf", statusUsage, []string{"line 2", "run --data leaf", "a command of results"}},
+		{"results", statusUsage, []string{"line 2", "a command of results"}},
+		{"results compare fedawe-2 " + out, statusFailure, []string{"line 2", "no run of fedawe-2"}},
+		{"results scoreboard --format tex", statusUsage, []string{"line 2", `--format "tex"`}},
+		{"results scorebord", statusUsage, []string{"line 2", "scorebord", "a command of results"}},
 	} {
 		text := "# Title\n<!-- rollcall " + c.line + " -->\n" + page.End + "\n"
 		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
@@ -117,8 +116,8 @@ func TestFill(t *testing.T) {
 			t.Errorf("%s: the page was written", c.line)
 		}
 	}
-	oneLineError(t, rollcall(t, "results", "fill", out), cli.StatusFailure, out)
-	oneLineError(t, rollcall(t, "results", "fill"), cli.StatusUsage, "want a page")
+	oneLineError(t, rollcall(t, "results", "fill", out), statusFailure, out)
+	oneLineError(t, rollcall(t, "results", "fill"), statusUsage, "want a page")
 }
 
 // A figure of the command is a row; in CSV too.
@@ -145,9 +144,9 @@ func TestScoreboard(t *testing.T) {
 		status int
 		parts  []string
 	}{
-		{[]string{"a", "b"}, cli.StatusUsage, []string{"results scoreboard: 2 folders named, want one at most"}},
-		{[]string{out, "--format", "tex"}, cli.StatusUsage, []string{`--format "tex"`, "markdown", "csv"}},
-		{[]string{filepath.Join(out, "none")}, cli.StatusFailure, []string{"scoreboard", "none"}},
+		{[]string{"a", "b"}, statusUsage, []string{"results scoreboard: 2 folders named, want one at most"}},
+		{[]string{out, "--format", "tex"}, statusUsage, []string{`--format "tex"`, "markdown", "csv"}},
+		{[]string{filepath.Join(out, "none")}, statusFailure, []string{"scoreboard", "none"}},
 	} {
 		oneLineError(t, rollcall(t, append([]string{"results", "scoreboard"}, c.args...)...), c.status, c.parts...)
 	}

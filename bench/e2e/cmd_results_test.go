@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/events"
@@ -40,9 +39,9 @@ func TestResultsCommands(t *testing.T) {
 			!strings.Contains(byHash, "local-steps            2\n") || !strings.Contains(byHash, "2 seeds") {
 			t.Errorf("by path %q, by hash %q, want the same, with settings and both seeds", byPath, byHash)
 		}
-		oneLineError(t, rollcall(t, "results", "show", "synthetic", "--out", out), cli.StatusFailure,
+		oneLineError(t, rollcall(t, "results", "show", "synthetic", "--out", out), statusFailure,
 			"2 cells", "want one of")
-		oneLineError(t, rollcall(t, "results", "show", "nothing", "--out", out), cli.StatusFailure,
+		oneLineError(t, rollcall(t, "results", "show", "nothing", "--out", out), statusFailure,
 			`"nothing"`, "want a cell")
 	})
 	t.Run("diff", func(t *testing.T) {
@@ -58,7 +57,7 @@ func TestResultsCommands(t *testing.T) {
 		}
 		fedawe, mifa := filepath.Dir(filepath.Dir(only(t, out, "run/fedawe_*/seed-3/curve.csv"))),
 			filepath.Dir(filepath.Dir(only(t, out, "run/mifa_*/seed-3/curve.csv")))
-		oneLineError(t, rollcall(t, "results", "diff", fedawe, mifa), cli.StatusFailure, "no complete run", "--ignore")
+		oneLineError(t, rollcall(t, "results", "diff", fedawe, mifa), statusFailure, "no complete run", "--ignore")
 		text := pass(t, "results", "diff", fedawe, mifa, "--ignore", "method,params").stdout
 		if !strings.Contains(text, "1 rows") {
 			t.Errorf("%q, want the two methods compared", text)
@@ -98,7 +97,7 @@ func TestResultsCommands(t *testing.T) {
 		must.OK(t, os.WriteFile(curve, []byte(whole[:len(whole)-20]), 0o666))
 		for _, args := range [][]string{{"results", "list", out}, {"report", out}} {
 			o := rollcall(t, args...)
-			if o.status != cli.StatusFailure || !strings.Contains(o.stderr, curve+": line 4") ||
+			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") ||
 				!strings.Contains(o.stderr, "the rest is done") || o.stdout == "" {
 				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, the rest on stdout, and %s line 4 named",
 					args, o.status, o.stdout, o.stderr, curve)
@@ -107,7 +106,7 @@ func TestResultsCommands(t *testing.T) {
 		into := filepath.Join(t.TempDir(), "x")
 		for _, args := range [][]string{{"results", "diff", out, out}, {"results", "merge", out, "--out", into}} {
 			o := rollcall(t, args...)
-			if o.status != cli.StatusFailure || !strings.Contains(o.stderr, curve+": line 4") ||
+			if o.status != statusFailure || !strings.Contains(o.stderr, curve+": line 4") ||
 				o.stdout != "" || len(filesBelow(t, filepath.Dir(into))) > 0 {
 				t.Errorf("%q: status %d, stdout %q, stderr %q, want 1, nothing done, and %s line 4 named",
 					args, o.status, o.stdout, o.stderr, curve)
@@ -226,12 +225,12 @@ func TestResultsUsage(t *testing.T) {
 		"word":        {"results export fedawe-2 . --format word", []string{`"word"`, "latex"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			oneLineError(t, rollcall(t, strings.Fields(c.line)...), cli.StatusUsage, c.parts...)
+			oneLineError(t, rollcall(t, strings.Fields(c.line)...), statusUsage, c.parts...)
 		})
 	}
 	none := filepath.Join(t.TempDir(), "none")
-	oneLineError(t, rollcall(t, "report", none), cli.StatusFailure, none, "no such file")
-	oneLineError(t, rollcall(t, "report", t.TempDir()), cli.StatusFailure, "no run below", "rollcall table")
-	oneLineError(t, rollcall(t, "results", "list", none), cli.StatusFailure, none)
-	oneLineError(t, rollcall(t, "results", "merge", none, "--out", none+"2"), cli.StatusFailure, none)
+	oneLineError(t, rollcall(t, "report", none), statusFailure, none, "no such file")
+	oneLineError(t, rollcall(t, "report", t.TempDir()), statusFailure, "no run below", "rollcall table")
+	oneLineError(t, rollcall(t, "results", "list", none), statusFailure, none)
+	oneLineError(t, rollcall(t, "results", "merge", none, "--out", none+"2"), statusFailure, none)
 }

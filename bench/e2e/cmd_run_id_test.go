@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 )
 
@@ -105,7 +104,7 @@ func TestRunIDUsage(t *testing.T) {
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			oneLineError(t, rollcall(t, append(strings.Fields(c.line), "--device", "cpu")...), cli.StatusUsage, c.want)
+			oneLineError(t, rollcall(t, append(strings.Fields(c.line), "--device", "cpu")...), statusUsage, c.want)
 			if left := filesBelow(t, "."); len(left) > 0 {
 				t.Errorf("left %q, want nothing", left)
 			}

@@ -139,14 +139,14 @@ func TestRunKeepsFinished(t *testing.T) {
 		must.OK(t, c.spoil())
 		o := rollcall(t, small(out)...)
 		refused := strings.Contains(o.stderr, ": refused: ")
-		if refused != c.refused || refused != (o.status != cli.StatusOK) {
+		if refused != c.refused || refused != (o.status != statusOK) {
 			t.Errorf("%s: status %d, %q, want it refused: %t", c.name, o.status, o.stderr, c.refused)
 		}
 		if c.refused {
 			o = pass(t, small(out, "--replace")...)
 		}
 		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" ||
-			rollcall(t, "results", "verify", out).status != cli.StatusOK {
+			rollcall(t, "results", "verify", out).status != statusOK {
 			t.Errorf("%s: stdout %q, want a new complete run", c.name, o.stdout)
 		}
 	}
@@ -198,13 +198,13 @@ func TestRunOnAlteredData(t *testing.T) {
 	}
 	before := contents(t, only(t, out, curvePath))
 	o := rollcall(t, append(run, "--allow-altered", "--data-dir", label)...)
-	if o.status != cli.StatusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
+	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
 		!strings.Contains(o.stderr, "--mixed takes a finished run") ||
 		contents(t, only(t, out, curvePath)) != before {
 		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone",
 			o.status, o.stderr)
 	}
-	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), cli.StatusFailure,
+	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure,
 		"data_batch_1.bin", "not the official file")
 }
 
@@ -216,7 +216,7 @@ func TestRunInterruptedAndResumed(t *testing.T) {
 	pass(t, small(whole, six...)...)
 
 	o := interrupted(t, "round 2/6", small(out, six...)...)
-	if o.status != cli.StatusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") ||
+	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") ||
 		!strings.Contains(o.stdout, "round 2:") {
 		t.Errorf("status %d, stdout %q, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stdout, o.stderr)
 	}
@@ -247,7 +247,7 @@ func TestRunInterruptedInRound(t *testing.T) {
 	var stdout bytes.Buffer
 	status := cli.Run(ctx, small(out, "--rounds", "1", "--local-steps", "100000"), &stdout, stderr)
 	took := time.Since(at)
-	if status != cli.StatusInterrupted || took > time.Second {
+	if status != statusInterrupted || took > time.Second {
 		t.Errorf("status %d, %v after the interrupt, want 130 within 1s\n%s", status, took, stderr.String())
 	}
 	if _, rows := table(t, contents(t, only(t, out, curvePath))); len(rows) != 1 {
@@ -260,7 +260,7 @@ func TestRunDiverges(t *testing.T) {
 	out := t.TempDir()
 	o := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30")...)
 	last := o.stderr[strings.LastIndex(strings.TrimSpace(o.stderr), "\n")+1:]
-	if o.status != cli.StatusFailure || !strings.HasPrefix(last, "rollcall: fedavg-active: round 1: client ") ||
+	if o.status != statusFailure || !strings.HasPrefix(last, "rollcall: fedavg-active: round 1: client ") ||
 		!strings.Contains(last, "want a finite number") {
 		t.Errorf("status %d, %q, want 1 and an error that names round 1 and a client", o.status, last)
 	}
@@ -272,7 +272,7 @@ func TestRunDiverges(t *testing.T) {
 		t.Errorf("run.json: %+v, %v, want diverged and why", info, err)
 	}
 	again := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30")...)
-	if again.status != cli.StatusFailure || !strings.Contains(again.stdout, "kept, as diverged before") ||
+	if again.status != statusFailure || !strings.Contains(again.stdout, "kept, as diverged before") ||
 		!strings.HasSuffix(again.stderr, last) {
 		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error",
 			again.status, again.stdout, again.stderr)

@@ -105,7 +105,7 @@ func TestSweepUsageErrors(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		args := append([]string{"sweep", "--device", "cpu", "--out", out}, strings.Fields(c.line)...)
-		oneLineError(t, rollcall(t, args...), cli.StatusUsage, c.want)
+		oneLineError(t, rollcall(t, args...), statusUsage, c.want)
 		if found, _ := filepath.Glob(out); len(found) > 0 {
 			t.Errorf("%s: left %q", c.line, found)
 		}
@@ -182,7 +182,7 @@ func TestSweepOnDisk(t *testing.T) {
 		must.OK(t, os.Remove(only(t, out, "sweep/mifa_*/seed-4/run.json")))
 	}}
 	status := cli.Run(t.Context(), line, &stdout, stderr)
-	if status != cli.StatusFailure || !strings.Contains(stderr.String(), "seed-4: unfinished, and was finished before") ||
+	if status != statusFailure || !strings.Contains(stderr.String(), "seed-4: unfinished, and was finished before") ||
 		!strings.Contains(stderr.String(), "table sweep: 1 of 2 cells failed") ||
 		!strings.Contains(stdout.String(), "was finished before") {
 		t.Errorf("status %d, want 1 and what has changed:\n%s\n%s", status, stderr, stdout.String())

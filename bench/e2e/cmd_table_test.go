@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -22,7 +21,7 @@ func TestTableWithoutData(t *testing.T) {
 	out := t.TempDir()
 	o := rollcall(t, "table", "fedawe-2", "--data", "cifar10", "--methods", "mifa,fedawe", "--availability", "sine",
 		"--seeds", "3,4", "--rounds", "1", "--clients", "4", "--out", out)
-	if o.status != cli.StatusFailure || !strings.HasSuffix(o.stderr, "rollcall: table fedawe-2: 2 of 2 cells failed\n") {
+	if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table fedawe-2: 2 of 2 cells failed\n") {
 		t.Errorf("status %d, stderr %q, want 1 and 2 of 2 cells failed", o.status, o.stderr)
 	}
 	header, rows := table(t, contents(t, filepath.Join(out, "fedawe-2", results.SummaryFile)))
@@ -102,7 +101,7 @@ func TestTableAlso(t *testing.T) {
 		"ca-fed": "--also ca-fed: table cafed-1 has it already, want it with --methods, or not at all",
 		"mifo":   `--also "mifo": unknown, did you mean mifa, want one of `,
 	} {
-		oneLineError(t, rollcall(t, line("--also", also)...), cli.StatusUsage, want)
+		oneLineError(t, rollcall(t, line("--also", also)...), statusUsage, want)
 	}
 }
 
@@ -119,10 +118,10 @@ func TestTableAlsoOwnMethod(t *testing.T) {
 		want   string // in the output
 	}{
 		{
-			"", cli.StatusUsage,
+			"", statusUsage,
 			"own has no default learning rates: give --rates a file with rates of own (code) on binary, linear-binary",
 		},
-		{" --rates " + file, cli.StatusOK, "\nown lr=0.1;server-lr=1 "},
+		{" --rates " + file, statusOK, "\nown lr=0.1;server-lr=1 "},
 	} {
 		cmd := process(t, strings.Fields("table cafed-1 --data binary --rounds 3 --clients 4 --device cpu --seeds 3 "+
 			"--methods ca-fed --also own --out "+out+c.rates)...)
@@ -168,7 +167,7 @@ func TestTableOnCIFAR10(t *testing.T) {
 	// Interrupted before its second seed: the first one's numbers are in the row.
 	ctl := interrupted(t, "seed 4: round 0/1", append(args, "--seeds", "3,4")...)
 	_, rows = table(t, contents(t, filepath.Join(out, "fedawe-2", results.SummaryFile)))
-	if ctl.status != cli.StatusInterrupted || len(rows) != 2 || rows[0]["status"] != "interrupted" || rows[0]["n"] != "1" {
+	if ctl.status != statusInterrupted || len(rows) != 2 || rows[0]["status"] != "interrupted" || rows[0]["n"] != "1" {
 		t.Errorf("interrupted: status %d, rows %v, want 130 and one seed's mean", ctl.status, rows)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run/tune"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -149,7 +148,7 @@ func TestTuneGoesOn(t *testing.T) {
 	want := trialsAndRates(t, whole)
 	for _, text := range []string{"to round 2 seed 1001: round 1/2", "to round 4 seed 1001: round 3/4", "round 7/8"} {
 		out := t.TempDir()
-		if o := interrupted(t, text, tuneOf(out, tuneGrid, more...)...); o.status != cli.StatusInterrupted {
+		if o := interrupted(t, text, tuneOf(out, tuneGrid, more...)...); o.status != statusInterrupted {
 			t.Fatalf("status %d, want it interrupted at %q:\n%s", o.status, text, o.stderr)
 		}
 		for _, path := range filesBelow(t, out) {
@@ -191,7 +190,7 @@ func TestTuneDiverged(t *testing.T) {
 	}
 	bad := rollcall(t, tuneOf(t.TempDir(), "--lrs 1e38,2e38 --server-lrs 1", "--methods", "fedavg-active",
 		"--clip", "none")...)
-	if bad.status != cli.StatusFailure ||
+	if bad.status != statusFailure ||
 		!strings.Contains(bad.stderr, "every pair of rates diverged, want smaller ones") ||
 		!strings.Contains(bad.stderr, "tune tune: 1 of 1 cells have no rates") {
 		t.Errorf("all diverge: status %d, %s", bad.status, bad.stderr)
@@ -242,9 +241,9 @@ func TestRatesFile(t *testing.T) {
 		{"sweep --methods mifa --availability markov --server-lr 1", "--server-lr 1: with --rates"},
 		{"sweep --methods fedau --availability markov", "has none for fedau (code)"},
 	} {
-		oneLineError(t, rollcall(t, args(c.line)...), cli.StatusUsage, c.want)
+		oneLineError(t, rollcall(t, args(c.line)...), statusUsage, c.want)
 	}
-	oneLineError(t, rollcall(t, args("sweep --methods mifa", "--rates", path)...), cli.StatusUsage, "a second file beside")
+	oneLineError(t, rollcall(t, args("sweep --methods mifa", "--rates", path)...), statusUsage, "a second file beside")
 }
 
 func TestTuneUsageErrors(t *testing.T) {
@@ -268,12 +267,13 @@ func TestTuneUsageErrors(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		args := append([]string{"tune", "--device", "cpu", "--out", out}, strings.Fields(c.line)...)
-		oneLineError(t, rollcall(t, args...), cli.StatusUsage, c.want)
+		oneLineError(t, rollcall(t, args...), statusUsage, c.want)
 		if found, _ := filepath.Glob(out); len(found) > 0 {
 			t.Errorf("%s: left %q", c.line, found)
 		}
 	}
-	if of := papers.WithSeed(1001); len(of) > 0 || !strings.Contains(pass(t, "tune", "--help").stdout, "(default [1001])") {
+	help := pass(t, "tune", "--help").stdout
+	if of := papers.WithSeed(1001); len(of) > 0 || !strings.Contains(help, "(default [1001])") {
 		t.Errorf("seed 1001 is one of %q, want it the default, and one that no table or figure has", of)
 	}
 }

@@ -139,9 +139,9 @@ func TestDataFilesAreChecked(t *testing.T) {
 	}
 	t.Run("other content", func(t *testing.T) {
 		dir := halfCIFAR10(t, nil)
-		oneLineError(t, run(dir), cli.StatusFailure, "cifar10", "data_batch_1.bin", "not the official file", "want")
+		oneLineError(t, run(dir), statusFailure, "cifar10", "data_batch_1.bin", "not the official file", "want")
 		o := rollcall(t, "data", "verify", "cifar10", "--data-dir", dir)
-		oneLineError(t, o, cli.StatusFailure, "6 of 6 files")
+		oneLineError(t, o, statusFailure, "6 of 6 files")
 		if strings.Count(o.stdout, "\n") != 6 || !strings.Contains(o.stdout, "data_batch_1.bin: ") {
 			t.Errorf("stdout %q, want a line per file", o.stdout)
 		}
@@ -151,7 +151,7 @@ func TestDataFilesAreChecked(t *testing.T) {
 			must.OK(t, os.Truncate(filepath.Join(folder, "data_batch_3.bin"), 10000*3073-1))
 		})
 		o := run(dir)
-		oneLineError(t, o, cli.StatusFailure, "cifar10", "data_batch_", "want")
+		oneLineError(t, o, statusFailure, "cifar10", "data_batch_", "want")
 	})
 	if left, _ := filepath.Glob(filepath.Join(out, "run", "*", "seed-*", "*")); len(left) > 0 {
 		t.Errorf("left over: %q", left)
@@ -174,7 +174,7 @@ func TestDataListAndFetch(t *testing.T) {
 		t.Errorf("data fetch synthetic: %q", o.stdout)
 	}
 	empty := t.TempDir()
-	oneLineError(t, rollcall(t, "data", "fetch", "cifar10", "--data-dir", empty), cli.StatusFailure, "cifar10",
+	oneLineError(t, rollcall(t, "data", "fetch", "cifar10", "--data-dir", empty), statusFailure, "cifar10",
 		"unavailable", "cifar-10-binary.tar.gz")
 	for _, f := range filesBelow(t, empty) {
 		if filepath.Ext(f) != ".part" {

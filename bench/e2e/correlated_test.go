@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 )
 
@@ -37,9 +36,9 @@ func TestTraceFile(t *testing.T) {
 		t.Errorf("stdout %q, want another run: the trace has changed", o.stdout)
 	}
 	write("client,start,end\n0,2,1\n")
-	oneLineError(t, rollcall(t, run...), cli.StatusFailure, path, "line 2")
+	oneLineError(t, rollcall(t, run...), statusFailure, path, "line 2")
 	oneLineError(t, rollcall(t, small(dir, "--availability", "trace", "--trace", filepath.Join(dir, "none.csv"))...),
-		cli.StatusFailure, "none.csv")
+		statusFailure, "none.csv")
 }
 
 // CA-Fed's methods run under every process, with known and with estimated availability.
@@ -84,7 +83,7 @@ func TestNumPyDraws(t *testing.T) {
 			t.Errorf("round %d: %s active, want %g", i+1, r["active"], want[i])
 		}
 	}
-	oneLineError(t, rollcall(t, small(out, "--draws", "numpy", "--availability", "markov")...), cli.StatusUsage,
+	oneLineError(t, rollcall(t, small(out, "--draws", "numpy", "--availability", "markov")...), statusUsage,
 		"--draws numpy", "markov")
-	oneLineError(t, rollcall(t, small(out, "--draws", "nunpy")...), cli.StatusUsage, `"nunpy"`, "did you mean numpy")
+	oneLineError(t, rollcall(t, small(out, "--draws", "nunpy")...), statusUsage, `"nunpy"`, "did you mean numpy")
 }

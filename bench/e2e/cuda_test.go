@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"rollcall/algos"
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/gputest"
@@ -135,7 +134,7 @@ func TestDevicesOnCUDA(t *testing.T) {
 		t.Errorf("stderr %q, want a line that says cuda-sm…, tf32 and why, and one of the memory", r.stderr)
 	}
 	for device, why := range map[string]string{"auto": " (auto: the first usable card)", "cuda": "", "cuda:0": ""} {
-		oneLineError(t, rollcall(t, small(t.TempDir(), "--device", device, "--precision", "bf16x3")...), cli.StatusUsage,
+		oneLineError(t, rollcall(t, small(t.TempDir(), "--device", device, "--precision", "bf16x3")...), statusUsage,
 			"--precision bf16x3: the CUDA engine, which runs here"+why+", has tf32, fp32 and bf16")
 	}
 }

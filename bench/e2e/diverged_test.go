@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"rollcall/algos"
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -27,7 +26,7 @@ func sometimes(out string, more ...string) []string {
 func TestDivergedSeed(t *testing.T) {
 	out := t.TempDir()
 	first := rollcall(t, sometimes(out)...)
-	if first.status != cli.StatusFailure || !strings.Contains(first.stderr, "1 of 2 cells have runs that diverged") {
+	if first.status != statusFailure || !strings.Contains(first.stderr, "1 of 2 cells have runs that diverged") {
 		t.Fatalf("status %d, %s, want 1 and that a cell diverged", first.status, first.stderr)
 	}
 	if said := first.stderr; !strings.Contains(said, "mifa synthetic stationary: seed 4: mifa: round 1: ") ||
@@ -57,7 +56,7 @@ func TestDivergedSeed(t *testing.T) {
 	t.Run("kept", func(t *testing.T) {
 		before := changes(t, out)
 		again := rollcall(t, sometimes(out)...)
-		if again.status != cli.StatusFailure || again.stdout != first.stdout {
+		if again.status != statusFailure || again.stdout != first.stdout {
 			t.Errorf("status %d, %q, want what the first one printed, %q", again.status, again.stdout, first.stdout)
 		}
 		if !strings.Contains(again.stderr, "seed 4: mifa: round 1: ") || strings.Contains(again.stderr, "round 0/2") {
@@ -69,7 +68,7 @@ func TestDivergedSeed(t *testing.T) {
 	})
 	t.Run("again", func(t *testing.T) {
 		before := changes(t, out)
-		if o := rollcall(t, sometimes(out, "--again")...); o.status != cli.StatusFailure ||
+		if o := rollcall(t, sometimes(out, "--again")...); o.status != statusFailure ||
 			!strings.Contains(o.stderr, "round 0/2") {
 			t.Errorf("status %d, %q, want it run anew", o.status, o.stderr)
 		}
@@ -132,12 +131,12 @@ func TestDivergedRun(t *testing.T) {
 	args := small(out, "--method", "mifa", "--lr", "1e30", "--net", "lenet5")
 	for _, note := range []string{": diverged", ": kept, as diverged before (--again runs it anew)"} {
 		o := rollcall(t, args...)
-		if o.status != cli.StatusFailure || !strings.HasSuffix(o.stdout, note+"\n") ||
+		if o.status != statusFailure || !strings.HasSuffix(o.stdout, note+"\n") ||
 			!strings.Contains(o.stderr, "want a finite number (a lower --lr may help)") {
 			t.Errorf("status %d, %q, %q, want 1 and %q", o.status, o.stdout, o.stderr, note)
 		}
 	}
-	if o := rollcall(t, append(args, "--again")...); o.status != cli.StatusFailure ||
+	if o := rollcall(t, append(args, "--again")...); o.status != statusFailure ||
 		!strings.HasSuffix(o.stdout, ": diverged\n") {
 		t.Errorf("status %d, %q, want it run anew", o.status, o.stdout)
 	}
@@ -166,7 +165,7 @@ func TestDivergedMethods(t *testing.T) {
 		o := rollcall(t, append(args, "--methods", strings.Join(algos.Names(), ","), "--data", "synthetic",
 			"--nets", "lenet5", "--train-size", "100", "--test-size", "50", "--clients", "4", "--rounds", "2",
 			"--local-steps", "1", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--lr", lr, "--out", out)...)
-		if o.status != cli.StatusFailure || strings.Contains(o.stderr, "failed") {
+		if o.status != statusFailure || strings.Contains(o.stderr, "failed") {
 			t.Errorf("--lr %s: status %d, %s, want diverged cells and no failed one", lr, o.status, o.stderr)
 		}
 		all := fmt.Sprintf("%d runs: ", len(algos.Names()))

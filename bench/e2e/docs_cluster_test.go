@@ -247,11 +247,11 @@ func TestClusterFailures(t *testing.T) {
 				},
 				map[string]any{
 					"action":      "Ignore",
-					"onExitCodes": map[string]any{"operator": "In", "values": []any{cli.StatusTimeUp, cli.StatusInterrupted}},
+					"onExitCodes": map[string]any{"operator": "In", "values": []any{statusTimeUp, statusInterrupted}},
 				},
 				map[string]any{
 					"action":      "FailJob",
-					"onExitCodes": map[string]any{"operator": "In", "values": []any{cli.StatusUsage}},
+					"onExitCodes": map[string]any{"operator": "In", "values": []any{statusUsage}},
 				},
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {

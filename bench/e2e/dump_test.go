@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run"
 	"rollcall/datasets"
 	"rollcall/internal/must"
@@ -170,7 +169,7 @@ func TestDumpIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := rollcall(t, small(t.TempDir(), "--rounds", "1", "--dump", dir)...)
-	if _, err := os.Stat(filepath.Join(dir, "names.json")); o.status != cli.StatusFailure || err == nil {
+	if _, err := os.Stat(filepath.Join(dir, "names.json")); o.status != statusFailure || err == nil {
 		t.Errorf("status %d, names.json %v, want 1 and none\n%s", o.status, err, o.stderr)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/results/papers"
 )
 
@@ -31,11 +30,11 @@ func TestFiguresRefuseFlags(t *testing.T) {
 				continue
 			}
 			o := rollcall(t, "figure", f.ID, "--"+flag+"="+values[flag], "--out", t.TempDir())
-			oneLineError(t, o, cli.StatusUsage, "--"+flag+": of no use with figure "+f.ID)
+			oneLineError(t, o, statusUsage, "--"+flag+": of no use with figure "+f.ID)
 		}
 		if f.OneSeed {
 			o := rollcall(t, "figure", f.ID, "--seeds", "1,2", "--out", t.TempDir())
-			oneLineError(t, o, cli.StatusUsage, "--seeds: 2 seeds, want one: figure "+f.ID+" shows a single run")
+			oneLineError(t, o, statusUsage, "--seeds: 2 seeds, want one: figure "+f.ID+" shows a single run")
 		}
 	}
 }

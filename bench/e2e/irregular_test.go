@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/report"
@@ -80,12 +79,12 @@ func TestIrregularFiles(t *testing.T) {
 					},
 				} {
 					o := within(t, c.args...)
-					want := cli.StatusFailure
+					want := statusFailure
 					if strings.Contains(c.silent, filepath.Base(file)) || kind == "folder" &&
 						filepath.Base(file) == "mine.csv" {
-						want = cli.StatusOK
+						want = statusOK
 					}
-					if o.status != want || want == cli.StatusFailure && !strings.Contains(o.stderr, filepath.Base(file)) {
+					if o.status != want || want == statusFailure && !strings.Contains(o.stderr, filepath.Base(file)) {
 						t.Errorf("%s: status %d, %q, want %d and the file named",
 							strings.Join(c.args[:2], " "), o.status, o.stderr, want)
 					}
@@ -98,7 +97,7 @@ func TestIrregularFiles(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trace.csv")
 			must.OK(t, put(path))
 			o := within(t, small(t.TempDir(), "--availability", "trace", "--trace", path)...)
-			if o.status == cli.StatusOK || !strings.Contains(o.stderr, "--trace") ||
+			if o.status == statusOK || !strings.Contains(o.stderr, "--trace") ||
 				!strings.Contains(o.stderr, "want a file") {
 				t.Errorf("%s: status %d, %q, want that --trace is no file", kind, o.status, o.stderr)
 			}
@@ -109,7 +108,7 @@ func TestIrregularFiles(t *testing.T) {
 			dir := t.TempDir()
 			must.OK(t, put(filepath.Join(dir, "history.csv")))
 			o := within(t, "track", "compare", "--history", dir)
-			if o.status == cli.StatusOK || kind != "folder" && !strings.Contains(o.stderr, "history.csv: ") {
+			if o.status == statusOK || kind != "folder" && !strings.Contains(o.stderr, "history.csv: ") {
 				t.Errorf("%s: status %d, %q, want an error that names it", kind, o.status, o.stderr)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/resultstest"
@@ -38,42 +37,42 @@ func TestKeptRuns(t *testing.T) {
 		said   string
 		status int
 	}{
-		"as it is": {func(*results.RunInfo, *results.CurveRow) {}, "1 finished run kept", cli.StatusOK},
+		"as it is": {func(*results.RunInfo, *results.CurveRow) {}, "1 finished run kept", statusOK},
 		"another version": {
 			func(info *results.RunInfo, row *results.CurveRow) { info.Version, row.Version = "v0.1", "v0.1" },
-			"finished runs of rollcall v0.1 are kept, this is devel (--again makes them again)", cli.StatusOK,
+			"finished runs of rollcall v0.1 are kept, this is devel (--again makes them again)", statusOK,
 		},
 		"another device": {
 			func(info *results.RunInfo, row *results.CurveRow) {
 				info.Device, info.Engine, row.Engine = "another", "cpu-avx512", "cpu-avx512"
 			},
-			"1 finished run kept", cli.StatusOK,
+			"1 finished run kept", statusOK,
 		},
 		"method": {
 			revision(func(r *results.Revisions) *int { return &r.Method }),
-			"method revision 77, want 2; 2 rounds, ", cli.StatusFailure,
+			"method revision 77, want 2; 2 rounds, ", statusFailure,
 		},
 		"process": {
 			revision(func(r *results.Revisions) *int { return &r.Process }),
-			"process revision 77, want 1; 2 rounds, ", cli.StatusFailure,
+			"process revision 77, want 1; 2 rounds, ", statusFailure,
 		},
 		"data": {
 			revision(func(r *results.Revisions) *int { return &r.Data }),
-			"data revision 77, want 2; 2 rounds, ", cli.StatusFailure,
+			"data revision 77, want 2; 2 rounds, ", statusFailure,
 		},
 		"net": {
 			revision(func(r *results.Revisions) *int { return &r.Net }),
-			"net revision 77, want 1; 2 rounds, ", cli.StatusFailure,
+			"net revision 77, want 1; 2 rounds, ", statusFailure,
 		},
 		"engine": {
 			revision(func(r *results.Revisions) *int { return &r.Engine }),
-			"engine revision 77, want 1; 2 rounds, ", cli.StatusFailure,
+			"engine revision 77, want 1; 2 rounds, ", statusFailure,
 		},
 		"numerics": {
 			func(info *results.RunInfo, row *results.CurveRow) {
 				info.Numerics, info.Engine, row.Engine = "cuda-sm90-tf32", "cuda-sm90", "cuda-sm90"
 			},
-			"seed 3: numerics cuda-sm90-tf32, want cpu-", cli.StatusFailure,
+			"seed 3: numerics cuda-sm90-tf32, want cpu-", statusFailure,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +94,7 @@ func TestKeptRuns(t *testing.T) {
 			if contents(t, path) != before {
 				t.Error("the run was changed, want it left alone")
 			}
-			if c.status == cli.StatusOK {
+			if c.status == statusOK {
 				return
 			}
 			_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
@@ -104,7 +103,7 @@ func TestKeptRuns(t *testing.T) {
 				t.Errorf("%v, %q, want why the run is refused, and the ways out", r, o.stderr)
 			}
 			if mixed := rollcall(t, append(line, "--mixed", "--seeds", "4")...); name != "numerics" {
-				if mixed.status != cli.StatusFailure || !strings.Contains(mixed.stderr, c.said) {
+				if mixed.status != statusFailure || !strings.Contains(mixed.stderr, c.said) {
 					t.Errorf("--mixed: status %d, %q, want it refused", mixed.status, mixed.stderr)
 				}
 			} else {
@@ -124,7 +123,7 @@ func TestKeptRuns(t *testing.T) {
 // isMixed holds a sweep over two seeds of other numerics to saying so.
 func isMixed(t *testing.T, out string, mixed outcome) {
 	t.Helper()
-	if mixed.status != cli.StatusOK || !strings.Contains(mixed.stdout, "[mixed: cpu-") ||
+	if mixed.status != statusOK || !strings.Contains(mixed.stdout, "[mixed: cpu-") ||
 		!strings.Contains(mixed.stdout, "and cuda-sm90-tf32]") {
 		t.Errorf("--mixed: status %d, %s\nwant what is mixed", mixed.status, mixed.stdout)
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run/lock"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
@@ -47,7 +46,7 @@ func TestKilled(t *testing.T) {
 			unfinished++
 		}
 		left += len(temps())
-		if o := rollcall(t, "results", "list", out); o.status != cli.StatusOK &&
+		if o := rollcall(t, "results", "list", out); o.status != statusOK &&
 			!strings.Contains(o.stderr, "no such file") {
 			t.Errorf("kill %d: list: %s", k+1, o.stderr)
 		}
@@ -89,7 +88,7 @@ func TestEmptyFolders(t *testing.T) {
 		must.OK(t, os.Mkdir(there, 0o777))
 		for _, out := range []string{there, filepath.Join(there, "not", "yet")} {
 			o := rollcall(t, append(args, "--device", "cpu", "--out", out)...)
-			if o.status != cli.StatusFailure {
+			if o.status != statusFailure {
 				t.Fatalf("%q: status %d, %s, want 1, since there are no data", args, o.status, o.stderr)
 			}
 			entries, err := os.ReadDir(there)

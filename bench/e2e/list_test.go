@@ -123,11 +123,11 @@ func TestListFailed(t *testing.T) {
 	must.OK(t, os.MkdirAll(empty, 0o777))
 	must.OK(t, os.WriteFile(filepath.Join(empty, results.CurveFile), nil, 0o666))
 	pass(t, small(out)...)
-	if o := rollcall(t, small(out, "--method", "mifa", "--lr", "1e30")...); o.status != cli.StatusFailure {
+	if o := rollcall(t, small(out, "--method", "mifa", "--lr", "1e30")...); o.status != statusFailure {
 		t.Fatalf("status %d, want a run that diverges\n%s", o.status, o.stderr)
 	}
 	o := rollcall(t, "results", "list", out, "--failed", "--format", "csv")
-	if o.status != cli.StatusFailure || !strings.Contains(o.stderr, damaged) {
+	if o.status != statusFailure || !strings.Contains(o.stderr, damaged) {
 		t.Errorf("status %d, stderr %q, want 1 and %s named", o.status, o.stderr, damaged)
 	}
 	_, rows := table(t, o.stdout)
@@ -170,7 +170,7 @@ func TestListWatch(t *testing.T) {
 	defer cancel()
 	status := cli.Run(ctx, []string{"results", "list", "--watch", out}, writesOnly{stdout}, &stderr)
 	lists := strings.Split(stdout.String(), "\n\n")
-	if status != cli.StatusOK || len(lists) != 2 || !strings.Contains(lists[0], "running") ||
+	if status != statusOK || len(lists) != 2 || !strings.Contains(lists[0], "running") ||
 		!strings.Contains(lists[1], "unfinished") || strings.Contains(lists[1], "running") {
 		t.Errorf("status %d, %q, %s, want 0 and two lists, the second without a run at work", status, lists, &stderr)
 	}
@@ -186,7 +186,7 @@ func TestListWatchInterrupted(t *testing.T) {
 	began := time.Now()
 	var stderr bytes.Buffer
 	status := cli.Run(ctx, []string{"results", "list", "--watch", out}, writesOnly{stdout}, &stderr)
-	if took := time.Since(began); status != cli.StatusInterrupted || took > 2*time.Second {
-		t.Errorf("status %d after %s, want %d before the next look", status, took, cli.StatusInterrupted)
+	if took := time.Since(began); status != statusInterrupted || took > 2*time.Second {
+		t.Errorf("status %d after %s, want %d before the next look", status, took, statusInterrupted)
 	}
 }

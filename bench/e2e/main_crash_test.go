@@ -80,9 +80,9 @@ func TestPanicIsNoUsageError(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, stderr := crashed(t, "unlimited", c.text, strings.Fields(c.args)...)
-			if status != cli.StatusCrash || !strings.Contains(stderr, "planted on "+c.text) ||
+			if status != statusCrash || !strings.Contains(stderr, "planted on "+c.text) ||
 				!strings.Contains(stderr, c.want) {
-				t.Errorf("status %d, want %d, and %q in\n%s", status, cli.StatusCrash, c.want, stderr)
+				t.Errorf("status %d, want %d, and %q in\n%s", status, statusCrash, c.want, stderr)
 			}
 		})
 	}
@@ -96,12 +96,12 @@ func TestMemoryIsNoUsageError(t *testing.T) {
 	args := strings.Fields("run --net resnet18 --clients 1000 --method mifa --data synthetic --train-size 1000 " +
 		"--test-size 10 --batch 1 --device cpu --threads 1 --out out")
 	status, stderr := crashed(t, "4000000", "", args...)
-	if status != cli.StatusFailure || !strings.Contains(stderr, "1001 rows") || !strings.Contains(stderr, "ulimit -v") {
-		t.Errorf("status %d, want %d, and the rows and ulimit -v in\n%s", status, cli.StatusFailure, stderr)
+	if status != statusFailure || !strings.Contains(stderr, "1001 rows") || !strings.Contains(stderr, "ulimit -v") {
+		t.Errorf("status %d, want %d, and the rows and ulimit -v in\n%s", status, statusFailure, stderr)
 	}
 	status, stderr = crashed(t, "4000000", "", append(args, "--memory-limit", "off")...)
 	none := strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "for -race mode") // its words
-	if status != cli.StatusCrash || !none {
-		t.Errorf("without a limit: status %d, want %d, and no memory in\n%s", status, cli.StatusCrash, stderr)
+	if status != statusCrash || !none {
+		t.Errorf("without a limit: status %d, want %d, and no memory in\n%s", status, statusCrash, stderr)
 	}
 }

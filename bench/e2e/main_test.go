@@ -64,6 +64,15 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
+const (
+	statusOK          = cli.StatusOK
+	statusFailure     = cli.StatusFailure
+	statusUsage       = cli.StatusUsage
+	statusTimeUp      = cli.StatusTimeUp
+	statusInterrupted = cli.StatusInterrupted
+	statusCrash       = cli.StatusCrash
+)
+
 // outcome is what a command line came to.
 type outcome struct {
 	status         int
@@ -82,7 +91,7 @@ func rollcall(t *testing.T, args ...string) outcome {
 func pass(t *testing.T, args ...string) outcome {
 	t.Helper()
 	o := rollcall(t, args...)
-	if o.status != cli.StatusOK {
+	if o.status != statusOK {
 		t.Fatalf("rollcall %s: status %d, want 0\n%s", strings.Join(args, " "), o.status, o.stderr)
 	}
 	return o
@@ -173,7 +182,7 @@ func cifar10(t *testing.T) string {
 		t.Skip("real CIFAR-10 is not for -short")
 	}
 	if realData != "" {
-		if o := rollcall(t, "data", "verify", "cifar10", "--data-dir", realData); o.status == cli.StatusOK {
+		if o := rollcall(t, "data", "verify", "cifar10", "--data-dir", realData); o.status == statusOK {
 			return realData
 		}
 	}

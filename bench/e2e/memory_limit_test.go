@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 )
 
@@ -33,11 +32,11 @@ func TestMemoryLimit(t *testing.T) {
 			args := append(strings.Fields(c.line), "--device", "cpu", "--threads", "2", "--memory-limit", "1MB",
 				"--out", "a/b")
 			o := rollcall(t, args...)
-			if o.status != cli.StatusFailure || !strings.Contains(o.stderr, c.want) ||
+			if o.status != statusFailure || !strings.Contains(o.stderr, c.want) ||
 				!strings.Contains(o.stderr, "want at most 1 MB (--memory-limit)") ||
 				strings.Contains(o.stderr, "unavailable") {
 				t.Errorf("status %d, want %d, and %q before any download in\n%s",
-					o.status, cli.StatusFailure, c.want, o.stderr)
+					o.status, statusFailure, c.want, o.stderr)
 			}
 			for _, f := range filesBelow(t, ".") {
 				if filepath.Base(f) != "summary.csv" { // which says that its cells failed

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results/resultstest"
 	"rollcall/results/track"
@@ -20,7 +19,7 @@ func TestTrackCompare(t *testing.T) {
 	resultstest.Nights(t, dir, oldMachine, 60, 3, 1.05)
 	resultstest.Nights(t, dir, other, 60, 20, 1.05) // told 17 nights ago
 	o := rollcall(t, "track", "compare", "--history", dir)
-	if o.status != cli.StatusFailure || strings.Count(o.stdout, "SLOWER") != 1 ||
+	if o.status != statusFailure || strings.Count(o.stdout, "SLOWER") != 1 ||
 		strings.Count(o.stdout, "earlier") != 1 || !strings.Contains(o.stderr, "track: slower: round/cifar10 +5.") {
 		t.Errorf("compare: got status %d\n%s%s\nwant 1, one slower, one earlier", o.status, o.stdout, o.stderr)
 	}
@@ -31,13 +30,13 @@ func TestTrackCompare(t *testing.T) {
 		t.Errorf("one machine as JSON: got %v, %v, want the other's verdict", o.stdout, err)
 	}
 	if o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint(),
-		"--nights", "30"); o.status != cli.StatusFailure {
+		"--nights", "30"); o.status != statusFailure {
 		t.Errorf("--nights 30: got status %d, want 1", o.status)
 	}
 	junk := filepath.Join(dir, "junk.csv")
 	must.OK(t, os.WriteFile(junk, []byte("a,b\n"), 0o600))
 	o = rollcall(t, "track", "compare", "--history", dir, "--fingerprint", other.Fingerprint())
-	if o.status != cli.StatusOK || !strings.Contains(o.stderr, junk+": line 1: ") {
+	if o.status != statusOK || !strings.Contains(o.stderr, junk+": line 1: ") {
 		t.Errorf("a foreign file: got status %d, %q, want 0 and the file named", o.status, o.stderr)
 	}
 	// Twenty slow nights of a machine are no news for another: the slow one alone has a level of 105 ms.
@@ -56,7 +55,7 @@ func TestTrackCompare(t *testing.T) {
 		{"plot", "--history", dir, "round/cifar1"},
 		{"moon"},
 	} {
-		if o := rollcall(t, append([]string{"track"}, args...)...); o.status != cli.StatusUsage || o.stderr == "" {
+		if o := rollcall(t, append([]string{"track"}, args...)...); o.status != statusUsage || o.stderr == "" {
 			t.Errorf("track %v: got status %d, %q, want 2 and a reason", args, o.status, o.stderr)
 		}
 	}

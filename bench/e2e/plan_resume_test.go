@@ -3,16 +3,14 @@ package e2e
 import (
 	"strings"
 	"testing"
-
-	"rollcall/bench/cli"
 )
 
 // A plan counts runs that go on from a checkpoint, unless all are to be made anew.
 func TestPlanGoesOn(t *testing.T) {
 	out := t.TempDir()
 	args := sweepOf(out, "--methods", "fedavg-active", "--seeds", "3", "--rounds", "500")
-	if o := interrupted(t, "round 2/", args...); o.status != cli.StatusInterrupted {
-		t.Fatalf("status %d, want %d\n%s", o.status, cli.StatusInterrupted, o.stderr)
+	if o := interrupted(t, "round 2/", args...); o.status != statusInterrupted {
+		t.Fatalf("status %d, want %d\n%s", o.status, statusInterrupted, o.stderr)
 	}
 	only(t, out, "*/*/seed-3/checkpoint-*.safetensors")
 	for flag, want := range map[string]string{

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
@@ -68,7 +67,7 @@ func TestPrecisionsApart(t *testing.T) {
 			}
 			pass(t, attackSweep(out, seeds(c.was, "3")...)...)
 			o := rollcall(t, attackSweep(out, seeds(c.is, "3,4")...)...)
-			if o.status != cli.StatusFailure ||
+			if o.status != statusFailure ||
 				!strings.Contains(o.stderr, "numerics "+class(c.was)+", want "+class(c.is)) ||
 				!strings.Contains(o.stderr, "--mixed takes") {
 				t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
@@ -100,7 +99,7 @@ func TestPrecisionsApart(t *testing.T) {
 				!strings.Contains(d, "numerics "+class(c.was)+" and "+class(c.is)) {
 				t.Errorf("diff: %q, want the precisions and the numerics that differ", d)
 			}
-			oneLineError(t, rollcall(t, "results", "diff", out, alone), cli.StatusFailure, "but differ: numerics")
+			oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics")
 
 			pass(t, attackSweep(out, seeds(c.is, "3,4", "--again")...)...)
 			if row := attackRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
@@ -119,7 +118,7 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 			whole, out := t.TempDir(), t.TempDir()
 			pass(t, againRun(whole, "--precision", "bf16")...)
 			o := interrupted(t, "round 3/6", againRun(out, "--precision", "fp32")...)
-			if o.status != cli.StatusInterrupted {
+			if o.status != statusInterrupted {
 				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 			}
 			dir := filepath.Dir(only(t, out, curvePath))
@@ -127,7 +126,7 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 				must.OK(t, os.RemoveAll(path))
 			}
 			o = rollcall(t, againRun(out, "--precision", "bf16")...)
-			if o.status != cli.StatusFailure ||
+			if o.status != statusFailure ||
 				!regexp.MustCompile(`numerics cpu-\S*fp32, want cpu-\S*bf16; 3 rounds, `).MatchString(o.stderr) {
 				t.Errorf("status %d, %q, want it refused, since the numbers are of fp32", o.status, o.stderr)
 			}
@@ -169,7 +168,7 @@ func TestForcedKernels(t *testing.T) {
 	for _, more := range [][]string{nil, {"--precision", "fp32"}} {
 		// CIFAR-10 is not there: looking for it would be another error.
 		line := append([]string{"run", "--data", "cifar10", "--device", "cpu", "--out", t.TempDir()}, more...)
-		oneLineError(t, rollcall(t, line...), cli.StatusFailure,
+		oneLineError(t, rollcall(t, line...), statusFailure,
 			"ROLLCALL_CPU=amx: multiplies with --precision bf16 or bf16x3 alone")
 	}
 }
@@ -189,7 +188,7 @@ func TestPrecisionErrors(t *testing.T) {
 		} {
 			line := append(strings.Fields(command), "--device", c.device, "--precision", c.precision)
 			t.Run(strings.Join(line, " "), func(t *testing.T) {
-				oneLineError(t, rollcall(t, line...), cli.StatusUsage, c.want)
+				oneLineError(t, rollcall(t, line...), statusUsage, c.want)
 			})
 		}
 	}
@@ -203,7 +202,7 @@ func TestPrecisionOfAuto(t *testing.T) {
 	if list := pass(t, "devices").stdout; strings.Contains(list, ": usable\n") {
 		t.Skip("a card would run")
 	}
-	oneLineError(t, rollcall(t, small(t.TempDir(), "--device", "auto", "--precision", "tf32")...), cli.StatusUsage,
+	oneLineError(t, rollcall(t, small(t.TempDir(), "--device", "auto", "--precision", "tf32")...), statusUsage,
 		"--precision tf32: the CPU engine, which runs here (auto: ", "), has fp32, bf16 and bf16x3")
 	pass(t, small(t.TempDir(), "--device", "auto", "--precision", "bf16x3")...)
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 )
@@ -105,7 +104,7 @@ func TestPythonInterrupted(t *testing.T) {
 			runningWith(t, file))
 	}
 	_, said := endedBy(t, cmd, rest, syscall.SIGINT)
-	if status := cmd.ProcessState.ExitCode(); status != cli.StatusInterrupted || strings.Contains(said, "Traceback") ||
+	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || strings.Contains(said, "Traceback") ||
 		!strings.HasSuffix(said, "rollcall: interrupted\n") {
 		t.Errorf("status %d, %q, want 130 and that it was interrupted", status, said)
 	}
@@ -116,7 +115,7 @@ func TestPythonInterrupted(t *testing.T) {
 	}
 	cmd, rest = atWork(t, ": goes on from round ", long+out)
 	_, said = endedBy(t, cmd, rest, syscall.SIGINT)
-	if status := cmd.ProcessState.ExitCode(); status != cli.StatusInterrupted {
+	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted {
 		t.Errorf("repeated: status %d, %q, want 130", status, said)
 	}
 
@@ -139,9 +138,9 @@ func TestPythonInterrupted(t *testing.T) {
 		_ = cmd.Wait() // the status is looked at
 		status := cmd.ProcessState.ExitCode()
 		if status < 0 { // before the command minded signals
-			status = cli.StatusInterrupted
+			status = statusInterrupted
 		}
-		if status != cli.StatusInterrupted || strings.Contains(stderr.String(), "Traceback") ||
+		if status != statusInterrupted || strings.Contains(stderr.String(), "Traceback") ||
 			strings.Contains(stderr.String(), "has ended") {
 			t.Errorf("SIGINT after %s: %v, want status 130 without a traceback:\n%s", after, cmd.ProcessState, stderr)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/python"
 	"rollcall/internal/must"
 )
@@ -67,7 +66,7 @@ func outcomeOf(t *testing.T, cmd *exec.Cmd) outcome {
 func passAlone(t *testing.T, args ...string) outcome {
 	t.Helper()
 	o := alone(t, args...)
-	if o.status != cli.StatusOK {
+	if o.status != statusOK {
 		t.Fatalf("rollcall %s: status %d, want 0\n%s", strings.Join(args, " "), o.status, o.stderr)
 	}
 	return o

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run/tune"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -73,7 +72,7 @@ func TestPythonTuned(t *testing.T) {
 	if !strings.Contains(o.stderr, "1 finished run kept") {
 		t.Errorf("%s\nwant the run of fedau kept, with the rates of %s", o.stderr, path)
 	}
-	oneLineError(t, rollcall(t, tiny("run", "--method", "mifa", "--rates", path)...), cli.StatusUsage, "has none for mifa")
+	oneLineError(t, rollcall(t, tiny("run", "--method", "mifa", "--rates", path)...), statusUsage, "has none for mifa")
 	pass(t, "results", "verify", out)
 	if o := pass(t, "results", "list", out); strings.Count(o.stdout, "own-sum") < 3 {
 		t.Errorf("%s\nwant the runs of own-sum", o.stdout)
@@ -128,7 +127,7 @@ func TestPythonVersions(t *testing.T) {
 		"sweep", "--lr", "0.1", "--server-lr", "1", "--methods",
 		filepath.Join(first, "sum.py") + "," + filepath.Join(second, "sum.py"),
 	}, strings.Fields(tinyPython),
-		[]string{t.TempDir()})...), cli.StatusFailure, `name "own-sum" is taken by another method`)
+		[]string{t.TempDir()})...), statusFailure, `name "own-sum" is taken by another method`)
 }
 
 // checkVersions checks that a command made a run in a folder of its own, or kept one, and changed no file of earlier

@@ -3,8 +3,6 @@ package e2e
 import (
 	"strings"
 	"testing"
-
-	"rollcall/bench/cli"
 )
 
 // Options that would be overridden by another one, or that nothing looks at.
@@ -40,7 +38,7 @@ func TestOverriddenOptions(t *testing.T) {
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			oneLineError(t, rollcall(t, strings.Fields(c.line)...), cli.StatusUsage, c.want)
+			oneLineError(t, rollcall(t, strings.Fields(c.line)...), statusUsage, c.want)
 		})
 	}
 }
@@ -54,14 +52,14 @@ func TestOverriddenResultsOptions(t *testing.T) {
 		{"csv", "label", "latex"},
 		{"csv", "caption", "latex or markdown"},
 	} {
-		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", c[0], "--"+c[1], "x"), cli.StatusUsage,
+		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", c[0], "--"+c[1], "x"), statusUsage,
 			"--"+c[1]+": of no use with --format "+c[0]+", want it with --format "+c[2])
 	}
 	if latex := pass(t, "results", "export", "sweep", out, "--format", "latex",
 		"--caption", "x").stdout; !strings.Contains(latex, `\caption{x}`) {
 		t.Errorf("%q, want the caption", latex)
 	}
-	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), cli.StatusUsage,
+	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage,
 		"--out "+out+": of no use with a cell's folder")
 	latex := pass(t, "results", "export", "sweep", out, "--format", "latex", "--label", "tab:our_sweep-1").stdout
 	if !strings.Contains(latex, `\label{tab:our_sweep-1}`) {
@@ -69,6 +67,6 @@ func TestOverriddenResultsOptions(t *testing.T) {
 	}
 	for _, label := range []string{"a}b", "a{b", `a\b`, "a%b", "a#b", "a b", "a\nb", "a~b", "a,b"} {
 		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", "latex", "--label", label),
-			cli.StatusUsage, "--label ", `want none of {}\%`)
+			statusUsage, "--label ", `want none of {}\%`)
 	}
 }

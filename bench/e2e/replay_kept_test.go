@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run/lock"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
@@ -85,7 +84,7 @@ func TestReplayTaken(t *testing.T) {
 			t.Logf("%s: left out: %s", c.table, o.stderr) // the numbers have changed since, and all are made anew
 			continue
 		}
-		if o.status != cli.StatusOK || len(was) < 10 || !maps.Equal(was, state()) {
+		if o.status != statusOK || len(was) < 10 || !maps.Equal(was, state()) {
 			t.Errorf("%s: status %d, %d files before, %d after, want the same\n%s",
 				line, o.status, len(was), len(state()), o.stderr)
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"rollcall/algos"
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results/papers"
 )
@@ -190,8 +189,8 @@ func TestReplayStopped(t *testing.T) {
 	err := cmd.Wait()
 	lines := strings.Split(strings.TrimSpace(contents(t, r.path("log"))), "\n")
 	want := []string{"stopped", "results summarise fedar-2 " + r.path("keep/fedar-2"), "results fill page.md"}
-	if n := len(lines); cmd.ProcessState.ExitCode() != cli.StatusInterrupted || n < 3 || !slices.Equal(lines[n-3:], want) {
-		t.Fatalf("%v\n%q\nwant status %d after %q", err, lines, cli.StatusInterrupted, want)
+	if n := len(lines); cmd.ProcessState.ExitCode() != statusInterrupted || n < 3 || !slices.Equal(lines[n-3:], want) {
+		t.Fatalf("%v\n%q\nwant status %d after %q", err, lines, statusInterrupted, want)
 	}
 	if _, err := os.Stat(r.path("keep/fedar-2/cell/seed-3/run.json")); err != nil {
 		t.Error(err)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -26,7 +25,7 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 	pass(t, againRun(out)...)
 	seed := filepath.Dir(only(t, out, curvePath))
 	want := timelessTree(t, out)
-	if o := interrupted(t, "round 3/6", againRun(out, "--again")...); o.status != cli.StatusInterrupted {
+	if o := interrupted(t, "round 3/6", againRun(out, "--again")...); o.status != statusInterrupted {
 		t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 	}
 	old, err := results.ReadRunInfo(filepath.Join(seed, ".old", results.RunFile))
@@ -69,7 +68,7 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 func TestKeptRunIsTidied(t *testing.T) {
 	out := t.TempDir()
 	for _, round := range []string{"round 2/6", "round 4/6"} {
-		if o := interrupted(t, round, againRun(out)...); o.status != cli.StatusInterrupted {
+		if o := interrupted(t, round, againRun(out)...); o.status != statusInterrupted {
 			t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"rollcall/algos"
-	"rollcall/bench/cli"
 	"rollcall/bench/settings"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
@@ -172,7 +171,7 @@ func (k *killing) undisturbed() {
 	cmd := k.begin(k.out)
 	_ = cmd.Wait() // the status is looked at
 	k.took, k.status = time.Since(began), cmd.ProcessState.ExitCode()
-	if diverged := strings.Contains(fmt.Sprint(cmd.Stderr), "want a finite number"); k.status != cli.StatusOK && !diverged {
+	if diverged := strings.Contains(fmt.Sprint(cmd.Stderr), "want a finite number"); k.status != statusOK && !diverged {
 		k.t.Fatalf("%s: status %d, want 0\n%s", k.name, k.status, cmd.Stderr)
 	}
 	k.files = k.tree(k.out)
@@ -193,7 +192,7 @@ func (k *killing) disturbed(try, way int) {
 		for range 1 + k.draw.IntN(3) {
 			k.kill(k.begin(out, env...))
 			if _, err := os.Stat(out); err == nil {
-				if o := rollcall(k.t, "results", "list", out); o.status != cli.StatusOK {
+				if o := rollcall(k.t, "results", "list", out); o.status != statusOK {
 					k.t.Errorf("%s: list of what was killed: %s", k.name, o.stderr)
 				}
 			}

@@ -89,7 +89,7 @@ func TestEndsPromptly(t *testing.T) {
 				time.Sleep(promptEnd / 6) // which says nothing
 			}
 			took, said := endedBy(t, cmd, stderr, c.signal)
-			if status := cmd.ProcessState.ExitCode(); status != cli.StatusInterrupted || took > promptEnd ||
+			if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || took > promptEnd ||
 				!strings.HasSuffix(said, "rollcall: interrupted\n") {
 				t.Errorf("status %d after %v, %q, want 130 at once, and that it was interrupted", status, took, said)
 			}
@@ -136,7 +136,7 @@ func TestSecondSignal(t *testing.T) {
 					cmd.ProcessState, took, said, left)
 			}
 			killed := cmd.ProcessState.ExitCode() < 0 // by the signal
-			if killed != (c.twice && !c.ignored) || !killed && cmd.ProcessState.ExitCode() != cli.StatusInterrupted {
+			if killed != (c.twice && !c.ignored) || !killed && cmd.ProcessState.ExitCode() != statusInterrupted {
 				t.Errorf("%v, want it killed by a second signal, or 130", cmd.ProcessState)
 			}
 		})
@@ -167,7 +167,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stderr := &counter{trigger{text: ": round 50/", do: cancel}, 2}
-	if status := cli.Run(ctx, append(strings.Fields(line), out), io.Discard, stderr); status != cli.StatusInterrupted {
+	if status := cli.Run(ctx, append(strings.Fields(line), out), io.Discard, stderr); status != statusInterrupted {
 		t.Fatalf("status %d, want 130\n%s", status, stderr)
 	}
 	left, err := filepath.Glob(filepath.Join(out, "sweep/*/seed-3/checkpoint-*.safetensors"))
@@ -187,7 +187,7 @@ func TestTimeUpTooSoon(t *testing.T) {
 	cmd, stderr := atWork(t, ": round 0/", "run --method mifa --p 1"+line+"--out "+t.TempDir())
 	_, said := endedBy(t, cmd, stderr, syscall.SIGUSR1)
 	want := "rollcall: time is up, and no round was finished: want more time, or a faster machine\n"
-	if status := cmd.ProcessState.ExitCode(); status != cli.StatusFailure || !strings.HasSuffix(said, want) {
+	if status := cmd.ProcessState.ExitCode(); status != statusFailure || !strings.HasSuffix(said, want) {
 		t.Errorf("status %d, %q, want 1 and that no round was finished", status, said)
 	}
 }

@@ -25,7 +25,7 @@ func TestRetries(t *testing.T) {
 	last := filepath.Dir(only(t, out, "sweep/fedawe_*/seed-5/run.json"))
 	must.OK(t, errors.Join(os.RemoveAll(last), os.RemoveAll(blocked), os.WriteFile(blocked, nil, 0o600)))
 	stderr := &trigger{text: "fedawe leaf stationary seed 5: round 0/", do: func() { _ = os.Remove(blocked) }}
-	if status := cli.Run(t.Context(), line, io.Discard, stderr); status != cli.StatusOK {
+	if status := cli.Run(t.Context(), line, io.Discard, stderr); status != statusOK {
 		t.Errorf("status %d, want 0:\n%s", status, stderr)
 	}
 	runs := strings.Join(begun(stderr.String()), ", ")
@@ -56,7 +56,7 @@ func TestRetriesFail(t *testing.T) {
 			if !strings.Contains(o.stderr, want3and6) {
 				t.Errorf("want seeds 3 and 6 in one line:\n%s", o.stderr)
 			}
-			if o.status != cli.StatusFailure ||
+			if o.status != statusFailure ||
 				!strings.HasSuffix(o.stderr, "\nrollcall: table sweep: 1 of 2 cells failed\n") {
 				t.Errorf("status %d, want 1 and one cell of two:\n%s", o.status, o.stderr)
 			}
@@ -88,7 +88,7 @@ func TestNoRetry(t *testing.T) {
 				})
 			}
 			o := rollcall(t, line...)
-			if o.status != cli.StatusFailure || !strings.Contains(o.stderr, c.want) ||
+			if o.status != statusFailure || !strings.Contains(o.stderr, c.want) ||
 				strings.Contains(o.stderr, "tried again") {
 				t.Errorf("status %d, want 1, %q, and no other attempt:\n%s", o.status, c.want, o.stderr)
 			}
@@ -103,7 +103,7 @@ func TestRetriesUsage(t *testing.T) {
 		} {
 			out := filepath.Join(t.TempDir(), "out")
 			args := append(strings.Fields(command), "--retries", retries, "--device", "cpu", "--out", out)
-			oneLineError(t, rollcall(t, args...), cli.StatusUsage, want)
+			oneLineError(t, rollcall(t, args...), statusUsage, want)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/files"
@@ -43,14 +42,14 @@ func TestSaveModel(t *testing.T) {
 	damaged := only(t, out, "run/*/seed-3/"+results.ModelFile)
 	must.OK(t, os.Truncate(damaged, 1000))
 	o := rollcall(t, "results", "verify", out)
-	if o.status != cli.StatusFailure || !strings.Contains(o.stderr+o.stdout, damaged+": checksum") {
-		t.Errorf("cut off: status %d, %q, want %d and %s named", o.status, o.stderr, cli.StatusFailure, damaged)
+	if o.status != statusFailure || !strings.Contains(o.stderr+o.stdout, damaged+": checksum") {
+		t.Errorf("cut off: status %d, %q, want %d and %s named", o.status, o.stderr, statusFailure, damaged)
 	}
-	oneLineError(t, rollcall(t, small(second, "--net", "lenet5", "--init-from", damaged)...), cli.StatusFailure,
+	oneLineError(t, rollcall(t, small(second, "--net", "lenet5", "--init-from", damaged)...), statusFailure,
 		damaged, "want")
 	oneLineError(t, rollcall(t, lenet("--save-model=all", "--method", "mifa")...),
-		cli.StatusUsage, "--save-model=all: of no use with --method mifa")
-	oneLineError(t, rollcall(t, lenet("--save-model=both")...), cli.StatusUsage,
+		statusUsage, "--save-model=all: of no use with --method mifa")
+	oneLineError(t, rollcall(t, lenet("--save-model=both")...), statusUsage,
 		`--save-model "both": unknown, want one of one, all`)
 }
 
@@ -76,6 +75,6 @@ func TestBenchInitFrom(t *testing.T) {
 		t.Errorf("--evaluate=false: test_acc %v, eval_ms %v of %d images, want none", row.TestAcc, row.EvalMS,
 			row.EvalImages)
 	}
-	oneLineError(t, rollcall(t, "bench", "--data", "synthetic", "--init-from", saved, "--out", out), cli.StatusFailure,
+	oneLineError(t, rollcall(t, "bench", "--data", "synthetic", "--init-from", saved, "--out", out), statusFailure,
 		"--init-from "+saved)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/nets/gpu/gputest"
 )
@@ -58,17 +57,17 @@ func TestSeveralCards(t *testing.T) {
 		"cuda:1,1": "--device cuda:1,1: card 1 twice, want it once",
 		"cuda:0,x": `--device "cuda:0,x": want cuda:all, or indexes with commas`,
 	} {
-		status := cli.StatusUsage
+		status := statusUsage
 		if strings.HasSuffix(device, "7") {
-			status = cli.StatusFailure
+			status = statusFailure
 		}
 		oneLineError(t, rollcall(t, severalCards(t.TempDir(), device)...), status, why)
 	}
 	for _, command := range []string{"run", "bench"} {
 		oneLineError(t, rollcall(t, command, "--data", "leaf", "--device", "cuda:all", "--out", t.TempDir()),
-			cli.StatusUsage, "--device cuda:all: want one card, cuda[:i]")
+			statusUsage, "--device cuda:all: want one card, cuda[:i]")
 	}
-	oneLineError(t, rollcall(t, "devices", "--check", "--device", "cuda:0,1"), cli.StatusUsage,
+	oneLineError(t, rollcall(t, "devices", "--check", "--device", "cuda:0,1"), statusUsage,
 		"--device cuda:0,1: want one card, cuda[:i]")
 }
 
@@ -123,8 +122,8 @@ func TestLastCardLost(t *testing.T) {
 	has(t, o.stderr, cards, ", rollcall emulator: lost (")
 	has(t, o.stderr, cards-1, ": its runs go on on the other cards\n")
 	has(t, o.stderr, 0, "tried again", "failed")
-	if o.status != cli.StatusFailure {
-		t.Errorf("status %d, want %d", o.status, cli.StatusFailure)
+	if o.status != statusFailure {
+		t.Errorf("status %d, want %d", o.status, statusFailure)
 	}
 	begun, err := filepath.Glob(filepath.Join(out, "sweep/*/seed-*/run.json"))
 	if err != nil || len(begun) != cards {
@@ -148,8 +147,8 @@ func TestRunOnLostCard(t *testing.T) {
 	out := t.TempDir()
 	o := rollcall(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "5", "--rounds", "20",
 		"--local-steps", "2", "--batch", "4", "--device", "cuda", "--out", out)
-	if o.status != cli.StatusFailure || !strings.HasSuffix(o.stdout, ": interrupted\n") {
-		t.Errorf("status %d, stdout %q, want %d and that the run was interrupted", o.status, o.stdout, cli.StatusFailure)
+	if o.status != statusFailure || !strings.HasSuffix(o.stdout, ": interrupted\n") {
+		t.Errorf("status %d, stdout %q, want %d and that the run was interrupted", o.status, o.stdout, statusFailure)
 	}
 	has(t, o.stderr, 1, "rollcall: algos: fedavg-active: round ", "device lost: ROLLCALL_EMULATOR_LOSE_DEVICE")
 	has(t, contents(t, only(t, out, runPath)), 1, `"status": "interrupted"`, `"error": "interrupted after `)
@@ -169,10 +168,10 @@ func TestCardsOfSeveralKinds(t *testing.T) {
 	has(t, o.stderr, 1, "device: cuda-sm86, rollcall emulator, fp32 (cuda:0)\n",
 		"device: cuda-sm90, rollcall emulator, fp32 (cuda:1)\n",
 		"cuda:all: without cuda:2 (rollcall emulator: compute capability 7.5, want 8.0 or later)\n")
-	oneLineError(t, rollcall(t, severalCards(t.TempDir(), "cuda:all", "--precision", "tf32")...), cli.StatusUsage,
+	oneLineError(t, rollcall(t, severalCards(t.TempDir(), "cuda:all", "--precision", "tf32")...), statusUsage,
 		"--device cuda:all: numbers of these cards differ in the last digits: want cuda:0 (cuda-sm86-tf32) or cuda:1 "+
 			"(cuda-sm90-tf32), or --precision fp32")
-	oneLineError(t, rollcall(t, severalCards(t.TempDir(), "cuda:0,2")...), cli.StatusFailure,
+	oneLineError(t, rollcall(t, severalCards(t.TempDir(), "cuda:0,2")...), statusFailure,
 		"device cuda:0,2: cuda:2, rollcall emulator: compute capability 7.5")
 }
 

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -103,13 +102,13 @@ func TestShare(t *testing.T) {
 			stdout, made := map[string]string{}, 0
 			for _, line := range c.alone {
 				child := startChild(t, "", args(line, alone)...)
-				made += len(begun(child.end(t, cli.StatusOK)))
+				made += len(begun(child.end(t, statusOK)))
 				stdout[line] = child.stdout.String()
 			}
 			before := map[string]string{}
 			if c.again {
 				for _, line := range c.alone {
-					startChild(t, "", args(line, out)...).end(t, cli.StatusOK)
+					startChild(t, "", args(line, out)...).end(t, statusOK)
 				}
 				before = contentsBelow(t, out, results.RunFile)
 			}
@@ -132,7 +131,7 @@ func TestShare(t *testing.T) {
 			release()
 			var runs []string
 			for k, child := range children {
-				log := child.end(t, cli.StatusOK)
+				log := child.end(t, statusOK)
 				runs = append(runs, begun(log)...)
 				if n := strings.Count(log, fmt.Sprintf("process %d on host", os.Getpid())); n != 1 {
 					t.Errorf("the process that has all runs is named %d times, want once:\n%s", n, log)
@@ -193,7 +192,7 @@ func TestShareKilled(t *testing.T) {
 			must.OK(t, one.Process.Signal(syscall.SIGSTOP)) // or it would end before the other looks
 			two.until(t, fmt.Sprintf("waits for 1 run of other processes: process %d on host", one.Process.Pid))
 			must.OK(t, one.Process.Kill())
-			log := two.end(t, cli.StatusOK)
+			log := two.end(t, statusOK)
 			if !strings.Contains(log, "goes on from round ") || len(begun(log)) > 0 {
 				t.Errorf("want that it goes on from a checkpoint:\n%s", log)
 			}
@@ -213,7 +212,7 @@ func TestShareTune(t *testing.T) {
 		both[i] = startChild(t, "", tuneOf(out, tuneGrid, more...)...)
 	}
 	for _, c := range both {
-		c.end(t, cli.StatusOK)
+		c.end(t, statusOK)
 	}
 	if got, want := trialsAndRates(t, out), trialsAndRates(t, alone); got != want {
 		t.Errorf("two processes:\n%s\nwant what one alone found:\n%s", got, want)
@@ -223,7 +222,7 @@ func TestShareTune(t *testing.T) {
 	must.OK(t, os.RemoveAll(held))
 	hold(t, held)
 	o := rollcall(t, tuneOf(out, tuneGrid, append(more, "--no-wait")...)...)
-	if o.status != cli.StatusTimeUp || !strings.HasSuffix(o.stderr, "tune tune: 1 run: "+notWaitedFor) ||
+	if o.status != statusTimeUp || !strings.HasSuffix(o.stderr, "tune tune: 1 run: "+notWaitedFor) ||
 		strings.Contains(o.stdout, "\nmifa ") || !strings.Contains(o.stdout, "\nfedawe ") {
 		t.Errorf("status %d, want 75 and the rates of fedawe alone:\n%s%s", o.status, o.stdout, o.stderr)
 	}

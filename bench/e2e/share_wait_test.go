@@ -36,7 +36,7 @@ func TestNoWait(t *testing.T) {
 		release := hold(t, held)
 		o := rollcall(t, line...)
 		want := "\nrollcall: table sweep: 1 run of 1 cell: " + notWaitedFor
-		if o.status != cli.StatusTimeUp || !strings.HasSuffix(o.stderr, want) || strings.Contains(o.stderr, "waits for") {
+		if o.status != statusTimeUp || !strings.HasSuffix(o.stderr, want) || strings.Contains(o.stderr, "waits for") {
 			t.Errorf("status %d, want 75 and %q:\n%s", o.status, want, o.stderr)
 		}
 		if got := strings.Join(begun(o.stderr), ", "); got != "fedawe leaf stationary seed 4" {
@@ -65,7 +65,7 @@ func TestNoWait(t *testing.T) {
 		release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
 		stderr := &trigger{text: "fedawe leaf stationary seed 3: round 0/", do: release}
 		status := cli.Run(t.Context(), line, io.Discard, stderr)
-		if status != cli.StatusOK || strings.Contains(stderr.String(), "not waited for") {
+		if status != statusOK || strings.Contains(stderr.String(), "not waited for") {
 			t.Errorf("status %d, want 0 and that nothing is left to others:\n%s", status, stderr)
 		}
 	})
@@ -81,7 +81,7 @@ func TestNoWait(t *testing.T) {
 		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
 		o := rollcall(t, line...)
 		want := "rollcall: figure cafed-i2: other processes make 2 runs of 1 line: " + notWaitedFor
-		if o.status != cli.StatusTimeUp || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
+		if o.status != statusTimeUp || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
 			t.Errorf("status %d, stdout %q, want 75, nothing and %q:\n%s", o.status, o.stdout, want, o.stderr)
 		}
 		if _, err := os.Stat(svg); err == nil {
@@ -112,7 +112,7 @@ func TestWaitInterrupted(t *testing.T) {
 			time.Sleep(2500 * time.Millisecond) // in which it looks twice, and says nothing more
 			asked := time.Now()
 			must.OK(t, c.Process.Signal(syscall.SIGINT))
-			log := c.end(t, cli.StatusInterrupted)
+			log := c.end(t, statusInterrupted)
 			t.Logf("ended %s after it was asked to", time.Since(asked))
 			if n := strings.Count(log, "waits for"); n != 1 || !strings.HasSuffix(log, "\nrollcall: interrupted\n") {
 				t.Errorf("said %d times that it waits, want once, and that it was interrupted:\n%s", n, log)
@@ -132,7 +132,7 @@ func TestAgain(t *testing.T) {
 	before := contentsBelow(t, out, results.RunFile)
 	release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
 	stderr := &trigger{text: "seed 4: round 100/100", do: release}
-	if status := cli.Run(t.Context(), append(line, "--again"), io.Discard, stderr); status != cli.StatusOK {
+	if status := cli.Run(t.Context(), append(line, "--again"), io.Discard, stderr); status != statusOK {
 		t.Fatalf("status %d, want 0:\n%s", status, stderr)
 	}
 	for name, text := range contentsBelow(t, out, results.RunFile) {
@@ -170,7 +170,7 @@ func TestUnlockable(t *testing.T) {
 				t.Errorf("want the finished run kept:\n%s", o.stderr)
 			}
 			o := rollcall(t, append(line, c.other)...)
-			if o.status != cli.StatusFailure || len(begun(o.stderr)) > 0 || !strings.Contains(o.stderr, "lock: ") ||
+			if o.status != statusFailure || len(begun(o.stderr)) > 0 || !strings.Contains(o.stderr, "lock: ") ||
 				!strings.Contains(o.stderr, lock.File+": d---------, want a file") {
 				t.Errorf("status %d, want 1, what is wrong with the lock, and no run:\n%s", o.status, o.stderr)
 			}

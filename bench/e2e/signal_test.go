@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -63,11 +62,11 @@ func TestSignals(t *testing.T) {
 		note   string
 		is     results.RunStatus
 	}{
-		"INT":           {syscall.SIGINT, false, "100000", cli.StatusInterrupted, "interrupted", results.RunInterrupted},
-		"TERM":          {syscall.SIGTERM, false, "100000", cli.StatusInterrupted, "interrupted", results.RunInterrupted},
-		"HUP":           {syscall.SIGHUP, false, "100000", cli.StatusInterrupted, "interrupted", results.RunInterrupted},
-		"USR1":          {syscall.SIGUSR1, false, "100000", cli.StatusTimeUp, "interrupted", results.RunInterrupted},
-		"HUP and nohup": {syscall.SIGHUP, true, "100", cli.StatusOK, "complete", results.RunComplete},
+		"INT":           {syscall.SIGINT, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
+		"TERM":          {syscall.SIGTERM, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
+		"HUP":           {syscall.SIGHUP, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
+		"USR1":          {syscall.SIGUSR1, false, "100000", statusTimeUp, "interrupted", results.RunInterrupted},
+		"HUP and nohup": {syscall.SIGHUP, true, "100", statusOK, "complete", results.RunComplete},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
@@ -78,10 +77,10 @@ func TestSignals(t *testing.T) {
 					o.status, o.stdout, c.status, c.note, o.stderr)
 			}
 			timeUp := "rollcall: time is up: the command goes on when it is repeated\n"
-			if said := strings.HasSuffix(o.stderr, timeUp); said != (c.status == cli.StatusTimeUp) {
+			if said := strings.HasSuffix(o.stderr, timeUp); said != (c.status == statusTimeUp) {
 				t.Errorf("stderr ends with the time that is up: %t, want %t", said, !said)
 			}
-			if said := strings.HasSuffix(o.stderr, "rollcall: interrupted\n"); said != (c.status == cli.StatusInterrupted) {
+			if said := strings.HasSuffix(o.stderr, "rollcall: interrupted\n"); said != (c.status == statusInterrupted) {
 				t.Errorf("stderr ends with the interruption: %t, want %t", said, !said)
 			}
 			info, err := results.ReadRunInfo(only(t, out, runPath))

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/slurmtest"
 	"rollcall/nets/gpu/emulator"
 )
@@ -34,7 +33,7 @@ func TestSlurmCards(t *testing.T) {
 	// What the emulator needs is the nodes' alone.
 	submitted := onCluster(t, c, sweep(out, "--slurm", "--collect", "--gres", "gpu:1", "--tasks", "2",
 		"--sbatch=--export=ALL,ROLLCALL_EMULATOR_DEVICES=2,"+emulator.Env(library, false)[0])...)
-	log := submitted.end(t, cli.StatusOK)
+	log := submitted.end(t, statusOK)
 	script := contents(t, filepath.Join(out, "sweep", "slurm", "job.sh"))
 	for _, want := range []string{
 		"# 4 runs left; nobody has measured a card like those of the tasks here\n", "\n#SBATCH --gres=gpu:1\n",

@@ -106,7 +106,7 @@ func TestSlurm(t *testing.T) {
 		return len(at) == 2, fmt.Sprint("checkpoints of ", len(at), " runs, want one of each node's")
 	})
 	c.Run(t, "scontrol", "requeue", job+"_1")
-	log := submitted.end(t, cli.StatusOK)
+	log := submitted.end(t, statusOK)
 	if got, want := withoutPaths(submitted.stdout.String()), withoutPaths(one.stdout); !strings.HasSuffix(got, want) ||
 		!strings.HasPrefix(got, "job "+job+": 3 tasks for 4 runs; logs in ") {
 		t.Errorf("stdout %q, want the number of the job and the table of one process:\n%s\n%s", got, want, log)
@@ -121,7 +121,7 @@ func TestSlurm(t *testing.T) {
 	}
 	t.Run("nothing is left", func(t *testing.T) {
 		again := onCluster(t, c, line(out, "--slurm")...)
-		if log := again.end(t, cli.StatusOK); !strings.Contains(log, "nothing is left to do: no job\n") {
+		if log := again.end(t, statusOK); !strings.Contains(log, "nothing is left to do: no job\n") {
 			t.Errorf("%s\nwant that there is no job", log)
 		}
 	})
@@ -129,7 +129,7 @@ func TestSlurm(t *testing.T) {
 		second := filepath.Join(out, seedFolders(t, out)[1])
 		must.OK(t, os.RemoveAll(second))
 		more := onCluster(t, c, line(out, "--slurm", "--collect", "--time", "5")...)
-		log := more.end(t, cli.StatusOK)
+		log := more.end(t, statusOK)
 		script := contents(t, filepath.Join(out, "sweep", "slurm", "job.sh"))
 		if !strings.Contains(more.stdout.String(), ": 1 task for 1 run; logs in ") ||
 			!strings.Contains(log, "slurm: 3 parts as in job "+job) ||
@@ -151,7 +151,7 @@ func TestSlurmTune(t *testing.T) {
 	}
 	one := pass(t, line(alone)...)
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "2", "--time", "5")...)
-	submitted.end(t, cli.StatusOK)
+	submitted.end(t, statusOK)
 	said := submitted.stdout.String()
 	for _, want := range []string{"12 runs of rung-1; logs", "6 runs of rung-2; logs", "4 runs of rung-3; logs"} {
 		if !strings.Contains(said, ": 2 tasks for "+want) {
@@ -159,7 +159,7 @@ func TestSlurmTune(t *testing.T) {
 		}
 	}
 	collected := onCluster(t, c, line(out, "--collect")...)
-	log := collected.end(t, cli.StatusOK)
+	log := collected.end(t, statusOK)
 	if got := trialsAndRates(t, out); got != trialsAndRates(t, alone) {
 		t.Errorf("on Slurm:\n%s\nwant\n%s\n%s", got, trialsAndRates(t, alone), log)
 	}
@@ -168,7 +168,7 @@ func TestSlurmTune(t *testing.T) {
 	}
 	sameTree(t, "on Slurm", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
 	again := onCluster(t, c, line(out, "--slurm")...)
-	if log := again.end(t, cli.StatusOK); !strings.Contains(log, "nothing is left to do: no job\n") {
+	if log := again.end(t, statusOK); !strings.Contains(log, "nothing is left to do: no job\n") {
 		t.Errorf("%s\nwant that there is no job", log)
 	}
 }
@@ -191,7 +191,7 @@ func TestSlurmAttacks(t *testing.T) {
 	pass(t, line(alone, "--pack", "2")...)
 	t.Logf("two at a time took %v", time.Since(began))
 	submitted := onCluster(t, c, line(out, "--slurm", "--tasks", "3", "--time", "1")...)
-	submitted.end(t, cli.StatusOK)
+	submitted.end(t, statusOK)
 	job, _, _ := strings.Cut(contents(t, filepath.Join(out, "sweep", "slurm", "jobs")), " ")
 	collected := onCluster(t, c, line(out, "--collect")...)
 	// running waits until both nodes have a task that has written a checkpoint since, and returns its folder's tasks.
@@ -222,7 +222,7 @@ func TestSlurmAttacks(t *testing.T) {
 	t.Logf("killed node2 after %v", time.Since(began))
 	c.WaitNode(t, "node2", "down", patience)
 	c.StartNode(t, "node2")
-	log := collected.end(t, cli.StatusOK)
+	log := collected.end(t, statusOK)
 	t.Logf("ended after %v", time.Since(began))
 	sameTree(t, "by tasks", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
 	tasks := taskLogs(t, out)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/run/tune"
 	"rollcall/results"
 )
@@ -111,14 +110,14 @@ func TestTuneParts(t *testing.T) {
 	rung := func(k, part string) outcome {
 		return rollcall(t, tuneOf(shared, tuneGrid, append(more, "--rung", k, "--part", part)...)...)
 	}
-	oneLineError(t, rung("2", "1/2"), cli.StatusTimeUp, "--rung 2: the rung before it is not finished, want it first")
+	oneLineError(t, rung("2", "1/2"), statusTimeUp, "--rung 2: the rung before it is not finished, want it first")
 	for _, k := range []string{"1", "2", "3"} {
 		for _, part := range []string{"1/2", "2/2"} {
 			o := rung(k, part)
 			missing := strings.Contains(o.stderr, "besides part 1/2 of rung "+k+" there are ")
 			trials := readIf(shared, "tune", tune.TrialsFile)
 			wrote := strings.Contains(trials, ","+k+","+map[string]string{"1": "2", "2": "4", "3": "8"}[k]+",1,")
-			if o.status != cli.StatusOK || missing != (part == "1/2") || wrote == missing ||
+			if o.status != statusOK || missing != (part == "1/2") || wrote == missing ||
 				strings.Contains(o.stdout, "mifa") != (k == "3" && part == "2/2") {
 				t.Errorf("rung %s, part %s: status %d, want 0, the other part named by the first, and trials by the "+
 					"second alone:\n%s%s", k, part, o.status, o.stdout, o.stderr)
@@ -177,7 +176,7 @@ func TestSpreadUsage(t *testing.T) {
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			oneLineError(t, rollcall(t, strings.Fields(c.line)...), cli.StatusUsage, c.want)
+			oneLineError(t, rollcall(t, strings.Fields(c.line)...), statusUsage, c.want)
 			if left := filesBelow(t, "."); len(left) > 0 {
 				t.Errorf("left %q, want nothing", left)
 			}
@@ -222,6 +221,6 @@ func TestSlurmDryRun(t *testing.T) {
 		t.Errorf("left %q, want nothing", left)
 	}
 	t.Setenv("PATH", t.TempDir())
-	oneLineError(t, rollcall(t, partSweep(out, "--slurm")...), cli.StatusFailure, "slurm: no program sbatch here")
-	oneLineError(t, rollcall(t, partSweep(out, "--collect")...), cli.StatusFailure, "no job was submitted, want --slurm")
+	oneLineError(t, rollcall(t, partSweep(out, "--slurm")...), statusFailure, "slurm: no program sbatch here")
+	oneLineError(t, rollcall(t, partSweep(out, "--collect")...), statusFailure, "no job was submitted, want --slurm")
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/bench/settings"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -98,11 +97,11 @@ func TestTraceEndsBeforeRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			oneLineError(t, rollcall(t, append(c.args, trace...)...), cli.StatusUsage, "--trace "+path,
+			oneLineError(t, rollcall(t, append(c.args, trace...)...), statusUsage, "--trace "+path,
 				c.want, "or --trace-end repeat, stop or empty")
 		})
 	}
-	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), cli.StatusUsage,
+	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), statusUsage,
 		"--trace-end repeat", "want it with --availability trace")
 	pass(t, append(small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "2"), trace...)...)
 }

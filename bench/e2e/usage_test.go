@@ -222,7 +222,7 @@ func TestUsageErrors(t *testing.T) {
 				}
 			}
 			t.Chdir(t.TempDir()) // "out" of commands without --out
-			oneLineError(t, rollcall(t, args...), cli.StatusUsage, c.want...)
+			oneLineError(t, rollcall(t, args...), statusUsage, c.want...)
 			if _, err := os.Stat(out); err == nil {
 				for _, f := range filesBelow(t, out) {
 					t.Errorf("%s is left over", f)
@@ -256,7 +256,7 @@ func TestFailures(t *testing.T) {
 		}, []string{file, "want a folder"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			oneLineError(t, rollcall(t, c.args...), cli.StatusFailure, c.want...)
+			oneLineError(t, rollcall(t, c.args...), statusFailure, c.want...)
 		})
 	}
 	if left := filesBelow(t, dir); len(left) > 0 {
@@ -269,7 +269,7 @@ func TestUnknownKernels(t *testing.T) {
 	for _, args := range [][]string{small(t.TempDir()), {"devices"}, {
 		"bench", "--data", "synthetic", "--out", t.TempDir(),
 	}} {
-		oneLineError(t, rollcall(t, args...), cli.StatusFailure, "ROLLCALL_CPU=foo", "want generic")
+		oneLineError(t, rollcall(t, args...), statusFailure, "ROLLCALL_CPU=foo", "want generic")
 	}
 }
 
@@ -280,7 +280,7 @@ func TestReadOnlyOut(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must.OK(t, os.Chmod(dir, 0o555))
-	oneLineError(t, rollcall(t, small(filepath.Join(dir, "out"))...), cli.StatusFailure, dir, "permission denied")
+	oneLineError(t, rollcall(t, small(filepath.Join(dir, "out"))...), statusFailure, dir, "permission denied")
 }
 
 // A full disk under standard output.
@@ -306,7 +306,7 @@ func TestFullStdout(t *testing.T) {
 		t.Run(strings.Join(args[:min(2, len(args))], " "), func(t *testing.T) {
 			var stderr strings.Builder
 			status := cli.Run(t.Context(), args, full, &stderr)
-			oneLineError(t, outcome{status, "", stderr.String()}, cli.StatusFailure, "no space left")
+			oneLineError(t, outcome{status, "", stderr.String()}, statusFailure, "no space left")
 		})
 	}
 }

@@ -34,7 +34,7 @@ func TestAtOnceSharedRuns(t *testing.T) {
 			made := must.Get(pool.Table(t.Context(), &of, cells))(t)
 			must.OK(t, pool.Close())
 			if n := strings.Count(log.String(), ": round 0/4"); n != 9 {
-				t.Errorf("pack %d, again %t: %d runs begun, want 3 methods × 3 seeds:\n%s", pack, again, n, log.String())
+				t.Errorf("pack %d, again %t: %d runs begun, want 3 methods × 3 seeds:\n%s", pack, again, n, &log)
 			}
 			if n := strings.Count(log.String(), "3 finished runs kept\n"); n != 3 && !again {
 				t.Errorf("pack %d: %d cells kept, want the three that others made:\n%s", pack, n, log.String())

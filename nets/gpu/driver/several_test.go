@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 )
 
@@ -62,7 +63,7 @@ func roundTrip(thread *driver.Thread, d *driver.Device, want uint32) error {
 
 // Two devices are open in one process, on threads of their own, and each is closed without the other.
 func TestSeveralDevices(t *testing.T) {
-	if !driver.emulated(t, "ROLLCALL_EMULATOR_DEVICES=2", "ROLLCALL_EMULATOR_CAPABILITY=9.0,8.0") {
+	if !emulated(t, "ROLLCALL_EMULATOR_DEVICES=2", "ROLLCALL_EMULATOR_CAPABILITY=9.0,8.0") {
 		return
 	}
 	infos, err := driver.Devices()
@@ -72,32 +73,32 @@ func TestSeveralDevices(t *testing.T) {
 	}
 	threads, devices := make([]*driver.Thread, 2), make([]*driver.Device, 2)
 	for i := range devices {
-		if threads[i], devices[i], err = driver.open(t, i); err != nil {
+		if threads[i], devices[i], err = open(t, i); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range devices {
-		if err := driver.roundTrip(threads[i], devices[i], uint32(7+i)); err != nil {
+		if err := roundTrip(threads[i], devices[i], uint32(7+i)); err != nil {
 			t.Errorf("device %d: %v", i, err)
 		}
 	}
 	if err := threads[0].Do(devices[0].Close); err != nil {
 		t.Error(err)
 	}
-	if err := driver.roundTrip(threads[1], devices[1], 9); err != nil {
+	if err := roundTrip(threads[1], devices[1], 9); err != nil {
 		t.Errorf("after the other is closed: %v", err)
 	}
 	if err := threads[1].Do(devices[1].Close); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := driver.open(t, 2); err == nil || err.Error() != "gpu: device 2, want 0 to 1" {
+	if _, _, err := open(t, 2); err == nil || err.Error() != "gpu: device 2, want 0 to 1" {
 		t.Errorf("device 2: %v, want that there is none", err)
 	}
 }
 
 // The indexes are those of the devices that CUDA_VISIBLE_DEVICES leaves.
 func TestVisibleDevices(t *testing.T) {
-	if !driver.emulated(t, "ROLLCALL_EMULATOR_DEVICES=3", "ROLLCALL_EMULATOR_CAPABILITY=9.0,8.0,8.6",
+	if !emulated(t, "ROLLCALL_EMULATOR_DEVICES=3", "ROLLCALL_EMULATOR_CAPABILITY=9.0,8.0,8.6",
 		"CUDA_VISIBLE_DEVICES=2,0") {
 		return
 	}
