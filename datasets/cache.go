@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // cacheHeader is the beginning of a cache file of decoded pictures; images [n,32,32,3] and labels [n] follow. Numbers

@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // decoded is a set of pictures in memory, the training pictures first.

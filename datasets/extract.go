@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // maxExtra is the size in bytes up to which other files in an archive are extracted too: a readme, the names of the

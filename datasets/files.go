@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"rollcall/datasets/plan"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // fileSet describes a data set that is published as several files, or as an archive that is extracted to files.

@@ -7,7 +7,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // The synthetic set of LEAF (Caldas et al. 2019) in the version of CA-Fed's papers (ToN, appendix G1). Every client k

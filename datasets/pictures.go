@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Limits of a tree of pictures, for hostile archives.

@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // record has the size and the checksum of a file whose site publishes no checksum. The first download writes them to a

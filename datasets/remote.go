@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // remote is one published file on the web.

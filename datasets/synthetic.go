@@ -9,7 +9,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // SyntheticTrain and SyntheticTest are the default sizes of the synthetic set, the same as CIFAR-10's.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // turn is the right to download a file, which one process at a time has. The process holds a lock on the file

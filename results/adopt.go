@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // RunFiles are the files that a run may write besides its models, in the order in which they are written. run.json

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/stats"
 )
 

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
-	"rollcall/results/files"
-	"rollcall/results/files/filestest"
 )
 
 // testBench is a measurement of five rounds of 370, 370, 380, 360 and 375 client-steps of 128 images, at 2.5 GFLOP.

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/stats"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Cell says to which cell of which table a row belongs. Its fields are the first columns of every curve and summary.

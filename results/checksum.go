@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Checksums are the checksums of a run's files, run.json included, by file name. They find accidents; whoever forges a

@@ -3,7 +3,7 @@ package results
 import (
 	"fmt"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // ClientsFile is the name of the file in a run's folder that says how good the last model is for each client.

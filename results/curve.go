@@ -1,7 +1,7 @@
 package results
 
 import (
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/metrics"
 )
 

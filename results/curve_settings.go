@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // WriteCurvesWithSettings writes the curves of all runs as one CSV: the columns of [CurveRow], the status and the

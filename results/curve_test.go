@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // DecisionsFile is the name of the file in a run's folder that says how the method treated its clients.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // FigureSchema is the version of the format of [FigureInfo].

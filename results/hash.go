@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // hashDigits is the length of a [Hash]: 40 bits, so that even a million settings collide with probability under one

@@ -3,7 +3,7 @@ package results
 import (
 	"slices"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // RunFile is the name of the file in a run's folder that says how the CSV files beside it were made.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"unique"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Run is one seed of one cell, read from its folder.

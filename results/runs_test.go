@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
-	"rollcall/results/files/filestest"
 	"rollcall/results/resultstest"
 )
 

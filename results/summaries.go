@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/metrics"
 )
 

@@ -3,7 +3,7 @@ package results
 import (
 	"fmt"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )

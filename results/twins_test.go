@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Two seeds with the same numbers are a copy, unless there is nothing in which they could differ.

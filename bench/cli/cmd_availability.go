@@ -10,7 +10,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // availabilityRow is one client in one round, from 0.

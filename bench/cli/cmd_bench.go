@@ -14,9 +14,9 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/nets/models"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // benchFormats are the values of --format.

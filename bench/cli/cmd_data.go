@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/datasets"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // dataCommand is `rollcall data`: where data sets lie, and whether their files are the official ones. Package datasets

@@ -8,11 +8,11 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/cards"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu"
 	"rollcall/nets/gpu/selftest"
 	"rollcall/nets/models"
-	"rollcall/results/files"
 )
 
 // cardCheck is what `rollcall devices --check` is asked for.

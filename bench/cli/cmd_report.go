@@ -15,8 +15,8 @@ import (
 
 	"rollcall/algos/availability"
 	"rollcall/bench/run"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 	"rollcall/results/report"

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
 

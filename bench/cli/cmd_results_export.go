@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results/compare"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )

@@ -13,9 +13,9 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
-	"rollcall/results/files"
 )
 
 // completeFolders lets the shell complete arguments that are folders.

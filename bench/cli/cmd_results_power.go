@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/power"

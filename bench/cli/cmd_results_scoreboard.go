@@ -13,7 +13,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/page"
 	"rollcall/results/scoreboard"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/run"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // verified is the output of `results verify --json`.

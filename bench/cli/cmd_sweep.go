@@ -10,7 +10,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // sweepCommand is `rollcall sweep`: a table of any methods, processes, nets and data, which no paper printed. Package

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/lock"
+	"rollcall/internal/files"
+	"rollcall/internal/lock"
 	"rollcall/results"
 	"rollcall/results/compare"
-	"rollcall/results/files"
 )
 
 // lister reads the runs below some folders, as often as it is asked. It reads a run that has ended only once, so that

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/bench/run"
-	"rollcall/bench/run/memory"
+	"rollcall/internal/memory"
 )
 
 // registerMachine adds the flags of every command that opens an engine. They are no settings of a run, and are not

@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 )

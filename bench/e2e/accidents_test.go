@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 )

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/resultstest"
 )
 

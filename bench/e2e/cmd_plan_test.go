@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // allBelow returns the files and folders below dir, and when they were written.

@@ -17,10 +17,10 @@ import (
 	"rollcall/bench/cli"
 	"rollcall/bench/run"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

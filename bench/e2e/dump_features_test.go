@@ -6,8 +6,8 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/datasets"
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
-	"rollcall/results/files/filestest"
 )
 
 // A dump of data that the suite makes holds what the plan reads: features and labels of every place, zeros in padding.

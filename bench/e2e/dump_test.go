@@ -13,9 +13,9 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/datasets"
+	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
-	"rollcall/results/files"
-	"rollcall/results/files/filestest"
 )
 
 // dumpOf runs one round with --dump and returns the folder.

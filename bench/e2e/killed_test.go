@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 )

@@ -15,7 +15,7 @@ import (
 
 	"rollcall/bench/cli"
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/resultstest"

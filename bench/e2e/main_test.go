@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"rollcall/bench/cli"
 	"rollcall/internal/must"
 )
@@ -28,40 +30,44 @@ const emulatorCache = "ROLLCALL_EMULATOR_CACHE"
 // driverCache is the variable that says where NVIDIA's driver keeps what it compiled.
 const driverCache = "CUDA_CACHE_PATH"
 
-// TestMain shuts the tests off from the data sets of this machine and from the network, so that they find the same
-// everywhere. net/http reads the proxy once per process, hence here.
+// TestMain gives scripts the program as `rollcall`.
 func TestMain(m *testing.M) {
+	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }
 	if os.Getenv(asProgram) != "" { // a child of a test
-		os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
+		program()
 	}
+	testscript.Main(shutOff{m}, map[string]func(){"rollcall": program})
+}
+
+// shutOff shuts the tests off from the data sets of this machine and from the network, so that they find the same
+// everywhere. net/http reads the proxy once per process, hence here.
+type shutOff struct{ *testing.M }
+
+func (m shutOff) Run() int {
 	debug.SetGCPercent(400) // a tenth of the tests' time went into collecting their garbage
 	empty, err := os.MkdirTemp("", "rollcall-test-*")
 	if err != nil {
 		panic(err)
 	}
+	defer os.RemoveAll(empty)
+	set := map[string]string{
+		"ROLLCALL_DATA": empty, "XDG_CACHE_HOME": empty, "HOME": empty, "ROLLCALL_CPU": "",
+		"HTTPS_PROXY": "http://127.0.0.1:1", "HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "",
+	}
 	// Compiling the emulator of the kernels takes a minute of two processors, so its objects stay in the user's cache.
 	if user, err := os.UserCacheDir(); err == nil && os.Getenv(emulatorCache) == "" {
-		if err := os.Setenv(emulatorCache, filepath.Join(user, "rollcall", "emulator")); err != nil {
-			panic(err)
-		}
+		set[emulatorCache] = filepath.Join(user, "rollcall", "emulator")
 	}
 	// So do the kernels that a card's driver compiles.
 	if home, err := os.UserHomeDir(); err == nil && os.Getenv(driverCache) == "" {
-		if err := os.Setenv(driverCache, filepath.Join(home, ".nv", "ComputeCache")); err != nil {
-			panic(err)
-		}
+		set[driverCache] = filepath.Join(home, ".nv", "ComputeCache")
 	}
-	for name, value := range map[string]string{
-		"ROLLCALL_DATA": empty, "XDG_CACHE_HOME": empty, "HOME": empty, "ROLLCALL_CPU": "",
-		"HTTPS_PROXY": "http://127.0.0.1:1", "HTTP_PROXY": "http://127.0.0.1:1", "NO_PROXY": "",
-	} {
+	for name, value := range set {
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}
 	}
-	status := m.Run()
-	_ = os.RemoveAll(empty)
-	os.Exit(status)
+	return m.M.Run()
 }
 
 const (

@@ -8,9 +8,9 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

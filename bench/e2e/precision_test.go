@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // A run says in which precision it multiplies, on the terminal and in every file.

@@ -24,7 +24,7 @@ import (
 	"testing"
 
 	"rollcall/bench/cli"
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/must"
 )
 

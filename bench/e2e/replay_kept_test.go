@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 )

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // A saved model is held to its checksum, goes along with a merge, and another run starts from it.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"rollcall/bench/cli"
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"rollcall/bench/run/conditions"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/stats"
 	"rollcall/results/track"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/track"
 )
 

@@ -12,9 +12,9 @@ import (
 	"slices"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
-	"rollcall/results/files"
 )
 
 // recorder is an engine that keeps the work of its last Train and the parameters that came of it. --dump takes a run of

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"rollcall/bench/run/folder"
-	"rollcall/bench/run/lock"
 	"rollcall/bench/run/part"
+	"rollcall/internal/lock"
 )
 
 // firstPause is the time until a process asks for the first time whether another process has finished the run that both

@@ -15,10 +15,10 @@ import (
 	"rollcall/bench/run/folder"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/models"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // Experiment is one run: one method, one seed, one folder.

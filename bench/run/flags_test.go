@@ -11,8 +11,8 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"rollcall/bench/run/checkpoint"
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 	"rollcall/internal/must"
 	"rollcall/nets"
 )

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"rollcall/bench/run/folder"
-	"rollcall/bench/run/lock"
 	"rollcall/bench/run/part"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/run/queue"
 	"rollcall/bench/settings"
+	"rollcall/internal/lock"
 	"rollcall/results"
 )
 

@@ -15,15 +15,15 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/run/cards"
-	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
 	"rollcall/datasets/plan"
+	"rollcall/internal/files"
+	"rollcall/internal/memory"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/gpu"
 	"rollcall/nets/models"
-	"rollcall/results/files"
 )
 
 // Machine is where a run computes and where its files go. It does not change the settings of a run.

@@ -9,8 +9,8 @@ import (
 
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

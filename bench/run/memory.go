@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"rollcall/algos"
-	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/memory"
 	"rollcall/nets/cpu"
 	"rollcall/nets/models"
 )

@@ -9,9 +9,9 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/safetensors"
 )
 

@@ -15,10 +15,10 @@ import (
 	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/nets/models"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/safetensors"
 )
 

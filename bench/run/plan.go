@@ -11,10 +11,10 @@ import (
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/models"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

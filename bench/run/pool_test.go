@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"rollcall/bench/run/lock"
+	"rollcall/internal/lock"
 )
 
 // runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. Jobs named in fail

@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/stats"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/folder"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // editCurve changes the rows of a run's curve.csv.

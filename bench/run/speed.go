@@ -11,12 +11,12 @@ import (
 	"rollcall/bench/run/conditions"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/nets/gpu"
 	"rollcall/nets/models"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // SpeedTest is the measurement of the bench command: FedAvg over the active clients under stationary availability.

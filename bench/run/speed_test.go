@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 func TestSpeedWarnings(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

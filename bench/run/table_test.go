@@ -14,8 +14,8 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )

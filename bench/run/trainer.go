@@ -13,13 +13,13 @@ import (
 	"rollcall/algos/remote"
 	"rollcall/bench/run/checkpoint"
 	"rollcall/bench/run/folder"
-	"rollcall/bench/run/lock"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
+	"rollcall/internal/lock"
 	"rollcall/nets"
 	"rollcall/nets/gpu"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // trainer is a run in progress. It makes round after round, evaluates the model, and writes checkpoints.

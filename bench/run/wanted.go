@@ -9,7 +9,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/papers"
 )
 

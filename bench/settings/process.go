@@ -6,7 +6,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // FitTrace reads the trace and fits the rounds of the run to it, as --trace-end says. It does nothing for a run without

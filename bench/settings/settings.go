@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"rollcall/algos"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

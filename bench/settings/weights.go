@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/nets/models"
-	"rollcall/results/files"
 	"rollcall/results/safetensors"
 )
 

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // The files of a folder of jobs.

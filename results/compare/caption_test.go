@@ -3,8 +3,8 @@ package compare
 import (
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
 

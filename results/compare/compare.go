@@ -3,8 +3,8 @@ package compare
 import (
 	"slices"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/stats"

@@ -13,8 +13,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )

@@ -3,8 +3,8 @@ package compare
 import (
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // labels returns a label in brackets for each row of a table; usually it is empty. It says if a row is mixed or

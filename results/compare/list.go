@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // ListRow is one cell of one table in a list of runs.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // screenRows are n cells: of three seeds each, the last at work and the one before interrupted.

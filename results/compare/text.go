@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // Markup is a format of text for people: [Plain] or [Markdown].

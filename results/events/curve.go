@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // File is the name of the event file in a run's folder. TensorBoard reads every file with "tfevents" in its name, and

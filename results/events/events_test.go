@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // CRC-32C of RFC 3720, B.4: 32 zero bytes have 0x8a9136aa. Masked: rotated right by 15, plus 0xa282ead8.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Metric names a measured column of a curve, or a number that a table computes from curves. The zero Metric is invalid.

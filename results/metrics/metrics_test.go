@@ -3,7 +3,7 @@ package metrics
 import (
 	"testing"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 func TestTargetShare(t *testing.T) {

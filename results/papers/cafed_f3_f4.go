@@ -9,8 +9,8 @@ import (
 
 	"rollcall/results/protocol"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )

@@ -10,9 +10,9 @@ import (
 	"rollcall/internal/must"
 	"rollcall/results/protocol"
 
+	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/results"
-	"rollcall/results/files"
-	"rollcall/results/files/filestest"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
 	"rollcall/results/resultstest"

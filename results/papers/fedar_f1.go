@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/plot"
 	"rollcall/results/stats"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/plot"
 	"rollcall/results/stats"
 )

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
 

@@ -3,8 +3,8 @@ package papers
 import (
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 	"rollcall/results/stats"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/results/files/filestest"
+	"rollcall/internal/files/filestest"
 	"rollcall/results/plot"
 )
 

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/plot"
 )
 

@@ -3,8 +3,8 @@ package papers
 import (
 	"slices"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
 

@@ -3,7 +3,7 @@ package papers
 import (
 	"slices"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/plot"
 )
 

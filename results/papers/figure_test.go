@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
-	"rollcall/results/files/filestest"
 	"rollcall/results/resultstest"
 )
 

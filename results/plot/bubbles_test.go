@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
-	"rollcall/results/files/filestest"
 )
 
 // A circle has the area of its share: radii are as the square roots. A share of 0 has no circle, and the key has four.

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // FigureWidth is the width of every figure, in pixels (96 to the inch).

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/results/files/filestest"
+	"rollcall/internal/files/filestest"
 )
 
 // The colours of the scale at its ends and between: the lowest number has the lightest, the highest the darkest.

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/stats"
 )
 

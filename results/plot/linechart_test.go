@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
-	"rollcall/results/files/filestest"
 )
 
 // strokes counts the lines drawn in the first style's colour, black.

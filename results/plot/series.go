@@ -3,7 +3,7 @@ package plot
 import (
 	"math"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/stats"
 )
 

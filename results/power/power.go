@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/protocol"
 	"rollcall/results/stats"

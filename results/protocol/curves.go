@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )

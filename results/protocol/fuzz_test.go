@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
 

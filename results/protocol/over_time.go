@@ -3,8 +3,8 @@ package protocol
 import (
 	"fmt"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )

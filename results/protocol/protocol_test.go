@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/results"
-	"rollcall/results/files"
-	"rollcall/results/files/filestest"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 )

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
 )

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/stats"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/metrics"
 )
 

@@ -16,9 +16,9 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
-	"rollcall/results/files"
 	"rollcall/results/papers"
 )
 

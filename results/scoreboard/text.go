@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // WriteMarkdown writes two tables: every table and figure of the documents, and what the papers say about them.

@@ -3,7 +3,7 @@ package stats
 import (
 	"math"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Verdict is the outcome of a comparison of two means.

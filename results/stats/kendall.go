@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Kendall compares the order of x with the order of y, which must have the same length and no NaN. It returns how many

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Estimate is a mean over seeds with its spread.

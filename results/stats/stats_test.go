@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"rollcall/results/files"
-	"rollcall/results/files/filestest"
+	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 )
 
 func TestMeanStd(t *testing.T) {

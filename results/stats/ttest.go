@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // PairedTTest returns the two-sided p-value of Student's t-test for pairs (a[i], b[i]). It is the probability that the

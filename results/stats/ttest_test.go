@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // pairsOf returns n differences whose t is exactly as asked but for rounding: mean 1 and standard deviation √n/t.

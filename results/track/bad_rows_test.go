@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
-	"rollcall/results/files"
 )
 
 // TestReadBad has every kind of line a history should not have. The good ones are used.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/stats"
 )
 

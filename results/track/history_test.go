@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
-	"rollcall/results/files"
 )
 
 // small is a history of so many nights of two metrics.

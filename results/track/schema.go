@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // schema is the version of the file format. Every row has it, so that a program can leave out rows of another version.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
-	"rollcall/results/files"
 )
 
 func TestDiscoveries(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Verdict sums up the history of a machine after its last night.

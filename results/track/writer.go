@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // ErrBusy says that another process on this machine is measuring.

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"rollcall/algos"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // memory is an engine whose rows are slices.

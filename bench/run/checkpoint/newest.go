@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 	"rollcall/results/safetensors"
 )
 

@@ -12,9 +12,9 @@ import (
 	"slices"
 
 	"rollcall/algos"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/safetensors"
 )
 

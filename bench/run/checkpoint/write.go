@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"rollcall/algos"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/safetensors"
 )
 

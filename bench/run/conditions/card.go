@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // cardTimeout is how long nvidia-smi may take to answer. Where its daemon does not run, it takes seconds.

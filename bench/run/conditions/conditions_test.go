@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
-	"rollcall/results/files"
 )
 
 // file writes a file and returns its path.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // Paths of Linux's files. Tests have files of their own.

@@ -3,7 +3,7 @@ package conditions
 import (
 	"fmt"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // MostSpread is the largest p90/p10 of repeated times without a warning. Times of the same work on a machine that does

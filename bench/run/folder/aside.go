@@ -11,9 +11,9 @@ import (
 	"slices"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/events"
-	"rollcall/results/files"
 )
 
 // Settle ends what a killed process has begun to move. The caller has the lock of the folder.

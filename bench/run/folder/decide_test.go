@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // settings are those of the run that the tests want, of six rounds, each evaluated.

@@ -11,9 +11,9 @@ import (
 	"syscall"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/events"
-	"rollcall/results/files"
 )
 
 // found is what lies in a run's folder.

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"rollcall/bench/run/checkpoint"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // ErrMadeElsewhere says that another process has finished the run meanwhile, where the file system cannot lock.

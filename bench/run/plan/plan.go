@@ -10,9 +10,9 @@ import (
 	"fmt"
 
 	"rollcall/bench/run"
-	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/memory"
 	"rollcall/results"
 )
 

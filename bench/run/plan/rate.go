@@ -11,9 +11,9 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/nets/models"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // Rate is how fast this machine is with the net and the batch size of a workload.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"rollcall/bench/run"
-	"rollcall/bench/run/memory"
 	"rollcall/bench/run/progress"
+	"rollcall/internal/memory"
 )
 
 // Write prints the plan: a line per row of the plan, notes, memory, and the time of all runs.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"rollcall/bench/run"
-	"rollcall/bench/run/memory"
 	"rollcall/bench/settings"
+	"rollcall/internal/memory"
 	"rollcall/internal/must"
 	"rollcall/results"
 )

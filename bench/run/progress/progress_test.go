@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // screen is a terminal: what stands on it, line by line, and whether a line ever went on in the next.

@@ -13,9 +13,9 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/nets/models"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // Key says for which runs rates are: a method in a preset on a data set and a net under an availability process.

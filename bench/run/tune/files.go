@@ -10,8 +10,8 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/run/rates"
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 )
 
 // Names of files in the folder of a tuning.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/stats"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/results"
-	"rollcall/results/files"
 	"rollcall/results/stats"
 )
 

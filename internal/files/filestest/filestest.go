@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
-	"rollcall/results/files"
 )
 
 // FileNames returns the names in a folder, so that tests see temporary files that were left behind.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // ReadNPY reads what [files.WriteNPY] wrote. It is an error if the file has elements of another type than T.

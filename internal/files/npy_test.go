@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
-	"rollcall/results/files"
-	"rollcall/results/files/filestest"
 )
 
 // npyGolden builds the file NumPy 1.24.2 writes: numpy.save gave these headers and these bytes of data.

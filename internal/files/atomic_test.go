@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
+	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
-	"rollcall/results/files"
-	"rollcall/results/files/filestest"
 )
 
 func text(s string) func(io.Writer) error {

@@ -22,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"rollcall/results/files"
+	"rollcall/internal/files"
 )
 
 // File is the name of the locked file in a run's folder.
