@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"rollcall/bench/run"
-	"rollcall/bench/run/cards"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/nets/cpu/kernels"
@@ -68,7 +67,7 @@ func (a *app) checkCards(ctx context.Context, c cardCheck) error {
 // cards returns the cards that were asked for: one that can be used, or all there are.
 func (c *cardCheck) cards() ([]gpu.Card, error) {
 	cuda := run.Machine{Device: c.device}
-	if cards.Several(c.device) {
+	if run.SeveralCards(c.device) {
 		return nil, settings.Usagef("devices: --device %s: want one card, cuda[:i], or auto for all", c.device)
 	}
 	if err := cuda.ValidateDevice(); err != nil || c.device == "cpu" {

@@ -25,7 +25,7 @@ import (
 func (a *app) figureCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		keep    run.Keep
+		keep    run.PoolKeep
 		wanted  run.Wanted
 		away    spread
 	)
@@ -89,7 +89,7 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 			planned: func(ctx context.Context, p *run.Pool) ([]run.Planned, error) {
 				return p.PlanFigure(ctx, &figure, &wanted)
 			},
-			here: func(m run.Machine, k run.Keep) error {
+			here: func(m run.Machine, k run.PoolKeep) error {
 				return a.figure(cmd.Context(), &figure, &wanted, own, givenTo(fs, &figure), m, k)
 			},
 		})
@@ -135,7 +135,7 @@ func givenTo(fs *pflag.FlagSet, figure *papers.Figure) map[string]string {
 // paper says something about the figure, FIGURE-paper.csv sets ours beside it. given are the flags of [givenTo].
 func (a *app) figure(
 	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, given map[string]string,
-	machine run.Machine, keep run.Keep,
+	machine run.Machine, keep run.PoolKeep,
 ) error {
 	dir := filepath.Join(machine.Out, figure.ID)
 	leave, err := run.Writable(dir)
@@ -150,9 +150,10 @@ func (a *app) figure(
 		info, err = p.FigureInfo(figure, wanted, &measured, given)
 	}
 	err = errors.Join(err, p.Close())
-	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok && elsewhere.Part.IsWhole() {
-		return fmt.Errorf("figure %s: %w: %w", figure.ID, elsewhere, run.ErrHeld)
-	} else if ok { // a part has made its runs
+	if held, ok := errors.AsType[*run.HeldError](err); ok {
+		return fmt.Errorf("figure %s: %w: %w", figure.ID, held, run.ErrHeld)
+	}
+	if elsewhere, ok := errors.AsType[*run.ElsewherePartError](err); ok { // a part has made its runs
 		run.Logf(a.stderr, "figure %s: %s: not drawn; results merge puts the parts together\n", figure.ID, elsewhere)
 		return nil
 	}

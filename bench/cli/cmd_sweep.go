@@ -18,7 +18,7 @@ import (
 func (a *app) sweepCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		keep    run.Keep
+		keep    run.PoolKeep
 		sweep   run.Sweep
 		away    spread
 		seeds   []uint

@@ -25,7 +25,7 @@ import (
 func (a *app) tableCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		keep    run.Keep
+		keep    run.PoolKeep
 		wanted  run.Wanted
 		away    spread
 		file    string
@@ -107,13 +107,13 @@ func registerColumns(fs *pflag.FlagSet, w *run.Wanted, seeds, others string) {
 
 // spreadTable is table for commands whose runs may be made elsewhere.
 func (a *app) spreadTable(
-	cmd *cobra.Command, away *spread, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep,
+	cmd *cobra.Command, away *spread, t papers.Table, cells []run.Cell, machine run.Machine, keep run.PoolKeep,
 	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
 ) error {
 	return a.spread(cmd, away, machine, keep, runs{
 		id: t.ID, title: t.Title,
 		planned: func(ctx context.Context, p *run.Pool) ([]run.Planned, error) { return p.PlanTable(ctx, &t, cells) },
-		here:    func(m run.Machine, k run.Keep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
+		here:    func(m run.Machine, k run.PoolKeep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
 	})
 }
 
@@ -127,7 +127,7 @@ func (a *app) noteRates(f *rates.File) error {
 }
 
 // pool returns the sessions of a command that trains many runs.
-func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
+func (a *app) pool(machine run.Machine, keep run.PoolKeep) *run.Pool {
 	return run.NewPool(a.stderr, machine, keep)
 }
 
@@ -135,7 +135,7 @@ func (a *app) pool(machine run.Machine, keep run.Keep) *run.Pool {
 // the summary and the path of summary.csv. It fails if a cell has no number: because its runs failed, or because one
 // diverged.
 func (a *app) table(
-	ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.Keep,
+	ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.PoolKeep,
 	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
 ) error {
 	leave, err := run.Writable(filepath.Join(machine.Out, t.ID))

@@ -44,7 +44,7 @@ var tuneSettings = settings.Given{
 func (a *app) tuneCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		keep    run.Keep
+		keep    run.PoolKeep
 		tuning  tune.Tuning
 		away    spread
 		seeds   []uint
@@ -129,7 +129,7 @@ do.`,
 				}
 				return stages, err
 			},
-			here: func(m run.Machine, k run.Keep) error { return a.tune(cmd.Context(), &tuning, m, k) },
+			here: func(m run.Machine, k run.PoolKeep) error { return a.tune(cmd.Context(), &tuning, m, k) },
 		})
 	}
 	return cmd
@@ -148,7 +148,7 @@ func tuneGiven(fs *pflag.FlagSet) settings.Given {
 
 // tune makes the runs and prints the rates. It fails if a cell has no rates: because a run failed, or because every
 // pair diverged.
-func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, keep run.Keep) error {
+func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, keep run.PoolKeep) error {
 	p := a.pool(machine, keep)
 	if err := t.Validate(); err != nil {
 		return errors.Join(err, p.Close())

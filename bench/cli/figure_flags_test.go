@@ -13,8 +13,8 @@ import (
 // Every flag of figure is of the machine, of all figures or of one: TestFiguresRefuseFlags goes over the latter two.
 func TestFlagsOfFigures(t *testing.T) {
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError)
-	registerPool(machine, &run.Machine{}, new(run.Keep))
-	registerSpread(machine, new(spread), new(run.Keep))
+	registerPool(machine, &run.Machine{}, new(run.PoolKeep))
+	registerSpread(machine, new(spread), new(run.PoolKeep))
 	known := slices.Clone(papers.FigureFlags())
 	for _, f := range papers.Figures() {
 		for _, o := range f.Options {

@@ -79,11 +79,11 @@ func registerOne(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 }
 
 // registerPool adds the flags of commands that train many runs: table, figure, sweep and tune.
-func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
+func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.PoolKeep) {
 	registerMachine(fs, m)
 	fs.Lookup("device").Usage = "auto, cpu, cuda[:i], or several cards: cuda:all or a list such as cuda:0,2; " +
 		"results do not depend on how many there are"
-	registerKeep(fs, k)
+	registerKeep(fs, &k.Keep)
 	registerEnd(fs, m)
 	fs.IntVar(&k.Retries, "retries", 1,
 		"how often a run that fails is tried again, after all others; then it is counted and left out")

@@ -13,7 +13,7 @@ import (
 )
 
 // plan prints what a command would do.
-func (a *app) plan(cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs) error {
+func (a *app) plan(cmd *cobra.Command, s *spread, machine run.Machine, keep run.PoolKeep, of runs) error {
 	p := a.pool(machine, keep)
 	planned, err := of.planned(cmd.Context(), p)
 	if err != nil {

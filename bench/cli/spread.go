@@ -40,7 +40,7 @@ const slurmFolder = "slurm"
 var CollectEvery = 10 * time.Second
 
 // registerSpread adds the flags of commands whose runs may be made elsewhere: table, sweep, figure and tune.
-func registerSpread(fs *pflag.FlagSet, s *spread, k *run.Keep) {
+func registerSpread(fs *pflag.FlagSet, s *spread, k *run.PoolKeep) {
 	fs.StringVar(&s.format, "format", "text",
 		"of --plan: text, or json: every run with the command that makes it alone, for schedulers")
 	fs.Var(&k.Part, "part", "make only part i of n of the runs, for schedulers; where the parts share no folder, "+
@@ -78,7 +78,7 @@ var spreadFlags = []string{
 }
 
 // validate reports the first impossible flag, or one that is of no use with the others.
-func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) error {
+func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.PoolKeep) error {
 	away := "slurm"
 	if !s.slurm {
 		away = "collect"
@@ -151,7 +151,7 @@ type runs struct {
 	id, title string // of the table or figure
 	planned   func(ctx context.Context, p *run.Pool) ([]run.Planned, error)
 	stages    func(ctx context.Context, p *run.Pool) ([]stage, error) // nil: all that is planned, in one
-	here      func(m run.Machine, keep run.Keep) error                // makes the runs and shows what comes of them
+	here      func(m run.Machine, keep run.PoolKeep) error                // makes the runs and shows what comes of them
 }
 
 // stage is runs that an array job makes once the stage before it is made.
@@ -162,7 +162,7 @@ type stage struct {
 }
 
 // spread makes or plans the runs where the flags say, and shows what comes of them here, unless they go on elsewhere.
-func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs) error {
+func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep run.PoolKeep, of runs) error {
 	switch {
 	case machine.Plan:
 		return a.plan(cmd, s, machine, keep, of)
@@ -211,7 +211,7 @@ func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep ru
 // submit writes the jobs of what is left to do, and submits or prints them. more reports whether there is anything to
 // wait for or to show.
 func (a *app) submit(
-	cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs, folder string,
+	cmd *cobra.Command, s *spread, machine run.Machine, keep run.PoolKeep, of runs, folder string,
 ) (more bool, err error) {
 	jobs, err := a.jobs(cmd, s, machine, keep, of, folder)
 	if err != nil {
@@ -249,7 +249,7 @@ func (a *app) submit(
 
 // jobs returns a job for each stage that has something left to do.
 func (a *app) jobs(
-	cmd *cobra.Command, s *spread, machine run.Machine, keep run.Keep, of runs, folder string,
+	cmd *cobra.Command, s *spread, machine run.Machine, keep run.PoolKeep, of runs, folder string,
 ) (jobs []slurm.Job, err error) {
 	base := slurm.Job{
 		Name: "rollcall-" + of.id, TimeUp: StatusTimeUp, Partition: s.partition, Account: s.account, Gres: s.gres,
@@ -319,7 +319,7 @@ func (a *app) jobs(
 
 // planStages plans all stages of a command, with the work of runs that are kept: parts are the same at every time.
 func (a *app) planStages(
-	ctx context.Context, machine run.Machine, keep run.Keep, of runs,
+	ctx context.Context, machine run.Machine, keep run.PoolKeep, of runs,
 ) (stages []stage, made *plan.Plan, err error) {
 	p := a.pool(machine, keep)
 	defer func() { err = errors.Join(err, p.Close()) }()

@@ -2,16 +2,15 @@ package run
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
-	"rollcall/bench/run/cards"
 	"rollcall/bench/settings"
+	"rollcall/nets"
 	"rollcall/nets/gpu"
 )
 
@@ -28,12 +27,12 @@ func (m *Machine) ValidateAtOnce() error {
 }
 
 // cards returns the cards of a --device that names several.
-func (m *Machine) cards() (c cards.Choice, err error) {
+func (m *Machine) cards() (c chosenCards, err error) {
 	there, err := gpu.Cards()
 	if err != nil {
 		return c, fmt.Errorf("device %s: %w", m.Device, err)
 	}
-	return cards.Choose(m.Device, m.cardPrecision(), there, os.Getenv(cards.Visible))
+	return chooseCards(m.Device, m.cardPrecision(), there, os.Getenv(visibleCards))
 }
 
 // cardPrecision returns the precision of an engine on a card. Validate has checked it.
@@ -56,7 +55,7 @@ func cardIsLost(err error) bool {
 // card, a machine with that card, so that the runs stay there. Otherwise, and if the cards cannot be used any more,
 // which the first run reports, it returns the machine itself.
 func (m *Machine) each() (all []Machine, notes []string) {
-	if !cards.Several(m.Device) {
+	if !SeveralCards(m.Device) {
 		of := *m
 		if c, err := m.Choose(); m.Device == "auto" && err == nil && c.CUDA {
 			of.Device, of.auto = fmt.Sprintf("cuda:%d", c.Card), true
@@ -75,124 +74,6 @@ func (m *Machine) each() (all []Machine, notes []string) {
 	return all, c.Notes
 }
 
-// Cards returns how many cards the sessions train on; 1 on the CPU, which they share.
-func (p *Pool) Cards() int { return len(devices(p.Sessions)) }
-
-// devices returns the devices of sessions, each once.
-func devices(sessions []*Session) (all []string) {
-	for _, l := range sessions {
-		if !slices.Contains(all, l.Machine.Device) {
-			all = append(all, l.Machine.Device)
-		}
-	}
-	return all
-}
-
-// workers returns the sessions that make so many jobs, and tells each how many of them share its device. On several
-// cards all sessions work: those without a job take over when a card is lost.
-func (p *Pool) workers(jobs int) []*Session {
-	first := p.Sessions[:min(len(p.Sessions), jobs)]
-	all := first
-	if p.Cards() > 1 {
-		all = p.Sessions
-	}
-	for _, l := range all {
-		l.engines = 0
-		for _, other := range first {
-			if other.Machine.Device == l.Machine.Device {
-				l.engines++
-			}
-		}
-		l.engines = max(1, l.engines)
-	}
-	return all
-}
-
-// mostLost is how many cards may be lost at one run. Then the fault may be the run's, which would cost all of them.
-const mostLost = 2
-
-// crew is how many workers of a pool each device has, and what became of the devices.
-type crew struct {
-	at   map[string]int
-	lost map[string]bool // the devices that are lost
-	cost map[int]int     // how many devices were lost at a job
-}
-
-// newCrew returns a crew of a worker in each session.
-func newCrew(sessions []*Session) crew {
-	c := crew{at: map[string]int{}, lost: map[string]bool{}, cost: map[int]int{}}
-	for _, l := range sessions {
-		c.at[l.Machine.Device]++
-	}
-	return c
-}
-
-// workers returns how many workers there are on devices that are not lost.
-func (c *crew) workers() (n int) {
-	for device, workers := range c.at {
-		if !c.lost[device] {
-			n += workers
-		}
-	}
-	return n
-}
-
-// errNoCard is the error of runs that are not made because the last card is lost.
-var errNoCard = errors.New("no card is left: repeat the command to go on with the runs that are not made")
-
-// isInterrupted reports whether a run was not begun, or not made to its end, for a reason that has nothing to do with
-// the run: a repeated command makes it, or goes on with it.
-func isInterrupted(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, errNoCard)
-}
-
-// leaves decides whether a worker ends because of the error of its last job, which is then for other workers to do, and
-// why.
-func (w *poolRun) leaves(ctx context.Context, l *Session, n int, err error) (line string, yes bool) {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	device := l.Machine.Device
-	if err == nil || ctx.Err() != nil {
-		return "", false
-	}
-	if w.crew.lost[device] {
-		return "", !isElsewhere(err) && !isFinal(err) // such as a run that had diverged before
-	}
-	if cardIsLost(err) {
-		w.crew.lost[device] = true
-		w.crew.cost[n]++
-		line = fmt.Sprintf("%s: lost (%s)", l.cardName(), settings.OneLine(err))
-		if w.crew.workers() > 0 {
-			line += ": its runs go on on the other cards"
-		} else {
-			w.over = errNoCard
-		}
-		w.changed.Broadcast()
-		return line, true
-	}
-	// The memory of a card is short because of the other engines on this card, that of the host because of all.
-	if gpu.OutOfMemory(err) && w.crew.at[device] > 1 || fitsAlone(err) && w.crew.workers() > 1 {
-		w.crew.at[device]--
-		line = settings.OneLine(err)
-		if l.card != "" {
-			line = l.card + ": " + line
-		}
-		return fmt.Sprintf("%s: %s at a time from now on", line, Count(w.crew.workers(), "run")), true
-	}
-	return "", false
-}
-
-// giveBack puts the job of a worker that ends back into the queue, unless it has cost too many cards.
-func (w *poolRun) giveBack(ctx context.Context, n int, err error, now time.Time) {
-	if w.crew.cost[n] < mostLost || w.over != nil {
-		w.queue.Return(n)
-		return
-	}
-	w.jobs[n].Err = fmt.Errorf("%d cards were lost at this run, which is given no other: %w", mostLost, err)
-	w.queue.Done(n, now)
-	w.finishReady(ctx)
-}
-
 // cardName names the card of a session: "cuda:1, NVIDIA H100".
 func (l *Session) cardName() string {
 	parts := []string{l.Machine.Device}
@@ -202,29 +83,116 @@ func (l *Session) cardName() string {
 	return strings.Join(parts, ", ")
 }
 
-// close closes the session of a worker that ends: its engine and data set leave their memory to the other sessions.
-func (w *poolRun) close(l *Session) {
-	if err := l.Close(); err != nil {
-		Logf(w.stderr, "rollcall: %s\n", settings.OneLine(err))
-	}
+// visibleCards is the environment variable of CUDA that names the devices which a process may see.
+const visibleCards = "CUDA_VISIBLE_DEVICES"
+
+// SeveralCards reports whether a --device is a list of cards, or stands for all of them.
+func SeveralCards(device string) bool {
+	kind, which, _ := strings.Cut(device, ":")
+	return kind == "cuda" && (which == "all" || strings.Contains(which, ","))
 }
 
-// closeLost closes the session of a worker that ends, if its card is lost.
-func (w *poolRun) closeLost(l *Session) {
-	w.lock.Lock()
-	lost := w.crew.lost[l.Machine.Device]
-	w.lock.Unlock()
-	if lost {
-		w.close(l)
+// parseCards returns the indexes of a list such as cuda:0,2, or that it is cuda:all.
+func parseCards(device string) (indexes []int, all bool, err error) {
+	_, which, _ := strings.Cut(device, ":")
+	if which == "all" {
+		return nil, true, nil
 	}
+	for text := range strings.SplitSeq(which, ",") {
+		// Only digits are an index: strconv.Atoi would take a sign too.
+		if text == "" || strings.Trim(text, "0123456789") != "" {
+			return nil, false, settings.Usagef("--device %q: want cuda:all, or indexes with commas such as cuda:0,2",
+				device)
+		}
+		index, _ := strconv.Atoi(text) // too large for an int: the largest int, which no card has
+		if slices.Contains(indexes, index) {
+			return nil, false, settings.Usagef("--device %s: card %d twice, want it once", device, index)
+		}
+		indexes = append(indexes, index)
+	}
+	return indexes, false, nil
 }
 
-// dropLost removes the sessions of lost cards, which are closed, for the next call of [Pool.Run].
-func (p *Pool) dropLost(c *crew) {
-	if c.workers() == 0 {
-		return
+// chosenCards is the cards of a command.
+type chosenCards struct {
+	Cards []gpu.Card // usable, one at least, all of the same numerics
+	Notes []string   // lines for the user about cards that are left out
+}
+
+// chooseCards returns the cards of a --device for which [SeveralCards] holds. there is the cards of this machine, visible the
+// value of [visibleCards].
+func chooseCards(device string, precision gpu.Precision, there []gpu.Card, visible string) (c chosenCards, err error) {
+	indexes, all, err := parseCards(device)
+	if err != nil {
+		return c, err
 	}
-	p.Sessions = slices.DeleteFunc(slices.Clone(p.Sessions), func(l *Session) bool {
-		return c.lost[l.Machine.Device]
-	})
+	if all {
+		c = usable(device, there)
+		if len(c.Cards) == 0 {
+			return c, fmt.Errorf("device %s: %s: %s", device, there[0].Name, there[0].Unusable)
+		}
+		if n := instances(visible); n > len(there) && len(there) == 1 {
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: CUDA shows a process one MIG instance, and %s names %d: start "+
+				"a process for each of them, with it alone in %s, all with this --out", device, visibleCards, n, visibleCards))
+		}
+	}
+	for _, i := range indexes {
+		switch {
+		case i >= len(there):
+			return c, fmt.Errorf("device %s: gpu: no card %d, there are %d (rollcall devices lists them)",
+				device, i, len(there))
+		case there[i].Unusable != "":
+			return c, fmt.Errorf("device %s: cuda:%d, %s: %s", device, i, there[i].Name, there[i].Unusable)
+		}
+		c.Cards = append(c.Cards, there[i])
+	}
+	return c, alike(device, precision, c.Cards)
+}
+
+// usable returns all usable cards, and a line that names the others.
+func usable(device string, there []gpu.Card) (c chosenCards) {
+	var without []string
+	for _, card := range there {
+		if card.Unusable == "" {
+			c.Cards = append(c.Cards, card)
+			continue
+		}
+		without = append(without, fmt.Sprintf("cuda:%d (%s: %s)", card.Index, card.Name, card.Unusable))
+	}
+	if without != nil {
+		c.Notes = []string{fmt.Sprintf("%s: without %s", device, strings.Join(without, ", "))}
+	}
+	return c
+}
+
+// instances returns how many MIG instances a value of [visibleCards] names.
+func instances(visible string) (n int) {
+	for name := range strings.SplitSeq(visible, ",") {
+		if strings.HasPrefix(strings.TrimSpace(name), "MIG-") {
+			n++
+		}
+	}
+	return n
+}
+
+// alike refuses cards that compute other last digits: runs made on one and on the other have no mean in common.
+func alike(device string, precision gpu.Precision, of []gpu.Card) error {
+	var classes []string
+	lists := map[string][]string{} // by class: the indexes
+	for _, card := range of {
+		class := nets.Numerics(card.Engine(), string(precision))
+		if lists[class] == nil {
+			classes = append(classes, class)
+		}
+		lists[class] = append(lists[class], strconv.Itoa(card.Index))
+	}
+	if len(classes) < 2 {
+		return nil
+	}
+	var together []string
+	for _, class := range classes {
+		together = append(together, fmt.Sprintf("cuda:%s (%s)", strings.Join(lists[class], ","), class))
+	}
+	return settings.Usagef("--device %s: numbers of these cards differ in the last digits: want %s, or --precision "+
+		"fp32", device, strings.Join(together, " or "))
 }

@@ -17,7 +17,7 @@ import (
 
 // onCards returns a pool of sessions on devices, one after the other.
 func onCards(log *bytes.Buffer, devices ...string) *Pool {
-	p := &Pool{Stderr: log, Keep: Keep{Retries: 1}}
+	p := &Pool{Stderr: log, Keep: PoolKeep{Retries: 1}}
 	for _, device := range devices {
 		p.Sessions = append(p.Sessions, &Session{Machine: Machine{Device: device}, card: device})
 	}

@@ -193,13 +193,16 @@ type finalError struct{ error }
 // Unwrap returns the error itself.
 func (e *finalError) Unwrap() error { return e.error }
 
-// isFinal reports whether another attempt would meet the same error, so that the pool does not retry the run.
-func isFinal(err error) bool {
+// Final marks an error that another attempt would meet again.
+func Final(err error) error { return &finalError{err} }
+
+// IsFinal reports whether another attempt would meet the same error, so that the pool does not retry the run.
+func IsFinal(err error) bool {
 	_, memory := errors.AsType[*memoryError](err)
 	_, final := errors.AsType[*finalError](err)
 	// A data set that is not available is downloaded once in a command only, see [sharedData].
 	// An exception comes again, an error of the engine that it reports may not.
 	script, thrown := errors.AsType[*remote.ScriptError](err)
-	return memory || final || isRefused(err) || thrown && script.Cause == nil || IsDiverged(err) ||
+	return memory || final || IsRefused(err) || thrown && script.Cause == nil || IsDiverged(err) ||
 		settings.IsUsage(err) || errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }

@@ -281,7 +281,7 @@ func TestSummaryGoesOn(t *testing.T) {
 	obstructed(t, path)
 	var log strings.Builder
 	p := NewPool(onText{&log, "the table goes on", func() { _ = os.RemoveAll(path) }},
-		Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: 1}, Keep{})
+		Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: 1}, PoolKeep{})
 	defer func() { _ = p.Close() }()
 	table := papers.Sweep("sweep", "", []string{"fedawe", "mifa"}, []uint32{3})
 	var cells []Cell

@@ -28,7 +28,7 @@ func standIn(t *testing.T, train, test int) *datasets.Set {
 func poolOn(t *testing.T, set *datasets.Set) *Pool {
 	t.Helper()
 	p := NewPool(t.Output(),
-		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
+		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, PoolKeep{})
 	t.Cleanup(func() { p.Close() }) // the runs' errors are looked at
 	// A user too many, so that the set stays open.
 	p.Sessions[0].shared.sets = []*openSet{{name: set.Name, set: set, users: 1}}

@@ -10,7 +10,6 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets/plan"
-	"rollcall/nets"
 	"rollcall/results/papers"
 )
 
@@ -182,53 +181,4 @@ func (w *Wanted) coalitionSettings(f *papers.Figure, mostStale int) (settings.Se
 			"whose coalitions are 1024", f.ID, s.Rounds, s.Clients, mostStale)
 	}
 	return s, err
-}
-
-// coalitionAccuracies trains one federation and returns the test accuracy of every coalition's model, all evaluated at
-// once.
-func coalitionAccuracies(
-	ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int,
-) ([]float64, error) {
-	if err := l.openFor(ctx, &s, seed, func(c *rowCounter) error {
-		clients, err := Populate(l.Data, &s, seed)
-		if err != nil {
-			return err
-		}
-		f, err := dryFederation(&s, seed, clients, c)
-		if err != nil {
-			return err
-		}
-		_, err = f.coalitions(ctx, c, seed, stale)
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	f, err := l.Federate(ctx, s, seed, l.Engine)
-	if err != nil {
-		return nil, err
-	}
-	answers, err := f.coalitions(ctx, l.Engine, seed, stale)
-	accuracies := make([]float64, len(answers))
-	for k, r := range answers {
-		accuracies[k] = r.Accuracy()
-	}
-	return accuracies, err
-}
-
-// coalitions trains on an engine and evaluates the model of every coalition.
-func (f *Federation) coalitions(
-	ctx context.Context, engine nets.Engine, seed uint32, stale int,
-) ([]nets.EvalResult, error) {
-	f.Method.Close() // algos.Coalitions trains the clients itself
-	federation := f.forMethods(engine, seed)
-	models, free, err := algos.Coalitions(ctx, federation, f.W0, f.settings.Rounds, stale, f.settings.Rate)
-	if err != nil {
-		return nil, err
-	}
-	defer free()
-	jobs := make([]nets.EvalJob, len(models))
-	for k, row := range models {
-		jobs[k] = nets.EvalJob{Row: row, Part: nets.Test}
-	}
-	return engine.Evaluate(ctx, jobs)
 }

@@ -96,7 +96,7 @@ func measuredBy(t *testing.T, p *Pool, f papers.Figure, w Wanted) (text string, 
 // Every flag that a figure takes changes what it measures, or is refused: none is overridden in silence.
 func TestFiguresHeedTheirFlags(t *testing.T) {
 	p := NewPool(io.Discard,
-		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, Keep{})
+		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, PoolKeep{})
 	defer p.Close() // what it measured is looked at
 	for _, f := range papers.Figures() {
 		preset := "code"

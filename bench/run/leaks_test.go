@@ -75,7 +75,7 @@ func TestSweepLeaks(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close the files that nobody has closed
 	goroutines, open := runtime.NumGoroutine(), openFiles()
-	p := NewPool(&onRun{do: measure}, Machine{Device: "cpu", Threads: 2, Out: out, AtOnce: 2, Events: true}, Keep{})
+	p := NewPool(&onRun{do: measure}, Machine{Device: "cpu", Threads: 2, Out: out, AtOnce: 2, Events: true}, PoolKeep{})
 	done, err := p.Table(t.Context(), &table, cells)
 	if err != nil || done.Failed+done.Diverged > 0 {
 		t.Fatalf("%v, %d failed, %d diverged, want none", err, done.Failed, done.Diverged)

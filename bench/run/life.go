@@ -7,34 +7,25 @@ import (
 	"time"
 
 	"rollcall/bench/run/folder"
-	"rollcall/bench/run/part"
 	"rollcall/bench/run/progress"
-	"rollcall/bench/run/queue"
 	"rollcall/bench/settings"
 	"rollcall/internal/lock"
 	"rollcall/results"
 )
 
-// Keep says which finished runs a command keeps as they are, and how it deals with runs that fail or that others make.
-// The zero value keeps the runs that this program and this machine would make again, and waits for others.
+// Keep says which finished runs a command keeps as they are. The zero value keeps the runs that this program and this
+// machine would make again.
 type Keep struct {
 	Again   bool // keep none: make every run again
 	Replace bool // move aside what is refused, and make it again
 	Mixed   bool // keep runs of other numerics and data too
 
-	Retries int  // how often a failed run is tried again
-	NoWait  bool // do not wait for runs that other processes make
-
-	Part part.Part // make the runs of this part alone
-	Look bool      // make no run: what is not finished counts as failed
+	Look bool // make no run: what is not finished counts as failed
 }
 
-// Validate reports the first impossible number.
+// Validate reports flags that cannot be had together.
 func (k *Keep) Validate() error {
-	switch {
-	case k.Retries < 0:
-		return settings.Usagef("--retries %d: want 0 or more", k.Retries)
-	case k.Again && k.Replace:
+	if k.Again && k.Replace {
 		return settings.Usagef("--again: of no use with --replace, want one of the two")
 	}
 	return nil
@@ -57,7 +48,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 	policy := x.policy(keep)
 	held, unlocked := lock.Take(x.Dir, lock.Holder{Version: Version()})
 	if other, busy := errors.AsType[*lock.HeldError](unlocked); busy {
-		return m, &ElsewhereError{Holder: &other.Holder, Runs: 1}
+		return m, &ElsewhereError{other.Holder}
 	}
 	if unlocked == nil {
 		defer func() { err = errors.Join(err, held.Release()) }()
@@ -112,16 +103,16 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 func (x *Experiment) Await(ctx context.Context, l *Session, keep Keep, p progress.Run) (Outcome, error) {
 	for began := time.Now(); ; {
 		m, err := x.Do(ctx, l, keep, p)
-		if !isElsewhere(err) {
+		if !IsElsewhere(err) {
 			return m, err
 		}
 		if other, held := errors.AsType[*ElsewhereError](err); held {
-			l.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which makes this run", x.Dir, other.Holder))
+			l.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which makes this run", x.Dir, &other.Holder))
 		}
 		select {
 		case <-ctx.Done():
 			return m, ctx.Err()
-		case <-time.After(queue.Pause(firstPause, time.Since(began))):
+		case <-time.After(Pause(FirstPause, time.Since(began))):
 		}
 	}
 }
@@ -155,6 +146,35 @@ func (x *Experiment) decide(
 		}
 	}
 	return w, d, nil, nil
+}
+
+// Look says what becomes of the run's folder, and changes nothing. other is the run if it is finished in another folder,
+// and not in this one.
+func (x *Experiment) Look(
+	ctx context.Context, l *Session, keep Keep,
+) (d folder.Decision, other *results.Run, err error) {
+	_, d, other, err = x.decide(ctx, l, keep, x.policy(keep), false)
+	return d, other, err
+}
+
+// RemoveCheckpoints removes the checkpoints of a stopped run that nobody resumes, unless checkpoints are to be kept or
+// another process makes the run.
+func (x *Experiment) RemoveCheckpoints(ctx context.Context, l *Session, keep Keep) error {
+	if !folder.Begun(x.Dir) || l.Machine.KeepCheckpoints {
+		return nil // without a folder too: the run is another table's
+	}
+	held, err := lock.Take(x.Dir, lock.Holder{Version: Version()})
+	if _, busy := errors.AsType[*lock.HeldError](err); busy {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w, err := x.want(ctx, l, keep)
+	if err == nil {
+		err = folder.RemoveCheckpoints(w)
+	}
+	return errors.Join(err, held.Release())
 }
 
 // adopt copies a run that is finished in another table's folder. What is in the run's own folder is moved aside first.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"rollcall/algos"
-	"rollcall/bench/run/cards"
 	"rollcall/bench/settings"
 	"rollcall/datasets/plan"
 	"rollcall/internal/files"
@@ -110,12 +109,12 @@ func (m *Machine) offers(c Choice) error {
 
 // ValidateDevice reports a --device that is no name of a processor, or that names several for a single run.
 func (m *Machine) ValidateDevice() error {
-	if cards.Several(m.Device) {
+	if SeveralCards(m.Device) {
 		if m.AtOnce == 0 {
 			return settings.Usagef("--device %s: want one card, cuda[:i]: only table, figure, sweep and tune, which "+
 				"make many runs, train on several", m.Device)
 		}
-		_, _, err := cards.Parse(m.Device)
+		_, _, err := parseCards(m.Device)
 		return err
 	}
 	kind, index, isCUDA := strings.Cut(m.Device, ":")
@@ -144,7 +143,7 @@ const whyFirst = " (auto: the first usable card)"
 // Choose finds the processor that --device asks for. auto is the first usable card, or else the CPU. Of several cards,
 // which are alike, it is the first.
 func (m *Machine) Choose() (Choice, error) {
-	if cards.Several(m.Device) {
+	if SeveralCards(m.Device) {
 		several, err := m.cards()
 		if err != nil {
 			return Choice{}, err

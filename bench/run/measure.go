@@ -81,9 +81,9 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 	case wrong != nil:
 		err = fmt.Errorf("figure %s: %d of %d lines failed, named above", f.ID, len(wrong), len(lines))
 	case lacking > 0:
-		err = &ElsewhereError{Runs: left.Held, Lines: lacking}
+		err = &HeldError{left.Held, lacking}
 		if left.Held == 0 {
-			err = &ElsewhereError{Part: p.Keep.Part, Runs: left.Parts, Lines: lacking}
+			err = &ElsewherePartError{p.Keep.Part, left.Parts, lacking}
 		}
 	}
 	return lines, err

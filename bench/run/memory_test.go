@@ -172,7 +172,7 @@ func TestMemoryOfSeveralRuns(t *testing.T) {
 	var log bytes.Buffer
 	l := onCPU(t, "100MB") // 29 MB of rows, 12 MB of data, and about 10 MB of activations each
 	l.Machine.AtOnce = 3
-	p := NewPool(&log, l.Machine, Keep{})
+	p := NewPool(&log, l.Machine, PoolKeep{})
 	done := make([]int, 6)
 	jobs := make([][]*Job, len(done))
 	for i := range jobs {

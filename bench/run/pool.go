@@ -19,13 +19,13 @@ import (
 type Pool struct {
 	Sessions []*Session
 	Stderr   io.Writer
-	Keep     Keep
+	Keep     PoolKeep
 
 	progress *progress.Command // the writer behind Stderr, which shows the progress of the runs
 }
 
 // NewPool returns a pool of Machine.AtOnce sessions for each card of Machine.Device, or on the CPU.
-func NewPool(stderr io.Writer, machine Machine, keep Keep) *Pool {
+func NewPool(stderr io.Writer, machine Machine, keep PoolKeep) *Pool {
 	p, shared := &Pool{progress: progress.New(stderr), Keep: keep}, &sharedData{}
 	p.Stderr = p.progress
 	each, notes := machine.each()
@@ -66,7 +66,7 @@ type Job struct {
 // before it are finished. So a table prints its cells in order while later ones are at work.
 //
 // A job that fails is tried again [Keep].Retries times, after all other jobs have begun. A run that another process
-// makes is waited for after all others; with [Keep].NoWait its job ends with an *[ElsewhereError] instead. A session
+// makes is waited for after all others; with [Keep].NoWait its job ends with an *[run.ElsewhereError] instead. A session
 // that finds too little memory beside the others leaves its job to them and stops. So do all sessions of a card that is
 // lost, whose jobs have not failed; when no card is left, no more jobs begin, and Run returns an error if one is not
 // done.
@@ -88,7 +88,7 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 		}
 	}
 	sessions := p.workers(len(runs))
-	w.queue, w.crew = queue.New(firstPause, runs), newCrew(sessions)
+	w.queue, w.crew = queue.New(FirstPause, runs), newCrew(sessions)
 	if len(sessions) > 1 {
 		w.queue.MostFirst(work)
 	}
@@ -120,7 +120,7 @@ type poolRun struct {
 	finish func(cell int) error
 	cancel func()
 	stderr io.Writer
-	keep   Keep
+	keep   PoolKeep
 
 	lock     sync.Mutex // guards all fields below, and is held while finish is called
 	changed  sync.Cond  // wakes the workers that wait for a job
@@ -218,7 +218,7 @@ func (w *poolRun) sayWaiting(jobs []int) {
 	var who []string
 	for _, n := range jobs {
 		other, _ := errors.AsType[*ElsewhereError](w.jobs[n].Err)
-		if other == nil || other.Holder == nil {
+		if other == nil {
 			continue // another process has just finished it
 		}
 		process := fmt.Sprint(other.Holder.Host, other.Holder.PID)
@@ -240,7 +240,7 @@ func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	switch {
 	case isElsewhere(err) && !isOfOtherPart(err):
 		w.queue.Found(n, now)
-	case err == nil || ctx.Err() != nil || isOfOtherPart(err) || w.queue.Failures(n) >= w.keep.Retries || isFinal(err):
+	case err == nil || ctx.Err() != nil || isOfOtherPart(err) || w.queue.Failures(n) >= w.keep.Retries || IsFinal(err):
 		w.queue.Done(n, now)
 	default:
 		what := settings.OneLine(err)

@@ -150,11 +150,11 @@ func TestPoolMostFirst(t *testing.T) {
 // is waited for is said once.
 func TestPoolElsewhere(t *testing.T) {
 	holder := func(pid int) error {
-		return &ElsewhereError{Holder: &lock.Holder{Host: "here", PID: pid}, Runs: 1}
+		return &ElsewhereError{lock.Holder{Host: "here", PID: pid}}
 	}
 	for _, c := range []struct {
 		name    string
-		keep    Keep
+		keep    PoolKeep
 		answers map[string][]error // of the jobs, one after the other; then nil
 		order   string             // of what is begun
 		errors  int
@@ -162,28 +162,28 @@ func TestPoolElsewhere(t *testing.T) {
 	}{
 		{
 			"it is waited for",
-			Keep{},
+			PoolKeep{},
 			map[string][]error{"a": {holder(1), holder(1), holder(1)}, "b": {holder(1), holder(2)}},
 			"a b c a b a b a", 0,
 			"rollcall: waits for 2 runs of other processes: process 1 on host here; process 2 on host here\n",
 		},
 		{
 			"it is not waited for",
-			Keep{NoWait: true},
+			PoolKeep{NoWait: true},
 			map[string][]error{"a": {holder(1), holder(1)}, "b": {holder(1)}},
 			"a b c a b", 1, "",
 		},
 		{
 			"it fails when it is free",
-			Keep{Retries: 1},
+			PoolKeep{Retries: 1},
 			map[string][]error{"a": {holder(1), errors.New("broken"), holder(1)}},
 			"a b c a a a", 0, "rollcall: a: broken: tried again later\n" +
 				"rollcall: waits for 1 run of other processes: process 1 on host here\n",
 		},
 		{
 			"it fails for good",
-			Keep{Retries: 5},
-			map[string][]error{"a": {&finalError{errors.New("broken")}}},
+			PoolKeep{Retries: 5},
+			map[string][]error{"a": {Final(errors.New("broken"))}},
 			"a b c", 1, "",
 		},
 	} {
@@ -230,7 +230,7 @@ func TestPoolElsewhereInterrupted(t *testing.T) {
 		if asked++; asked == 2 {
 			cancel()
 		}
-		return &ElsewhereError{Runs: 1}
+		return &ElsewhereError{lock.Holder{Host: "there", PID: 1}}
 	}}
 	finished := 0
 	err := p.Run(ctx, [][]*Job{{job}, {{Run: "a", Do: job.Do}}}, func(int) error {
@@ -245,7 +245,7 @@ func TestPoolElsewhereInterrupted(t *testing.T) {
 
 // Seeds that fail for one reason are named together, whatever folders the reason names.
 func TestFailures(t *testing.T) {
-	other := &ElsewhereError{Runs: 1}
+	other := &ElsewhereError{lock.Holder{Host: "there", PID: 1}}
 	full := func(seed int) error { return fmt.Errorf("out/cell/seed-%d/curve.csv: %w", seed, syscall.ENOSPC) }
 	for _, c := range []struct {
 		name string
@@ -254,7 +254,7 @@ func TestFailures(t *testing.T) {
 		is   error
 	}{
 		{"none", []error{nil, nil, nil, nil}, "<nil>", nil},
-		{"others make some", []error{nil, other, nil, other}, "made by another process", other},
+		{"others make some", []error{nil, other, nil, other}, other.Error(), other},
 		{
 			"one",
 			[]error{nil, full(4), other, nil},

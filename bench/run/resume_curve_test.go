@@ -96,7 +96,7 @@ func TestResumeOtherRows(t *testing.T) {
 			editCurve(t, x, c.change)
 			for range 2 {
 				_, err := do(t.Context(), x, l, silent())
-				if refused, is := errors.AsType[*folder.RefusedError](err); !is || !isFinal(err) ||
+				if refused, is := errors.AsType[*folder.RefusedError](err); !is || !IsFinal(err) ||
 					!strings.Contains(refused.Why, results.CurveFile+": "+c.said) {
 					t.Errorf("%v, want it refused for good: %q", err, c.said)
 				}

@@ -57,7 +57,7 @@ type Undone struct {
 // count counts the run of an error.
 func (u *Undone) count(err error) {
 	switch {
-	case isRefused(err):
+	case IsRefused(err):
 		u.Refused++
 	case isOfOtherPart(err):
 		u.Parts++
@@ -93,9 +93,9 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			r.progress = p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), work)
 			switch {
 			case p.Keep.Look:
-				r.unmade = &finalError{fmt.Errorf("%s: not finished", r.x.Dir)}
+				r.unmade = Final(fmt.Errorf("%s: not finished", r.x.Dir))
 			case !ofPart[r.key()]:
-				r.unmade = &ElsewhereError{Part: p.Keep.Part, Runs: 1}
+				r.unmade = &ElsewherePartError{Part: p.Keep.Part, Runs: 1}
 				r.progress.Stop()
 			}
 			if p.Keep.Again { // for all runs at once: what another process makes from now on is kept
@@ -169,7 +169,7 @@ func (e *seedsError) Error() string {
 func (e *seedsError) Unwrap() error { return e.error }
 
 // failures returns the reasons why seeds have no run, one error per reason. A reason names the folder of several runs
-// as seed-*. If all missing runs are made by other processes, the error is an *[ElsewhereError] and nothing has failed.
+// as seed-*. If all missing runs are made by other processes, the error is an *[run.ElsewhereError] and nothing has failed.
 func failures(runs []*seedRun, jobs []*Job) error {
 	var all []error
 	of := map[string]*seedsError{} // by the reason
@@ -226,7 +226,7 @@ func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
 	if r.unmade != nil {
 		return r.look(ctx, l)
 	}
-	m, err := r.x.Do(ctx, l, r.pool.Keep, r.progress)
+	m, err := r.x.Do(ctx, l, r.pool.Keep.Keep, r.progress)
 	if err != nil && !IsDiverged(err) {
 		return err
 	}
@@ -237,7 +237,7 @@ func (r *seedRun) do(ctx context.Context, l *Session) (err error) {
 
 // look reads the run if it is finished, and changes nothing.
 func (r *seedRun) look(ctx context.Context, l *Session) error {
-	_, d, run, err := r.x.decide(ctx, l, r.pool.Keep, r.x.policy(r.pool.Keep), false)
+	d, run, err := r.x.Look(ctx, l, r.pool.Keep.Keep)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (r *seedRun) look(ctx context.Context, l *Session) error {
 	}
 	if run == nil {
 		if info, err := results.ReadRunInfo(filepath.Join(r.x.Dir, results.RunFile)); err == nil && r.pool.Keep.Look {
-			return &finalError{fmt.Errorf("%s: %s", r.x.Dir, cmp.Or(info.Error, string(info.Status)))}
+			return Final(fmt.Errorf("%s: %s", r.x.Dir, cmp.Or(info.Error, string(info.Status))))
 		}
 		return r.unmade
 	}

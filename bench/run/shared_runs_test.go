@@ -30,7 +30,7 @@ func TestAtOnceSharedRuns(t *testing.T) {
 		machine := Machine{Device: "cpu", Threads: 1, Out: t.TempDir(), AtOnce: pack}
 		for _, again := range []bool{false, true} {
 			var log bytes.Buffer
-			pool := NewPool(&log, machine, Keep{Again: again})
+			pool := NewPool(&log, machine, PoolKeep{Keep: Keep{Again: again}})
 			made := must.Get(pool.Table(t.Context(), &of, cells))(t)
 			must.OK(t, pool.Close())
 			if n := strings.Count(log.String(), ": round 0/4"); n != 9 {

@@ -238,7 +238,7 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 		row.Status, row.Error = results.CellInterrupted, "interrupted"
 	case failed != nil && isElsewhere(failed):
 		row.Status, row.Error = results.CellRunning, failed.Error()
-	case isRefused(failed):
+	case IsRefused(failed):
 		row.Status, row.Error = results.CellRefused, failed.Error()
 	case failed != nil:
 		row.Status, row.Error = results.CellFailed, failed.Error()

@@ -219,8 +219,8 @@ func (t *trainer) round(ctx *ending) error {
 	if t.x.Decisions {
 		rows := t.f.decisions(t.done)
 		if rows == nil { // a method in a file may say what it decided, and need not
-			return &finalError{fmt.Errorf("--decisions: %s decided nothing in round %d, want r.decide in every round",
-				t.x.Settings.Method, t.done)}
+			return Final(fmt.Errorf("--decisions: %s decided nothing in round %d, want r.decide in every round",
+				t.x.Settings.Method, t.done))
 		}
 		t.decisions = append(t.decisions, rows...)
 	}

@@ -126,7 +126,7 @@ func (m *planner) cell(ctx context.Context, runs []run.Planned) error {
 			return err
 		}
 		// Each seed has its own availability, and so its own work.
-		needs, err := m.session.Needs(ctx, r)
+		needs, err := m.session.Needs(ctx, &r.Settings, r.Seed, r.Models)
 		if err != nil {
 			return err
 		}

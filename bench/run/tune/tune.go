@@ -282,7 +282,8 @@ func (t *Tuning) readRung(p *run.Pool, cells []*cell, rung int) bool {
 
 // isElsewhere reports whether runs are missing only because other processes make them.
 func isElsewhere(err error) bool {
-	_, elsewhere := errors.AsType[*run.ElsewhereError](err)
+	_, elsewhere := errors.AsType[*run.ElsewherePartError](err)
+	elsewhere = elsewhere || run.IsElsewhere(err)
 	return elsewhere
 }
 

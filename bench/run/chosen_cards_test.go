@@ -1,4 +1,4 @@
-package cards
+package run
 
 import (
 	"fmt"
@@ -71,7 +71,7 @@ func TestChoose(t *testing.T) {
 		for i, text := range strings.Split(c.there, ",") {
 			there = append(there, card(i, text))
 		}
-		got, err := Choose(c.device, c.precision, there, c.visible)
+		got, err := chooseCards(c.device, c.precision, there, c.visible)
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -96,7 +96,7 @@ func TestSeveral(t *testing.T) {
 		"cuda:all": true, "cuda:0,2": true, "cuda:,": true,
 		"cuda": false, "cuda:0": false, "auto": false, "cpu": false, "cpu:all": false, "cuda:": false, "all": false,
 	} {
-		if got := Several(device); got != want {
+		if got := SeveralCards(device); got != want {
 			t.Errorf("--device %s: several %t, want %t", device, got, want)
 		}
 	}

@@ -1,0 +1,153 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"rollcall/bench/run/progress"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+	"rollcall/internal/files"
+	"rollcall/nets"
+	"rollcall/nets/models"
+	"rollcall/results"
+)
+
+// Work estimates the cost of a run from its settings alone, before its data are open, to compare runs with one another:
+// it assumes that all clients are there in every round. kind names runs that cost the same.
+func Work(kind string, s *settings.Settings) progress.Work {
+	w := progress.Work{Kind: kind, Rounds: s.Rounds, Evaluates: s.Evaluates}
+	model, err := models.New(s.Net)
+	if err != nil {
+		return w // the run itself reports the error
+	}
+	samples := float64(samples(s, model))
+	trained := float64(s.Clients * s.LocalSteps * s.Batch)
+	if s.LocalEpochs.Value != nil {
+		trained = samples * *s.LocalEpochs.Value
+	}
+	if !s.EvalTrain {
+		samples /= 6 // the share of test samples in CIFAR-10, about that in MNIST
+	}
+	w.Round, w.Evaluation = trained*model.Train, samples*model.Forward
+	return w
+}
+
+// samples returns how many samples a data set has in both parts, at least, as far as that is known before reading it.
+func samples(s *settings.Settings, model *models.Model) int {
+	l := Session{}
+	bytes := datasets.LeastBytes(s.Data, l.dataOptions(s, 0))
+	size := model.H * model.W * model.C
+	if model.H == 1 {
+		size *= 4 // features are float32, pixels are bytes
+	}
+	return int(bytes / int64(size+1)) // with one byte for the label, as [datasets.LeastBytes] counts
+}
+
+// Needs is the work and the memory that a run needs.
+type Needs struct {
+	Images    float64 // images that clients train on, in all rounds
+	Evaluated float64 // images in all evaluations, including the method's own
+	Bytes     int64   // memory on the host; for a run on a card the samples alone
+	Memory    string  // what takes the memory, for people
+	Least     bool    // the numbers are counted on other data, and the run may need more
+}
+
+// Needs counts what a run of s needs, by a dry run with every client's availability in every round, on the data that
+// are open. If these are not the run's data, it scales the evaluations to the run's number of samples.
+// extra is how many models the run evaluates after its last round in place of a curve; 0: it evaluates a curve.
+func (l *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32, extra int) (n Needs, err error) {
+	clients, err := Populate(l.Data, s, seed)
+	if err != nil {
+		return n, err
+	}
+	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}, timeout: l.Machine.Methods.Timeout}
+	if err := c.dryRun(ctx, s, seed, clients); err != nil {
+		return n, err
+	}
+	held, err := l.need(s, c, l.Data.Bytes())
+	if err != nil {
+		return n, err
+	}
+	for i, trained := range c.trained {
+		images := s.LocalSteps * min(s.Batch, len(clients.train[i]))
+		if s.LocalEpochs.Value != nil {
+			images = int(*s.LocalEpochs.Value) * len(clients.train[i])
+		}
+		n.Images += float64(trained * images)
+	}
+	// The dry run evaluated once, at its end. The real run evaluates as the settings say; what the method itself
+	// evaluates in its rounds is already counted.
+	evaluations := 0
+	for t := range s.Rounds + 1 {
+		if s.Evaluates(t) {
+			evaluations++
+		}
+	}
+	n.Evaluated = float64(c.evaluated-c.last) + float64(evaluations*c.last)
+	if extra > 0 {
+		n.Evaluated = float64(extra * l.Data.Test.Len())
+	}
+	n.Bytes, n.Memory, n.Least = held.total(), held.String(), l.Data.Name != s.Data
+	if n.Least {
+		model, err := models.New(s.Net)
+		if err != nil {
+			return n, err
+		}
+		n.Evaluated *= max(1, float64(samples(s, model))/float64(l.Data.Train.Len()+l.Data.Test.Len()))
+	}
+	return n, nil
+}
+
+// Rate measures only this much, so that a plan for hours of training takes seconds.
+const (
+	ratedRounds = 3    // rounds after the first one
+	ratedImages = 2000 // images evaluated, at most
+)
+
+// Rate measures a few rounds of s, and an evaluation of a part of the test set, on the engine that is open for s.
+func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (row results.BenchRow, err error) {
+	info, counter := l.Engine.Info(), &imageCounter{Engine: l.Engine}
+	f, err := l.Federate(ctx, s, seed, counter)
+	if err != nil {
+		return row, err
+	}
+	defer f.Method.Close()
+	var took time.Duration
+	for t := range 1 + ratedRounds { // the first round finds memory and is not measured
+		if t == 1 {
+			counter.steps, counter.images = 0, 0
+		}
+		started := time.Now()
+		if _, _, err := f.round(ctx, t); err != nil {
+			return row, err
+		}
+		if t > 0 {
+			took += time.Since(started)
+		}
+	}
+	row = results.BenchRow{
+		Version: Version(), Data: s.Data, Net: s.Net, Batch: s.Batch, LocalSteps: s.LocalSteps, Clients: s.Clients,
+		Rounds: ratedRounds, Threads: l.Machine.Threads,
+		Engine: info.Engine, Precision: info.Precision, Device: info.Device,
+		ImagesPerSec: float64(counter.images) / took.Seconds(),
+		ClientStepMS: 1e3 * took.Seconds() / float64(max(1, counter.steps)),
+	}
+	model, err := f.Method.Model()
+	if err != nil {
+		return row, err
+	}
+	// The second evaluation counts: the first one finds memory.
+	part := make([]int32, min(ratedImages, l.Data.Test.Len()))
+	for i := range part {
+		part[i] = int32(i)
+	}
+	for range 2 {
+		started := time.Now()
+		if _, err := l.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test, Index: part}}); err != nil {
+			return row, err
+		}
+		row.EvalMS, row.EvalImages = files.Some(ms(time.Since(started))), len(part)
+	}
+	return row, nil
+}
