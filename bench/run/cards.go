@@ -38,16 +38,18 @@ func (m *Machine) cards() (c chosenCards, err error) {
 // cardPrecision returns the precision of an engine on a card. Validate has checked it.
 func (m *Machine) cardPrecision() gpu.Precision { return cmp.Or(gpu.Precision(m.Precision), gpu.TF32) }
 
-// cardError says that the card of a --device cannot be used.
-type cardError struct{ error }
+// CardError says that the card of a --device cannot be used.
+type CardError struct{ Err error }
+
+func (e *CardError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error itself.
-func (e *cardError) Unwrap() error { return e.error }
+func (e *CardError) Unwrap() error { return e.Err }
 
 // cardIsLost reports whether an error of a run means that its card is lost. A card that cannot be used any more is:
 // it could when the command began.
 func cardIsLost(err error) bool {
-	_, unusable := errors.AsType[*cardError](err)
+	_, unusable := errors.AsType[*CardError](err)
 	return unusable || gpu.DeviceLost(err)
 }
 

@@ -141,7 +141,7 @@ func TestRunThatCostsCards(t *testing.T) {
 	var log bytes.Buffer
 	p := onCards(&log, "cuda:0", "cuda:1", "cuda:2", "cuda:3")
 	jobs := [][]*Job{{
-		{Run: "bad", Do: func(context.Context, *Session) error { return &cardError{errors.New("gone")} }},
+		{Run: "bad", Do: func(context.Context, *Session) error { return &CardError{errors.New("gone")} }},
 		{Run: "good", Do: func(context.Context, *Session) error { return nil }},
 	}}
 	if err := p.Run(t.Context(), jobs, func(int) error { return nil }); err != nil {

@@ -8,11 +8,9 @@ import (
 	"rollcall/nets"
 )
 
-// coalitionAccuracies trains one federation and returns the test accuracy of every coalition's model, all evaluated at
-// once.
-func coalitionAccuracies(
-	ctx context.Context, l *Session, s settings.Settings, seed uint32, stale int,
-) ([]float64, error) {
+// Coalitions trains one federation, whose client 0 misses the last stale rounds, and returns the test accuracy of every
+// coalition's model, in the order of [algos.Coalitions], all evaluated at once.
+func (l *Session) Coalitions(ctx context.Context, s settings.Settings, seed uint32, stale int) ([]float64, error) {
 	if err := l.openFor(ctx, &s, seed, func(c *rowCounter) error {
 		clients, err := Populate(l.Data, &s, seed)
 		if err != nil {

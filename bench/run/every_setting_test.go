@@ -8,13 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
 	"rollcall/algos"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/bench/settings/settingstest"
 	"rollcall/datasets"
 	"rollcall/internal/must"
 )
@@ -60,14 +60,6 @@ var contexts = map[string]string{
 	"leaf-augmentation": "availability=markov data=leaf clients=12",
 }
 
-// values are second values where the ones that the row suggests are of no use.
-var values = map[string][]string{
-	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"},
-	"split": {"even"}, "trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"},
-	"availability": {"sine"}, "validation": {"0.25"}, "hold-out": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
-	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "train-size": {"120"}, "test-size": {"30"}, "clip": {"0.01"},
-}
-
 // Every setting is of use: a run with another value of it has another curve.
 func TestEverySettingMatters(t *testing.T) {
 	if testing.Short() {
@@ -96,7 +88,7 @@ func TestEverySettingMatters(t *testing.T) {
 			base := contextOf(&r)
 			first := must.Get(curveOf(base))(t)
 			var tried []string
-			for _, value := range secondValues(&r, base) {
+			for _, value := range settingstest.SecondValues(&r, base) {
 				base[r.Name] = value
 				second, err := curveOf(base)
 				if err != nil {
@@ -124,31 +116,6 @@ func contextOf(r *settings.Row) map[string]string {
 		given[name] = value
 	}
 	return given
-}
-
-// secondValues returns other values that a setting can have.
-func secondValues(r *settings.Row, base map[string]string) (list []string) {
-	if own := values[r.Name]; own != nil {
-		return own
-	}
-	candidates := r.Words
-	switch r.Kind {
-	case algos.Switch:
-		candidates = []string{"true", "false"}
-	case algos.Number, algos.Whole:
-		candidates = []string{"none", "1", "2", "3", "0.5", "0.1", "10", "0.9", "100", "0.001"}
-	case algos.Word:
-	}
-	for _, value := range candidates {
-		if _, err := strconv.Atoi(value); r.Kind == algos.Whole && err != nil && value != "none" {
-			continue
-		}
-		isNumber := r.Kind == algos.Number || r.Kind == algos.Whole
-		if value != r.Default && value != base[r.Name] && (!isNumber || r.CheckFor(value, 100) == nil) {
-			list = append(list, value)
-		}
-	}
-	return list
 }
 
 // tinyCurve trains a run of seconds and returns its curve as text.

@@ -12,28 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/algos"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/bench/settings/settingstest"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/events"
 	"rollcall/results/papers"
 )
-
-// tinySettings are those of a run of a fraction of a second; more follow, and win.
-func tinySettings(t *testing.T, more ...string) settings.Settings {
-	t.Helper()
-	given := settings.Given{}
-	for _, set := range append([]string{
-		"method=fedawe", "data=leaf", "clients=4", "rounds=6", "local-steps=1", "batch=8", "eval-every=1", "lr=0.05",
-	}, more...) {
-		name, value, _ := strings.Cut(set, "=")
-		given = append(given, algos.Setting{Name: name, Value: value})
-	}
-	s := must.Get(settings.Resolve(given))(t)
-	return s
-}
 
 // ratesOf returns settings with learning rates for a method that has none by default.
 func ratesOf(t *testing.T, method string) []string {
@@ -51,7 +37,7 @@ func tinyExperiment(t *testing.T, more ...string) (*Experiment, *Session, *share
 	log := &sharedLog{w: &strings.Builder{}}
 	l := &Session{Machine: Machine{Device: "cpu", Threads: 1, Out: t.TempDir()}, Stderr: log}
 	t.Cleanup(func() { _ = l.Close() })
-	s := tinySettings(t, more...)
+	s := settingstest.Tiny(t, more...)
 	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(l.Machine.Out, "run", s, 3)}, l, log
 }
 
@@ -286,7 +272,7 @@ func TestSummaryGoesOn(t *testing.T) {
 	table := papers.Sweep("sweep", "", []string{"fedawe", "mifa"}, []uint32{3})
 	var cells []Cell
 	for _, method := range []string{"fedawe", "mifa"} {
-		cells = append(cells, Cell{Settings: tinySettings(t, "method="+method), Column: papers.Column{Data: "leaf"}})
+		cells = append(cells, Cell{Settings: settingstest.Tiny(t, "method="+method), Column: papers.Column{Data: "leaf"}})
 	}
 	done, err := p.Table(t.Context(), &table, cells)
 	if err != nil || done.Failed > 0 {

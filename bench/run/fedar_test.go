@@ -30,8 +30,7 @@ func poolOn(t *testing.T, set *datasets.Set) *Pool {
 	p := NewPool(t.Output(),
 		Machine{Device: "cpu", Threads: runtime.GOMAXPROCS(0), AtOnce: 1, Out: t.TempDir()}, PoolKeep{})
 	t.Cleanup(func() { p.Close() }) // the runs' errors are looked at
-	// A user too many, so that the set stays open.
-	p.Sessions[0].shared.sets = []*openSet{{name: set.Name, set: set, users: 1}}
+	p.Sessions[0].Lend(set)
 	return p
 }
 

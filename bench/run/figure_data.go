@@ -96,14 +96,7 @@ func (p *Pool) classes(ctx context.Context, of papers.ClassShares, seed uint32, 
 	if err != nil {
 		return nil, err
 	}
-	counts := make([][]int, s.Clients)
-	for i, part := range clients.train {
-		counts[i] = make([]int, train.Classes)
-		for _, sample := range part {
-			counts[i][train.Labels[sample]]++
-		}
-	}
-	return counts, nil
+	return clients.ClassCounts(train), nil
 }
 
 // splitOf returns the settings of the split that a method's paper makes of a data set, or of the wanted one, for so
@@ -155,7 +148,7 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 	for i := range all {
 		c := &all[i]
 		jobs[i] = []*Job{{Run: fmt.Sprint(c.Stale, c.Seed), Do: func(ctx context.Context, l *Session) (err error) {
-			c.Accuracies, err = coalitionAccuracies(ctx, l, s, c.Seed, c.Stale)
+			c.Accuracies, err = l.Coalitions(ctx, s, c.Seed, c.Stale)
 			return err
 		}}}
 	}

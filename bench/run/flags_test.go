@@ -11,6 +11,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/bench/settings/settingstest"
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results/papers"
@@ -249,7 +250,7 @@ func TestSweepsHeedTheirFlags(t *testing.T) {
 		if slices.Contains([]string{"method", "preset", "data", "net", "availability", "trace", "init-from"}, r.Name) {
 			continue // lists of a sweep, or not given like settings
 		}
-		for _, value := range secondValues(&r, map[string]string{}) {
+		for _, value := range settingstest.SecondValues(&r, map[string]string{}) {
 			changes[r.Name+" "+value] = func(w *Sweep) { w.Given = given(r.Name, value) }
 		}
 	}

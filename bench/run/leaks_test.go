@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/bench/settings/settingstest"
+
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -69,7 +71,7 @@ func TestSweepLeaks(t *testing.T) {
 	var cells []Cell
 	for _, method := range methods {
 		cells = append(cells, Cell{
-			Settings: tinySettings(t, "method="+method, "rounds=2"),
+			Settings: settingstest.Tiny(t, "method="+method, "rounds=2"),
 			Column:   papers.Column{Data: "leaf", Availability: "stationary"},
 		})
 	}

@@ -170,12 +170,12 @@ func (m *Machine) Choose() (Choice, error) {
 	card, _ := strconv.Atoi(index) // no index: the first card; too large for an int: the largest int, which no card has
 	switch {
 	case err != nil:
-		return Choice{}, &cardError{fmt.Errorf("device %s: %w", m.Device, err)}
+		return Choice{}, &CardError{fmt.Errorf("device %s: %w", m.Device, err)}
 	case card >= len(there):
-		return Choice{}, &cardError{fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists "+
+		return Choice{}, &CardError{fmt.Errorf("device %s: gpu: no such card, there are %d (rollcall devices lists "+
 			"them)", m.Device, len(there))}
 	case there[card].Unusable != "":
-		return Choice{}, &cardError{fmt.Errorf("device %s: %s: %s", m.Device, there[card].Name, there[card].Unusable)}
+		return Choice{}, &CardError{fmt.Errorf("device %s: %s: %s", m.Device, there[card].Name, there[card].Unusable)}
 	}
 	c := Choice{CUDA: true, Card: card, engine: there[card].Engine()}
 	if m.auto {

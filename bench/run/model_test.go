@@ -84,7 +84,7 @@ func TestSweepInitFrom(t *testing.T) {
 	saveWeights(t, path, "lenet5")
 	w := Sweep{
 		Name: "s", Like: "fedawe", Methods: []string{"mifa", "fedar"}, Data: []string{"synthetic"},
-		Nets: []string{"lenet5"}, Availability: []string{"sine"}, Seeds: []uint32{3}, Given: given("init-from", path),
+		Nets: []string{"lenet5"}, Availability: []string{"sine"}, Seeds: []uint32{3}, Given: settings.Given{{Name: "init-from", Value: path}},
 	}
 	table, cells, err := w.Cells()
 	if err != nil || len(cells) != 2 {

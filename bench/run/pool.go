@@ -26,21 +26,9 @@ type Pool struct {
 
 // NewPool returns a pool of Machine.AtOnce sessions for each card of Machine.Device, or on the CPU.
 func NewPool(stderr io.Writer, machine Machine, keep PoolKeep) *Pool {
-	p, shared := &Pool{progress: progress.New(stderr), Keep: keep}, &sharedData{}
+	p := &Pool{progress: progress.New(stderr), Keep: keep}
 	p.Stderr = p.progress
-	each, notes := machine.each()
-	for _, note := range notes {
-		Logf(p.Stderr, "%s\n", note)
-	}
-	for range machine.AtOnce { // the first sessions have a card each, for commands with few runs
-		for _, m := range each {
-			l := &Session{Machine: m, Stderr: p.Stderr, shared: shared}
-			if len(each) > 1 {
-				l.card = m.Device
-			}
-			p.Sessions = append(p.Sessions, l)
-		}
-	}
+	p.Sessions = Sessions(machine, p.Stderr)
 	return p
 }
 

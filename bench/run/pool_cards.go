@@ -33,13 +33,13 @@ func (p *Pool) workers(jobs int) []*Session {
 		all = p.Sessions
 	}
 	for _, l := range all {
-		l.engines = 0
+		sessions := 0
 		for _, other := range first {
 			if other.Machine.Device == l.Machine.Device {
-				l.engines++
+				sessions++
 			}
 		}
-		l.engines = max(1, l.engines)
+		l.ShareDevice(max(1, sessions))
 	}
 	return all
 }
@@ -109,11 +109,7 @@ func (w *poolRun) leaves(ctx context.Context, l *Session, n int, err error) (lin
 	// The memory of a card is short because of the other engines on this card, that of the host because of all.
 	if gpu.OutOfMemory(err) && w.crew.at[device] > 1 || fitsAlone(err) && w.crew.workers() > 1 {
 		w.crew.at[device]--
-		line = settings.OneLine(err)
-		if l.card != "" {
-			line = l.card + ": " + line
-		}
-		return fmt.Sprintf("%s: %s at a time from now on", line, Count(w.crew.workers(), "run")), true
+		return fmt.Sprintf("%s: %s at a time from now on", l.OnCard(settings.OneLine(err)), Count(w.crew.workers(), "run")), true
 	}
 	return "", false
 }

@@ -7,6 +7,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/datasets/plan"
 	"rollcall/datasets/rng/numpy"
 	"rollcall/nets"
 )
@@ -83,6 +84,18 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		p.Base = p.Pi
 	}
 	return p, nil
+}
+
+// ClassCounts returns how many training samples of each class each client has [N][classes].
+func (p *Population) ClassCounts(train *plan.Samples) [][]int {
+	counts := make([][]int, len(p.train))
+	for i, part := range p.train {
+		counts[i] = make([]int, train.Classes)
+		for _, sample := range part {
+			counts[i][train.Labels[sample]]++
+		}
+	}
+	return counts
 }
 
 // told is added to the revision of a process for the methods that use π_i or α. It is raised by whoever changes what

@@ -40,6 +40,42 @@ func SessionOn(data *datasets.Set, model *models.Model, engine nets.Engine) *Ses
 	return &Session{Stderr: io.Discard, Data: data, Engine: engine, model: model}
 }
 
+// Sessions returns [Machine].AtOnce sessions for each card of [Machine].Device, or on the CPU, which share their data.
+// The first ones have a card each, for commands with few runs. It logs which cards it leaves out.
+func Sessions(machine Machine, log io.Writer) (all []*Session) {
+	each, notes := machine.each()
+	for _, note := range notes {
+		Logf(log, "%s\n", note)
+	}
+	shared := &sharedData{}
+	for range machine.AtOnce {
+		for _, m := range each {
+			l := &Session{Machine: m, Stderr: log, shared: shared}
+			if len(each) > 1 {
+				l.card = m.Device
+			}
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// ShareDevice tells the session how many sessions work at the same time on its device, itself included.
+func (l *Session) ShareDevice(sessions int) { l.engines = sessions }
+
+// OnCard adds the name of the session's card to a line, where there are several cards.
+func (l *Session) OnCard(line string) string {
+	if l.card == "" {
+		return line
+	}
+	return l.card + ": " + line
+}
+
+// Lend puts an open data set among those that the session shares, in place of one that would be read from files.
+func (l *Session) Lend(set *datasets.Set) {
+	l.shared.sets = append(l.shared.sets, &openSet{name: set.Name, set: set, users: 1})
+}
+
 // dataOptions returns the options to open the data set of s with. Only generated data and swapped labels depend on the
 // seed.
 func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Options {

@@ -1,0 +1,59 @@
+// Package settingstest has settings for tests: those of a run of a fraction of a second, and other values of each setting.
+package settingstest
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"rollcall/algos"
+	"rollcall/bench/settings"
+	"rollcall/internal/must"
+)
+
+// Tiny returns the settings of a run of a fraction of a second; more follow, and win.
+func Tiny(t *testing.T, more ...string) settings.Settings {
+	t.Helper()
+	given := settings.Given{}
+	for _, set := range append([]string{
+		"method=fedawe", "data=leaf", "clients=4", "rounds=6", "local-steps=1", "batch=8", "eval-every=1", "lr=0.05",
+	}, more...) {
+		name, value, _ := strings.Cut(set, "=")
+		given = append(given, algos.Setting{Name: name, Value: value})
+	}
+	s := must.Get(settings.Resolve(given))(t)
+	return s
+}
+
+// SecondValues returns other values that a setting can have.
+func SecondValues(r *settings.Row, base map[string]string) (list []string) {
+	if own := values[r.Name]; own != nil {
+		return own
+	}
+	candidates := r.Words
+	switch r.Kind {
+	case algos.Switch:
+		candidates = []string{"true", "false"}
+	case algos.Number, algos.Whole:
+		candidates = []string{"none", "1", "2", "3", "0.5", "0.1", "10", "0.9", "100", "0.001"}
+	case algos.Word:
+	}
+	for _, value := range candidates {
+		if _, err := strconv.Atoi(value); r.Kind == algos.Whole && err != nil && value != "none" {
+			continue
+		}
+		isNumber := r.Kind == algos.Number || r.Kind == algos.Whole
+		if value != r.Default && value != base[r.Name] && (!isNumber || r.CheckFor(value, 100) == nil) {
+			list = append(list, value)
+		}
+	}
+	return list
+}
+
+// values are second values where the ones that the row suggests are of no use.
+var values = map[string][]string{
+	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"},
+	"split": {"even"}, "trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"},
+	"availability": {"sine"}, "validation": {"0.25"}, "hold-out": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
+	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "train-size": {"120"}, "test-size": {"30"}, "clip": {"0.01"},
+}
