@@ -14,8 +14,9 @@ import (
 	"time"
 
 	"rollcall/algos"
+	"rollcall/bench/many"
+	"rollcall/bench/many/tune"
 	"rollcall/bench/run"
-	"rollcall/bench/run/tune"
 	"rollcall/bench/settings"
 )
 
@@ -131,7 +132,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case settings.IsUsage(err):
 		return StatusUsage
-	case errors.Is(err, run.ErrHeld), errors.Is(err, tune.ErrEarlier):
+	case errors.Is(err, many.ErrHeld), errors.Is(err, tune.ErrEarlier):
 		return StatusTimeUp
 	}
 	return StatusFailure

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/many"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
@@ -25,8 +26,8 @@ import (
 func (a *app) figureCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		keep    run.PoolKeep
-		wanted  run.Wanted
+		keep    many.Keep
+		wanted  many.Wanted
 		away    spread
 	)
 	cmd := &cobra.Command{
@@ -86,10 +87,10 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 		}
 		return a.spread(cmd, &away, machine, keep, runs{
 			id: figure.ID, title: figure.Title,
-			planned: func(ctx context.Context, p *run.Pool) ([]run.Planned, error) {
+			planned: func(ctx context.Context, p *many.Pool) ([]many.Planned, error) {
 				return p.PlanFigure(ctx, &figure, &wanted)
 			},
-			here: func(m run.Machine, k run.PoolKeep) error {
+			here: func(m run.Machine, k many.Keep) error {
 				return a.figure(cmd.Context(), &figure, &wanted, own, givenTo(fs, &figure), m, k)
 			},
 		})
@@ -134,8 +135,8 @@ func givenTo(fs *pflag.FlagSet, figure *papers.Figure) map[string]string {
 // figure measures and draws a figure, writes FIGURE.csv, FIGURE.svg and FIGURE.json, and prints their paths. Where the
 // paper says something about the figure, FIGURE-paper.csv sets ours beside it. given are the flags of [givenTo].
 func (a *app) figure(
-	ctx context.Context, figure *papers.Figure, wanted *run.Wanted, options map[string]any, given map[string]string,
-	machine run.Machine, keep run.PoolKeep,
+	ctx context.Context, figure *papers.Figure, wanted *many.Wanted, options map[string]any, given map[string]string,
+	machine run.Machine, keep many.Keep,
 ) error {
 	dir := filepath.Join(machine.Out, figure.ID)
 	leave, err := run.Writable(dir)
@@ -150,10 +151,10 @@ func (a *app) figure(
 		info, err = p.FigureInfo(figure, wanted, &measured, given)
 	}
 	err = errors.Join(err, p.Close())
-	if held, ok := errors.AsType[*run.HeldError](err); ok {
-		return fmt.Errorf("figure %s: %w: %w", figure.ID, held, run.ErrHeld)
+	if held, ok := errors.AsType[*many.HeldError](err); ok {
+		return fmt.Errorf("figure %s: %w: %w", figure.ID, held, many.ErrHeld)
 	}
-	if elsewhere, ok := errors.AsType[*run.ElsewherePartError](err); ok { // a part has made its runs
+	if elsewhere, ok := errors.AsType[*many.ElsewherePartError](err); ok { // a part has made its runs
 		run.Logf(a.stderr, "figure %s: %s: not drawn; results merge puts the parts together\n", figure.ID, elsewhere)
 		return nil
 	}

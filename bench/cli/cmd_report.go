@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/algos/availability"
+	"rollcall/bench/many"
 	"rollcall/bench/run"
 	"rollcall/internal/files"
 	"rollcall/results"
@@ -169,7 +170,7 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 			return nil, "", fmt.Errorf("report: %s: settings: %w", filepath.Join(r.Dir, results.RunFile), err)
 		}
 		o.Period, o.Gamma, o.Cutoff, o.Low = s.Period, s.Gamma, s.Cutoff, s.Low
-		of, err := run.Trajectories(r.Availability, o, pathRounds)
+		of, err := many.Trajectories(r.Availability, o, pathRounds)
 		if err != nil {
 			return nil, "", err
 		}

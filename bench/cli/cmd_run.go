@@ -15,10 +15,10 @@ import (
 	"golang.org/x/term"
 
 	"rollcall/algos"
+	"rollcall/bench/many"
 	"rollcall/bench/run"
 	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
-	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/nets/gpu"
 	"rollcall/results"
@@ -146,7 +146,7 @@ it.`,
 
 // named returns the run of an ID, with the given settings or, if none are given, those of the papers.
 func named(name string, fs *pflag.FlagSet, out string, seed uint32) (*run.Experiment, error) {
-	id, err := run.ParseID(name)
+	id, err := many.ParseID(name)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func putRates(s *settings.Settings, path string, fs *pflag.FlagSet) error {
 			return settings.Usagef("--%s %s: with --rates %s, want one of the two", name, f.Value, path)
 		}
 	}
-	f, err := rates.Read(path)
+	f, err := many.ReadRates(path)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	err = cmp.Or(err, l.Close())
 	switch _, refused := errors.AsType[*folder.RefusedError](err); {
 	case refused:
-		return fmt.Errorf("%w (%s)", err, run.WaysOut)
+		return fmt.Errorf("%w (%s)", err, many.WaysOut)
 	case made.Kept:
 		return cmp.Or(a.reportKept(x, made.Run), err)
 	case len(made.Rows) == 0:

@@ -7,6 +7,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/bench/many"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
@@ -18,8 +19,8 @@ import (
 func (a *app) sweepCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		keep    run.PoolKeep
-		sweep   run.Sweep
+		keep    many.Keep
+		sweep   many.Sweep
 		away    spread
 		seeds   []uint
 		crossed int

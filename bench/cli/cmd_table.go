@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"rollcall/algos"
+	"rollcall/bench/many"
 	"rollcall/bench/run"
-	"rollcall/bench/run/rates"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/papers"
@@ -25,8 +25,8 @@ import (
 func (a *app) tableCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		keep    run.PoolKeep
-		wanted  run.Wanted
+		keep    many.Keep
+		wanted  many.Wanted
 		away    spread
 		file    string
 	)
@@ -71,11 +71,11 @@ table's.`,
 		}
 		complete(&wanted, fs, t.Preset)
 		if fs.Changed("rates") {
-			if wanted.Rates, err = rates.Read(file); err != nil {
+			if wanted.Rates, err = many.ReadRates(file); err != nil {
 				return err
 			}
 		}
-		cells, err := run.Cells(&t, &wanted)
+		cells, err := many.Cells(&t, &wanted)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ table's.`,
 
 // registerColumns adds the flags of tables and figures that choose columns, seeds and a preset, and how FedAWE's runs
 // are drawn. others ends the usage of the preset.
-func registerColumns(fs *pflag.FlagSet, w *run.Wanted, seeds, others string) {
+func registerColumns(fs *pflag.FlagSet, w *many.Wanted, seeds, others string) {
 	fs.StringSliceVar(&w.Columns, "column", nil,
 		"only the columns with this setting, such as p-min=0.1 of fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
 	fs.String("draws", "philox", "of fedawe's: philox, or numpy: split and availability exactly as the released code "+
@@ -107,18 +107,18 @@ func registerColumns(fs *pflag.FlagSet, w *run.Wanted, seeds, others string) {
 
 // spreadTable is table for commands whose runs may be made elsewhere.
 func (a *app) spreadTable(
-	cmd *cobra.Command, away *spread, t papers.Table, cells []run.Cell, machine run.Machine, keep run.PoolKeep,
+	cmd *cobra.Command, away *spread, t papers.Table, cells []many.Cell, machine run.Machine, keep many.Keep,
 	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
 ) error {
 	return a.spread(cmd, away, machine, keep, runs{
 		id: t.ID, title: t.Title,
-		planned: func(ctx context.Context, p *run.Pool) ([]run.Planned, error) { return p.PlanTable(ctx, &t, cells) },
-		here:    func(m run.Machine, k run.PoolKeep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
+		planned: func(ctx context.Context, p *many.Pool) ([]many.Planned, error) { return p.PlanTable(ctx, &t, cells) },
+		here:    func(m run.Machine, k many.Keep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
 	})
 }
 
 // noteRates says which runs keep their own learning rates, because the file of --rates has none for them.
-func (a *app) noteRates(f *rates.File) error {
+func (a *app) noteRates(f *many.Rates) error {
 	note, err := f.Note()
 	if note != "" {
 		run.Logf(a.stderr, "%s\n", note)
@@ -127,15 +127,15 @@ func (a *app) noteRates(f *rates.File) error {
 }
 
 // pool returns the sessions of a command that trains many runs.
-func (a *app) pool(machine run.Machine, keep run.PoolKeep) *run.Pool {
-	return run.NewPool(a.stderr, machine, keep)
+func (a *app) pool(machine run.Machine, keep many.Keep) *many.Pool {
+	return many.NewPool(a.stderr, machine, keep)
 }
 
 // table makes the runs of the cells and shows their summary, also when the table is interrupted: show gets the rows of
 // the summary and the path of summary.csv. It fails if a cell has no number: because its runs failed, or because one
 // diverged.
 func (a *app) table(
-	ctx context.Context, t papers.Table, cells []run.Cell, machine run.Machine, keep run.PoolKeep,
+	ctx context.Context, t papers.Table, cells []many.Cell, machine run.Machine, keep many.Keep,
 	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
 ) error {
 	leave, err := run.Writable(filepath.Join(machine.Out, t.ID))
@@ -167,7 +167,7 @@ func (a *app) table(
 	}
 	if done.Undone.Held > 0 {
 		return fmt.Errorf("table %s: %s of %s: %w", t.ID, run.Count(done.Undone.Held, "run"),
-			run.Count(done.Lacking, "cell"), run.ErrHeld)
+			run.Count(done.Lacking, "cell"), many.ErrHeld)
 	}
 	if done.Diverged > 0 {
 		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above",
@@ -178,7 +178,7 @@ func (a *app) table(
 
 // complete puts the flags that were given into Wanted. preset is the table's own, for a command line without --preset;
 // "" leaves the flag's default.
-func complete(w *run.Wanted, fs *pflag.FlagSet, preset string) {
+func complete(w *many.Wanted, fs *pflag.FlagSet, preset string) {
 	if !fs.Changed("preset") && preset != "" {
 		w.Preset = preset
 	}

@@ -12,9 +12,9 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/bench/many"
+	"rollcall/bench/many/tune"
 	"rollcall/bench/run"
-	"rollcall/bench/run/part"
-	"rollcall/bench/run/tune"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 )
@@ -44,7 +44,7 @@ var tuneSettings = settings.Given{
 func (a *app) tuneCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		keep    run.PoolKeep
+		keep    many.Keep
 		tuning  tune.Tuning
 		away    spread
 		seeds   []uint
@@ -111,7 +111,7 @@ do.`,
 				}
 			}
 		} else { // a part is of cells, and not of runs
-			tuning.Part, keep.Part = keep.Part, part.Part{}
+			tuning.Part, keep.Part = keep.Part, many.Part{}
 		}
 		var err error
 		if tuning.Seeds, err = settings.SeedList(seeds); err != nil {
@@ -120,7 +120,7 @@ do.`,
 		tuning.Given = tuneGiven(fs)
 		return a.spread(cmd, &away, machine, keep, runs{
 			id: tuning.Name, title: tuning.Title(), planned: tuning.Plan,
-			stages: func(ctx context.Context, p *run.Pool) (stages []stage, err error) {
+			stages: func(ctx context.Context, p *many.Pool) (stages []stage, err error) {
 				rungs, err := tuning.PlanRungs(ctx, p)
 				for i, planned := range rungs {
 					stages = append(stages, stage{
@@ -129,7 +129,7 @@ do.`,
 				}
 				return stages, err
 			},
-			here: func(m run.Machine, k run.PoolKeep) error { return a.tune(cmd.Context(), &tuning, m, k) },
+			here: func(m run.Machine, k many.Keep) error { return a.tune(cmd.Context(), &tuning, m, k) },
 		})
 	}
 	return cmd
@@ -148,7 +148,7 @@ func tuneGiven(fs *pflag.FlagSet) settings.Given {
 
 // tune makes the runs and prints the rates. It fails if a cell has no rates: because a run failed, or because every
 // pair diverged.
-func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, keep run.PoolKeep) error {
+func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, keep many.Keep) error {
 	p := a.pool(machine, keep)
 	if err := t.Validate(); err != nil {
 		return errors.Join(err, p.Close())
@@ -184,7 +184,7 @@ func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, kee
 			words)
 	}
 	if done.Held > 0 {
-		return fmt.Errorf("tune %s: %s: %w", t.Name, run.Count(done.Held, "run"), run.ErrHeld)
+		return fmt.Errorf("tune %s: %s: %w", t.Name, run.Count(done.Held, "run"), many.ErrHeld)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/many"
 	"rollcall/bench/run"
 	"rollcall/results/papers"
 )
@@ -13,8 +14,8 @@ import (
 // Every flag of figure is of the machine, of all figures or of one: TestFiguresRefuseFlags goes over the latter two.
 func TestFlagsOfFigures(t *testing.T) {
 	machine := pflag.NewFlagSet("", pflag.ContinueOnError)
-	registerPool(machine, &run.Machine{}, new(run.PoolKeep))
-	registerSpread(machine, new(spread), new(run.PoolKeep))
+	registerPool(machine, &run.Machine{}, new(many.Keep))
+	registerSpread(machine, new(spread), new(many.Keep))
 	known := slices.Clone(papers.FigureFlags())
 	for _, f := range papers.Figures() {
 		for _, o := range f.Options {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/many"
 	"rollcall/bench/run"
 	"rollcall/internal/memory"
 )
@@ -79,7 +80,7 @@ func registerOne(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 }
 
 // registerPool adds the flags of commands that train many runs: table, figure, sweep and tune.
-func registerPool(fs *pflag.FlagSet, m *run.Machine, k *run.PoolKeep) {
+func registerPool(fs *pflag.FlagSet, m *run.Machine, k *many.Keep) {
 	registerMachine(fs, m)
 	fs.Lookup("device").Usage = "auto, cpu, cuda[:i], or several cards: cuda:all or a list such as cuda:0,2; " +
 		"results do not depend on how many there are"

@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/many"
+	"rollcall/bench/many/plan"
 	"rollcall/bench/run"
-	"rollcall/bench/run/plan"
 )
 
 // plan prints what a command would do.
-func (a *app) plan(cmd *cobra.Command, s *spread, machine run.Machine, keep run.PoolKeep, of runs) error {
+func (a *app) plan(cmd *cobra.Command, s *spread, machine run.Machine, keep many.Keep, of runs) error {
 	p := a.pool(machine, keep)
 	planned, err := of.planned(cmd.Context(), p)
 	if err != nil {
@@ -27,7 +28,7 @@ func (a *app) plan(cmd *cobra.Command, s *spread, machine run.Machine, keep run.
 		return made.Write(a.stdout)
 	}
 	common := runFlags(cmd.Flags())
-	return made.WriteJSON(a.stdout, machine.Out, func(r *run.Planned, id string) ([]string, error) {
+	return made.WriteJSON(a.stdout, machine.Out, func(r *many.Planned, id string) ([]string, error) {
 		words, err := runWords(r, id)
 		return append(words, common...), err
 	})
@@ -35,7 +36,7 @@ func (a *app) plan(cmd *cobra.Command, s *spread, machine run.Machine, keep run.
 
 // runWords returns a command line of `rollcall run` that makes one run of a table, a sweep or a figure where that
 // command would, but for the flags that say on what machine.
-func runWords(r *run.Planned, id string) ([]string, error) {
+func runWords(r *many.Planned, id string) ([]string, error) {
 	given, err := r.Settings.Flags()
 	if err != nil {
 		return nil, err

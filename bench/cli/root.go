@@ -13,8 +13,8 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/bench/many"
 	"rollcall/bench/run"
-	"rollcall/bench/run/part"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/nets/models"
@@ -163,7 +163,7 @@ var kindsOfValue = map[string]string{
 	"bool":         "true or false",
 	"duration":     "a time such as 90s or 5m",
 	"number|none":  "a number or none",
-	"i/n":          fmt.Sprintf("part i of n, such as 2/8, with n at most %d", part.Most),
+	"i/n":          fmt.Sprintf("part i of n, such as 2/8, with n at most %d", many.MostParts),
 	"SIZE|off":     "a size such as 8GB, 8GiB or 500MB, or off",
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/bench/many"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/must"
@@ -34,7 +35,7 @@ func TestRunWords(t *testing.T) {
 		t.Helper()
 		dir := run.Folder("out", name, s, 3)
 		id := filepath.ToSlash(must.Get(filepath.Rel("out", dir))(t))
-		words := must.Get(runWords(&run.Planned{Settings: s, Seed: 3, Dir: dir, Decisions: decisions}, id))(t)
+		words := must.Get(runWords(&many.Planned{Settings: s, Seed: 3, Dir: dir, Decisions: decisions}, id))(t)
 		given, named := runnable(t, words)
 		got, err := settings.Restore(given)
 		if err != nil || results.Hash(got) != results.Hash(s) || got.Params() != s.Params() || named != id {
@@ -47,7 +48,7 @@ func TestRunWords(t *testing.T) {
 		if checked++; checked%7 != 0 { // one after the other takes long
 			return
 		}
-		parsed := must.Get(run.ParseID(id))(t)
+		parsed := must.Get(many.ParseID(id))(t)
 		found, err := parsed.Find("out")
 		if err != nil || found.Dir != dir || found.Decisions != decisions || found.Settings.Params() != s.Params() {
 			t.Errorf("%s: %+v, %v, want the run in %s", id, found, err, dir)
@@ -56,7 +57,7 @@ func TestRunWords(t *testing.T) {
 	for _, preset := range algos.Presets() {
 		for _, name := range papers.TableNames() {
 			table := must.Get(papers.TableByID(name))(t)
-			cells, err := run.Cells(&table, &run.Wanted{Preset: preset})
+			cells, err := many.Cells(&table, &many.Wanted{Preset: preset})
 			if err != nil && settings.IsUsage(err) {
 				continue // the table has no such preset
 			}
@@ -67,7 +68,7 @@ func TestRunWords(t *testing.T) {
 		}
 		for _, name := range papers.FigureNames() {
 			figure := must.Get(papers.FigureByID(name))(t)
-			cells, decisions, err := run.FigureSettings(&figure, &run.Wanted{Preset: preset})
+			cells, decisions, err := many.FigureSettings(&figure, &many.Wanted{Preset: preset})
 			if err != nil && settings.IsUsage(err) {
 				continue
 			}

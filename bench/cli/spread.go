@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/many"
+	"rollcall/bench/many/plan"
 	"rollcall/bench/run"
-	"rollcall/bench/run/part"
-	"rollcall/bench/run/plan"
 	"rollcall/bench/settings"
 	"rollcall/bench/slurm"
 )
@@ -40,7 +40,7 @@ const slurmFolder = "slurm"
 var CollectEvery = 10 * time.Second
 
 // registerSpread adds the flags of commands whose runs may be made elsewhere: table, sweep, figure and tune.
-func registerSpread(fs *pflag.FlagSet, s *spread, k *run.PoolKeep) {
+func registerSpread(fs *pflag.FlagSet, s *spread, k *many.Keep) {
 	fs.StringVar(&s.format, "format", "text",
 		"of --plan: text, or json: every run with the command that makes it alone, for schedulers")
 	fs.Var(&k.Part, "part", "make only part i of n of the runs, for schedulers; where the parts share no folder, "+
@@ -78,7 +78,7 @@ var spreadFlags = []string{
 }
 
 // validate reports the first impossible flag, or one that is of no use with the others.
-func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *run.PoolKeep) error {
+func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *many.Keep) error {
 	away := "slurm"
 	if !s.slurm {
 		away = "collect"
@@ -149,20 +149,20 @@ func (s *spread) lead(m *run.Machine) (lead time.Duration, err error) {
 // runs is a command whose runs can be made elsewhere.
 type runs struct {
 	id, title string // of the table or figure
-	planned   func(ctx context.Context, p *run.Pool) ([]run.Planned, error)
-	stages    func(ctx context.Context, p *run.Pool) ([]stage, error) // nil: all that is planned, in one
-	here      func(m run.Machine, keep run.PoolKeep) error                // makes the runs and shows what comes of them
+	planned   func(ctx context.Context, p *many.Pool) ([]many.Planned, error)
+	stages    func(ctx context.Context, p *many.Pool) ([]stage, error) // nil: all that is planned, in one
+	here      func(m run.Machine, keep many.Keep) error                // makes the runs and shows what comes of them
 }
 
 // stage is runs that an array job makes once the stage before it is made.
 type stage struct {
 	name  string   // of its folder below slurmFolder; empty: that folder itself
 	flags []string // of its tasks
-	runs  []run.Planned
+	runs  []many.Planned
 }
 
 // spread makes or plans the runs where the flags say, and shows what comes of them here, unless they go on elsewhere.
-func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep run.PoolKeep, of runs) error {
+func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep many.Keep, of runs) error {
 	switch {
 	case machine.Plan:
 		return a.plan(cmd, s, machine, keep, of)
@@ -211,7 +211,7 @@ func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep ru
 // submit writes the jobs of what is left to do, and submits or prints them. more reports whether there is anything to
 // wait for or to show.
 func (a *app) submit(
-	cmd *cobra.Command, s *spread, machine run.Machine, keep run.PoolKeep, of runs, folder string,
+	cmd *cobra.Command, s *spread, machine run.Machine, keep many.Keep, of runs, folder string,
 ) (more bool, err error) {
 	jobs, err := a.jobs(cmd, s, machine, keep, of, folder)
 	if err != nil {
@@ -249,7 +249,7 @@ func (a *app) submit(
 
 // jobs returns a job for each stage that has something left to do.
 func (a *app) jobs(
-	cmd *cobra.Command, s *spread, machine run.Machine, keep run.PoolKeep, of runs, folder string,
+	cmd *cobra.Command, s *spread, machine run.Machine, keep many.Keep, of runs, folder string,
 ) (jobs []slurm.Job, err error) {
 	base := slurm.Job{
 		Name: "rollcall-" + of.id, TimeUp: StatusTimeUp, Partition: s.partition, Account: s.account, Gres: s.gres,
@@ -319,7 +319,7 @@ func (a *app) jobs(
 
 // planStages plans all stages of a command, with the work of runs that are kept: parts are the same at every time.
 func (a *app) planStages(
-	ctx context.Context, machine run.Machine, keep run.PoolKeep, of runs,
+	ctx context.Context, machine run.Machine, keep many.Keep, of runs,
 ) (stages []stage, made *plan.Plan, err error) {
 	p := a.pool(machine, keep)
 	defer func() { err = errors.Join(err, p.Close()) }()
@@ -332,11 +332,11 @@ func (a *app) planStages(
 	if err != nil {
 		return nil, nil, err
 	}
-	var all []run.Planned
+	var all []many.Planned
 	for _, st := range stages {
 		all = append(all, st.runs...)
 	}
-	if !slices.ContainsFunc(all, func(r run.Planned) bool { return r.Left() }) {
+	if !slices.ContainsFunc(all, func(r many.Planned) bool { return r.Left() }) {
 		return stages, &plan.Plan{}, nil // and nothing is measured
 	}
 	made, err = plan.Make(ctx, of.title, p, all, true)
@@ -368,11 +368,11 @@ func (a *app) parts(s *spread, folder string, of []plan.Run, measured bool, w sl
 // tasksLeft returns the parts that have runs left, how many runs these are, and how long the largest part takes on its
 // cards.
 func tasksLeft(of []plan.Run, parts, cards int) (tasks []int, n int, largest time.Duration) {
-	var keys []part.Key
+	var keys []many.RunKey
 	for i := range of {
 		keys = append(keys, of[i].Key())
 	}
-	deal, left, sec := part.Deal(keys, parts), map[int]bool{}, map[int]float64{}
+	deal, left, sec := many.Deal(keys, parts), map[int]bool{}, map[int]float64{}
 	for i := range of {
 		if r, in := &of[i], deal[keys[i]]; r.Left() {
 			n, left[in] = n+1, true

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/run"
+	"rollcall/bench/many"
 	"rollcall/bench/settings"
 	"rollcall/internal/must"
 )
@@ -59,7 +59,7 @@ func TestSweepSettings(t *testing.T) {
 }
 
 // cellsOfSweep returns the cells of a command line.
-func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
+func cellsOfSweep(t *testing.T, line string) (cells []many.Cell) {
 	t.Helper()
 	a := &app{&strings.Builder{}, &strings.Builder{}}
 	cmd := a.sweepCommand()
@@ -69,7 +69,7 @@ func cellsOfSweep(t *testing.T, line string) (cells []run.Cell) {
 		values := must.Get(fs.GetStringSlice(name))(t)
 		return values
 	}
-	w := run.Sweep{
+	w := many.Sweep{
 		Methods: list("methods"), Data: list("data"), Nets: list("nets"), Availability: list("availability"),
 		Rates: list("rates"), Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(),
 		Given: settings.GivenBy(fs),

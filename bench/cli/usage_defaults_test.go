@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/run"
+	"rollcall/bench/many"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -22,11 +22,11 @@ func TestUsageNamesDefaults(t *testing.T) {
 	}
 	value := func(id, name string) string {
 		of := columns[id]
-		w := run.Wanted{Preset: of.Preset, Methods: of.Methods[:1]}
+		w := many.Wanted{Preset: of.Preset, Methods: of.Methods[:1]}
 		if w.Preset == "" {
 			w.Preset = "code"
 		}
-		cells := must.Get(run.Cells(&of, &w))(t)
+		cells := must.Get(many.Cells(&of, &w))(t)
 		return cells[0].Settings.Values()[name]
 	}
 	flags := (&app{io.Discard, io.Discard}).tableCommand().Flags()

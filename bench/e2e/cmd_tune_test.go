@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/run/tune"
+	"rollcall/bench/many/tune"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
-	"rollcall/bench/run"
+	"rollcall/bench/many"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/internal/must"
@@ -103,7 +103,7 @@ func TestTablesSayWhatTheyRun(t *testing.T) {
 			if of.Preset != "" && of.Preset != preset {
 				continue
 			}
-			cells := must.Get(run.Cells(&of, &run.Wanted{Preset: preset}))(t)
+			cells := must.Get(many.Cells(&of, &many.Wanted{Preset: preset}))(t)
 			for _, c := range cells {
 				r := results.SummaryRow{Cell: c.Settings.Cell(id), Params: c.Settings.Params()}
 				if own := of.Own(&r).Without(c.Column.Set.Names()...); own != "" {

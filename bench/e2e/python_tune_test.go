@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/run/tune"
+	"rollcall/bench/many/tune"
 	"rollcall/internal/must"
 	"rollcall/results"
 )

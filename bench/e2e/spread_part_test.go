@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/run/tune"
+	"rollcall/bench/many/tune"
 	"rollcall/results"
 )
 

@@ -46,9 +46,9 @@ func (e *CardError) Error() string { return e.Err.Error() }
 // Unwrap returns the error itself.
 func (e *CardError) Unwrap() error { return e.Err }
 
-// cardIsLost reports whether an error of a run means that its card is lost. A card that cannot be used any more is:
+// CardIsLost reports whether an error of a run means that its card is lost. A card that cannot be used any more is:
 // it could when the command began.
-func cardIsLost(err error) bool {
+func CardIsLost(err error) bool {
 	_, unusable := errors.AsType[*CardError](err)
 	return unusable || gpu.DeviceLost(err)
 }
@@ -76,8 +76,8 @@ func (m *Machine) each() (all []Machine, notes []string) {
 	return all, c.Notes
 }
 
-// cardName names the card of a session: "cuda:1, NVIDIA H100".
-func (l *Session) cardName() string {
+// CardName names the card of a session: "cuda:1, NVIDIA H100".
+func (l *Session) CardName() string {
 	parts := []string{l.Machine.Device}
 	if l.Engine != nil {
 		parts = append(parts, l.Engine.Info().Device)
@@ -121,8 +121,8 @@ type chosenCards struct {
 	Notes []string   // lines for the user about cards that are left out
 }
 
-// chooseCards returns the cards of a --device for which [SeveralCards] holds. there is the cards of this machine, visible the
-// value of [visibleCards].
+// chooseCards returns the cards of a --device for which [SeveralCards] holds. there is the cards of this machine,
+// visible the value of [visibleCards].
 func chooseCards(device string, precision gpu.Precision, there []gpu.Card, visible string) (c chosenCards, err error) {
 	indexes, all, err := parseCards(device)
 	if err != nil {
@@ -134,8 +134,8 @@ func chooseCards(device string, precision gpu.Precision, there []gpu.Card, visib
 			return c, fmt.Errorf("device %s: %s: %s", device, there[0].Name, there[0].Unusable)
 		}
 		if n := instances(visible); n > len(there) && len(there) == 1 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s: CUDA shows a process one MIG instance, and %s names %d: start "+
-				"a process for each of them, with it alone in %s, all with this --out", device, visibleCards, n, visibleCards))
+			c.Notes = append(c.Notes, fmt.Sprintf("%[1]s: CUDA shows a process one MIG instance, and %[2]s names %[3]d: start "+
+				"a process for each of them, with it alone in %[2]s, all with this --out", device, visibleCards, n))
 		}
 	}
 	for _, i := range indexes {

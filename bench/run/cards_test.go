@@ -1,196 +1,103 @@
-//go:build gpu && linux && cgo
-
 package run
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"rollcall/nets/gpu/driver"
+	"rollcall/bench/settings"
+	"rollcall/nets/gpu"
 )
 
-// onCards returns a pool of sessions on devices, one after the other.
-func onCards(log *bytes.Buffer, devices ...string) *Pool {
-	p := &Pool{Stderr: log, Keep: PoolKeep{Retries: 1}}
-	for _, device := range devices {
-		p.Sessions = append(p.Sessions, &Session{Machine: Machine{Device: device}, card: device})
-	}
-	return p
+// card returns a card by its compute capability; an unusable one has a reason behind a blank.
+func card(index int, text string) gpu.Card {
+	capability, unusable, _ := strings.Cut(text, " ")
+	return gpu.Card{Index: index, Name: "N" + fmt.Sprint(index), Capability: capability, Unusable: unusable}
 }
 
-// When a card is lost, its sessions end, and its jobs go on on the other cards without having failed. When the last one
-// is lost, no job is done any more, none has failed, and the cells that have begun are finished.
-func TestLostCards(t *testing.T) {
-	const elsewhere = ": its runs go on on the other cards\n"
+func TestChoose(t *testing.T) {
+	const uuids = "MIG-1,MIG-2"
 	for _, c := range []struct {
-		name     string
-		sessions []string
-		cells    int
-		lost     map[string]bool // devices on which jobs fail
-		err      error
-		finished string // cells with the errors of their jobs, of which there are two each
-		said     []string
-		left     []string // devices of the sessions that are left
+		device, there, visible string // the cards by commas
+		precision              gpu.Precision
+		want, notes            string // indexes, and lines
+		err                    string
+		usage                  bool
 	}{
+		{device: "cuda:all", there: "9.0", want: "0"},
+		{device: "cuda:all", there: "9.0,9.0,9.0", want: "0 1 2"},
 		{
-			name: "one of two", sessions: []string{"cuda:0", "cuda:1"}, cells: 3, lost: map[string]bool{"cuda:1": true},
-			finished: "0: none none, 1: none none, 2: none none",
-			said:     []string{"rollcall: cuda:1: lost (gpu: add: gpu: device lost)" + elsewhere},
-			left:     []string{"cuda:0"},
+			device: "cuda:all", there: "9.0,7.5 too old,9.0,9.0 in use", want: "0 2",
+			notes: "cuda:all: without cuda:1 (N1: too old), cuda:3 (N3: in use)",
+		},
+		{device: "cuda:all", there: "7.5 too old,6.0 older", err: "device cuda:all: N0: too old"},
+		{
+			device: "cuda:all", there: "9.0", visible: uuids, want: "0",
+			notes: "cuda:all: CUDA shows a process one MIG instance, and CUDA_VISIBLE_DEVICES names 2: start a " +
+				"process for each of them, with it alone in CUDA_VISIBLE_DEVICES, all with this --out",
+		},
+		{device: "cuda:all", there: "9.0", visible: "MIG-1", want: "0"},
+		{device: "cuda:all", there: "9.0", visible: "GPU-1,GPU-2", want: "0"},
+		{device: "cuda:0,2", there: "9.0,9.0,9.0", want: "0 2"},
+		{device: "cuda:2,0", there: "9.0,9.0,9.0", want: "2 0"},
+		{device: "cuda:0,2", there: "9.0,8.0,9.0", precision: gpu.TF32, want: "0 2"},
+		{
+			device: "cuda:0,7", there: "9.0,9.0",
+			err: "device cuda:0,7: gpu: no card 7, there are 2 (rollcall devices lists them)",
 		},
 		{
-			name: "one of two with two sessions each", cells: 3,
-			sessions: []string{"cuda:0", "cuda:1", "cuda:0", "cuda:1"},
-			lost:     map[string]bool{"cuda:0": true},
-			finished: "0: none none, 1: none none, 2: none none",
-			said:     []string{"rollcall: cuda:0: lost (gpu: add: gpu: device lost)" + elsewhere},
-			left:     []string{"cuda:1", "cuda:1"},
+			device: "cuda:0,99999999999999999999", there: "9.0,9.0",
+			err: "device cuda:0,99999999999999999999: gpu: no card 9223372036854775807, there are 2 (rollcall " +
+				"devices lists them)",
+		},
+		{device: "cuda:0,1", there: "9.0,7.5 too old", err: "device cuda:0,1: cuda:1, N1: too old"},
+		{device: "cuda:1,01", there: "9.0,9.0", err: "--device cuda:1,01: card 1 twice, want it once", usage: true},
+		{
+			device: "cuda:0,", there: "9.0,9.0", usage: true,
+			err: `--device "cuda:0,": want cuda:all, or indexes with commas such as cuda:0,2`,
 		},
 		{
-			name: "the card with the only job", sessions: []string{"cuda:0", "cuda:1"}, cells: 1,
-			lost:     map[string]bool{"cuda:0": true},
-			finished: "0: none none",
-			said:     []string{"rollcall: cuda:0: lost (gpu: add: gpu: device lost)" + elsewhere},
-			left:     []string{"cuda:1"},
+			device: "cuda:0,-1", there: "9.0,9.0", usage: true,
+			err: `--device "cuda:0,-1": want cuda:all, or indexes with commas such as cuda:0,2`,
 		},
 		{
-			name: "both", sessions: []string{"cuda:0", "cuda:1"}, cells: 3,
-			lost: map[string]bool{"cuda:0": true, "cuda:1": true}, err: errNoCard, finished: "0: no card no card",
-			said: []string{"cuda:0: lost (", "cuda:1: lost ("}, left: []string{"cuda:0", "cuda:1"},
+			device: "cuda:all", there: "9.0,8.0,9.0", precision: gpu.TF32, usage: true,
+			err: "--device cuda:all: numbers of these cards differ in the last digits: want cuda:0,2 " +
+				"(cuda-sm90-tf32) or cuda:1 (cuda-sm80-tf32), or --precision fp32",
 		},
-		{
-			name: "the only one", sessions: []string{"cuda"}, cells: 2, lost: map[string]bool{"cuda": true},
-			err: errNoCard, finished: "0: no card no card",
-			said: []string{"rollcall: cuda: lost (gpu: add: gpu: device lost)\n"}, left: []string{"cuda"},
-		},
+		{device: "cuda:all", there: "9.0,8.0,9.0", precision: gpu.FP32, want: "0 1 2"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			var log bytes.Buffer
-			p := onCards(&log, c.sessions...)
-			used := sync.WaitGroup{} // every lost device is lost before the other ends a job
-			used.Add(len(c.lost))
-			var lock sync.Mutex
-			lostOnce := map[string]bool{}
-			jobs := make([][]*Job, c.cells)
-			for i := range jobs {
-				for k := range 2 {
-					run := fmt.Sprint(i, k)
-					jobs[i] = append(jobs[i], &Job{Run: run, Do: func(_ context.Context, l *Session) error {
-						device := l.Machine.Device
-						if !c.lost[device] {
-							used.Wait()
-							return nil
-						}
-						lock.Lock()
-						defer lock.Unlock()
-						if !lostOnce[device] {
-							lostOnce[device] = true
-							used.Done()
-						}
-						return fmt.Errorf("gpu: add: %w", driver.ErrDeviceLost)
-					}})
-				}
+		var there []gpu.Card
+		for i, text := range strings.Split(c.there, ",") {
+			there = append(there, card(i, text))
+		}
+		got, err := chooseCards(c.device, c.precision, there, c.visible)
+		text := ""
+		if err != nil {
+			text = err.Error()
+		} else {
+			var indexes []string
+			for _, card := range got.Cards {
+				indexes = append(indexes, fmt.Sprint(card.Index))
 			}
-			var finished []string
-			err := p.Run(t.Context(), jobs, func(i int) error {
-				var errs []string
-				for _, j := range jobs[i] {
-					switch {
-					case j.Err == nil:
-						errs = append(errs, "none")
-					case errors.Is(j.Err, errNoCard):
-						errs = append(errs, "no card")
-					default:
-						errs = append(errs, j.Err.Error())
-					}
-				}
-				finished = append(finished, fmt.Sprintf("%d: %s", i, strings.Join(errs, " ")))
-				return nil
-			})
-			if got := strings.Join(finished, ", "); !errors.Is(err, c.err) || (err != nil) != (c.err != nil) ||
-				got != c.finished {
-				t.Errorf("%v, finished %q, want %v, %q", err, got, c.err, c.finished)
+			if indexes := strings.Join(indexes, " "); indexes != c.want || strings.Join(got.Notes, "\n") != c.notes {
+				t.Errorf("%s of %s: cards %s, notes %q, want %s, %q",
+					c.device, c.there, indexes, got.Notes, c.want, c.notes)
 			}
-			for _, said := range c.said {
-				if strings.Count(log.String(), said) != 1 {
-					t.Errorf("said %q, want %q once", log.String(), said)
-				}
-			}
-			if n := strings.Count(log.String(), "\n"); n != len(c.said) {
-				t.Errorf("said %q, want %d lines", log.String(), len(c.said))
-			}
-			var left []string
-			for _, l := range p.Sessions {
-				left = append(left, l.Machine.Device)
-			}
-			if !slices.Equal(left, c.left) {
-				t.Errorf("sessions on %v are left, want %v", left, c.left)
-			}
-		})
-	}
-}
-
-// A run at which two cards were lost is given no third, and a card that can be used no more counts as lost.
-func TestRunThatCostsCards(t *testing.T) {
-	var log bytes.Buffer
-	p := onCards(&log, "cuda:0", "cuda:1", "cuda:2", "cuda:3")
-	jobs := [][]*Job{{
-		{Run: "bad", Do: func(context.Context, *Session) error { return &CardError{errors.New("gone")} }},
-		{Run: "good", Do: func(context.Context, *Session) error { return nil }},
-	}}
-	if err := p.Run(t.Context(), jobs, func(int) error { return nil }); err != nil {
-		t.Error(err)
-	}
-	const want = "2 cards were lost at this run, which is given no other: gone"
-	if bad, good := jobs[0][0].Err, jobs[0][1].Err; bad == nil || bad.Error() != want || good != nil {
-		t.Errorf("errors %v and %v, want %s and none", bad, good, want)
-	}
-	if n := strings.Count(log.String(), ": lost (gone): its runs go on on the other cards\n"); n != 2 ||
-		len(p.Sessions) != 2 {
-		t.Errorf("%d sessions are left, said %q, want 2, and two lines", len(p.Sessions), log.String())
-	}
-}
-
-// Memory that is short on a card is a reason to end beside other sessions of this card alone.
-func TestShortOfMemoryOnCards(t *testing.T) {
-	var log bytes.Buffer
-	p := onCards(&log, "cuda:0", "cuda:1", "cuda:0")
-	p.Keep.Retries = 0
-	failed, both := 0, make(chan struct{}) // closed when both sessions of the small card have had a job
-	var lock sync.Mutex
-	var jobs []*Job
-	for i := range 6 {
-		jobs = append(jobs, &Job{Run: fmt.Sprint(i), Do: func(_ context.Context, l *Session) error {
-			if l.Machine.Device == "cuda:0" {
-				lock.Lock()
-				defer lock.Unlock()
-				if failed++; failed == 2 {
-					close(both)
-				}
-				return fmt.Errorf("gpu: %w", driver.ErrOutOfMemory)
-			}
-			<-both
-			return nil
-		}})
-	}
-	if err := p.Run(t.Context(), [][]*Job{jobs}, func(int) error { return nil }); err != nil {
-		t.Error(err)
-	}
-	wrong := 0
-	for _, j := range jobs {
-		if j.Err != nil {
-			wrong++
+		}
+		if text != c.err || err != nil && settings.IsUsage(err) != c.usage {
+			t.Errorf("%s of %s: error %q, want %q, of the usage: %t", c.device, c.there, text, c.err, c.usage)
 		}
 	}
-	want := "rollcall: cuda:0: gpu: gpu: out of memory: 2 runs at a time from now on\n"
-	if wrong != failed-1 || log.String() != want {
-		t.Errorf("%d attempts on the small card, %d jobs failed, said %q, want one job fewer and %q", failed, wrong,
-			&log, want)
+}
+
+func TestSeveral(t *testing.T) {
+	for device, want := range map[string]bool{
+		"cuda:all": true, "cuda:0,2": true, "cuda:,": true,
+		"cuda": false, "cuda:0": false, "auto": false, "cpu": false, "cpu:all": false, "cuda:": false, "all": false,
+	} {
+		if got := SeveralCards(device); got != want {
+			t.Errorf("--device %s: several %t, want %t", device, got, want)
+		}
 	}
 }

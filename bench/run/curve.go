@@ -78,7 +78,7 @@ func (f *curveFile) close(ctx context.Context) error {
 	close(f.next)
 	<-f.done
 	first := true // the writer has made the first attempt
-	return withRetries(ctx, func() error {
+	return WithRetries(ctx, func() error {
 		if !first {
 			f.write()
 		}
@@ -90,9 +90,9 @@ func (f *curveFile) close(ctx context.Context) error {
 // pauses are the waits before the second and the third attempt of withRetries.
 var pauses = []time.Duration{time.Second, 3 * time.Second}
 
-// withRetries calls write up to three times, until it succeeds. It is for files without which a run is lost: a full or
+// WithRetries calls write up to three times, until it succeeds. It is for files without which a run is lost: a full or
 // remote file system often recovers within seconds. When ctx ends it does not wait any more.
-func withRetries(ctx context.Context, write func() error) error {
+func WithRetries(ctx context.Context, write func() error) error {
 	err := write()
 	for _, pause := range pauses {
 		if err == nil {

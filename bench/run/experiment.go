@@ -47,8 +47,8 @@ func Folder(out, table string, s settings.Settings, seed uint32) string {
 	return filepath.Join(out, table, results.CellFolder(s.Cell(table), results.Hash(s)), fmt.Sprintf("seed-%d", seed))
 }
 
-// rounds returns the round after which this process ends the run.
-func (x *Experiment) rounds() int {
+// Rounds returns the round after which this process ends the run.
+func (x *Experiment) Rounds() int {
 	if x.StopAt != nil {
 		return min(*x.StopAt, x.Settings.Rounds)
 	}
@@ -59,14 +59,14 @@ func (x *Experiment) rounds() int {
 // it is.
 func (x *Experiment) want(ctx context.Context, l *Session, keep Keep) (*folder.Want, error) {
 	w := &folder.Want{
-		Dir: x.Dir, Evaluates: x.Settings.Evaluates, StopAt: x.rounds(), Files: x.files(), Start: x.Dump != "",
+		Dir: x.Dir, Evaluates: x.Settings.Evaluates, StopAt: x.Rounds(), Files: x.files(), Start: x.Dump != "",
 		AnyKind: keep.Look, Altered: l.Machine.Altered, Mixed: keep.Mixed,
 		Checksum: func() (string, error) {
 			err := l.OpenData(ctx, &x.Settings, x.Seed)
 			if err != nil {
 				return "", err
 			}
-			return l.checksum(&x.Settings), nil
+			return l.Checksum(&x.Settings), nil
 		},
 	}
 	var revision int
@@ -91,7 +91,7 @@ func (x *Experiment) want(ctx context.Context, l *Session, keep Keep) (*folder.W
 	}
 	w.About = checkpoint.About{
 		SettingsHash: results.Hash(x.Settings), Seed: x.Seed, Numerics: numerics,
-		Revisions: revisions(&x.Settings, revision), Params: params, Decisions: x.Decisions, Version: Version(),
+		Revisions: Revisions(&x.Settings, revision), Params: params, Decisions: x.Decisions, Version: Version(),
 		Rounds: x.Settings.Rounds, Started: time.Now().UTC(),
 	}
 	w.Row = x.row(nets.Info{})
@@ -113,9 +113,9 @@ func (x *Experiment) files() (names []string) {
 	return names
 }
 
-// revisions returns the revisions of everything that decides the numbers of a run. engine is the revision of its
+// Revisions returns the revisions of everything that decides the numbers of a run. engine is the revision of its
 // engine.
-func revisions(s *settings.Settings, engine int) results.Revisions {
+func Revisions(s *settings.Settings, engine int) results.Revisions {
 	split := s.Split
 	if s.SplitAway() {
 		split = "" // the data set itself splits its samples

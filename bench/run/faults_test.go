@@ -18,7 +18,6 @@ import (
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/events"
-	"rollcall/results/papers"
 )
 
 // ratesOf returns settings with learning rates for a method that has none by default.
@@ -244,45 +243,4 @@ func brokenLog(t *testing.T) *events.Log {
 	log := must.Get(events.Create(t.TempDir(), time.Now()))(t)
 	must.OK(t, log.Close())
 	return log
-}
-
-// onText calls a function when a text is written.
-type onText struct {
-	io.Writer
-	text string
-	do   func()
-}
-
-func (w onText) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.text) {
-		w.do()
-	}
-	return w.Writer.Write(p)
-}
-
-// A table whose summary cannot be written for a while goes on.
-func TestSummaryGoesOn(t *testing.T) {
-	out := t.TempDir()
-	path := filepath.Join(out, "sweep", results.SummaryFile)
-	obstructed(t, path)
-	var log strings.Builder
-	p := NewPool(onText{&log, "the table goes on", func() { _ = os.RemoveAll(path) }},
-		Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: 1}, PoolKeep{})
-	defer func() { _ = p.Close() }()
-	table := papers.Sweep("sweep", "", []string{"fedawe", "mifa"}, []uint32{3})
-	var cells []Cell
-	for _, method := range []string{"fedawe", "mifa"} {
-		cells = append(cells, Cell{Settings: settingstest.Tiny(t, "method="+method), Column: papers.Column{Data: "leaf"}})
-	}
-	done, err := p.Table(t.Context(), &table, cells)
-	if err != nil || done.Failed > 0 {
-		t.Fatalf("%v, %d failed, want none\n%s", err, done.Failed, &log)
-	}
-	rows, err := results.ReadSummary(path)
-	if err != nil || len(rows) != 4 {
-		t.Errorf("%d rows, %v, want those of two metrics of two cells\n%s", len(rows), err, &log)
-	}
-	if strings.Count(log.String(), "the table goes on") != 1 {
-		t.Errorf("log %q, want the trouble once", &log)
-	}
 }

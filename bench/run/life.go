@@ -86,7 +86,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return m, err
 	}
-	w.About.DataChecksum = l.checksum(&x.Settings) // only now it is known
+	w.About.DataChecksum = l.Checksum(&x.Settings) // only now it is known
 	if d, err = folder.DecideAgain(w, policy, d); err != nil {
 		return m, err
 	}
@@ -148,8 +148,8 @@ func (x *Experiment) decide(
 	return w, d, nil, nil
 }
 
-// Look says what becomes of the run's folder, and changes nothing. other is the run if it is finished in another folder,
-// and not in this one.
+// Look says what becomes of the run's folder, and changes nothing. other is the run if it is finished in another
+// folder, and not in this one.
 func (x *Experiment) Look(
 	ctx context.Context, l *Session, keep Keep,
 ) (d folder.Decision, other *results.Run, err error) {

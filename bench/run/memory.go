@@ -56,8 +56,8 @@ func (e *memoryError) Error() string {
 		memory.Size(e.need.total()), beside, memory.Size(e.limit.Bytes), e.limit.From, pack)
 }
 
-// fitsAlone reports whether err refuses a run that would fit if no other run were at work.
-func fitsAlone(err error) bool {
+// FitsAlone reports whether err refuses a run that would fit if no other run were at work.
+func FitsAlone(err error) bool {
 	e, ok := errors.AsType[*memoryError](err)
 	return ok && e.others > 0
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -128,7 +127,7 @@ func TestMemoryRefused(t *testing.T) {
 					t.Errorf("%q, want %q in it", e, want)
 				}
 			}
-			if fitsAlone(err) {
+			if FitsAlone(err) {
 				t.Error("it would fit without other runs, which there are not")
 			}
 			must.OK(t, l.Machine.Memory.Set("off"))
@@ -161,38 +160,5 @@ func TestMemorySaid(t *testing.T) {
 		if got := lines.String(); said.MatchString(got) != want || !want && got != "" {
 			t.Errorf("limit %s: %q, want it said: %t", limit, got, want)
 		}
-	}
-}
-
-// Runs at the same time count together, a data set of theirs once; one that does not fit beside another waits for it,
-// and its session leaves.
-func TestMemoryOfSeveralRuns(t *testing.T) {
-	s := tiny(t, "mifa")
-	s.Net, s.Data, s.TrainSize, s.TestSize = "cnn-cifar10", "synthetic", 4000, 50
-	var log bytes.Buffer
-	l := onCPU(t, "100MB") // 29 MB of rows, 12 MB of data, and about 10 MB of activations each
-	l.Machine.AtOnce = 3
-	p := NewPool(&log, l.Machine, PoolKeep{})
-	done := make([]int, 6)
-	jobs := make([][]*Job, len(done))
-	for i := range jobs {
-		jobs[i] = []*Job{{Run: fmt.Sprint(i), Do: func(ctx context.Context, l *Session) error {
-			if err := l.Open(ctx, &s, 3); err != nil {
-				return err
-			}
-			done[i]++
-			return nil
-		}}}
-	}
-	err := p.Run(t.Context(), jobs, func(i int) error { return jobs[i][0].Err })
-	must.OK(t, errors.Join(err, p.Close()))
-	for i, n := range done {
-		if n != 1 {
-			t.Errorf("job %d: done %d times, want once", i, n)
-		}
-	}
-	if text := log.String(); !strings.Contains(text, " beside the ") ||
-		!strings.Contains(text, "2 runs at a time from now on") || strings.Contains(text, "1 run at a time") {
-		t.Errorf("log %q, want the third run refused beside the others", text)
 	}
 }

@@ -78,30 +78,6 @@ func TestInitFromChanged(t *testing.T) {
 	}
 }
 
-// All cells of a sweep start from the weights, and the path stands in no cell's own settings.
-func TestSweepInitFrom(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "W")
-	saveWeights(t, path, "lenet5")
-	w := Sweep{
-		Name: "s", Like: "fedawe", Methods: []string{"mifa", "fedar"}, Data: []string{"synthetic"},
-		Nets: []string{"lenet5"}, Availability: []string{"sine"}, Seeds: []uint32{3}, Given: settings.Given{{Name: "init-from", Value: path}},
-	}
-	table, cells, err := w.Cells()
-	if err != nil || len(cells) != 2 {
-		t.Fatalf("%d cells, %v, want two", len(cells), err)
-	}
-	for _, c := range cells {
-		if len(c.Settings.InitSum) != 64 || c.Settings.InitSum != cells[0].Settings.InitSum {
-			t.Errorf("%s: checksum %q, want that of %s", c.Settings.Method, c.Settings.InitSum, path)
-		}
-	}
-	for _, column := range table.Columns {
-		if base := column.Base; !slices.Contains(base.Names(), "init-from") || base.Get("init-from") != "" {
-			t.Errorf("settings alike in all: %s, want init-from among them, without the path", base)
-		}
-	}
-}
-
 // A run that starts from a saved model has as round 0 the numbers of the round after which it was saved.
 func TestSavedModelGoesOn(t *testing.T) {
 	l := onCPU(t, "off")

@@ -196,7 +196,7 @@ func TestRevisionOfWhatIsTold(t *testing.T) {
 		{"adafed", "trace", 0}, // the process itself has changed
 	} {
 		s := settingsUnder(t, c.method, c.process)
-		if got, want := revisions(&s, 1).Process, availability.Revision(c.process)+c.more; got != want {
+		if got, want := Revisions(&s, 1).Process, availability.Revision(c.process)+c.more; got != want {
 			t.Errorf("%s under %s: revision %d of the process, want %d", c.method, c.process, got, want)
 		}
 	}

@@ -29,7 +29,7 @@ type Session struct {
 
 	shared  *sharedData   // shared by the sessions of a pool; nil: this session makes its own
 	engines int           // how many sessions work at the same time on this device, this one included; 0: it alone
-	card    string        // such as cuda:2, if the sessions of the pool have several; empty: lines need not name it
+	Card    string        // such as cuda:2, if the sessions of the pool have several; empty: lines need not name it
 	set     *openSet      // the shared data set behind Data
 	model   *models.Model // the model of Engine
 	batch   int           // the batch size of Engine
@@ -52,7 +52,7 @@ func Sessions(machine Machine, log io.Writer) (all []*Session) {
 		for _, m := range each {
 			l := &Session{Machine: m, Stderr: log, shared: shared}
 			if len(each) > 1 {
-				l.card = m.Device
+				l.Card = m.Device
 			}
 			all = append(all, l)
 		}
@@ -65,10 +65,10 @@ func (l *Session) ShareDevice(sessions int) { l.engines = sessions }
 
 // OnCard adds the name of the session's card to a line, where there are several cards.
 func (l *Session) OnCard(line string) string {
-	if l.card == "" {
+	if l.Card == "" {
 		return line
 	}
-	return l.card + ": " + line
+	return l.Card + ": " + line
 }
 
 // Lend puts an open data set among those that the session shares, in place of one that would be read from files.
@@ -161,8 +161,8 @@ func (l *Session) notice(key, line string) {
 // noticeOfEngine is notice for a line about one engine of several, and says so, or which card it is about.
 func (l *Session) noticeOfEngine(key, line string) {
 	var of []string
-	if l.card != "" {
-		of = append(of, l.card)
+	if l.Card != "" {
+		of = append(of, l.Card)
 	}
 	if l.engines > 1 {
 		of = append(of, fmt.Sprintf("one of %d engines", l.engines))
@@ -227,9 +227,9 @@ func (l *Session) openFor(
 // threads.
 func (l *Session) threads() int { return max(1, l.Machine.Threads/max(1, l.engines)) }
 
-// checksum names the bytes of the open data set. The checksum of generated data holds for one seed only, and its text
+// Checksum names the bytes of the open data set. The checksum of generated data holds for one seed only, and its text
 // says so.
-func (l *Session) checksum(s *settings.Settings) string {
+func (l *Session) Checksum(s *settings.Settings) string {
 	if s.Data == "synthetic" || s.SplitAway() {
 		return results.OfSeed(l.Data.Checksum)
 	}

@@ -117,7 +117,7 @@ func (t *trainer) end(ctx context.Context, err error) error {
 		info = *t.finished.Info
 		wrote = files.Unique(slices.Concat(t.finished.Written(), wrote))
 	}
-	err = errors.Join(err, withRetries(ctx, func() error {
+	err = errors.Join(err, WithRetries(ctx, func() error {
 		return t.place.Publish(results.RunFile, func(path string, before files.Before) error {
 			return results.WriteRunInfo(path, info, wrote, before)
 		})
@@ -136,7 +136,7 @@ func (t *trainer) end(ctx context.Context, err error) error {
 }
 
 // stopped reports whether the run has come to StopAt before its last round.
-func (t *trainer) stopped() bool { return t.done >= t.x.rounds() && t.done < t.x.Settings.Rounds }
+func (t *trainer) stopped() bool { return t.done >= t.x.Rounds() && t.done < t.x.Settings.Rounds }
 
 // info returns the content of run.json for a run that ended with err.
 func (t *trainer) info(err error) results.RunInfo {
@@ -175,7 +175,7 @@ func (t *trainer) info(err error) results.RunInfo {
 // train makes the rounds that are left up to the last or to StopAt, evaluates when the settings say so, and writes
 // checkpoints.
 func (t *trainer) train(ctx *ending) error {
-	rounds := t.x.rounds()
+	rounds := t.x.Rounds()
 	t.p.Start(rounds)
 	t.held.Progress(t.want.About.Numerics, t.done, t.x.Settings.Rounds)
 	if t.done > 0 {
@@ -338,7 +338,7 @@ func (t *trainer) finish(ctx context.Context) error {
 func (t *trainer) write(
 	ctx context.Context, name string, write func(path string, before files.Before) error,
 ) error {
-	err := withRetries(ctx, func() error { return t.place.Publish(name, write) })
+	err := WithRetries(ctx, func() error { return t.place.Publish(name, write) })
 	if err == nil {
 		t.wrote = append(t.wrote, name)
 	}

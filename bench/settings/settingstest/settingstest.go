@@ -1,4 +1,5 @@
-// Package settingstest has settings for tests: those of a run of a fraction of a second, and other values of each setting.
+// Package settingstest has settings for tests: those of a run of a fraction of a second, and other values of each
+// setting.
 package settingstest
 
 import (

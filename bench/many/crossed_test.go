@@ -1,0 +1,119 @@
+package many
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/bench/settings"
+	"rollcall/internal/must"
+	"rollcall/results"
+)
+
+// crossedCells returns the cells of a crossed sweep under stationary availability.
+func crossedCells(q int, seeds []uint32, given settings.Given, methods ...string) ([]Cell, error) {
+	w := Sweep{
+		Name: "sweep", Like: "fedawe", Methods: methods, Data: []string{"leaf"},
+		Availability: []string{"stationary"}, Seeds: seeds, Crossed: &q, Given: given,
+	}
+	_, cells, err := w.Cells()
+	return cells, err
+}
+
+// Any two seeds of two parts of the draws meet in exactly one run of a method, whatever the number of seeds.
+func TestCrossed(t *testing.T) {
+	for _, q := range []int{5, 7, 11, 13, 17, 19, 23, 29, 31} {
+		cells := must.Get(crossedCells(q, []uint32{3}, nil, "mifa", "fedavg-active"))(t)
+		if len(cells) != 2*q*q {
+			t.Fatalf("%d seeds: %d runs, want %d", q, len(cells), 2*q*q)
+		}
+		folders, met := map[string]bool{}, map[string]int{}
+		for _, c := range cells {
+			folders[results.Hash(c.Settings)] = true
+			seeds := c.Settings.Params().Only(settings.SeedNames()...)
+			if c.Column.Set != seeds || len(seeds.Names()) != 5 {
+				t.Fatalf("column %q, seeds %q, want five of them in both", c.Column.Set, seeds)
+			}
+			for i, a := range seeds.Names() {
+				for _, b := range seeds.Names()[:i] {
+					met[fmt.Sprint(c.Settings.Method, a, seeds.Get(a), b, seeds.Get(b))]++
+				}
+			}
+			for _, value := range seeds.All() {
+				var seed int
+				if _, err := fmt.Sscan(value, &seed); err != nil || seed < 3 || seed >= 3+q {
+					t.Fatalf("seed %q, want 3 … %d", value, 2+q)
+				}
+			}
+		}
+		if len(folders) != len(cells) {
+			t.Errorf("%d seeds: %d folders, want one for each of %d runs", q, len(folders), len(cells))
+		}
+		if want := 2 * 10 * q * q; len(met) != want { // 10 pairs of parts, each run has one pair of seeds of each
+			t.Errorf("%d seeds: %d pairs of seeds meet, want all %d", q, len(met), want)
+		}
+		for pair, n := range met {
+			if n != 1 {
+				t.Fatalf("%d seeds: %s meet %d times, want once", q, pair, n)
+			}
+		}
+	}
+}
+
+// A seed that is given is the same in all runs, and the others are crossed.
+func TestCrossedButGiven(t *testing.T) {
+	sets := slices.Concat(given("seed-init", "7"), given("p", "0.5"))
+	cells := must.Get(crossedCells(5, []uint32{100}, sets, "mifa"))(t)
+	met := map[results.Params]bool{}
+	for _, c := range cells {
+		seeds := c.Settings.Params().Only(settings.SeedNames()...)
+		if seeds.Get("seed-init") != "7" || seeds.Get("seed-phi") != "" {
+			t.Fatalf("seeds %q, want 7 of the weights and none of φ, which nobody reads", seeds)
+		}
+		met[seeds.Only("seed-split", "seed-availability")] = true
+	}
+	if len(cells) != 25 || len(met) != 25 {
+		t.Errorf("%d runs with %d pairs of split and availability, want 25", len(cells), len(met))
+	}
+}
+
+func TestCrossedRefused(t *testing.T) {
+	three := slices.Concat(given("seed-init", "7"), given("seed-phi", "7"), given("seed-batches", "7"))
+	for _, c := range []struct {
+		q     int
+		seeds []uint32
+		given settings.Given
+		want  string
+	}{
+		{0, []uint32{3}, nil, "--crossed 0: want a prime, 5 … 31"},
+		{-5, []uint32{3}, nil, "--crossed -5: want a prime"},
+		{3, []uint32{3}, nil, "--crossed 3: want a prime"},
+		{8, []uint32{3}, nil, "--crossed 8: want a prime"},
+		{37, []uint32{3}, nil, "--crossed 37: want a prime"},
+		{5, []uint32{3, 4}, nil, "--crossed 5 --seeds: 2 seeds, want one"},
+		{5, []uint32{4294967293}, nil, "--seeds 4294967293: want at most 4294967291"},
+		{5, []uint32{3}, append(three, given("seed-split", "1")...), "all seeds of mifa given but 1, want two or more"},
+	} {
+		_, err := crossedCells(c.q, c.seeds, c.given, "mifa")
+		if !settings.IsUsage(err) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("--crossed %d --seeds %v: %v, want a usage error with %q", c.q, c.seeds, err, c.want)
+		}
+	}
+	if _, err := crossedCells(5, []uint32{3}, three, "mifa"); err != nil {
+		t.Errorf("two parts are left: %v, want no error", err)
+	}
+	// Without --crossed: several seeds, none of which is drawn from.
+	w := Sweep{
+		Name: "sweep", Like: "fedawe", Methods: []string{"mifa"}, Data: []string{"leaf"},
+		Availability: []string{"stationary"}, Seeds: []uint32{3, 4},
+		Given: slices.Concat(three, given("seed-split", "1"), given("seed-availability", "1")),
+	}
+	if _, _, err := w.Cells(); !settings.IsUsage(err) || !strings.Contains(err.Error(), "--seeds: 2 seeds, want one") {
+		t.Errorf("all seeds given: %v, want a usage error", err)
+	}
+	w.Seeds = w.Seeds[:1]
+	if _, _, err := w.Cells(); err != nil {
+		t.Errorf("all seeds given and one of --seeds: %v, want no error", err)
+	}
+}

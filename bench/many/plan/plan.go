@@ -1,0 +1,171 @@
+// Package plan says what a table, sweep, tuning or figure would do, before it is done: which runs it would make, with
+// how much memory, in how many hours. It is --plan of these commands, for people who book a machine for the job.
+//
+// plan.go counts runs and work, rate.go measures how fast this machine is, and text.go prints the plan.
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rollcall/bench/many"
+	"rollcall/bench/run"
+	"rollcall/bench/settings"
+	"rollcall/datasets"
+	"rollcall/internal/memory"
+	"rollcall/results"
+)
+
+// Plan is what a command would do.
+type Plan struct {
+	Title        string // of the table, figure or tuning
+	Cells        []Cell
+	Runs         []Run        // of all cells, in order
+	Rates        []Rate       // a measurement per workload
+	AtOnce       int          // runs at a time, on all cards together
+	Cards        int          // cards that share the runs; 1 on the CPU
+	Each         []float64    // seconds of each run that is not kept
+	Largest      run.Needs    // the run that needs the most memory
+	LargestOf    string       // the method of that run; empty: no run is made
+	Limit        memory.Limit // of the machine, or --memory-limit
+	LimitIsKnown bool         // false: --memory-limit off, or the system does not say
+	Notes        []string     // lines about data sets that are not available
+}
+
+// Cell is the runs of a method in one column, one run per seed.
+type Cell struct {
+	Settings   settings.Settings
+	Runs, Kept int     // all runs, and those that are finished already
+	Refused    int     // runs whose folders have other work
+	Resumed    int     // runs that resume from a checkpoint, neither kept nor made from the start
+	Sec        float64 // seconds for all runs that are not kept, one after the other
+}
+
+// Run is one run of a plan.
+type Run struct {
+	many.Planned
+	Sec   float64 // seconds for what is left of it
+	Whole float64 // seconds for all of it; 0 for a run that is kept, unless all are counted
+	Bytes int64   // memory; likewise
+}
+
+// planner makes a plan: first its cells, by which the workloads are known, then a measurement of every workload.
+type planner struct {
+	*Plan
+	session   *run.Session        // opens data and engines, one after the other
+	all       bool                // runs that are kept are counted too
+	missing   map[string]bool     // data sets that are not available
+	workloads []workload          // in the order of the cells
+	costs     map[workload][]cost // the runs that a workload's speed is for
+}
+
+// workload is what runs of the same speed have in common: one measurement serves all of them.
+type workload struct {
+	data, net, preset string // the preset decides on clipping and augmentation
+	batch, steps      int
+	train, test       int // samples of generated images
+}
+
+// cost is the work of one run of a cell.
+type cost struct {
+	cell, run         int     // indices in Plan.Cells and Plan.Runs
+	images, evaluated float64 // images to train on and to evaluate, see run.Needs
+}
+
+// Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would. all
+// says that it counts the work of runs that are kept, too.
+func Make(ctx context.Context, title string, p *many.Pool, runs []many.Planned, all bool) (*Plan, error) {
+	l := p.Sessions[0] // one session measures alone: what other engines cost beside it is not planned, see total
+	about := &Plan{Title: title, AtOnce: len(p.Sessions), Cards: p.Cards()}
+	m := &planner{about, l, all, map[string]bool{}, nil, map[workload][]cost{}}
+	m.Limit, m.LimitIsKnown = l.Machine.Memory.Limit()
+	for len(runs) > 0 {
+		// The seeds of a cell stand together and share their settings.
+		n := 1
+		for n < len(runs) && results.Hash(runs[n].Settings) == results.Hash(runs[0].Settings) {
+			n++
+		}
+		if err := m.cell(ctx, runs[:n]); err != nil {
+			return nil, err
+		}
+		runs = runs[n:]
+	}
+	for _, w := range m.workloads {
+		if err := m.measure(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	return m.Plan, nil
+}
+
+// cell adds the runs of one cell to the plan.
+func (m *planner) cell(ctx context.Context, runs []many.Planned) error {
+	c := Cell{Settings: runs[0].Settings, Runs: len(runs)}
+	for i := range runs {
+		switch r := &runs[i]; {
+		case r.Kept:
+			c.Kept++
+		case r.Refused != "":
+			if c.Refused++; c.Refused == 1 {
+				m.Notes = append(m.Notes, fmt.Sprintf("%s: refused: %s", r.Dir, r.Refused))
+			}
+		case r.Done > r.From:
+			c.Resumed++
+		}
+	}
+	m.Cells = append(m.Cells, c)
+	for i := range runs {
+		r := &runs[i]
+		m.Runs = append(m.Runs, Run{Planned: *r})
+		if !r.Left() && (!m.all || r.Twin) {
+			continue
+		}
+		// Files that are open already stay open; generated data are made for each seed.
+		data, err := m.open(ctx, &r.Settings, r.Seed)
+		if err != nil {
+			return err
+		}
+		// Each seed has its own availability, and so its own work.
+		needs, err := m.session.Needs(ctx, &r.Settings, r.Seed, r.Models)
+		if err != nil {
+			return err
+		}
+		// The first run counts even if it needs nothing: LargestOf says whether any run is made.
+		if needs.Bytes > m.Largest.Bytes || m.LargestOf == "" {
+			m.Largest, m.LargestOf = needs, r.Settings.Method
+		}
+		s := &r.Settings
+		w := workload{data, s.Net, s.Preset, s.Batch, s.LocalSteps, s.TrainSize, s.TestSize}
+		if _, ok := m.costs[w]; !ok {
+			m.workloads = append(m.workloads, w)
+		}
+		m.Runs[len(m.Runs)-1].Bytes = needs.Bytes
+		m.costs[w] = append(m.costs[w], cost{len(m.Cells) - 1, len(m.Runs) - 1, needs.Images, needs.Evaluated})
+	}
+	return nil
+}
+
+// open opens the data of s. If they are not available it opens generated images in their place, the same for all such
+// data sets. It returns the name of the data that are open.
+func (m *planner) open(ctx context.Context, s *settings.Settings, seed uint32) (string, error) {
+	if !m.missing[s.Data] { // a download that failed is not tried again for every run
+		err := m.session.OpenData(ctx, s, seed)
+		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
+			return s.Data, err
+		}
+		m.missing[s.Data] = true
+		m.Notes = append(m.Notes, settings.OneLine(err)+": planned and measured on generated images")
+	}
+	// anySeed, so that one set serves all runs; each seed would generate its own.
+	generated, err := settings.Defaults(s.Method, s.Preset, generatedData)
+	if err != nil {
+		return "", err
+	}
+	return generatedData, m.session.OpenData(ctx, &generated, anySeed)
+}
+
+const (
+	generatedData = "synthetic" // stands in for data that are not available
+	anySeed       = 3           // the seed of everything that is measured: speed does not depend on it
+)

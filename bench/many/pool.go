@@ -1,0 +1,269 @@
+package many
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"rollcall/bench/run"
+	"rollcall/bench/run/progress"
+	"rollcall/bench/settings"
+)
+
+// Pool is the sessions that make the runs of a table or figure, each one run at a time.
+type Pool struct {
+	Sessions []*run.Session
+	Stderr   io.Writer
+	Keep     Keep
+
+	progress *progress.Command // the writer behind Stderr, which shows the progress of the runs
+}
+
+// NewPool returns a pool of Machine.AtOnce sessions for each card of Machine.Device, or on the CPU.
+func NewPool(stderr io.Writer, machine run.Machine, keep Keep) *Pool {
+	p := &Pool{progress: progress.New(stderr), Keep: keep}
+	p.Stderr = p.progress
+	p.Sessions = run.Sessions(machine, p.Stderr)
+	return p
+}
+
+// Close closes all sessions.
+func (p *Pool) Close() (err error) {
+	for _, l := range p.Sessions {
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// Job is one run to be found or made in a session.
+type Job struct {
+	Run string // names the run; two jobs of one run are never at work at the same time
+	// Work compares jobs: if several sessions work, those with the most of it begin first, so that none is left alone
+	// with a long run at the end.
+	Work float64
+	Do   func(ctx context.Context, l *run.Session) error
+	Err  error // the last error of Do, once the job is done
+}
+
+// Run does the jobs of all cells and calls finish for every cell in order, as soon as its jobs are done and the cells
+// before it are finished. So a table prints its cells in order while later ones are at work.
+//
+// A job that fails is tried again [Keep].Retries times, after all other jobs have begun. A run that another process
+// makes is waited for after all others; with [Keep].NoWait its job ends with an *[run.ElsewhereError] instead. A
+// session that finds too little memory beside the others leaves its job to them and stops. So do all sessions of a card
+// that is lost, whose jobs have not failed; when no card is left, no more jobs begin, and Run returns an error if one
+// is not done.
+//
+// An error of finish ends all jobs, and Run returns it. When ctx ends no more jobs begin and the cells that have begun
+// are finished; Run returns ctx's error if a cell has not begun.
+func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) error) error {
+	ctx, cancel := context.WithCancel(ctx) // an error of finish cancels the jobs at work
+	defer cancel()
+	w := &poolRun{
+		cells: cells, finish: finish, cancel: cancel,
+		stderr: p.Stderr, keep: p.Keep, named: map[string]bool{},
+	}
+	var runs []string
+	var work []float64
+	for _, jobs := range cells {
+		for _, j := range jobs {
+			w.jobs, runs, work = append(w.jobs, j), append(runs, j.Run), append(work, j.Work)
+		}
+	}
+	sessions := p.workers(len(runs))
+	w.queue, w.crew = newQueue(run.FirstPause, runs), newCrew(sessions)
+	if len(sessions) > 1 {
+		w.queue.MostFirst(work)
+	}
+	w.changed.L = &w.lock
+	// A worker that waits for a job does not see by itself that ctx has ended.
+	defer context.AfterFunc(ctx, w.wake)()
+	var workers sync.WaitGroup
+	for _, l := range sessions {
+		workers.Go(func() { w.work(ctx, l) })
+	}
+	workers.Wait()
+	w.update(func(time.Time) { w.finishReady(ctx) }) // when ctx has ended, the cells without a begun job are left
+	p.dropLost(&w.crew)
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.leftOut && ctx.Err() != nil:
+		return ctx.Err()
+	case w.undone:
+		return w.over
+	}
+	return nil
+}
+
+// poolRun is the state that the workers of one call of [Pool.Run] share.
+type poolRun struct {
+	cells  [][]*Job
+	jobs   []*Job // the jobs of all cells, in order
+	finish func(cell int) error
+	cancel func()
+	stderr io.Writer
+	keep   Keep
+
+	lock     sync.Mutex // guards all fields below, and is held while finish is called
+	changed  sync.Cond  // wakes the workers that wait for a job
+	queue    *queue
+	finished int  // how many cells are finished
+	before   int  // how many jobs the finished cells have
+	leftOut  bool // a cell did not begin because ctx ended, or no card is left
+	crew     crew
+	over     error           // why no more jobs begin though ctx has not ended; nil: they do
+	undone   bool            // a job is not done because of over
+	named    map[string]bool // processes that a line has named as waited for
+	err      error           // the first error of finish
+}
+
+// wake makes the waiting workers look again whether they can begin a job.
+func (w *poolRun) wake() { w.update(func(time.Time) {}) }
+
+// update changes the shared state and wakes the workers that wait for a job.
+func (w *poolRun) update(change func(now time.Time)) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	change(time.Now())
+	w.changed.Broadcast()
+}
+
+// work does jobs in a session until there are no more, or until the worker [poolRun.leaves].
+func (w *poolRun) work(ctx context.Context, l *run.Session) {
+	for {
+		n := w.begin(ctx, l)
+		if n < 0 {
+			w.closeLost(l)
+			return
+		}
+		err := w.jobs[n].Do(ctx, l)
+		line, leaves := w.leaves(ctx, l, n, err)
+		if !leaves {
+			w.update(func(now time.Time) { w.ended(ctx, n, err, now) })
+			continue
+		}
+		if line != "" {
+			run.Logf(w.stderr, "rollcall: %s\n", line)
+		}
+		w.close(l)
+		w.update(func(now time.Time) { w.giveBack(ctx, n, err, now) })
+		return
+	}
+}
+
+// begin waits for a job that can be done and returns its number; -1: there will be none for this session.
+func (w *poolRun) begin(ctx context.Context, l *run.Session) int {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for ctx.Err() == nil && !w.crew.lost[l.Machine.Device] {
+		n, again := w.queue.Begin(time.Now())
+		if n >= 0 {
+			return n
+		}
+		others := w.queue.Elsewhere()
+		if left := w.leave(others); left {
+			w.finishReady(ctx)
+			w.changed.Broadcast()
+			continue
+		}
+		w.sayWaiting(others)
+		if w.queue.Over() {
+			return -1
+		}
+		w.sleep(again)
+	}
+	return -1
+}
+
+// leave ends the jobs of other processes, if nobody wants to wait for them.
+func (w *poolRun) leave(others []int) (left bool) {
+	if !w.keep.NoWait {
+		return false
+	}
+	for _, n := range others {
+		w.queue.Done(n, time.Now()) // its error says which process makes the run
+	}
+	return len(others) > 0
+}
+
+// sleep waits until the shared state changes, or until a time; the zero time never comes. The caller holds the lock, so
+// that wake cannot come before Wait does.
+func (w *poolRun) sleep(until time.Time) {
+	if !until.IsZero() {
+		defer time.AfterFunc(time.Until(until), w.wake).Stop()
+	}
+	w.changed.Wait()
+}
+
+// sayWaiting names the processes that are waited for, each once.
+func (w *poolRun) sayWaiting(jobs []int) {
+	var who []string
+	for _, n := range jobs {
+		other, _ := errors.AsType[*run.ElsewhereError](w.jobs[n].Err)
+		if other == nil {
+			continue // another process has just finished it
+		}
+		process := fmt.Sprint(other.Holder.Host, other.Holder.PID)
+		if !w.named[process] {
+			w.named[process] = true
+			who = append(who, other.Holder.String())
+		}
+	}
+	if who != nil {
+		run.Logf(w.stderr, "rollcall: waits for %s of other processes: %s\n", run.Count(len(jobs), "run"),
+			strings.Join(who, "; "))
+	}
+}
+
+// ended notes the outcome of a job: it is done, or it will be tried again.
+func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
+	j := w.jobs[n]
+	j.Err = err
+	switch {
+	case isElsewhere(err) && !isOfOtherPart(err):
+		w.queue.Found(n, now)
+	case err == nil || ctx.Err() != nil || isOfOtherPart(err) || run.IsFinal(err) ||
+		w.queue.Failures(n) >= w.keep.Retries:
+		w.queue.Done(n, now)
+	default:
+		what := settings.OneLine(err)
+		if !strings.Contains(what, j.Run) {
+			what = j.Run + ": " + what
+		}
+		run.Logf(w.stderr, "rollcall: %s: tried again later\n", what)
+		w.queue.Failed(n, now)
+	}
+	w.finishReady(ctx)
+}
+
+// finishReady calls finish for the next cells, as long as all their jobs are done. When ctx has ended or no card is
+// left, a job that has not begun counts as done.
+func (w *poolRun) finishReady(ctx context.Context) {
+	why := cmp.Or(ctx.Err(), w.over)
+	for ; w.finished < len(w.cells) && w.err == nil; w.finished++ {
+		jobs := w.cells[w.finished]
+		begun := false
+		for k := range jobs {
+			n := w.before + k
+			begun = begun || w.queue.Begun(n)
+			if w.queue.Running(n) || !w.queue.IsDone(n) && why == nil {
+				return
+			}
+			if !w.queue.IsDone(n) {
+				w.jobs[n].Err, w.undone = why, w.over != nil
+			}
+		}
+		w.before += len(jobs)
+		if !begun {
+			w.leftOut = true
+		} else if w.err = w.finish(w.finished); w.err != nil {
+			w.cancel()
+		}
+	}
+}

@@ -1,0 +1,327 @@
+package many
+
+import (
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/bench/run"
+	"rollcall/bench/settings/settingstest"
+
+	"rollcall/algos"
+	"rollcall/bench/settings"
+	"rollcall/internal/files"
+	"rollcall/internal/must"
+	"rollcall/results"
+	"rollcall/results/metrics"
+	"rollcall/results/papers"
+	"rollcall/results/protocol"
+)
+
+// p-values of a made table: FedAR ahead of one baseline by 1 % on the mean in every round of two seeds, and level with
+// itself.
+func TestPairedEntries(t *testing.T) {
+	made := func(shift float64) (runs papers.Runs) {
+		for seed := range 2 {
+			var curve []results.CurveRow
+			for round := range 101 {
+				wave := 0.001 * math.Sin(float64(round*(seed+3)))
+				curve = append(curve, results.CurveRow{
+					Round: round, TestAcc: files.Some(0.4 + shift + wave*(1-shift)), TrainAcc: files.Some(0.5),
+				})
+			}
+			runs.Curves = append(runs.Curves, curve)
+		}
+		return runs
+	}
+	table2 := must.Get(papers.TableByID("fedar-2"))(t)
+	column := table2.Columns[0]
+	of := func(method string, runs, reference papers.Runs) map[metrics.Metric]results.SummaryRow {
+		s := settings.Settings{Method: method, Data: column.Data, Availability: column.Availability, Preset: "paper"}
+		c := Cell{Settings: s, Column: column}
+		rows := must.Get(summarise(&table2, c, runs, reference, nil))(t)
+		byMetric := map[metrics.Metric]results.SummaryRow{}
+		for _, r := range rows {
+			byMetric[r.Metric] = r
+		}
+		return byMetric
+	}
+	own := of("fedar", made(0.01), papers.Runs{})
+	if own[metrics.PRounds].Mean.Valid || own[metrics.PSeeds].Mean.Valid || !own[metrics.TestAcc].Mean.Valid {
+		t.Errorf("the reference: %+v, want accuracies and no p-value", own)
+	}
+	behind := of("mifa", made(0), made(0.01))
+	if p := behind[metrics.PRounds].Mean; !p.Valid || p.Value > 1e-100 {
+		t.Errorf("200 rounds 1 %% behind: p = %v, want next to nothing", p)
+	}
+	want, _ := protocol.SeedsTTest(made(0.01).Curves, made(0).Curves, results.ProtocolRounds)
+	if p := behind[metrics.PSeeds].Mean; p != want || !(p.Value > 1e-8) {
+		t.Errorf("two seeds: p = %v, want %v", p, want)
+	}
+	if p := of("scaffold", made(0.01), made(0.01))[metrics.PRounds].Mean; p != files.Some(1) {
+		t.Errorf("level in every round: p = %v, want 1", p)
+	}
+	if p := of("fedvarp", papers.Runs{Curves: made(0).Curves[:1]}, made(0.01))[metrics.PRounds].Mean; p.Valid {
+		t.Errorf("one seed against two: p = %v, want none", p)
+	}
+}
+
+// FedAR's Table 2 needs FedAR, whatever --methods says; Table 3's FedAvg has everybody there.
+func TestFedARTables(t *testing.T) {
+	cellsOf := func(id string, methods ...string) []Cell {
+		table := must.Get(papers.TableByID(id))(t)
+		cells := must.Get(Cells(&table, &Wanted{Methods: methods, Data: []string{"cifar10"}, Preset: table.Preset}))(t)
+		return cells
+	}
+	var got []string
+	for _, c := range cellsOf("fedar-2", "scaffold") {
+		v := c.Settings.Values()
+		got = append(got, c.Settings.Method+" "+v["p-min"])
+		lr := "0.1"
+		if c.Settings.Method == "scaffold" {
+			lr = "0.03"
+		}
+		for flag, want := range map[string]string{
+			"lr": lr, "net": "lenet5", "availability": "uniform", "clients": "100", "split": "two-class", "batch": "64",
+			"local-steps": "5", "server-lr": "1",
+			"weight-decay": "0.001", "init": "torch", "augment": "none", "clip": "none", "lr-schedule": "decay",
+			"momentum": "0", "rounds": "1000", "preset": "paper",
+		} {
+			if v[flag] != want {
+				t.Errorf("%s: --%s %s, want %s", c.Settings.Method, flag, v[flag], want)
+			}
+		}
+	}
+	if want := []string{"fedar 0.1", "scaffold 0.1", "fedar 0.5", "scaffold 0.5"}; !slices.Equal(got, want) {
+		t.Errorf("cells %q, want %q", got, want)
+	}
+	for _, c := range cellsOf("fedar-3") {
+		want := "0.1"
+		if c.Settings.Method == "fedavg-active" {
+			want = "1"
+		}
+		if got := c.Settings.Values()["p-min"]; got != want {
+			t.Errorf("fedar-3: %s has p_min %s, want %s", c.Settings.Method, got, want)
+		}
+	}
+}
+
+// --column leaves the columns with one of the settings, of tables and of figures.
+func TestColumns(t *testing.T) {
+	table2 := must.Get(papers.TableByID("fedar-2"))(t)
+	figure2 := must.Get(papers.FigureByID("fedar-f2"))(t)
+	for _, c := range []struct {
+		wanted []string
+		want   []string // the settings of the columns that are left, each once
+	}{
+		{nil, []string{"p-min=0.1", "p-min=0.5"}},
+		{[]string{"p-min=0.5"}, []string{"p-min=0.5"}},
+		{[]string{"p-min=0.5", "p-min=0.1"}, []string{"p-min=0.1", "p-min=0.5"}},
+	} {
+		w := Wanted{Preset: "paper", Data: []string{"cifar10"}, Columns: c.wanted}
+		cells := must.Get(Cells(&table2, &w))(t)
+		var left []string
+		for _, cell := range cells {
+			left = append(left, string(cell.Column.Set))
+		}
+		if left = files.Unique(left); !slices.Equal(left, c.want) || len(cells) != 6*len(c.want) {
+			t.Errorf("--column %q: %d cells of %q, want %q", c.wanted, len(cells), left, c.want)
+		}
+		lines, _, err := w.lines(&figure2)
+		if err != nil || len(lines) != len(cells) {
+			t.Errorf("--column %q: %d lines, %v, want %d", c.wanted, len(lines), err, len(cells))
+		}
+	}
+	table8 := must.Get(papers.TableByID("fedawe-8"))(t)
+	for _, c := range []struct {
+		table  *papers.Table
+		wanted []string
+		want   string
+	}{
+		{&table2, []string{"p-min=0.2"}, "want one of p-min=0.1, p-min=0.5"},
+		{&table2, []string{}, "empty"},
+		{&table8, []string{"p-min=0.1"}, "of no use with table fedawe-8"},
+	} {
+		_, err := Cells(c.table, &Wanted{Preset: "code", Columns: c.wanted})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s --column %q: %v, want %q", c.table.ID, c.wanted, err, c.want)
+		}
+	}
+}
+
+// --draws reaches the runs of FedAWE's tables, and is refused for others.
+func TestDraws(t *testing.T) {
+	w := Wanted{Preset: "code", Given: settings.Given{{Name: "draws", Value: "numpy"}}}
+	table2 := must.Get(papers.TableByID("fedawe-2"))(t)
+	cells := must.Get(Cells(&table2, &w))(t)
+	for _, c := range cells {
+		if c.Settings.Draws != "numpy" {
+			t.Errorf("%s %s: draws %s", c.Settings.Method, c.Settings.Data, c.Settings.Draws)
+		}
+	}
+	for _, id := range []string{"fedar-2", "cafed-1"} {
+		other := must.Get(papers.TableByID(id))(t)
+		if _, err := Cells(&other, &w); err == nil || !strings.Contains(err.Error(), "--draws numpy") {
+			t.Errorf("%s: %v, want --draws numpy refused", id, err)
+		}
+	}
+}
+
+// A method that a table does not have trains in each column as the table's own methods do, at its own learning rates,
+// and none of its settings is the user's.
+func TestAlso(t *testing.T) {
+	for _, id := range papers.TableNames() {
+		table := must.Get(papers.TableByID(id))(t)
+		for _, preset := range table.Columns[0].Presets() {
+			var also []string
+			for _, name := range algos.Names() {
+				if s := must.Get(settings.Defaults(name, preset, "svhn"))(t); !table.Has(name) && s.LR > 0 {
+					also = append(also, name)
+				}
+			}
+			cells := must.Get(Cells(&table, &Wanted{Also: also, Preset: preset}))(t)
+			first := map[string]results.Params{} // by column: how the table's own methods train
+			for _, c := range cells {
+				s, everybody := c.Settings, id == "fedar-3" && c.Settings.Method == "fedavg-active"
+				var trains []string
+				for _, r := range settings.Rows() {
+					_, reads := s.Uses(r.Name)
+					own := r.Field == nil || everybody && r.Name == "p-min" ||
+						slices.Contains([]string{"method", "lr", "server-lr", "weights"}, r.Name)
+					if reads && !own {
+						trains = append(trains, r.Name+"="+s.Get(r.Name))
+					}
+				}
+				column, got := columnLabel(c), results.NewParams(trains...)
+				if first[column] == "" {
+					first[column] = got
+				}
+				if more := got.Minus(first[column]); more != "" {
+					t.Errorf("%s %s: %s trains with %s, the first method does not", id, preset, s.Method, more)
+				}
+				if table.Has(s.Method) {
+					continue
+				}
+				own := must.Get(settings.Defaults(s.Method, preset, s.Data))(t)
+				if own.LR != s.LR || own.ServerLR != s.ServerLR {
+					t.Errorf("%s %s: %s at the rates %g and %g, want %g and %g",
+						id, preset, s.Method, s.LR, s.ServerLR, own.LR, own.ServerLR)
+				}
+				row := results.SummaryRow{Cell: s.Cell(id), Params: s.Params()}
+				if own := table.Own(&row).Without(c.Column.Set.Names()...); own != "" {
+					t.Errorf("%s %s: %s on %s has %q of its own, want nothing", id, preset, s.Method, s.Data, own)
+				}
+			}
+			if want := len(table.Columns) * (len(table.Methods) + len(also)); len(cells) != want || len(also) < 3 {
+				t.Errorf("%s %s: %d cells, want %d", id, preset, len(cells), want)
+			}
+		}
+	}
+}
+
+// Which cells a table has with further methods, and at which rates.
+func TestAlsoCells(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.csv")
+	must.OK(t, os.WriteFile(path, []byte("method,preset,data,net,availability,lr,server_lr\n"+
+		"scaffold,code,svhn,cnn-svhn,sine,0.25,3\n"), 0o666))
+	file := must.Get(ReadRates(path))(t)
+	for _, c := range []struct {
+		table string
+		w     Wanted
+		want  string
+	}{
+		{
+			"fedawe-8",
+			Wanted{Methods: []string{"mifa", "fedawe"}, Also: []string{"scaffold", "fedar"}},
+			"fedawe 0.1/1, mifa 0.05/1, scaffold 0.1/1, fedar 0.1/1",
+		},
+		{
+			"fedawe-8",
+			Wanted{Methods: []string{"fedawe"}, Also: []string{"scaffold"}, Rates: file},
+			"fedawe 0.1/1, scaffold 0.25/3",
+		},
+		{
+			"fedar-2",
+			Wanted{Methods: []string{"mifa"}, Also: []string{"fedau"}},
+			"fedar 0.1/1, mifa 0.1/1, fedau 0.05/1",
+		},
+		{
+			"fedar-mnist",
+			Wanted{Methods: []string{"mifa"}, Also: []string{"more-available"}},
+			"mifa 0.1/1, more-available 0.1/4",
+		},
+	} {
+		table := must.Get(papers.TableByID(c.table))(t)
+		c.w.Preset = "code"
+		var got []string
+		for _, cell := range must.Get(Cells(&table, &c.w))(t) {
+			if s := cell.Settings; s.Data == table.Columns[0].Data && cell.Column.Set == table.Columns[0].Set {
+				got = append(got, s.Method+" "+s.Get("lr")+"/"+s.Get("server-lr"))
+			}
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, want %q", c.table, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		also []string
+		want string
+	}{
+		{[]string{"fedr"}, `--also "fedr": unknown, did you mean fedar, want one of fedavg-active, `},
+		{[]string{"mifa"}, "--also mifa: table fedawe-8 has it already, want it with --methods, or not at all"},
+		{[]string{"fedar", "fedar"}, "--also: fedar twice, want it once"},
+		{[]string{}, "--also: empty, want at least one of fedavg-active, "},
+	} {
+		table := must.Get(papers.TableByID("fedawe-8"))(t)
+		if _, err := Cells(&table, &Wanted{Preset: "code", Also: c.also}); err == nil || !settings.IsUsage(err) ||
+			!strings.Contains(err.Error(), c.want) {
+			t.Errorf("--also %q: %v, want a usage error with %q", c.also, err, c.want)
+		}
+	}
+}
+
+// onText calls a function when a text is written.
+type onText struct {
+	io.Writer
+	text string
+	do   func()
+}
+
+func (w onText) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), w.text) {
+		w.do()
+	}
+	return w.Writer.Write(p)
+}
+
+// A table whose summary cannot be written for a while goes on.
+func TestSummaryGoesOn(t *testing.T) {
+	out := t.TempDir()
+	path := filepath.Join(out, "sweep", results.SummaryFile)
+	must.OK(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o777)) // a folder, which nobody replaces
+	var log strings.Builder
+	p := NewPool(onText{&log, "the table goes on", func() { _ = os.RemoveAll(path) }},
+		run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: 1}, Keep{})
+	defer func() { _ = p.Close() }()
+	table := papers.Sweep("sweep", "", []string{"fedawe", "mifa"}, []uint32{3})
+	var cells []Cell
+	for _, method := range []string{"fedawe", "mifa"} {
+		s := settingstest.Tiny(t, "method="+method)
+		cells = append(cells, Cell{Settings: s, Column: papers.Column{Data: "leaf"}})
+	}
+	done, err := p.Table(t.Context(), &table, cells)
+	if err != nil || done.Failed > 0 {
+		t.Fatalf("%v, %d failed, want none\n%s", err, done.Failed, &log)
+	}
+	rows, err := results.ReadSummary(path)
+	if err != nil || len(rows) != 4 {
+		t.Errorf("%d rows, %v, want those of two metrics of two cells\n%s", len(rows), err, &log)
+	}
+	if strings.Count(log.String(), "the table goes on") != 1 {
+		t.Errorf("log %q, want the trouble once", &log)
+	}
+}
