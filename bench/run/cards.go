@@ -134,8 +134,9 @@ func chooseCards(device string, precision gpu.Precision, there []gpu.Card, visib
 			return c, fmt.Errorf("device %s: %s: %s", device, there[0].Name, there[0].Unusable)
 		}
 		if n := instances(visible); n > len(there) && len(there) == 1 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%[1]s: CUDA shows a process one MIG instance, and %[2]s names %[3]d: start "+
-				"a process for each of them, with it alone in %[2]s, all with this --out", device, visibleCards, n))
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: CUDA shows a process one MIG instance, and "+visibleCards+
+				" names %d: start a process for each of them, with it alone in "+visibleCards+", all with this --out",
+				device, n))
 		}
 	}
 	for _, i := range indexes {
