@@ -22,14 +22,9 @@ import (
 )
 
 // figureCommand is `rollcall figure`: the data and the drawing of a paper's figure. Package results/papers says what a
-// figure shows and draws it; package run measures it.
+// figure shows and draws it; package many measures it.
 func (a *app) figureCommand() *cobra.Command {
-	var (
-		machine run.Machine
-		keep    many.Keep
-		wanted  many.Wanted
-		away    spread
-	)
+	var wanted many.Wanted
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
 		Short: "Regenerate what a figure of a paper plots, as CSV and SVG",
@@ -42,9 +37,7 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("figures", papers.FigureNames()),
 	}
-	registerPool(cmd.Flags(), &machine, &keep)
-	registerSpread(cmd.Flags(), &away, &keep)
-	fs := cmd.Flags()
+	c, fs := a.pooled(cmd), cmd.Flags()
 	fs.StringSliceVar(&wanted.Data, "data", nil,
 		"only these data sets; of fedawe-f4 and -f5 the one whose split is shown (default cifar10)")
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
@@ -63,7 +56,7 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 		if err != nil {
 			return unknownName("figure", args[0], papers.FigureNames())
 		}
-		if err := away.validate(fs, &machine, &keep); err != nil {
+		if err := c.validate(); err != nil {
 			return err
 		}
 		if err := refuseUnusedFlags(fs, &figure); err != nil {
@@ -85,15 +78,16 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, t
 				}
 			}
 		}
-		return a.spread(cmd, &away, machine, keep, runs{
+		here, err := c.begin(planned{
 			id: figure.ID, title: figure.Title,
-			planned: func(ctx context.Context, p *many.Pool) ([]many.Planned, error) {
+			runs: func(ctx context.Context, p *many.Pool) ([]many.Planned, error) {
 				return p.PlanFigure(ctx, &figure, &wanted)
 			},
-			here: func(m run.Machine, k many.Keep) error {
-				return a.figure(cmd.Context(), &figure, &wanted, own, givenTo(fs, &figure), m, k)
-			},
 		})
+		if err != nil || !here {
+			return err
+		}
+		return c.end(figure.ID, c.figure(&figure, &wanted, own, givenTo(fs, &figure)))
 	}
 	return cmd
 }
@@ -134,18 +128,17 @@ func givenTo(fs *pflag.FlagSet, figure *papers.Figure) map[string]string {
 
 // figure measures and draws a figure, writes FIGURE.csv, FIGURE.svg and FIGURE.json, and prints their paths. Where the
 // paper says something about the figure, FIGURE-paper.csv sets ours beside it. given are the flags of [givenTo].
-func (a *app) figure(
-	ctx context.Context, figure *papers.Figure, wanted *many.Wanted, options map[string]any, given map[string]string,
-	machine run.Machine, keep many.Keep,
+func (s *pooled) figure(
+	figure *papers.Figure, wanted *many.Wanted, options map[string]any, given map[string]string,
 ) error {
-	dir := filepath.Join(machine.Out, figure.ID)
+	dir := filepath.Join(s.machine.Out, figure.ID)
 	leave, err := run.Writable(dir)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	p := a.pool(machine, keep)
-	measured, err := p.Measure(ctx, figure, wanted)
+	p := s.pool()
+	measured, err := p.Measure(s.cmd.Context(), figure, wanted)
 	var info results.FigureInfo
 	if err == nil {
 		info, err = p.FigureInfo(figure, wanted, &measured, given)
@@ -155,7 +148,7 @@ func (a *app) figure(
 		return fmt.Errorf("figure %s: %w: %w", figure.ID, held, many.ErrHeld)
 	}
 	if elsewhere, ok := errors.AsType[*many.ElsewherePartError](err); ok { // a part has made its runs
-		run.Logf(a.stderr, "figure %s: %s: not drawn; results merge puts the parts together\n", figure.ID, elsewhere)
+		run.Logf(s.stderr, "figure %s: %s: not drawn; results merge puts the parts together\n", figure.ID, elsewhere)
 		return nil
 	}
 	if err != nil {
@@ -181,7 +174,7 @@ func (a *app) figure(
 		}
 		written += path + papers.ClaimsSuffix + "\n"
 	}
-	_, err = fmt.Fprint(a.stdout, written+drawn.Words)
+	_, err = fmt.Fprint(s.stdout, written+drawn.Words)
 	return err
 }
 

@@ -15,13 +15,10 @@ import (
 )
 
 // sweepCommand is `rollcall sweep`: a table of any methods, processes, nets and data, which no paper printed. Package
-// run makes a cell of every combination of the lists (run.Sweep), and then a sweep is made as a table is.
+// many makes a cell of every combination of the lists (many.Sweep), and then a sweep is made as a table is.
 func (a *app) sweepCommand() *cobra.Command {
 	var (
-		machine run.Machine
-		keep    many.Keep
 		sweep   many.Sweep
-		away    spread
 		seeds   []uint
 		crossed int
 	)
@@ -45,10 +42,8 @@ availability, of the initial weights and of the batches.`,
 		Args: noArgs,
 	}
 	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // the lists below stand in their place
-	registerPool(cmd.Flags(), &machine, &keep)
-	registerEvents(cmd.Flags(), &machine)
-	registerSpread(cmd.Flags(), &away, &keep)
-	fs := cmd.Flags()
+	c, fs := a.pooled(cmd), cmd.Flags()
+	registerEvents(fs, &c.machine)
 	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"},
 		"availability processes: "+strings.Join(availability.Names(), ", "))
@@ -64,8 +59,8 @@ availability, of the initial weights and of the batches.`,
 	fs.StringVar(&sweep.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := away.validate(fs, &machine, &keep); err != nil {
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if err := c.validate(); err != nil {
 			return err
 		}
 		var err error
@@ -94,11 +89,10 @@ availability, of the initial weights and of the batches.`,
 				run.Logf(a.stderr, "%s\n", note)
 			}
 		}
-		show := a.printTable
 		if sweep.Crossed != nil {
-			show = a.printCrossed
+			return c.table(&t, cells, a.printCrossed)
 		}
-		return a.spreadTable(cmd, &away, t, cells, machine, keep, show)
+		return c.table(&t, cells, a.printTable)
 	}
 	return cmd
 }

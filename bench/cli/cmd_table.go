@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,8 @@ import (
 // it has.
 func (a *app) tableCommand() *cobra.Command {
 	var (
-		machine run.Machine
-		keep    many.Keep
-		wanted  many.Wanted
-		away    spread
-		file    string
+		wanted many.Wanted
+		file   string
 	)
 	cmd := &cobra.Command{
 		Use:   "table TABLE",
@@ -43,10 +41,8 @@ table's.`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("tables", papers.TableNames()),
 	}
-	registerPool(cmd.Flags(), &machine, &keep)
-	registerEvents(cmd.Flags(), &machine)
-	registerSpread(cmd.Flags(), &away, &keep)
-	fs := cmd.Flags()
+	c, fs := a.pooled(cmd), cmd.Flags()
+	registerEvents(fs, &c.machine)
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&wanted.Also, "also", nil, "further methods, which the table does not have: they train as its "+
 		"own do, but at their own learning rates, and stand below them without a printed number")
@@ -66,7 +62,7 @@ table's.`,
 		if err != nil {
 			return unknownName("table", args[0], papers.TableNames())
 		}
-		if err := away.validate(fs, &machine, &keep); err != nil {
+		if err := c.validate(); err != nil {
 			return err
 		}
 		complete(&wanted, fs, t.Preset)
@@ -84,7 +80,7 @@ table's.`,
 				return err
 			}
 		}
-		return a.spreadTable(cmd, &away, t, cells, machine, keep, a.printTable)
+		return c.table(&t, cells, a.printTable)
 	}
 	return cmd
 }
@@ -105,18 +101,6 @@ func registerColumns(fs *pflag.FlagSet, w *many.Wanted, seeds, others string) {
 	}
 }
 
-// spreadTable is table for commands whose runs may be made elsewhere.
-func (a *app) spreadTable(
-	cmd *cobra.Command, away *spread, t papers.Table, cells []many.Cell, machine run.Machine, keep many.Keep,
-	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
-) error {
-	return a.spread(cmd, away, machine, keep, runs{
-		id: t.ID, title: t.Title,
-		planned: func(ctx context.Context, p *many.Pool) ([]many.Planned, error) { return p.PlanTable(ctx, &t, cells) },
-		here:    func(m run.Machine, k many.Keep) error { return a.table(cmd.Context(), t, cells, m, k, show) },
-	})
-}
-
 // noteRates says which runs keep their own learning rates, because the file of --rates has none for them.
 func (a *app) noteRates(f *many.Rates) error {
 	note, err := f.Note()
@@ -126,52 +110,61 @@ func (a *app) noteRates(f *many.Rates) error {
 	return err
 }
 
-// pool returns the sessions of a command that trains many runs.
-func (a *app) pool(machine run.Machine, keep many.Keep) *many.Pool {
-	return many.NewPool(a.stderr, machine, keep)
+// pool returns the sessions that make the runs of the command.
+func (s *pooled) pool() *many.Pool { return many.NewPool(s.stderr, s.machine, s.keep) }
+
+// table makes the runs of the cells and prints their summary, also when the table is interrupted. It fails if a cell has
+// no number: because its runs failed, or because one diverged.
+func (s *pooled) table(
+	t *papers.Table, cells []many.Cell, print func(t *papers.Table, rows []results.SummaryRow, path string) error,
+) error {
+	here, err := s.begin(planned{
+		id: t.ID, title: t.Title,
+		runs: func(ctx context.Context, p *many.Pool) ([]many.Planned, error) { return p.PlanTable(ctx, t, cells) },
+	})
+	if err != nil || !here {
+		return err
+	}
+	done, err := s.makeTable(t, cells)
+	if err == nil { // the rows come before any error: they hold the cells that are done
+		err = cmp.Or(print(t, done.Rows, done.Path), s.tableError(t, len(cells), &done))
+	}
+	return s.end(t.ID, err)
 }
 
-// table makes the runs of the cells and shows their summary, also when the table is interrupted: show gets the rows of
-// the summary and the path of summary.csv. It fails if a cell has no number: because its runs failed, or because one
-// diverged.
-func (a *app) table(
-	ctx context.Context, t papers.Table, cells []many.Cell, machine run.Machine, keep many.Keep,
-	show func(t *papers.Table, rows []results.SummaryRow, path string) error,
-) error {
-	leave, err := run.Writable(filepath.Join(machine.Out, t.ID))
+// makeTable makes the runs of the cells and writes their summary.
+func (s *pooled) makeTable(t *papers.Table, cells []many.Cell) (done many.Summary, err error) {
+	leave, err := run.Writable(filepath.Join(s.machine.Out, t.ID))
 	if err != nil {
-		return err
+		return done, err
 	}
 	defer leave()
-	p := a.pool(machine, keep)
-	done, err := p.Table(ctx, &t, cells)
-	if err := errors.Join(err, p.Close()); err != nil {
-		return err
-	}
-	// The rows come before any error: they hold the cells that are done.
-	if err := show(&t, done.Rows, done.Path); err != nil {
-		return err
-	}
+	p := s.pool()
+	done, err = p.Table(s.cmd.Context(), t, cells)
+	return done, errors.Join(err, p.Close())
+}
+
+// tableError returns why a table of so many cells is not whole; nil: it is.
+func (s *pooled) tableError(t *papers.Table, cells int, done *many.Summary) error {
 	if done.Stopped != nil { // wraps context.Canceled: the status is that of an interruption, whatever failed before it
 		return done.Stopped
 	}
 	if done.Undone.Parts > 0 {
-		run.Logf(a.stderr, "table %s: besides part %s there are %s; results merge puts the parts together\n", t.ID,
-			keep.Part, run.Count(done.Undone.Parts, "run"))
+		run.Logf(s.stderr, "table %s: besides part %s there are %s; results merge puts the parts together\n", t.ID,
+			s.keep.Part, run.Count(done.Undone.Parts, "run"))
 	}
 	if words := done.Undone.Words(); words != "" {
-		return fmt.Errorf("table %s: %d of %d cells failed: %s", t.ID, done.Failed, len(cells), words)
+		return fmt.Errorf("table %s: %d of %d cells failed: %s", t.ID, done.Failed, cells, words)
 	}
 	if done.Failed > 0 {
-		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, len(cells))
+		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, cells)
 	}
 	if done.Undone.Held > 0 {
 		return fmt.Errorf("table %s: %s of %s: %w", t.ID, run.Count(done.Undone.Held, "run"),
 			run.Count(done.Lacking, "cell"), many.ErrHeld)
 	}
 	if done.Diverged > 0 {
-		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above",
-			t.ID, done.Diverged, len(cells))
+		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above", t.ID, done.Diverged, cells)
 	}
 	return nil
 }

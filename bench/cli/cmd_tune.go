@@ -43,12 +43,9 @@ var tuneSettings = settings.Given{
 // runs, on the pool that tables use.
 func (a *app) tuneCommand() *cobra.Command {
 	var (
-		machine run.Machine
-		keep    many.Keep
-		tuning  tune.Tuning
-		away    spread
-		seeds   []uint
-		rung    int
+		tuning tune.Tuning
+		seeds  []uint
+		rung   int
 	)
 	cmd := &cobra.Command{
 		Use:   "tune",
@@ -70,9 +67,7 @@ do.`,
 	}
 	// The lists below stand in place of some settings. --eval-last is for tables.
 	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability", "lr", "server-lr", "eval-last")
-	registerPool(cmd.Flags(), &machine, &keep)
-	registerSpread(cmd.Flags(), &away, &keep)
-	fs := cmd.Flags()
+	c, fs := a.pooled(cmd), cmd.Flags()
 	fs.IntVar(&rung, "rung", 0, "make the runs of the k-th comparison alone, from 1, once those before it are made; "+
 		"--part is a part of these runs then (default: all, one after the other)")
 	fs.StringSliceVar(&tuning.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
@@ -95,11 +90,11 @@ do.`,
 	for name, grid := range map[string][]float64{"lrs": tuneLRs, "server-lrs": tuneServerLRs} {
 		fs.Lookup(name).DefValue = strings.ReplaceAll(fmt.Sprint(grid), " ", ",") // pflag prints 0.1 as 0.100000
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := away.validate(fs, &machine, &keep); err != nil {
+	cmd.RunE = func(*cobra.Command, []string) error {
+		if err := c.validate(); err != nil {
 			return err
 		}
-		if away.format == "json" { // the runs of a rung follow from the numbers of the one before
+		if c.format == "json" { // the runs of a rung follow from the numbers of the one before
 			return settings.Usagef("--format json: of no use with tune, whose later runs are not known before the " +
 				"first are made: want --part, or --slurm")
 		}
@@ -111,15 +106,15 @@ do.`,
 				}
 			}
 		} else { // a part is of cells, and not of runs
-			tuning.Part, keep.Part = keep.Part, many.Part{}
+			tuning.Part, c.keep.Part = c.keep.Part, many.Part{}
 		}
 		var err error
 		if tuning.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
 		tuning.Given = tuneGiven(fs)
-		return a.spread(cmd, &away, machine, keep, runs{
-			id: tuning.Name, title: tuning.Title(), planned: tuning.Plan,
+		here, err := c.begin(planned{
+			id: tuning.Name, title: tuning.Title(), runs: tuning.Plan,
 			stages: func(ctx context.Context, p *many.Pool) (stages []stage, err error) {
 				rungs, err := tuning.PlanRungs(ctx, p)
 				for i, planned := range rungs {
@@ -129,8 +124,11 @@ do.`,
 				}
 				return stages, err
 			},
-			here: func(m run.Machine, k many.Keep) error { return a.tune(cmd.Context(), &tuning, m, k) },
 		})
+		if err != nil || !here {
+			return err
+		}
+		return c.end(tuning.Name, c.tune(&tuning))
 	}
 	return cmd
 }
@@ -148,31 +146,31 @@ func tuneGiven(fs *pflag.FlagSet) settings.Given {
 
 // tune makes the runs and prints the rates. It fails if a cell has no rates: because a run failed, or because every
 // pair diverged.
-func (a *app) tune(ctx context.Context, t *tune.Tuning, machine run.Machine, keep many.Keep) error {
-	p := a.pool(machine, keep)
+func (s *pooled) tune(t *tune.Tuning) error {
+	p := s.pool()
 	if err := t.Validate(); err != nil {
 		return errors.Join(err, p.Close())
 	}
-	leave, err := run.Writable(filepath.Join(machine.Out, t.Name))
+	leave, err := run.Writable(filepath.Join(s.machine.Out, t.Name))
 	if err != nil {
 		return errors.Join(err, p.Close())
 	}
 	defer leave()
-	done, err := t.Run(ctx, p)
+	done, err := t.Run(s.cmd.Context(), p)
 	if err := errors.Join(err, p.Close()); err != nil {
 		return err
 	}
 	if len(done.Rates) > 0 {
-		if err := done.Write(a.stdout); err != nil {
+		if err := done.Write(s.stdout); err != nil {
 			return err
 		}
 	}
-	logErrors(a.stderr, done.Failed...)
+	logErrors(s.stderr, done.Failed...)
 	switch {
 	case done.Cells == 0:
-		run.Logf(a.stderr, "tune %s: no cell is in part %s\n", t.Name, t.Part)
+		run.Logf(s.stderr, "tune %s: no cell is in part %s\n", t.Name, t.Part)
 	case done.Parts > 0:
-		run.Logf(a.stderr, "tune %s: besides part %s of rung %d there are %s\n", t.Name, keep.Part, *t.Rung,
+		run.Logf(s.stderr, "tune %s: besides part %s of rung %d there are %s\n", t.Name, s.keep.Part, *t.Rung,
 			run.Count(done.Parts, "run"))
 	}
 	if n := len(done.Failed); n > 0 {

@@ -4,18 +4,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/spf13/pflag"
 
-	"rollcall/bench/many"
-	"rollcall/bench/run"
 	"rollcall/results/papers"
 )
 
 // Every flag of figure is of the machine, of all figures or of one: TestFiguresRefuseFlags goes over the latter two.
 func TestFlagsOfFigures(t *testing.T) {
-	machine := pflag.NewFlagSet("", pflag.ContinueOnError)
-	registerPool(machine, &run.Machine{}, new(many.Keep))
-	registerSpread(machine, new(spread), new(many.Keep))
+	cmd := &cobra.Command{}
+	(&app{}).pooled(cmd)
 	known := slices.Clone(papers.FigureFlags())
 	for _, f := range papers.Figures() {
 		for _, o := range f.Options {
@@ -23,7 +22,7 @@ func TestFlagsOfFigures(t *testing.T) {
 		}
 	}
 	(&app{}).figureCommand().Flags().VisitAll(func(f *pflag.Flag) {
-		if machine.Lookup(f.Name) == nil && !slices.Contains(known, f.Name) {
+		if cmd.Flags().Lookup(f.Name) == nil && !slices.Contains(known, f.Name) {
 			t.Errorf("--%s: neither of all figures nor of one, want it in this test", f.Name)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"rollcall/bench/many"
@@ -14,21 +13,21 @@ import (
 )
 
 // plan prints what a command would do.
-func (a *app) plan(cmd *cobra.Command, s *spread, machine run.Machine, keep many.Keep, of runs) error {
-	p := a.pool(machine, keep)
-	planned, err := of.planned(cmd.Context(), p)
+func (s *pooled) plan(of planned) error {
+	ctx, p := s.cmd.Context(), s.pool()
+	runs, err := of.runs(ctx, p)
 	if err != nil {
 		return errors.Join(err, p.Close())
 	}
-	made, err := plan.Make(cmd.Context(), of.title, p, planned, false)
+	made, err := plan.Make(ctx, of.title, p, runs, false)
 	if err := errors.Join(err, p.Close()); err != nil {
 		return err
 	}
 	if s.format != "json" {
-		return made.Write(a.stdout)
+		return made.Write(s.stdout)
 	}
-	common := runFlags(cmd.Flags())
-	return made.WriteJSON(a.stdout, machine.Out, func(r *many.Planned, id string) ([]string, error) {
+	common := runFlags(s.cmd.Flags())
+	return made.WriteJSON(s.stdout, s.machine.Out, func(r *many.Planned, id string) ([]string, error) {
 		words, err := runWords(r, id)
 		return append(words, common...), err
 	})

@@ -22,15 +22,21 @@ import (
 	"rollcall/bench/slurm"
 )
 
-// spread is where the runs of a command are made: here, or by the tasks of a Slurm job.
-type spread struct {
+// pooled is a command that makes many runs: table, sweep, figure or tune. The runs are made here, or by the tasks of a
+// Slurm job.
+type pooled struct {
+	*app
+	cmd     *cobra.Command
+	machine run.Machine
+	keep    many.Keep
+
+	format                          string // of --plan
 	slurm, dryRun, collect          bool
 	partition, limit, gres, account string
 	tasks                           int      // 0: as many as the plan says
 	atOnce                          int      // most tasks at a time; 0: no limit
 	more                            []string // options of sbatch
 	prologue                        []string // lines of shell before the command
-	format                          string   // of --plan
 }
 
 // slurmFolder is the folder of scripts, numbers and logs of jobs, below that of the table or figure.
@@ -39,11 +45,14 @@ const slurmFolder = "slurm"
 // CollectEvery is the time between two looks at the queue. Tests shorten it.
 var CollectEvery = 10 * time.Second
 
-// registerSpread adds the flags of commands whose runs may be made elsewhere: table, sweep, figure and tune.
-func registerSpread(fs *pflag.FlagSet, s *spread, k *many.Keep) {
+// pooled adds the flags of a command that makes many runs.
+func (a *app) pooled(cmd *cobra.Command) *pooled {
+	s := &pooled{app: a, cmd: cmd}
+	fs := cmd.Flags()
+	registerPool(fs, &s.machine, &s.keep)
 	fs.StringVar(&s.format, "format", "text",
 		"of --plan: text, or json: every run with the command that makes it alone, for schedulers")
-	fs.Var(&k.Part, "part", "make only part i of n of the runs, for schedulers; where the parts share no folder, "+
+	fs.Var(&s.keep.Part, "part", "make only part i of n of the runs, for schedulers; where the parts share no folder, "+
 		"results merge puts them together")
 	fs.BoolVar(&s.slurm, "slurm", false,
 		"submit a Slurm array job whose task i makes part i of n, on a folder that all nodes see; "+
@@ -69,20 +78,22 @@ func registerSpread(fs *pflag.FlagSet, s *spread, k *many.Keep) {
 		"with --slurm: another option of sbatch, such as --qos=low; may be repeated")
 	fs.StringArrayVar(&s.prologue, "prologue", nil,
 		"with --slurm: a line of shell before the command, such as 'module load cuda'; may be repeated")
+	return s
 }
 
-// spreadFlags are the flags that the tasks of a job are not given.
-var spreadFlags = []string{
+// jobFlags are the flags that the tasks of a job are not given.
+var jobFlags = []string{
 	"slurm", "dry-run", "collect", "partition", "time", "gres", "account", "tasks", "array-limit", "sbatch", "prologue",
 	"no-wait", "format",
 }
 
 // validate reports the first impossible flag, or one that is of no use with the others.
-func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *many.Keep) error {
+func (s *pooled) validate() error {
+	fs, m := s.cmd.Flags(), &s.machine
 	away := "slurm"
 	if !s.slurm {
 		away = "collect"
-		for _, name := range spreadFlags {
+		for _, name := range jobFlags {
 			if fs.Changed(name) && !slices.Contains([]string{"collect", "no-wait", "format"}, name) {
 				return settings.Usagef("--%s: of no use without --slurm", name)
 			}
@@ -95,10 +106,10 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *many.Keep) error
 		return settings.Usagef("--format %s: of no use without --plan", s.format)
 	}
 	checked := *m
-	if (s.slurm || s.collect) && s.elsewhere(m) { // the cards of the tasks are not here
+	if (s.slurm || s.collect) && s.elsewhere() { // the cards of the tasks are not here
 		checked.Device, checked.Precision = "cpu", ""
 	}
-	if err := cmp.Or(checked.ValidateAtOnce(), k.Validate()); err != nil || !s.slurm && !s.collect {
+	if err := cmp.Or(checked.ValidateAtOnce(), s.keep.Validate()); err != nil || !s.slurm && !s.collect {
 		return err
 	}
 	// A task that starts again would make its own runs again.
@@ -124,14 +135,15 @@ func (s *spread) validate(fs *pflag.FlagSet, m *run.Machine, k *many.Keep) error
 			return settings.Usagef("--%s %d: want 1 … %d", name, n, slurm.MostTasks)
 		}
 	}
-	_, err := s.lead(m)
+	_, err := s.lead()
 	return err
 }
 
 // lead returns how long before its limit a task is told that its time is up: the grace, and time for Slurm and the
 // shell. It is a quarter of a short limit, because Slurm may tell a task a minute earlier than it was asked to.
-func (s *spread) lead(m *run.Machine) (lead time.Duration, err error) {
+func (s *pooled) lead() (lead time.Duration, err error) {
 	const margin, least = 40 * time.Second, 5 * time.Second
+	m := &s.machine
 	if s.limit == "" {
 		return m.Grace + margin, nil
 	}
@@ -146,12 +158,11 @@ func (s *spread) lead(m *run.Machine) (lead time.Duration, err error) {
 	return lead, nil
 }
 
-// runs is a command whose runs can be made elsewhere.
-type runs struct {
-	id, title string // of the table or figure
-	planned   func(ctx context.Context, p *many.Pool) ([]many.Planned, error)
-	stages    func(ctx context.Context, p *many.Pool) ([]stage, error) // nil: all that is planned, in one
-	here      func(m run.Machine, keep many.Keep) error                // makes the runs and shows what comes of them
+// planned is the runs of a command.
+type planned struct {
+	id, title string // of the table, the figure or the tuning
+	runs      func(ctx context.Context, p *many.Pool) ([]many.Planned, error)
+	stages    func(ctx context.Context, p *many.Pool) ([]stage, error) // nil: all runs, in one
 }
 
 // stage is runs that an array job makes once the stage before it is made.
@@ -161,64 +172,70 @@ type stage struct {
 	runs  []many.Planned
 }
 
-// spread makes or plans the runs where the flags say, and shows what comes of them here, unless they go on elsewhere.
-func (a *app) spread(cmd *cobra.Command, s *spread, machine run.Machine, keep many.Keep, of runs) error {
+// begin prints the plan, submits the runs to Slurm or waits for them there, where the flags say so. here reports whether
+// the command then makes the runs here, or shows what Slurm's tasks have made.
+func (s *pooled) begin(of planned) (here bool, err error) {
 	switch {
-	case machine.Plan:
-		return a.plan(cmd, s, machine, keep, of)
+	case s.machine.Plan:
+		return false, s.plan(of)
 	case !s.slurm && !s.collect:
-		return of.here(machine, keep)
+		return true, nil
 	}
-	folder := filepath.Join(machine.Out, of.id, slurmFolder)
+	folder := s.logs(of.id)
 	if s.slurm {
-		more, err := a.submit(cmd, s, machine, keep, of, folder)
+		more, err := s.submit(of, folder)
 		if err != nil || !more || !s.collect {
-			return err
+			return false, err
 		}
 	}
 	jobs, err := slurm.Submitted(folder)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(jobs) == 0 && !s.slurm {
-		return fmt.Errorf("slurm: %s: no job was submitted, want --slurm first", folder)
+		return false, fmt.Errorf("slurm: %s: no job was submitted, want --slurm first", folder)
 	}
 	var ids []string
 	for _, job := range jobs {
 		ids = append(ids, job.ID)
 	}
-	err = slurm.Wait(cmd.Context(), ids, CollectEvery, func(t slurm.Tally) {
-		run.Logf(a.stderr, "slurm: %s\n", t.Text)
+	err = slurm.Wait(s.cmd.Context(), ids, CollectEvery, func(t slurm.Tally) {
+		run.Logf(s.stderr, "slurm: %s\n", t.Text)
 	})
 	if errors.Is(err, context.Canceled) {
-		run.Logf(a.stderr, "rollcall: the tasks go on, and --collect waits for them again; scancel %s ends them\n",
+		run.Logf(s.stderr, "rollcall: the tasks go on, and --collect waits for them again; scancel %s ends them\n",
 			strings.Join(ids, " "))
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	keep.Look = true
-	if s.elsewhere(&machine) { // no engine is opened here
-		machine.Device, machine.Precision = "cpu", ""
+	s.keep.Look = true
+	if s.elsewhere() { // no engine is opened here
+		s.machine.Device, s.machine.Precision = "cpu", ""
 	}
-	err = of.here(machine, keep)
-	if err != nil {
-		run.Logf(a.stderr, "slurm: the logs of the tasks are in %s\n", folder)
+	return true, nil
+}
+
+// logs returns the folder of the job's scripts, numbers and logs.
+func (s *pooled) logs(id string) string { return filepath.Join(s.machine.Out, id, slurmFolder) }
+
+// end returns the error of a command, and says where the reasons are if tasks have made the runs.
+func (s *pooled) end(id string, err error) error {
+	if err != nil && s.collect {
+		run.Logf(s.stderr, "slurm: the logs of the tasks are in %s\n", s.logs(id))
 	}
 	return err
 }
 
 // submit writes the jobs of what is left to do, and submits or prints them. more reports whether there is anything to
 // wait for or to show.
-func (a *app) submit(
-	cmd *cobra.Command, s *spread, machine run.Machine, keep many.Keep, of runs, folder string,
-) (more bool, err error) {
-	jobs, err := a.jobs(cmd, s, machine, keep, of, folder)
+func (s *pooled) submit(of planned, folder string) (more bool, err error) {
+	jobs, err := s.jobs(of, folder)
 	if err != nil {
 		return false, err
 	}
 	if len(jobs) == 0 {
-		run.Logf(a.stderr, "slurm: %s: nothing is left to do: no job\n", of.id)
+		run.Logf(s.stderr, "slurm: %s: nothing is left to do: no job\n", of.id)
 		return true, nil
 	}
 	after := ""
@@ -228,34 +245,33 @@ func (a *app) submit(
 			return false, err
 		}
 		if s.dryRun {
-			if _, err := fmt.Fprint(a.stdout, script); err != nil {
+			if _, err := fmt.Fprint(s.stdout, script); err != nil {
 				return false, err
 			}
 			continue
 		}
-		if after, err = slurm.Submit(cmd.Context(), job.Logs, script, job.Parts, after); err != nil {
+		if after, err = slurm.Submit(s.cmd.Context(), job.Logs, script, job.Parts, after); err != nil {
 			return false, err
 		}
-		if _, err = fmt.Fprintf(a.stdout, "job %s: %s; logs in %s\n", after, job.About[0], job.Logs); err != nil {
+		if _, err = fmt.Fprintf(s.stdout, "job %s: %s; logs in %s\n", after, job.About[0], job.Logs); err != nil {
 			return false, err
 		}
 	}
 	if !s.collect && !s.dryRun {
-		run.Logf(a.stderr, "slurm: the same command with --collect in place of --slurm waits for the tasks and shows "+
+		run.Logf(s.stderr, "slurm: the same command with --collect in place of --slurm waits for the tasks and shows "+
 			"what they have made\n")
 	}
 	return !s.dryRun, nil
 }
 
 // jobs returns a job for each stage that has something left to do.
-func (a *app) jobs(
-	cmd *cobra.Command, s *spread, machine run.Machine, keep many.Keep, of runs, folder string,
-) (jobs []slurm.Job, err error) {
+func (s *pooled) jobs(of planned, folder string) (jobs []slurm.Job, err error) {
+	machine, keep := s.machine, s.keep
 	base := slurm.Job{
 		Name: "rollcall-" + of.id, TimeUp: StatusTimeUp, Partition: s.partition, Account: s.account, Gres: s.gres,
 		Time: s.limit, AtOnce: s.atOnce, More: s.more, Prologue: s.prologue,
 	}
-	if base.Lead, err = s.lead(&machine); err != nil {
+	if base.Lead, err = s.lead(); err != nil {
 		return nil, err
 	}
 	if base.Dir, err = os.Getwd(); err != nil {
@@ -264,18 +280,18 @@ func (a *app) jobs(
 	if folder, err = filepath.Abs(folder); err != nil {
 		return nil, fmt.Errorf("slurm: %w", err)
 	}
-	command, err := taskCommand(cmd, s)
+	command, err := s.taskCommand()
 	if err != nil {
 		return nil, err
 	}
-	if cmd.Flags().Changed("threads") {
+	if s.cmd.Flags().Changed("threads") {
 		base.Threads = machine.Threads
 	}
-	measured := !s.elsewhere(&machine)
+	measured := !s.elsewhere()
 	if !measured { // the machine of the tasks cannot be asked, and what they have made is taken as it is
 		machine.Device, machine.Precision, keep.Look = "cpu", "", true
 	}
-	stages, made, err := a.planStages(cmd.Context(), machine, keep, of)
+	stages, made, err := s.planStages(machine, keep, of)
 	if err != nil || made.Left().Runs == 0 {
 		return nil, err
 	}
@@ -292,7 +308,7 @@ func (a *app) jobs(
 		job, of := base, runs[:len(st.runs)]
 		runs = runs[len(st.runs):]
 		job.Logs = filepath.Join(folder, st.name)
-		if job.Parts, err = a.parts(s, job.Logs, of, measured, slurm.Work{
+		if job.Parts, err = s.parts(job.Logs, of, measured, slurm.Work{
 			Known: measured, Cards: cards, AtOnce: cards * machine.AtOnce,
 		}); err != nil {
 			return nil, err
@@ -318,16 +334,16 @@ func (a *app) jobs(
 }
 
 // planStages plans all stages of a command, with the work of runs that are kept: parts are the same at every time.
-func (a *app) planStages(
-	ctx context.Context, machine run.Machine, keep many.Keep, of runs,
+func (s *pooled) planStages(
+	machine run.Machine, keep many.Keep, of planned,
 ) (stages []stage, made *plan.Plan, err error) {
-	p := a.pool(machine, keep)
+	ctx, p := s.cmd.Context(), many.NewPool(s.stderr, machine, keep)
 	defer func() { err = errors.Join(err, p.Close()) }()
 	if of.stages != nil {
 		stages, err = of.stages(ctx, p)
 	} else {
 		stages = make([]stage, 1)
-		stages[0].runs, err = of.planned(ctx, p)
+		stages[0].runs, err = of.runs(ctx, p)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -344,14 +360,14 @@ func (a *app) planStages(
 }
 
 // parts returns how many parts the runs of a stage have: as many as --tasks says, or as an earlier job had, or by work.
-func (a *app) parts(s *spread, folder string, of []plan.Run, measured bool, w slurm.Work) (int, error) {
+func (s *pooled) parts(folder string, of []plan.Run, measured bool, w slurm.Work) (int, error) {
 	earlier, err := slurm.Submitted(folder)
 	if err != nil || s.tasks > 0 {
 		return s.tasks, err
 	}
 	for _, job := range slices.Backward(earlier) {
 		if job.Parts > 0 {
-			run.Logf(a.stderr, "slurm: %s as in job %s (--tasks changes it)\n", run.Count(job.Parts, "part"), job.ID)
+			run.Logf(s.stderr, "slurm: %s as in job %s (--tasks changes it)\n", run.Count(job.Parts, "part"), job.ID)
 			return job.Parts, nil
 		}
 	}
@@ -384,20 +400,21 @@ func tasksLeft(of []plan.Run, parts, cards int) (tasks []int, n int, largest tim
 }
 
 // elsewhere reports whether the tasks have cards and this machine has none, so that it cannot measure for them.
-func (s *spread) elsewhere(m *run.Machine) bool {
+func (s *pooled) elsewhere() bool {
+	m := &s.machine
 	wants := strings.HasPrefix(m.Device, "cuda") || m.Device == "auto" && slurm.Cards(s.gres) > 0
 	return wants && !m.OnCard()
 }
 
 // taskCommand returns the command line of a task: this one without the flags of the job.
-func taskCommand(cmd *cobra.Command, s *spread) ([]string, error) {
+func (s *pooled) taskCommand() ([]string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("slurm: %w", err)
 	}
-	words := append([]string{program, cmd.Name()}, cmd.Flags().Args()...)
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains(spreadFlags, f.Name) {
+	words := append([]string{program, s.cmd.Name()}, s.cmd.Flags().Args()...)
+	s.cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(jobFlags, f.Name) {
 			return
 		}
 		value := f.Value.String()
@@ -410,7 +427,7 @@ func taskCommand(cmd *cobra.Command, s *spread) ([]string, error) {
 		words = append(words, "--"+f.Name+"="+value)
 	})
 	// A task that has cards trains on all of them, and never on the processor because a card cannot be used.
-	if slurm.Cards(s.gres) > 0 && !cmd.Flags().Changed("device") {
+	if slurm.Cards(s.gres) > 0 && !s.cmd.Flags().Changed("device") {
 		words = append(words, "--device=cuda:all")
 	}
 	return words, nil
