@@ -87,11 +87,11 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if note := s.Shortened(); note != "" {
 			run.Logf(a.stderr, "%s\n", note)
 		}
-		l := &run.Session{Machine: machine, Stderr: a.stderr}
-		if err := l.OpenData(cmd.Context(), &s, seed); err != nil {
+		ses := &run.Session{Machine: machine, Stderr: a.stderr}
+		if err := ses.OpenData(cmd.Context(), &s, seed); err != nil {
 			return err
 		}
-		rows, active, err := trace(l, &s, seed)
+		rows, active, err := trace(ses, &s, seed)
 		if err != nil {
 			return err
 		}
@@ -117,8 +117,8 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 }
 
 // trace returns a row for every client in every round, and how many clients are there on average.
-func trace(l *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
-	clients, err := run.Populate(l.Data, s, seed)
+func trace(ses *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
+	clients, err := run.Populate(ses.Data, s, seed)
 	if err != nil {
 		return nil, 0, err
 	}

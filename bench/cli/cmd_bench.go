@@ -114,8 +114,8 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 	}
 	defer leave()
 	b.Look(ctx)
-	l := &run.Session{Machine: b.Machine, Stderr: a.stderr}
-	if err := l.Open(ctx, &b.Settings, b.Seed); err != nil {
+	ses := &run.Session{Machine: b.Machine, Stderr: a.stderr}
+	if err := ses.Open(ctx, &b.Settings, b.Seed); err != nil {
 		// Only data that are not available have a substitute. All other errors are the user's to mend.
 		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
 			return err
@@ -129,12 +129,12 @@ func (a *app) bench(ctx context.Context, b run.SpeedTest) error {
 			with = fmt.Sprintf(" with --net %s, since %s takes other images", b.Settings.Net, asked)
 		}
 		run.Logf(a.stderr, "rollcall: %v; running on synthetic data%s instead\n", err, with)
-		if err := l.Open(ctx, &b.Settings, b.Seed); err != nil {
+		if err := ses.Open(ctx, &b.Settings, b.Seed); err != nil {
 			return err
 		}
 	}
-	row, times, err := b.Measure(ctx, l)
-	err = cmp.Or(err, l.Close())
+	row, times, err := b.Measure(ctx, ses)
+	err = cmp.Or(err, ses.Close())
 	if row.Rounds == 0 { // no round was measured, so that there is nothing to keep
 		return err
 	}

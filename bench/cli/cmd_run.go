@@ -187,7 +187,7 @@ func putRates(s *settings.Settings, path string, fs *pflag.FlagSet) error {
 // runOne makes one run, or finds it finished, and prints its last row.
 func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine, keep run.Keep) (err error) {
 	log := progress.New(a.stderr) // the session logs through it, since it redraws the last line of a terminal
-	l := &run.Session{Machine: machine, Stderr: log}
+	ses := &run.Session{Machine: machine, Stderr: log}
 	x.Was = folder.StampOf(x.Dir) // before a wait: --again keeps a run that another process finishes meanwhile
 	if x.Dump != "" {             // checked before hours of training
 		leave, err := run.Writable(x.Dump)
@@ -196,8 +196,8 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		}
 		defer leave()
 	}
-	made, err := x.Await(ctx, l, keep, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
-	err = cmp.Or(err, l.Close())
+	made, err := x.Await(ctx, ses, keep, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
+	err = cmp.Or(err, ses.Close())
 	switch _, refused := errors.AsType[*folder.RefusedError](err); {
 	case refused:
 		return fmt.Errorf("%w (%s)", err, many.WaysOut)

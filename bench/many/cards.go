@@ -17,9 +17,9 @@ func (p *Pool) Cards() int { return len(devices(p.Sessions)) }
 
 // devices returns the devices of sessions, each once.
 func devices(sessions []*run.Session) (all []string) {
-	for _, l := range sessions {
-		if !slices.Contains(all, l.Machine.Device) {
-			all = append(all, l.Machine.Device)
+	for _, ses := range sessions {
+		if !slices.Contains(all, ses.Machine.Device) {
+			all = append(all, ses.Machine.Device)
 		}
 	}
 	return all
@@ -33,14 +33,14 @@ func (p *Pool) workers(jobs int) []*run.Session {
 	if p.Cards() > 1 {
 		all = p.Sessions
 	}
-	for _, l := range all {
+	for _, ses := range all {
 		sessions := 0
 		for _, other := range first {
-			if other.Machine.Device == l.Machine.Device {
+			if other.Machine.Device == ses.Machine.Device {
 				sessions++
 			}
 		}
-		l.ShareDevice(max(1, sessions))
+		ses.ShareDevice(max(1, sessions))
 	}
 	return all
 }
@@ -58,8 +58,8 @@ type crew struct {
 // newCrew returns a crew of a worker in each session.
 func newCrew(sessions []*run.Session) crew {
 	c := crew{at: map[string]int{}, lost: map[string]bool{}, cost: map[int]int{}}
-	for _, l := range sessions {
-		c.at[l.Machine.Device]++
+	for _, ses := range sessions {
+		c.at[ses.Machine.Device]++
 	}
 	return c
 }
@@ -85,10 +85,10 @@ func isInterrupted(err error) bool {
 
 // leaves decides whether a worker ends because of the error of its last job, which is then for other workers to do, and
 // why.
-func (w *poolRun) leaves(ctx context.Context, l *run.Session, n int, err error) (line string, yes bool) {
+func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error) (line string, yes bool) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	device := l.Machine.Device
+	device := ses.Machine.Device
 	if err == nil || ctx.Err() != nil {
 		return "", false
 	}
@@ -98,7 +98,7 @@ func (w *poolRun) leaves(ctx context.Context, l *run.Session, n int, err error) 
 	if run.CardIsLost(err) {
 		w.crew.lost[device] = true
 		w.crew.cost[n]++
-		line = fmt.Sprintf("%s: lost (%s)", l.CardName(), settings.OneLine(err))
+		line = fmt.Sprintf("%s: lost (%s)", ses.CardName(), settings.OneLine(err))
 		if w.crew.workers() > 0 {
 			line += ": its runs go on on the other cards"
 		} else {
@@ -111,7 +111,7 @@ func (w *poolRun) leaves(ctx context.Context, l *run.Session, n int, err error) 
 	if gpu.OutOfMemory(err) && w.crew.at[device] > 1 || run.FitsAlone(err) && w.crew.workers() > 1 {
 		w.crew.at[device]--
 		left := run.Count(w.crew.workers(), "run")
-		return fmt.Sprintf("%s: %s at a time from now on", l.OnCard(settings.OneLine(err)), left), true
+		return fmt.Sprintf("%s: %s at a time from now on", ses.OnCard(settings.OneLine(err)), left), true
 	}
 	return "", false
 }
@@ -128,19 +128,19 @@ func (w *poolRun) giveBack(ctx context.Context, n int, err error, now time.Time)
 }
 
 // close closes the session of a worker that ends: its engine and data set leave their memory to the other sessions.
-func (w *poolRun) close(l *run.Session) {
-	if err := l.Close(); err != nil {
+func (w *poolRun) close(ses *run.Session) {
+	if err := ses.Close(); err != nil {
 		run.Logf(w.stderr, "rollcall: %s\n", settings.OneLine(err))
 	}
 }
 
 // closeLost closes the session of a worker that ends, if its card is lost.
-func (w *poolRun) closeLost(l *run.Session) {
+func (w *poolRun) closeLost(ses *run.Session) {
 	w.lock.Lock()
-	lost := w.crew.lost[l.Machine.Device]
+	lost := w.crew.lost[ses.Machine.Device]
 	w.lock.Unlock()
 	if lost {
-		w.close(l)
+		w.close(ses)
 	}
 }
 
@@ -149,7 +149,7 @@ func (p *Pool) dropLost(c *crew) {
 	if c.workers() == 0 {
 		return
 	}
-	p.Sessions = slices.DeleteFunc(slices.Clone(p.Sessions), func(l *run.Session) bool {
-		return c.lost[l.Machine.Device]
+	p.Sessions = slices.DeleteFunc(slices.Clone(p.Sessions), func(ses *run.Session) bool {
+		return c.lost[ses.Machine.Device]
 	})
 }

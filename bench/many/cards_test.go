@@ -82,8 +82,8 @@ func TestLostCards(t *testing.T) {
 			for i := range jobs {
 				for k := range 2 {
 					name := fmt.Sprint(i, k)
-					jobs[i] = append(jobs[i], &Job{Run: name, Do: func(_ context.Context, l *run.Session) error {
-						device := l.Machine.Device
+					jobs[i] = append(jobs[i], &Job{Run: name, Do: func(_ context.Context, ses *run.Session) error {
+						device := ses.Machine.Device
 						if !c.lost[device] {
 							used.Wait()
 							return nil
@@ -127,8 +127,8 @@ func TestLostCards(t *testing.T) {
 				t.Errorf("said %q, want %d lines", log.String(), len(c.said))
 			}
 			var left []string
-			for _, l := range p.Sessions {
-				left = append(left, l.Machine.Device)
+			for _, ses := range p.Sessions {
+				left = append(left, ses.Machine.Device)
 			}
 			if !slices.Equal(left, c.left) {
 				t.Errorf("sessions on %v are left, want %v", left, c.left)
@@ -167,8 +167,8 @@ func TestShortOfMemoryOnCards(t *testing.T) {
 	var lock sync.Mutex
 	var jobs []*Job
 	for i := range 6 {
-		jobs = append(jobs, &Job{Run: fmt.Sprint(i), Do: func(_ context.Context, l *run.Session) error {
-			if l.Machine.Device == "cuda:0" {
+		jobs = append(jobs, &Job{Run: fmt.Sprint(i), Do: func(_ context.Context, ses *run.Session) error {
+			if ses.Machine.Device == "cuda:0" {
 				lock.Lock()
 				defer lock.Unlock()
 				if failed++; failed == 2 {

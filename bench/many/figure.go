@@ -201,9 +201,9 @@ func (p *Pool) FigureInfo(
 		info.Revisions = append(info.Revisions, run.Revisions(&ours.settings, engine).String())
 	}
 	// Data that no kept run names are still open in the sessions that read them.
-	for _, l := range p.Sessions {
-		if len(m.Lines) == 0 && l.Data != nil {
-			info.Data[l.Data.Name] = results.DataInFile(l.Checksum(&ours.settings))
+	for _, ses := range p.Sessions {
+		if len(m.Lines) == 0 && ses.Data != nil {
+			info.Data[ses.Data.Name] = results.DataInFile(ses.Checksum(&ours.settings))
 		}
 	}
 	info.Numerics, info.Revisions = sortedSet(info.Numerics), sortedSet(info.Revisions)

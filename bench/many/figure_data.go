@@ -148,8 +148,8 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 	jobs := make([][]*Job, len(all))
 	for i := range all {
 		c := &all[i]
-		jobs[i] = []*Job{{Run: fmt.Sprint(c.Stale, c.Seed), Do: func(ctx context.Context, l *run.Session) (err error) {
-			c.Accuracies, err = l.Coalitions(ctx, s, c.Seed, c.Stale)
+		jobs[i] = []*Job{{Run: fmt.Sprint(c.Stale, c.Seed), Do: func(ctx context.Context, ses *run.Session) (err error) {
+			c.Accuracies, err = ses.Coalitions(ctx, s, c.Seed, c.Stale)
 			return err
 		}}}
 	}

@@ -34,8 +34,8 @@ func NewPool(stderr io.Writer, machine run.Machine, keep Keep) *Pool {
 
 // Close closes all sessions.
 func (p *Pool) Close() (err error) {
-	for _, l := range p.Sessions {
-		err = errors.Join(err, l.Close())
+	for _, ses := range p.Sessions {
+		err = errors.Join(err, ses.Close())
 	}
 	return err
 }
@@ -46,7 +46,7 @@ type Job struct {
 	// Work compares jobs: if several sessions work, those with the most of it begin first, so that none is left alone
 	// with a long run at the end.
 	Work float64
-	Do   func(ctx context.Context, l *run.Session) error
+	Do   func(ctx context.Context, ses *run.Session) error
 	Err  error // the last error of Do, once the job is done
 }
 
@@ -84,8 +84,8 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 	// A worker that waits for a job does not see by itself that ctx has ended.
 	defer context.AfterFunc(ctx, w.wake)()
 	var workers sync.WaitGroup
-	for _, l := range sessions {
-		workers.Go(func() { w.work(ctx, l) })
+	for _, ses := range sessions {
+		workers.Go(func() { w.work(ctx, ses) })
 	}
 	workers.Wait()
 	w.update(func(time.Time) { w.finishReady(ctx) }) // when ctx has ended, the cells without a begun job are left
@@ -135,15 +135,15 @@ func (w *poolRun) update(change func(now time.Time)) {
 }
 
 // work does jobs in a session until there are no more, or until the worker [poolRun.leaves].
-func (w *poolRun) work(ctx context.Context, l *run.Session) {
+func (w *poolRun) work(ctx context.Context, ses *run.Session) {
 	for {
-		n := w.begin(ctx, l)
+		n := w.begin(ctx, ses)
 		if n < 0 {
-			w.closeLost(l)
+			w.closeLost(ses)
 			return
 		}
-		err := w.jobs[n].Do(ctx, l)
-		line, leaves := w.leaves(ctx, l, n, err)
+		err := w.jobs[n].Do(ctx, ses)
+		line, leaves := w.leaves(ctx, ses, n, err)
 		if !leaves {
 			w.update(func(now time.Time) { w.ended(ctx, n, err, now) })
 			continue
@@ -151,17 +151,17 @@ func (w *poolRun) work(ctx context.Context, l *run.Session) {
 		if line != "" {
 			run.Logf(w.stderr, "rollcall: %s\n", line)
 		}
-		w.close(l)
+		w.close(ses)
 		w.update(func(now time.Time) { w.giveBack(ctx, n, err, now) })
 		return
 	}
 }
 
 // begin waits for a job that can be done and returns its number; -1: there will be none for this session.
-func (w *poolRun) begin(ctx context.Context, l *run.Session) int {
+func (w *poolRun) begin(ctx context.Context, ses *run.Session) int {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	for ctx.Err() == nil && !w.crew.lost[l.Machine.Device] {
+	for ctx.Err() == nil && !w.crew.lost[ses.Machine.Device] {
 		n, again := w.queue.Begin(time.Now())
 		if n >= 0 {
 			return n

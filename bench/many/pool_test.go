@@ -11,11 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"rollcall/bench/settings/settingstest"
-	"rollcall/internal/must"
-
 	"rollcall/bench/run"
+	"rollcall/bench/settings/settingstest"
 	"rollcall/internal/lock"
+	"rollcall/internal/must"
 )
 
 // runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. Jobs named in fail
@@ -305,8 +304,8 @@ func TestMemoryOfSeveralRuns(t *testing.T) {
 	done := make([]int, 6)
 	jobs := make([][]*Job, len(done))
 	for i := range jobs {
-		jobs[i] = []*Job{{Run: fmt.Sprint(i), Do: func(ctx context.Context, l *run.Session) error {
-			if err := l.Open(ctx, &s, 3); err != nil {
+		jobs[i] = []*Job{{Run: fmt.Sprint(i), Do: func(ctx context.Context, ses *run.Session) error {
+			if err := ses.Open(ctx, &s, 3); err != nil {
 				return err
 			}
 			done[i]++

@@ -220,14 +220,14 @@ func joinSeeds(runs []results.Run, decisions, mixed bool) (all papers.Runs, err 
 }
 
 // do finds the run or makes it.
-func (r *seedRun) do(ctx context.Context, l *run.Session) (err error) {
+func (r *seedRun) do(ctx context.Context, ses *run.Session) (err error) {
 	if r.x.Others, err = r.others(); err != nil {
 		return err
 	}
 	if r.unmade != nil {
-		return r.look(ctx, l)
+		return r.look(ctx, ses)
 	}
-	m, err := r.x.Do(ctx, l, r.pool.Keep.Keep, r.progress)
+	m, err := r.x.Do(ctx, ses, r.pool.Keep.Keep, r.progress)
 	if err != nil && !run.IsDiverged(err) {
 		return err
 	}
@@ -237,8 +237,8 @@ func (r *seedRun) do(ctx context.Context, l *run.Session) (err error) {
 }
 
 // look reads the run if it is finished, and changes nothing.
-func (r *seedRun) look(ctx context.Context, l *run.Session) error {
-	d, done, err := r.x.Look(ctx, l, r.pool.Keep.Keep)
+func (r *seedRun) look(ctx context.Context, ses *run.Session) error {
+	d, done, err := r.x.Look(ctx, ses, r.pool.Keep.Keep)
 	if err != nil {
 		return err
 	}

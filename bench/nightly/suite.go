@@ -174,8 +174,8 @@ func (b *Bench) rounds(ctx context.Context, w *workload, samples int, server boo
 		return err
 	}
 	defer func() { err = cmp.Or(err, engine.Close()) }()
-	l := run.SessionOn(w.set, w.model, engine)
-	f, err := l.Federate(ctx, w.settings, 1, engine)
+	ses := run.SessionOn(w.set, w.model, engine)
+	f, err := ses.Federate(ctx, w.settings, 1, engine)
 	if err != nil {
 		return err
 	}

@@ -69,18 +69,18 @@ func normalised(t *testing.T, net string, rounds int, method string, more ...str
 			algos.Setting{Name: name, Value: value})
 	}
 	s := must.Get(settings.Resolve(given))(t)
-	l := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
-	defer l.Close() // nothing is written
-	must.OK(t, l.Open(t.Context(), &s, seed))
-	f := must.Get(l.Federate(t.Context(), s, seed, l.Engine))(t)
+	ses := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
+	defer ses.Close() // nothing is written
+	must.OK(t, ses.Open(t.Context(), &s, seed))
+	f := must.Get(ses.Federate(t.Context(), s, seed, ses.Engine))(t)
 	defer f.Method.Close()
-	active, w := 0, make([]float32, l.model.P)
+	active, w := 0, make([]float32, ses.model.P)
 	for r := range rounds {
 		n, _ := must.Get2(f.round(t.Context(), r))(t)
 		active += n
 		row := must.Get(f.Method.Model())(t)
-		must.OK(t, l.Engine.Store(row, w))
-		for _, p := range l.model.Params {
+		must.OK(t, ses.Engine.Store(row, w))
+		for _, p := range ses.model.Params {
 			least := slices.Min(w[p.Offset:][:p.Size])
 			negative := strings.HasSuffix(p.Name, "running_var") && least < 0
 			if negative || !finite(w[p.Offset:][:p.Size]) {
@@ -88,7 +88,7 @@ func normalised(t *testing.T, net string, rounds int, method string, more ...str
 					r+1, p.Name, least)
 			}
 		}
-		answers := must.Get(l.Engine.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}}))(t)
+		answers := must.Get(ses.Engine.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}}))(t)
 		if loss := answers[0].Loss; math.IsNaN(loss) || math.IsInf(loss, 0) {
 			t.Fatalf("round %d: test loss %g, want a finite number", r+1, loss)
 		}

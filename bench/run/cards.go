@@ -77,10 +77,10 @@ func (m *Machine) each() (all []Machine, notes []string) {
 }
 
 // CardName names the card of a session: "cuda:1, NVIDIA H100".
-func (l *Session) CardName() string {
-	parts := []string{l.Machine.Device}
-	if l.Engine != nil {
-		parts = append(parts, l.Engine.Info().Device)
+func (ses *Session) CardName() string {
+	parts := []string{ses.Machine.Device}
+	if ses.Engine != nil {
+		parts = append(parts, ses.Engine.Info().Device)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -10,9 +10,9 @@ import (
 
 // Coalitions trains one federation, whose client 0 misses the last stale rounds, and returns the test accuracy of every
 // coalition's model, in the order of [algos.Coalitions], all evaluated at once.
-func (l *Session) Coalitions(ctx context.Context, s settings.Settings, seed uint32, stale int) ([]float64, error) {
-	if err := l.openFor(ctx, &s, seed, func(c *rowCounter) error {
-		clients, err := Populate(l.Data, &s, seed)
+func (ses *Session) Coalitions(ctx context.Context, s settings.Settings, seed uint32, stale int) ([]float64, error) {
+	if err := ses.openFor(ctx, &s, seed, func(c *rowCounter) error {
+		clients, err := Populate(ses.Data, &s, seed)
 		if err != nil {
 			return err
 		}
@@ -25,11 +25,11 @@ func (l *Session) Coalitions(ctx context.Context, s settings.Settings, seed uint
 	}); err != nil {
 		return nil, err
 	}
-	f, err := l.Federate(ctx, s, seed, l.Engine)
+	f, err := ses.Federate(ctx, s, seed, ses.Engine)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := f.coalitions(ctx, l.Engine, seed, stale)
+	answers, err := f.coalitions(ctx, ses.Engine, seed, stale)
 	accuracies := make([]float64, len(answers))
 	for k, r := range answers {
 		accuracies[k] = r.Accuracy()

@@ -135,12 +135,12 @@ type eventProgress struct {
 
 // withEvents returns a run's progress with an event file in its folder, if --events asks for one. The file begins with
 // the rows up to now and replaces an older file.
-func (l *Session) withEvents(
+func (ses *Session) withEvents(
 	p progress.Run, dir string, started time.Time, rows []results.CurveRow,
 ) *eventProgress {
-	e := &eventProgress{Run: p, stderr: l.Stderr}
+	e := &eventProgress{Run: p, stderr: ses.Stderr}
 	var err error
-	if l.Machine.Events {
+	if ses.Machine.Events {
 		e.log, err = events.Create(dir, started)
 	}
 	for i := range rows {
@@ -173,11 +173,11 @@ func (e *eventProgress) Stop() {
 }
 
 // KeptEvents writes the event file of a finished run that is kept, if --events asks for one.
-func (l *Session) KeptEvents(r *results.Run) {
-	if !l.Machine.Events {
+func (ses *Session) KeptEvents(r *results.Run) {
+	if !ses.Machine.Events {
 		return
 	}
 	if err := events.WriteCurve(r.Dir, r.Curve, r.Info.Started); err != nil {
-		Logf(l.Stderr, "rollcall: %s: kept without events\n", settings.OneLine(err))
+		Logf(ses.Stderr, "rollcall: %s: kept without events\n", settings.OneLine(err))
 	}
 }

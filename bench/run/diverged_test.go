@@ -31,8 +31,8 @@ func TestIsDiverged(t *testing.T) {
 	}
 
 	faster(t)
-	x, l, _ := tinyExperiment(t, "lr=1e30", "method=mifa")
-	if _, err := do(t.Context(), x, l, eachRound{silent(), func(int) {
+	x, ses, _ := tinyExperiment(t, "lr=1e30", "method=mifa")
+	if _, err := do(t.Context(), x, ses, eachRound{silent(), func(int) {
 		obstructed(t, filepath.Join(x.Dir, results.CurveFile))
 	}}); err == nil || IsDiverged(err) {
 		t.Errorf("%v, want a failure", err)

@@ -120,7 +120,7 @@ func contextOf(r *settings.Row) map[string]string {
 
 // tinyCurve trains a run of seconds and returns its curve as text.
 func tinyCurve(
-	ctx context.Context, l *Session, more map[string]string, files string, seed uint32,
+	ctx context.Context, ses *Session, more map[string]string, files string, seed uint32,
 ) (string, error) {
 	all := map[string]string{
 		"method": "fedawe", "data": "synthetic", "net": "lenet5", "train-size": "80", "test-size": "20",
@@ -156,8 +156,8 @@ func tinyCurve(
 	if err != nil {
 		return "", err
 	}
-	x := Experiment{Table: "run", Settings: s, Seed: seed, Dir: Folder(l.Machine.Out, "run", s, seed)}
-	rows, err := do(ctx, &x, l, progress.New(io.Discard).Run("test", progress.Work{}))
+	x := Experiment{Table: "run", Settings: s, Seed: seed, Dir: Folder(ses.Machine.Out, "run", s, seed)}
+	rows, err := do(ctx, &x, ses, progress.New(io.Discard).Run("test", progress.Work{}))
 	var curve strings.Builder
 	for _, r := range rows {
 		fmt.Fprintln(&curve, r.Round, r.Active, r.LR, r.TrainLoss, r.TrainAcc, r.TestLoss, r.TestAcc)

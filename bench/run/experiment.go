@@ -57,32 +57,32 @@ func (x *Experiment) Rounds() int {
 
 // want describes the run for [folder.Decide], in a session that need not be open. The data checksum is unknown until
 // it is.
-func (x *Experiment) want(ctx context.Context, l *Session, keep Keep) (*folder.Want, error) {
+func (x *Experiment) want(ctx context.Context, ses *Session, keep Keep) (*folder.Want, error) {
 	w := &folder.Want{
 		Dir: x.Dir, Evaluates: x.Settings.Evaluates, StopAt: x.Rounds(), Files: x.files(), Start: x.Dump != "",
-		AnyKind: keep.Look, Altered: l.Machine.Altered, Mixed: keep.Mixed,
+		AnyKind: keep.Look, Altered: ses.Machine.Altered, Mixed: keep.Mixed,
 		Checksum: func() (string, error) {
-			err := l.OpenData(ctx, &x.Settings, x.Seed)
+			err := ses.OpenData(ctx, &x.Settings, x.Seed)
 			if err != nil {
 				return "", err
 			}
-			return l.Checksum(&x.Settings), nil
+			return ses.Checksum(&x.Settings), nil
 		},
 	}
 	var revision int
 	var params int
 	numerics := ""
 	switch {
-	case l.Engine != nil:
-		info := l.Engine.Info()
+	case ses.Engine != nil:
+		info := ses.Engine.Info()
 		numerics, revision, params = info.Numerics, info.Revision, info.Params
 	case !keep.Look: // a command that makes no run takes what another machine has made: this one may have no card
 		var err error
-		if numerics, revision, err = l.Machine.Numerics(); err != nil {
+		if numerics, revision, err = ses.Machine.Numerics(); err != nil {
 			return nil, err
 		}
 	}
-	if l.Engine == nil || l.model.Name != x.Settings.Net {
+	if ses.Engine == nil || ses.model.Name != x.Settings.Net {
 		model, err := models.New(x.Settings.Net)
 		if err != nil {
 			return nil, err
@@ -141,8 +141,8 @@ func (x *Experiment) row(engine nets.Info) results.CurveRow {
 
 // evaluate returns a row of the curve with the losses and accuracies of the method's current model. The caller adds the
 // round.
-func (x *Experiment) evaluate(ctx context.Context, l *Session, f *Federation) (results.CurveRow, error) {
-	row := x.row(l.Engine.Info())
+func (x *Experiment) evaluate(ctx context.Context, ses *Session, f *Federation) (results.CurveRow, error) {
+	row := x.row(ses.Engine.Info())
 	model, err := f.Method.Model()
 	if err != nil {
 		return row, err
@@ -152,7 +152,7 @@ func (x *Experiment) evaluate(ctx context.Context, l *Session, f *Federation) (r
 	if x.Settings.EvalTrain {
 		jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Train})
 	}
-	r, err := l.Engine.Evaluate(ctx, jobs)
+	r, err := ses.Engine.Evaluate(ctx, jobs)
 	if err != nil {
 		return row, err
 	}

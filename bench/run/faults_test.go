@@ -34,15 +34,15 @@ func ratesOf(t *testing.T, method string) []string {
 func tinyExperiment(t *testing.T, more ...string) (*Experiment, *Session, *sharedLog) {
 	t.Helper()
 	log := &sharedLog{w: &strings.Builder{}}
-	l := &Session{Machine: Machine{Device: "cpu", Threads: 1, Out: t.TempDir()}, Stderr: log}
-	t.Cleanup(func() { _ = l.Close() })
+	ses := &Session{Machine: Machine{Device: "cpu", Threads: 1, Out: t.TempDir()}, Stderr: log}
+	t.Cleanup(func() { _ = ses.Close() })
 	s := settingstest.Tiny(t, more...)
-	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(l.Machine.Out, "run", s, 3)}, l, log
+	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(ses.Machine.Out, "run", s, 3)}, ses, log
 }
 
 // do makes a run as a command without flags does, and returns the rows of its curve.
-func do(ctx context.Context, x *Experiment, l *Session, p progress.Run) ([]results.CurveRow, error) {
-	m, err := x.Do(ctx, l, Keep{}, p)
+func do(ctx context.Context, x *Experiment, ses *Session, p progress.Run) ([]results.CurveRow, error) {
+	m, err := x.Do(ctx, ses, Keep{}, p)
 	return m.Rows, err
 }
 
@@ -104,7 +104,7 @@ func until(t *testing.T, log *sharedLog, text string) {
 
 // A curve that cannot be written for a while is said, once for each reason, and costs nothing.
 func TestCurveFileGoesOn(t *testing.T) {
-	x, l, log := tinyExperiment(t)
+	x, ses, log := tinyExperiment(t)
 	path := filepath.Join(x.Dir, results.CurveFile)
 	p := eachRound{progress.New(io.Discard).Run("", progress.Work{}), func(done int) {
 		switch done {
@@ -117,7 +117,7 @@ func TestCurveFileGoesOn(t *testing.T) {
 			}
 		}
 	}}
-	rows, err := do(t.Context(), x, l, p)
+	rows, err := do(t.Context(), x, ses, p)
 	if err != nil || len(rows) != 7 {
 		t.Fatalf("%d rows, %v, want those of rounds 0 … 6", len(rows), err)
 	}
@@ -135,8 +135,8 @@ func TestCurveFileGoesOn(t *testing.T) {
 // Only the last version of a curve is needed: without it the run has failed, and says so.
 func TestCurveFileFails(t *testing.T) {
 	faster(t)
-	x, l, log := tinyExperiment(t)
-	rows, err := do(t.Context(), x, l, eachRound{silent(), func(done int) {
+	x, ses, log := tinyExperiment(t)
+	rows, err := do(t.Context(), x, ses, eachRound{silent(), func(done int) {
 		if done == 1 {
 			obstructed(t, filepath.Join(x.Dir, results.CurveFile))
 		}
@@ -208,8 +208,8 @@ func TestCurveFileReasons(t *testing.T) {
 // Events are for looking at; a run does not end over them.
 func TestEventsFail(t *testing.T) {
 	for _, when := range []string{"before", "on the way", "kept"} {
-		x, l, log := tinyExperiment(t)
-		l.Machine.Events = true
+		x, ses, log := tinyExperiment(t)
+		ses.Machine.Events = true
 		path := filepath.Join(x.Dir, events.File)
 		if when == "before" {
 			obstructed(t, path)
@@ -217,19 +217,19 @@ func TestEventsFail(t *testing.T) {
 		p := eachRound{progress.New(io.Discard).Run("", progress.Work{}), func(int) {}}
 		if when == "on the way" {
 			must.OK(t, os.MkdirAll(x.Dir, 0o777))
-			created := l.withEvents(p, x.Dir, time.Now(), nil)
+			created := ses.withEvents(p, x.Dir, time.Now(), nil)
 			created.log = brokenLog(t)
 			created.Evaluated(results.CurveRow{})
 			created.Evaluated(results.CurveRow{})
 			created.Stop()
-		} else if _, err := do(t.Context(), x, l, p); err != nil {
+		} else if _, err := do(t.Context(), x, ses, p); err != nil {
 			t.Errorf("%s: %v, want the run without events", when, err)
 		}
 		if when == "kept" {
 			must.OK(t, os.Remove(path))
 			obstructed(t, path)
 			run, _ := results.ReadRunFolder(x.Dir)
-			l.KeptEvents(&run)
+			ses.KeptEvents(&run)
 		}
 		if said := log.String(); strings.Count(said, "without events") != 1 {
 			t.Errorf("%s: log %q, want it said once", when, said)

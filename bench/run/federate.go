@@ -38,10 +38,10 @@ var augmentations = map[string]plan.Augment{
 }
 
 // Federate splits the data, draws availability and initial weights, and starts the method on an engine.
-func (l *Session) Federate(
+func (ses *Session) Federate(
 	ctx context.Context, s settings.Settings, seed uint32, engine nets.Engine,
 ) (*Federation, error) {
-	clients, err := Populate(l.Data, &s, seed)
+	clients, err := Populate(ses.Data, &s, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -56,26 +56,26 @@ func (l *Session) Federate(
 	}
 	seeds := s.Seeds(seed)
 	if w0 == nil {
-		w0 = l.model.Init(models.Init(s.Init), seeds.Init)
+		w0 = ses.model.Init(models.Init(s.Init), seeds.Init)
 	}
 	f := &Federation{
 		Planner: &plan.Planner{
 			Seed: seeds.Batches, Parts: clients.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
 			Augment: augmentations[s.Augment], Flip: about.Flip,
 		},
-		W0: w0, settings: s, model: l.model, clients: clients,
-		importance: clients.importance(s.Weights), p: make([]float64, s.Clients), process: l.Machine.Methods,
+		W0: w0, settings: s, model: ses.model, clients: clients,
+		importance: clients.importance(s.Weights), p: make([]float64, s.Clients), process: ses.Machine.Methods,
 	}
-	f.process.Output = l.Stderr
+	f.process.Output = ses.Stderr
 	f.target = clients.target(f.importance)
 	if n := clients.absent(); n > 0 && algos.Has(s.Method, algos.UsesImportance) {
 		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never there, left out: the target importance is "+
 			"shared among the others", s.Availability, seed, n, Count(s.Clients, "client"))
-		l.notice(line, line)
+		ses.notice(line, line)
 	}
 	var solved []float64
 	if s.MethodOptions().Values["fstar"] == algos.FStarSolved {
-		if solved, err = solve(ctx, l.Data.Train, clients.train, &s); err != nil {
+		if solved, err = solve(ctx, ses.Data.Train, clients.train, &s); err != nil {
 			return nil, err
 		}
 	}

@@ -64,14 +64,14 @@ func (e *slow) Store(r nets.Row, w []float32) error {
 // and returns the rounds of its checkpoints and how long it took to end.
 func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) (rounds []int, took time.Duration) {
 	t.Helper()
-	x, l, log := resumable(t, "method=mifa", "p=1", "eval-every=100")
-	l.Machine.Grace = grace
+	x, ses, log := resumable(t, "method=mifa", "p=1", "eval-every=100")
+	ses.Machine.Grace = grace
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	must.OK(t, l.Open(ctx, &x.Settings, x.Seed))
-	e.Engine, e.began = l.Engine, make(chan string, 100)
-	l.Engine = e
-	defer func() { l.Engine = e.Engine }()
+	must.OK(t, ses.Open(ctx, &x.Settings, x.Seed))
+	e.Engine, e.began = ses.Engine, make(chan string, 100)
+	ses.Engine = e
+	defer func() { ses.Engine = e.Engine }()
 	var asked time.Time
 	done := make(chan struct{})
 	go func() {
@@ -84,7 +84,7 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 		asked = time.Now()
 		cancel()
 	}()
-	_, err := do(ctx, x, l, silent())
+	_, err := do(ctx, x, ses, silent())
 	took = time.Since(asked)
 	<-done
 	if !errors.Is(err, context.Canceled) {

@@ -13,16 +13,16 @@ import (
 // outcomeWith makes a run whose test set has other labels, or its own.
 func outcomeWith(t *testing.T, otherLabels bool, settings []string) map[string]string {
 	t.Helper()
-	x, l, _ := resumable(t, settings...)
-	if err := l.OpenData(t.Context(), &x.Settings, x.Seed); err != nil { // the engine opens later, and reads the labels
+	x, ses, _ := resumable(t, settings...)
+	if err := ses.OpenData(t.Context(), &x.Settings, x.Seed); err != nil { // the engine opens later, and reads the labels
 		t.Fatal(err)
 	}
-	for i, label := range l.Data.Test.Labels {
+	for i, label := range ses.Data.Test.Labels {
 		if otherLabels {
-			l.Data.Test.Labels[i] = 9 - label
+			ses.Data.Test.Labels[i] = 9 - label
 		}
 	}
-	return completed(t, x, l)
+	return completed(t, x, ses)
 }
 
 // With --hold-out the labels of the test set are of no account, whether clients share it or have tests of their own.
@@ -48,15 +48,15 @@ func TestHoldOutPopulation(t *testing.T) {
 		"data=synthetic net=lenet5 train-size=400", "data=synthetic net=lenet5 train-size=400 swap-pairs=2",
 		"data=leaf",
 	} {
-		x, l, _ := resumable(t, append(strings.Fields(line), "hold-out=0.25")...)
-		must.OK(t, l.OpenData(t.Context(), &x.Settings, x.Seed))
-		p := must.Get(Populate(l.Data, &x.Settings, x.Seed))(t)
+		x, ses, _ := resumable(t, append(strings.Fields(line), "hold-out=0.25")...)
+		must.OK(t, ses.OpenData(t.Context(), &x.Settings, x.Seed))
+		p := must.Get(Populate(ses.Data, &x.Settings, x.Seed))(t)
 		all := slices.Concat(slices.Concat(p.test...), p.same, slices.Concat(p.train...))
 		slices.Sort(all)
 		for i, sample := range all {
-			if p.tested != nets.Train || int(sample) != i || len(all) != l.Data.Train.Len() {
+			if p.tested != nets.Train || int(sample) != i || len(all) != ses.Data.Train.Len() {
 				t.Fatalf("%s: sample %d in place %d of %d, want each of the %d training samples once", line, sample, i,
-					len(all), l.Data.Train.Len())
+					len(all), ses.Data.Train.Len())
 			}
 		}
 	}

@@ -92,13 +92,13 @@ func BenchmarkHost(b *testing.B) {
 			s := must.Get(settings.Defaults(method, "code", "cifar10"))(b)
 			s.Rounds, s.EvalEvery, s.EvalLast = 200, 10, settings.Optional{}
 			engine := &asleep{params: model.P}
-			l := SessionOn(data, model, engine)
+			ses := SessionOn(data, model, engine)
 			var all time.Duration
 			rounds := 0
 			for b.Loop() {
 				x := &Experiment{Table: "run", Settings: s, Seed: 3, Dir: b.TempDir()}
 				begun := &stopwatch{Run: progress.New(io.Discard).Run("", progress.Work{})}
-				rows, err := do(b.Context(), x, l, begun)
+				rows, err := do(b.Context(), x, ses, begun)
 				if err != nil || len(rows) != 21 || math.IsNaN(rows[20].TestLoss.Value) {
 					b.Fatalf("%d rows of %s, %v", len(rows), results.CurveFile, err)
 				}

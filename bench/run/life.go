@@ -44,7 +44,7 @@ type Outcome struct {
 // The error is an *[ElsewhereError] if another process makes the run, and a *[folder.RefusedError] if its folder has
 // other work. A run that diverges is an error and is returned. When ctx ends, Do writes a checkpoint and returns within
 // [Machine.Grace].
-func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.Run) (m Outcome, err error) {
+func (x *Experiment) Do(ctx context.Context, ses *Session, keep Keep, p progress.Run) (m Outcome, err error) {
 	policy := x.policy(keep)
 	held, unlocked := lock.Take(x.Dir, lock.Holder{Version: Version()})
 	if other, busy := errors.AsType[*lock.HeldError](unlocked); busy {
@@ -53,14 +53,14 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 	if unlocked == nil {
 		defer func() { err = errors.Join(err, held.Release()) }()
 		if held.Useless {
-			l.notice("lock", fmt.Sprintf("%s: this file system cannot lock: two processes on one run would both make "+
-				"it, to the same bytes", l.Machine.Out))
+			ses.notice("lock", fmt.Sprintf("%s: this file system cannot lock: two processes on one run would both make "+
+				"it, to the same bytes", ses.Machine.Out))
 		}
 		if err := folder.Settle(x.Dir); err != nil {
 			return m, fmt.Errorf("%s: %w", x.Dir, err)
 		}
 	}
-	w, d, other, err := x.decide(ctx, l, keep, policy, unlocked == nil && held.Useless)
+	w, d, other, err := x.decide(ctx, ses, keep, policy, unlocked == nil && held.Useless)
 	if err != nil {
 		return m, err
 	}
@@ -69,7 +69,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 		return m, &folder.RefusedError{Dir: x.Dir, Refuse: d}
 	case folder.Keep:
 		// A finished run can be kept without a lock, so that a folder that cannot be written to serves for reading.
-		return x.keep(l, w, d, unlocked)
+		return x.keep(ses, w, d, unlocked)
 	}
 	if other != nil && !x.Own {
 		return Outcome{Run: other, Kept: true, Rows: other.Curve}, nil
@@ -81,12 +81,12 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 		return m, unlocked
 	}
 	if other != nil {
-		return x.adopt(l, w, other)
+		return x.adopt(ses, w, other)
 	}
-	if err := l.Open(ctx, &x.Settings, x.Seed); err != nil {
+	if err := ses.Open(ctx, &x.Settings, x.Seed); err != nil {
 		return m, err
 	}
-	w.About.DataChecksum = l.Checksum(&x.Settings) // only now it is known
+	w.About.DataChecksum = ses.Checksum(&x.Settings) // only now it is known
 	if d, err = folder.DecideAgain(w, policy, d); err != nil {
 		return m, err
 	}
@@ -94,20 +94,20 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 	case folder.Refuse:
 		return m, &folder.RefusedError{Dir: x.Dir, Refuse: d}
 	case folder.Keep: // another process has finished it meanwhile, where nothing can be locked
-		return x.keep(l, w, d, nil)
+		return x.keep(ses, w, d, nil)
 	}
-	return x.make(ctx, l, keep, w, d, held, p)
+	return x.make(ctx, ses, keep, w, d, held, p)
 }
 
 // Await is Do that waits for another process. As a rule that process has finished the run then.
-func (x *Experiment) Await(ctx context.Context, l *Session, keep Keep, p progress.Run) (Outcome, error) {
+func (x *Experiment) Await(ctx context.Context, ses *Session, keep Keep, p progress.Run) (Outcome, error) {
 	for began := time.Now(); ; {
-		m, err := x.Do(ctx, l, keep, p)
+		m, err := x.Do(ctx, ses, keep, p)
 		if !IsElsewhere(err) {
 			return m, err
 		}
 		if other, held := errors.AsType[*ElsewhereError](err); held {
-			l.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which makes this run", x.Dir, &other.Holder))
+			ses.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which makes this run", x.Dir, &other.Holder))
 		}
 		select {
 		case <-ctx.Done():
@@ -120,9 +120,9 @@ func (x *Experiment) Await(ctx context.Context, l *Session, keep Keep, p progres
 // decide says what becomes of the run's folder. other is the run if it is finished in another folder, and not in this
 // one.
 func (x *Experiment) decide(
-	ctx context.Context, l *Session, keep Keep, policy folder.Policy, lockless bool,
+	ctx context.Context, ses *Session, keep Keep, policy folder.Policy, lockless bool,
 ) (w *folder.Want, d folder.Decision, other *results.Run, err error) {
-	w, err = x.want(ctx, l, keep)
+	w, err = x.want(ctx, ses, keep)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -151,16 +151,16 @@ func (x *Experiment) decide(
 // Look says what becomes of the run's folder, and changes nothing. other is the run if it is finished in another
 // folder, and not in this one.
 func (x *Experiment) Look(
-	ctx context.Context, l *Session, keep Keep,
+	ctx context.Context, ses *Session, keep Keep,
 ) (d folder.Decision, other *results.Run, err error) {
-	_, d, other, err = x.decide(ctx, l, keep, x.policy(keep), false)
+	_, d, other, err = x.decide(ctx, ses, keep, x.policy(keep), false)
 	return d, other, err
 }
 
 // RemoveCheckpoints removes the checkpoints of a stopped run that nobody resumes, unless checkpoints are to be kept or
 // another process makes the run.
-func (x *Experiment) RemoveCheckpoints(ctx context.Context, l *Session, keep Keep) error {
-	if !folder.Begun(x.Dir) || l.Machine.KeepCheckpoints {
+func (x *Experiment) RemoveCheckpoints(ctx context.Context, ses *Session, keep Keep) error {
+	if !folder.Begun(x.Dir) || ses.Machine.KeepCheckpoints {
 		return nil // without a folder too: the run is another table's
 	}
 	held, err := lock.Take(x.Dir, lock.Holder{Version: Version()})
@@ -170,7 +170,7 @@ func (x *Experiment) RemoveCheckpoints(ctx context.Context, l *Session, keep Kee
 	if err != nil {
 		return err
 	}
-	w, err := x.want(ctx, l, keep)
+	w, err := x.want(ctx, ses, keep)
 	if err == nil {
 		err = folder.RemoveCheckpoints(w)
 	}
@@ -178,7 +178,7 @@ func (x *Experiment) RemoveCheckpoints(ctx context.Context, l *Session, keep Kee
 }
 
 // adopt copies a run that is finished in another table's folder. What is in the run's own folder is moved aside first.
-func (x *Experiment) adopt(l *Session, w *folder.Want, other *results.Run) (m Outcome, err error) {
+func (x *Experiment) adopt(ses *Session, w *folder.Want, other *results.Run) (m Outcome, err error) {
 	if folder.Begun(x.Dir) {
 		if err := folder.Aside(x.Dir); err != nil {
 			return m, fmt.Errorf("%s: %w", x.Dir, err)
@@ -188,7 +188,7 @@ func (x *Experiment) adopt(l *Session, w *folder.Want, other *results.Run) (m Ou
 	if err != nil {
 		return m, err
 	}
-	return x.keep(l, w, folder.Keep{Run: run}, nil)
+	return x.keep(ses, w, folder.Keep{Run: run}, nil)
 }
 
 // policy returns what the command does with work that is there. --again keeps what another process finishes while the
@@ -198,7 +198,7 @@ func (x *Experiment) policy(keep Keep) folder.Policy {
 }
 
 // keep takes a finished run as it is. unlocked is why the folder could not be locked; nil: it is.
-func (x *Experiment) keep(l *Session, w *folder.Want, d folder.Keep, unlocked error) (m Outcome, err error) {
+func (x *Experiment) keep(ses *Session, w *folder.Want, d folder.Keep, unlocked error) (m Outcome, err error) {
 	if d.Back != "" {
 		if unlocked != nil {
 			return m, unlocked
@@ -206,34 +206,34 @@ func (x *Experiment) keep(l *Session, w *folder.Want, d folder.Keep, unlocked er
 		if err := folder.Back(x.Dir, d.Back); err != nil {
 			return m, fmt.Errorf("%s: %w", x.Dir, err)
 		}
-		Logf(l.Stderr, "%s: taken back from %s\n", x.Dir, d.Back)
+		Logf(ses.Stderr, "%s: taken back from %s\n", x.Dir, d.Back)
 		d.Run.Dir = x.Dir
 	}
 	if was := d.Run.Info.Version; was != Version() {
-		l.notice("version "+was, fmt.Sprintf(
+		ses.notice("version "+was, fmt.Sprintf(
 			"finished runs of rollcall %s are kept, this is %s (--again makes them again)", was, Version()))
 	}
 	for _, f := range d.Run.Beside {
-		Logf(l.Stderr, "rollcall: %s: the run is kept\n", settings.OneLine(f.Err))
+		Logf(ses.Stderr, "rollcall: %s: the run is kept\n", settings.OneLine(f.Err))
 	}
-	l.KeptEvents(d.Run)                                              // --events may have been given only now
+	ses.KeptEvents(d.Run)                                            // --events may have been given only now
 	if unlocked == nil && d.Run.Status() != results.RunInterrupted { // a run that was stopped needs its checkpoints
-		err = folder.Tidy(w, l.Machine.KeepCheckpoints)
+		err = folder.Tidy(w, ses.Machine.KeepCheckpoints)
 	}
 	return Outcome{Run: d.Run, Kept: true, Rows: d.Run.Curve}, err
 }
 
 // make makes the run, or what is left of it, in a session that is open for it, and reads it back from its files.
 func (x *Experiment) make(
-	ctx context.Context, l *Session, keep Keep, w *folder.Want, d folder.Decision, held *lock.Lock, p progress.Run,
+	ctx context.Context, ses *Session, keep Keep, w *folder.Want, d folder.Decision, held *lock.Lock, p progress.Run,
 ) (m Outcome, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	e, done := beginRun(ctx, l.Machine.Grace)
+	e, done := beginRun(ctx, ses.Machine.Grace)
 	defer done()
-	t := &trainer{x: x, l: l, want: w, held: held, engine: l.Engine, stop: stop, replace: keep.Again || keep.Replace}
+	t := &trainer{x: x, ses: ses, want: w, held: held, engine: ses.Engine, stop: stop, replace: keep.Again || keep.Replace}
 	if x.Dump != "" {
-		t.engine = &recorder{Engine: l.Engine, params: l.model.P}
+		t.engine = &recorder{Engine: ses.Engine, params: ses.model.P}
 	}
 	defer t.close()
 	if err := t.begin(ctx, d); err != nil {
@@ -243,7 +243,7 @@ func (x *Experiment) make(
 	m.Rows = t.rows
 	if err = t.end(ctx, err); err != nil && !IsDiverged(err) {
 		if errors.Is(err, folder.ErrMadeElsewhere) {
-			return x.madeElsewhere(l, w)
+			return x.madeElsewhere(ses, w)
 		}
 		return m, err
 	}
@@ -253,15 +253,15 @@ func (x *Experiment) make(
 }
 
 // madeElsewhere takes the run that another process has finished while this one made it, too.
-func (x *Experiment) madeElsewhere(l *Session, w *folder.Want) (m Outcome, err error) {
-	Logf(l.Stderr, "%s: made by another process meanwhile\n", x.Dir)
+func (x *Experiment) madeElsewhere(ses *Session, w *folder.Want) (m Outcome, err error) {
+	Logf(ses.Stderr, "%s: made by another process meanwhile\n", x.Dir)
 	d, err := folder.Decide(w, folder.Policy{})
 	if err != nil {
 		return m, err
 	}
 	switch d := d.(type) {
 	case folder.Keep:
-		return x.keep(l, w, d, nil)
+		return x.keep(ses, w, d, nil)
 	case folder.Refuse:
 		return m, &folder.RefusedError{Dir: x.Dir, Refuse: d}
 	}

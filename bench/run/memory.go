@@ -65,7 +65,7 @@ func FitsAlone(err error) bool {
 // Fits refuses a run that holds more memory than there is, as far as that is known before its data are opened: the rows
 // that its method starts with, one slot of the engine, and the samples of an official data set. A run that cannot fit
 // should fail before it downloads anything.
-func (l *Session) Fits(s *settings.Settings) error {
+func (ses *Session) Fits(s *settings.Settings) error {
 	if algos.Of(s.Method).Program != "" { // starting it takes a process: once is enough, when the data are open
 		return nil
 	}
@@ -79,11 +79,11 @@ func (l *Session) Fits(s *settings.Settings) error {
 		return err
 	}
 	f.Method.Close()
-	n, err := l.need(s, c, datasets.LeastBytes(s.Data, l.dataOptions(s, 0)))
+	n, err := ses.need(s, c, datasets.LeastBytes(s.Data, ses.dataOptions(s, 0)))
 	if err != nil {
 		return err
 	}
-	if limit, known := l.Machine.Memory.Limit(); known && n.total() > limit.Bytes {
+	if limit, known := ses.Machine.Memory.Limit(); known && n.total() > limit.Bytes {
 		n.least = true
 		return &memoryError{need: n, limit: limit}
 	}
@@ -93,17 +93,17 @@ func (l *Session) Fits(s *settings.Settings) error {
 // reserve counts the memory that a run will hold, now that its data are open, and refuses the run if that is more than
 // there is. dry asks a counter for all rows that the run will ask an engine for. reserve ignores other errors of dry,
 // because the run meets and reports them itself.
-func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*rowCounter) error) error {
-	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}, timeout: l.Machine.Methods.Timeout}
+func (ses *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*rowCounter) error) error {
+	c := &rowCounter{samples: [2]int{ses.Data.Train.Len(), ses.Data.Test.Len()}, timeout: ses.Machine.Methods.Timeout}
 	if err := dry(c); err != nil {
 		return ctx.Err()
 	}
-	n, err := l.need(s, c, l.Data.Bytes())
+	n, err := ses.need(s, c, ses.Data.Bytes())
 	if err != nil {
 		return err
 	}
-	limit, known := l.Machine.Memory.Limit()
-	if err := l.shared.addUse(l, n, limit, known); err != nil {
+	limit, known := ses.Machine.Memory.Limit()
+	if err := ses.shared.addUse(ses, n, limit, known); err != nil {
 		return err
 	}
 	collect(n.run(), limit, known)
@@ -113,7 +113,7 @@ func (l *Session) reserve(ctx context.Context, s *settings.Settings, dry func(*r
 		if known {
 			available = fmt.Sprintf("; %s available", memory.Size(limit.Bytes))
 		}
-		l.noticeOfEngine(line, line+available)
+		ses.noticeOfEngine(line, line+available)
 	}
 	return nil
 }
@@ -136,9 +136,9 @@ func collect(run int64, limit memory.Limit, known bool) {
 
 // need returns the memory of a run that asks an engine for what the counter has counted. data is the bytes of its
 // samples, which are all that a run on a card holds on the host.
-func (l *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, error) {
+func (ses *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, error) {
 	n := &need{of: s.Method, clients: s.Clients, data: data}
-	choice, err := l.Machine.Choose()
+	choice, err := ses.Machine.Choose()
 	if err != nil || choice.CUDA {
 		return n, err
 	}
@@ -148,7 +148,7 @@ func (l *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, 
 	}
 	n.rows, n.params = c.rows, model.P
 	n.engine, err = cpu.Bytes(model, cpu.Options{
-		Threads: l.threads(), Batch: s.Batch, Precision: l.Machine.cpuPrecision(),
+		Threads: ses.threads(), Batch: s.Batch, Precision: ses.Machine.cpuPrecision(),
 	}, c.load)
 	n.engine += 4 * int64(model.P) // the initial weights
 	return n, err
@@ -156,12 +156,12 @@ func (l *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need, 
 
 // addUse notes the memory of a session's new run in place of the last one, or returns a *memoryError if it does not fit
 // beside the runs of other sessions. A data set that several runs use counts once.
-func (d *sharedData) addUse(l *Session, n *need, limit memory.Limit, known bool) error {
+func (d *sharedData) addUse(ses *Session, n *need, limit memory.Limit, known bool) error {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	delete(d.uses, l)
+	delete(d.uses, ses)
 	// The set of this run is in n.total() already.
-	others, sets := int64(0), []*openSet{l.set}
+	others, sets := int64(0), []*openSet{ses.set}
 	for _, h := range d.uses {
 		others += h.run
 		if !slices.Contains(sets, h.set) {
@@ -177,7 +177,7 @@ func (d *sharedData) addUse(l *Session, n *need, limit memory.Limit, known bool)
 	if d.uses == nil {
 		d.uses = map[*Session]memoryUse{}
 	}
-	d.uses[l] = memoryUse{n.run(), l.set, n.data}
+	d.uses[ses] = memoryUse{n.run(), ses.set, n.data}
 	return nil
 }
 
@@ -189,8 +189,8 @@ type memoryUse struct {
 }
 
 // dropUse forgets the memory of a session's last run.
-func (d *sharedData) dropUse(l *Session) {
+func (d *sharedData) dropUse(ses *Session) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	delete(d.uses, l)
+	delete(d.uses, ses)
 }

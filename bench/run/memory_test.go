@@ -42,14 +42,14 @@ func tiny(t *testing.T, method string) settings.Settings {
 func onCPU(t *testing.T, limit string) *Session {
 	t.Helper()
 	t.Setenv("GOMEMLIMIT", "off") // the limits are not for the other tests
-	l := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
-	must.OK(t, l.Machine.Memory.Set(limit))
+	ses := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
+	must.OK(t, ses.Machine.Memory.Set(limit))
 	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
+		if err := ses.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return l
+	return ses
 }
 
 // A dry run asks for as many rows as the run itself, whatever the method, and for fewer at the start, where it is one
@@ -61,13 +61,13 @@ func TestDryRunCountsRows(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/momentum=%g", method, momentum), func(t *testing.T) {
 				s := tiny(t, method)
 				s.Momentum = momentum
-				l := onCPU(t, "off")
-				must.OK(t, l.Open(t.Context(), &s, 3))
-				clients := must.Get(Populate(l.Data, &s, 3))(t)
-				dry := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}}
+				ses := onCPU(t, "off")
+				must.OK(t, ses.Open(t.Context(), &s, 3))
+				clients := must.Get(Populate(ses.Data, &s, 3))(t)
+				dry := &rowCounter{samples: [2]int{ses.Data.Train.Len(), ses.Data.Test.Len()}}
 				must.OK(t, dry.dryRun(t.Context(), &s, 3, clients))
-				engine := &rowsOf{Engine: l.Engine}
-				f := must.Get(l.Federate(t.Context(), s, 3, engine))(t)
+				engine := &rowsOf{Engine: ses.Engine}
+				f := must.Get(ses.Federate(t.Context(), s, 3, engine))(t)
 				defer f.Method.Close()
 				start := engine.rows
 				for round := range s.Rounds {
@@ -82,7 +82,7 @@ func TestDryRunCountsRows(t *testing.T) {
 				if dry.rows < engine.rows || dry.rows > engine.rows && method != "ca-fed" {
 					t.Errorf("%d rows, want %d as the run has them", dry.rows, engine.rows)
 				}
-				if dry.load.Clients < 1 || dry.load.Jobs < 1 || dry.load.Samples < l.Data.Test.Len() {
+				if dry.load.Clients < 1 || dry.load.Jobs < 1 || dry.load.Samples < ses.Data.Test.Len() {
 					t.Errorf("at most %+v at a time, want clients and the whole test set", dry.load)
 				}
 			})
@@ -116,11 +116,11 @@ func TestMemoryRefused(t *testing.T) {
 			}
 			s.Clients, s.Rounds, s.TrainSize, s.TestSize, s.Batch = 40, 5, 400, 50, 32
 			must.OK(t, s.P.Set("1"))
-			l := onCPU(t, c.limit)
-			err = l.Open(t.Context(), &s, 3)
+			ses := onCPU(t, c.limit)
+			err = ses.Open(t.Context(), &s, 3)
 			e, ok := errors.AsType[*memoryError](err)
-			if !ok || l.Engine != nil || (l.Data != nil) != c.opened {
-				t.Fatalf("%v, engine %v, data %v, want an error of memory without an engine", err, l.Engine, l.Data)
+			if !ok || ses.Engine != nil || (ses.Data != nil) != c.opened {
+				t.Fatalf("%v, engine %v, data %v, want an error of memory without an engine", err, ses.Engine, ses.Data)
 			}
 			for _, want := range c.want {
 				if !strings.Contains(e.Error(), want) {
@@ -130,8 +130,8 @@ func TestMemoryRefused(t *testing.T) {
 			if FitsAlone(err) {
 				t.Error("it would fit without other runs, which there are not")
 			}
-			must.OK(t, l.Machine.Memory.Set("off"))
-			if err := l.Open(t.Context(), &s, 3); err != nil {
+			must.OK(t, ses.Machine.Memory.Set("off"))
+			if err := ses.Open(t.Context(), &s, 3); err != nil {
 				t.Errorf("without a limit: %v", err)
 			}
 		})
@@ -145,11 +145,11 @@ func TestMemorySaid(t *testing.T) {
 	said := regexp.MustCompile(`^memory: mifa: 13 rows of 551786 parameters 29 MB, ` +
 		`activations \d+ MB, data 1 MB; 1.0 GB available\n$`)
 	for limit, want := range map[string]bool{"1GB": true, "100GB": false, "off": false} {
-		l := onCPU(t, limit)
+		ses := onCPU(t, limit)
 		var log bytes.Buffer
-		l.Stderr = &log
+		ses.Stderr = &log
 		for range 2 {
-			must.OK(t, l.Open(t.Context(), &s, 3))
+			must.OK(t, ses.Open(t.Context(), &s, 3))
 		}
 		var lines strings.Builder
 		for line := range strings.Lines(log.String()) {

@@ -37,9 +37,9 @@ func smallRun(t *testing.T, out string, save SaveModel, more ...string) *Experim
 }
 
 // made makes a run and returns its curve.
-func made(t *testing.T, l *Session, x *Experiment) []results.CurveRow {
+func made(t *testing.T, ses *Session, x *Experiment) []results.CurveRow {
 	t.Helper()
-	rows := must.Get(do(t.Context(), x, l, progress.New(io.Discard).Run("", progress.Work{})))(t)
+	rows := must.Get(do(t.Context(), x, ses, progress.New(io.Discard).Run("", progress.Work{})))(t)
 	return rows
 }
 
@@ -80,16 +80,16 @@ func TestInitFromChanged(t *testing.T) {
 
 // A run that starts from a saved model has as round 0 the numbers of the round after which it was saved.
 func TestSavedModelGoesOn(t *testing.T) {
-	l := onCPU(t, "off")
+	ses := onCPU(t, "off")
 	for _, c := range []struct{ method, net string }{
 		{"fedawe", "lenet5"}, {"fedavg-active", "lenet5"}, {"mifa", "resnet20"}, {"fedawe", "resnet20"},
 	} {
 		t.Run(c.method+"/"+c.net, func(t *testing.T) {
 			out := t.TempDir()
 			x := smallRun(t, out, SaveOne, "method="+c.method, "net="+c.net)
-			curve := made(t, l, x)
+			curve := made(t, ses, x)
 			path := filepath.Join(x.Dir, results.ModelFile)
-			on := made(t, l, smallRun(t, out, SaveNone, "method="+c.method, "net="+c.net, "init-from="+path))
+			on := made(t, ses, smallRun(t, out, SaveNone, "method="+c.method, "net="+c.net, "init-from="+path))
 			last, first := curve[len(curve)-1], on[0]
 			if last.TestLoss != first.TestLoss || last.TrainLoss != first.TrainLoss || last.TestAcc != first.TestAcc {
 				t.Errorf("round 0 has test loss %v, train loss %v, want %v and %v as the round saved",
@@ -98,7 +98,7 @@ func TestSavedModelGoesOn(t *testing.T) {
 			if curve[0].TestLoss == last.TestLoss {
 				t.Errorf("test loss %v before and after, want the run to have trained", last.TestLoss)
 			}
-			f, model := opened(t, path), l.model
+			f, model := opened(t, path), ses.model
 			want := map[string]string{
 				"format": "pt", "net": c.net, "data": "synthetic", "method": c.method, "round": "3",
 				"seed": "3", "settings_hash": results.Hash(x.Settings),
@@ -127,9 +127,9 @@ func TestSavedModelGoesOn(t *testing.T) {
 
 // With --save-model=all every client has one of the models, whose mean over the clients is FedAWE's model.
 func TestSaveAllModels(t *testing.T) {
-	l := onCPU(t, "off")
+	ses := onCPU(t, "off")
 	x := smallRun(t, t.TempDir(), SaveAll, "net=lenet5", "clients=6", "rounds=6")
-	made(t, l, x)
+	made(t, ses, x)
 	names := must.Get(results.ModelFiles(x.Dir))(t)
 	whole := opened(t, filepath.Join(x.Dir, results.ModelFile))
 	const tensor = "conv1.weight"
@@ -167,10 +167,10 @@ func TestSaveAllModels(t *testing.T) {
 // A finished run without the models that are asked for is trained again for them, one that has them is kept, and what
 // it has written stays.
 func TestKeptModels(t *testing.T) {
-	l, out := onCPU(t, "off"), t.TempDir()
+	ses, out := onCPU(t, "off"), t.TempDir()
 	kept := func(save SaveModel) bool {
 		x := smallRun(t, out, save, "net=lenet5", "rounds=1")
-		_, d, _, err := x.decide(t.Context(), l, Keep{}, folder.Policy{}, false)
+		_, d, _, err := x.decide(t.Context(), ses, Keep{}, folder.Policy{}, false)
 		must.OK(t, err)
 		_, kept := d.(folder.Keep)
 		return kept
@@ -180,7 +180,7 @@ func TestKeptModels(t *testing.T) {
 		none, one, all bool // kept where it is asked for
 	}{{SaveNone, true, false, false}, {SaveOne, true, true, false}, {SaveAll, true, true, true}} {
 		x := smallRun(t, out, c.left, "net=lenet5", "rounds=1")
-		made(t, l, x)
+		made(t, ses, x)
 		if none, one, all := kept(SaveNone), kept(SaveOne), kept(SaveAll); none != c.none || one != c.one ||
 			all != c.all {
 			t.Errorf("left %q: kept %t, with one asked for %t, with all %t, want %t, %t, %t",

@@ -35,8 +35,8 @@ func Work(kind string, s *settings.Settings) progress.Work {
 
 // samples returns how many samples a data set has in both parts, at least, as far as that is known before reading it.
 func samples(s *settings.Settings, model *models.Model) int {
-	l := Session{}
-	bytes := datasets.LeastBytes(s.Data, l.dataOptions(s, 0))
+	ses := Session{}
+	bytes := datasets.LeastBytes(s.Data, ses.dataOptions(s, 0))
 	size := model.H * model.W * model.C
 	if model.H == 1 {
 		size *= 4 // features are float32, pixels are bytes
@@ -56,16 +56,16 @@ type Needs struct {
 // Needs counts what a run of s needs, by a dry run with every client's availability in every round, on the data that
 // are open. If these are not the run's data, it scales the evaluations to the run's number of samples.
 // extra is how many models the run evaluates after its last round in place of a curve; 0: it evaluates a curve.
-func (l *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32, extra int) (n Needs, err error) {
-	clients, err := Populate(l.Data, s, seed)
+func (ses *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32, extra int) (n Needs, err error) {
+	clients, err := Populate(ses.Data, s, seed)
 	if err != nil {
 		return n, err
 	}
-	c := &rowCounter{samples: [2]int{l.Data.Train.Len(), l.Data.Test.Len()}, timeout: l.Machine.Methods.Timeout}
+	c := &rowCounter{samples: [2]int{ses.Data.Train.Len(), ses.Data.Test.Len()}, timeout: ses.Machine.Methods.Timeout}
 	if err := c.dryRun(ctx, s, seed, clients); err != nil {
 		return n, err
 	}
-	held, err := l.need(s, c, l.Data.Bytes())
+	held, err := ses.need(s, c, ses.Data.Bytes())
 	if err != nil {
 		return n, err
 	}
@@ -86,15 +86,15 @@ func (l *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32, 
 	}
 	n.Evaluated = float64(c.evaluated-c.last) + float64(evaluations*c.last)
 	if extra > 0 {
-		n.Evaluated = float64(extra * l.Data.Test.Len())
+		n.Evaluated = float64(extra * ses.Data.Test.Len())
 	}
-	n.Bytes, n.Memory, n.Least = held.total(), held.String(), l.Data.Name != s.Data
+	n.Bytes, n.Memory, n.Least = held.total(), held.String(), ses.Data.Name != s.Data
 	if n.Least {
 		model, err := models.New(s.Net)
 		if err != nil {
 			return n, err
 		}
-		n.Evaluated *= max(1, float64(samples(s, model))/float64(l.Data.Train.Len()+l.Data.Test.Len()))
+		n.Evaluated *= max(1, float64(samples(s, model))/float64(ses.Data.Train.Len()+ses.Data.Test.Len()))
 	}
 	return n, nil
 }
@@ -106,9 +106,9 @@ const (
 )
 
 // Rate measures a few rounds of s, and an evaluation of a part of the test set, on the engine that is open for s.
-func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (row results.BenchRow, err error) {
-	info, counter := l.Engine.Info(), &imageCounter{Engine: l.Engine}
-	f, err := l.Federate(ctx, s, seed, counter)
+func (ses *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (row results.BenchRow, err error) {
+	info, counter := ses.Engine.Info(), &imageCounter{Engine: ses.Engine}
+	f, err := ses.Federate(ctx, s, seed, counter)
 	if err != nil {
 		return row, err
 	}
@@ -128,7 +128,7 @@ func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (r
 	}
 	row = results.BenchRow{
 		Version: Version(), Data: s.Data, Net: s.Net, Batch: s.Batch, LocalSteps: s.LocalSteps, Clients: s.Clients,
-		Rounds: ratedRounds, Threads: l.Machine.Threads,
+		Rounds: ratedRounds, Threads: ses.Machine.Threads,
 		Engine: info.Engine, Precision: info.Precision, Device: info.Device,
 		ImagesPerSec: float64(counter.images) / took.Seconds(),
 		ClientStepMS: 1e3 * took.Seconds() / float64(max(1, counter.steps)),
@@ -138,13 +138,13 @@ func (l *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) (r
 		return row, err
 	}
 	// The second evaluation counts: the first one finds memory.
-	part := make([]int32, min(ratedImages, l.Data.Test.Len()))
+	part := make([]int32, min(ratedImages, ses.Data.Test.Len()))
 	for i := range part {
 		part[i] = int32(i)
 	}
 	for range 2 {
 		started := time.Now()
-		if _, err := l.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test, Index: part}}); err != nil {
+		if _, err := ses.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test, Index: part}}); err != nil {
 			return row, err
 		}
 		row.EvalMS, row.EvalImages = files.Some(ms(time.Since(started))), len(part)

@@ -86,8 +86,8 @@ func TestOwnSeedsApart(t *testing.T) {
 		if name != "" {
 			must.OK(t, of.Set(name, strconv.Itoa(other)))
 		}
-		l := SessionOn(data, model, &asleep{params: model.P})
-		f := must.Get(l.Federate(t.Context(), of, seed, l.Engine))(t)
+		ses := SessionOn(data, model, &asleep{params: model.P})
+		f := must.Get(ses.Federate(t.Context(), of, seed, ses.Engine))(t)
 		d = draws{train: f.clients.train, base: f.clients.Base, weights: f.W0}
 		for round := range 30 {
 			d.active = append(d.active, f.clients.Process.Active(round))

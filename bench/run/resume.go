@@ -27,7 +27,7 @@ func (t *trainer) begin(ctx context.Context, d folder.Decision) (err error) {
 		if err := folder.Back(w.Dir, resume.Back); err != nil {
 			return fmt.Errorf("%s: %w", w.Dir, err)
 		}
-		Logf(t.l.Stderr, "%s: taken back from %s\n", w.Dir, resume.Back)
+		Logf(t.ses.Stderr, "%s: taken back from %s\n", w.Dir, resume.Back)
 	}
 	if t.place, err = folder.Begin(w, d); err != nil {
 		return err
@@ -36,11 +36,11 @@ func (t *trainer) begin(ctx context.Context, d folder.Decision) (err error) {
 		return t.federate(ctx)
 	}
 	for _, note := range resume.Notes {
-		Logf(t.l.Stderr, "rollcall: %s\n", settings.OneLine(errors.New(note)))
+		Logf(t.ses.Stderr, "rollcall: %s\n", settings.OneLine(errors.New(note)))
 	}
 	t.earlier, t.finished, t.was = resume.Rows, resume.Finished, resume.Runtime
 	if t.finished != nil {
-		Logf(t.l.Stderr, "%s: the run is kept, and trained again for the files that it lacks\n", w.Dir)
+		Logf(t.ses.Stderr, "%s: the run is kept, and trained again for the files that it lacks\n", w.Dir)
 	}
 	if resume.Round > 0 {
 		if resumed, err := t.resumeNewest(ctx, resume.Round); resumed || err != nil {
@@ -53,7 +53,7 @@ func (t *trainer) begin(ctx context.Context, d folder.Decision) (err error) {
 // federate starts the clients and the method anew.
 func (t *trainer) federate(ctx context.Context) (err error) {
 	t.close()
-	if t.f, err = t.l.Federate(ctx, t.x.Settings, t.x.Seed, t.engine); err == nil {
+	if t.f, err = t.ses.Federate(ctx, t.x.Settings, t.x.Seed, t.engine); err == nil {
 		t.want.About.Runtime = algos.Runtime(t.f.Method)
 	}
 	return err
@@ -80,7 +80,7 @@ func (t *trainer) differs(err error) error {
 			Why: err.Error(), Rounds: last.Round, Sec: last.ElapsedSec,
 		}}
 	}
-	Logf(t.l.Stderr, "rollcall: %s: %s: moved aside\n", t.x.Dir, settings.OneLine(err))
+	Logf(t.ses.Stderr, "rollcall: %s: %s: moved aside\n", t.x.Dir, settings.OneLine(err))
 	t.earlier, t.finished = nil, nil
 	return folder.Aside(t.x.Dir)
 }
@@ -97,7 +97,7 @@ func (t *trainer) resumeNewest(ctx context.Context, newest int) (resumed bool, e
 		if useless == nil || err != nil {
 			return err == nil, err
 		}
-		Logf(t.l.Stderr, "rollcall: %s: not used\n", settings.OneLine(useless))
+		Logf(t.ses.Stderr, "rollcall: %s: not used\n", settings.OneLine(useless))
 	}
 	return false, err
 }
@@ -154,7 +154,7 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 	if changed := changedRuntime(c.Runtime, t.want.About.Runtime); changed != "" {
 		by += ", " + changed
 	}
-	Logf(t.l.Stderr, "%s: goes on from round %d%s\n", t.x.Dir, c.Round, by)
+	Logf(t.ses.Stderr, "%s: goes on from round %d%s\n", t.x.Dir, c.Round, by)
 	return nil, nil
 }
 
@@ -178,7 +178,7 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 		return nil, fmt.Errorf("of round %d, want %d as its name says", c.Round, round)
 	}
 	// The checkpoint may come from another version, or from another engine that computes the same numbers.
-	template := t.x.row(t.l.Engine.Info())
+	template := t.x.row(t.ses.Engine.Info())
 	if err := t.want.CheckRows(c.Curve); err != nil {
 		return nil, fmt.Errorf("%s: %w", results.CurveFile, err)
 	}

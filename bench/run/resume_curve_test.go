@@ -28,27 +28,27 @@ func editCurve(t *testing.T, x *Experiment, change func(rows []results.CurveRow)
 }
 
 // aheadOfCheckpoint leaves a run with rows of rounds 0 … 4 and a checkpoint of round 2, as a killed one does.
-func aheadOfCheckpoint(t *testing.T) (x *Experiment, l *Session, log *sharedLog, want map[string]string) {
+func aheadOfCheckpoint(t *testing.T) (x *Experiment, ses *Session, log *sharedLog, want map[string]string) {
 	t.Helper()
-	whole, l, _ := resumable(t)
-	want = completed(t, whole, l)
-	x, l, log = resumable(t)
+	whole, ses, _ := resumable(t)
+	want = completed(t, whole, ses)
+	x, ses, log = resumable(t)
 	for _, round := range []int{2, 5} {
-		interruptedAfter(t, x, l, round)
+		interruptedAfter(t, x, ses, round)
 	}
 	must.OK(t, os.Remove(filepath.Join(x.Dir, checkpoint.Name(5))))
 	must.OK(t, os.Remove(filepath.Join(x.Dir, results.RunFile)))
-	return x, l, log, want
+	return x, ses, log, want
 }
 
 // Rows that were there stay there while the run goes on, and come again equal.
 func TestResumeKeepsRows(t *testing.T) {
-	x, l, _, want := aheadOfCheckpoint(t)
+	x, ses, _, want := aheadOfCheckpoint(t)
 	before, err := results.ReadCurve(filepath.Join(x.Dir, results.CurveFile))
 	if err != nil || len(before) != 5 {
 		t.Fatalf("%d rows, %v, want those of rounds 0 … 4", len(before), err)
 	}
-	rows, err := do(t.Context(), x, l, eachRound{silent(), func(done int) {
+	rows, err := do(t.Context(), x, ses, eachRound{silent(), func(done int) {
 		now, err := results.ReadCurve(filepath.Join(x.Dir, results.CurveFile))
 		if err != nil || len(now) < 5 || !slices.Equal(now[:5], before) {
 			t.Errorf("round %d: %d rows, %v, want the 5 that were there", done, len(now), err)
@@ -92,17 +92,17 @@ func TestResumeOtherRows(t *testing.T) {
 		}, "8 rows, want 7 at most"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x, l, _, want := aheadOfCheckpoint(t)
+			x, ses, _, want := aheadOfCheckpoint(t)
 			editCurve(t, x, c.change)
 			for range 2 {
-				_, err := do(t.Context(), x, l, silent())
+				_, err := do(t.Context(), x, ses, silent())
 				if refused, is := errors.AsType[*folder.RefusedError](err); !is || !IsFinal(err) ||
 					!strings.Contains(refused.Why, results.CurveFile+": "+c.said) {
 					t.Errorf("%v, want it refused for good: %q", err, c.said)
 				}
 			}
 			edited := must.Get(os.ReadFile(filepath.Join(x.Dir, results.CurveFile)))(t)
-			must.Get(x.Do(t.Context(), l, Keep{Replace: true}, silent()))(t)
+			must.Get(x.Do(t.Context(), ses, Keep{Replace: true}, silent()))(t)
 			sameOutcome(t, name, outcomeOf(t, x.Dir), want)
 			aside, err := os.ReadFile(filepath.Join(x.Dir, ".old", results.CurveFile))
 			if err != nil || !bytes.Equal(aside, edited) {
@@ -114,18 +114,18 @@ func TestResumeOtherRows(t *testing.T) {
 
 // What an earlier process has left, and has not come again, is not vouched for by the next one that is interrupted.
 func TestVouchedRows(t *testing.T) {
-	x, l, _, _ := aheadOfCheckpoint(t)
+	x, ses, _, _ := aheadOfCheckpoint(t)
 	editCurve(t, x, func(rows []results.CurveRow) []results.CurveRow {
 		rows[4].TestAcc = files.Some(0.125)
 		return rows
 	})
-	interruptedAfter(t, x, l, 3)
+	interruptedAfter(t, x, ses, 3)
 	run, bad := results.ReadRunFolder(x.Dir)
 	if vouched := run.Verified(); bad != nil || len(run.Curve) != 5 || len(vouched) != 3 && len(vouched) != 4 {
 		t.Errorf("%d rows, vouched for %d, %v, want 5, of which those up to round 3 or the one before",
 			len(run.Curve), len(vouched), bad)
 	}
-	_, err := do(t.Context(), x, l, silent())
+	_, err := do(t.Context(), x, ses, silent())
 	if refused, is := errors.AsType[*folder.RefusedError](err); !is ||
 		!strings.Contains(refused.Why, "round 4: test_acc 0.125, and ") {
 		t.Errorf("%v, want the edited row refused, with both values", err)
@@ -143,10 +143,10 @@ func TestResumeNoCurve(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x, l, log, want := aheadOfCheckpoint(t)
+			x, ses, log, want := aheadOfCheckpoint(t)
 			path := filepath.Join(x.Dir, results.CurveFile)
 			must.OK(t, do(path))
-			sameOutcome(t, name, completed(t, x, l), want)
+			sameOutcome(t, name, completed(t, x, ses), want)
 			if !strings.Contains(log.String(), "goes on from round 2") {
 				t.Errorf("want that it goes on from round 2:\n%s", log)
 			}
@@ -161,7 +161,7 @@ func TestResumeNoCurve(t *testing.T) {
 // Rows of another version must come again, with its checkpoint or without.
 func TestResumeOtherVersion(t *testing.T) {
 	for _, with := range []bool{true, false} {
-		x, l, log, want := aheadOfCheckpoint(t)
+		x, ses, log, want := aheadOfCheckpoint(t)
 		editCurve(t, x, func(rows []results.CurveRow) []results.CurveRow {
 			for i := range rows {
 				rows[i].Version = "v0.1"
@@ -173,7 +173,7 @@ func TestResumeOtherVersion(t *testing.T) {
 		} else {
 			must.OK(t, os.Remove(filepath.Join(x.Dir, checkpoint.Name(2))))
 		}
-		sameOutcome(t, fmt.Sprint("checkpoint ", with), completed(t, x, l), want)
+		sameOutcome(t, fmt.Sprint("checkpoint ", with), completed(t, x, ses), want)
 		if said := strings.Contains(log.String(), "goes on from round 2 of rollcall v0.1"); said != with {
 			t.Errorf("log %q, want that it goes on from the checkpoint: %t", log, with)
 		}
@@ -185,8 +185,8 @@ func TestResumeOtherVersion(t *testing.T) {
 func TestAgain(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		for _, edited := range []bool{false, true} {
-			x, l, log := resumable(t)
-			want := completed(t, x, l)
+			x, ses, log := resumable(t)
+			want := completed(t, x, ses)
 			if edited {
 				editCurve(t, x, func(rows []results.CurveRow) []results.CurveRow {
 					rows[2].TestAcc = files.Some(0.125) // of the old run: the new one has none of it
@@ -196,7 +196,7 @@ func TestAgain(t *testing.T) {
 			old := must.Get(os.ReadFile(filepath.Join(x.Dir, results.RunFile)))(t)
 			keep := Keep{Again: true}
 			for _, round := range []int{2, 4} {
-				interruptedAt(t, x, l, keep, round)
+				interruptedAt(t, x, ses, keep, round)
 				keep.Again = again
 				kept, err := os.ReadFile(filepath.Join(x.Dir, ".old", results.RunFile))
 				if err != nil || string(kept) != string(old) {
@@ -204,7 +204,7 @@ func TestAgain(t *testing.T) {
 				}
 			}
 			x.Was = folder.StampOf(x.Dir)
-			must.Get(x.Do(t.Context(), l, keep, silent()))(t)
+			must.Get(x.Do(t.Context(), ses, keep, silent()))(t)
 			sameOutcome(t, fmt.Sprint("again ", again), outcomeOf(t, x.Dir), want)
 			if !strings.Contains(log.String(), "goes on from round 4") {
 				t.Errorf("again %t: log %q, want it to go on", again, log)
@@ -219,13 +219,13 @@ func TestAgain(t *testing.T) {
 // Killed while the old run is moved aside, after any of its files: with --again the run is made again, and without it
 // the old one is taken back.
 func TestHalfAside(t *testing.T) {
-	first, l, _ := resumable(t)
-	l.Machine.KeepCheckpoints = true
+	first, ses, _ := resumable(t)
+	ses.Machine.KeepCheckpoints = true
 	for _, round := range []int{2, 4} {
-		interruptedAfter(t, first, l, round)
+		interruptedAfter(t, first, ses, round)
 	}
-	want := completed(t, first, l)
-	l.Machine.KeepCheckpoints = false
+	want := completed(t, first, ses)
+	ses.Machine.KeepCheckpoints = false
 	kept := filepath.Join(t.TempDir(), "kept")
 	must.OK(t, os.CopyFS(kept, os.DirFS(first.Dir)))
 	names := []string{checkpoint.Name(2), checkpoint.Name(4), results.CurveFile, results.RunFile}
@@ -239,7 +239,7 @@ func TestHalfAside(t *testing.T) {
 			}
 			must.OK(t, err)
 			x.Was = folder.StampOf(x.Dir)
-			m := must.Get(x.Do(t.Context(), l, Keep{Again: again}, silent()))(t)
+			m := must.Get(x.Do(t.Context(), ses, Keep{Again: again}, silent()))(t)
 			if m.Kept == again {
 				t.Errorf("%d moved, again %t: kept %t, want the other", moved, again, m.Kept)
 			}

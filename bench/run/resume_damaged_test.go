@@ -160,24 +160,24 @@ var damages = map[string]damaged{
 }
 
 // damagedRun leaves a run with checkpoints of rounds 2 and 4, and returns what comes of it undisturbed.
-func damagedRun(t *testing.T) (x *Experiment, l *Session, log *sharedLog, want map[string]string) {
+func damagedRun(t *testing.T) (x *Experiment, ses *Session, log *sharedLog, want map[string]string) {
 	t.Helper()
-	whole, l, _ := resumable(t, "method=ca-fed", "fstar=min")
+	whole, ses, _ := resumable(t, "method=ca-fed", "fstar=min")
 	whole.Decisions = true
-	want = completed(t, whole, l)
-	x, l, log = resumable(t, "method=ca-fed", "fstar=min")
+	want = completed(t, whole, ses)
+	x, ses, log = resumable(t, "method=ca-fed", "fstar=min")
 	x.Decisions = true
 	for _, round := range []int{2, 4} {
-		interruptedAfter(t, x, l, round)
+		interruptedAfter(t, x, ses, round)
 	}
-	return x, l, log, want
+	return x, ses, log, want
 }
 
 // A checkpoint that is damaged, or of another run, is named with the reason, and the run goes on from the one before
 // it; from its first round where that one is damaged too. It comes to the same bytes. Where both are whole and of other
 // work, the run is refused.
 func TestResumeDamaged(t *testing.T) {
-	x, l, log, want := damagedRun(t)
+	x, ses, log, want := damagedRun(t)
 	kept := filepath.Join(t.TempDir(), "kept")
 	must.OK(t, os.CopyFS(kept, os.DirFS(x.Dir)))
 	read := 0
@@ -209,7 +209,7 @@ func TestResumeDamaged(t *testing.T) {
 					wantFrom = -1
 				}
 				if both && d.other {
-					_, err := do(t.Context(), x, l, silent())
+					_, err := do(t.Context(), x, ses, silent())
 					if refused, is := errors.AsType[*folder.RefusedError](err); !is ||
 						!strings.Contains(refused.Why, d.said) {
 						t.Errorf("%v, want it refused: %q", err, d.said)
@@ -217,7 +217,7 @@ func TestResumeDamaged(t *testing.T) {
 					said()
 					return
 				}
-				got := completed(t, x, l)
+				got := completed(t, x, ses)
 				lines, from := said()
 				if from != wantFrom || !strings.Contains(lines, newest) || !strings.Contains(lines, d.said) {
 					t.Errorf("went on from %d and said %q, want %d, %s and %q", from, lines, wantFrom, newest, d.said)
@@ -236,21 +236,21 @@ func TestResumeDamaged(t *testing.T) {
 
 // Checkpoints of later rounds that were of no use stay, and do not push out those that are written now.
 func TestResumeSupersedes(t *testing.T) {
-	x, l, _, want := damagedRun(t)
+	x, ses, _, want := damagedRun(t)
 	for _, round := range []int{2, 4} {
 		damages["a bit"].do(t, filepath.Join(x.Dir, checkpoint.Name(round)))
 	}
-	interruptedAfter(t, x, l, 1)
+	interruptedAfter(t, x, ses, 1)
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{4, 2, 1}) {
 		t.Errorf("checkpoints of %v, %v, want round 1 and the damaged ones", rounds, err)
 	}
-	sameOutcome(t, "superseded", completed(t, x, l), want)
+	sameOutcome(t, "superseded", completed(t, x, ses), want)
 }
 
 // Weights that are no numbers and have a right checksum come to a run that diverged, not to a complete one.
 func TestResumeNoNumbers(t *testing.T) {
-	x, l, _ := resumable(t, "method=fedavg-active")
-	interruptedAfter(t, x, l, 3)
+	x, ses, _ := resumable(t, "method=fedavg-active")
+	interruptedAfter(t, x, ses, 3)
 	forged(func(_ map[string]any, tensors []safetensors.Tensor) []safetensors.Tensor {
 		for i, old := range tensors {
 			if old.DType != safetensors.F32 {
@@ -264,7 +264,7 @@ func TestResumeNoNumbers(t *testing.T) {
 		}
 		return tensors
 	})(t, filepath.Join(x.Dir, checkpoint.Name(3)))
-	if _, err := do(t.Context(), x, l, silent()); !IsDiverged(err) {
+	if _, err := do(t.Context(), x, ses, silent()); !IsDiverged(err) {
 		t.Errorf("%v, want it diverged", err)
 	}
 }

@@ -50,12 +50,12 @@ func TestResumeNoRoomForCheckpoints(t *testing.T) {
 	more := []string{
 		"method=fedavg-active", "data=synthetic", "train-size=80", "test-size=20", "net=lenet5", "rounds=8",
 	}
-	whole, l, _ := resumable(t, more...)
-	want := completed(t, whole, l)
-	x, l, log := resumable(t, more...)
+	whole, ses, _ := resumable(t, more...)
+	want := completed(t, whole, ses)
+	x, ses, log := resumable(t, more...)
 	onDisk(t, x, "200k")
-	l.Machine.CheckpointEvery = 1
-	sameOutcome(t, "small disk", completed(t, x, l), want)
+	ses.Machine.CheckpointEvery = 1
+	sameOutcome(t, "small disk", completed(t, x, ses), want)
 	if n := strings.Count(log.String(), "no space left on device: the run goes on without this checkpoint\n"); n != 1 {
 		t.Errorf("said %d times, want once:\n%s", n, log)
 	}
@@ -77,16 +77,16 @@ func written(t *testing.T, x *Experiment, round int) {
 // bytes. What was written before is whole.
 func TestResumeDiskFull(t *testing.T) {
 	faster(t)
-	whole, l, _ := resumable(t)
-	want := completed(t, whole, l)
+	whole, ses, _ := resumable(t)
+	want := completed(t, whole, ses)
 	for _, interrupt := range []bool{false, true} {
-		x, l, log := resumable(t)
+		x, ses, log := resumable(t)
 		onDisk(t, x, "300k")
-		interruptedAfter(t, x, l, 2)
+		interruptedAfter(t, x, ses, 2)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		free := func() {}
-		_, err := do(ctx, x, l, eachRound{silent(), func(done int) {
+		_, err := do(ctx, x, ses, eachRound{silent(), func(done int) {
 			if done == 4 {
 				written(t, x, 3)
 				free = fill(t, x)
@@ -104,7 +104,7 @@ func TestResumeDiskFull(t *testing.T) {
 				interrupt, bad, run.Status(), len(run.Curve))
 		}
 		free()
-		sameOutcome(t, "room again", completed(t, x, l), want)
+		sameOutcome(t, "room again", completed(t, x, ses), want)
 		if n := strings.Count(log.String(), "goes on from round 2"); n != 2 {
 			t.Errorf("interrupted %t: %d times from round 2, want 2:\n%s", interrupt, n, log)
 		}

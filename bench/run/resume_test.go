@@ -23,26 +23,26 @@ import (
 // resumable returns a tiny run that leaves a checkpoint when it is interrupted, and none by itself.
 func resumable(t *testing.T, more ...string) (*Experiment, *Session, *sharedLog) {
 	t.Helper()
-	x, l, log := tinyExperiment(t, more...)
-	l.Machine.CheckpointEvery, l.Machine.Grace = time.Hour, time.Minute
-	return x, l, log
+	x, ses, log := tinyExperiment(t, more...)
+	ses.Machine.CheckpointEvery, ses.Machine.Grace = time.Hour, time.Minute
+	return x, ses, log
 }
 
 // silent shows nobody how a run gets on.
 func silent() progress.Run { return progress.New(io.Discard).Run("", progress.Work{}) }
 
 // interruptedAfter makes a run, or goes on with it, until a round is done.
-func interruptedAfter(t *testing.T, x *Experiment, l *Session, round int) {
+func interruptedAfter(t *testing.T, x *Experiment, ses *Session, round int) {
 	t.Helper()
-	interruptedAt(t, x, l, Keep{}, round)
+	interruptedAt(t, x, ses, Keep{}, round)
 }
 
-func interruptedAt(t *testing.T, x *Experiment, l *Session, keep Keep, round int) {
+func interruptedAt(t *testing.T, x *Experiment, ses *Session, keep Keep, round int) {
 	t.Helper()
 	x.Was = folder.StampOf(x.Dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := x.Do(ctx, l, keep, eachRound{silent(), func(done int) {
+	_, err := x.Do(ctx, ses, keep, eachRound{silent(), func(done int) {
 		if done == round {
 			cancel()
 		}
@@ -56,9 +56,9 @@ func interruptedAt(t *testing.T, x *Experiment, l *Session, keep Keep, round int
 }
 
 // completed makes a run to its end, and returns its files.
-func completed(t *testing.T, x *Experiment, l *Session) map[string]string {
+func completed(t *testing.T, x *Experiment, ses *Session) map[string]string {
 	t.Helper()
-	must.Get(do(t.Context(), x, l, silent()))(t)
+	must.Get(do(t.Context(), x, ses, silent()))(t)
 	return outcomeOf(t, x.Dir)
 }
 
@@ -122,13 +122,13 @@ func TestResume(t *testing.T) {
 			if method == "ca-fed" {
 				more = append(more, "fstar=min")
 			}
-			whole, l, _ := resumable(t, more...)
-			want := completed(t, whole, l)
-			x, l, log := resumable(t, more...)
+			whole, ses, _ := resumable(t, more...)
+			want := completed(t, whole, ses)
+			x, ses, log := resumable(t, more...)
 			for _, round := range []int{1, 4, 6} {
-				interruptedAfter(t, x, l, round)
+				interruptedAfter(t, x, ses, round)
 			}
-			sameOutcome(t, method, completed(t, x, l), want)
+			sameOutcome(t, method, completed(t, x, ses), want)
 			for _, round := range []int{1, 4, 6} {
 				said := fmt.Sprintf("%s: goes on from round %d\n", x.Dir, round)
 				if strings.Count(log.String(), said) != 1 {
@@ -165,13 +165,13 @@ func TestResumeAllFiles(t *testing.T) {
 		}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			whole, l, _ := resumable(t, c.more...)
+			whole, ses, _ := resumable(t, c.more...)
 			x, l2, log := resumable(t, c.more...)
 			if c.change != nil {
 				c.change(whole)
 				c.change(x)
 			}
-			want := completed(t, whole, l)
+			want := completed(t, whole, ses)
 			for _, round := range []int{2, 5} {
 				interruptedAfter(t, x, l2, round)
 			}
@@ -190,43 +190,43 @@ func TestResumeAllFiles(t *testing.T) {
 
 // A run of one round, one that is interrupted before its first row, and one whose last evaluation is.
 func TestResumeAtTheEdges(t *testing.T) {
-	whole, l, _ := resumable(t, "rounds=1")
-	want := completed(t, whole, l)
-	x, l, _ := resumable(t, "rounds=1")
+	whole, ses, _ := resumable(t, "rounds=1")
+	want := completed(t, whole, ses)
+	x, ses, _ := resumable(t, "rounds=1")
 	ctx, cancel := context.WithCancel(t.Context())
-	_ = l.Open(ctx, &x.Settings, x.Seed)
+	_ = ses.Open(ctx, &x.Settings, x.Seed)
 	cancel()
-	if _, err := do(ctx, x, l, silent()); !errors.Is(err, context.Canceled) {
+	if _, err := do(ctx, x, ses, silent()); !errors.Is(err, context.Canceled) {
 		t.Errorf("before the first row: %v, want it cancelled", err)
 	}
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
 		t.Errorf("before the first row: checkpoints of %v, %v, want none", rounds, err)
 	}
-	interruptedAfter(t, x, l, 1)
+	interruptedAfter(t, x, ses, 1)
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{1}) {
 		t.Errorf("before the last row: checkpoints of %v, %v, want one of round 1", rounds, err)
 	}
-	sameOutcome(t, "one round", completed(t, x, l), want)
+	sameOutcome(t, "one round", completed(t, x, ses), want)
 }
 
 // Killed between its last row and run.json, a run makes nothing but the rest; so does one killed while it is tidied up.
 func TestResumeComplete(t *testing.T) {
-	x, l, log := resumable(t)
-	l.Machine.KeepCheckpoints = true
+	x, ses, log := resumable(t)
+	ses.Machine.KeepCheckpoints = true
 	for _, round := range []int{2, 4, 6} {
-		interruptedAfter(t, x, l, round)
+		interruptedAfter(t, x, ses, round)
 	}
-	want := completed(t, x, l)
+	want := completed(t, x, ses)
 	must.OK(t, os.Remove(filepath.Join(x.Dir, results.RunFile)))
-	sameOutcome(t, "without run.json", completed(t, x, l), want)
+	sameOutcome(t, "without run.json", completed(t, x, ses), want)
 	if n := strings.Count(log.String(), "goes on from round 6"); n != 2 {
 		t.Errorf("%d times from round 6, want 2\n%s", n, log)
 	}
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{6, 4}) {
 		t.Errorf("checkpoints of %v, %v, want the last two kept", rounds, err)
 	}
-	l.Machine.KeepCheckpoints = false
-	must.Get(do(t.Context(), x, l, silent()))(t)
+	ses.Machine.KeepCheckpoints = false
+	must.Get(do(t.Context(), x, ses, silent()))(t)
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
 		t.Errorf("checkpoints of %v, %v, want none", rounds, err)
 	}
@@ -234,15 +234,15 @@ func TestResumeComplete(t *testing.T) {
 
 // --checkpoint-every 0 leaves none, and a run that comes to a loss that is no number leaves none either.
 func TestNoCheckpoints(t *testing.T) {
-	x, l, _ := resumable(t)
-	l.Machine.CheckpointEvery = 0
-	interruptedAfter(t, x, l, 3)
+	x, ses, _ := resumable(t)
+	ses.Machine.CheckpointEvery = 0
+	interruptedAfter(t, x, ses, 3)
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {
 		t.Errorf("checkpoints of %v, %v, want none", rounds, err)
 	}
-	x, l, log := resumable(t, "method=mifa", "lr=3e38")
-	interruptedAfter(t, x, l, 1)
-	if _, err := do(t.Context(), x, l, silent()); !IsDiverged(err) ||
+	x, ses, log := resumable(t, "method=mifa", "lr=3e38")
+	interruptedAfter(t, x, ses, 1)
+	if _, err := do(t.Context(), x, ses, silent()); !IsDiverged(err) ||
 		!strings.Contains(log.String(), "goes on from round 1") {
 		t.Errorf("%v, want it to go on and diverge\n%s", err, log)
 	}
@@ -254,13 +254,13 @@ func TestNoCheckpoints(t *testing.T) {
 // The time between two processes of a run is no time of the run.
 func TestElapsedCountsNoPause(t *testing.T) {
 	const pause = 300 * time.Millisecond
-	x, l, _ := resumable(t)
+	x, ses, _ := resumable(t)
 	began := time.Now()
-	interruptedAfter(t, x, l, 3)
+	interruptedAfter(t, x, ses, 3)
 	worked := time.Since(began)
 	time.Sleep(pause)
 	began = time.Now()
-	rows, err := do(t.Context(), x, l, silent())
+	rows, err := do(t.Context(), x, ses, silent())
 	worked += time.Since(began)
 	if err != nil {
 		t.Fatal(err)

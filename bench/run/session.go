@@ -50,37 +50,37 @@ func Sessions(machine Machine, log io.Writer) (all []*Session) {
 	shared := &sharedData{}
 	for range machine.AtOnce {
 		for _, m := range each {
-			l := &Session{Machine: m, Stderr: log, shared: shared}
+			ses := &Session{Machine: m, Stderr: log, shared: shared}
 			if len(each) > 1 {
-				l.Card = m.Device
+				ses.Card = m.Device
 			}
-			all = append(all, l)
+			all = append(all, ses)
 		}
 	}
 	return all
 }
 
 // ShareDevice tells the session how many sessions work at the same time on its device, itself included.
-func (l *Session) ShareDevice(sessions int) { l.engines = sessions }
+func (ses *Session) ShareDevice(sessions int) { ses.engines = sessions }
 
 // OnCard adds the name of the session's card to a line, where there are several cards.
-func (l *Session) OnCard(line string) string {
-	if l.Card == "" {
+func (ses *Session) OnCard(line string) string {
+	if ses.Card == "" {
 		return line
 	}
-	return l.Card + ": " + line
+	return ses.Card + ": " + line
 }
 
 // Lend puts an open data set among those that the session shares, in place of one that would be read from files.
-func (l *Session) Lend(set *datasets.Set) {
-	l.shared.sets = append(l.shared.sets, &openSet{name: set.Name, set: set, users: 1})
+func (ses *Session) Lend(set *datasets.Set) {
+	ses.shared.sets = append(ses.shared.sets, &openSet{name: set.Name, set: set, users: 1})
 }
 
 // dataOptions returns the options to open the data set of s with. Only generated data and swapped labels depend on the
 // seed.
-func (l *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Options {
+func (ses *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Options {
 	options := datasets.Options{
-		Dir: l.Machine.DataDir, AllowAltered: l.Machine.Altered, Progress: progress.Under(l.Stderr),
+		Dir: ses.Machine.DataDir, AllowAltered: ses.Machine.Altered, Progress: progress.Under(ses.Stderr),
 	}
 	split := s.Seeds(seed).Split
 	if s.Data == "synthetic" {
@@ -114,8 +114,8 @@ func moreAvailable(s *settings.Settings, seed uint32) ([]bool, error) {
 }
 
 // OpenData opens the data set of s, unless the session has it open. It closes the engine of another data set.
-func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint32) error {
-	options := l.dataOptions(s, seed)
+func (ses *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint32) error {
+	options := ses.dataOptions(s, seed)
 	if s.Data == "leaf" && s.LeafAugmentation {
 		more, err := moreAvailable(s, seed)
 		if err != nil {
@@ -123,61 +123,61 @@ func (l *Session) OpenData(ctx context.Context, s *settings.Settings, seed uint3
 		}
 		options.LeafMore = more
 	}
-	if l.set != nil && l.set.is(s.Data, options) {
+	if ses.set != nil && ses.set.is(s.Data, options) {
 		return nil
 	}
-	if err := l.Close(); err != nil {
+	if err := ses.Close(); err != nil {
 		return err
 	}
-	if l.shared == nil {
-		l.shared = &sharedData{}
+	if ses.shared == nil {
+		ses.shared = &sharedData{}
 	}
-	opened, err := l.shared.open(ctx, s.Data, options)
+	opened, err := ses.shared.open(ctx, s.Data, options)
 	if errors.Is(err, datasets.ErrAltered) {
 		return fmt.Errorf("%w (--allow-altered takes well-formed files as they are)", err)
 	}
 	if err != nil {
 		return err
 	}
-	l.set, l.Data = opened, opened.set
-	if dir := l.Data.Dir; dir != "" {
-		line := "data: " + l.Data.Name + ", " + dir
-		l.notice(line, line)
+	ses.set, ses.Data = opened, opened.set
+	if dir := ses.Data.Dir; dir != "" {
+		line := "data: " + ses.Data.Name + ", " + dir
+		ses.notice(line, line)
 	}
 	return nil
 }
 
 // notice writes a line once, however many sessions and runs it is true for. Lines with the same key count as the same
 // line.
-func (l *Session) notice(key, line string) {
-	if l.shared == nil {
-		l.shared = &sharedData{}
+func (ses *Session) notice(key, line string) {
+	if ses.shared == nil {
+		ses.shared = &sharedData{}
 	}
-	if l.shared.isNew(key) {
-		Logf(l.Stderr, "%s\n", line)
+	if ses.shared.isNew(key) {
+		Logf(ses.Stderr, "%s\n", line)
 	}
 }
 
 // noticeOfEngine is notice for a line about one engine of several, and says so, or which card it is about.
-func (l *Session) noticeOfEngine(key, line string) {
+func (ses *Session) noticeOfEngine(key, line string) {
 	var of []string
-	if l.Card != "" {
-		of = append(of, l.Card)
+	if ses.Card != "" {
+		of = append(of, ses.Card)
 	}
-	if l.engines > 1 {
-		of = append(of, fmt.Sprintf("one of %d engines", l.engines))
+	if ses.engines > 1 {
+		of = append(of, fmt.Sprintf("one of %d engines", ses.engines))
 	}
 	text := ""
 	if of != nil {
 		text = " (" + strings.Join(of, ", ") + ")"
 	}
-	l.notice(key+text, line+text)
+	ses.notice(key+text, line+text)
 }
 
 // Open opens data and engine for a run, and refuses a run that would hold more memory than there is.
-func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) error {
-	return l.openFor(ctx, s, seed, func(c *rowCounter) error {
-		clients, err := Populate(l.Data, s, seed)
+func (ses *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) error {
+	return ses.openFor(ctx, s, seed, func(c *rowCounter) error {
+		clients, err := Populate(ses.Data, s, seed)
 		if err != nil {
 			return err
 		}
@@ -187,73 +187,73 @@ func (l *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) e
 
 // openFor is Open for callers that do not train a run of rounds. dry asks the counter for all rows that the caller will
 // ask an engine for.
-func (l *Session) openFor(
+func (ses *Session) openFor(
 	ctx context.Context, s *settings.Settings, seed uint32, dry func(*rowCounter) error,
 ) error {
 	// A run that cannot fit is refused before a download if its settings show it, and else before the engine is opened.
-	if err := l.Fits(s); err != nil {
+	if err := ses.Fits(s); err != nil {
 		return err
 	}
-	if err := l.OpenData(ctx, s, seed); err != nil {
+	if err := ses.OpenData(ctx, s, seed); err != nil {
 		return err
 	}
-	if err := l.reserve(ctx, s, dry); err != nil {
+	if err := ses.reserve(ctx, s, dry); err != nil {
 		return err
 	}
 	// Another number of clients or steps needs no other engine: they only say how much memory the rounds will take.
-	if l.Engine != nil && l.model.Name == s.Net && l.batch == s.Batch {
+	if ses.Engine != nil && ses.model.Name == s.Net && ses.batch == s.Batch {
 		return nil
 	}
-	if err := l.closeEngine(); err != nil {
+	if err := ses.closeEngine(); err != nil {
 		return err
 	}
 	model, err := models.New(s.Net)
 	if err != nil {
 		return err
 	}
-	machine := l.Machine
-	machine.Threads = l.threads()
+	machine := ses.Machine
+	machine.Threads = ses.threads()
 	demand := Demand{s.Batch, s.Clients, s.LocalSteps}
-	engine, line, err := machine.OpenEngine(model, l.Data.Train, l.Data.Test, demand, l.noticeOfEngine)
+	engine, line, err := machine.OpenEngine(model, ses.Data.Train, ses.Data.Test, demand, ses.noticeOfEngine)
 	if err != nil {
 		return err
 	}
-	l.noticeOfEngine(line, line)
-	l.Engine, l.model, l.batch = engine, model, s.Batch
+	ses.noticeOfEngine(line, line)
+	ses.Engine, ses.model, ses.batch = engine, model, s.Batch
 	return nil
 }
 
 // threads returns the threads of this session's engine. Sessions that work at the same time share the machine's
 // threads.
-func (l *Session) threads() int { return max(1, l.Machine.Threads/max(1, l.engines)) }
+func (ses *Session) threads() int { return max(1, ses.Machine.Threads/max(1, ses.engines)) }
 
 // Checksum names the bytes of the open data set. The checksum of generated data holds for one seed only, and its text
 // says so.
-func (l *Session) Checksum(s *settings.Settings) string {
+func (ses *Session) Checksum(s *settings.Settings) string {
 	if s.Data == "synthetic" || s.SplitAway() {
-		return results.OfSeed(l.Data.Checksum)
+		return results.OfSeed(ses.Data.Checksum)
 	}
-	return results.OfFiles(l.Data.Checksum)
+	return results.OfFiles(ses.Data.Checksum)
 }
 
 // closeEngine closes the engine, if one is open.
-func (l *Session) closeEngine() error {
-	if l.Engine == nil {
+func (ses *Session) closeEngine() error {
+	if ses.Engine == nil {
 		return nil
 	}
-	err := l.Engine.Close()
-	l.Engine, l.model = nil, nil
+	err := ses.Engine.Close()
+	ses.Engine, ses.model = nil, nil
 	return err
 }
 
 // Close closes the engine and releases the data set.
-func (l *Session) Close() error {
-	err := l.closeEngine()
-	if l.set != nil {
-		l.shared.close(l.set)
-		l.shared.dropUse(l)
+func (ses *Session) Close() error {
+	err := ses.closeEngine()
+	if ses.set != nil {
+		ses.shared.close(ses.set)
+		ses.shared.dropUse(ses)
 	}
-	l.Data, l.set = nil, nil
+	ses.Data, ses.set = nil, nil
 	return err
 }
 

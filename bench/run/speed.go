@@ -85,8 +85,8 @@ func (b *SpeedTest) FallBack() error {
 
 // Measure makes the rounds and times each. Between them it runs the reference loop, unless a card trains. If it is
 // interrupted, the row holds the rounds up to then.
-func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchRow, times []time.Duration, err error) {
-	s, info := &b.Settings, l.Engine.Info()
+func (b *SpeedTest) Measure(ctx context.Context, ses *Session) (row results.BenchRow, times []time.Duration, err error) {
+	s, info := &b.Settings, ses.Engine.Info()
 	row = results.BenchRow{
 		Time: time.Now().Truncate(time.Second), Version: Version(), Data: s.Data, Net: s.Net,
 		Availability: s.Availability, Clients: s.Clients, LocalSteps: s.LocalSteps, Batch: s.Batch,
@@ -94,9 +94,9 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 		Engine: info.Engine, Precision: info.Precision, Device: info.Device, Seed: b.Seed,
 		LoadAverage: b.load, CardUsers: b.cardUsers,
 	}
-	b.Phases = &Phases{Engine: l.Engine}
+	b.Phases = &Phases{Engine: ses.Engine}
 	counter := &imageCounter{Engine: b.Phases}
-	f, err := l.Federate(ctx, *s, b.Seed, counter)
+	f, err := ses.Federate(ctx, *s, b.Seed, counter)
 	if err != nil {
 		return row, nil, err
 	}
@@ -106,7 +106,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 		return row, nil, err
 	}
 
-	bar := progress.New(l.Stderr).Run("bench", progress.Work{Rounds: b.Warmup + s.Rounds, Round: 1})
+	bar := progress.New(ses.Stderr).Run("bench", progress.Work{Rounds: b.Warmup + s.Rounds, Round: 1})
 	bar.Start(b.Warmup + s.Rounds)
 	defer bar.Stop()
 	var rounds []results.BenchRound
@@ -117,12 +117,12 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 	for t := range b.Warmup + s.Rounds {
 		if len(rounds) >= minRounds && time.Since(begun) > b.Limit {
 			bar.Stop()
-			Logf(l.Stderr, "rollcall: %d of %d rounds measured in %.0f s (--max-seconds)\n", len(rounds), s.Rounds,
+			Logf(ses.Stderr, "rollcall: %d of %d rounds measured in %.0f s (--max-seconds)\n", len(rounds), s.Rounds,
 				time.Since(begun).Seconds())
 			break
 		}
 		if t == b.Warmup { // counts and times begin anew with the first measured round
-			*b.Phases = Phases{Engine: l.Engine}
+			*b.Phases = Phases{Engine: ses.Engine}
 			*counter, begun = imageCounter{Engine: b.Phases}, time.Now()
 			ticks, ticking = conditions.ReadTicks(conditions.TicksPath)
 			if b.Profile {
@@ -164,7 +164,7 @@ func (b *SpeedTest) Measure(ctx context.Context, l *Session) (row results.BenchR
 		row.Steal, row.Others = conditions.Steal(ticks, now), conditions.Others(ticks, now)
 	}
 	if err == nil && b.Evaluate {
-		err = b.evaluate(ctx, l, f, &row)
+		err = b.evaluate(ctx, ses, f, &row)
 	}
 	row.PeakMemMiB = peakMemory()
 	return row, times, err
@@ -195,14 +195,14 @@ func Sum(times []time.Duration) (total time.Duration) {
 
 // evaluate measures one pass over the test images. It repeats a quick one, because the first pass finds memory and
 // makes graphs.
-func (b *SpeedTest) evaluate(ctx context.Context, l *Session, f *Federation, row *results.BenchRow) error {
+func (b *SpeedTest) evaluate(ctx context.Context, ses *Session, f *Federation, row *results.BenchRow) error {
 	model, err := f.Method.Model()
 	if err != nil {
 		return err
 	}
 	for range 2 {
 		started := time.Now()
-		r, err := l.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test}})
+		r, err := ses.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test}})
 		if err != nil {
 			return err
 		}

@@ -12,13 +12,13 @@ import (
 // A run that stops on the way is no finished run to others, is kept by whoever stops there or before, and goes on to
 // the bytes of a run that never stopped.
 func TestStopAt(t *testing.T) {
-	whole, l, _ := resumable(t)
-	want := completed(t, whole, l)
+	whole, ses, _ := resumable(t)
+	want := completed(t, whole, ses)
 	rounds := whole.Settings.Rounds
-	x, l, _ := resumable(t)
+	x, ses, _ := resumable(t)
 	for _, stop := range []int{1, 1, 3} {
 		x.StopAt = &stop
-		rows, err := do(t.Context(), x, l, silent())
+		rows, err := do(t.Context(), x, ses, silent())
 		info, bad := results.ReadRunInfo(filepath.Join(x.Dir, results.RunFile))
 		if err != nil || bad != nil || info.Status != results.RunInterrupted || info.Rounds != stop ||
 			rows[len(rows)-1].Round != stop {
@@ -34,12 +34,12 @@ func TestStopAt(t *testing.T) {
 		kept bool
 	}{{new(1), true}, {new(3), true}, {new(4), false}, {nil, false}} {
 		x.StopAt = c.stop
-		_, d, _, err := x.decide(t.Context(), l, Keep{}, folder.Policy{}, false)
+		_, d, _, err := x.decide(t.Context(), ses, Keep{}, folder.Policy{}, false)
 		if _, kept := d.(folder.Keep); err != nil || kept != c.kept {
 			t.Errorf("want %+v: %T, %v, of a run that stopped at 3 of %d rounds", c, d, err, rounds)
 		}
 	}
 	// Beyond its rounds, a run is complete.
 	x.StopAt = new(rounds + 1)
-	sameOutcome(t, "after two stops", completed(t, x, l), want)
+	sameOutcome(t, "after two stops", completed(t, x, ses), want)
 }

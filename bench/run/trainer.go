@@ -25,7 +25,7 @@ import (
 // trainer is a run in progress. It makes round after round, evaluates the model, and writes checkpoints.
 type trainer struct {
 	x      *Experiment
-	l      *Session
+	ses    *Session
 	want   *folder.Want
 	place  *folder.Place
 	held   *lock.Lock // of the folder
@@ -69,14 +69,14 @@ const checkpointShare = 100
 // run trains to the last round and writes every file but run.json.
 func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 	t.began = time.Now()
-	log := t.l.withEvents(p, t.x.Dir, t.want.About.Started, t.rows)
+	log := t.ses.withEvents(p, t.x.Dir, t.want.About.Started, t.rows)
 	defer log.Stop()
 	t.p = log
 	t.curve = newCurveFile(func(rows []results.CurveRow) error {
 		err := t.place.PublishCurve(rows)
 		t.over(err)
 		return err
-	}, filepath.Join(t.x.Dir, results.CurveFile), t.l.Stderr)
+	}, filepath.Join(t.x.Dir, results.CurveFile), t.ses.Stderr)
 	// A curve.csv with more rows than the checkpoint stays until these rows have come again.
 	if n := len(t.rows); n > 0 && n >= len(t.earlier) && t.finished == nil {
 		t.curve.put(t.rows)
@@ -130,7 +130,7 @@ func (t *trainer) end(ctx context.Context, err error) error {
 		return err
 	}
 	if err == nil && !t.stopped() || IsDiverged(err) {
-		err = errors.Join(err, folder.Tidy(t.want, t.l.Machine.KeepCheckpoints))
+		err = errors.Join(err, folder.Tidy(t.want, t.ses.Machine.KeepCheckpoints))
 	}
 	return err
 }
@@ -140,11 +140,11 @@ func (t *trainer) stopped() bool { return t.done >= t.x.Rounds() && t.done < t.x
 
 // info returns the content of run.json for a run that ended with err.
 func (t *trainer) info(err error) results.RunInfo {
-	engine := t.l.Engine.Info()
+	engine := t.ses.Engine.Info()
 	info := results.RunInfo{
 		Status: results.RunComplete, Rounds: t.done, Settings: t.x.Settings, Unused: t.x.Settings.Unnamed(),
 		Seed: t.x.Seed,
-		Data: t.l.Data.Name, DataChecksum: t.want.About.DataChecksum, AllowAltered: t.l.Machine.Altered,
+		Data: t.ses.Data.Name, DataChecksum: t.want.About.DataChecksum, AllowAltered: t.ses.Machine.Altered,
 		Engine: engine.Engine, Precision: engine.Precision, Device: engine.Device,
 		Numerics: engine.Numerics, Revisions: t.want.About.Revisions,
 		Version: Version(), GoVersion: runtime.Version(), Started: t.want.About.Started, Finished: time.Now().UTC(),
@@ -245,7 +245,7 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	if n := len(t.rows); !due || n > 0 && t.rows[n-1].Round == t.done {
 		return nil
 	}
-	row, err := t.x.evaluate(ctx, t.l, t.f)
+	row, err := t.x.evaluate(ctx, t.ses, t.f)
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 
 // checkpointDue reports whether it is time to write a checkpoint.
 func (t *trainer) checkpointDue() bool {
-	every := t.l.Machine.CheckpointEvery
+	every := t.ses.Machine.CheckpointEvery
 	return every > 0 && t.done > t.saved.round && t.done > 0 &&
 		time.Since(t.saved.at) >= max(every, checkpointShare*t.saved.took)
 }
@@ -307,7 +307,7 @@ func (t *trainer) save(ctx context.Context) {
 	t.saved.at, t.saved.took = time.Now(), time.Since(began)
 	if err != nil && ctx.Err() == nil && !t.saved.said {
 		t.saved.said = true
-		Logf(t.l.Stderr, "rollcall: %s: the run goes on without this checkpoint\n", settings.OneLine(err))
+		Logf(t.ses.Stderr, "rollcall: %s: the run goes on without this checkpoint\n", settings.OneLine(err))
 	}
 }
 
@@ -329,7 +329,7 @@ func (t *trainer) finish(ctx context.Context) error {
 		return err
 	}
 	if recorded, ok := t.engine.(*recorder); ok {
-		return t.x.writeDump(t.f, recorded, t.l.Data.Train)
+		return t.x.writeDump(t.f, recorded, t.ses.Data.Train)
 	}
 	return nil
 }
@@ -347,7 +347,7 @@ func (t *trainer) write(
 
 // saveAtEnd writes a checkpoint of a run that was interrupted or stopped, if it has made rounds since the last one.
 func (t *trainer) saveAtEnd(e *ending) {
-	if t.broken || t.done <= t.saved.round || t.done == 0 || t.l.Machine.CheckpointEvery == 0 {
+	if t.broken || t.done <= t.saved.round || t.done == 0 || t.ses.Machine.CheckpointEvery == 0 {
 		return
 	}
 	ctx, cancel := e.last()
@@ -367,7 +367,7 @@ func (t *trainer) writeClients(ctx context.Context) error {
 	for i, own := range f.clients.ownClasses {
 		jobs[i] = nets.EvalJob{Row: model, Part: f.clients.tested, Index: own}
 	}
-	answers, err := t.l.Engine.Evaluate(ctx, jobs)
+	answers, err := t.ses.Engine.Evaluate(ctx, jobs)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 // Plan is what a command would do.
 type Plan struct {
 	Title        string // of the table, figure or tuning
-	Cells        []Cell
+	Groups       []Group
 	Runs         []Run        // of all cells, in order
 	Rates        []Rate       // a measurement per workload
 	AtOnce       int          // runs at a time, on all cards together
@@ -34,7 +34,7 @@ type Plan struct {
 }
 
 // Cell is the runs of a method in one column, one run per seed.
-type Cell struct {
+type Group struct {
 	Settings   settings.Settings
 	Runs, Kept int     // all runs, and those that are finished already
 	Refused    int     // runs whose folders have other work
@@ -76,93 +76,93 @@ type cost struct {
 // Make plans runs, which the caller lists cell by cell. It fetches data sets that are not there, as the runs would. all
 // says that it counts the work of runs that are kept, too.
 func Make(ctx context.Context, title string, p *many.Pool, runs []many.Planned, all bool) (*Plan, error) {
-	l := p.Sessions[0] // one session measures alone: what other engines cost beside it is not planned, see total
+	ses := p.Sessions[0] // one session measures alone: what other engines cost beside it is not planned, see total
 	about := &Plan{Title: title, AtOnce: len(p.Sessions), Cards: p.Cards()}
-	m := &planner{about, l, all, map[string]bool{}, nil, map[workload][]cost{}}
-	m.Limit, m.LimitIsKnown = l.Machine.Memory.Limit()
+	pl := &planner{about, ses, all, map[string]bool{}, nil, map[workload][]cost{}}
+	pl.Limit, pl.LimitIsKnown = ses.Machine.Memory.Limit()
 	for len(runs) > 0 {
 		// The seeds of a cell stand together and share their settings.
 		n := 1
 		for n < len(runs) && results.Hash(runs[n].Settings) == results.Hash(runs[0].Settings) {
 			n++
 		}
-		if err := m.cell(ctx, runs[:n]); err != nil {
+		if err := pl.cell(ctx, runs[:n]); err != nil {
 			return nil, err
 		}
 		runs = runs[n:]
 	}
-	for _, w := range m.workloads {
-		if err := m.measure(ctx, w); err != nil {
+	for _, w := range pl.workloads {
+		if err := pl.measure(ctx, w); err != nil {
 			return nil, err
 		}
 	}
-	return m.Plan, nil
+	return pl.Plan, nil
 }
 
 // cell adds the runs of one cell to the plan.
-func (m *planner) cell(ctx context.Context, runs []many.Planned) error {
-	c := Cell{Settings: runs[0].Settings, Runs: len(runs)}
+func (pl *planner) cell(ctx context.Context, runs []many.Planned) error {
+	c := Group{Settings: runs[0].Settings, Runs: len(runs)}
 	for i := range runs {
 		switch r := &runs[i]; {
 		case r.Kept:
 			c.Kept++
 		case r.Refused != "":
 			if c.Refused++; c.Refused == 1 {
-				m.Notes = append(m.Notes, fmt.Sprintf("%s: refused: %s", r.Dir, r.Refused))
+				pl.Notes = append(pl.Notes, fmt.Sprintf("%s: refused: %s", r.Dir, r.Refused))
 			}
 		case r.Done > r.From:
 			c.Resumed++
 		}
 	}
-	m.Cells = append(m.Cells, c)
+	pl.Groups = append(pl.Groups, c)
 	for i := range runs {
 		r := &runs[i]
-		m.Runs = append(m.Runs, Run{Planned: *r})
-		if !r.Left() && (!m.all || r.Twin) {
+		pl.Runs = append(pl.Runs, Run{Planned: *r})
+		if !r.Left() && (!pl.all || r.Twin) {
 			continue
 		}
 		// Files that are open already stay open; generated data are made for each seed.
-		data, err := m.open(ctx, &r.Settings, r.Seed)
+		data, err := pl.open(ctx, &r.Settings, r.Seed)
 		if err != nil {
 			return err
 		}
 		// Each seed has its own availability, and so its own work.
-		needs, err := m.session.Needs(ctx, &r.Settings, r.Seed, r.Models)
+		needs, err := pl.session.Needs(ctx, &r.Settings, r.Seed, r.Models)
 		if err != nil {
 			return err
 		}
 		// The first run counts even if it needs nothing: LargestOf says whether any run is made.
-		if needs.Bytes > m.Largest.Bytes || m.LargestOf == "" {
-			m.Largest, m.LargestOf = needs, r.Settings.Method
+		if needs.Bytes > pl.Largest.Bytes || pl.LargestOf == "" {
+			pl.Largest, pl.LargestOf = needs, r.Settings.Method
 		}
 		s := &r.Settings
 		w := workload{data, s.Net, s.Preset, s.Batch, s.LocalSteps, s.TrainSize, s.TestSize}
-		if _, ok := m.costs[w]; !ok {
-			m.workloads = append(m.workloads, w)
+		if _, ok := pl.costs[w]; !ok {
+			pl.workloads = append(pl.workloads, w)
 		}
-		m.Runs[len(m.Runs)-1].Bytes = needs.Bytes
-		m.costs[w] = append(m.costs[w], cost{len(m.Cells) - 1, len(m.Runs) - 1, needs.Images, needs.Evaluated})
+		pl.Runs[len(pl.Runs)-1].Bytes = needs.Bytes
+		pl.costs[w] = append(pl.costs[w], cost{len(pl.Groups) - 1, len(pl.Runs) - 1, needs.Images, needs.Evaluated})
 	}
 	return nil
 }
 
 // open opens the data of s. If they are not available it opens generated images in their place, the same for all such
 // data sets. It returns the name of the data that are open.
-func (m *planner) open(ctx context.Context, s *settings.Settings, seed uint32) (string, error) {
-	if !m.missing[s.Data] { // a download that failed is not tried again for every run
-		err := m.session.OpenData(ctx, s, seed)
+func (pl *planner) open(ctx context.Context, s *settings.Settings, seed uint32) (string, error) {
+	if !pl.missing[s.Data] { // a download that failed is not tried again for every run
+		err := pl.session.OpenData(ctx, s, seed)
 		if ctx.Err() != nil || !errors.Is(err, datasets.ErrUnavailable) {
 			return s.Data, err
 		}
-		m.missing[s.Data] = true
-		m.Notes = append(m.Notes, settings.OneLine(err)+": planned and measured on generated images")
+		pl.missing[s.Data] = true
+		pl.Notes = append(pl.Notes, settings.OneLine(err)+": planned and measured on generated images")
 	}
 	// anySeed, so that one set serves all runs; each seed would generate its own.
 	generated, err := settings.Defaults(s.Method, s.Preset, generatedData)
 	if err != nil {
 		return "", err
 	}
-	return generatedData, m.session.OpenData(ctx, &generated, anySeed)
+	return generatedData, pl.session.OpenData(ctx, &generated, anySeed)
 }
 
 const (

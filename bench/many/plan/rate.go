@@ -33,27 +33,27 @@ const (
 
 // measure adds to each cell how long its runs of a workload take. It takes the speed from the newest measurement of
 // this machine, or measures it now.
-func (m *planner) measure(ctx context.Context, w workload) error {
-	s, err := m.rated(w)
+func (pl *planner) measure(ctx context.Context, w workload) error {
+	s, err := pl.rated(w)
 	if err != nil {
 		return err
 	}
-	log := m.session.Stderr
-	m.session.Stderr = io.Discard // the lines about memory are not true for the planned runs
-	err = m.session.Open(ctx, &s, anySeed)
-	m.session.Stderr = log
+	log := pl.session.Stderr
+	pl.session.Stderr = io.Discard // the lines about memory are not true for the planned runs
+	err = pl.session.Open(ctx, &s, anySeed)
+	pl.session.Stderr = log
 	if err != nil {
 		return err
 	}
 	// The engine is open before the look into bench.csv, because rows there are found by its name and device.
 	rate := Rate{}
-	if row := m.earlier(&s); row != nil {
+	if row := pl.earlier(&s); row != nil {
 		rate.BenchRow = *row
-	} else if rate.BenchRow, err = m.session.Rate(ctx, s, anySeed); err != nil {
+	} else if rate.BenchRow, err = pl.session.Rate(ctx, s, anySeed); err != nil {
 		return err
 	}
 	rate.Measured = rate.Time.IsZero() // every row of bench.csv has its time, and Session.Rate sets none
-	m.Rates = append(m.Rates, rate)
+	pl.Rates = append(pl.Rates, rate)
 
 	trained, evaluated := 1.0, 1.0 // FLOP of the runs' net as multiples of the measured net's
 	if s.Net != w.net {
@@ -67,21 +67,21 @@ func (m *planner) measure(ctx context.Context, w workload) error {
 		}
 		trained, evaluated = of.Train/by.Train, of.Forward/by.Forward
 	}
-	for _, c := range m.costs[w] {
+	for _, c := range pl.costs[w] {
 		sec := c.images*trained/rate.ImagesPerSec +
 			c.evaluated*evaluated*rate.EvalMS.Value/1e3/float64(rate.EvalImages)
-		r := &m.Runs[c.run]
+		r := &pl.Runs[c.run]
 		own, left := r.Shares()
 		r.Whole, r.Sec = own*sec, left*sec
-		if m.Cells[c.cell].Sec += r.Sec; r.Left() {
-			m.Each = append(m.Each, r.Sec)
+		if pl.Groups[c.cell].Sec += r.Sec; r.Left() {
+			pl.Each = append(pl.Each, r.Sec)
 		}
 	}
 	return nil
 }
 
 // rated returns the settings of the measured rounds: FedAvg over a few clients that are always there.
-func (m *planner) rated(w workload) (settings.Settings, error) {
+func (pl *planner) rated(w workload) (settings.Settings, error) {
 	s, err := settings.Defaults("fedavg-active", w.preset, w.data)
 	if err != nil {
 		return s, err
@@ -97,12 +97,12 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 	} else if w.data != generatedData || own.H == model.H && own.W == model.W && own.C == model.C {
 		s.Net = w.net
 	}
-	choice, err := m.session.Machine.Choose()
+	choice, err := pl.session.Machine.Choose()
 	if err != nil {
 		return s, err
 	}
 	// At least one client per thread, so that no thread idles. P = 1: all clients are there in every round.
-	clients, flop := max(ratedClients, m.session.Machine.Threads), ratedFLOP
+	clients, flop := max(ratedClients, pl.session.Machine.Threads), ratedFLOP
 	if choice.CUDA {
 		clients, flop = cardClients, cardFLOP
 	}
@@ -116,19 +116,19 @@ func (m *planner) rated(w workload) (settings.Settings, error) {
 
 // earlier returns the newest measurement in OUT/bench.csv of this engine and device, with the net and batch of s; nil:
 // there is none.
-func (m *planner) earlier(s *settings.Settings) *results.BenchRow {
-	l := m.session
-	path := filepath.Join(l.Machine.Out, results.BenchFile)
+func (pl *planner) earlier(s *settings.Settings) *results.BenchRow {
+	ses := pl.session
+	path := filepath.Join(ses.Machine.Out, results.BenchFile)
 	rows, err := files.ReadCSVFile[results.BenchRow](path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		run.Logf(l.Stderr, "rollcall: %s: measures anew\n", settings.OneLine(err))
+		run.Logf(ses.Stderr, "rollcall: %s: measures anew\n", settings.OneLine(err))
 	}
-	info := l.Engine.Info()
+	info := ses.Engine.Info()
 	// A row lacks the evaluation if its bench was interrupted. Threads count for the CPU engine alone: a card trains.
 	for _, r := range slices.Backward(rows) { // bench appends its rows
 		if r.Engine == info.Engine && r.Precision == info.Precision && r.Device == info.Device && r.Net == s.Net &&
 			r.Batch == s.Batch && r.ImagesPerSec > 0 && r.EvalMS.Valid && r.EvalImages > 0 &&
-			(r.Threads == l.Machine.Threads || !strings.HasPrefix(info.Engine, "cpu-")) {
+			(r.Threads == ses.Machine.Threads || !strings.HasPrefix(info.Engine, "cpu-")) {
 			return &r
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func (p *Plan) Write(w io.Writer) error {
 	var b strings.Builder // fmt cannot fail on it: only the one write at the end can
 	runs, kept, resumed, refused, sec := 0, 0, 0, 0, 0.0
-	for _, c := range p.Cells {
+	for _, c := range p.Groups {
 		runs, kept, resumed, sec = runs+c.Runs, kept+c.Kept, resumed+c.Resumed, sec+c.Sec
 		refused += c.Refused
 	}
@@ -29,7 +29,7 @@ func (p *Plan) Write(w io.Writer) error {
 	if refused > 0 {
 		others = fmt.Sprintf("%d refused, ", refused)
 	}
-	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %s%d to be made\n", p.Title, run.Count(len(p.Cells), "cell"),
+	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %s%d to be made\n", p.Title, run.Count(len(p.Groups), "cell"),
 		run.Count(runs, "run"), kept, resumed, others, runs-kept-resumed-refused)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "method\tdata\tavailability\truns\tkept\trounds\ttakes")
@@ -58,13 +58,13 @@ func (p *Plan) Write(w io.Writer) error {
 
 // rows returns the cells, those with the same method, data, process and rounds as one row, since Write prints nothing
 // else of their settings: two columns of a table may differ in another setting, such as alpha.
-func (p *Plan) rows() (rows []Cell) {
+func (p *Plan) rows() (rows []Group) {
 	type key struct {
 		method, data, availability string
 		rounds                     int
 	}
 	at := map[key]int{}
-	for _, c := range p.Cells {
+	for _, c := range p.Groups {
 		k := key{c.Settings.Method, c.Settings.Data, c.Settings.Availability, c.Settings.Rounds}
 		i, ok := at[k]
 		if !ok {

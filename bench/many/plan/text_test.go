@@ -12,8 +12,8 @@ import (
 	"rollcall/results"
 )
 
-func cell(method string, runs, kept int, sec float64) Cell {
-	return Cell{
+func cell(method string, runs, kept int, sec float64) Group {
+	return Group{
 		Settings: settings.Settings{Method: method, Data: "cifar10", Availability: "sine", Rounds: 2000},
 		Runs:     runs, Kept: kept, Sec: sec,
 	}
@@ -32,7 +32,7 @@ func TestWrite(t *testing.T) {
 		want []string
 	}{
 		{"nothing is trained", Plan{Title: "A figure"}, []string{"A figure: nothing is trained\n"}},
-		{"all is kept", Plan{Title: "A", Cells: []Cell{cell("mifa", 3, 3, 0)}}, []string{
+		{"all is kept", Plan{Title: "A", Groups: []Group{cell("mifa", 3, 3, 0)}}, []string{
 			"A: 1 cell, 3 runs: 3 kept, 0 go on, 0 to be made\n",
 			"mifa    cifar10  sine          3     3     2000    nothing\n",
 			"in all nothing is left to do\n",
@@ -40,7 +40,7 @@ func TestWrite(t *testing.T) {
 		{
 			"cells of a row are added",
 			Plan{
-				Title: "A", Cells: []Cell{
+				Title: "A", Groups: []Group{
 					cell("mifa", 3, 1, 3600), cell("mifa", 3, 0, 1800), cell("fedau", 3, 0, 42600),
 				},
 				AtOnce: 1, Rates: []Rate{measured}, LargestOf: "mifa", Largest: run.Needs{Bytes: 4e8, Memory: "rows"},
@@ -56,7 +56,7 @@ func TestWrite(t *testing.T) {
 		{
 			"two at a time, too large, of a file",
 			Plan{
-				Title: "A", Cells: []Cell{cell("mifa", 1, 0, 60)}, AtOnce: 2, Rates: []Rate{{row, false}},
+				Title: "A", Groups: []Group{cell("mifa", 1, 0, 60)}, AtOnce: 2, Rates: []Rate{{row, false}},
 				LargestOf: "mifa", Largest: run.Needs{Bytes: 4e9, Memory: "rows", Least: true},
 				Limit: memory.Limit{Bytes: 7e9, From: "the cgroup"}, LimitIsKnown: true,
 			},
@@ -70,7 +70,7 @@ func TestWrite(t *testing.T) {
 		{
 			"on three cards, two runs at a time on each",
 			Plan{
-				Title: "A", Cells: []Cell{cell("mifa", 5, 0, 60*(10+20+30+40+50))}, AtOnce: 6, Cards: 3,
+				Title: "A", Groups: []Group{cell("mifa", 5, 0, 60*(10+20+30+40+50))}, AtOnce: 6, Cards: 3,
 				Each: []float64{60 * 10, 60 * 20, 60 * 30, 60 * 40, 60 * 50}, Rates: []Rate{measured},
 				LargestOf: "mifa", Largest: run.Needs{Bytes: 1e9, Memory: "rows"},
 			},
@@ -83,7 +83,7 @@ func TestWrite(t *testing.T) {
 		{
 			"fewer runs than cards",
 			Plan{
-				Title: "A", Cells: []Cell{cell("mifa", 2, 0, 60*30)}, AtOnce: 4, Cards: 4,
+				Title: "A", Groups: []Group{cell("mifa", 2, 0, 60*30)}, AtOnce: 4, Cards: 4,
 				Each: []float64{60 * 10, 60 * 20}, Rates: []Rate{measured},
 			},
 			[]string{"in all 30 min on ", "n = 3 rounds); 20 min on 4 cards\n"},
