@@ -67,8 +67,8 @@ wheel: ## pack the program and its Python package into bin/wheel, with CUDA and 
 # Plain Go takes ten times as long under the race detector, which sees nothing in one goroutine: only what runs at once is tested.
 RACES := AtOnce|Together|SideBySide|Cancel|Interrupted|Pool|Grace|NextPlans|Cache$$|FirstError|LEAFSet|Lost|Combine|Write$$
 race: ## run the tests of what runs at once under the race detector
-	$(GO) test $(TAGS) -race -short ./internal/lock ./bench/run/folder ./bench/run/progress ./bench/run/queue ./internal/files
-	$(GO) test $(TAGS) -race -short -run '$(RACES)' ./algos ./bench/cli ./bench/e2e ./bench/run ./datasets ./nets/cpu ./nets/gpu ./results/report
+	$(GO) test $(TAGS) -race -short ./internal/lock ./bench/run/folder ./bench/run/progress ./internal/files
+	$(GO) test $(TAGS) -race -short -run '$(RACES)' ./algos ./bench/cli ./bench/e2e ./bench/many ./bench/run ./datasets ./nets/cpu ./nets/gpu ./results/report
 
 fuzz: ## fuzz every parser for FUZZTIME each
 	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' .); do \

@@ -12,7 +12,7 @@ import (
 // coalition's model, in the order of [algos.Coalitions], all evaluated at once.
 func (ses *Session) Coalitions(ctx context.Context, s settings.Settings, seed uint32, stale int) ([]float64, error) {
 	if err := ses.openFor(ctx, &s, seed, func(c *rowCounter) error {
-		clients, err := Populate(ses.Data, &s, seed)
+		clients, err := ses.populate(&s, seed)
 		if err != nil {
 			return err
 		}

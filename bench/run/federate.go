@@ -41,7 +41,7 @@ var augmentations = map[string]plan.Augment{
 func (ses *Session) Federate(
 	ctx context.Context, s settings.Settings, seed uint32, engine nets.Engine,
 ) (*Federation, error) {
-	clients, err := Populate(ses.Data, &s, seed)
+	clients, err := ses.populate(&s, seed)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ type Needs struct {
 // are open. If these are not the run's data, it scales the evaluations to the run's number of samples.
 // extra is how many models the run evaluates after its last round in place of a curve; 0: it evaluates a curve.
 func (ses *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32, extra int) (n Needs, err error) {
-	clients, err := Populate(ses.Data, s, seed)
+	clients, err := ses.populate(s, seed)
 	if err != nil {
 		return n, err
 	}

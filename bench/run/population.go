@@ -29,6 +29,8 @@ type Population struct {
 	// [N] the test samples of a client's two classes, for clients.csv; nil: the split gives no client two classes.
 	// The curve is not evaluated on them.
 	ownClasses [][]int32
+
+	draw func() (availability.Process, error) // the availability from its first round on
 }
 
 // Populate splits the training samples among the clients and draws their availability. All methods with the same
@@ -67,18 +69,22 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 			p.Base[i] = *s.P.Value
 		}
 	}
-	options := s.ProcessOptions(p.Base)
+	kind, options := s.Availability, s.ProcessOptions(p.Base)
 	options.Seed, options.Groups = seeds.Availability, split.Group
 	if s.Availability == "trace" {
 		if options.Trace, err = s.ReadTrace(); err != nil {
 			return p, err
 		}
 	}
-	if p.Process, err = availability.New(s.Availability, options); err != nil {
-		return p, err
+	p.draw = func() (availability.Process, error) {
+		process, err := availability.New(kind, options)
+		if err == nil && cut.NumPy != nil {
+			process = availability.NumPy(process, cut.Clients, cut.NumPy.Clone())
+		}
+		return process, err
 	}
-	if cut.NumPy != nil {
-		p.Process = availability.NumPy(p.Process, s.Clients, cut.NumPy)
+	if p.Process, err = p.draw(); err != nil {
+		return p, err
 	}
 	if p.Pi, p.Lambda = p.Process.Stationary(); s.Chained() {
 		p.Base = p.Pi

@@ -33,6 +33,28 @@ type Session struct {
 	set     *openSet      // the shared data set behind Data
 	model   *models.Model // the model of Engine
 	batch   int           // the batch size of Engine
+	split   split         // the clients of the run that was opened last
+}
+
+// split is the clients of a run, which [Session.Open] counts its memory with and [Session.Federate] starts it with.
+type split struct {
+	data    *datasets.Set
+	hash    string // of the settings
+	seed    uint32
+	clients Population
+}
+
+// populate is [Populate] on the open data set, which it divides once for all calls about one run.
+func (ses *Session) populate(s *settings.Settings, seed uint32) (p Population, err error) {
+	if was := &ses.split; was.data == ses.Data && was.hash == results.Hash(*s) && was.seed == seed {
+		p = was.clients
+		p.Process, err = p.draw() // it is drawn round by round
+		return p, err
+	}
+	if p, err = Populate(ses.Data, s, seed); err == nil {
+		ses.split = split{ses.Data, results.Hash(*s), seed, p}
+	}
+	return p, err
 }
 
 // SessionOn returns a session on data and an engine that the caller has opened.
@@ -177,7 +199,7 @@ func (ses *Session) noticeOfEngine(key, line string) {
 // Open opens data and engine for a run, and refuses a run that would hold more memory than there is.
 func (ses *Session) Open(ctx context.Context, s *settings.Settings, seed uint32) error {
 	return ses.openFor(ctx, s, seed, func(c *rowCounter) error {
-		clients, err := Populate(ses.Data, s, seed)
+		clients, err := ses.populate(s, seed)
 		if err != nil {
 			return err
 		}
@@ -253,7 +275,7 @@ func (ses *Session) Close() error {
 		ses.shared.close(ses.set)
 		ses.shared.dropUse(ses)
 	}
-	ses.Data, ses.set = nil, nil
+	ses.Data, ses.set, ses.split = nil, nil, split{}
 	return err
 }
 

@@ -23,6 +23,12 @@ func New(seed uint32) *Random {
 	return r
 }
 
+// Clone returns a generator that draws the same numbers from here on.
+func (r *Random) Clone() *Random {
+	clone := *r
+	return &clone
+}
+
 // Float64 returns the number of numpy.random.random, in [0, 1) with 53 bits.
 func (r *Random) Float64() float64 {
 	a, b := r.words.Uint32()>>5, r.words.Uint32()>>6
