@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"fmt"
 	"testing"
-	"time"
 
 	"rollcall/internal/must"
 )
@@ -45,14 +44,6 @@ func tarball(folder string, files []entry) []byte {
 	w.Close()
 	z.Close()
 	return b.Bytes()
-}
-
-// miniCINIC is CINIC-10 in small: 2 pictures of each class in each part.
-func miniCINIC() *imageTree {
-	t := cinic10Tree
-	t.perClass, t.archive.idle, t.archive.pause, t.archive.url = 2, 5*time.Second, time.Millisecond,
-		"http://127.0.0.1:1/"+t.archive.name
-	return &t
 }
 
 // wantMini checks a set against the files of miniTree(2): labels in order, and every picture in its place.

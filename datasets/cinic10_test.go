@@ -1,13 +1,8 @@
 package datasets
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,46 +12,6 @@ import (
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 )
-
-// The sample has real pictures in the official archive's layout. The checksum was computed apart from this program, by
-// PIL over the files in ImageFolder's order: pixels [n,32,32,3] and labels of train, then those of test.
-func TestCINIC10Sample(t *testing.T) {
-	const want = "a6e9b04dd8dff914c37a302dbfc58ac142462e3e030067cb64cfd4e98942facf"
-	archive := must.Get(os.ReadFile(realFile(t, "cinic10-sample/CINIC-10.tar.gz")))(t)
-	dir, _, _ := alone(t)
-	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), archive)
-	_, err := Open(t.Context(), "cinic10", Options{Dir: dir})
-	wantError(t, err, ErrAltered, "datasets: cinic10: ", "train/airplane: 100 pictures, want 9000")
-	o := Options{Dir: dir, AllowAltered: true}
-	for _, from := range []string{"archive", "cache"} {
-		set, err := Open(t.Context(), "cinic10", o)
-		if err != nil || set.Checksum != want || set.Train.Len() != 1000 || set.Test.Len() != 900 || set.Dir != dir {
-			t.Errorf("%s: got %+v, %v, want 1000 and 900 pictures of checksum %s", from, set, err, want)
-		}
-	}
-	// Extracted, it is the same set.
-	folder := filepath.Join(dir, "CINIC-10")
-	z := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		data := must.Get(io.ReadAll(r))(t)
-		if h.Typeflag == tar.TypeReg {
-			write(t, filepath.Join(folder, h.Name), data)
-		}
-	}
-	var out bytes.Buffer
-	o.Progress = &out
-	set, err := Open(t.Context(), "cinic10", o)
-	if err != nil || set.Checksum != want || set.Dir != folder {
-		t.Errorf("folder: got %+v, %v, want checksum %s", set, err, want)
-	}
-	if got := out.String(); !strings.Contains(got, "cinic10.cache: stale: the pictures have changed; made anew\n") {
-		t.Errorf("said %q, want that the cache is stale", got)
-	}
-}
 
 // Wherever and however the pictures lie, the set is the same.
 func TestOpenCINIC10(t *testing.T) {
@@ -88,7 +43,7 @@ func TestOpenCINIC10(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir, _, cache := alone(t)
 			want := c.lay(t, dir)
-			o := Options{Dir: dir, official: miniCINIC()}
+			o := Options{Dir: dir, official: &newSmall(t, "cinic10").source}
 			if found, err := Find("cinic10", o); err != nil || found != want {
 				t.Errorf("Find: got %+v, %v, want %+v", found, err, want)
 			}
@@ -200,7 +155,7 @@ func TestSpoiledCINIC10(t *testing.T) {
 						want, status = c.folder, Missing
 					}
 				}
-				o := Options{Dir: dir, official: miniCINIC()}
+				o := Options{Dir: dir, official: &newSmall(t, "cinic10").source}
 				_, err := Open(t.Context(), "cinic10", o)
 				wantError(t, err, nil, "datasets: cinic10: ", filepath.Join(dir, "CINIC-10"), want)
 				o.AllowAltered = true
@@ -223,7 +178,7 @@ func TestSpoiledCINIC10(t *testing.T) {
 func TestCINIC10Cancelled(t *testing.T) {
 	dir, _, cache := alone(t)
 	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", miniTree(2)))
-	_, err := Open(cancelled(t), "cinic10", Options{Dir: dir, official: miniCINIC()})
+	_, err := Open(cancelled(t), "cinic10", Options{Dir: dir, official: &newSmall(t, "cinic10").source})
 	wantError(t, err, context.Canceled, "datasets: cinic10: ")
 	p := &tarPictures{filepath.Join(dir, "CINIC-10.tar.gz"), "CINIC-10"}
 	_, _, err = decodeAll(cancelled(t), p, nil)
@@ -248,21 +203,9 @@ func TestCINIC10Memory(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", files))
-	c := miniCINIC()
-	c.perClass = perClass
-	const data = 2 * 10 * perClass * (photoPixels + 1)
-	for _, from := range []string{"archive", "cache"} {
-		var set *Set
-		var err error
-		peak := peakHeap(func() { set, err = Open(t.Context(), "cinic10", Options{Dir: dir, official: c}) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		// a little of the heap before is freed meanwhile
-		if set.Train.Len() != 10*perClass || peak < data*9/10 || peak > 2*data {
-			t.Errorf("%s: %d pictures to train on; peak heap %d bytes for a set of %d, "+
-				"want that and at most twice as much", from, set.Train.Len(), peak, data)
-		}
-		t.Logf("%s: peak heap %.2f times the set", from, float64(peak)/data)
+	s := newSmall(t, "cinic10")
+	s.perClass = perClass
+	for range 2 { // from the archive, then from the cache
+		s.wantTwice(t, Options{Dir: dir}, 2*10*perClass)
 	}
 }

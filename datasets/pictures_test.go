@@ -25,7 +25,7 @@ func TestCINIC10FirstError(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", files))
 	for range 20 {
-		_, err := Open(t.Context(), "cinic10", Options{Dir: dir, official: miniCINIC()})
+		_, err := Open(t.Context(), "cinic10", Options{Dir: dir, official: &newSmall(t, "cinic10").source})
 		wantError(t, err, nil, first+": no PNG")
 	}
 }
@@ -54,7 +54,7 @@ func TestCINIC10BadArchive(t *testing.T) {
 			dir, _, cache := alone(t)
 			path := filepath.Join(dir, "CINIC-10.tar.gz")
 			write(t, path, c.data)
-			_, err := Open(t.Context(), "cinic10", Options{Dir: dir, AllowAltered: true, official: miniCINIC()})
+			_, err := Open(t.Context(), "cinic10", Options{Dir: dir, AllowAltered: true, official: &newSmall(t, "cinic10").source})
 			wantError(t, err, nil, "datasets: cinic10: "+path+": ", c.want)
 			if _, err := os.Stat(cache); err == nil {
 				wantClean(t, cache)
