@@ -119,9 +119,7 @@ func TestCacheOfFolder(t *testing.T) {
 			if c.name == "another place" {
 				folder = filepath.Join(dir, "elsewhere")
 			}
-			for _, f := range miniTree(2) {
-				write(t, filepath.Join(folder, f.name), f.data)
-			}
+			layTree(t, folder, miniTree(2))
 			o := Options{Dir: dir, official: &newSmall(t, "cinic10").source}
 			if c.name == "another place" {
 				o.Dir = folder

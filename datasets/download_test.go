@@ -387,23 +387,28 @@ func TestDownloadEnds(t *testing.T) {
 	}{
 		{"endless", 0, nil, "more than %d bytes, want %[1]d", false},
 		{
-			"endless from where it was", 1000, map[string]string{"Content-Range": "bytes 1000-2000/*"},
+			"endless from where it was", 1000,
+			map[string]string{"Content-Range": "bytes 1000-2000/*"},
 			"more than %d bytes, want %[1]d", false,
 		},
 		{
-			"Content-Length too large", 0, map[string]string{"Content-Length": "1000000000000"},
+			"Content-Length too large", 0,
+			map[string]string{"Content-Length": "1000000000000"},
 			": 1000000000000 bytes, want %d", false,
 		},
 		{
-			"range of something larger", 1000, map[string]string{"Content-Range": "bytes 1000-99999999/100000000"},
+			"range of something larger", 1000,
+			map[string]string{"Content-Range": "bytes 1000-99999999/100000000"},
 			": 100000000 bytes, want %d", false,
 		},
 		{
-			"range longer than announced", 1000, map[string]string{"Content-Range": "bytes 1000-4999/5000"},
+			"range longer than announced", 1000,
+			map[string]string{"Content-Range": "bytes 1000-4999/5000"},
 			"more than the 5000 bytes announced", false,
 		},
 		{
-			"length unknown, too large", 0, map[string]string{"Content-Length": "2147483649"},
+			"length unknown, too large", 0,
+			map[string]string{"Content-Length": "2147483649"},
 			": 2147483649 bytes, want at most 2147483648", true,
 		},
 	} {
