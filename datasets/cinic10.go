@@ -74,10 +74,10 @@ func (s *source) complete(d *decoded) error {
 	return nil
 }
 
-// openPictures decodes the pictures once, on all cores, and writes them to the file rollcall/cinic10.cache in the user's cache
-// directory. Later calls read this cache, as long as it belongs to the pictures: to an archive with the same content,
-// or to a folder whose files have the same names, sizes and times. If the cache does not belong to them, or is damaged
-// or missing, it is written again. If it cannot be written, every call decodes the pictures.
+// openPictures decodes the pictures once, on all cores, and writes them to the file rollcall/cinic10.cache in the
+// user's cache directory. Later calls read this cache, as long as it belongs to the pictures: to an archive with the
+// same content, or to a folder whose files have the same names, sizes and times. If the cache does not belong to them,
+// or is damaged or missing, it is written again. If it cannot be written, every call decodes the pictures.
 func (s *source) openPictures(ctx context.Context, found Found, o Options) (*Set, error) {
 	p := s.picturesIn(found)
 	// The fingerprint says whether the archive is the recorded one, and whether the cache belongs to the pictures.
@@ -109,8 +109,8 @@ func (s *source) openPictures(ctx context.Context, found Found, o Options) (*Set
 	}, nil
 }
 
-// verifyPictures compares an archive with its record. If there is no record, or if the set is in a folder, it decodes all
-// pictures instead.
+// verifyPictures compares an archive with its record. If there is no record, or if the set is in a folder, it decodes
+// all pictures instead.
 func (s *source) verifyPictures(ctx context.Context, found Found) ([]FileStatus, error) {
 	p := s.picturesIn(found)
 	checked := FileStatus{File: filepath.Base(p.String()), Path: p.String(), Status: Unchecked}

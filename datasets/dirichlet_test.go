@@ -108,9 +108,9 @@ func TestDirichletTotals(t *testing.T) {
 	}
 }
 
-// Every sample goes to exactly one client, at the cuts that the same draws give in the plain way, without logarithms: of
-// each client over the classes, or of each class over the clients. The two ways to round may differ by one sample where
-// a cut falls on a half.
+// Every sample goes to exactly one client, at the cuts that the same draws give in the plain way, without logarithms:
+// of each client over the classes, or of each class over the clients. The two ways to round may differ by one sample
+// where a cut falls on a half.
 func TestDirichletCuts(t *testing.T) {
 	const clients, classes, seed = 100, 10, 6
 	labels := labelsOf(50_000)

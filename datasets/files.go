@@ -25,8 +25,8 @@ type content struct {
 	images, labels []uint8
 }
 
-// openFiles reads all files in parallel and joins the files of each part. If several files have errors, it returns the error
-// of the first one in the set's order.
+// openFiles reads all files in parallel and joins the files of each part. If several files have errors, it returns the
+// error of the first one in the set's order.
 func (s *source) openFiles(ctx context.Context, found Found, o Options) (*Set, error) {
 	contents, errs := s.room(), make([]error, len(s.files))
 	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // read obeys ctx itself

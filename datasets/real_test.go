@@ -66,8 +66,8 @@ func realMNIST(t *testing.T) Options {
 }
 
 // The checksums of the real files were computed apart from this program, by a few lines of Python over the official
-// files. The mean of the training set is the one by which everybody normalises. Tolerance: one unit of the fourth digit,
-// the last one printed.
+// files. The mean of the training set is the one by which everybody normalises. Tolerance: one unit of the fourth
+// digit, the last one printed.
 func TestReal(t *testing.T) {
 	for _, c := range []struct {
 		name    string
