@@ -1,5 +1,18 @@
 // Package algos holds the federated methods, one per file, written against the engine contract of package nets alone.
 //
+// A run is a method in a loop:
+//
+//	m, err := algos.New("fedawe", federation, w0, algos.Options{Preset: algos.Paper})
+//	if err != nil {
+//		return err
+//	}
+//	defer m.Close()
+//	for t := range rounds {
+//		model.Probabilities(t, p) // of package availability
+//		r := algos.Round{T: t, Active: model.Active(t), P: p, LR: algos.DecayedLR(0.05, t), ServerLR: 1}
+//		loss, err := m.Round(ctx, r) // and m.Model() is the row to evaluate
+//	}
+//
 // A method with one model is a file like this, and its name in the list in algos.go:
 //
 //	var fedHalfMethod = Definition{
@@ -14,22 +27,8 @@
 //		return m.weigh(ctx, r, func(_ int, lr float64) float64 { return lr / 2 / float64(len(r.Active)) })
 //	}
 //
-// Flags, help, completion, the name of a run and its record follow from the declaration. conformance_test.go holds the
-// method to what it declares in [Definition].Is, and to what follows from what it does not; foreign_test.go has a
-// method with momentum, one with Load and Store, and one with a memory, and mistakes that are caught. If a round leaves
-// anything behind for later rounds, the method has a function state that calls its base's and names what is kept. Its
-// numbers go to testdata/revisions by
-//
-//	go test ./algos -run TestRevisions -update
-//
-// Whoever changes them raises the revision and runs the same command: runs of other revisions are never taken for
-// equal.
-//
-// Read algos.go first, then global.go, the base of the methods with one model and the server's step; server.go, what
-// all methods share; memory.go, the base of those that remember updates; weighted.go, that of CA-Fed's methods.
-// param.go says how a parameter is declared, state.go how a run is resumed.
-//
-// The learning rate of a round is Round.LR: the caller chooses it. The update Δ_i of a client is its row after the
-// local steps minus its row before. Running statistics of batch normalisation are no weights: see
-// server.averageBuffers.
+// Flags, help, completion, the name of a run and its record follow from the declaration, and conformance_test.go holds
+// the method to what it declares in [Definition].Is. If a round leaves anything behind for later rounds, the method has
+// a function state that calls its base's and names what is kept. go test ./algos -run TestRevisions -update records the
+// method's numbers; whoever changes them raises the revision and runs the same command.
 package algos

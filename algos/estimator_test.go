@@ -1,10 +1,7 @@
 package algos
 
 import (
-	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 )
 
@@ -82,16 +79,6 @@ func TestEstimatorCode(t *testing.T) {
 	}
 }
 
-// chains are (π, λ) of four kinds of clients.
-var chainPi, chainLambda = []float64{0.9, 0.9, 0.1, 0.1, 0.5}, []float64{0.9, 0.01, 0.9, 0.01, -0.5}
-
-// tolerance returns five standard errors of the share of active rounds and of λ̂ after so many rounds of a chain.
-func tolerance(pi, lambda, rounds float64) (ofPi, ofLambda float64) {
-	stay, away := lambda+(1-lambda)*pi, 1-(1-lambda)*pi
-	ofPi = 5 * math.Sqrt(pi*(1-pi)/rounds*(1+lambda)/(1-lambda))
-	return ofPi, 5 * math.Sqrt(stay*(1-stay)/(rounds*pi)+away*(1-away)/(rounds*(1-pi)))
-}
-
 // Without momentum the estimator is the code's.
 func TestEstimatorCodeNoMomentum(t *testing.T) {
 	of := func(form Preset) (pi, lambda float64) {
@@ -113,9 +100,10 @@ func TestEstimatorCodeNoMomentum(t *testing.T) {
 // A prior is a history of the clients' own chains: t' rounds of
 // them, after which π̂ and λ̂ lie within five standard errors.
 func TestEstimatorHistory(t *testing.T) {
+	pis, lambdas := []float64{0.9, 0.9, 0.1, 0.1, 0.5}, []float64{0.9, 0.01, 0.9, 0.01, -0.5}
 	for _, prior := range []int{1, 1000, 100_000} {
-		e := NewEstimator(prior, Paper, 4, chainPi, chainLambda)
-		for i := range chainPi {
+		e := NewEstimator(prior, Paper, 4, pis, lambdas)
+		for i := range pis {
 			c := e.counts[i]
 			if n := c.rounds[0] + c.rounds[1]; n != float64(prior+2) {
 				t.Errorf("t'=%d client %d: %g rounds, want %d", prior, i, n, prior+2)
@@ -129,53 +117,16 @@ func TestEstimatorHistory(t *testing.T) {
 			if prior < 1000 {
 				continue
 			}
-			tolPi, tolLambda := tolerance(chainPi[i], chainLambda[i], float64(prior))
+			pi, lambda, n := pis[i], lambdas[i], float64(prior)
+			stay, away := lambda+(1-lambda)*pi, 1-(1-lambda)*pi
+			tolPi := 5 * math.Sqrt(pi*(1-pi)/n*(1+lambda)/(1-lambda))
+			tolLambda := 5 * math.Sqrt(stay*(1-stay)/(n*pi)+away*(1-away)/(n*(1-pi)))
 			// Beta(1, 1), which at π = 0.1 weighs tenfold
 			tolPi, tolLambda = tolPi+2/float64(prior), tolLambda+20/float64(prior)
-			if math.Abs(e.Pi[i]-chainPi[i]) > tolPi || math.Abs(e.Lambda[i]-chainLambda[i]) > tolLambda {
+			if math.Abs(e.Pi[i]-pis[i]) > tolPi || math.Abs(e.Lambda[i]-lambdas[i]) > tolLambda {
 				t.Errorf("t'=%d client %d: π̂ %.4f λ̂ %.4f, want %g ± %.4f and %g ± %.4f",
-					prior, i, e.Pi[i], e.Lambda[i], chainPi[i], tolPi, chainLambda[i], tolLambda)
+					prior, i, e.Pi[i], e.Lambda[i], pis[i], tolPi, lambdas[i], tolLambda)
 			}
-		}
-	}
-}
-
-// On 50,000 rounds of simulated chains the paper's form comes to π and λ, the code's to π and −2π(1−π)(1−λ): the share
-// of joint stays, π(λ+(1−λ)π) + (1−π)(1−(1−λ)π), less 1. The latter's standard error is below that of π's share twice
-// over, as every stretch of a state has two ends. The prior's part is t'/(t+t') of its distance.
-func TestEstimatorsConverge(t *testing.T) {
-	const rounds, prior = 50_000, 10
-	for _, form := range []Preset{Paper, Code} {
-		draw := rand.New(rand.NewPCG(8, 8))
-		p := slices.Clone(chainPi) // of the chains in the next round
-		e := NewEstimator(prior, form, 1, chainPi, chainLambda)
-		for range rounds {
-			var active []int
-			for i, pi := range chainPi {
-				here := draw.Float64() < p[i]
-				if p[i] = (1 - chainLambda[i]) * pi; here {
-					p[i] += chainLambda[i]
-					active = append(active, i)
-				}
-			}
-			e.Observe(active)
-		}
-		for i, pi := range chainPi {
-			t.Run(fmt.Sprintf("%s/pi=%g_lambda=%g", form, pi, chainLambda[i]), func(t *testing.T) {
-				want := chainLambda[i]
-				tolPi, tolLambda := tolerance(pi, want, rounds)
-				if form == Code {
-					want = -2 * pi * (1 - pi) * (1 - want)
-					tolLambda = 2 * max(tolPi, tolLambda)
-				}
-				tolPi, tolLambda = tolPi+prior/float64(rounds), tolLambda+20*prior/float64(rounds)
-				if got := e.Pi[i]; math.Abs(got-pi) > tolPi {
-					t.Errorf("π̂ %.4f, want %g ± %.4f", got, pi, tolPi)
-				}
-				if got := e.Lambda[i]; math.Abs(got-want) > tolLambda {
-					t.Errorf("λ̂ %.4f, want %.4f ± %.4f", got, want, tolLambda)
-				}
-			})
 		}
 	}
 }

@@ -66,6 +66,14 @@ func formulaOptions(method, more string) Options {
 		"ca-fed-beta", "0.4", "kappa", "1.5", "bias-const", "none", "fstar", "min", "losses", "batch",
 		"fedar-rho", "0.5", "fedar-t0", "2", "fedar-b", "4")
 	switch more {
+	case "all":
+		return with(o, method, "f3ast-limit", none)
+	case "mean", "memoryless":
+		return with(o, method, "f3ast-"+more, "true")
+	case "tau":
+		return with(o, method, "ca-fed-tau", "25", "kappa", "0.1")
+	case "code":
+		return with(o, method, "fstar", "zero", "losses", "all", "bias-const", "1", "ca-fed-beta", "1")
 	case memoryRaw, memoryRate:
 		return with(o, method, "memory", more)
 	case "momentum", "server":

@@ -40,20 +40,6 @@ func TestParamCheck(t *testing.T) {
 		{"negative whole", &anyWhole, "-7", ""},
 		{"no whole", &anyWhole, "none", ""},
 		{"whole beyond 2⁵³", &anyWhole, "1e18", "want a whole number, or none"},
-		{"cut-off", fedauCutoff, "0", "want a whole number 1 … 2147483647"},
-		{"rate's weight", f3astBeta, "NaN", "want above 0 and at most 1"},
-		{"limit", f3astLimit, "0", "want a whole number 1 … 2147483647, or none"},
-		{"update clip", fedaweClip, "0", "want a positive number, or none"},
-		{"server's momentum", serverMomentum, "1", "want at least 0 and below 1"},
-		{"server's decay", serverDecay, "NaN", "want 0 or more"},
-		{"prior", weightedPrior, "0", "want a whole number 1 … 1000000, or none"},
-		{"kappa", cafedKappa, "-1", "want 0 or more"},
-		{"bias", cafedBias, "-1", "want 0 or more, or none"},
-		{"loss's weight", cafedBeta, "0", "want above 0 and at most 1"},
-		{"gain", cafedTau, "+Inf", "want 0 or more"},
-		{"rho", fedarRho, "1.5", "want 0 … 1"},
-		{"t_0", fedarT0, "0", "want a positive number, or none"},
-		{"b", fedarB, "2", "want a number above 2"},
 		{"the clients' number", fedAvgSLimit, "5", ""},
 		{"more than the clients", fedAvgSLimit, "6", "want a whole number 1 … 5, all of the clients, or none"},
 		{"more than the clients where it does not matter", f3astLimit, "6", ""},
@@ -147,32 +133,6 @@ func isValue(p *Param, text string) bool {
 		return slices.Contains(p.Words, text)
 	}
 	return p.CheckFor(text, 100) == nil
-}
-
-// FedAWE's tables, CA-Fed's and FedAR's papers and the authors' code: the values of an ordinary run.
-func TestParamDefaults(t *testing.T) {
-	want := map[string][2]string{ // preset code, preset paper
-		"fedawe-clip": {"0.5", "none"}, "fedawe-model": {"mean", "mean"}, "fedau-cutoff": {"50", "50"},
-		"f3ast-beta": {"0.001", "0.001"}, "f3ast-limit": {"none", "none"}, "f3ast-mean": {"false", "false"},
-		"f3ast-memoryless": {"false", "false"}, "fedar-rho": {"0.1", "0.1"}, "fedar-t0": {"50", "50"},
-		"fedar-b": {"4", "4"}, "fedavg-s-limit": {"none", "none"}, "prior": {"none", "none"},
-		"server-momentum": {"0", "0"}, "server-weight-decay": {"0", "0"}, "kappa": {"1", "1"},
-		"bias-const": {"1", "none"}, "ca-fed-beta": {"1", "1"}, "ca-fed-tau": {"0", "0"},
-		"fstar": {"zero", "min"}, "losses": {"all", "batch"},
-	}
-	for _, p := range Params() {
-		if got, want := p.DefaultFor(CodeNoMomentum), p.DefaultFor(Code); got != want {
-			t.Errorf("%s: %q without momentum, want %q as in the code", p.Name, got, want)
-		}
-		got := [2]string{p.DefaultFor(Code), p.DefaultFor(Paper)}
-		if w, inPapers := want[p.Name]; inPapers && got != w {
-			t.Errorf("%s: %q, want %q", p.Name, got, w)
-		}
-		delete(want, p.Name)
-	}
-	if len(want) != 0 {
-		t.Errorf("no parameters %v", want)
-	}
 }
 
 // kappa counts where bias-const is none, fedar-b where fedar-t0 is not, be it given or by default.

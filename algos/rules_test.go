@@ -151,10 +151,16 @@ func (c *clients) rules() map[string]rule {
 			}
 			return 0
 		}))),
-		"adafed":   c.byWeights(adafed),
-		"fedau":    c.fedAU(3),
-		"f3ast":    c.f3ast(2, 0.3),
-		"ca-fed":   c.caFed(0.4, 1.5),
+		"adafed": c.byWeights(adafed),
+		"fedau":  c.fedAU(3),
+		"f3ast":  c.f3ast(2, 0.3, false, false),
+
+		"f3ast/all": c.f3ast(len(c.u), 0.3, false, false), "f3ast/mean": c.f3ast(2, 0.3, true, false),
+		"f3ast/memoryless": c.f3ast(2, 0.3, false, true),
+
+		"ca-fed": c.caFed(0.4, 1.5, 0, false), "ca-fed/tau": c.caFed(0.4, 0.1, 25, false),
+		"ca-fed/code": c.caFed(1, 0.25, 0, true),
+
 		"fedar":    c.fedAR(0.5, 2, 4),
 		"scaffold": c.scaffold(),
 	}
@@ -193,27 +199,43 @@ func (c *clients) fedAU(cutoff int) rule {
 	})
 }
 
-func (c *clients) f3ast(limit int, beta float64) rule {
+// f3ast is Ribero's Algorithm 1: with the mean of F3AST's own code, or without memory as in CA-Fed's.
+func (c *clients) f3ast(limit int, beta float64, mean, memoryless bool) rule {
 	rate := slices.Clone(c.pi)
+	smooth := func(set []int) {
+		for i := range rate {
+			if rate[i] *= 1 - beta; slices.Contains(set, i) {
+				rate[i] += beta
+			}
+		}
+	}
 	return c.byWeights(func(r played) []float64 {
+		if memoryless {
+			rate = slices.Clone(c.pi)
+			smooth(r.a)
+		}
 		best := slices.Clone(r.a)
 		slices.SortStableFunc(best, func(i, j int) int {
 			return cmp.Compare(c.alpha[j]/rate[j], c.alpha[i]/rate[i])
 		})
 		best = best[:min(limit, len(best))]
+		if !memoryless {
+			smooth(best)
+		}
 		return c.each(func(i int) float64 {
-			chosen := slices.Contains(best, i)
-			if rate[i] *= 1 - beta; chosen {
-				rate[i] += beta
-				return c.alpha[i] / rate[i]
+			switch {
+			case !slices.Contains(best, i):
+				return 0
+			case mean:
+				return c.alpha[i] / rate[i] / float64(len(best))
 			}
-			return 0
+			return c.alpha[i] / rate[i]
 		})
 	})
 }
 
-// caFed is Algorithm 1 with ε computed anew for every client, and F* the least loss so far.
-func (c *clients) caFed(beta, kappa float64) rule {
+// caFed is Algorithm 1 with ε computed anew for every client. F* is the least loss so far, or zero, as in the code.
+func (c *clients) caFed(beta, kappa, tau float64, zero bool) rule {
 	loss, best := []float64(nil), []float64(nil)
 	return func(r played, w *float64) {
 		if len(r.a) == 0 {
@@ -236,7 +258,9 @@ func (c *clients) caFed(beta, kappa float64) rule {
 			best = slices.Clone(loss)
 		}
 		for i := range best {
-			best[i] = min(best[i], loss[i])
+			if best[i] = min(best[i], loss[i]); zero {
+				best[i] = 0
+			}
 		}
 		gap := c.each(func(i int) float64 { return loss[i] - best[i] })
 		q := c.each(func(i int) float64 { return c.alpha[i] / c.pi[i] })
@@ -252,7 +276,7 @@ func (c *clients) caFed(beta, kappa float64) rule {
 			for _, key := range []func(i int) float64{
 				func(i int) float64 { return -math.Abs(c.lambda[i]) }, func(i int) float64 { return c.pi[i] },
 			} {
-				q = scratch(q, c.alpha, gap, c.pi, order(key), 4*kappa*widest, 0)
+				q = scratch(q, c.alpha, gap, c.pi, order(key), 4*kappa*widest, tau)
 			}
 		}
 		c.byWeights(func(played) []float64 { return q })(r, w)

@@ -1,19 +1,20 @@
 package algos
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/internal/must"
 )
 
-// Everything there is about the decisions of two rounds of the worked case "ca-fed: code".
+// All decisions of a few rounds of two clients, with α = 1/2, π = 1/2 and λ = (0, 0.5), by CA-Fed's code.
 func TestInspect(t *testing.T) {
 	f, _ := toyFederation(8, 16)
-	var o Options
-	cafedCase(Code, "77", "0")(&f, &o)
-	m := start(t, "ca-fed", f, o)
+	f.P, f.Lambda = []float64{0.5, 0.5}, []float64{0, 0.5}
+	m := start(t, "ca-fed", f, withValues(Code, "kappa", "77", "ca-fed-tau", "0"))
 	d := m.Inspect()
 	if !slices.Equal(d.Q, []float64{0, 0}) || !slices.Equal(d.Included, []bool{true, true}) {
 		t.Errorf("before round 0: %+v, want no weights and everybody included", d)
@@ -70,15 +71,30 @@ func TestDecisions(t *testing.T) {
 	})
 }
 
-// A method that knows π = 0 of a client reports an error if the client is active.
+// A method that divides by the probability of an active client reports one that it cannot divide by, and trains nobody.
 func TestActiveWithoutAvailability(t *testing.T) {
-	for _, name := range []string{"unbiased", "more-available", "adafed", "ca-fed"} {
-		f, e := toyFederation(8, 16)
-		f.P[1] = 0
-		_, err := start(t, name, f, Options{Preset: Paper}).Round(t.Context(), at(2, f, 1, 0, 1))
-		want := "algos: " + name + ": round 2: client 1 is active with pi 0, want above 0 and at most 1"
-		if err == nil || err.Error() != want || len(e.work)+len(e.jobs) != 0 {
-			t.Errorf("got %v after %d calls, want %q after none", err, len(e.work)+len(e.jobs), want)
+	const want = "algos: %s: round 2: client 1 is active with %s %g, want above 0 and at most 1"
+	for _, c := range []struct {
+		methods, what string
+		p             float64
+	}{
+		{"unbiased more-available adafed ca-fed", "pi", 0},
+		{"fedavg-is fedavg-known", "probability", 0},
+		{"fedavg-known", "probability", -0.5},
+		{"fedavg-known", "probability", 1.5},
+		{"fedavg-known", "probability", math.NaN()},
+	} {
+		for name := range strings.FieldsSeq(c.methods) {
+			f, e := toyFederation(8, 16)
+			r := at(2, f, 1, 0, 1)
+			if r.P = []float64{0.5, c.p}; c.p == 0 {
+				f.P[1] = 0
+			}
+			_, err := start(t, name, f, Options{Preset: Paper}).Round(t.Context(), r)
+			want := fmt.Sprintf(want, name, c.what, c.p)
+			if err == nil || err.Error() != want || len(e.work)+len(e.jobs) != 0 {
+				t.Errorf("got %v after %d calls, want %q after none", err, len(e.work)+len(e.jobs), want)
+			}
 		}
 	}
 }

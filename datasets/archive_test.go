@@ -3,8 +3,6 @@ package datasets
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,7 +21,7 @@ func TestFind(t *testing.T) {
 		{"cache itself", func(_, _, cache string) string { return cache }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := newMini(t)
+			m := newSmall(t, "cifar10")
 			dir, env, cache := alone(t)
 			at := c.at(dir, env, cache)
 			m.lay(t, at)
@@ -31,7 +29,7 @@ func TestFind(t *testing.T) {
 			if at == cache {
 				must.OK(t, os.RemoveAll(filepath.Join(cache, "cifar-10-batches-bin")))
 			}
-			got, err := Find("cifar10", Options{Dir: dir, official: &m.fileSet})
+			got, err := Find("cifar10", Options{Dir: dir, official: &m.source})
 			if want := (Found{Dir: at}); err != nil || got != want {
 				t.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
@@ -40,15 +38,15 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindNothing(t *testing.T) {
-	m := newMini(t)
+	m := newSmall(t, "cifar10")
 	dir, env, cache := alone(t)
 	for _, f := range m.files[:4] {
 		write(t, filepath.Join(env, "cifar-10-batches-bin", f.name), m.content[f.name])
 	}
-	_, err := Find("cifar10", Options{Dir: dir, official: &m.fileSet})
+	_, err := Find("cifar10", Options{Dir: dir, official: &m.source})
 	wantError(t, err, ErrNotFound, "datasets: cifar10: not found, looked in "+dir+", "+env+" (",
 		"cifar-10-batches-bin lacks data_batch_5.bin, test_batch.bin), "+cache)
-	_, again := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
+	_, again := m.open(t, Options{Dir: dir})
 	wantError(t, again, ErrUnavailable, err.Error()+"; download ")
 }
 
@@ -57,12 +55,12 @@ func TestFindForbidden(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may read everything")
 	}
-	m := newMini(t)
+	m := newSmall(t, "cifar10")
 	dir, env, _ := alone(t)
 	m.lay(t, dir)
 	must.OK(t, os.Chmod(dir, 0))
 	defer os.Chmod(dir, 0o755)
-	o := Options{Dir: dir, official: &m.fileSet}
+	o := Options{Dir: dir, official: &m.source}
 	_, err := Find("cifar10", o)
 	wantError(t, err, ErrNotFound, dir+" (", "permission denied")
 	m.lay(t, env)
@@ -73,25 +71,25 @@ func TestFindForbidden(t *testing.T) {
 
 // A place named twice is looked at once, and no place at all is an error too.
 func TestPlaces(t *testing.T) {
-	m := newMini(t)
+	m := newSmall(t, "cifar10")
 	dir, _, cache := alone(t)
 	t.Setenv("ROLLCALL_DATA", dir+"/.")
-	_, err := Find("cifar10", Options{Dir: dir, official: &m.fileSet})
+	_, err := Find("cifar10", Options{Dir: dir, official: &m.source})
 	wantError(t, err, ErrNotFound, "looked in "+dir+", "+cache)
 
 	t.Setenv("ROLLCALL_DATA", "")
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "")
-	_, err = Fetch(t.Context(), "cifar10", Options{official: &m.fileSet})
+	_, err = Fetch(t.Context(), "cifar10", Options{official: &m.source})
 	wantError(t, err, ErrNotFound, "nowhere to look")
 }
 
 // The official archive lying in a place is checked and extracted, without the network.
 func TestFetchArchive(t *testing.T) {
-	m := newMini(t)
+	m := newSmall(t, "cifar10")
 	dir, _, _ := alone(t)
 	write(t, filepath.Join(dir, m.archive.name), m.tarball)
-	o := Options{Dir: dir, official: &m.fileSet}
+	o := Options{Dir: dir, official: &m.source}
 
 	found, err := Find("cifar10", o)
 	want := Found{Dir: filepath.Join(dir, m.folders[0]), Archive: filepath.Join(dir, m.archive.name)}
@@ -120,41 +118,33 @@ func TestFetchArchive(t *testing.T) {
 func TestFetchBadArchive(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		spoil func(t *testing.T, m *mini)
+		spoil func(t *testing.T, m *small)
 		is    error
 		want  string
 	}{
-		{"altered", func(_ *testing.T, m *mini) { m.tarball[100] ^= 1 }, ErrAltered, "MD5 "},
+		{"altered", func(_ *testing.T, m *small) { m.tarball[100] ^= 1 }, ErrAltered, "MD5 "},
 		{
-			"other folder", func(t *testing.T, m *mini) { m.makeTarball(t, "elsewhere") }, nil,
+			"other folder", func(t *testing.T, m *small) { m.pack(t, "elsewhere") }, nil,
 			"data_batch_1.bin: not in the archive",
 		},
-		{"file missing", func(t *testing.T, m *mini) {
+		{"file missing", func(t *testing.T, m *small) {
 			delete(m.content, "test_batch.bin")
-			m.makeTarball(t, m.folders[0])
+			m.pack(t, m.folders[0])
 		}, nil, "test_batch.bin: not in the archive"},
-		{"file short", func(t *testing.T, m *mini) {
+		{"file short", func(t *testing.T, m *small) {
 			m.content["data_batch_3.bin"] = m.content["data_batch_3.bin"][:100]
-			m.makeTarball(t, m.folders[0])
+			m.pack(t, m.folders[0])
 		}, nil, "data_batch_3.bin: 100 bytes, want 12292"},
-		{"cut", func(_ *testing.T, m *mini) {
-			m.tarball = m.tarball[:len(m.tarball)/2]
-			sum := md5.Sum(m.tarball)
-			m.archive.md5 = hex.EncodeToString(sum[:])
-		}, nil, "unexpected EOF"},
-		{"no gzip", func(_ *testing.T, m *mini) {
-			m.tarball = []byte("hello, world")
-			sum := md5.Sum(m.tarball)
-			m.archive.md5 = hex.EncodeToString(sum[:])
-		}, nil, "gzip: invalid header"},
+		{"cut", func(_ *testing.T, m *small) { m.setArchive(m.tarball[:len(m.tarball)/2]) }, nil, "unexpected EOF"},
+		{"no gzip", func(_ *testing.T, m *small) { m.setArchive([]byte("hello, world")) }, nil, "gzip: invalid header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := newMini(t)
+			m := newSmall(t, "cifar10")
 			dir, _, _ := alone(t)
 			c.spoil(t, m)
 			path := filepath.Join(dir, m.archive.name)
 			write(t, path, m.tarball)
-			_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet})
+			_, err := m.open(t, Options{Dir: dir})
 			wantError(t, err, c.is, "datasets: cifar10: ", path, c.want)
 			wantClean(t, dir, m.archive.name) // nothing half-extracted; the user's archive is the user's
 		})
@@ -163,12 +153,12 @@ func TestFetchBadArchive(t *testing.T) {
 
 // Extraction adds what an incomplete folder lacks, and leaves what it holds.
 func TestExtractIntoIncomplete(t *testing.T) {
-	m := newMini(t)
+	m := newSmall(t, "cifar10")
 	dir, _, _ := alone(t)
 	write(t, filepath.Join(dir, m.archive.name), m.tarball)
 	kept := filepath.Join(dir, m.folders[0], "data_batch_2.bin")
 	write(t, kept, []byte("mine"))
-	got := must.Get(Fetch(t.Context(), "cifar10", Options{Dir: dir, official: &m.fileSet}))(t)
+	got := must.Get(Fetch(t.Context(), "cifar10", Options{Dir: dir, official: &m.source}))(t)
 	if data, err := os.ReadFile(kept); err != nil || string(data) != "mine" {
 		t.Errorf("%s was overwritten: %.20q, %v", kept, data, err)
 	}
@@ -179,16 +169,14 @@ func TestExtractIntoIncomplete(t *testing.T) {
 }
 
 func TestExtractCancelled(t *testing.T) {
-	m := newMini(t)
+	m := newSmall(t, "cifar10")
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, m.archive.name), m.tarball)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	path := filepath.Join(dir, m.archive.name)
-	err := m.extract(ctx, Found{Dir: filepath.Join(dir, m.folders[0]), Archive: path})
+	err := m.extract(cancelled(t), Found{Dir: filepath.Join(dir, m.folders[0]), Archive: path})
 	wantError(t, err, context.Canceled, path)
 	wantClean(t, dir, m.archive.name)
 	to := t.TempDir()
-	wantError(t, m.unpack(ctx, path, to), context.Canceled)
+	wantError(t, m.unpack(cancelled(t), path, to), context.Canceled)
 	wantClean(t, to)
 }

@@ -14,7 +14,7 @@ func TestBinaryGroups(t *testing.T) {
 	longtest.Numbers(t)
 	const clients = 2000
 	for _, reading := range []Reading{ReadPaper, ReadCode} {
-		set := openMade(t, "binary", Options{Seed: 4, Clients: clients, Reading: reading})
+		set := generated(t, "binary", Options{Seed: 4, Clients: clients, Reading: reading})
 		second, halves := 0, true
 		for k, g := range set.Split.Group {
 			second += g
@@ -38,7 +38,7 @@ func TestBinaryGroups(t *testing.T) {
 func TestBinaryLabels(t *testing.T) {
 	longtest.Numbers(t)
 	const clients = 2000
-	set := openMade(t, "binary", Options{Seed: 4, Clients: clients, Reading: ReadPaper})
+	set := generated(t, "binary", Options{Seed: 4, Clients: clients, Reading: ReadPaper})
 	var model [binaryFeatures]float64
 	r := rng.Key{Seed: 4, Purpose: rng.Generated}.Stream(0, 0, rng.GeneratedStepBinaryModel)
 	for j := range model {

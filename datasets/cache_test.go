@@ -53,7 +53,7 @@ func TestCache(t *testing.T) {
 			archive, cache := filepath.Join(dir, "CINIC-10.tar.gz"), filepath.Join(cacheDir, "cinic10.cache")
 			write(t, archive, tarball("", miniTree(2)))
 			var out bytes.Buffer
-			o := Options{Dir: dir, official: miniCINIC(), Progress: &out}
+			o := Options{Dir: dir, official: &newSmall(t, "cinic10").source, Progress: &out}
 			first := must.Get(Open(t.Context(), "cinic10", o))(t)
 			if want := "decoded pictures kept in " + cache; !strings.Contains(out.String(), want) {
 				t.Errorf("said %q, want %q", out.String(), want)
@@ -119,10 +119,8 @@ func TestCacheOfFolder(t *testing.T) {
 			if c.name == "another place" {
 				folder = filepath.Join(dir, "elsewhere")
 			}
-			for _, f := range miniTree(2) {
-				write(t, filepath.Join(folder, f.name), f.data)
-			}
-			o := Options{Dir: dir, official: miniCINIC()}
+			layTree(t, folder, miniTree(2))
+			o := Options{Dir: dir, official: &newSmall(t, "cinic10").source}
 			if c.name == "another place" {
 				o.Dir = folder
 			}
@@ -144,7 +142,7 @@ func TestCacheNowhere(t *testing.T) {
 	dir, _, cacheDir := alone(t)
 	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", miniTree(2)))
 	var out bytes.Buffer
-	o := Options{Dir: dir, official: miniCINIC(), Progress: &out}
+	o := Options{Dir: dir, official: &newSmall(t, "cinic10").source, Progress: &out}
 
 	write(t, cacheDir, nil) // a file where the folder should be
 	set, err := Open(t.Context(), "cinic10", o)

@@ -19,27 +19,25 @@ var cifar10Info = Info{
 }
 
 // cifar10Files describes the files at https://www.cs.toronto.edu/~kriz/cifar.html.
-var cifar10Files = fileSet{
-	layout: layout{
-		info:    &cifar10Info,
-		folders: []string{"cifar-10-batches-bin"},
-		archive: published("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-			"c32a1d4ab5d03f1284b67883e8d87530", 170052171),
-		files: []publishedFile{
-			cifarFile(0, "data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),
-			cifarFile(0, "data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"),
-			cifarFile(0, "data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"),
-			cifarFile(0, "data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"),
-			cifarFile(0, "data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"),
-			cifarFile(1, "test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
-		},
+var cifar10Files = source{
+	info:    &cifar10Info,
+	folders: []string{"cifar-10-batches-bin"},
+	archive: published("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+		"c32a1d4ab5d03f1284b67883e8d87530", 170052171),
+	files: []publishedFile{
+		cifarFile(0, "data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),
+		cifarFile(0, "data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"),
+		cifarFile(0, "data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"),
+		cifarFile(0, "data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"),
+		cifarFile(0, "data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"),
+		cifarFile(1, "test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
 	},
 	parse: parseCIFAR10,
 }
 
 // cifarFile returns a file of the archive; part is 0 for training and 1 for testing.
 func cifarFile(part int, name, sha256 string) publishedFile {
-	return publishedFile{remote: remote{name: name}, size: cifarSize, sum: "SHA-256 " + sha256, part: part}
+	return publishedFile{name: name, size: cifarSize, sum: "SHA-256 " + sha256, part: part}
 }
 
 // parseCIFAR10 reads a file of whole records into images [n,32,32,3] and labels [n]. The file stores an image as three

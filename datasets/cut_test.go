@@ -1,9 +1,8 @@
 package datasets
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -28,77 +27,24 @@ func unevenSet() *Set {
 	return &Set{Train: samples, Test: samples, Name: "uneven"}
 }
 
-// digest returns the SHA-256 of what %v prints of parts.
-func digest(parts ...any) string {
-	h := sha256.Sum256(fmt.Append(nil, parts...))
-	return hex.EncodeToString(h[:])
-}
-
-// The digests are of the parts for seed 7 when
-// package main still cut them, before Cut was written: a run of an old record gets the split it had.
-func TestCutAndDivide(t *testing.T) {
-	const clients, clusters, alpha, seed = 20, 5, 0.5, 7
+// Without reserved samples, Divide is Cut. What Cut returns is recorded by TestRevisions.
+func TestDivideIsCut(t *testing.T) {
 	set := unevenSet()
-	for _, c := range []struct {
-		kind    SplitKind
-		numpy   bool
-		cut     string // digest of the parts
-		divided string // digest of Train and Valid after a fifth is kept back
-	}{
-		{
-			kind:    SplitClients,
-			cut:     "e7226f26ec6fa6847bb55aaa67cc52a6240e9b59ab8c0da56f551cf59af34465",
-			divided: "dad3f2e092b7911292b47a38c1c8234bf00a7c31ca21db7c1c4052352d6378b6",
-		},
-		{
-			kind: SplitClients, numpy: true,
-			cut:     "4cef386cfc58bf9d37cacd654cdc8ff63252178fe563ff94c21d45d6a5511210",
-			divided: "1f990384e0701e79c28bb0efc1441370c045a306ca2eecb588d9b98eb90e8c71",
-		},
-		{
-			kind:    SplitClasses,
-			cut:     "ceaf93a28c9f269371e9fb3a61df72b71ec718bbb78461a740e2f64cebe7f742",
-			divided: "8bd3d9ac255f73c2dab7621e4b7b9e6cf2fdb88e58ce9c0d51943a538db2003f",
-		},
-		{
-			kind:    SplitClusters,
-			cut:     "29547e558f3e615a5ef19ea6f2d1ffb2824bec2f9eb94856e030ca8c772d02c8",
-			divided: "8299a7c9551d09d3e5afebf59e2b28c0b65c005f82fbbab944dede68cfbb2a46",
-		},
-		{
-			kind:    SplitEven,
-			cut:     "a8cf1c8ffa3c0071c6ba109d85d8a5bdf42aee8e107c8869ef58d233767ab85a",
-			divided: "61a3f2c612a3a3fa51b06ae2830319b864c554beea807beb12df9712bb86c4d6",
-		},
-		{
-			kind:    SplitTwoClass,
-			cut:     "ce2db09188fc855f7dea027250abb2249eb52bda0da5e4a078a96c8d41f66e70",
-			divided: "32e0baaab8e2f4b30e11238191c4b54d465771f8e956932cff30868ed971045c",
-		},
-	} {
-		t.Run(fmt.Sprintf("%s_numpy=%t", c.kind, c.numpy), func(t *testing.T) {
+	for _, kind := range SplitKinds() {
+		for _, draws := range []bool{false, kind == string(SplitClients)} {
 			options := func() SplitOptions {
-				o := SplitOptions{Kind: c.kind, Clients: clients, Clusters: clusters, Alpha: alpha}
-				if c.numpy {
-					o.NumPy = numpy.New(seed)
+				o := SplitOptions{Kind: SplitKind(kind), Clients: 20, Clusters: 5, Alpha: 0.5}
+				if draws {
+					o.NumPy = numpy.New(7)
 				}
 				return o
 			}
-			parts := must.Get(cutParts(set.Train, options(), seed))(t)
-			if got := digest(parts); got != c.cut {
-				t.Errorf("digest of the parts %s, want %s", got, c.cut)
+			cut := must.Get(Cut(set.Train, set.Test, options(), 7))(t)
+			split := must.Get(Divide(set, options(), Reserved{}, 7))(t)
+			if fmt.Sprint(split) != fmt.Sprint(cut) || split.Valid != nil {
+				t.Errorf("%s: got another split than from Cut, want the same without validation samples", kind)
 			}
-			split, err := Divide(set, options(), Reserved{}, seed)
-			if err != nil || !slices.EqualFunc(split.Train, parts, slices.Equal[[]int32]) || split.Valid != nil {
-				t.Errorf("Divide, nothing kept back: %v; want the parts of Cut and no validation samples", err)
-			}
-			if split, err = Divide(set, options(), Reserved{Validation: 0.2}, seed); err != nil {
-				t.Fatal(err)
-			}
-			if got := digest(split.Train, split.Valid); got != c.divided {
-				t.Errorf("digest with a fifth kept back %s, want %s", got, c.divided)
-			}
-		})
+		}
 	}
 }
 
@@ -230,15 +176,141 @@ func TestDivideOwnSplit(t *testing.T) {
 	wantError(t, err, nil, "datasets: split: validation share 1, want at least 0 and below 1")
 }
 
-// The digest is, as above, of what package main returned for seed 7.
-func TestOwnClassTest(t *testing.T) {
-	set := unevenSet()
-	_, parts := must.Get2(twoClasses(set.Train, set.Test, 20, 7))(t)
-	if got, want := digest(parts), "ed4ffbdf46369f9b29936b8aa9e09f31742a752d9a3cb9c09a6ef5473e3e7fda"; got != want {
-		t.Errorf("digest %s, want %s", got, want)
-	}
-	set.Test = &plan.Samples{Classes: 10}
-	if _, _, err := twoClasses(set.Train, set.Test, 20, 7); err == nil {
+// Samples of a client's own classes need a test set that has them.
+func TestOwnClassesNeedTestSamples(t *testing.T) {
+	if _, _, err := twoClasses(unevenSet().Train, &plan.Samples{Classes: 10}, 20, 7); err == nil {
 		t.Error("no test samples: no error")
 	}
+}
+
+// Every client keeps back its share, at random and in order, and the shares of all come to the fraction to the nearest
+// sample.
+func TestReserve(t *testing.T) {
+	sizes := []int{50, 0, 3, 1, 1, 1, 1, 1, 2, 40, 700}
+	for _, fraction := range []float64{0, 0.2, 0.5} {
+		t.Run(fmt.Sprint(fraction), func(t *testing.T) {
+			parts, _ := consecutive(sizes)
+			s := &Split{Train: parts}
+			must.OK(t, s.reserve(fraction, 3))
+			seen, reserved := 0, 0
+			for i, own := range parts {
+				train, valid := s.Train[i], s.Valid[i]
+				seen += len(own)
+				reserved += len(valid)
+				if want := int(math.Round(fraction * float64(seen))); reserved != want {
+					t.Errorf("the first %d clients keep back %d of %d samples, want %d", i+1, reserved, seen, want)
+				}
+				both := slices.Concat(train, valid)
+				slices.Sort(both)
+				if !slices.Equal(both, own) || !slices.IsSorted(train) || !slices.IsSorted(valid) {
+					t.Errorf("client %d: %v for training and %v kept back, "+
+						"want both ascending and together its %d samples", i, train, valid, len(own))
+				}
+			}
+			if last := s.Valid[len(sizes)-1]; fraction > 0 && (last[0] > 100+40 || last[len(last)-1] < 700) {
+				t.Errorf("kept back of 700 samples from 100 on: %d to %d, want them all over",
+					last[0], last[len(last)-1])
+			}
+			again, other := &Split{Train: parts}, &Split{Train: parts}
+			if err := again.reserve(fraction, 3); err != nil || fmt.Sprint(again) != fmt.Sprint(s) {
+				t.Errorf("the same seed, %v: another split", err)
+			}
+			if err := other.reserve(fraction, 4); err != nil || fraction > 0 && fmt.Sprint(other) == fmt.Sprint(s) {
+				t.Errorf("another seed, %v: the same split", err)
+			}
+		})
+	}
+}
+
+func TestReserveErrors(t *testing.T) {
+	parts, _ := consecutive([]int{10, 10})
+	s := &Split{Train: parts}
+	for _, fraction := range []float64{-0.1, 1, math.NaN()} {
+		want := fmt.Sprintf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
+		if err := s.reserve(fraction, 0); fmt.Sprint(err) != want {
+			t.Errorf("share %g: got %v, want %s", fraction, err, want)
+		}
+	}
+}
+
+// Samples that are held out go to no client, whatever the split; all others do, and the split of the others is that of
+// a set that never had the held-out ones.
+func TestHoldOut(t *testing.T) {
+	set := unevenSet()
+	n := set.Train.Len()
+	for _, kind := range SplitKinds() {
+		t.Run(kind, func(t *testing.T) {
+			o := SplitOptions{Kind: SplitKind(kind), Clients: 4, Clusters: 2, Alpha: 1}
+			split := must.Get(Divide(set, o, Reserved{HeldOut: 0.25}, 7))(t)
+			if len(split.HeldOut) != 1 || len(split.HeldOut[0]) != int(math.Round(float64(n)/4)) {
+				t.Fatalf("held out: %d parts, want one of a quarter of %d samples", len(split.HeldOut), n)
+			}
+			held := split.HeldOut[0]
+			given := slices.Concat(split.Train...)
+			for _, i := range given {
+				if slices.Contains(held, i) {
+					t.Errorf("sample %d is held out and goes to a client", i)
+				}
+			}
+			all := slices.Concat(given, held)
+			slices.Sort(all)
+			twice := len(slices.Compact(slices.Clone(all))) != len(all)
+			if twice || kind != "two-class" && len(all) != n { // two-class leaves some to nobody
+				t.Errorf("%d samples, want each of the %d once", len(all), n)
+			}
+			for i, own := range split.OwnClasses {
+				for _, at := range own {
+					class := set.Train.Labels[at]
+					has := func(j int32) bool { return set.Train.Labels[j] == class }
+					if !slices.Contains(held, at) || !slices.ContainsFunc(split.Train[i], has) {
+						t.Errorf("client %d: evaluated on sample %d of class %d, want held-out ones of its classes",
+							i, at, class)
+					}
+				}
+			}
+			if other, err := Divide(set, o, Reserved{HeldOut: 0.25}, 8); err != nil ||
+				fmt.Sprint(other.HeldOut) == fmt.Sprint(held) {
+				t.Errorf("another seed, %v: the same samples", err)
+			}
+			// The labels of the test set are of no account.
+			blind := *set
+			test := *set.Test
+			test.Labels = make([]uint8, len(test.Labels))
+			blind.Test = &test
+			if same, err := Divide(&blind, o, Reserved{HeldOut: 0.25}, 7); err != nil ||
+				fmt.Sprint(same) != fmt.Sprint(split) {
+				t.Errorf("other labels in the test set, %v: another split, want the same", err)
+			}
+		})
+	}
+}
+
+// Where clients have samples of their own, each holds out its share, before what it keeps for validation.
+func TestHoldOutOwnSplit(t *testing.T) {
+	set := unevenSet()
+	set.Split = &Split{
+		Train: [][]int32{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}}, Test: [][]int32{{1}, {0}}, Group: []int{1, 0},
+	}
+	split := must.Get(Divide(set, SplitOptions{Clients: 2}, Reserved{Validation: 0.25, HeldOut: 0.2}, 1))(t)
+	for i, own := range set.Split.Train {
+		all := slices.Concat(split.Train[i], split.Valid[i], split.HeldOut[i])
+		slices.Sort(all)
+		if len(split.HeldOut[i]) != 1 || len(split.Valid[i]) != 1 || !slices.Equal(all, own) {
+			t.Errorf("client %d: %v held out, %v kept back, %v to train, want 1, 1 and 3 of %v",
+				i, split.HeldOut[i], split.Valid[i], split.Train[i], own)
+		}
+	}
+	if fmt.Sprint(set.Split.Train) != "[[0 1 2 3 4] [5 6 7 8 9]]" || set.Split.HeldOut != nil {
+		t.Errorf("the set's split is %+v now, want it unchanged", set.Split)
+	}
+	for share, want := range map[float64]string{
+		1: "datasets: split: held-out share 1, want at least 0 and below 1",
+		0.01: fmt.Sprintf("datasets: split: a share of 0.01 of %d training samples holds none out, want one at least",
+			set.Train.Len()),
+	} {
+		_, err := Divide(set, SplitOptions{Clients: 2}, Reserved{HeldOut: share}, 1)
+		wantError(t, err, nil, want)
+	}
+	_, err := Divide(set, SplitOptions{Clients: 3}, Reserved{HeldOut: 0.2}, 1)
+	wantError(t, err, nil, "uneven: samples of 2 clients, want 3")
 }

@@ -56,7 +56,7 @@ type Options struct {
 	// groups; 0: no labels are swapped, and the set is not split.
 	SwapPairs int
 
-	official source // replaces the set's own source in tests
+	official *source // replaces the set's own source in tests
 }
 
 // Info describes a data set. It is known without reading the files.
@@ -92,14 +92,14 @@ type loader struct {
 	info     Info
 	revision int                                          // whoever changes the samples raises it, see [Revision]
 	generate func(context.Context, Options) (*Set, error) // sets Train, Test and Split only; nil: read from files
-	official source                                       // the files; nil: generated
+	official *source                                      // the files; nil: generated
 }
 
 // loaders lists every data set. A new data set is a new file, and a line here.
 var loaders = []loader{
 	{info: cifar10Info, revision: 1, official: &cifar10Files},
 	{info: svhnInfo, revision: 1, official: &svhnFiles},
-	{info: cinic10Info, revision: 1, official: &cinic10Tree},
+	{info: cinic10Info, revision: 1, official: &cinic10Files},
 	{info: mnistInfo, revision: 1, official: &mnistFiles},
 	{info: Info{Name: "synthetic", Net: "cnn-cifar10", Augmented: true}, revision: 1, generate: generateSynthetic},
 	{info: Info{Name: "leaf", Net: "linear-synthetic"}, revision: 1, generate: generateLEAF},
@@ -211,7 +211,7 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 }
 
 // read finds or downloads the files of a data set and reads them.
-func read(ctx context.Context, s source, o Options) (*Set, error) {
+func read(ctx context.Context, s *source, o Options) (*Set, error) {
 	found, err := fetch(ctx, s, o)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 )
@@ -72,7 +73,8 @@ func TestLogDirichlet(t *testing.T) {
 	}
 }
 
-// Every sample goes to exactly one client, whatever the concentration; each client's lie class by class, in file order.
+// Every sample goes to exactly one client, whatever the concentration; the samples of a client are sorted by class, and
+// then by the order of the file.
 func TestDirichletTotals(t *testing.T) {
 	longtest.Numbers(t)
 	for _, alpha := range []float64{1e-300, 1e-6, 0.05, 0.1, 1, 1e6, math.MaxFloat64} {
@@ -106,43 +108,52 @@ func TestDirichletTotals(t *testing.T) {
 	}
 }
 
-// The cuts, recomputed in the plain way (no logarithms) from the same draws. Tolerance: none in the sum of moves below
-// one sample a cut, as the two ways to round may differ where a cut falls on a half.
+// Every sample goes to exactly one client, at the cuts that the same draws give in the plain way, without logarithms:
+// of each client over the classes, or of each class over the clients. The two ways to round may differ by one sample
+// where a cut falls on a half.
 func TestDirichletCuts(t *testing.T) {
-	const clients, classes, alpha, seed = 100, 10, 0.1, 6
+	const clients, classes, seed = 100, 10, 6
 	labels := labelsOf(50_000)
-	parts := must.Get(dirichletOf(SplitClients, labels, classes, clients, alpha, seed))(t)
-	var nu [clients][]float64
-	for i := range nu {
-		nu[i] = plainDirichlet(rng.Key{Seed: seed, Purpose: rng.Split}.Stream(0, i, 0), alpha, classes)
-	}
-	for c := range classes {
-		total, n := 0.0, 0
-		for i := range nu {
-			total += nu[i][c]
-		}
-		for _, l := range labels {
-			if int(l) == c {
-				n++
+	key := rng.Key{Seed: seed, Purpose: rng.Split}
+	for kind, alpha := range map[SplitKind]float64{SplitClients: 0.1, SplitClasses: 0.5} {
+		t.Run(string(kind), func(t *testing.T) {
+			parts := must.Get(dirichletOf(kind, labels, classes, clients, alpha, seed))(t)
+			all := slices.Sorted(slices.Values(slices.Concat(parts...)))
+			if len(all) != len(labels) || len(slices.Compact(all)) != len(labels) {
+				t.Fatalf("%d samples held, want each of %d once", len(all), len(labels))
 			}
-		}
-		cum, before, have := 0.0, 0, 0
-		for i := range nu {
-			cum += nu[i][c]
-			cut := int(math.RoundToEven(float64(n) * cum / total))
-			for _, s := range parts[i] {
-				if int(labels[s]) == c {
-					have++
+			var share [classes][clients]float64
+			for i := range clients {
+				for c := range classes {
+					if kind == SplitClients {
+						share[c][i] = plainDirichlet(key.Stream(0, i, rng.SplitStepClients), alpha, classes)[c]
+					} else {
+						share[c][i] = plainDirichlet(key.Stream(0, c, rng.SplitStepClasses), alpha, clients)[i]
+					}
 				}
 			}
-			if have < cut-1 || have > cut+1 {
-				t.Fatalf("class %d: %d samples up to client %d, want %d ± 1", c, have, i, cut)
+			for c := range classes {
+				own := func(part []int32) (n int) {
+					for _, s := range part {
+						if int(labels[s]) == c {
+							n++
+						}
+					}
+					return n
+				}
+				n, total := own(indices(len(labels))), 0.0
+				for _, x := range share[c] {
+					total += x
+				}
+				sum, have := 0.0, 0
+				for i, part := range parts {
+					sum, have = sum+share[c][i], have+own(part)
+					if want := math.RoundToEven(float64(n) * sum / total); math.Abs(float64(have)-want) > 1 {
+						t.Fatalf("class %d: %d samples up to client %d, want %.0f ± 1", c, have, i, want)
+					}
+				}
 			}
-			before = cut
-		}
-		if before != n || have != n {
-			t.Errorf("class %d: %d of %d samples given out", c, have, n)
-		}
+		})
 	}
 }
 
@@ -161,27 +172,6 @@ func TestDirichletEqual(t *testing.T) {
 		if d := len(part) - 5000; d < -40 || d > 40 {
 			t.Errorf("client %d: %d samples, want 5000 ± 40", i, len(part))
 		}
-	}
-}
-
-// The smaller alpha is, the fewer classes a client has; with 1e-6 nearly always one.
-func TestDirichletConcentration(t *testing.T) {
-	labels := labelsOf(20_000)
-	largest := func(alpha float64) float64 {
-		parts := must.Get(dirichletOf(SplitClients, labels, 10, 100, alpha, 5))(t)
-		sum, holders := 0.0, 0
-		for _, share := range ClassShares(parts, labels, 10) {
-			if m := slices.Max(share); m > 0 {
-				sum += m
-				holders++
-			}
-		}
-		return sum / float64(holders)
-	}
-	tiny, small, one, huge := largest(1e-6), largest(0.1), largest(1), largest(1e6)
-	if tiny < 0.99 || small < 0.5 || small > 0.9 || one < 0.2 || one > 0.5 || huge > 0.15 {
-		t.Errorf("mean share of a client's largest class: %.3f %.3f %.3f %.3f for alpha 1e-6, 0.1, 1, 1e6, "+
-			"want >0.99, 0.5–0.9, 0.2–0.5, <0.15", tiny, small, one, huge)
 	}
 }
 
@@ -233,5 +223,45 @@ func TestClassShares(t *testing.T) {
 	want := [][]float64{{0.5, 0.5, 0}, {0, 0, 0}, {0, 0.5, 0.5}}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The sizes are those of FedAWE's released partition, computed with NumPy 1.24.2: numpy.random.seed(3), dirichlet(0.3)
+// of ten classes for each of seven clients, and classes of 30 samples cut at round(30 · share so far).
+func TestDirichletNumPy(t *testing.T) {
+	labels := make([]uint8, 300)
+	for i := range labels {
+		labels[i] = uint8(i % 10)
+	}
+	parts := must.Get(cutParts(&plan.Samples{Labels: labels, Classes: 10},
+		SplitOptions{Kind: SplitClients, Clients: 7, Alpha: 0.3, NumPy: numpy.New(3)}, 0))(t)
+	for i, want := range [][]int{
+		{11, 0, 23, 0, 0, 0, 7, 8, 0, 0},
+		{0, 1, 1, 0, 1, 20, 10, 0, 1, 0},
+		{6, 0, 2, 7, 0, 0, 4, 16, 9, 2},
+		{4, 1, 0, 12, 25, 0, 0, 0, 0, 10},
+		{9, 12, 3, 7, 3, 1, 1, 0, 3, 6},
+		{0, 14, 1, 0, 0, 1, 3, 0, 17, 0},
+		{0, 2, 0, 4, 1, 8, 5, 6, 0, 12},
+	} {
+		got := make([]int, 10)
+		for _, s := range parts[i] {
+			got[labels[s]]++
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("client %d: samples of each class %v, want %v", i, got, want)
+		}
+	}
+	// shares vanish with NumPy: an error, or what is left is cut whole
+	for _, alpha := range []float64{1e-6, 1e-3, 2e-3, 5e-3} {
+		parts, err := cutParts(&plan.Samples{Labels: labels, Classes: 10},
+			SplitOptions{Kind: SplitClients, Clients: 7, Alpha: alpha, NumPy: numpy.New(3)}, 0)
+		total := 0
+		for _, part := range parts {
+			total += len(part)
+		}
+		if err == nil && total != len(labels) || alpha == 1e-6 && err == nil {
+			t.Errorf("alpha %g: %d samples, error %v, want an error or all 300", alpha, total, err)
+		}
 	}
 }

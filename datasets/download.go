@@ -56,9 +56,9 @@ func newClient() *http.Client {
 
 // transfer is the download of one file, in all its attempts.
 type transfer struct {
-	*remote
+	*publishedFile
 	from     string // the current address
-	file     *os.File
+	out      *os.File
 	client   *http.Client
 	progress io.Writer // as in Options
 	got      int64     // bytes received by all attempts
@@ -69,7 +69,7 @@ func (d *transfer) attempt(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	have, err := d.file.Seek(0, io.SeekEnd)
+	have, err := d.out.Seek(0, io.SeekEnd)
 	if err == nil && have > d.most() { // the file is too long to be a part of the download
 		have, err = 0, d.restart()
 	}
@@ -127,10 +127,10 @@ func (d *transfer) ask(ctx context.Context, from int64) (*http.Response, error) 
 
 // restart empties the file.
 func (d *transfer) restart() error {
-	if err := d.file.Truncate(0); err != nil {
+	if err := d.out.Truncate(0); err != nil {
 		return err
 	}
-	_, err := d.file.Seek(0, io.SeekStart)
+	_, err := d.out.Seek(0, io.SeekStart)
 	return err
 }
 
@@ -161,7 +161,7 @@ func (d *transfer) receive(
 			return d.tooLong(d.from, fmt.Sprintf("more than %d", limit))
 		}
 		if n > 0 {
-			if _, err := d.file.Write(buf[:n]); err != nil {
+			if _, err := d.out.Write(buf[:n]); err != nil {
 				return err // such as a full disk; the error has the path
 			}
 			have += int64(n)

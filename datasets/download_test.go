@@ -2,52 +2,49 @@ package datasets
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
-	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"rollcall/internal/must"
 )
 
-// site serves a mini archive, and keeps the Range header of every request.
-type site struct {
-	*mini
-	mu     sync.Mutex
-	ranges []string
-}
-
-// newSite serves with h, given the number of the request from 0.
-func newSite(t *testing.T, h func(s *site, n int, w http.ResponseWriter, r *http.Request)) *site {
-	t.Helper()
-	s := &site{mini: newMini(t)}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		n := len(s.ranges)
-		s.ranges = append(s.ranges, r.Header.Get("Range"))
-		s.mu.Unlock()
-		h(s, n, w, r)
-	}))
-	t.Cleanup(server.Close)
-	s.archive.url = server.URL + "/" + s.archive.name
-	return s
-}
-
-// serve answers as an ordinary server does, ranges included.
-func serve(s *site, _ int, w http.ResponseWriter, r *http.Request) {
-	http.ServeContent(w, r, s.archive.name, time.Time{}, bytes.NewReader(s.tarball))
-}
-
-// some sends the first n bytes of the archive with the length of all of it, and breaks off.
+// some sends the first n bytes of the archive with the length of all of it.
 func some(s *site, w http.ResponseWriter, n int) {
 	w.Header().Set("Content-Length", fmt.Sprint(len(s.tarball)))
 	w.Write(s.tarball[:n])
 	w.(http.Flusher).Flush()
-	panic(http.ErrAbortHandler)
+}
+
+// handler answers request n of a site.
+type handler = func(s *site, n int, w http.ResponseWriter, r *http.Request)
+
+// first answers the first request with h, and the others as an ordinary server does.
+func first(h handler) handler {
+	return func(s *site, n int, w http.ResponseWriter, r *http.Request) {
+		if n > 0 {
+			serve(s, n, w, r)
+			return
+		}
+		h(s, n, w, r)
+	}
+}
+
+// status answers with a status, and a Content-Range unless it is empty.
+func status(code int, contentRange string) handler {
+	return func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) {
+		if contentRange != "" {
+			w.Header().Set("Content-Range", contentRange)
+		}
+		w.WriteHeader(code)
+	}
 }
 
 // Every case starts with `part` bytes of the archive (or the junk given) in the part file, and ends with the data set.
@@ -55,21 +52,14 @@ func TestDownload(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		part   func(tarball []byte) []byte
-		serve  func(s *site, n int, w http.ResponseWriter, r *http.Request)
+		serve  handler
 		ranges []string // asked for; HAVE: bytes of the part file at the start, HALF: half of the archive
 	}{
 		{name: "fresh", serve: serve, ranges: []string{""}},
 		{
 			// of a file that is shorter by now
 			name: "another length meanwhile", part: func(b []byte) []byte { return b[:len(b)-1] },
-			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
-				if n == 0 {
-					w.Header().Set("Content-Range", "bytes */5")
-					w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
-					return
-				}
-				serve(s, n, w, r)
-			},
+			serve:  first(status(http.StatusRequestedRangeNotSatisfiable, "bytes */5")),
 			ranges: []string{"bytes=HAVE-", ""},
 		},
 		{
@@ -88,57 +78,39 @@ func TestDownload(t *testing.T) {
 		},
 		{
 			name: "another range than asked for", part: func(b []byte) []byte { return b[:1000] },
-			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
-				if n == 0 {
-					w.Header().Set("Content-Range", fmt.Sprintf("bytes 7-%d/%d", len(s.tarball)-1, len(s.tarball)))
-					w.WriteHeader(http.StatusPartialContent)
-					w.Write(s.tarball[7:])
-					return
-				}
-				serve(s, n, w, r)
-			},
+			serve: first(func(s *site, _ int, w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Range", fmt.Sprintf("bytes 7-%d/%d", len(s.tarball)-1, len(s.tarball)))
+				w.WriteHeader(http.StatusPartialContent)
+				w.Write(s.tarball[7:])
+			}),
 			ranges: []string{"bytes=1000-", ""},
 		},
 		{
 			name: "416 without a length", part: func(b []byte) []byte { return b[:1000] },
-			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
-				if n == 0 {
-					w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
-					return
-				}
-				serve(s, n, w, r)
-			},
+			serve:  first(status(http.StatusRequestedRangeNotSatisfiable, "")),
 			ranges: []string{"bytes=1000-", ""},
 		},
 		{
 			name: "broken once",
-			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
-				if n == 0 {
-					some(s, w, len(s.tarball)/2)
-				}
-				serve(s, n, w, r)
-			},
+			serve: first(func(s *site, _ int, w http.ResponseWriter, _ *http.Request) {
+				some(s, w, len(s.tarball)/2)
+				panic(http.ErrAbortHandler)
+			}),
 			ranges: []string{"", "bytes=HALF-"},
 		},
 		{
 			name: "stalled once",
-			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
-				if n == 0 {
-					w.Header().Set("Content-Length", fmt.Sprint(len(s.tarball)))
-					w.Write(s.tarball[:len(s.tarball)/2])
-					w.(http.Flusher).Flush()
-					<-r.Context().Done()
-					return
-				}
-				serve(s, n, w, r)
-			},
+			serve: first(func(s *site, _ int, w http.ResponseWriter, r *http.Request) {
+				some(s, w, len(s.tarball)/2)
+				<-r.Context().Done()
+			}),
 			ranges: []string{"", "bytes=HALF-"},
 		},
 		{
 			name: "redirected", part: func(b []byte) []byte { return b[:1000] },
 			serve: func(s *site, n int, w http.ResponseWriter, r *http.Request) {
-				if !strings.HasPrefix(r.URL.Path, "/moved") {
-					http.Redirect(w, r, "/moved/"+s.archive.name, http.StatusFound)
+				if r.URL.RawQuery == "" {
+					http.Redirect(w, r, r.URL.Path+"?moved", http.StatusFound)
 					return
 				}
 				serve(s, n, w, r)
@@ -156,7 +128,7 @@ func TestDownload(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSite(t, c.serve)
+			s := newSite(t, "cifar10", c.serve)
 			s.archive.idle = 200 * time.Millisecond
 			dir, _, _ := alone(t)
 			have := 0
@@ -165,7 +137,7 @@ func TestDownload(t *testing.T) {
 				have = len(part)
 				write(t, filepath.Join(dir, s.archive.name+".part"), part)
 			}
-			set := must.Get(Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet}))(t)
+			set := must.Get(s.open(t, Options{Dir: dir}))(t)
 			if set.Train.Len() != 20 || set.Test.Len() != 4 || set.Dir != filepath.Join(dir, s.folders[0]) {
 				t.Errorf("%d train and %d test images in %s, want 20 and 4 in %s",
 					set.Train.Len(), set.Test.Len(), set.Dir, filepath.Join(dir, s.folders[0]))
@@ -183,17 +155,350 @@ func TestDownload(t *testing.T) {
 func TestDownloadTo(t *testing.T) {
 	for name, o := range map[string]Options{"environment": {}, "Dir": {Dir: "new/folder"}} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t, serve)
+			s := newSite(t, "cifar10", serve)
 			_, want, _ := alone(t)
 			t.Chdir(t.TempDir())
 			if o.Dir != "" {
 				want = o.Dir
 			}
-			o.official = &s.fileSet
+			o.official = &s.source
 			got, err := Fetch(t.Context(), "cifar10", o)
 			if want = filepath.Join(want, s.folders[0]); err != nil || got != want {
 				t.Errorf("got %s, %v, want %s", got, err, want)
 			}
 		})
 	}
+}
+
+// The second address is asked if the first does not deliver, or not the file.
+func TestMirrors(t *testing.T) {
+	const file = "t10k-labels-idx1-ubyte.gz"
+	for _, c := range []struct {
+		name  string
+		spoil func(served map[string][]byte)
+		is    error  // nil: the set is there in the end
+		want  string // in the error
+		left  bool   // a part file is left, to go on from
+	}{
+		{"first has it not", func(served map[string][]byte) { delete(served, "first/"+file) }, nil, "", false},
+		{"first has another", func(served map[string][]byte) { served["first/"+file] = []byte("something else") }, nil, "", false},
+		{
+			"none has it", func(served map[string][]byte) { delete(served, "first/"+file); delete(served, "second/"+file) },
+			ErrUnavailable, "second/" + file + ": unavailable: status 404", true,
+		},
+		{"none has the right one", func(served map[string][]byte) {
+			served["first/"+file], served["second/"+file] = []byte("something else"), []byte("another")
+		}, ErrAltered, "second/" + file + ": not the official file: MD5 ", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, "mnist", serve)
+			c.spoil(s.served)
+			dir, _, _ := alone(t)
+			set, err := s.open(t, Options{Dir: dir})
+			raw := filepath.Join(dir, "MNIST", "raw")
+			if c.is == nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if set.Dir != raw || !slices.Contains(s.asked, "second/"+file) || len(s.asked) != 5 {
+					t.Errorf("in %s after %q, want %s after 5 requests, one to second/%s", set.Dir, s.asked, raw, file)
+				}
+				wantClean(t, raw, s.files[0].name, s.files[1].name, s.files[2].name, s.files[3].name)
+				return
+			}
+			wantError(t, err, c.is, "datasets: mnist: not found, looked in ", "first/"+file, c.want)
+			wantError(t, err, ErrNotFound)
+			if got := isFile(filepath.Join(raw, file+".part")); got != c.left {
+				t.Errorf("a part file is left: %v, want %v", got, c.left)
+			}
+		})
+	}
+}
+
+// Each file is downloaded by itself, into the folder that has some of them if there is one.
+func TestFetchSVHN(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		there map[string]string // official file by where it lies already
+		want  string
+		asked []string
+	}{
+		{"nothing there", nil, "svhn", []string{"first/train_32x32.mat", "first/test_32x32.mat"}},
+		{
+			"one in the folder",
+			map[string]string{"svhn/train_32x32.mat": "train_32x32.mat"},
+			"svhn",
+			[]string{"first/test_32x32.mat"},
+		},
+		{"one directly", map[string]string{"test_32x32.mat": "test_32x32.mat"}, ".", []string{"first/train_32x32.mat"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, "svhn", serve)
+			dir, _, _ := alone(t)
+			for at, name := range c.there {
+				write(t, filepath.Join(dir, at), s.content[name])
+			}
+			set := must.Get(s.open(t, Options{Dir: dir}))(t)
+			if set.Dir != filepath.Join(dir, c.want) || !slices.Equal(s.asked, c.asked) {
+				t.Errorf("in %s after %q, want %s after %q", set.Dir, s.asked, filepath.Join(dir, c.want), c.asked)
+			}
+			wantClean(t, set.Dir, "test_32x32.mat", "train_32x32.mat")
+		})
+	}
+}
+
+func TestFetchSVHNFails(t *testing.T) {
+	s := newSite(t, "svhn", serve)
+	s.served["first/test_32x32.mat"] = []byte("<html>log in first</html>")
+	dir, _, _ := alone(t)
+	_, err := s.open(t, Options{Dir: dir})
+	wantError(t, err, ErrAltered, "datasets: svhn: not found, looked in ",
+		"test_32x32.mat: not the official file: MD5 ")
+	wantClean(t, filepath.Join(dir, "svhn"), "train_32x32.mat") // what came whole is kept, and nothing else
+	delete(s.served, "first/test_32x32.mat")
+	_, err = Fetch(t.Context(), "svhn", Options{Dir: dir, official: &s.source})
+	wantError(t, err, ErrUnavailable, "test_32x32.mat: unavailable: status 404 Not Found", "lacks test_32x32.mat")
+	wantError(t, err, ErrNotFound)
+}
+
+// What fails says how, and leaves only what the next attempt can go on from.
+func TestDownloadFails(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		serve handler
+		is    error
+		want  string // %d: size of the archive
+		left  int    // bytes in the part file; −1: no part file
+	}{
+		{
+			"wrong checksum", func(s *site, _ int, w http.ResponseWriter, _ *http.Request) {
+				w.Write([]byte("<html>log in first</html>"))
+			},
+			ErrAltered, "MD5 c92b6325b3943a5d71e351992b3033ad, want ", -1,
+		},
+		{"404", status(404, ""), ErrUnavailable, "status 404 Not Found", 0},
+		{"503", status(503, ""), ErrUnavailable, "status 503 Service Unavailable", 0},
+		{"always truncated, no progress after the first", func(s *site, n int, w http.ResponseWriter, _ *http.Request) {
+			if n == 0 {
+				some(s, w, 1234)
+			}
+			panic(http.ErrAbortHandler)
+		}, ErrUnavailable, "EOF", 1234},
+		{"always from the start, always truncated", func(s *site, _ int, w http.ResponseWriter, _ *http.Request) {
+			some(s, w, 1234)
+			panic(http.ErrAbortHandler)
+		}, ErrUnavailable, "after 1234 of %d bytes: unexpected EOF", 1234},
+		{"redirected in circles", func(_ *site, _ int, w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusFound)
+		}, ErrUnavailable, "stopped after 10 redirects", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, "cifar10", c.serve)
+			dir, _, _ := alone(t)
+			_, err := s.open(t, Options{Dir: dir})
+			want := c.want
+			if strings.Contains(want, "%d") {
+				want = fmt.Sprintf(want, len(s.tarball))
+			}
+			wantError(t, err, c.is, "datasets: cifar10: ", s.archive.url, want)
+			part, err := os.ReadFile(filepath.Join(dir, s.archive.name+".part"))
+			switch {
+			case c.left < 0:
+				wantClean(t, dir)
+			case err != nil:
+				t.Error(err)
+			case !bytes.Equal(part, s.tarball[:c.left]):
+				t.Errorf("part file holds %d bytes, want the first %d of the archive", len(part), c.left)
+			}
+		})
+	}
+}
+
+// A machine without a network: both that it was not found, and why it could not be downloaded.
+func TestDownloadNoNetwork(t *testing.T) {
+	m := newSmall(t, "cifar10")
+	dir, _, _ := alone(t)
+	for name, url := range map[string]string{
+		"refused":      m.archive.url,
+		"no such host": "http://rollcall.invalid/" + m.archive.name,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m.archive.url = url
+			_, err := m.open(t, Options{Dir: dir})
+			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir,
+				"download "+url+": unavailable: ")
+			wantError(t, err, ErrNotFound)
+		})
+	}
+}
+
+func TestDownloadCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newSite(t, "cifar10", func(s *site, _ int, w http.ResponseWriter, r *http.Request) {
+		some(s, w, 3000)
+		time.AfterFunc(50*time.Millisecond, cancel)
+		<-r.Context().Done()
+	})
+	dir, _, _ := alone(t)
+	start := time.Now()
+	_, err := Open(ctx, "cifar10", Options{Dir: dir, official: &s.source})
+	wantError(t, err, context.Canceled, "datasets: cifar10: download "+s.archive.url)
+	if elapsed := time.Since(start); elapsed > time.Second { // Ctrl-C is promised to end within a second
+		t.Errorf("ended after %v, want less than 1s", elapsed)
+	}
+	if part, err := os.ReadFile(filepath.Join(dir, s.archive.name+".part")); err != nil ||
+		!bytes.Equal(part, s.tarball[:3000]) {
+		t.Errorf("part file: %d bytes, %v, want the 3000 that came", len(part), err)
+	}
+}
+
+func TestDownloadDiskFull(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here: ", err)
+	}
+	s := newSite(t, "cifar10", serve)
+	dir, _, _ := alone(t)
+	must.OK(t, os.Symlink("/dev/full", filepath.Join(dir, s.archive.name+".part")))
+	_, err := s.open(t, Options{Dir: dir})
+	wantError(t, err, nil, "datasets: cifar10: ", dir, "no space left on device")
+	if len(s.ranges) != 1 {
+		t.Errorf("%d requests, want 1: a full disk is not tried again", len(s.ranges))
+	}
+}
+
+func TestDownloadUnwritable(t *testing.T) {
+	s := newSite(t, "cifar10", serve)
+	dir, _, _ := alone(t)
+	file := filepath.Join(dir, "file")
+	write(t, file, nil)
+	_, err := Open(t.Context(), "cifar10", Options{Dir: filepath.Join(file, "below"), official: &s.source})
+	wantError(t, err, nil, "datasets: cifar10: ", file, "not a directory")
+}
+
+// No more is read than the file may have, whatever a server sends or announces, and nothing of it is kept.
+func TestDownloadEnds(t *testing.T) {
+	sent := make(chan int64, 9)
+	for _, c := range []struct {
+		name         string
+		part         int               // bytes of the archive that are on disk at first
+		header       map[string]string // of the answer, which then sends zeros for as long as anybody reads
+		want         string            // %d: size of the archive
+		lengthHidden bool              // whether the length of the archive is not published
+	}{
+		{"endless", 0, nil, "more than %d bytes, want %[1]d", false},
+		{
+			"endless from where it was", 1000,
+			map[string]string{"Content-Range": "bytes 1000-2000/*"},
+			"more than %d bytes, want %[1]d", false,
+		},
+		{
+			"Content-Length too large", 0,
+			map[string]string{"Content-Length": "1000000000000"},
+			": 1000000000000 bytes, want %d", false,
+		},
+		{
+			"range of something larger", 1000,
+			map[string]string{"Content-Range": "bytes 1000-99999999/100000000"},
+			": 100000000 bytes, want %d", false,
+		},
+		{
+			"range longer than announced", 1000,
+			map[string]string{"Content-Range": "bytes 1000-4999/5000"},
+			"more than the 5000 bytes announced", false,
+		},
+		{
+			"length unknown, too large", 0,
+			map[string]string{"Content-Length": "2147483649"},
+			": 2147483649 bytes, want at most 2147483648", true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, "cifar10", func(_ *site, _ int, w http.ResponseWriter, _ *http.Request) {
+				for key, value := range c.header {
+					w.Header().Set(key, value)
+				}
+				if c.part > 0 {
+					w.WriteHeader(http.StatusPartialContent)
+				}
+				zeros, total := make([]byte, 1<<16), int64(0)
+				for total < 1<<30 { // a gigabyte, if nobody stops it
+					n, err := w.Write(zeros)
+					if total += int64(n); err != nil {
+						break
+					}
+				}
+				sent <- total
+			})
+			if c.lengthHidden {
+				s.archive.length = 0
+			}
+			dir, _, _ := alone(t)
+			if c.part > 0 {
+				write(t, filepath.Join(dir, s.archive.name+".part"), s.tarball[:c.part])
+			}
+			_, err := s.open(t, Options{Dir: dir})
+			if strings.Contains(c.want, "%") {
+				c.want = fmt.Sprintf(c.want, len(s.tarball))
+			}
+			wantError(t, err, ErrAltered, "datasets: cifar10: ", s.archive.url, s.archive.name, c.want)
+			wantClean(t, dir)
+			// Buffers of kernel and client lie between: some megabytes, of a gigabyte.
+			if n := <-sent; n > 64<<20 || len(s.ranges) != 1 {
+				t.Errorf("%d bytes sent in %d requests, want less than 64 MiB in one", n, len(s.ranges))
+			}
+		})
+	}
+}
+
+// The length and the MD5 of everything that is downloaded are published, but for CINIC-10's.
+func TestPublishedLengths(t *testing.T) {
+	for _, s := range []source{cifar10Files, svhnFiles, mnistFiles} {
+		files := []publishedFile{s.archive}
+		if s.archive.name == "" {
+			files = s.files
+		}
+		for _, f := range files {
+			if f.length < 1000 || f.length > mostUnknown || f.md5 == "" {
+				t.Errorf("%s: %d bytes, MD5 %q, want both known", f.name, f.length, f.md5)
+			}
+			path := filepath.Join("../../shared/data", s.info.Name, f.name)
+			if info, err := os.Stat(path); err == nil && info.Size() != f.length {
+				t.Errorf("%s: %d bytes, want %d as published", path, info.Size(), f.length)
+			}
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Run("lines", func(t *testing.T) {
+		s := newSite(t, "cifar10", serve)
+		dir, _, _ := alone(t)
+		write(t, filepath.Join(dir, s.archive.name+".part"), s.tarball[:len(s.tarball)/2])
+		var out bytes.Buffer
+		must.Get(Fetch(t.Context(), "cifar10", Options{
+			Dir: dir, Progress: &out, official: &s.source,
+		}))(t)
+		first := fmt.Sprintf("cifar-10-binary.tar.gz: downloading, %d of %d bytes\n", len(s.tarball)/2, len(s.tarball))
+		last := fmt.Sprintf("cifar-10-binary.tar.gz: %d of %d bytes\n", len(s.tarball), len(s.tarball))
+		if got := out.String(); !strings.HasPrefix(got, first) || !strings.HasSuffix(got, last) ||
+			strings.Count(got, "\n") > 11 {
+			t.Errorf("got\n%s\nwant first %q, last %q, at most 11 lines", got, first, last)
+		}
+	})
+	t.Run("bar", func(t *testing.T) {
+		var out bytes.Buffer
+		b := newBar(&out, "some.tar.gz", 500, 1000)
+		b.Write(make([]byte, 500))
+		b.Close()
+		if got := out.String(); !strings.Contains(got, "some.tar.gz") || !strings.Contains(got, "100%") ||
+			!strings.HasSuffix(got, "\n") {
+			t.Errorf("got %q, want the name, 100%% and an end of line", got)
+		}
+	})
+	t.Run("unknown length", func(t *testing.T) {
+		for _, p := range []io.WriteCloser{newBar(io.Discard, "", 0, -1), newLines(io.Discard, "", 0, -1)} {
+			p.Write(make([]byte, 1<<25))
+			p.Close()
+		}
+	})
 }

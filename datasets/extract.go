@@ -23,18 +23,18 @@ const maxExtra = 1 << 20
 
 // extract checks the archive and extracts its folder to found.Dir. It extracts to a temporary folder first, so that a
 // broken archive leaves no files. It does not replace files that found.Dir has already.
-func (l *layout) extract(ctx context.Context, found Found) (err error) {
+func (s *source) extract(ctx context.Context, found Found) (err error) {
 	sum, err := sumFile(ctx, found.Archive, md5.New())
 	switch {
 	case err != nil:
 		return err
-	case sum != l.archive.md5:
-		return fmt.Errorf("%s: %w: MD5 %s, want %s", found.Archive, ErrAltered, sum, l.archive.md5)
+	case sum != s.archive.md5:
+		return fmt.Errorf("%s: %w: MD5 %s, want %s", found.Archive, ErrAltered, sum, s.archive.md5)
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(found.Dir), "."+l.folders[0]+"-*.tmp")
+	temp, err := os.MkdirTemp(filepath.Dir(found.Dir), "."+s.folders[0]+"-*.tmp")
 	if err == nil {
 		defer os.RemoveAll(temp)
-		err = l.unpack(ctx, found.Archive, temp)
+		err = s.unpack(ctx, found.Archive, temp)
 	}
 	if err == nil {
 		err = moveMissing(temp, found.Dir)
@@ -47,7 +47,7 @@ func (l *layout) extract(ctx context.Context, found Found) (err error) {
 
 // unpack writes the files of the archive's folder to dir. It uses only the last element of their paths, so that no path
 // in an archive leads out of dir.
-func (l *layout) unpack(ctx context.Context, archivePath, dir string) error {
+func (s *source) unpack(ctx context.Context, archivePath, dir string) error {
 	f, err := os.Open(archivePath)
 	if err != nil {
 		return err
@@ -67,12 +67,12 @@ func (l *layout) unpack(ctx context.Context, archivePath, dir string) error {
 		}
 		at, name := path.Split(path.Clean(h.Name))
 		// A known file must have its published size; an unknown one is extracted only if it is small.
-		i := slices.IndexFunc(l.files, func(f publishedFile) bool { return f.name == name })
+		i := slices.IndexFunc(s.files, func(f publishedFile) bool { return f.name == name })
 		switch {
-		case h.Typeflag != tar.TypeReg || path.Clean(at) != l.folders[0]:
+		case h.Typeflag != tar.TypeReg || path.Clean(at) != s.folders[0]:
 			continue
-		case i >= 0 && h.Size != l.files[i].size:
-			return fmt.Errorf("%s: %d bytes, want %d", name, h.Size, l.files[i].size)
+		case i >= 0 && h.Size != s.files[i].size:
+			return fmt.Errorf("%s: %d bytes, want %d", name, h.Size, s.files[i].size)
 		case i < 0 && h.Size > maxExtra:
 			continue
 		}
@@ -84,7 +84,7 @@ func (l *layout) unpack(ctx context.Context, archivePath, dir string) error {
 			return err
 		}
 	}
-	missing, err := l.missing(dir)
+	missing, err := s.missing(dir)
 	if len(missing) > 0 {
 		return fmt.Errorf("%s: not in the archive", missing[0])
 	}

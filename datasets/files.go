@@ -19,41 +19,15 @@ import (
 	"rollcall/internal/files"
 )
 
-// fileSet describes a data set that is published as several files, or as an archive that is extracted to files.
-type fileSet struct {
-	layout
-	// parse reads the content of file f, of at most `size` bytes: images [n,H,W,C], labels [n], or both. It stores them
-	// in the slices of room if these are not nil, and returns them.
-	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
-}
-
 // content is the content of one file.
 type content struct {
 	file           string // name of the file
 	images, labels []uint8
 }
 
-// download downloads the archive, or the missing files. The files go to the folder that has some of them, or to the
-// first of the set's folders.
-func (s *fileSet) download(ctx context.Context, to string, o Options, notFound error) error {
-	if s.archive.name != "" {
-		return s.archive.bring(ctx, to, o, notFound)
-	}
-	dir := cmp.Or(s.incomplete([]string{to}), filepath.Join(to, s.folders[0]))
-	for _, f := range s.files {
-		if isFile(f.in(dir)) {
-			continue
-		}
-		if err := f.bring(ctx, dir, o, notFound); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// open reads all files in parallel and joins the files of each part. If several files have errors, it returns the error
-// of the first one in the set's order.
-func (s *fileSet) open(ctx context.Context, found Found, o Options) (*Set, error) {
+// openFiles reads all files in parallel and joins the files of each part. If several files have errors, it returns the
+// error of the first one in the set's order.
+func (s *source) openFiles(ctx context.Context, found Found, o Options) (*Set, error) {
 	contents, errs := s.room(), make([]error, len(s.files))
 	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // read obeys ctx itself
 		path := s.files[i].in(found.Dir)
@@ -76,7 +50,7 @@ func (s *fileSet) open(ctx context.Context, found Found, o Options) (*Set, error
 
 // room allocates one slice for all files of a part, and returns the piece of each file. So the contents need not be
 // copied to join them. Files whose size is not published get no piece.
-func (s *fileSet) room() []content {
+func (s *source) room() []content {
 	all := make([]content, len(s.files))
 	pixels := int64(s.info.side * s.info.side * s.info.channels)
 	for part := range partNames {
@@ -98,7 +72,7 @@ func (s *fileSet) room() []content {
 }
 
 // part joins the contents of the files of a part.
-func (s *fileSet) part(part int, contents []content) (*plan.Samples, error) {
+func (s *source) part(part int, contents []content) (*plan.Samples, error) {
 	var names []string
 	var images, labels [][]uint8
 	for i, c := range contents {
@@ -113,7 +87,7 @@ func (s *fileSet) part(part int, contents []content) (*plan.Samples, error) {
 	return s.info.samples(part, x, y), nil
 }
 
-// joined returns pieces as one slice. They must be next to each other in memory, as [fileSet.room] allocates them.
+// joined returns pieces as one slice. They must be next to each other in memory, as [source.room] allocates them.
 func joined(pieces [][]uint8) (all []uint8) {
 	for _, p := range pieces {
 		if all == nil {
@@ -129,7 +103,7 @@ func joined(pieces [][]uint8) (all []uint8) {
 var hashes = map[string]func() hash.Hash{"MD5": md5.New, "SHA-256": sha256.New}
 
 // read reads the whole file at path into c, and returns its checksum, with the same hash function as f.sum.
-func (s *fileSet) read(ctx context.Context, path string, f publishedFile, c *content) (sum string, err error) {
+func (s *source) read(ctx context.Context, path string, f publishedFile, c *content) (sum string, err error) {
 	file, size, err := files.OpenRegular(path)
 	if err != nil {
 		return "", err
@@ -142,8 +116,8 @@ func (s *fileSet) read(ctx context.Context, path string, f publishedFile, c *con
 	return sum, err
 }
 
-// readFrom does the work of [fileSet.read] for an open file of size bytes, and decompresses it if its name ends in .gz.
-func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content) (sum string, err error) {
+// readFrom does the work of [source.read] for an open file of size bytes, and decompresses it if its name ends in .gz.
+func (s *source) readFrom(r io.Reader, size int64, f publishedFile, c *content) (sum string, err error) {
 	const ahead = 16 << 10
 	b := bufio.NewReaderSize(r, ahead)
 	r = b
@@ -167,8 +141,8 @@ func (s *fileSet) readFrom(r io.Reader, size int64, f publishedFile, c *content)
 	return fmt.Sprintf("%s %x", kind, h.Sum(nil)), err
 }
 
-// verify reads every file and compares it with its published checksum.
-func (s *fileSet) verify(ctx context.Context, found Found) ([]FileStatus, error) {
+// verifyFiles reads every file and compares it with its published checksum.
+func (s *source) verifyFiles(ctx context.Context, found Found) ([]FileStatus, error) {
 	var all []FileStatus
 	for _, f := range s.files {
 		path := f.in(found.Dir)
@@ -198,7 +172,7 @@ func (s *fileSet) verify(ctx context.Context, found Found) ([]FileStatus, error)
 }
 
 // compare returns the status of a well-formed file in the place of f, given the file's checksum.
-func (s *fileSet) compare(f publishedFile, sum string) (status Status, found, wanted string) {
+func (s *source) compare(f publishedFile, sum string) (status Status, found, wanted string) {
 	if sum == f.sum {
 		return Official, "", f.sum
 	}
@@ -212,7 +186,7 @@ func (s *fileSet) compare(f publishedFile, sum string) (status Status, found, wa
 }
 
 // admit returns an error unless a well-formed file at path is file f, or the options allow altered files.
-func (s *fileSet) admit(path string, f publishedFile, sum string, o Options) error {
+func (s *source) admit(path string, f publishedFile, sum string, o Options) error {
 	if status, found, wanted := s.compare(f, sum); status != Official && !o.AllowAltered {
 		return fmt.Errorf("%s: %w: %s: %s, want %s", path, ErrAltered, status, found, wanted)
 	}

@@ -89,8 +89,8 @@ func recorded(path string, now record) (Status, record, error) {
 
 // acceptUnpublished checks a finished download without a published checksum, in the file part, before it becomes path.
 // It must be well-formed and agree with the record of the first download; the first download is recorded.
-func (r *remote) acceptUnpublished(ctx context.Context, path, part, from string) error {
-	if err := r.wellFormed(ctx, part); err != nil {
+func (f *publishedFile) acceptUnpublished(ctx context.Context, path, part, from string) error {
+	if err := f.wellFormed(ctx, part); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -46,23 +46,14 @@ func TestRevisions(t *testing.T) {
 func enterData(t *testing.T, d *revisiontest.Digest, info Info) {
 	dir, _, _ := alone(t)
 	o := Options{Dir: dir}
-	lay := func(s *fileSet, content map[string][]byte) {
-		o.official = s
-		for name, data := range content {
-			write(t, filepath.Join(dir, s.folders[0], name), data)
-		}
-	}
 	switch info.Name {
-	case "cifar10":
-		m := newMini(t)
-		lay(&m.fileSet, m.content)
-	case "svhn":
-		lay(miniSVHN(t, nil))
-	case "mnist":
-		lay(miniMNIST(t, nil))
-	case "cinic10":
-		o.official = miniCINIC()
-		write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", miniTree(2)))
+	case "cifar10", "svhn", "mnist", "cinic10":
+		small := newSmall(t, info.Name)
+		o.official = &small.source
+		small.lay(t, filepath.Join(dir, small.folders[0]))
+		if info.Name == "cinic10" {
+			write(t, filepath.Join(dir, small.archive.name), small.tarball)
+		}
 	default:
 		for _, o.Reading = range []Reading{ReadPaper, ReadCode} {
 			for _, o.Seed = range []uint32{1, 7} {

@@ -1,9 +1,11 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,22 +13,20 @@ import (
 	"strings"
 )
 
-// source finds, downloads, reads and verifies the files of one data set. It is a [fileSet] or an [imageTree], depending
-// on how the set is published.
-type source interface {
-	// find returns where the set is; the error is [ErrNotFound] if it is nowhere.
-	find(o Options) (Found, error)
-	// incomplete returns the first folder in the places that has some of the files; "" if there is none.
-	incomplete(places []string) (dir string)
-	// download downloads the missing files to the folder `to`. If that fails, the error also says notFound, which lists
-	// the folders that were searched.
-	download(ctx context.Context, to string, o Options, notFound error) error
-	// extract extracts the archive that was found.
-	extract(ctx context.Context, found Found) error
-	// open reads the set.
-	open(ctx context.Context, found Found, o Options) (*Set, error)
-	// verify returns the status of every file.
-	verify(ctx context.Context, found Found) ([]FileStatus, error)
+// source describes the official files of one data set, and finds, downloads, reads and verifies them. A set is
+// published as several files, as an archive from which the files are extracted, or as an archive of pictures, which is
+// read itself.
+type source struct {
+	info    *Info
+	folders []string        // possible names of its folder; the files may also be in the place itself
+	archive publishedFile   // a gzipped tar archive of all files; without a name, there is none
+	files   []publishedFile // the files that a complete folder has
+	// parse reads the content of file f, of at most `size` bytes: images [n,H,W,C], labels [n], or both. It stores them
+	// in the slices of room if these are not nil, and returns them. A set of pictures has none.
+	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
+
+	ofPictures bool // the set is an archive or a folder of pictures, see [pictures]; its files are the folders of classes
+	perClass   int  // pictures of each class in each part of the official set
 }
 
 // Found says where a data set is on disk. A generated set has the zero value.
@@ -69,7 +69,7 @@ func Fetch(ctx context.Context, name string, o Options) (dir string, err error) 
 }
 
 // fetch does the work of [Fetch] for a source.
-func fetch(ctx context.Context, s source, o Options) (Found, error) {
+func fetch(ctx context.Context, s *source, o Options) (Found, error) {
 	found, err := s.find(o)
 	if all := places(o); err != nil && len(all) > 0 {
 		if err := s.download(ctx, all[0], o, err); err != nil {
@@ -98,24 +98,6 @@ func places(o Options) []string {
 	return kept
 }
 
-// layout describes the files of a data set below a place.
-type layout struct {
-	info    *Info
-	folders []string        // possible names of its folder; the files may also be in the place itself
-	archive remote          // a gzipped tar archive of all files; without a name, there is none
-	packed  bool            // the archive is read itself and not extracted
-	files   []publishedFile // the files that a complete folder has
-}
-
-// publishedFile is one file of a set.
-type publishedFile struct {
-	// a file in an archive has the name only; a file whose name ends in .gz may be uncompressed on disk, without .gz
-	remote
-	size int64  // bytes, for a file in an archive
-	sum  string // "MD5 …" or "SHA-256 …" of the uncompressed content
-	part int    // 0 to train on, 1 to test
-}
-
 // in returns the path of the file in a folder: the uncompressed file if only that exists, otherwise the published name.
 func (f *publishedFile) in(dir string) string {
 	path := filepath.Join(dir, f.name)
@@ -126,36 +108,36 @@ func (f *publishedFile) in(dir string) string {
 }
 
 // in returns the folders of a place that may have the files.
-func (l *layout) in(place string) []string {
+func (s *source) in(place string) []string {
 	var dirs []string
-	for _, folder := range append(slices.Clone(l.folders), ".") {
+	for _, folder := range append(slices.Clone(s.folders), ".") {
 		dirs = append(dirs, filepath.Join(place, folder))
 	}
 	return dirs
 }
 
 // find searches the places in order, and says in the error which files an incomplete folder lacks.
-func (l *layout) find(o Options) (Found, error) {
+func (s *source) find(o Options) (Found, error) {
 	var looked []string
 	for _, p := range places(o) {
 		note := ""
-		for _, dir := range l.in(p) {
-			missing, err := l.missing(dir)
+		for _, dir := range s.in(p) {
+			missing, err := s.missing(dir)
 			switch {
 			case err != nil: // an unreadable place does not end the search
 				note = fmt.Sprintf(" (%v)", err)
 			case len(missing) == 0:
 				return Found{Dir: dir}, nil
-			case len(missing) < len(l.files):
+			case len(missing) < len(s.files):
 				note = fmt.Sprintf(" (%s lacks %s)", dir, strings.Join(missing, ", "))
 			}
 		}
 		// The folders come before the archive, which may have to be extracted first.
-		if path := filepath.Join(p, l.archive.name); isFile(path) {
-			if l.packed {
+		if path := filepath.Join(p, s.archive.name); isFile(path) {
+			if s.ofPictures {
 				return Found{Dir: p, Archive: path, Packed: true}, nil
 			}
-			return Found{Dir: filepath.Join(p, l.folders[0]), Archive: path}, nil
+			return Found{Dir: filepath.Join(p, s.folders[0]), Archive: path}, nil
 		}
 		looked = append(looked, p+note)
 	}
@@ -165,11 +147,47 @@ func (l *layout) find(o Options) (Found, error) {
 	return Found{}, fmt.Errorf("%w, looked in %s", ErrNotFound, strings.Join(looked, ", "))
 }
 
+// download downloads the archive, or the missing files. The files go to the folder that has some of them, or to the
+// first of the set's folders. If that fails, the error also says notFound, which lists the folders that were searched.
+func (s *source) download(ctx context.Context, to string, o Options, notFound error) error {
+	if s.archive.name != "" {
+		archive := s.archive
+		archive.wellFormed = s.allPictures
+		return archive.bring(ctx, to, o, notFound)
+	}
+	dir := cmp.Or(s.incomplete([]string{to}), filepath.Join(to, s.folders[0]))
+	for _, f := range s.files {
+		if isFile(f.in(dir)) {
+			continue
+		}
+		if err := f.bring(ctx, dir, o, notFound); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open reads the set.
+func (s *source) open(ctx context.Context, found Found, o Options) (*Set, error) {
+	if s.ofPictures {
+		return s.openPictures(ctx, found, o)
+	}
+	return s.openFiles(ctx, found, o)
+}
+
+// verify returns the status of every file.
+func (s *source) verify(ctx context.Context, found Found) ([]FileStatus, error) {
+	if s.ofPictures {
+		return s.verifyPictures(ctx, found)
+	}
+	return s.verifyFiles(ctx, found)
+}
+
 // incomplete returns the first folder that has some of the files; "" if there is none.
-func (l *layout) incomplete(places []string) string {
+func (s *source) incomplete(places []string) string {
 	for _, p := range places {
-		for _, dir := range l.in(p) {
-			if missing, err := l.missing(dir); err == nil && len(missing) < len(l.files) {
+		for _, dir := range s.in(p) {
+			if missing, err := s.missing(dir); err == nil && len(missing) < len(s.files) {
 				return dir
 			}
 		}
@@ -179,9 +197,9 @@ func (l *layout) incomplete(places []string) string {
 
 // missing returns the names of the files that a folder lacks; a folder that does not exist lacks all. A folder without
 // read permission is an error.
-func (l *layout) missing(dir string) ([]string, error) {
+func (s *source) missing(dir string) ([]string, error) {
 	var missing []string
-	for _, f := range l.files {
+	for _, f := range s.files {
 		switch _, err := os.Stat(f.in(dir)); {
 		case err == nil:
 		case errors.Is(err, fs.ErrPermission):

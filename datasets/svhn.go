@@ -18,23 +18,21 @@ var svhnInfo = Info{
 
 // svhnFiles are the files at http://ufldl.stanford.edu/housenumbers/, with 73,257 training and 26,032 test images. The
 // MD5s are the ones that other loaders check too.
-var svhnFiles = fileSet{
-	layout: layout{
-		info:    &svhnInfo,
-		folders: []string{"svhn"},
-		files: []publishedFile{
-			svhnFile(0, "train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", 182040794),
-			svhnFile(1, "test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3", 64275384),
-		},
+var svhnFiles = source{
+	info:    &svhnInfo,
+	folders: []string{"svhn"},
+	files: []publishedFile{
+		svhnFile(0, "train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", 182040794),
+		svhnFile(1, "test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3", 64275384),
 	},
 	parse: parseSVHN,
 }
 
 // svhnFile returns a file of a part, with its MD5 and its length in bytes.
 func svhnFile(part int, name, md5 string, length int64) publishedFile {
-	return publishedFile{
-		remote: published("http://ufldl.stanford.edu/housenumbers/"+name, md5, length), sum: "MD5 " + md5, part: part,
-	}
+	f := published("http://ufldl.stanford.edu/housenumbers/"+name, md5, length)
+	f.sum, f.part = "MD5 "+md5, part
+	return f
 }
 
 // parseSVHN reads a file of `size` bytes into images [n,32,32,3] and labels [n], 0 … 9. It skips variables other than X

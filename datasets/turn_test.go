@@ -75,14 +75,14 @@ func TestDownloadWaits(t *testing.T) {
 		{"for one that is killed", func(_ *site, _ string, first *turn) error { return first.lock.Close() }, nil, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSite(t, serve)
+			s := newSite(t, "cifar10", serve)
 			dir, _, _ := alone(t)
 			path := filepath.Join(dir, s.archive.name)
 			first := must.Get(takeTurn(t.Context(), path, nil))(t)
 			var said log
 			done := make(chan error)
 			go func() {
-				_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet, Progress: &said})
+				_, err := Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.source, Progress: &said})
 				done <- err
 			}()
 			until(t, "waiting", func() bool { return said.count(waiting) == 1 })
@@ -107,14 +107,14 @@ func TestDownloadWaits(t *testing.T) {
 
 // Who waits ends with its context.
 func TestDownloadWaitsNoLonger(t *testing.T) {
-	s := newSite(t, serve)
+	s := newSite(t, "cifar10", serve)
 	dir, _, _ := alone(t)
 	first := must.Get(takeTurn(t.Context(), filepath.Join(dir, s.archive.name), nil))(t)
 	defer first.end(nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	_, err := Open(ctx, "cifar10", Options{Dir: dir, official: &s.fileSet})
+	_, err := Open(ctx, "cifar10", Options{Dir: dir, official: &s.source})
 	wantError(t, err, context.DeadlineExceeded, "datasets: cifar10: download "+s.archive.url)
 	if elapsed := time.Since(start); elapsed > time.Second { // Ctrl-C is promised to end within a second
 		t.Errorf("ended after %v, want less than 1s", elapsed)
@@ -126,7 +126,7 @@ func TestDownloadSixAtOnce(t *testing.T) {
 	for name, status := range map[string]int{"served": http.StatusOK, "refused": http.StatusServiceUnavailable} {
 		t.Run(name, func(t *testing.T) {
 			var said log
-			s := newSite(t, func(s *site, n int, w http.ResponseWriter, r *http.Request) {
+			s := newSite(t, "cifar10", func(s *site, n int, w http.ResponseWriter, r *http.Request) {
 				until(t, "five wait", func() bool { return said.count(waiting) == 5 })
 				if status != http.StatusOK {
 					w.WriteHeader(status)
@@ -140,7 +140,7 @@ func TestDownloadSixAtOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range errs {
 				all.Go(func() {
-					_, errs[i] = Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.fileSet, Progress: &said})
+					_, errs[i] = Open(t.Context(), "cifar10", Options{Dir: dir, official: &s.source, Progress: &said})
 				})
 			}
 			all.Wait()

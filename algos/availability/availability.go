@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Process decides who is active in every round of a run. It knows nothing of the method that runs: the same name,
-// [Options] and seed give the same trace to every method.
+// Model is an availability model: it decides who is active in every round of a run. It knows nothing of the method that
+// runs: the same name, [Options] and seed give the same trace to every method.
 //
-// Rounds count from 0. Probabilities and Active depend on t alone, not on the calls before: a process with a state
-// computes it from round 0 on, so that a resumed run sees the same trace as an uninterrupted one. A process may
+// Rounds count from 0. Probabilities and Active depend on t alone, not on the calls before: a model with a state
+// computes it from round 0 on, so that a resumed run sees the same trace as an uninterrupted one. A model may
 // remember the rounds it has computed, so it is used by one goroutine at a time.
-type Process interface {
+type Model interface {
 	// Probabilities sets p [N] to p_i^t, the marginal probability of each client to be active in round t, in [0, 1]. It
 	// is above 0 for the clients that are active.
 	Probabilities(t int, p []float64)
 	// Active returns the clients active in round t, ascending. If nobody is active, the slice is empty, not nil.
 	Active(t int) []int
 	// Stationary returns the long-run behaviour of each client, in new slices [N]. π_i is the share of rounds in which
-	// the client is active: the mean of p_i^t over a cycle. It is 0 for a client that is never there. λ_i is the second
-	// eigenvalue of its chain (ToN, (238)), 0 if its rounds are independent.
+	// the client is active: the mean of p_i^t over a cycle. It is 0 for a client that is never available. λ_i is the
+	// second eigenvalue of its chain (ToN, (238)), 0 if its rounds are independent.
 	Stationary() (pi, lambda []float64)
 }
 
-// Options holds the settings of a process; [Defaults] returns the values of the papers. A process ignores the settings
+// Options holds the settings of a model; [Defaults] returns the values of the papers. A model ignores the settings
 // that it does not use. All fields down to Low must be possible all the same; a field after Low is checked only by the
-// processes that use it.
+// models that use it.
 type Options struct {
 	Seed   uint32
 	Base   []float64 // [N] p_i, in [0, 1]; see [Base]
@@ -36,7 +36,7 @@ type Options struct {
 	Cutoff float64   // δ_0, below which the interleaved sine is 0, in [0, 1]
 	Low    float64   // the factor of the staircase in the second half of a cycle, in [0, 1]
 
-	// For markov and clusters, the processes of CA-Fed's papers.
+	// For markov and clusters, the models of CA-Fed's papers.
 	Form    Form    // markov: which classes of clients there are
 	Drawn   bool    // markov: each client's class is drawn by itself; otherwise every class has its share of clients
 	G       float64 // g, the difference between π_i and 1/2, in [0, 1/2)
@@ -63,12 +63,12 @@ func Defaults(base []float64, seed uint32) Options {
 	}
 }
 
-// processes are all processes, in the order in which users see them. A revision is raised by whoever changes the draws
-// of a process or the probabilities it returns, so that older runs are not taken for equal ones.
-var processes = []struct {
+// models are all models, in the order in which users see them. A revision is raised by whoever changes the draws
+// of a model or the probabilities it returns, so that older runs are not taken for equal ones.
+var models = []struct {
 	name     string
 	revision int
-	make     func(Options) (Process, error)
+	make     func(Options) (Model, error)
 }{
 	{"stationary", 1, stationary},
 	{"staircase", 1, staircase},
@@ -80,33 +80,33 @@ var processes = []struct {
 	{"trace", 2, trace},
 }
 
-// Names returns the names of all processes.
+// Names returns the names of all models.
 func Names() []string {
-	names := make([]string, len(processes))
-	for i, p := range processes {
+	names := make([]string, len(models))
+	for i, p := range models {
 		names[i] = p.name
 	}
 	return names
 }
 
-// Revision returns the revision of a process, which is at least 1, or 0 for an unknown name.
-func Revision(process string) int {
-	for _, p := range processes {
-		if p.name == process {
+// Revision returns the revision of a model, which is at least 1, or 0 for an unknown name.
+func Revision(model string) int {
+	for _, p := range models {
+		if p.name == model {
 			return p.revision
 		}
 	}
 	return 0
 }
 
-// New returns the process with the given name, for len(o.Base) clients. The caller may change the slices of o
+// New returns the model with the given name, for len(o.Base) clients. The caller may change the slices of o
 // afterwards.
-func New(name string, o Options) (Process, error) {
+func New(name string, o Options) (Model, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	o.Base = slices.Clone(o.Base)
-	for _, p := range processes {
+	for _, p := range models {
 		if p.name == name {
 			x, err := p.make(o)
 			if err != nil {
@@ -157,7 +157,7 @@ func clientsWho(n int, active func(i int) bool) []int {
 // isFraction reports whether x is in [0, 1]; NaN is not.
 func isFraction(x float64) bool { return x >= 0 && x <= 1 }
 
-// wave returns f(t) = γ sin(2πt/P) + 1 − γ, the factor of the two sine processes, in [1 − 2γ, 1]. It reduces t modulo P
+// wave returns f(t) = γ sin(2πt/P) + 1 − γ, the factor of the two sine models, in [1 − 2γ, 1]. It reduces t modulo P
 // first, so that cycles repeat bit for bit.
 func (o *Options) wave(t int) float64 {
 	return o.Gamma*math.Sin(2*math.Pi*(float64(t%o.Period)/float64(o.Period))) + 1 - o.Gamma

@@ -10,13 +10,13 @@ import (
 	"rollcall/internal/must"
 )
 
-func mustNew(t *testing.T, name string, o Options) Process {
+func mustNew(t *testing.T, name string, o Options) Model {
 	t.Helper()
 	p := must.Get(New(name, o))(t)
 	return p
 }
 
-// settings returns possible settings of every process for these clients, whatever their number.
+// settings returns possible settings of every model for these clients, whatever their number.
 func settings(base []float64, seed uint32) Options {
 	o := Defaults(base, seed)
 	o.Clusters = len(base)
@@ -32,10 +32,10 @@ func TestProbabilities(t *testing.T) {
 	const sin36 = 0.5877852522924731
 	wave2 := 0.7 + 0.3*sin36
 	for _, c := range []struct {
-		process string
-		t       int
-		base    float64
-		want    float64
+		model string
+		t     int
+		base  float64
+		want  float64
 	}{
 		{"stationary", 0, 0.5, 0.5},
 		{"stationary", 1999, 0.05, 0.05},
@@ -56,12 +56,12 @@ func TestProbabilities(t *testing.T) {
 		{"interleaved-sine", 15, 0.3, 0.12},
 		{"interleaved-sine", 2, 0.11, 0}, // 0.11·0.876 = 0.0964 < δ_0
 		{"interleaved-sine", 2, 0.12, 0.12 * wave2},
-		{"interleaved-sine", 5, 0.09, 0}, // never there
+		{"interleaved-sine", 5, 0.09, 0}, // never active
 		{"interleaved-sine", 5, 0, 0},
 	} {
-		t.Run(fmt.Sprintf("%s/t=%d_p=%g", c.process, c.t, c.base), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/t=%d_p=%g", c.model, c.t, c.base), func(t *testing.T) {
 			got := []float64{math.NaN()}
-			mustNew(t, c.process, Defaults([]float64{c.base}, 1)).Probabilities(c.t, got)
+			mustNew(t, c.model, Defaults([]float64{c.base}, 1)).Probabilities(c.t, got)
 			if !(math.Abs(got[0]-c.want) <= 1e-15) {
 				t.Errorf("got %.17g, want %.17g ± 1e-15", got[0], c.want)
 			}
@@ -145,7 +145,7 @@ func TestTraceIsAFunctionOfTheRound(t *testing.T) {
 	}
 }
 
-// The process must not see later changes of the caller's slice.
+// The model must not see later changes of the caller's slice.
 func TestNewCopiesBase(t *testing.T) {
 	base := []float64{1}
 	x := mustNew(t, "stationary", Defaults(base, 1))

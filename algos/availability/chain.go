@@ -22,9 +22,9 @@ type chains struct {
 	bits       []uint64  // [rounds,words] the state of chain m in round t is bit m%64 of word t·words + m/64
 }
 
-// newChains returns the process of n clients that follow M chains with the given π and λ [M]. n/M clients with
+// newChains returns the model of n clients that follow M chains with the given π and λ [M]. n/M clients with
 // neighbouring numbers follow the same chain. newChains keeps pi and lambda. name is the word for a chain in errors.
-func newChains(n int, seed uint32, pi, lambda []float64, name string) (Process, error) {
+func newChains(n int, seed uint32, pi, lambda []float64, name string) (Model, error) {
 	for m := range pi {
 		if err := feasible(pi[m], lambda[m]); err != nil {
 			return nil, fmt.Errorf("%s %d: %w", name, m, err)
@@ -79,4 +79,27 @@ func (c *chains) extend() {
 		}
 	}
 	c.rounds++
+}
+
+// chained is a model whose clients follow chains. Several clients may follow the same chain.
+type chained struct {
+	*chains
+	of []int // [N] the chain that client i follows
+}
+
+func (x *chained) Probabilities(_ int, p []float64) {
+	for i, m := range x.of {
+		p[i] = x.pi[m]
+	}
+}
+
+func (x *chained) Active(t int) []int {
+	return clientsWho(len(x.of), func(i int) bool { return x.active(t, x.of[i]) })
+}
+
+func (x *chained) Stationary() (pi, lambda []float64) {
+	for _, m := range x.of {
+		pi, lambda = append(pi, x.pi[m]), append(lambda, x.lambda[m])
+	}
+	return pi, lambda
 }

@@ -1,8 +1,12 @@
 package availability
 
-import "rollcall/datasets/rng"
+import (
+	"fmt"
 
-// independent is a process whose clients are active independently of each other and of other rounds. Such a process is
+	"rollcall/datasets/rng"
+)
+
+// independent is a model whose clients are active independently of each other and of other rounds. Such a model is
 // fully described by the probabilities p_i^t.
 type independent struct {
 	Options
@@ -36,6 +40,51 @@ func (x *independent) Active(t int) []int {
 	p := make([]float64, len(x.Base))
 	x.Probabilities(t, p)
 	return Draw(p, x.Seed, t)
+}
+
+// stationary: p_i^t = p_i, in all rounds.
+func stationary(o Options) (Model, error) {
+	o.Period = 1
+	return &independent{Options: o, at: func(p float64, _ int) float64 { return p }}, nil
+}
+
+// staircase: p_i^t = p_i in the first half of every cycle of P rounds, Low·p_i in the second half. If P is odd, the
+// middle round belongs to the first half.
+func staircase(o Options) (Model, error) {
+	return &independent{Options: o, at: func(p float64, t int) float64 {
+		if 2*(t%o.Period) < o.Period {
+			return p
+		}
+		return o.Low * p
+	}}, nil
+}
+
+// sine: p_i^t = p_i·(γ sin(2πt/P) + 1 − γ). With γ ≥ 0.5 the probability falls to 0 once per cycle.
+func sine(o Options) (Model, error) {
+	return &independent{Options: o, at: func(p float64, t int) float64 { return p * o.wave(t) }}, nil
+}
+
+// interleavedSine: p_i^t = p_i·f(t) as in [sine], but 0 where that is below δ_0. A client with p_i < δ_0 is never
+// active.
+func interleavedSine(o Options) (Model, error) {
+	return &independent{Options: o, at: func(p float64, t int) float64 {
+		if v := p * o.wave(t); v >= o.Cutoff {
+			return v
+		}
+		return 0
+	}}, nil
+}
+
+// uniform: the p_i are evenly spaced, from p_min for client 0 to 1 for the last client, and rounds are independent
+// (FedAR, section 5). The paper prints the two ends; even spacing is inferred. A single client has p_min.
+func uniform(o Options) (Model, error) {
+	if !(o.PMin > 0 && o.PMin <= 1) {
+		return nil, fmt.Errorf("smallest probability %g, want above 0 and at most 1", o.PMin)
+	}
+	for i := range o.Base {
+		o.Base[i] = o.PMin + (1-o.PMin)*float64(i)/float64(max(1, len(o.Base)-1))
+	}
+	return stationary(o)
 }
 
 // Draw returns the clients that are active in round t if client i is active with probability p[i], independently of the

@@ -6,7 +6,7 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Form says which classes of clients the markov process has.
+// Form says which classes of clients the markov model has.
 type Form string
 
 // The forms.
@@ -20,36 +20,13 @@ const (
 	CodeForm Form = "code"
 )
 
-// chained is a process whose clients follow chains. Several clients may follow the same chain.
-type chained struct {
-	*chains
-	of []int // [N] the chain that client i follows
-}
-
-func (x *chained) Probabilities(_ int, p []float64) {
-	for i, m := range x.of {
-		p[i] = x.pi[m]
-	}
-}
-
-func (x *chained) Active(t int) []int {
-	return clientsWho(len(x.of), func(i int) bool { return x.active(t, x.of[i]) })
-}
-
-func (x *chained) Stationary() (pi, lambda []float64) {
-	for _, m := range x.of {
-		pi, lambda = append(pi, x.pi[m]), append(lambda, x.lambda[m])
-	}
-	return pi, lambda
-}
-
 // markov: every client has a chain of its own (CA-Fed, section V-A), see [chains]. (π_i, λ_i) depends on the class of
 // the client, see [Form]; each group of clients is split into the classes uniformly at random. If a number to be halved
 // is odd, the client left over is less available, or weakly correlated [inferred]. With o.Drawn the class of each
 // client is an independent draw, so that the classes have their shares on average only. That is how the released code
 // makes the classes of MNIST and CIFAR-10: it draws their sizes from a multinomial distribution, and then who is in
 // them.
-func markov(o Options) (Process, error) {
+func markov(o Options) (Model, error) {
 	n := len(o.Base)
 	pi, lambda, err := o.classes(n)
 	if err != nil {
@@ -134,4 +111,28 @@ func (o *Options) groups(n int) (members [][]int32, err error) {
 		members[k] = append(members[k], int32(i))
 	}
 	return members, nil
+}
+
+// clusters: the clients of a cluster share one chain (CA-Fed, ToN, figure 5), see [chains]. Cluster c of C holds the
+// N/C clients from c·N/C on [inferred]. The clusters have
+//
+//	π = 1/2 + g and λ = 0 in the first half,  π = 1/2 − g and λ = c/C in the second
+//
+// With ten clusters and g = 0.4 these are the figure's values.
+func clusters(o Options) (Model, error) {
+	n := len(o.Base)
+	if o.Clusters < 1 || n%o.Clusters != 0 {
+		return nil, fmt.Errorf("%d clusters for %d clients, want a divisor of %d", o.Clusters, n, n)
+	}
+	if err := o.spread(); err != nil {
+		return nil, err
+	}
+	pi, lambda := make([]float64, o.Clusters), make([]float64, o.Clusters)
+	for c := range pi {
+		pi[c] = 0.5 + o.G
+		if 2*c >= o.Clusters {
+			pi[c], lambda[c] = 0.5-o.G, float64(c)/float64(o.Clusters)
+		}
+	}
+	return newChains(n, o.Seed, pi, lambda, "cluster")
 }

@@ -19,8 +19,8 @@ func TestNumPy(t *testing.T) {
 			t.Errorf("client %d: p %v, want %v", i, p[i], want)
 		}
 	}
-	process := must.Get(New("stationary", Defaults(p, 0)))(t)
-	drawn := NumPy(process, len(p), r)
+	model := must.Get(New("stationary", Defaults(p, 0)))(t)
+	drawn := NumPy(model, len(p), r)
 	for _, round := range []int{5, 0, 3, 1, 2, 4} { // the order of asking changes nothing
 		if got := drawn.Active(round); !slices.Equal(got, wantNumPyActive[round]) {
 			t.Errorf("round %d: active %v, want %v", round, got, wantNumPyActive[round])

@@ -9,7 +9,7 @@ import (
 	"rollcall/internal/revisiontest"
 )
 
-// A process's revision is of its probabilities and draws in 200 rounds of 20 clients, with several seeds, forms and
+// A model's revision is of its probabilities and draws in 200 rounds of 20 clients, with several seeds, forms and
 // settings, and of where its base probabilities come from.
 func TestRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
@@ -39,20 +39,20 @@ func TestRevisions(t *testing.T) {
 				o := Defaults(Base(shares, seed), seed)
 				o.Trace = intervals
 				set(&o)
-				x := process(t, of, o)
+				x := mustNew(t, of, o)
 				walkInto(&digest, x, clients, rounds)
 				pi, lambda := x.Stationary()
 				digest.Add(pi, lambda)
 				r := numpy.New(seed)
 				o.Base = BaseNumPy(shares, r)
-				walkInto(&digest, NumPy(process(t, of, o), clients, r), clients, rounds)
+				walkInto(&digest, NumPy(mustNew(t, of, o), clients, r), clients, rounds)
 			}
 		}
 		entries = append(entries, revisiontest.Entry{
 			Name: name, Revision: Revision(of), Where: "availability.go", Digest: digest.String(),
 		})
 	}
-	for _, known := range processes {
+	for _, known := range models {
 		add(known.name, known.name, settings)
 	}
 	add("markov-drawn", "markov", []func(o *Options){
@@ -60,21 +60,15 @@ func TestRevisions(t *testing.T) {
 		func(o *Options) { o.Drawn, o.Form, o.Groups = true, CodeForm, groups },
 	})
 	if got := Revision("always"); got != 0 {
-		t.Errorf("revision of an unknown process: %d, want 0", got)
+		t.Errorf("revision of an unknown model: %d, want 0", got)
 	}
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-func walkInto(digest *revisiontest.Digest, x Process, clients, rounds int) {
+func walkInto(digest *revisiontest.Digest, x Model, clients, rounds int) {
 	p := make([]float64, clients)
 	for r := range rounds {
 		x.Probabilities(r, p)
 		digest.Add(p, x.Active(r))
 	}
-}
-
-func process(t *testing.T, name string, o Options) Process {
-	t.Helper()
-	x := must.Get(New(name, o))(t)
-	return x
 }

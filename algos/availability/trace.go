@@ -2,8 +2,13 @@ package availability
 
 import (
 	"cmp"
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"slices"
+	"strconv"
 )
 
 // Interval is a time in which a client is active: the rounds Start, Start+1, …, End−1.
@@ -22,7 +27,97 @@ func TraceRounds(trace []Interval) (rounds int) {
 	return rounds
 }
 
-// replay is the trace process: a client is active in the rounds of its intervals and in no others. After the last
+// lastRound bounds the rounds of a trace, so that a file in a wrong unit is refused.
+const lastRound = 1 << 31
+
+// ReadTrace reads a trace from a CSV file with the header client,start,end. A row says that a client, 0 … clients−1, is
+// active from start up to, but not including, end. Rows may be in any order. The intervals of a client may touch, but
+// not overlap.
+//
+// Round t begins at time t·perRound, and a client is active in it if that time lies in one of its intervals. So
+// perRound is 1 for a file that counts rounds, and the length of a round in seconds for a file in seconds.
+func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
+	if !(perRound > 0) || math.IsInf(perRound, 1) {
+		return nil, fmt.Errorf("availability: trace: rounds %g long, want above 0", perRound)
+	}
+	file := csv.NewReader(r)
+	file.FieldsPerRecord, file.TrimLeadingSpace, file.ReuseRecord = 3, true, true
+	header, err := file.Read()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("availability: trace: empty, want the columns client,start,end")
+	case err != nil:
+		return nil, fmt.Errorf("availability: trace: %w", err)
+	case !slices.Equal(header, []string{"client", "start", "end"}):
+		return nil, fmt.Errorf("availability: trace: line 1: columns %q, want client,start,end", header)
+	}
+	var spans []span
+	for {
+		record, err := file.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("availability: trace: %w", err)
+		}
+		line, _ := file.FieldPos(0)
+		s, err := parseSpan(record, clients, perRound)
+		if err != nil {
+			return nil, fmt.Errorf("availability: trace: line %d: %w", line, err)
+		}
+		s.line = line
+		spans = append(spans, s)
+	}
+	if err := apart(spans); err != nil {
+		return nil, err
+	}
+	intervals := make([]Interval, len(spans))
+	for k, s := range spans {
+		intervals[k] = Interval{s.client, int(math.Ceil(s.start / perRound)), int(math.Ceil(s.end / perRound))}
+	}
+	return intervals, nil
+}
+
+// span is one row of a trace, in the unit of the file.
+type span struct {
+	client, line int
+	start, end   float64
+}
+
+// parseSpan reads the three fields of a row.
+func parseSpan(record []string, clients int, perRound float64) (s span, err error) {
+	if s.client, err = strconv.Atoi(record[0]); err != nil || s.client < 0 || s.client >= clients {
+		return s, fmt.Errorf("client %q: unknown, want 0 … %d", record[0], clients-1)
+	}
+	for k, at := range []*float64{&s.start, &s.end} {
+		if *at, err = strconv.ParseFloat(record[k+1], 64); err != nil || !(*at >= 0 && *at/perRound < lastRound) {
+			return s, fmt.Errorf("client %d: time %q, want a number from 0 to below %d rounds",
+				s.client, record[k+1], lastRound)
+		}
+	}
+	if !(s.start < s.end) {
+		return s, fmt.Errorf("client %d: interval from %g to %g, want an end after the start", s.client, s.start, s.end)
+	}
+	return s, nil
+}
+
+// apart returns an error that names the first two spans of a client that overlap. It sorts spans by client and start.
+func apart(spans []span) error {
+	slices.SortStableFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.client, b.client), cmp.Compare(a.start, b.start))
+	})
+	for k := 1; k < len(spans); k++ {
+		a, b := spans[k-1], spans[k]
+		if a.client == b.client && b.start < a.end {
+			return fmt.Errorf("availability: trace: line %d: client %d: "+
+				"interval from %g to %g overlaps that of line %d, from %g to %g, want them apart",
+				b.line, b.client, b.start, b.end, a.line, a.start, a.end)
+		}
+	}
+	return nil
+}
+
+// replay is the trace model: a client is active in the rounds of its intervals and in no others. After the last
 // interval nobody is active, unless the trace repeats.
 type replay struct {
 	of     [][]Interval // [N] the intervals of each client, ascending
@@ -32,10 +127,10 @@ type replay struct {
 	share  []float64    // [N] π_i
 }
 
-// trace: client i is active within its intervals (see [ReadTrace]). Who is there is certain and no chance, so the
-// p_i^t that a method can divide by is the share of rounds in which the client is there, the same in all rounds:
+// trace: client i is active within its intervals (see [ReadTrace]). Who is active is certain and no chance, so
+// the p_i^t that a method can divide by is the share of rounds in which the client is active, the same in all rounds:
 // 1 in the rounds with the client and 0 in the others would weigh nobody.
-func trace(o Options) (Process, error) {
+func trace(o Options) (Model, error) {
 	n := len(o.Base)
 	if o.Rounds < 1 {
 		return nil, fmt.Errorf("%d rounds, want at least 1", o.Rounds)
@@ -89,7 +184,7 @@ func (x *replay) active(t, i int) bool {
 // Stationary returns the averages over the rounds of the trace that the run sees, from round 0: the share of active
 // rounds, and λ = P(active | active) + P(inactive | inactive) − 1 from the counts of transitions. λ is 0 for a client
 // that is in one state only before its last round. If a trace repeats that the run sees whole, its first round follows
-// its last. Rounds after the end of a trace that does not repeat do not count: nobody is there who could be weighed.
+// its last. Rounds after the end of a trace that does not repeat do not count: nobody is active who could be weighed.
 func (x *replay) Stationary() (pi, lambda []float64) {
 	repeats := x.repeat && x.seen == x.rounds
 	for _, intervals := range x.of {
@@ -114,13 +209,13 @@ func (x *replay) Stationary() (pi, lambda []float64) {
 		}
 		pi = append(pi, float64(active)/float64(x.seen))
 		fromActive, fromInactive := active, x.seen-active // rounds of each state that a round follows
-		switch there := last == x.seen; {                 // whether active in the last round
-		case repeats && there && !first:
+		switch here := last == x.seen; {                  // whether active in the last round
+		case repeats && here && !first:
 			ends++
-		case repeats && !there && first:
+		case repeats && !here && first:
 			starts++
 		case repeats:
-		case there:
+		case here:
 			fromActive--
 		default:
 			fromInactive--

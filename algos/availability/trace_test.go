@@ -71,8 +71,8 @@ func TestReadTraceRefuses(t *testing.T) {
 	}
 }
 
-// Client 0 is there in rounds 0–2 and 5, client 1 always, client 2 in rounds 2–3 and on
-// in 4–5 (two rows that touch), client 3 never; 6 rounds. Transitions of client 0: aa 2,
+// Client 0 is active in rounds 0–2 and 5, client 1 always, client 2 in rounds 2–5 (two rows that touch), client 3
+// never; 6 rounds. Transitions of client 0: aa 2,
 // ai 1, ii 1, ia 1: λ = 2/3 + 1/2 − 1; of client 2: ii 1, ia 1, aa 3: λ = 1 + 1/2 − 1.
 func TestTrace(t *testing.T) {
 	o := Defaults(make([]float64, 4), 1)
@@ -99,96 +99,67 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// The same trace begun again: round 6 is round 0, and round 5 is followed by it. Transitions of client 0, there in
-// rounds 0–2 and 5: aa 3 (5 to 0 among them), ai 1, ii 1, ia 1: λ = 3/4 + 1/2 − 1; of client 2, there in 2–5: aa 3, ai
-// 1 (5 to 0), ii 1, ia 1: λ = 3/4 + 1/2 − 1; of client 4, there in 0–1: aa 1, ai 1, ii 3, ia 1 (5 to 0): λ = 1/2 + 3/4
-// − 1.
-func TestTraceRepeats(t *testing.T) {
-	o := Defaults(make([]float64, 5), 1)
-	o.Trace = []Interval{{0, 5, 6}, {1, 0, 6}, {0, 0, 3}, {2, 2, 4}, {2, 4, 6}, {3, 4, 4}, {4, 0, 2}}
-	once := mustNew(t, "trace", o)
-	o.Repeat = true
-	x := mustNew(t, "trace", o)
-	p, q := make([]float64, 5), make([]float64, 5)
-	for r := range 20 {
-		x.Probabilities(r, p)
-		once.Probabilities(r%6, q)
-		if got, want := x.Active(r), once.Active(r%6); !slices.Equal(got, want) || !slices.Equal(p, q) {
-			t.Errorf("round %d: %v with %v, want those of round %d: %v with %v", r, got, p, r%6, want, q)
-		}
-	}
-	pi, lambda := x.Stationary()
-	wantPi, wantLambda := []float64{4. / 6, 1, 4. / 6, 0, 2. / 6}, []float64{0.25, 0, 0.25, 0, 0.25}
-	for i := range pi {
-		if math.Abs(pi[i]-wantPi[i]) > 1e-15 || math.Abs(lambda[i]-wantLambda[i]) > 1e-15 { // a rounding or two
-			t.Errorf("client %d: π %g and λ %g, want %g and %g ± 1e-15", i, pi[i], lambda[i], wantPi[i], wantLambda[i])
-		}
-	}
-	// What is true in the long run is what is counted over many repetitions.
-	for i := range pi {
-		var count [2][2]float64
-		for r := range 6000 {
-			count[state(x, r, i)][state(x, r+1, i)]++
-		}
-		l := count[1][1]/(count[1][0]+count[1][1]) + count[0][0]/(count[0][0]+count[0][1]) - 1
-		if pi[i] > 0 && pi[i] < 1 && math.Abs(lambda[i]-l) > 1e-12 { // a few roundings
-			t.Errorf("client %d: λ %g, want %g ± 1e-12 as counted", i, lambda[i], l)
-		}
-	}
-}
-
-// state returns 1 if client i is there in round t, else 0.
-func state(x Process, t, i int) int {
-	if slices.Contains(x.Active(t), i) {
-		return 1
-	}
-	return 0
-}
-
-// What a chain's rounds are written as comes back, and its λ is that of the counted transitions.
-func TestTraceOfChains(t *testing.T) {
-	const rounds, n = 3000, 8
+// Of traces of many shapes, seen in part, whole or several times: the rounds are the trace's, repeated or followed by
+// nobody, and π and λ are the counted ones of the rounds that the run sees. If a trace that repeats is seen whole, its
+// first round follows its last.
+func TestTraceSeen(t *testing.T) {
+	const n, length = 60, 12
 	chain := mustNew(t, "markov", Defaults(make([]float64, n), 6))
+	var states [length][n]int
 	o := Defaults(make([]float64, n), 1)
-	start, count := make([]int, n), make([][2][2]float64, n)
-	for i := range start {
-		start[i] = -1
-	}
-	before := make([]int, n)
-	for r := range rounds + 1 {
-		state := make([]int, n)
-		if r < rounds {
-			for _, i := range chain.Active(r) {
-				state[i] = 1
-			}
-		}
-		for i, s := range state {
-			if s == 1 && start[i] < 0 {
-				start[i] = r
-			}
-			if s == 0 && start[i] >= 0 {
-				o.Trace, start[i] = append(o.Trace, Interval{i, start[i], r}), -1
-			}
-			if r > 0 && r < rounds {
-				count[i][before[i]][s]++
-			}
-		}
-		before = state
-	}
-	x := mustNew(t, "trace", o)
-	for r := range rounds {
-		if got, want := x.Active(r), chain.Active(r); !slices.Equal(got, want) {
-			t.Fatalf("round %d: %v, want %v", r, got, want)
+	for r := range length - 1 { // nobody is active in the last round, so that the trace is shorter
+		for _, i := range chain.Active(r) {
+			states[r][i] = 1
 		}
 	}
-	if len(x.Active(rounds-1)) == 0 {
-		t.Fatal("nobody in the last round: the counts below would be of other rounds")
+	for i := range n {
+		for r := range length {
+			last := len(o.Trace) - 1
+			switch {
+			case states[r][i] == 0:
+			case r%3 > 0 && last >= 0 && o.Trace[last].Client == i && o.Trace[last].End == r:
+				o.Trace[last].End++
+			default: // may touch the interval before
+				o.Trace = append(o.Trace, Interval{i, r, r + 1})
+			}
+		}
 	}
-	_, lambda := x.Stationary()
-	for i, c := range count {
-		want := c[1][1]/(c[1][0]+c[1][1]) + c[0][0]/(c[0][0]+c[0][1]) - 1
-		if math.Abs(lambda[i]-want) > 1e-12 { // a few roundings
-			t.Errorf("client %d: λ %g, want %g ± 1e-12", i, lambda[i], want)
+	whole := TraceRounds(o.Trace)
+	for _, o.Rounds = range []int{1, 5, whole - 1, whole, 3 * whole} {
+		for _, o.Repeat = range []bool{false, true} {
+			x := mustNew(t, "trace", o)
+			for r := range 2 * whole {
+				at := r
+				if o.Repeat {
+					at = r % whole
+				}
+				want := clientsWho(n, func(i int) bool { return at < length && states[at][i] == 1 })
+				if got := x.Active(r); !slices.Equal(got, want) {
+					t.Fatalf("repeat %t: round %d: %v, want %v", o.Repeat, r, got, want)
+				}
+			}
+			seen, p := min(o.Rounds, whole), make([]float64, n)
+			pi, lambda := x.Stationary()
+			x.Probabilities(1, p)
+			for i := range n {
+				active := 0
+				var count [2][2]float64 // transitions, by the state before and the state after
+				for r := range seen {
+					active += states[r][i]
+					if after := r + 1; after < seen || o.Repeat && seen == whole {
+						count[states[r][i]][states[after%seen][i]]++
+					}
+				}
+				want := 0.0
+				if from := [2]float64{count[0][0] + count[0][1], count[1][0] + count[1][1]}; from[0]*from[1] > 0 {
+					want = count[1][1]/from[1] + count[0][0]/from[0] - 1
+				}
+				share := float64(active) / float64(seen)
+				if pi[i] != share || p[i] != share || math.Abs(lambda[i]-want) > 1e-15 { // a rounding or two
+					t.Errorf("%d rounds, repeat %t: client %d: π %g, p %g, λ %g, want %g twice and %g ± 1e-15",
+						o.Rounds, o.Repeat, i, pi[i], p[i], lambda[i], share, want)
+				}
+			}
 		}
 	}
 }
@@ -199,6 +170,7 @@ func TestTraceRefuses(t *testing.T) {
 		trace []Interval
 		want  string // after "availability: trace: "
 	}{
+		{"no rounds", []Interval{{0, 0, 1}}, "0 rounds, want at least 1"},
 		{"none", nil, "0 intervals, none holds a round, want at least one that does"},
 		{"empty", []Interval{{0, 2, 2}}, "1 intervals, none holds a round, want at least one that does"},
 		{"stranger", []Interval{{2, 0, 1}}, "client 2: unknown, want 0 … 1"},
@@ -212,7 +184,9 @@ func TestTraceRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Defaults(make([]float64, 2), 1)
-			o.Trace = c.trace
+			if o.Trace = c.trace; c.name == "no rounds" {
+				o.Rounds = 0
+			}
 			want := "availability: trace: " + c.want
 			if _, err := New("trace", o); err == nil || err.Error() != want {
 				t.Errorf("got %v, want %q", err, want)
@@ -221,7 +195,7 @@ func TestTraceRefuses(t *testing.T) {
 	}
 }
 
-// A file is refused in one line, or makes a process (unless it
+// A file is refused in one line, or makes a model (unless it
 // is empty of rounds) in which every row's rounds are active.
 func FuzzReadTrace(f *testing.F) {
 	f.Add("client,start,end\n0,0,5\n1,2.5,7\n0,5,6\n", 1.0)

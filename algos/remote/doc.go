@@ -6,8 +6,4 @@
 //
 //	script, err := host.Describe(ctx, "fedaum.py", os.Stderr) // its name, parameters, rates and the SHA-256 of all
 //	algos.Register(host.Definition(script))                   // from now on it is a method like any other
-//
-// protocol.go has the messages, child.go the process and its pipes, describe.go what a file says of itself, method.go
-// the algos.Method, requests.go what a child may ask for, and hidden.go the check that a method keeps nothing that a
-// checkpoint does not have.
 package remote

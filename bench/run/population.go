@@ -14,7 +14,7 @@ import (
 
 // Population is the N clients of a run: the samples they hold, and when they are there.
 type Population struct {
-	Process availability.Process
+	Process availability.Model
 	Base    []float64 // [N] p_i of FedAWE's processes, from which p_i^t is made; π_i of a process without a p_i
 	Pi      []float64 // [N] π_i, the share of rounds in which a client is there: what methods know of it
 	Lambda  []float64 // [N] λ_i of a chain, 0 where rounds are independent

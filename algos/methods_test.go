@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -78,12 +79,43 @@ func TestFedAvgS(t *testing.T) {
 	}
 }
 
-func TestFedAvgISRefuses(t *testing.T) {
-	f, _ := toyFederation(8, 16)
-	f.P[1] = 0
-	m := start(t, "fedavg-is", f, Options{Preset: Paper})
-	want := "algos: fedavg-is: round 0: client 1 is active with probability 0, want above 0 and at most 1"
-	if _, err := m.Round(t.Context(), at(0, f, 1, 1)); err == nil || err.Error() != want {
-		t.Errorf("p_i = 0: got %v, want %q", err, want)
+// An update that overflows float32 has an infinite norm; clipping it to 0 would hide it.
+func TestFedAWEInfiniteUpdate(t *testing.T) {
+	f, _ := toyFederation(1e38)
+	r := at(0, f, 1, 0)
+	r.LR = 10
+	_, err := start(t, "fedawe", f, Options{Preset: Code}).Round(t.Context(), r)
+	const want = "algos: fedawe: round 0: norm of the update is +Inf, want a finite number"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// The local models are x_i of Algorithm 1: who was away keeps the old model, and their mean is what is evaluated.
+func TestFedAWELocalModels(t *testing.T) {
+	f, e := toyFederation(8, 16, -8, 2)
+	m := start(t, "fedawe", f, withValues(Paper, "fedawe-clip", "none"))
+	for i, c := range []struct {
+		active []int
+		want   string
+	}{
+		{nil, "[[0 1 2 3]]"},
+		{[]int{1, 3}, "[[0 2] [1 3]]"},
+		{[]int{3}, "[[0 2] [1] [3]]"},
+		{[]int{0, 1}, "[[0 1] [2] [3]]"},
+		{[]int{0, 1, 2, 3}, "[[0 1 2 3]]"},
+	} {
+		must.Get(m.Round(t.Context(), at(i, f, 1, c.active...)))(t)
+		rows, of := LocalModels(m)
+		if got := fmt.Sprint(of); got != c.want {
+			t.Errorf("round %d, active %v: models of %v, want %v", i, c.active, got, c.want)
+		}
+		mean := 0.0
+		for j, row := range rows {
+			mean += float64(len(of[j])) / 4 * float64(e.at(row)[0]) / 3 // in units of (3, 4)
+		}
+		if got := model(t, m, f); !near(got, mean, 1e-5*(1+math.Abs(mean))) { // float32 sums of four terms
+			t.Errorf("round %d: model %v, want %v, the mean of the local models", i, got, scaled(mean))
+		}
 	}
 }

@@ -1,0 +1,171 @@
+package datasets
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/md5"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/internal/longtest"
+	"rollcall/internal/must"
+)
+
+// realFile returns the path of a file in a folder beside the repository. Without it the test is skipped.
+func realFile(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join("../../shared/data", name)
+	if !isFile(path) {
+		t.Skipf("%s is not in ../shared/data beside the repository", name)
+	}
+	return path
+}
+
+// realCIFAR10 returns options that find the real files: in $ROLLCALL_DATA, or unpacked from a folder beside the
+// repository. Without either the test is skipped.
+func realCIFAR10(t *testing.T) Options {
+	t.Helper()
+	o := Options{}
+	if _, err := Find("cifar10", o); err == nil {
+		return o
+	}
+	longtest.Only(t, "CIFAR-10 is not in $ROLLCALL_DATA, and unpacking it takes a quarter of a minute")
+	script := realFile(t, "unpack.sh")
+	if _, err := exec.LookPath("xz"); err != nil {
+		t.Skip("CIFAR-10 cannot be unpacked: ", err)
+	}
+	o.Dir = t.TempDir()
+	if out, err := exec.Command("bash", script, o.Dir).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return o
+}
+
+// realMNIST returns options that find copies of the real files beside the repository.
+func realMNIST(t *testing.T) Options {
+	t.Helper()
+	folder := filepath.Dir(realFile(t, "mnist/train-images-idx3-ubyte.gz"))
+	dir, _, _ := alone(t)
+	for _, f := range mnistFiles.files {
+		data := must.Get(os.ReadFile(filepath.Join(folder, f.name)))(t)
+		write(t, filepath.Join(dir, "MNIST", "raw", f.name), data)
+		if sum := fmt.Sprintf("%x", md5.Sum(data)); sum != f.md5 {
+			t.Errorf("%s: MD5 %s, want %s", f.name, sum, f.md5)
+		}
+	}
+	return Options{Dir: dir}
+}
+
+// The checksums of the real files were computed apart from this program, by a few lines of Python over the official
+// files. The mean of the training set is the one by which everybody normalises. Tolerance: one unit of the fourth
+// digit, the last one printed.
+func TestReal(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options func(t *testing.T) Options
+		files   int
+		want    string
+	}{
+		{"cifar10", realCIFAR10, 6, "80387ddb9a0edf3fc4a964ee3770296169bb26a651050df20035579673099660"},
+		{"mnist", realMNIST, 4, "06b0d1f124c4e5fa796686ade41a9b778edacc8622f2195a352ef479ad44fc16"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := c.options(t)
+			set := must.Get(Open(t.Context(), c.name, o))(t)
+			if set.Checksum != c.want {
+				t.Errorf("checksum %s, want %s", set.Checksum, c.want)
+			}
+			mean, _ := moments(set.Train.Images, set.Train.C)
+			for channel, want := range set.Train.Mean {
+				if math.Abs(float64(mean[channel]-want)) > 1e-4 {
+					t.Errorf("channel %d: mean %.5f, want %.4f ± 0.0001", channel, mean[channel], want)
+				}
+			}
+			all, err := Verify(c.name, o)
+			if err != nil || len(all) != c.files {
+				t.Fatalf("Verify: %v, %v, want %d files", all, err, c.files)
+			}
+			for _, s := range all {
+				if s.Status != Official {
+					t.Errorf("%s, want official", s)
+				}
+			}
+		})
+	}
+}
+
+// The sample has the first images of the real file, in a file of the official structure. The checksum is that of the
+// pixels [n,32,32,3] and the labels modulo 10, read by scipy.io.loadmat: X.transpose(3, 0, 1, 2), then y % 10 as bytes.
+func TestSVHNSample(t *testing.T) {
+	path := realFile(t, "svhn-sample/train_32x32.mat")
+	var c content
+	must.Get(svhnFiles.read(t.Context(), path, svhnFiles.files[0], &c))(t)
+	sum := sha256.Sum256(append(bytes.Clone(c.images), c.labels...))
+	const want = "c526f65ac2fbf21aa0dd01af72aab82a23a06e927db568850155cb1e2163f12a"
+	if got := fmt.Sprintf("%x", sum); got != want || len(c.labels) != 1083 {
+		t.Errorf("%d images of SHA-256 %s, want 1083 of %s", len(c.labels), got, want)
+	}
+	// As both parts of a set: refused, since it is not the official one, unless that is allowed.
+	dir, _, _ := alone(t)
+	data := must.Get(os.ReadFile(path))(t)
+	for _, name := range []string{"train_32x32.mat", "test_32x32.mat"} {
+		write(t, filepath.Join(dir, name), data)
+	}
+	_, err := Open(t.Context(), "svhn", Options{Dir: dir})
+	wantError(t, err, ErrAltered, "datasets: svhn: ", "train_32x32.mat: not the official file: altered: MD5 ",
+		"want MD5 e26dedcc434d2e4c54c9b2d4a06d8373")
+	set, err := Open(t.Context(), "svhn", Options{Dir: dir, AllowAltered: true})
+	if err != nil || set.Train.Len() != 1083 || set.Dir != dir || set.Train.Name != "svhn/train" ||
+		set.Test.Name != "svhn/test" {
+		t.Errorf("got %+v, %v, want 1083 images of svhn/train and svhn/test from %s", set, err, dir)
+	}
+}
+
+// The sample has real pictures in the official archive's layout. The checksum was computed apart from this program, by
+// PIL over the files in ImageFolder's order: pixels [n,32,32,3] and labels of train, then those of test.
+func TestCINIC10Sample(t *testing.T) {
+	const want = "a6e9b04dd8dff914c37a302dbfc58ac142462e3e030067cb64cfd4e98942facf"
+	archive := must.Get(os.ReadFile(realFile(t, "cinic10-sample/CINIC-10.tar.gz")))(t)
+	dir, _, _ := alone(t)
+	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), archive)
+	_, err := Open(t.Context(), "cinic10", Options{Dir: dir})
+	wantError(t, err, ErrAltered, "datasets: cinic10: ", "train/airplane: 100 pictures, want 9000")
+	o := Options{Dir: dir, AllowAltered: true}
+	for _, from := range []string{"archive", "cache"} {
+		set, err := Open(t.Context(), "cinic10", o)
+		if err != nil || set.Checksum != want || set.Train.Len() != 1000 || set.Test.Len() != 900 || set.Dir != dir {
+			t.Errorf("%s: got %+v, %v, want 1000 and 900 pictures of checksum %s", from, set, err, want)
+		}
+	}
+	// Extracted, it is the same set.
+	folder := filepath.Join(dir, "CINIC-10")
+	z := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		data := must.Get(io.ReadAll(r))(t)
+		if h.Typeflag == tar.TypeReg {
+			write(t, filepath.Join(folder, h.Name), data)
+		}
+	}
+	var out bytes.Buffer
+	o.Progress = &out
+	set, err := Open(t.Context(), "cinic10", o)
+	if err != nil || set.Checksum != want || set.Dir != folder {
+		t.Errorf("folder: got %+v, %v, want checksum %s", set, err, want)
+	}
+	if got := out.String(); !strings.Contains(got, "cinic10.cache: stale: the pictures have changed; made anew\n") {
+		t.Errorf("said %q, want that the cache is stale", got)
+	}
+}
