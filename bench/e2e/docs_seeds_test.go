@@ -31,7 +31,7 @@ func TestDocsSeeds(t *testing.T) {
 			100*r.Std, 100*r.StdLow, 100*r.StdHigh, 100*r.Share)
 		if r.Part == "all" {
 			n := func(n files.Optional) string { return fmt.Sprintf("%.0f", n.Value) }
-			cells["seeds of their own"] += fmt.Sprintf(" %s (%s … %s) |", n(r.Apart), n(r.ApartLow), n(r.ApartHigh))
+			cells["different seeds"] += fmt.Sprintf(" %s (%s … %s) |", n(r.Apart), n(r.ApartLow), n(r.ApartHigh))
 			if r.Minus != "" {
 				cells["the same seeds"] += fmt.Sprintf(" | | %s (%s … %s) |", n(r.Pairs), n(r.PairsLow), n(r.PairsHigh))
 			}
@@ -40,7 +40,7 @@ func TestDocsSeeds(t *testing.T) {
 	if len(rows) != 3*len(parts) || len(parts) != 7 {
 		t.Fatalf("%d rows of %d parts, want 7 of two methods and of their difference", len(rows), len(parts))
 	}
-	for _, part := range append(parts, "seeds of their own", "the same seeds") {
+	for _, part := range append(parts, "different seeds", "the same seeds") {
 		if row := "| " + part + " |" + cells[part]; !strings.Contains(text, row+"\n") {
 			t.Errorf("docs/seeds.md lacks the row of results/replay/power:\n%s", row)
 		}
