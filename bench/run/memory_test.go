@@ -12,6 +12,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/nets"
 )
@@ -116,7 +117,7 @@ func TestMemoryRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Clients, s.Rounds, s.TrainSize, s.TestSize, s.Batch = 40, 5, 400, 50, 32
-			must.OK(t, s.P.Set("1"))
+			s.P = files.Some(1)
 			l := onCPU(t, c.limit)
 			err = l.Open(t.Context(), &s, 3)
 			e, ok := errors.AsType[*memoryError](err)

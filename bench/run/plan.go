@@ -28,8 +28,8 @@ func Work(kind string, s *settings.Settings) progress.Work {
 	}
 	samples := float64(samples(s, model))
 	trained := float64(s.Clients * s.LocalSteps * s.Batch)
-	if s.LocalEpochs.Value != nil {
-		trained = samples * *s.LocalEpochs.Value
+	if s.LocalEpochs.Valid {
+		trained = samples * s.LocalEpochs.Value
 	}
 	if !s.EvalTrain {
 		samples /= 6 // the share of test samples in CIFAR-10, about that in MNIST
@@ -190,8 +190,8 @@ func (l *Session) Needs(ctx context.Context, r *Planned) (n Needs, err error) {
 	}
 	for i, trained := range c.trained {
 		images := s.LocalSteps * min(s.Batch, len(clients.train[i]))
-		if s.LocalEpochs.Value != nil {
-			images = int(*s.LocalEpochs.Value) * len(clients.train[i])
+		if s.LocalEpochs.Valid {
+			images = int(s.LocalEpochs.Value) * len(clients.train[i])
 		}
 		n.Images += float64(trained * images)
 	}

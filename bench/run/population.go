@@ -61,12 +61,12 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	} else {
 		p.Base = availability.Base(shares, seeds.Phi)
 	}
-	if s.P.Value != nil {
+	if s.P.Valid {
 		for i := range p.Base {
-			p.Base[i] = *s.P.Value
+			p.Base[i] = s.P.Value
 		}
 	}
-	options := s.ProcessOptions(p.Base)
+	options := s.AvailabilityOptions(p.Base)
 	options.Seed, options.Groups = seeds.Availability, split.Group
 	if s.Availability == "trace" {
 		if options.Trace, err = s.ReadTrace(); err != nil {

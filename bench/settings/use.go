@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rollcall/algos"
+	"rollcall/datasets"
 )
 
 // use says which runs read a setting.
@@ -20,7 +21,7 @@ func onMethods(methods ...string) *use {
 }
 
 // onProcesses is the use of a setting that only runs under some availability processes read.
-func onProcesses(processes ...string) *use {
+func onAvailability(processes ...string) *use {
 	return &use{
 		"--availability " + OrList(processes),
 		func(s *Settings) bool { return slices.Contains(processes, s.Availability) },
@@ -83,4 +84,30 @@ func (s *Settings) RefuseUnused(given Given, of string) error {
 		}
 	}
 	return nil
+}
+
+// ownSplit are the data sets that are generated client by client, so that there is nothing to split.
+var ownSplit = []string{"leaf", "binary"}
+
+// images reports whether the samples are pictures, which can be cropped and mirrored.
+func (s *Settings) images() bool { return !slices.Contains(ownSplit, s.Data) }
+
+// SplitAway reports whether the samples come to the clients without --split: generated for each, or evenly for
+// --swap-pairs.
+func (s *Settings) SplitAway() bool { return !s.images() || s.SwapPairs > 0 }
+
+// TakesAlpha reports whether the split reads --alpha.
+func (s *Settings) TakesAlpha() bool {
+	return !s.SplitAway() && datasets.SplitKind(s.Split).TakesAlpha()
+}
+
+// Chained reports whether the process has its own availability p_i, and does not take it from the clients' classes: the
+// Markov chains, and uniform and trace.
+func (s *Settings) Chained() bool {
+	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
+}
+
+// inClasses reports whether the process makes some clients more available than others, whatever samples they hold.
+func (s *Settings) inClasses() bool {
+	return slices.Contains([]string{"markov", "clusters"}, s.Availability) && s.G > 0
 }

@@ -64,7 +64,7 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 
 // ProcessOptions returns the options of the availability process for clients with these p_i [N]. The caller adds seed,
 // groups and the intervals of a trace.
-func (s *Settings) ProcessOptions(base []float64) availability.Options {
+func (s *Settings) AvailabilityOptions(base []float64) availability.Options {
 	return availability.Options{
 		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
 		Form: availability.Form(algos.Preset(s.Preset).Reading()), G: s.G, Nu: s.Nu,
