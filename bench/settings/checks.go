@@ -25,7 +25,7 @@ func (s *Settings) Validate() error {
 			return err
 		}
 	}
-	// The ranges come first: the checks below divide by the batch size and make nets and processes of known names.
+	// The ranges come first: the checks below divide by the batch size and make nets and availability models of known names.
 	for _, check := range []func(*Settings) error{
 		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod,
 		(*Settings).checkAvailability, (*Settings).checkSeeds,
@@ -129,7 +129,7 @@ func (s *Settings) checkMethod() error {
 	return nil
 }
 
-// checkProcess checks the availability process by making it once, for clients that are always there: package
+// checkAvailability checks the availability model by making it once, for clients that are always available: package
 // availability knows what it can make.
 func (s *Settings) checkAvailability() error {
 	if (s.Availability == "trace") != (s.Trace != "") {

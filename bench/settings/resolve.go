@@ -101,7 +101,8 @@ func Resolve(given Given, put ...func(*Settings) error) (Settings, error) {
 	if err := s.Validate(); err != nil {
 		return s, err
 	}
-	if err := s.refuseUnused(given); err != nil {
+	of := fmt.Sprintf("--method %s --data %s --availability %s", s.Method, s.Data, s.Availability)
+	if err := s.RefuseUnused(given, of); err != nil {
 		return s, err
 	}
 	// Files are read last: the net says how large the weights may be, and --clients which clients a trace may name.
@@ -164,11 +165,8 @@ func (s *Settings) Flags() (Given, error) {
 // what people write: a table gives its settings to all methods, also to those that do not read them, and knows presets
 // that a method does not have outside it.
 func Restore(given Given) (Settings, error) {
-	value := func(name string) string { return given.Get(name, rowOf(name).Default) }
-	if err := OneOf("method", value("method"), algos.Names()); err != nil {
-		return Settings{}, err
-	}
-	s, err := Defaults(value("method"), given.Get("preset", papers.Presets(value("method"))[0]), value("data"))
+	method := given.Get("method", rowOf("method").Default)
+	s, err := Defaults(method, given.Get("preset", firstPreset(method)), given.Get("data", rowOf("data").Default))
 	if err != nil {
 		return s, err
 	}

@@ -173,11 +173,11 @@ var dataRows = []Row{
 		func(s *Settings) any { return &s.TestSize }).only(onData("synthetic")),
 }
 
-// published are the papers' parameters of the processes, which package availability keeps.
+// published are the papers' parameters of the availability models, which package availability keeps.
 var published = availability.Defaults(nil, 0)
 
-// processRows say when the clients are there. Package availability checks the rows without a range when it makes the
-// process, see [Settings.checkProcess].
+// availabilityRows say when the clients are available. Package availability checks the rows without a range when it
+// makes the model, see [Settings.checkAvailability].
 var availabilityRows = []Row{
 	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the process",
 		func(s *Settings) any { return &s.Period }).only(onAvailability("staircase", "sine", "interleaved-sine")),

@@ -12,7 +12,7 @@ import (
 type OwnSeeds struct {
 	SeedSplit        files.Optional // what the clients hold
 	SeedPhi          files.Optional // φ
-	SeedAvailability files.Optional // who is there
+	SeedAvailability files.Optional // who is available
 	SeedInit         files.Optional // the initial weights
 	SeedBatches      files.Optional // how the clients train, and what the methods draw
 }

@@ -61,7 +61,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// What is not drawn has no seed: neither φ of a process with its own p_i nor initial weights of a file.
+// What is not drawn has no seed: neither φ of an availability model with its own p_i nor initial weights of a file.
 func TestUngivenSeeds(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Settings)

@@ -63,9 +63,9 @@ type DataSettings struct {
 	TestSize   int     // test samples of the synthetic images
 }
 
-// ProcessSettings say when the clients are there.
+// AvailabilitySettings say when the clients are available.
 type AvailabilitySettings struct {
-	Period       int            // P of FedAWE's processes, in rounds
+	Period       int            // P of FedAWE's models, in rounds
 	Gamma        float64        // amplitude of the sine
 	Cutoff       float64        // δ_0 of the interleaved sine
 	Low          float64        // factor of the staircase's lower step
@@ -75,7 +75,7 @@ type AvailabilitySettings struct {
 	Epsilon      float64        // spread of the λ of the other clients
 	Classes      string         // of markov: exact or drawn
 	Clusters     int            // groups of clients that share a chain
-	PMin         float64        // smallest availability of the uniform process
+	PMin         float64        // smallest availability of the uniform model
 	Trace        string         // CSV of intervals; its content names the run
 	TraceSum     string         // SHA-256 of the trace, set by [Settings.ReadTrace]
 	TraceEnd     string         // for a run that is longer than its trace: error, repeat, stop or empty
