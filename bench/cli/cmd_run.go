@@ -116,7 +116,7 @@ it.`,
 		if dump != "" && s.Rounds != 1 {
 			return settings.Usagef("--dump: %d rounds, want --rounds 1", s.Rounds)
 		}
-		if dump != "" && s.LocalEpochs.Value != nil {
+		if dump != "" && s.LocalEpochs.Valid {
 			return settings.Usagef("--dump: with --local-epochs %s, "+
 				"want as many local steps of every client: --local-steps", s.LocalEpochs)
 		}

@@ -23,7 +23,7 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 			return nil, err
 		}
 		// A chain has its own availability, and takes from the p_i only how many clients there are.
-		options := s.ProcessOptions(slices.Repeat([]float64{1}, s.Clients))
+		options := s.AvailabilityOptions(slices.Repeat([]float64{1}, s.Clients))
 		first, last := papers.EstimatorError{X: r.X}, papers.EstimatorError{X: r.X, Round: s.Rounds}
 		for _, seed := range f.Seeds {
 			options.Seed = seed

@@ -30,7 +30,7 @@ type Sweep struct {
 }
 
 // rate is the η_0 and η_g that --rates gives a method; none: the method's own.
-type rate struct{ lr, serverLR settings.Optional }
+type rate struct{ lr, serverLR files.Optional }
 
 // Cells returns the sweep as a table, and its cells. A given setting that no cell reads is an error.
 func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
@@ -176,9 +176,9 @@ func (w *Sweep) rates() (_ map[string]rate, err error) {
 				return nil, settings.Usagef("--rates %q: want one or two positive numbers, METHOD=LR/SERVERLR", text)
 			}
 			if i == 0 {
-				r.lr = settings.Some(v)
+				r.lr = files.Some(v)
 			} else {
-				r.serverLR = settings.Some(v)
+				r.serverLR = files.Some(v)
 			}
 		}
 		of[method] = r
@@ -188,12 +188,12 @@ func (w *Sweep) rates() (_ map[string]rate, err error) {
 
 // refuseUselessRate reports a --lr or --server-lr that no method would use, because --rates gives each its own.
 func (w *Sweep) refuseUselessRate(of map[string]rate) error {
-	for name, own := range map[string]func(rate) settings.Optional{
-		"lr":        func(r rate) settings.Optional { return r.lr },
-		"server-lr": func(r rate) settings.Optional { return r.serverLR },
+	for name, own := range map[string]func(rate) files.Optional{
+		"lr":        func(r rate) files.Optional { return r.lr },
+		"server-lr": func(r rate) files.Optional { return r.serverLR },
 	} {
 		value := w.Given.Get(name, "")
-		left := slices.ContainsFunc(w.Methods, func(m string) bool { return own(of[m]).Value == nil })
+		left := slices.ContainsFunc(w.Methods, func(m string) bool { return !own(of[m]).Valid })
 		if value != "" && w.file != nil {
 			return settings.Usagef("--%s %s: with --rates %s, want one of the two", name, value, w.file.Path)
 		}
@@ -222,7 +222,7 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	if err := s.Apply(w.Given.Implied().All()); err != nil {
 		return s, settings.Usagef("%w", err)
 	}
-	if w.file != nil && r.lr.Value == nil { // --rates METHOD=LR comes over the file
+	if w.file != nil && !r.lr.Valid { // --rates METHOD=LR comes over the file
 		w.file.Put(&s)
 	}
 	s.LR, s.ServerLR = r.lr.Or(s.LR), r.serverLR.Or(s.ServerLR)

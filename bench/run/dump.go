@@ -115,7 +115,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	names := DumpNames{
 		Net: s.Net, Data: s.Data, Method: s.Method, Seed: x.Seed, Mean: train.Mean, Std: train.Std,
 		Params: []dumpParam{}, Dropout: []dumpDrop{}, // not nil, which JSON writes as null and not as a list
-		LocalSteps: E, Batch: B, ServerLR: s.ServerLR, Decay: s.Decay, Clip: s.Clip.Value, Momentum: s.Momentum,
+		LocalSteps: E, Batch: B, ServerLR: s.ServerLR, Decay: s.Decay, Clip: s.MaxNorm(), Momentum: s.Momentum,
 	}
 	info := r.Info()
 	names.Engine, names.Precision = info.Engine, info.Precision

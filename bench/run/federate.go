@@ -100,7 +100,7 @@ func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federatio
 		Engine: engine, N: s.Clients, Seed: seeds.Batches, HistorySeed: seeds.Availability,
 		Planner: f.Planner, Importance: f.target,
 		P: f.clients.Pi, Lambda: f.clients.Lambda,
-		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.Clip.Value,
+		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.MaxNorm(),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
@@ -90,7 +91,7 @@ func BenchmarkHost(b *testing.B) {
 			model := must.Get(models.New("cnn-cifar10"))(b)
 			data := must.Get(datasets.Open(b.Context(), "synthetic", datasets.Options{Seed: 3}))(b)
 			s := must.Get(settings.Defaults(method, "code", "cifar10"))(b)
-			s.Rounds, s.EvalEvery, s.EvalLast = 200, 10, settings.Optional{}
+			s.Rounds, s.EvalEvery, s.EvalLast = 200, 10, files.Optional{}
 			engine := &asleep{params: model.P}
 			ses := SessionOn(data, model, engine)
 			var all time.Duration

@@ -11,6 +11,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/nets"
 )
@@ -115,7 +116,7 @@ func TestMemoryRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Clients, s.Rounds, s.TrainSize, s.TestSize, s.Batch = 40, 5, 400, 50, 32
-			must.OK(t, s.P.Set("1"))
+			s.P = files.Some(1)
 			ses := onCPU(t, c.limit)
 			err = ses.Open(t.Context(), &s, 3)
 			e, ok := errors.AsType[*memoryError](err)

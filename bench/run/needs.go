@@ -23,8 +23,8 @@ func Work(kind string, s *settings.Settings) progress.Work {
 	}
 	samples := float64(samples(s, model))
 	trained := float64(s.Clients * s.LocalSteps * s.Batch)
-	if s.LocalEpochs.Value != nil {
-		trained = samples * *s.LocalEpochs.Value
+	if s.LocalEpochs.Valid {
+		trained = samples * s.LocalEpochs.Value
 	}
 	if !s.EvalTrain {
 		samples /= 6 // the share of test samples in CIFAR-10, about that in MNIST
@@ -71,8 +71,8 @@ func (ses *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32
 	}
 	for i, trained := range c.trained {
 		images := s.LocalSteps * min(s.Batch, len(clients.train[i]))
-		if s.LocalEpochs.Value != nil {
-			images = int(*s.LocalEpochs.Value) * len(clients.train[i])
+		if s.LocalEpochs.Valid {
+			images = int(s.LocalEpochs.Value) * len(clients.train[i])
 		}
 		n.Images += float64(trained * images)
 	}

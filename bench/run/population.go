@@ -30,7 +30,7 @@ type Population struct {
 	// The curve is not evaluated on them.
 	ownClasses [][]int32
 
-	draw func() (availability.Process, error) // the availability from its first round on
+	draw func() (availability.Model, error) // the availability from its first round on
 }
 
 // Populate splits the training samples among the clients and draws their availability. All methods with the same
@@ -64,19 +64,19 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	} else {
 		p.Base = availability.Base(shares, seeds.Phi)
 	}
-	if s.P.Value != nil {
+	if s.P.Valid {
 		for i := range p.Base {
-			p.Base[i] = *s.P.Value
+			p.Base[i] = s.P.Value
 		}
 	}
-	kind, options := s.Availability, s.ProcessOptions(p.Base)
+	kind, options := s.Availability, s.AvailabilityOptions(p.Base)
 	options.Seed, options.Groups = seeds.Availability, split.Group
 	if s.Availability == "trace" {
 		if options.Trace, err = s.ReadTrace(); err != nil {
 			return p, err
 		}
 	}
-	p.draw = func() (availability.Process, error) {
+	p.draw = func() (availability.Model, error) {
 		process, err := availability.New(kind, options)
 		if err == nil && cut.NumPy != nil {
 			process = availability.NumPy(process, cut.Clients, cut.NumPy.Clone())

@@ -121,7 +121,7 @@ func (ses *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Opti
 // moreAvailable reports of each client [N] whether it is there in more than half of the rounds of a process that is
 // drawn without the data, for data that go by availability.
 func moreAvailable(s *settings.Settings, seed uint32) ([]bool, error) {
-	options := s.ProcessOptions(slices.Repeat([]float64{1}, s.Clients)) // a chain takes no p_i
+	options := s.AvailabilityOptions(slices.Repeat([]float64{1}, s.Clients)) // a chain takes no p_i
 	options.Seed = s.Seeds(seed).Availability
 	process, err := availability.New(s.Availability, options)
 	if err != nil {

@@ -25,10 +25,10 @@ func (s *Settings) Validate() error {
 			return err
 		}
 	}
-	// The ranges come first: the checks below divide by the batch size and make nets and processes of known names.
+	// The ranges come first: the checks below divide by the batch size and make nets and availability models of known names.
 	for _, check := range []func(*Settings) error{
 		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod,
-		(*Settings).checkProcess, (*Settings).checkSeeds,
+		(*Settings).checkAvailability, (*Settings).checkSeeds,
 	} {
 		if err := check(s); err != nil {
 			return err
@@ -129,9 +129,9 @@ func (s *Settings) checkMethod() error {
 	return nil
 }
 
-// checkProcess checks the availability process by making it once, for clients that are always there: package
+// checkAvailability checks the availability model by making it once, for clients that are always available: package
 // availability knows what it can make.
-func (s *Settings) checkProcess() error {
+func (s *Settings) checkAvailability() error {
 	if (s.Availability == "trace") != (s.Trace != "") {
 		return Usagef("--availability %s --trace %q: want both trace and a file, or neither", s.Availability, s.Trace)
 	}
@@ -141,16 +141,16 @@ func (s *Settings) checkProcess() error {
 				f.flag, f.path)
 		}
 	}
-	if s.Draws == "numpy" && (s.Chained() || s.P.Value != nil) {
+	if s.Draws == "numpy" && (s.Chained() || s.P.Valid) {
 		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's processes and p from "+
-			"the clients' classes", s.Availability, s.P)
+			"the clients' classes", s.Availability, s.Get("p"))
 	}
 	if s.Availability == "trace" { // FitTrace reads and checks the file
 		return nil
 	}
 	// The p_i of the real clients are only known once the data are split.
 	always := slices.Repeat([]float64{1}, s.Clients)
-	if _, err := availability.New(s.Availability, s.ProcessOptions(always)); err != nil {
+	if _, err := availability.New(s.Availability, s.AvailabilityOptions(always)); err != nil {
 		return Usagef("%w", err)
 	}
 	return nil

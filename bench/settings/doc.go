@@ -1,17 +1,17 @@
 // Package settings holds every setting of a run as one row: its name, default, range, the runs that read it, and its
-// help. So a setting is written once, and its flag, its check, its place in run.json and its name in CSV follow.
+// help. So a setting is written once, and its flag, its check, its place in run.json and its name in CSV follow:
 //
-// Read settings.go first: the struct with all settings of a run. A setting is one [Row] (row.go). The rows are in
-// rows.go (the run, its training and its evaluation), rows_data.go (what the clients hold) and rows_process.go (when
-// they are there); the parameters of one method are beside the method, in package algos.
+//	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
+//	settings.AddFlags(fs) // a flag for every row
+//	if err := fs.Parse(args); err != nil {
+//		return err
+//	}
+//	s, err := settings.Resolve(settings.GivenBy(fs)) // rows' defaults, the paper's, the given values; checked
+//	if settings.IsUsage(err) {
+//		return 2
+//	}
+//	fmt.Println(s.LR, s.Get("lr"), results.Hash(s)) // as a number, as text; the hash names the run
 //
-// These read the rows: flags.go makes flags of them, value.go reads and writes values, checks.go checks the range of
-// each and which settings can be together, use.go says which runs read a setting, and json.go writes run.json and the
-// text whose hash names a run. resolve.go turns a command line into settings: it takes the defaults (defaults.go),
-// first of the rows and then of the method's paper, and puts the given values over them. process.go reads the trace
-// that a setting names, and weights.go the initial weights. schedule.go says what a setting means in one round: its
-// learning rate, and whether the model is evaluated.
-//
-// A new setting of all runs is a row and a field, with a value AsBefore so that the runs that are there keep their
-// names. A new parameter of a method changes the method's file alone.
+// A new setting of all runs is a row in rows.go and a field of [Settings], with a value AsBefore so that kept runs keep
+// their names. A new parameter of a method changes the method's file alone.
 package settings

@@ -23,7 +23,7 @@ func FuzzSet(f *testing.F) {
 			return
 		}
 		if name == "clients" && len(value) > 4 {
-			return // as many are made, to see whether the process takes them
+			return // as many are made, to see whether the availability model takes them
 		}
 		if s.Set(name, value) != nil {
 			return

@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"math"
+	"strconv"
 	"strings"
 
 	"rollcall/algos"
@@ -66,7 +67,7 @@ func trainingRows() []Row {
 	return []Row{
 		whole("local-steps", "10", algos.Between(1, maxLocalSamples), "local steps E of a client per round",
 			func(s *Settings) any { return &s.LocalSteps }).implies("local-epochs", "none").
-			only(&use{"--local-epochs none", func(s *Settings) bool { return s.LocalEpochs.Value == nil }}),
+			only(&use{"--local-epochs none", func(s *Settings) bool { return !s.LocalEpochs.Valid }}),
 		whole("local-epochs", "none", algos.Between(1, math.MaxInt32),
 			"passes of a client over its samples per round, in place of local steps, or none",
 			func(s *Settings) any { return &s.LocalEpochs }).orNone(),
@@ -130,3 +131,102 @@ func defaultOf(usual string, of func(method string) string) string {
 
 // firstPreset returns the default preset of a method.
 func firstPreset(method string) string { return papers.Presets(method)[0] }
+
+// dataRows say what the clients hold. The defaults γ = δ = 0.5 come from ToN, section V-A.
+var dataRows = []Row{
+	word("split", string(datasets.SplitClients), datasets.SplitKinds(),
+		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
+			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two "+
+			"classes at each client (default: as in the method's paper)",
+		func(s *Settings) any { return &s.Split }).
+		only(&use{"images without --swap-pairs", func(s *Settings) bool { return !s.SplitAway() }}),
+	number("alpha", "0.1", algos.Above(0), "Dirichlet parameter of the split among clients",
+		func(s *Settings) any { return &s.Alpha }).column().
+		only(&use{"--split clients, classes or clusters", (*Settings).TakesAlpha}),
+	number("leaf-gamma", "0.5", algos.AtLeast(0), "leaf: γ, how much the clients' models differ",
+		func(s *Settings) any { return &s.LeafGamma }).only(onData("leaf")),
+	number("leaf-delta", "0.5", algos.AtLeast(0), "leaf: δ, how much the clients' samples differ",
+		func(s *Settings) any { return &s.LeafDelta }).only(onData("leaf")),
+	onOff("leaf-augmentation", "leaf: 7000 samples, ten times as many at a more available client as at another, as "+
+		"CA-Fed's released generator has it with --augmentation",
+		func(s *Settings) any { return &s.LeafAugmentation }).
+		only(&use{"--data leaf and true", func(s *Settings) bool { return s.Data == "leaf" && s.LeafAugmentation }}),
+	onOff("leaf-iid", "leaf: all clients share one model, and a client's samples lie around B_k in every feature, as "+
+		"CA-Fed's released generator has it with --iid",
+		func(s *Settings) any { return &s.LeafIID }).
+		only(&use{"--data leaf and true", func(s *Settings) bool { return s.Data == "leaf" && s.LeafIID }}),
+	whole("swap-pairs", "0", algos.Range{},
+		"images: cut the samples evenly and swap so many pairs of labels at every client of a second group; "+
+			"0: true labels, cut as --split says",
+		func(s *Settings) any { return &s.SwapPairs }),
+	number("validation", "0", algos.AtLeastBelow(0, 1), "share of each client's samples kept back from training",
+		func(s *Settings) any { return &s.Validation }),
+	number("hold-out", "0", algos.AtLeastBelow(0, 1),
+		"share of the training samples that go to no client and stand in for the test set; tune chooses rates by them",
+		func(s *Settings) any { return &s.HoldOut }).
+		only(&use{"a share above 0", func(s *Settings) bool { return s.HoldOut > 0 }}),
+	whole("train-size", strconv.Itoa(datasets.SyntheticTrain), algos.Between(1, maxGenerated),
+		"training images of --data synthetic",
+		func(s *Settings) any { return &s.TrainSize }).only(onData("synthetic")),
+	whole("test-size", strconv.Itoa(datasets.SyntheticTest), algos.Between(1, maxGenerated),
+		"test images of --data synthetic",
+		func(s *Settings) any { return &s.TestSize }).only(onData("synthetic")),
+}
+
+// published are the papers' parameters of the availability models, which package availability keeps.
+var published = availability.Defaults(nil, 0)
+
+// availabilityRows say when the clients are available. Package availability checks the rows without a range when it
+// makes the model, see [Settings.checkAvailability].
+var availabilityRows = []Row{
+	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the process",
+		func(s *Settings) any { return &s.Period }).only(onAvailability("staircase", "sine", "interleaved-sine")),
+	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "amplitude of the sine",
+		func(s *Settings) any { return &s.Gamma }).only(onAvailability("sine", "interleaved-sine")),
+	number("cutoff", decimal(published.Cutoff), algos.Between(0, 1), "the interleaved sine is 0 below this probability",
+		func(s *Settings) any { return &s.Cutoff }).only(onAvailability("interleaved-sine")),
+	number("low", decimal(published.Low), algos.Between(0, 1), "factor of the staircase's lower step",
+		func(s *Settings) any { return &s.Low }).only(onAvailability("staircase")),
+	number("p", "none", algos.Between(0, 1), "every client's availability p_i, or none: from the classes it holds",
+		func(s *Settings) any { return &s.P }).orNone().
+		only(onAvailability("stationary", "staircase", "sine", "interleaved-sine")),
+	number("g", decimal(published.G), algos.Range{},
+		"markov, clusters: availability of the classes is 1/2 + g and 1/2 − g",
+		func(s *Settings) any { return &s.G }).only(onAvailability("markov", "clusters")),
+	number("nu", decimal(published.Nu), algos.Range{}, "markov: λ of the correlated clients",
+		func(s *Settings) any { return &s.Nu }).only(onAvailability("markov")),
+	number("epsilon", decimal(published.Epsilon), algos.AtLeast(0), "markov: spread of the λ of the others",
+		func(s *Settings) any { return &s.Epsilon }).only(onAvailability("markov")),
+	word("classes", "exact", []string{"exact", classesDrawn},
+		"markov: exact, every class of availability has its share of the clients; drawn, each client draws its class",
+		func(s *Settings) any { return &s.Classes }).
+		only(&use{"--availability markov and drawn", func(s *Settings) bool {
+			return s.Availability == "markov" && s.Classes == classesDrawn
+		}}),
+	whole("clusters", strconv.Itoa(published.Clusters), algos.Range{}, "clusters: groups of clients that share a chain",
+		func(s *Settings) any { return &s.Clusters }).
+		only(&use{"--availability clusters or --split clusters", func(s *Settings) bool {
+			return s.Availability == "clusters" || s.Split == "clusters"
+		}}),
+	number("p-min", decimal(published.PMin), algos.Range{}, "uniform: smallest availability; the largest is 1",
+		func(s *Settings) any { return &s.PMin }).only(onAvailability("uniform")),
+	word("trace", "", nil, "trace: CSV file with columns client,start,end",
+		func(s *Settings) any { return &s.Trace }).only(onAvailability("trace")),
+	word("trace-end", traceEndError, []string{traceEndError, traceEndRepeat, traceEndStop, traceEndEmpty},
+		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace begins again; stop, "+
+			"the run ends with the trace; empty, nobody is there any more",
+		func(s *Settings) any { return &s.TraceEnd }).only(onAvailability("trace")),
+	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",
+		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onAvailability("trace")),
+}
+
+// classesDrawn is the value of --classes that changes anything.
+const classesDrawn = "drawn"
+
+// The values of --trace-end.
+const (
+	traceEndError  = "error"
+	traceEndRepeat = "repeat"
+	traceEndStop   = "stop"
+	traceEndEmpty  = "empty"
+)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/power"
@@ -60,15 +61,15 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// What is not drawn has no seed: neither φ of a process with its own p_i nor initial weights of a file.
+// What is not drawn has no seed: neither φ of an availability model with its own p_i nor initial weights of a file.
 func TestUngivenSeeds(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Settings)
 		want   string
 	}{
 		{func(*Settings) {}, "split phi availability init batches"},
-		{func(s *Settings) { s.SeedSplit, s.SeedInit = Some(0), Some(4) }, "phi availability batches"},
-		{func(s *Settings) { s.P = Some(0.5) }, "split availability init batches"},
+		{func(s *Settings) { s.SeedSplit, s.SeedInit = files.Some(0), files.Some(4) }, "phi availability batches"},
+		{func(s *Settings) { s.P = files.Some(0.5) }, "split availability init batches"},
 		{func(s *Settings) { s.Availability = "markov" }, "split availability init batches"},
 		{func(s *Settings) { s.Availability = "trace" }, "split init batches"},
 		{func(s *Settings) { s.Availability, s.Method = "trace", "ca-fed" }, "split init batches"},

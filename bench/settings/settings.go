@@ -19,31 +19,31 @@ type Settings struct {
 	Clients int    // N
 
 	// How the local steps train, and the server.
-	Rounds      int      // T
-	LocalSteps  int      // E
-	LocalEpochs Optional // in place of local steps; none: local steps
-	Batch       int      // B
-	LR          float64  // η_0
-	LRSchedule  string   // decay or constant
-	ServerLR    float64  // η_g
-	Weights     string   // target importance: equal or size
-	Augment     string   // batch, sample or none
-	Clip        Optional // largest norm of a local gradient
-	Decay       float64  // weight decay of the local steps
-	Momentum    float64  // momentum of the local steps
+	Rounds      int            // T
+	LocalSteps  int            // E
+	LocalEpochs files.Optional // in place of local steps; none: local steps
+	Batch       int            // B
+	LR          float64        // η_0
+	LRSchedule  string         // decay or constant
+	ServerLR    float64        // η_g
+	Weights     string         // target importance: equal or size
+	Augment     string         // batch, sample or none
+	Clip        files.Optional // largest norm of a local gradient
+	Decay       float64        // weight decay of the local steps
+	Momentum    float64        // momentum of the local steps
 
 	InitFrom string // file with the initial weights, in place of Init; empty: none; its content names the run
 	InitSum  string // SHA-256 of that file, set by [Settings.ReadInit]
 
 	DataSettings
-	ProcessSettings
+	AvailabilitySettings
 	OwnSeeds
 
 	OfMethods algos.Values // parameters of methods; a missing one has its default
 
 	EvalEvery int
-	EvalLast  Optional // evaluate every so many of the last 50 rounds; none: as EvalEvery says
-	EvalTrain bool     // evaluate on the training set as well
+	EvalLast  files.Optional // evaluate every so many of the last 50 rounds; none: as EvalEvery says
+	EvalTrain bool           // evaluate on the training set as well
 }
 
 // DataSettings say what generated data are like, and how samples are split among the clients.
@@ -63,23 +63,23 @@ type DataSettings struct {
 	TestSize   int     // test samples of the synthetic images
 }
 
-// ProcessSettings say when the clients are there.
-type ProcessSettings struct {
-	Period       int      // P of FedAWE's processes, in rounds
-	Gamma        float64  // amplitude of the sine
-	Cutoff       float64  // δ_0 of the interleaved sine
-	Low          float64  // factor of the staircase's lower step
-	P            Optional // p_i of every client; none: from the classes it holds
-	G            float64  // the chains' π is 1/2 ± g
-	Nu           float64  // λ of the correlated clients
-	Epsilon      float64  // spread of the λ of the other clients
-	Classes      string   // of markov: exact or drawn
-	Clusters     int      // groups of clients that share a chain
-	PMin         float64  // smallest availability of the uniform process
-	Trace        string   // CSV of intervals; its content names the run
-	TraceSum     string   // SHA-256 of the trace, set by [Settings.ReadTrace]
-	TraceEnd     string   // for a run that is longer than its trace: error, repeat, stop or empty
-	RoundSeconds Optional // seconds per round of the trace; none: the trace counts rounds
+// AvailabilitySettings say when the clients are available.
+type AvailabilitySettings struct {
+	Period       int            // P of FedAWE's models, in rounds
+	Gamma        float64        // amplitude of the sine
+	Cutoff       float64        // δ_0 of the interleaved sine
+	Low          float64        // factor of the staircase's lower step
+	P            files.Optional // p_i of every client; none: from the classes it holds
+	G            float64        // the chains' π is 1/2 ± g
+	Nu           float64        // λ of the correlated clients
+	Epsilon      float64        // spread of the λ of the other clients
+	Classes      string         // of markov: exact or drawn
+	Clusters     int            // groups of clients that share a chain
+	PMin         float64        // smallest availability of the uniform model
+	Trace        string         // CSV of intervals; its content names the run
+	TraceSum     string         // SHA-256 of the trace, set by [Settings.ReadTrace]
+	TraceEnd     string         // for a run that is longer than its trace: error, repeat, stop or empty
+	RoundSeconds files.Optional // seconds per round of the trace; none: the trace counts rounds
 
 	Stopped int // the rounds that were asked for, if the trace ends the run before them; 0: it does not
 }
@@ -162,6 +162,14 @@ func (s *Settings) Cell(table string) results.Cell {
 	return c
 }
 
+// MaxNorm returns the largest norm of a local gradient; nil: gradients are not clipped.
+func (s *Settings) MaxNorm() *float64 {
+	if !s.Clip.Valid {
+		return nil
+	}
+	return &s.Clip.Value
+}
+
 // MethodOptions returns the parameters of the run's method.
 func (s *Settings) MethodOptions() algos.Options {
 	o := algos.Options{Preset: algos.Preset(s.Preset), Values: algos.Values{}}
@@ -171,4 +179,17 @@ func (s *Settings) MethodOptions() algos.Options {
 		}
 	}
 	return o
+}
+
+// Evaluates reports whether the model is evaluated after this many rounds.
+func (s *Settings) Evaluates(round int) bool {
+	return results.Evaluated(round, s.Rounds, s.EvalEvery, int(s.EvalLast.Or(0)))
+}
+
+// Rate returns the local learning rate η_t of round t, counted from 0.
+func (s *Settings) Rate(t int) float64 {
+	if s.LRSchedule == "decay" {
+		return algos.DecayedLR(s.LR, t)
+	}
+	return s.LR
 }

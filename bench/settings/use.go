@@ -1,11 +1,11 @@
 package settings
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"rollcall/algos"
+	"rollcall/datasets"
 )
 
 // use says which runs read a setting.
@@ -19,11 +19,11 @@ func onMethods(methods ...string) *use {
 	return &use{"--method " + OrList(methods), func(s *Settings) bool { return slices.Contains(methods, s.Method) }}
 }
 
-// onProcesses is the use of a setting that only runs under some availability processes read.
-func onProcesses(processes ...string) *use {
+// onAvailability is the use of a setting that only runs under some availability models read.
+func onAvailability(names ...string) *use {
 	return &use{
-		"--availability " + OrList(processes),
-		func(s *Settings) bool { return slices.Contains(processes, s.Availability) },
+		"--availability " + OrList(names),
+		func(s *Settings) bool { return slices.Contains(names, s.Availability) },
 	}
 }
 
@@ -69,13 +69,8 @@ func (s *Settings) Uses(name string) (in string, ok bool) {
 	return "", true
 }
 
-// refuseUnused reports the first given setting that this run does not read: a user who gives it expects an effect.
-func (s *Settings) refuseUnused(given Given) error {
-	of := fmt.Sprintf("--method %s --data %s --availability %s", s.Method, s.Data, s.Availability)
-	return s.RefuseUnused(given, of)
-}
-
-// RefuseUnused is refuseUnused for commands other than run. of says what s is, as their command lines do.
+// RefuseUnused reports the first given setting that this run does not read: a user who gives it expects an effect. of
+// says what s is, as the command line does.
 func (s *Settings) RefuseUnused(given Given, of string) error {
 	for name, value := range given.All() {
 		if in, ok := s.Uses(name); !ok {
@@ -83,4 +78,31 @@ func (s *Settings) RefuseUnused(given Given, of string) error {
 		}
 	}
 	return nil
+}
+
+// ownSplit are the data sets that are generated client by client, so that there is nothing to split.
+var ownSplit = []string{"leaf", "binary"}
+
+// images reports whether the samples are pictures, which can be cropped and mirrored.
+func (s *Settings) images() bool { return !slices.Contains(ownSplit, s.Data) }
+
+// SplitAway reports whether the samples come to the clients without --split: generated for each, or evenly for
+// --swap-pairs.
+func (s *Settings) SplitAway() bool { return !s.images() || s.SwapPairs > 0 }
+
+// TakesAlpha reports whether the split reads --alpha.
+func (s *Settings) TakesAlpha() bool {
+	return !s.SplitAway() && datasets.SplitKind(s.Split).TakesAlpha()
+}
+
+// Chained reports whether the availability model has its own p_i, and does not take it from the clients' classes: the
+// Markov chains, and uniform and trace.
+func (s *Settings) Chained() bool {
+	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
+}
+
+// inClasses reports whether the availability model makes some clients more available than others, whatever samples they
+// hold.
+func (s *Settings) inClasses() bool {
+	return slices.Contains([]string{"markov", "clusters"}, s.Availability) && s.G > 0
 }

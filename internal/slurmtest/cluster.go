@@ -1,17 +1,20 @@
+//go:build unix
+
 package slurmtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"rollcall/internal/must"
 )
 
 // Options is the size of a cluster.
@@ -23,129 +26,138 @@ type Options struct {
 
 // A Cluster is a running Slurm.
 type Cluster struct {
-	dir     string // configuration, spools, states and logs; short, because it is in the paths of Unix sockets
-	keepers []*keeper
+	dir     string               // configuration, spools, states and logs; short, because Unix sockets are in it
+	daemons map[string]*exec.Cmd // slurmctld, and by the name of a node the slurmd that was started last
 }
 
-// attempts is how often Start draws ports: another program may take one between the draw and the daemon's start.
-const attempts = 5
-
 // Start starts a cluster and returns when all its nodes are idle. It skips the test where there is no Slurm. At the end
-// of the test every daemon dies, and every process of a job. If the test has failed, it shows the daemons' logs.
+// of the test, also if it is killed, every daemon and every process of a job dies. A test that fails shows the
+// daemons' logs.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
-	if o.Nodes < 1 || o.CPUs < 1 || o.GPUs < 0 {
-		t.Fatalf("slurmtest: options: %+v, want Nodes and CPUs of at least 1, GPUs of at least 0", o)
-	}
-	if why := missing(); why != "" {
-		t.Skip("no Slurm for tests: " + why)
+	for _, name := range []string{"slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol"} {
+		if _, err := exec.LookPath(program(name)); err != nil {
+			t.Skipf("no Slurm for tests: no %s (Debian: apt-get install slurmctld slurmd slurm-client)", name)
+		}
 	}
 	// Jobs write to the test's folder: it has to be removed after they are dead, so it has to exist before the cluster.
 	t.TempDir()
-	for attempt := 1; ; attempt++ {
-		ports, err := freePorts(o.Nodes + 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := start(t, o, ports)
-		if err == nil {
-			return c
-		}
-		if !errors.Is(err, errPortTaken) || attempt == attempts {
-			t.Fatal(err)
-		}
+	c := &Cluster{dir: must.Get(os.MkdirTemp("/tmp", "slurm"))(t), daemons: map[string]*exec.Cmd{}}
+	c.endWith(t)
+	c.writeConfig(t, o)
+	c.start(t, "slurmctld", "slurmctld", "-D", "-f", c.conf())
+	for n := range o.Nodes {
+		c.StartNode(t, nodeName(n))
 	}
+	c.Wait(t, time.Minute, func() (bool, string) {
+		out, err := c.run("sinfo", "-h", "-N", "-o", "%N %t")
+		return strings.Count(out, " idle\n") == o.Nodes, fmt.Sprintf("nodes %q, %v, want all idle", out, err)
+	})
+	return c
 }
 
-// missing says what a cluster lacks on this machine, or nothing.
-func missing() string {
-	if !canKeep {
-		return "it needs Linux"
-	}
-	for _, name := range []string{"slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol"} {
-		if program(name) == name {
-			return "no " + name + " (Debian: apt-get install slurmctld slurmd slurm-client)"
-		}
-	}
-	return ""
-}
+func nodeName(n int) string { return fmt.Sprint("node", n+1) }
 
-// program returns the path of a program of Slurm, or its name if there is none. The daemons are in /usr/sbin, which is
-// not in everybody's PATH.
+// program returns the path of a program of Slurm. The daemons are in /usr/sbin, which is not in everybody's PATH.
 func program(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path
 	}
-	if path, err := exec.LookPath("/usr/sbin/" + name); err == nil {
-		return path
-	}
-	return name
+	return "/usr/sbin/" + name
 }
 
-// errPortTaken is the failure that other ports may cure.
-var errPortTaken = errors.New("a port is taken")
+// killMarked is a shell script that reads a text, waits for the end of its input, and kills all processes with the text
+// in their command line or environment. It stops all before it kills the first, so that none tells of another's end.
+//
+// Processes of a cluster have its folder in their environment (SLURM_CONF), those of a node the node's folder:
+// slurmstepd because SLURM_CONF is the path that slurmd was given, a job because of TaskProlog.
+const killMarked = `
+read -r mark && [ -d "$mark" ] || exit 1
+cat
+marked() { echo "$mark" | grep -slF -f - /proc/[0-9]*/cmdline /proc/[0-9]*/environ | cut -d/ -f3; }
+while found=$(marked); [ "$found" ]; do
+	kill -STOP $found
+	[ "$(marked)" = "$found" ] && kill -KILL $found
+done 2>/dev/null
+`
 
-// start starts a cluster on ports: the controller's, then the nodes'. It leaves nothing behind if it fails.
-func start(t testing.TB, o Options, ports []int) (*Cluster, error) {
-	dir, err := os.MkdirTemp("/tmp", "slurm")
-	if err != nil {
-		return nil, fmt.Errorf("slurmtest: %w", err)
-	}
-	c := &Cluster{dir: dir}
-	if err = writeConfig(dir, o, ports); err == nil {
-		err = c.keep("slurmctld", program("slurmctld"), "-D", "-f", c.conf())
-	}
-	for n := 1; n <= o.Nodes && err == nil; n++ {
-		err = c.startNode(nodeName(n))
-	}
-	if err == nil {
-		err = c.waitStart(o)
-	}
-	if err != nil {
-		logs := c.logs()
-		c.stop(t)
-		if strings.Contains(logs, "Address already in use") {
-			err = fmt.Errorf("%w: %w", errPortTaken, err)
-		}
-		return nil, fmt.Errorf("slurmtest: start in %s: %w\n%s", dir, err, logs)
-	}
+// endWith ends the cluster with the test. The end of a killed test is the end of the script's input, too.
+func (c *Cluster) endWith(t testing.TB) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", killMarked+`rm -rf "$mark"`)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in a terminal is not for it
+	in := must.Get(cmd.StdinPipe())(t)
+	must.OK(t, cmd.Start())
+	must.Get(io.WriteString(in, c.dir+"/\n"))(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(c.logs())
 		}
-		c.stop(t)
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("slurmtest: end of %s: %v", c.dir, err)
+		}
+		for _, d := range c.daemons {
+			_ = d.Wait() // it was killed
+		}
 	})
-	return c, nil
 }
 
-// waitStart waits until all nodes are idle.
-func (c *Cluster) waitStart(o Options) error {
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		if dead := c.dead(); dead != "" {
-			return errors.New(strings.TrimSpace(dead))
-		}
-		out, err := c.run("sinfo", "-h", "-N", "-o", "%N %t")
-		if err == nil && strings.Count(out, " idle\n") == o.Nodes {
-			return nil
+// start starts a daemon. Without the environment of the test, SLURM_CONF is the last variable of slurmstepd, which
+// overwrites the others with its title.
+func (c *Cluster) start(t testing.TB, name, daemon string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(program(daemon), args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	must.OK(t, cmd.Start())
+	c.daemons[name] = cmd
+}
+
+// StartNode starts the daemon of a node, again after KillNode or KillNodeWhole.
+func (c *Cluster) StartNode(t testing.TB, node string) {
+	t.Helper()
+	c.start(t, node, "slurmd", "-D", "-N", node, "-f", filepath.Join(c.dir, node)+"/../slurm.conf")
+}
+
+// KillNode kills the daemon of a node with SIGKILL, and nothing else: jobs go on, and so do their slurmstepd.
+func (c *Cluster) KillNode(t testing.TB, node string) {
+	t.Helper()
+	must.OK(t, c.daemons[node].Process.Kill())
+	_ = c.daemons[node].Wait() // it was killed
+}
+
+// KillNodeWhole kills everything on a node at once, as when a machine loses power: the daemon, every slurmstepd and
+// every process of a job, also one that has left its session.
+func (c *Cluster) KillNodeWhole(t testing.TB, node string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", killMarked)
+	cmd.Stdin = strings.NewReader(filepath.Join(c.dir, node) + "/\n")
+	must.OK(t, cmd.Run())
+	_ = c.daemons[node].Wait() // it was killed
+}
+
+// WaitNode waits until a node is in a state, which is one of sinfo's short ones: idle, alloc, mix, comp, down, … A star
+// behind it, for a node that does not answer, does not count.
+func (c *Cluster) WaitNode(t testing.TB, node, state string, most time.Duration) {
+	t.Helper()
+	c.Wait(t, most, func() (bool, string) {
+		got := strings.TrimRight(strings.TrimSpace(c.Run(t, "sinfo", "-h", "-N", "-n", node, "-o", "%t")), "*")
+		return got == state, fmt.Sprintf("%s is %q, want %q", node, got, state)
+	})
+}
+
+// Wait waits until done, which also says what it sees. It fails the test after most.
+func (c *Cluster) Wait(t testing.TB, most time.Duration, done func() (bool, string)) {
+	t.Helper()
+	for deadline := time.Now().Add(most); ; time.Sleep(100 * time.Millisecond) {
+		ok, saw := done()
+		if ok {
+			return
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("after a minute: nodes %q, want all idle", out)
+			queue, _ := c.run("squeue")
+			t.Fatalf("slurmtest: after %v: %s\n%s", most, saw, queue)
 		}
-	}
-}
-
-// stop kills everything of the cluster and removes its folder.
-func (c *Cluster) stop(t testing.TB) {
-	for _, k := range c.keepers {
-		k.close()
-	}
-	for _, k := range c.keepers {
-		if err := k.wait(); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := os.RemoveAll(c.dir); err != nil {
-		t.Errorf("slurmtest: stop: %v", err)
 	}
 }
 
@@ -157,11 +169,7 @@ func (c *Cluster) Env() []string { return []string{"SLURM_CONF=" + c.conf()} }
 // Run runs a program of Slurm on this cluster and returns what it writes to stdout. It fails the test if it fails.
 func (c *Cluster) Run(t testing.TB, name string, args ...string) string {
 	t.Helper()
-	out, err := c.run(name, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return must.Get(c.run(name, args...))(t)
 }
 
 func (c *Cluster) run(name string, args ...string) (string, error) {
@@ -169,39 +177,12 @@ func (c *Cluster) run(name string, args ...string) (string, error) {
 	defer cancel()
 	var stdout, stderr strings.Builder
 	cmd := exec.CommandContext(ctx, program(name), args...)
-	cmd.Env = append(environ(), c.Env()...)
+	cmd.Env = append(os.Environ(), c.Env()...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return stdout.String(), fmt.Errorf("slurmtest: %s %q: %w\n%s%s", name, args, err, stderr.String(), c.dead())
+		return stdout.String(), fmt.Errorf("slurmtest: %s %q: %w\n%s", name, args, err, stderr.String())
 	}
 	return stdout.String(), nil
-}
-
-// environ is this process's environment without what Slurm's programs read: the test may itself be a job of a Slurm.
-func environ() []string {
-	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return regexp.MustCompile(`^(SLURM|SBATCH|SINFO|SQUEUE|SCANCEL)`).MatchString(variable)
-	})
-}
-
-// keep starts a daemon under a keeper.
-func (c *Cluster) keep(name string, args ...string) error {
-	k, err := newKeeper(c.dir, name, args)
-	if err == nil {
-		c.keepers = append(c.keepers, k)
-	}
-	return err
-}
-
-// dead names the daemons that are dead.
-func (c *Cluster) dead() string {
-	var names strings.Builder
-	for _, k := range c.keepers {
-		if k.daemonDead() {
-			fmt.Fprintf(&names, "%s is dead\n", k.name)
-		}
-	}
-	return names.String()
 }
 
 // logs returns what the daemons have written, the end of it if it is long.

@@ -1,3 +1,5 @@
+//go:build unix
+
 package slurmtest
 
 import (
@@ -8,6 +10,9 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"testing"
+
+	"rollcall/internal/must"
 )
 
 // config is slurm.conf without its nodes. The comments say why a line is not Slurm's default.
@@ -47,7 +52,9 @@ ReturnToService=2
 # SIGKILL follows SIGTERM soon: default 30 s.
 KillWait=5
 PropagateResourceLimits=NONE
-StateSaveLocation=%[3]s/state
+# It marks the processes of a job with their node, see killMarked.
+TaskProlog=%[3]s/prolog
+StateSaveLocation=%[3]s
 SlurmdSpoolDir=%[3]s/%%n
 SlurmctldPidFile=%[3]s/slurmctld.pid
 SlurmdPidFile=%[3]s/%%n.pid
@@ -58,55 +65,47 @@ SlurmdDebug=debug
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 `
 
-// writeConfig writes Slurm's configuration files to dir. The first port is the controller's.
-func writeConfig(dir string, o Options, ports []int) error {
-	me, err := user.Current()
-	if err != nil {
-		return fmt.Errorf("slurmtest: config: %w", err)
-	}
+// writeConfig writes the files of Slurm's configuration, and makes the folders of the nodes.
+func (c *Cluster) writeConfig(t testing.TB, o Options) {
+	t.Helper()
+	me := must.Get(user.Current())(t)
+	ports := freePorts(t, o.Nodes+1)
 	var conf, gres strings.Builder
-	fmt.Fprintf(&conf, config[1:], ports[0], me.Username, dir)
-	for n := 1; n <= o.Nodes; n++ {
-		fmt.Fprintf(&conf, "NodeName=%s NodeHostname=localhost NodeAddr=127.0.0.1 Port=%d CPUs=%d",
-			nodeName(n), ports[n], o.CPUs)
-		if o.GPUs > 0 {
-			fmt.Fprintf(&conf, " Gres=gpu:%d", o.GPUs)
-		}
-		fmt.Fprintln(&conf)
+	fmt.Fprintf(&conf, config[1:], ports[0], me.Username, c.dir)
+	for n := range o.Nodes {
+		node := nodeName(n)
+		must.OK(t, os.Mkdir(filepath.Join(c.dir, node), 0o700))
+		fmt.Fprintf(&conf, "NodeName=%s NodeHostname=localhost NodeAddr=127.0.0.1 Port=%d CPUs=%d Gres=gpu:%d\n",
+			node, ports[n+1], o.CPUs, o.GPUs)
 		for g := range o.GPUs {
-			file := filepath.Join(dir, fmt.Sprintf("%s-gpu%d", nodeName(n), g))
-			if err := os.Symlink("/dev/null", file); err != nil {
-				return fmt.Errorf("slurmtest: config: %w", err)
-			}
-			fmt.Fprintf(&gres, "NodeName=%s Name=gpu File=%s\n", nodeName(n), file)
+			file := filepath.Join(c.dir, fmt.Sprintf("%s-gpu%d", node, g))
+			must.OK(t, os.Symlink("/dev/null", file))
+			fmt.Fprintf(&gres, "NodeName=%s Name=gpu File=%s\n", node, file)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
-		return fmt.Errorf("slurmtest: config: %w", err)
+	prolog := "#!/bin/sh\necho export SLURMTEST_NODE=" + c.dir + "/$SLURMD_NODENAME/\n"
+	for name, text := range map[string]string{
+		"slurm.conf": conf.String(), "gres.conf": gres.String(), "prolog": prolog,
+	} {
+		must.OK(t, os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o700))
 	}
-	for name, text := range map[string]string{"slurm.conf": conf.String(), "gres.conf": gres.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			return fmt.Errorf("slurmtest: config: %w", err)
-		}
-	}
-	return nil
 }
 
 // freePorts returns n ports of the loopback device that nobody listens on. They are below those that Linux gives to
 // clients (32768 and above), or a connection could take the port of a node whose daemon is dead.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for try := 0; len(ports) < n; try++ {
+func freePorts(t testing.TB, n int) (ports []int) {
+	t.Helper()
+	for range 1000 {
 		port := 20000 + rand.IntN(12000)
 		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
-			if try > 1000 {
-				return nil, fmt.Errorf("slurmtest: free ports: %w", err)
-			}
 			continue
 		}
 		defer l.Close() // when all are found: no port comes twice
-		ports = append(ports, port)
+		if ports = append(ports, port); len(ports) == n {
+			return ports
+		}
 	}
-	return ports, nil
+	t.Fatalf("slurmtest: %d free ports among 1000, want %d", len(ports), n)
+	return nil
 }

@@ -5,15 +5,16 @@ import (
 	"slices"
 
 	"rollcall/algos"
+	"rollcall/internal/files"
 )
 
 // OwnSeeds are seeds of parts of the draws, in place of the run's seed; none: the run's seed.
 type OwnSeeds struct {
-	SeedSplit        Optional // what the clients hold
-	SeedPhi          Optional // φ
-	SeedAvailability Optional // who is there
-	SeedInit         Optional // the initial weights
-	SeedBatches      Optional // how the clients train, and what the methods draw
+	SeedSplit        files.Optional // what the clients hold
+	SeedPhi          files.Optional // φ
+	SeedAvailability files.Optional // who is available
+	SeedInit         files.Optional // the initial weights
+	SeedBatches      files.Optional // how the clients train, and what the methods draw
 }
 
 // Seeds are the seeds of all draws of a run, by what they draw. Package rng lists the draws.
@@ -30,29 +31,29 @@ type Seeds struct {
 func seedRows() []Row {
 	return []Row{
 		seedOf("split", "what the clients hold: generated data, the split, --validation, --hold-out and --swap-pairs",
-			func(s *Settings) *Optional { return &s.SeedSplit }, "", func(*Settings) bool { return true }),
+			func(s *Settings) *files.Optional { return &s.SeedSplit }, "", func(*Settings) bool { return true }),
 		seedOf("phi", "φ, the activity of the classes, from which the p_i are made",
-			func(s *Settings) *Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's processes",
-			func(s *Settings) bool { return !s.Chained() && s.P.Value == nil }),
+			func(s *Settings) *files.Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's processes",
+			func(s *Settings) bool { return !s.Chained() && !s.P.Valid }),
 		seedOf("availability", "who is there in which round, the parameters of the chains, and the history of --prior",
-			func(s *Settings) *Optional { return &s.SeedAvailability }, " and, of a trace, with --prior",
+			func(s *Settings) *files.Optional { return &s.SeedAvailability }, " and, of a trace, with --prior",
 			func(s *Settings) bool {
 				return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) && s.Get("prior") != "none"
 			}),
 		seedOf("init", "the initial weights",
-			func(s *Settings) *Optional { return &s.SeedInit }, " without --init-from",
+			func(s *Settings) *files.Optional { return &s.SeedInit }, " without --init-from",
 			func(s *Settings) bool { return s.InitFrom == "" }),
 		seedOf("batches", "the order of the batches, crops, flips, dropout, and the clients that fedavg-s samples",
-			func(s *Settings) *Optional { return &s.SeedBatches }, "", func(*Settings) bool { return true }),
+			func(s *Settings) *files.Optional { return &s.SeedBatches }, "", func(*Settings) bool { return true }),
 	}
 }
 
 // seedOf returns the row of the seed of some draws. A run that draws them reads it if it is given; in says which runs
 // draw them.
-func seedOf(draws, help string, field func(*Settings) *Optional, in string, reads func(*Settings) bool) Row {
+func seedOf(draws, help string, field func(*Settings) *files.Optional, in string, reads func(*Settings) bool) Row {
 	return whole("seed-"+draws, "none", algos.Between(0, math.MaxUint32), "seed of "+help+"; none: --seed",
 		func(s *Settings) any { return field(s) }).orNone().
-		only(&use{"a number" + in, func(s *Settings) bool { return field(s).Value != nil && reads(s) }})
+		only(&use{"a number" + in, func(s *Settings) bool { return field(s).Valid && reads(s) }})
 }
 
 // SeedNames returns the names of the settings that are seeds.
@@ -65,7 +66,7 @@ func SeedNames() (names []string) {
 
 // Seeds returns the seeds of a run with this seed.
 func (s *Settings) Seeds(seed uint32) Seeds {
-	of := func(own Optional) uint32 { return uint32(own.Or(float64(seed))) }
+	of := func(own files.Optional) uint32 { return uint32(own.Or(float64(seed))) }
 	return Seeds{of(s.SeedSplit), of(s.SeedPhi), of(s.SeedAvailability), of(s.SeedInit), of(s.SeedBatches)}
 }
 
@@ -77,7 +78,7 @@ func (s *Settings) UngivenSeeds() (names []string) {
 		if s.Get(r.Name) != "none" {
 			continue
 		}
-		*r.Field(&given).(*Optional) = Some(0)
+		*r.Field(&given).(*files.Optional) = files.Some(0)
 		if r.For.by(&given) {
 			names = append(names, r.Name)
 		}
@@ -97,4 +98,20 @@ func (s *Settings) checkSeeds() error {
 		}
 	}
 	return nil
+}
+
+// SeedList returns the seeds of --seeds, each once, because a run counts once in a mean.
+func SeedList(given []uint) (seeds []uint32, err error) {
+	for _, s := range given {
+		if s > math.MaxUint32 {
+			return nil, Usagef("--seeds %d: want 0 … %d", s, uint32(math.MaxUint32))
+		}
+		if !slices.Contains(seeds, uint32(s)) {
+			seeds = append(seeds, uint32(s))
+		}
+	}
+	if len(seeds) == 0 {
+		return nil, Usagef("--seeds: empty, want at least one")
+	}
+	return seeds, nil
 }

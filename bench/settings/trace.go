@@ -31,7 +31,7 @@ func (s *Settings) FitTrace() error {
 	case s.TraceEnd == traceEndStop:
 		s.Stopped, s.Rounds = s.Rounds, end
 	}
-	// For repeat and empty the rounds stay, and the process decides who is there after the trace.
+	// For repeat and empty the rounds stay, and the availability model decides who is available after the trace.
 	return nil
 }
 
@@ -62,9 +62,9 @@ func (s *Settings) ReadTrace() ([]availability.Interval, error) {
 	return intervals, nil
 }
 
-// ProcessOptions returns the options of the availability process for clients with these p_i [N]. The caller adds seed,
-// groups and the intervals of a trace.
-func (s *Settings) ProcessOptions(base []float64) availability.Options {
+// AvailabilityOptions returns the options of the availability model for clients with these p_i [N]. The caller adds
+// seed, groups and the intervals of a trace.
+func (s *Settings) AvailabilityOptions(base []float64) availability.Options {
 	return availability.Options{
 		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
 		Form: availability.Form(algos.Preset(s.Preset).Reading()), G: s.G, Nu: s.Nu,
