@@ -124,9 +124,9 @@ func trace(ses *run.Session, s *settings.Settings, seed uint32) (rows []availabi
 	}
 	p := make([]float64, s.Clients) // [N] p_i^t of the round at hand
 	for t := range s.Rounds {
-		clients.Process.Probabilities(t, p)
+		clients.Availability.Probabilities(t, p)
 		here := map[int]int{} // 1 for the clients that are there, 0 for all others
-		for _, i := range clients.Process.Active(t) {
+		for _, i := range clients.Availability.Active(t) {
 			here[i] = 1
 		}
 		for i := range p {

@@ -464,12 +464,12 @@ func (c *methodCheck) train(ctx context.Context, s settings.Settings, active [][
 	p := make([]float64, s.Clients)
 	if active == nil {
 		for t := range s.Rounds {
-			active = append(active, slices.Clone(clients.Process.Active(t)))
+			active = append(active, slices.Clone(clients.Availability.Active(t)))
 		}
 	}
 	for t := range len(active) + 1 {
 		if t > 0 {
-			clients.Process.Probabilities(t-1, p)
+			clients.Availability.Probabilities(t-1, p)
 			r := algos.Round{T: t - 1, Active: active[t-1], P: p, LR: s.Rate(t - 1), ServerLR: s.ServerLR}
 			if _, err := f.Method.Round(ctx, r); err != nil {
 				return nil, err

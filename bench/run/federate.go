@@ -117,11 +117,11 @@ func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *setting
 // order, because the method keeps state. round draws the clients of the next round too, so that the method can make
 // their batch plans while this round trains.
 func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, err error) {
-	f.clients.Process.Probabilities(t, f.p)
+	f.clients.Availability.Probabilities(t, f.p)
 	if f.active = f.next; f.active == nil {
-		f.active = f.clients.Process.Active(t)
+		f.active = f.clients.Availability.Active(t)
 	}
-	f.next = f.clients.Process.Active(t + 1)
+	f.next = f.clients.Availability.Active(t + 1)
 	r := algos.Round{
 		T: t, Active: f.active, Next: f.next, P: f.p, LR: f.settings.Rate(t), ServerLR: f.settings.ServerLR,
 	}

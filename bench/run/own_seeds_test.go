@@ -90,7 +90,7 @@ func TestOwnSeedsApart(t *testing.T) {
 		f := must.Get(ses.Federate(t.Context(), of, seed, ses.Engine))(t)
 		d = draws{train: f.clients.train, base: f.clients.Base, weights: f.W0}
 		for round := range 30 {
-			d.active = append(d.active, f.clients.Process.Active(round))
+			d.active = append(d.active, f.clients.Availability.Active(round))
 		}
 		d.batches = f.Planner.Client(0, 0, 0).Index
 		return d

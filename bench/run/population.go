@@ -14,10 +14,10 @@ import (
 
 // Population is the N clients of a run: the samples they hold, and when they are there.
 type Population struct {
-	Process availability.Model
-	Base    []float64 // [N] p_i of FedAWE's processes, from which p_i^t is made; π_i of a process without a p_i
-	Pi      []float64 // [N] π_i, the share of rounds in which a client is there: what methods know of it
-	Lambda  []float64 // [N] λ_i of a chain, 0 where rounds are independent
+	Availability availability.Model
+	Base         []float64 // [N] p_i of FedAWE's models, from which p_i^t is made; π_i of a process without a p_i
+	Pi           []float64 // [N] π_i, the share of rounds in which a client is there: what methods know of it
+	Lambda       []float64 // [N] λ_i of a chain, 0 where rounds are independent
 
 	train      [][]int32 // [N][n_i] the samples that each client trains on
 	validation [][]int32 // [N][m_i] training samples that each client keeps back; nil: none
@@ -83,10 +83,10 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		}
 		return process, err
 	}
-	if p.Process, err = p.draw(); err != nil {
+	if p.Availability, err = p.draw(); err != nil {
 		return p, err
 	}
-	if p.Pi, p.Lambda = p.Process.Stationary(); s.Chained() {
+	if p.Pi, p.Lambda = p.Availability.Stationary(); s.Chained() {
 		p.Base = p.Pi
 	}
 	return p, nil

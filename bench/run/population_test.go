@@ -135,7 +135,7 @@ func TestPi(t *testing.T) {
 			target, sum, away := p.target(alpha), 0.0, 0
 			step, now := make([]float64, s.Clients), make([]float64, s.Clients) // Σ over a cycle of p_i^t q_i; p_i^t
 			for r := range 4 {
-				p.Process.Probabilities(r, now)
+				p.Availability.Probabilities(r, now)
 				for i, pi := range p.Pi {
 					if pi > 0 {
 						step[i] += now[i] * target[i] / pi / 4

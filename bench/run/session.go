@@ -48,7 +48,7 @@ type split struct {
 func (ses *Session) populate(s *settings.Settings, seed uint32) (p Population, err error) {
 	if was := &ses.split; was.data == ses.Data && was.hash == results.Hash(*s) && was.seed == seed {
 		p = was.clients
-		p.Process, err = p.draw() // it is drawn round by round
+		p.Availability, err = p.draw() // it is drawn round by round
 		return p, err
 	}
 	if p, err = Populate(ses.Data, s, seed); err == nil {

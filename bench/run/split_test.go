@@ -19,7 +19,7 @@ func TestSplitOnce(t *testing.T) {
 			must.OK(t, ses.OpenData(t.Context(), &s, 3))
 			opened := must.Get(ses.populate(&s, 3))(t)
 			for round := range 5 { // as the dry run does
-				opened.Process.Active(round)
+				opened.Availability.Active(round)
 			}
 			again := must.Get(ses.populate(&s, 3))(t)
 			fresh := must.Get(Populate(ses.Data, &s, 3))(t)
@@ -27,7 +27,7 @@ func TestSplitOnce(t *testing.T) {
 				t.Error("the same run: the data are split again, want the split that is there")
 			}
 			for round := range 5 {
-				if got, want := again.Process.Active(round), fresh.Process.Active(round); !slices.Equal(got, want) {
+				if got, want := again.Availability.Active(round), fresh.Availability.Active(round); !slices.Equal(got, want) {
 					t.Errorf("round %d: %v are active, want %v", round, got, want)
 				}
 			}

@@ -250,7 +250,7 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 		return err
 	}
 	if row.Round = t.done; t.done > 0 {
-		row.Active, row.LR = len(t.f.clients.Process.Active(t.done-1)), t.x.Settings.Rate(t.done-1)
+		row.Active, row.LR = len(t.f.clients.Availability.Active(t.done-1)), t.x.Settings.Rate(t.done-1)
 	}
 	row.ElapsedSec = t.elapsedSec()
 	if n := len(t.rows); n < len(t.earlier) {
