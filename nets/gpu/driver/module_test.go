@@ -28,8 +28,7 @@ func TestJIT(t *testing.T) {
 		if e := (*Error)(nil); !errors.As(err, &e) || e.Name != "CUDA_ERROR_INVALID_PTX" {
 			t.Errorf("LoadModule: %#v, want CUDA_ERROR_INVALID_PTX", e)
 		}
-		m, err := d.LoadModule("fill", fillPTX)
-		must.OK(t, err)
+		m := must.Get(d.LoadModule("fill", fillPTX))(t)
 		if _, err := m.Function("file"); err == nil ||
 			err.Error() != "gpu: module fill: kernel file: named symbol not found" {
 			t.Errorf("Function(file): %v", err)
@@ -68,18 +67,14 @@ func loadModules(t *testing.T, d *Device) {
 	for i := range 20 {
 		sources = append(sources, Source{fmt.Sprint("fill", i), fillPTX})
 	}
-	modules, err := d.LoadModules(sources)
-	must.OK(t, err)
-	p, err := d.Alloc(4)
-	must.OK(t, err)
-	s, err := d.NewStream()
-	must.OK(t, err)
+	modules := must.Get(d.LoadModules(sources))(t)
+	p := must.Get(d.Alloc(4))(t)
+	s := must.Get(d.NewStream())(t)
 	for i, m := range modules {
 		if m.name != sources[i].Name {
 			t.Errorf("module %d: %s, want %s", i, m.name, sources[i].Name)
 		}
-		f, err := m.Function("fill")
-		must.OK(t, err)
+		f := must.Get(m.Function("fill"))(t)
 		must.OK(t, fill(f, s, fillArgs{p, uint32(i), 1}))
 		got := make([]uint32, 1)
 		must.OK(t, d.CopyFromDevice(Bytes(got), p))
@@ -89,7 +84,7 @@ func loadModules(t *testing.T, d *Device) {
 		must.OK(t, m.Unload())
 	}
 	sources[7].PTX = strings.Replace(fillPTX, ".entry fill(", ".entry fill%(", 1)
-	_, err = d.LoadModules(sources)
+	_, err := d.LoadModules(sources)
 	if err == nil || !strings.HasPrefix(err.Error(), "gpu: module fill7: ") {
 		t.Errorf("LoadModules: %v, want an error about fill7", err)
 	}

@@ -2,35 +2,35 @@
 
 package driver
 
+// #include "shim.h"
+import "C"
+
 import (
 	"fmt"
 	"slices"
 	"unsafe"
-
-	"gorgonia.org/cu"
 )
 
 // Stream is a queue of work, which the device does in order.
 type Stream struct {
 	dev *Device
-	s   cu.Stream
+	s   C.CUstream
 }
 
 // NewStream makes a stream. It does not wait for the default stream, and the default stream does not wait for it.
 func (d *Device) NewStream() (*Stream, error) {
-	s, err := cu.MakeStream(cu.NonBlocking)
-	if err != nil {
-		return nil, fmt.Errorf("gpu: stream: %w", cuError(err))
+	s := &Stream{dev: d}
+	if err := result(C.cuStreamCreate(&s.s, C.CU_STREAM_NON_BLOCKING)); err != nil {
+		return nil, fmt.Errorf("gpu: stream: %w", err)
 	}
-	made := &Stream{d, s}
-	d.streams = append(d.streams, made)
-	return made, nil
+	d.streams = append(d.streams, s)
+	return s, nil
 }
 
 // Synchronize waits until the stream's work is done. It returns the error of work that failed.
 func (s *Stream) Synchronize() error {
-	if err := s.s.Synchronize(); err != nil {
-		return s.dev.waiting("synchronize", cuError(err))
+	if err := result(C.cuStreamSynchronize(s.s)); err != nil {
+		return s.dev.waiting("synchronize", err)
 	}
 	return nil
 }
@@ -38,8 +38,8 @@ func (s *Stream) Synchronize() error {
 // Destroy frees the stream. The driver first finishes its work.
 func (s *Stream) Destroy() error {
 	s.dev.streams = slices.DeleteFunc(s.dev.streams, func(other *Stream) bool { return other == s })
-	if err := s.s.Destroy(); err != nil {
-		return s.dev.waiting("destroy stream", cuError(err))
+	if err := result(C.cuStreamDestroy_v2(s.s)); err != nil {
+		return s.dev.waiting("destroy stream", err)
 	}
 	return nil
 }
@@ -61,11 +61,11 @@ func (s *Stream) copy(what string, host []byte, queue transfer) error {
 	if len(host) == 0 {
 		return nil
 	}
-	bytes := int64(len(host))
+	bytes := len(host)
 	if !s.dev.isPinned(host) {
-		return fmt.Errorf("gpu: %s of %s: in a stream, want memory of AllocHost", what, Size(bytes))
+		return fmt.Errorf("gpu: %s of %s: in a stream, want memory of AllocHost", what, Size(int64(bytes)))
 	}
-	return s.queued(what, bytes, queue(unsafe.Pointer(&host[0]), bytes, s.s))
+	return s.queued(what, int64(bytes), queue(unsafe.Pointer(&host[0]), bytes, s.s))
 }
 
 // Memset32 queues the write of count 32-bit values at dst, which is aligned to 4 bytes.
@@ -73,7 +73,8 @@ func (s *Stream) Memset32(dst Ptr, value uint32, count int64) error {
 	if count == 0 {
 		return nil
 	}
-	return s.queued("memset", 4*count, cu.MemsetD32Async(cu.DevicePtr(dst), uint(value), count, s.s))
+	return s.queued("memset", 4*count,
+		result(C.cuMemsetD32Async(C.CUdeviceptr(dst), C.uint(value), C.size_t(count), s.s)))
 }
 
 // queued adds the work and its size to an error of the driver.
@@ -81,44 +82,45 @@ func (s *Stream) queued(what string, bytes int64, err error) error {
 	if err == nil {
 		return nil
 	}
-	return s.dev.waiting(what+" of "+Size(bytes), cuError(err))
+	return s.dev.waiting(what+" of "+Size(bytes), err)
 }
 
 // Event marks a point in a stream's work, for measuring time.
 type Event struct {
 	dev *Device
-	e   cu.Event
+	e   C.CUevent
 }
 
 // NewEvent makes an event, not yet recorded.
 func (d *Device) NewEvent() (*Event, error) {
-	e, err := cu.MakeEvent(cu.DefaultEvent)
-	if err != nil {
-		return nil, fmt.Errorf("gpu: event: %w", cuError(err))
+	e := &Event{dev: d}
+	if err := result(C.cuEventCreate(&e.e, C.CU_EVENT_DEFAULT)); err != nil {
+		return nil, fmt.Errorf("gpu: event: %w", err)
 	}
-	return &Event{d, e}, nil
+	return e, nil
 }
 
 // Record puts the event behind the work that is queued on s now.
 func (e *Event) Record(s *Stream) error {
-	if err := e.e.Record(s.s); err != nil {
-		return s.dev.waiting("record event", cuError(err))
+	if err := result(C.cuEventRecord(e.e, s.s)); err != nil {
+		return s.dev.waiting("record event", err)
 	}
 	return nil
 }
 
 // Since returns the milliseconds from start to e. Both are recorded, and the device has passed them.
 func (e *Event) Since(start *Event) (ms float64, err error) {
-	if ms, err = start.e.Elapsed(e.e); err != nil {
-		return 0, e.dev.waiting("time between events", cuError(err))
+	var elapsed C.float
+	if err := result(C.cuEventElapsedTime(&elapsed, start.e, e.e)); err != nil {
+		return 0, e.dev.waiting("time between events", err)
 	}
-	return ms, nil
+	return float64(elapsed), nil
 }
 
 // Destroy frees the event.
 func (e *Event) Destroy() error {
-	if err := cu.DestroyEvent(&e.e); err != nil {
-		return e.dev.waiting("destroy event", cuError(err))
+	if err := result(C.cuEventDestroy_v2(e.e)); err != nil {
+		return e.dev.waiting("destroy event", err)
 	}
 	return nil
 }

@@ -1,4 +1,11 @@
-// Package emulator builds a libcuda.so that runs the CUDA kernels of a folder on the CPU, for tests without a GPU.
+// Package emulator builds a libcuda.so that runs the CUDA kernels of a folder on the CPU, for tests without a GPU:
+//
+//	library, err := emulator.Build("nets/gpu/kernels", false)
+//	if err != nil {
+//		return err
+//	}
+//	test := exec.Command("rollcall", "devices", "--check")
+//	test.Env = append(os.Environ(), emulator.Env(library, false)...)
 //
 // The threads of a block are fibers, blocks run on a few host threads, and streams do nothing until somebody waits. The
 // emulator makes visible what a GPU leaves undefined:

@@ -55,8 +55,8 @@ const mmaText = `.version 7.8
 func TestMMA(t *testing.T) {
 	const words, count = 320, 4000 // of one mma; mma
 	for _, c := range []struct{ name, opcode string }{
-		{"mma_tf32_bits", "m16n8k8.row.col.f32.tf32.tf32.f32"},
-		{"mma_bf16_bits", "m16n8k16.row.col.f32.bf16.bf16.f32"},
+		{"mma_tf32", "m16n8k8.row.col.f32.tf32.tf32.f32"},
+		{"mma_bf16", "m16n8k16.row.col.f32.bf16.bf16.f32"},
 	} {
 		buffer := make([]byte, 4*words*count)
 		r := rand.New(rand.NewPCG(3, 4))

@@ -36,3 +36,15 @@ func TestOnlyLoads(t *testing.T) {
 		})
 	}
 }
+
+// Go's signals work beside the emulator, with AddressSanitizer's runtime too: a nil dereference is a panic.
+func TestNilDereference(t *testing.T) {
+	newRig(t)
+	defer func() {
+		if recover() == nil {
+			t.Error("a nil dereference is no panic")
+		}
+	}()
+	var nothing *int
+	*nothing = 1
+}

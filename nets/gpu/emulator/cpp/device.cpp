@@ -104,21 +104,10 @@ EMU_API cuDeviceTotalMem_v2(size_t *n, int device) {
 EMU_API cuDeviceGetAttribute(int *v, int attribute, int device) {
 	EMU_ENTER_DEVICE(device);
 	switch (attribute) {
-	case 1: *v = (int)max_threads; return success;
-	case 2: case 3: *v = 1024; return success;
-	case 4: *v = 64; return success;
-	case 5: *v = 0x7fffffff; return success;
-	case 6: case 7: *v = 65535; return success;
-	case 8: *v = (int)static_limit; return success;
-	case 10: *v = 32; return success;
 	case 16: *v = (int)d.settings.threads; return success; // multiprocessors
 	case 20: *v = 0; return success;                       // compute mode: default
-	case 38: *v = 4 << 20; return success;                 // L2 bytes
-	case 39: *v = 2048; return success;                    // threads per multiprocessor
-	case 41: *v = 1; return success;                       // unified addressing
 	case 75: *v = d.settings.capability_of(d.seat.physical).first; return success;
 	case 76: *v = d.settings.capability_of(d.seat.physical).second; return success;
-	case 81: *v = 228 << 10; return success;
 	case 97: *v = (int)dynamic_limit; return success;
 	}
 	return d.error(invalid_value, "cuDeviceGetAttribute " + std::to_string(attribute) + " is not emulated");

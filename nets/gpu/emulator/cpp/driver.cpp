@@ -105,15 +105,8 @@ Stream *Device::stream(void *handle) {
 	return streams.count(s) != 0 ? s : nullptr;
 }
 
-// submit queues an operation. As on a real device, the default stream and blocking streams wait for each other.
+// submit queues an operation.
 int Device::submit(Stream *s, std::function<int()> op) {
-	if (s == &null_stream) {
-		for (Stream *other : streams) {
-			if (other->blocking && !other->queue.empty()) s->queue.push_back({nullptr, nullptr, mark_now(other)});
-		}
-	} else if (s->blocking && !null_stream.queue.empty()) {
-		s->queue.push_back({nullptr, nullptr, mark_now(&null_stream)});
-	}
 	s->queue.push_back({std::move(op), nullptr, nullptr});
 	return success;
 }
@@ -171,8 +164,8 @@ using namespace emu;
 
 EMU_API cuStreamCreate(void **out, unsigned flags) {
 	EMU_ENTER;
+	if (flags != 1) return d.error(invalid_value, "a stream that waits for the default stream is not emulated");
 	Stream *s = new Stream;
-	s->blocking = (flags & 1) == 0;
 	s->maker = std::this_thread::get_id();
 	d.streams.insert(s);
 	*out = s;
@@ -195,18 +188,6 @@ EMU_API cuStreamSynchronize(void *handle) {
 	if (s == nullptr) return d.error(invalid_handle);
 	if (int code = d.flush(s)) return code;
 	return d.check_guards();
-}
-
-// A query performs one entry of the stream's work, so that a loop that polls comes to an end.
-EMU_API cuStreamQuery(void *handle) {
-	EMU_ENTER;
-	Stream *s = d.stream(handle);
-	if (s == nullptr) return d.error(invalid_handle);
-	if (s->queue.empty()) return success;
-	auto m = std::make_shared<Mark>();
-	s->queue.insert(s->queue.begin() + 1, {nullptr, m, nullptr});
-	if (int code = d.run_until(s, m.get())) return code;
-	return not_ready;
 }
 
 EMU_API cuCtxSynchronize() {
@@ -255,14 +236,6 @@ EMU_API cuEventSynchronize(void *event) {
 	if (d.events.count(e) == 0) return d.error(invalid_handle);
 	if (e->mark == nullptr || e->mark->done) return success;
 	return d.run_until(e->mark->stream, e->mark.get());
-}
-
-EMU_API cuEventQuery(void *event) {
-	EMU_ENTER;
-	Event *e = static_cast<Event *>(event);
-	if (d.events.count(e) == 0) return d.error(invalid_handle);
-	if (e->mark == nullptr || e->mark->done) return success;
-	return cuStreamQuery(e->mark->stream == &d.null_stream ? nullptr : e->mark->stream);
 }
 
 EMU_API cuEventElapsedTime(float *ms, void *from, void *to) {

@@ -97,7 +97,6 @@ struct Work {
 
 struct Stream {
 	std::thread::id maker;
-	bool blocking = true; // waits for, and is waited for by, the default stream
 	std::deque<Work> queue;
 };
 
@@ -124,7 +123,6 @@ struct Function {
 	uint32_t max_threads = emu::max_threads;
 	uint32_t static_bytes = 0; // of shared memory
 	uint32_t dynamic_limit = 48 << 10;
-	uint32_t local_bytes = 0;
 };
 
 struct Module {

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// kernels.go finds the kernels of a preprocessed source by this attribute: change both together.
+// compile.go finds the kernels of a preprocessed source by this attribute: change both together.
 #define __global__ __attribute__((used, noinline))
 #define __device__
 #define __launch_bounds__(...)

@@ -112,13 +112,6 @@ namespace {
 
 void *at(uint64_t p) { return reinterpret_cast<void *>((uintptr_t)p); }
 
-// ready waits for the default stream. It stands in copies that go through that stream and are complete when they
-// return.
-int ready(Device &d) {
-	if (int code = d.submit(&d.null_stream, nullptr)) return code;
-	return d.flush(&d.null_stream);
-}
-
 } // namespace
 
 EMU_API cuMemGetInfo_v2(size_t *available, size_t *total) {
@@ -176,7 +169,7 @@ EMU_API cuMemFreeHost(void *p) {
 EMU_API cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t n) {
 	EMU_ENTER;
 	if (int code = d.check_device(dst, n, "cuMemcpyHtoD")) return code;
-	if (int code = ready(d)) return code;
+	if (int code = d.flush(&d.null_stream)) return code; // the copy goes through that stream
 	memcpy(at(dst), src, n);
 	return success;
 }
@@ -184,7 +177,7 @@ EMU_API cuMemcpyHtoD_v2(uint64_t dst, const void *src, size_t n) {
 EMU_API cuMemcpyDtoH_v2(void *dst, uint64_t src, size_t n) {
 	EMU_ENTER;
 	if (int code = d.check_device(src, n, "cuMemcpyDtoH")) return code;
-	if (int code = ready(d)) return code;
+	if (int code = d.flush(&d.null_stream)) return code; // the copy goes through that stream
 	memcpy(dst, at(src), n);
 	return d.check_guards();
 }
@@ -205,15 +198,6 @@ EMU_API cuMemcpyDtoHAsync_v2(void *dst, uint64_t src, size_t n, void *handle) {
 	return d.submit(s, [=] { memcpy(dst, at(src), n); return 0; });
 }
 
-EMU_API cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t n, void *handle) {
-	EMU_ENTER;
-	Stream *s = d.stream(handle);
-	if (s == nullptr) return d.error(invalid_handle);
-	if (int code = d.check_device(dst, n, "cuMemcpyDtoD")) return code;
-	if (int code = d.check_device(src, n, "cuMemcpyDtoD")) return code;
-	return d.submit(s, [=] { memmove(at(dst), at(src), n); return 0; });
-}
-
 EMU_API cuMemsetD32Async(uint64_t dst, unsigned v, size_t count, void *handle) {
 	EMU_ENTER;
 	Stream *s = d.stream(handle);
@@ -225,15 +209,4 @@ EMU_API cuMemsetD32Async(uint64_t dst, unsigned v, size_t count, void *handle) {
 		for (size_t i = 0; i < count; i++) p[i] = v;
 		return 0;
 	});
-}
-
-// These two queue their work in the default stream and return at once, as on a real device.
-EMU_API cuMemcpyDtoD_v2(uint64_t dst, uint64_t src, size_t n) {
-	EMU_ENTER;
-	return cuMemcpyDtoDAsync_v2(dst, src, n, nullptr);
-}
-
-EMU_API cuMemsetD32_v2(uint64_t dst, unsigned v, size_t count) {
-	EMU_ENTER;
-	return cuMemsetD32Async(dst, v, count, nullptr);
 }

@@ -62,12 +62,7 @@ std::string parse(const std::string &ptx, Module *m) {
 		}
 		Function f{k};
 		long x = number_after(ptx, ".maxntid", p, end);
-		size_t maxntid = ptx.find(".maxntid", p), comma = ptx.find(',', maxntid);
-		long y = x > 0 ? number_after(ptx, ",", maxntid, end) : 1;
-		long z = x > 0 ? number_after(ptx, ",", comma + 1, end) : 1;
-		if (x > 0) f.max_threads = (uint32_t)(x * (y > 0 ? y : 1) * (z > 0 ? z : 1));
-		long local = number_after(ptx, "__local_depot", p, end); // __local_depotN[bytes]
-		if (local >= 0) f.local_bytes = (uint32_t)number_after(ptx, "[", ptx.find("__local_depot", p), end);
+		if (x > 0) f.max_threads = (uint32_t)x;
 		f.static_bytes = shared_of(ptx, p, end);
 		f.dynamic_limit -= f.static_bytes;
 		m->functions.emplace(name, f);
@@ -178,8 +173,6 @@ EMU_API cuModuleLoadDataEx(void **out, const void *ptx, unsigned options, const 
 	return d.error(code, log);
 }
 
-EMU_API cuModuleLoadData(void **out, const void *ptx) { return cuModuleLoadDataEx(out, ptx, 0, nullptr, nullptr); }
-
 EMU_API cuModuleUnload(void *module) {
 	EMU_ENTER;
 	Module *m = static_cast<Module *>(module);
@@ -206,9 +199,7 @@ EMU_API cuFuncGetAttribute(int *v, int attribute, void *handle) {
 	switch (attribute) {
 	case 0: *v = (int)f->max_threads; return success;
 	case 1: *v = (int)f->static_bytes; return success;
-	case 3: *v = (int)f->local_bytes; return success;
 	case 4: *v = 32; return success; // registers: a CPU has none to report, and every kernel may have 32
-	case 8: *v = (int)f->dynamic_limit; return success;
 	}
 	return d.error(invalid_value);
 }
@@ -217,7 +208,6 @@ EMU_API cuFuncSetAttribute(void *handle, int attribute, int v) {
 	EMU_ENTER;
 	Function *f = function(d, handle);
 	if (f == nullptr) return d.error(invalid_handle);
-	if (attribute == 9) return success; // the carve-out is a hint
 	if (attribute != 8 || v < 0 || (uint32_t)v + f->static_bytes > dynamic_limit) return d.error(invalid_value);
 	f->dynamic_limit = (uint32_t)v;
 	return success;

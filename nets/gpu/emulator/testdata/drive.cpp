@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include <algorithm>
 #include <functional>
@@ -13,7 +12,6 @@
 struct ArrayArgs { float *x; uint32_t n; };
 struct ShuffleArgs { const float *x; const double *y; float *out; double *sums; uint32_t *votes; };
 struct MatrixArgs { const uint16_t *x; uint32_t *out; };
-struct MmaArgs { const float *a, *b; float *d; uint32_t k, repeat; };
 struct BitsArgs { const uint32_t *a, *b; uint32_t *d; };
 struct CopyArgs { const float *x; float *y; uint32_t n, limit, wait; };
 struct MemoryArgs { float *x; uint32_t *order; uint32_t n; };
@@ -119,41 +117,8 @@ static void ldmatrix_case() {
 	}
 }
 
-// mma compares d += a b with double. The kernel rounds its inputs, and the reference rounds them the same way. The
-// order and the rounding of k sums in float remain: an error of k 2^-24 of the sum of magnitudes.
-static void mma_case(const char *name, int bits) {
-	const int k = 64;
-	auto round_to = [&](float v) { // nearest; exact ties are not in the data but for 0
-		float scale = ldexpf(1, bits - 1 - ilogbf(v == 0 ? 1 : v));
-		return rintf(v * scale) / scale;
-	};
-	std::vector<float> a(16 * k), b(k * 8), d(16 * 8);
-	for (float &v : a) v = uniform();
-	for (float &v : b) v = uniform();
-	for (float &v : d) v = uniform();
-	Array<float> da(a), db(b), dd(d);
-	start(name, {1, 32}, MmaArgs{da.ptr(), db.ptr(), dd.ptr(), k, 1});
-	auto got = dd.get();
-	double worst = 0;
-	for (int i = 0; i < 16; i++) {
-		for (int j = 0; j < 8; j++) {
-			double want = d[i * 8 + j], size = fabs(want);
-			for (int c = 0; c < k; c++) {
-				double p = (double)round_to(a[i * k + c]) * round_to(b[c * 8 + j]);
-				want += p;
-				size += fabs(p);
-			}
-			double error = fabs(got[i * 8 + j] - want) / size;
-			worst = std::max(worst, error);
-			expect(error <= k * 0x1p-24, "d[%d,%d] = %.9g, want %.9g, tolerance %g of %g", i, j, got[i * 8 + j], want,
-				k * 0x1p-24, size);
-		}
-	}
-	printf("worst error %.2g of the sum of magnitudes, tolerance %.2g\n", worst, k * 0x1p-24);
-}
-
-// mma_bits reads fragments of mma from stdin, for each mma a [32,4], b [32,2] and c [32,4], and writes those of d.
-static void mma_bits_case(const char *name) {
+// mma reads fragments of mma from stdin, for each mma a [32,4], b [32,2] and c [32,4], and writes those of d.
+static void mma_case(const char *name) {
 	std::vector<uint32_t> a, b, d, one(320);
 	while (fread(one.data(), 4, one.size(), stdin) == one.size()) {
 		a.insert(a.end(), one.begin(), one.begin() + 128);
@@ -599,40 +564,14 @@ static void math_case() {
 		mn[7]);
 }
 
-// speed prints how many threads start, barriers pass and mma run in a second. It checks nothing.
-static void speed_case() {
-	auto seconds = [](auto f) { // of processor time, since other programs may be running
-		clock_t from = clock();
-		f();
-		ok(cuCtxSynchronize());
-		return (double)(clock() - from) / CLOCKS_PER_SEC;
-	};
-	std::vector<float> numbers(16 * 64);
-	for (float &v : numbers) v = uniform();
-	Array<float> x(numbers), y(numbers), d(numbers); // tensor cores of NaN would be slow
-	double sec = seconds([&] { start("idle", {4000, 256}, MemoryArgs{}); });
-	printf("%.1f M threads/s\n", 4000 * 256 / sec * 1e-6);
-	sec = seconds([&] { start("idle", {40, 256}, MemoryArgs{nullptr, nullptr, 1000}); });
-	printf("%.1f M barriers passed/s\n", 40 * 256 * 1000 / sec * 1e-6);
-	for (auto [name, macs] : {std::pair<const char *, double>{"mma_tf32", 1024}, {"mma_bf16", 2048}}) {
-		unsigned repeat = 2000, calls = repeat * (name[4] == 't' ? 8 : 4);
-		sec = seconds([&] { start(name, {1, 32}, MmaArgs{x.ptr(), y.ptr(), d.ptr(), 64, repeat}); });
-		printf("%s: %.2f M/s on one thread, %.2f G multiply-adds/s\n", name, calls / sec * 1e-6,
-			calls * macs / sec * 1e-9);
-	}
-	sec = seconds([&] { for (int i = 0; i < 2000; i++) start("add", {1, 32}, MemoryArgs{x.ptr(), nullptr, 0}); });
-	printf("%.1f µs per small launch\n", sec / 2000 * 1e6);
-}
-
 int main(int argc, char **argv) {
 	std::map<std::string, std::function<void()>> cases{
 		{"reverse", reverse_case}, {"reverse_dropped", reverse_dropped_case}, {"rotate_dropped", rotate_dropped_case},
 		{"leaves_early", [] { fails("leaves_early", 64); }}, {"two_barriers", [] { fails("two_barriers", 32); }},
 		{"lane_missing", [] { fails("lane_missing", 7); }}, {"lanes_disagree", [] { fails("lanes_disagree", 0); }},
 		{"mma_half", [] { fails("mma_half", 0); }}, {"shuffles", shuffles_case}, {"ldmatrix", ldmatrix_case},
-		{"mma_tf32", [] { mma_case("mma_tf32", 11); }}, {"mma_bf16", [] { mma_case("mma_bf16", 8); }},
-		{"mma_tf32_bits", [] { mma_bits_case("mma_tf32_bits"); }},
-		{"mma_bf16_bits", [] { mma_bits_case("mma_bf16_bits"); }},
+		{"mma_tf32", [] { mma_case("mma_tf32"); }},
+		{"mma_bf16", [] { mma_case("mma_bf16"); }},
 		{"cp_async", cp_async_case}, {"cp_async_no_wait", cp_async_no_wait_case}, {"poison", poison_case},
 		{"global_overrun", [] { overrun("global_overrun", 32, 0); }},
 		{"shared_overrun", [] { overrun("shared_overrun", 1, 0); }},
@@ -641,8 +580,7 @@ int main(int argc, char **argv) {
 		{"threads", threads_case}, {"limits", limits_case},
 		{"fail_launch", fail_launch_case}, {"lose_device", lose_device_case},
 		{"lose_context", lose_context_case}, {"list", list_case}, {"devices", devices_case}, {"lose_one", lose_one_case},
-	 {"math", math_case},
-		{"speed", speed_case},
+		{"math", math_case},
 	};
 	if (argc != 3 || cases.count(argv[2]) == 0) {
 		fprintf(stderr, "drive LIBRARY CASE\n");

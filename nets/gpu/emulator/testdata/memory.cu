@@ -91,8 +91,3 @@ extern "C" __global__ void block_order(const MemoryArgs a) {
 
 // add: x += n.
 extern "C" __global__ void add(const MemoryArgs a) { a.x[blockIdx.x * blockDim.x + threadIdx.x] += (float)a.n; }
-
-// idle does nothing but start threads and pass n barriers.
-extern "C" __global__ void idle(const MemoryArgs a) {
-	for (uint32_t i = 0; i < a.n; i++) __syncthreads();
-}

@@ -52,53 +52,6 @@ extern "C" __global__ void __launch_bounds__(32) matrices(const MatrixArgs a) {
 	for (int m = 0; m < 4; m++) out[640 + m] = r4[m];
 }
 
-struct MmaArgs {
-	const float *a; // [16,k]
-	const float *b; // [k,8]
-	float *d;       // [16,8] += a b
-	uint32_t k, repeat;
-};
-
-extern "C" __global__ void __launch_bounds__(32) mma_tf32(const MmaArgs a) {
-	uint32_t g = threadIdx.x / 4, t = threadIdx.x % 4;
-	float d[4] = {a.d[g * 8 + 2 * t], a.d[g * 8 + 2 * t + 1], a.d[(g + 8) * 8 + 2 * t], a.d[(g + 8) * 8 + 2 * t + 1]};
-	for (uint32_t r = 0; r < a.repeat; r++) {
-		for (uint32_t k = 0; k < a.k; k += 8) {
-			uint32_t fa[4] = {cvt_tf32(a.a[g * a.k + k + t]), cvt_tf32(a.a[(g + 8) * a.k + k + t]),
-				cvt_tf32(a.a[g * a.k + k + t + 4]), cvt_tf32(a.a[(g + 8) * a.k + k + t + 4])};
-			uint32_t fb[2] = {cvt_tf32(a.b[(k + t) * 8 + g]), cvt_tf32(a.b[(k + t + 4) * 8 + g])};
-			mma_tf32_16x8x8(d, fa, fb);
-		}
-	}
-	a.d[g * 8 + 2 * t] = d[0];
-	a.d[g * 8 + 2 * t + 1] = d[1];
-	a.d[(g + 8) * 8 + 2 * t] = d[2];
-	a.d[(g + 8) * 8 + 2 * t + 1] = d[3];
-}
-
-extern "C" __global__ void __launch_bounds__(32) mma_bf16(const MmaArgs a) {
-	uint32_t g = threadIdx.x / 4, t = threadIdx.x % 4;
-	float d[4] = {a.d[g * 8 + 2 * t], a.d[g * 8 + 2 * t + 1], a.d[(g + 8) * 8 + 2 * t], a.d[(g + 8) * 8 + 2 * t + 1]};
-	for (uint32_t r = 0; r < a.repeat; r++) {
-		for (uint32_t k = 0; k < a.k; k += 16) {
-			uint32_t fa[4], fb[2];
-			for (uint32_t i = 0; i < 4; i++) {
-				const float *p = a.a + (g + i % 2 * 8) * a.k + k + 2 * t + i / 2 * 8;
-				fa[i] = pack_bf16(p[0], p[1]);
-			}
-			for (uint32_t i = 0; i < 2; i++) {
-				const float *p = a.b + (k + 2 * t + 8 * i) * 8 + g;
-				fb[i] = pack_bf16(p[0], p[8]);
-			}
-			mma_bf16_16x8x16(d, fa, fb);
-		}
-	}
-	a.d[g * 8 + 2 * t] = d[0];
-	a.d[g * 8 + 2 * t + 1] = d[1];
-	a.d[(g + 8) * 8 + 2 * t] = d[2];
-	a.d[(g + 8) * 8 + 2 * t + 1] = d[3];
-}
-
 struct BitsArgs {
 	const uint32_t *a; // [grid,32,4] fragments
 	const uint32_t *b; // [grid,32,2]
@@ -117,10 +70,10 @@ template <class Mma> __device__ void mma_bits(const BitsArgs &a, Mma mma) {
 	for (uint32_t j = 0; j < 4; j++) a.d[4 * i + j] = float_bits(d[j]);
 }
 
-extern "C" __global__ void __launch_bounds__(32) mma_tf32_bits(const BitsArgs a) {
+extern "C" __global__ void __launch_bounds__(32) mma_tf32(const BitsArgs a) {
 	mma_bits(a, [](float(&d)[4], const uint32_t(&fa)[4], const uint32_t(&fb)[2]) { mma_tf32_16x8x8(d, fa, fb); });
 }
 
-extern "C" __global__ void __launch_bounds__(32) mma_bf16_bits(const BitsArgs a) {
+extern "C" __global__ void __launch_bounds__(32) mma_bf16(const BitsArgs a) {
 	mma_bits(a, [](float(&d)[4], const uint32_t(&fa)[4], const uint32_t(&fb)[2]) { mma_bf16_16x8x16(d, fa, fb); });
 }
