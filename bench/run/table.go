@@ -231,7 +231,7 @@ func columnLabel(c Cell) string {
 func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed error) ([]results.SummaryRow, error) {
 	s := c.Settings
 	row := results.SummaryRow{
-		Cell: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: Version(),
+		Experiment: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: Version(),
 	}
 	switch {
 	case isInterrupted(failed):

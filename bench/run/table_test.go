@@ -8,16 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/internal/must"
-	"rollcall/results/protocol"
-
 	"rollcall/algos"
 	"rollcall/bench/run/rates"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
+	"rollcall/results/protocol"
 )
 
 // p-values of a made table: FedAR ahead of one baseline by 1 % on the mean in every round of two seeds, and level with
@@ -209,7 +208,7 @@ func TestAlso(t *testing.T) {
 					t.Errorf("%s %s: %s at the rates %g and %g, want %g and %g",
 						id, preset, s.Method, s.LR, s.ServerLR, own.LR, own.ServerLR)
 				}
-				row := results.SummaryRow{Cell: s.Cell(id), Params: s.Params()}
+				row := results.SummaryRow{Experiment: s.Cell(id), Params: s.Params()}
 				if own := table.Own(&row).Without(c.Column.Set.Names()...); own != "" {
 					t.Errorf("%s %s: %s on %s has %q of its own, want nothing", id, preset, s.Method, s.Data, own)
 				}

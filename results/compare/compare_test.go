@@ -168,7 +168,7 @@ func TestTableItself(t *testing.T) {
 		paper := of.Printed
 		var ours []results.SummaryRow
 		for _, p := range paper {
-			r := results.SummaryRow{Cell: results.Cell{
+			r := results.SummaryRow{Experiment: results.Experiment{
 				Table: id, Method: p.Method, Data: p.Data, Availability: p.Availability,
 				Alpha: p.Alpha, Clients: p.Clients,
 			}, Params: p.Params, Metric: p.Metric, Status: results.CellOK, Rounds: p.Rounds}

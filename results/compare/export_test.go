@@ -28,7 +28,7 @@ func exported(t *testing.T) Grid {
 			p.Method != "mifa" && p.Method != "fedau" {
 			continue
 		}
-		r := results.SummaryRow{Cell: results.Cell{
+		r := results.SummaryRow{Experiment: results.Experiment{
 			Table: p.Table, Method: p.Method, Preset: "code", Data: p.Data,
 			Availability: p.Availability, Clients: 100, Alpha: p.Alpha, Net: "cnn-" + p.Data,
 		}, Metric: p.Metric, Params: "rounds=500", Rounds: 500, Version: "1.2", Numerics: "cpu-fp32"}
@@ -127,7 +127,7 @@ func TestGridColumns(t *testing.T) {
 			if p.Method == "mifa" && p.Data == "svhn" &&
 				(p.Metric == metrics.TestAcc || p.Metric == metrics.RoundsTo25 || p.Metric == metrics.RoundsTo50) {
 				rows = append(rows, results.SummaryRow{
-					Cell: results.Cell{
+					Experiment: results.Experiment{
 						Table: table, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha,
 					}, Params: p.Params, Metric: p.Metric, N: 1, Mean: p.Mean,
 					Status: results.CellOK,
@@ -156,7 +156,7 @@ func TestGridOfFedAR3(t *testing.T) {
 	var rows []results.SummaryRow
 	for _, p := range of.Printed {
 		r := results.SummaryRow{
-			Cell: results.Cell{
+			Experiment: results.Experiment{
 				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data,
 				Availability: p.Availability, Clients: 100,
 			}, Params: p.Params, Metric: p.Metric, Rounds: p.Rounds, Status: results.CellOK,

@@ -21,7 +21,7 @@ func tableTwo(t *testing.T) (paper results.Printed, ours results.SummaryRow) {
 			paper = p
 		}
 	}
-	ours = results.SummaryRow{Cell: results.Cell{
+	ours = results.SummaryRow{Experiment: results.Experiment{
 		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
 		Clients: 100, Alpha: files.Some(0.1),
 	}, Rounds: 2000, Metric: metrics.TestAcc, Status: results.CellOK, Version: "1.2", Numerics: "cpu-fp32"}
@@ -210,7 +210,7 @@ func TestOneNoteForOneCause(t *testing.T) {
 		for _, data := range []string{"svhn", "cifar10"} {
 			for _, e := range of.Entries {
 				rows = append(rows, results.SummaryRow{
-					Cell: results.Cell{Method: method, Data: data, Availability: "sine"}, Metric: e.Metric,
+					Experiment: results.Experiment{Method: method, Data: data, Availability: "sine"}, Metric: e.Metric,
 					Status: results.CellFailed, Error: "datasets: not found",
 				})
 			}

@@ -66,8 +66,8 @@ func TestRatesByColumn(t *testing.T) {
 			var rows []results.SummaryRow
 			for i, n := range c.numbers {
 				r := results.SummaryRow{
-					Cell:   results.Cell{Table: "sweep", Method: n.method, Data: n.data, Availability: n.availability},
-					Params: n.params, Metric: metrics.TestAcc, Rounds: 6, Status: results.CellOK,
+					Experiment: results.Experiment{Table: "sweep", Method: n.method, Data: n.data, Availability: n.availability},
+					Params:     n.params, Metric: metrics.TestAcc, Rounds: 6, Status: results.CellOK,
 				}
 				r.Estimate(stats.Estimate{Mean: 0.5 + float64(i)/100, N: 1})
 				rows = append(rows, r)
@@ -107,7 +107,7 @@ func TestRatesByColumn(t *testing.T) {
 func TestFurtherMethods(t *testing.T) {
 	of := paperTable(t, "fedawe-2")
 	row := func(method, availability string, mean float64) results.SummaryRow {
-		r := results.SummaryRow{Cell: results.Cell{
+		r := results.SummaryRow{Experiment: results.Experiment{
 			Table: "fedawe-2", Method: method, Preset: "code", Data: "svhn", Net: "cnn-svhn", Clients: 100,
 			Availability: availability, Alpha: files.Some(0.1),
 		}, Metric: metrics.TestAcc, Rounds: 2000, Status: results.CellOK}

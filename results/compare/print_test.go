@@ -17,7 +17,7 @@ import (
 
 func testSummary() []results.SummaryRow {
 	row := func(method, availability string, e *stats.Estimate, paper float64) results.SummaryRow {
-		r := results.SummaryRow{Cell: results.Cell{
+		r := results.SummaryRow{Experiment: results.Experiment{
 			Method: method, Preset: "code", Data: "cifar10", Availability: availability,
 		}, Metric: metrics.TestAcc, Status: results.CellOK}
 		if e != nil {
@@ -111,7 +111,7 @@ func TestWriteTableLosesNothing(t *testing.T) {
 		func(r *results.SummaryRow) { r.Clients = 10 },
 		func(r *results.SummaryRow) { r.Alpha = files.Some(0.05) },
 	} {
-		r := results.SummaryRow{Cell: results.Cell{
+		r := results.SummaryRow{Experiment: results.Experiment{
 			Method: "mifa", Preset: "code", Data: "svhn", Availability: "sine", Clients: 100,
 		}, Metric: metrics.TestLoss, Status: results.CellOK}
 		r.Estimate(stats.Estimate{Mean: float64(i) + 0.5, N: 1})
@@ -139,7 +139,7 @@ func TestWriteTableHeading(t *testing.T) {
 	var rows []results.SummaryRow
 	for _, data := range []string{"a-data-set-with-a-very-long-name", "svhn"} {
 		r := results.SummaryRow{
-			Cell: results.Cell{Method: "mifa", Data: data, Availability: "sine"}, Metric: metrics.TestAcc,
+			Experiment: results.Experiment{Method: "mifa", Data: data, Availability: "sine"}, Metric: metrics.TestAcc,
 			Status: results.CellOK,
 		}
 		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
@@ -192,7 +192,7 @@ fedvarp            0 (3)     | –
 func TestWriteTableLabels(t *testing.T) {
 	row := func(method string, params results.Params) results.SummaryRow {
 		r := results.SummaryRow{
-			Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Params: params,
+			Experiment: results.Experiment{Method: method, Data: "svhn", Availability: "sine"}, Params: params,
 			Metric: metrics.TestAcc, Status: results.CellOK,
 		}
 		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})

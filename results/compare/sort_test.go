@@ -16,7 +16,7 @@ func TestSortSummary(t *testing.T) {
 	for _, availability := range []string{"stationary", "sine"} {
 		for _, method := range []string{"mifa", "new", "fedawe", "fedar"} {
 			for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
-				rows = append(rows, results.SummaryRow{Cell: results.Cell{
+				rows = append(rows, results.SummaryRow{Experiment: results.Experiment{
 					Method: method, Data: "svhn", Availability: availability,
 				}, Metric: m})
 			}

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
+	"rollcall/results/protocol"
 	"rollcall/results/stats"
 )
 
@@ -58,8 +57,8 @@ func aheadOfAdaFed(id, title string, c Column, rounds int, points float64, place
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
 		Measure: Curves{}, Runs: runs(c, cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: rounds,
-		Draw:   drawAccuracy,
-		states: []claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}},
+		Draw:    drawAccuracy,
+		printed: []printedLead{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}},
 		Says: []Sentence[Measured]{{
 			"CA-Fed is ahead of all baselines at the end", place, leads{series: "ca-fed", number: lastAccuracy}.ask,
 		}},

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 	"rollcall/results/stats"
 )
 
@@ -21,7 +20,7 @@ var (
 		ID: "cafed-f3", Title: "CA-Fed, ToN, Figure 3: heterogeneity γ = δ of the clients, Synthetic", Axis: "γ = δ",
 		Measure: Curves{}, Runs: overHeterogeneity(), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
 		Draw: drawFinalAccuracy,
-		states: []claim{
+		printed: []printedLead{
 			{
 				Data: "leaf", X: files.Some(0.25), Ahead: []string{kappa("1"), kappa("10")},
 				Behind: "unbiased", Points: 1.6,
@@ -92,7 +91,7 @@ const (
 func atX(x float64) func(l *Line) bool { return func(l *Line) bool { return l.X == x } }
 
 // overHeterogeneity returns the runs of figure 3, which are the runs of [overKappa] for every γ = δ.
-func overHeterogeneity() (list []Run) {
+func overHeterogeneity() (list []Training) {
 	for _, x := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		set := fmt.Sprintf("leaf-gamma=%g;leaf-delta=%g", x, x)
 		list = append(list, at(x, overKappa(ton("leaf", results.Params(set))))...)
@@ -102,7 +101,7 @@ func overHeterogeneity() (list []Run) {
 
 // overPrior returns the runs of figure 4, whose estimators have observed t' = 10, 10^1.5, … 10^4 rounds before the
 // first one (rounded).
-func overPrior(methods ...string) (list []Run) {
+func overPrior(methods ...string) (list []Training) {
 	for half := 2; half <= 8; half++ {
 		rounds := int(math.Round(math.Pow(10, float64(half)/2)))
 		column := ton("mnist", results.Params("prior="+strconv.Itoa(rounds)))

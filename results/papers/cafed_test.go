@@ -7,14 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/internal/must"
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/internal/files/filestest"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
+	"rollcall/results/protocol"
 	"rollcall/results/resultstest"
 )
 
@@ -29,7 +28,7 @@ func TestCAFed1(t *testing.T) {
 		"adafed": "78.69 63.77 74.81 60.48 0.59 1.37", "ca-fed": "79.03 64.94 76.22 62.76 0.28 0.61",
 	} {
 		for i, want := range strings.Fields(printed) {
-			row := results.SummaryRow{Cell: results.Cell{
+			row := results.SummaryRow{Experiment: results.Experiment{
 				Method: method, Data: []string{"binary", "mnist"}[i%2], Availability: "markov",
 			}, Metric: []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}[i/2]}
 			got, found := results.PrintedFor(rows, row)
@@ -131,7 +130,7 @@ func TestSeedsLeftOut(t *testing.T) {
 		all[i].Included = 1
 	}
 	m := Measured{Lines: []Line{{
-		Run{Column: Column{Set: "clusters=2"}},
+		Training{Column: Column{Set: "clusters=2"}},
 		Runs{Decisions: [][]results.DecisionRow{resultstest.Decisions(), all}},
 	}}}
 	shares := seedsLeftOut(m)
@@ -152,37 +151,37 @@ func TestSeedsLeftOut(t *testing.T) {
 
 // ToN, section V-B: +1.56 percentage points of CA-Fed over AdaFed; ours is the mean over the seeds of the difference of
 // the same seed.
-func TestCAFedClaims(t *testing.T) {
+func TestPrintedLeads(t *testing.T) {
 	at := func(series string, x float64, curves ...[]results.CurveRow) Line {
-		return Line{Run{Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
+		return Line{Training{Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
 	}
 	runs := []Line{
 		at("adafed", 0, resultstest.Accuracies(0.1, 0.5), resultstest.Accuracies(0.1, 0.6)),
 		at("ca-fed", 0, resultstest.Accuracies(0.1, 0.53), resultstest.Accuracies(0.1, 0.61)),
 	}
-	claims := func(f Figure, lines ...Line) ([]ClaimRow, string) {
+	said := func(f Figure, lines ...Line) ([]Statement, string) {
 		d := must.Get(saying([]Figure{f})[0].Draw(Measured{Figure: f, Lines: lines}))(t)
-		numbers := slices.DeleteFunc(d.Claims, func(r ClaimRow) bool { return r.Says != "" })
+		numbers := slices.DeleteFunc(d.Says, func(r Statement) bool { return r.Says != "" })
 		return numbers, d.Words
 	}
-	rows, _ := claims(cafedF1a, runs...)
+	rows, _ := said(cafedF1a, runs...)
 	// Roundings of differences of numbers below 1, times 100.
 	if len(rows) != 1 || rows[0].Paper != files.Some(1.56) || math.Abs(rows[0].Points.Value-2) > 1e-12 ||
 		math.Abs(rows[0].Std.Value-math.Sqrt2) > 1e-12 || rows[0].N != 2 || rows[0].Round != 1 {
-		t.Errorf("claims %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
+		t.Errorf("leads %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
 	}
-	if rows, _ := claims(cafedF1a, runs[0]); len(rows) != 1 || rows[0].Points.Valid {
-		t.Errorf("claims %+v, want one without ours", rows)
+	if rows, _ := said(cafedF1a, runs[0]); len(rows) != 1 || rows[0].Points.Valid {
+		t.Errorf("leads %+v, want one without ours", rows)
 	}
-	// Of several the best one counts, at the claim's own place.
+	// Of several the best one counts, at the place that the paper says.
 	one := func(series string, x, accuracy float64) Line {
 		return at(series, x, resultstest.Accuracies(0, accuracy))
 	}
-	rows, words := claims(cafedF3, one("unbiased", 0.5, 0.5), one(kappa("1"), 0.5, 0.52), one(kappa("10"), 0.5, 0.54),
+	rows, words := said(cafedF3, one("unbiased", 0.5, 0.5), one(kappa("1"), 0.5, 0.52), one(kappa("10"), 0.5, 0.54),
 		one(kappa("10"), 0.25, 0.9))
 	if len(rows) != 3 || rows[0].Points.Valid || rows[1].Ahead != "ca-fed κ̄²=10" ||
 		math.Abs(rows[1].Points.Value-4) > 1e-12 || rows[1].Std.Valid {
-		t.Errorf("claims %+v, want 4 of κ̄² = 10 at 0.5 and none at 0.25", rows)
+		t.Errorf("leads %+v, want 4 of κ̄² = 10 at 0.5 and none at 0.25", rows)
 	}
 	want := "leaf at 0.5: ca-fed κ̄²=10 over unbiased, percentage points: ours +4.00 (1) after round 1, paper +1.20\n"
 	if !strings.Contains(words, want) {

@@ -3,10 +3,9 @@ package papers
 import (
 	"fmt"
 
-	"rollcall/results/protocol"
-
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 )
 
 // FedAR's figures 4 and 5 are sweeps over one setting each.
@@ -48,7 +47,7 @@ const fedarParameters = "6.2, hyperparameters"
 
 // overSetting returns the runs of figures 4 and 5, with a column for each value of a flag. The paper leaves FedAvg(S)
 // out of both figures.
-func overSetting(flag string, values ...float64) (list []Run) {
+func overSetting(flag string, values ...float64) (list []Training) {
 	for _, x := range values {
 		column := fedar("cifar10", results.Params(fmt.Sprintf("%s=%g", flag, x)))
 		list = append(list, at(x, runs(column, "fedar", "mifa", "fedvarp", "fedavg-is", "scaffold"))...)

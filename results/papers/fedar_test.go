@@ -31,7 +31,7 @@ func TestFedAR3(t *testing.T) {
 		{"fedavg-active", "p-min=1", metrics.ClientAccBest10, 0.695, "69.5"},
 		{"fedavg-active", "p-min=1", metrics.ClientAccStd, 0.18, "18.0"},
 	} {
-		p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
+		p, ok := results.PrintedFor(rows, results.SummaryRow{Experiment: results.Experiment{
 			Method: c.method, Data: "cifar10", Availability: "uniform",
 		}, Params: c.params, Metric: c.metric})
 		// Exact: the float64 nearest to the printed decimals.
@@ -40,7 +40,7 @@ func TestFedAR3(t *testing.T) {
 				c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std), c.want, c.text)
 		}
 	}
-	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
+	if _, ok := results.PrintedFor(rows, results.SummaryRow{Experiment: results.Experiment{
 		Method: "fedavg-active", Data: "cifar10", Availability: "uniform",
 	}, Metric: metrics.ClientAccMean}); ok {
 		t.Error("FedAvg with p_min = 0.1 has a number of the paper's, which has everybody there")
@@ -69,7 +69,7 @@ func TestFedAR2(t *testing.T) {
 			t.Errorf("%+v: want a p-value by rounds below 0.001, as the paper says of all", r)
 		}
 	}
-	p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
+	p, ok := results.PrintedFor(rows, results.SummaryRow{Experiment: results.Experiment{
 		Method: "scaffold", Data: "cifar10", Availability: "uniform",
 	}, Params: "p-min=0.5;rounds=10", Metric: metrics.PRounds})
 	if !ok || p.Mean != files.Some(1.38e-246) || metrics.PRounds.Number(p.Mean, p.Std) != "1.38e-246" {
@@ -87,7 +87,7 @@ func TestFedARDistribution(t *testing.T) {
 		return rows
 	}
 	rows, err := fedarDistributionRows(Measured{Lines: []Line{{
-		Run{Method: "fedar"},
+		Training{Method: "fedar"},
 		Runs{Clients: [][]results.ClientRow{seed(0.3), seed(0.4)}},
 	}}})
 	if err != nil || len(rows) != fedarBins {
@@ -100,7 +100,7 @@ func TestFedARDistribution(t *testing.T) {
 	if math.Abs(clients-100) > 1e-9 || math.Abs(mass-1) > 0.01 {
 		t.Errorf("%g clients of density %g in all, want 100 and 1", clients, mass)
 	}
-	if _, err := fedarDistributionRows(Measured{Lines: []Line{{Run: Run{Method: "fedar"}}}}); err == nil {
+	if _, err := fedarDistributionRows(Measured{Lines: []Line{{Training: Training{Method: "fedar"}}}}); err == nil {
 		t.Error("no clients: no error")
 	}
 }
@@ -134,7 +134,7 @@ func TestFedARRows(t *testing.T) {
 		return rows
 	}
 	m := Measured{Figure: Figure{Axis: "p_min"}, Lines: []Line{{
-		Run{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5},
+		Training{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5},
 		Runs{Curves: [][]results.CurveRow{curve(1), curve(3)}},
 	}}}
 	final, err := fedarFinalRows(m)
@@ -172,8 +172,8 @@ func TestCorrect(t *testing.T) {
 	} {
 		for _, m := range []metrics.Metric{metrics.PRounds, metrics.PSeeds, metrics.PHolm} {
 			r := results.SummaryRow{
-				Cell:   results.Cell{Table: "fedar-2", Method: c.method},
-				Params: results.Params(c.params), Metric: m, N: 3,
+				Experiment: results.Experiment{Table: "fedar-2", Method: c.method},
+				Params:     results.Params(c.params), Metric: m, N: 3,
 			}
 			switch m {
 			case metrics.PRounds:
@@ -211,12 +211,12 @@ func TestSummariseCorrects(t *testing.T) {
 	} {
 		for i, x := range acc {
 			r := results.Run{
-				Cell: results.Cell{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}, Seed: uint32(i),
+				Experiment: results.Experiment{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}, Seed: uint32(i),
 				Info: &results.RunInfo{Status: results.RunComplete, Rounds: 1, Seed: uint32(i)},
 			}
 			for round := range 2 {
 				r.Curve = append(r.Curve, results.CurveRow{
-					Cell: r.Cell, Seed: r.Seed, Round: round, TestAcc: files.Some(x), TrainAcc: files.Some(x),
+					Experiment: r.Experiment, Seed: r.Seed, Round: round, TestAcc: files.Some(x), TrainAcc: files.Some(x),
 				})
 			}
 			runs = append(runs, r)

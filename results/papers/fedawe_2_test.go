@@ -27,7 +27,7 @@ func TestFedAWE2(t *testing.T) {
 		for _, availability := range []string{"stationary", "staircase", "sine", "interleaved-sine"} {
 			for _, data := range []string{"svhn", "cifar10", "cinic10"} {
 				for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
-					row := results.SummaryRow{Cell: results.Cell{
+					row := results.SummaryRow{Experiment: results.Experiment{
 						Method: method, Data: data, Availability: availability, Alpha: files.Some(0.1),
 					}, Metric: m}
 					if _, found := results.PrintedFor(rows, row); !found {
@@ -66,7 +66,7 @@ func TestFedAWE2Samples(t *testing.T) {
 		{"fedavg-active", "staircase", "cinic10", metrics.TestAcc, 0.423, 0.022},
 		{"fedvarp", "interleaved-sine", "cinic10", metrics.TestAcc, 0.472, 0.003},
 	} {
-		row := results.SummaryRow{Cell: results.Cell{
+		row := results.SummaryRow{Experiment: results.Experiment{
 			Method: test.method, Data: test.data, Availability: test.availability, Alpha: files.Some(0.1),
 		}, Metric: test.metric}
 		got, found := results.PrintedFor(rows, row)

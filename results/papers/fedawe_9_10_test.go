@@ -60,7 +60,7 @@ func TestFedAWEStudiesSamples(t *testing.T) {
 		},
 		{"another α", "fedawe-10", resultstest.SineRow("mifa", "svhn", 0.5, "", metrics.TrainAcc), 0, 0},
 		{"another α in Table 2", "fedawe-2", resultstest.SineRow("mifa", "svhn", 0.5, "", metrics.TrainAcc), 0, 0},
-		{"no α at all", "fedawe-10", results.SummaryRow{Cell: results.Cell{
+		{"no α at all", "fedawe-10", results.SummaryRow{Experiment: results.Experiment{
 			Method: "mifa", Data: "svhn", Availability: "sine",
 		}, Metric: metrics.TestAcc}, 0, 0},
 		{"FedVARP", "fedawe-9", resultstest.SineRow("fedvarp", "svhn", 0.1, "", metrics.TestAcc), 0, 0},

@@ -18,7 +18,7 @@ func run(method string, every int, loss, acc []float64) []results.CurveRow {
 	var rows []results.CurveRow
 	for i := range loss {
 		rows = append(rows, results.CurveRow{
-			Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Round: i * every,
+			Experiment: results.Experiment{Method: method, Data: "svhn", Availability: "sine"}, Round: i * every,
 			TrainLoss: files.Some(loss[i]), TrainAcc: files.Some(acc[i] + 0.1), TestAcc: files.Some(acc[i]),
 		})
 	}
@@ -30,7 +30,7 @@ func ofF7(beta float64, asCoded bool, lines ...[][]results.CurveRow) Measured {
 	m := Measured{Figure: fedaweF7, Options: map[string]any{"ema": beta, "loss-as-coded": asCoded}}
 	for _, curves := range lines {
 		column := Column{Data: "svhn", Availability: "sine"}
-		m.Lines = append(m.Lines, Line{Run{Method: curves[0][0].Method, Column: column}, Runs{Curves: curves}})
+		m.Lines = append(m.Lines, Line{Training{Method: curves[0][0].Method, Column: column}, Runs{Curves: curves}})
 	}
 	return m
 }
@@ -147,7 +147,7 @@ func TestFedAWEF7Figure(t *testing.T) {
 
 // ofF3 is a line of Figure 3.
 func ofF3(p, gamma string, curves ...[]results.CurveRow) Line {
-	return Line{Run: Run{Column: Column{Set: results.NewParams("p="+p, "gamma="+gamma)}}, Runs: Runs{Curves: curves}}
+	return Line{Training: Training{Column: Column{Set: results.NewParams("p="+p, "gamma="+gamma)}}, Runs: Runs{Curves: curves}}
 }
 
 func TestFedAWEF3(t *testing.T) {

@@ -69,7 +69,7 @@ func made(f Figure) Measured {
 	m := Measured{Figure: f, Base: []float64{0.1, 0.5, 1}, Classes: [][]int{{1, 3, 0}, {0, 2, 2}}}
 	if _, ok := f.Measure.(Curves); ok {
 		for k, r := range f.Runs {
-			line := Line{Run: r}
+			line := Line{Training: r}
 			for seed := range 2 {
 				var curve []results.CurveRow
 				for round, row := range resultstest.Accuracies(0.1, 0.2+0.01*float64(k%9), 0.3+0.1*float64(seed)) {
@@ -115,7 +115,7 @@ func TestDraw(t *testing.T) {
 				!strings.HasSuffix(d.Words, "\n") {
 				t.Errorf("words %q, want lines, of CA-Fed's figures some", d.Words)
 			}
-			for _, c := range d.Claims {
+			for _, c := range d.Says {
 				if c.Says != "" && !strings.Contains(d.Words, c.Says) ||
 					c.Says == "" && !strings.Contains(d.Words, "percentage points: ours ") {
 					t.Errorf("words %q, want %+v in them", d.Words, c)

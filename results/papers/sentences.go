@@ -34,23 +34,33 @@ const (
 	Untold Answer = "cannot be told" // within two standard errors, or something is missing
 )
 
+// Asked returns the sentence about a table or figure with its answer for our numbers.
+func (s Sentence[T]) Asked(id string, ours T) Statement {
+	out := Statement{Figure: id, Says: s.Says, Place: s.Place}
+	out.Answer, out.Ours = s.Ask(ours)
+	return out
+}
+
+// unasked returns sentences without answers.
+func unasked[T any](id string, sentences []Sentence[T]) (list []Statement) {
+	for _, s := range sentences {
+		list = append(list, Statement{Figure: id, Says: s.Says, Place: s.Place})
+	}
+	return list
+}
+
 // saying returns the figures with what the papers say about them, and ours beside it, in their drawings.
 func saying(list []Figure) []Figure {
 	for i := range list {
-		draw, states, sentences := list[i].Draw, list[i].states, list[i].Says
-		list[i].Draw = func(m Measured) (Drawing, error) {
+		f, draw := &list[i], list[i].Draw
+		f.Draw = func(m Measured) (Drawing, error) {
 			d, err := draw(m)
 			if err != nil {
 				return d, err
 			}
-			d.Claims = claimRows(m.Figure.ID, states, m.Lines)
-			for _, s := range sentences {
-				row := ClaimRow{Figure: m.Figure.ID, Says: s.Says, Place: s.Place}
-				row.Answer, row.Ours = s.Ask(m)
-				d.Claims = append(d.Claims, row)
-			}
-			for i := range d.Claims {
-				d.Words += d.Claims[i].words()
+			d.Says = f.asked(m)
+			for i := range d.Says {
+				d.Words += d.Says[i].words()
 			}
 			return d, nil
 		}
