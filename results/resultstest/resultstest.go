@@ -40,6 +40,27 @@ func SineRow(method, data string, alpha float64, params results.Params, m metric
 	}, Params: params, Metric: m}
 }
 
+// Row returns a row of ours under a data set and an availability: a mean over n seeds, with a spread of 0.01 if there
+// are several. What makes an experiment the paper's is as in FedAWE's tables.
+func Row(table, method, data, availability string, m metrics.Metric, mean float64, n int) results.SummaryRow {
+	r := results.SummaryRow{Experiment: results.Experiment{
+		Table: table, Method: method, Preset: "code", Data: data, Net: "cnn-" + data, Availability: availability,
+		Clients: 100, Alpha: files.Some(0.1),
+	}, Rounds: 2000, Metric: m, N: n, Mean: files.Some(mean), Status: results.CellOK}
+	if n > 1 {
+		r.Std = files.Some(0.01)
+	}
+	return r
+}
+
+// AsPrinted returns a row of ours that has the paper's number, from the paper's experiment.
+func AsPrinted(p results.Printed) results.SummaryRow {
+	r := Row(p.Table, p.Method, p.Data, p.Availability, p.Metric, 0, p.N)
+	r.Params, r.Rounds, r.Clients, r.Alpha, r.Mean, r.Std = p.Params, p.Rounds, p.Clients, p.Alpha, p.Mean, p.Std
+	r.Paper(p)
+	return r
+}
+
 // SmallRun describes the run that [WriteRun] writes.
 type SmallRun struct {
 	Table, Method string
