@@ -26,15 +26,19 @@ func TestRatesByColumn(t *testing.T) {
 		want    []string // the headings of the lines
 	}{
 		{"other rates in each column", []number{
-			{"fedau", "leaf", "lr=0.1;rounds=6"}, {"mifa", "leaf", "rounds=6"},
-			{"fedau", "binary", "lr=0.2;rounds=6;server-lr=2"}, {"mifa", "binary", "rounds=6"},
+			{"fedau", "leaf", "lr=0.1;rounds=6"},
+			{"mifa", "leaf", "rounds=6"},
+			{"fedau", "binary", "lr=0.2;rounds=6;server-lr=2"},
+			{"mifa", "binary", "rounds=6"},
 		}, []string{"fedau (rates by column)", "mifa"}},
 		{
-			"other rates in one column", []number{{"fedau", "leaf", ""}, {"fedau", "binary", "lr=0.1"}},
+			"other rates in one column",
+			[]number{{"fedau", "leaf", ""}, {"fedau", "binary", "lr=0.1"}},
 			[]string{"fedau (rates by column)"},
 		},
 		{
-			"the same rates", []number{{"fedau", "leaf", "lr=0.1"}, {"mifa", "leaf", ""}, {"fedau", "binary", "lr=0.1"}},
+			"the same rates",
+			[]number{{"fedau", "leaf", "lr=0.1"}, {"mifa", "leaf", ""}, {"fedau", "binary", "lr=0.1"}},
 			[]string{"fedau lr=0.1", "mifa"},
 		},
 		{"two rates in one column", []number{
