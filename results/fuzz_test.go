@@ -164,16 +164,23 @@ func forged(dir string, text []byte) []byte {
 	return whole
 }
 
-// fuzzCSV: whatever is read of rows without an error can be written and read again to the same text.
-func fuzzCSV[T any](f *testing.F, rows []T) {
+// fuzzCSV: whatever is read of rows without an error can be written and read again to the same text. An error names the
+// file.
+func fuzzCSV[T any](f *testing.F, rows []T, seeds ...string) {
 	var good bytes.Buffer
 	must.OK(f, files.WriteCSV(&good, rows))
 	f.Add(good.Bytes())
 	f.Add(good.Bytes()[:good.Len()*2/3])
 	f.Add(bytes.ReplaceAll(good.Bytes(), []byte("0.5"), []byte("-nan")))
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		rows, err := files.ReadCSV[T](bytes.NewReader(text), "x.csv")
 		if err != nil {
+			if !strings.HasPrefix(err.Error(), "results: x.csv: ") {
+				t.Errorf("error %q does not name the file", err)
+			}
 			return
 		}
 		var first, second bytes.Buffer
