@@ -27,14 +27,11 @@ var (
 		Says: []Sentence[Measured]{
 			{
 				"More available is the fastest (taken as: ahead of Unbiased after round 40)", tonTradeOff,
-				leads{series: "more-available", over: []string{"unbiased"}, number: accuracyIn(40)}.ask,
+				ahead("more-available", accuracyIn(40), "unbiased"),
 			},
 			{
 				"Unbiased ends highest, beside κ̄² = 100", tonTradeOff,
-				leads{
-					series: "unbiased", number: lastAccuracy,
-					over: []string{"more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")},
-				}.ask,
+				ahead("unbiased", lastAccuracy, "more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")),
 			},
 			{"κ̄² = 100 overlaps with Unbiased at the end", tonTradeOff, overlap},
 		},
@@ -140,7 +137,7 @@ func cafedBestFigure(title string, rows []cafedBestRow) plot.Figure {
 
 // overlap asks whether κ̄² = 100 and Unbiased differ by at most two standard errors after the last round.
 func overlap(m Measured) (Answer, string) {
-	switch answer, words := (leads{series: kappa("100"), over: []string{"unbiased"}, number: lastAccuracy}).ask(m); {
+	switch answer, words := ahead(kappa("100"), lastAccuracy, "unbiased")(m); {
 	case answer != Untold:
 		return Fails, words
 	case words != "" && len(m.Figure.Seeds) > 1:

@@ -276,7 +276,7 @@ var cafedI3 = Figure{
 	},
 	Says: []Sentence[Measured]{{
 		"CA-Fed has the highest time average on both data sets", infocomResults,
-		leads{series: "ca-fed", number: timeAverage}.ask,
+		ahead("ca-fed", timeAverage),
 	}},
 }
 

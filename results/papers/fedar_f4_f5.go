@@ -15,13 +15,10 @@ var (
 		Measure: Curves{}, Runs: overSetting("p-min", 0.1, 0.2, 0.3, 0.4, 0.5), Preset: "paper", Seeds: fedarSeeds,
 		Rounds: fedarRounds, Draw: drawFinalLossAndAccuracy,
 		Says: []Sentence[Measured]{
-			{
-				"FedAR is ahead of all baselines at every p_min", fedarParameters,
-				leads{series: "fedar", number: lateAccuracy}.ask,
-			},
+			{"FedAR is ahead of all baselines at every p_min", fedarParameters, ahead("fedar", lateAccuracy)},
 			{
 				"FedAR gains as p_min grows (taken as: from the smallest to the largest)", fedarParameters,
-				changes{series: []string{"fedar"}, number: lateAccuracy, rises: true}.ask,
+				changes{series: "fedar", number: lateAccuracy, rises: true}.ask,
 			},
 		},
 	}
@@ -34,10 +31,7 @@ var (
 				"the test accuracy of all methods falls as N grows (taken as: from the smallest to the largest)",
 				fedarParameters, changes{number: lateAccuracy}.ask,
 			},
-			{
-				"FedAR is ahead of all baselines at every N", fedarParameters,
-				leads{series: "fedar", number: lateAccuracy}.ask,
-			},
+			{"FedAR is ahead of all baselines at every N", fedarParameters, ahead("fedar", lateAccuracy)},
 		},
 	}
 )

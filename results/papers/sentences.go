@@ -176,6 +176,11 @@ type leads struct {
 	where  func(l *Line) bool // nil: everywhere
 }
 
+// ahead returns the question of [leads], everywhere; over no other series it is over all.
+func ahead(series string, number perSeed, over ...string) func(m Measured) (Answer, string) {
+	return leads{series, over, number, nil}.ask
+}
+
 // ask answers with the nearest of the others in every place.
 func (q leads) ask(m Measured) (Answer, string) {
 	var parts []Answer
@@ -206,7 +211,7 @@ func (q leads) ask(m Measured) (Answer, string) {
 
 // changes is a question: does the number of a series fall from the smallest to the largest X of the figure?
 type changes struct {
-	series []string // nil: all
+	series string // empty: all
 	number perSeed
 	rises  bool // the question is whether it rises
 }
@@ -217,7 +222,7 @@ func (q changes) ask(m Measured) (Answer, string) {
 	var words []string
 	names, lines := results.Grouped(m.Lines, func(l Line) string { return l.Series })
 	for _, name := range names {
-		if q.series != nil && !slices.Contains(q.series, name) {
+		if q.series != "" && q.series != name {
 			continue
 		}
 		x := func(a, b Line) int { return cmp.Compare(a.X, b.X) }
@@ -242,6 +247,15 @@ type leadsIn struct {
 	over   []string
 	metric metrics.Metric
 	lower  bool // the smaller, the better
+}
+
+// above returns the question of [leadsIn] where the larger number is the better, and below where the smaller is.
+func above(method string, metric metrics.Metric, over ...string) func([]results.SummaryRow) (Answer, string) {
+	return leadsIn{method, over, metric, false}.ask
+}
+
+func below(method string, metric metrics.Metric, over ...string) func([]results.SummaryRow) (Answer, string) {
+	return leadsIn{method, over, metric, true}.ask
 }
 
 // ask answers with the nearest of the others in every column.

@@ -167,10 +167,10 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	// Nobody is weakly correlated here: 0 of 0 tells nothing.
-	if got, _ := (favours{[]string{"f3ast"}, lessCorrelated}).ask(m); got != Untold {
+	if got, _ := favours(lessCorrelated, "f3ast")(m); got != Untold {
 		t.Errorf("F3AST: %s, want %s", got, Untold)
 	}
-	if got, _ := (favours{[]string{"ca-fed"}, moreAvailable}).ask(m); got != Fails {
+	if got, _ := favours(moreAvailable, "ca-fed")(m); got != Fails {
 		t.Errorf("CA-Fed: %s, want %s: 1.33 of the target to 3", got, Fails)
 	}
 	if got, _ := groupsEqual(m); got != Fails {
