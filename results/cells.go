@@ -11,9 +11,9 @@ import (
 	"rollcall/internal/files"
 )
 
-// Cell says to which cell of which table a row belongs. Its fields are the first columns of every curve and summary.
-// The row's Params hold all other settings that differ from the preset.
-type Cell struct {
+// Experiment says of which experiment a row is, and for which table it was made. Its fields are the first columns of
+// every curve and summary. The row's Params hold all other settings that differ from the preset.
+type Experiment struct {
 	Table        string         `csv:"table"`        // fedawe-2 and the like; empty for a single run
 	Method       string         `csv:"method"`       // fedawe, fedavg-active, …
 	Preset       string         `csv:"preset"`       // code, paper or code-no-momentum
@@ -29,12 +29,12 @@ type Cell struct {
 var cellName = regexp.MustCompile(`^[\pL\pN(][\pL\pN ._+()-]*$`)
 
 // Named returns an error for the first field that is not a valid name. Empty fields are valid.
-func (c Cell) Named() error {
+func (c Experiment) Named() error {
 	return named("table", c.Table, "method", c.Method, "preset", c.Preset, "data", c.Data, "net", c.Net,
 		"availability", c.Availability)
 }
 
-// named checks pairs of a column and its text, for [Cell.Named] and for the columns that a cell does not have.
+// named checks pairs of a column and its text, for [Experiment.Named] and for the columns that it does not have.
 func named(columns ...string) error {
 	for i := 0; i < len(columns); i += 2 {
 		if text := columns[i+1]; text != "" && !cellName.MatchString(text) {
@@ -46,7 +46,7 @@ func named(columns ...string) error {
 }
 
 // CellKey names a cell in every table, because tables share runs. It holds every setting that decides what is computed,
-// except the seed: the columns of [Cell] without the table, and the params.
+// except the seed: the columns of [Experiment] without the table, and the params.
 type CellKey struct {
 	Method       string         `csv:"method"`
 	Preset       string         `csv:"preset"`
@@ -59,7 +59,7 @@ type CellKey struct {
 }
 
 // Key returns the key of the cell with the given params.
-func (c Cell) Key(params Params) CellKey {
+func (c Experiment) Key(params Params) CellKey {
 	return CellKey{c.Method, c.Preset, c.Data, c.Net, c.Availability, c.Clients, c.Alpha, params}
 }
 
@@ -93,8 +93,8 @@ func (k CellKey) String() string {
 	return strings.Join(words, " ")
 }
 
-// RunCell holds the runs of one cell that may share a mean: they differ in their seeds and are alike otherwise.
-type RunCell struct {
+// Cell holds the runs of one cell that may share a mean: they differ in their seeds and are alike otherwise.
+type Cell struct {
 	CellKey
 	Tables []string // the tables for which its runs were made
 	Runs   []Run    // by ascending seed
@@ -104,7 +104,7 @@ type RunCell struct {
 
 // Cells groups runs by cell, in the order of each cell's first run. Runs of one cell that are not alike become separate
 // cells, unless mixed is true. A run that did not end has no run.json to tell; it joins the first group of its cell.
-func Cells(runs []Run, mixed bool) (cells []RunCell) {
+func Cells(runs []Run, mixed bool) (cells []Cell) {
 	type group struct {
 		key  CellKey
 		like Likeness
@@ -124,7 +124,7 @@ func Cells(runs []Run, mixed bool) (cells []RunCell) {
 		return group{r.Key(), like.group(mixed)}
 	})
 	for _, key := range keys {
-		c := RunCell{CellKey: key.key, Runs: groups[key]}
+		c := Cell{CellKey: key.key, Runs: groups[key]}
 		c.Tables, _ = Grouped(c.Runs, func(r Run) string { return r.Table })
 		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
 		// The mark says how these runs differ from the other runs of the cell with the same schema.
@@ -140,7 +140,7 @@ func Cells(runs []Run, mixed bool) (cells []RunCell) {
 	return cells
 }
 
-// markOf returns the Mark of a [RunCell]: how its runs differ from the others of the same cell, which are like others.
+// markOf returns the Mark of a [Cell]: how its runs differ from the others of the same cell, which are like others.
 func markOf(runs []Run, like Likeness, others []Likeness) string {
 	var infos []*RunInfo
 	for i := range runs {
@@ -170,7 +170,7 @@ func markOf(runs []Run, like Likeness, others []Likeness) string {
 }
 
 // Complete returns the curves of the runs whose status is [RunComplete], the only ones that count in a mean.
-func (c *RunCell) Complete() (curves [][]CurveRow) {
+func (c *Cell) Complete() (curves [][]CurveRow) {
 	for i := range c.Runs {
 		if c.Runs[i].Status() == RunComplete {
 			curves = append(curves, c.Runs[i].Curve)
@@ -180,7 +180,7 @@ func (c *RunCell) Complete() (curves [][]CurveRow) {
 }
 
 // Status returns what [CommonStatus] returns for the runs.
-func (c *RunCell) Status() string {
+func (c *Cell) Status() string {
 	var statuses []RunStatus
 	for i := range c.Runs {
 		statuses = append(statuses, c.Runs[i].Status())
@@ -208,7 +208,7 @@ func CommonStatus(statuses []RunStatus) string {
 }
 
 // Settings returns every setting by its name, from the first run with a run.json; nil if there is no such run.
-func (c *RunCell) Settings() map[string]any {
+func (c *Cell) Settings() map[string]any {
 	i := slices.IndexFunc(c.Runs, func(r Run) bool { return r.Info != nil })
 	if i < 0 {
 		return nil

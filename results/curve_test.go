@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -29,8 +28,8 @@ const (
 		"reference_share,steal,others,load_average,card_users"
 )
 
-func testCell() Cell {
-	return Cell{
+func testCell() Experiment {
+	return Experiment{
 		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "cifar10", Net: "cnn-cifar10", Availability: "sine",
 		Clients: 100, Alpha: files.Some(0.1),
 	}
@@ -38,7 +37,7 @@ func testCell() Cell {
 
 func testCurve() []CurveRow {
 	base := CurveRow{
-		Cell: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512",
+		Experiment: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512",
 		Precision: "fp32", Version: "v0.1",
 	}
 	first, second := base, base
@@ -81,7 +80,7 @@ func TestCurveRowMetric(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	ok := SummaryRow{
-		Cell: testCell(), Metric: metrics.TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2",
+		Experiment: testCell(), Metric: metrics.TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2",
 		Precision: "fp32", Device: "CPU, 2 cores",
 	}
 	ok.Estimate(stats.Estimate{Mean: 0.6, Std: files.Some(0.01), N: 3})
@@ -128,35 +127,8 @@ func TestSummaryStatus(t *testing.T) {
 	}
 }
 
-// FuzzReadCurve: whatever is read without an error can be written and read again to the same text.
 func FuzzReadCurve(f *testing.F) {
-	var good bytes.Buffer
-	must.OK(f, files.WriteCSV(&good, testCurve()))
-	f.Add(good.Bytes())
-	f.Add(good.Bytes()[:good.Len()/2])
-	f.Add([]byte(curveHeader + "\n"))
-	f.Add([]byte(curveHeader + "\n\"a\r\rb\r\n\",,,,,,-1,nan,1,0x1p-2,2,Inf,-inf,1e-400,,,7,,,,\n"))
-	f.Add([]byte(curveHeader + "\n,,,,,,1,,1,1,1,0x1p-2,-inf,,,,1e-400,\"a\r\rb\r\n\",,,\n"))
-	f.Add([]byte(strings.Replace(curveHeader, "seed", "Seed", 1)))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		rows, err := files.ReadCSV[CurveRow](bytes.NewReader(text), "curve.csv")
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), "results: curve.csv: ") {
-				t.Errorf("error %q does not name the file", err)
-			}
-			return
-		}
-		var first, second bytes.Buffer
-		if err := files.WriteCSV(&first, rows); err != nil {
-			t.Fatalf("write what was read: %v", err)
-		}
-		again, err := files.ReadCSV[CurveRow](bytes.NewReader(first.Bytes()), "curve.csv")
-		if err != nil {
-			t.Fatalf("read what was written: %v\n%q", err, first.Bytes())
-		}
-		must.OK(t, files.WriteCSV(&second, again))
-		if !bytes.Equal(first.Bytes(), second.Bytes()) {
-			t.Errorf("read and written again:\ngot  %q\nwant %q", second.Bytes(), first.Bytes())
-		}
-	})
+	fuzzCSV(f, testCurve(), curveHeader+"\n", curveHeader+"\n\"a\r\rb\r\n\",,,,,,-1,nan,1,0x1p-2,2,Inf,-inf,1e-400,,,7,,,,\n",
+		curveHeader+"\n,,,,,,1,,1,1,1,0x1p-2,-inf,,,,1e-400,\"a\r\rb\r\n\",,,\n",
+		strings.Replace(curveHeader, "seed", "Seed", 1))
 }

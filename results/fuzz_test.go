@@ -23,12 +23,12 @@ var fuzzedSettings = map[string]any{
 
 // fuzzedRun writes a run that is right, and returns its folder.
 func fuzzedRun(f *testing.F) (dir string) {
-	cell := Cell{Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4}
+	cell := Experiment{Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4}
 	dir = filepath.Join(f.TempDir(), "t", CellFolder(cell, Hash(fuzzedSettings)), "seed-3")
 	var rows []CurveRow
 	for round := range 3 {
 		rows = append(rows, CurveRow{
-			Cell: cell, Seed: 3, Round: round, Active: round, TestLoss: files.Some(1),
+			Experiment: cell, Seed: 3, Round: round, Active: round, TestLoss: files.Some(1),
 			TestAcc: files.Some(float64(round) / 4), ElapsedSec: float64(round), Params: "rounds=2",
 		})
 	}
@@ -164,16 +164,23 @@ func forged(dir string, text []byte) []byte {
 	return whole
 }
 
-// fuzzCSV: whatever is read of rows without an error can be written and read again to the same text.
-func fuzzCSV[T any](f *testing.F, rows []T) {
+// fuzzCSV: whatever is read of rows without an error can be written and read again to the same text. An error names the
+// file.
+func fuzzCSV[T any](f *testing.F, rows []T, seeds ...string) {
 	var good bytes.Buffer
 	must.OK(f, files.WriteCSV(&good, rows))
 	f.Add(good.Bytes())
 	f.Add(good.Bytes()[:good.Len()*2/3])
 	f.Add(bytes.ReplaceAll(good.Bytes(), []byte("0.5"), []byte("-nan")))
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		rows, err := files.ReadCSV[T](bytes.NewReader(text), "x.csv")
 		if err != nil {
+			if !strings.HasPrefix(err.Error(), "results: x.csv: ") {
+				t.Errorf("error %q does not name the file", err)
+			}
 			return
 		}
 		var first, second bytes.Buffer
@@ -192,7 +199,7 @@ func fuzzCSV[T any](f *testing.F, rows []T) {
 
 func FuzzSummary(f *testing.F) {
 	fuzzCSV(f, []SummaryRow{{
-		Cell: Cell{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5),
+		Experiment: Experiment{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5),
 		Status: CellOK, Error: "a \"b\",\nc",
 	}})
 }

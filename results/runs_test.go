@@ -18,13 +18,13 @@ import (
 
 func TestFindRuns(t *testing.T) {
 	out := t.TempDir()
-	resultstest.WriteRun(t, out, resultstest.Run{
+	resultstest.WriteRun(t, out, resultstest.SmallRun{
 		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2, 0.3}, Status: results.RunComplete,
 	})
-	resultstest.WriteRun(t, out, resultstest.Run{
+	resultstest.WriteRun(t, out, resultstest.SmallRun{
 		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3}, Rounds: 2, Status: results.RunInterrupted,
 	})
-	killed := resultstest.WriteRun(t, out, resultstest.Run{
+	killed := resultstest.WriteRun(t, out, resultstest.SmallRun{
 		Table: "run", Method: "fedawe", Seed: 3, Acc: []float64{0.1, 0.2, 0.3},
 	})
 	must.OK(t, os.WriteFile(filepath.Join(killed, "more.csv"), []byte("x\n"), 0o666))
@@ -110,7 +110,7 @@ func TestFindBadRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			dir := resultstest.WriteRun(t, out, resultstest.Run{
+			dir := resultstest.WriteRun(t, out, resultstest.SmallRun{
 				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 			})
 			c.damage(t, dir)
@@ -131,7 +131,7 @@ func overwrite(t *testing.T, path, text string) {
 // A run found in two tables' folders counts once; two that differ are named both.
 func TestDuplicateRuns(t *testing.T) {
 	out := t.TempDir()
-	r := resultstest.Run{
+	r := resultstest.SmallRun{
 		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 	}
 	resultstest.WriteRun(t, out, r)

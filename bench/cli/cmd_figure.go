@@ -168,11 +168,11 @@ func (s *pooled) figure(
 		return err
 	}
 	written := fmt.Sprintf("%s\n%s.csv\n%s.svg\n%s.json\n", figure.Title, path, path, path)
-	if drawn.Claims != nil {
-		if err := files.WriteCSVFile(path+papers.ClaimsSuffix, drawn.Claims); err != nil {
+	if drawn.Says != nil {
+		if err := files.WriteCSVFile(path+papers.PaperSuffix, drawn.Says); err != nil {
 			return err
 		}
-		written += path + papers.ClaimsSuffix + "\n"
+		written += path + papers.PaperSuffix + "\n"
 	}
 	_, err = fmt.Fprint(s.stdout, written+drawn.Words)
 	return err

@@ -90,7 +90,7 @@ func validateDetect(find stats.Detect) error {
 // crossedRows returns the parts of the spread in all crossed designs among the runs below a folder.
 func crossedRows(
 	runs []results.Run, folder string, metric metrics.Metric, find stats.Detect,
-) ([]power.Row, error) {
+) ([]power.Spread, error) {
 	designs, bad := power.Designs(runs)
 	if len(bad) > 0 {
 		return nil, errors.Join(bad...)

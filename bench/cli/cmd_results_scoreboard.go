@@ -14,7 +14,6 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
-	"rollcall/results/page"
 	"rollcall/results/scoreboard"
 )
 
@@ -69,7 +68,7 @@ func (a *app) fillCommand() *cobra.Command {
 		Use:   "fill PAGE",
 		Short: "Write into a page what commands of results print",
 		Long: `fill runs, in the current folder, the command of each line <!-- rollcall results … --> of a page, and
-writes what it prints between this line and the next line ` + page.End + `, in place of what is there. The rest of
+writes what it prints between this line and the next line ` + scoreboard.BlockEnd + `, in place of what is there. The rest of
 the page stays as it is. A page whose command fails is not written.`,
 		Example: `  rollcall results fill docs/reproduction.md`,
 		Args:    exactly(1, "%d arguments, want a page"),
@@ -78,7 +77,7 @@ the page stays as it is. A page whose command fails is not written.`,
 			if err != nil {
 				return fmt.Errorf("results fill: %w", err)
 			}
-			filled, err := page.Fill(string(text), func(words []string) (string, error) {
+			filled, err := scoreboard.FillPage(string(text), func(words []string) (string, error) {
 				return a.printed(cmd.Context(), words)
 			})
 			if err != nil {

@@ -21,9 +21,9 @@ type lister struct {
 	folders []string
 
 	// The last reading.
-	runs []results.Run           // runs with a curve first, each once; then begun runs without one
-	work map[string]compare.Work // by folder: how far a run is that has not ended, and who makes it
-	bad  []error                 // files that are not what they should be
+	runs []results.Run               // runs with a curve first, each once; then begun runs without one
+	work map[string]compare.Progress // by folder: how far a run is that has not ended, and who makes it
+	bad  []error                     // files that are not what they should be
 
 	ended map[string]endedRun // by folder: the runs that need not be read again
 }
@@ -38,7 +38,7 @@ type endedRun struct {
 type found struct {
 	run   results.Run
 	bad   []error
-	work  compare.Work
+	work  compare.Progress
 	stamp string
 	begun bool // there is something of a run: a curve, a run.json, a claim or a checkpoint
 }
@@ -55,7 +55,7 @@ func (l *lister) read(ctx context.Context) error {
 		return err
 	}
 	// ended is made anew, so that it holds no run whose folder has gone or whose files have changed.
-	l.runs, l.bad, l.work, l.ended = nil, nil, map[string]compare.Work{}, map[string]endedRun{}
+	l.runs, l.bad, l.work, l.ended = nil, nil, map[string]compare.Progress{}, map[string]endedRun{}
 	for _, f := range all {
 		l.bad = append(l.bad, f.bad...)
 		for _, beside := range f.run.Beside {
@@ -123,9 +123,9 @@ func stampOf(dir string) (stamp string) {
 // workIn returns how far the run in a folder is and which process makes it. It asks the run's lock and its newest
 // checkpoint, and begun is false if there is neither. It ignores errors of both: the process that resumes the run
 // reports them.
-func workIn(dir string) (w compare.Work, begun bool) {
+func workIn(dir string) (w compare.Progress, begun bool) {
 	if holder, err := lock.Running(dir); err == nil && holder != nil {
-		w, begun = compare.Work{Round: holder.Round, Rounds: holder.Rounds, Process: processOf(holder)}, true
+		w, begun = compare.Progress{Round: holder.Round, Rounds: holder.Rounds, Process: processOf(holder)}, true
 	}
 	// The text of a lock has the round of its last writing. A checkpoint may be newer, or there without any lock.
 	if c, err := checkpoint.Newest(dir); err == nil && c != nil {
@@ -183,7 +183,7 @@ func (l *lister) named(r results.Run) results.Run {
 	for i := range l.runs { // another run also has what the names lack, such as the net and the number of clients
 		other := &l.runs[i]
 		if filepath.Dir(other.Dir) == filepath.Dir(r.Dir) {
-			r.Cell, r.Params = other.Cell, other.Params
+			r.Experiment, r.Params = other.Experiment, other.Params
 			return r
 		}
 	}

@@ -76,12 +76,12 @@ func TestAttackNames(t *testing.T) {
 			top := t.TempDir()
 			out := filepath.Join(top, "a/b/out")
 			c := &corrupt{t: t, out: out, dir: filepath.Join(out, "old/x/seed-3")}
-			cell := results.Cell{
+			cell := results.Experiment{
 				Table: "old", Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4,
 			}
 			c.check(results.WriteCurve(c.path(results.CurveFile), []results.CurveRow{
-				{Cell: cell, Seed: 3},
-				{Cell: cell, Seed: 3, Round: 1},
+				{Experiment: cell, Seed: 3},
+				{Experiment: cell, Seed: 3, Round: 1},
 			}))
 			c.put(-1, "test_acc", "0.5")
 			c.put(-1, column, name)
@@ -118,14 +118,14 @@ func TestAttackHugeRounds(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		c := &corrupt{t: t, out: out, dir: filepath.Join(out, "fedawe-8/x/seed-3")}
-		cell := results.Cell{
+		cell := results.Experiment{
 			Table: "fedawe-8", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn",
 			Availability: "sine", Clients: 100,
 		}
 		rows := []results.CurveRow{
-			{Cell: cell, Seed: 3},
-			{Cell: cell, Seed: 3, Round: 10},
-			{Cell: cell, Seed: 3, Round: 20},
+			{Experiment: cell, Seed: 3},
+			{Experiment: cell, Seed: 3, Round: 10},
+			{Experiment: cell, Seed: 3, Round: 20},
 		}
 		c.check(results.WriteCurve(c.path(results.CurveFile), rows))
 		c.put(-1, "alpha", "0.1")

@@ -9,7 +9,6 @@ import (
 
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/page"
 	"rollcall/results/scoreboard"
 )
 
@@ -109,7 +108,7 @@ func TestFill(t *testing.T) {
 		{"results scoreboard --format tex", statusUsage, []string{"line 2", `--format "tex"`}},
 		{"results scorebord", statusUsage, []string{"line 2", "scorebord", "a command of results"}},
 	} {
-		text := "# Title\n<!-- rollcall " + c.line + " -->\n" + page.End + "\n"
+		text := "# Title\n<!-- rollcall " + c.line + " -->\n" + scoreboard.BlockEnd + "\n"
 		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		oneLineError(t, rollcall(t, "results", "fill", path), c.status, append(c.parts, "page.md")...)
 		if contents(t, path) != text {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"rollcall/results/page"
+	"rollcall/results/scoreboard"
 )
 
 // What people read to the end: a README of a few screens, and lines that fit beside each other.
@@ -29,7 +29,7 @@ func TestDocsLines(t *testing.T) {
 		}
 		written := false
 		for i, line := range lines {
-			written = (written || page.Command(line) != nil) && line != page.End
+			written = (written || scoreboard.BlockCommand(line) != nil) && line != scoreboard.BlockEnd
 			if n := utf8.RuneCountInString(line); n > docsColumns && !written {
 				t.Errorf("%s:%d: %d columns, want at most %d", p.name, i+1, n, docsColumns)
 			}

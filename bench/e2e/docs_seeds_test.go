@@ -17,7 +17,7 @@ import (
 // The table of docs/seeds.md is what `rollcall results power` wrote about the runs that the page names.
 func TestDocsSeeds(t *testing.T) {
 	text := contents(t, "../../docs/seeds.md")
-	rows := must.Get(files.ReadCSVFile[power.Row]("../../results/replay/power/power.csv"))(t)
+	rows := must.Get(files.ReadCSVFile[power.Spread]("../../results/replay/power/power.csv"))(t)
 	var parts []string
 	cells := map[string]string{} // by part, one behind the other
 	for _, r := range rows {
@@ -49,7 +49,7 @@ func TestDocsSeeds(t *testing.T) {
 
 // The components of results/replay/power are those of the accuracies of its runs, by the formulas of docs/seeds.md.
 func TestDocsSeedsComponents(t *testing.T) {
-	rows := must.Get(files.ReadCSVFile[power.Row]("../../results/replay/power/power.csv"))(t)
+	rows := must.Get(files.ReadCSVFile[power.Spread]("../../results/replay/power/power.csv"))(t)
 	runs := must.Get(files.ReadCSVFile[results.SummaryRow]("../../results/replay/power/" + results.SummaryFile))(t)
 	const q = 11
 	for _, method := range []string{"fedavg-active", "mifa"} {

@@ -24,7 +24,7 @@ import (
 // begunRun writes a run of 9 rounds that stands at round 2, without an end.
 func begunRun(t *testing.T, out string, seed uint32) (dir string) {
 	t.Helper()
-	return resultstest.WriteRun(t, out, resultstest.Run{
+	return resultstest.WriteRun(t, out, resultstest.SmallRun{
 		Table: "run", Method: "mifa", Seed: seed, Acc: []float64{0.1, 0.2, 0.3 + float64(seed)/100}, Rounds: 9,
 	})
 }

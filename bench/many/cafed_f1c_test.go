@@ -58,8 +58,8 @@ func TestCAFedF1c(t *testing.T) {
 			}
 			d := must.Get(f.Draw(m))(t)
 			// Only a figure with both methods has the paper's claim about them.
-			if n := reflect.ValueOf(d.Rows).Len(); n != 2*c.lines || d.Claims == nil {
-				t.Errorf("%d rows, claims %v, want %d and the claim", n, d.Claims, 2*c.lines)
+			if n := reflect.ValueOf(d.Rows).Len(); n != 2*c.lines || d.Says == nil {
+				t.Errorf("%d rows, claims %v, want %d and the claim", n, d.Says, 2*c.lines)
 			}
 		})
 	}

@@ -130,7 +130,7 @@ func (w *Wanted) lines(f *papers.Figure) (lines []papers.Line, tasks []Task, err
 	}
 	for _, r := range f.Runs {
 		if method(r.Method) && data(r.Data) && column(&r.Column) {
-			lines = append(lines, papers.Line{Run: r})
+			lines = append(lines, papers.Line{Training: r})
 		}
 	}
 	if len(lines) == 0 {

@@ -232,7 +232,7 @@ func columnLabel(c Cell) string {
 func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed error) ([]results.SummaryRow, error) {
 	s := c.Settings
 	row := results.SummaryRow{
-		Cell: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: run.Version(),
+		Experiment: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: run.Version(),
 	}
 	switch {
 	case isInterrupted(failed):

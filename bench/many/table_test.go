@@ -211,7 +211,7 @@ func TestAlso(t *testing.T) {
 					t.Errorf("%s %s: %s at the rates %g and %g, want %g and %g",
 						id, preset, s.Method, s.LR, s.ServerLR, own.LR, own.ServerLR)
 				}
-				row := results.SummaryRow{Cell: s.Cell(id), Params: s.Params()}
+				row := results.SummaryRow{Experiment: s.Cell(id), Params: s.Params()}
 				if own := table.Own(&row).Without(c.Column.Set.Names()...); own != "" {
 					t.Errorf("%s %s: %s on %s has %q of its own, want nothing", id, preset, s.Method, s.Data, own)
 				}

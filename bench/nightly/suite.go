@@ -11,6 +11,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/conditions"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/results/track"
@@ -156,8 +157,8 @@ func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 	if now, ok := conditions.ReadTicks(conditions.TicksPath); known && ok {
 		b.conditions.Steal, b.conditions.Others = conditions.Steal(ticks, now), conditions.Others(ticks, now)
 	}
-	if !c.CUDA {
-		b.conditions.ClockMHz = cpuMHz("/proc/cpuinfo")
+	if mhz := cpuMHz("/proc/cpuinfo"); !c.CUDA && mhz > 0 {
+		b.conditions.ClockMHz = files.Some(mhz)
 	}
 	return b.values, nil
 }

@@ -134,7 +134,7 @@ func Revisions(s *settings.Settings, engine int) results.Revisions {
 func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	s := &x.Settings
 	return results.CurveRow{
-		Cell: s.Cell(x.Table), Seed: x.Seed, Params: s.Params(),
+		Experiment: s.Cell(x.Table), Seed: x.Seed, Params: s.Params(),
 		Engine: engine.Engine, Precision: engine.Precision, Version: Version(),
 	}
 }

@@ -151,8 +151,8 @@ func (s *Settings) Params() results.Params {
 }
 
 // Cell returns the cell of a table that has these settings.
-func (s *Settings) Cell(table string) results.Cell {
-	c := results.Cell{
+func (s *Settings) Cell(table string) results.Experiment {
+	c := results.Experiment{
 		Table: table, Method: s.Method, Preset: s.Preset, Data: s.Data, Net: s.Net, Availability: s.Availability,
 		Clients: s.Clients,
 	}

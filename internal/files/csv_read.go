@@ -55,6 +55,32 @@ func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error)
 	return rows, lines, bad
 }
 
+// CSVLineParser returns a function that reads a row from one line that [WriteCSV] wrote, where the columns of the file
+// are those of T in their order. Errors name the column.
+//
+// It is for files whose lines are rows whatever is in them. A reader of the whole file would take everything after a
+// quote that is not closed for one cell.
+func CSVLineParser[T any]() func(line string) (T, error) {
+	cols := columns[T]()
+	return func(line string) (row T, err error) {
+		in := csv.NewReader(strings.NewReader(line))
+		record, err := in.Read()
+		if err != nil {
+			return row, errors.Unwrap(err) // without the line of the ParseError, which is always 1
+		}
+		if len(record) != len(cols) {
+			return row, fmt.Errorf("%d columns, want %d", len(record), len(cols))
+		}
+		value := reflect.ValueOf(&row).Elem()
+		for j, cell := range record {
+			if err := parse(value.FieldByIndex(cols[j].index), cell); err != nil {
+				return row, fmt.Errorf("column %s: %w", cols[j].name, err)
+			}
+		}
+		return row, nil
+	}
+}
+
 // readRows returns the rows and the numbers of the lines in which they begin. It stops at the first error; if lenient,
 // it leaves out the bad lines and goes on.
 func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []error) {

@@ -14,7 +14,7 @@ import (
 )
 
 // WriteCell writes everything about one cell: its runs with their results, its settings and its folders.
-func WriteCell(w io.Writer, c results.RunCell) error {
+func WriteCell(w io.Writer, c results.Cell) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(c.String()+" "+c.Mark))
 	fmt.Fprintf(&b, "tables: %s; status: %s\n\n", strings.Join(c.Tables, ", "), c.Status())

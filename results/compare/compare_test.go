@@ -88,50 +88,32 @@ func TestTable(t *testing.T) {
 }
 
 func TestTableEdges(t *testing.T) {
+	type list = []results.SummaryRow
 	for _, test := range []struct {
 		name     string
-		change   func(rows []results.SummaryRow)
+		change   func(r list)
 		verdicts string // of each row, by first letter
 		order    string // of each column
 	}{
 		{"as above", nil, "wwuu", "holds"},
-		{"far off", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(0.79) }, "owuu", "fails"},
-		{
-			"one seed", func(rows []results.SummaryRow) { rows[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "w-uu",
-			"unknown",
-		},
-		{"tie of ours", func(rows []results.SummaryRow) { rows[2].Mean = rows[1].Mean }, "wwuu", "fails"},
-		{
-			"NaN is not ranked", func(rows []results.SummaryRow) { rows[2].Mean = files.Some(math.NaN()) }, "uwuu",
-			"unknown",
-		},
-		{"failed cell", func(rows []results.SummaryRow) {
-			rows[2].N, rows[2].Mean, rows[2].Std, rows[2].Status = 0, files.Optional{},
-				files.Optional{}, results.CellFailed
+		{"far off", func(r list) { r[2].Mean = files.Some(0.79) }, "owuu", "fails"},
+		{"one seed", func(r list) { r[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "w-uu", "unknown"},
+		{"tie of ours", func(r list) { r[2].Mean = r[1].Mean }, "wwuu", "fails"},
+		{"NaN is not ranked", func(r list) { r[2].Mean = files.Some(math.NaN()) }, "uwuu", "unknown"},
+		{"failed cell", func(r list) {
+			r[2].N, r[2].Mean, r[2].Std, r[2].Status = 0, files.Optional{}, files.Optional{}, results.CellFailed
 		}, "-wuu", "unknown"},
-		{"fewer rounds are not ranked", func(rows []results.SummaryRow) {
-			rows[2].Mean, rows[2].Rounds = files.Some(0.79), 100
+		{"fewer rounds are not ranked", func(r list) {
+			r[2].Mean, r[2].Rounds = files.Some(0.79), 100
 		}, "-wuu", "unknown"},
-		{"fewer clients", func(rows []results.SummaryRow) {
-			rows[0].Clients, rows[1].Clients, rows[2].Clients = 5, 5, 5
-		}, "--uu", "unknown"},
-		{
-			"presets are columns of their own", func(rows []results.SummaryRow) { rows[2].Preset = "paper" }, "uwuuwuu",
-			"unknown unknown",
-		},
-		{
-			"a column no paper has", func(rows []results.SummaryRow) { rows[2].Params = "gamma=0.25" }, "uwuuu",
-			"unknown unknown",
-		},
-		{
-			"a parameter of one method alone", func(rows []results.SummaryRow) { rows[2].Params = "nu=0.3;rounds=500" },
-			"wwuu", "holds",
-		},
-		{
-			"another column of the paper first",
-			func(rows []results.SummaryRow) { rows[0] = rows[2]; rows[0].Params = "gamma=0.2" }, "wwuw",
-			"holds unknown",
-		},
+		{"fewer clients", func(r list) { r[0].Clients, r[1].Clients, r[2].Clients = 5, 5, 5 }, "--uu", "unknown"},
+		{"presets are columns of their own", func(r list) { r[2].Preset = "paper" }, "uwuuwuu", "unknown unknown"},
+		{"a column no paper has", func(r list) { r[2].Params = "gamma=0.25" }, "uwuuu", "unknown unknown"},
+		{"a parameter of one method alone", func(r list) { r[2].Params = "nu=0.3;rounds=500" }, "wwuu", "holds"},
+		{"another column of the paper first", func(r list) {
+			r[0] = r[2]
+			r[0].Params = "gamma=0.2"
+		}, "wwuw", "holds unknown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := compareCase(test.change)
@@ -168,12 +150,7 @@ func TestTableItself(t *testing.T) {
 		paper := of.Printed
 		var ours []results.SummaryRow
 		for _, p := range paper {
-			r := results.SummaryRow{Cell: results.Cell{
-				Table: id, Method: p.Method, Data: p.Data, Availability: p.Availability,
-				Alpha: p.Alpha, Clients: p.Clients,
-			}, Params: p.Params, Metric: p.Metric, Status: results.CellOK, Rounds: p.Rounds}
-			r.Estimate(p.Estimate())
-			ours = append(ours, r)
+			ours = append(ours, resultstest.AsPrinted(p))
 		}
 		got := Table(of, ours)
 		if len(got.Rows) != len(paper) || got.Left != 0 {

@@ -13,6 +13,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
+	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
 
@@ -28,14 +29,10 @@ func exported(t *testing.T) Grid {
 			p.Method != "mifa" && p.Method != "fedau" {
 			continue
 		}
-		r := results.SummaryRow{Cell: results.Cell{
-			Table: p.Table, Method: p.Method, Preset: "code", Data: p.Data,
-			Availability: p.Availability, Clients: 100, Alpha: p.Alpha, Net: "cnn-" + p.Data,
-		}, Metric: p.Metric, Params: "rounds=500", Rounds: 500, Version: "1.2", Numerics: "cpu-fp32"}
-		r.Status = results.CellOK
-		r.Paper(p)
+		r := resultstest.AsPrinted(p)
+		r.Params, r.Rounds, r.Version, r.Numerics = "rounds=500", 500, "1.2", "cpu-fp32"
 		if p.Method == "fedau" && p.Data == "svhn" {
-			r.Status = results.CellFailed
+			r.Status, r.N, r.Mean, r.Std = results.CellFailed, 0, files.Optional{}, files.Optional{}
 		} else {
 			r.Estimate(stats.Estimate{Mean: p.Mean.Value - 0.011, Std: files.Some(0.0123), N: 3})
 		}
@@ -126,12 +123,7 @@ func TestGridColumns(t *testing.T) {
 		for _, p := range of.Printed {
 			if p.Method == "mifa" && p.Data == "svhn" &&
 				(p.Metric == metrics.TestAcc || p.Metric == metrics.RoundsTo25 || p.Metric == metrics.RoundsTo50) {
-				rows = append(rows, results.SummaryRow{
-					Cell: results.Cell{
-						Table: table, Method: p.Method, Data: p.Data, Availability: p.Availability, Alpha: p.Alpha,
-					}, Params: p.Params, Metric: p.Metric, N: 1, Mean: p.Mean,
-					Status: results.CellOK,
-				})
+				rows = append(rows, resultstest.AsPrinted(p))
 			}
 		}
 		SortSummary(table, rows)
@@ -155,14 +147,7 @@ func TestGridOfFedAR3(t *testing.T) {
 	of := paperTable(t, "fedar-3")
 	var rows []results.SummaryRow
 	for _, p := range of.Printed {
-		r := results.SummaryRow{
-			Cell: results.Cell{
-				Table: p.Table, Method: p.Method, Preset: "paper", Data: p.Data,
-				Availability: p.Availability, Clients: 100,
-			}, Params: p.Params, Metric: p.Metric, Rounds: p.Rounds, Status: results.CellOK,
-		}
-		r.Estimate(p.Estimate())
-		rows = append(rows, r)
+		rows = append(rows, resultstest.AsPrinted(p))
 	}
 	g := Table(of, rows).Grid()
 	if len(g.Columns) != len(metrics.OfClients) || len(g.Groups) != 1 || len(g.Groups[0].Lines) != 4 {

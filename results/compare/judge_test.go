@@ -9,6 +9,7 @@ import (
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
+	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
 
@@ -21,104 +22,86 @@ func tableTwo(t *testing.T) (paper results.Printed, ours results.SummaryRow) {
 			paper = p
 		}
 	}
-	ours = results.SummaryRow{Cell: results.Cell{
-		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
-		Clients: 100, Alpha: files.Some(0.1),
-	}, Rounds: 2000, Metric: metrics.TestAcc, Status: results.CellOK, Version: "1.2", Numerics: "cpu-fp32"}
-	ours.Estimate(stats.Estimate{Mean: 0.85, Std: files.Some(0.01), N: 3})
-	ours.Paper(paper)
+	ours = resultstest.AsPrinted(paper)
+	ours.Mean, ours.Std, ours.Version, ours.Numerics = files.Some(0.85), files.Some(0.01), "1.2", "cpu-fp32"
 	return paper, ours
 }
 
+// judged returns a number of ours beside the paper's, after a change to both.
+func judged(t *testing.T, change func(r *results.SummaryRow, p *results.Printed)) ComparisonRow {
+	t.Helper()
+	paper, ours := tableTwo(t)
+	change(&ours, &paper)
+	r := ourRow(&papers.Table{}, &ours, "")
+	r.beside(&paper)
+	return r
+}
+
 func TestJudge(t *testing.T) {
-	type row = results.SummaryRow
+	type (
+		row   = results.SummaryRow
+		paper = results.Printed
+	)
+	none := files.Optional{}
 	for _, c := range []struct {
 		name   string
-		change func(r *row, p *results.Printed)
-		why    string
+		change func(r *row, p *paper)
 		want   stats.Verdict
 		place  Place
 		side   int
 	}{
-		{"the paper's experiment", func(*row, *results.Printed) {}, "", stats.Within, Inside, 0},
-		{"near", func(r *row, _ *results.Printed) { r.Mean.Value = 0.845 }, "", stats.Within, Near, -1},
-		{"away", func(r *row, _ *results.Printed) { r.Mean.Value = 0.95 }, "", stats.Outside, Away, 1},
+		{"the paper's experiment", func(*row, *paper) {}, stats.Within, Inside, 0},
+		{"near", func(r *row, _ *paper) { r.Mean.Value = 0.845 }, stats.Within, Near, -1},
+		{"away", func(r *row, _ *paper) { r.Mean.Value = 0.95 }, stats.Outside, Away, 1},
 		// Of 30 seeds the margin is less than one printed standard deviation: outside can never be called inside.
-		{"outside, within the printed std", func(r *row, p *results.Printed) {
+		{"outside, within the printed std", func(r *row, p *paper) {
 			r.N, p.N, r.Mean.Value, r.Std.Value = 30, 30, 0.848, 0.001
-		}, "", stats.Outside, Away, -1},
-		{"more seeds", func(r *row, _ *results.Printed) { r.N = 10 }, "", stats.Within, Inside, 0},
-		{"one printed seed, no spread", func(r *row, p *results.Printed) {
-			p.N, p.Std, r.N, r.Std = 1, files.Optional{}, 1, files.Optional{}
-		}, "", stats.Unknown, NoPlace, 0},
-		{
-			"never reached", func(r *row, _ *results.Printed) { r.Mean, r.Std = files.Optional{}, files.Optional{} },
-			"",
-			stats.Unknown, NoPlace, 0,
-		},
-
-		{"fewer rounds", func(r *row, _ *results.Printed) { r.Rounds = 100 }, "100 of 2000 rounds", "", NoPlace, 0},
-		{
-			"more rounds", func(r *row, _ *results.Printed) { r.Rounds = 4000 }, "4000 rounds in place of 2000", "",
-			NoPlace, 0,
-		},
-		{"rounds unknown", func(r *row, _ *results.Printed) { r.Rounds = 0 }, "rounds unknown", "", NoPlace, 0},
-		{
-			"other rates", func(r *row, _ *results.Printed) { r.Params = "lr=0.05;server-lr=5;nu=0.3" },
-			"lr=0.05 server-lr=5, not the paper's", "", NoPlace, 0,
-		},
-		{"fewer clients", func(r *row, _ *results.Printed) { r.Clients = 5 }, "5 of 100 clients", "", NoPlace, 0},
-		{
-			"more clients", func(r *row, _ *results.Printed) { r.Clients = 120 }, "120 clients in place of 100", "",
-			NoPlace, 0,
-		},
-		{
-			"fewer seeds", func(r *row, _ *results.Printed) { r.N, r.Std = 1, files.Optional{} }, "1 of 3 seeds", "",
-			NoPlace, 0,
-		},
-		{
-			"all of it", func(r *row, _ *results.Printed) { r.Rounds, r.Clients, r.N = 100, 5, 1 },
-			"100 of 2000 rounds, 5 of 100 clients, 1 of 3 seeds", "", NoPlace, 0,
-		},
-		{"mixed", func(r *row, _ *results.Printed) { r.Status = results.CellMixed }, "mixed", "", NoPlace, 0},
-		{
-			"unverified", func(r *row, _ *results.Printed) { r.Status = results.CellUnverified }, "unverified", "",
-			NoPlace, 0,
-		},
-		{
-			"unverified and short", func(r *row, _ *results.Printed) { r.Status, r.Rounds = results.CellUnverified, 0 },
-			"rounds unknown, unverified", "", NoPlace, 0,
-		},
-		{"diverged", func(r *row, _ *results.Printed) {
-			r.Status, r.N, r.Error = results.CellDiverged, 2, "1 diverged: seed 4: nets: round 3: loss NaN"
-		}, "2 of 3 seeds, 1 diverged", "", NoPlace, 0},
-		{
-			"diverged of many", func(r *row, _ *results.Printed) { r.Status, r.N = results.CellDiverged, 4 },
-			"some diverged", "", NoPlace, 0,
-		},
-		{
-			"interrupted", func(r *row, _ *results.Printed) { r.Status, r.N = results.CellInterrupted, 1 },
-			"1 of 3 seeds, interrupted", "", NoPlace, 0,
-		},
-		{"failed", func(r *row, _ *results.Printed) {
-			r.Status, r.N, r.Rounds, r.Mean, r.Std = results.CellFailed, 0, 0, files.Optional{}, files.Optional{}
-		}, "failed", "", NoPlace, 0},
+		}, stats.Outside, Away, -1},
+		{"more seeds", func(r *row, _ *paper) { r.N = 10 }, stats.Within, Inside, 0},
+		{"one printed seed, no spread", func(r *row, p *paper) {
+			p.N, p.Std, r.N, r.Std = 1, none, 1, none
+		}, stats.Unknown, NoPlace, 0},
+		{"never reached", func(r *row, _ *paper) { r.Mean, r.Std = none, none }, stats.Unknown, NoPlace, 0},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			paper, ours := tableTwo(t)
-			c.change(&ours, &paper)
-			r := ourRow(&papers.Table{}, &ours, "")
-			r.beside(&paper)
-			place, side := r.Place()
-			if r.NotJudged != c.why || r.Verdict != c.want || place != c.place || side != c.side {
-				t.Errorf("got %q, verdict %q, place %q, side %d, want %q, %q, %q, %d",
-					r.NotJudged, r.Verdict, place, side, c.why, c.want, c.place, c.side)
-			}
-			if c.why != "" && (r.Difference.Valid || r.Margin.Valid) {
-				t.Errorf("difference %v, margin %v of a number that is not judged, want neither",
-					r.Difference, r.Margin)
-			}
-		})
+		r := judged(t, c.change)
+		if place, side := r.Place(); r.NotJudged != "" || r.Verdict != c.want || place != c.place || side != c.side {
+			t.Errorf("%s: got %q, verdict %q, place %q, side %d, want %q, %q, %d",
+				c.name, r.NotJudged, r.Verdict, place, side, c.want, c.place, c.side)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(r *row)
+		why    string
+	}{
+		{"fewer rounds", func(r *row) { r.Rounds = 100 }, "100 of 2000 rounds"},
+		{"more rounds", func(r *row) { r.Rounds = 4000 }, "4000 rounds in place of 2000"},
+		{"rounds unknown", func(r *row) { r.Rounds = 0 }, "rounds unknown"},
+		{"other rates", func(r *row) { r.Params = "lr=1;server-lr=5;nu=0.3" }, "lr=1 server-lr=5, not the paper's"},
+		{"fewer clients", func(r *row) { r.Clients = 5 }, "5 of 100 clients"},
+		{"more clients", func(r *row) { r.Clients = 120 }, "120 clients in place of 100"},
+		{"fewer seeds", func(r *row) { r.N, r.Std = 1, none }, "1 of 3 seeds"},
+		{
+			"all of it", func(r *row) { r.Rounds, r.Clients, r.N = 100, 5, 1 },
+			"100 of 2000 rounds, 5 of 100 clients, 1 of 3 seeds",
+		},
+		{"mixed", func(r *row) { r.Status = results.CellMixed }, "mixed"},
+		{"unverified", func(r *row) { r.Status = results.CellUnverified }, "unverified"},
+		{"both", func(r *row) { r.Status, r.Rounds = results.CellUnverified, 0 }, "rounds unknown, unverified"},
+		{"diverged", func(r *row) {
+			r.Status, r.N, r.Error = results.CellDiverged, 2, "1 diverged: seed 4: nets: round 3: loss NaN"
+		}, "2 of 3 seeds, 1 diverged"},
+		{"diverged of many", func(r *row) { r.Status, r.N = results.CellDiverged, 4 }, "some diverged"},
+		{"interrupted", func(r *row) { r.Status, r.N = results.CellInterrupted, 1 }, "1 of 3 seeds, interrupted"},
+		{"failed", func(r *row) {
+			r.Status, r.N, r.Rounds, r.Mean, r.Std = results.CellFailed, 0, 0, none, none
+		}, "failed"},
+	} {
+		r := judged(t, func(r *row, _ *paper) { c.change(r) })
+		place, _ := r.Place()
+		if r.NotJudged != c.why || r.Verdict != "" || place != NoPlace || r.Difference.Valid || r.Margin.Valid {
+			t.Errorf("%s: %+v, want it not judged: %s", c.name, r.Judgement, c.why)
+		}
 	}
 }
 
@@ -209,10 +192,9 @@ func TestOneNoteForOneCause(t *testing.T) {
 	for _, method := range []string{"fedawe", "mifa"} {
 		for _, data := range []string{"svhn", "cifar10"} {
 			for _, e := range of.Entries {
-				rows = append(rows, results.SummaryRow{
-					Cell: results.Cell{Method: method, Data: data, Availability: "sine"}, Metric: e.Metric,
-					Status: results.CellFailed, Error: "datasets: not found",
-				})
+				r := resultstest.Row("", method, data, "sine", e.Metric, 0, 0)
+				r.Status, r.Error, r.Mean = results.CellFailed, "datasets: not found", files.Optional{}
+				rows = append(rows, r)
 			}
 		}
 	}

@@ -6,70 +6,50 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
-	"rollcall/results/stats"
+	"rollcall/results/resultstest"
 )
 
 // A method whose learning rates were chosen for each data set and availability is one line. Its heading has the rates
 // if they are the same in all columns, and it has a line for each if a column has several.
 func TestRatesByColumn(t *testing.T) {
 	type number struct {
-		method, data, availability string
-		params                     results.Params
+		method, data string
+		params       results.Params
 	}
 	for _, c := range []struct {
 		name    string
 		numbers []number
 		want    []string // the headings of the lines
 	}{
-		{
-			"other rates in each column",
-			[]number{
-				{"fedau", "leaf", "sine", "lr=0.1;rounds=6"},
-				{"mifa", "leaf", "sine", "rounds=6"},
-				{"fedau", "binary", "sine", "lr=0.2;rounds=6;server-lr=2"},
-				{"mifa", "binary", "sine", "rounds=6"},
-			},
-			[]string{"fedau (rates by column)", "mifa"},
-		},
+		{"other rates in each column", []number{
+			{"fedau", "leaf", "lr=0.1;rounds=6"},
+			{"mifa", "leaf", "rounds=6"},
+			{"fedau", "binary", "lr=0.2;rounds=6;server-lr=2"},
+			{"mifa", "binary", "rounds=6"},
+		}, []string{"fedau (rates by column)", "mifa"}},
 		{
 			"other rates in one column",
-			[]number{
-				{"fedau", "leaf", "sine", ""}, {"fedau", "binary", "sine", "lr=0.1"},
-			},
+			[]number{{"fedau", "leaf", ""}, {"fedau", "binary", "lr=0.1"}},
 			[]string{"fedau (rates by column)"},
 		},
 		{
 			"the same rates",
-			[]number{
-				{"fedau", "leaf", "sine", "lr=0.1"},
-				{"mifa", "leaf", "sine", ""},
-				{"fedau", "binary", "sine", "lr=0.1"},
-			},
+			[]number{{"fedau", "leaf", "lr=0.1"}, {"mifa", "leaf", ""}, {"fedau", "binary", "lr=0.1"}},
 			[]string{"fedau lr=0.1", "mifa"},
 		},
-		{
-			"two rates in one column",
-			[]number{
-				{"fedau", "leaf", "sine", "lr=0.1"},
-				{"fedau", "leaf", "sine", "lr=0.2"},
-				{"fedau", "binary", "sine", "lr=0.1"},
-			},
-			[]string{"fedau lr=0.1", "fedau lr=0.2"},
-		},
+		{"two rates in one column", []number{
+			{"fedau", "leaf", "lr=0.1"}, {"fedau", "leaf", "lr=0.2"}, {"fedau", "binary", "lr=0.1"},
+		}, []string{"fedau lr=0.1", "fedau lr=0.2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var rows []results.SummaryRow
 			for i, n := range c.numbers {
-				r := results.SummaryRow{
-					Cell:   results.Cell{Table: "sweep", Method: n.method, Data: n.data, Availability: n.availability},
-					Params: n.params, Metric: metrics.TestAcc, Rounds: 6, Status: results.CellOK,
-				}
-				r.Estimate(stats.Estimate{Mean: 0.5 + float64(i)/100, N: 1})
+				r := resultstest.Row("sweep", n.method, n.data, "sine", metrics.TestAcc, 0.5+float64(i)/100, 1)
+				r.Params, r.Rounds = n.params, 6
 				rows = append(rows, r)
 			}
 			of := papers.Sweep("sweep", "", nil, nil)
@@ -107,12 +87,7 @@ func TestRatesByColumn(t *testing.T) {
 func TestFurtherMethods(t *testing.T) {
 	of := paperTable(t, "fedawe-2")
 	row := func(method, availability string, mean float64) results.SummaryRow {
-		r := results.SummaryRow{Cell: results.Cell{
-			Table: "fedawe-2", Method: method, Preset: "code", Data: "svhn", Net: "cnn-svhn", Clients: 100,
-			Availability: availability, Alpha: files.Some(0.1),
-		}, Metric: metrics.TestAcc, Rounds: 2000, Status: results.CellOK}
-		r.Estimate(stats.Estimate{Mean: mean, Std: files.Some(0.01), N: 3})
-		return r
+		return resultstest.Row("fedawe-2", method, "svhn", availability, metrics.TestAcc, mean, 3)
 	}
 	own := []results.SummaryRow{row("fedawe", "sine", 0.85), row("fedau", "sine", 0.8), row("fedawe", "staircase", 0.8)}
 	all := append([]results.SummaryRow{

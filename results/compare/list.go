@@ -19,7 +19,7 @@ type ListRow struct {
 	Rounds  int            `csv:"rounds"`      // done by the seed with the fewest
 	Most    int            `csv:"rounds_most"` // done by the seed with the most
 	Status  string         `csv:"status"`
-	Mark    string         `csv:"mark"`         // see [results.RunCell]
+	Mark    string         `csv:"mark"`         // see [results.Cell]
 	Folder  string         `csv:"folder"`       // of the cell
 	Total   files.Optional `csv:"rounds_total"` // of a complete run; missing if unknown
 	Process string         `csv:"process"`      // the processes that compute its runs, PID@HOST, separated by spaces
@@ -27,8 +27,8 @@ type ListRow struct {
 	statuses []results.RunStatus // one for each seed, in the order of Seeds
 }
 
-// Work says how far an unfinished run is and which process computes it, from other files in its folder than the curve.
-type Work struct {
+// Progress says how far an unfinished run is and which process computes it, from other files in its folder than the curve.
+type Progress struct {
 	Round   int    // done
 	Rounds  int    // of the complete run; 0: unknown
 	Process string // the process that computes it, PID@HOST; empty: no living process is known
@@ -38,7 +38,7 @@ type Work struct {
 func ListRuns(runs []results.Run) []ListRow { return ListWork(runs, nil) }
 
 // ListWork does the same as [ListRuns], with the work on unfinished runs; work has it by folder.
-func ListWork(runs []results.Run, work map[string]Work) (rows []ListRow) {
+func ListWork(runs []results.Run, work map[string]Progress) (rows []ListRow) {
 	tables, byTable := results.ByTable(runs)
 	for _, table := range tables {
 		for _, c := range results.Cells(byTable[table], false) {
@@ -49,7 +49,7 @@ func ListWork(runs []results.Run, work map[string]Work) (rows []ListRow) {
 }
 
 // listRow returns the row of one cell.
-func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
+func listRow(table string, c *results.Cell, work map[string]Progress) ListRow {
 	row := ListRow{
 		Table: table, CellKey: c.CellKey, Mark: c.Mark, Folder: cellFolder(c.Runs[0].Dir),
 		Rounds: roundsDone(&c.Runs[0], work),
@@ -76,7 +76,7 @@ func listRow(table string, c *results.RunCell, work map[string]Work) ListRow {
 }
 
 // roundsDone returns how many rounds of a run are done, from its curve, its run.json or its work, whichever has most.
-func roundsDone(r *results.Run, work map[string]Work) int {
+func roundsDone(r *results.Run, work map[string]Progress) int {
 	done := work[r.Dir].Round
 	if len(r.Curve) > 0 {
 		done = max(done, r.Rounds())
@@ -88,7 +88,7 @@ func roundsDone(r *results.Run, work map[string]Work) int {
 }
 
 // roundsInAll returns how many rounds the complete run has; 0 if unknown.
-func roundsInAll(r *results.Run, work map[string]Work) int {
+func roundsInAll(r *results.Run, work map[string]Progress) int {
 	// The params have the rounds only if they differ from the preset's. run.json always has them.
 	text := r.Params.Get("rounds")
 	if r.Info != nil {
@@ -103,7 +103,7 @@ func roundsInAll(r *results.Run, work map[string]Work) int {
 }
 
 // StatusOf returns the status of a run. An interrupted or failed run is running if a process has resumed it.
-func StatusOf(r *results.Run, work map[string]Work) results.RunStatus {
+func StatusOf(r *results.Run, work map[string]Progress) results.RunStatus {
 	switch s := r.Status(); {
 	case work[r.Dir].Process == "", s == results.RunComplete, s == results.RunDiverged, s == results.RunDamaged:
 		return s
@@ -126,7 +126,7 @@ type FailedRow struct {
 }
 
 // ListFailed returns a row for every run that is neither complete nor running; why returns the reason for one run.
-func ListFailed(runs []results.Run, work map[string]Work, why func(*results.Run) string) (rows []FailedRow) {
+func ListFailed(runs []results.Run, work map[string]Progress, why func(*results.Run) string) (rows []FailedRow) {
 	tables, byTable := results.ByTable(runs)
 	for _, table := range tables {
 		for _, c := range results.Cells(byTable[table], false) {

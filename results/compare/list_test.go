@@ -11,24 +11,24 @@ import (
 )
 
 // listed is a cell with a run of every kind, and what is known of those without an end.
-func listed(t *testing.T) (runs []results.Run, work map[string]Work) {
+func listed(t *testing.T) (runs []results.Run, work map[string]Progress) {
 	t.Helper()
 	out := t.TempDir()
-	work = map[string]Work{}
+	work = map[string]Progress{}
 	for _, c := range []struct {
 		seed   uint32
 		status results.RunStatus
 		acc    []float64
-		work   Work
+		work   Progress
 	}{
-		{3, results.RunComplete, []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Work{}},
-		{4, "", []float64{0.1, 0.3}, Work{Round: 3, Rounds: 4, Process: "7@here"}},
-		{5, results.RunInterrupted, []float64{0.1, 0.4}, Work{Process: "8@there"}},
-		{6, "", []float64{0.1, 0.5}, Work{Round: 2, Rounds: 4}},
-		{7, results.RunFailed, []float64{0.1, 0.6}, Work{}},
-		{8, results.RunDiverged, []float64{0.1, 0.7}, Work{Process: "9@late"}},
+		{3, results.RunComplete, []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Progress{}},
+		{4, "", []float64{0.1, 0.3}, Progress{Round: 3, Rounds: 4, Process: "7@here"}},
+		{5, results.RunInterrupted, []float64{0.1, 0.4}, Progress{Process: "8@there"}},
+		{6, "", []float64{0.1, 0.5}, Progress{Round: 2, Rounds: 4}},
+		{7, results.RunFailed, []float64{0.1, 0.6}, Progress{}},
+		{8, results.RunDiverged, []float64{0.1, 0.7}, Progress{Process: "9@late"}},
 	} {
-		dir := resultstest.WriteRun(t, out, resultstest.Run{
+		dir := resultstest.WriteRun(t, out, resultstest.SmallRun{
 			Table: "run", Method: "mifa", Seed: c.seed, Acc: c.acc, Rounds: 4, Status: c.status,
 		})
 		work[dir] = c.work
@@ -36,8 +36,8 @@ func listed(t *testing.T) (runs []results.Run, work map[string]Work) {
 	runs, bad := must.Get2(results.FindRuns(t.Context(), out))(t)
 	resultstest.MustHold(t, bad)
 	// One that has begun, and has no curve yet.
-	begun := results.Run{Dir: runs[0].Dir + "9", Cell: runs[0].Cell, Seed: 39}
-	work[begun.Dir] = Work{Rounds: 4, Process: "7@here"}
+	begun := results.Run{Dir: runs[0].Dir + "9", Experiment: runs[0].Experiment, Seed: 39}
+	work[begun.Dir] = Progress{Rounds: 4, Process: "7@here"}
 	return append(runs, begun), work
 }
 
@@ -74,21 +74,21 @@ func TestListRounds(t *testing.T) {
 	curve := resultstest.Accuracies(0.1, 0.2, 0.3) // rounds 0, 1, 2
 	for name, c := range map[string]struct {
 		run  results.Run
-		work Work
+		work Progress
 		want string
 	}{
-		"nothing known":   {results.Run{}, Work{}, "0"},
-		"curve":           {results.Run{Curve: curve}, Work{}, "2"},
-		"curve behind":    {results.Run{Curve: curve}, Work{Round: 5, Rounds: 8}, "5 of 8"},
-		"curve ahead":     {results.Run{Curve: curve}, Work{Round: 1, Rounds: 8}, "2 of 8"},
-		"params":          {results.Run{Curve: curve, Params: "lr=1;rounds=7"}, Work{}, "2 of 7"},
-		"run.json":        {results.Run{Curve: curve, Info: info(3)}, Work{}, "3 of 9"},
-		"run.json is off": {results.Run{Curve: curve, Damaged: true, Info: info(77)}, Work{}, "2 of 9"},
-		"done":            {results.Run{Curve: curve}, Work{Rounds: 2}, "2"},
+		"nothing known":   {results.Run{}, Progress{}, "0"},
+		"curve":           {results.Run{Curve: curve}, Progress{}, "2"},
+		"curve behind":    {results.Run{Curve: curve}, Progress{Round: 5, Rounds: 8}, "5 of 8"},
+		"curve ahead":     {results.Run{Curve: curve}, Progress{Round: 1, Rounds: 8}, "2 of 8"},
+		"params":          {results.Run{Curve: curve, Params: "lr=1;rounds=7"}, Progress{}, "2 of 7"},
+		"run.json":        {results.Run{Curve: curve, Info: info(3)}, Progress{}, "3 of 9"},
+		"run.json is off": {results.Run{Curve: curve, Damaged: true, Info: info(77)}, Progress{}, "2 of 9"},
+		"done":            {results.Run{Curve: curve}, Progress{Rounds: 2}, "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.run.Dir = "out/run/cell/seed-3"
-			rows := ListWork([]results.Run{c.run}, map[string]Work{c.run.Dir: c.work})
+			rows := ListWork([]results.Run{c.run}, map[string]Progress{c.run.Dir: c.work})
 			if got := rows[0].rounds(); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

@@ -28,7 +28,7 @@ func summarised(t *testing.T, out, table string) {
 func TestMerge(t *testing.T) {
 	a, b, into := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "all")
 	run := func(out, method string, seed uint32, acc float64, status results.RunStatus) string {
-		r := resultstest.Run{
+		r := resultstest.SmallRun{
 			Table: "fedawe-2", Method: method, Seed: seed, Rounds: 1,
 			Acc: []float64{0.1, acc}, Status: status, Version: filepath.Base(out),
 		}
@@ -95,16 +95,16 @@ func TestMerge(t *testing.T) {
 
 // Two that differ are named, and nothing is written.
 func TestMergeClashes(t *testing.T) {
-	good := resultstest.Run{
+	good := resultstest.SmallRun{
 		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2},
 		Status: results.RunComplete, Checksum: "1",
 	}
 	for name, c := range map[string]struct {
-		change func(r *resultstest.Run)
+		change func(r *resultstest.SmallRun)
 		file   string
 	}{
-		"numbers": {func(r *resultstest.Run) { r.Acc = []float64{0.1, 0.3} }, results.CurveFile},
-		"data":    {func(r *resultstest.Run) { r.Checksum = "2" }, results.RunFile},
+		"numbers": {func(r *resultstest.SmallRun) { r.Acc = []float64{0.1, 0.3} }, results.CurveFile},
+		"data":    {func(r *resultstest.SmallRun) { r.Checksum = "2" }, results.RunFile},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b, into := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "all")
@@ -126,12 +126,12 @@ func TestMergeClashes(t *testing.T) {
 // Numbers without their runs are left out, and said to be.
 func TestMergeSummaries(t *testing.T) {
 	a, into := t.TempDir(), filepath.Join(t.TempDir(), "all")
-	resultstest.WriteRun(t, a, resultstest.Run{
+	resultstest.WriteRun(t, a, resultstest.SmallRun{
 		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 	})
 	alone := results.SummaryRow{
-		Cell:   results.Cell{Table: "../../elsewhere", Method: "mifa", Data: "svhn", Availability: "sine"},
-		Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
+		Experiment: results.Experiment{Table: "../../elsewhere", Method: "mifa", Data: "svhn", Availability: "sine"},
+		Metric:     metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
 	}
 	path := filepath.Join(a, "fedawe-2", results.SummaryFile)
 	must.OK(t, results.WriteSummary(path, []results.SummaryRow{alone}))
@@ -151,19 +151,19 @@ func TestMergeSummaries(t *testing.T) {
 // Seeds that are not alike are copied, said, and stand apart, or are mixed.
 func TestMergeUnlike(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(r *resultstest.Run)
+		change func(r *resultstest.SmallRun)
 		note   string
 	}{
 		"numerics": {
-			func(r *resultstest.Run) { r.Numerics = "cuda-sm90-tf32" },
+			func(r *resultstest.SmallRun) { r.Numerics = "cuda-sm90-tf32" },
 			"numerics cpu-fp32 and cuda-sm90-tf32",
 		},
-		"revision": {func(r *resultstest.Run) { r.Revisions.Net = 2 }, "net revision 0 and 2"},
-		"data":     {func(r *resultstest.Run) { r.Checksum = "2" }, "data checksum sha256: and sha256:2"},
+		"revision": {func(r *resultstest.SmallRun) { r.Revisions.Net = 2 }, "net revision 0 and 2"},
+		"data":     {func(r *resultstest.SmallRun) { r.Checksum = "2" }, "data checksum sha256: and sha256:2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := t.TempDir(), t.TempDir()
-			r := resultstest.Run{
+			r := resultstest.SmallRun{
 				Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 			}
 			resultstest.WriteRun(t, a, r)
@@ -195,7 +195,7 @@ func TestMergeRefuses(t *testing.T) {
 	whole := func(t *testing.T) (out string) {
 		out = t.TempDir()
 		for i, seed := range []uint32{3, 4} {
-			resultstest.WriteRun(t, out, resultstest.Run{
+			resultstest.WriteRun(t, out, resultstest.SmallRun{
 				Table: "run", Method: "mifa", Seed: seed,
 				Acc: []float64{0.1, 0.2 + 0.1*float64(i)}, Status: results.RunComplete,
 			})

@@ -16,31 +16,28 @@ import (
 )
 
 func testSummary() []results.SummaryRow {
-	row := func(method, availability string, e *stats.Estimate, paper float64) results.SummaryRow {
-		r := results.SummaryRow{Cell: results.Cell{
-			Method: method, Preset: "code", Data: "cifar10", Availability: availability,
-		}, Metric: metrics.TestAcc, Status: results.CellOK}
-		if e != nil {
-			r.Estimate(*e)
+	row := func(method, availability string, mean float64, std files.Optional, n int, paper float64) results.SummaryRow {
+		r := resultstest.Row("", method, "cifar10", availability, metrics.TestAcc, mean, n)
+		if r.Std = std; n == 0 {
+			r.Mean = files.Optional{}
 		}
 		if paper > 0 {
 			r.Paper(results.Printed{Mean: files.Some(paper), Std: files.Some(0.011), N: 3})
 		}
 		return r
 	}
-	failed := row("fedau", "sine", nil, 0.63)
+	none := files.Optional{}
+	failed := row("fedau", "sine", 0, none, 0, 0.63)
 	failed.Status, failed.Error = results.CellFailed, "nets: round 3 client 7 step 1: loss NaN,\n want a finite number"
-	cut := row("fedau", "stationary", &stats.Estimate{Mean: 0.0512, N: 1}, 0.641)
+	cut := row("fedau", "stationary", 0.0512, none, 1, 0.641)
 	cut.Status = results.CellInterrupted
-	train := row("fedawe", "stationary", &stats.Estimate{Mean: 0.9, N: 1}, 0.9)
+	train := row("fedawe", "stationary", 0.9, none, 1, 0.9)
 	train.Metric = metrics.TrainAcc
 	return []results.SummaryRow{
-		row("fedawe", "stationary", &stats.Estimate{Mean: 0.6612, Std: files.Some(0.0123), N: 3}, 0.663),
-		row("fedawe", "sine", &stats.Estimate{Mean: 0.5, Std: files.Optional{}, N: 1}, 0),
-		train,
-		cut,
-		failed,
-		row("mifa", "stationary", &stats.Estimate{Mean: math.NaN(), Std: files.Some(math.NaN()), N: 3}, 0.653),
+		row("fedawe", "stationary", 0.6612, files.Some(0.0123), 3, 0.663),
+		row("fedawe", "sine", 0.5, none, 1, 0),
+		train, cut, failed,
+		row("mifa", "stationary", math.NaN(), files.Some(math.NaN()), 3, 0.653),
 	}
 }
 
@@ -111,10 +108,8 @@ func TestWriteTableLosesNothing(t *testing.T) {
 		func(r *results.SummaryRow) { r.Clients = 10 },
 		func(r *results.SummaryRow) { r.Alpha = files.Some(0.05) },
 	} {
-		r := results.SummaryRow{Cell: results.Cell{
-			Method: "mifa", Preset: "code", Data: "svhn", Availability: "sine", Clients: 100,
-		}, Metric: metrics.TestLoss, Status: results.CellOK}
-		r.Estimate(stats.Estimate{Mean: float64(i) + 0.5, N: 1})
+		r := resultstest.Row("", "mifa", "svhn", "sine", metrics.TestLoss, float64(i)+0.5, 1)
+		r.Alpha = files.Optional{}
 		change(&r)
 		rows = append(rows, r)
 	}
@@ -138,11 +133,7 @@ mifa (code) alpha=0.05   4.5000 (1)  | –
 func TestWriteTableHeading(t *testing.T) {
 	var rows []results.SummaryRow
 	for _, data := range []string{"a-data-set-with-a-very-long-name", "svhn"} {
-		r := results.SummaryRow{
-			Cell: results.Cell{Method: "mifa", Data: data, Availability: "sine"}, Metric: metrics.TestAcc,
-			Status: results.CellOK,
-		}
-		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
+		r := resultstest.Row("", "mifa", data, "sine", metrics.TestAcc, 0.5, 1)
 		rows = append(rows, r)
 	}
 	var b bytes.Buffer
@@ -191,11 +182,8 @@ fedvarp            0 (3)     | –
 // Settings that every row has do not stand in the labels; those that set rows apart do.
 func TestWriteTableLabels(t *testing.T) {
 	row := func(method string, params results.Params) results.SummaryRow {
-		r := results.SummaryRow{
-			Cell: results.Cell{Method: method, Data: "svhn", Availability: "sine"}, Params: params,
-			Metric: metrics.TestAcc, Status: results.CellOK,
-		}
-		r.Estimate(stats.Estimate{Mean: 0.5, N: 1})
+		r := resultstest.Row("", method, "svhn", "sine", metrics.TestAcc, 0.5, 1)
+		r.Params = params
 		return r
 	}
 	for _, c := range []struct {

@@ -7,6 +7,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/resultstest"
 )
 
 // Rows of a table of ours alone keep the order in which they first came, those of a paper's have the paper's. Methods
@@ -16,9 +17,7 @@ func TestSortSummary(t *testing.T) {
 	for _, availability := range []string{"stationary", "sine"} {
 		for _, method := range []string{"mifa", "new", "fedawe", "fedar"} {
 			for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc} {
-				rows = append(rows, results.SummaryRow{Cell: results.Cell{
-					Method: method, Data: "svhn", Availability: availability,
-				}, Metric: m})
+				rows = append(rows, resultstest.Row("", method, "svhn", availability, m, 0.5, 1))
 			}
 		}
 	}

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
+	"rollcall/results/protocol"
 	"rollcall/results/stats"
 )
 
@@ -31,14 +30,8 @@ var (
 		Says: []Sentence[Measured]{
 			{"Unbiased gives all groups the same importance", tonBaselines, groupsEqual},
 			{"More available excludes the less available", tonBaselines, groupExcluded},
-			{
-				"AdaFed and CA-Fed favour the more available", tonBaselines,
-				favours{[]string{"adafed", "ca-fed"}, moreAvailable}.ask,
-			},
-			{
-				"F3AST favours the less available, correlated", tonBaselines,
-				favours{[]string{"f3ast"}, lessCorrelated}.ask,
-			},
+			{"AdaFed and CA-Fed favour the more available", tonBaselines, favours(moreAvailable, "adafed", "ca-fed")},
+			{"F3AST favours the less available, correlated", tonBaselines, favours(lessCorrelated, "f3ast")},
 		},
 	}
 )
@@ -58,10 +51,10 @@ func aheadOfAdaFed(id, title string, c Column, rounds int, points float64, place
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
 		Measure: Curves{}, Runs: runs(c, cafedMethods...), Preset: "paper", Seeds: tonSeeds, Rounds: rounds,
-		Draw:   drawAccuracy,
-		states: []claim{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}},
+		Draw:    drawAccuracy,
+		printed: []printedLead{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}},
 		Says: []Sentence[Measured]{{
-			"CA-Fed is ahead of all baselines at the end", place, leads{series: "ca-fed", number: lastAccuracy}.ask,
+			"CA-Fed is ahead of all baselines at the end", place, ahead("ca-fed", lastAccuracy),
 		}},
 	}
 }
@@ -202,24 +195,21 @@ func groupRatios(m Measured, method, group string) (ratios []float64) {
 	return ratios
 }
 
-// favours is a question: does each of these methods give a group more importance than the other two, beside the target?
-type favours struct {
-	methods []string
-	group   string
-}
-
-// ask answers with the importance of all groups.
-func (q favours) ask(m Measured) (Answer, string) {
-	var parts []Answer
-	for _, method := range q.methods {
-		for _, other := range clientGroups {
-			if other != q.group {
-				d := differences(groupRatios(m, method, q.group), groupRatios(m, method, other))
-				parts = append(parts, isAhead(d))
+// favours returns a question: does each of these methods give a group more importance than the other two, beside the
+// target?
+func favours(group string, methods ...string) func(m Measured) (Answer, string) {
+	return func(m Measured) (Answer, string) {
+		var parts []Answer
+		for _, method := range methods {
+			for _, other := range clientGroups {
+				if other != group {
+					d := differences(groupRatios(m, method, group), groupRatios(m, method, other))
+					parts = append(parts, isAhead(d))
+				}
 			}
 		}
+		return allOf(parts), groupWords(m, methods...)
 	}
-	return allOf(parts), groupWords(m, q.methods...)
 }
 
 // groupsEqual asks whether no two groups differ under Unbiased by more than two standard errors.

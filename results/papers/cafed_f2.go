@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strconv"
 
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
+	"rollcall/results/protocol"
 )
 
 // ToN's figure 2 trains the same runs for both parts: CA-Fed with several κ̄², and two baselines.
@@ -21,21 +20,18 @@ var (
 		ID: "cafed-f2a", Title: "CA-Fed, ToN, Figure 2a: convergence speed against bias, Synthetic",
 		Measure: Curves{}, Runs: overKappa(ton("leaf")), Preset: "paper", Seeds: tonSeeds, Rounds: 500,
 		Draw: drawAccuracy,
-		states: []claim{
+		printed: []printedLead{
 			{Data: "leaf", Round: 40, Ahead: []string{kappa("0.1")}, Behind: "unbiased", Points: 2.8},
 			{Data: "leaf", Round: 500, Ahead: []string{kappa("100")}, Behind: "more-available", Points: 3.8},
 		},
 		Says: []Sentence[Measured]{
 			{
 				"More available is the fastest (taken as: ahead of Unbiased after round 40)", tonTradeOff,
-				leads{series: "more-available", over: []string{"unbiased"}, number: accuracyIn(40)}.ask,
+				ahead("more-available", accuracyIn(40), "unbiased"),
 			},
 			{
 				"Unbiased ends highest, beside κ̄² = 100", tonTradeOff,
-				leads{
-					series: "unbiased", number: lastAccuracy,
-					over: []string{"more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")},
-				}.ask,
+				ahead("unbiased", lastAccuracy, "more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")),
 			},
 			{"κ̄² = 100 overlaps with Unbiased at the end", tonTradeOff, overlap},
 		},
@@ -61,13 +57,13 @@ func kappa(value string) string { return "ca-fed κ̄²=" + value }
 
 // overKappa returns the runs of figure 2: CA-Fed with every κ̄², and the two methods that it resembles for very small
 // and very large κ̄². κ̄² is the hyper-parameter in the paper; the released code has bias_const in its place.
-func overKappa(c Column) []Run {
+func overKappa(c Column) []Training {
 	list := runs(c, "more-available", "unbiased")
 	for _, k := range kappas {
 		column := c
 		column.ByMethod = map[string]results.Params{"ca-fed": c.ByMethod["ca-fed"].And("bias-const=none",
 			results.Params("kappa="+k))}
-		list = append(list, Run{Method: "ca-fed", Column: column, Series: kappa(k)})
+		list = append(list, Training{Method: "ca-fed", Column: column, Series: kappa(k)})
 	}
 	return list
 }
@@ -141,7 +137,7 @@ func cafedBestFigure(title string, rows []cafedBestRow) plot.Figure {
 
 // overlap asks whether κ̄² = 100 and Unbiased differ by at most two standard errors after the last round.
 func overlap(m Measured) (Answer, string) {
-	switch answer, words := (leads{series: kappa("100"), over: []string{"unbiased"}, number: lastAccuracy}).ask(m); {
+	switch answer, words := ahead(kappa("100"), lastAccuracy, "unbiased")(m); {
 	case answer != Untold:
 		return Fails, words
 	case words != "" && len(m.Figure.Seeds) > 1:

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 	"rollcall/results/stats"
 )
 
@@ -20,42 +19,20 @@ var (
 	cafedF3 = Figure{
 		ID: "cafed-f3", Title: "CA-Fed, ToN, Figure 3: heterogeneity γ = δ of the clients, Synthetic", Axis: "γ = δ",
 		Measure: Curves{}, Runs: overHeterogeneity(), Preset: "paper", Seeds: tonSeeds, Rounds: tonRounds,
-		Draw: drawFinalAccuracy,
-		states: []claim{
-			{
-				Data: "leaf", X: files.Some(0.25), Ahead: []string{kappa("1"), kappa("10")},
-				Behind: "unbiased", Points: 1.6,
-			},
-			{
-				Data: "leaf", X: files.Some(0.5), Ahead: []string{kappa("1"), kappa("10")},
-				Behind: "unbiased", Points: 1.2,
-			},
-			{
-				Data: "leaf", X: files.Some(0.75), Ahead: []string{kappa("1"), kappa("10")},
-				Behind: "unbiased", Points: 1,
-			},
-		},
+		Draw:    drawFinalAccuracy,
+		printed: []printedLead{aheadOfUnbiased(0.25, 1.6), aheadOfUnbiased(0.5, 1.2), aheadOfUnbiased(0.75, 1)},
 		Says: []Sentence[Measured]{
 			{
 				"at γ = δ = 0 More available is ahead of Unbiased and κ̄² = 100", tonHeterogeneity,
-				leads{
-					series: "more-available", over: []string{"unbiased", kappa("100")},
-					number: lastAccuracy, where: atX(0),
-				}.ask,
+				aheadAt(0, "more-available", "unbiased", kappa("100")),
 			},
 			{
 				"at γ = δ = 0 κ̄² = 0.01 is ahead of Unbiased and κ̄² = 100", tonHeterogeneity,
-				leads{
-					series: kappa("0.01"), over: []string{"unbiased", kappa("100")},
-					number: lastAccuracy, where: atX(0),
-				}.ask,
+				aheadAt(0, kappa("0.01"), "unbiased", kappa("100")),
 			},
 			{
 				"at γ = δ = 1 Unbiased is ahead of More available and κ̄² = 0.01", tonHeterogeneity,
-				leads{
-					series: "unbiased", over: []string{"more-available", kappa("0.01")},
-					number: lastAccuracy, where: atX(1),
-				}.ask,
+				aheadAt(1, "unbiased", "more-available", kappa("0.01")),
 			},
 		},
 	}
@@ -77,7 +54,7 @@ var (
 		Draw: drawFinalAccuracy,
 		Says: []Sentence[Measured]{{
 			"CA-Fed is ahead of all baselines for t' ≥ 100", tonEstimation,
-			leads{series: "ca-fed", number: lastAccuracy, where: func(l *Line) bool { return l.X >= 100 }}.ask,
+			leads{"ca-fed", nil, lastAccuracy, func(l *Line) bool { return l.X >= 100 }}.ask,
 		}},
 	}
 )
@@ -88,11 +65,20 @@ const (
 	tonEstimation    = "V-B d"
 )
 
-// atX returns whether a line is at one value of the setting that the figure varies.
-func atX(x float64) func(l *Line) bool { return func(l *Line) bool { return l.X == x } }
+// aheadOfUnbiased returns the points by which the better of κ̄² = 1 and 10 is ahead at γ = δ = x.
+func aheadOfUnbiased(x, points float64) printedLead {
+	return printedLead{
+		Data: "leaf", X: files.Some(x), Ahead: []string{kappa("1"), kappa("10")}, Behind: "unbiased", Points: points,
+	}
+}
+
+// aheadAt returns the question of [ahead] at one value of the setting that the figure varies.
+func aheadAt(x float64, series string, over ...string) func(m Measured) (Answer, string) {
+	return leads{series, over, lastAccuracy, func(l *Line) bool { return l.X == x }}.ask
+}
 
 // overHeterogeneity returns the runs of figure 3, which are the runs of [overKappa] for every γ = δ.
-func overHeterogeneity() (list []Run) {
+func overHeterogeneity() (list []Training) {
 	for _, x := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		set := fmt.Sprintf("leaf-gamma=%g;leaf-delta=%g", x, x)
 		list = append(list, at(x, overKappa(ton("leaf", results.Params(set))))...)
@@ -102,7 +88,7 @@ func overHeterogeneity() (list []Run) {
 
 // overPrior returns the runs of figure 4, whose estimators have observed t' = 10, 10^1.5, … 10^4 rounds before the
 // first one (rounded).
-func overPrior(methods ...string) (list []Run) {
+func overPrior(methods ...string) (list []Training) {
 	for half := 2; half <= 8; half++ {
 		rounds := int(math.Round(math.Pow(10, float64(half)/2)))
 		column := ton("mnist", results.Params("prior="+strconv.Itoa(rounds)))

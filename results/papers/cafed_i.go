@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/plot"
+	"rollcall/results/protocol"
 )
 
 // cafedI1 shows which clients CA-Fed excludes, in one run on the binary set.
@@ -271,13 +270,13 @@ var cafedI3 = Figure{
 		}
 		return drawn(cafedCurveRows, cafedCurveFigure("time-average test accuracy"))(m)
 	},
-	states: []claim{
+	printed: []printedLead{
 		{Data: "binary", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 0.89, Mean: true},
 		{Data: "mnist", Ahead: []string{"ca-fed"}, Behind: "f3ast", Points: 1.24, Mean: true},
 	},
 	Says: []Sentence[Measured]{{
 		"CA-Fed has the highest time average on both data sets", infocomResults,
-		leads{series: "ca-fed", number: timeAverage}.ask,
+		ahead("ca-fed", timeAverage),
 	}},
 }
 

@@ -7,39 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/internal/must"
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/internal/files/filestest"
+	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/metrics"
 	"rollcall/results/plot"
+	"rollcall/results/protocol"
 	"rollcall/results/resultstest"
 )
-
-// INFOCOM, table I: every number, read from the paper once more.
-func TestCAFed1(t *testing.T) {
-	rows := printed(t, "cafed-1")
-	if len(rows) != 24 {
-		t.Fatalf("%d numbers, want 4 methods × 2 data sets × 3", len(rows))
-	}
-	for method, printed := range map[string]string{
-		"unbiased": "78.94 64.87 75.32 61.39 0.48 1.09", "f3ast": "78.97 64.91 75.33 61.52 0.4 0.94",
-		"adafed": "78.69 63.77 74.81 60.48 0.59 1.37", "ca-fed": "79.03 64.94 76.22 62.76 0.28 0.61",
-	} {
-		for i, want := range strings.Fields(printed) {
-			row := results.SummaryRow{Cell: results.Cell{
-				Method: method, Data: []string{"binary", "mnist"}[i%2], Availability: "markov",
-			}, Metric: []metrics.Metric{metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd}[i/2]}
-			got, found := results.PrintedFor(rows, row)
-			if text := files.Some(math.Round(1e4*got.Mean.Value) / 100).String(); !found || text != want ||
-				got.Std.Valid || got.N != 3 {
-				t.Errorf("%s %s %s: %s of %d runs, want %s of 3", method, row.Data, row.Metric, text, got.N, want)
-			}
-		}
-	}
-}
 
 func TestImportance(t *testing.T) {
 	weights, shares := protocol.Importance(resultstest.Decisions())
@@ -131,7 +106,7 @@ func TestSeedsLeftOut(t *testing.T) {
 		all[i].Included = 1
 	}
 	m := Measured{Lines: []Line{{
-		Run{Column: Column{Set: "clusters=2"}},
+		Training{Column: Column{Set: "clusters=2"}},
 		Runs{Decisions: [][]results.DecisionRow{resultstest.Decisions(), all}},
 	}}}
 	shares := seedsLeftOut(m)
@@ -152,40 +127,135 @@ func TestSeedsLeftOut(t *testing.T) {
 
 // ToN, section V-B: +1.56 percentage points of CA-Fed over AdaFed; ours is the mean over the seeds of the difference of
 // the same seed.
-func TestCAFedClaims(t *testing.T) {
+func TestPrintedLeads(t *testing.T) {
 	at := func(series string, x float64, curves ...[]results.CurveRow) Line {
-		return Line{Run{Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
+		return Line{Training{Column: Column{Data: "leaf"}, Series: series, X: x}, Runs{Curves: curves}}
 	}
 	runs := []Line{
 		at("adafed", 0, resultstest.Accuracies(0.1, 0.5), resultstest.Accuracies(0.1, 0.6)),
 		at("ca-fed", 0, resultstest.Accuracies(0.1, 0.53), resultstest.Accuracies(0.1, 0.61)),
 	}
-	claims := func(f Figure, lines ...Line) ([]ClaimRow, string) {
+	said := func(f Figure, lines ...Line) ([]Statement, string) {
 		d := must.Get(saying([]Figure{f})[0].Draw(Measured{Figure: f, Lines: lines}))(t)
-		numbers := slices.DeleteFunc(d.Claims, func(r ClaimRow) bool { return r.Says != "" })
+		numbers := slices.DeleteFunc(d.Says, func(r Statement) bool { return r.Says != "" })
 		return numbers, d.Words
 	}
-	rows, _ := claims(cafedF1a, runs...)
+	rows, _ := said(cafedF1a, runs...)
 	// Roundings of differences of numbers below 1, times 100.
 	if len(rows) != 1 || rows[0].Paper != files.Some(1.56) || math.Abs(rows[0].Points.Value-2) > 1e-12 ||
 		math.Abs(rows[0].Std.Value-math.Sqrt2) > 1e-12 || rows[0].N != 2 || rows[0].Round != 1 {
-		t.Errorf("claims %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
+		t.Errorf("leads %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
 	}
-	if rows, _ := claims(cafedF1a, runs[0]); len(rows) != 1 || rows[0].Points.Valid {
-		t.Errorf("claims %+v, want one without ours", rows)
+	if rows, _ := said(cafedF1a, runs[0]); len(rows) != 1 || rows[0].Points.Valid {
+		t.Errorf("leads %+v, want one without ours", rows)
 	}
-	// Of several the best one counts, at the claim's own place.
+	// Of several the best one counts, at the place that the paper says.
 	one := func(series string, x, accuracy float64) Line {
 		return at(series, x, resultstest.Accuracies(0, accuracy))
 	}
-	rows, words := claims(cafedF3, one("unbiased", 0.5, 0.5), one(kappa("1"), 0.5, 0.52), one(kappa("10"), 0.5, 0.54),
+	rows, words := said(cafedF3, one("unbiased", 0.5, 0.5), one(kappa("1"), 0.5, 0.52), one(kappa("10"), 0.5, 0.54),
 		one(kappa("10"), 0.25, 0.9))
 	if len(rows) != 3 || rows[0].Points.Valid || rows[1].Ahead != "ca-fed κ̄²=10" ||
 		math.Abs(rows[1].Points.Value-4) > 1e-12 || rows[1].Std.Valid {
-		t.Errorf("claims %+v, want 4 of κ̄² = 10 at 0.5 and none at 0.25", rows)
+		t.Errorf("leads %+v, want 4 of κ̄² = 10 at 0.5 and none at 0.25", rows)
 	}
 	want := "leaf at 0.5: ca-fed κ̄²=10 over unbiased, percentage points: ours +4.00 (1) after round 1, paper +1.20\n"
 	if !strings.Contains(words, want) {
 		t.Errorf("words %q, want %q in them", words, want)
+	}
+}
+
+// The optimum and the limits by hand. Five steps of 0.05 take a client of curvature 1 the share 1 − 0.95⁵ =
+// 0.2262190625 of its way, and one of curvature 2 the share 1 − 0.9⁵ = 0.40951.
+func TestQuadraticLimits(t *testing.T) {
+	const a, b = 0.2262190625, 0.40951
+	near := func(what string, got, want [2]float64) {
+		t.Helper()
+		for d := range got {
+			if math.Abs(got[d]-want[d]) > 1e-12 { // some roundings of numbers up to 4
+				t.Errorf("%s: got %v, want %v ± 1e-12", what, got, want)
+			}
+		}
+	}
+	near("optimum", optimumOf(quadraticClients), [2]float64{7. / 6, 1. / 2}) // 7/6 = (−3 + 2·3 − 2 + 2·3)/(1+2+1+2)
+	for missing, want := range [][2]float64{
+		{(-3*a + 3*b - 2*a + 3*b) / (2*a + 2*b), (-2*b - 2*a + 3*a + 3*b) / (2*a + 2*b)},
+		{(3*b - 2*a + 3*b) / (a + 2*b), (-2*a + 3*a + 3*b) / (2*a + b)},
+		{(-2*a + 3*b) / (a + b), 3},
+		{3, 3},
+	} {
+		near("limit", fedAvgLimit(quadraticClients[missing:]), want)
+	}
+}
+
+// A round of FedAvg is affine in each dimension, so that after t rounds the model is limit + αᵗ (start − limit), where
+// α is 1 minus the mean share of the way: the paths are those, end in the limits, and more missing clients lead farther
+// away.
+func TestQuadraticPaths(t *testing.T) {
+	rows := quadraticRows()
+	if len(rows) != 4*41 {
+		t.Fatalf("%d rows, want four paths of 40 rounds with their starts", len(rows))
+	}
+	before := 0.0
+	for _, r := range rows {
+		there := quadraticClients[r.Missing:]
+		var want [2]float64
+		for d, limit := range [2]float64{r.LimitX, r.LimitY} {
+			alpha := 0.0
+			for _, k := range there {
+				alpha += math.Pow(1-0.05*k.h[d], 5) / float64(len(there))
+			}
+			want[d] = limit + math.Pow(alpha, float64(r.Round))*([2]float64{-4, 4}[d]-limit)
+		}
+		if math.Abs(r.X-want[0]) > 1e-12 || math.Abs(r.Y-want[1]) > 1e-12 { // some hundred roundings below 1e-15
+			t.Errorf("%d missing, round %d: (%g, %g), want %v", r.Missing, r.Round, r.X, r.Y, want)
+		}
+		if d := math.Hypot(r.X-7./6, r.Y-0.5); math.Abs(r.Distance-d) > 1e-12 {
+			t.Errorf("%d missing, round %d: distance %g, want %g", r.Missing, r.Round, r.Distance, d)
+		}
+		if r.Round == 40 {
+			// α is at most 0.774, and 0.774⁴⁰ · 7 = 2.5e-4.
+			if math.Hypot(r.X-r.LimitX, r.Y-r.LimitY) > 2.5e-4 || r.LimitDistance <= before {
+				t.Errorf("%+v: want the limit reached, more than %g from the optimum", r, before)
+			}
+			before = r.LimitDistance
+		}
+	}
+}
+
+// On each level set the mean loss is 1, 2, 4 or 8 above its minimum, and the words have every limit.
+func TestQuadraticFigure(t *testing.T) {
+	rows := quadraticRows()
+	f := quadraticFigure("x", rows)
+	if len(f.Panels) != 2 || len(f.Panels[0]) != 2 || len(f.Names()) != 5 {
+		t.Fatalf("%d rows of panels, names %v, want two and five", len(f.Panels), f.Names())
+	}
+	loss := func(clients []quadratic, w [2]float64) (sum float64) {
+		for _, k := range clients {
+			for d := range w {
+				sum += k.h[d] * (w[d] - k.u[d]) * (w[d] - k.u[d]) / 2 / float64(len(clients))
+			}
+		}
+		return sum
+	}
+	for missing := range 4 {
+		chart := f.Panels[missing/2][missing%2].(plot.LineChart)
+		for name, clients := range map[int][]quadratic{0: quadraticClients, 2: quadraticClients[missing:]} {
+			s, lowest := chart.Series[name], loss(clients, optimumOf(clients))
+			for i := range s.X {
+				if math.IsNaN(s.X[i]) {
+					continue
+				}
+				want := []float64{1, 2, 4, 8}[i/74]
+				if got := loss(clients, [2]float64{s.X[i], s.Y[i]}) - lowest; math.Abs(got-want) > 1e-12*100 {
+					t.Errorf("%d missing, %s: %g above the minimum, want %g", missing, s.Name, got, want)
+				}
+			}
+		}
+	}
+	words := quadraticWords(rows)
+	if strings.Count(words, "\n") != 4 ||
+		!strings.Contains(words, "3 of 4 missing: FedAvg ends at (3.00, 3.00), 3.10 ") {
+		t.Errorf("words %q, want four lines", words) // √((11/6)² + 2.5²) = 3.10
 	}
 }

@@ -28,7 +28,7 @@ var (
 			{"all p-values by rounds are below 0.001", "6.2", allBelow(metrics.PRounds, 0.001)},
 			{
 				"FedAR's test accuracy is above that of every baseline", "6.2",
-				leadsIn{method: "fedar", over: fedarBaselines, metric: metrics.TestAcc}.ask,
+				above("fedar", metrics.TestAcc, fedarBaselines...),
 			},
 		},
 	}
@@ -41,14 +41,8 @@ var (
 		Source: "Table 3 of " + fedarPaper +
 			"; of one run, CIFAR-10, p_min = 0.1; FedAvg with all clients in every round",
 		Says: []Sentence[[]results.SummaryRow]{
-			{
-				"FedAR's mean accuracy is above MIFA's", fedarBias,
-				leadsIn{method: "fedar", over: []string{"mifa"}, metric: metrics.ClientAccMean}.ask,
-			},
-			{
-				"FedAR's variance is below FedVARP's", fedarBias,
-				leadsIn{method: "fedar", over: []string{"fedvarp"}, metric: metrics.ClientAccVar, lower: true}.ask,
-			},
+			{"FedAR's mean accuracy is above MIFA's", fedarBias, above("fedar", metrics.ClientAccMean, "mifa")},
+			{"FedAR's variance is below FedVARP's", fedarBias, below("fedar", metrics.ClientAccVar, "fedvarp")},
 		},
 	}
 

@@ -26,10 +26,7 @@ var fedarF1 = Figure{
 	},
 	Says: []Sentence[Measured]{
 		{"the contribution of client 0 falls with every round that it is away", fedarMotivation, staleFalls},
-		{
-			"a stale update still contributes at stale 1 … 5", fedarMotivation,
-			shapleyIs(Holds, 1, 5),
-		},
+		{"a stale update still contributes at stale 1 … 5", fedarMotivation, shapleyIs(Holds, 1, 5)},
 		{"the contribution of client 0 is negative at stale 6", fedarMotivation, shapleyIs(Fails, 6, 6)},
 	},
 }

@@ -15,7 +15,7 @@ var fedarF2 = Figure{
 	Says: []Sentence[Measured]{
 		{
 			"FedAR is ahead of all baselines (taken as: test accuracy, mean of the last 50 rounds)", "6.2",
-			leads{series: "fedar", number: lateAccuracy}.ask,
+			ahead("fedar", lateAccuracy),
 		},
 		{"44 % on CIFAR-10 at p_min = 0.1", "6.2", reaches("cifar10, p-min=0.1", 44)},
 		{"46 % on CIFAR-10 at p_min = 0.5", "6.2", reaches("cifar10, p-min=0.5", 46)},

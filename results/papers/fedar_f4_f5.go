@@ -3,10 +3,9 @@ package papers
 import (
 	"fmt"
 
-	"rollcall/results/protocol"
-
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 )
 
 // FedAR's figures 4 and 5 are sweeps over one setting each.
@@ -16,13 +15,10 @@ var (
 		Measure: Curves{}, Runs: overSetting("p-min", 0.1, 0.2, 0.3, 0.4, 0.5), Preset: "paper", Seeds: fedarSeeds,
 		Rounds: fedarRounds, Draw: drawFinalLossAndAccuracy,
 		Says: []Sentence[Measured]{
-			{
-				"FedAR is ahead of all baselines at every p_min", fedarParameters,
-				leads{series: "fedar", number: lateAccuracy}.ask,
-			},
+			{"FedAR is ahead of all baselines at every p_min", fedarParameters, ahead("fedar", lateAccuracy)},
 			{
 				"FedAR gains as p_min grows (taken as: from the smallest to the largest)", fedarParameters,
-				changes{series: []string{"fedar"}, number: lateAccuracy, rises: true}.ask,
+				changes{series: "fedar", number: lateAccuracy, rises: true}.ask,
 			},
 		},
 	}
@@ -35,10 +31,7 @@ var (
 				"the test accuracy of all methods falls as N grows (taken as: from the smallest to the largest)",
 				fedarParameters, changes{number: lateAccuracy}.ask,
 			},
-			{
-				"FedAR is ahead of all baselines at every N", fedarParameters,
-				leads{series: "fedar", number: lateAccuracy}.ask,
-			},
+			{"FedAR is ahead of all baselines at every N", fedarParameters, ahead("fedar", lateAccuracy)},
 		},
 	}
 )
@@ -48,7 +41,7 @@ const fedarParameters = "6.2, hyperparameters"
 
 // overSetting returns the runs of figures 4 and 5, with a column for each value of a flag. The paper leaves FedAvg(S)
 // out of both figures.
-func overSetting(flag string, values ...float64) (list []Run) {
+func overSetting(flag string, values ...float64) (list []Training) {
 	for _, x := range values {
 		column := fedar("cifar10", results.Params(fmt.Sprintf("%s=%g", flag, x)))
 		list = append(list, at(x, runs(column, "fedar", "mifa", "fedvarp", "fedavg-is", "scaffold"))...)

@@ -11,72 +11,6 @@ import (
 	"rollcall/results/metrics"
 )
 
-// FedAR, Table 3, read from the paper once more; variances in squares of percent.
-func TestFedAR3(t *testing.T) {
-	rows := printed(t, "fedar-3")
-	if len(rows) != 28 {
-		t.Fatalf("%d numbers, want 28 = 4 methods × 7", len(rows))
-	}
-	for _, c := range []struct {
-		method string
-		params results.Params
-		metric metrics.Metric
-		want   float64
-		text   string
-	}{
-		{"fedar", "", metrics.ClientAccMean, 0.409, "40.9"},
-		{"fedar", "", metrics.ClientAccVar, 0.0325, "325.0"},
-		{"mifa", "rounds=10", metrics.ClientAccVar, 0.01825, "182.5"},
-		{"fedvarp", "", metrics.ClientAccWorst10Std, 0.026, " 2.6"},
-		{"fedavg-active", "p-min=1", metrics.ClientAccBest10, 0.695, "69.5"},
-		{"fedavg-active", "p-min=1", metrics.ClientAccStd, 0.18, "18.0"},
-	} {
-		p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
-			Method: c.method, Data: "cifar10", Availability: "uniform",
-		}, Params: c.params, Metric: c.metric})
-		// Exact: the float64 nearest to the printed decimals.
-		if !ok || p.Mean != files.Some(c.want) || c.metric.Number(p.Mean, p.Std) != c.text {
-			t.Errorf("%s %s: %v as %q, want %g as %q",
-				c.method, c.metric, p.Mean, c.metric.Number(p.Mean, p.Std), c.want, c.text)
-		}
-	}
-	if _, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
-		Method: "fedavg-active", Data: "cifar10", Availability: "uniform",
-	}, Metric: metrics.ClientAccMean}); ok {
-		t.Error("FedAvg with p_min = 0.1 has a number of the paper's, which has everybody there")
-	}
-	// The table agrees with itself in all rows but FedVARP's if the variance of its 100 clients divides by n and the
-	// standard deviation by n−1; in no row if both divide by n.
-	std := 0.0
-	for _, r := range rows {
-		switch r.Metric {
-		case metrics.ClientAccStd:
-			std = 100 * r.Mean.Value
-		case metrics.ClientAccVar:
-			byN, less := 100*math.Sqrt(r.Mean.Value), 100*math.Sqrt(r.Mean.Value*100/99)
-			if fits := math.Abs(less-std) < 0.05; fits == (r.Method == "fedvarp") || math.Abs(byN-std) < 0.05 {
-				t.Errorf("%s: variance %g is of %.2f by n−1 and %.2f by n, printed is %g",
-					r.Method, 1e4*r.Mean.Value, less, byN, std)
-			}
-		}
-	}
-}
-
-func TestFedAR2(t *testing.T) {
-	rows := printed(t, "fedar-2")
-	for _, r := range rows {
-		if r.Metric != metrics.PRounds || !(r.Mean.Value >= 0 && r.Mean.Value < 0.001) {
-			t.Errorf("%+v: want a p-value by rounds below 0.001, as the paper says of all", r)
-		}
-	}
-	p, ok := results.PrintedFor(rows, results.SummaryRow{Cell: results.Cell{
-		Method: "scaffold", Data: "cifar10", Availability: "uniform",
-	}, Params: "p-min=0.5;rounds=10", Metric: metrics.PRounds})
-	if !ok || p.Mean != files.Some(1.38e-246) || metrics.PRounds.Number(p.Mean, p.Std) != "1.38e-246" {
-		t.Errorf("scaffold, p_min = 0.5: %v as %q, want 1.38e-246", p.Mean, metrics.PRounds.Number(p.Mean, p.Std))
-	}
-}
-
 // Counts are per seed, and the density's integral is 1 (less what is beyond 0 and 1): the middle rule over 25 bins of
 // 0.04, to 1 %.
 func TestFedARDistribution(t *testing.T) {
@@ -87,7 +21,7 @@ func TestFedARDistribution(t *testing.T) {
 		return rows
 	}
 	rows, err := fedarDistributionRows(Measured{Lines: []Line{{
-		Run{Method: "fedar"},
+		Training{Method: "fedar"},
 		Runs{Clients: [][]results.ClientRow{seed(0.3), seed(0.4)}},
 	}}})
 	if err != nil || len(rows) != fedarBins {
@@ -100,7 +34,7 @@ func TestFedARDistribution(t *testing.T) {
 	if math.Abs(clients-100) > 1e-9 || math.Abs(mass-1) > 0.01 {
 		t.Errorf("%g clients of density %g in all, want 100 and 1", clients, mass)
 	}
-	if _, err := fedarDistributionRows(Measured{Lines: []Line{{Run: Run{Method: "fedar"}}}}); err == nil {
+	if _, err := fedarDistributionRows(Measured{Lines: []Line{{Training: Training{Method: "fedar"}}}}); err == nil {
 		t.Error("no clients: no error")
 	}
 }
@@ -134,7 +68,7 @@ func TestFedARRows(t *testing.T) {
 		return rows
 	}
 	m := Measured{Figure: Figure{Axis: "p_min"}, Lines: []Line{{
-		Run{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5},
+		Training{Method: "fedar", Column: Column{Data: "cifar10", Set: "p-min=0.5"}, X: 0.5},
 		Runs{Curves: [][]results.CurveRow{curve(1), curve(3)}},
 	}}}
 	final, err := fedarFinalRows(m)
@@ -172,8 +106,8 @@ func TestCorrect(t *testing.T) {
 	} {
 		for _, m := range []metrics.Metric{metrics.PRounds, metrics.PSeeds, metrics.PHolm} {
 			r := results.SummaryRow{
-				Cell:   results.Cell{Table: "fedar-2", Method: c.method},
-				Params: results.Params(c.params), Metric: m, N: 3,
+				Experiment: results.Experiment{Table: "fedar-2", Method: c.method},
+				Params:     results.Params(c.params), Metric: m, N: 3,
 			}
 			switch m {
 			case metrics.PRounds:
@@ -211,12 +145,12 @@ func TestSummariseCorrects(t *testing.T) {
 	} {
 		for i, x := range acc {
 			r := results.Run{
-				Cell: results.Cell{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}, Seed: uint32(i),
+				Experiment: results.Experiment{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}, Seed: uint32(i),
 				Info: &results.RunInfo{Status: results.RunComplete, Rounds: 1, Seed: uint32(i)},
 			}
 			for round := range 2 {
 				r.Curve = append(r.Curve, results.CurveRow{
-					Cell: r.Cell, Seed: r.Seed, Round: round, TestAcc: files.Some(x), TrainAcc: files.Some(x),
+					Experiment: r.Experiment, Seed: r.Seed, Round: round, TestAcc: files.Some(x), TrainAcc: files.Some(x),
 				})
 			}
 			runs = append(runs, r)

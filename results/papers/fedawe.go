@@ -67,9 +67,8 @@ var (
 // aheadOfMemoryless returns what FedAWE's paper says about its tables of accuracies, in one of its sections.
 func aheadOfMemoryless(section string) []Sentence[[]results.SummaryRow] {
 	return []Sentence[[]results.SummaryRow]{{
-		"FedAWE is ahead of all methods without memory or known probabilities", section, leadsIn{
-			method: "fedawe", over: []string{"fedavg-active", "fedavg-all", "fedau", "f3ast"}, metric: metrics.TestAcc,
-		}.ask,
+		"FedAWE is ahead of all methods without memory or known probabilities", section,
+		above("fedawe", metrics.TestAcc, "fedavg-active", "fedavg-all", "fedau", "f3ast"),
 	}}
 }
 

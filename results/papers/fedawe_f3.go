@@ -5,12 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
+	"rollcall/results/protocol"
 	"rollcall/results/stats"
 )
 
@@ -57,7 +56,7 @@ func changesBetween(setting string, higher, lower float64) func(m Measured) (Ans
 }
 
 // fedaweF3Runs returns the runs of FedAvg over the active clients for every p and γ.
-func fedaweF3Runs() (list []Run) {
+func fedaweF3Runs() (list []Training) {
 	for _, p := range []string{"0.1", "0.3", "0.5", "1"} {
 		for _, gamma := range []string{"0.1", "0.2", "0.3", "0.5"} {
 			column := Column{Data: "svhn", Availability: "sine", Set: results.NewParams("p="+p, "gamma="+gamma)}

@@ -46,7 +46,7 @@ var fedaweF7 = Figure{
 	Draw: drawn(fedaweF7Rows, fedaweF7Figure),
 	Says: []Sentence[Measured]{{
 		"FedAWE is ahead of FedAvg over active clients, as in table 2 (mean of the last 50 rounds)", "J",
-		leads{series: "fedawe", over: []string{"fedavg-active"}, number: lateAccuracy}.ask,
+		ahead("fedawe", lateAccuracy, "fedavg-active"),
 	}},
 }
 

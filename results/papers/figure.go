@@ -11,8 +11,8 @@ import (
 type Figure struct {
 	ID      string
 	Title   string
-	Measure Measure // the measurements that Draw needs
-	Runs    []Run   // the runs to train; nil for figures without training
+	Measure Measure    // the measurements that Draw needs
+	Runs    []Training // the runs to train; nil for figures without training
 	Seeds   []uint32
 	Rounds  int      // of the runs, or the number that is shown if there are no runs
 	Axis    string   // the setting whose values are the X of the runs
@@ -20,13 +20,13 @@ type Figure struct {
 	Options []Option // flags that only this figure has
 	OneSeed bool     // the figure shows one run of each line, even with several seeds
 	Says    []Sentence[Measured]
-	states  []claim
+	printed []printedLead
 
 	Draw func(m Measured) (Drawing, error)
 }
 
-// Run is one line of a figure before training: a method in a column, to be trained with every seed.
-type Run struct {
+// Training is one line of a figure before training: a method in a column, to be trained with every seed.
+type Training struct {
 	Method string
 	Column
 	Series string  // name in the legend; empty: not in the legend
@@ -34,15 +34,15 @@ type Run struct {
 }
 
 // runs returns the runs of several methods in one column.
-func runs(c Column, methods ...string) (list []Run) {
+func runs(c Column, methods ...string) (list []Training) {
 	for _, m := range methods {
-		list = append(list, Run{Method: m, Column: c, Series: m})
+		list = append(list, Training{Method: m, Column: c, Series: m})
 	}
 	return list
 }
 
 // runsIn returns the runs of the methods in every column.
-func runsIn(columns []Column, methods ...string) (list []Run) {
+func runsIn(columns []Column, methods ...string) (list []Training) {
 	for _, c := range columns {
 		list = append(list, runs(c, methods...)...)
 	}
@@ -50,7 +50,7 @@ func runsIn(columns []Column, methods ...string) (list []Run) {
 }
 
 // at sets the X of all runs in the list, and returns the list.
-func at(x float64, list []Run) []Run {
+func at(x float64, list []Training) []Training {
 	for i := range list {
 		list[i].X = x
 	}
@@ -146,7 +146,7 @@ type Measured struct {
 
 // Line is one line of a figure after training: a run of the figure with the finished runs of all seeds.
 type Line struct {
-	Run
+	Training
 	Runs
 }
 
@@ -177,8 +177,8 @@ func (m *Measured) option(name string) any {
 type Drawing struct {
 	Rows   Rows // the numbers in the figure
 	Figure plot.Figure
-	Claims []ClaimRow // what the paper says about the figure, beside ours; nil: nothing
-	Words  string     // lines of text for the terminal
+	Says   []Statement // what the paper says about the figure, beside ours; nil: nothing
+	Words  string      // lines of text for the terminal
 }
 
 // Rows can write themselves as a CSV file.
@@ -192,7 +192,7 @@ type csvRows[T any] []T
 // WriteCSV writes the rows to a file.
 func (r csvRows[T]) WriteCSV(path string) error { return files.WriteCSVFile(path, []T(r)) }
 
-// drawing returns a [Drawing] without claims and words.
+// drawing returns a [Drawing] without words, and without what the paper says.
 func drawing[T any](rows []T, figure plot.Figure) Drawing {
 	return Drawing{Rows: csvRows[T](rows), Figure: figure}
 }

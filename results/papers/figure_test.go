@@ -1,9 +1,15 @@
 package papers
 
 import (
+	"bytes"
 	"io"
+	"math"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +17,7 @@ import (
 	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 	"rollcall/results"
+	"rollcall/results/plot"
 	"rollcall/results/resultstest"
 )
 
@@ -69,12 +76,15 @@ func made(f Figure) Measured {
 	m := Measured{Figure: f, Base: []float64{0.1, 0.5, 1}, Classes: [][]int{{1, 3, 0}, {0, 2, 2}}}
 	if _, ok := f.Measure.(Curves); ok {
 		for k, r := range f.Runs {
-			line := Line{Run: r}
+			line := Line{Training: r}
 			for seed := range 2 {
 				var curve []results.CurveRow
 				for round, row := range resultstest.Accuracies(0.1, 0.2+0.01*float64(k%9), 0.3+0.1*float64(seed)) {
 					row.Data, row.Availability, row.Method = r.Data, r.Availability, r.Method
 					row.TrainAcc, row.TrainLoss = row.TestAcc, row.TestAcc
+					if round == 2 && seed == 1 {
+						row.TrainLoss = files.Some(math.Inf(1)) // diverged
+					}
 					row.Round = 40 * round
 					curve = append(curve, row)
 				}
@@ -108,14 +118,15 @@ func TestDraw(t *testing.T) {
 			if n := reflect.ValueOf(d.Rows).Len(); n == 0 {
 				t.Error("no rows, want some")
 			}
-			if svg := filestest.SVG(t, d.Figure); !strings.Contains(svg, "<path") || d.Figure.Title == "" {
-				t.Errorf("title %q and %d bytes of SVG, want a drawing", d.Figure.Title, len(svg))
+			if d.Figure.Title == "" {
+				t.Error("no title, want one")
 			}
+			checkSVG(t, d.Figure)
 			if strings.HasPrefix(f.ID, "cafed-") && d.Words == "" || d.Words != "" &&
 				!strings.HasSuffix(d.Words, "\n") {
 				t.Errorf("words %q, want lines, of CA-Fed's figures some", d.Words)
 			}
-			for _, c := range d.Claims {
+			for _, c := range d.Says {
 				if c.Says != "" && !strings.Contains(d.Words, c.Says) ||
 					c.Says == "" && !strings.Contains(d.Words, "percentage points: ours ") {
 					t.Errorf("words %q, want %+v in them", d.Words, c)
@@ -202,6 +213,134 @@ func TestDrawTooLittle(t *testing.T) {
 					t.Errorf("drawn: %v, want one line", err)
 				}
 			})
+		}
+	}
+}
+
+var (
+	viewBox   = regexp.MustCompile(`viewBox="0 0 ([\d.]+) ([\d.]+)"`)
+	pathPoint = regexp.MustCompile(`[ML](-?[\d.]+(?:e-?\d+)?),(-?[\d.]+(?:e-?\d+)?)`)
+	textAt    = regexp.MustCompile(`<text x="(-?[\d.]+)" y="(-?[\d.]+)"`)
+)
+
+func number64(t *testing.T, text string) float64 {
+	t.Helper()
+	x := must.Get(strconv.ParseFloat(text, 64))(t)
+	return x
+}
+
+// checkSVG checks that a figure is 800 pixels wide, has nothing outside of itself, and has all its words.
+func checkSVG(t *testing.T, f plot.Figure) {
+	t.Helper()
+	got := filestest.SVG(t, f)
+	box := viewBox.FindStringSubmatch(got)
+	if box == nil || !strings.Contains(got, `width="600pt"`) { // 600 points are 800 pixels
+		t.Fatalf("got %.200s, want a width of 600pt and a viewBox", got)
+	}
+	width, height := number64(t, box[1]), number64(t, box[2])
+	points := pathPoint.FindAllStringSubmatch(got, -1)
+	for _, p := range points {
+		// A tolerance of half a point: the fifth digit.
+		if x, y := number64(t, p[1]), number64(t, p[2]); x < -0.5 || y < -0.5 || x > width+0.5 || y > height+0.5 {
+			t.Errorf("drawn at %g, %g, want it within %g × %g", x, y, width, height)
+		}
+	}
+	if len(points) < 20 {
+		t.Errorf("%d points drawn, want 20 at least", len(points))
+	}
+	for _, p := range textAt.FindAllStringSubmatch(got, -1) {
+		// Rotated text is placed in axes turned by a right angle, so either side may be its limit.
+		if x, y := number64(t, p[1]), number64(t, p[2]); max(math.Abs(x), math.Abs(y)) > max(width, height) {
+			t.Errorf("text at %g, %g, want it within %g × %g", x, y, width, height)
+		}
+	}
+	for _, word := range append([]string{f.Title}, f.Names()...) {
+		if !strings.Contains(got, strings.NewReplacer("'", "&#39;").Replace(">"+word+"<")) {
+			t.Errorf("no text %q", word)
+		}
+	}
+	if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
+		t.Error("a coordinate or label is not finite")
+	}
+	if again := filestest.SVG(t, f); again != got {
+		t.Error("written twice: got other bytes, want the same")
+	}
+}
+
+func TestWriteFigure(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "figure.svg")
+	f := fedaweF2Figure(fedaweF2Rows())
+	must.OK(t, plot.WriteFigure(path, f))
+	text, err := os.ReadFile(path)
+	if err != nil || string(text) != filestest.SVG(t, f) {
+		t.Errorf("file: got %d bytes, %v, want what WriteSVG writes", len(text), err)
+	}
+	f.Panels = nil
+	err = plot.WriteFigure(path, f)
+	if want := "results: " + path + ": no panel, want one at least"; err == nil || err.Error() != want {
+		t.Errorf("no panel: got %v, want %s", err, want)
+	}
+	if after, _ := os.ReadFile(path); !bytes.Equal(after, text) || filestest.FileNames(t, dir) != "figure.svg" {
+		t.Error("a failed write changed the folder, want it as it was")
+	}
+}
+
+func TestFigureErrors(t *testing.T) {
+	line := func(s plot.Series) plot.LineChart { return plot.LineChart{Series: []plot.Series{s}} }
+	ok := line(plot.Series{X: []float64{1, 2}, Y: []float64{1, 2}})
+	low := ok
+	low.YMin, low.LogY = files.Some(0), true
+	upside := ok
+	upside.YMin, upside.YMax = files.Some(2), files.Some(1)
+	for _, test := range []struct {
+		name   string
+		panels [][]plot.Chart
+		want   string
+	}{
+		{"none", nil, "no panel, want one at least"},
+		{"empty row", [][]plot.Chart{{}}, "no panel, want one at least"},
+		{"logarithm of 0", [][]plot.Chart{{low}}, "panel 1 of row 1: y axis from 0 to 2."},
+		{
+			"upside down",
+			[][]plot.Chart{{upside}},
+			"panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 if logarithmic",
+		},
+		{"no bin", [][]plot.Chart{{plot.Histogram{}}}, "panel 1 of row 1: histogram: no bin, want one at least"},
+		{
+			"bin",
+			[][]plot.Chart{{plot.Histogram{Bins: []plot.Bin{{Low: 1, High: 1, Count: 3}}}}},
+			"panel 1 of row 1: histogram: bin from 1 to 1 with 3, want an ascending range with at least 0",
+		},
+		{"no row", [][]plot.Chart{{plot.Raster{}}}, "panel 1 of row 1: raster: no row, want one at least"},
+	} {
+		err := plot.Figure{Panels: test.panels}.WriteSVG(io.Discard)
+		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+		}
+	}
+}
+
+// Charts without any data, with one point, with equal values: an axis all the same.
+func TestFigureDegenerate(t *testing.T) {
+	for name, s := range map[string]plot.Series{
+		"no point":        {},
+		"one point":       {X: []float64{3}, Y: []float64{0}},
+		"constant":        {X: []float64{1, 2, 3}, Y: []float64{5, 5, 5}},
+		"all diverged":    {X: []float64{1, 2}, Y: []float64{math.NaN(), math.Inf(1)}},
+		"huge":            {X: []float64{1, 2}, Y: []float64{1e300, -1e300}},
+		"tiny":            {X: []float64{1, 2}, Y: []float64{1e-300, 2e-300}},
+		"same x":          {X: []float64{7, 7}, Y: []float64{1, 2}},
+		"nearly the same": {X: []float64{1, 2}, Y: []float64{1, math.Nextafter(1, 2)}},
+	} {
+		for _, logY := range []bool{false, true} {
+			got := filestest.SVG(t, plot.Figure{Panels: [][]plot.Chart{{plot.LineChart{
+				Series: []plot.Series{s},
+				LogY:   logY,
+			}, nil}}})
+			if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
+				t.Errorf("%s, logarithmic %v: a coordinate or label is not finite", name, logY)
+			}
 		}
 	}
 }

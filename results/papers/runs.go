@@ -136,8 +136,8 @@ func (t *Table) Row(e Entry, about results.SummaryRow, runs, reference Runs) (ro
 }
 
 // summaryOf returns the columns that all rows of a cell share, and the complete runs of the cell.
-func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, complete Runs) {
-	row = results.SummaryRow{Cell: c.Runs[0].Cell, Params: c.Params, Status: results.CellOK}
+func summaryOf(c *results.Cell, table string) (row results.SummaryRow, complete Runs) {
+	row = results.SummaryRow{Experiment: c.Runs[0].Experiment, Params: c.Params, Status: results.CellOK}
 	row.Table = table
 	// The row has the status of the worst run: a failed or damaged run outweighs an interrupted one.
 	var left []*results.RunInfo // of runs that did not complete
@@ -171,12 +171,12 @@ func summaryOf(c *results.RunCell, table string) (row results.SummaryRow, comple
 
 // referenceOf returns the index of the cell of the table's reference method in the same column as c; −1 if there is
 // none.
-func (t *Table) referenceOf(c *results.RunCell, cells []results.RunCell, mixed bool) int {
+func (t *Table) referenceOf(c *results.Cell, cells []results.Cell, mixed bool) int {
 	mine := c.Runs[0]
 	if t.Reference == "" || mine.Method == t.Reference {
 		return -1
 	}
-	return slices.IndexFunc(cells, func(other results.RunCell) bool {
+	return slices.IndexFunc(cells, func(other results.Cell) bool {
 		r := other.Runs[0]
 		return r.Method == t.Reference && r.Preset == mine.Preset && r.Data == mine.Data && r.Net == mine.Net &&
 			r.Availability == mine.Availability && r.Clients == mine.Clients && t.sameColumn(r.Params, mine.Params) &&

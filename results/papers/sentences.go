@@ -34,23 +34,33 @@ const (
 	Untold Answer = "cannot be told" // within two standard errors, or something is missing
 )
 
+// Asked returns the sentence about a table or figure with its answer for our numbers.
+func (s Sentence[T]) Asked(id string, ours T) Statement {
+	out := Statement{Figure: id, Says: s.Says, Place: s.Place}
+	out.Answer, out.Ours = s.Ask(ours)
+	return out
+}
+
+// unasked returns sentences without answers.
+func unasked[T any](id string, sentences []Sentence[T]) (list []Statement) {
+	for _, s := range sentences {
+		list = append(list, Statement{Figure: id, Says: s.Says, Place: s.Place})
+	}
+	return list
+}
+
 // saying returns the figures with what the papers say about them, and ours beside it, in their drawings.
 func saying(list []Figure) []Figure {
 	for i := range list {
-		draw, states, sentences := list[i].Draw, list[i].states, list[i].Says
-		list[i].Draw = func(m Measured) (Drawing, error) {
+		f, draw := &list[i], list[i].Draw
+		f.Draw = func(m Measured) (Drawing, error) {
 			d, err := draw(m)
 			if err != nil {
 				return d, err
 			}
-			d.Claims = claimRows(m.Figure.ID, states, m.Lines)
-			for _, s := range sentences {
-				row := ClaimRow{Figure: m.Figure.ID, Says: s.Says, Place: s.Place}
-				row.Answer, row.Ours = s.Ask(m)
-				d.Claims = append(d.Claims, row)
-			}
-			for i := range d.Claims {
-				d.Words += d.Claims[i].words()
+			d.Says = f.asked(m)
+			for i := range d.Says {
+				d.Words += d.Says[i].words()
 			}
 			return d, nil
 		}
@@ -166,6 +176,11 @@ type leads struct {
 	where  func(l *Line) bool // nil: everywhere
 }
 
+// ahead returns the question of [leads], everywhere; over no other series it is over all.
+func ahead(series string, number perSeed, over ...string) func(m Measured) (Answer, string) {
+	return leads{series, over, number, nil}.ask
+}
+
 // ask answers with the nearest of the others in every place.
 func (q leads) ask(m Measured) (Answer, string) {
 	var parts []Answer
@@ -196,7 +211,7 @@ func (q leads) ask(m Measured) (Answer, string) {
 
 // changes is a question: does the number of a series fall from the smallest to the largest X of the figure?
 type changes struct {
-	series []string // nil: all
+	series string // empty: all
 	number perSeed
 	rises  bool // the question is whether it rises
 }
@@ -207,7 +222,7 @@ func (q changes) ask(m Measured) (Answer, string) {
 	var words []string
 	names, lines := results.Grouped(m.Lines, func(l Line) string { return l.Series })
 	for _, name := range names {
-		if q.series != nil && !slices.Contains(q.series, name) {
+		if q.series != "" && q.series != name {
 			continue
 		}
 		x := func(a, b Line) int { return cmp.Compare(a.X, b.X) }
@@ -232,6 +247,15 @@ type leadsIn struct {
 	over   []string
 	metric metrics.Metric
 	lower  bool // the smaller, the better
+}
+
+// above returns the question of [leadsIn] where the larger number is the better, and below where the smaller is.
+func above(method string, metric metrics.Metric, over ...string) func([]results.SummaryRow) (Answer, string) {
+	return leadsIn{method, over, metric, false}.ask
+}
+
+func below(method string, metric metrics.Metric, over ...string) func([]results.SummaryRow) (Answer, string) {
+	return leadsIn{method, over, metric, true}.ask
 }
 
 // ask answers with the nearest of the others in every column.

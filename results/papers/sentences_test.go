@@ -40,7 +40,7 @@ func TestIsAhead(t *testing.T) {
 
 // lineOf returns a line on leaf that ends at the given test accuracies, one for each seed.
 func lineOf(series string, x float64, ends ...float64) Line {
-	l := Line{Run: Run{Column: Column{Data: "leaf"}, Series: series, Method: series, X: x}}
+	l := Line{Training: Training{Column: Column{Data: "leaf"}, Series: series, Method: series, X: x}}
 	for _, end := range ends {
 		l.Curves = append(l.Curves, resultstest.Accuracies(0.1, end))
 	}
@@ -115,7 +115,7 @@ func TestChanges(t *testing.T) {
 // ToN, figures 5a to 5c: ten clusters of one client each, and those that are left out in two rounds of three.
 func TestLeavesOut(t *testing.T) {
 	run := func(out ...int) Measured {
-		line := Line{Run: Run{Column: inClusters("even")}}
+		line := Line{Training: Training{Column: inClusters("even")}}
 		var rows []results.DecisionRow
 		for round := range 3 {
 			for client := range 10 {
@@ -158,7 +158,7 @@ func TestLeavesOut(t *testing.T) {
 func TestGroups(t *testing.T) {
 	line := func(method string) Line {
 		d := resultstest.Decisions()
-		return Line{Run{Method: method, Series: method}, Runs{Decisions: [][]results.DecisionRow{d, d}}}
+		return Line{Training{Method: method, Series: method}, Runs{Decisions: [][]results.DecisionRow{d, d}}}
 	}
 	m := Measured{Lines: []Line{line("f3ast"), line("ca-fed"), line("unbiased"), line("more-available")}}
 	for group, want := range map[string]float64{moreAvailable: 1 / 0.75, lessCorrelated: 3} {
@@ -167,10 +167,10 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	// Nobody is weakly correlated here: 0 of 0 tells nothing.
-	if got, _ := (favours{[]string{"f3ast"}, lessCorrelated}).ask(m); got != Untold {
+	if got, _ := favours(lessCorrelated, "f3ast")(m); got != Untold {
 		t.Errorf("F3AST: %s, want %s", got, Untold)
 	}
-	if got, _ := (favours{[]string{"ca-fed"}, moreAvailable}).ask(m); got != Fails {
+	if got, _ := favours(moreAvailable, "ca-fed")(m); got != Fails {
 		t.Errorf("CA-Fed: %s, want %s: 1.33 of the target to 3", got, Fails)
 	}
 	if got, _ := groupsEqual(m); got != Fails {

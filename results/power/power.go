@@ -20,8 +20,8 @@ const (
 	allPart  = "all"          // the whole spread
 )
 
-// Row is one part of the spread of a number: of one method, or of the difference of two on the same seeds.
-type Row struct {
+// Spread is one part of the spread of a number: of one method, or of the difference of two on the same seeds.
+type Spread struct {
 	Method       string         `csv:"method"` // with the settings in which the designs differ
 	Minus        string         `csv:"minus"`  // the method that is subtracted; empty: none
 	Data         string         `csv:"data"`
@@ -54,7 +54,7 @@ type Row struct {
 
 // Estimate returns the parts of the spread of a metric in every design, and then in the difference of any two designs
 // whose runs are pairs.
-func Estimate(designs []Design, m metrics.Metric, find stats.Detect) (rows []Row, err error) {
+func Estimate(designs []Design, m metrics.Metric, find stats.Detect) (rows []Spread, err error) {
 	common := results.CommonParams(designs, func(d Design) results.Params { return d.Params })
 	names, values := make([]string, len(designs)), make([][]float64, len(designs))
 	single := make([]stats.Components, len(designs))
@@ -116,7 +116,7 @@ func (d *Design) values(m metrics.Metric) ([]float64, error) {
 }
 
 // rows returns a row for each factor, for the interactions, and for the whole spread of values [run].
-func (d *Design) rows(values []float64, m metrics.Metric) (rows []Row, c stats.Components, err error) {
+func (d *Design) rows(values []float64, m metrics.Metric) (rows []Spread, c stats.Components, err error) {
 	c, err = stats.CrossedComponents(values, d.level, confidence)
 	if err != nil {
 		return nil, c, fmt.Errorf("power: %s: %s: %w", d.CellKey, m, err)
@@ -126,7 +126,7 @@ func (d *Design) rows(values []float64, m metrics.Metric) (rows []Row, c stats.C
 		if c.Sum.Variance > 0 {
 			share = max(0, of.Variance) / c.Sum.Variance
 		}
-		rows = append(rows, Row{
+		rows = append(rows, Spread{
 			Data: d.Data, Net: d.Net, Availability: d.Availability, Params: d.Params, Rounds: d.Rounds, Metric: m,
 			Runs: len(values), Mean: stats.Mean(values).Value, Part: part, Levels: levels, DF: of.DF, Share: share,
 			Variance: of.Variance, Std: root(of.Variance), StdLow: root(of.Low), StdHigh: root(of.High),
@@ -145,14 +145,14 @@ func root(variance float64) float64 { return math.Sqrt(max(0, variance)) }
 
 // apart sets how many seeds the difference of two methods needs whose seeds have nothing to do with one another. a and
 // b are their whole variances.
-func (r *Row) apart(find stats.Detect, a, b stats.Component) {
+func (r *Spread) apart(find stats.Detect, a, b stats.Component) {
 	seeds := func(a, b float64) files.Optional { return answer(find.Apart(root((a + b) / 2))) }
 	r.Apart, r.ApartLow, r.ApartHigh = seeds(a.Variance, b.Variance), seeds(a.Low, b.Low), seeds(a.High, b.High)
 }
 
 // paired sets how many seeds the difference of two methods needs that have the same seeds. of is the whole variance of
 // the difference.
-func (r *Row) paired(find stats.Detect, of stats.Component) {
+func (r *Spread) paired(find stats.Detect, of stats.Component) {
 	seeds := func(variance float64) files.Optional { return answer(find.Paired(root(variance))) }
 	r.Pairs, r.PairsLow, r.PairsHigh = seeds(of.Variance), seeds(of.Low), seeds(of.High)
 }

@@ -26,7 +26,7 @@ func written(t *testing.T, list ...made) []results.Run {
 	t.Helper()
 	out := t.TempDir()
 	for _, m := range list {
-		resultstest.WriteRun(t, out, resultstest.Run{
+		resultstest.WriteRun(t, out, resultstest.SmallRun{
 			Table: "sweep", Method: m.method, Seed: m.seed, Params: m.params, Acc: []float64{0.1, m.acc},
 			Status: results.RunComplete,
 		})
@@ -64,7 +64,7 @@ func TestEstimateByHand(t *testing.T) {
 	}
 	wanted := stats.Detect{Difference: 0.05, Significance: 0.05, Power: 0.8}
 	rows := must.Get(Estimate(designs, metrics.TestAcc, wanted))(t)
-	byPart := map[string]Row{}
+	byPart := map[string]Spread{}
 	for _, r := range rows {
 		byPart[r.Method+" "+r.Minus+" "+r.Part] = r
 	}

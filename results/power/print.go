@@ -13,13 +13,13 @@ import (
 
 // Write writes the rows of [Estimate] for people: a table of parts for each method and each difference, and below it
 // how many seeds the difference needs that was looked for.
-func Write(w io.Writer, rows []Row, find stats.Detect, markdown bool) error {
+func Write(w io.Writer, rows []Spread, find stats.Detect, markdown bool) error {
 	type part struct {
 		method, minus string
 		params        results.Params
 	}
 	var b strings.Builder
-	keys, of := results.Grouped(rows, func(r Row) part { return part{r.Method, r.Minus, r.Params} })
+	keys, of := results.Grouped(rows, func(r Spread) part { return part{r.Method, r.Minus, r.Params} })
 	for _, k := range keys {
 		group := of[k]
 		first, all := group[0], group[len(group)-1]
@@ -61,7 +61,7 @@ const notes = "split moves the availability too, since p_i is made from φ and t
 	"A negative estimate counts as 0, so that shares may add up to more than 100 %.\n"
 
 // line returns the cells of a part in a table for people.
-func (r *Row) line() []string {
+func (r *Spread) line() []string {
 	seeds := ""
 	if r.Levels > 0 {
 		seeds = fmt.Sprint(r.Levels)
@@ -73,7 +73,7 @@ func (r *Row) line() []string {
 }
 
 // needs returns the lines that say how many seeds are needed.
-func (r *Row) needs(find stats.Detect) string {
+func (r *Spread) needs(find stats.Detect) string {
 	text := fmt.Sprintf("seeds for a difference of %s (two-sided t-test at %g, power %g):\n",
 		inUnit(r.Metric, find.Difference), find.Significance, find.Power)
 	if r.Minus == "" {

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"rollcall/internal/files"
@@ -22,108 +23,73 @@ func accuracies(every int, acc ...float64) []results.CurveRow {
 
 // FedAWE, Table 8: the first round whose mean over the seeds reaches the target, looked at every 10 rounds.
 func TestFirstRound(t *testing.T) {
-	nan := math.NaN()
-	gap := accuracies(10, 0.1, 0.2, 0.3)
-	gap[1].TestAcc = files.Optional{}
+	type curves = [][]results.CurveRow
+	one := func(acc ...float64) curves { return curves{accuracies(10, acc...)} }
+	nan, never := math.NaN(), files.Optional{}
 	for _, test := range []struct {
 		name      string
-		curves    [][]results.CurveRow
-		every     int
+		curves    curves
 		threshold float64
 		want      files.Optional
 	}{
-		{"rises through it", [][]results.CurveRow{accuracies(10, 0.1, 0.2, 0.3, 0.4)}, 10, 0.25, files.Some(20)},
-		{"equal is reached", [][]results.CurveRow{accuracies(10, 0.1, 0.2, 0.3)}, 10, 0.2, files.Some(10)},
-		{"the initial model", [][]results.CurveRow{accuracies(10, 0.1, 0.2)}, 10, 0.1, files.Some(0)},
-		{"never", [][]results.CurveRow{accuracies(10, 0.1, 0.2, 0.3)}, 10, 0.31, files.Optional{}},
+		{"rises through it", one(0.1, 0.2, 0.3, 0.4), 0.25, files.Some(20)},
+		{"equal is reached", one(0.1, 0.2, 0.3), 0.2, files.Some(10)},
+		{"the initial model", one(0.1, 0.2), 0.1, files.Some(0)},
+		{"never", one(0.1, 0.2, 0.3), 0.31, never},
+		{"first, though it falls again", one(0.1, 0.5, 0.2, 0.6), 0.5, files.Some(10)},
 		{
-			"first, though it falls again",
-			[][]results.CurveRow{accuracies(10, 0.1, 0.5, 0.2, 0.6)},
-			10, 0.5,
-			files.Some(10),
+			"the mean, not the best seed",
+			curves{accuracies(10, 0.1, 0.5, 0.6), accuracies(10, 0.1, 0.2, 0.5)},
+			0.5, files.Some(20),
 		},
-		{"the mean, not the best seed", [][]results.CurveRow{
-			accuracies(10, 0.1, 0.5, 0.6),
-			accuracies(10, 0.1, 0.2, 0.5),
-		}, 10, 0.5, files.Some(20)},
-		{"the mean, not the worst seed", [][]results.CurveRow{
-			accuracies(10, 0.1, 0.7, 0.7),
-			accuracies(10, 0.1, 0.3, 0.3),
-		}, 10, 0.5, files.Some(10)},
 		{
-			"rounds between are not looked at",
-			[][]results.CurveRow{accuracies(5, 0.1, 0.9, 0.2, 0.9, 0.6)},
-			10, 0.5,
-			files.Some(20),
+			"the mean, not the worst seed",
+			curves{accuracies(10, 0.1, 0.7, 0.7), accuracies(10, 0.1, 0.3, 0.3)},
+			0.5, files.Some(10),
 		},
-		{"order of rows", [][]results.CurveRow{{
-			{Round: 10, TestAcc: files.Some(0.4)},
-			{Round: 0, TestAcc: files.Some(0.1)},
-		}}, 10, 0.4, files.Some(10)},
+		{"rounds between", curves{accuracies(5, 0.1, 0.9, 0.2, 0.9, 0.6)}, 0.5, files.Some(20)},
 		{
-			"no multiple but 0 within reach",
-			[][]results.CurveRow{accuracies(3, 0.1, 0.9, 0.9)},
-			10, 0.5,
-			files.Optional{},
+			"order of rows",
+			curves{{{Round: 10, TestAcc: files.Some(0.4)}, {Round: 0, TestAcc: files.Some(0.1)}}},
+			0.4, files.Some(10),
 		},
-		{"mean of three short by rounding", [][]results.CurveRow{
-			accuracies(10, 0.6), accuracies(10, 0.6), accuracies(10, 0.6),
-		}, 10, 0.6, files.Some(0)},
-		// 0.6000000000000001
-		{"threshold above by rounding", [][]results.CurveRow{accuracies(10, 0.1, 0.6)}, 10, 0.8 * 0.75, files.Some(10)},
-		{"short by more than rounding", [][]results.CurveRow{accuracies(10, 0.1, 0.599999)}, 10, 0.6, files.Optional{}},
-		{"diverged reaches nothing", [][]results.CurveRow{
-			accuracies(10, nan, 0.9), accuracies(10, 0.9, nan), accuracies(10, 0.9, 0.9),
-		}, 10, 0.1, files.Optional{}},
-		{"back after NaN", [][]results.CurveRow{accuracies(10, nan, 0.9)}, 10, 0.1, files.Some(10)},
+		{"no multiple but 0 within reach", curves{accuracies(3, 0.1, 0.9, 0.9)}, 0.5, never},
+		{"mean of three short by rounding", slices.Repeat(one(0.6), 3), 0.6, files.Some(0)},
+		{"threshold above by rounding", one(0.1, 0.6), 0.8 * 0.75, files.Some(10)}, // 0.6000000000000001
+		{"short by more than rounding", one(0.1, 0.599999), 0.6, never},
+		{
+			"diverged reaches nothing",
+			curves{accuracies(10, nan, 0.9), accuracies(10, 0.9, nan), accuracies(10, 1, 1)},
+			0.1, never,
+		},
+		{"back after NaN", one(nan, 0.9), 0.1, files.Some(10)},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := FirstRound(test.curves, test.every, test.threshold, metrics.TestAcc)
-			if err != nil || got != test.want {
-				t.Errorf("threshold %v: got %+v, %v, want %+v", test.threshold, got, err, test.want)
-			}
-		})
+		got, err := FirstRound(test.curves, 10, test.threshold, metrics.TestAcc)
+		if err != nil || got != test.want {
+			t.Errorf("%s: threshold %v: got %+v, %v, want %+v", test.name, test.threshold, got, err, test.want)
+		}
 	}
+	gap := one(0.1, 0.2, 0.3)
+	gap[0][1].TestAcc = files.Optional{}
 	for _, test := range []struct {
 		name      string
-		curves    [][]results.CurveRow
-		every     int
+		curves    curves
 		threshold float64
-		metric    metrics.Metric
 		want      string
 	}{
-		{
-			"not measured",
-			[][]results.CurveRow{gap},
-			10, 0.5, metrics.TestAcc,
-			"results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20",
-		},
-		{
-			"a gap after the answer",
-			[][]results.CurveRow{gap},
-			10, 0.1, metrics.TestAcc,
-			"results: first round: run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20",
-		},
+		{"not measured", gap, 0.5, "run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
+		{"a gap after the answer", gap, 0.1, "run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
 		{
 			"one run shorter",
-			[][]results.CurveRow{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)},
-			10, 0.5,
-			metrics.TestAcc, "results: first round: run 2 of 2: no test_acc in round 10, " +
-				"want it every 10 rounds up to 10",
+			curves{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)},
+			0.5, "run 2 of 2: no test_acc in round 10, want it every 10 rounds up to 10",
 		},
-		{
-			"no rows",
-			[][]results.CurveRow{nil},
-			10, 0.5, metrics.TestAcc,
-			"results: first round: run 1 of 1: no test_acc in round 0, want it every 10 rounds up to 0",
-		},
+		{"no rows", curves{nil}, 0.5, "run 1 of 1: no test_acc in round 0, want it every 10 rounds up to 0"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got, err := FirstRound(test.curves, test.every, test.threshold, test.metric); err == nil ||
-				err.Error() != test.want {
-				t.Errorf("got %+v, %v, want %s", got, err, test.want)
-			}
-		})
+		got, err := FirstRound(test.curves, 10, test.threshold, metrics.TestAcc)
+		if want := "results: first round: " + test.want; err == nil || err.Error() != want {
+			t.Errorf("%s: got %+v, %v, want %s", test.name, got, err, want)
+		}
 	}
 }
 

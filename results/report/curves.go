@@ -5,12 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"rollcall/results/protocol"
-
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
+	"rollcall/results/protocol"
 )
 
 // curveRow is one round of the training curves of a method, averaged over its seeds.
@@ -34,7 +33,7 @@ type curveRow struct {
 // family has the cells whose curves share a figure.
 type family struct {
 	key     results.CellKey // without the method; its params are those of the whole figure
-	cells   []results.RunCell
+	cells   []results.Cell
 	unnamed map[string]results.Params // by method: the settings that the names of its cells leave out
 	told    []string                  // names of settings among them that differ between the methods
 }
@@ -45,7 +44,7 @@ func (f family) title() string { return f.key.Data + ", " + f.key.Availability }
 // name returns the name of a cell in the legend: its method, and the settings that tell it from other cells. A method
 // that occurs once is named alone, whatever its learning rates: the name is short then, and the line has the method's
 // style. [family.made] says the rates.
-func (f family) name(c results.RunCell) string {
+func (f family) name(c results.Cell) string {
 	own := c.Params.Minus(f.unnamed[c.Method]).Words(" ")
 	return strings.Join(strings.Fields(c.Method+" "+own+" "+c.Mark), " ")
 }
@@ -79,16 +78,16 @@ var rates = []string{"lr", "server-lr"}
 // families groups the cells into figures. The methods of one data set and availability share a figure, so that they can
 // be compared, also at other learning rates and with parameters of their own. Other settings, such as the rounds, put
 // cells into different figures. Cells that no other method can be compared with share a figure, as a sweep.
-func families(cells []results.RunCell) (all []family) {
-	keys, groups := results.Grouped(cells, func(c results.RunCell) results.CellKey {
+func families(cells []results.Cell) (all []family) {
+	keys, groups := results.Grouped(cells, func(c results.Cell) results.CellKey {
 		return c.Ignoring([]string{"method", "params"})
 	})
 	for _, key := range keys {
 		apart, told := separating(groups[key])
-		values, sharing := results.Grouped(groups[key], func(c results.RunCell) results.Params {
+		values, sharing := results.Grouped(groups[key], func(c results.Cell) results.Params {
 			return valuesOf(c, apart)
 		})
-		var alone []results.RunCell
+		var alone []results.Cell
 		for _, value := range values {
 			methods, byMethod := results.Grouped(sharing[value], methodOf)
 			if len(methods) == 1 {
@@ -118,12 +117,12 @@ func families(cells []results.RunCell) (all []family) {
 	return all
 }
 
-func methodOf(c results.RunCell) string         { return c.Method }
-func paramsOf(c results.RunCell) results.Params { return c.Params }
+func methodOf(c results.Cell) string         { return c.Method }
+func paramsOf(c results.Cell) results.Params { return c.Params }
 
 // separating returns the settings that put the cells of a data set and availability into different figures, and those
 // that may differ within a figure: the learning rates, and what one method alone has, which is a parameter of its own.
-func separating(cells []results.RunCell) (apart, within []string) {
+func separating(cells []results.Cell) (apart, within []string) {
 	var set []string // the settings that some cell has changed
 	for _, c := range cells {
 		set = append(set, c.Params.Names()...)
@@ -152,7 +151,7 @@ func separating(cells []results.RunCell) (apart, within []string) {
 
 // valueOf returns a setting of a cell, and whether its runs have it, by run.json: the params of a cell have only what
 // its method's paper has not. Runs without run.json have their params alone.
-func valueOf(c results.RunCell, name string) (value string, has bool) {
+func valueOf(c results.Cell, name string) (value string, has bool) {
 	settings := c.Settings()
 	if settings == nil {
 		return c.Params.Get(name), slices.Contains(c.Params.Names(), name)
@@ -172,7 +171,7 @@ func valueOf(c results.RunCell, name string) (value string, has bool) {
 }
 
 // valuesOf returns the named settings of a cell, without those that it does not have.
-func valuesOf(c results.RunCell, names []string) results.Params {
+func valuesOf(c results.Cell, names []string) results.Params {
 	var set []string
 	for _, name := range names {
 		if value, _ := valueOf(c, name); value != "" {
@@ -184,7 +183,7 @@ func valuesOf(c results.RunCell, names []string) results.Params {
 
 // parts distributes the cells of several methods over figures. Methods with few cells stand in each of them, since the
 // others are to be compared with them; methods with many show some of theirs in each.
-func parts(methods []string, cells map[string][]results.RunCell) (figures [][]results.RunCell) {
+func parts(methods []string, cells map[string][]results.Cell) (figures [][]results.Cell) {
 	several, lines := 0, 0 // methods that occur several times, and their lines
 	for _, m := range methods {
 		if n := len(cells[m]); n > 1 {
@@ -198,7 +197,7 @@ func parts(methods []string, cells map[string][]results.RunCell) (figures [][]re
 			n = max(n, (len(cells[m])+each-1)/each)
 		}
 	}
-	figures = make([][]results.RunCell, n)
+	figures = make([][]results.Cell, n)
 	for i := range figures {
 		for _, m := range methods {
 			own := cells[m]
@@ -214,7 +213,7 @@ func parts(methods []string, cells map[string][]results.RunCell) (figures [][]re
 // curves adds a figure of training curves for each family.
 func (b *builder) curves() {
 	for _, f := range families(results.Cells(b.Runs, b.Mixed)) {
-		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
+		slices.SortStableFunc(f.cells, func(x, y results.Cell) int { return b.place(x.Method) - b.place(y.Method) })
 		b.curveFigure(f)
 	}
 }
@@ -278,7 +277,7 @@ func (b *builder) commonParams() results.Params {
 }
 
 // drawable returns the complete runs of a cell; if there are none, all runs that are not damaged.
-func drawable(c results.RunCell) (runs []*results.Run, complete bool) {
+func drawable(c results.Cell) (runs []*results.Run, complete bool) {
 	for i := range c.Runs {
 		if !c.Runs[i].Damaged {
 			runs = append(runs, &c.Runs[i])

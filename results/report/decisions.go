@@ -17,7 +17,7 @@ const mapRounds = 200
 // excluded an active client.
 func (b *builder) decisions() {
 	for _, f := range families(withFile(results.Cells(b.Runs, b.Mixed), results.DecisionsFile)) {
-		slices.SortStableFunc(f.cells, func(x, y results.RunCell) int { return b.place(x.Method) - b.place(y.Method) })
+		slices.SortStableFunc(f.cells, func(x, y results.Cell) int { return b.place(x.Method) - b.place(y.Method) })
 		title := f.title()
 		var (
 			used   []*results.Run
@@ -92,7 +92,7 @@ func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.
 }
 
 // withFile returns the cells with only those runs that have a file of this name.
-func withFile(cells []results.RunCell, name string) (left []results.RunCell) {
+func withFile(cells []results.Cell, name string) (left []results.Cell) {
 	for _, c := range cells {
 		c.Runs = slices.DeleteFunc(slices.Clone(c.Runs), func(r results.Run) bool {
 			return !slices.Contains(r.Extra, name)

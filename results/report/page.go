@@ -46,7 +46,7 @@ type pageData struct {
 	Title, Version, Made string
 	Folders              []string
 	Bad                  []string
-	Filters              []choice
+	Filters              []filter
 	Tables               []tableData
 	Sections             []sectionData
 	Runs                 []runData
@@ -85,7 +85,7 @@ type runData struct {
 }
 
 // choice is one row of check boxes in the filter. The template leaves it out if there is only one name to choose.
-type choice struct {
+type filter struct {
 	Kind, Title string
 	Names       []string
 }
@@ -226,7 +226,7 @@ func (d *pageData) filters(b *builder) {
 			}
 		}
 	}
-	d.Filters = []choice{
+	d.Filters = []filter{
 		{"method", "Method", files.Unique(methods)},
 		{"data", "Data", files.Unique(data)},
 		{"availability", "Availability", files.Unique(availabilities)},

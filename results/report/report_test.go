@@ -111,13 +111,13 @@ func wellFormed(text []byte) error {
 
 // Which cells share a figure, how they are named in it, and what its caption says of single methods.
 func TestFamilies(t *testing.T) {
-	cell := func(method string, params results.Params) results.RunCell {
-		return results.RunCell{CellKey: results.CellKey{
+	cell := func(method string, params results.Params) results.Cell {
+		return results.Cell{CellKey: results.CellKey{
 			Method: method, Data: "svhn", Availability: "sine", Params: params,
 		}}
 	}
 	// A finished cell, whose run.json has also what is as in the paper of its method.
-	whole := func(method string, params results.Params, all string) results.RunCell {
+	whole := func(method string, params results.Params, all string) results.Cell {
 		c := cell(method, params)
 		settings := map[string]any{}
 		for name, value := range results.Params(all).All() {
@@ -126,11 +126,11 @@ func TestFamilies(t *testing.T) {
 		c.Runs = []results.Run{{Info: &results.RunInfo{Settings: settings}}}
 		return c
 	}
-	marked := func(c results.RunCell, mark string) results.RunCell {
+	marked := func(c results.Cell, mark string) results.Cell {
 		c.Mark = mark
 		return c
 	}
-	grid := func(methods string, name string, values int) (cells []results.RunCell) {
+	grid := func(methods string, name string, values int) (cells []results.Cell) {
 		for i := range values {
 			for method := range strings.FieldsSeq(methods) {
 				cells = append(cells, cell(method, results.Params(fmt.Sprintf("%s=%d", name, i))))
@@ -140,44 +140,44 @@ func TestFamilies(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		cells []results.RunCell
+		cells []results.Cell
 		want  []string // of each figure: its params: the names of its cells; what the caption says
 	}{
-		{"equal settings", []results.RunCell{cell("a", "rounds=6"), cell("b", "rounds=6")}, []string{"rounds=6: a, b"}},
+		{"equal settings", []results.Cell{cell("a", "rounds=6"), cell("b", "rounds=6")}, []string{"rounds=6: a, b"}},
 		{
 			"other rates",
-			[]results.RunCell{
+			[]results.Cell{
 				cell("a", "lr=0.1;rounds=6;server-lr=2"), cell("b", "rounds=6"), cell("c", "lr=3;rounds=6"),
 			},
 			[]string{"rounds=6: a, b, c; a lr=0.1, server-lr=2; c lr=3"},
 		},
 		{
 			"parameters of their own",
-			[]results.RunCell{cell("a", "a-beta=0.5"), cell("b", "b-clip=none"), cell("c", "")},
+			[]results.Cell{cell("a", "a-beta=0.5"), cell("b", "b-clip=none"), cell("c", "")},
 			[]string{": a, b, c; a a-beta=0.5; b b-clip=none"},
 		},
 		{
 			"two settings of one method in a comparison",
-			[]results.RunCell{
+			[]results.Cell{
 				cell("a", "lr=0.1"), cell("a", "a-beta=2;lr=0.1"), cell("b", "lr=1"), cell("a", "a-beta=2;lr=0.2"),
 			},
 			[]string{": a lr=0.1, a a-beta=2 lr=0.1, a a-beta=2 lr=0.2, b; b lr=1"},
 		},
 		{
 			"other rounds",
-			[]results.RunCell{cell("a", ""), cell("b", "lr=2"), cell("a", "lr=3;rounds=500"), cell("b", "rounds=500")},
+			[]results.Cell{cell("a", ""), cell("b", "lr=2"), cell("a", "lr=3;rounds=500"), cell("b", "rounds=500")},
 			[]string{": a, b; b lr=2", "rounds=500: a, b; a lr=3"},
 		},
 		{
 			"rounds that one method alone has changed",
-			[]results.RunCell{
+			[]results.Cell{
 				whole("a", "", "rounds=2000"), whole("b", "", "rounds=2000"), whole("b", "rounds=500", "rounds=500"),
 			},
 			[]string{"rounds=2000: a, b", "rounds=500: b"},
 		},
 		{
 			"one batch, of which one method's paper has another",
-			[]results.RunCell{
+			[]results.Cell{
 				whole("a", "", "batch=128;memory=raw"), whole("b", "batch=128", "batch=128"),
 				whole("c", "batch=128;memory=raw", "batch=128"),
 			},
@@ -185,14 +185,14 @@ func TestFamilies(t *testing.T) {
 		},
 		{
 			"several methods with a parameter that others do not have",
-			[]results.RunCell{
+			[]results.Cell{
 				whole("a", "memory=rate", "memory=rate"), whole("b", "memory=rate", "memory=rate"), whole("c", "", ""),
 			},
 			[]string{": a, b, c"},
 		},
 		{
 			"other initial weights",
-			[]results.RunCell{
+			[]results.Cell{
 				whole("a", "", "init=torch"), whole("b", "", "init=torch"),
 				whole("a", "init-from=w;lr=2", "init-sha256=12;lr=2"),
 			},
@@ -214,14 +214,14 @@ func TestFamilies(t *testing.T) {
 		}},
 		{
 			"two versions of a method",
-			[]results.RunCell{
+			[]results.Cell{
 				cell("a", ""), marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]"),
 			},
 			[]string{": a, b [settings 1a], b [settings 2b]"},
 		},
 		{
 			"two versions of a method alone",
-			[]results.RunCell{marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]")},
+			[]results.Cell{marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]")},
 			[]string{": b [settings 1a], b [settings 2b]"},
 		},
 	} {
@@ -276,7 +276,7 @@ func TestOddInputs(t *testing.T) {
 	for name, in := range map[string]Input{
 		"nothing":  {},
 		"problems": {Bad: []error{errors.New("x")}},
-		"own": {Numbers: []results.SummaryRow{{Cell: results.Cell{
+		"own": {Numbers: []results.SummaryRow{{Experiment: results.Experiment{
 			Table: "run", Method: "new", Data: "own", Availability: "trace",
 		}, Metric: metrics.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
 	} {

@@ -35,13 +35,34 @@ func Decisions() []results.DecisionRow {
 
 // SineRow returns a row of ours under sine availability, with the fields that [results.PrintedFor] looks at.
 func SineRow(method, data string, alpha float64, params results.Params, m metrics.Metric) results.SummaryRow {
-	return results.SummaryRow{Cell: results.Cell{
+	return results.SummaryRow{Experiment: results.Experiment{
 		Method: method, Data: data, Availability: "sine", Alpha: files.Some(alpha),
 	}, Params: params, Metric: m}
 }
 
-// Run describes the run that [WriteRun] writes.
-type Run struct {
+// Row returns a row of ours under a data set and an availability: a mean over n seeds, with a spread of 0.01 if there
+// are several. What makes an experiment the paper's is as in FedAWE's tables.
+func Row(table, method, data, availability string, m metrics.Metric, mean float64, n int) results.SummaryRow {
+	r := results.SummaryRow{Experiment: results.Experiment{
+		Table: table, Method: method, Preset: "code", Data: data, Net: "cnn-" + data, Availability: availability,
+		Clients: 100, Alpha: files.Some(0.1),
+	}, Rounds: 2000, Metric: m, N: n, Mean: files.Some(mean), Status: results.CellOK}
+	if n > 1 {
+		r.Std = files.Some(0.01)
+	}
+	return r
+}
+
+// AsPrinted returns a row of ours that has the paper's number, from the paper's experiment.
+func AsPrinted(p results.Printed) results.SummaryRow {
+	r := Row(p.Table, p.Method, p.Data, p.Availability, p.Metric, 0, p.N)
+	r.Params, r.Rounds, r.Clients, r.Alpha, r.Mean, r.Std = p.Params, p.Rounds, p.Clients, p.Alpha, p.Mean, p.Std
+	r.Paper(p)
+	return r
+}
+
+// SmallRun describes the run that [WriteRun] writes.
+type SmallRun struct {
 	Table, Method string
 	Seed          uint32
 	Acc           []float64 // test accuracy of round 0, 1, …
@@ -55,16 +76,16 @@ type Run struct {
 }
 
 // WriteRun writes the folder of a run below out, and returns the path of the folder.
-func WriteRun(t *testing.T, out string, r Run) string {
+func WriteRun(t *testing.T, out string, r SmallRun) string {
 	t.Helper()
-	cell := results.Cell{
+	cell := results.Experiment{
 		Table: r.Table, Method: r.Method, Preset: "code", Data: "cifar10", Net: "cnn-cifar10",
 		Availability: "sine", Clients: 100, Alpha: files.Some(0.1),
 	}
 	var rows []results.CurveRow
 	for i, acc := range r.Acc {
 		rows = append(rows, results.CurveRow{
-			Cell: cell, Seed: r.Seed, Round: i, TestAcc: files.Some(acc), TrainLoss: files.Some(1 - acc),
+			Experiment: cell, Seed: r.Seed, Round: i, TestAcc: files.Some(acc), TrainLoss: files.Some(1 - acc),
 			TrainAcc: files.Some(acc / 2), Params: r.Params, Version: r.Version, Engine: "cpu-avx2", Precision: "fp32",
 		})
 	}
@@ -93,7 +114,7 @@ func WriteCurve(t testing.TB, out string, rows []results.CurveRow, rounds int, i
 	info.Settings, info.Seed, info.Rounds, info.Data = settings, first.Seed, last.Round, first.Data
 	info.Version, info.Engine, info.Precision = first.Version, first.Engine, first.Precision
 	// The folder is named after the settings, as checkFolder of package results demands.
-	dir := filepath.Join(out, first.Table, results.CellFolder(first.Cell, results.Hash(settings)),
+	dir := filepath.Join(out, first.Table, results.CellFolder(first.Experiment, results.Hash(settings)),
 		fmt.Sprintf("seed-%d", first.Seed))
 	if err := results.WriteCurve(filepath.Join(dir, results.CurveFile), rows); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,13 @@ import (
 
 func TestMalformed(t *testing.T) {
 	const a = `{"dtype":"U8","shape":[4],"data_offsets":[0,4]}`
+	tensor := func(dtype, shape, offsets string) string {
+		return `{"dtype":` + dtype + `,"shape":` + shape + `,"data_offsets":` + offsets + `}`
+	}
+	one := func(dtype, shape, offsets string) string { return `{"a":` + tensor(dtype, shape, offsets) + `}` }
+	two := func(shapeA, offsetsA, shapeB, offsetsB string) string { // b stands first
+		return `{"b":` + tensor(`"U8"`, shapeB, offsetsB) + `,"a":` + tensor(`"U8"`, shapeA, offsetsA) + `}`
+	}
 	for _, c := range []struct{ name, header, data, want string }{
 		{"empty", ``, "", `header: does not begin with {`},
 		{"blank in front", ` {}`, "", `header: does not begin with {`},
@@ -36,87 +43,32 @@ func TestMalformed(t *testing.T) {
 			"unknown key", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4],"strides":[1]}}`,
 			"1234", `"a": "strides": unknown, want`,
 		},
-		{
-			"key twice", `{"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}}`,
-			"1234", `"a": "dtype" twice`,
-		},
+		{"key twice", `{"a":{"dtype":"U8","dtype":"U8","shape":[4]}}`, "1234", `"a": "dtype" twice`},
 		{"key missing", `{"a":{"dtype":"U8","data_offsets":[0,4]}}`, "1234", `"a": no ["shape"], want`},
+		{"dtype unknown", one(`"F33"`, `[1]`, `[0,4]`), "1234", `tensor "a": dtype "F33", want one of the format`},
+		{"dtype in small letters", one(`"u8"`, `[4]`, `[0,4]`), "1234", `tensor "a": dtype "u8"`},
+		{"dtype a number", one(`8`, `[4]`, `[0,4]`), "1234", `"a": "dtype": 8, want a text`},
+		{"shape a number", one(`"U8"`, `4`, `[0,4]`), "1234", `"a": "shape": 4, want a list of whole numbers`},
+		{"shape below 0", one(`"U8"`, `[-4]`, `[0,4]`), "1234", `"a": "shape": -4, want a whole number`},
+		{"shape of fractions", one(`"U8"`, `[4.0]`, `[0,4]`), "1234", `"a": "shape": 4.0, want a whole number`},
+		{"shape of texts", one(`"U8"`, `["4"]`, `[0,4]`), "1234", `"a": "shape": 4, want a whole number`},
+		{"shape of lists", one(`"U8"`, `[[4]]`, `[0,4]`), "1234", `"a": "shape": [, want a whole number`},
+		{"shape of 2^63", one(`"U8"`, `[9223372036854775808]`, `[0,4]`), "1234", `from 0 to 2^63-1`},
 		{
-			"dtype unknown", `{"a":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}}`, "1234",
-			`tensor "a": dtype "F33", want one of the format`,
-		},
-		{
-			"dtype in small letters", `{"a":{"dtype":"u8","shape":[4],"data_offsets":[0,4]}}`,
-			"1234", `tensor "a": dtype "u8"`,
-		},
-		{
-			"dtype a number", `{"a":{"dtype":8,"shape":[4],"data_offsets":[0,4]}}`,
-			"1234", `"a": "dtype": 8, want a text`,
-		},
-		{
-			"shape a number", `{"a":{"dtype":"U8","shape":4,"data_offsets":[0,4]}}`,
-			"1234", `"a": "shape": 4, want a list of whole numbers`,
-		},
-		{
-			"shape below 0", `{"a":{"dtype":"U8","shape":[-4],"data_offsets":[0,4]}}`,
-			"1234", `"a": "shape": -4, want a whole number`,
-		},
-		{
-			"shape of fractions", `{"a":{"dtype":"U8","shape":[4.0],"data_offsets":[0,4]}}`,
-			"1234", `"a": "shape": 4.0, want a whole number`,
-		},
-		{
-			"shape of texts", `{"a":{"dtype":"U8","shape":["4"],"data_offsets":[0,4]}}`,
-			"1234", `"a": "shape": 4, want a whole number`,
-		},
-		{
-			"shape of lists", `{"a":{"dtype":"U8","shape":[[4]],"data_offsets":[0,4]}}`,
-			"1234", `"a": "shape": [, want a whole number`,
-		},
-		{
-			"shape of 2^63", `{"a":{"dtype":"U8","shape":[9223372036854775808],"data_offsets":[0,4]}}`,
-			"1234", `from 0 to 2^63-1`,
-		},
-		{
-			"overflow", `{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, "",
+			"overflow", one(`"F32"`, `[4294967296,4294967296]`, `[0,0]`), "",
 			`tensor "a": shape [4294967296 4294967296] of F32, want fewer`,
 		},
+		{"half a byte", one(`"F4"`, `[7]`, `[0,4]`), "1234", `tensor "a": shape [7] of F4 is 28 bits, want whole bytes`},
+		{"one offset", one(`"U8"`, `[4]`, `[4]`), "1234", `"a": "data_offsets": 1 numbers, want 2`},
+		{"offsets the other way", one(`"U8"`, `[4]`, `[4,0]`), "1234", `tensor "a": begins at byte 4, want 0`},
+		{"another size", one(`"F32"`, `[4]`, `[0,4]`), "1234", `tensor "a": bytes 0 to 4, want 16 bytes for F32 [4]`},
+		{"negative size", two(`[0]`, `[0,0]`, `[1]`, `[0,-1]`), "", `want a whole number`},
+		{"hole in front", one(`"U8"`, `[3]`, `[1,4]`), "1234", `tensor "a": begins at byte 1, want 0`},
 		{
-			"half a byte", `{"a":{"dtype":"F4","shape":[7],"data_offsets":[0,4]}}`, "1234",
-			`tensor "a": shape [7] of F4 is 28 bits, want whole bytes`,
+			"hole", two(`[1]`, `[0,1]`, `[2]`, `[2,4]`), "1234",
+			`tensor "b": begins at byte 2, want 1, where the tensor before it ends`,
 		},
-		{
-			"one offset", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[4]}}`,
-			"1234", `"a": "data_offsets": 1 numbers, want 2`,
-		},
-		{
-			"offsets the other way", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[4,0]}}`,
-			"1234", `tensor "a": begins at byte 4, want 0`,
-		},
-		{
-			"offsets of another size", `{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,4]}}`, "1234",
-			`tensor "a": bytes 0 to 4, want 16 bytes for F32 [4]`,
-		},
-		{
-			"negative size",
-			`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},` +
-				`"b":{"dtype":"U8","shape":[1],"data_offsets":[0,-1]}}`,
-			"", `want a whole number`,
-		},
-		{
-			"hole in front", `{"a":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}}`,
-			"1234", `tensor "a": begins at byte 1, want 0`,
-		},
-		{
-			"hole", `{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},` +
-				`"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}}`,
-			"1234", `tensor "b": begins at byte 2, want 1, where the tensor before it ends`,
-		},
-		{
-			"overlap",
-			`{"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]},"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}}`,
-			"1234", `tensor "b": begins at byte 2, want 3`,
-		},
+		{"overlap", two(`[3]`, `[0,3]`, `[2]`, `[2,4]`), "1234", `tensor "b": begins at byte 2, want 3`},
 		{"the same bytes", `{"a":` + a + `,"b":` + a + `}`, "1234", `tensor "b": begins at byte 0, want 4`},
 		{"bytes behind", `{"a":` + a + `}`, "12345", `the tensors end at byte 4, want 5, where the file ends`},
 		{"bytes behind nothing", `{}`, "1", `the tensors end at byte 0, want 1`},

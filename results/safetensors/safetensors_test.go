@@ -158,26 +158,16 @@ func TestWriteErrors(t *testing.T) {
 		{
 			"twice", nil,
 			[]Tensor{Bytes("a", nil), Int64s("a", []int{0}, nil)},
-			`tensor "a": twice, want every name once`,
-			false,
+			`tensor "a": twice, want every name once`, false,
 		},
 		{"dtype", nil, []Tensor{{"a", "F33", nil, nil}}, `tensor "a": dtype "F33", want one of the format`, false},
-		{
-			"negative", nil,
-			[]Tensor{{"a", F32, []int{2, -1}, nil}},
-			`tensor "a": shape [2 -1], want dimensions ≥ 0`,
-			false,
-		},
+		{"negative", nil, []Tensor{{"a", F32, []int{2, -1}, nil}}, `tensor "a": shape [2 -1], want dimensions ≥ 0`, false},
 		{"overflow", nil, []Tensor{{"a", F32, []int{1 << 40, 1 << 20}, nil}}, `want fewer than 2^63 bits`, false},
 		{
 			"overflow of all", nil, slices.Repeat([]Tensor{{"", U8, []int{1 << 59}, nil}}, 17),
 			`want fewer than 2^63 in all`, false,
 		},
-		{
-			"long header", nil,
-			[]Tensor{Bytes(strings.Repeat("a", MaxHeader), nil)},
-			`for 1 tensors, want at most 1048576`, false,
-		},
+		{"long header", nil, []Tensor{Bytes(strings.Repeat("a", MaxHeader), nil)}, `want at most 1048576`, false},
 		{
 			"too few", nil,
 			[]Tensor{Float32s("a", []int{2}, make([]float32, 1))},
@@ -191,8 +181,7 @@ func TestWriteErrors(t *testing.T) {
 		{
 			"cause", nil,
 			[]Tensor{{"a", U8, nil, func(io.Writer) error { return failing }}},
-			`tensor "a": disk full`,
-			true,
+			`tensor "a": disk full`, true,
 		},
 	} {
 		if c.name == "overflow of all" {

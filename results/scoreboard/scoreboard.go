@@ -22,9 +22,9 @@ import (
 	"rollcall/results/papers"
 )
 
-// Row is one table or figure of a document, in one reading: the results of one folder in one preset. An item that has
+// Result is one table or figure of a document, in one reading: the results of one folder in one preset. An item that has
 // no results has one row.
-type Row struct {
+type Result struct {
 	Document string `csv:"document"`
 	Item     string `csv:"item"`  // as the document has it: Figure 1a
 	Shows    string `csv:"shows"` // what it shows
@@ -35,21 +35,13 @@ type Row struct {
 	Tally
 	Verdict Verdict `csv:"verdict"`
 
-	Claims []Claim // what the paper says about it in words and single numbers
-}
-
-// Claim is one sentence or single number of a paper, beside ours.
-type Claim struct {
-	Says   string
-	Place  string        // where the paper says it; empty if it is not noted
-	Ours   string        // empty if it was not tried
-	Answer papers.Answer // empty if it was not tried, or not at the paper's size
+	Says []papers.Statement // what the paper says about it; numbers have an answer too, and what was not judged has none
 }
 
 // Read reads the results below a folder, which has a folder for each table and figure, named by its id. They are in
 // this folder, or in folders of their own in it, one for each reading. notes names folders that belong to no table or
 // figure.
-func Read(ctx context.Context, dir string) (rows []Row, notes []string, err error) {
+func Read(ctx context.Context, dir string) (rows []Result, notes []string, err error) {
 	if notes, err = strangers(dir); err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +50,7 @@ func Read(ctx context.Context, dir string) (rows []Row, notes []string, err erro
 			if err := ctx.Err(); err != nil {
 				return nil, nil, err
 			}
-			about := Row{Document: document.Name, Item: item.Label, Shows: item.Shows}
+			about := Result{Document: document.Name, Item: item.Label, Shows: item.Shows}
 			if item.ID == "" {
 				about.Run, about.Verdict = item.Nothing, NothingToRun
 				if item.Nothing == "" {
@@ -93,25 +85,18 @@ func strangers(dir string) (notes []string, err error) {
 }
 
 // readItem returns the rows of one item; without results one row that says so.
-func readItem(about Row, id, dir string) (rows []Row, err error) {
+func readItem(about Result, id, dir string) (rows []Result, err error) {
 	table, unknown := papers.TableByID(id)
-	read := func(dir string) ([]Row, error) { return readTable(about, &table, dir) }
+	read := func(dir string) ([]Result, error) { return readTable(about, &table, dir) }
 	about.Command = "table " + id
-	title := table.Title
-	var says []Claim
-	for _, s := range table.Says {
-		says = append(says, Claim{Says: s.Says, Place: s.Place})
-	}
+	title, says := table.Title, table.Statements()
 	if unknown != nil {
 		figure, err := papers.FigureByID(id)
 		if err != nil {
 			return nil, err
 		}
-		read = func(dir string) ([]Row, error) { return readFigure(about, &figure, dir) }
-		about.Command, title = "figure "+id, figure.Title
-		for _, r := range figure.Claims() {
-			says = append(says, claimOf(&r, len(figure.Seeds)))
-		}
+		read = func(dir string) ([]Result, error) { return readFigure(about, &figure, dir) }
+		about.Command, title, says = "figure "+id, figure.Title, figure.Statements()
 	}
 	_, about.Shows, _ = strings.Cut(title, ": ")
 	folders, err := readings(dir)
@@ -129,8 +114,8 @@ func readItem(about Row, id, dir string) (rows []Row, err error) {
 		rows = append(rows, found...)
 	}
 	if rows == nil {
-		about.Run, about.Verdict, about.Claims = "not run", NotTried, says
-		rows = []Row{about}
+		about.Run, about.Verdict, about.Says = "not run", NotTried, says
+		rows = []Result{about}
 	}
 	return rows, nil
 }
@@ -160,7 +145,7 @@ func exists(path string) bool {
 }
 
 // readTable returns a row for each preset in the summary of a folder; none without a summary.
-func readTable(about Row, t *papers.Table, dir string) (rows []Row, err error) {
+func readTable(about Result, t *papers.Table, dir string) (rows []Result, err error) {
 	path := filepath.Join(dir, results.SummaryFile)
 	if !exists(path) {
 		return nil, nil
@@ -190,9 +175,7 @@ func readTable(about Row, t *papers.Table, dir string) (rows []Row, err error) {
 		size, full := tableSize(t, ours, &c)
 		row.Run = size
 		for _, s := range t.Says {
-			claim := Claim{Says: s.Says, Place: s.Place}
-			claim.Answer, claim.Ours = s.Ask(ours)
-			row.claim(claim, full, true)
+			row.add(s.Asked(t.ID, ours), full)
 		}
 		row.Verdict = row.verdict()
 		rows = append(rows, row)
@@ -201,14 +184,14 @@ func readTable(about Row, t *papers.Table, dir string) (rows []Row, err error) {
 }
 
 // readFigure returns a row for the figure in a folder; none without a figure.
-func readFigure(about Row, f *papers.Figure, dir string) (rows []Row, err error) {
+func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err error) {
 	base := filepath.Join(dir, f.ID)
 	if !exists(base + ".csv") {
 		return nil, nil
 	}
 	if !exists(base + ".json") {
 		about.Run, about.Verdict = "of unknown size: "+f.ID+".json is missing", NotAtSize
-		return []Row{about}, nil
+		return []Result{about}, nil
 	}
 	info, err := results.ReadFigureInfo(base + ".json")
 	switch {
@@ -225,44 +208,27 @@ func readFigure(about Row, f *papers.Figure, dir string) (rows []Row, err error)
 	}
 	short := shortOf(&info)
 	about.Run = figureSize(&info, short)
-	var claims []papers.ClaimRow
-	if exists(base + papers.ClaimsSuffix) {
-		if claims, err = files.ReadCSVFile[papers.ClaimRow](base + papers.ClaimsSuffix); err != nil {
+	if exists(base + papers.PaperSuffix) {
+		said, err := files.ReadCSVFile[papers.Statement](base + papers.PaperSuffix)
+		if err != nil {
 			return nil, err
 		}
-	}
-	for i := range claims {
-		about.claim(claimOf(&claims[i], len(f.Seeds)), short == nil, claims[i].Says != "")
-	}
-	about.Verdict = about.verdict()
-	return []Row{about}, nil
-}
-
-// claimOf returns a row of FIGURE-paper.csv with its answer; n is the number of the paper's seeds.
-func claimOf(r *papers.ClaimRow, n int) Claim {
-	if r.Says != "" {
-		return Claim{Says: r.Says, Place: r.Place, Ours: r.Ours, Answer: r.Answer}
-	}
-	place := r.Data
-	if r.X.Valid {
-		place += fmt.Sprintf(" at %g", r.X.Value)
-	}
-	c := Claim{Says: fmt.Sprintf("%s: %s over %s by %+.2f points", place, r.Ahead, r.Behind, r.Paper.Value)}
-	if r.Points.Valid {
-		c.Ours = fmt.Sprintf("%+.2f", r.Points.Value)
-		if r.Std.Valid {
-			c.Ours += fmt.Sprintf(" ± %.2f", r.Std.Value)
+		for _, s := range said {
+			if s.Says == "" {
+				s.Answer = agreesAt(&s, len(f.Seeds))
+			}
+			about.add(s, short == nil)
 		}
 	}
-	c.Answer = agreesAt(r, n)
-	return c
+	about.Verdict = about.verdict()
+	return []Result{about}, nil
 }
 
-// claim adds a claim and counts its answer. Without the paper's size it has no answer.
-func (r *Row) claim(c Claim, full, sentence bool) {
+// add adds a statement and counts its answer. Without the paper's size it has no answer.
+func (r *Result) add(s papers.Statement, full bool) {
 	if !full {
-		c.Answer = ""
+		s.Answer = ""
 	}
-	r.count(c.Answer, sentence)
-	r.Claims = append(r.Claims, c)
+	r.count(s.Answer, s.Says != "")
+	r.Says = append(r.Says, s)
 }

@@ -80,7 +80,7 @@ func summary(t *testing.T, dir, preset string, rounds, seeds int) {
 	t.Helper()
 	row := func(method string, mean float64) results.SummaryRow {
 		return results.SummaryRow{
-			Cell: results.Cell{
+			Experiment: results.Experiment{
 				Table: "fedawe-2", Method: method, Preset: preset, Data: "svhn", Net: "cnn-svhn", Availability: "sine",
 				Clients: 100, Alpha: files.Some(0.1),
 			},
@@ -109,8 +109,8 @@ func figure(t *testing.T, dir string, info results.FigureInfo) {
 	info.Data, info.PaperData = map[string]string{"leaf": "seed-sha256"}, []string{"leaf"}
 	write(t, base+".json", func(path string) error { return results.WriteFigureInfo(path, info) })
 	write(t, base+".csv", func(path string) error { return os.WriteFile(path, []byte("round\n"), 0o600) })
-	write(t, base+papers.ClaimsSuffix, func(path string) error {
-		return files.WriteCSVFile(path, []papers.ClaimRow{
+	write(t, base+papers.PaperSuffix, func(path string) error {
+		return files.WriteCSVFile(path, []papers.Statement{
 			{
 				Figure: "cafed-f1a", Data: "leaf", Round: 200, Ahead: "ca-fed", Behind: "adafed", N: 10,
 				Points: files.Some(1.5), Std: files.Some(0.3), Paper: files.Some(1.56),
@@ -129,7 +129,7 @@ func seedsTo(n uint32) (seeds []uint32) {
 }
 
 // only returns the rows of an item.
-func only(rows []Row, document, item string) (found []Row) {
+func only(rows []Result, document, item string) (found []Result) {
 	for _, r := range rows {
 		if r.Document == document && r.Item == item {
 			found = append(found, r)

@@ -10,13 +10,13 @@ import (
 )
 
 // WriteMarkdown writes two tables: every table and figure of the documents, and what the papers say about them.
-func WriteMarkdown(w io.Writer, rows []Row) error {
+func WriteMarkdown(w io.Writer, rows []Result) error {
 	var b strings.Builder
 	items := files.TextTable{
 		Align: "lllllll",
 		Lines: [][]string{{"document", "item", "shows", "rollcall …", "run", "ours and the paper's", "verdict"}},
 	}
-	claims := files.TextTable{
+	said := files.TextTable{
 		Align: "lllll", Lines: [][]string{{"item", "the paper says", "where", "ours", ""}},
 	}
 	for i := range rows {
@@ -25,10 +25,10 @@ func WriteMarkdown(w io.Writer, rows []Row) error {
 			r.Document, r.Item + reading(r), r.Shows, r.Command, r.Run, r.String(), string(r.Verdict),
 		})
 		// The slides show figures of the journal paper again.
-		again := slices.ContainsFunc(rows[:i], func(earlier Row) bool {
+		again := slices.ContainsFunc(rows[:i], func(earlier Result) bool {
 			return earlier.Command == r.Command && earlier.Reading == r.Reading
 		})
-		for _, c := range r.Claims {
+		for _, c := range r.Says {
 			if again {
 				break
 			}
@@ -39,20 +39,20 @@ func WriteMarkdown(w io.Writer, rows []Row) error {
 			case answer == "":
 				answer = "not judged: " + r.Run
 			}
-			claims.Lines = append(claims.Lines, []string{
-				r.Document + ", " + r.Item + reading(r), c.Says, c.Place, c.Ours, answer,
+			said.Lines = append(said.Lines, []string{
+				r.Document + ", " + r.Item + reading(r), c.Text(), c.Place, c.OursText(), answer,
 			})
 		}
 	}
 	items.Markdown(&b)
 	b.WriteString("\nWhat the papers say about these in words and single numbers:\n\n")
-	claims.Markdown(&b)
+	said.Markdown(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // reading returns the reading of a row for people, with a comma before it.
-func reading(r *Row) string {
+func reading(r *Result) string {
 	if r.Reading == "" {
 		return ""
 	}

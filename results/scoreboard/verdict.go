@@ -104,12 +104,11 @@ func agrees(r *compare.ComparisonRow) papers.Answer {
 }
 
 // agreesAt judges a difference between two lines of a figure; n is the number of the paper's seeds.
-func agreesAt(r *papers.ClaimRow, n int) papers.Answer {
+func agreesAt(r *papers.Statement, n int) papers.Answer {
 	if !r.Points.Valid {
 		return papers.Untold
 	}
-	return within(stats.Estimate{Mean: r.Points.Value, Std: r.Std, N: r.N},
-		stats.Estimate{Mean: r.Paper.Value, N: n})
+	return within(r.Lead(), stats.Estimate{Mean: r.Paper.Value, N: n})
 }
 
 // within judges two means. A paper that prints no spread over its seeds is taken to have ours [inferred].

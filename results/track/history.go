@@ -28,11 +28,11 @@ type Night struct {
 // Conditions are what a night was measured under. They explain a night to people. The rule reads of them only whether
 // the night was quiet.
 type Conditions struct {
-	ClockMHz  float64        // of the processor or the GPU after the run; 0: unknown
-	Load      files.Optional // load average before the run
-	Steal     files.Optional // share of the run's time that a hypervisor took from the machine, 0 … 1
-	Others    files.Optional // share of all processors that other programs took during the run, 0 … 1
-	CardUsers files.Optional // other processes on the card before the run
+	ClockMHz  files.Optional `csv:"clock_mhz"`  // of the processor or the GPU after the run
+	Load      files.Optional `csv:"load"`       // load average before the run
+	Steal     files.Optional `csv:"steal"`      // share of the run's time that a hypervisor took from the machine, 0 … 1
+	Others    files.Optional `csv:"others"`     // share of all processors that other programs took during the run, 0 … 1
+	CardUsers files.Optional `csv:"card_users"` // other processes on the card before the run
 }
 
 // mostOthers is the largest share of the processors that is not this program's in a quiet night.
@@ -114,32 +114,32 @@ func read(text, path string) (h *History, bad []error) {
 			bad = append(bad, fmt.Errorf("track: %s: line %d: %s", path, row.line, fmt.Sprintf(format, args...)))
 		}
 		if h == nil {
-			h = &History{Path: path, Machine: row.machine}
+			h = &History{Path: path, Machine: row.Machine}
 		}
-		if row.machine != h.Machine {
+		if row.Machine != h.Machine {
 			complain("machine %s, want %s as in the first row: one file is one machine",
-				row.machine.Fingerprint(), h.Machine.Fingerprint())
+				row.Fingerprint, h.Machine.Fingerprint())
 			continue
 		}
-		k := key{row.night.Run, row.value.Metric}
+		k := key{row.Run, row.Metric}
 		if first, twice := seen[k]; twice {
 			complain("run %s has %s in line %d already, want it once", k.run, k.metric, first)
 			continue
 		}
 		// Rows of one run are one night, wherever they are in the file.
-		i, known := at[row.night.Run]
-		if known && !h.Nights[i].Time.Equal(row.night.Time) {
+		i, known := at[row.Run]
+		if known && !h.Nights[i].Time.Equal(row.when) {
 			complain("run %s at %s, want %s as in its first row",
-				k.run, row.night.Time.Format(time.RFC3339), h.Nights[i].Time.Format(time.RFC3339))
+				k.run, row.when.Format(time.RFC3339), h.Nights[i].Time.Format(time.RFC3339))
 			continue
 		}
 		if !known {
 			i = len(h.Nights)
-			at[row.night.Run] = i
-			h.Nights = append(h.Nights, row.night)
+			at[row.Run] = i
+			h.Nights = append(h.Nights, row.night())
 		}
 		seen[k] = row.line
-		h.Nights[i].Values = append(h.Nights[i].Values, row.value)
+		h.Nights[i].Values = append(h.Nights[i].Values, row.value())
 	}
 	if h != nil {
 		slices.SortStableFunc(h.Nights, func(a, b Night) int {

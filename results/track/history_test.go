@@ -79,7 +79,8 @@ func TestHistory(t *testing.T) {
 	h := referenced(small(3))
 	h.Machine.Clocks = `800-3500 MHz, "boost"` // what a CSV must quote
 	h.Nights[1].Conditions = Conditions{
-		ClockMHz: 2596, Load: files.Some(0), Steal: files.Some(0.125), Others: files.Some(1), CardUsers: files.Some(2),
+		ClockMHz: files.Some(2596), Load: files.Some(0), Steal: files.Some(0.125), Others: files.Some(1),
+		CardUsers: files.Some(2),
 	}
 	path := written(t, dir, h)
 	if want := "some-cpu-2-ghz_cpu-avx512_fp32_" + h.Machine.Fingerprint() + ".csv"; filepath.Base(path) != want {

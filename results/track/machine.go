@@ -5,37 +5,33 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
+
+	"rollcall/internal/files"
 )
 
 // Machine describes everything besides the program on which a speed depends. Speeds of different machines are never
 // compared; two machines are the same if all their fields are equal. Unknown fields are empty.
 type Machine struct {
-	Suite     string // name and version of the workloads: other workloads begin another history
-	OS        string // operating system and architecture: linux/amd64
-	CPU       string // name of the processor, as it reports it
-	CPUs      int    // logical processors that the program may use
-	Threads   int    // of the CPU engine
-	Engine    string // cpu-avx512, cpu-amx, cuda-sm90, …
-	Device    string // name of the processor or the GPU that trains, as it reports it
-	Driver    string // of the GPU
-	Clocks    string // limits of the clock rates, not the rates at the moment
-	Precision string // fp32, tf32, bf16, bf16x3
-}
-
-// fields returns the cells of a machine in a history, in the order of [columns].
-func (m Machine) fields() []string {
-	return []string{
-		m.Suite, m.OS, m.CPU, strconv.Itoa(m.CPUs), strconv.Itoa(m.Threads), m.Engine, m.Device, m.Driver,
-		m.Clocks, m.Precision,
-	}
+	Suite     string `csv:"suite"`     // name and version of the workloads: other workloads begin another history
+	OS        string `csv:"os"`        // operating system and architecture: linux/amd64
+	CPU       string `csv:"cpu"`       // name of the processor, as it reports it
+	CPUs      int    `csv:"cpus"`      // logical processors that the program may use
+	Threads   int    `csv:"threads"`   // of the CPU engine
+	Engine    string `csv:"engine"`    // cpu-avx512, cpu-amx, cuda-sm90, …
+	Device    string `csv:"device"`    // name of the processor or the GPU that trains, as it reports it
+	Driver    string `csv:"driver"`    // of the GPU
+	Clocks    string `csv:"clocks"`    // limits of the clock rates, not the rates at the moment
+	Precision string `csv:"precision"` // fp32, tf32, bf16, bf16x3
 }
 
 // Fingerprint returns a short name of the machine: the first twelve hexadecimal digits of the SHA-256 of its fields,
 // each followed by a zero byte.
 func (m Machine) Fingerprint() string {
-	sum := sha256.Sum256([]byte(strings.Join(m.fields(), "\x00") + "\x00"))
+	var cells []string
+	for cells = range files.CSVRecords([]Machine{m}) { // texts and whole numbers, which are never an error
+	}
+	sum := sha256.Sum256([]byte(strings.Join(cells, "\x00") + "\x00"))
 	return hex.EncodeToString(sum[:6])
 }
 

@@ -1,17 +1,15 @@
 package track
 
 import (
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results/stats"
 )
@@ -28,36 +26,27 @@ type recordedNight struct {
 // readNoise returns the recorded nights.
 func readNoise(t *testing.T, path string) (nights []recordedNight) {
 	t.Helper()
-	f := must.Get(os.Open(path))(t)
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
+	type recorded struct {
+		Night     string  `csv:"night"`
+		Load      string  `csv:"load"`
+		Metric    string  `csv:"metric"`
+		Unit      string  `csv:"unit"`
+		Wall      samples `csv:"wall"`
+		Processor samples `csv:"processor"`
+		Reference samples `csv:"reference"`
 	}
 	last := ""
-	for _, row := range rows[1:] {
-		if row[0] != last {
-			last, nights = row[0], append(nights, recordedNight{load: row[1]})
+	for _, r := range must.Get(files.ReadCSVFile[recorded](path))(t) {
+		if r.Night != last {
+			last, nights = r.Night, append(nights, recordedNight{load: r.Load})
 		}
 		n := &nights[len(nights)-1]
-		n.values = append(n.values, Measurement{
-			Metric: row[2], Unit: row[3], Wall: numbers(t, row[4]), Processor: numbers(t, row[5]),
-			Reference: numbers(t, row[6]),
-		})
+		n.values = append(n.values, Measurement{r.Metric, r.Unit, r.Wall, r.Processor, r.Reference})
 	}
 	for _, n := range nights {
 		slices.SortFunc(n.values, func(a, b Measurement) int { return strings.Compare(a.Metric, b.Metric) })
 	}
 	return nights
-}
-
-func numbers(t *testing.T, cell string) (x []float64) {
-	t.Helper()
-	for word := range strings.FieldsSeq(cell) {
-		v := must.Get(strconv.ParseFloat(word, 64))(t)
-		x = append(x, v)
-	}
-	return x
 }
 
 // passSamples is the number of a metric's samples in a pass.

@@ -17,11 +17,24 @@ import (
 // schema is the version of the file format. Every row has it, so that a program can leave out rows of another version.
 const schema = 2
 
-// columns are the columns of a history, in which one row is one metric of one run. docs/tracking.md describes them.
-var columns = []string{
-	"schema", "run", "time", "version", "go", "clock_mhz", "load", "steal", "others", "card_users",
-	"fingerprint", "suite", "os", "cpu", "cpus", "threads", "engine", "device", "driver", "clocks", "precision",
-	"metric", "unit", "wall", "processor", "reference",
+// row is one line of a file: one metric of one run. docs/tracking.md describes the columns.
+type row struct {
+	Schema  int    `csv:"schema"`
+	Run     string `csv:"run"`
+	Time    string `csv:"time"` // RFC 3339, in whole seconds
+	Version string `csv:"version"`
+	Go      string `csv:"go"`
+	Conditions
+	Fingerprint string `csv:"fingerprint"`
+	Machine
+	Metric    string  `csv:"metric"`
+	Unit      string  `csv:"unit"`
+	Wall      samples `csv:"wall"`
+	Processor samples `csv:"processor"`
+	Reference samples `csv:"reference"`
+
+	line int
+	when time.Time // Time
 }
 
 // header1 was the header of schema 1.
@@ -29,30 +42,59 @@ const header1 = "schema,run,time,version,go,clock_mhz,fingerprint,suite,os,cpu,c
 	"clocks,precision,metric,unit,samples"
 
 // header returns the first line of a file.
-func header() string { return strings.Join(columns, ",") }
+func header() string { return strings.Join(files.CSVHeader[row](), ",") }
 
-// row is one line of a file.
-type row struct {
-	line    int
-	machine Machine
-	night   Night // without values
-	value   Measurement
+// samples are positive numbers, in a file with six digits and blanks between them.
+type samples []float64
+
+// MarshalText returns the numbers for a file.
+func (s samples) MarshalText() ([]byte, error) {
+	words := make([]string, len(s))
+	for i, x := range s {
+		words[i] = strconv.FormatFloat(x, 'g', 6, 64)
+	}
+	return []byte(strings.Join(words, " ")), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *samples) UnmarshalText(text []byte) error {
+	*s = nil
+	for word := range strings.FieldsSeq(string(text)) {
+		x, err := strconv.ParseFloat(word, 64)
+		if err != nil || !positive(x) {
+			return notPositive(word)
+		}
+		*s = append(*s, x)
+	}
+	return nil
+}
+
+// positive reports whether a number is above 0, and so far from 0 and from infinity that a ratio of two is neither.
+func positive(x float64) bool { return x >= leastNumber && x <= mostNumber }
+
+// The range of [positive].
+const leastNumber, mostNumber = 1e-30, 1e30
+
+// notPositive returns the error about a text that is no [positive] number.
+func notPositive(text string) error {
+	return fmt.Errorf("%.40q, want a positive number, %g … %g", text, leastNumber, mostNumber)
 }
 
 // encode writes the rows of a night, one for each metric.
 func encode(w io.Writer, m Machine, n Night) error {
-	out := csv.NewWriter(w)
-	clock := ""
-	if n.ClockMHz > 0 {
-		clock = strconv.FormatFloat(n.ClockMHz, 'f', -1, 64)
-	}
-	for _, v := range n.Values {
-		cells := []string{
-			strconv.Itoa(schema), n.Run, n.Time.UTC().Format(time.RFC3339), n.Version, n.Go, clock,
-			n.Load.String(), n.Steal.String(), n.Others.String(), n.CardUsers.String(), m.Fingerprint(),
+	rows := make([]row, len(n.Values))
+	for i, v := range n.Values {
+		rows[i] = row{
+			Schema: schema, Run: n.Run, Time: n.Time.UTC().Format(time.RFC3339), Version: n.Version, Go: n.Go,
+			Conditions: n.Conditions, Fingerprint: m.Fingerprint(), Machine: m, Metric: v.Metric, Unit: v.Unit,
+			Wall: v.Wall, Processor: v.Processor, Reference: v.Reference,
 		}
-		cells = append(cells, m.fields()...)
-		cells = append(cells, v.Metric, v.Unit, listOf(v.Wall), listOf(v.Processor), listOf(v.Reference))
+	}
+	out := csv.NewWriter(w)
+	for cells, err := range files.CSVRecords(rows) {
+		if err != nil {
+			return err
+		}
 		for i, c := range cells {
 			cells[i] = files.OneLine(c) // every row must be one line
 		}
@@ -62,15 +104,6 @@ func encode(w io.Writer, m Machine, n Night) error {
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// listOf returns numbers of six digits with blanks between them.
-func listOf(x []float64) string {
-	words := make([]string, len(x))
-	for i := range x {
-		words[i] = strconv.FormatFloat(x[i], 'g', 6, 64)
-	}
-	return strings.Join(words, " ")
 }
 
 // readRows returns the good rows of a file, and an error for each bad one. It takes every line for one row, so that a
@@ -83,21 +116,31 @@ func readRows(text, path string) (rows []row, bad []error) {
 		complain(1, err)
 		return nil, bad
 	}
+	parse := files.CSVLineParser[row]()
 	for i, line := range strings.SplitAfter(text, "\n") {
 		cells := strings.TrimRight(line, "\r\n")
-		switch {
-		case i == 0 || cells == "":
-		case !strings.HasSuffix(line, "\n"):
-			complain(i+1, errors.New("no line break at its end, want one: it is half written"))
-		default:
-			row, err := parseRow(cells)
-			if err != nil {
-				complain(i+1, err)
-				break
-			}
-			row.line = i + 1
-			rows = append(rows, row)
+		if i == 0 || cells == "" {
+			continue
 		}
+		r, err := row{}, errors.New("half written, want a whole line")
+		// A row of another version may have other columns, so the version is checked before them.
+		switch version, _, _ := strings.Cut(cells, ","); {
+		case !strings.HasSuffix(line, "\n"):
+			err = errors.New("no line break at its end, want one: it is half written")
+		case strings.HasSuffix(cells, halfWritten):
+		case strings.Trim(version, `"`) != strconv.Itoa(schema):
+			err = fmt.Errorf("column schema: %.40q, want %d", version, schema)
+		default:
+			if r, err = parse(cells); err == nil {
+				err = r.check()
+			}
+		}
+		if err != nil {
+			complain(i+1, err)
+			continue
+		}
+		r.line = i + 1
+		rows = append(rows, r)
 	}
 	return rows, bad
 }
@@ -111,13 +154,12 @@ func checkHeader(text string) error {
 		return nil
 	case "":
 		return fmt.Errorf("empty, want the header %s", header())
-	}
-	if first == header1 {
+	case header1:
 		return errors.New("a history of schema 1, whose nights have no reference, want schema 2: " +
 			"keep it elsewhere; rollcall track run begins a new one")
 	}
 	names := strings.Split(first, ",")
-	for _, c := range columns {
+	for _, c := range files.CSVHeader[row]() {
 		if !slices.Contains(names, c) {
 			return fmt.Errorf("no column %q, want the header %s", c, header())
 		}
@@ -125,114 +167,58 @@ func checkHeader(text string) error {
 	return fmt.Errorf("header %.200q, want %s", first, header())
 }
 
-// parseRow returns the row in one line, with a night that has no values yet, or what is wrong in it.
-func parseRow(text string) (r row, err error) {
-	if strings.HasSuffix(text, halfWritten) {
-		return r, errors.New("half written, want a whole line")
-	}
-	cells, err := csv.NewReader(strings.NewReader(text)).Read()
-	if err != nil {
-		return r, errors.Unwrap(err) // without the line of the ParseError, which is always 1
-	}
-	// A row of another version may have other columns, so the version is checked first.
-	if cells[0] != strconv.Itoa(schema) {
-		return r, fmt.Errorf("column schema: %.40q, want %d", cells[0], schema)
-	}
-	if len(cells) != len(columns) {
-		return r, fmt.Errorf("%d columns, want %d", len(cells), len(columns))
-	}
-	cell := func(column string) string { return cells[slices.Index(columns, column)] }
-	for _, c := range []string{"run", "metric", "unit", "wall"} {
-		if cell(c) == "" {
-			return r, fmt.Errorf("column %s: empty, want a text", c)
+// check returns what is wrong in the cells of a row, each of which was read, and reads its time. Processor time and
+// reference belong together: there are as many numbers of each as of wall time, or none.
+func (r *row) check() (err error) {
+	for _, c := range []struct{ column, text string }{{"run", r.Run}, {"metric", r.Metric}, {"unit", r.Unit}} {
+		if c.text == "" {
+			return fmt.Errorf("column %s: empty, want a text", c.column)
 		}
 	}
-	r.night = Night{Run: cell("run"), Version: cell("version"), Go: cell("go")}
-	if r.night.Time, err = time.Parse(time.RFC3339, cell("time")); err != nil {
-		return r, fmt.Errorf("column time: %.40q, want 2006-01-02T15:04:05Z", cell("time"))
+	if r.when, err = time.Parse(time.RFC3339, r.Time); err != nil {
+		return fmt.Errorf("column time: %.40q, want 2006-01-02T15:04:05Z", r.Time)
 	}
-	if r.night.Conditions, err = parseConditions(cell); err != nil {
-		return r, err
+	if r.ClockMHz.Valid && !positive(r.ClockMHz.Value) {
+		return fmt.Errorf("column clock_mhz: %w", notPositive(r.ClockMHz.String()))
 	}
-	r.machine = Machine{
-		Suite: cell("suite"), OS: cell("os"), CPU: cell("cpu"), Engine: cell("engine"), Device: cell("device"),
-		Driver: cell("driver"), Clocks: cell("clocks"), Precision: cell("precision"),
-	}
-	for i, to := range []*int{&r.machine.CPUs, &r.machine.Threads} {
-		c := []string{"cpus", "threads"}[i]
-		if *to, err = strconv.Atoi(cell(c)); err != nil || *to < 0 {
-			return r, fmt.Errorf("column %s: %.40q, want a whole number from 0", c, cell(c))
-		}
-	}
-	if own := r.machine.Fingerprint(); own != cell("fingerprint") {
-		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row",
-			cell("fingerprint"), own)
-	}
-	r.value, err = parseMeasurement(cell)
-	return r, err
-}
-
-// parseConditions returns the conditions in the cells of a row. Each may be empty: not known.
-func parseConditions(cell func(column string) string) (c Conditions, err error) {
-	if clock := cell("clock_mhz"); clock != "" {
-		if c.ClockMHz, err = positive(clock); err != nil {
-			return c, fmt.Errorf("column clock_mhz: %w", err)
-		}
-	}
-	for _, o := range []struct {
+	for _, c := range []struct {
 		column string
-		to     *files.Optional
+		value  files.Optional
 		most   float64
 	}{
-		{"load", &c.Load, math.MaxFloat64},
-		{"steal", &c.Steal, 1},
-		{"others", &c.Others, 1},
-		{"card_users", &c.CardUsers, math.MaxFloat64},
+		{"load", r.Load, math.MaxFloat64},
+		{"steal", r.Steal, 1},
+		{"others", r.Others, 1},
+		{"card_users", r.CardUsers, math.MaxFloat64},
 	} {
-		err := o.to.UnmarshalText([]byte(cell(o.column)))
-		if x := o.to.Value; err != nil || !(x >= 0 && x <= o.most) {
-			return c, fmt.Errorf("column %s: %.40q, want a number from 0 to %g, or nothing",
-				o.column, cell(o.column), o.most)
+		if x := c.value.Value; !(x >= 0 && x <= c.most) {
+			return fmt.Errorf("column %s: %q, want a number from 0 to %g, or nothing", c.column, c.value, c.most)
 		}
 	}
-	return c, nil
-}
-
-// parseMeasurement returns the metric in the cells of a row. Processor time and reference belong together: there are as
-// many numbers of each as of wall time, or none.
-func parseMeasurement(cell func(column string) string) (m Measurement, err error) {
-	m = Measurement{Metric: cell("metric"), Unit: cell("unit")}
-	for i, to := range []*[]float64{&m.Wall, &m.Processor, &m.Reference} {
-		column := []string{"wall", "processor", "reference"}[i]
-		for number := range strings.FieldsSeq(cell(column)) {
-			x, err := positive(number)
-			if err != nil {
-				return m, fmt.Errorf("column %s: %w", column, err)
-			}
-			*to = append(*to, x)
-		}
-	}
-	switch n := len(m.Wall); {
+	n, own := len(r.Wall), r.Machine.Fingerprint()
+	switch {
+	case min(r.CPUs, r.Threads) < 0:
+		return fmt.Errorf("column cpus: %d, column threads: %d, want whole numbers from 0", r.CPUs, r.Threads)
+	case own != r.Fingerprint:
+		return fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row", r.Fingerprint, own)
 	case n == 0:
-		return m, errors.New("column wall: no number, want one at least")
-	case len(m.Processor) != len(m.Reference):
-		return m, fmt.Errorf("column reference: %d numbers, want %d as in processor",
-			len(m.Reference), len(m.Processor))
-	case len(m.Processor) != 0 && len(m.Processor) != n:
-		return m, fmt.Errorf("column processor: %d numbers, want %d as in wall, or none", len(m.Processor), n)
-	case len(m.Reference) > 0 && m.Unit != "ms" && m.Unit != "µs":
-		return m, fmt.Errorf("column unit: %.40q, want ms or µs where there is a reference", m.Unit)
+		return errors.New("column wall: no number, want one at least")
+	case len(r.Processor) != len(r.Reference):
+		return fmt.Errorf("column reference: %d numbers, want %d as in processor", len(r.Reference), len(r.Processor))
+	case len(r.Processor) != 0 && len(r.Processor) != n:
+		return fmt.Errorf("column processor: %d numbers, want %d as in wall, or none", len(r.Processor), n)
+	case len(r.Reference) > 0 && r.Unit != "ms" && r.Unit != "µs":
+		return fmt.Errorf("column unit: %.40q, want ms or µs where there is a reference", r.Unit)
 	}
-	return m, nil
+	return nil
 }
 
-// positive returns the number in a cell, which must be above 0, and so far from 0 and from infinity that a ratio of two
-// is neither.
-func positive(cell string) (float64, error) {
-	const least, most = 1e-30, 1e30
-	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil || !(x >= least && x <= most) {
-		return 0, fmt.Errorf("%.40q, want a positive number, %g … %g", cell, least, most)
-	}
-	return x, nil
+// night returns the night of the row, without values.
+func (r *row) night() Night {
+	return Night{Run: r.Run, Time: r.when, Version: r.Version, Go: r.Go, Conditions: r.Conditions}
+}
+
+// value returns the measurement in the row.
+func (r *row) value() Measurement {
+	return Measurement{r.Metric, r.Unit, r.Wall, r.Processor, r.Reference}
 }
