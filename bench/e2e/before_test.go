@@ -3,12 +3,10 @@ package e2e
 import (
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"rollcall/internal/must"
-	"rollcall/results"
 )
 
 // Runs that commit 24feb20 wrote, of schema 1, can be looked at, marked as unverified. They are not kept, and in no
@@ -31,7 +29,7 @@ func TestRunsOfBefore(t *testing.T) {
 	if strings.Contains(o.stderr, "kept") {
 		t.Errorf("sweep: %q, want the runs of before left alone", o.stderr)
 	}
-	_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+	rows := summaryRows(t, out, "sweep")
 	counts := map[string]int{}
 	for _, row := range rows {
 		counts[row["status"]+" of "+row["n"]]++

@@ -30,7 +30,7 @@ func TestCAFedRunsAlone(t *testing.T) {
 			Settings map[string]any `json:"settings"`
 		}
 		must.OK(t, json.Unmarshal([]byte(contents(t, only(t, out, runPath))), &info))
-		_, rows := table(t, contents(t, only(t, out, curvePath)))
+		rows := curveRows(t, out)
 		if rows[0]["preset"] != want {
 			t.Errorf("preset %q: curve says %s, want %s", preset, rows[0]["preset"], want)
 		}

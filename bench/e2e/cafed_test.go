@@ -156,7 +156,7 @@ func TestCAFedGoldens(t *testing.T) {
 	}
 	out := t.TempDir()
 	pass(t, "table", "cafed-1", "--data", "binary", "--rounds", "4", "--clients", "4", "--seeds", "5,6", "--out", out)
-	_, rows := table(t, contents(t, filepath.Join(out, "cafed-1", results.SummaryFile)))
+	rows := summaryRows(t, out, "cafed-1")
 	var text strings.Builder
 	for _, r := range rows {
 		text.WriteString(strings.Join([]string{

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,8 +23,8 @@ func emulated(t *testing.T, env []string, args ...string) *exec.Cmd {
 		t.Skip("left out: short")
 	}
 	cmd := gputest.Child(t, kernelsFolder, false, "")
-	cmd.Args = append(cmd.Args[:1], args...)
-	cmd.Env = slices.Concat(cmd.Env, env, []string{asProgram + "=1"})
+	cmd.Args = append([]string{"rollcall"}, args...) // by its name it is the program
+	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
 

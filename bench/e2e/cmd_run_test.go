@@ -89,7 +89,7 @@ func TestRunDoesNotDependOnThreads(t *testing.T) {
 			for _, threads := range []string{"1", "3"} {
 				out := t.TempDir()
 				pass(t, small(out, append(more, "--threads", threads)...)...)
-				curves = append(curves, timeless(t, only(t, out, curvePath)))
+				curves = append(curves, timeless(t, out))
 			}
 			if curves[0] != curves[1] {
 				t.Errorf("1 thread:\n%s3 threads:\n%s", curves[0], curves[1])
@@ -250,7 +250,7 @@ func TestRunInterruptedInRound(t *testing.T) {
 	if status != statusInterrupted || took > time.Second {
 		t.Errorf("status %d, %v after the interrupt, want 130 within 1s\n%s", status, took, stderr.String())
 	}
-	if _, rows := table(t, contents(t, only(t, out, curvePath))); len(rows) != 1 {
+	if rows := curveRows(t, out); len(rows) != 1 {
 		t.Errorf("%d rows, want that of round 0", len(rows))
 	}
 }
@@ -264,7 +264,7 @@ func TestRunDiverges(t *testing.T) {
 		!strings.Contains(last, "want a finite number") {
 		t.Errorf("status %d, %q, want 1 and an error that names round 1 and a client", o.status, last)
 	}
-	if _, rows := table(t, contents(t, only(t, out, curvePath))); len(rows) != 1 {
+	if rows := curveRows(t, out); len(rows) != 1 {
 		t.Errorf("%d rows, want that of round 0", len(rows))
 	}
 	info, err := results.ReadRunInfo(only(t, out, runPath))

@@ -150,7 +150,7 @@ func TestClientsFile(t *testing.T) {
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("%d clients, %v, want 5", len(rows), err)
 	}
-	_, curve := table(t, contents(t, only(t, out, curvePath)))
+	curve := curveRows(t, out)
 	sum, n := 0.0, 0
 	for i, r := range rows {
 		if r.Round != 3 || r.N != rows[0].N || r.N == 0 || r.Pi < 0.1 || r.Pi > 1 {

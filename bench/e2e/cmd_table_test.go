@@ -123,13 +123,10 @@ func TestTableAlsoOwnMethod(t *testing.T) {
 		},
 		{" --rates " + file, statusOK, "\nown lr=0.1;server-lr=1 "},
 	} {
-		cmd := process(t, strings.Fields("table cafed-1 --data binary --rounds 3 --clients 4 --device cpu --seeds 3 "+
-			"--methods ca-fed --also own --out "+out+c.rates)...)
-		cmd.Env = append(cmd.Env, ownMethod+"=own")
-		cmd.Stderr = nil
-		text, _ := cmd.CombinedOutput() // the status says more than the error
-		if cmd.ProcessState.ExitCode() != c.status || !strings.Contains(string(text), c.want) {
-			t.Errorf("%q: status %d\n%s\nwant %d, %q", c.rates, cmd.ProcessState.ExitCode(), text, c.status, c.want)
+		o := withEnv(t, []string{ownMethod + "=own"}, strings.Fields("table cafed-1 --data binary --rounds 3 --clients 4 "+
+			"--device cpu --seeds 3 --methods ca-fed --also own --out "+out+c.rates)...)
+		if o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
+			t.Errorf("%q: status %d\n%s%s\nwant %d, %q", c.rates, o.status, o.stdout, o.stderr, c.status, c.want)
 		}
 	}
 }
@@ -143,7 +140,7 @@ func TestTableOnCIFAR10(t *testing.T) {
 		"--seeds", "3", "--rounds", "1", "--clients", "4", "--data-dir", data, "--out", out,
 	}
 	o := pass(t, args...)
-	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-2", results.SummaryFile)))
+	rows := summaryRows(t, out, "fedawe-2")
 	if len(rows) != 2 {
 		t.Fatalf("%d rows, want test and train accuracy", len(rows))
 	}
@@ -166,7 +163,7 @@ func TestTableOnCIFAR10(t *testing.T) {
 
 	// Interrupted before its second seed: the first one's numbers are in the row.
 	ctl := interrupted(t, "seed 4: round 0/1", append(args, "--seeds", "3,4")...)
-	_, rows = table(t, contents(t, filepath.Join(out, "fedawe-2", results.SummaryFile)))
+	rows = summaryRows(t, out, "fedawe-2")
 	if ctl.status != statusInterrupted || len(rows) != 2 || rows[0]["status"] != "interrupted" || rows[0]["n"] != "1" {
 		t.Errorf("interrupted: status %d, rows %v, want 130 and one seed's mean", ctl.status, rows)
 	}

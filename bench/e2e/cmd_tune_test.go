@@ -45,7 +45,7 @@ func wholly(t *testing.T, out, method string, lrs, servers, seeds []string) (pai
 					"--rounds", "8", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--lr", lr,
 					"--server-lr", server, "--hold-out", "0.2", "--seed", seed, "--eval-train=false",
 					"--device", "cpu", "--out", at)
-				_, rows := table(t, contents(t, only(t, at, curvePath)))
+				rows := curveRows(t, at)
 				for i, row := range rows {
 					p.accs[i] += number(t, row["test_acc"]) / float64(len(seeds))
 					p.losses[i] += number(t, row["test_loss"]) / float64(len(seeds))
@@ -209,12 +209,12 @@ func TestRatesFile(t *testing.T) {
 		return slices.Concat(strings.Fields(command), tiny, []string{"--rates", path, "--out", out}, more)
 	}
 	pass(t, args("run --method f3ast --availability markov")...)
-	if _, rows := table(t, contents(t, only(t, out, curvePath))); !strings.Contains(rows[0]["params"], "lr=0.02;") ||
+	if rows := curveRows(t, out); !strings.Contains(rows[0]["params"], "lr=0.02;") ||
 		!strings.Contains(rows[0]["params"], "server-lr=2") {
 		t.Errorf("run: params %s, want the file's rates", rows[0]["params"])
 	}
 	o := pass(t, args("sweep --methods f3ast,mifa,fedau --availability markov", "--rates", "mifa=0.5/1")...)
-	_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+	rows := summaryRows(t, out, "sweep")
 	params := map[string]string{}
 	for _, row := range rows {
 		params[row["method"]] = row["params"]
@@ -225,7 +225,7 @@ func TestRatesFile(t *testing.T) {
 		t.Errorf("sweep: params %v, want the file's rates for f3ast, the command line's for mifa\n%s", params, o.stderr)
 	}
 	o = pass(t, "table", "cafed-1", "--data", "binary", "--rates", path, "--out", out, "--device", "cpu")
-	_, rows = table(t, contents(t, filepath.Join(out, "cafed-1", results.SummaryFile)))
+	rows = summaryRows(t, out, "cafed-1")
 	for _, row := range rows {
 		if got := strings.Contains(row["params"], "server-lr=2"); got != (row["method"] == "f3ast") {
 			t.Errorf("table: %s has params %s", row["method"], row["params"])

@@ -250,7 +250,7 @@ func TestAvailabilityIsThatOfRun(t *testing.T) {
 	out := t.TempDir()
 	pass(t, small(out, "--availability", "sine", "--rounds", "6", "--seed", "9", "--local-steps", "1")...)
 	trace := activeClients(t, "--kind", "sine", "--clients", "6", "--rounds", "6", "--train-size", "300", "--seed", "9")
-	_, rows := table(t, contents(t, only(t, out, curvePath)))
+	rows := curveRows(t, out)
 	for _, row := range rows[1:] {
 		round := int(number(t, row["round"]))
 		if got, want := int(number(t, row["active"])), len(trace[round-1]); got != want {

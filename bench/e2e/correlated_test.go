@@ -77,7 +77,7 @@ func TestNumPyDraws(t *testing.T) {
 	out := t.TempDir()
 	pass(t, small(out, "--method", "mifa", "--availability", "sine", "--rounds", "3", "--seed", "5",
 		"--draws", "numpy")...)
-	_, rows := table(t, contents(t, only(t, out, curvePath)))
+	rows := curveRows(t, out)
 	for i, r := range rows[1:] {
 		if number(t, r["active"]) != want[i] {
 			t.Errorf("round %d: %s active, want %g", i+1, r["active"], want[i])

@@ -91,7 +91,7 @@ func compareDevices(t *testing.T, flags ...string) {
 			"--batch", "2", "--eval-every", "2", "--out", out,
 		}, flags)
 		pass(t, args...)
-		_, rows := table(t, contents(t, only(t, out, curvePath)))
+		rows := curveRows(t, out)
 		return rows
 	}
 	want, got := curve("cpu"), curve("cuda")

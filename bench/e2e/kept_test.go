@@ -97,7 +97,7 @@ func TestKeptRuns(t *testing.T) {
 			if c.status == statusOK {
 				return
 			}
-			_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+			rows := summaryRows(t, out, "sweep")
 			if r := rows[0]; r["status"] != string(results.CellRefused) || !strings.Contains(r["error"], c.said) ||
 				!strings.Contains(o.stderr, ": 1 run refused, whose folders stay as they are: --replace moves") {
 				t.Errorf("%v, %q, want why the run is refused, and the ways out", r, o.stderr)
@@ -127,7 +127,7 @@ func isMixed(t *testing.T, out string, mixed outcome) {
 		!strings.Contains(mixed.stdout, "and cuda-sm90-tf32]") {
 		t.Errorf("--mixed: status %d, %s\nwant what is mixed", mixed.status, mixed.stdout)
 	}
-	_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+	rows := summaryRows(t, out, "sweep")
 	for _, r := range rows {
 		if r["status"] != "mixed" || r["n"] != "2" || r["numerics"] != "mixed" ||
 			!strings.HasSuffix(r["engine"], results.And+"cuda-sm90") {

@@ -89,7 +89,7 @@ func TestSmallTables(t *testing.T) {
 				"table", c.id, "--rounds", "2", "--clients", "3", "--seeds", "5", "--data-dir", dir, "--allow-altered",
 				"--device", "cpu", "--out", out,
 			}, c.args)...)
-			_, rows := table(t, contents(t, filepath.Join(out, c.id, results.SummaryFile)))
+			rows := summaryRows(t, out, c.id)
 			if len(rows) != c.rows {
 				t.Fatalf("%d rows, want %d", len(rows), c.rows)
 			}

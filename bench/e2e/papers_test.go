@@ -65,7 +65,7 @@ func TestWeights(t *testing.T) {
 	for _, weights := range []string{"equal", "size"} {
 		out := t.TempDir()
 		pass(t, small(out, "--method", "unbiased", "--p", "1", "--rounds", "1", "--weights", weights)...)
-		_, rows := table(t, contents(t, only(t, out, curvePath)))
+		rows := curveRows(t, out)
 		loss[weights] = rows[1]["test_loss"]
 	}
 	if loss["equal"] == loss["size"] {

@@ -47,26 +47,18 @@ class Own(rc.Method):
 			out := filepath.Join(t.TempDir(), "out")
 			args := strings.Fields("run --method " + file + " --data leaf --clients 10 --rounds 8 --eval-every 1 " +
 				"--checkpoint-every 1ns --device cpu --out " + out)
-			killed := process(t, args...)
-			killed.Stderr = nil
-			killed.Env = append(killed.Env, "KILL=1")
-			if text, err := killed.CombinedOutput(); err == nil {
-				t.Fatalf("it ended by itself, want it killed:\n%s", text)
+			if o := withEnv(t, []string{"KILL=1"}, args...); o.status >= 0 {
+				t.Fatalf("status %d, want it killed:\n%s", o.status, o.stderr)
 			}
 			// With the older of two checkpoints, the curve has a row that comes again.
 			kept := must.Get(filepath.Glob(filepath.Join(out, "run", "*", "seed-3", "checkpoint-*")))(t)
 			for _, newer := range slices.Sorted(slices.Values(kept))[1:] {
 				must.OK(t, os.Remove(newer))
 			}
-			again := process(t, args...)
-			again.Stderr = nil
-			again.Env = append(again.Env, "FACTOR="+c.factor, "PYTHONPATH="+other)
-			text, _ := again.CombinedOutput()
-			said := string(text)
-			if again.ProcessState.ExitCode() != c.status || !strings.Contains(said, c.want) ||
-				!strings.Contains(said, " there, 9.9 here") {
-				t.Errorf("status %d\n%s\nwant status %d, %q and the versions", again.ProcessState.ExitCode(), said,
-					c.status, c.want)
+			o := withEnv(t, []string{"FACTOR=" + c.factor, "PYTHONPATH=" + other}, args...)
+			if o.status != c.status || !strings.Contains(o.stderr, c.want) ||
+				!strings.Contains(o.stderr, " there, 9.9 here") {
+				t.Errorf("status %d\n%s\nwant status %d, %q and the versions", o.status, o.stderr, c.status, c.want)
 			}
 		})
 	}

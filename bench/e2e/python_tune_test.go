@@ -167,11 +167,10 @@ func TestPythonSameSecond(t *testing.T) {
 		must.OK(t, os.Chtimes(module, then, then))
 		must.OK(t, os.Chtimes(file, then, then))
 		out := t.TempDir()
-		cmd := process(t, slices.Concat([]string{"run", "--method", file, "--lr", "0.1", "--server-lr", "1"},
-			strings.Fields(tinyPython), []string{out})...)
-		cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=")
-		mustEnd(t, cmd, cmd.Start())
-		_, rows := table(t, contents(t, only(t, out, curvePath)))
+		line := slices.Concat([]string{"run", "--method", file, "--lr", "0.1", "--server-lr", "1"},
+			strings.Fields(tinyPython), []string{out})
+		succeeded(t, withEnv(t, []string{"PYTHONDONTWRITEBYTECODE="}, line...), line)
+		rows := curveRows(t, out)
 		loss := rows[len(rows)-1]["test_loss"]
 		if other := losses[loss]; other != "" {
 			t.Errorf("%v: test loss %s, as with %s, want another", c, loss, other)

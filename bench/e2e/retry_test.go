@@ -1,5 +1,3 @@
-//go:build unix
-
 package e2e
 
 import (
@@ -93,17 +91,5 @@ func TestNoRetry(t *testing.T) {
 				t.Errorf("status %d, want 1, %q, and no other attempt:\n%s", o.status, c.want, o.stderr)
 			}
 		})
-	}
-}
-
-func TestRetriesUsage(t *testing.T) {
-	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
-		for retries, want := range map[string]string{
-			"-1": "--retries -1: want 0 or more", "x": `--retries "x": want a whole number`,
-		} {
-			out := filepath.Join(t.TempDir(), "out")
-			args := append(strings.Fields(command), "--retries", retries, "--device", "cpu", "--out", out)
-			oneLineError(t, rollcall(t, args...), statusUsage, want)
-		}
 	}
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package e2e
 
 import (
@@ -12,15 +10,10 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-
-	"rollcall/bench/cli"
 )
 
-// crashVariable has the arguments of the program in a child of these tests, and crashOn the text that it panics on.
-const (
-	crashVariable = "ROLLCALL_TEST_ARGS"
-	crashOn       = "ROLLCALL_TEST_CRASH_ON"
-)
+// crashOn is the variable with the text that the program panics on, in a child of these tests.
+const crashOn = "ROLLCALL_TEST_CRASH_ON"
 
 // panicking panics where it is to write a text, if none has before it.
 type panicking struct {
@@ -30,29 +23,29 @@ type panicking struct {
 }
 
 func (p panicking) Write(b []byte) (int, error) {
-	if p.text != "" && bytes.Contains(b, []byte(p.text)) && p.done.CompareAndSwap(false, true) {
+	if bytes.Contains(b, []byte(p.text)) && p.done.CompareAndSwap(false, true) {
 		panic("planted on " + p.text)
 	}
 	return p.Writer.Write(b)
 }
 
-// The program itself, in a child of the tests below.
-func TestCrashingChild(t *testing.T) {
-	args, child := os.LookupEnv(crashVariable)
-	if !child {
-		t.Skip("no child of the other tests")
-	}
+// planted returns writers that panic as the environment says.
+func planted(stdout, stderr io.Writer) (io.Writer, io.Writer) {
 	text, done := os.Getenv(crashOn), new(atomic.Bool)
-	os.Exit(cli.Main(strings.Fields(args), panicking{os.Stdout, text, done}, panicking{os.Stderr, text, done}))
+	if text == "" {
+		return stdout, stderr
+	}
+	return panicking{stdout, text, done}, panicking{stderr, text, done}
 }
 
 // crashed runs the program in a child, with at most so many KiB of addresses ("unlimited": any), and returns its exit
 // status as a shell reports it, and what it wrote to stderr.
 func crashed(t *testing.T, kib, text string, args ...string) (status int, stderr string) {
 	t.Helper()
-	child := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -c 0; ulimit -v `+kib+
-		`; exec "$0" -test.run='^TestCrashingChild$'`, os.Args[0])
-	child.Env = append(os.Environ(), crashVariable+"="+strings.Join(args, " "), crashOn+"="+text)
+	child := exec.CommandContext(t.Context(), "sh", append([]string{
+		"-c", "ulimit -c 0; ulimit -v " + kib + `; exec rollcall "$@"`, "sh",
+	}, args...)...)
+	child.Env = append(os.Environ(), crashOn+"="+text)
 	child.Dir = t.TempDir()
 	var log bytes.Buffer
 	child.Stderr = &log

@@ -1,5 +1,3 @@
-//go:build unix
-
 package e2e
 
 import (
@@ -79,14 +77,14 @@ func killedLines() (lines []string) {
 // Killed at random, once to three times, and repeated, or with a second process beside, with and without flock: the
 // same bytes as of a command that nobody disturbed, and nothing else. Where a checkpoint is left, the run goes on from
 // there.
-func TestKilledRunsGoOn(t *testing.T) {
+func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector sees one process alone, and -short is for it")
 	}
 	top := quickFolder(t)
 	trace, finished := filepath.Join(top, "trace.csv"), filepath.Join(top, "finished")
 	must.OK(t, os.WriteFile(trace, []byte("client,start,end\n0,0,9\n1,2,5\n2,3,20\n3,0,4\n3,7,19\n"), 0o666))
-	pass(t, attackSweep(finished, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
+	pass(t, smallSweep(finished, "--methods", "fedawe,mifa,fedvarp", "--seeds", "3,4")...)
 	draw := rand.New(rand.NewPCG(1, 1))
 	var killings []*killing
 	for i, line := range killedLines() {

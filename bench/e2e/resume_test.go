@@ -11,21 +11,13 @@ import (
 	"rollcall/results"
 )
 
-// againRun are the arguments of a run that is interrupted while it is made anew.
-func againRun(out string, more ...string) []string {
-	return append([]string{
-		"run", "--method", "mifa", "--data", "leaf", "--clients", "4", "--rounds", "6", "--eval-every", "1",
-		"--device", "cpu", "--out", out,
-	}, more...)
-}
-
 // The run that stays aside while it is made anew is seen by no other command; it goes when the new one is complete.
 func TestAgainKeepsTheOldAside(t *testing.T) {
 	out := t.TempDir()
-	pass(t, againRun(out)...)
+	pass(t, smallRun(out, "--rounds", "6")...)
 	seed := filepath.Dir(only(t, out, curvePath))
 	want := timelessTree(t, out)
-	if o := interrupted(t, "round 3/6", againRun(out, "--again")...); o.status != statusInterrupted {
+	if o := interrupted(t, "round 3/6", smallRun(out, "--rounds", "6", "--again")...); o.status != statusInterrupted {
 		t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 	}
 	old, err := results.ReadRunInfo(filepath.Join(seed, ".old", results.RunFile))
@@ -57,7 +49,7 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 			}
 		}
 	}
-	if o := pass(t, againRun(out)...); !strings.Contains(o.stderr, "goes on from round 3") {
+	if o := pass(t, smallRun(out, "--rounds", "6")...); !strings.Contains(o.stderr, "goes on from round 3") {
 		t.Errorf("stderr %q, want it to go on", o.stderr)
 	}
 	sameTree(t, "again", timelessTree(t, out), want)
@@ -68,11 +60,11 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 func TestKeptRunIsTidied(t *testing.T) {
 	out := t.TempDir()
 	for _, round := range []string{"round 2/6", "round 4/6"} {
-		if o := interrupted(t, round, againRun(out)...); o.status != statusInterrupted {
+		if o := interrupted(t, round, smallRun(out, "--rounds", "6")...); o.status != statusInterrupted {
 			t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 		}
 	}
-	pass(t, againRun(out, "--keep-checkpoints")...)
+	pass(t, smallRun(out, "--rounds", "6", "--keep-checkpoints")...)
 	seed := filepath.Dir(only(t, out, curvePath))
 	checkpoints := func() int {
 		found := must.Get(filepath.Glob(filepath.Join(seed, "checkpoint-*")))(t)
@@ -82,11 +74,11 @@ func TestKeptRunIsTidied(t *testing.T) {
 		must.OK(t, os.MkdirAll(filepath.Join(seed, aside), 0o777))
 		must.OK(t, os.Link(filepath.Join(seed, results.CurveFile), filepath.Join(seed, aside, results.CurveFile)))
 	}
-	pass(t, againRun(out, "--keep-checkpoints")...)
+	pass(t, smallRun(out, "--rounds", "6", "--keep-checkpoints")...)
 	if n := checkpoints(); n != 2 {
 		t.Errorf("%d checkpoints, want 2 kept", n)
 	}
-	if o := pass(t, againRun(out)...); !strings.Contains(o.stdout, "kept, as finished before") {
+	if o := pass(t, smallRun(out, "--rounds", "6")...); !strings.Contains(o.stdout, "kept, as finished before") {
 		t.Errorf("stdout %q, want the run kept", o.stdout)
 	}
 	entries, err := os.ReadDir(seed)

@@ -7,53 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/internal/lock"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
-
-// timelessTree returns the files below a folder, the times and durations in them left out.
-func timelessTree(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	tree := map[string]string{}
-	for _, path := range filesBelow(t, dir) {
-		name := must.Get(filepath.Rel(dir, path))(t)
-		switch filepath.Base(path) {
-		case lock.File: // whose text is for people alone
-		case results.CurveFile:
-			tree[name] = timeless(t, path)
-		default:
-			tree[name] = timelessText(name, contents(t, path))
-		}
-	}
-	return tree
-}
-
-// timelessText returns the text of a file other than a curve, the times in it left out.
-func timelessText(name, text string) string {
-	if filepath.Base(name) == results.RunFile {
-		return regexp.MustCompile(`"(started|finished)": "[^"]*"`).ReplaceAllString(text, "")
-	}
-	return text
-}
-
-// sameTree compares what two commands left.
-func sameTree(t *testing.T, what string, got, want map[string]string) {
-	t.Helper()
-	for name, text := range want {
-		if got[name] != text {
-			t.Errorf("%s: %s:\n%q\nwant\n%q", what, name, got[name], text)
-		}
-	}
-	for name := range got {
-		if _, ok := want[name]; !ok {
-			t.Errorf("%s: %s is left over", what, name)
-		}
-	}
-	if len(want) == 0 {
-		t.Errorf("%s: nothing to compare", what)
-	}
-}
 
 // atOnceSweep are the arguments of a sweep on data sets, generated anew for every seed: each under 2 processes with 2
 // methods.
@@ -125,7 +81,7 @@ func TestAtOnceFailure(t *testing.T) {
 			t.Errorf("--pack %s: status %d, %q, want 1 and two cells that failed in seed 4, tried twice",
 				pack, o.status, o.stderr)
 		}
-		_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+		rows := summaryRows(t, out, "sweep")
 		for _, row := range rows {
 			status, n := "ok", "4"
 			if row["method"] == "mifa" {
@@ -155,7 +111,7 @@ func TestAtOnceInterrupted(t *testing.T) {
 	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") {
 		t.Errorf("status %d, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stderr)
 	}
-	_, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
+	rows := summaryRows(t, out, "sweep")
 	done, begun := 0, 0
 	for _, row := range rows {
 		switch row["status"] {
@@ -199,19 +155,21 @@ func TestAtOnceFigure(t *testing.T) {
 	}
 }
 
-func TestAtOnceUsage(t *testing.T) {
-	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
-		for pack, want := range map[string]string{
-			"0": "--pack 0: want 1 … 32", "-1": "--pack -1: want 1 … 32",
-			"33": "--pack 33: want 1 … 32", "two": `--pack "two": want a whole number`,
-		} {
-			out := filepath.Join(t.TempDir(), "out")
-			args := append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out", out)
-			oneLineError(t, rollcall(t, args...), statusUsage, want)
-			if _, err := os.Stat(out); err == nil {
-				t.Errorf("%s --pack %s: %s was made", command, pack, out)
-			}
-		}
+// The order of lists, the number of threads and of runs at once change no number.
+func TestAtOnceInAnyOrder(t *testing.T) {
+	tree := func(more ...string) map[string]string {
+		out := t.TempDir()
+		pass(t, smallSweep(out, more...)...)
+		files := timelessTree(t, out)
+		delete(files, "sweep/"+results.SummaryFile) // whose rows come in the order that was asked for
+		return files
 	}
-	oneLineError(t, rollcall(t, "run", "--pack", "2"), statusUsage, "--pack")
+	want := tree("--methods", "fedawe,mifa,fedvarp", "--availability", "sine,uniform", "--seeds", "3,4")
+	for _, line := range []string{
+		"--methods fedvarp,mifa,fedawe --availability uniform,sine --seeds 4,3",
+		"--methods fedawe,mifa,fedvarp --availability sine,uniform --seeds 3,4 --pack 4 --threads 2",
+		"--methods mifa,fedvarp,fedawe --availability uniform,sine --seeds 4,3 --pack 3 --threads 3",
+	} {
+		sameTree(t, line, tree(strings.Fields(line)...), want)
+	}
 }
