@@ -45,30 +45,6 @@ func TestCAFedRunsAlone(t *testing.T) {
 	}
 }
 
-// A preset that a paper does not have is refused, and the ones it has are named.
-func TestCAFedPresetsRefused(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
-		{"run --method ca-fed --preset code", "outside the papers' tables and figures, want code-no-momentum or paper"},
-		{"run --method f3ast --preset code-no-momentum", "of no use with --method f3ast outside"},
-		{"sweep --methods fedawe --like adafed --preset code", "--method adafed outside"},
-		{"sweep --methods ca-fed --preset code-no-momentum", "of no use with --method fedawe outside"},
-		{"table fedawe-2 --preset code-no-momentum", "table fedawe-2 has no such reading, want code or paper"},
-		{"table fedar-2 --preset code-no-momentum", "table fedar-2 has no such reading, want code or paper"},
-		{"figure fedar-f2 --preset code-no-momentum", "figure fedar-f2 has no such reading, want code or paper"},
-		{"figure cafed-f1a --preset code-no", "did you mean code"},
-		{"run --data leaf --leaf-augmentation", "--availability stationary --g 0.4 no client is known"},
-		{"run --data leaf --leaf-augmentation --availability markov --g 0", "--g 0 no client is known"},
-		{"run --leaf-iid", "--leaf-iid true: of no use with"},
-		{"run --data leaf --leaf-iid --availability markov --classes half", `--classes "half": unknown`},
-		{"run --classes drawn", "want it with --availability markov and drawn"},
-	} {
-		o := rollcall(t, append(strings.Fields(c.line), "--out", t.TempDir())...)
-		if o.status != statusUsage || !strings.Contains(o.stderr, c.want) {
-			t.Errorf("%s: status %d, %q, want 2 and %q", c.line, o.status, o.stderr, c.want)
-		}
-	}
-}
-
 // LEAF by availability: 4 of 8 clients are more available, so s = 7000/44 = 159.09, and 1590 and 159 samples, of which
 // nine tenths are for training: 1431 and 143. The importance by size says so.
 func TestLEAFByAvailability(t *testing.T) {
