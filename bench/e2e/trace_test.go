@@ -184,3 +184,35 @@ func TestTraceChanges(t *testing.T) {
 		t.Errorf("got %v, want an error that the trace has changed", err)
 	}
 }
+
+// The clients of a trace are active when it says so, and a run names the file's content, not only its name.
+func TestTraceFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "trace.csv")
+	write := func(text string) {
+		must.OK(t, os.WriteFile(path, []byte(text), 0o666))
+	}
+	write("client,start,end\n0,0,2\n1,1,2\n")
+	_, rows := table(t, pass(t, "availability", "--kind", "trace", "--trace", path, "--clients", "2", "--rounds", "3",
+		"--train-size", "100", "--trace-end", "empty").stdout)
+	got := ""
+	for _, r := range rows {
+		got += r["active"]
+	}
+	if got != "101100" {
+		t.Errorf("activity %q, want 101100: client 0 in rounds 0 and 1, client 1 in round 1", got)
+	}
+	run := small(filepath.Join(dir, "out"), "--method", "fedavg-active", "--availability", "trace", "--trace", path)
+	pass(t, run...)
+	if o := pass(t, run...); !strings.Contains(o.stdout, "kept") {
+		t.Errorf("stdout %q, want the finished run kept", o.stdout)
+	}
+	write("client,start,end\n0,0,2\n")
+	if o := pass(t, run...); strings.Contains(o.stdout, "kept") {
+		t.Errorf("stdout %q, want another run: the trace has changed", o.stdout)
+	}
+	write("client,start,end\n0,2,1\n")
+	oneLineError(t, rollcall(t, run...), statusFailure, path, "line 2")
+	oneLineError(t, rollcall(t, small(dir, "--availability", "trace", "--trace", filepath.Join(dir, "none.csv"))...),
+		statusFailure, "none.csv")
+}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"testing"
 
 	"rollcall/bench/cli"
-	"rollcall/bench/settings"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -81,64 +79,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// FedAR, section 6.1, in the runs of its methods, and none of it in the names of others' runs.
-func TestFedARDefaults(t *testing.T) {
-	for _, method := range []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"} {
-		s := must.Get(settings.Defaults(method, "paper", "cifar10"))(t)
-		values := s.Values()
-		for flag, want := range map[string]string{
-			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1",
-			"server-lr": "1", "augment": "none", "clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4",
-			"fedavg-s-limit": "none", "p-min": "0.1",
-		} {
-			if values[flag] != want {
-				t.Errorf("%s: --%s is %s by default, want %s", method, flag, values[flag], want)
-			}
-		}
-	}
-	s := must.Get(settings.Defaults("fedar", "paper", "cifar10"))(t)
-	same, other := s, s
-	for name, value := range map[string]string{"fedar-t0": "50.0", "fedavg-s-limit": "none"} {
-		must.OK(t, same.Set(name, value))
-	}
-	must.OK(t, other.Set("fedar-t0", "none"))
-	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) {
-		t.Error("the name of a run depends on how t_0 is written, or not on what it is")
-	}
-	if got := other.MethodOptions().Values["fedar-t0"]; got != "none" || s.MethodOptions().Values["fedar-t0"] != "50" {
-		t.Errorf("--fedar-t0 none: %s, and 50 without it", got)
-	}
-}
-
-// A run on the two-class split writes what its last model is worth to each client, on test samples of the client's
-// classes alone.
-func TestClientsFile(t *testing.T) {
-	out := t.TempDir()
-	pass(t, small(out, "--method", "fedar", "--availability", "uniform", "--clients", "5", "--rounds", "3")...)
-	rows, err := results.ReadClients(only(t, out, "run/*/seed-*/"+results.ClientsFile))
-	if err != nil || len(rows) != 5 {
-		t.Fatalf("%d clients, %v, want 5", len(rows), err)
-	}
-	curve := curveRows(t, out)
-	sum, n := 0.0, 0
-	for i, r := range rows {
-		if r.Round != 3 || r.N != rows[0].N || r.N == 0 || r.Pi < 0.1 || r.Pi > 1 {
-			t.Errorf("client %d: %+v, want round 3, as many samples as the others, p from 0.1 to 1", i, r)
-		}
-		sum, n = sum+r.Accuracy*float64(r.N), n+r.N
-	}
-	// Ten classes of ten test pictures, two to a client: all pictures, so the same accuracy as the whole test set's.
-	if want := number(t, curve[len(curve)-1]["test_acc"]); n != 100 ||
-		fmt.Sprintf("%.6f", sum/float64(n)) != fmt.Sprintf("%.6f", want) {
-		t.Errorf("%d pictures with accuracy %g, want 100 with the curve's %g", n, sum/float64(n), want)
-	}
-	out = t.TempDir()
-	pass(t, small(out)...)
-	if found, _ := filepath.Glob(filepath.Join(out, "run/*/seed-*/"+results.ClientsFile)); len(found) > 0 {
-		t.Errorf("left %q, want no file of clients whose classes are not two", found)
-	}
-}
-
 // A table is printed as it is on disk when the command ends: a run that somebody has changed since it was done is no
 // part of it.
 func TestSweepOnDisk(t *testing.T) {
@@ -158,5 +98,31 @@ func TestSweepOnDisk(t *testing.T) {
 	}
 	if o := pass(t, line...); len(begun(o.stderr)) != 1 {
 		t.Errorf("begun %q, want the one that has changed:\n%s", begun(o.stderr), o.stderr)
+	}
+}
+
+// A narrower command leaves the rows of the others in summary.csv, also if it is interrupted.
+func TestNarrowerSweep(t *testing.T) {
+	out := t.TempDir()
+	pass(t, smallSweep(out, "--methods", "fedawe,mifa")...)
+	path := filepath.Join(out, "sweep", results.SummaryFile)
+	sorted := func() string {
+		lines := strings.Split(contents(t, path), "\n")
+		slices.Sort(lines)
+		return strings.Join(lines, "\n")
+	}
+	want := sorted()
+	pass(t, smallSweep(out, "--methods", "fedawe")...)
+	if got := sorted(); got != want {
+		t.Errorf("narrower:\n%s\nwant\n%s", got, want)
+	}
+	o := interrupted(t, "round 1/100000", smallSweep(out, "--methods", "fedvarp", "--rounds", "100000")...)
+	if o.status != statusInterrupted {
+		t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
+	}
+	for line := range strings.Lines(want) {
+		if !strings.Contains(sorted(), line) {
+			t.Errorf("interrupted: %q is gone", line)
+		}
 	}
 }

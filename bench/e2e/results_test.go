@@ -1,17 +1,14 @@
 package e2e
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"rollcall/internal/must"
-	"rollcall/results"
-	"rollcall/results/events"
-	"rollcall/results/papers"
 	"rollcall/results/report"
+	"rollcall/results/resultstest"
 )
 
 // A few small runs, and every command that looks at them.
@@ -118,93 +115,6 @@ func TestResultsCommands(t *testing.T) {
 	})
 }
 
-// What a run writes on its way, and what --events makes of a finished one, is the same file.
-func TestEvents(t *testing.T) {
-	out := t.TempDir()
-	pass(t, small(out, "--events")...)
-	path := only(t, out, "run/*/seed-*/"+events.File)
-	first := []byte(contents(t, path))
-	must.OK(t, os.Remove(path))
-	pass(t, small(out)...)
-	if _, err := os.Stat(path); err == nil {
-		t.Error("without --events there is an event file, want none")
-	}
-	pass(t, small(out, "--events")...)
-	if again := []byte(contents(t, path)); !bytes.Equal(first, again) || len(first) < 300 {
-		t.Errorf("%d bytes on the way, %d afterwards, want the same", len(first), len(again))
-	}
-	pass(t, small(out, "--again")...)
-	if _, err := os.Stat(path); err == nil {
-		t.Error("an event file of an earlier run is left, want none")
-	}
-}
-
-func TestExport(t *testing.T) {
-	out := onSVHN(t, 2000, 0.837, 0.846, 0.855)
-	for format, want := range map[string]string{
-		"markdown": "| fedawe | **84.6 ± 0.9** | 85.6 ± 0.9 |",
-		"latex":    `fedawe & $\mathbf{84.6} \pm 0.9$ & $85.6 \pm 0.9$ \\`,
-		"csv":      ",3,ok,,code,cnn-svhn,100,0.1,2000,v1,cpu-fp32,0.856,0.009,3,\n",
-	} {
-		text := pass(t, "results", "export", "fedawe-2", out, "--format", format, "--printed",
-			"--metric", "test_acc").stdout
-		if !strings.Contains(text, want) {
-			t.Errorf("%s: %q, want %q in it", format, text, want)
-		}
-	}
-	caption := `\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, ` +
-		`preset code, cnn-svhn; rollcall v1, cpu-fp32.}`
-	text := pass(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout
-	if !strings.Contains(text, caption) {
-		t.Errorf("%q, want what the numbers are in its caption", text)
-	}
-	out = onSVHN(t, 100, 0.846)
-	const short = "Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds."
-	for _, c := range []struct{ line, want string }{
-		{"--format latex --printed --caption Mine", `\caption{Mine. ` + short + "}\n"},
-		{
-			"--format markdown --printed",
-			"over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall v1, cpu-fp32; printed: " +
-				"Table 2 of ",
-		},
-		{"--format markdown --printed", " over 3 seeds. " + short + "\n\n**sine**\n"},
-		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, " +
-			"preset code, cnn-svhn; rollcall v1, cpu-fp32.\n\n**sine**\n"},
-		{"--format csv --printed", `0.856,0.009,3,"100 of 2000 rounds, 1 of 3 seeds"` + "\n"},
-	} {
-		text := pass(t, append([]string{"results", "export", "fedawe-2", out}, strings.Fields(c.line)...)...).stdout
-		if !strings.Contains(text, c.want) {
-			t.Errorf("%s: %q, want %q in it", c.line, text, c.want)
-		}
-	}
-}
-
-// A summary without its runs can be looked at, and is compared with nothing.
-func TestSummaryAlone(t *testing.T) {
-	from, out := onSVHN(t, 2000, 0.837, 0.846, 0.855), t.TempDir()
-	runs, _ := must.Get2(results.FindRuns(t.Context(), from))(t)
-	summary := filepath.Join(out, "fedawe-2", results.SummaryFile)
-	must.OK(t, results.WriteSummary(summary, papers.Summaries("fedawe-2", runs, false)))
-	page := pass(t, "report", out, "--to", filepath.Join(t.TempDir(), "r"))
-	if !strings.Contains(page.stdout, "0 runs, 0 figures") {
-		t.Errorf("%q, want a page of the summary alone", page.stdout)
-	}
-	text := pass(t, "results", "compare", "fedawe-2", out).stdout
-	if !strings.Contains(text, "unverified") || strings.Contains(text, "within 2") ||
-		strings.Contains(text, "1 within") {
-		t.Errorf("%q, want it unverified, and no verdict", text)
-	}
-	// That the runs of another table are of the same cells takes nothing away.
-	rows := papers.Summaries("fedawe-10", runs, false)
-	must.OK(t, results.WriteSummary(filepath.Join(from, "fedawe-10", results.SummaryFile), rows))
-	pass(t, "report", from, "--to", filepath.Join(out, "r"))
-	for _, table := range []string{"Table fedawe-2", "Table fedawe-10"} {
-		if !strings.Contains(contents(t, filepath.Join(out, "r", report.Page)), table) {
-			t.Errorf("the page lacks %s", table)
-		}
-	}
-}
-
 func TestResultsUsage(t *testing.T) {
 	for name, c := range map[string]struct {
 		line  string
@@ -233,4 +143,24 @@ func TestResultsUsage(t *testing.T) {
 	oneLineError(t, rollcall(t, "report", t.TempDir()), statusFailure, "no run below", "rollcall table")
 	oneLineError(t, rollcall(t, "results", "list", none), statusFailure, none)
 	oneLineError(t, rollcall(t, "results", "merge", none, "--out", none+"2"), statusFailure, none)
+}
+
+// Small numbers are said as people say them.
+func TestSmallNumbersInWords(t *testing.T) {
+	out := t.TempDir()
+	pass(t, "run", "--data", "leaf", "--clients", "1", "--rounds", "1", "--device", "cpu", "--out", out)
+	said := pass(t, "report", out).stdout
+	said += pass(t, "availability", "--data", "leaf", "--clients", "1", "--rounds", "1",
+		"--csv", filepath.Join(out, "a.csv")).stdout
+	history := filepath.Join(out, "history")
+	resultstest.Nights(t, history, oldMachine, 1, 0, 1)
+	said += pass(t, "track", "compare", "--history", history).stdout
+	for _, want := range []string{
+		"1 run, ", "figures, less than 0.1 MB\n", ": 1 round of 1 client, ",
+		".csv, 1 night, last run", "compared, 1 night of ",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q, want %q in it", said, want)
+		}
+	}
 }

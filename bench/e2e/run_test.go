@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +16,7 @@ import (
 	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
+	"rollcall/results/events"
 )
 
 const curveColumns = "table,method,preset,data,net,availability,clients,alpha,seed,round,active,lr," +
@@ -152,62 +155,6 @@ func TestRunKeepsFinished(t *testing.T) {
 	}
 }
 
-// A result on altered files is that of these files, and of no others.
-func TestRunOnAlteredData(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads CIFAR-10 many times")
-	}
-	black := halfCIFAR10(t, nil)
-	label := halfCIFAR10(t, func(folder string) {
-		f := must.Get(os.OpenFile(filepath.Join(folder, "data_batch_1.bin"), os.O_WRONLY, 0))(t)
-		if _, err := f.WriteAt([]byte{1}, 0); err != nil { // the first picture is now of class 1
-			t.Fatal(err)
-		}
-		must.OK(t, f.Close())
-	})
-	out := t.TempDir()
-	run := []string{
-		"run", "--data", "cifar10", "--net", "lenet5", "--clients", "4", "--rounds", "1", "--local-steps", "1",
-		"--batch", "8", "--eval-train=false", "--out", out,
-	}
-	for _, c := range []struct {
-		name, dir string
-		kept      bool
-		more      []string
-	}{
-		{"first", black, false, nil},
-		{"again", black, true, nil},
-		{"another label", label, false, []string{"--again"}},
-		{"the first files", black, false, []string{"--again"}},
-		{"another label, mixed", label, true, []string{"--mixed"}},
-	} {
-		o := pass(t, slices.Concat(run, []string{"--allow-altered", "--data-dir", c.dir}, c.more)...)
-		if strings.Contains(o.stdout, "kept") != c.kept {
-			t.Errorf("%s: stdout %q, want a kept run: %t", c.name, o.stdout, c.kept)
-		}
-	}
-	dir := filepath.Dir(only(t, out, curvePath))
-	for _, files := range []string{label, black} { // each stands aside while the other is in place
-		o := pass(t, append(run, "--allow-altered", "--data-dir", files)...)
-		if !strings.Contains(o.stderr, ": taken back from .old") || !strings.Contains(o.stdout, "kept") {
-			t.Errorf("%s: %q, %q, want the run taken back", files, o.stdout, o.stderr)
-		}
-	}
-	for _, aside := range must.Get(filepath.Glob(filepath.Join(dir, ".old*")))(t) {
-		must.OK(t, os.RemoveAll(aside))
-	}
-	before := contents(t, only(t, out, curvePath))
-	o := rollcall(t, append(run, "--allow-altered", "--data-dir", label)...)
-	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
-		!strings.Contains(o.stderr, "--mixed takes a finished run") ||
-		contents(t, only(t, out, curvePath)) != before {
-		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone",
-			o.status, o.stderr)
-	}
-	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure,
-		"data_batch_1.bin", "not the official file")
-}
-
 // Ctrl-C between rounds: rows so far are there and said, and the next command makes of it what an undisturbed one
 // makes.
 func TestRunInterruptedAndResumed(t *testing.T) {
@@ -276,5 +223,176 @@ func TestRunDiverges(t *testing.T) {
 		!strings.HasSuffix(again.stderr, last) {
 		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error",
 			again.status, again.stdout, again.stderr)
+	}
+}
+
+// planJSON is what --plan --format json prints.
+type planJSON struct {
+	Title    string
+	Hardware string
+	Notes    []string
+	Runs     []struct {
+		ID, Status, Method, Data, Availability string
+		Command                                []string
+		Round, Rounds                          int
+		Seconds                                float64
+		Bytes                                  int64
+		Seed                                   uint32
+	}
+}
+
+// planOf returns the plan of a command.
+func planOf(t *testing.T, args ...string) (p planJSON) {
+	t.Helper()
+	must.OK(t, json.Unmarshal([]byte(pass(t, append(args, "--plan", "--format", "json")...).stdout), &p))
+	return p
+}
+
+// Every run of a sweep and of a figure, made by its command from the plan, is what one process makes: the sweep then
+// trains nothing.
+func TestRunsByID(t *testing.T) {
+	for _, c := range []struct{ name, line string }{
+		{
+			"sweep", "sweep --methods mifa,fedavg-known,f3ast --availability sine,markov --seeds 3,4 --data leaf " +
+				"--clients 4 --rounds 3 --eval-every 3 --local-steps 2 --f3ast-beta 0.02 --device cpu --threads 1",
+		},
+		{"crossed", "sweep --methods mifa --data leaf --clients 4 --rounds 1 --crossed 5 --seed-split 3 " +
+			"--seed-phi 4 --seed-init 5 --device cpu"},
+		{"figure", "figure cafed-i2 --rounds 3 --clients 6 --seeds 3,4 --device cpu"},
+		{"table", "table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			alone, out := t.TempDir(), t.TempDir()
+			line := func(out string) []string { return append(strings.Fields(c.line), "--out", out) }
+			pass(t, line(alone)...)
+			plan := planOf(t, line(out)...)
+			if len(plan.Runs) != len(seedFolders(t, alone)) || plan.Hardware == "" {
+				t.Errorf("%d runs on %q, want %d on this machine", len(plan.Runs), plan.Hardware,
+					len(seedFolders(t, alone)))
+			}
+			for i, r := range plan.Runs {
+				if r.Status != "left" || r.Round != 0 || r.Seconds < 0 || r.Bytes <= 0 || r.Rounds < 1 {
+					t.Errorf("%+v, want a run that is left", r)
+				}
+				if r.Command[0] != "rollcall" {
+					t.Fatalf("%q, want a command of rollcall", r.Command)
+				}
+				pass(t, r.Command[1:]...)
+				if i == 0 {
+					if again := planOf(t, line(out)...).Runs[0]; again.Status != "finished" || again.Seconds != 0 {
+						t.Errorf("%+v, want it finished", again)
+					}
+				}
+			}
+			o := pass(t, line(out)...)
+			if len(begun(o.stderr)) > 0 {
+				t.Errorf("begun: %q, want all runs kept", begun(o.stderr))
+			}
+			sameTree(t, "by their commands", timelessTree(t, out), timelessTree(t, alone))
+		})
+	}
+}
+
+// A run of a paper's table is made by its ID alone.
+func TestRunByIDAlone(t *testing.T) {
+	out := t.TempDir()
+	plan := planOf(t, "table", "cafed-1", "--data", "binary", "--seeds", "3", "--device", "cpu", "--out", out)
+	r := plan.Runs[0]
+	pass(t, "run", "--id", r.ID, "--device", "cpu", "--out", out)
+	again := planOf(t, "table", "cafed-1", "--data", "binary", "--seeds", "3", "--device", "cpu", "--out", out)
+	if got := again.Runs[0]; got.ID != r.ID || got.Status != "finished" || got.Round != got.Rounds {
+		t.Errorf("%+v, want %s finished", got, r.ID)
+	}
+}
+
+// A saved model is held to its checksum, goes along with a merge, and another run starts from it.
+func TestSaveModel(t *testing.T) {
+	out, all := t.TempDir(), t.TempDir()
+	lenet := func(more ...string) []string { return small(out, append([]string{"--net", "lenet5"}, more...)...) }
+	pass(t, lenet("--save-model")...)
+	if o := pass(t, lenet("--save-model")...); !strings.Contains(o.stdout, "kept") {
+		t.Errorf("second time: %q, want the run kept", o.stdout)
+	}
+	if o := pass(t, lenet("--save-model=all")...); strings.Contains(o.stdout, "kept") {
+		t.Errorf("with the clients' models: %q, want the run made again", o.stdout)
+	}
+	only(t, out, "run/*/seed-3/model-client-0.safetensors")
+	pass(t, "results", "verify", out)
+	pass(t, "results", "merge", out, "--out", filepath.Join(all, "all"))
+	pass(t, "results", "verify", all)
+	saved := only(t, all, "all/run/*/seed-3/"+results.ModelFile)
+
+	last := func(path string) map[string]string {
+		_, rows := table(t, contents(t, path))
+		return rows[len(rows)-1]
+	}(only(t, out, curvePath))
+	second := t.TempDir()
+	pass(t, small(second, "--net", "lenet5", "--init-from", saved)...)
+	rows := curveRows(t, second)
+	if got, want := rows[0]["test_loss"], last["test_loss"]; got != want {
+		t.Errorf("round 0 of the run from %s: test loss %s, want %s", saved, got, want)
+	}
+
+	damaged := only(t, out, "run/*/seed-3/"+results.ModelFile)
+	must.OK(t, os.Truncate(damaged, 1000))
+	o := rollcall(t, "results", "verify", out)
+	if o.status != statusFailure || !strings.Contains(o.stderr+o.stdout, damaged+": checksum") {
+		t.Errorf("cut off: status %d, %q, want %d and %s named", o.status, o.stderr, statusFailure, damaged)
+	}
+	oneLineError(t, rollcall(t, small(second, "--net", "lenet5", "--init-from", damaged)...), statusFailure,
+		damaged, "want")
+	oneLineError(t, rollcall(t, lenet("--save-model=all", "--method", "mifa")...),
+		statusUsage, "--save-model=all: of no use with --method mifa")
+	oneLineError(t, rollcall(t, lenet("--save-model=both")...), statusUsage,
+		`--save-model "both": unknown, want one of one, all`)
+}
+
+// What a run writes on its way, and what --events makes of a finished one, is the same file.
+func TestEvents(t *testing.T) {
+	out := t.TempDir()
+	pass(t, small(out, "--events")...)
+	path := only(t, out, "run/*/seed-*/"+events.File)
+	first := []byte(contents(t, path))
+	must.OK(t, os.Remove(path))
+	pass(t, small(out)...)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("without --events there is an event file, want none")
+	}
+	pass(t, small(out, "--events")...)
+	if again := []byte(contents(t, path)); !bytes.Equal(first, again) || len(first) < 300 {
+		t.Errorf("%d bytes on the way, %d afterwards, want the same", len(first), len(again))
+	}
+	pass(t, small(out, "--again")...)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("an event file of an earlier run is left, want none")
+	}
+}
+
+// A run on the two-class split writes what its last model is worth to each client, on test samples of the client's
+// classes alone.
+func TestClientsFile(t *testing.T) {
+	out := t.TempDir()
+	pass(t, small(out, "--method", "fedar", "--availability", "uniform", "--clients", "5", "--rounds", "3")...)
+	rows, err := results.ReadClients(only(t, out, "run/*/seed-*/"+results.ClientsFile))
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%d clients, %v, want 5", len(rows), err)
+	}
+	curve := curveRows(t, out)
+	sum, n := 0.0, 0
+	for i, r := range rows {
+		if r.Round != 3 || r.N != rows[0].N || r.N == 0 || r.Pi < 0.1 || r.Pi > 1 {
+			t.Errorf("client %d: %+v, want round 3, as many samples as the others, p from 0.1 to 1", i, r)
+		}
+		sum, n = sum+r.Accuracy*float64(r.N), n+r.N
+	}
+	// Ten classes of ten test pictures, two to a client: all pictures, so the same accuracy as the whole test set's.
+	if want := number(t, curve[len(curve)-1]["test_acc"]); n != 100 ||
+		fmt.Sprintf("%.6f", sum/float64(n)) != fmt.Sprintf("%.6f", want) {
+		t.Errorf("%d pictures with accuracy %g, want 100 with the curve's %g", n, sum/float64(n), want)
+	}
+	out = t.TempDir()
+	pass(t, small(out)...)
+	if found, _ := filepath.Glob(filepath.Join(out, "run/*/seed-*/"+results.ClientsFile)); len(found) > 0 {
+		t.Errorf("left %q, want no file of clients whose classes are not two", found)
 	}
 }

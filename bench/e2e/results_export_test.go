@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/bench/settings"
+	"rollcall/internal/files"
+	"rollcall/internal/must"
+	"rollcall/results"
+	"rollcall/results/papers"
+	"rollcall/results/report"
+	"rollcall/results/resultstest"
+)
+
+func TestExport(t *testing.T) {
+	out := onSVHN(t, 2000, 0.837, 0.846, 0.855)
+	for format, want := range map[string]string{
+		"markdown": "| fedawe | **84.6 ± 0.9** | 85.6 ± 0.9 |",
+		"latex":    `fedawe & $\mathbf{84.6} \pm 0.9$ & $85.6 \pm 0.9$ \\`,
+		"csv":      ",3,ok,,code,cnn-svhn,100,0.1,2000,v1,cpu-fp32,0.856,0.009,3,\n",
+	} {
+		text := pass(t, "results", "export", "fedawe-2", out, "--format", format, "--printed",
+			"--metric", "test_acc").stdout
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q in it", format, text, want)
+		}
+	}
+	caption := `\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, ` +
+		`preset code, cnn-svhn; rollcall v1, cpu-fp32.}`
+	text := pass(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout
+	if !strings.Contains(text, caption) {
+		t.Errorf("%q, want what the numbers are in its caption", text)
+	}
+	out = onSVHN(t, 100, 0.846)
+	const short = "Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds."
+	for _, c := range []struct{ line, want string }{
+		{"--format latex --printed --caption Mine", `\caption{Mine. ` + short + "}\n"},
+		{
+			"--format markdown --printed",
+			"over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall v1, cpu-fp32; printed: " +
+				"Table 2 of ",
+		},
+		{"--format markdown --printed", " over 3 seeds. " + short + "\n\n**sine**\n"},
+		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, " +
+			"preset code, cnn-svhn; rollcall v1, cpu-fp32.\n\n**sine**\n"},
+		{"--format csv --printed", `0.856,0.009,3,"100 of 2000 rounds, 1 of 3 seeds"` + "\n"},
+	} {
+		text := pass(t, append([]string{"results", "export", "fedawe-2", out}, strings.Fields(c.line)...)...).stdout
+		if !strings.Contains(text, c.want) {
+			t.Errorf("%s: %q, want %q in it", c.line, text, c.want)
+		}
+	}
+}
+
+// A summary without its runs can be looked at, and is compared with nothing.
+func TestSummaryAlone(t *testing.T) {
+	from, out := onSVHN(t, 2000, 0.837, 0.846, 0.855), t.TempDir()
+	runs, _ := must.Get2(results.FindRuns(t.Context(), from))(t)
+	summary := filepath.Join(out, "fedawe-2", results.SummaryFile)
+	must.OK(t, results.WriteSummary(summary, papers.Summaries("fedawe-2", runs, false)))
+	page := pass(t, "report", out, "--to", filepath.Join(t.TempDir(), "r"))
+	if !strings.Contains(page.stdout, "0 runs, 0 figures") {
+		t.Errorf("%q, want a page of the summary alone", page.stdout)
+	}
+	text := pass(t, "results", "compare", "fedawe-2", out).stdout
+	if !strings.Contains(text, "unverified") || strings.Contains(text, "within 2") ||
+		strings.Contains(text, "1 within") {
+		t.Errorf("%q, want it unverified, and no verdict", text)
+	}
+	// That the runs of another table are of the same cells takes nothing away.
+	rows := papers.Summaries("fedawe-10", runs, false)
+	must.OK(t, results.WriteSummary(filepath.Join(from, "fedawe-10", results.SummaryFile), rows))
+	pass(t, "report", from, "--to", filepath.Join(out, "r"))
+	for _, table := range []string{"Table fedawe-2", "Table fedawe-10"} {
+		if !strings.Contains(contents(t, filepath.Join(out, "r", report.Page)), table) {
+			t.Errorf("the page lacks %s", table)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	// The paper prints 85.6 ± 0.9 over 3 seeds; ours is 84.6 ± 0.9 over 3: within 2·√(2·0.009²/3) = 0.0147.
+	out := onSVHN(t, 2000, 0.837, 0.846, 0.855)
+	for _, dir := range []string{out, filepath.Join(out, "fedawe-2")} {
+		text := pass(t, "results", "compare", "fedawe-2", dir).stdout
+		if !strings.Contains(text, "84.6 ± 0.9") || !strings.Contains(text, "85.6 ± 0.9") ||
+			!strings.Contains(text, "within") {
+			t.Errorf("%s: %q, want both numbers and the verdict within", dir, text)
+		}
+	}
+	_, rows := table(t, pass(t, "results", "compare", "fedawe-2", out, "--format", "csv").stdout)
+	for _, r := range rows {
+		if r["method"] != "fedawe" || r["metric"] != "test_acc" {
+			continue
+		}
+		if d := number(t, r["difference"]); math.Abs(d+0.01) > 1e-12 || r["verdict"] != "within" {
+			t.Errorf("difference %g, verdict %q, want −0.01 and within", d, r["verdict"])
+		}
+	}
+	text := pass(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout
+	if !strings.Contains(text, "| fedawe |") {
+		t.Errorf("%q is no Markdown table", text)
+	}
+}
+
+// onSVHN writes finished runs of fedawe in Table 2 of FedAWE, one for each of the last accuracies, and returns where.
+func onSVHN(t *testing.T, rounds int, accuracies ...float64) (out string) {
+	t.Helper()
+	out = t.TempDir()
+	s := must.Get(settings.Defaults("fedawe", "code", "svhn"))(t)
+	s.Availability = "sine"
+	for i, acc := range accuracies {
+		row := results.CurveRow{
+			Cell: s.Cell("fedawe-2"), Seed: uint32(3 + i), TestAcc: files.Some(0.1), TrainAcc: files.Some(0.1),
+			TrainLoss: files.Some(2), Engine: "cpu-avx2", Precision: "fp32", Version: "v1",
+		}
+		last := row
+		last.Round, last.TestAcc, last.TrainAcc = rounds, files.Some(acc), files.Some(acc+0.01)
+		resultstest.WriteCurve(t, out, []results.CurveRow{row, last}, rounds,
+			results.RunInfo{Status: results.RunComplete, Numerics: "cpu-fp32", DataChecksum: results.OfFiles("0")})
+	}
+	return out
+}
+
+// A caption is of LaTeX and Markdown, a label of LaTeX alone, and --out finds a cell by a part of its name alone.
+func TestOverriddenResultsOptions(t *testing.T) {
+	out := t.TempDir()
+	pass(t, sweepOf(out, "--methods", "mifa")...)
+	for _, c := range [][]string{
+		{"markdown", "label", "latex"},
+		{"csv", "label", "latex"},
+		{"csv", "caption", "latex or markdown"},
+	} {
+		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", c[0], "--"+c[1], "x"), statusUsage,
+			"--"+c[1]+": of no use with --format "+c[0]+", want it with --format "+c[2])
+	}
+	if latex := pass(t, "results", "export", "sweep", out, "--format", "latex",
+		"--caption", "x").stdout; !strings.Contains(latex, `\caption{x}`) {
+		t.Errorf("%q, want the caption", latex)
+	}
+	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage,
+		"--out "+out+": of no use with a cell's folder")
+	latex := pass(t, "results", "export", "sweep", out, "--format", "latex", "--label", "tab:our_sweep-1").stdout
+	if !strings.Contains(latex, `\label{tab:our_sweep-1}`) {
+		t.Errorf("%q, want the label", latex)
+	}
+	for _, label := range []string{"a}b", "a{b", `a\b`, "a%b", "a#b", "a b", "a\nb", "a~b", "a,b"} {
+		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", "latex", "--label", label),
+			statusUsage, "--label ", `want none of {}\%`)
+	}
+}
