@@ -5,69 +5,30 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"rollcall/algos/availability"
 )
 
-// p_i^t as papers/algorithms' table has it, from the p_i that are printed beside it.
+// The CSV has a row for every client of every round, with p_i^t as papers/algorithms' table has it, from the p_i that is
+// printed beside it.
 func TestAvailabilityCSV(t *testing.T) {
-	const N, T, period, gamma, cutoff, low = 6, 25, 8, 0.4, 0.15, 0.3
-	sine := func(p float64, round int) float64 {
-		return p * (gamma*math.Sin(2*math.Pi*float64(round)/period) + 1 - gamma)
+	const N, T, period, gamma = 6, 25, 8, 0.4
+	path := filepath.Join(t.TempDir(), "new", "trace.csv")
+	o := pass(t, "availability", "--kind", "sine", "--period", "8", "--gamma", "0.4", "--clients", "6", "--rounds", "25",
+		"--train-size", "300", "--seed", "7", "--csv", path)
+	if !strings.HasPrefix(o.stdout, path+": ") {
+		t.Errorf("stdout %q, want the file named", o.stdout)
 	}
-	closed := map[string]func(p float64, round int) float64{
-		"stationary": func(p float64, _ int) float64 { return p },
-		"staircase": func(p float64, round int) float64 {
-			if round%period < period/2 {
-				return p
-			}
-			return p * low
-		},
-		"sine": sine,
-		"interleaved-sine": func(p float64, round int) float64 {
-			if v := sine(p, round); v >= cutoff {
-				return v
-			}
-			return 0
-		},
+	header, rows := table(t, contents(t, path))
+	if strings.Join(header, ",") != "round,client,p,pi,lambda,probability,active" || len(rows) != N*T {
+		t.Fatalf("columns %v, %d rows, want %d", header, len(rows), N*T)
 	}
-	own := map[string][]string{
-		"staircase":        {"--period", "8", "--low", "0.3"},
-		"sine":             {"--period", "8", "--gamma", "0.4"},
-		"interleaved-sine": {"--period", "8", "--gamma", "0.4", "--cutoff", "0.15"},
-	}
-	for _, kind := range availability.Names() {
-		of, ok := closed[kind]
-		if !ok {
-			continue // its own tests have it
+	for n, row := range rows {
+		round, client := n/N, n%N
+		want := number(t, row["p"]) * (gamma*math.Sin(2*math.Pi*float64(round)/period) + 1 - gamma)
+		// Both are the same few float64 operations, in perhaps another order: 1e-15.
+		if int(number(t, row["round"])) != round || int(number(t, row["client"])) != client ||
+			math.Abs(number(t, row["probability"])-want) > 1e-15 {
+			t.Errorf("round %d client %d: %v, want p %g", round, client, row, want)
 		}
-		t.Run(kind, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "new", "trace.csv")
-			args := []string{
-				"availability", "--kind", kind, "--clients", "6", "--rounds", "25", "--train-size", "300",
-				"--seed", "7", "--csv", path,
-			}
-			o := pass(t, append(args, own[kind]...)...)
-			if !strings.HasPrefix(o.stdout, path+": ") {
-				t.Errorf("stdout %q, want the file named", o.stdout)
-			}
-			header, rows := table(t, contents(t, path))
-			if strings.Join(header, ",") != "round,client,p,pi,lambda,probability,active" || len(rows) != N*T {
-				t.Fatalf("columns %v, %d rows, want %d", header, len(rows), N*T)
-			}
-			for n, row := range rows {
-				round, client := n/N, n%N
-				p, got := number(t, row["p"]), number(t, row["probability"])
-				// Both are the same few float64 operations, in perhaps another order: 1e-15.
-				if want := of(p, round); int(number(t, row["round"])) != round ||
-					int(number(t, row["client"])) != client || math.Abs(got-want) > 1e-15 {
-					t.Errorf("round %d client %d: %v, want p %g", round, client, row, want)
-				}
-				if got == 0 && row["active"] != "0" {
-					t.Errorf("round %d client %d: active with probability 0", round, client)
-				}
-			}
-		})
 	}
 }
 

@@ -165,10 +165,12 @@ func without(field string) edit {
 	return func(d *damaged) { d.changeInfo(func(m map[string]any) { delete(m, field) }) }
 }
 
-// revision writes another revision of the method, with checksums that are right.
-var revision = forged(func(d *damaged) {
-	d.changeInfo(func(m map[string]any) { m["revisions"].(map[string]any)["method"] = json.Number("77") })
-})
+// revision writes another revision of a part of the program, with checksums that are right.
+func revision(of string) edit {
+	return forged(func(d *damaged) {
+		d.changeInfo(func(m map[string]any) { m["revisions"].(map[string]any)[of] = json.Number("77") })
+	})
+}
 
 // rows changes the records of curve.csv, its header the first.
 func rows(by func(r [][]string) [][]string) edit {

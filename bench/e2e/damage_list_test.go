@@ -61,7 +61,11 @@ var ofFinished = []damage{
 	{"run.json: no schema", without("schema"), unverified, "schema 1, want 2"},
 	{"run.json: revisions", set("revisions", map[string]int{"method": 9}), unsound, "run.json"},
 	{"run.json: no revisions", without("revisions"), unsound, "run.json"},
-	{"run.json: revisions, checksums anew", revision, apart, "method revision 77, want "},
+	{"run.json: revision of the method", revision("method"), apart, "method revision 77, want "},
+	{"run.json: revision of the process", revision("process"), apart, "process revision 77, want "},
+	{"run.json: revision of the data", revision("data"), apart, "data revision 77, want "},
+	{"run.json: revision of the net", revision("net"), apart, "net revision 77, want "},
+	{"run.json: revision of the engine", revision("engine"), apart, "engine revision 77, want "},
 	{"run.json: numerics", set("numerics", "cuda-fp32"), unsound, "run.json"},
 	{"run.json: no numerics", without("numerics"), unsound, "run.json"},
 	{"run.json: numerics, checksums anew", forged(set("numerics", "cuda-fp32")), apart,
@@ -70,6 +74,8 @@ var ofFinished = []damage{
 	{"run.json: precision, checksums anew", forged(set("precision", "bf16")), unsound, "precision"},
 	{"run.json: version, checksums anew", forged(set("version", "v0.1")), unsound, "version"},
 	{"run.json: device", set("device", "H200"), unsound, "run.json"},
+	{"run.json: device and engine of the same numbers, checksums anew", forged(set("device", "another"),
+		set("engine", "cpu-avx512"), put(allRounds, "engine", "cpu-avx512")), harmless, ""},
 	{"run.json: data", set("data", "cifar10"), unsound, "run.json"},
 	{"run.json: data_checksum", set("data_checksum", "sha256:00"), unsound, "run.json"},
 	{"run.json: no data_checksum", without("data_checksum"), unsound, "run.json"},
@@ -171,7 +177,7 @@ var ofInterrupted = []damage{
 	{"killed", killed, resumed, ""},
 	{"gone", removed, made, ""},
 	{"of another seed, killed", both(runOf(seed3), killed), refused, "of another run"},
-	{"revisions, checksums anew", revision, refused, "method revision 77, want "},
+	{"run.json: revision of the method", revision("method"), refused, "method revision 77, want "},
 	{"run.json: schema 1", set("schema", 1), refused, "schema 1, want 2"},
 	{"run.json: schema 9", set("schema", 9), refused, "schema 9, want"},
 	{"run.json: of another seed", from(seed3, results.RunFile), refused, "run.json: seed 3, want 4"},
@@ -219,9 +225,9 @@ var ofInterrupted = []damage{
 
 // ofSeveral are damages of two runs that are complete.
 var ofSeveral = []damage{
-	{"two versions on one folder", both(revision, func(d *damaged) {
+	{"two versions on one folder", both(revision("method"), func(d *damaged) {
 		dir := d.dir
-		of(seed3, revision)(d)
+		of(seed3, revision("method"))(d)
 		d.dir = dir
 	}), refused, "seeds 3, 4: method revision 77"},
 	{"a cell copied over another's", func(d *damaged) {

@@ -19,53 +19,33 @@ func TestLinkedFolder(t *testing.T) {
 	at := t.TempDir()
 	out, link := filepath.Join(at, "out"), filepath.Join(at, "link")
 	must.OK(t, os.Symlink(out, link))
-	sweep := []string{
-		"sweep", "--methods", "fedawe,mifa", "--data", "leaf", "--clients", "4", "--rounds", "2", "--local-steps", "1",
-		"--eval-every", "1", "--device", "cpu", "--seeds", "3,4", "--out",
-	}
-	pass(t, append(sweep, out)...)
-	if o := pass(t, append(sweep, link)...); strings.Contains(o.stderr, "round 0") ||
-		strings.Count(o.stderr, "2 finished runs kept") != 2 {
+	pass(t, smallSweep(out, "--methods", "fedawe,mifa", "--seeds", "3,4")...)
+	o := pass(t, smallSweep(link, "--methods", "fedawe,mifa", "--seeds", "3,4")...)
+	if strings.Contains(o.stderr, "round 0") || strings.Count(o.stderr, "2 finished runs kept") != 2 {
 		t.Errorf("sweep: %s, want all kept", o.stderr)
 	}
-	for _, args := range [][]string{
-		{"results", "list", "DIR"},
-		{"results", "verify", "DIR"},
-		{"results", "verify", "DIR", "--json"},
-		{"results", "diff", "DIR", out},
-		{"results", "export", "sweep", "DIR"},
-		{
-			"results", "show", filepath.Base(filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))),
-			"--out", "DIR",
-		},
-		{"results", "merge", "DIR", "--out", filepath.Join(at, "DIR-all")},
-		{"report", "DIR", "--to", filepath.Join(at, "report-DIR")},
+	cell := filepath.Base(filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json"))))
+	for _, line := range []string{
+		"results list DIR", "results verify DIR", "results verify DIR --json", "results diff DIR " + out,
+		"results export sweep DIR", "results show " + cell + " --out DIR", "results merge DIR --out DIR-all",
+		"report DIR --to DIR-report",
 	} {
-		var said [2]string
-		for i, dir := range []string{out, link} {
-			with := make([]string, len(args))
-			for k, a := range args {
-				if a == "DIR" {
-					a = dir
-				}
-				with[k] = strings.ReplaceAll(a, "DIR", filepath.Base(dir))
-			}
-			o := pass(t, with...)
-			said[i] = strings.ReplaceAll(strings.ReplaceAll(o.stdout, dir, "DIR"), "-"+filepath.Base(dir), "-DIR")
-			said[i] = strings.ReplaceAll(said[i], filepath.Base(dir)+"-all", "DIR-all")
+		said := map[string]string{}
+		for _, dir := range []string{out, link} {
+			o := pass(t, strings.Fields(strings.ReplaceAll(line, "DIR", dir))...)
+			said[dir] = strings.ReplaceAll(o.stdout, dir, "DIR")
 		}
-		if said[0] == "" || said[0] != said[1] {
-			t.Errorf("%s: %q of the folder, %q of the link, want the same",
-				strings.Join(args[:2], " "), said[0], said[1])
+		if of := strings.ReplaceAll(said[out], "DIR", out); of == "" ||
+			of != strings.ReplaceAll(said[link], "DIR", out) {
+			t.Errorf("%s: %q of the folder, %q of the link, want the same", line, said[out], said[link])
 		}
 	}
-	for _, pair := range [][2]string{{"out-all", "link-all"}, {"report-out", "report-link"}} {
-		a, b := filesBelow(t, filepath.Join(at, pair[0])), filesBelow(t, filepath.Join(at, pair[1]))
-		if len(a) != len(b) || len(a) == 0 {
-			t.Errorf("%s: %d files and %d, want the same", pair[0], len(a), len(b))
+	for _, made := range []string{"-all", "-report"} {
+		if a, b := filesBelow(t, out+made), filesBelow(t, link+made); len(a) != len(b) || len(a) == 0 {
+			t.Errorf("%s: %d files and %d, want the same", made, len(a), len(b))
 		}
 	}
-	if page := contents(t, filepath.Join(at, "report-link", report.Page)); !strings.Contains(page, "mifa") {
+	if page := contents(t, filepath.Join(link+"-report", report.Page)); !strings.Contains(page, "mifa") {
 		t.Error("the report of the link has no run")
 	}
 }

@@ -129,7 +129,7 @@ func smallSweep(out string, more ...string) []string {
 
 // smallRun are the arguments of a run of the same size.
 func smallRun(out string, more ...string) []string {
-	return append([]string{"run"}, smallSweep(out, more...)[1:]...)
+	return append([]string{"run", "--method", "mifa"}, smallSweep(out, more...)[1:]...)
 }
 
 // only returns the one file that matches a pattern below dir.
@@ -220,16 +220,17 @@ func cifar10(t *testing.T) string {
 	return dir
 }
 
-// trigger is a log that does something once it has read a text.
+// trigger is a log that does something once it has read a text, or so many times.
 type trigger struct {
 	bytes.Buffer
-	text string
-	do   func()
+	text  string
+	times int
+	do    func()
 }
 
 func (w *trigger) Write(p []byte) (int, error) {
 	n, err := w.Buffer.Write(p)
-	if w.do != nil && strings.Contains(w.String(), w.text) {
+	if w.do != nil && strings.Count(w.String(), w.text) >= max(1, w.times) {
 		w.do()
 		w.do = nil
 	}

@@ -104,8 +104,9 @@ func TestSmallTables(t *testing.T) {
 			}
 			for _, r := range rows {
 				// In two rounds no method gets near the accuracies whose rounds Table 8 counts.
-				if never := c.id == "fedawe-8"; r["status"] != string(results.CellOK) || (r["mean"] == "") != never {
-					t.Errorf("row %v, want a number: %t", r, !never)
+				if never := c.id == "fedawe-8"; r["status"] != string(results.CellOK) || (r["mean"] == "") != never ||
+					r["std"] != "" || r["device"] == "" || r["engine"] == "" {
+					t.Errorf("row %v, want a number of one seed: %t", r, !never)
 				}
 				if !strings.Contains(o.stdout, r["method"]) {
 					t.Errorf("stdout %q, want %s in it", o.stdout, r["method"])
@@ -113,6 +114,20 @@ func TestSmallTables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// figureRows returns the rows of a figure, of which there have to be so many, and a drawing beside.
+func figureRows(t *testing.T, base string, want int) []map[string]string {
+	t.Helper()
+	_, rows := table(t, contents(t, base+".csv"))
+	if len(rows) != want {
+		t.Errorf("%d rows, want %d", len(rows), want)
+	}
+	svg := contents(t, base+".svg")
+	if !strings.Contains(svg, "<path") || !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") {
+		t.Errorf("%s.svg is no drawing", base)
+	}
+	return rows
 }
 
 // Every figure has its rows and a drawing, and both are named.
@@ -130,12 +145,14 @@ func TestSmallFigures(t *testing.T) {
 			if !strings.Contains(o.stdout, base+".csv\n") || !strings.Contains(o.stdout, base+".svg\n") {
 				t.Errorf("stdout %q, want both files named", o.stdout)
 			}
-			if svg := contents(t, base+".svg"); !strings.Contains(svg, "<path") ||
-				!strings.HasSuffix(strings.TrimSpace(svg), "</svg>") {
-				t.Errorf("%s.svg is no drawing", base)
+			clients := 0.0
+			for _, r := range figureRows(t, base, c.rows) {
+				if c.id == "fedawe-f5" {
+					clients += number(t, r["count"])
+				}
 			}
-			if _, rows := table(t, contents(t, base+".csv")); len(rows) != c.rows {
-				t.Errorf("%d rows, want %d", len(rows), c.rows)
+			if c.id == "fedawe-f5" && clients != 100 {
+				t.Errorf("%g clients in the histogram, want 100", clients)
 			}
 		})
 	}
@@ -249,18 +266,10 @@ func TestCAFedFigures(t *testing.T) {
 			}
 			o := pass(t, args...)
 			base := filepath.Join(out, c.id, c.id)
-			_, rows := table(t, contents(t, base+".csv"))
-			if len(rows) != c.rows {
-				t.Errorf("%d rows, want %d", len(rows), c.rows)
-			}
-			for _, r := range rows {
+			for _, r := range figureRows(t, base, c.rows) {
 				if of, ok := r["kappa"]; ok && "ca-fed κ̄²="+of != r["best"] {
 					t.Errorf("%v: κ̄² %s, want that of its series", r, of)
 				}
-			}
-			if svg := contents(t, base+".svg"); !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") ||
-				!strings.Contains(svg, "<path") {
-				t.Errorf("%s.svg is no drawing", base)
 			}
 			_, claims := table(t, contents(t, base+"-paper.csv"))
 			sentences := len(claims)

@@ -36,7 +36,11 @@ func allBelow(t *testing.T, dir string) string {
 
 // A plan counts what is kept and what is not, and leaves everything as it is.
 func TestPlan(t *testing.T) {
-	out := t.TempDir()
+	out := filepath.Join(t.TempDir(), "out")
+	pass(t, sweepOf(out, "--methods", "fedavg-active", "--plan")...)
+	if _, err := os.Lstat(out); err == nil {
+		t.Error("--out was made, want it not")
+	}
 	pass(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4")...)
 	before := allBelow(t, out)
 	o := pass(t, sweepOf(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
@@ -59,15 +63,6 @@ func TestPlan(t *testing.T) {
 	o = pass(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan", "--again")...)
 	if want := "2 runs: 0 kept, 0 go on, 2 to be made\n"; !strings.Contains(o.stdout, want) {
 		t.Errorf("--again: stdout %q, want %q in it", o.stdout, want)
-	}
-}
-
-// Without a folder of results there is none after a plan.
-func TestPlanMakesNoFolder(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
-	pass(t, sweepOf(out, "--methods", "fedavg-active", "--plan")...)
-	if _, err := os.Lstat(out); err == nil {
-		t.Error("--out was made, want it not")
 	}
 }
 

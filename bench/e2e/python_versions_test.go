@@ -110,17 +110,31 @@ func TestPythonVersions(t *testing.T) {
 		{"another parameter", filepath.Join(first, "sum.py"), "--own-sum-scale 0.5", true},
 		{"a constant edited", put(first, "new", strings.Replace(sumMethod, "SHARE *", "0.9 * SHARE *", 1)), "", true},
 		{"a comment added", put(first, "comment", sumMethod+"# the same\n"), "", true},
+		{"the imported module edited", filepath.Join(second, "sum.py"), "", true},
 	} {
+		if strings.HasPrefix(c.name, "the imported") {
+			put(second, "share", "SHARE = 0.25\n")
+		}
 		o := passAlone(t, slices.Concat([]string{"run", "--method", c.file, "--lr", "0.1", "--server-lr", "1"},
 			strings.Fields(c.more), strings.Fields(tinyPython), []string{out})...)
-		checkVersions(t, c.name, o, out, c.new, &folders, kept)
+		if c.new {
+			folders++
+		}
+		if said := strings.Contains(o.stdout, "kept, as finished before"); said == c.new {
+			t.Errorf("%s: %s\nwant another run: %t", c.name, o.stdout, c.new)
+		}
+		if runs, bad, err := results.FindRuns(t.Context(), filepath.Join(out, "run")); err != nil || bad != nil ||
+			len(runs) != folders {
+			t.Errorf("%s: %d runs, %v, %v, want %d", c.name, len(runs), bad, err, folders)
+		}
+		now := contentsBelow(t, out, "")
+		for path, text := range kept {
+			if now[path] != text {
+				t.Errorf("%s: %s has changed, want what was there left as it was", c.name, path)
+			}
+		}
+		maps.Copy(kept, now)
 	}
-	put(second, "share", "SHARE = 0.25\n")
-	o := passAlone(t, slices.Concat([]string{
-		"run", "--method", filepath.Join(second, "sum.py"), "--lr", "0.1",
-		"--server-lr", "1",
-	}, strings.Fields(tinyPython), []string{out})...)
-	checkVersions(t, "the imported module edited", o, out, true, &folders, kept)
 
 	// In one command two versions would be two methods of one name.
 	oneLineError(t, alone(t, slices.Concat([]string{
@@ -128,29 +142,6 @@ func TestPythonVersions(t *testing.T) {
 		filepath.Join(first, "sum.py") + "," + filepath.Join(second, "sum.py"),
 	}, strings.Fields(tinyPython),
 		[]string{t.TempDir()})...), statusFailure, `name "own-sum" is taken by another method`)
-}
-
-// checkVersions checks that a command made a run in a folder of its own, or kept one, and changed no file of earlier
-// runs.
-func checkVersions(t *testing.T, name string, o outcome, out string, isNew bool, folders *int, kept map[string]string) {
-	t.Helper()
-	if isNew {
-		*folders++
-	}
-	if said := strings.Contains(o.stdout, "kept, as finished before"); said == isNew {
-		t.Errorf("%s: %s\nwant another run: %t", name, o.stdout, isNew)
-	}
-	if runs, bad, err := results.FindRuns(t.Context(), filepath.Join(out, "run")); err != nil || bad != nil ||
-		len(runs) != *folders {
-		t.Errorf("%s: %d runs, %v, %v, want %d", name, len(runs), bad, err, *folders)
-	}
-	now := contentsBelow(t, out, "")
-	for path, text := range kept {
-		if now[path] != text {
-			t.Errorf("%s: %s has changed, want what was there left as it was", name, path)
-		}
-	}
-	maps.Copy(kept, now)
 }
 
 // Python keeps compiled code, and takes it for that of any source with the same size and second. A run is of the

@@ -15,6 +15,7 @@ import (
 	"rollcall/results/resultstest"
 )
 
+// The formats are those of package compare, whose goldens have all of them.
 func TestExport(t *testing.T) {
 	out := onSVHN(t, 2000, 0.837, 0.846, 0.855)
 	for format, want := range map[string]string{
@@ -26,31 +27,6 @@ func TestExport(t *testing.T) {
 			"--metric", "test_acc").stdout
 		if !strings.Contains(text, want) {
 			t.Errorf("%s: %q, want %q in it", format, text, want)
-		}
-	}
-	caption := `\caption{Mean $\pm$ sample standard deviation over 3 seeds; 2000 rounds, N = 100, $\alpha$ = 0.1, ` +
-		`preset code, cnn-svhn; rollcall v1, cpu-fp32.}`
-	text := pass(t, "results", "export", "fedawe-2", out, "--format", "latex").stdout
-	if !strings.Contains(text, caption) {
-		t.Errorf("%q, want what the numbers are in its caption", text)
-	}
-	out = onSVHN(t, 100, 0.846)
-	const short = "Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds."
-	for _, c := range []struct{ line, want string }{
-		{"--format latex --printed --caption Mine", `\caption{Mine. ` + short + "}\n"},
-		{
-			"--format markdown --printed",
-			"over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall v1, cpu-fp32; printed: " +
-				"Table 2 of ",
-		},
-		{"--format markdown --printed", " over 3 seeds. " + short + "\n\n**sine**\n"},
-		{"--format markdown", "Mean ± sample standard deviation over 1 seed; 100 rounds, N = 100, α = 0.1, " +
-			"preset code, cnn-svhn; rollcall v1, cpu-fp32.\n\n**sine**\n"},
-		{"--format csv --printed", `0.856,0.009,3,"100 of 2000 rounds, 1 of 3 seeds"` + "\n"},
-	} {
-		text := pass(t, append([]string{"results", "export", "fedawe-2", out}, strings.Fields(c.line)...)...).stdout
-		if !strings.Contains(text, c.want) {
-			t.Errorf("%s: %q, want %q in it", c.line, text, c.want)
 		}
 	}
 }

@@ -50,8 +50,6 @@ func TestFill(t *testing.T) {
 			t.Errorf("%s: the page was written", c.line)
 		}
 	}
-	oneLineError(t, rollcall(t, "results", "fill", out), statusFailure, out)
-	oneLineError(t, rollcall(t, "results", "fill"), statusUsage, "want a page")
 }
 
 // A figure of the command is a row; in CSV too.
@@ -72,16 +70,5 @@ func TestScoreboard(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("%d rows of the figure, want one", found)
-	}
-	for _, c := range []struct {
-		args   []string
-		status int
-		parts  []string
-	}{
-		{[]string{"a", "b"}, statusUsage, []string{"results scoreboard: 2 folders named, want one at most"}},
-		{[]string{out, "--format", "tex"}, statusUsage, []string{`--format "tex"`, "markdown", "csv"}},
-		{[]string{filepath.Join(out, "none")}, statusFailure, []string{"scoreboard", "none"}},
-	} {
-		oneLineError(t, rollcall(t, append([]string{"results", "scoreboard"}, c.args...)...), c.status, c.parts...)
 	}
 }

@@ -127,32 +127,6 @@ func TestRunKeepsFinished(t *testing.T) {
 	if !touched() {
 		t.Error("--again: file left alone, want it written anew")
 	}
-
-	// What is not a complete result is run again, but nothing is replaced unasked.
-	run := filepath.Join(filepath.Dir(path), results.RunFile)
-	for _, c := range []struct {
-		name    string
-		spoil   func() error
-		refused bool
-	}{
-		{"no run.json", func() error { return os.Remove(run) }, false},
-		{"cut run.json", func() error { return os.Truncate(run, 100) }, true},
-		{"cut curve.csv", func() error { return os.Truncate(path, 250) }, true},
-	} {
-		must.OK(t, c.spoil())
-		o := rollcall(t, small(out)...)
-		refused := strings.Contains(o.stderr, ": refused: ")
-		if refused != c.refused || refused != (o.status != statusOK) {
-			t.Errorf("%s: status %d, %q, want it refused: %t", c.name, o.status, o.stderr, c.refused)
-		}
-		if c.refused {
-			o = pass(t, small(out, "--replace")...)
-		}
-		if strings.Contains(o.stdout, "kept") || timeless(t, path) == "" ||
-			rollcall(t, "results", "verify", out).status != statusOK {
-			t.Errorf("%s: stdout %q, want a new complete run", c.name, o.stdout)
-		}
-	}
 }
 
 // Ctrl-C between rounds: rows so far are there and said, and the next command makes of it what an undisturbed one
@@ -223,6 +197,10 @@ func TestRunDiverges(t *testing.T) {
 		!strings.HasSuffix(again.stderr, last) {
 		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error",
 			again.status, again.stdout, again.stderr)
+	}
+	if o := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30", "--again")...); o.status != statusFailure ||
+		!strings.HasSuffix(o.stdout, ": diverged\n") {
+		t.Errorf("status %d, %q, want it run anew", o.status, o.stdout)
 	}
 }
 
@@ -305,46 +283,26 @@ func TestRunByIDAlone(t *testing.T) {
 	}
 }
 
-// A saved model is held to its checksum, goes along with a merge, and another run starts from it.
+// A saved model goes along with a merge, and another run starts from it. Packages run and results hold it to its
+// checksum.
 func TestSaveModel(t *testing.T) {
-	out, all := t.TempDir(), t.TempDir()
-	lenet := func(more ...string) []string { return small(out, append([]string{"--net", "lenet5"}, more...)...) }
-	pass(t, lenet("--save-model")...)
-	if o := pass(t, lenet("--save-model")...); !strings.Contains(o.stdout, "kept") {
-		t.Errorf("second time: %q, want the run kept", o.stdout)
-	}
-	if o := pass(t, lenet("--save-model=all")...); strings.Contains(o.stdout, "kept") {
+	out, into, second := t.TempDir(), filepath.Join(t.TempDir(), "all"), t.TempDir()
+	pass(t, small(out, "--save-model")...)
+	if o := pass(t, small(out, "--save-model=all")...); strings.Contains(o.stdout, "kept") {
 		t.Errorf("with the clients' models: %q, want the run made again", o.stdout)
 	}
 	only(t, out, "run/*/seed-3/model-client-0.safetensors")
 	pass(t, "results", "verify", out)
-	pass(t, "results", "merge", out, "--out", filepath.Join(all, "all"))
-	pass(t, "results", "verify", all)
-	saved := only(t, all, "all/run/*/seed-3/"+results.ModelFile)
-
-	last := func(path string) map[string]string {
-		_, rows := table(t, contents(t, path))
-		return rows[len(rows)-1]
-	}(only(t, out, curvePath))
-	second := t.TempDir()
-	pass(t, small(second, "--net", "lenet5", "--init-from", saved)...)
-	rows := curveRows(t, second)
-	if got, want := rows[0]["test_loss"], last["test_loss"]; got != want {
+	pass(t, "results", "merge", out, "--out", into)
+	pass(t, "results", "verify", into)
+	saved := only(t, into, "run/*/seed-3/"+results.ModelFile)
+	pass(t, small(second, "--init-from", saved)...)
+	first := curveRows(t, out)
+	if got, want := curveRows(t, second)[0]["test_loss"], first[len(first)-1]["test_loss"]; got != want {
 		t.Errorf("round 0 of the run from %s: test loss %s, want %s", saved, got, want)
 	}
-
-	damaged := only(t, out, "run/*/seed-3/"+results.ModelFile)
-	must.OK(t, os.Truncate(damaged, 1000))
-	o := rollcall(t, "results", "verify", out)
-	if o.status != statusFailure || !strings.Contains(o.stderr+o.stdout, damaged+": checksum") {
-		t.Errorf("cut off: status %d, %q, want %d and %s named", o.status, o.stderr, statusFailure, damaged)
-	}
-	oneLineError(t, rollcall(t, small(second, "--net", "lenet5", "--init-from", damaged)...), statusFailure,
-		damaged, "want")
-	oneLineError(t, rollcall(t, lenet("--save-model=all", "--method", "mifa")...),
-		statusUsage, "--save-model=all: of no use with --method mifa")
-	oneLineError(t, rollcall(t, lenet("--save-model=both")...), statusUsage,
-		`--save-model "both": unknown, want one of one, all`)
+	must.OK(t, os.Truncate(saved, 1000))
+	oneLineError(t, rollcall(t, small(second, "--init-from", saved)...), statusFailure, saved, "want")
 }
 
 // What a run writes on its way, and what --events makes of a finished one, is the same file.

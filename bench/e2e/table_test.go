@@ -6,9 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -128,43 +126,5 @@ func TestTableAlsoOwnMethod(t *testing.T) {
 		if o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
 			t.Errorf("%q: status %d\n%s%s\nwant %d, %q", c.rates, o.status, o.stdout, o.stderr, c.status, c.want)
 		}
-	}
-}
-
-// One cell on the real data, twice: the second time its runs are kept.
-func TestTableOnCIFAR10(t *testing.T) {
-	longtest.Only(t, "60,000 images are evaluated five times: a minute")
-	data, out := cifar10(t), t.TempDir()
-	args := []string{
-		"table", "fedawe-2", "--data", "cifar10", "--methods", "fedavg-active", "--availability", "sine",
-		"--seeds", "3", "--rounds", "1", "--clients", "4", "--data-dir", data, "--out", out,
-	}
-	o := pass(t, args...)
-	rows := summaryRows(t, out, "fedawe-2")
-	if len(rows) != 2 {
-		t.Fatalf("%d rows, want test and train accuracy", len(rows))
-	}
-	for _, row := range rows {
-		if row["status"] != "ok" || row["n"] != "1" || number(t, row["mean"]) <= 0 || row["std"] != "" ||
-			row["error"] != "" || row["paper_mean"] == "" || row["device"] == "" || row["engine"] == "" {
-			t.Errorf("row %v, want a mean of one seed beside the printed number", row)
-		}
-	}
-	curve := only(t, out, "fedawe-2/*/seed-3/curve.csv")
-	long := time.Now().Add(-time.Hour)
-	must.OK(t, os.Chtimes(curve, long, long))
-	again := pass(t, args...)
-	info, err := os.Stat(curve)
-	if err != nil || !info.ModTime().Equal(long) || again.stdout != o.stdout ||
-		!strings.Contains(again.stderr, "kept") {
-		t.Errorf("second time: %v, file written %v\n%s\nwant the same table from the kept run:\n%s%s",
-			err, !info.ModTime().Equal(long), again.stdout, o.stdout, again.stderr)
-	}
-
-	// Interrupted before its second seed: the first one's numbers are in the row.
-	ctl := interrupted(t, "seed 4: round 0/1", append(args, "--seeds", "3,4")...)
-	rows = summaryRows(t, out, "fedawe-2")
-	if ctl.status != statusInterrupted || len(rows) != 2 || rows[0]["status"] != "interrupted" || rows[0]["n"] != "1" {
-		t.Errorf("interrupted: status %d, rows %v, want 130 and one seed's mean", ctl.status, rows)
 	}
 }
