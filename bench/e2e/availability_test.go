@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -32,48 +33,25 @@ func TestAvailabilityCSV(t *testing.T) {
 	}
 }
 
-// The trace is the one a run with the same seed sees.
+// A run has the activity that the availability command prints for its seed, also with the released code's draws, which
+// make another one.
 func TestAvailabilityIsThatOfRun(t *testing.T) {
-	out := t.TempDir()
-	pass(t, small(out, "--availability", "sine", "--rounds", "6", "--seed", "9", "--local-steps", "1")...)
-	trace := activeClients(t, "--kind", "sine", "--clients", "6", "--rounds", "6", "--train-size", "300", "--seed", "9")
-	rows := curveRows(t, out)
-	for _, row := range rows[1:] {
-		round := int(number(t, row["round"]))
-		if got, want := int(number(t, row["active"])), len(trace[round-1]); got != want {
-			t.Errorf("round %d: %d active in the run, %d in the trace", round, got, want)
+	seen := map[string]bool{}
+	for _, draws := range []string{"--draws=none", "--draws=numpy"} {
+		common := []string{"--clients", "6", "--rounds", "6", "--train-size", "300", "--seed", "9", draws}
+		trace := activeClients(t, append(common, "--kind", "sine")...)
+		seen[fmt.Sprint(trace)] = true
+		out := t.TempDir()
+		pass(t, small(out, append(common, "--method", "mifa", "--availability", "sine", "--local-steps", "1")...)...)
+		for i, row := range curveRows(t, out)[1:] {
+			if got, want := int(number(t, row["active"])), len(trace[i]); got != want {
+				t.Errorf("%s: round %s: %d active in the run, %d in the trace", draws, row["round"], got, want)
+			}
 		}
 	}
-}
-
-// With the released code's draws a run has the activity the availability command prints for them, and another one than
-// without.
-func TestNumPyDraws(t *testing.T) {
-	active := func(args ...string) (perRound [3]float64) {
-		_, rows := table(t, pass(t, append([]string{
-			"availability", "--kind", "sine", "--clients", "6", "--rounds", "3", "--train-size", "300", "--seed", "5",
-		}, args...)...).stdout)
-		for _, r := range rows {
-			perRound[int(number(t, r["round"]))] += number(t, r["active"])
-		}
-		return perRound
+	if len(seen) != 2 {
+		t.Error("the same activity with NumPy's draws and without")
 	}
-	want := active("--draws", "numpy")
-	if want == active() {
-		t.Errorf("activity %v with NumPy's draws and without", want)
-	}
-	out := t.TempDir()
-	pass(t, small(out, "--method", "mifa", "--availability", "sine", "--rounds", "3", "--seed", "5",
-		"--draws", "numpy")...)
-	rows := curveRows(t, out)
-	for i, r := range rows[1:] {
-		if number(t, r["active"]) != want[i] {
-			t.Errorf("round %d: %s active, want %g", i+1, r["active"], want[i])
-		}
-	}
-	oneLineError(t, rollcall(t, small(out, "--draws", "numpy", "--availability", "markov")...), statusUsage,
-		"--draws numpy", "markov")
-	oneLineError(t, rollcall(t, small(out, "--draws", "nunpy")...), statusUsage, `"nunpy"`, "did you mean numpy")
 }
 
 // CA-Fed's methods run under every process, with known and with estimated availability.

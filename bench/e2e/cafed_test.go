@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -69,34 +68,6 @@ func TestLEAFByAvailability(t *testing.T) {
 		if more != 4 || len(decisions) != 8 {
 			t.Errorf("%s: %d of %d clients more available, want 4 of 8", preset, more, len(decisions))
 		}
-	}
-}
-
-// With --classes drawn the number of more available clients differs from seed to seed, without it it is half.
-func TestDrawnClasses(t *testing.T) {
-	counts := func(more ...string) (list []int) {
-		for _, seed := range []string{"1", "2", "3", "4"} {
-			out := t.TempDir()
-			pass(t, append([]string{
-				"run", "--method", "ca-fed", "--data", "binary", "--availability", "markov", "--clients", "20",
-				"--rounds", "1", "--decisions", "--seed", seed, "--out", out,
-			}, more...)...)
-			decisions := must.Get(results.ReadDecisions(only(t, out, "run/*/seed-*/"+results.DecisionsFile)))(t)
-			n := 0
-			for _, d := range decisions {
-				if d.Pi > 0.5 {
-					n++
-				}
-			}
-			list = append(list, n)
-		}
-		return list
-	}
-	if got := counts(); !slices.Equal(got, []int{10, 10, 10, 10}) {
-		t.Errorf("%v more available of 20, want half for every seed", got)
-	}
-	if got := counts("--classes", "drawn"); len(slices.Compact(slices.Sorted(slices.Values(got)))) < 2 {
-		t.Errorf("%v more available of 20 for four seeds, want different numbers", got)
 	}
 }
 

@@ -200,17 +200,8 @@ func TestPackOnCUDA(t *testing.T) {
 // bytes are the same.
 func TestPackShortOfMemoryOnCUDA(t *testing.T) {
 	longtest.Only(t, "several engines on the emulator")
-	const variable = "ROLLCALL_TEST_SHORT"
-	if os.Getenv(variable) == "" {
-		if testing.Short() {
-			t.Skip("left out: short")
-		}
-		// An engine that holds the data set and nothing else takes 730 kB.
-		out, err := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", variable+"=1",
-			"ROLLCALL_EMULATOR_MEMORY=1000000").CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-			t.Errorf("%v\n%s", err, out)
-		}
+	// An engine that holds the data set and nothing else takes 730 kB.
+	if !onCard(t, "ROLLCALL_EMULATOR_MEMORY=1000000") {
 		return
 	}
 	alone, out := t.TempDir(), t.TempDir()

@@ -50,7 +50,7 @@ case $command in
 esac`,
 	"bin/gpu-kit/driver.test":  testStub,
 	"bin/gpu-kit/kernels.test": testStub,
-	"bin/gpu-kit/bench.test":   testStub,
+	"bin/gpu-kit/e2e.test":     testStub,
 	"bin/gpu-kit/gpu.test": `
 if [[ $* == *-test.bench* ]]; then
   for precision in tf32 fp32 bf16; do
@@ -88,7 +88,7 @@ func kit(t *testing.T, replaced map[string]string) (root string) {
 		"nets/gpu/kernels/ptx/one.ptx":  ".visible .entry one(\n.visible .entry two(\n",
 		"nets/gpu/kernels/ptx/more.ptx": ".visible .entry three(\n",
 		"nets/gpu/driver/.keep":         "",
-		"bench/.keep":                   "",
+		"bench/e2e/.keep":               "",
 	}
 	stubs := maps.Clone(kitStubs)
 	maps.Copy(stubs, replaced)
@@ -142,7 +142,7 @@ func kitFaults() (faults []kitFault) {
 	programs := map[string][]string{
 		"card": {"path/nvidia-smi", "rollcall devices"}, "ptxas": {"path/ptxas"},
 		"driver": {"bin/gpu-kit/driver.test"}, "check": {"rollcall devices"}, "kernels": {"bin/gpu-kit/kernels.test"},
-		"engine": {"bin/gpu-kit/gpu.test"}, "methods": {"bin/gpu-kit/bench.test"}, "speed": {"rollcall bench"},
+		"engine": {"bin/gpu-kit/gpu.test"}, "methods": {"bin/gpu-kit/e2e.test"}, "speed": {"rollcall bench"},
 		"launches": {"bin/gpu-kit/gpu.test"}, "memcheck": {"path/compute-sanitizer", "rollcall run"},
 		"racecheck": {"path/compute-sanitizer", "rollcall run"},
 		"synccheck": {"path/compute-sanitizer", "rollcall run"}, "curves": {"rollcall run"},
@@ -179,7 +179,7 @@ var kitOwnFaults = []kitFault{
 	{"kernels", "rollcall devices", "lost since", `sed s/usable/lost/`, "FAILED .*cuda:0 is not usable"},
 	{"engine", "bin/gpu-kit/gpu.test", "one fails", `sed "s/nPASS/n--- FAIL: TestTwo/"`, "FAILED .*--- FAIL: TestTwo"},
 	{"engine", "bin/gpu-kit/gpu.test", "own limit", `echo "panic: test timed out"; exit 2`, "timed out .*panic"},
-	{"methods", "bin/gpu-kit/bench.test", "cut short", `sed "s/nPASS/n/"`, "FAILED .*no line PASS"},
+	{"methods", "bin/gpu-kit/e2e.test", "cut short", `sed "s/nPASS/n/"`, "FAILED .*no line PASS"},
 	{"launches", "bin/gpu-kit/gpu.test", "no bf16", `sed s/bf16/tf32/`, "FAILED .*no benchmark ran in bf16"},
 	{"launches", "bin/gpu-kit/gpu.test", "names alone", `sed "s/ 5 / --- FAIL/"`, "FAILED .*no benchmark ran in tf32"},
 	{"speed", "rollcall bench", "on the CPU", `sed s/cuda-sm90/cpu-avx2/`, "FAILED .*not 6 rows of cuda"},
@@ -332,16 +332,11 @@ func TestGPUKitRefusals(t *testing.T) {
 			t.Errorf("card.sh %s: status %d, %q, want 2 and %q", c.args, status, printed, c.want)
 		}
 	}
-	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(os.Remove(filepath.Join(root, "bin/gpu-kit/rollcall")))
+	must.OK(t, os.Remove(filepath.Join(root, "bin/gpu-kit/rollcall")))
 	if printed, status := card(t, root, "card"); status != 2 || !strings.Contains(printed, "make gpu-kit packs") {
 		t.Errorf("without rollcall: status %d, %q", status, printed)
 	}
-	must(os.RemoveAll(filepath.Join(root, "nets/gpu/kernels")))
+	must.OK(t, os.RemoveAll(filepath.Join(root, "nets/gpu/kernels")))
 	if printed, status := card(t, root, "card"); status != 2 || !strings.Contains(printed, "not the root of a check") {
 		t.Errorf("without a checkout: status %d, %q", status, printed)
 	}

@@ -37,13 +37,13 @@ func allBelow(t *testing.T, dir string) string {
 // A plan counts what is kept and what is not, and leaves everything as it is.
 func TestPlan(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	pass(t, sweepOf(out, "--methods", "fedavg-active", "--plan")...)
+	pass(t, smallSweep(out, "--methods", "fedavg-active", "--plan")...)
 	if _, err := os.Lstat(out); err == nil {
 		t.Error("--out was made, want it not")
 	}
-	pass(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4")...)
+	pass(t, smallSweep(out, "--methods", "fedavg-active", "--seeds", "3,4")...)
 	before := allBelow(t, out)
-	o := pass(t, sweepOf(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
+	o := pass(t, smallSweep(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
 	for _, want := range []string{
 		"2 cells, 6 runs: 2 kept, 0 go on, 4 to be made\n", "\nmemory: ", " for the largest run (mifa: ",
 		"\nin all ", "(measured now: ",
@@ -55,12 +55,12 @@ func TestPlan(t *testing.T) {
 	if got := allBelow(t, out); got != before {
 		t.Errorf("files below --out:\n%s\nwant as before:\n%s", got, before)
 	}
-	o = pass(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan")...)
+	o = pass(t, smallSweep(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan")...)
 	if want := "2 runs: 2 kept, 0 go on, 0 to be made\n"; !strings.Contains(o.stdout, want) ||
 		!strings.Contains(o.stdout, "nothing is left to do") {
 		t.Errorf("a finished sweep: stdout %q, want %q in it, and nothing left to do", o.stdout, want)
 	}
-	o = pass(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan", "--again")...)
+	o = pass(t, smallSweep(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan", "--again")...)
 	if want := "2 runs: 0 kept, 0 go on, 2 to be made\n"; !strings.Contains(o.stdout, want) {
 		t.Errorf("--again: stdout %q, want %q in it", o.stdout, want)
 	}
@@ -86,7 +86,8 @@ func TestPlanTakesMeasurements(t *testing.T) {
 		t.Skip("nothing for the race detector")
 	}
 	out := t.TempDir()
-	args := sweepOf(out, "--methods", "fedavg-active", "--plan", "--threads", "1") // lenet5, batches of 8
+	args := smallSweep(out, "--methods", "fedavg-active", "--data", "synthetic", "--nets", "lenet5", "--batch", "8",
+		"--train-size", "400", "--test-size", "100", "--plan")
 	pass(t, "bench", "--data", "synthetic", "--net", "lenet5", "--clients", "1", "--rounds", "1", "--warmup", "0",
 		"--device", "cpu", "--threads", "1", "--out", out)
 	rows := must.Get(files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile)))(t)
@@ -185,7 +186,7 @@ func TestPlanRefused(t *testing.T) {
 // A plan counts runs that go on from a checkpoint, unless all are to be made anew.
 func TestPlanGoesOn(t *testing.T) {
 	out := t.TempDir()
-	args := sweepOf(out, "--methods", "fedavg-active", "--seeds", "3", "--rounds", "500")
+	args := smallSweep(out, "--methods", "fedavg-active", "--seeds", "3", "--rounds", "500")
 	if o := interrupted(t, "round 2/", args...); o.status != statusInterrupted {
 		t.Fatalf("status %d, want %d\n%s", o.status, statusInterrupted, o.stderr)
 	}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,19 +66,6 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %q, want both numbers and the verdict within", dir, text)
 		}
 	}
-	_, rows := table(t, pass(t, "results", "compare", "fedawe-2", out, "--format", "csv").stdout)
-	for _, r := range rows {
-		if r["method"] != "fedawe" || r["metric"] != "test_acc" {
-			continue
-		}
-		if d := number(t, r["difference"]); math.Abs(d+0.01) > 1e-12 || r["verdict"] != "within" {
-			t.Errorf("difference %g, verdict %q, want −0.01 and within", d, r["verdict"])
-		}
-	}
-	text := pass(t, "results", "compare", "fedawe-2", out, "--format", "markdown").stdout
-	if !strings.Contains(text, "| fedawe |") {
-		t.Errorf("%q is no Markdown table", text)
-	}
 }
 
 // onSVHN writes finished runs of fedawe in Table 2 of FedAWE, one for each of the last accuracies, and returns where.
@@ -101,29 +87,16 @@ func onSVHN(t *testing.T, rounds int, accuracies ...float64) (out string) {
 	return out
 }
 
-// A caption is of LaTeX and Markdown, a label of LaTeX alone, and --out finds a cell by a part of its name alone.
-func TestOverriddenResultsOptions(t *testing.T) {
+// A caption and a label of one's own stand in LaTeX.
+func TestExportLabel(t *testing.T) {
 	out := t.TempDir()
-	pass(t, sweepOf(out, "--methods", "mifa")...)
-	for _, c := range [][]string{
-		{"markdown", "label", "latex"},
-		{"csv", "label", "latex"},
-		{"csv", "caption", "latex or markdown"},
-	} {
-		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", c[0], "--"+c[1], "x"), statusUsage,
-			"--"+c[1]+": of no use with --format "+c[0]+", want it with --format "+c[2])
+	pass(t, smallSweep(out, "--methods", "mifa")...)
+	latex := pass(t, "results", "export", "sweep", out, "--format", "latex", "--caption", "x", "--label",
+		"tab:our_sweep-1").stdout
+	if !strings.Contains(latex, `\caption{x}`) || !strings.Contains(latex, `\label{tab:our_sweep-1}`) {
+		t.Errorf("%q, want the caption and the label", latex)
 	}
-	if latex := pass(t, "results", "export", "sweep", out, "--format", "latex",
-		"--caption", "x").stdout; !strings.Contains(latex, `\caption{x}`) {
-		t.Errorf("%q, want the caption", latex)
-	}
-	oneLineError(t, rollcall(t, "results", "show", out, "--out", out), statusUsage,
-		"--out "+out+": of no use with a cell's folder")
-	latex := pass(t, "results", "export", "sweep", out, "--format", "latex", "--label", "tab:our_sweep-1").stdout
-	if !strings.Contains(latex, `\label{tab:our_sweep-1}`) {
-		t.Errorf("%q, want the label", latex)
-	}
-	for _, label := range []string{"a}b", "a{b", `a\b`, "a%b", "a#b", "a b", "a\nb", "a~b", "a,b"} {
+	for _, label := range []string{"a b", "a\nb"} {
 		oneLineError(t, rollcall(t, "results", "export", "sweep", out, "--format", "latex", "--label", label),
 			statusUsage, "--label ", `want none of {}\%`)
 	}

@@ -278,13 +278,10 @@ func TestWaitInterrupted(t *testing.T) {
 				dirs = append(dirs, filepath.Join(out, dir))
 			}
 			hold(t, dirs...)
-			c := startChild(t, "", args...)
-			c.until(t, "waits for ")
+			c := startUntil(t, "waits for ", strings.Join(args, " "))
 			time.Sleep(2500 * time.Millisecond) // in which it looks twice, and says nothing more
-			asked := time.Now()
-			must.OK(t, c.Process.Signal(syscall.SIGINT))
-			log := c.end(t, statusInterrupted)
-			t.Logf("ended %s after it was asked to", time.Since(asked))
+			log, took := c.endBy(t, syscall.SIGINT, statusInterrupted)
+			t.Logf("ended %s after it was asked to", took)
 			if n := strings.Count(log, "waits for"); n != 1 || !strings.HasSuffix(log, "\nrollcall: interrupted\n") {
 				t.Errorf("said %d times that it waits, want once, and that it was interrupted:\n%s", n, log)
 			}

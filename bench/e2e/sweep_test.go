@@ -13,21 +13,11 @@ import (
 	"rollcall/results"
 )
 
-// sweepOf are the arguments of a sweep of seconds.
-func sweepOf(out string, more ...string) []string {
-	args := []string{
-		"sweep", "--data", "synthetic", "--nets", "lenet5", "--train-size", "400", "--test-size", "100",
-		"--clients", "6", "--rounds", "3", "--local-steps", "2", "--batch", "8", "--eval-every", "1",
-		"--device", "cpu", "--out", out,
-	}
-	return append(args, more...)
-}
-
 // Methods of four papers under two processes: one row for each cell and metric, one and the same trace, split and work
 // for all methods, and everything kept the second time.
 func TestSweep(t *testing.T) {
 	out := t.TempDir()
-	args := sweepOf(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform",
+	args := smallSweep(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform",
 		"--seeds", "3,4")
 	first := pass(t, args...)
 	header, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
@@ -68,7 +58,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s",
 			again.stdout, again.stderr, first.stdout)
 	}
-	only := pass(t, sweepOf(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
+	only := pass(t, smallSweep(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
 	if !strings.Contains(only.stdout, "test_acc") || strings.Contains(only.stdout, "train_acc") {
 		t.Errorf("--eval-train=false: %q, want test accuracies alone", only.stdout)
 	}
