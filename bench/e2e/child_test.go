@@ -1,18 +1,74 @@
-//go:build unix
-
 package e2e
 
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"rollcall/internal/must"
 )
+
+// process returns the program with a command line, as a process of its own.
+func process(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "rollcall", args...)
+	cmd.Env, cmd.Stderr = os.Environ(), new(bytes.Buffer)
+	return cmd
+}
+
+// alone runs a command line in a process of its own: the methods of its files are registered in that one alone.
+func alone(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return withEnv(t, nil, args...)
+}
+
+// withEnv is alone with something added to the environment.
+func withEnv(t *testing.T, env []string, args ...string) outcome {
+	t.Helper()
+	cmd := process(t, args...)
+	cmd.Env = append(cmd.Env, env...)
+	stdout, err := cmd.Output()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatal(err)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), string(stdout), cmd.Stderr.(*bytes.Buffer).String()}
+}
+
+// passAlone is alone for a command line that has to succeed.
+func passAlone(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return succeeded(t, alone(t, args...), args)
+}
+
+// ofProcesses says that a test is of processes, which wait most of the time.
+func ofProcesses(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the race detector sees one process alone, and -short is for it")
+	}
+	t.Parallel()
+}
+
+// inherited lets children begin with a signal ignored, as under nohup, or not, however the tests were begun.
+func inherited(t *testing.T, sent os.Signal, ignored bool) {
+	t.Helper()
+	// Of a signal that is handled here, children have the default.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, sent)
+	t.Cleanup(func() { signal.Stop(handled) })
+	if ignored {
+		signal.Ignore(sent)
+		t.Cleanup(func() { signal.Notify(handled, sent) }) // undoes that, as Reset does not
+	}
+}
 
 // child is the program in a process of its own, whose log can be waited for.
 type child struct {
@@ -25,27 +81,12 @@ type child struct {
 	more chan struct{} // closed with every line
 }
 
-// ofProcesses says that a test is of processes, which wait most of the time.
-func ofProcesses(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("the race detector sees one process alone, and -short is for it")
-	}
-	t.Parallel()
-}
-
 // startChild starts a command line, with something added to its environment. It is killed at the end of the test.
 func startChild(t *testing.T, env string, args ...string) *child {
 	t.Helper()
 	c := &child{Cmd: process(t, args...), ended: make(chan struct{}), more: make(chan struct{})}
 	c.Env = append(c.Env, env)
 	c.Stdout, c.Stderr = &c.stdout, nil
-	c.start(t)
-	return c
-}
-
-func (c *child) start(t *testing.T) {
-	t.Helper()
 	pipe := must.Get(c.StderrPipe())(t)
 	must.OK(t, c.Start())
 	go func() {
@@ -59,6 +100,15 @@ func (c *child) start(t *testing.T) {
 		_ = c.Process.Kill() // it has ended as a rule
 		<-c.ended
 	})
+	return c
+}
+
+// startUntil starts a command line, and waits for a text in its log.
+func startUntil(t *testing.T, text, line string) *child {
+	t.Helper()
+	c := startChild(t, "", strings.Fields(line)...)
+	c.until(t, text)
+	return c
 }
 
 func (c *child) add(line string) {
@@ -127,4 +177,13 @@ func (c *child) end(t *testing.T, status int) (log string) {
 		t.Errorf("%q: status %d, want %d:\n%s", c.Args[1:], got, status, log)
 	}
 	return log
+}
+
+// endBy sends a signal and waits for the child, which has to end with a status, −1 if the signal kills it.
+func (c *child) endBy(t *testing.T, sent syscall.Signal, status int) (log string, took time.Duration) {
+	t.Helper()
+	began := time.Now()
+	must.OK(t, c.Process.Signal(sent))
+	log = c.end(t, status)
+	return log, time.Since(began)
 }

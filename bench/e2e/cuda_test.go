@@ -3,11 +3,18 @@
 package e2e
 
 import (
+	"bufio"
+	"errors"
 	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"rollcall/algos"
 	"rollcall/internal/longtest"
@@ -91,7 +98,7 @@ func compareDevices(t *testing.T, flags ...string) {
 			"--batch", "2", "--eval-every", "2", "--out", out,
 		}, flags)
 		pass(t, args...)
-		_, rows := table(t, contents(t, only(t, out, curvePath)))
+		rows := curveRows(t, out)
 		return rows
 	}
 	want, got := curve("cpu"), curve("cuda")
@@ -161,5 +168,188 @@ func TestBenchProfileOnCUDA(t *testing.T) {
 func TestDriverCache(t *testing.T) {
 	if kept, home := os.Getenv(driverCache), os.Getenv("HOME"); kept == "" || strings.HasPrefix(kept, home) {
 		t.Errorf("the driver keeps kernels in %q, want a folder outside of the tests' home %s", kept, home)
+	}
+}
+
+// onCUDA are the arguments of a sweep of seconds on a card.
+func onCUDA(out string, more ...string) []string {
+	return append([]string{
+		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4",
+		"--eval-every", "1", "--methods", "fedavg-active,mifa,fedawe",
+		"--availability", "stationary,sine", "--seeds", "3,4", "--device", "cuda", "--precision", "fp32", "--out", out,
+	}, more...)
+}
+
+// Engines side by side on one card leave the same bytes as one after the other.
+func TestPackOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	alone, out := t.TempDir(), t.TempDir()
+	pass(t, onCUDA(alone)...)
+	o := pass(t, onCUDA(out, "--pack", "3")...)
+	sameTree(t, "--pack 3", timelessTree(t, out), timelessTree(t, alone))
+	for _, what := range []string{"device: cuda-sm", "gpu: takes "} {
+		if n := strings.Count(o.stderr, what); n != 1 {
+			t.Errorf("%q %d times, want it once in\n%s", what, n, o.stderr)
+		}
+	}
+}
+
+// Where the card has no memory for one more engine beside others there are fewer of them, in the end one alone: the
+// bytes are the same.
+func TestPackShortOfMemoryOnCUDA(t *testing.T) {
+	longtest.Only(t, "several engines on the emulator")
+	// An engine that holds the data set and nothing else takes 730 kB.
+	if !onCard(t, "ROLLCALL_EMULATOR_MEMORY=1000000") {
+		return
+	}
+	alone, out := t.TempDir(), t.TempDir()
+	pass(t, onCUDA(alone)...)
+	o := pass(t, onCUDA(out, "--pack", "4")...)
+	sameTree(t, "--pack 4", timelessTree(t, out), timelessTree(t, alone))
+	if want := "out of memory: 1 run at a time from now on\n"; strings.Count(o.stderr, want) != 1 {
+		t.Errorf("want %q once in\n%s", want, o.stderr)
+	}
+	if n := strings.Count(o.stderr, "at most 4 clients at once (one of 4 engines)\n"); n != 1 {
+		t.Errorf("%d times that waves are smaller, want it said once:\n%s", n, o.stderr)
+	}
+}
+
+// On a card runs that were interrupted go on to the same bytes, and a run of the CPU's numbers does not go on there.
+func TestResumeOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	for name, more := range map[string][]string{
+		"linear": {"--method", "fedawe", "--momentum", "0.5", "--data", "leaf"},
+		"lenet5": {
+			"--method", "scaffold", "--net", "lenet5", "--data", "synthetic", "--train-size", "40", "--test-size", "10",
+			"--precision", "fp32",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := func(out, device string) []string {
+				return append([]string{
+					"run", "--clients", "4", "--rounds", "4", "--local-steps", "1", "--batch", "4", "--eval-every", "1",
+					"--save-model", "--device", device, "--out", out,
+				}, more...)
+			}
+			whole, out := t.TempDir(), t.TempDir()
+			pass(t, args(whole, "cuda")...)
+			if o := interrupted(t, "round 1/4", args(out, "cpu")...); o.status != statusInterrupted {
+				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
+			}
+			o := rollcall(t, args(out, "cuda")...)
+			if o.status != statusFailure || !strings.Contains(o.stderr, "refused: numerics cpu-fp32, want cuda") {
+				t.Errorf("status %d, %q, want it refused, since the numbers are the CPU's", o.status, o.stderr)
+			}
+			o = interrupted(t, "round 2/4", append(args(out, "cuda"), "--replace")...)
+			if o.status != statusInterrupted {
+				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
+			}
+			if o = pass(t, args(out, "cuda")...); !strings.Contains(o.stderr, "goes on from round 2") {
+				t.Errorf("%q, want it to go on from round 2", o.stderr)
+			}
+			must.OK(t, os.RemoveAll(filepath.Join(filepath.Dir(only(t, out, curvePath)), ".old"))) // the CPU's
+			sameTree(t, name, timelessTree(t, out), timelessTree(t, whole))
+		})
+	}
+}
+
+// emulated returns a command that runs the program in a process with an emulated card.
+func emulated(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out: short")
+	}
+	cmd := gputest.Child(t, kernelsFolder, false, "")
+	cmd.Args = append([]string{"rollcall"}, args...) // by its name it is the program
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+// The command says in its last line, and by its status, whether a card is right.
+func TestDevicesCheck(t *testing.T) {
+	const one = "linear-binary"
+	const card = "cuda:0 (rollcall emulator, sm_90): "
+	const wrong = "rollcall: devices: 1 card WRONG, see above\n"
+	for _, c := range []struct {
+		name, env, args string
+		status          int
+		last, stderr    string // the last line of stdout; a part of stderr
+	}{
+		{"right", "", "--nets " + one, 0, card + "right", ""},
+		{
+			"chosen", "ROLLCALL_EMULATOR_DEVICES=2", "--device cuda:1 --nets " + one, 0,
+			"cuda:1 (rollcall emulator, sm_90): right", "",
+		},
+		{
+			"compiler", "ROLLCALL_EMULATOR_FAIL_JIT=1", "", 1, card + "WRONG: kernels fp32: gpu: module add: ", wrong,
+		},
+		{
+			"refused launch", "ROLLCALL_EMULATOR_FAIL_LAUNCH=2", "--nets " + one, 1,
+			card + "WRONG: linear-binary fp32: ", wrong,
+		},
+		{
+			"old card", "ROLLCALL_EMULATOR_CAPABILITY=7.5", "", 1,
+			"cuda:0 (rollcall emulator, sm_75): unusable: compute capability 7.5, want 8.0 or later",
+			"rollcall: devices: no card to check: compute capability 7.5, want 8.0 or later\n",
+		},
+		{
+			"old driver", "ROLLCALL_EMULATOR_DRIVER=11080", "", 1, "", "rollcall: devices: no card to check: gpu: ",
+		},
+		{
+			"no such card", "", "--device cuda:3", 1, "",
+			"rollcall: device cuda:3: gpu: no such card, there are 1 (rollcall devices lists them)\n",
+		},
+		{"no net", "", "--nets=", 2, "", "rollcall: devices: --nets: want at least one net\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"devices", "--check"}, strings.Fields(c.args)...)
+			out, err := emulated(t, []string{c.env}, args...).Output()
+			status, stderr := 0, ""
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+				status, stderr = exit.ExitCode(), string(exit.Stderr)
+			}
+			lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+			last := lines[len(lines)-1]
+			if status != c.status || !strings.HasPrefix(last, c.last) || (c.last == "") != (last == "") ||
+				!strings.HasPrefix(stderr, c.stderr) || strings.Count(stderr, "\n") > 1 {
+				t.Errorf("status %d, stdout %q, stderr %q, want %d, a last line %q, stderr %q",
+					status, out, stderr, c.status, c.last, c.stderr)
+			}
+			row := regexp.MustCompile(`^cuda:\d  .{21}  (right|WRONG)  [ \d]{3}\.\d\d s  \S`)
+			for _, line := range lines[:len(lines)-1] {
+				if !row.MatchString(line) {
+					t.Errorf("line %q is not like the others", line)
+				}
+			}
+		})
+	}
+}
+
+// Ctrl-C ends a check at once, without a verdict.
+func TestDevicesCheckInterrupted(t *testing.T) {
+	cmd := emulated(t, nil, "devices", "--check", "--nets", "cnn-cifar10,resnet20")
+	stdout := must.Get(cmd.StdoutPipe())(t)
+	must.OK(t, cmd.Start())
+	var sent time.Time
+	said := ""
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		said += lines.Text() + "\n"
+		if sent.IsZero() && strings.Contains(lines.Text(), " copies ") {
+			sent = time.Now()
+			must.OK(t, cmd.Process.Signal(syscall.SIGINT))
+		}
+	}
+	_ = cmd.Wait() // the status is looked at
+	took := time.Since(sent)
+	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted || strings.Contains(said, "sm_90): ") {
+		t.Errorf("status %d, stdout %q, want %d and no verdict", status, said, statusInterrupted)
+	}
+	if limit := 5 * time.Second; took > limit { // of which the program takes 0.8 s, and a busy machine the rest
+		t.Errorf("ended %s after the signal, want %s at most", took, limit)
 	}
 }

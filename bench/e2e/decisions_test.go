@@ -100,21 +100,6 @@ func TestHeldOutAndSolved(t *testing.T) {
 	}
 }
 
-// Whole passes: clients take as many steps as their samples make batches.
-func TestLocalEpochs(t *testing.T) {
-	loss := map[string]string{}
-	for _, epochs := range []string{"1", "2"} {
-		out := t.TempDir()
-		pass(t, "run", "--data", "synthetic", "--train-size", "120", "--test-size", "50", "--clients", "3",
-			"--rounds", "1", "--batch", "16", "--local-epochs", epochs, "--p", "1", "--out", out)
-		_, rows := table(t, contents(t, only(t, out, curvePath)))
-		loss[epochs] = rows[1]["test_loss"]
-	}
-	if loss["1"] == loss["2"] {
-		t.Errorf("test loss %s after one pass and after two, want two numbers", loss["1"])
-	}
-}
-
 // Under interleaved-sine unbiased is told the mean over a cycle, as the availability command prints it. Its expected
 // step over a cycle is α, and who is never there has none of it, which is said once.
 func TestUnbiasedUnderInterleavedSine(t *testing.T) {

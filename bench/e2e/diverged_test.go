@@ -125,30 +125,6 @@ func changes(t *testing.T, out string) (text string) {
 	return text
 }
 
-// A single run that diverged is kept, says so, and is no success.
-func TestDivergedRun(t *testing.T) {
-	out := t.TempDir()
-	args := small(out, "--method", "mifa", "--lr", "1e30", "--net", "lenet5")
-	for _, note := range []string{": diverged", ": kept, as diverged before (--again runs it anew)"} {
-		o := rollcall(t, args...)
-		if o.status != statusFailure || !strings.HasSuffix(o.stdout, note+"\n") ||
-			!strings.Contains(o.stderr, "want a finite number (a lower --lr may help)") {
-			t.Errorf("status %d, %q, %q, want 1 and %q", o.status, o.stdout, o.stderr, note)
-		}
-	}
-	if o := rollcall(t, append(args, "--again")...); o.status != statusFailure ||
-		!strings.HasSuffix(o.stdout, ": diverged\n") {
-		t.Errorf("status %d, %q, want it run anew", o.status, o.stdout)
-	}
-}
-
-// A report of runs whose process has no period is one as well.
-func TestReportOfStationary(t *testing.T) {
-	out := t.TempDir()
-	pass(t, small(out, "--net", "lenet5", "--availability", "stationary")...)
-	pass(t, "report", out)
-}
-
 // Where every method diverges, in training or at an evaluation, its files are whole.
 func TestDivergedMethods(t *testing.T) {
 	if testing.Short() {

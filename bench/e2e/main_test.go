@@ -8,20 +8,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"rollcall/bench/cli"
 	"rollcall/internal/must"
+	"rollcall/results"
 )
 
 // realData is the tester's own $ROLLCALL_DATA; the tests themselves run without.
 var realData = os.Getenv("ROLLCALL_DATA")
 
-// asProgram is the variable under which this binary is the program itself, not its tests.
+// asProgram is the variable under which this binary is the program itself, whatever its name.
 const asProgram = "ROLLCALL_TEST_AS_PROGRAM"
 
 // emulatorCache is the variable that says where package emulator keeps what it compiled.
@@ -30,10 +31,14 @@ const emulatorCache = "ROLLCALL_EMULATOR_CACHE"
 // driverCache is the variable that says where NVIDIA's driver keeps what it compiled.
 const driverCache = "CUDA_CACHE_PATH"
 
-// TestMain gives scripts the program as `rollcall`.
+// TestMain gives scripts and tests the program as `rollcall`.
 func TestMain(m *testing.M) {
-	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }
-	if os.Getenv(asProgram) != "" { // a child of a test
+	program := func() {
+		cli.CollectEvery = 300 * time.Millisecond // a cluster of a test's own can be asked often
+		stdout, stderr := planted(os.Stdout, os.Stderr)
+		os.Exit(cli.Main(os.Args[1:], stdout, stderr))
+	}
+	if os.Getenv(asProgram) != "" {
 		program()
 	}
 	testscript.Main(shutOff{m}, map[string]func(){"rollcall": program})
@@ -96,7 +101,11 @@ func rollcall(t *testing.T, args ...string) outcome {
 // pass runs a command line that has to succeed.
 func pass(t *testing.T, args ...string) outcome {
 	t.Helper()
-	o := rollcall(t, args...)
+	return succeeded(t, rollcall(t, args...), args)
+}
+
+func succeeded(t *testing.T, o outcome, args []string) outcome {
+	t.Helper()
 	if o.status != statusOK {
 		t.Fatalf("rollcall %s: status %d, want 0\n%s", strings.Join(args, " "), o.status, o.stderr)
 	}
@@ -110,6 +119,17 @@ func small(out string, more ...string) []string {
 		"--rounds", "2", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--out", out,
 	}
 	return append(args, more...)
+}
+
+// smallSweep are the arguments of a sweep whose runs take a few hundredths of a second each; more follow, and win.
+func smallSweep(out string, more ...string) []string {
+	return append(strings.Fields("sweep --data leaf --clients 4 --rounds 4 --eval-every 1 --local-steps 1 --batch 4 "+
+		"--device cpu --threads 1 --out "+out), more...)
+}
+
+// smallRun are the arguments of a run of the same size.
+func smallRun(out string, more ...string) []string {
+	return append([]string{"run", "--method", "mifa"}, smallSweep(out, more...)[1:]...)
 }
 
 // only returns the one file that matches a pattern below dir.
@@ -151,33 +171,30 @@ func table(t *testing.T, text string) (header []string, rows []map[string]string
 	return records[0], rows
 }
 
-// timeless returns a curve without elapsed_s, the one column that may differ between two runs.
-func timeless(t *testing.T, path string) string {
+// summaryRows returns the rows of a table's summary, and summaryRow the one of a sweep's method and metric.
+func summaryRows(t *testing.T, out, name string) []map[string]string {
 	t.Helper()
-	var out strings.Builder
-	header, rows := table(t, contents(t, path))
-	for _, row := range rows {
-		for _, name := range header {
-			if name != "elapsed_s" {
-				out.WriteString(row[name] + ",")
-			}
-		}
-		out.WriteString("\n")
-	}
-	return out.String()
+	_, rows := table(t, contents(t, filepath.Join(out, name, results.SummaryFile)))
+	return rows
 }
 
-// filesBelow lists the files below a folder.
-func filesBelow(t *testing.T, dir string) (names []string) {
+func summaryRow(t *testing.T, out, method, metric string) map[string]string {
 	t.Helper()
-	must.OK(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			names = append(names, path)
+	rows := summaryRows(t, out, "sweep")
+	for _, r := range rows {
+		if r["method"] == method && r["metric"] == metric {
+			return r
 		}
-		return err
-	}))
-	slices.Sort(names)
-	return names
+	}
+	t.Fatalf("no %s of %s in %v", metric, method, rows)
+	return nil
+}
+
+// curveRows returns the rows of the one run of `run`.
+func curveRows(t *testing.T, out string) []map[string]string {
+	t.Helper()
+	_, rows := table(t, contents(t, only(t, out, curvePath)))
+	return rows
 }
 
 // cifar10 returns a folder with the real CIFAR-10: the tester's $ROLLCALL_DATA, or one unpacked from beside the
@@ -203,16 +220,17 @@ func cifar10(t *testing.T) string {
 	return dir
 }
 
-// trigger is a log that does something once it has read a text.
+// trigger is a log that does something once it has read a text, or so many times.
 type trigger struct {
 	bytes.Buffer
-	text string
-	do   func()
+	text  string
+	times int
+	do    func()
 }
 
 func (w *trigger) Write(p []byte) (int, error) {
 	n, err := w.Buffer.Write(p)
-	if w.do != nil && strings.Contains(w.String(), w.text) {
+	if w.do != nil && strings.Count(w.String(), w.text) >= max(1, w.times) {
 		w.do()
 		w.do = nil
 	}

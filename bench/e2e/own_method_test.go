@@ -47,12 +47,6 @@ func ratesOf(method string) []string {
 // alone, in a sweep and in a tuning. It has no default rates, and says so. Its later parameter moves no folder.
 func TestOwnMethod(t *testing.T) {
 	ofProcesses(t)
-	own := func(args ...string) outcome {
-		t.Helper()
-		cmd := process(t, args...)
-		cmd.Env = append(cmd.Env, ownMethod+"=own")
-		return outcomeOf(t, cmd)
-	}
 	out := t.TempDir()
 	tiny := strings.Fields("--data leaf --rounds 3 --clients 4 --eval-every 1 --device cpu --out " + out)
 	rates := filepath.Join(out, "tune", "rates.csv")
@@ -85,7 +79,7 @@ func TestOwnMethod(t *testing.T) {
 		if args[0] != "__complete" && args[1] != "--help" {
 			args = append(args, tiny...)
 		}
-		o := own(args...)
+		o := withEnv(t, []string{ownMethod + "=own"}, args...)
 		if said := strings.Join(strings.Fields(o.stdout+o.stderr), " "); o.status != c.status ||
 			!strings.Contains(said, c.want) { // help is wrapped anywhere
 			t.Errorf("%s: status %d\n%s%s\nwant status %d, %q", c.line, o.status, o.stdout, o.stderr, c.status, c.want)

@@ -34,7 +34,7 @@ func TestPrecisionOfRun(t *testing.T) {
 				!regexp.MustCompile(`^cpu-(generic-)?`+want+`\b`).MatchString(info.Numerics) {
 				t.Errorf("run.json: %s, %s, %s, want %s", info.Engine, info.Precision, info.Numerics, want)
 			}
-			_, rows := table(t, contents(t, only(t, out, curvePath)))
+			rows := curveRows(t, out)
 			for _, r := range rows {
 				if r["engine"] != info.Engine || r["precision"] != want {
 					t.Errorf("curve.csv: %s %s, want %s %s", r["engine"], r["precision"], info.Engine, want)
@@ -50,61 +50,80 @@ func TestPrecisionOfRun(t *testing.T) {
 	}
 }
 
-// Seeds of two precisions are in no mean together, unless that is asked for, which is said wherever it stands.
-func TestPrecisionsApart(t *testing.T) {
-	class := func(precision string) string {
-		best := pass(t, "devices").stdout
-		if strings.Contains(best, "kernels generic ") {
-			return "cpu-generic-" + precision
+// Seeds of two precisions, or of plain Go kernels and of AVX, are in no mean together, unless that is asked for, which
+// is said wherever it stands.
+func TestNumericsApart(t *testing.T) {
+	type engine struct{ kernels, precision string }
+	devices := pass(t, "devices").stdout
+	numerics := func(e engine) string {
+		if e.kernels == "generic" || strings.Contains(devices, "kernels generic ") {
+			return "cpu-generic-" + e.precision
 		}
-		return "cpu-" + precision
+		return "cpu-" + e.precision
 	}
-	for _, c := range []struct{ was, is string }{{"fp32", "bf16"}, {"bf16", "fp32"}, {"bf16", "bf16x3"}} {
-		t.Run(c.was+" and "+c.is, func(t *testing.T) {
-			out, other := t.TempDir(), t.TempDir()
-			seeds := func(precision, list string, more ...string) []string {
-				return append([]string{"--methods", "fedawe", "--precision", precision, "--seeds", list}, more...)
+	for _, c := range []struct{ was, is engine }{
+		{engine{"", "fp32"}, engine{"", "bf16"}},
+		{engine{"", "bf16"}, engine{"", "fp32"}},
+		{engine{"", "bf16"}, engine{"", "bf16x3"}},
+		{engine{"generic", "fp32"}, engine{"", "fp32"}},
+	} {
+		was, is := numerics(c.was), numerics(c.is)
+		t.Run(was+" and "+is, func(t *testing.T) {
+			if was == is {
+				t.Skip("one class of numbers alone on this processor")
 			}
-			pass(t, attackSweep(out, seeds(c.was, "3")...)...)
-			o := rollcall(t, attackSweep(out, seeds(c.is, "3,4")...)...)
-			if o.status != statusFailure ||
-				!strings.Contains(o.stderr, "numerics "+class(c.was)+", want "+class(c.is)) ||
+			line := func(out string, of engine, seeds string, more ...string) []string {
+				t.Setenv("ROLLCALL_CPU", of.kernels)
+				return smallSweep(out, append([]string{
+					"--methods", "fedawe", "--precision", of.precision, "--seeds", seeds,
+				}, more...)...)
+			}
+			out, other, into := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "into")
+			pass(t, line(out, c.was, "3")...)
+			o := rollcall(t, line(out, c.is, "3,4")...)
+			if o.status != statusFailure || !strings.Contains(o.stderr, "numerics "+was+", want "+is) ||
 				!strings.Contains(o.stderr, "--mixed takes") {
 				t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 			}
-			o = pass(t, attackSweep(out, seeds(c.is, "3,4", "--mixed")...)...)
-			both := min(c.was, c.is) + results.And + max(c.was, c.is)
-			if row := attackRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
-				row["precision"] != both || row["n"] != "2" {
+			o = pass(t, line(out, c.is, "3,4", "--mixed")...)
+			precision := c.was.precision
+			if precision != c.is.precision {
+				precision = min(precision, c.is.precision) + results.And + max(precision, c.is.precision)
+			}
+			if row := summaryRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
+				row["precision"] != precision || row["n"] != "2" {
 				t.Errorf("--mixed: %v, want a row that is mixed", row)
 			}
-			if !strings.Contains(o.stdout, "[mixed: ") {
-				t.Errorf("--mixed: %q, want what is mixed", o.stdout)
+			both := min(was, is) + results.And + max(was, is)
+			if !strings.Contains(o.stdout, "[mixed: "+both) {
+				t.Errorf("--mixed: %q, want what is mixed, %s", o.stdout, both)
+			}
+			if list := pass(t, "results", "list", out).stdout; strings.Count(list, "fedawe") < 2 {
+				t.Errorf("list: %q, want the seeds apart", list)
 			}
 
-			pass(t, attackSweep(other, seeds(c.is, "4")...)...)
-			into := filepath.Join(t.TempDir(), "into")
+			pass(t, line(other, c.is, "4")...)
 			alone := t.TempDir()
-			pass(t, attackSweep(alone, seeds(c.was, "3")...)...)
+			pass(t, line(alone, c.was, "3")...)
 			m := pass(t, "results", "merge", alone, other, "--out", into)
-			if row := attackRow(t, into, "fedawe", "test_acc"); row["n"] != "1" || row["status"] != "ok" ||
+			if row := summaryRow(t, into, "fedawe", "test_acc"); row["n"] != "1" || row["status"] != "ok" ||
 				!strings.Contains(m.stderr, "not alike") {
 				t.Errorf("merge: %v, %q, want the seeds apart and a note", row, m.stderr)
 			}
 
 			same := t.TempDir()
-			pass(t, attackSweep(same, seeds(c.is, "3")...)...)
+			pass(t, line(same, c.is, "3")...)
 			d := pass(t, "results", "diff", alone, same).stdout
-			if !strings.Contains(d, "precision "+c.was+" and "+c.is) ||
-				!strings.Contains(d, "numerics "+class(c.was)+" and "+class(c.is)) {
+			if !strings.Contains(d, "numerics "+was+" and "+is) || c.was.precision != c.is.precision &&
+				!strings.Contains(d, "precision "+c.was.precision+" and "+c.is.precision) {
 				t.Errorf("diff: %q, want the precisions and the numerics that differ", d)
 			}
-			oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics")
+			oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics", "--mixed")
 
-			pass(t, attackSweep(out, seeds(c.is, "3,4", "--again")...)...)
-			if row := attackRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
-				row["numerics"] != class(c.is) || row["precision"] != c.is {
-				t.Errorf("--again: %v, want two seeds of %s", row, c.is)
+			pass(t, line(out, c.is, "3,4", "--again")...)
+			if row := summaryRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
+				row["numerics"] != is || row["precision"] != c.is.precision {
+				t.Errorf("--again: %v, want two seeds of %s", row, is)
 			}
 		})
 	}
@@ -116,8 +135,8 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 	for _, remove := range []string{"", results.RunFile, "*.[cj]s*"} {
 		t.Run("without "+remove, func(t *testing.T) {
 			whole, out := t.TempDir(), t.TempDir()
-			pass(t, againRun(whole, "--precision", "bf16")...)
-			o := interrupted(t, "round 3/6", againRun(out, "--precision", "fp32")...)
+			pass(t, smallRun(whole, "--rounds", "6", "--precision", "bf16")...)
+			o := interrupted(t, "round 3/6", smallRun(out, "--rounds", "6", "--precision", "fp32")...)
 			if o.status != statusInterrupted {
 				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 			}
@@ -125,18 +144,18 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 			for _, path := range must.Get(filepath.Glob(filepath.Join(dir, cmp.Or(remove, "none"))))(t) {
 				must.OK(t, os.RemoveAll(path))
 			}
-			o = rollcall(t, againRun(out, "--precision", "bf16")...)
+			o = rollcall(t, smallRun(out, "--rounds", "6", "--precision", "bf16")...)
 			if o.status != statusFailure ||
 				!regexp.MustCompile(`numerics cpu-\S*fp32, want cpu-\S*bf16; 3 rounds, `).MatchString(o.stderr) {
 				t.Errorf("status %d, %q, want it refused, since the numbers are of fp32", o.status, o.stderr)
 			}
-			pass(t, againRun(out, "--precision", "bf16", "--replace")...)
-			o = pass(t, againRun(out, "--precision", "fp32")...)
+			pass(t, smallRun(out, "--rounds", "6", "--precision", "bf16", "--replace")...)
+			o = pass(t, smallRun(out, "--rounds", "6", "--precision", "fp32")...)
 			if !strings.Contains(o.stderr, ": taken back from .old") ||
 				!strings.Contains(o.stderr, "goes on from round 3") {
 				t.Errorf("fp32 again: %q, want it resumed", o.stderr)
 			}
-			o = pass(t, againRun(out, "--precision", "bf16")...)
+			o = pass(t, smallRun(out, "--rounds", "6", "--precision", "bf16")...)
 			if !strings.Contains(o.stdout, ": kept, ") {
 				t.Errorf("bf16 again: %q, want it kept", o.stdout)
 			}
@@ -170,30 +189,6 @@ func TestForcedKernels(t *testing.T) {
 		line := append([]string{"run", "--data", "cifar10", "--device", "cpu", "--out", t.TempDir()}, more...)
 		oneLineError(t, rollcall(t, line...), statusFailure,
 			"ROLLCALL_CPU=amx: multiplies with --precision bf16 or bf16x3 alone")
-	}
-}
-
-// A precision that the engine lacks is a usage error of every command that opens one, with or without a card.
-func TestPrecisionErrors(t *testing.T) {
-	t.Chdir(t.TempDir()) // "out" of commands without --out
-	for _, command := range []string{
-		"run", "bench", "track run", "table fedawe-2", "figure cafed-i1", "sweep --methods mifa",
-	} {
-		for _, c := range []struct{ device, precision, want string }{
-			{"cpu", "foo", `--precision "foo": want tf32, fp32, bf16 or bf16x3`},
-			{"cuda", "foo", `--precision "foo": want tf32, fp32, bf16 or bf16x3`},
-			{"cpu", "tf32", "--precision tf32: the CPU engine, which runs here, has fp32, bf16 and bf16x3"},
-			{"cuda", "bf16x3", "--precision bf16x3: the CUDA engine, which runs here, has tf32, fp32 and bf16"},
-			{"cuda:7", "bf16x3", "--precision bf16x3: the CUDA engine, which runs here, has tf32, fp32 and bf16"},
-		} {
-			line := append(strings.Fields(command), "--device", c.device, "--precision", c.precision)
-			t.Run(strings.Join(line, " "), func(t *testing.T) {
-				oneLineError(t, rollcall(t, line...), statusUsage, c.want)
-			})
-		}
-	}
-	if left := filesBelow(t, "."); len(left) > 0 {
-		t.Errorf("left over: %q", left)
 	}
 }
 

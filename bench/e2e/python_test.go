@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +33,7 @@ func needsPython(t *testing.T) (interpreter string) {
 }
 
 // example returns the path of an example of a method in Python.
-func example(name string) string { return filepath.Join("python", "examples", name+".py") }
+func example(name string) string { return filepath.Join("..", "python", "examples", name+".py") }
 
 // script writes the file of a method and returns its path.
 func script(t *testing.T, dir, name, text string) (path string) {
@@ -42,32 +41,4 @@ func script(t *testing.T, dir, name, text string) (path string) {
 	path = filepath.Join(dir, name+".py")
 	must.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
-}
-
-// alone runs a command line in a process of its own: the methods of its files are registered in that one alone.
-func alone(t *testing.T, args ...string) outcome {
-	t.Helper()
-	return outcomeOf(t, process(t, args...))
-}
-
-// outcomeOf runs a process to its end.
-func outcomeOf(t *testing.T, cmd *exec.Cmd) outcome {
-	t.Helper()
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	text, err := cmd.Output()
-	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
-		t.Fatal(err)
-	}
-	return outcome{cmd.ProcessState.ExitCode(), string(text), stderr.String()}
-}
-
-// passAlone is alone for a command line that has to succeed.
-func passAlone(t *testing.T, args ...string) outcome {
-	t.Helper()
-	o := alone(t, args...)
-	if o.status != statusOK {
-		t.Fatalf("rollcall %s: status %d, want 0\n%s", strings.Join(args, " "), o.status, o.stderr)
-	}
-	return o
 }

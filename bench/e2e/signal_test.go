@@ -1,56 +1,23 @@
-//go:build unix
-
 package e2e
 
 import (
-	"bufio"
-	"bytes"
-	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
 
-// signalled runs a command line in a process of its own, sends it a signal after the first round, and waits. Under
-// nohup SIGHUP is ignored from the start.
-func signalled(t *testing.T, sent syscall.Signal, nohup bool, args ...string) outcome {
-	t.Helper()
-	program := must.Get(os.Executable())(t)
-	// A signal that is ignored where the tests run, as under nohup, would be so in the child: of one that is handled
-	// here it has the default.
-	handled := make(chan os.Signal, 1)
-	signal.Notify(handled, sent)
-	defer signal.Stop(handled)
-	if nohup {
-		args = append([]string{"-c", `trap "" HUP; exec "$0" "$@"`, program}, args...)
-		program = "/bin/sh"
-	}
-	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout = &stdout
-	pipe := must.Get(cmd.StderrPipe())(t)
-	must.OK(t, cmd.Start())
-	seen := false
-	for lines := bufio.NewScanner(pipe); lines.Scan(); {
-		stderr.WriteString(lines.Text() + "\n")
-		if !seen && strings.Contains(lines.Text(), "round 1/") {
-			seen = true
-			must.OK(t, cmd.Process.Signal(sent))
-		}
-	}
-	_ = cmd.Wait() // the status is looked at
-	if !seen {
-		t.Fatalf("no round was seen:\n%s", stderr.String())
-	}
-	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
-}
+// longRun is a run that goes on for a minute and more, with rounds of a moment.
+const longRun = " --data leaf --clients 4 --rounds 400000 --local-steps 1 --batch 8 " +
+	"--eval-every 10 --device cpu --threads 1 "
+
+// promptEnd is how long a command may take that has a second: the machine may have other work.
+const promptEnd = 3 * time.Second
 
 // Ctrl-C, a polite kill and a terminal that goes away end a run alike; under nohup the terminal may go.
 func TestSignals(t *testing.T) {
@@ -59,37 +26,119 @@ func TestSignals(t *testing.T) {
 		nohup  bool
 		rounds string
 		status int
-		note   string
 		is     results.RunStatus
+		says   string // in the end
 	}{
-		"INT":           {syscall.SIGINT, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
-		"TERM":          {syscall.SIGTERM, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
-		"HUP":           {syscall.SIGHUP, false, "100000", statusInterrupted, "interrupted", results.RunInterrupted},
-		"USR1":          {syscall.SIGUSR1, false, "100000", statusTimeUp, "interrupted", results.RunInterrupted},
-		"HUP and nohup": {syscall.SIGHUP, true, "100", statusOK, "complete", results.RunComplete},
+		"INT":  {syscall.SIGINT, false, "100000", statusInterrupted, results.RunInterrupted, "rollcall: interrupted\n"},
+		"TERM": {syscall.SIGTERM, false, "100000", statusInterrupted, results.RunInterrupted, "rollcall: interrupted\n"},
+		"HUP":  {syscall.SIGHUP, false, "100000", statusInterrupted, results.RunInterrupted, "rollcall: interrupted\n"},
+		"USR1": {
+			syscall.SIGUSR1, false, "100000", statusTimeUp, results.RunInterrupted,
+			"rollcall: time is up: the command goes on when it is repeated\n",
+		},
+		"HUP and nohup": {syscall.SIGHUP, true, "100", statusOK, results.RunComplete, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			inherited(t, c.signal, c.nohup)
 			out := t.TempDir()
-			o := signalled(t, c.signal, c.nohup, "run", "--data", "leaf", "--clients", "4", "--method", "mifa",
-				"--rounds", c.rounds, "--eval-every", "1", "--device", "cpu", "--out", out)
-			if o.status != c.status || !strings.HasSuffix(o.stdout, results.CurveFile+": "+c.note+"\n") {
-				t.Errorf("status %d, stdout %q, want %d and a run that is %s\n%s",
-					o.status, o.stdout, c.status, c.note, o.stderr)
+			run := startUntil(t, "round 1/", "run --data leaf --clients 4 --method mifa --rounds "+c.rounds+
+				" --eval-every 1 --device cpu --out "+out)
+			log, _ := run.endBy(t, c.signal, c.status)
+			if said := run.stdout.String(); !strings.HasSuffix(said, results.CurveFile+": "+string(c.is)+"\n") {
+				t.Errorf("stdout %q, want a run that is %s", said, c.is)
 			}
-			timeUp := "rollcall: time is up: the command goes on when it is repeated\n"
-			if said := strings.HasSuffix(o.stderr, timeUp); said != (c.status == statusTimeUp) {
-				t.Errorf("stderr ends with the time that is up: %t, want %t", said, !said)
-			}
-			if said := strings.HasSuffix(o.stderr, "rollcall: interrupted\n"); said != (c.status == statusInterrupted) {
-				t.Errorf("stderr ends with the interruption: %t, want %t", said, !said)
+			if !strings.HasSuffix(log, c.says) || c.says == "" && strings.Contains(log, "rollcall: ") {
+				t.Errorf("%s\nwant %q in the end", log, c.says)
 			}
 			info, err := results.ReadRunInfo(only(t, out, runPath))
 			if err != nil || info.Status != c.is {
 				t.Errorf("%s: %+v, %v, want status %s", results.RunFile, info, err, c.is)
 			}
-			if temps, err := filepath.Glob(filepath.Join(out, "run", "*", "*", ".rollcall-*")); err != nil ||
-				len(temps) > 0 {
-				t.Errorf("left over: %q, %v", temps, err)
+			if temps := must.Get(filepath.Glob(filepath.Join(out, "run", "*", "*", ".rollcall-*")))(t); len(temps) > 0 {
+				t.Errorf("left over: %q", temps)
+			}
+		})
+	}
+}
+
+// The first signal lets a round of seconds end, and leaves a checkpoint of it; a second one ends the process at once,
+// also one that was started to ignore SIGINT, as the shells of scripts start what is to run in the background.
+func TestSecondSignal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("rounds of seconds")
+	}
+	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 300000 ", "--eval-every 10",
+		"--eval-every 1").Replace(longRun)
+	for _, c := range []struct {
+		name           string
+		twice, ignored bool
+		status         int
+	}{
+		{"once", false, false, statusInterrupted},
+		{"twice", true, false, -1},
+		{"ignored, once", false, true, statusInterrupted},
+		{"ignored, twice", true, true, statusInterrupted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.ignored {
+				longtest.Only(t, "rounds of seconds")
+			}
+			inherited(t, syscall.SIGINT, c.ignored)
+			out := t.TempDir()
+			run := startUntil(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
+			time.Sleep(promptEnd / 6) // in which the next round begins: between two rounds a run ends at once
+			if c.twice {
+				must.OK(t, run.Process.Signal(syscall.SIGTERM))
+				time.Sleep(200 * time.Millisecond)
+			}
+			log, took := run.endBy(t, syscall.SIGINT, c.status)
+			left := must.Get(filepath.Glob(filepath.Join(out, "run/*/seed-*/checkpoint-2.safetensors")))(t)
+			if (len(left) == 1) == c.twice || c.twice && took > promptEnd {
+				t.Errorf("after %v, %q, checkpoints %q, want the round and its checkpoint or the end at once",
+					took, log, left)
+			}
+		})
+	}
+}
+
+// A command whose time is up asks to be repeated only if it has made a round: otherwise it would be repeated for ever.
+func TestTimeUpTooSoon(t *testing.T) {
+	line := strings.Replace(longRun, "--local-steps 1 ", "--local-steps 500000 ", 1)
+	run := startUntil(t, ": round 0/", "run --method mifa --p 1"+line+"--out "+t.TempDir())
+	log, _ := run.endBy(t, syscall.SIGUSR1, statusFailure)
+	want := "rollcall: time is up, and no round was finished: want more time, or a faster machine\n"
+	if !strings.HasSuffix(log, want) {
+		t.Errorf("%q, want that no round was finished", log)
+	}
+}
+
+// Where no run is in progress a command ends within a second when it is asked to.
+func TestEndsPromptly(t *testing.T) {
+	longtest.Only(t, "every command, interrupted")
+	inherited(t, syscall.SIGHUP, false)
+	out := t.TempDir()
+	startUntil(t, ": round 10/", "run"+longRun+"--out "+out)
+	for name, c := range map[string]struct {
+		line, says string
+		signal     syscall.Signal
+	}{
+		"waits for another's run": {"run" + longRun + "--out " + out, "waits for process", syscall.SIGINT},
+		"bench": {
+			"bench --data leaf --clients 8 --rounds 400000 --device cpu --out OUT", "device: ", syscall.SIGHUP,
+		},
+		"counts what it will hold": {
+			"run" + strings.Replace(longRun, "--rounds 400000", "--rounds 200000000", 1) + "--out OUT",
+			"", syscall.SIGTERM,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := startUntil(t, c.says, strings.ReplaceAll(c.line, "OUT", t.TempDir()))
+			if c.says == "" {
+				time.Sleep(promptEnd / 6) // which says nothing
+			}
+			log, took := run.endBy(t, c.signal, statusInterrupted)
+			if took > promptEnd || !strings.HasSuffix(log, "rollcall: interrupted\n") {
+				t.Errorf("after %v, %q, want it at once, and that it was interrupted", took, log)
 			}
 		})
 	}

@@ -13,18 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/internal/slurmtest"
 )
-
-// init makes the children of tests, on a cluster of a test's own, look at the queue more often.
-func init() {
-	if os.Getenv(asProgram) != "" {
-		cli.CollectEvery = 300 * time.Millisecond
-	}
-}
 
 // slurmSweep are the arguments of a sweep of cells with a run each, which takes seconds.
 func slurmSweep(out string, rounds int, methods, processes string, more ...string) []string {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,114 +17,6 @@ func shortTrace(t *testing.T) (path string) {
 	path = filepath.Join(t.TempDir(), "trace.csv")
 	must.OK(t, os.WriteFile(path, []byte("client,start,end\n0,0,2\n1,1,3\n"), 0o666))
 	return path
-}
-
-// A run that is longer than its trace is what --trace-end says, and run.json, its hash and the curve say the same.
-func TestTraceEnd(t *testing.T) {
-	path, out := shortTrace(t), t.TempDir()
-	args := func(more ...string) []string {
-		return small(out, append([]string{
-			"--method", "fedavg-active", "--availability", "trace", "--trace", path, "--rounds", "5",
-		}, more...)...)
-	}
-	folders := map[string]bool{}
-	for end, want := range map[string]struct{ active, said string }{
-		"repeat": {"12112", ""},
-		"empty":  {"12100", ""},
-		"stop": {"121", "trace: " + path +
-			" ends after round 3, and so does the run, not after --rounds 5 (--trace-end stop)\n"},
-	} {
-		t.Run(end, func(t *testing.T) {
-			o := pass(t, args("--trace-end", end)...)
-			_, file, _ := strings.Cut(o.stdout, "\n")
-			file, _, _ = strings.Cut(file, ": ")
-			_, rows := table(t, contents(t, file))
-			got := ""
-			for _, r := range rows[1:] {
-				got += r["active"]
-			}
-			if got != want.active {
-				t.Errorf("active %s, want %s", got, want.active)
-			}
-			if said := strings.Contains(o.stderr, "and so does the run"); said != (want.said != "") ||
-				!strings.Contains(o.stderr, want.said) {
-				t.Errorf("stderr %q, want %q in it", o.stderr, want.said)
-			}
-			info := must.Get(results.ReadRunInfo(filepath.Join(filepath.Dir(file), results.RunFile)))(t)
-			of := info.Settings.(map[string]any)
-			if of["trace-end"] != end || of["rounds"] != json.Number(rows[len(rows)-1]["round"]) ||
-				info.Rounds != len(want.active) {
-				t.Errorf("run.json: trace-end %v, rounds %v, %d done, want %s and %d",
-					of["trace-end"], of["rounds"], info.Rounds, end, len(want.active))
-			}
-			folders[filepath.Dir(filepath.Dir(file))] = true
-			if o := pass(t, args("--trace-end", end)...); !strings.Contains(o.stdout, "kept") {
-				t.Errorf("second time: %q, want the run kept", o.stdout)
-			}
-		})
-	}
-	if len(folders) != 3 {
-		t.Errorf("runs in %v, want three folders", folders)
-	}
-	pass(t, args("--rounds", "3")...) // as long as the trace: nothing to say
-}
-
-// Without --trace-end a run that is longer than its trace is refused, with the way out.
-func TestTraceEndsBeforeRun(t *testing.T) {
-	path := shortTrace(t)
-	trace := []string{"--trace", path}
-	for name, c := range map[string]struct {
-		args []string
-		want string
-	}{
-		"run": {
-			small(t.TempDir(), "--availability", "trace", "--rounds", "4"),
-			"ends after round 3, before --rounds 4: want at most 3 rounds",
-		},
-		"sweep": {
-			sweepOf(t.TempDir(), "--methods", "mifa", "--availability", "sine,trace", "--rounds", "4"),
-			"ends after round 3, before --rounds 4",
-		},
-		"availability": {
-			[]string{"availability", "--kind", "trace", "--clients", "2"},
-			"ends after round 3, before --rounds 100",
-		},
-		// Rounds of two seconds begin at 0 and 2: the last one that begins before second 3 is the second.
-		"round-seconds": {
-			small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "3"),
-			"ends after round 2, before --rounds 3: want at most 2 rounds",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			oneLineError(t, rollcall(t, append(c.args, trace...)...), statusUsage, "--trace "+path,
-				c.want, "or --trace-end repeat, stop or empty")
-		})
-	}
-	oneLineError(t, rollcall(t, small(t.TempDir(), "--trace-end", "repeat")...), statusUsage,
-		"--trace-end repeat", "want it with --availability trace")
-	pass(t, append(small(t.TempDir(), "--availability", "trace", "--round-seconds", "2", "--rounds", "2"), trace...)...)
-}
-
-// A sweep stops at the end of a trace under the trace alone, and its rows say so.
-func TestSweepStopsWithTrace(t *testing.T) {
-	out, path := t.TempDir(), shortTrace(t)
-	o := pass(t, sweepOf(out, "--methods", "mifa,fedavg-all", "--availability", "sine,trace", "--rounds", "4",
-		"--trace", path, "--trace-end", "stop")...)
-	if strings.Count(o.stderr, "and so does the run") != 1 || strings.Count(o.stdout, "mifa rounds=3") != 2 {
-		t.Errorf("stdout %q, stderr %q, want the line once, and rounds=3 in the rows of the trace, of two metrics",
-			o.stdout, o.stderr)
-	}
-	curves, err := filepath.Glob(filepath.Join(out, "sweep", "*", "seed-3", results.CurveFile))
-	if err != nil || len(curves) != 4 {
-		t.Fatalf("%q, %v, want four curves", curves, err)
-	}
-	for _, curve := range curves {
-		_, rows := table(t, contents(t, curve))
-		last := rows[len(rows)-1]
-		if want := map[string]string{"sine": "4", "trace": "3"}[last["availability"]]; last["round"] != want {
-			t.Errorf("%s: ends after round %s, want %s", curve, last["round"], want)
-		}
-	}
 }
 
 // Under a trace the methods know the share of rounds in which a client is there: of the rounds that both the run and

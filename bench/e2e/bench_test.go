@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"encoding/csv"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/internal/files"
+	"rollcall/internal/longtest"
+	"rollcall/internal/must"
+	"rollcall/results"
+)
+
+// bench in its three formats, on the data set it falls back to without CIFAR-10.
+func TestBenchFallsBack(t *testing.T) {
+	longtest.Only(t, "minutes of bench in three formats")
+	if testing.Short() {
+		t.Skip("a round of full size is not for -short")
+	}
+	out := t.TempDir()
+	args := []string{
+		"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out, "--format",
+	}
+	text, row, gobench := pass(t, append(args, "text")...), pass(t, append(args, "csv")...),
+		pass(t, append(args, "gobench")...)
+	for _, o := range []outcome{text, row, gobench} {
+		// A machine that does other work has lines about that besides.
+		if got := strings.Count(o.stderr, "running on synthetic data instead\n"); got != 1 {
+			t.Errorf("stderr %q, want one line about the other data", o.stderr)
+		}
+	}
+	for _, want := range []string{
+		"synthetic", "client-steps/s", "images/s", "GFLOP/s", "ms median", "MiB", "test accuracy",
+	} {
+		if !strings.Contains(text.stdout, want) {
+			t.Errorf("text: %q, want %q in it", text.stdout, want)
+		}
+	}
+	if !strings.Contains(gobench.stdout, "\nBenchmarkRound/data=synthetic/") ||
+		!strings.Contains(gobench.stdout, " ns/op\t") {
+		t.Errorf("gobench: %q", gobench.stdout)
+	}
+	records, err := csv.NewReader(strings.NewReader(row.stdout)).ReadAll()
+	if err != nil || len(records) != 2 {
+		t.Fatalf("csv: %v in %q, want a header and a row", err, row.stdout)
+	}
+	rows, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("bench.csv: %d rows, %v, want one of each command", len(rows), err)
+	}
+	for _, r := range rows {
+		if r.Data != "synthetic" || r.ClientStepsPerSec <= 0 || r.Rounds != 1 ||
+			r.EvalImages != 10000 || !r.TestAcc.Valid {
+			t.Errorf("row %+v", r)
+		}
+		const perImage = 20942592e-9 // GFLOP of cnn-cifar10, see TestOperations in nets; the CSV has rounded numbers
+		if got := r.GFLOPs / r.ImagesPerSec; math.Abs(got-perImage) > 1e-6*perImage {
+			t.Errorf("%g GFLOP per image, want %g within a millionth", got, perImage)
+		}
+	}
+	if again, err := files.ReadCSV[results.BenchRow](strings.NewReader(row.stdout), "stdout"); err != nil ||
+		again[0] != rows[1] {
+		t.Errorf("--format csv: %+v, %v, want the row appended to bench.csv: %+v", again, err, rows[1])
+	}
+}
+
+// bench trains from the weights of a file, and evaluates unless it is told not to.
+func TestBenchInitFrom(t *testing.T) {
+	out := t.TempDir()
+	bench := func(more ...string) results.BenchRow {
+		args := append(strings.Fields("bench --data leaf --clients 4 --rounds 1 --warmup 0 --device cpu --format csv"),
+			"--out", t.TempDir())
+		text := pass(t, append(args, more...)...).stdout
+		rows := must.Get(files.ReadCSV[results.BenchRow](strings.NewReader(text), "stdout"))(t)
+		return rows[0]
+	}
+	pass(t, append(strings.Fields("run --method fedavg-active --data leaf --clients 4 --rounds 2 --device cpu "+
+		"--save-model --out"), out)...)
+	saved := only(t, out, "run/*/seed-3/"+results.ModelFile)
+	drawn, given := bench(), bench("--init-from", saved)
+	if !drawn.TestAcc.Valid || !given.TestAcc.Valid || drawn.TestAcc == given.TestAcc {
+		t.Errorf("test accuracy %v from drawn weights, %v from %s, want two that differ", drawn.TestAcc, given.TestAcc,
+			saved)
+	}
+	if row := bench("--evaluate=false"); row.TestAcc.Valid || row.EvalMS.Valid || row.EvalImages != 0 {
+		t.Errorf("--evaluate=false: test_acc %v, eval_ms %v of %d images, want none", row.TestAcc, row.EvalMS,
+			row.EvalImages)
+	}
+	oneLineError(t, rollcall(t, "bench", "--data", "synthetic", "--init-from", saved, "--out", out), statusFailure,
+		"--init-from "+saved)
+}

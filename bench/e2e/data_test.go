@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/datasets"
+	"rollcall/internal/must"
+)
+
+// halfCIFAR10 puts files of the right names and lengths where CIFAR-10 is looked for; edit may spoil them further.
+func halfCIFAR10(t *testing.T, edit func(path string)) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	folder := filepath.Join(dir, "cifar-10-batches-bin")
+	must.OK(t, os.Mkdir(folder, 0o777))
+	for _, name := range []string{
+		"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+		"data_batch_5.bin", "test_batch.bin",
+	} {
+		path := filepath.Join(folder, name)
+		f := must.Get(os.Create(path))(t)
+		if err := f.Truncate(10000 * 3073); err != nil { // zeros that take no room: 10,000 black pictures of class 0
+			t.Fatal(err)
+		}
+		must.OK(t, f.Close())
+	}
+	if edit != nil {
+		edit(folder)
+	}
+	return dir
+}
+
+// No run on data that is not what its name says.
+func TestDataFilesAreChecked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	out := t.TempDir()
+	run := func(dir string) outcome {
+		return rollcall(t, "run", "--data", "cifar10", "--data-dir", dir, "--clients", "4", "--rounds", "1",
+			"--local-steps", "1", "--batch", "8", "--out", out)
+	}
+	t.Run("other content", func(t *testing.T) {
+		dir := halfCIFAR10(t, nil)
+		oneLineError(t, run(dir), statusFailure, "cifar10", "data_batch_1.bin", "not the official file", "want")
+		o := rollcall(t, "data", "verify", "cifar10", "--data-dir", dir)
+		oneLineError(t, o, statusFailure, "6 of 6 files")
+		if strings.Count(o.stdout, "\n") != 6 || !strings.Contains(o.stdout, "data_batch_1.bin: ") {
+			t.Errorf("stdout %q, want a line per file", o.stdout)
+		}
+	})
+	t.Run("truncated", func(t *testing.T) {
+		dir := halfCIFAR10(t, func(folder string) {
+			must.OK(t, os.Truncate(filepath.Join(folder, "data_batch_3.bin"), 10000*3073-1))
+		})
+		o := run(dir)
+		oneLineError(t, o, statusFailure, "cifar10", "data_batch_", "want")
+	})
+	if left, _ := filepath.Glob(filepath.Join(out, "run", "*", "seed-*", "*")); len(left) > 0 {
+		t.Errorf("left over: %q", left)
+	}
+}
+
+func TestDataListAndFetch(t *testing.T) {
+	list := pass(t, "data", "list").stdout
+	for _, name := range datasets.Names() {
+		if !strings.Contains("\n"+list, "\n"+name+" ") {
+			t.Errorf("data list: %q, want a line of %s", list, name)
+		}
+	}
+	dir := halfCIFAR10(t, nil)
+	folder := filepath.Join(dir, "cifar-10-batches-bin")
+	if list := pass(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, folder) {
+		t.Errorf("data list --data-dir %s: %q, want its folder", dir, list)
+	}
+	if o := pass(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {
+		t.Errorf("data fetch synthetic: %q", o.stdout)
+	}
+	empty := t.TempDir()
+	oneLineError(t, rollcall(t, "data", "fetch", "cifar10", "--data-dir", empty), statusFailure, "cifar10",
+		"unavailable", "cifar-10-binary.tar.gz")
+	for _, f := range filesBelow(t, empty) {
+		if filepath.Ext(f) != ".part" {
+			t.Errorf("%s is left of a download that failed", f)
+		}
+	}
+}
+
+// A result on altered files is that of these files, and of no others.
+func TestRunOnAlteredData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads CIFAR-10 many times")
+	}
+	black := halfCIFAR10(t, nil)
+	label := halfCIFAR10(t, func(folder string) {
+		f := must.Get(os.OpenFile(filepath.Join(folder, "data_batch_1.bin"), os.O_WRONLY, 0))(t)
+		if _, err := f.WriteAt([]byte{1}, 0); err != nil { // the first picture is now of class 1
+			t.Fatal(err)
+		}
+		must.OK(t, f.Close())
+	})
+	out := t.TempDir()
+	run := []string{
+		"run", "--data", "cifar10", "--net", "lenet5", "--clients", "4", "--rounds", "1", "--local-steps", "1",
+		"--batch", "8", "--eval-train=false", "--out", out,
+	}
+	for _, c := range []struct {
+		name, dir string
+		kept      bool
+		more      []string
+	}{
+		{"first", black, false, nil},
+		{"again", black, true, nil},
+		{"another label", label, false, []string{"--again"}},
+		{"the first files", black, false, []string{"--again"}},
+		{"another label, mixed", label, true, []string{"--mixed"}},
+	} {
+		o := pass(t, slices.Concat(run, []string{"--allow-altered", "--data-dir", c.dir}, c.more)...)
+		if strings.Contains(o.stdout, "kept") != c.kept {
+			t.Errorf("%s: stdout %q, want a kept run: %t", c.name, o.stdout, c.kept)
+		}
+	}
+	dir := filepath.Dir(only(t, out, curvePath))
+	for _, files := range []string{label, black} { // each stands aside while the other is in place
+		o := pass(t, append(run, "--allow-altered", "--data-dir", files)...)
+		if !strings.Contains(o.stderr, ": taken back from .old") || !strings.Contains(o.stdout, "kept") {
+			t.Errorf("%s: %q, %q, want the run taken back", files, o.stdout, o.stderr)
+		}
+	}
+	for _, aside := range must.Get(filepath.Glob(filepath.Join(dir, ".old*")))(t) {
+		must.OK(t, os.RemoveAll(aside))
+	}
+	before := contents(t, only(t, out, curvePath))
+	o := rollcall(t, append(run, "--allow-altered", "--data-dir", label)...)
+	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
+		!strings.Contains(o.stderr, "--mixed takes a finished run") ||
+		contents(t, only(t, out, curvePath)) != before {
+		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone",
+			o.status, o.stderr)
+	}
+	oneLineError(t, rollcall(t, append(run, "--data-dir", black)...), statusFailure,
+		"data_batch_1.bin", "not the official file")
+}

@@ -1,0 +1,168 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/bench/cli"
+	"rollcall/internal/longtest"
+	"rollcall/internal/must"
+	"rollcall/results"
+	"rollcall/results/report"
+)
+
+// A folder that is a link is the folder it leads to.
+func TestLinkedFolder(t *testing.T) {
+	at := t.TempDir()
+	out, link := filepath.Join(at, "out"), filepath.Join(at, "link")
+	must.OK(t, os.Symlink(out, link))
+	pass(t, smallSweep(out, "--methods", "fedawe,mifa", "--seeds", "3,4")...)
+	o := pass(t, smallSweep(link, "--methods", "fedawe,mifa", "--seeds", "3,4")...)
+	if strings.Contains(o.stderr, "round 0") || strings.Count(o.stderr, "2 finished runs kept") != 2 {
+		t.Errorf("sweep: %s, want all kept", o.stderr)
+	}
+	cell := filepath.Base(filepath.Dir(filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json"))))
+	for _, line := range []string{
+		"results list DIR", "results verify DIR", "results verify DIR --json", "results diff DIR " + out,
+		"results export sweep DIR", "results show " + cell + " --out DIR", "results merge DIR --out DIR-all",
+		"report DIR --to DIR-report",
+	} {
+		said := map[string]string{}
+		for _, dir := range []string{out, link} {
+			o := pass(t, strings.Fields(strings.ReplaceAll(line, "DIR", dir))...)
+			said[dir] = strings.ReplaceAll(o.stdout, dir, "DIR")
+		}
+		if of := strings.ReplaceAll(said[out], "DIR", out); of == "" ||
+			of != strings.ReplaceAll(said[link], "DIR", out) {
+			t.Errorf("%s: %q of the folder, %q of the link, want the same", line, said[out], said[link])
+		}
+	}
+	for _, made := range []string{"-all", "-report"} {
+		if a, b := filesBelow(t, out+made), filesBelow(t, link+made); len(a) != len(b) || len(a) == 0 {
+			t.Errorf("%s: %d files and %d, want the same", made, len(a), len(b))
+		}
+	}
+	if page := contents(t, filepath.Join(link+"-report", report.Page)); !strings.Contains(page, "mifa") {
+		t.Error("the report of the link has no run")
+	}
+}
+
+// removeAll removes a folder into which a process writes meanwhile: what is written between the listing and the removal
+// of a folder makes os.RemoveAll fail.
+func removeAll(dir string) (err error) {
+	for range 100 {
+		if err = os.RemoveAll(dir); err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// An output folder that goes away in the middle, or whose place something else takes, ends in an error or in all files.
+func TestVanishedFolder(t *testing.T) {
+	longtest.Only(t, "an output folder that vanishes at many moments")
+	top := t.TempDir()
+	for name, spoil := range map[string]func(out string) error{
+		"removed": removeAll,
+		"a file in its place": func(out string) error {
+			if err := removeAll(out); err != nil {
+				return err
+			}
+			return os.WriteFile(out, nil, 0o666)
+		},
+		"a link to nowhere in its place": func(out string) error {
+			if err := removeAll(out); err != nil {
+				return err
+			}
+			return os.Symlink(filepath.Join(top, "nowhere"), out)
+		},
+	} {
+		out := filepath.Join(top, strings.Fields(name)[0]+"out")
+		stderr := &trigger{text: "round 2/4", do: func() {
+			if err := spoil(out); err != nil {
+				t.Error(err)
+			}
+		}}
+		var stdout strings.Builder
+		status := cli.Run(t.Context(), smallSweep(out, "--methods", "fedawe", "--seeds", "3,4"), &stdout, stderr)
+		if status == statusOK {
+			pass(t, "results", "verify", out)
+			if n := len(filesBelow(t, out)); n < 5 {
+				t.Errorf("%s: status 0 and %d files, want two runs and a summary\n%s", name, n, stderr.String())
+			}
+		} else if status != statusFailure || !strings.Contains(stderr.String(), out) {
+			t.Errorf("%s: status %d, want 1 and the folder in\n%s", name, status, stderr.String())
+		}
+	}
+}
+
+// What is refused before its first row leaves no empty folders, and none of those that were there goes.
+func TestEmptyFolders(t *testing.T) {
+	for _, args := range [][]string{
+		{"run", "--data", "svhn"}, {"figure", "fedawe-f5"}, {"figure", "fedawe-f7", "--rounds", "1"},
+	} {
+		there := filepath.Join(t.TempDir(), "there")
+		must.OK(t, os.Mkdir(there, 0o777))
+		for _, out := range []string{there, filepath.Join(there, "not", "yet")} {
+			o := rollcall(t, append(args, "--device", "cpu", "--out", out)...)
+			if o.status != statusFailure {
+				t.Fatalf("%q: status %d, %s, want 1, since there are no data", args, o.status, o.stderr)
+			}
+			entries, err := os.ReadDir(there)
+			if err != nil || len(entries) > 0 {
+				t.Errorf("%q: %v, %v, want the folder as it was, empty", args, entries, err)
+			}
+		}
+	}
+}
+
+// What is no file is an error at once of the commands that read it, which names it, and of no others. See also
+// [irregularFiles].
+func TestIrregularFiles(t *testing.T) {
+	source := t.TempDir()
+	pass(t, smallSweep(source, "--methods", "ca-fed")...)
+	seed := must.Get(filepath.Rel(source, filepath.Dir(only(t, source, "sweep/*/seed-3/run.json"))))(t)
+	for _, kind := range []string{"a pipe", "a folder", "a link to a device"} {
+		put := irregular[kind]
+		for _, c := range []struct {
+			file           string
+			report, merges int // status of `report` and `results merge`
+		}{
+			{filepath.Join(seed, "mine.csv"), statusFailure, statusOK},
+			{filepath.Join("sweep", results.SummaryFile), statusFailure, statusOK},
+			{results.BenchFile, statusFailure, statusFailure},
+		} {
+			t.Run(filepath.Base(c.file)+"/"+kind, func(t *testing.T) {
+				out := filepath.Join(t.TempDir(), "out")
+				copyTree(t, source, out)
+				path := filepath.Join(out, c.file)
+				must.OK(t, errors.Join(os.RemoveAll(path), put(path)))
+				if kind == "a folder" && filepath.Base(c.file) == "mine.csv" {
+					c.report = statusOK
+				}
+				for line, status := range map[string]int{
+					"report OUT --to OUT-report": c.report, "results merge OUT --out OUT-all": c.merges,
+					"results list OUT": statusOK, "results verify OUT": statusOK, "results export sweep OUT": statusOK,
+				} {
+					o := rollcall(t, strings.Fields(strings.ReplaceAll(line, "OUT", out))...)
+					if o.status != status || status != statusOK && !strings.Contains(o.stderr, filepath.Base(c.file)) {
+						t.Errorf("%s: status %d, %q, want %d and the file named", line, o.status, o.stderr, status)
+					}
+				}
+			})
+		}
+		path, dir := filepath.Join(t.TempDir(), "trace.csv"), t.TempDir()
+		must.OK(t, errors.Join(put(path), put(filepath.Join(dir, "history.csv"))))
+		o := rollcall(t, small(t.TempDir(), "--availability", "trace", "--trace", path)...)
+		if o.status == statusOK || !strings.Contains(o.stderr, "--trace") || !strings.Contains(o.stderr, "want a file") {
+			t.Errorf("%s: status %d, %q, want that --trace is no file", kind, o.status, o.stderr)
+		}
+		o = rollcall(t, "track", "compare", "--history", dir)
+		if o.status == statusOK || kind != "a folder" && !strings.Contains(o.stderr, "history.csv: ") {
+			t.Errorf("%s: status %d, %q, want an error that names it", kind, o.status, o.stderr)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rollcall/internal/lock"
+	"rollcall/internal/must"
+	"rollcall/results"
+)
+
+// The run that stays aside while it is made anew is seen by no other command; it goes when the new one is complete.
+func TestAgainKeepsTheOldAside(t *testing.T) {
+	out := t.TempDir()
+	pass(t, smallRun(out, "--rounds", "6")...)
+	seed := filepath.Dir(only(t, out, curvePath))
+	want := timelessTree(t, out)
+	if o := interrupted(t, "round 3/6", smallRun(out, "--rounds", "6", "--again")...); o.status != statusInterrupted {
+		t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
+	}
+	old, err := results.ReadRunInfo(filepath.Join(seed, ".old", results.RunFile))
+	if err != nil || old.Status != results.RunComplete {
+		t.Errorf("%s, %v, want the complete run aside", old.Status, err)
+	}
+	if o := pass(t, "results", "list", out); strings.Count(o.stdout, "mifa") != 1 ||
+		!strings.Contains(o.stdout, "interrupted") {
+		t.Errorf("list: %q, want the interrupted run alone", o.stdout)
+	}
+	if o := pass(t, "results", "verify", out); !strings.Contains(o.stdout, "1 run") {
+		t.Errorf("verify: %q, want one run", o.stdout)
+	}
+	into := filepath.Join(t.TempDir(), "all")
+	_ = rollcall(t, "results", "merge", out, "--out", into) // of which there may be nothing to merge
+	if _, err := os.Stat(into); err == nil {
+		for _, path := range filesBelow(t, into) {
+			if strings.Contains(path, ".old") || strings.Contains(path, "checkpoint-") {
+				t.Errorf("merged %s, want what a run leaves", path)
+			}
+		}
+	}
+	page := filepath.Join(t.TempDir(), "report")
+	_ = rollcall(t, "report", out, "--to", page) // likewise
+	if _, err := os.Stat(page); err == nil {
+		for _, path := range filesBelow(t, page) {
+			if strings.HasSuffix(path, ".csv") && strings.Contains(contents(t, path), ".old") {
+				t.Errorf("reported in %s, want no run that is aside", path)
+			}
+		}
+	}
+	if o := pass(t, smallRun(out, "--rounds", "6")...); !strings.Contains(o.stderr, "goes on from round 3") {
+		t.Errorf("stderr %q, want it to go on", o.stderr)
+	}
+	sameTree(t, "again", timelessTree(t, out), want)
+}
+
+// What a killed command left to tidy up is tidied up by the repeated one, kept checkpoints too unless they are asked
+// for again.
+func TestKeptRunIsTidied(t *testing.T) {
+	out := t.TempDir()
+	for _, round := range []string{"round 2/6", "round 4/6"} {
+		if o := interrupted(t, round, smallRun(out, "--rounds", "6")...); o.status != statusInterrupted {
+			t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
+		}
+	}
+	pass(t, smallRun(out, "--rounds", "6", "--keep-checkpoints")...)
+	seed := filepath.Dir(only(t, out, curvePath))
+	checkpoints := func() int {
+		found := must.Get(filepath.Glob(filepath.Join(seed, "checkpoint-*")))(t)
+		return len(found)
+	}
+	for _, aside := range []string{".old", ".old-7"} { // with a part of what the run has
+		must.OK(t, os.MkdirAll(filepath.Join(seed, aside), 0o777))
+		must.OK(t, os.Link(filepath.Join(seed, results.CurveFile), filepath.Join(seed, aside, results.CurveFile)))
+	}
+	pass(t, smallRun(out, "--rounds", "6", "--keep-checkpoints")...)
+	if n := checkpoints(); n != 2 {
+		t.Errorf("%d checkpoints, want 2 kept", n)
+	}
+	if o := pass(t, smallRun(out, "--rounds", "6")...); !strings.Contains(o.stdout, "kept, as finished before") {
+		t.Errorf("stdout %q, want the run kept", o.stdout)
+	}
+	entries, err := os.ReadDir(seed)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("%v, %v, want %s, %s and %s alone", entries, err, lock.File, results.CurveFile, results.RunFile)
+	}
+}
