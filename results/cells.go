@@ -11,9 +11,9 @@ import (
 	"rollcall/internal/files"
 )
 
-// Experiment says of which experiment a row is, and for which table it was made. Its fields are the first columns of
+// Setup says what was trained on what for a row, and for which table. Its fields are the first columns of
 // every curve and summary. The row's Params hold all other settings that differ from the preset.
-type Experiment struct {
+type Setup struct {
 	Table        string         `csv:"table"`        // fedawe-2 and the like; empty for a single run
 	Method       string         `csv:"method"`       // fedawe, fedavg-active, …
 	Preset       string         `csv:"preset"`       // code, paper or code-no-momentum
@@ -29,7 +29,7 @@ type Experiment struct {
 var cellName = regexp.MustCompile(`^[\pL\pN(][\pL\pN ._+()-]*$`)
 
 // Named returns an error for the first field that is not a valid name. Empty fields are valid.
-func (c Experiment) Named() error {
+func (c Setup) Named() error {
 	return named("table", c.Table, "method", c.Method, "preset", c.Preset, "data", c.Data, "net", c.Net,
 		"availability", c.Availability)
 }
@@ -59,7 +59,7 @@ type CellKey struct {
 }
 
 // Key returns the key of the cell with the given params.
-func (c Experiment) Key(params Params) CellKey {
+func (c Setup) Key(params Params) CellKey {
 	return CellKey{c.Method, c.Preset, c.Data, c.Net, c.Availability, c.Clients, c.Alpha, params}
 }
 

@@ -78,7 +78,7 @@ func (r *Run) checkFolder() error {
 	if len(r.Curve) == 0 {
 		return nil
 	}
-	cell, want := filepath.Base(filepath.Dir(whole)), CellFolder(r.Experiment, r.Info.SettingsHash)
+	cell, want := filepath.Base(filepath.Dir(whole)), CellFolder(r.Setup, r.Info.SettingsHash)
 	if cellFolder.MatchString(cell) && cell != want {
 		return fmt.Errorf("the folder is %s, want %s as the settings say", cell, want)
 	}
@@ -86,7 +86,7 @@ func (r *Run) checkFolder() error {
 }
 
 // CellFolder returns the name of a cell's folder: METHOD_DATA_AVAILABILITY_HASH.
-func CellFolder(c Experiment, settingsHash string) string {
+func CellFolder(c Setup, settingsHash string) string {
 	return fmt.Sprintf("%s_%s_%s_%s", c.Method, c.Data, c.Availability, settingsHash)
 }
 

@@ -10,7 +10,7 @@ const CurveFile = "curve.csv"
 
 // CurveRow is one evaluated round of one run.
 type CurveRow struct {
-	Experiment
+	Setup
 	Seed       uint32         `csv:"seed"`
 	Round      int            `csv:"round"`  // 1 … T; 0 is the initial model
 	Active     int            `csv:"active"` // clients that trained in this round; 0 in round 0

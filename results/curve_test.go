@@ -28,8 +28,8 @@ const (
 		"reference_share,steal,others,load_average,card_users"
 )
 
-func testCell() Experiment {
-	return Experiment{
+func testCell() Setup {
+	return Setup{
 		Table: "fedawe-2", Method: "fedawe", Preset: "code", Data: "cifar10", Net: "cnn-cifar10", Availability: "sine",
 		Clients: 100, Alpha: files.Some(0.1),
 	}
@@ -37,7 +37,7 @@ func testCell() Experiment {
 
 func testCurve() []CurveRow {
 	base := CurveRow{
-		Experiment: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512",
+		Setup: testCell(), Seed: 3, Params: "gamma=0.2;period=40", Engine: "cpu-avx512",
 		Precision: "fp32", Version: "v0.1",
 	}
 	first, second := base, base
@@ -80,7 +80,7 @@ func TestCurveRowMetric(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	ok := SummaryRow{
-		Experiment: testCell(), Metric: metrics.TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2",
+		Setup: testCell(), Metric: metrics.TestAcc, Status: CellOK, Version: "v0.1", Engine: "cpu-avx2",
 		Precision: "fp32", Device: "CPU, 2 cores",
 	}
 	ok.Estimate(stats.Estimate{Mean: 0.6, Std: files.Some(0.01), N: 3})

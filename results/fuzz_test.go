@@ -23,12 +23,12 @@ var fuzzedSettings = map[string]any{
 
 // fuzzedRun writes a run that is right, and returns its folder.
 func fuzzedRun(f *testing.F) (dir string) {
-	cell := Experiment{Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4}
+	cell := Setup{Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4}
 	dir = filepath.Join(f.TempDir(), "t", CellFolder(cell, Hash(fuzzedSettings)), "seed-3")
 	var rows []CurveRow
 	for round := range 3 {
 		rows = append(rows, CurveRow{
-			Experiment: cell, Seed: 3, Round: round, Active: round, TestLoss: files.Some(1),
+			Setup: cell, Seed: 3, Round: round, Active: round, TestLoss: files.Some(1),
 			TestAcc: files.Some(float64(round) / 4), ElapsedSec: float64(round), Params: "rounds=2",
 		})
 	}
@@ -199,7 +199,7 @@ func fuzzCSV[T any](f *testing.F, rows []T, seeds ...string) {
 
 func FuzzSummary(f *testing.F) {
 	fuzzCSV(f, []SummaryRow{{
-		Experiment: Experiment{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5),
+		Setup: Setup{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5),
 		Status: CellOK, Error: "a \"b\",\nc",
 	}})
 }

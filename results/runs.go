@@ -20,15 +20,15 @@ import (
 
 // Run is one seed of one cell, read from its folder.
 type Run struct {
-	Dir        string
-	Experiment        // from the rows of the curve
-	Params     Params // likewise
-	Seed       uint32 // likewise
-	Curve      []CurveRow
-	Info       *RunInfo // nil without a readable run.json: the run goes on, or was killed
-	Extra      []string // names of the other CSV files in the folder, sorted, without those in Beside
-	Beside     []Fault  // files of a run's end that are not as run.json has them, and do no harm to the run
-	Also       []string // other tables whose folders have the same run
+	Dir    string
+	Setup         // from the rows of the curve
+	Params Params // likewise
+	Seed   uint32 // likewise
+	Curve  []CurveRow
+	Info   *RunInfo // nil without a readable run.json: the run goes on, or was killed
+	Extra  []string // names of the other CSV files in the folder, sorted, without those in Beside
+	Beside []Fault  // files of a run's end that are not as run.json has them, and do no harm to the run
+	Also   []string // other tables whose folders have the same run
 
 	Damaged bool // its files contradict each other, or it is a copy of another seed; see [FindRuns]
 }
@@ -90,7 +90,7 @@ func (r *Run) Device() string {
 }
 
 // Key returns the run's cell, whatever the table.
-func (r *Run) Key() CellKey { return r.Experiment.Key(r.Params) }
+func (r *Run) Key() CellKey { return r.Setup.Key(r.Params) }
 
 // FindRuns reads every run below the folders, each of which is an output folder, or the folder of a table, a cell or a
 // seed. Runs are in the order of their folders' names.
@@ -212,9 +212,9 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 			continue
 		}
 		if len(r.Curve) == 0 {
-			r.Experiment, r.Params, r.Seed = row.Experiment, row.Params, row.Seed
+			r.Setup, r.Params, r.Seed = row.Setup, row.Params, row.Seed
 		} else { // one copy of each text, or every row would keep its whole line in memory
-			row.Experiment, row.Params = r.Experiment, r.Params
+			row.Setup, row.Params = r.Setup, r.Params
 			for _, text := range []*string{&row.Engine, &row.Precision, &row.Version} {
 				*text = unique.Make(*text).Value()
 			}
@@ -291,7 +291,7 @@ func fits(row CurveRow, before []CurveRow) error {
 		return cmp.Or(row.Named(), named("engine", row.Engine, "precision", row.Precision, "version", row.Version))
 	}
 	first, last := before[0], before[len(before)-1]
-	if row.Experiment != first.Experiment || row.Params != first.Params || row.Seed != first.Seed {
+	if row.Setup != first.Setup || row.Params != first.Params || row.Seed != first.Seed {
 		return errors.New("another run than the first line's, want one run in a curve")
 	}
 	if row.Round <= last.Round {

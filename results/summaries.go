@@ -11,7 +11,7 @@ import (
 
 // summaryKey names one number of a table: two rows of the same key are the same number.
 type summaryKey struct {
-	Experiment
+	Setup
 	Params Params
 	Metric metrics.Metric
 
@@ -20,7 +20,7 @@ type summaryKey struct {
 
 // key returns the key of the row's number.
 func (r *SummaryRow) key() summaryKey {
-	return summaryKey{r.Experiment, r.Params, r.Metric, r.Numerics, r.Revisions, r.Checksum}
+	return summaryKey{r.Setup, r.Params, r.Metric, r.Numerics, r.Revisions, r.Checksum}
 }
 
 // CellKey returns the row's cell, whatever the table.
@@ -34,12 +34,12 @@ func FindSummaries(
 	ctx context.Context, made []SummaryRow, folders ...string,
 ) (rows []SummaryRow, bad []error, err error) {
 	type place struct {
-		Experiment
+		Setup
 		params Params
 	}
 	known := map[place]bool{}
 	for _, r := range made {
-		known[place{r.Experiment, r.Params}] = true
+		known[place{r.Setup, r.Params}] = true
 	}
 	paths, err := filesNamed(ctx, folders, SummaryFile)
 	if err != nil {
@@ -50,7 +50,7 @@ func FindSummaries(
 		found, lines, wrong := files.ReadCSVFileLenient[SummaryRow](file)
 		bad = append(bad, wrong...)
 		for i, r := range Unverified(found) {
-			if known[place{r.Experiment, r.Params}] {
+			if known[place{r.Setup, r.Params}] {
 				continue
 			}
 			if err := r.Named(); err != nil {

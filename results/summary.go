@@ -41,7 +41,7 @@ func (s *CellStatus) UnmarshalText(text []byte) error {
 
 // SummaryRow is one metric of one cell of a table, averaged over the seeds, beside the paper's number.
 type SummaryRow struct {
-	Experiment
+	Setup
 	Params Params         `csv:"params"`          // as in [CurveRow]
 	Rounds int            `csv:"rounds,optional"` // of each of its runs; 0: unknown
 	Metric metrics.Metric `csv:"metric"`

@@ -183,7 +183,7 @@ func (l *lister) named(r results.Run) results.Run {
 	for i := range l.runs { // another run also has what the names lack, such as the net and the number of clients
 		other := &l.runs[i]
 		if filepath.Dir(other.Dir) == filepath.Dir(r.Dir) {
-			r.Experiment, r.Params = other.Experiment, other.Params
+			r.Setup, r.Params = other.Setup, other.Params
 			return r
 		}
 	}

@@ -60,12 +60,12 @@ func TestOddNumbers(t *testing.T) {
 func schema1(t *testing.T, out, name, method, last string) *damaged {
 	t.Helper()
 	d := &damaged{T: t, out: out, dir: filepath.Join(out, name, "x", "seed-3")}
-	cell := results.Experiment{
+	cell := results.Setup{
 		Table: name, Method: method, Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine", Clients: 100,
 	}
 	d.check(results.WriteCurve(d.path(results.CurveFile), []results.CurveRow{
-		{Experiment: cell, Seed: 3},
-		{Experiment: cell, Seed: 3, Round: 1},
+		{Setup: cell, Seed: 3},
+		{Setup: cell, Seed: 3, Round: 1},
 	}))
 	both(put(allRounds, "alpha", "0.1"), put(allRounds, "test_acc", "0.5"), file(results.RunFile,
 		`{"status":"complete","rounds":`+last+`,"settings":{},"settings_hash":"`+results.Hash(map[string]any{})+

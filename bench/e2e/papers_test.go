@@ -374,7 +374,7 @@ func TestRoundsToGet(t *testing.T) {
 		t.Fatalf("%d entries, want %d", len(list), len(want))
 	}
 	for i, e := range list {
-		r := results.SummaryRow{Experiment: results.Experiment{Data: "cifar10"}, Metric: e.Metric}
+		r := results.SummaryRow{Setup: results.Setup{Data: "cifar10"}, Metric: e.Metric}
 		must.OK(t, e.Fill(&r, papers.Runs{Curves: [][]results.CurveRow{curve, curve}}, papers.Runs{}))
 		if !r.Mean.Valid || r.Mean.Value != want[i] || r.N != 2 {
 			t.Errorf("%s: %+v over %d seeds, want %g over 2", e.Metric, r.Mean, r.N, want[i])
@@ -393,7 +393,7 @@ func TestTablesSayWhatTheyRun(t *testing.T) {
 			}
 			cells := must.Get(many.Cells(&of, &many.Wanted{Preset: preset}))(t)
 			for _, c := range cells {
-				r := results.SummaryRow{Experiment: c.Settings.Cell(id), Params: c.Settings.Params()}
+				r := results.SummaryRow{Setup: c.Settings.Setup(id), Params: c.Settings.Params()}
 				if own := of.Own(&r).Without(c.Column.Set.Names()...); own != "" {
 					t.Errorf("%s %s %s: own settings %q, want none", id, preset, r.Method, own)
 				}

@@ -95,7 +95,7 @@ func foreign(t *testing.T, from, into string) {
 		info := *r.Info
 		settings := info.Settings.(map[string]any)
 		settings["method"], settings["fedaum-beta"], settings["method-sha256"] = "fedaum", "0.3", "12345e67"
-		cell := results.CellFolder(r.Curve[0].Experiment, results.Hash(settings))
+		cell := results.CellFolder(r.Curve[0].Setup, results.Hash(settings))
 		dir := filepath.Join(into, r.Table, cell, filepath.Base(r.Dir))
 		must.OK(t, results.WriteCurve(filepath.Join(dir, results.CurveFile), r.Curve))
 		must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile), info, nil))

@@ -76,7 +76,7 @@ func onSVHN(t *testing.T, rounds int, accuracies ...float64) (out string) {
 	s.Availability = "sine"
 	for i, acc := range accuracies {
 		row := results.CurveRow{
-			Experiment: s.Cell("fedawe-2"), Seed: uint32(3 + i), TestAcc: files.Some(0.1), TrainAcc: files.Some(0.1),
+			Setup: s.Setup("fedawe-2"), Seed: uint32(3 + i), TestAcc: files.Some(0.1), TrainAcc: files.Some(0.1),
 			TrainLoss: files.Some(2), Engine: "cpu-avx2", Precision: "fp32", Version: "v1",
 		}
 		last := row

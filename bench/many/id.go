@@ -39,7 +39,7 @@ func (id ID) String() string {
 
 // isFolder reports whether a name can be that of a table, a cell or a sweep.
 func isFolder(name string) bool {
-	return (results.Experiment{Table: name}).Named() == nil && name != "" && !strings.HasPrefix(name, ".") &&
+	return (results.Setup{Table: name}).Named() == nil && name != "" && !strings.HasPrefix(name, ".") &&
 		!strings.ContainsAny(name, `/\:`)
 }
 

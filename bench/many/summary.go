@@ -50,7 +50,7 @@ func (p *Pool) summary(t *papers.Table, cells []Cell) *folderSummary {
 		read: map[string]readRun{}, said: map[string]bool{},
 	}
 	for i, c := range cells {
-		key := c.Settings.Cell(t.ID).Key(c.Settings.Params())
+		key := c.Settings.Setup(t.ID).Key(c.Settings.Params())
 		if _, twice := s.places[key]; !twice {
 			s.places[key] = i
 		}

@@ -22,7 +22,7 @@ func finishedRun(t *testing.T, out string, seed uint32) (dir string) {
 		"method": "mifa", "preset": "code", "data": "leaf", "net": "n", "availability": "sine", "clients": 4,
 		"rounds": 1, "eval-every": 1, "eval-train": true,
 	}
-	cell := results.Experiment{
+	cell := results.Setup{
 		Table: "t", Method: "mifa", Preset: "code", Data: "leaf", Net: "n", Availability: "sine", Clients: 4,
 	}
 	dir = filepath.Join(out, "t", results.CellFolder(cell, results.Hash(settings)), fmt.Sprintf("seed-%d", seed))
@@ -30,7 +30,7 @@ func finishedRun(t *testing.T, out string, seed uint32) (dir string) {
 	for round := range 2 {
 		x := files.Some(float64(round)/4 + float64(seed)/100)
 		rows = append(rows, results.CurveRow{
-			Experiment: cell, Seed: seed, Round: round, TrainLoss: x, TrainAcc: x, TestLoss: x, TestAcc: x,
+			Setup: cell, Seed: seed, Round: round, TrainLoss: x, TrainAcc: x, TestLoss: x, TestAcc: x,
 		})
 	}
 	must.OK(t, results.WriteCurve(filepath.Join(dir, results.CurveFile), rows))

@@ -232,7 +232,7 @@ func columnLabel(c Cell) string {
 func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed error) ([]results.SummaryRow, error) {
 	s := c.Settings
 	row := results.SummaryRow{
-		Experiment: s.Cell(t.ID), Params: s.Params(), Status: results.CellOK, Version: run.Version(),
+		Setup: s.Setup(t.ID), Params: s.Params(), Status: results.CellOK, Version: run.Version(),
 	}
 	switch {
 	case isInterrupted(failed):

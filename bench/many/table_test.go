@@ -9,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/run"
-	"rollcall/bench/settings/settingstest"
-
 	"rollcall/algos"
+	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/bench/settings/settingstest"
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -211,7 +210,7 @@ func TestAlso(t *testing.T) {
 					t.Errorf("%s %s: %s at the rates %g and %g, want %g and %g",
 						id, preset, s.Method, s.LR, s.ServerLR, own.LR, own.ServerLR)
 				}
-				row := results.SummaryRow{Experiment: s.Cell(id), Params: s.Params()}
+				row := results.SummaryRow{Setup: s.Setup(id), Params: s.Params()}
 				if own := table.Own(&row).Without(c.Column.Set.Names()...); own != "" {
 					t.Errorf("%s %s: %s on %s has %q of its own, want nothing", id, preset, s.Method, s.Data, own)
 				}

@@ -44,7 +44,7 @@ type Experiment struct {
 
 // Folder returns the folder of a run: OUT/TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N.
 func Folder(out, table string, s settings.Settings, seed uint32) string {
-	return filepath.Join(out, table, results.CellFolder(s.Cell(table), results.Hash(s)), fmt.Sprintf("seed-%d", seed))
+	return filepath.Join(out, table, results.CellFolder(s.Setup(table), results.Hash(s)), fmt.Sprintf("seed-%d", seed))
 }
 
 // Rounds returns the round after which this process ends the run.
@@ -134,7 +134,7 @@ func Revisions(s *settings.Settings, engine int) results.Revisions {
 func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	s := &x.Settings
 	return results.CurveRow{
-		Experiment: s.Cell(x.Table), Seed: x.Seed, Params: s.Params(),
+		Setup: s.Setup(x.Table), Seed: x.Seed, Params: s.Params(),
 		Engine: engine.Engine, Precision: engine.Precision, Version: Version(),
 	}
 }

@@ -59,7 +59,7 @@ func TestProfilePrint(t *testing.T) {
 func TestProfileWrite(t *testing.T) {
 	dir := t.TempDir()
 	p := &Phases{}
-	must.OK(t, p.write(dir, results.CurveRow{Experiment: results.Experiment{Method: "fedavg-active"}}))
+	must.OK(t, p.write(dir, results.CurveRow{Setup: results.Setup{Method: "fedavg-active"}}))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 || p.writing <= 0 {
 		t.Errorf("%v for writing, %d files left, %v, want some, none, no error", p.writing, len(left), err)
 	}

@@ -194,7 +194,7 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 	}
 	for k := range c.Curve {
 		r := &c.Curve[k]
-		r.Experiment, r.Params, r.Engine, r.Precision, r.Version = template.Experiment, template.Params, template.Engine,
+		r.Setup, r.Params, r.Engine, r.Precision, r.Version = template.Setup, template.Params, template.Engine,
 			template.Precision, template.Version
 	}
 	if n := len(c.Decisions); t.x.Decisions && n != c.Round*t.x.Settings.Clients {

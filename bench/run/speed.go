@@ -217,7 +217,7 @@ func (b *SpeedTest) evaluate(ctx context.Context, ses *Session, f *Federation, r
 		return nil
 	}
 	return b.Phases.write(b.Machine.Out, results.CurveRow{
-		Experiment: results.Experiment{
+		Setup: results.Setup{
 			Table: "run", Method: b.Settings.Method, Preset: b.Settings.Preset, Data: row.Data, Net: row.Net,
 			Availability: row.Availability, Clients: row.Clients,
 		},

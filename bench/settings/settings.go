@@ -150,9 +150,9 @@ func (s *Settings) Params() results.Params {
 	return results.NewParams(differ...)
 }
 
-// Cell returns the cell of a table that has these settings.
-func (s *Settings) Cell(table string) results.Experiment {
-	c := results.Experiment{
+// Setup returns the cell of a table that has these settings.
+func (s *Settings) Setup(table string) results.Setup {
+	c := results.Setup{
 		Table: table, Method: s.Method, Preset: s.Preset, Data: s.Data, Net: s.Net, Availability: s.Availability,
 		Clients: s.Clients,
 	}

@@ -12,11 +12,11 @@ import (
 // revisions or its data.
 func labels(rows []results.SummaryRow) []string {
 	type number struct { // in contrast to [results.SummaryRow.Key], which has the conditions too
-		results.Experiment
+		results.Setup
 		params results.Params
 		metric string
 	}
-	place := func(r *results.SummaryRow) number { return number{r.Experiment, r.Params, string(r.Metric)} }
+	place := func(r *results.SummaryRow) number { return number{r.Setup, r.Params, string(r.Metric)} }
 	// Only rows with a trusted number are compared with each other.
 	whole := func(r *results.SummaryRow) bool {
 		return r.N > 0 && r.Status != results.CellMixed && r.Status != results.CellUnverified

@@ -36,7 +36,7 @@ func listed(t *testing.T) (runs []results.Run, work map[string]Progress) {
 	runs, bad := must.Get2(results.FindRuns(t.Context(), out))(t)
 	resultstest.MustHold(t, bad)
 	// One that has begun, and has no curve yet.
-	begun := results.Run{Dir: runs[0].Dir + "9", Experiment: runs[0].Experiment, Seed: 39}
+	begun := results.Run{Dir: runs[0].Dir + "9", Setup: runs[0].Setup, Seed: 39}
 	work[begun.Dir] = Progress{Rounds: 4, Process: "7@here"}
 	return append(runs, begun), work
 }

@@ -130,8 +130,8 @@ func TestMergeSummaries(t *testing.T) {
 		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
 	})
 	alone := results.SummaryRow{
-		Experiment: results.Experiment{Table: "../../elsewhere", Method: "mifa", Data: "svhn", Availability: "sine"},
-		Metric:     metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
+		Setup:  results.Setup{Table: "../../elsewhere", Method: "mifa", Data: "svhn", Availability: "sine"},
+		Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
 	}
 	path := filepath.Join(a, "fedawe-2", results.SummaryFile)
 	must.OK(t, results.WriteSummary(path, []results.SummaryRow{alone}))

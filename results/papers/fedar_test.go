@@ -106,8 +106,8 @@ func TestCorrect(t *testing.T) {
 	} {
 		for _, m := range []metrics.Metric{metrics.PRounds, metrics.PSeeds, metrics.PHolm} {
 			r := results.SummaryRow{
-				Experiment: results.Experiment{Table: "fedar-2", Method: c.method},
-				Params:     results.Params(c.params), Metric: m, N: 3,
+				Setup:  results.Setup{Table: "fedar-2", Method: c.method},
+				Params: results.Params(c.params), Metric: m, N: 3,
 			}
 			switch m {
 			case metrics.PRounds:
@@ -145,12 +145,12 @@ func TestSummariseCorrects(t *testing.T) {
 	} {
 		for i, x := range acc {
 			r := results.Run{
-				Experiment: results.Experiment{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}, Seed: uint32(i),
+				Setup: results.Setup{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}, Seed: uint32(i),
 				Info: &results.RunInfo{Status: results.RunComplete, Rounds: 1, Seed: uint32(i)},
 			}
 			for round := range 2 {
 				r.Curve = append(r.Curve, results.CurveRow{
-					Experiment: r.Experiment, Seed: r.Seed, Round: round, TestAcc: files.Some(x), TrainAcc: files.Some(x),
+					Setup: r.Setup, Seed: r.Seed, Round: round, TestAcc: files.Some(x), TrainAcc: files.Some(x),
 				})
 			}
 			runs = append(runs, r)

@@ -159,7 +159,7 @@ func run(method string, every int, loss, acc []float64) []results.CurveRow {
 	var rows []results.CurveRow
 	for i := range loss {
 		rows = append(rows, results.CurveRow{
-			Experiment: results.Experiment{Method: method, Data: "svhn", Availability: "sine"}, Round: i * every,
+			Setup: results.Setup{Method: method, Data: "svhn", Availability: "sine"}, Round: i * every,
 			TrainLoss: files.Some(loss[i]), TrainAcc: files.Some(acc[i] + 0.1), TestAcc: files.Some(acc[i]),
 		})
 	}

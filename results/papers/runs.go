@@ -137,7 +137,7 @@ func (t *Table) Row(e Entry, about results.SummaryRow, runs, reference Runs) (ro
 
 // summaryOf returns the columns that all rows of a cell share, and the complete runs of the cell.
 func summaryOf(c *results.Cell, table string) (row results.SummaryRow, complete Runs) {
-	row = results.SummaryRow{Experiment: c.Runs[0].Experiment, Params: c.Params, Status: results.CellOK}
+	row = results.SummaryRow{Setup: c.Runs[0].Setup, Params: c.Params, Status: results.CellOK}
 	row.Table = table
 	// The row has the status of the worst run: a failed or damaged run outweighs an interrupted one.
 	var left []*results.RunInfo // of runs that did not complete

@@ -21,7 +21,7 @@ func TestOwn(t *testing.T) {
 		{"binary", "batch=32;eval-every=5;lr=0.03", "eval-every=5"},
 		{"leaf", "batch=32", "batch=32"},
 	} {
-		r := results.SummaryRow{Experiment: results.Experiment{
+		r := results.SummaryRow{Setup: results.Setup{
 			Method: "f3ast", Preset: "code", Data: c.data, Availability: "markov",
 		}, Params: c.params}
 		if got := of.Own(&r); got != c.want {
@@ -33,7 +33,7 @@ func TestOwn(t *testing.T) {
 		"fedar": "batch=32;local-steps=10;lr=0.2;rounds=4;split=classes;weight-decay=0.01",
 		"new":   "augment=none;batch=32;init=torch;lr=0.2;rounds=4;split=classes",
 	} {
-		r := results.SummaryRow{Experiment: results.Experiment{
+		r := results.SummaryRow{Setup: results.Setup{
 			Method: method, Preset: "code", Data: "binary", Net: "linear-binary", Availability: "markov",
 		}, Params: params}
 		if got := of.Own(&r); got != "lr=0.2;rounds=4" {

@@ -276,7 +276,7 @@ func TestOddInputs(t *testing.T) {
 	for name, in := range map[string]Input{
 		"nothing":  {},
 		"problems": {Bad: []error{errors.New("x")}},
-		"own": {Numbers: []results.SummaryRow{{Experiment: results.Experiment{
+		"own": {Numbers: []results.SummaryRow{{Setup: results.Setup{
 			Table: "run", Method: "new", Data: "own", Availability: "trace",
 		}, Metric: metrics.TestAcc, N: 1, Mean: files.Some(0.5), Status: results.CellOK}}},
 	} {

@@ -40,7 +40,7 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 			!has(s.methods, p.Method) {
 			continue
 		}
-		cell := results.Experiment{
+		cell := results.Setup{
 			Table: "fedawe-2", Method: p.Method, Preset: "code", Data: p.Data, Net: "cnn-" + p.Data,
 			Availability: p.Availability, Clients: 100, Alpha: files.Some(0.1),
 		}
@@ -57,7 +57,7 @@ func synthesise(t testing.TB, dir string, s synthetic) {
 }
 
 // synthCurve rises to about the printed accuracy.
-func synthCurve(cell results.Experiment, seed uint32, s synthetic, mean, std float64) (rows []results.CurveRow) {
+func synthCurve(cell results.Setup, seed uint32, s synthetic, mean, std float64) (rows []results.CurveRow) {
 	name := uint64(len(cell.Method)*1000 + len(cell.Availability)*10 + len(cell.Data))
 	r := rand.New(rand.NewPCG(uint64(seed), name))
 	end := mean + 1.2*std*r.NormFloat64()
@@ -66,7 +66,7 @@ func synthCurve(cell results.Experiment, seed uint32, s synthetic, mean, std flo
 		acc := 0.1 + (end-0.1)*(1-math.Exp(-6*x))/(1-math.Exp(-6)) + 0.012*r.NormFloat64()*math.Exp(-x)
 		acc = min(max(acc, 0.05), 1)
 		row := results.CurveRow{
-			Experiment: cell, Seed: seed, Round: round, TestAcc: files.Some(acc), TrainAcc: files.Some(min(acc+0.01, 1)),
+			Setup: cell, Seed: seed, Round: round, TestAcc: files.Some(acc), TrainAcc: files.Some(min(acc+0.01, 1)),
 			TestLoss: files.Some(2.3 - 2.2*acc), TrainLoss: files.Some(2.25 - 2.2*acc),
 			ElapsedSec: 1.8 * float64(round), Engine: "cpu-avx512", Precision: "fp32", Version: "v1",
 		}

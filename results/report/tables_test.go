@@ -54,7 +54,7 @@ func TestMarks(t *testing.T) {
 func TestReportAgreesWithComparison(t *testing.T) {
 	of := must.Get(papers.TableByID("fedawe-2"))(t)
 	row := func(method string, mean float64, n, rounds int) results.SummaryRow {
-		r := results.SummaryRow{Experiment: results.Experiment{
+		r := results.SummaryRow{Setup: results.Setup{
 			Table: "fedawe-2", Method: method, Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
 			Clients: 100, Alpha: files.Some(0.1),
 		}, Rounds: rounds, Metric: metrics.TestAcc, Status: results.CellOK}

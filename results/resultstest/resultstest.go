@@ -35,7 +35,7 @@ func Decisions() []results.DecisionRow {
 
 // SineRow returns a row of ours under sine availability, with the fields that [results.PrintedFor] looks at.
 func SineRow(method, data string, alpha float64, params results.Params, m metrics.Metric) results.SummaryRow {
-	return results.SummaryRow{Experiment: results.Experiment{
+	return results.SummaryRow{Setup: results.Setup{
 		Method: method, Data: data, Availability: "sine", Alpha: files.Some(alpha),
 	}, Params: params, Metric: m}
 }
@@ -43,7 +43,7 @@ func SineRow(method, data string, alpha float64, params results.Params, m metric
 // Row returns a row of ours under a data set and an availability: a mean over n seeds, with a spread of 0.01 if there
 // are several. What makes an experiment the paper's is as in FedAWE's tables.
 func Row(table, method, data, availability string, m metrics.Metric, mean float64, n int) results.SummaryRow {
-	r := results.SummaryRow{Experiment: results.Experiment{
+	r := results.SummaryRow{Setup: results.Setup{
 		Table: table, Method: method, Preset: "code", Data: data, Net: "cnn-" + data, Availability: availability,
 		Clients: 100, Alpha: files.Some(0.1),
 	}, Rounds: 2000, Metric: m, N: n, Mean: files.Some(mean), Status: results.CellOK}
@@ -78,14 +78,14 @@ type SmallRun struct {
 // WriteRun writes the folder of a run below out, and returns the path of the folder.
 func WriteRun(t *testing.T, out string, r SmallRun) string {
 	t.Helper()
-	cell := results.Experiment{
+	cell := results.Setup{
 		Table: r.Table, Method: r.Method, Preset: "code", Data: "cifar10", Net: "cnn-cifar10",
 		Availability: "sine", Clients: 100, Alpha: files.Some(0.1),
 	}
 	var rows []results.CurveRow
 	for i, acc := range r.Acc {
 		rows = append(rows, results.CurveRow{
-			Experiment: cell, Seed: r.Seed, Round: i, TestAcc: files.Some(acc), TrainLoss: files.Some(1 - acc),
+			Setup: cell, Seed: r.Seed, Round: i, TestAcc: files.Some(acc), TrainLoss: files.Some(1 - acc),
 			TrainAcc: files.Some(acc / 2), Params: r.Params, Version: r.Version, Engine: "cpu-avx2", Precision: "fp32",
 		})
 	}
@@ -114,7 +114,7 @@ func WriteCurve(t testing.TB, out string, rows []results.CurveRow, rounds int, i
 	info.Settings, info.Seed, info.Rounds, info.Data = settings, first.Seed, last.Round, first.Data
 	info.Version, info.Engine, info.Precision = first.Version, first.Engine, first.Precision
 	// The folder is named after the settings, as checkFolder of package results demands.
-	dir := filepath.Join(out, first.Table, results.CellFolder(first.Experiment, results.Hash(settings)),
+	dir := filepath.Join(out, first.Table, results.CellFolder(first.Setup, results.Hash(settings)),
 		fmt.Sprintf("seed-%d", first.Seed))
 	if err := results.WriteCurve(filepath.Join(dir, results.CurveFile), rows); err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func summary(t *testing.T, dir, preset string, rounds, seeds int) {
 	t.Helper()
 	row := func(method string, mean float64) results.SummaryRow {
 		return results.SummaryRow{
-			Experiment: results.Experiment{
+			Setup: results.Setup{
 				Table: "fedawe-2", Method: method, Preset: preset, Data: "svhn", Net: "cnn-svhn", Availability: "sine",
 				Clients: 100, Alpha: files.Some(0.1),
 			},

@@ -27,7 +27,7 @@ var settings = map[string]any{
 // wanted returns the run in a folder of its name.
 func wanted(t *testing.T) *Want {
 	t.Helper()
-	cell := results.Experiment{
+	cell := results.Setup{
 		Table: "t", Method: "mifa", Preset: "code", Data: "leaf", Net: "linear-synthetic", Availability: "sine",
 		Clients: 4,
 	}
@@ -37,7 +37,7 @@ func wanted(t *testing.T) *Want {
 			SettingsHash: results.Hash(settings), Seed: 3, Numerics: nets.Numerics("cpu-avx2", "fp32"),
 			Revisions: results.Revisions{Method: 2, Process: 1, Data: 1, Net: 1, Engine: 1}, Params: 5, Rounds: 6,
 		},
-		Row:       results.CurveRow{Experiment: cell, Seed: 3},
+		Row:       results.CurveRow{Setup: cell, Seed: 3},
 		Evaluates: func(int) bool { return true }, StopAt: 6,
 	}
 }

@@ -213,7 +213,7 @@ func SameRow(there, here results.CurveRow) error {
 			return fmt.Errorf("round %d: %s %v, and %v now", here.Round, c.column, c.there, c.here)
 		}
 	}
-	if there.Experiment != here.Experiment || there.Seed != here.Seed || there.Params != here.Params {
+	if there.Setup != here.Setup || there.Seed != here.Seed || there.Params != here.Params {
 		return errors.New("of another run")
 	}
 	return nil
