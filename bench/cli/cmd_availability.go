@@ -17,15 +17,15 @@ import (
 type availabilityRow struct {
 	Round       int     `csv:"round"`
 	Client      int     `csv:"client"`
-	Base        float64 `csv:"p"`           // p_i of FedAWE's processes; π_i of one without a p_i
+	Base        float64 `csv:"p"`           // p_i of FedAWE's models; π_i of one without a p_i
 	Pi          float64 `csv:"pi"`          // π_i, the share of rounds with the client
 	Lambda      float64 `csv:"lambda"`      // λ_i of a chain, 0 where rounds are independent
 	Probability float64 `csv:"probability"` // p_i^t
 	Active      int     `csv:"active"`      // 1: the client is there; 0: it is away
 }
 
-// availabilityCommand is `rollcall availability`: the trace of a process as CSV, for drawing it or for other programs.
-// It has the flags of run that the split and the process read, and no other ones.
+// availabilityCommand is `rollcall availability`: the trace of an availability model as CSV, for drawing it or for
+// other programs. It has the flags of run that the split and the model read, and no other ones.
 func (a *app) availabilityCommand() *cobra.Command {
 	var (
 		machine run.Machine
@@ -72,7 +72,6 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := s.Give(given); err != nil {
 			return err
 		}
-		// --kind and --rounds are not the settings' own flags. No test sample is ever looked at, and one is enough.
 		s.Availability, s.Rounds, s.TestSize = kind, *rounds, 1
 		if err := s.Validate(); err != nil {
 			return err

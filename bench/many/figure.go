@@ -27,8 +27,8 @@ func (p *Pool) Measure(ctx context.Context, f *papers.Figure, w *Wanted) (m pape
 	case papers.BaseAvailability:
 		m.Base, err = p.base(ctx, what, f.Seeds[0], w)
 	case papers.Trajectories:
-		for _, process := range what.Processes {
-			rows, err := Trajectories(process, availability.Defaults(what.Base, f.Seeds[0]), f.Rounds)
+		for _, model := range what.Processes {
+			rows, err := Trajectories(model, availability.Defaults(what.Base, f.Seeds[0]), f.Rounds)
 			if err != nil {
 				return m, err
 			}

@@ -27,16 +27,16 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 		first, last := papers.EstimatorError{X: r.X}, papers.EstimatorError{X: r.X, Round: s.Rounds}
 		for _, seed := range f.Seeds {
 			options.Seed = seed
-			process, err := availability.New(s.Availability, options)
+			model, err := availability.New(s.Availability, options)
 			if err != nil {
 				return nil, err
 			}
-			pi, lambda := process.Stationary()
+			pi, lambda := model.Stationary()
 			e := algos.NewEstimator(int(r.X), algos.Preset(s.Preset), seed, pi, lambda)
 			first.Pi = append(first.Pi, meanDistance(e.Pi, pi))
 			first.Lambda = append(first.Lambda, meanDistance(e.Lambda, lambda))
 			for t := range s.Rounds {
-				e.Observe(process.Active(t))
+				e.Observe(model.Active(t))
 			}
 			last.Pi = append(last.Pi, meanDistance(e.Pi, pi))
 			last.Lambda = append(last.Lambda, meanDistance(e.Lambda, lambda))
@@ -55,9 +55,9 @@ func meanDistance(a, b []float64) float64 {
 	return sum
 }
 
-// Trajectories returns p_i^t and the activity of every client of a process, for the first rounds.
-func Trajectories(process string, o availability.Options, rounds int) (rows []papers.FedAWEF6Row, err error) {
-	made, err := availability.New(process, o)
+// Trajectories returns p_i^t and the activity of every client under an availability model, for the first rounds.
+func Trajectories(model string, o availability.Options, rounds int) (rows []papers.FedAWEF6Row, err error) {
+	made, err := availability.New(model, o)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func Trajectories(process string, o availability.Options, rounds int) (rows []pa
 				active = 1
 			}
 			rows = append(rows, papers.FedAWEF6Row{
-				Availability: process, P: base, Round: t, Probability: p[i], Active: active,
+				Availability: model, P: base, Round: t, Probability: p[i], Active: active,
 			})
 		}
 	}

@@ -162,16 +162,16 @@ func TestTablesHeedTheirFlags(t *testing.T) {
 			preset = table.Preset
 		}
 		without := must.Get(trained(table, Wanted{Preset: preset}))(t)
-		var sets, processes []string
+		var sets, models []string
 		for _, c := range table.Columns {
-			sets, processes = append(sets, c.Data), append(processes, c.Availability)
+			sets, models = append(sets, c.Data), append(models, c.Availability)
 		}
 		for _, c := range flagsWanted {
 			switch c.flag {
 			case "data":
 				c.value = firstOf(sets, "binary", "leaf")
 			case "availability":
-				c.value = firstOf(processes, "clusters", "sine")
+				c.value = firstOf(models, "clusters", "sine")
 			case "methods":
 				c.value = table.Methods[1]
 			}

@@ -16,7 +16,7 @@ import (
 	"rollcall/results"
 )
 
-// RatesKey says for which runs rates are: a method in a preset on a data set and a net under an availability process.
+// RatesKey says for which runs rates are: a method in a preset on a data set and a net under an availability model.
 type RatesKey struct {
 	Method       string `csv:"method"`
 	Preset       string `csv:"preset"`

@@ -16,7 +16,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Sweep is a table that no paper has: any methods under any processes on any nets and data sets, all on the same trace.
+// Sweep is a table that no paper has: any methods under any availability models on any nets and data sets, all on the
+// same trace.
 type Sweep struct {
 	Name, Like                        string
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
@@ -51,10 +52,10 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 	used := map[string]bool{}
 	for _, data := range w.Data {
 		for _, net := range w.netsOf(data) {
-			for _, process := range w.Availability {
-				column := papers.Column{Data: data, Availability: process}
+			for _, model := range w.Availability {
+				column := papers.Column{Data: data, Availability: model}
 				for _, method := range w.Methods {
-					s, err := w.cell(method, data, net, process, own[method])
+					s, err := w.cell(method, data, net, model, own[method])
 					if err != nil {
 						return t, nil, err
 					}
@@ -206,7 +207,7 @@ func (w *Sweep) refuseUselessRate(of map[string]rate) error {
 
 // cell returns the settings of one cell. All methods train as --like does in its paper, but with their own learning
 // rates, and then the settings of the command line come over both.
-func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settings, error) {
+func (w *Sweep) cell(method, data, net, model string, r rate) (settings.Settings, error) {
 	own, err := settings.Defaults(method, w.preset, data)
 	if err != nil {
 		return own, err
@@ -216,7 +217,7 @@ func (w *Sweep) cell(method, data, net, process string, r rate) (settings.Settin
 	if err != nil {
 		return s, err
 	}
-	s.Method, s.Net, s.Availability = method, net, process
+	s.Method, s.Net, s.Availability = method, net, model
 	s.LR, s.ServerLR = own.LR, own.ServerLR
 	// Apply leaves out the settings that this cell does not read: a sweep needs only one cell that reads them.
 	if err := s.Apply(w.Given.Implied().All()); err != nil {

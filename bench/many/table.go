@@ -32,15 +32,15 @@ func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 	if err := w.validateAlso(t); err != nil {
 		return nil, err
 	}
-	var sets, processes []string
+	var sets, models []string
 	for _, c := range t.Columns {
-		sets, processes = append(sets, c.Data), append(processes, c.Availability)
+		sets, models = append(sets, c.Data), append(models, c.Availability)
 	}
 	data, err := narrow("data", w.Data, sets)
 	if err != nil {
 		return nil, err
 	}
-	process, err := narrow("availability", w.Availability, processes)
+	model, err := narrow("availability", w.Availability, models)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 	}
 	var cells []Cell
 	for _, column := range t.Columns {
-		if !data(column.Data) || !process(column.Availability) || !wanted(&column) {
+		if !data(column.Data) || !model(column.Availability) || !wanted(&column) {
 			continue
 		}
 		for _, name := range slices.Concat(t.Methods, w.Also) {

@@ -26,7 +26,7 @@ var unlike = map[string]string{
 }
 
 // contexts are settings beside the tiny run's own, so that one setting can show. Parameters of methods run with the
-// first method that reads them, those of processes with the first process.
+// first method that reads them, those of availability models with the first model.
 var contexts = map[string]string{
 	"eval-last":     "eval-every=10 eval-last=2 rounds=6",
 	"weights":       "method=unbiased p=1 weights=equal",

@@ -120,12 +120,12 @@ func Revisions(s *settings.Settings, engine int) results.Revisions {
 	if s.SplitAway() {
 		split = "" // the data set itself splits its samples
 	}
-	process := availability.Revision(s.Availability)
+	model := availability.Revision(s.Availability)
 	if algos.Has(s.Method, algos.UsesPi) {
-		process += told[s.Availability]
+		model += told[s.Availability]
 	}
 	return results.Revisions{
-		Method: algos.Revision(s.Method), Process: process,
+		Method: algos.Revision(s.Method), Process: model,
 		Data: datasets.Revision(s.Data, split), Net: models.Revision(s.Net), Engine: engine,
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"rollcall/nets"
 )
 
-// Population is the N clients of a run: the samples they hold, and when they are there.
+// Population is the N clients of a run: the samples they hold, and when they are available.
 type Population struct {
 	Availability availability.Model
-	Base         []float64 // [N] p_i of FedAWE's models, from which p_i^t is made; π_i of a process without a p_i
-	Pi           []float64 // [N] π_i, the share of rounds in which a client is there: what methods know of it
+	Base         []float64 // [N] p_i of FedAWE's models, from which p_i^t is made; π_i of a model without a p_i
+	Pi           []float64 // [N] π_i, the share of rounds in which a client is available: what methods know of it
 	Lambda       []float64 // [N] λ_i of a chain, 0 where rounds are independent
 
 	train      [][]int32 // [N][n_i] the samples that each client trains on
@@ -77,11 +77,11 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		}
 	}
 	p.draw = func() (availability.Model, error) {
-		process, err := availability.New(kind, options)
+		model, err := availability.New(kind, options)
 		if err == nil && cut.NumPy != nil {
-			process = availability.NumPy(process, cut.Clients, cut.NumPy.Clone())
+			model = availability.NumPy(model, cut.Clients, cut.NumPy.Clone())
 		}
-		return process, err
+		return model, err
 	}
 	if p.Availability, err = p.draw(); err != nil {
 		return p, err
@@ -104,8 +104,8 @@ func (p *Population) ClassCounts(train *plan.Samples) [][]int {
 	return counts
 }
 
-// told is added to the revision of a process for the methods that use π_i or α. It is raised by whoever changes what
-// [Population] tells them of the process, while the process itself stays.
+// told is added to the revision of an availability model for the methods that use π_i or α. It is raised by whoever
+// changes what [Population] tells them of the model, while the model itself stays.
 var told = map[string]int{"stationary": 1, "staircase": 1, "sine": 1, "interleaved-sine": 1}
 
 // absent returns how many clients are never there.

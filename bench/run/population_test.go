@@ -102,19 +102,20 @@ func TestTestMeans(t *testing.T) {
 	}
 }
 
-// settingsUnder returns the settings of a method under a process, with ten clients and cycles of four rounds.
-func settingsUnder(t *testing.T, method, process string) settings.Settings {
+// settingsUnder returns the settings of a method under an availability model, with ten clients and cycles of four
+// rounds.
+func settingsUnder(t *testing.T, method, model string) settings.Settings {
 	t.Helper()
 	s := must.Get(settings.Defaults(method, "paper", "mnist"))(t)
-	s.Availability, s.Clients, s.Split, s.Alpha, s.Validation = process, 10, "clients", 0.1, 0
+	s.Availability, s.Clients, s.Split, s.Alpha, s.Validation = model, 10, "clients", 0.1, 0
 	s.Period, s.Gamma, s.Cutoff, s.Weights = 4, 0.5, 0.25, "size"
 	return s
 }
 
-// What the methods are told of FedAWE's processes is the mean over a cycle, not p_i: with it, and with α shared among
+// What the methods are told of FedAWE's models is the mean over a cycle, not p_i: with it, and with α shared among
 // the clients who are there at all, the expected step of unbiased over a cycle has the weights α.
 func TestPi(t *testing.T) {
-	for process, of := range map[string]func(p float64) float64{
+	for model, of := range map[string]func(p float64) float64{
 		"stationary": func(p float64) float64 { return p },
 		"staircase":  func(p float64) float64 { return 0.7 * p }, // p, p, 0.4 p, 0.4 p
 		"sine":       func(p float64) float64 { return 0.5 * p }, // p times 1/2, 1, 1/2, 0
@@ -128,8 +129,8 @@ func TestPi(t *testing.T) {
 			return 0.5 * p
 		},
 	} {
-		t.Run(process, func(t *testing.T) {
-			s := settingsUnder(t, "unbiased", process)
+		t.Run(model, func(t *testing.T) {
+			s := settingsUnder(t, "unbiased", model)
 			p := must.Get(Populate(labelled(4000), &s, 5))(t)
 			alpha := p.importance(s.Weights)
 			target, sum, away := p.target(alpha), 0.0, 0
@@ -162,7 +163,7 @@ func TestPi(t *testing.T) {
 			if math.Abs(sum-1) > 1e-15*10 || away != p.absent() {
 				t.Errorf("targets sum to %.17g, %d clients away, want 1 and %d", sum, p.absent(), away)
 			}
-			if (process == "interleaved-sine") != (away > 0) {
+			if (model == "interleaved-sine") != (away > 0) {
 				t.Errorf("%d clients are never there", away)
 			}
 		})
@@ -182,7 +183,7 @@ func TestTargetOfNobody(t *testing.T) {
 // A run that was told another π is not kept, and all other runs are.
 func TestRevisionOfWhatIsTold(t *testing.T) {
 	for _, c := range []struct {
-		method, process string
+		method, model string
 		more            int
 	}{
 		{"unbiased", "sine", 1},
@@ -193,11 +194,11 @@ func TestRevisionOfWhatIsTold(t *testing.T) {
 		{"fedawe", "sine", 0},
 		{"ca-fed", "markov", 0},
 		{"fedavg-is", "uniform", 0},
-		{"adafed", "trace", 0}, // the process itself has changed
+		{"adafed", "trace", 0}, // the model itself has changed
 	} {
-		s := settingsUnder(t, c.method, c.process)
-		if got, want := Revisions(&s, 1).Process, availability.Revision(c.process)+c.more; got != want {
-			t.Errorf("%s under %s: revision %d of the process, want %d", c.method, c.process, got, want)
+		s := settingsUnder(t, c.method, c.model)
+		if got, want := Revisions(&s, 1).Process, availability.Revision(c.model)+c.more; got != want {
+			t.Errorf("%s under %s: revision %d of the model, want %d", c.method, c.model, got, want)
 		}
 	}
 }

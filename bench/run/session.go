@@ -118,16 +118,16 @@ func (ses *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Opti
 	return options
 }
 
-// moreAvailable reports of each client [N] whether it is there in more than half of the rounds of a process that is
-// drawn without the data, for data that go by availability.
+// moreAvailable reports of each client [N] whether it is there in more than half of the rounds of an availability model
+// that is drawn without the data, for data that go by availability.
 func moreAvailable(s *settings.Settings, seed uint32) ([]bool, error) {
 	options := s.AvailabilityOptions(slices.Repeat([]float64{1}, s.Clients)) // a chain takes no p_i
 	options.Seed = s.Seeds(seed).Availability
-	process, err := availability.New(s.Availability, options)
+	model, err := availability.New(s.Availability, options)
 	if err != nil {
 		return nil, err
 	}
-	pi, _ := process.Stationary()
+	pi, _ := model.Stationary()
 	more := make([]bool, len(pi))
 	for i := range pi {
 		more[i] = pi[i] > 0.5

@@ -56,8 +56,8 @@ func (p *Plan) Write(w io.Writer) error {
 	return err
 }
 
-// rows returns the cells, those with the same method, data, process and rounds as one row, since Write prints nothing
-// else of their settings: two columns of a table may differ in another setting, such as alpha.
+// rows returns the cells, those with the same method, data, availability and rounds as one row, since Write prints
+// nothing else of their settings: two columns of a table may differ in another setting, such as alpha.
 func (p *Plan) rows() (rows []Group) {
 	type key struct {
 		method, data, availability string

@@ -22,8 +22,8 @@ import (
 
 // Tuning says which rates are tried for which runs.
 type Tuning struct {
-	// Sweep has the methods, processes, data sets, nets and seeds, and all settings but the rates, among them the
-	// rounds of the last rung and a share of held-out samples. Its Rates are empty.
+	// Sweep has the methods, availability models, data sets, nets and seeds, and all settings but the rates, among them
+	// the rounds of the last rung and a share of held-out samples. Its Rates are empty.
 	many.Sweep
 	LRs, ServerLRs []float64 // the grid of η_0 and η_g, each above 0 and once
 
@@ -34,7 +34,7 @@ type Tuning struct {
 // ErrEarlier says that a rung cannot be made yet: the runs before it are not finished.
 var ErrEarlier = errors.New("the rung before it is not finished, want it first")
 
-// cell is a method under a process on data: what rates are chosen for.
+// cell is a method under an availability model on data: what rates are chosen for.
 type cell struct {
 	settings settings.Settings // with whichever rates
 	rungs    []int             // see [rungs]
