@@ -184,7 +184,7 @@ func TestTargetOfNobody(t *testing.T) {
 func TestRevisionOfWhatIsTold(t *testing.T) {
 	for _, c := range []struct {
 		method, model string
-		more            int
+		more          int
 	}{
 		{"unbiased", "sine", 1},
 		{"f3ast", "interleaved-sine", 1},
