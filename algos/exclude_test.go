@@ -188,7 +188,7 @@ func TestOrders(t *testing.T) {
 }
 
 // serverStep returns what ca-fed's server does in a round beside
-// the engine's work, for n clients of whom half are there.
+// the engine's work, for n clients of whom half are active.
 func serverStep(tb testing.TB, n int, kappaBar2 float64) func() {
 	tb.Helper()
 	alpha, gap, pi, lambda := population(n, 1, true, 0.2)

@@ -17,8 +17,8 @@ import (
 //
 // The released code clips the averaged echoed update: x̄ = mean_A x_i + η_g · clip(mean_A (t − τ_i) Δ_i).
 //
-// Running statistics are neither echoed nor clipped: those of x̄ are the mean over A of what the local steps ended
-// with, and those of the evaluated model the mean over all N clients.
+// Running statistics are neither echoed nor clipped: x̄ has the mean over A of what the local steps ended with, and the
+// evaluated model the mean over all N clients.
 //
 // Clients that were last active in the same round have the same model. They share a row, so that x_i ← x̄ copies
 // nothing and N clients seldom need N rows.

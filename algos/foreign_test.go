@@ -10,7 +10,7 @@ import (
 )
 
 // Methods as somebody else would add them, each in one piece with its declaration: the laws must pass them, and must
-// catch mistakes that are easily made. The mistakes are those of the constructors' argument; "" makes none.
+// catch mistakes that are easily made. A constructor's argument names the mistake; "" makes none.
 
 // TestForeign registers each method in one line, and holds it to all laws.
 func TestForeign(t *testing.T) {

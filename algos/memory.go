@@ -103,7 +103,7 @@ func (m *memory) share(r Round, weight func(i int, scale float64) float64) func(
 }
 
 // move makes the round's step along the memory alone. The running statistics are of the clients that have just trained:
-// those of other clients in the memory are old.
+// the statistics of other clients in the memory are old.
 func (m *memory) move(r Round, weight func(i int, scale float64) float64) error {
 	return m.step(m.w, r, update{
 		clients: r.Active, memory: m.share(r, weight), buffers: chosen(m.y, present(r.Active, m.N)),

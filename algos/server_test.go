@@ -61,7 +61,7 @@ func TestSetOneTerm(t *testing.T) {
 	}
 }
 
-// A method may ask for other numbers of steps, and train clients twice in a round: their epochs go on behind them.
+// A method may ask for other numbers of steps, and train clients twice in a round: their epochs continue behind them.
 func TestStepsAskedFor(t *testing.T) {
 	f, e := toyFederation(8, 16)
 	f.Planner.Parts = [][]int32{{0, 1, 2}, {3, 4, 5, 6, 7, 8}}

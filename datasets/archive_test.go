@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 			dir, env, cache := alone(t)
 			at := c.at(dir, env, cache)
 			m.lay(t, at)
-			m.lay(t, filepath.Join(cache, "cifar-10-batches-bin")) // always there, always last
+			m.lay(t, filepath.Join(cache, "cifar-10-batches-bin")) // always last
 			if at == cache {
 				must.OK(t, os.RemoveAll(filepath.Join(cache, "cifar-10-batches-bin")))
 			}

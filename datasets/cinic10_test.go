@@ -275,7 +275,7 @@ func TestCINIC10FirstError(t *testing.T) {
 	files := miniTree(6)
 	first := ""
 	for i := range files {
-		if i > 40 && i%3 != 2 && strings.HasSuffix(files[i].name, ".png") { // not those of valid
+		if i > 40 && i%3 != 2 && strings.HasSuffix(files[i].name, ".png") { // of train and test
 			if files[i].data = []byte("broken"); first == "" {
 				first = files[i].name
 			}

@@ -66,7 +66,7 @@ func TestDownload(t *testing.T) {
 			name: "resumed", part: func(b []byte) []byte { return b[:1000] }, serve: serve,
 			ranges: []string{"bytes=1000-"},
 		},
-		{name: "all there", part: func(b []byte) []byte { return b }, serve: serve, ranges: []string{"bytes=HAVE-"}},
+		{name: "complete already", part: func(b []byte) []byte { return b }, serve: serve, ranges: []string{"bytes=HAVE-"}},
 		{
 			name: "part too long", part: func(b []byte) []byte { return append(bytes.Clone(b), 1, 2, 3) }, serve: serve,
 			ranges: []string{""},
@@ -176,9 +176,9 @@ func TestMirrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(served map[string][]byte)
-		is    error  // nil: the set is there in the end
+		is    error  // nil: the set is found in the end
 		want  string // in the error
-		left  bool   // a part file is left, to go on from
+		left  bool   // a part file is left, to resume from
 	}{
 		{"first has it not", func(served map[string][]byte) { delete(served, "first/"+file) }, nil, "", false},
 		{"first has another", func(served map[string][]byte) { served["first/"+file] = []byte("something else") }, nil, "", false},
@@ -219,11 +219,11 @@ func TestMirrors(t *testing.T) {
 func TestFetchSVHN(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		there map[string]string // official file by where it lies already
+		found map[string]string // official file by where it is already
 		want  string
 		asked []string
 	}{
-		{"nothing there", nil, "svhn", []string{"first/train_32x32.mat", "first/test_32x32.mat"}},
+		{"nothing", nil, "svhn", []string{"first/train_32x32.mat", "first/test_32x32.mat"}},
 		{
 			"one in the folder",
 			map[string]string{"svhn/train_32x32.mat": "train_32x32.mat"},
@@ -235,7 +235,7 @@ func TestFetchSVHN(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, "svhn", serve)
 			dir, _, _ := alone(t)
-			for at, name := range c.there {
+			for at, name := range c.found {
 				write(t, filepath.Join(dir, at), s.content[name])
 			}
 			set := must.Get(s.open(t, Options{Dir: dir}))(t)
@@ -261,7 +261,7 @@ func TestFetchSVHNFails(t *testing.T) {
 	wantError(t, err, ErrNotFound)
 }
 
-// What fails says how, and leaves only what the next attempt can go on from.
+// What fails says how, and leaves only what the next attempt can resume from.
 func TestDownloadFails(t *testing.T) {
 	for _, c := range []struct {
 		name  string

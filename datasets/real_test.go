@@ -103,7 +103,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// The sample has the first images of the real file, in a file of the official structure. The checksum is that of the
+// The sample has the first images of the real file, in a file of the official structure. The checksum is of the
 // pixels [n,32,32,3] and the labels modulo 10, read by scipy.io.loadmat: X.transpose(3, 0, 1, 2), then y % 10 as bytes.
 func TestSVHNSample(t *testing.T) {
 	path := realFile(t, "svhn-sample/train_32x32.mat")
@@ -131,7 +131,7 @@ func TestSVHNSample(t *testing.T) {
 }
 
 // The sample has real pictures in the official archive's layout. The checksum was computed apart from this program, by
-// PIL over the files in ImageFolder's order: pixels [n,32,32,3] and labels of train, then those of test.
+// PIL over the files in ImageFolder's order: pixels [n,32,32,3] and labels of train, then of test.
 func TestCINIC10Sample(t *testing.T) {
 	const want = "a6e9b04dd8dff914c37a302dbfc58ac142462e3e030067cb64cfd4e98942facf"
 	archive := must.Get(os.ReadFile(realFile(t, "cinic10-sample/CINIC-10.tar.gz")))(t)

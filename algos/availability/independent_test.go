@@ -8,7 +8,7 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Draw reads word pair 0 of counter (t+1, i, 0), and Base that of (0, 0, 0).
+// Draw reads word pair 0 of counter (t+1, i, 0), and Base word pair 0 of (0, 0, 0).
 func TestCounters(t *testing.T) {
 	key := rng.Key{Seed: 5, Purpose: rng.Availability}
 	u := key.Stream(12, 2, 0).Float64()
