@@ -65,11 +65,11 @@ func newGlobal(s *server, w0 []float32, o Options) (global, error) {
 	return g, s.Engine.Load(g.w, w0)
 }
 
-func (g *global) state(x *parts) {
-	g.server.state(x)
-	x.rows("w", g.w)
+func (g *global) state(p *parts) {
+	g.server.state(p)
+	p.rows("w", g.w)
 	if g.velocity != nil {
-		x.rows("velocity", *g.velocity)
+		p.rows("velocity", *g.velocity)
 	}
 }
 

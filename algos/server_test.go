@@ -52,9 +52,9 @@ func TestSetOneTerm(t *testing.T) {
 		{"nothing into w", rows[0], 0, 0},
 	} {
 		e.at(rows[0])[0] = 6
-		var x terms
-		x.add(c.c, rows[0])
-		must.OK(t, s.set(c.dst, x))
+		var sum terms
+		sum.add(c.c, rows[0])
+		must.OK(t, s.set(c.dst, sum))
 		if got := e.at(c.dst)[0]; got != c.want {
 			t.Errorf("%s: %g, want %g exactly", c.name, got, c.want)
 		}

@@ -47,10 +47,10 @@ func TestUniform(t *testing.T) {
 	} {
 		o := Defaults(make([]float64, c.n), 1)
 		o.PMin = 0.2
-		x := mustNew(t, "uniform", o)
-		pi, lambda := x.Stationary()
+		model := mustNew(t, "uniform", o)
+		pi, lambda := model.Stationary()
 		p := make([]float64, c.n)
-		x.Probabilities(9, p)
+		model.Probabilities(9, p)
 		for i, want := range c.want {
 			if math.Abs(pi[i]-want) > 1e-15 || p[i] != pi[i] || lambda[i] != 0 { // two roundings of numbers below 1
 				t.Errorf("N=%d client %d: π %.17g, p %.17g, λ %g, want %g ± 1e-15 twice and 0",
