@@ -316,15 +316,15 @@ func TestDownloadFails(t *testing.T) {
 
 // A machine without a network: both that it was not found, and why it could not be downloaded.
 func TestDownloadNoNetwork(t *testing.T) {
-	m := newSmall(t, "cifar10")
+	s := newSmall(t, "cifar10")
 	dir, _, _ := alone(t)
 	for name, url := range map[string]string{
-		"refused":      m.archive.url,
-		"no such host": "http://rollcall.invalid/" + m.archive.name,
+		"refused":      s.archive.url,
+		"no such host": "http://rollcall.invalid/" + s.archive.name,
 	} {
 		t.Run(name, func(t *testing.T) {
-			m.archive.url = url
-			_, err := m.open(t, Options{Dir: dir})
+			s.archive.url = url
+			_, err := s.open(t, Options{Dir: dir})
 			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir,
 				"download "+url+": unavailable: ")
 			wantError(t, err, ErrNotFound)
