@@ -66,7 +66,7 @@ func TestDownload(t *testing.T) {
 			name: "resumed", part: func(b []byte) []byte { return b[:1000] }, serve: serve,
 			ranges: []string{"bytes=1000-"},
 		},
-		{name: "complete already", part: func(b []byte) []byte { return b }, serve: serve, ranges: []string{"bytes=HAVE-"}},
+		{name: "complete", part: func(b []byte) []byte { return b }, serve: serve, ranges: []string{"bytes=HAVE-"}},
 		{
 			name: "part too long", part: func(b []byte) []byte { return append(bytes.Clone(b), 1, 2, 3) }, serve: serve,
 			ranges: []string{""},
@@ -175,24 +175,31 @@ func TestMirrors(t *testing.T) {
 	const file = "t10k-labels-idx1-ubyte.gz"
 	for _, c := range []struct {
 		name  string
-		spoil func(served map[string][]byte)
-		is    error  // nil: the set is found in the end
-		want  string // in the error
-		left  bool   // a part file is left, to resume from
+		spoil map[string]string // what the addresses serve in place of the file; empty: nothing
+		is    error             // nil: the set is found in the end
+		want  string            // in the error
+		left  bool              // a part file is left, to resume from
 	}{
-		{"first has it not", func(served map[string][]byte) { delete(served, "first/"+file) }, nil, "", false},
-		{"first has another", func(served map[string][]byte) { served["first/"+file] = []byte("something else") }, nil, "", false},
+		{"first has it not", map[string]string{"first/": ""}, nil, "", false},
+		{"first has another", map[string]string{"first/": "something else"}, nil, "", false},
 		{
-			"none has it", func(served map[string][]byte) { delete(served, "first/"+file); delete(served, "second/"+file) },
+			"none has it",
+			map[string]string{"first/": "", "second/": ""},
 			ErrUnavailable, "second/" + file + ": unavailable: status 404", true,
 		},
-		{"none has the right one", func(served map[string][]byte) {
-			served["first/"+file], served["second/"+file] = []byte("something else"), []byte("another")
-		}, ErrAltered, "second/" + file + ": not the official file: MD5 ", false},
+		{
+			"none has the right one",
+			map[string]string{"first/": "something else", "second/": "another"},
+			ErrAltered, "second/" + file + ": not the official file: MD5 ", false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, "mnist", serve)
-			c.spoil(s.served)
+			for address, text := range c.spoil {
+				if s.served[address+file] = []byte(text); text == "" {
+					delete(s.served, address+file)
+				}
+			}
 			dir, _, _ := alone(t)
 			set, err := s.open(t, Options{Dir: dir})
 			raw := filepath.Join(dir, "MNIST", "raw")

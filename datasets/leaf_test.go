@@ -266,9 +266,8 @@ func TestMadeErrors(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"leaf", "binary"} {
-		if _, err := Open(cancelled(t), name, good); fmt.Sprint(err) != fmt.Sprintf("datasets: %s: %v", name, context.Canceled) {
-			t.Errorf("%s, cancelled: got %v", name, err)
-		}
+		_, err := Open(cancelled(t), name, good)
+		wantError(t, err, context.Canceled, "datasets: "+name+": ")
 	}
 }
 
