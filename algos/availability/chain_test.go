@@ -68,7 +68,7 @@ func TestMarkovClasses(t *testing.T) {
 				for class, n := range want {
 					first, second := got[0][class], got[1][class]
 					if first+second != 2*n || groups != nil && first != n {
-						t.Errorf("%s: %d and %d clients of each half, want %d of 24, and in groups half of them in each",
+						t.Errorf("%s: %d and %d clients of each half, want %d in all, half of them in each group",
 							class, first, second, 2*n)
 					}
 				}

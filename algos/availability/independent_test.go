@@ -81,7 +81,8 @@ func TestStationaryIsOfWhatIsThere(t *testing.T) {
 		for i, want := range c.want {
 			// A few roundings, and the float64 sine of π is 1e-16. A client that is never active has 0 exactly.
 			if math.Abs(pi[i]-want) > 1e-15 || want == 0 && pi[i] != 0 || lambda[i] != 0 {
-				t.Errorf("%s: p %g: π %.17g and λ %g, want %g ± 1e-15 and 0", c.model, c.base[i], pi[i], lambda[i], want)
+				t.Errorf("%s: p %g: π %.17g and λ %g, want %g ± 1e-15 and 0",
+					c.model, c.base[i], pi[i], lambda[i], want)
 			}
 		}
 	}
