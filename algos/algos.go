@@ -138,8 +138,8 @@ func Register(d Definition) {
 	additions++
 }
 
-// Registered returns how many methods were added by [Register]: whoever keeps a list made from all methods makes it
-// anew when this number has grown.
+// Registered returns how many methods were added by [Register]: whoever keeps a list made from all methods makes a
+// new one when this number has grown.
 func Registered() int { return additions }
 
 var additions int

@@ -15,9 +15,9 @@ func (b *Base) Rows(n int) ([]nets.Row, error) { return b.rows(n) }
 // Combine sets the weights of dst to Σ c_k·rows_k, added in this order. Terms with c_k = 0 are left out. dst may be
 // among the rows. The running statistics of dst stay.
 func (b *Base) Combine(dst nets.Row, c []float64, rows []nets.Row) error {
-	var x terms
-	x.addEach(1, c, rows)
-	return b.set(dst, x)
+	var sum terms
+	sum.addEach(1, c, rows)
+	return b.set(dst, sum)
 }
 
 // AverageBuffers gives dst the running statistics of the clients whose updates have just entered it: the mean, weighted

@@ -66,7 +66,7 @@ func runningStatistics(t checker, name string, o Options) {
 }
 
 // FedAWE: x̄ has the mean of the running statistics of the active clients, absent clients keep theirs, and the
-// evaluated model has the mean over all clients, or those of x̄.
+// evaluated model has the mean over all clients, or the running statistics of x̄.
 func TestBuffersOfFedAWE(t *testing.T) {
 	for _, preset := range []Preset{Code, Paper} {
 		for _, of := range []string{"mean", "last"} {
@@ -132,8 +132,8 @@ func TestBuffersWithoutImportance(t *testing.T) {
 	}
 }
 
-// The models of coalitions have the running statistics of the clients in the set that have just trained, and those of w
-// where there is none.
+// The models of coalitions have the running statistics of the clients in the set that have just trained, and the ones
+// of w where there is none.
 func TestBuffersOfCoalitions(t *testing.T) {
 	f, e := unequal()
 	rows, free := must.Get2(Coalitions(t.Context(), f, make([]float32, 2), 1, 0, func(int) float64 { return 0.5 }))(t)

@@ -122,12 +122,12 @@ func (m *caFed) Round(ctx context.Context, r Round) ([]float32, error) {
 	return m.run(ctx, r, q)
 }
 
-func (m *caFed) state(x *parts) {
-	m.weighted.state(x)
-	x.flags("begun", &m.begun)
-	x.floats("loss", each(m.loss), -math.MaxFloat64, math.MaxFloat64)
+func (m *caFed) state(p *parts) {
+	m.weighted.state(p)
+	p.flags("begun", &m.begun)
+	p.floats("loss", each(m.loss), -math.MaxFloat64, math.MaxFloat64)
 	if m.fstar == FStarMin {
-		x.floats("best", each(m.best), -math.MaxFloat64, math.MaxFloat64)
+		p.floats("best", each(m.best), -math.MaxFloat64, math.MaxFloat64)
 	}
 }
 
@@ -198,9 +198,9 @@ func (m *caFed) exclude(q []float64) {
 	if widest <= 0 {
 		return
 	}
-	x := newExclusion(m.Importance, gap, in, m.bias*widest, m.tau)
-	x.pass(byCorrelation(m.availability.Lambda))
-	x.pass(byAvailability(m.availability.Pi))
+	e := newExclusion(m.Importance, gap, in, m.bias*widest, m.tau)
+	e.pass(byCorrelation(m.availability.Lambda))
+	e.pass(byAvailability(m.availability.Pi))
 	for i, stays := range in {
 		if !stays {
 			q[i] = 0

@@ -21,7 +21,7 @@ func TestCAFedLossEstimates(t *testing.T) {
 		beta             float64
 		fstar            string
 		u                []float64 // of client 0 in rounds 0 … 3
-		loss, best, left float64   // of client 0 after them; left: F̂ of client 2, who is there in round 2 alone
+		loss, best, left float64   // of client 0 after them; left: F̂ of client 2, who is active in round 2 alone
 	}{
 		{
 			0.25, FStarMin,
@@ -45,7 +45,7 @@ func TestCAFedLossEstimates(t *testing.T) {
 					round.Active = []int{0, 1, 2}
 				}
 				must.Get(m.Round(t.Context(), round))(t)
-				// In round 0 client 2 is not there and starts at the mean of 800 and 3200.
+				// In round 0 client 2 is inactive and starts at the mean of 800 and 3200.
 				if got := inside(m).loss[2]; r < 2 && math.Abs(got-2000) > 1e-9 {
 					t.Errorf("round %d: F̂ of the unseen client %g, want 2000", r, got)
 				}
@@ -60,8 +60,8 @@ func TestCAFedLossEstimates(t *testing.T) {
 	}
 }
 
-// The server asks the active clients alone, at w: on the batch they
-// go on to train with, on all they have, or on what they hold out.
+// The server asks the active clients alone, at w: on the batch that they then train on, on all their samples, or on the
+// samples that they hold out.
 func TestCAFedAsksTheActive(t *testing.T) {
 	heldOut := &HeldOut{Part: nets.Test, Index: [][]int32{{1000}, {1001}, {1002}, {}, {1004}}}
 	for _, c := range []struct {

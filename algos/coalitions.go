@@ -72,7 +72,7 @@ func (s *server) coalitions(
 		if err := m.set(row, w); err != nil {
 			return nil, err
 		}
-		// The running statistics are those of w, or the mean over the clients of the set that have just trained.
+		// The running statistics are the ones of w, or the mean over the clients of the set that have just trained.
 		if err := s.Engine.CombineBuffers(row, []float64{1}, []nets.Row{m.w}); err != nil {
 			return nil, err
 		}

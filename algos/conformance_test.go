@@ -156,7 +156,7 @@ func deterministic(t checker, name string, o Options) {
 	}
 }
 
-// A client that is never there must not matter: not what it holds, not when asking for the model between rounds.
+// A client that is never active makes no difference, whatever samples it has and whenever the model is asked for.
 func absentClients(t checker, name string, o Options) {
 	f, e := toyFederation(8, 16, -8, 0, 3)
 	f.P[3] = 0
@@ -238,8 +238,8 @@ func trainsTheActive(t checker, name string, o Options) {
 	}
 }
 
-// A client's epochs go on where its own last round ended: client 1 holds 6 samples and reads 2 a round (E = 2, B = 1),
-// so its first three participations see each sample once, its next three again, whatever the others do meanwhile.
+// A client's epochs continue where its own last round ended: client 1 holds 6 samples and reads 2 a round (E = 2, B =
+// 1), so its first three participations see each sample once, its next three again, whatever the others do meanwhile.
 func epochs(t checker, name string, o Options) {
 	f, e := toyFederation(8, 16, -8)
 	o = with(with(o, name, keepAll...), name, "fedavg-s-limit", "3")
@@ -269,7 +269,7 @@ func epochs(t checker, name string, o Options) {
 	}
 }
 
-// [FedAvg]: with everybody there in every round and p = 1, w − ū shrinks by 1 − η_g(1 − (1−η)^E) a round.
+// [FedAvg]: with all clients active in every round and p = 1, w − ū shrinks by 1 − η_g(1 − (1−η)^E) a round.
 func fullParticipation(t checker, name string, o Options) {
 	if !Has(name, FedAvg) {
 		return
@@ -414,7 +414,7 @@ func rowsInState(t checker, name string, o Options) {
 	}
 }
 
-// UsesPi and UsesImportance say of a method whether π and α make a difference to it. Client 2 is never there, so that
+// UsesPi and UsesImportance say of a method whether π and α make a difference to it. Client 2 is never active, so that
 // mifa-wait waits for it or does not.
 func usesWeights(t checker, name string, o Options) {
 	play := func(change func(f *Federation)) string {
@@ -442,7 +442,7 @@ func usesWeights(t checker, name string, o Options) {
 	}
 }
 
-// An error of the engine is returned with the method's name, and the model stays that of the round before.
+// An error of the engine is returned with the method's name, and the model of the round before stays.
 func errorsArePassedOn(t checker, name string, o Options) {
 	f, e := toyFederation(8, 16)
 	m := start(t, name, f, o)

@@ -87,7 +87,7 @@ func (e *Estimator) Observe(active []int) {
 }
 
 // state leaves out π̂ and λ̂: the next Observe computes them from the counts before anybody uses them.
-func (e *Estimator) state(x *parts) {
+func (e *Estimator) state(p *parts) {
 	if e.counts == nil {
 		return
 	}
@@ -101,11 +101,11 @@ func (e *Estimator) state(x *parts) {
 		rounds = append(rounds, each(c.rounds[:])...)
 		moves = append(append(moves, each(c.moves[0][:])...), each(c.moves[1][:])...)
 	}
-	x.ints("observed", []*int{&e.rounds}, 0, countMax)
-	x.floats("observed-rounds", rounds, low, countMax)
-	x.floats("observed-moves", moves, low, countMax)
-	x.ints("observed-last", fields(e.counts, func(c *counts) *int { return &c.last }), 0, 1)
-	x.flags("observed-unknown", fields(e.counts, func(c *counts) *bool { return &c.unknown })...)
+	p.ints("observed", []*int{&e.rounds}, 0, countMax)
+	p.floats("observed-rounds", rounds, low, countMax)
+	p.floats("observed-moves", moves, low, countMax)
+	p.ints("observed-last", fields(e.counts, func(c *counts) *int { return &c.last }), 0, 1)
+	p.flags("observed-unknown", fields(e.counts, func(c *counts) *bool { return &c.unknown })...)
 }
 
 // see adds one round of the client.

@@ -44,7 +44,7 @@ func TestEstimatorPaper(t *testing.T) {
 				r, e.Pi[1], e.Lambda[1], c.pi, c.lambda)
 		}
 	}
-	want := 2./3 + 5./6 - 1 // away in all five
+	want := 2./3 + 5./6 - 1 // inactive in all five
 	if math.Abs(e.Pi[0]-0.3) > 1e-15 || math.Abs(e.Lambda[0]-want) > 1e-15 {
 		t.Errorf("client 0: π̂ %g λ̂ %g, want 0.3 and %g ± 1e-15", e.Pi[0], e.Lambda[0], want)
 	}
@@ -58,7 +58,7 @@ func TestEstimatorCode(t *testing.T) {
 	}
 	for r, c := range []struct {
 		active     bool
-		pi, lambda [2]float64 // of client 0, who does as said, and of client 1, who never comes
+		pi, lambda [2]float64 // of client 0, who does as said, and of client 1, who is never active
 	}{
 		{true, [2]float64{3. / 5, 2. / 5}, [2]float64{6./5 - 1, 7./5 - 1}}, // everybody was inactive before
 		{true, [2]float64{4. / 6, 2. / 6}, [2]float64{7./6 - 1, 8./6 - 1}},

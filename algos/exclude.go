@@ -35,51 +35,51 @@ type exclusion struct {
 
 // newExclusion starts with the clients in [N]. It keeps the slice, and pass changes it.
 func newExclusion(alpha, gap []float64, in []bool, bias, tau float64) *exclusion {
-	x := &exclusion{alpha: alpha, gap: gap, bias: bias, tau: tau, in: in}
+	e := &exclusion{alpha: alpha, gap: gap, bias: bias, tau: tau, in: in}
 	for i, here := range in {
-		x.total += alpha[i]
+		e.total += alpha[i]
 		if here {
-			x.move(i, 1)
+			e.move(i, 1)
 		}
 	}
-	return x
+	return e
 }
 
 // move takes client i in (1) or out (−1).
-func (x *exclusion) move(i, sign int) {
-	x.left += sign
-	x.s.add(float64(sign) * x.alpha[i])
-	if x.gap[i] != 0 {
-		x.costly += sign
-		x.g.add(float64(sign) * (x.alpha[i] * x.gap[i]))
+func (e *exclusion) move(i, sign int) {
+	e.left += sign
+	e.s.add(float64(sign) * e.alpha[i])
+	if e.gap[i] != 0 {
+		e.costly += sign
+		e.g.add(float64(sign) * (e.alpha[i] * e.gap[i]))
 	}
 }
 
 // gain returns ε(q) − ε(q⁺), the amount by which ε is smaller without client i.
-func (x *exclusion) gain(i int) float64 {
-	rest := x.s
-	rest.add(-x.alpha[i])
-	s, next, g := x.s.value(), rest.value(), 0.0
-	if x.costly > 0 {
-		g = x.g.value()
+func (e *exclusion) gain(i int) float64 {
+	rest := e.s
+	rest.add(-e.alpha[i])
+	s, next, g := e.s.value(), rest.value(), 0.0
+	if e.costly > 0 {
+		g = e.g.value()
 	}
-	d, dNext := x.distance(s), x.distance(next)
-	return x.alpha[i]*(x.gap[i]*s-g)/(s*next) + x.bias*(d-dNext)*(d+dNext)
+	d, dNext := e.distance(s), e.distance(next)
+	return e.alpha[i]*(e.gap[i]*s-g)/(s*next) + e.bias*(d-dNext)*(d+dNext)
 }
 
 // distance returns d_TV for Σ_in α = s.
-func (x *exclusion) distance(s float64) float64 { return (x.total - s + math.Abs(1-s)) / 2 }
+func (e *exclusion) distance(s float64) float64 { return (e.total - s + math.Abs(1-s)) / 2 }
 
 // pass tries the clients in the given order, and excludes a client if ε is then smaller by at least τ (lines 14–21). It
 // keeps the last client, since ε of no clients is undefined.
-func (x *exclusion) pass(order []int) {
+func (e *exclusion) pass(order []int) {
 	for _, i := range order {
-		if x.left == 1 {
+		if e.left == 1 {
 			return
 		}
-		if x.in[i] && x.gain(i) >= x.tau {
-			x.in[i] = false
-			x.move(i, -1)
+		if e.in[i] && e.gain(i) >= e.tau {
+			e.in[i] = false
+			e.move(i, -1)
 		}
 	}
 }
@@ -89,14 +89,14 @@ func (x *exclusion) pass(order []int) {
 type exactSum struct{ high, low float64 }
 
 // add adds v: high becomes the rounded sum, low collects the rounding errors.
-func (x *exactSum) add(v float64) {
-	sum := x.high + v
-	part := sum - x.high
-	x.low += (x.high - (sum - part)) + (v - part)
-	x.high = sum
+func (s *exactSum) add(v float64) {
+	sum := s.high + v
+	part := sum - s.high
+	s.low += (s.high - (sum - part)) + (v - part)
+	s.high = sum
 }
 
-func (x *exactSum) value() float64 { return x.high + x.low }
+func (s *exactSum) value() float64 { return s.high + s.low }
 
 // byCorrelation returns the clients by |λ̂|, descending; of equals, the client with the smaller number comes first.
 func byCorrelation(lambda []float64) []int {

@@ -91,10 +91,10 @@ func TestExclusionAgainstScratch(t *testing.T) {
 				}
 				q = scratch(q, alpha, gap, pi, byCorrelation(lambda), bias, tau)
 				q = scratch(q, alpha, gap, pi, byAvailability(pi), bias, tau)
-				x := newExclusion(alpha, gap, everybody(n), bias, tau)
-				x.pass(byCorrelation(lambda))
-				x.pass(byAvailability(pi))
-				for i, in := range x.in {
+				e := newExclusion(alpha, gap, everybody(n), bias, tau)
+				e.pass(byCorrelation(lambda))
+				e.pass(byAvailability(pi))
+				for i, in := range e.in {
 					if in != (q[i] > 0) {
 						t.Errorf("N=%d seed=%d κ̄²=%g τ=%g: client %d of gap %g is in: %t, want %t",
 							n, seed, kappaBar2, tau, i, gap[i], in, q[i] > 0)
@@ -115,15 +115,15 @@ func TestExclusionAgainstScratch(t *testing.T) {
 
 // Ties go: with τ = 0 and without a bias term clients without a gap are all alike, and one stays, the last in order.
 func TestExclusionTies(t *testing.T) {
-	x := newExclusion(equalWeights(5), []float64{0, 0.3, 0, 0.1, 0}, everybody(5), 0, 0)
-	x.pass([]int{0, 1, 2, 3, 4})
-	if want := []bool{true, false, true, false, false}; !slices.Equal(x.in, want) {
+	e := newExclusion(equalWeights(5), []float64{0, 0.3, 0, 0.1, 0}, everybody(5), 0, 0)
+	e.pass([]int{0, 1, 2, 3, 4})
+	if want := []bool{true, false, true, false, false}; !slices.Equal(e.in, want) {
 		t.Errorf("first pass: in %v, want %v: 0 and 2 would have raised ε when tried, at 4 it was 0 already",
-			x.in, want)
+			e.in, want)
 	}
-	x.pass([]int{4, 2, 0, 1, 3})
-	if want := []bool{true, false, false, false, false}; !slices.Equal(x.in, want) {
-		t.Errorf("second pass: in %v, want %v", x.in, want)
+	e.pass([]int{4, 2, 0, 1, 3})
+	if want := []bool{true, false, false, false, false}; !slices.Equal(e.in, want) {
+		t.Errorf("second pass: in %v, want %v", e.in, want)
 	}
 }
 
@@ -137,11 +137,11 @@ func TestExclusionLeavesNoResidue(t *testing.T) {
 		for i := range gap {
 			gap[i] *= math.Exp(4 * s.Normal()) // over some 12 decades
 		}
-		x := newExclusion(alpha, gap, everybody(n), 0, 0)
-		x.pass(ordered(gap, func(v float64) float64 { return -v })) // the largest never lowers the mean
-		if last := slices.Index(x.in, true); x.left != 1 || last < 0 || gap[last] != 0 ||
-			slices.Contains(x.in[last+1:], true) {
-			t.Errorf("seed %d: %d left, client %d among them, want one without a gap", seed, x.left, last)
+		e := newExclusion(alpha, gap, everybody(n), 0, 0)
+		e.pass(ordered(gap, func(v float64) float64 { return -v })) // the largest never lowers the mean
+		if last := slices.Index(e.in, true); e.left != 1 || last < 0 || gap[last] != 0 ||
+			slices.Contains(e.in[last+1:], true) {
+			t.Errorf("seed %d: %d left, client %d among them, want one without a gap", seed, e.left, last)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestOrders(t *testing.T) {
 }
 
 // serverStep returns what ca-fed's server does in a round beside
-// the engine's work, for n clients of whom half are there.
+// the engine's work, for n clients of whom half are active.
 func serverStep(tb testing.TB, n int, kappaBar2 float64) func() {
 	tb.Helper()
 	alpha, gap, pi, lambda := population(n, 1, true, 0.2)

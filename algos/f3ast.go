@@ -88,9 +88,9 @@ func (m *f3ast) Round(ctx context.Context, r Round) ([]float32, error) {
 	return m.run(ctx, r, q)
 }
 
-func (m *f3ast) state(x *parts) {
-	m.weighted.state(x)
-	x.floats("rate", each(m.rate), 0, math.MaxFloat64)
+func (m *f3ast) state(p *parts) {
+	m.weighted.state(p)
+	p.floats("rate", each(m.rate), 0, math.MaxFloat64)
 }
 
 // smooth sets r ← (1−β) r + β·1_set: the rates of the clients in set grow, all others shrink.

@@ -75,9 +75,9 @@ func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, m.move(r, func(i int, scale float64) float64 { return scale * psi[i] / float64(n) })
 }
 
-func (m *fedAR) state(x *parts) {
-	m.memory.state(x)
-	x.ints("tau", chosen(each(m.tau), m.seen), 0, countMax)
+func (m *fedAR) state(p *parts) {
+	m.memory.state(p)
+	p.ints("tau", chosen(each(m.tau), m.seen), 0, countMax)
 }
 
 // weights returns ψ_i [N] in round t, counted from 1, and N_t. ψ_i is 0 for a client that was never seen.

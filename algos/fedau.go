@@ -42,11 +42,11 @@ func (m *fedAU) Round(ctx context.Context, r Round) ([]float32, error) {
 	return m.weigh(ctx, r, func(k int, lr float64) float64 { return lr / float64(m.N) * omega[k] })
 }
 
-func (m *fedAU) state(x *parts) {
-	m.global.state(x)
-	x.ints("miss", fields(m.intervals, func(v *interval) *int { return &v.miss }), 0, m.cutoff-1)
-	x.ints("sum", fields(m.intervals, func(v *interval) *int { return &v.sum }), 0, countMax)
-	x.ints("n", fields(m.intervals, func(v *interval) *int { return &v.n }), 0, countMax)
+func (m *fedAU) state(p *parts) {
+	m.global.state(p)
+	p.ints("miss", fields(m.intervals, func(v *interval) *int { return &v.miss }), 0, m.cutoff-1)
+	p.ints("sum", fields(m.intervals, func(v *interval) *int { return &v.sum }), 0, countMax)
+	p.ints("n", fields(m.intervals, func(v *interval) *int { return &v.n }), 0, countMax)
 }
 
 // weight returns ω_i: the mean of the intervals, 1 as long as there is none.

@@ -4,7 +4,7 @@ import "context"
 
 // fedAvgIS is FedAvg with importance sampling as in FedAR's section 6.1. It weighs the update of an active client by
 // the inverse of its availability: w += η_g/N · Σ_{i∈A} Δ_i / p_i. Unlike fedavg-known, it uses the fixed p_i of the
-// client (π_i for a process with memory), not the probability of the round.
+// client (π_i for an availability model with memory), not the probability of the round.
 type fedAvgIS struct{ fedAvgKnown }
 
 var fedAvgISMethod = Definition{

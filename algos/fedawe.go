@@ -17,8 +17,8 @@ import (
 //
 // The released code clips the averaged echoed update: x̄ = mean_A x_i + η_g · clip(mean_A (t − τ_i) Δ_i).
 //
-// Running statistics are neither echoed nor clipped: those of x̄ are the mean over A of what the local steps ended
-// with, and those of the evaluated model the mean over all N clients.
+// Running statistics are neither echoed nor clipped: x̄ has the mean over A of what the local steps ended with, and the
+// evaluated model the mean over all N clients.
 //
 // Clients that were last active in the same round have the same model. They share a row, so that x_i ← x̄ copies
 // nothing and N clients seldom need N rows.
@@ -105,13 +105,13 @@ func (m *fedAWE) Round(ctx context.Context, r Round) ([]float32, error) {
 
 // state has the distinct models of the clients, and their rows: the order of rows is the order of sums, so it is part
 // of the result.
-func (m *fedAWE) state(x *parts) {
-	m.server.state(x)
-	x.ints("tau", each(m.tau), -1, countMax)
-	x.ints("row-of", each(m.rowOf), 0, m.N)
-	x.ints("last", []*int{&m.last}, 0, m.N)
-	x.then(m.fit)
-	if x.err != nil {
+func (m *fedAWE) state(p *parts) {
+	m.server.state(p)
+	p.ints("tau", each(m.tau), -1, countMax)
+	p.ints("row-of", each(m.rowOf), 0, m.N)
+	p.ints("last", []*int{&m.last}, 0, m.N)
+	p.then(m.fit)
+	if p.err != nil {
 		return // after an error there may be fewer rows than rowOf refers to
 	}
 	var models []nets.Row
@@ -120,7 +120,7 @@ func (m *fedAWE) state(x *parts) {
 			models = append(models, m.models[row])
 		}
 	}
-	x.rows("models", models...)
+	p.rows("models", models...)
 }
 
 // fit makes the rows that the restored rowOf and last refer to.

@@ -28,7 +28,7 @@ type Federation struct {
 }
 
 // validate returns an error that names the first field no method can work with, so that a wrong split or availability
-// process is found before anything trains.
+// model is found before anything trains.
 func (f *Federation) validate() error {
 	switch {
 	case f.Engine == nil || f.Planner == nil:

@@ -10,7 +10,7 @@ import (
 )
 
 // Methods as somebody else would add them, each in one piece with its declaration: the laws must pass them, and must
-// catch mistakes that are easily made. The mistakes are those of the constructors' argument; "" makes none.
+// catch mistakes that are easily made. A constructor's argument names the mistake; "" makes none.
 
 // TestForeign registers each method in one line, and holds it to all laws.
 func TestForeign(t *testing.T) {
@@ -119,10 +119,10 @@ func (m *momentumMethod) Round(ctx context.Context, r Round) ([]float32, error) 
 	return loss, m.averageBuffers(m.w, r.Active, ends)
 }
 
-func (m *momentumMethod) state(x *parts) {
-	m.global.state(x)
+func (m *momentumMethod) state(p *parts) {
+	m.global.state(p)
 	if m.mistake != "state" {
-		x.rows("v", m.v)
+		p.rows("v", m.v)
 	}
 }
 
@@ -179,11 +179,11 @@ func (m *yogiMethod) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, m.averageBuffers(m.w, r.Active, ends)
 }
 
-func (m *yogiMethod) state(x *parts) {
-	m.global.state(x)
-	x.floats("first", each(m.first), -math.MaxFloat64, math.MaxFloat64)
+func (m *yogiMethod) state(p *parts) {
+	m.global.state(p)
+	p.floats("first", each(m.first), -math.MaxFloat64, math.MaxFloat64)
 	if m.mistake != "state" {
-		x.floats("second", each(m.second), 0, math.MaxFloat64)
+		p.floats("second", each(m.second), 0, math.MaxFloat64)
 	}
 }
 
@@ -243,10 +243,10 @@ func (m *memoryMethod) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, m.averageBuffers(m.w, r.Active, ends)
 }
 
-func (m *memoryMethod) state(x *parts) {
-	m.global.state(x)
+func (m *memoryMethod) state(p *parts) {
+	m.global.state(p)
 	if m.mistake != "state" {
-		x.flags("seen", each(m.seen)...)
+		p.flags("seen", each(m.seen)...)
 	}
-	x.rows("y", m.y...)
+	p.rows("y", m.y...)
 }

@@ -11,7 +11,7 @@ import (
 	"rollcall/internal/must"
 )
 
-// Every method but fedavg-s, whose draw TestFedAvgS knows, follows its formula for 60 rounds, in which nobody is there
+// Every method but fedavg-s, whose draw TestFedAvgS knows, follows its formula for 60 rounds, in which nobody is active
 // now and then, α_i and p_i differ, p_i^t and η_t change, and η_g is 1.1. Tolerance 1e-6 of the largest number: the
 // methods hold float32, whose unit is 6e-8.
 func TestFormulas(t *testing.T) {
@@ -60,7 +60,7 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// formulaOptions returns the parameters of a case: those of the formulas, and what its name has behind the method.
+// formulaOptions returns the parameters of a case: the ones of the formulas, and what its name has behind the method.
 func formulaOptions(method, more string) Options {
 	o := with(Options{Preset: Code}, method, "fedau-cutoff", "3", "f3ast-limit", "2", "f3ast-beta", "0.3",
 		"ca-fed-beta", "0.4", "kappa", "1.5", "bias-const", "none", "fstar", "min", "losses", "batch",

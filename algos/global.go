@@ -65,11 +65,11 @@ func newGlobal(s *server, w0 []float32, o Options) (global, error) {
 	return g, s.Engine.Load(g.w, w0)
 }
 
-func (g *global) state(x *parts) {
-	g.server.state(x)
-	x.rows("w", g.w)
+func (g *global) state(p *parts) {
+	g.server.state(p)
+	p.rows("w", g.w)
 	if g.velocity != nil {
-		x.rows("velocity", *g.velocity)
+		p.rows("velocity", *g.velocity)
 	}
 }
 
@@ -129,7 +129,7 @@ func (u *update) at(lr, rest, sign float64) (c []float64, sum float64, memory te
 	return c, rest, memory
 }
 
-// step sets the weights of dst to those of w after an update, in one sum of rows that needs no row for Δ, and its
+// step sets the weights of dst to the weights of w after an update, in one sum of rows that needs no row for Δ, and its
 // running statistics to the clients' mean. dst may be w.
 func (g *global) step(dst nets.Row, r Round, u update) error {
 	var w terms

@@ -105,7 +105,7 @@ func (k *kept) Int64s(name string) ([]int64, error) {
 	return x, nil
 }
 
-// forgets makes a part that of a method that was just started; numbers that such a method does not have are zero.
+// forgets makes a part what it is in a method that was just started; numbers that such a method does not have are zero.
 func (k *kept) forgets(part string, started *kept) {
 	k.forget = part
 	if x, found := k.floats[part]; found {

@@ -51,12 +51,12 @@ func newMemoryOf(s *server, w0 []float32, o Options, byRate bool) (memory, error
 	return memory{g, byRate, y, make([]bool, s.N), make([]float64, s.N)}, err
 }
 
-func (m *memory) state(x *parts) {
-	m.global.state(x)
-	x.flags("seen", each(m.seen)...)
-	x.rows("y", chosen(m.y, m.seen)...)
+func (m *memory) state(p *parts) {
+	m.global.state(p)
+	p.flags("seen", each(m.seen)...)
+	p.rows("y", chosen(m.y, m.seen)...)
 	if m.byRate {
-		x.floats("rate", chosen(each(m.rate), m.seen), math.SmallestNonzeroFloat64, math.MaxFloat64)
+		p.floats("rate", chosen(each(m.rate), m.seen), math.SmallestNonzeroFloat64, math.MaxFloat64)
 	}
 }
 
@@ -92,18 +92,18 @@ func (m *memory) scale(i int, r Round, lr float64) float64 {
 // share returns the terms η·d_i·y_i of the clients seen so far, where weight(i, η_i) is η_i·d_i and η_i the factor of
 // y_i, see [memory.scale].
 func (m *memory) share(r Round, weight func(i int, scale float64) float64) func(lr float64) terms {
-	return func(lr float64) (x terms) {
+	return func(lr float64) (sum terms) {
 		for i, y := range m.y {
 			if m.seen[i] {
-				x.add(weight(i, m.scale(i, r, lr)), y)
+				sum.add(weight(i, m.scale(i, r, lr)), y)
 			}
 		}
-		return x
+		return sum
 	}
 }
 
 // move makes the round's step along the memory alone. The running statistics are of the clients that have just trained:
-// those of other clients in the memory are old.
+// the statistics of other clients in the memory are old.
 func (m *memory) move(r Round, weight func(i int, scale float64) float64) error {
 	return m.step(m.w, r, update{
 		clients: r.Active, memory: m.share(r, weight), buffers: chosen(m.y, present(r.Active, m.N)),

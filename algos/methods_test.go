@@ -40,8 +40,8 @@ func TestFedARPsi(t *testing.T) {
 	}
 }
 
-// FedAvg(S): S of those who are there, each as often as any
-// other, and their plain mean; all if there are no more than S.
+// FedAvg(S): S of the active clients train, each as often as any other, and the step is their plain mean; all train if
+// there are no more than S.
 func TestFedAvgS(t *testing.T) {
 	f, e := toyFederation(8, 16, -8, 0, 3)
 	s := 2
@@ -75,7 +75,7 @@ func TestFedAvgS(t *testing.T) {
 	}
 	e.work = nil
 	if _, err := m.Round(t.Context(), at(rounds, f, 1, 2, 4)); err != nil || len(e.work[0].Clients) != 2 {
-		t.Errorf("two there: %v, %v, want both trained", e.work, err)
+		t.Errorf("two active: %v, %v, want both trained", e.work, err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestFedAWEInfiniteUpdate(t *testing.T) {
 	}
 }
 
-// The local models are x_i of Algorithm 1: who was away keeps the old model, and their mean is what is evaluated.
+// The local models are x_i of Algorithm 1: an inactive client keeps the old model, and their mean is what is evaluated.
 func TestFedAWELocalModels(t *testing.T) {
 	f, e := toyFederation(8, 16, -8, 2)
 	m := start(t, "fedawe", f, withValues(Paper, "fedawe-clip", "none"))

@@ -69,7 +69,7 @@ func TestNextPlans(t *testing.T) {
 		t.Fatalf("made early: %s, want %s", got, want)
 	}
 	marked := s.nextPlans.plans[planKey{1, 2, 0, 1}]
-	marked.Index[0] = 99 // marks it: one made anew would not have it
+	marked.Index[0] = 99 // marks it: a new one would not have it
 	must.Get(m.Round(t.Context(), at(1, f, 1, 1, 2)))(t)
 	if got := e.work[1].Clients[1].Plan.Index[0]; got != 99 {
 		t.Errorf("client 2 trained on sample %d, want the plan that was made early", got)

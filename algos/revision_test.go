@@ -80,7 +80,7 @@ func TestRevisions(t *testing.T) {
 }
 
 // playInto enters into a digest what a method makes of seven clients, of unequal weights and probabilities, who take
-// two steps with momentum and weight decay. Every seventh round is empty, in one all are there, one has only one.
+// two steps with momentum and weight decay. Every seventh round is empty, in one all are active, one has only one.
 // Clients and rounds are made by arithmetic: what package availability draws has a revision of its own.
 func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options) {
 	t.Helper()

@@ -234,7 +234,8 @@ func (c *clients) f3ast(limit int, beta float64, mean, memoryless bool) rule {
 	})
 }
 
-// caFed is Algorithm 1 with ε computed anew for every client. F* is the least loss so far, or zero, as in the code.
+// caFed is Algorithm 1 with ε computed from the start for every client. F* is the least loss so far, or zero, as in the
+// code.
 func (c *clients) caFed(beta, kappa, tau float64, zero bool) rule {
 	loss, best := []float64(nil), []float64(nil)
 	return func(r played, w *float64) {

@@ -62,10 +62,10 @@ func (m *scaffold) Round(ctx context.Context, r Round) ([]float32, error) {
 }
 
 // state leaves out the c_i of clients that never trained, which are zero.
-func (m *scaffold) state(x *parts) {
-	m.global.state(x)
-	x.rows("c", m.c)
-	x.rows("own", chosen(m.own, m.trained())...)
+func (m *scaffold) state(p *parts) {
+	m.global.state(p)
+	p.rows("c", m.c)
+	p.rows("own", chosen(m.own, m.trained())...)
 }
 
 // drift sets the rows of the active clients to c − c_i, which [server.train] adds to their gradients.

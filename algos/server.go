@@ -138,12 +138,12 @@ func (s *server) planNext(ctx context.Context, r Round) {
 	s.nextPlans.begin(ctx, s.Planner, keys)
 }
 
-// set sets the weights of dst to the sum of x. dst may be among the rows of x. The running statistics of dst stay.
-func (s *server) set(dst nets.Row, x terms) error {
-	if len(x.rows) == 1 && x.rows[0] == dst && x.c[0] == 1 {
+// set sets the weights of dst to a sum. dst may be among its rows. The running statistics of dst stay.
+func (s *server) set(dst nets.Row, sum terms) error {
+	if len(sum.rows) == 1 && sum.rows[0] == dst && sum.c[0] == 1 {
 		return nil
 	}
-	return s.Engine.Combine(dst, x.c, x.rows)
+	return s.Engine.Combine(dst, sum.c, sum.rows)
 }
 
 // averageBuffers gives dst the running statistics Σ α_i b_i / Σ α_i of the clients whose updates have just entered the
@@ -172,19 +172,19 @@ func (s *server) averageBuffers(dst nets.Row, clients []int, rows []nets.Row) er
 
 // subtract sets the weights of dst to a − b. dst may be a or b.
 func (s *server) subtract(dst, a, b nets.Row) error {
-	var x terms
-	x.add(1, a)
-	x.add(-1, b)
-	return s.set(dst, x)
+	var sum terms
+	sum.add(1, a)
+	sum.add(-1, b)
+	return s.set(dst, sum)
 }
 
 // state names the parts that the state of every method has. It leaves out the momentum of clients that never trained,
 // which is zero.
-func (s *server) state(x *parts) {
-	x.ints("taken", each(s.taken), 0, countMax)
+func (s *server) state(p *parts) {
+	p.ints("taken", each(s.taken), 0, countMax)
 	if s.Momentum > 0 {
-		x.then(s.makeMomentum)
-		x.rows("momentum", chosen(s.momentum, s.trained())...)
+		p.then(s.makeMomentum)
+		p.rows("momentum", chosen(s.momentum, s.trained())...)
 	}
 }
 
@@ -216,19 +216,19 @@ type terms struct {
 }
 
 // add adds c times each of the rows.
-func (x *terms) add(c float64, rows ...nets.Row) {
+func (t *terms) add(c float64, rows ...nets.Row) {
 	if c == 0 {
 		return
 	}
 	for _, row := range rows {
-		x.c = append(x.c, c)
-		x.rows = append(x.rows, row)
+		t.c = append(t.c, c)
+		t.rows = append(t.rows, row)
 	}
 }
 
 // addEach adds sign·c_k·rows_k for every k.
-func (x *terms) addEach(sign float64, c []float64, rows []nets.Row) {
+func (t *terms) addEach(sign float64, c []float64, rows []nets.Row) {
 	for k, row := range rows {
-		x.add(sign*c[k], row)
+		t.add(sign*c[k], row)
 	}
 }

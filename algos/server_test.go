@@ -52,16 +52,16 @@ func TestSetOneTerm(t *testing.T) {
 		{"nothing into w", rows[0], 0, 0},
 	} {
 		e.at(rows[0])[0] = 6
-		var x terms
-		x.add(c.c, rows[0])
-		must.OK(t, s.set(c.dst, x))
+		var sum terms
+		sum.add(c.c, rows[0])
+		must.OK(t, s.set(c.dst, sum))
 		if got := e.at(c.dst)[0]; got != c.want {
 			t.Errorf("%s: %g, want %g exactly", c.name, got, c.want)
 		}
 	}
 }
 
-// A method may ask for other numbers of steps, and train clients twice in a round: their epochs go on behind them.
+// A method may ask for other numbers of steps, and train clients twice in a round: their epochs continue behind them.
 func TestStepsAskedFor(t *testing.T) {
 	f, e := toyFederation(8, 16)
 	f.Planner.Parts = [][]int32{{0, 1, 2}, {3, 4, 5, 6, 7, 8}}

@@ -36,7 +36,7 @@ type method interface {
 	Model() (nets.Row, error)
 	Inspect() *Decisions
 	Close()
-	state(x *parts)
+	state(p *parts)
 }
 
 // stateful makes Save and Restore from the function state of a method.
@@ -50,15 +50,15 @@ func (s stateful) Restore(from Source) error { return restoreState(s.state, from
 
 // save returns the parts that a function state names, and restoreState reads them back.
 func save(state func(*parts)) ([]Array, error) {
-	var x parts
-	state(&x)
-	return x.saved, x.err
+	var p parts
+	state(&p)
+	return p.saved, p.err
 }
 
 func restoreState(state func(*parts), from Source) error {
-	x := parts{restores: true, from: from}
-	state(&x)
-	return x.err
+	p := parts{restores: true, from: from}
+	state(&p)
+	return p.err
 }
 
 // parts is what a function state calls once per part. It either saves the part or restores it. After the first error it
@@ -74,75 +74,75 @@ type parts struct {
 const countMax = math.MaxInt / 2
 
 // rows saves or restores rows of the method. The method must have made them before.
-func (x *parts) rows(name string, rows ...nets.Row) {
+func (p *parts) rows(name string, rows ...nets.Row) {
 	switch {
-	case x.err != nil:
-	case x.restores:
-		x.fail(name, x.from.Rows(name, rows))
+	case p.err != nil:
+	case p.restores:
+		p.fail(name, p.from.Rows(name, rows))
 	default:
-		x.saved = append(x.saved, Array{Name: name, Rows: append([]nets.Row{}, rows...)})
+		p.saved = append(p.saved, Array{Name: name, Rows: append([]nets.Row{}, rows...)})
 	}
 }
 
 // floats saves or restores numbers. A restored number outside low … high is an error.
-func (x *parts) floats(name string, numbers []*float64, low, high float64) {
-	if !x.restores {
+func (p *parts) floats(name string, numbers []*float64, low, high float64) {
+	if !p.restores {
 		saved := make([]float64, len(numbers))
 		for i, number := range numbers {
 			saved[i] = *number
 		}
-		x.saved = append(x.saved, Array{Name: name, Float64s: saved})
+		p.saved = append(p.saved, Array{Name: name, Float64s: saved})
 		return
 	}
-	if x.err == nil {
-		from, err := x.from.Float64s(name)
-		x.fail(name, err)
-		restore(x, name, from, numbers, low, high)
+	if p.err == nil {
+		from, err := p.from.Float64s(name)
+		p.fail(name, err)
+		restore(p, name, from, numbers, low, high)
 	}
 }
 
 // ints saves or restores whole numbers. A restored number outside low … high is an error.
-func (x *parts) ints(name string, numbers []*int, low, high int) {
-	if !x.restores {
+func (p *parts) ints(name string, numbers []*int, low, high int) {
+	if !p.restores {
 		saved := make([]int64, len(numbers))
 		for i, number := range numbers {
 			saved[i] = int64(*number)
 		}
-		x.saved = append(x.saved, Array{Name: name, Int64s: saved})
+		p.saved = append(p.saved, Array{Name: name, Int64s: saved})
 		return
 	}
-	if x.err == nil {
-		from, err := x.from.Int64s(name)
-		x.fail(name, err)
-		restore(x, name, from, numbers, int64(low), int64(high))
+	if p.err == nil {
+		from, err := p.from.Int64s(name)
+		p.fail(name, err)
+		restore(p, name, from, numbers, int64(low), int64(high))
 	}
 }
 
 // flags saves or restores booleans, as the numbers 1 and 0.
-func (x *parts) flags(name string, flags ...*bool) {
+func (p *parts) flags(name string, flags ...*bool) {
 	numbers := make([]int, len(flags))
 	for i, flag := range flags {
 		if *flag {
 			numbers[i] = 1
 		}
 	}
-	x.ints(name, each(numbers), 0, 1)
+	p.ints(name, each(numbers), 0, 1)
 	for i, flag := range flags {
 		*flag = numbers[i] == 1
 	}
 }
 
 // restore sets numbers to the elements of from. If one of them is out of range, it sets none and reports an error.
-func restore[From, To float64 | int64 | int](x *parts, name string, from []From, numbers []*To, low, high From) {
-	if x.err == nil && len(from) != len(numbers) {
-		x.fail(name, fmt.Errorf("%d numbers, want %d", len(from), len(numbers)))
+func restore[From, To float64 | int64 | int](p *parts, name string, from []From, numbers []*To, low, high From) {
+	if p.err == nil && len(from) != len(numbers) {
+		p.fail(name, fmt.Errorf("%d numbers, want %d", len(from), len(numbers)))
 	}
 	for i, number := range from {
-		if within := number >= low && number <= high; x.err == nil && !within { // NaN is never within
-			x.fail(name, fmt.Errorf("number %d is %v, want %v … %v", i, number, low, high))
+		if within := number >= low && number <= high; p.err == nil && !within { // NaN is never within
+			p.fail(name, fmt.Errorf("number %d is %v, want %v … %v", i, number, low, high))
 		}
 	}
-	if x.err != nil {
+	if p.err != nil {
 		return
 	}
 	for i, number := range from {
@@ -151,16 +151,16 @@ func restore[From, To float64 | int64 | int](x *parts, name string, from []From,
 }
 
 // then calls do if a state is being restored, for example to make the rows that the parts restored so far ask for.
-func (x *parts) then(do func() error) {
-	if x.restores && x.err == nil {
-		x.err = do()
+func (p *parts) then(do func() error) {
+	if p.restores && p.err == nil {
+		p.err = do()
 	}
 }
 
 // fail records an error of the part name, unless there is one already.
-func (x *parts) fail(name string, err error) {
-	if err != nil && x.err == nil {
-		x.err = fmt.Errorf("%s: %w", name, err)
+func (p *parts) fail(name string, err error) {
+	if err != nil && p.err == nil {
+		p.err = fmt.Errorf("%s: %w", name, err)
 	}
 }
 

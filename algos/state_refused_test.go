@@ -1,7 +1,6 @@
 package algos
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -126,35 +125,6 @@ func TestDamagedState(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The state of one method is an error in another, or harmless; a method without its parts says so.
-func TestStateOfAnotherMethod(t *testing.T) {
-	states := map[string]*kept{}
-	for _, name := range Names() {
-		c := stateCase{name, Options{Preset: Code}, 0}
-		m, f, e := c.begin(t)
-		told(t, m, f, e, c.rounds(f)[:10])
-		states[name] = keep(t, m, e)
-	}
-	for _, name := range Names() {
-		for of, state := range states {
-			t.Run(name+" from "+of, func(t *testing.T) {
-				c := stateCase{name, Options{Preset: Code}, 0}
-				m, f, e := c.begin(t)
-				err := m.Restore(state.on(e))
-				lacks := slices.ContainsFunc(states[name].names,
-					func(p string) bool { return !slices.Contains(state.names, p) })
-				if lacks && !errors.Is(err, errNoPart) {
-					t.Errorf("got %v, want %v: its parts are %q, and there are %q",
-						err, errNoPart, states[name].names, state.names)
-				}
-				if err == nil {
-					_, _ = tell(t, m, f, e, c.rounds(f)[10:])
-				}
-			})
-		}
-	}
 }
 
 // A state that needs rows for which there is no memory is an error, and leaves none behind.

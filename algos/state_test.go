@@ -68,7 +68,7 @@ func (e *watched) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.Eva
 	return e.toy.Evaluate(ctx, jobs)
 }
 
-// begin starts the case's method in a federation of five clients, one of which is rarely there, on an engine of its
+// begin starts the case's method in a federation of five clients, one of which is rarely active, on an engine of its
 // own.
 func (c stateCase) begin(t checker) (Method, Federation, *watched) {
 	t.Helper()
@@ -163,7 +163,7 @@ func differ(got, want []string) int {
 	return -1
 }
 
-// Every part of every method's state matters: where it is forgotten, some run goes on otherwise. What [resumes]
+// Every part of every method's state matters: where it is forgotten, some run resumes otherwise. What [resumes]
 // compares is therefore enough to find a part that a method does not name.
 func TestForgetting(t *testing.T) {
 	noticed := map[string]bool{} // by method and part

@@ -112,7 +112,7 @@ func (e *toy) Store(r nets.Row, w []float32) error { copy(w, e.at(r)); return ni
 func (e *toy) Close() error                        { return nil }
 
 // Evaluate knows the training samples, of which each has the loss of the client that holds it. Sample 1000+i of the
-// test part has ten times that of client i.
+// test part has ten times the loss of client i.
 func (e *toy) Evaluate(_ context.Context, jobs []nets.EvalJob) ([]nets.EvalResult, error) {
 	e.jobs = append(e.jobs, jobs...)
 	results := make([]nets.EvalResult, len(jobs))
@@ -225,8 +225,8 @@ func toyFederation(u ...float64) (Federation, *toy) {
 // equalWeights is α_i = 1/N.
 func equalWeights(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
 
-// with returns o with values for a method, in pairs of name and value. Those of parameters the method does not read are
-// left out, so that one call serves all methods.
+// with returns o with values for a method, in pairs of name and value. Values of parameters that the method does not
+// read are left out, so that one call serves all methods.
 func with(o Options, method string, pairs ...string) Options {
 	o.Values = maps.Clone(o.Values)
 	if o.Values == nil {

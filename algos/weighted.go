@@ -58,9 +58,9 @@ func (m *weighted) Inspect() *Decisions {
 	return &m.decisions
 }
 
-func (m *weighted) state(x *parts) {
-	m.global.state(x)
-	m.availability.state(x)
+func (m *weighted) state(p *parts) {
+	m.global.state(p)
+	m.availability.state(p)
 }
 
 // unbiased returns α_i/π̂_i [N], 0 for a client with π̂_i = 0. An active client with π̂_i = 0 is an error.

@@ -38,7 +38,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// Which methods make decisions, and that they say what they do: the weights are those of the trained clients.
+// Which methods make decisions, and that they say what they do: exactly the trained clients have weights.
 func TestDecisions(t *testing.T) {
 	forAll(t, func(t *testing.T, name string, o Options) {
 		f, e := toyFederation(8, 16, -8, 0, 3)

@@ -11,7 +11,8 @@ import (
 	"rollcall/internal/must"
 )
 
-// A cache is used as long as it is whole and fits the pictures; otherwise it is made anew, and that is said.
+// A cache is used as long as it is whole and fits the pictures; otherwise the pictures are decoded again, with a
+// message.
 func TestCache(t *testing.T) {
 	for _, c := range []struct {
 		name  string

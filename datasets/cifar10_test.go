@@ -73,7 +73,7 @@ func FuzzCIFAR10(f *testing.F) {
 			}
 		}
 		if !bytes.Equal(back, data) {
-			t.Fatal("the records are not those of the file")
+			t.Fatal("the records are not the ones of the file")
 		}
 	})
 }

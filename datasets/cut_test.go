@@ -233,8 +233,8 @@ func TestReserveErrors(t *testing.T) {
 	}
 }
 
-// Samples that are held out go to no client, whatever the split; all others do, and the split of the others is that of
-// a set that never had the held-out ones.
+// Samples that are held out go to no client, whatever the split; all others do, and the others are split as a set that
+// never had the held-out ones.
 func TestHoldOut(t *testing.T) {
 	set := unevenSet()
 	n := set.Train.Len()

@@ -28,7 +28,7 @@ type Set struct {
 	Name        string
 	Dir         string // the folder of its files; empty for a generated set
 	// Checksum is the SHA-256, in hex digits, of the images or features (little-endian) and the labels of the training
-	// set, followed by those of the test set.
+	// set, followed by the same of the test set.
 	Checksum string
 }
 

@@ -72,8 +72,8 @@ func (p pngForm) file() []byte {
 	return append(append(b, chunk("IDAT", data.Bytes())...), chunk("IEND", nil)...)
 }
 
-// Every kind of PNG file that is taken becomes what PIL makes of it. The checksums (their first half of 32 digits) are
-// those of PIL 9.4: PIL.Image.open(file).convert("RGB") as bytes [32,32,3], of files of the same pixel data.
+// Every kind of PNG file that is taken becomes what PIL makes of it. The checksums (their first 16 digits) are
+// from PIL 9.4: PIL.Image.open(file).convert("RGB") as bytes [32,32,3], of files of the same pixel data.
 func TestDecodePicture(t *testing.T) {
 	alphas := make([]byte, 50)
 	for i := range alphas {

@@ -226,7 +226,7 @@ func TestClassShares(t *testing.T) {
 	}
 }
 
-// The sizes are those of FedAWE's released partition, computed with NumPy 1.24.2: numpy.random.seed(3), dirichlet(0.3)
+// The sizes are FedAWE's released partition, computed with NumPy 1.24.2: numpy.random.seed(3), dirichlet(0.3)
 // of ten classes for each of seven clients, and classes of 30 samples cut at round(30 · share so far).
 func TestDirichletNumPy(t *testing.T) {
 	labels := make([]uint8, 300)

@@ -6,7 +6,7 @@
 //	}
 //	o := datasets.SplitOptions{Kind: datasets.SplitClients, Clients: 100, Alpha: 0.1}
 //	split, err := datasets.Divide(set, o, datasets.Reserved{Validation: 0.2}, seed)
-//	// split.Train[i] has the indices of client i's samples in set.Train, split.Valid[i] those reserved for validation.
+//	// split.Train[i] has the samples of client i, by index into set.Train; split.Valid[i] is reserved for validation
 //
 // A new data set is a new file and a line in the list in datasets.go; a new way to split is a [SplitKind] in cut.go.
 // Package rng lists the random streams from which they draw. Whoever changes samples, a split or batch plans raises one

@@ -66,7 +66,7 @@ func TestDownload(t *testing.T) {
 			name: "resumed", part: func(b []byte) []byte { return b[:1000] }, serve: serve,
 			ranges: []string{"bytes=1000-"},
 		},
-		{name: "all there", part: func(b []byte) []byte { return b }, serve: serve, ranges: []string{"bytes=HAVE-"}},
+		{name: "complete", part: func(b []byte) []byte { return b }, serve: serve, ranges: []string{"bytes=HAVE-"}},
 		{
 			name: "part too long", part: func(b []byte) []byte { return append(bytes.Clone(b), 1, 2, 3) }, serve: serve,
 			ranges: []string{""},
@@ -175,24 +175,31 @@ func TestMirrors(t *testing.T) {
 	const file = "t10k-labels-idx1-ubyte.gz"
 	for _, c := range []struct {
 		name  string
-		spoil func(served map[string][]byte)
-		is    error  // nil: the set is there in the end
-		want  string // in the error
-		left  bool   // a part file is left, to go on from
+		spoil map[string]string // what the addresses serve in place of the file; empty: nothing
+		is    error             // nil: the set is found in the end
+		want  string            // in the error
+		left  bool              // a part file is left, to resume from
 	}{
-		{"first has it not", func(served map[string][]byte) { delete(served, "first/"+file) }, nil, "", false},
-		{"first has another", func(served map[string][]byte) { served["first/"+file] = []byte("something else") }, nil, "", false},
+		{"first has it not", map[string]string{"first/": ""}, nil, "", false},
+		{"first has another", map[string]string{"first/": "something else"}, nil, "", false},
 		{
-			"none has it", func(served map[string][]byte) { delete(served, "first/"+file); delete(served, "second/"+file) },
+			"none has it",
+			map[string]string{"first/": "", "second/": ""},
 			ErrUnavailable, "second/" + file + ": unavailable: status 404", true,
 		},
-		{"none has the right one", func(served map[string][]byte) {
-			served["first/"+file], served["second/"+file] = []byte("something else"), []byte("another")
-		}, ErrAltered, "second/" + file + ": not the official file: MD5 ", false},
+		{
+			"none has the right one",
+			map[string]string{"first/": "something else", "second/": "another"},
+			ErrAltered, "second/" + file + ": not the official file: MD5 ", false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, "mnist", serve)
-			c.spoil(s.served)
+			for address, text := range c.spoil {
+				if s.served[address+file] = []byte(text); text == "" {
+					delete(s.served, address+file)
+				}
+			}
 			dir, _, _ := alone(t)
 			set, err := s.open(t, Options{Dir: dir})
 			raw := filepath.Join(dir, "MNIST", "raw")
@@ -219,11 +226,11 @@ func TestMirrors(t *testing.T) {
 func TestFetchSVHN(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		there map[string]string // official file by where it lies already
+		found map[string]string // official file by where it is already
 		want  string
 		asked []string
 	}{
-		{"nothing there", nil, "svhn", []string{"first/train_32x32.mat", "first/test_32x32.mat"}},
+		{"nothing", nil, "svhn", []string{"first/train_32x32.mat", "first/test_32x32.mat"}},
 		{
 			"one in the folder",
 			map[string]string{"svhn/train_32x32.mat": "train_32x32.mat"},
@@ -235,7 +242,7 @@ func TestFetchSVHN(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, "svhn", serve)
 			dir, _, _ := alone(t)
-			for at, name := range c.there {
+			for at, name := range c.found {
 				write(t, filepath.Join(dir, at), s.content[name])
 			}
 			set := must.Get(s.open(t, Options{Dir: dir}))(t)
@@ -261,7 +268,7 @@ func TestFetchSVHNFails(t *testing.T) {
 	wantError(t, err, ErrNotFound)
 }
 
-// What fails says how, and leaves only what the next attempt can go on from.
+// What fails says how, and leaves only what the next attempt can resume from.
 func TestDownloadFails(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -316,15 +323,15 @@ func TestDownloadFails(t *testing.T) {
 
 // A machine without a network: both that it was not found, and why it could not be downloaded.
 func TestDownloadNoNetwork(t *testing.T) {
-	m := newSmall(t, "cifar10")
+	s := newSmall(t, "cifar10")
 	dir, _, _ := alone(t)
 	for name, url := range map[string]string{
-		"refused":      m.archive.url,
-		"no such host": "http://rollcall.invalid/" + m.archive.name,
+		"refused":      s.archive.url,
+		"no such host": "http://rollcall.invalid/" + s.archive.name,
 	} {
 		t.Run(name, func(t *testing.T) {
-			m.archive.url = url
-			_, err := m.open(t, Options{Dir: dir})
+			s.archive.url = url
+			_, err := s.open(t, Options{Dir: dir})
 			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir,
 				"download "+url+": unavailable: ")
 			wantError(t, err, ErrNotFound)
@@ -452,7 +459,11 @@ func TestDownloadEnds(t *testing.T) {
 
 // The length and the MD5 of everything that is downloaded are published, but for CINIC-10's.
 func TestPublishedLengths(t *testing.T) {
-	for _, s := range []source{cifar10Files, svhnFiles, mnistFiles} {
+	for _, l := range loaders {
+		s := l.official
+		if s == nil || s.ofPictures {
+			continue
+		}
 		files := []publishedFile{s.archive}
 		if s.archive.name == "" {
 			files = s.files

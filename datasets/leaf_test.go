@@ -201,14 +201,14 @@ func TestMadeBytes(t *testing.T) {
 	}
 }
 
-// More clients leave those before them as they are.
+// A larger number of clients leaves the first ones as they are.
 func TestMadeClientsAreTheirOwn(t *testing.T) {
 	for _, name := range []string{"leaf", "binary"} {
 		few := generated(t, name, Options{Seed: 1, Clients: 4, Reading: ReadPaper, LeafGamma: 1, LeafDelta: 1})
 		many := generated(t, name, Options{Seed: 1, Clients: 9, Reading: ReadPaper, LeafGamma: 1, LeafDelta: 1})
 		if n := len(few.Train.Features); !slices.Equal(few.Train.Features, many.Train.Features[:n]) ||
 			!slices.Equal(few.Test.Labels, many.Test.Labels[:few.Test.Len()]) {
-			t.Errorf("%s: the first four of nine clients are not those of four", name)
+			t.Errorf("%s: the first four of nine clients differ from the four of four", name)
 		}
 	}
 }
@@ -266,9 +266,8 @@ func TestMadeErrors(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"leaf", "binary"} {
-		if _, err := Open(cancelled(t), name, good); fmt.Sprint(err) != fmt.Sprintf("datasets: %s: %v", name, context.Canceled) {
-			t.Errorf("%s, cancelled: got %v", name, err)
-		}
+		_, err := Open(cancelled(t), name, good)
+		wantError(t, err, context.Canceled, "datasets: "+name+": ")
 	}
 }
 
@@ -339,7 +338,7 @@ func TestLEAFIID(t *testing.T) {
 		for k := range o.Clients {
 			c := newLEAFClient(&o, k)
 			if c.leafModel != shared.leafModel {
-				t.Fatalf("%s, client %d: a model of its own, want that of client 0", reading, k)
+				t.Fatalf("%s, client %d: a model of its own, want the model of client 0", reading, k)
 			}
 			for j, v := range c.v {
 				if v != c.b {

@@ -133,7 +133,7 @@ func FuzzIDX(f *testing.F) {
 			t.Fatalf("label %d accepted", slices.Max(got))
 		}
 		if want := fmt.Sprintf("SHA-256 %x", sha256.Sum256(idx(got, dims...))); sum != want {
-			t.Fatal("the data are not those of the file")
+			t.Fatal("the data are not the ones of the file")
 		}
 	})
 }

@@ -34,7 +34,7 @@ type publishedFile struct {
 	pause time.Duration // between two attempts
 }
 
-// published returns the file at an address, with the name that it has there; md5 may be empty and length 0.
+// published returns the file at an address, with the name that it has in the address; md5 may be empty and length 0.
 func published(url, md5 string, length int64) publishedFile {
 	return publishedFile{url: url, name: path.Base(url), md5: md5, length: length, idle: idleTimeout, pause: retryPause}
 }

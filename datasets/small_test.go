@@ -36,7 +36,8 @@ type small struct {
 func newSmall(t *testing.T, name string) *small {
 	t.Helper()
 	s := &small{source: *must.Get(lookup(name, Options{}))(t).official, content: map[string][]byte{}}
-	s.archive.url, s.archive.idle, s.archive.pause = "http://127.0.0.1:1/"+s.archive.name, 5*time.Second, time.Millisecond
+	s.archive.url = "http://127.0.0.1:1/" + s.archive.name
+	s.archive.idle, s.archive.pause = 5*time.Second, time.Millisecond
 	if name == "cinic10" {
 		s.perClass, s.tarball = 2, tarball("", miniTree(2))
 		return s
@@ -286,8 +287,8 @@ func (s *small) wantTwice(t *testing.T, o Options, n int) {
 	data := uint64(n * (photoPixels + 1))
 	// a little of the heap before is freed meanwhile
 	if set.Train.Len()+set.Test.Len() != n || peak < data*9/10 || peak > 2*data {
-		t.Errorf("%d and %d pictures, peak heap %d bytes for a set of %d, want %d pictures, that and at most twice as much",
-			set.Train.Len(), set.Test.Len(), peak, data, n)
+		t.Errorf("%d and %d pictures, want %d; peak heap %d bytes for a set of %d, want that and at most twice as much",
+			set.Train.Len(), set.Test.Len(), n, peak, data)
 	}
 	t.Logf("peak heap %.2f times the set", float64(peak)/float64(data))
 }

@@ -25,7 +25,7 @@ type source struct {
 	// in the slices of room if these are not nil, and returns them. A set of pictures has none.
 	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
 
-	ofPictures bool // the set is an archive or a folder of pictures, see [pictures]; its files are the folders of classes
+	ofPictures bool // the set is an archive or a folder of pictures, see [pictures]; files are the folders of classes
 	perClass   int  // pictures of each class in each part of the official set
 }
 

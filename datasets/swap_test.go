@@ -135,7 +135,7 @@ func TestSwapLabels(t *testing.T) {
 	}
 }
 
-// Who is in the second group does not depend on the client's number: over many seeds each client is there half of the
+// Who is in the second group does not depend on the client's number: over many seeds each client is in it half of the
 // time. Tolerance: five standard errors of a binomial count.
 func TestSwapGroups(t *testing.T) {
 	const clients, seeds = 4, 400

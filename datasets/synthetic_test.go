@@ -34,7 +34,8 @@ func TestSyntheticDraws(t *testing.T) {
 		!bytes.HasPrefix(larger.Test.Labels, base.Test.Labels) {
 		t.Error("a larger set does not start with the smaller one")
 	}
-	if other := generated(t, "synthetic", Options{Seed: 4, TrainSize: 2000, TestSize: 500}); other.Checksum == base.Checksum {
+	other := generated(t, "synthetic", Options{Seed: 4, TrainSize: 2000, TestSize: 500})
+	if other.Checksum == base.Checksum {
 		t.Error("another seed, the same set")
 	}
 

@@ -71,8 +71,8 @@ func isAt(f *os.File, path string) bool {
 	if err != nil {
 		return false
 	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, there)
+	other, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, other)
 }
 
 // end gives the turn to the next process. If the download failed, it writes the error for the processes that wait now.

@@ -34,7 +34,7 @@ func (l *log) count(text string) int {
 	return strings.Count(l.text.String(), text)
 }
 
-// until waits for something that a test cannot go on without.
+// until waits for something that a test needs.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
@@ -53,7 +53,7 @@ func TestDownloadWaits(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		end      func(s *site, path string, first *turn) error
-		is       error // nil: the set is there in the end
+		is       error // nil: the set is found in the end
 		requests int   // of the one that waits
 	}{
 		{"for the file", func(s *site, path string, first *turn) error {

@@ -40,8 +40,8 @@ func twoClassOf(labels []uint8, classes, clients int, seed uint32) (parts [][]in
 	return parts, pairs, err
 }
 
-// FedAR, section 6.1: the data evenly distributed, two classes at each client. The sizes are those of CIFAR-10 and
-// SVHN, and others.
+// FedAR, section 6.1: the data evenly distributed, two classes at each client. The sizes are of CIFAR-10, SVHN
+// and others.
 func TestTwoClass(t *testing.T) {
 	longtest.Numbers(t)
 	svhn := []int{4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659}

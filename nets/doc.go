@@ -8,6 +8,5 @@
 //	err = e.Combine(mean, []float64{0.5, 0.5}, []nets.Row{w, end}) // mean = w/2 + end/2
 //
 // [Engine] is the contract. Package nets/cpu implements it on the processor and nets/gpu on CUDA, both from the graph
-// that nets/models builds of a net. check.go says which work every engine refuses, numerics.go which engines compute
-// the same bits.
+// that nets/models builds of a net.
 package nets

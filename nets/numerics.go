@@ -14,7 +14,7 @@ import (
 //	cpu-bf16, cpu-bf16x3    likewise, and cpu-amx: the products of all three are the same bits
 //	cpu-generic-fp32        plain Go, which rounds a product before it adds it
 //	cpu-generic-bf16        likewise, and cpu-generic-bf16x3: the matrix products are the same bits as in cpu-bf16,
-//	                        but all other kernels are those of cpu-generic-fp32
+//	                        but all other kernels are the ones of cpu-generic-fp32
 //	cuda-fp32               any card: IEEE 754 fixes how every operation is rounded, and the order is fixed here
 //	cuda-sm90-tf32          cards of one generation, and likewise for bf16: the tensor cores of other generations
 //	                        round their sums differently

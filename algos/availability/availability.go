@@ -108,11 +108,11 @@ func New(name string, o Options) (Model, error) {
 	o.Base = slices.Clone(o.Base)
 	for _, p := range models {
 		if p.name == name {
-			x, err := p.make(o)
+			made, err := p.make(o)
 			if err != nil {
 				return nil, fmt.Errorf("availability: %s: %w", name, err)
 			}
-			return x, nil
+			return made, nil
 		}
 	}
 	return nil, fmt.Errorf("availability: process %q: unknown, want one of %s", name, strings.Join(Names(), ", "))

@@ -83,10 +83,10 @@ func TestInterleavedSineAtCutoff(t *testing.T) {
 func TestStaircaseOddPeriod(t *testing.T) {
 	o := Defaults([]float64{1}, 1)
 	o.Period = 5 // t mod 5 < 2.5: rounds 0, 1, 2
-	x := mustNew(t, "staircase", o)
+	model := mustNew(t, "staircase", o)
 	for i, want := range []float64{1, 1, 1, 0.4, 0.4, 1} {
 		p := []float64{0}
-		if x.Probabilities(i, p); p[0] != want {
+		if model.Probabilities(i, p); p[0] != want {
 			t.Errorf("round %d: got %g, want %g exactly", i, p[0], want)
 		}
 	}
@@ -99,9 +99,9 @@ func TestProbabilitiesAreClipped(t *testing.T) {
 	p := make([]float64, 2)
 	for _, name := range Names() {
 		o.Trace, o.Clusters = settings(o.Base, 1).Trace, 2
-		x, lowest := mustNew(t, name, o), 1.0
+		model, lowest := mustNew(t, name, o), 1.0
 		for r := range 40 {
-			x.Probabilities(r, p)
+			model.Probabilities(r, p)
 			for i := range p {
 				if !isFraction(p[i]) {
 					t.Errorf("%s: round %d client %d: %g, want 0 … 1", name, r, i, p[i])
@@ -148,9 +148,9 @@ func TestTraceIsAFunctionOfTheRound(t *testing.T) {
 // The model must not see later changes of the caller's slice.
 func TestNewCopiesBase(t *testing.T) {
 	base := []float64{1}
-	x := mustNew(t, "stationary", Defaults(base, 1))
+	model := mustNew(t, "stationary", Defaults(base, 1))
 	base[0] = 0
-	if got := x.Active(0); !slices.Equal(got, []int{0}) {
+	if got := model.Active(0); !slices.Equal(got, []int{0}) {
 		t.Errorf("active %v after the caller's base changed, want [0]", got)
 	}
 }
@@ -178,8 +178,8 @@ func TestNewRefuses(t *testing.T) {
 			o := Defaults([]float64{0.5}, 1)
 			c.change(&o)
 			want := "availability: " + c.want
-			if x, err := New("sine", o); err == nil || err.Error() != want || x != nil {
-				t.Errorf("got %v, %v, want error %q", x, err, want)
+			if model, err := New("sine", o); err == nil || err.Error() != want || model != nil {
+				t.Errorf("got %v, %v, want error %q", model, err, want)
 			}
 		})
 	}
@@ -197,10 +197,10 @@ func BenchmarkActive(b *testing.B) {
 	for i := range base {
 		base[i] = float64(i) / 100
 	}
-	x := must.Get(New("interleaved-sine", Defaults(base, 1)))(b)
+	model := must.Get(New("interleaved-sine", Defaults(base, 1)))(b)
 	t := 0
 	for b.Loop() {
-		x.Active(t)
+		model.Active(t)
 		t++
 	}
 }

@@ -87,19 +87,19 @@ type chained struct {
 	of []int // [N] the chain that client i follows
 }
 
-func (x *chained) Probabilities(_ int, p []float64) {
-	for i, m := range x.of {
-		p[i] = x.pi[m]
+func (c *chained) Probabilities(_ int, p []float64) {
+	for i, m := range c.of {
+		p[i] = c.pi[m]
 	}
 }
 
-func (x *chained) Active(t int) []int {
-	return clientsWho(len(x.of), func(i int) bool { return x.active(t, x.of[i]) })
+func (c *chained) Active(t int) []int {
+	return clientsWho(len(c.of), func(i int) bool { return c.active(t, c.of[i]) })
 }
 
-func (x *chained) Stationary() (pi, lambda []float64) {
-	for _, m := range x.of {
-		pi, lambda = append(pi, x.pi[m]), append(lambda, x.lambda[m])
+func (c *chained) Stationary() (pi, lambda []float64) {
+	for _, m := range c.of {
+		pi, lambda = append(pi, c.pi[m]), append(lambda, c.lambda[m])
 	}
 	return pi, lambda
 }

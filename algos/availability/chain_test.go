@@ -18,7 +18,7 @@ func TestChains(t *testing.T) {
 	const rounds, seed = 300, 11
 	pi := []float64{0.9, 0.9, 0.1, 0.1, 0.5, 0.3}
 	lambda := []float64{0.9, 0.01, 0.9, -0.1, -0.8, 0}
-	x := must.Get(newChains(len(pi), seed, pi, lambda, "client"))(t)
+	model := must.Get(newChains(len(pi), seed, pi, lambda, "client"))(t)
 	before := pi // the probability of each client to be active in the next round
 	for r := range rounds {
 		var want []int
@@ -30,7 +30,7 @@ func TestChains(t *testing.T) {
 				next[m] += lambda[m]
 			}
 		}
-		if got := x.Active(r); !slices.Equal(got, want) {
+		if got := model.Active(r); !slices.Equal(got, want) {
 			t.Fatalf("round %d: active %v, want %v", r, got, want)
 		}
 		before = next
@@ -68,7 +68,7 @@ func TestMarkovClasses(t *testing.T) {
 				for class, n := range want {
 					first, second := got[0][class], got[1][class]
 					if first+second != 2*n || groups != nil && first != n {
-						t.Errorf("%s: %d and %d clients of each half, want %d of 24, and in groups half of them in each",
+						t.Errorf("%s: %d and %d clients of each half, want %d in all, half of them in each group",
 							class, first, second, 2*n)
 					}
 				}
@@ -81,8 +81,8 @@ func TestMarkovClasses(t *testing.T) {
 func TestDrawnClasses(t *testing.T) {
 	const clients, seed = 50, 3
 	for form, classes := range map[Form][4]string{
-		PaperForm: {"π=0.9 correlated=true", "π=0.9 correlated=false", "π=0.1 correlated=true", "π=0.1 correlated=false"},
-		CodeForm:  {"π=0.9 correlated=false", "π=0.9 correlated=false", "π=0.1 correlated=true", "π=0.1 correlated=false"},
+		PaperForm: {"π=0.9 correlated", "π=0.9 weak", "π=0.1 correlated", "π=0.1 weak"},
+		CodeForm:  {"π=0.9 weak", "π=0.9 weak", "π=0.1 correlated", "π=0.1 weak"},
 	} {
 		o := Defaults(make([]float64, clients), seed)
 		o.Form, o.Drawn, o.Groups = form, true, make([]int, clients)
@@ -92,7 +92,8 @@ func TestDrawnClasses(t *testing.T) {
 		pi, lambda := mustNew(t, "markov", o).Stationary()
 		for i := range pi {
 			want := classes[rng.Key{Seed: seed, Purpose: rng.Availability}.Stream(0, i, 4).IntN(4)]
-			if got := fmt.Sprintf("π=%.1f correlated=%t", pi[i], lambda[i] == 0.9); got != want {
+			class := map[bool]string{false: "weak", true: "correlated"}[lambda[i] == 0.9]
+			if got := fmt.Sprintf("π=%.1f %s", pi[i], class); got != want {
 				t.Errorf("%s: client %d: %s, want %s", form, i, got, want)
 			}
 		}
@@ -101,10 +102,10 @@ func TestDrawnClasses(t *testing.T) {
 
 // ToN, figure 5: 100 clients, 10 clusters of 10.
 func TestClustersMoveTogether(t *testing.T) {
-	x := mustNew(t, "clusters", Defaults(make([]float64, 100), 2))
-	pi, lambda := x.Stationary()
+	model := mustNew(t, "clusters", Defaults(make([]float64, 100), 2))
+	pi, lambda := model.Stationary()
 	p := make([]float64, 100)
-	x.Probabilities(7, p)
+	model.Probabilities(7, p)
 	for i := range pi {
 		c := i / 10
 		wantPi, wantLambda := 0.9, 0.0
@@ -117,7 +118,7 @@ func TestClustersMoveTogether(t *testing.T) {
 	}
 	states := map[int]bool{} // the clusters seen with and without each other, as bits
 	for r := range 500 {
-		active := x.Active(r)
+		active := model.Active(r)
 		state := 0
 		for c := range 10 {
 			n := 0
@@ -144,8 +145,8 @@ func TestClustersMoveTogether(t *testing.T) {
 // A far round costs its way once: 10,000 rounds of 100 chains.
 func BenchmarkChains(b *testing.B) {
 	for b.Loop() {
-		x := must.Get(New("markov", Defaults(make([]float64, 100), 1)))(b)
-		x.Active(9999)
+		model := must.Get(New("markov", Defaults(make([]float64, 100), 1)))(b)
+		model.Active(9999)
 	}
 }
 
@@ -179,10 +180,11 @@ func TestChainsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := Defaults(make([]float64, 4), 1)
 			c.change(&o)
-			x, err := New(c.model, o)
+			model, err := New(c.model, o)
 			want := fmt.Sprintf("availability: %s: %s", c.model, c.want)
-			if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") || x != nil {
-				t.Errorf("got %v, %v, want an error of one line that starts %q", x, err, want)
+			if err == nil || model != nil || !strings.HasPrefix(err.Error(), want) ||
+				strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, %v, want an error of one line that starts %q", model, err, want)
 			}
 		})
 	}
@@ -215,20 +217,20 @@ func TestChainsInfeasible(t *testing.T) {
 			t.Run(c.name+" of a "+name, func(t *testing.T) {
 				pi, lambda := []float64{0.9, 0.9, 0.9, 0.9}, []float64{0, 0, 0, 0}
 				pi[c.m], lambda[c.m] = c.pi, c.lambda
-				x, err := newChains(n, 1, pi, lambda, name)
-				if err == nil || !strings.HasPrefix(err.Error(), name+" "+c.want) || x != nil {
-					t.Errorf("got %v, %v, want an error that starts %q", x, err, name+" "+c.want)
+				model, err := newChains(n, 1, pi, lambda, name)
+				if err == nil || !strings.HasPrefix(err.Error(), name+" "+c.want) || model != nil {
+					t.Errorf("got %v, %v, want an error that starts %q", model, err, name+" "+c.want)
 				}
 			})
 		}
 	}
 	// the bounds themselves are possible: at λ = 1 − 1/π the client is never twice away
-	x := must.Get(newChains(1, 1, []float64{0.8}, []float64{-0.25}, "client"))(t)
+	model := must.Get(newChains(1, 1, []float64{0.8}, []float64{-0.25}, "client"))(t)
 	away := 0
 	for r := range 1000 {
-		if len(x.Active(r)) == 0 {
+		if len(model.Active(r)) == 0 {
 			away++
-			if len(x.Active(r+1)) == 0 {
+			if len(model.Active(r+1)) == 0 {
 				t.Errorf("rounds %d and %d: away, want P(active | inactive) = 1", r, r+1)
 			}
 		}

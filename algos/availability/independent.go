@@ -13,33 +13,33 @@ type independent struct {
 	at func(p float64, t int) float64 // p_i^t of a client with p_i = p, before it is clipped to [0, 1]
 }
 
-func (x *independent) Probabilities(t int, p []float64) {
-	for i, base := range x.Base {
-		p[i] = min(1, max(0, x.at(base, t)))
+func (m *independent) Probabilities(t int, p []float64) {
+	for i, base := range m.Base {
+		p[i] = min(1, max(0, m.at(base, t)))
 	}
 }
 
 // Stationary returns the mean of p_i^t over a cycle of P rounds, and λ = 0.
-func (x *independent) Stationary() (pi, lambda []float64) {
-	n := len(x.Base)
+func (m *independent) Stationary() (pi, lambda []float64) {
+	n := len(m.Base)
 	pi, lambda = make([]float64, n), make([]float64, n)
 	p := make([]float64, n)
-	for t := range x.Period {
-		x.Probabilities(t, p)
+	for t := range m.Period {
+		m.Probabilities(t, p)
 		for i := range pi {
 			pi[i] += p[i]
 		}
 	}
 	for i := range pi {
-		pi[i] /= float64(x.Period)
+		pi[i] /= float64(m.Period)
 	}
 	return pi, lambda
 }
 
-func (x *independent) Active(t int) []int {
-	p := make([]float64, len(x.Base))
-	x.Probabilities(t, p)
-	return Draw(p, x.Seed, t)
+func (m *independent) Active(t int) []int {
+	p := make([]float64, len(m.Base))
+	m.Probabilities(t, p)
+	return Draw(p, m.Seed, t)
 }
 
 // stationary: p_i^t = p_i, in all rounds.

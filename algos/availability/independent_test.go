@@ -8,7 +8,7 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// Draw reads word pair 0 of counter (t+1, i, 0), and Base that of (0, 0, 0).
+// Draw reads word pair 0 of counter (t+1, i, 0), and Base word pair 0 of (0, 0, 0).
 func TestCounters(t *testing.T) {
 	key := rng.Key{Seed: 5, Purpose: rng.Availability}
 	u := key.Stream(12, 2, 0).Float64()
@@ -47,10 +47,10 @@ func TestUniform(t *testing.T) {
 	} {
 		o := Defaults(make([]float64, c.n), 1)
 		o.PMin = 0.2
-		x := mustNew(t, "uniform", o)
-		pi, lambda := x.Stationary()
+		model := mustNew(t, "uniform", o)
+		pi, lambda := model.Stationary()
 		p := make([]float64, c.n)
-		x.Probabilities(9, p)
+		model.Probabilities(9, p)
 		for i, want := range c.want {
 			if math.Abs(pi[i]-want) > 1e-15 || p[i] != pi[i] || lambda[i] != 0 { // two roundings of numbers below 1
 				t.Errorf("N=%d client %d: π %.17g, p %.17g, λ %g, want %g ± 1e-15 twice and 0",
@@ -81,7 +81,8 @@ func TestStationaryIsOfWhatIsThere(t *testing.T) {
 		for i, want := range c.want {
 			// A few roundings, and the float64 sine of π is 1e-16. A client that is never active has 0 exactly.
 			if math.Abs(pi[i]-want) > 1e-15 || want == 0 && pi[i] != 0 || lambda[i] != 0 {
-				t.Errorf("%s: p %g: π %.17g and λ %g, want %g ± 1e-15 and 0", c.model, c.base[i], pi[i], lambda[i], want)
+				t.Errorf("%s: p %g: π %.17g and λ %g, want %g ± 1e-15 and 0",
+					c.model, c.base[i], pi[i], lambda[i], want)
 			}
 		}
 	}

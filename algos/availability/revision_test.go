@@ -39,9 +39,9 @@ func TestRevisions(t *testing.T) {
 				o := Defaults(Base(shares, seed), seed)
 				o.Trace = intervals
 				set(&o)
-				x := mustNew(t, of, o)
-				walkInto(&digest, x, clients, rounds)
-				pi, lambda := x.Stationary()
+				model := mustNew(t, of, o)
+				walkInto(&digest, model, clients, rounds)
+				pi, lambda := model.Stationary()
 				digest.Add(pi, lambda)
 				r := numpy.New(seed)
 				o.Base = BaseNumPy(shares, r)
@@ -65,10 +65,10 @@ func TestRevisions(t *testing.T) {
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-func walkInto(digest *revisiontest.Digest, x Model, clients, rounds int) {
+func walkInto(digest *revisiontest.Digest, model Model, clients, rounds int) {
 	p := make([]float64, clients)
 	for r := range rounds {
-		x.Probabilities(r, p)
-		digest.Add(p, x.Active(r))
+		model.Probabilities(r, p)
+		digest.Add(p, model.Active(r))
 	}
 }

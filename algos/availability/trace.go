@@ -135,7 +135,7 @@ func trace(o Options) (Model, error) {
 	if o.Rounds < 1 {
 		return nil, fmt.Errorf("%d rounds, want at least 1", o.Rounds)
 	}
-	x := &replay{of: make([][]Interval, n), rounds: TraceRounds(o.Trace), repeat: o.Repeat}
+	r := &replay{of: make([][]Interval, n), rounds: TraceRounds(o.Trace), repeat: o.Repeat}
 	for _, v := range o.Trace {
 		switch {
 		case v.Client < 0 || v.Client >= n:
@@ -145,13 +145,13 @@ func trace(o Options) (Model, error) {
 				v.Client, v.Start, v.End)
 		}
 		if v.Start < v.End {
-			x.of[v.Client] = append(x.of[v.Client], v)
+			r.of[v.Client] = append(r.of[v.Client], v)
 		}
 	}
-	if x.rounds == 0 {
+	if r.rounds == 0 {
 		return nil, fmt.Errorf("%d intervals, none holds a round, want at least one that does", len(o.Trace))
 	}
-	for i, intervals := range x.of {
+	for i, intervals := range r.of {
 		slices.SortFunc(intervals, func(a, b Interval) int { return cmp.Compare(a.Start, b.Start) })
 		for k := 1; k < len(intervals); k++ {
 			if a, b := intervals[k-1], intervals[k]; b.Start < a.End {
@@ -160,41 +160,41 @@ func trace(o Options) (Model, error) {
 			}
 		}
 	}
-	x.seen = min(o.Rounds, x.rounds)
-	x.share, _ = x.Stationary()
-	return x, nil
+	r.seen = min(o.Rounds, r.rounds)
+	r.share, _ = r.Stationary()
+	return r, nil
 }
 
 // Probabilities sets p to π, whatever the round. A client with p_i^t = 0 is in no round that the run sees.
-func (x *replay) Probabilities(_ int, p []float64) { copy(p, x.share) }
+func (r *replay) Probabilities(_ int, p []float64) { copy(p, r.share) }
 
-func (x *replay) Active(t int) []int {
-	return clientsWho(len(x.of), func(i int) bool { return x.active(t, i) })
+func (r *replay) Active(t int) []int {
+	return clientsWho(len(r.of), func(i int) bool { return r.active(t, i) })
 }
 
 // active reports whether client i is active in round t.
-func (x *replay) active(t, i int) bool {
-	if x.repeat {
-		t %= x.rounds
+func (r *replay) active(t, i int) bool {
+	if r.repeat {
+		t %= r.rounds
 	}
-	after, here := slices.BinarySearchFunc(x.of[i], t, func(v Interval, t int) int { return cmp.Compare(v.Start, t) })
-	return here || after > 0 && t < x.of[i][after-1].End
+	after, here := slices.BinarySearchFunc(r.of[i], t, func(v Interval, t int) int { return cmp.Compare(v.Start, t) })
+	return here || after > 0 && t < r.of[i][after-1].End
 }
 
 // Stationary returns the averages over the rounds of the trace that the run sees, from round 0: the share of active
 // rounds, and λ = P(active | active) + P(inactive | inactive) − 1 from the counts of transitions. λ is 0 for a client
 // that is in one state only before its last round. If a trace repeats that the run sees whole, its first round follows
 // its last. Rounds after the end of a trace that does not repeat do not count: nobody is active who could be weighed.
-func (x *replay) Stationary() (pi, lambda []float64) {
-	repeats := x.repeat && x.seen == x.rounds
-	for _, intervals := range x.of {
+func (r *replay) Stationary() (pi, lambda []float64) {
+	repeats := r.repeat && r.seen == r.rounds
+	for _, intervals := range r.of {
 		var active, starts, ends int // active rounds, transitions to active, transitions to inactive
 		first, last := false, -1     // whether active in round 0; the end of the interval before
 		for _, v := range intervals {
-			if v.Start >= x.seen {
+			if v.Start >= r.seen {
 				break
 			}
-			v.End = min(v.End, x.seen)
+			v.End = min(v.End, r.seen)
 			active += v.End - v.Start
 			if v.Start == last { // the interval continues the one before: no transition in between
 				ends--
@@ -203,13 +203,13 @@ func (x *replay) Stationary() (pi, lambda []float64) {
 			} else {
 				first = true
 			}
-			if last = v.End; v.End < x.seen {
+			if last = v.End; v.End < r.seen {
 				ends++
 			}
 		}
-		pi = append(pi, float64(active)/float64(x.seen))
-		fromActive, fromInactive := active, x.seen-active // rounds of each state that a round follows
-		switch here := last == x.seen; {                  // whether active in the last round
+		pi = append(pi, float64(active)/float64(r.seen))
+		fromActive, fromInactive := active, r.seen-active // rounds of each state that a round follows
+		switch here := last == r.seen; {                  // whether active in the last round
 		case repeats && here && !first:
 			ends++
 		case repeats && !here && first:

@@ -77,12 +77,12 @@ func TestReadTraceRefuses(t *testing.T) {
 func TestTrace(t *testing.T) {
 	o := Defaults(make([]float64, 4), 1)
 	o.Trace = []Interval{{0, 5, 6}, {1, 0, 6}, {0, 0, 3}, {2, 2, 4}, {2, 4, 6}, {3, 4, 4}}
-	x := mustNew(t, "trace", o)
+	model := mustNew(t, "trace", o)
 	want := [][]int{{0, 1}, {0, 1}, {0, 1, 2}, {1, 2}, {1, 2}, {0, 1, 2}, {}, {}}
 	p := make([]float64, 4)
 	for r := len(want) - 1; r >= 0; r-- {
-		got := x.Active(r)
-		x.Probabilities(r, p)
+		got := model.Active(r)
+		model.Probabilities(r, p)
 		if shares := []float64{4. / 6, 1, 4. / 6, 0}; !slices.Equal(p, shares) { // the same divisions: exact
 			t.Errorf("round %d: probabilities %v, want the shares of rounds %v", r, p, shares)
 		}
@@ -90,7 +90,7 @@ func TestTrace(t *testing.T) {
 			t.Errorf("round %d: %v, want %v", r, got, want[r])
 		}
 	}
-	pi, lambda := x.Stationary()
+	pi, lambda := model.Stationary()
 	wantPi, wantLambda := []float64{4. / 6, 1, 4. / 6, 0}, []float64{1. / 6, 0, 0.5, 0}
 	for i := range pi {
 		if math.Abs(pi[i]-wantPi[i]) > 1e-15 || math.Abs(lambda[i]-wantLambda[i]) > 1e-15 { // a rounding or two
@@ -127,20 +127,20 @@ func TestTraceSeen(t *testing.T) {
 	whole := TraceRounds(o.Trace)
 	for _, o.Rounds = range []int{1, 5, whole - 1, whole, 3 * whole} {
 		for _, o.Repeat = range []bool{false, true} {
-			x := mustNew(t, "trace", o)
+			model := mustNew(t, "trace", o)
 			for r := range 2 * whole {
 				at := r
 				if o.Repeat {
 					at = r % whole
 				}
 				want := clientsWho(n, func(i int) bool { return at < length && states[at][i] == 1 })
-				if got := x.Active(r); !slices.Equal(got, want) {
+				if got := model.Active(r); !slices.Equal(got, want) {
 					t.Fatalf("repeat %t: round %d: %v, want %v", o.Repeat, r, got, want)
 				}
 			}
 			seen, p := min(o.Rounds, whole), make([]float64, n)
-			pi, lambda := x.Stationary()
-			x.Probabilities(1, p)
+			pi, lambda := model.Stationary()
+			model.Probabilities(1, p)
 			for i := range n {
 				active := 0
 				var count [2][2]float64 // transitions, by the state before and the state after
@@ -212,7 +212,7 @@ func FuzzReadTrace(f *testing.F) {
 		}
 		o := Defaults(make([]float64, 3), 1)
 		o.Trace, o.Repeat = intervals, len(file)%2 == 0
-		x, err := New("trace", o)
+		model, err := New("trace", o)
 		if err != nil {
 			if !strings.Contains(err.Error(), "none holds a round") {
 				t.Errorf("%q was read, but: %v", file, err)
@@ -224,12 +224,12 @@ func FuzzReadTrace(f *testing.F) {
 				continue
 			}
 			for _, round := range []int{v.Start, v.End - 1} {
-				if !slices.Contains(x.Active(round), v.Client) {
-					t.Errorf("round %d: %v, want client %d of %v", round, x.Active(round), v.Client, v)
+				if !slices.Contains(model.Active(round), v.Client) {
+					t.Errorf("round %d: %v, want client %d of %v", round, model.Active(round), v.Client, v)
 				}
 			}
 		}
-		pi, lambda := x.Stationary()
+		pi, lambda := model.Stationary()
 		for i := range pi {
 			if !isFraction(pi[i]) || !(lambda[i] >= -1 && lambda[i] <= 1) {
 				t.Errorf("client %d: π %g, λ %g, want 0 … 1 and −1 … 1", i, pi[i], lambda[i])

@@ -18,7 +18,7 @@ import (
 // Host is how children are started.
 type Host struct {
 	Command []string // the interpreter and its first arguments, to which the path of the method's file is added
-	Env     []string // in place of this process's environment; nil: that
+	Env     []string // in place of this process's environment; nil: the same
 }
 
 // ScriptError is an exception of a method's own code. It comes again with every repetition.

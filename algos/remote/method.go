@@ -12,7 +12,7 @@ import (
 	"rollcall/nets"
 )
 
-// method is an [algos.Method] whose rounds are those of a child.
+// method is an [algos.Method] whose rounds a child computes.
 type method struct {
 	*algos.Base
 	host    *Host

@@ -331,11 +331,11 @@ func TestCancelled(t *testing.T) {
 	}
 	hangs.Close()
 	if hangs.child.cmd.ProcessState == nil {
-		t.Error("a child that hangs goes on after Close, want it killed")
+		t.Error("a child that hangs still runs after Close, want it killed")
 	}
 }
 
-// A state that was saved is restored, and the method goes on as it would have.
+// A state that was saved is restored, and the method resumes as it would have continued.
 func TestRestore(t *testing.T) {
 	one := must.Get(startOf(t, "well"))(t)
 	must.Get(one.Round(t.Context(), round(0)))(t)

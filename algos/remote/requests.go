@@ -214,7 +214,7 @@ func (m *method) rehearsed(x float64) float64 {
 	return x
 }
 
-// known checks a list of clients: ascending, and there.
+// known checks a list of clients: ascending, and in the federation.
 func (m *method) known(clients []int) error {
 	last := -1
 	for _, i := range clients {

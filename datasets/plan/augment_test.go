@@ -38,7 +38,8 @@ func TestAugment(t *testing.T) {
 					if c.augment == AugmentPerBatch {
 						index = 0
 					}
-					w := rng.Key{Seed: seed, Purpose: rng.Augmentation}.Block(round, client, uint32(at/b), uint32(index))
+					key := rng.Key{Seed: seed, Purpose: rng.Augmentation}
+					w := key.Block(round, client, uint32(at/b), uint32(index))
 					want := [3]uint8{uint8(uint64(w[0]) * 9 >> 32), uint8(uint64(w[1]) * 9 >> 32), uint8(w[2] >> 31)}
 					if c.augment == AugmentNone {
 						want = [3]uint8{Pad, Pad, 0}
@@ -47,7 +48,8 @@ func TestAugment(t *testing.T) {
 						want[2] = 0
 					}
 					if got := [3]uint8{l.Crop[2*at], l.Crop[2*at+1], l.Flip[at]}; got != want {
-						t.Errorf("round %d step %d sample %d: row, column, flip %d, want %d", round, at/b, at%b, got, want)
+						t.Errorf("round %d step %d sample %d: row, column, flip %d, want %d",
+							round, at/b, at%b, got, want)
 					}
 				}
 			}

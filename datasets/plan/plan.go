@@ -67,7 +67,7 @@ func (p *Planner) Client(round, client, taken int) Local {
 	return p.Of(round, client, taken, p.Steps(client))
 }
 
-// Of is Client with a number of steps, at least 1, in place of those of [Planner.Steps].
+// Of is Client with a number of steps, at least 1, in place of [Planner.Steps].
 func (p *Planner) Of(round, client, taken, steps int) Local {
 	n := steps * p.B
 	l := Local{E: steps, B: p.B, Index: make([]int32, n), Crop: make([]uint8, 2*n), Flip: make([]uint8, n)}

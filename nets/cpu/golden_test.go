@@ -212,7 +212,7 @@ func golden(t *testing.T, m *models.Model, f *goldenFile, c *goldenCase) {
 	must.Get(e.Train(t.Context(), work))(t)
 	w1 := make([]float32, m.P)
 	must.OK(t, e.Store(end, w1))
-	// Weights are below 1/2, so half a unit in the last place is at most 2^-26, once a step; those of batch
+	// Weights are below 1/2, so half a unit in the last place is at most 2^-26, once a step; weights of batch
 	// normalisations and running variances are below 2.
 	unit := 0x1p-26
 	if c.Evaluated != nil {
@@ -266,7 +266,7 @@ func goldenFirstBatch(
 		client.Plan.Crop[:2*c.Batch], client.Plan.Flip[:c.Batch]
 	work.Clients = []nets.ClientWork{client}
 	loss := must.Get(e.Train(t.Context(), work))(t)
-	// Losses are of order 3, where a float32 has steps of 2.4e-7; their error is that of the logits.
+	// Losses are of order 3, where a float32 has steps of 2.4e-7; their error is the error of the logits.
 	if got := float64(loss[0]); math.Abs(got-c.Loss) > oneStep {
 		t.Errorf("loss: got %.9g, want %.9g ± %g", got, c.Loss, oneStep)
 	}

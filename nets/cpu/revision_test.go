@@ -94,7 +94,7 @@ func TestEngineRevisions(t *testing.T) {
 		entries = append(entries, revisiontest.Entry{
 			Name: class, Revision: Revision, Where: "engine.go", Digest: digests[class],
 		}, revisiontest.Entry{
-			Name: class + batchNorm, Revision: models.Revision("resnet20"), Where: "nets/models/build_residual.go",
+			Name: class + batchNorm, Revision: models.Revision("resnet20"), Where: "nets/models/resnet.go",
 			Digest: digests[class+batchNorm],
 		})
 	}

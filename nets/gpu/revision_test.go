@@ -69,7 +69,7 @@ func TestRevisions(t *testing.T) {
 		entries = append(entries, revisiontest.Entry{
 			Name: c.name, Revision: Revision, Where: "engine.go", Digest: plain.String(),
 		}, revisiontest.Entry{
-			Name: c.name + "-batch-norm", Revision: models.Revision("resnet20"), Where: "build_residual.go",
+			Name: c.name + "-batch-norm", Revision: models.Revision("resnet20"), Where: "resnet.go",
 			Digest: normed.String(),
 		})
 	}

@@ -163,7 +163,7 @@ func (m *Model) Init(how Init, seed uint32) []float32 {
 	return w
 }
 
-// models is the catalogue; a new net is one file and one line here.
+// models is the catalogue; a new net is a function and a name here.
 var models = []func() *Model{
 	cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary, resnet18, resnet20,
 }

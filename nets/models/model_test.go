@@ -11,17 +11,17 @@ import (
 	"rollcall/nets"
 )
 
-// FedAWE, Table 6, counted by hand: conv (9·C+1)·O, fully connected (I+1)·O.
+// FedAWE, Table 6, counted by hand: conv (9·C+1)·O, fully connected (I+1)·O. TestGolden of nets/cpu compares names and
+// shapes with PyTorch's.
 func TestModels(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		p     int
-		sizes []int // of the fully connected layers
 		drops []Drop
 	}{
-		{"cnn-svhn", 896 + 9248 + 262272 + 1290, []int{2048, 128, 10}, nil},
-		{"cnn-cifar10", 896 + 9248 + 524544 + 16448 + 650, []int{2048, 256, 64, 10}, nil},
-		{"cnn-cinic10", 896 + 9248 + 1049088 + 131328 + 2570, []int{2048, 512, 256, 10}, []Drop{
+		{"cnn-svhn", 896 + 9248 + 262272 + 1290, nil},
+		{"cnn-cifar10", 896 + 9248 + 524544 + 16448 + 650, nil},
+		{"cnn-cinic10", 896 + 9248 + 1049088 + 131328 + 2570, []Drop{
 			{Name: "drop1", Rate: 0.2, Size: 2048, order: [3]int{8, 8, 32}},
 			{Name: "drop2", Rate: 0.2, Size: 512},
 			{Name: "drop3", Rate: 0.2, Size: 256},
@@ -36,29 +36,10 @@ func TestModels(t *testing.T) {
 			if !slices.Equal(m.Drops, c.drops) {
 				t.Errorf("dropout layers %v, want %v", m.Drops, c.drops)
 			}
-			type param struct {
-				name  string
-				shape []int
-			}
-			want := []param{
-				{"conv1.weight", []int{32, 3, 3, 3}},
-				{"conv1.bias", []int{32}},
-				{"conv2.weight", []int{32, 32, 3, 3}},
-				{"conv2.bias", []int{32}},
-			}
-			for i, out := range c.sizes[1:] {
-				name := "fc" + string(rune('1'+i))
-				want = append(want, param{name + ".weight", []int{out, c.sizes[i]}}, param{name + ".bias", []int{out}})
-			}
-			if len(m.Params) != len(want) {
-				t.Fatalf("%d parameters, want %d", len(m.Params), len(want))
-			}
 			offset := 0
 			for i, p := range m.Params {
-				if p.Name != want[i].name || !slices.Equal(p.Shape, want[i].shape) || p.Offset != offset ||
-					p.Last != (i >= len(want)-2) {
-					t.Errorf("parameter %d: %s %v at %d, last %t, want %s %v at %d, last %t",
-						i, p.Name, p.Shape, p.Offset, p.Last, want[i].name, want[i].shape, offset, i >= len(want)-2)
+				if last := i >= len(m.Params)-2; p.Offset != offset || p.Last != last {
+					t.Errorf("%s: at %d, last %t, want %d, %t", p.Name, p.Offset, p.Last, offset, last)
 				}
 				offset += p.Size
 			}

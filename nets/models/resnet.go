@@ -1,10 +1,55 @@
 package models
 
-import "fmt"
+import (
+	"fmt"
+
+	G "gorgonia.org/gorgonia"
+
+	"rollcall/nets/ops"
+)
 
 // The residual nets of He et al., Deep residual learning for image recognition, 2016: a 3×3 convolution, stages of
 // basic blocks, the mean of every channel, and a fully connected layer. The parameters have the names and the order of
 // torchvision's state_dict, without num_batches_tracked, which PyTorch reads only if the momentum is None.
+
+// normRevision is the revision of the nets with batch normalisation. It stands for what engines and methods do with
+// running statistics too. 2: they are averaged apart from the weights, and are part of no norm.
+const normRevision = 2
+
+// resnet18 is FedAR's large net for CIFAR-10: ResNet-18 in its usual form for images of 32×32, whose first convolution
+// is 3×3 with stride 1 and without max pooling behind it. The paper names ResNet-18 alone; the form is inferred.
+func resnet18() *Model {
+	return &Model{
+		Name: "resnet18", revision: normRevision, H: 32, W: 32, C: 3, Classes: 10,
+		Build: func(b *Builder) Maps { return b.Residual(64, 4, 2, true) },
+	}
+}
+
+// resnet20 is the net of He et al. (2016, section 4.2) for CIFAR-10 with n = 3: three stages of 16, 32 and 64 channels,
+// and shortcuts of option A, which have no weights.
+func resnet20() *Model {
+	return &Model{
+		Name: "resnet20", revision: normRevision, H: 32, W: 32, C: 3, Classes: 10,
+		Build: func(b *Builder) Maps { return b.Residual(16, 3, 3, false) },
+	}
+}
+
+// Residual builds a whole net. The first stage has the given channels and the size of the images; every further stage
+// has twice the channels and half the width and height of the one before. Every stage has the given number of blocks.
+func (b *Builder) Residual(channels, stages, blocks int, project bool) Maps {
+	h := b.conv2d("conv1", b.Input(1), channels, 3, 1)
+	h = b.norm(b.normParams("bn1", h), h, Maps{}, 1, true)
+	for s := range stages {
+		for i := range blocks {
+			stride := 1
+			if s > 0 && i == 0 {
+				stride = 2
+			}
+			h = b.basicBlock(fmt.Sprintf("layer%d.%d", s+1, i), h, channels<<s, stride, project)
+		}
+	}
+	return b.namedLinear("fc", b.average(h), b.model.Classes, false)
+}
 
 // basicBlock adds relu(norm(conv(relu(norm(conv(x))))) + shortcut(x)). The first convolution has the given stride.
 // Where the shape stays the same, the shortcut is x itself. Otherwise it is a projection, a 1×1 convolution and a norm,
@@ -25,19 +70,57 @@ func (b *Builder) basicBlock(name string, x Maps, channels, stride int, project 
 	return b.norm(bn2, h, x, 1, true)
 }
 
-// Residual builds a whole net. The first stage has the given channels and the size of the images; every further stage
-// has twice the channels and half the width and height of the one before. Every stage has the given number of blocks.
-func (b *Builder) Residual(channels, stages, blocks int, project bool) Maps {
-	h := b.conv2d("conv1", b.Input(1), channels, 3, 1)
-	h = b.norm(b.normParams("bn1", h), h, Maps{}, 1, true)
-	for s := range stages {
-		for i := range blocks {
-			stride := 1
-			if s > 0 && i == 0 {
-				stride = 2
-			}
-			h = b.basicBlock(fmt.Sprintf("layer%d.%d", s+1, i), h, channels<<s, stride, project)
-		}
+// conv2d adds a window×window convolution without bias. It is padded so that stride 1 keeps the size of the maps. x has
+// a border, the output has none.
+func (b *Builder) conv2d(name string, x Maps, out, window, stride int) Maps {
+	b.convs++
+	pad, fan := window/2, window*window*x.c
+	w := b.param(Param{
+		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan,
+		kind: convParam, kernel: []int{window, window, x.c, out},
+	})
+	y := Maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: out}
+	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
+	})
+}
+
+// normParams adds the parameters of a batch normalisation of x: weight, bias, running mean and running variance. It is
+// apart from norm because parameters must be added in the order of torchvision's state_dict.
+func (b *Builder) normParams(name string, x Maps) G.Nodes {
+	var nodes G.Nodes
+	for _, p := range []Param{
+		{Name: name + ".weight", kind: scaleParam},
+		{Name: name + ".bias", kind: shiftParam},
+		{Name: name + ".running_mean", kind: shiftParam, Buffer: true},
+		{Name: name + ".running_var", kind: scaleParam, Buffer: true},
+	} {
+		p.Shape, p.kernel, p.FanIn = []int{x.c}, []int{x.c}, 1
+		nodes = append(nodes, b.param(p))
 	}
-	return b.namedLinear("fc", b.average(h), b.model.Classes, false)
+	return nodes
+}
+
+// norm adds a batch normalisation with the parameters p of [Builder.normParams]. Behind it come the addition of the
+// maps add, unless they have no node, and a ReLU if relu.
+func (b *Builder) norm(p G.Nodes, x, add Maps, border int, relu bool) Maps {
+	y := x
+	y.border = border
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewBatchNorm(b.exec, x.node, add.node, p[0], p[1], p[2], p[3], b.Labels, border, relu)
+	})
+}
+
+// subsample adds a shortcut without weights, see [ops.Subsample].
+func (b *Builder) subsample(x Maps, channels, stride int) Maps {
+	y := Maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: channels, border: x.border}
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewSubsample(b.exec, x.node, stride, x.border, channels)
+	})
+}
+
+// average adds the mean of every channel.
+func (b *Builder) average(x Maps) Maps {
+	return b.layer(Maps{c: x.c}, func() (*G.Node, error) { return ops.NewGlobalAvgPool(b.exec, x.node, x.border) })
 }

@@ -36,7 +36,7 @@ func TestNetRevisions(t *testing.T) {
 		train, eval := must.Get(m.Graph(nil, 1, 3, true))(t), must.Get(m.Graph(nil, 1, 3, false))(t)
 		d.Add(layers(train.Loss, map[*G.Node]string{}), layers(eval.Logits, map[*G.Node]string{}))
 		entries = append(entries, revisiontest.Entry{
-			Name: name, Revision: Revision(name), Where: "the net's own file", Digest: d.String(),
+			Name: name, Revision: Revision(name), Where: "nets/models", Digest: d.String(),
 		})
 	}
 	if got := Revision("vgg"); got != 0 {

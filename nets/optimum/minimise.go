@@ -35,8 +35,8 @@ func (o *objective) minimise(ctx context.Context) error {
 	}
 	var failure error
 	slope := math.Inf(1)
-	// L-BFGS ends when its line search finds no lower value. Start it again from there with an empty memory, as long as
-	// that makes the gradient smaller.
+	// L-BFGS ends when its line search finds no lower value. Start it again from that point with an empty memory, as
+	// long as that makes the gradient smaller.
 	for o.evaluations < maxEvaluations {
 		r, err := optimize.Minimize(problem, x, &optimize.Settings{
 			Converger: flat(tolerance), FuncEvaluations: maxEvaluations, GradEvaluations: maxEvaluations,

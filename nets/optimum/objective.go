@@ -1,12 +1,14 @@
 package optimum
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/files"
 )
 
 // stripeSamples is the number of samples that one goroutine adds at a time. The sums of the stripes are added in order,
@@ -30,8 +32,8 @@ type objective struct {
 	stripes         []stripe
 
 	place       []float64 // the last w
-	value, loss float64   // there: F with the ridge penalty, and F alone
-	gradient    []float64 // [P] there, of value
+	value, loss float64   // at place: F with the ridge penalty, and F alone
+	gradient    []float64 // [P] of value, at place
 	evaluations int
 }
 
@@ -69,14 +71,15 @@ func newObjective(s *plan.Samples, part []int32, ridge float64) *objective {
 // size returns P, the number of weights and biases.
 func (o *objective) size() int { return o.outputs * (o.inputs + 1) }
 
-// at evaluates the objective and its gradient at w, unless they are known there already. It returns o.
+// at evaluates the objective and its gradient at w, unless they are known already. It returns o.
 func (o *objective) at(w []float64) *objective {
 	if o.place != nil && floats.Equal(o.place, w) {
 		return o
 	}
 	o.place = append(o.place[:0], w...)
 	o.evaluations++
-	onAllCores(len(o.stripes), func(i int) { o.add(&o.stripes[i], w) })
+	// The optimiser obeys the context between evaluations.
+	_ = files.Parallel(context.Background(), len(o.stripes), func(i int) { o.add(&o.stripes[i], w) })
 	o.loss = 0
 	clear(o.gradient)
 	for i := range o.stripes {
@@ -100,7 +103,7 @@ func (o *objective) add(s *stripe, w []float64) {
 	for _, i := range s.index {
 		o.read(s.x, i)
 		s.loss += o.weight * o.forward(s, w, o.samples.Labels[i])
-		for k, d := range s.p { // forward has put the gradient by the logits there
+		for k, d := range s.p { // forward has put the gradient by the logits into s.p
 			if d *= o.weight; d != 0 {
 				floats.AddScaled(s.gradient[k*o.inputs:][:o.inputs], d, s.x)
 				s.gradient[weights+k] += d

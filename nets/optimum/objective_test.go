@@ -64,7 +64,7 @@ func outputs(classes int) int {
 	return classes
 }
 
-// logits are those of a sample in the plainest way, of w in PyTorch's order.
+// logits computes the logits of a sample in the plainest way, from w in PyTorch's order.
 func logits(s *plan.Samples, i int, w []float64) []float64 {
 	z, n := make([]float64, s.Classes), outputs(s.Classes)
 	for o := range n {
@@ -139,7 +139,7 @@ func TestOneWeight(t *testing.T) {
 	near(t, "objective", got.value, math.Log1p(1/math.E)+ridge/2, tolerance*tolerance/(2*ridge))
 }
 
-// The solution's numbers are those of the plain objective; its gradient, by central differences of that (good to 1e-8),
+// The solution's numbers agree with the plain objective; its gradient, by central differences (good to 1e-8),
 // is nearly zero; and no step away from it goes down, by more than the rounding of the objective.
 func TestSolutions(t *testing.T) {
 	const n = 2500 // three stripes

@@ -1,19 +1,18 @@
 // Package optimum computes the smallest loss that logistic regression can reach on the samples of each client.
 //
 // CA-Fed needs this number, F*_k: the gap between the loss of a client and its F*_k enters the bound by which it
-// decides whom to exclude. The three files are optimum.go, the two definitions of F*_k; objective.go, the loss and its
-// gradient; and minimise.go, the search.
+// decides whom to exclude.
+//
+//	smallest, err := optimum.Local(ctx, set.Train, split.Train, 0.01) // [N] F*_k, with the ridge of CA-Fed's papers
 package optimum
 
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"rollcall/datasets/plan"
+	"rollcall/internal/files"
 )
 
 // Local returns F*_k of every client [K]. The samples of client k are parts[k], [n_k]. F*_k is the loss, without the
@@ -81,12 +80,12 @@ func withClassesOf(s *plan.Samples, part []int32) *plan.Samples {
 // client with the lowest number.
 func each(ctx context.Context, parts [][]int32, smallest func(part []int32) (float64, error)) ([]float64, error) {
 	losses, errs := make([]float64, len(parts)), make([]error, len(parts))
-	onAllCores(len(parts), func(k int) {
-		if len(parts[k]) > 0 && ctx.Err() == nil {
+	err := files.Parallel(ctx, len(parts), func(k int) {
+		if len(parts[k]) > 0 {
 			losses[k], errs[k] = smallest(parts[k])
 		}
 	})
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("optimum: %w", err)
 	}
 	for k, err := range errs {
@@ -95,18 +94,4 @@ func each(ctx context.Context, parts [][]int32, smallest func(part []int32) (flo
 		}
 	}
 	return losses, nil
-}
-
-// onAllCores calls do(0) … do(n−1), in any order, on as many goroutines as Go has cores.
-func onAllCores(n int, do func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -9,7 +9,7 @@ import (
 	"rollcall/internal/must"
 )
 
-// Each client's smallest loss is that of its problem alone; a client without samples has 0.
+// Each client's smallest loss is the smallest loss of its problem alone; a client without samples has 0.
 func TestLocal(t *testing.T) {
 	s, i := drawn(90, 4, 3), all(90)
 	parts := [][]int32{i[:20], nil, i[20:60], i[60:]}
