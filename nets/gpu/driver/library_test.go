@@ -85,35 +85,26 @@ func TestNotALibrary(t *testing.T) {
 
 // TestUnusable tests every reason why there is no device to open. Each is an error of one line.
 func TestUnusable(t *testing.T) {
+	const functions = "want the driver functions of CUDA 12.0"
 	for _, c := range []struct {
 		name  string
 		plans []string
 		flags []string // of the fake's compiler
 		want  string   // after the path of the library
 	}{
+		{"symbol missing", nil, []string{"-DcuGraphLaunch=other"}, "no symbol cuGraphLaunch, " + functions},
 		{
-			"symbol missing", nil,
-			[]string{"-DcuGraphLaunch=other"},
-			"no symbol cuGraphLaunch, want the driver functions of CUDA 12.0",
+			"symbols missing", nil, []string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
+			"no symbol cuMemAlloc_v2 (and 1 more), " + functions,
 		},
 		{
-			"symbols missing", nil,
-			[]string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
-			"no symbol cuMemAlloc_v2 (and 1 more), want the driver functions of CUDA 12.0",
-		},
-		{
-			"init fails",
-			[]string{"cuInit=100"},
-			nil,
+			"init fails", []string{"cuInit=100"}, nil,
 			"cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)",
 		},
 		{"unknown failure", []string{"cuInit=4321"}, nil, "cuInit: CUDA error 4321 (CUresult 4321)"},
-		{"old driver", []string{"version=11080"}, nil, "driver of CUDA 11.8, want 12.0 or later"},
 		// An old driver lacks functions too: its age is the reason to give.
 		{
-			"old driver with symbol missing",
-			[]string{"version=11080"},
-			[]string{"-DcuGraphLaunch=other"},
+			"old driver", []string{"version=11080"}, []string{"-DcuGraphLaunch=other"},
 			"driver of CUDA 11.8, want 12.0 or later",
 		},
 		{"no version", []string{"cuDriverGetVersion=1"}, nil, "cuDriverGetVersion: invalid argument"},
