@@ -115,6 +115,31 @@ func Child(t *testing.T, kernels string, sanitize bool, run string, env ...strin
 	return c
 }
 
+// Planted returns a folder with copies of kernels, in one of which `wrong` stands in place of the first `right`.
+func Planted(t *testing.T, kernels []string, file, right, wrong string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	found := false
+	for _, path := range kernels {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+		if filepath.Base(path) == file {
+			found = strings.Contains(text, right)
+			text = strings.Replace(text, right, wrong, 1)
+		}
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(path)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !found {
+		t.Fatalf("%s: no %q to plant a fault in", file, right)
+	}
+	return folder
+}
+
 // environment builds the emulator and returns the environment of a process that uses it.
 func environment(kernels string, sanitize bool) ([]string, error) {
 	sanitize = sanitize && os.Getenv(asanVariable) != "0" && !testing.Short() && !raceDetector()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -14,6 +15,10 @@ import (
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/ptx"
 )
+
+func TestMain(m *testing.M) { gputest.Main(m, ".", true) }
+
+var sharedCard = sync.OnceValues(openCard)
 
 // card is the device that all tests share. The first test that asks for it opens it.
 type card struct {

@@ -112,13 +112,9 @@ func (l *linearRun) filter() []float32 {
 	return download[float32](l.r, l.args.Grad, n)
 }
 
-// weights returns w of slot k, with round as the products read it; bias returns its bias.
-func (l *linearRun) weights(k int, round bool) []float32 {
-	w := l.rows[k][l.args.WOffset:][:l.I*l.O]
-	if round {
-		return l.p.rounded(w)
-	}
-	return w
+// weights returns w of slot k as the products read it; bias returns its bias.
+func (l *linearRun) weights(k int) []float32 {
+	return l.p.rounded(l.rows[k][l.args.WOffset:][:l.I*l.O])
 }
 
 func (l *linearRun) bias(k int) []float32 { return l.rows[k][l.args.BOffset:][:l.O] }

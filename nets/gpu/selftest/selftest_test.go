@@ -11,6 +11,8 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
+func TestMain(m *testing.M) { gputest.Main(m, kernelsFolder, false) }
+
 const kernelsFolder = "../kernels"
 
 // checked runs the self-test on the first card and returns its checks and its error.
