@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/emulator"
 )
@@ -81,14 +82,8 @@ var Hold = sync.OnceValue(func() string {
 func Sources(t *testing.T, kernels string) {
 	t.Helper()
 	opened.Do(func() {
-		names, err := filepath.Glob(filepath.Join(kernels, "*.cu*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			if _, err := os.ReadFile(name); err != nil {
-				t.Fatal(err)
-			}
+		for _, name := range must.Get(filepath.Glob(filepath.Join(kernels, "*.cu*")))(t) {
+			must.Get(os.ReadFile(name))(t)
 		}
 	})
 }
@@ -106,10 +101,7 @@ func Child(t *testing.T, kernels string, sanitize bool, run string, env ...strin
 		t.Skip("left out: " + why)
 	}
 	Sources(t, kernels)
-	base, err := environment(kernels, sanitize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(environment(kernels, sanitize))(t)
 	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run="+run, "-test.v")
 	c.Env = append(base, env...)
 	return c
@@ -121,18 +113,12 @@ func Planted(t *testing.T, kernels []string, file, right, wrong string) (folder 
 	folder = t.TempDir()
 	found := false
 	for _, path := range kernels {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := string(b)
+		text := string(must.Get(os.ReadFile(path))(t))
 		if filepath.Base(path) == file {
 			found = strings.Contains(text, right)
 			text = strings.Replace(text, right, wrong, 1)
 		}
-		if err := os.WriteFile(filepath.Join(folder, filepath.Base(path)), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(filepath.Join(folder, filepath.Base(path)), []byte(text), 0o600))
 	}
 	if !found {
 		t.Fatalf("%s: no %q to plant a fault in", file, right)

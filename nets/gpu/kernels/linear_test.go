@@ -122,24 +122,3 @@ func TestLinearNaN(t *testing.T) {
 		})
 	}
 }
-
-// A launch covers every output of every kernel, in shared memory that every card has.
-func TestLinearGeometry(t *testing.T) {
-	const limit = 99 << 10 // bytes a block may have on capability 8.6, the least of all
-	eachLinearSize(func(p precision, s linearSize) {
-		a := LinearArgs{B: uint32(s.B), I: uint32(s.I), O: uint32(s.O)}
-		for name, c := range map[string]struct {
-			g       Launch
-			outputs int
-		}{
-			"forward":         {a.Forward(p.kind()), s.B * s.O},
-			"backward_data":   {a.BackwardData(p.kind()), s.B * s.I},
-			"backward_filter": {a.BackwardFilter(p.kind()), s.I * s.O},
-		} {
-			if c.g.X < 1 || c.g.X*128*128 < c.outputs || c.g.Threads != 128 || c.g.Shared > limit {
-				t.Errorf("%s_%s B=%d I=%d O=%d: %+v, want blocks for %d outputs, of 128 threads and at most %d bytes",
-					name, p.name, s.B, s.I, s.O, c.g, c.outputs, limit)
-			}
-		}
-	})
-}
