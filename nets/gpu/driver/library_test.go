@@ -93,25 +93,34 @@ func TestUnusable(t *testing.T) {
 	}{
 		{"symbol missing", nil, []string{"-DcuGraphLaunch=other"}, "no symbol cuGraphLaunch, " + functions},
 		{
-			"symbols missing", nil, []string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
+			"symbols missing", nil,
+			[]string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
 			"no symbol cuMemAlloc_v2 (and 1 more), " + functions,
 		},
 		{
-			"init fails", []string{"cuInit=100"}, nil,
+			"init fails",
+			[]string{"cuInit=100"},
+			nil,
 			"cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)",
 		},
 		{
-			"hidden devices", []string{"cuInit=100", hidden}, nil,
+			"hidden devices",
+			[]string{"cuInit=100", hidden},
+			nil,
 			`cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`,
 		},
 		{
-			"hidden devices, but another reason", []string{"cuInit=2", hidden}, nil,
+			"hidden devices, but another reason",
+			[]string{"cuInit=2", hidden},
+			nil,
 			"cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)",
 		},
 		{"unknown failure", []string{"cuInit=4321"}, nil, "cuInit: CUDA error 4321 (CUresult 4321)"},
 		// An old driver lacks functions too: its age is the reason to give.
 		{
-			"old driver", []string{"version=11080"}, []string{"-DcuGraphLaunch=other"},
+			"old driver",
+			[]string{"version=11080"},
+			[]string{"-DcuGraphLaunch=other"},
 			"driver of CUDA 11.8, want 12.0 or later",
 		},
 		{"no version", []string{"cuDriverGetVersion=1"}, nil, "cuDriverGetVersion: invalid argument"},

@@ -108,7 +108,9 @@ func TestLaunchErrors(t *testing.T) {
 			want            string
 		}{
 			{
-				"driver", [2]int{256, 37}, 128, 41<<10 - 512, 16,
+				"driver",
+				[2]int{256, 37},
+				128, 41<<10 - 512, 16,
 				"(grid 256×37, block 128, shared 41 KiB): launch: invalid argument",
 			},
 			{"empty grid", [2]int{0, 37}, 128, 0, 16, "(grid 0×37, block 128, shared 512 bytes): launch: " + sizes},
