@@ -3,13 +3,11 @@ package gpu
 import (
 	"fmt"
 	"math"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
 
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/gpu/ptx"
 	"rollcall/nets/models"
 )
 
@@ -20,58 +18,22 @@ const (
 	mostX        = math.MaxInt32
 )
 
-var (
-	ptxEntry  = regexp.MustCompile(`(?s)\.visible \.entry (\w+)\(.*?\n}`)
-	ptxBounds = regexp.MustCompile(`\.maxntid (\d+), 1, 1\s*(?://[^\n]*)?\n(?:\.minnctapersm (\d+))?`)
-	ptxShared = regexp.MustCompile(`(?m)^\s*\.shared \.align \d+ \.b8 (\w+)\[(\d+)\];`)
-)
-
-// compiled holds what a kernel's PTX says of its blocks.
-type compiled struct {
-	// that it is compiled for: the compiler gives each of them no more than 65,536/threads/resident registers
-	threads  int
-	resident int // blocks that a multiprocessor should hold
-	static   int // bytes of shared memory that the kernel names
-}
-
 // compiledKernels holds the kernels of the modules that were read so far.
-type compiledKernels map[string]compiled
+type compiledKernels map[string]*ptx.Kernel
 
-// of returns what the PTX of a kernel says. The first call for a module reads it.
-func (all compiledKernels) of(t *testing.T, kernel string) compiled {
+// of returns a kernel as its PTX says. The first call for a module reads it.
+func (all compiledKernels) of(t *testing.T, kernel string) *ptx.Kernel {
 	t.Helper()
-	if k, ok := all[kernel]; ok {
-		return k
-	}
-	number := func(s string) int {
-		n := must.Get(strconv.Atoi(s))(t)
-		return n
-	}
-	m, ok := kernels.Find(kernel)
-	if !ok {
-		t.Fatalf("%s: in none of the modules", kernel)
-	}
-	shared := ptxShared.FindAllStringSubmatch(m.PTX, -1)
-	for _, entry := range ptxEntry.FindAllStringSubmatch(m.PTX, -1) {
-		bounds := ptxBounds.FindStringSubmatch(entry[0])
-		if bounds == nil {
-			t.Errorf("%s: not compiled for a number of threads", entry[1])
-			continue
+	if all[kernel] == nil {
+		m, ok := kernels.Find(kernel)
+		if !ok {
+			t.Fatalf("%s: in none of the modules", kernel)
 		}
-		k := compiled{threads: number(bounds[1]), resident: 1}
-		if bounds[2] != "" {
-			k.resident = number(bounds[2])
-		}
-		for _, s := range shared {
-			if strings.Contains(entry[0], s[1]) {
-				k.static += number(s[2])
+		for _, k := range must.Get(ptx.Parse(m.PTX))(t).Kernels {
+			if k.Threads == 0 {
+				t.Errorf("%s: not compiled for a number of threads", k.Name)
 			}
-		}
-		all[entry[1]] = k
-	}
-	for _, name := range m.Kernels {
-		if all[name] == (compiled{}) {
-			t.Errorf("%s: not found in the PTX of %s", name, m.Name)
+			all[k.Name] = k
 		}
 	}
 	return all[kernel]
@@ -80,20 +42,20 @@ func (all compiledKernels) of(t *testing.T, kernel string) compiled {
 // Every launch of every net, in every precision and with every size of batch, fits the smallest card: the card has the
 // shared memory, and the registers too, since the launch has as many threads as its kernel was compiled for.
 func TestEveryCard(t *testing.T) {
-	ptx := compiledKernels{}
+	compiled := compiledKernels{}
 	// two instances, of which one runs
-	if k := ptx.of(t, "norm_moments_tf32"); k.static != 8192+8192 || k.threads != 256 {
-		t.Fatalf("norm_moments_tf32: %+v, want 16,384 bytes of shared memory and 256 threads: "+
-			"is the PTX read rightly?", k)
+	if k := compiled.of(t, "norm_moments_tf32"); k.Shared != 8192+8192 || k.Threads != 256 {
+		t.Fatalf("norm_moments_tf32: %d bytes of shared memory and %d threads, want 16,384 and 256: "+
+			"is the PTX read rightly?", k.Shared, k.Threads)
 	}
-	if k := ptx.of(t, "conv_forward_tf32"); k.threads != 128 || k.resident != 3 {
-		t.Fatalf("conv_forward_tf32: %+v, want 128 threads, 3 blocks: is the PTX read rightly?", k)
+	if k := compiled.of(t, "conv_forward_tf32"); k.Threads != 128 || k.Resident != 3 {
+		t.Fatalf("conv_forward_tf32: %d threads, %d blocks, want 128, 3: is the PTX read rightly?", k.Threads, k.Resident)
 	}
 	seen := map[string]bool{}
 	for _, batch := range []int{1, 5, 20, 32, 50, 64, 128, 256, 512} {
 		programs(t, batch, func(m *models.Model, precision Precision, key programKey, p *program) {
 			for _, l := range p.launches {
-				k, g := ptx.of(t, l.kernel), l.geometry(1)
+				k, g := compiled.of(t, l.kernel), l.geometry(1)
 				for _, slots := range []int{8, 48, 1000} {
 					other := l.geometry(slots)
 					if other.X > g.X || other.X < 1 || other.Threads != g.Threads || other.Shared != g.Shared {
@@ -102,12 +64,12 @@ func TestEveryCard(t *testing.T) {
 					}
 				}
 				seen[l.kernel] = true
-				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled %+v)",
-					m.Name, precision, batch, l.kernel, l.layer, g, k)
-				if shared := g.Shared + k.static; shared > leastShared {
+				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled for %d threads, %d blocks)",
+					m.Name, precision, batch, l.kernel, l.layer, g, k.Threads, k.Resident)
+				if shared := g.Shared + k.Shared; shared > leastShared {
 					t.Errorf("%s: %d bytes of shared memory, want at most %d", what, shared, leastShared)
 				}
-				if g.Threads > k.threads || g.Threads%32 != 0 || k.threads*k.resident > leastThreads {
+				if g.Threads > k.Threads || g.Threads%32 != 0 || k.Threads*k.Resident > leastThreads {
 					t.Errorf("%s: want whole warps, as compiled for or fewer, and %d threads at most in all blocks",
 						what, leastThreads)
 				}
@@ -118,6 +80,6 @@ func TestEveryCard(t *testing.T) {
 		})
 	}
 	if len(seen) < 60 {
-		t.Errorf("%d kernels are launched, want most of the %d in their modules", len(seen), len(ptx))
+		t.Errorf("%d kernels are launched, want most of the %d in their modules", len(seen), len(compiled))
 	}
 }

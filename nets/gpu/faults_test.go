@@ -118,7 +118,7 @@ func TestSanitized(t *testing.T) {
 		t.Skip("left out: short, or sanitized already")
 	}
 	out, err := gputest.Child(t, "kernels", true,
-		"^(TestTrainAgainstCPU|TestReducedPrecision|TestEvaluate|TestRows)$/"+
+		"^(TestTrainAgainstCPU|TestWaves|TestEvaluate|TestRows)$/"+
 			"(^lenet5$|lenet5_E=1_|lenet5_bf16|^linear-mnist_E=1)").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestTrainAgainstCPU/lenet5_E=1_B=5") {
 		t.Errorf("%v\n%s", err, out)

@@ -16,6 +16,8 @@ import (
 	"rollcall/nets/models"
 )
 
+func TestMain(m *testing.M) { gputest.Main(m, "kernels", false) }
+
 // both opens a CUDA engine and a CPU engine for the same model and the same samples.
 func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *models.Model) {
 	t.Helper()

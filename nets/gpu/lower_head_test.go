@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"rollcall/internal/must"
@@ -42,43 +41,6 @@ func TestLowerHead(t *testing.T) {
 		p := must.Get(lower(m, newLayout(m), TF32, c.batch, c.train, false))(t)
 		if got := fc(p); !slices.Equal(got, c.want) {
 			t.Errorf("batches of %d, train=%t: launches %q, want %q", c.batch, c.train, got, c.want)
-		}
-	}
-}
-
-// The launch of the head names all that it reads and writes: the batch's labels and features, both layers, the gradient
-// of the features, and either the weights of both layers or, with clipping, their gradients, which sgd reads.
-func TestHeadAccess(t *testing.T) {
-	m := must.Get(models.New("cnn-cifar10"))(t)
-	names := func(all buffers) (names []string) {
-		for _, b := range all {
-			names = append(names, b.name)
-		}
-		slices.Sort(names)
-		return slices.Compact(names)
-	}
-	for _, clip := range []bool{false, true} {
-		p := must.Get(lower(m, newLayout(m), FP32, 8, true, clip))(t)
-		use := p.launches[slices.IndexFunc(p.launches, func(l launch) bool { return l.kernel == "head_fp32" })].access
-		reads := []string{"fc1.weight y", "fc2.bias", "fc2.weight", "fc3.bias", "fc3.weight", "labels"}
-		if got := names(use.reads); !slices.Equal(got, reads) {
-			t.Errorf("clip=%t: reads %q, want %q", clip, got, reads)
-		}
-		writes := []string{"fc2.bias", "fc2.weight", "fc2.weight dx", "fc3.bias", "fc3.weight"}
-		if clip {
-			writes = []string{
-				"fc2.bias gradient", "fc2.weight dx", "fc2.weight gradient", "fc3.bias gradient", "fc3.weight gradient",
-			}
-		}
-		if got := names(use.writes); !slices.Equal(got, writes) {
-			t.Errorf("clip=%t: writes %q, want %q", clip, got, writes)
-		}
-		if sgd := names(p.launches[len(p.launches)-1].access.reads); clip {
-			for _, name := range writes {
-				if strings.HasSuffix(name, "gradient") && !slices.Contains(sgd, name) {
-					t.Errorf("sgd does not read %s", name)
-				}
-			}
 		}
 	}
 }

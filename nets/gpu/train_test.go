@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -99,63 +98,6 @@ func TestTrainAgainstCPU(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TF32 keeps 11 significant bits of every factor, bfloat16 8; the tests of the kernels bound the error of every
-// product. The error of a whole step has no such bound, since a ReLU or the maximum of a window may change sides. The
-// test therefore measures how sensitive the net is: it runs the CPU engine four times from weights that are wrong by up
-// to 2⁻¹⁰ (2⁻⁷) of themselves. That is twice the rounding of weights, since images and gradients are rounded too. The
-// CUDA engine may be three times as far from the truth as the worst of these runs. The bound is tight for a net without
-// kinks (linear-mnist), and a wrong kernel is wrong by the size of the update itself.
-func TestReducedPrecision(t *testing.T) {
-	const batch = 16
-	for _, net := range []string{"cnn-svhn", "lenet5", "linear-mnist", "resnet20"} {
-		for precision, off := range map[Precision]float64{TF32: 0x1p-10, BF16: 0x1p-7} {
-			if (net == "resnet20" || net == "cnn-svhn") && !gputest.Long() {
-				continue // up to half a minute on the emulator
-			}
-			t.Run(fmt.Sprintf("%s_%s", net, precision), func(t *testing.T) {
-				g, e, m := both(t, net, batch, Options{Precision: precision})
-				_, want := newRound(t, e, m, 1, batch, nil).train(t)
-				bound := 0.0
-				for i := range 4 {
-					c := newRound(t, e, m, 1, batch, nil)
-					r := rand.New(rand.NewPCG(uint64(i), 5))
-					for row := range c.start.Rows() {
-						w := load(t, e, nets.Row{Bank: c.start, Index: row})
-						for j := range w {
-							w[j] *= float32(1 + off*(2*r.Float64()-1))
-						}
-						must.OK(t, e.Load(nets.Row{Bank: c.start, Index: row}, w))
-					}
-					_, near := c.train(t)
-					bound = max(bound, 3*distance(near, want))
-				}
-				_, got := newRound(t, g, m, 1, batch, nil).train(t)
-				d := distance(got, want)
-				t.Logf("%.2g of the norm of the updates, tolerance %.2g", d, bound)
-				if !(d <= bound) || bound > 0.5 {
-					t.Errorf("updates differ by %.2g of their norm, tolerance %.2g (at most 0.5)", d, bound)
-				}
-				if precision == BF16 && d < 0x1p-12 || d == 0 {
-					t.Errorf("updates differ by %g of their norm: is anything rounded?", d)
-				}
-			})
-		}
-	}
-}
-
-// distance returns the norm of the difference of two rows, as a fraction of the norm of want.
-func distance(got, want [][]float32) float64 {
-	diff, norm := 0.0, 0.0
-	for i := range want {
-		for j, v := range want[i] {
-			d := float64(got[i][j]) - float64(v)
-			diff += d * d
-			norm += float64(v) * float64(v)
-		}
-	}
-	return math.Sqrt(diff / norm)
 }
 
 // Many clients are trained in two groups, which gives the bytes of one group, whether or not the groups are alike. A

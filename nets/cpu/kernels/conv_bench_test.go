@@ -73,3 +73,16 @@ func BenchmarkConv(b *testing.B) {
 		}
 	}
 }
+
+func reportFLOP(b *testing.B, perRound int) {
+	b.ReportMetric(float64(perRound)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+}
+
+// pattern returns n unequal small numbers.
+func pattern(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(i%13)/8 - 0.7
+	}
+	return x
+}

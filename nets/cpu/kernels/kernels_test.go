@@ -98,24 +98,27 @@ func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32)
 	}
 }
 
+// TestGemm does tiles of every size; tall ones, with the cut of M and the two heights after one another; and some with NaN
+// and infinity.
 func TestGemm(t *testing.T) {
 	all, r := runs(t), rand.New(rand.NewPCG(1, 2))
+	check := func(m, n int) {
+		tile, a, b, c := randomTile(r, m, n)
+		compareGemm(t, all, tile, fractions(r, a), fractions(r, b), fractions(r, c))
+	}
 	for m := 1; m <= 40; m++ {
 		for n := 1; n <= PanelCols; n++ {
-			tile, a, b, c := randomTile(r, m, n)
-			compareGemm(t, all, tile, fractions(r, a), fractions(r, b), fractions(r, c))
+			check(m, n)
 		}
 	}
-}
-
-// TestGemmTall has many tiles in a call: the cut of M, and the two heights after one another.
-func TestGemmTall(t *testing.T) {
-	all, r := runs(t), rand.New(rand.NewPCG(3, 4))
 	for _, m := range []int{47, 48, 49, 96, 97, 127, 128, 143, 200} {
 		for _, n := range []int{1, 7, 8, 9, 10, 15, 16, 17, 24, 25, 31, 32} {
-			tile, a, b, c := randomTile(r, m, n)
-			compareGemm(t, all, tile, fractions(r, a), fractions(r, b), fractions(r, c))
+			check(m, n)
 		}
+	}
+	for range 300 {
+		tile, a, b, c := randomTile(r, 1+r.IntN(40), 1+r.IntN(PanelCols))
+		compareGemm(t, all, tile, numbers(r, a, 300), numbers(r, b, 300), numbers(r, c, 50))
 	}
 }
 
@@ -135,14 +138,6 @@ func TestGemmExact(t *testing.T) {
 			wantSame(t, fmt.Sprintf("%s, %s: M=%d N=%d Segs=%d K=%d Acc=%t: C",
 				run.k.Name(), run.p.Name, tile.M, tile.N, tile.Segs, tile.K, tile.Acc), got.C, want.C)
 		}
-	}
-}
-
-func TestGemmNaN(t *testing.T) {
-	all, r := runs(t), rand.New(rand.NewPCG(7, 8))
-	for range 300 {
-		tile, a, b, c := randomTile(r, 1+r.IntN(40), 1+r.IntN(PanelCols))
-		compareGemm(t, all, tile, numbers(r, a, 300), numbers(r, b, 300), numbers(r, c, 50))
 	}
 }
 
@@ -225,6 +220,10 @@ func TestNoAllocation(t *testing.T) {
 			k.ApplyMask(y, x, mask, 2)
 			k.Softmax(y, e, x, 2)
 			k.Prefetch(x, mask)
+			k.Moments(y[:33], y[33:66], x, x[:33])
+			k.Normalise(y, x, x, x[:33], x[:33], true)
+			k.NormSums(y, y[:33], y[33:66], x, x, x, x[:33])
+			k.NormGrad(y, x, x, x, x[:33], x[:33], x[:33])
 		})
 		if got != 0 {
 			t.Errorf("%s: %g allocations per run of all kernels, want 0", k.Name(), got)

@@ -164,20 +164,6 @@ func TestNormPanics(t *testing.T) {
 	}
 }
 
-func TestNormNoAllocation(t *testing.T) {
-	for _, k := range fast(t) {
-		x, y, c := fractions(rand.New(rand.NewPCG(1, 1)), 4*33), make([]float32, 4*33), make([]float32, 33)
-		if got := testing.AllocsPerRun(10, func() {
-			k.Moments(c, c, x, x[:33])
-			k.Normalise(y, x, x, c, c, true)
-			k.NormSums(y, c, c, x, x, x, c)
-			k.NormGrad(y, x, x, x, c, c, c)
-		}); got != 0 {
-			t.Errorf("%s: %g allocations per run, want 0", k.Name(), got)
-		}
-	}
-}
-
 // Moments folded block by block and joined chunk by chunk are those of all numbers, also about a mean far from 0.
 func TestMomentsJoin(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 52))

@@ -188,7 +188,7 @@ func TestComplete(t *testing.T) {
 
 // TestWithoutParamInfo uses a driver older than CUDA 12.4, which cannot tell the size of a kernel's parameters.
 func TestWithoutParamInfo(t *testing.T) {
-	if !inChild(t, map[string]string{Variable: fake(t, "-DcuFuncGetParamInfo=other"), "FAKE_version": "12000"}) {
+	if !withFlags(t, []string{"-DcuFuncGetParamInfo=other"}, "version=12000") {
 		return
 	}
 	onThread(t, func(d *Device) { exercise(t, d) })

@@ -182,7 +182,7 @@ type headerFault struct{ file, text, instead, want string }
 var headerFaults = []headerFault{
 	{"cuda.h", "CUDA_ERROR_OUT_OF_MEMORY = 2,", "CUDA_ERROR_OUT_OF_MEMORY = 3,", "CUDA_ERROR_OUT_OF_MEMORY is not 3"},
 	{"cuda.h", "LOG_BUFFER_SIZE_BYTES = 6", "LOG_BUFFER_SIZE_BYTES = 7", "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES is not 7"},
-	{"cuda.h", "MULTIPROCESSOR_COUNT = 16", "MULTIPROCESSOR_COUNT = 15", "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT is not 15"},
+	{"cuda.h", "COMPUTE_MODE = 20", "COMPUTE_MODE = 21", "CU_DEVICE_ATTRIBUTE_COMPUTE_MODE is not 21"},
 	{"cuda.h", "CU_STREAM_NON_BLOCKING", "CU_STREAM_NOT_BLOCKING", "CU_STREAM_NOT_BLOCKING"},
 	{"cuda.h", "unsigned long long CUdeviceptr;", "unsigned int CUdeviceptr;", "sizeof(CUdeviceptr) is not 4"},
 	{"cuda.h", "typedef int CUdevice;", "typedef unsigned CUdevice;", "(CUdevice)-1 < 0 is not 0"},

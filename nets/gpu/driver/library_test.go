@@ -4,7 +4,6 @@ package driver
 
 import (
 	"debug/elf"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -85,21 +84,18 @@ func TestNotALibrary(t *testing.T) {
 
 // TestUnusable tests every reason why there is no device to open. Each is an error of one line.
 func TestUnusable(t *testing.T) {
+	const functions, hidden = "want the driver functions of CUDA 12.0", "CUDA_VISIBLE_DEVICES=7"
 	for _, c := range []struct {
 		name  string
 		plans []string
 		flags []string // of the fake's compiler
 		want  string   // after the path of the library
 	}{
-		{
-			"symbol missing", nil,
-			[]string{"-DcuGraphLaunch=other"},
-			"no symbol cuGraphLaunch, want the driver functions of CUDA 12.0",
-		},
+		{"symbol missing", nil, []string{"-DcuGraphLaunch=other"}, "no symbol cuGraphLaunch, " + functions},
 		{
 			"symbols missing", nil,
 			[]string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
-			"no symbol cuMemAlloc_v2 (and 1 more), want the driver functions of CUDA 12.0",
+			"no symbol cuMemAlloc_v2 (and 1 more), " + functions,
 		},
 		{
 			"init fails",
@@ -107,11 +103,22 @@ func TestUnusable(t *testing.T) {
 			nil,
 			"cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)",
 		},
+		{
+			"hidden devices",
+			[]string{"cuInit=100", hidden},
+			nil,
+			`cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`,
+		},
+		{
+			"hidden devices, but another reason",
+			[]string{"cuInit=2", hidden},
+			nil,
+			"cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)",
+		},
 		{"unknown failure", []string{"cuInit=4321"}, nil, "cuInit: CUDA error 4321 (CUresult 4321)"},
-		{"old driver", []string{"version=11080"}, nil, "driver of CUDA 11.8, want 12.0 or later"},
 		// An old driver lacks functions too: its age is the reason to give.
 		{
-			"old driver with symbol missing",
+			"old driver",
 			[]string{"version=11080"},
 			[]string{"-DcuGraphLaunch=other"},
 			"driver of CUDA 11.8, want 12.0 or later",
@@ -121,12 +128,7 @@ func TestUnusable(t *testing.T) {
 		{"no count", []string{"cuDeviceGetCount=1"}, nil, "count of devices: invalid argument"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			env := map[string]string{Variable: fake(t, c.flags...)}
-			for _, p := range c.plans {
-				name, v, _ := strings.Cut(p, "=")
-				env["FAKE_"+name] = v
-			}
-			if !inChild(t, env) {
+			if !withFlags(t, c.flags, c.plans...) {
 				return
 			}
 			want := "gpu: " + os.Getenv(Variable) + ": " + c.want
@@ -135,33 +137,6 @@ func TestUnusable(t *testing.T) {
 			}
 			if _, err := Open(0); err == nil || err.Error() != want {
 				t.Errorf("Open(0): %v\nwant %s", err, want)
-			}
-		})
-	}
-}
-
-// TestHiddenDevices checks that the error names the environment variable that hides the devices.
-func TestHiddenDevices(t *testing.T) {
-	for _, c := range []struct {
-		name, plan, want string
-		code             int
-	}{
-		{
-			"no device", "100",
-			`cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`, 100,
-		},
-		{"another reason", "2", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)", 2},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if !inChild(t, map[string]string{Variable: fake(t), "FAKE_cuInit": c.plan, "CUDA_VISIBLE_DEVICES": "7"}) {
-				return
-			}
-			_, err := Devices()
-			if err == nil || !strings.HasSuffix(err.Error(), c.want) {
-				t.Errorf("Devices(): %v, want …%s", err, c.want)
-			}
-			if e := (*Error)(nil); !errors.As(err, &e) || e.Code != c.code {
-				t.Errorf("Devices(): %#v, want an *Error of code %d", e, c.code)
 			}
 		})
 	}

@@ -99,6 +99,7 @@ func TestLaunchErrors(t *testing.T) {
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
 		var a [5000]byte
+		const sizes, one = "want sizes of 1 or more", "(grid 1, block 1, shared 512 bytes): launch: "
 		for _, c := range []struct {
 			name            string
 			grid            [2]int
@@ -110,48 +111,18 @@ func TestLaunchErrors(t *testing.T) {
 				"driver",
 				[2]int{256, 37},
 				128, 41<<10 - 512, 16,
-				"fill (grid 256×37, block 128, shared 41 KiB): launch: invalid argument",
+				"(grid 256×37, block 128, shared 41 KiB): launch: invalid argument",
 			},
-			{
-				"empty grid",
-				[2]int{0, 37},
-				128, 0, 16,
-				"fill (grid 0×37, block 128, shared 512 bytes): launch: want sizes of 1 or more",
-			},
-			{
-				"flat grid",
-				[2]int{5, 0},
-				128, 0, 16,
-				"fill (grid 5×0, block 128, shared 512 bytes): launch: want sizes of 1 or more",
-			},
-			{
-				"negative",
-				[2]int{1, 1},
-				-8, 0, 16,
-				"fill (grid 1, block -8, shared 512 bytes): launch: want sizes of 1 or more",
-			},
-			{
-				"no parameters",
-				[2]int{1, 1},
-				1, 0, 0,
-				"fill (grid 1, block 1, shared 512 bytes): launch: 0 bytes of parameters, want 1 to 4096",
-			},
-			{
-				"many parameters",
-				[2]int{1, 1},
-				1, 0, 5000,
-				"fill (grid 1, block 1, shared 512 bytes): launch: 5000 bytes of parameters, want 1 to 4096",
-			},
-			{
-				"other parameters",
-				[2]int{1, 1},
-				1, 0, 24,
-				"fill (grid 1, block 1, shared 512 bytes): launch: 24 bytes of parameters, want the kernel's 16",
-			},
+			{"empty grid", [2]int{0, 37}, 128, 0, 16, "(grid 0×37, block 128, shared 512 bytes): launch: " + sizes},
+			{"flat grid", [2]int{5, 0}, 128, 0, 16, "(grid 5×0, block 128, shared 512 bytes): launch: " + sizes},
+			{"negative", [2]int{1, 1}, -8, 0, 16, "(grid 1, block -8, shared 512 bytes): launch: " + sizes},
+			{"no parameters", [2]int{1, 1}, 1, 0, 0, one + "0 bytes of parameters, want 1 to 4096"},
+			{"many parameters", [2]int{1, 1}, 1, 0, 5000, one + "5000 bytes of parameters, want 1 to 4096"},
+			{"other parameters", [2]int{1, 1}, 1, 0, 24, one + "24 bytes of parameters, want the kernel's 16"},
 		} {
 			if err := f.Launch(c.grid, c.threads, c.shared, s, a[:c.bytes]); err == nil ||
-				err.Error() != "gpu: "+c.want {
-				t.Errorf("%s: %v\nwant gpu: %s", c.name, err, c.want)
+				err.Error() != "gpu: fill "+c.want {
+				t.Errorf("%s: %v\nwant gpu: fill %s", c.name, err, c.want)
 			}
 		}
 		must.OK(t, f.SetMaxDynamicShared(200<<10))

@@ -79,7 +79,7 @@ var kinds = []struct {
 func TestCases(t *testing.T) {
 	for _, name := range []string{
 		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "cp_async", "cp_async_no_wait", "poison",
-		"deferred", "graph", "threads", "math",
+		"deferred", "graph", "math",
 	} {
 		for _, kind := range kinds {
 			t.Run(name+"/"+kind.name, func(t *testing.T) {

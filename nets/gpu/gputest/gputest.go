@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"rollcall/internal/longtest"
+	"rollcall/internal/must"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/emulator"
 )
@@ -81,14 +82,8 @@ var Hold = sync.OnceValue(func() string {
 func Sources(t *testing.T, kernels string) {
 	t.Helper()
 	opened.Do(func() {
-		names, err := filepath.Glob(filepath.Join(kernels, "*.cu*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			if _, err := os.ReadFile(name); err != nil {
-				t.Fatal(err)
-			}
+		for _, name := range must.Get(filepath.Glob(filepath.Join(kernels, "*.cu*")))(t) {
+			must.Get(os.ReadFile(name))(t)
 		}
 	})
 }
@@ -106,13 +101,29 @@ func Child(t *testing.T, kernels string, sanitize bool, run string, env ...strin
 		t.Skip("left out: " + why)
 	}
 	Sources(t, kernels)
-	base, err := environment(kernels, sanitize)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(environment(kernels, sanitize))(t)
 	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run="+run, "-test.v")
 	c.Env = append(base, env...)
 	return c
+}
+
+// Planted returns a folder with copies of kernels, in one of which `wrong` stands in place of the first `right`.
+func Planted(t *testing.T, kernels []string, file, right, wrong string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	found := false
+	for _, path := range kernels {
+		text := string(must.Get(os.ReadFile(path))(t))
+		if filepath.Base(path) == file {
+			found = strings.Contains(text, right)
+			text = strings.Replace(text, right, wrong, 1)
+		}
+		must.OK(t, os.WriteFile(filepath.Join(folder, filepath.Base(path)), []byte(text), 0o600))
+	}
+	if !found {
+		t.Fatalf("%s: no %q to plant a fault in", file, right)
+	}
+	return folder
 }
 
 // environment builds the emulator and returns the environment of a process that uses it.

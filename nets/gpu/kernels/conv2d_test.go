@@ -54,8 +54,8 @@ func (c conv2DCase) x() int { return c.H * c.W * c.C }
 func (c conv2DCase) w() int { return c.R * c.S * c.C * c.O }
 func (c conv2DCase) y() int { h, w := c.shape().Out(); return h * w * c.O }
 
-// conv2DOnCard returns what the three kernels compute on the device.
-func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d convData) convResult {
+// onCard returns what the three kernels compute on the device.
+func (c conv2DCase) onCard(t *testing.T, p precision, d convData) convResult {
 	t.Helper()
 	r := newRig(t)
 	const before = 64
@@ -100,8 +100,8 @@ func conv2DOnCard(t *testing.T, c conv2DCase, p precision, d convData) convResul
 	return got
 }
 
-// conv2DOnCPU returns what the CPU engine computes in float64.
-func conv2DOnCPU(c conv2DCase, d convData) convResult {
+// onCPU returns what the CPU engine computes in float64.
+func (c conv2DCase) onCPU(d convData) convResult {
 	e, s := cpu.NewExec(cpu.Generic[float64](), nil), c.shape()
 	x := make([]float64, c.K*c.B*s.H*s.W*c.C)
 	dx := make([]float64, len(x))
@@ -122,42 +122,30 @@ func conv2DOnCPU(c conv2DCase, d convData) convResult {
 }
 
 // draw returns inputs whose numbers value draws.
-func (c conv2DCase) draw(value func() float32) convData {
+func (c conv2DCase) draw(_ *rand.Rand, value func() float32) convData {
 	return convData{x: fill(c.K*c.B*c.x(), value), w: fill(c.K*c.w(), value), gy: fill(c.K*c.B*c.y(), value)}
 }
 
-// With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree
-// with the CPU engine exactly, once y and dx are rounded to the precision.
-func TestConv2DExact(t *testing.T) {
-	for _, c := range conv2DCases {
-		for _, p := range precisions {
-			t.Run(c.String()+"/"+p.name, func(t *testing.T) {
-				rnd := rand.New(rand.NewPCG(uint64(c.C), uint64(c.O)))
-				d := c.draw(func() float32 { return float32(rnd.IntN(3) - 1) })
-				compareConv(t, conv2DOnCard(t, c, p, d), conv2DOnCPU(c, d), p)
-			})
-		}
-	}
+func (c conv2DCase) last(d convData) (convolution, convData) {
+	one := convData{x: d.x[(c.K-1)*c.B*c.x():], w: d.w[(c.K-1)*c.w():], gy: d.gy[(c.K-1)*c.B*c.y():]}
+	c.K = 1
+	return c, one
 }
 
-// As [TestConvRounding].
+func (c conv2DCase) terms() (ofY, ofDX, ofGradient int) {
+	return c.R * c.S * c.C, c.R * c.S * c.O, c.B * c.y() / c.O
+}
+
+func (c conv2DCase) products() int { return c.K * c.B * c.y() * c.R * c.S * c.C }
+
+func TestConv2DExact(t *testing.T) { exactConvs(t, conv2DCases) }
+
 func TestConv2DRounding(t *testing.T) {
-	for _, c := range []conv2DCase{conv2DCases[0], conv2DCases[1], conv2DCases[2], conv2DCases[8], conv2DCases[11]} {
-		for _, p := range precisions {
-			t.Run(c.String()+"/"+p.name, func(t *testing.T) {
-				few(t, c.K*c.B*c.y()*c.R*c.S*c.C)
-				rnd := rand.New(rand.NewPCG(uint64(c.H), uint64(c.R)))
-				d := c.draw(func() float32 { return rnd.Float32()*2 - 1 })
-				d.x, d.gy = p.rounded(d.x), p.rounded(d.gy)
-				got := conv2DOnCard(t, c, p, d)
-				d.w = p.rounded(d.w)
-				want := conv2DOnCPU(c, d)
-				// Σ|terms|
-				size := conv2DOnCPU(c, convData{x: magnitudes(d.x), w: magnitudes(d.w), gy: magnitudes(d.gy)})
-				nearConv(t, p, got, want, size, c.R*c.S*c.C, c.R*c.S*c.O, c.B*c.y()/c.O)
-			})
-		}
-	}
+	roundedConvs(t, []conv2DCase{conv2DCases[0], conv2DCases[1], conv2DCases[2], conv2DCases[8], conv2DCases[11]})
+}
+
+func TestConv2DDeterministic(t *testing.T) {
+	deterministicConv(t, conv2DCase{3, 5, 8, 6, 24, 3, 3, 40, 2, 1})
 }
 
 // A NaN in x or gy reaches the results that depend on it, and no other.
@@ -166,10 +154,10 @@ func TestConv2DNaN(t *testing.T) {
 		for _, p := range precisions {
 			t.Run(c.String()+"/"+p.name, func(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(1, 2))
-				d := c.draw(func() float32 { return float32(rnd.IntN(3) - 1) })
+				d := c.draw(rnd, func() float32 { return float32(rnd.IntN(3) - 1) })
 				d.x[(c.H+2)*c.W*c.C+4*c.C+2] = float32(math.NaN()) // image 1, pixel (2,4), channel 2
 				d.gy[len(d.gy)/2+3] = float32(math.NaN())
-				got, want := conv2DOnCard(t, c, p, d), conv2DOnCPU(c, d)
+				got, want := c.onCard(t, p, d), c.onCPU(d)
 				for _, v := range []struct {
 					what      string
 					got, want []float64
@@ -189,21 +177,5 @@ func TestConv2DNaN(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// Two runs give the same bytes, and a client's results do not depend on who else is in the wave.
-func TestConv2DDeterministic(t *testing.T) {
-	c := conv2DCase{3, 5, 8, 6, 24, 3, 3, 40, 2, 1}
-	for _, p := range precisions {
-		t.Run(p.name, func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(3, 4))
-			d := c.draw(func() float32 { return rnd.Float32()*2 - 1 })
-			all, again := conv2DOnCard(t, c, p, d), conv2DOnCard(t, c, p, d)
-			one := c
-			one.K = 1
-			last := conv2DOnCard(t, one, p, convData{x: d.x[2*c.B*c.x():], w: d.w[2*c.w():], gy: d.gy[2*c.B*c.y():]})
-			sameConv(t, all, again, last)
-		})
 	}
 }

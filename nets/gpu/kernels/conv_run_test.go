@@ -45,6 +45,17 @@ func (c convCase) x() int { return c.H * c.W * c.C }
 func (c convCase) w() int { return c.R * c.S * c.C * c.O }
 func (c convCase) y() int { h, w := c.pooled(); return h * w * c.O }
 
+// convolution is a case of one of the two families of convolutions: with bias, ReLU and pooling, or with nothing.
+type convolution interface {
+	String() string
+	draw(rnd *rand.Rand, value func() float32) convData
+	onCard(t *testing.T, p precision, d convData) convResult
+	onCPU(d convData) convResult
+	last(d convData) (convolution, convData) // the last client alone
+	terms() (ofY, ofDX, ofGradient int)      // of the sums that an element is, or of the sums that are added up in turn
+	products() int                           // of one kernel
+}
+
 // convData are the inputs of the three kernels of a family, for K clients. Those of conv2d have no bias and no arg.
 type convData struct {
 	x, w, bias, gy []float32 // [K,B,H,W,C], [K,R,S,C,O], [K,O], [K,B,HP,WP,O]
@@ -57,8 +68,8 @@ type convResult struct {
 	arg           []uint8
 }
 
-// convOnCard returns what the three kernels compute on the device.
-func convOnCard(t *testing.T, c convCase, p precision, d convData) convResult {
+// onCard returns what the three kernels compute on the device.
+func (c convCase) onCard(t *testing.T, p precision, d convData) convResult {
 	t.Helper()
 	r := newRig(t)
 	whole := func(n int) int { return (n + 63) / 64 * 64 }
@@ -132,8 +143,8 @@ func inside(n, H, W, C, pad int, f func(plain, bordered int)) {
 	}
 }
 
-// convOnCPU returns what the CPU engine computes in float64.
-func convOnCPU(c convCase, d convData) convResult {
+// onCPU returns what the CPU engine computes in float64.
+func (c convCase) onCPU(d convData) convResult {
 	e := cpu.NewExec(cpu.Generic[float64](), nil)
 	s := cpu.ConvShape{K: c.K, B: c.B, H: c.H + 2*c.pad, W: c.W + 2*c.pad, C: c.C, R: c.R, S: c.S, O: c.O, Pad: c.pad}
 	y := c.K * c.B * c.y()
@@ -167,6 +178,20 @@ func (c convCase) draw(rnd *rand.Rand, value func() float32) convData {
 	}
 	return d
 }
+
+func (c convCase) last(d convData) (convolution, convData) {
+	x, y := (c.K-1)*c.B*c.x(), (c.K-1)*c.B*c.y()
+	one := convData{x: d.x[x:], w: d.w[(c.K-1)*c.w():], bias: d.bias[(c.K-1)*c.O:], gy: d.gy[y:], arg: d.arg[y:]}
+	c.K = 1
+	return c, one
+}
+
+func (c convCase) terms() (ofY, ofDX, ofGradient int) {
+	h, w := c.pooled()
+	return c.R * c.S * c.C, c.R * c.S * c.O, min(c.B, 16) * 4 * h * w
+}
+
+func (c convCase) products() int { return c.K * c.B * c.H * c.W * c.C * c.R * c.S * c.O }
 
 // fill returns n numbers that value draws.
 func fill(n int, value func() float32) []float32 {

@@ -10,18 +10,37 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
-// With numbers −1, 0 and 1 all sums are small integers, which every precision adds without rounding: the kernels agree
-// with the CPU engine exactly, and take the same one of equal maxima.
-func TestConvExact(t *testing.T) {
-	for _, c := range convCases {
+func TestConvExact(t *testing.T) { exactConvs(t, convCases) }
+
+func TestConvRounding(t *testing.T) {
+	roundedConvs(t, append([]convCase{{1, 128, 16, 16, 32, 3, 3, 32, 1}}, convCases...))
+}
+
+func TestConvDeterministic(t *testing.T) {
+	deterministicConv(t, convCase{3, 5, 8, 16, 16, 3, 3, 32, 1})
+}
+
+// eachConv runs a test for every case and precision.
+func eachConv[C convolution](
+	t *testing.T, cases []C, test func(t *testing.T, c C, p precision, rnd *rand.Rand),
+) {
+	for _, c := range cases {
 		for _, p := range precisions {
 			t.Run(c.String()+"/"+p.name, func(t *testing.T) {
-				rnd := rand.New(rand.NewPCG(uint64(c.C), uint64(c.O)))
-				d := c.draw(rnd, func() float32 { return float32(rnd.IntN(3) - 1) })
-				compareConv(t, convOnCard(t, c, p, d), convOnCPU(c, d), p)
+				test(t, c, p, rand.New(rand.NewPCG(uint64(c.products()), 1)))
 			})
 		}
 	}
+}
+
+// exactConvs compares kernels with the CPU engine. With numbers −1, 0 and 1 all sums are small integers, which every
+// precision adds without rounding: the two agree exactly, once y and dx are rounded to the precision, and take the same
+// one of equal maxima.
+func exactConvs[C convolution](t *testing.T, cases []C) {
+	eachConv(t, cases, func(t *testing.T, c C, p precision, rnd *rand.Rand) {
+		d := c.draw(rnd, func() float32 { return float32(rnd.IntN(3) - 1) })
+		compareConv(t, c.onCard(t, p, d), c.onCPU(d), p)
+	})
 }
 
 // compareConv fails unless the results are the same, with y and dx of want rounded to the precision.
@@ -46,33 +65,27 @@ func compareConv(t *testing.T, got, want convResult, p precision) {
 	near(t, "db", got.db, want.db, exactly, why)
 }
 
-// Random numbers, activations rounded, against float64 sums of the same numbers with the weights rounded: kernels round
-// them when they read them, or read a copy in bf16.
-func TestConvRounding(t *testing.T) {
-	cases := append([]convCase{{1, 128, 16, 16, 32, 3, 3, 32, 1}}, convCases...)
-	for _, c := range cases {
-		for _, p := range precisions {
-			t.Run(c.String()+"/"+p.name, func(t *testing.T) {
-				few(t, c.K*c.B*c.H*c.W*c.C*c.R*c.S*c.O)
-				rnd := rand.New(rand.NewPCG(uint64(c.H), uint64(c.R)))
-				d := c.draw(rnd, func() float32 { return rnd.Float32()*2 - 1 })
-				d.x, d.gy = p.rounded(d.x), p.rounded(d.gy)
-				got := convOnCard(t, c, p, d)
-				d.w = p.rounded(d.w)
-				want := convOnCPU(c, d)
-				m := d
-				m.x, m.w, m.bias, m.gy = magnitudes(d.x), magnitudes(d.w), magnitudes(d.bias), magnitudes(d.gy)
-				size := convOnCPU(c, m) // Σ|terms| of each sum; of y, the largest in its window
-				h, w := c.pooled()
-				nearConv(t, p, got, want, size, c.R*c.S*c.C, c.R*c.S*c.O, min(c.B, 16)*4*h*w)
-				for i, at := range got.arg {
-					if (at == 4) != (got.y[i] == 0) || at > 4 {
-						t.Fatalf("arg[%d] = %d where y = %g, want 4 exactly where y is 0", i, at, got.y[i])
-					}
-				}
-			})
+// roundedConvs compares kernels on random numbers, activations rounded, with float64 sums of the same numbers with the
+// weights rounded: kernels round them when they read them, or read a copy in bf16.
+func roundedConvs[C convolution](t *testing.T, cases []C) {
+	eachConv(t, cases, func(t *testing.T, c C, p precision, rnd *rand.Rand) {
+		few(t, c.products())
+		d := c.draw(rnd, func() float32 { return rnd.Float32()*2 - 1 })
+		d.x, d.gy = p.rounded(d.x), p.rounded(d.gy)
+		got := c.onCard(t, p, d)
+		d.w = p.rounded(d.w)
+		want := c.onCPU(d)
+		m := d
+		m.x, m.w, m.bias, m.gy = magnitudes(d.x), magnitudes(d.w), magnitudes(d.bias), magnitudes(d.gy)
+		size := c.onCPU(m) // Σ|terms| of each sum; of a pooled y, the largest in its window
+		ofY, ofDX, ofGradient := c.terms()
+		nearConv(t, p, got, want, size, ofY, ofDX, ofGradient)
+		for i, at := range got.arg {
+			if (at == 4) != (got.y[i] == 0) || at > 4 {
+				t.Fatalf("arg[%d] = %d where y = %g, want 4 exactly where y is 0", i, at, got.y[i])
+			}
 		}
-	}
+	})
 }
 
 // few leaves a test of so many products to make test-long if they take seconds on the emulator.
@@ -116,7 +129,7 @@ func TestConvNaN(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(1, 2))
 			d := c.draw(rnd, func() float32 { return float32(rnd.IntN(3) - 1) })
 			d.x[(1*c.H+3)*c.W*c.C+5*c.C+2] = float32(math.NaN())
-			got, want := convOnCard(t, c, p, d), convOnCPU(c, d)
+			got, want := c.onCard(t, p, d), c.onCPU(d)
 			nan := 0
 			for i, v := range want.y {
 				if g := got.y[i]; g != v && (g == g || v == v) || got.arg[i] != want.arg[i] {
@@ -133,23 +146,14 @@ func TestConvNaN(t *testing.T) {
 	}
 }
 
-// Two runs give the same bytes, and a client's results do not depend on who else is in the wave.
-func TestConvDeterministic(t *testing.T) {
-	c := convCase{3, 5, 8, 16, 16, 3, 3, 32, 1}
-	for _, p := range precisions {
-		t.Run(p.name, func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(3, 4))
-			d := c.draw(rnd, func() float32 { return rnd.Float32()*2 - 1 })
-			all, again := convOnCard(t, c, p, d), convOnCard(t, c, p, d)
-			one := c
-			one.K = 1
-			x, y := c.B*c.x(), c.B*c.y()
-			last := convOnCard(t, one, p, convData{
-				x: d.x[2*x:], w: d.w[2*c.w():], bias: d.bias[2*c.O:], gy: d.gy[2*y:], arg: d.arg[2*y:],
-			})
-			sameConv(t, all, again, last)
-		})
-	}
+// deterministicConv compares two runs, which give the same bytes, and the last client with a run of it alone: its results
+// do not depend on who else is in the wave.
+func deterministicConv[C convolution](t *testing.T, c C) {
+	eachConv(t, []C{c}, func(t *testing.T, c C, p precision, rnd *rand.Rand) {
+		d := c.draw(rnd, func() float32 { return rnd.Float32()*2 - 1 })
+		one, its := c.last(d)
+		sameConv(t, c.onCard(t, p, d), c.onCard(t, p, d), one.onCard(t, p, its))
+	})
 }
 
 // sameConv fails unless a second run gives the same, and a run of the last client alone the end of it.

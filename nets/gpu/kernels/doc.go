@@ -13,26 +13,15 @@
 //   - ptx/add.ptx is what `make kernels` compiles add.cu to. It is committed, and embedded in the program, which needs
 //     no CUDA compiler.
 //
-// Read in this order:
+// The engine launches it on a grid of blocks × slots:
 //
-//   - work.cuh: the wave of clients that every kernel of a local step serves, and the letters of all shapes; work.go
-//     mirrors it.
-//   - launch.go: [Launch], [Geometry], [Cost], [Precision].
-//   - add.cu and add.go, then relu, dropout, log_odds, average_pool, subsample: element-wise ops, by elements.cuh.
-//   - gather, rows and sgd: how a batch comes in, and how rows of parameters start and are updated; dot.cuh has
-//     their products. update.cuh is the step of SGD, which kernels of a gradient take at once where nothing is clipped.
-//   - cross_entropy and score, by softmax.cuh.
-//   - batch_norm.cuh, then batch_norm.cu and batch_norm_backward.cu.
-//   - gemm.cuh, with gemm_stage.cuh and gemm_multiply.cuh: the tile product. linear*.cu and conv2d*.cu use it; with
-//     gemm_update.cuh it is a gradient of weights.
-//   - head.cu, with head.cuh and head_loss.cuh: the last two layers of a net, its loss and their gradients in one
-//     launch.
-//   - conv.cuh, conv_patch.cuh and conv_multiply.cuh: the convolution with bias, ReLU and pooling of conv_*.cu; the
-//     gradient of its weights is filter_units.cuh, filter_load.cuh, filter_multiply.cuh and filter_fp32.cuh. conv.go
-//     cuts it into tiles. conv_reduce adds up the partial sums of both convolutions.
-//   - prelude.cuh: the device language that clang and the emulator (nets/gpu/emulator) share; precision.cuh: how each
-//     precision stores and rounds.
-//   - kernels.go finds the PTX of a kernel; gen compiles it.
+//	a := kernels.AddArgs{Work: work, A: x, B: shortcut, Y: y, N: elements}
+//	how := a.Launch(kernels.TF32)
+//	grid := [2]int{how.X, slots}
+//	err := function.Launch(grid, how.Threads, how.Shared, stream, argBytes(a)) // of "add_tf32"
+//
+// work.cuh has the wave of clients that every kernel of a local step serves, and the letters of all shapes; prelude.cuh
+// is the device language that clang and the emulator (nets/gpu/emulator) share.
 //
 // # How to add an op
 //

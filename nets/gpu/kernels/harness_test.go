@@ -5,6 +5,8 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -13,6 +15,10 @@ import (
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/ptx"
 )
+
+func TestMain(m *testing.M) { gputest.Main(m, ".", true) }
+
+var sharedCard = sync.OnceValues(openCard)
 
 // card is the device that all tests share. The first test that asks for it opens it.
 type card struct {
@@ -256,6 +262,22 @@ func same(t *testing.T, what string, got, want []float32) {
 		}
 	}
 }
+
+// eachBatch runs a test for every precision, number of clients and size, each with a rig and random numbers of its own.
+func eachBatch[S any](t *testing.T, sizes []S, test func(r *rig, rnd *rand.Rand, p precision, K int, s S)) {
+	for _, p := range precisions {
+		for _, K := range clientCounts {
+			for i, s := range sizes {
+				t.Run(fmt.Sprintf("%s/K=%d_%+v", p.name, K, s), func(t *testing.T) {
+					test(newRig(t), rand.New(rand.NewPCG(uint64(i), uint64(K))), p, K, s)
+				})
+			}
+		}
+	}
+}
+
+// plain is a wave of K clients for kernels that read nothing else of it.
+func plain(K int) wave { return wave{Slots: make([]Slot, K), E: 1, B: 1} }
 
 // exactly is a tolerance of [near].
 func exactly(int) float64 { return 0 }

@@ -223,21 +223,3 @@ func TestHeadAlone(t *testing.T) {
 		}
 	}
 }
-
-// Every card has the shared memory of a block, and sizes beyond what the block keeps do not fit.
-func TestHeadGeometry(t *testing.T) {
-	const limit = 99<<10 - 1408 // bytes of a block on capability 8.6, the least of all, without those that are static
-	for _, p := range precisions {
-		if l := (&HeadArgs{B: 128, I: 256, J: 64, O: 10}).Launch(p.kind()); l.Shared > limit || l.X != 1 {
-			t.Errorf("head_%s: %+v, want one block of at most %d bytes", p.name, l.Geometry, limit)
-		}
-	}
-	for _, a := range []HeadArgs{{B: 129, J: 64, O: 16}, {B: 128, J: 65, O: 16}, {B: 128, J: 64, O: 17}} {
-		if a.Fits() {
-			t.Errorf("B=%d J=%d O=%d fits, want not", a.B, a.J, a.O)
-		}
-	}
-	if a := (HeadArgs{B: 128, I: 100000, J: 64, O: 16}); !a.Fits() {
-		t.Errorf("B=%d I=%d J=%d O=%d does not fit", a.B, a.I, a.J, a.O)
-	}
-}

@@ -1,13 +1,15 @@
 package kernels
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"rollcall/internal/must"
+	"rollcall/nets/gpu/ptx"
 )
 
 var declaration = regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\([\w, ]+\) (\w+)\(const \w+ a\)`)
@@ -51,14 +53,12 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// outside are the lines that may stand outside of kernels: they hold for every kernel of the file.
-var outside = regexp.MustCompile(`^(|//.*|\.version 7\.8|\.target sm_80|\.address_size 64|` +
-	`(\.extern )?\.shared \.align \d+ \.b8 \w+\[\d*\];|\.visible \.const \.align 1 \.u8 \w+;)$`)
-
-// A module of one precision is whole: it has the lines of that precision's kernels and of those without a precision,
-// in their order, the lines that all kernels share, and no line more.
+// A module of one precision is whole: it has the kernels of that precision and those without a precision, in their order,
+// each with the same instructions as in the whole module. Package ptx parses it, which refuses a line that it does not
+// know and an array that is not declared.
 func TestOnly(t *testing.T) {
 	for _, m := range modules() {
+		whole := must.Get(ptx.Parse(m.PTX))(t)
 		for _, p := range []Precision{FP32, TF32, BF16} {
 			only := m.Only(p)
 			var want, got []string
@@ -67,68 +67,19 @@ func TestOnly(t *testing.T) {
 					want = append(want, k)
 				}
 			}
-			for _, e := range entry.FindAllStringSubmatch(only.PTX, -1) {
-				got = append(got, e[1])
+			for _, k := range must.Get(ptx.Parse(only.PTX))(t).Kernels {
+				got = append(got, k.Name)
+				same := func(a, b ptx.Instruction) bool { return a.Text == b.Text }
+				if w := whole.Kernel(k.Name); w == nil || w.Threads != k.Threads || w.Resident != k.Resident ||
+					w.Shared != k.Shared || w.Params != k.Params || !slices.EqualFunc(k.Code, w.Code, same) {
+					t.Errorf("%s in %s: kernel %s is not as in the whole module", m.Name, p, k.Name)
+				}
 			}
 			if !slices.Equal(got, want) || !slices.Equal(only.Kernels, want) || only.Name != m.Name || len(want) == 0 {
 				t.Errorf("%s in %s: kernels %v, listed as %v, want %v", m.Name, p, got, only.Kernels, want)
 			}
-			common, bodies := divide(t, m.PTX)
-			for _, k := range m.Kernels {
-				if !slices.Contains(want, k) {
-					delete(bodies, k)
-				}
-			}
-			onlyCommon, onlyBodies := divide(t, only.PTX)
-			if !slices.Equal(onlyCommon, common) {
-				t.Errorf("%s in %s: shared lines\n%s\nwant\n%s", m.Name, p, strings.Join(onlyCommon, "\n"),
-					strings.Join(common, "\n"))
-			}
-			if !maps.Equal(onlyBodies, bodies) {
-				t.Errorf("%s in %s: a kernel is not as in the whole module", m.Name, p)
-			}
 		}
 	}
-}
-
-// divide divides PTX into the lines that stand outside of kernels, without comments, and the text of every kernel. It
-// fails for a line that it does not know outside of a kernel, and for braces that do not match.
-func divide(t *testing.T, ptx string) (lines []string, bodies map[string]string) {
-	t.Helper()
-	bodies = map[string]string{}
-	name, depth, begin, end := "", 0, 0, 0 // of the kernel, in bytes
-	for line := range strings.Lines(ptx) {
-		end += len(line)
-		code, _, _ := strings.Cut(line, "//")
-		code = strings.TrimSpace(code)
-		if e := entry.FindStringSubmatch(line); e != nil {
-			if name != "" {
-				t.Errorf("%s begins within %s", e[1], name)
-			}
-			name, begin = e[1], end-len(line)
-		}
-		if name == "" {
-			if !outside.MatchString(code) {
-				t.Errorf("%q outside of kernels", code)
-			}
-			if code != "" {
-				lines = append(lines, code)
-			}
-			continue
-		}
-		depth += strings.Count(code, "{") - strings.Count(code, "}")
-		if strings.HasPrefix(line, "}") {
-			if depth != 0 {
-				t.Errorf("%s: %d braces are open at its end", name, depth)
-			}
-			bodies[name] = ptx[begin:end]
-			name, depth = "", 0
-		}
-	}
-	if name != "" {
-		t.Errorf("%s has no end", name)
-	}
-	return lines, bodies
 }
 
 // The PTX names no folder of the machine that made it, runs on every card from capability 8.0 on and on every driver

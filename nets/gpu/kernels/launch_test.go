@@ -147,3 +147,47 @@ func TestRowGeometry(t *testing.T) {
 		}
 	}
 }
+
+// Kernels refuse sizes that they cannot take: shared memory that no card has, or more elements than they count. That the
+// launches of all nets fit the smallest card is for TestEveryCard of package gpu.
+func TestFits(t *testing.T) {
+	for _, c := range []struct {
+		H, C, R, O, pad uint32
+		want            bool
+	}{
+		{32, 3, 5, 32, 0, true},
+		{14, 6, 5, 16, 0, true},
+		{16, 512, 3, 512, 1, true},
+		{16, 256, 5, 256, 2, true},
+		{16, 4096, 3, 64, 1, false}, // one window's pixels take 128 KB and more
+		{16, 64, 3, 4096, 1, false},
+	} {
+		for _, p := range []Precision{FP32, TF32, BF16} {
+			a := ConvArgs{B: 128, H: c.H, W: c.H, C: c.C, R: c.R, S: c.R, O: c.O, Pad: c.pad}
+			a.Images = a.ChunkImages()
+			if got := a.Fits(p); got != c.want {
+				t.Errorf("conv %+v %s: fits %v, want %v", c, p, got, c.want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		a    Conv2DArgs
+		want bool
+	}{
+		{Conv2DArgs{B: 512, H: 32, W: 32, C: 64, R: 3, S: 3, O: 128, U: 2, Pad: 1}, true},
+		{Conv2DArgs{B: 1, H: 1 << 13, W: 1, C: 1, R: 1, S: 1, O: 1, U: 1}, false},
+		{Conv2DArgs{B: 1 << 12, H: 32, W: 32, C: 3, R: 3, S: 3, O: 512, U: 1, Pad: 1}, false},
+	} {
+		if got := c.a.Fits(); got != c.want {
+			t.Errorf("conv2d %+v: fits %v, want %v", c.a, got, c.want)
+		}
+	}
+	for a, want := range map[HeadArgs]bool{
+		{B: 128, I: 100000, J: 64, O: 16}: true,
+		{B: 129, J: 64, O: 16}:            false, {B: 128, J: 65, O: 16}: false, {B: 128, J: 64, O: 17}: false,
+	} {
+		if got := a.Fits(); got != want {
+			t.Errorf("head B=%d I=%d J=%d O=%d: fits %v, want %v", a.B, a.I, a.J, a.O, got, want)
+		}
+	}
+}

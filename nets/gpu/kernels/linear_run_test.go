@@ -112,13 +112,9 @@ func (l *linearRun) filter() []float32 {
 	return download[float32](l.r, l.args.Grad, n)
 }
 
-// weights returns w of slot k, with round as the products read it; bias returns its bias.
-func (l *linearRun) weights(k int, round bool) []float32 {
-	w := l.rows[k][l.args.WOffset:][:l.I*l.O]
-	if round {
-		return l.p.rounded(w)
-	}
-	return w
+// weights returns w of slot k as the products read it; bias returns its bias.
+func (l *linearRun) weights(k int) []float32 {
+	return l.p.rounded(l.rows[k][l.args.WOffset:][:l.I*l.O])
 }
 
 func (l *linearRun) bias(k int) []float32 { return l.rows[k][l.args.BOffset:][:l.O] }
@@ -173,20 +169,14 @@ func sumTolerance(want, size []float64, depth int, half float64) func(i int) flo
 
 // eachLinear runs a test for every precision and size.
 func eachLinear(t *testing.T, test func(t *testing.T, l *linearRun)) {
-	eachLinearSize(func(p precision, s linearSize) {
-		t.Run(fmt.Sprintf("%s/K=%d_B=%d_I=%d_O=%d", p.name, s.K, s.B, s.I, s.O), func(t *testing.T) {
-			test(t, newLinearRun(t, p, s.K, s.B, s.I, s.O))
-		})
-	})
-}
-
-func eachLinearSize(do func(p precision, s linearSize)) {
 	for _, p := range precisions {
 		for _, s := range linearSizes {
 			if s.B*s.I*s.O > 1e7 && !gputest.Long() {
 				continue // takes seconds on the emulator
 			}
-			do(p, s)
+			t.Run(fmt.Sprintf("%s/K=%d_B=%d_I=%d_O=%d", p.name, s.K, s.B, s.I, s.O), func(t *testing.T) {
+				test(t, newLinearRun(t, p, s.K, s.B, s.I, s.O))
+			})
 		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	cpu "rollcall/nets/cpu/kernels"
 )
 
 func TestLinearForward(t *testing.T) {
@@ -16,7 +14,7 @@ func TestLinearForward(t *testing.T) {
 		n := l.B * l.O
 		var sums, sizes []float64 // [K,B,O]
 		for k := range l.K {
-			c, size := product(l.B, l.O, l.I, rowsOf(l.x[k*l.B*l.I:], l.I), rowsOf(l.weights(k, true), l.O))
+			c, size := product(l.B, l.O, l.I, rowsOf(l.x[k*l.B*l.I:], l.I), rowsOf(l.weights(k), l.O))
 			for i := range c {
 				b := float64(l.bias(k)[i%l.O])
 				c[i], size[i] = c[i]+b, size[i]+math.Abs(b)
@@ -48,7 +46,7 @@ func TestLinearBackwardData(t *testing.T) {
 	eachLinear(t, func(t *testing.T, l *linearRun) {
 		got := l.data()
 		for k := range l.K {
-			want, size := product(l.B, l.I, l.O, rowsOf(l.gy[k*l.B*l.O:], l.O), columnsOf(l.weights(k, true), l.O))
+			want, size := product(l.B, l.I, l.O, rowsOf(l.gy[k*l.B*l.O:], l.O), columnsOf(l.weights(k), l.O))
 			near(t, fmt.Sprintf("dx of client %d", k), got[k*l.B*l.I:][:l.B*l.I], want,
 				sumTolerance(want, size, l.O, l.storeHalf()), sumReason)
 		}
@@ -76,35 +74,6 @@ func TestLinearBackwardFilter(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The layer of the CPU engine, on weights that are not rounded: each term differs by the rounding of w, at most half of
-// the last place of w.
-func TestLinearAgainstCPU(t *testing.T) {
-	const K, B, I, O = 3, 5, 200, 84
-	for _, p := range precisions {
-		t.Run(p.name, func(t *testing.T) {
-			l := newLinearRun(t, p, K, B, I, O)
-			l.args.ReLU, l.args.YFloat = 1, 1
-			got := l.forward()
-			pool := cpu.NewPool[float64](1)
-			defer pool.Close()
-			exec := cpu.NewExec(cpu.Generic[float64](), pool)
-			var w, bias []float64
-			for k := range K {
-				w, bias = append(w, widen(l.weights(k, false))...), append(bias, widen(l.bias(k))...)
-			}
-			want := make([]float64, K*B*O)
-			var task cpu.LinearForward[float64]
-			task.Run(exec, cpu.LinearShape{K: K, B: B, I: I, O: O, ReLU: true}, want, widen(l.x[:K*B*I]), w, bias)
-			for k := range K {
-				_, size := product(B, O, I, rowsOf(l.x[k*B*I:], I), rowsOf(l.weights(k, false), O))
-				near(t, fmt.Sprintf("y of client %d", k), got[k*B*O:][:B*O], want[k*B*O:][:B*O], func(i int) float64 {
-					return (l.storeHalf() + (I+2)*0x1p-24) * (size[i] + 1)
-				}, "rounding of w, and of sums of I terms and a bias of at most 1")
-			}
-		})
-	}
 }
 
 // A client's numbers are the same bits whatever trains beside it, and rows of zeros, which pad a ragged batch, add
@@ -152,25 +121,4 @@ func TestLinearNaN(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A launch covers every output of every kernel, in shared memory that every card has.
-func TestLinearGeometry(t *testing.T) {
-	const limit = 99 << 10 // bytes a block may have on capability 8.6, the least of all
-	eachLinearSize(func(p precision, s linearSize) {
-		a := LinearArgs{B: uint32(s.B), I: uint32(s.I), O: uint32(s.O)}
-		for name, c := range map[string]struct {
-			g       Launch
-			outputs int
-		}{
-			"forward":         {a.Forward(p.kind()), s.B * s.O},
-			"backward_data":   {a.BackwardData(p.kind()), s.B * s.I},
-			"backward_filter": {a.BackwardFilter(p.kind()), s.I * s.O},
-		} {
-			if c.g.X < 1 || c.g.X*128*128 < c.outputs || c.g.Threads != 128 || c.g.Shared > limit {
-				t.Errorf("%s_%s B=%d I=%d O=%d: %+v, want blocks for %d outputs, of 128 threads and at most %d bytes",
-					name, p.name, s.B, s.I, s.O, c.g, c.outputs, limit)
-			}
-		}
-	})
 }

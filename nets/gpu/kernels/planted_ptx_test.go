@@ -14,8 +14,8 @@ import (
 	"rollcall/nets/gpu/ptx"
 )
 
-// launchLinear launches the kernels of a linear layer, launchConv and launchConv2D those of a convolution, launchNorm
-// those of batch norm, launchHead a head.
+// launchLinear launches the kernels of a linear layer, launchConv those of a convolution, launchNorm those of batch norm,
+// launchHead a head.
 func launchLinear(p precision, K, B, I, O int) func(t *testing.T) {
 	return func(t *testing.T) {
 		l := newLinearRun(t, p, K, B, I, O)
@@ -25,17 +25,10 @@ func launchLinear(p precision, K, B, I, O int) func(t *testing.T) {
 	}
 }
 
-func launchConv(p precision, c convCase) func(t *testing.T) {
+func launchConv(p precision, c convolution) func(t *testing.T) {
 	return func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(1, 2))
-		convOnCard(t, c, p, c.draw(rnd, func() float32 { return p.round(rnd.Float32()*2 - 1) }))
-	}
-}
-
-func launchConv2D(p precision, c conv2DCase) func(t *testing.T) {
-	return func(t *testing.T) {
-		rnd := rand.New(rand.NewPCG(1, 2))
-		conv2DOnCard(t, c, p, c.draw(func() float32 { return p.round(rnd.Float32()*2 - 1) }))
+		c.onCard(t, p, c.draw(rnd, func() float32 { return p.round(rnd.Float32()*2 - 1) }))
 	}
 }
 
@@ -72,7 +65,7 @@ var ptxFaults = []struct {
 	},
 	{
 		"registers of D swapped", "conv2d_forward_tf32", `(mma\S+ \{)(\S+?),(\S+?),`, "${1}${3},${2},", 0,
-		launchConv2D(tf32, conv2DCases[2]),
+		launchConv(tf32, conv2DCases[2]),
 	},
 	{
 		"load from a wrong place in shared memory", "linear_forward_tf32", `(ld\.shared.*?\[%r\d+)\]`, "${1}+8]", 0,

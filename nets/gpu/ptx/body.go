@@ -157,11 +157,11 @@ func (b *body) place() map[string]uint64 {
 		case v.dynamic:
 			dynamic = append(dynamic, name)
 		default:
-			at := roundUp(b.kernel.static, v.align)
-			symbols[name], b.kernel.static = uint64(at), at+v.bytes
+			at := roundUp(b.kernel.Shared, v.align)
+			symbols[name], b.kernel.Shared = uint64(at), at+v.bytes
 		}
 	}
-	b.kernel.dynamic = roundUp(b.kernel.static, 128)
+	b.kernel.dynamic = roundUp(b.kernel.Shared, 128)
 	for _, name := range dynamic {
 		symbols[name] = uint64(b.kernel.dynamic)
 	}

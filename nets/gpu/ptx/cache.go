@@ -1,23 +1,26 @@
 package ptx
 
+import "container/list"
+
 // cache is the part of L1 that a block has: the lines of global memory that were touched last, of each the sectors that
 // were read.
 type cache struct {
-	lines  int               // that it holds
-	at     map[uint64]*cline // by address, over lineBytes
-	oldest *cline            // a ring: oldest.next is the second oldest, oldest.before the newest
+	lines int                      // that it holds
+	at    map[uint64]*list.Element // by address, over lineBytes
+	order *list.List               // of *cline, the line that was not read for the longest time first
 }
 
 // cline is a line of a cache.
 type cline struct {
-	address      uint64 // over lineBytes
-	sectors      uint8  // that were read: bit i is sector i
-	before, next *cline
+	address uint64 // over lineBytes
+	sectors uint8  // that were read: bit i is sector i
 }
 
 const lineBytes = 128
 
-func newCache(bytes int) *cache { return &cache{lines: bytes / lineBytes, at: map[uint64]*cline{}} }
+func newCache(bytes int) *cache {
+	return &cache{lines: bytes / lineBytes, at: map[uint64]*list.Element{}, order: list.New()}
+}
 
 // read reads a sector, by its address over sectorBytes, and reports whether the cache has had it.
 func (c *cache) read(sector uint64) bool {
@@ -26,42 +29,18 @@ func (c *cache) read(sector uint64) bool {
 	}
 	const each = lineBytes / sectorBytes
 	address, bit := sector/each, uint8(1)<<(sector%each)
-	l := c.at[address]
-	switch {
-	case l != nil:
-		c.remove(l)
-	case len(c.at) == c.lines: // the oldest makes room
-		l = c.oldest
-		c.remove(l)
-		delete(c.at, l.address)
-		*l = cline{address: address}
-	default:
-		l = &cline{address: address}
+	e := c.at[address]
+	if e == nil && len(c.at) == c.lines { // the oldest makes room
+		oldest := c.order.Remove(c.order.Front()).(*cline)
+		delete(c.at, oldest.address)
 	}
-	c.at[address] = l
-	c.append(l)
+	if e == nil {
+		e = c.order.PushBack(&cline{address: address})
+		c.at[address] = e
+	}
+	c.order.MoveToBack(e)
+	l := e.Value.(*cline)
 	had := l.sectors&bit != 0
 	l.sectors |= bit
 	return had
-}
-
-// remove takes a line out of the ring.
-func (c *cache) remove(l *cline) {
-	l.before.next, l.next.before = l.next, l.before
-	if c.oldest == l {
-		c.oldest = l.next
-	}
-	if c.oldest == l {
-		c.oldest = nil // it was the only one
-	}
-}
-
-// append makes a line the newest of the ring.
-func (c *cache) append(l *cline) {
-	if c.oldest == nil {
-		c.oldest, l.before, l.next = l, l, l
-		return
-	}
-	l.before, l.next = c.oldest.before, c.oldest
-	l.before.next, l.next.before = l, l
 }

@@ -25,14 +25,4 @@
 // Lanes that part at a branch meet again at its immediate post-dominator. A card may let them meet later, so the counts
 // are the least. There are no atomics, no local memory, no calls, no barrier but bar.sync 0. The registers are those of
 // the text, not those of a card.
-//
-// # How to read it
-//
-//   - module.go and parse.go: what a text holds; scan.go, body.go, operands.go: how it is read.
-//   - decode.go turns an instruction into a step. operation.go runs those that are a function of their operands, which
-//     the tables of integer.go, comparison.go, float.go, double.go and conversion.go list; wide.go has fast ones.
-//   - flow.go: where branches meet; warp.go: how a warp runs; launch.go: how blocks do.
-//   - memory.go and access.go: loads and stores; copy.go: cp.async; shuffle.go: shfl.
-//   - fragment.go: which lane holds which element in mma and ldmatrix; mma.go and matrix.go: the instructions.
-//   - count.go: what a launch counts; cache.go: what L1 holds.
 package ptx

@@ -1,6 +1,10 @@
 package ptx
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // The tables are typed from the figures of the PTX ISA, "Matrix Fragments for mma.m16n8k8", ".m16n8k16" and
 // "ldmatrix": by row of the matrix, who holds the elements of its columns.
@@ -30,80 +34,24 @@ var tf32B = map[int][]owner{
 	7: {{3, 1}, {7, 1}, {11, 1}, {15, 1}, {19, 1}, {23, 1}, {27, 1}, {31, 1}},
 }
 
-// bf16A is A of m16n8k16 with .bf16: rows 0, 3, 8 and 15.
+// bf16A is A of m16n8k16 with .bf16: rows 0, 3, 8 and 15, as lane.element.
 var bf16A = map[int][]owner{
-	0: {
-		{0, 0},
-		{0, 1},
-		{1, 0},
-		{1, 1},
-		{2, 0},
-		{2, 1},
-		{3, 0},
-		{3, 1},
-		{0, 4},
-		{0, 5},
-		{1, 4},
-		{1, 5},
-		{2, 4},
-		{2, 5},
-		{3, 4},
-		{3, 5},
-	},
-	3: {
-		{12, 0},
-		{12, 1},
-		{13, 0},
-		{13, 1},
-		{14, 0},
-		{14, 1},
-		{15, 0},
-		{15, 1},
-		{12, 4},
-		{12, 5},
-		{13, 4},
-		{13, 5},
-		{14, 4},
-		{14, 5},
-		{15, 4},
-		{15, 5},
-	},
-	8: {
-		{0, 2},
-		{0, 3},
-		{1, 2},
-		{1, 3},
-		{2, 2},
-		{2, 3},
-		{3, 2},
-		{3, 3},
-		{0, 6},
-		{0, 7},
-		{1, 6},
-		{1, 7},
-		{2, 6},
-		{2, 7},
-		{3, 6},
-		{3, 7},
-	},
-	15: {
-		{28, 2},
-		{28, 3},
-		{29, 2},
-		{29, 3},
-		{30, 2},
-		{30, 3},
-		{31, 2},
-		{31, 3},
-		{28, 6},
-		{28, 7},
-		{29, 6},
-		{29, 7},
-		{30, 6},
-		{30, 7},
-		{31, 6},
-		{31, 7},
-	},
+	0:  owners("0.0 0.1 1.0 1.1 2.0 2.1 3.0 3.1 0.4 0.5 1.4 1.5 2.4 2.5 3.4 3.5"),
+	3:  owners("12.0 12.1 13.0 13.1 14.0 14.1 15.0 15.1 12.4 12.5 13.4 13.5 14.4 14.5 15.4 15.5"),
+	8:  owners("0.2 0.3 1.2 1.3 2.2 2.3 3.2 3.3 0.6 0.7 1.6 1.7 2.6 2.7 3.6 3.7"),
+	15: owners("28.2 28.3 29.2 29.3 30.2 30.3 31.2 31.3 28.6 28.7 29.6 29.7 30.6 30.7 31.6 31.7"),
+}
+
+// owners reads the owners of a row.
+func owners(text string) (row []owner) {
+	for field := range strings.FieldsSeq(text) {
+		var o owner
+		if _, err := fmt.Sscanf(field, "%d.%d", &o.lane, &o.i); err != nil {
+			panic(err)
+		}
+		row = append(row, o)
+	}
+	return row
 }
 
 // bf16B is B of m16n8k16 with .bf16: the first row of every element, the last row, and two between.

@@ -108,7 +108,7 @@ type block struct {
 }
 
 func newBlock(k *Kernel, l *Launch, memory Memory) *block {
-	shared := k.static
+	shared := k.Shared
 	if l.Shared > 0 {
 		shared = k.dynamic + l.Shared
 	}

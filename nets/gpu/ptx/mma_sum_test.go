@@ -2,8 +2,6 @@ package ptx
 
 import (
 	"math"
-	"math/big"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -87,116 +85,6 @@ func TestSumByHand(t *testing.T) {
 				if got := tensorCore(arch, start, &x, &y, 8); math.Float32bits(got) != math.Float32bits(want[i]) {
 					t.Errorf("%s, sm_%d, c = %g: got %.10g, want %.10g", c.name, arch, start, got, want[i])
 				}
-			}
-		}
-	}
-}
-
-// parts returns a number as an integer times a power of two, and its exponent, −126 for zero and subnormal ones.
-func parts(x float32) (integer *big.Int, power, exponent int) {
-	bits := math.Float32bits(x)
-	n, e := int64(bits&0x7fffff), int(bits>>23&0xff)
-	if e == 0 {
-		e = 1
-	} else {
-		n |= 1 << 23
-	}
-	if bits>>31 == 1 {
-		n = -n
-	}
-	return big.NewInt(n), e - 150, e - 127
-}
-
-// shift multiplies x by a power of two and cuts it to an integer, towards zero.
-func shift(x *big.Int, power int) *big.Int {
-	if power >= 0 {
-		return new(big.Int).Lsh(x, uint(power))
-	}
-	size := new(big.Int).Rsh(new(big.Int).Abs(x), uint(-power))
-	if x.Sign() < 0 {
-		size.Neg(size)
-	}
-	return size
-}
-
-// bigSum is sum for finite numbers in integers of any size.
-func bigSum(c float32, x, y []float32, bits int) float32 {
-	type term struct {
-		integer         *big.Int
-		power, exponent int
-	}
-	n, power, exponent := parts(c)
-	all := []term{{n, power, exponent}}
-	for k := range x {
-		m, p, e := parts(x[k])
-		n, q, f := parts(y[k])
-		all = append(all, term{m.Mul(m, n), p + q, e + f})
-	}
-	largest := all[0].exponent
-	for _, v := range all {
-		largest = max(largest, v.exponent)
-	}
-	total := new(big.Int)
-	for _, v := range all {
-		total.Add(total, shift(v.integer, v.power-largest+bits))
-	}
-	// The result has 24 bits, or the last one is 2^-149.
-	unit := largest - bits
-	last := max(unit+total.BitLen()-24, -149)
-	total = shift(total, unit-last)
-	f, _ := new(big.Float).SetMantExp(new(big.Float).SetInt(total), last).Float32()
-	return f + 0 // −0 is 0
-}
-
-func bigTensorCore(arch int, c float32, x, y []float32) float32 {
-	if arch >= 90 {
-		return bigSum(c, x, y, 25)
-	}
-	half := len(x) / 2
-	first := bigSum(c, x[:half], y[:half], 24)
-	if math.IsInf(float64(first), 0) {
-		return first
-	}
-	return bigSum(first, x[half:], y[half:], 24)
-}
-
-// drawn returns a finite number of a few bits whose biased exponent is in a range, or 0.
-func drawn(r *rand.Rand, lowest, span, bits, zeros int) float32 {
-	sign := r.Uint32() & (1 << 31)
-	if zeros > 0 && r.IntN(zeros) == 0 {
-		return math.Float32frombits(sign)
-	}
-	significand := r.Uint32() & (1<<23 - 1)
-	switch r.IntN(6) {
-	case 0:
-		significand = 1<<23 - 1
-	case 1:
-		significand = 0
-	}
-	e := uint32(min(lowest+r.IntN(span), 254))
-	return math.Float32frombits(sign | e<<23 | significand>>(23-bits)<<(23-bits))
-}
-
-// Sums of all sizes are those of integers of any size.
-func TestSumOfBigIntegers(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for i := range 60000 {
-		kind := sumKinds[i%len(sumKinds)]
-		depth, bits := 8, 10
-		if i/len(sumKinds)%2 == 1 {
-			depth, bits = 16, 7
-		}
-		x, y := make([]float32, depth), make([]float32, depth)
-		for k := range x {
-			x[k] = drawn(r, kind[0], kind[1], bits, kind[6])
-			y[k] = drawn(r, kind[2], kind[3], bits, kind[6])
-		}
-		c := drawn(r, kind[4], kind[5], 23, kind[6])
-		left, right := termsOf(x...), termsOf(y...)
-		for _, arch := range []int{80, 90} {
-			got, want := tensorCore(arch, c, &left, &right, depth), bigTensorCore(arch, c, x, y)
-			if math.Float32bits(got) != math.Float32bits(want) {
-				t.Fatalf("sm_%d: %g + %v·%v: got %.10g, want %.10g, exactly", arch, c, x, y, got, want)
 			}
 		}
 	}

@@ -19,12 +19,13 @@ func (m *Module) Kernel(name string) *Kernel {
 
 // Kernel is an entry of a module. It is not changed by running it, so several launches of it may run at once.
 type Kernel struct {
-	Name    string
-	Code    []Instruction // in the order of the text, over all labels
-	Params  int           // bytes of arguments
-	Threads int           // the most in a block, of .maxntid; 0: the text does not say
+	Name     string
+	Code     []Instruction // in the order of the text, over all labels
+	Params   int           // bytes of arguments
+	Shared   int           // bytes of shared memory besides the dynamic ones
+	Threads  int           // the most in a block, of .maxntid; 0: the text does not say
+	Resident int           // blocks that a multiprocessor should hold, of .minnctapersm; 1: the text does not say
 
-	static    int        // bytes of shared memory besides the dynamic ones
 	dynamic   int        // where dynamic shared memory starts
 	registers []register // their numbers are those of lanes in a warp
 	constants []lanes    // the immediate operands; constant i has the register number ^i

@@ -42,11 +42,12 @@ var (
 	external = regexp.MustCompile(`^\.extern \.shared \.align ([1-9]\d{0,5}) \.b8 (\w+)\[\]$`)
 	array    = regexp.MustCompile(`^\.shared \.align ([1-9]\d{0,5}) \.b8 (\w+)\[(\d{1,6})\]$`)
 	threads  = regexp.MustCompile(`^\.maxntid (\d{1,6}), 1, 1$`)
+	resident = regexp.MustCompile(`^\.minnctapersm (\d{1,6})$`)
 )
 
 // ignored are directives that say nothing about what a kernel computes.
 var ignored = regexp.MustCompile(
-	`^(\.version 7\.8|\.target sm_80|\.address_size 64|\.minnctapersm \d+|\.pragma "nounroll"|` +
+	`^(\.version 7\.8|\.target sm_80|\.address_size 64|\.pragma "nounroll"|` +
 		`\.visible \.const \.align 1 \.u8 \w+)$`)
 
 // statement reads one statement.
@@ -87,6 +88,9 @@ func (p *parser) directive(text string) error {
 	case p.body != nil && threads.MatchString(text):
 		p.body.kernel.Threads = number(threads.FindStringSubmatch(text)[1])
 		return nil
+	case p.body != nil && resident.MatchString(text):
+		p.body.kernel.Resident = number(resident.FindStringSubmatch(text)[1])
+		return nil
 	case p.body != nil && len(p.body.scopes) > 0:
 		return p.body.declare(text)
 	}
@@ -98,7 +102,7 @@ func (p *parser) head(m []string) error {
 	if p.body != nil {
 		return fmt.Errorf("a kernel inside of kernel %s", p.body.kernel.Name)
 	}
-	p.body = newBody(&Kernel{Name: m[1], Params: number(m[3])}, m[2])
+	p.body = newBody(&Kernel{Name: m[1], Params: number(m[3]), Resident: 1}, m[2])
 	maps.Copy(p.body.shared, p.shared)
 	return nil
 }

@@ -108,7 +108,8 @@ func TestPlanted(t *testing.T) {
 			if filepath.Ext(c.file) == ".cuh" {
 				longtest.Only(t, "all kernels that include the file are compiled with the fault")
 			}
-			o := inChild(t, planted(t, c.file, c.right, c.wrong))
+			all := must.Get(filepath.Glob(filepath.Join(kernelsFolder, "*.cu*")))(t)
+			o := inChild(t, gputest.Planted(t, all, c.file, c.right, c.wrong))
 			var of []string
 			for _, name := range o.wrong(t, c.says) {
 				if strings.HasPrefix(name, "linear-binary") {
@@ -123,24 +124,6 @@ func TestPlanted(t *testing.T) {
 			}
 		})
 	}
-}
-
-// planted returns a folder with the kernels, of which one file has a fault.
-func planted(t *testing.T, file, right, wrong string) (folder string) {
-	t.Helper()
-	folder = t.TempDir()
-	sources := must.Get(filepath.Glob(filepath.Join(kernelsFolder, "*.cu*")))(t)
-	for _, path := range sources {
-		text := must.Get(os.ReadFile(path))(t)
-		if filepath.Base(path) == file {
-			if !strings.Contains(string(text), right) {
-				t.Fatalf("%s: no %q to plant a fault in", file, right)
-			}
-			text = []byte(strings.Replace(string(text), right, wrong, 1))
-		}
-		must.OK(t, os.WriteFile(filepath.Join(folder, filepath.Base(path)), text, 0o600))
-	}
-	return folder
 }
 
 // A driver that cannot compile the kernels, that refuses a launch, and that loses the card.

@@ -1,10 +1,11 @@
 // Package selftest checks on a user's machine that a card, its driver and the CUDA engine compute rightly together: it
 // trains small rounds of every net on the card and on the CPU engine, and compares.
 //
-// Read run.go first, which lists the checks. card.go checks what the engine stands on: the context, the kernels, the
-// copies. round.go trains the rounds of package crowd, net.go one net in one precision, and reference.go has what the
-// CPU engine makes of the same rounds. deviation.go says how far the two are apart. unavailable.go stands in for
-// all of it in a program without CUDA.
+//	cards, err := gpu.Cards()
+//	if err != nil {
+//		return err
+//	}
+//	return selftest.Run(ctx, cards[0], selftest.Nets(), func(c selftest.Check) { fmt.Println(c.Name, c.Found) })
 package selftest
 
 import "time"

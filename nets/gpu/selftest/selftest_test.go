@@ -11,6 +11,8 @@ import (
 	"rollcall/nets/gpu/gputest"
 )
 
+func TestMain(m *testing.M) { gputest.Main(m, kernelsFolder, false) }
+
 const kernelsFolder = "../kernels"
 
 // checked runs the self-test on the first card and returns its checks and its error.
@@ -34,12 +36,12 @@ func checked(t *testing.T, netNames ...string) (checks []Check, err error) {
 
 // Everything is right where the kernels are. A whole self-test launches all kernels but those that no net needs.
 func TestRight(t *testing.T) {
-	names := []string{"linear-binary", "lenet5"}
+	names := []string{"linear-binary", "linear-mnist", "lenet5"}
 	if testing.Short() {
 		names = names[:1]
 	}
 	if gputest.Long() {
-		names = Nets()
+		names = append(Nets(), "cnn-svhn")
 	}
 	checks, err := checked(t, names...)
 	if err != nil {

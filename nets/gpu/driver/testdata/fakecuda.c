@@ -76,30 +76,25 @@ static int copy(void *dst, const void *src, size_t n) {
 
 int cuInit(unsigned flags) { PLANNED; return (int)flags; }
 int cuDriverGetVersion(int *v) { PLANNED; *v = (int)set("version", 12040); return 0; }
-int cuGetErrorName(int e, const char **s) {
-  switch (e) {
-  case 1: *s = "CUDA_ERROR_INVALID_VALUE"; return 0;
-  case 2: *s = "CUDA_ERROR_OUT_OF_MEMORY"; return 0;
-  case 100: *s = "CUDA_ERROR_NO_DEVICE"; return 0;
-  case 221: *s = "CUDA_ERROR_JIT_COMPILER_NOT_FOUND"; return 0;
-  case 218: *s = "CUDA_ERROR_INVALID_PTX"; return 0;
-  case 500: *s = "CUDA_ERROR_NOT_FOUND"; return 0;
-  case 700: *s = "CUDA_ERROR_ILLEGAL_ADDRESS"; return 0;
-  }
+static const struct {
+  int code;
+  const char *name, *text;
+} errors[] = {
+    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+};
+static int explain(int e, const char **name, const char **text) {
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+    if (errors[i].code == e) return *name = errors[i].name, *text = errors[i].text, 0;
   return 1;
 }
-int cuGetErrorString(int e, const char **s) {
-  switch (e) {
-  case 1: *s = "invalid argument"; return 0;
-  case 2: *s = "out of memory"; return 0;
-  case 100: *s = "no CUDA-capable device is detected"; return 0;
-  case 221: *s = "PTX JIT compiler library not found"; return 0;
-  case 218: *s = "a PTX JIT compilation failed"; return 0;
-  case 500: *s = "named symbol not found"; return 0;
-  case 700: *s = "an illegal memory access was encountered"; return 0;
-  }
-  return 1;
-}
+int cuGetErrorName(int e, const char **s) { const char *text; return explain(e, s, &text); }
+int cuGetErrorString(int e, const char **s) { const char *name; return explain(e, &name, s); }
 
 int cuDeviceGetCount(int *n) { PLANNED; *n = (int)set("devices", 1); return 0; }
 int cuDeviceGet(int *d, int i) { PLANNED; *d = i; return 0; }

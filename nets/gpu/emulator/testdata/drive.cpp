@@ -278,48 +278,6 @@ static void graph_case() {
 	ok(cuGraphDestroy(graph));
 }
 
-// threads checks that several host threads, each in a stream of its own, get the results that each would get alone.
-static void threads_case() {
-	const int threads = 4, turns = 50, n = 96;
-	function("add", sizeof(MemoryArgs));
-	auto work = [&](int id) {
-		void *s = nullptr, *graph = nullptr, *exec = nullptr;
-		ok(cuDevicePrimaryCtxRetain(&context, 0));
-		ok(cuCtxSetCurrent(context));
-		ok(cuStreamCreate(&s, 1));
-		float *in, *out;
-		ok(cuMemHostAlloc((void **)&in, 4 * n, 0));
-		ok(cuMemHostAlloc((void **)&out, 4 * n, 0));
-		Array<float> x(n);
-		for (int turn = 0; turn < turns; turn++) {
-			Ptr other = 0;
-			ok(cuMemAlloc_v2(&other, 512 + 16 * id));
-			ok(cuGraphCreate(&graph, 0));
-			std::vector<void *> last;
-			for (int i = 0; i <= id; i++) last = {add(graph, "add", {3, 32}, MemoryArgs{x.ptr(), nullptr, 1}, last)};
-			exec = executable(graph);
-			for (int again = 0; again < 3; again++) {
-				for (int i = 0; i < n; i++) in[i] = (float)(1000 * id + turn + again);
-				ok(cuMemcpyHtoDAsync_v2(x.p, in, 4 * n, s));
-				ok(cuGraphLaunch(exec, s));
-				ok(cuMemcpyDtoHAsync_v2(out, x.p, 4 * n, s));
-				ok(cuStreamSynchronize(s));
-				if (again == 1) ok(cuMemFree_v2(other)); // waits for the streams of other threads
-				float want = (float)(1000 * id + turn + again + id + 1);
-				for (int i = 0; i < n; i++) {
-					expect(out[i] == want, "thread %d turn %d: [%d] = %g, want %g", id, turn, i, out[i], want);
-				}
-			}
-			ok(cuGraphExecDestroy(exec));
-		}
-		ok(cuStreamDestroy_v2(s));
-		ok(cuDevicePrimaryCtxRelease_v2(0));
-	};
-	std::vector<std::thread> all;
-	for (int id = 0; id < threads; id++) all.emplace_back(work, id);
-	for (auto &t : all) t.join();
-}
-
 static void limits_case() {
 	size_t available = 0, total = 0;
 	ok(cuMemGetInfo_v2(&available, &total));
@@ -465,21 +423,6 @@ static void devices_case() {
 	expect(a.first() == 200, "got %g, want 200", a.first());
 }
 
-// Device 1 is lost after some kernels, and the others are not.
-static void lose_one_case() {
-	Fixture a(0), b(1);
-	ok(a.add(20));
-	int code = b.add(20);
-	printf("%d %s\n", code, text_of(code).c_str());
-	expect(code == 999, "got %d, want 999", code);
-	ok(a.add(20));
-	expect(a.first() == 40, "got %g, want 40", a.first());
-	expect(b.add(1) == 999, "the lost device works");
-	ok(cuDevicePrimaryCtxRelease_v2(1));
-	expect(cuDevicePrimaryCtxRetain(&context, 1) == 999, "the lost device has a new context");
-	ok(a.add(1));
-}
-
 template <class T> std::vector<T> apply(const char *name, uint32_t what, const std::vector<T> &x) {
 	Array<T> dx(x), dy(x.size());
 	start(name, {4, 64}, MathArgs<T>{dx.ptr(), dy.ptr(), (uint32_t)x.size(), what});
@@ -577,9 +520,9 @@ int main(int argc, char **argv) {
 		{"shared_overrun", [] { overrun("shared_overrun", 1, 0); }},
 		{"dynamic_overrun", [] { overrun("dynamic_overrun", 65, 256); }}, {"misaligned", misaligned_case},
 		{"block_order", block_order_case}, {"deferred", deferred_case}, {"graph", graph_case},
-		{"threads", threads_case}, {"limits", limits_case},
+		{"limits", limits_case},
 		{"fail_launch", fail_launch_case}, {"lose_device", lose_device_case},
-		{"lose_context", lose_context_case}, {"list", list_case}, {"devices", devices_case}, {"lose_one", lose_one_case},
+		{"lose_context", lose_context_case}, {"list", list_case}, {"devices", devices_case},
 		{"math", math_case},
 	};
 	if (argc != 3 || cases.count(argv[2]) == 0) {
