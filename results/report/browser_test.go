@@ -11,8 +11,8 @@ import (
 )
 
 // The page in a real browser: it opens from a file without a word on the console and without a request, shows every
-// figure, filters, can be walked through with the tab key, and fits a phone. ROLLCALL_SHOTS names a folder for
-// screenshots to be looked at; ROLLCALL_AXE names axe-core's axe.min.js, with which accessibility is checked as well.
+// figure, filters, can be walked through with the tab key, and fits a phone. ROLLCALL_AXE names axe-core's axe.min.js,
+// with which accessibility is checked as well.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser is not for -short")
@@ -115,9 +115,6 @@ func TestBrowser(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int{1280, 390} {
 			b.look(scheme, width, 900)
-			if dir := os.Getenv("ROLLCALL_SHOTS"); dir != "" {
-				b.shot(filepath.Join(dir, fmt.Sprintf("%s-%d.png", scheme, width)), true)
-			}
 			t.Run(fmt.Sprintf("axe %s %d", scheme, width), func(t *testing.T) { axe(t, b) })
 		}
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bufio"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -213,22 +212,6 @@ func (b *browser) pressTab() {
 		b.call("Input.dispatchKeyEvent", map[string]any{
 			"type": kind, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9,
 		}, nil)
-	}
-}
-
-// shot writes a screenshot of the window, or of the whole page.
-func (b *browser) shot(path string, whole bool) {
-	b.t.Helper()
-	var picture struct {
-		Data string `json:"data"`
-	}
-	b.call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": whole}, &picture)
-	data, err := base64.StdEncoding.DecodeString(picture.Data)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		b.t.Fatal(err)
 	}
 }
 

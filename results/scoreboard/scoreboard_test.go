@@ -13,6 +13,7 @@ import (
 	"rollcall/results/compare"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
+	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
 
@@ -79,14 +80,9 @@ func TestWithin(t *testing.T) {
 func summary(t *testing.T, dir, preset string, rounds, seeds int) {
 	t.Helper()
 	row := func(method string, mean float64) results.SummaryRow {
-		return results.SummaryRow{
-			Experiment: results.Experiment{
-				Table: "fedawe-2", Method: method, Preset: preset, Data: "svhn", Net: "cnn-svhn", Availability: "sine",
-				Clients: 100, Alpha: files.Some(0.1),
-			},
-			Rounds: rounds, Metric: metrics.TestAcc, N: seeds, Mean: files.Some(mean), Std: files.Some(0.005),
-			Status: results.CellOK,
-		}
+		r := resultstest.Row("fedawe-2", method, "svhn", "sine", metrics.TestAcc, mean, seeds)
+		r.Preset, r.Rounds, r.Std = preset, rounds, files.Some(0.005)
+		return r
 	}
 	write(t, filepath.Join(dir, results.SummaryFile), func(path string) error {
 		return results.WriteSummary(path, []results.SummaryRow{row("fedawe", 0.856), row("fedau", 0.725)})

@@ -19,16 +19,15 @@ const (
 
 // rates is how often a rule is right on one kind of machine.
 type rates struct {
-	nights, falseNights int // of all nights those with a false alarm, of any metric
-	// shifts; found by the third night; found before 20 nights were over; longest wait for one of them
-	planted, soon, found, latest int
-	exact, near                  int // of those found: first night right; off by two nights at most
+	nights, falseNights  int // of all nights those with a false alarm, of any metric
+	planted, soon, found int // shifts; found by the third night; found before 20 nights were over
+	exact, near          int // of those found: first night right; off by two nights at most
 
 	byMetric map[string]*hits
 }
 
 // hits are the shifts of one metric.
-type hits struct{ planted, soon, found, alarms int }
+type hits struct{ planted, soon, found int }
 
 // measure plants shifts of a size in so many metrics, up and then down again, and counts what the rule makes of them.
 // history makes the history, in which a metric's night is multiplied by a factor.
@@ -77,14 +76,12 @@ func measure(
 			}
 			if hit < 0 {
 				alarms[s.Confirmed] = true
-				own.alarms++
 				continue
 			}
 			p := plants[hit]
 			taken[p] = true
 			out.found++
 			own.found++
-			out.latest = max(out.latest, s.Confirmed-p.night+1)
 			if s.Confirmed-p.night < 3 {
 				out.soon++
 				own.soon++
