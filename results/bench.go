@@ -132,11 +132,7 @@ func (r BenchRow) Text(w io.Writer) error {
 	line("workload", fmt.Sprintf("%s, %s, %s, %s of %d clients active, %d local steps of %d images, seed %d",
 		r.Data, r.Net, r.Availability, short(r.Active), r.Clients, r.LocalSteps, r.Batch, r.Seed))
 	line("rounds", fmt.Sprintf("%d measured after %d of warm-up", r.Rounds, r.Warmup))
-	threads := "threads"
-	if r.Threads == 1 {
-		threads = "thread"
-	}
-	line("machine", fmt.Sprintf("%s, %d %s, %s, %s", r.Device, r.Threads, threads, r.Engine, r.Precision))
+	line("machine", strings.Join([]string{r.Device, files.Count(r.Threads, "thread"), r.Engine, r.Precision}, ", "))
 	line("speed", short(r.ClientStepsPerSec)+" client-steps/s", short(r.ImagesPerSec)+" images/s",
 		short(r.GFLOPs)+" GFLOP/s")
 	if r.StepsPerSecP10.Valid && r.StepsPerSecP90.Valid {

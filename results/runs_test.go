@@ -18,9 +18,7 @@ import (
 
 func TestFindRuns(t *testing.T) {
 	out := t.TempDir()
-	resultstest.WriteRun(t, out, resultstest.SmallRun{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2, 0.3}, Status: results.RunComplete,
-	})
+	resultstest.WriteRun(t, out, resultstest.Complete("fedawe-2", "mifa", 3, 0.1, 0.2, 0.3))
 	resultstest.WriteRun(t, out, resultstest.SmallRun{
 		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3}, Rounds: 2, Status: results.RunInterrupted,
 	})
@@ -110,9 +108,7 @@ func TestFindBadRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			dir := resultstest.WriteRun(t, out, resultstest.SmallRun{
-				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
-			})
+			dir := resultstest.WriteRun(t, out, resultstest.Complete("t", "mifa", 3, 0.1, 0.2))
 			c.damage(t, dir)
 			runs, bad := must.Get2(results.FindRuns(t.Context(), out))(t)
 			resultstest.MustHold(t, bad, c.want...)
@@ -131,9 +127,7 @@ func overwrite(t *testing.T, path, text string) {
 // A run found in two tables' folders counts once; two that differ are named both.
 func TestDuplicateRuns(t *testing.T) {
 	out := t.TempDir()
-	r := resultstest.SmallRun{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
-	}
+	r := resultstest.Complete("fedawe-2", "mifa", 3, 0.1, 0.2)
 	resultstest.WriteRun(t, out, r)
 	r.Table, r.Version = "fedawe-8", "newer"
 	resultstest.WriteRun(t, out, r)
