@@ -109,125 +109,109 @@ func wellFormed(text []byte) error {
 	}
 }
 
-// Which cells share a figure, how they are named in it, and what its caption says of single methods.
-func TestFamilies(t *testing.T) {
-	cell := func(method string, params results.Params) results.Cell {
-		return results.Cell{CellKey: results.CellKey{
-			Method: method, Data: "svhn", Availability: "sine", Params: params,
-		}}
-	}
-	// A finished cell, whose run.json has also what is as in the paper of its method.
-	whole := func(method string, params results.Params, all string) results.Cell {
-		c := cell(method, params)
+// familyCell returns a cell of "METHOD PARAMS [MARK]". After a bar stand all settings in its run.json, which has also
+// what is as in the paper of its method; without a bar there is no run.json.
+func familyCell(text string) results.Cell {
+	text, all, finished := strings.Cut(text, " | ")
+	text, mark, _ := strings.Cut(text, " [")
+	method, params, _ := strings.Cut(text, " ")
+	c := results.Cell{CellKey: results.CellKey{
+		Method: method, Data: "svhn", Availability: "sine", Params: results.Params(params),
+	}, Mark: strings.TrimSuffix("["+mark, "[")}
+	if finished {
 		settings := map[string]any{}
 		for name, value := range results.Params(all).All() {
 			settings[name] = value
 		}
 		c.Runs = []results.Run{{Info: &results.RunInfo{Settings: settings}}}
-		return c
 	}
-	marked := func(c results.Cell, mark string) results.Cell {
-		c.Mark = mark
-		return c
-	}
-	grid := func(methods string, name string, values int) (cells []results.Cell) {
+	return c
+}
+
+// Which cells share a figure, how they are named in it, and what its caption says of single methods.
+func TestFamilies(t *testing.T) {
+	grid := func(methods string, name string, values int) (cells []string) {
 		for i := range values {
 			for method := range strings.FieldsSeq(methods) {
-				cells = append(cells, cell(method, results.Params(fmt.Sprintf("%s=%d", name, i))))
+				cells = append(cells, fmt.Sprintf("%s %s=%d", method, name, i))
 			}
 		}
 		return cells
 	}
 	for _, c := range []struct {
 		name  string
-		cells []results.Cell
+		cells []string // see familyCell
 		want  []string // of each figure: its params: the names of its cells; what the caption says
 	}{
-		{"equal settings", []results.Cell{cell("a", "rounds=6"), cell("b", "rounds=6")}, []string{"rounds=6: a, b"}},
+		{"equal settings", []string{"a rounds=6", "b rounds=6"}, []string{"rounds=6: a, b"}},
 		{
 			"other rates",
-			[]results.Cell{
-				cell("a", "lr=0.1;rounds=6;server-lr=2"), cell("b", "rounds=6"), cell("c", "lr=3;rounds=6"),
-			},
+			[]string{"a lr=0.1;rounds=6;server-lr=2", "b rounds=6", "c lr=3;rounds=6"},
 			[]string{"rounds=6: a, b, c; a lr=0.1, server-lr=2; c lr=3"},
 		},
 		{
 			"parameters of their own",
-			[]results.Cell{cell("a", "a-beta=0.5"), cell("b", "b-clip=none"), cell("c", "")},
+			[]string{"a a-beta=0.5", "b b-clip=none", "c"},
 			[]string{": a, b, c; a a-beta=0.5; b b-clip=none"},
 		},
 		{
 			"two settings of one method in a comparison",
-			[]results.Cell{
-				cell("a", "lr=0.1"), cell("a", "a-beta=2;lr=0.1"), cell("b", "lr=1"), cell("a", "a-beta=2;lr=0.2"),
-			},
+			[]string{"a lr=0.1", "a a-beta=2;lr=0.1", "b lr=1", "a a-beta=2;lr=0.2"},
 			[]string{": a lr=0.1, a a-beta=2 lr=0.1, a a-beta=2 lr=0.2, b; b lr=1"},
 		},
 		{
 			"other rounds",
-			[]results.Cell{cell("a", ""), cell("b", "lr=2"), cell("a", "lr=3;rounds=500"), cell("b", "rounds=500")},
+			[]string{"a", "b lr=2", "a lr=3;rounds=500", "b rounds=500"},
 			[]string{": a, b; b lr=2", "rounds=500: a, b; a lr=3"},
 		},
 		{
 			"rounds that one method alone has changed",
-			[]results.Cell{
-				whole("a", "", "rounds=2000"), whole("b", "", "rounds=2000"), whole("b", "rounds=500", "rounds=500"),
-			},
+			[]string{"a | rounds=2000", "b | rounds=2000", "b rounds=500 | rounds=500"},
 			[]string{"rounds=2000: a, b", "rounds=500: b"},
 		},
 		{
 			"one batch, of which one method's paper has another",
-			[]results.Cell{
-				whole("a", "", "batch=128;memory=raw"), whole("b", "batch=128", "batch=128"),
-				whole("c", "batch=128;memory=raw", "batch=128"),
-			},
+			[]string{"a | batch=128;memory=raw", "b batch=128 | batch=128", "c batch=128;memory=raw | batch=128"},
 			[]string{": a, b, c"},
 		},
 		{
 			"several methods with a parameter that others do not have",
-			[]results.Cell{
-				whole("a", "memory=rate", "memory=rate"), whole("b", "memory=rate", "memory=rate"), whole("c", "", ""),
-			},
+			[]string{"a memory=rate | memory=rate", "b memory=rate | memory=rate", "c | "},
 			[]string{": a, b, c"},
 		},
 		{
 			"other initial weights",
-			[]results.Cell{
-				whole("a", "", "init=torch"), whole("b", "", "init=torch"),
-				whole("a", "init-from=w;lr=2", "init-sha256=12;lr=2"),
-			},
+			[]string{"a | init=torch", "b | init=torch", "a init-from=w;lr=2 | init-sha256=12;lr=2"},
 			[]string{": a, b", "init-from=w: a"},
 		},
 		{"a sweep over a parameter", grid("a", "kappa", 9), []string{
 			": a kappa=0, a kappa=1, a kappa=2, a kappa=3, a kappa=4, a kappa=5, a kappa=6, a kappa=7", ": a kappa=8",
 		}},
-		{
-			"a sweep of one method beside others", append(grid("a", "kappa", 9), cell("b", "lr=2"), cell("c", "")),
-			[]string{
-				": a kappa=0, a kappa=1, a kappa=2, a kappa=3, a kappa=4, a kappa=5, a kappa=6, a kappa=7, b, c; " +
-					"b lr=2",
-				": a kappa=8, b, c; b lr=2",
-			},
-		},
+		{"a sweep of one method beside others", append(grid("a", "kappa", 9), "b lr=2", "c"), []string{
+			": a kappa=0, a kappa=1, a kappa=2, a kappa=3, a kappa=4, a kappa=5, a kappa=6, a kappa=7, b, c; b lr=2",
+			": a kappa=8, b, c; b lr=2",
+		}},
 		{"rates of two methods", grid("a b", "lr", 5), []string{
 			": a lr=0, a lr=1, a lr=2, a lr=3, b lr=0, b lr=1, b lr=2, b lr=3", ": a lr=4, b lr=4",
 		}},
 		{
 			"two versions of a method",
-			[]results.Cell{
-				cell("a", ""), marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]"),
-			},
+			[]string{"a", "b [settings 1a]", "b [settings 2b]"},
 			[]string{": a, b [settings 1a], b [settings 2b]"},
 		},
 		{
 			"two versions of a method alone",
-			[]results.Cell{marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]")},
+			[]string{"b [settings 1a]", "b [settings 2b]"},
 			[]string{": b [settings 1a], b [settings 2b]"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			var cells []results.Cell
+			for _, text := range c.cells {
+				cells = append(cells, familyCell(text))
+			}
 			var got []string
-			for _, f := range families(c.cells) {
+			for _, f := range families(cells) {
 				var names []string
 				for _, c := range f.cells {
 					names = append(names, f.name(c))
