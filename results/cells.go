@@ -34,7 +34,7 @@ func (c Setup) Named() error {
 		"availability", c.Availability)
 }
 
-// named checks pairs of a column and its text, for [Experiment.Named] and for the columns that it does not have.
+// named checks pairs of a column and its text, for [Setup.Named] and for the columns that it does not have.
 func named(columns ...string) error {
 	for i := 0; i < len(columns); i += 2 {
 		if text := columns[i+1]; text != "" && !cellName.MatchString(text) {
@@ -46,7 +46,7 @@ func named(columns ...string) error {
 }
 
 // CellKey names a cell in every table, because tables share runs. It holds every setting that decides what is computed,
-// except the seed: the columns of [Experiment] without the table, and the params.
+// except the seed: the columns of [Setup] without the table, and the params.
 type CellKey struct {
 	Method       string         `csv:"method"`
 	Preset       string         `csv:"preset"`

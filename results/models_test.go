@@ -16,7 +16,7 @@ import (
 // savedRun writes a complete run with a model and one of clients, and what is none.
 func savedRun(t *testing.T, out string) (dir string) {
 	t.Helper()
-	r := resultstest.SmallRun{Table: "run", Method: "fedawe", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete}
+	r := resultstest.Complete("run", "fedawe", 3, 0.1, 0.2)
 	dir = resultstest.WriteRun(t, out, r)
 	for _, name := range []string{results.ModelFile, results.ClientModelFile(7), "mine.safetensors"} {
 		overwrite(t, filepath.Join(dir, name), "bytes of "+name)

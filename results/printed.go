@@ -14,7 +14,7 @@ type Printed struct {
 	Method       string // named as on the command line, like Data and Availability
 	Data         string
 	Availability string
-	Alpha        files.Optional // of the split, as in [Experiment]
+	Alpha        files.Optional // of the split, as in [Setup]
 	Params       Params         // other settings that distinguish the columns of its table: gamma=0.2; see [PrintedFor]
 	Metric       metrics.Metric
 	// accuracies are fractions; missing if the paper prints a dash, for a target that was never reached

@@ -18,9 +18,7 @@ import (
 
 func TestFindRuns(t *testing.T) {
 	out := t.TempDir()
-	resultstest.WriteRun(t, out, resultstest.SmallRun{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2, 0.3}, Status: results.RunComplete,
-	})
+	resultstest.WriteRun(t, out, resultstest.Complete("fedawe-2", "mifa", 3, 0.1, 0.2, 0.3))
 	resultstest.WriteRun(t, out, resultstest.SmallRun{
 		Table: "fedawe-2", Method: "mifa", Seed: 4, Acc: []float64{0.1, 0.3}, Rounds: 2, Status: results.RunInterrupted,
 	})
@@ -77,47 +75,35 @@ func TestFindBadRuns(t *testing.T) {
 		return "t,mifa,code,cifar10,cnn-cifar10,sine,100,0.1," + seed +
 			fmt.Sprintf(",%d,0,0,,0.1,,0.2,0,,cpu-avx2,fp32,\n", round)
 	}
+	curve := func(add string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) { filestest.Append(t, filepath.Join(dir, results.CurveFile), add) }
+	}
+	instead := func(name, text string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) { overwrite(t, filepath.Join(dir, name), text) }
+	}
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, dir string)
-		runs   int
-		rows   int
-		want   []string
+		rows   int // left; 0: no run
+		want   string
 	}{
-		"half a line": {func(t *testing.T, dir string) {
-			filestest.Append(t, filepath.Join(dir, results.CurveFile), "t,mifa,co")
-		}, 1, 2, []string{"curve.csv: line 4: 3 columns, want 21"}},
-		"another seed": {func(t *testing.T, dir string) {
-			filestest.Append(t, filepath.Join(dir, results.CurveFile), row(2, "9"))
-		}, 1, 2, []string{"curve.csv: line 4: another run"}},
-		"round again": {func(t *testing.T, dir string) {
-			filestest.Append(t, filepath.Join(dir, results.CurveFile), row(1, "3"))
-		}, 1, 2, []string{"curve.csv: line 4: round 1 after round 1"}},
-		"other columns": {func(t *testing.T, dir string) {
-			overwrite(t, filepath.Join(dir, results.CurveFile), "table,method\nt,mifa\n")
-		}, 0, 0, []string{"curve.csv: line 1: no column"}},
-		"empty": {
-			func(t *testing.T, dir string) { overwrite(t, filepath.Join(dir, results.CurveFile), "") },
-			0, 0,
-			[]string{"curve.csv: line 1: empty"},
-		},
-		"half run.json": {func(t *testing.T, dir string) {
-			overwrite(t, filepath.Join(dir, results.RunFile), "{\n\"status\":\n")
-		}, 1, 2, []string{"run.json: line 2: unexpected EOF"}},
+		"half a line":   {curve("t,mifa,co"), 2, "curve.csv: line 4: 3 columns, want 21"},
+		"another seed":  {curve(row(2, "9")), 2, "curve.csv: line 4: another run"},
+		"round again":   {curve(row(1, "3")), 2, "curve.csv: line 4: round 1 after round 1"},
+		"other columns": {instead(results.CurveFile, "table,method\nt,mifa\n"), 0, "curve.csv: line 1: no column"},
+		"empty":         {instead(results.CurveFile, ""), 0, "curve.csv: line 1: empty"},
+		"half run.json": {instead(results.RunFile, "{\n\"status\":\n"), 2, "run.json: line 2: unexpected EOF"},
 		"another run's": {func(t *testing.T, dir string) {
 			must.OK(t, results.WriteRunInfo(filepath.Join(dir, results.RunFile),
 				results.RunInfo{Status: results.RunComplete, Settings: map[string]any{}, Seed: 77}, nil))
-		}, 1, 2, []string{"run.json: seed 77, want 3"}},
+		}, 2, "run.json: seed 77, want 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			dir := resultstest.WriteRun(t, out, resultstest.SmallRun{
-				Table: "t", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
-			})
-			c.damage(t, dir)
+			c.damage(t, resultstest.WriteRun(t, out, resultstest.Complete("t", "mifa", 3, 0.1, 0.2)))
 			runs, bad := must.Get2(results.FindRuns(t.Context(), out))(t)
-			resultstest.MustHold(t, bad, c.want...)
-			if len(runs) != c.runs || len(runs) > 0 && len(runs[0].Curve) != c.rows {
-				t.Errorf("%d runs, want %d with %d rows", len(runs), c.runs, c.rows)
+			resultstest.MustHold(t, bad, c.want)
+			if len(runs) != min(c.rows, 1) || len(runs) > 0 && len(runs[0].Curve) != c.rows {
+				t.Errorf("%d runs, want %d with %d rows", len(runs), min(c.rows, 1), c.rows)
 			}
 		})
 	}
@@ -131,9 +117,7 @@ func overwrite(t *testing.T, path, text string) {
 // A run found in two tables' folders counts once; two that differ are named both.
 func TestDuplicateRuns(t *testing.T) {
 	out := t.TempDir()
-	r := resultstest.SmallRun{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
-	}
+	r := resultstest.Complete("fedawe-2", "mifa", 3, 0.1, 0.2)
 	resultstest.WriteRun(t, out, r)
 	r.Table, r.Version = "fedawe-8", "newer"
 	resultstest.WriteRun(t, out, r)

@@ -2,7 +2,10 @@ package files
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -88,55 +91,32 @@ func TestReadCSVOrder(t *testing.T) {
 
 func TestReadCSVMalformed(t *testing.T) {
 	const ok = "n,1,2,3,4,true,5,2025-03-01T12:00:00Z\n"
-	for _, test := range []struct{ name, text, want string }{
-		{"empty", "", `results: f.csv: empty, want the header name,i,u,f,g,b,o,t`},
-		{
-			"unknown column", "name,i,u,f,g,b,o,zeit\n" + ok,
-			`results: f.csv: line 1: unknown column "zeit", want name,i,u,f,g,b,o,t`,
-		},
-		{"missing column", "name,i,u,f,g,b,o\n", `results: f.csv: line 1: no column "t", want name,i,u,f,g,b,o,t`},
-		{"column twice", "name,i,u,f,g,b,o,o\n", `results: f.csv: line 1: column "o" twice, want it once`},
-		{"cut off", sampleHeader + ok + "n,1,2", `results: f.csv: record on line 3: wrong number of fields`},
-		{"quote not closed", sampleHeader + "\"n,1,2\n", `results: f.csv: parse error on line 2`},
-		{
-			"text for a number", sampleHeader + ok + "n,one" + ok[3:],
-			`results: f.csv: line 3: column i: "one", want a whole number of 8 bits: invalid syntax`,
-		},
-		{
-			"too large", sampleHeader + "n,128" + ok[3:],
-			`results: f.csv: line 2: column i: "128", want a whole number of 8 bits: value out of range`,
-		},
-		{
-			"negative", sampleHeader + "n,1,-2" + ok[5:],
-			`results: f.csv: line 2: column u: "-2", want a whole number ≥ 0 of 32 bits: invalid syntax`,
-		},
-		{
-			"empty number", sampleHeader + "n,1,2," + ok[7:],
-			`results: f.csv: line 2: column f: "", want a number of 64 bits: invalid syntax`,
-		},
-		{
-			"float32 overflow", sampleHeader + "n,1,2,3,1e39" + ok[9:],
-			`results: f.csv: line 2: column g: "1e39", want a number of 32 bits: value out of range`,
-		},
-		{
-			"bool", sampleHeader + "n,1,2,3,4,ja" + ok[14:],
-			`results: f.csv: line 2: column b: "ja", want true or false: invalid syntax`,
-		},
-		{
-			"optional", sampleHeader + "n,1,2,3,4,true,x" + ok[16:],
-			`results: f.csv: line 2: column o: "x", want a number of 64 bits: invalid syntax`,
-		},
+	wanted := func(line int, column, cell, want string) string {
+		return fmt.Sprintf("line %d: column %s: %q, want a %s", line, column, cell, want)
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", `empty, want the header name,i,u,f,g,b,o,t`},
+		{"unknown column", "name,i,u,f,g,b,o,zeit\n" + ok, `line 1: unknown column "zeit", want name,i,u,f,g,b,o,t`},
+		{"missing column", "name,i,u,f,g,b,o\n", `line 1: no column "t", want name,i,u,f,g,b,o,t`},
+		{"column twice", "name,i,u,f,g,b,o,o\n", `line 1: column "o" twice, want it once`},
+		{"cut off", sampleHeader + ok + "n,1,2", `record on line 3: wrong number of fields`},
+		{"quote not closed", sampleHeader + "\"n,1,2\n", `parse error on line 2`},
+		{"text", sampleHeader + ok + "n,one" + ok[3:], wanted(3, "i", "one", "whole number of 8 bits: invalid syntax")},
+		{"too large", sampleHeader + "n,128" + ok[3:], wanted(2, "i", "128", "whole number of 8 bits: value out of range")},
+		{"negative", sampleHeader + "n,1,-2" + ok[5:], wanted(2, "u", "-2", "whole number ≥ 0 of 32 bits: invalid syntax")},
+		{"empty number", sampleHeader + "n,1,2," + ok[7:], wanted(2, "f", "", "number of 64 bits: invalid syntax")},
+		{"overflow", sampleHeader + "n,1,2,3,1e39" + ok[9:], wanted(2, "g", "1e39", "number of 32 bits: value out of range")},
+		{"bool", sampleHeader + "n,1,2,3,4,ja" + ok[14:], `line 2: column b: "ja", want true or false: invalid syntax`},
+		{"optional", sampleHeader + "n,1,2,3,4,true,x" + ok[16:], wanted(2, "o", "x", "number of 64 bits: invalid syntax")},
 		{
 			"line after a text of two", sampleHeader + "\"n\nn\"" + ok[1:] + "n,x" + ok[3:],
-			`results: f.csv: line 4: column i: "x", want a whole number of 8 bits: invalid syntax`,
+			wanted(4, "i", "x", "whole number of 8 bits: invalid syntax"),
 		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			rows, err := ReadCSV[sample](strings.NewReader(test.text), "f.csv")
-			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
-				t.Errorf("text %q:\ngot  %v, %v\nwant %s", test.text, rows, err, test.want)
-			}
-		})
+		rows, err := ReadCSV[sample](strings.NewReader(c.text), "f.csv")
+		if want := "results: f.csv: " + c.want; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: text %q:\ngot  %v, %v\nwant %s", c.name, c.text, rows, err, want)
+		}
 	}
 }
 
@@ -155,5 +135,42 @@ func TestReadCSVFileMissing(t *testing.T) {
 	_, err := ReadCSVFile[sample](t.TempDir() + "/none.csv")
 	if err == nil || !strings.Contains(err.Error(), "none.csv") {
 		t.Errorf("missing file: got %v, want an error that names it", err)
+	}
+}
+
+// What is whole is read, and what is not is named by file, line and column.
+func TestReadCSVLenient(t *testing.T) {
+	type row struct {
+		A int     `csv:"a"`
+		B float64 `csv:"b"`
+	}
+	for name, c := range map[string]struct {
+		text string
+		rows string
+		bad  []string
+	}{
+		"all well":       {"a,b\n1,0.5\n2,1\n", "[{1 0.5} {2 1}]", nil},
+		"other order":    {"b,a\n0.5,1\n", "[{1 0.5}]", nil},
+		"no file at all": {"", "[]", []string{"f.csv: line 1: empty, want the header a,b"}},
+		"column missing": {"a\n1\n", "[]", []string{`f.csv: line 1: no column "b"`}},
+		"other schema":   {"a,c\n1,2\n", "[]", []string{`f.csv: line 1: unknown column "c"`}},
+		"no number":      {"a,b\n1,x\n2,1\n", "[{2 1}]", []string{`f.csv: line 2: column b: "x"`}},
+		"half a line":    {"a,b\n1,0.5\n2", "[{1 0.5}]", []string{"f.csv: line 3: 1 columns, want 2"}},
+		"cut in a value": {"a,b\n1,0.5\n2,0.7", "[{1 0.5}]", []string{"f.csv: line 3: no line break at its end"}},
+		"two heads":      {"a,b\n1,0.5\na,b\n2,1\n", "[{1 0.5} {2 1}]", []string{`f.csv: line 3: column a: "a"`}},
+		"open quote":     {"a,b\n1,0.5\n\"2,1\n", "[{1 0.5}]", []string{`line 3`}},
+	} {
+		path := filepath.Join(t.TempDir(), "f.csv")
+		must.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
+		rows, lines, bad := ReadCSVFileLenient[row](path)
+		if got := fmt.Sprint(rows); got != c.rows || len(lines) != len(rows) || len(bad) != len(c.bad) {
+			t.Errorf("%s: %s in lines %v, %v, want %s and %d complaints", name, got, lines, bad, c.rows, len(c.bad))
+			continue
+		}
+		for i, want := range c.bad {
+			if !strings.Contains(bad[i].Error(), want) || !strings.Contains(bad[i].Error(), "f.csv") {
+				t.Errorf("%s: %q, want %q in it", name, bad[i], want)
+			}
+		}
 	}
 }

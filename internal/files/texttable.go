@@ -76,5 +76,13 @@ func EscapeMarkdown(text string) string { return markdown.Replace(text) }
 var markdown = strings.NewReplacer(
 	`\`, `\\`, "|", `\|`, "_", `\_`, "*", `\*`, "<", "&lt;", "[", `\[`, "`", "\\`", "\r", " ", "\n", " ")
 
+// Count returns a number with its noun: "1 seed", "10 seeds".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // OneLine returns the words of a text with single spaces between them, without line breaks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

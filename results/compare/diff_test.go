@@ -6,40 +6,22 @@ import (
 	"testing"
 
 	"rollcall/internal/must"
-	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 )
 
-func runsOf(t *testing.T, list ...resultstest.SmallRun) []results.Run {
-	t.Helper()
-	out := t.TempDir()
-	for _, r := range list {
-		r.Status = results.RunComplete
-		if r.Table == "" {
-			r.Table = "run"
-		}
-		resultstest.WriteRun(t, out, r)
-	}
-	runs, bad, err := results.FindRuns(t.Context(), out)
-	if err != nil || len(bad) > 0 {
-		t.Fatal(err, bad)
-	}
-	return runs
-}
-
 // Differences 0.1, 0.2 and 0.3: mean 0.2, s = 0.1, t(2 degrees, 95 %) = 4.302653 (any table): 0.2 ± 4.302653·0.1/√3.
 func TestDiff(t *testing.T) {
-	a := runsOf(t,
-		resultstest.SmallRun{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}},
-		resultstest.SmallRun{Method: "mifa", Seed: 4, Acc: []float64{0, 0.5}},
-		resultstest.SmallRun{Method: "mifa", Seed: 6, Acc: []float64{0, 0.3}},
-		resultstest.SmallRun{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}})
-	b := runsOf(t,
-		resultstest.SmallRun{Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0, 0.5}},
-		resultstest.SmallRun{Method: "mifa", Seed: 4, Acc: []float64{0, 0.7}},
-		resultstest.SmallRun{Method: "mifa", Seed: 6, Acc: []float64{0, 0.6}},
-		resultstest.SmallRun{Method: "mifa", Seed: 7, Acc: []float64{0, 0.65}})
+	a := resultstest.Runs(t,
+		resultstest.Complete("", "mifa", 3, 0, 0.4),
+		resultstest.Complete("", "mifa", 4, 0, 0.5),
+		resultstest.Complete("", "mifa", 6, 0, 0.3),
+		resultstest.Complete("", "fedau", 3, 0, 0.3))
+	b := resultstest.Runs(t,
+		resultstest.Complete("fedawe-2", "mifa", 3, 0, 0.5),
+		resultstest.Complete("", "mifa", 4, 0, 0.7),
+		resultstest.Complete("", "mifa", 6, 0, 0.6),
+		resultstest.Complete("", "mifa", 7, 0, 0.65))
 	both := []metrics.Metric{metrics.TestAcc, metrics.TestLoss}
 	d := must.Get(Diff(a, b, DiffOptions{Metrics: both, Level: 0.95, Last: 50}))(t)
 	if len(d.Rows) != 1 {
@@ -87,8 +69,8 @@ func TestDiff(t *testing.T) {
 
 // The numbers of a run are means over its last rounds, as many as are asked for.
 func TestDiffLast(t *testing.T) {
-	a := runsOf(t, resultstest.SmallRun{Method: "mifa", Seed: 3, Acc: []float64{0, 0.1, 0.2, 0.6}})
-	b := runsOf(t, resultstest.SmallRun{Method: "mifa", Seed: 3, Acc: []float64{0, 0.9, 0.4, 0.6}})
+	a := resultstest.Runs(t, resultstest.Complete("", "mifa", 3, 0, 0.1, 0.2, 0.6))
+	b := resultstest.Runs(t, resultstest.Complete("", "mifa", 3, 0, 0.9, 0.4, 0.6))
 	for last, want := range map[int]float64{1: 0, 2: 0.1, 3: 1. / 3, 50: 1. / 3} {
 		d, err := Diff(a, b, DiffOptions{Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Last: last})
 		if err != nil || len(d.Rows) != 1 || math.Abs(d.Rows[0].Difference.Value-want) > 1e-12 {
@@ -100,8 +82,10 @@ func TestDiffLast(t *testing.T) {
 // One seed has no interval; two methods compare when the column is ignored; two candidates are an error that names
 // both.
 func TestDiffIgnore(t *testing.T) {
-	a := runsOf(t, resultstest.SmallRun{Method: "mifa", Seed: 3, Acc: []float64{0, 0.4}})
-	b := runsOf(t, resultstest.SmallRun{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}, Params: "lr=1"})
+	a := resultstest.Runs(t, resultstest.Complete("", "mifa", 3, 0, 0.4))
+	other := resultstest.Complete("", "fedau", 3, 0, 0.3)
+	other.Params = "lr=1"
+	b := resultstest.Runs(t, other)
 	d, err := Diff(a, b, DiffOptions{
 		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Last: 50, Ignore: []string{"method", "params"},
 	})
@@ -109,8 +93,8 @@ func TestDiffIgnore(t *testing.T) {
 		d.Rows[0].Low.Valid || d.Rows[0].Std.Valid {
 		t.Errorf("%v, %+v, want −0.1 without an interval", err, d.Rows)
 	}
-	two := runsOf(t, resultstest.SmallRun{Method: "fedau", Seed: 3, Acc: []float64{0, 0.3}},
-		resultstest.SmallRun{Method: "mifa", Seed: 3, Acc: []float64{0, 0.3}})
+	two := resultstest.Runs(t, resultstest.Complete("", "fedau", 3, 0, 0.3),
+		resultstest.Complete("", "mifa", 3, 0, 0.3))
 	_, err = Diff(a, two, DiffOptions{
 		Metrics: []metrics.Metric{metrics.TestAcc}, Level: 0.95, Last: 50, Ignore: []string{"method"},
 	})

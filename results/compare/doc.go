@@ -1,11 +1,8 @@
 // Package compare compares our numbers with the printed ones, and runs with runs.
 //
-// Begin with compare.go, which puts a table of ours beside its printed numbers, as a [Comparing]. judge.go decides
-// which numbers may be compared and how far apart they are. rank.go says for each column whether the methods have the
-// paper's order, and sort.go sorts rows in that order. A comparison is written column by column (text.go), or in the
-// layout of a printed table (grid.go), which export.go and export_latex.go write as CSV, Markdown and LaTeX. print.go
-// prints a table while it is being made. label.go and caption.go say how the numbers were made.
-//
-// The other files work on runs: list.go and screen.go list them, cell.go shows the runs of one cell, diff.go compares
-// two sets of runs seed by seed, and merge.go puts several output folders together.
+//	table, err := papers.TableByID("fedawe-2")
+//	rows, err := results.ReadSummary("out/fedawe-2/summary.csv")
+//	c := compare.Table(&table, rows)        // every number beside the printed one, judged
+//	err = c.Write(os.Stdout, compare.Plain) // column by column, with the order of the methods
+//	err = c.Grid().Write(os.Stdout, compare.Export{Format: "latex", Printed: true}) // in the layout of the paper
 package compare

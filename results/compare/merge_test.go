@@ -126,9 +126,7 @@ func TestMergeClashes(t *testing.T) {
 // Numbers without their runs are left out, and said to be.
 func TestMergeSummaries(t *testing.T) {
 	a, into := t.TempDir(), filepath.Join(t.TempDir(), "all")
-	resultstest.WriteRun(t, a, resultstest.SmallRun{
-		Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
-	})
+	resultstest.WriteRun(t, a, resultstest.Complete("fedawe-2", "mifa", 3, 0.1, 0.2))
 	alone := results.SummaryRow{
 		Setup:  results.Setup{Table: "../../elsewhere", Method: "mifa", Data: "svhn", Availability: "sine"},
 		Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5), Status: results.CellOK,
@@ -163,9 +161,7 @@ func TestMergeUnlike(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := t.TempDir(), t.TempDir()
-			r := resultstest.SmallRun{
-				Table: "fedawe-2", Method: "mifa", Seed: 3, Acc: []float64{0.1, 0.2}, Status: results.RunComplete,
-			}
+			r := resultstest.Complete("fedawe-2", "mifa", 3, 0.1, 0.2)
 			resultstest.WriteRun(t, a, r)
 			summarised(t, a, "fedawe-2")
 			r.Seed, r.Acc = 4, []float64{0.1, 0.4}

@@ -60,10 +60,7 @@ func screenSummary(rows []ListRow) string {
 		statuses, processes = append(statuses, r.statuses...), append(processes, strings.Fields(r.Process)...)
 	}
 	slices.Sort(processes)
-	text := fmt.Sprintf("%d runs", len(statuses))
-	if len(statuses) == 1 {
-		text = "1 run"
-	}
+	text := files.Count(len(statuses), "run")
 	if len(statuses) > 0 {
 		text += ": " + results.CommonStatus(statuses)
 	}

@@ -1,7 +1,7 @@
 // Package plot draws line charts, histograms, bars, rasters, heat maps and bubbles as SVG and PNG, with gonum/plot.
 //
-// A [Figure] (figure.go) is a grid of charts with one title and one legend. The charts are [LineChart], [Histogram],
-// [KeyedBars], [Raster], [HeatMap] and [Bubbles], each in a file of its own. style.go has the colours, dashes and
-// fonts, and ticks.go the labels of axes. axis.go gives titles, axes and names to package report, which draws the same
-// charts for its page.
+//	line := plot.Series{Name: "fedawe"}
+//	line.Point(10, 0.61, files.Some(0.02), 100) // round, mean and spread, in percent
+//	chart := plot.LineChart{XLabel: "round", YLabel: "test accuracy (%)", Series: []plot.Series{line}}
+//	err := plot.WriteFigure("curve.svg", plot.Figure{Title: "SVHN", Panels: [][]plot.Chart{{chart}}})
 package plot

@@ -13,36 +13,18 @@ import (
 	"rollcall/results/stats"
 )
 
-// made is one run of a test: its seeds, and the test accuracy that it keeps in all rounds.
-type made struct {
-	method string
-	seed   uint32
-	params results.Params
-	acc    float64
-}
-
-// written returns runs as they are read back from files.
-func written(t *testing.T, list ...made) []results.Run {
-	t.Helper()
-	out := t.TempDir()
-	for _, m := range list {
-		resultstest.WriteRun(t, out, resultstest.SmallRun{
-			Table: "sweep", Method: m.method, Seed: m.seed, Params: m.params, Acc: []float64{0.1, m.acc},
-			Status: results.RunComplete,
-		})
-	}
-	runs, bad, err := results.FindRuns(t.Context(), out)
-	if err != nil || len(bad) > 0 {
-		t.Fatal(err, bad)
-	}
-	return runs
+// one describes a run whose test accuracy after the only round is acc.
+func one(method string, seed uint32, params results.Params, acc float64) resultstest.SmallRun {
+	r := resultstest.Complete("sweep", method, seed, 0.1, acc)
+	r.Params = params
+	return r
 }
 
 // twoByTwo has two seeds of the split and two of the batches; the accuracies of its runs are in the order of the seeds.
-func twoByTwo(method string, more results.Params, acc ...float64) (list []made) {
+func twoByTwo(method string, more results.Params, acc ...float64) (list []resultstest.SmallRun) {
 	for i, x := range acc {
 		seeds := results.Params(fmt.Sprintf("seed-batches=%d;seed-split=%d", 9+i%2, 9+i/2))
-		list = append(list, made{method, 3, more.And(seeds), x})
+		list = append(list, one(method, 3, more.And(seeds), x))
 	}
 	return list
 }
@@ -50,7 +32,7 @@ func twoByTwo(method string, more results.Params, acc ...float64) (list []made) 
 // The numbers of stats.TestCrossedComponentsByHand, 1 2 4 9, in hundredths, beside a method that has the same numbers
 // but for the split: their difference has no spread but that of the split.
 func TestEstimateByHand(t *testing.T) {
-	runs := written(t, append(twoByTwo("mifa", "period=30", 0.01, 0.02, 0.04, 0.09),
+	runs := resultstest.Runs(t, append(twoByTwo("mifa", "period=30", 0.01, 0.02, 0.04, 0.09),
 		twoByTwo("fedawe", "period=30", 0.02, 0.03, 0.03, 0.08)...)...)
 	designs, bad := Designs(runs)
 	if len(designs) != 2 || len(bad) > 0 {
@@ -113,16 +95,14 @@ func TestEstimateByHand(t *testing.T) {
 
 // Seeds that vary together are one factor, which a run's own seed can be.
 func TestSeedsTogether(t *testing.T) {
-	var list []made
+	var list []resultstest.SmallRun
 	for split := range 2 {
 		for seed := range 3 {
-			list = append(list, made{
-				"mifa", uint32(9 + seed), results.Params(fmt.Sprintf("seed-split=%d", split)),
-				0.5 + float64(split)/10 + float64(seed)/100,
-			})
+			list = append(list, one("mifa", uint32(9+seed), results.Params(fmt.Sprintf("seed-split=%d", split)),
+				0.5+float64(split)/10+float64(seed)/100))
 		}
 	}
-	designs, bad := Designs(written(t, list...))
+	designs, bad := Designs(resultstest.Runs(t, list...))
 	if len(designs) != 1 || len(bad) > 0 {
 		t.Fatalf("%d designs, %v, want one", len(designs), bad)
 	}
@@ -136,23 +116,23 @@ func TestNoDesign(t *testing.T) {
 	whole := twoByTwo("mifa", "", 0.1, 0.2, 0.4, 0.9)
 	for _, c := range []struct {
 		what    string
-		runs    []made
+		runs    []resultstest.SmallRun
 		designs int
 		bad     string
 	}{
-		{"seeds alone", []made{{"mifa", 3, "", 0.1}, {"mifa", 4, "", 0.2}}, 0, ""},
+		{"seeds alone", []resultstest.SmallRun{one("mifa", 3, "", 0.1), one("mifa", 4, "", 0.2)}, 0, ""},
 		{"one seed of the split", whole[:2], 0, ""},
 		{
 			"one run is missing", whole[:3], 0,
 			"3 runs, in which 3 of the 4 pairs of 2 seeds of split and 2 of batches meet",
 		},
 		{
-			"a seed beside the design", append([]made{{"mifa", 3, "seed-batches=1;seed-split=1", 0.5}}, whole...), 0,
+			"a seed beside the design", append(whole, one("mifa", 3, "seed-batches=1;seed-split=1", 0.5)), 0,
 			"5 runs, in which 5 of the 9 pairs",
 		},
 		{"other settings", append(twoByTwo("mifa", "period=30", 0.1, 0.2, 0.4, 0.8), whole...), 2, ""},
 	} {
-		designs, bad := Designs(written(t, c.runs...))
+		designs, bad := Designs(resultstest.Runs(t, c.runs...))
 		if len(designs) != c.designs || (c.bad != "") != (len(bad) == 1) ||
 			c.bad != "" && !strings.Contains(bad[0].Error(), c.bad) {
 			t.Errorf("%s: %d designs, %v, want %d, %q", c.what, len(designs), bad, c.designs, c.bad)
@@ -164,9 +144,9 @@ func TestNoDesign(t *testing.T) {
 func TestPairs(t *testing.T) {
 	others := twoByTwo("mifa", "", 0.1, 0.2, 0.4, 0.9)
 	for i := range others {
-		others[i].params = results.Params(strings.ReplaceAll(string(others[i].params), "=9", "=8"))
+		others[i].Params = results.Params(strings.ReplaceAll(string(others[i].Params), "=9", "=8"))
 	}
-	runs := written(t, append(append(twoByTwo("fedawe", "period=30", 0.1, 0.3, 0.4, 0.9),
+	runs := resultstest.Runs(t, append(append(twoByTwo("fedawe", "period=30", 0.1, 0.3, 0.4, 0.9),
 		twoByTwo("fedawe", "period=40", 0.1, 0.2, 0.4, 0.9)...), others...)...)
 	designs, bad := Designs(runs)
 	if len(designs) != 3 || len(bad) > 0 {

@@ -1,11 +1,17 @@
 package protocol
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"rollcall/internal/files"
 	"rollcall/internal/files/filestest"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/stats"
@@ -100,4 +106,199 @@ func TestCurveTTests(t *testing.T) {
 	if p, err = SeedsTTest(ours[:1], others[:1], 1); err != nil || p.Valid {
 		t.Errorf("one seed: %v, %v, want none", p, err)
 	}
+}
+
+// accuracies has a row each `every` rounds from 0 on.
+func accuracies(every int, acc ...float64) []results.CurveRow {
+	var rows []results.CurveRow
+	for i, a := range acc {
+		rows = append(rows, results.CurveRow{Round: i * every, TestAcc: files.Some(a)})
+	}
+	return rows
+}
+
+// FedAWE, Table 8: the first round whose mean over the seeds reaches the target, looked at every 10 rounds.
+func TestFirstRound(t *testing.T) {
+	type curves = [][]results.CurveRow
+	one := func(acc ...float64) curves { return curves{accuracies(10, acc...)} }
+	nan, never := math.NaN(), files.Optional{}
+	for _, test := range []struct {
+		name      string
+		curves    curves
+		threshold float64
+		want      files.Optional
+	}{
+		{"rises through it", one(0.1, 0.2, 0.3, 0.4), 0.25, files.Some(20)},
+		{"equal is reached", one(0.1, 0.2, 0.3), 0.2, files.Some(10)},
+		{"the initial model", one(0.1, 0.2), 0.1, files.Some(0)},
+		{"never", one(0.1, 0.2, 0.3), 0.31, never},
+		{"first, though it falls again", one(0.1, 0.5, 0.2, 0.6), 0.5, files.Some(10)},
+		{
+			"the mean, not the best seed",
+			curves{accuracies(10, 0.1, 0.5, 0.6), accuracies(10, 0.1, 0.2, 0.5)},
+			0.5, files.Some(20),
+		},
+		{
+			"the mean, not the worst seed",
+			curves{accuracies(10, 0.1, 0.7, 0.7), accuracies(10, 0.1, 0.3, 0.3)},
+			0.5, files.Some(10),
+		},
+		{"rounds between", curves{accuracies(5, 0.1, 0.9, 0.2, 0.9, 0.6)}, 0.5, files.Some(20)},
+		{
+			"order of rows",
+			curves{{{Round: 10, TestAcc: files.Some(0.4)}, {Round: 0, TestAcc: files.Some(0.1)}}},
+			0.4, files.Some(10),
+		},
+		{"no multiple but 0 within reach", curves{accuracies(3, 0.1, 0.9, 0.9)}, 0.5, never},
+		{"mean of three short by rounding", slices.Repeat(one(0.6), 3), 0.6, files.Some(0)},
+		{"threshold above by rounding", one(0.1, 0.6), 0.8 * 0.75, files.Some(10)}, // 0.6000000000000001
+		{"short by more than rounding", one(0.1, 0.599999), 0.6, never},
+		{
+			"diverged reaches nothing",
+			curves{accuracies(10, nan, 0.9), accuracies(10, 0.9, nan), accuracies(10, 1, 1)},
+			0.1, never,
+		},
+		{"back after NaN", one(nan, 0.9), 0.1, files.Some(10)},
+	} {
+		got, err := FirstRound(test.curves, 10, test.threshold, metrics.TestAcc)
+		if err != nil || got != test.want {
+			t.Errorf("%s: threshold %v: got %+v, %v, want %+v", test.name, test.threshold, got, err, test.want)
+		}
+	}
+	gap := one(0.1, 0.2, 0.3)
+	gap[0][1].TestAcc = files.Optional{}
+	for _, test := range []struct {
+		name      string
+		curves    curves
+		threshold float64
+		want      string
+	}{
+		{"not measured", gap, 0.5, "run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
+		{"a gap after the answer", gap, 0.1, "run 1 of 1: no test_acc in round 10, want it every 10 rounds up to 20"},
+		{
+			"one run shorter",
+			curves{accuracies(10, 0.1, 0.2), accuracies(10, 0.1)},
+			0.5, "run 2 of 2: no test_acc in round 10, want it every 10 rounds up to 10",
+		},
+		{"no rows", curves{nil}, 0.5, "run 1 of 1: no test_acc in round 0, want it every 10 rounds up to 0"},
+	} {
+		got, err := FirstRound(test.curves, 10, test.threshold, metrics.TestAcc)
+		if want := "results: first round: " + test.want; err == nil || err.Error() != want {
+			t.Errorf("%s: got %+v, %v, want %s", test.name, got, err, want)
+		}
+	}
+}
+
+func TestMeanCurve(t *testing.T) {
+	got := MeanCurve([][]results.CurveRow{accuracies(10, 1, 2, 3), accuracies(5, 3, 9, 6, 9)}, metrics.TestAcc)
+	want := []RoundMean{ // round 5 and 15 are in the second run alone, round 20 in the first
+		{0, stats.Estimate{Mean: 2, Std: files.Some(math.Sqrt2), N: 2}},
+		{10, stats.Estimate{Mean: 4, Std: files.Some(2 * math.Sqrt2), N: 2}},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got %+v, want %+v", got, want)
+	}
+	for i, g := range got {
+		if g.Round != want[i].Round || g.N != want[i].N || !filestest.Near(g.Mean, want[i].Mean) ||
+			!filestest.SameOptional(g.Std, want[i].Std) {
+			t.Errorf("point %d: got %+v, want %+v", i, g, want[i])
+		}
+	}
+	got = MeanCurve([][]results.CurveRow{accuracies(10, 1)}, metrics.TestAcc)
+	if len(got) != 1 || got[0].Std.Valid {
+		t.Errorf("one run: got %+v, want one point without std", got)
+	}
+}
+
+// Twenty clients at 0, 1, … 19 %: by hand.
+func TestClientStatistic(t *testing.T) {
+	var rows []results.ClientRow
+	for i := range 20 {
+		rows = append(rows, results.ClientRow{Client: i, Accuracy: float64((i*7)%20) / 100})
+	}
+	for m, want := range map[metrics.Metric]float64{
+		// (20² − 1)/12 with n in the denominator, 20·21/12 with n−1
+		metrics.ClientAccMean: 0.095, metrics.ClientAccVar: 0.003325, metrics.ClientAccStd: math.Sqrt(0.0035),
+		metrics.ClientAccWorst10: 0.005, metrics.ClientAccWorst10Std: 0.01 / math.Sqrt2,
+		metrics.ClientAccBest10: 0.185, metrics.ClientAccBest10Std: 0.01 / math.Sqrt2,
+	} {
+		if got, err := clientStatistic(rows, m); err != nil || math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %g, %v, want %g ± 1e-12", m, got, err, want)
+		}
+	}
+	if got, err := clientStatistic(rows[:3], metrics.ClientAccWorst10); err != nil || got != 0 {
+		t.Errorf("worst tenth of three: %g, %v, want that of one, 0", got, err)
+	}
+	if got, err := clientStatistic(rows[:3], metrics.ClientAccWorst10Std); err != nil || got != 0 {
+		t.Errorf("spread of one client: %g, %v, want 0", got, err)
+	}
+	e, err := ClientsOverSeeds([][]results.ClientRow{rows[:1], rows[1:2]}, metrics.ClientAccMean) // 0 and 7 %
+	if err != nil || e.N != 2 || math.Abs(e.Mean-0.035) > 1e-12 || math.Abs(e.Std.Value-0.07/math.Sqrt2) > 1e-12 {
+		t.Errorf("two seeds: %+v, %v, want 0.035 ± 0.0495", e, err)
+	}
+	// FedAR, Table 3: 100 clients of the printed variance have the printed standard deviation, but for FedVARP's.
+	for std, variance := range map[string]float64{"18.1": 325, "13.6": 182.5, "18.0": 321.6, "20.9": 432.5} {
+		var rows []results.ClientRow
+		for i := range 100 { // half of them as far above the mean as the others are below
+			sign := float64(2*(i%2) - 1)
+			rows = append(rows, results.ClientRow{Client: i, Accuracy: 0.5 + sign*math.Sqrt(variance)/100})
+		}
+		for m, want := range map[metrics.Metric]string{
+			metrics.ClientAccStd: std, metrics.ClientAccVar: fmt.Sprintf("%.1f", variance),
+		} {
+			got, err := clientStatistic(rows, m)
+			if text := m.Number(files.Some(got), files.Optional{}); err != nil || text != want {
+				t.Errorf("%s of clients with variance %g: %s, %v, want %s as printed", m, variance, text, err, want)
+			}
+		}
+	}
+	if _, err := clientStatistic(nil, metrics.ClientAccMean); err == nil {
+		t.Error("no clients: no error")
+	}
+}
+
+// FuzzDecisions: importance comes of whatever is read.
+func FuzzDecisions(f *testing.F) {
+	path := filepath.Join(f.TempDir(), results.DecisionsFile)
+	fuzzRows(f, path, []results.DecisionRow{
+		{Round: 1, Weight: 0.5},
+		{Round: 1, Client: 1},
+		{Round: 2},
+		{Round: 2, Client: 1, Weight: 2},
+	}, func(t *testing.T) {
+		rows, err := results.ReadDecisions(path)
+		if err != nil {
+			return
+		}
+		if q, p := Importance(rows); len(q) != results.ClientsOf(rows) || len(p) != len(q) {
+			t.Errorf("%d and %d clients, want %d", len(q), len(p), results.ClientsOf(rows))
+		}
+	})
+}
+
+// FuzzClients: every statistic comes of whatever is read.
+func FuzzClients(f *testing.F) {
+	path := filepath.Join(f.TempDir(), results.ClientsFile)
+	fuzzRows(f, path, []results.ClientRow{{Pi: 0.5, N: 3, Accuracy: 0.5}, {Client: 1, Accuracy: 1}},
+		func(t *testing.T) {
+			rows, err := results.ReadClients(path)
+			for _, m := range metrics.OfClients {
+				if _, statisticErr := clientStatistic(rows, m); err == nil && (statisticErr == nil) != (len(rows) > 0) {
+					t.Errorf("%s of %d clients: %v", m, len(rows), statisticErr)
+				}
+			}
+		})
+}
+
+// fuzzRows puts texts under a path for read to read.
+func fuzzRows[T any](f *testing.F, path string, rows []T, read func(t *testing.T)) {
+	var good bytes.Buffer
+	must.OK(f, files.WriteCSV(&good, rows))
+	f.Add(good.Bytes())
+	f.Add(good.Bytes()[:good.Len()/2])
+	f.Add(good.Bytes()[:bytes.IndexByte(good.Bytes(), '\n')+1])
+	f.Fuzz(func(t *testing.T, text []byte) {
+		must.OK(t, os.WriteFile(path, text, 0o666))
+		read(t)
+	})
 }

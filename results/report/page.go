@@ -196,8 +196,7 @@ func (d *pageData) runs(b *builder) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if name != results.DecisionsFile && !b.drawnFiles[name] {
-			n := extra[name]
-			d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %d %s)", name, n, plural(n, "run", "runs")))
+			d.NotDrawn = append(d.NotDrawn, fmt.Sprintf("%s (in %s)", name, files.Count(extra[name], "run")))
 		}
 	}
 }

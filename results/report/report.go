@@ -228,19 +228,15 @@ func madeBy(runs []*results.Run) string {
 	slices.Sort(seeds)
 	seeds = slices.Compact(seeds)
 	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(seeds), " ", ", "), "[]")
-	return plural(len(seeds), "Seed ", "Seeds ") + numbers + ". " + once(devices, "; ") + "."
+	word := "Seeds "
+	if len(seeds) == 1 {
+		word = "Seed "
+	}
+	return word + numbers + ". " + once(devices, "; ") + "."
 }
 
 // once joins the different texts, without empty ones.
 func once(texts []string, separator string) string {
 	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 	return strings.Join(files.Unique(texts), separator)
-}
-
-// plural returns the singular or the plural of a noun for a count.
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
 }

@@ -109,125 +109,109 @@ func wellFormed(text []byte) error {
 	}
 }
 
-// Which cells share a figure, how they are named in it, and what its caption says of single methods.
-func TestFamilies(t *testing.T) {
-	cell := func(method string, params results.Params) results.Cell {
-		return results.Cell{CellKey: results.CellKey{
-			Method: method, Data: "svhn", Availability: "sine", Params: params,
-		}}
-	}
-	// A finished cell, whose run.json has also what is as in the paper of its method.
-	whole := func(method string, params results.Params, all string) results.Cell {
-		c := cell(method, params)
+// familyCell returns a cell of "METHOD PARAMS [MARK]". After a bar stand all settings in its run.json, which has also
+// what is as in the paper of its method; without a bar there is no run.json.
+func familyCell(text string) results.Cell {
+	text, all, finished := strings.Cut(text, " | ")
+	text, mark, _ := strings.Cut(text, " [")
+	method, params, _ := strings.Cut(text, " ")
+	c := results.Cell{CellKey: results.CellKey{
+		Method: method, Data: "svhn", Availability: "sine", Params: results.Params(params),
+	}, Mark: strings.TrimSuffix("["+mark, "[")}
+	if finished {
 		settings := map[string]any{}
 		for name, value := range results.Params(all).All() {
 			settings[name] = value
 		}
 		c.Runs = []results.Run{{Info: &results.RunInfo{Settings: settings}}}
-		return c
 	}
-	marked := func(c results.Cell, mark string) results.Cell {
-		c.Mark = mark
-		return c
-	}
-	grid := func(methods string, name string, values int) (cells []results.Cell) {
+	return c
+}
+
+// Which cells share a figure, how they are named in it, and what its caption says of single methods.
+func TestFamilies(t *testing.T) {
+	grid := func(methods string, name string, values int) (cells []string) {
 		for i := range values {
 			for method := range strings.FieldsSeq(methods) {
-				cells = append(cells, cell(method, results.Params(fmt.Sprintf("%s=%d", name, i))))
+				cells = append(cells, fmt.Sprintf("%s %s=%d", method, name, i))
 			}
 		}
 		return cells
 	}
 	for _, c := range []struct {
 		name  string
-		cells []results.Cell
+		cells []string // see familyCell
 		want  []string // of each figure: its params: the names of its cells; what the caption says
 	}{
-		{"equal settings", []results.Cell{cell("a", "rounds=6"), cell("b", "rounds=6")}, []string{"rounds=6: a, b"}},
+		{"equal settings", []string{"a rounds=6", "b rounds=6"}, []string{"rounds=6: a, b"}},
 		{
 			"other rates",
-			[]results.Cell{
-				cell("a", "lr=0.1;rounds=6;server-lr=2"), cell("b", "rounds=6"), cell("c", "lr=3;rounds=6"),
-			},
+			[]string{"a lr=0.1;rounds=6;server-lr=2", "b rounds=6", "c lr=3;rounds=6"},
 			[]string{"rounds=6: a, b, c; a lr=0.1, server-lr=2; c lr=3"},
 		},
 		{
 			"parameters of their own",
-			[]results.Cell{cell("a", "a-beta=0.5"), cell("b", "b-clip=none"), cell("c", "")},
+			[]string{"a a-beta=0.5", "b b-clip=none", "c"},
 			[]string{": a, b, c; a a-beta=0.5; b b-clip=none"},
 		},
 		{
 			"two settings of one method in a comparison",
-			[]results.Cell{
-				cell("a", "lr=0.1"), cell("a", "a-beta=2;lr=0.1"), cell("b", "lr=1"), cell("a", "a-beta=2;lr=0.2"),
-			},
+			[]string{"a lr=0.1", "a a-beta=2;lr=0.1", "b lr=1", "a a-beta=2;lr=0.2"},
 			[]string{": a lr=0.1, a a-beta=2 lr=0.1, a a-beta=2 lr=0.2, b; b lr=1"},
 		},
 		{
 			"other rounds",
-			[]results.Cell{cell("a", ""), cell("b", "lr=2"), cell("a", "lr=3;rounds=500"), cell("b", "rounds=500")},
+			[]string{"a", "b lr=2", "a lr=3;rounds=500", "b rounds=500"},
 			[]string{": a, b; b lr=2", "rounds=500: a, b; a lr=3"},
 		},
 		{
 			"rounds that one method alone has changed",
-			[]results.Cell{
-				whole("a", "", "rounds=2000"), whole("b", "", "rounds=2000"), whole("b", "rounds=500", "rounds=500"),
-			},
+			[]string{"a | rounds=2000", "b | rounds=2000", "b rounds=500 | rounds=500"},
 			[]string{"rounds=2000: a, b", "rounds=500: b"},
 		},
 		{
 			"one batch, of which one method's paper has another",
-			[]results.Cell{
-				whole("a", "", "batch=128;memory=raw"), whole("b", "batch=128", "batch=128"),
-				whole("c", "batch=128;memory=raw", "batch=128"),
-			},
+			[]string{"a | batch=128;memory=raw", "b batch=128 | batch=128", "c batch=128;memory=raw | batch=128"},
 			[]string{": a, b, c"},
 		},
 		{
 			"several methods with a parameter that others do not have",
-			[]results.Cell{
-				whole("a", "memory=rate", "memory=rate"), whole("b", "memory=rate", "memory=rate"), whole("c", "", ""),
-			},
+			[]string{"a memory=rate | memory=rate", "b memory=rate | memory=rate", "c | "},
 			[]string{": a, b, c"},
 		},
 		{
 			"other initial weights",
-			[]results.Cell{
-				whole("a", "", "init=torch"), whole("b", "", "init=torch"),
-				whole("a", "init-from=w;lr=2", "init-sha256=12;lr=2"),
-			},
+			[]string{"a | init=torch", "b | init=torch", "a init-from=w;lr=2 | init-sha256=12;lr=2"},
 			[]string{": a, b", "init-from=w: a"},
 		},
 		{"a sweep over a parameter", grid("a", "kappa", 9), []string{
 			": a kappa=0, a kappa=1, a kappa=2, a kappa=3, a kappa=4, a kappa=5, a kappa=6, a kappa=7", ": a kappa=8",
 		}},
-		{
-			"a sweep of one method beside others", append(grid("a", "kappa", 9), cell("b", "lr=2"), cell("c", "")),
-			[]string{
-				": a kappa=0, a kappa=1, a kappa=2, a kappa=3, a kappa=4, a kappa=5, a kappa=6, a kappa=7, b, c; " +
-					"b lr=2",
-				": a kappa=8, b, c; b lr=2",
-			},
-		},
+		{"a sweep of one method beside others", append(grid("a", "kappa", 9), "b lr=2", "c"), []string{
+			": a kappa=0, a kappa=1, a kappa=2, a kappa=3, a kappa=4, a kappa=5, a kappa=6, a kappa=7, b, c; b lr=2",
+			": a kappa=8, b, c; b lr=2",
+		}},
 		{"rates of two methods", grid("a b", "lr", 5), []string{
 			": a lr=0, a lr=1, a lr=2, a lr=3, b lr=0, b lr=1, b lr=2, b lr=3", ": a lr=4, b lr=4",
 		}},
 		{
 			"two versions of a method",
-			[]results.Cell{
-				cell("a", ""), marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]"),
-			},
+			[]string{"a", "b [settings 1a]", "b [settings 2b]"},
 			[]string{": a, b [settings 1a], b [settings 2b]"},
 		},
 		{
 			"two versions of a method alone",
-			[]results.Cell{marked(cell("b", ""), "[settings 1a]"), marked(cell("b", ""), "[settings 2b]")},
+			[]string{"b [settings 1a]", "b [settings 2b]"},
 			[]string{": b [settings 1a], b [settings 2b]"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			var cells []results.Cell
+			for _, text := range c.cells {
+				cells = append(cells, familyCell(text))
+			}
 			var got []string
-			for _, f := range families(c.cells) {
+			for _, f := range families(cells) {
 				var names []string
 				for _, c := range f.cells {
 					names = append(names, f.name(c))
@@ -339,5 +323,64 @@ func BenchmarkFullTable(b *testing.B) {
 			}
 			b.ReportMetric(float64(done.Bytes)/1e6, "MB")
 		})
+	}
+}
+
+// Measurements of two precisions, or of two variants of one precision, are two lines, never one history.
+func TestSpeedByPrecision(t *testing.T) {
+	row := results.BenchRow{
+		Data: "cifar10", Net: "cnn-cifar10", Engine: "cpu-avx512", Precision: "fp32", Threads: 2, ClientStepsPerSec: 1,
+	}
+	var rows []results.BenchRow
+	for i, of := range [][2]string{
+		{"cpu-avx512", "fp32"},
+		{"cpu-avx512", "bf16"},
+		{"cpu-avx512", "fp32"},
+		{"cpu-amx", "bf16"},
+		{"cpu-avx512", "bf16x3"},
+		{"cpu-avx512", "bf16"},
+	} {
+		row.Engine, row.Precision, row.ClientStepsPerSec = of[0], of[1], float64(i)
+		rows = append(rows, row)
+	}
+	b := builder{Input: Input{Bench: rows}}
+	b.speed()
+	lines, ok := b.figures[0].drawn.Panels[0][0].(plot.LineChart)
+	if !ok || len(b.figures) != 1 {
+		t.Fatalf("%d figures, want one of lines", len(b.figures))
+	}
+	got := map[string][]float64{}
+	for _, s := range lines.Series {
+		got[s.Name] = s.Y
+	}
+	for name, want := range map[string][]float64{
+		"cpu-avx512 fp32": {0, 2}, "cpu-avx512 bf16": {1, 5}, "cpu-amx bf16": {3}, "cpu-avx512 bf16x3": {4},
+	} {
+		if y := got["cifar10 cnn-cifar10, "+name+", 2 threads"]; !slices.Equal(y, want) {
+			t.Errorf("%s: %v, want %v; all lines are %v", name, y, want, got)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("%d lines, want 4: %v", len(got), got)
+	}
+}
+
+func TestThin(t *testing.T) {
+	var s plot.Series
+	for i := range 2001 {
+		s.X, s.Y = append(s.X, float64(i)), append(s.Y, float64(i*i))
+	}
+	got := thin(s, 100)
+	if n := len(got.X); n < 90 || n > 102 || got.X[0] != 0 || got.X[n-1] != 2000 || got.Y[n-1] != 4e6 {
+		t.Errorf("%d points from %g to %g, want about 100 from 0 to 2000", n, got.X[0], got.X[n-1])
+	}
+}
+
+// Paths in tenths, each relative to the one before: the last point is where it should be whatever came before.
+func TestTrail(t *testing.T) {
+	var b strings.Builder
+	trail(&b, []plot.Place{{X: 1, Y: 2}, {X: 1.04, Y: 2.5}, {X: 1.55, Y: 1.5}, {X: 12, Y: -3.14}})
+	if got, want := b.String(), "M1 2l0 .5 .6-1 10.4-4.6"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

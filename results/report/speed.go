@@ -33,8 +33,7 @@ func (b *builder) speed() {
 	var devices []string
 	for _, r := range rows {
 		days := r.Time.Sub(rows[0].Time).Hours() / 24
-		name := fmt.Sprintf("%s %s, %s %s, %d %s", r.Data, r.Net, r.Engine, r.Precision,
-			r.Threads, plural(r.Threads, "thread", "threads"))
+		name := fmt.Sprintf("%s %s, %s %s, %s", r.Data, r.Net, r.Engine, r.Precision, files.Count(r.Threads, "thread"))
 		out = append(out, speedRow{days, name, r})
 		devices = append(devices, r.Device)
 	}

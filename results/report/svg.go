@@ -1,13 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"html/template"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"rollcall/results/plot"
+	"rollcall/results/stats"
 )
 
 // The size of a chart and of its margins, in CSS pixels. The browser scales the chart to the width of its column. The
@@ -172,4 +176,162 @@ func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 		}
 	}
 	return kept
+}
+
+// series draws the band of a series and the line over it, in a group for its method.
+func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
+	style := l.of(s.Name)
+	fmt.Fprintf(b, `<g%s>`, methodAttr(l.method(s.Name)))
+	bands, lines := s.Paths(logY)
+	// The bands of a series are one path, drawn before its line, so that the line is on top.
+	var outlines strings.Builder
+	for _, band := range bands {
+		if len(band) > 2 { // more than one point of the series
+			trail(&outlines, p.onPage(band))
+			outlines.WriteByte('z')
+		}
+	}
+	if outlines.Len() > 0 {
+		fmt.Fprintf(b, `<path class="b%d" d="%s"/>`, style, outlines.String())
+	}
+	fmt.Fprintf(b, `<path class="l%d" d="`, style)
+	for _, line := range lines {
+		points := p.onPage(line)
+		if len(points) == 1 { // a single point between gaps would be invisible
+			at := points[0]
+			points = []plot.Place{{X: at.X - 2, Y: at.Y}, {X: at.X + 2, Y: at.Y}}
+		}
+		trail(b, points)
+	}
+	b.WriteString(`"/></g>`)
+}
+
+// onPage converts points from data units to pixels.
+func (p place) onPage(path []plot.Place) []plot.Place {
+	points := make([]plot.Place, len(path))
+	for i, at := range path {
+		points[i] = plot.Place{X: p.px(at.X), Y: p.py(at.Y)}
+	}
+	return points
+}
+
+// trail writes a path as steps from point to point, in whole tenths of a pixel. Steps take fewer bytes than positions,
+// and as positions are rounded before they are subtracted, rounding errors do not add up.
+func trail(b *strings.Builder, points []plot.Place) {
+	var x, y int // the point before, in tenths of a pixel
+	for k, at := range points {
+		i, j := int(math.Round(10*at.X)), int(math.Round(10*at.Y))
+		if k == 0 {
+			fmt.Fprintf(b, "M%s %sl", tenths(i), tenths(j))
+		} else {
+			dx, dy := tenths(i-x), tenths(j-y)
+			// A minus sign separates two numbers; otherwise a space is needed.
+			if k > 1 && dx[0] != '-' {
+				dx = " " + dx
+			}
+			if dy[0] != '-' {
+				dy = " " + dy
+			}
+			b.WriteString(dx + dy)
+		}
+		x, y = i, j
+	}
+}
+
+// tenths returns n/10 in as few characters as SVG allows: 12.5, 3, .4, -.1.
+func tenths(n int) string {
+	text := strconv.FormatFloat(float64(n)/10, 'f', -1, 64)
+	if n > -10 && n < 10 {
+		text = strings.Replace(text, "0.", ".", 1)
+	}
+	return text
+}
+
+// num returns a position rounded to a tenth of a pixel.
+func num(v float64) string { return tenths(int(math.Round(10 * v))) }
+
+// lineWords says at which values the lines end, for readers who cannot see the chart.
+func lineWords(c plot.LineChart) string {
+	var parts []string
+	for _, s := range c.Series {
+		for _, y := range slices.Backward(s.Y) {
+			if stats.Finite(y) {
+				parts = append(parts, fmt.Sprintf("%s ends at %.4g", cmp.Or(s.Name, "line"), y))
+				break
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return "No data."
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// rasterKeys returns the legend of a raster's colours.
+func rasterKeys(c plot.Raster) []key {
+	keys := []key{{Name: "there", Class: "bar"}, {Name: "absent", Class: "away"}}
+	for _, row := range c.Rows {
+		if len(row.Out) > 0 {
+			return []key{
+				{Name: "there and taken", Class: "bar"},
+				{Name: "there and left out", Class: "out"},
+				{Name: "absent", Class: "away"},
+				{Name: "absent and left out", Class: "gone"},
+			}
+		}
+	}
+	return keys
+}
+
+// raster draws the activity of clients, with a bar of rounds for each client, as one path for each colour.
+func (p place) raster(b *strings.Builder, c plot.Raster) {
+	half := 0.34
+	if len(c.Rows) > 20 {
+		half = 0.5 // so many bars have no space for gaps
+	}
+	// Drawn one over the other: absent over the whole length, then the rounds of each other colour. So each colour is
+	// one path, however often a client comes and goes.
+	left := func(row plot.RasterRow, i int) bool { return i < len(row.Out) && row.Out[i] }
+	for _, colour := range []struct {
+		class string
+		has   func(row plot.RasterRow, i int) bool
+	}{
+		{"away", func(plot.RasterRow, int) bool { return true }},
+		{"bar", func(row plot.RasterRow, i int) bool { return row.On[i] && !left(row, i) }},
+		{"out", func(row plot.RasterRow, i int) bool { return row.On[i] && left(row, i) }},
+		{"gone", func(row plot.RasterRow, i int) bool { return !row.On[i] && left(row, i) }},
+	} {
+		var path strings.Builder
+		for i, row := range c.Rows {
+			y := float64(len(c.Rows) - 1 - i)
+			plot.Stretches(len(row.On), func(round int) bool { return colour.has(row, round) }, func(from, to int) {
+				p.box(&path, float64(from), float64(to), y-half, y+half, 0)
+			})
+		}
+		if path.Len() > 0 {
+			fmt.Fprintf(b, `<path class="%s" d="%s"/>`, colour.class, path.String())
+		}
+	}
+}
+
+// rasterWords says how often the clients are active, for readers who cannot see the chart.
+func rasterWords(c plot.Raster) string {
+	rounds, on, out := 0, 0, 0
+	for _, row := range c.Rows {
+		rounds += len(row.On)
+		for i, here := range row.On {
+			if here {
+				on++
+				if i < len(row.Out) && row.Out[i] {
+					out++
+				}
+			}
+		}
+	}
+	text := fmt.Sprintf("%d clients, there in %.0f %% of the rounds", len(c.Rows),
+		100*float64(on)/float64(max(rounds, 1)))
+	if out > 0 {
+		text += fmt.Sprintf(", of these left out in %.0f %%", 100*float64(out)/float64(on))
+	}
+	return text + "."
 }

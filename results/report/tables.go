@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/papers"
@@ -70,7 +71,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	if r.Status != "" {
 		c.Ours = r.Metric.Words(r.Mean, r.Std, r.N)
 		if r.Status != string(results.CellOK) {
-			c.Note = fmt.Sprintf("%s, %d %s", r.Status, r.N, plural(r.N, "seed", "seeds"))
+			c.Note = r.Status + ", " + files.Count(r.N, "seed")
 		}
 	}
 	if r.PaperN > 0 {

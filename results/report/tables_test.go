@@ -11,6 +11,7 @@ import (
 	"rollcall/results/compare"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
+	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
 
@@ -54,14 +55,8 @@ func TestMarks(t *testing.T) {
 func TestReportAgreesWithComparison(t *testing.T) {
 	of := must.Get(papers.TableByID("fedawe-2"))(t)
 	row := func(method string, mean float64, n, rounds int) results.SummaryRow {
-		r := results.SummaryRow{Setup: results.Setup{
-			Table: "fedawe-2", Method: method, Preset: "code", Data: "svhn", Net: "cnn-svhn", Availability: "sine",
-			Clients: 100, Alpha: files.Some(0.1),
-		}, Rounds: rounds, Metric: metrics.TestAcc, Status: results.CellOK}
-		r.Estimate(stats.Estimate{Mean: mean, Std: files.Some(0.01), N: n})
-		if n == 1 {
-			r.Std = files.Optional{}
-		}
+		r := resultstest.Row("fedawe-2", method, "svhn", "sine", metrics.TestAcc, mean, n)
+		r.Rounds = rounds
 		return r
 	}
 	for name, c := range map[string]struct {

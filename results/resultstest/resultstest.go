@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rollcall/internal/files"
+	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
 )
@@ -73,6 +74,24 @@ type SmallRun struct {
 	Checksum      string
 	Numerics      string // empty: cpu-fp32
 	Revisions     results.Revisions
+}
+
+// Complete describes a complete run.
+func Complete(table, method string, seed uint32, acc ...float64) SmallRun {
+	return SmallRun{Table: table, Method: method, Seed: seed, Acc: acc, Status: results.RunComplete}
+}
+
+// Runs returns runs as they are read back from their files; those without a table are single runs.
+func Runs(t *testing.T, list ...SmallRun) []results.Run {
+	t.Helper()
+	out := t.TempDir()
+	for _, r := range list {
+		r.Table = cmp.Or(r.Table, "run")
+		WriteRun(t, out, r)
+	}
+	runs, bad := must.Get2(results.FindRuns(t.Context(), out))(t)
+	MustHold(t, bad)
+	return runs
 }
 
 // WriteRun writes the folder of a run below out, and returns the path of the folder.

@@ -1,7 +1,7 @@
 // Package scoreboard says of every table and figure of the papers whether our results agree with it.
 //
-// [Read] finds the results in a folder and judges them by the rules in verdict.go; size.go says how much of an item was
-// run; text.go writes the rows for people, and into a page.
+//	rows, notes, err := scoreboard.Read(ctx, "results/replay")
+//	err = scoreboard.WriteMarkdown(os.Stdout, rows)
 package scoreboard
 
 import (

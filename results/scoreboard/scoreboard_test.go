@@ -1,6 +1,7 @@
 package scoreboard
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"rollcall/results/compare"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
+	"rollcall/results/resultstest"
 	"rollcall/results/stats"
 )
 
@@ -79,14 +81,9 @@ func TestWithin(t *testing.T) {
 func summary(t *testing.T, dir, preset string, rounds, seeds int) {
 	t.Helper()
 	row := func(method string, mean float64) results.SummaryRow {
-		return results.SummaryRow{
-			Setup: results.Setup{
-				Table: "fedawe-2", Method: method, Preset: preset, Data: "svhn", Net: "cnn-svhn", Availability: "sine",
-				Clients: 100, Alpha: files.Some(0.1),
-			},
-			Rounds: rounds, Metric: metrics.TestAcc, N: seeds, Mean: files.Some(mean), Std: files.Some(0.005),
-			Status: results.CellOK,
-		}
+		r := resultstest.Row("fedawe-2", method, "svhn", "sine", metrics.TestAcc, mean, seeds)
+		r.Preset, r.Rounds, r.Std = preset, rounds, files.Some(0.005)
+		return r
 	}
 	write(t, filepath.Join(dir, results.SummaryFile), func(path string) error {
 		return results.WriteSummary(path, []results.SummaryRow{row("fedawe", 0.856), row("fedau", 0.725)})
@@ -278,5 +275,30 @@ func TestReadErrors(t *testing.T) {
 	}
 	if _, _, err := Read(t.Context(), filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("no folder: no error")
+	}
+}
+
+// The slides' figures are those of the journal paper, whose sentences are listed once; what was not judged says why.
+func TestMarkdown(t *testing.T) {
+	dir := t.TempDir()
+	figure(t, filepath.Join(dir, "cafed-f1a"), results.FigureInfo{
+		Preset: "paper", Rounds: 20, Seeds: seedsTo(10), Methods: []string{"ca-fed", "adafed"},
+	})
+	rows, _ := must.Get2(Read(t.Context(), dir))(t)
+	var b bytes.Buffer
+	must.OK(t, WriteMarkdown(&b, rows))
+	text := b.String()
+	for _, want := range []string{
+		"| CA-Fed, ToN, Figure 1a | leaf: ca-fed over adafed by +1.56 points |  | +1.50 ± 0.30 | " +
+			"not judged: 20 of 200 rounds |",
+		"| CA-Fed, ToN, Figure 1a | CA-Fed is ahead | V-B a | +1.50 | not judged: 20 of 200 rounds |",
+		"| CA-Fed, ToN, Figure 1b | mnist: ca-fed over adafed by +0.94 points |  |  | not tried |",
+	} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%s\nwant once: %s", text, want)
+		}
+	}
+	if strings.Contains(text, "slides, Results (a) |  |") || strings.Count(text, "by +1.56 points") != 1 {
+		t.Error("the slides repeat the sentences of the journal paper")
 	}
 }

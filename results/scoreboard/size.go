@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/papers"
@@ -50,7 +51,7 @@ func tableSize(t *papers.Table, rows []results.SummaryRow, c *compare.Comparing)
 		short = append(short, fmt.Sprintf("%d of %d numbers", len(t.Printed)-lacking, len(t.Printed)))
 	}
 	if short == nil {
-		return "whole, " + counted(seeds, "seed"), full
+		return "whole, " + files.Count(seeds, "seed"), full
 	}
 	return strings.Join(short, ", "), full
 }
@@ -74,13 +75,13 @@ func shortOf(i *results.FigureInfo) (short []string) {
 		ours = append(ours, name)
 	}
 	if n := shared(ours, i.PaperData); n < len(i.PaperData) {
-		short = append(short, fmt.Sprintf("%d of %s", n, counted(len(i.PaperData), "data set")))
+		short = append(short, fmt.Sprintf("%d of %s", n, files.Count(len(i.PaperData), "data set")))
 	}
 	if only := i.Settings["column"]; only != "" {
 		short = append(short, only+" alone")
 	}
 	if i.Diverged > 0 {
-		short = append(short, counted(i.Diverged, "run")+" diverged")
+		short = append(short, files.Count(i.Diverged, "run")+" diverged")
 	}
 	return short
 }
@@ -91,7 +92,7 @@ func figureSize(i *results.FigureInfo, short []string) string {
 	if short == nil {
 		words = "whole"
 		if len(i.Seeds) > 0 {
-			words += ", " + counted(len(i.Seeds), "seed")
+			words += ", " + files.Count(len(i.Seeds), "seed")
 		}
 	}
 	if !i.Trained {
@@ -117,12 +118,4 @@ func shared(names, wanted []string) (n int) {
 		}
 	}
 	return n
-}
-
-// counted returns a number with its noun: "1 seed", "10 seeds".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

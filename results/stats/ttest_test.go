@@ -88,14 +88,8 @@ func TestPairedTTestEdges(t *testing.T) {
 			t.Errorf("%v and %v: %v, %v, want %v", c.a, c.b, p, err, c.want)
 		}
 	}
-	for _, c := range []struct {
-		a, b []float64
-		want string
-	}{
-		{[]float64{1, math.NaN()}, []float64{1, 2}, "pair 2"},
-	} {
-		if _, err := PairedTTest(c.a, c.b); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v and %v: %v, want %q", c.a, c.b, err, c.want)
-		}
+	_, err := PairedTTest([]float64{1, math.NaN()}, []float64{1, 2})
+	if err == nil || !strings.Contains(err.Error(), "pair 2") {
+		t.Errorf("NaN: %v, want pair 2 named", err)
 	}
 }

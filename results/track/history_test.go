@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -200,4 +201,240 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestReadBad has every kind of line a history should not have. The good ones are used.
+func TestReadBad(t *testing.T) {
+	h := referenced(small(2))
+	h.Nights[0].Load, h.Nights[0].Steal = files.Some(0.5), files.Some(0.25)
+	path := written(t, t.TempDir(), h)
+	good := must.Get(os.ReadFile(path))(t)
+	lines := strings.SplitAfter(string(good), "\n") // header, 2 + 2 rows, nothing
+	replaced := func(line int, old, with string) string {
+		if !strings.Contains(lines[line], old) {
+			t.Fatalf("line %d has no %q", line+1, old)
+		}
+		out := append([]string(nil), lines...)
+		out[line] = strings.Replace(out[line], old, with, 1)
+		return strings.Join(out, "")
+	}
+	other := testMachine
+	other.Threads = 1
+	var foreign strings.Builder
+	must.OK(t, encode(&foreign, other, h.Nights[0]))
+	foreignRow, _, _ := strings.Cut(foreign.String(), "\n")
+	for _, test := range []struct {
+		name, text string
+		rows       int
+		want       []string
+	}{
+		{"nothing", "", 0, []string{"line 1: empty, want the header schema,run,"}},
+		{"another CSV", "a,b\n1,2\n", 0, []string{`line 1: no column "schema", want the header`}},
+		{
+			"a column missing", strings.Replace(string(good), ",precision", "", 1), 0,
+			[]string{`line 1: no column "precision"`},
+		},
+		{
+			"a column more", strings.Replace(string(good), ",precision", ",precision,moon", 1), 0,
+			[]string{"line 1: header "},
+		},
+		{
+			"half a line at the end", string(good[:len(good)-30]), 3,
+			[]string{"line 5: no line break at its end, want one: it is half written"},
+		},
+		{"half a line within", replaced(2, "metric/01,ms,", "\n"), 3, []string{
+			"line 3: 22 columns, want 26",
+			"line 4: column schema: ",
+		}},
+		{"another schema", replaced(2, "2,", "1,"), 3, []string{`line 3: column schema: "1", want 2`}},
+		{
+			"a history of schema 1", header1 + "\n1,20260101T020000Z,2026-01-01T02:00:00Z,v1,go1.26,,ab5773e9b5d2," +
+				"test/1,linux/amd64,Some CPU @ 2 GHz,4,2,cpu-avx512,Some CPU @ 2 GHz,,800-3500 MHz,fp32,a,ms,1\n", 0,
+			[]string{"line 1: a history of schema 1, whose nights have no reference, want schema 2: keep it elsewhere"},
+		},
+		{"load", replaced(1, ",0.5,", ",-0.5,"), 3, []string{`line 2: column load: "-0.5", want a number from 0 to`}},
+		{"steal", replaced(1, ",0.25,", ",1.25,"), 3, []string{`line 2: column steal: "1.25", want a number from 0`}},
+		{"others", replaced(1, ",0.25,,", ",0.25,NaN,"), 3, []string{`line 2: column others: "NaN", want a number`}},
+		{
+			"users", replaced(1, ",0.25,,,", ",0.25,,some,"), 3,
+			[]string{`line 2: column card_users: "some", want a number`},
+		},
+		{"processor", replaced(4, ",400 ", " 7,400 "), 3, []string{"line 5: column reference: 10 numbers, want"}},
+		{"reference", replaced(4, ",400 401 ", ",-400 401 "), 3, []string{`line 5: column reference: "-400", want`}},
+		{"unit", replaced(4, ",ms,", ",s,"), 3, []string{`line 5: column unit: "s", want ms or µs where there is a`}},
+		{"a quote", replaced(2, "v1", `"v1`), 3, []string{`line 3: extraneous or missing " in quoted-field`}},
+		{
+			"time", replaced(1, "2026-01-01T", "yesterday "), 3,
+			[]string{`line 2: column time: "yesterday 02:00:00Z", want`},
+		},
+		{"sample", replaced(4, "ms,", "ms,NaN "), 3, []string{`line 5: column wall: "NaN", want a positive number`}},
+		{"machine edited", replaced(1, "avx512", "avx2"), 3, []string{"line 2: column fingerprint: "}},
+		{
+			"threads", replaced(1, ",4,2,", ",4,two,"), 3,
+			[]string{`line 2: column threads: "two", want a whole number`},
+		},
+		{
+			"a row twice", string(good) + lines[1], 4,
+			[]string{"line 6: run 20260101T020000Z has metric/00 in line 2 already, want it once"},
+		},
+		{
+			"a row of another machine", string(good) + foreignRow + "\n", 4,
+			[]string{"line 6: machine " + other.Fingerprint() + ", want " + testMachine.Fingerprint()},
+		},
+		{
+			"a run at two times", replaced(2, "2026-01-01T02:00:00Z", "2026-01-01T03:00:00Z"), 3,
+			[]string{"line 3: run 20260101T020000Z at 2026-01-01T03:00:00Z, want 2026-01-01T02:00:00Z"},
+		},
+		{"line breaks of Windows", strings.ReplaceAll(string(good), "\n", "\r\n"), 4, nil},
+		{"empty lines", strings.ReplaceAll(string(good), "\n", "\n\n"), 4, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h, bad := read(test.text, "f.csv")
+			rows := 0
+			if h != nil {
+				for _, n := range h.Nights {
+					rows += len(n.Values)
+				}
+			}
+			if rows != test.rows {
+				t.Errorf("good rows: got %d, want %d", rows, test.rows)
+			}
+			if len(bad) != len(test.want) {
+				t.Fatalf("errors: got %v, want %d", bad, len(test.want))
+			}
+			for i, want := range test.want {
+				if want = "track: f.csv: " + want; !strings.HasPrefix(bad[i].Error(), want) {
+					t.Errorf("error %d:\ngot  %v\nwant %s…", i, bad[i], want)
+				}
+			}
+		})
+	}
+}
+
+// docs/tracking.md gives the header to those who write or read histories with programs of their own: its table has the
+// columns of a file in their order, and the fields of the fingerprint in theirs.
+func TestHeaderIsThatOfTheDocs(t *testing.T) {
+	text := must.Get(os.ReadFile("../../docs/tracking.md"))(t)
+	_, below, ok := strings.Cut(string(text),
+		"The header is exactly this, in this order:\n\n| column | holds |\n|---|---|\n")
+	if !ok {
+		t.Fatal("docs/tracking.md: no table of the header, want one")
+	}
+	var listed []string
+	for line := range strings.Lines(below) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 {
+			break
+		}
+		for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(cells[1], -1) {
+			listed = append(listed, name[1])
+		}
+	}
+	columns := files.CSVHeader[row]()
+	if !slices.Equal(listed, columns) {
+		t.Errorf("docs/tracking.md lists the columns\n%s, want\n%s", strings.Join(listed, ","), header())
+	}
+	fields := strings.Join(files.CSVHeader[Machine](), ",")
+	if want := "in this order: `" + fields + "`"; !strings.Contains(string(text), want) {
+		t.Errorf("docs/tracking.md: %q is not there, want it", want)
+	}
+}
+
+// Appending changes nothing of what is there, whatever that is.
+func TestAppendKeeps(t *testing.T) {
+	h := small(2)
+	dir := t.TempDir()
+	path := written(t, dir, h)
+	good := must.Get(os.ReadFile(path))(t)
+	torn := string(good[:len(good)-30])
+	must.OK(t, os.WriteFile(path, []byte(torn), 0o600))
+	w := must.Get(NewWriter(dir))(t)
+	defer w.Close()
+	next := small(3).Nights[2]
+	must.OK(t, w.Append(h.Machine, next))
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(text), torn+halfWritten+"\n2,") {
+		t.Errorf("file: got %q, %v, want what was there, its last line marked and ended, and the night", text, err)
+	}
+	back, bad := Read(path)
+	if len(back.Nights) != 3 || len(bad) != 1 || !strings.Contains(bad[0].Error(), "line 5: half written") {
+		t.Errorf("read: got %d nights, %v, want 3 and line 5 half written", len(back.Nights), bad)
+	}
+	if err := w.Append(h.Machine, next); err == nil ||
+		!strings.Contains(err.Error(), "run "+next.Run+" is in it already") {
+		t.Errorf("the same run again: got %v, want that it is in it already", err)
+	}
+	must.OK(t, os.WriteFile(path, []byte("schema,moon\n"), 0o600))
+	if err := w.Check(h.Machine); err == nil || !strings.Contains(err.Error(), "line 1: ") {
+		t.Errorf("foreign file: got %v, want line 1 named", err)
+	}
+	if err := w.Append(h.Machine, next); err == nil {
+		t.Error("foreign file: a night was appended, want an error")
+	}
+	if text, _ := os.ReadFile(path); string(text) != "schema,moon\n" {
+		t.Errorf("foreign file: it was changed to %q", text)
+	}
+}
+
+func TestTwoWriters(t *testing.T) {
+	dir := t.TempDir()
+	first := must.Get(NewWriter(dir))(t)
+	if _, err := NewWriter(dir); !errors.Is(err, ErrBusy) {
+		t.Errorf("second writer: got %v, want %v", err, ErrBusy)
+	}
+	must.OK(t, first.Close())
+	third, err := NewWriter(dir)
+	if err != nil {
+		t.Fatalf("after the first is closed: got %v, want a writer", err)
+	}
+	third.Close()
+}
+
+// Nights of one machine in several precisions are several histories: a night in bf16, which takes half the time, is
+// neither a shift of fp32's history nor a row of its file.
+func TestPrecisionsApart(t *testing.T) {
+	dir := t.TempDir()
+	paths := map[string]string{}
+	for _, p := range []string{"fp32", "bf16", "bf16x3"} {
+		h := small(12)
+		h.Machine.Precision = p
+		if p != "fp32" {
+			for _, n := range h.Nights {
+				for _, v := range n.Values {
+					for i := range v.Wall {
+						v.Wall[i] /= 2
+					}
+				}
+			}
+		}
+		paths[p] = written(t, dir, h)
+		if want := "_" + p + "_" + h.Machine.Fingerprint() + ".csv"; !strings.HasSuffix(paths[p], want) {
+			t.Errorf("%s: file %s, want …%s", p, filepath.Base(paths[p]), want)
+		}
+	}
+	all, bad := ReadFolder(dir)
+	if len(all) != 3 || len(bad) > 0 {
+		t.Fatalf("%d histories, %v, want 3", len(all), bad)
+	}
+	for _, h := range all {
+		if len(h.Nights) != 12 {
+			t.Errorf("%s: %d nights, want 12", h.Machine.Precision, len(h.Nights))
+		}
+		for _, trend := range DefaultRule().Trends(h) {
+			if len(trend.Shifts) > 0 {
+				t.Errorf("%s: %s has shifts %v, want none", h.Machine.Precision, trend.Metric, trend.Shifts)
+			}
+		}
+	}
+
+	// Rows that somebody copies from one file into another are named and left out.
+	text := must.Get(os.ReadFile(paths["fp32"]))(t)
+	faster := must.Get(os.ReadFile(paths["bf16"]))(t)
+	_, rows, _ := strings.Cut(string(faster), "\n")
+	h, bad := read(string(text)+rows, "f.csv")
+	if len(bad) != strings.Count(rows, "\n") || !strings.Contains(bad[0].Error(), "one file is one machine") ||
+		h.Machine.Precision != "fp32" || len(h.Nights) != 12 {
+		t.Errorf("%s, %d nights, errors %v, want fp32's 12 nights and every row of bf16 named",
+			h.Machine.Precision, len(h.Nights), bad)
+	}
 }

@@ -93,17 +93,14 @@ func finding(h *History, t Trend, s Shift) Finding {
 func (v Verdict) line() string {
 	what := "no regression"
 	if n := len(v.Regressions); n > 0 {
-		what = fmt.Sprintf("%d regressions", n)
-		if n == 1 {
-			what = "1 regression"
-		}
+		what = files.Count(n, "regression")
 		worst := slices.MaxFunc(v.Regressions, func(f, g Finding) int { return cmp.Compare(f.Change, g.Change) })
 		what += fmt.Sprintf(", worst %s %+.1f %% since run %s", worst.Metric, 100*worst.Change, worst.FirstRun)
 	} else if n := len(v.Improvements); n > 0 {
 		what += fmt.Sprintf(", %d faster", n)
 	}
 	return fmt.Sprintf("rollcall %s: %s (%d of %d metrics compared, %s of %s)",
-		v.Version, what, v.Compared, v.Metrics, nights(v.Nights), v.Fingerprint)
+		v.Version, what, v.Compared, v.Metrics, files.Count(v.Nights, "night"), v.Fingerprint)
 }
 
 // WriteText writes verdicts for people, with empty lines between them.
@@ -119,18 +116,10 @@ func WriteText(w io.Writer, verdicts []Verdict) error {
 	return err
 }
 
-// nights returns "1 night", "2 nights", …
-func nights(n int) string {
-	if n == 1 {
-		return "1 night"
-	}
-	return fmt.Sprintf("%d nights", n)
-}
-
 // text writes the machine, the verdict and a table of the shifts.
 func (v Verdict) text(b *strings.Builder) {
 	fmt.Fprintf(b, "machine   %s\nhistory   %s, %s, last run %s\nverdict   %s\n",
-		v.Machine, v.File, nights(v.Nights), v.Run, v.Text)
+		v.Machine, v.File, files.Count(v.Nights, "night"), v.Run, v.Text)
 	table := files.TextTable{Align: "llllll", Gap: "  "}
 	for i, list := range [][]Finding{v.Regressions, v.Improvements, v.Earlier} {
 		for _, f := range list {
@@ -141,7 +130,7 @@ func (v Verdict) text(b *strings.Builder) {
 			table.Lines = append(table.Lines, []string{
 				[]string{"SLOWER", "faster", "earlier"}[i], f.Metric,
 				fmt.Sprintf("%.4g → %.4g %s", f.Before, f.After, f.Unit), fmt.Sprintf("%+.1f %%", 100*f.Change), since,
-				fmt.Sprintf("p = %.2g, %s after %d", f.P, nights(f.NightsAfter), f.NightsBefore),
+				fmt.Sprintf("p = %.2g, %s after %d", f.P, files.Count(f.NightsAfter, "night"), f.NightsBefore),
 			})
 		}
 	}
