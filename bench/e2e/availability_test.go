@@ -37,7 +37,7 @@ func TestAvailabilityCSV(t *testing.T) {
 // make another one.
 func TestAvailabilityIsThatOfRun(t *testing.T) {
 	seen := map[string]bool{}
-	for _, draws := range []string{"--draws=none", "--draws=numpy"} {
+	for _, draws := range []string{"--draws=philox", "--draws=numpy"} {
 		common := []string{"--clients", "6", "--rounds", "6", "--train-size", "300", "--seed", "9", draws}
 		trace := activeClients(t, append(common, "--kind", "sine")...)
 		seen[fmt.Sprint(trace)] = true

@@ -14,11 +14,8 @@ import (
 
 // severalCards are the arguments of a sweep of seconds with runs that are alike, on cards.
 func severalCards(out, device string, more ...string) []string {
-	return append([]string{
-		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "20", "--local-steps", "2", "--batch", "4",
-		"--eval-every", "5", "--methods", "fedavg-active", "--seeds", "3,4,5,6,7,8", "--precision", "fp32",
-		"--checkpoint-every", "1ms", "--device", device, "--out", out,
-	}, more...)
+	return smallSweep(out, append(strings.Fields("--methods fedavg-active --seeds 3,4,5,6,7,8 --clients 5 --rounds 20 "+
+		"--local-steps 2 --eval-every 5 --precision fp32 --checkpoint-every 1ms --device "+device), more...)...)
 }
 
 // has checks that a log has each text so often.

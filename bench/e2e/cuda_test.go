@@ -133,8 +133,8 @@ func TestDevicesOnCUDA(t *testing.T) {
 			t.Errorf("devices: %q, want %q in it", list, want)
 		}
 	}
-	r := pass(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "3", "--rounds", "1",
-		"--local-steps", "1", "--batch", "2", "--out", t.TempDir())
+	r := pass(t, strings.Fields("run --method fedavg-active --data leaf --clients 3 --rounds 1 --local-steps 1 "+
+		"--batch 2 --out "+t.TempDir())...)
 	if !strings.Contains(r.stderr, "device: cuda-sm") ||
 		!strings.Contains(r.stderr, "tf32 (auto: the first usable card)") ||
 		!strings.Contains(r.stderr, "with 3 clients at once") {
@@ -173,11 +173,8 @@ func TestDriverCache(t *testing.T) {
 
 // onCUDA are the arguments of a sweep of seconds on a card.
 func onCUDA(out string, more ...string) []string {
-	return append([]string{
-		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4",
-		"--eval-every", "1", "--methods", "fedavg-active,mifa,fedawe",
-		"--availability", "stationary,sine", "--seeds", "3,4", "--device", "cuda", "--precision", "fp32", "--out", out,
-	}, more...)
+	return smallSweep(out, append(strings.Fields("--clients 5 --rounds 3 --local-steps 2 --seeds 3,4 "+
+		"--methods fedavg-active,mifa,fedawe --availability stationary,sine --device cuda --precision fp32"), more...)...)
 }
 
 // Engines side by side on one card leave the same bytes as one after the other.
@@ -230,10 +227,7 @@ func TestResumeOnCUDA(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := func(out, device string) []string {
-				return append([]string{
-					"run", "--clients", "4", "--rounds", "4", "--local-steps", "1", "--batch", "4", "--eval-every", "1",
-					"--save-model", "--device", device, "--out", out,
-				}, more...)
+				return smallRun(out, append(more, "--save-model", "--device", device)...)
 			}
 			whole, out := t.TempDir(), t.TempDir()
 			pass(t, args(whole, "cuda")...)

@@ -44,8 +44,10 @@ var ofFinished = []damage{
 
 	{"run.json: seed", set("seed", 77), unsound, "run.json"},
 	{"run.json: seed, checksums anew", forged(set("seed", 77)), unsound, "run.json"},
-	{"run.json and curve.csv: seed, checksums anew", forged(put(allRounds, "seed", "77"), set("seed", 77)),
-		unsound, "seed 77, want 4"},
+	{
+		"run.json and curve.csv: seed, checksums anew", forged(put(allRounds, "seed", "77"), set("seed", 77)),
+		unsound, "seed 77, want 4",
+	},
 	{"run.json: a setting", setting("lr", json.Number("0.2")), unsound, "settings_hash"},
 	{"run.json: a setting and the hash", forged(setting("batch", 7)), unsound, "settings"},
 	{"run.json: rounds", set("rounds", 3), unsound, "run.json"},
@@ -68,8 +70,10 @@ var ofFinished = []damage{
 	{"run.json: revision of the engine", revision("engine"), apart, "engine revision 77, want "},
 	{"run.json: numerics", set("numerics", "cuda-fp32"), unsound, "run.json"},
 	{"run.json: no numerics", without("numerics"), unsound, "run.json"},
-	{"run.json: numerics, checksums anew", forged(set("numerics", "cuda-fp32")), apart,
-		"numerics cuda-fp32, want cpu-"},
+	{
+		"run.json: numerics, checksums anew", forged(set("numerics", "cuda-fp32")), apart,
+		"numerics cuda-fp32, want cpu-",
+	},
 	{"run.json: engine, checksums anew", forged(set("engine", "cuda-sm90")), unsound, "engine"},
 	{"run.json: precision, checksums anew", forged(set("precision", "bf16")), unsound, "precision"},
 	{"run.json: version, checksums anew", forged(set("version", "v0.1")), unsound, "version"},
@@ -80,8 +84,10 @@ var ofFinished = []damage{
 	{"run.json: data_checksum", set("data_checksum", "sha256:00"), unsound, "run.json"},
 	{"run.json: no data_checksum", without("data_checksum"), unsound, "run.json"},
 	{"run.json: data_checksum, checksums anew", forged(set("data_checksum", "sha256:00")), ofOtherData, "data checksum"},
-	{"run.json: checksum of the curve", set("checksums", map[string]string{results.CurveFile: "sha256:00"}),
-		unsound, "run.json"},
+	{
+		"run.json: checksum of the curve", set("checksums", map[string]string{results.CurveFile: "sha256:00"}),
+		unsound, "run.json",
+	},
 	{"run.json: no checksums", without("checksums"), unsound, "run.json"},
 	{"run.json: a field that there is not", set("Seed", 77), unsound, "run.json"},
 	{"run.json: a field twice, the last as it was", changed(results.RunFile, func(s string) string {
@@ -90,8 +96,10 @@ var ofFinished = []damage{
 	{"run.json: of another seed", from(seed3, results.RunFile), unsound, "run.json: seed 3, want 4"},
 	{"run.json: of another cell", from("sweep/mifa_*/seed-4", results.RunFile), unsound, "settings"},
 	{"run.json: of another command", from(fedarRun, results.RunFile), unsound, ", want "},
-	{"run.json: half of it", on(results.RunFile, func(path string) error { return os.Truncate(path, 400) }),
-		unsound, "unexpected EOF"},
+	{
+		"run.json: half of it", on(results.RunFile, func(path string) error { return os.Truncate(path, 400) }),
+		unsound, "unexpected EOF",
+	},
 	{"run.json: twice", changed(results.RunFile, func(s string) string { return s + s }), unsound, "more text"},
 	{"run.json: a list", whole(results.RunFile, "[]\n"), unsound, "run.json"},
 	{"run.json: nested without end", whole(results.RunFile, strings.Repeat(`{"a":`, 1e5)), unsound, "run.json"},
@@ -103,14 +111,20 @@ var ofFinished = []damage{
 	{"run.json and curve.csv: none", gone(results.RunFile, results.CurveFile), unfinished, ""},
 
 	{"curve.csv: of another method", from("sweep/mifa_*/seed-4", results.CurveFile), unsound, "the folder is"},
-	{"curve.csv: of another method, checksums anew", forged(from("sweep/mifa_*/seed-4", results.CurveFile)),
-		unsound, "the folder is"},
+	{
+		"curve.csv: of another method, checksums anew", forged(from("sweep/mifa_*/seed-4", results.CurveFile)),
+		unsound, "the folder is",
+	},
 	{"curve.csv: of another seed", from(seed3, results.CurveFile), unsound, "seed"},
 	{"curve.csv: of another table", put(allRounds, "table", "fedawe-2"), unsound, "checksum"},
-	{"curve.csv: last row twice", rows(func(r [][]string) [][]string { return append(r, r[7]) }),
-		unsound, "round 6 after round 6"},
-	{"curve.csv: rows swapped", rows(func(r [][]string) [][]string { r[2], r[3] = r[3], r[2]; return r }),
-		unsound, "curve.csv: line"},
+	{
+		"curve.csv: last row twice", rows(func(r [][]string) [][]string { return append(r, r[7]) }),
+		unsound, "round 6 after round 6",
+	},
+	{
+		"curve.csv: rows swapped", rows(func(r [][]string) [][]string { r[2], r[3] = r[3], r[2]; return r }),
+		unsound, "curve.csv: line",
+	},
 	{"curve.csv: its last rows missing", ends(3), unsound, "curve.csv: "},
 	{"curve.csv: rounds exchanged", both(put(1, "test_acc", "0.6"), put(2, "test_acc", "0.5")), unsound, "checksum"},
 	{"curve.csv: one number", put(4, "test_acc", "0.75"), unsound, "checksum"},
@@ -119,12 +133,16 @@ var ofFinished = []damage{
 	{"curve.csv: a column empty", put(allRounds, "round", ""), unsound, "column"},
 	{"curve.csv: no line break at its end", changed(results.CurveFile, strings.TrimSpace), unsound, "no line break"},
 	{"curve.csv: CRLF", replaced(results.CurveFile, "\n", "\r\n"), harmless, ""},
-	{"curve.csv: byte order mark", changed(results.CurveFile, func(s string) string { return "\ufeff" + s }),
-		unsound, "unknown column"},
+	{
+		"curve.csv: byte order mark", changed(results.CurveFile, func(s string) string { return "\ufeff" + s }),
+		unsound, "unknown column",
+	},
 	{"curve.csv: header alone", ends(0), unsound, "no row"},
 	{"curve.csv: no header", rows(func(r [][]string) [][]string { return r[1:] }), unsound, "curve.csv: line 1"},
-	{"curve.csv: header twice", rows(func(r [][]string) [][]string { return slices.Insert(r, 1, r[0]) }),
-		unsound, "curve.csv: line 2"},
+	{
+		"curve.csv: header twice", rows(func(r [][]string) [][]string { return slices.Insert(r, 1, r[0]) }),
+		unsound, "curve.csv: line 2",
+	},
 	{"curve.csv: unknown column", changed(results.CurveFile, func(s string) string {
 		return strings.Replace(s, "lr", "rate", 1)
 	}), unsound, "unknown column"},
@@ -132,8 +150,10 @@ var ofFinished = []damage{
 		return strings.Replace(s, "sweep,", `"sweep,`, 1)
 	}), unsound, "curve.csv"},
 	{"curve.csv: a text that is no UTF-8", put(allRounds, "params", "eval-every=1\xff"), unsound, "curve.csv"},
-	{"curve.csv: another setting, checksums anew", forged(put(allRounds, "params", "eval-every=1;lr=7")),
-		unsound, "params"},
+	{
+		"curve.csv: another setting, checksums anew", forged(put(allRounds, "params", "eval-every=1;lr=7")),
+		unsound, "params",
+	},
 	{"curve.csv: more clients, checksums anew", forged(put(allRounds, "clients", "100")), unsound, "clients"},
 	{"curve.csv: α of a split without, checksums anew", forged(put(allRounds, "alpha", "0.5")), unsound, "alpha"},
 	{"curve.csv: no row of round 0, checksums anew", forged(drop(0)), unsound, "round"},
@@ -186,15 +206,21 @@ var ofInterrupted = []damage{
 
 	{"curve.csv: a number", put(2, "test_acc", "0.75"), refused, "checksum"},
 	{"curve.csv: a number, killed", both(put(2, "test_acc", "0.75"), killed), refused, "round 2: test_acc 0.75, and "},
-	{"curve.csv: a number after the checkpoint, killed", both(longer, put(6, "test_acc", "0.75")),
-		refused, "round 6: test_acc 0.75, and "},
+	{
+		"curve.csv: a number after the checkpoint, killed", both(longer, put(6, "test_acc", "0.75")),
+		refused, "round 6: test_acc 0.75, and ",
+	},
 	{"curve.csv: ahead of the checkpoint, killed", longer, resumed, ""},
 	{"curve.csv: behind the checkpoint, killed", both(ends(2), killed), resumed, ""},
-	{"curve.csv: of another seed, killed", both(from(seed3, results.CurveFile), killed),
-		refused, "row 1: of another run"},
+	{
+		"curve.csv: of another seed, killed", both(from(seed3, results.CurveFile), killed),
+		refused, "row 1: of another run",
+	},
 	{"curve.csv: its last rows missing", ends(3), resumed, ""},
-	{"curve.csv: its last rows missing, and a number", both(put(1, "test_acc", "0.75"), ends(3)),
-		refused, "round 1: test_acc 0.75, and "},
+	{
+		"curve.csv: its last rows missing, and a number", both(put(1, "test_acc", "0.75"), ends(3)),
+		refused, "round 1: test_acc 0.75, and ",
+	},
 	{"curve.csv: none, killed", gone(results.CurveFile, results.RunFile), resumed, ""},
 
 	{"newest checkpoint cut", cut(4), resumedEarlier, "not used"},
@@ -205,12 +231,18 @@ var ofInterrupted = []damage{
 	}, resumedEarlier, "as its name says"},
 	{"no checkpoint", gone(checkpoint.Name(2), checkpoint.Name(4)), made, ""},
 	{"a checkpoint of other numerics too", other("bf16", 4, 5), resumed, ""},
-	{"checkpoints of other numerics in their place, killed",
-		both(gone(results.RunFile, results.CurveFile), other("bf16", 2, 2), other("bf16", 4, 4)), refused, "numerics"},
-	{"a folder in place of a checkpoint",
-		both(folder(checkpoint.Name(6)), file(checkpoint.Name(6)+"/mine", "mine")), resumed, ""},
-	{"a pipe in place of a checkpoint",
-		on(checkpoint.Name(6), func(path string) error { return syscall.Mkfifo(path, 0o666) }), resumed, ""},
+	{
+		"checkpoints of other numerics in their place, killed",
+		both(gone(results.RunFile, results.CurveFile), other("bf16", 2, 2), other("bf16", 4, 4)), refused, "numerics",
+	},
+	{
+		"a folder in place of a checkpoint",
+		both(folder(checkpoint.Name(6)), file(checkpoint.Name(6)+"/mine", "mine")), resumed, "",
+	},
+	{
+		"a pipe in place of a checkpoint",
+		on(checkpoint.Name(6), func(path string) error { return syscall.Mkfifo(path, 0o666) }), resumed, "",
+	},
 
 	{"everything aside", aside(".old", 9), resumed, "taken back from .old\n"},
 	{"killed while it was moved aside", aside(".old-moving", 2), resumed, "taken back from .old\n"},

@@ -255,6 +255,9 @@ func (x *damageTry) read(base string) {
 	}
 
 	list := try(failsIf(named), "results", "list", "--format", "csv", x.out)
+	if named && (!strings.Contains(list.stderr, x.dir) || !strings.Contains(list.stderr, "the rest is done")) {
+		x.Errorf("list: %q, want the run named, and the rest done", list.stderr)
+	}
 	method, _, _ := strings.Cut(filepath.Base(filepath.Dir(x.dir)), "_")
 	seeds := "3 4"
 	if !x.ofSweep() {
@@ -365,6 +368,11 @@ func (x *damageTry) repeat(want map[string]string) {
 		x.Errorf("the first command again: want everything taken back:\n%s", o.stderr)
 	}
 	x.right(before, x.bases[""].want)
+	must.OK(x, os.Setenv("ROLLCALL_CPU", damageVariants[x.variant].cpu))
+	if o = pass(x.T, x.line(x.variant)...); len(begun(o.stderr)) > 0 || strings.Contains(o.stderr, "goes on from") {
+		x.Errorf("and the second again: want everything kept:\n%s", o.stderr)
+	}
+	x.right(before, want)
 }
 
 // decided compares what the log says with the fate.

@@ -58,14 +58,13 @@ func TestRunsOfBefore(t *testing.T) {
 	if o.status != statusFailure || strings.Count(o.stderr, "run.json of schema 1, want 2: unverified") != 3 {
 		t.Errorf("verify: status %d, %q, want three runs that are unverified", o.status, o.stderr)
 	}
-	o = pass(t, "run", "--method", "ca-fed", "--data", "leaf", "--availability", "markov", "--clients", "4",
-		"--rounds", "2", "--eval-every", "1", "--prior", "1000000", "--device", "cpu", "--out", out)
+	o = pass(t, strings.Fields("run --method ca-fed --data leaf --availability markov --clients 4 --rounds 2 "+
+		"--eval-every 1 --prior 1000000 --device cpu --out "+out)...)
 	if strings.Contains(o.stdout, "kept") {
 		t.Errorf("run: %q, want the run of before left alone", o.stdout)
 	}
-	o = pass(t, "sweep", "--methods", "fedar,fedawe", "--availability", "uniform", "--data", "binary", "--clients", "4",
-		"--rounds", "2", "--eval-every", "1", "--like", "fedavg-active", "--fedar-t0", "none", "--seeds", "3,4",
-		"--device", "cpu", "--out", out)
+	o = pass(t, strings.Fields("sweep --methods fedar,fedawe --availability uniform --data binary --clients 4 --rounds 2 "+
+		"--eval-every 1 --like fedavg-active --fedar-t0 none --seeds 3,4 --device cpu --out "+out)...)
 	if strings.Contains(o.stderr, "kept") {
 		t.Errorf("sweep: %q, want the runs of before left alone", o.stderr)
 	}

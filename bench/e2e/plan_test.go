@@ -86,8 +86,8 @@ func TestPlanTakesMeasurements(t *testing.T) {
 		t.Skip("nothing for the race detector")
 	}
 	out := t.TempDir()
-	args := smallSweep(out, "--methods", "fedavg-active", "--data", "synthetic", "--nets", "lenet5", "--batch", "8",
-		"--train-size", "400", "--test-size", "100", "--plan")
+	args := strings.Fields("sweep --methods fedavg-active --data synthetic --nets lenet5 --train-size 400 --test-size 100 " +
+		"--clients 6 --rounds 3 --local-steps 2 --batch 8 --eval-every 1 --threads 1 --device cpu --plan --out " + out)
 	pass(t, "bench", "--data", "synthetic", "--net", "lenet5", "--clients", "1", "--rounds", "1", "--warmup", "0",
 		"--device", "cpu", "--threads", "1", "--out", out)
 	rows := must.Get(files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile)))(t)

@@ -129,33 +129,6 @@ func TestRunKeepsFinished(t *testing.T) {
 	}
 }
 
-// Ctrl-C between rounds: rows so far are there and said, and the next command makes of it what an undisturbed one
-// makes.
-func TestRunInterruptedAndResumed(t *testing.T) {
-	whole, out := t.TempDir(), t.TempDir()
-	six := []string{"--rounds", "6", "--eval-every", "2", "--availability", "staircase"}
-	pass(t, small(whole, six...)...)
-
-	o := interrupted(t, "round 2/6", small(out, six...)...)
-	if o.status != statusInterrupted || !strings.HasSuffix(o.stderr, "\nrollcall: interrupted\n") ||
-		!strings.Contains(o.stdout, "round 2:") {
-		t.Errorf("status %d, stdout %q, stderr %q, want 130 and `rollcall: interrupted`", o.status, o.stdout, o.stderr)
-	}
-	path := only(t, out, curvePath)
-	if _, rows := table(t, contents(t, path)); len(rows) != 2 {
-		t.Errorf("%d rows, want those of rounds 0 and 2", len(rows))
-	}
-	info, err := results.ReadRunInfo(only(t, out, runPath))
-	if err != nil || info.Status != results.RunInterrupted || info.Rounds != 2 {
-		t.Errorf("run.json: %+v, %v, want interrupted after 2 rounds", info, err)
-	}
-
-	pass(t, small(out, six...)...)
-	if got, want := timeless(t, path), timeless(t, only(t, whole, curvePath)); got != want {
-		t.Errorf("resumed:\n%sundisturbed:\n%s", got, want)
-	}
-}
-
 // Ctrl-C in the middle of a long round: back within a second, as promised.
 func TestRunInterruptedInRound(t *testing.T) {
 	out := t.TempDir()
