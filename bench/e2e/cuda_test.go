@@ -65,21 +65,9 @@ func TestMethodsOnCUDA(t *testing.T) {
 			compareDevices(t, slices.Concat(ratesOf(method), []string{"--method", method}, strings.Fields(data))...)
 		})
 	}
-	t.Run("python", func(t *testing.T) { // the last: its method stays registered
-		needsPython(t)
-		compareDevices(t, "--method", "../python/examples/scaffold_py.py", "--data", "leaf")
-	})
-}
-
-// And FedAWE's round on every net of the catalogue that takes pictures, with generated ones.
-func TestNetsOnCUDA(t *testing.T) {
-	longtest.Only(t, "every net on the emulator; TestMethodsOnCUDA has one")
-	if !onCard(t) {
-		return
-	}
-	for _, net := range models.Names() {
+	for _, net := range models.Names() { // and FedAWE's on every net that takes pictures, with generated ones
 		m := must.Get(models.New(net))(t)
-		if m.H != 32 || net == "cnn-cafed" || strings.HasPrefix(net, "resnet") { // minutes on the emulator
+		if !longtest.On() || m.H != 32 || net == "cnn-cafed" || strings.HasPrefix(net, "resnet") { // minutes on the emulator
 			continue
 		}
 		t.Run(net, func(t *testing.T) {
@@ -87,6 +75,10 @@ func TestNetsOnCUDA(t *testing.T) {
 				"--test-size", "10")
 		})
 	}
+	t.Run("python", func(t *testing.T) { // the last: its method stays registered
+		needsPython(t)
+		compareDevices(t, "--method", "../python/examples/scaffold_py.py", "--data", "leaf")
+	})
 }
 
 func compareDevices(t *testing.T, flags ...string) {

@@ -85,6 +85,7 @@ const (
 	fedarRun     = "run/fedar_*/seed-3"
 	decisionsRun = "run/ca-fed_*/seed-3"
 	modelRun     = "run/mifa_*/seed-3"
+	mifa4        = "sweep/mifa_*/seed-4" // the same seed of another cell
 )
 
 // damageVariants are the commands that compute other numbers for the same runs: the value of ROLLCALL_CPU, and flags.
@@ -284,6 +285,7 @@ func (x *damageTry) read(base string) {
 	if x.ofSweep() && x.want.is(unsound, stray, harmless) {
 		try(failsIf(named), "results", "export", "sweep", x.out)
 		try(failsIf(named), "results", "show", filepath.Dir(x.dir))
+		try(failsIf(named), "results", "curves", x.out)
 	}
 	if !x.report {
 		return
