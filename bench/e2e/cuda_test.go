@@ -67,8 +67,8 @@ func TestMethodsOnCUDA(t *testing.T) {
 	}
 	for _, net := range models.Names() { // and FedAWE's on every net that takes pictures, with generated ones
 		m := must.Get(models.New(net))(t)
-		if !longtest.On() || m.H != 32 || net == "cnn-cafed" || strings.HasPrefix(net, "resnet") { // minutes on the emulator
-			continue
+		if !longtest.On() || m.H != 32 || net == "cnn-cafed" || strings.HasPrefix(net, "resnet") {
+			continue // minutes on the emulator
 		}
 		t.Run(net, func(t *testing.T) {
 			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "40",
@@ -166,7 +166,8 @@ func TestDriverCache(t *testing.T) {
 // onCUDA are the arguments of a sweep of seconds on a card.
 func onCUDA(out string, more ...string) []string {
 	return smallSweep(out, append(strings.Fields("--clients 5 --rounds 3 --local-steps 2 --seeds 3,4 "+
-		"--methods fedavg-active,mifa,fedawe --availability stationary,sine --device cuda --precision fp32"), more...)...)
+		"--methods fedavg-active,mifa,fedawe --availability stationary,sine --precision fp32 --device cuda"),
+		more...)...)
 }
 
 // Engines side by side on one card leave the same bytes as one after the other.

@@ -309,7 +309,7 @@ func impossibleCells() (all []damage) {
 		"availability=sine", "data=synthetic",
 	} {
 		column, value, _ := strings.Cut(cell, "=")
-		all = append(all, damage{"curve.csv: " + cell + " in a row", forged(put(3, column, value)), unsound, "curve.csv"})
+		all = append(all, damage{"curve.csv: " + cell + " in a row", forged(put(3, column, value)), unsound, curveCSV})
 	}
 	return all
 }

@@ -341,7 +341,8 @@ func (x *damageTry) repeat(want map[string]string) {
 		if x.refused == 1 {
 			sums = ": 1 run refused, whose folders stay as they are: "
 			row := summaryRow(x.T, x.out, "fedawe", "test_acc")
-			if row["n"] != "1" || row["status"] != string(results.CellRefused) || !strings.Contains(row["error"], x.says) {
+			if row["n"] != "1" || row["status"] != string(results.CellRefused) ||
+				!strings.Contains(row["error"], x.says) {
 				x.Errorf("%v, want one seed, and %q for the other", row, x.says)
 			}
 			x.same(want, func(name string) bool { // the other runs are as they should be

@@ -63,8 +63,8 @@ func TestRunsOfBefore(t *testing.T) {
 	if strings.Contains(o.stdout, "kept") {
 		t.Errorf("run: %q, want the run of before left alone", o.stdout)
 	}
-	o = pass(t, strings.Fields("sweep --methods fedar,fedawe --availability uniform --data binary --clients 4 --rounds 2 "+
-		"--eval-every 1 --like fedavg-active --fedar-t0 none --seeds 3,4 --device cpu --out "+out)...)
+	o = pass(t, strings.Fields("sweep --methods fedar,fedawe --availability uniform --data binary --clients 4 "+
+		"--rounds 2 --eval-every 1 --like fedavg-active --fedar-t0 none --seeds 3,4 --device cpu --out "+out)...)
 	if strings.Contains(o.stderr, "kept") {
 		t.Errorf("sweep: %q, want the runs of before left alone", o.stderr)
 	}

@@ -114,8 +114,8 @@ func succeeded(t *testing.T, o outcome, args []string) outcome {
 
 // small are the arguments of a run of a fraction of a second; more follow, and win.
 func small(out string, more ...string) []string {
-	line := strings.Fields("run --data synthetic --net lenet5 --train-size 300 --test-size 100 --clients 6 --rounds 2 " +
-		"--local-steps 2 --batch 8 --eval-every 1 --device cpu --out")
+	line := strings.Fields("run --data synthetic --net lenet5 --train-size 300 --test-size 100 --clients 6 " +
+		"--rounds 2 --local-steps 2 --batch 8 --eval-every 1 --device cpu --out")
 	return append(append(line, out), more...)
 }
 

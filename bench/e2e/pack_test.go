@@ -127,7 +127,7 @@ func TestAtOnceInterrupted(t *testing.T) {
 	}
 	left := must.Get(filepath.Glob(filepath.Join(out, "sweep/*/seed-3/checkpoint-*.safetensors")))(t)
 	if begun != 2*2 || len(left) != 2 { // two metrics a cell
-		t.Errorf("%d rows, checkpoints %q, want two cells that were interrupted, and a checkpoint of either", begun, left)
+		t.Errorf("%d rows, checkpoints %q, want two cells that were interrupted, a checkpoint of either", begun, left)
 	}
 	o := pass(t, line(out)...)
 	if n := strings.Count(o.stderr, ": goes on from round "); n != 2 {

@@ -88,8 +88,8 @@ func TestNumericsApart(t *testing.T) {
 			if precision != c.is.precision {
 				precision = min(precision, c.is.precision) + results.And + max(precision, c.is.precision)
 			}
-			if row := summaryRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
-				row["precision"] != precision || row["n"] != "2" {
+			if row := summaryRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" ||
+				row["numerics"] != "mixed" || row["precision"] != precision || row["n"] != "2" {
 				t.Errorf("--mixed: %v, want a row that is mixed", row)
 			}
 			both := min(was, is) + results.And + max(was, is)
@@ -116,7 +116,8 @@ func TestNumericsApart(t *testing.T) {
 				!strings.Contains(d, "precision "+c.was.precision+" and "+c.is.precision) {
 				t.Errorf("diff: %q, want the precisions and the numerics that differ", d)
 			}
-			oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics", "--mixed")
+			o = rollcall(t, "results", "diff", out, alone)
+			oneLineError(t, o, statusFailure, "but differ: numerics", "--mixed")
 
 			pass(t, line(out, c.is, "3,4", "--again")...)
 			if row := summaryRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||

@@ -64,9 +64,6 @@ func TestResultsCommands(t *testing.T) {
 		if !strings.Contains(text, "4 runs copied") {
 			t.Errorf("%q, want 4 runs copied", text)
 		}
-		if pass(t, "results", "list", into).stdout != pass(t, "results", "list", out).stdout {
-			t.Error("the lists differ, want the same runs")
-		}
 		again := pass(t, small(into, "--method", "mifa", "--availability", "sine", "--seed", "4")...)
 		if !strings.Contains(again.stdout, "kept, as finished before") {
 			t.Errorf("%q, want the merged run kept", again.stdout)

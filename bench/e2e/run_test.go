@@ -171,9 +171,9 @@ func TestRunDiverges(t *testing.T) {
 		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error",
 			again.status, again.stdout, again.stderr)
 	}
-	if o := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30", "--again")...); o.status != statusFailure ||
-		!strings.HasSuffix(o.stdout, ": diverged\n") {
-		t.Errorf("status %d, %q, want it run anew", o.status, o.stdout)
+	again = rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30", "--again")...)
+	if again.status != statusFailure || !strings.HasSuffix(again.stdout, ": diverged\n") {
+		t.Errorf("status %d, %q, want it run anew", again.status, again.stdout)
 	}
 }
 

@@ -39,8 +39,8 @@ func wholly(t *testing.T, out, method string, lrs, servers, seeds []string) (pai
 			for _, seed := range seeds {
 				at := filepath.Join(out, method, lr, server, seed)
 				pass(t, strings.Fields("run --data leaf --availability sine --clients 8 --rounds 8 --local-steps 2 "+
-					"--batch 8 --eval-every 1 --hold-out 0.2 --eval-train=false --device cpu --method "+method+" --lr "+lr+
-					" --server-lr "+server+" --seed "+seed+" --out "+at)...)
+					"--batch 8 --eval-every 1 --hold-out 0.2 --eval-train=false --device cpu --method "+method+
+					" --lr "+lr+" --server-lr "+server+" --seed "+seed+" --out "+at)...)
 				rows := curveRows(t, at)
 				for i, row := range rows {
 					p.accs[i] += number(t, row["test_acc"]) / float64(len(seeds))
