@@ -48,21 +48,6 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// A run that fits is trained to the same bytes, whatever the limit.
-func TestMemoryLimitIsNoSetting(t *testing.T) {
-	t.Setenv("GOMEMLIMIT", "off")
-	out := t.TempDir()
-	var curves []string
-	for _, limit := range []string{"off", "2GB", "1GiB"} {
-		dir := filepath.Join(out, limit)
-		pass(t, small(dir, "--memory-limit", limit)...)
-		curves = append(curves, timeless(t, dir))
-	}
-	if curves[0] != curves[1] || curves[1] != curves[2] {
-		t.Errorf("curves differ:\n%s", strings.Join(curves, "\n"))
-	}
-}
-
 // 4 GB of addresses for rows of 45 GB: refused, or with --memory-limit off a crash, and never a usage error.
 func TestMemoryIsNoUsageError(t *testing.T) {
 	if testing.Short() {

@@ -323,8 +323,8 @@ func TestDefaultsAreThePapers(t *testing.T) {
 	for _, c := range []struct{ methods, preset, want string }{
 		{
 			"fedawe", "code", "clients=100 alpha=0.1 local-steps=10 batch=128 rounds=2000 lr=0.1 server-lr=1 " +
-				"period=20 gamma=0.3 cutoff=0.1 low=0.4 net=cnn-cifar10 weights=equal momentum=0 weight-decay=0 eval-every=10 " +
-				"eval-last=2 eval-train=true",
+				"period=20 gamma=0.3 cutoff=0.1 low=0.4 net=cnn-cifar10 weights=equal momentum=0 weight-decay=0 " +
+				"eval-every=10 eval-last=2 eval-train=true",
 		},
 		{
 			"fedar fedavg-is fedavg-s scaffold", "paper", "split=two-class batch=64 local-steps=5 weight-decay=0.001 " +
