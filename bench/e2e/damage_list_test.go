@@ -81,8 +81,6 @@ var ofFinished = []damage{
 	{"run.json: precision, signed", forged(set("precision", "bf16")), unsound, "precision"},
 	{"run.json: version, signed", forged(set("version", "v0.1")), unsound, "version"},
 	{"run.json: device", set("device", "H200"), unsound, "run.json"},
-	{"run.json: device and engine of the same numbers, signed", forged(set("device", "another"),
-		set("engine", "cpu-avx512"), put(allRounds, "engine", "cpu-avx512")), harmless, ""},
 	{"run.json: data", set("data", "cifar10"), unsound, "run.json"},
 	{"run.json: data_checksum", set("data_checksum", "sha256:00"), unsound, "run.json"},
 	{"run.json: no data_checksum", without("data_checksum"), unsound, "run.json"},

@@ -32,13 +32,17 @@ func doctored(t *testing.T, out string, change func(info *results.RunInfo, row *
 	}
 }
 
-// A finished run of another version is kept, which is said in a line. See [TestDamage] for runs that were computed by
+// A finished run of another version, made on another machine by an engine with the same numbers, is kept, which is said
+// in a line. See [TestDamage] for runs that were computed by
 // other code, on other engines or from other data, and [TestNumericsApart] for --mixed.
 func TestOtherVersionKept(t *testing.T) {
 	out := t.TempDir()
 	pass(t, smallRun(out)...)
 	before := contents(t, only(t, out, curvePath))
-	doctored(t, out, func(info *results.RunInfo, row *results.CurveRow) { info.Version, row.Version = "v0.1", "v0.1" })
+	doctored(t, out, func(info *results.RunInfo, row *results.CurveRow) {
+		info.Version, row.Version, info.Device = "v0.1", "v0.1", "another"
+		info.Engine, row.Engine = "cpu-avx512", "cpu-avx512"
+	})
 	o := pass(t, smallRun(out)...)
 	if !strings.Contains(o.stdout, "kept, as finished before") || !strings.Contains(o.stderr,
 		"finished runs of rollcall v0.1 are kept, this is devel (--again makes them again)") {
