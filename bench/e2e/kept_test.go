@@ -33,8 +33,8 @@ func doctored(t *testing.T, out string, change func(info *results.RunInfo, row *
 }
 
 // A finished run of another version, made on another machine by an engine with the same numbers, is kept, which is said
-// in a line. See [TestDamage] for runs that were computed by
-// other code, on other engines or from other data, and [TestNumericsApart] for --mixed.
+// in a line. See [TestDamage] for runs that were computed by other code, on other engines or from other data, and
+// [TestNumericsApart] for --mixed.
 func TestOtherVersionKept(t *testing.T) {
 	out := t.TempDir()
 	pass(t, smallRun(out)...)
