@@ -71,7 +71,7 @@ func TestSecondSignal(t *testing.T) {
 		t.Skip("rounds of seconds")
 	}
 	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 300000 ", "--eval-every 10",
-		"--eval-every 1").Replace(longRun) + "--grace 60s " // a busy machine makes a round of seconds longer
+		"--eval-every 1").Replace(longRun)
 	for _, c := range []struct {
 		name           string
 		twice, ignored bool
