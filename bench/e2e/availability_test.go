@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// The CSV has a row for every client of every round, with p_i^t as papers/algorithms' table has it, from the p_i that is
-// printed beside it.
+// The CSV has a row for every client of every round, with p_i^t as papers/algorithms' table has it, from the p_i that
+// is printed beside it.
 func TestAvailabilityCSV(t *testing.T) {
 	const N, T, period, gamma = 6, 25, 8, 0.4
 	path := filepath.Join(t.TempDir(), "new", "trace.csv")
-	o := pass(t, "availability", "--kind", "sine", "--period", "8", "--gamma", "0.4", "--clients", "6", "--rounds", "25",
-		"--train-size", "300", "--seed", "7", "--csv", path)
+	o := pass(t, strings.Fields("availability --kind sine --period 8 --gamma 0.4 --clients 6 --rounds 25 "+
+		"--train-size 300 --seed 7 --csv "+path)...)
 	if !strings.HasPrefix(o.stdout, path+": ") {
 		t.Errorf("stdout %q, want the file named", o.stdout)
 	}
@@ -37,7 +37,7 @@ func TestAvailabilityCSV(t *testing.T) {
 // make another one.
 func TestAvailabilityIsThatOfRun(t *testing.T) {
 	seen := map[string]bool{}
-	for _, draws := range []string{"--draws=none", "--draws=numpy"} {
+	for _, draws := range []string{"--draws=philox", "--draws=numpy"} {
 		common := []string{"--clients", "6", "--rounds", "6", "--train-size", "300", "--seed", "9", draws}
 		trace := activeClients(t, append(common, "--kind", "sine")...)
 		seen[fmt.Sprint(trace)] = true
@@ -51,23 +51,6 @@ func TestAvailabilityIsThatOfRun(t *testing.T) {
 	}
 	if len(seen) != 2 {
 		t.Error("the same activity with NumPy's draws and without")
-	}
-}
-
-// CA-Fed's methods run under every process, with known and with estimated availability.
-func TestCorrelatedMethods(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
-	for _, method := range []string{"unbiased", "more-available", "adafed", "ca-fed", "f3ast"} {
-		for _, more := range [][]string{{"--availability", "markov"}, {
-			"--availability", "clusters", "--clusters", "3", "--prior", "20", "--preset", "paper",
-		}} {
-			o := pass(t, small(t.TempDir(), append([]string{"--method", method, "--rounds", "3"}, more...)...)...)
-			if !strings.Contains(o.stdout, method+" on synthetic") || !strings.Contains(o.stdout, "round 3") {
-				t.Errorf("%s %v: stdout %q, want its last round", method, more, o.stdout)
-			}
-		}
 	}
 }
 

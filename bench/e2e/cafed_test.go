@@ -17,10 +17,8 @@ import (
 func TestCAFedRunsAlone(t *testing.T) {
 	for _, preset := range []string{"", "code-no-momentum", "paper"} {
 		out := t.TempDir()
-		args := []string{
-			"run", "--method", "more-available", "--data", "synthetic", "--net", "lenet5", "--availability", "markov",
-			"--clients", "4", "--train-size", "40", "--test-size", "10", "--rounds", "1", "--batch", "8", "--out", out,
-		}
+		args := strings.Fields("run --method more-available --data synthetic --net lenet5 --availability markov " +
+			"--clients 4 --train-size 40 --test-size 10 --rounds 1 --batch 8 --out " + out)
 		want := "code-no-momentum"
 		if preset != "" {
 			args, want = append(args, "--preset", preset), preset
@@ -50,9 +48,8 @@ func TestCAFedRunsAlone(t *testing.T) {
 func TestLEAFByAvailability(t *testing.T) {
 	for _, preset := range []string{"code-no-momentum", "paper"} {
 		out := t.TempDir()
-		pass(t, "run", "--method", "unbiased", "--preset", preset, "--data", "leaf", "--leaf-augmentation",
-			"--leaf-iid", "--weights", "size", "--availability", "markov", "--clients", "8", "--rounds", "1",
-			"--decisions", "--out", out)
+		pass(t, strings.Fields("run --method unbiased --data leaf --leaf-augmentation --leaf-iid --weights size "+
+			"--availability markov --clients 8 --rounds 1 --decisions --preset "+preset+" --out "+out)...)
 		decisions := must.Get(results.ReadDecisions(only(t, out, "run/*/seed-*/"+results.DecisionsFile)))(t)
 		more := 0
 		for _, d := range decisions {

@@ -14,11 +14,8 @@ import (
 
 // severalCards are the arguments of a sweep of seconds with runs that are alike, on cards.
 func severalCards(out, device string, more ...string) []string {
-	return append([]string{
-		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "20", "--local-steps", "2", "--batch", "4",
-		"--eval-every", "5", "--methods", "fedavg-active", "--seeds", "3,4,5,6,7,8", "--precision", "fp32",
-		"--checkpoint-every", "1ms", "--device", device, "--out", out,
-	}, more...)
+	return smallSweep(out, append(strings.Fields("--methods fedavg-active --seeds 3,4,5,6,7,8 --clients 5 --rounds 20 "+
+		"--local-steps 2 --eval-every 5 --precision fp32 --checkpoint-every 1ms --device "+device), more...)...)
 }
 
 // has checks that a log has each text so often.
@@ -89,26 +86,21 @@ func TestLostCard(t *testing.T) {
 // goes on with those that were begun.
 func TestLastCardLost(t *testing.T) {
 	longtest.Only(t, "cards lost one after the other; TestLostCard loses one")
-	const folder = "ROLLCALL_TEST_FOLDER"
-	out := os.Getenv(folder)
+	const lostFolder = "ROLLCALL_TEST_FOLDER"
+	out := os.Getenv(lostFolder)
 	if out == "" {
-		for _, device := range []string{"cuda", "cuda:all"} {
-			out := t.TempDir()
-			for _, fault := range []string{"120", ""} {
-				child := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", folder+"="+out, "TEST_DEVICE="+device,
-					"ROLLCALL_EMULATOR_DEVICES=2", "ROLLCALL_EMULATOR_LOSE_DEVICE="+fault)
-				text, err := child.CombinedOutput()
-				if err != nil || !strings.Contains(string(text), "--- PASS: "+t.Name()) {
-					t.Errorf("%v\n%s", err, text)
-				}
+		out := t.TempDir()
+		for _, fault := range []string{"120", ""} {
+			child := gputest.Child(t, kernelsFolder, false, "^"+t.Name()+"$", lostFolder+"="+out,
+				"ROLLCALL_EMULATOR_DEVICES=2", "ROLLCALL_EMULATOR_LOSE_DEVICE="+fault)
+			text, err := child.CombinedOutput()
+			if err != nil || !strings.Contains(string(text), "--- PASS: "+t.Name()) {
+				t.Errorf("%v\n%s", err, text)
 			}
 		}
 		return
 	}
-	device, cards := os.Getenv("TEST_DEVICE"), 2
-	if device == "cuda" {
-		cards = 1
-	}
+	const device, cards = "cuda:all", 2 // package run loses a single one too
 	if os.Getenv("ROLLCALL_EMULATOR_LOSE_DEVICE") == "" {
 		o := pass(t, severalCards(out, device)...)
 		has(t, o.stderr, cards, ": goes on from round ")

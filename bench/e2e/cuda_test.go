@@ -65,28 +65,20 @@ func TestMethodsOnCUDA(t *testing.T) {
 			compareDevices(t, slices.Concat(ratesOf(method), []string{"--method", method}, strings.Fields(data))...)
 		})
 	}
-	t.Run("python", func(t *testing.T) { // the last: its method stays registered
-		needsPython(t)
-		compareDevices(t, "--method", "../python/examples/scaffold_py.py", "--data", "leaf")
-	})
-}
-
-// And FedAWE's round on every net of the catalogue that takes pictures, with generated ones.
-func TestNetsOnCUDA(t *testing.T) {
-	longtest.Only(t, "every net on the emulator; TestMethodsOnCUDA has one")
-	if !onCard(t) {
-		return
-	}
-	for _, net := range models.Names() {
+	for _, net := range models.Names() { // and FedAWE's on every net that takes pictures, with generated ones
 		m := must.Get(models.New(net))(t)
-		if m.H != 32 || net == "cnn-cafed" || strings.HasPrefix(net, "resnet") { // minutes on the emulator
-			continue
+		if !longtest.On() || m.H != 32 || net == "cnn-cafed" || strings.HasPrefix(net, "resnet") {
+			continue // minutes on the emulator
 		}
 		t.Run(net, func(t *testing.T) {
 			compareDevices(t, "--method", "fedawe", "--net", net, "--data", "synthetic", "--train-size", "40",
 				"--test-size", "10")
 		})
 	}
+	t.Run("python", func(t *testing.T) { // the last: its method stays registered
+		needsPython(t)
+		compareDevices(t, "--method", "../python/examples/scaffold_py.py", "--data", "leaf")
+	})
 }
 
 func compareDevices(t *testing.T, flags ...string) {
@@ -133,8 +125,8 @@ func TestDevicesOnCUDA(t *testing.T) {
 			t.Errorf("devices: %q, want %q in it", list, want)
 		}
 	}
-	r := pass(t, "run", "--method", "fedavg-active", "--data", "leaf", "--clients", "3", "--rounds", "1",
-		"--local-steps", "1", "--batch", "2", "--out", t.TempDir())
+	r := pass(t, strings.Fields("run --method fedavg-active --data leaf --clients 3 --rounds 1 --local-steps 1 "+
+		"--batch 2 --out "+t.TempDir())...)
 	if !strings.Contains(r.stderr, "device: cuda-sm") ||
 		!strings.Contains(r.stderr, "tf32 (auto: the first usable card)") ||
 		!strings.Contains(r.stderr, "with 3 clients at once") {
@@ -173,11 +165,9 @@ func TestDriverCache(t *testing.T) {
 
 // onCUDA are the arguments of a sweep of seconds on a card.
 func onCUDA(out string, more ...string) []string {
-	return append([]string{
-		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4",
-		"--eval-every", "1", "--methods", "fedavg-active,mifa,fedawe",
-		"--availability", "stationary,sine", "--seeds", "3,4", "--device", "cuda", "--precision", "fp32", "--out", out,
-	}, more...)
+	return smallSweep(out, append(strings.Fields("--clients 5 --rounds 3 --local-steps 2 --seeds 3,4 "+
+		"--methods fedavg-active,mifa,fedawe --availability stationary,sine --precision fp32 --device cuda"),
+		more...)...)
 }
 
 // Engines side by side on one card leave the same bytes as one after the other.
@@ -230,10 +220,7 @@ func TestResumeOnCUDA(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := func(out, device string) []string {
-				return append([]string{
-					"run", "--clients", "4", "--rounds", "4", "--local-steps", "1", "--batch", "4", "--eval-every", "1",
-					"--save-model", "--device", device, "--out", out,
-				}, more...)
+				return smallRun(out, append(more, "--save-model", "--device", device)...)
 			}
 			whole, out := t.TempDir(), t.TempDir()
 			pass(t, args(whole, "cuda")...)

@@ -211,7 +211,7 @@ func ends(n int) edit { return rows(func(r [][]string) [][]string { return r[:n+
 // longer leaves the whole curve, as a process that was killed long after its last checkpoint.
 func longer(d *damaged) {
 	killed(d)
-	d.write(results.CurveFile, contents(d.T, filepath.Join(only(d.T, d.bases[""].whole, damagedRun), results.CurveFile)))
+	d.write(curveCSV, contents(d.T, filepath.Join(only(d.T, d.bases[""].whole, damagedRun), curveCSV)))
 }
 
 // other puts a checkpoint of a variant in the place of another round.

@@ -23,35 +23,41 @@ type damage struct {
 	says string // verify, and the command when it is repeated, as far as they say anything
 }
 
-// modelFile is the model that a run saves.
-const modelFile = "model.safetensors"
+// Files of a run.
+const (
+	runJSON      = results.RunFile
+	curveCSV     = results.CurveFile
+	clientsCSV   = results.ClientsFile
+	decisionsCSV = results.DecisionsFile
+	modelFile    = results.ModelFile
+)
 
 // ofFinished are damages of a run that is complete: of its folder, of run.json, of curve.csv, of what is beside them,
 // of what is aside, and of its lock. Further ones, which are alike, follow below.
 var ofFinished = []damage{
 	{"nothing", nothing, harmless, ""},
 	{"of another seed", runOf(seed3), unsound, "seed 3, want 4 as the folder says"},
-	{"of another cell", runOf("sweep/mifa_*/seed-4"), unsound, "settings"},
+	{"of another cell", runOf(mifa4), unsound, "settings"},
 	{"gone", removed, unfinished, ""},
 	{"a copy beside it", func(d *damaged) { copyTree(d.T, d.dir, d.dir+".bak") }, harmless, ""},
-	{"edited to be another seed's, checksums anew", both(runOf(seed3), forged(
+	{"edited to be another seed's, signed", both(runOf(seed3), forged(
 		put(allRounds, "seed", "4"), set("seed", 4))), twin, "same numbers"},
-	{"edited to be another seed's and engine's, checksums anew", both(runOf(seed3), forged(
+	{"edited to be another seed's and engine's, signed", both(runOf(seed3), forged(
 		put(allRounds, "seed", "4"), set("seed", 4),
 		put(allRounds, "engine", "cpu-of-another"), set("engine", "cpu-of-another"))), twin, "same numbers"},
 	{"with the temporary file of a killed run", file(".rollcall-ABC.tmp", "table,"), harmless, ""},
 	{"with a picture", file("curve.png", "picture"), harmless, ""},
 
 	{"run.json: seed", set("seed", 77), unsound, "run.json"},
-	{"run.json: seed, checksums anew", forged(set("seed", 77)), unsound, "run.json"},
+	{"run.json: seed, signed", forged(set("seed", 77)), unsound, "run.json"},
 	{
-		"run.json and curve.csv: seed, checksums anew", forged(put(allRounds, "seed", "77"), set("seed", 77)),
+		"run.json and curve.csv: seed, signed", forged(put(allRounds, "seed", "77"), set("seed", 77)),
 		unsound, "seed 77, want 4",
 	},
 	{"run.json: a setting", setting("lr", json.Number("0.2")), unsound, "settings_hash"},
 	{"run.json: a setting and the hash", forged(setting("batch", 7)), unsound, "settings"},
 	{"run.json: rounds", set("rounds", 3), unsound, "run.json"},
-	{"run.json: rounds, checksums anew", forged(set("rounds", 3)), unsound, "complete after 3 rounds"},
+	{"run.json: rounds, signed", forged(set("rounds", 3)), unsound, "complete after 3 rounds"},
 	{"run.json: failed called complete", forged(ends(6), set("rounds", 5)), unsound, "complete after 5 rounds"},
 	{"run.json: complete called failed", set("status", "failed"), unsound, "run.json"},
 	{"run.json: a status that is none", set("status", "done"), unsound, "run.json: status"},
@@ -70,52 +76,44 @@ var ofFinished = []damage{
 	{"run.json: revision of the engine", revision("engine"), apart, "engine revision 77, want "},
 	{"run.json: numerics", set("numerics", "cuda-fp32"), unsound, "run.json"},
 	{"run.json: no numerics", without("numerics"), unsound, "run.json"},
-	{
-		"run.json: numerics, checksums anew", forged(set("numerics", "cuda-fp32")), apart,
-		"numerics cuda-fp32, want cpu-",
-	},
-	{"run.json: engine, checksums anew", forged(set("engine", "cuda-sm90")), unsound, "engine"},
-	{"run.json: precision, checksums anew", forged(set("precision", "bf16")), unsound, "precision"},
-	{"run.json: version, checksums anew", forged(set("version", "v0.1")), unsound, "version"},
+	{"run.json: numerics, signed", forged(set("numerics", "cuda-fp32")), apart, "numerics cuda-fp32, want cpu-"},
+	{"run.json: engine, signed", forged(set("engine", "cuda-sm90")), unsound, "engine"},
+	{"run.json: precision, signed", forged(set("precision", "bf16")), unsound, "precision"},
+	{"run.json: version, signed", forged(set("version", "v0.1")), unsound, "version"},
 	{"run.json: device", set("device", "H200"), unsound, "run.json"},
-	{"run.json: device and engine of the same numbers, checksums anew", forged(set("device", "another"),
-		set("engine", "cpu-avx512"), put(allRounds, "engine", "cpu-avx512")), harmless, ""},
 	{"run.json: data", set("data", "cifar10"), unsound, "run.json"},
 	{"run.json: data_checksum", set("data_checksum", "sha256:00"), unsound, "run.json"},
 	{"run.json: no data_checksum", without("data_checksum"), unsound, "run.json"},
-	{"run.json: data_checksum, checksums anew", forged(set("data_checksum", "sha256:00")), ofOtherData, "data checksum"},
+	{"run.json: data_checksum, signed", forged(set("data_checksum", "sha256:00")), ofOtherData, "data checksum"},
 	{
-		"run.json: checksum of the curve", set("checksums", map[string]string{results.CurveFile: "sha256:00"}),
+		"run.json: checksum of the curve", set("checksums", map[string]string{curveCSV: "sha256:00"}),
 		unsound, "run.json",
 	},
 	{"run.json: no checksums", without("checksums"), unsound, "run.json"},
 	{"run.json: a field that there is not", set("Seed", 77), unsound, "run.json"},
-	{"run.json: a field twice, the last as it was", changed(results.RunFile, func(s string) string {
+	{"run.json: a field twice, the last as it was", changed(runJSON, func(s string) string {
 		return strings.Replace(s, `"rounds": 6`, `"rounds": 3, "rounds": 6, "seed": 77`, 1)
 	}), harmless, ""},
-	{"run.json: of another seed", from(seed3, results.RunFile), unsound, "run.json: seed 3, want 4"},
-	{"run.json: of another cell", from("sweep/mifa_*/seed-4", results.RunFile), unsound, "settings"},
-	{"run.json: of another command", from(fedarRun, results.RunFile), unsound, ", want "},
+	{"run.json: of another seed", from(seed3, runJSON), unsound, "run.json: seed 3, want 4"},
+	{"run.json: of another cell", from(mifa4, runJSON), unsound, "settings"},
+	{"run.json: of another command", from(fedarRun, runJSON), unsound, ", want "},
 	{
-		"run.json: half of it", on(results.RunFile, func(path string) error { return os.Truncate(path, 400) }),
+		"run.json: half of it", on(runJSON, func(path string) error { return os.Truncate(path, 400) }),
 		unsound, "unexpected EOF",
 	},
-	{"run.json: twice", changed(results.RunFile, func(s string) string { return s + s }), unsound, "more text"},
-	{"run.json: a list", whole(results.RunFile, "[]\n"), unsound, "run.json"},
-	{"run.json: nested without end", whole(results.RunFile, strings.Repeat(`{"a":`, 1e5)), unsound, "run.json"},
+	{"run.json: twice", changed(runJSON, func(s string) string { return s + s }), unsound, "more text"},
+	{"run.json: a list", whole(runJSON, "[]\n"), unsound, "run.json"},
+	{"run.json: nested without end", whole(runJSON, strings.Repeat(`{"a":`, 1e5)), unsound, "run.json"},
 	{"run.json: a seed of 20 digits", set("seed", json.Number("99999999999999999999")), unsound, "run.json"},
 	{"run.json: a setting of 1e999", setting("lr", json.Number("1e999")), unsound, "run.json"},
-	{"run.json: CRLF", replaced(results.RunFile, "\n", "\r\n"), harmless, ""},
+	{"run.json: CRLF", replaced(runJSON, "\n", "\r\n"), harmless, ""},
 	{"run.json: the clock was set back", set("finished", "1970-01-01T00:00:00Z"), harmless, ""},
 	{"run.json: none", killed, unfinished, ""},
-	{"run.json and curve.csv: none", gone(results.RunFile, results.CurveFile), unfinished, ""},
+	{"run.json and curve.csv: none", gone(runJSON, curveCSV), unfinished, ""},
 
-	{"curve.csv: of another method", from("sweep/mifa_*/seed-4", results.CurveFile), unsound, "the folder is"},
-	{
-		"curve.csv: of another method, checksums anew", forged(from("sweep/mifa_*/seed-4", results.CurveFile)),
-		unsound, "the folder is",
-	},
-	{"curve.csv: of another seed", from(seed3, results.CurveFile), unsound, "seed"},
+	{"curve.csv: of another method", from(mifa4, curveCSV), unsound, "the folder is"},
+	{"curve.csv: of another method, signed", forged(from(mifa4, curveCSV)), unsound, "the folder is"},
+	{"curve.csv: of another seed", from(seed3, curveCSV), unsound, "seed"},
 	{"curve.csv: of another table", put(allRounds, "table", "fedawe-2"), unsound, "checksum"},
 	{
 		"curve.csv: last row twice", rows(func(r [][]string) [][]string { return append(r, r[7]) }),
@@ -131,10 +129,10 @@ var ofFinished = []damage{
 	{"curve.csv: a round of 20 digits", put(3, "round", "99999999999999999999"), unsound, "column round"},
 	{"curve.csv: a loss of 1e999", put(3, "test_loss", "1e999"), unsound, "column test_loss"},
 	{"curve.csv: a column empty", put(allRounds, "round", ""), unsound, "column"},
-	{"curve.csv: no line break at its end", changed(results.CurveFile, strings.TrimSpace), unsound, "no line break"},
-	{"curve.csv: CRLF", replaced(results.CurveFile, "\n", "\r\n"), harmless, ""},
+	{"curve.csv: no line break at its end", changed(curveCSV, strings.TrimSpace), unsound, "no line break"},
+	{"curve.csv: CRLF", replaced(curveCSV, "\n", "\r\n"), harmless, ""},
 	{
-		"curve.csv: byte order mark", changed(results.CurveFile, func(s string) string { return "\ufeff" + s }),
+		"curve.csv: byte order mark", changed(curveCSV, func(s string) string { return "\ufeff" + s }),
 		unsound, "unknown column",
 	},
 	{"curve.csv: header alone", ends(0), unsound, "no row"},
@@ -143,29 +141,26 @@ var ofFinished = []damage{
 		"curve.csv: header twice", rows(func(r [][]string) [][]string { return slices.Insert(r, 1, r[0]) }),
 		unsound, "curve.csv: line 2",
 	},
-	{"curve.csv: unknown column", changed(results.CurveFile, func(s string) string {
+	{"curve.csv: unknown column", changed(curveCSV, func(s string) string {
 		return strings.Replace(s, "lr", "rate", 1)
 	}), unsound, "unknown column"},
-	{"curve.csv: quote without end", changed(results.CurveFile, func(s string) string {
+	{"curve.csv: quote without end", changed(curveCSV, func(s string) string {
 		return strings.Replace(s, "sweep,", `"sweep,`, 1)
 	}), unsound, "curve.csv"},
 	{"curve.csv: a text that is no UTF-8", put(allRounds, "params", "eval-every=1\xff"), unsound, "curve.csv"},
-	{
-		"curve.csv: another setting, checksums anew", forged(put(allRounds, "params", "eval-every=1;lr=7")),
-		unsound, "params",
-	},
-	{"curve.csv: more clients, checksums anew", forged(put(allRounds, "clients", "100")), unsound, "clients"},
-	{"curve.csv: α of a split without, checksums anew", forged(put(allRounds, "alpha", "0.5")), unsound, "alpha"},
-	{"curve.csv: no row of round 0, checksums anew", forged(drop(0)), unsound, "round"},
-	{"curve.csv: no row of round 2, checksums anew", forged(drop(2)), unsound, "round"},
-	{"curve.csv: no row of round 6, checksums anew", forged(drop(6)), unsound, "round"},
+	{"curve.csv: another setting, signed", forged(put(allRounds, "params", "eval-every=1;lr=7")), unsound, "params"},
+	{"curve.csv: more clients, signed", forged(put(allRounds, "clients", "100")), unsound, "clients"},
+	{"curve.csv: α of a split without, signed", forged(put(allRounds, "alpha", "0.5")), unsound, "alpha"},
+	{"curve.csv: no row of round 0, signed", forged(drop(0)), unsound, "round"},
+	{"curve.csv: no row of round 2, signed", forged(drop(2)), unsound, "round"},
+	{"curve.csv: no row of round 6, signed", forged(drop(6)), unsound, "round"},
 
-	{"clients.csv: a number", of(fedarRun, lastDigit(results.ClientsFile)), besides, "clients.csv"},
-	{"clients.csv: empty", of(fedarRun, whole(results.ClientsFile, "")), besides, "clients.csv"},
-	{"clients.csv: semicolons", of(fedarRun, replaced(results.ClientsFile, ",", ";")), besides, "clients.csv"},
-	{"clients.csv: of a run without", from(fedarRun, results.ClientsFile), stray, "clients.csv"},
-	{"decisions.csv: a number", of(decisionsRun, lastDigit(results.DecisionsFile)), besides, "decisions.csv"},
-	{"decisions.csv: of a run without", from(decisionsRun, results.DecisionsFile), stray, "decisions.csv"},
+	{"clients.csv: a number", of(fedarRun, lastDigit(clientsCSV)), besides, "clients.csv"},
+	{"clients.csv: empty", of(fedarRun, whole(clientsCSV, "")), besides, "clients.csv"},
+	{"clients.csv: semicolons", of(fedarRun, replaced(clientsCSV, ",", ";")), besides, "clients.csv"},
+	{"clients.csv: of a run without", from(fedarRun, clientsCSV), stray, "clients.csv"},
+	{"decisions.csv: a number", of(decisionsRun, lastDigit(decisionsCSV)), besides, "decisions.csv"},
+	{"decisions.csv: of a run without", from(decisionsRun, decisionsCSV), stray, "decisions.csv"},
 	{"model: another text", of(modelRun, file(modelFile, "hi")), besides, modelFile},
 	{"summary.csv: numbers", on("../../"+results.SummaryFile, func(path string) error {
 		text, err := os.ReadFile(path)
@@ -200,8 +195,8 @@ var ofInterrupted = []damage{
 	{"run.json: revision of the method", revision("method"), refused, "method revision 77, want "},
 	{"run.json: schema 1", set("schema", 1), refused, "schema 1, want 2"},
 	{"run.json: schema 9", set("schema", 9), refused, "schema 9, want"},
-	{"run.json: of another seed", from(seed3, results.RunFile), refused, "run.json: seed 3, want 4"},
-	{"run.json: of another cell", from("sweep/mifa_*/seed-4", results.RunFile), refused, "settings"},
+	{"run.json: of another seed", from(seed3, runJSON), refused, "run.json: seed 3, want 4"},
+	{"run.json: of another cell", from(mifa4, runJSON), refused, "settings"},
 	{"run.json: device", set("device", "H200"), resumed, ""},
 
 	{"curve.csv: a number", put(2, "test_acc", "0.75"), refused, "checksum"},
@@ -212,16 +207,13 @@ var ofInterrupted = []damage{
 	},
 	{"curve.csv: ahead of the checkpoint, killed", longer, resumed, ""},
 	{"curve.csv: behind the checkpoint, killed", both(ends(2), killed), resumed, ""},
-	{
-		"curve.csv: of another seed, killed", both(from(seed3, results.CurveFile), killed),
-		refused, "row 1: of another run",
-	},
+	{"curve.csv: of another seed, killed", both(from(seed3, curveCSV), killed), refused, "row 1: of another run"},
 	{"curve.csv: its last rows missing", ends(3), resumed, ""},
 	{
 		"curve.csv: its last rows missing, and a number", both(put(1, "test_acc", "0.75"), ends(3)),
 		refused, "round 1: test_acc 0.75, and ",
 	},
-	{"curve.csv: none, killed", gone(results.CurveFile, results.RunFile), resumed, ""},
+	{"curve.csv: none, killed", gone(curveCSV, runJSON), resumed, ""},
 
 	{"newest checkpoint cut", cut(4), resumedEarlier, "not used"},
 	{"newest checkpoint cut, killed", both(cut(4), killed), resumedEarlier, ""},
@@ -233,7 +225,7 @@ var ofInterrupted = []damage{
 	{"a checkpoint of other numerics too", other("bf16", 4, 5), resumed, ""},
 	{
 		"checkpoints of other numerics in their place, killed",
-		both(gone(results.RunFile, results.CurveFile), other("bf16", 2, 2), other("bf16", 4, 4)), refused, "numerics",
+		both(gone(runJSON, curveCSV), other("bf16", 2, 2), other("bf16", 4, 4)), refused, "numerics",
 	},
 	{
 		"a folder in place of a checkpoint",
@@ -263,7 +255,7 @@ var ofSeveral = []damage{
 		d.dir = dir
 	}), refused, "seeds 3, 4: method revision 77"},
 	{"a cell copied over another's", func(d *damaged) {
-		copyTree(d.T, filepath.Dir(only(d.T, d.out, "sweep/mifa_*/seed-4")), filepath.Dir(d.dir))
+		copyTree(d.T, filepath.Dir(only(d.T, d.out, mifa4)), filepath.Dir(d.dir))
 	}, unsound, "the folder is"},
 }
 
@@ -285,7 +277,7 @@ func spoiltTexts(finished bool) (all []damage) {
 			return s + strings.Replace(s[strings.LastIndex(s[:len(s)-1], "\n")+1:], ",4,", ",7,", 1)
 		}},
 	} {
-		d := damage{"curve.csv: " + x.name, changed(results.CurveFile, x.by), unsound, results.CurveFile}
+		d := damage{"curve.csv: " + x.name, changed(curveCSV, x.by), unsound, curveCSV}
 		if !finished && x.readable {
 			d.want = refused
 		} else if !finished {
@@ -296,7 +288,7 @@ func spoiltTexts(finished bool) (all []damage) {
 	for name, text := range map[string]string{
 		"cut": "{\n  \"schema\": 2,", "empty": "", "null": "null\n", "zeros": strings.Repeat("\x00", 900),
 	} {
-		d := damage{"run.json: " + name, whole(results.RunFile, text), unsound, results.RunFile}
+		d := damage{"run.json: " + name, whole(runJSON, text), unsound, runJSON}
 		if !finished {
 			d.want, d.says = resumed, ""
 		}
@@ -315,7 +307,7 @@ func impossibleCells() (all []damage) {
 		"availability=sine", "data=synthetic",
 	} {
 		column, value, _ := strings.Cut(cell, "=")
-		all = append(all, damage{"curve.csv: " + cell + " in a row", forged(put(3, column, value)), unsound, "curve.csv"})
+		all = append(all, damage{"curve.csv: " + cell + " in a row", forged(put(3, column, value)), unsound, curveCSV})
 	}
 	return all
 }
@@ -338,19 +330,19 @@ func irregularFiles(finished bool) (all []damage) {
 		finished bool
 		want     fate
 	}{
-		{results.CurveFile, damagedRun, true, true, unsound},
-		{results.CurveFile, damagedRun, true, false, resumed},
-		{results.RunFile, damagedRun, true, true, unsound},
-		{results.RunFile, damagedRun, true, false, resumed},
-		{results.ClientsFile, fedarRun, true, true, besides},
-		{results.DecisionsFile, decisionsRun, true, true, besides},
+		{curveCSV, damagedRun, true, true, unsound},
+		{curveCSV, damagedRun, true, false, resumed},
+		{runJSON, damagedRun, true, true, unsound},
+		{runJSON, damagedRun, true, false, resumed},
+		{clientsCSV, fedarRun, true, true, besides},
+		{decisionsCSV, decisionsRun, true, true, besides},
 		{modelFile, modelRun, true, true, besides},
-		{results.ClientsFile, damagedRun, false, true, stray},
-		{results.DecisionsFile, damagedRun, false, true, stray},
+		{clientsCSV, damagedRun, false, true, stray},
+		{decisionsCSV, damagedRun, false, true, stray},
 		{modelFile, damagedRun, false, true, stray},
 		{"model-client-1.safetensors", damagedRun, false, true, stray},
-		{results.ClientsFile, damagedRun, false, false, resumed},
-		{results.DecisionsFile, damagedRun, false, false, resumed},
+		{clientsCSV, damagedRun, false, false, resumed},
+		{decisionsCSV, damagedRun, false, false, resumed},
 		{modelFile, damagedRun, false, false, resumed},
 		{"model-client-1.safetensors", damagedRun, false, false, resumed},
 	} {
@@ -362,7 +354,7 @@ func irregularFiles(finished bool) (all []damage) {
 			says = x.name
 		}
 		for kind, put := range irregular {
-			if kind == "nothing" && (!x.own || x.name == results.RunFile) {
+			if kind == "nothing" && (!x.own || x.name == runJSON) {
 				continue // nothing has happened, or it is above
 			}
 			do := on(x.name, put)

@@ -85,6 +85,7 @@ const (
 	fedarRun     = "run/fedar_*/seed-3"
 	decisionsRun = "run/ca-fed_*/seed-3"
 	modelRun     = "run/mifa_*/seed-3"
+	mifa4        = "sweep/mifa_*/seed-4" // the same seed of another cell
 )
 
 // damageVariants are the commands that compute other numbers for the same runs: the value of ROLLCALL_CPU, and flags.
@@ -255,6 +256,9 @@ func (x *damageTry) read(base string) {
 	}
 
 	list := try(failsIf(named), "results", "list", "--format", "csv", x.out)
+	if named && (!strings.Contains(list.stderr, x.dir) || !strings.Contains(list.stderr, "the rest is done")) {
+		x.Errorf("list: %q, want the run named, and the rest done", list.stderr)
+	}
 	method, _, _ := strings.Cut(filepath.Base(filepath.Dir(x.dir)), "_")
 	seeds := "3 4"
 	if !x.ofSweep() {
@@ -281,6 +285,7 @@ func (x *damageTry) read(base string) {
 	if x.ofSweep() && x.want.is(unsound, stray, harmless) {
 		try(failsIf(named), "results", "export", "sweep", x.out)
 		try(failsIf(named), "results", "show", filepath.Dir(x.dir))
+		try(failsIf(named), "results", "curves", x.out)
 	}
 	if !x.report {
 		return
@@ -336,7 +341,8 @@ func (x *damageTry) repeat(want map[string]string) {
 		if x.refused == 1 {
 			sums = ": 1 run refused, whose folders stay as they are: "
 			row := summaryRow(x.T, x.out, "fedawe", "test_acc")
-			if row["n"] != "1" || row["status"] != string(results.CellRefused) || !strings.Contains(row["error"], x.says) {
+			if row["n"] != "1" || row["status"] != string(results.CellRefused) ||
+				!strings.Contains(row["error"], x.says) {
 				x.Errorf("%v, want one seed, and %q for the other", row, x.says)
 			}
 			x.same(want, func(name string) bool { // the other runs are as they should be
@@ -365,6 +371,11 @@ func (x *damageTry) repeat(want map[string]string) {
 		x.Errorf("the first command again: want everything taken back:\n%s", o.stderr)
 	}
 	x.right(before, x.bases[""].want)
+	must.OK(x, os.Setenv("ROLLCALL_CPU", damageVariants[x.variant].cpu))
+	if o = pass(x.T, x.line(x.variant)...); len(begun(o.stderr)) > 0 || strings.Contains(o.stderr, "goes on from") {
+		x.Errorf("and the second again: want everything kept:\n%s", o.stderr)
+	}
+	x.right(before, want)
 }
 
 // decided compares what the log says with the fate.

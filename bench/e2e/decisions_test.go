@@ -87,10 +87,8 @@ func TestHeldOutAndSolved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			pass(t, append([]string{
-				"run", "--method", "ca-fed", "--availability", "markov", "--rounds", "3", "--lr", "0.1",
-				"--server-lr", "0.1", "--out", out,
-			}, args...)...)
+			pass(t, append(strings.Fields("run --method ca-fed --availability markov --rounds 3 --lr 0.1 "+
+				"--server-lr 0.1 --out "+out), args...)...)
 			info := must.Get(results.ReadRunInfo(only(t, out, runPath)))(t)
 			recorded := info.Settings.(map[string]any)
 			if recorded["fstar"] != "solved" || recorded["losses"] != algos.LossesHeldOut {

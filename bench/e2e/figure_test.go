@@ -14,10 +14,8 @@ import (
 func TestFigureSharesRunsWithTable(t *testing.T) {
 	data, out := t.TempDir(), t.TempDir()
 	recordingData(t, data)
-	common := []string{
-		"--data", "svhn", "--methods", "mifa", "--rounds", "1", "--clients", "3", "--seeds", "5",
-		"--data-dir", filepath.Join(data, "data"), "--allow-altered", "--out", out,
-	}
+	common := strings.Fields("--data svhn --methods mifa --rounds 1 --clients 3 --seeds 5 --allow-altered --data-dir " +
+		filepath.Join(data, "data") + " --out " + out)
 	pass(t, append([]string{"figure", "fedawe-f7"}, common...)...)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-f7", "fedawe-f7.csv")))
 	if len(rows) != 2 || rows[0]["round"] != "0" || rows[1]["round"] != "1" {

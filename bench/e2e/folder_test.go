@@ -157,7 +157,8 @@ func TestIrregularFiles(t *testing.T) {
 		path, dir := filepath.Join(t.TempDir(), "trace.csv"), t.TempDir()
 		must.OK(t, errors.Join(put(path), put(filepath.Join(dir, "history.csv"))))
 		o := rollcall(t, small(t.TempDir(), "--availability", "trace", "--trace", path)...)
-		if o.status == statusOK || !strings.Contains(o.stderr, "--trace") || !strings.Contains(o.stderr, "want a file") {
+		if o.status == statusOK || !strings.Contains(o.stderr, "--trace: "+path) ||
+			!strings.Contains(o.stderr, "want a file") {
 			t.Errorf("%s: status %d, %q, want that --trace is no file", kind, o.status, o.stderr)
 		}
 		o = rollcall(t, "track", "compare", "--history", dir)

@@ -32,13 +32,17 @@ func doctored(t *testing.T, out string, change func(info *results.RunInfo, row *
 	}
 }
 
-// A finished run of another version is kept, which is said in a line. See [TestDamage] for runs that were computed by
-// other code, on other engines or from other data, and [TestNumericsApart] for --mixed.
+// A finished run of another version, made on another machine by an engine with the same numbers, is kept, which is said
+// in a line. See [TestDamage] for runs that were computed by other code, on other engines or from other data, and
+// [TestNumericsApart] for --mixed.
 func TestOtherVersionKept(t *testing.T) {
 	out := t.TempDir()
 	pass(t, smallRun(out)...)
 	before := contents(t, only(t, out, curvePath))
-	doctored(t, out, func(info *results.RunInfo, row *results.CurveRow) { info.Version, row.Version = "v0.1", "v0.1" })
+	doctored(t, out, func(info *results.RunInfo, row *results.CurveRow) {
+		info.Version, row.Version, info.Device = "v0.1", "v0.1", "another"
+		info.Engine, row.Engine = "cpu-avx512", "cpu-avx512"
+	})
 	o := pass(t, smallRun(out)...)
 	if !strings.Contains(o.stdout, "kept, as finished before") || !strings.Contains(o.stderr,
 		"finished runs of rollcall v0.1 are kept, this is devel (--again makes them again)") {
@@ -58,14 +62,13 @@ func TestRunsOfBefore(t *testing.T) {
 	if o.status != statusFailure || strings.Count(o.stderr, "run.json of schema 1, want 2: unverified") != 3 {
 		t.Errorf("verify: status %d, %q, want three runs that are unverified", o.status, o.stderr)
 	}
-	o = pass(t, "run", "--method", "ca-fed", "--data", "leaf", "--availability", "markov", "--clients", "4",
-		"--rounds", "2", "--eval-every", "1", "--prior", "1000000", "--device", "cpu", "--out", out)
+	o = pass(t, strings.Fields("run --method ca-fed --data leaf --availability markov --clients 4 --rounds 2 "+
+		"--eval-every 1 --prior 1000000 --device cpu --out "+out)...)
 	if strings.Contains(o.stdout, "kept") {
 		t.Errorf("run: %q, want the run of before left alone", o.stdout)
 	}
-	o = pass(t, "sweep", "--methods", "fedar,fedawe", "--availability", "uniform", "--data", "binary", "--clients", "4",
-		"--rounds", "2", "--eval-every", "1", "--like", "fedavg-active", "--fedar-t0", "none", "--seeds", "3,4",
-		"--device", "cpu", "--out", out)
+	o = pass(t, strings.Fields("sweep --methods fedar,fedawe --availability uniform --data binary --clients 4 "+
+		"--rounds 2 --eval-every 1 --like fedavg-active --fedar-t0 none --seeds 3,4 --device cpu --out "+out)...)
 	if strings.Contains(o.stderr, "kept") {
 		t.Errorf("sweep: %q, want the runs of before left alone", o.stderr)
 	}

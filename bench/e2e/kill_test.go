@@ -216,20 +216,14 @@ func (k *killing) last(out string, env []string) {
 		saved[dir] = err != nil || info.Status != results.RunComplete && info.Status != results.RunDiverged
 	}
 	cmd := k.begin(out, env...)
-	k.end(cmd)
+	_ = cmd.Wait() // the status is looked at
+	k.ended(cmd)
 	for dir, unfinished := range saved {
 		if unfinished && !strings.HasPrefix(k.line, "tune ") &&
 			!strings.Contains(fmt.Sprint(cmd.Stderr), dir+": goes on from round ") {
 			k.t.Errorf("%s: %s has a checkpoint, want it resumed:\n%s", k.name, dir, cmd.Stderr)
 		}
 	}
-}
-
-// end waits for a process that has to end as the undisturbed one.
-func (k *killing) end(cmd *exec.Cmd) {
-	k.t.Helper()
-	_ = cmd.Wait() // the status is looked at
-	k.ended(cmd)
 }
 
 // ended checks that a process that is over ended as the undisturbed one.

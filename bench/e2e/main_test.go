@@ -114,17 +114,16 @@ func succeeded(t *testing.T, o outcome, args []string) outcome {
 
 // small are the arguments of a run of a fraction of a second; more follow, and win.
 func small(out string, more ...string) []string {
-	args := []string{
-		"run", "--data", "synthetic", "--net", "lenet5", "--train-size", "300", "--test-size", "100", "--clients", "6",
-		"--rounds", "2", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--device", "cpu", "--out", out,
-	}
-	return append(args, more...)
+	line := strings.Fields("run --data synthetic --net lenet5 --train-size 300 --test-size 100 --clients 6 " +
+		"--rounds 2 --local-steps 2 --batch 8 --eval-every 1 --device cpu --out")
+	return append(append(line, out), more...)
 }
 
 // smallSweep are the arguments of a sweep whose runs take a few hundredths of a second each; more follow, and win.
 func smallSweep(out string, more ...string) []string {
-	return append(strings.Fields("sweep --data leaf --clients 4 --rounds 4 --eval-every 1 --local-steps 1 --batch 4 "+
-		"--device cpu --threads 1 --out "+out), more...)
+	line := strings.Fields("sweep --data leaf --clients 4 --rounds 4 --eval-every 1 --local-steps 1 --batch 4 " +
+		"--device cpu --threads 1 --out")
+	return append(append(line, out), more...)
 }
 
 // smallRun are the arguments of a run of the same size.

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"rollcall/internal/must"
 )
 
 // Whatever trains refuses what does not fit, before a data set is looked for, and leaves nothing behind.
@@ -47,29 +45,6 @@ func TestMemoryLimit(t *testing.T) {
 				t.Error("an empty folder is left over")
 			}
 		})
-	}
-}
-
-// A run that fits is trained to the same bytes, whatever the limit, and one of a folder that is there already keeps it.
-func TestMemoryLimitIsNoSetting(t *testing.T) {
-	t.Setenv("GOMEMLIMIT", "off")
-	out := t.TempDir()
-	var curves []string
-	for _, limit := range []string{"off", "2GB", "1GiB"} {
-		dir := filepath.Join(out, limit)
-		pass(t, small(dir, "--memory-limit", limit)...)
-		curves = append(curves, timeless(t, dir))
-	}
-	if curves[0] != curves[1] || curves[1] != curves[2] {
-		t.Errorf("curves differ:\n%s", strings.Join(curves, "\n"))
-	}
-	must.OK(t, os.Mkdir(filepath.Join(out, "mine"), 0o777))
-	rollcall(t, small(filepath.Join(out, "mine"), "--memory-limit", "1KB")...)
-	if _, err := os.Stat(filepath.Join(out, "mine")); err != nil {
-		t.Errorf("a folder that was there before: %v", err)
-	}
-	if left, _ := os.ReadDir(filepath.Join(out, "mine")); len(left) > 0 {
-		t.Errorf("%v is left over", left)
 	}
 }
 

@@ -17,11 +17,8 @@ import (
 // atOnceSweep are the arguments of a sweep on data sets, generated anew for every seed: each under 2 processes with 2
 // methods.
 func atOnceSweep(out, data string, more ...string) []string {
-	args := []string{
-		"sweep", "--data", data, "--clients", "5", "--rounds", "3", "--local-steps", "2", "--batch", "4",
-		"--eval-every", "1", "--methods", "fedavg-active,mifa", "--availability", "stationary,sine", "--threads", "2",
-		"--device", "cpu", "--out", out,
-	}
+	args := strings.Fields("sweep --methods fedavg-active,mifa --availability stationary,sine --clients 5 --rounds 3 " +
+		"--local-steps 2 --batch 4 --eval-every 1 --threads 2 --device cpu --data " + data + " --out " + out)
 	if strings.Contains(data, "synthetic") {
 		args = append(args, "--train-size", "120", "--test-size", "40")
 	}
@@ -130,7 +127,7 @@ func TestAtOnceInterrupted(t *testing.T) {
 	}
 	left := must.Get(filepath.Glob(filepath.Join(out, "sweep/*/seed-3/checkpoint-*.safetensors")))(t)
 	if begun != 2*2 || len(left) != 2 { // two metrics a cell
-		t.Errorf("%d rows, checkpoints %q, want two cells that were interrupted, and a checkpoint of either", begun, left)
+		t.Errorf("%d rows, checkpoints %q, want two cells that were interrupted, a checkpoint of either", begun, left)
 	}
 	o := pass(t, line(out)...)
 	if n := strings.Count(o.stderr, ": goes on from round "); n != 2 {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -315,49 +316,41 @@ func TestCAFedFigures(t *testing.T) {
 	}
 }
 
-// FedAWE, section 7 and appendix J: 100 clients, Dirichlet 0.1, 10 local steps of 128 samples, 2000 rounds, cycles of
-// 20 rounds with γ = 0.3, cut off at 0.1, a lower step of 0.4.
-func TestDefaultsAreFedAWEs(t *testing.T) {
-	s := must.Get(settings.Defaults("fedawe", "code", "cifar10"))(t)
-	values := s.Values()
-	for flag, want := range map[string]string{
-		"clients": "100", "alpha": "0.1", "local-steps": "10", "batch": "128", "rounds": "2000",
-		"lr": "0.1", "server-lr": "1", "period": "20", "gamma": "0.3", "cutoff": "0.1", "low": "0.4",
-		"net": "cnn-cifar10", "weights": "equal", "momentum": "0", "weight-decay": "0", "eval-every": "10",
-		"eval-last": "2", "eval-train": "true",
+// Defaults are what the papers say. FedAWE, section 7 and appendix J: 100 clients, Dirichlet 0.1, 10 local steps of 128
+// samples, 2000 rounds, cycles of 20 rounds with γ = 0.3, cut off at 0.1, a lower step of 0.4. FedAR, section 6.1, in
+// the runs of its methods.
+func TestDefaultsAreThePapers(t *testing.T) {
+	for _, c := range []struct{ methods, preset, want string }{
+		{
+			"fedawe", "code", "clients=100 alpha=0.1 local-steps=10 batch=128 rounds=2000 lr=0.1 server-lr=1 " +
+				"period=20 gamma=0.3 cutoff=0.1 low=0.4 net=cnn-cifar10 weights=equal momentum=0 weight-decay=0 " +
+				"eval-every=10 eval-last=2 eval-train=true",
+		},
+		{
+			"fedar fedavg-is fedavg-s scaffold", "paper", "split=two-class batch=64 local-steps=5 weight-decay=0.001 " +
+				"lr=0.1 server-lr=1 augment=none clip=none fedar-rho=0.1 fedar-t0=50 fedar-b=4 fedavg-s-limit=none " +
+				"p-min=0.1",
+		},
 	} {
-		if values[flag] != want {
-			t.Errorf("--%s is %s by default, want %s", flag, values[flag], want)
-		}
-	}
-}
-
-// FedAR, section 6.1, in the runs of its methods, and none of it in the names of others' runs.
-func TestFedARDefaults(t *testing.T) {
-	for _, method := range []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"} {
-		s := must.Get(settings.Defaults(method, "paper", "cifar10"))(t)
-		values := s.Values()
-		for flag, want := range map[string]string{
-			"split": "two-class", "batch": "64", "local-steps": "5", "weight-decay": "0.001", "lr": "0.1",
-			"server-lr": "1", "augment": "none", "clip": "none", "fedar-rho": "0.1", "fedar-t0": "50", "fedar-b": "4",
-			"fedavg-s-limit": "none", "p-min": "0.1",
-		} {
-			if values[flag] != want {
-				t.Errorf("%s: --%s is %s by default, want %s", method, flag, values[flag], want)
+		for method := range strings.FieldsSeq(c.methods) {
+			s := must.Get(settings.Defaults(method, c.preset, "cifar10"))(t)
+			values := s.Values()
+			for setting := range strings.FieldsSeq(c.want) {
+				flag, want, _ := strings.Cut(setting, "=")
+				if values[flag] != want {
+					t.Errorf("%s: --%s is %s by default, want %s", method, flag, values[flag], want)
+				}
 			}
 		}
 	}
+	// The name of a run depends on what t_0 is, and not on how it is written.
 	s := must.Get(settings.Defaults("fedar", "paper", "cifar10"))(t)
 	same, other := s, s
-	for name, value := range map[string]string{"fedar-t0": "50.0", "fedavg-s-limit": "none"} {
-		must.OK(t, same.Set(name, value))
-	}
-	must.OK(t, other.Set("fedar-t0", "none"))
-	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) {
+	must.OK(t, errors.Join(same.Set("fedar-t0", "50.0"), same.Set("fedavg-s-limit", "none"),
+		other.Set("fedar-t0", "none")))
+	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) ||
+		other.MethodOptions().Values["fedar-t0"] != "none" {
 		t.Error("the name of a run depends on how t_0 is written, or not on what it is")
-	}
-	if got := other.MethodOptions().Values["fedar-t0"]; got != "none" || s.MethodOptions().Values["fedar-t0"] != "50" {
-		t.Errorf("--fedar-t0 none: %s, and 50 without it", got)
 	}
 }
 

@@ -16,10 +16,9 @@ import (
 
 // partSweep is a sweep of 12 runs in 4 cells, two of which share their settings with no other.
 func partSweep(out string, more ...string) []string {
-	return append([]string{
-		"sweep", "--methods", "mifa,fedawe", "--availability", "sine,stationary", "--seeds", "3,4,10", "--data", "leaf",
-		"--clients", "4", "--rounds", "3", "--eval-every", "3", "--device", "cpu", "--out", out,
-	}, more...)
+	line := strings.Fields("sweep --methods mifa,fedawe --availability sine,stationary --seeds 3,4,10 --data leaf " +
+		"--clients 4 --rounds 3 --eval-every 3 --device cpu --out")
+	return append(append(line, out), more...)
 }
 
 // The parts of a table, a sweep and a figure, made in folders of their own and merged, are what one command leaves, and

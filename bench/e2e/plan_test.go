@@ -86,8 +86,9 @@ func TestPlanTakesMeasurements(t *testing.T) {
 		t.Skip("nothing for the race detector")
 	}
 	out := t.TempDir()
-	args := smallSweep(out, "--methods", "fedavg-active", "--data", "synthetic", "--nets", "lenet5", "--batch", "8",
-		"--train-size", "400", "--test-size", "100", "--plan")
+	args := strings.Fields("sweep --methods fedavg-active --data synthetic --nets lenet5 --train-size 400 " +
+		"--test-size 100 --clients 6 --rounds 3 --local-steps 2 --batch 8 --eval-every 1 --threads 1 " +
+		"--device cpu --plan --out " + out)
 	pass(t, "bench", "--data", "synthetic", "--net", "lenet5", "--clients", "1", "--rounds", "1", "--warmup", "0",
 		"--device", "cpu", "--threads", "1", "--out", out)
 	rows := must.Get(files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile)))(t)
@@ -134,22 +135,6 @@ func TestPlanTakesMeasurements(t *testing.T) {
 			!strings.Contains(got, " on cpu-"+best.Name()+", bf16, 1 thread (") {
 			t.Errorf("a row of %s for a plan in bf16: taken %t, stdout %q", precision, taken, got)
 		}
-	}
-}
-
-func TestPlanOfFigures(t *testing.T) {
-	out := t.TempDir()
-	for figure, want := range map[string]string{
-		"fedawe-f6": ": nothing is trained\n",
-		"cafed-i1":  ": 1 cell, 1 run: 0 kept, 0 go on, 1 to be made\n",
-	} {
-		o := pass(t, "figure", figure, "--plan", "--out", out)
-		if !strings.Contains(o.stdout, want) {
-			t.Errorf("%s: stdout %q, want %q in it", figure, o.stdout, want)
-		}
-	}
-	if got := allBelow(t, out); strings.Count(got, "\n") != 1 {
-		t.Errorf("files below --out:\n%s\nwant none", got)
 	}
 }
 

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"cmp"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -90,8 +88,8 @@ func TestNumericsApart(t *testing.T) {
 			if precision != c.is.precision {
 				precision = min(precision, c.is.precision) + results.And + max(precision, c.is.precision)
 			}
-			if row := summaryRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" || row["numerics"] != "mixed" ||
-				row["precision"] != precision || row["n"] != "2" {
+			if row := summaryRow(t, out, "fedawe", "test_acc"); row["status"] != "mixed" ||
+				row["numerics"] != "mixed" || row["precision"] != precision || row["n"] != "2" {
 				t.Errorf("--mixed: %v, want a row that is mixed", row)
 			}
 			both := min(was, is) + results.And + max(was, is)
@@ -118,51 +116,14 @@ func TestNumericsApart(t *testing.T) {
 				!strings.Contains(d, "precision "+c.was.precision+" and "+c.is.precision) {
 				t.Errorf("diff: %q, want the precisions and the numerics that differ", d)
 			}
-			oneLineError(t, rollcall(t, "results", "diff", out, alone), statusFailure, "but differ: numerics", "--mixed")
+			o = rollcall(t, "results", "diff", out, alone)
+			oneLineError(t, o, statusFailure, "but differ: numerics", "--mixed")
 
 			pass(t, line(out, c.is, "3,4", "--again")...)
 			if row := summaryRow(t, out, "fedawe", "test_acc"); row["n"] != "2" || row["status"] != "ok" ||
 				row["numerics"] != is || row["precision"] != c.is.precision {
 				t.Errorf("--again: %v, want two seeds of %s", row, is)
 			}
-		})
-	}
-}
-
-// A run that was interrupted in one precision does not go on in another, whether run.json says so, the curve or the
-// checkpoint, and is found again where it was replaced.
-func TestPrecisionOfCheckpoints(t *testing.T) {
-	for _, remove := range []string{"", results.RunFile, "*.[cj]s*"} {
-		t.Run("without "+remove, func(t *testing.T) {
-			whole, out := t.TempDir(), t.TempDir()
-			pass(t, smallRun(whole, "--rounds", "6", "--precision", "bf16")...)
-			o := interrupted(t, "round 3/6", smallRun(out, "--rounds", "6", "--precision", "fp32")...)
-			if o.status != statusInterrupted {
-				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
-			}
-			dir := filepath.Dir(only(t, out, curvePath))
-			for _, path := range must.Get(filepath.Glob(filepath.Join(dir, cmp.Or(remove, "none"))))(t) {
-				must.OK(t, os.RemoveAll(path))
-			}
-			o = rollcall(t, smallRun(out, "--rounds", "6", "--precision", "bf16")...)
-			if o.status != statusFailure ||
-				!regexp.MustCompile(`numerics cpu-\S*fp32, want cpu-\S*bf16; 3 rounds, `).MatchString(o.stderr) {
-				t.Errorf("status %d, %q, want it refused, since the numbers are of fp32", o.status, o.stderr)
-			}
-			pass(t, smallRun(out, "--rounds", "6", "--precision", "bf16", "--replace")...)
-			o = pass(t, smallRun(out, "--rounds", "6", "--precision", "fp32")...)
-			if !strings.Contains(o.stderr, ": taken back from .old") ||
-				!strings.Contains(o.stderr, "goes on from round 3") {
-				t.Errorf("fp32 again: %q, want it resumed", o.stderr)
-			}
-			o = pass(t, smallRun(out, "--rounds", "6", "--precision", "bf16")...)
-			if !strings.Contains(o.stdout, ": kept, ") {
-				t.Errorf("bf16 again: %q, want it kept", o.stdout)
-			}
-			for _, aside := range must.Get(filepath.Glob(filepath.Join(dir, ".old*")))(t) {
-				must.OK(t, os.RemoveAll(aside))
-			}
-			sameTree(t, "bf16", timelessTree(t, out), timelessTree(t, whole))
 		})
 	}
 }

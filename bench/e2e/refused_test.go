@@ -126,7 +126,7 @@ var refusals = []struct {
 		{"fedawe-f5 --data synthetic,cifar10", "--data | want one"},
 		{"fedawe-f6 --seeds 4294967296", "--seeds 4294967296"},
 		{"fedawe-f5 --data synthetic --clients 0", "--clients 0"},
-		{"fedar-f5 --clients 5 --seeds 3 --rounds 2", "--clients 5: figure fedar-f5 varies clients itself, want it without"},
+		{"fedar-f5 --clients 5 --seeds 3", "--clients 5: figure fedar-f5 varies clients itself, want it without"},
 		{"fedar-f1 --ema 0.5", "--ema: of no use with figure fedar-f1, want it with fedawe-f7"},
 	}},
 	{"results", "results ", []refusal{
@@ -143,7 +143,10 @@ var refusals = []struct {
 		{"merge x", "--out"},
 		{"export fedawe-2", "1 arguments"},
 		{"export fedawe-2 . --format word", `"word" | latex`},
-		{"export sweep . --format markdown --label x", "--label: of no use with --format markdown, want it with --format latex"},
+		{
+			"export sweep . --format markdown --label x",
+			"--label: of no use with --format markdown, want it with --format latex",
+		},
 		{"export sweep . --format csv --label x", "--label: of no use with --format csv, want it with --format latex"},
 		{
 			"export sweep . --format csv --caption x",

@@ -58,20 +58,6 @@ func TestResultsCurves(t *testing.T) {
 			t.Errorf("%d rows, the last %v, want 6, unfinished, without settings", len(rows), r)
 		}
 	})
-	t.Run("damaged", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "out")
-		must.OK(t, os.CopyFS(dir, os.DirFS(out)))
-		curve := only(t, dir, "run/mifa_*/seed-3/curve.csv")
-		text := contents(t, curve)
-		must.OK(t, os.WriteFile(curve, []byte(text[:len(text)-20]), 0o666))
-		o := rollcall(t, "results", "curves", dir)
-		_, rows := table(t, o.stdout)
-		if o.status != statusFailure || len(rows) != 3 || !strings.Contains(o.stderr, curve+": line 4") ||
-			!strings.Contains(o.stderr, "results curves: 1 problem with files, named above; the rest is done") {
-			t.Errorf("status %d, %d rows, stderr %q, want 1, fedawe's three, and %s line 4 named",
-				o.status, len(rows), o.stderr, curve)
-		}
-	})
 	t.Run("empty", func(t *testing.T) {
 		if header, rows := curves(statusOK, t.TempDir()); !slices.Equal(header, append(of, "status", "folder")) ||
 			rows != nil {

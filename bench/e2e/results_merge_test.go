@@ -57,9 +57,7 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	none := filepath.Join(top, "none")
-	nothing("a table's folder", "want TABLE/CELL/seed-N", filepath.Join(source, "sweep"), "--out", none)
 	nothing("a run's folder", "want TABLE/CELL/seed-N", run, "--out", none)
 	nothing("out below the source", "beside one another", source, "--out", filepath.Join(source, "merged"))
 	nothing("the source below out", "beside one another", source, "--out", filepath.Dir(source))
-	nothing("no folder", "no such file", filepath.Join(top, "nowhere"), "--out", none)
 }

@@ -75,10 +75,8 @@ func TestNoRetry(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := t.TempDir()
-			line := append([]string{
-				"sweep", "--methods", "mifa", "--seeds", "3,4", "--clients", "4", "--rounds", "2", "--eval-every", "1",
-				"--retries", "3", "--device", "cpu", "--out", out,
-			}, strings.Fields(c.line)...)
+			line := strings.Fields("sweep --methods mifa --seeds 3,4 --clients 4 --rounds 2 --eval-every 1 " +
+				"--retries 3 --device cpu --out " + out + " " + c.line)
 			if c.name == "of another engine" {
 				pass(t, line...)
 				doctored(t, out, func(info *results.RunInfo, row *results.CurveRow) {

@@ -27,10 +27,8 @@ func begun(log string) (runs []string) {
 
 // shareSweep are the arguments of a sweep whose runs take a tenth of a second each.
 func shareSweep(out string, more ...string) []string {
-	return append([]string{
-		"sweep", "--data", "leaf", "--clients", "5", "--rounds", "100", "--local-steps", "2", "--batch", "8",
-		"--eval-every", "50", "--device", "cpu", "--threads", "2", "--out", out,
-	}, more...)
+	long := []string{"--clients", "5", "--rounds", "100", "--local-steps", "2", "--batch", "8", "--eval-every", "50"}
+	return smallSweep(out, append(long, more...)...)
 }
 
 // Processes that begin at the same time with the same command, or with others that have runs in common, make every run

@@ -16,6 +16,9 @@ import (
 const longRun = " --data leaf --clients 4 --rounds 400000 --local-steps 1 --batch 8 " +
 	"--eval-every 10 --device cpu --threads 1 "
 
+// interruptedLine ends the log of a command that was interrupted.
+const interruptedLine = "rollcall: interrupted\n"
+
 // promptEnd is how long a command may take that has a second: the machine may have other work.
 const promptEnd = 3 * time.Second
 
@@ -29,9 +32,9 @@ func TestSignals(t *testing.T) {
 		is     results.RunStatus
 		says   string // in the end
 	}{
-		"INT":  {syscall.SIGINT, false, "100000", statusInterrupted, results.RunInterrupted, "rollcall: interrupted\n"},
-		"TERM": {syscall.SIGTERM, false, "100000", statusInterrupted, results.RunInterrupted, "rollcall: interrupted\n"},
-		"HUP":  {syscall.SIGHUP, false, "100000", statusInterrupted, results.RunInterrupted, "rollcall: interrupted\n"},
+		"INT":  {syscall.SIGINT, false, "100000", statusInterrupted, results.RunInterrupted, interruptedLine},
+		"TERM": {syscall.SIGTERM, false, "100000", statusInterrupted, results.RunInterrupted, interruptedLine},
+		"HUP":  {syscall.SIGHUP, false, "100000", statusInterrupted, results.RunInterrupted, interruptedLine},
 		"USR1": {
 			syscall.SIGUSR1, false, "100000", statusTimeUp, results.RunInterrupted,
 			"rollcall: time is up: the command goes on when it is repeated\n",
@@ -137,7 +140,7 @@ func TestEndsPromptly(t *testing.T) {
 				time.Sleep(promptEnd / 6) // which says nothing
 			}
 			log, took := run.endBy(t, c.signal, statusInterrupted)
-			if took > promptEnd || !strings.HasSuffix(log, "rollcall: interrupted\n") {
+			if took > promptEnd || !strings.HasSuffix(log, interruptedLine) {
 				t.Errorf("after %v, %q, want it at once, and that it was interrupted", took, log)
 			}
 		})

@@ -121,8 +121,8 @@ func TestTableAlsoOwnMethod(t *testing.T) {
 		},
 		{" --rates " + file, statusOK, "\nown lr=0.1;server-lr=1 "},
 	} {
-		o := withEnv(t, []string{ownMethod + "=own"}, strings.Fields("table cafed-1 --data binary --rounds 3 --clients 4 "+
-			"--device cpu --seeds 3 --methods ca-fed --also own --out "+out+c.rates)...)
+		o := withEnv(t, []string{ownMethod + "=own"}, strings.Fields("table cafed-1 --data binary --rounds 3 "+
+			"--clients 4 --device cpu --seeds 3 --methods ca-fed --also own --out "+out+c.rates)...)
 		if o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
 			t.Errorf("%q: status %d\n%s%s\nwant %d, %q", c.rates, o.status, o.stdout, o.stderr, c.status, c.want)
 		}

@@ -19,11 +19,8 @@ const tuneGrid = "--lrs 0.3,0.03,0.003 --server-lrs 1,3"
 
 // tuneOf are the arguments of a tuning of a second.
 func tuneOf(out, grid string, more ...string) []string {
-	args := []string{
-		"tune", "--data", "leaf", "--clients", "8", "--rounds", "8", "--local-steps", "2", "--batch", "8",
-		"--eval-every", "1", "--hold-out", "0.2", "--device", "cpu", "--out", out,
-	}
-	return slices.Concat(args, strings.Fields(grid), more)
+	return append(strings.Fields("tune --data leaf --clients 8 --rounds 8 --local-steps 2 --batch 8 --eval-every 1 "+
+		"--hold-out 0.2 --device cpu "+grid+" --out "+out), more...)
 }
 
 // tried is a pair of rates, as a test computes its score.
@@ -41,10 +38,9 @@ func wholly(t *testing.T, out, method string, lrs, servers, seeds []string) (pai
 			p := &tried{lr: lr, server: server, accs: make([]float64, 9), losses: make([]float64, 9)}
 			for _, seed := range seeds {
 				at := filepath.Join(out, method, lr, server, seed)
-				pass(t, "run", "--method", method, "--data", "leaf", "--availability", "sine", "--clients", "8",
-					"--rounds", "8", "--local-steps", "2", "--batch", "8", "--eval-every", "1", "--lr", lr,
-					"--server-lr", server, "--hold-out", "0.2", "--seed", seed, "--eval-train=false",
-					"--device", "cpu", "--out", at)
+				pass(t, strings.Fields("run --data leaf --availability sine --clients 8 --rounds 8 --local-steps 2 "+
+					"--batch 8 --eval-every 1 --hold-out 0.2 --eval-train=false --device cpu --method "+method+
+					" --lr "+lr+" --server-lr "+server+" --seed "+seed+" --out "+at)...)
 				rows := curveRows(t, at)
 				for i, row := range rows {
 					p.accs[i] += number(t, row["test_acc"]) / float64(len(seeds))
@@ -248,7 +244,7 @@ func TestRatesFile(t *testing.T) {
 
 // The default seed of tunings is one that no table or figure has.
 func TestTuneSeed(t *testing.T) {
-	help := pass(t, "tune", "--help").stdout
+	help := strings.Join(strings.Fields(pass(t, "tune", "--help").stdout), " ") // it is wrapped anywhere
 	if of := papers.WithSeed(1001); len(of) > 0 || !strings.Contains(help, "(default [1001])") {
 		t.Errorf("seed 1001 is one of %q, want it the default, and one that no table or figure has", of)
 	}

@@ -147,7 +147,7 @@ stage_check() {
 }
 stage_kernels() { tests nets/gpu/kernels kernels.test ${library:+-test.short}; }
 stage_engine() { tests nets/gpu gpu.test ${library:+-test.short -test.run 'Train|Evaluate|Estimate'}; }
-stage_methods() { tests e2e e2e.test -test.run "${library:+Methods.*}CUDA"; }
+stage_methods() { tests bench/e2e e2e.test -test.run "${library:+Methods.*}CUDA"; }
 
 stage_speed() {
   local out=$work/speed flags=("${data[@]}") rows
