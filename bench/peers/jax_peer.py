@@ -151,11 +151,7 @@ def check(draws, weights):
     got = jax.tree.map(np.asarray, got)
     BF16, double = False, {n: w.astype(np.float64) for n, w in weights.items()}
     want = jax.tree.map(np.asarray, make(ARGS.net, False, False, ARGS.lr, images, labels)(double, *plan))
-    apart = work.largest_difference(got, want, double)
-    ok = apart <= LIMIT[ARGS.precision]
-    print(json.dumps({"check": ARGS.variant, "net": ARGS.net, "precision": ARGS.precision, "plain": apart,
-                      "limit": LIMIT[ARGS.precision], "ok": bool(ok)}))
-    return 0 if ok else 1
+    return work.verdict(ARGS, LIMIT[ARGS.precision], work.largest_difference(got, want, double))
 
 
 def main():

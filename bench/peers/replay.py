@@ -36,23 +36,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-PAD = 4  # of the images in front of the crop
+import torch_nets
+import work
 
-# Layers of the nets: conv (channels out, window, pad), fc (features out); a conv brings ReLU and 2×2 max pooling, an fc
-# ReLU but for the last, drop a dropout layer. A net of one output has the logit of class 1 of two.
-NETS = {
-    "cnn-svhn": ("conv 32 3 1", "conv 32 3 1", "fc 128", "fc 10"),
-    "cnn-cifar10": ("conv 32 3 1", "conv 32 3 1", "fc 256", "fc 64", "fc 10"),
-    "cnn-cinic10": ("conv 32 3 1", "conv 32 3 1", "drop", "fc 512", "drop", "fc 256", "drop", "fc 10"),
-    "cnn-cafed": ("conv 32 5 0", "conv 64 5 0", "fc 2048", "fc 10"),
-    "lenet5": ("conv 6 5 0", "conv 16 5 0", "fc 120", "fc 84", "fc 10"),
-    "linear-synthetic": ("fc 10",),
-    "linear-binary": ("fc 1",),
-}
-# Residual nets: channels of the first stage, stages, blocks a stage, whether a shortcut that changes the shape has weights.
-RESIDUAL = {"resnet18": (64, 4, 2, True), "resnet20": (16, 3, 3, False)}
 PARTS = {"bf16": 1, "bf16x3": 2}  # precisions of the CPU engine that round operands: the bfloat16 of one operand
-FEATURES = {"linear-synthetic": 60, "linear-binary": 10}  # nets that take so many real numbers in place of images
 
 
 class Unusable(Exception):
@@ -102,110 +89,18 @@ class Linear(torch.autograd.Function):
         return products(lambda g, w: g @ w, g, w, ctx.parts), products(lambda g, x: g.t() @ x, g, x, ctx.parts), None
 
 
-def conv2d(x, w, bias, stride, pad, parts):
-    if not parts:
-        return F.conv2d(x, w, bias, stride=stride, padding=pad)
-    y = Conv.apply(x, w, stride, pad, parts)
-    return y if bias is None else y + bias.view(-1, 1, 1)
+class Rounded:
+    """The products of torch_nets.py with operands of so many bfloat16."""
 
+    def __init__(self, parts):
+        self.parts = parts
 
-def linear(x, w, bias, parts):
-    return Linear.apply(x, w, parts) + bias if parts else F.linear(x, w, bias)
+    def conv2d(self, x, w, bias=None, stride=1, padding=0, groups=1):
+        y = Conv.apply(x, w, stride, padding, self.parts)
+        return y if bias is None else y + bias.view(-1, 1, 1)
 
-
-def residual_layers(net):
-    """[(name, channels out, channels in, window, stride)] of the convolutions, in state_dict order."""
-    first, stages, blocks, project = RESIDUAL[net]
-    out, before = [("conv1", first, 3, 3, 1)], first
-    for s in range(stages):
-        for i in range(blocks):
-            at, channels, stride = f"layer{s + 1}.{i}", first << s, 2 if s and not i else 1
-            out += [(at + ".conv1", channels, before, 3, stride), (at + ".conv2", channels, channels, 3, 1)]
-            if stride > 1 and project:
-                out.append((at + ".downsample.0", channels, before, 1, stride))
-            before = channels
-    return out
-
-
-def norm_name(conv):
-    """The name of the batch normalisation behind a convolution."""
-    return conv.replace("conv", "bn") if "conv" in conv else conv[:-1] + "1"
-
-
-def residual_shapes(net):
-    out = []
-    for name, channels, before, window, _ in residual_layers(net):
-        out.append((name + ".weight", [channels, before, window, window]))
-        out += [(f"{norm_name(name)}.{part}", [channels]) for part in ("weight", "bias", "running_mean", "running_var")]
-    return out + [("fc.weight", [10, channels]), ("fc.bias", [10])]
-
-
-def residual_forward(net, params, x, parts):
-    """Logits of a training batch; updates the running statistics among params."""
-    p = dict(zip((name for name, _ in residual_shapes(net)), params))
-    layers = {name: stride for name, _, _, _, stride in residual_layers(net)}
-
-    def layer(name, x):
-        w, norm = p[name + ".weight"], norm_name(name)
-        x = conv2d(x, w, None, layers[name], w.shape[-1] // 2, parts)
-        return F.batch_norm(x, p[norm + ".running_mean"], p[norm + ".running_var"], p[norm + ".weight"], p[norm + ".bias"], True, 0.1, 1e-5)
-
-    x = F.relu(layer("conv1", x))
-    for at in dict.fromkeys(name.rsplit(".", 1)[0] for name in layers if name.endswith("conv2")):
-        y = layer(at + ".conv2", F.relu(layer(at + ".conv1", x)))
-        if at + ".downsample.0" in layers:
-            x = layer(at + ".downsample.0", x)
-        elif layers[at + ".conv1"] > 1:
-            x = x[:, :, ::2, ::2]
-            x = torch.cat((x, x.new_zeros(x.shape[0], y.shape[1] - x.shape[1], *x.shape[2:])), 1)
-        x = F.relu(x + y)
-    return linear(x.mean((2, 3)), p["fc.weight"], p["fc.bias"], parts)
-
-
-def learned(name):
-    return ".running_" not in name
-
-
-def shapes(net):
-    """[(name, shape)] of the parameters, in state_dict order."""
-    if net in RESIDUAL:
-        return residual_shapes(net)
-    out, channels, size, convs, fcs = [], 3, 32, 0, 0
-    features = FEATURES.get(net)
-    for layer in NETS[net]:
-        kind, *n = layer.split()
-        n = [int(v) for v in n]
-        if kind == "conv":
-            convs += 1
-            out += [(f"conv{convs}.weight", [n[0], channels, n[1], n[1]]), (f"conv{convs}.bias", [n[0]])]
-            channels, size = n[0], (size + 2 * n[2] - n[1] + 1) // 2
-        elif kind == "fc":
-            fcs += 1
-            features = features or channels * size * size
-            out += [(f"fc{fcs}.weight", [n[0], features]), (f"fc{fcs}.bias", [n[0]])]
-            features = n[0]
-    return out
-
-
-def forward(net, params, x, masks, parts):
-    """Logits; masks: [(bool mask [samples,F], rate)] of the dropout layers; parts: of operands, 0: float32."""
-    if net in RESIDUAL:
-        return residual_forward(net, params, x, parts)
-    params, masks = iter(params), iter(masks)
-    for i, layer in enumerate(NETS[net]):
-        kind, *n = layer.split()
-        if kind == "conv":
-            x = F.max_pool2d(F.relu(conv2d(x, next(params), next(params), 1, int(n[2]), parts)), 2)
-            continue
-        x = x.flatten(1)
-        if kind == "drop":
-            mask, rate = next(masks)
-            x = x * mask.to(x.dtype) / (1 - rate)
-            continue
-        x = linear(x, next(params), next(params), parts)
-        if i < len(NETS[net]) - 1:
-            x = F.relu(x)
-    return x
+    def linear(self, x, w, bias):
+        return Linear.apply(x, w, self.parts) + bias
 
 
 class Dump:
@@ -222,9 +117,9 @@ class Dump:
         if missing:
             raise Unusable(f"{folder}: names.json: lacks {', '.join(sorted(missing))}")
         net = self.names["net"]
-        if net not in NETS and net not in RESIDUAL:
-            raise Unusable(f"{folder}: net {net!r}, want one of {', '.join([*NETS, *RESIDUAL])}")
-        got, want = [(p["name"], list(p["shape"])) for p in self.names["params"]], shapes(net)
+        if net not in work.PLAIN and net not in work.RESIDUAL:
+            raise Unusable(f"{folder}: net {net!r}, want one of {', '.join([*work.PLAIN, *work.RESIDUAL])}")
+        got, want = [(p["name"], list(p["shape"])) for p in self.names["params"]], [(n, list(s)) for n, s in work.shapes(net).items()]
         if got != want:
             raise Unusable(f"{folder}: names.json: parameters {got}, want those of {net}: {want}")
         # Dumps of older programs do not say what computed them.
@@ -248,14 +143,14 @@ class Dump:
         self.masks = [
             (self.read("dropout_" + d["name"], np.uint8, (k, e, b, None)), float(d["rate"])) for d in self.names["dropout"]
         ]
-        drops = NETS.get(net, ()).count("drop")
+        drops = work.PLAIN.get(net, ()).count(("drop",))
         if len(self.masks) != drops:
             raise Unusable(f"{folder}: {len(self.masks)} dropout layers, {net} has {drops}")
         self.x, self.y = None, None
-        if net in FEATURES:
-            self.x, self.y = self.read("x", np.float32, (k, e, b, FEATURES[net])), self.read("y", np.uint8, (k, e, b))
-        if self.crop.size and not (self.crop.min() >= 0 and self.crop.max() <= 2 * PAD):
-            raise Unusable(f"{folder}: crop.npy: crops at {self.crop.min()} … {self.crop.max()}, want 0 … {2 * PAD}")
+        if net in work.FEATURES:
+            self.x, self.y = self.read("x", np.float32, (k, e, b, work.FEATURES[net])), self.read("y", np.uint8, (k, e, b))
+        if self.crop.size and not (self.crop.min() >= 0 and self.crop.max() <= 2 * work.BORDER):
+            raise Unusable(f"{folder}: crop.npy: crops at {self.crop.min()} … {self.crop.max()}, want 0 … {2 * work.BORDER}")
 
     def read(self, name, dtype, shape):
         path = os.path.join(self.folder, name + ".npy")
@@ -271,21 +166,12 @@ class Dump:
 
 
 def cifar10(folder):
-    """The training set in file order: images uint8 [50000,3,32,32], labels int64."""
+    """The training set in file order: images uint8 [50000,32,32,3], labels int64."""
     inner = os.path.join(folder, "cifar-10-batches-bin")
-    folder = inner if os.path.isdir(inner) else folder
-    parts = []
-    for i in range(1, 6):
-        path = os.path.join(folder, f"data_batch_{i}.bin")
-        try:
-            data = np.fromfile(path, dtype=np.uint8)
-        except OSError as e:
-            raise Unusable(str(e)) from e
-        if data.size != 10000 * 3073:
-            raise Unusable(f"{path}: {data.size} bytes, want {10000 * 3073}")
-        parts.append(data.reshape(10000, 3073))
-    data = np.concatenate(parts)
-    return data[:, 1:].reshape(-1, 3, 32, 32), data[:, 0].astype(np.int64)
+    try:
+        return work.CIFAR10.read(inner if os.path.isdir(inner) else folder)
+    except (OSError, ValueError) as e:
+        raise Unusable(str(e)) from e
 
 
 def batch(dump, images, labels, k, step):
@@ -296,9 +182,9 @@ def batch(dump, images, labels, k, step):
     index = dump.index[k, step, places]
     if index.size and index.max() >= len(labels):
         raise Unusable(f"client {dump.clients[k]} step {step}: sample {index.max()}, want 0 … {len(labels) - 1}")
-    x = torch.from_numpy(images[index]).float().div(255)
+    x = torch.from_numpy(images[index]).permute(0, 3, 1, 2).float().div(255)
     x = (x - torch.tensor(dump.names["mean"]).view(3, 1, 1)) / torch.tensor(dump.names["std"]).view(3, 1, 1)
-    x = F.pad(x, (PAD,) * 4)
+    x = F.pad(x, (work.BORDER,) * 4)
     out = torch.empty(len(places), 3, 32, 32)
     for i, b in enumerate(places):
         r, c = (int(v) for v in dump.crop[k, step, b])
@@ -314,27 +200,26 @@ VARIANTS = ((torch.float32, True), (torch.float32, False), (torch.float64, True)
 def train(dump, images, labels, k, dtype, onednn):
     """Weights float64 [P] of client k after its steps from w0; a step without samples is skipped."""
     torch.backends.mkldnn.enabled = onednn
-    params, at = [], 0
+    weights, at = {}, 0
     for name, shape in dump.params:
         n = int(np.prod(shape))
-        w = torch.from_numpy(dump.w0[at : at + n].reshape(shape).copy()).to(dtype)
-        params.append(torch.nn.Parameter(w, requires_grad=learned(name)))
-        at += n
-    names = dump.names
-    own = [p for p in params if p.requires_grad]
+        weights[name], at = dump.w0[at : at + n].reshape(shape), at + n
+    params, names = torch_nets.stack(weights, 1, dtype=dtype), dump.names
+    own = [p for p in params.values() if p.requires_grad]
     optimizer = torch.optim.SGD(own, lr=dump.lr, momentum=names["momentum"] or 0, weight_decay=names["weight_decay"] or 0)
     for step in range(dump.index.shape[1]):
         x, y, masks = batch(dump, images, labels, k, step)
         if not len(y):
             continue
         optimizer.zero_grad()
-        out = forward(names["net"], params, x.to(dtype), masks, dump.parts)
+        by = Rounded(dump.parts) if dump.parts else torch_nets.Products
+        out = torch_nets.forward(names["net"], params, x.to(dtype), 1, by=by, masks=masks)
         loss = F.cross_entropy(out, y) if out.shape[1] > 1 else F.binary_cross_entropy_with_logits(out[:, 0], y.to(dtype))
         loss.backward()
         if names["clip"] is not None:
             torch.nn.utils.clip_grad_norm_(own, names["clip"])
         optimizer.step()
-    return torch.cat([p.detach().reshape(-1) for p in params]).double().numpy()
+    return torch.cat([p.detach().reshape(-1) for p in params.values()]).double().numpy()
 
 
 def distance(a, b):
@@ -362,14 +247,14 @@ def compare(name, got, wants, start, tolerance, parts=(slice(None),)):
 
 def replay(dump, images, labels, tolerance):
     if tolerance is None:
-        tolerance, residual = 1e-3, dump.names["net"] in RESIDUAL
+        tolerance, residual = 1e-3, dump.names["net"] in work.RESIDUAL
         if dump.index.shape[1] > 1:
             tolerance = max((1e-3, 6e-2, 1e-2)[dump.parts], 3e-2 if residual else 0)
         elif residual and dump.parts == 1:
             tolerance = 3e-2
     print(dump.of)
-    good, total, residual = 0, np.zeros(len(dump.w0)), dump.names["net"] in RESIDUAL
-    weights = np.concatenate([np.full(int(np.prod(shape)), learned(name)) for name, shape in dump.params])
+    good, total, residual = 0, np.zeros(len(dump.w0)), dump.names["net"] in work.RESIDUAL
+    weights = np.concatenate([np.full(int(np.prod(shape)), work.learned(name)) for name, shape in dump.params])
     parts = (weights, ~weights) if residual else (slice(None),)
     for k, client in enumerate(dump.clients):
         trained = [train(dump, images, labels, k, *v) for v in VARIANTS]

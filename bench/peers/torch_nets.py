@@ -9,11 +9,11 @@ import torch.nn.functional as F
 import work
 
 
-def stack(weights, k, memory=torch.contiguous_format):
+def stack(weights, k, memory=torch.contiguous_format, dtype=None):
     """{name: tensor}: weights [K·O,C,h,w] of convolutions, [K,O,I] of fully connected layers, [K·C] of the others."""
     out = {}
     for name, w in weights.items():
-        t = torch.from_numpy(w)
+        t = torch.from_numpy(w).to(dtype=dtype)
         if t.dim() == 4:
             out[name] = t.repeat(k, 1, 1, 1).contiguous(memory_format=memory)
         elif name.startswith("fc"):
@@ -30,11 +30,16 @@ def unstack(params, k):
             if p.dim() == 4 else p.detach() for n, p in params.items()}
 
 
-def linear(p, name, x, k):
+class Products:
+    """The products of convolutions and fully connected layers. replay.py has others."""
+    conv2d, linear = staticmethod(F.conv2d), staticmethod(F.linear)
+
+
+def linear(p, name, x, k, by):
     """x [B,K·I] or [K,B,I] to [K,B,O]; of one client [B,I] to [B,O]."""
     w, b = p[name + ".weight"], p[name + ".bias"]
     if k == 1:
-        return F.linear(x, w[0], b[0])
+        return by.linear(x, w[0], b[0])
     if x.dim() == 2:
         x = x.reshape(len(x), k, -1).transpose(0, 1)
     return torch.baddbmm(b.unsqueeze(1).to(x.dtype), x, w.transpose(1, 2).to(x.dtype))
@@ -54,12 +59,12 @@ def norm(p, name, x):
                         True, 0.1, 1e-5)
 
 
-def block(p, name, x, k, channels, stride, project):
-    h = F.conv2d(x, p[name + ".conv1.weight"], stride=stride, padding=1, groups=k)
+def block(p, name, x, k, channels, stride, project, by):
+    h = by.conv2d(x, p[name + ".conv1.weight"], stride=stride, padding=1, groups=k)
     h = F.relu(norm(p, name + ".bn1", h), inplace=True)
-    h = norm(p, name + ".bn2", F.conv2d(h, p[name + ".conv2.weight"], padding=1, groups=k))
+    h = norm(p, name + ".bn2", by.conv2d(h, p[name + ".conv2.weight"], padding=1, groups=k))
     if project:
-        x = norm(p, name + ".downsample.1", F.conv2d(x, p[name + ".downsample.0.weight"], stride=stride, groups=k))
+        x = norm(p, name + ".downsample.1", by.conv2d(x, p[name + ".downsample.0.weight"], stride=stride, groups=k))
     elif stride > 1:
         x = x[:, :, ::2, ::2]
         b, c, height, width = x.shape
@@ -68,28 +73,34 @@ def block(p, name, x, k, channels, stride, project):
     return F.relu(h + x)
 
 
-def forward(net, p, x, k, slices=False):
-    """Logits [B,10] of one client, or [K,B,10]; x is [B,K·C,H,W]."""
+def forward(net, p, x, k, slices=False, by=Products, masks=()):
+    """Logits [B,10] of one client, or [K,B,10]; x is [B,K·C,H,W]. masks: [(bool mask [B,F], rate)] of the
+    dropout layers."""
     if net in work.PLAIN:
         convs = fcs = 0
+        masks = iter(masks)
         for layer in work.PLAIN[net]:
             if layer[0] == "conv":
                 convs += 1
-                x = F.conv2d(x, p[f"conv{convs}.weight"], p[f"conv{convs}.bias"], padding=layer[3], groups=k)
+                x = by.conv2d(x, p[f"conv{convs}.weight"], p[f"conv{convs}.bias"], padding=layer[3], groups=k)
                 x = F.relu(pool(x, slices), inplace=True)  # the same values and gradients as ReLU before it
-            else:
-                if x.dim() == 4:
-                    x = x.flatten(1)
-                fcs += 1
-                x = linear(p, f"fc{fcs}", x, k)
-                if layer[1] != work.CLASSES:
-                    x = F.relu(x, inplace=True)
+                continue
+            if x.dim() == 4:
+                x = x.flatten(1)
+            if layer[0] == "drop":
+                mask, rate = next(masks)
+                x = x * mask / (1 - rate)
+                continue
+            fcs += 1
+            x = linear(p, f"fc{fcs}", x, k, by)
+            if layer is not work.PLAIN[net][-1]:
+                x = F.relu(x, inplace=True)
         return x
-    x = F.conv2d(x, p["conv1.weight"], padding=1, groups=k)
+    x = by.conv2d(x, p["conv1.weight"], padding=1, groups=k)
     x = F.relu(norm(p, "bn1", x), inplace=True)
     for name, _, channels, stride, project in work.blocks(net):
-        x = block(p, name, x, k, channels, stride, project)
-    return linear(p, "fc", x.mean((2, 3)), k)
+        x = block(p, name, x, k, channels, stride, project, by)
+    return linear(p, "fc", x.mean((2, 3)), k, by)
 
 
 def loss(net, p, x, y, k, slices=False):

@@ -172,30 +172,18 @@ def make(args):
 
 
 def check(args):
-    """Status 0 if one step of the variant agrees with a plain step in float64, and with a dump of rollcall."""
+    """Status 0 if one step of the variant agrees with a plain step in float64."""
     weights, draws = work.start_weights(args.net, args.init_from), work.Draws(args.net, args.batch)
-    images, labels, theirs, plan = draws.images, draws.labels, None, draws.round(args.clients, 1)
-    if args.dump:
-        import dump
-
-        weights, plan, images, labels, theirs, args.lr = dump.read(args.dump, args.net, args.data)
-    clients = plan[0].shape[0]
+    images, labels, plan = draws.images, draws.labels, draws.round(args.clients, 1)
     torch.set_default_dtype(torch.float64)
     plain_args = type(args)(**{**vars(args), "precision": "fp32"})
     plain = Peer(plain_args, ["loop"], 1, images, labels)
     double = {n: w.astype(np.float64) for n, w in weights.items()}
     want = {n: w.numpy() for n, w in plain.round(plain.start(double), plan).items()}
     torch.set_default_dtype(torch.float32)
-    peer = Peer(args, HOW, clients if "grouped" in HOW else 1, images, labels)
+    peer = Peer(args, HOW, args.clients if "grouped" in HOW else 1, images, labels)
     got = {n: w.numpy() for n, w in peer.round(peer.start(weights), plan).items()}
-    out = {"check": args.variant, "net": args.net, "precision": args.precision, "limit": LIMIT[args.precision],
-           "plain": work.largest_difference(got, want, double)}
-    ok = out["plain"] <= LIMIT[args.precision]
-    if theirs:
-        out["rollcall"] = work.largest_difference(theirs, want, double)
-        ok = ok and out["rollcall"] <= LIMIT["fp32"]
-    print(json.dumps({**out, "ok": bool(ok)}), flush=True)
-    return 0 if ok else 1
+    return work.verdict(args, LIMIT[args.precision], work.largest_difference(got, want, double))
 
 
 def profile(one_round):

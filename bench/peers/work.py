@@ -25,8 +25,13 @@ class CIFAR10:
     @staticmethod
     def read(folder):
         """Images uint8 [50000,32,32,3] and labels int64 of the binary version, in the order of its files."""
-        files = [os.path.join(folder, f"data_batch_{i}.bin") for i in range(1, 6)]
-        data = np.concatenate([np.fromfile(f, np.uint8).reshape(-1, 3073) for f in files])
+        parts = []
+        for i in range(1, 6):
+            path = os.path.join(folder, f"data_batch_{i}.bin")
+            parts.append(np.fromfile(path, np.uint8))
+            if parts[-1].size != 10000 * 3073:
+                raise ValueError(f"{path}: {parts[-1].size} bytes, want {10000 * 3073}")
+        data = np.concatenate(parts).reshape(-1, 3073)
         images = data[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         return np.ascontiguousarray(images), data[:, 0].astype(np.int64)
 
@@ -48,15 +53,23 @@ class MNIST:
 
 
 # Layers of the plain nets: conv (channels out, window, pad) brings ReLU and 2×2 max pooling; fc (features out) brings
-# ReLU but for the last.
+# ReLU but for the last; drop is a dropout layer. A net of one output has the logit of class 1 of two.
 PLAIN = {
     "cnn-cifar10": (("conv", 32, 3, 1), ("conv", 32, 3, 1), ("fc", 256), ("fc", 64), ("fc", 10)),
     "lenet5": (("conv", 6, 5, 0), ("conv", 16, 5, 0), ("fc", 120), ("fc", 84), ("fc", 10)),
     "linear-mnist": (("fc", 10),),
+    # The others are only replayed, not measured.
+    "cnn-svhn": (("conv", 32, 3, 1), ("conv", 32, 3, 1), ("fc", 128), ("fc", 10)),
+    "cnn-cinic10": (("conv", 32, 3, 1), ("conv", 32, 3, 1), ("drop",), ("fc", 512), ("drop",), ("fc", 256), ("drop",),
+                    ("fc", 10)),
+    "cnn-cafed": (("conv", 32, 5, 0), ("conv", 64, 5, 0), ("fc", 2048), ("fc", 10)),
+    "linear-synthetic": (("fc", 10),),
+    "linear-binary": (("fc", 1),),
 }
+FEATURES = {"linear-synthetic": 60, "linear-binary": 10}  # nets that take so many real numbers in place of images
 # Residual nets: channels of the first stage, stages, blocks a stage, whether shortcuts of another shape have weights.
 RESIDUAL = {"resnet18": (64, 4, 2, True), "resnet20": (16, 3, 3, False)}
-NETS = (*PLAIN, *RESIDUAL)
+NETS = ("cnn-cifar10", "lenet5", "linear-mnist", *RESIDUAL)  # that are measured
 
 
 def data_of(net):
@@ -84,13 +97,13 @@ def shapes(net):
             out[f"{name}.{part}"] = (c,)
 
     if net in PLAIN:
-        side, c, convs, features, n = data_of(net).side, data_of(net).channels, 0, None, 0
+        side, c, convs, features, n = data_of(net).side, data_of(net).channels, 0, FEATURES.get(net), 0
         for layer in PLAIN[net]:
             if layer[0] == "conv":
                 convs += 1
                 out[f"conv{convs}.weight"], out[f"conv{convs}.bias"] = (layer[1], c, layer[2], layer[2]), (layer[1],)
                 side, c = (side + 2 * layer[3] - layer[2] + 1) // 2, layer[1]
-            else:
+            elif layer[0] == "fc":
                 n, features = n + 1, features or side * side * c
                 out[f"fc{n}.weight"], out[f"fc{n}.bias"], features = (layer[1], features), (layer[1],), layer[1]
         return out
@@ -179,7 +192,6 @@ def arguments(doc, variants):
     ap.add_argument("--lr", type=float, default=0.05)
     ap.add_argument("--data", help="folder of CIFAR-10's binary version, or of MNIST's files (default: random images)")
     ap.add_argument("--init-from", help="safetensors file of `rollcall run --save-model` (default: random weights)")
-    ap.add_argument("--dump", help="with --check and --data: a folder of `rollcall run --dump`, to compare with")
     what = ap.add_mutually_exclusive_group()
     what.add_argument("--check", action="store_true", help="compare with a plain step; status 1 if it differs")
     what.add_argument("--serve", action="store_true", help="measure whenever a line on standard input says so")
@@ -219,6 +231,14 @@ def serve(one_round, steps, versions):
         if word != "go":
             break
         print(json.dumps(measure(one_round, steps, float(seconds))), flush=True)
+
+
+def verdict(args, limit, apart):
+    """Prints how far a checked variant is from a plain step. Status 0 if within the limit."""
+    ok = bool(apart <= limit)
+    print(json.dumps({"check": args.variant, "net": args.net, "precision": args.precision, "plain": apart,
+                      "limit": limit, "ok": ok}), flush=True)
+    return 0 if ok else 1
 
 
 def largest_difference(got, want, start):

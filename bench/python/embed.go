@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -61,13 +60,11 @@ func Interpreter() (string, error) {
 // so that it is written once and never changes.
 func Unpack() (string, error) {
 	total := sha256.New()
-	all := map[string][]byte{}
 	err := fs.WalkDir(sources, ".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
 		text, err := sources.ReadFile(path)
-		all[path] = text
 		fmt.Fprintf(total, "%s %d\n%s", path, len(text), text)
 		return err
 	})
@@ -80,45 +77,42 @@ func Unpack() (string, error) {
 	}
 	parent := filepath.Join(cache, "rollcall")
 	dir := filepath.Join(parent, "python-"+hex.EncodeToString(total.Sum(nil))[:16])
-	if same(dir, all) {
+	if same(dir) {
 		return dir, nil
 	}
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return "", fmt.Errorf("python: %w", err)
 	}
 	made, err := os.MkdirTemp(parent, ".python-")
-	if err != nil {
-		return "", fmt.Errorf("python: %w", err)
-	}
-	for path, text := range all {
-		to := filepath.Join(made, path)
-		err = errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o777), os.WriteFile(to, text, 0o666))
-	}
 	if err == nil {
-		err = os.Rename(made, dir)
+		err = os.CopyFS(made, sources)
 	}
 	if err != nil {
-		// Another process may have been faster, or what lies there is damaged: then this one has a folder of its own.
-		if same(dir, all) {
-			return dir, os.RemoveAll(made)
-		}
-		if same(made, all) {
-			return made, nil
-		}
 		return "", fmt.Errorf("python: %w", err)
 	}
-	return dir, nil
+	if os.Rename(made, dir) == nil {
+		return dir, nil
+	}
+	// Another process has been faster, or what lies there is damaged: then this one has a folder of its own.
+	if same(dir) {
+		return dir, os.RemoveAll(made)
+	}
+	return made, nil
 }
 
-// same reports whether a folder holds these files as they are.
-func same(dir string, all map[string][]byte) bool {
-	for path, text := range all {
-		there, err := os.ReadFile(filepath.Join(dir, path))
-		if err != nil || string(there) != string(text) {
-			return false
+// same reports whether a folder holds the package as it is.
+func same(dir string) bool {
+	err := fs.WalkDir(sources, ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
 		}
-	}
-	return true
+		want, err := sources.ReadFile(path)
+		if found, lack := os.ReadFile(filepath.Join(dir, path)); lack != nil || string(found) != string(want) {
+			return fs.ErrNotExist
+		}
+		return err
+	})
+	return err == nil
 }
 
 // bootstrap runs the package from the folder that is its first argument. With -c, Python would look for modules in the

@@ -39,7 +39,7 @@ func (j *Job) Script() (string, error) {
 		{"ntasks", "1"},
 		{"chdir", j.Dir},
 		{"output", strings.ReplaceAll(j.Logs, "%", "%%") + "/%A_%a.log"},
-		{"open-mode", "append"}, // a task that starts again goes on in its log
+		{"open-mode", "append"}, // a task that starts again appends to its log
 		{"requeue", ""},
 		{"signal", fmt.Sprintf("B:USR1@%d", int(j.Lead.Seconds()))},
 		{"partition", j.Partition},

@@ -1,7 +1,8 @@
 // Package memory says how much memory this process may hold and which limit says so, and it reads sizes such as 8GB. A
-// run that holds more than there is would be killed after hours, without a word; so it is refused before it begins.
+// run that holds more than the limit would be killed after hours, without a word; so it is refused before it begins:
 //
-// size.go has sizes and the flag --memory-limit. available.go finds the smallest limit of a Linux system: process.go
-// reads the process's own limits, and cgroup.go the limits of its control groups. Every other system has one file,
-// system_NAME.go.
+//	var c memory.Ceiling // of --memory-limit: a size, off, or empty for the system's limit
+//	if l, known := c.Limit(); known && need > l.Bytes {
+//		return fmt.Errorf("holds %s, want at most %s (%s)", memory.Size(need), memory.Size(l.Bytes), l.From)
+//	}
 package memory

@@ -1,6 +1,11 @@
-// Package conditions says under what conditions something is measured: how much processor time it takes, how fast a
-// fixed loop is beside it, and who else uses the machine.
+// Package conditions says under what conditions something is measured: how much processor time it takes, and who else
+// uses the machine. Where a system does not say, a number is missing.
 //
-// clock_*.go has the processor time of this process, system.go reads Linux's files of the load and of stolen time, and
-// card.go asks nvidia-smi for the other processes on a card. Where a system does not say, a number is missing.
+//	load := conditions.Load(conditions.LoadPath) // of all processes, before
+//	from, _ := conditions.ReadTicks(conditions.TicksPath)
+//	begun := conditions.ProcessorTime()
+//	measure()
+//	took := conditions.ProcessorTime() - begun
+//	to, _ := conditions.ReadTicks(conditions.TicksPath)
+//	fmt.Println(took, load, conditions.Steal(from, to), conditions.Others(from, to))
 package conditions

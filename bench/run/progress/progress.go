@@ -1,8 +1,13 @@
 // Package progress shows people how far a command with one or many runs is: on a terminal in one line that is rewritten
-// in place, elsewhere in a line per evaluation.
+// in place, elsewhere in a line per evaluation:
 //
-// progress.go has the command and its log, run.go one run of it, estimate.go how much is done and how long the rest
-// takes, and line.go the line on the terminal.
+//	log := progress.New(os.Stderr)
+//	r := log.Run("fedawe seed 3", progress.Work{Kind: "fedawe", Rounds: 2000, Round: flop})
+//	defer r.Stop()
+//	r.Start(2000)
+//	for t := range 2000 {
+//		r.Round(t+1, active)
+//	}
 package progress
 
 import (
