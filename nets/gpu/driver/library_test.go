@@ -84,51 +84,30 @@ func TestNotALibrary(t *testing.T) {
 
 // TestUnusable tests every reason why there is no device to open. Each is an error of one line.
 func TestUnusable(t *testing.T) {
-	const functions, hidden = "want the driver functions of CUDA 12.0", "CUDA_VISIBLE_DEVICES=7"
+	const functions, hidden = "want the driver functions of CUDA 12.0", " CUDA_VISIBLE_DEVICES=7"
+	const none = "cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)"
 	for _, c := range []struct {
-		name  string
-		plans []string
-		flags []string // of the fake's compiler
-		want  string   // after the path of the library
+		name, plans string
+		flags       string // of the fake's compiler
+		want        string // after the path of the library
 	}{
-		{"symbol missing", nil, []string{"-DcuGraphLaunch=other"}, "no symbol cuGraphLaunch, " + functions},
+		{"symbol missing", "", "-DcuGraphLaunch=other", "no symbol cuGraphLaunch, " + functions},
 		{
-			"symbols missing", nil,
-			[]string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
+			"symbols missing", "", "-DcuGraphLaunch=other -DcuMemAlloc_v2=another",
 			"no symbol cuMemAlloc_v2 (and 1 more), " + functions,
 		},
-		{
-			"init fails",
-			[]string{"cuInit=100"},
-			nil,
-			"cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)",
-		},
-		{
-			"hidden devices",
-			[]string{"cuInit=100", hidden},
-			nil,
-			`cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`,
-		},
-		{
-			"hidden devices, but another reason",
-			[]string{"cuInit=2", hidden},
-			nil,
-			"cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)",
-		},
-		{"unknown failure", []string{"cuInit=4321"}, nil, "cuInit: CUDA error 4321 (CUresult 4321)"},
+		{"init fails", "cuInit=100", "", none},
+		{"hidden devices", "cuInit=100" + hidden, "", none + ` with CUDA_VISIBLE_DEVICES="7"`},
+		{"hidden, but another reason", "cuInit=2" + hidden, "", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"},
+		{"unknown failure", "cuInit=4321", "", "cuInit: CUDA error 4321 (CUresult 4321)"},
 		// An old driver lacks functions too: its age is the reason to give.
-		{
-			"old driver",
-			[]string{"version=11080"},
-			[]string{"-DcuGraphLaunch=other"},
-			"driver of CUDA 11.8, want 12.0 or later",
-		},
-		{"no version", []string{"cuDriverGetVersion=1"}, nil, "cuDriverGetVersion: invalid argument"},
-		{"no device", []string{"devices=0"}, nil, "no device, want one of compute capability 8.0 or later"},
-		{"no count", []string{"cuDeviceGetCount=1"}, nil, "count of devices: invalid argument"},
+		{"old driver", "version=11080", "-DcuGraphLaunch=other", "driver of CUDA 11.8, want 12.0 or later"},
+		{"no version", "cuDriverGetVersion=1", "", "cuDriverGetVersion: invalid argument"},
+		{"no device", "devices=0", "", "no device, want one of compute capability 8.0 or later"},
+		{"no count", "cuDeviceGetCount=1", "", "count of devices: invalid argument"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !withFlags(t, c.flags, c.plans...) {
+			if !withFlags(t, strings.Fields(c.flags), strings.Fields(c.plans)...) {
 				return
 			}
 			want := "gpu: " + os.Getenv(Variable) + ": " + c.want
