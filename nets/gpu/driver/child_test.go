@@ -72,19 +72,10 @@ func fake(t *testing.T, flags ...string) string {
 // withFake runs the calling test in a child process whose driver is the fake, with plans such as "cuInit=100".
 func withFake(t *testing.T, plans ...string) bool {
 	t.Helper()
-	return withFlags(t, nil, plans...)
-}
-
-// withFlags is withFake of a fake that is compiled with flags. A plan of CUDA's own is an environment variable as it is.
-func withFlags(t *testing.T, flags []string, plans ...string) bool {
-	t.Helper()
-	env := map[string]string{Variable: fake(t, flags...)}
+	env := map[string]string{Variable: fake(t)}
 	for _, p := range plans {
 		name, v, _ := strings.Cut(p, "=")
-		if !strings.HasPrefix(name, "CUDA_") {
-			name = "FAKE_" + name
-		}
-		env[name] = v
+		env["FAKE_"+name] = v
 	}
 	return inChild(t, env)
 }

@@ -1,18 +1,24 @@
-/* cuda.h: the part of the CUDA driver API that this package uses.
+/* cuda.h: the part of the CUDA driver API that gorgonia.org/cu v0.9.6 and this package compile against.
  *
- * It stands in for NVIDIA's header of the same name, which a build machine need not have. It has names, values and 64-bit
- * layouts of the driver's public, stable binary interface (libcuda.so.1, CUDA 12), and nothing else of NVIDIA's header. */
+ * It stands in for NVIDIA's header of the same name, which a build machine need not have. It contains names, values and
+ * 64-bit layouts of the driver's public, stable binary interface (libcuda.so.1, CUDA 12), and nothing else of NVIDIA's
+ * header. shim.c defines the functions declared at the end and forwards each to the library found at run time.
+ *
+ * Go's build cache does not notice that package cu includes this file: after a change, rebuild with `go build -a`. */
 #ifndef ROLLCALL_CUDA_H
 #define ROLLCALL_CUDA_H
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h> /* cu calls free */
 
 #if __SIZEOF_POINTER__ != 8
 #error "gpu: want a 64-bit machine"
 #endif
 
+typedef uint32_t cuuint32_t;
 typedef unsigned long long CUdeviceptr;
 typedef int CUdevice;
+typedef struct CUarray_st *CUarray;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUevent_st *CUevent;
 typedef struct CUfunc_st *CUfunction;
@@ -20,52 +26,337 @@ typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUkern_st *CUkernel;
+typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUstream_st *CUstream;
+typedef struct CUsurfref_st *CUsurfref;
+typedef struct CUtexref_st *CUtexref;
+typedef struct {
+  char bytes[16];
+} CUuuid;
+typedef void (*CUhostFn)(void *userData);
 
 typedef enum {
   CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_DEINITIALIZED = 4,
+  CUDA_ERROR_PROFILER_DISABLED = 5,
+  CUDA_ERROR_PROFILER_NOT_INITIALIZED = 6,
+  CUDA_ERROR_PROFILER_ALREADY_STARTED = 7,
+  CUDA_ERROR_PROFILER_ALREADY_STOPPED = 8,
   CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
   CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_CONTEXT_ALREADY_CURRENT = 202,
+  CUDA_ERROR_MAP_FAILED = 205,
+  CUDA_ERROR_UNMAP_FAILED = 206,
+  CUDA_ERROR_ARRAY_IS_MAPPED = 207,
+  CUDA_ERROR_ALREADY_MAPPED = 208,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_ALREADY_ACQUIRED = 210,
+  CUDA_ERROR_NOT_MAPPED = 211,
+  CUDA_ERROR_NOT_MAPPED_AS_ARRAY = 212,
+  CUDA_ERROR_NOT_MAPPED_AS_POINTER = 213,
   CUDA_ERROR_ECC_UNCORRECTABLE = 214,
+  CUDA_ERROR_UNSUPPORTED_LIMIT = 215,
+  CUDA_ERROR_CONTEXT_ALREADY_IN_USE = 216,
+  CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
+  CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_INVALID_GRAPHICS_CONTEXT = 219,
   CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
   CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
   CUDA_ERROR_CONTAINED = 226,
+  CUDA_ERROR_INVALID_SOURCE = 300,
+  CUDA_ERROR_FILE_NOT_FOUND = 301,
   CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND = 302,
+  CUDA_ERROR_SHARED_OBJECT_INIT_FAILED = 303,
+  CUDA_ERROR_OPERATING_SYSTEM = 304,
+  CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_ILLEGAL_STATE = 401,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_READY = 600,
   CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
   CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+  CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING = 703,
+  CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
+  CUDA_ERROR_PEER_ACCESS_NOT_ENABLED = 705,
+  CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE = 708,
   CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
   CUDA_ERROR_ASSERT = 710,
+  CUDA_ERROR_TOO_MANY_PEERS = 711,
+  CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED = 712,
+  CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED = 713,
   CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
   CUDA_ERROR_ILLEGAL_INSTRUCTION = 715,
   CUDA_ERROR_MISALIGNED_ADDRESS = 716,
   CUDA_ERROR_INVALID_ADDRESS_SPACE = 717,
   CUDA_ERROR_INVALID_PC = 718,
   CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
   CUDA_ERROR_TENSOR_MEMORY_LEAK = 721,
+  CUDA_ERROR_NOT_PERMITTED = 800,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
+  CUDA_ERROR_SYSTEM_NOT_READY = 802,
+  CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
+  CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
+  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
+  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+  CUDA_ERROR_STREAM_CAPTURE_MERGE = 902,
+  CUDA_ERROR_STREAM_CAPTURE_UNMATCHED = 903,
+  CUDA_ERROR_STREAM_CAPTURE_UNJOINED = 904,
+  CUDA_ERROR_STREAM_CAPTURE_ISOLATION = 905,
+  CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
+  CUDA_ERROR_CAPTURED_EVENT = 907,
+  CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD = 908,
+  CUDA_ERROR_TIMEOUT = 909,
+  CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910,
   CUDA_ERROR_EXTERNAL_DEVICE = 911,
   CUDA_ERROR_UNKNOWN = 999
 } CUresult;
+
+/* Flags and small enumerations. */
+enum {
+  CU_CTX_SCHED_AUTO = 0,
+  CU_CTX_SCHED_SPIN = 1,
+  CU_CTX_SCHED_YIELD = 2,
+  CU_CTX_SCHED_BLOCKING_SYNC = 4,
+  CU_CTX_SCHED_MASK = 7,
+  CU_CTX_MAP_HOST = 8,
+  CU_CTX_LMEM_RESIZE_TO_MAX = 16,
+  CU_CTX_FLAGS_MASK = 31
+};
+enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
+enum { CU_EVENT_DEFAULT = 0, CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2, CU_EVENT_INTERPROCESS = 4 };
+enum { CU_OCCUPANCY_DEFAULT = 0, CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE = 1 };
+enum { CU_MEM_ATTACH_GLOBAL = 1, CU_MEM_ATTACH_HOST = 2, CU_MEM_ATTACH_SINGLE = 4 };
+enum { CU_TRSF_READ_AS_INTEGER = 1, CU_TRSF_NORMALIZED_COORDINATES = 2 };
 typedef enum {
-  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
-} CUdevice_attribute;
+  CU_FUNC_CACHE_PREFER_NONE = 0,
+  CU_FUNC_CACHE_PREFER_SHARED = 1,
+  CU_FUNC_CACHE_PREFER_L1 = 2,
+  CU_FUNC_CACHE_PREFER_EQUAL = 3
+} CUfunc_cache;
+typedef enum {
+  CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE = 0,
+  CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE = 1,
+  CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE = 2
+} CUsharedconfig;
 typedef enum {
   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
   CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+  CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
+  CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
   CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+  CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
+  CU_FUNC_ATTRIBUTE_BINARY_VERSION = 6,
+  CU_FUNC_ATTRIBUTE_CACHE_MODE_CA = 7,
   CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 } CUfunction_attribute;
-typedef enum { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 } CUjit_option;
-enum { CU_COMPUTEMODE_PROHIBITED = 2 };
-enum { CU_CTX_SCHED_BLOCKING_SYNC = 4, CU_CTX_SCHED_MASK = 7 };
-enum { CU_EVENT_DEFAULT = 0 };
-enum { CU_STREAM_NON_BLOCKING = 1 };
+typedef enum {
+  CU_LIMIT_STACK_SIZE = 0,
+  CU_LIMIT_PRINTF_FIFO_SIZE = 1,
+  CU_LIMIT_MALLOC_HEAP_SIZE = 2,
+  CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH = 3,
+  CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4
+} CUlimit;
+typedef enum {
+  CU_MEM_ADVISE_SET_READ_MOSTLY = 1,
+  CU_MEM_ADVISE_UNSET_READ_MOSTLY = 2,
+  CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
+  CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION = 4,
+  CU_MEM_ADVISE_SET_ACCESSED_BY = 5,
+  CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6
+} CUmem_advise;
+typedef enum {
+  CU_POINTER_ATTRIBUTE_CONTEXT = 1,
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
+  CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
+  CU_POINTER_ATTRIBUTE_P2P_TOKENS = 5,
+  CU_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,
+  CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+  CU_POINTER_ATTRIBUTE_IS_MANAGED = 8
+} CUpointer_attribute;
+typedef enum {
+  CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1,
+  CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2,
+  CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3
+} CUdevice_P2PAttribute;
 
+/* Options of the compiler that turns PTX into machine code when a module is loaded. */
+typedef enum {
+  CU_JIT_MAX_REGISTERS = 0,
+  CU_JIT_THREADS_PER_BLOCK = 1,
+  CU_JIT_WALL_TIME = 2,
+  CU_JIT_INFO_LOG_BUFFER = 3,
+  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+  CU_JIT_ERROR_LOG_BUFFER = 5,
+  CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+  CU_JIT_OPTIMIZATION_LEVEL = 7,
+  CU_JIT_TARGET_FROM_CUCONTEXT = 8,
+  CU_JIT_TARGET = 9,
+  CU_JIT_FALLBACK_STRATEGY = 10,
+  CU_JIT_GENERATE_DEBUG_INFO = 11,
+  CU_JIT_LOG_VERBOSE = 12,
+  CU_JIT_GENERATE_LINE_INFO = 13,
+  CU_JIT_CACHE_MODE = 14
+} CUjit_option;
+typedef enum {
+  CU_JIT_INPUT_CUBIN = 0,
+  CU_JIT_INPUT_PTX = 1,
+  CU_JIT_INPUT_FATBINARY = 2,
+  CU_JIT_INPUT_OBJECT = 3,
+  CU_JIT_INPUT_LIBRARY = 4
+} CUjitInputType;
+enum {
+  CU_TARGET_COMPUTE_30 = 30,
+  CU_TARGET_COMPUTE_32 = 32,
+  CU_TARGET_COMPUTE_35 = 35,
+  CU_TARGET_COMPUTE_37 = 37,
+  CU_TARGET_COMPUTE_50 = 50,
+  CU_TARGET_COMPUTE_52 = 52,
+  CU_TARGET_COMPUTE_53 = 53,
+  CU_TARGET_COMPUTE_60 = 60,
+  CU_TARGET_COMPUTE_61 = 61,
+  CU_TARGET_COMPUTE_62 = 62
+};
+enum { CU_PREFER_PTX = 0, CU_PREFER_BINARY = 1 };
+enum { CU_JIT_CACHE_OPTION_NONE = 0, CU_JIT_CACHE_OPTION_CG = 1, CU_JIT_CACHE_OPTION_CA = 2 };
+
+/* Device attributes. */
+#define A(name) CU_DEVICE_ATTRIBUTE_##name
+typedef enum {
+  A(MAX_THREADS_PER_BLOCK) = 1, A(MAX_BLOCK_DIM_X) = 2, A(MAX_BLOCK_DIM_Y) = 3, A(MAX_BLOCK_DIM_Z) = 4,
+  A(MAX_GRID_DIM_X) = 5, A(MAX_GRID_DIM_Y) = 6, A(MAX_GRID_DIM_Z) = 7, A(MAX_SHARED_MEMORY_PER_BLOCK) = 8,
+  A(SHARED_MEMORY_PER_BLOCK) = 8, A(TOTAL_CONSTANT_MEMORY) = 9, A(WARP_SIZE) = 10, A(MAX_PITCH) = 11,
+  A(MAX_REGISTERS_PER_BLOCK) = 12, A(REGISTERS_PER_BLOCK) = 12, A(CLOCK_RATE) = 13, A(TEXTURE_ALIGNMENT) = 14,
+  A(GPU_OVERLAP) = 15, A(MULTIPROCESSOR_COUNT) = 16, A(KERNEL_EXEC_TIMEOUT) = 17, A(INTEGRATED) = 18,
+  A(CAN_MAP_HOST_MEMORY) = 19, A(COMPUTE_MODE) = 20, A(MAXIMUM_TEXTURE1D_WIDTH) = 21,
+  A(MAXIMUM_TEXTURE2D_WIDTH) = 22, A(MAXIMUM_TEXTURE2D_HEIGHT) = 23, A(MAXIMUM_TEXTURE3D_WIDTH) = 24,
+  A(MAXIMUM_TEXTURE3D_HEIGHT) = 25, A(MAXIMUM_TEXTURE3D_DEPTH) = 26, A(MAXIMUM_TEXTURE2D_LAYERED_WIDTH) = 27,
+  A(MAXIMUM_TEXTURE2D_LAYERED_HEIGHT) = 28, A(MAXIMUM_TEXTURE2D_LAYERED_LAYERS) = 29,
+  A(MAXIMUM_TEXTURE2D_ARRAY_WIDTH) = 27, A(MAXIMUM_TEXTURE2D_ARRAY_HEIGHT) = 28,
+  A(MAXIMUM_TEXTURE2D_ARRAY_NUMSLICES) = 29, A(SURFACE_ALIGNMENT) = 30, A(CONCURRENT_KERNELS) = 31,
+  A(ECC_ENABLED) = 32, A(PCI_BUS_ID) = 33, A(PCI_DEVICE_ID) = 34, A(TCC_DRIVER) = 35, A(MEMORY_CLOCK_RATE) = 36,
+  A(GLOBAL_MEMORY_BUS_WIDTH) = 37, A(L2_CACHE_SIZE) = 38, A(MAX_THREADS_PER_MULTIPROCESSOR) = 39,
+  A(ASYNC_ENGINE_COUNT) = 40, A(UNIFIED_ADDRESSING) = 41, A(MAXIMUM_TEXTURE1D_LAYERED_WIDTH) = 42,
+  A(MAXIMUM_TEXTURE1D_LAYERED_LAYERS) = 43, A(CAN_TEX2D_GATHER) = 44, A(MAXIMUM_TEXTURE2D_GATHER_WIDTH) = 45,
+  A(MAXIMUM_TEXTURE2D_GATHER_HEIGHT) = 46, A(MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE) = 47,
+  A(MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE) = 48, A(MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE) = 49, A(PCI_DOMAIN_ID) = 50,
+  A(TEXTURE_PITCH_ALIGNMENT) = 51, A(MAXIMUM_TEXTURECUBEMAP_WIDTH) = 52,
+  A(MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH) = 53, A(MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS) = 54,
+  A(MAXIMUM_SURFACE1D_WIDTH) = 55, A(MAXIMUM_SURFACE2D_WIDTH) = 56, A(MAXIMUM_SURFACE2D_HEIGHT) = 57,
+  A(MAXIMUM_SURFACE3D_WIDTH) = 58, A(MAXIMUM_SURFACE3D_HEIGHT) = 59, A(MAXIMUM_SURFACE3D_DEPTH) = 60,
+  A(MAXIMUM_SURFACE1D_LAYERED_WIDTH) = 61, A(MAXIMUM_SURFACE1D_LAYERED_LAYERS) = 62,
+  A(MAXIMUM_SURFACE2D_LAYERED_WIDTH) = 63, A(MAXIMUM_SURFACE2D_LAYERED_HEIGHT) = 64,
+  A(MAXIMUM_SURFACE2D_LAYERED_LAYERS) = 65, A(MAXIMUM_SURFACECUBEMAP_WIDTH) = 66,
+  A(MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH) = 67, A(MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS) = 68,
+  A(MAXIMUM_TEXTURE1D_LINEAR_WIDTH) = 69, A(MAXIMUM_TEXTURE2D_LINEAR_WIDTH) = 70,
+  A(MAXIMUM_TEXTURE2D_LINEAR_HEIGHT) = 71, A(MAXIMUM_TEXTURE2D_LINEAR_PITCH) = 72,
+  A(MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH) = 73, A(MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT) = 74,
+  A(COMPUTE_CAPABILITY_MAJOR) = 75, A(COMPUTE_CAPABILITY_MINOR) = 76, A(MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH) = 77,
+  A(STREAM_PRIORITIES_SUPPORTED) = 78, A(GLOBAL_L1_CACHE_SUPPORTED) = 79, A(LOCAL_L1_CACHE_SUPPORTED) = 80,
+  A(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) = 81, A(MAX_REGISTERS_PER_MULTIPROCESSOR) = 82, A(MANAGED_MEMORY) = 83,
+  A(MULTI_GPU_BOARD) = 84, A(MULTI_GPU_BOARD_GROUP_ID) = 85, A(HOST_NATIVE_ATOMIC_SUPPORTED) = 86,
+  A(SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO) = 87, A(PAGEABLE_MEMORY_ACCESS) = 88, A(CONCURRENT_MANAGED_ACCESS) = 89,
+  A(COMPUTE_PREEMPTION_SUPPORTED) = 90, A(CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) = 91,
+  A(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) = 97
+} CUdevice_attribute;
+#undef A
+
+/* Structures of arrays, textures, copies and graph nodes. cu fills them; rollcall does not use them. */
+typedef enum {
+  CU_AD_FORMAT_UNSIGNED_INT8 = 1,
+  CU_AD_FORMAT_UNSIGNED_INT16 = 2,
+  CU_AD_FORMAT_UNSIGNED_INT32 = 3,
+  CU_AD_FORMAT_SIGNED_INT8 = 8,
+  CU_AD_FORMAT_SIGNED_INT16 = 9,
+  CU_AD_FORMAT_SIGNED_INT32 = 10,
+  CU_AD_FORMAT_HALF = 16,
+  CU_AD_FORMAT_FLOAT = 32
+} CUarray_format;
+typedef enum {
+  CU_TR_ADDRESS_MODE_WRAP = 0,
+  CU_TR_ADDRESS_MODE_CLAMP = 1,
+  CU_TR_ADDRESS_MODE_MIRROR = 2,
+  CU_TR_ADDRESS_MODE_BORDER = 3
+} CUaddress_mode;
+typedef enum { CU_TR_FILTER_MODE_POINT = 0, CU_TR_FILTER_MODE_LINEAR = 1 } CUfilter_mode;
+typedef enum {
+  CU_MEMORYTYPE_HOST = 1,
+  CU_MEMORYTYPE_DEVICE = 2,
+  CU_MEMORYTYPE_ARRAY = 3,
+  CU_MEMORYTYPE_UNIFIED = 4
+} CUmemorytype;
+typedef struct {
+  size_t Width, Height;
+  CUarray_format Format;
+  unsigned int NumChannels;
+} CUDA_ARRAY_DESCRIPTOR;
+typedef struct {
+  size_t Width, Height, Depth;
+  CUarray_format Format;
+  unsigned int NumChannels, Flags;
+} CUDA_ARRAY3D_DESCRIPTOR;
+typedef struct {
+  size_t srcXInBytes, srcY;
+  CUmemorytype srcMemoryType;
+  const void *srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  size_t srcPitch;
+  size_t dstXInBytes, dstY;
+  CUmemorytype dstMemoryType;
+  void *dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  size_t dstPitch;
+  size_t WidthInBytes, Height;
+} CUDA_MEMCPY2D;
+typedef struct {
+  size_t srcXInBytes, srcY, srcZ, srcLOD;
+  CUmemorytype srcMemoryType;
+  const void *srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  void *reserved0;
+  size_t srcPitch, srcHeight;
+  size_t dstXInBytes, dstY, dstZ, dstLOD;
+  CUmemorytype dstMemoryType;
+  void *dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  void *reserved1;
+  size_t dstPitch, dstHeight;
+  size_t WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D;
+typedef struct {
+  size_t srcXInBytes, srcY, srcZ, srcLOD;
+  CUmemorytype srcMemoryType;
+  const void *srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  CUcontext srcContext;
+  size_t srcPitch, srcHeight;
+  size_t dstXInBytes, dstY, dstZ, dstLOD;
+  CUmemorytype dstMemoryType;
+  void *dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  CUcontext dstContext;
+  size_t dstPitch, dstHeight;
+  size_t WidthInBytes, Height, Depth;
+} CUDA_MEMCPY3D_PEER;
+typedef struct { /* version 1, which the symbol cuGraphAddKernelNode takes */
+  CUfunction func;
+  unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  void **kernelParams, **extra;
+} CUDA_KERNEL_NODE_PARAMS;
 typedef struct {
   CUfunction func;
   unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
@@ -73,12 +364,24 @@ typedef struct {
   CUkernel kern;
   CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS_v2;
+typedef struct {
+  CUdeviceptr dst;
+  size_t pitch;
+  unsigned int value, elementSize;
+  size_t width, height;
+} CUDA_MEMSET_NODE_PARAMS;
+typedef struct {
+  CUhostFn fn;
+  void *userData;
+} CUDA_HOST_NODE_PARAMS;
 
 /* The functions are hidden: a linker that exports visible symbols (-rdynamic) would make libcuda.so.1 call these
  * functions in place of its own. */
 #pragma GCC visibility push(hidden)
-#define CALL(symbol, params, args) CUresult symbol params;
-#include "calls.h"
+CUresult cuInit(unsigned int flags); /* does nothing: cu's init calls it, and ends the process if it fails */
+#define CALL(name, symbol, params, args) CUresult name params;
+#include "needed.h"
+#include "linked.h"
 #undef CALL
 #pragma GCC visibility pop
 

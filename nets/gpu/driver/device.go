@@ -2,12 +2,11 @@
 
 package driver
 
-// #include "shim.h"
-import "C"
-
 import (
 	"errors"
 	"fmt"
+
+	"gorgonia.org/cu"
 )
 
 // Device is an open device: its primary context, current on the OS thread that called Open. Only that thread may call
@@ -16,8 +15,8 @@ import (
 // another's streams.
 type Device struct {
 	info    DeviceInfo
-	dev     C.CUdevice
-	ctx     C.CUcontext
+	dev     cu.Device
+	ctx     cu.CUContext
 	pinned  []pinned
 	copies  *Stream   // carries the copies that are complete when they return
 	streams []*Stream // all streams of this Device, copies among them
@@ -50,34 +49,23 @@ func Open(index int) (*Device, error) {
 	if d.info.Unusable != "" {
 		return nil, fmt.Errorf("gpu: device %d (%s): %s", index, d.info.Name, d.info.Unusable)
 	}
-	if err := result(C.cuDeviceGet(&d.dev, C.int(index))); err != nil {
-		return nil, fmt.Errorf("gpu: device %d: %w", index, err)
+	if d.dev, err = cu.GetDevice(index); err != nil {
+		return nil, fmt.Errorf("gpu: device %d: %w", index, cuError(err))
 	}
 	// A wait then sleeps, and does not keep busy a processor that plans the next round. An error is harmless: other
 	// code of the process may hold the context already, and if the device does not work, the next call says so.
-	C.cuDevicePrimaryCtxSetFlags_v2(d.dev, C.CU_CTX_SCHED_BLOCKING_SYNC)
-	if err := result(C.cuDevicePrimaryCtxRetain(&d.ctx, d.dev)); err != nil {
-		return nil, fmt.Errorf("gpu: device %d (%s): context: %w", index, d.info.Name, err)
+	_ = d.dev.SetPrimaryCtxFlags(cu.SchedBlockingSync)
+	if d.ctx, err = d.dev.RetainPrimaryCtx(); err != nil {
+		return nil, fmt.Errorf("gpu: device %d (%s): context: %w", index, d.info.Name, cuError(err))
 	}
-	if err := d.makeCurrent(); err != nil {
-		return nil, errors.Join(fmt.Errorf("gpu: device %d: make the context current: %w", index, err),
-			result(C.cuDevicePrimaryCtxRelease_v2(d.dev)))
+	if err := cu.SetCurrentContext(d.ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("gpu: device %d: make the context current: %w", index, cuError(err)),
+			cuError(d.dev.ReleasePrimaryCtx()))
 	}
 	if d.copies, err = d.NewStream(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
-}
-
-// makeCurrent makes the context of d the current one of the OS thread.
-func (d *Device) makeCurrent() error { return result(C.cuCtxSetCurrent(d.ctx)) }
-
-// waitsSleep reports whether the context is active and its waits sleep: tests ask.
-func (d *Device) waitsSleep() bool {
-	var flags C.uint
-	var active C.int
-	err := result(C.cuDevicePrimaryCtxGetState(d.dev, &flags, &active))
-	return err == nil && active == 1 && flags&C.CU_CTX_SCHED_MASK == C.CU_CTX_SCHED_BLOCKING_SYNC
 }
 
 // Info describes the device.
@@ -99,16 +87,16 @@ func (d *Device) Synchronize() error {
 // work under way, or else of the release.
 func (d *Device) Close() error {
 	err := d.Synchronize()
-	keep := func(r C.CUresult) {
-		if e := result(r); e != nil && err == nil {
+	keep := func(e error) {
+		if e != nil && err == nil {
 			err = fmt.Errorf("gpu: close: %w", e)
 		}
 	}
 	if d.copies != nil {
-		keep(C.cuStreamDestroy_v2(d.copies.s))
+		keep(cuError(d.copies.s.Destroy()))
 	}
-	keep(C.cuCtxSetCurrent(nil))
-	keep(C.cuDevicePrimaryCtxRelease_v2(d.dev))
+	keep(cuError(cu.SetCurrentContext(cu.CUContext{})))
+	keep(cuError(d.dev.ReleasePrimaryCtx()))
 	d.pinned, d.streams, d.copies = nil, nil, nil
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"rollcall/internal/must"
+
+	"gorgonia.org/cu"
 )
 
 //go:embed testdata/fill.ptx
@@ -56,15 +58,20 @@ func counting(from uint32, n int) []uint32 {
 // exercise uses every feature of the binding once. It works on the fake device and on a real one.
 func exercise(t *testing.T, d *Device) {
 	const n = 1000
-	m := must.Get(d.LoadModule("fill", fillPTX))(t)
-	f := must.Get(m.Function("fill"))(t)
+	m, err := d.LoadModule("fill", fillPTX)
+	must.OK(t, err)
+	f, err := m.Function("fill")
+	must.OK(t, err)
 	if a := f.Attributes(); a.Registers < 1 || a.MaxThreads < 256 || a.Params != 0 && a.Params != 16 {
 		t.Errorf("fill: attributes %+v, want some registers, 256 threads or more, 16 bytes of parameters", a)
 	}
-	p := must.Get(d.Alloc(2 * 4 * n))(t)
+	p, err := d.Alloc(2 * 4 * n)
+	must.OK(t, err)
 	q := p + 4*n // the second half
-	s := must.Get(d.NewStream())(t)
-	host := must.Get(d.AllocHost(4 * n))(t)
+	s, err := d.NewStream()
+	must.OK(t, err)
+	host, err := d.AllocHost(4 * n)
+	must.OK(t, err)
 	got := make([]uint32, n)
 	compare := func(what string, got, want []uint32) {
 		t.Helper()
@@ -79,8 +86,10 @@ func exercise(t *testing.T, d *Device) {
 
 	// In a stream: a copy, a kernel over all but its end, and a number into its front.
 	copy(View[uint32](host), counting(100, n))
-	start := must.Get(d.NewEvent())(t)
-	stop := must.Get(d.NewEvent())(t)
+	start, err := d.NewEvent()
+	must.OK(t, err)
+	stop, err := d.NewEvent()
+	must.OK(t, err)
 	must.OK(t, start.Record(s))
 	must.OK(t, errors.Join(s.CopyToDevice(q, host), fill(f, s, fillArgs{q, 40, n - 2}), s.Memset32(q, 9, 1)))
 	must.OK(t, stop.Record(s))
@@ -117,7 +126,8 @@ func exercise(t *testing.T, d *Device) {
 	compare("graph again", got, want)
 
 	// Another stream, behind this one.
-	other := must.Get(d.NewStream())(t)
+	other, err := d.NewStream()
+	must.OK(t, err)
 	must.OK(t, fill(f, s, fillArgs{p, 1, n}))
 	must.OK(t, s.Synchronize())
 	must.OK(t, other.CopyFromDevice(host, p))
@@ -134,11 +144,13 @@ func TestExercise(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		before, total := must.Get2(d.FreeMemory())(t)
+		before, total, err := cu.MemInfo()
+		must.OK(t, err)
 		for range 3 {
 			exercise(t, d)
 		}
-		after, _ := must.Get2(d.FreeMemory())(t)
+		after, _, err := cu.MemInfo()
+		must.OK(t, err)
 		if before != after || total != 1<<20 {
 			t.Errorf("free %d of %d bytes before, %d after, want the same: each stream, event, graph, "+
 				"module takes a byte", before, total, after)
@@ -147,16 +159,22 @@ func TestExercise(t *testing.T) {
 	})
 }
 
-// TestBlockingWaits checks that waits sleep.
+// TestBlockingWaits checks that waits sleep, and that a device opens where the flags of its context cannot be set.
 func TestBlockingWaits(t *testing.T) {
 	if !withFake(t) {
 		return
 	}
-	onThread(t, func(d *Device) {
-		if !d.waitsSleep() {
-			t.Error("waits do not sleep")
-		}
-	})
+	onThread(t, func(d *Device) { waitsBlock(t, d) })
+}
+
+// waitsBlock works on the fake device and on a real one.
+func waitsBlock(t *testing.T, d *Device) {
+	t.Helper()
+	flags, active, err := d.dev.PrimaryCtxState()
+	if err != nil || active != 1 || flags&cu.SchedMask != cu.SchedBlockingSync {
+		t.Errorf("context: flags %d, active %d, %v, want an active one with flag %d", flags, active, err,
+			cu.SchedBlockingSync)
+	}
 }
 
 // TestActiveContext opens a device whose context other code of the process holds already.
@@ -174,11 +192,14 @@ func TestComplete(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		p := must.Get(d.Alloc(8))(t)
+		p, err := d.Alloc(8)
+		must.OK(t, err)
 		read := func(what string, at Ptr, want uint32) {
 			t.Helper()
-			if got := **(**uint32)(unsafe.Pointer(&at)); got != want { // the fake's memory is memory of this process
-				t.Errorf("%s: read %d, want %d", what, got, want)
+			got := make([]uint32, 1)
+			must.OK(t, cu.MemcpyDtoH(unsafe.Pointer(&got[0]), cu.DevicePtr(at), 4))
+			if got[0] != want {
+				t.Errorf("%s: read %d, want %d", what, got[0], want)
 			}
 		}
 		must.OK(t, d.CopyToDevice(p, Bytes([]uint32{6})))
@@ -188,7 +209,7 @@ func TestComplete(t *testing.T) {
 
 // TestWithoutParamInfo uses a driver older than CUDA 12.4, which cannot tell the size of a kernel's parameters.
 func TestWithoutParamInfo(t *testing.T) {
-	if !withFlags(t, []string{"-DcuFuncGetParamInfo=other"}, "version=12000") {
+	if !inChild(t, map[string]string{Variable: fake(t, "-DcuFuncGetParamInfo=other"), "FAKE_version": "12000"}) {
 		return
 	}
 	onThread(t, func(d *Device) { exercise(t, d) })
@@ -200,11 +221,12 @@ func TestClose(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		before, _ := must.Get2(d.FreeMemory())(t)
+		before, _, err := cu.MemInfo()
+		must.OK(t, err)
 		if err := d.Close(); !errors.Is(err, ErrDeviceLost) {
 			t.Errorf("Close: %v, want ErrDeviceLost", err)
 		}
-		if after, _, err := d.FreeMemory(); err != nil || after != before+2 {
+		if after, _, err := cu.MemInfo(); err != nil || after != before+2 {
 			t.Errorf("%d bytes free after Close, %v, want %d: a context and the stream of its copies take one each",
 				after, err, before+2)
 		}
@@ -214,8 +236,11 @@ func TestClose(t *testing.T) {
 // fillOn returns the kernel of [fill] and a stream to launch it on.
 func fillOn(t *testing.T, d *Device) (*Function, *Stream) {
 	t.Helper()
-	m := must.Get(d.LoadModule("fill", fillPTX))(t)
-	f := must.Get(m.Function("fill"))(t)
-	s := must.Get(d.NewStream())(t)
+	m, err := d.LoadModule("fill", fillPTX)
+	must.OK(t, err)
+	f, err := m.Function("fill")
+	must.OK(t, err)
+	s, err := d.NewStream()
+	must.OK(t, err)
 	return f, s
 }

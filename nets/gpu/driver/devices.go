@@ -2,14 +2,22 @@
 
 package driver
 
-// #include "shim.h"
-import "C"
+import (
+	"fmt"
 
-import "fmt"
+	"gorgonia.org/cu"
+)
 
-// minMajor is the major number of the oldest usable compute capability: the kernels use the tensor-core and
-// asynchronous-copy instructions of 8.0.
-const minMajor = 8
+const (
+	// minMajor is the major number of the oldest usable compute capability: the kernels use the tensor-core and
+	// asynchronous-copy instructions of 8.0.
+	minMajor = 8
+	// sharedPerBlockOptin is the device attribute CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN. Package cu has
+	// no name for it.
+	sharedPerBlockOptin cu.DeviceAttribute = 97
+	// prohibited is the value of the attribute ComputeMode on a device that refuses contexts.
+	prohibited = 2
+)
 
 // DeviceInfo describes a device, open or not.
 type DeviceInfo struct {
@@ -60,41 +68,35 @@ func describe(index int) (DeviceInfo, error) {
 
 // ask fills in what the driver knows of a device.
 func (i *DeviceInfo) ask() error {
-	var d C.CUdevice
-	if err := result(C.cuDeviceGet(&d, C.int(i.Index))); err != nil {
-		return err
+	d, err := cu.GetDevice(i.Index)
+	if err != nil {
+		return cuError(err)
 	}
-	var name [256]C.char
-	if err := result(C.cuDeviceGetName(&name[0], C.int(len(name)), d)); err != nil {
-		return fmt.Errorf("name: %w", err)
+	if i.Name, err = d.Name(); err != nil {
+		return fmt.Errorf("name: %w", cuError(err))
 	}
-	i.Name = C.GoString(&name[0])
-	var memory C.size_t
-	if err := result(C.cuDeviceTotalMem_v2(&memory, d)); err != nil {
-		return fmt.Errorf("memory: %w", err)
+	if i.Memory, err = d.TotalMem(); err != nil {
+		return fmt.Errorf("memory: %w", cuError(err))
 	}
-	i.Memory = int64(memory)
 	var mode int
 	for _, q := range []struct {
-		attribute C.CUdevice_attribute
+		attribute cu.DeviceAttribute
 		to        *int
 	}{
-		{C.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &i.Major},
-		{C.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &i.Minor},
-		{C.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &i.Multiprocessors},
-		{C.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &i.SharedPerBlock},
-		{C.CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, &mode},
+		{cu.ComputeCapabilityMajor, &i.Major},
+		{cu.ComputeCapabilityMinor, &i.Minor},
+		{cu.MultiprocessorCount, &i.Multiprocessors},
+		{sharedPerBlockOptin, &i.SharedPerBlock},
+		{cu.ComputeMode, &mode},
 	} {
-		var v C.int
-		if err := result(C.cuDeviceGetAttribute(&v, q.attribute, d)); err != nil {
-			return fmt.Errorf("attribute %d: %w", int(q.attribute), err)
+		if *q.to, err = d.Attribute(q.attribute); err != nil {
+			return fmt.Errorf("attribute %d: %w", int(q.attribute), cuError(err))
 		}
-		*q.to = int(v)
 	}
 	switch {
 	case i.Major < minMajor:
 		i.Unusable = fmt.Sprintf("compute capability %s, want %d.0 or later", i.Capability(), minMajor)
-	case mode == C.CU_COMPUTEMODE_PROHIBITED:
+	case mode == prohibited:
 		i.Unusable = "compute mode is prohibited (nvidia-smi -c), want default or exclusive"
 	}
 	return nil

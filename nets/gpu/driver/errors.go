@@ -8,6 +8,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -65,4 +66,15 @@ func result(r C.CUresult) error {
 		e.Text = C.GoString(s)
 	}
 	return e
+}
+
+// cuError turns an error of package cu into an [*Error]. Reflection is needed, since cu does not export its error type.
+func cuError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Int {
+		return result(C.CUresult(v.Int()))
+	}
+	return err
 }

@@ -35,7 +35,7 @@ func (d *Device) NewGraph(name string, build func(*Graph) error) (*Exec, error) 
 		return nil, err
 	}
 	x := &Exec{name: name, nodes: len(g.nodes)}
-	if err := result(C.cuGraphInstantiateWithFlags(&x.exec, g.graph, 0)); err != nil {
+	if err := result(C.cuGraphInstantiate(&x.exec, g.graph, 0)); err != nil {
 		return nil, fmt.Errorf("gpu: graph %s (%d nodes): instantiate: %w", name, x.nodes, err)
 	}
 	return x, nil
@@ -68,7 +68,7 @@ func (f *Function) AddTo(g *Graph, grid [2]int, threads, shared int, args []byte
 
 // Launch queues the graph on s.
 func (x *Exec) Launch(s *Stream) error {
-	if err := result(C.cuGraphLaunch(x.exec, s.s)); err != nil {
+	if err := result(C.cuGraphLaunch(x.exec, s.c())); err != nil {
 		return fmt.Errorf("gpu: graph %s (%d nodes): launch: %w", x.name, x.nodes, err)
 	}
 	s.dev.last = launch{name: x.name, graph: true}
@@ -82,3 +82,6 @@ func (x *Exec) Destroy() error {
 	}
 	return nil
 }
+
+// c returns the stream as this package's C type. Package cu has a Go type of its own for the same pointer.
+func (s *Stream) c() C.CUstream { return C.CUstream(unsafe.Pointer(s.s.C())) }

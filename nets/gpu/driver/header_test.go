@@ -54,7 +54,7 @@ var (
 	constantPattern = regexp.MustCompile(`\b(CU_\w+|CUDA_SUCCESS|CUDA_ERROR_\w+)\b`)
 	structPattern   = regexp.MustCompile(`typedef struct \{([^}]*)\} (\w+);`)
 	fieldPattern    = regexp.MustCompile(`(\w+)(\[\w+\])?\s*[,;]`)
-	typePattern     = regexp.MustCompile(`(?:typedef [^{};]*?|\} )(CU\w+);`)
+	typePattern     = regexp.MustCompile(`(?:typedef [^{};]*?|\} )(CU\w+|cuuint32_t);|\(\*(CU\w+)\)\(`)
 )
 
 // claims returns what cuda.h in a folder says of constants, types and structures, as C text: one static assertion a
@@ -77,10 +77,11 @@ func claims(t *testing.T, folder string) string {
 		claim(m)
 	}
 	for _, m := range typePattern.FindAllStringSubmatch(text, -1) {
-		claim("sizeof(" + m[1] + ")")
-		claim("_Alignof(" + m[1] + ")")
+		name := m[1] + m[2]
+		claim("sizeof(" + name + ")")
+		claim("_Alignof(" + name + ")")
 	}
-	for _, name := range []string{"CUdevice", "CUdeviceptr"} {
+	for _, name := range []string{"CUdevice", "CUdeviceptr", "cuuint32_t"} {
 		claim("(" + name + ")-1 < 0") // signed
 	}
 	for _, m := range structPattern.FindAllStringSubmatch(text, -1) {
@@ -93,21 +94,26 @@ func claims(t *testing.T, folder string) string {
 	source := "#include \"" + filepath.Join(folder, "cuda.h") + "\"\n#include <stdio.h>\n" +
 		"#define P(x) printf(\"_Static_assert((\" #x \") == %lld, \\\"\" #x \" is not %lld\\\");\\n\", V(x), V(x));\n" +
 		"#define V(x) (long long)(x)\nint main(void) {\n" + strings.Join(values, "") + "}\n"
-	must.OK(t, os.WriteFile(program+".c", []byte(source), 0o644))
+	write(t, program+".c", source)
 	if out, err := compile(t, "-o", program, program+".c"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(t.Context(), program).Output()
-	if n := bytes.Count(out, []byte("\n")); err != nil || n != len(values) || n < 80 {
-		t.Fatalf("%v, %d claims, want %d, and at least 80", err, n, len(values))
+	if n := bytes.Count(out, []byte("\n")); err != nil || n != len(values) || n < 300 {
+		t.Fatalf("%v, %d claims, want %d, and at least 300", err, n, len(values))
 	}
 	return string(out)
 }
 
-// calls checks the functions of calls.h: the prototype of the very symbol that shim.c looks up. With NVIDIA's
-// __CUDA_API_VERSION_INTERNAL, a header declares every version of a function by its symbol.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	must.OK(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// calls checks the functions of needed.h and linked.h: the prototype of the very symbol that shim.c looks up. With
+// NVIDIA's __CUDA_API_VERSION_INTERNAL, a header declares the older versions of a function too, each by its symbol.
 const calls = `
-#define CALL(symbol, params, args) \
+#define CALL(name, symbol, params, args) \
   _Static_assert(__builtin_types_compatible_p(__typeof__(&symbol), CUresult(*) params), "prototype of " #symbol);
 `
 
@@ -117,14 +123,17 @@ var (
 	followPattern = regexp.MustCompile(`error: expression in static assertion is not (an integer|constant)`)
 )
 
-// compareHeaders compares cuda.h and calls.h in a folder with another cuda.h. It returns what they say otherwise, and
-// the names that the other header does not have.
+// compareHeaders compares cuda.h, needed.h and linked.h in a folder with another cuda.h. It returns what they say
+// otherwise, and the names that the other header does not have.
 func compareHeaders(t *testing.T, folder, other string) (differ, lacks []string) {
 	t.Helper()
 	source := "#define __CUDA_API_VERSION_INTERNAL\n#include <stddef.h>\n#include \"" + other + "\"\n" +
-		claims(t, folder) + calls + "#include \"" + filepath.Join(folder, "calls.h") + "\"\n"
+		"#define CUDA_KERNEL_NODE_PARAMS CUDA_KERNEL_NODE_PARAMS_v1\n" + // which the symbol that cu calls takes
+		claims(t, folder) + calls +
+		"#include \"" + filepath.Join(folder, "needed.h") + "\"\n" +
+		"#include \"" + filepath.Join(folder, "linked.h") + "\"\n"
 	path := filepath.Join(t.TempDir(), "compare.c")
-	must.OK(t, os.WriteFile(path, []byte(source), 0o644))
+	write(t, path, source)
 	out, err := compile(t, "-fsyntax-only", path)
 	missing := map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -144,15 +153,17 @@ func compareHeaders(t *testing.T, folder, other string) (differ, lacks []string)
 
 // explained lists where our cuda.h may differ from NVIDIA's, or say more.
 var explained = map[string]string{
-	"cuFuncGetParamInfo":            "only drivers of CUDA 12.4 and later have it (calls.h)",
+	"CU_CTX_FLAGS_MASK is not 31":   "later versions have more flags, which nobody sets",
+	"cuFuncGetParamInfo":            "only drivers of CUDA 12.4 and later have it (linked.h)",
 	"CUDA_ERROR_CONTAINED":          "only later drivers answer it",
 	"CUDA_ERROR_TENSOR_MEMORY_LEAK": "only later drivers answer it",
 }
 
-// ours is the folder of our cuda.h and calls.h.
+// ours is the folder of our cuda.h, needed.h and linked.h.
 func ours(t *testing.T) string {
 	t.Helper()
-	return must.Get(filepath.Abs("."))(t)
+	folder := must.Get(filepath.Abs("."))(t)
+	return folder
 }
 
 // TestHeader compares every constant, every size, every field and every function of our cuda.h with NVIDIA's.
@@ -182,15 +193,19 @@ type headerFault struct{ file, text, instead, want string }
 var headerFaults = []headerFault{
 	{"cuda.h", "CUDA_ERROR_OUT_OF_MEMORY = 2,", "CUDA_ERROR_OUT_OF_MEMORY = 3,", "CUDA_ERROR_OUT_OF_MEMORY is not 3"},
 	{"cuda.h", "LOG_BUFFER_SIZE_BYTES = 6", "LOG_BUFFER_SIZE_BYTES = 7", "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES is not 7"},
-	{"cuda.h", "COMPUTE_MODE = 20", "COMPUTE_MODE = 21", "CU_DEVICE_ATTRIBUTE_COMPUTE_MODE is not 21"},
+	{
+		"cuda.h", "(MULTIPROCESSOR_COUNT) = 16", "(MULTIPROCESSOR_COUNT) = 15",
+		"CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT is not 15",
+	},
 	{"cuda.h", "CU_STREAM_NON_BLOCKING", "CU_STREAM_NOT_BLOCKING", "CU_STREAM_NOT_BLOCKING"},
 	{"cuda.h", "unsigned long long CUdeviceptr;", "unsigned int CUdeviceptr;", "sizeof(CUdeviceptr) is not 4"},
 	{"cuda.h", "typedef int CUdevice;", "typedef unsigned CUdevice;", "(CUdevice)-1 < 0 is not 0"},
-	{"cuda.h", "  CUkernel kern;\n", "", "sizeof(CUDA_KERNEL_NODE_PARAMS_v2) is not 64"},
-	{"cuda.h", "gridDimX, gridDimY,", "gridDimY, gridDimX,", "offsetof(CUDA_KERNEL_NODE_PARAMS_v2, gridDimX) is not 12"},
-	{"calls.h", "(CUdeviceptr * p, size_t n)", "(CUdeviceptr * p, unsigned n)", "prototype of cuMemAlloc_v2"},
-	{"calls.h", "(CUgraphExec x, CUstream s)", "(CUstream s, CUgraphExec x)", "prototype of cuGraphLaunch"},
-	{"calls.h", "cuGraphInstantiateWithFlags", "cuGraphInstantiateByFlags", "cuGraphInstantiateByFlags"},
+	{"cuda.h", "char bytes[16];", "char bytes[8];", "sizeof(CUuuid) is not 8"},
+	{"cuda.h", "value, elementSize;", "elementSize, value;", "offsetof(CUDA_MEMSET_NODE_PARAMS, value) is not 20"},
+	{"needed.h", "(CUdeviceptr * p, size_t n)", "(CUdeviceptr * p, unsigned n)", "prototype of cuMemAlloc_v2"},
+	{"needed.h", "(CUgraphExec x, CUstream s)", "(CUstream s, CUgraphExec x)", "prototype of cuGraphLaunch"},
+	{"needed.h", "cuGraphInstantiateWithFlags", "cuGraphInstantiateByFlags", "cuGraphInstantiateByFlags"},
+	{"linked.h", "(CUlimit l, size_t v)", "(CUlimit l, size_t *v)", "prototype of cuCtxSetLimit"},
 }
 
 // TestHeaderFaults plants faults in a copy of our headers: the comparison finds each.
@@ -199,7 +214,15 @@ func TestHeaderFaults(t *testing.T) {
 	if paths := theirHeaders(t); len(paths) > 0 {
 		findHeaderFaults(t, faulty, paths[len(paths)-1])
 	}
-	findHeaderFaults(t, faulty, filepath.Join(ours(t), "cuda.h")) // where there is none of NVIDIA's, it is ours
+	// Without NVIDIA's, the other header is ours, with every function under the symbol that shim.c looks up.
+	path := filepath.Join(copyHeaders(t,
+		headerFault{"cuda.h", "CUresult name params;", "CUresult symbol params;", ""},
+		headerFault{"cuda.h", "CUresult cuInit(unsigned int flags);", "", ""},
+		headerFault{
+			"cuda.h", "} CUDA_KERNEL_NODE_PARAMS;", "} CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1;", "",
+		},
+	), "cuda.h")
+	findHeaderFaults(t, faulty, path)
 }
 
 func findHeaderFaults(t *testing.T, faulty, other string) {
@@ -224,8 +247,8 @@ func findHeaderFaults(t *testing.T, faulty, other string) {
 func copyHeaders(t *testing.T, faults ...headerFault) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	for _, name := range []string{"cuda.h", "calls.h"} {
-		text := string(must.Get(os.ReadFile(name))(t))
+	for _, name := range []string{"cuda.h", "needed.h", "linked.h"} {
+		text := sourceOf(t, name)
 		for _, f := range faults {
 			if name != f.file {
 				continue
@@ -236,7 +259,13 @@ func copyHeaders(t *testing.T, faults ...headerFault) (folder string) {
 			}
 			text = changed
 		}
-		must.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
+		write(t, filepath.Join(folder, name), text)
 	}
 	return folder
+}
+
+func sourceOf(t *testing.T, path string) string {
+	t.Helper()
+	text := must.Get(os.ReadFile(path))(t)
+	return string(text)
 }

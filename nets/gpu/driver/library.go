@@ -11,13 +11,15 @@ import (
 	"os"
 	"sync"
 	"unsafe"
+
+	"gorgonia.org/cu"
 )
 
 const (
 	// Variable names the environment variable that names the driver library to use. If it is empty, the library is
 	// searched for.
 	Variable = "ROLLCALL_LIBCUDA"
-	// minVersion is the oldest usable driver, CUDA 12.0: the first that has all functions of calls.h. The kernels' PTX
+	// minVersion is the oldest usable driver, CUDA 12.0: the first that has all functions of needed.h. The kernels' PTX
 	// is 7.8, which a driver of CUDA 11.8 loads too.
 	minVersion = 12000
 )
@@ -69,7 +71,7 @@ func find() error {
 		return fmt.Errorf("gpu: %s: no symbol %s%s, want the driver functions of CUDA %s",
 			library.path, missing[0], more, version(minVersion))
 	}
-	if err := result(C.cuInit(0)); err != nil {
+	if err := result(C.cuInitDriver(0)); err != nil {
 		var e *Error
 		errors.As(err, &e)
 		hint := ""
@@ -116,16 +118,13 @@ func dlopen(name string) (why string) {
 	return ""
 }
 
-// optional is the one symbol that the library may lack.
-const optional = "cuFuncGetParamInfo"
-
-// lookUp returns the symbols that the library lacks, but for the optional one.
+// lookUp returns the needed symbols that the library lacks. It may lack the symbols of linked.h.
 func lookUp() (missing []string) {
 	var n C.int
 	table := C.shim_calls(&n)
 	for _, c := range unsafe.Slice(table, int(n)) {
-		if symbol := C.GoString(c.symbol); c.address == nil && symbol != optional {
-			missing = append(missing, symbol)
+		if c.address == nil && c.needed != 0 {
+			missing = append(missing, C.GoString(c.symbol))
 		}
 	}
 	return missing
@@ -139,12 +138,12 @@ func devices() (int, error) {
 	if err := load(); err != nil {
 		return 0, err
 	}
-	var n C.int
-	if err := result(C.cuDeviceGetCount(&n)); err != nil {
-		return 0, fmt.Errorf("gpu: %s: count of devices: %w", library.path, err)
+	n, err := cu.NumDevices()
+	if err != nil {
+		return 0, fmt.Errorf("gpu: %s: count of devices: %w", library.path, cuError(err))
 	}
 	if n == 0 {
 		return 0, fmt.Errorf("gpu: %s: no device, want one of compute capability %d.0 or later", library.path, minMajor)
 	}
-	return int(n), nil
+	return n, nil
 }

@@ -4,6 +4,7 @@ package driver
 
 import (
 	"debug/elf"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,30 +85,48 @@ func TestNotALibrary(t *testing.T) {
 
 // TestUnusable tests every reason why there is no device to open. Each is an error of one line.
 func TestUnusable(t *testing.T) {
-	const functions, hidden = "want the driver functions of CUDA 12.0", " CUDA_VISIBLE_DEVICES=7"
-	const none = "cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)"
 	for _, c := range []struct {
-		name, plans string
-		flags       string // of the fake's compiler
-		want        string // after the path of the library
+		name  string
+		plans []string
+		flags []string // of the fake's compiler
+		want  string   // after the path of the library
 	}{
-		{"symbol missing", "", "-DcuGraphLaunch=other", "no symbol cuGraphLaunch, " + functions},
 		{
-			"symbols missing", "", "-DcuGraphLaunch=other -DcuMemAlloc_v2=another",
-			"no symbol cuMemAlloc_v2 (and 1 more), " + functions,
+			"symbol missing", nil,
+			[]string{"-DcuGraphLaunch=other"},
+			"no symbol cuGraphLaunch, want the driver functions of CUDA 12.0",
 		},
-		{"init fails", "cuInit=100", "", none},
-		{"hidden devices", "cuInit=100" + hidden, "", none + ` with CUDA_VISIBLE_DEVICES="7"`},
-		{"hidden, but another reason", "cuInit=2" + hidden, "", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"},
-		{"unknown failure", "cuInit=4321", "", "cuInit: CUDA error 4321 (CUresult 4321)"},
+		{
+			"symbols missing", nil,
+			[]string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
+			"no symbol cuMemAlloc_v2 (and 1 more), want the driver functions of CUDA 12.0",
+		},
+		{
+			"init fails",
+			[]string{"cuInit=100"},
+			nil,
+			"cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)",
+		},
+		{"unknown failure", []string{"cuInit=4321"}, nil, "cuInit: CUDA error 4321 (CUresult 4321)"},
+		{"old driver", []string{"version=11080"}, nil, "driver of CUDA 11.8, want 12.0 or later"},
 		// An old driver lacks functions too: its age is the reason to give.
-		{"old driver", "version=11080", "-DcuGraphLaunch=other", "driver of CUDA 11.8, want 12.0 or later"},
-		{"no version", "cuDriverGetVersion=1", "", "cuDriverGetVersion: invalid argument"},
-		{"no device", "devices=0", "", "no device, want one of compute capability 8.0 or later"},
-		{"no count", "cuDeviceGetCount=1", "", "count of devices: invalid argument"},
+		{
+			"old driver with symbol missing",
+			[]string{"version=11080"},
+			[]string{"-DcuGraphLaunch=other"},
+			"driver of CUDA 11.8, want 12.0 or later",
+		},
+		{"no version", []string{"cuDriverGetVersion=1"}, nil, "cuDriverGetVersion: invalid argument"},
+		{"no device", []string{"devices=0"}, nil, "no device, want one of compute capability 8.0 or later"},
+		{"no count", []string{"cuDeviceGetCount=1"}, nil, "count of devices: invalid argument"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !withFlags(t, strings.Fields(c.flags), strings.Fields(c.plans)...) {
+			env := map[string]string{Variable: fake(t, c.flags...)}
+			for _, p := range c.plans {
+				name, v, _ := strings.Cut(p, "=")
+				env["FAKE_"+name] = v
+			}
+			if !inChild(t, env) {
 				return
 			}
 			want := "gpu: " + os.Getenv(Variable) + ": " + c.want
@@ -116,6 +135,33 @@ func TestUnusable(t *testing.T) {
 			}
 			if _, err := Open(0); err == nil || err.Error() != want {
 				t.Errorf("Open(0): %v\nwant %s", err, want)
+			}
+		})
+	}
+}
+
+// TestHiddenDevices checks that the error names the environment variable that hides the devices.
+func TestHiddenDevices(t *testing.T) {
+	for _, c := range []struct {
+		name, plan, want string
+		code             int
+	}{
+		{
+			"no device", "100",
+			`cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`, 100,
+		},
+		{"another reason", "2", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !inChild(t, map[string]string{Variable: fake(t), "FAKE_cuInit": c.plan, "CUDA_VISIBLE_DEVICES": "7"}) {
+				return
+			}
+			_, err := Devices()
+			if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+				t.Errorf("Devices(): %v, want …%s", err, c.want)
+			}
+			if e := (*Error)(nil); !errors.As(err, &e) || e.Code != c.code {
+				t.Errorf("Devices(): %#v, want an *Error of code %d", e, c.code)
 			}
 		})
 	}
@@ -195,14 +241,14 @@ func TestLibcAlone(t *testing.T) {
 	if others := slices.DeleteFunc(libs, func(l string) bool { return slices.Contains(glibc, l) }); len(others) > 0 {
 		t.Errorf("needs %v, want files of glibc alone", others)
 	}
-	header := must.Get(os.ReadFile("calls.h"))(t)
-	ours := map[string]bool{}
+	header := must.Get(os.ReadFile("needed.h"))(t)
+	ours := map[string]bool{"cuInit": true}
 	for _, m := range regexp.MustCompile(`(?m)^CALL\((\w+),`).FindAllStringSubmatch(string(header), -1) {
 		ours[m[1]] = true
 	}
 	symbols, err := f.DynamicSymbols()
 	if err != nil || len(ours) != 42 {
-		t.Fatalf("%d names in calls.h, want 42; %v", len(ours), err)
+		t.Fatalf("%d names in needed.h and cuInit, want 42; %v", len(ours), err)
 	}
 	for _, s := range symbols {
 		if ours[s.Name] {

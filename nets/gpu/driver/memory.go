@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"unsafe"
+
+	"gorgonia.org/cu"
 )
 
 // pinned is the address range of a block of AllocHost.
@@ -21,13 +23,13 @@ func (d *Device) Alloc(bytes int64) (Ptr, error) {
 	if bytes < 1 {
 		return 0, fmt.Errorf("gpu: alloc: %d bytes, want 1 or more", bytes)
 	}
-	var p C.CUdeviceptr
-	if err := result(C.cuMemAlloc_v2(&p, C.size_t(bytes))); err != nil {
+	p, err := cu.MemAlloc(bytes)
+	if err != nil {
 		available := ""
 		if free, total, e := d.FreeMemory(); e == nil {
 			available = fmt.Sprintf(" (%s of %s are free)", Size(free), Size(total))
 		}
-		return 0, fmt.Errorf("gpu: alloc %s%s: %w", Size(bytes), available, err)
+		return 0, fmt.Errorf("gpu: alloc %s%s: %w", Size(bytes), available, cuError(err))
 	}
 	return Ptr(p), nil
 }
@@ -48,11 +50,10 @@ func (d *Device) AllocLeaving(bytes, free int64) (Ptr, error) {
 // FreeMemory returns the bytes of device memory that nobody has taken, and the bytes of all device memory. Other
 // processes may take and free memory at any time.
 func (d *Device) FreeMemory() (free, total int64, err error) {
-	var f, t C.size_t
-	if err := result(C.cuMemGetInfo_v2(&f, &t)); err != nil {
-		return 0, 0, d.waiting("free memory", err)
+	if free, total, err = cu.MemInfo(); err != nil {
+		return 0, 0, d.waiting("free memory", cuError(err))
 	}
-	return int64(f), int64(t), nil
+	return free, total, nil
 }
 
 // Free waits for the streams of d and frees device memory. Free(0) does nothing.
@@ -63,8 +64,8 @@ func (d *Device) Free(p Ptr) error {
 	if err := d.Synchronize(); err != nil { // cuMemFree is not bound to wait
 		return err
 	}
-	if err := result(C.cuMemFree_v2(C.CUdeviceptr(p))); err != nil {
-		return d.waiting("free", err)
+	if err := cu.MemFree(cu.DevicePtr(p)); err != nil {
+		return d.waiting("free", cuError(err))
 	}
 	return nil
 }
@@ -121,19 +122,19 @@ func (d *Device) CopyFromDevice(dst []byte, src Ptr) error {
 }
 
 // transfer queues a copy between host memory and device memory.
-type transfer func(host unsafe.Pointer, bytes int, s C.CUstream) error
+type transfer func(host unsafe.Pointer, bytes int64, s cu.Stream) error
 
 // toDevice returns a transfer from host memory to dst.
 func toDevice(dst Ptr) transfer {
-	return func(src unsafe.Pointer, bytes int, s C.CUstream) error {
-		return result(C.cuMemcpyHtoDAsync_v2(C.CUdeviceptr(dst), src, C.size_t(bytes), s))
+	return func(src unsafe.Pointer, bytes int64, s cu.Stream) error {
+		return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, bytes, s)
 	}
 }
 
 // fromDevice returns a transfer from src to host memory.
 func fromDevice(src Ptr) transfer {
-	return func(dst unsafe.Pointer, bytes int, s C.CUstream) error {
-		return result(C.cuMemcpyDtoHAsync_v2(dst, C.CUdeviceptr(src), C.size_t(bytes), s))
+	return func(dst unsafe.Pointer, bytes int64, s cu.Stream) error {
+		return cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), bytes, s)
 	}
 }
 
@@ -143,20 +144,19 @@ func (d *Device) copy(what string, host []byte, queue transfer) error {
 	if len(host) == 0 {
 		return nil
 	}
-	failed := func(err error) error { return d.waiting(what+" of "+Size(int64(len(host))), err) }
+	failed := func(err error) error { return d.waiting(what+" of "+Size(int64(len(host))), cuError(err)) }
 	for _, s := range d.streams {
-		if err := result(C.cuStreamSynchronize(s.s)); err != nil {
+		if err := s.s.Synchronize(); err != nil {
 			return failed(err)
 		}
 	}
 	var stay runtime.Pinner
 	defer stay.Unpin()
 	stay.Pin(&host[0])
-	err := queue(unsafe.Pointer(&host[0]), len(host), d.copies.s)
-	if err == nil {
-		err = result(C.cuStreamSynchronize(d.copies.s))
+	if err := queue(unsafe.Pointer(&host[0]), int64(len(host)), d.copies.s); err != nil {
+		return failed(err)
 	}
-	if err != nil {
+	if err := d.copies.s.Synchronize(); err != nil {
 		return failed(err)
 	}
 	return nil

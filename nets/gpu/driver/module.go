@@ -17,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"gorgonia.org/cu"
 )
 
 // maxArgs is the most bytes of parameters that a kernel can have.
@@ -42,7 +44,7 @@ func (d *Device) LoadModules(sources []Source) ([]*Module, error) {
 		wait.Go(func() {
 			t := NewThread()
 			defer t.Close()
-			err := t.Do(d.makeCurrent)
+			err := t.Do(func() error { return cuError(cu.SetCurrentContext(d.ctx)) })
 			for i := range next {
 				if errs[i] = err; err != nil {
 					continue
@@ -163,7 +165,7 @@ func (f *Function) Launch(grid [2]int, threads, shared int, s *Stream, args []by
 		return fmt.Errorf("gpu: %v: launch: %w", l, err)
 	}
 	r := C.shim_launch(f.f, C.uint(grid[0]), C.uint(grid[1]), 1, C.uint(threads), 1, 1,
-		C.uint(shared), s.s, unsafe.Pointer(&args[0]))
+		C.uint(shared), s.c(), unsafe.Pointer(&args[0]))
 	if r != C.CUDA_SUCCESS {
 		return fmt.Errorf("gpu: %v: launch: %w", l, result(r))
 	}

@@ -13,26 +13,33 @@
 
 /* The index of each function in the table. */
 enum {
-#define CALL(symbol, params, args) row_##symbol,
-#include "calls.h"
+#define CALL(name, symbol, params, args) row_##name,
+#include "needed.h"
+#include "linked.h"
 #undef CALL
   rows
 };
 
 static shim_call table[] = {
-#define CALL(symbol, params, args) {#symbol, 0},
-#include "calls.h"
+#define CALL(name, symbol, params, args) {#symbol, 1, 0},
+#include "needed.h"
+#undef CALL
+#define CALL(name, symbol, params, args) {#symbol, 0, 0},
+#include "linked.h"
 #undef CALL
 };
 
-#define CALL(symbol, params, args)                                             \
-  CUresult symbol params {                                                     \
-    void *address = table[row_##symbol].address;                               \
+#define CALL(name, symbol, params, args)                                       \
+  CUresult name params {                                                       \
+    void *address = table[row_##name].address;                                 \
     if (!address) return CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND;            \
     return ((CUresult(*) params)address)args;                                  \
   }
-#include "calls.h"
+#include "needed.h"
+#include "linked.h"
 #undef CALL
+
+CUresult cuInit(unsigned int flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
 
 const char *shim_open(const char *name, char **path) {
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);

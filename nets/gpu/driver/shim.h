@@ -2,13 +2,13 @@
 #ifndef ROLLCALL_SHIM_H
 #define ROLLCALL_SHIM_H
 #include "cuda.h"
-#include <stdlib.h>
 
 #pragma GCC visibility push(hidden)
 
-/* One row of the table, in the order of calls.h. */
+/* One row of the table, in the order of needed.h, then linked.h. */
 typedef struct {
   const char *symbol; /* in libcuda.so.1 */
+  int needed;         /* 1: rollcall cannot do without it; 0: it may be missing */
   void *address;      /* 0 until shim_open has found it */
 } shim_call;
 

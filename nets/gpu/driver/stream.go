@@ -2,35 +2,35 @@
 
 package driver
 
-// #include "shim.h"
-import "C"
-
 import (
 	"fmt"
 	"slices"
 	"unsafe"
+
+	"gorgonia.org/cu"
 )
 
 // Stream is a queue of work, which the device does in order.
 type Stream struct {
 	dev *Device
-	s   C.CUstream
+	s   cu.Stream
 }
 
 // NewStream makes a stream. It does not wait for the default stream, and the default stream does not wait for it.
 func (d *Device) NewStream() (*Stream, error) {
-	s := &Stream{dev: d}
-	if err := result(C.cuStreamCreate(&s.s, C.CU_STREAM_NON_BLOCKING)); err != nil {
-		return nil, fmt.Errorf("gpu: stream: %w", err)
+	s, err := cu.MakeStream(cu.NonBlocking)
+	if err != nil {
+		return nil, fmt.Errorf("gpu: stream: %w", cuError(err))
 	}
-	d.streams = append(d.streams, s)
-	return s, nil
+	made := &Stream{d, s}
+	d.streams = append(d.streams, made)
+	return made, nil
 }
 
 // Synchronize waits until the stream's work is done. It returns the error of work that failed.
 func (s *Stream) Synchronize() error {
-	if err := result(C.cuStreamSynchronize(s.s)); err != nil {
-		return s.dev.waiting("synchronize", err)
+	if err := s.s.Synchronize(); err != nil {
+		return s.dev.waiting("synchronize", cuError(err))
 	}
 	return nil
 }
@@ -38,8 +38,8 @@ func (s *Stream) Synchronize() error {
 // Destroy frees the stream. The driver first finishes its work.
 func (s *Stream) Destroy() error {
 	s.dev.streams = slices.DeleteFunc(s.dev.streams, func(other *Stream) bool { return other == s })
-	if err := result(C.cuStreamDestroy_v2(s.s)); err != nil {
-		return s.dev.waiting("destroy stream", err)
+	if err := s.s.Destroy(); err != nil {
+		return s.dev.waiting("destroy stream", cuError(err))
 	}
 	return nil
 }
@@ -61,11 +61,11 @@ func (s *Stream) copy(what string, host []byte, queue transfer) error {
 	if len(host) == 0 {
 		return nil
 	}
-	bytes := len(host)
+	bytes := int64(len(host))
 	if !s.dev.isPinned(host) {
-		return fmt.Errorf("gpu: %s of %s: in a stream, want memory of AllocHost", what, Size(int64(bytes)))
+		return fmt.Errorf("gpu: %s of %s: in a stream, want memory of AllocHost", what, Size(bytes))
 	}
-	return s.queued(what, int64(bytes), queue(unsafe.Pointer(&host[0]), bytes, s.s))
+	return s.queued(what, bytes, queue(unsafe.Pointer(&host[0]), bytes, s.s))
 }
 
 // Memset32 queues the write of count 32-bit values at dst, which is aligned to 4 bytes.
@@ -73,8 +73,7 @@ func (s *Stream) Memset32(dst Ptr, value uint32, count int64) error {
 	if count == 0 {
 		return nil
 	}
-	return s.queued("memset", 4*count,
-		result(C.cuMemsetD32Async(C.CUdeviceptr(dst), C.uint(value), C.size_t(count), s.s)))
+	return s.queued("memset", 4*count, cu.MemsetD32Async(cu.DevicePtr(dst), uint(value), count, s.s))
 }
 
 // queued adds the work and its size to an error of the driver.
@@ -82,45 +81,44 @@ func (s *Stream) queued(what string, bytes int64, err error) error {
 	if err == nil {
 		return nil
 	}
-	return s.dev.waiting(what+" of "+Size(bytes), err)
+	return s.dev.waiting(what+" of "+Size(bytes), cuError(err))
 }
 
 // Event marks a point in a stream's work, for measuring time.
 type Event struct {
 	dev *Device
-	e   C.CUevent
+	e   cu.Event
 }
 
 // NewEvent makes an event, not yet recorded.
 func (d *Device) NewEvent() (*Event, error) {
-	e := &Event{dev: d}
-	if err := result(C.cuEventCreate(&e.e, C.CU_EVENT_DEFAULT)); err != nil {
-		return nil, fmt.Errorf("gpu: event: %w", err)
+	e, err := cu.MakeEvent(cu.DefaultEvent)
+	if err != nil {
+		return nil, fmt.Errorf("gpu: event: %w", cuError(err))
 	}
-	return e, nil
+	return &Event{d, e}, nil
 }
 
 // Record puts the event behind the work that is queued on s now.
 func (e *Event) Record(s *Stream) error {
-	if err := result(C.cuEventRecord(e.e, s.s)); err != nil {
-		return s.dev.waiting("record event", err)
+	if err := e.e.Record(s.s); err != nil {
+		return s.dev.waiting("record event", cuError(err))
 	}
 	return nil
 }
 
 // Since returns the milliseconds from start to e. Both are recorded, and the device has passed them.
 func (e *Event) Since(start *Event) (ms float64, err error) {
-	var elapsed C.float
-	if err := result(C.cuEventElapsedTime(&elapsed, start.e, e.e)); err != nil {
-		return 0, e.dev.waiting("time between events", err)
+	if ms, err = start.e.Elapsed(e.e); err != nil {
+		return 0, e.dev.waiting("time between events", cuError(err))
 	}
-	return float64(elapsed), nil
+	return ms, nil
 }
 
 // Destroy frees the event.
 func (e *Event) Destroy() error {
-	if err := result(C.cuEventDestroy_v2(e.e)); err != nil {
-		return e.dev.waiting("destroy event", err)
+	if err := cu.DestroyEvent(&e.e); err != nil {
+		return e.dev.waiting("destroy event", cuError(err))
 	}
 	return nil
 }
