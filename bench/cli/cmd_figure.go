@@ -31,11 +31,11 @@ func (a *app) figureCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
-		Short: "Regenerate what a figure of a paper plots, as CSV and SVG",
+		Short: "Reproduce the data and the plot of a paper's figure, as CSV and SVG",
 		Long: "figure runs what a paper's figure plots (" + strings.Join(papers.FigureNames(), ", ") +
 			`), if it plots runs, and
 writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. FIGURE.json says how they were made, and FIGURE-paper.csv what the paper
-says about the figure, and whether ours agrees. Finished runs in OUT are kept, those of tables among them.`,
+says about the figure, and whether ours agrees. Finished runs in OUT are kept, also runs of tables.`,
 		Example: `  rollcall figure fedawe-f6
   rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
@@ -153,7 +153,7 @@ func (a *app) figure(
 	if elsewhere, ok := errors.AsType[*run.ElsewhereError](err); ok && elsewhere.Part.IsWhole() {
 		return fmt.Errorf("figure %s: %w: %w", figure.ID, elsewhere, run.ErrHeld)
 	} else if ok { // a part has made its runs
-		run.Logf(a.stderr, "figure %s: %s: not drawn; results merge puts the parts together\n", figure.ID, elsewhere)
+		run.Logf(a.stderr, "figure %s: %s: not drawn; results merge merges the parts\n", figure.ID, elsewhere)
 		return nil
 	}
 	if err != nil {

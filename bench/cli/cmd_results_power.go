@@ -35,7 +35,7 @@ func (a *app) powerCommand() *cobra.Command {
 		Long: `power reads the runs of rollcall sweep --crossed below DIR. It splits the variance of a metric into
 the parts of the seeds: split, φ, availability, initial weights, batches, and interactions, by an analysis of variance
 of random effects, with 95 % intervals. Then it says how many seeds a t-test needs to find a difference of two methods:
-with seeds of their own, and with the same seeds for both, from the variance of their differences.`,
+with different seeds, and with the same seeds for both, from the variance of their differences.`,
 		Example: `  rollcall results power out/sweep --difference 0.005
   rollcall results power out/sweep --format csv > power.csv`,
 		ValidArgsFunction: completeFolders,

@@ -233,7 +233,7 @@ func (x *accidentTry) goesOn() string {
 	if from == 0 {
 		from = accidentRound
 	}
-	return fmt.Sprintf("%s: goes on from round %d\n", x.dir, from)
+	return fmt.Sprintf("%s: resumes from round %d\n", x.dir, from)
 }
 
 // decided compares what the log says with the decision.

@@ -41,7 +41,7 @@ func TestPlan(t *testing.T) {
 	before := allBelow(t, out)
 	o := pass(t, sweepOf(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
 	for _, want := range []string{
-		"2 cells, 6 runs: 2 kept, 0 go on, 4 to be made\n", "\nmemory: ", " for the largest run (mifa: ",
+		"2 cells, 6 runs: 2 kept, 0 to resume, 4 to train\n", "\nmemory: ", " for the largest run (mifa: ",
 		"\nin all ", "(measured now: ",
 	} {
 		if !strings.Contains(o.stdout, want) {
@@ -52,12 +52,12 @@ func TestPlan(t *testing.T) {
 		t.Errorf("files below --out:\n%s\nwant as before:\n%s", got, before)
 	}
 	o = pass(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan")...)
-	if want := "2 runs: 2 kept, 0 go on, 0 to be made\n"; !strings.Contains(o.stdout, want) ||
+	if want := "2 runs: 2 kept, 0 to resume, 0 to train\n"; !strings.Contains(o.stdout, want) ||
 		!strings.Contains(o.stdout, "nothing is left to do") {
 		t.Errorf("a finished sweep: stdout %q, want %q in it, and nothing left to do", o.stdout, want)
 	}
 	o = pass(t, sweepOf(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan", "--again")...)
-	if want := "2 runs: 0 kept, 0 go on, 2 to be made\n"; !strings.Contains(o.stdout, want) {
+	if want := "2 runs: 0 kept, 0 to resume, 2 to train\n"; !strings.Contains(o.stdout, want) {
 		t.Errorf("--again: stdout %q, want %q in it", o.stdout, want)
 	}
 }
@@ -145,7 +145,7 @@ func TestPlanOfFigures(t *testing.T) {
 	out := t.TempDir()
 	for figure, want := range map[string]string{
 		"fedawe-f6": ": nothing is trained\n",
-		"cafed-i1":  ": 1 cell, 1 run: 0 kept, 0 go on, 1 to be made\n",
+		"cafed-i1":  ": 1 cell, 1 run: 0 kept, 0 to resume, 1 to train\n",
 	} {
 		o := pass(t, "figure", figure, "--plan", "--out", out)
 		if !strings.Contains(o.stdout, want) {
@@ -187,7 +187,7 @@ func TestPlanRefused(t *testing.T) {
 	line := shareSweep(out, "--methods", "mifa", "--seeds", "3,4,5", "--precision", "bf16", "--plan")
 	o := pass(t, line...)
 	for _, want := range []string{
-		"3 runs: 0 kept, 0 go on, 2 refused, 1 to be made\n",
+		"3 runs: 0 kept, 0 to resume, 2 refused, 1 to train\n",
 		"seed-3: refused: numerics cpu-fp32, want cpu-bf16; 100 rounds, ",
 	} {
 		if !strings.Contains(o.stdout, want) {
@@ -195,7 +195,7 @@ func TestPlanRefused(t *testing.T) {
 		}
 	}
 	o = pass(t, append(line, "--replace")...)
-	if !strings.Contains(o.stdout, "3 runs: 0 kept, 0 go on, 3 to be made\n") {
+	if !strings.Contains(o.stdout, "3 runs: 0 kept, 0 to resume, 3 to train\n") {
 		t.Errorf("%q, want all to be made by --replace", o.stdout)
 	}
 }

@@ -129,7 +129,7 @@ func changes(t *testing.T, out string) (text string) {
 func TestDivergedRun(t *testing.T) {
 	out := t.TempDir()
 	args := small(out, "--method", "mifa", "--lr", "1e30", "--net", "lenet5")
-	for _, note := range []string{": diverged", ": kept, as diverged before (--again runs it anew)"} {
+	for _, note := range []string{": diverged", ": kept, diverged before (--again trains it again)"} {
 		o := rollcall(t, args...)
 		if o.status != statusFailure || !strings.HasSuffix(o.stdout, note+"\n") ||
 			!strings.Contains(o.stderr, "want a finite number (a lower --lr may help)") {

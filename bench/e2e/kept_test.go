@@ -40,7 +40,7 @@ func TestKeptRuns(t *testing.T) {
 		"as it is": {func(*results.RunInfo, *results.CurveRow) {}, "1 finished run kept", statusOK},
 		"another version": {
 			func(info *results.RunInfo, row *results.CurveRow) { info.Version, row.Version = "v0.1", "v0.1" },
-			"finished runs of rollcall v0.1 are kept, this is devel (--again makes them again)", statusOK,
+			"finished runs of rollcall v0.1 are kept, this is devel (--again trains them again)", statusOK,
 		},
 		"another device": {
 			func(info *results.RunInfo, row *results.CurveRow) {
@@ -54,7 +54,7 @@ func TestKeptRuns(t *testing.T) {
 		},
 		"process": {
 			revision(func(r *results.Revisions) *int { return &r.Process }),
-			"process revision 77, want 1; 2 rounds, ", statusFailure,
+			"availability model revision 77, want 1; 2 rounds, ", statusFailure,
 		},
 		"data": {
 			revision(func(r *results.Revisions) *int { return &r.Data }),

@@ -132,7 +132,7 @@ func TestListFailed(t *testing.T) {
 	}
 	_, rows := table(t, o.stdout)
 	want := []struct{ seeds, status, why string }{
-		{"3", "unfinished", "goes on from round 5"},
+		{"3", "unfinished", "resume from round 5"},
 		{"4", "unfinished", "begins it anew"},
 		{"6", "damaged", "run.json"},
 		{"7", "damaged", "seed-7"},

@@ -14,8 +14,8 @@ func TestPlanGoesOn(t *testing.T) {
 	}
 	only(t, out, "*/*/seed-3/checkpoint-*.safetensors")
 	for flag, want := range map[string]string{
-		"--mixed": "1 run: 0 kept, 1 go on, 0 to be made\n",
-		"--again": "1 run: 0 kept, 0 go on, 1 to be made\n",
+		"--mixed": "1 run: 0 kept, 1 to resume, 0 to train\n",
+		"--again": "1 run: 0 kept, 0 to resume, 1 to train\n",
 	} {
 		if o := pass(t, append(args, "--plan", flag)...); !strings.Contains(o.stdout, want) {
 			t.Errorf("%s: stdout %q, want %q in it", flag, o.stdout, want)

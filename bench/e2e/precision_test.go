@@ -133,7 +133,7 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 			pass(t, againRun(out, "--precision", "bf16", "--replace")...)
 			o = pass(t, againRun(out, "--precision", "fp32")...)
 			if !strings.Contains(o.stderr, ": taken back from .old") ||
-				!strings.Contains(o.stderr, "goes on from round 3") {
+				!strings.Contains(o.stderr, "resumes from round 3") {
 				t.Errorf("fp32 again: %q, want it resumed", o.stderr)
 			}
 			o = pass(t, againRun(out, "--precision", "bf16")...)

@@ -113,7 +113,7 @@ func TestPythonInterrupted(t *testing.T) {
 	if len(left) == 0 {
 		t.Errorf("no checkpoint in %s, want one", out)
 	}
-	cmd, rest = atWork(t, ": goes on from round ", long+out)
+	cmd, rest = atWork(t, ": resumes from round ", long+out)
 	_, said = endedBy(t, cmd, rest, syscall.SIGINT)
 	if status := cmd.ProcessState.ExitCode(); status != statusInterrupted {
 		t.Errorf("repeated: status %d, %q, want 130", status, said)

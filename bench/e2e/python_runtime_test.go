@@ -40,7 +40,7 @@ class Own(rc.Method):
 		status       int
 		want         string
 	}{
-		{"same rows", "1", 0, ": goes on from round "},
+		{"same rows", "1", 0, ": resumes from round "},
 		{"other rows", "2", 1, "curve.csv: round "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -175,7 +175,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 		t.Errorf("%q, %v, want a checkpoint of either run", left, err)
 	}
 	o := pass(t, append(strings.Fields(line), out)...)
-	if n := strings.Count(o.stderr, ": goes on from round "); n != 2 {
+	if n := strings.Count(o.stderr, ": resumes from round "); n != 2 {
 		t.Errorf("%d runs gone on, want 2\n%s", n, o.stderr)
 	}
 	sameTree(t, "interrupted", timelessTree(t, out), timelessTree(t, whole))

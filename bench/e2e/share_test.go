@@ -190,10 +190,10 @@ func TestShareKilled(t *testing.T) {
 				one, two = two, one
 			}
 			must.OK(t, one.Process.Signal(syscall.SIGSTOP)) // or it would end before the other looks
-			two.until(t, fmt.Sprintf("waits for 1 run of other processes: process %d on host", one.Process.Pid))
+			two.until(t, fmt.Sprintf("waits for 1 run of other workers: process %d on host", one.Process.Pid))
 			must.OK(t, one.Process.Kill())
 			log := two.end(t, statusOK)
-			if !strings.Contains(log, "goes on from round ") || len(begun(log)) > 0 {
+			if !strings.Contains(log, "resumes from round ") || len(begun(log)) > 0 {
 				t.Errorf("want that it goes on from a checkpoint:\n%s", log)
 			}
 			sameTree(t, "taken over", withoutTemps(timelessTree(t, out)), timelessTree(t, alone))

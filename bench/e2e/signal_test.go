@@ -76,7 +76,7 @@ func TestSignals(t *testing.T) {
 				t.Errorf("status %d, stdout %q, want %d and a run that is %s\n%s",
 					o.status, o.stdout, c.status, c.note, o.stderr)
 			}
-			timeUp := "rollcall: time is up: the command goes on when it is repeated\n"
+			timeUp := "rollcall: time is up: repeat the command to resume\n"
 			if said := strings.HasSuffix(o.stderr, timeUp); said != (c.status == statusTimeUp) {
 				t.Errorf("stderr ends with the time that is up: %t, want %t", said, !said)
 			}

@@ -25,9 +25,9 @@ type ElsewhereError struct {
 }
 
 func (e *ElsewhereError) Error() string {
-	who := "other processes make"
+	who := "other workers train"
 	if !e.Part.IsWhole() {
-		who = fmt.Sprintf("besides part %s there are", e.Part)
+		who = fmt.Sprintf("part %s leaves out", e.Part)
 	}
 	switch {
 	case e.Lines > 0:
@@ -35,9 +35,9 @@ func (e *ElsewhereError) Error() string {
 	case !e.Part.IsWhole():
 		return fmt.Sprintf("not in part %s", e.Part)
 	case e.Holder == nil:
-		return "made by another process"
+		return "trained by another worker"
 	}
-	return fmt.Sprintf("made by %s", e.Holder)
+	return fmt.Sprintf("trained by %s", e.Holder)
 }
 
 // isOfOtherPart reports whether the run is in another part, so that nobody waits for it.
@@ -62,7 +62,7 @@ func isRefused(err error) bool {
 func isOver(err error) bool { return isRefused(err) || errors.Is(err, folder.ErrMadeElsewhere) }
 
 // ErrHeld says that a command with [Keep].NoWait leaves runs of its own to other processes, which make them.
-var ErrHeld = errors.New("other processes make runs, which are not waited for: the command goes on when it is repeated")
+var ErrHeld = errors.New("other workers train runs that were not waited for: repeat the command to resume")
 
 // Drop removes the checkpoints of stopped runs that nobody resumes, unless checkpoints are to be kept or another
 // process makes the run.

@@ -62,7 +62,7 @@ func (x *Experiment) Do(ctx context.Context, l *Session, keep Keep, p progress.R
 	if unlocked == nil {
 		defer func() { err = errors.Join(err, held.Release()) }()
 		if held.Useless {
-			l.notice("lock", fmt.Sprintf("%s: this file system cannot lock: two processes on one run would both make "+
+			l.notice("lock", fmt.Sprintf("%s: this file system cannot lock: two workers on one run would both train "+
 				"it, to the same bytes", l.Machine.Out))
 		}
 		if err := folder.Settle(x.Dir); err != nil {
@@ -116,7 +116,7 @@ func (x *Experiment) Await(ctx context.Context, l *Session, keep Keep, p progres
 			return m, err
 		}
 		if other, held := errors.AsType[*ElsewhereError](err); held {
-			l.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which makes this run", x.Dir, other.Holder))
+			l.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which trains this run", x.Dir, other.Holder))
 		}
 		select {
 		case <-ctx.Done():
@@ -191,7 +191,7 @@ func (x *Experiment) keep(l *Session, w *folder.Want, d folder.Keep, unlocked er
 	}
 	if was := d.Run.Info.Version; was != Version() {
 		l.notice("version "+was, fmt.Sprintf(
-			"finished runs of rollcall %s are kept, this is %s (--again makes them again)", was, Version()))
+			"finished runs of rollcall %s are kept, this is %s (--again trains them again)", was, Version()))
 	}
 	for _, f := range d.Run.Beside {
 		Logf(l.Stderr, "rollcall: %s: the run is kept\n", settings.OneLine(f.Err))
@@ -234,7 +234,7 @@ func (x *Experiment) make(
 
 // madeElsewhere takes the run that another process has finished while this one made it, too.
 func (x *Experiment) madeElsewhere(l *Session, w *folder.Want) (m Outcome, err error) {
-	Logf(l.Stderr, "%s: made by another process meanwhile\n", x.Dir)
+	Logf(l.Stderr, "%s: trained by another worker meanwhile\n", x.Dir)
 	d, err := folder.Decide(w, folder.Policy{})
 	if err != nil {
 		return m, err

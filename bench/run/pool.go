@@ -228,7 +228,7 @@ func (w *poolRun) sayWaiting(jobs []int) {
 		}
 	}
 	if who != nil {
-		Logf(w.stderr, "rollcall: waits for %s of other processes: %s\n", Count(len(jobs), "run"),
+		Logf(w.stderr, "rollcall: waits for %s of other workers: %s\n", Count(len(jobs), "run"),
 			strings.Join(who, "; "))
 	}
 }

@@ -178,7 +178,7 @@ func TestPoolElsewhere(t *testing.T) {
 			Keep{Retries: 1},
 			map[string][]error{"a": {holder(1), errors.New("broken"), holder(1)}},
 			"a b c a a a", 0, "rollcall: a: broken: tried again later\n" +
-				"rollcall: waits for 1 run of other processes: process 1 on host here\n",
+				"rollcall: waits for 1 run of other workers: process 1 on host here\n",
 		},
 		{
 			"it fails for good",
@@ -254,7 +254,7 @@ func TestFailures(t *testing.T) {
 		is   error
 	}{
 		{"none", []error{nil, nil, nil, nil}, "<nil>", nil},
-		{"others make some", []error{nil, other, nil, other}, "made by another process", other},
+		{"others make some", []error{nil, other, nil, other}, "trained by another worker", other},
 		{
 			"one",
 			[]error{nil, full(4), other, nil},

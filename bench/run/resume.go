@@ -154,7 +154,7 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 	if changed := changedRuntime(c.Runtime, t.want.About.Runtime); changed != "" {
 		by += ", " + changed
 	}
-	Logf(t.l.Stderr, "%s: goes on from round %d%s\n", t.x.Dir, c.Round, by)
+	Logf(t.l.Stderr, "%s: resumes from round %d%s\n", t.x.Dir, c.Round, by)
 	return nil, nil
 }
 

@@ -209,7 +209,7 @@ func joinSeeds(runs []results.Run, decisions, mixed bool) (all papers.Runs, err 
 	for i := range runs {
 		if differ := runs[0].Likeness().Unlike(runs[i].Likeness()); differ != nil && !mixed {
 			return papers.Runs{}, fmt.Errorf("%s and %s are not alike: %s: want --mixed to take both, or --again to "+
-				"run them anew", runs[0].Dir, runs[i].Dir, strings.Join(differ, "; "))
+				"train them again", runs[0].Dir, runs[i].Dir, strings.Join(differ, "; "))
 		}
 		if err := all.Add(&runs[i], decisions); err != nil {
 			return all, err

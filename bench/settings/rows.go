@@ -48,7 +48,7 @@ func runRows() []Row {
 			func(s *Settings) any { return &s.InitFrom }).
 			only(&use{"a file", func(s *Settings) bool { return s.InitFrom != "" }}),
 		word("availability", "stationary", availability.Names(),
-			"availability process: "+strings.Join(availability.Names(), ", "),
+			"availability model: "+strings.Join(availability.Names(), ", "),
 			func(s *Settings) any { return &s.Availability }).column(),
 		word("draws", "philox", []string{"philox", "numpy"},
 			"philox, or numpy: split and availability exactly as FedAWE's released code draws them from the same seed",

@@ -15,7 +15,7 @@ var published = availability.Defaults(nil, 0)
 // processRows say when the clients are there. Package availability checks the rows without a range when it makes the
 // process, see [Settings.checkProcess].
 var processRows = []Row{
-	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the process",
+	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the availability",
 		func(s *Settings) any { return &s.Period }).only(onProcesses("staircase", "sine", "interleaved-sine")),
 	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "amplitude of the sine",
 		func(s *Settings) any { return &s.Gamma }).only(onProcesses("sine", "interleaved-sine")),
@@ -49,8 +49,8 @@ var processRows = []Row{
 	word("trace", "", nil, "trace: CSV file with columns client,start,end",
 		func(s *Settings) any { return &s.Trace }).only(onProcesses("trace")),
 	word("trace-end", traceEndError, []string{traceEndError, traceEndRepeat, traceEndStop, traceEndEmpty},
-		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace begins again; stop, "+
-			"the run ends with the trace; empty, nobody is there any more",
+		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace starts again; stop, "+
+			"the run ends with the trace; empty, no client is available any more",
 		func(s *Settings) any { return &s.TraceEnd }).only(onProcesses("trace")),
 	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",
 		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onProcesses("trace")),

@@ -38,7 +38,7 @@ func steps(t *testing.T, p *Planner, client, total int) [][]int32 {
 	return all[:total]
 }
 
-// An epoch is n/B whole batches without repetition, goes on from round to round, and the rest of n is dropped; the
+// An epoch is n/B whole batches without repetition, resumes from round to round, and the rest of n is dropped; the
 // next epoch is another order, so that what is dropped changes.
 func TestEpochs(t *testing.T) {
 	for _, c := range []struct{ n, b, e int }{

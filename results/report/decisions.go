@@ -85,7 +85,7 @@ func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.
 	}
 	title := fmt.Sprintf("%s, %s, %s", name, r.Data, r.Availability)
 	b.add(figure{
-		ID: "inclusion-" + title, section: "decisions", Title: "Who is there, and who is taken: " + title,
+		ID: "inclusion-" + title, section: "decisions", Title: "Available and included clients: " + title,
 		drawn: papers.CAFedActivityFigure(title, drawn), csv: csvWriter(rows), runs: []*results.Run{r},
 		Caption: "A line for each client, the most available on top." + note + " " + made([]*results.Run{r}),
 	})

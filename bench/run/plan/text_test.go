@@ -33,7 +33,7 @@ func TestWrite(t *testing.T) {
 	}{
 		{"nothing is trained", Plan{Title: "A figure"}, []string{"A figure: nothing is trained\n"}},
 		{"all is kept", Plan{Title: "A", Cells: []Cell{cell("mifa", 3, 3, 0)}}, []string{
-			"A: 1 cell, 3 runs: 3 kept, 0 go on, 0 to be made\n",
+			"A: 1 cell, 3 runs: 3 kept, 0 to resume, 0 to train\n",
 			"mifa    cifar10  sine          3     3     2000    nothing\n",
 			"in all nothing is left to do\n",
 		}},
@@ -46,7 +46,7 @@ func TestWrite(t *testing.T) {
 				AtOnce: 1, Rates: []Rate{measured}, LargestOf: "mifa", Largest: run.Needs{Bytes: 4e8, Memory: "rows"},
 			},
 			[]string{
-				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n",
+				"A: 3 cells, 9 runs: 1 kept, 0 to resume, 8 to train\n",
 				"mifa    cifar10  sine          6     1     2000    1 h 30 min\n",
 				"memory: 400 MB for the largest run (mifa: rows)\n",
 				"in all 13 h 20 min on cpu-avx512, bf16, 2 threads (measured now: " +
