@@ -62,7 +62,7 @@ resume it if it is interrupted, failed or unfinished.`,
 	}
 	formatFlag(cmd, &format, "text", []string{"text", "csv"})
 	cmd.Flags().BoolVar(&failed, "failed", false,
-		"list only failed, diverged and interrupted runs without a worker, one per line, and why")
+		"list only runs that are neither complete nor running, one per line, and why")
 	cmd.Flags().BoolVar(&watch, "watch", false,
 		"list again every 2 s, in place on a terminal, elsewhere only the changes, "+
 			"until nothing is running or Ctrl-C")

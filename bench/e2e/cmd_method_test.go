@@ -13,7 +13,7 @@ import (
 
 // The lines of a check, by the words that are looked for here.
 var checkLines = map[string]string{
-	"starts": "starts", "rounds": "makes 6 rounds", "bytes": "two runs give the same bytes",
+	"starts": "starts", "rounds": "trains 6 rounds", "bytes": "two runs give the same bytes",
 	"hidden": "keeps nothing hidden", "resumed": "3 rounds, resumed", "empty": "a round without clients",
 	"rate": "the server's rate", "one": "runs with one client", "ends": "keeps no end",
 }

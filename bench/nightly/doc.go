@@ -4,5 +4,5 @@
 //
 // suite.go has the suite and its passes, workload.go what the engines train on, kernels.go the kernels. sample.go takes
 // one sample. machine.go describes the machine, because only nights of the same machine are compared. warn.go says when
-// a night is not to be trusted, and webhook.go posts a verdict.
+// a night is not reliable, and webhook.go posts a verdict.
 package nightly
