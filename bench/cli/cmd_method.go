@@ -20,7 +20,7 @@ import (
 // methodCommand is `rollcall method`: commands for those who write a method of their own in a file.
 func (a *app) methodCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "method", Short: "Begin a method of your own in a Python file, and check it",
+		Use: "method", Short: "Start your own method in a Python file, and check it",
 		Long: `Give the file of a method in place of its name: rollcall run --method FILE. It needs Python 3.9 or
 later with NumPy: $` + python.Variable + `, or the one beside rollcall, or python3.`,
 	}
@@ -48,7 +48,7 @@ folder in front. If the file already exists, it stays as it is, and new fails.`,
 			err := writeNew(path, python.Template(name))
 			switch {
 			case errors.Is(err, fs.ErrExist):
-				return fmt.Errorf("method new: %s: there is such a file, want another name", path)
+				return fmt.Errorf("method new: %s: the file exists, want another name", path)
 			case err != nil:
 				return fmt.Errorf("method new: %w", err)
 			}

@@ -46,7 +46,7 @@ these and writes nothing. Seeds of one cell that are not alike are named, and ha
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return settings.Usagef("results merge: --out missing, want the folder that everything goes to")
+				return settings.Usagef("results merge: --out missing, want the output folder")
 			}
 			m, err := compare.Merge(cmd.Context(), out, args, mixed)
 			if err != nil {
@@ -55,12 +55,12 @@ these and writes nothing. Seeds of one cell that are not alike are named, and ha
 			for _, note := range m.Notes {
 				run.Logf(a.stderr, "results merge: %s\n", note)
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s: %s copied, %d there already or twice, %s summarised\n", out,
+			_, err = fmt.Fprintf(a.stdout, "%s: %s copied, %d already there or twice, %s summarised\n", out,
 				run.Count(m.Runs, "run"), m.Kept, run.Count(len(m.Tables), "table"))
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder that everything goes to")
+	cmd.Flags().StringVar(&out, "out", "", "output folder")
 	registerMixed(cmd.Flags(), &mixed)
 	return cmd
 }

@@ -109,7 +109,7 @@ it.`,
 			}
 		}
 		if cmd.Flags().Changed("seed") && len(s.UngivenSeeds()) == 0 {
-			return settings.Usagef("--seed %d: of no use, since every draw has a seed of its own, "+
+			return settings.Usagef("--seed %d: of no use, since every draw has its own seed, "+
 				"want one of --%s less, or no --seed", seed, strings.Join(settings.SeedNames(), ", --"))
 		}
 		// A dump has one array of batches [K,E,B] for one round.
@@ -162,7 +162,7 @@ func named(name string, fs *pflag.FlagSet, out string, seed uint32) (*run.Experi
 		seed = id.Seed
 	}
 	if !id.IsOf(s, seed) {
-		return nil, settings.Usagef("--id %s: these settings are those of %s, want the whole command that --plan "+
+		return nil, settings.Usagef("--id %s: these settings belong to %s, want the whole command that --plan "+
 			"--format json has for it", id, filepath.ToSlash(run.Folder("", id.Table, s, seed)))
 	}
 	return id.Experiment(out, s, false), nil

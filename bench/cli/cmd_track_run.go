@@ -53,7 +53,7 @@ An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set
 		fs.AddFlag(machine.Lookup(name))
 	}
 	fs.IntVar(&s.Samples, "samples", s.Samples, "of every metric")
-	fs.IntVar(&s.Passes, "passes", s.Passes, "in which the samples are taken, each with an engine of its own")
+	fs.IntVar(&s.Passes, "passes", s.Passes, "in which the samples are taken, each with its own engine")
 	fs.IntVar(&s.Clients, "clients", s.Clients, "clients that train in a round; another number is another history")
 	return cmd
 }

@@ -236,7 +236,7 @@ func (c *methodCheck) makesRounds(ctx context.Context) (_ string, err error) {
 	c.session.Stderr = io.MultiWriter(c.stderr, &c.shown)
 	defer func() { c.session.Stderr = io.Discard }()
 	if c.whole, err = c.train(ctx, c.leaf, nil); err != nil {
-		c.only = notChecked("it makes no rounds")
+		c.only = notChecked("it does not train")
 	}
 	return "", err
 }

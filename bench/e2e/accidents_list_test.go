@@ -247,17 +247,17 @@ var accidents = slices.Concat([]accident{
 		c.check(syscall.Mkfifo(c.path(checkpoint.Name(6)), 0o666))
 	}},
 
-	{name: "everything aside", want: kept, said: "taken back from .old\n", do: func(c *corrupt) { c.aside(".old", 9) }},
+	{name: "everything aside", want: kept, said: "moved back from .old\n", do: func(c *corrupt) { c.aside(".old", 9) }},
 	{
-		name: "everything aside", half: true, want: resumed, said: "taken back from .old\n",
+		name: "everything aside", half: true, want: resumed, said: "moved back from .old\n",
 		do: func(c *corrupt) { c.aside(".old", 9) },
 	},
 	{
-		name: "killed while it was moved aside", want: kept, said: "taken back from .old\n",
+		name: "killed while it was moved aside", want: kept, said: "moved back from .old\n",
 		do: func(c *corrupt) { c.aside(".old-moving", 1) },
 	},
 	{
-		name: "killed while it was moved aside", half: true, want: resumed, said: "taken back from .old\n",
+		name: "killed while it was moved aside", half: true, want: resumed, said: "moved back from .old\n",
 		do: func(c *corrupt) { c.aside(".old-moving", 2) },
 	},
 	{name: "killed while it was taken back", want: kept, do: func(c *corrupt) { c.aside(".old-back", 1) }},
@@ -268,12 +268,12 @@ var accidents = slices.Concat([]accident{
 	{name: "the same aside", want: kept, do: func(c *corrupt) { c.copyAside(c.dir) }},
 	{name: "another seed aside", want: kept, do: func(c *corrupt) { c.copyAside(c.seed("seed-3")) }},
 	{name: "another seed aside", half: true, want: resumed, do: func(c *corrupt) { c.copyAside(c.seed("seed-3")) }},
-	{name: "the wanted run aside, another in its place", want: kept, said: "taken back", do: func(c *corrupt) {
+	{name: "the wanted run aside, another in its place", want: kept, said: "moved back", do: func(c *corrupt) {
 		c.aside(".old", 9)
 		c.fill(c.seed("seed-3"))
 	}},
 	{
-		name: "the wanted run aside, another in its place", half: true, want: resumed, said: "taken back",
+		name: "the wanted run aside, another in its place", half: true, want: resumed, said: "moved back",
 		do: func(c *corrupt) {
 			c.aside(".old", 9)
 			c.fill(c.seed("seed-3"))

@@ -221,7 +221,7 @@ func (x *accidentTry) try(want map[string]string) {
 	o = pass(x.t, x.line("")...)
 	x.nothingLost(before, o)
 	x.nothingLost(replaced, o)
-	if !strings.Contains(o.stderr, ": taken back from .old") || len(begun(o.stderr)) > 0 ||
+	if !strings.Contains(o.stderr, ": moved back from .old") || len(begun(o.stderr)) > 0 ||
 		x.half && !strings.Contains(o.stderr, x.goesOn()) {
 		x.t.Errorf("the first command again: want everything taken back:\n%s", o.stderr)
 	}

@@ -96,7 +96,7 @@ func TestAttackUnlikeSeeds(t *testing.T) {
 
 	o := rollcall(t, attackSweep(out, seeds("3,4")...)...)
 	if o.status != statusFailure || !strings.Contains(o.stderr, "cpu-generic-fp32") ||
-		!strings.Contains(o.stderr, "--mixed takes") {
+		!strings.Contains(o.stderr, "--mixed accepts") {
 		t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 	}
 	o = pass(t, attackSweep(out, seeds("3,4", "--mixed")...)...)
@@ -181,8 +181,8 @@ func TestAttackMerge(t *testing.T) {
 	none := filepath.Join(top, "none")
 	nothing("a table's folder", "want TABLE/CELL/seed-N", filepath.Join(source, "sweep"), "--out", none)
 	nothing("a run's folder", "want TABLE/CELL/seed-N", run, "--out", none)
-	nothing("out below the source", "beside one another", source, "--out", filepath.Join(source, "merged"))
-	nothing("the source below out", "beside one another", source, "--out", filepath.Dir(source))
+	nothing("out below the source", "inside each other", source, "--out", filepath.Join(source, "merged"))
+	nothing("the source below out", "inside each other", source, "--out", filepath.Dir(source))
 	nothing("no folder", "no such file", filepath.Join(top, "nowhere"), "--out", none)
 }
 

@@ -273,7 +273,7 @@ func TestMethodNew(t *testing.T) {
 	for _, named := range []string{filepath.Join(dir, "fed-aum"), path} {
 		o := alone(t, "method", "new", named)
 		if named == path { // it is there now
-			if o.status != statusFailure || !strings.Contains(o.stderr, path+": there is such a file") {
+			if o.status != statusFailure || !strings.Contains(o.stderr, path+": the file exists") {
 				t.Errorf("status %d, %q, want 1 and the file named", o.status, o.stderr)
 			}
 			continue

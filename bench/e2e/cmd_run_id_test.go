@@ -95,7 +95,7 @@ func TestRunIDUsage(t *testing.T) {
 		{"run --id sweep/mifa/seed-03", `--id "sweep/mifa/seed-03": want TABLE`},
 		{"run --id " + id, "no paper's table or figure has this run as it is, want the whole command"},
 		{"run --id cafed-1/mifa_leaf_sine_0123456789/seed-3", "no paper's table or figure has this run as it is"},
-		{"run --id " + id + " --method mifa --data leaf", id + ": these settings are those of sweep/mifa_leaf_"},
+		{"run --id " + id + " --method mifa --data leaf", id + ": these settings belong to sweep/mifa_leaf_"},
 		{"run --id " + id + " --rates x.csv", "--rates: of no use with --id, want one of the two"},
 		{"table cafed-1 --format json", "--format json: of no use without --plan"},
 		{"table cafed-1 --plan --format yaml", `--format "yaml"`},

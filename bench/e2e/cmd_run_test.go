@@ -189,7 +189,7 @@ func TestRunOnAlteredData(t *testing.T) {
 	dir := filepath.Dir(only(t, out, curvePath))
 	for _, files := range []string{label, black} { // each stands aside while the other is in place
 		o := pass(t, append(run, "--allow-altered", "--data-dir", files)...)
-		if !strings.Contains(o.stderr, ": taken back from .old") || !strings.Contains(o.stdout, "kept") {
+		if !strings.Contains(o.stderr, ": moved back from .old") || !strings.Contains(o.stdout, "kept") {
 			t.Errorf("%s: %q, %q, want the run taken back", files, o.stdout, o.stderr)
 		}
 	}
@@ -199,7 +199,7 @@ func TestRunOnAlteredData(t *testing.T) {
 	before := contents(t, only(t, out, curvePath))
 	o := rollcall(t, append(run, "--allow-altered", "--data-dir", label)...)
 	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
-		!strings.Contains(o.stderr, "--mixed takes a finished run") ||
+		!strings.Contains(o.stderr, "--mixed accepts a finished run") ||
 		contents(t, only(t, out, curvePath)) != before {
 		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone",
 			o.status, o.stderr)

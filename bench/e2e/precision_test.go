@@ -69,7 +69,7 @@ func TestPrecisionsApart(t *testing.T) {
 			o := rollcall(t, attackSweep(out, seeds(c.is, "3,4")...)...)
 			if o.status != statusFailure ||
 				!strings.Contains(o.stderr, "numerics "+class(c.was)+", want "+class(c.is)) ||
-				!strings.Contains(o.stderr, "--mixed takes") {
+				!strings.Contains(o.stderr, "--mixed accepts") {
 				t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 			}
 			o = pass(t, attackSweep(out, seeds(c.is, "3,4", "--mixed")...)...)
@@ -132,7 +132,7 @@ func TestPrecisionOfCheckpoints(t *testing.T) {
 			}
 			pass(t, againRun(out, "--precision", "bf16", "--replace")...)
 			o = pass(t, againRun(out, "--precision", "fp32")...)
-			if !strings.Contains(o.stderr, ": taken back from .old") ||
+			if !strings.Contains(o.stderr, ": moved back from .old") ||
 				!strings.Contains(o.stderr, "resumes from round 3") {
 				t.Errorf("fp32 again: %q, want it resumed", o.stderr)
 			}

@@ -186,7 +186,7 @@ func (x *Experiment) keep(l *Session, w *folder.Want, d folder.Keep, unlocked er
 		if err := folder.Back(x.Dir, d.Back); err != nil {
 			return m, fmt.Errorf("%s: %w", x.Dir, err)
 		}
-		Logf(l.Stderr, "%s: taken back from %s\n", x.Dir, d.Back)
+		Logf(l.Stderr, "%s: moved back from %s\n", x.Dir, d.Back)
 		d.Run.Dir = x.Dir
 	}
 	if was := d.Run.Info.Version; was != Version() {

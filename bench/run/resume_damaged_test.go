@@ -151,7 +151,7 @@ var damages = map[string]damaged{
 	"fewer decisions": {tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor {
 		x := safetensors.Float64s("decisions", []int{1, 8}, make([]float64, 8))
 		return &x
-	}), "1 decisions, want those of 4 clients in 4 rounds", false},
+	}), "1 decisions, want the decisions of 4 clients in 4 rounds", false},
 	"no state": {tensor("state/", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "state/", false},
 	"state of another shape": {tensor("state/", func(old safetensors.Tensor) *safetensors.Tensor {
 		x := safetensors.Float32s(old.Name, []int{1, 2}, make([]float32, 2))

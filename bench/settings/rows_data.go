@@ -38,7 +38,7 @@ var dataRows = []Row{
 	number("validation", "0", algos.AtLeastBelow(0, 1), "share of each client's samples kept back from training",
 		func(s *Settings) any { return &s.Validation }),
 	number("hold-out", "0", algos.AtLeastBelow(0, 1),
-		"share of the training samples that go to no client and stand in for the test set; tune chooses rates by them",
+		"share of the training samples that go to no client and replace the test set; tune chooses rates by them",
 		func(s *Settings) any { return &s.HoldOut }).
 		only(&use{"a share above 0", func(s *Settings) bool { return s.HoldOut > 0 }}),
 	whole("train-size", strconv.Itoa(datasets.SyntheticTrain), algos.Between(1, maxGenerated),

@@ -38,7 +38,7 @@ func Fill(text string, output func(words []string) (string, error)) (string, err
 		words, ends := Command(line), strings.TrimSpace(line) == End
 		switch {
 		case begun > 0 && words != nil:
-			return "", fmt.Errorf("line %d: a block begins in the block of line %d, want %q first", n, begun, End)
+			return "", fmt.Errorf("line %d: a block starts in the block of line %d, want %q first", n, begun, End)
 		case begun == 0 && ends:
 			return "", fmt.Errorf("line %d: %q without a line <!-- rollcall … --> before it", n, End)
 		case words != nil:

@@ -31,7 +31,7 @@ func TestFillRefuses(t *testing.T) {
 		"# Title\n":                   "no block",
 		"# Title\n" + End + "\n":      "line 2: \"" + End + "\" without",
 		begin + "old\n":               "line 1: the block has no end",
-		begin + begin + End:           "line 2: a block begins in the block of line 1",
+		begin + begin + End:           "line 2: a block starts in the block of line 1",
 		"\n" + begin + End + "\nrest": "line 2: no such folder",
 	} {
 		_, err := Fill(text, func([]string) (string, error) {

@@ -70,7 +70,7 @@ func (b *builder) decisions() {
 			ID: "shares-" + title, section: "decisions", Title: "Importance of each client: " + title,
 			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
 			runs:    used,
-			Caption: "Each client's share of all weights, beside its target. " + about,
+			Caption: "Each client's share of all weights, and its target. " + about,
 		})
 	}
 }

@@ -14,9 +14,9 @@ import (
 func TestMalformed(t *testing.T) {
 	const a = `{"dtype":"U8","shape":[4],"data_offsets":[0,4]}`
 	for _, c := range []struct{ name, header, data, want string }{
-		{"empty", ``, "", `header: does not begin with {`},
-		{"blank in front", ` {}`, "", `header: does not begin with {`},
-		{"list", `[]`, "", `header: does not begin with {`},
+		{"empty", ``, "", `header: does not start with {`},
+		{"blank in front", ` {}`, "", `header: does not start with {`},
+		{"list", `[]`, "", `header: does not start with {`},
 		{"text behind", `{} x`, "", `header: does not end with }`},
 		{"line feed behind", "{}\n", "", `header: does not end with }`},
 		{"two objects", `{}{}`, "", `header: is not JSON`},
@@ -91,7 +91,7 @@ func TestMalformed(t *testing.T) {
 		},
 		{
 			"offsets the other way", `{"a":{"dtype":"U8","shape":[4],"data_offsets":[4,0]}}`,
-			"1234", `tensor "a": begins at byte 4, want 0`,
+			"1234", `tensor "a": starts at byte 4, want 0`,
 		},
 		{
 			"offsets of another size", `{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,4]}}`, "1234",
@@ -105,19 +105,19 @@ func TestMalformed(t *testing.T) {
 		},
 		{
 			"hole in front", `{"a":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}}`,
-			"1234", `tensor "a": begins at byte 1, want 0`,
+			"1234", `tensor "a": starts at byte 1, want 0`,
 		},
 		{
 			"hole", `{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},` +
 				`"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}}`,
-			"1234", `tensor "b": begins at byte 2, want 1, where the tensor before it ends`,
+			"1234", `tensor "b": starts at byte 2, want 1, where the tensor before it ends`,
 		},
 		{
 			"overlap",
 			`{"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]},"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}}`,
-			"1234", `tensor "b": begins at byte 2, want 3`,
+			"1234", `tensor "b": starts at byte 2, want 3`,
 		},
-		{"the same bytes", `{"a":` + a + `,"b":` + a + `}`, "1234", `tensor "b": begins at byte 0, want 4`},
+		{"the same bytes", `{"a":` + a + `,"b":` + a + `}`, "1234", `tensor "b": starts at byte 0, want 4`},
 		{"bytes behind", `{"a":` + a + `}`, "12345", `the tensors end at byte 4, want 5, where the file ends`},
 		{"bytes behind nothing", `{}`, "1", `the tensors end at byte 0, want 1`},
 		{"file cut", `{"a":` + a + `}`, "123", `tensor "a": ends at byte 4, want at most 3, where the file ends`},

@@ -165,7 +165,7 @@ func parseRow(text string) (r row, err error) {
 		}
 	}
 	if own := r.machine.Fingerprint(); own != cell("fingerprint") {
-		return r, fmt.Errorf("column fingerprint: %.40q, want %s, that of the machine in the row",
+		return r, fmt.Errorf("column fingerprint: %.40q, want %s, as of the machine in the row",
 			cell("fingerprint"), own)
 	}
 	r.value, err = parseMeasurement(cell)

@@ -66,7 +66,7 @@ func (a *About) Unlike(run *About) error {
 		}
 	}
 	if run.Decisions && !a.Decisions {
-		return errors.New("a checkpoint without decisions, want those of all rounds")
+		return errors.New("a checkpoint without decisions, want the decisions of all rounds")
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (p *Plan) total(sec float64) string {
 		onCard = " on a card"
 	}
 	if n := p.AtOnce / max(1, p.Cards); n > 1 {
-		text += fmt.Sprintf("; %d runs at a time%s are taken to gain nothing", n, onCard)
+		text += fmt.Sprintf("; %d runs at a time%s are assumed to gain nothing", n, onCard)
 	}
 	return text
 }

@@ -64,7 +64,7 @@ func TestWrite(t *testing.T) {
 				"memory: at least 4.0 GB for the largest run (mifa: rows), 8.0 GB for 2 at a time; " +
 					"7.0 GB available (the cgroup), which is too little\n",
 				"in all 1 min on cpu-avx512, bf16, 2 threads (bench.csv, 2026-03-04: 9.3 ms per client-step of " +
-					"cnn-cifar10 on cifar10, n = 10 rounds); 2 runs at a time are taken to gain nothing\n",
+					"cnn-cifar10 on cifar10, n = 10 rounds); 2 runs at a time are assumed to gain nothing\n",
 			},
 		},
 		{
@@ -77,7 +77,7 @@ func TestWrite(t *testing.T) {
 			[]string{
 				"(mifa: rows), 6.0 GB for 6 at a time\n",
 				"in all 2 h 30 min on cpu-avx512, bf16, 2 threads (measured now: ",
-				", n = 3 rounds); 50 min on 3 cards; 2 runs at a time on a card are taken to gain nothing\n",
+				", n = 3 rounds); 50 min on 3 cards; 2 runs at a time on a card are assumed to gain nothing\n",
 			},
 		},
 		{
