@@ -137,7 +137,7 @@ func checkVersions(t *testing.T, name string, o outcome, out string, isNew bool,
 	if isNew {
 		*folders++
 	}
-	if said := strings.Contains(o.stdout, "kept, as finished before"); said == isNew {
+	if said := strings.Contains(o.stdout, "kept, finished before"); said == isNew {
 		t.Errorf("%s: %s\nwant another run: %t", name, o.stdout, isNew)
 	}
 	if runs, bad, err := results.FindRuns(t.Context(), filepath.Join(out, "run")); err != nil || bad != nil ||
@@ -216,9 +216,9 @@ func TestPythonCommandLine(t *testing.T) {
 		{
 			"run --method " + example("fednova") + " --dump " + filepath.Join(out, "dump") +
 				strings.Replace(tiny, "--rounds 4", "--rounds 1", 1), 1,
-			"dump: method fednova: client 1 made 1 local steps, want the 2 of every client",
+			"dump: method fednova: client 1 made 1 local steps, want 2 as for every client",
 		},
-		{"run --method " + abs + tiny, 0, "kept, as finished before"},
+		{"run --method " + abs + tiny, 0, "kept, finished before"},
 		{"sweep --methods " + example("fedavgm") + "," + abs + tiny, 2, "--methods: fedavgm twice"},
 		{
 			"sweep --methods mifa," + example("fedavgm") + " --slurm --dry-run --partition gpu" + tiny, 0,
