@@ -111,7 +111,8 @@ func tableRows(
 	case errors.Is(err, fs.ErrNotExist) && len(bad) > 0: // the faults may be why no run was found
 		return nil, nil, errors.Join(bad...)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` trains them)",
+		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one ("+
+			"`rollcall table %s` trains them)",
 			table, dir, path, table)
 	case err != nil:
 		return nil, nil, err

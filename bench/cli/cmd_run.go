@@ -66,7 +66,8 @@ it.`,
 	// --save-model alone saves one model. So a value needs the =: `--save-model all` would leave an argument, all.
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	cmd.Flags().StringVar(&name, "id", "",
-		"train one run of a table, sweep or figure, in OUT/ID, with the id and settings of --plan --format json; for a "+
+		"train one run of a table, sweep or figure, in OUT/ID, with the id and settings of --plan --format json; "+
+			"for a "+
 			"paper's table or figure without other settings, the id alone is enough")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("id") {

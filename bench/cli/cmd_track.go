@@ -168,6 +168,7 @@ regression.`,
 		},
 	}
 	t.registerVerdict(cmd)
-	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "the machine whose fingerprint starts with this (default: all)")
+	cmd.Flags().StringVar(&fingerprint, "fingerprint", "",
+		"the machine whose fingerprint starts with this (default: all)")
 	return cmd
 }

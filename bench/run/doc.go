@@ -23,8 +23,8 @@
 // availability models, for package tune too. pool.go lets several sessions work at a time, in the order of package
 // queue, and cards.go spreads them over several cards, of which one may be lost; seeds.go finds or trains the runs of a
 // cell. table.go puts them into a table, with summary.go for the summary of its folder, and measure.go a figure and
-// what FIGURE.json says, with figure_data.go for figures that show no curves. plan.go counts what a command would do, and
-// package plan turns that into hours. speed.go and profile.go measure the machine.
+// what FIGURE.json says, with figure_data.go for figures that show no curves. plan.go counts what a command would do,
+// and package plan turns that into hours. speed.go and profile.go measure the machine.
 //
 // Three settings as examples. --lr: [settings.Settings.Rate] derives the learning rate of a round from it,
 // Federation.round puts that into algos.Round, and the method passes it to the engine with the work of each client.

@@ -198,7 +198,8 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 			template.Precision, template.Version
 	}
 	if n := len(c.Decisions); t.x.Decisions && n != c.Round*t.x.Settings.Clients {
-		return nil, fmt.Errorf("%d decisions, want the decisions of %d clients in %d rounds", n, t.x.Settings.Clients, c.Round)
+		return nil, fmt.Errorf("%d decisions, want the decisions of %d clients in %d rounds", n,
+			t.x.Settings.Clients, c.Round)
 	}
 	return c.Curve, nil
 }

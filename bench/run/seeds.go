@@ -67,7 +67,8 @@ func (u *Undone) count(err error) {
 }
 
 // WaysOut says what to do about a refused run.
-const WaysOut = "--replace moves the old work aside and trains the run again, --mixed accepts a finished run of other " +
+const WaysOut = "--replace moves the old work aside and trains the run again, --mixed accepts a finished run of " +
+	"other " +
 	"numerics or data, another --out leaves all as it is"
 
 // Words says how many runs were refused, and what to do; "": none.

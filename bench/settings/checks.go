@@ -142,7 +142,8 @@ func (s *Settings) checkProcess() error {
 		}
 	}
 	if s.Draws == "numpy" && (s.Chained() || s.P.Value != nil) {
-		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's availability models and p from "+
+		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's availability models and p "+
+			"from "+
 			"the clients' classes", s.Availability, s.P)
 	}
 	if s.Availability == "trace" { // FitTrace reads and checks the file

@@ -15,7 +15,8 @@ var published = availability.Defaults(nil, 0)
 // processRows say when the clients are there. Package availability checks the rows without a range when it makes the
 // process, see [Settings.checkProcess].
 var processRows = []Row{
-	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the availability",
+	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32),
+		"rounds per cycle of the availability",
 		func(s *Settings) any { return &s.Period }).only(onProcesses("staircase", "sine", "interleaved-sine")),
 	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "amplitude of the sine",
 		func(s *Settings) any { return &s.Gamma }).only(onProcesses("sine", "interleaved-sine")),

@@ -131,7 +131,8 @@ func apart(into string, folders []string) error {
 	for _, a := range all {
 		for _, b := range all {
 			if inside, err := filepath.Rel(whole(a), whole(b)); err == nil && a != b && filepath.IsLocal(inside) {
-				return fmt.Errorf("results: merge: %s is in %s, or the same, want output folders that are not inside each other",
+				return fmt.Errorf("results: merge: %s is in %s, or the same, want output folders "+
+					"that are not inside each other",
 					b, a)
 			}
 		}

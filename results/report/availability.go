@@ -22,7 +22,8 @@ func (b *builder) availability() {
 		b.add(figure{
 			ID: "availability-" + process, section: "availability", Title: "When clients are available: " + process,
 			Availability: process, drawn: drawn, csv: csvWriter(rows),
-			Caption: "Left the probability p_i^t of three kinds of clients, right the active clients in a draw of it, " +
+			Caption: "Left the probability p_i^t of three kinds of clients, right the active clients " +
+				"in a draw of it, " +
 				"as in FedAWE's figure 6. " + b.PathsOf,
 		})
 	}

@@ -93,7 +93,8 @@ func refuseSeed(flag string, seed uint32) error {
 	if len(of) == 0 {
 		return nil
 	}
-	return settings.Usagef("--%s %d: tables and figures such as %s have it, and their numbers would come from the draws "+
+	return settings.Usagef("--%s %d: tables and figures such as %s have it, and their numbers would come "+
+		"from the draws "+
 		"with which the rates were chosen: want other seeds", flag, seed, of[0])
 }
 
