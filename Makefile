@@ -104,7 +104,7 @@ check-kernels: ## fail if regenerating the PTX would change anything
 check-ptx: ## assemble the PTX with NVIDIA's assemblers, from PyPI, and hold the machine code to its limits
 	$(GO) run ./nets/gpu/sass/check $(CHECK_PTX)
 
-limits: ## write the limits of check-ptx anew
+limits: ## rewrite the limits of check-ptx
 	$(GO) run ./nets/gpu/sass/check -update
 
 PREDICT ?= cnn-cifar10 tf32 5 37 100
@@ -126,14 +126,14 @@ nightly: build ## measure the standard workloads, append to the history, fail on
 	$(BIN) track run --history '$(HISTORY)'
 
 OUT ?= out/replay
-replay-cheap: build ## run what takes hours at the papers' size, keep its files in results/replay; it goes on where it was stopped
+replay-cheap: build ## run what takes hours at the papers' size, keep its files in results/replay; a repeated call resumes
 replay-fedawe: build ## the same for all of FedAWE's paper, which takes days; machines may share OUT
 replay-cafed: build ## the same for CA-Fed's
 replay-fedar: build ## the same for FedAR's
 replay-cheap replay-fedawe replay-cafed replay-fedar:
 	OUT='$(OUT)' ROLLCALL='$(BIN)' FLAGS='$(FLAGS)' results/replay/replay.sh $(@:replay-%=%)
 
-scoreboard: build ## write the tables of docs/reproduction.md anew from results/replay
+scoreboard: build ## rewrite the tables of docs/reproduction.md from results/replay
 	$(BIN) results fill docs/reproduction.md
 
 clean: ## remove what was built and written

@@ -47,7 +47,7 @@ var f3astMean = &Param{
 
 var f3astMemoryless = &Param{
 	Name: "f3ast-memoryless", Kind: Switch, Default: "false",
-	Help: "f3ast: rates anew in every round, as CA-Fed's code has them",
+	Help: "f3ast: new rates in every round, as CA-Fed's code has them",
 }
 
 var f3astMethod = Definition{

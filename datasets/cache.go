@@ -45,7 +45,7 @@ func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Write
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case !errors.Is(err, fs.ErrNotExist):
-			say(progress, "%s: %v; made anew", path, err)
+			say(progress, "%s: %v; created again", path, err)
 		}
 	}
 	runtime.GC() // frees the memory of a bad cache, which is as large as the set

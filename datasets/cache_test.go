@@ -26,7 +26,7 @@ func TestCache(t *testing.T) {
 		{"gone", func(t *testing.T, _, cache string) { os.Remove(cache) }, "decoding 40 pictures"},
 		{"pictures changed", func(t *testing.T, archive, _ string) {
 			write(t, archive, tarball("CINIC-10/", miniTree(2)))
-		}, "stale: the pictures have changed; made anew"},
+		}, "stale: the pictures have changed; created again"},
 		{
 			"first pixel", func(t *testing.T, _, cache string) { flipByte(t, cache, cacheHeaderSize) },
 			"corrupt: SHA-256 ",

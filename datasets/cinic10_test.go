@@ -155,7 +155,7 @@ func TestSpoiledCINIC10(t *testing.T) {
 	}{
 		{
 			"no PNG", replace("train/cat/img-1.png", []byte("GIF89a")),
-			"train/cat/img-1.png: no PNG: begins with 474946383961", "", Malformed,
+			"train/cat/img-1.png: no PNG: starts with 474946383961", "", Malformed,
 		},
 		{
 			"too large", replace("train/cat/img-1.png", make([]byte, maxPicture+1)),

@@ -108,7 +108,7 @@ func readPicture(size int64, open func() (io.ReadCloser, error)) ([]byte, error)
 func decodePicture(data []byte, out []uint8) error {
 	const header = "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR"
 	if len(data) < len(header)+10 || string(data[:len(header)]) != header {
-		return fmt.Errorf("no PNG: begins with %x", data[:min(len(data), len(header))])
+		return fmt.Errorf("no PNG: starts with %x", data[:min(len(data), len(header))])
 	}
 	// png.Decode would accept pictures of any size and memory, so the header is checked first.
 	ihdr := data[len(header):]

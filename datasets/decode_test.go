@@ -130,8 +130,8 @@ func TestDecodePictureErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"empty", nil, "no PNG: begins with "},
-		{"JPEG", append([]byte{0xff, 0xd8, 0xff, 0xe0}, good...), "no PNG: begins with ffd8ffe0"},
+		{"empty", nil, "no PNG: starts with "},
+		{"JPEG", append([]byte{0xff, 0xd8, 0xff, 0xe0}, good...), "no PNG: starts with ffd8ffe0"},
 		{"larger", pngForm{side: 33, depth: 8, kind: 2}.file(), "33×33 pixels, want 32×32"},
 		{"smaller", pngForm{side: 31, depth: 1}.file(), "31×31 pixels, want 32×32"},
 		{"huge", huge, "2147483647×32 pixels, want 32×32"},
@@ -149,7 +149,7 @@ func TestDecodePictureErrors(t *testing.T) {
 		},
 		{"damaged", damaged, "png: invalid format: "},
 		{"cut", good[:200], "png: invalid format: not enough pixel data"},
-		{"cut in the header", good[:24], "no PNG: begins with 89504e47"},
+		{"cut in the header", good[:24], "no PNG: starts with 89504e47"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			wantError(t, decodePicture(c.data, make([]uint8, photoPixels)), nil, c.want)

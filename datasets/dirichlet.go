@@ -44,7 +44,7 @@ func dirichlet(train *plan.Samples, o SplitOptions, key rng.Key) ([][]int32, err
 		// Scaled by the largest share of the class, shares that were too small for a float64 become numbers again.
 		total := expScaled(share)
 		if math.IsNaN(total) {
-			return nil, fmt.Errorf("datasets: split: alpha %g: too small, nobody's share of class %d is left",
+			return nil, fmt.Errorf("datasets: split: alpha %g: too small, no client's share of class %d is left",
 				o.Alpha, c)
 		}
 		from, sum := 0, 0.0

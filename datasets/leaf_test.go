@@ -254,7 +254,7 @@ func TestMadeErrors(t *testing.T) {
 		},
 		{
 			"swapped", "leaf", func(o *Options) { o.SwapPairs = 2 },
-			"datasets: leaf: swapped labels of a set that is made client by client, want an image set",
+			"datasets: leaf: swapped labels of a set that is generated client by client, want an image set",
 		},
 	} {
 		t.Run(c.set+" "+c.name, func(t *testing.T) {

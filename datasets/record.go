@@ -44,7 +44,7 @@ func readRecord(path string) (record, error) {
 		}
 	}
 	return record{}, fmt.Errorf(
-		"%s: no size and SHA-256 of %s, want both (deleting this file has them recorded anew by the next download)",
+		"%s: no size and SHA-256 of %s, want both (delete this file, and the next download records them again)",
 		recordPath(path), name)
 }
 

@@ -29,7 +29,7 @@ func swapLabels(set *Set, o Options) error {
 	classes := set.Train.Classes
 	switch {
 	case set.Split != nil:
-		return fmt.Errorf("swapped labels of a set that is made client by client, want an image set")
+		return fmt.Errorf("swapped labels of a set that is generated client by client, want an image set")
 	case o.Clients%2 != 0:
 		return fmt.Errorf("%d clients in two equal groups, want an even number", o.Clients)
 	case o.SwapPairs < 0 || 2*o.SwapPairs > classes:

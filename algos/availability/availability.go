@@ -115,7 +115,7 @@ func New(name string, o Options) (Model, error) {
 			return made, nil
 		}
 	}
-	return nil, fmt.Errorf("availability: process %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("availability: model %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Validate returns an error that names the first impossible setting among the fields down to Low. [New] checks the

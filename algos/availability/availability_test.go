@@ -184,7 +184,7 @@ func TestNewRefuses(t *testing.T) {
 		})
 	}
 	t.Run("unknown name", func(t *testing.T) {
-		const want = `availability: process "sin": unknown, want one of ` +
+		const want = `availability: model "sin": unknown, want one of ` +
 			"stationary, staircase, sine, interleaved-sine, markov, clusters, uniform, trace"
 		if _, err := New("sin", Defaults([]float64{1}, 1)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %q", err, want)

@@ -277,7 +277,7 @@ func TestMisbehaviour(t *testing.T) {
 		{"no done", "no answer within 300ms"},
 		{"100 MB", "a line of more than 67108880 bytes"},
 		{"an end of an earlier round", "EngineError: combine: row 1073741824: of an earlier round"},
-		{"a row that is none", "EngineError: combine: row 12: there is no such row"},
+		{"a row that is none", "EngineError: combine: row 12: no such row"},
 		{"coefficients", "combine: 2 coefficients and 1 rows, want as many"},
 		{"trains the absent", "train: client 2: not active in this round"},
 		{"trains in reverse", "train: client 0 after 1, want ascending"},

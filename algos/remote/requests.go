@@ -94,7 +94,7 @@ func (m *method) row(n int) (nets.Row, error) {
 	if n >= firstEnd && n < firstEnd+m.ended {
 		return nets.Row{}, fmt.Errorf("row %d: of an earlier round, want one of this", n)
 	}
-	return nets.Row{}, fmt.Errorf("row %d: there is no such row", n)
+	return nets.Row{}, fmt.Errorf("row %d: no such row", n)
 }
 
 // named is row for a field that may be missing.

@@ -150,7 +150,7 @@ func interruptedStatus(ctx context.Context, stderr io.Writer) int {
 		run.Logf(stderr, "rollcall: time is up, and no round was finished: want more time, or a faster machine\n")
 		return StatusFailure
 	}
-	run.Logf(stderr, "rollcall: time is up: the command goes on when it is repeated\n")
+	run.Logf(stderr, "rollcall: time is up: repeat the command to resume\n")
 	return StatusTimeUp
 }
 

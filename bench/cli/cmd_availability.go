@@ -35,7 +35,7 @@ func (a *app) availabilityCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "availability",
-		Short: "Write who is there in every round, and with which probability",
+		Short: "Write which clients are active in every round, and with which probability",
 		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, π_i, p_i^t
 and activity of every client in every round. A client's availability depends on the classes it holds, so that the split
 of a data set is needed; by default it is the split of the synthetic set, which needs no download.`,
@@ -55,7 +55,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	}
 	cmd.Flags().Lookup("data").DefValue = "synthetic"
 	rounds := cmd.Flags().Int("rounds", 100, "rounds written")
-	cmd.Flags().StringVar(&kind, "kind", "stationary", "availability process")
+	cmd.Flags().StringVar(&kind, "kind", "stationary", "availability model")
 	cmd.Flags().StringVar(&path, "csv", "", "file to write (default: standard output)")
 	cmd.Flags().StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")

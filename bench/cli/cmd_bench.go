@@ -52,13 +52,13 @@ downloaded, it runs on synthetic data and says so.`,
 	fs.IntVar(&testSize, "test-size", datasets.SyntheticTest, "test images of --data synthetic")
 	// The first round of an engine finds memory and makes graphs, and takes longer than the others.
 	fs.IntVar(&b.Warmup, "warmup", 1, "rounds before them")
-	fs.Float64Var(&seconds, "max-seconds", 120, "measure no further round after so long, once there are 3")
+	fs.Float64Var(&seconds, "max-seconds", 120, "measure no more rounds after this time, once there are 3")
 	fs.BoolVar(&b.Evaluate, "evaluate", true, "evaluate the model after the rounds")
 	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
 	fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")
 	completeWords(cmd, "format", benchFormats)
 	fs.BoolVar(&b.Profile, "profile", false,
-		"print where the time of a round goes as well, on CUDA kernel by kernel, which slows it down")
+		"also print where the time of a round goes, on CUDA kernel by kernel, which slows it down")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := settings.OneOf("format", b.Format, benchFormats); err != nil {
 			return err

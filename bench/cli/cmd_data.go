@@ -31,11 +31,11 @@ func (a *app) dataCommand() *cobra.Command {
 	complete := cobra.FixedCompletions(datasets.Names(), cobra.ShellCompDirectiveNoFileComp)
 	data.AddCommand(
 		&cobra.Command{
-			Use: "list", Short: "Say where every data set lies", Args: noArgs,
+			Use: "list", Short: "Show where every data set is", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.dataList(options) },
 		},
 		&cobra.Command{
-			Use: "fetch NAME", Short: "Download a data set from its official site, if it is not there", Args: named,
+			Use: "fetch NAME", Short: "Download a data set from its official site, if it is missing", Args: named,
 			ValidArgsFunction: complete,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				dir, err := datasets.Fetch(cmd.Context(), args[0], options)

@@ -24,7 +24,7 @@ func (a *app) devicesCommand() *cobra.Command {
 		Use: "devices", Short: "List the processors that can train, or check a card",
 		Long: `devices lists the processor and the NVIDIA cards of this machine, and says why a card cannot be used.
 
---check finds out whether card, driver and rollcall compute rightly together. It loads every CUDA kernel, trains small
+--check tests whether card, driver and rollcall compute correctly together. It loads every CUDA kernel, trains small
 rounds of several nets on each usable card in fp32, tf32 and bf16, and compares them with the CPU's. It needs no data
 set and writes no file. The first start on a machine compiles the kernels, which may take a minute; later starts take
 seconds. Each check prints a line that has, for example, "1 step 3.1e-07 ≤ 1.0e-05": after one step the weights are off

@@ -27,11 +27,11 @@ func (a *app) figureCommand() *cobra.Command {
 	var wanted many.Wanted
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
-		Short: "Regenerate what a figure of a paper plots, as CSV and SVG",
+		Short: "Reproduce the data and the plot of a paper's figure, as CSV and SVG",
 		Long: "figure runs what a paper's figure plots (" + strings.Join(papers.FigureNames(), ", ") +
 			`), if it plots runs, and
 writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. FIGURE.json says how they were made, and FIGURE-paper.csv what the paper
-says about the figure, and whether ours agrees. Finished runs in OUT are kept, those of tables among them.`,
+says about the figure, and whether ours agrees. Finished runs in OUT are kept, also runs of tables.`,
 		Example: `  rollcall figure fedawe-f6
   rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
@@ -148,7 +148,7 @@ func (s *pooled) figure(
 		return fmt.Errorf("figure %s: %w: %w", figure.ID, held, many.ErrHeld)
 	}
 	if elsewhere, ok := errors.AsType[*many.ElsewherePartError](err); ok { // a part has made its runs
-		run.Logf(s.stderr, "figure %s: %s: not drawn; results merge puts the parts together\n", figure.ID, elsewhere)
+		run.Logf(s.stderr, "figure %s: %s: not drawn; results merge merges the parts\n", figure.ID, elsewhere)
 		return nil
 	}
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // methodCommand is `rollcall method`: commands for those who write a method of their own in a file.
 func (a *app) methodCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "method", Short: "Begin a method of your own in a Python file, and check it",
-		Long: `A method in a file runs where a method's name stands: rollcall run --method FILE. It needs Python 3.9 or
+		Use: "method", Short: "Start your own method in a Python file, and check it",
+		Long: `Give the file of a method in place of its name: rollcall run --method FILE. It needs Python 3.9 or
 later with NumPy: $` + python.Variable + `, or the one beside rollcall, or python3.`,
 	}
 	cmd.AddCommand(a.methodNewCommand(), a.methodCheckCommand())
@@ -34,9 +34,9 @@ later with NumPy: $` + python.Variable + `, or the one beside rollcall, or pytho
 // methodNewCommand is `rollcall method new`: a file to begin with.
 func (a *app) methodNewCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "new NAME", Short: "Write a file with a small method, to begin with",
+		Use: "new NAME", Short: "Write a file with a small method, to start from",
 		Long: `new writes NAME.py, a method that runs as it is: FedAvg with momentum at the server. NAME may have a
-folder in front. A file that is there already stays as it is, which is an error.`,
+folder in front. If the file already exists, it stays as it is, and new fails.`,
 		Example: "  rollcall method new fedaum",
 		Args:    exactly(1, "%d arguments, want one name"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -48,7 +48,7 @@ folder in front. A file that is there already stays as it is, which is an error.
 			err := writeNew(path, python.Template(name))
 			switch {
 			case errors.Is(err, fs.ErrExist):
-				return fmt.Errorf("method new: %s: there is such a file, want another name", path)
+				return fmt.Errorf("method new: %s: the file exists, want another name", path)
 			case err != nil:
 				return fmt.Errorf("method new: %w", err)
 			}
@@ -78,11 +78,10 @@ func (a *app) methodCheckCommand() *cobra.Command {
 		Long: `check makes small runs of the method on the CPU and prints a line for each check: ok, FAILED with what
 was found and wanted, or "not checked" with the reason. It takes seconds and no data set.
 
-The method starts; it makes rounds; two runs give the same bytes; it keeps nothing from round to round but what it
-declares; a run that was stopped and goes on from its checkpoint, in a new process, gives the bytes of one that was not;
-a round without clients leaves the model, unless the class says moves_when_empty = True; another --server-lr gives
-another model, unless it says uses_server_lr = False; one client is enough; no end of local steps is kept after its
-round.
+The method starts and trains; two runs give the same bytes; it keeps only declared state from round to round; a run that
+is stopped and resumed in a new process gives the same bytes as a run without a stop; a round without clients leaves the
+model unchanged, unless the class sets moves_when_empty = True; another --server-lr gives another model, unless it sets
+uses_server_lr = False; one client is enough; no end of local steps is kept after its round.
 
 --equals compares the weights after every round with those of a built-in method, at its learning rates: on LEAF's
 synthetic data, and on images with a small convolutional net. The parameters of FILE are flags: --fedaum-beta 0 may
@@ -110,7 +109,7 @@ What the method prints in its first run goes to stderr. The exit status is 1 if 
 	}
 	fs := cmd.Flags()
 	settings.AddFlags(fs, others...)
-	fs.StringVar(&c.equals, "equals", "", "built-in method whose weights it is to have, such as fedavg-active")
+	fs.StringVar(&c.equals, "equals", "", "built-in method whose weights it should have, such as fedavg-active")
 	completeWords(cmd, "equals", builtIn)
 	fs.DurationVar(&timeout, "method-timeout", time.Minute,
 		"the method's own longest time between two answers, of which the engine's time is no part; 0: none")

@@ -31,12 +31,12 @@ func (a *app) reportCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "report [RUN…]",
-		Short: "Make one HTML page of finished runs: tables beside the papers', figures",
+		Short: "Write one HTML page of finished runs: tables next to the papers', figures",
 		Long: `report reads the runs below each RUN (an output folder, or a folder of a table, a cell or a seed; out
-if none is named) and writes one HTML page that needs no network and no server: the papers' tables beside ours,
+if none is named) and writes one HTML page that needs no network and no server: the papers' tables next to ours,
 training curves, availability, inclusion and importance for runs with decisions.csv, speed if there is a bench.csv.
-Beside the page are the figures as SVG and PNG, and the CSV behind each. Files that cannot be read are named and
-left out, and the exit status is then 1.`,
+The page's folder has each figure as SVG, PNG and CSV. Unreadable files are named and left out, and the exit status is
+then 1.`,
 		Example: `  rollcall report
   rollcall report out/fedawe-2 --to fedawe-2-report`,
 	}
@@ -176,7 +176,7 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 		}
 		rows = append(rows, of...)
 		if about == "" {
-			about = fmt.Sprintf("Period and amplitudes are those of the runs, and so is the seed, %d; the three "+
+			about = fmt.Sprintf("Period, amplitudes and the seed, %d, are the same as in the runs; the three "+
 				"clients are examples.", r.Seed)
 		}
 	}

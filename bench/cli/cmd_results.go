@@ -48,10 +48,10 @@ func (a *app) compareCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "compare TABLE DIR",
-		Short: "Set a table's summary beside the printed numbers",
+		Short: "Compare a table's summary with the printed numbers",
 		Long: `compare reads the runs of the table below DIR, its own folder or the folder of all tables. For every
-entry it says how far it is from the printed number, and whether that is within two standard errors of the
-difference, 2·sqrt(s₁²/n₁ + s₂²/n₂). For every column it says whether the methods come in the paper's order
+entry it prints the difference from the printed number, and whether it is within two standard errors of the
+difference, 2·sqrt(s₁²/n₁ + s₂²/n₂). For every column it says whether the methods have the paper's order
 (Kendall's τ_b).`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
@@ -111,7 +111,8 @@ func tableRows(
 	case errors.Is(err, fs.ErrNotExist) && len(bad) > 0: // the faults may be why no run was found
 		return nil, nil, errors.Join(bad...)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one (`rollcall table %s` makes them)",
+		return nil, nil, fmt.Errorf("results: no run of %s below %s, nor %s, want one ("+
+			"`rollcall table %s` trains them)",
 			table, dir, path, table)
 	case err != nil:
 		return nil, nil, err

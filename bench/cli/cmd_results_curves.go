@@ -17,8 +17,8 @@ func (a *app) curvesCommand() *cobra.Command {
 		Short: "Print all curves as one CSV, with the settings of their runs",
 		Long: `curves prints one CSV of every row of every curve.csv below the folders (out if none is named). Its
 columns are those of curve.csv, the status of the run as in results list, its folder, and each setting in run.json.
-A setting is empty for a run that does not have it. A run without run.json, which goes on or was killed, has none; its
-column params says what differs from the preset. The column lr is the rate of a round, and settings.lr the setting.
+A setting is empty for a run that does not have it. A run without run.json, in progress or killed, has none; its
+column params has what differs from the preset. The column lr is the rate of a round, and settings.lr the setting.
 Damaged runs are named on standard error and left out, and the exit status is then 1.`,
 		Example:           `  rollcall results curves out > curves.csv`,
 		ValidArgsFunction: completeFolders,

@@ -26,14 +26,14 @@ func (a *app) exportCommand() *cobra.Command {
 		Short: "Print a finished table as CSV, Markdown or LaTeX",
 		Long: `export reads the runs of the table below DIR and prints the table as papers do: a group of lines for
 each availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package
-booktabs; the best mean of a group is bold. --printed puts the paper's numbers beside ours. The caption names our
+booktabs; the best mean of a group is bold. --printed puts the paper's numbers next to ours. The caption names our
 numbers that cannot be compared with the paper's, because they have other rounds, clients or seeds.`,
 		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
 		Args:    exactly(2, "%d arguments, want a table and a folder"),
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
-	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers beside ours")
+	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers next to ours")
 	fs.StringSliceVar(&named, "metric", nil, "only these metrics (default: all of the table)")
 	fs.StringVar(&e.Caption, "caption", "", "of the table in LaTeX or Markdown (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")

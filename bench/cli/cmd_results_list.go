@@ -31,12 +31,12 @@ func (a *app) listCommand() *cobra.Command {
 		Use:   "list [DIR…]",
 		Short: "List the runs of an output folder, and how far they are",
 		Long: `list shows every cell below the folders (out if none is named): which seeds it has, how many of their
-rounds are done, and how the runs stand. A run is complete, running, interrupted, diverged, failed, unfinished (it
-was killed) or damaged (its files are not what they say). Damaged files are named on standard error, and the exit
-status is then 1.
+rounds are done, and the status of the runs. A run is complete, running, interrupted, diverged, failed, unfinished
+(it was killed) or damaged (its files do not verify). Damaged files are named on standard error, and the exit status
+is then 1.
 
-A run counts as running until its process is known to have ended. A process on another machine counts as dead after
-5 minutes of silence, and only processes that want the same run wait for that. Repeat the command that made a run to
+A run counts as running until its worker is known to have ended. A worker on another machine counts as dead after
+5 minutes of silence, and only workers that need the same run wait for that. Repeat the command that started a run to
 resume it if it is interrupted, failed or unfinished.`,
 		Example: `  rollcall results list out/fedawe-2
   rollcall results list --failed
@@ -62,9 +62,9 @@ resume it if it is interrupted, failed or unfinished.`,
 	}
 	formatFlag(cmd, &format, "text", []string{"text", "csv"})
 	cmd.Flags().BoolVar(&failed, "failed", false,
-		"list only runs that came to no good end and that no process makes, one in a line, and why")
+		"list only runs that are neither complete nor running, one per line, and why")
 	cmd.Flags().BoolVar(&watch, "watch", false,
-		"list anew every 2 s, in place on a terminal and elsewhere what has changed, "+
+		"list again every 2 s, in place on a terminal, elsewhere only the changes, "+
 			"until nothing is running or Ctrl-C")
 	return cmd
 }

@@ -32,11 +32,10 @@ func (a *app) mergeCommand() *cobra.Command {
 		Use:   "merge OUT… --out INTO",
 		Short: "Put output folders of several machines together",
 		Long: `merge copies the runs of output folders (each one --out of run and table) into one folder, and writes
-the summaries of its tables anew from the runs. INTO may exist; its runs count as well. Of two copies of a run with
-the same numbers it keeps one, a complete run before others. It looks at everything before it writes anything: if
-files are not what they say, two runs differ, two seeds have the same numbers, or a folder is no output folder, it
-names all of these and writes nothing. Seeds of one cell that are not alike are named, and stand apart in the
-summary.`,
+new summaries of its tables from the runs. INTO may exist; its runs count as well. Of two copies of a run with
+the same numbers it keeps one, a complete run before others. It checks everything before it writes anything: if files
+do not verify, two runs differ, two seeds have the same numbers, or a folder is not an output folder, it names all of
+these and writes nothing. Seeds of one cell that are not alike are named, and have separate rows in the summary.`,
 		Example:           `  rollcall results merge machine-a/out machine-b/out --out all`,
 		ValidArgsFunction: completeFolders,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +46,7 @@ summary.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return settings.Usagef("results merge: --out missing, want the folder that everything goes to")
+				return settings.Usagef("results merge: --out missing, want the output folder")
 			}
 			m, err := compare.Merge(cmd.Context(), out, args, mixed)
 			if err != nil {
@@ -56,12 +55,12 @@ summary.`,
 			for _, note := range m.Notes {
 				run.Logf(a.stderr, "results merge: %s\n", note)
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s: %s copied, %d there already or twice, %s summarised\n", out,
+			_, err = fmt.Fprintf(a.stdout, "%s: %s copied, %d already there or twice, %s summarised\n", out,
 				run.Count(m.Runs, "run"), m.Kept, run.Count(len(m.Tables), "table"))
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "folder that everything goes to")
+	cmd.Flags().StringVar(&out, "out", "", "output folder")
 	registerMixed(cmd.Flags(), &mixed)
 	return cmd
 }
@@ -71,9 +70,9 @@ func (a *app) summariseCommand() *cobra.Command {
 	var mixed bool
 	cmd := &cobra.Command{
 		Use:   "summarise TABLE DIR",
-		Short: "Write a table's summary.csv anew from the runs in its folder",
-		Long: `summarise reads the runs of a table in DIR, the table's folder, and writes DIR/summary.csv: what the
-table itself leaves there. It is of use where runs were copied, or removed.`,
+		Short: "Rewrite a table's summary.csv from the runs in its folder",
+		Long: `summarise reads the runs of a table in DIR, the table's folder, and writes DIR/summary.csv as table does.
+Use it after you have copied or removed runs.`,
 		Example:           `  rollcall results summarise fedawe-2 out/fedawe-2`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              exactly(2, "%d arguments, want a table and a folder"),

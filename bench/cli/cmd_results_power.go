@@ -35,7 +35,7 @@ func (a *app) powerCommand() *cobra.Command {
 		Long: `power reads the runs of rollcall sweep --crossed below DIR. It splits the variance of a metric into
 the parts of the seeds: split, φ, availability, initial weights, batches, and interactions, by an analysis of variance
 of random effects, with 95 % intervals. Then it says how many seeds a t-test needs to find a difference of two methods:
-with seeds of their own, and with the same seeds for both, from the variance of their differences.`,
+with different seeds, and with the same seeds for both, from the variance of their differences.`,
 		Example: `  rollcall results power out/sweep --difference 0.005
   rollcall results power out/sweep --format csv > power.csv`,
 		ValidArgsFunction: completeFolders,
@@ -47,7 +47,7 @@ with seeds of their own, and with the same seeds for both, from the variance of 
 	fs.Float64Var(&find.Difference, "difference", find.Difference,
 		"difference of the means to be found; of accuracies a fraction")
 	fs.Float64Var(&find.Significance, "significance", find.Significance,
-		"of the two-sided test: how often it finds a difference where there is none")
+		"of the two-sided test: how often it finds a difference by chance")
 	fs.Float64Var(&find.Power, "power", find.Power, "how often the test finds the difference")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := validateDetect(find); err != nil {
@@ -97,7 +97,7 @@ func crossedRows(
 	}
 	if len(designs) == 0 {
 		return nil, fmt.Errorf("results power: no complete runs below %s that differ in two seeds or more, "+
-			"want those of rollcall sweep --crossed", folder)
+			"want the runs of rollcall sweep --crossed", folder)
 	}
 	return power.Estimate(designs, metric, find)
 }

@@ -29,8 +29,8 @@ func (a *app) scoreboardCommand() *cobra.Command {
 		Long: `scoreboard reads DIR/ID/ and DIR/ID/READING/, where ID is a table or a figure: summary.csv of a table,
 and ID.json, ID.csv and ID-paper.csv of a figure. It says for every table and figure of the five documents how much
 of it was run, and what agrees with the paper: numbers within two standard errors of the difference, and
-sentences. A number or a sentence of fewer rounds or seeds, or of other clients than the paper's, is not judged.
-Then it lists what the papers say in words, and whether that holds.`,
+sentences. A number or a sentence with fewer rounds or seeds, or with other clients than the paper's, is not judged.
+Then it lists the papers' sentences, and whether they hold.`,
 		Example: `  rollcall results scoreboard
   rollcall results scoreboard out --format csv`,
 		ValidArgsFunction: completeFolders,
@@ -68,8 +68,8 @@ func (a *app) fillCommand() *cobra.Command {
 		Use:   "fill PAGE",
 		Short: "Write into a page what commands of results print",
 		Long: `fill runs, in the current folder, the command of each line <!-- rollcall results … --> of a page, and
-writes what it prints between this line and the next line ` + scoreboard.BlockEnd + `, in place of what is there. The rest of
-the page stays as it is. A page whose command fails is not written.`,
+replaces the text between this line and the next line ` + scoreboard.BlockEnd + ` with its output. The rest of the page
+stays as it is. If a command fails, the page is not written.`,
 		Example: `  rollcall results fill docs/reproduction.md`,
 		Args:    exactly(1, "%d arguments, want a page"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -31,13 +31,13 @@ func (a *app) verifyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify [DIR…]",
-		Short: "Check that runs are what they say",
+		Short: "Check runs against their run.json",
 		Long: `verify reads every run below each DIR (out if none is named) and compares it with its run.json: the
-settings and the seed, the folder's name, every row of curve.csv (one run, the rounds that the settings say, finite
-numbers, accuracies in 0 … 1), and the checksums of its files. Two seeds of a cell with the same numbers are a copy.
-verify names everything that is wrong, and the exit status is then 1, also for a run of schema 1, which has nothing
-to compare it with. table, sweep, figure, report and results check runs in the same way. Checksums find accidents,
-not forgers, who can write a checksum too.`,
+settings and the seed, the folder's name, every row of curve.csv (one run, the rounds of the settings, finite
+numbers, accuracies in 0 … 1), and the checksums of its files. Two seeds of a cell with the same numbers count as
+copies. verify names every error, and the exit status is then 1; a run of schema 1, which cannot be checked, is an
+error too. table, sweep, figure, report and results check runs in the same way. Checksums find accidents, but not
+forgeries: a forger can write checksums too.`,
 		Example: `  rollcall results verify out
   rollcall results verify out/fedawe-2 --json`,
 		ValidArgsFunction: completeFolders,

@@ -40,9 +40,9 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Train one federation and write its learning curve",
-		Long: `run trains one federation with one method under one availability process, and writes curve.csv and
+		Long: `run trains one federation with one method under one availability model, and writes curve.csv and
 run.json to OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. When the command is repeated, it keeps a finished run, and
-resumes an interrupted one from its last checkpoint. If another process makes the same run, the command waits for
+resumes an interrupted one from its last checkpoint. If another worker trains the same run, the command waits for
 it.`,
 		Example: `  rollcall run --method fedawe --data cifar10 --availability sine --rounds 20
   rollcall run --method mifa --data synthetic --clients 20 --rounds 5 --seed 3`,
@@ -58,16 +58,17 @@ it.`,
 	cmd.Flags().StringVar(&dump, "dump", "",
 		"write the one round of --rounds 1 to this folder, for replay in another framework")
 	cmd.Flags().BoolVar(&decisions, "decisions", false,
-		"write decisions.csv too: who was there and taken in every round, by which weight, "+
-			"and what the server held of their availability")
+		"write decisions.csv too: which clients were active and included in every round, with which weight, "+
+			"and the server's estimate of their availability")
 	cmd.Flags().StringVar((*string)(&save), "save-model", "",
 		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
 			"models that clients of fedawe keep as well")
 	// --save-model alone saves one model. So a value needs the =: `--save-model all` would leave an argument, all.
 	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
 	cmd.Flags().StringVar(&name, "id", "",
-		"make a run of a table, sweep or figure: in OUT/ID, as --plan --format json names it and its settings; of a "+
-			"paper's table or figure as it is, the id alone will do")
+		"train one run of a table, sweep or figure, in OUT/ID, with the id and settings of --plan --format json; "+
+			"for a "+
+			"paper's table or figure without other settings, the id alone is enough")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("id") {
 			for _, other := range []string{"rates", "dump"} {
@@ -109,7 +110,7 @@ it.`,
 			}
 		}
 		if cmd.Flags().Changed("seed") && len(s.UngivenSeeds()) == 0 {
-			return settings.Usagef("--seed %d: of no use, since every draw has a seed of its own, "+
+			return settings.Usagef("--seed %d: of no use, since every draw has its own seed, "+
 				"want one of --%s less, or no --seed", seed, strings.Join(settings.SeedNames(), ", --"))
 		}
 		// A dump has one array of batches [K,E,B] for one round.
@@ -162,7 +163,7 @@ func named(name string, fs *pflag.FlagSet, out string, seed uint32) (*run.Experi
 		seed = id.Seed
 	}
 	if !id.IsOf(s, seed) {
-		return nil, settings.Usagef("--id %s: these settings are those of %s, want the whole command that --plan "+
+		return nil, settings.Usagef("--id %s: these settings belong to %s, want the whole command that --plan "+
 			"--format json has for it", id, filepath.ToSlash(run.Folder("", id.Table, s, seed)))
 	}
 	return id.Experiment(out, s, false), nil
@@ -221,10 +222,10 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 // reportKept prints the last row of a finished run. A run that diverged is an error again, as it was the first time.
 func (a *app) reportKept(x *run.Experiment, kept *results.Run) error {
 	if kept.Status() == results.RunDiverged {
-		err := a.report(x, kept.Curve, "kept, as diverged before (--again runs it anew)")
+		err := a.report(x, kept.Curve, "kept, diverged before (--again trains it again)")
 		return cmp.Or(err, errors.New(kept.Info.Error))
 	}
-	return a.report(x, kept.Curve, "kept, as finished before (--again runs it anew)")
+	return a.report(x, kept.Curve, "kept, finished before (--again trains it again)")
 }
 
 // report prints the last row of a run, the path of its curve, and note, which says how it ended.

@@ -24,15 +24,15 @@ func (a *app) sweepCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "Run any methods under any processes on any nets, all on the same trace",
-		Long: `sweep runs every method under every availability process on every net and data set, and writes
-OUT/NAME/summary.csv as table does. All cells of one process and data set share split, availability, initial weights
-and batches, seed by seed, so that methods of different papers stand side by side under the same conditions. All
+		Short: "Run any methods under any availability models on any nets, all on the same trace",
+		Long: `sweep runs every method under every availability model on every net and data set, and writes
+OUT/NAME/summary.csv as table does. All cells of one availability model and data set share split, availability,
+initial weights and batches for each seed, so that methods of different papers compete under the same conditions. All
 methods train as --like does in its paper, and flags of run change that for all of them. Each method keeps its own
-learning rates, unless --lr, --server-lr or --rates say otherwise. Finished runs in OUT are kept.
+learning rates, unless --lr, --server-lr or --rates change them. Finished runs in OUT are kept.
 
---crossed makes the runs from which results power says how much of the spread is that of the split, of φ, of the
-availability, of the initial weights and of the batches.`,
+--crossed trains the runs from which results power computes how much of the variance comes from the split, φ, the
+availability, the initial weights and the batches.`,
 		Example: `  rollcall sweep --methods fedawe,ca-fed,fedar,scaffold --availability markov \
     --data cifar10 --rounds 200 --seeds 3,4,6
   rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar \
@@ -46,12 +46,12 @@ availability, of the initial weights and of the batches.`,
 	registerEvents(fs, &c.machine)
 	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"},
-		"availability processes: "+strings.Join(availability.Names(), ", "))
+		"availability models: "+strings.Join(availability.Names(), ", "))
 	fs.StringSliceVar(&sweep.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
 	fs.IntVar(&crossed, "crossed", 0,
-		"how many seeds each part of the draws has (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, "+
+		"number of seeds for each part of the draws (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, "+
 			"in which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
 			"prints results power in place of the table")
 	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or "+

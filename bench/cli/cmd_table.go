@@ -30,12 +30,12 @@ func (a *app) tableCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "table TABLE",
-		Short: "Regenerate a table of a paper beside the printed numbers",
+		Short: "Reproduce a table of a paper, next to the printed numbers",
 		Long: "table runs every cell of a paper's table (" + strings.Join(papers.TableNames(), ", ") +
 			`), writes OUT/TABLE/summary.csv and prints it
-beside the printed numbers. Finished runs in OUT are kept, and interrupted ones go on from their last checkpoints. Any
-number of processes may work on one table in one OUT, on machines that share it. It never trains on other data than the
-table's.`,
+next to the printed numbers. It keeps finished runs in OUT, and resumes interrupted ones from their last checkpoints.
+Any number of workers may work on one table in one OUT, on machines that share it. It never trains on other data than
+the table's.`,
 		Example: `  rollcall table fedawe-2 --data cifar10 --availability sine \
     --methods fedawe,fedavg-active --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
@@ -45,9 +45,9 @@ table's.`,
 	registerEvents(fs, &c.machine)
 	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
 	fs.StringSliceVar(&wanted.Also, "also", nil, "further methods, which the table does not have: they train as its "+
-		"own do, but at their own learning rates, and stand below them without a printed number")
+		"own methods do, but at their own learning rates, and are below them without printed numbers")
 	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
-	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability processes")
+	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability models")
 	registerColumns(fs, &wanted, "seeds (default: 3,4,6)", "")
 	wanted.Rounds = fs.Int("rounds", 0,
 		"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
@@ -55,8 +55,8 @@ table's.`,
 	fs.Int("eval-every", 0,
 		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
 	fs.StringVar(&file, "rates", "",
-		"file of learning rates that tune has written, in place of the paper's; such numbers are compared with no "+
-			"printed one")
+		"file of learning rates that tune has written, in place of the paper's; such numbers are not compared with "+
+			"printed ones")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
 		if err != nil {
@@ -150,7 +150,7 @@ func (s *pooled) tableError(t *papers.Table, cells int, done *many.Summary) erro
 		return done.Stopped
 	}
 	if done.Undone.Parts > 0 {
-		run.Logf(s.stderr, "table %s: besides part %s there are %s; results merge puts the parts together\n", t.ID,
+		run.Logf(s.stderr, "table %s: part %s leaves out %s; results merge merges the parts\n", t.ID,
 			s.keep.Part, run.Count(done.Undone.Parts, "run"))
 	}
 	if words := done.Undone.Words(); words != "" {

@@ -22,7 +22,7 @@ var trackFormats = []string{"text", "json"}
 func (a *app) trackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "track", Short: "Follow the speed of machines night by night",
-		Long: `track keeps a history of what the standard workloads take, one file per machine, and tells a shift
+		Long: `track keeps a history of the times of the standard workloads, one file per machine, and tells a shift
 from noise by a distribution-free test. Status 1 is a regression, 2 any other failure.`,
 	}
 	cmd.AddCommand(a.trackRunCommand(), a.trackCompareCommand(), a.trackPlotCommand())
@@ -131,7 +131,7 @@ func (a *app) histories(dir, fingerprint string) ([]*track.History, error) {
 	}
 	switch {
 	case len(all) == 0:
-		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run begins it)", dir)
+		return nil, settings.Usagef("track: %s: no history, want one (rollcall track run starts it)", dir)
 	case len(kept) == 0:
 		return nil, settings.Usagef("--fingerprint %q: no such machine in %s, want one of %s",
 			fingerprint, dir, strings.Join(known, ", "))
@@ -168,6 +168,7 @@ regression.`,
 		},
 	}
 	t.registerVerdict(cmd)
-	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "the machine whose fingerprint begins so (default: all)")
+	cmd.Flags().StringVar(&fingerprint, "fingerprint", "",
+		"the machine whose fingerprint starts with this (default: all)")
 	return cmd
 }

@@ -41,7 +41,8 @@ of every night, its samples as a band, the level between shifts, and a line at t
 		},
 	}
 	t.register(cmd.Flags())
-	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "the machine whose fingerprint begins so (default: all)")
+	cmd.Flags().StringVar(&fingerprint, "fingerprint", "",
+		"the machine whose fingerprint starts with this (default: all)")
 	cmd.Flags().StringVar(&out, "out", "out", "folder of everything that is written")
 	return cmd
 }

@@ -25,8 +25,8 @@ func (a *app) trackRunCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Measure the standard workloads and append them to the machine's history",
 		Long: `run measures rounds, client-steps and evaluations with the nets and the shapes of cifar10, svhn and
-cinic10 on generated data (nothing is downloaded), the server's arithmetic, and the kernels a client-step spends its
-time in; it appends the night to the history of the machine's fingerprint and says whether something became slower.
+cinic10 on generated data (nothing is downloaded), the server's arithmetic, and the kernels of a
+client-step; it appends the night to the history of the machine's fingerprint and says whether something became slower.
 An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set, the verdict is posted there as JSON.`,
 		Example: `  rollcall track run
   rollcall track run --device cuda:0 --precision tf32 --history /srv/rollcall/history`,
@@ -53,7 +53,7 @@ An interrupted night is not appended. If $` + nightly.WebhookVariable + ` is set
 		fs.AddFlag(machine.Lookup(name))
 	}
 	fs.IntVar(&s.Samples, "samples", s.Samples, "of every metric")
-	fs.IntVar(&s.Passes, "passes", s.Passes, "in which the samples are taken, each with an engine of its own")
+	fs.IntVar(&s.Passes, "passes", s.Passes, "in which the samples are taken, each with its own engine")
 	fs.IntVar(&s.Clients, "clients", s.Clients, "clients that train in a round; another number is another history")
 	return cmd
 }

@@ -49,18 +49,18 @@ func (a *app) tuneCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "tune",
-		Short: "Choose learning rates on a grid, without a look at the test set",
+		Short: "Choose learning rates on a grid, without the test set",
 		Long: `tune tries every pair of a local and a server learning rate for every method under every availability
-process on every net and data set. It compares the pairs on samples that are held out of the training set, and writes
-the best to OUT/NAME/rates.csv, which run, sweep and table take with --rates, and what it tried to OUT/NAME/trials.csv.
+model on every net and data set. It compares the pairs on samples that are held out of the training set. It writes the
+best pairs to OUT/NAME/rates.csv, which run, sweep and table take with --rates, and all pairs to OUT/NAME/trials.csv.
 
-It halves the grid twice: the better half of the pairs after a quarter of the rounds go on to half of the rounds, and
-the better half of these to the end. Runs go on from where they stopped, and a repeated command keeps what is there. All
-methods train as --like does in its paper, and flags of run change that for all of them.
+It halves the grid twice: after a quarter of the rounds the better half of the pairs continues to half of the rounds,
+and the better half of these to the end. A repeated command keeps finished runs and resumes the others. All methods
+train as --like does in its paper, and flags of run change that for all of them.
 
---part i/n makes whole cells, a method under a process on data and a net each, for machines that share no folder. --rung
-k makes one comparison alone, once those before it are made, and with --part the runs of a part of it: tasks of --slurm
-do.`,
+--part i/n trains whole cells (a method under an availability model on data and a net), for machines that share no
+folder. --rung k runs only one comparison, after the earlier ones, and with --part only a part of its runs; the tasks of
+--slurm use it.`,
 		Example: `  rollcall tune --methods fedavg-active,fedawe --availability sine,stationary --data cifar10 --plan
   rollcall tune --methods fedawe,mifa --data leaf --rounds 40 --lrs 0.1,0.03,0.01 --server-lrs 1,3`,
 		Args: noArgs,
@@ -68,16 +68,16 @@ do.`,
 	// The lists below stand in place of some settings. --eval-last is for tables.
 	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability", "lr", "server-lr", "eval-last")
 	c, fs := a.pooled(cmd), cmd.Flags()
-	fs.IntVar(&rung, "rung", 0, "make the runs of the k-th comparison alone, from 1, once those before it are made; "+
-		"--part is a part of these runs then (default: all, one after the other)")
+	fs.IntVar(&rung, "rung", 0, "train only the runs of the k-th comparison, from 1, after the earlier ones; "+
+		"--part is then a part of these runs (default: all, one after the other)")
 	fs.StringSliceVar(&tuning.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
 	fs.StringSliceVar(&tuning.Availability, "availability", []string{"stationary"},
-		"availability processes: "+strings.Join(availability.Names(), ", "))
+		"availability models: "+strings.Join(availability.Names(), ", "))
 	fs.StringSliceVar(&tuning.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&tuning.Nets, "nets", nil, "nets (default: each data set's)")
 	fs.Float64SliceVar(&tuning.LRs, "lrs", tuneLRs, "local learning `rates` to try")
 	fs.Float64SliceVar(&tuning.ServerLRs, "server-lrs", tuneServerLRs,
-		"server learning `rates` to try with each of these")
+		"server learning `rates` to try with each of --lrs")
 	fs.UintSliceVar(&seeds, "seeds", []uint{tuneSeed}, "seeds, none of them a table's or a figure's")
 	fs.StringVar(&tuning.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
@@ -170,7 +170,7 @@ func (s *pooled) tune(t *tune.Tuning) error {
 	case done.Cells == 0:
 		run.Logf(s.stderr, "tune %s: no cell is in part %s\n", t.Name, t.Part)
 	case done.Parts > 0:
-		run.Logf(s.stderr, "tune %s: besides part %s of rung %d there are %s\n", t.Name, s.keep.Part, *t.Rung,
+		run.Logf(s.stderr, "tune %s: part %s of rung %d leaves out %s\n", t.Name, s.keep.Part, *t.Rung,
 			run.Count(done.Parts, "run"))
 	}
 	if n := len(done.Failed); n > 0 {

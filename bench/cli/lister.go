@@ -163,9 +163,9 @@ func (l *lister) why(r *results.Run) string {
 	}
 	// A run without run.json and without a process was killed before it could write how it ended.
 	if rounds, err := checkpoint.Rounds(r.Dir); err == nil && len(rounds) > 0 {
-		return fmt.Sprintf("its process has ended; the command goes on from round %d when it is repeated", rounds[0])
+		return fmt.Sprintf("its worker has ended; repeat the command to resume from round %d", rounds[0])
 	}
-	return "its process has ended; the command begins it anew when it is repeated"
+	return "its worker has ended; repeat the command to start it again"
 }
 
 // named fills in the cell of a run that has no curve yet: from another run of the same cell, or else from the names of

@@ -21,7 +21,7 @@ func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 		"of matrix products: on the CPU fp32, bf16 or bf16x3 (default fp32), on CUDA tf32, fp32 or bf16 (default tf32)")
 	// Not the number of processors: GOMAXPROCS obeys a container's limit and $GOMAXPROCS.
 	fs.IntVar(&m.Threads, "threads", runtime.GOMAXPROCS(0),
-		"threads of the CPU engine, and fewer than the cores: of all else too; results do not depend on them")
+		"threads of the CPU engine; fewer than the cores limit the whole program; results do not depend on them")
 	fs.Var(&m.Memory, memory.Flag,
 		"refuse runs that would hold more memory, such as 8GB, or off (default: what the system and its limits leave)")
 	fs.StringVar(&m.DataDir, "data-dir", "",
@@ -43,10 +43,10 @@ func limitThreads(cmd *cobra.Command) {
 // bench has none of them, since it makes no checkpoint.
 func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 	fs.DurationVar(&m.Methods.Timeout, "method-timeout", 5*time.Minute,
-		"of a method in a file: the longest time of its own, without the engine's, between two answers; 0: none")
+		"of a method in a file: its longest own time, without the engine's, between two answers; 0: no limit")
 	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
-		"time between two checkpoints of a run, from which a repeated command goes on; "+
-			"at least a hundred times what writing one takes; 0: none")
+		"time between two checkpoints of a run, from which a repeated command resumes; "+
+			"at least a hundred times as long as writing one; 0: none")
 	fs.BoolVar(&m.KeepCheckpoints, "keep-checkpoints", false, "keep the last checkpoints of complete runs too")
 	fs.DurationVar(&m.Grace, "grace", 20*time.Second,
 		"time that runs have to end after Ctrl-C, SIGTERM or SIGHUP: "+
@@ -56,19 +56,19 @@ func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 // registerEvents adds --events, which run, table and sweep have.
 func registerEvents(fs *pflag.FlagSet, m *run.Machine) {
 	fs.BoolVar(&m.Events, "events", false,
-		"write the curves as TensorBoard event files too, beside curve.csv (tensorboard --logdir OUT)")
+		"write the curves as TensorBoard event files too, next to curve.csv (tensorboard --logdir OUT)")
 }
 
 // registerKeep adds the flags that say which finished runs are kept.
 func registerKeep(fs *pflag.FlagSet, k *run.Keep) {
 	fs.BoolVar(&k.Again, "again", false,
-		"make every run again, whatever is there; that stays in .old of its folder until the new run has all of it")
+		"train every run again; old work stays in .old of its folder until the new run has all of it")
 	fs.BoolVar(&k.Replace, "replace", false,
-		"move aside, to .old of its folder, what a run is refused for (work of other numerics, revisions or schema, "+
-			"or with rows that do not verify), and make that run again")
+		"for a refused run, move the old work (of other numerics, revisions or schema, or with rows that do not "+
+			"verify) to .old of its folder, and train the run again")
 	fs.BoolVar(&k.Mixed, "mixed", false,
-		"take finished runs that were made with other numerics (on another kind of engine) or of other data; "+
-			"a mean over such seeds is labelled [mixed: …], and compared with no printed number")
+		"accept finished runs of other numerics (another kind of engine) or other data; "+
+			"a mean over such seeds is labelled [mixed: …], and not compared with printed numbers")
 }
 
 // registerOne adds the flags of run that are no settings, and that table, sweep and figure have too.
@@ -83,16 +83,16 @@ func registerOne(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 func registerPool(fs *pflag.FlagSet, m *run.Machine, k *many.Keep) {
 	registerMachine(fs, m)
 	fs.Lookup("device").Usage = "auto, cpu, cuda[:i], or several cards: cuda:all or a list such as cuda:0,2; " +
-		"results do not depend on how many there are"
+		"results do not depend on their number"
 	registerKeep(fs, &k.Keep)
 	registerEnd(fs, m)
 	fs.IntVar(&k.Retries, "retries", 1,
-		"how often a run that fails is tried again, after all others; then it is counted and left out")
+		"how often a failed run is tried again, after all others; then it is counted and left out")
 	fs.BoolVar(&k.NoWait, "no-wait", false,
-		"do not wait for runs that other processes make, once there is none left to begin")
+		"do not wait for runs of other workers, once no other run is left to start")
 	fs.BoolVar(&m.Plan, "plan", false,
-		"say which runs are there already and which would be made, with how much memory and in how many hours, and end")
+		"only print which runs are finished and which would be trained, with how much memory and in how many hours")
 	fs.IntVar(&m.AtOnce, "pack", 1,
-		"runs trained at a time, on each card, each with an engine of its own, for a card that one leaves idle; "+
+		"runs trained at the same time on each card, each with its own engine, for a card that one run leaves idle; "+
 			"on the CPU they share the threads; results do not depend on it")
 }

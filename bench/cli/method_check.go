@@ -87,12 +87,12 @@ func (c *methodCheck) run(ctx context.Context, root *cobra.Command, file string,
 	began := err
 	checks := []check{
 		{"starts", func(ctx context.Context) (string, error) { return c.starts(ctx, began) }},
-		{fmt.Sprintf("makes %d rounds with %d clients", checkRounds, checkClients), c.makesRounds},
+		{fmt.Sprintf("trains %d rounds with %d clients", checkRounds, checkClients), c.makesRounds},
 		{"two runs give the same bytes", c.repeats},
 		{"keeps nothing hidden from round to round", c.hidesNothing},
 		{fmt.Sprintf("%d rounds, resumed for %d more in a new process, give the bytes of %d", checkStop,
 			checkRounds-checkStop, checkRounds), c.resumes},
-		{"a round without clients leaves the model", c.staysWhenEmpty},
+		{"a round without clients leaves the model unchanged", c.staysWhenEmpty},
 		{"the server's rate is used", c.usesServerRate},
 		{"runs with one client", c.runsAlone},
 		{"keeps no end after its round", c.dropsEnds},
@@ -236,7 +236,7 @@ func (c *methodCheck) makesRounds(ctx context.Context) (_ string, err error) {
 	c.session.Stderr = io.MultiWriter(c.stderr, &c.shown)
 	defer func() { c.session.Stderr = io.Discard }()
 	if c.whole, err = c.train(ctx, c.leaf, nil); err != nil {
-		c.only = notChecked("it makes no rounds")
+		c.only = notChecked("it does not train")
 	}
 	return "", err
 }
@@ -290,7 +290,7 @@ func (c *methodCheck) resumes(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case from != checkStop:
-		return "", errors.New(cmp.Or(lastLine(said), "it does not go on from its checkpoint"))
+		return "", errors.New(cmp.Or(lastLine(said), "it does not resume from its checkpoint"))
 	}
 	return "", sameFiles(resumed.Dir, whole.Dir)
 }

@@ -49,9 +49,9 @@ func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
 	a := &app{stdout, stderr}
 	root := &cobra.Command{
 		Use:   "rollcall",
-		Short: "Benchmarks federated learning when clients are not always there",
-		Long: `rollcall trains the clients of a federation, all active ones at once, under a process that decides who is
-there in each round, and writes what every method reaches as CSV, beside the papers' printed numbers.`,
+		Short: "Benchmarks federated learning with clients that are not always available",
+		Long: `rollcall trains all active clients of a federation at once, under an availability model that decides
+which clients are active in each round. It writes the results of every method as CSV, next to the papers' printed numbers.`,
 		// runContext logs errors itself, in one line. Cobra would print them with the usage, which hides them.
 		SilenceErrors: true, SilenceUsage: true,
 	}

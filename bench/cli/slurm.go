@@ -51,15 +51,15 @@ func (a *app) pooled(cmd *cobra.Command) *pooled {
 	fs := cmd.Flags()
 	registerPool(fs, &s.machine, &s.keep)
 	fs.StringVar(&s.format, "format", "text",
-		"of --plan: text, or json: every run with the command that makes it alone, for schedulers")
-	fs.Var(&s.keep.Part, "part", "make only part i of n of the runs, for schedulers; where the parts share no folder, "+
-		"results merge puts them together")
+		"of --plan: text, or json: every run with the command that trains it alone, for schedulers")
+	fs.Var(&s.keep.Part, "part", "train only part i of n of the runs, for schedulers; if the parts share no folder, "+
+		"results merge merges them")
 	fs.BoolVar(&s.slurm, "slurm", false,
-		"submit a Slurm array job whose task i makes part i of n, on a folder that all nodes see; "+
-			"as large as --plan says")
+		"submit a Slurm array job whose task i trains part i of n, on a folder that all nodes see; "+
+			"--plan sets its size")
 	fs.BoolVar(&s.dryRun, "dry-run", false, "with --slurm: print the batch script, and submit nothing")
 	fs.BoolVar(&s.collect, "collect", false,
-		"wait for the tasks of --slurm, now or of an earlier command, and print what they have made; makes no run")
+		"wait for the tasks of --slurm, of this or an earlier command, and print their results; trains nothing")
 	for _, f := range []struct {
 		into       *string
 		name, help string
@@ -72,8 +72,8 @@ func (a *app) pooled(cmd *cobra.Command) *pooled {
 		fs.StringVar(f.into, f.name, "", "with --slurm: "+f.help)
 	}
 	fs.IntVar(&s.tasks, "tasks", 0,
-		"with --slurm: n, of how many parts each task makes one (default: as before, or by --plan)")
-	fs.IntVar(&s.atOnce, "array-limit", 0, "with --slurm: most tasks at a time (default: no limit)")
+		"with --slurm: the number n of parts, one for each task (default: as before, or by --plan)")
+	fs.IntVar(&s.atOnce, "array-limit", 0, "with --slurm: largest number of tasks at a time (default: no limit)")
 	fs.StringArrayVar(&s.more, "sbatch", nil,
 		"with --slurm: another option of sbatch, such as --qos=low; may be repeated")
 	fs.StringArrayVar(&s.prologue, "prologue", nil,
@@ -122,7 +122,7 @@ func (s *pooled) validate() error {
 	case s.dryRun && s.collect:
 		return settings.Usagef("--dry-run: of no use with --collect, want one of the two")
 	case s.slurm && m.CheckpointEvery == 0:
-		return settings.Usagef("--checkpoint-every 0: a task of --slurm goes on from its checkpoints, want more than 0")
+		return settings.Usagef("--checkpoint-every 0: a task of --slurm resumes from its checkpoints, want more than 0")
 	}
 	for _, option := range s.more {
 		if !strings.HasPrefix(option, "-") || strings.ContainsAny(option, "\n\r") {
@@ -203,7 +203,7 @@ func (s *pooled) begin(of planned) (here bool, err error) {
 		run.Logf(s.stderr, "slurm: %s\n", t.Text)
 	})
 	if errors.Is(err, context.Canceled) {
-		run.Logf(s.stderr, "rollcall: the tasks go on, and --collect waits for them again; scancel %s ends them\n",
+		run.Logf(s.stderr, "rollcall: the tasks continue, and --collect waits for them again; scancel %s ends them\n",
 			strings.Join(ids, " "))
 	}
 	if err != nil {
@@ -259,7 +259,7 @@ func (s *pooled) submit(of planned, folder string) (more bool, err error) {
 	}
 	if !s.collect && !s.dryRun {
 		run.Logf(s.stderr, "slurm: the same command with --collect in place of --slurm waits for the tasks and shows "+
-			"what they have made\n")
+			"their results\n")
 	}
 	return !s.dryRun, nil
 }
@@ -298,7 +298,7 @@ func (s *pooled) jobs(of planned, folder string) (jobs []slurm.Job, err error) {
 	left := made.Left()
 	about := left.Words
 	if !measured {
-		about = run.Count(left.Runs, "run") + " left; nobody has measured a card like those of the tasks here"
+		about = run.Count(left.Runs, "run") + " left; the cards of the tasks were not measured here"
 	} else if need := made.Largest.Bytes * int64(machine.AtOnce); !machine.OnCard() && need >= 1e9 {
 		base.MemoryMiB = (need*5/4)>>20 + 512 // the largest run, and what a process takes besides
 	}

@@ -76,8 +76,8 @@ func TestLostCard(t *testing.T) {
 	alone, out := t.TempDir(), t.TempDir()
 	pass(t, severalCards(alone, "cuda:0")...)
 	o := pass(t, severalCards(out, "cuda:all")...)
-	has(t, o.stderr, 1, "rollcall: cuda:1, rollcall emulator: lost (", ": its runs go on on the other cards\n",
-		": goes on from round ")
+	has(t, o.stderr, 1, "rollcall: cuda:1, rollcall emulator: lost (", ": its runs resume on the other cards\n",
+		": resumes from round ")
 	has(t, o.stderr, 0, "tried again", "failed")
 	sameTree(t, "one card lost", timelessTree(t, out), timelessTree(t, alone))
 }
@@ -103,16 +103,16 @@ func TestLastCardLost(t *testing.T) {
 	const device, cards = "cuda:all", 2 // package run loses a single one too
 	if os.Getenv("ROLLCALL_EMULATOR_LOSE_DEVICE") == "" {
 		o := pass(t, severalCards(out, device)...)
-		has(t, o.stderr, cards, ": goes on from round ")
+		has(t, o.stderr, cards, ": resumes from round ")
 		undisturbed := t.TempDir()
 		pass(t, severalCards(undisturbed, device)...)
 		sameTree(t, "repeated", timelessTree(t, out), timelessTree(t, undisturbed))
 		return
 	}
 	o := rollcall(t, severalCards(out, device)...)
-	has(t, o.stderr, 1, "rollcall: no card is left: repeat the command to go on with the runs that are not made\n")
+	has(t, o.stderr, 1, "rollcall: no card is left: repeat the command to resume the other runs\n")
 	has(t, o.stderr, cards, ", rollcall emulator: lost (")
-	has(t, o.stderr, cards-1, ": its runs go on on the other cards\n")
+	has(t, o.stderr, cards-1, ": its runs resume on the other cards\n")
 	has(t, o.stderr, 0, "tried again", "failed")
 	if o.status != statusFailure {
 		t.Errorf("status %d, want %d", o.status, statusFailure)

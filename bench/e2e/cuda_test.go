@@ -235,7 +235,7 @@ func TestResumeOnCUDA(t *testing.T) {
 			if o.status != statusInterrupted {
 				t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
 			}
-			if o = pass(t, args(out, "cuda")...); !strings.Contains(o.stderr, "goes on from round 2") {
+			if o = pass(t, args(out, "cuda")...); !strings.Contains(o.stderr, "resumes from round 2") {
 				t.Errorf("%q, want it to go on from round 2", o.stderr)
 			}
 			must.OK(t, os.RemoveAll(filepath.Join(filepath.Dir(only(t, out, curvePath)), ".old"))) // the CPU's

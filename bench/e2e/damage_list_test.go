@@ -168,8 +168,8 @@ var ofFinished = []damage{
 	}), harmless, ""},
 	{"summary.csv: none", gone("../../" + results.SummaryFile), harmless, ""},
 
-	{"everything aside", aside(".old", 9), kept, "taken back from .old\n"},
-	{"killed while it was moved aside", aside(".old-moving", 1), kept, "taken back from .old\n"},
+	{"everything aside", aside(".old", 9), kept, "moved back from .old\n"},
+	{"killed while it was moved aside", aside(".old-moving", 1), kept, "moved back from .old\n"},
 	{"killed while it was taken back", aside(".old-back", 1), kept, ""},
 	{"the same aside", both(folder(".old"), fill(damagedRun, ".old")), harmless, ""},
 	{"another seed aside", both(folder(".old"), fill(seed3, ".old")), harmless, ""},
@@ -236,8 +236,8 @@ var ofInterrupted = []damage{
 		on(checkpoint.Name(6), func(path string) error { return syscall.Mkfifo(path, 0o666) }), resumed, "",
 	},
 
-	{"everything aside", aside(".old", 9), resumed, "taken back from .old\n"},
-	{"killed while it was moved aside", aside(".old-moving", 2), resumed, "taken back from .old\n"},
+	{"everything aside", aside(".old", 9), resumed, "moved back from .old\n"},
+	{"killed while it was moved aside", aside(".old-moving", 2), resumed, "moved back from .old\n"},
 	{"killed while it was taken back", aside(".old-back", 2), resumed, ""},
 	{"another seed aside", both(folder(".old"), fill(seed3, ".old")), resumed, ""},
 	{"the wanted run aside, another in its place", both(aside(".old", 9), fill(seed3, ".")), resumed, "taken back"},

@@ -366,8 +366,8 @@ func (x *damageTry) repeat(want map[string]string) {
 	o = pass(x.T, x.line("")...)
 	x.nothingLost(before, o)
 	x.nothingLost(replaced, o)
-	if !strings.Contains(o.stderr, ": taken back from .old") || len(begun(o.stderr)) > 0 ||
-		x.interrupted && !strings.Contains(o.stderr, x.dir+": goes on from round 4\n") {
+	if !strings.Contains(o.stderr, ": moved back from .old") || len(begun(o.stderr)) > 0 ||
+		x.interrupted && !strings.Contains(o.stderr, x.dir+": resumes from round 4\n") {
 		x.Errorf("the first command again: want everything taken back:\n%s", o.stderr)
 	}
 	x.right(before, x.bases[""].want)

@@ -127,7 +127,7 @@ func TestRunOnAlteredData(t *testing.T) {
 	dir := filepath.Dir(only(t, out, curvePath))
 	for _, files := range []string{label, black} { // each stands aside while the other is in place
 		o := pass(t, append(run, "--allow-altered", "--data-dir", files)...)
-		if !strings.Contains(o.stderr, ": taken back from .old") || !strings.Contains(o.stdout, "kept") {
+		if !strings.Contains(o.stderr, ": moved back from .old") || !strings.Contains(o.stdout, "kept") {
 			t.Errorf("%s: %q, %q, want the run taken back", files, o.stdout, o.stderr)
 		}
 	}

@@ -112,7 +112,7 @@ func TestClusterCommands(t *testing.T) {
 			default:
 				trained = append(trained, clusterValue(t, args, "data"))
 				line := slices.Concat(args, strings.Fields(docsFedAWE), []string{"--plan", "--out", t.TempDir()})
-				if plan := pass(t, line...).stdout; !strings.Contains(plan, " to be made\n") {
+				if plan := pass(t, line...).stdout; !strings.Contains(plan, " to train\n") {
 					t.Errorf("%q, want a plan", plan)
 				}
 				if clusterValue(t, args, "device") != "cuda" {

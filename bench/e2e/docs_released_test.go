@@ -86,8 +86,8 @@ func TestDocsReleasedRounds(t *testing.T) {
 			}
 		}
 	}
-	want := fmt.Sprintf("the released code's mean is at 15 and 30 %% first in rounds %d and %d, and ours in rounds %d "+
-		"and %d", first(code, 15), first(code, 30), first(ours, 15), first(ours, 30))
+	want := fmt.Sprintf("the released code's mean first reaches 15 and 30 %% in rounds %d and %d, and ours in "+
+		"rounds %d and %d", first(code, 15), first(code, 30), first(ours, 15), first(ours, 30))
 	if !strings.Contains(page, want) {
 		t.Errorf("docs/reproduction.md lacks: %s", want)
 	}

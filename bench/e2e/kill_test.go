@@ -220,7 +220,7 @@ func (k *killing) last(out string, env []string) {
 	k.ended(cmd)
 	for dir, unfinished := range saved {
 		if unfinished && !strings.HasPrefix(k.line, "tune ") &&
-			!strings.Contains(fmt.Sprint(cmd.Stderr), dir+": goes on from round ") {
+			!strings.Contains(fmt.Sprint(cmd.Stderr), dir+": resumes from round ") {
 			k.t.Errorf("%s: %s has a checkpoint, want it resumed:\n%s", k.name, dir, cmd.Stderr)
 		}
 	}
@@ -236,7 +236,7 @@ func (k *killing) ended(cmd *exec.Cmd) {
 }
 
 func (k *killing) count(cmd *exec.Cmd) {
-	k.resumed += strings.Count(fmt.Sprint(cmd.Stderr), ": goes on from round ")
+	k.resumed += strings.Count(fmt.Sprint(cmd.Stderr), ": resumes from round ")
 }
 
 // kill kills a process at some moment of the time that the command takes.

@@ -67,13 +67,13 @@ func TestOwnMethod(t *testing.T) {
 		{"sweep --methods fedawe,own", 2, "rollcall: own has no default learning rate: give --lr"},
 		{"sweep --methods fedawe,own --lr 0.1", 2, "own has no default server learning rate: give --server-lr"},
 		{"run --method own --lr 0.1 --server-lr 1", 0, "round 3: test acc"},
-		{"run --method own --lr 0.1 --server-lr 1 --own-share 1", 0, "kept, as finished before"},
+		{"run --method own --lr 0.1 --server-lr 1 --own-share 1", 0, "kept, finished before"},
 		{"run --method own --lr 0.1 --server-lr 1 --own-share 0.5", 0, ": complete"},
 		{"run --method fedawe --own-share 1", 2, "--own-share 1: of no use with --method fedawe"},
 		{"sweep --methods fedawe,own --rates own=0.1/1 --seeds 3", 0, "own lr=0.1;server-lr=1"},
 		{"tune --methods own --lrs 0.1 --server-lrs 1", 0, "own"},
 		{"sweep --methods own --seeds 3 --rates " + rates, 0, "own"},
-		{"run --method own --rates " + rates, 0, "kept, as finished before"},
+		{"run --method own --rates " + rates, 0, "kept, finished before"},
 	} {
 		args := strings.Fields(c.line)
 		if args[0] != "__complete" && args[1] != "--help" {

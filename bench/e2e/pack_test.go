@@ -130,7 +130,7 @@ func TestAtOnceInterrupted(t *testing.T) {
 		t.Errorf("%d rows, checkpoints %q, want two cells that were interrupted, a checkpoint of either", begun, left)
 	}
 	o := pass(t, line(out)...)
-	if n := strings.Count(o.stderr, ": goes on from round "); n != 2 {
+	if n := strings.Count(o.stderr, ": resumes from round "); n != 2 {
 		t.Errorf("%d runs gone on, want 2\n%s", n, o.stderr)
 	}
 	sameTree(t, "resumed", timelessTree(t, out), timelessTree(t, alone))

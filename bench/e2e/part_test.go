@@ -59,7 +59,7 @@ func TestParts(t *testing.T) {
 					folders = append(folders, out)
 				}
 				made += len(found)
-				if !strings.Contains(o.stderr, fmt.Sprintf("besides part %d/%d there are ", i+1, c.n)) {
+				if !strings.Contains(o.stderr, fmt.Sprintf("part %d/%d leaves out ", i+1, c.n)) {
 					t.Errorf("part %d: want the other runs named:\n%s", i+1, o.stderr)
 				}
 			}
@@ -113,7 +113,7 @@ func TestTuneParts(t *testing.T) {
 	for _, k := range []string{"1", "2", "3"} {
 		for _, part := range []string{"1/2", "2/2"} {
 			o := rung(k, part)
-			missing := strings.Contains(o.stderr, "besides part 1/2 of rung "+k+" there are ")
+			missing := strings.Contains(o.stderr, "part 1/2 of rung "+k+" leaves out ")
 			trials := readIf(shared, "tune", tune.TrialsFile)
 			wrote := strings.Contains(trials, ","+k+","+map[string]string{"1": "2", "2": "4", "3": "8"}[k]+",1,")
 			if o.status != statusOK || missing != (part == "1/2") || wrote == missing ||
@@ -134,11 +134,11 @@ func TestPartOfAWhole(t *testing.T) {
 	out := t.TempDir()
 	pass(t, partSweep(out)...)
 	o := pass(t, partSweep(out, "--part", "2/3")...)
-	if len(begun(o.stderr)) > 0 || strings.Contains(o.stderr, "besides part") || strings.Contains(o.stdout, "running") {
+	if len(begun(o.stderr)) > 0 || strings.Contains(o.stderr, "leaves out") || strings.Contains(o.stdout, "running") {
 		t.Errorf("want the whole table, and nothing made:\n%s%s", o.stdout, o.stderr)
 	}
 	plan := pass(t, partSweep(t.TempDir(), "--part", "2/5", "--plan")...).stdout
-	if !strings.Contains(plan, " 3 runs: 0 kept, 0 go on, 3 to be made\n") {
+	if !strings.Contains(plan, " 3 runs: 0 kept, 0 to resume, 3 to train\n") {
 		t.Errorf("%s\nwant a plan of the 3 runs of 12 that are in part 2 of 5", plan)
 	}
 }

@@ -45,7 +45,7 @@ func TestPlan(t *testing.T) {
 	before := allBelow(t, out)
 	o := pass(t, smallSweep(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
 	for _, want := range []string{
-		"2 cells, 6 runs: 2 kept, 0 go on, 4 to be made\n", "\nmemory: ", " for the largest run (mifa: ",
+		"2 cells, 6 runs: 2 kept, 0 to resume, 4 to train\n", "\nmemory: ", " for the largest run (mifa: ",
 		"\nin all ", "(measured now: ",
 	} {
 		if !strings.Contains(o.stdout, want) {
@@ -155,7 +155,7 @@ func TestPlanRefused(t *testing.T) {
 	line := shareSweep(out, "--methods", "mifa", "--seeds", "3,4,5", "--precision", "bf16", "--plan")
 	o := pass(t, line...)
 	for _, want := range []string{
-		"3 runs: 0 kept, 0 go on, 2 refused, 1 to be made\n",
+		"3 runs: 0 kept, 0 to resume, 2 refused, 1 to train\n",
 		"seed-3: refused: numerics cpu-fp32, want cpu-bf16; 100 rounds, ",
 	} {
 		if !strings.Contains(o.stdout, want) {
@@ -163,7 +163,7 @@ func TestPlanRefused(t *testing.T) {
 		}
 	}
 	o = pass(t, append(line, "--replace")...)
-	if !strings.Contains(o.stdout, "3 runs: 0 kept, 0 go on, 3 to be made\n") {
+	if !strings.Contains(o.stdout, "3 runs: 0 kept, 0 to resume, 3 to train\n") {
 		t.Errorf("%q, want all to be made by --replace", o.stdout)
 	}
 }

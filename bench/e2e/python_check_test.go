@@ -13,7 +13,7 @@ import (
 
 // The lines of a check, by the words that are looked for here.
 var checkLines = map[string]string{
-	"starts": "starts", "rounds": "makes 6 rounds", "bytes": "two runs give the same bytes",
+	"starts": "starts", "rounds": "trains 6 rounds", "bytes": "two runs give the same bytes",
 	"hidden": "keeps nothing hidden", "resumed": "3 rounds, resumed", "empty": "a round without clients",
 	"rate": "the server's rate", "one": "runs with one client", "ends": "keeps no end",
 }
@@ -273,7 +273,7 @@ func TestMethodNew(t *testing.T) {
 	for _, named := range []string{filepath.Join(dir, "fed-aum"), path} {
 		o := alone(t, "method", "new", named)
 		if named == path { // it is there now
-			if o.status != statusFailure || !strings.Contains(o.stderr, path+": there is such a file") {
+			if o.status != statusFailure || !strings.Contains(o.stderr, path+": the file exists") {
 				t.Errorf("status %d, %q, want 1 and the file named", o.status, o.stderr)
 			}
 			continue

@@ -109,7 +109,7 @@ func TestPythonInterrupted(t *testing.T) {
 	if len(left) == 0 {
 		t.Errorf("no checkpoint in %s, want one", out)
 	}
-	startUntil(t, ": goes on from round ", long+out).endBy(t, syscall.SIGINT, statusInterrupted)
+	startUntil(t, ": resumes from round ", long+out).endBy(t, syscall.SIGINT, statusInterrupted)
 
 	// At any moment, by the terminal.
 	moments := 4

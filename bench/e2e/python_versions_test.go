@@ -206,9 +206,9 @@ func TestPythonCommandLine(t *testing.T) {
 		{
 			"run --method " + example("fednova") + " --dump " + filepath.Join(out, "dump") +
 				strings.Replace(tiny, "--rounds 4", "--rounds 1", 1), 1,
-			"dump: method fednova: client 1 made 1 local steps, want the 2 of every client",
+			"dump: method fednova: client 1 made 1 local steps, want 2 as for every client",
 		},
-		{"run --method " + abs + tiny, 0, "kept, as finished before"},
+		{"run --method " + abs + tiny, 0, "kept, finished before"},
 		{"sweep --methods " + example("fedavgm") + "," + abs + tiny, 2, "--methods: fedavgm twice"},
 		{
 			"sweep --methods mifa," + example("fedavgm") + " --slurm --dry-run --partition gpu" + tiny, 0,
@@ -253,7 +253,7 @@ class Own(rc.Method):
 		status       int
 		want         string
 	}{
-		{"same rows", "1", 0, ": goes on from round "},
+		{"same rows", "1", 0, ": resumes from round "},
 		{"other rows", "2", 1, "curve.csv: round "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

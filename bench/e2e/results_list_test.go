@@ -132,8 +132,8 @@ func TestListFailed(t *testing.T) {
 	}
 	_, rows := table(t, o.stdout)
 	want := []struct{ seeds, status, why string }{
-		{"3", "unfinished", "goes on from round 5"},
-		{"4", "unfinished", "begins it anew"},
+		{"3", "unfinished", "resume from round 5"},
+		{"4", "unfinished", "start it again"},
 		{"6", "damaged", "run.json"},
 		{"7", "damaged", "seed-7"},
 		{"3", "diverged", "finite"},

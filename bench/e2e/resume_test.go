@@ -40,7 +40,7 @@ func TestAgainKeepsTheOldAside(t *testing.T) {
 			}
 		}
 	}
-	if o := pass(t, smallRun(out, "--rounds", "6")...); !strings.Contains(o.stderr, "goes on from round 3") {
+	if o := pass(t, smallRun(out, "--rounds", "6")...); !strings.Contains(o.stderr, "resumes from round 3") {
 		t.Errorf("stderr %q, want it to go on", o.stderr)
 	}
 	sameTree(t, "again", timelessTree(t, out), want)

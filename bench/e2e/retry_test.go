@@ -71,7 +71,7 @@ func TestNoRetry(t *testing.T) {
 		{"no data", "--data svhn", "unavailable"},
 		{"no memory", "--data leaf --memory-limit 10kB", "--memory-limit"},
 		{"diverged", "--data leaf --lr 1e38 --rounds 6", "have runs that diverged, named above"},
-		{"of another engine", "--data leaf", "--mixed takes"},
+		{"of another engine", "--data leaf", "--mixed accepts"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := t.TempDir()

@@ -150,10 +150,10 @@ func TestShareKilled(t *testing.T) {
 				one, two = two, one
 			}
 			must.OK(t, one.Process.Signal(syscall.SIGSTOP)) // or it would end before the other looks
-			two.until(t, fmt.Sprintf("waits for 1 run of other processes: process %d on host", one.Process.Pid))
+			two.until(t, fmt.Sprintf("waits for 1 run of other workers: process %d on host", one.Process.Pid))
 			must.OK(t, one.Process.Kill())
 			log := two.end(t, statusOK)
-			if !strings.Contains(log, "goes on from round ") || len(begun(log)) > 0 {
+			if !strings.Contains(log, "resumes from round ") || len(begun(log)) > 0 {
 				t.Errorf("want that it goes on from a checkpoint:\n%s", log)
 			}
 			sameTree(t, "taken over", withoutTemps(timelessTree(t, out)), timelessTree(t, alone))
@@ -189,7 +189,7 @@ func TestShareTune(t *testing.T) {
 }
 
 // notWaitedFor ends the log of a command that leaves runs to others.
-const notWaitedFor = "other processes make runs, which are not waited for: the command goes on when it is repeated\n"
+const notWaitedFor = "other workers train runs that were not waited for: repeat the command to resume\n"
 
 // Without waiting a command ends when there is nothing left to begin, and says what others make. What they have ended
 // meanwhile it has.

@@ -108,7 +108,7 @@ func TestSlurm(t *testing.T) {
 	if runs := slices.Sorted(slices.Values(begun(tasks))); len(runs) != 4 || len(slices.Compact(runs)) != 4 {
 		t.Errorf("begun %q, want four runs, each once", runs)
 	}
-	if !strings.Contains(tasks, "prologue of 3\n") || !strings.Contains(tasks, "goes on from round ") {
+	if !strings.Contains(tasks, "prologue of 3\n") || !strings.Contains(tasks, "resumes from round ") {
 		t.Errorf("want a run that went on after the requeue:\n%s", tasks)
 	}
 	t.Run("nothing is left", func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestSlurmAttacks(t *testing.T) {
 	t.Logf("ended after %v", time.Since(began))
 	sameTree(t, "by tasks", withoutSlurm(timelessTree(t, out)), timelessTree(t, alone))
 	tasks := taskLogs(t, out)
-	if !strings.Contains(tasks, "rollcall: time is up: the command goes on when it is repeated\n") {
+	if !strings.Contains(tasks, "rollcall: time is up: repeat the command to resume\n") {
 		t.Errorf("want a task whose time was up:\n%s", tasks)
 	}
 	if states := slices.Compact(slices.Sorted(slices.Values(regexp.MustCompile(`PENDING \([^)]*\)|RUNNING`).

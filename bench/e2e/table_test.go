@@ -88,7 +88,7 @@ func TestTableAlso(t *testing.T) {
 	}
 
 	o = pass(t, line("--methods", "ca-fed", "--also", "mifa,fedau", "--plan")...)
-	if want := "3 cells, 3 runs: 2 kept, 0 go on, 1 to be made\n"; !strings.Contains(o.stdout, want) {
+	if want := "3 cells, 3 runs: 2 kept, 0 to resume, 1 to train\n"; !strings.Contains(o.stdout, want) {
 		t.Errorf("%s\nwant %q", o.stdout, want)
 	}
 	o = pass(t, line("--methods", "ca-fed", "--also", "fedau", "--slurm", "--dry-run")...)

@@ -75,7 +75,7 @@ func (c *crew) workers() (n int) {
 }
 
 // errNoCard is the error of runs that are not made because the last card is lost.
-var errNoCard = errors.New("no card is left: repeat the command to go on with the runs that are not made")
+var errNoCard = errors.New("no card is left: repeat the command to resume the other runs")
 
 // isInterrupted reports whether a run was not begun, or not made to its end, for a reason that has nothing to do with
 // the run: a repeated command makes it, or goes on with it.
@@ -100,7 +100,7 @@ func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error
 		w.crew.cost[n]++
 		line = fmt.Sprintf("%s: lost (%s)", ses.CardName(), settings.OneLine(err))
 		if w.crew.workers() > 0 {
-			line += ": its runs go on on the other cards"
+			line += ": its runs resume on the other cards"
 		} else {
 			w.over = errNoCard
 		}

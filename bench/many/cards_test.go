@@ -28,7 +28,7 @@ func onCards(log *bytes.Buffer, devices ...string) *Pool {
 // When a card is lost, its sessions end, and its jobs go on on the other cards without having failed. When the last one
 // is lost, no job is done any more, none has failed, and the cells that have begun are finished.
 func TestLostCards(t *testing.T) {
-	const elsewhere = ": its runs go on on the other cards\n"
+	const elsewhere = ": its runs resume on the other cards\n"
 	for _, c := range []struct {
 		name     string
 		sessions []string
@@ -152,7 +152,7 @@ func TestRunThatCostsCards(t *testing.T) {
 	if bad, good := jobs[0][0].Err, jobs[0][1].Err; bad == nil || bad.Error() != want || good != nil {
 		t.Errorf("errors %v and %v, want %s and none", bad, good, want)
 	}
-	if n := strings.Count(log.String(), ": lost (gone): its runs go on on the other cards\n"); n != 2 ||
+	if n := strings.Count(log.String(), ": lost (gone): its runs resume on the other cards\n"); n != 2 ||
 		len(p.Sessions) != 2 {
 		t.Errorf("%d sessions are left, said %q, want 2, and two lines", len(p.Sessions), log.String())
 	}

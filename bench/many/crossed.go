@@ -44,8 +44,8 @@ func (w *Sweep) crossed(s settings.Settings) (list []settings.Settings, err erro
 	parts := s.UngivenSeeds()
 	if w.Crossed == nil {
 		if len(parts) == 0 && len(w.Seeds) > 1 {
-			return nil, settings.Usagef("--seeds: %d seeds, want one: every draw of %s has a seed of its own, "+
-				"so that all would make the same run", len(w.Seeds), s.Method)
+			return nil, settings.Usagef("--seeds: %d seeds, want one: every draw of %s has its own seed, "+
+				"so that all runs would be the same", len(w.Seeds), s.Method)
 		}
 		return []settings.Settings{s}, nil
 	}

@@ -35,7 +35,7 @@ type ElsewherePartError struct {
 
 func (e *ElsewherePartError) Error() string {
 	if e.Lines > 0 {
-		return fmt.Sprintf("besides part %s there are %s of %s", e.Part, run.Count(e.Runs, "run"),
+		return fmt.Sprintf("part %s leaves out %s of %s", e.Part, run.Count(e.Runs, "run"),
 			run.Count(e.Lines, "line"))
 	}
 	return fmt.Sprintf("not in part %s", e.Part)
@@ -45,7 +45,7 @@ func (e *ElsewherePartError) Error() string {
 type HeldError struct{ Runs, Lines int }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("other processes make %s of %s", run.Count(e.Runs, "run"), run.Count(e.Lines, "line"))
+	return fmt.Sprintf("other workers train %s of %s", run.Count(e.Runs, "run"), run.Count(e.Lines, "line"))
 }
 
 // isOfOtherPart reports whether the run is in another part.
@@ -58,7 +58,7 @@ func isOfOtherPart(err error) bool {
 func isElsewhere(err error) bool { return run.IsElsewhere(err) || isOfOtherPart(err) }
 
 // ErrHeld says that a command with [Keep].NoWait leaves runs of its own to other processes, which make them.
-var ErrHeld = errors.New("other processes make runs, which are not waited for: the command goes on when it is repeated")
+var ErrHeld = errors.New("other workers train runs that were not waited for: repeat the command to resume")
 
 // Drop removes the checkpoints of stopped runs that nobody resumes, unless checkpoints are to be kept or another
 // process makes the run.

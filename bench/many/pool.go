@@ -216,7 +216,7 @@ func (w *poolRun) sayWaiting(jobs []int) {
 		}
 	}
 	if who != nil {
-		run.Logf(w.stderr, "rollcall: waits for %s of other processes: %s\n", run.Count(len(jobs), "run"),
+		run.Logf(w.stderr, "rollcall: waits for %s of other workers: %s\n", run.Count(len(jobs), "run"),
 			strings.Join(who, "; "))
 	}
 }

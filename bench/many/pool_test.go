@@ -168,7 +168,7 @@ func TestPoolElsewhere(t *testing.T) {
 			Keep{},
 			map[string][]error{"a": {holder(1), holder(1), holder(1)}, "b": {holder(1), holder(2)}},
 			"a b c a b a b a", 0,
-			"rollcall: waits for 2 runs of other processes: process 1 on host here; process 2 on host here\n",
+			"rollcall: waits for 2 runs of other workers: process 1 on host here; process 2 on host here\n",
 		},
 		{
 			"it is not waited for",
@@ -181,7 +181,7 @@ func TestPoolElsewhere(t *testing.T) {
 			Keep{Retries: 1},
 			map[string][]error{"a": {holder(1), errors.New("broken"), holder(1)}},
 			"a b c a a a", 0, "rollcall: a: broken: tried again later\n" +
-				"rollcall: waits for 1 run of other processes: process 1 on host here\n",
+				"rollcall: waits for 1 run of other workers: process 1 on host here\n",
 		},
 		{
 			"it fails for good",

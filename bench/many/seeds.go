@@ -67,7 +67,8 @@ func (u *Undone) count(err error) {
 }
 
 // WaysOut says what to do about a refused run.
-const WaysOut = "--replace moves the old work aside and makes the run again, --mixed takes a finished run of other " +
+const WaysOut = "--replace moves the old work aside and trains the run again, --mixed accepts a finished run of " +
+	"other " +
 	"numerics or data, another --out leaves all as it is"
 
 // Words says how many runs were refused, and what to do; "": none.
@@ -210,7 +211,7 @@ func joinSeeds(runs []results.Run, decisions, mixed bool) (all papers.Runs, err 
 	for i := range runs {
 		if differ := runs[0].Likeness().Unlike(runs[i].Likeness()); differ != nil && !mixed {
 			return papers.Runs{}, fmt.Errorf("%s and %s are not alike: %s: want --mixed to take both, or --again to "+
-				"run them anew", runs[0].Dir, runs[i].Dir, strings.Join(differ, "; "))
+				"train them again", runs[0].Dir, runs[i].Dir, strings.Join(differ, "; "))
 		}
 		if err := all.Add(&runs[i], decisions); err != nil {
 			return all, err

@@ -153,7 +153,7 @@ func (w *Sweep) rates() (_ map[string]rate, err error) {
 	for _, text := range w.Rates {
 		if IsRatesFile(text) {
 			if w.file != nil {
-				return nil, settings.Usagef("--rates %s: a second file beside %s, want one", text, w.file.Path)
+				return nil, settings.Usagef("--rates %s: a second file after %s, want one", text, w.file.Path)
 			}
 			if w.file, err = ReadRates(text); err != nil {
 				return nil, err

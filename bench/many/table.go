@@ -131,7 +131,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 			done.Diverged++
 		}
 		if err := folder.write(ctx); err != nil && ctx.Err() == nil {
-			folder.say(fmt.Errorf("%w: the table goes on, and writes it with the next cell", err))
+			folder.say(fmt.Errorf("%w: the table continues, and writes it with the next cell", err))
 		}
 		return nil
 	})

@@ -303,7 +303,7 @@ func TestSummaryGoesOn(t *testing.T) {
 	path := filepath.Join(out, "sweep", results.SummaryFile)
 	must.OK(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o777)) // a folder, which nobody replaces
 	var log strings.Builder
-	p := NewPool(onText{&log, "the table goes on", func() { _ = os.RemoveAll(path) }},
+	p := NewPool(onText{&log, "the table continues", func() { _ = os.RemoveAll(path) }},
 		run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: 1}, Keep{})
 	defer func() { _ = p.Close() }()
 	table := papers.Sweep("sweep", "", []string{"fedawe", "mifa"}, []uint32{3})
@@ -320,7 +320,7 @@ func TestSummaryGoesOn(t *testing.T) {
 	if err != nil || len(rows) != 4 {
 		t.Errorf("%d rows, %v, want those of two metrics of two cells\n%s", len(rows), err, &log)
 	}
-	if strings.Count(log.String(), "the table goes on") != 1 {
+	if strings.Count(log.String(), "the table continues") != 1 {
 		t.Errorf("log %q, want the trouble once", &log)
 	}
 }

@@ -44,7 +44,7 @@ func PostVerdict(ctx context.Context, address string, v track.Verdict) error {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("track: webhook: no request can be made of its address")
+		return errors.New("track: webhook: the address is not valid")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "rollcall")

@@ -57,7 +57,7 @@ func (f *curveFile) write() {
 	switch {
 	case text == f.said:
 	case text != "":
-		Logf(f.log, "rollcall: %s: the run goes on, and tries again with every evaluation\n", text)
+		Logf(f.log, "rollcall: %s: the run continues, and tries again at every evaluation\n", text)
 	default:
 		Logf(f.log, "rollcall: %s: written again, with all rows\n", f.path)
 	}
@@ -153,7 +153,7 @@ func (ses *Session) withEvents(
 // failed logs an error, if there is one.
 func (e *eventProgress) failed(err error) {
 	if err != nil {
-		Logf(e.stderr, "rollcall: %s: the run goes on without events\n", settings.OneLine(err))
+		Logf(e.stderr, "rollcall: %s: the run continues without events\n", settings.OneLine(err))
 	}
 }
 

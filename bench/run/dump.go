@@ -89,7 +89,7 @@ func (x *Experiment) writeDump(f *Federation, r *recorder, train *plan.Samples) 
 	}
 	for _, c := range r.work.Clients { // as --local-epochs does, which is refused before
 		if c.Plan.E != x.Settings.LocalSteps {
-			return fmt.Errorf("dump: method %s: client %d made %d local steps, want the %d of every client: a replay "+
+			return fmt.Errorf("dump: method %s: client %d made %d local steps, want %d as for every client: a replay "+
 				"knows no other", x.Settings.Method, c.Client, c.Plan.E, x.Settings.LocalSteps)
 		}
 	}

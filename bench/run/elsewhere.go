@@ -21,7 +21,7 @@ func Pause(turn, waited time.Duration) time.Duration { return min(max(turn, wait
 // ElsewhereError says that another process makes the run.
 type ElsewhereError struct{ Holder lock.Holder }
 
-func (e *ElsewhereError) Error() string { return fmt.Sprintf("made by %s", &e.Holder) }
+func (e *ElsewhereError) Error() string { return fmt.Sprintf("trained by %s", &e.Holder) }
 
 // IsElsewhere reports whether another process makes the run.
 func IsElsewhere(err error) bool {

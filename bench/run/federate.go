@@ -69,7 +69,7 @@ func (ses *Session) Federate(
 	f.process.Output = ses.Stderr
 	f.target = clients.target(f.importance)
 	if n := clients.absent(); n > 0 && algos.Has(s.Method, algos.UsesImportance) {
-		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never there, left out: the target importance is "+
+		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never available, left out: the target importance is "+
 			"shared among the others", s.Availability, seed, n, Count(s.Clients, "client"))
 		ses.notice(line, line)
 	}

@@ -53,7 +53,7 @@ func (x *Experiment) Do(ctx context.Context, ses *Session, keep Keep, p progress
 	if unlocked == nil {
 		defer func() { err = errors.Join(err, held.Release()) }()
 		if held.Useless {
-			ses.notice("lock", fmt.Sprintf("%s: this file system cannot lock: two processes on one run would both make "+
+			ses.notice("lock", fmt.Sprintf("%s: this file system cannot lock: two workers on one run would both train "+
 				"it, to the same bytes", ses.Machine.Out))
 		}
 		if err := folder.Settle(x.Dir); err != nil {
@@ -107,7 +107,7 @@ func (x *Experiment) Await(ctx context.Context, ses *Session, keep Keep, p progr
 			return m, err
 		}
 		if other, held := errors.AsType[*ElsewhereError](err); held {
-			ses.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which makes this run", x.Dir, &other.Holder))
+			ses.notice(x.Dir, fmt.Sprintf("rollcall: %s: waits for %s, which trains this run", x.Dir, &other.Holder))
 		}
 		select {
 		case <-ctx.Done():
@@ -206,12 +206,12 @@ func (x *Experiment) keep(ses *Session, w *folder.Want, d folder.Keep, unlocked 
 		if err := folder.Back(x.Dir, d.Back); err != nil {
 			return m, fmt.Errorf("%s: %w", x.Dir, err)
 		}
-		Logf(ses.Stderr, "%s: taken back from %s\n", x.Dir, d.Back)
+		Logf(ses.Stderr, "%s: moved back from %s\n", x.Dir, d.Back)
 		d.Run.Dir = x.Dir
 	}
 	if was := d.Run.Info.Version; was != Version() {
 		ses.notice("version "+was, fmt.Sprintf(
-			"finished runs of rollcall %s are kept, this is %s (--again makes them again)", was, Version()))
+			"finished runs of rollcall %s are kept, this is %s (--again trains them again)", was, Version()))
 	}
 	for _, f := range d.Run.Beside {
 		Logf(ses.Stderr, "rollcall: %s: the run is kept\n", settings.OneLine(f.Err))
@@ -254,7 +254,7 @@ func (x *Experiment) make(
 
 // madeElsewhere takes the run that another process has finished while this one made it, too.
 func (x *Experiment) madeElsewhere(ses *Session, w *folder.Want) (m Outcome, err error) {
-	Logf(ses.Stderr, "%s: made by another process meanwhile\n", x.Dir)
+	Logf(ses.Stderr, "%s: trained by another worker meanwhile\n", x.Dir)
 	d, err := folder.Decide(w, folder.Policy{})
 	if err != nil {
 		return m, err

@@ -117,7 +117,7 @@ func (p *Phases) Print(w io.Writer, rounds int, total time.Duration) error {
 	}
 	phase("train", train)
 	phase("combine", p.combine)
-	_, _ = fmt.Fprint(t, "\nbeside the rounds\tms per evaluation\t\n")
+	_, _ = fmt.Fprint(t, "\noutside the rounds\tms per evaluation\t\n")
 	_, _ = fmt.Fprintf(t, "evaluate %d test images\t%.3f\t\n", p.evalImages, ms(p.evaluation))
 	_, _ = fmt.Fprintf(t, "write %s of %d rows\t%.3f\t\n", results.CurveFile, curveRows, ms(p.writing))
 	if p.kernels != nil {

@@ -38,7 +38,7 @@ func TestProfilePrint(t *testing.T) {
 		"upload 0.500 5.0",
 		"train 7.000 70.0",
 		"combine 1.500 15.0",
-		"beside the rounds ms per evaluation",
+		"outside the rounds ms per evaluation",
 		"evaluate 10000 test images 5.000",
 		"write curve.csv of 200 rows 1.500",
 		"kernel launches µs each ms per round % of kernels TFLOP/s GB/s",

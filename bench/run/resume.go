@@ -27,7 +27,7 @@ func (t *trainer) begin(ctx context.Context, d folder.Decision) (err error) {
 		if err := folder.Back(w.Dir, resume.Back); err != nil {
 			return fmt.Errorf("%s: %w", w.Dir, err)
 		}
-		Logf(t.ses.Stderr, "%s: taken back from %s\n", w.Dir, resume.Back)
+		Logf(t.ses.Stderr, "%s: moved back from %s\n", w.Dir, resume.Back)
 	}
 	if t.place, err = folder.Begin(w, d); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 	if changed := changedRuntime(c.Runtime, t.want.About.Runtime); changed != "" {
 		by += ", " + changed
 	}
-	Logf(t.ses.Stderr, "%s: goes on from round %d%s\n", t.x.Dir, c.Round, by)
+	Logf(t.ses.Stderr, "%s: resumes from round %d%s\n", t.x.Dir, c.Round, by)
 	return nil, nil
 }
 
@@ -190,7 +190,7 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 	}
 	n := len(c.Curve)
 	if n < due || c.Curve[n-1].Round > round {
-		return nil, fmt.Errorf("%s of %d rows, want those of all rounds up to %d", results.CurveFile, n, round)
+		return nil, fmt.Errorf("%s of %d rows, want the rows of all rounds up to %d", results.CurveFile, n, round)
 	}
 	for k := range c.Curve {
 		r := &c.Curve[k]
@@ -198,7 +198,8 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 			template.Precision, template.Version
 	}
 	if n := len(c.Decisions); t.x.Decisions && n != c.Round*t.x.Settings.Clients {
-		return nil, fmt.Errorf("%d decisions, want those of %d clients in %d rounds", n, t.x.Settings.Clients, c.Round)
+		return nil, fmt.Errorf("%d decisions, want the decisions of %d clients in %d rounds", n,
+			t.x.Settings.Clients, c.Round)
 	}
 	return c.Curve, nil
 }

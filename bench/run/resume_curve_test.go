@@ -147,8 +147,8 @@ func TestResumeNoCurve(t *testing.T) {
 			path := filepath.Join(x.Dir, results.CurveFile)
 			must.OK(t, do(path))
 			sameOutcome(t, name, completed(t, x, ses), want)
-			if !strings.Contains(log.String(), "goes on from round 2") {
-				t.Errorf("want that it goes on from round 2:\n%s", log)
+			if !strings.Contains(log.String(), "resumes from round 2") {
+				t.Errorf("want that it resumes from round 2:\n%s", log)
 			}
 			_, err := os.Stat(filepath.Join(x.Dir, ".old", results.CurveFile))
 			if aside := err == nil; aside != (name != "removed") {
@@ -174,7 +174,7 @@ func TestResumeOtherVersion(t *testing.T) {
 			must.OK(t, os.Remove(filepath.Join(x.Dir, checkpoint.Name(2))))
 		}
 		sameOutcome(t, fmt.Sprint("checkpoint ", with), completed(t, x, ses), want)
-		if said := strings.Contains(log.String(), "goes on from round 2 of rollcall v0.1"); said != with {
+		if said := strings.Contains(log.String(), "resumes from round 2 of rollcall v0.1"); said != with {
 			t.Errorf("log %q, want that it goes on from the checkpoint: %t", log, with)
 		}
 	}
@@ -206,7 +206,7 @@ func TestAgain(t *testing.T) {
 			x.Was = folder.StampOf(x.Dir)
 			must.Get(x.Do(t.Context(), ses, keep, silent()))(t)
 			sameOutcome(t, fmt.Sprint("again ", again), outcomeOf(t, x.Dir), want)
-			if !strings.Contains(log.String(), "goes on from round 4") {
+			if !strings.Contains(log.String(), "resumes from round 4") {
 				t.Errorf("again %t: log %q, want it to go on", again, log)
 			}
 			if _, err := os.Stat(filepath.Join(x.Dir, ".old")); (err == nil) != edited {

@@ -129,7 +129,7 @@ var damages = map[string]damaged{
 	"other numbers":  {about("numerics", "cuda-sm90-tf32"), "numerics cuda-sm90-tf32, want cpu", true},
 	"another revision": {
 		about("revisions", results.Revisions{Method: 77}),
-		"revisions of method, process, data, net and engine 77.0.0.0.0, want", true,
+		"revisions of method, availability model, data, net and engine 77.0.0.0.0, want", true,
 	},
 	"other data":        {about("data_checksum", "sha256:0"), "data checksum sha256:0, want", true},
 	"another net":       {about("params", 9), "number of parameters 9, want", true},
@@ -151,7 +151,7 @@ var damages = map[string]damaged{
 	"fewer decisions": {tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor {
 		x := safetensors.Float64s("decisions", []int{1, 8}, make([]float64, 8))
 		return &x
-	}), "1 decisions, want those of 4 clients in 4 rounds", false},
+	}), "1 decisions, want the decisions of 4 clients in 4 rounds", false},
 	"no state": {tensor("state/", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "state/", false},
 	"state of another shape": {tensor("state/", func(old safetensors.Tensor) *safetensors.Tensor {
 		x := safetensors.Float32s(old.Name, []int{1, 2}, make([]float32, 2))
@@ -189,8 +189,8 @@ func TestResumeDamaged(t *testing.T) {
 			if strings.Contains(line, ": not used\n") {
 				lines += line
 			}
-			if at := strings.Index(line, ": goes on from round "); at >= 0 {
-				_, _ = fmt.Sscanf(line[at:], ": goes on from round %d", &from)
+			if at := strings.Index(line, ": resumes from round "); at >= 0 {
+				_, _ = fmt.Sscanf(line[at:], ": resumes from round %d", &from)
 			}
 		}
 		return lines, from

@@ -56,7 +56,7 @@ func TestResumeNoRoomForCheckpoints(t *testing.T) {
 	onDisk(t, x, "200k")
 	ses.Machine.CheckpointEvery = 1
 	sameOutcome(t, "small disk", completed(t, x, ses), want)
-	if n := strings.Count(log.String(), "no space left on device: the run goes on without this checkpoint\n"); n != 1 {
+	if n := strings.Count(log.String(), "no space left on device: the run continues without this checkpoint\n"); n != 1 {
 		t.Errorf("said %d times, want once:\n%s", n, log)
 	}
 }
@@ -105,7 +105,7 @@ func TestResumeDiskFull(t *testing.T) {
 		}
 		free()
 		sameOutcome(t, "room again", completed(t, x, ses), want)
-		if n := strings.Count(log.String(), "goes on from round 2"); n != 2 {
+		if n := strings.Count(log.String(), "resumes from round 2"); n != 2 {
 			t.Errorf("interrupted %t: %d times from round 2, want 2:\n%s", interrupt, n, log)
 		}
 	}

@@ -130,7 +130,7 @@ func TestResume(t *testing.T) {
 			}
 			sameOutcome(t, method, completed(t, x, ses), want)
 			for _, round := range []int{1, 4, 6} {
-				said := fmt.Sprintf("%s: goes on from round %d\n", x.Dir, round)
+				said := fmt.Sprintf("%s: resumes from round %d\n", x.Dir, round)
 				if strings.Count(log.String(), said) != 1 {
 					t.Errorf("log %q, want %q once", log, said)
 				}
@@ -176,7 +176,7 @@ func TestResumeAllFiles(t *testing.T) {
 				interruptedAfter(t, x, l2, round)
 			}
 			sameOutcome(t, name, completed(t, x, l2), want)
-			if !strings.Contains(log.String(), "goes on from round 5") {
+			if !strings.Contains(log.String(), "resumes from round 5") {
 				t.Errorf("log %q, want it to go on from round 5", log)
 			}
 			for _, file := range c.files {
@@ -219,7 +219,7 @@ func TestResumeComplete(t *testing.T) {
 	want := completed(t, x, ses)
 	must.OK(t, os.Remove(filepath.Join(x.Dir, results.RunFile)))
 	sameOutcome(t, "without run.json", completed(t, x, ses), want)
-	if n := strings.Count(log.String(), "goes on from round 6"); n != 2 {
+	if n := strings.Count(log.String(), "resumes from round 6"); n != 2 {
 		t.Errorf("%d times from round 6, want 2\n%s", n, log)
 	}
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || !slices.Equal(rounds, []int{6, 4}) {
@@ -243,7 +243,7 @@ func TestNoCheckpoints(t *testing.T) {
 	x, ses, log := resumable(t, "method=mifa", "lr=3e38")
 	interruptedAfter(t, x, ses, 1)
 	if _, err := do(t.Context(), x, ses, silent()); !IsDiverged(err) ||
-		!strings.Contains(log.String(), "goes on from round 1") {
+		!strings.Contains(log.String(), "resumes from round 1") {
 		t.Errorf("%v, want it to go on and diverge\n%s", err, log)
 	}
 	if rounds, err := checkpoint.Rounds(x.Dir); err != nil || len(rounds) > 0 {

@@ -137,13 +137,13 @@ func (s *Settings) checkAvailability() error {
 	}
 	for _, f := range []struct{ flag, path string }{{"trace", s.Trace}, {"init-from", s.InitFrom}} {
 		if strings.ContainsAny(f.path, ";\r\n") {
-			return Usagef("--%s %q: want a path without ; and line breaks, which stand between settings in CSV",
+			return Usagef("--%s %q: want a path without ; and line breaks, which separate settings in CSV",
 				f.flag, f.path)
 		}
 	}
 	if s.Draws == "numpy" && (s.Chained() || s.P.Valid) {
-		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's processes and p from "+
-			"the clients' classes", s.Availability, s.Get("p"))
+		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's availability models and p "+
+			"from the clients' classes", s.Availability, s.Get("p"))
 	}
 	if s.Availability == "trace" { // FitTrace reads and checks the file
 		return nil

@@ -49,7 +49,7 @@ func runRows() []Row {
 			func(s *Settings) any { return &s.InitFrom }).
 			only(&use{"a file", func(s *Settings) bool { return s.InitFrom != "" }}),
 		word("availability", "stationary", availability.Names(),
-			"availability process: "+strings.Join(availability.Names(), ", "),
+			"availability model: "+strings.Join(availability.Names(), ", "),
 			func(s *Settings) any { return &s.Availability }).column(),
 		word("draws", "philox", []string{"philox", "numpy"},
 			"philox, or numpy: split and availability exactly as FedAWE's released code draws them from the same seed",
@@ -162,7 +162,7 @@ var dataRows = []Row{
 	number("validation", "0", algos.AtLeastBelow(0, 1), "share of each client's samples kept back from training",
 		func(s *Settings) any { return &s.Validation }),
 	number("hold-out", "0", algos.AtLeastBelow(0, 1),
-		"share of the training samples that go to no client and stand in for the test set; tune chooses rates by them",
+		"share of the training samples that go to no client and replace the test set; tune chooses rates by them",
 		func(s *Settings) any { return &s.HoldOut }).
 		only(&use{"a share above 0", func(s *Settings) bool { return s.HoldOut > 0 }}),
 	whole("train-size", strconv.Itoa(datasets.SyntheticTrain), algos.Between(1, maxGenerated),
@@ -179,7 +179,7 @@ var published = availability.Defaults(nil, 0)
 // availabilityRows say when the clients are available. Package availability checks the rows without a range when it
 // makes the model, see [Settings.checkAvailability].
 var availabilityRows = []Row{
-	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the process",
+	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the availability",
 		func(s *Settings) any { return &s.Period }).only(onAvailability("staircase", "sine", "interleaved-sine")),
 	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "amplitude of the sine",
 		func(s *Settings) any { return &s.Gamma }).only(onAvailability("sine", "interleaved-sine")),
@@ -213,8 +213,8 @@ var availabilityRows = []Row{
 	word("trace", "", nil, "trace: CSV file with columns client,start,end",
 		func(s *Settings) any { return &s.Trace }).only(onAvailability("trace")),
 	word("trace-end", traceEndError, []string{traceEndError, traceEndRepeat, traceEndStop, traceEndEmpty},
-		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace begins again; stop, "+
-			"the run ends with the trace; empty, nobody is there any more",
+		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace starts again; stop, "+
+			"the run ends with the trace; empty, no client is available any more",
 		func(s *Settings) any { return &s.TraceEnd }).only(onAvailability("trace")),
 	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",
 		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onAvailability("trace")),

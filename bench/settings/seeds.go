@@ -20,7 +20,7 @@ type OwnSeeds struct {
 // Seeds are the seeds of all draws of a run, by what they draw. Package rng lists the draws.
 type Seeds struct {
 	Split        uint32 // [rng.Split] and [rng.Generated]: what the clients hold
-	Phi          uint32 // φ, the first draw of [rng.Availability], from which the p_i are made
+	Phi          uint32 // φ, the first draw of [rng.Availability], from which the p_i are computed
 	Availability uint32 // the other draws of [rng.Availability]
 	Init         uint32 // [rng.Init]
 	Batches      uint32 // [rng.Batches], [rng.Augmentation], [rng.Dropout] and [rng.Sampling]
@@ -32,10 +32,10 @@ func seedRows() []Row {
 	return []Row{
 		seedOf("split", "what the clients hold: generated data, the split, --validation, --hold-out and --swap-pairs",
 			func(s *Settings) *files.Optional { return &s.SeedSplit }, "", func(*Settings) bool { return true }),
-		seedOf("phi", "φ, the activity of the classes, from which the p_i are made",
-			func(s *Settings) *files.Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's processes",
+		seedOf("phi", "φ, the activity of the classes, from which the p_i are computed",
+			func(s *Settings) *files.Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's availability models",
 			func(s *Settings) bool { return !s.Chained() && !s.P.Valid }),
-		seedOf("availability", "who is there in which round, the parameters of the chains, and the history of --prior",
+		seedOf("availability", "which clients are active in which round, the parameters of the chains, and the history of --prior",
 			func(s *Settings) *files.Optional { return &s.SeedAvailability }, " and, of a trace, with --prior",
 			func(s *Settings) bool {
 				return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) && s.Get("prior") != "none"

@@ -94,7 +94,7 @@ func TestSeedsRefused(t *testing.T) {
 		{"seed-init 1.5", "--seed-init 1.5: want a whole number"},
 		{"seed-batches x", `"x" is neither a number nor none`},
 		{"seed-batches none", "want it with a number, or not at all"},
-		{"seed-phi 4 p 0.5", "want it with a number with --p none and one of FedAWE's processes"},
+		{"seed-phi 4 p 0.5", "want it with a number with --p none and one of FedAWE's availability models"},
 		{"seed-phi 4 availability uniform", "--seed-phi 4: of no use"},
 		{"seed-availability 4 availability trace trace seeds_test.go", "want it with a number and, of a trace, with"},
 		{"seed-phi 4 draws numpy data cifar10", "--seed-phi 4: with --draws numpy, where one generator draws"},

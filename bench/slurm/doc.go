@@ -1,4 +1,4 @@
-// Package slurm submits the runs of a command to a Slurm cluster: it writes an array job whose task i makes --part i/n
+// Package slurm submits the runs of a command to a Slurm cluster: it writes an array job whose task i trains --part i/n
 // of the command on one output folder, submits it, and waits for it.
 //
 //	n := slurm.Tasks(slurm.Work{Runs: 288, All: 35 * 24 * time.Hour, Known: true, Cards: 1, AtOnce: 1})

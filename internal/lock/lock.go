@@ -48,7 +48,7 @@ type Holder struct {
 // String returns the process and how far it is: "process 123 on host x, round 120/2000".
 func (h Holder) String() string {
 	if h.PID == 0 {
-		return "another process"
+		return "another worker"
 	}
 	who := fmt.Sprintf("process %d on host %s", h.PID, h.Host)
 	if h.Rounds > 0 {
@@ -60,7 +60,7 @@ func (h Holder) String() string {
 // HeldError says that another process holds the lock.
 type HeldError struct{ Holder Holder }
 
-func (e *HeldError) Error() string { return "made by " + e.Holder.String() }
+func (e *HeldError) Error() string { return "trained by " + e.Holder.String() }
 
 // Lock is a held lock, until Release.
 type Lock struct {

@@ -58,7 +58,8 @@ func lower(m *models.Model, lay layout, p Precision, B int, train, clip bool) (*
 	}
 	for i, n := range g.Grads {
 		if v := l.values[n.ID()]; v.kind != gradient || v.param != i {
-			return nil, fmt.Errorf("gpu: %s: the gradient of %s is not that of one layer", m.Name, m.Params[i].Name)
+			return nil, fmt.Errorf("gpu: %s: the gradient of %s is not the gradient of one layer", m.Name,
+				m.Params[i].Name)
 		}
 	}
 	l.update()

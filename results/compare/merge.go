@@ -131,7 +131,8 @@ func apart(into string, folders []string) error {
 	for _, a := range all {
 		for _, b := range all {
 			if inside, err := filepath.Rel(whole(a), whole(b)); err == nil && a != b && filepath.IsLocal(inside) {
-				return fmt.Errorf("results: merge: %s is in %s, or the same, want output folders beside one another",
+				return fmt.Errorf("results: merge: %s is in %s, or the same, want output folders "+
+					"that are not inside each other",
 					b, a)
 			}
 		}
@@ -228,7 +229,7 @@ func betterRun(a, b *results.Run) (bool, error) {
 
 // notes adds a note for each difference between runs of one cell, and for each summary with numbers that have no runs.
 func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
-	consequence := "they stand apart"
+	consequence := "they have separate rows"
 	if mixed {
 		consequence = "they are mixed, and compared with nothing"
 	}

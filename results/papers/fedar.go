@@ -33,7 +33,7 @@ var (
 		},
 	}
 	fedar3 = Table{
-		ID: "fedar-3", Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with everybody there",
+		ID: "fedar-3", Title: "FedAR, Table 3: accuracy over the clients, p_min = 0.1; FedAvg with full participation",
 		Methods: []string{"fedar", "mifa", "fedvarp", "fedavg-active"},
 		Columns: []Column{withEverybody(fedar("cifar10"))},
 		Seeds:   fedarSeeds, Rounds: fedarRounds, Preset: "paper",

@@ -136,7 +136,7 @@ func (d *Design) crossed() error {
 			a, b := d.Factors[g], d.Factors[f]
 			if pairs := a.Levels * b.Levels; len(met) != pairs || len(d.Runs) != pairs {
 				return fmt.Errorf("%d runs, in which %d of the %d pairs of %d seeds of %s and %d of %s meet, "+
-					"want each pair in one run (rollcall sweep --crossed makes them)",
+					"want each pair in one run, as rollcall sweep --crossed trains them",
 					len(d.Runs), len(met), pairs, a.Levels, a.Name, b.Levels, b.Name)
 			}
 		}

@@ -56,7 +56,7 @@ func Write(w io.Writer, rows []Spread, find stats.Detect, markdown bool) error {
 }
 
 // notes says what the parts mean.
-const notes = "split moves the availability too, since p_i is made from φ and the classes that client i holds.\n" +
+const notes = "split moves the availability too, since p_i depends on φ and on the classes that client i holds.\n" +
 	"interactions: what two seeds or more make together, and none alone. all: the spread over new seeds of all.\n" +
 	"A negative estimate counts as 0, so that shares may add up to more than 100 %.\n"
 

@@ -9,7 +9,7 @@ import (
 func (b *builder) availability() {
 	if len(b.Base) > 0 {
 		b.add(figure{
-			ID: "availability-base", section: "availability", Title: "How often clients are there",
+			ID: "availability-base", section: "availability", Title: "How often clients are available",
 			drawn: papers.FedAWEF5Figure(b.Base), csv: csvWriter(b.Base),
 			Caption: "The clients' base availabilities p_i, as in FedAWE's figure 5. " + b.BaseOf,
 		})
@@ -20,9 +20,10 @@ func (b *builder) availability() {
 		drawn := papers.FedAWEF6Figure(rows)
 		drawn.PanelHeight = 240
 		b.add(figure{
-			ID: "availability-" + process, section: "availability", Title: "When clients are there: " + process,
+			ID: "availability-" + process, section: "availability", Title: "When clients are available: " + process,
 			Availability: process, drawn: drawn, csv: csvWriter(rows),
-			Caption: "Left the probability p_i^t of three kinds of clients, right who is there in a draw of it, " +
+			Caption: "Left the probability p_i^t of three kinds of clients, right the active clients " +
+				"in a draw of it, " +
 				"as in FedAWE's figure 6. " + b.PathsOf,
 		})
 	}

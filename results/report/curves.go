@@ -266,7 +266,7 @@ func (b *builder) curveFigure(f family) {
 		fig.drawn.Panels[0] = append(fig.drawn.Panels[0], loss)
 	}
 	for _, name := range partial {
-		fig.Caption += fmt.Sprintf(" %s: no run is complete; what there is so far.", name)
+		fig.Caption += fmt.Sprintf(" %s: no run is complete; the rounds so far.", name)
 	}
 	b.add(fig)
 }

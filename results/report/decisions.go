@@ -70,7 +70,7 @@ func (b *builder) decisions() {
 			ID: "shares-" + title, section: "decisions", Title: "Importance of each client: " + title,
 			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
 			runs:    used,
-			Caption: "Each client's share of all weights, beside its target. " + about,
+			Caption: "Each client's share of all weights, and its target. " + about,
 		})
 	}
 }
@@ -85,7 +85,7 @@ func (b *builder) inclusionMap(name string, r *results.Run, decisions []results.
 	}
 	title := fmt.Sprintf("%s, %s, %s", name, r.Data, r.Availability)
 	b.add(figure{
-		ID: "inclusion-" + title, section: "decisions", Title: "Who is there, and who is taken: " + title,
+		ID: "inclusion-" + title, section: "decisions", Title: "Available and included clients: " + title,
 		drawn: papers.CAFedActivityFigure(title, drawn), csv: csvWriter(rows), runs: []*results.Run{r},
 		Caption: "A line for each client, the most available on top." + note + " " + made([]*results.Run{r}),
 	})

@@ -33,9 +33,9 @@ var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.F
 var sections = []sectionData{
 	{ID: "curves", Title: "Training curves", About: "Accuracy on the test set and loss on the training set, " +
 		"of the method's model, after so many rounds."},
-	{ID: "availability", Title: "Availability", About: "Who is there, how often, and when."},
+	{ID: "availability", Title: "Availability", About: "Which clients are available, how often, and when."},
 	{ID: "decisions", Title: "Inclusion and importance", About: "Methods of CA-Fed's papers weigh clients, " +
-		"and leave some out although they are there."},
+		"and leave some out although they are available."},
 	{ID: "clients", Title: "Accuracy of the clients", About: "How the model serves each client."},
 	{ID: "speed", Title: "Speed", About: "How fast this suite trains on this machine."},
 }

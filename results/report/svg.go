@@ -269,12 +269,12 @@ func lineWords(c plot.LineChart) string {
 
 // rasterKeys returns the legend of a raster's colours.
 func rasterKeys(c plot.Raster) []key {
-	keys := []key{{Name: "there", Class: "bar"}, {Name: "absent", Class: "away"}}
+	keys := []key{{Name: "active", Class: "bar"}, {Name: "absent", Class: "away"}}
 	for _, row := range c.Rows {
 		if len(row.Out) > 0 {
 			return []key{
-				{Name: "there and taken", Class: "bar"},
-				{Name: "there and left out", Class: "out"},
+				{Name: "active and included", Class: "bar"},
+				{Name: "active and left out", Class: "out"},
 				{Name: "absent", Class: "away"},
 				{Name: "absent and left out", Class: "gone"},
 			}
@@ -328,7 +328,7 @@ func rasterWords(c plot.Raster) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("%d clients, there in %.0f %% of the rounds", len(c.Rows),
+	text := fmt.Sprintf("%d clients, active in %.0f %% of the rounds", len(c.Rows),
 		100*float64(on)/float64(max(rounds, 1)))
 	if out > 0 {
 		text += fmt.Sprintf(", of these left out in %.0f %%", 100*float64(out)/float64(on))

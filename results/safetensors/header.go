@@ -13,7 +13,7 @@ import (
 // parseHeader parses the JSON of a header. The tensors are in its order; their positions and sizes are not checked yet.
 func parseHeader(text []byte) (metadata map[string]string, tensors []Info, err error) {
 	if !bytes.HasPrefix(text, []byte("{")) {
-		return nil, nil, errors.New("does not begin with {")
+		return nil, nil, errors.New("does not start with {")
 	}
 	if !utf8.Valid(text) {
 		return nil, nil, errors.New("is not UTF-8")

@@ -84,7 +84,7 @@ func (f *File) place(size int64) error {
 		case err != nil:
 		// Only a tensor that begins where the one before it ends leaves neither a hole nor an overlap.
 		case t.from != end:
-			err = fmt.Errorf("begins at byte %d, want %d, where the tensor before it ends", t.from, end)
+			err = fmt.Errorf("starts at byte %d, want %d, where the tensor before it ends", t.from, end)
 		case t.to-t.from != t.Bytes: // no overflow: both are ≥ 0
 			err = fmt.Errorf("bytes %d to %d, want %d bytes for %s %s",
 				t.from, t.to, t.Bytes, t.DType, shapeText(t.Shape))

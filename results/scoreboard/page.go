@@ -36,7 +36,7 @@ func FillPage(text string, output func(words []string) (string, error)) (string,
 		words, ends := BlockCommand(line), strings.TrimSpace(line) == BlockEnd
 		switch {
 		case begun > 0 && words != nil:
-			return "", fmt.Errorf("line %d: a block begins in the block of line %d, want %q first", n, begun, BlockEnd)
+			return "", fmt.Errorf("line %d: a block starts in the block of line %d, want %q first", n, begun, BlockEnd)
 		case begun == 0 && ends:
 			return "", fmt.Errorf("line %d: %q without a line <!-- rollcall … --> before it", n, BlockEnd)
 		case words != nil:

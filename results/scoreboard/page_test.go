@@ -31,7 +31,7 @@ func TestFillRefuses(t *testing.T) {
 		"# Title\n":                        "no block",
 		"# Title\n" + BlockEnd + "\n":      "line 2: \"" + BlockEnd + "\" without",
 		begin + "old\n":                    "line 1: the block has no end",
-		begin + begin + BlockEnd:           "line 2: a block begins in the block of line 1",
+		begin + begin + BlockEnd:           "line 2: a block starts in the block of line 1",
 		"\n" + begin + BlockEnd + "\nrest": "line 2: no such folder",
 	} {
 		_, err := FillPage(text, func([]string) (string, error) {

@@ -156,7 +156,7 @@ func checkHeader(text string) error {
 		return fmt.Errorf("empty, want the header %s", header())
 	case header1:
 		return errors.New("a history of schema 1, whose nights have no reference, want schema 2: " +
-			"keep it elsewhere; rollcall track run begins a new one")
+			"keep it elsewhere; rollcall track run starts a new one")
 	}
 	names := strings.Split(first, ",")
 	for _, c := range files.CSVHeader[row]() {

@@ -29,7 +29,7 @@ func (p *Plan) Write(w io.Writer) error {
 	if refused > 0 {
 		others = fmt.Sprintf("%d refused, ", refused)
 	}
-	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d go on, %s%d to be made\n", p.Title, run.Count(len(p.Groups), "cell"),
+	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d to resume, %s%d to train\n", p.Title, run.Count(len(p.Groups), "cell"),
 		run.Count(runs, "run"), kept, resumed, others, runs-kept-resumed-refused)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "method\tdata\tavailability\truns\tkept\trounds\ttakes")
@@ -123,7 +123,7 @@ func (p *Plan) total(sec float64) string {
 		onCard = " on a card"
 	}
 	if n := p.AtOnce / max(1, p.Cards); n > 1 {
-		text += fmt.Sprintf("; %d runs at a time%s are taken to gain nothing", n, onCard)
+		text += fmt.Sprintf("; %d runs at a time%s are assumed to gain nothing", n, onCard)
 	}
 	return text
 }

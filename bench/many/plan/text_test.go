@@ -33,7 +33,7 @@ func TestWrite(t *testing.T) {
 	}{
 		{"nothing is trained", Plan{Title: "A figure"}, []string{"A figure: nothing is trained\n"}},
 		{"all is kept", Plan{Title: "A", Groups: []Group{cell("mifa", 3, 3, 0)}}, []string{
-			"A: 1 cell, 3 runs: 3 kept, 0 go on, 0 to be made\n",
+			"A: 1 cell, 3 runs: 3 kept, 0 to resume, 0 to train\n",
 			"mifa    cifar10  sine          3     3     2000    nothing\n",
 			"in all nothing is left to do\n",
 		}},
@@ -46,7 +46,7 @@ func TestWrite(t *testing.T) {
 				AtOnce: 1, Rates: []Rate{measured}, LargestOf: "mifa", Largest: run.Needs{Bytes: 4e8, Memory: "rows"},
 			},
 			[]string{
-				"A: 3 cells, 9 runs: 1 kept, 0 go on, 8 to be made\n",
+				"A: 3 cells, 9 runs: 1 kept, 0 to resume, 8 to train\n",
 				"mifa    cifar10  sine          6     1     2000    1 h 30 min\n",
 				"memory: 400 MB for the largest run (mifa: rows)\n",
 				"in all 13 h 20 min on cpu-avx512, bf16, 2 threads (measured now: " +
@@ -64,7 +64,7 @@ func TestWrite(t *testing.T) {
 				"memory: at least 4.0 GB for the largest run (mifa: rows), 8.0 GB for 2 at a time; " +
 					"7.0 GB available (the cgroup), which is too little\n",
 				"in all 1 min on cpu-avx512, bf16, 2 threads (bench.csv, 2026-03-04: 9.3 ms per client-step of " +
-					"cnn-cifar10 on cifar10, n = 10 rounds); 2 runs at a time are taken to gain nothing\n",
+					"cnn-cifar10 on cifar10, n = 10 rounds); 2 runs at a time are assumed to gain nothing\n",
 			},
 		},
 		{
@@ -77,7 +77,7 @@ func TestWrite(t *testing.T) {
 			[]string{
 				"(mifa: rows), 6.0 GB for 6 at a time\n",
 				"in all 2 h 30 min on cpu-avx512, bf16, 2 threads (measured now: ",
-				", n = 3 rounds); 50 min on 3 cards; 2 runs at a time on a card are taken to gain nothing\n",
+				", n = 3 rounds); 50 min on 3 cards; 2 runs at a time on a card are assumed to gain nothing\n",
 			},
 		},
 		{

@@ -92,8 +92,9 @@ func refuseSeed(flag string, seed uint32) error {
 	if len(of) == 0 {
 		return nil
 	}
-	return settings.Usagef("--%s %d: tables and figures have it, such as %s, and their numbers would be of the draws "+
-		"that the rates were chosen by: want other seeds", flag, seed, of[0])
+	return settings.Usagef("--%s %d: tables and figures such as %s have it, and their numbers would come "+
+		"from the draws "+
+		"with which the rates were chosen: want other seeds", flag, seed, of[0])
 }
 
 // cells returns the cells with the whole grid.

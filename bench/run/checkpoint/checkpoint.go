@@ -56,7 +56,7 @@ func (a *About) Unlike(run *About) error {
 		{"settings", a.SettingsHash, run.SettingsHash},
 		{"seed", a.Seed, run.Seed},
 		{"numerics", a.Numerics, run.Numerics},
-		{"revisions of method, process, data, net and engine", a.Revisions, run.Revisions},
+		{"revisions of method, availability model, data, net and engine", a.Revisions, run.Revisions},
 		{"data checksum", a.DataChecksum, cmp.Or(run.DataChecksum, a.DataChecksum)},
 		{"number of parameters", a.Params, run.Params},
 		{"number of rounds", a.Rounds, run.Rounds},
@@ -66,7 +66,7 @@ func (a *About) Unlike(run *About) error {
 		}
 	}
 	if run.Decisions && !a.Decisions {
-		return errors.New("a checkpoint without decisions, want those of all rounds")
+		return errors.New("a checkpoint without decisions, want the decisions of all rounds")
 	}
 	return nil
 }

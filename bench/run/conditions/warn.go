@@ -32,7 +32,7 @@ func LoadWarning(load files.Optional, threads int) string {
 		unit = "thread"
 	}
 	return fmt.Sprintf("load average %.1f exceeds %d %s: other programs run, or ran in the minute before, "+
-		"perhaps a command of your own; end them, wait a minute and measure again", load.Value, threads, unit)
+		"perhaps your own command; end them, wait a minute and measure again", load.Value, threads, unit)
 }
 
 // CardWarning returns one line if other processes compute on the card; else "".

@@ -313,7 +313,7 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"killed, decisions asked for later", func(k work) { k.killed() },
-			"refuse a checkpoint without decisions, want those of all rounds; 4 rounds, 4 min",
+			"refuse a checkpoint without decisions, want the decisions of all rounds; 4 rounds, 4 min",
 			func(w *Want, _ *Policy) { w.About.Decisions = true },
 		},
 

@@ -1,4 +1,4 @@
-// Package folder decides what becomes of a run's folder, and moves its files.
+// Package folder decides what to do with a run's folder, and moves its files.
 //
 //	d, err := folder.Decide(&want, folder.Policy{})
 //	switch d := d.(type) {
@@ -8,7 +8,7 @@
 //	case folder.Refuse: // d says why
 //	}
 //
-// Nothing of value is replaced unasked: work of other numerics, revisions or schema, and work whose rows do not verify,
-// is refused. What the user asks to replace is moved aside within the folder, and stays there until a complete run
-// beside it has all that it has.
+// It replaces no work unless the user asks for it: work of other numerics, revisions or schema, and work whose rows do
+// not verify, is refused. Replaced work is moved aside within the folder, and stays there until the new run is complete
+// and has all of it.
 package folder

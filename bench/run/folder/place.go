@@ -14,7 +14,7 @@ import (
 )
 
 // ErrMadeElsewhere says that another process has finished the run meanwhile, where the file system cannot lock.
-var ErrMadeElsewhere = errors.New("another process has finished the run")
+var ErrMadeElsewhere = errors.New("another worker has finished the run")
 
 // errStays says that a file on disk is better than the new one.
 var errStays = errors.New("the file stays")
