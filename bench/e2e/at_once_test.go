@@ -198,20 +198,3 @@ func TestAtOnceFigure(t *testing.T) {
 		sameTree(t, "--pack "+pack, tree, want)
 	}
 }
-
-func TestAtOnceUsage(t *testing.T) {
-	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
-		for pack, want := range map[string]string{
-			"0": "--pack 0: want 1 … 32", "-1": "--pack -1: want 1 … 32",
-			"33": "--pack 33: want 1 … 32", "two": `--pack "two": want a whole number`,
-		} {
-			out := filepath.Join(t.TempDir(), "out")
-			args := append(strings.Fields(command), "--pack", pack, "--device", "cpu", "--out", out)
-			oneLineError(t, rollcall(t, args...), statusUsage, want)
-			if _, err := os.Stat(out); err == nil {
-				t.Errorf("%s --pack %s: %s was made", command, pack, out)
-			}
-		}
-	}
-	oneLineError(t, rollcall(t, "run", "--pack", "2"), statusUsage, "--pack")
-}

@@ -53,7 +53,7 @@ func TestFiguresWithoutTraining(t *testing.T) {
 // Figure 7's cells are those of Table 2 under sine: what the table has run, the figure keeps, and the other way round.
 func TestFigureSharesRunsWithTable(t *testing.T) {
 	data, out := t.TempDir(), t.TempDir()
-	recordingData(t, data)
+	writeTinyData(t, data)
 	common := []string{
 		"--data", "svhn", "--methods", "mifa", "--rounds", "1", "--clients", "3", "--seeds", "5",
 		"--data-dir", filepath.Join(data, "data"), "--allow-altered", "--out", out,
@@ -67,50 +67,6 @@ func TestFigureSharesRunsWithTable(t *testing.T) {
 	if !strings.Contains(o.stderr, "1 finished run kept") {
 		t.Errorf("stderr %q, want the figure's run kept", o.stderr)
 	}
-}
-
-func TestFigureErrors(t *testing.T) {
-	for name, c := range map[string]struct {
-		args  []string
-		parts []string
-	}{
-		"unknown": {[]string{"figure", "fedawe-f8"}, []string{`figure "fedawe-f8"`, "did you mean", "want one of"}},
-		"none":    {[]string{"figure"}, []string{"0 figures named"}},
-		"rounds":  {[]string{"figure", "fedawe-f6", "--rounds", "0"}, []string{"--rounds 0", "want 1"}},
-		"ema":     {[]string{"figure", "fedawe-f7", "--ema", "NaN"}, []string{"--ema NaN", "want 0 … 1"}},
-		"method": {[]string{"figure", "fedawe-f7", "--methods", "mifx"}, []string{
-			`--methods "mifx"`,
-			"did you mean mifa",
-		}},
-		"not plotted": {[]string{"figure", "fedawe-f7", "--methods", "fedau"}, []string{`--methods "fedau"`}},
-		"two sets": {
-			[]string{"figure", "fedawe-f5", "--data", "synthetic,cifar10"},
-			[]string{"--data", "want one"},
-		},
-		"seed": {[]string{"figure", "fedawe-f6", "--seeds", "4294967296"}, []string{"--seeds 4294967296"}},
-		"clients": {
-			[]string{"figure", "fedawe-f5", "--data", "synthetic", "--clients", "0"},
-			[]string{"--clients 0"},
-		},
-		"compare none": {
-			[]string{"results", "compare", "fedawe-2"},
-			[]string{"1 argument", "want a table and a folder"},
-		},
-		"compare what": {[]string{"results", "compare", "fedawe-3", "."}, []string{`table "fedawe-3"`, "did you mean"}},
-		"format": {
-			[]string{"results", "compare", "fedawe-2", ".", "--format", "tex"},
-			[]string{`--format "tex"`, "markdown"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if c.args[0] == "figure" {
-				c.args = append(c.args, "--out", t.TempDir())
-			}
-			oneLineError(t, rollcall(t, c.args...), statusUsage, c.parts...)
-		})
-	}
-	oneLineError(t, rollcall(t, "results", "compare", "fedawe-2", t.TempDir()), statusFailure,
-		"summary.csv", "rollcall table fedawe-2")
 }
 
 func TestCompare(t *testing.T) {

@@ -157,19 +157,6 @@ func TestPlanOfFigures(t *testing.T) {
 	}
 }
 
-// What a command refuses, its plan refuses.
-func TestPlanRefuses(t *testing.T) {
-	for line, want := range map[string]string{
-		"sweep --methods mifi --plan":                "did you mean mifa",
-		"sweep --methods mifa --plan --pack 0":       "--pack 0",
-		"table fedawe-2 --plan --data mnist":         "mnist",
-		"figure fedawe-f6 --plan --methods mifa":     "of no use with figure fedawe-f6",
-		"run --method mifa --data synthetic --plan=": "--plan",
-	} {
-		oneLineError(t, rollcall(t, strings.Fields(line)...), statusUsage, want)
-	}
-}
-
 // A table whose data cannot be had is planned on generated images, also one whose method looks at the test samples of
 // each client, which generated images have none of.
 func TestPlanWithoutData(t *testing.T) {

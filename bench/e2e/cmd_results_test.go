@@ -204,33 +204,3 @@ func TestSummaryAlone(t *testing.T) {
 		}
 	}
 }
-
-func TestResultsUsage(t *testing.T) {
-	for name, c := range map[string]struct {
-		line  string
-		parts []string
-	}{
-		"command":     {"results lst", []string{`"lst"`, "did you mean list"}},
-		"format":      {"results list . --format json", []string{`"json"`, "text, csv"}},
-		"watch":       {"results list . --watch --failed", []string{"--watch: of no use with --failed"}},
-		"watch csv":   {"results list . --watch --format csv", []string{"--watch: of no use with", "--format"}},
-		"show":        {"results show", []string{"0 cells named"}},
-		"diff":        {"results diff a", []string{"1 folders named", "want two"}},
-		"metric":      {"results diff a b --metric acc", []string{`"acc"`, "test_acc"}},
-		"level":       {"results diff a b --level 1", []string{"--level 1"}},
-		"ignore":      {"results diff a b --ignore seed", []string{`"seed"`, "method"}},
-		"merge":       {"results merge --out x", []string{"no folder named"}},
-		"merge where": {"results merge x", []string{"--out"}},
-		"export":      {"results export fedawe-2", []string{"1 arguments"}},
-		"word":        {"results export fedawe-2 . --format word", []string{`"word"`, "latex"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			oneLineError(t, rollcall(t, strings.Fields(c.line)...), statusUsage, c.parts...)
-		})
-	}
-	none := filepath.Join(t.TempDir(), "none")
-	oneLineError(t, rollcall(t, "report", none), statusFailure, none, "no such file")
-	oneLineError(t, rollcall(t, "report", t.TempDir()), statusFailure, "no run below", "rollcall table")
-	oneLineError(t, rollcall(t, "results", "list", none), statusFailure, none)
-	oneLineError(t, rollcall(t, "results", "merge", none, "--out", none+"2"), statusFailure, none)
-}

@@ -86,28 +86,3 @@ func TestRunByIDAlone(t *testing.T) {
 		t.Errorf("%+v, want %s finished", got, r.ID)
 	}
 }
-
-func TestRunIDUsage(t *testing.T) {
-	const id = "sweep/mifa_leaf_sine_0123456789/seed-3"
-	for _, c := range []struct{ line, want string }{
-		{"run --id x", `--id "x": want TABLE/METHOD_DATA_AVAILABILITY_HASH/seed-N`},
-		{"run --id ../mifa/seed-3", `--id "../mifa/seed-3": want TABLE`},
-		{"run --id sweep/mifa/seed-03", `--id "sweep/mifa/seed-03": want TABLE`},
-		{"run --id " + id, "no paper's table or figure has this run as it is, want the whole command"},
-		{"run --id cafed-1/mifa_leaf_sine_0123456789/seed-3", "no paper's table or figure has this run as it is"},
-		{"run --id " + id + " --method mifa --data leaf", id + ": these settings are those of sweep/mifa_leaf_"},
-		{"run --id " + id + " --rates x.csv", "--rates: of no use with --id, want one of the two"},
-		{"table cafed-1 --format json", "--format json: of no use without --plan"},
-		{"table cafed-1 --plan --format yaml", `--format "yaml"`},
-		{"figure fedawe-f6 --plan --format json", "--format: of no use with figure fedawe-f6"},
-		{"tune --methods mifa --plan --format json", "--format json: of no use with tune"},
-	} {
-		t.Run(c.line, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			oneLineError(t, rollcall(t, append(strings.Fields(c.line), "--device", "cpu")...), statusUsage, c.want)
-			if left := filesBelow(t, "."); len(left) > 0 {
-				t.Errorf("left %q, want nothing", left)
-			}
-		})
-	}
-}

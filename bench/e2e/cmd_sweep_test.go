@@ -81,37 +81,6 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-func TestSweepUsageErrors(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
-		{"", "--methods: empty"},
-		{"--methods fedar,fedr", "did you mean fedar"},
-		{"--methods fedar,fedar", "--methods: fedar twice"},
-		{"--methods fedar --availability sinus", "did you mean sine"},
-		{"--methods fedar --data cifar", "did you mean cifar10"},
-		{"--methods fedar --like fedr", "did you mean fedar"},
-		{"--methods fedar --nets lenet", "did you mean lenet5"},
-		{"--methods fedar --data mnist --nets lenet5", "takes 32×32×3"},
-		{"--methods fedar --name ../x", "--name \"../x\""},
-		{"--methods fedar --name fedar-2", "--name \"fedar-2\""},
-		{"--methods fedar --name run", "--name \"run\""},
-		{"--methods fedar --rates mifa=0.1", "of a method in --methods"},
-		{"--methods fedar --rates fedar", "METHOD=LR"},
-		{"--methods fedar --rates fedar=0", "positive"},
-		{"--methods fedar --rates fedar=1/2/3", "positive"},
-		{"--methods fedar --fedau-cutoff 3", "of no use in any cell"},
-		{"--methods fedar --seeds=", "--seeds"},
-		{"--methods fedar --availability trace", "want both trace and a file"},
-		{"--methods fedar --p-min 0 --availability uniform", "smallest probability 0"},
-	} {
-		out := filepath.Join(t.TempDir(), "out")
-		args := append([]string{"sweep", "--device", "cpu", "--out", out}, strings.Fields(c.line)...)
-		oneLineError(t, rollcall(t, args...), statusUsage, c.want)
-		if found, _ := filepath.Glob(out); len(found) > 0 {
-			t.Errorf("%s: left %q", c.line, found)
-		}
-	}
-}
-
 // FedAR, section 6.1, in the runs of its methods, and none of it in the names of others' runs.
 func TestFedARDefaults(t *testing.T) {
 	for _, method := range []string{"fedar", "fedavg-is", "fedavg-s", "scaffold"} {

@@ -30,13 +30,11 @@ const emulatorCache = "ROLLCALL_EMULATOR_CACHE"
 // driverCache is the variable that says where NVIDIA's driver keeps what it compiled.
 const driverCache = "CUDA_CACHE_PATH"
 
-// TestMain gives scripts the program as `rollcall`.
 func TestMain(m *testing.M) {
-	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr)) }
 	if os.Getenv(asProgram) != "" { // a child of a test
-		program()
+		os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
-	testscript.Main(shutOff{m}, map[string]func(){"rollcall": program})
+	testscript.Main(shutOff{m}, scriptPrograms)
 }
 
 // shutOff shuts the tests off from the data sets of this machine and from the network, so that they find the same
@@ -101,6 +99,28 @@ func pass(t *testing.T, args ...string) outcome {
 		t.Fatalf("rollcall %s: status %d, want 0\n%s", strings.Join(args, " "), o.status, o.stderr)
 	}
 	return o
+}
+
+// oneLineError checks that a command line failed as it should: one line, after the log, that says what was found and
+// what is wanted.
+func oneLineError(t *testing.T, o outcome, status int, parts ...string) {
+	t.Helper()
+	var complaints []string
+	for line := range strings.Lines(o.stderr) {
+		if strings.HasPrefix(line, "rollcall: ") {
+			complaints = append(complaints, line)
+		} else if !strings.HasPrefix(line, "device: ") && !strings.Contains(line, ": round ") {
+			t.Errorf("stray line on stderr: %q", line)
+		}
+	}
+	if o.status != status || len(complaints) != 1 || strings.Contains(o.stdout+o.stderr, "Usage:") {
+		t.Fatalf("status %d, stderr %q, want %d and one line that starts with `rollcall: `", o.status, o.stderr, status)
+	}
+	for _, part := range parts {
+		if !strings.Contains(complaints[0], part) {
+			t.Errorf("error %q, want %q in it", complaints[0], part)
+		}
+	}
 }
 
 // small are the arguments of a run of a fraction of a second; more follow, and win.

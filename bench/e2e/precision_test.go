@@ -173,30 +173,6 @@ func TestForcedKernels(t *testing.T) {
 	}
 }
 
-// A precision that the engine lacks is a usage error of every command that opens one, with or without a card.
-func TestPrecisionErrors(t *testing.T) {
-	t.Chdir(t.TempDir()) // "out" of commands without --out
-	for _, command := range []string{
-		"run", "bench", "track run", "table fedawe-2", "figure cafed-i1", "sweep --methods mifa",
-	} {
-		for _, c := range []struct{ device, precision, want string }{
-			{"cpu", "foo", `--precision "foo": want tf32, fp32, bf16 or bf16x3`},
-			{"cuda", "foo", `--precision "foo": want tf32, fp32, bf16 or bf16x3`},
-			{"cpu", "tf32", "--precision tf32: the CPU engine, which runs here, has fp32, bf16 and bf16x3"},
-			{"cuda", "bf16x3", "--precision bf16x3: the CUDA engine, which runs here, has tf32, fp32 and bf16"},
-			{"cuda:7", "bf16x3", "--precision bf16x3: the CUDA engine, which runs here, has tf32, fp32 and bf16"},
-		} {
-			line := append(strings.Fields(command), "--device", c.device, "--precision", c.precision)
-			t.Run(strings.Join(line, " "), func(t *testing.T) {
-				oneLineError(t, rollcall(t, line...), statusUsage, c.want)
-			})
-		}
-	}
-	if left := filesBelow(t, "."); len(left) > 0 {
-		t.Errorf("left over: %q", left)
-	}
-}
-
 // auto names the reason for which the CPU runs beside what its engine has.
 func TestPrecisionOfAuto(t *testing.T) {
 	if list := pass(t, "devices").stdout; strings.Contains(list, ": usable\n") {

@@ -95,15 +95,3 @@ func TestNoRetry(t *testing.T) {
 		})
 	}
 }
-
-func TestRetriesUsage(t *testing.T) {
-	for _, command := range []string{"table fedawe-2", "sweep --methods mifa", "figure fedawe-f7"} {
-		for retries, want := range map[string]string{
-			"-1": "--retries -1: want 0 or more", "x": `--retries "x": want a whole number`,
-		} {
-			out := filepath.Join(t.TempDir(), "out")
-			args := append(strings.Fields(command), "--retries", retries, "--device", "cpu", "--out", out)
-			oneLineError(t, rollcall(t, args...), statusUsage, want)
-		}
-	}
-}

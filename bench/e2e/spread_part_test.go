@@ -144,46 +144,6 @@ func TestPartOfAWhole(t *testing.T) {
 	}
 }
 
-// What a part, a job or its collection cannot be of is refused by name, before anything is made.
-func TestSpreadUsage(t *testing.T) {
-	sweep := "sweep --methods mifa --data leaf --device cpu "
-	for _, c := range []struct{ line, want string }{
-		{sweep + "--part 4/3", `--part "4/3": want part i of n, such as 2/8, with n at most 10000`},
-		{sweep + "--part 0/3", `--part "0/3": want part i of n`},
-		{sweep + "--part 1", `--part "1": want part i of n`},
-		{"figure fedawe-f4 --part 1/2", "--part: of no use with figure fedawe-f4, which has no folder of a run"},
-		{"figure fedar-f1 --slurm", "--slurm: of no use with figure fedar-f1, which has no folder of a run"},
-		{"figure fedawe-f6 --collect", "--collect: of no use with figure fedawe-f6, which has no folder of a run"},
-		{sweep + "--time 5", "--time: of no use without --slurm"},
-		{sweep + "--collect --gres gpu:1", "--gres: of no use without --slurm"},
-		{sweep + "--slurm --part 1/2", "--part: of no use with --slurm, want one of the two"},
-		{sweep + "--slurm --again", "--again: of no use with --slurm, want one of the two"},
-		{sweep + "--slurm --plan", "--plan: of no use with --slurm, want one of the two"},
-		{sweep + "--collect --plan", "--plan: of no use with --collect, want one of the two"},
-		{sweep + "--slurm --collect --dry-run", "--dry-run: of no use with --collect, want one of the two"},
-		{sweep + "--slurm --checkpoint-every 0", "--checkpoint-every 0: a task of --slurm goes on"},
-		{sweep + "--slurm --array-limit 0", "--array-limit 0: want 1 … 1000"},
-		{sweep + "--slurm --tasks 1001", "--tasks 1001: want 1 … 1000"},
-		{sweep + "--slurm --time x", `--time "x": want minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S, and more than 0`},
-		{sweep + "--slurm --time 0", `--time "0": want minutes`},
-		{sweep + "--slurm --time 0:40", "--time 0:40: too short for a task to end in good order within --grace 20s"},
-		{sweep + "--slurm --sbatch qos=low", `--sbatch "qos=low": want an option in one line, such as`},
-		{"tune --methods mifa --part 3/2", `--part "3/2": want part i of n`},
-		{"tune --methods mifa --rung 1 --slurm", "--rung: of no use with --slurm, want one of the two"},
-		{"tune --methods mifa --rung 1 --again", "--again: of no use with --rung, want one of the two"},
-		{"tune --methods mifa --rung 1 --plan", "--plan: of no use with --rung, want one of the two"},
-		{"tune --methods mifa --rung 4 --data leaf --device cpu", "--rung 4: want 1 … 3"},
-	} {
-		t.Run(c.line, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			oneLineError(t, rollcall(t, strings.Fields(c.line)...), statusUsage, c.want)
-			if left := filesBelow(t, "."); len(left) > 0 {
-				t.Errorf("left %q, want nothing", left)
-			}
-		})
-	}
-}
-
 // The script of a job has the command line with the flags of its tasks alone, as a shell reads it, and the size that
 // the plan or the flags say. Without Slurm it can be looked at, and nothing is written.
 func TestSlurmDryRun(t *testing.T) {
