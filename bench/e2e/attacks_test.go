@@ -28,7 +28,7 @@ import (
 //	                                                                    TestCINIC10Hostile, …
 //	kill -9 at random in run, sweep, table, figure, report, merge       TestKilledRunsGoOn
 //	the output folder gone, a file, read-only; a closed or full stdout  TestAttackVanished, TestReadOnlyOut,
-//	                                                                    TestFullStdout
+//	                                                                    TestScript/full_disk
 //	threads, packing, order of lists                                    TestRunDoesNotDependOnThreads, TestAtOnce,
 //	                                                                    TestAttackOrder
 //	huge and odd numbers on flags                                       TestAttackNumbers
