@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"log"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,8 +28,8 @@ import (
 // files, byte by byte. A refactoring has to leave the output of every command alone, and nothing but the bytes can say
 // whether it did. A script starts in a folder with the data of writeTinyData, shut off from the rest of the machine.
 //
-// -update rewrites what follows `cmp` in the scripts. Do that only in a commit that is meant to change what users see;
-// then `git diff` shows exactly what changes for them. Speeds (bench, track run) are in no script.
+// -update rewrites what `cmp` compares with. Do that only in a commit that is meant to change what users see; then
+// `git diff` shows exactly what changes for them. Speeds (bench, track run) are in no script.
 func TestScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the scripts run every command, which takes too long for -short")
@@ -89,8 +91,8 @@ func words(args []string) (words []string) {
 }
 
 // record [-whole] rollcall ARGS runs the program and prints, as one normalised text, stdout, a status that is not 0,
-// stderr, and every file that is new, changed or removed: whole if it is a short text, else its length and SHA-256. So
-// are the many files of runs, which scripts show by -whole once.
+// stderr, and every file that is new, changed or removed: whole if it is a short text, else its length and SHA-256.
+// The files of runs, of which there are hundreds, are whole with -whole alone.
 func record() {
 	args := os.Args[1:]
 	whole := args[0] == "-whole"
@@ -103,30 +105,70 @@ func record() {
 	status := cli.Main(args, &stdout, &stderr)
 	after := filesHere()
 
-	os.Stdout.Write(normal("stdout", stdout.Bytes()))
+	fmt.Printf("%s", normal("stdout", stdout.Bytes()))
 	if status != 0 {
 		fmt.Printf("--- status %d\n", status)
 	}
-	log := string(normal("stderr", stderr.Bytes()))
+	said := string(normal("stderr", stderr.Bytes()))
 	if slices.Contains(args, "--pack") { // runs side by side report in any order
-		log = strings.Join(slices.Sorted(strings.Lines(log)), "")
+		said = strings.Join(slices.Sorted(strings.Lines(said)), "")
 	}
-	if log != "" {
-		fmt.Print("--- stderr\n", log)
+	if said != "" {
+		fmt.Printf("--- stderr\n%s", said)
 	}
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		old, then := before[name]
 		content, now := after[name]
+		if then && now && bytes.Equal(old, content) { // most files; normalising them all takes a while
+			continue
+		}
+		old, content = normal(name, old), normal(name, content)
 		switch {
 		case !now:
 			fmt.Printf("--- removed %s\n", name)
 		case !then:
-			printFile("new", name, normal(name, content), whole)
-		case !bytes.Equal(normal(name, old), normal(name, content)):
-			printFile("changed", name, normal(name, content), whole)
+			printFile("new", name, content, whole)
+		case !bytes.Equal(old, content):
+			printFile("changed", name, content, whole)
 		}
+	}
+}
+
+// printFile prints a file for record.
+func printFile(how, name string, content []byte, whole bool) {
+	const most = 4 << 10 // bytes
+	ofRun := strings.HasPrefix(path.Base(path.Dir(name)), "seed-")
+	if len(content) > most || !bytes.HasSuffix(content, []byte("\n")) || !utf8.Valid(content) || ofRun && !whole {
+		fmt.Printf("--- %s %s: %d bytes, SHA-256 %.8x\n", how, name, len(content), sha256.Sum256(content))
+		return
+	}
+	fmt.Printf("--- %s %s\n%s", how, name, content)
+}
+
+// failing STATUS FILE runs every line of a file that starts with `$ rollcall`, and prints it with its error. It fails
+// unless each ends with that status, prints nothing on stdout, one error at the end of stderr, and writes no file.
+func failing() {
+	want, before := os.Args[1], filesHere()
+	for line := range strings.Lines(string(before[os.Args[2]])) {
+		args, ok := strings.CutPrefix(line, "$ rollcall ")
+		if !ok {
+			continue
+		}
+		var stdout, stderr bytes.Buffer
+		status := cli.Main(strings.Fields(os.ExpandEnv(args)), &stdout, &stderr)
+		said := string(normal("stderr", stderr.Bytes()))
+		fmt.Print(line, said)
+		_, complaint, _ := strings.Cut("\n"+said, "\nrollcall: ")
+		if strconv.Itoa(status) != want || stdout.Len() > 0 || strings.Count(complaint, "\n") != 1 {
+			log.Fatalf("%sstatus %d, stdout %q, stderr %q, want status %s and one error",
+				line, status, &stdout, said, want)
+		}
+	}
+	if after := filesHere(); len(after) != len(before) {
+		log.Fatalf("files %q, want no others than %q",
+			slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
 	}
 }
 
@@ -146,42 +188,7 @@ func filesHere() map[string][]byte {
 		return err
 	})
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
 	return all
-}
-
-// printFile prints a file for record.
-func printFile(how, name string, content []byte, whole bool) {
-	const most = 4 << 10 // bytes
-	ofRun := strings.HasPrefix(filepath.Base(filepath.Dir(name)), "seed-")
-	if len(content) > most || !bytes.HasSuffix(content, []byte("\n")) || !utf8.Valid(content) || ofRun && !whole {
-		fmt.Printf("--- %s %s: %d bytes, SHA-256 %.8x\n", how, name, len(content), sha256.Sum256(content))
-		return
-	}
-	fmt.Printf("--- %s %s\n%s", how, name, content)
-}
-
-// failing STATUS FILE runs every line of a file that starts with `$ rollcall`, and prints it with its error. It fails
-// unless each ends with that status, prints nothing on stdout, one error at the end of stderr, and writes no file.
-func failing() {
-	status := os.Args[1]
-	before := filesHere()
-	for line := range strings.Lines(string(before[os.Args[2]])) {
-		args, ok := strings.CutPrefix(line, "$ rollcall ")
-		if !ok {
-			continue
-		}
-		var stdout, stderr bytes.Buffer
-		got := cli.Main(strings.Fields(os.ExpandEnv(args)), &stdout, &stderr)
-		log := "\n" + string(normal("stderr", stderr.Bytes()))
-		fmt.Print(line, log[1:])
-		_, complaint, _ := strings.Cut(log, "\nrollcall: ")
-		if strconv.Itoa(got) != status || stdout.Len() > 0 || strings.Count(complaint, "\n") != 1 {
-			panic(fmt.Sprintf("%sstatus %d, stdout %q, stderr %q, want %s and one error", line, got, &stdout, log, status))
-		}
-	}
-	if after := filesHere(); len(after) != len(before) {
-		panic(fmt.Sprintf("files %q, want none beside %q", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before))))
-	}
 }
