@@ -96,7 +96,7 @@ func clusterValue(t *testing.T, args []string, flag string) string {
 func TestClusterCommands(t *testing.T) {
 	longtest.Only(t, "every command line of the manifests")
 	dir := t.TempDir()
-	recordingData(t, dir)
+	writeTinyData(t, dir)
 	t.Setenv("ROLLCALL_DATA", path.Join(dir, "data"))
 	var fetched, trained []string
 	for name, pod := range clusterPods(t) {

@@ -201,7 +201,7 @@ func newDocsShop(t *testing.T, page string) *docsShop {
 	} {
 		docsWrite(t, filepath.Join(s.dir, "bin", name), "#!/bin/sh\n"+script+"\n", 0o777)
 	}
-	recordingData(t, s.dir)
+	writeTinyData(t, s.dir)
 	docsWrite(t, filepath.Join(s.dir, "log.csv"), "client,start,end\n0,0,2\n1,1,3\n2,0,4\n3,2,4\n", 0o666)
 	docsWrite(t, filepath.Join(s.dir, "webhook.env"), "export ROLLCALL_WEBHOOK=\n", 0o666)
 	for _, folder := range []string{"results/history", "rollcall-history"} { // the second is below $HOME

@@ -13,7 +13,7 @@ import (
 // Figure 7's cells are those of Table 2 under sine: what the table has run, the figure keeps, and the other way round.
 func TestFigureSharesRunsWithTable(t *testing.T) {
 	data, out := t.TempDir(), t.TempDir()
-	recordingData(t, data)
+	writeTinyData(t, data)
 	common := strings.Fields("--data svhn --methods mifa --rounds 1 --clients 3 --seeds 5 --allow-altered --data-dir " +
 		filepath.Join(data, "data") + " --out " + out)
 	pass(t, append([]string{"figure", "fedawe-f7"}, common...)...)

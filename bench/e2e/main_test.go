@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -33,15 +32,10 @@ const driverCache = "CUDA_CACHE_PATH"
 
 // TestMain gives scripts and tests the program as `rollcall`.
 func TestMain(m *testing.M) {
-	program := func() {
-		cli.CollectEvery = 300 * time.Millisecond // a cluster of a test's own can be asked often
-		stdout, stderr := planted(os.Stdout, os.Stderr)
-		os.Exit(cli.Main(os.Args[1:], stdout, stderr))
-	}
 	if os.Getenv(asProgram) != "" {
-		program()
+		scriptPrograms["rollcall"]()
 	}
-	testscript.Main(shutOff{m}, map[string]func(){"rollcall": program})
+	testscript.Main(shutOff{m}, scriptPrograms)
 }
 
 // shutOff shuts the tests off from the data sets of this machine and from the network, so that they find the same
@@ -110,6 +104,28 @@ func succeeded(t *testing.T, o outcome, args []string) outcome {
 		t.Fatalf("rollcall %s: status %d, want 0\n%s", strings.Join(args, " "), o.status, o.stderr)
 	}
 	return o
+}
+
+// oneLineError checks that a command line failed as it should: one line, after the log, that says what was found and
+// what is wanted.
+func oneLineError(t *testing.T, o outcome, status int, parts ...string) {
+	t.Helper()
+	var complaints []string
+	for line := range strings.Lines(o.stderr) {
+		if strings.HasPrefix(line, "rollcall: ") {
+			complaints = append(complaints, line)
+		} else if !strings.HasPrefix(line, "device: ") && !strings.Contains(line, ": round ") {
+			t.Errorf("stray line on stderr: %q", line)
+		}
+	}
+	if o.status != status || len(complaints) != 1 || strings.Contains(o.stdout+o.stderr, "Usage:") {
+		t.Fatalf("status %d, stderr %q, want %d and one line that starts with `rollcall: `", o.status, o.stderr, status)
+	}
+	for _, part := range parts {
+		if !strings.Contains(complaints[0], part) {
+			t.Errorf("error %q, want %q in it", complaints[0], part)
+		}
+	}
 }
 
 // small are the arguments of a run of a fraction of a second; more follow, and win.

@@ -190,7 +190,7 @@ func TestFedAWEFigure4(t *testing.T) {
 func tinyData(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	recordingData(t, dir)
+	writeTinyData(t, dir)
 	return filepath.Join(dir, "data")
 }
 

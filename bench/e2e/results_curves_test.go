@@ -91,7 +91,7 @@ func foreign(t *testing.T, from, into string) {
 // Reading results needs no method: runs of a method that this program lacks are read as any others.
 func TestResultsOfUnknownMethod(t *testing.T) {
 	from, out, into := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "into")
-	recordingData(t, from)
+	writeTinyData(t, from)
 	t.Setenv("ROLLCALL_DATA", filepath.Join(from, "data"))
 	const (
 		tiny    = " --methods fedavg-active --availability sine --rounds 3 --clients 4 --device cpu --out "

@@ -1,13 +1,199 @@
 package e2e
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"log"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"rollcall/bench/cli"
+	"rollcall/internal/lock"
+	"rollcall/nets/cpu/kernels"
 )
 
-// Every script of testdata/script runs the program, and says what it writes. With -update, what follows `cmp stdout`
-// and `cmp stderr` in the scripts is rewritten.
+// Every script of testdata/script types commands, as into a shell, and holds what they write: status, streams and
+// files, byte by byte. A refactoring has to leave the output of every command alone, and nothing but the bytes can say
+// whether it did. A script starts in a folder with the data of writeTinyData, shut off from the rest of the machine.
+//
+// -update rewrites what `cmp` compares with. Do that only in a commit that is meant to change what users see; then
+// `git diff` shows exactly what changes for them. Speeds (bench, track run) are in no script.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true})
+	if testing.Short() {
+		t.Skip("the scripts run every command, which takes too long for -short")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: *update, ContinueOnError: true, RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			writeTinyData(env.T().(testing.TB), env.WorkDir)
+			env.Vars = append(
+				env.Vars,
+				"ROLLCALL_DATA=nodata", "XDG_CACHE_HOME="+filepath.Join(env.WorkDir, ".cache"), "TZ=UTC", "NO_COLOR=1",
+				"HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1", "GOGC=400",
+				"ROLLCALL_CPU=generic", // kernels that every machine has
+			)
+			return nil
+		},
+		// [avx2]: this processor has the kernels of that name.
+		Condition: func(name string) (bool, error) {
+			return slices.ContainsFunc(kernels.Variants(), func(k kernels.Kernels[float32]) bool {
+				return k.Name() == name
+			}), nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"edit": editFile},
+	})
+}
+
+// editFile is the command `edit` of scripts: edit FILE PATTERN TEXT replaces the first match of a regular expression in the one file that FILE, a glob, finds.
+func editFile(ts *testscript.TestScript, _ bool, args []string) {
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("edit %s: %q, want one file", args[0], found)
+	}
+	text := ts.ReadFile(found[0])
+	match := regexp.MustCompile(args[1]).FindStringIndex(text)
+	if match == nil {
+		ts.Fatalf("edit %s: no match of %q", found[0], args[1])
+	}
+	ts.Check(os.WriteFile(found[0], []byte(text[:match[0]]+args[2]+text[match[1]:]), 0o666))
+}
+
+// scriptPrograms are what scripts can exec. In all three, a variable of a script may hold several words.
+var scriptPrograms = map[string]func(){
+	"rollcall": func() {
+		cli.CollectEvery = 300 * time.Millisecond // a cluster of a test's own can be asked often
+		stdout, stderr := planted(os.Stdout, os.Stderr)
+		os.Exit(cli.Main(words(os.Args[1:]), stdout, stderr))
+	},
+	"record":  record,
+	"failing": failing,
+}
+
+// words splits arguments at spaces.
+func words(args []string) (words []string) {
+	for _, arg := range args {
+		if strings.Contains(arg, " ") {
+			words = append(words, strings.Fields(arg)...)
+		} else {
+			words = append(words, arg) // perhaps empty
+		}
+	}
+	return words
+}
+
+// record [-whole] rollcall ARGS runs the program and prints, as one normalised text, stdout, a status that is not 0,
+// stderr, and every file that is new, changed or removed: whole if it is a short text, else its length and SHA-256.
+// The files of runs, of which there are hundreds, are whole with -whole alone.
+func record() {
+	args := os.Args[1:]
+	whole := args[0] == "-whole"
+	if whole {
+		args = args[1:]
+	}
+	args = words(args[1:])
+	before := filesHere()
+	var stdout, stderr bytes.Buffer
+	status := cli.Main(args, &stdout, &stderr)
+	after := filesHere()
+
+	fmt.Printf("%s", normal("stdout", stdout.Bytes()))
+	if status != 0 {
+		fmt.Printf("--- status %d\n", status)
+	}
+	said := string(normal("stderr", stderr.Bytes()))
+	if slices.Contains(args, "--pack") { // runs side by side report in any order
+		said = strings.Join(slices.Sorted(strings.Lines(said)), "")
+	}
+	if said != "" {
+		fmt.Printf("--- stderr\n%s", said)
+	}
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		old, then := before[name]
+		content, now := after[name]
+		if then && now && bytes.Equal(old, content) { // most files; normalising them all takes a while
+			continue
+		}
+		old, content = normal(name, old), normal(name, content)
+		switch {
+		case !now:
+			fmt.Printf("--- removed %s\n", name)
+		case !then:
+			printFile("new", name, content, whole)
+		case !bytes.Equal(old, content):
+			printFile("changed", name, content, whole)
+		}
+	}
+}
+
+// printFile prints a file for record.
+func printFile(how, name string, content []byte, whole bool) {
+	const most = 4 << 10 // bytes
+	ofRun := strings.HasPrefix(path.Base(path.Dir(name)), "seed-")
+	if len(content) > most || !bytes.HasSuffix(content, []byte("\n")) || !utf8.Valid(content) || ofRun && !whole {
+		fmt.Printf("--- %s %s: %d bytes, SHA-256 %.8x\n", how, name, len(content), sha256.Sum256(content))
+		return
+	}
+	fmt.Printf("--- %s %s\n%s", how, name, content)
+}
+
+// failing STATUS FILE runs every line of a file that starts with `$ rollcall`, and prints it with its error. It fails
+// unless each ends with that status, prints nothing on stdout, one error at the end of stderr, and writes no file.
+func failing() {
+	want, before := os.Args[1], filesHere()
+	for line := range strings.Lines(string(before[os.Args[2]])) {
+		args, ok := strings.CutPrefix(line, "$ rollcall ")
+		if !ok {
+			continue
+		}
+		var stdout, stderr bytes.Buffer
+		status := cli.Main(strings.Fields(os.ExpandEnv(args)), &stdout, &stderr)
+		said := string(normal("stderr", stderr.Bytes()))
+		fmt.Print(line, said)
+		_, complaint, _ := strings.Cut("\n"+said, "\nrollcall: ")
+		if strconv.Itoa(status) != want || stdout.Len() > 0 || strings.Count(complaint, "\n") != 1 {
+			log.Fatalf("%sstatus %d, stdout %q, stderr %q, want status %s and one error",
+				line, status, &stdout, said, want)
+		}
+	}
+	if after := filesHere(); len(after) != len(before) {
+		log.Fatalf("files %q, want no others than %q",
+			slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
+	}
+}
+
+// filesHere returns the content of all files below the working folder, but for what is no command's.
+func filesHere() map[string][]byte {
+	all := map[string][]byte{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == ".cache" || name == ".tmp":
+			return fs.SkipDir
+		case d.IsDir() || d.Name() == lock.File: // a lock is always empty
+			return nil
+		}
+		all[name], err = os.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return all
 }
