@@ -199,8 +199,8 @@ func fuzzCSV[T any](f *testing.F, rows []T, seeds ...string) {
 
 func FuzzSummary(f *testing.F) {
 	fuzzCSV(f, []SummaryRow{{
-		Experiment: Experiment{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3, Mean: files.Some(0.5),
-		Status: CellOK, Error: "a \"b\",\nc",
+		Experiment: Experiment{Method: "mifa", Alpha: files.Some(0.5)}, Metric: metrics.TestAcc, N: 3,
+		Mean: files.Some(0.5), Status: CellOK, Error: "a \"b\",\nc",
 	}})
 }
 

@@ -68,7 +68,8 @@ func (a *app) fillCommand() *cobra.Command {
 		Use:   "fill PAGE",
 		Short: "Write into a page what commands of results print",
 		Long: `fill runs, in the current folder, the command of each line <!-- rollcall results … --> of a page, and
-writes what it prints between this line and the next line ` + scoreboard.BlockEnd + `, in place of what is there. The rest of
+writes what it prints between this line and the next line ` + scoreboard.BlockEnd +
+			`, in place of what is there. The rest of
 the page stays as it is. A page whose command fails is not written.`,
 		Example: `  rollcall results fill docs/reproduction.md`,
 		Args:    exactly(1, "%d arguments, want a page"),

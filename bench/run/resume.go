@@ -194,8 +194,8 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 	}
 	for k := range c.Curve {
 		r := &c.Curve[k]
-		r.Experiment, r.Params, r.Engine, r.Precision, r.Version = template.Experiment, template.Params, template.Engine,
-			template.Precision, template.Version
+		r.Experiment, r.Params = template.Experiment, template.Params
+		r.Engine, r.Precision, r.Version = template.Engine, template.Precision, template.Version
 	}
 	if n := len(c.Decisions); t.x.Decisions && n != c.Round*t.x.Settings.Clients {
 		return nil, fmt.Errorf("%d decisions, want those of %d clients in %d rounds", n, t.x.Settings.Clients, c.Round)

@@ -144,13 +144,14 @@ func TestSummariseCorrects(t *testing.T) {
 		"fedar": {0.5, 0.6, 0.55}, "mifa": {0.4, 0.52, 0.43}, "scaffold": {0.45, 0.61, 0.5},
 	} {
 		for i, x := range acc {
+			of := results.Experiment{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}
 			r := results.Run{
-				Experiment: results.Experiment{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}, Seed: uint32(i),
+				Experiment: of, Seed: uint32(i),
 				Info: &results.RunInfo{Status: results.RunComplete, Rounds: 1, Seed: uint32(i)},
 			}
 			for round := range 2 {
 				r.Curve = append(r.Curve, results.CurveRow{
-					Experiment: r.Experiment, Seed: r.Seed, Round: round, TestAcc: files.Some(x), TrainAcc: files.Some(x),
+					Experiment: of, Seed: r.Seed, Round: round, TestAcc: files.Some(x), TrainAcc: files.Some(x),
 				})
 			}
 			runs = append(runs, r)

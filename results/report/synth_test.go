@@ -66,7 +66,8 @@ func synthCurve(cell results.Experiment, seed uint32, s synthetic, mean, std flo
 		acc := 0.1 + (end-0.1)*(1-math.Exp(-6*x))/(1-math.Exp(-6)) + 0.012*r.NormFloat64()*math.Exp(-x)
 		acc = min(max(acc, 0.05), 1)
 		row := results.CurveRow{
-			Experiment: cell, Seed: seed, Round: round, TestAcc: files.Some(acc), TrainAcc: files.Some(min(acc+0.01, 1)),
+			Experiment: cell, Seed: seed, Round: round,
+			TestAcc: files.Some(acc), TrainAcc: files.Some(min(acc+0.01, 1)),
 			TestLoss: files.Some(2.3 - 2.2*acc), TrainLoss: files.Some(2.25 - 2.2*acc),
 			ElapsedSec: 1.8 * float64(round), Engine: "cpu-avx512", Precision: "fp32", Version: "v1",
 		}
