@@ -103,7 +103,7 @@ func TestReadCSVMalformed(t *testing.T) {
 		{"quote not closed", sampleHeader + "\"n,1,2\n", `parse error on line 2`},
 		{"text", sampleHeader + ok + "n,one" + ok[3:], wanted(3, "i", "one", "whole number of 8 bits: invalid syntax")},
 		{"large", sampleHeader + "n,128" + ok[3:], wanted(2, "i", "128", "whole number of 8 bits: value out of range")},
-		{"below 0", sampleHeader + "n,1,-2" + ok[5:], wanted(2, "u", "-2", "whole number ≥ 0 of 32 bits: invalid syntax")},
+		{"below 0", sampleHeader + "n,1,-2" + ok[5:], wanted(2, "u", "-2", "whole number ≥ 0 of 32 bits: invalid")},
 		{"no number", sampleHeader + "n,1,2," + ok[7:], wanted(2, "f", "", "number of 64 bits: invalid syntax")},
 		{
 			"float32 overflow", sampleHeader + "n,1,2,3,1e39" + ok[9:],
