@@ -128,7 +128,8 @@ func TestSummaryStatus(t *testing.T) {
 }
 
 func FuzzReadCurve(f *testing.F) {
-	fuzzCSV(f, testCurve(), curveHeader+"\n", curveHeader+"\n\"a\r\rb\r\n\",,,,,,-1,nan,1,0x1p-2,2,Inf,-inf,1e-400,,,7,,,,\n",
+	fuzzCSV(f, testCurve(), curveHeader+"\n",
+		curveHeader+"\n\"a\r\rb\r\n\",,,,,,-1,nan,1,0x1p-2,2,Inf,-inf,1e-400,,,7,,,,\n",
 		curveHeader+"\n,,,,,,1,,1,1,1,0x1p-2,-inf,,,,1e-400,\"a\r\rb\r\n\",,,\n",
 		strings.Replace(curveHeader, "seed", "Seed", 1))
 }

@@ -38,8 +38,8 @@ func TestCaption(t *testing.T) {
 		{"differing", rows(same, func(r *row) {
 			r.N, r.Rounds, r.Clients, r.Alpha, r.Preset, r.Net, r.Version, r.Numerics = 1, 100, 5, files.Some(0.05),
 				"paper", "cnn-cifar10", "1.3", "cuda-fp32"
-		}), mean + "1 to 3 seeds; 100 to 2000 rounds, N = 5 to 100, α = 0.05 to 0.1, presets code and paper, cnn-svhn, " +
-			"cnn-cifar10; rollcall 1.2, 1.3, cpu-fp32, cuda-fp32"},
+		}), mean + "1 to 3 seeds; 100 to 2000 rounds, N = 5 to 100, α = 0.05 to 0.1, presets code and paper, " +
+			"cnn-svhn, cnn-cifar10; rollcall 1.2, 1.3, cpu-fp32, cuda-fp32"},
 		{
 			"seeds of two versions", rows(same, func(r *row) { r.Version = "1.0 and 1.2" }),
 			mean + "3 seeds; 2000 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall 1.0, 1.2, cpu-fp32",

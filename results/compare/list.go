@@ -27,7 +27,8 @@ type ListRow struct {
 	statuses []results.RunStatus // one for each seed, in the order of Seeds
 }
 
-// Progress says how far an unfinished run is and which process computes it, from other files in its folder than the curve.
+// Progress says how far an unfinished run is and which process computes it, from other files in its folder than the
+// curve.
 type Progress struct {
 	Round   int    // done
 	Rounds  int    // of the complete run; 0: unknown

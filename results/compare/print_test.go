@@ -16,7 +16,9 @@ import (
 )
 
 func testSummary() []results.SummaryRow {
-	row := func(method, availability string, mean float64, std files.Optional, n int, paper float64) results.SummaryRow {
+	row := func(
+		method, availability string, mean float64, std files.Optional, n int, paper float64,
+	) results.SummaryRow {
 		r := resultstest.Row("", method, "cifar10", availability, metrics.TestAcc, mean, n)
 		if r.Std = std; n == 0 {
 			r.Mean = files.Optional{}

@@ -38,7 +38,10 @@ var (
 		Rounds: infocomRounds, Entries: overTime(), About: aboutOverTime, MinRounds: 3, Printed: cafed1Printed,
 		Source: "Table I of " + cafedINFOCOM + "; averages over 3 runs; it has no More-available",
 		Says: []Sentence[[]results.SummaryRow]{
-			{"CA-Fed has the highest time average", infocomResults, above("ca-fed", metrics.TestAccMean, infocomMethods[:3]...)},
+			{
+				"CA-Fed has the highest time average", infocomResults,
+				above("ca-fed", metrics.TestAccMean, infocomMethods[:3]...),
+			},
 			{
 				"CA-Fed has the smallest standard deviation over the rounds", infocomResults,
 				below("ca-fed", metrics.TestAccStd, infocomMethods[:3]...),

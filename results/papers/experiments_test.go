@@ -30,8 +30,8 @@ func sorted(p results.Params) (q results.Params) {
 	return q
 }
 
-// writeExperiments writes the settings of every run in every preset of its column: first those that all runs share, then
-// the rest, with the lines of the table or figure that have them.
+// writeExperiments writes the settings of every run in every preset of its column: first those that all runs share,
+// then the rest, with the lines of the table or figure that have them.
 func writeExperiments(w io.Writer, runs []Training) {
 	type place struct {
 		data, availability string
@@ -39,7 +39,9 @@ func writeExperiments(w io.Writer, runs []Training) {
 		rest               results.Params
 	}
 	for _, preset := range []string{"code", noMomentum, "paper"} {
-		in := slices.DeleteFunc(slices.Clone(runs), func(r Training) bool { return !slices.Contains(r.Presets(), preset) })
+		in := slices.DeleteFunc(slices.Clone(runs), func(r Training) bool {
+			return !slices.Contains(r.Presets(), preset)
+		})
 		settings := func(r Training) results.Params { return sorted(r.Settings(r.Method, preset)) }
 		common := results.CommonParams(in, settings)
 		if len(in) > 0 {

@@ -288,7 +288,7 @@ func TestFedAWEF7Figure(t *testing.T) {
 
 // ofF3 is a line of Figure 3.
 func ofF3(p, gamma string, curves ...[]results.CurveRow) Line {
-	return Line{Training: Training{Column: Column{Set: results.NewParams("p="+p, "gamma="+gamma)}}, Runs: Runs{Curves: curves}}
+	return Line{Training{Column: Column{Set: results.NewParams("p="+p, "gamma="+gamma)}}, Runs{Curves: curves}}
 }
 
 func TestFedAWEF3(t *testing.T) {

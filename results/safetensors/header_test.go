@@ -58,7 +58,7 @@ func TestMalformed(t *testing.T) {
 			"overflow", one(`"F32"`, `[4294967296,4294967296]`, `[0,0]`), "",
 			`tensor "a": shape [4294967296 4294967296] of F32, want fewer`,
 		},
-		{"half a byte", one(`"F4"`, `[7]`, `[0,4]`), "1234", `tensor "a": shape [7] of F4 is 28 bits, want whole bytes`},
+		{"half a byte", one(`"F4"`, `[7]`, `[0,4]`), "1234", `"a": shape [7] of F4 is 28 bits, want whole bytes`},
 		{"one offset", one(`"U8"`, `[4]`, `[4]`), "1234", `"a": "data_offsets": 1 numbers, want 2`},
 		{"offsets the other way", one(`"U8"`, `[4]`, `[4,0]`), "1234", `tensor "a": starts at byte 4, want 0`},
 		{"another size", one(`"F32"`, `[4]`, `[0,4]`), "1234", `tensor "a": bytes 0 to 4, want 16 bytes for F32 [4]`},

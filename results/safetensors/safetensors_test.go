@@ -161,7 +161,7 @@ func TestWriteErrors(t *testing.T) {
 			`tensor "a": twice, want every name once`, false,
 		},
 		{"dtype", nil, []Tensor{{"a", "F33", nil, nil}}, `tensor "a": dtype "F33", want one of the format`, false},
-		{"negative", nil, []Tensor{{"a", F32, []int{2, -1}, nil}}, `tensor "a": shape [2 -1], want dimensions ≥ 0`, false},
+		{"negative", nil, []Tensor{{"a", F32, []int{2, -1}, nil}}, `"a": shape [2 -1], want dimensions ≥ 0`, false},
 		{"overflow", nil, []Tensor{{"a", F32, []int{1 << 40, 1 << 20}, nil}}, `want fewer than 2^63 bits`, false},
 		{
 			"overflow of all", nil, slices.Repeat([]Tensor{{"", U8, []int{1 << 59}, nil}}, 17),

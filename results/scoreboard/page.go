@@ -25,8 +25,7 @@ func BlockCommand(line string) []string {
 }
 
 // FillPage returns a page with its blocks written anew, so that its numbers are those of the files that the commands
-// read, and everything else as it is. output returns what the command of
-// a block prints.
+// read, and everything else as it is. output returns what the command of a block prints.
 func FillPage(text string, output func(words []string) (string, error)) (string, error) {
 	var filled strings.Builder
 	begun := 0 // the line of the block's beginning; 0: outside of a block

@@ -8,7 +8,8 @@ import (
 
 // Blocks are written anew, everything else stays, and a filled page can be filled again.
 func TestFill(t *testing.T) {
-	text := "# Title\n\n<!-- rollcall results scoreboard -->\nold\n" + BlockEnd + "\n\nBetween. <!-- a comment -->\n\n" +
+	text := "# Title\n\n<!-- rollcall results scoreboard -->\nold\n" + BlockEnd +
+		"\n\nBetween. <!-- a comment -->\n\n" +
 		"<!-- rollcall results compare fedawe-2 out -->\n" + BlockEnd + "\nThe rest"
 	want := "# Title\n\n<!-- rollcall results scoreboard -->\n\n[results scoreboard]\n\n" + BlockEnd +
 		"\n\nBetween. <!-- a comment -->\n\n<!-- rollcall results compare fedawe-2 out -->\n\n" +

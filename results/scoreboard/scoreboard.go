@@ -22,8 +22,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Result is one table or figure of a document, in one reading: the results of one folder in one preset. An item that has
-// no results has one row.
+// Result is one table or figure of a document, in one reading: the results of one folder in one preset. An item that
+// has no results has one row.
 type Result struct {
 	Document string `csv:"document"`
 	Item     string `csv:"item"`  // as the document has it: Figure 1a
@@ -35,7 +35,7 @@ type Result struct {
 	Tally
 	Verdict Verdict `csv:"verdict"`
 
-	Says []papers.Statement // what the paper says about it; numbers have an answer too, and what was not judged has none
+	Says []papers.Statement // what the paper says about it; what was not judged has no answer, and numbers have one too
 }
 
 // Read reads the results below a folder, which has a folder for each table and figure, named by its id. They are in

@@ -30,8 +30,8 @@ type Night struct {
 type Conditions struct {
 	ClockMHz  files.Optional `csv:"clock_mhz"`  // of the processor or the GPU after the run
 	Load      files.Optional `csv:"load"`       // load average before the run
-	Steal     files.Optional `csv:"steal"`      // share of the run's time that a hypervisor took from the machine, 0 … 1
-	Others    files.Optional `csv:"others"`     // share of all processors that other programs took during the run, 0 … 1
+	Steal     files.Optional `csv:"steal"`      // share of the run's time that a hypervisor took, 0 … 1
+	Others    files.Optional `csv:"others"`     // share of all processors that other programs took, 0 … 1
 	CardUsers files.Optional `csv:"card_users"` // other processes on the card before the run
 }
 
