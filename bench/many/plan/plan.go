@@ -33,7 +33,7 @@ type Plan struct {
 	Notes        []string     // lines about data sets that are not available
 }
 
-// Cell is the runs of a method in one column, one run per seed.
+// Group is the runs of a method in one column, one run per seed.
 type Group struct {
 	Settings   settings.Settings
 	Runs, Kept int     // all runs, and those that are finished already
