@@ -25,7 +25,8 @@ func (s *Settings) Validate() error {
 			return err
 		}
 	}
-	// The ranges come first: the checks below divide by the batch size and make nets and availability models of known names.
+	// The ranges come first: the checks below divide by the batch size, and make nets and availability models of known
+	// names.
 	for _, check := range []func(*Settings) error{
 		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod,
 		(*Settings).checkAvailability, (*Settings).checkSeeds,

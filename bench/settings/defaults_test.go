@@ -25,13 +25,13 @@ func hashes(t *testing.T, change func(*Settings)) []string {
 	lines := []string{"preset method " + strings.Join(datasets.Names(), " ")}
 	for _, preset := range algos.Presets() {
 		for _, method := range algos.Names() {
-			line := preset + " " + method
+			line := []string{preset, method}
 			for _, data := range datasets.Names() {
 				s := must.Get(Defaults(method, preset, data))(t)
 				change(&s)
-				line += " " + results.Hash(s)
+				line = append(line, results.Hash(s))
 			}
-			lines = append(lines, line)
+			lines = append(lines, strings.Join(line, " "))
 		}
 	}
 	return lines

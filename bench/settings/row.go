@@ -34,8 +34,8 @@ func rows() []Row {
 	made.Lock()
 	defer made.Unlock()
 	if n := algos.Registered(); made.rows == nil || made.of != n {
-		made.rows, made.of = slices.Concat(runRows(), trainingRows(), dataRows, availabilityRows, seedRows(), evaluationRows,
-			methodRows()), n
+		made.rows, made.of = slices.Concat(runRows(), trainingRows(), dataRows, availabilityRows, seedRows(),
+			evaluationRows, methodRows()), n
 	}
 	return made.rows
 }
