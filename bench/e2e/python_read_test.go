@@ -76,7 +76,7 @@ func TestPythonRead(t *testing.T) {
 	program, modules := filepath.Join(dir, "rollcall"), filepath.Join(dir, "python")
 	must.OK(t, os.CopyFS(modules, os.DirFS("python"))) // which tells the cache of tests what this one reads
 	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %q \"$@\"\n", asProgram, must.Get(os.Executable())(t))
-	docsWrite(t, program, script, 0o777)
+	must.OK(t, os.WriteFile(program, []byte(script), 0o777))
 	cmd := exec.CommandContext(t.Context(), python, "-c", pythonRead, whole, damaged, empty)
 	cmd.Env = append(os.Environ(), "ROLLCALL="+program, "PYTHONPATH="+modules)
 	if said, err := cmd.CombinedOutput(); err != nil {

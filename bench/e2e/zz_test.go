@@ -1,0 +1,2 @@
+package e2e
+const wheelFolder = "ROLLCALL_TEST_WHEEL"
