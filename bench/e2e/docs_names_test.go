@@ -3,7 +3,6 @@ package e2e
 // What the pages name is there: links, files, flags, tests, variables, names of the program's code and of what it has.
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -290,5 +289,75 @@ func TestDocsListNames(t *testing.T) {
 			t.Errorf("%s: %s is not there, want it listed", docsCommandsPage, name)
 		}
 	}
-	...
+	for _, list := range []struct {
+		what, name string // the pattern of a name behind its paper's
+		want       []string
+	}{
+		{"tables", `\d+|mnist`, papers.TableNames()}, {"figures", `[ifs]\d[a-d]?`, papers.FigureNames()},
+	} {
+		if got, want := docsListed(text, list.name), slices.Sorted(slices.Values(list.want)); !slices.Equal(got, want) {
+			t.Errorf("%s lists the %s\n%q, want\n%q", docsCommandsPage, list.what, got, want)
+		}
+	}
+}
+
+// docsMethods returns the rows of the methods: by the first paper with a table that has them, and last those that no
+// table has.
+func docsMethods(t *testing.T) string {
+	t.Helper()
+	_, byPaper := results.Grouped(algos.Names(), func(method string) string {
+		for _, id := range papers.TableNames() {
+			if table, err := papers.TableByID(id); err != nil {
+				t.Fatal(err)
+			} else if slices.Contains(table.Methods, method) {
+				paper, _, _ := strings.Cut(id, "-")
+				return paper
+			}
+		}
+		return ""
+	})
+	var rows strings.Builder
+	row := docsMethodFlag
+	for _, paper := range []struct{ id, of string }{
+		{"fedawe", " FedAWE's comparison |"},
+		{"cafed", " CA-Fed's comparison |"},
+		{"fedar", " FedAR's comparison |"},
+		{"", " |"},
+	} {
+		row += paper.of
+		between := " "
+		for _, name := range byPaper[paper.id] {
+			if len(row+between+name) > 116 { // of 120 columns
+				rows.WriteString(row + " |\n")
+				row, between = "| | |", " "
+			}
+			row += between + "`" + name + "`"
+			between = ", "
+		}
+		rows.WriteString(row + " |\n")
+		row = "| |"
+	}
+	return rows.String()
+}
+
+// docsListed returns the names of a list such as `fedar-f1` … `-f3`, `-f5`, sorted: the paper stands with the first.
+func docsListed(page, pattern string) []string {
+	listed := map[string]bool{}
+	paper, before := "", ""
+	name := regexp.MustCompile("(… )?`((?:fedawe|cafed|fedar)?)-(" + pattern + ")`")
+	for _, m := range name.FindAllStringSubmatch(page, -1) {
+		if m[2] != "" {
+			paper = m[2]
+		}
+		if m[1] == "" {
+			before = m[3]
+		}
+		for last := len(m[3]) - 1; before[last] <= m[3][last]; before = before[:last] + string(before[last]+1) {
+			listed[paper+"-"+before] = true
+			if m[1] == "" {
+				break
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(listed))
 }

@@ -11,6 +11,9 @@ import (
 	"rollcall/internal/must"
 )
 
+// wheelFolder is the variable that names the folder of wheels which tests install.
+const wheelFolder = "ROLLCALL_TEST_WHEEL"
+
 // TestWheel installs what `make wheel` has made into a fresh environment, and uses it there without Go: first the wheel
 // that pip chooses, then the one without CUDA.
 func TestWheel(t *testing.T) {

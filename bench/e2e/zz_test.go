@@ -1,2 +1,0 @@
-package e2e
-const wheelFolder = "ROLLCALL_TEST_WHEEL"
