@@ -69,7 +69,8 @@ var (
 	docsNote = regexp.MustCompile(`^<!-- test: (.*) -->$`)
 	docsSpan = regexp.MustCompile("`([^`]+)`")
 	docsStep = regexp.MustCompile(`^\s*(?:- )?(?:run: )?`) // before a command in YAML
-	docsLoop = regexp.MustCompile(`\b(do|done)\b`)
+	docsDo   = regexp.MustCompile(`\bdo\b`)
+	docsDone = regexp.MustCompile(`\bdone\b`)
 	// docsProgram is the beginning of a span of code or of a step in YAML that is a command; docsHole what a reader
 	// has to fill in, so that a command with it in a sentence is looked up and not run.
 	docsProgram = regexp.MustCompile(`^((bin/)?rollcall|bin/gpu-kit/card\.sh|make|go|eval|docker|python3|apt-get|` +
@@ -102,20 +103,11 @@ func docsCommands(text string) (commands []docsCommand) {
 		case note != nil:
 			commands = append(commands, docsCommand{line: i + 1, text: note[1], note: true})
 		case indented || fenced && (fence == "" || fence == "sh"):
-			line, _, _ = strings.Cut(strings.TrimSpace(line), "  #")
-			line = strings.TrimSpace(line)
 			if open.text == "" {
 				open = docsCommand{line: i + 1, skipped: skip}
-			} else if docsLoop.MatchString(open.text) && !strings.HasSuffix(open.text, " ") {
-				open.text += map[bool]string{true: " ", false: "; "}[strings.HasSuffix(open.text, "do")]
 			}
-			more, goesOn := strings.CutSuffix(line, `\`)
-			open.text += more
-			loops := 0
-			for _, word := range docsLoop.FindAllString(open.text, -1) {
-				loops += map[string]int{"do": 1, "done": -1}[word]
-			}
-			if !goesOn && loops == 0 && open.text != "" {
+			whole := false
+			if open.text, whole = docsJoin(open.text, line); whole && open.text != "" {
 				commands, open = append(commands, open), docsCommand{}
 			}
 			used = true
@@ -135,6 +127,23 @@ func docsCommands(text string) (commands []docsCommand) {
 		}
 	}
 	return commands
+}
+
+// docsJoin appends a line of shell to the lines of a command before it, and says whether the command ends with it.
+func docsJoin(before, line string) (command string, whole bool) {
+	line, _, _ = strings.Cut(strings.TrimSpace(line), "  #")
+	switch {
+	case before == "":
+	case strings.HasSuffix(before, `\`):
+		before = strings.TrimSuffix(before, `\`)
+	case strings.HasSuffix(before, "do"):
+		before += " "
+	default:
+		before += "; "
+	}
+	command = before + strings.TrimSpace(line)
+	loops := len(docsDo.FindAllString(command, -1)) - len(docsDone.FindAllString(command, -1))
+	return command, loops == 0 && !strings.HasSuffix(command, `\`)
 }
 
 // TestDocs runs the commands of every page, each page in a folder of its own. With -short it looks them up alone.
