@@ -153,8 +153,8 @@ func TestCluster(t *testing.T) {
 			for _, v := range p.Volumes {
 				claim[v.Name] = v.PersistentVolumeClaim.ClaimName
 				claimed[claim[v.Name]] = true
-				is("volume "+v.Name+": accessModes of its claim, which pods share", claims[claim[v.Name]].Spec.AccessModes,
-					[]string{"ReadWriteMany"})
+				modes := claims[claim[v.Name]].Spec.AccessModes
+				is("volume "+v.Name+": accessModes of its claim, which pods share", modes, []string{"ReadWriteMany"})
 			}
 			kept := func(file string) {
 				t.Helper()
@@ -284,7 +284,9 @@ func TestClusterSchema(t *testing.T) {
 	}
 	job := contents(t, "../../docs/cluster/job.yaml")
 	for old, planted := range map[string]string{
-		"backoffLimitPerIndex:": "backoffLimits:", "completions: 8": "completions: eight", `status: "True"`: "status: 1",
+		"backoffLimitPerIndex:": "backoffLimits:", // a field that there is not
+		"completions: 8":        "completions: eight",
+		`status: "True"`:        "status: 1",
 	} {
 		if text := strings.Replace(job, old, planted, 1); text == job || len(wrong(text)) != 2 {
 			t.Errorf("job.yaml with %q: %q, want it wrong by both schemas", planted, wrong(text))

@@ -158,7 +158,10 @@ func TestDocsNames(t *testing.T) {
 				m := docsName.FindStringSubmatch(word)
 				switch test := docsTest.FindStringSubmatch(word); {
 				case test != nil:
-					declared := "func " + strings.TrimSuffix(test[0], "…") + map[bool]string{true: "(", false: ""}[test[1] == ""]
+					declared := "func " + test[0] + "("
+					if test[1] != "" { // the beginning of a name
+						declared = "func " + strings.TrimSuffix(test[0], test[1])
+					}
 					want(test[0], strings.Contains(repository.code, declared), "no such test")
 				case docsFile.MatchString(word), docsFolder.MatchString(word):
 					want(word, repository.has(word) || strings.Contains(repository.program, `"`+path.Base(word)+`"`),

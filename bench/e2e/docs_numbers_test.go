@@ -49,7 +49,8 @@ func docsSays(t *testing.T, page, want string) {
 		}
 	}
 	if best < len(wanted) {
-		t.Errorf("%s:%d: %q is not what results/replay has, want\n%s", page, line, strings.Join(wanted[best:], " "), want)
+		t.Errorf("%s:%d: does not go on %q, as results/replay has it, want\n%s", page, line,
+			strings.Join(wanted[best:], " "), want)
 	}
 }
 
@@ -72,14 +73,14 @@ func TestDocsReplay(t *testing.T) {
 			if of.Availability != c.availability {
 				continue
 			}
-			row := "| " + of.Method
+			row := []string{"| " + of.Method}
 			if p := of.Params.Get("p-min"); p != "" {
-				row += ", p_min = " + p
+				row[0] += ", p_min = " + p
 			}
 			for _, last := range c.rounds {
-				row += " | " + lateMean(t, cell.Runs, last)
+				row = append(row, lateMean(t, cell.Runs, last))
 			}
-			docsSays(t, reproduction, row+" |")
+			docsSays(t, reproduction, strings.Join(row, " | ")+" |")
 		}
 	}
 }
@@ -117,8 +118,8 @@ func TestDocsFedAR(t *testing.T) {
 		}
 		return 0
 	}
-	docsSays(t, reproduction, fmt.Sprintf("Ours is at 44 %% in round %d, and the loss is below 1.5 in round %d (means of %d "+
-		"seeds).", reached(func(accuracy, _ float64) bool { return accuracy >= 0.44 }),
+	docsSays(t, reproduction, fmt.Sprintf("Ours is at 44 %% in round %d, and the loss is below 1.5 in round %d "+
+		"(means of %d seeds).", reached(func(accuracy, _ float64) bool { return accuracy >= 0.44 }),
 		reached(func(_, loss float64) bool { return loss < 1.5 }), len(curves["fedar"])))
 	for _, method := range []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} {
 		row := []string{"| " + method}
@@ -208,8 +209,8 @@ func TestDocsRates(t *testing.T) {
 			last = append(last, 100*rows[len(rows)-1].TestAcc.Value)
 		}
 		sums[cell] = sum
-		docsSays(t, reproduction, fmt.Sprintf("| %s | %s | %s | %s | %.2f | %.1f ± %.1f |", method, rate, ours, printed, sum,
-			stats.Mean(last).Value, stats.SampleStd(last).Value))
+		docsSays(t, reproduction, fmt.Sprintf("| %s | %s | %s | %s | %.2f | %.1f ± %.1f |", method, rate, ours,
+			printed, sum, stats.Mean(last).Value, stats.SampleStd(last).Value))
 	}
 	header := sums["fedavg-known 0.1"] + sums["fedavg-all 0.05"]
 	tables := sums["fedavg-known 0.05"] + sums["fedavg-all 0.1"]
@@ -310,8 +311,8 @@ func TestDocsReleasedRounds(t *testing.T) {
 			}
 		}
 	}
-	docsSays(t, reproduction, fmt.Sprintf("the released code's mean is at 15 and 30 %% first in rounds %d and %d, and ours in rounds %d "+
-		"and %d", first(code, 15), first(code, 30), first(ours, 15), first(ours, 30)))
+	docsSays(t, reproduction, fmt.Sprintf("the released code's mean is at 15 and 30 %% first in rounds "+
+		"%d and %d, and ours in rounds %d and %d", first(code, 15), first(code, 30), first(ours, 15), first(ours, 30)))
 }
 
 // releasedRow compares accuracies of ours, one a seed, with the released code's.

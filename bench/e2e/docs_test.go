@@ -87,7 +87,8 @@ func docsCommands(text string) (commands []docsCommand) {
 	before := "" // the line
 	for i, line := range strings.Split(text, "\n") {
 		language, isFence := strings.CutPrefix(line, "```")
-		indented := !fenced && strings.HasPrefix(line, "    ") && (before == "" || docsNote.MatchString(before) || block)
+		begins := before == "" || docsNote.MatchString(before) // and does not go on with a paragraph
+		indented := !fenced && strings.HasPrefix(line, "    ") && (begins || block)
 		block = indented || open.text != ""
 		if line == "" && used {
 			skip, used = false, false
@@ -256,8 +257,8 @@ var (
 )
 
 // docsSmall returns a command line that does in a blink what args do in minutes: with few rounds, clients, seeds and
-// samples, on the CPU, and with the tiny SVHN of the tests in place of CIFAR-10. It returns nil for what takes a card, a
-// cluster or a night, and for a check of a file that only an example has.
+// samples, on the CPU, and with the tiny SVHN of the tests in place of CIFAR-10. It returns nil for what takes a card,
+// a cluster or a night, and for a check of a file that only an example has.
 func docsSmall(args []string) []string {
 	cmd, rest, err := cli.Root().Find(args)
 	if err != nil || cmd.ParseFlags(rest) != nil {
