@@ -1,6 +1,12 @@
 package e2e
 
+// What the pages name is there: links, files, flags, tests, variables, names of the program's code and of what it has.
+
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"maps"
 	"os"
 	"path"
@@ -9,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,122 +29,266 @@ import (
 	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/papers"
+	"rollcall/results/scoreboard"
 )
 
-const docsExtensions = "go|md|csv|json|py|cu|cuh|sh|yaml|yml|svg|html|npy|ptx|gz|so|a|h|cuda|txt"
+// What people read to the end: a README of a few screens, and lines that fit beside each other.
+const (
+	docsReadmeLines = 150
+	docsColumns     = 120
+	docsImageBytes  = 150 << 10
+)
 
 var (
-	docsFlag     = regexp.MustCompile(`(?:^|[\s(\x60"/])--([a-z][a-z0-9-]*)`)
-	docsFile     = regexp.MustCompile(`^(?:[\w.-]+/)*[\w-][\w.-]*\.(?:` + docsExtensions + `)$`)
-	docsFolder   = regexp.MustCompile(`^(?:bench|algos|nets|datasets|results|docs)/[\w./]*$`)
-	docsTestName = regexp.MustCompile(`\x60(Test\w+)(…?)\x60`)
-	docsEnv      = regexp.MustCompile(`ROLLCALL_[A-Z_]+`)
+	docsLink    = regexp.MustCompile(`(!?)\[[^\]]*\]\(([^)\s]+)\)`)
+	docsHeading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	docsCode    = regexp.MustCompile("(?sm)^```.*?^```$")
+	docsSign    = regexp.MustCompile(`[^\pL\pN _-]`) // which the anchor of a heading leaves out
 )
 
-// docsForeignFlags are flags in the pages that belong to other programs, with the program.
-var docsForeignFlags = map[string]string{
-	"rm": "docker", "gpus": "docker", "logdir": "tensorboard", "set": "ncu", "import-source": "ncu",
-	"launch-skip": "ncu", "launch-count": "ncu", "import": "ncu", "page": "ncu",
-	"cuda-graph-trace": "nsys", "for": "kubectl", "timeout": "kubectl",
-	"no-index": "pip", "find-links": "pip", "fedaum-beta": "the method of docs/python.md",
-	"joblog": "parallel", "termseq": "parallel", "wd": "parallel", "return": "parallel",
-	// as far as docsFlag reads --deterministic_split, --smoothness_param, --total_rounds and --eval_freq
-	"augmentation": "CA-Fed's code", "iid": "CA-Fed's code", "deterministic": "CA-Fed's code",
-	"smoothness": "CA-Fed's code", "total": "FedAWE's code", "eval": "FedAWE's code",
-}
-
-// docsForeignFiles are files in the pages that the repository does not have and no command of the pages writes.
-var docsForeignFiles = map[string]string{
-	".github/workflows/nightly.yml": "of the reader's own repository",
-	"libcuda.so":                    "what tests of the CUDA engine make of nets/gpu/emulator",
-	"bin/gpu-kit/card.sh":           "packed by make gpu-kit",
-	"clients_sampler.py":            "of CA-Fed's released code",
-	"synthetic/run.sh":              "of CA-Fed's released code",
-	"mnist/run.sh":                  "of CA-Fed's released code",
-	"full_experiment.sh":            "of CA-Fed's released code",
-	"results/history":               "the default of track's --history",
-	"results/history/DEVICE_ENGINE_PRECISION_FINGERPRINT.csv": "written by track run, " +
-		"whose names the tests of results/track hold",
-}
-
-// TestDocsNames looks up every flag, file, test and variable that a page names.
-func TestDocsNames(t *testing.T) {
-	flags := map[string]bool{"help": true}
-	docsWalk(cli.Root(), func(c *cobra.Command) {
-		for _, fs := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
-			fs.VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+// Links lead to a file, and to a heading in it; README.md leads to every page, and has the length of a few screens.
+func TestDocsLinks(t *testing.T) {
+	anchors, linked := map[string]bool{}, map[string]bool{"README.md": true, "examples": true}
+	pages := docsPages(t)
+	for _, p := range pages {
+		for _, m := range docsHeading.FindAllStringSubmatch(docsCode.ReplaceAllString(p.text, ""), -1) {
+			name := strings.Map(unicode.ToLower, docsSign.ReplaceAllString(m[1], ""))
+			anchors[p.name+"#"+strings.ReplaceAll(name, " ", "-")] = true
 		}
-	})
-	files, program, tests := docsRepository(t)
-	used := map[string]bool{}
-	for _, p := range docsPages(t) {
-		for _, m := range docsFlag.FindAllStringSubmatch(p.text, -1) {
-			if _, foreign := docsForeignFlags[m[1]]; foreign {
-				used["--"+m[1]] = true
-			} else if !flags[m[1]] {
-				t.Errorf("%s: --%s: no command has this flag", p.name, m[1])
+	}
+	for _, p := range pages {
+		if n := strings.Count(p.text, "\n"); p.name == "README.md" && n > docsReadmeLines {
+			t.Errorf("README.md: %d lines, want at most %d", n, docsReadmeLines)
+		}
+		fenced, written := false, false
+		for i, line := range strings.Split(p.text, "\n") {
+			fenced = fenced != strings.HasPrefix(line, "```")
+			written = (written || page.Command(line) != nil) && line != scoreboard.BlockEnd
+			if n := utf8.RuneCountInString(line); n > docsColumns && !written && docsNote.FindString(line) == "" {
+				t.Errorf("%s:%d: %d columns, want at most %d", p.name, i+1, n, docsColumns)
 			}
-		}
-		for _, m := range docsTestName.FindAllStringSubmatch(p.text, -1) {
-			if end := map[bool]string{true: "", false: "("}[m[2] != ""]; !strings.Contains(tests, "func "+m[1]+end) {
-				t.Errorf("%s: %s%s: no such test", p.name, m[1], m[2])
-			}
-		}
-		for _, name := range docsEnv.FindAllString(p.text, -1) {
-			if !strings.Contains(program+tests, name) {
-				t.Errorf("%s: %s: nothing reads this variable", p.name, name)
-			}
-		}
-		var names []string
-		for _, m := range docsSpan.FindAllStringSubmatch(p.text, -1) {
-			names = append(names, m[1])
-		}
-		for word := range strings.FieldsSeq(strings.Join(p.commands, " ")) { // of other files their runs tell
-			if ext := path.Ext(word); ext == ".py" || ext == ".cuda" || ext == ".yaml" {
-				names = append(names, word)
-			}
-		}
-		for _, name := range names {
-			if docsFile.MatchString(name) || docsFolder.MatchString(name) {
-				if _, foreign := docsForeignFiles[name]; foreign {
-					used[name] = true
-				} else if !docsHas(files, name) && !strings.Contains(program, `"`+path.Base(name)+`"`) {
-					t.Errorf("%s: %s: neither in the repository nor written by the program nor in docsForeignFiles",
-						p.name, name)
+			for _, m := range docsLink.FindAllStringSubmatch(line, -1) {
+				to, heading, _ := strings.Cut(m[2], "#")
+				if strings.Contains(to, "://") || fenced {
+					continue
+				}
+				file := p.name
+				if to != "" {
+					file = path.Join(path.Dir(p.name), to)
+				}
+				linked[file] = linked[file] || p.name == "README.md"
+				info, err := os.Stat("../../" + file)
+				switch {
+				case err != nil:
+					t.Errorf("%s:%d: link to %s: %v", p.name, i+1, m[2], err)
+				case m[1] != "" && info.Size() > docsImageBytes:
+					t.Errorf("%s:%d: image %s: %d bytes, want at most %d", p.name, i+1, to, info.Size(), docsImageBytes)
+				case heading != "" && !anchors[file+"#"+heading]:
+					t.Errorf("%s:%d: link to %s: %s has no such heading", p.name, i+1, m[2], file)
 				}
 			}
 		}
 	}
-	for name := range docsForeignFlags {
-		if !used["--"+name] {
-			t.Errorf("docsForeignFlags: --%s: no page names it, want it taken out", name)
-		}
-	}
-	for name := range docsForeignFiles {
-		if !used[name] {
-			t.Errorf("docsForeignFiles: %s: no page names it, want it taken out", name)
+	for _, p := range pages {
+		if !linked[p.name] {
+			t.Errorf("%s: README.md has no link to this page, want one", p.name)
 		}
 	}
 }
 
-// docsCommandsPage lists every name that a flag takes, and every table and figure.
-const docsCommandsPage = "docs/commands.md"
+var (
+	docsFlag = regexp.MustCompile(`(?:^|[\s(\x60"/])(--[a-z][a-z0-9_-]*)`)
+	docsFile = regexp.MustCompile(`^(?:[\w.-]+/)*[\w-][\w.-]*\.` +
+		`(?:go|md|csv|json|py|cu|cuh|sh|yaml|yml|svg|html|npy|ptx|gz|so|a|h|cuda|txt)$`)
+	docsFolder = regexp.MustCompile(`^(?:bench|algos|nets|datasets|results|internal|docs)/[\w./]*$`)
+	docsTest   = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*(…?)`)
+	docsEnv    = regexp.MustCompile(`ROLLCALL_[A-Z_]+`)
+	// docsName is a name of the program's code, such as algos.server.train or gpu.Open: a package, and a function, a
+	// type, or a method or a field of a type.
+	docsName = regexp.MustCompile(`^([a-z]+)\.[A-Za-z]\w*(?:\.[A-Za-z]\w*)?$`)
+	// docsForeign is a comment of a page with the names in it that belong to other programs.
+	docsForeign = regexp.MustCompile(`<!-- test: foreign: (.*) -->`)
+)
 
-// TestDocsListNames looks for all of these names. -update writes those of the methods.
+// Flags, files, tests, variables and names of code are there, except for those that a page says are foreign.
+func TestDocsNames(t *testing.T) {
+	flags := map[string]bool{"--help": true}
+	docsWalk(cli.Root(), func(c *cobra.Command) {
+		for _, fs := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
+			fs.VisitAll(func(f *pflag.Flag) { flags["--"+f.Name] = true })
+		}
+	})
+	repository := docsRepository(t)
+	for _, p := range docsPages(t) {
+		foreign := map[string]bool{} // whether it was met
+		for _, m := range docsForeign.FindAllStringSubmatch(p.text, -1) {
+			for name := range strings.FieldsSeq(m[1]) {
+				foreign[name] = false
+			}
+		}
+		for i, line := range strings.Split(p.text, "\n") {
+			if docsForeign.MatchString(line) {
+				continue
+			}
+			want := func(name string, is bool, what string) {
+				if _, isForeign := foreign[name]; isForeign {
+					foreign[name] = true
+				} else if !is {
+					t.Errorf("%s:%d: %s: %s", p.name, i+1, name, what)
+				}
+			}
+			for _, m := range docsFlag.FindAllStringSubmatch(line, -1) {
+				want(m[1], flags[m[1]], "no command has this flag")
+			}
+			for _, name := range docsEnv.FindAllString(line, -1) {
+				want(name, strings.Contains(repository.code, name), "nothing reads this variable")
+			}
+			var words []string // code, and files that a command names
+			for _, m := range docsSpan.FindAllStringSubmatch(line, -1) {
+				words = append(words, m[1])
+			}
+			if strings.HasPrefix(line, "    ") {
+				for word := range strings.FieldsSeq(line) {
+					if ext := path.Ext(word); ext == ".py" || ext == ".cuda" || ext == ".yaml" {
+						words = append(words, word)
+					}
+				}
+			}
+			for _, word := range words {
+				m := docsName.FindStringSubmatch(word)
+				switch test := docsTest.FindStringSubmatch(word); {
+				case test != nil:
+					declared := "func " + test[0] + "("
+					if test[1] != "" { // the beginning of a name
+						declared = "func " + strings.TrimSuffix(test[0], test[1])
+					}
+					want(test[0], strings.Contains(repository.code, declared), "no such test")
+				case docsFile.MatchString(word), docsFolder.MatchString(word):
+					want(word, repository.has(word) || strings.Contains(repository.program, `"`+path.Base(word)+`"`),
+						"neither in the repository nor written by the program")
+				case m != nil && repository.declared[m[1]]:
+					want(word, repository.declared[word], "nothing of this name is in package "+m[1])
+				}
+			}
+		}
+		for name, met := range foreign {
+			if !met {
+				t.Errorf("%s: %s is said to be foreign, but is not in the page: want it taken out", p.name, name)
+			}
+		}
+	}
+}
+
+// repository is what the pages name things of.
+type repository struct {
+	files         []string        // paths, without what builds and runs write
+	program, code string          // the text of the program, and with its tests
+	declared      map[string]bool // packages, and all that they declare: pkg.F, pkg.T, pkg.T.M
+}
+
+// has says whether there is a file or a folder: by its path, by a path from the folder of a package, or by its name.
+func (r *repository) has(name string) bool {
+	name = path.Clean(name)
+	return slices.ContainsFunc(r.files, func(f string) bool {
+		return f == name || strings.HasSuffix(f, "/"+name) || strings.HasPrefix(f, name+"/")
+	})
+}
+
+func docsRepository(t *testing.T) *repository {
+	t.Helper()
+	r := &repository{declared: map[string]bool{}}
+	var program, tests strings.Builder
+	must.OK(t, filepath.WalkDir("../..", func(file string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(file), "../../")
+		if d.IsDir() && slices.Contains([]string{".git", "bin", "out", "results/history"}, name) {
+			return filepath.SkipDir
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		r.files = append(r.files, name)
+		switch {
+		case strings.HasSuffix(name, "_test.go"):
+			tests.WriteString(contents(t, file))
+		case path.Ext(name) == ".go":
+			text := contents(t, file)
+			program.WriteString(text)
+			r.declare(must.Get(parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution))(t))
+		}
+		return nil
+	}))
+	r.program = program.String()
+	r.code = r.program + tests.String()
+	return r
+}
+
+// declare adds what a file declares.
+func (r *repository) declare(file *ast.File) {
+	pkg := file.Name.Name
+	add := func(in string, names ...*ast.Ident) {
+		for _, n := range names {
+			r.declared[in+"."+n.Name] = true
+		}
+	}
+	r.declared[pkg] = true
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			in := pkg
+			if n.Recv != nil {
+				of, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(n.Recv.List[0].Type), "*"), "[")
+				in += "." + of
+			}
+			add(in, n.Name)
+			return false
+		case *ast.ValueSpec:
+			add(pkg, n.Names...)
+		case *ast.TypeSpec:
+			add(pkg, n.Name)
+			var members *ast.FieldList
+			switch of := n.Type.(type) {
+			case *ast.StructType:
+				members = of.Fields
+			case *ast.InterfaceType:
+				members = of.Methods
+			default:
+				return false
+			}
+			for _, m := range members.List {
+				add(pkg+"."+n.Name.Name, m.Names...)
+			}
+		}
+		return true
+	})
+}
+
+// docsCommandsPage lists every name that a flag takes, and every table and figure. The rows of the methods begin and
+// end with those of two flags.
+const (
+	docsCommandsPage = "docs/commands.md"
+	docsMethodFlag   = "| `--method` |"
+	docsAfterMethods = "| `--availability` |"
+)
+
+// The page lists all of these names; -update writes those of the methods.
 func TestDocsListNames(t *testing.T) {
-	page := contents(t, "../../"+docsCommandsPage)
-	head, rest, _ := strings.Cut(page, docsMethodFlag)
+	text := contents(t, "../../"+docsCommandsPage)
+	head, rest, _ := strings.Cut(text, docsMethodFlag)
 	_, tail, ok := strings.Cut(rest, docsAfterMethods)
 	want := head + docsMethods(t) + docsAfterMethods + tail
 	if *update && ok {
-		page = want
-		must.OK(t, os.WriteFile("../../"+docsCommandsPage, []byte(page), 0o666))
+		text = want
+		must.OK(t, os.WriteFile("../../"+docsCommandsPage, []byte(text), 0o666))
 	}
-	if page != want {
-		t.Errorf("%s: the rows of --method, want those that -update writes:\n%s", docsCommandsPage, docsMethods(t))
+	if text != want {
+		t.Errorf("%s:%d: the rows of --method, want those that -update writes:\n%s", docsCommandsPage,
+			strings.Count(head, "\n")+1, docsMethods(t))
 	}
 	for _, name := range slices.Concat(algos.Names(), availability.Names(), models.Names(), datasets.Names()) {
-		if !strings.Contains(page, "`"+name+"`") {
+		if !strings.Contains(text, "`"+name+"`") {
 			t.Errorf("%s: %s is not there, want it listed", docsCommandsPage, name)
 		}
 	}
@@ -146,17 +298,11 @@ func TestDocsListNames(t *testing.T) {
 	}{
 		{"tables", `\d+|mnist`, papers.TableNames()}, {"figures", `[ifs]\d[a-d]?`, papers.FigureNames()},
 	} {
-		if got, want := docsListed(page, list.name), slices.Sorted(slices.Values(list.want)); !slices.Equal(got, want) {
+		if got, want := docsListed(text, list.name), slices.Sorted(slices.Values(list.want)); !slices.Equal(got, want) {
 			t.Errorf("%s lists the %s\n%q, want\n%q", docsCommandsPage, list.what, got, want)
 		}
 	}
 }
-
-// The beginning of the rows of docs/commands.md with the methods, and of the row behind them.
-const (
-	docsMethodFlag   = "| `--method` |"
-	docsAfterMethods = "| `--availability` |"
-)
 
 // docsMethods returns the rows of the methods: by the first paper with a table that has them, and last those that no
 // table has.
@@ -217,39 +363,4 @@ func docsListed(page, pattern string) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(listed))
-}
-
-// docsHas says whether the repository has a file or a folder: by its path, by a path from the folder of a package, or
-// by its name alone.
-func docsHas(files []string, name string) bool {
-	name = strings.TrimSuffix(path.Clean(name), "/")
-	return slices.ContainsFunc(files, func(f string) bool {
-		return f == name || strings.HasSuffix(f, "/"+name) || strings.HasPrefix(f, name+"/")
-	})
-}
-
-// docsRepository returns the paths of the repository's files, and the texts of the program and of the tests. It leaves
-// out files that builds and runs write.
-func docsRepository(t *testing.T) (paths []string, program, tests string) {
-	t.Helper()
-	var product, test strings.Builder
-	must.OK(t, filepath.WalkDir("../..", func(file string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := strings.TrimPrefix(filepath.ToSlash(file), "../../")
-		switch {
-		case d.IsDir() && slices.Contains([]string{".git", "bin", "out", "results/history"}, name):
-			return filepath.SkipDir
-		case !d.Type().IsRegular():
-			return nil
-		case strings.HasSuffix(name, "_test.go"):
-			test.WriteString(contents(t, file))
-		case filepath.Ext(name) == ".go":
-			product.WriteString(contents(t, file))
-		}
-		paths = append(paths, name)
-		return nil
-	}))
-	return paths, product.String(), test.String()
 }

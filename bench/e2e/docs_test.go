@@ -1,106 +1,237 @@
 package e2e
 
-// README.md, docs and the examples of --help are promises: every command they name is run here as it stands there, or
-// made short, or named with the reason why it cannot be run in a test. docs_lists_test.go has both lists.
+// README.md, docs and the examples of --help are promises. Every command that they name is run here, page by page, as
+// a script of testscript that has each command in the line in which the page has it: a failure names page and line.
+//
+// What readers do not see says what a test must know. A comment <!-- test: LINE --> is a line of the script, for
+// example one that makes what the next command reads, or looks at what the last one wrote. After
+// <!-- test: skip: WHY --> the commands up to the end of the next block or paragraph are not run, only looked up.
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rollcall/bench/cli"
+	"rollcall/bench/python"
 	"rollcall/internal/must"
+	"rollcall/results/papers"
 	"rollcall/results/resultstest"
 	"rollcall/results/track"
 )
 
-// docsPatience is the time that one command may take, many times the longest on two idle cores.
-const docsPatience = 2 * time.Minute
+// docsPage is a text that users read.
+type docsPage struct{ name, text string }
 
-// TestDocsCommands runs every command of every page in its order, each page in a folder of its own. With -short it
-// looks at names and flags alone.
-func TestDocsCommands(t *testing.T) {
-	pages := docsPages(t)
-	named := map[string]bool{}
-	for _, p := range pages {
-		for _, c := range p.commands {
-			named[c] = true
-		}
+// docsPages are README.md, docs/*.md and the examples of every command.
+func docsPages(t *testing.T) (pages []docsPage) {
+	t.Helper()
+	paths := must.Get(filepath.Glob("../../docs/*.md"))(t)
+	for _, path := range append([]string{"../../README.md"}, paths...) {
+		pages = append(pages, docsPage{strings.TrimPrefix(filepath.ToSlash(path), "../../"), contents(t, path)})
 	}
-	listed := map[string]bool{}
-	for _, l := range slices.Concat(docsElsewhere, docsShort) {
-		switch {
-		case !named[l.command]:
-			t.Errorf("docs_lists_test.go: %q: no page has this command, want it taken out", l.command)
-		case listed[l.command]:
-			t.Errorf("docs_lists_test.go: %q: listed twice, want it once", l.command)
-		case l.instead == "":
-			t.Errorf("docs_lists_test.go: %q: nothing beside it, want what is run instead, or why it is not", l.command)
+	examples := contents(t, "testdata/docs/examples.md")
+	docsWalk(cli.Root(), func(c *cobra.Command) {
+		if c.Example != "" && !strings.HasPrefix(c.CommandPath(), "rollcall completion") { // cobra's own
+			examples += "\n## " + c.CommandPath() + "\n\n  " + strings.ReplaceAll(c.Example, "\n", "\n  ") + "\n"
 		}
-		listed[l.command] = true
-	}
-	for _, p := range pages {
-		t.Run(p.name, func(t *testing.T) {
-			if len(p.commands) == 0 {
-				t.Fatal("no command was found, want some")
-			}
-			var shell *docsShop
-			for _, c := range p.commands {
-				elsewhere := slices.ContainsFunc(docsElsewhere, func(l docsLine) bool { return l.command == c })
-				line := docsShortened(c)
-				if err := docsParse(line); err != nil {
-					t.Errorf("%s: %v", c, err)
-				}
-				if elsewhere || testing.Short() {
-					continue
-				}
-				if shell == nil {
-					shell = newDocsShop(t, p.name)
-				}
-				begun := time.Now()
-				if said, err := shell.run(line); err != nil {
-					t.Errorf("%s\nrun as %s\n%v; a line of docs_lists_test.go makes a long one short\n%s",
-						c, line, err, said)
-				}
-				t.Logf("%.1f s: %s", time.Since(begun).Seconds(), line)
-			}
-		})
+	})
+	return append(pages, docsPage{"examples", examples})
+}
+
+// docsWalk calls f with a command and with all commands below it.
+func docsWalk(c *cobra.Command, f func(c *cobra.Command)) {
+	f(c)
+	for _, sub := range c.Commands() {
+		docsWalk(sub, f)
 	}
 }
 
-// docsShortened returns the command line that the test runs in place of a command.
-func docsShortened(command string) string {
-	i := slices.IndexFunc(docsShort, func(l docsLine) bool { return l.command == command })
-	if i < 0 {
-		return command
-	}
-	more, added := strings.CutPrefix(docsShort[i].instead, "+ ")
-	if !added {
-		return more
-	}
-	return docsCall.ReplaceAllStringFunc(command, func(call string) string {
-		return strings.TrimRight(call, " ") + " " + more + " "
-	})
+// docsCommand is a command of a page, without comments of the shell, in one line.
+type docsCommand struct {
+	line    int // in which it begins, from 1
+	text    string
+	skipped bool
+	note    bool // a line of the script, not of the page
 }
 
 var (
-	docsCall     = regexp.MustCompile(`(?:^|[\s/(])rollcall ([^|;&>]*)`) // a shell's call of the program; its arguments
-	docsVariable = regexp.MustCompile(`\$\w+|\{\}`)                      // of the shell, and of GNU parallel
-	docsGoName   = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)`)
+	docsNote = regexp.MustCompile(`^<!-- test: (.*) -->$`)
+	docsSpan = regexp.MustCompile("`([^`]+)`")
+	docsStep = regexp.MustCompile(`^\s*(?:- )?(?:run: )?`) // before a command in YAML
+	docsDo   = regexp.MustCompile(`\bdo\b`)
+	docsDone = regexp.MustCompile(`\bdone\b`)
+	// docsProgram is the beginning of a span of code or of a step in YAML that is a command; docsHole what a reader
+	// has to fill in, so that a command with it in a sentence is looked up and not run.
+	docsProgram = regexp.MustCompile(`^((bin/)?rollcall|bin/gpu-kit/card\.sh|make|go|eval|docker|python3|apt-get|` +
+		`tensorboard|nvidia-smi|nsys|ncu) `)
+	docsHole = regexp.MustCompile(` (?:[A-Z]+…?|n)( |$)|\\\|`)
 )
 
-// docsParse checks a command without running it: rollcall must have its flags, and `go test` must find a test.
+// docsCommands returns the commands of a page of Markdown: the lines of its blocks of shell, of which those that go on
+// behind a backslash and those of a loop are one, and spans of code and steps of YAML that begin with a program. Blocks
+// of text and of Python have none.
+func docsCommands(text string) (commands []docsCommand) {
+	var open docsCommand // what goes on in the next line
+	fence, fenced, block, skip, used := "", false, false, false, false
+	before := "" // the line
+	for i, line := range strings.Split(text, "\n") {
+		language, isFence := strings.CutPrefix(line, "```")
+		begins := before == "" || docsNote.MatchString(before) // and does not go on with a paragraph
+		indented := !fenced && strings.HasPrefix(line, "    ") && (begins || block)
+		block = indented || open.text != ""
+		if line == "" && used {
+			skip, used = false, false
+		}
+		before = line
+		note := docsNote.FindStringSubmatch(line)
+		switch {
+		case isFence:
+			fenced, fence = !fenced, language
+		case note != nil && strings.HasPrefix(note[1], "foreign: "): // for TestDocsNames
+		case note != nil && strings.HasPrefix(note[1], "skip: "):
+			skip = true
+		case note != nil:
+			commands = append(commands, docsCommand{line: i + 1, text: note[1], note: true})
+		case indented || fenced && (fence == "" || fence == "sh"):
+			if open.text == "" {
+				open = docsCommand{line: i + 1, skipped: skip}
+			}
+			whole := false
+			if open.text, whole = docsJoin(open.text, line); whole && open.text != "" {
+				commands, open = append(commands, open), docsCommand{}
+			}
+			used = true
+		case fenced && fence == "yaml":
+			step, _, _ := strings.Cut(docsStep.ReplaceAllString(line, ""), "  #")
+			if docsProgram.MatchString(step) {
+				commands = append(commands, docsCommand{line: i + 1, text: step, skipped: skip})
+			}
+		case !fenced:
+			for _, span := range docsSpan.FindAllStringSubmatch(line, -1) {
+				if docsProgram.MatchString(span[1]) {
+					hole := docsHole.MatchString(span[1])
+					commands = append(commands, docsCommand{line: i + 1, text: span[1], skipped: skip || hole})
+				}
+			}
+			used = used || line != ""
+		}
+	}
+	return commands
+}
+
+// docsJoin appends a line of shell to the lines of a command before it, and says whether the command ends with it.
+func docsJoin(before, line string) (command string, whole bool) {
+	line, _, _ = strings.Cut(strings.TrimSpace(line), "  #")
+	switch {
+	case before == "":
+	case strings.HasSuffix(before, `\`):
+		before = strings.TrimSuffix(before, `\`)
+	case strings.HasSuffix(before, "do"):
+		before += " "
+	default:
+		before += "; "
+	}
+	command = before + strings.TrimSpace(line)
+	loops := len(docsDo.FindAllString(command, -1)) - len(docsDone.FindAllString(command, -1))
+	return command, loops == 0 && !strings.HasSuffix(command, `\`)
+}
+
+// TestDocs runs the commands of every page, each page in a folder of its own. With -short it looks them up alone.
+func TestDocs(t *testing.T) {
+	script, template, repository := t.TempDir(), t.TempDir(), must.Get(filepath.Abs("../.."))(t)
+	var files []string
+	must.OK(t, os.Mkdir(filepath.Join(script, "docs"), 0o777))
+	for _, p := range docsPages(t) {
+		commands := docsCommands(p.text)
+		if len(commands) == 0 {
+			t.Errorf("%s: no command was found, want some", p.name)
+		}
+		lines := make([]string, strings.Count(p.text, "\n")+1)
+		for _, c := range commands {
+			if err := docsParse(c.text); err != nil {
+				t.Errorf("%s:%d: %s: %v", p.name, c.line, c.text, err)
+			}
+			switch before := lines[c.line-1]; {
+			case c.note:
+				lines[c.line-1] = c.text
+			case c.skipped:
+			case before == "":
+				lines[c.line-1] = "exec bash -eo pipefail -c '" + strings.ReplaceAll(c.text, "'", "''") + "'"
+			default:
+				lines[c.line-1] = strings.TrimSuffix(before, "'") + "; " + strings.ReplaceAll(c.text, "'", "''") + "'"
+			}
+		}
+		files = append(files, p.name)
+		must.OK(t, os.WriteFile(filepath.Join(script, p.name), []byte(strings.Join(lines, "\n")), 0o666))
+	}
+	if testing.Short() {
+		return
+	}
+	must.OK(t, os.CopyFS(template, os.DirFS("testdata/docs")))
+	must.OK(t, os.Symlink(must.Get(exec.LookPath("rollcall"))(t), filepath.Join(template, "bin", "rollcall")))
+	must.OK(t, os.MkdirAll(filepath.Join(template, "results"), 0o777))
+	must.OK(t, os.Symlink(filepath.Join(repository, "results", "replay"), filepath.Join(template, "results", "replay")))
+	writeTinyData(t, template)
+	for _, history := range []string{"results/history", "rollcall-history"} {
+		// Its fingerprint begins with 3fa9, as in the examples.
+		machine := track.Machine{Suite: "test/1", Engine: "cpu-avx2", Device: "CPU 47199", Precision: "fp32"}
+		resultstest.Nights(t, filepath.Join(template, history), machine, 14, 0, 1)
+	}
+	t.Chdir(script) // where files have their names alone, which failures begin with
+	testscript.Run(t, testscript.Params{
+		Files: files, ContinueOnError: true, RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, os.Environ()...)
+			env.Setenv("PATH", filepath.Join(env.WorkDir, "bin")+":"+os.Getenv("PATH"))
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("ROLLCALL_DATA", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("REPO", repository)
+			env.Setenv(docsSmallRuns, "1")
+			return os.CopyFS(env.WorkDir, os.DirFS(template))
+		},
+		Condition: func(name string) (bool, error) {
+			switch name {
+			case "wheel":
+				return os.Getenv(wheelFolder) != "", nil
+			case "numpy":
+				_, err := withNumPy()
+				if os.Getenv(python.Variable) != "" {
+					return true, err // whoever names a Python wants the test
+				}
+				return err == nil, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
+		},
+	})
+}
+
+// docsCall is a shell's call of the program, and docsValue what the shell or GNU parallel puts a number in place of.
+var (
+	docsCall  = regexp.MustCompile(`(?:^|[\s/(])rollcall ([^|;&>]*)`)
+	docsValue = regexp.MustCompile(`\$\w+|\{\}|\bn$`)
+)
+
+// docsParse looks up the calls of the program in a command: they must have a command that it has, with its flags.
 func docsParse(line string) error {
 	for _, call := range docsCall.FindAllStringSubmatch(line, -1) {
-		args := docsWords(docsVariable.ReplaceAllString(call[1], "1"))
+		args := strings.Fields(docsValue.ReplaceAllString(strings.ReplaceAll(call[1], `\`, ""), "1"))
+		for i, word := range args {
+			args[i] = strings.Trim(word, `'"`)
+		}
+		if len(args) == 0 || args[0] == "COMMAND" {
+			continue
+		}
 		cmd, rest, err := cli.Root().Find(args)
 		if err == nil {
 			cmd.InitDefaultHelpFlag()
@@ -110,143 +241,96 @@ func docsParse(line string) error {
 			return err
 		}
 	}
-	if args := docsWords(line); len(args) > 2 && args[0] == "go" && args[1] == "test" {
-		return docsGoTest(args[2:])
-	}
 	return nil
 }
 
-// docsWords are the words of a command before a pipe or a redirection.
-func docsWords(line string) []string {
-	line, _, _ = strings.Cut(line, " |")
-	line, _, _ = strings.Cut(line, " >")
-	words := strings.Fields(line)
-	for i, w := range words {
-		words[i] = strings.Trim(w, `'"`)
-	}
-	return words
-}
+// docsSmallRuns is the variable under which the program does its work small, see docsSmall.
+const docsSmallRuns = "ROLLCALL_TEST_SMALL_RUNS"
 
-// docsGoTest checks that the package of a `go test` is there, and has a test or benchmark of the given name.
-func docsGoTest(args []string) error {
-	i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "./") })
-	if i < 0 {
-		return fmt.Errorf("%q: no package, want one", args)
+// docsNumbers and docsLists are flags that make a command small: the largest number, and how many items of a list.
+var (
+	docsNumbers = map[string]int{
+		"rounds": 3, "clients": 4, "local-steps": 1, "batch": 4, "eval-every": 1, "warmup": 0, "crossed": 5,
+		"train-size": 60, "test-size": 20,
 	}
-	folder := filepath.Join("../..", args[i])
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("%s: no tests, want some", folder)
+	docsLists = map[string]int{"seeds": 3, "methods": 4, "lrs": 2, "server-lrs": 2}
+)
+
+// docsSmall returns a command line that does in a blink what args do in minutes: with few rounds, clients, seeds and
+// samples, on the CPU, and with the tiny SVHN of the tests in place of CIFAR-10. It returns nil for what takes a card,
+// a cluster or a night, and for a check of a file that only an example has.
+func docsSmall(args []string) []string {
+	cmd, rest, err := cli.Root().Find(args)
+	if err != nil || cmd.ParseFlags(rest) != nil {
+		return args // the program says what is wrong
 	}
-	var names []string
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return err
+	flags, path, named := cmd.Flags(), cmd.CommandPath(), cmd.Flags().Args()
+	words, first := strings.Fields(path)[1:], strings.Join(named[:min(len(named), 1)], "")
+	_, missing := os.Stat(first)
+	figure, _ := papers.FigureByID(first)
+	switch is := flags.Changed; {
+	case path == "rollcall track run", path == "rollcall method check" && missing != nil,
+		is("check"), is("slurm"), is("collect"):
+		return nil
+	case path == "rollcall data fetch", path == "rollcall data verify":
+		return append(words, "leaf")
+	case path == "rollcall results show":
+		cells, _ := filepath.Glob("out/*/*_*")
+		if cell := strings.Join(cells[:min(len(cells), 1)], ""); strings.Contains(first, "/") {
+			return append(words, cell)
+		} else {
+			return append(words, cell[strings.LastIndex(cell, "_")+1:])
 		}
-		for _, m := range docsGoName.FindAllStringSubmatch(string(text), -1) {
-			names = append(names, m[1])
+	case flags.Lookup("rounds") == nil, is("help"), cmd.Name() == "figure" && figure.Runs == nil:
+		return args
+	}
+	small := map[string][]string{"seeds": {"3"}} // for lists that are empty, which stand for all
+	if paper, _, _ := strings.Cut(first, "-"); paper == "fedawe" || cmd.Name() == "sweep" || cmd.Name() == "tune" {
+		small["methods"], small["availability"] = []string{"mifa", "fedawe"}, []string{"sine"}
+		small["data"] = []string{"svhn"}
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		list, isList := f.Value.(pflag.SliceValue)
+		if isList {
+			values = list.GetSlice()
 		}
-	}
-	for i, a := range args {
-		kind := map[string]string{"-run": "Test", "-bench": "Benchmark"}[a]
-		if kind == "" || args[i+1] == "^$" {
-			continue
+		limit, isNumber := docsNumbers[f.Name]
+		now, err := strconv.Atoi(f.Value.String())
+		set := f.Changed
+		switch f.Name {
+		case "clients":
+			if strings.HasPrefix(first, "cafed-f") {
+				limit = 10 // its figures have up to ten clusters
+			}
+		case "train-size", "test-size":
+			isNumber = flags.Lookup("data").Value.String() == "synthetic" // else they are of no use
+		case "crossed":
+			isNumber = set
 		}
-		pattern, err := regexp.Compile(args[i+1])
-		if err != nil {
-			return err
+		switch most, isCut := docsLists[f.Name]; {
+		case isList && len(values) == 0 && small[f.Name] != nil:
+			values, set = small[f.Name], true
+		case isList && isCut && len(values) > most:
+			values, set = values[:most], true
+		case isNumber && (!set || err == nil && now > limit):
+			values, set = []string{strconv.Itoa(limit)}, true
 		}
-		if !slices.ContainsFunc(names, func(n string) bool {
-			return strings.HasPrefix(n, kind) && pattern.MatchString(n)
-		}) {
-			return fmt.Errorf("%s %s: nothing in %s has such a name, want some", a, args[i+1], folder)
+		switch {
+		case f.Name == "data" && slices.Equal(values, []string{"cifar10"}) && flags.Lookup("allow-altered") == nil:
+			values, set = []string{"leaf"}, true
+		case f.Name == "data" && slices.Equal(values, []string{"cifar10"}):
+			values, set = []string{"svhn"}, true
+		case f.Name == "allow-altered":
+			values, set = []string{"true"}, true
+		case f.Name == "device":
+			values, set = []string{"cpu"}, true
 		}
-	}
-	return nil
-}
-
-// docsShop is a folder where the commands of one page run.
-type docsShop struct {
-	ctx context.Context
-	dir string
-	env []string
-}
-
-// newDocsShop makes the folder, with tiny data sets and a history of two weeks. Two programs come first in its PATH:
-// rollcall, which is this test, and make, which prints long targets instead of running them.
-func newDocsShop(t *testing.T, page string) *docsShop {
-	t.Helper()
-	program := must.Get(os.Executable())(t)
-	root := must.Get(filepath.Abs("../.."))(t)
-	s := &docsShop{ctx: t.Context(), dir: t.TempDir()}
-	environment := map[string]string{
-		"PATH": filepath.Join(s.dir, "bin") + ":" + os.Getenv("PATH"), "HOME": s.dir,
-		"ROLLCALL_DATA": filepath.Join(s.dir, "data"),
-	}
-	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		if _, ours := environment[name]; !ours {
-			s.env = append(s.env, v)
+		if set {
+			for _, v := range values {
+				words = append(words, "--"+f.Name+"="+v)
+			}
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(environment)) {
-		s.env = append(s.env, name+"="+environment[name])
-	}
-	for name, script := range map[string]string{
-		"rollcall": fmt.Sprintf("%s=1 exec %q \"$@\"", asProgram, program),
-		"make":     docsMake + fmt.Sprintf("exec %q $dry -C %q --no-print-directory \"$@\"", docsLook("make"), root),
-		// What these would do, docsParse has looked at.
-		"go": "exit 0", "less": "exec cat",
-	} {
-		docsWrite(t, filepath.Join(s.dir, "bin", name), "#!/bin/sh\n"+script+"\n", 0o777)
-	}
-	writeTinyData(t, s.dir)
-	docsWrite(t, filepath.Join(s.dir, "log.csv"), "client,start,end\n0,0,2\n1,1,3\n2,0,4\n3,2,4\n", 0o666)
-	docsWrite(t, filepath.Join(s.dir, "webhook.env"), "export ROLLCALL_WEBHOOK=\n", 0o666)
-	for _, folder := range []string{"results/history", "rollcall-history"} { // the second is below $HOME
-		resultstest.Nights(t, filepath.Join(s.dir, folder), docsMachine, 14, 0, 1)
-	}
-	for _, line := range docsBefore[page] {
-		if said, err := s.run(line); err != nil {
-			t.Fatalf("before the commands of %s: %s: %v\n%s", page, line, err, said)
-		}
-	}
-	return s
-}
-
-// docsMake runs targets that end at once and prints the others, which fails for a target that does not exist.
-const docsMake = `case "$*" in help|env|"-s env") dry= ;; *) dry=-n ;; esac
-`
-
-// docsMachine is the machine whose history the commands of the pages find.
-var docsMachine = track.Machine{Suite: "test/1", Engine: "cpu-avx2", Device: "Some CPU", Precision: "fp32"}
-
-// docsLook returns the path of a program.
-func docsLook(program string) string {
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "/usr/bin/" + program // whose absence is said by who wants to run it
-	}
-	return path
-}
-
-func docsWrite(t *testing.T, path, text string, mode os.FileMode) {
-	t.Helper()
-	must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
-	must.OK(t, os.WriteFile(path, []byte(text), mode))
-}
-
-// run runs a line of shell and returns its output. It fails if any part of the line fails.
-func (s *docsShop) run(line string) (said string, err error) {
-	ctx, cancel := context.WithTimeout(s.ctx, docsPatience)
-	defer cancel()
-	line = strings.ReplaceAll(line, "FINGERPRINT", docsMachine.Fingerprint()[:4])
-	cmd := exec.CommandContext(ctx, "sh", "-ec", line)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = s.dir, s.env, time.Second
-	text, err := cmd.CombinedOutput()
-	if len(text) > 4000 {
-		text = append([]byte("… "), text[len(text)-4000:]...)
-	}
-	return string(text), err
+	})
+	return append(words, named...)
 }

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,15 +16,43 @@ import (
 	"rollcall/results"
 )
 
-// parallelShop is a folder where GNU parallel starts rollcall; the test skips where there is no GNU parallel.
-func parallelShop(t *testing.T) *docsShop {
+// parallelShop is a folder where GNU parallel starts rollcall, with small runs, and the page's commands with parallel.
+type parallelShop struct {
+	dir          string
+	env          []string
+	cards, parts string
+}
+
+// newParallelShop makes the folder; the test skips where there is no GNU parallel.
+func newParallelShop(t *testing.T) *parallelShop {
 	t.Helper()
 	ofProcesses(t)
 	out, err := exec.Command("parallel", "--version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "GNU parallel ") {
 		t.Skipf("GNU parallel is not to be had here (apt-get install parallel): %v %.40s", err, out)
 	}
-	return newDocsShop(t, clusterPage)
+	s := &parallelShop{dir: t.TempDir()}
+	must.OK(t, os.Mkdir(filepath.Join(s.dir, "bin"), 0o777))
+	must.OK(t, os.Symlink(must.Get(exec.LookPath("rollcall"))(t), filepath.Join(s.dir, "bin", "rollcall")))
+	writeTinyData(t, s.dir)
+	s.env = append(os.Environ(), "HOME="+s.dir, "ROLLCALL_DATA="+filepath.Join(s.dir, "data"))
+	for _, c := range docsCommands(contents(t, "../../docs/cluster.md")) {
+		switch {
+		case strings.HasPrefix(c.text, "parallel -S "):
+			s.parts = c.text
+		case strings.HasPrefix(c.text, "parallel "):
+			s.cards = c.text
+		}
+	}
+	return s
+}
+
+// run runs a line of shell with small runs.
+func (s *parallelShop) run(line string) (said string, err error) {
+	cmd := exec.Command("sh", "-ec", line)
+	cmd.Dir, cmd.Env = s.dir, append(s.env, docsSmallRuns+"=1")
+	text, err := cmd.CombinedOutput()
+	return string(text), err
 }
 
 // parallelEnds checks that a job log has so many jobs, each of which ended with the given status.
@@ -42,39 +71,36 @@ func parallelEnds(t *testing.T, log string, jobs int, status string) {
 
 // The commands of docs/cluster.md with GNU parallel make the bytes of one process: on one folder, and in parts.
 func TestParallel(t *testing.T) {
-	s := parallelShop(t)
+	s := newParallelShop(t)
 	run := func(line string) {
 		t.Helper()
 		if said, err := s.run(line); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, said)
 		}
 	}
-	short := func(line, more string) string {
-		return docsCall.ReplaceAllStringFunc(line, func(call string) string { return call + more + " " })
-	}
 	in := func(name string) string { return filepath.Join(s.dir, name) }
 	t.Run("cards", func(t *testing.T) {
-		run(short(docsParallelCards, docsFedAWE))
+		run(s.cards)
 		parallelEnds(t, in("cards.log"), 8, "0")
-		run("rollcall table fedawe-2 --out alone" + docsFedAWE)
-		run("rollcall table fedawe-2" + docsFedAWE)
+		run("rollcall table fedawe-2 --out alone")
+		run("rollcall table fedawe-2")
 		sameTree(t, "by eight processes", timelessTree(t, in("out")), timelessTree(t, in("alone")))
 	})
 	t.Run("parts", func(t *testing.T) {
-		here := regexp.MustCompile(`-S .* (--retries)`).ReplaceAllString(docsParallelParts, "$1")
-		if here == docsParallelParts {
-			t.Fatalf("%q: want other machines, which this test leaves out", docsParallelParts)
+		here := regexp.MustCompile(`-S .* (--retries)`).ReplaceAllString(s.parts, "$1")
+		if here == s.parts {
+			t.Fatalf("%q: want other machines, which this test leaves out", s.parts)
 		}
-		run(short(here, docsTable))
+		run(here)
 		parallelEnds(t, in("parts.log"), 3, "0")
 		run("rollcall results merge part1 part2 part3 --out merged")
-		run("rollcall table cafed-1 --out merged" + docsTable)
-		run("rollcall table cafed-1 --out whole" + docsTable)
+		run("rollcall table cafed-1 --out merged")
+		run("rollcall table cafed-1 --out whole")
 		sameTree(t, "merged", timelessTree(t, in("merged")), timelessTree(t, in("whole")))
 	})
 	t.Run("a command that cannot be meant", func(t *testing.T) {
-		line := strings.NewReplacer("cards.log", "wrong.log", "$(seq 8)", "1").Replace(docsParallelCards)
-		line = short(line, "--rounds many")
+		line := strings.NewReplacer("cards.log", "wrong.log", "$(seq 8)", "1").Replace(s.cards)
+		line = strings.Replace(line, "--device", "--rounds many --device", 1)
 		if said, err := s.run(line); err == nil {
 			t.Errorf("%s: no error, want one\n%s", line, said)
 		}
@@ -89,10 +115,10 @@ const parallelRounds = "rollcall sweep --methods mifa --availability stationary 
 
 // With --termseq as in docs/cluster.md, processes that parallel ends write checkpoints.
 func TestParallelEnd(t *testing.T) {
-	s := parallelShop(t)
-	end := regexp.MustCompile(`--termseq \S+`).FindString(docsParallelCards)
+	s := newParallelShop(t)
+	end := regexp.MustCompile(`--termseq \S+`).FindString(s.cards)
 	if end == "" {
-		t.Fatalf("%q: no --termseq, want it", docsParallelCards)
+		t.Fatalf("%q: no --termseq, want it", s.cards)
 	}
 	words := append(strings.Fields(end), parallelRounds+" --out {} >{}.log 2>&1", ":::", "out1")
 	cmd := exec.Command("parallel", words...)

@@ -1,10 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"rollcall/bench/python"
@@ -15,21 +15,27 @@ import (
 // wants the test: where that one cannot be used, the test fails.
 func needsPython(t *testing.T) (interpreter string) {
 	t.Helper()
-	interpreter, err := python.Interpreter()
-	text := []byte{}
-	if err == nil {
-		text, err = exec.Command(interpreter, "-c", "import numpy").CombinedOutput()
-	}
+	interpreter, err := withNumPy()
 	switch {
 	case err == nil:
 	case os.Getenv(python.Variable) != "":
-		t.Fatalf("$%s is %s: %v\n%s", python.Variable, interpreter, err, text)
+		t.Fatalf("$%s is %s: %v", python.Variable, interpreter, err)
 	default:
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		t.Skipf("left out: no Python with NumPy, want one on the PATH or in $%s: %v: %s", python.Variable, err,
-			lines[len(lines)-1])
+		t.Skipf("left out: no Python with NumPy, want one on the PATH or in $%s: %v", python.Variable, err)
 	}
 	return interpreter
+}
+
+// withNumPy returns the Python of methods; an error: there is none, or it has no NumPy.
+func withNumPy() (interpreter string, err error) {
+	interpreter, err = python.Interpreter()
+	if err != nil {
+		return "", err
+	}
+	if text, err := exec.Command(interpreter, "-c", "import numpy").CombinedOutput(); err != nil {
+		return interpreter, fmt.Errorf("%w: %s", err, text)
+	}
+	return interpreter, nil
 }
 
 // example returns the path of an example of a method in Python.

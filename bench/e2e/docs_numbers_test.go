@@ -1,0 +1,421 @@
+package e2e
+
+// Numbers of the pages that come from kept runs are those of results/replay.
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rollcall/internal/files"
+	"rollcall/internal/must"
+	"rollcall/results"
+	"rollcall/results/metrics"
+	"rollcall/results/power"
+	"rollcall/results/protocol"
+	"rollcall/results/stats"
+)
+
+const (
+	reproduction = "docs/reproduction.md"
+	replayed     = "../../results/replay"
+)
+
+// docsSays checks that a page has a row or a sentence, over however many lines it goes. If it has not, the error names
+// the line in which the page begins to say something else.
+func docsSays(t *testing.T, page, want string) {
+	t.Helper()
+	var words []string
+	var lines []int // of the words
+	for i, line := range strings.Split(contents(t, "../../"+page), "\n") {
+		for word := range strings.FieldsSeq(line) {
+			words, lines = append(words, word), append(lines, i+1)
+		}
+	}
+	wanted, best, line := strings.Fields(want), -1, 0
+	for i := range words {
+		n := 0
+		for n < len(wanted) && i+n < len(words) && strings.Trim(words[i+n], ",.;:") == strings.Trim(wanted[n], ",.;:") {
+			n++
+		}
+		if n > best {
+			best, line = n, lines[min(i+n, len(lines)-1)]
+		}
+	}
+	if best < len(wanted) {
+		t.Errorf("%s:%d: does not go on %q, as results/replay has it, want\n%s", page, line,
+			strings.Join(wanted[best:], " "), want)
+	}
+}
+
+// The tables of docs/reproduction.md that follow the methods through the rounds are those of the kept curves: the test
+// accuracy in percent, the mean over the evaluations of the last 50 rounds up to each of these.
+func TestDocsReplay(t *testing.T) {
+	for _, c := range []struct {
+		folder, availability string
+		rounds               []int
+	}{
+		{"fedawe-2/numpy", "sine", []int{100, 500, 1000, 2000}},
+		{"fedar-2", "uniform", []int{100, 250, 500, 1000}},
+	} {
+		runs, bad, err := results.FindRuns(t.Context(), filepath.Join(replayed, c.folder))
+		if err != nil || bad != nil || len(runs) == 0 {
+			t.Fatalf("%s: %d runs, %v, %v", c.folder, len(runs), bad, err)
+		}
+		for _, cell := range results.Cells(runs, false) {
+			of := cell.Runs[0]
+			if of.Availability != c.availability {
+				continue
+			}
+			row := []string{"| " + of.Method}
+			if p := of.Params.Get("p-min"); p != "" {
+				row[0] += ", p_min = " + p
+			}
+			for _, last := range c.rounds {
+				row = append(row, lateMean(t, cell.Runs, last))
+			}
+			docsSays(t, reproduction, strings.Join(row, " | ")+" |")
+		}
+	}
+}
+
+// docs/reproduction.md counts the runs that are kept.
+func TestDocsKept(t *testing.T) {
+	for row, pattern := range map[string]string{
+		"FedAWE, Tables 2 and 8, CIFAR-10, sine | %d of 24":               "fedawe-2/numpy/*_cifar10_sine_*/seed-*",
+		"FedAR, Table 2, Figure 2, CIFAR-10, p_min = 0.1 | %d of 18":      "fedar-2/*/seed-*",
+		"FedAR, Table 3, Figure 3: FedAvg with everybody there | %d of 3": "fedar-3/fedavg-active_*/seed-*",
+		"CA-Fed, ToN, Figure 1c | %d of 50":                               "cafed-f1c/paper/*/seed-*",
+	} {
+		kept := must.Get(filepath.Glob(filepath.Join(replayed, pattern, results.RunFile)))(t)
+		docsSays(t, reproduction, fmt.Sprintf("| "+row, len(kept)))
+	}
+}
+
+// What docs/reproduction.md says of the rounds in which FedAR reaches what the paper's figure ends at, and of its lead.
+func TestDocsFedAR(t *testing.T) {
+	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join(replayed, "fedar-2")))(t)
+	curves := map[string][][]results.CurveRow{}
+	for _, r := range runs {
+		curves[r.Method] = append(curves[r.Method], r.Curve) // in the order of the seeds
+	}
+	reached := func(enough func(accuracy, loss float64) bool) int {
+		for i := range curves["fedar"][0] {
+			var accuracies, losses []float64
+			for _, curve := range curves["fedar"] {
+				accuracies = append(accuracies, curve[i].TestAcc.Value)
+				losses = append(losses, curve[i].TrainLoss.Value)
+			}
+			if enough(stats.Mean(accuracies).Value, stats.Mean(losses).Value) {
+				return curves["fedar"][0][i].Round
+			}
+		}
+		return 0
+	}
+	docsSays(t, reproduction, fmt.Sprintf("Ours is at 44 %% in round %d, and the loss is below 1.5 in round %d "+
+		"(means of %d seeds).", reached(func(accuracy, _ float64) bool { return accuracy >= 0.44 }),
+		reached(func(_, loss float64) bool { return loss < 1.5 }), len(curves["fedar"])))
+	for _, method := range []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} {
+		row := []string{"| " + method}
+		for _, last := range []int{250, 1000} {
+			var lead []float64
+			for i, other := range curves[method] {
+				lead = append(lead, 100*(late(t, curves["fedar"][i:i+1], last).Mean-
+					late(t, [][]results.CurveRow{other}, last).Mean))
+			}
+			row = append(row, fmt.Sprintf("%+.1f ± %.1f", stats.Mean(lead).Value, stats.SampleStd(lead).Value))
+		}
+		docsSays(t, reproduction, strings.Join(row, " | ")+" |")
+	}
+}
+
+// What docs/reproduction.md says of two memories, and of MIFA and FedVARP at half the rate.
+func TestDocsMemory(t *testing.T) {
+	late := func(pattern string) string {
+		path := only(t, replayed, pattern+"/seed-3/"+results.CurveFile)
+		curve := must.Get(results.ReadCurve(path))(t)
+		return lateMean(t, []results.Run{{Dir: path, Curve: curve}}, 300)
+	}
+	rate, raw := "memory/fedar-memory-rate/", "memory/fedar-memory-raw/"
+	for _, want := range []string{
+		fmt.Sprintf("MIFA has %s %% with `rate` and %s %% with `raw`, FedVARP %s and %s, FedAR %s.",
+			late(rate+"mifa_*"), late(raw+"mifa_*"), late(rate+"fedvarp_*"), late(raw+"fedvarp_*"),
+			late(rate+"fedar_*")),
+		fmt.Sprintf("MIFA has %s %% in rounds 255 to 300 at 0.1 and %s %% at 0.05, FedVARP %s and %s %%, FedAR at 0.1 "+
+			"%s %%", late("fedar-2/mifa_*"), late(rate+"mifa_*"), late("fedar-2/fedvarp_*"), late(rate+"fedvarp_*"),
+			late("fedar-2/fedar_*")),
+	} {
+		docsSays(t, reproduction, want)
+	}
+}
+
+// lateMean returns the test accuracy of runs that end in round last, in percent, as a table would have it.
+func lateMean(t *testing.T, runs []results.Run, last int) string {
+	t.Helper()
+	var curves [][]results.CurveRow
+	for _, r := range runs {
+		curves = append(curves, r.Curve)
+	}
+	mean := late(t, curves, last)
+	text := fmt.Sprintf("%.1f", 100*mean.Mean)
+	if mean.Std.Valid {
+		text += fmt.Sprintf(" ± %.1f", 100*mean.Std.Value)
+	}
+	return text
+}
+
+// late returns the test accuracy of curves of several seeds that end in round last.
+func late(t *testing.T, curves [][]results.CurveRow, last int) stats.Estimate {
+	t.Helper()
+	var cut [][]results.CurveRow
+	for _, curve := range curves {
+		end := slices.IndexFunc(curve, func(row results.CurveRow) bool { return row.Round == last })
+		if end < 0 {
+			t.Fatalf("a curve of %s: round %d was not evaluated", curve[0].Method, last)
+		}
+		cut = append(cut, curve[:end+1])
+	}
+	mean := must.Get(protocol.OverSeeds(cut, results.ProtocolRounds, metrics.TestAcc))(t)
+	return mean
+}
+
+// printedRounds are the rounds of FedAWE's table 8 (CIFAR-10, sine) within our runs, at the targets 15, 30 and 45 %.
+var printedRounds = map[string][]int{"fedavg-known": {10, 20, 140}, "fedavg-all": {20, 60}}
+
+// The rows of docs/reproduction.md on the rates of FedAvg over all clients and with known p are those of the committed
+// curves, and so is the verdict by the rule that the page states.
+func TestDocsRates(t *testing.T) {
+	paths, err := filepath.Glob(replayed + "/rates/run/*/seed-*/" + results.CurveFile)
+	if err != nil || len(paths) != 12 {
+		t.Fatalf("%d curves (%v), want 12", len(paths), err)
+	}
+	cells := map[string][][]results.CurveRow{}
+	for _, path := range paths {
+		rows := must.Get(results.ReadCurve(path))(t)
+		cells[cellOfRates(rows[0])] = append(cells[cellOfRates(rows[0])], rows)
+	}
+	sums := map[string]float64{}
+	for cell, curves := range cells {
+		method, rate, _ := strings.Cut(cell, " ")
+		ours, printed, sum := firstRounds(t, curves, printedRounds[method])
+		var last []float64
+		for _, rows := range curves {
+			last = append(last, 100*rows[len(rows)-1].TestAcc.Value)
+		}
+		sums[cell] = sum
+		docsSays(t, reproduction, fmt.Sprintf("| %s | %s | %s | %s | %.2f | %.1f ± %.1f |", method, rate, ours,
+			printed, sum, stats.Mean(last).Value, stats.SampleStd(last).Value))
+	}
+	header := sums["fedavg-known 0.1"] + sums["fedavg-all 0.05"]
+	tables := sums["fedavg-known 0.05"] + sums["fedavg-all 0.1"]
+	docsSays(t, reproduction, fmt.Sprintf("As in the header the sum is %.2f, as in the tables %.2f.", header, tables))
+	if math.Abs(header-tables) > math.Log(1.5) {
+		t.Errorf("docs/reproduction.md: the sums %.2f and %.2f decide, want the page to say so", header, tables)
+	}
+}
+
+// cellOfRates names the method and its first learning rate, which params has where it is not the method's own.
+func cellOfRates(row results.CurveRow) string {
+	for param := range strings.SplitSeq(string(row.Params), ";") {
+		if rate, ok := strings.CutPrefix(param, "lr="); ok {
+			return row.Method + " " + rate
+		}
+	}
+	return row.Method + " " + map[string]string{"fedavg-known": "0.1", "fedavg-all": "0.05"}[row.Method]
+}
+
+// firstRounds returns the rounds in which the mean over the seeds reaches 15, 30 … %, those printed, and the sum of
+// |log(ours/printed)|. A target that is not reached counts as reached ten rounds after the last.
+func firstRounds(t *testing.T, curves [][]results.CurveRow, printed []int) (ours, paper string, sum float64) {
+	t.Helper()
+	for i, want := range printed {
+		got := must.Get(protocol.FirstRound(curves, 10, 0.15*float64(i+1), metrics.TestAcc))(t)
+		if !got.Valid {
+			got.Value = float64(curves[0][len(curves[0])-1].Round + 10)
+		}
+		sum += math.Abs(math.Log(got.Value / float64(want)))
+		ours += fmt.Sprintf(", %v", got.Value)
+		paper += fmt.Sprintf(", %d", want)
+	}
+	return strings.TrimPrefix(ours, ", "), strings.TrimPrefix(paper, ", "), sum
+}
+
+// releasedFolder has runs of FedAWE's released code, as it writes them, and ours beside them, in run.
+var releasedFolder = filepath.Join(replayed, "released")
+
+// The rows of docs/reproduction.md beside FedAWE's released code are those of the kept files.
+func TestDocsReleased(t *testing.T) {
+	runs, bad, err := results.FindRuns(t.Context(), filepath.Join(releasedFolder, "run"))
+	if err != nil || bad != nil || len(runs) == 0 {
+		t.Fatalf("%d runs, %v, %v", len(runs), bad, err)
+	}
+	for _, c := range []struct {
+		method, draws string
+		seeds         []uint32
+		code          string
+		rounds        []int
+	}{
+		{"fedawe", "numpy", []uint32{3, 4, 6}, "fedawe-sine-torch-2.15.csv", []int{10, 20, 30, 40, 50}},
+		{"fedavg-active", "numpy", []uint32{3, 4, 6}, "fedavg-active-stationary-torch-1.13.csv", []int{5, 10, 15, 20}},
+		{"fedawe", "numpy", []uint32{3, 4, 6}, "fedawe-sine-torch-1.13.csv", []int{5, 10, 15, 20}},
+		{"fedavg-active", "", []uint32{3, 4, 6}, "fedavg-active-stationary-torch-1.13.csv", []int{5, 10, 15, 20}},
+		{"fedawe", "", []uint32{3, 4, 6}, "fedawe-sine-torch-1.13.csv", []int{5, 10, 15, 20}},
+		{"fedawe", "", []uint32{146, 172, 195}, "fedawe-sine-torch-1.13.csv", []int{5, 10, 15, 20}},
+	} {
+		var curves [][]results.CurveRow
+		for _, r := range runs {
+			if r.Method == c.method && r.Params.Get("draws") == c.draws && slices.Contains(c.seeds, r.Seed) {
+				curves = append(curves, r.Curve)
+			}
+		}
+		if len(curves) != len(c.seeds) {
+			t.Fatalf("%s, draws %q, seeds %v: %d runs", c.method, c.draws, c.seeds, len(curves))
+		}
+		code := readReleased(t, c.code)
+		for _, round := range c.rounds {
+			var train, test []float64
+			for _, curve := range curves {
+				i := slices.IndexFunc(curve, func(row results.CurveRow) bool { return row.Round == round })
+				train = append(train, 100*curve[i].TrainAcc.Value)
+				test = append(test, 100*curve[i].TestAcc.Value)
+			}
+			for what, ours := range map[string][]float64{"train": train, "test": test} {
+				row := releasedRow(ours, code[what][round])
+				docsSays(t, reproduction, fmt.Sprintf("| %s | %d | %s | %s |", c.method, round, what, row))
+			}
+		}
+	}
+}
+
+// What docs/reproduction.md says of the rounds in which FedAWE's released code and ours reach what Table 8 has.
+func TestDocsReleasedRounds(t *testing.T) {
+	runs, _ := must.Get2(results.FindRuns(t.Context(), filepath.Join(releasedFolder, "run")))(t)
+	code, ours := readReleased(t, "fedawe-sine-torch-2.15.csv")["test"], map[int][]float64{}
+	for _, r := range runs {
+		if r.Method == "fedawe" && r.Params.Get("draws") == "numpy" {
+			for _, row := range r.Curve {
+				ours[row.Round] = append(ours[row.Round], 100*row.TestAcc.Value)
+			}
+		}
+	}
+	first := func(of map[int][]float64, level float64) int {
+		for round := 10; ; round += 10 {
+			if values := of[round]; len(values) != 3 || stats.Mean(values).Value >= level {
+				return round
+			}
+		}
+	}
+	docsSays(t, reproduction, fmt.Sprintf("the released code's mean first reaches 15 and 30 %% in rounds "+
+		"%d and %d, and ours in rounds %d and %d", first(code, 15), first(code, 30), first(ours, 15), first(ours, 30)))
+}
+
+// releasedRow compares accuracies of ours, one a seed, with the released code's.
+func releasedRow(ours, code []float64) string {
+	a, b := stats.EstimateOf(ours), stats.EstimateOf(code)
+	difference, margin, verdict := stats.Compare(a, b)
+	return fmt.Sprintf("%.1f ± %.1f | %.1f ± %.1f | %+.1f | %.1f | %s", a.Mean, a.Std.Value, b.Mean, b.Std.Value,
+		difference, margin.Value, verdict)
+}
+
+// readReleased returns the accuracies in percent that the released code has in a round, one a seed.
+func readReleased(t *testing.T, name string) map[string]map[int][]float64 {
+	t.Helper()
+	f := must.Get(os.Open(filepath.Join(releasedFolder, name)))(t)
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.TrimLeadingSpace = true
+	rows := must.Get(r.ReadAll())(t)
+	column := map[string]int{}
+	for i, name := range rows[0] {
+		column[strings.TrimSpace(name)] = i
+	}
+	read := map[string]map[int][]float64{"train": {}, "test": {}}
+	for _, row := range rows[1:] {
+		round := must.Get(strconv.Atoi(row[column["rounds"]]))(t)
+		for what, of := range read {
+			accuracy := must.Get(strconv.ParseFloat(row[column[what+"_accuracy"]], 64))(t)
+			of[round] = append(of[round], 100*accuracy)
+		}
+	}
+	return read
+}
+
+// The table of docs/seeds.md is what `rollcall results power` wrote about the runs that the page names.
+func TestDocsSeeds(t *testing.T) {
+	rows := must.Get(files.ReadCSVFile[power.Spread](replayed + "/power/power.csv"))(t)
+	var parts []string
+	cells := map[string]string{} // by part, one behind the other
+	for _, r := range rows {
+		if r.Metric != metrics.TestAcc || r.Runs != 121 {
+			t.Fatalf("%s of %d runs, want the accuracy of 121", r.Metric, r.Runs)
+		}
+		if !slices.Contains(parts, r.Part) {
+			parts = append(parts, r.Part)
+		}
+		cells[r.Part] += fmt.Sprintf(" %.2f (%.2f … %.2f), %.0f %% |",
+			100*r.Std, 100*r.StdLow, 100*r.StdHigh, 100*r.Share)
+		if r.Part == "all" {
+			n := func(n files.Optional) string { return fmt.Sprintf("%.0f", n.Value) }
+			cells["different seeds"] += fmt.Sprintf(" %s (%s … %s) |", n(r.Apart), n(r.ApartLow), n(r.ApartHigh))
+			if r.Minus != "" {
+				cells["the same seeds"] += fmt.Sprintf(" | | %s (%s … %s) |", n(r.Pairs), n(r.PairsLow), n(r.PairsHigh))
+			}
+		}
+	}
+	if len(rows) != 3*len(parts) || len(parts) != 7 {
+		t.Fatalf("%d rows of %d parts, want 7 of two methods and of their difference", len(rows), len(parts))
+	}
+	for _, part := range append(parts, "different seeds", "the same seeds") {
+		docsSays(t, "docs/seeds.md", "| "+part+" |"+cells[part])
+	}
+}
+
+// The components of results/replay/power are those of the accuracies of its runs, by the formulas of docs/seeds.md.
+func TestDocsSeedsComponents(t *testing.T) {
+	rows := must.Get(files.ReadCSVFile[power.Spread](replayed + "/power/power.csv"))(t)
+	runs := must.Get(files.ReadCSVFile[results.SummaryRow](replayed + "/power/" + results.SummaryFile))(t)
+	const q = 11
+	for _, method := range []string{"fedavg-active", "mifa"} {
+		n, sum, squares := 0.0, 0.0, 0.0
+		of := map[string]float64{} // sum of the accuracies with one seed of one part
+		for _, r := range runs {
+			if r.Method != method || r.Metric != metrics.TestAcc {
+				continue
+			}
+			y := r.Mean.Value
+			n, sum, squares = n+1, sum+y, squares+y*y
+			for _, name := range power.Seeds {
+				of[name+"="+r.Params.Get(name)] += y
+			}
+		}
+		if n != q*q || len(of) != 5*q {
+			t.Fatalf("%s: %g runs with %d seeds of all parts, want %d with %d", method, n, len(of), q*q, 5*q)
+		}
+		rest, ms := squares-sum*sum/n, map[string]float64{}
+		for seed, s := range of {
+			part, _, _ := strings.Cut(strings.TrimPrefix(seed, "seed-"), "=")
+			ms[part] += (s*s/q - sum*sum/n/q) / (q - 1)
+		}
+		for _, square := range ms {
+			rest -= (q - 1) * square
+		}
+		rest /= q*q - 1 - 5*(q-1)
+		want := map[string]float64{"interactions": rest, "all": rest}
+		for part, square := range ms {
+			want[part] = (square - rest) / q
+			want["all"] += want[part]
+		}
+		for _, r := range rows {
+			// The sums of squares are near 100, each rounded by 10⁻¹⁴.
+			if r.Method == method && r.Minus == "" && math.Abs(r.Variance-want[r.Part]) > 1e-12 {
+				t.Errorf("%s, %s: variance %g, want %g ± 10⁻¹²", method, r.Part, r.Variance, want[r.Part])
+			}
+		}
+	}
+}
