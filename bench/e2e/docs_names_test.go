@@ -63,7 +63,7 @@ func TestDocsLinks(t *testing.T) {
 		fenced, written := false, false
 		for i, line := range strings.Split(p.text, "\n") {
 			fenced = fenced != strings.HasPrefix(line, "```")
-			written = (written || page.Command(line) != nil) && line != scoreboard.BlockEnd
+			written = (written || scoreboard.BlockCommand(line) != nil) && line != scoreboard.BlockEnd
 			if n := utf8.RuneCountInString(line); n > docsColumns && !written && docsNote.FindString(line) == "" {
 				t.Errorf("%s:%d: %d columns, want at most %d", p.name, i+1, n, docsColumns)
 			}

@@ -230,8 +230,8 @@ func TestPythonRuntimeChanged(t *testing.T) {
 	needsPython(t)
 	ofProcesses(t)
 	dir := t.TempDir()
-	file, other := filepath.Join(dir, "own.py"), filepath.Join(dir, "other")
-	docsWrite(t, file, `import os, signal, time
+	other := filepath.Join(dir, "other")
+	file := script(t, dir, "own", `import os, signal, time
 import rollcall_fl as rc
 
 class Own(rc.Method):
@@ -246,8 +246,9 @@ class Own(rc.Method):
             os.kill(os.getppid(), signal.SIGKILL)
         ends = r.train(start=self.w)
         self.w.set(self.w + float(os.environ.get("FACTOR", "1")) * rc.mean(ends - self.w))
-`, 0o666)
-	docsWrite(t, filepath.Join(other, "sitecustomize.py"), "import numpy\nnumpy.__version__ = '9.9'\n", 0o666)
+`)
+	must.OK(t, os.Mkdir(other, 0o777))
+	script(t, other, "sitecustomize", "import numpy\nnumpy.__version__ = '9.9'\n")
 	for _, c := range []struct {
 		name, factor string
 		status       int
