@@ -119,7 +119,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if algos.Registered() > methods {
 			root = newRoot(stdout, stderr, help) // with the flags of methods in files
 		}
-		root.SetArgs(slices.Concat([]string{}, args)) // given nil, cobra would take the arguments of the test binary
+		root.SetArgs(append([]string{}, args...)) // given nil, cobra would take the arguments of the test binary
 		err = cmp.Or(root.ExecuteContext(ctx), help.err)
 	}
 	switch {

@@ -113,8 +113,8 @@ func (a *app) noteRates(f *many.Rates) error {
 // pool returns the sessions that make the runs of the command.
 func (s *pooled) pool() *many.Pool { return many.NewPool(s.stderr, s.machine, s.keep) }
 
-// table makes the runs of the cells and prints their summary, also when the table is interrupted. It fails if a cell has
-// no number: because its runs failed, or because one diverged.
+// table makes the runs of the cells and prints their summary, also when the table is interrupted. It fails if a cell
+// has no number: because its runs failed, or because one diverged.
 func (s *pooled) table(
 	t *papers.Table, cells []many.Cell, print func(t *papers.Table, rows []results.SummaryRow, path string) error,
 ) error {

@@ -51,8 +51,9 @@ func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
 		Use:   "rollcall",
 		Short: "Benchmarks federated learning with clients that are not always available",
 		Long: `rollcall trains all active clients of a federation at once, under an availability model that decides
-which clients are active in each round. It writes the results of every method as CSV, next to the papers' printed numbers.`,
-		// runContext logs errors itself, in one line. Cobra would print them with the usage, which hides them.
+which clients are active in each round. It writes the results of every method as CSV, next to the papers' printed
+numbers.`,
+		// Run logs errors itself, in one line. Cobra would print them with the usage, which hides them.
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetOut(help)

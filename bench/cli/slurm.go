@@ -172,8 +172,8 @@ type stage struct {
 	runs  []many.Planned
 }
 
-// begin prints the plan, submits the runs to Slurm or waits for them there, where the flags say so. here reports whether
-// the command then makes the runs here, or shows what Slurm's tasks have made.
+// begin prints the plan, submits the runs to Slurm or waits for them there, where the flags say so. here reports
+// whether the command then makes the runs here, or shows what Slurm's tasks have made.
 func (s *pooled) begin(of planned) (here bool, err error) {
 	switch {
 	case s.machine.Plan:

@@ -29,7 +29,6 @@ import (
 // files, byte by byte. A refactoring has to leave the output of every command alone, and nothing but the bytes can say
 // whether it did. A script starts in a folder with the data of writeTinyData, shut off from the rest of the machine.
 //
-// -update rewrites what `cmp` compares with. Do that only in a commit that is meant to change what users see; then
 // `git diff` shows exactly what changes for them. Speeds (bench, track run) are in no script.
 func TestScript(t *testing.T) {
 	if testing.Short() {
@@ -57,7 +56,8 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// editFile is the command `edit` of scripts: edit FILE PATTERN TEXT replaces the first match of a regular expression in the one file that FILE, a glob, finds.
+// editFile is the command `edit` of scripts: edit FILE PATTERN TEXT replaces the first match of a regular expression in
+// the one file that FILE, a glob, finds.
 func editFile(ts *testscript.TestScript, _ bool, args []string) {
 	found, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)

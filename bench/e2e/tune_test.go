@@ -123,7 +123,8 @@ func TestTune(t *testing.T) {
 		strings.Contains(again.stderr, ": round ") {
 		t.Errorf("a second time:\n%s%s\nwant the same files from kept runs", again.stdout, again.stderr)
 	}
-	if o := pass(t, append(args, "--plan")...); !strings.Contains(o.stdout, "24 runs: 24 kept, 0 to resume, 0 to train") {
+	o := pass(t, append(args, "--plan")...)
+	if !strings.Contains(o.stdout, "24 runs: 24 kept, 0 to resume, 0 to train") {
 		t.Errorf("--plan of what is there: %s", o.stdout)
 	}
 	pass(t, "results", "verify", out)

@@ -148,10 +148,11 @@ func (p *Pool) coalitions(ctx context.Context, f *papers.Figure, w *Wanted, most
 	jobs := make([][]*Job, len(all))
 	for i := range all {
 		c := &all[i]
-		jobs[i] = []*Job{{Run: fmt.Sprint(c.Stale, c.Seed), Do: func(ctx context.Context, ses *run.Session) (err error) {
+		do := func(ctx context.Context, ses *run.Session) (err error) {
 			c.Accuracies, err = ses.Coalitions(ctx, s, c.Seed, c.Stale)
 			return err
-		}}}
+		}
+		jobs[i] = []*Job{{Run: fmt.Sprint(c.Stale, c.Seed), Do: do}}
 	}
 	err = p.Run(ctx, jobs, func(i int) error {
 		c := &all[i]

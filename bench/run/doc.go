@@ -1,4 +1,5 @@
-// Package run makes one run: a method, a net, data, an availability model and a seed, and the folder of files it leaves.
+// Package run makes one run: a method, a net, data, an availability model and a seed, and the folder of files it
+// leaves.
 //
 //	s, err := settings.Defaults("fedawe", "code", "leaf")
 //	session := &run.Session{Machine: run.Machine{Device: "cpu", Threads: 2, Out: "out"}, Stderr: os.Stderr}
@@ -7,6 +8,6 @@
 //	last := made.Rows[len(made.Rows)-1] // of curve.csv; a run that is there already is kept or resumed
 //	err = errors.Join(err, session.Close())
 //
-// life.go has a run's whole life: lock the folder, decide what becomes of it, train, read the run back. A session
-// opens data and engine, and keeps both for the next run; trainer.go is the loop of rounds, evaluations and checkpoints.
+// life.go has a run's whole life: lock the folder, decide what becomes of it, train, read the run back. A session opens
+// data and engine, and keeps both for the next run; trainer.go is the loop of rounds, evaluations and checkpoints.
 package run

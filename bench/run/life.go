@@ -231,7 +231,9 @@ func (x *Experiment) make(
 	defer stop(nil)
 	e, done := beginRun(ctx, ses.Machine.Grace)
 	defer done()
-	t := &trainer{x: x, ses: ses, want: w, held: held, engine: ses.Engine, stop: stop, replace: keep.Again || keep.Replace}
+	t := &trainer{
+		x: x, ses: ses, want: w, held: held, engine: ses.Engine, stop: stop, replace: keep.Again || keep.Replace,
+	}
 	if x.Dump != "" {
 		t.engine = &recorder{Engine: ses.Engine, params: ses.model.P}
 	}

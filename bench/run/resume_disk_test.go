@@ -56,7 +56,8 @@ func TestResumeNoRoomForCheckpoints(t *testing.T) {
 	onDisk(t, x, "200k")
 	ses.Machine.CheckpointEvery = 1
 	sameOutcome(t, "small disk", completed(t, x, ses), want)
-	if n := strings.Count(log.String(), "no space left on device: the run continues without this checkpoint\n"); n != 1 {
+	const lost = "no space left on device: the run continues without this checkpoint\n"
+	if n := strings.Count(log.String(), lost); n != 1 {
 		t.Errorf("said %d times, want once:\n%s", n, log)
 	}
 }

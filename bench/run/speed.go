@@ -85,7 +85,9 @@ func (b *SpeedTest) FallBack() error {
 
 // Measure makes the rounds and times each. Between them it runs the reference loop, unless a card trains. If it is
 // interrupted, the row holds the rounds up to then.
-func (b *SpeedTest) Measure(ctx context.Context, ses *Session) (row results.BenchRow, times []time.Duration, err error) {
+func (b *SpeedTest) Measure(
+	ctx context.Context, ses *Session,
+) (row results.BenchRow, times []time.Duration, err error) {
 	s, info := &b.Settings, ses.Engine.Info()
 	row = results.BenchRow{
 		Time: time.Now().Truncate(time.Second), Version: Version(), Data: s.Data, Net: s.Net,

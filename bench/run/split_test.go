@@ -27,7 +27,8 @@ func TestSplitOnce(t *testing.T) {
 				t.Error("the same run: the data are split again, want the split that is there")
 			}
 			for round := range 5 {
-				if got, want := again.Availability.Active(round), fresh.Availability.Active(round); !slices.Equal(got, want) {
+				got, want := again.Availability.Active(round), fresh.Availability.Active(round)
+				if !slices.Equal(got, want) {
 					t.Errorf("round %d: %v are active, want %v", round, got, want)
 				}
 			}

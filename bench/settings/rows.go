@@ -179,7 +179,8 @@ var published = availability.Defaults(nil, 0)
 // availabilityRows say when the clients are available. Package availability checks the rows without a range when it
 // makes the model, see [Settings.checkAvailability].
 var availabilityRows = []Row{
-	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32), "rounds per cycle of the availability",
+	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32),
+		"rounds per cycle of the availability",
 		func(s *Settings) any { return &s.Period }).only(onAvailability("staircase", "sine", "interleaved-sine")),
 	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "amplitude of the sine",
 		func(s *Settings) any { return &s.Gamma }).only(onAvailability("sine", "interleaved-sine")),

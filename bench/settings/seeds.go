@@ -33,9 +33,11 @@ func seedRows() []Row {
 		seedOf("split", "what the clients hold: generated data, the split, --validation, --hold-out and --swap-pairs",
 			func(s *Settings) *files.Optional { return &s.SeedSplit }, "", func(*Settings) bool { return true }),
 		seedOf("phi", "φ, the activity of the classes, from which the p_i are computed",
-			func(s *Settings) *files.Optional { return &s.SeedPhi }, " with --p none and one of FedAWE's availability models",
+			func(s *Settings) *files.Optional { return &s.SeedPhi },
+			" with --p none and one of FedAWE's availability models",
 			func(s *Settings) bool { return !s.Chained() && !s.P.Valid }),
-		seedOf("availability", "which clients are active in which round, the parameters of the chains, and the history of --prior",
+		seedOf("availability",
+			"which clients are active in which round, the parameters of the chains, and the history of --prior",
 			func(s *Settings) *files.Optional { return &s.SeedAvailability }, " and, of a trace, with --prior",
 			func(s *Settings) bool {
 				return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) && s.Get("prior") != "none"

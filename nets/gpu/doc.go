@@ -14,7 +14,8 @@
 //		return err
 //	}
 //	start, end := nets.Row{Bank: rows}, nets.Row{Bank: rows, Index: 1}
-//	losses, err := e.Train(ctx, nets.LocalWork{LR: 0.1, Clients: []nets.ClientWork{{Start: start, End: end, Plan: plan}}})
+//	work := nets.LocalWork{LR: 0.1, Clients: []nets.ClientWork{{Start: start, End: end, Plan: plan}}}
+//	losses, err := e.Train(ctx, work)
 //
 // A round goes from train.go and evaluate.go, which divide it into waves, to wave.go, plan.go and run.go, which replay
 // one. lower.go makes the launches: a new op is a case in op there, its launches in a lower_*.go file and its kernel in

@@ -49,7 +49,8 @@ func TestEveryCard(t *testing.T) {
 			"is the PTX read rightly?", k.Shared, k.Threads)
 	}
 	if k := compiled.of(t, "conv_forward_tf32"); k.Threads != 128 || k.Resident != 3 {
-		t.Fatalf("conv_forward_tf32: %d threads, %d blocks, want 128, 3: is the PTX read rightly?", k.Threads, k.Resident)
+		t.Fatalf("conv_forward_tf32: %d threads, %d blocks, want 128, 3: is the PTX read rightly?",
+			k.Threads, k.Resident)
 	}
 	seen := map[string]bool{}
 	for _, batch := range []int{1, 5, 20, 32, 50, 64, 128, 256, 512} {

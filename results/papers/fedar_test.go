@@ -145,8 +145,9 @@ func TestSummariseCorrects(t *testing.T) {
 	} {
 		for i, x := range acc {
 			r := results.Run{
-				Setup: results.Setup{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"}, Seed: uint32(i),
-				Info: &results.RunInfo{Status: results.RunComplete, Rounds: 1, Seed: uint32(i)},
+				Setup: results.Setup{Table: "fedar-2", Method: method, Preset: "paper", Data: "cifar10"},
+				Seed:  uint32(i),
+				Info:  &results.RunInfo{Status: results.RunComplete, Rounds: 1, Seed: uint32(i)},
 			}
 			for round := range 2 {
 				r.Curve = append(r.Curve, results.CurveRow{

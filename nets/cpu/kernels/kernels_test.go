@@ -98,8 +98,8 @@ func compareGemm(t *testing.T, all []run, tile Tile[float32], a, b, c []float32)
 	}
 }
 
-// TestGemm does tiles of every size; tall ones, with the cut of M and the two heights after one another; and some with NaN
-// and infinity.
+// TestGemm does tiles of every size; tall ones, with the cut of M and the two heights after one another; and some with
+// NaN and infinity.
 func TestGemm(t *testing.T) {
 	all, r := runs(t), rand.New(rand.NewPCG(1, 2))
 	check := func(m, n int) {

@@ -78,8 +78,8 @@ var kinds = []struct {
 // Each case compares the emulator with plain loops. Its message says what it got and what it wanted.
 func TestCases(t *testing.T) {
 	for _, name := range []string{
-		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "cp_async", "cp_async_no_wait", "poison",
-		"deferred", "graph", "math",
+		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "cp_async", "cp_async_no_wait",
+		"poison", "deferred", "graph", "math",
 	} {
 		for _, kind := range kinds {
 			t.Run(name+"/"+kind.name, func(t *testing.T) {

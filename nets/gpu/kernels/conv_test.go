@@ -146,8 +146,8 @@ func TestConvNaN(t *testing.T) {
 	}
 }
 
-// deterministicConv compares two runs, which give the same bytes, and the last client with a run of it alone: its results
-// do not depend on who else is in the wave.
+// deterministicConv compares two runs, which give the same bytes, and the last client with a run of it alone: its
+// results do not depend on who else is in the wave.
 func deterministicConv[C convolution](t *testing.T, c C) {
 	eachConv(t, []C{c}, func(t *testing.T, c C, p precision, rnd *rand.Rand) {
 		d := c.draw(rnd, func() float32 { return rnd.Float32()*2 - 1 })

@@ -53,9 +53,9 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// A module of one precision is whole: it has the kernels of that precision and those without a precision, in their order,
-// each with the same instructions as in the whole module. Package ptx parses it, which refuses a line that it does not
-// know and an array that is not declared.
+// A module of one precision is whole: it has the kernels of that precision and those without a precision, in their
+// order, each with the same instructions as in the whole module. Package ptx parses it, which refuses a line that it
+// does not know and an array that is not declared.
 func TestOnly(t *testing.T) {
 	for _, m := range modules() {
 		whole := must.Get(ptx.Parse(m.PTX))(t)

@@ -148,8 +148,8 @@ func TestRowGeometry(t *testing.T) {
 	}
 }
 
-// Kernels refuse sizes that they cannot take: shared memory that no card has, or more elements than they count. That the
-// launches of all nets fit the smallest card is for TestEveryCard of package gpu.
+// Kernels refuse sizes that they cannot take: shared memory that no card has, or more elements than they count. That
+// the launches of all nets fit the smallest card is for TestEveryCard of package gpu.
 func TestFits(t *testing.T) {
 	for _, c := range []struct {
 		H, C, R, O, pad uint32

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The logits are (0, x), in float32 in every precision, and dx is the second of each pair of gradients: both are copied.
+// The logits are (0, x), in float32 in every precision, and dx is the second of each pair of gradients: both are
+// copied.
 func TestLogOdds(t *testing.T) {
 	eachBatch(t, []int{1, 5, 128, 1030}, func(r *rig, rnd *rand.Rand, p precision, K, n int) {
 		w := plain(K)

@@ -14,8 +14,8 @@ import (
 	"rollcall/nets/gpu/ptx"
 )
 
-// launchLinear launches the kernels of a linear layer, launchConv those of a convolution, launchNorm those of batch norm,
-// launchHead a head.
+// launchLinear launches the kernels of a linear layer, launchConv those of a convolution, launchNorm those of batch
+// norm, launchHead a head.
 func launchLinear(p precision, K, B, I, O int) func(t *testing.T) {
 	return func(t *testing.T) {
 		l := newLinearRun(t, p, K, B, I, O)

@@ -9,7 +9,8 @@ import (
 	cpu "rollcall/nets/cpu/kernels"
 )
 
-// y keeps every Stride-th pixel, with zeros in new channels, and dx is its gradient: exactly, since nothing is computed.
+// y keeps every Stride-th pixel, with zeros in new channels, and dx is its gradient: exactly, since nothing is
+// computed.
 func TestSubsample(t *testing.T) {
 	eachBatch(t, []cpu.SubsampleShape{
 		{N: 1, H: 1, W: 1, C: 1, O: 1, Stride: 1},
