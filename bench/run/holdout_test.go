@@ -14,9 +14,7 @@ import (
 func outcomeWith(t *testing.T, otherLabels bool, settings []string) map[string]string {
 	t.Helper()
 	x, ses, _ := resumable(t, settings...)
-	if err := ses.OpenData(t.Context(), &x.Settings, x.Seed); err != nil { // the engine opens later, and reads the labels
-		t.Fatal(err)
-	}
+	must.OK(t, ses.OpenData(t.Context(), &x.Settings, x.Seed)) // the engine opens later, and reads the labels
 	for i, label := range ses.Data.Test.Labels {
 		if otherLabels {
 			ses.Data.Test.Labels[i] = 9 - label
