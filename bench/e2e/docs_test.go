@@ -24,6 +24,7 @@ import (
 
 	"rollcall/bench/cli"
 	"rollcall/bench/python"
+	"rollcall/datasets"
 	"rollcall/internal/must"
 	"rollcall/results/papers"
 	"rollcall/results/resultstest"
@@ -253,7 +254,7 @@ var (
 		"rounds": 3, "clients": 4, "local-steps": 1, "batch": 4, "eval-every": 1, "warmup": 0, "crossed": 5,
 		"train-size": 60, "test-size": 20,
 	}
-	docsLists = map[string]int{"seeds": 3, "methods": 4, "lrs": 2, "server-lrs": 2}
+	docsLists = map[string]int{"seeds": 3, "lrs": 2, "server-lrs": 2}
 )
 
 // docsSmall returns a command line that does in a blink what args do in minutes: with few rounds, clients, seeds and
@@ -272,21 +273,21 @@ func docsSmall(args []string) []string {
 	case path == "rollcall track run", path == "rollcall method check" && missing != nil,
 		is("check"), is("slurm"), is("collect"):
 		return nil
-	case path == "rollcall data fetch", path == "rollcall data verify":
+	case cmd.Parent().Name() == "data" && slices.Contains(datasets.Names(), first):
 		return append(words, "leaf")
 	case path == "rollcall results show":
 		cells, _ := filepath.Glob("out/*/*_*")
-		if cell := strings.Join(cells[:min(len(cells), 1)], ""); strings.Contains(first, "/") {
-			return append(words, cell)
-		} else {
-			return append(words, cell[strings.LastIndex(cell, "_")+1:])
+		cell := strings.Join(cells[:min(len(cells), 1)], "")
+		if !strings.Contains(first, "/") { // the end of a cell's name, by which it is known too
+			cell = cell[strings.LastIndex(cell, "_")+1:]
 		}
+		return append(words, cell)
 	case flags.Lookup("rounds") == nil, is("help"), cmd.Name() == "figure" && figure.Runs == nil:
 		return args
 	}
 	small := map[string][]string{"seeds": {"3"}} // for lists that are empty, which stand for all
 	if paper, _, _ := strings.Cut(first, "-"); paper == "fedawe" || cmd.Name() == "sweep" || cmd.Name() == "tune" {
-		small["methods"], small["availability"] = []string{"mifa", "fedawe"}, []string{"sine"}
+		small["methods"], small["availability"] = []string{"fedawe"}, []string{"sine"}
 		small["data"] = []string{"svhn"}
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -304,7 +305,7 @@ func docsSmall(args []string) []string {
 				limit = 10 // its figures have up to ten clusters
 			}
 		case "train-size", "test-size":
-			isNumber = flags.Lookup("data").Value.String() == "synthetic" // else they are of no use
+			isNumber = flags.Lookup("data").Value.String() == "synthetic" && cmd.Name() != "bench" // else of no use
 		case "crossed":
 			isNumber = set
 		}
@@ -319,11 +320,12 @@ func docsSmall(args []string) []string {
 		switch {
 		case f.Name == "data" && slices.Equal(values, []string{"cifar10"}) && flags.Lookup("allow-altered") == nil:
 			values, set = []string{"leaf"}, true
-		case f.Name == "data" && slices.Equal(values, []string{"cifar10"}):
+		case f.Name == "data" && slices.Equal(values, []string{"cifar10"}),
+			f.Name == "data" && cmd.Name() == "bench" && values[0] == "synthetic": // at its full size
 			values, set = []string{"svhn"}, true
 		case f.Name == "allow-altered":
 			values, set = []string{"true"}, true
-		case f.Name == "device":
+		case f.Name == "device" && (values[0] == "auto" || strings.HasPrefix(values[0], "cuda")):
 			values, set = []string{"cpu"}, true
 		}
 		if set {
