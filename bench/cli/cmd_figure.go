@@ -144,10 +144,10 @@ func (s *pooled) figure(
 		info, err = p.FigureInfo(figure, wanted, &measured, given)
 	}
 	err = errors.Join(err, p.Close())
-	if held, ok := errors.AsType[*many.HeldError](err); ok {
+	if held, ok := errors.AsType[*many.LackingError](err); ok {
 		return fmt.Errorf("figure %s: %w: %w", figure.ID, held, many.ErrHeld)
 	}
-	if elsewhere, ok := errors.AsType[*many.ElsewherePartError](err); ok { // a part has made its runs
+	if elsewhere, ok := errors.AsType[*many.OtherPartError](err); ok { // a part has made its runs
 		run.Logf(s.stderr, "figure %s: %s: not drawn; results merge merges the parts\n", figure.ID, elsewhere)
 		return nil
 	}

@@ -27,7 +27,7 @@ type app struct {
 }
 
 // texts is the writer of cobra's help, usage and completions. Cobra ignores errors of writing, as on a full disk, so
-// texts keeps the first one for [runContext], which then fails.
+// texts keeps the first one for [Run], which then fails.
 type texts struct {
 	w   io.Writer
 	err error

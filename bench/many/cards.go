@@ -93,7 +93,7 @@ func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error
 		return "", false
 	}
 	if w.crew.lost[device] {
-		return "", !isElsewhere(err) && !run.IsFinal(err) // such as a run that had diverged before
+		return "", !IsElsewhere(err) && !run.IsFinal(err) // such as a run that had diverged before
 	}
 	if run.CardIsLost(err) {
 		w.crew.lost[device] = true

@@ -26,14 +26,14 @@ func (k *Keep) Validate() error {
 	return k.Keep.Validate()
 }
 
-// ElsewherePartError says that runs are in other parts of a command, so that nobody waits for them here.
-type ElsewherePartError struct {
+// OtherPartError says that runs are in other parts of a command, so that nobody waits for them here.
+type OtherPartError struct {
 	Part  Part // the part of this process
 	Runs  int  // how many runs are in others
 	Lines int  // how many lines of a figure lack them; 0: this is no figure
 }
 
-func (e *ElsewherePartError) Error() string {
+func (e *OtherPartError) Error() string {
 	if e.Lines > 0 {
 		return fmt.Sprintf("part %s leaves out %s of %s", e.Part, run.Count(e.Runs, "run"),
 			run.Count(e.Lines, "line"))
@@ -41,21 +41,21 @@ func (e *ElsewherePartError) Error() string {
 	return fmt.Sprintf("not in part %s", e.Part)
 }
 
-// HeldError says that a figure lacks lines, of which other processes make runs that were not waited for.
-type HeldError struct{ Runs, Lines int }
+// LackingError says that a figure lacks lines, of which other processes make runs that were not waited for.
+type LackingError struct{ Runs, Lines int }
 
-func (e *HeldError) Error() string {
+func (e *LackingError) Error() string {
 	return fmt.Sprintf("other workers train %s of %s", run.Count(e.Runs, "run"), run.Count(e.Lines, "line"))
 }
 
 // isOfOtherPart reports whether the run is in another part.
 func isOfOtherPart(err error) bool {
-	_, other := errors.AsType[*ElsewherePartError](err)
+	_, other := errors.AsType[*OtherPartError](err)
 	return other
 }
 
-// isElsewhere reports whether the run is another process's to make.
-func isElsewhere(err error) bool { return run.IsElsewhere(err) || isOfOtherPart(err) }
+// IsElsewhere reports whether a run is missing only because it is another process's to make.
+func IsElsewhere(err error) bool { return run.IsElsewhere(err) || isOfOtherPart(err) }
 
 // ErrHeld says that a command with [Keep].NoWait leaves runs of its own to other processes, which make them.
 var ErrHeld = errors.New("other workers train runs that were not waited for: repeat the command to resume")

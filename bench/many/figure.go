@@ -64,7 +64,7 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 		case errors.Is(failed, context.Canceled):
 			return failed
 		case isInterrupted(failed): // [Pool.Run] reports it, once, for all lines
-		case isElsewhere(failed):
+		case IsElsewhere(failed):
 			lacking++
 		default:
 			run.Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
@@ -82,9 +82,9 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 	case wrong != nil:
 		err = fmt.Errorf("figure %s: %d of %d lines failed, named above", f.ID, len(wrong), len(lines))
 	case lacking > 0:
-		err = &HeldError{left.Held, lacking}
+		err = &LackingError{left.Held, lacking}
 		if left.Held == 0 {
-			err = &ElsewherePartError{p.Keep.Part, left.Parts, lacking}
+			err = &OtherPartError{p.Keep.Part, left.Parts, lacking}
 		}
 	}
 	return lines, err

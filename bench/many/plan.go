@@ -28,7 +28,7 @@ type Planned struct {
 	Decisions bool   // it writes decisions.csv too
 }
 
-// Key names the run in [part.Part.Keys].
+// Key names the run in [Part.Keys].
 func (r *Planned) Key() RunKey {
 	return RunKey{Cell: filepath.Base(filepath.Dir(r.Dir)), Seed: r.Seed}
 }

@@ -226,7 +226,7 @@ func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	j := w.jobs[n]
 	j.Err = err
 	switch {
-	case isElsewhere(err) && !isOfOtherPart(err):
+	case IsElsewhere(err) && !isOfOtherPart(err):
 		w.queue.Found(n, now)
 	case err == nil || ctx.Err() != nil || isOfOtherPart(err) || run.IsFinal(err) ||
 		w.queue.Failures(n) >= w.keep.Retries:

@@ -61,7 +61,7 @@ func (u *Undone) count(err error) {
 		u.Refused++
 	case isOfOtherPart(err):
 		u.Parts++
-	case isElsewhere(err):
+	case IsElsewhere(err):
 		u.Held++
 	}
 }
@@ -96,7 +96,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 			case p.Keep.Look:
 				r.unmade = run.Final(fmt.Errorf("%s: not finished", r.x.Dir))
 			case !ofPart[r.key()]:
-				r.unmade = &ElsewherePartError{Part: p.Keep.Part, Runs: 1}
+				r.unmade = &OtherPartError{Part: p.Keep.Part, Runs: 1}
 				r.progress.Stop()
 			}
 			if p.Keep.Again { // for all runs at once: what another process makes from now on is kept
@@ -136,7 +136,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 	return left, err
 }
 
-// key names the run in [part.Part.Keys].
+// key names the run in [Part.Keys].
 func (r *seedRun) key() RunKey {
 	return RunKey{Cell: filepath.Base(filepath.Dir(r.x.Dir)), Seed: r.x.Seed}
 }
@@ -179,7 +179,7 @@ func failures(runs []*seedRun, jobs []*Job) error {
 	for k, j := range jobs {
 		switch {
 		case j.Err == nil:
-		case isElsewhere(j.Err):
+		case IsElsewhere(j.Err):
 			elsewhere = j.Err
 		default:
 			seed := fmt.Sprint(runs[k].x.Seed)

@@ -108,7 +108,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		of, err := summarise(t, c, runs, references[column], failed)
 		ended = append(ended, endedCell{order[n], runs.Seeds(), failed})
 		// Failed cells have no run to be read back, so that the summary gets their rows from here.
-		elsewhere := failed != nil && isElsewhere(failed)
+		elsewhere := failed != nil && IsElsewhere(failed)
 		if failed != nil && !elsewhere {
 			folder.failed = append(folder.failed, of...)
 		}
@@ -237,7 +237,7 @@ func summarise(t *papers.Table, c Cell, runs, reference papers.Runs, failed erro
 	switch {
 	case isInterrupted(failed):
 		row.Status, row.Error = results.CellInterrupted, "interrupted"
-	case failed != nil && isElsewhere(failed):
+	case failed != nil && IsElsewhere(failed):
 		row.Status, row.Error = results.CellRunning, failed.Error()
 	case run.IsRefused(failed):
 		row.Status, row.Error = results.CellRefused, failed.Error()

@@ -14,7 +14,6 @@ import (
 	"strconv"
 
 	"rollcall/bench/many"
-	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -218,7 +217,7 @@ func (t *Tuning) Run(ctx context.Context, p *many.Pool) (*Outcome, error) {
 		switch {
 		case c.winner != nil:
 			done.Rates = append(done.Rates, *c.winner)
-		case c.failed != nil && !isElsewhere(c.failed):
+		case c.failed != nil && !many.IsElsewhere(c.failed):
 			done.Failed = append(done.Failed, c.failed)
 		case c.failed == nil && whole:
 			done.Failed = append(done.Failed,
@@ -253,7 +252,7 @@ func (t *Tuning) makeRung(ctx context.Context, p *many.Pool, cells []*cell, rung
 		tasks[i].Label = fmt.Sprintf("[%d/%d] %s", i+1, len(tasks), tasks[i].Label)
 	}
 	left, err = p.Seeds(ctx, t.Name, tasks, t.Seeds, false, func(n int, runs papers.Runs, failed error) error {
-		if c := in[n]; failed != nil && ctx.Err() == nil && (c.failed == nil || isElsewhere(c.failed)) {
+		if c := in[n]; failed != nil && ctx.Err() == nil && (c.failed == nil || many.IsElsewhere(c.failed)) {
 			c.failed = fmt.Errorf("%s: %w", tasks[n].Label, failed)
 		}
 		of[n].score = scoreOf(curvesOf(runs), in[n].rungs[rung])
@@ -268,7 +267,7 @@ func (t *Tuning) readRung(p *many.Pool, cells []*cell, rung int) bool {
 		if rung >= len(c.rungs) {
 			continue
 		}
-		if c.failed != nil && !isElsewhere(c.failed) {
+		if c.failed != nil && !many.IsElsewhere(c.failed) {
 			return false
 		}
 		was := c.failed
@@ -278,13 +277,6 @@ func (t *Tuning) readRung(p *many.Pool, cells []*cell, rung int) bool {
 		}
 	}
 	return true
-}
-
-// isElsewhere reports whether runs are missing only because other processes make them.
-func isElsewhere(err error) bool {
-	_, elsewhere := errors.AsType[*many.ElsewherePartError](err)
-	elsewhere = elsewhere || run.IsElsewhere(err)
-	return elsewhere
 }
 
 // curvesOf returns the curves of the runs of all seeds, also of those that diverged.
