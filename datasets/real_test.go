@@ -171,7 +171,7 @@ func TestCINIC10Sample(t *testing.T) {
 	if err != nil || set.Checksum != want || set.Dir != folder {
 		t.Errorf("folder: got %+v, %v, want checksum %s", set, err, want)
 	}
-	if got := out.String(); !strings.Contains(got, "cinic10.cache: stale: the pictures have changed; made anew\n") {
+	if got := out.String(); !strings.Contains(got, "cinic10.cache: stale: the pictures have changed; created again\n") {
 		t.Errorf("said %q, want that the cache is stale", got)
 	}
 }

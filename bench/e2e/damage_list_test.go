@@ -70,7 +70,7 @@ var ofFinished = []damage{
 	{"run.json: revisions", set("revisions", map[string]int{"method": 9}), unsound, "run.json"},
 	{"run.json: no revisions", without("revisions"), unsound, "run.json"},
 	{"run.json: revision of the method", revision("method"), apart, "method revision 77, want "},
-	{"run.json: revision of the process", revision("process"), apart, "process revision 77, want "},
+	{"run.json: revision of the process", revision("process"), apart, "availability model revision 77, want "},
 	{"run.json: revision of the data", revision("data"), apart, "data revision 77, want "},
 	{"run.json: revision of the net", revision("net"), apart, "net revision 77, want "},
 	{"run.json: revision of the engine", revision("engine"), apart, "engine revision 77, want "},
@@ -173,7 +173,7 @@ var ofFinished = []damage{
 	{"killed while it was taken back", aside(".old-back", 1), kept, ""},
 	{"the same aside", both(folder(".old"), fill(damagedRun, ".old")), harmless, ""},
 	{"another seed aside", both(folder(".old"), fill(seed3, ".old")), harmless, ""},
-	{"the wanted run aside, another in its place", both(aside(".old", 9), fill(seed3, ".")), kept, "taken back"},
+	{"the wanted run aside, another in its place", both(aside(".old", 9), fill(seed3, ".")), kept, "moved back"},
 	{"notes in .old", both(folder(".old"), file(".old/notes.txt", "mine")), harmless, ""},
 
 	{".lock: a folder", lockFolder, kept, ""},
@@ -240,7 +240,7 @@ var ofInterrupted = []damage{
 	{"killed while it was moved aside", aside(".old-moving", 2), resumed, "moved back from .old\n"},
 	{"killed while it was taken back", aside(".old-back", 2), resumed, ""},
 	{"another seed aside", both(folder(".old"), fill(seed3, ".old")), resumed, ""},
-	{"the wanted run aside, another in its place", both(aside(".old", 9), fill(seed3, ".")), resumed, "taken back"},
+	{"the wanted run aside, another in its place", both(aside(".old", 9), fill(seed3, ".")), resumed, "moved back"},
 
 	{".lock: a folder", lockFolder, inError, "lock: "},
 	{".lock: a link", lockLink, inError, "lock: "},

@@ -372,7 +372,7 @@ func (x *damageTry) repeat(want map[string]string) {
 	}
 	x.right(before, x.bases[""].want)
 	must.OK(x, os.Setenv("ROLLCALL_CPU", damageVariants[x.variant].cpu))
-	if o = pass(x.T, x.line(x.variant)...); len(begun(o.stderr)) > 0 || strings.Contains(o.stderr, "goes on from") {
+	if o = pass(x.T, x.line(x.variant)...); len(begun(o.stderr)) > 0 || strings.Contains(o.stderr, "resumes from") {
 		x.Errorf("and the second again: want everything kept:\n%s", o.stderr)
 	}
 	x.right(before, want)
@@ -382,7 +382,7 @@ func (x *damageTry) repeat(want map[string]string) {
 func (x *damageTry) decided(o outcome, info string) {
 	want := x.want.repeated()
 	got := kept
-	switch from := regexp.MustCompile(`: goes on from (round \d)`).FindStringSubmatch(o.stderr); {
+	switch from := regexp.MustCompile(`: resumes from (round \d)`).FindStringSubmatch(o.stderr); {
 	case strings.Contains(o.stderr, " refused, whose folders"):
 		got = refused
 	case strings.Contains(o.stderr, "trained again"):
@@ -402,7 +402,7 @@ func (x *damageTry) decided(o outcome, info string) {
 		x.Errorf("want %q in\n%s", x.says, o.stderr)
 	}
 	if now := holdings(x.T, x.out).files[x.path(results.RunFile)]; want.is(kept, mended) && info != "" &&
-		!strings.Contains(o.stderr, "taken back") && now != info {
+		!strings.Contains(o.stderr, "moved back") && now != info {
 		x.Errorf("run.json is\n%s\nwant it as it was:\n%s", now, info)
 	}
 }

@@ -137,7 +137,7 @@ func TestRunOnAlteredData(t *testing.T) {
 	before := contents(t, only(t, out, curvePath))
 	o := rollcall(t, append(run, "--allow-altered", "--data-dir", label)...)
 	if o.status != statusFailure || !strings.Contains(o.stderr, "data checksum sha256:") ||
-		!strings.Contains(o.stderr, "--mixed takes a finished run") ||
+		!strings.Contains(o.stderr, "--mixed accepts a finished run") ||
 		contents(t, only(t, out, curvePath)) != before {
 		t.Errorf("another label: status %d, %q, want both checksums, what to do, and the run left alone",
 			o.status, o.stderr)

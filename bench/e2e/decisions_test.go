@@ -142,7 +142,7 @@ func TestUnbiasedUnderInterleavedSine(t *testing.T) {
 			t.Errorf("client %d: expected weight over a cycle %g, want %g", i, a, want)
 		}
 	}
-	said := fmt.Sprintf("availability: interleaved-sine, seed 4: %d of 6 clients never there, left out", 6-there)
+	said := fmt.Sprintf("availability: interleaved-sine, seed 4: %d of 6 clients never available, left out", 6-there)
 	if there == 0 || there == 6 || strings.Count(o.stderr, said) != 1 {
 		t.Errorf("%d of 6 clients ever there, stderr %q, want some and %q once", there, o.stderr, said)
 	}

@@ -44,8 +44,8 @@ func TestOtherVersionKept(t *testing.T) {
 		info.Engine, row.Engine = "cpu-avx512", "cpu-avx512"
 	})
 	o := pass(t, smallRun(out)...)
-	if !strings.Contains(o.stdout, "kept, as finished before") || !strings.Contains(o.stderr,
-		"finished runs of rollcall v0.1 are kept, this is devel (--again makes them again)") {
+	if !strings.Contains(o.stdout, "kept, finished before") || !strings.Contains(o.stderr,
+		"finished runs of rollcall v0.1 are kept, this is devel (--again trains them again)") {
 		t.Errorf("%q, %q, want the run kept, and its version named", o.stdout, o.stderr)
 	}
 	if now := contents(t, only(t, out, curvePath)); now == before || !strings.Contains(now, "v0.1") {

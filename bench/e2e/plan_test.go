@@ -56,12 +56,12 @@ func TestPlan(t *testing.T) {
 		t.Errorf("files below --out:\n%s\nwant as before:\n%s", got, before)
 	}
 	o = pass(t, smallSweep(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan")...)
-	if want := "2 runs: 2 kept, 0 go on, 0 to be made\n"; !strings.Contains(o.stdout, want) ||
+	if want := "2 runs: 2 kept, 0 to resume, 0 to train\n"; !strings.Contains(o.stdout, want) ||
 		!strings.Contains(o.stdout, "nothing is left to do") {
 		t.Errorf("a finished sweep: stdout %q, want %q in it, and nothing left to do", o.stdout, want)
 	}
 	o = pass(t, smallSweep(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan", "--again")...)
-	if want := "2 runs: 0 kept, 0 go on, 2 to be made\n"; !strings.Contains(o.stdout, want) {
+	if want := "2 runs: 0 kept, 0 to resume, 2 to train\n"; !strings.Contains(o.stdout, want) {
 		t.Errorf("--again: stdout %q, want %q in it", o.stdout, want)
 	}
 }
@@ -177,8 +177,8 @@ func TestPlanGoesOn(t *testing.T) {
 	}
 	only(t, out, "*/*/seed-3/checkpoint-*.safetensors")
 	for flag, want := range map[string]string{
-		"--mixed": "1 run: 0 kept, 1 go on, 0 to be made\n",
-		"--again": "1 run: 0 kept, 0 go on, 1 to be made\n",
+		"--mixed": "1 run: 0 kept, 1 to resume, 0 to train\n",
+		"--again": "1 run: 0 kept, 0 to resume, 1 to train\n",
 	} {
 		if o := pass(t, append(args, "--plan", flag)...); !strings.Contains(o.stdout, want) {
 			t.Errorf("%s: stdout %q, want %q in it", flag, o.stdout, want)

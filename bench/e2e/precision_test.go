@@ -80,7 +80,7 @@ func TestNumericsApart(t *testing.T) {
 			pass(t, line(out, c.was, "3")...)
 			o := rollcall(t, line(out, c.is, "3,4")...)
 			if o.status != statusFailure || !strings.Contains(o.stderr, "numerics "+was+", want "+is) ||
-				!strings.Contains(o.stderr, "--mixed takes") {
+				!strings.Contains(o.stderr, "--mixed accepts") {
 				t.Errorf("sweep: status %d, %q, want 1, both numerics and --mixed", o.status, o.stderr)
 			}
 			o = pass(t, line(out, c.is, "3,4", "--mixed")...)

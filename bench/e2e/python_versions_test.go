@@ -120,7 +120,7 @@ func TestPythonVersions(t *testing.T) {
 		if c.new {
 			folders++
 		}
-		if said := strings.Contains(o.stdout, "kept, as finished before"); said == c.new {
+		if said := strings.Contains(o.stdout, "kept, finished before"); said == c.new {
 			t.Errorf("%s: %s\nwant another run: %t", c.name, o.stdout, c.new)
 		}
 		if runs, bad, err := results.FindRuns(t.Context(), filepath.Join(out, "run")); err != nil || bad != nil ||

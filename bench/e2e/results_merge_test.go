@@ -58,6 +58,6 @@ func TestMerge(t *testing.T) {
 	}
 	none := filepath.Join(top, "none")
 	nothing("a run's folder", "want TABLE/CELL/seed-N", run, "--out", none)
-	nothing("out below the source", "beside one another", source, "--out", filepath.Join(source, "merged"))
-	nothing("the source below out", "beside one another", source, "--out", filepath.Dir(source))
+	nothing("out below the source", "not inside each other", source, "--out", filepath.Join(source, "merged"))
+	nothing("the source below out", "not inside each other", source, "--out", filepath.Dir(source))
 }

@@ -65,7 +65,7 @@ func TestResultsCommands(t *testing.T) {
 			t.Errorf("%q, want 4 runs copied", text)
 		}
 		again := pass(t, small(into, "--method", "mifa", "--availability", "sine", "--seed", "4")...)
-		if !strings.Contains(again.stdout, "kept, as finished before") {
+		if !strings.Contains(again.stdout, "kept, finished before") {
 			t.Errorf("%q, want the merged run kept", again.stdout)
 		}
 	})

@@ -69,7 +69,7 @@ func TestKeptRunIsTidied(t *testing.T) {
 	if n := checkpoints(); n != 2 {
 		t.Errorf("%d checkpoints, want 2 kept", n)
 	}
-	if o := pass(t, smallRun(out, "--rounds", "6")...); !strings.Contains(o.stdout, "kept, as finished before") {
+	if o := pass(t, smallRun(out, "--rounds", "6")...); !strings.Contains(o.stdout, "kept, finished before") {
 		t.Errorf("stdout %q, want the run kept", o.stdout)
 	}
 	entries, err := os.ReadDir(seed)

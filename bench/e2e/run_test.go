@@ -168,7 +168,7 @@ func TestRunDiverges(t *testing.T) {
 		t.Errorf("run.json: %+v, %v, want diverged and why", info, err)
 	}
 	again := rollcall(t, small(out, "--method", "fedavg-active", "--lr", "1e30")...)
-	if again.status != statusFailure || !strings.Contains(again.stdout, "kept, as diverged before") ||
+	if again.status != statusFailure || !strings.Contains(again.stdout, "kept, diverged before") ||
 		!strings.HasSuffix(again.stderr, last) {
 		t.Errorf("repeated: status %d, %q, %q, want 1, the run kept, and the same error",
 			again.status, again.stdout, again.stderr)

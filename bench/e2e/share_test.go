@@ -211,7 +211,7 @@ func TestNoWait(t *testing.T) {
 		if got := strings.Join(begun(o.stderr), ", "); got != "fedawe leaf stationary seed 4" {
 			t.Errorf("begun: %q, want the run that nobody has", got)
 		}
-		if !strings.Contains(o.stdout, fmt.Sprintf("] running: made by process %d on host ", os.Getpid())) {
+		if !strings.Contains(o.stdout, fmt.Sprintf("] running: trained by process %d on host ", os.Getpid())) {
 			t.Errorf("stdout, want who makes a run:\n%s", o.stdout)
 		}
 		rows := summaryRows(t, out, "sweep")
@@ -249,7 +249,7 @@ func TestNoWait(t *testing.T) {
 		must.OK(t, os.Remove(svg))
 		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
 		o := rollcall(t, line...)
-		want := "rollcall: figure cafed-i2: other processes make 2 runs of 1 line: " + notWaitedFor
+		want := "rollcall: figure cafed-i2: other workers train 2 runs of 1 line: " + notWaitedFor
 		if o.status != statusTimeUp || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
 			t.Errorf("status %d, stdout %q, want 75, nothing and %q:\n%s", o.status, o.stdout, want, o.stderr)
 		}

@@ -37,7 +37,7 @@ func TestSignals(t *testing.T) {
 		"HUP":  {syscall.SIGHUP, false, "100000", statusInterrupted, results.RunInterrupted, interruptedLine},
 		"USR1": {
 			syscall.SIGUSR1, false, "100000", statusTimeUp, results.RunInterrupted,
-			"rollcall: time is up: the command goes on when it is repeated\n",
+			"rollcall: time is up: repeat the command to resume\n",
 		},
 		"HUP and nohup": {syscall.SIGHUP, true, "100", statusOK, results.RunComplete, ""},
 	} {

@@ -36,7 +36,7 @@ func TestSlurmCards(t *testing.T) {
 	log := submitted.end(t, statusOK)
 	script := contents(t, filepath.Join(out, "sweep", "slurm", "job.sh"))
 	for _, want := range []string{
-		"# 4 runs left; nobody has measured a card like those of the tasks here\n", "\n#SBATCH --gres=gpu:1\n",
+		"# 4 runs left; the cards of the tasks were not measured here\n", "\n#SBATCH --gres=gpu:1\n",
 		"\n#SBATCH --time=60\n", ` --device=cuda:all --no-wait "--part=${SLURM_ARRAY_TASK_ID}/2" &` + "\n",
 	} {
 		if !strings.Contains(script, want) {

@@ -57,7 +57,7 @@ func TestTraceShares(t *testing.T) {
 				t.Errorf("%s rounds, %s: weight %g, want α/π = %g", c.rounds, c.end, r.Weight, alpha/pi)
 			}
 		}
-		if !strings.Contains(o.stderr, "trace, seed 3: 4 of 6 clients never there, left out") {
+		if !strings.Contains(o.stderr, "trace, seed 3: 4 of 6 clients never available, left out") {
 			t.Errorf("stderr %q, want the four clients without rounds", o.stderr)
 		}
 	}

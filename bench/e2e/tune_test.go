@@ -240,7 +240,7 @@ func TestRatesFile(t *testing.T) {
 	} {
 		oneLineError(t, rollcall(t, args(c.line)...), statusUsage, c.want)
 	}
-	oneLineError(t, rollcall(t, args("sweep --methods mifa", "--rates", path)...), statusUsage, "a second file beside")
+	oneLineError(t, rollcall(t, args("sweep --methods mifa", "--rates", path)...), statusUsage, "a second file after")
 }
 
 // The default seed of tunings is one that no table or figure has.
