@@ -21,9 +21,6 @@ import (
 // realData is the tester's own $ROLLCALL_DATA; the tests themselves run without.
 var realData = os.Getenv("ROLLCALL_DATA")
 
-// asProgram is the variable under which this binary is the program itself, whatever its name.
-const asProgram = "ROLLCALL_TEST_AS_PROGRAM"
-
 // emulatorCache is the variable that says where package emulator keeps what it compiled.
 const emulatorCache = "ROLLCALL_EMULATOR_CACHE"
 
@@ -32,9 +29,6 @@ const driverCache = "CUDA_CACHE_PATH"
 
 // TestMain gives scripts and tests the program as `rollcall`.
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		scriptPrograms["rollcall"]()
-	}
 	testscript.Main(shutOff{m}, scriptPrograms)
 }
 
