@@ -5,11 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/results/track"
 )
 
@@ -84,5 +87,81 @@ func TestMachineClocks(t *testing.T) {
 		"1980 MHz, 3201 MHz, 700.00 W\n"
 	if got, want := limitsOf(lines, "NVIDIA H200"), "1980 MHz 3201 MHz 700.00 W"; got != want {
 		t.Errorf("card: got %q, want %q", got, want)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	calm := track.Measurement{Metric: "round/cifar10", Unit: "ms", Wall: []float64{100, 101, 102}}
+	wide := track.Measurement{Metric: "step/cifar10", Unit: "ms", Wall: []float64{100, 150, 200}}
+	wider := track.Measurement{Metric: "eval/cifar10", Unit: "ms", Wall: []float64{100, 250, 400}}
+	of := func(c track.Conditions, v ...track.Measurement) track.Night {
+		return track.Night{Conditions: c, Values: v}
+	}
+	for _, test := range []struct {
+		name  string
+		night track.Night
+		want  []string
+	}{
+		{"nothing known", of(track.Conditions{}), nil},
+		{"all is well", of(track.Conditions{Load: files.Some(2), CardUsers: files.Some(0)}, calm), nil},
+		{"load", of(track.Conditions{Load: files.Some(2.5)}, calm), []string{"load average 2.5 exceeds 2 threads: "}},
+		{"users", of(track.Conditions{CardUsers: files.Some(1)}, calm), []string{"another process computes on the"}},
+		{
+			"one metric", of(track.Conditions{}, calm, wide),
+			[]string{"p90/p10 of the wall times of step/cifar10 is 1.7, more than 1.5: "}, // 190/110
+		},
+		{
+			"all at once", of(track.Conditions{Load: files.Some(3), CardUsers: files.Some(2)}, wide, calm, wider),
+			[]string{
+				"load average 3.0 exceeds 2 threads: ", "2 other processes compute on the card",
+				"p90/p10 of the wall times of eval/cifar10, the worst of 2 metrics, is 2.8, more than 1.5: ", // 370/130
+			},
+		},
+	} {
+		got := Warnings(track.Machine{Threads: 2}, test.night)
+		if len(got) != len(test.want) {
+			t.Errorf("%s: got %q, want %d lines", test.name, got, len(test.want))
+			continue
+		}
+		for i, want := range test.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("%s: got %q, want %q", test.name, got[i], want)
+			}
+		}
+	}
+}
+
+// burn takes some µs of processor time.
+func burn() error {
+	x := 1.0
+	for range 20000 {
+		x = x*0.999 + 0.1
+	}
+	if x < 0 { // never
+		return errors.New("below 0")
+	}
+	return nil
+}
+
+// A metric with a loop has its processor time and the loop's beside every sample, a metric without one the wall time.
+func TestSample(t *testing.T) {
+	b := &Bench{repeat: map[string]parts{}}
+	m := metric{"kernel/burn", "µs", 1, reference.New("generic", 1)}
+	calls := 0
+	for range 2 {
+		must.OK(t, b.short(t.Context(), m, func() error { calls++; return burn() }))
+	}
+	m.name, m.loop = "kernel/none", nil
+	must.OK(t, b.sample(t.Context(), m, parts{3, 2}, burn))
+	if len(b.values) != 2 {
+		t.Fatalf("got %+v, want two metrics", b.values)
+	}
+	v, p := b.values[0], b.repeat["kernel/burn"]
+	if len(v.Wall) != 2 || len(v.Processor) != 2 || len(v.Reference) != 2 || p.count < leastParts ||
+		calls < 2*p.calls*p.count {
+		t.Errorf("got %+v of %+v, %d calls, want two samples", v, p, calls)
+	}
+	if none := b.values[1]; len(none.Wall) != 1 || none.Processor != nil || none.Reference != nil {
+		t.Errorf("without a loop: got %+v, want wall time alone", none)
 	}
 }

@@ -2,13 +2,17 @@ package files
 
 import (
 	"bufio"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // WriteFile creates or replaces the file at path with the bytes that write writes, all of them or none. It writes to a
@@ -95,4 +99,90 @@ func withoutPath(doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, l.Err)
 	}
 	return err
+}
+
+// A temporary name consists of tempPrefix, the [machine] of the writer, random letters, and tempSuffix.
+const (
+	tempPrefix = ".rollcall-"
+	tempSuffix = ".tmp"
+)
+
+// machine returns the part of temporary names that stands for this machine. Machines that share a folder may not see
+// each other's locks, so each judges only its own files by their locks. The name comes from [LocksOf], because
+// containers on different machines often have the same host name, and from the host name if LocksOf knows nothing. A
+// file from before the last start has another name; it is removed when it is stale.
+func machine(dir string) string {
+	name := LocksOf(dir, BootID())
+	if name == "" {
+		name, _ = os.Hostname() // "" if there is none
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(name)) // never fails
+	return fmt.Sprintf("%08x-", sum.Sum32())
+}
+
+// staleAfter is the age at which a temporary file of an unknown writer counts as abandoned. Writing one takes seconds.
+const staleAfter = 24 * time.Hour
+
+// CreateTemp creates a file with a temporary name in a folder; the caller renames or removes it. The file is locked as
+// long as it is open: the lock tells a file that is being written from one that a killed process left. CreateTemp
+// removes such left files from the folder first.
+func CreateTemp(dir string) (f *os.File, err error) {
+	prefix := tempPrefix + machine(dir)
+	sweep(dir, prefix)
+	for range 10 { // once is enough, unless another process sweeps the folder before the file is locked
+		path := filepath.Join(dir, prefix+rand.Text()+tempSuffix)
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		busy := Lock(f)
+		if _, err = os.Lstat(path); busy == nil && err == nil {
+			return f, nil
+		}
+		err = errors.Join(busy, err, f.Close())
+	}
+	return nil, err
+}
+
+// sweep removes the temporary files from a folder that no living process writes: files with the given prefix at once,
+// others when they are stale. Files that cannot be read or removed stay.
+func sweep(dir, prefix string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		name := e.Name()
+		if e.Type().IsRegular() && strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix) {
+			removeStale(filepath.Join(dir, name), e, strings.HasPrefix(name, prefix))
+		}
+	}
+}
+
+// removeStale removes a temporary file unless its writer may be alive; ours says that it was written on this machine.
+func removeStale(path string, e fs.DirEntry, ours bool) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // NFS locks only files that are open for writing
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	held, err := TryLock(f)
+	if err != nil {
+		return // another process is writing it
+	}
+	if !held || !ours {
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < staleAfter {
+			return
+		}
+	}
+	_ = os.Remove(path)
+}
+
+// LocksOf returns a name for the group of processes that see each other's locks on files in a folder. They run on one
+// machine, whose [BootID] is boot, and reach the folder through one mount: two mounts of a network file system may have
+// separate locks. The name is "" if unknown.
+func LocksOf(dir, boot string) string {
+	d := device(dir)
+	if d == "" || boot == "" {
+		return ""
+	}
+	return boot + "." + d
 }

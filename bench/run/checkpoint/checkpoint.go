@@ -4,23 +4,33 @@
 // are asked for, the method's state, and a SHA-256 of everything before it. A run keeps two, so that a damaged one
 // costs no more than the rounds between them. Every draw of a run is a function of (seed, purpose, round, client,
 // step), so that no generator has a state to be kept.
-//
-// checkpoint.go names and removes the files, write.go and read.go are the format, and newest.go looks how far a run is.
 package checkpoint
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"rollcall/algos"
+	"rollcall/internal/files"
+	"rollcall/nets"
 	"rollcall/results"
+	"rollcall/results/safetensors"
 )
 
 // Schema is the version of the file format. A file of another version is not used.
@@ -105,4 +115,261 @@ func Remove(dir string, rounds ...int) (err error) {
 		}
 	}
 	return err
+}
+
+// The names of the parts of a file.
+const (
+	aboutKey       = "rollcall" // the key of [About] in the metadata
+	curveName      = "curve.csv"
+	decisionsName  = "decisions"
+	statePrefix    = "state/" // begins the names of the method's arrays
+	sumName        = "sha256" // the checksum of everything before it
+	decisionFields = 8        // numbers per decision, see numbers
+)
+
+// Content is everything that a run needs to resume.
+type Content struct {
+	About
+	Curve     []results.CurveRow
+	Decisions []results.DecisionRow
+	State     []algos.Array // their rows are in the memory of an engine
+}
+
+// Write writes a checkpoint, whole or not at all. When ctx ends it stops and leaves no file. See [files.WriteFile] for
+// before.
+func Write(ctx context.Context, path string, c *Content, engine nets.Engine, before ...files.Before) error {
+	c.Schema = Schema
+	about, err := json.Marshal(c.About)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %s: %w", path, err)
+	}
+	var curve strings.Builder
+	if err := files.WriteCSV(&curve, c.Curve); err != nil {
+		return fmt.Errorf("checkpoint: %s: %w", path, err)
+	}
+	tensors := []safetensors.Tensor{
+		safetensors.Bytes(curveName, []byte(curve.String())),
+		safetensors.Float64s(decisionsName, []int{len(c.Decisions), decisionFields}, numbers(c.Decisions)),
+	}
+	for _, a := range c.State {
+		tensors = append(tensors, tensorOf(ctx, a, engine, c.Params))
+	}
+	return files.WriteFile(path, func(w io.Writer) error {
+		sum := sha256.New()
+		last := safetensors.Tensor{
+			Name: sumName, DType: safetensors.U8, Shape: []int{sha256.Size},
+			Write: func(w io.Writer) error {
+				_, err := w.Write(sum.Sum(nil))
+				return err
+			},
+		}
+		return safetensors.Write(io.MultiWriter(w, sum), map[string]string{aboutKey: string(about)},
+			append(tensors, last))
+	}, before...)
+}
+
+// tensorOf returns an array of a method's state as a tensor. It reads rows from the engine only while the tensor is
+// written, so that a large state is never in memory twice.
+func tensorOf(ctx context.Context, a algos.Array, engine nets.Engine, params int) safetensors.Tensor {
+	name := statePrefix + a.Name
+	switch {
+	case a.Float64s != nil:
+		return safetensors.Float64s(name, []int{len(a.Float64s)}, a.Float64s)
+	case a.Int64s != nil:
+		return safetensors.Int64s(name, []int{len(a.Int64s)}, a.Int64s)
+	}
+	return safetensors.Tensor{
+		Name: name, DType: safetensors.F32, Shape: []int{len(a.Rows), params},
+		Write: func(w io.Writer) error {
+			row, text := make([]float32, params), make([]byte, 0, 4*params)
+			for _, r := range a.Rows {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := engine.Store(r, row); err != nil {
+					return err
+				}
+				text, _ = binary.Append(text[:0], binary.LittleEndian, row) // it never fails for numbers
+				if _, err := w.Write(text); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// numbers returns the fields of decisions as numbers, one decision after the other [n, decisionFields].
+func numbers(rows []results.DecisionRow) []float64 {
+	x := make([]float64, 0, decisionFields*len(rows))
+	for _, r := range rows {
+		x = append(x, float64(r.Round), float64(r.Client), float64(r.Active), float64(r.Included),
+			r.Weight, r.Pi, r.Lambda, r.Target)
+	}
+	return x
+}
+
+// decisions returns decisions from their numbers, the inverse of numbers.
+func decisions(x []float64) []results.DecisionRow {
+	rows := make([]results.DecisionRow, len(x)/decisionFields)
+	for i := range rows {
+		r := x[decisionFields*i:]
+		rows[i] = results.DecisionRow{
+			Round: int(r[0]), Client: int(r[1]), Active: int(r[2]), Included: int(r[3]),
+			Weight: r[4], Pi: r[5], Lambda: r[6], Target: r[7],
+		}
+	}
+	return rows
+}
+
+// File is an open checkpoint.
+type File struct {
+	About
+	Curve     []results.CurveRow
+	Decisions []results.DecisionRow
+
+	f       *os.File
+	tensors *safetensors.File
+}
+
+// ErrOther is wrapped by the errors about a file that is as it was written, but not as this program writes it: another
+// version has written it.
+var ErrOther = errors.New("another rollcall wrote it")
+
+// Open opens a checkpoint. It checks that the file is whole, but not whether it is of the wanted run, which
+// [About.Unlike] says, nor the method's state, which Restore of the method checks. Errors name the file.
+func Open(path string) (*File, error) {
+	f, size, err := files.OpenRegular(path)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	c := &File{f: f}
+	if err := c.read(size); err != nil {
+		return nil, fmt.Errorf("checkpoint: %s: %w", path, errors.Join(err, f.Close()))
+	}
+	return c, nil
+}
+
+// Close closes the file.
+func (c *File) Close() error { return c.f.Close() }
+
+// read reads and checks everything but the method's state.
+func (c *File) read(size int64) (err error) {
+	if c.tensors, err = safetensors.New(c.f, size); err != nil {
+		return err
+	}
+	if err := c.checkSum(size); err != nil {
+		return err
+	}
+	in := json.NewDecoder(bytes.NewReader([]byte(c.tensors.Metadata[aboutKey])))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&c.About); err != nil {
+		return fmt.Errorf("%w: metadata %q: %w", ErrOther, aboutKey, err)
+	}
+	if c.Schema != Schema {
+		return fmt.Errorf("schema %d, want %d: %w", c.Schema, Schema, ErrOther)
+	}
+	if c.Round < 0 || c.Round > c.Rounds || !(c.ElapsedSec >= 0) || math.IsInf(c.ElapsedSec, 1) {
+		return fmt.Errorf("round %d of %d, %g s, want 0 … %d and 0 or more", c.Round, c.Rounds, c.ElapsedSec, c.Rounds)
+	}
+	text, err := c.tensors.Bytes(curveName)
+	if err != nil {
+		return err
+	}
+	if c.Curve, err = files.ReadCSV[results.CurveRow](bytes.NewReader(text), curveName); err != nil {
+		return err
+	}
+	made, err := c.tensors.Float64s(decisionsName)
+	if err != nil {
+		return err
+	}
+	c.Decisions = decisions(made)
+	return nil
+}
+
+// checkSum checks the file against the SHA-256 at its end.
+func (c *File) checkSum(size int64) error {
+	if info, _ := c.tensors.Lookup(sumName); info.Bytes != sha256.Size { // 0 if there is none
+		return fmt.Errorf("checksum of %d bytes, want %d", info.Bytes, sha256.Size)
+	}
+	want, err := c.tensors.Bytes(sumName)
+	if err != nil {
+		return err
+	}
+	end := make([]byte, sha256.Size)
+	if _, err := c.f.ReadAt(end, size-sha256.Size); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(c.f, 0, size-sha256.Size)); err != nil {
+		return err
+	}
+	if !bytes.Equal(want, end) || !bytes.Equal(sum.Sum(nil), want) {
+		return errors.New("not as it was written: its checksum is another one")
+	}
+	return nil
+}
+
+// State returns the method's state, and reads its rows into the memory of an engine. It works until the file is closed.
+func (c *File) State(engine nets.Engine) algos.Source { return &source{c, engine} }
+
+// source is a [File] as [algos.Source], which methods read.
+type source struct {
+	*File
+	engine nets.Engine
+}
+
+// Rows implements [algos.Source].
+func (s *source) Rows(name string, into []nets.Row) error {
+	name = statePrefix + name
+	info, found := s.tensors.Lookup(name)
+	if want := []int{len(into), s.Params}; !found || !slices.Equal(info.Shape, want) {
+		return fmt.Errorf("%s: shape %v, want %v", name, info.Shape, want)
+	}
+	row := make([]float32, s.Params)
+	for i, r := range into {
+		if err := s.tensors.Float32s(name, i*s.Params, row); err != nil {
+			return err
+		}
+		if err := s.engine.Load(r, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Float64s implements [algos.Source].
+func (s *source) Float64s(name string) ([]float64, error) {
+	return s.tensors.Float64s(statePrefix + name)
+}
+
+// Int64s implements [algos.Source].
+func (s *source) Int64s(name string) ([]int64, error) { return s.tensors.Int64s(statePrefix + name) }
+
+// Newest returns the description in the newest checkpoint of a folder; nil: there is none. It reads the head of the
+// file only and verifies no checksum, since it serves to show how far a run is.
+func Newest(dir string) (*About, error) {
+	rounds, err := Rounds(dir)
+	if err != nil || len(rounds) == 0 {
+		return nil, err
+	}
+	return Head(filepath.Join(dir, Name(rounds[0])))
+}
+
+// Head returns the description in a checkpoint. It reads the head of the file only, and verifies no checksum.
+func Head(path string) (*About, error) {
+	f, size, err := files.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	tensors, err := safetensors.New(f, size)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %s: %w", path, err)
+	}
+	about := &About{}
+	if err := json.Unmarshal([]byte(tensors.Metadata[aboutKey]), about); err != nil {
+		return nil, fmt.Errorf("checkpoint: %s: metadata %q: %w", path, aboutKey, err)
+	}
+	return about, nil
 }

@@ -13,12 +13,15 @@ package progress
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
+	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"rollcall/results"
@@ -170,4 +173,178 @@ func Reached(row results.CurveRow) string {
 		text += fmt.Sprintf(", train acc %.2f %% loss %.4f", 100*row.TrainAcc.Value, row.TrainLoss.Value)
 	}
 	return text
+}
+
+// run is one run of a command. It implements [Run].
+type run struct {
+	command *Command
+	label   string
+	work    Work
+
+	// The command's lock guards these.
+	state       state
+	evaluations int    // how many evaluations the run has
+	rounds      int    // how many rounds Start was called with
+	done        int    // how many rounds are done
+	evaluated   int    // how many evaluations are done
+	accuracy    string // the last one, as the line shows it
+	began       time.Time
+	last        time.Time // of the last call of a method: the next round or evaluation began then
+}
+
+// state is how far a run is.
+type state int
+
+const (
+	waits state = iota
+	isAtWork
+	hasEnded
+)
+
+// Start implements [Run].
+func (r *run) Start(rounds int) {
+	c := r.command
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	r.state, r.rounds, r.done, r.evaluated, r.accuracy, r.began = isAtWork, rounds, 0, 0, "", c.now()
+	r.last = r.began
+	if c.times.begun.IsZero() {
+		c.times.begun, c.saidAt = r.began, r.began
+	}
+	c.draw()
+}
+
+// Resumed implements [Run].
+func (r *run) Resumed(done int) {
+	c := r.command
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	r.done, r.evaluated, r.last = done, r.work.evaluations(done), c.now()
+	c.draw()
+}
+
+// Round implements [Run].
+func (r *run) Round(done, _ int) {
+	c := r.command
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.times.ofKind(r.work.Kind).train.add(r.took(), r.work.Round)
+	r.done = done
+	c.show()
+}
+
+// Evaluated implements [Run].
+func (r *run) Evaluated(row results.CurveRow) {
+	c := r.command
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.times.ofKind(r.work.Kind).evaluate.add(r.took(), r.work.Evaluation)
+	r.evaluated = min(r.evaluated+1, r.evaluations)
+	r.accuracy = fmt.Sprintf("test acc %.2f %%", 100*row.TestAcc.Value)
+	if c.width == nil {
+		_, _ = fmt.Fprintf(c.w, "%s: round %d/%d, %d active, %s, %.1f s\n", r.label, row.Round, r.rounds, row.Active,
+			Reached(row), row.ElapsedSec)
+	}
+	c.show()
+}
+
+// Stop implements [Run].
+func (r *run) Stop() {
+	c := r.command
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	r.state = hasEnded
+	if _, atWork := c.count(); atWork == 0 {
+		c.clear()
+		return
+	}
+	c.draw()
+}
+
+// took returns the time since the last call of took.
+func (r *run) took() time.Duration {
+	now := r.command.now()
+	took := now.Sub(r.last)
+	r.last = now
+	return took
+}
+
+// newest returns the run at work that started last; nil: none is at work.
+func (c *Command) newest() (newest *run) {
+	for _, r := range c.runs {
+		if r.state == isAtWork && (newest == nil || r.began.After(newest.began)) {
+			newest = r
+		}
+	}
+	return newest
+}
+
+// where returns the first parts of the line: "run 3/32" if there are several runs, and "round 120/2000".
+func (c *Command) where() (parts []string) {
+	if len(c.runs) > 1 {
+		ended, atWork := c.count()
+		parts = append(parts, fmt.Sprintf("run %d/%d", ended+atWork, len(c.runs)))
+	}
+	if r := c.newest(); r != nil {
+		parts = append(parts, fmt.Sprintf("round %d/%d", r.done, r.rounds))
+	}
+	return parts
+}
+
+// outlook returns the next parts of the line, as far as they are known: "64 %" and "2 h 10 min left".
+func (c *Command) outlook() (parts []string) {
+	if done := c.doneFrac(); !math.IsNaN(done) {
+		parts = append(parts, fmt.Sprintf("%d %%", int(100*done)))
+	}
+	if left, ok := c.left(); ok {
+		parts = append(parts, Duration(left)+" left")
+	}
+	return parts
+}
+
+// reached returns the last accuracy, if the command has only one run.
+func (c *Command) reached() []string {
+	if len(c.runs) > 1 || c.runs[0].accuracy == "" {
+		return nil
+	}
+	return []string{c.runs[0].accuracy}
+}
+
+const (
+	between = " · " // separates the parts of a line
+	least   = 10    // the fewest columns of a bar
+)
+
+// fit returns a line for a terminal of so many columns: the first parts that fit, and a bar in the rest if there is
+// enough room. doneFrac is the share of the bar, NaN for no bar.
+func fit(parts []string, doneFrac float64, columns int) string {
+	line := ""
+	for i, part := range parts {
+		if i > 0 {
+			part = between + part
+		}
+		if utf8.RuneCountInString(line+part) > columns {
+			return line
+		}
+		line += part
+	}
+	if room := columns - utf8.RuneCountInString(line) - 1; room >= least && !math.IsNaN(doneFrac) {
+		line += " " + bar(doneFrac, room)
+	}
+	return line
+}
+
+// bar returns a bar of so many columns: "|███  |".
+func bar(doneFrac float64, columns int) string {
+	var text strings.Builder
+	drawn := progressbar.NewOptions(100, progressbar.OptionSetWriter(&text), progressbar.OptionSetWidth(columns-2),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
+	if percent := int(100 * doneFrac); percent > 0 {
+		_ = drawn.Set(percent) // writing to a string never fails
+	} else {
+		_ = drawn.RenderBlank()
+	}
+	_, after, _ := strings.Cut(text.String(), "|") // the text before the bar repeats the percent
+	within, _, _ := strings.Cut(after, "|")
+	return "|" + within + "|"
 }
