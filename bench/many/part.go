@@ -44,13 +44,11 @@ func (p Part) String() string {
 	return fmt.Sprintf("%d/%d", p.Index, p.Of)
 }
 
-// Set implements pflag.Value.
 func (p *Part) Set(text string) (err error) {
 	*p, err = ParsePart(text)
 	return err
 }
 
-// Type implements pflag.Value.
 func (p *Part) Type() string { return "i/n" }
 
 // Keys returns the keys that are in the part.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"rollcall/bench/run"
-	"rollcall/bench/run/conditions"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/cpu/kernels/reference"
@@ -43,18 +42,6 @@ func machineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error)
 	}
 	m.Clocks, err = cardClocks(cards[c.Card].Name)
 	return m, err
-}
-
-// before reads what is to be read before an engine is opened: the load of the machine, and the users of its card.
-func before(c run.Choice) track.Conditions {
-	t := track.Conditions{Load: conditions.Load(conditions.LoadPath)}
-	if !c.CUDA {
-		return t
-	}
-	if cards, err := gpu.Cards(); err == nil { // the caller opens a card, and reports the error
-		t.CardUsers = conditions.CardUsers(context.Background(), cards[c.Card].Name)
-	}
-	return t
 }
 
 // loops makes the reference loops: in the instructions of the engine, on as many threads as it has, and on one thread

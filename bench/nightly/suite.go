@@ -88,7 +88,8 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 	if err != nil {
 		return m, err
 	}
-	b.conditions = before(c)              // before an engine puts load on the machine
+	// Before an engine puts load on the machine.
+	b.conditions.Load, b.conditions.CardUsers = b.Machine.Others(context.Background())
 	w, err := b.workload(b.Suite.Data[0]) // any: an engine has the same name, device and precision with every net
 	if err != nil {
 		return m, err
@@ -267,20 +268,13 @@ func (b *Bench) server(ctx context.Context, e nets.Engine, bank nets.Bank) error
 
 // Warnings returns a line for each reason not to trust a night of a machine: load before it, other users of the card,
 // and wall times that differ too much.
-func Warnings(m track.Machine, n track.Night) (lines []string) {
-	add := func(line string) {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-	add(conditions.LoadWarning(n.Load, m.Threads))
-	add(conditions.CardWarning(n.CardUsers))
+func Warnings(m track.Machine, n track.Night) []string {
 	var worst string
 	var p10, p90 files.Optional
 	wide := 0 // metrics that differ too much
 	for _, v := range n.Values {
 		low, high := stats.Quantile(v.Wall, 0.1), stats.Quantile(v.Wall, 0.9)
-		if conditions.SpreadWarning(v.Metric, low, high) == "" {
+		if !conditions.Differ(low, high) {
 			continue
 		}
 		if wide++; wide == 1 || high.Value/low.Value > p90.Value/p10.Value {
@@ -291,6 +285,5 @@ func Warnings(m track.Machine, n track.Night) (lines []string) {
 	if wide > 1 {
 		what += fmt.Sprintf(", the worst of %d metrics,", wide)
 	}
-	add(conditions.SpreadWarning(what, p10, p90))
-	return lines
+	return conditions.Warnings(n.Load, m.Threads, n.CardUsers, what, p10, p90)
 }

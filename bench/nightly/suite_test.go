@@ -104,8 +104,6 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"nothing known", of(track.Conditions{}), nil},
 		{"all is well", of(track.Conditions{Load: files.Some(2), CardUsers: files.Some(0)}, calm), nil},
-		{"load", of(track.Conditions{Load: files.Some(2.5)}, calm), []string{"load average 2.5 exceeds 2 threads: "}},
-		{"users", of(track.Conditions{CardUsers: files.Some(1)}, calm), []string{"another process computes on the"}},
 		{
 			"one metric", of(track.Conditions{}, calm, wide),
 			[]string{"p90/p10 of the wall times of step/cifar10 is 1.7, more than 1.5: "}, // 190/110

@@ -157,7 +157,6 @@ func (e *eventProgress) failed(err error) {
 	}
 }
 
-// Evaluated implements [progress.Run].
 func (e *eventProgress) Evaluated(row results.CurveRow) {
 	e.Run.Evaluated(row)
 	if err := e.log.Row(row); err != nil {
@@ -166,7 +165,6 @@ func (e *eventProgress) Evaluated(row results.CurveRow) {
 	}
 }
 
-// Stop implements [progress.Run].
 func (e *eventProgress) Stop() {
 	e.Run.Stop()
 	e.failed(e.log.Close())

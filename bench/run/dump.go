@@ -26,7 +26,6 @@ type recorder struct {
 	end    []float32 // [K,P] the parameters of each client at its end
 }
 
-// Train implements [nets.Engine].
 func (r *recorder) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
 	r.work, r.end = work, make([]float32, len(work.Clients)*r.params)
 	loss, err := r.Engine.Train(ctx, work)

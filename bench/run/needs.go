@@ -156,7 +156,7 @@ func (ses *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) 
 	return row, nil
 }
 
-// rowCounter is an engine that holds no row and trains nobody, and counts what a method asks it for. It answers how
+// rowCounter is a [nets.Engine] that holds no row and trains nobody, and counts what a method asks it for. It answers how
 // many rows a method will hold by running the method itself, so that nobody has to keep a formula per method. Every
 // loss and every product of rows is 0, with which ca-fed excludes nobody.
 type rowCounter struct {
@@ -170,43 +170,26 @@ type rowCounter struct {
 	last      int         // samples in the last evaluation
 }
 
-// countedBank is a bank of a rowCounter: its number of rows.
+// countedBank is a bank of a rowCounter: its number of rows. Free does not lower the count, since methods free their rows
+// only at the end.
 type countedBank int
 
-// Rows implements [nets.Bank].
 func (b countedBank) Rows() int { return int(b) }
+func (b countedBank) Free()     {}
 
-// Free implements [nets.Bank]. It does not lower the count, since methods free their rows only at the end.
-func (b countedBank) Free() {}
-
-// Info implements [nets.Engine].
-func (c *rowCounter) Info() nets.Info { return nets.Info{Params: 1} }
-
-// NewBank implements [nets.Engine].
 func (c *rowCounter) NewBank(rows int) (nets.Bank, error) {
 	c.rows += rows
 	return countedBank(rows), nil
 }
 
-// Combine implements [nets.Engine].
-func (c *rowCounter) Combine(nets.Row, []float64, []nets.Row) error { return nil }
-
-// CombineBuffers implements [nets.Engine].
+func (c *rowCounter) Info() nets.Info                                      { return nets.Info{Params: 1} }
+func (c *rowCounter) Combine(nets.Row, []float64, []nets.Row) error        { return nil }
 func (c *rowCounter) CombineBuffers(nets.Row, []float64, []nets.Row) error { return nil }
+func (c *rowCounter) Dot(_, _ nets.Row) (float64, error)                   { return 0, nil }
+func (c *rowCounter) Load(nets.Row, []float32) error                       { return nil }
+func (c *rowCounter) Store(nets.Row, []float32) error                      { return nil }
+func (c *rowCounter) Close() error                                         { return nil }
 
-// Dot implements [nets.Engine].
-func (c *rowCounter) Dot(_, _ nets.Row) (float64, error) { return 0, nil }
-
-// Load implements [nets.Engine].
-func (c *rowCounter) Load(nets.Row, []float32) error { return nil }
-
-// Store implements [nets.Engine].
-func (c *rowCounter) Store(nets.Row, []float32) error { return nil }
-
-// Close implements [nets.Engine].
-func (c *rowCounter) Close() error { return nil }
-
-// Train implements [nets.Engine].
 func (c *rowCounter) Train(_ context.Context, work nets.LocalWork) ([]float32, error) {
 	c.load.Clients = max(c.load.Clients, len(work.Clients))
 	if c.trained == nil {
@@ -218,7 +201,6 @@ func (c *rowCounter) Train(_ context.Context, work nets.LocalWork) ([]float32, e
 	return make([]float32, len(work.Clients)), nil
 }
 
-// Evaluate implements [nets.Engine].
 func (c *rowCounter) Evaluate(_ context.Context, jobs []nets.EvalJob) ([]nets.EvalResult, error) {
 	answers, samples := make([]nets.EvalResult, len(jobs)), 0
 	for i, j := range jobs {

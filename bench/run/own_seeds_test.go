@@ -13,6 +13,7 @@ import (
 	"rollcall/datasets"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
+	"rollcall/nets"
 	"rollcall/nets/models"
 )
 
@@ -67,6 +68,14 @@ func TestOwnSeedsAreAllDraws(t *testing.T) {
 	}
 }
 
+// idle is an engine for a net of P parameters that trains nobody.
+type idle struct {
+	*rowCounter
+	params int
+}
+
+func (e idle) Info() nets.Info { return nets.Info{Params: e.params} }
+
 // Each seed moves its own draws alone: split, φ, activity, initial weights, batches.
 func TestOwnSeedsApart(t *testing.T) {
 	const seed, other = 3, 8
@@ -86,7 +95,7 @@ func TestOwnSeedsApart(t *testing.T) {
 		if name != "" {
 			must.OK(t, of.Set(name, strconv.Itoa(other)))
 		}
-		ses := SessionOn(data, model, &asleep{params: model.P})
+		ses := SessionOn(data, model, idle{&rowCounter{}, model.P})
 		f := must.Get(ses.Federate(t.Context(), of, seed, ses.Engine))(t)
 		d = draws{train: f.clients.train, base: f.clients.Base, weights: f.W0}
 		for round := range 30 {

@@ -35,27 +35,23 @@ type SpeedTest struct {
 }
 
 // Look reads who else uses the machine. Callers look before they read data and open engines, which are load too.
-func (b *SpeedTest) Look(ctx context.Context) {
-	b.load = conditions.Load(conditions.LoadPath)
-	if c, err := b.Machine.Choose(); err == nil && c.CUDA {
-		if cards, err := gpu.Cards(); err == nil {
-			b.cardUsers = conditions.CardUsers(ctx, cards[c.Card].Name)
+func (b *SpeedTest) Look(ctx context.Context) { b.load, b.cardUsers = b.Machine.Others(ctx) }
+
+// Others returns who else uses the machine: its load, and the other processes on the card that --device asks for.
+func (m *Machine) Others(ctx context.Context) (load, cardUsers files.Optional) {
+	load = conditions.Load(conditions.LoadPath)
+	if c, err := m.Choose(); err == nil && c.CUDA {
+		if cards, err := gpu.Cards(); err == nil { // whoever opens a card reports the error
+			cardUsers = conditions.CardUsers(ctx, cards[c.Card].Name)
 		}
 	}
+	return load, cardUsers
 }
 
 // Warnings returns a line for each reason not to trust the speeds of a row.
-func (b *SpeedTest) Warnings(row *results.BenchRow) (lines []string) {
-	for _, line := range []string{
-		conditions.LoadWarning(row.LoadAverage, b.Machine.Threads),
-		conditions.CardWarning(row.CardUsers),
-		conditions.SpreadWarning("the rounds' client-steps/s", row.StepsPerSecP10, row.StepsPerSecP90),
-	} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+func (b *SpeedTest) Warnings(row *results.BenchRow) []string {
+	return conditions.Warnings(row.LoadAverage, b.Machine.Threads, row.CardUsers, "the rounds' client-steps/s",
+		row.StepsPerSecP10, row.StepsPerSecP90)
 }
 
 // minRounds is the least number of rounds that a median is taken of.
@@ -236,7 +232,6 @@ type imageCounter struct {
 	steps, images int
 }
 
-// Train implements [nets.Engine].
 func (c *imageCounter) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
 	for _, client := range work.Clients {
 		p := client.Plan

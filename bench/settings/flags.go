@@ -32,10 +32,8 @@ type flagValue struct {
 	text string
 }
 
-// String implements [pflag.Value].
 func (v *flagValue) String() string { return v.text }
 
-// Set implements [pflag.Value].
 func (v *flagValue) Set(text string) (err error) {
 	v.text, err = v.row.parse(text)
 	return err

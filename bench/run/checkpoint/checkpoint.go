@@ -319,7 +319,6 @@ type source struct {
 	engine nets.Engine
 }
 
-// Rows implements [algos.Source].
 func (s *source) Rows(name string, into []nets.Row) error {
 	name = statePrefix + name
 	info, found := s.tensors.Lookup(name)
@@ -338,12 +337,10 @@ func (s *source) Rows(name string, into []nets.Row) error {
 	return nil
 }
 
-// Float64s implements [algos.Source].
 func (s *source) Float64s(name string) ([]float64, error) {
 	return s.tensors.Float64s(statePrefix + name)
 }
 
-// Int64s implements [algos.Source].
 func (s *source) Int64s(name string) ([]int64, error) { return s.tensors.Int64s(statePrefix + name) }
 
 // Newest returns the description in the newest checkpoint of a folder; nil: there is none. It reads the head of the

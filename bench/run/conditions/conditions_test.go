@@ -182,27 +182,33 @@ echo 'No running processes found'
 }
 
 func TestWarnings(t *testing.T) {
-	for _, test := range []struct{ name, got, want string }{
-		{"no spread known", SpreadWarning("the rounds", files.Optional{}, files.Some(1)), ""},
-		{"half of it known", SpreadWarning("the rounds", files.Some(1), files.Optional{}), ""},
-		{"nothing measured", SpreadWarning("the rounds", files.Some(0), files.Some(0)), ""},
-		{"just narrow enough", SpreadWarning("the rounds", files.Some(2), files.Some(3)), ""},
+	none := files.Optional{}
+	for _, test := range []struct {
+		name        string
+		load, users files.Optional
+		threads     int
+		p10, p90    files.Optional
+		want        string // the beginnings of the lines
+	}{
+		{"nothing known", none, none, 2, none, none, ""},
+		{"half of the spread known", none, none, 2, files.Some(1), none, ""},
+		{"nothing measured", none, none, 2, files.Some(0), files.Some(0), ""},
+		{"just calm enough", files.Some(2), files.Some(0), 2, files.Some(2), files.Some(3), ""},
+		{"load on one", files.Some(1.5), none, 1, none, none, "load average 1.5 exceeds 1 thread: "},
+		{"one more", none, files.Some(1), 2, none, none, "another process computes on the card (nvidia-smi lists it): "},
 		{
-			"wide", SpreadWarning("the rounds", files.Some(2), files.Some(3.6)),
-			"p90/p10 of the rounds is 1.8, more than 1.5: the machine did other work meanwhile, or too few",
+			"all at once", files.Some(3.21), files.Some(3), 2, files.Some(2), files.Some(3.6),
+			"load average 3.2 exceeds 2 threads: |3 other processes compute on the card (nvidia-smi lists them): |" +
+				"p90/p10 of the rounds is 1.8, more than 1.5: ",
 		},
-		{"no load known", LoadWarning(files.Optional{}, 2), ""},
-		{"as much load as threads", LoadWarning(files.Some(2), 2), ""},
-		{"load", LoadWarning(files.Some(3.21), 2), "load average 3.2 exceeds 2 threads: other programs run, or ran in"},
-		{"load on one", LoadWarning(files.Some(1.5), 1), "load average 1.5 exceeds 1 thread: "},
-		{"no card", CardWarning(files.Optional{}), ""},
-		{"nobody else", CardWarning(files.Some(0)), ""},
-		{"one more", CardWarning(files.Some(1)), "another process computes on the card (nvidia-smi lists it): end it"},
-		{"more", CardWarning(files.Some(3)), "3 other processes compute on the card (nvidia-smi lists them): end them"},
 	} {
-		if !strings.HasPrefix(test.got, test.want) || (test.want == "") != (test.got == "") ||
-			strings.Contains(test.got, "\n") {
-			t.Errorf("%s: got %q, want %q", test.name, test.got, test.want)
+		var got []string
+		for _, line := range Warnings(test.load, test.threads, test.users, "the rounds", test.p10, test.p90) {
+			reason, _, _ := strings.Cut(line, ": ")
+			got = append(got, reason+": ")
+		}
+		if got := strings.Join(got, "|"); got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}
 }

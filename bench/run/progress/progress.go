@@ -201,7 +201,6 @@ const (
 	hasEnded
 )
 
-// Start implements [Run].
 func (r *run) Start(rounds int) {
 	c := r.command
 	c.lock.Lock()
@@ -214,7 +213,6 @@ func (r *run) Start(rounds int) {
 	c.draw()
 }
 
-// Resumed implements [Run].
 func (r *run) Resumed(done int) {
 	c := r.command
 	c.lock.Lock()
@@ -223,7 +221,6 @@ func (r *run) Resumed(done int) {
 	c.draw()
 }
 
-// Round implements [Run].
 func (r *run) Round(done, _ int) {
 	c := r.command
 	c.lock.Lock()
@@ -233,7 +230,6 @@ func (r *run) Round(done, _ int) {
 	c.show()
 }
 
-// Evaluated implements [Run].
 func (r *run) Evaluated(row results.CurveRow) {
 	c := r.command
 	c.lock.Lock()
@@ -248,7 +244,6 @@ func (r *run) Evaluated(row results.CurveRow) {
 	c.show()
 }
 
-// Stop implements [Run].
 func (r *run) Stop() {
 	c := r.command
 	c.lock.Lock()
