@@ -222,52 +222,38 @@ type figureSize struct {
 
 // sizeOf returns the size of the wanted part of a figure. A figure that is computed from no setting of a run has none.
 func (w *Wanted) sizeOf(f *papers.Figure) (size figureSize, err error) {
-	size = figureSize{clients: []int{}, methods: []string{}, data: []string{}}
-	add := func(s settings.Settings, trained bool) {
+	one := func(s settings.Settings, err error) ([]settings.Settings, error) { return []settings.Settings{s}, err }
+	var lines []settings.Settings
+	trained, reads := false, true
+	switch what := f.Measure.(type) {
+	case papers.Curves:
+		trained = true
+		lines, _, err = FigureSettings(f, w)
+	case papers.Coalitions:
+		trained = true
+		lines, err = one(w.coalitionSettings(f, what.MostStale))
+	case papers.EstimatorErrors:
+		reads = false // the estimators watch the clients alone
+		for _, r := range f.Runs {
+			s, wrong := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
+			lines, err = append(lines, s), errors.Join(err, wrong)
+		}
+	case papers.BaseAvailability:
+		lines, err = one(w.splitOf(what.Method, what.Data, nil))
+	case papers.ClassShares:
+		lines, err = one(w.splitOf(what.Method, what.Data, &what.Clients))
+	}
+	if err != nil {
+		return size, err
+	}
+	for _, s := range lines {
 		size.settings, size.clients = s, append(size.clients, s.Clients)
 		if trained {
 			size.methods = append(size.methods, s.Method)
 		}
-	}
-	switch what := f.Measure.(type) {
-	case papers.Curves:
-		_, tasks, err := w.lines(f)
-		if err != nil {
-			return size, err
+		if reads {
+			size.data = append(size.data, s.Data)
 		}
-		for _, t := range tasks {
-			add(t.Settings, true)
-			size.data = append(size.data, t.Settings.Data)
-		}
-	case papers.Coalitions:
-		s, err := w.coalitionSettings(f, what.MostStale)
-		if err != nil {
-			return size, err
-		}
-		add(s, true)
-		size.data = append(size.data, s.Data)
-	case papers.EstimatorErrors: // the estimators watch the clients, and no data are read
-		for _, r := range f.Runs {
-			s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
-			if err != nil {
-				return size, err
-			}
-			add(s, false)
-		}
-	case papers.BaseAvailability:
-		s, err := w.splitOf(what.Method, what.Data, nil)
-		if err != nil {
-			return size, err
-		}
-		add(s, false)
-		size.data = append(size.data, s.Data)
-	case papers.ClassShares:
-		s, err := w.splitOf(what.Method, what.Data, &what.Clients)
-		if err != nil {
-			return size, err
-		}
-		add(s, false)
-		size.data = append(size.data, s.Data)
 	}
 	size.clients = sortedSet(size.clients)
 	size.methods = append([]string{}, files.Unique(size.methods)...) // not nil, so that JSON has []

@@ -57,7 +57,7 @@ func (r *seedRun) left(work *progress.Work) float64 {
 
 // PlanTable returns the runs of a table, in the order in which Table would make them.
 func (p *Pool) PlanTable(ctx context.Context, t *papers.Table, cells []Cell) ([]Planned, error) {
-	return p.planned(ctx, t.ID, tableTasks(cells, byData(cells)), t.Seeds, false)
+	return p.Planned(ctx, t.ID, tableTasks(cells, byData(cells)), t.Seeds, false)
 }
 
 // PlanFigure returns the runs of a figure, none if nothing is trained for it.
@@ -68,7 +68,7 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 		if err != nil {
 			return nil, err
 		}
-		return p.planned(ctx, f.ID, tasks, f.Seeds, what.Decisions)
+		return p.Planned(ctx, f.ID, tasks, f.Seeds, what.Decisions)
 	case papers.Coalitions:
 		s, err := w.coalitionSettings(f, what.MostStale)
 		for range what.MostStale + 1 {
@@ -82,13 +82,9 @@ func (p *Pool) PlanFigure(ctx context.Context, f *papers.Figure, w *Wanted) (run
 	return nil, nil
 }
 
-// Planned returns the runs of some tasks, in the order in which [Pool.Seeds] would make them. It writes nothing.
-func (p *Pool) Planned(ctx context.Context, table string, tasks []Task, seeds []uint32) ([]Planned, error) {
-	return p.planned(ctx, table, tasks, seeds, false)
-}
-
-// planned is Planned for runs that may write decisions.csv too.
-func (p *Pool) planned(
+// Planned returns the runs of some tasks, in the order in which [Pool.Seeds] would train them, with decisions.csv or
+// without. It writes nothing.
+func (p *Pool) Planned(
 	ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 ) (runs []Planned, err error) {
 	seen, ofPart := map[string]bool{}, p.keysOfPart(table, tasks, seeds)

@@ -229,7 +229,7 @@ func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	case IsElsewhere(err) && !isOfOtherPart(err):
 		w.queue.Found(n, now)
 	case err == nil || ctx.Err() != nil || isOfOtherPart(err) || run.IsFinal(err) ||
-		w.queue.Failures(n) >= w.keep.Retries:
+		w.queue.jobs[n].failed >= w.keep.Retries:
 		w.queue.Done(n, now)
 	default:
 		what := settings.OneLine(err)
@@ -251,11 +251,12 @@ func (w *poolRun) finishReady(ctx context.Context) {
 		begun := false
 		for k := range jobs {
 			n := w.before + k
-			begun = begun || w.queue.Begun(n)
-			if w.queue.Running(n) || !w.queue.IsDone(n) && why == nil {
+			j := &w.queue.jobs[n]
+			begun = begun || j.begun
+			if j.state == jobRuns || j.state != jobDone && why == nil {
 				return
 			}
-			if !w.queue.IsDone(n) {
+			if j.state != jobDone {
 				w.jobs[n].Err, w.undone = why, w.over != nil
 			}
 		}

@@ -170,15 +170,3 @@ func (q *queue) Found(n int, now time.Time) {
 
 // Return puts a running job back, for another worker.
 func (q *queue) Return(n int) { q.jobs[n].state = jobWaits }
-
-// Failures returns how often a job has failed.
-func (q *queue) Failures(n int) int { return q.jobs[n].failed }
-
-// Begun reports whether a job has ever begun.
-func (q *queue) Begun(n int) bool { return q.jobs[n].begun }
-
-// Running reports whether a job is running.
-func (q *queue) Running(n int) bool { return q.jobs[n].state == jobRuns }
-
-// IsDone reports whether a job is done.
-func (q *queue) IsDone(n int) bool { return q.jobs[n].state == jobDone }

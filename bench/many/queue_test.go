@@ -74,12 +74,12 @@ func TestMostFirst(t *testing.T) {
 	begin(t, q, now, 0)
 	begin(t, q, now, 4)
 	for n := range 5 {
-		if !q.Begun(n) {
+		if !q.jobs[n].begun {
 			t.Errorf("job %d has not begun, want all", n)
 		}
 	}
 	q.Return(1)
-	if begin(t, q, now, 1); !q.Begun(1) || !q.Running(1) {
+	if begin(t, q, now, 1); !q.jobs[1].begun || q.jobs[1].state != jobRuns {
 		t.Error("a job that was put back does not run again")
 	}
 }

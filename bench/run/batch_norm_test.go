@@ -1,7 +1,6 @@
 package run
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -9,7 +8,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
-	"rollcall/bench/settings"
+	"rollcall/bench/settings/settingstest"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets"
@@ -29,7 +28,7 @@ func TestBatchNormalisation(t *testing.T) {
 					}
 					rounds = 2
 				}
-				normalised(t, "resnet20", rounds, method, append(ratesOf(t, method), "p="+p)...)
+				normalised(t, 3, "resnet20", rounds, method, append(ratesOf(t, method), "p="+p)...)
 			})
 		}
 	}
@@ -39,7 +38,7 @@ func TestBatchNormalisation(t *testing.T) {
 func TestBatchNormalisationResNet18(t *testing.T) {
 	longtest.Only(t, "a step of ResNet-18 takes a third of a second")
 	for _, method := range []string{"fedavg-known", "fedawe", "mifa", "fedar"} {
-		t.Run(method, func(t *testing.T) { normalised(t, "resnet18", 40, method, "p=0.3") })
+		t.Run(method, func(t *testing.T) { normalised(t, 3, "resnet18", 40, method, "p=0.3") })
 	}
 }
 
@@ -47,28 +46,17 @@ func TestBatchNormalisationResNet18(t *testing.T) {
 // an echo of up to 15 rounds.
 func TestBatchNormalisationOnceNaN(t *testing.T) {
 	longtest.Only(t, "40 rounds of ResNet-20")
-	normalised(t, "resnet20", 1, "fedavg-known", "p=0.05", "train-size=400", "test-size=200", "batch=16",
-		"local-steps=5", "seed=9")
-	normalised(t, "resnet20", 40, "fedawe", "preset=paper", "p=0.15", "train-size=300", "batch=16", "local-steps=5")
+	normalised(t, 9, "resnet20", 1, "fedavg-known", "p=0.05", "train-size=400", "test-size=200", "batch=16",
+		"local-steps=5")
+	normalised(t, 3, "resnet20", 40, "fedawe", "preset=paper", "p=0.15", "train-size=300", "batch=16", "local-steps=5")
 }
 
 // normalised trains a net with batch normalisation, and checks the model after every round. more are settings as on a
-// command line, and the seed.
-func normalised(t *testing.T, net string, rounds int, method string, more ...string) {
+// command line.
+func normalised(t *testing.T, seed uint32, net string, rounds int, method string, more ...string) {
 	t.Helper()
-	seed := uint32(3)
-	given := settings.Given{{Name: "method", Value: method}, {Name: "net", Value: net}}
-	for _, text := range append(strings.Fields("data=synthetic train-size=64 test-size=16 clients=4 rounds=40 "+
-		"local-steps=2 batch=8 augment=none"), more...) {
-		name, value, _ := strings.Cut(text, "=")
-		if name == "seed" {
-			_, _ = fmt.Sscan(value, &seed)
-			continue
-		}
-		given = append(slices.DeleteFunc(given, func(s algos.Setting) bool { return s.Name == name }),
-			algos.Setting{Name: name, Value: value})
-	}
-	s := must.Get(settings.Resolve(given))(t)
+	s := settingstest.Resolved(t, "data=synthetic train-size=64 test-size=16 clients=4 rounds=40 local-steps=2 batch=8 "+
+		"augment=none method="+method+" net="+net, more...)
 	ses := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
 	defer ses.Close() // nothing is written
 	must.OK(t, ses.Open(t.Context(), &s, seed))

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/run/progress"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/events"
@@ -41,7 +40,7 @@ func to(path string) func([]results.CurveRow) error {
 func TestCurveFileGoesOn(t *testing.T) {
 	x, ses, log := tinyExperiment(t)
 	path := filepath.Join(x.Dir, results.CurveFile)
-	p := eachRound{progress.New(io.Discard).Run("", progress.Work{}), func(done int) {
+	p := eachRound{silent(), func(done int) {
 		switch done {
 		case 1:
 			obstructed(t, path)
@@ -93,7 +92,7 @@ func TestCurveFileFails(t *testing.T) {
 func TestCurveFileInsists(t *testing.T) {
 	path := filepath.Join(t.TempDir(), results.CurveFile)
 	obstructed(t, path)
-	log := &sharedLog{w: &strings.Builder{}}
+	log := &sharedLog{}
 	f := newCurveFile(to(path), path, log)
 	f.put([]results.CurveRow{{}})
 	until(t, log, "tries again")
@@ -123,7 +122,7 @@ func TestCurveFileInsists(t *testing.T) {
 func TestCurveFileReasons(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	path := filepath.Join(dir, results.CurveFile)
-	log := &sharedLog{w: &strings.Builder{}}
+	log := &sharedLog{}
 	obstructed(t, path)
 	f := newCurveFile(to(path), path, log)
 	f.put([]results.CurveRow{{}})
@@ -149,7 +148,7 @@ func TestEventsFail(t *testing.T) {
 		if when == "before" {
 			obstructed(t, path)
 		}
-		p := eachRound{progress.New(io.Discard).Run("", progress.Work{}), func(int) {}}
+		p := eachRound{silent(), func(int) {}}
 		if when == "on the way" {
 			must.OK(t, os.MkdirAll(x.Dir, 0o777))
 			created := ses.withEvents(p, x.Dir, time.Now(), nil)

@@ -166,11 +166,9 @@ func (x *Experiment) evaluate(ctx context.Context, ses *Session, f *Federation) 
 
 // divergedError is the error of a run whose loss is no finite number any more. The same settings and seed would diverge
 // again.
-type divergedError struct{ err error }
+type divergedError struct{ error }
 
-func (e *divergedError) Error() string { return e.err.Error() }
-
-func (e *divergedError) Unwrap() error { return e.err }
+func (e *divergedError) Unwrap() error { return e.error }
 
 // IsDiverged reports whether a run ended because its loss is no finite number, and for no other reason. If a file could
 // not be written either, the run has failed.
@@ -190,7 +188,6 @@ func IsDiverged(err error) bool {
 // finalError is an error that another attempt would meet again.
 type finalError struct{ error }
 
-// Unwrap returns the error itself.
 func (e *finalError) Unwrap() error { return e.error }
 
 // Final marks an error that another attempt would meet again.

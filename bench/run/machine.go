@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -241,7 +239,10 @@ func (m *Machine) OpenEngine(
 			Threads: m.Threads, Batch: w.Batch, Precision: m.cpuPrecision(),
 		})
 		if err == nil {
-			e, more = on, threadsAndLost(m.Threads, on.Lost())
+			e, more = on, ", "+Count(m.Threads, "thread")
+			if lost := on.Lost(); lost != "" { // why a faster variant of the kernels cannot be used
+				more += " (" + lost + ")"
+			}
 		}
 	}
 	if err != nil {
@@ -251,28 +252,12 @@ func (m *Machine) OpenEngine(
 	return e, fmt.Sprintf("device: %s, %s, %s%s%s", info.Engine, info.Device, info.Precision, more, c.why), nil
 }
 
-// threadsAndLost is what the line about a CPU engine says beside its precision: the threads, and why a faster variant
-// of the kernels cannot be used, if that is so.
-func threadsAndLost(threads int, lost string) string {
-	text := ", " + Count(threads, "thread")
-	if lost != "" {
-		text += " (" + lost + ")"
-	}
-	return text
-}
-
 // Writable creates a folder and checks that files can be written there, before hours are spent on a run. leave removes
 // the folders that Writable created, if they are still empty.
 func Writable(dir string) (leave func(), err error) {
-	made := missing(dir)
-	leave = func() {
-		for _, folder := range made {
-			if os.Remove(folder) != nil {
-				return // a folder that is not empty; those above hold it
-			}
-		}
-	}
-	if err = os.MkdirAll(dir, 0o777); err == nil {
+	made, err := files.MakeFolders(dir)
+	leave = func() { files.RemoveEmpty(made) }
+	if err == nil {
 		var f *os.File // permissions alone do not show that a file system is read-only
 		if f, err = files.CreateTemp(dir); err == nil {
 			err = errors.Join(os.Remove(f.Name()), f.Close())
@@ -291,16 +276,4 @@ func cause(err error) error {
 		return p.Err
 	}
 	return err
-}
-
-// missing returns the folders on the path to dir that do not exist, dir first.
-func missing(dir string) (dirs []string) {
-	// filepath.Dir returns the root and "." unchanged, which ends the loop even if these do not exist.
-	for ; !slices.Contains(dirs, dir); dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		dirs = append(dirs, dir)
-	}
-	return dirs
 }

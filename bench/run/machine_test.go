@@ -79,14 +79,3 @@ func TestNumericsOfPrecisions(t *testing.T) {
 		}
 	}
 }
-
-func TestThreadsAndLost(t *testing.T) {
-	for _, c := range []struct{ lost, want string }{
-		{"", ", 2 threads"},
-		{"AMX: arch_prctl: operation not permitted", ", 2 threads (AMX: arch_prctl: operation not permitted)"},
-	} {
-		if got := threadsAndLost(2, c.lost); got != c.want {
-			t.Errorf("lost %q: %q, want %q", c.lost, got, c.want)
-		}
-	}
-}

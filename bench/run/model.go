@@ -77,13 +77,9 @@ func (t *trainer) saveModel(ctx context.Context, row nets.Row, name string, clie
 		}
 		metadata["clients"] = strings.Join(list, ",")
 	}
-	tensors := make([]safetensors.Tensor, len(model.Params))
-	for i, p := range model.Params {
-		tensors[i] = safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size])
-	}
 	return t.write(ctx, name, func(path string, before files.Before) error {
 		return files.WriteFile(path, func(out io.Writer) error {
-			return safetensors.Write(out, metadata, tensors)
+			return safetensors.Write(out, metadata, settings.Tensors(model, w))
 		}, before)
 	})
 }

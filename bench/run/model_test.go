@@ -12,10 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/algos"
 	"rollcall/bench/run/folder"
-	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/bench/settings/settingstest"
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/nets/models"
@@ -26,21 +25,15 @@ import (
 // smallRun returns a run on few pictures below out; more are settings as on a command line.
 func smallRun(t *testing.T, out string, save SaveModel, more ...string) *Experiment {
 	t.Helper()
-	var given settings.Given
-	for _, text := range append(strings.Fields("data=synthetic train-size=120 test-size=40 clients=4 rounds=3 "+
-		"local-steps=2 batch=8 eval-every=1 lr=0.05 p=0.5"), more...) {
-		name, value, _ := strings.Cut(text, "=")
-		given = append(slices.DeleteFunc(given, func(s algos.Setting) bool { return s.Name == name }),
-			algos.Setting{Name: name, Value: value})
-	}
-	s := must.Get(settings.Resolve(given))(t)
+	s := settingstest.Resolved(t, "data=synthetic train-size=120 test-size=40 clients=4 rounds=3 local-steps=2 batch=8 "+
+		"eval-every=1 lr=0.05 p=0.5", more...)
 	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(out, "run", s, 3), SaveModel: save}
 }
 
 // made makes a run and returns its curve.
 func made(t *testing.T, ses *Session, x *Experiment) []results.CurveRow {
 	t.Helper()
-	rows := must.Get(do(t.Context(), x, ses, progress.New(io.Discard).Run("", progress.Work{})))(t)
+	rows := must.Get(do(t.Context(), x, ses, silent()))(t)
 	return rows
 }
 
@@ -57,10 +50,7 @@ func saveWeights(t *testing.T, path, net string) {
 	t.Helper()
 	model := must.Get(models.New(net))(t)
 	w := model.Init(models.Torch, 77)
-	var tensors []safetensors.Tensor
-	for _, p := range model.Params {
-		tensors = append(tensors, safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size]))
-	}
+	tensors := settings.Tensors(model, w)
 	must.OK(t, files.WriteFile(path, func(out io.Writer) error { return safetensors.Write(out, nil, tensors) }))
 }
 
@@ -72,7 +62,7 @@ func TestInitFromChanged(t *testing.T) {
 	content := must.Get(os.ReadFile(path))(t)
 	content[len(content)-1] ^= 1
 	must.OK(t, os.WriteFile(path, content, 0o666))
-	_, err := do(t.Context(), x, onCPU(t, "off"), progress.New(io.Discard).Run("", progress.Work{}))
+	_, err := do(t.Context(), x, onCPU(t, "off"), silent())
 	want := "--init-from " + path + ": changed since this command began"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)

@@ -32,7 +32,7 @@ func ratesOf(t *testing.T, method string) []string {
 // tinyExperiment returns a run and a session for it, whose log is kept.
 func tinyExperiment(t *testing.T, more ...string) (*Experiment, *Session, *sharedLog) {
 	t.Helper()
-	log := &sharedLog{w: &strings.Builder{}}
+	log := &sharedLog{}
 	ses := &Session{Machine: Machine{Device: "cpu", Threads: 1, Out: t.TempDir()}, Stderr: log}
 	t.Cleanup(func() { _ = ses.Close() })
 	s := settingstest.Tiny(t, more...)
@@ -48,19 +48,19 @@ func do(ctx context.Context, x *Experiment, ses *Session, p progress.Run) ([]res
 // sharedLog is a log of several writers; what one writes at once stays together.
 type sharedLog struct {
 	lock sync.Mutex
-	w    io.Writer
+	text strings.Builder
 }
 
 func (s *sharedLog) Write(p []byte) (int, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.w.Write(p)
+	return s.text.Write(p)
 }
 
 func (s *sharedLog) String() string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.w.(fmt.Stringer).String()
+	return s.text.String()
 }
 
 // faster makes the attempts to write follow one another at once.

@@ -8,19 +8,17 @@ import (
 )
 
 // usageError is the error of an impossible command line. It ends the program with status 2, other errors with 1.
-type usageError struct{ err error }
+type usageError struct{ error }
 
-func (e usageError) Error() string { return e.err.Error() }
-
-func (e usageError) Unwrap() error { return e.err }
+func (e usageError) Unwrap() error { return e.error }
 
 // Usagef returns a usage error.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // IsUsage reports whether err is a usage error.
 func IsUsage(err error) bool {
-	var u usageError
-	return errors.As(err, &u)
+	_, is := errors.AsType[usageError](err)
+	return is
 }
 
 // OneLine returns the text of an error in one line. Joined errors have a line each.

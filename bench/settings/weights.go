@@ -110,6 +110,15 @@ func weightsOf(model *models.Model, content []byte) ([]float32, error) {
 	return w, nil
 }
 
+// Tensors returns the parameters w [P] of a net with PyTorch's names, shapes and layouts.
+func Tensors(model *models.Model, w []float32) []safetensors.Tensor {
+	tensors := make([]safetensors.Tensor, len(model.Params))
+	for i, p := range model.Params {
+		tensors[i] = safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size])
+	}
+	return tensors
+}
+
 // checkWeights reports the first value that no net can start with: a NaN, an infinity, or a negative variance.
 func checkWeights(p models.Param, values []float32) error {
 	variance := p.Buffer && strings.HasSuffix(p.Name, "running_var")

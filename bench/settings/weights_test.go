@@ -24,10 +24,7 @@ func weightsFile(
 	t.Helper()
 	model := must.Get(models.New(net))(t)
 	w = model.Init(models.Torch, 8)
-	var tensors []safetensors.Tensor
-	for _, p := range model.Params {
-		tensors = append(tensors, safetensors.Float32s(p.Name, p.Shape, w[p.Offset:][:p.Size]))
-	}
+	tensors := Tensors(model, w)
 	if change != nil {
 		tensors = change(tensors)
 	}

@@ -1,6 +1,9 @@
 package files
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -26,4 +29,32 @@ func UniquePaths(paths []string) []string {
 		seen[path] = true
 		return twice
 	})
+}
+
+// MakeFolders makes a folder and the missing ones above it, and returns those, the outermost first. A file in its place
+// is no error here, but where something is opened in it.
+func MakeFolders(dir string) (made []string, err error) {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil, nil
+	}
+	if above := filepath.Dir(dir); above != dir {
+		if made, err = MakeFolders(above); err != nil {
+			return made, err
+		}
+	}
+	err = os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrExist) { // another process was faster, or it is a file
+		return made, nil
+	}
+	if err != nil {
+		return made, err
+	}
+	return append(made, dir), nil
+}
+
+// RemoveEmpty removes the folders that [MakeFolders] has made, as far as they are empty.
+func RemoveEmpty(made []string) {
+	for _, dir := range slices.Backward(made) {
+		_ = os.Remove(dir)
+	}
 }

@@ -101,7 +101,7 @@ func Take(dir string, me Holder) (*Lock, error) {
 		return nil, err
 	}
 	if err != nil {
-		l.unmake()
+		files.RemoveEmpty(l.made)
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	l.write()
@@ -111,7 +111,7 @@ func Take(dir string, me Holder) (*Lock, error) {
 
 // take makes one attempt. [fs.ErrNotExist] says that another one may succeed.
 func (l *Lock) take() error {
-	made, err := makeFolders(l.dir)
+	made, err := files.MakeFolders(l.dir)
 	l.made = append(l.made, made...)
 	if err != nil {
 		return err
@@ -127,8 +127,9 @@ func (l *Lock) take() error {
 	if err != nil {
 		return err
 	}
+	locked := false
 	for look := range looks {
-		if l.Useless, err = lockFile(file); err == nil {
+		if locked, err = files.TryLock(file); err == nil {
 			break
 		}
 		if look < looks-1 {
@@ -150,14 +151,8 @@ func (l *Lock) take() error {
 		_ = file.Close()
 		return err
 	}
-	l.file = file
+	l.file, l.Useless = file, !locked
 	return nil
-}
-
-// lockFile locks a file without waiting. useless: the file system cannot.
-func lockFile(f *os.File) (useless bool, err error) {
-	held, err := files.TryLock(f)
-	return !held && err == nil, err
 }
 
 // Progress sets what the next beat writes. The first call writes it at once.
@@ -191,38 +186,11 @@ func (l *Lock) Release() error {
 		_ = os.Remove(filepath.Join(l.dir, File)) // while it is locked: see the end of take
 	}
 	err := l.file.Close()
-	l.unmake()
+	files.RemoveEmpty(l.made)
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}
 	return nil
-}
-
-// unmake removes the folders that Take made, as far as they are empty.
-func (l *Lock) unmake() {
-	for i := range l.made {
-		_ = os.Remove(l.made[len(l.made)-1-i])
-	}
-}
-
-// makeFolders makes a folder and the missing ones above it, and returns those, the outermost first.
-func makeFolders(dir string) (made []string, err error) {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil, nil
-	}
-	if above := filepath.Dir(dir); above != dir {
-		if made, err = makeFolders(above); err != nil {
-			return made, err
-		}
-	}
-	err = os.Mkdir(dir, 0o777)
-	if errors.Is(err, fs.ErrExist) { // another process was faster, or it is a file, which opening .lock reports
-		return made, nil
-	}
-	if err != nil {
-		return made, err
-	}
-	return append(made, dir), nil
 }
 
 // Running returns the process that makes the run in a folder; nil: none does, as far as can be seen from here. Where

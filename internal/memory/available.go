@@ -19,8 +19,12 @@ type Limit struct {
 // root of the file system, which tests replace. The memory that the process holds already counts as available, because
 // the process can use it again. Swap does not count: a run that swaps never ends.
 func available(root fs.FS) (l Limit, known bool) {
-	process := processOf(root)
-	limits := append(process.limits(), groupLimits(root)...)
+	var limits []Limit
+	space, known := number(root, "proc/self/status", "VmSize:")
+	if most, ok := number(root, "proc/self/limits", "Max address space"); ok && known {
+		limits = append(limits, Limit{most - 1024*space, "the address space of ulimit -v"})
+	}
+	limits = append(limits, groupLimits(root)...)
 	if kib, ok := number(root, "proc/meminfo", "MemAvailable:"); ok {
 		limits = append(limits, Limit{1024 * kib, "MemAvailable of /proc/meminfo"})
 	}
@@ -28,7 +32,8 @@ func available(root fs.FS) (l Limit, known bool) {
 		return Limit{}, false
 	}
 	least := slices.MinFunc(limits, func(a, b Limit) int { return cmp.Compare(a.Bytes, b.Bytes) })
-	least.Bytes = max(0, least.Bytes) + process.held
+	held, _ := number(root, "proc/self/status", "RssAnon:") // resident, and shared with no other process
+	least.Bytes = max(0, least.Bytes) + 1024*held
 	return least, true
 }
 
@@ -48,33 +53,6 @@ func number(root fs.FS, file, name string) (n int64, ok bool) {
 		return n, err == nil && n >= 0
 	}
 	return 0, false
-}
-
-// process is the memory of this process by its files in /proc, in bytes.
-type process struct {
-	held     int64 // resident memory that it shares with no other process
-	space    int64 // address space in use
-	maxSpace int64 // the most address space it may use (ulimit -v); negative: no limit
-}
-
-// processOf reads /proc/self.
-func processOf(root fs.FS) process {
-	p := process{maxSpace: -1}
-	held, _ := number(root, "proc/self/status", "RssAnon:")
-	space, known := number(root, "proc/self/status", "VmSize:")
-	p.held, p.space = 1024*held, 1024*space
-	if most, ok := number(root, "proc/self/limits", "Max address space"); ok && known {
-		p.maxSpace = most
-	}
-	return p
-}
-
-// limits returns the process's own limit, if it has one.
-func (p process) limits() []Limit {
-	if p.maxSpace < 0 {
-		return nil
-	}
-	return []Limit{{p.maxSpace - p.space, "the address space of ulimit -v"}}
 }
 
 // hierarchy is a mounted tree of control groups, and the group of this process in it.

@@ -58,7 +58,7 @@ func (t *Tuning) plan(
 		c.known = true
 		for rung := range c.rungs {
 			tasks := c.tasks(rung)
-			planned, err := p.Planned(ctx, t.Name, tasks, t.Seeds)
+			planned, err := p.Planned(ctx, t.Name, tasks, t.Seeds, false)
 			if err != nil {
 				return err
 			}

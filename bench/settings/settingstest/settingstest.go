@@ -3,6 +3,7 @@
 package settingstest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,15 +16,20 @@ import (
 // Tiny returns the settings of a run of a fraction of a second; more follow, and win.
 func Tiny(t *testing.T, more ...string) settings.Settings {
 	t.Helper()
-	given := settings.Given{}
-	for _, set := range append([]string{
-		"method=fedawe", "data=leaf", "clients=4", "rounds=6", "local-steps=1", "batch=8", "eval-every=1", "lr=0.05",
-	}, more...) {
-		name, value, _ := strings.Cut(set, "=")
-		given = append(given, algos.Setting{Name: name, Value: value})
+	return Resolved(t, "method=fedawe data=leaf clients=4 rounds=6 local-steps=1 batch=8 eval-every=1 lr=0.05", more...)
+}
+
+// Resolved returns the settings of a command line: words such as lr=0.05 in one text, and more. Of several values of a
+// setting the last one counts.
+func Resolved(t *testing.T, words string, more ...string) settings.Settings {
+	t.Helper()
+	var given settings.Given
+	for _, word := range append(strings.Fields(words), more...) {
+		name, value, _ := strings.Cut(word, "=")
+		given = append(slices.DeleteFunc(given, func(s algos.Setting) bool { return s.Name == name }),
+			algos.Setting{Name: name, Value: value})
 	}
-	s := must.Get(settings.Resolve(given))(t)
-	return s
+	return must.Get(settings.Resolve(given))(t)
 }
 
 // SecondValues returns other values that a setting can have.
