@@ -3,7 +3,6 @@ package many
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"rollcall/bench/settings"
@@ -76,43 +75,14 @@ func TestCrossedButGiven(t *testing.T) {
 	if len(cells) != 25 || len(met) != 25 {
 		t.Errorf("%d runs with %d pairs of split and availability, want 25", len(cells), len(met))
 	}
-}
-
-func TestCrossedRefused(t *testing.T) {
-	three := slices.Concat(given("seed-init", "7"), given("seed-phi", "7"), given("seed-batches", "7"))
-	for _, c := range []struct {
-		q     int
-		seeds []uint32
-		given settings.Given
-		want  string
-	}{
-		{0, []uint32{3}, nil, "--crossed 0: want a prime, 5 … 31"},
-		{-5, []uint32{3}, nil, "--crossed -5: want a prime"},
-		{3, []uint32{3}, nil, "--crossed 3: want a prime"},
-		{8, []uint32{3}, nil, "--crossed 8: want a prime"},
-		{37, []uint32{3}, nil, "--crossed 37: want a prime"},
-		{5, []uint32{3, 4}, nil, "--crossed 5 --seeds: 2 seeds, want one"},
-		{5, []uint32{4294967293}, nil, "--seeds 4294967293: want at most 4294967291"},
-		{5, []uint32{3}, append(three, given("seed-split", "1")...), "all seeds of mifa given but 1, want two or more"},
-	} {
-		_, err := crossedCells(c.q, c.seeds, c.given, "mifa")
-		if !settings.IsUsage(err) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("--crossed %d --seeds %v: %v, want a usage error with %q", c.q, c.seeds, err, c.want)
-		}
-	}
-	if _, err := crossedCells(5, []uint32{3}, three, "mifa"); err != nil {
-		t.Errorf("two parts are left: %v, want no error", err)
-	}
-	// Without --crossed: several seeds, none of which is drawn from.
+	// Without --crossed, a run of which all seeds are given has one seed at most.
 	w := Sweep{
 		Name: "sweep", Like: "fedawe", Methods: []string{"mifa"}, Data: []string{"leaf"},
-		Availability: []string{"stationary"}, Seeds: []uint32{3, 4},
-		Given: slices.Concat(three, given("seed-split", "1"), given("seed-availability", "1")),
+		Availability: []string{"stationary"}, Seeds: []uint32{3},
 	}
-	if _, _, err := w.Cells(); !settings.IsUsage(err) || !strings.Contains(err.Error(), "--seeds: 2 seeds, want one") {
-		t.Errorf("all seeds given: %v, want a usage error", err)
+	for _, name := range settings.SeedNames() {
+		w.Given = append(w.Given, given(name, "7")...)
 	}
-	w.Seeds = w.Seeds[:1]
 	if _, _, err := w.Cells(); err != nil {
 		t.Errorf("all seeds given and one of --seeds: %v, want no error", err)
 	}

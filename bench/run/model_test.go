@@ -184,22 +184,6 @@ func TestKeptModels(t *testing.T) {
 	}
 }
 
-func TestSaveModelRefused(t *testing.T) {
-	for _, c := range []struct{ save, method, want string }{
-		{"one", "mifa", ""},
-		{"all", "fedawe", ""},
-		{"all", "mifa", "--save-model=all: of no use with --method mifa, want it with fedawe"},
-		{"al", "fedawe", `--save-model "al": unknown, did you mean all, want one of one, all`},
-		{"", "fedawe", `--save-model "": unknown`},
-	} {
-		err := SaveModel(c.save).Validate(c.method)
-		if c.want == "" && err != nil ||
-			c.want != "" && (!settings.IsUsage(err) || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("--save-model=%s with %s: got %v, want %q", c.save, c.method, err, c.want)
-		}
-	}
-}
-
 // What PyTorch writes of a net is taken, and what is left of a run that trains nobody PyTorch reads as the same bits.
 func TestPyTorchWeights(t *testing.T) {
 	if out, err := exec.Command("python3", "-c", "import torch, safetensors.torch").CombinedOutput(); err != nil {

@@ -86,26 +86,3 @@ func TestUngivenSeeds(t *testing.T) {
 		}
 	}
 }
-
-func TestSeedsRefused(t *testing.T) {
-	for _, c := range []struct{ line, want string }{
-		{"seed-split -1", "--seed-split -1: want a whole number 0 … 4294967295, or none"},
-		{"seed-split 4294967296", "want a whole number 0 … 4294967295, or none"},
-		{"seed-init 1.5", "--seed-init 1.5: want a whole number"},
-		{"seed-batches x", `"x" is neither a number nor none`},
-		{"seed-batches none", "want it with a number, or not at all"},
-		{"seed-phi 4 p 0.5", "want it with a number with --p none and one of FedAWE's availability models"},
-		{"seed-phi 4 availability uniform", "--seed-phi 4: of no use"},
-		{"seed-availability 4 availability trace trace seeds_test.go", "want it with a number and, of a trace, with"},
-		{"seed-phi 4 draws numpy data cifar10", "--seed-phi 4: with --draws numpy, where one generator draws"},
-		{"seed-split 4 draws numpy data cifar10", "--seed-split 4: with --draws numpy"},
-		{"seed-availability 4 draws numpy data cifar10", "--seed-availability 4: with --draws numpy"},
-	} {
-		if _, err := seeded(strings.Fields(c.line)...); !IsUsage(err) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want a usage error with %q", c.line, err, c.want)
-		}
-	}
-	if _, err := seeded("seed-init", "4", "seed-batches", "5", "draws", "numpy", "data", "cifar10"); err != nil {
-		t.Errorf("numpy draws neither weights nor batches: %v, want no error", err)
-	}
-}

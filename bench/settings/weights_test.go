@@ -137,18 +137,11 @@ func TestReadInitRefused(t *testing.T) {
 		})
 	}
 	path, _ := weightsFile(t, "resnet20", nil)
-	for _, c := range []struct{ name, net, path, want string }{
-		{"another net", "cnn-cifar10", path, `: no parameter of cnn-cifar10, want its 10 alone`},
-		{"a folder", "resnet20", filepath.Dir(path), `want a file`},
-		{"none", "resnet20", path + "x", `no such file`},
-		{"another format", "resnet20", "weights_test.go", `--init-from weights_test.go: safetensors: header of`},
-		{"a path with a semicolon", "resnet20", "a;b", `--init-from "a;b": want a path without ;`},
-	} {
-		if _, err := startedFrom(c.net, c.path); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
-		}
+	_, err := startedFrom("cnn-cifar10", path)
+	if want := ": no parameter of cnn-cifar10, want its 10 alone"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("another net: got %v, want %s", err, want)
 	}
-	_, err := startedFrom("resnet20", path, algos.Setting{Name: "init", Value: "torch"})
+	_, err = startedFrom("resnet20", path, algos.Setting{Name: "init", Value: "torch"})
 	if !IsUsage(err) || !strings.Contains(err.Error(), "--init torch: of no use") ||
 		!strings.Contains(err.Error(), "without --init-from") {
 		t.Errorf("with --init: got %v, want a usage error", err)
