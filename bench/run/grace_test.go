@@ -106,46 +106,36 @@ func askedToEnd(t *testing.T, e *slow, grace time.Duration, what string, n int) 
 // A round that is likely to be short is finished, and a checkpoint written after it; one that is not, or of which
 // nothing is known yet, and an evaluation are dropped at once.
 func TestGrace(t *testing.T) {
-	const round = 300 * time.Millisecond
-	t.Run("short rounds", func(t *testing.T) {
-		if rounds, _ := askedToEnd(t, &slow{train: round}, time.Minute, "train", 3); !slices.Equal(rounds, []int{3}) {
-			t.Errorf("checkpoints of %v, want one of round 3, which was in progress", rounds)
-		}
-	})
-	t.Run("the first round", func(t *testing.T) {
-		rounds, took := askedToEnd(t, &slow{train: time.Hour}, time.Hour, "train", 1)
-		if len(rounds) > 0 || took > time.Minute {
-			t.Errorf("checkpoints of %v after %v, want none at once", rounds, took)
-		}
-	})
-	t.Run("a short grace", func(t *testing.T) { // of which the round gets what writing does not take
-		rounds, _ := askedToEnd(t, &slow{train: 2 * time.Second}, endMargin+100*time.Millisecond, "train", 2)
-		if len(rounds) > 0 {
-			t.Errorf("checkpoints of %v, want none, since the round was dropped", rounds)
-		}
-	})
-	t.Run("an evaluation", func(t *testing.T) {
-		rounds, took := askedToEnd(t, &slow{evaluate: time.Hour}, time.Hour, "evaluate", 1)
-		if len(rounds) > 0 || took > time.Minute {
-			t.Errorf("checkpoints of %v after %v, want none at once", rounds, took)
-		}
-	})
-	t.Run("long rounds", func(t *testing.T) {
-		before := longRound
-		defer func() { longRound = before }()
-		longRound = round
-		rounds, took := askedToEnd(t, &slow{train: round + 100*time.Millisecond}, time.Hour, "train", 2)
-		if len(rounds) > 0 || took > time.Minute {
-			t.Errorf("checkpoints of %v after %v, want none: the second round is dropped", rounds, took)
-		}
-	})
-	t.Run("slow writing", func(t *testing.T) { // of 5 rows, for which there is a second
-		writer := &slow{train: time.Millisecond, store: 400 * time.Millisecond}
-		rounds, took := askedToEnd(t, writer, endMargin+endMargin/2, "train", 2)
-		if len(rounds) > 0 || took > time.Minute {
-			t.Errorf("checkpoints of %v after %v, want none: there was no time", rounds, took)
-		}
-	})
+	before := longRound
+	defer func() { longRound = before }()
+	for _, c := range []struct {
+		name   string
+		long   time.Duration // what counts as a long round
+		engine slow
+		grace  time.Duration
+		what   string // asked to end when it begins for the n-th time
+		n      int
+		want   []int // the rounds of the checkpoints
+	}{
+		{"short rounds", before, slow{train: 300 * time.Millisecond}, time.Minute, "train", 3, []int{3}},
+		{"the first round", before, slow{train: time.Hour}, time.Hour, "train", 1, nil},
+		// The round gets what writing does not take.
+		{"a short grace", before, slow{train: 2 * time.Second}, endMargin + 100*time.Millisecond, "train", 2, nil},
+		{"an evaluation", before, slow{evaluate: time.Hour}, time.Hour, "evaluate", 1, nil},
+		{"long rounds", 300 * time.Millisecond, slow{train: 400 * time.Millisecond}, time.Hour, "train", 2, nil},
+		{ // of 5 rows, for which there is a second
+			"slow writing", before, slow{train: time.Millisecond, store: 400 * time.Millisecond},
+			endMargin + endMargin/2, "train", 2, nil,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			longRound = c.long
+			rounds, took := askedToEnd(t, &c.engine, c.grace, c.what, c.n)
+			if !slices.Equal(rounds, c.want) || took > time.Minute {
+				t.Errorf("checkpoints of %v after %v, want of %v within a minute", rounds, took, c.want)
+			}
+		})
+	}
 }
 
 // A process knows of the runs in progress, and of the grace of the most patient of them.

@@ -137,6 +137,8 @@ var damages = map[string]damaged{
 	"other rounds":      {about("rounds", 7), "number of rounds 7, want 6", true},
 	"another round":     {about("round", 5), "of round 5, want 4 as its name says", false},
 	"round -1":          {about("round", -1), "round -1 of 6", false},
+	"round 10":          {about("round", 10), "round 10 of 6", false},
+	"elapsed -1":        {about("elapsed_s", -1), "-1 s", false},
 	"a newer schema":    {about("schema", 2), "schema 2, want 1", true},
 	"more than is read": {about("more", 2), "unknown field", true},
 	"elapsed no number": {about("elapsed_s", "x"), "elapsed_s", true},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -72,22 +71,10 @@ func written(t *testing.T, c *Content, m *memory) string {
 	return path
 }
 
-// openFor opens a checkpoint from which a run resumes.
-func openFor(path string, run *About) (*File, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Unlike(run); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, errors.Join(err, f.Close()))
-	}
-	return f, nil
-}
-
 // What is written is read equal, rows too.
 func TestCheckpoint(t *testing.T) {
 	want, m := sample()
-	got := must.Get(openFor(written(t, want, m), &want.About))(t)
+	got := must.Get(Open(written(t, want, m)))(t)
 	defer func() { _ = got.Close() }()
 	if !reflect.DeepEqual(got.About, want.About) || !reflect.DeepEqual(got.Curve, want.Curve) ||
 		!reflect.DeepEqual(got.Decisions, want.Decisions) {
@@ -117,50 +104,6 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// A checkpoint of another run, of other numbers or of other revisions is named, and not used.
-func TestCheckpointOfAnotherRun(t *testing.T) {
-	c, m := sample()
-	path := written(t, c, m)
-	for what, change := range map[string]func(a *About){
-		"settings abc":     func(a *About) { a.SettingsHash = "abd" },
-		"seed 3, want 4":   func(a *About) { a.Seed = 4 },
-		"numerics":         func(a *About) { a.Numerics = "cuda-sm90-tf32" },
-		"revisions of":     func(a *About) { a.Revisions.Process++ },
-		"data checksum":    func(a *About) { a.DataChecksum = "sha256:1" },
-		"parameters 3":     func(a *About) { a.Params = 4 },
-		"rounds 9, want 8": func(a *About) { a.Rounds = 8 },
-	} {
-		run := c.About
-		change(&run)
-		if _, err := openFor(path, &run); err == nil || !strings.Contains(err.Error(), what) ||
-			!strings.Contains(err.Error(), path) {
-			t.Errorf("%v, want %q and the file in it", err, what)
-		}
-	}
-	without := c.About
-	without.Version, without.Started, without.Decisions = "v2", time.Time{}, false
-	if f, err := openFor(path, &without); err != nil {
-		t.Errorf("%v, want a checkpoint of another version with more than is asked for to do", err)
-	} else if err := f.Close(); err != nil {
-		t.Error(err)
-	}
-
-	c.Decisions, c.About.Decisions = nil, false
-	asked := c.About
-	asked.Decisions = true
-	if _, err := openFor(written(t, c, m), &asked); err == nil || !strings.Contains(err.Error(), "without decisions") {
-		t.Errorf("%v, want decisions missed", err)
-	}
-	c.ElapsedSec = -1
-	if _, err := openFor(written(t, c, m), &c.About); err == nil || !strings.Contains(err.Error(), "-1 s") {
-		t.Errorf("%v, want the time refused", err)
-	}
-	c.ElapsedSec, c.Round = 1, 10
-	if _, err := openFor(written(t, c, m), &c.About); err == nil || !strings.Contains(err.Error(), "round 10 of 9") {
-		t.Errorf("%v, want the round refused", err)
-	}
-}
-
 // overwrite makes a file anew; some file systems write one that is truncated through to the disk.
 func overwrite(t *testing.T, path string, text []byte) {
 	t.Helper()
@@ -175,7 +118,7 @@ func TestCheckpointDamaged(t *testing.T) {
 	try := func(what string, at int, text []byte) {
 		t.Helper()
 		overwrite(t, path, text)
-		if f, err := openFor(path, &c.About); err == nil {
+		if f, err := Open(path); err == nil {
 			t.Errorf("%s %d: no error, want one", what, at)
 			_ = f.Close()
 		} else if !strings.Contains(err.Error(), path) {
@@ -248,7 +191,7 @@ func FuzzOpen(f *testing.F) {
 		overwrite(t, path, text)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		got, err := openFor(path, &c.About)
+		got, err := Open(path)
 		runtime.ReadMemStats(&after)
 		if took, most := after.TotalAlloc-before.TotalAlloc, uint64(1<<20+200*len(text)); took > most {
 			t.Errorf("%d bytes of memory for a file of %d, want at most %d", took, len(text), most)

@@ -163,6 +163,8 @@ func describe(d Decision) string {
 func TestDecide(t *testing.T) {
 	again, replace := func(_ *Want, p *Policy) { p.Again = true }, func(_ *Want, p *Policy) { p.Replace = true }
 	mixed := func(w *Want, _ *Policy) { w.Mixed = true }
+	revised := func(k work) { k.complete(func(i *results.RunInfo) { i.Revisions.Method = 1 }) }
+	bf16 := func(k work) { k.complete(func(i *results.RunInfo) { i.Numerics = "cpu-bf16" }) }
 	edit := func(rows []results.CurveRow) { rows[2].TestAcc = files.Some(0.5) }
 	for _, c := range []struct {
 		name string
@@ -176,31 +178,11 @@ func TestDecide(t *testing.T) {
 		{"diverged", func(k work) { k.curve(2); k.info(results.RunDiverged, 2) }, "keep", nil},
 		{"complete, --again", func(k work) { k.complete() }, "new, aside true", again},
 		{"complete, --replace", func(k work) { k.complete() }, "keep", replace},
-		{
-			"complete, of another revision", func(k work) {
-				k.complete(func(i *results.RunInfo) { i.Revisions.Method = 1 })
-			}, "refuse method revision 1, want 2; 6 rounds, 6 min", nil,
-		},
-		{
-			"complete, of another revision, --mixed", func(k work) {
-				k.complete(func(i *results.RunInfo) { i.Revisions.Method = 1 })
-			}, "refuse method revision 1, want 2; 6 rounds, 6 min", mixed,
-		},
-		{
-			"complete, of another revision, --replace", func(k work) {
-				k.complete(func(i *results.RunInfo) { i.Revisions.Method = 1 })
-			}, "new, aside true", replace,
-		},
-		{
-			"complete, of other numerics", func(k work) {
-				k.complete(func(i *results.RunInfo) { i.Numerics = "cpu-bf16" })
-			}, "refuse numerics cpu-bf16, want cpu-fp32; 6 rounds, 6 min", nil,
-		},
-		{
-			"complete, of other numerics, --mixed", func(k work) {
-				k.complete(func(i *results.RunInfo) { i.Numerics = "cpu-bf16" })
-			}, "keep", mixed,
-		},
+		{"complete, of another revision", revised, "refuse method revision 1, want 2; 6 rounds, 6 min", nil},
+		{"complete, of another revision, --mixed", revised, "refuse method revision 1, want 2; 6 rounds, 6 min", mixed},
+		{"complete, of another revision, --replace", revised, "new, aside true", replace},
+		{"complete, of other numerics", bf16, "refuse numerics cpu-bf16, want cpu-fp32; 6 rounds, 6 min", nil},
+		{"complete, of other numerics, --mixed", bf16, "keep", mixed},
 		{
 			"complete, of other numerics, --collect", func(k work) {
 				k.complete(func(i *results.RunInfo) { i.Numerics = "cuda-fp32" })
@@ -310,6 +292,10 @@ func TestDecide(t *testing.T) {
 		{
 			"a curve for a spreadsheet alone", func(k work) { k.text(results.CurveFile, "a;b\n1;2\n") },
 			"refuse curve.csv: ", nil,
+		},
+		{
+			"killed, with decisions that nobody asks for now",
+			func(k work) { k.killed(func(a *checkpoint.About) { a.Decisions = true }) }, "resume at 3, 5 rows", nil,
 		},
 		{
 			"killed, decisions asked for later", func(k work) { k.killed() },

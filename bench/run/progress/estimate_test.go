@@ -31,8 +31,7 @@ func TestDuration(t *testing.T) {
 
 // Half of everybody's work is done: kept runs and resumed rounds count as work, which took no time.
 func TestLeft(t *testing.T) {
-	s := &screen{columns: 80}
-	command, now := on(s)
+	_, command, now := on(80)
 	kept, other := command.Run("a", everyTen), command.Run("b", everyTen)
 	kept.Stop()
 	other.Start(100)
@@ -58,8 +57,7 @@ func near(a, b time.Duration) bool { return (a - b).Abs() < time.Millisecond }
 
 // A kind of runs that was measured has its own rate, one that was not that of all.
 func TestLeftByKind(t *testing.T) {
-	s := &screen{columns: 80}
-	command, now := on(s)
+	_, command, now := on(80)
 	slow := Work{Kind: "slow", Rounds: 10, Round: 1}
 	first, second := command.Run("a", slow), command.Run("b", Work{Kind: "fast", Rounds: 10, Round: 1})
 	command.Run("c", slow)
@@ -83,8 +81,7 @@ func TestLeftByKind(t *testing.T) {
 
 // Two runs at a time take as long as one of them, and what lies between runs is counted.
 func TestLeftOnTheClock(t *testing.T) {
-	s := &screen{columns: 80}
-	command, now := on(s)
+	_, command, now := on(80)
 	work := Work{Kind: "a", Rounds: 10, Round: 1}
 	a, b := command.Run("a", work), command.Run("b", work)
 	command.Run("c", work)
@@ -110,8 +107,7 @@ func TestLeftOnTheClock(t *testing.T) {
 
 // Of work that nobody knows no share and no end is told.
 func TestUnknownWork(t *testing.T) {
-	s := &screen{columns: 80}
-	command, now := on(s)
+	s, command, now := on(80)
 	r := command.Run("a", Work{})
 	r.Start(10)
 	for t := range 5 {
@@ -125,8 +121,7 @@ func TestUnknownWork(t *testing.T) {
 
 // A run that another session takes up again starts from the beginning.
 func TestStartsAgain(t *testing.T) {
-	s := &screen{columns: 80}
-	command, now := on(s)
+	_, command, now := on(80)
 	r := command.Run("a", everyTen)
 	for range 2 {
 		r.Start(100)

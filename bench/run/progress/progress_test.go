@@ -67,10 +67,12 @@ type clock struct{ at time.Time }
 
 func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
 
-func on(s *screen) (*Command, *clock) {
-	c, now := New(s), &clock{time.Unix(1e9, 0)}
+// on returns a terminal of so many columns and a command that draws on it.
+func on(columns int) (*screen, *Command, *clock) {
+	s, now := &screen{columns: columns}, &clock{time.Unix(1e9, 0)}
+	c := New(s)
 	c.width, c.now = func() int { return s.columns }, func() time.Time { return now.at }
-	return c, now
+	return s, c, now
 }
 
 // everyTen is the work of a run of 100 rounds of 1 s that is evaluated every ten, in 2 s, if a FLOP takes 1 s.
@@ -109,8 +111,7 @@ func TestLine(t *testing.T) {
 			"run 2/3 · round 12/100 · 37 % · 3 min 48 s left |██████████                  |",
 		},
 	} {
-		s := &screen{columns: c.columns}
-		command, now := on(s)
+		s, command, now := on(c.columns)
 		r := command.Run("x", everyTen)
 		r.Start(100)
 		pass(now, r, 0, 12)
@@ -122,8 +123,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("%d columns, one run that has ended: got %q, want nothing", c.columns, got)
 		}
 
-		s = &screen{columns: c.columns}
-		command, now = on(s)
+		s, command, now = on(c.columns)
 		kept := command.Run("a", everyTen)
 		r = command.Run("b", everyTen)
 		command.Run("c", everyTen)
@@ -147,8 +147,7 @@ func sameBut(got, want string) bool {
 // Whatever the width, and when it changes on the way, no line is wider than the terminal, and all are cleared.
 func TestEveryWidth(t *testing.T) {
 	for columns := 1; columns <= 200; columns += 1 + columns/40 {
-		s := &screen{columns: columns}
-		command, now := on(s)
+		s, command, now := on(columns)
 		var runs []Run
 		for i := range 3 {
 			runs = append(runs, command.Run(fmt.Sprint(i), everyTen))
@@ -199,8 +198,7 @@ func TestBar(t *testing.T) {
 
 // What is logged while the line stands is on lines of its own, whole, and the line comes back below.
 func TestLogBesideLine(t *testing.T) {
-	s := &screen{columns: 44}
-	command, now := on(s)
+	s, command, now := on(44)
 	r := command.Run("x", everyTen)
 	_, _ = fmt.Fprint(command, "before\n")
 	r.Start(100)
@@ -229,8 +227,7 @@ func TestLogBesideLine(t *testing.T) {
 
 // The line is not drawn oftener than the eye sees.
 func TestRedraws(t *testing.T) {
-	s := &screen{columns: 80}
-	command, now := on(s)
+	s, command, now := on(80)
 	r := command.Run("x", everyTen)
 	r.Start(1000)
 	before := len(s.drawn)
@@ -268,8 +265,7 @@ func TestSideBySide(t *testing.T) {
 
 // Lines that are drawn beside, such as a download's, go to the terminal while no run draws there.
 func TestUnder(t *testing.T) {
-	s := &screen{columns: 80}
-	command, _ := on(s)
+	s, command, _ := on(80)
 	r := command.Run("x", everyTen)
 	if got := Under(command); got != s {
 		t.Errorf("before a run: got %T, want the terminal", got)
