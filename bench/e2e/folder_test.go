@@ -99,26 +99,6 @@ func TestVanishedFolder(t *testing.T) {
 	}
 }
 
-// What is refused before its first row leaves no empty folders, and none of those that were there goes.
-func TestEmptyFolders(t *testing.T) {
-	for _, args := range [][]string{
-		{"run", "--data", "svhn"}, {"figure", "fedawe-f5"}, {"figure", "fedawe-f7", "--rounds", "1"},
-	} {
-		there := filepath.Join(t.TempDir(), "there")
-		must.OK(t, os.Mkdir(there, 0o777))
-		for _, out := range []string{there, filepath.Join(there, "not", "yet")} {
-			o := rollcall(t, append(args, "--device", "cpu", "--out", out)...)
-			if o.status != statusFailure {
-				t.Fatalf("%q: status %d, %s, want 1, since there are no data", args, o.status, o.stderr)
-			}
-			entries, err := os.ReadDir(there)
-			if err != nil || len(entries) > 0 {
-				t.Errorf("%q: %v, %v, want the folder as it was, empty", args, entries, err)
-			}
-		}
-	}
-}
-
 // What is no file is an error at once of the commands that read it, which names it, and of no others. See also
 // [irregularFiles].
 func TestIrregularFiles(t *testing.T) {

@@ -85,25 +85,6 @@ func TestResultsCommands(t *testing.T) {
 	})
 }
 
-// A folder that is not there, or without runs, is named.
-func TestNoResults(t *testing.T) {
-	none := filepath.Join(t.TempDir(), "none")
-	for _, c := range []struct{ line, want string }{
-		{"report NONE", "no such file"},
-		{"results list NONE", "NONE"},
-		{"results curves NONE", "no such file"},
-		{"results merge NONE --out NONE2", "NONE"},
-		{"results scoreboard NONE", "scoreboard"},
-		{"results fill EMPTY", "EMPTY"},
-		{"report EMPTY", "no run below"},
-		{"results compare fedawe-2 EMPTY", "summary.csv"},
-	} {
-		named := strings.NewReplacer("NONE", none, "EMPTY", filepath.Dir(none))
-		line := strings.Fields(named.Replace(c.line))
-		oneLineError(t, rollcall(t, line...), statusFailure, named.Replace(c.want), filepath.Dir(none))
-	}
-}
-
 // Small numbers are said as people say them.
 func TestSmallNumbersInWords(t *testing.T) {
 	out := t.TempDir()

@@ -190,7 +190,8 @@ func failing() {
 	}
 }
 
-// filesHere returns the content of all files below the working folder, but for what is no command's.
+// filesHere returns the content of all files below the working folder, but for what is no command's. An empty folder
+// counts as a file with a slash behind its name.
 func filesHere() map[string][]byte {
 	all := map[string][]byte{}
 	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
@@ -199,7 +200,13 @@ func filesHere() map[string][]byte {
 			return err
 		case name == ".cache" || name == ".tmp":
 			return fs.SkipDir
-		case d.IsDir() || d.Name() == lock.File: // a lock is always empty
+		case d.IsDir():
+			entries, err := os.ReadDir(name)
+			if len(entries) == 0 {
+				all[name+"/"] = nil
+			}
+			return err
+		case d.Name() == lock.File: // which is always empty
 			return nil
 		}
 		all[name], err = os.ReadFile(name)
