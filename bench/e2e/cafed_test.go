@@ -68,27 +68,6 @@ func TestLEAFByAvailability(t *testing.T) {
 	}
 }
 
-// Small figures to the last digit, on the kernels that every machine has. Origin: this program, when its parts had been
-// tested.
-func TestCAFedGoldens(t *testing.T) {
-	t.Setenv("ROLLCALL_CPU", "generic")
-	for _, id := range []string{"cafed-i1", "cafed-i2", "cafed-f4a"} {
-		out := t.TempDir()
-		pass(t, "figure", id, "--rounds", "4", "--clients", "4", "--seeds", "5", "--out", out)
-		golden(t, id+".csv", contents(t, filepath.Join(out, id, id+".csv")))
-	}
-	out := t.TempDir()
-	pass(t, "table", "cafed-1", "--data", "binary", "--rounds", "4", "--clients", "4", "--seeds", "5,6", "--out", out)
-	rows := summaryRows(t, out, "cafed-1")
-	var text strings.Builder
-	for _, r := range rows {
-		text.WriteString(strings.Join([]string{
-			r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"], r["paper_mean"], r["status"],
-		}, ",") + "\n")
-	}
-	golden(t, "cafed-1.csv", text.String())
-}
-
 // The estimators' errors fall with the history, and λ's are larger (ToN, figure 4a), here with 20 clients and ten
 // seeds.
 func TestEstimatorErrors(t *testing.T) {

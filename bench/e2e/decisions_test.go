@@ -1,11 +1,8 @@
 package e2e
 
 import (
-	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,20 +11,6 @@ import (
 	"rollcall/internal/must"
 	"rollcall/results"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares text with a file in testdata.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		must.OK(t, os.WriteFile(path, []byte(text), 0o666))
-	}
-	if want := contents(t, path); text != want {
-		t.Errorf("%s: got\n%s\nwant\n%s", path, text, want)
-	}
-}
 
 // What a run says of its clients: everybody has a row in every round, the absent and the excluded have no weight,
 // unbiased's is α/π, and the activity is that of the availability command.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"crypto/sha256"
+	"flag"
 	"fmt"
 	"io/fs"
 	"log"
@@ -24,6 +25,8 @@ import (
 	"rollcall/internal/lock"
 	"rollcall/nets/cpu/kernels"
 )
+
+var update = flag.Bool("update", false, "rewrite what the scripts hold, and the names in docs/commands.md")
 
 // Every script of testdata/script types commands, as into a shell, and holds what they write: status, streams and
 // files, byte by byte. A refactoring has to leave the output of every command alone, and nothing but the bytes can say
