@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -11,37 +9,6 @@ import (
 	"rollcall/internal/must"
 	"rollcall/results"
 )
-
-// In single runs CA-Fed's methods have no momentum, FedAWE's clipping or crops in any preset, equal importance, and
-// PyTorch's weights; the run says which reading it is of.
-func TestCAFedRunsAlone(t *testing.T) {
-	for _, preset := range []string{"", "code-no-momentum", "paper"} {
-		out := t.TempDir()
-		args := strings.Fields("run --method more-available --data synthetic --net lenet5 --availability markov " +
-			"--clients 4 --train-size 40 --test-size 10 --rounds 1 --batch 8 --out " + out)
-		want := "code-no-momentum"
-		if preset != "" {
-			args, want = append(args, "--preset", preset), preset
-		}
-		pass(t, args...)
-		var info struct {
-			Settings map[string]any `json:"settings"`
-		}
-		must.OK(t, json.Unmarshal([]byte(contents(t, only(t, out, runPath))), &info))
-		rows := curveRows(t, out)
-		if rows[0]["preset"] != want {
-			t.Errorf("preset %q: curve says %s, want %s", preset, rows[0]["preset"], want)
-		}
-		for name, value := range map[string]string{
-			"momentum": "0", "server-momentum": "0", "clip": "none", "augment": "none", "weights": "equal",
-			"init": "torch", "lr": "0.03", "server-lr": "3", "preset": want,
-		} {
-			if got := fmt.Sprint(info.Settings[name]); got != value {
-				t.Errorf("preset %q: %s %s, want %s", preset, name, got, value)
-			}
-		}
-	}
-}
 
 // LEAF by availability: 4 of 8 clients are more available, so s = 7000/44 = 159.09, and 1590 and 159 samples, of which
 // nine tenths are for training: 1431 and 143. The importance by size says so.

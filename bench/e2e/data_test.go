@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/datasets"
 	"rollcall/internal/must"
 )
 
@@ -32,62 +31,6 @@ func halfCIFAR10(t *testing.T, edit func(path string)) (dir string) {
 		edit(folder)
 	}
 	return dir
-}
-
-// No run on data that is not what its name says.
-func TestDataFilesAreChecked(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
-	out := t.TempDir()
-	run := func(dir string) outcome {
-		return rollcall(t, "run", "--data", "cifar10", "--data-dir", dir, "--clients", "4", "--rounds", "1",
-			"--local-steps", "1", "--batch", "8", "--out", out)
-	}
-	t.Run("other content", func(t *testing.T) {
-		dir := halfCIFAR10(t, nil)
-		oneLineError(t, run(dir), statusFailure, "cifar10", "data_batch_1.bin", "not the official file", "want")
-		o := rollcall(t, "data", "verify", "cifar10", "--data-dir", dir)
-		oneLineError(t, o, statusFailure, "6 of 6 files")
-		if strings.Count(o.stdout, "\n") != 6 || !strings.Contains(o.stdout, "data_batch_1.bin: ") {
-			t.Errorf("stdout %q, want a line per file", o.stdout)
-		}
-	})
-	t.Run("truncated", func(t *testing.T) {
-		dir := halfCIFAR10(t, func(folder string) {
-			must.OK(t, os.Truncate(filepath.Join(folder, "data_batch_3.bin"), 10000*3073-1))
-		})
-		o := run(dir)
-		oneLineError(t, o, statusFailure, "cifar10", "data_batch_", "want")
-	})
-	if left, _ := filepath.Glob(filepath.Join(out, "run", "*", "seed-*", "*")); len(left) > 0 {
-		t.Errorf("left over: %q", left)
-	}
-}
-
-func TestDataListAndFetch(t *testing.T) {
-	list := pass(t, "data", "list").stdout
-	for _, name := range datasets.Names() {
-		if !strings.Contains("\n"+list, "\n"+name+" ") {
-			t.Errorf("data list: %q, want a line of %s", list, name)
-		}
-	}
-	dir := halfCIFAR10(t, nil)
-	folder := filepath.Join(dir, "cifar-10-batches-bin")
-	if list := pass(t, "data", "list", "--data-dir", dir).stdout; !strings.Contains(list, folder) {
-		t.Errorf("data list --data-dir %s: %q, want its folder", dir, list)
-	}
-	if o := pass(t, "data", "fetch", "synthetic"); !strings.Contains(o.stdout, "generated") {
-		t.Errorf("data fetch synthetic: %q", o.stdout)
-	}
-	empty := t.TempDir()
-	oneLineError(t, rollcall(t, "data", "fetch", "cifar10", "--data-dir", empty), statusFailure, "cifar10",
-		"unavailable", "cifar-10-binary.tar.gz")
-	for _, f := range filesBelow(t, empty) {
-		if filepath.Ext(f) != ".part" {
-			t.Errorf("%s is left of a download that failed", f)
-		}
-	}
 }
 
 // A result on altered files is that of these files, and of no others.

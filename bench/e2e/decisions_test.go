@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/algos"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -55,29 +54,6 @@ func TestDecisions(t *testing.T) {
 	}
 	if o := pass(t, append(args, "--decisions")...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("stdout %q, want the run kept", o.stdout)
-	}
-}
-
-// The loss of ca-fed's clients can be of samples nobody trains on, their own test samples or those kept back; F* can be
-// solved.
-func TestHeldOutAndSolved(t *testing.T) {
-	for name, args := range map[string][]string{
-		"test":       {"--data", "binary", "--clients", "4"},
-		"validation": {"--data", "binary", "--clients", "4", "--validation", "0.2"},
-		"exact": {
-			"--data", "binary", "--clients", "4", "--preset", "paper", "--fstar", "solved", "--losses", "held-out",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			out := t.TempDir()
-			pass(t, append(strings.Fields("run --method ca-fed --availability markov --rounds 3 --lr 0.1 "+
-				"--server-lr 0.1 --out "+out), args...)...)
-			info := must.Get(results.ReadRunInfo(only(t, out, runPath)))(t)
-			recorded := info.Settings.(map[string]any)
-			if recorded["fstar"] != "solved" || recorded["losses"] != algos.LossesHeldOut {
-				t.Errorf("fstar %v, losses %v, want solved and held-out", recorded["fstar"], recorded["losses"])
-			}
-		})
 	}
 }
 

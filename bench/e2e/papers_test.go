@@ -84,6 +84,7 @@ func TestFedAWEFigure4(t *testing.T) {
 // samples, 2000 rounds, cycles of 20 rounds with γ = 0.3, cut off at 0.1, a lower step of 0.4. FedAR, section 6.1, in
 // the runs of its methods.
 func TestDefaultsAreThePapers(t *testing.T) {
+	const cafed = "momentum=0 server-momentum=0 clip=none augment=none weights=equal init=torch lr=0.03 server-lr=3"
 	for _, c := range []struct{ methods, preset, want string }{
 		{
 			"fedawe", "code", "clients=100 alpha=0.1 local-steps=10 batch=128 rounds=2000 lr=0.1 server-lr=1 " +
@@ -95,6 +96,7 @@ func TestDefaultsAreThePapers(t *testing.T) {
 				"lr=0.1 server-lr=1 augment=none clip=none fedar-rho=0.1 fedar-t0=50 fedar-b=4 fedavg-s-limit=none " +
 				"p-min=0.1",
 		},
+		{"more-available", "code-no-momentum", cafed}, {"more-available", "paper", cafed},
 	} {
 		for method := range strings.FieldsSeq(c.methods) {
 			s := must.Get(settings.Defaults(method, c.preset, "cifar10"))(t)

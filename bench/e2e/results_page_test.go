@@ -50,24 +50,3 @@ func TestFill(t *testing.T) {
 		}
 	}
 }
-
-// A figure of the command is a row; in CSV too.
-func TestScoreboard(t *testing.T) {
-	out := t.TempDir()
-	pass(t, "figure", "cafed-i1", "--rounds", "2", "--clients", "4", "--out", out)
-	_, rows := table(t, pass(t, "results", "scoreboard", out, "--format", "csv").stdout)
-	found := 0
-	for _, r := range rows {
-		if r["document"] != "CA-Fed, INFOCOM" || r["item"] != "Figure 1" {
-			continue
-		}
-		found++
-		if r["run"] != "2 of 150 rounds, 4 clients in place of 24" || r["verdict"] != string(scoreboard.NotAtSize) ||
-			r["command"] != "figure cafed-i1 --clients 4 --rounds 2" || r["not_judged"] != "1" {
-			t.Errorf("row %v", r)
-		}
-	}
-	if found != 1 {
-		t.Errorf("%d rows of the figure, want one", found)
-	}
-}

@@ -13,26 +13,14 @@ import (
 	"rollcall/results"
 )
 
-// Methods of four papers under two processes: one row for each cell and metric, one and the same trace, split and work
-// for all methods, and everything kept the second time.
+// Methods of four papers under two availability models have one and the same activity, split and initial model, and
+// everything is kept the second time.
 func TestSweep(t *testing.T) {
 	out := t.TempDir()
 	args := smallSweep(out, "--methods", "fedawe,ca-fed,fedar,scaffold", "--availability", "markov,uniform",
 		"--seeds", "3,4")
 	first := pass(t, args...)
-	header, rows := table(t, contents(t, filepath.Join(out, "sweep", results.SummaryFile)))
-	if got := strings.Join(header, ","); got != summaryColumns {
-		t.Errorf("columns %s, want table's %s", got, summaryColumns)
-	}
-	if len(rows) != 4*2*2 {
-		t.Fatalf("%d rows, want 4 methods × 2 processes × 2 metrics", len(rows))
-	}
-	for _, row := range rows {
-		if row["status"] != "ok" || row["n"] != "2" || row["paper_mean"] != "" {
-			t.Errorf("row %v, want two seeds and nothing of a paper", row)
-		}
-	}
-	active := map[string][]string{} // of every round, by process and seed
+	active := map[string][]string{} // of every round, by availability and seed
 	initial := map[string]string{}  // loss of the initial model
 	curves, err := filepath.Glob(filepath.Join(out, "sweep", "*", "seed-*", results.CurveFile))
 	if err != nil || len(curves) != 16 {
@@ -57,15 +45,6 @@ func TestSweep(t *testing.T) {
 	if again.stdout != first.stdout || strings.Count(again.stderr, "2 finished runs kept") != 8 {
 		t.Errorf("second time:\n%s%s\nwant the same table from kept runs:\n%s",
 			again.stdout, again.stderr, first.stdout)
-	}
-	only := pass(t, smallSweep(t.TempDir(), "--methods", "fedar", "--eval-train=false")...)
-	if !strings.Contains(only.stdout, "test_acc") || strings.Contains(only.stdout, "train_acc") {
-		t.Errorf("--eval-train=false: %q, want test accuracies alone", only.stdout)
-	}
-	for _, want := range []string{"markov", "uniform", "fedawe ", "ca-fed ", "fedar ", "scaffold "} {
-		if !strings.Contains(first.stdout, want) {
-			t.Errorf("stdout, want %q in it:\n%s", want, first.stdout)
-		}
 	}
 }
 

@@ -11,43 +11,6 @@ import (
 	"rollcall/results"
 )
 
-const summaryColumns = "table,method,preset,data,net,availability,clients,alpha,params,rounds,metric,n,mean,std," +
-	"paper_mean,paper_std,status,error,version,engine,precision,device,numerics,revisions,data_checksum"
-
-// Without data every cell fails, and stays a row that says why; the printed numbers are there all the same.
-func TestTableWithoutData(t *testing.T) {
-	out := t.TempDir()
-	o := rollcall(t, "table", "fedawe-2", "--data", "cifar10", "--methods", "mifa,fedawe", "--availability", "sine",
-		"--seeds", "3,4", "--rounds", "1", "--clients", "4", "--out", out)
-	if o.status != statusFailure || !strings.HasSuffix(o.stderr, "rollcall: table fedawe-2: 2 of 2 cells failed\n") {
-		t.Errorf("status %d, stderr %q, want 1 and 2 of 2 cells failed", o.status, o.stderr)
-	}
-	header, rows := table(t, contents(t, filepath.Join(out, "fedawe-2", results.SummaryFile)))
-	if got := strings.Join(header, ","); got != summaryColumns {
-		t.Errorf("columns:\n got %s\nwant %s", got, summaryColumns)
-	}
-	if len(rows) != 4 {
-		t.Fatalf("%d rows, want 2 methods × 2 metrics", len(rows))
-	}
-	for _, row := range rows {
-		if row["status"] != "failed" || row["n"] != "0" || row["mean"] != "" ||
-			!strings.Contains(row["error"], "cifar10: not found") || row["paper_mean"] == "" || row["paper_std"] == "" {
-			t.Errorf("row %v, want failed, why, and the printed number", row)
-		}
-	}
-	if rows[0]["method"] != "fedawe" || rows[len(rows)-1]["method"] != "mifa" {
-		t.Errorf("methods %s … %s, want the table's order", rows[0]["method"], rows[len(rows)-1]["method"])
-	}
-	for _, want := range []string{"fedawe", "mifa", "failed [1]", "\n[1] ", "±", "sine"} {
-		if !strings.Contains(o.stdout, want) {
-			t.Errorf("stdout, want %q in it:\n%s", want, o.stdout)
-		}
-	}
-	if found, _ := filepath.Glob(filepath.Join(out, "fedawe-2", "*", "seed-*", "*")); len(found) > 0 {
-		t.Errorf("left over: %q", found)
-	}
-}
-
 // Rows of further methods stand behind the table's own, which stay as they are in every output, and are as those of a
 // command without them.
 func TestTableAlso(t *testing.T) {
