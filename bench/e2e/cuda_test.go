@@ -23,6 +23,8 @@ import (
 	"rollcall/nets/models"
 )
 
+func init() { hasCUDA = true }
+
 const kernelsFolder = "../../nets/gpu/kernels"
 
 // onCard runs a test again in a process that has the emulator, unless this is it. With variables for the emulator it

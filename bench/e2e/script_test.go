@@ -50,8 +50,11 @@ func TestScript(t *testing.T) {
 			)
 			return nil
 		},
-		// [avx2]: this processor has the kernels of that name.
+		// [gpu]: the program has the CUDA engine. [avx2]: this processor has the kernels of that name.
 		Condition: func(name string) (bool, error) {
+			if name == "gpu" {
+				return hasCUDA, nil
+			}
 			return slices.ContainsFunc(kernels.Variants(), func(k kernels.Kernels[float32]) bool {
 				return k.Name() == name
 			}), nil
@@ -59,6 +62,9 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"edit": editFile},
 	})
 }
+
+// hasCUDA says that the tests are built with the tag gpu.
+var hasCUDA bool
 
 // editFile is the command `edit` of scripts: edit FILE PATTERN TEXT replaces the first match of a regular expression in
 // the one file that FILE, a glob, finds.
