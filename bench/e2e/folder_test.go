@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -81,20 +80,18 @@ func TestVanishedFolder(t *testing.T) {
 		},
 	} {
 		out := filepath.Join(top, strings.Fields(name)[0]+"out")
-		stderr := &trigger{text: "round 2/4", do: func() {
+		o := meanwhile(t, "round 2/4", func() {
 			if err := spoil(out); err != nil {
 				t.Error(err)
 			}
-		}}
-		var stdout strings.Builder
-		status := cli.Run(t.Context(), smallSweep(out, "--methods", "fedawe", "--seeds", "3,4"), &stdout, stderr)
-		if status == statusOK {
+		}, smallSweep(out, "--methods", "fedawe", "--seeds", "3,4")...)
+		if o.status == statusOK {
 			pass(t, "results", "verify", out)
 			if n := len(filesBelow(t, out)); n < 5 {
-				t.Errorf("%s: status 0 and %d files, want two runs and a summary\n%s", name, n, stderr.String())
+				t.Errorf("%s: status 0 and %d files, want two runs and a summary\n%s", name, n, o.stderr)
 			}
-		} else if status != statusFailure || !strings.Contains(stderr.String(), out) {
-			t.Errorf("%s: status %d, want 1 and the folder in\n%s", name, status, stderr.String())
+		} else if o.status != statusFailure || !strings.Contains(o.stderr, out) {
+			t.Errorf("%s: status %d, want 1 and the folder in\n%s", name, o.status, o.stderr)
 		}
 	}
 }
