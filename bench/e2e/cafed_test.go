@@ -1,47 +1,16 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"rollcall/internal/must"
 	"rollcall/results"
 )
-
-// In single runs CA-Fed's methods have no momentum, FedAWE's clipping or crops in any preset, equal importance, and
-// PyTorch's weights; the run says which reading it is of.
-func TestCAFedRunsAlone(t *testing.T) {
-	for _, preset := range []string{"", "code-no-momentum", "paper"} {
-		out := t.TempDir()
-		args := strings.Fields("run --method more-available --data synthetic --net lenet5 --availability markov " +
-			"--clients 4 --train-size 40 --test-size 10 --rounds 1 --batch 8 --out " + out)
-		want := "code-no-momentum"
-		if preset != "" {
-			args, want = append(args, "--preset", preset), preset
-		}
-		pass(t, args...)
-		var info struct {
-			Settings map[string]any `json:"settings"`
-		}
-		must.OK(t, json.Unmarshal([]byte(contents(t, only(t, out, runPath))), &info))
-		rows := curveRows(t, out)
-		if rows[0]["preset"] != want {
-			t.Errorf("preset %q: curve says %s, want %s", preset, rows[0]["preset"], want)
-		}
-		for name, value := range map[string]string{
-			"momentum": "0", "server-momentum": "0", "clip": "none", "augment": "none", "weights": "equal",
-			"init": "torch", "lr": "0.03", "server-lr": "3", "preset": want,
-		} {
-			if got := fmt.Sprint(info.Settings[name]); got != value {
-				t.Errorf("preset %q: %s %s, want %s", preset, name, got, value)
-			}
-		}
-	}
-}
 
 // LEAF by availability: 4 of 8 clients are more available, so s = 7000/44 = 159.09, and 1590 and 159 samples, of which
 // nine tenths are for training: 1431 and 143. The importance by size says so.
@@ -66,27 +35,6 @@ func TestLEAFByAvailability(t *testing.T) {
 			t.Errorf("%s: %d of %d clients more available, want 4 of 8", preset, more, len(decisions))
 		}
 	}
-}
-
-// Small figures to the last digit, on the kernels that every machine has. Origin: this program, when its parts had been
-// tested.
-func TestCAFedGoldens(t *testing.T) {
-	t.Setenv("ROLLCALL_CPU", "generic")
-	for _, id := range []string{"cafed-i1", "cafed-i2", "cafed-f4a"} {
-		out := t.TempDir()
-		pass(t, "figure", id, "--rounds", "4", "--clients", "4", "--seeds", "5", "--out", out)
-		golden(t, id+".csv", contents(t, filepath.Join(out, id, id+".csv")))
-	}
-	out := t.TempDir()
-	pass(t, "table", "cafed-1", "--data", "binary", "--rounds", "4", "--clients", "4", "--seeds", "5,6", "--out", out)
-	rows := summaryRows(t, out, "cafed-1")
-	var text strings.Builder
-	for _, r := range rows {
-		text.WriteString(strings.Join([]string{
-			r["method"], r["params"], r["metric"], r["n"], r["mean"], r["std"], r["paper_mean"], r["status"],
-		}, ",") + "\n")
-	}
-	golden(t, "cafed-1.csv", text.String())
 }
 
 // The estimators' errors fall with the history, and λ's are larger (ToN, figure 4a), here with 20 clients and ten
@@ -115,5 +63,106 @@ func TestEstimatorErrors(t *testing.T) {
 	if mean["lambda_error 0 10000"] >= mean["lambda_error 0 100"] {
 		t.Errorf("errors of λ̂ %.4f after 10000 rounds, %.4f after 100, want them to fall",
 			mean["lambda_error 0 10000"], mean["lambda_error 0 100"])
+	}
+}
+
+// What a run says of its clients: everybody has a row in every round, the absent and the excluded have no weight,
+// unbiased's is α/π, and the activity is that of the availability command.
+func TestDecisions(t *testing.T) {
+	out := t.TempDir()
+	run := func(method string, more ...string) []results.DecisionRow {
+		pass(t, small(out, append([]string{
+			"--method", method, "--availability", "markov", "--rounds", "5", "--weights", "equal", "--decisions",
+		}, more...)...)...)
+		rows := must.Get(results.ReadDecisions(only(t, out, "run/"+method+"_*/seed-3/"+results.DecisionsFile)))(t)
+		return rows
+	}
+	_, trace := table(t,
+		pass(t, "availability", "--kind", "markov", "--clients", "6", "--rounds", "5", "--train-size", "300").stdout)
+	for _, method := range []string{"unbiased", "ca-fed"} {
+		rows := run(method)
+		if len(rows) != 30 {
+			t.Fatalf("%s: %d rows, want six clients in five rounds", method, len(rows))
+		}
+		for i, r := range rows {
+			if r.Round != i/6+1 || r.Client != i%6 || r.Active != int(number(t, trace[i]["active"])) ||
+				r.Target != 1./6 {
+				t.Errorf("%s: row %d: %+v, want round %d, client %d, activity %s, α 1/6",
+					method, i, r, i/6+1, i%6, trace[i]["active"])
+			}
+			want := 0.0
+			if r.Active == 1 && r.Included == 1 {
+				want = 1. / 6 / r.Pi // the same division: exact
+			}
+			if r.Weight != want || method == "unbiased" && r.Included != 1 {
+				t.Errorf("%s: round %d client %d: weight %g, included %d, want %g and unbiased to include everybody",
+					method, r.Round, r.Client, r.Weight, r.Included, want)
+			}
+		}
+	}
+	// A finished run without the file runs again when it is asked for.
+	other := t.TempDir()
+	args := small(other, "--method", "adafed", "--availability", "markov")
+	pass(t, args...)
+	if o := pass(t, append(args, "--decisions")...); strings.Contains(o.stdout, "kept") {
+		t.Errorf("stdout %q, want the run anew", o.stdout)
+	}
+	if o := pass(t, append(args, "--decisions")...); !strings.Contains(o.stdout, "kept") {
+		t.Errorf("stdout %q, want the run kept", o.stdout)
+	}
+}
+
+// Under interleaved-sine unbiased is told the mean over a cycle, as the availability command prints it. Its expected
+// step over a cycle is α, and who is never there has none of it, which is said once.
+func TestUnbiasedUnderInterleavedSine(t *testing.T) {
+	out := t.TempDir()
+	common := []string{
+		"--alpha", "0.5", "--cutoff", "0.25", "--gamma", "0.2", "--period", "8", "--rounds", "8", "--seed", "4",
+	}
+	o := pass(t, small(out, slices.Concat([]string{
+		"--method", "unbiased", "--availability", "interleaved-sine", "--decisions", "--weights", "equal",
+		"--split", "clients", "--local-steps", "1", // the availability command has FedAWE's split
+	}, common)...)...)
+	rows := must.Get(results.ReadDecisions(only(t, out, "run/unbiased_*/seed-4/"+results.DecisionsFile)))(t)
+	_, trace := table(t, pass(t, append([]string{
+		"availability", "--kind", "interleaved-sine", "--clients", "6", "--train-size", "300",
+	}, common...)...).stdout)
+	var mean, alpha [6]float64
+	there := 0
+	for i, r := range rows {
+		mean[i%6] += number(t, trace[i]["probability"]) / 8
+		if i < 6 && r.Pi > 0 {
+			there++
+		}
+	}
+	for i, r := range rows {
+		// Eight roundings of numbers below 1.
+		if math.Abs(r.Pi-mean[i%6]) > 1e-15*8 || r.Pi != number(t, trace[i]["pi"]) {
+			t.Errorf("row %d: π %g, want the mean of the printed p_i^t, %g", i, r.Pi, mean[i%6])
+		}
+		if r.Pi > 0 {
+			alpha[i%6] += number(t, trace[i]["probability"]) * r.Target / r.Pi / 8
+		}
+		if want := r.Target / r.Pi; r.Active == 1 && r.Weight != want {
+			t.Errorf("row %d: weight %g, want α/π = %g", i, r.Weight, want)
+		}
+	}
+	for i, a := range alpha {
+		want := 0.0
+		if mean[i] > 0 {
+			want = 1 / float64(there)
+		}
+		if math.Abs(a-want) > 1e-14 { // some roundings
+			t.Errorf("client %d: expected weight over a cycle %g, want %g", i, a, want)
+		}
+	}
+	said := fmt.Sprintf("availability: interleaved-sine, seed 4: %d of 6 clients never available, left out", 6-there)
+	if there == 0 || there == 6 || strings.Count(o.stderr, said) != 1 {
+		t.Errorf("%d of 6 clients ever there, stderr %q, want some and %q once", there, o.stderr, said)
+	}
+	// fedawe weighs nobody by π, and there is nothing to say.
+	if o := pass(t, small(out, append([]string{"--availability", "interleaved-sine", "--local-steps", "1"},
+		common...)...)...); strings.Contains(o.stderr, "never there") {
+		t.Errorf("stderr %q, want no word of the absent", o.stderr)
 	}
 }

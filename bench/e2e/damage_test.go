@@ -132,10 +132,7 @@ func newDamageBase(t *testing.T, variant string) *damageBase {
 	copyTree(t, b.whole, b.half)
 	must.OK(t, os.RemoveAll(only(t, b.half, damagedRun)))
 	for _, round := range []string{"2", "4"} {
-		o := interrupted(t, "seed 4: round "+round+"/", damageLines(b.half, variant)[0]...)
-		if o.status != statusInterrupted {
-			t.Fatalf("status %d, want 130\n%s", o.status, o.stderr)
-		}
+		interrupt(t, "seed 4: round "+round+"/", damageLines(b.half, variant)[0]...)
 	}
 	only(t, b.half, damagedRun+"/"+checkpoint.Name(4))
 	b.want = timelessTree(t, b.whole)

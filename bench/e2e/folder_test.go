@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -81,40 +80,18 @@ func TestVanishedFolder(t *testing.T) {
 		},
 	} {
 		out := filepath.Join(top, strings.Fields(name)[0]+"out")
-		stderr := &trigger{text: "round 2/4", do: func() {
+		o := meanwhile(t, "round 2/4", func() {
 			if err := spoil(out); err != nil {
 				t.Error(err)
 			}
-		}}
-		var stdout strings.Builder
-		status := cli.Run(t.Context(), smallSweep(out, "--methods", "fedawe", "--seeds", "3,4"), &stdout, stderr)
-		if status == statusOK {
+		}, smallSweep(out, "--methods", "fedawe", "--seeds", "3,4")...)
+		if o.status == statusOK {
 			pass(t, "results", "verify", out)
 			if n := len(filesBelow(t, out)); n < 5 {
-				t.Errorf("%s: status 0 and %d files, want two runs and a summary\n%s", name, n, stderr.String())
+				t.Errorf("%s: status 0 and %d files, want two runs and a summary\n%s", name, n, o.stderr)
 			}
-		} else if status != statusFailure || !strings.Contains(stderr.String(), out) {
-			t.Errorf("%s: status %d, want 1 and the folder in\n%s", name, status, stderr.String())
-		}
-	}
-}
-
-// What is refused before its first row leaves no empty folders, and none of those that were there goes.
-func TestEmptyFolders(t *testing.T) {
-	for _, args := range [][]string{
-		{"run", "--data", "svhn"}, {"figure", "fedawe-f5"}, {"figure", "fedawe-f7", "--rounds", "1"},
-	} {
-		there := filepath.Join(t.TempDir(), "there")
-		must.OK(t, os.Mkdir(there, 0o777))
-		for _, out := range []string{there, filepath.Join(there, "not", "yet")} {
-			o := rollcall(t, append(args, "--device", "cpu", "--out", out)...)
-			if o.status != statusFailure {
-				t.Fatalf("%q: status %d, %s, want 1, since there are no data", args, o.status, o.stderr)
-			}
-			entries, err := os.ReadDir(there)
-			if err != nil || len(entries) > 0 {
-				t.Errorf("%q: %v, %v, want the folder as it was, empty", args, entries, err)
-			}
+		} else if o.status != statusFailure || !strings.Contains(o.stderr, out) {
+			t.Errorf("%s: status %d, want 1 and the folder in\n%s", name, o.status, o.stderr)
 		}
 	}
 }

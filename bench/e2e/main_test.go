@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -246,13 +247,22 @@ func (w *trigger) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// interrupted runs a command line that is cancelled, as by Ctrl-C, once its log holds a text.
-func interrupted(t *testing.T, text string, args ...string) outcome {
+// meanwhile runs a command line and does something once its log holds a text.
+func meanwhile(t *testing.T, text string, do func(), args ...string) outcome {
+	t.Helper()
+	var stdout bytes.Buffer
+	stderr := &trigger{text: text, do: do}
+	status := cli.Run(t.Context(), args, &stdout, stderr)
+	return outcome{status, stdout.String(), stderr.String()}
+}
+
+// interrupt runs a command line that is cancelled, as by Ctrl-C, once its log holds a text.
+func interrupt(t *testing.T, text string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var stdout bytes.Buffer
 	stderr := &trigger{text: text, do: cancel}
-	status := cli.Run(ctx, args, &stdout, stderr)
-	return outcome{status, stdout.String(), stderr.String()}
+	if status := cli.Run(ctx, args, io.Discard, stderr); status != statusInterrupted {
+		t.Fatalf("rollcall %s: status %d, want it interrupted at %q\n%s", strings.Join(args, " "), status, text, stderr)
+	}
 }

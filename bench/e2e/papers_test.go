@@ -1,55 +1,22 @@
 package e2e
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"rollcall/bench/many"
 	"rollcall/bench/settings"
-	"rollcall/datasets/rng"
 	"rollcall/internal/files"
-	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
-
-// smallTables are the tables that [TestSmallTables] runs, on tiny files in the real formats.
-var smallTables = []struct {
-	id   string
-	rows int // methods × columns × entries
-	args []string
-}{
-	{"fedawe-2", 2 * 2, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe,mifa"}},
-	{"fedawe-8", 2 * 4, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe,mifa"}},
-	{"fedawe-9", 3 * 2, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe", "--rounds", "1"}},
-	{"fedawe-10", 3 * 2, []string{"--data", "svhn", "--availability", "sine", "--methods", "fedawe", "--rounds", "1"}},
-	{"cafed-1", 2 * 3, []string{"--data", "mnist", "--methods", "ca-fed,adafed", "--clients", "4", "--rounds", "4"}},
-	{"fedar-mnist", 6 * 2 * 2, nil},
-}
-
-// smallFigures are the figures that [TestSmallFigures] draws, on tiny files in the real formats or without any.
-var smallFigures = []struct {
-	id   string
-	rows int
-	args []string
-}{
-	{"fedawe-f2", 20 * 20, nil},
-	{"fedawe-f3", 16 * 2, []string{"--rounds", "1", "--clients", "3", "--seeds", "5"}},
-	{"fedawe-f4", 20 * 10, []string{"--data", "mnist"}},
-	{"fedawe-f5", 25, []string{"--data", "mnist"}},
-	{"fedawe-f6", 4 * 3 * 5, []string{"--rounds", "5"}},
-	{"fedawe-f7", 2 * 2, []string{
-		"--rounds", "1", "--clients", "3", "--seeds", "5", "--data", "svhn", "--methods", "mifa,fedawe",
-	}},
-	{"cafed-s1", 4 * 41, nil},
-}
 
 // onStandIns are the tables and figures of CIFAR-10 alone, whose official files cannot be small. Package run tests them
 // on generated pictures, in the files named here.
@@ -58,17 +25,17 @@ var onStandIns = map[string][]string{
 	"../many/fedar_test.go":     {"fedar-2", "fedar-3", "fedar-f1", "fedar-f2", "fedar-f3", "fedar-f4", "fedar-f5"},
 }
 
-// Every table and figure is run by a test from its command to its files.
+// Every table and figure is run from its command to its files, by a script or on stand-ins.
 func TestEveryItemIsRun(t *testing.T) {
-	var run []string
-	for _, c := range smallTables {
-		run = append(run, c.id)
-	}
-	for _, c := range smallFigures {
-		run = append(run, c.id)
-	}
-	for _, c := range smallCAFedFigures {
-		run = append(run, c.id)
+	var ran []string
+	command := regexp.MustCompile(`(?m)^exec record rollcall (?:table|figure) (\S+)`)
+	for _, path := range must.Get(filepath.Glob("testdata/script/*.txtar"))(t) {
+		if filepath.Base(path) == "without_data.txtar" {
+			continue
+		}
+		for _, m := range command.FindAllStringSubmatch(contents(t, path), -1) {
+			ran = append(ran, m[1])
+		}
 	}
 	for path, ids := range onStandIns {
 		text := contents(t, path)
@@ -77,94 +44,22 @@ func TestEveryItemIsRun(t *testing.T) {
 				t.Errorf("%s: has no %q, want a test of it", path, id)
 			}
 		}
-		run = append(run, ids...)
+		ran = append(ran, ids...)
 	}
-	slices.Sort(run)
-	want := slices.Sorted(slices.Values(append(papers.TableNames(), papers.FigureNames()...)))
-	if !slices.Equal(run, want) {
-		t.Errorf("run by tests are\n%q, want each of\n%q once", run, want)
-	}
-}
-
-// Every cell has a number of its one seed, beside the paper's where it prints one.
-func TestSmallTables(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nets for SVHN are not for -short")
-	}
-	dir := tinyData(t)
-	for _, c := range smallTables {
-		t.Run(c.id, func(t *testing.T) {
-			out := t.TempDir()
-			o := pass(t, slices.Concat([]string{
-				"table", c.id, "--rounds", "2", "--clients", "3", "--seeds", "5", "--data-dir", dir, "--allow-altered",
-				"--device", "cpu", "--out", out,
-			}, c.args)...)
-			rows := summaryRows(t, out, c.id)
-			if len(rows) != c.rows {
-				t.Fatalf("%d rows, want %d", len(rows), c.rows)
-			}
-			for _, r := range rows {
-				// In two rounds no method gets near the accuracies whose rounds Table 8 counts.
-				if never := c.id == "fedawe-8"; r["status"] != string(results.CellOK) || (r["mean"] == "") != never ||
-					r["std"] != "" || r["device"] == "" || r["engine"] == "" {
-					t.Errorf("row %v, want a number of one seed: %t", r, !never)
-				}
-				if !strings.Contains(o.stdout, r["method"]) {
-					t.Errorf("stdout %q, want %s in it", o.stdout, r["method"])
-				}
-			}
-		})
+	for _, id := range slices.Concat(papers.TableNames(), papers.FigureNames()) {
+		if !slices.Contains(ran, id) {
+			t.Errorf("%s: no script runs it, want one", id)
+		}
 	}
 }
 
-// figureRows returns the rows of a figure, of which there have to be so many, and a drawing beside.
-func figureRows(t *testing.T, base string, want int) []map[string]string {
-	t.Helper()
-	_, rows := table(t, contents(t, base+".csv"))
-	if len(rows) != want {
-		t.Errorf("%d rows, want %d", len(rows), want)
-	}
-	svg := contents(t, base+".svg")
-	if !strings.Contains(svg, "<path") || !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") {
-		t.Errorf("%s.svg is no drawing", base)
-	}
-	return rows
-}
-
-// Every figure has its rows and a drawing, and both are named.
-func TestSmallFigures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nets for SVHN are not for -short")
-	}
-	dir := tinyData(t)
-	for _, c := range smallFigures {
-		t.Run(c.id, func(t *testing.T) {
-			out := t.TempDir()
-			args := []string{"figure", c.id, "--data-dir", dir, "--allow-altered", "--device", "cpu", "--out", out}
-			o := pass(t, append(args, c.args...)...)
-			base := filepath.Join(out, c.id, c.id)
-			if !strings.Contains(o.stdout, base+".csv\n") || !strings.Contains(o.stdout, base+".svg\n") {
-				t.Errorf("stdout %q, want both files named", o.stdout)
-			}
-			clients := 0.0
-			for _, r := range figureRows(t, base, c.rows) {
-				if c.id == "fedawe-f5" {
-					clients += number(t, r["count"])
-				}
-			}
-			if c.id == "fedawe-f5" && clients != 100 {
-				t.Errorf("%g clients in the histogram, want 100", clients)
-			}
-		})
-	}
-}
-
-// Figure 4 counts the training images of the clients: the tiny MNIST has 60 of each class, and a client's shares are of
+// Figure 4 counts the training images of the clients: the tiny MNIST has 20 of each class, and a client's shares are of
 // its own images.
 func TestFedAWEFigure4(t *testing.T) {
 	out := t.TempDir()
-	pass(t, "figure", "fedawe-f4", "--data", "mnist", "--clients", "7", "--seeds", "9", "--data-dir", tinyMNIST(t),
-		"--allow-altered", "--out", out)
+	writeTinyData(t, out)
+	pass(t, "figure", "fedawe-f4", "--data", "mnist", "--clients", "7", "--seeds", "9", "--data-dir",
+		filepath.Join(out, "data"), "--allow-altered", "--out", out)
 	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-f4", "fedawe-f4.csv")))
 	if len(rows) != 7*10 {
 		t.Fatalf("%d rows, want ten classes of seven clients", len(rows))
@@ -175,8 +70,8 @@ func TestFedAWEFigure4(t *testing.T) {
 		clients[r["client"]] += number(t, r["n"])
 	}
 	for class, n := range classes {
-		if n != 60 {
-			t.Errorf("class %s: %g images, want 60", class, n)
+		if n != 20 {
+			t.Errorf("class %s: %g images, want 20", class, n)
 		}
 	}
 	for _, r := range rows {
@@ -186,140 +81,11 @@ func TestFedAWEFigure4(t *testing.T) {
 	}
 }
 
-// tinyData returns a folder with tiny MNIST and SVHN.
-func tinyData(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	writeTinyData(t, dir)
-	return filepath.Join(dir, "data")
-}
-
-// tinyMNIST writes MNIST's four files with 600 and 100 pictures: dim noise and a bright row that says the class.
-func tinyMNIST(t *testing.T) (dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	folder := filepath.Join(dir, "MNIST", "raw")
-	must.OK(t, os.MkdirAll(folder, 0o777))
-	for part, f := range []struct {
-		name string
-		n    int
-	}{{"train", 600}, {"t10k", 100}} {
-		images := binary.BigEndian.AppendUint32([]byte{0, 0, 8, 3}, uint32(f.n))
-		images = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(images, 28), 28)
-		labels := binary.BigEndian.AppendUint32([]byte{0, 0, 8, 1}, uint32(f.n))
-		for i := range f.n {
-			s := rng.Key{Seed: 1, Purpose: rng.Generated}.Stream(part, i, 9)
-			labels = append(labels, byte(i%10))
-			for pixel := range 28 * 28 {
-				value := 60 * s.Float64()
-				if pixel/28 == 2*(i%10)+3 {
-					value += 180
-				}
-				images = append(images, byte(value))
-			}
-		}
-		for name, text := range map[string][]byte{"-images-idx3-ubyte": images, "-labels-idx1-ubyte": labels} {
-			must.OK(t, os.WriteFile(filepath.Join(folder, f.name+name), text, 0o666))
-		}
-	}
-	return dir
-}
-
-// smallCAFedFigures are the figures that [TestCAFedFigures] draws.
-var smallCAFedFigures = []struct {
-	id     string
-	rows   int
-	claims int
-	args   []string
-}{
-	{"cafed-i1", 4 * 3, 0, []string{"--seeds", "1"}},
-	{"cafed-i2", 4 * 4, 0, []string{"--seeds", "1"}},
-	{"cafed-i3", 2 * 4 * (3 + 1), 2, nil},
-	{"cafed-f1a", 5 * (3 + 1), 1, nil},
-	{"cafed-f1b", 5 * (3 + 1), 1, nil},
-	{"cafed-f1d", 5 * 3, 0, nil},
-	{"cafed-f2a", 7 * (3 + 1), 2, nil},
-	{"cafed-f2b", 3, 0, nil},
-	{"cafed-f3", 7 * 5, 3, nil},
-	{"cafed-f4a", 7 * 2 * 2, 0, nil},
-	{"cafed-f4b", 5 * 7, 0, nil},
-	{"cafed-f5a", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
-	{"cafed-f5b", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
-	{"cafed-f5c", 20 * 3, 0, []string{"--seeds", "1", "--clients", "20"}},
-	{"cafed-f5d", 5 * (3 + 1), 1, []string{"--clients", "20"}},
-}
-
-// Every figure of CA-Fed but f1c, small: rows for every line and point, a drawing, and the paper's numbers beside. The
-// official files of CIFAR-10 cannot be small; package run tests f1c on other pictures.
-func TestCAFedFigures(t *testing.T) {
-	longtest.Only(t, "every figure of both papers, small")
-	dir, out := tinyMNIST(t), t.TempDir()
-	for _, c := range smallCAFedFigures {
-		t.Run(c.id, func(t *testing.T) {
-			args := append([]string{
-				"figure", c.id, "--rounds", "3", "--clients", "4", "--data-dir", dir, "--allow-altered", "--out", out,
-			}, c.args...)
-			if !slices.Contains(c.args, "--seeds") {
-				args = append(args, "--seeds", "1,2")
-			}
-			if c.id == "cafed-f3" && testing.Short() {
-				t.Skip("seventy runs are not for -short")
-			}
-			o := pass(t, args...)
-			base := filepath.Join(out, c.id, c.id)
-			for _, r := range figureRows(t, base, c.rows) {
-				if of, ok := r["kappa"]; ok && "ca-fed κ̄²="+of != r["best"] {
-					t.Errorf("%v: κ̄² %s, want that of its series", r, of)
-				}
-			}
-			_, claims := table(t, contents(t, base+"-paper.csv"))
-			sentences := len(claims)
-			claims = slices.DeleteFunc(claims, func(r map[string]string) bool { return r["says"] != "" })
-			if sentences -= len(claims); sentences == 0 || strings.Count(o.stdout, "paper, V-B") != sentences {
-				t.Errorf("%d sentences of the paper, stdout %q, want some in both", sentences, o.stdout)
-			}
-			info, err := results.ReadFigureInfo(base + ".json")
-			if err != nil || info.Figure != c.id || len(info.PaperClients) != 1 ||
-				slices.Equal(info.Clients, info.PaperClients) {
-				t.Errorf("%s.json: %+v, %v, want other clients than the paper's", base, info, err)
-			}
-			if len(claims) != c.claims || strings.Count(o.stdout, "percentage points: ours ") != c.claims {
-				t.Errorf("%d claims, stdout %q, want %d", len(claims), o.stdout, c.claims)
-			}
-			for _, r := range claims {
-				if reached := c.id != "cafed-f2a"; (r["points"] != "") != reached { // that is about rounds 40 and 500
-					t.Errorf("claim %v: ours is %q, want one: %t", r, r["points"], reached)
-				}
-			}
-		})
-	}
-	// Of several seeds figure 5a shows the first, and says what all of them have left out, in each reading.
-	for _, preset := range []string{"paper", "code", "code-no-momentum"} {
-		o := pass(t, "figure", "cafed-f5a", "--preset", preset, "--rounds", "3", "--clients", "20", "--seeds", "1,2",
-			"--data-dir", dir, "--allow-altered", "--out", out)
-		base := filepath.Join(out, "cafed-f5a", "cafed-f5a")
-		_, rows := table(t, contents(t, base+".csv"))
-		_, says := table(t, contents(t, base+"-paper.csv"))
-		if len(rows) != 20*3 || len(says) != 1 || !strings.Contains(o.stdout, says[0]["ours"]) {
-			t.Fatalf("%s: %d rows of activity, %v, stdout %q, want 60 of one seed and a sentence in both",
-				preset, len(rows), says, o.stdout)
-		}
-		if ours := says[0]["ours"]; !strings.Contains(ours, "rounds of 2 seeds") || strings.Count(ours, "±") != 10 {
-			t.Errorf("%s: ours %q, want ten clusters over two seeds", preset, ours)
-		}
-	}
-	// The figure of importance has the runs of the figure of activity: ca-fed's is not run twice.
-	o := pass(t, "figure", "cafed-i2", "--methods", "ca-fed", "--rounds", "3", "--clients", "4", "--seeds", "1",
-		"--out", out)
-	if !strings.Contains(o.stderr, "1 finished run kept") {
-		t.Errorf("stderr %q, want figure 1's run kept", o.stderr)
-	}
-}
-
 // Defaults are what the papers say. FedAWE, section 7 and appendix J: 100 clients, Dirichlet 0.1, 10 local steps of 128
 // samples, 2000 rounds, cycles of 20 rounds with γ = 0.3, cut off at 0.1, a lower step of 0.4. FedAR, section 6.1, in
 // the runs of its methods.
 func TestDefaultsAreThePapers(t *testing.T) {
+	const cafed = "momentum=0 server-momentum=0 clip=none augment=none weights=equal init=torch lr=0.03 server-lr=3"
 	for _, c := range []struct{ methods, preset, want string }{
 		{
 			"fedawe", "code", "clients=100 alpha=0.1 local-steps=10 batch=128 rounds=2000 lr=0.1 server-lr=1 " +
@@ -331,6 +97,8 @@ func TestDefaultsAreThePapers(t *testing.T) {
 				"lr=0.1 server-lr=1 augment=none clip=none fedar-rho=0.1 fedar-t0=50 fedar-b=4 fedavg-s-limit=none " +
 				"p-min=0.1",
 		},
+		{"more-available", "code-no-momentum", cafed},
+		{"more-available", "paper", cafed},
 	} {
 		for method := range strings.FieldsSeq(c.methods) {
 			s := must.Get(settings.Defaults(method, c.preset, "cifar10"))(t)
@@ -400,6 +168,124 @@ func TestTablesSayWhatTheyRun(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A flag that makes no difference to a figure is refused by its name, of all figures and all flags; the others are
+// tested in package run, and no flag is in neither test.
+func TestFiguresRefuseFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	refused := func(line, want string) {
+		t.Helper()
+		oneLineError(t, rollcall(t, strings.Fields("figure "+line)...), statusUsage, want)
+	}
+	values := map[string]string{
+		"data": "cifar10", "methods": "ca-fed", "seeds": "5", "preset": "code", "rounds": "5", "clients": "5",
+		"eval-every": "2", "ema": "0.5", "loss-as-coded": "true",
+	}
+	known := slices.Clone(papers.FigureFlags())
+	for _, f := range papers.Figures() {
+		for _, o := range f.Options {
+			known = append(known, o.Name)
+		}
+	}
+	for _, f := range papers.Figures() {
+		taken := f.Measure.Takes()
+		for _, o := range f.Options {
+			taken = append(taken, o.Name)
+		}
+		for _, flag := range known {
+			if !slices.Contains(taken, flag) {
+				refused(f.ID+" --"+flag+"="+values[flag], "--"+flag+": of no use with figure "+f.ID)
+			}
+		}
+		if f.OneSeed {
+			refused(f.ID+" --seeds 1,2", "--seeds: 2 seeds, want one: figure "+f.ID+" shows a single run")
+		}
+	}
+	if left := filesBelow(t, "."); len(left) > 0 {
+		t.Errorf("left %q, want nothing", left)
+	}
+}
+
+// Rows of further methods stand behind the table's own, which stay as they are in every output, and are as those of a
+// command without them.
+func TestTableAlso(t *testing.T) {
+	out := t.TempDir()
+	line := func(more ...string) []string {
+		return append(strings.Fields("table cafed-1 --data binary --rounds 3 --clients 4 --device cpu --seeds 3 --out "+
+			out), more...)
+	}
+	path := filepath.Join(out, "cafed-1", results.SummaryFile)
+	outputs := func() []string {
+		return []string{
+			contents(t, path), pass(t, "results", "compare", "cafed-1", out).stdout,
+			pass(t, "results", "export", "cafed-1", out, "--printed", "--format", "csv").stdout,
+			pass(t, "results", "scoreboard", out).stdout,
+		}
+	}
+	pass(t, line()...)
+	before := outputs()
+	o := pass(t, line("--also", "scaffold,mifa")...)
+	own := regexp.MustCompile(`(?m)^.*\b(scaffold|mifa)\b.*\n`)
+	for i, after := range outputs() {
+		if got := own.ReplaceAllString(after, ""); strings.Join(strings.Fields(got), " ") !=
+			strings.Join(strings.Fields(before[i]), " ") { // columns of text may be wider
+			t.Errorf("with further methods:\n%s\nwithout:\n%s", after, before[i])
+		}
+		if n := len(own.FindAllString(after, -1)); n != 2*3 && (i < 3 || n > 0) {
+			t.Errorf("%d lines of further methods, want 2 methods × 3 metrics:\n%s", n, after)
+		}
+	}
+	last := regexp.MustCompile(`(?m)^ca-fed .*\nscaffold +\d\S+ \(1\) \| –\nmifa +\d\S+ \(1\) \| –\n`)
+	if n := len(last.FindAllString(o.stdout, -1)); n != 3 {
+		t.Errorf("%d blocks that end with ca-fed, scaffold and mifa, want 3:\n%s", n, o.stdout)
+	}
+	_, rows := table(t, contents(t, path))
+	before4, end := rows[len(rows)-4], rows[len(rows)-1]
+	if before4["method"] != "scaffold" || end["method"] != "mifa" || end["paper_mean"] != "" {
+		t.Errorf("last rows %v, %v, want those of scaffold and mifa, nothing printed", before4, end)
+	}
+
+	o = pass(t, line("--methods", "ca-fed", "--also", "mifa,fedau", "--plan")...)
+	if want := "3 cells, 3 runs: 2 kept, 0 to resume, 1 to train\n"; !strings.Contains(o.stdout, want) {
+		t.Errorf("%s\nwant %q", o.stdout, want)
+	}
+	o = pass(t, line("--methods", "ca-fed", "--also", "fedau", "--slurm", "--dry-run")...)
+	if want := " --also=fedau "; !strings.Contains(strings.ReplaceAll(o.stdout, "'", ""), want) {
+		t.Errorf("%s\nwant %q", o.stdout, want)
+	}
+	for also, want := range map[string]string{
+		"ca-fed": "--also ca-fed: table cafed-1 has it already, want it with --methods, or not at all",
+		"mifo":   `--also "mifo": unknown, did you mean mifa, want one of `,
+	} {
+		oneLineError(t, rollcall(t, line("--also", also)...), statusUsage, want)
+	}
+}
+
+// A method from outside needs learning rates, of its own or of a file.
+func TestTableAlsoOwnMethod(t *testing.T) {
+	ofProcesses(t)
+	out := t.TempDir()
+	file := filepath.Join(out, "r.csv")
+	must.OK(t, os.WriteFile(file, []byte("method,preset,data,net,availability,lr,server_lr\n"+
+		"own,code,binary,linear-binary,markov,0.1,1\n"), 0o666))
+	for _, c := range []struct {
+		rates  string
+		status int
+		want   string // in the output
+	}{
+		{
+			"", statusUsage,
+			"own has no default learning rates: give --rates a file with rates of own (code) on binary, linear-binary",
+		},
+		{" --rates " + file, statusOK, "\nown lr=0.1;server-lr=1 "},
+	} {
+		o := withEnv(t, []string{ownMethod + "=own"}, strings.Fields("table cafed-1 --data binary --rounds 3 "+
+			"--clients 4 --device cpu --seeds 3 --methods ca-fed --also own --out "+out+c.rates)...)
+		if o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
+			t.Errorf("%q: status %d\n%s%s\nwant %d, %q", c.rates, o.status, o.stdout, o.stderr, c.status, c.want)
 		}
 	}
 }

@@ -172,9 +172,7 @@ func TestPlanRefused(t *testing.T) {
 func TestPlanGoesOn(t *testing.T) {
 	out := t.TempDir()
 	args := smallSweep(out, "--methods", "fedavg-active", "--seeds", "3", "--rounds", "500")
-	if o := interrupted(t, "round 2/", args...); o.status != statusInterrupted {
-		t.Fatalf("status %d, want %d\n%s", o.status, statusInterrupted, o.stderr)
-	}
+	interrupt(t, "round 2/", args...)
 	only(t, out, "*/*/seed-3/checkpoint-*.safetensors")
 	for flag, want := range map[string]string{
 		"--mixed": "1 run: 0 kept, 1 to resume, 0 to train\n",

@@ -2,13 +2,11 @@ package e2e
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -22,16 +20,13 @@ func TestRetries(t *testing.T) {
 	blocked := filepath.Dir(only(t, out, "sweep/mifa_*/seed-4/run.json"))
 	last := filepath.Dir(only(t, out, "sweep/fedawe_*/seed-5/run.json"))
 	must.OK(t, errors.Join(os.RemoveAll(last), os.RemoveAll(blocked), os.WriteFile(blocked, nil, 0o600)))
-	stderr := &trigger{text: "fedawe leaf stationary seed 5: round 0/", do: func() { _ = os.Remove(blocked) }}
-	if status := cli.Run(t.Context(), line, io.Discard, stderr); status != statusOK {
-		t.Errorf("status %d, want 0:\n%s", status, stderr)
-	}
-	runs := strings.Join(begun(stderr.String()), ", ")
+	o := meanwhile(t, "fedawe leaf stationary seed 5: round 0/", func() { _ = os.Remove(blocked) }, line...)
+	runs := strings.Join(begun(succeeded(t, o, line).stderr), ", ")
 	if runs != "fedawe leaf stationary seed 5, mifa leaf stationary seed 4" {
-		t.Errorf("begun: %q, want mifa's seed 4 after all others:\n%s", runs, stderr)
+		t.Errorf("begun: %q, want mifa's seed 4 after all others:\n%s", runs, o.stderr)
 	}
-	if n := strings.Count(stderr.String(), "tried again later"); n != 1 {
-		t.Errorf("said %d times that it is tried again, want once:\n%s", n, stderr)
+	if n := strings.Count(o.stderr, "tried again later"); n != 1 {
+		t.Errorf("said %d times that it is tried again, want once:\n%s", n, o.stderr)
 	}
 	sameTree(t, "after a failure", timelessTree(t, out), want)
 }

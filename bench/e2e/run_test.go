@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,67 +16,6 @@ import (
 	"rollcall/results"
 	"rollcall/results/events"
 )
-
-const curveColumns = "table,method,preset,data,net,availability,clients,alpha,seed,round,active,lr," +
-	"train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
-
-var (
-	sha256Sum = regexp.MustCompile("^sha256:[0-9a-f]{64}$")
-	seedSum   = regexp.MustCompile("^seed-sha256:[0-9a-f]{64}$") // of data that the seed makes
-)
-
-func TestRunWritesCurveAndRunInfo(t *testing.T) {
-	out := t.TempDir()
-	o := pass(t, small(out, "--method", "mifa", "--availability", "sine", "--seed", "5")...)
-	path := only(t, out, curvePath)
-	header, rows := table(t, contents(t, path))
-	if got := strings.Join(header, ","); got != curveColumns {
-		t.Errorf("columns:\n got %s\nwant %s", got, curveColumns)
-	}
-	if len(rows) != 3 {
-		t.Fatalf("%d rows, want rounds 0, 1 and 2", len(rows))
-	}
-	for i, row := range rows {
-		for name, want := range map[string]string{
-			"table": "run", "method": "mifa", "preset": "code", "data": "synthetic",
-			"net": "lenet5", "availability": "sine", "clients": "6", "alpha": "0.1", "seed": "5",
-			"round": string(rune('0' + i)), "precision": "fp32",
-		} {
-			if row[name] != want {
-				t.Errorf("row %d: %s %q, want %q", i, name, row[name], want)
-			}
-		}
-		params := strings.Split(row["params"], ";")
-		for _, want := range []string{
-			"batch=8", "eval-every=1", "local-steps=2", "rounds=2", "test-size=100", "train-size=300",
-		} {
-			if !slices.Contains(params, want) || !slices.IsSorted(params) {
-				t.Errorf("row %d: params %q, want %s among them, sorted", i, params, want)
-			}
-		}
-		for _, name := range []string{"train_acc", "test_acc"} {
-			if v := row[name]; v != "0" && v != "1" && !strings.HasPrefix(v, "0.") {
-				t.Errorf("row %d: %s %q, want a fraction", i, name, v)
-			}
-		}
-	}
-	info := must.Get(results.ReadRunInfo(only(t, out, runPath)))(t)
-	if info.Status != results.RunComplete || info.Rounds != 2 || info.Seed != 5 || info.Data != "synthetic" ||
-		!seedSum.MatchString(info.DataChecksum) || info.Schema != results.Schema || info.Numerics == "" ||
-		info.Revisions.Method < 1 || !sha256Sum.MatchString(info.Checksums[results.CurveFile]) || info.Device == "" ||
-		info.Version == "" {
-		t.Errorf("run.json: %+v", info)
-	}
-	if n := len(filesBelow(t, out)); n != 3 {
-		t.Errorf("files %q, want .lock, curve.csv and run.json alone", filesBelow(t, out))
-	}
-	if !strings.Contains(o.stdout, path+": complete") || strings.Contains(o.stderr, path) {
-		t.Errorf("stdout %q stderr %q, want the result's path on stdout", o.stdout, o.stderr)
-	}
-	if got := strings.Count(o.stderr, "mifa: round "); got != 3 {
-		t.Errorf("%d progress lines, want one per evaluation, 3:\n%s", got, o.stderr)
-	}
-}
 
 // Same arguments, other threads, another limit of memory that is enough: the same bytes but for elapsed_s.
 func TestRunDoesNotDependOnMachine(t *testing.T) {
@@ -100,34 +37,6 @@ func TestRunDoesNotDependOnMachine(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestRunKeepsFinished(t *testing.T) {
-	out := t.TempDir()
-	pass(t, small(out)...)
-	path := only(t, out, curvePath)
-	before := contents(t, path)
-	long := time.Now().Add(-time.Hour)
-	must.OK(t, os.Chtimes(path, long, long))
-	touched := func() bool {
-		info := must.Get(os.Stat(path))(t)
-		return !info.ModTime().Equal(long)
-	}
-
-	o := pass(t, small(out, "--threads", "2")...)
-	if touched() || contents(t, path) != before || !strings.Contains(o.stdout, "kept") {
-		t.Errorf("repeated: file written %v, stdout %q, want the file left alone and said so", touched(), o.stdout)
-	}
-	pass(t, small(out, "--seed", "4")...)
-	pass(t, small(out, "--lr", "0.01")...)
-	if n := len(filesBelow(t, out)); touched() || n != 9 {
-		t.Errorf("other seed and other settings: file written %v, %d files, want the file left alone and three a run",
-			touched(), n)
-	}
-	pass(t, small(out, "--again")...)
-	if !touched() {
-		t.Error("--again: file left alone, want it written anew")
 	}
 }
 

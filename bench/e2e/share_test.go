@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"rollcall/bench/cli"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -232,10 +230,9 @@ func TestNoWait(t *testing.T) {
 		pass(t, line...)
 		must.OK(t, os.RemoveAll(filepath.Dir(only(t, out, "sweep/fedawe_*/seed-3/run.json"))))
 		release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
-		stderr := &trigger{text: "fedawe leaf stationary seed 3: round 0/", do: release}
-		status := cli.Run(t.Context(), line, io.Discard, stderr)
-		if status != statusOK || strings.Contains(stderr.String(), "not waited for") {
-			t.Errorf("status %d, want 0 and that nothing is left to others:\n%s", status, stderr)
+		o := meanwhile(t, "fedawe leaf stationary seed 3: round 0/", release, line...)
+		if o.status != statusOK || strings.Contains(o.stderr, "not waited for") {
+			t.Errorf("status %d, want 0 and that nothing is left to others:\n%s", o.status, o.stderr)
 		}
 	})
 	t.Run("figure", func(t *testing.T) {
@@ -297,17 +294,15 @@ func TestAgain(t *testing.T) {
 	pass(t, line...)
 	before := contentsBelow(t, out, results.RunFile)
 	release := hold(t, filepath.Dir(only(t, out, "sweep/mifa_*/seed-3/run.json")))
-	stderr := &trigger{text: "seed 4: round 100/100", do: release}
-	if status := cli.Run(t.Context(), append(line, "--again"), io.Discard, stderr); status != statusOK {
-		t.Fatalf("status %d, want 0:\n%s", status, stderr)
-	}
+	line = append(line, "--again")
+	log := succeeded(t, meanwhile(t, "seed 4: round 100/100", release, line...), line).stderr
 	for name, text := range contentsBelow(t, out, results.RunFile) {
 		if before[name] == text {
-			t.Errorf("%s is as it was, want the run anew:\n%s", name, stderr)
+			t.Errorf("%s is as it was, want the run anew:\n%s", name, log)
 		}
 	}
-	runs := strings.Join(begun(stderr.String()), ", ")
+	runs := strings.Join(begun(log), ", ")
 	if runs != "mifa leaf stationary seed 4, mifa leaf stationary seed 3" {
-		t.Errorf("begun: %q, want both, seed 3 when it is free:\n%s", runs, stderr)
+		t.Errorf("begun: %q, want both, seed 3 when it is free:\n%s", runs, log)
 	}
 }

@@ -39,26 +39,16 @@ func TestTrackCompare(t *testing.T) {
 	if o.status != statusOK || !strings.Contains(o.stderr, junk+": line 1: ") {
 		t.Errorf("a foreign file: got status %d, %q, want 0 and the file named", o.status, o.stderr)
 	}
-	// Twenty slow nights of a machine are no news for another: the slow one alone has a level of 105 ms.
-	for _, args := range [][]string{
-		{"compare", "--history", filepath.Join(dir, "none")},
-		{"compare", "--history", dir, "--fingerprint", "xyz"},
-		{"compare", "--nights", "0"},
-		{"compare", "--level", "2"},
-		{"compare", "--min-effect", "-1"},
-		{"compare", "--format", "xml"},
-		{"compare", "more"},
-		{"run", "--samples", "9"},
-		{"run", "--passes", "0"},
-		{"run", "--clients", "1000"},
-		{"run", "--threads", "0"},
-		{"plot", "--history", dir, "round/cifar1"},
-		{"moon"},
-	} {
-		if o := rollcall(t, append([]string{"track"}, args...)...); o.status != statusUsage || o.stderr == "" {
-			t.Errorf("track %v: got status %d, %q, want 2 and a reason", args, o.status, o.stderr)
+	one := t.TempDir()
+	resultstest.Nights(t, one, oldMachine, 1, 0, 1)
+	o = pass(t, "track", "compare", "--history", one)
+	for _, want := range []string{".csv, 1 night, last run", "compared, 1 night of "} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("one night: %q, want %q in it", o.stdout, want)
 		}
 	}
+	oneLineError(t, rollcall(t, "track", "compare", "--history", one, "--fingerprint", "xyz"), statusUsage, "xyz")
+	oneLineError(t, rollcall(t, "track", "plot", "--history", one, "round/cifar1"), statusUsage, "round/cifar1")
 }
 
 func TestTrackPlot(t *testing.T) {

@@ -145,9 +145,7 @@ func TestTuneGoesOn(t *testing.T) {
 	want := trialsAndRates(t, whole)
 	for _, text := range []string{"to round 2 seed 1001: round 1/2", "to round 4 seed 1001: round 3/4", "round 7/8"} {
 		out := t.TempDir()
-		if o := interrupted(t, text, tuneOf(out, tuneGrid, more...)...); o.status != statusInterrupted {
-			t.Fatalf("status %d, want it interrupted at %q:\n%s", o.status, text, o.stderr)
-		}
+		interrupt(t, text, tuneOf(out, tuneGrid, more...)...)
 		for _, path := range filesBelow(t, out) {
 			if filepath.Base(path) == results.RunFile && text == "round 7/8" {
 				must.OK(t, os.Remove(path))
