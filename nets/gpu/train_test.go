@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
@@ -191,5 +192,96 @@ func TestWaves(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A bound that no gradient reaches makes the factor of clipping exactly 1. Training with it goes through the rows of
+// gradients and sgd; training without clipping updates weights at once. Both give the same bits: weights, momentum and
+// running statistics, of clients with and without momentum, drift and samples.
+func TestUpdateAtOnce(t *testing.T) {
+	far := 1e30
+	for _, c := range []struct {
+		net          string
+		steps, batch int
+	}{{"linear-binary", 3, 5}, {"lenet5", 2, 3}, {"resnet20", 1, 1}, {"resnet20", 2, 3}} {
+		for _, p := range []Precision{FP32, TF32, BF16} {
+			if residual := strings.HasPrefix(c.net, "resnet"); residual && !gputest.Long() &&
+				(c.batch > 1 || p != FP32 || testing.Short()) {
+				continue // half a minute on the emulator
+			}
+			t.Run(fmt.Sprintf("%s_%s_E=%d_B=%d", c.net, p, c.steps, c.batch), func(t *testing.T) {
+				g, _, m := both(t, c.net, c.batch, Options{Precision: p})
+				wantLoss, want := newRound(t, g, m, c.steps, c.batch, &far).train(t)
+				gotLoss, got := newRound(t, g, m, c.steps, c.batch, nil).train(t)
+				if !slices.Equal(gotLoss, wantLoss) {
+					t.Errorf("losses %v, want %v", gotLoss, wantLoss)
+				}
+				for i := range want {
+					for j, v := range want[i] {
+						if math.Float32bits(got[i][j]) != math.Float32bits(v) {
+							t.Errorf("row %d, element %d: %g at once, %g by way of gradients", i, j, got[i][j], v)
+							break
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// The emulator runs the launches of a graph in another order every time: with all waits the results have the same
+// bytes. Where one wait is missing, some order makes them wrong: the test is not for nothing.
+func TestMissingWait(t *testing.T) {
+	longtest.Only(t, "every wait of a graph left out")
+	if gputest.Real() {
+		t.Skip("left out: a card may run launches in their order even where nothing makes it")
+	}
+	t.Setenv(guardVariable, "guard") // else labels lie over floats, and are no classes where a wait is missing
+	g, _, m := both(t, "lenet5", 4, Options{EvalBatch: 4, Precision: TF32})
+	c := newRound(t, g, m, 2, 4, nil)
+	loss, want := c.train(t)
+	same := func() bool {
+		// The start rows stay, but the rows of momentum are trained: each round starts with fresh ones.
+		fresh := newRound(t, g, m, 2, 4, nil)
+		l, rows := fresh.train(t)
+		return slices.Equal(l, loss) && slices.EqualFunc(rows, want, slices.Equal[[]float32])
+	}
+	for turn := range 4 {
+		if !same() {
+			t.Fatalf("turn %d: other bytes than in the first: a wait is missing", turn)
+		}
+	}
+	var w *wave
+	for _, w = range g.waves {
+	}
+	whole, waits := w.exec, w.order().waits
+	planted, at := 0, -1
+	must.OK(t, w.each(&w.frames[0], func(l launch, _ bool) error {
+		at++
+		if !slices.Contains([]string{"conv_reduce", "conv_backward_data_tf32", "sgd_tf32"}, l.kernel) {
+			return nil
+		}
+		fewer := slices.Clone(waits)
+		fewer[at] = waits[at][1:] // without the wait for the latest
+		must.OK(t, g.do(func() (err error) {
+			w.exec, err = g.graph(w, fewer)
+			return err
+		}))
+		planted++
+		const orders = 20
+		turns := 0
+		for turns < orders && same() {
+			turns++
+		}
+		if turns == orders {
+			t.Errorf("%s of %s, launch %d, need not wait for launch %d: the same bytes in %d orders",
+				l.kernel, l.layer, at, waits[at][0], orders)
+		}
+		must.OK(t, g.do(func() error { return w.exec.Destroy() }))
+		return nil
+	}))
+	w.exec = whole
+	if planted < 6 {
+		t.Errorf("%d waits were left out, want 6 and more", planted)
 	}
 }
