@@ -223,10 +223,7 @@ func TestVisibleDevices(t *testing.T) {
 	}{
 		{"all", "DEVICES=3", "00000000-0000 9.0\n00000001-0000 9.0\n00000002-0000 9.0\n"},
 		{"one capability", "DEVICES=2 CAPABILITY=8.6", "00000000-0000 8.6\n00000001-0000 8.6\n"},
-		{
-			"capabilities", "DEVICES=3 CAPABILITY=9.0,8.0",
-			"00000000-0000 9.0\n00000001-0000 8.0\n00000002-0000 8.0\n",
-		},
+		{"capabilities", "DEVICES=3 CAPABILITY=9.0,8.0", "00000000-0000 9.0\n00000001-0000 8.0\n00000002-0000 8.0\n"},
 		{
 			"order, capabilities of the physical ones",
 			"DEVICES=3 CAPABILITY=9.0,8.0,8.6 CUDA_VISIBLE_DEVICES=2,0", "00000002-0000 8.6\n00000000-0000 9.0\n",

@@ -38,9 +38,7 @@ func TestSumByHand(t *testing.T) {
 		{"exact", 1, []float32{2, 3}, []float32{5, 7}, 32, 32, true},
 		// 2^-24 is the last bit behind 1 that 8.x keeps, 2^-25 that of 9.0; float32 keeps 2^-23.
 		{"two of 2^-24", 1, []float32{0x1p-12, 0x1p-12}, []float32{0x1p-12, 0x1p-12}, 1 + 0x1p-23, 1 + 0x1p-23, true},
-		{
-			"four of 2^-25", 1, ones(4, 0x1p-12), ones(4, 0x1p-13), 1, 1 + 0x1p-23, true,
-		},
+		{"four of 2^-25", 1, ones(4, 0x1p-12), ones(4, 0x1p-13), 1, 1 + 0x1p-23, true},
 		{"eight of 2^-26", 1, ones(8, 0x1p-13), ones(8, 0x1p-13), 1, 1, true},
 		// Every half of 8.x is cut to float32: three of 2^-24 in the first one, and one in the second, lose two.
 		{

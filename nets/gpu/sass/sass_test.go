@@ -161,9 +161,7 @@ twice,multiply 8x8,sm_90,,,,,1,7,2,1
 		change func(Table)
 		over   string // "" for nothing
 	}{
-		"registers": {
-			func(l Table) { l[whole]["registers"]-- }, "twice on sm_90: registers: 40, want at most 39",
-		},
+		"registers": {func(l Table) { l[whole]["registers"]-- }, "twice on sm_90: registers: 40, want at most 39"},
 		"moves": {
 			func(l Table) { l[loop]["moves"]-- }, `twice, loop "multiply 8x8", on sm_90: moves: 2, want at most 1`,
 		},

@@ -145,11 +145,7 @@ func TestPlanted(t *testing.T) {
 			"client 1's momentum, fc1.",
 			[]string{fp32, tf32, bf16},
 		},
-		{
-			"stale weights", "update.cuh", "if (weights) {", "if (weights && lr == 0) {",
-			"weights, fc1.",
-			[]string{bf16},
-		},
+		{"stale weights", "update.cuh", "if (weights) {", "if (weights && lr == 0) {", "weights, fc1.", []string{bf16}},
 		{
 			"race", "update.cuh", "read(w, row, at);",
 			"for (int r = 0; r < R; r++) if (at[r] != NOWHERE) read_floats(w[r], row + (at[r] ^ 4));",
