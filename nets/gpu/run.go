@@ -104,8 +104,14 @@ func (e *Engine) oneByOne(w *wave) error {
 	return nil
 }
 
-// graph makes the graph of a wave. waits has for each launch of a group the launches of the group that it waits for.
-func (e *Engine) graph(w *wave, waits [][]int) (*driver.Exec, error) {
+// graph makes the graph of a wave. A launch waits for launches of its own group alone.
+func (e *Engine) graph(w *wave) (*driver.Exec, error) {
+	var uses []access
+	_ = w.each(&w.frames[0], func(l launch, _ bool) error {
+		uses = append(uses, l.access)
+		return nil
+	})
+	waits := orderOf(uses).waits
 	what := "evaluation"
 	if w.key.train {
 		what = fmt.Sprintf("%d training steps", w.key.steps)
@@ -127,16 +133,6 @@ func (e *Engine) graph(w *wave, waits [][]int) (*driver.Exec, error) {
 		}
 		return nil
 	})
-}
-
-// order returns the order of the launches of a group of a wave, in which each calls them.
-func (w *wave) order() order {
-	var uses []access
-	_ = w.each(&w.frames[0], func(l launch, _ bool) error {
-		uses = append(uses, l.access)
-		return nil
-	})
-	return orderOf(uses)
 }
 
 // each calls do with every launch of a group of a wave in turn, while its frame has the step. fills is set for the

@@ -15,7 +15,6 @@ import (
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
-	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -33,18 +32,15 @@ func (h *history) same(o *history) bool {
 }
 
 // federate opens an engine and trains, combines, evaluates, allocates and frees on it, with other numbers for every id.
-// It calls wait(0) when the engine is open, and wait(1) before it closes the engine.
 func federate(
-	t *testing.T, m *models.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int),
+	t *testing.T, m *models.Model, train, test *plan.Samples, o Options, id, clients, rounds int,
 ) (h *history, err error) {
-	var b nets.Bank
 	e, err := openEngine(m, train, test, o)
-	if err == nil {
-		defer func() { err = errors.Join(err, e.Close()) }()
-		b, err = e.NewBank(1 + clients)
+	if err != nil {
+		return nil, err
 	}
-	wait(0)
-	defer wait(1)
+	defer func() { err = errors.Join(err, e.Close()) }()
+	b, err := e.NewBank(1 + clients)
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +101,6 @@ func federate(
 	return h, nil
 }
 
-// noWait is the argument wait of a federation that waits for no other federation.
-func noWait(int) {}
-
 // atOnce runs n federations at the same time and returns their histories.
 func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history {
 	t.Helper()
@@ -141,8 +134,7 @@ func TestSideBySide(t *testing.T) {
 			m := must.Get(models.New(c.net))(t)
 			train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
 			one := func(id int) (*history, error) {
-				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5,
-					c.rounds, noWait)
+				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5, c.rounds)
 			}
 			var alone []*history
 			for id := range engines {
@@ -157,45 +149,6 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// If the card has too little memory for all engines to train all clients at once, the engines train fewer clients at
-// once, with the same bytes as a result.
-func TestSideBySideShortOfMemory(t *testing.T) {
-	const batch, clients, engines, rounds = 256, 24, 3, 3
-	m := must.Get(models.New("linear-mnist"))(t)
-	train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
-	o := Options{Batch: batch, EvalBatch: 2, Precision: FP32}
-	if os.Getenv(faulty) == "" {
-		roomy := estimate(t, m, train, test, o, clients, 2, 1+clients+3)
-		tight := estimate(t, m, train, test, o, 4, 2, 1+clients+3)
-		memory := roomy + (engines-1)*tight + engines*2*ringBytes
-		if memory > 2*roomy {
-			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them",
-				driver.Size(roomy), driver.Size(tight))
-		}
-		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", memory), "ROLLCALL_GPU_ARENA=")
-		return
-	}
-	var lock sync.Mutex
-	notices := 0
-	o.Notice = func(string, string) { lock.Lock(); notices++; lock.Unlock() }
-	var stages [2]sync.WaitGroup
-	for i := range stages {
-		stages[i].Add(engines)
-	}
-	wait := func(stage int) { stages[stage].Done(); stages[stage].Wait() }
-	got := atOnce(t, engines, func(id int) (*history, error) {
-		return federate(t, m, train, test, o, id, clients, rounds, wait)
-	})
-	if notices == 0 {
-		t.Error("no engine ran short of memory")
-	}
-	for id, h := range got {
-		if alone := must.Get(federate(t, m, train, test, o, id, clients, rounds, noWait))(t); !h.same(alone) {
-			t.Errorf("engine %d: other losses, parameters or scores than alone", id)
-		}
-	}
-}
-
 // Engines on several cards compute the same bytes at the same time as on one card. When one card is lost, its engine
 // says so at once and closes, a new engine there is refused, and the others go on.
 func TestSeveralCards(t *testing.T) {
@@ -206,7 +159,7 @@ func TestSeveralCards(t *testing.T) {
 	m := must.Get(models.New("linear-mnist"))(t)
 	train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
 	on := func(card, id int) (*history, error) {
-		return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Device: card}, id, clients, rounds, noWait)
+		return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Device: card}, id, clients, rounds)
 	}
 	switch os.Getenv(faulty) {
 	case "":

@@ -165,8 +165,8 @@ func TestEnds(t *testing.T) {
 		step []Work
 		want []float64
 	}{
-		"one after the other": {[]Work{work(2, 1), work(3, 0.1, 0)}, []float64{2.5, 6}},
-		"both find room":      {[]Work{work(2, 0.5), work(3, 0.25)}, []float64{2.5, 3.5}},
+		"one after the other":      {[]Work{work(2, 1), work(3, 0.1, 0)}, []float64{2.5, 6}},
+		"both find room":           {[]Work{work(2, 0.5), work(3, 0.25)}, []float64{2.5, 3.5}},
 		"the first fills the card": {[]Work{work(2, 1), work(3, 0.25)}, []float64{2.5, 5.5}},
 		// The second has 0.4 of the card and wants 0.8: after 2 seconds it has done 1 of its 3.
 		"the second is squeezed": {[]Work{work(2, 0.6), work(3, 0.8)}, []float64{2.5, 4.5}},
