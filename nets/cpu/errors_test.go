@@ -13,6 +13,7 @@ import (
 	"rollcall/datasets/plan"
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/models"
 )
 
@@ -31,6 +32,8 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
+type client = nets.ClientWork
+
 // Each bad request is an error that says what was found and what is wanted, and changes no row.
 func TestTrainErrors(t *testing.T) {
 	const batch = 2
@@ -44,82 +47,70 @@ func TestTrainErrors(t *testing.T) {
 	r := func(i int) nets.Row { return rowOf(b, i) }
 	for _, c := range []struct {
 		name   string
-		change func(c []nets.ClientWork)
+		change func(a, b *client)
 		want   string
 	}{
-		{"no start", func(c []nets.ClientWork) { c[0].Start = nets.Row{} }, "nets: train: start: row of bank"},
-		{"no end", func(c []nets.ClientWork) { c[0].End = nets.Row{} }, "nets: train: end: row of bank"},
+		{"no start", func(a, b *client) { a.Start = nets.Row{} }, "nets: train: start: row of bank"},
+		{"no end", func(a, b *client) { a.End = nets.Row{} }, "nets: train: end: row of bank"},
 		{
-			"another engine's start", func(c []nets.ClientWork) { c[1].Start = rowOf(foreign, 0) },
+			"another engine's start", func(a, b *client) { b.Start = rowOf(foreign, 0) },
 			"nets: train: start: row of bank",
 		},
 		{
-			"another engine's momentum", func(c []nets.ClientWork) { c[1].Momentum = rowOf(foreign, 0) },
+			"another engine's momentum", func(a, b *client) { b.Momentum = rowOf(foreign, 0) },
 			"nets: train: momentum: row of bank",
 		},
 		{
-			"another kind of bank", func(c []nets.ClientWork) { c[1].Drift = rowOf(foreignBank{}, 0) },
+			"another kind of bank", func(a, b *client) { b.Drift = rowOf(foreignBank{}, 0) },
 			"nets: train: drift: row of bank cpu.foreignBank",
 		},
-		{"start beyond", func(c []nets.ClientWork) { c[1].Start = r(5) }, "nets: train: start: row 5, want 0 … 4"},
-		{"negative end", func(c []nets.ClientWork) { c[1].End = r(-1) }, "nets: train: end: row -1, want 0 … 4"},
-		{"momentum beyond", func(c []nets.ClientWork) { c[1].Momentum = r(9) }, "nets: train: momentum: row 9"},
-		{"drift beyond", func(c []nets.ClientWork) { c[1].Drift = r(9) }, "nets: train: drift: row 9"},
-		{"freed bank", func(c []nets.ClientWork) { c[1].Start = rowOf(freed, 0) }, "nets: train: start: row 0"},
-		{"one end", func(c []nets.ClientWork) { c[1].End = c[0].End }, "nets: clients 20 and 21 write the same row 1"},
+		{"start beyond", func(a, b *client) { b.Start = r(5) }, "nets: train: start: row 5, want 0 … 4"},
+		{"negative end", func(a, b *client) { b.End = r(-1) }, "nets: train: end: row -1, want 0 … 4"},
+		{"momentum beyond", func(a, b *client) { b.Momentum = r(9) }, "nets: train: momentum: row 9"},
+		{"drift beyond", func(a, b *client) { b.Drift = r(9) }, "nets: train: drift: row 9"},
+		{"freed bank", func(a, b *client) { b.Start = rowOf(freed, 0) }, "nets: train: start: row 0"},
+		{"one end", func(a, b *client) { b.End = a.End }, "nets: clients 20 and 21 write the same row 1"},
 		{
-			"end is another's momentum", func(c []nets.ClientWork) { c[1].Momentum = c[0].End },
+			"end is another's momentum", func(a, b *client) { b.Momentum = a.End },
 			"nets: clients 20 and 21 write the same row 1",
 		},
-		{"end is the own momentum", func(c []nets.ClientWork) { c[0].Momentum = c[0].End }, "write the same row 1"},
+		{"end is the own momentum", func(a, b *client) { a.Momentum = a.End }, "write the same row 1"},
 		{
-			"one momentum", func(c []nets.ClientWork) { c[0].Momentum, c[1].Momentum = r(3), r(3) },
+			"one momentum", func(a, b *client) { a.Momentum, b.Momentum = r(3), r(3) },
 			"nets: clients 20 and 21 write the same row 3",
 		},
 		{
-			"start another writes", func(c []nets.ClientWork) { c[0].Start = c[1].End },
+			"start another writes", func(a, b *client) { a.Start = b.End },
 			"nets: client 20 reads row 2, which client 21 writes",
 		},
 		{
-			"drift another writes", func(c []nets.ClientWork) { c[1].Drift = c[0].End },
+			"drift another writes", func(a, b *client) { b.Drift = a.End },
 			"nets: client 21 reads row 1, which client 20 writes",
 		},
 		{
-			"drift is another's momentum", func(c []nets.ClientWork) { c[0].Drift, c[1].Momentum = r(3), r(3) },
+			"drift is another's momentum", func(a, b *client) { a.Drift, b.Momentum = r(3), r(3) },
 			"nets: client 20 reads row 3, which client 21 writes",
 		},
 		{
-			"another batch", func(c []nets.ClientWork) { c[1].Plan = hashedPlan(0, 2, batch+1, batch, 40) },
+			"another batch", func(a, b *client) { b.Plan = hashedPlan(0, 2, batch+1, batch, 40) },
 			"client 21: plan of E=2 B=3",
 		},
-		{
-			"indices missing", func(c []nets.ClientWork) { c[1].Plan.Index = c[1].Plan.Index[1:] },
-			"with 3 indices, 8 crops, 4 flips",
-		},
-		{
-			"crops missing", func(c []nets.ClientWork) { c[1].Plan.Crop = c[1].Plan.Crop[1:] },
-			"with 4 indices, 7 crops, 4 flips",
-		},
-		{"flips missing", func(c []nets.ClientWork) { c[1].Plan.Flip = nil }, "with 4 indices, 8 crops, 0 flips"},
-		{"E too large", func(c []nets.ClientWork) { c[1].Plan.E = 3 }, "client 21: plan of E=3 B=2"},
-		{"negative E", func(c []nets.ClientWork) { c[1].Plan.E = -2 }, "client 21: plan of E=-2 B=2"},
-		{
-			"sample beyond", func(c []nets.ClientWork) { c[1].Plan.Index[3] = 40 },
-			"client 21 step 1: sample 40, want −1 … 39",
-		},
-		{
-			"sample below", func(c []nets.ClientWork) { c[1].Plan.Index[1] = -2 },
-			"client 21 step 0: sample -2, want −1 … 39",
-		},
-		{"crop beyond", func(c []nets.ClientWork) { c[1].Plan.Crop[6] = 9 }, "client 21 step 1: crop at 9, want 0 … 8"},
+		{"indices missing", func(a, b *client) { b.Plan.Index = b.Plan.Index[1:] }, "with 3 indices, 8 crops, 4 flips"},
+		{"crops missing", func(a, b *client) { b.Plan.Crop = b.Plan.Crop[1:] }, "with 4 indices, 7 crops, 4 flips"},
+		{"flips missing", func(a, b *client) { b.Plan.Flip = nil }, "with 4 indices, 8 crops, 0 flips"},
+		{"E too large", func(a, b *client) { b.Plan.E = 3 }, "client 21: plan of E=3 B=2"},
+		{"negative E", func(a, b *client) { b.Plan.E = -2 }, "client 21: plan of E=-2 B=2"},
+		{"sample beyond", func(a, b *client) { b.Plan.Index[3] = 40 }, "client 21 step 1: sample 40, want −1 … 39"},
+		{"sample below", func(a, b *client) { b.Plan.Index[1] = -2 }, "client 21 step 0: sample -2, want −1 … 39"},
+		{"crop beyond", func(a, b *client) { b.Plan.Crop[6] = 9 }, "client 21 step 1: crop at 9, want 0 … 8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			clients := []nets.ClientWork{
+			two := []client{
 				{Client: 20, Start: r(0), End: r(1), Plan: hashedPlan(0, 2, batch, batch, 40)},
 				{Client: 21, Start: r(0), End: r(2), Plan: hashedPlan(1, 2, batch, batch, 40)},
 			}
-			c.change(clients)
-			_, err := e.Train(t.Context(), nets.LocalWork{LR: 1, Clients: clients})
+			c.change(&two[0], &two[1])
+			_, err := e.Train(t.Context(), nets.LocalWork{LR: 1, Clients: two})
 			wantError(t, err, c.want)
 		})
 	}
@@ -319,4 +310,87 @@ func TestCancel(t *testing.T) {
 		}
 	}
 	same(t, "end row", load(t, e, rowOf(b, 2)), before)
+}
+
+// TestInfiniteWeight plants an infinite weight whose input is 0 with black images and positive with white ones.
+// Products with every number end the training at a known step, and so must products that leave zeros out: where the
+// input is 0, the same loss is NaN, since 0·∞ is; where the ReLU makes 0 of −∞, the SGD step makes NaN of the weight,
+// and the next loss is.
+func TestInfiniteWeight(t *testing.T) {
+	const batch, black, white = 3, 0, 1
+	m := &models.Model{Name: "two", H: 24, W: 24, C: 1, Classes: 3, Build: func(b *models.Builder) models.Maps {
+		h := b.Conv(b.Conv(b.Input(0), 3, 5, 0), 64, 3, 0)
+		return b.Linear(b.Linear(h, 256, true), 3, false)
+	}}
+	must.OK(t, m.Describe())
+	samples := &plan.Samples{
+		Name: "plain", H: 24, W: 24, C: 1, Classes: 3, Labels: []uint8{black: 0, white: 1},
+		Images: make([]uint8, 2*24*24), Mean: []float32{0.5}, Std: []float32{0.5},
+	}
+	for i := range 24 * 24 {
+		samples.Images[24*24*white+i] = 255
+	}
+	param := func(w []float32, name string) []float32 {
+		for _, p := range m.Params {
+			if p.Name == name {
+				return w[p.Offset:][:p.Size]
+			}
+		}
+		t.Fatalf("no parameter %s", name)
+		return nil
+	}
+	for _, c := range []struct {
+		layer  string
+		sign   int
+		images [2]int // of either step
+		want   int    // the step whose loss is no number
+	}{
+		{"conv2.weight", 1, [2]int{black, white}, 0},
+		{"conv2.weight", 1, [2]int{white, white}, 0},
+		{"conv2.weight", -1, [2]int{black, white}, 0},
+		{"conv2.weight", -1, [2]int{white, black}, 1},
+		{"conv2.weight", -1, [2]int{white, white}, 1},
+		{"fc1.weight", 1, [2]int{black, white}, 0},
+		{"fc1.weight", 1, [2]int{white, white}, 0},
+		{"fc1.weight", -1, [2]int{black, white}, 0},
+		{"fc1.weight", -1, [2]int{white, black}, 1},
+		{"fc1.weight", -1, [2]int{white, white}, 1},
+	} {
+		for _, k := range kernels.Choices(kernels.FP32) {
+			t.Run(fmt.Sprintf("%s/%s=%d∞/images=%v", k.Name(), c.layer, c.sign, c.images), func(t *testing.T) {
+				t.Setenv("ROLLCALL_CPU", k.Name())
+				e := must.Get(Open(m, samples, nil, Options{Threads: 1, Batch: batch}))(t)
+				defer e.Close()
+				w := hashedWeights(m)
+				// The first output of both convolutions is positive with white images, else 0.
+				for i := range 25 {
+					param(w, "conv1.weight")[i] = 0.1
+				}
+				clear(param(w, "conv2.weight")[:3*9])
+				for i := range 9 {
+					param(w, "conv2.weight")[i] = 0.1
+				}
+				param(w, "conv1.bias")[0], param(w, "conv2.bias")[0] = 0, 0
+				at := 0 // of input 0: fc1's first output
+				if c.layer == "conv2.weight" {
+					at = 2 * 3 * 9 // the third output, which no other case looks at
+				}
+				param(w, c.layer)[at] = float32(math.Inf(c.sign))
+				b := must.Get(e.NewBank(2))(t)
+				must.OK(t, e.Load(rowOf(b, 0), w))
+				local := plan.Local{E: 2, B: batch, Crop: make([]uint8, 4*batch), Flip: make([]uint8, 2*batch)}
+				for i := range 2 * batch {
+					local.Index = append(local.Index, int32(c.images[i/batch]))
+					local.Crop[2*i], local.Crop[2*i+1] = plan.Pad, plan.Pad
+				}
+				_, err := e.Train(t.Context(), nets.LocalWork{Round: 4, LR: 0.01, Clients: []nets.ClientWork{
+					{Client: 7, Start: rowOf(b, 0), End: rowOf(b, 1), Plan: local},
+				}})
+				d, ok := errors.AsType[*nets.DivergedError](err)
+				if !ok || d.Round != 4 || d.Client != 7 || d.Step != c.want {
+					t.Errorf("got %v, want round 4 client 7 step %d", err, c.want)
+				}
+			})
+		}
+	}
 }

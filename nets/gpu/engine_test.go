@@ -55,40 +55,38 @@ func TestEvaluate(t *testing.T) {
 
 // Combine and Dot see the weights alone, and CombineBuffers the running statistics alone.
 func TestCombineBuffers(t *testing.T) {
-	g, e, m := both(t, "resnet20", 2, Options{})
-	for _, e := range []nets.Engine{g, e} {
-		b := must.Get(e.NewBank(2))(t)
-		row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
-		fill := func(weight, running float32) []float32 {
-			w := make([]float32, m.P)
-			for _, p := range m.Params {
-				for i := range p.Size {
-					if w[p.Offset+i] = weight; p.Buffer {
-						w[p.Offset+i] = running
-					}
+	g, _, m := both(t, "resnet20", 2, Options{})
+	b := must.Get(g.NewBank(2))(t)
+	row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
+	fill := func(weight, running float32) []float32 {
+		w := make([]float32, m.P)
+		for _, p := range m.Params {
+			for i := range p.Size {
+				if w[p.Offset+i] = weight; p.Buffer {
+					w[p.Offset+i] = running
 				}
 			}
-			return w
 		}
-		expect := func(what string, want []float32) {
-			t.Helper()
-			if !slices.Equal(load(t, e, row(1)), want) {
-				t.Errorf("%s: %s changed something else", e.Info().Engine, what)
-			}
-		}
-		must.OK(t, e.Load(row(0), fill(3, 10)))
-		must.OK(t, e.Load(row(1), fill(5, 30)))
-		must.OK(t, e.Combine(row(1), []float64{2, -1}, []nets.Row{row(0), row(1)}))
-		expect("Combine", fill(1, 30))
-		must.OK(t, e.CombineBuffers(row(1), []float64{0.25, 0.5}, []nets.Row{row(0), row(1)}))
-		expect("CombineBuffers", fill(1, 17.5))
-		// exact: sums of threes
-		if got, want := must.Get(e.Dot(row(0), row(1)))(t), 3*float64(m.Trained); got != want {
-			t.Errorf("%s: dot %g, want %g of %d weights", e.Info().Engine, got, want, m.Trained)
-		}
-		must.OK(t, e.CombineBuffers(row(1), nil, nil))
-		expect("CombineBuffers of no rows", fill(1, 0))
+		return w
 	}
+	expect := func(what string, want []float32) {
+		t.Helper()
+		if !slices.Equal(load(t, g, row(1)), want) {
+			t.Errorf("%s changed something else", what)
+		}
+	}
+	must.OK(t, g.Load(row(0), fill(3, 10)))
+	must.OK(t, g.Load(row(1), fill(5, 30)))
+	must.OK(t, g.Combine(row(1), []float64{2, -1}, []nets.Row{row(0), row(1)}))
+	expect("Combine", fill(1, 30))
+	must.OK(t, g.CombineBuffers(row(1), []float64{0.25, 0.5}, []nets.Row{row(0), row(1)}))
+	expect("CombineBuffers", fill(1, 17.5))
+	// exact: sums of threes
+	if got, want := must.Get(g.Dot(row(0), row(1)))(t), 3*float64(m.Trained); got != want {
+		t.Errorf("dot %g, want %g of %d weights", got, want, m.Trained)
+	}
+	must.OK(t, g.CombineBuffers(row(1), nil, nil))
+	expect("CombineBuffers of no rows", fill(1, 0))
 	err := g.CombineBuffers(nets.Row{}, nil, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "gpu: combine buffers:") {
 		t.Errorf("no row: %v, want an error of combine buffers", err)
@@ -97,50 +95,45 @@ func TestCombineBuffers(t *testing.T) {
 
 // Load and Store keep every bit of a row, Combine adds rows in order, and Dot agrees with a sum in float64.
 func TestRows(t *testing.T) {
-	g, e, m := both(t, "lenet5", 2, Options{})
-	for i, e := range []nets.Engine{g, e} {
-		name := e.Info().Engine
-		b := must.Get(e.NewBank(4))(t)
-		row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
-		x, y := m.Init(models.Kaiming, 1), m.Init(models.Kaiming, 2)
-		must.OK(t, e.Load(row(0), x))
-		must.OK(t, e.Load(row(1), y))
-		must.OK(t, e.Combine(row(2), []float64{0.5, -2, 1}, []nets.Row{row(0), row(1), row(3)}))
-		must.OK(t, e.Combine(row(1), []float64{1, 0.25}, []nets.Row{row(0), row(1)}))
-		sum, squares, dot, scale := 0.0, 0.0, 0.0, 0.0
-		got, into := load(t, e, row(2)), load(t, e, row(1))
-		for j := range x {
-			want, wantInto := 0.5*float64(x[j])-2*float64(y[j]), float64(x[j])+0.25*float64(y[j])
-			sum = max(sum, math.Abs(float64(got[j])-want), math.Abs(float64(into[j])-wantInto))
-			squares += float64(got[j]) * float64(got[j])
-			dot += float64(got[j]) * float64(x[j])
-			scale += math.Abs(float64(got[j]) * float64(x[j]))
-		}
-		if sum > 1e-6 { // sums of two numbers below 2: a few roundings of 1.2e-7
-			t.Errorf("%s: combine differs by %g, tolerance 1e-6", name, sum)
-		}
-		if norm := must.Get(nets.Norm(e, row(2)))(t); math.Abs(norm-math.Sqrt(squares)) > 1e-12*norm {
-			t.Errorf("%s: norm %v, want %v ± 1e-12 of it", name, norm, math.Sqrt(squares))
-		}
-		d, turned := must.Get(e.Dot(row(2), row(0)))(t), must.Get(e.Dot(row(0), row(2)))(t)
-		if !(math.Abs(d-dot) <= 1e-12*scale) || d != turned {
-			t.Errorf("%s: dot %v, the other way round %v, want %v ± 1e-12 of Σ|a·b|", name, d, turned, dot)
-		}
-		if !slices.Equal(load(t, e, row(0)), x) {
-			t.Errorf("%s: a row that was loaded is not what comes out", name)
-		}
-		must.OK(t, e.Combine(row(0), nil, nil))
-		if norm := must.Get(nets.Norm(e, row(0)))(t); norm != 0 {
-			t.Errorf("%s: norm %g of no terms, want 0", name, norm)
-		}
-		if i == 0 {
-			for range 3000 { // more than the ring of small transfers holds
-				must.OK(t, e.Combine(row(3), []float64{1, 1}, []nets.Row{row(3), row(2)}))
-			}
-			if got, want := must.Get(nets.Norm(e, row(3)))(t), 3000*math.Sqrt(squares); math.Abs(got-want) > 1e-3*want {
-				t.Errorf("%s: norm of 3000 sums %g, want %g ± 1e-3 of it", name, got, want)
-			}
-		}
+	g, _, m := both(t, "lenet5", 2, Options{})
+	b := must.Get(g.NewBank(4))(t)
+	row := func(i int) nets.Row { return nets.Row{Bank: b, Index: i} }
+	x, y := m.Init(models.Kaiming, 1), m.Init(models.Kaiming, 2)
+	must.OK(t, g.Load(row(0), x))
+	must.OK(t, g.Load(row(1), y))
+	must.OK(t, g.Combine(row(2), []float64{0.5, -2, 1}, []nets.Row{row(0), row(1), row(3)}))
+	must.OK(t, g.Combine(row(1), []float64{1, 0.25}, []nets.Row{row(0), row(1)}))
+	sum, squares, dot, scale := 0.0, 0.0, 0.0, 0.0
+	got, into := load(t, g, row(2)), load(t, g, row(1))
+	for j := range x {
+		want, wantInto := 0.5*float64(x[j])-2*float64(y[j]), float64(x[j])+0.25*float64(y[j])
+		sum = max(sum, math.Abs(float64(got[j])-want), math.Abs(float64(into[j])-wantInto))
+		squares += float64(got[j]) * float64(got[j])
+		dot += float64(got[j]) * float64(x[j])
+		scale += math.Abs(float64(got[j]) * float64(x[j]))
+	}
+	if sum > 1e-6 { // sums of two numbers below 2: a few roundings of 1.2e-7
+		t.Errorf("combine differs by %g, tolerance 1e-6", sum)
+	}
+	if norm := must.Get(nets.Norm(g, row(2)))(t); math.Abs(norm-math.Sqrt(squares)) > 1e-12*norm {
+		t.Errorf("norm %v, want %v ± 1e-12 of it", norm, math.Sqrt(squares))
+	}
+	d, turned := must.Get(g.Dot(row(2), row(0)))(t), must.Get(g.Dot(row(0), row(2)))(t)
+	if !(math.Abs(d-dot) <= 1e-12*scale) || d != turned {
+		t.Errorf("dot %v, the other way round %v, want %v ± 1e-12 of Σ|a·b|", d, turned, dot)
+	}
+	if !slices.Equal(load(t, g, row(0)), x) {
+		t.Error("a row that was loaded is not what comes out")
+	}
+	must.OK(t, g.Combine(row(0), nil, nil))
+	if norm := must.Get(nets.Norm(g, row(0)))(t); norm != 0 {
+		t.Errorf("norm %g of no terms, want 0", norm)
+	}
+	for range 3000 { // more than the ring of small transfers holds
+		must.OK(t, g.Combine(row(3), []float64{1, 1}, []nets.Row{row(3), row(2)}))
+	}
+	if got, want := must.Get(nets.Norm(g, row(3)))(t), 3000*math.Sqrt(squares); math.Abs(got-want) > 1e-3*want {
+		t.Errorf("norm of 3000 sums %g, want %g ± 1e-3 of it", got, want)
 	}
 }
 

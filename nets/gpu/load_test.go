@@ -23,40 +23,23 @@ import (
 // A launch that is too large for a card is an error of one line, with the kernel, what it needs and what the card has.
 func TestFits(t *testing.T) {
 	card := driver.DeviceInfo{Name: "Small Card", SharedPerBlock: 99 << 10}
-	few := driver.Attributes{Registers: 40, MaxThreads: 1024, Shared: 1 << 10}
+	const shared = "a block takes %s of shared memory, Small Card has 99 KiB"
 	for _, c := range []struct {
-		g    kernels.Geometry
-		a    driver.Attributes
-		want string
+		blocks, threads, dynamic int
+		most                     int // threads of a block, as the compiled kernel has registers
+		want                     string
 	}{
-		{kernels.Geometry{X: 1, Threads: 128, Shared: 98 << 10}, few, ""},
-		{
-			kernels.Geometry{X: 1, Threads: 128, Shared: 98<<10 + 4},
-			few,
-			"gpu: k_tf32 of conv1: a block takes 101380 bytes of shared memory, Small Card has 99 KiB",
-		},
-		{
-			kernels.Geometry{X: 1, Threads: 128, Shared: 111 << 10},
-			few,
-			"gpu: k_tf32 of conv1: a block takes 112 KiB of shared memory, Small Card has 99 KiB",
-		},
-		{
-			kernels.Geometry{X: 1, Threads: 512},
-			driver.Attributes{Registers: 200, MaxThreads: 320},
-			"gpu: k_tf32 of conv1: a block has 512 threads of 200 registers, Small Card takes 320 such threads",
-		},
-		{
-			kernels.Geometry{X: 1 << 31, Threads: 128},
-			few,
-			"gpu: k_tf32 of conv1: 2147483648 blocks for a slot, a card takes 2147483647",
-		},
+		{1, 128, 98 << 10, 1024, ""},
+		{1, 128, 98<<10 + 4, 1024, fmt.Sprintf(shared, "101380 bytes")},
+		{1, 128, 111 << 10, 1024, fmt.Sprintf(shared, "112 KiB")},
+		{1, 512, 0, 320, "a block has 512 threads of 40 registers, Small Card takes 320 such threads"},
+		{1 << 31, 128, 0, 1024, "2147483648 blocks for a slot, a card takes 2147483647"},
 	} {
-		got := ""
-		if err := fits(launch{kernel: "k_tf32", layer: "conv1", geometry: always(c.g)}, c.a, card); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%+v %+v: %q, want %q", c.g, c.a, got, c.want)
+		g := kernels.Geometry{X: c.blocks, Threads: c.threads, Shared: c.dynamic}
+		a := driver.Attributes{Registers: 40, MaxThreads: c.most, Shared: 1 << 10}
+		err := fits(launch{kernel: "k_tf32", layer: "conv1", geometry: always(g)}, a, card)
+		if c.want == "" && err != nil || c.want != "" && fmt.Sprint(err) != "gpu: k_tf32 of conv1: "+c.want {
+			t.Errorf("%+v %+v: %v, want %q", g, a, err, c.want)
 		}
 	}
 }

@@ -214,3 +214,97 @@ func TestLowerResidual(t *testing.T) {
 		}
 	}
 }
+
+// One launch of cnn-cifar10 trains fc2 and fc3, and nothing is left of the launches that it stands for: only fc1 has
+// launches of a layer, and no ReLU in front of it has one. Evaluation keeps its launches.
+func TestLowerHead(t *testing.T) {
+	m := must.Get(models.New("cnn-cifar10"))(t)
+	fc := func(p *program) (names []string) {
+		for _, l := range p.launches {
+			if l.layer != "x" && l.layer != "weights" && l.layer != "conv1" && l.layer != "conv2" {
+				names = append(names, trimPrecision(l.kernel, TF32)+" "+l.layer)
+			}
+		}
+		return names
+	}
+	for _, c := range []struct {
+		batch int
+		train bool
+		want  []string
+	}{
+		{128, true, []string{
+			"linear_forward fc1", "linear_reduce fc1", "head fc2",
+			"linear_backward_data fc1", "linear_backward_filter fc1",
+		}},
+		{128, false, []string{
+			"linear_forward fc1", "linear_reduce fc1", "linear_forward fc2", "linear_forward fc3", "score loss",
+		}},
+		{129, true, []string{
+			"linear_forward fc1", "linear_reduce fc1", "linear_forward fc2", "linear_forward fc3", "cross_entropy loss",
+			"linear_backward_data fc3", "linear_backward_filter fc3", "relu_backward fc2", "linear_backward_data fc2",
+			"linear_backward_filter fc2", "relu_backward fc1", "linear_backward_data fc1", "linear_backward_filter fc1",
+		}},
+	} {
+		p := must.Get(lower(m, newLayout(m), TF32, c.batch, c.train, false))(t)
+		if got := fc(p); !slices.Equal(got, c.want) {
+			t.Errorf("batches of %d, train=%t: launches %q, want %q", c.batch, c.train, got, c.want)
+		}
+	}
+}
+
+// Nets whose last layers are others keep their launches: one layer behind convolutions, dropout in between, layers that
+// are too wide, log-odds.
+func TestNoHead(t *testing.T) {
+	for _, name := range models.Names() {
+		m := must.Get(models.New(name))(t)
+		p := must.Get(lower(m, newLayout(m), BF16, 4, true, false))(t)
+		heads := 0
+		for _, l := range p.launches {
+			if l.kernel == "head_bf16" {
+				heads++
+			}
+		}
+		if want := map[string]int{"cnn-cifar10": 1}[name]; heads != want {
+			t.Errorf("%s: %d launches of head, want %d", name, heads, want)
+		}
+	}
+}
+
+// Training without clipping updates every parameter once in a step, when nothing of the step is left that reads it.
+// Only batch normalisations go through rows of gradients and sgd; a net without any keeps none.
+func TestUpdates(t *testing.T) {
+	programs(t, 5, func(m *models.Model, precision Precision, key programKey, p *program) {
+		if !key.train || key.clip {
+			return
+		}
+		lay := newLayout(m)
+		updated := map[string]int{} // by parameter: the launch that updates it
+		for i, l := range p.launches {
+			for _, b := range l.access.reads {
+				if by, ok := updated[b.name]; ok {
+					t.Errorf("%s %s: %s of %s reads %s after %s", m.Name, precision, l.kernel, l.layer, b.name,
+						p.launches[by].kernel)
+				}
+			}
+			for _, b := range l.access.writes {
+				if slices.ContainsFunc(m.Params, func(q models.Param) bool { return q.Name == b.name }) {
+					updated[b.name] = i
+				}
+			}
+			if l.kernel != "sgd" {
+				continue
+			}
+			a := (*kernels.SGDArgs)(unsafe.Pointer(&l.args(addressed(p))[0]))
+			if int(a.First) != lay.norms || int(a.N) != lay.trained || lay.norms == lay.trained || a.Grad == 0 {
+				t.Errorf("%s %s: sgd of elements %d … %d, want %d … %d: the batch normalisations",
+					m.Name, precision, a.First, a.N, lay.norms, lay.trained)
+			}
+		}
+		if len(updated) != len(m.Params) {
+			t.Errorf("%s %s: %d parameters are updated, want %d", m.Name, precision, len(updated), len(m.Params))
+		}
+		if got, want := p.gradients.size(), lay.P-lay.norms; got != want {
+			t.Errorf("%s %s: %d gradients are kept, want %d", m.Name, precision, got, want)
+		}
+	})
+}

@@ -1,7 +1,9 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
+	"math/big"
 	"slices"
 	"unsafe"
 
@@ -191,4 +193,102 @@ func queueBySlots[A any](l *lowerer, kernel string, plan slotLauncher[A], a A, f
 		args:     func(f *frame) []byte { a, _ := planned(f, a); return argBytes(a) },
 		cost:     func(f *frame) kernels.Cost { _, how := planned(f, a); return how.Cost },
 	})
+}
+
+// buffer is an array of a program: n elements for every slot. Buffers that are not in use at the same time share
+// memory.
+type buffer struct {
+	name   string // of the node of the net's graph, for messages
+	n      int    // elements per slot
+	size   int    // bytes of an element
+	uses   []int  // launches of a step that read or write it, in order; the first one writes
+	offset int64  // bytes from the start of the buffers' part of the arena
+}
+
+type buffers []*buffer
+
+// bytes returns the bytes that a buffer takes for so many slots.
+func (b *buffer) bytes(slots int) int64 {
+	return int64(alignUp(b.n*b.size*slots, bufferAlign))
+}
+
+// bufferAlign is the alignment of cuMemAlloc, in bytes. Every piece of an arena has it too.
+const bufferAlign = 256
+
+// arrange gives every buffer its offset, such that buffers overlap only if they may share memory, and returns the bytes
+// that all take together. The largest buffers come first, each at the lowest offset that is free: greedy by size, which
+// wastes little and needs no search.
+func arrange(buffers []*buffer, slots int, share func(a, b *buffer) bool) int64 {
+	order := slices.Clone(buffers)
+	slices.SortStableFunc(order, func(a, b *buffer) int { return cmp.Compare(b.bytes(slots), a.bytes(slots)) })
+	var placed []*buffer // by offset
+	var total int64
+	for _, b := range order {
+		b.offset = 0
+		for _, other := range placed {
+			if share(b, other) {
+				continue
+			}
+			if b.offset+b.bytes(slots) <= other.offset {
+				break
+			}
+			b.offset = max(b.offset, other.offset+other.bytes(slots))
+		}
+		at, _ := slices.BinarySearchFunc(placed, b, func(x, y *buffer) int { return cmp.Compare(x.offset, y.offset) })
+		placed = slices.Insert(placed, at, b)
+		total = max(total, b.offset+b.bytes(slots))
+	}
+	return total
+}
+
+// order says which launches of a list wait for which. A launch waits for the launches before it that wrote what it
+// reads, and for those that read or wrote what it writes. Launches that do not wait for each other, not even by way of
+// others, may run at the same time.
+type order struct {
+	waits [][]int    // of each launch: those that it waits for, but for those that these wait for
+	ended []*big.Int // of each launch: the set of all launches that have ended when it begins
+}
+
+// orderOf returns the order of launches, given what each reads and writes.
+func orderOf(uses []access) order {
+	o := order{make([][]int, len(uses)), make([]*big.Int, len(uses))}
+	writer, readers := map[*buffer]int{}, map[*buffer][]int{} // the last writer, and who has read since
+	for i, use := range uses {
+		var needs []int
+		for _, b := range slices.Concat(use.reads, use.writes) {
+			if w, ok := writer[b]; ok {
+				needs = append(needs, w)
+			}
+		}
+		for _, b := range use.writes {
+			needs = append(needs, readers[b]...)
+		}
+		o.add(i, needs)
+		for _, b := range use.reads {
+			readers[b] = append(readers[b], i)
+		}
+		for _, b := range use.writes {
+			writer[b], readers[b] = i, nil
+		}
+	}
+	return o
+}
+
+// add says for launch i which launches before it must have ended.
+func (o *order) add(i int, needs []int) {
+	ended := new(big.Int)
+	slices.Sort(needs)
+	for _, n := range slices.Backward(needs) { // the latest first: the others may have ended when it begins
+		if ended.Bit(n) == 0 {
+			o.waits[i] = append(o.waits[i], n)
+			ended.Or(ended, o.ended[n])
+			ended.SetBit(ended, n, 1)
+		}
+	}
+	o.ended[i] = ended
+}
+
+// followsAll reports whether some launches have all ended when launch i begins.
+func (o *order) followsAll(i int, some []int) bool {
+	return !slices.ContainsFunc(some, func(n int) bool { return o.ended[i].Bit(n) == 0 })
 }

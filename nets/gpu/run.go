@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/kernels"
 )
 
 // run finds a wave for at most so many slots, has its plan written to the staging memory, and replays it. It returns
@@ -103,8 +104,14 @@ func (e *Engine) oneByOne(w *wave) error {
 	return nil
 }
 
-// graph makes the graph of a wave. waits has for each launch of a group the launches of the group that it waits for.
-func (e *Engine) graph(w *wave, waits [][]int) (*driver.Exec, error) {
+// graph makes the graph of a wave. A launch waits for launches of its own group alone.
+func (e *Engine) graph(w *wave) (*driver.Exec, error) {
+	var uses []access
+	_ = w.each(&w.frames[0], func(l launch, _ bool) error {
+		uses = append(uses, l.access)
+		return nil
+	})
+	waits := orderOf(uses).waits
 	what := "evaluation"
 	if w.key.train {
 		what = fmt.Sprintf("%d training steps", w.key.steps)
@@ -128,16 +135,6 @@ func (e *Engine) graph(w *wave, waits [][]int) (*driver.Exec, error) {
 	})
 }
 
-// order returns the order of the launches of a group of a wave, in which each calls them.
-func (w *wave) order() order {
-	var uses []access
-	_ = w.each(&w.frames[0], func(l launch, _ bool) error {
-		uses = append(uses, l.access)
-		return nil
-	})
-	return orderOf(uses)
-}
-
 // each calls do with every launch of a group of a wave in turn, while its frame has the step. fills is set for the
 // launch that fills the weights, the first one.
 func (w *wave) each(f *frame, do func(l launch, fills bool) error) error {
@@ -157,4 +154,56 @@ func (w *wave) each(f *frame, do func(l launch, fills bool) error) error {
 		}
 	}
 	return nil
+}
+
+// function is a loaded kernel and the dynamic shared memory, in bytes, that its launches are granted.
+type function struct {
+	*driver.Function
+	shared int
+}
+
+// defaultShared is the shared memory, in bytes, that the driver grants a block without being asked: static and dynamic
+// together.
+const defaultShared = 48 << 10
+
+// launch queues a kernel, which is loaded, on a grid of g.X blocks for each slot. The driver copies args before launch
+// returns.
+func (e *Engine) launch(name string, g kernels.Geometry, slots int, args []byte) error {
+	f, err := e.function(name)
+	if err != nil {
+		return err
+	}
+	return f.Launch([2]int{g.X, slots}, g.Threads, g.Shared, e.stream, args)
+}
+
+// enqueue queues a launch of a group of a wave. The usage of the group says what the launch costs, where launches are
+// timed.
+func (e *Engine) enqueue(f *frame, l launch, u usage) error {
+	slots := f.capacity
+	if err := e.launch(l.kernel, l.geometry(slots), slots, l.args(f)); err != nil || !e.timing() {
+		return err
+	}
+	flop, bytes := l.cost(f).Of(u.slots, u.momenta, u.drifts)
+	return e.mark(l.kernel, flop, bytes)
+}
+
+// add adds a launch of a group of a wave to a graph, behind other launches of the graph.
+func (e *Engine) add(g *driver.Graph, f *frame, l launch, after []int) error {
+	kernel, err := e.function(l.kernel)
+	if err != nil {
+		return err
+	}
+	how := l.geometry(f.capacity)
+	return kernel.AddTo(g, [2]int{how.X, f.capacity}, how.Threads, how.Shared, l.args(f), after)
+}
+
+// launchAlone queues and times a kernel that belongs to no wave, such as those on rows of a bank.
+func (e *Engine) launchAlone(kernel string, l kernels.Launch, args []byte) error {
+	if err := e.begin(); err != nil {
+		return err
+	}
+	if err := e.launch(kernel, l.Geometry, 1, args); err != nil {
+		return err
+	}
+	return e.mark(kernel, float64(l.FLOP), float64(l.Bytes))
 }

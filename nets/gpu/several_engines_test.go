@@ -9,12 +9,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"rollcall/datasets/plan"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
-	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/models"
 )
@@ -32,18 +32,15 @@ func (h *history) same(o *history) bool {
 }
 
 // federate opens an engine and trains, combines, evaluates, allocates and frees on it, with other numbers for every id.
-// It calls wait(0) when the engine is open, and wait(1) before it closes the engine.
 func federate(
-	t *testing.T, m *models.Model, train, test *plan.Samples, o Options, id, clients, rounds int, wait func(stage int),
+	t *testing.T, m *models.Model, train, test *plan.Samples, o Options, id, clients, rounds int,
 ) (h *history, err error) {
-	var b nets.Bank
 	e, err := openEngine(m, train, test, o)
-	if err == nil {
-		defer func() { err = errors.Join(err, e.Close()) }()
-		b, err = e.NewBank(1 + clients)
+	if err != nil {
+		return nil, err
 	}
-	wait(0)
-	defer wait(1)
+	defer func() { err = errors.Join(err, e.Close()) }()
+	b, err := e.NewBank(1 + clients)
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +101,6 @@ func federate(
 	return h, nil
 }
 
-// noWait is the argument wait of a federation that waits for no other federation.
-func noWait(int) {}
-
 // atOnce runs n federations at the same time and returns their histories.
 func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history {
 	t.Helper()
@@ -140,8 +134,7 @@ func TestSideBySide(t *testing.T) {
 			m := must.Get(models.New(c.net))(t)
 			train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
 			one := func(id int) (*history, error) {
-				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5,
-					c.rounds, noWait)
+				return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Precision: c.p}, id, 5, c.rounds)
 			}
 			var alone []*history
 			for id := range engines {
@@ -156,41 +149,57 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// If the card has too little memory for all engines to train all clients at once, the engines train fewer clients at
-// once, with the same bytes as a result.
-func TestSideBySideShortOfMemory(t *testing.T) {
-	const batch, clients, engines, rounds = 256, 24, 3, 3
+// Engines on several cards compute the same bytes at the same time as on one card. When one card is lost, its engine
+// says so at once and closes, a new engine there is refused, and the others go on.
+func TestSeveralCards(t *testing.T) {
+	if gputest.Real() {
+		t.Skip("left out: this test wants the emulator")
+	}
+	const clients, rounds = 3, 6
 	m := must.Get(models.New("linear-mnist"))(t)
 	train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
-	o := Options{Batch: batch, EvalBatch: 2, Precision: FP32}
-	if os.Getenv(faulty) == "" {
-		roomy := estimate(t, m, train, test, o, clients, 2, 1+clients+3)
-		tight := estimate(t, m, train, test, o, 4, 2, 1+clients+3)
-		memory := roomy + (engines-1)*tight + engines*2*ringBytes
-		if memory > 2*roomy {
-			t.Fatalf("one engine takes %s, a small one %s: the test needs more between them",
-				driver.Size(roomy), driver.Size(tight))
+	on := func(card, id int) (*history, error) {
+		return federate(t, m, train, test, Options{Batch: 2, EvalBatch: 8, Device: card}, id, clients, rounds)
+	}
+	switch os.Getenv(faulty) {
+	case "":
+		child(t, t.Name(), "none", "ROLLCALL_EMULATOR_DEVICES=2")
+		child(t, t.Name(), "lost", "ROLLCALL_EMULATOR_DEVICES=2", "ROLLCALL_EMULATOR_LOSE_DEVICE=1:60")
+	case "none":
+		alone := must.Get(on(0, 1))(t)
+		for card, h := range atOnce(t, 2, func(card int) (*history, error) { return on(card, 1) }) {
+			if !h.same(alone) {
+				t.Errorf("card %d of 2: other losses, parameters or scores than on one", card)
+			}
 		}
-		child(t, t.Name(), "memory", fmt.Sprintf("ROLLCALL_EMULATOR_MEMORY=%d", memory), "ROLLCALL_GPU_ARENA=")
-		return
-	}
-	var lock sync.Mutex
-	notices := 0
-	o.Notice = func(string, string) { lock.Lock(); notices++; lock.Unlock() }
-	var stages [2]sync.WaitGroup
-	for i := range stages {
-		stages[i].Add(engines)
-	}
-	wait := func(stage int) { stages[stage].Done(); stages[stage].Wait() }
-	got := atOnce(t, engines, func(id int) (*history, error) {
-		return federate(t, m, train, test, o, id, clients, rounds, wait)
-	})
-	if notices == 0 {
-		t.Error("no engine ran short of memory")
-	}
-	for id, h := range got {
-		if alone := must.Get(federate(t, m, train, test, o, id, clients, rounds, noWait))(t); !h.same(alone) {
-			t.Errorf("engine %d: other losses, parameters or scores than alone", id)
+	case "lost":
+		alone := must.Get(on(0, 1))(t)
+		lost := make(chan error, 1)
+		go func() {
+			_, err := on(1, 1)
+			lost <- err
+		}()
+		beside := must.Get(on(0, 1))(t)
+		select {
+		case err := <-lost:
+			if !DeviceLost(err) || OutOfMemory(err) {
+				t.Errorf("error %v on the lost card, want its loss", err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("an engine on a lost card hangs")
 		}
+		if _, err := on(1, 1); !DeviceLost(err) {
+			t.Errorf("a new engine on the lost card: %v, want its loss", err)
+		}
+		if after := must.Get(on(0, 1))(t); !beside.same(alone) || !after.same(alone) {
+			t.Error("the other card computes other bytes")
+		}
+		cards, err := Cards()
+		if err != nil || len(cards) != 2 || cards[0].Unusable != "" || cards[1].Unusable == "" {
+			t.Errorf("cards %+v, %v, want that the second is unusable", cards, err)
+		}
+	}
+	if DeviceLost(errors.New("gpu: broken")) || DeviceLost(nil) {
+		t.Error("an error of another kind, or none, is taken for a loss")
 	}
 }

@@ -116,7 +116,7 @@ func (e *Engine) newWave(key waveKey) (*wave, error) {
 		err = e.load(p.all())
 	}
 	if err == nil {
-		w.exec, err = e.graph(w, w.order().waits)
+		w.exec, err = e.graph(w)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.release(w))

@@ -8,69 +8,35 @@ import (
 
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
-	"rollcall/nets"
 )
 
-// FedAWE, Table 6, counted by hand: conv (9·C+1)·O, fully connected (I+1)·O. TestGolden of nets/cpu compares names and
-// shapes with PyTorch's.
+// Counted by hand: FedAWE's Table 6, with conv (9·C+1)·O and fully connected (I+1)·O. He et al. (2016), section 4.2, give
+// 0.27 M parameters for ResNet-20; torchvision's ResNet-18 has 11,689,512, of which the stem of 7×7 and the classifier
+// of 1000 are others here. Running statistics come on top, two for every channel, of each normalisation in a span of
+// its own. TestGolden of nets/cpu compares names and shapes with PyTorch's.
 func TestModels(t *testing.T) {
+	const resnet20 = 432 + 6*9*16*16 + 9*16*32 + 5*9*32*32 + 9*32*64 + 5*9*64*64 + 2*(7*16+6*32+6*64) + 650
 	for _, c := range []struct {
-		name  string
-		p     int
-		drops []Drop
+		name                     string
+		learned, norms, channels int // parameters, batch normalisations and all their channels
+		drops                    []Drop
 	}{
-		{"cnn-svhn", 896 + 9248 + 262272 + 1290, nil},
-		{"cnn-cifar10", 896 + 9248 + 524544 + 16448 + 650, nil},
-		{"cnn-cinic10", 896 + 9248 + 1049088 + 131328 + 2570, []Drop{
+		{"cnn-svhn", 896 + 9248 + 262272 + 1290, 0, 0, nil},
+		{"cnn-cifar10", 896 + 9248 + 524544 + 16448 + 650, 0, 0, nil},
+		{"cnn-cinic10", 896 + 9248 + 1049088 + 131328 + 2570, 0, 0, []Drop{
 			{Name: "drop1", Rate: 0.2, Size: 2048, order: [3]int{8, 8, 32}},
 			{Name: "drop2", Rate: 0.2, Size: 512},
 			{Name: "drop3", Rate: 0.2, Size: 256},
 		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := must.Get(New(c.name))(t)
-			if m.P != c.p || m.H != 32 || m.W != 32 || m.C != 3 || m.Classes != 10 {
-				t.Errorf("%d parameters for %d×%d×%d images of %d classes, want %d for 32×32×3 of 10",
-					m.P, m.H, m.W, m.C, m.Classes, c.p)
-			}
-			if !slices.Equal(m.Drops, c.drops) {
-				t.Errorf("dropout layers %v, want %v", m.Drops, c.drops)
-			}
-			offset := 0
-			for i, p := range m.Params {
-				if last := i >= len(m.Params)-2; p.Offset != offset || p.Last != last {
-					t.Errorf("%s: at %d, last %t, want %d, %t", p.Name, p.Offset, p.Last, offset, last)
-				}
-				offset += p.Size
-			}
-			if offset != m.P {
-				t.Errorf("the parameters end at %d, want %d", offset, m.P)
-			}
-		})
-	}
-}
-
-// Counted by hand: He et al. (2016), section 4.2, give 0.27 M parameters for ResNet-20; torchvision's ResNet-18 has
-// 11,689,512, of which the stem of 7×7 and the classifier of 1000 are others here. The running statistics come on top,
-// two per channel.
-func TestResidualModels(t *testing.T) {
-	for _, c := range []struct {
-		name              string
-		learned, channels int
-		gflop             float64 // of a client-step with 64 samples
-	}{
-		{
-			"resnet20", 432 + 6*9*16*16 + 9*16*32 + 5*9*32*32 + 9*32*64 + 5*9*64*64 + 2*(7*16+6*32+6*64) + 650,
-			7*16 + 6*32 + 6*64, 15.58,
-		},
-		{"resnet18", 11689512 - 64*3*49 + 64*27 - 513*1000 + 513*10, 5*64 + 5*128 + 5*256 + 5*512, 213.06},
+		{"resnet20", resnet20, 1 + 2*9, 7*16 + 6*32 + 6*64, nil}, // none is in a shortcut
+		{"resnet18", 11689512 - 64*3*49 + 64*27 - 513*1000 + 513*10, 1 + 2*8 + 3, 5 * (64 + 128 + 256 + 512), nil},
 	} {
 		m := must.Get(New(c.name))(t)
 		learned, buffers := 0, 0
 		for i, p := range m.Params {
-			if p.Buffer != (strings.HasSuffix(p.Name, "running_mean") || strings.HasSuffix(p.Name, "running_var")) ||
-				p.Last != (i >= len(m.Params)-2) {
-				t.Errorf("%s: %s: buffer %t, last %t", c.name, p.Name, p.Buffer, p.Last)
+			running := strings.HasSuffix(p.Name, "running_mean") || strings.HasSuffix(p.Name, "running_var")
+			if p.Offset != learned+buffers || p.Last != (i >= len(m.Params)-2) || p.Buffer != running {
+				t.Errorf("%s: %s: at %d, last %t, buffer %t", c.name, p.Name, p.Offset, p.Last, p.Buffer)
 			}
 			if p.Buffer {
 				buffers += p.Size
@@ -78,35 +44,13 @@ func TestResidualModels(t *testing.T) {
 				learned += p.Size
 			}
 		}
-		if learned != c.learned || buffers != 2*c.channels || m.P != learned+buffers {
-			t.Errorf("%s: %d parameters and %d running statistics of %d, want %d and %d",
-				c.name, learned, buffers, m.P, c.learned, 2*c.channels)
+		if learned != c.learned || buffers != 2*c.channels || m.P != learned+buffers || len(m.Buffers()) != c.norms {
+			t.Errorf("%s: %d parameters and %d running statistics of %d, in %d spans, want %d and %d in %d",
+				c.name, learned, buffers, m.P, len(m.Buffers()), c.learned, 2*c.channels, c.norms)
 		}
-		if got := 64 * m.Train / 1e9; math.Abs(got-c.gflop) > 0.1 {
-			t.Errorf("%s: %.2f GFLOP per client-step, want %.1f", c.name, got, c.gflop)
+		if !slices.Equal(m.Drops, c.drops) {
+			t.Errorf("%s: dropout layers %v, want %v", c.name, m.Drops, c.drops)
 		}
-	}
-}
-
-// The running statistics of resnet20 lie behind the weight and the bias of each normalisation: a span for each, in
-// which every name is of statistics, while no name outside is.
-func TestBuffers(t *testing.T) {
-	m := must.Get(New("resnet20"))(t)
-	spans := m.Buffers()
-	const norms = 1 + 2*9 // none is in a shortcut
-	if len(spans) != norms {
-		t.Errorf("%d spans, want %d, one for each normalisation: %v", len(spans), norms, spans)
-	}
-	for _, p := range m.Params {
-		end := p.Offset + p.Size
-		within := slices.ContainsFunc(spans, func(s nets.Span) bool { return s.From <= p.Offset && end <= s.To })
-		touched := slices.ContainsFunc(spans, func(s nets.Span) bool { return s.From < end && p.Offset < s.To })
-		if running := strings.Contains(p.Name, "running_"); within != running || touched != running {
-			t.Errorf("%s: in a span %t, in part %t, want %t", p.Name, within, touched, running)
-		}
-	}
-	if spans := must.Get(New("lenet5"))(t).Buffers(); spans != nil {
-		t.Errorf("lenet5: %v, want nil", spans)
 	}
 }
 
@@ -118,6 +62,11 @@ func TestOperations(t *testing.T) {
 	if m.Forward != 2*(first+rest) || m.Train != 2*(2*first+3*rest) {
 		t.Errorf("%.0f operations forward and %.0f in training, want %d and %d",
 			m.Forward, m.Train, 2*(first+rest), 2*(2*first+3*rest))
+	}
+	for net, want := range map[string]float64{"resnet20": 15.58, "resnet18": 213.06} { // GFLOP of 64 samples
+		if got := 64 * must.Get(New(net))(t).Train / 1e9; math.Abs(got-want) > 0.1 {
+			t.Errorf("%s: %.2f GFLOP per client-step, want %.1f", net, got, want)
+		}
 	}
 }
 

@@ -79,22 +79,17 @@ func NewBatchNorm[T kernels.Float](
 				"want at least 2 pixels", name)
 		}
 	}
+	wrt := make([]bool, len(in)) // the labels, which are the last input, have none
+	for i := range wrt {
+		wrt[i] = labels != nil && i < len(in)-1
+	}
 	op := &BatchNorm[T]{
 		base: newBase(exec, fmt.Sprintf("%s(outpad=%d relu=%t add=%t train=%t)",
-			name, outPad, relu, add != nil, labels != nil), y, in...),
+			name, outPad, relu, add != nil, labels != nil), wrt, y, in...),
 		Shape: kernels.NormShape{K: xs[0], B: xs[1], H: xs[2], W: xs[3], C: xs[4], OutPad: outPad, ReLU: relu},
 		Add:   add != nil, Train: labels != nil,
 	}
 	return G.ApplyOp(op, in...)
-}
-
-// DiffWRT implements [G.SDOp].
-func (op *BatchNorm[T]) DiffWRT(n int) []bool {
-	wrt := make([]bool, n)
-	for i := range wrt {
-		wrt[i] = op.Train && i < n-1
-	}
-	return wrt
 }
 
 // SymDiff implements [G.SDOp].

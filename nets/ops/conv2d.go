@@ -55,14 +55,11 @@ func NewConv2D[T kernels.Float](
 	h, wd := shape.Out()
 	op := &Conv2D[T]{
 		base: newBase(exec, fmt.Sprintf("%s(stride=%d border=%d pad=%d dx=%t)", name, stride, border, pad, inputGrad),
-			tensor.Shape{shape.K, shape.B, h, wd, shape.O}, x, w),
+			[]bool{inputGrad, true}, tensor.Shape{shape.K, shape.B, h, wd, shape.O}, x, w),
 		Shape: shape, InputGrad: inputGrad,
 	}
 	return G.ApplyOp(op, x, w)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *Conv2D[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, true} }
 
 // SymDiff implements [G.SDOp].
 func (op *Conv2D[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {

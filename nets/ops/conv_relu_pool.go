@@ -53,14 +53,11 @@ func NewConvReLUPool[T kernels.Float](
 	oh, ow := shape.Out()
 	op := &ConvReLUPool[T]{
 		base: newBase(exec, fmt.Sprintf("%s(pad=%d outpad=%d dx=%t)", name, pad, outPad, inputGrad),
-			tensor.Shape{shape.K, shape.B, oh, ow, shape.O}, x, w, bias),
+			[]bool{inputGrad, true, true}, tensor.Shape{shape.K, shape.B, oh, ow, shape.O}, x, w, bias),
 		Shape: shape, InputGrad: inputGrad,
 	}
 	return G.ApplyOp(op, x, w, bias)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *ConvReLUPool[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, true, true} }
 
 // SymDiff implements [G.SDOp].
 func (op *ConvReLUPool[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {

@@ -29,13 +29,11 @@ func NewCrossEntropy[T kernels.Float](exec *kernels.Exec[T], logits, labels *G.N
 		return nil, fmt.Errorf("ops: %s: logits %v, labels %v, want [K,B,O], [K,B]", name, s[0], s[1])
 	}
 	op := &CrossEntropy[T]{
-		base: newBase(exec, name, tensor.Shape{s[0][0]}, logits, labels), logits: s[0].TotalSize(),
+		base:   newBase(exec, name, []bool{true, false}, tensor.Shape{s[0][0]}, logits, labels),
+		logits: s[0].TotalSize(),
 	}
 	return G.ApplyOp(op, logits, labels)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *CrossEntropy[T]) DiffWRT(int) []bool { return []bool{true, false} }
 
 // SymDiff implements [G.SDOp].
 func (op *CrossEntropy[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {

@@ -10,8 +10,8 @@
 // gradients share. take.go has the views, buffer_bytes.go the memory that ops take; every other file is one op and its
 // gradient. The arithmetic is in nets/cpu/kernels.
 //
-// A new op is one file: its formula and shapes, a constructor that checks the shapes, the gradient rule (DiffWRT and
-// SymDiff), and Do and Backward, which call nets/cpu/kernels. Add a row to the table of cases in ops_test.go or
-// residual_test.go: these tests compare the gradient with difference quotients. Add the op and its gradient to
-// nets/gpu/lower.go, or the CUDA engine refuses nets that use it.
+// A new op is one file: its formula and shapes, a constructor that checks the shapes, the gradient rule (SymDiff), and
+// Do and Backward, which call nets/cpu/kernels. Add a row to the table of cases in ops_test.go, whose tests compare the
+// gradient with difference quotients. Add the op and its gradient to nets/gpu/lower.go, or the CUDA engine refuses nets
+// that use it.
 package ops

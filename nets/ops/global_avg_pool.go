@@ -25,14 +25,12 @@ func NewGlobalAvgPool[T kernels.Float](exec *kernels.Exec[T], x *G.Node, border 
 			s, border)
 	}
 	op := &GlobalAvgPool[T]{
-		base:  newBase(exec, fmt.Sprintf("global_avg_pool(border=%d)", border), tensor.Shape{s[0], s[1], s[4]}, x),
+		base: newBase(exec, fmt.Sprintf("global_avg_pool(border=%d)", border), []bool{true},
+			tensor.Shape{s[0], s[1], s[4]}, x),
 		Shape: kernels.AverageShape{N: s[0] * s[1], H: s[2] - 2*border, W: s[3] - 2*border, C: s[4], Border: border},
 	}
 	return G.ApplyOp(op, x)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *GlobalAvgPool[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *GlobalAvgPool[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {

@@ -32,7 +32,7 @@ func (op *Grad[T]) Do(in ...G.Value) (G.Value, error) {
 // gradient applies the gradient of a layer to the nodes it reads. The output of the layer must be among them if the
 // gradient uses what the layer has kept: only then does Gorgonia run it after the layer.
 func gradient[T kernels.Float](of layer[T], shape tensor.Shape, reads ...*G.Node) (*G.Node, error) {
-	return G.ApplyOp(&Grad[T]{newBase[T](nil, "grad "+of.String(), shape, reads...), of}, reads...)
+	return G.ApplyOp(&Grad[T]{newBase[T](nil, "grad "+of.String(), nil, shape, reads...), of}, reads...)
 }
 
 // gradients applies the gradient of a layer with weights, whose output is one vector, and returns views of its parts:

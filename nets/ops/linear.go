@@ -34,15 +34,12 @@ func NewLinear[T kernels.Float](
 	}
 	op := &Linear[T]{
 		base: newBase(exec, fmt.Sprintf("%s(relu=%t dx=%t)", name, relu, inputGrad),
-			tensor.Shape{xs[0], xs[1], ws[2]}, x, w, bias),
+			[]bool{inputGrad, true, true}, tensor.Shape{xs[0], xs[1], ws[2]}, x, w, bias),
 		Shape:     kernels.LinearShape{K: xs[0], B: xs[1], I: xs[2], O: ws[2], ReLU: relu, Pooled: pooled},
 		InputGrad: inputGrad,
 	}
 	return G.ApplyOp(op, x, w, bias)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *Linear[T]) DiffWRT(int) []bool { return []bool{op.InputGrad, true, true} }
 
 // SymDiff implements [G.SDOp].
 func (op *Linear[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {

@@ -19,11 +19,8 @@ func NewLogOdds[T kernels.Float](x *G.Node) (*G.Node, error) {
 	if s.Dims() != 3 || s[2] != 1 {
 		return nil, fmt.Errorf("ops: log_odds: x %v, want [K,B,1]", s)
 	}
-	return G.ApplyOp(&LogOdds[T]{newBase[T](nil, "log_odds", tensor.Shape{s[0], s[1], 2}, x)}, x)
+	return G.ApplyOp(&LogOdds[T]{newBase[T](nil, "log_odds", []bool{true}, tensor.Shape{s[0], s[1], 2}, x)}, x)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *LogOdds[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *LogOdds[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {

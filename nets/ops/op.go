@@ -26,14 +26,18 @@ type base[T kernels.Float] struct {
 	exec *kernels.Exec[T]
 	name string // includes every parameter, since ops of equal hash are taken for one op
 	in   []hm.Type
+	wrt  []bool       // of which inputs there is a gradient
 	to   tensor.Shape // shape of the output
 	out  *tensor.Dense
 	buf  []T // the elements of out
 }
 
-// newBase returns the base of an op with the given output shape and inputs.
-func newBase[T kernels.Float](exec *kernels.Exec[T], name string, out tensor.Shape, in ...*G.Node) base[T] {
-	b := base[T]{exec: exec, name: name, to: out.Clone()}
+// newBase returns the base of an op with the given output shape and inputs. wrt says of which inputs the op has a
+// gradient; it is nil for an op without any.
+func newBase[T kernels.Float](
+	exec *kernels.Exec[T], name string, wrt []bool, out tensor.Shape, in ...*G.Node,
+) base[T] {
+	b := base[T]{exec: exec, name: name, wrt: wrt, to: out.Clone()}
 	for _, n := range in {
 		b.in = append(b.in, n.Type())
 	}
@@ -41,6 +45,7 @@ func newBase[T kernels.Float](exec *kernels.Exec[T], name string, out tensor.Sha
 }
 
 func (b *base[T]) Arity() int           { return len(b.in) }
+func (b *base[T]) DiffWRT(int) []bool   { return b.wrt }
 func (b *base[T]) ReturnsPtr() bool     { return false } // true would let the machine overwrite the output buffer
 func (b *base[T]) CallsExtern() bool    { return false } // true would make the machine allocate before every call
 func (b *base[T]) OverwritesInput() int { return -1 }

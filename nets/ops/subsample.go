@@ -34,14 +34,11 @@ func NewSubsample[T kernels.Float](exec *kernels.Exec[T], x *G.Node, stride, bor
 	h, w := shape.Out()
 	op := &Subsample[T]{
 		base: newBase(exec, fmt.Sprintf("subsample(stride=%d border=%d)", stride, border),
-			tensor.Shape{s[0], s[1], h + 2*border, w + 2*border, channels}, x),
+			[]bool{true}, tensor.Shape{s[0], s[1], h + 2*border, w + 2*border, channels}, x),
 		Shape: shape,
 	}
 	return G.ApplyOp(op, x)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *Subsample[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *Subsample[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {

@@ -21,12 +21,9 @@ func NewSumClients[T kernels.Float](loss *G.Node) (*G.Node, error) {
 	if loss.Shape().Dims() != 1 {
 		return nil, fmt.Errorf("ops: sum_clients: loss %v, want [K]", loss.Shape())
 	}
-	op := &SumClients[T]{base: newBase[T](nil, "sum_clients", tensor.ScalarShape(), loss)}
+	op := &SumClients[T]{base: newBase[T](nil, "sum_clients", []bool{true}, tensor.ScalarShape(), loss)}
 	return G.ApplyOp(op, loss)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *SumClients[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *SumClients[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {

@@ -17,7 +17,7 @@ type Take[T kernels.Float] struct {
 
 // take applies a [Take] to the vector all. The gradients of a layer are such views of one vector.
 func take[T kernels.Float](all *G.Node, offset int, shape tensor.Shape) (*G.Node, error) {
-	op := &Take[T]{base: newBase[T](nil, fmt.Sprintf("take(%d)", offset), shape, all), Offset: offset}
+	op := &Take[T]{base: newBase[T](nil, fmt.Sprintf("take(%d)", offset), nil, shape, all), Offset: offset}
 	return G.ApplyOp(op, all)
 }
 
@@ -35,11 +35,8 @@ func NewView[T kernels.Float](x *G.Node, shape ...int) (*G.Node, error) {
 		return nil, fmt.Errorf("ops: view: %v has %d elements, %v %d",
 			to, to.TotalSize(), x.Shape(), x.Shape().TotalSize())
 	}
-	return G.ApplyOp(&View[T]{newBase[T](nil, "view", to, x)}, x)
+	return G.ApplyOp(&View[T]{newBase[T](nil, "view", []bool{true}, to, x)}, x)
 }
-
-// DiffWRT implements [G.SDOp].
-func (op *View[T]) DiffWRT(int) []bool { return []bool{true} }
 
 // SymDiff implements [G.SDOp].
 func (op *View[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {

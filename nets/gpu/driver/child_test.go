@@ -72,10 +72,19 @@ func fake(t *testing.T, flags ...string) string {
 // withFake runs the calling test in a child process whose driver is the fake, with plans such as "cuInit=100".
 func withFake(t *testing.T, plans ...string) bool {
 	t.Helper()
-	env := map[string]string{Variable: fake(t)}
+	return withFlags(t, nil, plans...)
+}
+
+// withFlags is withFake of a fake that is compiled with flags. A plan of CUDA's own is an environment variable as it is.
+func withFlags(t *testing.T, flags []string, plans ...string) bool {
+	t.Helper()
+	env := map[string]string{Variable: fake(t, flags...)}
 	for _, p := range plans {
 		name, v, _ := strings.Cut(p, "=")
-		env["FAKE_"+name] = v
+		if !strings.HasPrefix(name, "CUDA_") {
+			name = "FAKE_" + name
+		}
+		env[name] = v
 	}
 	return inChild(t, env)
 }

@@ -58,20 +58,15 @@ func counting(from uint32, n int) []uint32 {
 // exercise uses every feature of the binding once. It works on the fake device and on a real one.
 func exercise(t *testing.T, d *Device) {
 	const n = 1000
-	m, err := d.LoadModule("fill", fillPTX)
-	must.OK(t, err)
-	f, err := m.Function("fill")
-	must.OK(t, err)
+	m := must.Get(d.LoadModule("fill", fillPTX))(t)
+	f := must.Get(m.Function("fill"))(t)
 	if a := f.Attributes(); a.Registers < 1 || a.MaxThreads < 256 || a.Params != 0 && a.Params != 16 {
 		t.Errorf("fill: attributes %+v, want some registers, 256 threads or more, 16 bytes of parameters", a)
 	}
-	p, err := d.Alloc(2 * 4 * n)
-	must.OK(t, err)
+	p := must.Get(d.Alloc(2 * 4 * n))(t)
 	q := p + 4*n // the second half
-	s, err := d.NewStream()
-	must.OK(t, err)
-	host, err := d.AllocHost(4 * n)
-	must.OK(t, err)
+	s := must.Get(d.NewStream())(t)
+	host := must.Get(d.AllocHost(4 * n))(t)
 	got := make([]uint32, n)
 	compare := func(what string, got, want []uint32) {
 		t.Helper()
@@ -86,10 +81,8 @@ func exercise(t *testing.T, d *Device) {
 
 	// In a stream: a copy, a kernel over all but its end, and a number into its front.
 	copy(View[uint32](host), counting(100, n))
-	start, err := d.NewEvent()
-	must.OK(t, err)
-	stop, err := d.NewEvent()
-	must.OK(t, err)
+	start := must.Get(d.NewEvent())(t)
+	stop := must.Get(d.NewEvent())(t)
 	must.OK(t, start.Record(s))
 	must.OK(t, errors.Join(s.CopyToDevice(q, host), fill(f, s, fillArgs{q, 40, n - 2}), s.Memset32(q, 9, 1)))
 	must.OK(t, stop.Record(s))
@@ -126,8 +119,7 @@ func exercise(t *testing.T, d *Device) {
 	compare("graph again", got, want)
 
 	// Another stream, behind this one.
-	other, err := d.NewStream()
-	must.OK(t, err)
+	other := must.Get(d.NewStream())(t)
 	must.OK(t, fill(f, s, fillArgs{p, 1, n}))
 	must.OK(t, s.Synchronize())
 	must.OK(t, other.CopyFromDevice(host, p))
@@ -144,13 +136,11 @@ func TestExercise(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		before, total, err := cu.MemInfo()
-		must.OK(t, err)
+		before, total := must.Get2(d.FreeMemory())(t)
 		for range 3 {
 			exercise(t, d)
 		}
-		after, _, err := cu.MemInfo()
-		must.OK(t, err)
+		after, _ := must.Get2(d.FreeMemory())(t)
 		if before != after || total != 1<<20 {
 			t.Errorf("free %d of %d bytes before, %d after, want the same: each stream, event, graph, "+
 				"module takes a byte", before, total, after)
@@ -159,21 +149,20 @@ func TestExercise(t *testing.T) {
 	})
 }
 
-// TestBlockingWaits checks that waits sleep, and that a device opens where the flags of its context cannot be set.
+// TestBlockingWaits checks that waits sleep.
 func TestBlockingWaits(t *testing.T) {
 	if !withFake(t) {
 		return
 	}
-	onThread(t, func(d *Device) { waitsBlock(t, d) })
+	onThread(t, func(d *Device) { waitsSleep(t, d) })
 }
 
-// waitsBlock works on the fake device and on a real one.
-func waitsBlock(t *testing.T, d *Device) {
+// waitsSleep checks the flags of the context of a device, the fake one or a real one.
+func waitsSleep(t *testing.T, d *Device) {
 	t.Helper()
-	flags, active, err := d.dev.PrimaryCtxState()
-	if err != nil || active != 1 || flags&cu.SchedMask != cu.SchedBlockingSync {
-		t.Errorf("context: flags %d, active %d, %v, want an active one with flag %d", flags, active, err,
-			cu.SchedBlockingSync)
+	flags, active := must.Get2(d.dev.PrimaryCtxState())(t)
+	if active != 1 || flags&cu.SchedMask != cu.SchedBlockingSync {
+		t.Errorf("context: flags %d, active %d, want an active one with flag %d", flags, active, cu.SchedBlockingSync)
 	}
 }
 
@@ -192,24 +181,17 @@ func TestComplete(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		p, err := d.Alloc(8)
-		must.OK(t, err)
-		read := func(what string, at Ptr, want uint32) {
-			t.Helper()
-			got := make([]uint32, 1)
-			must.OK(t, cu.MemcpyDtoH(unsafe.Pointer(&got[0]), cu.DevicePtr(at), 4))
-			if got[0] != want {
-				t.Errorf("%s: read %d, want %d", what, got[0], want)
-			}
-		}
+		p := must.Get(d.Alloc(8))(t)
 		must.OK(t, d.CopyToDevice(p, Bytes([]uint32{6})))
-		read("copy to device", p, 6)
+		if got := **(**uint32)(unsafe.Pointer(&p)); got != 6 { // the fake's memory is memory of this process
+			t.Errorf("after a copy to the device: read %d, want 6", got)
+		}
 	})
 }
 
 // TestWithoutParamInfo uses a driver older than CUDA 12.4, which cannot tell the size of a kernel's parameters.
 func TestWithoutParamInfo(t *testing.T) {
-	if !inChild(t, map[string]string{Variable: fake(t, "-DcuFuncGetParamInfo=other"), "FAKE_version": "12000"}) {
+	if !withFlags(t, []string{"-DcuFuncGetParamInfo=other"}, "version=12000") {
 		return
 	}
 	onThread(t, func(d *Device) { exercise(t, d) })
@@ -221,12 +203,11 @@ func TestClose(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		before, _, err := cu.MemInfo()
-		must.OK(t, err)
+		before, _ := must.Get2(d.FreeMemory())(t)
 		if err := d.Close(); !errors.Is(err, ErrDeviceLost) {
 			t.Errorf("Close: %v, want ErrDeviceLost", err)
 		}
-		if after, _, err := cu.MemInfo(); err != nil || after != before+2 {
+		if after, _, err := d.FreeMemory(); err != nil || after != before+2 {
 			t.Errorf("%d bytes free after Close, %v, want %d: a context and the stream of its copies take one each",
 				after, err, before+2)
 		}
@@ -236,11 +217,8 @@ func TestClose(t *testing.T) {
 // fillOn returns the kernel of [fill] and a stream to launch it on.
 func fillOn(t *testing.T, d *Device) (*Function, *Stream) {
 	t.Helper()
-	m, err := d.LoadModule("fill", fillPTX)
-	must.OK(t, err)
-	f, err := m.Function("fill")
-	must.OK(t, err)
-	s, err := d.NewStream()
-	must.OK(t, err)
+	m := must.Get(d.LoadModule("fill", fillPTX))(t)
+	f := must.Get(m.Function("fill"))(t)
+	s := must.Get(d.NewStream())(t)
 	return f, s
 }

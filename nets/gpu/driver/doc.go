@@ -6,9 +6,9 @@
 // [Devices] lists the devices, or says why there are none. A [Device] belongs to the OS thread that opened it: a caller
 // uses one [Thread] for all calls on a device and on its memory, streams, events, graphs and modules.
 //
-// Read devices.go and device.go first, then memory.go and stream.go, which queue work, graph.go, which makes graphs of
-// it, and module.go, which launches kernels. library.go finds the driver's library and says what it lacks. errors.go
-// has the driver's errors.
+// Read device.go first, then memory.go and stream.go, which queue work, graph.go, which makes graphs of it, and
+// module.go, which launches kernels. library.go finds the driver's library and says what it lacks. errors.go has the
+// driver's errors.
 //
 //   - needed.h lists the driver functions that rollcall calls. linked.h lists the driver functions that gorgonia.org/cu
 //     refers to and rollcall never calls. shim.c defines each of them as a jump into the library. A new driver function

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"rollcall/internal/must"
-
-	"gorgonia.org/cu"
 )
 
 // TestDeviceLost launches a kernel that faults. The wait returns the error, which names the latest launch.
@@ -18,17 +16,15 @@ func TestDeviceLost(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
-		p, err := d.Alloc(4000)
-		must.OK(t, err)
+		p := must.Get(d.Alloc(4000))(t)
 		must.OK(t, fill(f, s, fillArgs{p, 1, 1000}))
-		err = s.Synchronize()
+		err := s.Synchronize()
 		want := "gpu: synchronize after fill (grid 4, block 256, shared 512 bytes): " +
 			"an illegal memory access was encountered"
 		if !errors.Is(err, ErrDeviceLost) || errors.Is(err, ErrOutOfMemory) || err.Error() != want {
 			t.Errorf("Synchronize: %v, want ErrDeviceLost: %s", err, want)
 		}
-		x, err := d.NewGraph("round", func(g *Graph) error { return fillIn(f, g, fillArgs{p, 1, 10}) })
-		must.OK(t, err)
+		x := must.Get(d.NewGraph("round", func(g *Graph) error { return fillIn(f, g, fillArgs{p, 1, 10}) }))(t)
 		err = x.Launch(s)
 		want = "gpu: graph round (1 nodes): launch: an illegal memory access was encountered"
 		if !errors.Is(err, ErrDeviceLost) || err.Error() != want {
@@ -66,8 +62,7 @@ func TestNewGraph(t *testing.T) {
 			}
 			onThread(t, func(d *Device) {
 				f, _ := fillOn(t, d)
-				before, _, err := cu.MemInfo()
-				must.OK(t, err)
+				before, _ := must.Get2(d.FreeMemory())(t)
 				x, err := d.NewGraph("round", func(g *Graph) error {
 					if c.build != nil {
 						return c.build(f, g)
@@ -77,7 +72,7 @@ func TestNewGraph(t *testing.T) {
 				if x != nil || err == nil || err.Error() != c.want {
 					t.Errorf("NewGraph() = %v, %v, want %s", x, err, c.want)
 				}
-				if after, _, err := cu.MemInfo(); err != nil || after != before {
+				if after, _, err := d.FreeMemory(); err != nil || after != before {
 					t.Errorf("%d bytes free after, %v, want %d: a graph takes one", after, err, before)
 				}
 			})

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"rollcall/internal/must"
-
-	"gorgonia.org/cu"
 )
 
 // onHardware runs the calling test in a child process with this machine's driver. It skips the test if the machine has
@@ -28,20 +26,9 @@ func onHardware(t *testing.T) bool {
 		if infos[0].Unusable != "" {
 			t.Skipf("gpu: device 0 (%s): %s", infos[0].Name, infos[0].Unusable)
 		}
-		t.Logf("%s: %+v", libraryPath(), infos[0])
+		t.Logf("%s: %+v", library.path, infos[0])
 	}
 	return inChild(t, nil)
-}
-
-// TestHardwareSymbols finds every function of the binding in the driver.
-func TestHardwareSymbols(t *testing.T) {
-	if !onHardware(t) {
-		return
-	}
-	missing, err := symbols()
-	if err != nil || len(missing) > 0 {
-		t.Errorf("symbols(): missing %v, %v, want none", missing, err)
-	}
 }
 
 // TestHardwareExercise uses every feature again and again. Free memory must not shrink after the first runs, in which
@@ -51,17 +38,15 @@ func TestHardwareExercise(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		waitsBlock(t, d)
+		waitsSleep(t, d)
 		loadModules(t, d)
 		exercise(t, d)
-		before, _, err := cu.MemInfo()
-		must.OK(t, err)
+		before, _ := must.Get2(d.FreeMemory())(t)
 		for range 100 {
 			exercise(t, d)
 		}
 		// Other processes may take memory meanwhile; a leak of one buffer's 2 MB page a run would be 200 MB.
-		after, _, err := cu.MemInfo()
-		must.OK(t, err)
+		after, _ := must.Get2(d.FreeMemory())(t)
 		if before-after > 64<<20 {
 			t.Errorf("free memory fell from %d to %d bytes over 100 runs, want 64 MB at the most", before, after)
 		}

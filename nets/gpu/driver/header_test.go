@@ -32,8 +32,7 @@ func theirHeaders(t *testing.T) (paths []string) {
 		patterns = append(patterns, filepath.Join(cache, "rollcall", "cuda", "*", "cuda.h"))
 	}
 	for _, pattern := range patterns {
-		found := must.Get(filepath.Glob(pattern))(t)
-		paths = append(paths, found...)
+		paths = append(paths, must.Get(filepath.Glob(pattern))(t)...)
 	}
 	return paths
 }
@@ -94,7 +93,7 @@ func claims(t *testing.T, folder string) string {
 	source := "#include \"" + filepath.Join(folder, "cuda.h") + "\"\n#include <stdio.h>\n" +
 		"#define P(x) printf(\"_Static_assert((\" #x \") == %lld, \\\"\" #x \" is not %lld\\\");\\n\", V(x), V(x));\n" +
 		"#define V(x) (long long)(x)\nint main(void) {\n" + strings.Join(values, "") + "}\n"
-	write(t, program+".c", source)
+	must.OK(t, os.WriteFile(program+".c", []byte(source), 0o644))
 	if out, err := compile(t, "-o", program, program+".c"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -103,11 +102,6 @@ func claims(t *testing.T, folder string) string {
 		t.Fatalf("%v, %d claims, want %d, and at least 300", err, n, len(values))
 	}
 	return string(out)
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	must.OK(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // calls checks the functions of needed.h and linked.h: the prototype of the very symbol that shim.c looks up. With
@@ -133,7 +127,7 @@ func compareHeaders(t *testing.T, folder, other string) (differ, lacks []string)
 		"#include \"" + filepath.Join(folder, "needed.h") + "\"\n" +
 		"#include \"" + filepath.Join(folder, "linked.h") + "\"\n"
 	path := filepath.Join(t.TempDir(), "compare.c")
-	write(t, path, source)
+	must.OK(t, os.WriteFile(path, []byte(source), 0o644))
 	out, err := compile(t, "-fsyntax-only", path)
 	missing := map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -162,8 +156,7 @@ var explained = map[string]string{
 // ours is the folder of our cuda.h, needed.h and linked.h.
 func ours(t *testing.T) string {
 	t.Helper()
-	folder := must.Get(filepath.Abs("."))(t)
-	return folder
+	return must.Get(filepath.Abs("."))(t)
 }
 
 // TestHeader compares every constant, every size, every field and every function of our cuda.h with NVIDIA's.
@@ -248,7 +241,7 @@ func copyHeaders(t *testing.T, faults ...headerFault) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
 	for _, name := range []string{"cuda.h", "needed.h", "linked.h"} {
-		text := sourceOf(t, name)
+		text := string(must.Get(os.ReadFile(name))(t))
 		for _, f := range faults {
 			if name != f.file {
 				continue
@@ -259,13 +252,7 @@ func copyHeaders(t *testing.T, faults ...headerFault) (folder string) {
 			}
 			text = changed
 		}
-		write(t, filepath.Join(folder, name), text)
+		must.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
 	}
 	return folder
-}
-
-func sourceOf(t *testing.T, path string) string {
-	t.Helper()
-	text := must.Get(os.ReadFile(path))(t)
-	return string(text)
 }

@@ -2,7 +2,10 @@
 
 package driver
 
-// #include "shim.h"
+/*
+#cgo LDFLAGS: -ldl
+#include "shim.h"
+*/
 import "C"
 
 import (

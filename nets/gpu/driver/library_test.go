@@ -4,7 +4,6 @@ package driver
 
 import (
 	"debug/elf"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,21 +13,6 @@ import (
 
 	"rollcall/internal/must"
 )
-
-// symbols looks up every driver function of the binding. It returns the names of the functions that rollcall needs and
-// the library lacks, which makes a driver unusable. The error says that there is no library.
-func symbols() (missing []string, err error) {
-	if err := load(); err != nil && library.path == "" {
-		return nil, err
-	}
-	return lookUp(), nil
-}
-
-// libraryPath returns the file of the driver in use, or "" if there is none.
-func libraryPath() string {
-	_ = load() // Devices tells the reason
-	return library.path
-}
 
 // TestNoLibrary tests a machine without a driver. The child looks for the library in another place, so that the test
 // works on a machine with a driver too.
@@ -45,11 +29,8 @@ func TestNoLibrary(t *testing.T) {
 	if _, err := Open(0); err == nil || err.Error() != want {
 		t.Errorf("Open(0): %v, want %s", err, want)
 	}
-	if _, err := symbols(); err == nil || err.Error() != want {
-		t.Errorf("symbols(): %v, want %s", err, want)
-	}
-	if l := libraryPath(); l != "" {
-		t.Errorf("libraryPath() = %q, want none", l)
+	if l := library.path; l != "" {
+		t.Errorf("library.path = %q, want none", l)
 	}
 }
 
@@ -59,8 +40,8 @@ func TestNoDriver(t *testing.T) {
 		return
 	}
 	_, err := Devices()
-	if libraryPath() != "" {
-		t.Skipf("this machine has a driver: %s", libraryPath())
+	if library.path != "" {
+		t.Skipf("this machine has a driver: %s", library.path)
 	}
 	want := "gpu: no NVIDIA driver: libcuda.so.1: cannot open shared object file: No such file or directory"
 	if err == nil || err.Error() != want {
@@ -85,48 +66,30 @@ func TestNotALibrary(t *testing.T) {
 
 // TestUnusable tests every reason why there is no device to open. Each is an error of one line.
 func TestUnusable(t *testing.T) {
+	const functions, hidden = "want the driver functions of CUDA 12.0", " CUDA_VISIBLE_DEVICES=7"
+	const none = "cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)"
 	for _, c := range []struct {
-		name  string
-		plans []string
-		flags []string // of the fake's compiler
-		want  string   // after the path of the library
+		name, plans string
+		flags       string // of the fake's compiler
+		want        string // after the path of the library
 	}{
+		{"symbol missing", "", "-DcuGraphLaunch=other", "no symbol cuGraphLaunch, " + functions},
 		{
-			"symbol missing", nil,
-			[]string{"-DcuGraphLaunch=other"},
-			"no symbol cuGraphLaunch, want the driver functions of CUDA 12.0",
+			"symbols missing", "", "-DcuGraphLaunch=other -DcuMemAlloc_v2=another",
+			"no symbol cuMemAlloc_v2 (and 1 more), " + functions,
 		},
-		{
-			"symbols missing", nil,
-			[]string{"-DcuGraphLaunch=other", "-DcuMemAlloc_v2=another"},
-			"no symbol cuMemAlloc_v2 (and 1 more), want the driver functions of CUDA 12.0",
-		},
-		{
-			"init fails",
-			[]string{"cuInit=100"},
-			nil,
-			"cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)",
-		},
-		{"unknown failure", []string{"cuInit=4321"}, nil, "cuInit: CUDA error 4321 (CUresult 4321)"},
-		{"old driver", []string{"version=11080"}, nil, "driver of CUDA 11.8, want 12.0 or later"},
+		{"init fails", "cuInit=100", "", none},
+		{"hidden devices", "cuInit=100" + hidden, "", none + ` with CUDA_VISIBLE_DEVICES="7"`},
+		{"hidden, but another reason", "cuInit=2" + hidden, "", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"},
+		{"unknown failure", "cuInit=4321", "", "cuInit: CUDA error 4321 (CUresult 4321)"},
 		// An old driver lacks functions too: its age is the reason to give.
-		{
-			"old driver with symbol missing",
-			[]string{"version=11080"},
-			[]string{"-DcuGraphLaunch=other"},
-			"driver of CUDA 11.8, want 12.0 or later",
-		},
-		{"no version", []string{"cuDriverGetVersion=1"}, nil, "cuDriverGetVersion: invalid argument"},
-		{"no device", []string{"devices=0"}, nil, "no device, want one of compute capability 8.0 or later"},
-		{"no count", []string{"cuDeviceGetCount=1"}, nil, "count of devices: invalid argument"},
+		{"old driver", "version=11080", "-DcuGraphLaunch=other", "driver of CUDA 11.8, want 12.0 or later"},
+		{"no version", "cuDriverGetVersion=1", "", "cuDriverGetVersion: invalid argument"},
+		{"no device", "devices=0", "", "no device, want one of compute capability 8.0 or later"},
+		{"no count", "cuDeviceGetCount=1", "", "count of devices: invalid argument"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			env := map[string]string{Variable: fake(t, c.flags...)}
-			for _, p := range c.plans {
-				name, v, _ := strings.Cut(p, "=")
-				env["FAKE_"+name] = v
-			}
-			if !inChild(t, env) {
+			if !withFlags(t, strings.Fields(c.flags), strings.Fields(c.plans)...) {
 				return
 			}
 			want := "gpu: " + os.Getenv(Variable) + ": " + c.want
@@ -135,33 +98,6 @@ func TestUnusable(t *testing.T) {
 			}
 			if _, err := Open(0); err == nil || err.Error() != want {
 				t.Errorf("Open(0): %v\nwant %s", err, want)
-			}
-		})
-	}
-}
-
-// TestHiddenDevices checks that the error names the environment variable that hides the devices.
-func TestHiddenDevices(t *testing.T) {
-	for _, c := range []struct {
-		name, plan, want string
-		code             int
-	}{
-		{
-			"no device", "100",
-			`cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE) with CUDA_VISIBLE_DEVICES="7"`, 100,
-		},
-		{"another reason", "2", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)", 2},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if !inChild(t, map[string]string{Variable: fake(t), "FAKE_cuInit": c.plan, "CUDA_VISIBLE_DEVICES": "7"}) {
-				return
-			}
-			_, err := Devices()
-			if err == nil || !strings.HasSuffix(err.Error(), c.want) {
-				t.Errorf("Devices(): %v, want …%s", err, c.want)
-			}
-			if e := (*Error)(nil); !errors.As(err, &e) || e.Code != c.code {
-				t.Errorf("Devices(): %#v, want an *Error of code %d", e, c.code)
 			}
 		})
 	}
@@ -190,12 +126,15 @@ func TestUnusableDevice(t *testing.T) {
 	}
 }
 
-// TestDevices checks the description of a usable device.
+// TestDevices checks the description of a usable device, whose driver has all functions that rollcall needs.
 func TestDevices(t *testing.T) {
 	if !withFake(t, "devices=2", "memory=150754820096") {
 		return
 	}
 	infos, err := Devices()
+	if l := library.path; l != os.Getenv(Variable) {
+		t.Errorf("library.path = %q, want %q", l, os.Getenv(Variable))
+	}
 	want := DeviceInfo{
 		Index: 1, Name: "Fake 1", Memory: 150754820096, Major: 9, Multiprocessors: 132,
 		SharedPerBlock: 232448, Driver: 12040,
@@ -211,20 +150,6 @@ func TestDevices(t *testing.T) {
 			!regexp.MustCompile(`^gpu: device -?\d, want 0 to 1$`).MatchString(err.Error()) {
 			t.Errorf("Open(%d): %v, want gpu: device %d, want 0 to 1", i, err, i)
 		}
-	}
-}
-
-// TestSymbols compares the table with the fake library, which has all needed functions and a few others.
-func TestSymbols(t *testing.T) {
-	if !withFake(t) {
-		return
-	}
-	missing, err := symbols()
-	if err != nil || len(missing) > 0 {
-		t.Errorf("symbols(): missing %v, %v, want none", missing, err)
-	}
-	if l := libraryPath(); l != os.Getenv(Variable) {
-		t.Errorf("libraryPath() = %q, want %q", l, os.Getenv(Variable))
 	}
 }
 
@@ -247,8 +172,8 @@ func TestLibcAlone(t *testing.T) {
 		ours[m[1]] = true
 	}
 	symbols, err := f.DynamicSymbols()
-	if err != nil || len(ours) != 42 {
-		t.Fatalf("%d names in needed.h and cuInit, want 42; %v", len(ours), err)
+	if err != nil || len(ours) != 41 {
+		t.Fatalf("%d names in needed.h and cuInit, want 41; %v", len(ours), err)
 	}
 	for _, s := range symbols {
 		if ours[s.Name] {

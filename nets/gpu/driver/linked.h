@@ -3,6 +3,7 @@
  *
  * CALL(name in C, symbol in libcuda.so.1, parameters, arguments) */
 
+CALL(cuDeviceGetUuid, cuDeviceGetUuid_v2, (CUuuid *u, CUdevice d), (u, d))
 CALL(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute,
      (int *v, CUdevice_P2PAttribute a, CUdevice s, CUdevice d), (v, a, s, d))
 CALL(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, (int *v, CUdevice d, CUdevice p), (v, d, p))

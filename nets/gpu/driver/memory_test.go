@@ -40,12 +40,9 @@ func TestFree(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
-		host, err := d.AllocHost(4)
-		must.OK(t, err)
-		before, total, err := d.FreeMemory()
-		must.OK(t, err)
-		p, err := d.Alloc(64)
-		must.OK(t, err)
+		host := must.Get(d.AllocHost(4))(t)
+		before, total := must.Get2(d.FreeMemory())(t)
+		p := must.Get(d.Alloc(64))(t)
 		if free, _, err := d.FreeMemory(); err != nil || free != before-64 || total != 1<<20 {
 			t.Errorf("%d of %d bytes are free, %v, want 64 less than the %d before", free, total, err, before)
 		}
@@ -55,7 +52,7 @@ func TestFree(t *testing.T) {
 		if got := View[uint32](host)[0]; got != 5 {
 			t.Errorf("after Free the copy has brought %d, want 5", got)
 		}
-		_, err = d.AllocLeaving(512<<10, 768<<10)
+		_, err := d.AllocLeaving(512<<10, 768<<10)
 		if want := "of 1 MiB are free, 768 KiB are to stay so): out of memory"; !errors.Is(err, ErrOutOfMemory) ||
 			!strings.HasSuffix(err.Error(), want) {
 			t.Errorf("AllocLeaving: %v, want it to end in %q", err, want)
@@ -72,12 +69,9 @@ func TestPinned(t *testing.T) {
 		return
 	}
 	onThread(t, func(d *Device) {
-		s, err := d.NewStream()
-		must.OK(t, err)
-		p, err := d.Alloc(64)
-		must.OK(t, err)
-		host, err := d.AllocHost(64)
-		must.OK(t, err)
+		s := must.Get(d.NewStream())(t)
+		p := must.Get(d.Alloc(64))(t)
+		host := must.Get(d.AllocHost(64))(t)
 		must.OK(t, s.CopyToDevice(p, host[8:16]))
 		must.OK(t, s.CopyFromDevice(host[56:], p))
 		beyond := unsafe.Slice(&host[1], 64)
@@ -106,10 +100,8 @@ func TestAllocations(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
-		p, err := d.Alloc(4000)
-		must.OK(t, err)
-		x, err := d.NewGraph("round", func(g *Graph) error { return fillIn(f, g, fillArgs{p, 1, 1000}) })
-		must.OK(t, err)
+		p := must.Get(d.Alloc(4000))(t)
+		x := must.Get(d.NewGraph("round", func(g *Graph) error { return fillIn(f, g, fillArgs{p, 1, 1000}) }))(t)
 		for name, f := range map[string]func() error{
 			"Launch":       func() error { return fill(f, s, fillArgs{p, 1, 1000}) },
 			"graph Launch": func() error { return x.Launch(s) },

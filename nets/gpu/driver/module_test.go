@@ -28,8 +28,7 @@ func TestJIT(t *testing.T) {
 		if e := (*Error)(nil); !errors.As(err, &e) || e.Name != "CUDA_ERROR_INVALID_PTX" {
 			t.Errorf("LoadModule: %#v, want CUDA_ERROR_INVALID_PTX", e)
 		}
-		m, err := d.LoadModule("fill", fillPTX)
-		must.OK(t, err)
+		m := must.Get(d.LoadModule("fill", fillPTX))(t)
 		if _, err := m.Function("file"); err == nil ||
 			err.Error() != "gpu: module fill: kernel file: named symbol not found" {
 			t.Errorf("Function(file): %v", err)
@@ -44,7 +43,7 @@ func TestNoCompiler(t *testing.T) {
 	}
 	onThread(t, func(d *Device) {
 		_, err := d.LoadModule("fill", fillPTX)
-		want := "gpu: module fill: PTX JIT compiler library not found: " + libraryPath() + " finds no " +
+		want := "gpu: module fill: PTX JIT compiler library not found: " + library.path + " finds no " +
 			"libnvidia-ptxjitcompiler.so.1; a container wants NVIDIA_DRIVER_CAPABILITIES=compute,utility"
 		if err == nil || err.Error() != want {
 			t.Errorf("LoadModule: %v\nwant %s", err, want)
@@ -68,18 +67,14 @@ func loadModules(t *testing.T, d *Device) {
 	for i := range 20 {
 		sources = append(sources, Source{fmt.Sprint("fill", i), fillPTX})
 	}
-	modules, err := d.LoadModules(sources)
-	must.OK(t, err)
-	p, err := d.Alloc(4)
-	must.OK(t, err)
-	s, err := d.NewStream()
-	must.OK(t, err)
+	modules := must.Get(d.LoadModules(sources))(t)
+	p := must.Get(d.Alloc(4))(t)
+	s := must.Get(d.NewStream())(t)
 	for i, m := range modules {
 		if m.name != sources[i].Name {
 			t.Errorf("module %d: %s, want %s", i, m.name, sources[i].Name)
 		}
-		f, err := m.Function("fill")
-		must.OK(t, err)
+		f := must.Get(m.Function("fill"))(t)
 		must.OK(t, fill(f, s, fillArgs{p, uint32(i), 1}))
 		got := make([]uint32, 1)
 		must.OK(t, d.CopyFromDevice(Bytes(got), p))
@@ -89,7 +84,7 @@ func loadModules(t *testing.T, d *Device) {
 		must.OK(t, m.Unload())
 	}
 	sources[7].PTX = strings.Replace(fillPTX, ".entry fill(", ".entry fill%(", 1)
-	_, err = d.LoadModules(sources)
+	_, err := d.LoadModules(sources)
 	if err == nil || !strings.HasPrefix(err.Error(), "gpu: module fill7: ") {
 		t.Errorf("LoadModules: %v, want an error about fill7", err)
 	}
@@ -104,6 +99,7 @@ func TestLaunchErrors(t *testing.T) {
 	onThread(t, func(d *Device) {
 		f, s := fillOn(t, d)
 		var a [5000]byte
+		const sizes, one = "want sizes of 1 or more", "(grid 1, block 1, shared 512 bytes): launch: "
 		for _, c := range []struct {
 			name            string
 			grid            [2]int
@@ -115,48 +111,18 @@ func TestLaunchErrors(t *testing.T) {
 				"driver",
 				[2]int{256, 37},
 				128, 41<<10 - 512, 16,
-				"fill (grid 256×37, block 128, shared 41 KiB): launch: invalid argument",
+				"(grid 256×37, block 128, shared 41 KiB): launch: invalid argument",
 			},
-			{
-				"empty grid",
-				[2]int{0, 37},
-				128, 0, 16,
-				"fill (grid 0×37, block 128, shared 512 bytes): launch: want sizes of 1 or more",
-			},
-			{
-				"flat grid",
-				[2]int{5, 0},
-				128, 0, 16,
-				"fill (grid 5×0, block 128, shared 512 bytes): launch: want sizes of 1 or more",
-			},
-			{
-				"negative",
-				[2]int{1, 1},
-				-8, 0, 16,
-				"fill (grid 1, block -8, shared 512 bytes): launch: want sizes of 1 or more",
-			},
-			{
-				"no parameters",
-				[2]int{1, 1},
-				1, 0, 0,
-				"fill (grid 1, block 1, shared 512 bytes): launch: 0 bytes of parameters, want 1 to 4096",
-			},
-			{
-				"many parameters",
-				[2]int{1, 1},
-				1, 0, 5000,
-				"fill (grid 1, block 1, shared 512 bytes): launch: 5000 bytes of parameters, want 1 to 4096",
-			},
-			{
-				"other parameters",
-				[2]int{1, 1},
-				1, 0, 24,
-				"fill (grid 1, block 1, shared 512 bytes): launch: 24 bytes of parameters, want the kernel's 16",
-			},
+			{"empty grid", [2]int{0, 37}, 128, 0, 16, "(grid 0×37, block 128, shared 512 bytes): launch: " + sizes},
+			{"flat grid", [2]int{5, 0}, 128, 0, 16, "(grid 5×0, block 128, shared 512 bytes): launch: " + sizes},
+			{"negative", [2]int{1, 1}, -8, 0, 16, "(grid 1, block -8, shared 512 bytes): launch: " + sizes},
+			{"no parameters", [2]int{1, 1}, 1, 0, 0, one + "0 bytes of parameters, want 1 to 4096"},
+			{"many parameters", [2]int{1, 1}, 1, 0, 5000, one + "5000 bytes of parameters, want 1 to 4096"},
+			{"other parameters", [2]int{1, 1}, 1, 0, 24, one + "24 bytes of parameters, want the kernel's 16"},
 		} {
 			if err := f.Launch(c.grid, c.threads, c.shared, s, a[:c.bytes]); err == nil ||
-				err.Error() != "gpu: "+c.want {
-				t.Errorf("%s: %v\nwant gpu: %s", c.name, err, c.want)
+				err.Error() != "gpu: fill "+c.want {
+				t.Errorf("%s: %v\nwant gpu: fill %s", c.name, err, c.want)
 			}
 		}
 		must.OK(t, f.SetMaxDynamicShared(200<<10))

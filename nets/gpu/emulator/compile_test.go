@@ -1,7 +1,6 @@
 package emulator
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,31 +10,6 @@ import (
 
 	"rollcall/internal/must"
 )
-
-// clang compiles the kernels of testdata to PTX, without local memory: they are valid CUDA.
-func TestPTX(t *testing.T) {
-	clang, err := exec.LookPath("clang-19")
-	if err != nil {
-		t.Skipf("left out: %v", err)
-	}
-	files := must.Get(filepath.Glob("testdata/*.cu"))(t)
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), clang, "-x", "cuda", "--cuda-device-only", "--cuda-gpu-arch=sm_80",
-				"--cuda-feature=+ptx78", "-nocudainc", "-nocudalib", "-S", "-O3", "-std=c++17", "-ffp-contract=off",
-				"-Wall", "-Wextra", "-Werror", file, "-o", "-")
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			ptx, err := cmd.Output()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, stderr.Bytes())
-			}
-			if n := bytes.Count(ptx, []byte("__local_depot")); n != 0 {
-				t.Errorf("%d uses of local memory, want none", n)
-			}
-		})
-	}
-}
 
 func TestKernelNames(t *testing.T) {
 	const mark = `__attribute__((used, noinline))`

@@ -56,6 +56,7 @@ package emulator
 
 import (
 	"cmp"
+	"context"
 	"embed"
 	"fmt"
 	"os"
@@ -64,7 +65,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"rollcall/internal/files"
 )
 
 //go:embed cpp
@@ -126,23 +128,11 @@ func Env(path string, asan bool) []string {
 }
 
 // inParallel calls f for each input, as many calls at a time as there are processors. It returns the results in the
-// order of the inputs, or the first error in that order.
+// order of the inputs, and the first error in that order.
 func inParallel[T, R any](in []T, f func(T) (R, error)) ([]R, error) {
 	out, errs := make([]R, len(in)), make([]error, len(in))
-	running := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wait sync.WaitGroup
-	for i := range in {
-		wait.Go(func() {
-			running <- struct{}{}
-			defer func() { <-running }()
-			out[i], errs[i] = f(in[i])
-		})
-	}
-	wait.Wait()
-	if err := cmp.Or(errs...); err != nil {
-		return nil, err
-	}
-	return out, nil
+	_ = files.Parallel(context.Background(), len(in), func(i int) { out[i], errs[i] = f(in[i]) })
+	return out, cmp.Or(errs...)
 }
 
 // cacheFolder returns the folder of objects and libraries, and makes it if need be.

@@ -21,8 +21,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "drive")
-	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp",
-		"-ldl", "-pthread").CombinedOutput()
+	out, err := exec.Command("g++", "-std=c++17", "-O1", "-o", path, "testdata/drive.cpp", "-ldl").CombinedOutput()
 	if err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}
 	}
@@ -77,16 +76,15 @@ var kinds = []struct {
 
 // Each case compares the emulator with plain loops. Its message says what it got and what it wanted.
 func TestCases(t *testing.T) {
+	env := map[string][]string{"devices": {"ROLLCALL_EMULATOR_DEVICES=2", "ROLLCALL_EMULATOR_MEMORY=1048576"}}
 	for _, name := range []string{
 		"reverse", "reverse_dropped", "rotate_dropped", "shuffles", "ldmatrix", "cp_async", "cp_async_no_wait",
-		"poison", "deferred", "graph", "math",
+		"poison", "deferred", "graph", "lose_context", "devices", "math",
 	} {
 		for _, kind := range kinds {
 			t.Run(name+"/"+kind.name, func(t *testing.T) {
-				out, ok := drive(t, kind.asan, name)
-				t.Log(out)
-				if !ok {
-					t.Fatal("the case failed")
+				if out, ok := drive(t, kind.asan, name, env[name]...); !ok {
+					t.Fatal(out)
 				}
 			})
 		}
@@ -200,35 +198,60 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+// CUDA_VISIBLE_DEVICES chooses devices and their order, by index or by the beginning of a UUID. A driver with MIG shows
+// a process one instance.
+func TestVisibleDevices(t *testing.T) {
+	const none = "100 no CUDA-capable device is detected"
 	for _, c := range []struct {
-		name, run, env, want string
-		ok                   bool
+		name, env string // variables by blanks, without the prefix ROLLCALL_EMULATOR_ but for CUDA_VISIBLE_DEVICES
+		want      string // the devices as drive lists them, or a part of the error
 	}{
-		{"launch", "fail_launch", "ROLLCALL_EMULATOR_FAIL_LAUNCH=2", "", true},
+		{"all", "DEVICES=3", "00000000-0000 9.0\n00000001-0000 9.0\n00000002-0000 9.0\n"},
+		{"one capability", "DEVICES=2 CAPABILITY=8.6", "00000000-0000 8.6\n00000001-0000 8.6\n"},
+		{"capabilities", "DEVICES=3 CAPABILITY=9.0,8.0", "00000000-0000 9.0\n00000001-0000 8.0\n00000002-0000 8.0\n"},
 		{
-			"device lost", "lose_device", "ROLLCALL_EMULATOR_LOSE_DEVICE=2",
-			"999 unknown error (add: device lost: ROLLCALL_EMULATOR_LOSE_DEVICE)", true,
-		},
-		{"context lost", "lose_context", "", "", true},
-		{"no device", "reverse", "ROLLCALL_EMULATOR_DEVICES=0", "100 no CUDA-capable device is detected", false},
-		{
-			"JIT", "reverse", "ROLLCALL_EMULATOR_FAIL_JIT=1",
-			"218 a PTX JIT compilation failed (ptxas fatal: ROLLCALL_EMULATOR_FAIL_JIT is set)", false,
+			"order, capabilities of the physical ones",
+			"DEVICES=3 CAPABILITY=9.0,8.0,8.6 CUDA_VISIBLE_DEVICES=2,0", "00000002-0000 8.6\n00000000-0000 9.0\n",
 		},
 		{
-			"old driver", "reverse", "ROLLCALL_EMULATOR_DRIVER=11070",
-			"222 the provided PTX was compiled with an unsupported toolchain. (PTX 7.8 is newer than the driver)",
-			false,
+			"an invalid index ends the list", "DEVICES=3 CUDA_VISIBLE_DEVICES=0,2,-1,1",
+			"00000000-0000 9.0\n00000002-0000 9.0\n",
 		},
+		{"one beyond the last", "DEVICES=2 CUDA_VISIBLE_DEVICES=1,2,0", "00000001-0000 9.0\n"},
+		{"a device twice", "DEVICES=2 CUDA_VISIBLE_DEVICES=1,1,0", "00000001-0000 9.0\n"},
+		{"empty", "CUDA_VISIBLE_DEVICES=", none},
+		{"the first is invalid", "DEVICES=2 CUDA_VISIBLE_DEVICES=-1,0", none},
+		{"no device of that name", "DEVICES=2 CUDA_VISIBLE_DEVICES=cpu", none},
 		{
-			"old device", "reverse", "ROLLCALL_EMULATOR_CAPABILITY=7.5",
-			"209 no kernel image is available for execution on the device (PTX for sm_80 on capability 7.5)", false,
+			"UUIDs", "DEVICES=3 CUDA_VISIBLE_DEVICES=GPU-00000002,GPU-00000000-0000-726f-6c6c-63616c6c2065",
+			"00000002-0000 9.0\n00000000-0000 9.0\n",
 		},
+		{"a prefix of several UUIDs", "DEVICES=3 CUDA_VISIBLE_DEVICES=1,GPU-0000000,0", "00000001-0000 9.0\n"},
+		{"a UUID of none", "DEVICES=2 CUDA_VISIBLE_DEVICES=1,GPU-00000007,0", "00000001-0000 9.0\n"},
+		{"MIG: the first", "DEVICES=2 MIG=3", "00000000-0001 9.0\n"},
+		{
+			"MIG: the first named", "DEVICES=2 MIG=2 CUDA_VISIBLE_DEVICES=MIG-00000001-0002,MIG-00000000-0001",
+			"00000001-0002 9.0\n",
+		},
+		{"MIG: by index", "DEVICES=2 MIG=2 CUDA_VISIBLE_DEVICES=1,0", "00000001-0001 9.0\n"},
+		{"MIG: by the UUID of the card", "DEVICES=2 MIG=2 CUDA_VISIBLE_DEVICES=GPU-00000001", "00000001-0001 9.0\n"},
+		{"MIG: no such instance", "DEVICES=2 MIG=2 CUDA_VISIBLE_DEVICES=MIG-00000001-0003", none},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if out, ok := drive(t, false, c.run, c.env); ok != c.ok || !strings.Contains(out, c.want) {
-				t.Errorf("success %v, got %s, want %v, %s", ok, out, c.ok, c.want)
+			var env []string
+			for variable := range strings.FieldsSeq(c.env) {
+				if !strings.HasPrefix(variable, "CUDA_") {
+					variable = "ROLLCALL_EMULATOR_" + variable
+				}
+				env = append(env, variable)
+			}
+			out, ok := drive(t, false, "list", env...)
+			right := ok && out == c.want
+			if c.want == none {
+				right = !ok && strings.Contains(out, none)
+			}
+			if !right {
+				t.Errorf("success %v, devices\n%s\nwant\n%s", ok, out, c.want)
 			}
 		})
 	}

@@ -171,3 +171,95 @@ func (w *warp) multiply(s mmaShape, d, a, b, c []int32) {
 		w.registers[r] = sums[i]
 	}
 }
+
+// mmaShape is a shape of mma.sync: D = A·B + C, A [16][K], B [K][8], C and D [16][8].
+type mmaShape int
+
+// The shapes, named after the depth K and the type of A and B. C and D are f32.
+const (
+	m16n8k8TF32 mmaShape = iota
+	m16n8k16BF16
+)
+
+// depth returns the columns of A, which are the rows of B.
+func (s mmaShape) depth() int {
+	if s == m16n8k8TF32 {
+		return 8
+	}
+	return 16
+}
+
+// a returns which element of A a lane holds in its element i: 4 of tf32, one a register, or 8 of bf16, two a register,
+// the first in the low half. (PTX ISA, "Matrix Fragments for mma.m16n8k8" and "… mma.m16n8k16".)
+func (s mmaShape) a(lane, i int) (row, column int) {
+	group, thread := lane>>2, lane&3
+	if s == m16n8k8TF32 {
+		return group + 8*(i&1), thread + 4*(i>>1)
+	}
+	return group + 8*(i>>1&1), 2*thread + i&1 + 8*(i>>2)
+}
+
+// b returns which element of B a lane holds in its element i: 2 of tf32 or 4 of bf16.
+func (s mmaShape) b(lane, i int) (row, column int) {
+	group, thread := lane>>2, lane&3
+	if s == m16n8k8TF32 {
+		return thread + 4*i, group
+	}
+	return 2*thread + i&1 + 8*(i>>1), group
+}
+
+// c returns which element of C, and of D, a lane holds in its register i of 4.
+func (mmaShape) c(lane, i int) (row, column int) { return lane>>2 + 8*(i>>1), 2*(lane&3) + i&1 }
+
+// matrixElement returns which element of an 8×8 matrix of 16-bit elements ldmatrix puts into half i of a lane's
+// register, 0 the low half, 1 the high one. The addresses of matrix m's rows come from the lanes 8m … 8m+7. With
+// .trans, lanes get columns in place of rows.
+func matrixElement(lane, i int, trans bool) (row, column int) {
+	row, column = lane>>2, 2*(lane&3)+i
+	if trans {
+		row, column = column, row
+	}
+	return row, column
+}
+
+const matrixRowBytes = 16 // 8 elements of 16 bits
+
+// loadMatrix decodes ldmatrix.sync.aligned.m8n8.x4[.trans].shared.b16 {r0, r1, r2, r3}, [rows].
+func (d *decoder) loadMatrix() (action, error) {
+	trans := d.Opcode == "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+	if !trans && d.Opcode != "ldmatrix.sync.aligned.m8n8.x4.shared.b16" {
+		return nil, errUnknown
+	}
+	if err := d.count(2); err != nil {
+		return nil, err
+	}
+	to, err := d.registersOf(d.operands[0], 4, types["b32"])
+	if err != nil {
+		return nil, err
+	}
+	base, narrow, offset, err := d.pointer(d.operands[1], shared)
+	return func(w *warp, mask uint32) {
+		if mask != all {
+			w.fail(^mask, "is not in the warp's ldmatrix: only the lanes %08x are", mask)
+			return
+		}
+		w.locate(base, narrow, offset)
+		w.traffic(shared, mask, matrixRowBytes, false)
+		var rows [warpLanes][]byte
+		for l := range rows {
+			if rows[l] = w.bytesAt(shared, l, w.addresses[l], matrixRowBytes); rows[l] == nil {
+				return
+			}
+		}
+		for m, r := range to {
+			for l := range warpLanes {
+				var v uint64
+				for i := range 2 {
+					row, column := matrixElement(l, i, trans)
+					v |= read(rows[8*m+row][2*column:][:2]) << (16 * i)
+				}
+				w.registers[r][l] = v
+			}
+		}
+	}, err
+}

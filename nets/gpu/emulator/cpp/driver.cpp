@@ -107,27 +107,15 @@ Stream *Device::stream(void *handle) {
 
 // submit queues an operation.
 int Device::submit(Stream *s, std::function<int()> op) {
-	s->queue.push_back({std::move(op), nullptr, nullptr});
+	s->queue.push_back({std::move(op), nullptr});
 	return success;
 }
 
-// mark_now puts a mark behind the work that the stream has queued.
-std::shared_ptr<Mark> Device::mark_now(Stream *s) {
-	auto m = std::make_shared<Mark>();
-	m->stream = s;
-	s->queue.push_back({nullptr, m, nullptr});
-	return m;
-}
-
-// run_until performs the queued work of a stream up to a mark (nullptr: all of it), and first the work of other streams
-// that it waits for.
-int Device::run_until(Stream *s, const Mark *m) {
-	while (lost == success && !s->queue.empty() && (m == nullptr || !m->done)) {
+// flush performs the queued work of a stream.
+int Device::flush(Stream *s) {
+	while (lost == success && !s->queue.empty()) {
 		Work w = std::move(s->queue.front());
 		s->queue.pop_front();
-		if (w.wait != nullptr && !w.wait->done) {
-			if (int code = run_until(w.wait->stream, w.wait.get())) return code;
-		}
 		if (w.reach != nullptr) {
 			w.reach->done = true;
 			w.reach->ms = now_ms();
@@ -195,19 +183,9 @@ EMU_API cuCtxSynchronize() {
 	return d.flush_all();
 }
 
-EMU_API cuStreamWaitEvent(void *handle, void *event, unsigned) {
-	EMU_ENTER;
-	Stream *s = d.stream(handle);
-	Event *e = static_cast<Event *>(event);
-	if (s == nullptr || d.events.count(e) == 0) return d.error(invalid_handle);
-	if (e->mark != nullptr && !e->mark->done) s->queue.push_back({nullptr, nullptr, e->mark});
-	return success;
-}
-
-EMU_API cuEventCreate(void **out, unsigned flags) {
+EMU_API cuEventCreate(void **out, unsigned) {
 	EMU_ENTER;
 	Event *e = new Event;
-	e->timed = (flags & 2) == 0;
 	d.events.insert(e);
 	*out = e;
 	return success;
@@ -226,23 +204,16 @@ EMU_API cuEventRecord(void *event, void *handle) {
 	Stream *s = d.stream(handle);
 	Event *e = static_cast<Event *>(event);
 	if (s == nullptr || d.events.count(e) == 0) return d.error(invalid_handle);
-	e->mark = d.mark_now(s);
+	e->mark = std::make_shared<Mark>();
+	s->queue.push_back({nullptr, e->mark});
 	return success;
-}
-
-EMU_API cuEventSynchronize(void *event) {
-	EMU_ENTER;
-	Event *e = static_cast<Event *>(event);
-	if (d.events.count(e) == 0) return d.error(invalid_handle);
-	if (e->mark == nullptr || e->mark->done) return success;
-	return d.run_until(e->mark->stream, e->mark.get());
 }
 
 EMU_API cuEventElapsedTime(float *ms, void *from, void *to) {
 	EMU_ENTER;
 	Event *a = static_cast<Event *>(from), *b = static_cast<Event *>(to);
 	for (Event *e : {a, b}) {
-		if (d.events.count(e) == 0 || !e->timed || e->mark == nullptr) return d.error(invalid_handle);
+		if (d.events.count(e) == 0 || e->mark == nullptr) return d.error(invalid_handle);
 	}
 	if (!a->mark->done || !b->mark->done) return not_ready;
 	*ms = (float)(b->mark->ms - a->mark->ms);

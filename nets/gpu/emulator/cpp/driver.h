@@ -29,9 +29,7 @@ enum Code {
 	no_device = 100,
 	invalid_device = 101,
 	invalid_context = 201,
-	no_binary = 209,
 	invalid_ptx = 218,
-	unsupported_ptx = 222,
 	invalid_handle = 400,
 	not_found = 500,
 	not_ready = 600,
@@ -80,19 +78,16 @@ int error(int code, const std::string &why = "");
 extern thread_local int detail_code;
 extern thread_local std::string detail;
 
-struct Stream;
-
-// Mark is a point in a stream that other streams may wait for.
+// Mark is a point in a stream, and the time when it was reached.
 struct Mark {
 	bool done = false;
-	Stream *stream = nullptr;
-	double ms = 0; // the time when it was reached
+	double ms = 0;
 };
 
-// Work is one entry of a stream: an operation to run, a mark to reach, or a mark to wait for.
+// Work is one entry of a stream: an operation to run, or a mark to reach.
 struct Work {
 	std::function<int()> run;
-	std::shared_ptr<Mark> reach, wait;
+	std::shared_ptr<Mark> reach;
 };
 
 struct Stream {
@@ -102,7 +97,6 @@ struct Stream {
 
 // Event is recorded when its mark is set.
 struct Event {
-	bool timed = true;
 	std::shared_ptr<Mark> mark;
 };
 
@@ -163,10 +157,8 @@ struct Device {
 	int submit(Stream *s, std::function<int()> op);
 	int prepare(std::function<int()> *run, void *function, uint3 grid, uint3 block, unsigned dynamic_bytes,
 		void **params, void **extra);
-	int run_until(Stream *s, const Mark *m);
-	int flush(Stream *s) { return run_until(s, nullptr); }
+	int flush(Stream *s);
 	int flush_all();
-	std::shared_ptr<Mark> mark_now(Stream *s);
 	int charge(const char *call, size_t n);
 	size_t charged(size_t n) const { return (n + settings.page - 1) / settings.page * settings.page; }
 	Stream *stream(void *handle);

@@ -42,15 +42,9 @@ struct KernelNode {
 	X(cuMemcpyDtoH_v2, void *, Ptr, size_t) \
 	X(cuMemcpyHtoDAsync_v2, Ptr, const void *, size_t, void *) \
 	X(cuMemcpyDtoHAsync_v2, void *, Ptr, size_t, void *) \
-	X(cuMemsetD32Async, Ptr, unsigned, size_t, void *) \
 	X(cuCtxSynchronize) \
 	X(cuStreamCreate, void **, unsigned) \
-	X(cuStreamDestroy_v2, void *) \
 	X(cuStreamSynchronize, void *) \
-	X(cuStreamWaitEvent, void *, void *, unsigned) \
-	X(cuEventCreate, void **, unsigned) \
-	X(cuEventRecord, void *, void *) \
-	X(cuEventSynchronize, void *) \
 	X(cuGraphCreate, void **, unsigned) \
 	X(cuGraphAddKernelNode_v2, void **, void *, void *const *, size_t, const KernelNode *) \
 	X(cuGraphInstantiateWithFlags, void **, void *, unsigned long long) \

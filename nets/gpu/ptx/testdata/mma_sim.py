@@ -1,6 +1,6 @@
 # mma_sim.py: writes mma_sim.csv, what MMA-Sim (https://github.com/microsoft/MMA-Sim at c785138, arXiv 2511.10909) says
 # that tensor cores compute:  PYTHONPATH=…/MMA-Sim python3 mma_sim.py > mma_sim.csv
-# The operands are made by arithmetic, which mma_sim_test.go repeats. Needs torch.
+# The operands are made by arithmetic, which mma_test.go repeats. Needs torch.
 import torch
 from mmasim.simulator.nv_ptx import mma
 

@@ -15,10 +15,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"sync"
 
+	"rollcall/internal/files"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/gpu/sass"
 )
@@ -81,48 +81,37 @@ func run(ctx context.Context, update bool) error {
 	return nil
 }
 
-// job is one module for one target.
-type job struct {
-	assembler *sass.Assembler
-	target    string
-	module    kernels.Module
-}
-
 // assembleAll assembles every module for every target, on all processors, and returns what it found.
 func assembleAll(ctx context.Context, assemblers []*sass.Assembler) (sass.Table, error) {
-	jobs := make(chan job)
-	table := sass.Table{}
-	var faults []error
-	var lock sync.Mutex
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for j := range jobs {
-				if ctx.Err() != nil {
-					continue
-				}
-				code, err := j.assembler.Assemble(ctx, j.target, j.module.Name, j.module.PTX)
-				lock.Lock()
-				faults = append(faults, err)
-				for _, k := range code {
-					if err := table.Add(j.target, k); err != nil {
-						faults = append(faults, fmt.Errorf("%w (CUDA %s)", err, j.assembler.Release))
-					}
-				}
-				lock.Unlock()
-			}
-		})
+	type job struct {
+		assembler *sass.Assembler
+		target    string
+		module    kernels.Module
 	}
+	var jobs []job
 	for _, a := range assemblers {
 		for _, target := range a.Targets {
 			for _, m := range kernels.Modules() {
-				jobs <- job{a, target, m}
+				jobs = append(jobs, job{a, target, m})
 			}
 		}
 	}
-	close(jobs)
-	workers.Wait()
-	return table, cmp.Or(ctx.Err(), errors.Join(faults...))
+	table := sass.Table{}
+	var faults []error
+	var lock sync.Mutex
+	err := files.Parallel(ctx, len(jobs), func(i int) {
+		j := jobs[i]
+		code, err := j.assembler.Assemble(ctx, j.target, j.module.Name, j.module.PTX)
+		lock.Lock()
+		defer lock.Unlock()
+		faults = append(faults, err)
+		for _, k := range code {
+			if err := table.Add(j.target, k); err != nil {
+				faults = append(faults, fmt.Errorf("%w (CUDA %s)", err, j.assembler.Release))
+			}
+		}
+	})
+	return table, cmp.Or(err, errors.Join(faults...))
 }
 
 // summary says what was assembled.

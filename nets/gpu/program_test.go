@@ -2,14 +2,99 @@ package gpu
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
 
 	"rollcall/internal/must"
 	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/gpu/ptx"
 	"rollcall/nets/models"
 )
+
+// Launches wait for the last writer of what they read, and for writers and readers of what they write, once.
+func TestOrder(t *testing.T) {
+	a, b, c := &buffer{name: "a"}, &buffer{name: "b"}, &buffer{name: "c"}
+	o := orderOf([]access{
+		0: {nil, buffers{a}},
+		1: {buffers{a}, buffers{b}},
+		2: {buffers{a}, buffers{c}},    // beside 1
+		3: {buffers{a, b}, buffers{b}}, // in place; 0 has ended when 1 has
+		4: {buffers{b, c}, nil},
+		5: {nil, buffers{a}}, // the readers of a: 1 has ended when 3 has
+		6: {buffers{a}, buffers{c}},
+	})
+	want := [][]int{nil, {0}, {0}, {1}, {3, 2}, {3, 2}, {5, 4}}
+	if fmt.Sprint(o.waits) != fmt.Sprint(want) {
+		t.Errorf("waits %v, want %v", o.waits, want)
+	}
+	if a, b := o.depth(7), o.depth(4); a != 5 || b != 3 { // 0, 1, 3, 4 and 6
+		t.Errorf("%d launches in turn, and %d of the first four, want 5 and 3", a, b)
+	}
+	if !o.followsAll(6, []int{0, 1, 2, 3, 4, 5}) || o.followsAll(5, []int{4}) || o.followsAll(2, []int{1}) {
+		t.Error("6 follows all others, 5 does not follow 4, nor 2 follow 1")
+	}
+}
+
+// In every program of every net, two launches of which one writes what the other reads or writes wait for each other,
+// in a step and from step to step, and no wait goes without saying.
+func TestOrderOfPrograms(t *testing.T) {
+	programs(t, 5, func(m *models.Model, precision Precision, key programKey, p *program) {
+		what := fmt.Sprintf("%s %s %+v", m.Name, precision, key)
+		n := len(p.launches)
+		meet := func(a, b buffers) bool {
+			return slices.ContainsFunc(a, func(x *buffer) bool { return slices.Contains(b, x) })
+		}
+		for i := range p.order.ended {
+			u := p.launches[i%n].access
+			for j := range i {
+				v := p.launches[j%n].access
+				if meet(u.writes, v.writes) || meet(u.writes, v.reads) || meet(u.reads, v.writes) {
+					if !p.order.followsAll(i, []int{j}) {
+						t.Errorf("%s: launch %d (%s) may run beside %d (%s), which it depends on",
+							what, i, p.launches[i%n].kernel, j, p.launches[j%n].kernel)
+					}
+				}
+			}
+			for _, w := range p.order.waits[i] {
+				for _, other := range p.order.waits[i] {
+					if w != other && p.order.followsAll(other, []int{w}) {
+						t.Errorf("%s: launch %d waits for %d and for %d, which waits for it", what, i, w, other)
+					}
+				}
+			}
+		}
+	})
+}
+
+// The launches of a step that wait for each other in turn, at the most: every one of them costs the start of a kernel,
+// which few clients notice.
+func TestCriticalPath(t *testing.T) {
+	for net, want := range map[string]int{"cnn-cifar10": 10, "cnn-svhn": 13, "cnn-cinic10": 22, "lenet5": 15} {
+		m := must.Get(models.New(net))(t)
+		p := must.Get(lower(m, newLayout(m), TF32, 128, true, false))(t)
+		n := len(p.launches)
+		if one, both := p.order.depth(n), p.order.depth(2*n); one > want || both > 2*want {
+			t.Errorf("%s: %d of %d launches in turn in a step, and %d in two, want at most %d and %d",
+				net, one, n, both, want, 2*want)
+		}
+	}
+}
+
+// depth returns how many of the first n launches wait for each other in turn, at the most.
+func (o *order) depth(n int) (most int) {
+	depth := make([]int, n)
+	for i, waits := range o.waits[:n] {
+		for _, n := range waits {
+			depth[i] = max(depth[i], depth[n])
+		}
+		depth[i]++
+		most = max(most, depth[i])
+	}
+	return most
+}
 
 // addressed returns a frame with an address for everything that a wave places, as if the samples were images. A cost
 // depends on which addresses are 0.
@@ -158,5 +243,79 @@ func TestBytesByHand(t *testing.T) {
 		for name := range launches {
 			t.Errorf("%s: there is no launch %q", precision, name)
 		}
+	}
+}
+
+// The limits of the smallest cards that the engine accepts: compute capability 8.6 and 8.9.
+const (
+	leastShared  = 99 << 10 // bytes that a block may have, static and dynamic
+	leastThreads = 1536     // of a multiprocessor
+	mostX        = math.MaxInt32
+)
+
+// compiledKernels holds the kernels of the modules that were read so far.
+type compiledKernels map[string]*ptx.Kernel
+
+// of returns a kernel as its PTX says. The first call for a module reads it.
+func (all compiledKernels) of(t *testing.T, kernel string) *ptx.Kernel {
+	t.Helper()
+	if all[kernel] == nil {
+		m, ok := kernels.Find(kernel)
+		if !ok {
+			t.Fatalf("%s: in none of the modules", kernel)
+		}
+		for _, k := range must.Get(ptx.Parse(m.PTX))(t).Kernels {
+			if k.Threads == 0 {
+				t.Errorf("%s: not compiled for a number of threads", k.Name)
+			}
+			all[k.Name] = k
+		}
+	}
+	return all[kernel]
+}
+
+// Every launch of every net, in every precision and with every size of batch, fits the smallest card: the card has the
+// shared memory, and the registers too, since the launch has as many threads as its kernel was compiled for.
+func TestEveryCard(t *testing.T) {
+	compiled := compiledKernels{}
+	// two instances, of which one runs
+	if k := compiled.of(t, "norm_moments_tf32"); k.Shared != 8192+8192 || k.Threads != 256 {
+		t.Fatalf("norm_moments_tf32: %d bytes of shared memory and %d threads, want 16,384 and 256: "+
+			"is the PTX read rightly?", k.Shared, k.Threads)
+	}
+	if k := compiled.of(t, "conv_forward_tf32"); k.Threads != 128 || k.Resident != 3 {
+		t.Fatalf("conv_forward_tf32: %d threads, %d blocks, want 128, 3: is the PTX read rightly?",
+			k.Threads, k.Resident)
+	}
+	seen := map[string]bool{}
+	for _, batch := range []int{1, 5, 20, 32, 50, 64, 128, 256, 512} {
+		programs(t, batch, func(m *models.Model, precision Precision, key programKey, p *program) {
+			for _, l := range p.launches {
+				k, g := compiled.of(t, l.kernel), l.geometry(1)
+				for _, slots := range []int{8, 48, 1000} {
+					other := l.geometry(slots)
+					if other.X > g.X || other.X < 1 || other.Threads != g.Threads || other.Shared != g.Shared {
+						t.Errorf("%s %s of %s: %+v for %d slots, %+v for one: want no more blocks, the rest as for one",
+							m.Name, l.kernel, l.layer, other, slots, g)
+					}
+				}
+				seen[l.kernel] = true
+				what := fmt.Sprintf("%s %s B=%d: %s of %s (%+v, compiled for %d threads, %d blocks)",
+					m.Name, precision, batch, l.kernel, l.layer, g, k.Threads, k.Resident)
+				if shared := g.Shared + k.Shared; shared > leastShared {
+					t.Errorf("%s: %d bytes of shared memory, want at most %d", what, shared, leastShared)
+				}
+				if g.Threads > k.Threads || g.Threads%32 != 0 || k.Threads*k.Resident > leastThreads {
+					t.Errorf("%s: want whole warps, as compiled for or fewer, and %d threads at most in all blocks",
+						what, leastThreads)
+				}
+				if g.X < 1 || g.X > mostX {
+					t.Errorf("%s: want 1 … %d blocks for a slot", what, mostX)
+				}
+			}
+		})
+	}
+	if len(seen) < 60 {
+		t.Errorf("%d kernels are launched, want most of the %d in their modules", len(seen), len(compiled))
 	}
 }
