@@ -73,7 +73,7 @@ func WriteCurvesWithSettings(w io.Writer, runs []Run, status func(*Run) RunStatu
 	for i := range runs {
 		r := &runs[i]
 		more := []string{string(status(r)), r.Dir}
-		settings := r.settings()
+		settings := r.Settings()
 		for _, name := range names {
 			text, err := settingText(settings[name])
 			if err != nil {
@@ -101,7 +101,7 @@ func WriteCurvesWithSettings(w io.Writer, runs []Run, status func(*Run) RunStatu
 func settingColumns(runs []Run, curve []string) (names, header []string) {
 	all := map[string]bool{}
 	for i := range runs {
-		for name := range runs[i].settings() {
+		for name := range runs[i].Settings() {
 			all[name] = true
 		}
 	}
@@ -117,8 +117,8 @@ func settingColumns(runs []Run, curve []string) (names, header []string) {
 	return names, header
 }
 
-// settings returns every setting in run.json by its name; nil without a run.json.
-func (r *Run) settings() map[string]any {
+// Settings returns every setting in run.json by its name; nil without a run.json.
+func (r *Run) Settings() map[string]any {
 	if r.Info == nil {
 		return nil
 	}

@@ -46,7 +46,7 @@ func TestFindRuns(t *testing.T) {
 	if fmt.Sprint(runs[2].Extra) != "[more.csv]" {
 		t.Errorf("other files %v, want more.csv", runs[2].Extra)
 	}
-	rows := compare.ListRuns(runs)
+	rows := compare.ListRuns(runs, nil)
 	if len(rows) != 2 || rows[0].Seeds != "3 4" || rows[0].Rounds != 1 || rows[0].Most != 2 ||
 		rows[0].Status != "1 complete, 1 interrupted" || rows[1].Status != "unfinished" {
 		t.Errorf("list %+v, want mifa's two seeds and the killed run", rows)

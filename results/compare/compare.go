@@ -205,7 +205,6 @@ func rankColumn(rows []ComparisonRow, apart results.Params) RankAgreement {
 	ours := slices.DeleteFunc(slices.Clone(rows), func(r ComparisonRow) bool { return r.Status == "" })
 	r.own = results.CommonParams(ours, func(r ComparisonRow) results.Params { return r.own })
 	r.Params = apart.And(r.own.Minus(apart))
-	// Methods that are not judged, or have no number on one side, have no rank.
 	var x, y []float64 // ours and the paper's
 	for _, row := range rows {
 		if row.NotJudged != "" {

@@ -38,11 +38,8 @@ type Progress struct {
 	Process string // the process that computes it, PID@HOST; empty: no living process is known
 }
 
-// ListRuns returns a row for every cell of every table.
-func ListRuns(runs []results.Run) []ListRow { return ListWork(runs, nil) }
-
-// ListWork does the same as [ListRuns], with the work on unfinished runs; work has it by folder.
-func ListWork(runs []results.Run, work map[string]Progress) (rows []ListRow) {
+// ListRuns returns a row for every cell of every table. work has the work on unfinished runs by folder; nil: none.
+func ListRuns(runs []results.Run, work map[string]Progress) (rows []ListRow) {
 	tables, byTable := results.ByTable(runs)
 	for _, table := range tables {
 		for _, c := range results.Cells(byTable[table], false) {
@@ -95,10 +92,8 @@ func roundsDone(r *results.Run, work map[string]Progress) int {
 func roundsInAll(r *results.Run, work map[string]Progress) int {
 	// The params have the rounds only if they differ from the preset's. run.json always has them.
 	text := r.Params.Get("rounds")
-	if r.Info != nil {
-		if settings, ok := r.Info.Settings.(map[string]any); ok {
-			text = fmt.Sprint(settings["rounds"])
-		}
+	if settings := r.Settings(); settings != nil {
+		text = fmt.Sprint(settings["rounds"])
 	}
 	if rounds, err := strconv.Atoi(text); err == nil && rounds > 0 {
 		return rounds

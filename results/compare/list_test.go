@@ -43,9 +43,9 @@ func listed(t *testing.T) (runs []results.Run, work map[string]Progress) {
 	return append(runs, begun), work
 }
 
-func TestListWork(t *testing.T) {
+func TestListRuns(t *testing.T) {
 	runs, work := listed(t)
-	rows := ListWork(runs, work)
+	rows := ListRuns(runs, work)
 	if len(rows) != 1 {
 		t.Fatalf("%d rows %+v, want 1", len(rows), rows)
 	}
@@ -90,7 +90,7 @@ func TestListRounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.run.Dir = "out/run/cell/seed-3"
-			rows := ListWork([]results.Run{c.run}, map[string]Progress{c.run.Dir: c.work})
+			rows := ListRuns([]results.Run{c.run}, map[string]Progress{c.run.Dir: c.work})
 			if got := rows[0].rounds(); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

@@ -111,7 +111,6 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	})
 	presets := some(func(r *results.SummaryRow) bool { return r.Preset != one.Preset })
 	alphas := some(func(r *results.SummaryRow) bool { return r.Alpha != one.Alpha })
-	// Settings that all rows share are not in the labels.
 	common := results.CommonParams(rows, func(r *ComparisonRow) results.Params { return r.own })
 	label := func(r *ComparisonRow, own results.Params, note string) string {
 		words := []string{r.Method}
@@ -130,7 +129,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	var places []placed
 	for _, r := range rows {
 		own := r.own.Minus(common)
-		line := label(r, own.Without(rates...), "")
+		line := label(r, own.Without(results.Rates...), "")
 		places = append(places, placed{r, 0, line, own, t.column(r.Availability, r.Data)})
 	}
 	vary := ratesVary(places)
@@ -138,7 +137,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	for _, p := range places {
 		heading := label(p.row, p.own, "")
 		if vary[p.line] {
-			heading = label(p.row, p.own.Without(rates...), ratesVaryWords)
+			heading = label(p.row, p.own.Without(results.Rates...), ratesVaryWords)
 		}
 		c := &t.columns[p.column]
 		c.halves[t.line(heading, c)] = [2]string{t.ours(p.row), m.Number(p.row.ours.PaperMean, p.row.ours.PaperStd)}

@@ -131,25 +131,6 @@ mifa (code) alpha=0.05   4.5000 (1)  | –
 	}
 }
 
-// Headings longer than every cell below them widen the column.
-func TestWriteTableHeading(t *testing.T) {
-	var rows []results.SummaryRow
-	for _, data := range []string{"a-data-set-with-a-very-long-name", "svhn"} {
-		r := resultstest.Row("", "mifa", data, "sine", metrics.TestAcc, 0.5, 1)
-		rows = append(rows, r)
-	}
-	var b bytes.Buffer
-	must.OK(t, WriteTable(&b, tableOf(metrics.TestAcc), rows, 80))
-	want := `test_acc %   sine                               sine
-             a-data-set-with-a-very-long-name   svhn
-method       ours     | paper                   ours     | paper
-mifa         50.0 (1) | –                       50.0 (1) | –
-`
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
-}
-
 // FedAWE, Table 8: rounds are whole, and never is not the same as a cell that failed or a number that is not printed.
 func TestWriteTableRounds(t *testing.T) {
 	var rows []results.SummaryRow

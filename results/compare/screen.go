@@ -105,7 +105,6 @@ func shrink(t *files.TextTable, columns int) {
 			t.Lines[0][j] = "" // the column is left out
 		}
 	}
-	// Shorten one column after the other, and stop as soon as the table fits.
 	for _, step := range []struct{ column, least int }{
 		{listSettings, narrow},
 		{listSettings, 0},

@@ -81,7 +81,6 @@ type cafedBestRow struct {
 
 // cafedBestRows returns the best κ̄² after every round that all lines of ca-fed have.
 func cafedBestRows(m Measured) ([]cafedBestRow, error) {
-	// Collect the means of every line, round by round.
 	type at struct {
 		line Line
 		mean protocol.RoundMean

@@ -341,7 +341,6 @@ func fedarDistributionRows(m Measured) ([]fedarDistributionRow, error) {
 		if len(x) == 0 {
 			return nil, fmt.Errorf("results: %s on %s: no clients, want one at least", line.Method, line.Data)
 		}
-		// Bins count clients; the density is evaluated in the middle of each bin.
 		bins, err := plot.Bins(x, 0, 1, fedarBins)
 		if err != nil {
 			return nil, err

@@ -146,7 +146,7 @@ func (t *Table) Own(r *results.SummaryRow) results.Params {
 		// A method that the table does not have trains as the first of its methods, whatever its own paper has.
 		if !t.Has(r.Method) {
 			for _, method := range []string{r.Method, t.Methods[0]} {
-				trains := TrainsAs(method, r.Preset, r.Data, r.Net).Without("lr", "server-lr")
+				trains := TrainsAs(method, r.Preset, r.Data, r.Net).Without(results.Rates...)
 				given = append(given, trains.Without(c.Set.Names()...).Names()...)
 			}
 		}

@@ -95,7 +95,6 @@ func countTicks(low, high float64) []plot.Tick {
 // are too few, so do 2 and 5 times the powers of ten. The ticks in between have no labels. If even that gives fewer
 // than three labels, the ticks are the same as on a linear axis.
 func logTicks(low, high float64) []plot.Tick {
-	// Try powers of ten and their multiples; count the labels to see whether they are enough.
 	labelled := map[int]bool{1: true, 2: high-low < 3, 5: high-low < 3}
 	labels := 0
 	var ticks []plot.Tick

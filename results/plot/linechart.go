@@ -129,7 +129,6 @@ func (s Series) Paths(logY bool) (bands, lines [][]Place) {
 	on := func(y float64) float64 { return onAxis(y, logY) }
 	inBand := func(i int) bool { return stats.Finite(s.X[i], on(s.Low[i]), on(s.High[i])) }
 	Stretches(len(s.Low), inBand, func(from, to int) {
-		// The outline goes right along the upper edge, and left along the lower one.
 		var outline []Place
 		for i := from; i < to; i++ {
 			outline = append(outline, Place{s.X[i], on(s.High[i])})

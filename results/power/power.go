@@ -75,8 +75,7 @@ func Designs(runs []results.Run) (designs []Design, bad []error) {
 
 // settingsHash returns the hash of a run's settings without seeds.
 func settingsHash(r *results.Run) string {
-	of, _ := r.Info.Settings.(map[string]any)
-	of = maps.Clone(of)
+	of := maps.Clone(r.Settings())
 	for _, name := range Seeds {
 		delete(of, name)
 	}
@@ -85,8 +84,7 @@ func settingsHash(r *results.Run) string {
 
 // seedOf returns the seed of a part of a run's draws, as text.
 func seedOf(r *results.Run, name string) string {
-	of, _ := r.Info.Settings.(map[string]any)
-	if own, given := of[name]; given {
+	if own, given := r.Settings()[name]; given {
 		return fmt.Sprint(own)
 	}
 	return fmt.Sprint(r.Seed)

@@ -201,7 +201,6 @@ func clientStatistic(rows []results.ClientRow, m metrics.Metric) (float64, error
 	for i, r := range rows {
 		x[i] = r.Accuracy
 	}
-	// Sorted, the worst tenth of the clients comes first and the best tenth last.
 	slices.Sort(x)
 	tenth := max(1, int(math.Round(float64(len(x))/10)))
 	switch m {

@@ -57,13 +57,6 @@ func TestLastRounds(t *testing.T) {
 	}
 }
 
-// FedAWE, appendix J: an entry is the mean over the last 50 rounds.
-func TestProtocolRounds(t *testing.T) {
-	if results.ProtocolRounds != 50 {
-		t.Errorf("entries are means over the last %d rounds, want 50", results.ProtocolRounds)
-	}
-}
-
 func TestOverSeeds(t *testing.T) {
 	// means 3, 5, 4
 	got, err := OverSeeds([][]results.CurveRow{ramp(5, 1), ramp(9, 1), ramp(7, 1)}, 50, metrics.TestAcc)
@@ -86,12 +79,7 @@ func TestOverSeeds(t *testing.T) {
 
 // Round by round all pairs count, seed by seed the means of the last rounds do; the initial model never.
 func TestCurveTTests(t *testing.T) {
-	curve := func(acc ...float64) (rows []results.CurveRow) {
-		for round, v := range acc {
-			rows = append(rows, results.CurveRow{Round: round, TestAcc: files.Some(v)})
-		}
-		return rows
-	}
+	curve := resultstest.Accuracies
 	ours := [][]results.CurveRow{curve(0.9, 0.2, 0.4), curve(0.9, 0.3, 0.5)}
 	others := [][]results.CurveRow{curve(0.1, 0.1, 0.2), curve(0.1, 0.2, 0.2)}
 	p, err := RoundsTTest(ours, others)

@@ -134,7 +134,6 @@ func (b *builder) data() *pageData {
 // draw sets the charts of a figure and its legend.
 func (f *figure) draw(methods []string) error {
 	l := newStyles(methods, f.drawn.Names())
-	// Boxes of colour for bars, and samples of lines for all other charts.
 	_, bars := f.drawn.Panels[0][0].(plot.KeyedBars)
 	for _, name := range f.drawn.Names() {
 		k := key{Name: name, Method: l.method(name), Style: l.of(name)}
@@ -163,7 +162,7 @@ func (f *figure) draw(methods []string) error {
 
 // runs fills in the list of runs, the devices, and the names of files that no figure shows.
 func (d *pageData) runs(b *builder) {
-	rows := compare.ListRuns(b.Runs)
+	rows := compare.ListRuns(b.Runs, nil)
 	// Methods come in the order of the page, after table, data set and availability.
 	slices.SortStableFunc(rows, func(x, y compare.ListRow) int {
 		return cmp.Or(
@@ -185,7 +184,6 @@ func (d *pageData) runs(b *builder) {
 		}
 	}
 	for _, r := range rows {
-		// The settings of a cell without those that all runs share.
 		set := []string{r.Preset, r.Net, fmt.Sprintf("%d clients", r.Clients)}
 		if r.Alpha.Valid {
 			set = append(set, "α = "+r.Alpha.String())

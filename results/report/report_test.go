@@ -291,8 +291,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// The size of a real report: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every
-// 10) and in every round, the latter 160 MB of CSV. The page stays below 5 MB; the time is for BenchmarkFullTable.
+// The size of a real report: Table 2 whole, 96 cells of 3 seeds, with curves of 2000 rounds evaluated every 10, as
+// tables do. The page stays below 5 MB.
 func TestFullTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the whole table is not for -short")
@@ -306,23 +306,6 @@ func TestFullTable(t *testing.T) {
 		len(in.Runs), done.Figures, float64(done.Bytes)/1e6, time.Since(started).Seconds())
 	if len(in.Runs) != 96*3 || done.Bytes > 5e6 {
 		t.Errorf("%d runs, %d bytes, want 288 and at most 5 MB", len(in.Runs), done.Bytes)
-	}
-}
-
-func BenchmarkFullTable(b *testing.B) {
-	for _, every := range []int{10, 1} {
-		b.Run(fmt.Sprintf("every=%d", every), func(b *testing.B) {
-			out := b.TempDir()
-			synthesise(b, out, synthetic{rounds: 2000, every: every})
-			var done Written
-			for b.Loop() {
-				var err error
-				if done, err = Write(b.Context(), filepath.Join(out, "report"), input(b, out)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(done.Bytes)/1e6, "MB")
-		})
 	}
 }
 

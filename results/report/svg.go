@@ -58,7 +58,6 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 	p := place{x: x, y: y, width: chartWidth, height: chartHeight}
 	var body strings.Builder
 	var says string
-	// Each kind of chart draws its shapes, and says in words what they show.
 	switch c := c.(type) {
 	case plot.LineChart:
 		p.grid(&body)
