@@ -2,6 +2,7 @@ package scoreboard
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -190,11 +191,7 @@ func shortOf(i *results.FigureInfo) (short []string) {
 	if n := shared(i.Methods, i.PaperMethods); n < len(i.PaperMethods) {
 		short = append(short, fmt.Sprintf("%d of %d methods", n, len(i.PaperMethods)))
 	}
-	ours := make([]string, 0, len(i.Data))
-	for name := range i.Data {
-		ours = append(ours, name)
-	}
-	if n := shared(ours, i.PaperData); n < len(i.PaperData) {
+	if n := shared(slices.Collect(maps.Keys(i.Data)), i.PaperData); n < len(i.PaperData) {
 		short = append(short, fmt.Sprintf("%d of %s", n, files.Count(len(i.PaperData), "data set")))
 	}
 	if only := i.Settings["column"]; only != "" {
@@ -223,11 +220,7 @@ func figureSize(i *results.FigureInfo, short []string) string {
 
 // numbers returns numbers with commas between them.
 func numbers(list []int) string {
-	words := make([]string, len(list))
-	for i, n := range list {
-		words[i] = fmt.Sprint(n)
-	}
-	return strings.Join(words, ", ")
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
 // shared returns how many of the wanted names there are.
