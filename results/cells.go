@@ -127,7 +127,6 @@ func Cells(runs []Run, mixed bool) (cells []Cell) {
 		c := Cell{CellKey: key.key, Runs: groups[key]}
 		c.Tables, _ = Grouped(c.Runs, func(r Run) string { return r.Table })
 		slices.SortStableFunc(c.Runs, func(a, b Run) int { return cmp.Compare(a.Seed, b.Seed) })
-		// The mark says how these runs differ from the other runs of the cell with the same schema.
 		var others []Likeness
 		for _, other := range keys {
 			if other.key == key.key && other.like.Schema == key.like.Schema {
@@ -213,7 +212,7 @@ func (c *Cell) Settings() map[string]any {
 	if i < 0 {
 		return nil
 	}
-	return c.Runs[i].settings()
+	return c.Runs[i].Settings()
 }
 
 // Grouped groups rows by a key. The keys are in the order in which they first occur.

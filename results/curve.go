@@ -73,7 +73,7 @@ func WriteCurvesWithSettings(w io.Writer, runs []Run, status func(*Run) RunStatu
 	for i := range runs {
 		r := &runs[i]
 		more := []string{string(status(r)), r.Dir}
-		settings := r.settings()
+		settings := r.Settings()
 		for _, name := range names {
 			text, err := settingText(settings[name])
 			if err != nil {
@@ -101,7 +101,7 @@ func WriteCurvesWithSettings(w io.Writer, runs []Run, status func(*Run) RunStatu
 func settingColumns(runs []Run, curve []string) (names, header []string) {
 	all := map[string]bool{}
 	for i := range runs {
-		for name := range runs[i].settings() {
+		for name := range runs[i].Settings() {
 			all[name] = true
 		}
 	}
@@ -117,8 +117,8 @@ func settingColumns(runs []Run, curve []string) (names, header []string) {
 	return names, header
 }
 
-// settings returns every setting in run.json by its name; nil without a run.json.
-func (r *Run) settings() map[string]any {
+// Settings returns every setting in run.json by its name; nil without a run.json.
+func (r *Run) Settings() map[string]any {
 	if r.Info == nil {
 		return nil
 	}
@@ -136,4 +136,22 @@ func settingText(value any) (string, error) {
 	}
 	text, err := json.Marshal(value)
 	return string(text), err
+}
+
+// ProtocolRounds is the number of last rounds over which FedAWE's tables average.
+const ProtocolRounds = 50
+
+// Evaluated reports whether the model is evaluated after a round, 1 … rounds. It is evaluated after each multiple of
+// every and after the final round; among the final [ProtocolRounds] also after each multiple of last, unless last is 0.
+func Evaluated(round, rounds, every, last int) bool {
+	return round == rounds || round%every == 0 || last > 0 && round > rounds-ProtocolRounds && round%last == 0
+}
+
+// evaluatedAfter returns the first [Evaluated] round after the given one, which is 0 … rounds − 1.
+func evaluatedAfter(round, rounds, every, last int) int {
+	next := min(rounds, (round/every+1)*every)
+	if last > 0 {
+		next = min(next, (max(round, rounds-ProtocolRounds)/last+1)*last)
+	}
+	return next
 }

@@ -128,10 +128,8 @@ func MixedWords(infos []*RunInfo) string {
 		func(l Likeness) string { return "revisions " + l.Revisions.String() },
 		func(l Likeness) string { return "data " + l.Checksum },
 	} {
-		different, _ := Grouped(infos, func(i *RunInfo) string { return value(i.Likeness()) })
-		slices.Sort(different)
-		if len(different) > 1 {
-			words = append(words, strings.Join(different, And))
+		if text := all(infos, func(i *RunInfo) string { return value(i.Likeness()) }); strings.Contains(text, And) {
+			words = append(words, text)
 		}
 	}
 	return strings.Join(words, ", ")

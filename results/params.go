@@ -14,6 +14,10 @@ const paramsSeparator = ";"
 // In a table of a paper they hold the settings of its experiments in any order; the last value of a name counts.
 type Params string
 
+// Rates are the learning rates: settings that are chosen for each method, and sometimes for each column of a table, so
+// that the method is compared at its best.
+var Rates = []string{"lr", "server-lr"}
+
 // NewParams joins settings. Each argument is a name=value pair, several pairs with semicolons between them, or empty.
 func NewParams(settings ...string) Params {
 	given := slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return s == "" })

@@ -82,7 +82,7 @@ func (a *app) list(l *lister, format string, failed bool) error {
 		}
 		return nil
 	}
-	rows := compare.ListWork(l.runs, l.work)
+	rows := compare.ListRuns(l.runs, l.work)
 	switch {
 	case format == "csv":
 		return files.WriteCSV(a.stdout, rows)

@@ -34,7 +34,7 @@ func (a *app) watch(ctx context.Context, l *lister) error {
 		if err := l.read(ctx); err != nil {
 			return err
 		}
-		rows := compare.ListWork(l.runs, l.work)
+		rows := compare.ListRuns(l.runs, l.work)
 		if err := show(rows); err != nil {
 			return err
 		}

@@ -55,7 +55,6 @@ func Caption(rows []results.SummaryRow) string {
 		by = append(by, "rollcall "+strings.Join(slices.Compact(versions), ", "))
 	}
 	by = append(by, each(rows, func(r *results.SummaryRow) string { return r.Numerics })...)
-	// The caption has three parts: what is measured, the settings, and what computed it.
 	parts := []string{measured(rows), strings.Join(about, ", "), strings.Join(by, ", ")}
 	return strings.TrimSuffix(strings.Join(parts, "; "), "; ")
 }

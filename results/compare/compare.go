@@ -1,7 +1,11 @@
 package compare
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"rollcall/internal/files"
 	"rollcall/results"
@@ -163,4 +167,127 @@ func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []Compar
 		}
 	}
 	return rows
+}
+
+// RankAgreement says how well the order of the methods in one column agrees with the paper's order. It covers the
+// methods that have a number on both sides and are judged. A target that was never reached ranks after all rounds.
+type RankAgreement struct {
+	TableColumn                // with the params that distinguish the column, and all others that its rows share
+	Pairs       int            // pairs of methods that the paper orders
+	Concordant  int            // pairs among these that we order in the same way
+	TauB        files.Optional // Kendall's tau-b, −1 … 1; missing if one side orders no pair
+
+	rows int            // number of the column's rows in [Comparing.Rows]
+	own  results.Params // the params that its rows share, without those that the table prescribes
+}
+
+// Holds reports whether we order every pair of methods as the paper does; false if there is no pair. It ignores how far
+// apart two methods are: if they differ by less than the noise of a few seeds, their order is chance.
+func (r RankAgreement) Holds() bool { return r.Pairs > 0 && r.Concordant == r.Pairs }
+
+// Orders returns the number of columns in which the paper orders methods, and in how many of them we have its order.
+func (c Comparing) Orders() (asPrinted, columns int) {
+	for _, r := range c.Ranks {
+		if r.Pairs > 0 {
+			columns++
+		}
+		if r.Holds() {
+			asPrinted++
+		}
+	}
+	return asPrinted, columns
+}
+
+// rankColumn returns the agreement of one column; apart are the params that distinguish it from other columns.
+func rankColumn(rows []ComparisonRow, apart results.Params) RankAgreement {
+	r := RankAgreement{TableColumn: rows[0].TableColumn, rows: len(rows)}
+	// Rows that are the paper's alone have no params of ours.
+	ours := slices.DeleteFunc(slices.Clone(rows), func(r ComparisonRow) bool { return r.Status == "" })
+	r.own = results.CommonParams(ours, func(r ComparisonRow) results.Params { return r.own })
+	r.Params = apart.And(r.own.Minus(apart))
+	var x, y []float64 // ours and the paper's
+	for _, row := range rows {
+		if row.NotJudged != "" {
+			continue
+		}
+		a, b := standing(row.Mean, row.N, row.Metric), standing(row.PaperMean, row.PaperN, row.Metric)
+		if a.Valid && b.Valid && !math.IsNaN(a.Value) && !math.IsNaN(b.Value) {
+			x, y = append(x, a.Value), append(y, b.Value)
+		}
+	}
+	r.Pairs, r.Concordant, r.TauB = stats.Kendall(x, y)
+	return r
+}
+
+// standing returns the number by which a mean is ranked: infinity for a target that was never reached.
+func standing(mean files.Optional, n int, m metrics.Metric) files.Optional {
+	if !mean.Valid && n > 0 && m.IsRound() {
+		return files.Some(math.Inf(1))
+	}
+	return mean
+}
+
+// SummaryTables returns the tables of the rows, each once: first the papers' tables in their order, then the others by
+// name.
+func SummaryTables(rows []results.SummaryRow) (tables []string) {
+	rest, _ := results.Grouped(rows, func(r results.SummaryRow) string { return r.Table })
+	slices.Sort(rest)
+	for _, known := range papers.TableNames() {
+		if i := slices.Index(rest, known); i >= 0 {
+			tables, rest = append(tables, known), slices.Delete(rest, i, i+1)
+		}
+	}
+	return append(tables, rest...)
+}
+
+// SortSummary sorts the rows of one table in the paper's order: by column, then by method, then by metric. Columns and
+// methods that the paper does not print come last, in the order of their first rows, and methods that the table does
+// not have after all others.
+func SortSummary(table string, rows []results.SummaryRow) {
+	known, _ := papers.TableByID(table) // the zero Table, without printed numbers, for a table of ours
+	keys := results.PrintedNames(known.Printed)
+	type named struct{ column, value string }
+	first := map[named]int{}
+	came := func(column string, value any) int { // the order of the first occurrences
+		key := named{column, fmt.Sprint(value)}
+		if _, there := first[key]; !there {
+			first[key] = len(first)
+		}
+		return first[key]
+	}
+	printed := func(like func(p results.Printed) bool) int {
+		if i := slices.IndexFunc(known.Printed, like); i >= 0 {
+			return i
+		}
+		return len(known.Printed)
+	}
+	// The place of a row is a list of numbers, compared from left to right. All places are found before sorting,
+	// because the values are numbered in the order in which the rows come.
+	type placed struct {
+		row   results.SummaryRow
+		place []int
+	}
+	list := make([]placed, len(rows))
+	for i, r := range rows {
+		further := 0
+		if !known.Has(r.Method) {
+			further = 1
+		}
+		list[i] = placed{r, []int{
+			printed(func(p results.Printed) bool { return p.InColumn(r, keys) }),
+			came("availability", r.Availability), came("data", r.Data), came("alpha", r.Alpha),
+			came("column", r.Params.Only(keys...)),
+			further, printed(func(p results.Printed) bool { return p.Method == r.Method }), came("method", r.Method),
+			came("preset", r.Preset), came("clients", r.Clients), came("params", r.Params),
+			r.Metric.Info().Row,
+		}}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int {
+		return cmp.Or(slices.Compare(a.place, b.place),
+			cmp.Compare(a.row.Metric.Info().Target, b.row.Metric.Info().Target),
+			strings.Compare(string(a.row.Metric), string(b.row.Metric)))
+	})
+	for i := range list {
+		rows[i] = list[i].row
+	}
 }

@@ -131,7 +131,7 @@ func (g Grid) rows() (rows []PrintedRow) {
 				}
 				set := line.Set
 				if line.RatesVary {
-					set = strings.TrimSpace(set + " " + r.own.Only(rates...).Words(" "))
+					set = strings.TrimSpace(set + " " + r.own.Only(results.Rates...).Words(" "))
 				}
 				rows = append(rows, PrintedRow{
 					ExportRow{
@@ -305,7 +305,6 @@ func (g Grid) latex(e Export) string {
 func (g Grid) latexHead(b *strings.Builder, per int) {
 	var rules []string
 	last := 1
-	// Each data set spans its columns, with a rule below its name.
 	for _, data := range g.Datas() {
 		width := per * data.Over
 		fmt.Fprintf(b, " & \\multicolumn{%d}{c}{%s}", width, escapeLaTeX(data.Name))

@@ -61,7 +61,7 @@ func (c Comparing) Grid() Grid {
 	common := results.CommonParams(c.Ranks, func(r RankAgreement) results.Params { return r.own })
 	var places []placed
 	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
-		shared := rank.own.Without(rates...)
+		shared := rank.own.Without(results.Rates...)
 		column := GridColumn{Data: rank.Data, Set: shared.Minus(common).Words(", "), Metric: rank.Metric}
 		if alphas && rank.Alpha.Valid {
 			column.Set = strings.TrimSuffix("alpha="+rank.Alpha.String()+", "+column.Set, ", ")
@@ -77,7 +77,7 @@ func (c Comparing) Grid() Grid {
 		for i := range rows {
 			r := &rows[i]
 			own := r.own.Minus(shared).Minus(common)
-			line := fmt.Sprintf("%d %s %s %s", group, r.Method, own.Without(rates...), r.Label)
+			line := fmt.Sprintf("%d %s %s %s", group, r.Method, own.Without(results.Rates...), r.Label)
 			places = append(places, placed{r, group, line, own, at})
 		}
 	})
@@ -86,7 +86,7 @@ func (c Comparing) Grid() Grid {
 	for _, p := range places {
 		own := GridLine{Method: p.row.Method, Set: p.own.Words(" "), Apart: p.row.Label, RatesVary: vary[p.line]}
 		if own.RatesVary {
-			own.Set = p.own.Without(rates...).Words(" ")
+			own.Set = p.own.Without(results.Rates...).Words(" ")
 		}
 		g.Groups[p.group].put(own, p.column, p.row)
 	}
@@ -230,10 +230,7 @@ func (g Grid) cells() (rows []*ComparisonRow) {
 // Caption returns the [Caption] of our numbers in the grid.
 func (g Grid) Caption() string { return captionOf(g.cells()) }
 
-// rates are the learning rates. A file of rates has others for each column, and a method stays one line all the same.
-var rates = []string{"lr", "server-lr"}
-
-// ratesVaryWords are in the heading of a line whose columns have other learning rates.
+// ratesVaryWords are in the heading of a line whose columns have other learning rates, as a file of rates gives them.
 const ratesVaryWords = "(rates by column)"
 
 // placed is a row and its place in a table.
@@ -256,7 +253,7 @@ func ratesVary(places []placed) map[string]bool {
 	for _, line := range lines {
 		ours := slices.DeleteFunc(of[line], func(p placed) bool { return p.row.Status == "" }) // the paper's alone
 		columns, _ := results.Grouped(ours, func(p placed) int { return p.column })
-		different, _ := results.Grouped(ours, func(p placed) results.Params { return p.own.Only(rates...) })
+		different, _ := results.Grouped(ours, func(p placed) results.Params { return p.own.Only(results.Rates...) })
 		vary[line] = len(columns) == len(ours) && len(different) > 1
 	}
 	return vary

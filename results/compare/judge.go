@@ -51,7 +51,7 @@ func unlike(ours *results.SummaryRow, own results.Params, paper *results.Printed
 		if ours.N < paper.N {
 			why = append(why, other(ours.N, paper.N, "seeds")...)
 		}
-		if rates := own.Only("lr", "server-lr"); rates != "" { // of --rates
+		if rates := own.Only(results.Rates...); rates != "" { // of --rates
 			why = append(why, rates.Words(" ")+", not the paper's")
 		}
 	}

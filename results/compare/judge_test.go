@@ -105,46 +105,6 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A short run of one seed is not compared, in no count and in no order of methods.
-func TestShortRunIsNotThePapers(t *testing.T) {
-	of := paperTable(t, "fedawe-2")
-	_, one := tableTwo(t)
-	one.Rounds = 100
-	one.Estimate(stats.Estimate{Mean: 0.2, N: 1})
-	two := one
-	two.Method, two.Mean = "mifa", files.Some(0.1)
-	c := Table(of, []results.SummaryRow{one, two})
-	n := c.Counts()
-	if n.Inside+n.Near+n.Away+n.Unknown != 0 || n.NotJudged != 2 ||
-		strings.Join(n.Why, "|") != "100 of 2000 rounds, 1 of 3 seeds" {
-		t.Errorf("counts %+v, want 2 that are not judged, for one reason", n)
-	}
-	if r := c.Ranks[0]; r.Pairs != 0 || r.TauB.Valid || r.Holds() {
-		t.Errorf("order %+v, want none of numbers that are not judged", r)
-	}
-	var b strings.Builder
-	must.OK(t, c.Write(&b, Plain))
-	for _, want := range []string{
-		"over 1 seed; 100 rounds, N = 100, α = 0.1, preset code, cnn-svhn; rollcall 1.2, cpu-fp32.\n",
-		"Not compared with the printed numbers: 100 of 2000 rounds, 1 of 3 seeds.\n",
-		"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 100 of 2000 rounds, 1 of 3 seeds; " +
-			"the paper's order holds in 0 of 0 columns",
-	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%s\nwant %q in it", b.String(), want)
-		}
-	}
-	var table strings.Builder
-	must.OK(t, WriteTable(&table, of, []results.SummaryRow{one, two}, 80))
-	if why := NotCompared(of, []results.SummaryRow{one, two}); why != "100 of 2000 rounds, 1 of 3 seeds" ||
-		strings.Contains(table.String(), "[1]") {
-		t.Errorf("not compared: %q, table\n%s\nwant why, and no note that says it again", why, table.String())
-	}
-	if n := strings.Count(b.String(), "1 of 3 seeds"); n != 2 {
-		t.Errorf("the reason stands %d times in\n%s\nwant it in the heading and the summary", n, b.String())
-	}
-}
-
 // Numbers that are not compared for several reasons say each its own, in a note.
 func TestReasonsByNote(t *testing.T) {
 	of := paperTable(t, "fedawe-2")

@@ -165,29 +165,6 @@ func TestPrintedLeads(t *testing.T) {
 	}
 }
 
-// The optimum and the limits by hand. Five steps of 0.05 take a client of curvature 1 the share 1 − 0.95⁵ =
-// 0.2262190625 of its way, and one of curvature 2 the share 1 − 0.9⁵ = 0.40951.
-func TestQuadraticLimits(t *testing.T) {
-	const a, b = 0.2262190625, 0.40951
-	near := func(what string, got, want [2]float64) {
-		t.Helper()
-		for d := range got {
-			if math.Abs(got[d]-want[d]) > 1e-12 { // some roundings of numbers up to 4
-				t.Errorf("%s: got %v, want %v ± 1e-12", what, got, want)
-			}
-		}
-	}
-	near("optimum", optimumOf(quadraticClients), [2]float64{7. / 6, 1. / 2}) // 7/6 = (−3 + 2·3 − 2 + 2·3)/(1+2+1+2)
-	for missing, want := range [][2]float64{
-		{(-3*a + 3*b - 2*a + 3*b) / (2*a + 2*b), (-2*b - 2*a + 3*a + 3*b) / (2*a + 2*b)},
-		{(3*b - 2*a + 3*b) / (a + 2*b), (-2*a + 3*a + 3*b) / (2*a + b)},
-		{(-2*a + 3*b) / (a + b), 3},
-		{3, 3},
-	} {
-		near("limit", fedAvgLimit(quadraticClients[missing:]), want)
-	}
-}
-
 // A round of FedAvg is affine in each dimension, so that after t rounds the model is limit + αᵗ (start − limit), where
 // α is 1 minus the mean share of the way: the paths are those, end in the limits, and more missing clients lead farther
 // away.

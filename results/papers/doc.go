@@ -9,7 +9,7 @@
 //	}
 //	rows := table.Summarise(runs, false) // of finished runs, beside the printed numbers
 //
-// A new table is a value in PAPER.go, its numbers in PAPER_printed.go, and an item in items.go. A new figure is a file
-// PAPER_fN.go, its name in the list of its paper, and an item. A new kind of measurement is a type in figure.go, and a
-// function in bench/run.
+// A new table is a value in PAPER.go with the numbers of the paper, and an item in items.go. A new figure is a value
+// beside the other figures of its paper, its name in the list of its paper, and an item. A new kind of measurement is a
+// type in figure.go, and a function in bench/run.
 package papers

@@ -1,11 +1,8 @@
 package papers
 
 import (
-	"bytes"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -264,83 +261,5 @@ func checkSVG(t *testing.T, f plot.Figure) {
 	}
 	if again := filestest.SVG(t, f); again != got {
 		t.Error("written twice: got other bytes, want the same")
-	}
-}
-
-func TestWriteFigure(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "figure.svg")
-	f := fedaweF2Figure(fedaweF2Rows())
-	must.OK(t, plot.WriteFigure(path, f))
-	text, err := os.ReadFile(path)
-	if err != nil || string(text) != filestest.SVG(t, f) {
-		t.Errorf("file: got %d bytes, %v, want what WriteSVG writes", len(text), err)
-	}
-	f.Panels = nil
-	err = plot.WriteFigure(path, f)
-	if want := "results: " + path + ": no panel, want one at least"; err == nil || err.Error() != want {
-		t.Errorf("no panel: got %v, want %s", err, want)
-	}
-	if after, _ := os.ReadFile(path); !bytes.Equal(after, text) || filestest.FileNames(t, dir) != "figure.svg" {
-		t.Error("a failed write changed the folder, want it as it was")
-	}
-}
-
-func TestFigureErrors(t *testing.T) {
-	line := func(s plot.Series) plot.LineChart { return plot.LineChart{Series: []plot.Series{s}} }
-	ok := line(plot.Series{X: []float64{1, 2}, Y: []float64{1, 2}})
-	low := ok
-	low.YMin, low.LogY = files.Some(0), true
-	upside := ok
-	upside.YMin, upside.YMax = files.Some(2), files.Some(1)
-	for _, test := range []struct {
-		name   string
-		panels [][]plot.Chart
-		want   string
-	}{
-		{"none", nil, "no panel, want one at least"},
-		{"empty row", [][]plot.Chart{{}}, "no panel, want one at least"},
-		{"logarithm of 0", [][]plot.Chart{{low}}, "panel 1 of row 1: y axis from 0 to 2."},
-		{
-			"upside down",
-			[][]plot.Chart{{upside}},
-			"panel 1 of row 1: y axis from 2 to 1, want an ascending range, above 0 if logarithmic",
-		},
-		{"no bin", [][]plot.Chart{{plot.Histogram{}}}, "panel 1 of row 1: histogram: no bin, want one at least"},
-		{
-			"bin",
-			[][]plot.Chart{{plot.Histogram{Bins: []plot.Bin{{Low: 1, High: 1, Count: 3}}}}},
-			"panel 1 of row 1: histogram: bin from 1 to 1 with 3, want an ascending range with at least 0",
-		},
-		{"no row", [][]plot.Chart{{plot.Raster{}}}, "panel 1 of row 1: raster: no row, want one at least"},
-	} {
-		err := plot.Figure{Panels: test.panels}.WriteSVG(io.Discard)
-		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
-		}
-	}
-}
-
-// Charts without any data, with one point, with equal values: an axis all the same.
-func TestFigureDegenerate(t *testing.T) {
-	for name, s := range map[string]plot.Series{
-		"no point":        {},
-		"one point":       {X: []float64{3}, Y: []float64{0}},
-		"constant":        {X: []float64{1, 2, 3}, Y: []float64{5, 5, 5}},
-		"all diverged":    {X: []float64{1, 2}, Y: []float64{math.NaN(), math.Inf(1)}},
-		"huge":            {X: []float64{1, 2}, Y: []float64{1e300, -1e300}},
-		"tiny":            {X: []float64{1, 2}, Y: []float64{1e-300, 2e-300}},
-		"same x":          {X: []float64{7, 7}, Y: []float64{1, 2}},
-		"nearly the same": {X: []float64{1, 2}, Y: []float64{1, math.Nextafter(1, 2)}},
-	} {
-		for _, logY := range []bool{false, true} {
-			got := filestest.SVG(t, plot.Figure{Panels: [][]plot.Chart{{plot.LineChart{
-				Series: []plot.Series{s},
-				LogY:   logY,
-			}, nil}}})
-			if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
-				t.Errorf("%s, logarithmic %v: a coordinate or label is not finite", name, logY)
-			}
-		}
 	}
 }

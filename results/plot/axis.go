@@ -1,9 +1,14 @@
 package plot
 
 import (
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
+
+	"rollcall/results/stats"
 )
 
 // AxisTick is a value on an axis with its label.
@@ -34,3 +39,118 @@ func axisOf(a *plot.Axis) Axis {
 
 // Names returns the names in a figure's legend, in order.
 func (f Figure) Names() []string { return f.styles().names }
+
+// axisTicks is the approximate number of labels on an axis.
+const axisTicks = 5
+
+// linearTicks returns labels at the multiples of 1, 2 or 5 times a power of ten. Numbers that are too long for an axis
+// have an exponent.
+func linearTicks(low, high float64) []plot.Tick {
+	step, decimals := niceStep(high - low)
+	form := byte('f')
+	if decimals > 5 || max(math.Abs(low), math.Abs(high)) >= 1e7 {
+		form, decimals = 'g', 6
+	}
+	var ticks []plot.Tick
+	for i := math.Ceil(low/step - 1e-9); i <= high/step+1e-9; i++ {
+		value := i * step
+		if i == 0 {
+			value = 0 // instead of −0
+		}
+		ticks = append(ticks, plot.Tick{
+			Value: min(max(value, low), high),
+			Label: strconv.FormatFloat(value, form, decimals, 64),
+		})
+	}
+	return ticks
+}
+
+// niceStep returns the distance of two labels, so that a span has about axisTicks labels, and their number of decimals.
+func niceStep(span float64) (step float64, decimals int) {
+	power := math.Floor(math.Log10(span / axisTicks))
+	unit := math.Pow(10, power)
+	step = 10 * unit
+	for _, k := range []float64{1, 2, 5} {
+		if span/(k*unit) <= axisTicks*1.2 {
+			step = k * unit
+			break
+		}
+	}
+	return step, max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+}
+
+// countTicks returns ticks like [linearTicks], at whole numbers only.
+func countTicks(low, high float64) []plot.Tick {
+	if high-low >= axisTicks {
+		return linearTicks(low, high)
+	}
+	var ticks []plot.Tick
+	for v := math.Ceil(low); v <= high; v++ {
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(int(v))})
+	}
+	return ticks
+}
+
+// logTicks returns ticks for an axis of decimal logarithms, from 10^low to 10^high. Powers of ten have labels; if these
+// are too few, so do 2 and 5 times the powers of ten. The ticks in between have no labels. If even that gives fewer
+// than three labels, the ticks are the same as on a linear axis.
+func logTicks(low, high float64) []plot.Tick {
+	labelled := map[int]bool{1: true, 2: high-low < 3, 5: high-low < 3}
+	labels := 0
+	var ticks []plot.Tick
+	for power := math.Floor(low); power <= high; power++ {
+		for k := 1; k < 10; k++ {
+			at := power + math.Log10(float64(k))
+			if at < low || at > high {
+				continue
+			}
+			tick := plot.Tick{Value: at}
+			if labelled[k] {
+				tick.Label = strconv.FormatFloat(float64(k)*math.Pow(10, power), 'g', 3, 64)
+				labels++
+			}
+			ticks = append(ticks, tick)
+		}
+	}
+	if labels >= 3 {
+		return ticks
+	}
+	ticks = linearTicks(math.Pow(10, low), math.Pow(10, high))
+	for i := range ticks {
+		ticks[i].Value = math.Log10(ticks[i].Value)
+	}
+	return ticks
+}
+
+// Span is a range that grows with the data of an axis. It starts with [NewSpan]; the zero Span contains 0.
+type Span struct{ Low, High float64 }
+
+// NewSpan returns an empty range.
+func NewSpan() Span { return Span{math.Inf(1), math.Inf(-1)} }
+
+// Add widens the range to include x, unless x is NaN or infinite.
+func (s *Span) Add(x float64) {
+	if stats.Finite(x) {
+		s.Low, s.High = min(s.Low, x), max(s.High, x)
+	}
+}
+
+// Axis returns the range to draw, which is never empty: the range of the data, wider by a share of it at both ends. On
+// a logarithmic axis it is above 0.
+func (s Span) Axis(share float64, logarithmic bool) (low, high float64) {
+	switch {
+	case s.Low > s.High && logarithmic: // no data
+		return 1, 10
+	case s.Low > s.High:
+		return 0, 1
+	case logarithmic:
+		low, high = math.Log10(s.Low), math.Log10(s.High)
+		more := max(share*(high-low), 0.02)
+		return math.Pow(10, low-more), math.Pow(10, high+more)
+	}
+	more := share * (s.High - s.Low)
+	if s.High-s.Low <= 1e-12*max(math.Abs(s.Low), math.Abs(s.High)) {
+		more = max(math.Abs(s.High)/10, 1e-6)
+	}
+	return s.Low - more, s.High + more
+}

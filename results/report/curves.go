@@ -72,9 +72,6 @@ func (f family) made(runs []*results.Run) string {
 // figure with other methods. Further settings go to another figure.
 const mostLines = 8
 
-// rates are the settings that are chosen for each method, so that it is compared at its best.
-var rates = []string{"lr", "server-lr"}
-
 // families groups the cells into figures. The methods of one data set and availability share a figure, so that they can
 // be compared, also at other learning rates and with parameters of their own. Other settings, such as the rounds, put
 // cells into different figures. Cells that no other method can be compared with share a figure, as a sweep.
@@ -139,7 +136,7 @@ func separating(cells []results.Cell) (apart, within []string) {
 			}
 		}
 		switch {
-		case slices.Contains(rates, name), len(files.Unique(methods)) == 1:
+		case slices.Contains(results.Rates, name), len(files.Unique(methods)) == 1:
 			within = append(within, name)
 		case len(files.Unique(values)) > 1:
 			apart = append(apart, name)

@@ -19,8 +19,12 @@ import (
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
+	"rollcall/results/compare"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 	"rollcall/results/plot"
+	"rollcall/results/resultstest"
+	"rollcall/results/stats"
 )
 
 // Every figure is there in three files that can be read, and the page says what it should.
@@ -291,8 +295,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// The size of a real report: Table 2 whole, 96 cells of 3 seeds, curves of 2000 rounds evaluated as tables do (every
-// 10) and in every round, the latter 160 MB of CSV. The page stays below 5 MB; the time is for BenchmarkFullTable.
+// The size of a real report: Table 2 whole, 96 cells of 3 seeds, with curves of 2000 rounds evaluated every 10, as
+// tables do. The page stays below 5 MB.
 func TestFullTable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the whole table is not for -short")
@@ -306,23 +310,6 @@ func TestFullTable(t *testing.T) {
 		len(in.Runs), done.Figures, float64(done.Bytes)/1e6, time.Since(started).Seconds())
 	if len(in.Runs) != 96*3 || done.Bytes > 5e6 {
 		t.Errorf("%d runs, %d bytes, want 288 and at most 5 MB", len(in.Runs), done.Bytes)
-	}
-}
-
-func BenchmarkFullTable(b *testing.B) {
-	for _, every := range []int{10, 1} {
-		b.Run(fmt.Sprintf("every=%d", every), func(b *testing.B) {
-			out := b.TempDir()
-			synthesise(b, out, synthetic{rounds: 2000, every: every})
-			var done Written
-			for b.Loop() {
-				var err error
-				if done, err = Write(b.Context(), filepath.Join(out, "report"), input(b, out)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(done.Bytes)/1e6, "MB")
-		})
 	}
 }
 
@@ -382,5 +369,130 @@ func TestTrail(t *testing.T) {
 	trail(&b, []plot.Place{{X: 1, Y: 2}, {X: 1.04, Y: 2.5}, {X: 1.55, Y: 1.5}, {X: 12, Y: -3.14}})
 	if got, want := b.String(), "M1 2l0 .5 .6-1 10.4-4.6"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The marks of a number beside the printed 0.635 ± 0.020 of 3 seeds. Two standard errors of ours ± 0.020 of 3 are
+// 0.0327.
+func TestMarks(t *testing.T) {
+	for _, c := range []struct {
+		mean        float64
+		class, mark string
+	}{
+		{0.635, "in", "inside"},
+		{0.655, "in", "inside"},
+		{0.615, "in", "inside"},
+		{0.660, "near", "above, near"},
+		{0.610, "near", "below, near"},
+		{0.670, "above", "above"},
+		{0.600, "below", "below"},
+	} {
+		r := compare.ComparisonRow{
+			TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02),
+			N: 3, PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
+		}
+		r.Difference, r.Rounds = files.Some(c.mean-0.635), 2000
+		_, _, r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
+			stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3})
+		if got := (tableData{}).Cell(&r); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
+			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
+		}
+	}
+	failed := (tableData{}).Cell(&compare.ComparisonRow{
+		TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Status: "failed",
+		PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3,
+	})
+	if failed.Ours != "–" || failed.Paper != "63.5 ± 2.0" || failed.Note != "failed, 0 seeds" || failed.Mark != "" {
+		t.Errorf("%+v, want no number, the printed one, and that it failed", failed)
+	}
+}
+
+// The report says of every number what the comparison says: a number that is not compared is in neither's counts, and
+// one that the comparison does not know is not away.
+func TestReportAgreesWithComparison(t *testing.T) {
+	of := must.Get(papers.TableByID("fedawe-2"))(t)
+	row := func(method string, mean float64, n, rounds int) results.SummaryRow {
+		r := resultstest.Row("fedawe-2", method, "svhn", "sine", metrics.TestAcc, mean, n)
+		r.Rounds = rounds
+		return r
+	}
+	for name, c := range map[string]struct {
+		rows           []results.SummaryRow
+		compared, page string
+		marks          []string // in the order of the paper's methods
+	}{
+		"one seed": {
+			[]results.SummaryRow{row("fedawe", 0.2, 1, 2000), row("fedau", 0.1, 1, 2000)},
+			"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 1 of 3 seeds;",
+			"0 numbers compared with the printed ones: 0 inside, 0 near, 0 away, 0 unknown. " +
+				"2 not compared: 1 of 3 seeds.",
+			[]string{"not comparable", "not comparable"},
+		},
+		"one whole": {
+			[]results.SummaryRow{row("fedawe", 0.2, 3, 2000), row("fedau", 0.825, 3, 100)},
+			"1 number compared: 0 within, 1 outside, 0 unknown; 1 not compared: 100 of 2000 rounds;",
+			"1 number compared with the printed ones: 0 inside, 0 near, 1 away, 0 unknown. " +
+				"1 not compared: 100 of 2000 rounds.",
+			[]string{"▼ below", "not comparable: 100 of 2000 rounds"},
+		},
+		"both": {
+			[]results.SummaryRow{row("fedawe", 0.846, 3, 2000), row("fedau", 0.825, 3, 2000)},
+			"2 numbers compared: 2 within, 0 outside, 0 unknown;",
+			"2 numbers compared with the printed ones: 1 inside, 1 near, 0 away, 0 unknown.",
+			[]string{"▽ below, near", "✓ inside"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var text strings.Builder
+			must.OK(t, compare.Table(&of, c.rows).Write(&text, compare.Plain))
+			if !strings.Contains(text.String(), c.compared) {
+				t.Errorf("compare:\n%s\nwant %q", text.String(), c.compared)
+			}
+			var page strings.Builder
+			data := build(Input{Numbers: c.rows}).data()
+			must.OK(t, pageTemplate.Execute(&page, data))
+			if !strings.Contains(page.String(), c.page) {
+				t.Errorf("report: %q, want %q", data.Tables[0].Summary, c.page)
+			}
+			var marks []string
+			for _, l := range data.Tables[0].Groups[0].Lines {
+				if r := l.Cells[0]; r.Status != "" {
+					marks = append(marks, data.Tables[0].Cell(r).Mark)
+				}
+			}
+			slices.Sort(marks)
+			slices.Sort(c.marks)
+			if !slices.Equal(marks, c.marks) {
+				t.Errorf("marks %q, want %q", marks, c.marks)
+			}
+		})
+	}
+}
+
+// A report of a short run is grey: it says once why, and colours nothing.
+func TestShortRunIsGrey(t *testing.T) {
+	out := t.TempDir()
+	synthesise(t, out, synthetic{
+		availabilities: []string{"sine"}, data: []string{"cifar10"}, methods: []string{"fedawe", "mifa"},
+		rounds: 100, every: 10,
+	})
+	var page strings.Builder
+	must.OK(t, pageTemplate.Execute(&page, build(input(t, out)).data()))
+	for _, want := range []string{
+		"None of our numbers is compared with the printed ones: 100 of 2000 rounds.",
+		"Mean ± sample standard deviation over 3 seeds; 100 rounds, N = 100, α = 0.1, preset code, cnn-cifar10; " +
+			"rollcall v1, cpu-fp32. Seeds 3, 4, 6. AMD EPYC, cpu-avx512 fp32.",
+	} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(page.String(), `<td class="apart"`); n != 4 {
+		t.Errorf("%d grey numbers, want 2 methods × 2 metrics", n)
+	}
+	for _, colour := range []string{"in", "near", "above", "below"} {
+		if strings.Contains(page.String(), `<td class="`+colour+`"`) {
+			t.Errorf("a number is coloured %q, want none", colour)
+		}
 	}
 }

@@ -58,7 +58,6 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 	p := place{x: x, y: y, width: chartWidth, height: chartHeight}
 	var body strings.Builder
 	var says string
-	// Each kind of chart draws its shapes, and says in words what they show.
 	switch c := c.(type) {
 	case plot.LineChart:
 		p.grid(&body)
@@ -334,4 +333,126 @@ func rasterWords(c plot.Raster) string {
 		text += fmt.Sprintf(", of these left out in %.0f %%", 100*float64(out)/float64(on))
 	}
 	return text + "."
+}
+
+// key is one entry of a legend.
+type key struct {
+	Name, Method string
+	Style        int
+	Class        string // CSS class of a box of colour; empty: a line of the given Style
+}
+
+// styles assigns a style to each name in a figure: the number of a rule in the style sheet. A method has the same style
+// in all figures of the page, so that readers learn it once.
+type styles struct {
+	methods []string
+	rest    []string // the other names of the figure, in order
+	from    int      // style of the first name in rest
+}
+
+// newStyles returns the styles for the names of a figure. Names that are not methods get the styles after the methods'
+// if the figure has methods too.
+func newStyles(methods, names []string) *styles {
+	l := &styles{methods: methods}
+	// A line named "fedawe lr=0.1" may stand beside lines of methods, and must not have the style of another method.
+	for _, name := range names {
+		if !slices.Contains(methods, name) {
+			l.rest = append(l.rest, name)
+		}
+		if l.method(name) != "" {
+			l.from = len(methods)
+		}
+	}
+	return l
+}
+
+// of returns the style of a name.
+func (l *styles) of(name string) int {
+	if i := slices.Index(l.methods, name); i >= 0 {
+		return i
+	}
+	return l.from + max(slices.Index(l.rest, name), 0)
+}
+
+// method returns the method with which a name begins, so that the filter finds its line; empty if there is none.
+func (l *styles) method(name string) string {
+	word, _, _ := strings.Cut(name, " ")
+	if slices.Contains(l.methods, word) {
+		return word
+	}
+	return ""
+}
+
+// dashes tell lines apart without colour: lengths on and off, in CSS pixels. Nine dashes and eight colours, numbers
+// without a common divisor, give 72 different styles, as in package plot.
+var dashes = []string{"", "7 3", "2 2", "9 3 2 3", "4 2", "12 3", "9 2 2 2 2 2", "1 2", "12 3 4 3"}
+
+// colours is the number of colours in style.css, --c0 to --c7.
+const colours = 8
+
+// styleRules returns the CSS rules for n styles of lines (.l0, …), bands (.b0, …) and filled bars (.f0, …).
+func styleRules(n int) string {
+	var b strings.Builder
+	for i := range max(n, 1) {
+		c := i % colours
+		fmt.Fprintf(&b, ".l%d{stroke:var(--c%d)", i, c)
+		if dash := dashes[i%len(dashes)]; dash != "" {
+			fmt.Fprintf(&b, ";stroke-dasharray:%s", dash)
+		}
+		fmt.Fprintf(&b, "}.b%d,.f%d{fill:var(--c%d)}", i, i, c)
+	}
+	b.WriteString("path[class^=l]{fill:none;stroke-width:1.8;stroke-linejoin:round}")
+	b.WriteString("path[class^=b]:not(.bar){opacity:.16}")
+	return b.String()
+}
+
+// The number of points of a line in the files and on the page. In the files more would change no pixel. The page has
+// fewer, one in two or three pixels, because it holds all its charts itself: the page of a whole table is to stay below
+// 5 MB.
+const (
+	fileWidth = 700
+	pageWidth = 180
+)
+
+// thinned returns a figure whose lines have at most about so many points, evenly spaced. The CSV keeps all points.
+func thinned(f plot.Figure, points int) plot.Figure {
+	out := f
+	out.Panels = make([][]plot.Chart, len(f.Panels))
+	for j, row := range f.Panels {
+		out.Panels[j] = slices.Clone(row)
+		for i, c := range row {
+			lines, ok := c.(plot.LineChart)
+			if !ok {
+				continue
+			}
+			lines.Series = slices.Clone(lines.Series)
+			for k, s := range lines.Series {
+				lines.Series[k] = thin(s, points)
+			}
+			out.Panels[j][i] = lines
+		}
+	}
+	return out
+}
+
+// thin drops the points of a series that are too close to the one before. It keeps the first and the last point.
+func thin(s plot.Series, points int) plot.Series {
+	// Steps and unsorted lines would change their shape without some of their points.
+	if len(s.X) <= points || s.Step || !slices.IsSorted(s.X) {
+		return s
+	}
+	apart := (s.X[len(s.X)-1] - s.X[0]) / float64(points)
+	out := plot.Series{Name: s.Name}
+	last := math.Inf(-1)
+	for i, x := range s.X {
+		if x-last < apart && i < len(s.X)-1 {
+			continue
+		}
+		last = x
+		out.X, out.Y = append(out.X, x), append(out.Y, s.Y[i])
+		if len(s.Low) > 0 {
+			out.Low, out.High = append(out.Low, s.Low[i]), append(out.High, s.High[i])
+		}
+	}
+	return out
 }

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/track"
 )
 
 // Accuracies returns a curve with the given test accuracies in rounds 0, 1, ….
@@ -178,5 +180,27 @@ func MustHold(t *testing.T, bad []error, parts ...string) {
 		if !strings.Contains(bad[i].Error(), part) {
 			t.Errorf("complaint %q, want %q in it", bad[i], part)
 		}
+	}
+}
+
+// Nights puts so many nights with ten samples of about 100 ms each in a history, the last ones slower by a factor.
+func Nights(t *testing.T, dir string, m track.Machine, nights, slow int, factor float64) {
+	t.Helper()
+	w := must.Get(track.NewWriter(dir))(t)
+	defer w.Close()
+	begin := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
+	for night := range nights {
+		ms := 100 + float64(night*7%11)/10
+		if night >= nights-slow {
+			ms *= factor
+		}
+		v := track.Measurement{Metric: "round/cifar10", Unit: "ms"}
+		for i := range 10 {
+			v.Wall = append(v.Wall, ms*(1+float64(i%7)/1000))
+		}
+		at := begin.AddDate(0, 0, night)
+		must.OK(t, w.Append(m, track.Night{
+			Run: track.RunName(at), Time: at, Version: "v1", Go: "go1.26", Values: []track.Measurement{v},
+		}))
 	}
 }

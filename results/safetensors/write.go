@@ -109,7 +109,6 @@ func makeHeader(metadata map[string]string, tensors []Tensor) (header []byte, si
 		from += size
 	}
 	text := braces(entries)
-	// Spaces fill the header up to a multiple of headerAlign.
 	length := (len(text) + headerAlign - 1) / headerAlign * headerAlign
 	if length > MaxHeader {
 		return nil, nil, fmt.Errorf("header of %d bytes for %d tensors, want at most %d",

@@ -1,6 +1,13 @@
 package scoreboard
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"rollcall/internal/files"
+	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/papers"
 	"rollcall/results/stats"
@@ -123,4 +130,105 @@ func within(ours, paper stats.Estimate) papers.Answer {
 		return papers.Fails
 	}
 	return papers.Untold
+}
+
+// tableSize says how much of a table was run: "100 of 2000 rounds, 1 of 3 seeds, 16 of 192 numbers", or "whole, 3
+// seeds". full reports whether what was run has the paper's rounds, seeds and clients, though columns may lack.
+func tableSize(t *papers.Table, rows []results.SummaryRow, c *compare.Comparing) (words string, full bool) {
+	var short, rounds []string
+	seeds, shortRounds := 0, false
+	for _, r := range rows {
+		if r.N == 0 {
+			continue
+		}
+		seeds, shortRounds = max(seeds, r.N), shortRounds || r.Rounds != t.Rounds
+		if n := fmt.Sprint(r.Rounds); !slices.Contains(rounds, n) {
+			rounds = append(rounds, n)
+		}
+	}
+	if shortRounds {
+		short = append(short, fmt.Sprintf("%s of %d rounds", strings.Join(rounds, " and "), t.Rounds))
+	}
+	if seeds < len(t.Seeds) {
+		short = append(short, fmt.Sprintf("%d of %d seeds", seeds, len(t.Seeds)))
+	}
+	// The other reasons are the same words for all numbers, or are of single numbers.
+	for _, why := range c.Counts().Why {
+		for part := range strings.SplitSeq(why, ", ") {
+			said := strings.HasSuffix(part, " rounds") || strings.HasSuffix(part, " seeds")
+			if !said && !slices.Contains(short, part) {
+				short = append(short, part)
+			}
+		}
+	}
+	full = short == nil
+	lacking := c.Left
+	for i := range c.Rows {
+		if c.Rows[i].PaperN > 0 && c.Rows[i].Status == "" {
+			lacking++
+		}
+	}
+	if lacking > 0 {
+		short = append(short, fmt.Sprintf("%d of %d numbers", len(t.Printed)-lacking, len(t.Printed)))
+	}
+	if short == nil {
+		return "whole, " + files.Count(seeds, "seed"), full
+	}
+	return strings.Join(short, ", "), full
+}
+
+// shortOf lists how a figure differs in size from the paper's; nil if it does not.
+func shortOf(i *results.FigureInfo) (short []string) {
+	if i.Rounds != i.PaperRounds {
+		short = append(short, fmt.Sprintf("%d of %d rounds", i.Rounds, i.PaperRounds))
+	}
+	if len(i.Seeds) < i.PaperSeeds {
+		short = append(short, fmt.Sprintf("%d of %d seeds", len(i.Seeds), i.PaperSeeds))
+	}
+	if !slices.Equal(i.Clients, i.PaperClients) {
+		short = append(short, fmt.Sprintf("%s clients in place of %s", numbers(i.Clients), numbers(i.PaperClients)))
+	}
+	if n := shared(i.Methods, i.PaperMethods); n < len(i.PaperMethods) {
+		short = append(short, fmt.Sprintf("%d of %d methods", n, len(i.PaperMethods)))
+	}
+	if n := shared(slices.Collect(maps.Keys(i.Data)), i.PaperData); n < len(i.PaperData) {
+		short = append(short, fmt.Sprintf("%d of %s", n, files.Count(len(i.PaperData), "data set")))
+	}
+	if only := i.Settings["column"]; only != "" {
+		short = append(short, only+" alone")
+	}
+	if i.Diverged > 0 {
+		short = append(short, files.Count(i.Diverged, "run")+" diverged")
+	}
+	return short
+}
+
+// figureSize says how much of a figure was run; short is what [shortOf] returns.
+func figureSize(i *results.FigureInfo, short []string) string {
+	words := strings.Join(short, ", ")
+	if short == nil {
+		words = "whole"
+		if len(i.Seeds) > 0 {
+			words += ", " + files.Count(len(i.Seeds), "seed")
+		}
+	}
+	if !i.Trained {
+		words += "; nothing is trained"
+	}
+	return words
+}
+
+// numbers returns numbers with commas between them.
+func numbers(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
+}
+
+// shared returns how many of the wanted names there are.
+func shared(names, wanted []string) (n int) {
+	for _, w := range wanted {
+		if slices.Contains(names, w) {
+			n++
+		}
+	}
+	return n
 }

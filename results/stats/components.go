@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -21,9 +22,9 @@ type Components struct {
 }
 
 // CrossedComponents splits the variance of y into the parts of crossed random factors. level[f][i] is the level of
-// factor f, 0 … L_f − 1, in the experiment that gave y[i]. Any two levels of two factors must have met in exactly one
-// experiment. Then every interaction has other values in all experiments, as noise has, so that the analysis of
-// variance is exact with all interactions in the rest:
+// factor f, 0 … L_f − 1, in the experiment that gave y[i]. There are two factors or more, and any two levels of two of
+// them must have met in exactly one experiment, which is not checked here. Then every interaction has other values in
+// all experiments, as noise has, so that the analysis of variance is exact with all interactions in the rest:
 //
 //	E MS_f = J_f σ_f² + σ²,  E MS = σ²,  J_f experiments at each level
 //	σ̂_f² = (MS_f − MS)/J_f
@@ -32,10 +33,6 @@ type Components struct {
 // Williams's (Biometrika 1962), which covers at least 1 − 2(1 − confidence) and in practice confidence, and
 // Satterthwaite's for the sum.
 func CrossedComponents(y []float64, level [][]int, confidence float64) (c Components, err error) {
-	levels, err := crossedLevels(len(y), level)
-	if err != nil {
-		return c, err
-	}
 	if !Finite(y...) {
 		return c, fmt.Errorf("stats: components: %v, want finite numbers", y)
 	}
@@ -44,8 +41,9 @@ func CrossedComponents(y []float64, level [][]int, confidence float64) (c Compon
 	for _, v := range y {
 		rest += (v - mean) * (v - mean)
 	}
-	squares := make([]float64, len(level)) // MS_f
+	squares, levels := make([]float64, len(level)), make([]int, len(level)) // MS_f and L_f
 	for f, of := range level {
+		levels[f] = slices.Max(of) + 1
 		means := make([]float64, levels[f])
 		per := n / float64(levels[f])
 		for i, l := range of {
@@ -79,37 +77,6 @@ func CrossedComponents(y []float64, level [][]int, confidence float64) (c Compon
 	}
 	c.Sum = chiSquaredInterval(sum, free, tail)
 	return c, nil
-}
-
-// crossedLevels returns the number of levels of each factor. It refuses a design in which two levels of two factors
-// have not met exactly once.
-func crossedLevels(n int, level [][]int) (levels []int, err error) {
-	if len(level) < 2 {
-		return nil, fmt.Errorf("stats: components: %d factors, want two or more", len(level))
-	}
-	for f, of := range level {
-		if len(of) != n {
-			return nil, fmt.Errorf("stats: components: factor %d has levels of %d experiments, want %d", f, len(of), n)
-		}
-		most := 0
-		for _, l := range of {
-			most = max(most, l)
-		}
-		levels = append(levels, most+1)
-	}
-	for f := range level {
-		for g := range f {
-			met := map[[2]int]bool{}
-			for i := range n {
-				met[[2]int{level[f][i], level[g][i]}] = true
-			}
-			if pairs := levels[f] * levels[g]; len(met) != n || n != pairs || levels[f] < 2 || levels[g] < 2 {
-				return nil, fmt.Errorf("stats: components: factors %d and %d: %d experiments with %d pairs of levels, "+
-					"want each of the %d pairs once", g, f, n, len(met), pairs)
-			}
-		}
-	}
-	return levels, nil
 }
 
 // chiSquaredInterval returns a variance with its interval: df·variance/σ² is χ² with df degrees of freedom.

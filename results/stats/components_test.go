@@ -131,10 +131,6 @@ func TestCrossedComponentsEdges(t *testing.T) {
 		level [][]int
 		want  string
 	}{
-		{[]float64{1, 2}, [][]int{{0, 1}}, "1 factors, want two or more"},
-		{[]float64{1, 2, 3, 4}, [][]int{{0, 0, 1, 1}, {0, 0, 1, 1}}, "2 pairs of levels, want each of the 4 pairs"},
-		{[]float64{1, 2, 3}, [][]int{{0, 0, 1}, {0, 1, 0}}, "3 experiments with 3 pairs"},
-		{[]float64{1, 2, 3, 4}, [][]int{{0, 0, 1, 1}, {0, 1}}, "factor 1 has levels of 2 experiments, want 4"},
 		{[]float64{1, 2, 3, math.NaN()}, [][]int{{0, 0, 1, 1}, {0, 1, 0, 1}}, "finite"},
 		{
 			[]float64{1, 2, 3, 4},

@@ -1,8 +1,11 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"sort"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -34,4 +37,82 @@ func PairedTTest(a, b []float64) (p files.Optional, err error) {
 	t := mean / std * math.Sqrt(float64(len(d)))
 	// The lower tail, because 1 − CDF(|t|) rounds everything below 10⁻¹⁶ to 0, and the paper prints 10⁻³¹⁶.
 	return files.Some(2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(d) - 1)}.CDF(-math.Abs(t))), nil
+}
+
+// Holm returns the p-values of a family of tests, adjusted so that the probability of one false rejection or more in
+// the whole family is at most the level at which they are read (Holm, Scandinavian Journal of Statistics 1979). The
+// k-th smallest of m, counted from 0, becomes the largest of (m − j)·p_j over j ≤ k, and at most 1.
+func Holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
+	adjusted, largest := make([]float64, len(p)), 0.0
+	for k, i := range order {
+		largest = max(largest, min(1, float64(len(p)-k)*p[i]))
+		adjusted[i] = largest
+	}
+	return adjusted
+}
+
+// Detect says which difference of two means is to be found, and how surely.
+type Detect struct {
+	Difference   float64 // above 0, in the unit of the values
+	Significance float64 // of the two-sided test, above 0 and below 1: how often equal means are found to differ
+	Power        float64 // above Significance and below 1: how often the difference is found
+}
+
+// MostSeeds is the largest answer of [Detect.Paired] and [Detect.Apart].
+const MostSeeds = 1_000_000
+
+// Paired returns how many pairs Student's paired t-test needs to find the difference, at least 2, if the differences of
+// the pairs are normal with this standard deviation. An answer above [MostSeeds] is an error.
+func (d Detect) Paired(std float64) (int, error) {
+	return d.fewest(std, func(n float64) (shift, df float64) { return d.Difference * math.Sqrt(n) / std, n - 1 })
+}
+
+// Apart returns how many values of each of two groups Student's two-sample t-test needs to find the difference, at
+// least 2, if the values are normal with this standard deviation. If the groups have two of them, std is their
+// quadratic mean. An answer above [MostSeeds] is an error.
+func (d Detect) Apart(std float64) (int, error) {
+	return d.fewest(std, func(n float64) (shift, df float64) {
+		return d.Difference * math.Sqrt(n/2) / std, 2 * (n - 1)
+	})
+}
+
+// fewest returns the least n whose test has the power. of returns the noncentrality of its t, and its degrees of
+// freedom.
+func (d Detect) fewest(std float64, of func(n float64) (shift, df float64)) (int, error) {
+	if std == 0 {
+		return 2, nil
+	}
+	n := 2 + sort.Search(MostSeeds-1, func(i int) bool {
+		return twoSidedPower(d.Significance, float64(i+2), of) >= d.Power
+	})
+	if n > MostSeeds {
+		return 0, fmt.Errorf("stats: a difference of %g with a standard deviation of %g: more than %d seeds",
+			d.Difference, std, MostSeeds)
+	}
+	return n, nil
+}
+
+// twoSidedPower returns the power of a two-sided t-test of n values.
+func twoSidedPower(level, n float64, of func(n float64) (shift, df float64)) float64 {
+	shift, df := of(n)
+	critical := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(1 - level/2)
+	return noncentralT(-critical, shift, df) + 1 - noncentralT(critical, shift, df)
+}
+
+// noncentralT returns the probability that (Z + shift)/√(V/df) ≤ t, where Z is standard normal and V is χ² with df
+// degrees of freedom: the mean, over V, of the probability for one V. V is the quantile of χ² at Φ(x), where x is
+// standard normal, because the trapezoidal rule is exact to ten digits for a smooth function times a normal density.
+func noncentralT(t, shift, df float64) (p float64) {
+	chi := distuv.ChiSquared{K: df}
+	const end, step = 6.5, 0.125
+	for x := -end; x <= end; x += step {
+		v := chi.Quantile(distuv.UnitNormal.CDF(x))
+		p += step * distuv.UnitNormal.Prob(x) * distuv.UnitNormal.CDF(t*math.Sqrt(v/df)-shift)
+	}
+	return p
 }

@@ -2,8 +2,11 @@ package track
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -177,4 +180,154 @@ func ReadFolder(dir string) (histories []*History, bad []error) {
 		histories = append(histories, h)
 	}
 	return histories, bad
+}
+
+// Machine describes everything besides the program on which a speed depends. Speeds of different machines are never
+// compared; two machines are the same if all their fields are equal. Unknown fields are empty.
+type Machine struct {
+	Suite     string `csv:"suite"`     // name and version of the workloads: other workloads begin another history
+	OS        string `csv:"os"`        // operating system and architecture: linux/amd64
+	CPU       string `csv:"cpu"`       // name of the processor, as it reports it
+	CPUs      int    `csv:"cpus"`      // logical processors that the program may use
+	Threads   int    `csv:"threads"`   // of the CPU engine
+	Engine    string `csv:"engine"`    // cpu-avx512, cpu-amx, cuda-sm90, …
+	Device    string `csv:"device"`    // name of the processor or the GPU that trains, as it reports it
+	Driver    string `csv:"driver"`    // of the GPU
+	Clocks    string `csv:"clocks"`    // limits of the clock rates, not the rates at the moment
+	Precision string `csv:"precision"` // fp32, tf32, bf16, bf16x3
+}
+
+// Fingerprint returns a short name of the machine: the first twelve hexadecimal digits of the SHA-256 of its fields,
+// each followed by a zero byte.
+func (m Machine) Fingerprint() string {
+	var cells []string
+	for cells = range files.CSVRecords([]Machine{m}) { // texts and whole numbers, which are never an error
+	}
+	sum := sha256.Sum256([]byte(strings.Join(cells, "\x00") + "\x00"))
+	return hex.EncodeToString(sum[:6])
+}
+
+// FileName returns the name of the machine's file in a folder of histories. It has device, engine and precision for
+// people, and the fingerprint for the program.
+func (m Machine) FileName() string {
+	return fmt.Sprintf("%s_%s_%s_%s.csv", slug(m.Device), slug(m.Engine), slug(m.Precision), m.Fingerprint())
+}
+
+// String describes the machine in one line.
+func (m Machine) String() string {
+	parts := []string{m.Device, m.Engine, m.Precision, fmt.Sprintf("%d of %d CPUs", m.Threads, m.CPUs)}
+	// Only what is known is listed; the clocks of many machines are not.
+	for _, more := range []struct{ name, value string }{
+		{"driver", m.Driver},
+		{"clocks", m.Clocks},
+		{"workloads", m.Suite},
+	} {
+		if more.value != "" {
+			parts = append(parts, more.name+" "+more.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// slug returns a name for files: lower-case letters and digits, with a dash for everything between them. It has at most
+// 40 bytes, or 41 if it would end with a dash; existing file names depend on this.
+func slug(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	text := strings.Join(words, "-")
+	if n := 40; len(text) > n {
+		if text[n-1] == '-' {
+			n++
+		}
+		text = text[:n]
+	}
+	return cmp.Or(text, "unknown")
+}
+
+// ErrBusy says that another process on this machine is measuring.
+var ErrBusy = errors.New("another night is being measured")
+
+// Writer appends to the histories in a folder. A machine has at most one Writer at a time, for a whole night, because
+// two measurements at the same time would slow each other down. Close or the end of the process frees the folder.
+type Writer struct {
+	dir  string
+	lock *os.File
+}
+
+// NewWriter locks a folder of histories, and creates it if necessary. The error wraps [ErrBusy] if another process has
+// the lock.
+func NewWriter(dir string) (*Writer, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("track: %w", err)
+	}
+	path := filepath.Join(dir, ".lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("track: %w", err)
+	}
+	if err := files.Lock(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("track: %s: %w", path, ErrBusy)
+	}
+	return &Writer{dir, f}, nil
+}
+
+// Close frees the folder. The lock file stays: if it were removed, two processes could hold locks on two files.
+func (w *Writer) Close() error { return w.lock.Close() }
+
+// Path returns the path of a machine's history.
+func (w *Writer) Path(m Machine) string { return filepath.Join(w.dir, m.FileName()) }
+
+// Check returns an error if a night of the machine could not be appended, because its file does not have our header.
+// Callers check this before a measurement, which takes long.
+func (w *Writer) Check(m Machine) error {
+	_, err := w.old(m)
+	return err
+}
+
+// halfWritten is appended to a last line without a line break, which makes it a bad row.
+const halfWritten = ",half-written"
+
+// Append adds a night to the history of a machine. It rewrites the file atomically, so that the file has all rows of
+// the night or none. All earlier lines stay the same, byte for byte, even bad ones. A last line without a line break is
+// cut off; Append marks and ends it, because the rest of its last number could be taken for a number.
+func (w *Writer) Append(m Machine, n Night) error {
+	old, err := w.old(m)
+	if err != nil {
+		return err
+	}
+	path := w.Path(m)
+	if old == "" {
+		old = header() + "\n"
+	}
+	if !strings.HasSuffix(old, "\n") {
+		old += halfWritten + "\n"
+	}
+	h, _ := read(old, path) // whoever reads the history reports its bad rows
+	if h != nil && slices.ContainsFunc(h.Nights, func(other Night) bool { return other.Run == n.Run }) {
+		return fmt.Errorf("track: %s: run %s is in it already, want a new name", path, n.Run)
+	}
+	// A history is small, so rewriting it is cheap, and only a rewrite can be atomic.
+	return files.WriteFile(path, func(out io.Writer) error {
+		if _, err := io.WriteString(out, old); err != nil {
+			return err
+		}
+		return encode(out, m, n)
+	})
+}
+
+// old returns the content of a machine's file, or "" if there is no file.
+func (w *Writer) old(m Machine) (string, error) {
+	path := w.Path(m)
+	text, err := files.ReadRegular(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("track: %w", err)
+	}
+	if len(text) > 0 {
+		if err := checkHeader(string(text)); err != nil {
+			return "", fmt.Errorf("track: %s: line 1: %w", path, err)
+		}
+	}
+	return string(text), nil
 }

@@ -27,15 +27,20 @@ const (
 
 // rates is how often a rule is right on one kind of machine.
 type rates struct {
-	nights, falseNights  int // of all nights those with a false alarm, of any metric
-	planted, soon, found int // shifts; found by the third night; found before 20 nights were over
-	exact, near          int // of those found: first night right; off by two nights at most
+	nights, falseNights int // of all nights those with a false alarm, of any metric
+	hits                    // of all metrics
+	exact, near         int // of those found: first night right; off by two nights at most
 
 	byMetric map[string]*hits
 }
 
-// hits are the shifts of one metric.
+// hits are shifts that were planted, found by the third night, and found before 20 nights were over.
 type hits struct{ planted, soon, found int }
+
+// add adds the shifts of another metric.
+func (h *hits) add(other hits) {
+	h.planted, h.soon, h.found = h.planted+other.planted, h.soon+other.soon, h.found+other.found
+}
 
 // measure plants shifts of a size in so many metrics, up and then down again, and counts what the rule makes of them.
 // history makes the history, in which a metric's night is multiplied by a factor.
@@ -65,7 +70,7 @@ func measure(
 	}
 	h := history(func(night, metric int) float64 { return level[metric][night] })
 	trends := rule.Trends(h) // in the order of the names, as the metrics are
-	out.nights, out.planted, out.byMetric = nights, len(plants), map[string]*hits{}
+	out.nights, out.byMetric = nights, map[string]*hits{}
 	taken, alarms := map[plant]bool{}, map[int]bool{}
 	for m, trend := range trends {
 		own := &hits{}
@@ -88,10 +93,8 @@ func measure(
 			}
 			p := plants[hit]
 			taken[p] = true
-			out.found++
 			own.found++
 			if s.Confirmed-p.night < 3 {
-				out.soon++
 				own.soon++
 			}
 			switch off := s.First - p.night; {
@@ -102,6 +105,7 @@ func measure(
 				out.near++
 			}
 		}
+		out.add(*own)
 	}
 	out.falseNights = len(alarms)
 	return out
@@ -301,8 +305,7 @@ func noiseRates(t *testing.T, recorded []recordedNight, stay float64, wall, guar
 			own := r.byMetric[v.Metric]
 			fmt.Fprintf(&table, "  %s: %s, %s\n", v.Metric, share(own.soon, own.planted), share(own.found, own.planted))
 			if slices.Contains(steady, v.Metric) {
-				calm.planted += own.planted
-				calm.soon += own.soon
+				calm.add(*own)
 			}
 		}
 		all, soon, metrics := wholeNights(size, 5, history)

@@ -58,7 +58,6 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 		Metrics: len(n.judged()), Regressions: []Finding{}, Improvements: []Finding{}, Earlier: []Finding{},
 	}
 	for _, t := range trends {
-		// A metric is compared if the last night measured it and enough nights came before.
 		if k := len(t.Nights); k > 0 && t.Nights[k-1] == last && t.comparable() {
 			v.Compared++
 		}

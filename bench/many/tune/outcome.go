@@ -64,7 +64,7 @@ func (c *cell) row(t *trial, rung int) TrialRow {
 }
 
 // params returns the settings of all trials that differ from the preset.
-func (c *cell) params() results.Params { return c.settings.Params().Without("lr", "server-lr") }
+func (c *cell) params() results.Params { return c.settings.Params().Without(results.Rates...) }
 
 // rates returns the row of a winner in the file of rates.
 func (t *Tuning) rates(c *cell, best *trial) *many.RatesRow {

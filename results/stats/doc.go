@@ -1,2 +1,0 @@
-// Package stats computes statistics of values given as []float64: means, quantiles, tests, ranks and Shapley values.
-package stats
