@@ -3,7 +3,9 @@ package algos
 import (
 	"context"
 	"fmt"
+	"sync"
 
+	"rollcall/datasets/plan"
 	"rollcall/nets"
 )
 
@@ -231,4 +233,72 @@ func (t *terms) addEach(sign float64, c []float64, rows []nets.Row) {
 	for k, row := range rows {
 		t.add(sign*c[k], row)
 	}
+}
+
+// Base is what a method of another package stands on, as the methods here stand on server: the federation, rows in the
+// engine's memory, and how far each client is in its samples.
+type Base struct{ *server }
+
+// NewBase returns a base whose clients have not trained yet.
+func NewBase(f Federation) *Base { return &Base{newServer(f)} }
+
+// Rows returns n new rows of zeros. They live until Close.
+func (b *Base) Rows(n int) ([]nets.Row, error) { return b.rows(n) }
+
+// Combine sets the weights of dst to Σ c_k·rows_k, added in this order. Terms with c_k = 0 are left out. dst may be
+// among the rows. The running statistics of dst stay.
+func (b *Base) Combine(dst nets.Row, c []float64, rows []nets.Row) error {
+	var sum terms
+	sum.addEach(1, c, rows)
+	return b.set(dst, sum)
+}
+
+// AverageBuffers gives dst the running statistics of the clients whose updates have just entered it: the mean, weighted
+// by importance, of those that their local steps ended with, in rows[k] for the k-th client. Without clients, or if
+// they have no importance, dst keeps its own.
+func (b *Base) AverageBuffers(dst nets.Row, clients []int, rows []nets.Row) error {
+	return b.averageBuffers(dst, clients, rows)
+}
+
+// Save returns the state of the base: how far the clients are in their samples, and their momentum.
+func (b *Base) Save() ([]Array, error) { return save(b.state) }
+
+// Restore loads what Save has returned, into a base that was just made.
+func (b *Base) Restore(from Source) error { return restoreState(b.state, from) }
+
+// nextPlans makes the batch plans of the next round while the engine trains this one, so that the engine need not wait
+// for them. A plan depends on the round, the client, its steps and those taken so far alone. So a plan made early
+// equals the plan made later, and a plan that nobody asks for is dropped.
+type nextPlans struct {
+	plans  map[planKey]plan.Local // may be read when making is done
+	making sync.WaitGroup
+}
+
+// planKey is all that the plan of a client depends on; taken counts the steps that the client made before.
+type planKey struct{ round, client, taken, steps int }
+
+func (k planKey) plan(p *plan.Planner) plan.Local { return p.Of(k.round, k.client, k.taken, k.steps) }
+
+// begin starts a goroutine that makes the plans of keys, until the context ends.
+func (n *nextPlans) begin(ctx context.Context, planner *plan.Planner, keys []planKey) {
+	plans := make(map[planKey]plan.Local, len(keys))
+	n.plans = plans
+	n.making.Go(func() {
+		for _, k := range keys {
+			if ctx.Err() != nil {
+				return
+			}
+			plans[k] = k.plan(planner)
+		}
+	})
+}
+
+// take returns the plan of k. It waits for plans that are being made, and makes the plan if none was made early.
+func (n *nextPlans) take(planner *plan.Planner, k planKey) plan.Local {
+	n.making.Wait()
+	if p, made := n.plans[k]; made {
+		delete(n.plans, k)
+		return p
+	}
+	return k.plan(planner)
 }
