@@ -50,13 +50,13 @@ func startOn[Base any](
 
 // newGlobal starts with the model w0.
 func newGlobal(s *server, w0 []float32, o Options) (global, error) {
-	rows, err := s.rows(1)
+	rows, err := s.Rows(1)
 	if err != nil {
 		return global{}, err
 	}
 	g := global{server: s, w: rows[0], momentum: serverMomentum.Number(o), decay: serverDecay.Number(o)}
 	if g.momentum != 0 || g.decay != 0 {
-		v, err := s.rows(1)
+		v, err := s.Rows(1)
 		if err != nil {
 			return global{}, err
 		}
@@ -157,7 +157,7 @@ func (g *global) step(dst nets.Row, r Round, u update) error {
 	if u.buffers == nil {
 		u.buffers = u.ends
 	}
-	return g.averageBuffers(dst, u.clients, u.buffers)
+	return g.AverageBuffers(dst, u.clients, u.buffers)
 }
 
 func (g *global) Model() (nets.Row, error) { return g.w, nil }

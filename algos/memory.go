@@ -47,7 +47,7 @@ func newMemoryOf(s *server, w0 []float32, o Options, byRate bool) (memory, error
 	if err != nil {
 		return memory{}, err
 	}
-	y, err := s.rows(s.N)
+	y, err := s.Rows(s.N)
 	return memory{g, byRate, y, make([]bool, s.N), make([]float64, s.N)}, err
 }
 

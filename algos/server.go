@@ -25,8 +25,8 @@ type server struct {
 // newServer returns a server of clients that have not trained yet.
 func newServer(f Federation) *server { return &server{Federation: f, taken: make([]int, f.N)} }
 
-// rows returns n new rows of zeros.
-func (s *server) rows(n int) ([]nets.Row, error) {
+// Rows returns n new rows of zeros. They live until Close.
+func (s *server) Rows(n int) ([]nets.Row, error) {
 	bank, err := s.Engine.NewBank(n)
 	if err != nil {
 		return nil, fmt.Errorf("%d rows of %d parameters: %w", n, s.Engine.Info().Params, err)
@@ -45,7 +45,7 @@ func (s *server) grow(rows []nets.Row, n, limit int) ([]nets.Row, error) {
 	if n <= len(rows) {
 		return rows, nil
 	}
-	more, err := s.rows(min(limit, max(n, 2*len(rows))) - len(rows))
+	more, err := s.Rows(min(limit, max(n, 2*len(rows))) - len(rows))
 	if err != nil {
 		return rows, err
 	}
@@ -125,7 +125,7 @@ func (s *server) Train(ctx context.Context, r Round, w Training) ([]float32, err
 // makeMomentum makes the rows for the momentum of the clients, if the federation has momentum.
 func (s *server) makeMomentum() (err error) {
 	if s.Momentum > 0 && s.momentum == nil {
-		s.momentum, err = s.rows(s.N)
+		s.momentum, err = s.Rows(s.N)
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func (s *server) set(dst nets.Row, sum terms) error {
 // Running statistics are means and variances of a batch, of which only a mean makes sense. So they have no part in
 // anything else that a method does to rows: weights that do not sum to 1, such as 1/p_i or η_g, would make variances
 // negative.
-func (s *server) averageBuffers(dst nets.Row, clients []int, rows []nets.Row) error {
+func (s *server) AverageBuffers(dst nets.Row, clients []int, rows []nets.Row) error {
 	total := 0.0
 	for _, i := range clients {
 		total += s.Importance[i]
@@ -235,15 +235,11 @@ func (t *terms) addEach(sign float64, c []float64, rows []nets.Row) {
 	}
 }
 
-// Base is what a method of another package stands on, as the methods here stand on server: the federation, rows in the
-// engine's memory, and how far each client is in its samples.
+// Base is what a method of another package stands on, as the methods here stand on server.
 type Base struct{ *server }
 
 // NewBase returns a base whose clients have not trained yet.
 func NewBase(f Federation) *Base { return &Base{newServer(f)} }
-
-// Rows returns n new rows of zeros. They live until Close.
-func (b *Base) Rows(n int) ([]nets.Row, error) { return b.rows(n) }
 
 // Combine sets the weights of dst to Σ c_k·rows_k, added in this order. Terms with c_k = 0 are left out. dst may be
 // among the rows. The running statistics of dst stay.
@@ -251,13 +247,6 @@ func (b *Base) Combine(dst nets.Row, c []float64, rows []nets.Row) error {
 	var sum terms
 	sum.addEach(1, c, rows)
 	return b.set(dst, sum)
-}
-
-// AverageBuffers gives dst the running statistics of the clients whose updates have just entered it: the mean, weighted
-// by importance, of those that their local steps ended with, in rows[k] for the k-th client. Without clients, or if
-// they have no importance, dst keeps its own.
-func (b *Base) AverageBuffers(dst nets.Row, clients []int, rows []nets.Row) error {
-	return b.averageBuffers(dst, clients, rows)
 }
 
 // Save returns the state of the base: how far the clients are in their samples, and their momentum.

@@ -44,7 +44,7 @@ func TestMomentumPersists(t *testing.T) {
 func TestSetOneTerm(t *testing.T) {
 	f, e := toyFederation(8)
 	s := &server{Federation: f}
-	rows := must.Get(s.rows(2))(t)
+	rows := must.Get(s.Rows(2))(t)
 	for _, c := range []struct {
 		name string
 		dst  nets.Row
