@@ -118,8 +118,9 @@ type Reserved struct {
 
 // Divide returns the samples of each of o.Clients clients. If the data set has a split of its own, Divide uses it and
 // checks only its number of clients; otherwise it uses [Cut]. It holds samples out first, see [holdOut], and then
-// reserves a share of every client's training samples for validation, as [Split.reserve] does. What is not reserved is
-// nil in the split. Divide does not change the data set, but may return the data set's own split.
+// reserves a share of every client's training samples for validation, as [setAside] does with step 1: CA-Fed's papers
+// reserve 0.2 of MNIST's training set; that each client reserves 0.2 of its own samples is [inferred]. What is not
+// reserved is nil in the split. Divide does not change the data set, but may return the data set's own split.
 func Divide(data *Set, o SplitOptions, reserved Reserved, seed uint32) (split *Split, err error) {
 	if data.Split != nil && len(data.Split.Train) != o.Clients {
 		return nil, fmt.Errorf("%s: samples of %d clients, want %d", data.Name, len(data.Split.Train), o.Clients)
@@ -135,11 +136,9 @@ func Divide(data *Set, o SplitOptions, reserved Reserved, seed uint32) (split *S
 	if err != nil || reserved.Validation == 0 {
 		return split, err
 	}
-	whole := *split // reserve assigns new slices to Train and Valid, so the data set's split does not change
-	if err := whole.reserve(reserved.Validation, seed); err != nil {
-		return nil, err
-	}
-	return &whole, nil
+	whole := *split // with new slices Train and Valid: the data set's split does not change
+	whole.Train, whole.Valid, err = setAside("validation", split.Train, reserved.Validation, seed, rng.SplitStepReserve)
+	return &whole, err
 }
 
 // ClassShares returns the share of each class among the samples of each client [clients][classes]. The shares of a
@@ -181,14 +180,6 @@ type Split struct {
 	HeldOut [][]int32
 
 	Group []int // [N] number of the client's group, from 0; the clients of a group share a distribution; nil: one group
-}
-
-// reserve moves a fraction of every client's training samples to its validation samples, as [setAside] does with step
-// 1. CA-Fed's papers reserve 0.2 of MNIST's training set; that each client reserves 0.2 of its own samples is
-// [inferred].
-func (s *Split) reserve(fraction float64, seed uint32) (err error) {
-	s.Train, s.Valid, err = setAside("validation", s.Train, fraction, seed, rng.SplitStepReserve)
-	return err
 }
 
 // setAside moves a fraction of the samples of each part, drawn at random from stream (0, i, step) of rng.Split for part

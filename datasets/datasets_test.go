@@ -26,15 +26,6 @@ func TestRefusedNames(t *testing.T) {
 	}
 }
 
-// The caller of About gets slices of its own.
-func TestAbout(t *testing.T) {
-	got := must.Get(About("cifar10"))(t)
-	got.Mean[0] = 7
-	if again := must.Get(About("cifar10"))(t); again.Mean[0] != cifar10Info.Mean[0] || again.Net != "cnn-cifar10" {
-		t.Errorf("%+v after a caller changed the mean, want %+v", again, cifar10Info)
-	}
-}
-
 // A generated set lies nowhere, and there is nothing to fetch or to verify.
 func TestGeneratedHasNoFiles(t *testing.T) {
 	for _, name := range []string{"synthetic", "leaf", "binary"} {

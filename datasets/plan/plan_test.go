@@ -189,16 +189,6 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// BenchmarkClient times the plan of one client's round: ten batches of 128 of its 500 samples, augmented per sample.
-func BenchmarkClient(b *testing.B) {
-	p := Planner{Seed: 3, Parts: [][]int32{own(0, 500)}, E: 10, B: 128, Augment: AugmentPerSample, Flip: true}
-	taken := 0
-	for b.Loop() {
-		p.Client(taken/10, 0, taken)
-		taken += 10
-	}
-}
-
 // The words of a draw are part of what a seed means: other engines and other versions draw the same. Rows and columns
 // are 0 … 8, from one draw for a batch or one for each sample. Without Flip nothing is mirrored, and without
 // augmentation the images stay as they are.
