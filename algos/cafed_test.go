@@ -167,8 +167,15 @@ func scratch(q, alpha, gap, pi []float64, order []int, bias, tau float64) []floa
 func population(n int, seed uint32, equal bool, zeros float64) (alpha, gap, pi, lambda []float64) {
 	s := rng.Key{Seed: seed, Purpose: rng.Sampling}.Stream(n, 0, 0)
 	alpha, gap, pi, lambda = equalWeights(n), make([]float64, n), make([]float64, n), make([]float64, n)
-	if !equal {
-		dirichlet(s, 1, alpha)
+	if !equal { // by a draw from Dirichlet(1)
+		total := 0.0
+		for i := range alpha {
+			alpha[i] = -math.Log(1 - s.Float64())
+			total += alpha[i]
+		}
+		for i := range alpha {
+			alpha[i] /= total
+		}
 	}
 	for i := range n {
 		pi[i], lambda[i] = 0.05+0.9*s.Float64(), 2*s.Float64()-1
@@ -177,21 +184,6 @@ func population(n int, seed uint32, equal bool, zeros float64) (alpha, gap, pi, 
 		}
 	}
 	return alpha, gap, pi, lambda
-}
-
-// dirichlet fills p with a draw from the symmetric Dirichlet distribution.
-func dirichlet(s *rng.Stream, alpha float64, p []float64) {
-	for i := range p {
-		p[i] = s.LogGamma(alpha)
-	}
-	top, sum := slices.Max(p), 0.0
-	for i := range p {
-		p[i] = math.Exp(p[i] - top)
-		sum += p[i]
-	}
-	for i := range p {
-		p[i] /= sum
-	}
 }
 
 // everybody returns n times true.
@@ -308,38 +300,5 @@ func TestOrders(t *testing.T) {
 	}
 	if got, want := byAvailability([]float64{0.9, 0.1, 0.5, 0.1}), []int{1, 3, 2, 0}; !slices.Equal(got, want) {
 		t.Errorf("by π ascending: %v, want %v", got, want)
-	}
-}
-
-// serverStep returns what ca-fed's server does in a round beside
-// the engine's work, for n clients of whom half are active.
-func serverStep(tb testing.TB, n int, kappaBar2 float64) func() {
-	tb.Helper()
-	alpha, gap, pi, lambda := population(n, 1, true, 0.2)
-	f, _ := toyFederation(make([]float64, n)...)
-	f.Importance, f.P, f.Lambda = alpha, pi, lambda
-	o := withValues(Paper, "kappa", fmt.Sprint(kappaBar2), "prior", "10")
-	started := must.Get(New("ca-fed", f, []float32{0, 0}, o))(tb)
-	m := inside(started)
-	copy(m.loss, gap) // above F̂* = 0
-	var active []int
-	for i := 0; i < n; i += 2 {
-		active = append(active, i)
-	}
-	return func() {
-		m.availability.Observe(active)
-		q := must.Get(m.unbiased(active))(tb)
-		m.exclude(q)
-	}
-}
-
-func BenchmarkServerStep(b *testing.B) {
-	for _, n := range []int{100, 1000, 10_000} {
-		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
-			step := serverStep(b, n, 0.01)
-			for b.Loop() {
-				step()
-			}
-		})
 	}
 }

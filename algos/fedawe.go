@@ -78,7 +78,11 @@ func (m *fedAWE) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	loss, err := m.train(ctx, r, func(_, i int) nets.Row { return m.x(i) }, func(k, _ int) nets.Row { return ends[k] })
+	local := Training{Clients: r.Active, End: ends, LR: r.LR}
+	for _, i := range r.Active {
+		local.Start = append(local.Start, m.x(i))
+	}
+	loss, err := m.Train(ctx, r, local)
 	if err != nil {
 		return nil, err
 	}

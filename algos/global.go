@@ -2,6 +2,7 @@ package algos
 
 import (
 	"context"
+	"slices"
 
 	"rollcall/nets"
 )
@@ -33,6 +34,8 @@ type global struct {
 	w               nets.Row
 	momentum, decay float64   // of the server
 	velocity        *nets.Row // v; nil if momentum and decay are 0, since v = −U then needs no row
+
+	corrections []nets.Row // for the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
 // startOn returns the start function of a method: it starts the base, and then makes the method from it.
@@ -78,8 +81,14 @@ func (g *global) local(ctx context.Context, r Round) (ends []nets.Row, loss []fl
 	if ends, err = g.endRows(len(r.Active)); err != nil {
 		return nil, nil, err
 	}
-	loss, err = g.train(ctx, r, func(int, int) nets.Row { return g.w }, func(k, _ int) nets.Row { return ends[k] })
+	loss, err = g.trainTo(ctx, r, ends)
 	return ends, loss, err
+}
+
+// trainTo runs the local steps of every client in r.Active from w, and ends in the k-th of the rows.
+func (g *global) trainTo(ctx context.Context, r Round, ends []nets.Row) ([]float32, error) {
+	start := slices.Repeat([]nets.Row{g.w}, len(ends))
+	return g.Train(ctx, r, Training{Clients: r.Active, Start: start, End: ends, LR: r.LR, Drift: g.corrections})
 }
 
 // weigh runs the round of a method that trains all active clients with weights known before: U = Σ_k c_k Δ_k, where

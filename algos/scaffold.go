@@ -67,7 +67,7 @@ func (m *scaffold) state(p *parts) {
 	p.rows("own", chosen(m.own, m.trained())...)
 }
 
-// drift sets the rows of the active clients to c − c_i, which [server.train] adds to their gradients.
+// drift sets the rows of the active clients to c − c_i, which [global.trainTo] adds to their gradients.
 func (m *scaffold) drift(active []int) error {
 	m.corrections = m.corrections[:0]
 	for _, i := range active {

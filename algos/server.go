@@ -18,8 +18,6 @@ type server struct {
 	ends      []nets.Row  // for the results of local steps, as many as clients ever trained at once
 	banks     []nets.Bank // all memory of the method, for Close
 	nextPlans nextPlans
-
-	corrections []nets.Row // for the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
 // newServer returns a server of clients that have not trained yet.
@@ -59,16 +57,6 @@ func (s *server) endRows(k int) (ends []nets.Row, err error) {
 		return nil, err
 	}
 	return s.ends[:k], nil
-}
-
-// train runs the local steps of every client in r.Active, with the learning rate r.LR, and returns their losses. The
-// k-th client trains from the row start(k, client) to the row end(k, client).
-func (s *server) train(ctx context.Context, r Round, start, end func(k, client int) nets.Row) ([]float32, error) {
-	w := Training{Clients: r.Active, LR: r.LR, Drift: s.corrections}
-	for k, i := range r.Active {
-		w.Start, w.End = append(w.Start, start(k, i)), append(w.End, end(k, i))
-	}
-	return s.Train(ctx, r, w)
 }
 
 // Training is the local training of some clients: from which rows to which, and how.
