@@ -57,7 +57,7 @@ func (s *server) coalitions(
 			return nil, err
 		}
 	}
-	rows, err := s.rows(1 << s.N)
+	rows, err := s.Rows(1 << s.N)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *server) coalitions(
 				fresh = append(fresh, i)
 			}
 		}
-		if err := s.averageBuffers(row, fresh, chosen(m.y, present(fresh, s.N))); err != nil {
+		if err := s.AverageBuffers(row, fresh, chosen(m.y, present(fresh, s.N))); err != nil {
 			return nil, err
 		}
 	}

@@ -208,6 +208,13 @@ func trainsTheActive(t checker, name string, o Options) {
 		if !slices.Equal(clients, want) {
 			t.Errorf("round %d: trained %v, want %v", r.T, clients, want)
 		}
+		if d := m.Inspect(); d != nil {
+			for i, q := range d.Q {
+				if (q > 0) != slices.Contains(clients, i) {
+					t.Errorf("round %d: client %d has weight %g, trained %v, want weights of these alone", r.T, i, q, clients)
+				}
+			}
+		}
 		if w.Round != r.T || w.LR != r.LR || w.Seed != 77 || w.WeightDecay != 0.01 || w.Momentum != 0 ||
 			w.Clip == nil || *w.Clip != clip {
 			t.Errorf("round %d: work %+v, want the round's and the federation's settings", r.T, w)

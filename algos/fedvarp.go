@@ -24,7 +24,7 @@ var fedVARPMethod = Definition{
 
 // newFedVARP starts at the model w0 with an empty memory.
 func newFedVARP(s *server, w0 []float32, o Options) (method, error) {
-	spare, err := s.rows(1)
+	spare, err := s.Rows(1)
 	if err != nil {
 		return nil, err
 	}

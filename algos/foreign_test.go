@@ -2,7 +2,6 @@ package algos
 
 import (
 	"context"
-	"math"
 	"slices"
 	"testing"
 
@@ -14,7 +13,7 @@ import (
 
 // TestForeign registers each method in one line, and holds it to all laws.
 func TestForeign(t *testing.T) {
-	for _, define := range []func(mistake string) Definition{ownMomentum, yogi, ownMemory} {
+	for _, define := range []func(mistake string) Definition{ownMomentum, ownMemory} {
 		d := define("")
 		registered(t, d)
 		for _, l := range laws {
@@ -29,8 +28,7 @@ func TestMistakes(t *testing.T) {
 		define   func(mistake string) Definition
 		mistakes []string
 	}{
-		{ownMomentum, []string{"state", "server rate", "coasts", "statistics"}},
-		{yogi, []string{"state", "server rate", "statistics", "linear"}},
+		{ownMomentum, []string{"state", "server rate", "coasts", "statistics", "linear"}},
 		{ownMemory, []string{"state", "memory", "empty", "place"}},
 	} {
 		for _, mistake := range c.mistakes {
@@ -85,7 +83,7 @@ func ownMomentum(mistake string) Definition {
 			if err != nil {
 				return nil, err
 			}
-			v, err := s.rows(1)
+			v, err := s.Rows(1)
 			if err != nil {
 				return nil, err
 			}
@@ -112,78 +110,24 @@ func (m *momentumMethod) Round(ctx context.Context, r Round) ([]float32, error) 
 		return nil, err
 	}
 	w.add(1, m.w)
+	if m.mistake == "linear" {
+		norm, err := nets.Norm(m.Engine, m.v)
+		if err != nil {
+			return nil, err
+		}
+		r.ServerLR /= 1 + norm
+	}
 	w.add(r.ServerLR, m.v)
 	if err := m.set(m.w, w); err != nil || m.mistake == "statistics" {
 		return loss, err
 	}
-	return loss, m.averageBuffers(m.w, r.Active, ends)
+	return loss, m.AverageBuffers(m.w, r.Active, ends)
 }
 
 func (m *momentumMethod) state(p *parts) {
 	m.global.state(p)
 	if m.mistake != "state" {
 		p.rows("v", m.v)
-	}
-}
-
-// yogiMethod is Yogi at the server (Reddi et al., ICLR 2021, Algorithm 2), by Load and Store.
-type yogiMethod struct {
-	global
-	first, second []float64 // [P] the moments of Δ
-	mistake       string
-}
-
-func yogi(mistake string) Definition {
-	is := Momentum
-	if mistake == "linear" {
-		is |= Linear
-	}
-	return Definition{
-		Name: "test-yogi", Revision: 1, Is: is, LR: 0.05, ServerLR: 0.01,
-		start: startOn(newGlobal, func(g global, _ Options) method {
-			p := g.Engine.Info().Params
-			return &yogiMethod{g, make([]float64, p), make([]float64, p), mistake}
-		}),
-	}
-}
-
-func (m *yogiMethod) Round(ctx context.Context, r Round) ([]float32, error) {
-	ends, loss, err := m.local(ctx, r)
-	if err != nil || len(ends) == 0 {
-		return nil, err
-	}
-	var mean terms
-	mean.add(1/float64(len(ends)), ends...)
-	if err := m.set(ends[0], mean); err != nil {
-		return nil, err
-	}
-	w, target := make([]float32, len(m.first)), make([]float32, len(m.first))
-	for row, into := range map[nets.Row][]float32{m.w: w, ends[0]: target} {
-		if err := m.Engine.Store(row, into); err != nil {
-			return nil, err
-		}
-	}
-	lr := r.ServerLR
-	if m.mistake == "server rate" {
-		lr = r.LR
-	}
-	for j := range w {
-		d := float64(target[j]) - float64(w[j])
-		m.first[j] = 0.9*m.first[j] + 0.1*d
-		m.second[j] -= 0.01 * d * d * math.Copysign(1, m.second[j]-d*d)
-		w[j] += float32(lr * m.first[j] / (math.Sqrt(m.second[j]) + 1e-3))
-	}
-	if err := m.Engine.Load(m.w, w); err != nil || m.mistake == "statistics" {
-		return loss, err
-	}
-	return loss, m.averageBuffers(m.w, r.Active, ends)
-}
-
-func (m *yogiMethod) state(p *parts) {
-	m.global.state(p)
-	p.floats("first", each(m.first), -math.MaxFloat64, math.MaxFloat64)
-	if m.mistake != "state" {
-		p.floats("second", each(m.second), 0, math.MaxFloat64)
 	}
 }
 
@@ -210,7 +154,7 @@ func ownMemory(mistake string) Definition {
 			if err != nil {
 				return nil, err
 			}
-			y, err := s.rows(s.N)
+			y, err := s.Rows(s.N)
 			return &memoryMethod{g, y, make([]bool, s.N), mistake}, err
 		},
 	}
@@ -240,7 +184,7 @@ func (m *memoryMethod) Round(ctx context.Context, r Round) ([]float32, error) {
 	if err := m.set(m.w, w); err != nil {
 		return nil, err
 	}
-	return loss, m.averageBuffers(m.w, r.Active, ends)
+	return loss, m.AverageBuffers(m.w, r.Active, ends)
 }
 
 func (m *memoryMethod) state(p *parts) {

@@ -2,6 +2,7 @@ package algos
 
 import (
 	"context"
+	"slices"
 
 	"rollcall/nets"
 )
@@ -33,6 +34,8 @@ type global struct {
 	w               nets.Row
 	momentum, decay float64   // of the server
 	velocity        *nets.Row // v; nil if momentum and decay are 0, since v = −U then needs no row
+
+	corrections []nets.Row // for the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
 // startOn returns the start function of a method: it starts the base, and then makes the method from it.
@@ -50,13 +53,13 @@ func startOn[Base any](
 
 // newGlobal starts with the model w0.
 func newGlobal(s *server, w0 []float32, o Options) (global, error) {
-	rows, err := s.rows(1)
+	rows, err := s.Rows(1)
 	if err != nil {
 		return global{}, err
 	}
 	g := global{server: s, w: rows[0], momentum: serverMomentum.Number(o), decay: serverDecay.Number(o)}
 	if g.momentum != 0 || g.decay != 0 {
-		v, err := s.rows(1)
+		v, err := s.Rows(1)
 		if err != nil {
 			return global{}, err
 		}
@@ -78,8 +81,14 @@ func (g *global) local(ctx context.Context, r Round) (ends []nets.Row, loss []fl
 	if ends, err = g.endRows(len(r.Active)); err != nil {
 		return nil, nil, err
 	}
-	loss, err = g.train(ctx, r, func(int, int) nets.Row { return g.w }, func(k, _ int) nets.Row { return ends[k] })
+	loss, err = g.trainTo(ctx, r, ends)
 	return ends, loss, err
+}
+
+// trainTo runs the local steps of every client in r.Active from w, and ends in the k-th of the rows.
+func (g *global) trainTo(ctx context.Context, r Round, ends []nets.Row) ([]float32, error) {
+	start := slices.Repeat([]nets.Row{g.w}, len(ends))
+	return g.Train(ctx, r, Training{Clients: r.Active, Start: start, End: ends, LR: r.LR, Drift: g.corrections})
 }
 
 // weigh runs the round of a method that trains all active clients with weights known before: U = Σ_k c_k Δ_k, where
@@ -157,7 +166,7 @@ func (g *global) step(dst nets.Row, r Round, u update) error {
 	if u.buffers == nil {
 		u.buffers = u.ends
 	}
-	return g.averageBuffers(dst, u.clients, u.buffers)
+	return g.AverageBuffers(dst, u.clients, u.buffers)
 }
 
 func (g *global) Model() (nets.Row, error) { return g.w, nil }

@@ -47,7 +47,7 @@ func newMemoryOf(s *server, w0 []float32, o Options, byRate bool) (memory, error
 	if err != nil {
 		return memory{}, err
 	}
-	y, err := s.rows(s.N)
+	y, err := s.Rows(s.N)
 	return memory{g, byRate, y, make([]bool, s.N), make([]float64, s.N)}, err
 }
 
@@ -64,7 +64,7 @@ func (m *memory) state(p *parts) {
 // y_i, from which w is then subtracted, so that no other rows are needed. The running statistics that they end with
 // stay in that row until the client trains again, for [memory.move] in the same round alone.
 func (m *memory) updateMemory(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.train(ctx, r, func(int, int) nets.Row { return m.w }, func(_, i int) nets.Row { return m.y[i] })
+	loss, err := m.trainTo(ctx, r, chosen(m.y, present(r.Active, m.N)))
 	if err != nil {
 		return nil, err
 	}

@@ -158,21 +158,3 @@ func TestParamHasSay(t *testing.T) {
 		t.Errorf("kappa sets %+v, want %+v", cafedKappa.Overrides, want)
 	}
 }
-
-// The typed values a method reads, given and by default.
-func TestParamValues(t *testing.T) {
-	o := withValues(Paper, "fedau-cutoff", "3.0", "f3ast-limit", "7", "f3ast-mean", "1", "fedawe-clip", "2.5",
-		"f3ast-beta", "1e-2")
-	n, limit, mean := fedauCutoff.Whole(o), f3astLimit.OptionalWhole(o), f3astMean.IsOn(o)
-	if n != 3 || limit == nil || *limit != 7 || !mean {
-		t.Errorf("cut-off %d, limit %v, mean %t, want 3, 7, true", n, limit, mean)
-	}
-	if clip, beta := fedaweClip.Optional(o), f3astBeta.Number(o); clip == nil || *clip != 2.5 || beta != 0.01 {
-		t.Errorf("clip %v, beta %g, want 2.5, 0.01", clip, beta)
-	}
-	o = Options{Preset: Paper}
-	clip, limit, model := fedaweClip.Optional(o), f3astLimit.OptionalWhole(o), fedaweModel.Text(o)
-	if clip != nil || limit != nil || model != "mean" {
-		t.Errorf("clip %v, limit %v, model %q, want none, none, mean", clip, limit, model)
-	}
-}

@@ -32,12 +32,11 @@ func newScaffold(s *server, w0 []float32, o Options) (method, error) {
 	if err != nil {
 		return nil, err
 	}
-	common, err := s.rows(2)
+	rows, err := s.Rows(2 + s.N)
 	if err != nil {
 		return nil, err
 	}
-	own, err := s.rows(s.N)
-	return &scaffold{global: g, c: common[0], own: own, next: common[1]}, err
+	return &scaffold{global: g, c: rows[0], own: rows[2:], next: rows[1]}, nil
 }
 
 func (m *scaffold) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -68,7 +67,7 @@ func (m *scaffold) state(p *parts) {
 	p.rows("own", chosen(m.own, m.trained())...)
 }
 
-// drift sets the rows of the active clients to c − c_i, which [server.train] adds to their gradients.
+// drift sets the rows of the active clients to c − c_i, which [global.trainTo] adds to their gradients.
 func (m *scaffold) drift(active []int) error {
 	m.corrections = m.corrections[:0]
 	for _, i := range active {

@@ -3,7 +3,9 @@ package algos
 import (
 	"context"
 	"fmt"
+	"sync"
 
+	"rollcall/datasets/plan"
 	"rollcall/nets"
 )
 
@@ -16,15 +18,13 @@ type server struct {
 	ends      []nets.Row  // for the results of local steps, as many as clients ever trained at once
 	banks     []nets.Bank // all memory of the method, for Close
 	nextPlans nextPlans
-
-	corrections []nets.Row // for the next round: added to every gradient of the k-th active client; nil: nothing
 }
 
 // newServer returns a server of clients that have not trained yet.
 func newServer(f Federation) *server { return &server{Federation: f, taken: make([]int, f.N)} }
 
-// rows returns n new rows of zeros.
-func (s *server) rows(n int) ([]nets.Row, error) {
+// Rows returns n new rows of zeros. They live until Close.
+func (s *server) Rows(n int) ([]nets.Row, error) {
 	bank, err := s.Engine.NewBank(n)
 	if err != nil {
 		return nil, fmt.Errorf("%d rows of %d parameters: %w", n, s.Engine.Info().Params, err)
@@ -43,7 +43,7 @@ func (s *server) grow(rows []nets.Row, n, limit int) ([]nets.Row, error) {
 	if n <= len(rows) {
 		return rows, nil
 	}
-	more, err := s.rows(min(limit, max(n, 2*len(rows))) - len(rows))
+	more, err := s.Rows(min(limit, max(n, 2*len(rows))) - len(rows))
 	if err != nil {
 		return rows, err
 	}
@@ -57,16 +57,6 @@ func (s *server) endRows(k int) (ends []nets.Row, err error) {
 		return nil, err
 	}
 	return s.ends[:k], nil
-}
-
-// train runs the local steps of every client in r.Active, with the learning rate r.LR, and returns their losses. The
-// k-th client trains from the row start(k, client) to the row end(k, client).
-func (s *server) train(ctx context.Context, r Round, start, end func(k, client int) nets.Row) ([]float32, error) {
-	w := Training{Clients: r.Active, LR: r.LR, Drift: s.corrections}
-	for k, i := range r.Active {
-		w.Start, w.End = append(w.Start, start(k, i)), append(w.End, end(k, i))
-	}
-	return s.Train(ctx, r, w)
 }
 
 // Training is the local training of some clients: from which rows to which, and how.
@@ -123,7 +113,7 @@ func (s *server) Train(ctx context.Context, r Round, w Training) ([]float32, err
 // makeMomentum makes the rows for the momentum of the clients, if the federation has momentum.
 func (s *server) makeMomentum() (err error) {
 	if s.Momentum > 0 && s.momentum == nil {
-		s.momentum, err = s.rows(s.N)
+		s.momentum, err = s.Rows(s.N)
 	}
 	return err
 }
@@ -153,7 +143,7 @@ func (s *server) set(dst nets.Row, sum terms) error {
 // Running statistics are means and variances of a batch, of which only a mean makes sense. So they have no part in
 // anything else that a method does to rows: weights that do not sum to 1, such as 1/p_i or η_g, would make variances
 // negative.
-func (s *server) averageBuffers(dst nets.Row, clients []int, rows []nets.Row) error {
+func (s *server) AverageBuffers(dst nets.Row, clients []int, rows []nets.Row) error {
 	total := 0.0
 	for _, i := range clients {
 		total += s.Importance[i]
@@ -231,4 +221,61 @@ func (t *terms) addEach(sign float64, c []float64, rows []nets.Row) {
 	for k, row := range rows {
 		t.add(sign*c[k], row)
 	}
+}
+
+// Base is what a method of another package stands on, as the methods here stand on server.
+type Base struct{ *server }
+
+// NewBase returns a base whose clients have not trained yet.
+func NewBase(f Federation) *Base { return &Base{newServer(f)} }
+
+// Combine sets the weights of dst to Σ c_k·rows_k, added in this order. Terms with c_k = 0 are left out. dst may be
+// among the rows. The running statistics of dst stay.
+func (b *Base) Combine(dst nets.Row, c []float64, rows []nets.Row) error {
+	var sum terms
+	sum.addEach(1, c, rows)
+	return b.set(dst, sum)
+}
+
+// Save returns the state of the base: how far the clients are in their samples, and their momentum.
+func (b *Base) Save() ([]Array, error) { return save(b.state) }
+
+// Restore loads what Save has returned, into a base that was just made.
+func (b *Base) Restore(from Source) error { return restoreState(b.state, from) }
+
+// nextPlans makes the batch plans of the next round while the engine trains this one, so that the engine need not wait
+// for them. A plan depends on the round, the client, its steps and those taken so far alone. So a plan made early
+// equals the plan made later, and a plan that nobody asks for is dropped.
+type nextPlans struct {
+	plans  map[planKey]plan.Local // may be read when making is done
+	making sync.WaitGroup
+}
+
+// planKey is all that the plan of a client depends on; taken counts the steps that the client made before.
+type planKey struct{ round, client, taken, steps int }
+
+func (k planKey) plan(p *plan.Planner) plan.Local { return p.Of(k.round, k.client, k.taken, k.steps) }
+
+// begin starts a goroutine that makes the plans of keys, until the context ends.
+func (n *nextPlans) begin(ctx context.Context, planner *plan.Planner, keys []planKey) {
+	plans := make(map[planKey]plan.Local, len(keys))
+	n.plans = plans
+	n.making.Go(func() {
+		for _, k := range keys {
+			if ctx.Err() != nil {
+				return
+			}
+			plans[k] = k.plan(planner)
+		}
+	})
+}
+
+// take returns the plan of k. It waits for plans that are being made, and makes the plan if none was made early.
+func (n *nextPlans) take(planner *plan.Planner, k planKey) plan.Local {
+	n.making.Wait()
+	if p, made := n.plans[k]; made {
+		delete(n.plans, k)
+		return p
+	}
+	return k.plan(planner)
 }

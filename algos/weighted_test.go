@@ -38,39 +38,6 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// Which methods make decisions, and that they say what they do: exactly the trained clients have weights.
-func TestDecisions(t *testing.T) {
-	forAll(t, func(t *testing.T, name string, o Options) {
-		f, e := toyFederation(8, 16, -8, 0, 3)
-		m := start(t, name, f, o)
-		decide := []string{"f3ast", "unbiased", "more-available", "adafed", "ca-fed", "fedavg-s"}
-		if got, want := m.Inspect() != nil, slices.Contains(decide, name); got != want {
-			t.Fatalf("makes decisions: %t, want %t", got, want)
-		}
-		if m.Inspect() == nil {
-			return
-		}
-		for _, r := range trace(f, 40) {
-			e.work = nil
-			must.Get(m.Round(t.Context(), r))(t)
-			var weighed, trained []int
-			for i, q := range m.Inspect().Q {
-				if q > 0 {
-					weighed = append(weighed, i)
-				}
-			}
-			for _, w := range e.work {
-				for _, c := range w.Clients {
-					trained = append(trained, c.Client)
-				}
-			}
-			if !slices.Equal(weighed, trained) {
-				t.Errorf("round %d: weights of %v, trained %v, want the same", r.T, weighed, trained)
-			}
-		}
-	})
-}
-
 // A method that divides by the probability of an active client reports one that it cannot divide by, and trains nobody.
 func TestActiveWithoutAvailability(t *testing.T) {
 	const want = "algos: %s: round 2: client 1 is active with %s %g, want above 0 and at most 1"

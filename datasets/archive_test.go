@@ -47,7 +47,8 @@ func TestFindNothing(t *testing.T) {
 	wantError(t, err, ErrNotFound, "datasets: cifar10: not found, looked in "+dir+", "+env+" (",
 		"cifar-10-batches-bin lacks data_batch_5.bin, test_batch.bin), "+cache)
 	_, again := s.open(t, Options{Dir: dir})
-	wantError(t, again, ErrUnavailable, err.Error()+"; download ")
+	wantError(t, again, ErrUnavailable, err.Error()+"; download "+s.archive.url+": unavailable: ")
+	wantError(t, again, ErrNotFound)
 }
 
 // A folder that may not be read is named with the reason, and the next place is looked at.

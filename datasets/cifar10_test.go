@@ -2,35 +2,8 @@ package datasets
 
 import (
 	"bytes"
-	"slices"
 	"testing"
-
-	"rollcall/internal/must"
 )
-
-// The order of pixels, by hand: plane c, row y, column x of the file is row y, column x, channel c in memory.
-func TestParseCIFAR10(t *testing.T) {
-	data := make([]byte, 2*cifarRecord)
-	for r := range 2 {
-		data[r*cifarRecord] = byte(3 + r)
-		for c := range 3 {
-			for p := range 1024 {
-				data[r*cifarRecord+1+c*1024+p] = byte(7*p + 50*c + r)
-			}
-		}
-	}
-	images, labels := must.Get2(parseCIFAR10(bytes.NewReader(data), int64(len(data)),
-		publishedFile{size: 2 * cifarRecord}, content{}))(t)
-	if !slices.Equal(labels, []uint8{3, 4}) {
-		t.Errorf("labels %v, want 3 4", labels)
-	}
-	for i, got := range images {
-		r, p, c := i/3072, i%3072/3, i%3
-		if want := byte(7*p + 50*c + r); got != want {
-			t.Fatalf("image %d pixel %d channel %d: %d, want %d", r, p, c, got, want)
-		}
-	}
-}
 
 // FuzzCIFAR10: whatever the bytes, the parser does not panic, accepts exactly what is well-formed, loses nothing of
 // it, and returns nothing otherwise.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
+	"rollcall/datasets/rng"
 	"rollcall/datasets/rng/numpy"
 	"rollcall/internal/must"
 )
@@ -108,6 +109,7 @@ func checkEven(t *testing.T, name string, parts [][]int32) {
 func TestCutErrors(t *testing.T) {
 	draws := numpy.New(1)
 	const known = "clients, classes, clusters, even, two-class"
+	const positive = ", want a finite positive number (1e-300 or more)"
 	for _, c := range []struct {
 		o    SplitOptions
 		want string
@@ -122,10 +124,10 @@ func TestCutErrors(t *testing.T) {
 			"3 clusters for 10 clients, want a divisor of 10",
 		},
 		{SplitOptions{Kind: SplitEven, Clients: 10, NumPy: draws}, `NumPy's draws for kind "even", want clients`},
-		{
-			SplitOptions{Kind: SplitClasses, Clients: 10},
-			"alpha 0, want a finite positive number (1e-300 or more)",
-		},
+		{SplitOptions{Kind: SplitClasses, Clients: 10}, "alpha 0" + positive},
+		{SplitOptions{Kind: SplitClients, Clients: 10, Alpha: -1}, "alpha -1" + positive},
+		{SplitOptions{Kind: SplitClients, Clients: 10, Alpha: math.NaN()}, "alpha NaN" + positive},
+		{SplitOptions{Kind: SplitClients, Clients: 10, Alpha: math.Inf(1)}, "alpha +Inf" + positive},
 	} {
 		_, err := cutParts(unevenSet().Train, c.o, 1)
 		if want := "datasets: split: " + c.want; fmt.Sprint(err) != want {
@@ -135,17 +137,10 @@ func TestCutErrors(t *testing.T) {
 			t.Errorf("%+v: Divide: %v, want %v", c.o, again, err)
 		}
 	}
-}
-
-func TestSplitKinds(t *testing.T) {
-	want := map[string]bool{"clients": true, "classes": true, "clusters": true, "even": false, "two-class": false}
-	for _, kind := range SplitKinds() {
-		if takes, known := want[kind]; !known || SplitKind(kind).TakesAlpha() != takes {
-			t.Errorf("kind %q: takes alpha %t, want %t (known: %t)", kind, !takes, takes, known)
-		}
-	}
-	if len(SplitKinds()) != len(want) || SplitKind("").TakesAlpha() {
-		t.Errorf("kinds %q, want five, and no alpha for the empty kind", SplitKinds())
+	for classes, want := range map[int]string{0: "0 classes, want 1 … 256", 2: "sample 2: label 2, want 0 … 1"} {
+		samples := &plan.Samples{Labels: []uint8{0, 1, 2}, Classes: classes}
+		_, err := cutParts(samples, SplitOptions{Kind: SplitClients, Clients: 5, Alpha: 0.1}, 1)
+		wantError(t, err, nil, "datasets: split: "+want)
 	}
 }
 
@@ -172,14 +167,9 @@ func TestDivideOwnSplit(t *testing.T) {
 	}
 	_, err = Divide(set, SplitOptions{Clients: 3}, Reserved{}, 1)
 	wantError(t, err, nil, "uneven: samples of 2 clients, want 3")
-	_, err = Divide(set, o, Reserved{Validation: 1}, 1)
-	wantError(t, err, nil, "datasets: split: validation share 1, want at least 0 and below 1")
-}
-
-// Samples of a client's own classes need a test set that has them.
-func TestOwnClassesNeedTestSamples(t *testing.T) {
-	if _, _, err := twoClasses(unevenSet().Train, &plan.Samples{Classes: 10}, 20, 7); err == nil {
-		t.Error("no test samples: no error")
+	for _, share := range []float64{-0.1, 1, math.NaN()} {
+		_, err = Divide(set, o, Reserved{Validation: share}, 1)
+		wantError(t, err, nil, fmt.Sprintf("datasets: split: validation share %g, want at least 0 and below 1", share))
 	}
 }
 
@@ -190,11 +180,13 @@ func TestReserve(t *testing.T) {
 	for _, fraction := range []float64{0, 0.2, 0.5} {
 		t.Run(fmt.Sprint(fraction), func(t *testing.T) {
 			parts, _ := consecutive(sizes)
-			s := &Split{Train: parts}
-			must.OK(t, s.reserve(fraction, 3))
+			reserve := func(seed uint32) (train, valid [][]int32) {
+				return must.Get2(setAside("validation", parts, fraction, seed, rng.SplitStepReserve))(t)
+			}
+			trains, valids := reserve(3)
 			seen, reserved := 0, 0
 			for i, own := range parts {
-				train, valid := s.Train[i], s.Valid[i]
+				train, valid := trains[i], valids[i]
 				seen += len(own)
 				reserved += len(valid)
 				if want := int(math.Round(fraction * float64(seen))); reserved != want {
@@ -207,29 +199,14 @@ func TestReserve(t *testing.T) {
 						"want both ascending and together its %d samples", i, train, valid, len(own))
 				}
 			}
-			if last := s.Valid[len(sizes)-1]; fraction > 0 && (last[0] > 100+40 || last[len(last)-1] < 700) {
+			if last := valids[len(sizes)-1]; fraction > 0 && (last[0] > 100+40 || last[len(last)-1] < 700) {
 				t.Errorf("kept back of 700 samples from 100 on: %d to %d, want them all over",
 					last[0], last[len(last)-1])
 			}
-			again, other := &Split{Train: parts}, &Split{Train: parts}
-			if err := again.reserve(fraction, 3); err != nil || fmt.Sprint(again) != fmt.Sprint(s) {
-				t.Errorf("the same seed, %v: another split", err)
-			}
-			if err := other.reserve(fraction, 4); err != nil || fraction > 0 && fmt.Sprint(other) == fmt.Sprint(s) {
-				t.Errorf("another seed, %v: the same split", err)
+			if _, other := reserve(4); fraction > 0 && fmt.Sprint(other) == fmt.Sprint(valids) {
+				t.Error("another seed: the same split")
 			}
 		})
-	}
-}
-
-func TestReserveErrors(t *testing.T) {
-	parts, _ := consecutive([]int{10, 10})
-	s := &Split{Train: parts}
-	for _, fraction := range []float64{-0.1, 1, math.NaN()} {
-		want := fmt.Sprintf("datasets: split: validation share %g, want at least 0 and below 1", fraction)
-		if err := s.reserve(fraction, 0); fmt.Sprint(err) != want {
-			t.Errorf("share %g: got %v, want %s", fraction, err, want)
-		}
 	}
 }
 

@@ -46,33 +46,6 @@ func plainDirichlet(s *rng.Stream, alpha float64, n int) []float64 {
 	return p
 }
 
-// Dirichlet(α) on 10 classes: the mean of a component is 1/10 and its variance 0.09/(10α+1). Tolerance: five standard
-// errors of the mean of 20,000 draws, and a tenth of the variance.
-func TestLogDirichlet(t *testing.T) {
-	longtest.Numbers(t)
-	const n = 20_000
-	for _, alpha := range []float64{1e-3, 0.1, 1, 100} {
-		s := rng.Key{Seed: 1, Purpose: rng.Split}.Stream(0, 0, 0)
-		var mean, squares float64
-		for range n {
-			total := 0.0
-			p := logDirichlet(s, alpha, 10)
-			for c := range p {
-				p[c] = math.Exp(p[c])
-				total += p[c]
-			}
-			if math.Abs(total-1) > 1e-12 {
-				t.Fatalf("alpha %g: components sum to %g, want 1", alpha, total)
-			}
-			mean, squares = mean+p[3]/n, squares+p[3]*p[3]/n
-		}
-		want, variance := 0.09/(10*alpha+1), squares-mean*mean
-		if math.Abs(mean-0.1) > 5*math.Sqrt(want/n) || math.Abs(variance-want) > 0.1*want {
-			t.Errorf("alpha %g: mean %g variance %g, want 0.1 and %g", alpha, mean, variance, want)
-		}
-	}
-}
-
 // Every sample goes to exactly one client, whatever the concentration; the samples of a client are sorted by class, and
 // then by the order of the file.
 func TestDirichletTotals(t *testing.T) {
@@ -172,48 +145,6 @@ func TestDirichletEqual(t *testing.T) {
 		if d := len(part) - 5000; d < -40 || d > 40 {
 			t.Errorf("client %d: %d samples, want 5000 ± 40", i, len(part))
 		}
-	}
-}
-
-// A split is a function of its arguments, and a client's draw does not depend on how many clients there are: with one
-// client more, what the first ones hold shrinks in proportion, and never grows.
-func TestDirichletSeeds(t *testing.T) {
-	labels := labelsOf(3000)
-	split := func(clients int, seed uint32) [][]int32 {
-		parts := must.Get(dirichletOf(SplitClients, labels, 10, clients, 0.5, seed))(t)
-		return parts
-	}
-	if again := split(20, 3); fmt.Sprint(split(20, 3)) != fmt.Sprint(again) {
-		t.Error("the same arguments, another split")
-	}
-	if fmt.Sprint(split(20, 3)) == fmt.Sprint(split(20, 4)) {
-		t.Error("another seed, the same split")
-	}
-	fewer, more := split(20, 3), split(21, 3)
-	for i := range fewer {
-		if len(more[i]) > len(fewer[i])+10 { // a cut of each of ten classes may round up
-			t.Errorf("client %d: %d samples of 20 clients, %d of 21, want no more", i, len(fewer[i]), len(more[i]))
-		}
-	}
-}
-
-func TestDirichletErrors(t *testing.T) {
-	for _, c := range []struct {
-		clients, classes int
-		alpha            float64
-		want             string
-	}{
-		{0, 10, 0.1, "datasets: split: 0 clients, want at least 1"},
-		{-3, 10, 0.1, "datasets: split: -3 clients, want at least 1"},
-		{5, 0, 0.1, "datasets: split: 0 classes, want 1 … 256"},
-		{5, 2, 0.1, "datasets: split: sample 2: label 2, want 0 … 1"},
-		{5, 10, 0, "datasets: split: alpha 0, want a finite positive number (1e-300 or more)"},
-		{5, 10, -1, "datasets: split: alpha -1, want a finite positive number (1e-300 or more)"},
-		{5, 10, math.NaN(), "datasets: split: alpha NaN, want a finite positive number (1e-300 or more)"},
-		{5, 10, math.Inf(1), "datasets: split: alpha +Inf, want a finite positive number (1e-300 or more)"},
-	} {
-		_, err := dirichletOf(SplitClients, []uint8{0, 1, 2}, c.classes, c.clients, c.alpha, 1)
-		wantError(t, err, nil, c.want)
 	}
 }
 

@@ -321,24 +321,6 @@ func TestDownloadFails(t *testing.T) {
 	}
 }
 
-// A machine without a network: both that it was not found, and why it could not be downloaded.
-func TestDownloadNoNetwork(t *testing.T) {
-	s := newSmall(t, "cifar10")
-	dir, _, _ := alone(t)
-	for name, url := range map[string]string{
-		"refused":      s.archive.url,
-		"no such host": "http://rollcall.invalid/" + s.archive.name,
-	} {
-		t.Run(name, func(t *testing.T) {
-			s.archive.url = url
-			_, err := s.open(t, Options{Dir: dir})
-			wantError(t, err, ErrUnavailable, "datasets: cifar10: not found, looked in "+dir,
-				"download "+url+": unavailable: ")
-			wantError(t, err, ErrNotFound)
-		})
-	}
-}
-
 func TestDownloadCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newSite(t, "cifar10", func(s *site, _ int, w http.ResponseWriter, r *http.Request) {
@@ -371,15 +353,6 @@ func TestDownloadDiskFull(t *testing.T) {
 	if len(s.ranges) != 1 {
 		t.Errorf("%d requests, want 1: a full disk is not tried again", len(s.ranges))
 	}
-}
-
-func TestDownloadUnwritable(t *testing.T) {
-	s := newSite(t, "cifar10", serve)
-	dir, _, _ := alone(t)
-	file := filepath.Join(dir, "file")
-	write(t, file, nil)
-	_, err := Open(t.Context(), "cifar10", Options{Dir: filepath.Join(file, "below"), official: &s.source})
-	wantError(t, err, nil, "datasets: cifar10: ", file, "not a directory")
 }
 
 // No more is read than the file may have, whatever a server sends or announces, and nothing of it is kept.

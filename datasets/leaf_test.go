@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"rollcall/datasets/plan"
@@ -249,6 +248,14 @@ func TestMadeErrors(t *testing.T) {
 			"datasets: leaf: 100000 clients: more than 5000000 samples, want fewer clients",
 		},
 		{
+			"availability of some", "leaf", func(o *Options) { o.LeafMore = make([]bool, 3) },
+			"datasets: leaf: more available: 3 clients, want all 4",
+		},
+		{
+			"too few for all", "leaf", func(o *Options) { o.Clients, o.LeafMore = 4000, make([]bool, 4000) },
+			"datasets: leaf: 7000 samples by availability for 4000 clients: client 0 has 1, want 2 at least: fewer clients",
+		},
+		{
 			"odd", "binary", func(o *Options) { o.Clients, o.Reading = 5, ReadCode },
 			"datasets: binary: 5 clients in two equal groups, want an even number",
 		},
@@ -371,19 +378,4 @@ func labelOf(m *leafModel, x []float32) int {
 		}
 	}
 	return label
-}
-
-func TestLEAFByAvailabilityRefused(t *testing.T) {
-	for _, c := range []struct {
-		more []bool
-		want string
-	}{
-		{make([]bool, 3), "datasets: leaf: more available: 3 clients, want all 4000"},
-		{make([]bool, 4000), "7000 samples by availability for 4000 clients: client 0 has 1, want 2 at least"},
-	} {
-		o := Options{Clients: 4000, Reading: ReadCode, LeafMore: c.more}
-		if _, err := Open(t.Context(), "leaf", o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want %q", err, c.want)
-		}
-	}
 }

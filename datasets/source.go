@@ -1,16 +1,22 @@
 package datasets
 
 import (
+	"archive/tar"
 	"cmp"
+	"compress/gzip"
 	"context"
+	"crypto/md5"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rollcall/internal/files"
 )
 
 // source describes the official files of one data set, and finds, downloads, reads and verifies them. A set is
@@ -215,4 +221,180 @@ func (s *source) missing(dir string) ([]string, error) {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// Status is the result of checking a file of a data set.
+type Status string
+
+// The states of a file, best first.
+const (
+	Official  Status = "official"  // has the published checksum
+	Recorded  Status = "recorded"  // no checksum is published; the same bytes as the first download
+	Unchecked Status = "unchecked" // no checksum is published or recorded; complete and well-formed
+	Altered   Status = "altered"   // well-formed, but with another checksum
+	Swapped   Status = "swapped"   // another official file of the set under this name
+	Malformed Status = "malformed" // wrong length or content
+	Missing   Status = "missing"
+)
+
+// OK reports whether nothing is known to be wrong with a file: it is official, or complete without a published
+// checksum.
+func (s Status) OK() bool { return s == Official || s == Recorded || s == Unchecked }
+
+// FileStatus is the result of checking one file.
+type FileStatus struct {
+	File   string // name in the official archive
+	Path   string
+	Status Status
+	Found  string // empty if the file is official, or recorded
+	Wanted string // empty if Found is enough
+}
+
+// String returns a line like "data_batch_1.bin: altered: SHA-256 1f…, want ce…".
+func (s FileStatus) String() string {
+	switch {
+	case s.Status == Official || s.Status == Recorded:
+		return fmt.Sprintf("%s: %s", s.File, s.Status)
+	case s.Wanted == "":
+		return fmt.Sprintf("%s: %s: %s", s.File, s.Status, s.Found)
+	}
+	return fmt.Sprintf("%s: %s: %s, want %s", s.File, s.Status, s.Found, s.Wanted)
+}
+
+// Verify compares every file of a data set with its published checksum, and returns a FileStatus for each, in the order
+// of the official archive; nil for a generated set. If no folder is complete, it checks a folder that lacks some files.
+// An error means that there is no folder or that it cannot be read, and that nothing was compared.
+func Verify(name string, o Options) ([]FileStatus, error) {
+	l, err := lookup(name, o)
+	if l.official == nil || err != nil {
+		return nil, err
+	}
+	s := l.official
+	found, err := s.find(o)
+	if err != nil || !found.extracted() {
+		dir := s.incomplete(places(o))
+		switch {
+		case dir == "" && err == nil:
+			return nil,
+				named(name, fmt.Errorf("%w but as %s, want it extracted (fetch does)", ErrNotFound, found.Archive))
+		case dir == "":
+			return nil, named(name, err)
+		}
+		found = Found{Dir: dir}
+	}
+	all, err := s.verify(context.Background(), found)
+	return all, named(name, err)
+}
+
+// maxExtra is the size in bytes up to which other files in an archive are extracted too: a readme, the names of the
+// classes.
+const maxExtra = 1 << 20
+
+// extract checks the archive and extracts its folder to found.Dir. It extracts to a temporary folder first, so that a
+// broken archive leaves no files. It does not replace files that found.Dir has already.
+func (s *source) extract(ctx context.Context, found Found) (err error) {
+	sum, err := sumFile(ctx, found.Archive, md5.New())
+	switch {
+	case err != nil:
+		return err
+	case sum != s.archive.md5:
+		return fmt.Errorf("%s: %w: MD5 %s, want %s", found.Archive, ErrAltered, sum, s.archive.md5)
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(found.Dir), "."+s.folders[0]+"-*.tmp")
+	if err == nil {
+		defer os.RemoveAll(temp)
+		err = s.unpack(ctx, found.Archive, temp)
+	}
+	if err == nil {
+		err = moveMissing(temp, found.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("extract %s: %w", found.Archive, err)
+	}
+	return nil
+}
+
+// unpack writes the files of the archive's folder to dir. It uses only the last element of their paths, so that no path
+// in an archive leads out of dir.
+func (s *source) unpack(ctx context.Context, archivePath, dir string) error {
+	f, err := os.Open(archivePath)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	for t := tar.NewReader(z); ; {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		at, name := path.Split(path.Clean(h.Name))
+		// A known file must have its published size; an unknown one is extracted only if it is small.
+		i := slices.IndexFunc(s.files, func(f publishedFile) bool { return f.name == name })
+		switch {
+		case h.Typeflag != tar.TypeReg || path.Clean(at) != s.folders[0]:
+			continue
+		case i >= 0 && h.Size != s.files[i].size:
+			return fmt.Errorf("%s: %d bytes, want %d", name, h.Size, s.files[i].size)
+		case i < 0 && h.Size > maxExtra:
+			continue
+		}
+		err = files.Replace(filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := io.Copy(w, &contextReader{ctx, t})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	missing, err := s.missing(dir)
+	if len(missing) > 0 {
+		return fmt.Errorf("%s: not in the archive", missing[0])
+	}
+	return err
+}
+
+// moveMissing moves the files of one folder to another, except those that the other folder has already. It creates the
+// other folder if necessary.
+func moveMissing(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		target := filepath.Join(to, e.Name())
+		switch _, err := os.Lstat(target); {
+		case err == nil:
+			continue
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		if err := os.Rename(filepath.Join(from, e.Name()), target); err != nil {
+			return err
+		}
+	}
+	return files.SyncFolder(to)
+}
+
+// contextReader is a reader that returns an error once its context is done.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read reads from the underlying reader, unless the context is done.
+func (c *contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
 }

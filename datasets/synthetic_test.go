@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"rollcall/datasets/plan"
-	"rollcall/internal/must"
 )
 
 // Nothing but the seed, the part and the number of a picture decides what it is, on every machine.
@@ -111,10 +110,4 @@ func TestSyntheticErrors(t *testing.T) {
 	}
 	_, err := Open(cancelled(t), "synthetic", Options{})
 	wantError(t, err, context.Canceled, "datasets: synthetic: ")
-}
-
-func BenchmarkSynthetic(b *testing.B) {
-	for b.Loop() {
-		must.Get(generateSynthetic(b.Context(), Options{Seed: 1, TrainSize: 5000, TestSize: 1000}))(b)
-	}
 }

@@ -146,9 +146,7 @@ func TestTwoClassRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
-	samples := &plan.Samples{Labels: sized(1, 5), Classes: 2}
-	if _, err := dealTwoClasses(samples, [][2]uint8{{0, 1}, {0, 1}}, 1, 1); err == nil ||
-		!strings.Contains(err.Error(), "1 samples of class 0 for 2 clients") {
-		t.Errorf("test set without enough of a class: got %v", err)
-	}
+	train, test := &plan.Samples{Labels: sized(5, 5), Classes: 2}, &plan.Samples{Labels: sized(1, 5), Classes: 2}
+	_, _, err := twoClasses(train, test, 2, 1)
+	wantError(t, err, nil, "datasets: split: 1 samples of class 0 for 2 clients")
 }

@@ -69,17 +69,6 @@ func TestProbabilities(t *testing.T) {
 	}
 }
 
-// δ_0 is compared as "below": what equals it stays.
-func TestInterleavedSineAtCutoff(t *testing.T) {
-	o := Defaults([]float64{0.25}, 1)
-	o.Gamma, o.Cutoff = 0, 0.25 // f = 1 exactly
-	p := []float64{0}
-	mustNew(t, "interleaved-sine", o).Probabilities(3, p)
-	if p[0] != 0.25 {
-		t.Errorf("got %g, want 0.25 exactly: p·f(t) = δ_0 is not below δ_0", p[0])
-	}
-}
-
 func TestStaircaseOddPeriod(t *testing.T) {
 	o := Defaults([]float64{1}, 1)
 	o.Period = 5 // t mod 5 < 2.5: rounds 0, 1, 2
@@ -190,17 +179,4 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	})
-}
-
-func BenchmarkActive(b *testing.B) {
-	base := make([]float64, 100)
-	for i := range base {
-		base[i] = float64(i) / 100
-	}
-	model := must.Get(New("interleaved-sine", Defaults(base, 1)))(b)
-	t := 0
-	for b.Loop() {
-		model.Active(t)
-		t++
-	}
 }

@@ -142,14 +142,6 @@ func TestClustersMoveTogether(t *testing.T) {
 	}
 }
 
-// A far round costs its way once: 10,000 rounds of 100 chains.
-func BenchmarkChains(b *testing.B) {
-	for b.Loop() {
-		model := must.Get(New("markov", Defaults(make([]float64, 100), 1)))(b)
-		model.Active(9999)
-	}
-}
-
 func TestChainsRefused(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {

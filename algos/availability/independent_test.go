@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"rollcall/datasets/rng"
+	"rollcall/datasets/rng/numpy"
+	"rollcall/internal/must"
 )
 
 // Draw reads word pair 0 of counter (t+1, i, 0), and Base word pair 0 of (0, 0, 0).
@@ -69,8 +71,8 @@ func TestStationaryIsOfWhatIsThere(t *testing.T) {
 	}{
 		{"sine", 1, 0, 0, []float64{0.8, 0}, []float64{0.2, 0}},       // 0, p, 0 and −p, which is clipped to 0
 		{"sine", 0.25, 0, 0, []float64{0.8, 1}, []float64{0.6, 0.75}}, // p times 3/4, 1, 3/4, 1/2
-		// p times 1/2, 1, 1/2, 0, but 0 below 0.25: 0.6 keeps three rounds, 0.4 one, 0.2 none.
-		{"interleaved-sine", 0.5, 0.25, 0, []float64{0.6, 0.4, 0.2}, []float64{0.3, 0.1, 0}},
+		// p times 1/2, 1, 1/2, 0, but 0 below 0.25: 0.6 and 0.5, which is 0.25 twice, keep three rounds, 0.4 one, 0.2 none.
+		{"interleaved-sine", 0.5, 0.25, 0, []float64{0.6, 0.5, 0.4, 0.2}, []float64{0.3, 0.25, 0.1, 0}},
 		{"staircase", 0, 0, 0.5, []float64{0.8, 0.4}, []float64{0.6, 0.3}},
 		{"staircase", 0, 0, 0, []float64{0.8}, []float64{0.4}},
 		{"stationary", 0, 0, 0, []float64{0.3, 0}, []float64{0.3, 0}},
@@ -87,3 +89,28 @@ func TestStationaryIsOfWhatIsThere(t *testing.T) {
 		}
 	}
 }
+
+// Expected values are NumPy 1.24.2's: numpy.random.seed(11); φ = uniform(0, 1, 2), uniform(0, .5, 2); then for rounds 0
+// … 5 binomial(1, p) for each of three clients, with p = shares·φ.
+func TestNumPy(t *testing.T) {
+	shares := [][]float64{{1, 0, 0, 0}, {0, 0.5, 0.5, 0}, {0, 0, 0.25, 0.75}}
+	r := numpy.New(11)
+	p := BaseNumPy(shares, r)
+	for i, want := range wantNumPyBase {
+		if d := p[i] - want; d > 1e-15 || d < -1e-15 { // one rounding of a sum below 1
+			t.Errorf("client %d: p %v, want %v", i, p[i], want)
+		}
+	}
+	model := must.Get(New("stationary", Defaults(p, 0)))(t)
+	drawn := NumPy(model, len(p), r)
+	for _, round := range []int{5, 0, 3, 1, 2, 4} { // the order of asking changes nothing
+		if got := drawn.Active(round); !slices.Equal(got, wantNumPyActive[round]) {
+			t.Errorf("round %d: active %v, want %v", round, got, wantNumPyActive[round])
+		}
+	}
+}
+
+var (
+	wantNumPyBase   = []float64{0.1802696888767692, 0.12554225236839844, 0.32975253925934855}
+	wantNumPyActive = [][]int{{}, {1, 2}, {2}, {0}, {}, {2}}
+)

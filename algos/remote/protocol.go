@@ -189,30 +189,17 @@ type (
 		Arrays map[string]any `json:"arrays"`
 	}
 
-	rowsAnswer struct {
-		Rows []int `json:"rows"`
-	}
 	trainAnswer struct {
 		Ends []int    `json:"ends"`
 		Loss []Number `json:"loss"`
-	}
-	valueAnswer struct {
-		Value Number `json:"value"`
-	}
-	probabilitiesAnswer struct {
-		P []Number `json:"p"` // [N]
-	}
-	dataAnswer struct {
-		Data string `json:"data"`
 	}
 	evaluateAnswer struct {
 		Loss     [][]Number `json:"loss"`     // [rows][clients]
 		Accuracy [][]Number `json:"accuracy"` // likewise
 		N        []int      `json:"n"`        // [clients]
 	}
-	errorAnswer struct {
-		Error string `json:"error"`
-	}
+	// oneAnswer is an answer of one part: rows, value, p, data or error.
+	oneAnswer map[string]any
 )
 
 // encode returns float32s as base64 of their little-endian bytes.

@@ -19,7 +19,7 @@ func (m *method) serve(ctx context.Context, r *toParent, w0 []float32) (answer a
 		if silent {
 			return nil, nil
 		}
-		return errorAnswer{m.lost.Error()}, nil
+		return oneAnswer{"error": m.lost.Error()}, nil
 	}
 	switch r.Op {
 	case "combine":
@@ -35,7 +35,7 @@ func (m *method) serve(ctx context.Context, r *toParent, w0 []float32) (answer a
 	case "dot", "norm":
 		answer, err = m.product(r)
 	case "probabilities":
-		answer = probabilitiesAnswer{numbers(m.round.P)}
+		answer = oneAnswer{"p": numbers(m.round.P)}
 	case "evaluate":
 		answer, err = m.evaluate(ctx, r)
 	default:
@@ -52,7 +52,7 @@ func (m *method) serve(ctx context.Context, r *toParent, w0 []float32) (answer a
 	if silent {
 		return nil, nil
 	}
-	return errorAnswer{m.lost.Error()}, nil
+	return oneAnswer{"error": m.lost.Error()}, nil
 }
 
 // declareRows makes named rows: of zeros, or models, which begin at the initial weights.
@@ -80,7 +80,7 @@ func (m *method) declareRows(r *toParent, w0 []float32) (any, error) {
 		m.rows, numbers = append(m.rows, row{Row: made, model: r.Model}), append(numbers, b.from+i)
 	}
 	m.banks = append(m.banks, b)
-	return rowsAnswer{numbers}, nil
+	return oneAnswer{"rows": numbers}, nil
 }
 
 // row returns a row by its number: a declared one, or where a client ended in this round.
@@ -180,7 +180,7 @@ func (m *method) store(r *toParent) (any, error) {
 	for _, s := range m.spans() {
 		w = append(w, all[s.From:s.To]...)
 	}
-	return dataAnswer{encode(w)}, nil
+	return oneAnswer{"data": encode(w)}, nil
 }
 
 // product answers dot and norm.
@@ -191,7 +191,7 @@ func (m *method) product(r *toParent) (any, error) {
 			return nil, err
 		}
 		x, err := nets.Norm(m.Engine, row)
-		return valueAnswer{Number(m.rehearsed(x))}, err
+		return oneAnswer{"value": Number(m.rehearsed(x))}, err
 	}
 	a, err := m.named(r.A)
 	if err != nil {
@@ -202,7 +202,7 @@ func (m *method) product(r *toParent) (any, error) {
 		return nil, err
 	}
 	x, err := m.Engine.Dot(a, b)
-	return valueAnswer{Number(m.rehearsed(x))}, err
+	return oneAnswer{"value": Number(m.rehearsed(x))}, err
 }
 
 // rehearsed returns what the child is told for a number of the engine. In a rehearsal the engine's numbers are all 0,

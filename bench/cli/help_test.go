@@ -1,11 +1,20 @@
 package cli
 
 import (
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"rollcall/bench/many"
+	"rollcall/internal/must"
+	"rollcall/results"
+	"rollcall/results/papers"
 )
 
 // Help fits a window of helpWidth columns, whatever names and flags there are.
@@ -32,4 +41,82 @@ func TestWrapText(t *testing.T) {
 	if got, want := wrapText(text, 9), "one two\nthree\nκλμν five\n\nsix-and-a-half\nseven"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// The defaults that the usage of table and figure names are those of the papers' tables and figures.
+func TestUsageNamesDefaults(t *testing.T) {
+	columns := map[string]papers.Table{}
+	for _, id := range []string{"fedawe-2", "cafed-1", "fedar-2"} {
+		of := must.Get(papers.TableByID(id))(t)
+		columns[id] = of
+	}
+	value := func(id, name string) string {
+		of := columns[id]
+		w := many.Wanted{Preset: of.Preset, Methods: of.Methods[:1]}
+		if w.Preset == "" {
+			w.Preset = "code"
+		}
+		cells := must.Get(many.Cells(&of, &w))(t)
+		return cells[0].Settings.Values()[name]
+	}
+	flags := (&app{io.Discard, io.Discard}).tableCommand().Flags()
+	for flag, want := range map[string]string{
+		"rounds": fmt.Sprintf("fedawe's %s, cafed-1 %s; fedar's %s, which",
+			value("fedawe-2", "rounds"), value("cafed-1", "rounds"), value("fedar-2", "rounds")),
+		"clients": fmt.Sprintf("fedawe's and fedar's %s, cafed-1 %s)",
+			value("fedawe-2", "clients"), value("cafed-1", "clients")),
+		"eval-every": fmt.Sprintf("fedawe's %s, and %s among the last %d; cafed-1 %s, fedar's %s)",
+			value("fedawe-2", "eval-every"), value("fedawe-2", "eval-last"), results.ProtocolRounds,
+			value("cafed-1", "eval-every"), value("fedar-2", "eval-every")),
+	} {
+		if got := flags.Lookup(flag).Usage; !strings.Contains(got, want) {
+			t.Errorf("--%s: %q, want %q in it", flag, got, want)
+		}
+	}
+	seeds := strings.Trim(strings.ReplaceAll(fmt.Sprint(columns["fedawe-2"].Seeds), " ", ","), "[]")
+	for id, of := range columns {
+		if !slices.Equal(of.Seeds, columns["fedawe-2"].Seeds) || !strings.Contains(flags.Lookup("seeds").Usage, seeds) {
+			t.Errorf("%s: seeds %v, the usage says %q", id, of.Seeds, flags.Lookup("seeds").Usage)
+		}
+	}
+	if fedar, fedawe := value("fedar-2", "clients"), value("fedawe-2", "clients"); fedar != fedawe {
+		t.Errorf("%s and %s clients, the usage has one number for both", fedar, fedawe)
+	}
+	figures := (&app{io.Discard, io.Discard}).figureCommand().Flags()
+	for _, f := range papers.Figures() {
+		data := ""
+		switch of := f.Measure.(type) {
+		case papers.ClassShares:
+			data = "of " + f.ID + " and -f5 the one whose split is shown (default " + of.Data + ")"
+		case papers.BaseAvailability:
+			data = "and " + strings.TrimPrefix(f.ID, "fedawe") + " the one whose split is shown (default " +
+				of.Data + ")"
+		}
+		if got := figures.Lookup("data").Usage; !strings.Contains(got, data) {
+			t.Errorf("--data: %q, want %q in it", got, data)
+		}
+		for _, o := range f.Options {
+			own := figures.Lookup(o.Name)
+			if own == nil || own.Usage != f.ID+": "+o.Help || own.DefValue != fmt.Sprint(o.Default) {
+				t.Errorf("--%s of %s: %+v, want the option's usage and default %v", o.Name, f.ID, own, o.Default)
+			}
+		}
+	}
+}
+
+// Every flag of figure is of the machine, of all figures or of one: TestFiguresRefuseFlags goes over the latter two.
+func TestFlagsOfFigures(t *testing.T) {
+	cmd := &cobra.Command{}
+	(&app{}).pooled(cmd)
+	known := slices.Clone(papers.FigureFlags())
+	for _, f := range papers.Figures() {
+		for _, o := range f.Options {
+			known = append(known, o.Name)
+		}
+	}
+	(&app{}).figureCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if cmd.Flags().Lookup(f.Name) == nil && !slices.Contains(known, f.Name) {
+			t.Errorf("--%s: neither of all figures nor of one, want it in this test", f.Name)
+		}
+	})
 }

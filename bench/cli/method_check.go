@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,16 +74,12 @@ func (c *methodCheck) run(ctx context.Context, root *cobra.Command, file string,
 		Methods: algos.Process{Timeout: timeout},
 	}}
 	defer func() { _ = c.session.Close() }()
-	if err == nil {
-		// The first run prints it again. Nothing is shown yet.
-		c.shown.Reset()
+	began := err
+	if began == nil {
 		if c.leaf, err = c.settingsOf(c.script.Name, checkOnLeaf()); err != nil {
 			return err
 		}
-	} else {
-		_, _ = c.stderr.Write(c.shown.Bytes())
 	}
-	began := err
 	checks := []check{
 		{"starts", func(ctx context.Context) (string, error) { return c.starts(ctx, began) }},
 		{fmt.Sprintf("trains %d rounds with %d clients", checkRounds, checkClients), c.makesRounds},
@@ -98,15 +93,11 @@ func (c *methodCheck) run(ctx context.Context, root *cobra.Command, file string,
 		{"keeps no end after its round", c.dropsEnds},
 	}
 	if c.equals != "" {
-		for _, of := range []struct {
-			what  string
-			given settings.Given
-		}{{"leaf", checkOnLeaf()}, {"images, " + checkImageNet, checkOnImages()}} {
-			checks = append(checks, check{
-				fmt.Sprintf("equals %s on %s", c.equals, of.what),
-				func(ctx context.Context) (string, error) { return c.sameAs(ctx, of.given) },
-			})
+		on := func(given settings.Given) func(context.Context) (string, error) {
+			return func(ctx context.Context) (string, error) { return c.sameAs(ctx, given) }
 		}
+		checks = append(checks, check{"equals " + c.equals + " on leaf", on(checkOnLeaf())},
+			check{"equals " + c.equals + " on images, " + checkImageNet, on(checkOnImages())})
 	}
 	for _, k := range checks {
 		if err := c.check(ctx, k); err != nil {
@@ -161,16 +152,8 @@ func (c *methodCheck) check(ctx context.Context, k check) error {
 // checkOnLeaf are the settings of runs on LEAF's synthetic data, of which every client is there in most rounds, so
 // that no round has one client or none.
 func checkOnLeaf() settings.Given {
-	return settings.Given{
-		{Name: "data", Value: "leaf"},
-		{Name: "clients", Value: strconv.Itoa(checkClients)},
-		{Name: "rounds", Value: strconv.Itoa(checkRounds)},
-		{Name: "local-steps", Value: "3"},
-		{Name: "batch", Value: "5"},
-		{Name: "eval-every", Value: "1"},
-		{Name: "availability", Value: "stationary"},
-		{Name: "p", Value: "0.7"},
-	}
+	return givenBy(fmt.Sprintf("data leaf clients %d rounds %d local-steps 3 batch 5 eval-every 1 "+
+		"availability stationary p 0.7", checkClients, checkRounds))
 }
 
 // checkImageNet is the net that trains on images.
@@ -178,18 +161,16 @@ const checkImageNet = "lenet5"
 
 // checkOnImages are the settings of runs on generated images with a small convolutional net.
 func checkOnImages() settings.Given {
-	return settings.Given{
-		{Name: "data", Value: "synthetic"},
-		{Name: "net", Value: checkImageNet},
-		{Name: "train-size", Value: "200"},
-		{Name: "test-size", Value: "20"},
-		{Name: "clients", Value: "4"},
-		{Name: "rounds", Value: "3"},
-		{Name: "local-steps", Value: "2"},
-		{Name: "batch", Value: "8"},
-		{Name: "availability", Value: "stationary"},
-		{Name: "p", Value: "0.8"},
+	return givenBy("data synthetic net " + checkImageNet + " train-size 200 test-size 20 clients 4 rounds 3 " +
+		"local-steps 2 batch 8 availability stationary p 0.8")
+}
+
+// givenBy returns settings from pairs of words, name and value.
+func givenBy(words string) (given settings.Given) {
+	for pair := range slices.Chunk(strings.Fields(words), 2) {
+		given = append(given, algos.Setting{Name: pair[0], Value: pair[1]})
 	}
+	return given
 }
 
 // settingsOf returns the settings of a method's runs. The method of the file has the parameters of the command line,
@@ -211,18 +192,19 @@ func (c *methodCheck) settingsOf(method string, given settings.Given) (settings.
 // starts is the check that the file can be read and that start declares what it should.
 func (c *methodCheck) starts(ctx context.Context, err error) (string, error) {
 	var f *run.Federation
-	var printed bytes.Buffer // the first run prints it again, if there is one
 	if err == nil {
-		c.session.Stderr = &printed
+		c.shown.Reset() // the method prints it again
+		c.session.Stderr = &c.shown
 		f, err = c.federate(ctx, c.leaf)
 		c.session.Stderr = io.Discard
 	}
 	if err != nil {
-		_, _ = io.MultiWriter(c.stderr, &c.shown).Write(printed.Bytes())
+		_, _ = c.stderr.Write(c.shown.Bytes())
 		c.only = notChecked("it does not start")
 		return "", err
 	}
 	f.Method.Close()
+	c.shown.Reset() // the first run prints it again
 	words := []string{c.script.Name}
 	for _, p := range c.script.Params {
 		words = append(words, fmt.Sprintf("--%s %s", p.Name, c.leaf.Get(p.Name)))
@@ -254,7 +236,7 @@ func (c *methodCheck) repeats(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// hidesNothing is the check that a fresh process makes a round as the first did, given what was saved. It is made by
+// hidesNothing is the check that a fresh process runs a round as the first did, given what was saved. It is made by
 // the method itself after the first checkpoint of a run, which goes on to the round where the run stops.
 func (c *methodCheck) hidesNothing(ctx context.Context) (string, error) {
 	x := &run.Experiment{
@@ -295,7 +277,7 @@ func (c *methodCheck) resumes(ctx context.Context) (string, error) {
 	return "", sameFiles(resumed.Dir, whole.Dir)
 }
 
-// experiment makes a run as `rollcall run` does. It returns what the run has logged, and the round from which it went
+// experiment trains a run as `rollcall run` does. It returns what the run has logged, and the round from which it went
 // on; 0: the first.
 func (c *methodCheck) experiment(ctx context.Context, x *run.Experiment) (said string, from int, err error) {
 	var log bytes.Buffer
@@ -323,14 +305,18 @@ func lastLine(log string) string {
 
 // sameFiles compares the curves and the models of two runs. The first is the one that was resumed.
 func sameFiles(resumed, whole string) error {
-	curve, err := results.ReadCurve(filepath.Join(resumed, results.CurveFile))
-	if err != nil {
-		return err
+	var curves [2][]results.CurveRow
+	var models [2][]byte
+	for i, dir := range []string{resumed, whole} {
+		var err error
+		if curves[i], err = results.ReadCurve(filepath.Join(dir, results.CurveFile)); err != nil {
+			return err
+		}
+		if models[i], err = os.ReadFile(filepath.Join(dir, results.ModelFile)); err != nil {
+			return err
+		}
 	}
-	want, err := results.ReadCurve(filepath.Join(whole, results.CurveFile))
-	if err != nil {
-		return err
-	}
+	curve, want := curves[0], curves[1]
 	if len(curve) != len(want) {
 		return fmt.Errorf("a curve of %d rows, want %d", len(curve), len(want))
 	}
@@ -341,15 +327,10 @@ func sameFiles(resumed, whole string) error {
 				want[i].TestLoss.Value, want[i].TrainLoss.Value)
 		}
 	}
-	model, err := os.ReadFile(filepath.Join(resumed, results.ModelFile))
-	if err != nil {
-		return err
+	if !bytes.Equal(models[0], models[1]) {
+		return errors.New("another model after the last round than in the run that was not stopped")
 	}
-	other, err := os.ReadFile(filepath.Join(whole, results.ModelFile))
-	if err == nil && !bytes.Equal(model, other) {
-		err = errors.New("another model after the last round than in the run that was not stopped")
-	}
-	return err
+	return nil
 }
 
 // staysWhenEmpty is the check that nothing moves a model but training, in the first round too.

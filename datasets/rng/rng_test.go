@@ -121,15 +121,3 @@ func TestShuffle(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkBlock(b *testing.B) {
-	k := Key{Seed: 1, Purpose: Dropout}
-	b.SetBytes(16)
-	var sink uint32
-	i := uint32(0)
-	for b.Loop() {
-		sink += k.Block(1, 2, 3, i)[0]
-		i++
-	}
-	_ = sink
-}

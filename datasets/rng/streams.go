@@ -17,10 +17,10 @@ type Purpose uint32
 //	purpose      round client step file                              what is drawn
 //	Split        0     i      0    datasets/dirichlet.go             client i's shares of the classes
 //	Split        0     j      3    datasets/dirichlet.go             shares of class j of clients, or of clusters
-//	Split        0     i      1    datasets/clients.go               which samples client i keeps back
-//	Split        0     i      4    datasets/clients.go               which samples of client i, or all, are held out
+//	Split        0     i      1    datasets/cut.go                   which samples client i keeps back
+//	Split        0     i      4    datasets/cut.go                   which samples of client i, or all, are held out
 //	Split        0     j      2    datasets/swap.go                  j = 0, 1: sample order; 2: groups; 3, 4: swaps
-//	Split        2     g      0    datasets/clients.go               sample order of cluster g, or of all (g = 0)
+//	Split        2     g      0    datasets/cut.go                   sample order of cluster g, or of all (g = 0)
 //	Split        3     j      p    datasets/two_class.go             order of the samples of class j
 //	Split        4     0      0    datasets/two_class.go             which two classes each client has
 //	Availability 0     0      0    algos/availability/independent.go φ, the activity of every class
@@ -32,7 +32,7 @@ type Purpose uint32
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
 //	Init         0     j      0    nets/models/model.go              initial weights of parameter j
 //	Batches      t     i      0    datasets/plan/plan.go             order of client i's samples in epoch t
-//	Augmentation t     i      e    datasets/plan/augment.go          crops and flips
+//	Augmentation t     i      e    datasets/plan/plan.go             crops and flips
 //	Dropout      t     i      e    nets/cpu/kernels/dropout.go       dropout masks; every layer has a purpose
 //	Sampling     t     0      0    algos/fedavg_s.go                 who of the active clients takes part in round t
 //	Generated    p     j      0    datasets/synthetic.go             picture j
