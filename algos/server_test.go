@@ -107,7 +107,6 @@ func statistic(t checker, m Method, e *toy) float64 {
 	return float64(*e.running(row))
 }
 
-// averaged returns Σ α_i b_i / Σ α_i over clients.
 func averaged(f Federation, clients []int, b func(i int) float64) float64 {
 	sum, total := 0.0, 0.0
 	for _, i := range clients {

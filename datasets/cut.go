@@ -226,7 +226,6 @@ func cutEven(groups [][]int32, n int, key rng.Key) (parts [][]int32) {
 	return parts
 }
 
-// indices returns 0 … n−1.
 func indices(n int) []int32 {
 	x := make([]int32, n)
 	for i := range x {

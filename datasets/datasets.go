@@ -143,7 +143,6 @@ func About(name string) (Info, error) {
 	return l.info, err
 }
 
-// lookup returns the loader of a data set.
 func lookup(name string, o Options) (loader, error) {
 	for _, l := range loaders {
 		if l.info.Name == name {
@@ -210,7 +209,6 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 	return set, nil
 }
 
-// read finds or downloads the files of a data set and reads them.
 func read(ctx context.Context, s *source, o Options) (*Set, error) {
 	found, err := fetch(ctx, s, o)
 	if err != nil {

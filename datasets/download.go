@@ -133,7 +133,6 @@ func (d *transfer) ask(ctx context.Context, from int64) (*http.Response, error) 
 	return resp, nil
 }
 
-// restart empties the file.
 func (d *transfer) restart() error {
 	if err := d.out.Truncate(0); err != nil {
 		return err
@@ -350,7 +349,6 @@ func joinLine(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// isEmpty reports whether a file has no bytes.
 func isEmpty(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Size() == 0

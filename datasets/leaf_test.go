@@ -14,7 +14,6 @@ import (
 	"rollcall/internal/must"
 )
 
-// generated generates a set.
 func generated(t *testing.T, name string, o Options) *Set {
 	t.Helper()
 	return must.Get(Open(t.Context(), name, o))(t)
@@ -320,7 +319,6 @@ func TestLEAFByAvailability(t *testing.T) {
 	}
 }
 
-// row returns the features of sample i.
 func row(s *plan.Samples, i int32) []float32 { return s.Features[int(i)*leafFeatures:][:leafFeatures] }
 
 // With one model for all, x lies around B_k in every feature, B_k is the one of the other set, and W and b are N(0, 1),
@@ -365,7 +363,6 @@ func TestLEAFIID(t *testing.T) {
 	}
 }
 
-// labelOf returns the class with the largest logit.
 func labelOf(m *leafModel, x []float32) int {
 	best, label := math.Inf(-1), -1
 	for c := range m.w {

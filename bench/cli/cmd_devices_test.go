@@ -9,7 +9,6 @@ import (
 	"rollcall/nets/cpu/kernels/bf16"
 )
 
-// fakeProducts are products under another name.
 type fakeProducts struct {
 	bf16.Kernels[float32]
 	name string
