@@ -71,6 +71,8 @@ func formulaOptions(method, more string) Options {
 		return with(o, method, "f3ast-limit", none)
 	case "mean", "memoryless":
 		return with(o, method, "f3ast-"+more, "true")
+	case "never-stale":
+		return with(o, method, "fedar-t0", none)
 	case "tau":
 		return with(o, method, "ca-fed-tau", "25", "kappa", "0.1")
 	case "code":
@@ -241,7 +243,8 @@ func (c *clients) rules() map[string]rule {
 		"ca-fed": c.caFed(0.4, 1.5, 0, false), "ca-fed/tau": c.caFed(0.4, 0.1, 25, false),
 		"ca-fed/code": c.caFed(1, 0.25, 0, true),
 
-		"fedar":    c.fedAR(0.5, 2, 4),
+		"fedar": c.fedAR(0.5, 2, 4), "fedar/never-stale": c.fedAR(0.5, math.Inf(1), 4),
+
 		"scaffold": c.scaffold(),
 	}
 	for _, byRate := range []bool{false, true} {
