@@ -252,7 +252,8 @@ func TestMadeErrors(t *testing.T) {
 		},
 		{
 			"too few for all", "leaf", func(o *Options) { o.Clients, o.LeafMore = 4000, make([]bool, 4000) },
-			"datasets: leaf: 7000 samples by availability for 4000 clients: client 0 has 1, want 2 at least: fewer clients",
+			"datasets: leaf: 7000 samples by availability for 4000 clients: client 0 has 1, want 2 at least: " +
+				"fewer clients",
 		},
 		{
 			"odd", "binary", func(o *Options) { o.Clients, o.Reading = 5, ReadCode },
