@@ -11,6 +11,22 @@ import (
 	"rollcall/datasets/rng/numpy"
 )
 
+// Split says which samples each of N clients has, as indices into a part of a [Set]. No two clients share a sample.
+type Split struct {
+	Train [][]int32 // [N][n_i] into Set.Train: the client trains on these
+	Valid [][]int32 // [N][m_i] into Set.Train: reserved for validation; nil: none, see [Divide]
+	Test  [][]int32 // [N][k_i] into Set.Test: the client's own test samples; nil: all clients share the whole test set
+	// OwnClasses [N][k_i] into Set.Test has the same number of samples of each client's own classes, for SplitTwoClass;
+	// nil for other splits. Accuracy per client is measured on these, other accuracies on the whole test set.
+	OwnClasses [][]int32
+	// HeldOut [N][h_i] into Set.Train has the samples that stand in for each client's own test samples, or [1][h] those
+	// that stand in for the test set that all clients share. OwnClasses then are among them. nil: no sample is held
+	// out, see [Divide].
+	HeldOut [][]int32
+
+	Group []int // [N] number of the client's group, from 0; the clients of a group share a distribution; nil: one group
+}
+
 // SplitKind is a way to split a training set among N clients.
 type SplitKind string
 
@@ -141,6 +157,59 @@ func Divide(data *Set, o SplitOptions, reserved Reserved, seed uint32) (split *S
 	return &whole, err
 }
 
+// holdOut divides a set without a share of its training samples, which stand in for the test set: settings that are
+// chosen by them have not seen the test set. The share is drawn at random, of all samples before they are split, or of
+// each client's own where the set has a split of its own; [setAside] draws with step 4. The papers tune their learning
+// rates and do not say by which samples; this way is [inferred].
+func holdOut(data *Set, o SplitOptions, share float64, seed uint32) (*Split, error) {
+	all := [][]int32{indices(data.Train.Len())}
+	if data.Split != nil {
+		all = data.Split.Train
+	}
+	left, out, err := setAside("held-out", all, share, seed, rng.SplitStepHoldOut)
+	if err != nil {
+		return nil, err
+	}
+	held := 0
+	for _, own := range out {
+		held += len(own)
+	}
+	if held == 0 {
+		return nil, fmt.Errorf("datasets: split: a share of %g of %d training samples holds none out, want one at "+
+			"least", share, data.Train.Len())
+	}
+	if data.Split != nil {
+		split := *data.Split
+		split.Train, split.HeldOut = left, out
+		return &split, nil
+	}
+	split, err := Cut(labelled(data.Train, left[0]), labelled(data.Train, out[0]), o, seed)
+	if err != nil {
+		return nil, err
+	}
+	split.Train, split.OwnClasses, split.HeldOut = among(left[0], split.Train), among(out[0], split.OwnClasses), out
+	return split, nil
+}
+
+// labelled returns some of the samples as [Cut] reads them: their labels alone.
+func labelled(s *plan.Samples, which []int32) *plan.Samples {
+	part := &plan.Samples{Name: s.Name, Classes: s.Classes, Labels: make([]uint8, len(which))}
+	for i, at := range which {
+		part.Labels[i] = s.Labels[at]
+	}
+	return part
+}
+
+// among returns parts [n][m_i] of indices into which as indices into the samples that which is of; nil stays nil.
+func among(which []int32, parts [][]int32) [][]int32 {
+	for _, part := range parts {
+		for i, at := range part {
+			part[i] = which[at]
+		}
+	}
+	return parts
+}
+
 // ClassShares returns the share of each class among the samples of each client [clients][classes]. The shares of a
 // client sum to 1, or are all 0 if the client has no samples. parts has indices into labels, which are below classes.
 func ClassShares(parts [][]int32, labels []uint8, classes int) [][]float64 {
@@ -155,31 +224,6 @@ func ClassShares(parts [][]int32, labels []uint8, classes int) [][]float64 {
 		}
 	}
 	return shares
-}
-
-// Reading chooses between the two definitions of the sets that CA-Fed's papers generate client by client.
-type Reading string
-
-// The readings.
-const (
-	ReadPaper Reading = "paper" // as the paper describes the set
-	ReadCode  Reading = "code"  // as the authors' released code generates it
-)
-
-// Split says which samples each of N clients has, as indices into a part of a [Set]. No two clients share a sample.
-type Split struct {
-	Train [][]int32 // [N][n_i] into Set.Train: the client trains on these
-	Valid [][]int32 // [N][m_i] into Set.Train: reserved for validation; nil: none, see [Divide]
-	Test  [][]int32 // [N][k_i] into Set.Test: the client's own test samples; nil: all clients share the whole test set
-	// OwnClasses [N][k_i] into Set.Test has the same number of samples of each client's own classes, for SplitTwoClass;
-	// nil for other splits. Accuracy per client is measured on these, other accuracies on the whole test set.
-	OwnClasses [][]int32
-	// HeldOut [N][h_i] into Set.Train has the samples that stand in for each client's own test samples, or [1][h] those
-	// that stand in for the test set that all clients share. OwnClasses then are among them. nil: no sample is held
-	// out, see [Divide].
-	HeldOut [][]int32
-
-	Group []int // [N] number of the client's group, from 0; the clients of a group share a distribution; nil: one group
 }
 
 // setAside moves a fraction of the samples of each part, drawn at random from stream (0, i, step) of rng.Split for part
@@ -245,57 +289,4 @@ func consecutive(sizes []int) (parts [][]int32, n int) {
 		n += size
 	}
 	return parts, n
-}
-
-// holdOut divides a set without a share of its training samples, which stand in for the test set: settings that are
-// chosen by them have not seen the test set. The share is drawn at random, of all samples before they are split, or of
-// each client's own where the set has a split of its own; [setAside] draws with step 4. The papers tune their learning
-// rates and do not say by which samples; this way is [inferred].
-func holdOut(data *Set, o SplitOptions, share float64, seed uint32) (*Split, error) {
-	all := [][]int32{indices(data.Train.Len())}
-	if data.Split != nil {
-		all = data.Split.Train
-	}
-	left, out, err := setAside("held-out", all, share, seed, rng.SplitStepHoldOut)
-	if err != nil {
-		return nil, err
-	}
-	held := 0
-	for _, own := range out {
-		held += len(own)
-	}
-	if held == 0 {
-		return nil, fmt.Errorf("datasets: split: a share of %g of %d training samples holds none out, want one at "+
-			"least", share, data.Train.Len())
-	}
-	if data.Split != nil {
-		split := *data.Split
-		split.Train, split.HeldOut = left, out
-		return &split, nil
-	}
-	split, err := Cut(labelled(data.Train, left[0]), labelled(data.Train, out[0]), o, seed)
-	if err != nil {
-		return nil, err
-	}
-	split.Train, split.OwnClasses, split.HeldOut = among(left[0], split.Train), among(out[0], split.OwnClasses), out
-	return split, nil
-}
-
-// labelled returns some of the samples as [Cut] reads them: their labels alone.
-func labelled(s *plan.Samples, which []int32) *plan.Samples {
-	part := &plan.Samples{Name: s.Name, Classes: s.Classes, Labels: make([]uint8, len(which))}
-	for i, at := range which {
-		part.Labels[i] = s.Labels[at]
-	}
-	return part
-}
-
-// among returns parts [n][m_i] of indices into which as indices into the samples that which is of; nil stays nil.
-func among(which []int32, parts [][]int32) [][]int32 {
-	for _, part := range parts {
-		for i, at := range part {
-			part[i] = which[at]
-		}
-	}
-	return parts
 }

@@ -60,6 +60,15 @@ type Options struct {
 	official *source // replaces the set's own source in tests
 }
 
+// Reading chooses between the two definitions of the sets that CA-Fed's papers generate client by client.
+type Reading string
+
+// The readings.
+const (
+	ReadPaper Reading = "paper" // as the paper describes the set
+	ReadCode  Reading = "code"  // as the authors' released code generates it
+)
+
 // Info describes a data set. It is known without reading the files.
 type Info struct {
 	Name      string
