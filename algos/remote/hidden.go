@@ -33,8 +33,6 @@ func (h *hidden) record(c *child) {
 	}
 }
 
-func (h *hidden) started(c *child) { c.record = nil }
-
 func (h *hidden) saved(arrays json.RawMessage) {
 	if !h.done && h.state == nil {
 		h.state = bytes.Clone(arrays)

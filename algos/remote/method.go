@@ -103,7 +103,7 @@ func (m *method) begin(w0 []float32, o algos.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	m.hidden.started(m.child)
+	m.child.record = nil
 	if err := m.declare(answer.Arrays); err != nil {
 		return err
 	}
