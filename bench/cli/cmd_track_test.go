@@ -103,16 +103,6 @@ func TestTrackRunStatus(t *testing.T) {
 	}
 }
 
-func TestTrackRunBusy(t *testing.T) {
-	dir := t.TempDir()
-	w := must.Get(track.NewWriter(dir))(t)
-	defer w.Close()
-	_, _, err := trackNight(t.Context(), dir, &fakeBench{machine: fakeMachine, ms: 100})
-	if !errors.Is(err, track.ErrBusy) || statusOf(err) != StatusUsage {
-		t.Errorf("two nights at once: got %v, status %d, want %v, status 2", err, statusOf(err), track.ErrBusy)
-	}
-}
-
 // TestTrackWebhook: the verdict arrives; whatever the other end does, the status and the output stay, and no message
 // has a part of the address.
 func TestTrackWebhook(t *testing.T) {

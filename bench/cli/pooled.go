@@ -308,7 +308,7 @@ func (s *pooled) jobs(of planned, folder string) (jobs []slurm.Job, err error) {
 		job, of := base, runs[:len(st.runs)]
 		runs = runs[len(st.runs):]
 		job.Logs = filepath.Join(folder, st.name)
-		if job.Parts, err = s.parts(job.Logs, of, measured, slurm.Work{
+		if job.Parts, err = s.parts(job.Logs, of, slurm.Work{
 			Known: measured, Cards: cards, AtOnce: cards * machine.AtOnce,
 		}); err != nil {
 			return nil, err
@@ -360,7 +360,7 @@ func (s *pooled) planStages(
 }
 
 // parts returns how many parts the runs of a stage have: as many as --tasks says, or as an earlier job had, or by work.
-func (s *pooled) parts(folder string, of []plan.Run, measured bool, w slurm.Work) (int, error) {
+func (s *pooled) parts(folder string, of []plan.Run, w slurm.Work) (int, error) {
 	earlier, err := slurm.Submitted(folder)
 	if err != nil || s.tasks > 0 {
 		return s.tasks, err
