@@ -6,7 +6,6 @@ var adaFedMethod = Definition{
 	Name: "adafed", Revision: 1, Is: weightedTraits, Params: weightedParams, start: startUnbiased(adaFed),
 }
 
-// adaFed changes the weights q [N] of unbiased.
 func adaFed(_ *weighted, active []int, q []float64) {
 	sum := 0.0
 	for _, i := range active {

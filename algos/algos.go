@@ -98,7 +98,6 @@ const (
 	UsesImportance
 )
 
-// all returns all parameters of the method.
 func (d *Definition) all() []*Param { return slices.Concat(d.Params, d.Later) }
 
 // methods are all methods, in the order in which users see them.
@@ -169,7 +168,6 @@ func Names() []string { return namesOf(methods) }
 // revisions must not be compared or continued as one.
 func Revision(method string) int { return Of(method).Revision }
 
-// namesOf returns the names of some methods.
 func namesOf(some []Definition) []string {
 	names := make([]string, len(some))
 	for i, d := range some {
@@ -211,7 +209,6 @@ func New(name string, f Federation, w0 []float32, o Options) (Method, error) {
 	return &checked{m, name, f.N}, nil
 }
 
-// begin starts the method by New, or by start.
 func (d *Definition) begin(f Federation, w0 []float32, o Options) (Method, error) {
 	if d.New != nil {
 		return d.New(f, w0, o)

@@ -186,7 +186,6 @@ func population(n int, seed uint32, equal bool, zeros float64) (alpha, gap, pi, 
 	return alpha, gap, pi, lambda
 }
 
-// everybody returns n times true.
 func everybody(n int) []bool { return slices.Repeat([]bool{true}, n) }
 
 // One addition per client and a fresh sum per step come to the same decisions.

@@ -211,7 +211,7 @@ func trainsTheActive(t checker, name string, o Options) {
 		if d := m.Inspect(); d != nil {
 			for i, q := range d.Q {
 				if (q > 0) != slices.Contains(clients, i) {
-					t.Errorf("round %d: client %d has weight %g, trained %v, want weights of these alone", r.T, i, q, clients)
+					t.Errorf("round %d: client %d has weight %g, trained %v, want weights of these", r.T, i, q, clients)
 				}
 			}
 		}

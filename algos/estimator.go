@@ -108,7 +108,6 @@ func (e *Estimator) state(p *parts) {
 	p.flags("observed-unknown", fields(e.counts, func(c *counts) *bool { return &c.unknown })...)
 }
 
-// see adds one round of the client.
 func (c *counts) see(active bool) {
 	state := 0
 	if active {
@@ -121,7 +120,6 @@ func (c *counts) see(active bool) {
 	c.last, c.unknown = state, false
 }
 
-// estimate computes π̂_i and λ̂_i from the counts.
 func (e *Estimator) estimate(i int) {
 	c := &e.counts[i]
 	if e.form == Code {

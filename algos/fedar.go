@@ -51,7 +51,6 @@ var fedARMethod = Definition{
 	start: newFedAR,
 }
 
-// newFedAR starts at the model w0 with an empty memory.
 func newFedAR(s *server, w0 []float32, o Options) (method, error) {
 	m, err := newMemoryOf(s, w0, o, true)
 	return &fedAR{m, fedarRho.Number(o), fedarT0.Optional(o), fedarB.Number(o), make([]int, s.N)}, err

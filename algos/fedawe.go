@@ -137,7 +137,6 @@ func (m *fedAWE) fit() (err error) {
 	return err
 }
 
-// x returns the row of x_i.
 func (m *fedAWE) x(i int) nets.Row { return m.models[m.rowOf[i]] }
 
 // echo sets dst = mean_A (x_i + η_g (t − τ_i)(ends_i − x_i)).

@@ -65,7 +65,6 @@ func (f *Federation) validate() error {
 	return f.Planner.Validate()
 }
 
-// isPositive reports whether x is a finite number above 0.
 func isPositive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 
 // Preset chooses the defaults of parameters where a paper and its released code disagree.

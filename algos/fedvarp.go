@@ -22,7 +22,6 @@ var fedVARPMethod = Definition{
 	Params: []*Param{memoryParam}, Later: serverParams, start: newFedVARP,
 }
 
-// newFedVARP starts at the model w0 with an empty memory.
 func newFedVARP(s *server, w0 []float32, o Options) (method, error) {
 	spare, err := s.Rows(1)
 	if err != nil {

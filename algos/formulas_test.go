@@ -71,6 +71,8 @@ func formulaOptions(method, more string) Options {
 		return with(o, method, "f3ast-limit", none)
 	case "mean", "memoryless":
 		return with(o, method, "f3ast-"+more, "true")
+	case "never-stale":
+		return with(o, method, "fedar-t0", none)
 	case "tau":
 		return with(o, method, "ca-fed-tau", "25", "kappa", "0.1")
 	case "code":
@@ -233,15 +235,16 @@ func (c *clients) rules() map[string]rule {
 		}))),
 		"adafed": c.byWeights(adafed),
 		"fedau":  c.fedAU(3),
-		"f3ast":  c.f3ast(2, 0.3, false, false),
+		"f3ast":  c.f3ast(2, false, false),
 
-		"f3ast/all": c.f3ast(len(c.u), 0.3, false, false), "f3ast/mean": c.f3ast(2, 0.3, true, false),
-		"f3ast/memoryless": c.f3ast(2, 0.3, false, true),
+		"f3ast/all": c.f3ast(len(c.u), false, false), "f3ast/mean": c.f3ast(2, true, false),
+		"f3ast/memoryless": c.f3ast(2, false, true),
 
 		"ca-fed": c.caFed(0.4, 1.5, 0, false), "ca-fed/tau": c.caFed(0.4, 0.1, 25, false),
 		"ca-fed/code": c.caFed(1, 0.25, 0, true),
 
-		"fedar":    c.fedAR(0.5, 2, 4),
+		"fedar": c.fedAR(0.5, 2, 4), "fedar/never-stale": c.fedAR(0.5, math.Inf(1), 4),
+
 		"scaffold": c.scaffold(),
 	}
 	for _, byRate := range []bool{false, true} {
@@ -280,7 +283,8 @@ func (c *clients) fedAU(cutoff int) rule {
 }
 
 // f3ast is Ribero's Algorithm 1: with the mean of F3AST's own code, or without memory as in CA-Fed's.
-func (c *clients) f3ast(limit int, beta float64, mean, memoryless bool) rule {
+func (c *clients) f3ast(limit int, mean, memoryless bool) rule {
+	const beta = 0.3
 	rate := slices.Clone(c.pi)
 	smooth := func(set []int) {
 		for i := range rate {

@@ -51,7 +51,6 @@ func startOn[Base any](
 	}
 }
 
-// newGlobal starts with the model w0.
 func newGlobal(s *server, w0 []float32, o Options) (global, error) {
 	rows, err := s.Rows(1)
 	if err != nil {

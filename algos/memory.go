@@ -77,7 +77,6 @@ func (m *memory) updateMemory(ctx context.Context, r Round) ([]float32, error) {
 	return loss, nil
 }
 
-// remember notes that y_i was set in round r.
 func (m *memory) remember(i int, r Round) { m.seen[i], m.rate[i] = true, r.LR }
 
 // scale returns the factor with which the row of y_i, which was seen, enters the step of round r with the rate lr of

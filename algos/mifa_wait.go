@@ -25,7 +25,6 @@ func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 	return loss, m.advance(r)
 }
 
-// waits reports whether a client with π_i > 0 was never active so far.
 func (m *mifaWait) waits() bool {
 	for i, seen := range m.seen {
 		if !seen && m.P[i] > 0 {

@@ -7,7 +7,6 @@ var moreAvailableMethod = Definition{
 	Params: weightedParams, start: startUnbiased(moreAvailable),
 }
 
-// moreAvailable changes the weights q [N] of unbiased.
 func moreAvailable(m *weighted, _ []int, q []float64) {
 	for i, pi := range m.availability.Pi {
 		if !(pi > 0.5) {

@@ -234,5 +234,4 @@ func (r Range) String() string {
 	return ends + "at most " + high
 }
 
-// decimal writes x without an exponent.
 func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -124,7 +124,6 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// isValue reports whether text is a value of a parameter.
 func isValue(p *Param, text string) bool {
 	switch p.Kind {
 	case Switch:

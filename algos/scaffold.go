@@ -26,7 +26,6 @@ var scaffoldMethod = Definition{
 	Name: "scaffold", Revision: 1, Is: Linear | FedAvg | Remembers | Corrects, Later: serverParams, start: newScaffold,
 }
 
-// newScaffold starts at the model w0 with control variates of zero.
 func newScaffold(s *server, w0 []float32, o Options) (method, error) {
 	g, err := newGlobal(s, w0, o)
 	if err != nil {

@@ -20,7 +20,6 @@ type server struct {
 	nextPlans nextPlans
 }
 
-// newServer returns a server of clients that have not trained yet.
 func newServer(f Federation) *server { return &server{Federation: f, taken: make([]int, f.N)} }
 
 // Rows returns n new rows of zeros. They live until Close.
@@ -178,7 +177,6 @@ func (s *server) state(p *parts) {
 	}
 }
 
-// trained returns, for each client, whether it ever trained.
 func (s *server) trained() []bool {
 	trained := make([]bool, s.N)
 	for i, steps := range s.taken {
@@ -205,7 +203,6 @@ type terms struct {
 	rows []nets.Row
 }
 
-// add adds c times each of the rows.
 func (t *terms) add(c float64, rows ...nets.Row) {
 	if c == 0 {
 		return
@@ -216,7 +213,6 @@ func (t *terms) add(c float64, rows ...nets.Row) {
 	}
 }
 
-// addEach adds sign·c_k·rows_k for every k.
 func (t *terms) addEach(sign float64, c []float64, rows []nets.Row) {
 	for k, row := range rows {
 		t.add(sign*c[k], row)

@@ -26,20 +26,6 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// Momentum belongs to the client and lasts from one of its rounds to the next.
-func TestMomentumPersists(t *testing.T) {
-	f, _ := toyFederation(8, 0)
-	f.Momentum = 0.5
-	m := start(t, "fedavg-active", f, Options{Preset: Paper})
-	// Client 1 has its own v = 4; client 0 then has v = 0.5·(−8) + (2 − 8) = −10.
-	for r, want := range []float64{4, 2, 7} {
-		must.Get(m.Round(t.Context(), at(r, f, 1, r%2)))(t)
-		if got := model(t, m, f); !near(got, want, toyTol) {
-			t.Errorf("round %d: model %v, want %v ± %g", r, got, scaled(want), toyTol)
-		}
-	}
-}
-
 // A sum of one term is skipped only where it changes nothing: 1·w into w.
 func TestSetOneTerm(t *testing.T) {
 	f, e := toyFederation(8)
@@ -107,7 +93,6 @@ func statistic(t checker, m Method, e *toy) float64 {
 	return float64(*e.running(row))
 }
 
-// averaged returns Σ α_i b_i / Σ α_i over clients.
 func averaged(f Federation, clients []int, b func(i int) float64) float64 {
 	sum, total := 0.0, 0.0
 	for _, i := range clients {

@@ -42,10 +42,8 @@ type method interface {
 // stateful makes Save and Restore from the function state of a method.
 type stateful struct{ method }
 
-// Save implements [Method].
 func (s stateful) Save(context.Context) ([]Array, error) { return save(s.state) }
 
-// Restore implements [Method].
 func (s stateful) Restore(from Source) error { return restoreState(s.state, from) }
 
 // save returns the parts that a function state names, and restoreState reads them back.
@@ -164,7 +162,6 @@ func (p *parts) fail(name string, err error) {
 	}
 }
 
-// each returns pointers to the elements of x.
 func each[E any](x []E) []*E {
 	return fields(x, func(e *E) *E { return e })
 }
@@ -178,7 +175,6 @@ func fields[E, F any](x []E, field func(*E) *F) []*F {
 	return pointers
 }
 
-// chosen returns the elements x[i] for which which[i] is true.
 func chosen[E any](x []E, which []bool) []E {
 	var some []E
 	for i, e := range x {

@@ -353,7 +353,6 @@ func (k *kept) forgets(part string, started *kept) {
 	}
 }
 
-// damage is something done to one part of a state.
 type damage struct {
 	what    string
 	refused bool // by every method; otherwise it may also be harmless
@@ -386,7 +385,6 @@ func longer[E any](x []E) []E {
 	return append(x, more)
 }
 
-// becomes sets the first or the last element.
 func becomes[E any](v E, last bool) func([]E) []E {
 	return func(x []E) []E {
 		switch {

@@ -70,7 +70,6 @@ func (e *toy) at(r nets.Row) []float32 {
 	return b.rows[r.Index]
 }
 
-// running returns the running statistic of a row.
 func (e *toy) running(r nets.Row) *float32 {
 	e.at(r) // panics on a row that is none
 	return &r.Bank.(*toyBank).running[r.Index]
@@ -222,7 +221,6 @@ func toyFederation(u ...float64) (Federation, *toy) {
 	}, e
 }
 
-// equalWeights is α_i = 1/N.
 func equalWeights(n int) []float64 { return slices.Repeat([]float64{1 / float64(n)}, n) }
 
 // with returns o with values for a method, in pairs of name and value. Values of parameters that the method does not

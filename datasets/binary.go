@@ -29,7 +29,6 @@ const (
 	binaryNoise    = 0.2
 )
 
-// generateBinary generates the set for o.Seed, o.Clients and o.Reading.
 func generateBinary(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {
 		return nil, err

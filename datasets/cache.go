@@ -122,7 +122,6 @@ func (d *decoded) sum() (sum [sha256.Size]byte) {
 // headerSum returns the SHA-256 of a header without its last field, which stores this sum.
 func headerSum(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw[:len(raw)-sha256.Size]) }
 
-// writeCache writes the cache atomically.
 func writeCache(ctx context.Context, path string, mark fingerprint, d *decoded) error {
 	h := cacheHeader{
 		Magic: cacheMagic, Source: mark.sum, Content: d.sum(),

@@ -146,11 +146,7 @@ func TestCacheNowhere(t *testing.T) {
 	o := Options{Dir: dir, official: &newSmall(t, "cinic10").source, Progress: &out}
 
 	write(t, cacheDir, nil) // a file where the folder should be
-	set, err := Open(t.Context(), "cinic10", o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantMini(t, set)
+	wantMini(t, must.Get(Open(t.Context(), "cinic10", o))(t))
 	if !strings.Contains(out.String(), "not kept: ") {
 		t.Errorf("said %q, want that nothing is kept", out.String())
 	}
@@ -165,8 +161,5 @@ func TestCacheNowhere(t *testing.T) {
 
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "")
-	if set, err = Open(t.Context(), "cinic10", o); err != nil {
-		t.Fatal(err)
-	}
-	wantMini(t, set)
+	wantMini(t, must.Get(Open(t.Context(), "cinic10", o))(t))
 }

@@ -21,7 +21,6 @@ import (
 // picture makes the PNG file of a picture of one colour of its own, in RGB.
 func picture(i int) []byte { return pngForm{side: 32, depth: 8, kind: 2, limit: 1 + i%256}.file() }
 
-// entry is a file of a test archive.
 type entry struct {
 	name string
 	data []byte
@@ -40,7 +39,6 @@ func miniTree(n int) (files []entry) {
 		entry{"train/airplane/._img-0.png", []byte("not an image")}, entry{"train/list.txt", nil})
 }
 
-// tarball packs files below a folder.
 func tarball(folder string, files []entry) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
@@ -54,7 +52,6 @@ func tarball(folder string, files []entry) []byte {
 	return b.Bytes()
 }
 
-// layTree writes files below a folder.
 func layTree(t *testing.T, folder string, files []entry) {
 	t.Helper()
 	for _, f := range files {

@@ -12,7 +12,6 @@ import (
 	"rollcall/internal/must"
 )
 
-// cutParts returns the training samples of each client.
 func cutParts(train *plan.Samples, o SplitOptions, seed uint32) ([][]int32, error) {
 	split, err := Cut(train, nil, o, seed)
 	return split.Train, err

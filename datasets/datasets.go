@@ -60,6 +60,15 @@ type Options struct {
 	official *source // replaces the set's own source in tests
 }
 
+// Reading chooses between the two definitions of the sets that CA-Fed's papers generate client by client.
+type Reading string
+
+// The readings.
+const (
+	ReadPaper Reading = "paper" // as the paper describes the set
+	ReadCode  Reading = "code"  // as the authors' released code generates it
+)
+
 // Info describes a data set. It is known without reading the files.
 type Info struct {
 	Name      string
@@ -143,7 +152,6 @@ func About(name string) (Info, error) {
 	return l.info, err
 }
 
-// lookup returns the loader of a data set.
 func lookup(name string, o Options) (loader, error) {
 	for _, l := range loaders {
 		if l.info.Name == name {
@@ -210,7 +218,6 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 	return set, nil
 }
 
-// read finds or downloads the files of a data set and reads them.
 func read(ctx context.Context, s *source, o Options) (*Set, error) {
 	found, err := fetch(ctx, s, o)
 	if err != nil {

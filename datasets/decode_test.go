@@ -14,7 +14,6 @@ import (
 	"rollcall/internal/must"
 )
 
-// pngForm is a kind of PNG file.
 type pngForm struct {
 	side, depth, kind, palette int
 	transparent                []byte

@@ -19,7 +19,6 @@ import (
 	"rollcall/internal/files"
 )
 
-// content is the content of one file.
 type content struct {
 	file           string // name of the file
 	images, labels []uint8
@@ -196,5 +195,4 @@ func (s *source) admit(path string, f publishedFile, sum string, o Options) erro
 // lengthError is the error about a file with the wrong number of bytes.
 type lengthError struct{ found, wanted int64 }
 
-// Error says both lengths in bytes.
 func (e *lengthError) Error() string { return fmt.Sprintf("%d bytes, want %d", e.found, e.wanted) }

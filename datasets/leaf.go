@@ -52,7 +52,6 @@ const (
 	maxMadeSamples = 5_000_000 // 1.2 GB of features
 )
 
-// leafModel is the linear model of a client.
 type leafModel struct {
 	w    [leafClasses][leafFeatures]float64 // W_k
 	bias [leafClasses]float64               // b_k
@@ -133,7 +132,6 @@ func leafSizes(o *Options) ([]int, error) {
 	return sizes, nil
 }
 
-// newLEAFClient draws the parameters of client k.
 func newLEAFClient(o *Options, k int) leafClient {
 	r := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, k, rng.GeneratedStepLEAFModel)
 	var c leafClient

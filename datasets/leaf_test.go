@@ -14,7 +14,6 @@ import (
 	"rollcall/internal/must"
 )
 
-// generated generates a set.
 func generated(t *testing.T, name string, o Options) *Set {
 	t.Helper()
 	return must.Get(Open(t.Context(), name, o))(t)
@@ -253,7 +252,8 @@ func TestMadeErrors(t *testing.T) {
 		},
 		{
 			"too few for all", "leaf", func(o *Options) { o.Clients, o.LeafMore = 4000, make([]bool, 4000) },
-			"datasets: leaf: 7000 samples by availability for 4000 clients: client 0 has 1, want 2 at least: fewer clients",
+			"datasets: leaf: 7000 samples by availability for 4000 clients: client 0 has 1, want 2 at least: " +
+				"fewer clients",
 		},
 		{
 			"odd", "binary", func(o *Options) { o.Clients, o.Reading = 5, ReadCode },
@@ -320,7 +320,6 @@ func TestLEAFByAvailability(t *testing.T) {
 	}
 }
 
-// row returns the features of sample i.
 func row(s *plan.Samples, i int32) []float32 { return s.Features[int(i)*leafFeatures:][:leafFeatures] }
 
 // With one model for all, x lies around B_k in every feature, B_k is the one of the other set, and W and b are N(0, 1),
@@ -365,7 +364,6 @@ func TestLEAFIID(t *testing.T) {
 	}
 }
 
-// labelOf returns the class with the largest logit.
 func labelOf(m *leafModel, x []float32) int {
 	best, label := math.Inf(-1), -1
 	for c := range m.w {

@@ -144,7 +144,6 @@ func (e *matError) Error() string {
 	return fmt.Sprintf("%.64q: %v", e.name, e.err)
 }
 
-// Unwrap returns the error without the name.
 func (e *matError) Unwrap() error { return e.err }
 
 // matTag is the beginning of an element. The tag itself may contain up to four bytes of data, in small; otherwise small
@@ -161,12 +160,10 @@ type matReader struct {
 	order binary.ByteOrder
 }
 
-// newMatReader returns a reader of the next size bytes of r.
 func newMatReader(r io.Reader, size int64, order binary.ByteOrder) *matReader {
 	return &matReader{io.LimitedReader{R: r, N: size}, order}
 }
 
-// tag reads the tag of the next element.
 func (m *matReader) tag() (matTag, error) {
 	var b [8]byte
 	if m.N < int64(len(b)) {

@@ -319,7 +319,6 @@ func (w matWriter) matrix(name string, class matClass, dims []int32, kind matTyp
 	return w.element(miMATRIX, append(head, fit(kind, data)...))
 }
 
-// compressed compresses an element.
 func (w matWriter) compressed(element []byte) []byte {
 	var z bytes.Buffer
 	c, _ := zlib.NewWriterLevel(&z, zlib.BestSpeed)

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// zipped compresses data.
 func zipped(data []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -23,7 +22,6 @@ func zipped(data []byte) []byte {
 
 const mnistPixels = mnistSide * mnistSide
 
-// idx writes an idx file of bytes.
 func idx(data []byte, dims ...uint32) []byte {
 	b := []byte{0, 0, 8, byte(len(dims))}
 	for _, d := range dims {

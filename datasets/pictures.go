@@ -66,10 +66,8 @@ func isPicture(file string) (bool, error) {
 	return true, nil
 }
 
-// dirPictures is a tree of pictures in a folder.
 type dirPictures struct{ dir string }
 
-// String returns the path of the folder.
 func (d *dirPictures) String() string { return d.dir }
 
 // fingerprint walks the tree without opening a file.
@@ -142,7 +140,6 @@ func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, vi
 // tarPictures is a tree of pictures in a gzipped tar archive, at its root or in a folder.
 type tarPictures struct{ path, folder string }
 
-// String returns the path of the archive.
 func (t *tarPictures) String() string { return t.path }
 
 // fingerprint reads the archive once, without decompressing it.

@@ -24,7 +24,6 @@ type record struct {
 // String returns "1234 bytes, SHA-256 1f…".
 func (r record) String() string { return fmt.Sprintf("%d bytes, SHA-256 %s", r.size, r.sha256) }
 
-// recordPath returns the path of the record of a file.
 func recordPath(path string) string { return path + ".sha256" }
 
 // readRecord reads the record of the file at path; it is the zero record if there is none.
@@ -61,7 +60,6 @@ func writeRecord(path, from string, r record) error {
 	return nil
 }
 
-// recordOf computes the record of the file at path.
 func recordOf(ctx context.Context, path string) (record, error) {
 	f, size, err := files.OpenRegular(path)
 	if err != nil {

@@ -79,7 +79,6 @@ func enterLEAFSwitches(t *testing.T, d *revisiontest.Digest) {
 	}
 }
 
-// enterSet enters what a data set is in memory.
 func enterSet(t *testing.T, d *revisiontest.Digest, name string, o Options) {
 	t.Helper()
 	set := must.Get(Open(t.Context(), name, o))(t)

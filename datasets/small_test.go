@@ -138,7 +138,6 @@ func (s *small) lay(t *testing.T, dir string) {
 	}
 }
 
-// open opens the set.
 func (s *small) open(t *testing.T, o Options) (*Set, error) {
 	o.official = &s.source
 	return Open(t.Context(), s.info.Name, o)
@@ -237,7 +236,6 @@ func wantClean(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// cancelled returns a context that has ended.
 func cancelled(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

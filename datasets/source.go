@@ -74,7 +74,6 @@ func Fetch(ctx context.Context, name string, o Options) (dir string, err error) 
 	return found.Dir, named(name, err)
 }
 
-// fetch does the work of [Fetch] for a source.
 func fetch(ctx context.Context, s *source, o Options) (Found, error) {
 	found, err := s.find(o)
 	if all := places(o); err != nil && len(all) > 0 {
@@ -173,7 +172,6 @@ func (s *source) download(ctx context.Context, to string, o Options, notFound er
 	return nil
 }
 
-// open reads the set.
 func (s *source) open(ctx context.Context, found Found, o Options) (*Set, error) {
 	if s.ofPictures {
 		return s.openPictures(ctx, found, o)
@@ -181,7 +179,6 @@ func (s *source) open(ctx context.Context, found Found, o Options) (*Set, error)
 	return s.openFiles(ctx, found, o)
 }
 
-// verify returns the status of every file.
 func (s *source) verify(ctx context.Context, found Found) ([]FileStatus, error) {
 	if s.ofPictures {
 		return s.verifyPictures(ctx, found)
@@ -217,7 +214,6 @@ func (s *source) missing(dir string) ([]string, error) {
 	return missing, nil
 }
 
-// isFile reports whether there is a regular file at a path.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -391,7 +387,6 @@ type contextReader struct {
 	r   io.Reader
 }
 
-// Read reads from the underlying reader, unless the context is done.
 func (c *contextReader) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

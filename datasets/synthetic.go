@@ -63,7 +63,6 @@ var synthWave = sync.OnceValue(func() *[1 << synthWaveBits]int32 {
 	return &w
 })
 
-// generateSynthetic generates the set for o.Seed, o.TrainSize and o.TestSize.
 func generateSynthetic(ctx context.Context, o Options) (*Set, error) {
 	sizes := [2]int{cmp.Or(o.TrainSize, SyntheticTrain), cmp.Or(o.TestSize, SyntheticTest)}
 	for part, n := range sizes {

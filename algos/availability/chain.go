@@ -51,7 +51,6 @@ func feasible(pi, lambda float64) error {
 	return nil
 }
 
-// active reports whether chain m is active in round t.
 func (c *chains) active(t, m int) bool {
 	for c.rounds <= t {
 		c.extend()
@@ -62,7 +61,6 @@ func (c *chains) active(t, m int) bool {
 // bit returns the state of chain m in round t, which must be computed already.
 func (c *chains) bit(t, m int) bool { return c.bits[t*c.words+m/64]>>(m%64)&1 == 1 }
 
-// extend computes the next round of all chains.
 func (c *chains) extend() {
 	t := c.rounds
 	c.bits = append(c.bits, make([]uint64, c.words)...)

@@ -100,7 +100,7 @@ func TestDrawnClasses(t *testing.T) {
 	}
 }
 
-// ToN, figure 5: 100 clients, 10 clusters of 10.
+// ToN, figure 5: 100 clients, 10 clusters of 10. TestChains has that chains move by themselves.
 func TestClustersMoveTogether(t *testing.T) {
 	model := mustNew(t, "clusters", Defaults(make([]float64, 100), 2))
 	pi, lambda := model.Stationary()
@@ -116,10 +116,8 @@ func TestClustersMoveTogether(t *testing.T) {
 			t.Errorf("client %d: π %g, λ %g, p %g, want %g, %g and π", i, pi[i], lambda[i], p[i], wantPi, wantLambda)
 		}
 	}
-	states := map[int]bool{} // the clusters seen with and without each other, as bits
 	for r := range 500 {
 		active := model.Active(r)
-		state := 0
 		for c := range 10 {
 			n := 0
 			for _, i := range active {
@@ -130,15 +128,7 @@ func TestClustersMoveTogether(t *testing.T) {
 			if n != 0 && n != 10 {
 				t.Fatalf("round %d: %d clients of cluster %d, want all of its 10 or none", r, n, c)
 			}
-			if n == 10 {
-				state |= 1 << c
-			}
 		}
-		states[state] = true
-	}
-	if len(states) < 50 { // five clusters at 0.9 and five at 0.1 alone leave more than this
-		t.Errorf("%d different sets of clusters in 500 rounds, want at least 50: they do not move by themselves",
-			len(states))
 	}
 }
 

@@ -136,7 +136,6 @@ func NumPy(p Model, clients int, r *numpy.Random) Model {
 	return &numPy{Model: p, r: r, p: make([]float64, clients)}
 }
 
-// numPy is the model that [NumPy] returns.
 type numPy struct {
 	Model
 	r     *numpy.Random
@@ -144,7 +143,6 @@ type numPy struct {
 	drawn [][]int   // the active clients of every round drawn so far
 }
 
-// Active implements [Model].
 func (n *numPy) Active(t int) []int {
 	for round := len(n.drawn); round <= t; round++ {
 		n.Probabilities(round, n.p)

@@ -71,7 +71,8 @@ func TestStationaryIsOfWhatIsThere(t *testing.T) {
 	}{
 		{"sine", 1, 0, 0, []float64{0.8, 0}, []float64{0.2, 0}},       // 0, p, 0 and −p, which is clipped to 0
 		{"sine", 0.25, 0, 0, []float64{0.8, 1}, []float64{0.6, 0.75}}, // p times 3/4, 1, 3/4, 1/2
-		// p times 1/2, 1, 1/2, 0, but 0 below 0.25: 0.6 and 0.5, which is 0.25 twice, keep three rounds, 0.4 one, 0.2 none.
+		// p times 1/2, 1, 1/2, 0, but 0 below 0.25: 0.6 keeps three rounds, 0.5 too, which is 0.25 twice, 0.4 one, 0.2
+		// none.
 		{"interleaved-sine", 0.5, 0.25, 0, []float64{0.6, 0.5, 0.4, 0.2}, []float64{0.3, 0.25, 0.1, 0}},
 		{"staircase", 0, 0, 0.5, []float64{0.8, 0.4}, []float64{0.6, 0.3}},
 		{"staircase", 0, 0, 0, []float64{0.8}, []float64{0.4}},

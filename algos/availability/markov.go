@@ -35,7 +35,6 @@ func markov(o Options) (Model, error) {
 	return newChains(n, o.Seed, pi, lambda, "client")
 }
 
-// spread returns an error if G is out of range.
 func (o *Options) spread() error {
 	if !(o.G >= 0 && o.G < 0.5) {
 		return fmt.Errorf("g %g, want at least 0 and below 0.5", o.G)

@@ -84,7 +84,6 @@ type span struct {
 	start, end   float64
 }
 
-// parseSpan reads the three fields of a row.
 func parseSpan(record []string, clients int, perRound float64) (s span, err error) {
 	if s.client, err = strconv.Atoi(record[0]); err != nil || s.client < 0 || s.client >= clients {
 		return s, fmt.Errorf("client %q: unknown, want 0 … %d", record[0], clients-1)
@@ -172,7 +171,6 @@ func (r *replay) Active(t int) []int {
 	return clientsWho(len(r.of), func(i int) bool { return r.active(t, i) })
 }
 
-// active reports whether client i is active in round t.
 func (r *replay) active(t, i int) bool {
 	if r.repeat {
 		t %= r.rounds

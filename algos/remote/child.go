@@ -42,7 +42,6 @@ const (
 	perParameter = 8
 )
 
-// child is the process of a method.
 type child struct {
 	timeout time.Duration
 	cmd     *exec.Cmd
@@ -54,7 +53,6 @@ type child struct {
 	record  *transcript // nil: nothing is recorded
 }
 
-// transcript is what parent and child have said.
 type transcript []said
 
 // said is one line of a [transcript].
@@ -99,7 +97,6 @@ func (h *Host) begin(file string, p algos.Process, params int) (*child, error) {
 	}, nil
 }
 
-// send sends a message or an answer.
 func (c *child) send(m any) error {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -165,7 +162,6 @@ func (c *child) deadline() time.Time {
 	return time.Now().Add(c.timeout)
 }
 
-// late returns the error of a child that does not answer.
 func (c *child) late() error {
 	return fmt.Errorf("no answer within %s of the method's own time (--method-timeout)", c.timeout)
 }
@@ -190,7 +186,6 @@ func (c *child) wait() error {
 	return c.cmd.Wait()
 }
 
-// close ends the child.
 func (c *child) close() {
 	if c.closed {
 		return
@@ -206,7 +201,6 @@ func (c *child) close() {
 	_ = c.out.Close()
 }
 
-// parse reads a line of the child.
 func parse(text []byte) (*toParent, error) {
 	var m toParent
 	if err := json.Unmarshal(text, &m); err != nil {

@@ -100,7 +100,6 @@ func CheckName(name, path string) error {
 	return nil
 }
 
-// script checks the first message of a child.
 func (m *toParent) script(path string) (*Script, error) {
 	if err := CheckName(m.Name, path); err != nil {
 		return nil, fmt.Errorf("%w: give the class a name = \"…\"", err)

@@ -33,10 +33,6 @@ func (h *hidden) record(c *child) {
 	}
 }
 
-// started ends the recording of the start.
-func (h *hidden) started(c *child) { c.record = nil }
-
-// saved notes the state of a checkpoint.
 func (h *hidden) saved(arrays json.RawMessage) {
 	if !h.done && h.state == nil {
 		h.state = bytes.Clone(arrays)

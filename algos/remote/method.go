@@ -37,7 +37,6 @@ type method struct {
 	rehearsal *rehearsal // nil: this is no rehearsal
 }
 
-// row is a row that the child has declared.
 type row struct {
 	nets.Row
 	model   bool
@@ -104,7 +103,7 @@ func (m *method) begin(w0 []float32, o algos.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	m.hidden.started(m.child)
+	m.child.record = nil
 	if err := m.declare(answer.Arrays); err != nil {
 		return err
 	}
@@ -116,7 +115,6 @@ func (m *method) begin(w0 []float32, o algos.Options) (err error) {
 	return nil
 }
 
-// declare notes the arrays that the child keeps.
 func (m *method) declare(text json.RawMessage) error {
 	if text != nil {
 		if err := json.Unmarshal(text, &m.arrays); err != nil {
@@ -195,7 +193,6 @@ func (m *method) ask(ctx context.Context, want string, of func(head message) any
 	}
 }
 
-// Round implements [algos.Method].
 func (m *method) Round(ctx context.Context, r algos.Round) ([]float32, error) {
 	if m.rehearsal.over() {
 		return m.rehearse(ctx, r)
@@ -258,7 +255,6 @@ func (m *method) average() error {
 	return nil
 }
 
-// decided notes the decisions of a round.
 func (m *method) decided(d *decisions) error {
 	if d == nil {
 		return nil
@@ -273,13 +269,11 @@ func (m *method) decided(d *decisions) error {
 	return nil
 }
 
-// Inspect implements [algos.Method].
 func (m *method) Inspect() *algos.Decisions { return m.decisions }
 
 // Runtime returns the versions on which the numbers of the method depend beside this program's: python and numpy.
 func (m *method) Runtime() map[string]string { return m.script.Runtime }
 
-// Model implements [algos.Method].
 func (m *method) Model() (nets.Row, error) {
 	if m.rehearsal.over() {
 		return m.model, nil
@@ -297,7 +291,6 @@ func (m *method) Model() (nets.Row, error) {
 	return m.model, nil
 }
 
-// rowsOf returns the rows of a name.
 func (m *method) rowsOf(b banked) (rows []nets.Row) {
 	for _, r := range m.rows[b.from:b.to] {
 		rows = append(rows, r.Row)
@@ -305,7 +298,6 @@ func (m *method) rowsOf(b banked) (rows []nets.Row) {
 	return rows
 }
 
-// Save implements [algos.Method].
 func (m *method) Save(ctx context.Context) ([]algos.Array, error) {
 	saved, err := m.Base.Save()
 	if err != nil {
@@ -342,7 +334,6 @@ func (m *method) Save(ctx context.Context) ([]algos.Array, error) {
 	return saved, nil
 }
 
-// Restore implements [algos.Method].
 func (m *method) Restore(from algos.Source) error {
 	if err := m.Base.Restore(from); err != nil {
 		return err
@@ -374,7 +365,6 @@ func (m *method) Restore(from algos.Source) error {
 	return err
 }
 
-// Close implements [algos.Method].
 func (m *method) Close() {
 	if m.child != nil {
 		m.child.close()

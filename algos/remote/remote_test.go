@@ -203,7 +203,6 @@ func (e *toy) Train(_ context.Context, w nets.LocalWork) ([]float32, error) {
 	return make([]float32, len(who)), nil
 }
 
-// federation returns three clients on a toy.
 func federation() algos.Federation {
 	return algos.Federation{
 		Engine: &toy{}, N: 3, Planner: &plan.Planner{Parts: [][]int32{{0}, {1}, {2}}, E: 1, B: 1},
@@ -211,14 +210,12 @@ func federation() algos.Federation {
 	}
 }
 
-// hostOf returns a host whose children behave in a way.
 func hostOf(t *testing.T, mode string) *Host {
 	t.Helper()
 	self := must.Get(os.Executable())(t)
 	return &Host{Command: []string{self}, Env: append(os.Environ(), childMode+"="+mode)}
 }
 
-// startOf starts a method whose child behaves in a way.
 func startOf(t *testing.T, mode string) (m algos.Method, err error) {
 	t.Helper()
 	h := hostOf(t, mode)
@@ -350,7 +347,6 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// source is a saved state.
 type source []algos.Array
 
 func (s source) find(name string) algos.Array {

@@ -105,7 +105,6 @@ func (m *method) named(n *int) (nets.Row, error) {
 	return m.row(*n)
 }
 
-// declaredRow returns a row that the method has declared.
 func (m *method) declaredRow(n *int) (*row, error) {
 	if n == nil || *n < 0 || *n >= len(m.rows) {
 		return nil, errors.New("want a row that start has declared")
@@ -120,7 +119,6 @@ func (m *method) written(n int, include *[]int) {
 	}
 }
 
-// combine sets the weights of a row to a sum of rows.
 func (m *method) combine(r *toParent) error {
 	dst, err := m.named(r.Dst)
 	if err != nil {
@@ -166,7 +164,6 @@ func (m *method) load(r *toParent) error {
 	return m.Engine.Load(dst, all)
 }
 
-// store answers with the weights of a row.
 func (m *method) store(r *toParent) (any, error) {
 	src, err := m.named(r.Row)
 	if err != nil {
@@ -183,7 +180,6 @@ func (m *method) store(r *toParent) (any, error) {
 	return oneAnswer{"data": encode(w)}, nil
 }
 
-// product answers dot and norm.
 func (m *method) product(r *toParent) (any, error) {
 	if r.Op == "norm" {
 		row, err := m.named(r.Row)
@@ -249,7 +245,6 @@ func (m *method) each(o oneEach, clients int, what string) ([]nets.Row, error) {
 	return rows, nil
 }
 
-// train trains some of the active clients.
 func (m *method) train(ctx context.Context, r *toParent) (any, error) {
 	if m.round.at != "round" {
 		return nil, fmt.Errorf("in %s, want it in a round", m.round.at)

@@ -92,7 +92,6 @@ func kernelsOf(choose func(kernels.Precision) (kernels.Choice, error)) (string, 
 	return text + fmt.Sprintf("bf16: %s; bf16x3: %s", used[kernels.BF16], used[kernels.BF16x3]), nil
 }
 
-// listDevices prints a line for each processor.
 func (a *app) listDevices() error {
 	used, err := kernelsOf(kernels.Select)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"rollcall/nets/cpu/kernels/bf16"
 )
 
-// fakeProducts are products under another name.
 type fakeProducts struct {
 	bf16.Kernels[float32]
 	name string
@@ -39,12 +38,12 @@ func TestKernelsOf(t *testing.T) {
 		{"none", "!one", "!two", "!" + forced, ""},
 	} {
 		got, err := kernelsOf(func(p kernels.Precision) (kernels.Choice, error) {
-			answer := map[kernels.Precision]string{kernels.FP32: c.fp32, kernels.BF16: c.bf16, kernels.BF16x3: c.bf16x3}[p]
-			if text, failed := strings.CutPrefix(answer, "!"); failed {
+			of := map[kernels.Precision]string{kernels.FP32: c.fp32, kernels.BF16: c.bf16, kernels.BF16x3: c.bf16x3}
+			if text, failed := strings.CutPrefix(of[p], "!"); failed {
 				return kernels.Choice{}, errors.New(text)
 			}
 			choice := kernels.Choice{Kernels: generic}
-			if name, lost, _ := strings.Cut(answer, " "); name != "generic" {
+			if name, lost, _ := strings.Cut(of[p], " "); name != "generic" {
 				choice.Products, choice.Lost = fakeProducts{name: name}, lost
 			}
 			return choice, nil

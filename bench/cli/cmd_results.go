@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -102,21 +103,17 @@ resume it if it is interrupted, failed or unfinished.`,
 // text is empty and CSV is its header, so that programs can read it.
 func (a *app) list(l *lister, format string, failed bool) error {
 	if failed {
-		rows := compare.ListFailed(l.runs, l.work, l.why)
-		switch {
-		case format == "csv":
-			return files.WriteCSV(a.stdout, rows)
-		case len(rows) > 0:
-			return compare.WriteFailed(a.stdout, rows)
-		}
-		return nil
+		return writeRows(a.stdout, format, compare.ListFailed(l.runs, l.work, l.why), compare.WriteFailed)
 	}
-	rows := compare.ListRuns(l.runs, l.work)
+	return writeRows(a.stdout, format, compare.ListRuns(l.runs, l.work), compare.WriteList)
+}
+
+func writeRows[R any](w io.Writer, format string, rows []R, text func(io.Writer, []R) error) error {
 	switch {
 	case format == "csv":
-		return files.WriteCSV(a.stdout, rows)
+		return files.WriteCSV(w, rows)
 	case len(rows) > 0:
-		return compare.WriteList(a.stdout, rows)
+		return text(w, rows)
 	}
 	return nil
 }

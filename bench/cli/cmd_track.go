@@ -40,7 +40,6 @@ from noise by a distribution-free test. Status 1 is a regression, 2 any other fa
 	return cmd
 }
 
-// trackFlags are the flags of every track command.
 type trackFlags struct {
 	history string     // folder of the histories
 	rule    track.Rule // what counts as a shift
@@ -67,7 +66,6 @@ func (t *trackFlags) registerVerdict(cmd *cobra.Command) {
 	completeWords(cmd, "format", trackFormats)
 }
 
-// validate reports the first impossible flag of register.
 func (t *trackFlags) validate() error {
 	if t.history == "" {
 		return settings.Usagef("--history: empty, want a folder")
@@ -82,7 +80,6 @@ func (t *trackFlags) validate() error {
 	return nil
 }
 
-// validateVerdict reports the first impossible flag of registerVerdict.
 func (t *trackFlags) validateVerdict() error {
 	if err := t.validate(); err != nil {
 		return err

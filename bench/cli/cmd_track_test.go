@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,6 +56,14 @@ func statusOf(err error) int {
 	return StatusFailure
 }
 
+// trackNight is `rollcall track run` on a bench.
+func trackNight(ctx context.Context, dir string, bench nightBench) (stdout, stderr string, err error) {
+	var out, log bytes.Buffer
+	flags := trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}
+	err = (&app{&out, &log}).trackRun(ctx, flags, bench)
+	return out.String(), log.String(), err
+}
+
 // TestTrackRunStatus runs a night on histories of all kinds.
 func TestTrackRunStatus(t *testing.T) {
 	for _, test := range []struct {
@@ -78,14 +85,10 @@ func TestTrackRunStatus(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			resultstest.Nights(t, dir, fakeMachine, 40, test.slow, 1.05)
-			var stdout, stderr bytes.Buffer
-			a := &app{&stdout, &stderr}
-			flags := trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}
-			err := a.trackRun(t.Context(), flags, &fakeBench{machine: fakeMachine, ms: test.ms, err: test.err})
+			said, _, err := trackNight(t.Context(), dir, &fakeBench{machine: fakeMachine, ms: test.ms, err: test.err})
 			if got := statusOf(err); got != test.status {
 				t.Errorf("status: got %d (%v), want %d", got, err, test.status)
 			}
-			said := stdout.String()
 			if err != nil {
 				said += err.Error()
 			}
@@ -97,18 +100,6 @@ func TestTrackRunStatus(t *testing.T) {
 				t.Errorf("history: got %d nights, %v, want %d", len(h.Nights), bad, test.nights)
 			}
 		})
-	}
-}
-
-func TestTrackRunBusy(t *testing.T) {
-	dir := t.TempDir()
-	w := must.Get(track.NewWriter(dir))(t)
-	defer w.Close()
-	err := (&app{io.Discard, io.Discard}).trackRun(t.Context(), trackFlags{
-		history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
-	}, &fakeBench{machine: fakeMachine, ms: 100})
-	if !errors.Is(err, track.ErrBusy) || statusOf(err) != StatusUsage {
-		t.Errorf("two nights at once: got %v, status %d, want %v, status 2", err, statusOf(err), track.ErrBusy)
 	}
 }
 
@@ -146,16 +137,13 @@ func TestTrackWebhook(t *testing.T) {
 			got, kind = track.Verdict{}, ""
 			dir := t.TempDir()
 			resultstest.Nights(t, dir, fakeMachine, 40, 2, 1.05)
-			var stdout, stderr bytes.Buffer
-			err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{
-				history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
-			}, &fakeBench{machine: fakeMachine, ms: 106})
-			if statusOf(err) != StatusFailure || !strings.Contains(stdout.String(), "SLOWER") {
-				t.Errorf("verdict: got %v and\n%s\nwant a regression", err, stdout.String())
+			stdout, stderr, err := trackNight(t.Context(), dir, &fakeBench{machine: fakeMachine, ms: 106})
+			if statusOf(err) != StatusFailure || !strings.Contains(stdout, "SLOWER") {
+				t.Errorf("verdict: got %v and\n%s\nwant a regression", err, stdout)
 			}
-			all := stdout.String() + stderr.String() + err.Error()
-			if test.want != "" && !strings.Contains(stderr.String(), test.want) {
-				t.Errorf("log: got %q, want %q", stderr.String(), test.want)
+			all := stdout + stderr + err.Error()
+			if test.want != "" && !strings.Contains(stderr, test.want) {
+				t.Errorf("log: got %q, want %q", stderr, test.want)
 			}
 			if test.want == "" && (kind != "application/json" || len(got.Regressions) != 1 ||
 				got.Regressions[0].Metric != "round/cifar10" || !strings.Contains(got.Text, "1 regression")) {
@@ -191,16 +179,12 @@ func TestTrackSuite(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, precision := range []string{"", "bf16"} {
-		var stdout, stderr bytes.Buffer
-		b := &nightly.Bench{
-			Suite: tinySuite(), Stderr: &stderr,
+		_, stderr, err := trackNight(t.Context(), dir, &nightly.Bench{
+			Suite: tinySuite(), Stderr: t.Output(),
 			Machine: run.Machine{Device: "cpu", Precision: precision, Threads: 2, Out: dir},
-		}
-		err := (&app{&stdout, &stderr}).trackRun(t.Context(), trackFlags{
-			history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
-		}, b)
+		})
 		if err != nil {
-			t.Fatalf("%v\n%s", err, stderr.String())
+			t.Fatalf("%v\n%s", err, stderr)
 		}
 		found, err := filepath.Glob(filepath.Join(dir, "*_"+cmp.Or(precision, "fp32")+"_*.csv"))
 		if err != nil || len(found) != 1 {
@@ -245,14 +229,10 @@ func checkNight(t *testing.T, path, precision string) {
 func TestTrackInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &nightly.Bench{
+	_, _, err := trackNight(ctx, dir, &nightly.Bench{
 		Suite: tinySuite(), Machine: run.Machine{Device: "cpu", Threads: 1, Out: dir},
 		Stderr: cancelOn{"pass 1", cancel},
-	}
-	var out bytes.Buffer
-	err := (&app{&out, &out}).trackRun(ctx, trackFlags{
-		history: dir, rule: track.DefaultRule(), nights: 1, format: "text",
-	}, b)
+	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}

@@ -294,7 +294,6 @@ type resumedFrom struct {
 	round int
 }
 
-// Resumed implements [progress.Run].
 func (r *resumedFrom) Resumed(done int) { r.round = done }
 
 // lastLine returns the last line of a log that says what is wrong.

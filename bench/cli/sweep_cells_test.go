@@ -58,7 +58,6 @@ func TestSweepSettings(t *testing.T) {
 	}
 }
 
-// cellsOfSweep returns the cells of a command line.
 func cellsOfSweep(t *testing.T, line string) (cells []many.Cell) {
 	t.Helper()
 	a := &app{&strings.Builder{}, &strings.Builder{}}

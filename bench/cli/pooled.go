@@ -308,7 +308,7 @@ func (s *pooled) jobs(of planned, folder string) (jobs []slurm.Job, err error) {
 		job, of := base, runs[:len(st.runs)]
 		runs = runs[len(st.runs):]
 		job.Logs = filepath.Join(folder, st.name)
-		if job.Parts, err = s.parts(job.Logs, of, measured, slurm.Work{
+		if job.Parts, err = s.parts(job.Logs, of, slurm.Work{
 			Known: measured, Cards: cards, AtOnce: cards * machine.AtOnce,
 		}); err != nil {
 			return nil, err
@@ -360,7 +360,7 @@ func (s *pooled) planStages(
 }
 
 // parts returns how many parts the runs of a stage have: as many as --tasks says, or as an earlier job had, or by work.
-func (s *pooled) parts(folder string, of []plan.Run, measured bool, w slurm.Work) (int, error) {
+func (s *pooled) parts(folder string, of []plan.Run, w slurm.Work) (int, error) {
 	earlier, err := slurm.Submitted(folder)
 	if err != nil || s.tasks > 0 {
 		return s.tasks, err
@@ -431,4 +431,62 @@ func (s *pooled) taskCommand() ([]string, error) {
 		words = append(words, "--device=cuda:all")
 	}
 	return words, nil
+}
+
+func (s *pooled) plan(of planned) error {
+	ctx, p := s.cmd.Context(), s.pool()
+	runs, err := of.runs(ctx, p)
+	if err != nil {
+		return errors.Join(err, p.Close())
+	}
+	made, err := plan.Make(ctx, of.title, p, runs, false)
+	if err := errors.Join(err, p.Close()); err != nil {
+		return err
+	}
+	if s.format != "json" {
+		return made.Write(s.stdout)
+	}
+	common := runFlags(s.cmd.Flags())
+	return made.WriteJSON(s.stdout, s.machine.Out, func(r *many.Planned, id string) ([]string, error) {
+		words, err := runWords(r, id)
+		return append(words, common...), err
+	})
+}
+
+// runWords returns a command line of `rollcall run` that makes one run of a table, a sweep or a figure where that
+// command would, but for the flags that say on what machine.
+func runWords(r *many.Planned, id string) ([]string, error) {
+	given, err := r.Settings.Flags()
+	if err != nil {
+		return nil, err
+	}
+	words := []string{"rollcall", "run", "--id=" + id}
+	for name, value := range given.All() {
+		if name == "method" {
+			value = scriptPaths(value)
+		}
+		words = append(words, "--"+name+"="+value)
+	}
+	if r.Decisions {
+		words = append(words, "--decisions")
+	}
+	return append(words, fmt.Sprint("--seed=", r.Seed)), nil
+}
+
+// runFlags returns those flags of a command line that run has too, and that are no settings, and --out.
+func runFlags(fs *pflag.FlagSet) (words []string) {
+	of := pflag.NewFlagSet("", pflag.ContinueOnError)
+	registerOne(of, &run.Machine{}, &run.Keep{})
+	of.VisitAll(func(f *pflag.Flag) {
+		given := fs.Lookup(f.Name)
+		if given == nil || !given.Changed && f.Name != "out" {
+			return
+		}
+		value := given.Value.String()
+		if several := value == "cuda:all" || strings.Contains(value, ","); f.Name == "device" && several {
+			value = "cuda" // one run is on one card
+		}
+		words = append(words, "--"+f.Name+"="+value)
+	})
+	return words
 }
