@@ -282,3 +282,15 @@ func (r *seedRun) others() (dirs []string, err error) {
 	}
 	return dirs, nil
 }
+
+// Drop removes the checkpoints of stopped runs that nobody resumes, unless checkpoints are to be kept or another
+// process makes the run.
+func (p *Pool) Drop(ctx context.Context, table string, t Task, seeds []uint32) error {
+	for _, seed := range seeds {
+		x := t.run(p, table, seed, false).x
+		if err := x.RemoveCheckpoints(ctx, p.Sessions[0], p.Keep.Keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -152,7 +152,8 @@ func TestEventsFail(t *testing.T) {
 		if when == "on the way" {
 			must.OK(t, os.MkdirAll(x.Dir, 0o777))
 			created := ses.withEvents(p, x.Dir, time.Now(), nil)
-			created.log = brokenLog(t)
+			created.log = must.Get(events.Create(t.TempDir(), time.Now()))(t)
+			must.OK(t, created.log.Close()) // the next write fails
 			created.Evaluated(results.CurveRow{})
 			created.Evaluated(results.CurveRow{})
 			created.Stop()
@@ -169,12 +170,4 @@ func TestEventsFail(t *testing.T) {
 			t.Errorf("%s: log %q, want it said once", when, said)
 		}
 	}
-}
-
-// brokenLog returns a log of events whose next write fails.
-func brokenLog(t *testing.T) *events.Log {
-	t.Helper()
-	log := must.Get(events.Create(t.TempDir(), time.Now()))(t)
-	must.OK(t, log.Close())
-	return log
 }

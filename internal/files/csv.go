@@ -182,13 +182,8 @@ func CSVLineParser[T any]() func(line string) (T, error) {
 		if len(record) != len(cols) {
 			return row, fmt.Errorf("%d columns, want %d", len(record), len(cols))
 		}
-		value := reflect.ValueOf(&row).Elem()
-		for j, cell := range record {
-			if err := parse(value.FieldByIndex(cols[j].index), cell); err != nil {
-				return row, fmt.Errorf("column %s: %w", cols[j].name, err)
-			}
-		}
-		return row, nil
+		_, err = fill(&row, record, cols)
+		return row, err
 	}
 }
 
@@ -213,7 +208,11 @@ func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []er
 		}
 		var row T
 		if err == nil {
-			row, err = parseRow[T](in, record, order)
+			var at int
+			if at, err = fill(&row, record, order); err != nil {
+				line, _ := in.FieldPos(at)
+				err = fmt.Errorf("line %d: %w", line, err)
+			}
 		}
 		if err != nil {
 			bad = append(bad, err)
@@ -262,16 +261,15 @@ func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, er
 	return order, nil
 }
 
-// parseRow converts the record that was just read to a row; order has the column of each cell.
-func parseRow[T any](in *csv.Reader, record []string, order []column) (row T, err error) {
-	value := reflect.ValueOf(&row).Elem()
-	for j, cell := range record {
-		if err := parse(value.FieldByIndex(order[j].index), cell); err != nil {
-			line, _ := in.FieldPos(j)
-			return row, fmt.Errorf("line %d: column %s: %w", line, order[j].name, err)
+// fill converts the cells of a record into a row; order has the column of each. at is the cell of the error.
+func fill[T any](row *T, record []string, order []column) (at int, err error) {
+	value := reflect.ValueOf(row).Elem()
+	for at, cell := range record {
+		if err := parse(value.FieldByIndex(order[at].index), cell); err != nil {
+			return at, fmt.Errorf("column %s: %w", order[at].name, err)
 		}
 	}
-	return row, nil
+	return 0, nil
 }
 
 // parse converts a cell and stores the value in v, an addressable field.

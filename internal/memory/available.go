@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -35,6 +36,13 @@ func available(root fs.FS) (l Limit, known bool) {
 	held, _ := number(root, "proc/self/status", "RssAnon:") // resident, and shared with no other process
 	least.Bytes = max(0, least.Bytes) + 1024*held
 	return least, true
+}
+
+// Peak returns the most memory in bytes that this process has had resident; known is false where the system does not
+// say.
+func Peak() (bytes int64, known bool) {
+	kib, known := number(os.DirFS("/"), "proc/self/status", "VmHWM:")
+	return 1024 * kib, known
 }
 
 // number returns the first number in the line of a file that begins with name, or in the first line if name is "".
