@@ -153,10 +153,7 @@ func (ses *Session) OpenData(ctx context.Context, s *settings.Settings, seed uin
 	if err := ses.Close(); err != nil {
 		return err
 	}
-	if ses.shared == nil {
-		ses.shared = &sharedData{}
-	}
-	opened, err := ses.shared.open(ctx, s.Data, options)
+	opened, err := ses.common().open(ctx, s.Data, options)
 	if errors.Is(err, datasets.ErrAltered) {
 		return fmt.Errorf("%w (--allow-altered takes well-formed files as they are)", err)
 	}
@@ -171,13 +168,18 @@ func (ses *Session) OpenData(ctx context.Context, s *settings.Settings, seed uin
 	return nil
 }
 
-// notice writes a line once, however many sessions and runs it is true for. Lines with the same key count as the same
-// line.
-func (ses *Session) notice(key, line string) {
+// common returns what the session shares with others, or has alone.
+func (ses *Session) common() *sharedData {
 	if ses.shared == nil {
 		ses.shared = &sharedData{}
 	}
-	if ses.shared.isNew(key) {
+	return ses.shared
+}
+
+// notice writes a line once, however many sessions and runs it is true for. Lines with the same key count as the same
+// line.
+func (ses *Session) notice(key, line string) {
+	if _, before := ses.common().noticed.LoadOrStore(key, true); !before {
 		Logf(ses.Stderr, "%s\n", line)
 	}
 }
@@ -352,12 +354,6 @@ func (s *sharedData) close(o *openSet) {
 	if o.users--; o.users == 0 {
 		s.sets = slices.DeleteFunc(s.sets, func(other *openSet) bool { return other == o })
 	}
-}
-
-// isNew reports whether this key was never asked for before.
-func (s *sharedData) isNew(key string) bool {
-	_, before := s.noticed.LoadOrStore(key, true)
-	return !before
 }
 
 // is reports whether o is the data set of that name and these options.
