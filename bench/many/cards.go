@@ -9,6 +9,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/nets/gpu"
 )
 
@@ -110,7 +111,7 @@ func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error
 	// The memory of a card is short because of the other engines on this card, that of the host because of all.
 	if gpu.OutOfMemory(err) && w.crew.at[device] > 1 || run.FitsAlone(err) && w.crew.workers() > 1 {
 		w.crew.at[device]--
-		left := run.Count(w.crew.workers(), "run")
+		left := files.Count(w.crew.workers(), "run")
 		return fmt.Sprintf("%s: %s at a time from now on", ses.OnCard(settings.OneLine(err)), left), true
 	}
 	return "", false

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rollcall/bench/run"
+	"rollcall/internal/files"
 )
 
 // MostParts is the largest number of parts.
@@ -84,8 +84,8 @@ type OtherPartError struct {
 
 func (e *OtherPartError) Error() string {
 	if e.Lines > 0 {
-		return fmt.Sprintf("part %s leaves out %s of %s", e.Part, run.Count(e.Runs, "run"),
-			run.Count(e.Lines, "line"))
+		return fmt.Sprintf("part %s leaves out %s of %s", e.Part, files.Count(e.Runs, "run"),
+			files.Count(e.Lines, "line"))
 	}
 	return fmt.Sprintf("not in part %s", e.Part)
 }

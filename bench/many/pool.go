@@ -13,6 +13,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 )
 
 // Pool is the sessions that make the runs of a table or figure, each one run at a time.
@@ -216,7 +217,7 @@ func (w *poolRun) sayWaiting(jobs []int) {
 		}
 	}
 	if who != nil {
-		run.Logf(w.stderr, "rollcall: waits for %s of other workers: %s\n", run.Count(len(jobs), "run"),
+		run.Logf(w.stderr, "rollcall: waits for %s of other workers: %s\n", files.Count(len(jobs), "run"),
 			strings.Join(who, "; "))
 	}
 }
@@ -290,7 +291,7 @@ func (k *Keep) Validate() error {
 type LackingError struct{ Runs, Lines int }
 
 func (e *LackingError) Error() string {
-	return fmt.Sprintf("other workers train %s of %s", run.Count(e.Runs, "run"), run.Count(e.Lines, "line"))
+	return fmt.Sprintf("other workers train %s of %s", files.Count(e.Runs, "run"), files.Count(e.Lines, "line"))
 }
 
 // IsElsewhere reports whether a run is missing only because it is another process's to make.

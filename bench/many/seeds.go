@@ -14,6 +14,7 @@ import (
 	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -76,7 +77,7 @@ func (u *Undone) Words() string {
 	if u.Refused == 0 {
 		return ""
 	}
-	return run.Count(u.Refused, "run") + " refused, whose folders stay as they are: " + WaysOut
+	return files.Count(u.Refused, "run") + " refused, whose folders stay as they are: " + WaysOut
 }
 
 // Seeds finds or makes the runs of all cells with all seeds. It calls finished for every cell in order, with the runs
@@ -125,7 +126,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		}
 		failed := failures(runs[i], jobs[i])
 		if kept > 0 {
-			run.Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, run.Count(kept, "finished run"))
+			run.Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, files.Count(kept, "finished run"))
 		}
 		all, err := joinSeeds(done, decisions, p.Keep.Mixed)
 		for _, r := range all.Diverged {

@@ -9,6 +9,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/models"
 	"rollcall/nets/optimum"
@@ -70,7 +71,7 @@ func (ses *Session) Federate(
 	f.target = clients.target(f.importance)
 	if n := clients.absent(); n > 0 && algos.Has(s.Method, algos.UsesImportance) {
 		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never available, left out: the target importance is "+
-			"shared among the others", s.Availability, seed, n, Count(s.Clients, "client"))
+			"shared among the others", s.Availability, seed, n, files.Count(s.Clients, "client"))
 		ses.notice(line, line)
 	}
 	var solved []float64

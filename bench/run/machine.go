@@ -239,7 +239,7 @@ func (m *Machine) OpenEngine(
 			Threads: m.Threads, Batch: w.Batch, Precision: m.cpuPrecision(),
 		})
 		if err == nil {
-			e, more = on, ", "+Count(m.Threads, "thread")
+			e, more = on, ", "+files.Count(m.Threads, "thread")
 			if lost := on.Lost(); lost != "" { // why a faster variant of the kernels cannot be used
 				more += " (" + lost + ")"
 			}
