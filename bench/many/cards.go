@@ -84,8 +84,7 @@ func isInterrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, errNoCard)
 }
 
-// leaves decides whether a worker ends because of the error of its last job, which is then for other workers to do, and
-// why.
+// leaves decides whether, and why, a worker ends because of the error of its last job, which other workers then do.
 func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error) (line string, yes bool) {
 	w.lock.Lock()
 	defer w.lock.Unlock()

@@ -46,8 +46,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// However the runs are listed and however many parts there are, every run is in one part, and no part has more than one
-// run more than another.
+// However runs are listed and however many parts there are, every run is in one part, and parts differ by a run at most.
 func TestPartsCover(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

@@ -27,8 +27,7 @@ func poolOf(n int) *Pool {
 	return p
 }
 
-// runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. Jobs named in fail
-// fail.
+// runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. fail says which fail.
 func runInOrder(t *testing.T, n int, cells [][]string, fail func(name string) error) (log []string, err error) {
 	t.Helper()
 	p := poolOf(n)

@@ -171,8 +171,7 @@ func (e *seedsError) Error() string {
 func (e *seedsError) Unwrap() error { return e.error }
 
 // failures returns the reasons why seeds have no run, one error per reason. A reason names the folder of several runs
-// as seed-*. If all missing runs are made by other processes, the error is an *[run.ElsewhereError] and nothing has
-// failed.
+// as seed-*. If other processes train all missing runs, the error is an *[run.ElsewhereError], and nothing has failed.
 func failures(runs []*seedRun, jobs []*Job) error {
 	var all []error
 	of := map[string]*seedsError{} // by the reason

@@ -40,8 +40,7 @@ func finishedRun(t *testing.T, out string, seed uint32) (dir string) {
 	return dir
 }
 
-// A run that another process finishes while the summary is made is in it: the other's own summary may be the one that
-// this one replaces.
+// A run that another process finishes meanwhile is in the summary, which may replace that of the other process.
 func TestSummaryOfRunsThatEndMeanwhile(t *testing.T) {
 	out := t.TempDir()
 	finishedRun(t, out, 3)

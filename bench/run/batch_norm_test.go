@@ -51,8 +51,7 @@ func TestBatchNormalisationOnceNaN(t *testing.T) {
 	normalised(t, 3, "resnet20", 40, "fedawe", "preset=paper", "p=0.15", "train-size=300", "batch=16", "local-steps=5")
 }
 
-// normalised trains a net with batch normalisation, and checks the model after every round. more are settings as on a
-// command line.
+// normalised trains a net with batch normalisation, and checks the model after every round. more are settings.
 func normalised(t *testing.T, seed uint32, net string, rounds int, method string, more ...string) {
 	t.Helper()
 	s := settingstest.Resolved(t, "data=synthetic train-size=64 test-size=16 clients=4 rounds=40 local-steps=2 batch=8 "+

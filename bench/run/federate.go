@@ -105,8 +105,7 @@ func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federatio
 	}
 }
 
-// solve returns the smallest loss of each client [N]: as CA-Fed's released code finds it, or in the preset paper to
-// the last digit.
+// solve returns the smallest loss of each client [N]: as CA-Fed's released code finds it, or else to the last digit.
 func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *settings.Settings) ([]float64, error) {
 	if algos.Preset(s.Preset).Reading() == algos.Code {
 		return optimum.ReleasedCode(ctx, train, parts)

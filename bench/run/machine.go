@@ -44,8 +44,7 @@ type Machine struct {
 	Plan            bool          // print what the command would do, and do nothing
 }
 
-// Validate reports the first impossible flag, or that the processor cannot train. Commands call it before they read or
-// download a data set.
+// Validate reports the first impossible flag, or that the processor cannot train, before a data set is opened.
 func (m *Machine) Validate() error {
 	if most := maxThreads(); m.Threads < 1 || m.Threads > most {
 		return settings.Usagef("--threads %d: want 1 … %d", m.Threads, most)
@@ -123,8 +122,7 @@ func (m *Machine) ValidateDevice() error {
 	return settings.OneOf("device", kind, []string{"auto", "cpu", "cuda"})
 }
 
-// maxThreads is a bound against slips of the finger, far above what helps. Every thread holds the activations of a
-// client.
+// maxThreads is a bound against slips of the finger: every thread holds the activations of a client.
 func maxThreads() int { return max(64, 4*runtime.NumCPU()) }
 
 // Choice is the processor that trains.

@@ -155,8 +155,7 @@ func TestSaveAllModels(t *testing.T) {
 	}
 }
 
-// A finished run without the models that are asked for is trained again for them, one that has them is kept, and what
-// it has written stays.
+// A finished run is trained again for models that it lacks, and kept if it has them; what it has written stays.
 func TestKeptModels(t *testing.T) {
 	ses, out := onCPU(t, "off"), t.TempDir()
 	kept := func(save SaveModel) bool {

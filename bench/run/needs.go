@@ -170,8 +170,7 @@ type rowCounter struct {
 	last      int         // samples in the last evaluation
 }
 
-// countedBank is a bank of a rowCounter: its number of rows. Free does not lower the count, since methods free their rows
-// only at the end.
+// countedBank is a bank of a rowCounter: its number of rows. Methods free rows only at the end, so Free counts none.
 type countedBank int
 
 func (b countedBank) Rows() int { return int(b) }

@@ -190,8 +190,7 @@ func Sum(times []time.Duration) (total time.Duration) {
 	return total
 }
 
-// evaluate measures one pass over the test images. It repeats a quick one, because the first pass finds memory and
-// makes graphs.
+// evaluate measures one pass over the test images, and a quick one again: the first finds memory and makes graphs.
 func (b *SpeedTest) evaluate(ctx context.Context, ses *Session, f *Federation, row *results.BenchRow) error {
 	model, err := f.Method.Model()
 	if err != nil {

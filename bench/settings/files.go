@@ -77,8 +77,7 @@ func sameContent(sum *string, content []byte) error {
 	return nil
 }
 
-// weightsOf returns the parameters [P] of a net from the content of a file, which must have all of them and nothing
-// else.
+// weightsOf returns the parameters [P] of a net from the content of a file, which must have all and nothing else.
 func weightsOf(model *models.Model, content []byte) ([]float32, error) {
 	f, err := safetensors.New(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -134,8 +133,7 @@ func checkWeights(p models.Param, values []float32) error {
 	return nil
 }
 
-// FitTrace reads the trace and fits the rounds of the run to it, as --trace-end says. It does nothing for a run without
-// a trace.
+// FitTrace reads the trace, if the run has one, and fits the rounds of the run to it, as --trace-end says.
 func (s *Settings) FitTrace() error {
 	if s.Availability != "trace" {
 		return nil

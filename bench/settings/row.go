@@ -53,8 +53,7 @@ func rowOf(name string) *Row {
 	return nil
 }
 
-// The functions below make rows. Their arguments: name, default as on a command line, possible values, help, and where
-// the value is kept.
+// The functions below return rows of a name, default, possible values, help, and where the value is kept.
 
 // word returns the row of a setting that is one of some words; nil words: any text.
 func word(name, value string, words []string, help string, field func(*Settings) any) Row {
@@ -241,8 +240,7 @@ func onData(data string) *use {
 	return &use{"--data " + data, func(s *Settings) bool { return s.Data == data }}
 }
 
-// Weighted returns the methods that weight clients by importance and availability: those with an estimator of
-// availability.
+// Weighted returns the methods that weight clients by importance and estimated availability.
 func Weighted() []string {
 	for _, p := range algos.Params() {
 		if p.Name == "prior" {
@@ -295,8 +293,7 @@ var ownSplit = []string{"leaf", "binary"}
 // images reports whether the samples are pictures, which can be cropped and mirrored.
 func (s *Settings) images() bool { return !slices.Contains(ownSplit, s.Data) }
 
-// SplitAway reports whether the samples come to the clients without --split: generated for each, or evenly for
-// --swap-pairs.
+// SplitAway reports whether the samples are split without --split: generated for each, or evenly for --swap-pairs.
 func (s *Settings) SplitAway() bool { return !s.images() || s.SwapPairs > 0 }
 
 // TakesAlpha reports whether the split reads --alpha.
@@ -310,8 +307,7 @@ func (s *Settings) Chained() bool {
 	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
 }
 
-// inClasses reports whether the availability model makes some clients more available than others, whatever samples they
-// hold.
+// inClasses reports whether the availability model favours some clients, whatever samples they hold.
 func (s *Settings) inClasses() bool {
 	return slices.Contains([]string{"markov", "clusters"}, s.Availability) && s.G > 0
 }

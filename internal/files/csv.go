@@ -125,8 +125,7 @@ func format(v reflect.Value) (string, error) {
 }
 
 // ReadCSV reads what [WriteCSV] wrote; name is the name of the file, for errors. The header must have every column of T
-// exactly once, in any order, and no other column; optional columns may be missing. Errors name the line and the
-// column.
+// exactly once, in any order, and no other; optional columns may be missing. Errors name the line and the column.
 func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -315,8 +314,7 @@ func parse(v reflect.Value, cell string) error {
 	return Wanted(cell, want, err)
 }
 
-// Wanted returns an error that says what a cell holds and should hold. cause is an error of strconv, whose own text
-// would repeat the cell.
+// Wanted returns an error that says what a cell holds and should hold. cause is of strconv, and would repeat the cell.
 func Wanted(cell, want string, cause error) error {
 	if n, ok := errors.AsType[*strconv.NumError](cause); ok {
 		cause = n.Err

@@ -38,8 +38,7 @@ func available(root fs.FS) (l Limit, known bool) {
 	return least, true
 }
 
-// Peak returns the most memory in bytes that this process has had resident; known is false where the system does not
-// say.
+// Peak returns the most bytes that this process has had resident; known is false where the system does not say.
 func Peak() (bytes int64, known bool) {
 	kib, known := number(os.DirFS("/"), "proc/self/status", "VmHWM:")
 	return 1024 * kib, known
@@ -105,8 +104,7 @@ func (h hierarchy) left(root fs.FS, dir string) (limits []Limit) {
 	return limits
 }
 
-// hierarchies returns the trees of control groups that can limit memory: version 2's tree, and version 1's tree of the
-// controller memory.
+// hierarchies returns the trees of control groups that limit memory: that of version 2, and of version 1 for memory.
 func hierarchies(root fs.FS) (all []hierarchy) {
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {

@@ -93,9 +93,8 @@ func Steal(from, to Ticks) files.Optional {
 	return files.Some(stolen / all)
 }
 
-// Others returns the share of all processors that other processes and the kernel took between two readings, 0 … 1. It
-// is missing where the system does not say all that it takes: ticks, the number of processors, and the processor time
-// of this process.
+// Others returns the share of all processors that other processes and the kernel took between two readings, 0 … 1;
+// missing where the system does not say ticks, the number of processors, or the processor time of this process.
 func Others(from, to Ticks) files.Optional {
 	all, busy, elapsed := to.All-from.All, to.Busy-from.Busy, to.when.Sub(from.when).Seconds()
 	if all <= 0 || busy < 0 || busy > all || to.Processors == 0 || to.own == 0 || elapsed <= 0 {
