@@ -46,7 +46,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// However runs are listed and however many parts there are, every run is in one part, and parts differ by a run at most.
+// However runs are listed and however many parts there are, every run is in one part, and parts differ by a run.
 func TestPartsCover(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

@@ -54,8 +54,8 @@ func TestBatchNormalisationOnceNaN(t *testing.T) {
 // normalised trains a net with batch normalisation, and checks the model after every round. more are settings.
 func normalised(t *testing.T, seed uint32, net string, rounds int, method string, more ...string) {
 	t.Helper()
-	s := settingstest.Resolved(t, "data=synthetic train-size=64 test-size=16 clients=4 rounds=40 local-steps=2 batch=8 "+
-		"augment=none method="+method+" net="+net, more...)
+	s := settingstest.Resolved(t, "data=synthetic train-size=64 test-size=16 clients=4 rounds=40 local-steps=2 "+
+		"batch=8 augment=none method="+method+" net="+net, more...)
 	ses := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
 	defer ses.Close() // nothing is written
 	must.OK(t, ses.Open(t.Context(), &s, seed))

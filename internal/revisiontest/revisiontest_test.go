@@ -24,8 +24,8 @@ func TestRule(t *testing.T) {
 	}{
 		{"same", 2, "aaaa", "", false, "fedawe 2 aaaa"},
 		{
-			"numbers changed", 2, "bbbb", "fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, " +
-				"then run the test with -update", true, "fedawe 2 aaaa",
+			"numbers changed", 2, "bbbb", "fedawe: its numbers changed, but its revision is still 2: raise it in " +
+				"fedawe.go, then run the test with -update", true, "fedawe 2 aaaa",
 		},
 		{"both", 3, "bbbb", "revision is 3, recorded is 2: run the test with -update", false, "fedawe 3 bbbb"},
 		{"raised alone", 3, "aaaa", "revision is 3, recorded is 2: run", false, "fedawe 3 aaaa"},
