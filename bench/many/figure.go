@@ -1,6 +1,7 @@
 package many
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,7 +237,7 @@ func (w *Wanted) sizeOf(f *papers.Figure) (size figureSize, err error) {
 		reads = false // the estimators watch the clients alone
 		for _, r := range f.Runs {
 			s, wrong := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
-			lines, err = append(lines, s), errors.Join(err, wrong)
+			lines, err = append(lines, s), cmp.Or(err, wrong)
 		}
 	case papers.BaseAvailability:
 		lines, err = one(w.splitOf(what.Method, what.Data, nil))

@@ -256,6 +256,9 @@ func Writable(dir string) (leave func(), err error) {
 	made, err := files.MakeFolders(dir)
 	leave = func() { files.RemoveEmpty(made) }
 	if err == nil {
+		err = os.MkdirAll(dir, 0o777) // reports what is in the place of a folder
+	}
+	if err == nil {
 		var f *os.File // permissions alone do not show that a file system is read-only
 		if f, err = files.CreateTemp(dir); err == nil {
 			err = errors.Join(os.Remove(f.Name()), f.Close())
