@@ -269,7 +269,7 @@ func sortedSet[T int | string](values []T) []T {
 
 // estimatorErrors returns the distance of the availability estimates from the truth, before the first round, when the
 // estimator has seen the history only, and after the last round. Nothing is trained.
-func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorError, err error) {
+func estimatorErrors(f *papers.Figure, w *Wanted) (rows []papers.EstimatorError, err error) {
 	for _, r := range f.Runs {
 		s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
 		if err != nil {
@@ -294,9 +294,9 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 			last.Pi = append(last.Pi, meanDistance(e.Pi, pi))
 			last.Lambda = append(last.Lambda, meanDistance(e.Lambda, lambda))
 		}
-		errors = append(errors, first, last)
+		rows = append(rows, first, last)
 	}
-	return errors, nil
+	return rows, nil
 }
 
 // meanDistance returns the mean of |a − b| over the elements.

@@ -46,7 +46,8 @@ type Machine struct {
 
 // Validate reports the first impossible flag, or that the processor cannot train, before a data set is opened.
 func (m *Machine) Validate() error {
-	if most := maxThreads(); m.Threads < 1 || m.Threads > most {
+	// A bound against slips of the finger: every thread holds the activations of a client.
+	if most := max(64, 4*runtime.NumCPU()); m.Threads < 1 || m.Threads > most {
 		return settings.Usagef("--threads %d: want 1 … %d", m.Threads, most)
 	}
 	if m.CheckpointEvery < 0 {
@@ -121,9 +122,6 @@ func (m *Machine) ValidateDevice() error {
 	}
 	return settings.OneOf("device", kind, []string{"auto", "cpu", "cuda"})
 }
-
-// maxThreads is a bound against slips of the finger: every thread holds the activations of a client.
-func maxThreads() int { return max(64, 4*runtime.NumCPU()) }
 
 // Choice is the processor that trains.
 type Choice struct {
