@@ -9,6 +9,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/nets/gpu"
 )
 
@@ -83,8 +84,7 @@ func isInterrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, errNoCard)
 }
 
-// leaves decides whether a worker ends because of the error of its last job, which is then for other workers to do, and
-// why.
+// leaves decides whether, and why, a worker ends because of the error of its last job, which other workers then do.
 func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error) (line string, yes bool) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -110,7 +110,7 @@ func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error
 	// The memory of a card is short because of the other engines on this card, that of the host because of all.
 	if gpu.OutOfMemory(err) && w.crew.at[device] > 1 || run.FitsAlone(err) && w.crew.workers() > 1 {
 		w.crew.at[device]--
-		left := run.Count(w.crew.workers(), "run")
+		left := files.Count(w.crew.workers(), "run")
 		return fmt.Sprintf("%s: %s at a time from now on", ses.OnCard(settings.OneLine(err)), left), true
 	}
 	return "", false

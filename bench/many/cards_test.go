@@ -40,12 +40,6 @@ func TestLostCards(t *testing.T) {
 		left     []string // devices of the sessions that are left
 	}{
 		{
-			name: "one of two", sessions: []string{"cuda:0", "cuda:1"}, cells: 3, lost: map[string]bool{"cuda:1": true},
-			finished: "0: none none, 1: none none, 2: none none",
-			said:     []string{"rollcall: cuda:1: lost (gpu: add: gpu: device lost)" + elsewhere},
-			left:     []string{"cuda:0"},
-		},
-		{
 			name: "one of two with two sessions each", cells: 3,
 			sessions: []string{"cuda:0", "cuda:1", "cuda:0", "cuda:1"},
 			lost:     map[string]bool{"cuda:0": true},

@@ -1,6 +1,7 @@
 package many
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,7 +237,7 @@ func (w *Wanted) sizeOf(f *papers.Figure) (size figureSize, err error) {
 		reads = false // the estimators watch the clients alone
 		for _, r := range f.Runs {
 			s, wrong := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
-			lines, err = append(lines, s), errors.Join(err, wrong)
+			lines, err = append(lines, s), cmp.Or(err, wrong)
 		}
 	case papers.BaseAvailability:
 		lines, err = one(w.splitOf(what.Method, what.Data, nil))
@@ -268,7 +269,7 @@ func sortedSet[T int | string](values []T) []T {
 
 // estimatorErrors returns the distance of the availability estimates from the truth, before the first round, when the
 // estimator has seen the history only, and after the last round. Nothing is trained.
-func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorError, err error) {
+func estimatorErrors(f *papers.Figure, w *Wanted) (rows []papers.EstimatorError, err error) {
 	for _, r := range f.Runs {
 		s, err := w.settings("figure "+f.ID, f.Rounds, r.Column, r.Method)
 		if err != nil {
@@ -293,9 +294,9 @@ func estimatorErrors(f *papers.Figure, w *Wanted) (errors []papers.EstimatorErro
 			last.Pi = append(last.Pi, meanDistance(e.Pi, pi))
 			last.Lambda = append(last.Lambda, meanDistance(e.Lambda, lambda))
 		}
-		errors = append(errors, first, last)
+		rows = append(rows, first, last)
 	}
-	return errors, nil
+	return rows, nil
 }
 
 // meanDistance returns the mean of |a − b| over the elements.

@@ -137,8 +137,7 @@ func TestFiguresHeedTheirFlags(t *testing.T) {
 	}
 }
 
-// firstOf returns the first of several names, and one of others if there are not several: the only one leaves all as it
-// is.
+// firstOf returns the first of several names; of a single one, which leaves all as it is, one of others.
 func firstOf(names []string, others ...string) string {
 	if len(files.Unique(names)) > 1 {
 		return names[0]

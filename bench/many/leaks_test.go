@@ -3,11 +3,11 @@
 package many
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,19 +19,6 @@ import (
 	"rollcall/results"
 	"rollcall/results/papers"
 )
-
-// onRun calls a function when a run begins, with its number from 1.
-type onRun struct {
-	begun atomic.Int64
-	do    func(n int)
-}
-
-func (w *onRun) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), ": round 0/") {
-		w.do(int(w.begun.Add(1)))
-	}
-	return len(p), nil
-}
 
 // A sweep of 200 runs, two at a time, leaves no goroutine and no open file behind, and holds at its end what it held
 // after a quarter of them.
@@ -77,7 +64,9 @@ func TestSweepLeaks(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close the files that nobody has closed
 	goroutines, open := runtime.NumGoroutine(), openFiles()
-	p := NewPool(&onRun{do: measure}, run.Machine{Device: "cpu", Threads: 2, Out: out, AtOnce: 2, Events: true}, Keep{})
+	var begun atomic.Int64
+	log := onText{io.Discard, ": round 0/", func() { measure(int(begun.Add(1))) }}
+	p := NewPool(log, run.Machine{Device: "cpu", Threads: 2, Out: out, AtOnce: 2, Events: true}, Keep{})
 	done, err := p.Table(t.Context(), &table, cells)
 	if err != nil || done.Failed+done.Diverged > 0 {
 		t.Fatalf("%v, %d failed, %d diverged, want none", err, done.Failed, done.Diverged)

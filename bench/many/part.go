@@ -2,10 +2,13 @@ package many
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"rollcall/internal/files"
 )
 
 // MostParts is the largest number of parts.
@@ -21,17 +24,20 @@ type RunKey struct {
 	Seed uint32
 }
 
-// ParsePart reads "2/8".
-func ParsePart(text string) (p Part, err error) {
+// Set reads "2/8". A Part is a pflag.Value.
+func (p *Part) Set(text string) error {
 	i, n, two := strings.Cut(text, "/")
 	index, wrongIndex := strconv.ParseUint(i, 10, 31)
 	of, wrongOf := strconv.ParseUint(n, 10, 31)
-	p = Part{int(index), int(of)}
-	if !two || wrongIndex != nil || wrongOf != nil || p.Index < 1 || p.Index > p.Of || p.Of > MostParts {
-		return Part{}, fmt.Errorf("want i/n, part i of n, with i from 1 to n and n at most %d", MostParts)
+	if !two || wrongIndex != nil || wrongOf != nil || index < 1 || index > of || of > MostParts {
+		return fmt.Errorf("want i/n, part i of n, with i from 1 to n and n at most %d", MostParts)
 	}
-	return p, nil
+	*p = Part{int(index), int(of)}
+	return nil
 }
+
+// Type returns the kind of value, for usage texts.
+func (p *Part) Type() string { return "i/n" }
 
 // IsWhole reports whether the part is everything.
 func (p Part) IsWhole() bool { return p.Of == 0 }
@@ -43,13 +49,6 @@ func (p Part) String() string {
 	}
 	return fmt.Sprintf("%d/%d", p.Index, p.Of)
 }
-
-func (p *Part) Set(text string) (err error) {
-	*p, err = ParsePart(text)
-	return err
-}
-
-func (p *Part) Type() string { return "i/n" }
 
 // Keys returns the keys that are in the part.
 func (p Part) Keys(all []RunKey) map[RunKey]bool {
@@ -74,4 +73,25 @@ func Deal(all []RunKey, n int) map[RunKey]int {
 		in[key] = i%n + 1
 	}
 	return in
+}
+
+// OtherPartError says that runs are in other parts of a command, so that nobody waits for them here.
+type OtherPartError struct {
+	Part  Part // the part of this process
+	Runs  int  // how many runs are in others
+	Lines int  // how many lines of a figure lack them; 0: this is no figure
+}
+
+func (e *OtherPartError) Error() string {
+	if e.Lines > 0 {
+		return fmt.Sprintf("part %s leaves out %s of %s", e.Part, files.Count(e.Runs, "run"),
+			files.Count(e.Lines, "line"))
+	}
+	return fmt.Sprintf("not in part %s", e.Part)
+}
+
+// isOfOtherPart reports whether the run is in another part.
+func isOfOtherPart(err error) bool {
+	_, other := errors.AsType[*OtherPartError](err)
+	return other
 }

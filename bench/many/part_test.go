@@ -8,8 +8,8 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Part{"1/1": {1, 1}, "2/8": {2, 8}, "10000/10000": {10000, 10000}} {
-		got, err := ParsePart(text)
-		if got != want || err != nil || got.String() != text {
+		var got Part
+		if err := got.Set(text); got != want || err != nil || got.String() != text {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
@@ -17,7 +17,8 @@ func TestParse(t *testing.T) {
 		"", "1", "/", "0/8", "9/8", "-1/8", "+1/8", "1/0", "1/-1", "1/10001", "1/8/9", " 1/8", "a/b", "1.0/2",
 		"1/99999999999",
 	} {
-		if got, err := ParsePart(text); err == nil {
+		var got Part
+		if err := got.Set(text); err == nil {
 			t.Errorf("%q: %+v, want an error", text, got)
 		}
 	}
@@ -45,8 +46,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// However the runs are listed and however many parts there are, every run is in one part, and no part has more than one
-// run more than another.
+// However runs are listed and however many parts there are, every run is in one part, and parts differ by a run.
 func TestPartsCover(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

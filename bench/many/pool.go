@@ -13,6 +13,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 )
 
 // Pool is the sessions that make the runs of a table or figure, each one run at a time.
@@ -216,7 +217,7 @@ func (w *poolRun) sayWaiting(jobs []int) {
 		}
 	}
 	if who != nil {
-		run.Logf(w.stderr, "rollcall: waits for %s of other workers: %s\n", run.Count(len(jobs), "run"),
+		run.Logf(w.stderr, "rollcall: waits for %s of other workers: %s\n", files.Count(len(jobs), "run"),
 			strings.Join(who, "; "))
 	}
 }
@@ -268,3 +269,33 @@ func (w *poolRun) finishReady(ctx context.Context) {
 		}
 	}
 }
+
+// Keep says which finished runs a command keeps, which it makes, and how it deals with runs that fail or that others
+// make. The zero value keeps the runs that this program and this machine would make again, and waits for others.
+type Keep struct {
+	run.Keep
+	Retries int  // how often a failed run is tried again
+	NoWait  bool // do not wait for runs that other processes make
+	Part    Part // make the runs of this part alone
+}
+
+// Validate reports the first impossible flag.
+func (k *Keep) Validate() error {
+	if k.Retries < 0 {
+		return settings.Usagef("--retries %d: want 0 or more", k.Retries)
+	}
+	return k.Keep.Validate()
+}
+
+// LackingError says that a figure lacks lines, of which other processes make runs that were not waited for.
+type LackingError struct{ Runs, Lines int }
+
+func (e *LackingError) Error() string {
+	return fmt.Sprintf("other workers train %s of %s", files.Count(e.Runs, "run"), files.Count(e.Lines, "line"))
+}
+
+// IsElsewhere reports whether a run is missing only because it is another process's to make.
+func IsElsewhere(err error) bool { return run.IsElsewhere(err) || isOfOtherPart(err) }
+
+// ErrHeld says that a command with [Keep].NoWait leaves runs of its own to other processes, which make them.
+var ErrHeld = errors.New("other workers train runs that were not waited for: repeat the command to resume")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -17,14 +18,19 @@ import (
 	"rollcall/internal/must"
 )
 
-// runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. Jobs named in fail
-// fail.
-func runInOrder(t *testing.T, n int, cells [][]string, fail func(name string) error) (log []string, err error) {
-	t.Helper()
-	p := &Pool{Stderr: &bytes.Buffer{}}
+// poolOf returns a pool of n sessions, whose log nobody reads.
+func poolOf(n int) *Pool {
+	p := &Pool{Stderr: io.Discard}
 	for range n {
 		p.Sessions = append(p.Sessions, &run.Session{})
 	}
+	return p
+}
+
+// runInOrder runs cells of jobs in n sessions and returns what was begun and finished, in order. fail says which fail.
+func runInOrder(t *testing.T, n int, cells [][]string, fail func(name string) error) (log []string, err error) {
+	t.Helper()
+	p := poolOf(n)
 	var lock sync.Mutex
 	say := func(what string) {
 		lock.Lock()
@@ -111,10 +117,7 @@ func TestPoolMostFirst(t *testing.T) {
 		sessions int
 		want     string
 	}{{1, "0 1 2 3"}, {2, "1 2 0 3"}} { // of two sessions, each pair in either order
-		p := &Pool{Stderr: &bytes.Buffer{}}
-		for range c.sessions {
-			p.Sessions = append(p.Sessions, &run.Session{})
-		}
+		p := poolOf(c.sessions)
 		var lock sync.Mutex
 		var began, finished []string
 		first := make(chan struct{}) // closed when the second job has begun
@@ -227,7 +230,7 @@ func TestPoolElsewhere(t *testing.T) {
 func TestPoolElsewhereInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := &Pool{Stderr: &bytes.Buffer{}, Sessions: []*run.Session{{}, {}}}
+	p := poolOf(2)
 	asked := 0
 	job := &Job{Run: "a", Do: func(context.Context, *run.Session) error {
 		if asked++; asked == 2 {

@@ -61,9 +61,8 @@ func (q *queue) MostFirst(work []float64) {
 // has ended, or at the time again, which is zero if waiting alone changes nothing.
 //
 // Jobs that other processes did some time ago come first: those processes may have finished them, and a look takes no
-// time. Then come the jobs in order, see also [Queue.MostFirst], and after them the failed ones, the least often failed
-// first. Once none of these
-// is left or runs, the jobs of other processes are tried without waiting for the turn.
+// time. Then come the jobs in order, see also [queue.MostFirst], and after them the failed ones, the least often failed
+// first. Once none of these is left or runs, the jobs of other processes are tried without waiting for the turn.
 func (q *queue) Begin(now time.Time) (n int, again time.Time) {
 	alone := q.alone()
 	n = -1

@@ -103,8 +103,7 @@ func TestAtTheSameTime(t *testing.T) {
 	}
 }
 
-// What other processes do is looked at after a turn, before new jobs are begun; and at once, one time, when nothing
-// else is left.
+// What other processes do is looked at after a turn, before new jobs begin; and once when nothing else is left.
 func TestElsewhere(t *testing.T) {
 	q := newQueue(turn, []string{"a", "b", "c", "d"})
 	at := func(sec int) time.Time { return time.Time{}.Add(time.Duration(sec) * time.Second) }

@@ -35,8 +35,7 @@ func (k RatesKey) String() string {
 	return fmt.Sprintf("%s (%s) on %s, %s, under %s", k.Method, k.Preset, k.Data, k.Net, k.Availability)
 }
 
-// RatesRow is one line of a file: the rates of a key, and how they were found. A file that somebody wrote may leave out
-// how.
+// RatesRow is one line of a file: the rates of a key, and how they were found, which a file by hand may leave out.
 type RatesRow struct {
 	RatesKey
 	LR       float64 `csv:"lr"`        // η_0, above 0

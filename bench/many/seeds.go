@@ -14,6 +14,7 @@ import (
 	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -76,7 +77,7 @@ func (u *Undone) Words() string {
 	if u.Refused == 0 {
 		return ""
 	}
-	return run.Count(u.Refused, "run") + " refused, whose folders stay as they are: " + WaysOut
+	return files.Count(u.Refused, "run") + " refused, whose folders stay as they are: " + WaysOut
 }
 
 // Seeds finds or makes the runs of all cells with all seeds. It calls finished for every cell in order, with the runs
@@ -125,7 +126,7 @@ func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []ui
 		}
 		failed := failures(runs[i], jobs[i])
 		if kept > 0 {
-			run.Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, run.Count(kept, "finished run"))
+			run.Logf(p.Stderr, "%s: %s kept\n", tasks[i].Label, files.Count(kept, "finished run"))
 		}
 		all, err := joinSeeds(done, decisions, p.Keep.Mixed)
 		for _, r := range all.Diverged {
@@ -170,8 +171,7 @@ func (e *seedsError) Error() string {
 func (e *seedsError) Unwrap() error { return e.error }
 
 // failures returns the reasons why seeds have no run, one error per reason. A reason names the folder of several runs
-// as seed-*. If all missing runs are made by other processes, the error is an *[run.ElsewhereError] and nothing has
-// failed.
+// as seed-*. If other processes train all missing runs, the error is an *[run.ElsewhereError], and nothing has failed.
 func failures(runs []*seedRun, jobs []*Job) error {
 	var all []error
 	of := map[string]*seedsError{} // by the reason
@@ -281,4 +281,16 @@ func (r *seedRun) others() (dirs []string, err error) {
 		}
 	}
 	return dirs, nil
+}
+
+// Drop removes the checkpoints of stopped runs that nobody resumes, unless checkpoints are to be kept or another
+// process makes the run.
+func (p *Pool) Drop(ctx context.Context, table string, t Task, seeds []uint32) error {
+	for _, seed := range seeds {
+		x := t.run(p, table, seed, false).x
+		if err := x.RemoveCheckpoints(ctx, p.Sessions[0], p.Keep.Keep); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -156,8 +156,7 @@ func (s *folderSummary) readFolder(dir string) readRun {
 	return s.read[dir]
 }
 
-// finishedRun returns the run in a folder, from memory if its files have not changed. A run that is not finished is a
-// fault.
+// finishedRun returns the run in a folder, as [folderSummary.readFolder] does. One that is not finished is a fault.
 func (s *folderSummary) finishedRun(dir string) (results.Run, []error) {
 	r := s.readFolder(dir)
 	if status := r.run.Status(); len(r.bad) == 0 && status != results.RunComplete && status != results.RunDiverged {

@@ -17,8 +17,7 @@ import (
 	"rollcall/results/papers"
 )
 
-// Sweep is a table that no paper has: any methods under any availability models on any nets and data sets, all on the
-// same trace.
+// Sweep is a table that no paper has: any methods, availability models, nets and data sets, all on the same trace.
 type Sweep struct {
 	Name, Like                        string
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net

@@ -1,30 +1,27 @@
 package many
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"rollcall/bench/run"
-	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
-	"rollcall/bench/settings/settingstest"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
+	"rollcall/nets/models"
 	"rollcall/results"
+	"rollcall/results/safetensors"
 )
 
 // All cells of a sweep start from the weights, and the path stands in no cell's own settings.
 func TestSweepInitFrom(t *testing.T) {
-	out := t.TempDir()
-	x := run.Experiment{
-		Dir: filepath.Join(out, "run"), Seed: 3, SaveModel: run.SaveOne,
-		Settings: settingstest.Tiny(t, "data=synthetic", "net=lenet5", "train-size=80", "test-size=20", "rounds=1"),
-	}
-	session := &run.Session{Machine: run.Machine{Device: "cpu", Threads: 1, Out: out}, Stderr: io.Discard}
-	defer session.Close() // nothing is written
-	must.Get(x.Do(t.Context(), session, run.Keep{}, progress.New(io.Discard).Run("", progress.Work{})))(t)
-	path := filepath.Join(x.Dir, results.ModelFile)
+	path := filepath.Join(t.TempDir(), "w.safetensors")
+	model := must.Get(models.New("lenet5"))(t)
+	must.OK(t, files.WriteFile(path, func(out io.Writer) error {
+		return safetensors.Write(out, nil, settings.Tensors(model, model.Init(models.Torch, 1)))
+	}))
 	w := Sweep{
 		Name: "s", Like: "fedawe", Methods: []string{"mifa", "fedar"}, Data: []string{"synthetic"},
 		Nets: []string{"lenet5"}, Availability: []string{"sine"}, Seeds: []uint32{3},
@@ -43,5 +40,83 @@ func TestSweepInitFrom(t *testing.T) {
 		if base := column.Base; !slices.Contains(base.Names(), "init-from") || base.Get("init-from") != "" {
 			t.Errorf("settings alike in all: %s, want init-from among them, without the path", base)
 		}
+	}
+}
+
+// crossedCells returns the cells of a crossed sweep under stationary availability.
+func crossedCells(q int, seeds []uint32, given settings.Given, methods ...string) ([]Cell, error) {
+	w := Sweep{
+		Name: "sweep", Like: "fedawe", Methods: methods, Data: []string{"leaf"},
+		Availability: []string{"stationary"}, Seeds: seeds, Crossed: &q, Given: given,
+	}
+	_, cells, err := w.Cells()
+	return cells, err
+}
+
+// Any two seeds of two parts of the draws meet in exactly one run of a method, whatever the number of seeds.
+func TestCrossed(t *testing.T) {
+	for _, q := range []int{5, 7, 11, 13, 17, 19, 23, 29, 31} {
+		cells := must.Get(crossedCells(q, []uint32{3}, nil, "mifa", "fedavg-active"))(t)
+		if len(cells) != 2*q*q {
+			t.Fatalf("%d seeds: %d runs, want %d", q, len(cells), 2*q*q)
+		}
+		folders, met := map[string]bool{}, map[string]int{}
+		for _, c := range cells {
+			folders[results.Hash(c.Settings)] = true
+			seeds := c.Settings.Params().Only(settings.SeedNames()...)
+			if c.Column.Set != seeds || len(seeds.Names()) != 5 {
+				t.Fatalf("column %q, seeds %q, want five of them in both", c.Column.Set, seeds)
+			}
+			for i, a := range seeds.Names() {
+				for _, b := range seeds.Names()[:i] {
+					met[fmt.Sprint(c.Settings.Method, a, seeds.Get(a), b, seeds.Get(b))]++
+				}
+			}
+			for _, value := range seeds.All() {
+				var seed int
+				if _, err := fmt.Sscan(value, &seed); err != nil || seed < 3 || seed >= 3+q {
+					t.Fatalf("seed %q, want 3 … %d", value, 2+q)
+				}
+			}
+		}
+		if len(folders) != len(cells) {
+			t.Errorf("%d seeds: %d folders, want one for each of %d runs", q, len(folders), len(cells))
+		}
+		if want := 2 * 10 * q * q; len(met) != want { // 10 pairs of parts, each run has one pair of seeds of each
+			t.Errorf("%d seeds: %d pairs of seeds meet, want all %d", q, len(met), want)
+		}
+		for pair, n := range met {
+			if n != 1 {
+				t.Fatalf("%d seeds: %s meet %d times, want once", q, pair, n)
+			}
+		}
+	}
+}
+
+// A seed that is given is the same in all runs, and the others are crossed.
+func TestCrossedButGiven(t *testing.T) {
+	sets := slices.Concat(given("seed-init", "7"), given("p", "0.5"))
+	cells := must.Get(crossedCells(5, []uint32{100}, sets, "mifa"))(t)
+	met := map[results.Params]bool{}
+	for _, c := range cells {
+		seeds := c.Settings.Params().Only(settings.SeedNames()...)
+		if seeds.Get("seed-init") != "7" || seeds.Get("seed-phi") != "" {
+			t.Fatalf("seeds %q, want 7 of the weights and none of φ, which nobody reads", seeds)
+		}
+		met[seeds.Only("seed-split", "seed-availability")] = true
+	}
+	if len(cells) != 25 || len(met) != 25 {
+		t.Errorf("%d runs with %d pairs of split and availability, want 25", len(cells), len(met))
+	}
+	// Without --crossed, a run of which all seeds are given has one seed at most.
+	w := Sweep{
+		Name: "sweep", Like: "fedawe", Methods: []string{"mifa"}, Data: []string{"leaf"},
+		Availability: []string{"stationary"}, Seeds: []uint32{3},
+	}
+	for _, name := range settings.SeedNames() {
+		w.Given = append(w.Given, given(name, "7")...)
+	}
+	if _, _, err := w.Cells(); err != nil {
+		t.Errorf("all seeds given and one of --seeds: %v, want no error", err)
 	}
 }

@@ -22,8 +22,7 @@ type Cell struct {
 }
 
 // Cells returns the wanted cells of a table in the table's order, in each column the further methods last, and puts the
-// wanted seeds and rounds into t. It always includes the table's reference method, because the entries of the others
-// are compared with it.
+// wanted seeds and rounds into t. The table's reference method, with which the others are compared, is always included.
 func Cells(t *papers.Table, w *Wanted) ([]Cell, error) {
 	method, err := narrow("methods", w.Methods, t.Methods)
 	if err != nil {
@@ -196,8 +195,7 @@ func tableTasks(cells []Cell, order []int) (tasks []Task) {
 	return tasks
 }
 
-// byData returns the indices of the cells, with all cells of one data set together, so that each data set is opened
-// once.
+// byData returns the indices of the cells, those of a data set together, so that each data set is opened once.
 func byData(cells []Cell) []int {
 	order := make([]int, len(cells))
 	first := map[string]int{}

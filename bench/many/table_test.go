@@ -1,7 +1,6 @@
 package many
 
 import (
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,9 +9,7 @@ import (
 	"testing"
 
 	"rollcall/algos"
-	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/bench/settings/settingstest"
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -204,47 +201,5 @@ func TestAlsoCells(t *testing.T) {
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %q, want %q", c.table, got, c.want)
 		}
-	}
-}
-
-// onText calls a function when a text is written.
-type onText struct {
-	io.Writer
-	text string
-	do   func()
-}
-
-func (w onText) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.text) {
-		w.do()
-	}
-	return w.Writer.Write(p)
-}
-
-// A table whose summary cannot be written for a while goes on.
-func TestSummaryGoesOn(t *testing.T) {
-	out := t.TempDir()
-	path := filepath.Join(out, "sweep", results.SummaryFile)
-	must.OK(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o777)) // a folder, which nobody replaces
-	var log strings.Builder
-	p := NewPool(onText{&log, "the table continues", func() { _ = os.RemoveAll(path) }},
-		run.Machine{Device: "cpu", Threads: 1, Out: out, AtOnce: 1}, Keep{})
-	defer func() { _ = p.Close() }()
-	table := papers.Sweep("sweep", "", []string{"fedawe", "mifa"}, []uint32{3})
-	var cells []Cell
-	for _, method := range []string{"fedawe", "mifa"} {
-		s := settingstest.Tiny(t, "method="+method)
-		cells = append(cells, Cell{Settings: s, Column: papers.Column{Data: "leaf"}})
-	}
-	done, err := p.Table(t.Context(), &table, cells)
-	if err != nil || done.Failed > 0 {
-		t.Fatalf("%v, %d failed, want none\n%s", err, done.Failed, &log)
-	}
-	rows, err := results.ReadSummary(path)
-	if err != nil || len(rows) != 4 {
-		t.Errorf("%d rows, %v, want those of two metrics of two cells\n%s", len(rows), err, &log)
-	}
-	if strings.Count(log.String(), "the table continues") != 1 {
-		t.Errorf("log %q, want the trouble once", &log)
 	}
 }

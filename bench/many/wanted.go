@@ -30,8 +30,7 @@ func (w *Wanted) settings(of string, rounds int, column papers.Column, method st
 	return w.settingsLike(of, rounds, column, method, method)
 }
 
-// settingsLike returns the settings of a method that trains as another one does, which the table has, but at its own
-// learning rates.
+// settingsLike returns the settings of a method that trains as one of the table does, but at its own learning rates.
 func (w *Wanted) settingsLike(
 	of string, rounds int, column papers.Column, method, like string,
 ) (settings.Settings, error) {

@@ -44,8 +44,7 @@ func machineOf(info nets.Info, c run.Choice, threads int) (track.Machine, error)
 	return m, err
 }
 
-// loops makes the reference loops: in the instructions of the engine, on as many threads as it has, and on one thread
-// for the kernels.
+// loops sets the reference loops, in the instructions of the engine: on all its threads, and on one for the kernels.
 func (b *Bench) loops() error {
 	c, err := b.Machine.CPUChoice()
 	if err != nil {
@@ -86,8 +85,7 @@ func cpuClocks(dir string) string {
 	return strings.Join(parts, " ")
 }
 
-// cpuMHz returns the present mean clock of the processors; 0 where the system does not say. path is /proc/cpuinfo, or a
-// test's copy.
+// cpuMHz returns the present mean clock of the processors by /proc/cpuinfo; 0 where the system does not say.
 func cpuMHz(path string) float64 {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -38,8 +38,7 @@ type metric struct {
 // parts are the calls of a sample: how many calls a part has, and how many parts there are.
 type parts struct{ calls, count int }
 
-// short takes a sample of a call that is short. Once a night it finds out how many calls fill a part, which warms the
-// call up too.
+// short takes a sample of a short call. Once a night it finds out how many calls fill a part, which warms up too.
 func (b *Bench) short(ctx context.Context, m metric, call func() error) error {
 	p, known := b.repeat[m.name]
 	if !known {

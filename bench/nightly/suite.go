@@ -34,8 +34,7 @@ type Suite struct {
 	Passes  int      // the samples are taken in so many passes, see [Bench.Measure]
 }
 
-// StandardSuite returns the suite of the histories. In a round of `rollcall bench` about 37 of N = 100 clients are
-// active too.
+// StandardSuite returns the suite of the histories, with as many clients as are active in a round of `rollcall bench`.
 func StandardSuite() Suite {
 	return Suite{
 		Data: []string{"cifar10", "svhn", "cinic10"}, Clients: 37, Steps: 5, Batch: 128, Train: 8192, Test: 512,
@@ -109,8 +108,7 @@ func (b *Bench) Identify() (m track.Machine, err error) {
 }
 
 // Measure measures all metrics, in passes. Every pass takes some samples of every metric, with engines and buffers of
-// its own. So a night does not depend on where one of them lies in memory, and a disturbance of a minute does not hit
-// one metric alone.
+// its own: no night depends on where one of them lies in memory, and no disturbance of a minute hits one metric alone.
 func (b *Bench) Measure(ctx context.Context) ([]track.Measurement, error) {
 	b.values, b.repeat = nil, map[string]parts{}
 	c, err := b.Machine.Choose()

@@ -51,12 +51,11 @@ func TestBatchNormalisationOnceNaN(t *testing.T) {
 	normalised(t, 3, "resnet20", 40, "fedawe", "preset=paper", "p=0.15", "train-size=300", "batch=16", "local-steps=5")
 }
 
-// normalised trains a net with batch normalisation, and checks the model after every round. more are settings as on a
-// command line.
+// normalised trains a net with batch normalisation, and checks the model after every round. more are settings.
 func normalised(t *testing.T, seed uint32, net string, rounds int, method string, more ...string) {
 	t.Helper()
-	s := settingstest.Resolved(t, "data=synthetic train-size=64 test-size=16 clients=4 rounds=40 local-steps=2 batch=8 "+
-		"augment=none method="+method+" net="+net, more...)
+	s := settingstest.Resolved(t, "data=synthetic train-size=64 test-size=16 clients=4 rounds=40 local-steps=2 "+
+		"batch=8 augment=none method="+method+" net="+net, more...)
 	ses := &Session{Machine: Machine{Device: "cpu", Threads: 2}, Stderr: io.Discard}
 	defer ses.Close() // nothing is written
 	must.OK(t, ses.Open(t.Context(), &s, seed))

@@ -15,8 +15,8 @@ func card(index int, text string) gpu.Card {
 	return gpu.Card{Index: index, Name: "N" + fmt.Sprint(index), Capability: capability, Unusable: unusable}
 }
 
+// Beside what TestSeveralCards, TestCardsOfSeveralKinds and TestInstances of bench/e2e see of emulated cards.
 func TestChoose(t *testing.T) {
-	const uuids = "MIG-1,MIG-2"
 	for _, c := range []struct {
 		device, there, visible string // the cards by commas
 		precision              gpu.Precision
@@ -24,48 +24,25 @@ func TestChoose(t *testing.T) {
 		err                    string
 		usage                  bool
 	}{
-		{device: "cuda:all", there: "9.0", want: "0"},
-		{device: "cuda:all", there: "9.0,9.0,9.0", want: "0 1 2"},
 		{
 			device: "cuda:all", there: "9.0,7.5 too old,9.0,9.0 in use", want: "0 2",
 			notes: "cuda:all: without cuda:1 (N1: too old), cuda:3 (N3: in use)",
 		},
 		{device: "cuda:all", there: "7.5 too old,6.0 older", err: "device cuda:all: N0: too old"},
-		{
-			device: "cuda:all", there: "9.0", visible: uuids, want: "0",
-			notes: "cuda:all: CUDA shows a process one MIG instance, and CUDA_VISIBLE_DEVICES names 2: start a " +
-				"process for each of them, with it alone in CUDA_VISIBLE_DEVICES, all with this --out",
-		},
 		{device: "cuda:all", there: "9.0", visible: "MIG-1", want: "0"},
 		{device: "cuda:all", there: "9.0", visible: "GPU-1,GPU-2", want: "0"},
-		{device: "cuda:0,2", there: "9.0,9.0,9.0", want: "0 2"},
-		{device: "cuda:2,0", there: "9.0,9.0,9.0", want: "2 0"},
 		{device: "cuda:0,2", there: "9.0,8.0,9.0", precision: gpu.TF32, want: "0 2"},
-		{
-			device: "cuda:0,7", there: "9.0,9.0",
-			err: "device cuda:0,7: gpu: no card 7, there are 2 (rollcall devices lists them)",
-		},
 		{
 			device: "cuda:0,99999999999999999999", there: "9.0,9.0",
 			err: "device cuda:0,99999999999999999999: gpu: no card 9223372036854775807, there are 2 (rollcall " +
 				"devices lists them)",
 		},
-		{device: "cuda:0,1", there: "9.0,7.5 too old", err: "device cuda:0,1: cuda:1, N1: too old"},
 		{device: "cuda:1,01", there: "9.0,9.0", err: "--device cuda:1,01: card 1 twice, want it once", usage: true},
-		{
-			device: "cuda:0,", there: "9.0,9.0", usage: true,
-			err: `--device "cuda:0,": want cuda:all, or indexes with commas such as cuda:0,2`,
-		},
-		{
-			device: "cuda:0,-1", there: "9.0,9.0", usage: true,
-			err: `--device "cuda:0,-1": want cuda:all, or indexes with commas such as cuda:0,2`,
-		},
 		{
 			device: "cuda:all", there: "9.0,8.0,9.0", precision: gpu.TF32, usage: true,
 			err: "--device cuda:all: numbers of these cards differ in the last digits: want cuda:0,2 " +
 				"(cuda-sm90-tf32) or cuda:1 (cuda-sm80-tf32), or --precision fp32",
 		},
-		{device: "cuda:all", there: "9.0,8.0,9.0", precision: gpu.FP32, want: "0 1 2"},
 	} {
 		var there []gpu.Card
 		for i, text := range strings.Split(c.there, ",") {
@@ -87,17 +64,6 @@ func TestChoose(t *testing.T) {
 		}
 		if text != c.err || err != nil && settings.IsUsage(err) != c.usage {
 			t.Errorf("%s of %s: error %q, want %q, of the usage: %t", c.device, c.there, text, c.err, c.usage)
-		}
-	}
-}
-
-func TestSeveral(t *testing.T) {
-	for device, want := range map[string]bool{
-		"cuda:all": true, "cuda:0,2": true, "cuda:,": true,
-		"cuda": false, "cuda:0": false, "auto": false, "cpu": false, "cpu:all": false, "cuda:": false, "all": false,
-	} {
-		if got := SeveralCards(device); got != want {
-			t.Errorf("--device %s: several %t, want %t", device, got, want)
 		}
 	}
 }

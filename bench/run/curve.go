@@ -11,6 +11,7 @@ import (
 
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/events"
 )
@@ -117,13 +118,8 @@ func Logf(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format, args...)
 }
 
-// Count returns a number with its noun: "1 seed", "3 seeds".
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+// Count is [files.Count].
+var Count = files.Count
 
 // eventProgress is a run's progress that also writes every evaluation to an event file. An error is logged and ends the
 // events, but not the run.

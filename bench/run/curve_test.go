@@ -88,37 +88,7 @@ func TestCurveFileFails(t *testing.T) {
 	}
 }
 
-// The last version is tried a few times.
-func TestCurveFileInsists(t *testing.T) {
-	path := filepath.Join(t.TempDir(), results.CurveFile)
-	obstructed(t, path)
-	log := &sharedLog{}
-	f := newCurveFile(to(path), path, log)
-	f.put([]results.CurveRow{{}})
-	until(t, log, "tries again")
-	go func() {
-		time.Sleep(pauses[0] / 2)
-		_ = os.RemoveAll(path)
-	}()
-	if err := f.close(t.Context()); err != nil {
-		t.Errorf("%v, want the second attempt to do", err)
-	}
-	if rows, err := results.ReadCurve(path); len(rows) != 1 {
-		t.Errorf("%d rows, %v, want 1", len(rows), err)
-	}
-
-	obstructed(t, filepath.Join(path+"2", "f"))
-	f = newCurveFile(to(filepath.Join(path+"2", "f")), filepath.Join(path+"2", "f"), log)
-	f.put([]results.CurveRow{{}})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	started := time.Now()
-	if err := f.close(ctx); err == nil || time.Since(started) > pauses[0]/2 {
-		t.Errorf("%v after %s, want an error, and no waiting where somebody interrupts", err, time.Since(started))
-	}
-}
-
-// Another reason is said as well.
+// Another reason is said as well. The last version is tried a few times, but not once somebody interrupts.
 func TestCurveFileReasons(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	path := filepath.Join(dir, results.CurveFile)
@@ -131,11 +101,22 @@ func TestCurveFileReasons(t *testing.T) {
 	f.put([]results.CurveRow{{}})
 	until(t, log, "not a directory")
 	must.OK(t, os.Remove(dir))
-	if err := f.close(t.Context()); err != nil {
-		t.Error(err)
+	must.OK(t, f.close(t.Context()))
+	if rows, err := results.ReadCurve(path); len(rows) != 1 {
+		t.Errorf("%d rows, %v, want the second attempt to write 1", len(rows), err)
 	}
 	if said := log.String(); strings.Count(said, "tries again") != 2 {
 		t.Errorf("log %q, want each of two reasons once", said)
+	}
+
+	obstructed(t, path)
+	f = newCurveFile(to(path), path, log)
+	f.put([]results.CurveRow{{}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	started := time.Now()
+	if err := f.close(ctx); err == nil || time.Since(started) > pauses[0]/2 {
+		t.Errorf("%v after %s, want an error at once", err, time.Since(started))
 	}
 }
 
@@ -152,7 +133,8 @@ func TestEventsFail(t *testing.T) {
 		if when == "on the way" {
 			must.OK(t, os.MkdirAll(x.Dir, 0o777))
 			created := ses.withEvents(p, x.Dir, time.Now(), nil)
-			created.log = brokenLog(t)
+			created.log = must.Get(events.Create(t.TempDir(), time.Now()))(t)
+			must.OK(t, created.log.Close()) // the next write fails
 			created.Evaluated(results.CurveRow{})
 			created.Evaluated(results.CurveRow{})
 			created.Stop()
@@ -169,12 +151,4 @@ func TestEventsFail(t *testing.T) {
 			t.Errorf("%s: log %q, want it said once", when, said)
 		}
 	}
-}
-
-// brokenLog returns a log of events whose next write fails.
-func brokenLog(t *testing.T) *events.Log {
-	t.Helper()
-	log := must.Get(events.Create(t.TempDir(), time.Now()))(t)
-	must.OK(t, log.Close())
-	return log
 }

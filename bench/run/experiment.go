@@ -55,8 +55,7 @@ func (x *Experiment) Rounds() int {
 	return x.Settings.Rounds
 }
 
-// want describes the run for [folder.Decide], in a session that need not be open. The data checksum is unknown until
-// it is.
+// want describes the run for [folder.Decide]. The data checksum is unknown until the session is open.
 func (x *Experiment) want(ctx context.Context, ses *Session, keep Keep) (*folder.Want, error) {
 	w := &folder.Want{
 		Dir: x.Dir, Evaluates: x.Settings.Evaluates, StopAt: x.Rounds(), Files: x.files(), Start: x.Dump != "",
@@ -113,8 +112,7 @@ func (x *Experiment) files() (names []string) {
 	return names
 }
 
-// Revisions returns the revisions of everything that decides the numbers of a run. engine is the revision of its
-// engine.
+// Revisions returns the revisions of everything that decides the numbers of a run; engine is that of its engine.
 func Revisions(s *settings.Settings, engine int) results.Revisions {
 	split := s.Split
 	if s.SplitAway() {
@@ -139,8 +137,7 @@ func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	}
 }
 
-// evaluate returns a row of the curve with the losses and accuracies of the method's current model. The caller adds the
-// round.
+// evaluate returns a row of the curve, but for its round: the losses and accuracies of the method's current model.
 func (x *Experiment) evaluate(ctx context.Context, ses *Session, f *Federation) (results.CurveRow, error) {
 	row := x.row(ses.Engine.Info())
 	model, err := f.Method.Model()
@@ -164,8 +161,7 @@ func (x *Experiment) evaluate(ctx context.Context, ses *Session, f *Federation) 
 	return row, nil
 }
 
-// divergedError is the error of a run whose loss is no finite number any more. The same settings and seed would diverge
-// again.
+// divergedError is the error of a run whose loss is no finite number any more, as it would be the next time.
 type divergedError struct{ error }
 
 func (e *divergedError) Unwrap() error { return e.error }

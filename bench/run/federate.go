@@ -9,6 +9,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/models"
 	"rollcall/nets/optimum"
@@ -70,7 +71,7 @@ func (ses *Session) Federate(
 	f.target = clients.target(f.importance)
 	if n := clients.absent(); n > 0 && algos.Has(s.Method, algos.UsesImportance) {
 		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never available, left out: the target importance is "+
-			"shared among the others", s.Availability, seed, n, Count(s.Clients, "client"))
+			"shared among the others", s.Availability, seed, n, files.Count(s.Clients, "client"))
 		ses.notice(line, line)
 	}
 	var solved []float64
@@ -104,8 +105,7 @@ func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federatio
 	}
 }
 
-// solve returns the smallest loss of each client [N]: as CA-Fed's released code finds it, or in the preset paper to
-// the last digit.
+// solve returns the smallest loss of each client [N]: as CA-Fed's released code finds it, or else to the last digit.
 func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *settings.Settings) ([]float64, error) {
 	if algos.Preset(s.Preset).Reading() == algos.Code {
 		return optimum.ReleasedCode(ctx, train, parts)

@@ -124,7 +124,8 @@ func TestGrace(t *testing.T) {
 		{"an evaluation", before, slow{evaluate: time.Hour}, time.Hour, "evaluate", 1, nil},
 		{"long rounds", 300 * time.Millisecond, slow{train: 400 * time.Millisecond}, time.Hour, "train", 2, nil},
 		{ // of 5 rows, for which there is a second
-			"slow writing", before, slow{train: time.Millisecond, store: 400 * time.Millisecond},
+			"slow writing", before,
+			slow{train: time.Millisecond, store: 400 * time.Millisecond},
 			endMargin + endMargin/2, "train", 2, nil,
 		},
 	} {

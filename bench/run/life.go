@@ -117,8 +117,7 @@ func (x *Experiment) Await(ctx context.Context, ses *Session, keep Keep, p progr
 	}
 }
 
-// decide says what becomes of the run's folder. other is the run if it is finished in another folder, and not in this
-// one.
+// decide says what becomes of the run's folder. other is the run if it is finished in another folder alone.
 func (x *Experiment) decide(
 	ctx context.Context, ses *Session, keep Keep, policy folder.Policy, lockless bool,
 ) (w *folder.Want, d folder.Decision, other *results.Run, err error) {
@@ -270,8 +269,7 @@ func (x *Experiment) madeElsewhere(ses *Session, w *folder.Want) (m Outcome, err
 	return m, fmt.Errorf("%s: %w", x.Dir, folder.ErrMadeElsewhere) // and yet is not there: another attempt makes it
 }
 
-// FirstPause is the time until a process asks for the first time whether another process has finished the run that both
-// want.
+// FirstPause is the time until a process first asks whether another process has finished the run that both want.
 const FirstPause = 100 * time.Millisecond
 
 // Pause returns how long to wait before the next look at a run that another process makes: a twentieth of the time it

@@ -44,10 +44,10 @@ type Machine struct {
 	Plan            bool          // print what the command would do, and do nothing
 }
 
-// Validate reports the first impossible flag, or that the processor cannot train. Commands call it before they read or
-// download a data set.
+// Validate reports the first impossible flag, or that the processor cannot train, before a data set is opened.
 func (m *Machine) Validate() error {
-	if most := maxThreads(); m.Threads < 1 || m.Threads > most {
+	// A bound against slips of the finger: every thread holds the activations of a client.
+	if most := max(64, 4*runtime.NumCPU()); m.Threads < 1 || m.Threads > most {
 		return settings.Usagef("--threads %d: want 1 … %d", m.Threads, most)
 	}
 	if m.CheckpointEvery < 0 {
@@ -122,10 +122,6 @@ func (m *Machine) ValidateDevice() error {
 	}
 	return settings.OneOf("device", kind, []string{"auto", "cpu", "cuda"})
 }
-
-// maxThreads is a bound against slips of the finger, far above what helps. Every thread holds the activations of a
-// client.
-func maxThreads() int { return max(64, 4*runtime.NumCPU()) }
 
 // Choice is the processor that trains.
 type Choice struct {
@@ -239,7 +235,7 @@ func (m *Machine) OpenEngine(
 			Threads: m.Threads, Batch: w.Batch, Precision: m.cpuPrecision(),
 		})
 		if err == nil {
-			e, more = on, ", "+Count(m.Threads, "thread")
+			e, more = on, ", "+files.Count(m.Threads, "thread")
 			if lost := on.Lost(); lost != "" { // why a faster variant of the kernels cannot be used
 				more += " (" + lost + ")"
 			}
@@ -257,6 +253,9 @@ func (m *Machine) OpenEngine(
 func Writable(dir string) (leave func(), err error) {
 	made, err := files.MakeFolders(dir)
 	leave = func() { files.RemoveEmpty(made) }
+	if err == nil {
+		err = os.MkdirAll(dir, 0o777) // reports what is in the place of a folder
+	}
 	if err == nil {
 		var f *os.File // permissions alone do not show that a file system is read-only
 		if f, err = files.CreateTemp(dir); err == nil {

@@ -19,12 +19,14 @@ func TestOffers(t *testing.T) {
 	}{
 		{"bf16x3", Choice{}, ""},
 		{
-			"tf32", Choice{why: " (auto: gpu: no driver)"},
+			"tf32",
+			Choice{why: " (auto: gpu: no driver)"},
 			"--precision tf32: the CPU engine, which runs here (auto: gpu: no driver), has fp32, bf16 and bf16x3",
 		},
 		{"tf32", Choice{CUDA: true}, ""},
 		{
-			"bf16x3", Choice{CUDA: true, why: " (auto: a card)"},
+			"bf16x3",
+			Choice{CUDA: true, why: " (auto: a card)"},
 			"--precision bf16x3: the CUDA engine, which runs here (auto: a card), has tf32, fp32 and bf16",
 		},
 	} {

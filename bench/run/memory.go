@@ -11,6 +11,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/internal/memory"
 	"rollcall/nets/cpu"
 	"rollcall/nets/models"
@@ -32,7 +33,7 @@ func (n *need) total() int64 { return n.run() + n.data }
 
 // String returns a text like "1001 rows of 11183562 parameters 44.8 GB, activations 0.6 GB, data 0.2 GB".
 func (n *need) String() string {
-	return fmt.Sprintf("%s of %d parameters %s, activations %s, data %s", Count(n.rows, "row"), n.params,
+	return fmt.Sprintf("%s of %d parameters %s, activations %s, data %s", files.Count(n.rows, "row"), n.params,
 		memory.Size(n.run()-n.engine), memory.Size(n.engine), memory.Size(n.data))
 }
 

@@ -25,8 +25,8 @@ import (
 // smallRun returns a run on few pictures below out; more are settings as on a command line.
 func smallRun(t *testing.T, out string, save SaveModel, more ...string) *Experiment {
 	t.Helper()
-	s := settingstest.Resolved(t, "data=synthetic train-size=120 test-size=40 clients=4 rounds=3 local-steps=2 batch=8 "+
-		"eval-every=1 lr=0.05 p=0.5", more...)
+	s := settingstest.Resolved(t, "data=synthetic train-size=120 test-size=40 clients=4 rounds=3 local-steps=2 "+
+		"batch=8 eval-every=1 lr=0.05 p=0.5", more...)
 	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(out, "run", s, 3), SaveModel: save}
 }
 
@@ -155,8 +155,7 @@ func TestSaveAllModels(t *testing.T) {
 	}
 }
 
-// A finished run without the models that are asked for is trained again for them, one that has them is kept, and what
-// it has written stays.
+// A finished run is trained again for models that it lacks, and kept if it has them; what it has written stays.
 func TestKeptModels(t *testing.T) {
 	ses, out := onCPU(t, "off"), t.TempDir()
 	kept := func(save SaveModel) bool {

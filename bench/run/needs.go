@@ -156,7 +156,7 @@ func (ses *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) 
 	return row, nil
 }
 
-// rowCounter is a [nets.Engine] that holds no row and trains nobody, and counts what a method asks it for. It answers how
+// rowCounter is a [nets.Engine] that holds no row, trains nobody, and counts what a method asks it for. It answers how
 // many rows a method will hold by running the method itself, so that nobody has to keep a formula per method. Every
 // loss and every product of rows is 0, with which ca-fed excludes nobody.
 type rowCounter struct {
@@ -170,8 +170,7 @@ type rowCounter struct {
 	last      int         // samples in the last evaluation
 }
 
-// countedBank is a bank of a rowCounter: its number of rows. Free does not lower the count, since methods free their rows
-// only at the end.
+// countedBank is a bank of a rowCounter: its number of rows. Methods free rows only at the end, so Free counts none.
 type countedBank int
 
 func (b countedBank) Rows() int { return int(b) }

@@ -71,8 +71,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// spread returns the mean of Σ_c |share − share'| over pairs of clients of one cluster of the given size, and over the
-// others.
+// spread returns the mean of Σ_c |share − share'| over pairs of clients of one cluster of that size, and over others.
 func spread(shares [][]float64, size int) (within, among float64) {
 	var pairs [2]float64
 	for i := range shares {
@@ -105,8 +104,7 @@ func TestTestMeans(t *testing.T) {
 	}
 }
 
-// settingsUnder returns the settings of a method under an availability model, with ten clients and cycles of four
-// rounds.
+// settingsUnder returns the settings of a method under an availability model: ten clients, cycles of four rounds.
 func settingsUnder(t *testing.T, method, model string) settings.Settings {
 	t.Helper()
 	s := must.Get(settings.Defaults(method, "paper", "mnist"))(t)

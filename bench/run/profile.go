@@ -31,21 +31,25 @@ const curveRows = 200
 // wait adds the time since started.
 func (p *Phases) wait(into *time.Duration, started time.Time) { *into += time.Since(started) }
 
+// Train implements [nets.Engine].
 func (p *Phases) Train(ctx context.Context, work nets.LocalWork) ([]float32, error) {
 	defer p.wait(&p.train, time.Now())
 	return p.Engine.Train(ctx, work)
 }
 
+// Combine implements [nets.Engine].
 func (p *Phases) Combine(dst nets.Row, c []float64, src []nets.Row) error {
 	defer p.wait(&p.combine, time.Now())
 	return p.Engine.Combine(dst, c, src)
 }
 
+// CombineBuffers implements [nets.Engine].
 func (p *Phases) CombineBuffers(dst nets.Row, c []float64, src []nets.Row) error {
 	defer p.wait(&p.combine, time.Now())
 	return p.Engine.CombineBuffers(dst, c, src)
 }
 
+// Dot implements [nets.Engine].
 func (p *Phases) Dot(a, b nets.Row) (float64, error) {
 	defer p.wait(&p.combine, time.Now())
 	return p.Engine.Dot(a, b)

@@ -12,8 +12,7 @@ import (
 	"rollcall/results"
 )
 
-// Phases add up to the rounds, copies of plans apart from the training they are part of; kernels have the rates of
-// their sums.
+// Phases add up to the rounds, copies of plans apart from training; kernels have the rates of their sums.
 func TestProfilePrint(t *testing.T) {
 	p := &Phases{
 		train: 30 * time.Millisecond, combine: 6 * time.Millisecond, evaluation: 5 * time.Millisecond,

@@ -145,20 +145,17 @@ var damages = map[string]damaged{
 
 	"no curve": {tensor("curve.csv", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "curve.csv", false},
 	"half a curve": {tensor("curve.csv", func(safetensors.Tensor) *safetensors.Tensor {
-		x := safetensors.Bytes("curve.csv", []byte("round\n1\n"))
-		return &x
+		return new(safetensors.Bytes("curve.csv", []byte("round\n1\n")))
 	}), "curve.csv", false},
 	"no decisions": {
 		tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "decisions", false,
 	},
 	"fewer decisions": {tensor("decisions", func(safetensors.Tensor) *safetensors.Tensor {
-		x := safetensors.Float64s("decisions", []int{1, 8}, make([]float64, 8))
-		return &x
+		return new(safetensors.Float64s("decisions", []int{1, 8}, make([]float64, 8)))
 	}), "1 decisions, want the decisions of 4 clients in 4 rounds", false},
 	"no state": {tensor("state/", func(safetensors.Tensor) *safetensors.Tensor { return nil }), "state/", false},
 	"state of another shape": {tensor("state/", func(old safetensors.Tensor) *safetensors.Tensor {
-		x := safetensors.Float32s(old.Name, []int{1, 2}, make([]float32, 2))
-		return &x
+		return new(safetensors.Float32s(old.Name, []int{1, 2}, make([]float32, 2)))
 	}), "state/", false},
 }
 

@@ -100,8 +100,7 @@ func (ses *Session) Lend(set *datasets.Set) {
 	ses.shared.sets = append(ses.shared.sets, &openSet{name: set.Name, set: set, users: 1})
 }
 
-// dataOptions returns the options to open the data set of s with. Only generated data and swapped labels depend on the
-// seed.
+// dataOptions returns the options of the data set of s. Only generated data and swapped labels depend on the seed.
 func (ses *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Options {
 	options := datasets.Options{
 		Dir: ses.Machine.DataDir, AllowAltered: ses.Machine.Altered, Progress: progress.Under(ses.Stderr),
@@ -153,10 +152,7 @@ func (ses *Session) OpenData(ctx context.Context, s *settings.Settings, seed uin
 	if err := ses.Close(); err != nil {
 		return err
 	}
-	if ses.shared == nil {
-		ses.shared = &sharedData{}
-	}
-	opened, err := ses.shared.open(ctx, s.Data, options)
+	opened, err := ses.common().open(ctx, s.Data, options)
 	if errors.Is(err, datasets.ErrAltered) {
 		return fmt.Errorf("%w (--allow-altered takes well-formed files as they are)", err)
 	}
@@ -171,13 +167,17 @@ func (ses *Session) OpenData(ctx context.Context, s *settings.Settings, seed uin
 	return nil
 }
 
-// notice writes a line once, however many sessions and runs it is true for. Lines with the same key count as the same
-// line.
-func (ses *Session) notice(key, line string) {
+// common returns what the session shares with others, or has alone.
+func (ses *Session) common() *sharedData {
 	if ses.shared == nil {
 		ses.shared = &sharedData{}
 	}
-	if ses.shared.isNew(key) {
+	return ses.shared
+}
+
+// notice writes a line once, however many sessions and runs it is true for: of the lines of a key, the first.
+func (ses *Session) notice(key, line string) {
+	if _, before := ses.common().noticed.LoadOrStore(key, true); !before {
 		Logf(ses.Stderr, "%s\n", line)
 	}
 }
@@ -209,8 +209,7 @@ func (ses *Session) Open(ctx context.Context, s *settings.Settings, seed uint32)
 	})
 }
 
-// openFor is Open for callers that do not train a run of rounds. dry asks the counter for all rows that the caller will
-// ask an engine for.
+// openFor is Open, also for what is no run of rounds. dry asks the counter for all rows that an engine is asked for.
 func (ses *Session) openFor(
 	ctx context.Context, s *settings.Settings, seed uint32, dry func(*rowCounter) error,
 ) error {
@@ -247,12 +246,10 @@ func (ses *Session) openFor(
 	return nil
 }
 
-// threads returns the threads of this session's engine. Sessions that work at the same time share the machine's
-// threads.
+// threads returns the threads of this session's engine: sessions at work at the same time share the machine's.
 func (ses *Session) threads() int { return max(1, ses.Machine.Threads/max(1, ses.engines)) }
 
-// Checksum names the bytes of the open data set. The checksum of generated data holds for one seed only, and its text
-// says so.
+// Checksum names the bytes of the open data set. That of generated data says that it holds for one seed only.
 func (ses *Session) Checksum(s *settings.Settings) string {
 	if s.Data == "synthetic" || s.SplitAway() {
 		return results.OfSeed(ses.Data.Checksum)
@@ -352,12 +349,6 @@ func (s *sharedData) close(o *openSet) {
 	if o.users--; o.users == 0 {
 		s.sets = slices.DeleteFunc(s.sets, func(other *openSet) bool { return other == o })
 	}
-}
-
-// isNew reports whether this key was never asked for before.
-func (s *sharedData) isNew(key string) bool {
-	_, before := s.noticed.LoadOrStore(key, true)
-	return !before
 }
 
 // is reports whether o is the data set of that name and these options.

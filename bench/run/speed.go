@@ -1,17 +1,14 @@
 package run
 
 import (
-	"bufio"
 	"context"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"rollcall/bench/run/conditions"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
+	"rollcall/internal/memory"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/nets/gpu"
@@ -164,7 +161,9 @@ func (b *SpeedTest) Measure(
 	if err == nil && b.Evaluate {
 		err = b.evaluate(ctx, ses, f, &row)
 	}
-	row.PeakMemMiB = peakMemory()
+	if bytes, known := memory.Peak(); known {
+		row.PeakMemMiB = files.Some(float64(bytes) / (1 << 20))
+	}
 	return row, times, err
 }
 
@@ -191,8 +190,7 @@ func Sum(times []time.Duration) (total time.Duration) {
 	return total
 }
 
-// evaluate measures one pass over the test images. It repeats a quick one, because the first pass finds memory and
-// makes graphs.
+// evaluate measures one pass over the test images, and a quick one again: the first finds memory and makes graphs.
 func (b *SpeedTest) evaluate(ctx context.Context, ses *Session, f *Federation, row *results.BenchRow) error {
 	model, err := f.Method.Model()
 	if err != nil {
@@ -249,22 +247,4 @@ func (c *imageCounter) Train(ctx context.Context, work nets.LocalWork) ([]float3
 		}
 	}
 	return c.Engine.Train(ctx, work)
-}
-
-// peakMemory returns the most memory that this process has had resident, in MiB; missing where the system does not say.
-func peakMemory() files.Optional {
-	f, err := os.Open("/proc/self/status")
-	if err != nil {
-		return files.Optional{}
-	}
-	defer f.Close() // read only
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok { // the kernel's kB are 1024 bytes
-			if kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64); err == nil {
-				return files.Some(kib / 1024)
-			}
-		}
-	}
-	return files.Optional{}
 }

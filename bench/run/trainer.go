@@ -62,8 +62,7 @@ type savedState struct {
 // keptCheckpoints is how many checkpoints a run has at a time: if the newest is damaged, the one before it serves.
 const keptCheckpoints = 2
 
-// checkpointShare is the least time between two checkpoints, in times of writing one: they cost less than a hundredth
-// of the run.
+// checkpointShare is the least time between checkpoints, in times of writing one: they cost a hundredth of the run.
 const checkpointShare = 100
 
 // run trains to the last round and writes every file but run.json.
@@ -172,8 +171,7 @@ func (t *trainer) info(err error) results.RunInfo {
 	return info
 }
 
-// train makes the rounds that are left up to the last or to StopAt, evaluates when the settings say so, and writes
-// checkpoints.
+// train trains the rounds that are left up to the last or StopAt, evaluates when it is due, and writes checkpoints.
 func (t *trainer) train(ctx *ending) error {
 	rounds := t.x.Rounds()
 	t.p.Start(rounds)
@@ -237,9 +235,8 @@ func (t *trainer) elapsedSec() float64 {
 	return elapsed
 }
 
-// evaluateIfDue evaluates the model if the settings want a row after this round and there is none yet. A row that an
-// earlier process has written must come again, with the same numbers. A loss that is no finite number ends the run as
-// diverged.
+// evaluateIfDue evaluates the model if the settings want a row after this round and there is none yet. A row of an
+// earlier process must come again, with the same numbers. A loss that is no finite number ends the run as diverged.
 func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	due := t.done == 0 || t.x.Settings.Evaluates(t.done)
 	if n := len(t.rows); !due || n > 0 && t.rows[n-1].Round == t.done {
@@ -355,8 +352,7 @@ func (t *trainer) saveAtEnd(e *ending) {
 	t.save(ctx)
 }
 
-// writeClients writes clients.csv: the accuracy of the last model for every client, on the test samples of its own
-// classes.
+// writeClients writes clients.csv: each client's accuracy of the last model on the test samples of its own classes.
 func (t *trainer) writeClients(ctx context.Context) error {
 	f := t.f
 	model, err := f.Method.Model()

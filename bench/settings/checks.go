@@ -14,8 +14,7 @@ import (
 // minAlpha is the smallest Dirichlet parameter. Below it, the logarithms of the shares overflow.
 const minAlpha = 1e-300
 
-// Validate reports the first setting that is impossible, by the name of its flag, or the first settings that cannot be
-// together.
+// Validate reports the first impossible setting, by the name of its flag, or the first that cannot be together.
 func (s *Settings) Validate() error {
 	if err := s.checkRates(); err != nil {
 		return err
@@ -25,8 +24,7 @@ func (s *Settings) Validate() error {
 			return err
 		}
 	}
-	// The ranges come first: the checks below divide by the batch size, and make nets and availability models of known
-	// names.
+	// The ranges come first: the checks below divide by the batch size, and look up nets and availability models.
 	for _, check := range []func(*Settings) error{
 		(*Settings).checkTraining, (*Settings).checkData, (*Settings).checkNet, (*Settings).checkMethod,
 		(*Settings).checkAvailability, (*Settings).checkSeeds,

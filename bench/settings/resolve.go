@@ -109,14 +109,6 @@ func Resolve(given Given, put ...func(*Settings) error) (Settings, error) {
 	return s, s.ReadFiles()
 }
 
-// ReadFiles reads the files that settings name, because their content names the run, and fits the rounds to the trace.
-func (s *Settings) ReadFiles() error {
-	if _, err := s.ReadInit(); err != nil {
-		return err
-	}
-	return s.FitTrace()
-}
-
 // Give puts the given settings into s, and what they imply.
 func (s *Settings) Give(given Given) error {
 	for name, value := range given.Implied().All() {

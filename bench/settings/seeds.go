@@ -50,8 +50,7 @@ func seedRows() []Row {
 	}
 }
 
-// seedOf returns the row of the seed of some draws. A run that draws them reads it if it is given; in says which runs
-// draw them.
+// seedOf returns the row of the seed of some draws. Runs that draw them, which in names, read it if it is given.
 func seedOf(draws, help string, field func(*Settings) *files.Optional, in string, reads func(*Settings) bool) Row {
 	return whole("seed-"+draws, "none", algos.Between(0, math.MaxUint32), "seed of "+help+"; none: --seed",
 		func(s *Settings) any { return field(s) }).orNone().

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rollcall/algos"
+	"rollcall/algos/availability"
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -192,4 +193,15 @@ func (s *Settings) Rate(t int) float64 {
 		return algos.DecayedLR(s.LR, t)
 	}
 	return s.LR
+}
+
+// AvailabilityOptions returns the options of the availability model for clients with these p_i [N]. The caller adds
+// seed, groups and the intervals of a trace.
+func (s *Settings) AvailabilityOptions(base []float64) availability.Options {
+	return availability.Options{
+		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
+		Form: availability.Form(algos.Preset(s.Preset).Reading()), G: s.G, Nu: s.Nu,
+		Epsilon: s.Epsilon, Drawn: s.Classes == classesDrawn, Clusters: s.Clusters, PMin: s.PMin,
+		Repeat: s.TraceEnd == traceEndRepeat, Rounds: s.Rounds,
+	}
 }

@@ -79,8 +79,7 @@ func (j *Job) Script() (string, error) {
 	return b.String(), nil
 }
 
-// body is the script after the lines for sbatch: the command with its arguments, and the status that asks for a
-// requeue.
+// body is the script after the lines for sbatch, of the command and the status that asks for a requeue.
 const body = `
 # Slurm sends USR1 to this shell alone, when the time of the task is nearly up, and ends all its processes with TERM and
 # then KILL after a cancellation, a preemption or a requeue. The command writes checkpoints after USR1 and TERM.

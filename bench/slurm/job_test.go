@@ -133,8 +133,7 @@ func TestScriptStatus(t *testing.T) {
 	}
 }
 
-// USR1 reaches the command, and neither it nor TERM, which Slurm sends to the command itself, ends the script before
-// the command has ended.
+// USR1 reaches the command, and neither it nor TERM, which Slurm sends to the command too, ends the script before it.
 func TestScriptSignals(t *testing.T) {
 	for _, c := range []struct {
 		sent   syscall.Signal
@@ -164,8 +163,7 @@ func TestScriptSignals(t *testing.T) {
 	}
 }
 
-// A command that ends the moment it gets USR1 has its own status all the same, and not that of a wait that was broken
-// off.
+// A command that ends the moment it gets USR1 has its own status, and not that of a wait that was broken off.
 func TestScriptEndsAtOnce(t *testing.T) {
 	for range 20 {
 		cmd, log := scriptOf(t, `trap 'exit 75' USR1; echo begun >>"$LOG"; while :; do /bin/sleep 0.01; done`)

@@ -32,8 +32,7 @@ const (
 	mostTime = 24 * time.Hour
 )
 
-// Tasks returns the number of tasks for some work: each has at least half an hour of it, and as many runs as it makes
-// at a time.
+// Tasks returns the number of tasks for some work: each has half an hour of it and AtOnce runs, at least.
 func Tasks(w Work) int {
 	n := min(w.Runs/w.AtOnce, MostTasks)
 	if w.Known {
@@ -53,8 +52,7 @@ func Limit(largest time.Duration, known bool) string {
 	return strconv.Itoa(int(limit.Minutes()))
 }
 
-// Array returns indices, in order, as sbatch takes them, such as 1,4-7; with atOnce above 0 also the most tasks at a
-// time, such as 1,4-7%2.
+// Array returns indices, in order, as sbatch takes them: 1,4-7, or with at most two tasks at once 1,4-7%2.
 func Array(indices []int, atOnce int) string {
 	var b strings.Builder
 	for i := 0; i < len(indices); i++ {

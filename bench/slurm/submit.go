@@ -117,8 +117,7 @@ func noted(path string) (jobs []Submission, err error) {
 	return jobs, nil
 }
 
-// Tally is how many tasks of some jobs are in which state: such as "3 RUNNING, 5 PENDING (Priority)". Tasks that have
-// ended are not in it.
+// Tally is how many tasks of some jobs, but for ended ones, are in which state: "3 RUNNING, 5 PENDING (Priority)".
 type Tally struct {
 	Tasks int
 	Text  string

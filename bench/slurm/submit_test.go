@@ -90,8 +90,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// Waiting says each new tally once, outlives a controller that does not answer, and ends when Slurm has said twice that
-// no task is left.
+// Waiting says each new tally once, outlives a silent controller, and ends when Slurm has said twice that all is done.
 func TestWait(t *testing.T) {
 	programs(t, map[string]string{"squeue": `n=$(cat "$DIR/n" 2>/dev/null || echo 0); echo $((n+1)) >"$DIR/n"
 		case $n in

@@ -75,8 +75,7 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 	return SyncFolder(dir)
 }
 
-// SyncFolder syncs a folder, so that a rename in it survives a power cut. It does nothing on file systems that cannot
-// sync folders.
+// SyncFolder syncs a folder, where the file system can, so that a rename in it survives a power cut.
 func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -125,8 +125,7 @@ func format(v reflect.Value) (string, error) {
 }
 
 // ReadCSV reads what [WriteCSV] wrote; name is the name of the file, for errors. The header must have every column of T
-// exactly once, in any order, and no other column; optional columns may be missing. Errors name the line and the
-// column.
+// exactly once, in any order, and no other; optional columns may be missing. Errors name the line and the column.
 func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -182,13 +181,8 @@ func CSVLineParser[T any]() func(line string) (T, error) {
 		if len(record) != len(cols) {
 			return row, fmt.Errorf("%d columns, want %d", len(record), len(cols))
 		}
-		value := reflect.ValueOf(&row).Elem()
-		for j, cell := range record {
-			if err := parse(value.FieldByIndex(cols[j].index), cell); err != nil {
-				return row, fmt.Errorf("column %s: %w", cols[j].name, err)
-			}
-		}
-		return row, nil
+		_, err = fill(&row, record, cols)
+		return row, err
 	}
 }
 
@@ -213,7 +207,11 @@ func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []er
 		}
 		var row T
 		if err == nil {
-			row, err = parseRow[T](in, record, order)
+			var at int
+			if at, err = fill(&row, record, order); err != nil {
+				line, _ := in.FieldPos(at)
+				err = fmt.Errorf("line %d: %w", line, err)
+			}
 		}
 		if err != nil {
 			bad = append(bad, err)
@@ -262,16 +260,15 @@ func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, er
 	return order, nil
 }
 
-// parseRow converts the record that was just read to a row; order has the column of each cell.
-func parseRow[T any](in *csv.Reader, record []string, order []column) (row T, err error) {
-	value := reflect.ValueOf(&row).Elem()
-	for j, cell := range record {
-		if err := parse(value.FieldByIndex(order[j].index), cell); err != nil {
-			line, _ := in.FieldPos(j)
-			return row, fmt.Errorf("line %d: column %s: %w", line, order[j].name, err)
+// fill converts the cells of a record into a row; order has the column of each. at is the cell of the error.
+func fill[T any](row *T, record []string, order []column) (at int, err error) {
+	value := reflect.ValueOf(row).Elem()
+	for at, cell := range record {
+		if err := parse(value.FieldByIndex(order[at].index), cell); err != nil {
+			return at, fmt.Errorf("column %s: %w", order[at].name, err)
 		}
 	}
-	return row, nil
+	return 0, nil
 }
 
 // parse converts a cell and stores the value in v, an addressable field.
@@ -317,8 +314,7 @@ func parse(v reflect.Value, cell string) error {
 	return Wanted(cell, want, err)
 }
 
-// Wanted returns an error that says what a cell holds and should hold. cause is an error of strconv, whose own text
-// would repeat the cell.
+// Wanted returns an error that says what a cell holds and should hold. cause is of strconv, and would repeat the cell.
 func Wanted(cell, want string, cause error) error {
 	if n, ok := errors.AsType[*strconv.NumError](cause); ok {
 		cause = n.Err

@@ -177,3 +177,36 @@ func TestReadCSVLenient(t *testing.T) {
 		}
 	}
 }
+
+type fuzzed struct {
+	Text  string   `csv:"text"`
+	Other string   `csv:"other"`
+	X     float64  `csv:"x"`
+	Y     Optional `csv:"y"`
+	N     int64    `csv:"n"`
+}
+
+// FuzzCSV: what is written is read back, line breaks aside, of which one kind is kept.
+func FuzzCSV(f *testing.F) {
+	f.Add("a", `b"c`, 0.1, int64(1), true)
+	f.Add("\ufeff=cmd\r\n", "\r\r\n", math.Inf(1), int64(math.MinInt64), false)
+	f.Add("", "", math.NaN(), int64(0), true)
+	f.Fuzz(func(t *testing.T, text, other string, x float64, n int64, valid bool) {
+		row := fuzzed{Text: text, Other: other, X: x, N: n, Y: Optional{Valid: valid}}
+		if valid {
+			row.Y.Value = x
+		}
+		var b bytes.Buffer
+		must.OK(t, WriteCSV(&b, []fuzzed{row, row}))
+		rows, err := ReadCSV[fuzzed](bytes.NewReader(b.Bytes()), "x.csv")
+		if err != nil || len(rows) != 2 {
+			t.Fatalf("%d rows, %v of %q", len(rows), err, b.String())
+		}
+		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+		got := rows[1]
+		if got.Text != lineBreaks.Replace(text) || got.Other != lineBreaks.Replace(other) || got.N != n ||
+			!same(got.X, x) || got.Y.Valid != valid || !same(got.Y.Value, row.Y.Value) {
+			t.Errorf("got %+v, want %+v from %q", got, row, b.String())
+		}
+	})
+}

@@ -74,21 +74,11 @@ func TestNPYLarge(t *testing.T) {
 
 func TestWriteNPYRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.npy")
-	for _, test := range []struct {
-		name  string
-		shape []int
-		n     int
-		want  string
-	}{
-		{"too few", []int{2, 3}, 5, "npy: 5 elements, want 6 for shape [2 3]"},
-		{"scalar of two", nil, 2, "npy: 2 elements, want 1 for shape []"},
-	} {
-		err := files.WriteNPY(path, test.shape, make([]float32, test.n))
-		if want := "results: " + path + ": " + test.want; err == nil || err.Error() != want {
-			t.Errorf("%s: got %v, want %s", test.name, err, want)
-		}
-		if _, err := os.Stat(path); err == nil {
-			t.Fatalf("%s: a file was written, want none", test.name)
-		}
+	err := files.WriteNPY(path, []int{2, 3}, make([]float32, 5))
+	if want := "results: " + path + ": npy: 5 elements, want 6 for shape [2 3]"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was written, want none")
 	}
 }

@@ -11,8 +11,7 @@ import (
 // ErrNoFile is wrapped by the errors about a folder, a device or a pipe in place of a file.
 var ErrNoFile = errors.New("want a file")
 
-// mostBytes bounds the size of a text file that is read: far above a curve of a million rounds, far below a machine's
-// memory.
+// mostBytes bounds a text file that is read: far above a curve of a million rounds, far below a machine's memory.
 const mostBytes = 1 << 30
 
 // OpenRegular opens a regular file and returns its size in bytes. It follows links. It returns an error for folders,

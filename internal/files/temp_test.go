@@ -18,8 +18,7 @@ import (
 // writerFolder names the folder that a child of this test writes in.
 const writerFolder = "ROLLCALL_TEST_WRITER_FOLDER"
 
-// A file that a living process writes stays, however often others write beside it; that of a killed one goes with the
-// next write.
+// A file that a living process writes stays, however others write beside it; that of a killed one goes with a write.
 func TestSweepOfAnotherProcess(t *testing.T) {
 	if dir := os.Getenv(writerFolder); dir != "" {
 		_ = WriteFile(filepath.Join(dir, "slow"), func(io.Writer) error {
@@ -66,8 +65,7 @@ func TestSweepOfAnotherProcess(t *testing.T) {
 	}
 }
 
-// Of another machine's files nobody here knows the writer: those of a day go, younger ones stay. Other names are not
-// ours at all.
+// Nobody here knows the writers of another machine: files of a day go, younger ones stay, and so do other names.
 func TestSweepOfAnotherMachine(t *testing.T) {
 	dir := t.TempDir()
 	for name, age := range map[string]time.Duration{

@@ -15,8 +15,7 @@ type TextTable struct {
 	Lines [][]string // each line has a cell for every column
 }
 
-// Text writes the table as text. All cells of a column are padded to the same number of characters; lines have no
-// spaces at their ends.
+// Text writes the table as text, the cells of a column padded to one width, without spaces at the ends of lines.
 func (t TextTable) Text(b *strings.Builder) {
 	t = t.withoutEmpty()
 	widths := make([]int, len(t.Align))

@@ -177,8 +177,7 @@ func (l *Lock) write() {
 	_ = l.file.Sync() // for other hosts
 }
 
-// Release gives the lock up. The file stays, without its text, unless Take has made the folder and nothing else is in
-// it: then both go.
+// Release gives the lock up. Its file stays, emptied, or goes with a folder that Take has made and that has no other.
 func (l *Lock) Release() error {
 	l.stop()
 	_ = l.file.Truncate(0)

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -35,6 +36,12 @@ func available(root fs.FS) (l Limit, known bool) {
 	held, _ := number(root, "proc/self/status", "RssAnon:") // resident, and shared with no other process
 	least.Bytes = max(0, least.Bytes) + 1024*held
 	return least, true
+}
+
+// Peak returns the most bytes that this process has had resident; known is false where the system does not say.
+func Peak() (bytes int64, known bool) {
+	kib, known := number(os.DirFS("/"), "proc/self/status", "VmHWM:")
+	return 1024 * kib, known
 }
 
 // number returns the first number in the line of a file that begins with name, or in the first line if name is "".
@@ -97,8 +104,7 @@ func (h hierarchy) left(root fs.FS, dir string) (limits []Limit) {
 	return limits
 }
 
-// hierarchies returns the trees of control groups that can limit memory: version 2's tree, and version 1's tree of the
-// controller memory.
+// hierarchies returns the trees of control groups that limit memory: that of version 2, and of version 1 for memory.
 func hierarchies(root fs.FS) (all []hierarchy) {
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {

@@ -15,46 +15,30 @@ import (
 func TestRule(t *testing.T) {
 	const recorded = "fedawe 2 aaaa\n"
 	for _, c := range []struct {
-		name    string
-		entry   Entry
-		wrong   string // without -update; empty: nothing is
-		refused bool   // with -update it is wrong still
-		written string // of its line, with -update
+		name     string
+		revision int
+		digest   string
+		wrong    string // without -update; empty: nothing is
+		refused  bool   // with -update it is wrong still
+		written  string // of its line, with -update
 	}{
-		{"same", Entry{"fedawe", 2, "fedawe.go", "aaaa"}, "", false, "fedawe 2 aaaa"},
+		{"same", 2, "aaaa", "", false, "fedawe 2 aaaa"},
 		{
-			"numbers changed",
-			Entry{"fedawe", 2, "fedawe.go", "bbbb"},
-			"fedawe: its numbers changed, but its revision is still 2: raise it in fedawe.go, " +
-				"then run the test with -update",
-			true, "fedawe 2 aaaa",
+			"numbers changed", 2, "bbbb", "fedawe: its numbers changed, but its revision is still 2: raise it in " +
+				"fedawe.go, then run the test with -update", true, "fedawe 2 aaaa",
 		},
-		{
-			"both",
-			Entry{"fedawe", 3, "fedawe.go", "bbbb"},
-			"revision is 3, recorded is 2: run the test with -update",
-			false, "fedawe 3 bbbb",
-		},
-		{
-			"raised alone",
-			Entry{"fedawe", 3, "fedawe.go", "aaaa"},
-			"revision is 3, recorded is 2: run", false,
-			"fedawe 3 aaaa",
-		},
-		{
-			"lower",
-			Entry{"fedawe", 1, "fedawe.go", "aaaa"},
-			"is 1 in fedawe.go and was 2: a revision only rises", true,
-			"fedawe 2 aaaa",
-		},
-		{"lower and changed", Entry{"fedawe", 1, "fedawe.go", "bbbb"}, "a revision only rises", true, "fedawe 2 aaaa"},
-		{"none", Entry{"fedawe", 0, "fedawe.go", "aaaa"}, "want 1 or more", true, "fedawe 2 aaaa"},
-		{"not computed", Entry{"fedawe", 2, "fedawe.go", ""}, "", false, "fedawe 2 aaaa"},
+		{"both", 3, "bbbb", "revision is 3, recorded is 2: run the test with -update", false, "fedawe 3 bbbb"},
+		{"raised alone", 3, "aaaa", "revision is 3, recorded is 2: run", false, "fedawe 3 aaaa"},
+		{"lower", 1, "aaaa", "is 1 in fedawe.go and was 2: a revision only rises", true, "fedawe 2 aaaa"},
+		{"lower and changed", 1, "bbbb", "a revision only rises", true, "fedawe 2 aaaa"},
+		{"none", 0, "aaaa", "want 1 or more", true, "fedawe 2 aaaa"},
+		{"not computed", 2, "", "", false, "fedawe 2 aaaa"},
 	} {
+		entries := []Entry{{"fedawe", c.revision, "fedawe.go", c.digest}}
 		t.Run(c.name, func(t *testing.T) {
 			golden := filepath.Join(t.TempDir(), "golden")
 			write(t, golden, header+recorded)
-			wrong, err := check(golden, []Entry{c.entry}, false)
+			wrong, err := check(golden, entries, false)
 			if err != nil || (c.wrong == "") != (len(wrong) == 0) ||
 				!strings.Contains(strings.Join(wrong, "\n"), c.wrong) {
 				t.Errorf("without -update: %q, %v, want %q", wrong, err, c.wrong)
@@ -62,7 +46,7 @@ func TestRule(t *testing.T) {
 			if got := read(t, golden); got != header+recorded {
 				t.Errorf("without -update: wrote %q", got)
 			}
-			wrong, err = check(golden, []Entry{c.entry}, true)
+			wrong, err = check(golden, entries, true)
 			if err != nil || c.refused != (len(wrong) == 1) {
 				t.Errorf("with -update: %q, %v, want it refused: %v", wrong, err, c.refused)
 			}

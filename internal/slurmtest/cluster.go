@@ -33,9 +33,8 @@ type Cluster struct {
 	daemons map[string]*exec.Cmd // slurmctld, and by the name of a node the slurmd that was started last
 }
 
-// Start starts a cluster and returns when all its nodes are idle. It skips the test where there is no Slurm. At the end
-// of the test, also if it is killed, every daemon and every process of a job dies. A test that fails shows the
-// daemons' logs.
+// Start starts a cluster and returns when all its nodes are idle, or skips the test where there is no Slurm. With the
+// test, even a killed one, every daemon and process of a job ends. A test that fails shows the daemons' logs.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
 	for _, name := range []string{"slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol"} {

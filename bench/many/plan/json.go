@@ -32,8 +32,7 @@ type documentRun struct {
 	Seed         uint32   `json:"seed"`
 }
 
-// WriteJSON prints the plan as JSON. Two cells with the same run have it once. command returns the words of a command
-// that makes a run.
+// WriteJSON prints the plan as JSON, a run of two cells once. command returns the words of a command that trains a run.
 func (p *Plan) WriteJSON(
 	w io.Writer, out string, command func(r *many.Planned, id string) ([]string, error),
 ) error {

@@ -1,7 +1,5 @@
 // Package plan says what a table, sweep, tuning or figure would do, before it is done: which runs it would make, with
 // how much memory, in how many hours. It is --plan of these commands, for people who book a machine for the job.
-//
-// plan.go counts runs and work, rate.go measures how fast this machine is, and text.go prints the plan.
 package plan
 
 import (

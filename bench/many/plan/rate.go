@@ -22,8 +22,7 @@ type Rate struct {
 	Measured bool // measured now; false: the row comes from OUT/bench.csv
 }
 
-// The size of a measured round, so that it takes seconds: clients and FLOP on the CPU, and a thousand times as much
-// work on a card.
+// The size of a measured round, so that it takes seconds: clients and FLOP on the CPU, and a thousand times on a card.
 const (
 	ratedClients = 4
 	ratedFLOP    = 1e11
@@ -114,8 +113,7 @@ func (pl *planner) rated(w workload) (settings.Settings, error) {
 	return s, s.Validate()
 }
 
-// earlier returns the newest measurement in OUT/bench.csv of this engine and device, with the net and batch of s; nil:
-// there is none.
+// earlier returns the newest row of OUT/bench.csv of this engine and device, with the net and batch of s; nil: none.
 func (pl *planner) earlier(s *settings.Settings) *results.BenchRow {
 	ses := pl.session
 	path := filepath.Join(ses.Machine.Out, results.BenchFile)

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"rollcall/bench/run"
 	"rollcall/bench/run/progress"
+	"rollcall/internal/files"
 	"rollcall/internal/memory"
 )
 
@@ -29,8 +29,8 @@ func (p *Plan) Write(w io.Writer) error {
 	if refused > 0 {
 		others = fmt.Sprintf("%d refused, ", refused)
 	}
-	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d to resume, %s%d to train\n", p.Title, run.Count(len(p.Groups), "cell"),
-		run.Count(runs, "run"), kept, resumed, others, runs-kept-resumed-refused)
+	fmt.Fprintf(&b, "%s: %s, %s: %d kept, %d to resume, %s%d to train\n", p.Title, files.Count(len(p.Groups), "cell"),
+		files.Count(runs, "run"), kept, resumed, others, runs-kept-resumed-refused)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "method\tdata\tavailability\truns\tkept\trounds\ttakes")
 	for _, row := range p.rows() {
@@ -114,7 +114,7 @@ func (p *Plan) total(sec float64) string {
 			how = "bench.csv, " + r.Time.Format(time.DateOnly)
 		}
 		from = append(from, fmt.Sprintf("%s: %.3g ms per client-step of %s on %s, n = %s",
-			how, r.ClientStepMS, r.Net, r.Data, run.Count(r.Rounds, "round")))
+			how, r.ClientStepMS, r.Net, r.Data, files.Count(r.Rounds, "round")))
 	}
 	text := fmt.Sprintf("in all %s on %s (%s)", words(sec), p.hardware(), strings.Join(from, "; "))
 	onCard := ""
@@ -133,7 +133,7 @@ func (p *Plan) hardware() string {
 	first := &p.Rates[0] // all rates are of one engine, one precision and one number of threads
 	on := first.Engine + ", " + first.Precision
 	if strings.HasPrefix(on, "cpu-") {
-		on += ", " + run.Count(first.Threads, "thread")
+		on += ", " + files.Count(first.Threads, "thread")
 	}
 	return on
 }
@@ -170,6 +170,6 @@ func (p *Plan) Left() (l Left) {
 	}
 	l.Longest = Seconds(longest)
 	l.Words = fmt.Sprintf("%s left, the longest of about %s; %s",
-		run.Count(l.Runs, "run"), words(longest), p.total(sec))
+		files.Count(l.Runs, "run"), words(longest), p.total(sec))
 	return l
 }

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -95,39 +94,6 @@ func TestBest(t *testing.T) {
 		if got := best(c.trials, c.most); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-	}
-}
-
-// A made score with its peak at (0.05, 1.5): the grid of FedAWE halves 36, 18, 9, and the peak is found although the
-// first rung has another order than the last.
-func TestHalving(t *testing.T) {
-	lrs := []float64{0.1, 0.05, 0.01, 0.005, 0.001, 0.0005}
-	servers := []float64{0.5, 1, 1.5, 5, 10, 50}
-	var trials []trial
-	for _, lr := range lrs {
-		for _, server := range servers {
-			trials = append(trials, at(lr, server, 0, 0))
-		}
-	}
-	var counts []int
-	for rung, peak := range []float64{0.1, 0.05, 0.05} {
-		counts = append(counts, len(trials))
-		for i := range trials {
-			d := math.Abs(math.Log(trials[i].lr/peak)) + math.Abs(math.Log(trials[i].serverLR/1.5))
-			trials[i].acc.Mean = 1 / (1 + d)
-		}
-		most := half(len(trials))
-		if rung == 2 {
-			most = 1
-		}
-		var next []trial
-		for _, i := range best(trials, most) {
-			next = append(next, trials[i])
-		}
-		trials = next
-	}
-	if fmt.Sprint(counts) != "[36 18 9]" || len(trials) != 1 || trials[0].pair != (pair{0.05, 1.5}) {
-		t.Errorf("%v pairs, winner %+v, want 36, 18 and 9, and the peak 0.05, 1.5", counts, trials)
 	}
 }
 

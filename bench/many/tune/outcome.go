@@ -123,7 +123,7 @@ func rungWords(cells []*cell) string {
 	n := len(longest.trials)
 	for i, round := range longest.rungs {
 		if i == 0 {
-			words = append(words, fmt.Sprintf("%s after round %d", run.Count(n, "pair"), round))
+			words = append(words, fmt.Sprintf("%s after round %d", files.Count(n, "pair"), round))
 		} else {
 			n = half(n)
 			words = append(words, fmt.Sprintf("%d after %d", n, round))
@@ -136,7 +136,7 @@ func rungWords(cells []*cell) string {
 func (o *Outcome) Write(w io.Writer) error {
 	var b strings.Builder // fmt cannot fail on it: only the one write at the end can
 	t := o.tuning
-	fmt.Fprintf(&b, "Tuning %s: %s; %s\n", t.Name, o.rungs, run.Count(len(t.Seeds), "seed"))
+	fmt.Fprintf(&b, "Tuning %s: %s; %s\n", t.Name, o.rungs, files.Count(len(t.Seeds), "seed"))
 	fmt.Fprintf(&b, "accuracy on held-out training samples, the mean over the last %d evaluations and the seeds\n\n",
 		evaluations)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -11,8 +11,7 @@ import (
 // Title names the tuning in a plan.
 func (t *Tuning) Title() string { return "Tuning " + t.Name + " by successive halving" }
 
-// Plan returns the runs that [Tuning.Run] would make or keep, each with the rounds to which it comes. It writes
-// nothing.
+// Plan returns the runs that [Tuning.Run] would train or keep, each with the rounds to which it comes. It only reads.
 func (t *Tuning) Plan(ctx context.Context, p *many.Pool) (runs []many.Planned, err error) {
 	err = t.plan(ctx, p, func(c *cell, rung int, planned []many.Planned, left []int) {
 		for i := range c.trials {

@@ -1,8 +1,5 @@
 // Package tune chooses learning rates on a grid by successive halving, on samples that are held out of the training
 // set: it is `rollcall tune`.
-//
-// halving.go says which pairs of rates go on, tune.go trains their runs, outcome.go writes and prints what was tried and
-// found, and plan.go says what all that would take.
 package tune
 
 import (

@@ -87,8 +87,7 @@ var fileName = regexp.MustCompile(`^checkpoint-(\d+)\.safetensors$`)
 // Name returns the file name of a run's checkpoint after a round.
 func Name(round int) string { return fmt.Sprintf("checkpoint-%d.safetensors", round) }
 
-// Rounds returns the rounds of the checkpoints in a folder, the last first; none if there is no folder. It looks at
-// names alone.
+// Rounds returns the rounds of the checkpoints in a folder by their names, the last first; none if there is no folder.
 func Rounds(dir string) (rounds []int, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,8 +134,7 @@ type Content struct {
 	State     []algos.Array // their rows are in the memory of an engine
 }
 
-// Write writes a checkpoint, whole or not at all. When ctx ends it stops and leaves no file. See [files.WriteFile] for
-// before.
+// Write writes a checkpoint, whole or not at all, also when ctx ends. See [files.WriteFile] for before.
 func Write(ctx context.Context, path string, c *Content, engine nets.Engine, before ...files.Before) error {
 	c.Schema = Schema
 	about, err := json.Marshal(c.About)

@@ -93,9 +93,8 @@ func Steal(from, to Ticks) files.Optional {
 	return files.Some(stolen / all)
 }
 
-// Others returns the share of all processors that other processes and the kernel took between two readings, 0 … 1. It
-// is missing where the system does not say all that it takes: ticks, the number of processors, and the processor time
-// of this process.
+// Others returns the share of all processors that other processes and the kernel took between two readings, 0 … 1;
+// missing where the system does not say ticks, the number of processors, or the processor time of this process.
 func Others(from, to Ticks) files.Optional {
 	all, busy, elapsed := to.All-from.All, to.Busy-from.Busy, to.when.Sub(from.when).Seconds()
 	if all <= 0 || busy < 0 || busy > all || to.Processors == 0 || to.own == 0 || elapsed <= 0 {
@@ -159,8 +158,8 @@ func Warnings(
 	load files.Optional, threads int, users files.Optional, what string, p10, p90 files.Optional,
 ) (lines []string) {
 	if load.Valid && load.Value > float64(threads) {
-		lines = append(lines, fmt.Sprintf("load average %.1f exceeds %s: other programs run, or ran in the minute before, "+
-			"perhaps your own command; end them, wait a minute and measure again",
+		lines = append(lines, fmt.Sprintf("load average %.1f exceeds %s: other programs run, or ran in the minute "+
+			"before, perhaps your own command; end them, wait a minute and measure again",
 			load.Value, files.Count(threads, "thread")))
 	}
 	switch {
@@ -171,8 +170,8 @@ func Warnings(
 			"and measure again", users.Value))
 	}
 	if Differ(p10, p90) {
-		lines = append(lines, fmt.Sprintf("p90/p10 of %s is %.1f, more than %g: the machine did other work meanwhile, or "+
-			"too few clients kept its threads busy; measure again without that, or trust processor times alone",
+		lines = append(lines, fmt.Sprintf("p90/p10 of %s is %.1f, more than %g: the machine did other work meanwhile, "+
+			"or too few clients kept its threads busy; measure again without that, or trust processor times alone",
 			what, p90.Value/p10.Value, mostSpread))
 	}
 	return lines

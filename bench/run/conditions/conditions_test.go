@@ -195,7 +195,7 @@ func TestWarnings(t *testing.T) {
 		{"nothing measured", none, none, 2, files.Some(0), files.Some(0), ""},
 		{"just calm enough", files.Some(2), files.Some(0), 2, files.Some(2), files.Some(3), ""},
 		{"load on one", files.Some(1.5), none, 1, none, none, "load average 1.5 exceeds 1 thread: "},
-		{"one more", none, files.Some(1), 2, none, none, "another process computes on the card (nvidia-smi lists it): "},
+		{"another", none, files.Some(1), 2, none, none, "another process computes on the card (nvidia-smi lists it): "},
 		{
 			"all at once", files.Some(3.21), files.Some(3), 2, files.Some(2), files.Some(3.6),
 			"load average 3.2 exceeds 2 threads: |3 other processes compute on the card (nvidia-smi lists them): |" +

@@ -42,8 +42,7 @@ type Policy struct {
 // Decision is what becomes of a run's folder: one of [Keep], [Resume], [New] and [Refuse].
 type Decision interface{ decision() }
 
-// Keep says that the run is finished, and taken as it is. For a command that stops before the last round it has come
-// that far.
+// Keep says that the run is finished, or has come to where the command stops, and is taken as it is.
 type Keep struct {
 	Run  *results.Run
 	Back string // it was moved aside to this folder, and is to be moved back; "": it is in place
@@ -239,8 +238,7 @@ func (f *found) end(w *Want) Decision {
 	return r
 }
 
-// lacking returns the files that a complete run does not have: those asked for, and clients.csv, which tables read, if
-// it has had one.
+// lacking returns the files that a complete run lacks: those asked for, and clients.csv, for tables, if it has had one.
 func lacking(run *results.Run, asked []string) (names []string) {
 	if run.Info.Checksums[results.ClientsFile] != "" {
 		asked = append(slices.Clone(asked), results.ClientsFile)
@@ -253,8 +251,7 @@ func lacking(run *results.Run, asked []string) (names []string) {
 	return names
 }
 
-// unlike returns why the run that run.json describes is not the wanted one, "numerics cpu-bf16, want cpu-fp32"; "": it
-// is.
+// unlike returns why run.json is not of the wanted run, "numerics cpu-bf16, want cpu-fp32"; "": it is.
 func (f *found) unlike(w *Want) (why string, err error) {
 	info := f.run.Info
 	is := info.Likeness()
@@ -285,8 +282,7 @@ func (f *found) unlike(w *Want) (why string, err error) {
 	return d[0], nil
 }
 
-// CheckRows reports rows of another run, of other numerics, or of other rounds than the wanted run has. The run's table
-// makes no difference.
+// CheckRows reports rows of another run, of whatever table, of other numerics, or of other rounds than the wanted run.
 func (w *Want) CheckRows(rows []results.CurveRow) error {
 	due := 0 // the round of the next row
 	for i, r := range rows {

@@ -9,6 +9,5 @@
 //	}
 //
 // It replaces no work unless the user asks for it: work of other numerics, revisions or schema, and work whose rows do
-// not verify, is refused. Replaced work is moved aside within the folder, and stays there until the new run is complete
-// and has all of it.
+// not verify, is refused. Replaced work stays aside within the folder until the new run is complete and has all of it.
 package folder

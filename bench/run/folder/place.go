@@ -69,8 +69,7 @@ func (p *Place) resume(d *Resume) error {
 	return nil
 }
 
-// before returns what to call before a file of this name is moved into place. rows are those of the curve if it is
-// curve.csv.
+// before returns what to call before a file of this name is moved into place. rows are those of a curve.csv.
 func (p *Place) before(name string, rows []results.CurveRow) files.Before {
 	return func(temp string) error {
 		// Looking takes its time, in which another process may do more.

@@ -64,8 +64,7 @@ const (
 	sayAfter    = time.Minute
 )
 
-// New returns the progress of a command whose log is w. If w is a terminal, nothing else may write to it while a run is
-// at work.
+// New returns the progress of a command whose log is w. To a terminal nothing else may write while a run is at work.
 func New(w io.Writer) *Command {
 	c := &Command{w: w, now: time.Now}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {

@@ -1,5 +1,4 @@
-// Package settingstest has settings for tests: those of a run of a fraction of a second, and other values of each
-// setting.
+// Package settingstest has settings for tests: those of tiny runs, and other values of each setting.
 package settingstest
 
 import (

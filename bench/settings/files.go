@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/algos/availability"
 	"rollcall/internal/files"
 	"rollcall/nets/models"
 	"rollcall/results/safetensors"
@@ -76,8 +77,7 @@ func sameContent(sum *string, content []byte) error {
 	return nil
 }
 
-// weightsOf returns the parameters [P] of a net from the content of a file, which must have all of them and nothing
-// else.
+// weightsOf returns the parameters [P] of a net from the content of a file, which must have all and nothing else.
 func weightsOf(model *models.Model, content []byte) ([]float32, error) {
 	f, err := safetensors.New(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -131,4 +131,64 @@ func checkWeights(p models.Param, values []float32) error {
 		}
 	}
 	return nil
+}
+
+// FitTrace reads the trace, if the run has one, and fits the rounds of the run to it, as --trace-end says.
+func (s *Settings) FitTrace() error {
+	if s.Availability != "trace" {
+		return nil
+	}
+	intervals, err := s.ReadTrace()
+	if err != nil {
+		return err
+	}
+	end := availability.TraceRounds(intervals)
+	switch {
+	case end == 0:
+		return fmt.Errorf("--trace %s: %d intervals, none holds a round, want at least one that does", s.Trace,
+			len(intervals))
+	case end >= s.Rounds:
+	case s.TraceEnd == traceEndError:
+		return Usagef("--trace %s: ends after round %d, before --rounds %d: want at most %d rounds, or --trace-end %s",
+			s.Trace, end, s.Rounds, end, OrList([]string{traceEndRepeat, traceEndStop, traceEndEmpty}))
+	case s.TraceEnd == traceEndStop:
+		s.Stopped, s.Rounds = s.Rounds, end
+	}
+	// For repeat and empty the rounds stay, and the availability model decides who is available after the trace.
+	return nil
+}
+
+// Shortened returns a line that says that the trace ends the run early; "" if it does not.
+func (s *Settings) Shortened() string {
+	if s.Stopped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("trace: %s ends after round %d, and so does the run, not after --rounds %d (--trace-end %s)",
+		s.Trace, s.Rounds, s.Stopped, s.TraceEnd)
+}
+
+// ReadTrace reads the file of --trace. Its content names the run, so that a file that has changed since it was first
+// read is an error. It must be a regular file, since every run reads it again.
+func (s *Settings) ReadTrace() ([]availability.Interval, error) {
+	text, err := files.ReadRegular(s.Trace)
+	if err != nil {
+		return nil, fmt.Errorf("--trace: %w", err)
+	}
+	if err := sameContent(&s.TraceSum, text); err != nil {
+		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
+	}
+	// Without --round-seconds the trace counts rounds, and a round is 1 long.
+	intervals, err := availability.ReadTrace(bytes.NewReader(text), s.Clients, s.RoundSeconds.Or(1))
+	if err != nil {
+		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
+	}
+	return intervals, nil
+}
+
+// ReadFiles reads the files that settings name, because their content names the run, and fits the rounds to the trace.
+func (s *Settings) ReadFiles() error {
+	if _, err := s.ReadInit(); err != nil {
+		return err
+	}
+	return s.FitTrace()
 }
