@@ -31,9 +31,6 @@ func inAllSec(t *testing.T, stdout string) (sec int) {
 
 // The newest measurement of this machine with the same net and batch is believed, and no other.
 func TestPlanTakesMeasurements(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
 	out := t.TempDir()
 	args := strings.Fields("sweep --methods fedavg-active --data synthetic --nets lenet5 --train-size 400 " +
 		"--test-size 100 --clients 6 --rounds 3 --local-steps 2 --batch 8 --eval-every 1 --threads 1 " +
