@@ -173,7 +173,7 @@ func TestTablesSayWhatTheyRun(t *testing.T) {
 }
 
 // A flag that makes no difference to a figure is refused by its name, of all figures and all flags; the others are
-// tested in package run, and no flag is in neither test.
+// tested in package many, and no flag is in neither test.
 func TestFiguresRefuseFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	refused := func(line, want string) {
