@@ -46,8 +46,8 @@ func ratesOf(method string) []string {
 }
 
 // A method that is registered from outside of package algos is in the help, the completions and the checks, and trains
-// alone, in a sweep, in a tuning and beside a table's methods. It has no default rates, and says so. Its later parameter
-// moves no folder.
+// alone, in a sweep, in a tuning and beside a table's methods. It has no default rates, and says so. Its later
+// parameter moves no folder.
 func TestOwnMethod(t *testing.T) {
 	ofProcesses(t)
 	out := t.TempDir()

@@ -52,34 +52,6 @@ func TestEveryItemIsRun(t *testing.T) {
 	}
 }
 
-// Figure 4 counts the training images of the clients: the tiny MNIST has 20 of each class, and a client's shares are of
-// its own images.
-func TestFedAWEFigure4(t *testing.T) {
-	out := t.TempDir()
-	writeTinyData(t, out)
-	pass(t, "figure", "fedawe-f4", "--data", "mnist", "--clients", "7", "--seeds", "9", "--data-dir",
-		filepath.Join(out, "data"), "--allow-altered", "--out", out)
-	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-f4", "fedawe-f4.csv")))
-	if len(rows) != 7*10 {
-		t.Fatalf("%d rows, want ten classes of seven clients", len(rows))
-	}
-	classes, clients := map[string]float64{}, map[string]float64{}
-	for _, r := range rows {
-		classes[r["class"]] += number(t, r["n"])
-		clients[r["client"]] += number(t, r["n"])
-	}
-	for class, n := range classes {
-		if n != 20 {
-			t.Errorf("class %s: %g images, want 20", class, n)
-		}
-	}
-	for _, r := range rows {
-		if want := number(t, r["n"]) / max(1, clients[r["client"]]); number(t, r["share"]) != want {
-			t.Errorf("%v: want the share %g of the client's images", r, want)
-		}
-	}
-}
-
 // Defaults are what the papers say. FedAWE, section 7 and appendix J: 100 clients, Dirichlet 0.1, 10 local steps of 128
 // samples, 2000 rounds, cycles of 20 rounds with γ = 0.3, cut off at 0.1, a lower step of 0.4. FedAR, section 6.1, in
 // the runs of its methods. CA-Fed: no momentum, none of FedAWE's clipping and crops, equal importance, and PyTorch's
