@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,31 +11,6 @@ import (
 	"rollcall/internal/must"
 	"rollcall/results"
 )
-
-// The CSV has a row for every client of every round, with p_i^t as papers/algorithms' table has it, from the p_i that
-// is printed beside it.
-func TestAvailabilityCSV(t *testing.T) {
-	const N, T, period, gamma = 6, 25, 8, 0.4
-	path := filepath.Join(t.TempDir(), "new", "trace.csv")
-	o := pass(t, strings.Fields("availability --kind sine --period 8 --gamma 0.4 --clients 6 --rounds 25 "+
-		"--train-size 300 --seed 7 --csv "+path)...)
-	if !strings.HasPrefix(o.stdout, path+": ") {
-		t.Errorf("stdout %q, want the file named", o.stdout)
-	}
-	header, rows := table(t, contents(t, path))
-	if strings.Join(header, ",") != "round,client,p,pi,lambda,probability,active" || len(rows) != N*T {
-		t.Fatalf("columns %v, %d rows, want %d", header, len(rows), N*T)
-	}
-	for n, row := range rows {
-		round, client := n/N, n%N
-		want := number(t, row["p"]) * (gamma*math.Sin(2*math.Pi*float64(round)/period) + 1 - gamma)
-		// Both are the same few float64 operations, in perhaps another order: 1e-15.
-		if int(number(t, row["round"])) != round || int(number(t, row["client"])) != client ||
-			math.Abs(number(t, row["probability"])-want) > 1e-15 {
-			t.Errorf("round %d client %d: %v, want p %g", round, client, row, want)
-		}
-	}
-}
 
 // A run has the activity that the availability command prints for its seed, also with the released code's draws, which
 // make another one.

@@ -15,9 +15,6 @@ import (
 // bench in its three formats, on the data set it falls back to without CIFAR-10.
 func TestBenchFallsBack(t *testing.T) {
 	longtest.Only(t, "minutes of bench in three formats")
-	if testing.Short() {
-		t.Skip("a round of full size is not for -short")
-	}
 	out := t.TempDir()
 	args := []string{
 		"bench", "--data", "cifar10", "--clients", "2", "--rounds", "1", "--warmup", "0", "--out", out, "--format",

@@ -83,9 +83,6 @@ func TestPanicIsNoUsageError(t *testing.T) {
 
 // 4 GB of addresses for rows of 45 GB: refused, or with --memory-limit off a crash, and never a usage error.
 func TestMemoryIsNoUsageError(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
 	args := strings.Fields("run --net resnet18 --clients 1000 --method mifa --data synthetic --train-size 1000 " +
 		"--test-size 10 --batch 1 --device cpu --threads 1 --out out")
 	status, stderr := crashed(t, "4000000", "", args...)

@@ -146,7 +146,7 @@ type damageTry struct {
 	interrupted bool
 	variant     string // of the repeated command
 	refused     int    // runs, if it is refused
-	report      bool   // try report too
+	report      bool   // try report too, once for each fate
 }
 
 // damageTries returns all damages.
@@ -199,13 +199,15 @@ func TestDamage(t *testing.T) {
 		bases[variant] = newDamageBase(t, variant)
 		must.OK(t, os.Setenv("ROLLCALL_CPU", ""))
 	}
-	seen := map[string]bool{}
-	for i, x := range damageTries() {
+	seen, reported := map[string]bool{}, map[fate]bool{}
+	for _, x := range damageTries() {
 		name := map[bool]string{true: "interrupted", false: "finished"}[x.interrupted] + "/" + x.name
 		if seen[name] {
 			t.Errorf("%s: twice", name)
 		}
 		seen[name] = true
+		x.report = longtest.On() || !reported[x.want] // drawing pictures is what takes the time
+		reported[x.want] = true
 		t.Run(name, func(t *testing.T) {
 			b := bases[x.variant]
 			if b == nil {
@@ -216,7 +218,6 @@ func TestDamage(t *testing.T) {
 			} else {
 				t.Parallel()
 			}
-			x.report = longtest.On() || i%4 == 0 // drawing pictures is what takes the time
 			x.damaged = &damaged{T: t, out: filepath.Join(t.TempDir(), "out"), bases: bases}
 			base := bases[""].whole
 			if x.interrupted {

@@ -376,40 +376,26 @@ func TestDocsSeeds(t *testing.T) {
 	}
 }
 
-// The components of results/replay/power are those of the accuracies of its runs, by the formulas of docs/seeds.md.
+// The components of results/replay/power are those of the accuracies of its runs.
 func TestDocsSeedsComponents(t *testing.T) {
 	rows := must.Get(files.ReadCSVFile[power.Spread](replayed + "/power/power.csv"))(t)
 	runs := must.Get(files.ReadCSVFile[results.SummaryRow](replayed + "/power/" + results.SummaryFile))(t)
-	const q = 11
 	for _, method := range []string{"fedavg-active", "mifa"} {
-		n, sum, squares := 0.0, 0.0, 0.0
-		of := map[string]float64{} // sum of the accuracies with one seed of one part
+		var accuracies []float64
+		levels := make([][]int, len(power.Seeds)) // of every part, by run: its seeds are 3 … 13
 		for _, r := range runs {
 			if r.Method != method || r.Metric != metrics.TestAcc {
 				continue
 			}
-			y := r.Mean.Value
-			n, sum, squares = n+1, sum+y, squares+y*y
-			for _, name := range power.Seeds {
-				of[name+"="+r.Params.Get(name)] += y
+			accuracies = append(accuracies, r.Mean.Value)
+			for i, name := range power.Seeds {
+				levels[i] = append(levels[i], must.Get(strconv.Atoi(r.Params.Get(name)))(t)-3)
 			}
 		}
-		if n != q*q || len(of) != 5*q {
-			t.Fatalf("%s: %g runs with %d seeds of all parts, want %d with %d", method, n, len(of), q*q, 5*q)
-		}
-		rest, ms := squares-sum*sum/n, map[string]float64{}
-		for seed, s := range of {
-			part, _, _ := strings.Cut(strings.TrimPrefix(seed, "seed-"), "=")
-			ms[part] += (s*s/q - sum*sum/n/q) / (q - 1)
-		}
-		for _, square := range ms {
-			rest -= (q - 1) * square
-		}
-		rest /= q*q - 1 - 5*(q-1)
-		want := map[string]float64{"interactions": rest, "all": rest}
-		for part, square := range ms {
-			want[part] = (square - rest) / q
-			want["all"] += want[part]
+		c := must.Get(stats.CrossedComponents(accuracies, levels, 0.95))(t)
+		want := map[string]float64{"interactions": c.Rest.Variance, "all": c.Sum.Variance}
+		for i, name := range power.Seeds {
+			want[strings.TrimPrefix(name, "seed-")] = c.Factors[i].Variance
 		}
 		for _, r := range rows {
 			// The sums of squares are near 100, each rounded by 10⁻¹⁴.

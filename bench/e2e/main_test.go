@@ -211,9 +211,6 @@ func curveRows(t *testing.T, out string) []map[string]string {
 // repository.
 func cifar10(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("real CIFAR-10 is not for -short")
-	}
 	if realData != "" {
 		if o := rollcall(t, "data", "verify", "cifar10", "--data-dir", realData); o.status == statusOK {
 			return realData

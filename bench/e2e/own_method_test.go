@@ -3,11 +3,13 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
+	"rollcall/internal/must"
 	"rollcall/results"
 )
 
@@ -44,12 +46,17 @@ func ratesOf(method string) []string {
 }
 
 // A method that is registered from outside of package algos is in the help, the completions and the checks, and trains
-// alone, in a sweep and in a tuning. It has no default rates, and says so. Its later parameter moves no folder.
+// alone, in a sweep, in a tuning and beside a table's methods. It has no default rates, and says so. Its later
+// parameter moves no folder.
 func TestOwnMethod(t *testing.T) {
 	ofProcesses(t)
 	out := t.TempDir()
 	tiny := strings.Fields("--data leaf --rounds 3 --clients 4 --eval-every 1 --device cpu --out " + out)
-	rates := filepath.Join(out, "tune", "rates.csv")
+	rates, file := filepath.Join(out, "tune", "rates.csv"), filepath.Join(out, "r.csv")
+	must.OK(t, os.WriteFile(file, []byte("method,preset,data,net,availability,lr,server_lr\n"+
+		"own,code,binary,linear-binary,markov,0.1,1\n"), 0o666))
+	cafed1 := "table cafed-1 --methods ca-fed --also own --data binary --rounds 3 --clients 4 --seeds 3 --device cpu " +
+		"--out " + out
 	for _, c := range []struct {
 		line   string
 		status int
@@ -74,9 +81,14 @@ func TestOwnMethod(t *testing.T) {
 		{"tune --methods own --lrs 0.1 --server-lrs 1", 0, "own"},
 		{"sweep --methods own --seeds 3 --rates " + rates, 0, "own"},
 		{"run --method own --rates " + rates, 0, "kept, finished before"},
+		{
+			cafed1, 2, "own has no default learning rates: give --rates a file with rates of own (code) on binary, " +
+				"linear-binary",
+		},
+		{cafed1 + " --rates " + file, 0, " own lr=0.1;server-lr=1 "},
 	} {
 		args := strings.Fields(c.line)
-		if args[0] != "__complete" && args[1] != "--help" {
+		if slices.Contains([]string{"run", "sweep", "tune"}, args[0]) && args[1] != "--help" {
 			args = append(args, tiny...)
 		}
 		o := withEnv(t, []string{ownMethod + "=own"}, args...)

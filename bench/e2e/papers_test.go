@@ -3,7 +3,6 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,8 +17,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// onStandIns are the tables and figures of CIFAR-10 alone, whose official files cannot be small. Package run tests them
-// on generated pictures, in the files named here.
+// onStandIns are the tables and figures of CIFAR-10 alone, whose official files cannot be small. Package many tests
+// them on generated pictures, in the files named here.
 var onStandIns = map[string][]string{
 	"../many/cafed_f1c_test.go": {"cafed-f1c"},
 	"../many/fedar_test.go":     {"fedar-2", "fedar-3", "fedar-f1", "fedar-f2", "fedar-f3", "fedar-f4", "fedar-f5"},
@@ -53,37 +52,10 @@ func TestEveryItemIsRun(t *testing.T) {
 	}
 }
 
-// Figure 4 counts the training images of the clients: the tiny MNIST has 20 of each class, and a client's shares are of
-// its own images.
-func TestFedAWEFigure4(t *testing.T) {
-	out := t.TempDir()
-	writeTinyData(t, out)
-	pass(t, "figure", "fedawe-f4", "--data", "mnist", "--clients", "7", "--seeds", "9", "--data-dir",
-		filepath.Join(out, "data"), "--allow-altered", "--out", out)
-	_, rows := table(t, contents(t, filepath.Join(out, "fedawe-f4", "fedawe-f4.csv")))
-	if len(rows) != 7*10 {
-		t.Fatalf("%d rows, want ten classes of seven clients", len(rows))
-	}
-	classes, clients := map[string]float64{}, map[string]float64{}
-	for _, r := range rows {
-		classes[r["class"]] += number(t, r["n"])
-		clients[r["client"]] += number(t, r["n"])
-	}
-	for class, n := range classes {
-		if n != 20 {
-			t.Errorf("class %s: %g images, want 20", class, n)
-		}
-	}
-	for _, r := range rows {
-		if want := number(t, r["n"]) / max(1, clients[r["client"]]); number(t, r["share"]) != want {
-			t.Errorf("%v: want the share %g of the client's images", r, want)
-		}
-	}
-}
-
 // Defaults are what the papers say. FedAWE, section 7 and appendix J: 100 clients, Dirichlet 0.1, 10 local steps of 128
 // samples, 2000 rounds, cycles of 20 rounds with γ = 0.3, cut off at 0.1, a lower step of 0.4. FedAR, section 6.1, in
-// the runs of its methods.
+// the runs of its methods. CA-Fed: no momentum, none of FedAWE's clipping and crops, equal importance, and PyTorch's
+// weights.
 func TestDefaultsAreThePapers(t *testing.T) {
 	const cafed = "momentum=0 server-momentum=0 clip=none augment=none weights=equal init=torch lr=0.03 server-lr=3"
 	for _, c := range []struct{ methods, preset, want string }{
@@ -173,7 +145,7 @@ func TestTablesSayWhatTheyRun(t *testing.T) {
 }
 
 // A flag that makes no difference to a figure is refused by its name, of all figures and all flags; the others are
-// tested in package run, and no flag is in neither test.
+// tested in package many, and no flag is in neither test.
 func TestFiguresRefuseFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	refused := func(line, want string) {
@@ -261,31 +233,5 @@ func TestTableAlso(t *testing.T) {
 		"mifo":   `--also "mifo": unknown, did you mean mifa, want one of `,
 	} {
 		oneLineError(t, rollcall(t, line("--also", also)...), statusUsage, want)
-	}
-}
-
-// A method from outside needs learning rates, of its own or of a file.
-func TestTableAlsoOwnMethod(t *testing.T) {
-	ofProcesses(t)
-	out := t.TempDir()
-	file := filepath.Join(out, "r.csv")
-	must.OK(t, os.WriteFile(file, []byte("method,preset,data,net,availability,lr,server_lr\n"+
-		"own,code,binary,linear-binary,markov,0.1,1\n"), 0o666))
-	for _, c := range []struct {
-		rates  string
-		status int
-		want   string // in the output
-	}{
-		{
-			"", statusUsage,
-			"own has no default learning rates: give --rates a file with rates of own (code) on binary, linear-binary",
-		},
-		{" --rates " + file, statusOK, "\nown lr=0.1;server-lr=1 "},
-	} {
-		o := withEnv(t, []string{ownMethod + "=own"}, strings.Fields("table cafed-1 --data binary --rounds 3 "+
-			"--clients 4 --device cpu --seeds 3 --methods ca-fed --also own --out "+out+c.rates)...)
-		if o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
-			t.Errorf("%q: status %d\n%s%s\nwant %d, %q", c.rates, o.status, o.stdout, o.stderr, c.status, c.want)
-		}
 	}
 }

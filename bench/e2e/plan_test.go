@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -16,55 +14,6 @@ import (
 	"rollcall/nets/cpu/kernels"
 	"rollcall/results"
 )
-
-// allBelow returns the files and folders below dir, and when they were written.
-func allBelow(t *testing.T, dir string) string {
-	t.Helper()
-	var b strings.Builder
-	must.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			b.WriteString(path + " " + info.ModTime().String() + "\n")
-		}
-		return err
-	}))
-	return b.String()
-}
-
-// A plan counts what is kept and what is not, and leaves everything as it is.
-func TestPlan(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
-	pass(t, smallSweep(out, "--methods", "fedavg-active", "--plan")...)
-	if _, err := os.Lstat(out); err == nil {
-		t.Error("--out was made, want it not")
-	}
-	pass(t, smallSweep(out, "--methods", "fedavg-active", "--seeds", "3,4")...)
-	before := allBelow(t, out)
-	o := pass(t, smallSweep(out, "--methods", "fedavg-active,mifa", "--seeds", "3,4,5", "--plan")...)
-	for _, want := range []string{
-		"2 cells, 6 runs: 2 kept, 0 to resume, 4 to train\n", "\nmemory: ", " for the largest run (mifa: ",
-		"\nin all ", "(measured now: ",
-	} {
-		if !strings.Contains(o.stdout, want) {
-			t.Errorf("stdout %q, want %q in it", o.stdout, want)
-		}
-	}
-	if got := allBelow(t, out); got != before {
-		t.Errorf("files below --out:\n%s\nwant as before:\n%s", got, before)
-	}
-	o = pass(t, smallSweep(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan")...)
-	if want := "2 runs: 2 kept, 0 to resume, 0 to train\n"; !strings.Contains(o.stdout, want) ||
-		!strings.Contains(o.stdout, "nothing is left to do") {
-		t.Errorf("a finished sweep: stdout %q, want %q in it, and nothing left to do", o.stdout, want)
-	}
-	o = pass(t, smallSweep(out, "--methods", "fedavg-active", "--seeds", "3,4", "--plan", "--again")...)
-	if want := "2 runs: 0 kept, 0 to resume, 2 to train\n"; !strings.Contains(o.stdout, want) {
-		t.Errorf("--again: stdout %q, want %q in it", o.stdout, want)
-	}
-}
 
 // inAllSec returns how long a plan says that all takes.
 func inAllSec(t *testing.T, stdout string) (sec int) {
@@ -82,9 +31,6 @@ func inAllSec(t *testing.T, stdout string) (sec int) {
 
 // The newest measurement of this machine with the same net and batch is believed, and no other.
 func TestPlanTakesMeasurements(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nothing for the race detector")
-	}
 	out := t.TempDir()
 	args := strings.Fields("sweep --methods fedavg-active --data synthetic --nets lenet5 --train-size 400 " +
 		"--test-size 100 --clients 6 --rounds 3 --local-steps 2 --batch 8 --eval-every 1 --threads 1 " +
@@ -145,26 +91,6 @@ func TestPlanWithoutData(t *testing.T) {
 	o := pass(t, "table", "cafed-1", "--plan", "--seeds", "3", "--rounds", "3", "--device", "cpu", "--out", t.TempDir())
 	if !strings.Contains(o.stdout, "mnist") || !strings.Contains(o.stdout, "planned and measured on generated images") {
 		t.Errorf("%s\nwant a plan of MNIST's runs on generated images", o.stdout)
-	}
-}
-
-// A plan counts the runs that are refused apart, says why, and takes no time for them.
-func TestPlanRefused(t *testing.T) {
-	out := t.TempDir()
-	pass(t, shareSweep(out, "--methods", "mifa", "--seeds", "3,4")...)
-	line := shareSweep(out, "--methods", "mifa", "--seeds", "3,4,5", "--precision", "bf16", "--plan")
-	o := pass(t, line...)
-	for _, want := range []string{
-		"3 runs: 0 kept, 0 to resume, 2 refused, 1 to train\n",
-		"seed-3: refused: numerics cpu-fp32, want cpu-bf16; 100 rounds, ",
-	} {
-		if !strings.Contains(o.stdout, want) {
-			t.Errorf("%q, want %q in it", o.stdout, want)
-		}
-	}
-	o = pass(t, append(line, "--replace")...)
-	if !strings.Contains(o.stdout, "3 runs: 0 kept, 0 to resume, 3 to train\n") {
-		t.Errorf("%q, want all to be made by --replace", o.stdout)
 	}
 }
 

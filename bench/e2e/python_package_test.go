@@ -91,11 +91,11 @@ func TestPythonRead(t *testing.T) {
 	}
 }
 
-// TestWheel installs what `make wheel` has made into a fresh environment, and uses it there without Go: first the wheel
 // wheelFolder is the variable that names the folder of wheels which tests install.
 const wheelFolder = "ROLLCALL_TEST_WHEEL"
 
-// that pip chooses, then the one without CUDA.
+// What `make wheel` has made is installed into a fresh environment, and used there without Go: first the wheel that pip
+// chooses, then the one without CUDA.
 func TestWheel(t *testing.T) {
 	wheels := os.Getenv(wheelFolder)
 	if wheels == "" {

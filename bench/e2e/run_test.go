@@ -90,16 +90,13 @@ func TestRunDiverges(t *testing.T) {
 
 // planJSON is what --plan --format json prints.
 type planJSON struct {
-	Title    string
 	Hardware string
-	Notes    []string
 	Runs     []struct {
-		ID, Status, Method, Data, Availability string
-		Command                                []string
-		Round, Rounds                          int
-		Seconds                                float64
-		Bytes                                  int64
-		Seed                                   uint32
+		ID, Status    string
+		Command       []string
+		Round, Rounds int
+		Seconds       float64
+		Bytes         int64
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"rollcall/bench/cli"
 	"rollcall/bench/run"
@@ -72,6 +73,24 @@ func TestScript(t *testing.T) {
 
 // hasCUDA says that the tests are built with the tag gpu.
 var hasCUDA bool
+
+// Every command explains itself, on stdout.
+func TestHelp(t *testing.T) {
+	docsWalk(cli.Root(), func(c *cobra.Command) {
+		o := pass(t, append(strings.Fields(c.CommandPath())[1:], "--help")...)
+		if !strings.Contains(o.stdout, "Usage:\n  rollcall") || !strings.Contains(o.stdout, "--help") ||
+			strings.Contains(o.stdout, "(default )") || o.stderr != "" {
+			t.Errorf("%s: stdout %q, stderr %q, want usage and --help on stdout, and no default that says nothing",
+				c.CommandPath(), o.stdout, o.stderr)
+		}
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") && c.Parent() != nil && c.Parent().Name() == "rollcall" {
+			t.Errorf("%s: short text %q", c.CommandPath(), c.Short)
+		}
+	})
+	if bare := pass(t); !strings.Contains(bare.stdout, "Available Commands:") {
+		t.Errorf("without arguments: %q, want the commands", bare.stdout)
+	}
+}
 
 // editFile is the command `edit` of scripts: edit FILE PATTERN TEXT replaces the first match of a regular expression in
 // the one file that FILE, a glob, finds.

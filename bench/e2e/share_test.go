@@ -84,7 +84,7 @@ func TestShare(t *testing.T) {
 			}
 			var dirs []string
 			for _, dir := range seedFolders(t, alone) {
-				dirs = append(dirs, filepath.Join(out, dir))
+				dirs = append(dirs, strings.Replace(dir, alone, out, 1))
 			}
 			release := hold(t, dirs...) // until all have begun
 			var children []*child
@@ -139,7 +139,7 @@ func TestShareKilled(t *testing.T) {
 				return shareSweep(out, "--methods", "mifa", "--rounds", "3000", "--checkpoint-every", "1ms", flag)
 			}
 			pass(t, line(alone)...)
-			release := hold(t, filepath.Join(out, seedFolders(t, alone)[0])) // until both have begun
+			release := hold(t, strings.Replace(seedFolders(t, alone)[0], alone, out, 1)) // until both have begun
 			one, two := startChild(t, "", line(out)...), startChild(t, "", line(out)...)
 			one.until(t, "waits for ")
 			two.until(t, "waits for ")
@@ -244,7 +244,7 @@ func TestNoWait(t *testing.T) {
 		pass(t, line...)
 		svg := filepath.Join(out, "cafed-i2", "cafed-i2.svg")
 		must.OK(t, os.Remove(svg))
-		hold(t, filepath.Join(out, seedFolders(t, out)[0]), filepath.Join(out, seedFolders(t, out)[1]))
+		hold(t, seedFolders(t, out)[:2]...)
 		o := rollcall(t, line...)
 		want := "rollcall: figure cafed-i2: other workers train 2 runs of 1 line: " + notWaitedFor
 		if o.status != statusTimeUp || !strings.HasSuffix(o.stderr, want) || o.stdout != "" {
@@ -268,11 +268,7 @@ func TestWaitInterrupted(t *testing.T) {
 			out := t.TempDir()
 			args := append(strings.Fields(line), "--device", "cpu", "--out", out)
 			pass(t, args...)
-			var dirs []string
-			for _, dir := range seedFolders(t, out) {
-				dirs = append(dirs, filepath.Join(out, dir))
-			}
-			hold(t, dirs...)
+			hold(t, seedFolders(t, out)...)
 			c := startUntil(t, "waits for ", strings.Join(args, " "))
 			time.Sleep(2500 * time.Millisecond) // in which it looks twice, and says nothing more
 			log, took := c.endBy(t, syscall.SIGINT, statusInterrupted)

@@ -67,9 +67,6 @@ func TestSignals(t *testing.T) {
 // The first signal lets a round of seconds end, and leaves a checkpoint of it; a second one ends the process at once,
 // also one that was started to ignore SIGINT, as the shells of scripts start what is to run in the background.
 func TestSecondSignal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("rounds of seconds")
-	}
 	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 300000 ", "--eval-every 10",
 		"--eval-every 1").Replace(longRun)
 	for _, c := range []struct {

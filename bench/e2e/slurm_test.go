@@ -118,8 +118,7 @@ func TestSlurm(t *testing.T) {
 		}
 	})
 	t.Run("one part is left", func(t *testing.T) {
-		second := filepath.Join(out, seedFolders(t, out)[1])
-		must.OK(t, os.RemoveAll(second))
+		must.OK(t, os.RemoveAll(seedFolders(t, out)[1]))
 		more := onCluster(t, c, line(out, "--slurm", "--collect", "--time", "5")...)
 		log := more.end(t, statusOK)
 		script := contents(t, filepath.Join(out, "sweep", "slurm", "job.sh"))

@@ -47,15 +47,12 @@ func copyTree(t *testing.T, from, to string) {
 	must.OK(t, errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(from))))
 }
 
-// seedFolders returns the folders of the runs below out, relative to it.
-func seedFolders(t *testing.T, out string) (dirs []string) {
+// seedFolders returns the folders of the runs below out.
+func seedFolders(t *testing.T, out string) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*"))
-	if err != nil || len(found) == 0 {
-		t.Fatalf("%s: %q, %v, want runs", out, found, err)
-	}
-	for _, dir := range found {
-		dirs = append(dirs, must.Get(filepath.Rel(out, dir))(t))
+	dirs, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("%s: %q, %v, want runs", out, dirs, err)
 	}
 	return dirs
 }
