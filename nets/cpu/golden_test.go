@@ -18,8 +18,8 @@ import (
 	"rollcall/nets/models"
 )
 
-// The goldens are what PyTorch computes in float64; nets/models/testdata/goldens.py made them, says what is in them, and
-// alone rewrites them.
+// The goldens are what PyTorch computes in float64; nets/models/testdata/goldens.py made them, says what is in them,
+// and alone rewrites them.
 type goldenFile struct {
 	Net                 string
 	Samples             int

@@ -16,8 +16,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
-
-	"rollcall/internal/files"
 )
 
 // Wheel is a package of PyPI that holds one of NVIDIA's tools or headers, for Linux on x86-64.
@@ -135,11 +133,11 @@ func download(ctx context.Context, url string) ([]byte, error) {
 
 // member returns the one file of a wheel whose path ends in name.
 func member(wheel []byte, name string) ([]byte, error) {
-	archive, err := zip.NewReader(bytes.NewReader(wheel), int64(len(wheel)))
+	files, err := zip.NewReader(bytes.NewReader(wheel), int64(len(wheel)))
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range archive.File {
+	for _, f := range files.File {
 		if ok, _ := path.Match("nvidia/*/"+name, f.Name); ok {
 			content, err := f.Open()
 			if err != nil {
@@ -154,8 +152,20 @@ func member(wheel []byte, name string) ([]byte, error) {
 
 // install writes a file that may be executed, in one step, so that whoever finds it finds all of it.
 func install(file string, content []byte) error {
-	return files.Replace(file, func(w io.Writer) error {
-		_, err := w.Write(content)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
-	}, func(temp string) error { return os.Chmod(temp, 0o755) })
+	}
+	t, err := os.CreateTemp(filepath.Dir(file), "new-*")
+	if err != nil {
+		return err
+	}
+	_, err = t.Write(content)
+	err = errors.Join(err, t.Chmod(0o755), t.Close())
+	if err == nil {
+		err = os.Rename(t.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(t.Name()) // what could not be written whole
+	}
+	return err
 }
