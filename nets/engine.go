@@ -19,8 +19,8 @@ type Engine interface {
 	// NewBank returns rows × P zeros in the engine's memory.
 	NewBank(rows int) (Bank, error)
 	// Combine sets the weights of dst to Σ c_i·src_i, added in float32 in the order given. dst may be among src. With
-	// no src they become 0. The running statistics of dst stay: the means and
-	// variances of batch normalisation, which lie in a row beside the weights.
+	// no src they become 0. The running statistics of dst stay: the means and variances of batch normalisation, which
+	// lie in a row beside the weights.
 	Combine(dst Row, c []float64, src []Row) error
 	// CombineBuffers does to running statistics what Combine does to weights. The weights of dst stay. In a net without
 	// batch normalisation it does nothing.

@@ -13,9 +13,9 @@ import (
 	"rollcall/nets/models"
 )
 
-// Engine is the engine that runs the graphs on the cores of the processor, op by op. It trains clients
-// in slots, each with one client at a time and one thread. When there are fewer clients than threads, the idle threads
-// help inside the layers.
+// Engine is the engine that runs the graphs on the cores of the processor, op by op. It trains clients in slots, each
+// with one client at a time and one thread. When there are fewer clients than threads, the idle threads help inside the
+// layers.
 type Engine struct {
 	model   *models.Model
 	parts   [2]*plan.Samples // Train, Test

@@ -140,10 +140,10 @@ func TestClientsTogether(t *testing.T) {
 	}
 }
 
-// machineOf returns a machine for training graphs of K clients, with weights of its own.
-func machineOf(t *testing.T, m *models.Model, exec *kernels.Exec[float32], K, B int) *machine {
+// machineOf returns a machine for graphs of K clients, with weights of its own.
+func machineOf(t *testing.T, m *models.Model, exec *kernels.Exec[float32], K, B int, train bool) *machine {
 	t.Helper()
-	g := must.Get(m.Graph(exec, K, B, true))(t)
+	g := must.Get(m.Graph(exec, K, B, train))(t)
 	var weights [][]float32
 	for _, p := range m.Params {
 		weights = append(weights, make([]float32, K*p.Size))
@@ -160,7 +160,7 @@ func TestClientsInOneGraph(t *testing.T) {
 	const K = 3
 	for net, B := range map[string]int{"cnn-cinic10": 17, "resnet20": 5} {
 		e := newTest(t, net, 2, B)
-		all, one := machineOf(t, e.model, e.exec, K, B), machineOf(t, e.model, e.exec, 1, B)
+		all, one := machineOf(t, e.model, e.exec, K, B, true), machineOf(t, e.model, e.exec, 1, B, true)
 		inputs := func(k, run int) { // of client k, for one
 			fill(one, K*run+k)
 			row := make([]float32, e.model.P)

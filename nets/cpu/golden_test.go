@@ -19,8 +19,7 @@ import (
 )
 
 // The goldens are what PyTorch computes in float64; nets/models/testdata/goldens.py made them, says what is in them,
-// and alone
-// rewrites them.
+// and alone rewrites them.
 type goldenFile struct {
 	Net                 string
 	Samples             int

@@ -109,7 +109,7 @@ func (m *machine) first() error {
 	}
 	readers := map[*G.Node]int{}
 	for _, n := range nodes {
-		for _, in := range inputs(n) {
+		for _, in := range models.Inputs(n) {
 			readers[in]++
 		}
 	}
@@ -122,7 +122,7 @@ func (m *machine) first() error {
 		}
 		c := &call{node: n, do: n.Op().Do}
 		c.sum(readers)
-		for _, in := range inputs(n) {
+		for _, in := range models.Inputs(n) {
 			c.in = append(c.in, values[in])
 		}
 		if err := c.run(); err != nil {
@@ -140,14 +140,6 @@ func (m *machine) first() error {
 	return nil
 }
 
-// inputs returns the nodes that a node reads, in the order of its op.
-func inputs(n *G.Node) (in G.Nodes) {
-	for it := n.Graph().From(n.ID()); it.Next(); {
-		in = append(in, it.Node().(*G.Node))
-	}
-	return in
-}
-
 // sum makes a call of an op of Gorgonia's own, the sum that it inserts where a value is used twice, keep its output: by
 // itself the op allocates one in every call. It overwrites its first input if nobody else reads that: a gradient, or a
 // sum of gradients, that has no other reader. It does nothing to other ops.
@@ -161,7 +153,7 @@ func (c *call) sum(readers map[*G.Node]int) {
 		}
 	}
 	op, ok := c.node.Op().(G.UnsafeDoer)
-	first := inputs(c.node)[0]
+	first := models.Inputs(c.node)[0]
 	if !ok || c.node.Op().OverwritesInput() != 0 || readers[first] != 1 {
 		return
 	}

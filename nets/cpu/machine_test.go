@@ -36,14 +36,8 @@ func TestTapeMachine(t *testing.T) {
 
 func compareWithTape(t *testing.T, name string, B int, train bool) {
 	model, choice := must.Get(models.New(name))(t), must.Get(kernels.Select(kernels.FP32))(t)
-	build := func() *machine {
-		var weights [][]float32
-		for _, p := range model.Params {
-			weights = append(weights, make([]float32, p.Size))
-		}
-		return must.Get(newMachine(must.Get(model.Graph(choice.NewExec(nil), 1, B, train))(t), weights))(t)
-	}
-	ours, theirs := build(), build()
+	ours := machineOf(t, model, choice.NewExec(nil), 1, B, train)
+	theirs := machineOf(t, model, choice.NewExec(nil), 1, B, train)
 	tape := G.NewTapeMachine(theirs.graph.X.Graph())
 	defer func() { must.OK(t, tape.Close()) }()
 	for run := range 3 {

@@ -46,7 +46,7 @@ func TestAccess(t *testing.T) {
 			if !small && !gputest.Long() {
 				t.Skip("left to make test-long")
 			}
-			gputest.Sources(t, "kernels")
+			gputest.Need(t, "kernels")
 			m := must.Get(models.New(c.net))(t)
 			o := Options{Precision: c.precision, Batch: 2, EvalBatch: 2}
 			e := must.Get(openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, 5, 2), o))(t)

@@ -129,13 +129,11 @@ func (e *Engine) Dot(a, b nets.Row) (float64, error) {
 			return err
 		}
 		a.Partial = uint64(s.device)
-		if err := e.launchAlone("dot", a.Launch(), argBytes(a)); err != nil {
-			return err
-		}
-		if err := e.stream.CopyFromDevice(s.host, s.device); err != nil {
-			return err
-		}
-		if err := e.stream.Synchronize(); err != nil {
+		if err := inTurn(
+			func() error { return e.launchAlone("dot", a.Launch(), argBytes(a)) },
+			func() error { return e.stream.CopyFromDevice(s.host, s.device) },
+			e.stream.Synchronize,
+		); err != nil {
 			return err
 		}
 		for _, v := range driver.View[float64](s.host) {

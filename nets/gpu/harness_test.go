@@ -21,10 +21,7 @@ func TestMain(m *testing.M) { gputest.Main(m, "kernels", false) }
 // both opens a CUDA engine and a CPU engine for the same model and the same samples.
 func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *models.Model) {
 	t.Helper()
-	gputest.Sources(t, "kernels")
-	if gputest.LeftOut != "" {
-		t.Skip("left out: " + gputest.LeftOut)
-	}
+	gputest.Need(t, "kernels")
 	m := must.Get(models.New(net))(t)
 	train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
 	o.Batch = batch

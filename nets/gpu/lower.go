@@ -121,8 +121,8 @@ func (l *lowerer) node(n *G.Node) error {
 	if grad, ok := n.Op().(*ops.Grad[float32]); ok {
 		_, adds = grad.Forward.(*ops.BatchNorm[float32])
 	}
-	for it := n.Graph().From(n.ID()); it.Next(); {
-		id := it.Node().ID()
+	for _, read := range models.Inputs(n) {
+		id := read.ID()
 		if v := l.values[id]; v.plus != nil && !adds {
 			l.values[id] = l.add(v.buf, v.plus)
 		}

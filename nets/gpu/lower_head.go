@@ -28,12 +28,12 @@ func newHead(g *models.Graph) *head {
 	if !ok || last.Shape.ReLU || !last.InputGrad {
 		return nil
 	}
-	h.hidden = inputs(h.logits)[0]
+	h.hidden = models.Inputs(h.logits)[0]
 	first, ok := linearOf(h.hidden)
 	if !ok || !first.Shape.ReLU || !first.InputGrad {
 		return nil
 	}
-	if front, ok := linearOf(inputs(h.hidden)[0]); !ok || !front.Shape.ReLU {
+	if front, ok := linearOf(models.Inputs(h.hidden)[0]); !ok || !front.Shape.ReLU {
 		return nil
 	}
 	s := first.Shape
@@ -48,14 +48,6 @@ func newHead(g *models.Graph) *head {
 func linearOf(n *G.Node) (op *ops.Linear[float32], ok bool) {
 	op, ok = n.Op().(*ops.Linear[float32])
 	return op, ok
-}
-
-// inputs returns the inputs of a node, in the order of its op.
-func inputs(n *G.Node) (in G.Nodes) {
-	for it := n.Graph().From(n.ID()); it.Next(); {
-		in = append(in, it.Node().(*G.Node))
-	}
-	return in
 }
 
 // has reports whether a node is one of the layers of the head. There may be no head.

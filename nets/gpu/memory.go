@@ -194,19 +194,13 @@ func (e *Engine) dropOldest() error {
 	return e.release(oldest)
 }
 
-// dropWaves forgets all waves. The arena stays for the waves to come.
-func (e *Engine) dropWaves() error {
-	var first error
-	for _, w := range e.waves {
-		first = cmp.Or(first, e.release(w))
-	}
-	clear(e.waves)
-	return first
-}
-
 // dropArena forgets all waves and gives the arena back.
 func (e *Engine) dropArena() error {
-	err := e.dropWaves()
+	var err error
+	for _, w := range e.waves {
+		err = cmp.Or(err, e.release(w))
+	}
+	clear(e.waves)
 	if e.arena != 0 {
 		err = errors.Join(err, e.device.Free(e.arena))
 		e.arena, e.arenaBytes = 0, 0

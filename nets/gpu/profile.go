@@ -148,8 +148,8 @@ func (e *Engine) collect() error {
 }
 
 // use reads the usage of a group of a wave from its plan: for the launches of a step, and for the launch that fills the
-// weights.
-// In evaluation the two differ, since units of one model share one row. Both are zero when launches are not timed.
+// weights. In evaluation the two differ, since units of one model share one row. Both are zero when launches are not
+// timed.
 func (e *Engine) use(w *wave, group int) (slots, rows usage) {
 	if !e.timing() {
 		return usage{}, usage{}

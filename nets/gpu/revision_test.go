@@ -128,10 +128,7 @@ func engineInto(
 // scatteredRound opens an engine and makes a round of the first clients, whose rows are made by arithmetic.
 func scatteredRound(t *testing.T, net string, precision Precision, clients, batch int) (*Engine, *round) {
 	t.Helper()
-	gputest.Sources(t, "kernels")
-	if gputest.LeftOut != "" {
-		t.Skip("left out: " + gputest.LeftOut)
-	}
+	gputest.Need(t, "kernels")
 	m := must.Get(models.New(net))(t)
 	o := Options{Precision: precision, Batch: batch, EvalBatch: 2}
 	e := must.Get(openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, 5, 2), o))(t)

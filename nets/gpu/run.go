@@ -199,11 +199,9 @@ func (e *Engine) add(g *driver.Graph, f *frame, l launch, after []int) error {
 
 // launchAlone queues and times a kernel that belongs to no wave, such as those on rows of a bank.
 func (e *Engine) launchAlone(kernel string, l kernels.Launch, args []byte) error {
-	if err := e.begin(); err != nil {
-		return err
-	}
-	if err := e.launch(kernel, l.Geometry, 1, args); err != nil {
-		return err
-	}
-	return e.mark(kernel, float64(l.FLOP), float64(l.Bytes))
+	return inTurn(
+		e.begin,
+		func() error { return e.launch(kernel, l.Geometry, 1, args) },
+		func() error { return e.mark(kernel, float64(l.FLOP), float64(l.Bytes)) },
+	)
 }

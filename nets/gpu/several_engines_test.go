@@ -70,21 +70,17 @@ func federate(
 			return nil, fmt.Errorf("round %d: %w", round, err)
 		}
 		h.losses = append(h.losses, losses...)
-		if err := e.Combine(model, mean, rows); err != nil {
-			return nil, err
-		}
-		if err := e.CombineBuffers(model, mean, rows); err != nil {
+		if err := errors.Join(e.Combine(model, mean, rows), e.CombineBuffers(model, mean, rows)); err != nil {
 			return nil, err
 		}
 		extra, err := e.NewBank(1 + id%3)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.Load(nets.Row{Bank: extra}, m.Init(models.Kaiming, 7)); err != nil {
-			return nil, err
-		}
 		w := make([]float32, m.P)
-		if err := e.Store(model, w); err != nil {
+		if err := errors.Join(
+			e.Load(nets.Row{Bank: extra}, m.Init(models.Kaiming, 7)), e.Store(model, w),
+		); err != nil {
 			return nil, err
 		}
 		extra.Free()
@@ -117,10 +113,7 @@ func atOnce(t *testing.T, n int, run func(id int) (*history, error)) []*history 
 // Engines that share a card, each on a thread of its own, are opened and closed and make graphs while others work.
 // They compute the same bytes as one engine after the other.
 func TestSideBySide(t *testing.T) {
-	gputest.Sources(t, "kernels")
-	if gputest.LeftOut != "" {
-		t.Skip("left out: " + gputest.LeftOut)
-	}
+	gputest.Need(t, "kernels")
 	const engines = 4
 	for _, c := range []struct {
 		net    string

@@ -234,17 +234,15 @@ func (r *rig) time(b *testing.B, exec *driver.Exec) float64 {
 	total, n := 0.0, 0
 	for b.Loop() {
 		r.do(b, func() error {
-			for _, queue := range []func() error{
+			if err := inTurn(
 				// the device is busy with it while the processor queues the rest
 				func() error { return exec.Launch(r.e.stream) },
 				func() error { return r.start.Record(r.e.stream) },
 				func() error { return exec.Launch(r.e.stream) },
 				func() error { return r.end.Record(r.e.stream) },
 				r.e.stream.Synchronize,
-			} {
-				if err := queue(); err != nil {
-					return err
-				}
+			); err != nil {
+				return err
 			}
 			ms, err := r.end.Since(r.start)
 			total += ms / 1e3

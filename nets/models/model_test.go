@@ -10,10 +10,10 @@ import (
 	"rollcall/internal/must"
 )
 
-// Counted by hand: FedAWE's Table 6, with conv (9·C+1)·O and fully connected (I+1)·O. He et al. (2016), section 4.2, give
-// 0.27 M parameters for ResNet-20; torchvision's ResNet-18 has 11,689,512, of which the stem of 7×7 and the classifier
-// of 1000 are others here. Running statistics come on top, two for every channel, of each normalisation in a span of
-// its own. TestGolden of nets/cpu compares names and shapes with PyTorch's.
+// Counted by hand: FedAWE's Table 6, with conv (9·C+1)·O and fully connected (I+1)·O. He et al. (2016), section 4.2,
+// give 0.27 M parameters for ResNet-20; torchvision's ResNet-18 has 11,689,512, of which the stem of 7×7 and the
+// classifier of 1000 are others here. Running statistics come on top, two for every channel, of each normalisation in a
+// span of its own. TestGolden of nets/cpu compares names and shapes with PyTorch's.
 func TestModels(t *testing.T) {
 	const resnet20 = 432 + 6*9*16*16 + 9*16*32 + 5*9*32*32 + 9*32*64 + 5*9*64*64 + 2*(7*16+6*32+6*64) + 650
 	for _, c := range []struct {

@@ -56,8 +56,8 @@ func layers(n *G.Node, known map[*G.Node]string) string {
 		d.Add(n.Name())
 	} else {
 		d.Add(n.Op().String())
-		for it := n.Graph().From(n.ID()); it.Next(); {
-			d.Add(layers(it.Node().(*G.Node), known))
+		for _, in := range Inputs(n) {
+			d.Add(layers(in, known))
 		}
 	}
 	known[n] = d.String()

@@ -39,7 +39,8 @@ func NewDropout[T kernels.Float](exec *kernels.Exec[T], x, draw *G.Node, layer i
 		return nil, fmt.Errorf("ops: %s: rate %g, want 0 ≤ rate < 1", name, rate)
 	}
 	op := &Dropout[T]{
-		base:  newBase(exec, fmt.Sprintf("%s(layer=%d rate=%g)", name, layer, rate), []bool{true, false}, s[0], x, draw),
+		base: newBase(exec, fmt.Sprintf("%s(layer=%d rate=%g)", name, layer, rate), []bool{true, false},
+			s[0], x, draw),
 		Layer: layer, Rate: rate, draws: make([]kernels.Draw, s[0][0]),
 	}
 	op.in[1] = G.TensorType{Dims: 2, Of: tensor.Int32}

@@ -75,7 +75,8 @@ func withFake(t *testing.T, plans ...string) bool {
 	return withFlags(t, nil, plans...)
 }
 
-// withFlags is withFake of a fake that is compiled with flags. A plan of CUDA's own is an environment variable as it is.
+// withFlags is withFake of a fake that is compiled with flags. A plan for CUDA itself is an environment variable as it
+// is.
 func withFlags(t *testing.T, flags []string, plans ...string) bool {
 	t.Helper()
 	env := map[string]string{Variable: fake(t, flags...)}

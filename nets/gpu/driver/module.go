@@ -11,15 +11,14 @@ import "C"
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"gorgonia.org/cu"
-
-	"rollcall/internal/files"
 )
 
 // maxArgs is the most bytes of parameters that a kernel can have.
@@ -39,16 +38,29 @@ type Source struct{ Name, PTX string }
 // thread of its own. The modules are in the order of the sources. Any thread may call it.
 func (d *Device) LoadModules(sources []Source) ([]*Module, error) {
 	modules, errs := make([]*Module, len(sources)), make([]error, len(sources))
-	_ = files.Parallel(context.Background(), len(sources), func(i int) {
-		t := NewThread()
-		defer t.Close()
-		errs[i] = t.Do(func() (err error) {
-			if err = cuError(cu.SetCurrentContext(d.ctx)); err == nil {
-				modules[i], err = d.LoadModule(sources[i].Name, sources[i].PTX)
+	next := make(chan int)
+	var wait sync.WaitGroup
+	for range min(len(sources), runtime.NumCPU()) {
+		wait.Go(func() {
+			t := NewThread()
+			defer t.Close()
+			err := t.Do(func() error { return cuError(cu.SetCurrentContext(d.ctx)) })
+			for i := range next {
+				if errs[i] = err; err != nil {
+					continue
+				}
+				errs[i] = t.Do(func() (err error) {
+					modules[i], err = d.LoadModule(sources[i].Name, sources[i].PTX)
+					return err
+				})
 			}
-			return err
 		})
-	})
+	}
+	for i := range sources {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
 	return modules, cmp.Or(errs...)
 }
 

@@ -76,11 +76,14 @@ var Hold = sync.OnceValue(func() string {
 	return ""
 })
 
-// Sources reads the sources of the emulator's kernels, once, so that go test does not use a cached result after a
-// source has changed. It notices only files that a test reads, and [Main] reads them before the binary is executed
-// again.
-func Sources(t *testing.T, kernels string) {
+// Need skips a test if there is no card. It reads the sources of the emulator's kernels, once, so that go test does not
+// use a cached result after a source has changed: it notices only files that a test reads, and [Main] reads them before
+// the binary is executed again.
+func Need(t *testing.T, kernels string) {
 	t.Helper()
+	if LeftOut != "" {
+		t.Skip("left out: " + LeftOut)
+	}
 	opened.Do(func() {
 		for _, name := range must.Get(filepath.Glob(filepath.Join(kernels, "*.cu*")))(t) {
 			must.Get(os.ReadFile(name))(t)
@@ -100,7 +103,7 @@ func Child(t *testing.T, kernels string, sanitize bool, run string, env ...strin
 	if why := missing(); why != "" {
 		t.Skip("left out: " + why)
 	}
-	Sources(t, kernels)
+	Need(t, kernels)
 	base := must.Get(environment(kernels, sanitize))(t)
 	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run="+run, "-test.v")
 	c.Env = append(base, env...)

@@ -79,10 +79,7 @@ type rig struct {
 // test ends.
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	gputest.Sources(t, ".")
-	if gputest.LeftOut != "" {
-		t.Skip("left out: " + gputest.LeftOut)
-	}
+	gputest.Need(t, ".")
 	c := must.Get(sharedCard())(t)
 	return &rig{t, c}
 }

@@ -25,10 +25,7 @@ const kernelsFolder = "../kernels"
 // checked runs the self-test on the first card and returns its checks and its error.
 func checked(t *testing.T, netNames ...string) (checks []Check, err error) {
 	t.Helper()
-	gputest.Sources(t, kernelsFolder)
-	if gputest.LeftOut != "" {
-		t.Skip("left out: " + gputest.LeftOut)
-	}
+	gputest.Need(t, kernelsFolder)
 	cards := must.Get(gpu.Cards())(t)
 	err = Run(t.Context(), cards[0], netNames, func(c Check) {
 		verdict := "right"
