@@ -48,7 +48,7 @@ func (a *app) checkCards(ctx context.Context, c cardCheck) error {
 				return ctx.Err()
 			} else if err != nil {
 				wrong++
-				verdict = "WRONG: " + settings.OneLine(err)
+				verdict = "WRONG: " + settings.ErrorLine(err)
 			}
 		}
 		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", name, verdict); err != nil {

@@ -146,7 +146,7 @@ func (c *methodCheck) check(ctx context.Context, k check) error {
 			_, _ = io.WriteString(io.MultiWriter(c.stderr, &c.shown), script.Traceback)
 		}
 	default:
-		verdict, found = "FAILED", strings.TrimPrefix(settings.OneLine(err), "algos: ")
+		verdict, found = "FAILED", strings.TrimPrefix(settings.ErrorLine(err), "algos: ")
 	}
 	if verdict == "FAILED" {
 		c.failed++

@@ -52,7 +52,7 @@ func (f *curveFile) write() {
 	f.err = f.writeRows(f.last)
 	text := ""
 	if f.err != nil && !isOver(f.err) { // the run ends, and reports it
-		text = settings.OneLine(f.err)
+		text = settings.ErrorLine(f.err)
 	}
 	switch {
 	case text == f.said:
@@ -153,7 +153,7 @@ func (ses *Session) withEvents(
 // failed logs an error, if there is one.
 func (e *eventProgress) failed(err error) {
 	if err != nil {
-		Logf(e.stderr, "rollcall: %s: the run continues without events\n", settings.OneLine(err))
+		Logf(e.stderr, "rollcall: %s: the run continues without events\n", settings.ErrorLine(err))
 	}
 }
 
@@ -178,6 +178,6 @@ func (ses *Session) KeptEvents(r *results.Run) {
 		return
 	}
 	if err := events.WriteCurve(r.Dir, r.Curve, r.Info.Started); err != nil {
-		Logf(ses.Stderr, "rollcall: %s: kept without events\n", settings.OneLine(err))
+		Logf(ses.Stderr, "rollcall: %s: kept without events\n", settings.ErrorLine(err))
 	}
 }
