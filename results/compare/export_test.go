@@ -52,7 +52,10 @@ func TestExport(t *testing.T) {
 		"export-printed.csv": {Export{Format: "csv", Printed: true}, []metrics.Metric{metrics.TestAcc}},
 		"export.md":          {Export{Format: "markdown"}, nil},
 		"export-printed.md":  {Export{Format: "markdown", Printed: true}, []metrics.Metric{metrics.TestAcc}},
-		"export.tex":         {Export{Format: "latex", Caption: "Mean ± std, 100 % ours & theirs_1", Label: "tab:x"}, nil},
+		"export.tex": {
+			Export{Format: "latex", Caption: "Mean ± std, 100 % ours & theirs_1", Label: "tab:x"},
+			nil,
+		},
 		"export-printed.tex": {Export{Format: "latex", Printed: true}, []metrics.Metric{metrics.TestAcc}},
 	} {
 		t.Run(name, func(t *testing.T) {

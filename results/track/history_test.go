@@ -63,7 +63,8 @@ func TestHistory(t *testing.T) {
 	}
 	// What was read is written as the same bytes, and TestFormat says which these are.
 	text, again := must.Get(os.ReadFile(path))(t), must.Get(os.ReadFile(written(t, t.TempDir(), back)))(t)
-	if string(again) != string(text) || back.Machine != h.Machine || back.Nights[1].Conditions != h.Nights[1].Conditions {
+	if string(again) != string(text) || back.Machine != h.Machine ||
+		back.Nights[1].Conditions != h.Nights[1].Conditions {
 		t.Errorf("read and written again:\n%s\nwant\n%s", again, text)
 	}
 	all, bad := ReadFolder(dir)
