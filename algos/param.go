@@ -214,7 +214,7 @@ func (r Range) Contains(x float64) bool {
 
 // String describes r in the words that follow "want " in an error: "0 … 1", "a positive number".
 func (r Range) String() string {
-	low, high := decimal(r.low), decimal(r.high)
+	low, high := withoutExponent(r.low), withoutExponent(r.high)
 	switch {
 	case r.lowEnd == noEnd && r.highEnd == noEnd:
 		return "a finite number"
@@ -234,4 +234,4 @@ func (r Range) String() string {
 	return ends + "at most " + high
 }
 
-func decimal(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+func withoutExponent(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"rollcall/internal/files"
-	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 )
 
-// testBench is a measurement of five rounds of 370, 370, 380, 360 and 375 client-steps of 128 images, at 2.5 GFLOP.
+// testBench is a measurement of five rounds of 370, 370, 380, 360 and 375 client-steps of 128 images, at 2.5 GFLOP: 20
+// client-steps a second, but 370/18 in the second round. Sorted, the rounds took 18000, 18000, 18500, 18750 and
+// 19000 ms; the p10 of five lies at 0.4, and the p90 at 3.6: of the speeds it is 0.4·20 + 0.6·370/18.
 func testBench() BenchRow {
 	r := BenchRow{
 		Time: time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC), Version: "v0.1", Data: "cifar10", Net: "cnn-cifar10",
@@ -34,35 +35,6 @@ func testBench() BenchRow {
 	}
 	r.SetRounds(rounds)
 	return r
-}
-
-func TestSetRounds(t *testing.T) {
-	r := testBench()
-	// Sorted: 18000, 18000, 18500, 18750, 19000 ms; p10 lies at 0.4, p90 at 3.6.
-	if r.Rounds != 5 || !filestest.Near(r.RoundMSMedian, 18500) || !filestest.Near(r.RoundMSP10, 18000) ||
-		!filestest.Near(r.RoundMSP90, 18900) {
-		t.Errorf("got %d rounds, median %v, p10 %v, p90 %v, want 5, 18500, 18000, 18900",
-			r.Rounds, r.RoundMSMedian, r.RoundMSP10, r.RoundMSP90)
-	}
-	p90 := 0.4*20 + 0.6*370/18
-	for _, test := range []struct {
-		name      string
-		got, want float64
-	}{
-		{"client-steps/s", r.ClientStepsPerSec, 20},
-		{"their p10", r.StepsPerSecP10.Value, 20},
-		{"their p90", r.StepsPerSecP90.Value, p90},
-		{"images/s", r.ImagesPerSec, 2560},
-		{"GFLOP/s", r.GFLOPs, 50},
-		{"ms per client-step", r.ClientStepMS, 50},
-		{"of processor time", r.ProcessorMS.Value, 100},
-		{"reference", r.ReferenceGFLOPs.Value, 102},
-		{"share of it", r.ReferenceShare.Value, 25.0 / 102},
-	} {
-		if !filestest.Near(test.got, test.want) {
-			t.Errorf("%s: got %v, want %v", test.name, test.got, test.want)
-		}
-	}
 }
 
 // A card has no reference, some systems no processor time, and a round without active clients no client-step.

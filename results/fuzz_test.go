@@ -38,15 +38,9 @@ func fuzzedRun(f *testing.F) (dir string) {
 	return dir
 }
 
-// fuzzedFile returns a file of a run.
-func fuzzedFile(f *testing.F, path string) []byte {
-	text := must.Get(os.ReadFile(path))(f)
-	return text
-}
-
 // FuzzRunInfo: whatever is read as run.json can be written and read again, and says the same.
 func FuzzRunInfo(f *testing.F) {
-	good := fuzzedFile(f, filepath.Join(fuzzedRun(f), RunFile))
+	good := must.Get(os.ReadFile(filepath.Join(fuzzedRun(f), RunFile)))(f)
 	f.Add(good)
 	f.Add(good[:len(good)/2])
 	f.Add([]byte(`{"status":"complete","settings":{"a":[1e3,null,{"b":-0.0}]},"settings_hash":"6d18f9fd5e"}`))
@@ -82,7 +76,8 @@ func FuzzRunInfo(f *testing.F) {
 // looking at it never panics.
 func FuzzRunFolder(f *testing.F) {
 	dir := fuzzedRun(f)
-	curve, info := fuzzedFile(f, filepath.Join(dir, CurveFile)), fuzzedFile(f, filepath.Join(dir, RunFile))
+	curve := must.Get(os.ReadFile(filepath.Join(dir, CurveFile)))(f)
+	info := must.Get(os.ReadFile(filepath.Join(dir, RunFile)))(f)
 	f.Add(curve, info, []byte{}, false)
 	f.Add(curve, info, []byte("x"), true)
 	f.Add(curve[:len(curve)-9], info, []byte{}, true)

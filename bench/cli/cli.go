@@ -157,7 +157,7 @@ func interruptedStatus(ctx context.Context, stderr io.Writer) int {
 // logErrors writes each error in one line.
 func logErrors(stderr io.Writer, errs ...error) {
 	for _, err := range errs {
-		run.Logf(stderr, "rollcall: %s\n", settings.OneLine(err))
+		run.Logf(stderr, "rollcall: %s\n", settings.ErrorLine(err))
 	}
 }
 

@@ -109,7 +109,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 			return err
 		}
 		_, err = fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", path,
-			run.Count(s.Rounds, "round"), run.Count(s.Clients, "client"), kind, active)
+			files.Count(s.Rounds, "round"), files.Count(s.Clients, "client"), kind, active)
 		return err
 	}
 	return cmd

@@ -98,7 +98,7 @@ func (a *app) listDevices() error {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "cpu      %s, %s, %s\n", kernels.Model(), run.Count(runtime.GOMAXPROCS(0), "thread"), used)
+	fmt.Fprintf(&b, "cpu      %s, %s, %s\n", kernels.Model(), files.Count(runtime.GOMAXPROCS(0), "thread"), used)
 	cards, err := gpu.Cards()
 	if err != nil { // no failure of the command: the CPU can train
 		fmt.Fprintf(&b, "cuda     none: %v\n", err)
@@ -150,7 +150,7 @@ func (a *app) checkCards(ctx context.Context, c cardCheck) error {
 				return ctx.Err()
 			} else if err != nil {
 				wrong++
-				verdict = "WRONG: " + settings.OneLine(err)
+				verdict = "WRONG: " + settings.ErrorLine(err)
 			}
 		}
 		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", name, verdict); err != nil {
@@ -161,7 +161,7 @@ func (a *app) checkCards(ctx context.Context, c cardCheck) error {
 	case usable == 0:
 		return fmt.Errorf("devices: no card to check: %s", cards[0].Unusable)
 	case wrong > 0:
-		return fmt.Errorf("devices: %s WRONG, see above", run.Count(wrong, "card"))
+		return fmt.Errorf("devices: %s WRONG, see above", files.Count(wrong, "card"))
 	}
 	return nil
 }

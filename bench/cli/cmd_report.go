@@ -79,7 +79,7 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 	if mb := float64(done.Bytes) / 1e6; mb >= 0.1 {
 		size = fmt.Sprintf("%.1f MB", mb)
 	}
-	runs, figures := run.Count(len(in.Runs), "run"), run.Count(done.Figures, "figure")
+	runs, figures := files.Count(len(in.Runs), "run"), files.Count(done.Figures, "figure")
 	if _, err := fmt.Fprintf(a.stdout, "%s: %s, %s, %s\n", done.Page, runs, figures, size); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (a *app) writeReport(ctx context.Context, to string, folders []string, mixe
 func (a *app) complain(what string, bad []error) error {
 	logErrors(a.stderr, bad...)
 	if len(bad) > 0 {
-		return fmt.Errorf("%s: %s with files, named above; the rest is done", what, run.Count(len(bad), "problem"))
+		return fmt.Errorf("%s: %s with files, named above; the rest is done", what, files.Count(len(bad), "problem"))
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ cell's folder, or a part of its name that no other cell below --out has, such as
 			// true: seeds that are not alike are still one cell here, which names what they differ in.
 			cells := results.Cells(runs, true)
 			if len(cells) != 1 {
-				return fmt.Errorf("results show: %s: %s, want one", folder, run.Count(len(cells), "cell"))
+				return fmt.Errorf("results show: %s: %s, want one", folder, files.Count(len(cells), "cell"))
 			}
 			if err := compare.WriteCell(a.stdout, cells[0]); err != nil {
 				return err
@@ -297,14 +297,14 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 				words = append(words, fmt.Sprintf("%d %s", counts[s], s))
 			}
 		}
-		all := run.Count(len(runs), "run")
+		all := files.Count(len(runs), "run")
 		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", all, strings.Join(words, ", ")); err != nil {
 			return err
 		}
 	}
 	logErrors(a.stderr, bad...)
 	if len(bad) > 0 {
-		return fmt.Errorf("results verify: %s, named above", run.Count(len(bad), "problem"))
+		return fmt.Errorf("results verify: %s, named above", files.Count(len(bad), "problem"))
 	}
 	return nil
 }
@@ -350,7 +350,7 @@ these and writes nothing. Seeds of one cell that are not alike are named, and ha
 				run.Logf(a.stderr, "results merge: %s\n", note)
 			}
 			_, err = fmt.Fprintf(a.stdout, "%s: %s copied, %d already there or twice, %s summarised\n", out,
-				run.Count(m.Runs, "run"), m.Kept, run.Count(len(m.Tables), "table"))
+				files.Count(m.Runs, "run"), m.Kept, files.Count(len(m.Tables), "table"))
 			return err
 		},
 	}
@@ -384,7 +384,7 @@ Use it after you have copied or removed runs.`,
 			if err := compare.WriteSummary(path, table, of[table], mixed); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s: %s\n", path, run.Count(len(of[table]), "run"))
+			_, err = fmt.Fprintf(a.stdout, "%s: %s\n", path, files.Count(len(of[table]), "run"))
 			return errors.Join(err, a.complain("results summarise", bad))
 		},
 	}

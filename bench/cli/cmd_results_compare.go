@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/results"
@@ -162,7 +161,7 @@ compares two methods.`,
 		// A difference between damaged runs would be read as an effect, so that nothing is compared.
 		if bad := slices.Concat(badA, badB); len(bad) > 0 {
 			logErrors(a.stderr, bad...)
-			problems := run.Count(len(bad), "problem")
+			problems := files.Count(len(bad), "problem")
 			return fmt.Errorf("results diff: %s with files, named above; nothing is compared", problems)
 		}
 		d, err := compare.Diff(runsA, runsB, o)

@@ -16,6 +16,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/many"
 	"rollcall/bench/run"
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/papers"
@@ -151,7 +152,7 @@ func (s *pooled) tableError(t *papers.Table, cells int, done *many.Summary) erro
 	}
 	if done.Undone.Parts > 0 {
 		run.Logf(s.stderr, "table %s: part %s leaves out %s; results merge merges the parts\n", t.ID,
-			s.keep.Part, run.Count(done.Undone.Parts, "run"))
+			s.keep.Part, files.Count(done.Undone.Parts, "run"))
 	}
 	if words := done.Undone.Words(); words != "" {
 		return fmt.Errorf("table %s: %d of %d cells failed: %s", t.ID, done.Failed, cells, words)
@@ -160,8 +161,8 @@ func (s *pooled) tableError(t *papers.Table, cells int, done *many.Summary) erro
 		return fmt.Errorf("table %s: %d of %d cells failed", t.ID, done.Failed, cells)
 	}
 	if done.Undone.Held > 0 {
-		return fmt.Errorf("table %s: %s of %s: %w", t.ID, run.Count(done.Undone.Held, "run"),
-			run.Count(done.Lacking, "cell"), many.ErrHeld)
+		return fmt.Errorf("table %s: %s of %s: %w", t.ID, files.Count(done.Undone.Held, "run"),
+			files.Count(done.Lacking, "cell"), many.ErrHeld)
 	}
 	if done.Diverged > 0 {
 		return fmt.Errorf("table %s: %d of %d cells have runs that diverged, named above", t.ID, done.Diverged, cells)
@@ -199,7 +200,7 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, run.Count(len(t.Seeds), "seed"), run.Count(t.Rounds, "round"),
+	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, files.Count(len(t.Seeds), "seed"), files.Count(t.Rounds, "round"),
 		t.About(t.Rounds))
 	if t.Source != "" {
 		fmt.Fprintf(&b, "paper: %s\n", t.Source)

@@ -17,6 +17,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 )
 
 // The grids and the rounds with which FedAWE's authors chose their rates (FedAWE, appendix J).
@@ -171,7 +172,7 @@ func (s *pooled) tune(t *tune.Tuning) error {
 		run.Logf(s.stderr, "tune %s: no cell is in part %s\n", t.Name, t.Part)
 	case done.Parts > 0:
 		run.Logf(s.stderr, "tune %s: part %s of rung %d leaves out %s\n", t.Name, s.keep.Part, *t.Rung,
-			run.Count(done.Parts, "run"))
+			files.Count(done.Parts, "run"))
 	}
 	if n := len(done.Failed); n > 0 {
 		words := done.Words()
@@ -182,7 +183,7 @@ func (s *pooled) tune(t *tune.Tuning) error {
 			words)
 	}
 	if done.Held > 0 {
-		return fmt.Errorf("tune %s: %s: %w", t.Name, run.Count(done.Held, "run"), many.ErrHeld)
+		return fmt.Errorf("tune %s: %s: %w", t.Name, files.Count(done.Held, "run"), many.ErrHeld)
 	}
 	return nil
 }

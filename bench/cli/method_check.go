@@ -22,6 +22,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	"rollcall/results"
 )
 
@@ -105,7 +106,7 @@ func (c *methodCheck) run(ctx context.Context, root *cobra.Command, file string,
 		}
 	}
 	if c.failed > 0 {
-		return fmt.Errorf("method check: %s: %s FAILED, see above", file, run.Count(c.failed, "check"))
+		return fmt.Errorf("method check: %s: %s FAILED, see above", file, files.Count(c.failed, "check"))
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ func (c *methodCheck) check(ctx context.Context, k check) error {
 			_, _ = io.WriteString(io.MultiWriter(c.stderr, &c.shown), script.Traceback)
 		}
 	default:
-		verdict, found = "FAILED", strings.TrimPrefix(settings.OneLine(err), "algos: ")
+		verdict, found = "FAILED", strings.TrimPrefix(settings.ErrorLine(err), "algos: ")
 	}
 	if verdict == "FAILED" {
 		c.failed++

@@ -20,6 +20,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/bench/slurm"
+	"rollcall/internal/files"
 )
 
 // pooled is a command that makes many runs: table, sweep, figure or tune. The runs are made here, or by the tasks of a
@@ -298,7 +299,7 @@ func (s *pooled) jobs(of planned, folder string) (jobs []slurm.Job, err error) {
 	left := made.Left()
 	about := left.Words
 	if !measured {
-		about = run.Count(left.Runs, "run") + " left; the cards of the tasks were not measured here"
+		about = files.Count(left.Runs, "run") + " left; the cards of the tasks were not measured here"
 	} else if need := made.Largest.Bytes * int64(machine.AtOnce); !machine.OnCard() && need >= 1e9 {
 		base.MemoryMiB = (need*5/4)>>20 + 512 // the largest run, and what a process takes besides
 	}
@@ -321,7 +322,7 @@ func (s *pooled) jobs(of planned, folder string) (jobs []slurm.Job, err error) {
 		if job.Time == "" {
 			job.Time = slurm.Limit(largest, measured)
 		}
-		what := fmt.Sprintf("%s for %s", run.Count(len(job.Tasks), "task"), run.Count(n, "run"))
+		what := fmt.Sprintf("%s for %s", files.Count(len(job.Tasks), "task"), files.Count(n, "run"))
 		if st.name != "" {
 			job.Name, what = job.Name+"-"+st.name, what+" of "+st.name
 		}
@@ -367,7 +368,7 @@ func (s *pooled) parts(folder string, of []plan.Run, w slurm.Work) (int, error) 
 	}
 	for _, job := range slices.Backward(earlier) {
 		if job.Parts > 0 {
-			run.Logf(s.stderr, "slurm: %s as in job %s (--tasks changes it)\n", run.Count(job.Parts, "part"), job.ID)
+			run.Logf(s.stderr, "slurm: %s as in job %s (--tasks changes it)\n", files.Count(job.Parts, "part"), job.ID)
 			return job.Parts, nil
 		}
 	}

@@ -98,7 +98,7 @@ func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error
 	if run.CardIsLost(err) {
 		w.crew.lost[device] = true
 		w.crew.cost[n]++
-		line = fmt.Sprintf("%s: lost (%s)", ses.CardName(), settings.OneLine(err))
+		line = fmt.Sprintf("%s: lost (%s)", ses.CardName(), settings.ErrorLine(err))
 		if w.crew.workers() > 0 {
 			line += ": its runs resume on the other cards"
 		} else {
@@ -111,7 +111,7 @@ func (w *poolRun) leaves(ctx context.Context, ses *run.Session, n int, err error
 	if gpu.OutOfMemory(err) && w.crew.at[device] > 1 || run.FitsAlone(err) && w.crew.workers() > 1 {
 		w.crew.at[device]--
 		left := files.Count(w.crew.workers(), "run")
-		return fmt.Sprintf("%s: %s at a time from now on", ses.OnCard(settings.OneLine(err)), left), true
+		return fmt.Sprintf("%s: %s at a time from now on", ses.OnCard(settings.ErrorLine(err)), left), true
 	}
 	return "", false
 }
@@ -130,7 +130,7 @@ func (w *poolRun) giveBack(ctx context.Context, n int, err error, now time.Time)
 // close closes the session of a worker that ends: its engine and data set leave their memory to the other sessions.
 func (w *poolRun) close(ses *run.Session) {
 	if err := ses.Close(); err != nil {
-		run.Logf(w.stderr, "rollcall: %s\n", settings.OneLine(err))
+		run.Logf(w.stderr, "rollcall: %s\n", settings.ErrorLine(err))
 	}
 }
 

@@ -71,7 +71,7 @@ func (p *Pool) lines(ctx context.Context, f *papers.Figure, w *Wanted, decisions
 		case IsElsewhere(failed):
 			lacking++
 		default:
-			run.Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
+			run.Logf(p.Stderr, "rollcall: %s\n", settings.ErrorLine(failed))
 			wrong = append(wrong, failed)
 		}
 		return nil
@@ -210,7 +210,7 @@ func (p *Pool) FigureInfo(
 			info.Data[ses.Data.Name] = results.DataInFile(ses.Checksum(&ours.settings))
 		}
 	}
-	info.Numerics, info.Revisions = sortedSet(info.Numerics), sortedSet(info.Revisions)
+	info.Numerics, info.Revisions = files.SortedSet(info.Numerics), files.SortedSet(info.Revisions)
 	return info, nil
 }
 
@@ -256,15 +256,10 @@ func (w *Wanted) sizeOf(f *papers.Figure) (size figureSize, err error) {
 			size.data = append(size.data, s.Data)
 		}
 	}
-	size.clients = sortedSet(size.clients)
+	size.clients = files.SortedSet(size.clients)
 	size.methods = append([]string{}, files.Unique(size.methods)...) // not nil, so that JSON has []
 	size.data = append([]string{}, files.Unique(size.data)...)
 	return size, nil
-}
-
-// sortedSet returns the values in ascending order, each once; never nil.
-func sortedSet[T int | string](values []T) []T {
-	return append([]T{}, slices.Compact(slices.Sorted(slices.Values(values)))...)
 }
 
 // estimatorErrors returns the distance of the availability estimates from the truth, before the first round, when the

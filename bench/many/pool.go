@@ -233,7 +233,7 @@ func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 		w.queue.jobs[n].failed >= w.keep.Retries:
 		w.queue.Done(n, now)
 	default:
-		what := settings.OneLine(err)
+		what := settings.ErrorLine(err)
 		if !strings.Contains(what, j.Run) {
 			what = j.Run + ": " + what
 		}

@@ -125,7 +125,7 @@ func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
 
 // say logs an error, once.
 func (s *folderSummary) say(err error) {
-	if text := settings.OneLine(err); !s.said[text] {
+	if text := settings.ErrorLine(err); !s.said[text] {
 		s.said[text] = true
 		run.Logf(s.pool.Stderr, "rollcall: %s\n", text)
 	}

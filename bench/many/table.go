@@ -125,7 +125,7 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 			done.Lacking++
 		} else if failed != nil {
 			done.Failed++
-			run.Logf(p.Stderr, "rollcall: %s\n", settings.OneLine(failed))
+			run.Logf(p.Stderr, "rollcall: %s\n", settings.ErrorLine(failed))
 		} else if len(runs.Diverged) > 0 {
 			done.Diverged++
 		}

@@ -8,12 +8,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"rollcall/bench/run"
+	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
 	"rollcall/nets/cpu/kernels/reference"
@@ -148,6 +148,5 @@ func limitsOf(lines, name string) string {
 			limits = append(limits, strings.Join(strings.Fields(strings.ReplaceAll(rest, ",", " ")), " "))
 		}
 	}
-	slices.Sort(limits)
-	return strings.Join(slices.Compact(limits), " or ")
+	return strings.Join(files.SortedSet(limits), " or ")
 }

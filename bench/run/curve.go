@@ -11,7 +11,6 @@ import (
 
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
-	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/events"
 )
@@ -53,7 +52,7 @@ func (f *curveFile) write() {
 	f.err = f.writeRows(f.last)
 	text := ""
 	if f.err != nil && !isOver(f.err) { // the run ends, and reports it
-		text = settings.OneLine(f.err)
+		text = settings.ErrorLine(f.err)
 	}
 	switch {
 	case text == f.said:
@@ -118,9 +117,6 @@ func Logf(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format, args...)
 }
 
-// Count is [files.Count].
-var Count = files.Count
-
 // eventProgress is a run's progress that also writes every evaluation to an event file. An error is logged and ends the
 // events, but not the run.
 type eventProgress struct {
@@ -149,7 +145,7 @@ func (ses *Session) withEvents(
 // failed logs an error, if there is one.
 func (e *eventProgress) failed(err error) {
 	if err != nil {
-		Logf(e.stderr, "rollcall: %s: the run continues without events\n", settings.OneLine(err))
+		Logf(e.stderr, "rollcall: %s: the run continues without events\n", settings.ErrorLine(err))
 	}
 }
 
@@ -172,6 +168,6 @@ func (ses *Session) KeptEvents(r *results.Run) {
 		return
 	}
 	if err := events.WriteCurve(r.Dir, r.Curve, r.Info.Started); err != nil {
-		Logf(ses.Stderr, "rollcall: %s: kept without events\n", settings.OneLine(err))
+		Logf(ses.Stderr, "rollcall: %s: kept without events\n", settings.ErrorLine(err))
 	}
 }

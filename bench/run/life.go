@@ -213,7 +213,7 @@ func (x *Experiment) keep(ses *Session, w *folder.Want, d folder.Keep, unlocked 
 			"finished runs of rollcall %s are kept, this is %s (--again trains them again)", was, Version()))
 	}
 	for _, f := range d.Run.Beside {
-		Logf(ses.Stderr, "rollcall: %s: the run is kept\n", settings.OneLine(f.Err))
+		Logf(ses.Stderr, "rollcall: %s: the run is kept\n", settings.ErrorLine(f.Err))
 	}
 	ses.KeptEvents(d.Run)                                            // --events may have been given only now
 	if unlocked == nil && d.Run.Status() != results.RunInterrupted { // a run that was stopped needs its checkpoints

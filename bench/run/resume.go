@@ -36,7 +36,7 @@ func (t *trainer) begin(ctx context.Context, d folder.Decision) (err error) {
 		return t.federate(ctx)
 	}
 	for _, note := range resume.Notes {
-		Logf(t.ses.Stderr, "rollcall: %s\n", settings.OneLine(errors.New(note)))
+		Logf(t.ses.Stderr, "rollcall: %s\n", settings.ErrorLine(errors.New(note)))
 	}
 	t.earlier, t.finished, t.was = resume.Rows, resume.Finished, resume.Runtime
 	if t.finished != nil {
@@ -80,7 +80,7 @@ func (t *trainer) differs(err error) error {
 			Why: err.Error(), Rounds: last.Round, Sec: last.ElapsedSec,
 		}}
 	}
-	Logf(t.ses.Stderr, "rollcall: %s: %s: moved aside\n", t.x.Dir, settings.OneLine(err))
+	Logf(t.ses.Stderr, "rollcall: %s: %s: moved aside\n", t.x.Dir, settings.ErrorLine(err))
 	t.earlier, t.finished = nil, nil
 	return folder.Aside(t.x.Dir)
 }
@@ -97,7 +97,7 @@ func (t *trainer) resumeNewest(ctx context.Context, newest int) (resumed bool, e
 		if useless == nil || err != nil {
 			return err == nil, err
 		}
-		Logf(t.ses.Stderr, "rollcall: %s: not used\n", settings.OneLine(useless))
+		Logf(t.ses.Stderr, "rollcall: %s: not used\n", settings.ErrorLine(useless))
 	}
 	return false, err
 }

@@ -304,7 +304,7 @@ func (t *trainer) save(ctx context.Context) {
 	t.saved.at, t.saved.took = time.Now(), time.Since(began)
 	if err != nil && ctx.Err() == nil && !t.saved.said {
 		t.saved.said = true
-		Logf(t.ses.Stderr, "rollcall: %s: the run continues without this checkpoint\n", settings.OneLine(err))
+		Logf(t.ses.Stderr, "rollcall: %s: the run continues without this checkpoint\n", settings.ErrorLine(err))
 	}
 }
 

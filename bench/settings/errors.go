@@ -21,8 +21,8 @@ func IsUsage(err error) bool {
 	return is
 }
 
-// OneLine returns the text of an error in one line. Joined errors have a line each.
-func OneLine(err error) string {
+// ErrorLine returns the text of an error in one line. Joined errors have a line each.
+func ErrorLine(err error) string {
 	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 

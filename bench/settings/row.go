@@ -143,7 +143,7 @@ func (r *Row) text(s *Settings) string {
 		if !v.Valid {
 			return none
 		}
-		return r.decimal(v.Value)
+		return r.number(v.Value)
 	case *string:
 		return *v
 	default:
@@ -202,11 +202,11 @@ func (r *Row) parse(text string) (string, error) {
 	if err != nil && r.None {
 		return "", fmt.Errorf("%q is neither a number nor none", text)
 	}
-	return r.decimal(x), err
+	return r.number(x), err
 }
 
-// decimal returns a number in the one form of its kind. A whole number has no exponent: seeds have up to ten digits.
-func (r *Row) decimal(x float64) string {
+// number returns a number in the one form of its kind. A whole number has no exponent: seeds have up to ten digits.
+func (r *Row) number(x float64) string {
 	if r.Kind == algos.Whole {
 		return strconv.FormatFloat(x, 'f', -1, 64)
 	}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,6 +17,11 @@ func Unique[T comparable](values []T) (different []T) {
 		}
 	}
 	return different
+}
+
+// SortedSet returns the different values in ascending order; never nil, so that JSON has [].
+func SortedSet[T cmp.Ordered](values []T) []T {
+	return append([]T{}, slices.Compact(slices.Sorted(slices.Values(values)))...)
 }
 
 // UniquePaths drops every path that means the same place as an earlier one, be it relative or absolute.

@@ -51,8 +51,7 @@ func Caption(rows []results.SummaryRow) string {
 	var by []string
 	if lists := each(rows, func(r *results.SummaryRow) string { return r.Version }); len(lists) > 0 {
 		versions := strings.Split(strings.Join(lists, results.And), results.And)
-		slices.Sort(versions)
-		by = append(by, "rollcall "+strings.Join(slices.Compact(versions), ", "))
+		by = append(by, "rollcall "+strings.Join(files.SortedSet(versions), ", "))
 	}
 	by = append(by, each(rows, func(r *results.SummaryRow) string { return r.Numerics })...)
 	parts := []string{measured(rows), strings.Join(about, ", "), strings.Join(by, ", ")}

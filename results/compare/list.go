@@ -331,13 +331,12 @@ func screenSummary(rows []ListRow) string {
 	for _, r := range rows {
 		statuses, processes = append(statuses, r.statuses...), append(processes, strings.Fields(r.Process)...)
 	}
-	slices.Sort(processes)
 	text := files.Count(len(statuses), "run")
 	if len(statuses) > 0 {
 		text += ": " + results.CommonStatus(statuses)
 	}
 	if len(processes) > 0 {
-		text += "; at work: " + strings.Join(slices.Compact(processes), ", ")
+		text += "; at work: " + strings.Join(files.SortedSet(processes), ", ")
 	}
 	return text
 }

@@ -94,7 +94,7 @@ func cafedCurveFigure(what string) func(title string, rows []cafedCurveRow) plot
 			return plot.LineChart{
 				Title: data, XLabel: "round", YLabel: what + " (%)",
 				Series: lines(rows, func(r cafedCurveRow) string { return r.Series },
-					func(s *plot.Series, r cafedCurveRow) { s.Point(r.Round, r.TestAcc, r.TestAccStd, 100) }),
+					func(s *plot.Series, r cafedCurveRow) { s.Point(float64(r.Round), r.TestAcc, r.TestAccStd, 100) }),
 			}
 		}
 		return plot.Figure{Title: title, Panels: charts(rows, func(r cafedCurveRow) string { return r.Data }, chart)}

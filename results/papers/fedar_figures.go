@@ -255,10 +255,10 @@ func fedarCurveFigure(title string, rows []fedarCurveRow) plot.Figure {
 		Title: title, PanelHeight: 230,
 		Panels: sideBySide(rows, place, func(r fedarCurveRow) string { return r.Method }, [2]side[fedarCurveRow]{
 			{plot.LineChart{XLabel: "round", YLabel: "training loss"}, func(s *plot.Series, r fedarCurveRow) {
-				s.Point(r.Round, r.TrainLoss, r.TrainLossStd, 1)
+				s.Point(float64(r.Round), r.TrainLoss, r.TrainLossStd, 1)
 			}},
 			{plot.LineChart{XLabel: "round", YLabel: "test accuracy (%)"}, func(s *plot.Series, r fedarCurveRow) {
-				s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
+				s.Point(float64(r.Round), r.TestAcc, r.TestAccStd, 100)
 			}},
 		}),
 	}

@@ -210,10 +210,10 @@ func fedaweF3Figure(_ string, rows []fedaweF3Row) plot.Figure {
 		Panels: sideBySide(rows, func(r fedaweF3Row) string { return fmt.Sprintf("p = %g", r.P) },
 			func(r fedaweF3Row) string { return fmt.Sprintf("γ = %g", r.Gamma) }, [2]side[fedaweF3Row]{
 				{chart("train accuracy (%)"), func(s *plot.Series, r fedaweF3Row) {
-					s.Point(r.Round, r.TrainAcc, r.TrainAccStd, 100)
+					s.Point(float64(r.Round), r.TrainAcc, r.TrainAccStd, 100)
 				}},
 				{chart("test accuracy (%)"), func(s *plot.Series, r fedaweF3Row) {
-					s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
+					s.Point(float64(r.Round), r.TestAcc, r.TestAccStd, 100)
 				}},
 			}),
 	}
@@ -467,10 +467,10 @@ func fedaweF7Figure(_ string, rows []fedaweF7Row) plot.Figure {
 		Panels: sideBySide(rows, func(r fedaweF7Row) string { return r.Data + ", " + r.Availability }, name,
 			[2]side[fedaweF7Row]{
 				{plot.LineChart{YLabel: lossLabel, LogY: true}, func(s *plot.Series, r fedaweF7Row) {
-					s.Point(r.Round, r.TrainLoss, r.TrainLossStd, 1)
+					s.Point(float64(r.Round), r.TrainLoss, r.TrainLossStd, 1)
 				}},
 				{plot.LineChart{YLabel: "test accuracy (%)"}, func(s *plot.Series, r fedaweF7Row) {
-					s.Point(r.Round, r.TestAcc, r.TestAccStd, 100)
+					s.Point(float64(r.Round), r.TestAcc, r.TestAccStd, 100)
 				}},
 			}),
 	}

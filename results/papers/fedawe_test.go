@@ -224,16 +224,6 @@ func TestFedAWEF7Smoothing(t *testing.T) {
 			}
 		}
 	}
-	// Every second round it is the plain moving average.
-	x := []float64{3, 1, 4, 1, 5, 9, 2, 6}
-	rows := must.Get(fedaweF7Rows(ofF7(0.9, false, [][]results.CurveRow{run("fedawe", fedaweF7Every, x, x)})))(t)
-	want := x[0]
-	for i := range x {
-		want = 0.9*want + 0.1*x[i]
-		if !filestest.Near(rows[i].TestAcc, want) {
-			t.Errorf("value %d: got %v, want the moving average %v", i, rows[i].TestAcc, want)
-		}
-	}
 }
 
 // The curves given are not changed, and a row without a value is passed over.

@@ -331,7 +331,7 @@ func sweepFigure(labels map[string]string) func(title string, rows []sweepRow) p
 			return plot.LineChart{
 				XLabel: label, YLabel: labels[what],
 				Series: lines(rows, func(r sweepRow) string { return r.Series },
-					func(s *plot.Series, r sweepRow) { s.PointAt(place(r.X), r.Mean, r.Std, scale) }),
+					func(s *plot.Series, r sweepRow) { s.Point(place(r.X), r.Mean, r.Std, scale) }),
 			}
 		}
 		return plot.Figure{Title: title, Panels: charts(rows, func(r sweepRow) string { return r.What }, chart)}

@@ -102,14 +102,9 @@ func (s Series) LastStepDrawn() Series {
 	return s
 }
 
-// Point adds the point (round, scale·mean) to the line, and scale·(mean ± std) to its band. Without a std the band has
-// a gap.
-func (s *Series) Point(round int, mean float64, std files.Optional, scale float64) {
-	s.PointAt(float64(round), mean, std, scale)
-}
-
-// PointAt does the same as [Series.Point] at any x.
-func (s *Series) PointAt(x, mean float64, std files.Optional, scale float64) {
+// Point adds the point (x, scale·mean) to the line, and scale·(mean ± std) to its band. Without a std the band has a
+// gap.
+func (s *Series) Point(x, mean float64, std files.Optional, scale float64) {
 	width := std.Or(math.NaN())
 	s.X, s.Y = append(s.X, x), append(s.Y, scale*mean)
 	s.Low, s.High = append(s.Low, scale*(mean-width)), append(s.High, scale*(mean+width))
@@ -117,7 +112,7 @@ func (s *Series) PointAt(x, mean float64, std files.Optional, scale float64) {
 
 // AddPoint does the same as [Series.Point] for a mean that may be missing. Without a mean the line has a gap too.
 func (s *Series) AddPoint(round int, mean, std files.Optional, scale float64) {
-	s.Point(round, mean.Or(math.NaN()), std, scale)
+	s.Point(float64(round), mean.Or(math.NaN()), std, scale)
 }
 
 // Place is a point of a chart, in the units of its axes.

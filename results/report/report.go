@@ -225,8 +225,7 @@ func madeBy(runs []*results.Run) string {
 		devices = append(devices, strings.TrimPrefix(r.Device()+", ", ", ")+last.Engine+" "+last.Precision)
 		seeds = append(seeds, r.Seed)
 	}
-	slices.Sort(seeds)
-	seeds = slices.Compact(seeds)
+	seeds = files.SortedSet(seeds)
 	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(seeds), " ", ", "), "[]")
 	word := "Seeds "
 	if len(seeds) == 1 {

@@ -1,9 +1,7 @@
 package track
 
 import (
-	"bufio"
 	"math"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,19 +9,6 @@ import (
 	"rollcall/internal/must"
 	"rollcall/results/plot"
 )
-
-// writeYear writes a whole history at once: appending it night by night takes long.
-func writeYear(t *testing.T, path string, h *History) {
-	t.Helper()
-	f := must.Get(os.Create(path))(t)
-	out := bufio.NewWriter(f)
-	must.Get(out.WriteString(header() + "\n"))(t)
-	for _, n := range h.Nights {
-		must.OK(t, encode(out, h.Machine, n))
-	}
-	must.OK(t, out.Flush())
-	must.OK(t, f.Close())
-}
 
 func TestPlot(t *testing.T) {
 	h := steps(150, map[int]float64{60: 1.05, 120: 0.9})

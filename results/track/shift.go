@@ -14,7 +14,7 @@ import (
 
 // Rule defines a shift: a change that is too large to be chance, and too large to be ignored.
 type Rule struct {
-	// expected share of false alarms among the alarms of one night, over all metrics (Benjamini and Hochberg); in (0, 1)
+	// expected share of false alarms among those of one night, over all metrics (Benjamini and Hochberg); in (0, 1)
 	Level     float64
 	MinEffect float64 // smallest change of the median that counts, as a fraction
 }

@@ -153,7 +153,7 @@ func (pl *planner) open(ctx context.Context, s *settings.Settings, seed uint32) 
 			return s.Data, err
 		}
 		pl.missing[s.Data] = true
-		pl.Notes = append(pl.Notes, settings.OneLine(err)+": planned and measured on generated images")
+		pl.Notes = append(pl.Notes, settings.ErrorLine(err)+": planned and measured on generated images")
 	}
 	// anySeed, so that one set serves all runs; each seed would generate its own.
 	generated, err := settings.Defaults(s.Method, s.Preset, generatedData)

@@ -119,7 +119,7 @@ func (pl *planner) earlier(s *settings.Settings) *results.BenchRow {
 	path := filepath.Join(ses.Machine.Out, results.BenchFile)
 	rows, err := files.ReadCSVFile[results.BenchRow](path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		run.Logf(ses.Stderr, "rollcall: %s: measures again\n", settings.OneLine(err))
+		run.Logf(ses.Stderr, "rollcall: %s: measures again\n", settings.ErrorLine(err))
 	}
 	info := ses.Engine.Info()
 	// A row lacks the evaluation if its bench was interrupted. Threads count for the CPU engine alone: a card trains.
