@@ -200,8 +200,8 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, files.Count(len(t.Seeds), "seed"), files.Count(t.Rounds, "round"),
-		t.About(t.Rounds))
+	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, files.Count(len(t.Seeds), "seed"),
+		files.Count(t.Rounds, "round"), t.About(t.Rounds))
 	if t.Source != "" {
 		fmt.Fprintf(&b, "paper: %s\n", t.Source)
 	}
