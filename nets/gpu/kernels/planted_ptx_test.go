@@ -60,7 +60,7 @@ var ptxFaults = []struct {
 		0, launchConv(tf32, convCases[5]),
 	},
 	{
-		"gradient not at its place", "conv_backward_filter_tf32", `shl\.b64 (\S+), \S+, \S+;`, "mov.b64 $1, 0;", 0,
+		"x of the first client for all", "conv_backward_filter_tf32", `shl\.b64 (\S+), \S+, \S+;`, "mov.b64 $1, 0;", 28,
 		launchConv(tf32, convCases[1]),
 	},
 	{
@@ -101,7 +101,7 @@ var ptxFaults = []struct {
 		"operands of sub swapped", "norm_moments_fp32", `(sub\.rn\.f32 \S+), (\S+), (\S+);`, "$1, $3, $2;", 0,
 		launchNorm(fp32),
 	},
-	{"no barrier", "head_tf32", `bar\.sync 0;`, "", 5, launchHead(tf32, headCases[1])},
+	{"no barrier", "head_tf32", `bar\.sync 0;`, "", 4, launchHead(tf32, headCases[1])},
 	{
 		"wrong lane of a shuffle", "head_fp32", `(shfl\.sync\.bfly\.b32 .*), 1, 31`, "$1, 2, 31", 0,
 		launchHead(fp32, headCases[1]),
