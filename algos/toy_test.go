@@ -198,7 +198,6 @@ func (e *toy) Train(ctx context.Context, work nets.LocalWork) ([]float32, error)
 	return loss, nil
 }
 
-// stepRunning returns a running statistic after one step of a client.
 func stepRunning(running float32, client int) float32 { return (running + 100*float32(client)) / 2 }
 
 // scaled returns the point m·(3, 4), of norm 5|m|. Everything a method does to such points it does to m.

@@ -373,7 +373,6 @@ type bar struct {
 	w io.Writer
 }
 
-// newBar returns a bar for a download that has `have` of `total` bytes.
 func newBar(w io.Writer, what string, have, total int64) bar {
 	b := progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(true),

@@ -23,7 +23,6 @@ func some(s *site, w http.ResponseWriter, n int) {
 	w.(http.Flusher).Flush()
 }
 
-// handler answers request n of a site.
 type handler = func(s *site, n int, w http.ResponseWriter, r *http.Request)
 
 // first answers the first request with h, and the others as an ordinary server does.

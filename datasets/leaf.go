@@ -158,7 +158,6 @@ func newLEAFClient(o *Options, k int) leafClient {
 	return c
 }
 
-// newLEAFModel draws a model around a mean.
 func newLEAFModel(r *rng.Stream, mean float64) (m leafModel) {
 	for o := range m.w {
 		drawAround(r, mean, m.w[o][:])
@@ -174,7 +173,6 @@ func drawAround(r *rng.Stream, mean float64, x []float64) {
 	}
 }
 
-// leafDeviations has the standard deviations of the features.
 var leafDeviations = map[Reading]*[leafFeatures]float64{ReadPaper: leafPowers(-1.2), ReadCode: leafPowers(-0.6)}
 
 // leafPowers returns j^exponent for the features j = 1, 2, ….

@@ -76,7 +76,6 @@ func newSmall(t *testing.T, name string) *small {
 	return s
 }
 
-// plain returns the name of the uncompressed file.
 func (f *publishedFile) plain() string { return strings.TrimSuffix(f.name, ".gz") }
 
 // published returns the bytes of the file at its address, for its content.
@@ -124,7 +123,6 @@ func (s *small) pack(t *testing.T, folder string) {
 	s.setArchive(b.Bytes())
 }
 
-// setArchive makes data the official archive.
 func (s *small) setArchive(data []byte) {
 	s.tarball = data
 	s.archive.md5, s.archive.length = fmt.Sprintf("%x", md5.Sum(data)), int64(len(data))

@@ -65,7 +65,6 @@ func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, erro
 	}
 }
 
-// isAt reports whether the open file f is still the file at a path.
 func isAt(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {

@@ -24,7 +24,6 @@ func (w *LocalWork) Check(ctx context.Context, batch int, samples *plan.Samples)
 	return separate(w.Clients)
 }
 
-// check checks the batch plan of one client.
 func (c *ClientWork) check(batch, samples int) error {
 	p := &c.Plan
 	if n := p.E * p.B; p.B != batch || len(p.Index) != n || len(p.Crop) != 2*n || len(p.Flip) != n {

@@ -108,7 +108,6 @@ type summaryKey struct {
 	Numerics, Revisions, Checksum string // of the runs behind it; see [Conditions]
 }
 
-// key returns the key of the row's number.
 func (r *SummaryRow) key() summaryKey {
 	return summaryKey{r.Setup, r.Params, r.Metric, r.Numerics, r.Revisions, r.Checksum}
 }

@@ -154,7 +154,6 @@ func interruptedStatus(ctx context.Context, stderr io.Writer) int {
 	return StatusTimeUp
 }
 
-// logErrors writes each error in one line.
 func logErrors(stderr io.Writer, errs ...error) {
 	for _, err := range errs {
 		run.Logf(stderr, "rollcall: %s\n", settings.ErrorLine(err))

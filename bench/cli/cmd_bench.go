@@ -19,7 +19,6 @@ import (
 	"rollcall/results"
 )
 
-// benchFormats are the values of --format.
 var benchFormats = []string{"text", "csv", "gobench"}
 
 // benchCommand is `rollcall bench`: the speed of FedAvg on this machine. run.SpeedTest measures it.

@@ -20,7 +20,6 @@ import (
 	"rollcall/results/papers"
 )
 
-// compareFormats are the values of --format of compare and diff.
 var compareFormats = []string{"text", "csv", "markdown"}
 
 // compareCommand is `rollcall results compare`: a table's entries beside the printed ones, with a verdict on each.

@@ -56,7 +56,6 @@ func statusOf(err error) int {
 	return StatusFailure
 }
 
-// trackNight is `rollcall track run` on a bench.
 func trackNight(ctx context.Context, dir string, bench nightBench) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
 	flags := trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}

@@ -39,7 +39,6 @@ const (
 // order to about 1e-7, which a few rounds of training multiply.
 const equalsTolerance = 1e-5
 
-// methodCheck is one `rollcall method check`.
 type methodCheck struct {
 	*app
 	given  settings.Given // parameters of the method
@@ -157,7 +156,6 @@ func checkOnLeaf() settings.Given {
 		"availability stationary p 0.7", checkClients, checkRounds))
 }
 
-// checkImageNet is the net that trains on images.
 const checkImageNet = "lenet5"
 
 // checkOnImages are the settings of runs on generated images with a small convolutional net.

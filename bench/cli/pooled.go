@@ -159,7 +159,6 @@ func (s *pooled) lead() (lead time.Duration, err error) {
 	return lead, nil
 }
 
-// planned is the runs of a command.
 type planned struct {
 	id, title string // of the table, the figure or the tuning
 	runs      func(ctx context.Context, p *many.Pool) ([]many.Planned, error)

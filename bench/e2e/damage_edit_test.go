@@ -24,7 +24,6 @@ type damaged struct {
 	bases map[string]*damageBase // by variant
 }
 
-// edit changes the run.
 type edit func(d *damaged)
 
 func (d *damaged) path(name string) string { return filepath.Join(d.dir, name) }
@@ -109,7 +108,6 @@ func gone(names ...string) edit {
 // killed leaves what a killed process leaves.
 var killed = gone(results.RunFile)
 
-// removed removes the folder of the run.
 func removed(d *damaged) { d.check(os.RemoveAll(d.dir)) }
 
 // file writes a file, and whole one that is there and has another content.
@@ -126,7 +124,6 @@ func replaced(name, old, by string) edit {
 	return changed(name, func(s string) string { return strings.ReplaceAll(s, old, by) })
 }
 
-// lastDigit changes the last digit of a file.
 func lastDigit(name string) edit {
 	return changed(name, func(s string) string { return strings.TrimSuffix(s, "\n") + "1\n" })
 }

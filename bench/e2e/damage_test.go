@@ -139,7 +139,6 @@ func newDamageBase(t *testing.T, variant string) *damageBase {
 	return b
 }
 
-// damageTry is a damage that is tried.
 type damageTry struct {
 	*damaged
 	damage
@@ -149,7 +148,6 @@ type damageTry struct {
 	report      bool   // try report too, once for each fate
 }
 
-// damageTries returns all damages.
 func damageTries() (all []damageTry) {
 	for _, finished := range []bool{true, false} {
 		list := map[bool][]damage{true: slices.Concat(ofFinished, impossibleCells()), false: ofInterrupted}[finished]

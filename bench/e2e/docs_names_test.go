@@ -225,7 +225,6 @@ func docsRepository(t *testing.T) *repository {
 	return r
 }
 
-// declare adds what a file declares.
 func (r *repository) declare(file *ast.File) {
 	pkg := file.Name.Name
 	add := func(in string, names ...*ast.Ident) {

@@ -31,7 +31,6 @@ import (
 	"rollcall/results/track"
 )
 
-// docsPage is a text that users read.
 type docsPage struct{ name, text string }
 
 // docsPages are README.md, docs/*.md and the examples of every command.

@@ -13,7 +13,6 @@ import (
 	"rollcall/results/report"
 )
 
-// A folder that is a link is the folder it leads to.
 func TestLinkedFolder(t *testing.T) {
 	at := t.TempDir()
 	out, link := filepath.Join(at, "out"), filepath.Join(at, "link")

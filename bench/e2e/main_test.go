@@ -157,7 +157,6 @@ const (
 	runPath   = "run/*/seed-*/run.json"
 )
 
-// contents returns a file.
 func contents(t *testing.T, path string) string {
 	t.Helper()
 	text := must.Get(os.ReadFile(path))(t)
@@ -200,7 +199,6 @@ func summaryRow(t *testing.T, out, method, metric string) map[string]string {
 	return nil
 }
 
-// curveRows returns the rows of the one run of `run`.
 func curveRows(t *testing.T, out string) []map[string]string {
 	t.Helper()
 	_, rows := table(t, contents(t, only(t, out, curvePath)))

@@ -45,7 +45,6 @@ func withNumPy() (interpreter string, err error) {
 	return interpreter, nil
 }
 
-// example returns the path of an example of a method in Python.
 func example(name string) string { return filepath.Join("..", "python", "examples", name+".py") }
 
 // script writes the file of a method and returns its path.

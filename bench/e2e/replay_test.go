@@ -43,7 +43,6 @@ type replaying struct {
 	dir string
 }
 
-// newReplaying returns a folder with the stub in it.
 func newReplaying(t *testing.T) *replaying {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -54,7 +53,6 @@ func newReplaying(t *testing.T) *replaying {
 	return r
 }
 
-// path returns the path of a file in the folder.
 func (r *replaying) path(name string) string { return filepath.Join(r.dir, name) }
 
 // command returns the script for a group, on the output folder out.

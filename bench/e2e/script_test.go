@@ -189,7 +189,6 @@ func record() {
 	}
 }
 
-// printFile prints a file for record.
 func printFile(how, name string, content []byte, whole bool) {
 	const most = 4 << 10 // bytes
 	ofRun := strings.HasPrefix(path.Base(path.Dir(name)), "seed-")

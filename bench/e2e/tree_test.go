@@ -16,7 +16,6 @@ import (
 	"rollcall/results"
 )
 
-// filesBelow lists the files below a folder.
 func filesBelow(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	must.OK(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -47,7 +46,6 @@ func copyTree(t *testing.T, from, to string) {
 	must.OK(t, errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(from))))
 }
 
-// seedFolders returns the folders of the runs below out.
 func seedFolders(t *testing.T, out string) []string {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(out, "*", "*", "seed-*"))

@@ -14,10 +14,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// tuneGrid is the grid of a tuning in tests.
 const tuneGrid = "--lrs 0.3,0.03,0.003 --server-lrs 1,3"
 
-// tuneOf are the arguments of a tuning of a second.
 func tuneOf(out, grid string, more ...string) []string {
 	return append(strings.Fields("tune --data leaf --clients 8 --rounds 8 --local-steps 2 --batch 8 --eval-every 1 "+
 		"--hold-out 0.2 --device cpu "+grid+" --out "+out), more...)

@@ -31,7 +31,6 @@ var flagsWanted = []struct{ flag, value string }{
 	{"eval-every", "3"},
 }
 
-// wantedWith returns what is wanted if one flag is given.
 func wantedWith(flag, value, preset string) Wanted {
 	w := Wanted{Preset: preset}
 	switch flag {
@@ -145,7 +144,6 @@ func firstOf(names []string, others ...string) string {
 	return others[slices.IndexFunc(others, func(other string) bool { return !slices.Contains(names, other) })]
 }
 
-// The same of tables.
 func TestTablesHeedTheirFlags(t *testing.T) {
 	trained := func(table papers.Table, w Wanted) (text string, err error) {
 		cells, err := Cells(&table, &w)

@@ -90,7 +90,6 @@ func (e *OtherPartError) Error() string {
 	return fmt.Sprintf("not in part %s", e.Part)
 }
 
-// isOfOtherPart reports whether the run is in another part.
 func isOfOtherPart(err error) bool {
 	_, other := errors.AsType[*OtherPartError](err)
 	return other

@@ -16,7 +16,6 @@ type queue struct {
 	ended time.Time // when a job last ended that was more than a look at another process; zero: none has
 }
 
-// queuedJob is one job and its history.
 type queuedJob struct {
 	run     string
 	work    float64 // jobs with more of it come first
@@ -28,7 +27,6 @@ type queuedJob struct {
 	tried   time.Time // when another process was last found to do it
 }
 
-// jobState is where a job stands.
 type jobState int
 
 const (

@@ -12,7 +12,6 @@ import (
 
 const header = "method,preset,data,net,availability,lr,server_lr\n"
 
-// written returns the path of a file with this text.
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.csv")

@@ -27,7 +27,6 @@ type Task struct {
 	StopAt   *int // see [Experiment]
 }
 
-// run returns the run of a task with a seed.
 func (t *Task) run(p *Pool, table string, seed uint32, decisions bool) *seedRun {
 	out := p.Sessions[0].Machine.Out
 	x := run.Experiment{
@@ -55,7 +54,6 @@ type Undone struct {
 	Refused int // runs whose folders have other work
 }
 
-// count counts the run of an error.
 func (u *Undone) count(err error) {
 	switch {
 	case run.IsRefused(err):

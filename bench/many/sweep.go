@@ -147,7 +147,6 @@ func (w *Sweep) RatesNote() (string, error) {
 	return w.file.Note()
 }
 
-// rates reads --rates.
 func (w *Sweep) rates() (_ map[string]rate, err error) {
 	of := map[string]rate{}
 	for _, text := range w.Rates {

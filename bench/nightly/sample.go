@@ -28,7 +28,6 @@ const maxRepeat = 1 << 20
 // units says how many of a unit a second has. Metrics of rounds, steps and evaluations are in ms, the others in µs.
 var units = map[string]float64{"ms": 1e3, "µs": 1e6}
 
-// metric is what is sampled.
 type metric struct {
 	name, unit string
 	of         int             // of the measured things that one call does: a call of E local steps has E

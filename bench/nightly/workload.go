@@ -21,7 +21,6 @@ type workload struct {
 	set      *datasets.Set
 }
 
-// workload returns the workload of a data set.
 func (b *Bench) workload(data string) (*workload, error) {
 	s, err := settings.Defaults("fedavg-active", "code", data)
 	if err != nil {

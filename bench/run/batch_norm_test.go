@@ -87,7 +87,6 @@ func normalised(t *testing.T, seed uint32, net string, rounds int, method string
 	}
 }
 
-// finite reports whether all numbers are finite.
 func finite(w []float32) bool {
 	return !slices.ContainsFunc(w, func(v float32) bool { return math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) })
 }

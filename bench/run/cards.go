@@ -115,7 +115,6 @@ func parseCards(device string) (indexes []int, all bool, err error) {
 	return indexes, false, nil
 }
 
-// chosenCards is the cards of a command.
 type chosenCards struct {
 	Cards []gpu.Card // usable, one at least, all of the same numerics
 	Notes []string   // lines for the user about cards that are left out

@@ -33,7 +33,6 @@ type Federation struct {
 	process    algos.Process // for a method that is a program of its own
 }
 
-// augmentations are the values of --augment.
 var augmentations = map[string]plan.Augment{
 	"batch": plan.AugmentPerBatch, "sample": plan.AugmentPerSample, "none": plan.AugmentNone,
 }

@@ -30,7 +30,6 @@ func smallRun(t *testing.T, out string, save SaveModel, more ...string) *Experim
 	return &Experiment{Table: "run", Settings: s, Seed: 3, Dir: Folder(out, "run", s, 3), SaveModel: save}
 }
 
-// made makes a run and returns its curve.
 func made(t *testing.T, ses *Session, x *Experiment) []results.CurveRow {
 	t.Helper()
 	rows := must.Get(do(t.Context(), x, ses, silent()))(t)

@@ -150,5 +150,4 @@ func printKernels(w io.Writer, kernels []nets.KernelTime, rounds int) {
 	}
 }
 
-// ms returns a duration in milliseconds.
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -269,7 +269,6 @@ func TestResumeNoNumbers(t *testing.T) {
 	}
 }
 
-// editCurve changes the rows of a run's curve.csv.
 func editCurve(t *testing.T, x *Experiment, change func(rows []results.CurveRow) []results.CurveRow) {
 	t.Helper()
 	path := filepath.Join(x.Dir, results.CurveFile)

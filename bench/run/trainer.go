@@ -274,7 +274,6 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	return nil
 }
 
-// checkpointDue reports whether it is time to write a checkpoint.
 func (t *trainer) checkpointDue() bool {
 	every := t.ses.Machine.CheckpointEvery
 	return every > 0 && t.done > t.saved.round && t.done > 0 &&

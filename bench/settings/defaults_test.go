@@ -37,7 +37,6 @@ func hashes(t *testing.T, change func(*Settings)) []string {
 	return lines
 }
 
-// readHashes returns the lines of hashesFile.
 func readHashes(t *testing.T) []string {
 	t.Helper()
 	return strings.Split(strings.TrimSpace(string(must.Get(os.ReadFile(hashesFile))(t))), "\n")
@@ -63,7 +62,6 @@ func TestDefaultsKeepTheirHash(t *testing.T) {
 	}
 }
 
-// addRow adds a setting for the time of a test.
 func addRow(t *testing.T, r Row) {
 	t.Helper()
 	was := rows()

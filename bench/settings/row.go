@@ -151,7 +151,6 @@ func (r *Row) text(s *Settings) string {
 	}
 }
 
-// set sets the value of the setting in s.
 func (r *Row) set(s *Settings, text string) error {
 	text, err := r.parse(text)
 	if err != nil {

@@ -36,7 +36,6 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// moments returns the mean and the variance of n draws.
 func moments(n int, draw func() float64) (mean, variance float64) {
 	var sum, squares float64
 	for range n {

@@ -32,7 +32,6 @@ func WriteCSVFile[T any](path string, rows []T, before ...Before) error {
 	return WriteFile(path, func(w io.Writer) error { return encodeCSV(w, rows) }, before...)
 }
 
-// column is one field of a row type.
 type column struct {
 	name     string
 	optional bool  // files may lack the column
@@ -50,7 +49,6 @@ func columns[T any]() (found []column) {
 	return found
 }
 
-// header returns the names of the columns.
 func header(cols []column) []string {
 	names := make([]string, len(cols))
 	for i, c := range cols {

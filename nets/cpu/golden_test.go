@@ -383,7 +383,6 @@ func hashedSamples(m *models.Model, n int, mean, std []float32) *plan.Samples {
 	return s
 }
 
-// rest returns the samples of s from number n on.
 func rest(s *plan.Samples, n int) *plan.Samples {
 	r := *s
 	r.Labels = s.Labels[n:]
@@ -415,5 +414,4 @@ func hashedPlan(tensor, steps, batch, count, n int) plan.Local {
 	return l
 }
 
-// rowOf returns row i of a bank.
 func rowOf(b nets.Bank, i int) nets.Row { return nets.Row{Bank: b, Index: i} }

@@ -112,7 +112,6 @@ func sharedMemory(e *Engine, w *wave) (m ptx.Memory) {
 	return append(m, pieceAt(w.frames[0].score, w.resultBytes)...)
 }
 
-// samplesMemory returns the samples of training.
 func samplesMemory(e *Engine) (m ptx.Memory) {
 	s, part := e.samples[nets.Train], e.parts[nets.Train]
 	m = append(m, pieceAt(part.images, len(s.Images))...)

@@ -35,7 +35,6 @@ func (b *bank) Free() {
 	})
 }
 
-// rowBytes returns the bytes of a row.
 func (e *Engine) rowBytes() int64 { return int64(e.layout.P) * 4 }
 
 // NewBank implements [nets.Engine]. All elements are 0. If memory is short, the arena of the waves is given back first;

@@ -25,7 +25,6 @@ const rowAlign = 64
 // alignUp rounds n up to a multiple of to.
 func alignUp(n, to int) int { return (n + to - 1) / to * to }
 
-// newLayout returns the layout of a model's rows.
 func newLayout(m *models.Model) layout {
 	l := layout{model: m, offset: make([]int, len(m.Params))}
 	place := func(norm, buffer bool) int {

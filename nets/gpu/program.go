@@ -88,10 +88,8 @@ func gradientsOf(lay layout, train, clip bool) span {
 	return span{lay.norms, lay.P}
 }
 
-// size returns the number of elements.
 func (s span) size() int { return s.to - s.from }
 
-// all returns the launches of a program.
 func (p *program) all() []launch { return append([]launch{p.weights}, p.launches...) }
 
 // launch is one kernel of a program, before the addresses and the number of slots are known.
@@ -126,7 +124,6 @@ type frame struct {
 	score    uint64 // [capacity] double, then [capacity,2] int32
 }
 
-// at returns the address of a buffer.
 func (f *frame) at(b *buffer) uint64 { return f.buffers[b] }
 
 // partMemory holds the device addresses of the samples of a part; 0 where a data set has no such array.

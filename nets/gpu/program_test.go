@@ -114,7 +114,6 @@ func trimPrecision(kernel string, p Precision) string {
 	return strings.TrimSuffix(kernel, "_"+string(p))
 }
 
-// plus returns the sum of two costs.
 func plus(c, d kernels.Cost) kernels.Cost {
 	return kernels.Cost{
 		FLOP: c.FLOP + d.FLOP, Bytes: c.Bytes + d.Bytes, Momentum: c.Momentum + d.Momentum, Drift: c.Drift + d.Drift,
@@ -174,7 +173,6 @@ func TestCosts(t *testing.T) {
 	})
 }
 
-// costTable returns a table of the launches of a program and their costs.
 func costTable(title string, p *program, f *frame, total kernels.Cost) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -107,7 +107,6 @@ func cases() []opCase {
 	return append(cs, residualCases()...)
 }
 
-// residualCases are the ops of residual nets.
 func residualCases() []opCase {
 	var cs []opCase
 	for _, c := range []struct{ K, B, H, W, C, R, S, O, stride, border, pad int }{
@@ -185,7 +184,6 @@ func residualCases() []opCase {
 	})
 }
 
-// largest returns the number of elements of the largest shape.
 func largest(shapes [][]int) int {
 	n := 0
 	for _, s := range shapes {

@@ -53,7 +53,6 @@ func (op *SumClients[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.sum, nil
 }
 
-// newScalar returns a Gorgonia scalar of type T.
 func newScalar[T kernels.Float]() G.Value {
 	if dtypeOf[T]() == tensor.Float32 {
 		return G.NewF32(0)

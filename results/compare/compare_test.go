@@ -43,7 +43,6 @@ func compareCase(change func(rows []results.SummaryRow)) Comparing {
 	return Table(&papers.Table{Printed: printed}, rows)
 }
 
-// paperTable returns a table of a paper.
 func paperTable(t *testing.T, id string) *papers.Table {
 	t.Helper()
 	table := must.Get(papers.TableByID(id))(t)

@@ -79,7 +79,6 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	return d, nil
 }
 
-// seedRuns has runs by cell and seed.
 type seedRuns map[results.CellKey]map[uint32]*results.Run
 
 // without returns the names of the runs in a that have no partner in b, sorted.

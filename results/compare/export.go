@@ -178,7 +178,6 @@ func (group GridGroup) cells(l GridLine, e *Export, set func(text string, bold b
 	return cells
 }
 
-// markdownNumber formats a number for Markdown.
 func markdownNumber(text string, bold bool) string {
 	if bold {
 		return "**" + text + "**"
@@ -194,7 +193,6 @@ func (c GridColumn) Head() string {
 	return c.Set + ", " + c.Metric.Name()
 }
 
-// markdown returns the grid as one Markdown table for each group.
 func (g Grid) markdown(e Export) string {
 	var b strings.Builder
 	if e.Caption != "" {
@@ -228,7 +226,6 @@ func (group GridGroup) Name() string {
 	return group.Availability + ", " + group.Set
 }
 
-// ourWords returns our number as text.
 func ourWords(r *ComparisonRow) string {
 	if !isOurs(r) {
 		return metrics.NoNumber

@@ -152,7 +152,6 @@ func (g Grid) Only(wanted ...metrics.Metric) Grid {
 	}), isThere)
 }
 
-// places returns the indices of all columns.
 func (g Grid) places() []int {
 	places := make([]int, len(g.Columns))
 	for i := range places {
@@ -164,7 +163,6 @@ func (g Grid) places() []int {
 // isThere reports whether a cell has a number, ours or the paper's.
 func isThere(r *ComparisonRow) bool { return r != nil }
 
-// isOurs reports whether a cell has a row of ours.
 func isOurs(r *ComparisonRow) bool { return r != nil && r.Status != "" }
 
 // pick returns the grid with the columns at the given places, in that order, and without the lines and groups that have

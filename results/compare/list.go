@@ -51,7 +51,6 @@ func ListRuns(runs []results.Run, work map[string]Progress) (rows []ListRow) {
 	return rows
 }
 
-// listRow returns the row of one cell.
 func listRow(table string, c *results.Cell, work map[string]Progress) ListRow {
 	row := ListRow{
 		Table: table, CellKey: c.CellKey, Mark: c.Mark, Folder: cellFolder(c.Runs[0].Dir),
@@ -166,7 +165,6 @@ func WriteFailed(w io.Writer, rows []FailedRow) error {
 	return writeTable(w, table)
 }
 
-// writeTable writes a table as text.
 func writeTable(w io.Writer, table files.TextTable) error {
 	var b strings.Builder
 	table.Text(&b)

@@ -25,7 +25,6 @@ type Merging struct {
 	Notes  []string // runs of a cell that are not alike, and numbers of summaries without runs
 }
 
-// mergeRun is a run in one of the sources.
 type mergeRun struct {
 	source, place string // place is the run's folder below source: TABLE/CELL/seed-N
 	run           results.Run

@@ -125,7 +125,6 @@ func (r ComparisonRow) words(column RankAgreement) []string {
 	}
 }
 
-// words returns a rank agreement as a sentence.
 func (r RankAgreement) words() string {
 	if r.Pairs == 0 {
 		return "order of the methods: unknown, no two to compare"

@@ -45,7 +45,6 @@ func testSummary() []results.SummaryRow {
 	}
 }
 
-// tableOf is a table of ours alone that has one metric.
 func tableOf(m metrics.Metric) *papers.Table {
 	return &papers.Table{Entries: []papers.Entry{{Metric: m}}}
 }

@@ -32,7 +32,6 @@ func masked(data []byte) uint32 {
 	return (crc>>15 | crc<<17) + maskDelta
 }
 
-// appendRecord appends data as one record.
 func appendRecord(to, data []byte) []byte {
 	at := len(to)
 	to = binary.LittleEndian.AppendUint64(to, uint64(len(data)))

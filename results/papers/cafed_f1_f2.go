@@ -61,7 +61,6 @@ func aheadOfAdaFed(id, title string, c Column, rounds int, points float64, place
 	}
 }
 
-// drawAccuracy draws the test accuracy of every line.
 var drawAccuracy = drawn(cafedCurveRows, cafedCurveFigure("test accuracy"))
 
 // cafedCurveRow is one evaluated round of a line, averaged over its seeds (INFOCOM, figure 3; ToN, figures 1a–c, 2a and

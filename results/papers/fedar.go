@@ -126,7 +126,6 @@ func allBelow(metric metrics.Metric, bound float64) func(rows []results.SummaryR
 	}
 }
 
-// fedarPaper is the paper in citations.
 const fedarPaper = "C. Jiang, H. Zhou, X. Zhang, S. Chakraborty: FedAR: Addressing Client Unavailability in " +
 	"Federated Learning with Local Update Approximation and Rectification, ECML PKDD 2024"
 

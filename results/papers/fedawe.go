@@ -155,7 +155,6 @@ var (
 	fedaweQuarters  = []metrics.Metric{metrics.RoundsTo25, metrics.RoundsTo50, metrics.RoundsTo75, metrics.RoundsTo100}
 )
 
-// fedaweDataColumns returns a column for each data set.
 func fedaweDataColumns() (columns []results.Printed) {
 	for _, data := range fedaweData {
 		columns = append(columns, results.Printed{Data: data, Alpha: files.Some(fedaweAlpha)})

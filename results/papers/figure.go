@@ -37,7 +37,6 @@ type Training struct {
 	X      float64 // value on the figure's Axis, for sweeps
 }
 
-// runs returns the runs of several methods in one column.
 func runs(c Column, methods ...string) (list []Training) {
 	for _, m := range methods {
 		list = append(list, Training{Method: m, Column: c, Series: m})
@@ -45,7 +44,6 @@ func runs(c Column, methods ...string) (list []Training) {
 	return list
 }
 
-// runsIn returns the runs of the methods in every column.
 func runsIn(columns []Column, methods ...string) (list []Training) {
 	for _, c := range columns {
 		list = append(list, runs(c, methods...)...)
@@ -168,7 +166,6 @@ type Coalition struct {
 	Accuracies []float64 // [2^n], see [stats.Shapley]
 }
 
-// option returns the value of an option of the figure.
 func (m *Measured) option(name string) any {
 	if v, ok := m.Options[name]; ok {
 		return v
@@ -201,7 +198,6 @@ func drawing[T any](rows []T, figure plot.Figure) Drawing {
 	return Drawing{Rows: csvRows[T](rows), Figure: figure}
 }
 
-// figures are the figures of all papers.
 var figures = saying(slices.Concat(fedaweFigures, cafedFigures, fedarFigures))
 
 // Figures returns all figures, paper by paper.

@@ -25,7 +25,6 @@ const (
 	settings = "settings, which the suite has"
 )
 
-// documents are the five documents.
 var documents = []Document{
 	{"FedAWE", []Item{
 		{Label: "Table 1", Shows: "assumptions of other works", Nothing: text},

@@ -296,7 +296,6 @@ type perSeed func(curve []results.CurveRow) files.Optional
 // lastAccuracy returns the test accuracy after the last evaluated round.
 func lastAccuracy(curve []results.CurveRow) files.Optional { return accuracyAfter(curve, 0).TestAcc }
 
-// accuracyIn returns the test accuracy after a round.
 func accuracyIn(round int) perSeed {
 	return func(curve []results.CurveRow) files.Optional { return accuracyAfter(curve, round).TestAcc }
 }
@@ -379,7 +378,6 @@ type changes struct {
 	rises  bool // the question is whether it rises
 }
 
-// ask answers with the change of every series.
 func (q changes) ask(m Measured) (Answer, string) {
 	var parts []Answer
 	var words []string

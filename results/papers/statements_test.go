@@ -47,7 +47,6 @@ func lineOf(series string, x float64, ends ...float64) Line {
 	return l
 }
 
-// askOf returns the answers of a figure's sentences.
 func askOf(f Figure, m Measured) (answers []Answer) {
 	m.Figure = f
 	for _, s := range f.Says {

@@ -102,7 +102,6 @@ func Sweep(id, title string, methods []string, seeds []uint32) Table {
 	return Table{ID: id, Title: title, Methods: methods, Seeds: seeds, Entries: accuracies(), About: aboutAccuracies}
 }
 
-// tables are the tables of all papers.
 var tables = withExperiments(slices.Concat(fedaweTables, cafedTables, fedarTables))
 
 // usualClients is N if a column does not set it; it is the default of the program.

@@ -51,7 +51,6 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// printed returns a table of a paper.
 func printed(t *testing.T, id string) []results.Printed {
 	t.Helper()
 	table := must.Get(TableByID(id))(t)

@@ -23,7 +23,6 @@ type KeyedBars struct {
 	Bars          []KeyedBar
 }
 
-// keys returns the names of the bars.
 func (b KeyedBars) keys() []string {
 	names := make([]string, len(b.Bars))
 	for i, bar := range b.Bars {

@@ -58,7 +58,6 @@ func (b Bubbles) plot(styles) (*plot.Plot, error) {
 	return p, nil
 }
 
-// eachCell returns a tick for each of n cells.
 func eachCell(n int) []plot.Tick {
 	ticks := make([]plot.Tick, n)
 	for i := range ticks {

@@ -20,7 +20,6 @@ type LineChart struct {
 	YMin, YMax            files.Optional // ends of the y axis; if missing, the range of the data and a little more
 }
 
-// keys returns the names of the series.
 func (c LineChart) keys() []string {
 	names := make([]string, len(c.Series))
 	for i, s := range c.Series {

@@ -47,7 +47,6 @@ func (r Raster) plot(styles) (*plot.Plot, error) {
 	return p, nil
 }
 
-// place returns the position of row i on the y axis.
 func (r Raster) place(i int) float64 { return float64(len(r.Rows) - 1 - i) }
 
 // draw draws the bar of every row, one colour over the other.

@@ -291,7 +291,6 @@ func (b *browser) wait(what string, done func(m message) bool) {
 	}
 }
 
-// load opens a page.
 func (b *browser) load(path string) {
 	b.t.Helper()
 	abs, err := filepath.Abs(path)

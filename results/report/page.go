@@ -41,7 +41,6 @@ var sections = []sectionData{
 	{ID: "speed", Title: "Speed", About: "How fast this suite trains on this machine."},
 }
 
-// pageData is the data of the template.
 type pageData struct {
 	Style, Script        template.HTML // inline: the page loads no other file
 	Title, Version, Made string
@@ -57,13 +56,11 @@ type pageData struct {
 	FiguresFolder        string
 }
 
-// sectionData is a section with its figures.
 type sectionData struct {
 	ID, Title, About string
 	Figures          []*figure
 }
 
-// tableData is a table with the texts above it.
 type tableData struct {
 	compare.Grid
 	ID, Title, Source, Summary, Ours string
@@ -79,7 +76,6 @@ type cellData struct {
 	Class, Ours, Paper, Mark, Difference, Note string
 }
 
-// runData is a line in the list of runs.
 type runData struct {
 	compare.ListRow
 	Settings, Device string

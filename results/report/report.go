@@ -72,7 +72,6 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	return done, nil
 }
 
-// figure is one figure of the page.
 type figure struct {
 	ID           string // name of its files, and anchor
 	Title        string

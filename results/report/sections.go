@@ -136,7 +136,6 @@ func withFile(cells []results.Cell, name string) (left []results.Cell) {
 	return left
 }
 
-// clientAccuracy is the accuracy of one client in one run.
 type clientAccuracy struct {
 	Method   string         `csv:"method"`
 	Params   results.Params `csv:"params"`

@@ -266,7 +266,6 @@ func lineWords(c plot.LineChart) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// rasterKeys returns the legend of a raster's colours.
 func rasterKeys(c plot.Raster) []key {
 	keys := []key{{Name: "active", Class: "bar"}, {Name: "absent", Class: "away"}}
 	for _, row := range c.Rows {
@@ -335,7 +334,6 @@ func rasterWords(c plot.Raster) string {
 	return text + "."
 }
 
-// key is one entry of a legend.
 type key struct {
 	Name, Method string
 	Style        int

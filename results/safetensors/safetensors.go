@@ -177,7 +177,6 @@ func (p parser) tensor(info *Info) error {
 	return err
 }
 
-// text reads a string.
 func (p parser) text() (string, error) {
 	token, err := p.Token()
 	if err != nil {

@@ -126,7 +126,6 @@ func braces(entries [][]byte) []byte {
 	return slices.Concat([]byte("{"), bytes.Join(entries, []byte(",")), []byte("}"))
 }
 
-// quote returns a text as a JSON string.
 func quote(text string) []byte {
 	quoted, _ := json.Marshal(text) // never fails for a string
 	return quoted

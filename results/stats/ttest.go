@@ -97,7 +97,6 @@ func (d Detect) fewest(std float64, of func(n float64) (shift, df float64)) (int
 	return n, nil
 }
 
-// twoSidedPower returns the power of a two-sided t-test of n values.
 func twoSidedPower(level, n float64, of func(n float64) (shift, df float64)) float64 {
 	shift, df := of(n)
 	critical := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(1 - level/2)

@@ -166,7 +166,6 @@ type recordedNight struct {
 	values []Measurement
 }
 
-// readNoise returns the recorded nights.
 func readNoise(t *testing.T, path string) (nights []recordedNight) {
 	t.Helper()
 	type recorded struct {
@@ -192,7 +191,6 @@ func readNoise(t *testing.T, path string) (nights []recordedNight) {
 	return nights
 }
 
-// passSamples is the number of a metric's samples in a pass.
 const passSamples = 2
 
 // redrawn makes a history of so many nights out of recorded ones. Each night is a recorded night of which the passes

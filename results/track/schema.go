@@ -218,7 +218,6 @@ func (r *row) night() Night {
 	return Night{Run: r.Run, Time: r.when, Version: r.Version, Go: r.Go, Conditions: r.Conditions}
 }
 
-// value returns the measurement in the row.
 func (r *row) value() Measurement {
 	return Measurement{r.Metric, r.Unit, r.Wall, r.Processor, r.Reference}
 }

@@ -77,7 +77,6 @@ func Judge(h *History, trends []Trend, nights int) Verdict {
 	return v
 }
 
-// finding describes a shift of one metric.
 func finding(h *History, t Trend, s Shift) Finding {
 	first := h.Nights[s.First]
 	return Finding{
@@ -88,7 +87,6 @@ func finding(h *History, t Trend, s Shift) Finding {
 	}
 }
 
-// line returns the verdict in one line.
 func (v Verdict) line() string {
 	what := "no regression"
 	if n := len(v.Regressions); n > 0 {

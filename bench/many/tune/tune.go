@@ -93,7 +93,6 @@ func refuseSeed(flag string, seed uint32) error {
 		"with which the rates were chosen: want other seeds", flag, seed, of[0])
 }
 
-// cells returns the cells with the whole grid.
 func (t *Tuning) cells() (cells []*cell, err error) {
 	if err := t.validate(); err != nil {
 		return nil, err
@@ -135,7 +134,6 @@ func (t *Tuning) cells() (cells []*cell, err error) {
 	return cells, nil
 }
 
-// task returns the runs of a trial up to a rung.
 func (c *cell) task(t *trial, rung int) many.Task {
 	s := c.settings
 	s.LR, s.ServerLR = t.lr, t.serverLR
@@ -150,7 +148,6 @@ func (c *cell) task(t *trial, rung int) many.Task {
 	return task
 }
 
-// tasks returns the runs of all trials that are in a rung.
 func (c *cell) tasks(rung int) (tasks []many.Task) {
 	if c.failed != nil || rung >= len(c.rungs) {
 		return nil

@@ -73,7 +73,6 @@ func (k work) curve(last int, change ...func(rows []results.CurveRow)) {
 	must.OK(k.t, results.WriteCurve(k.path(results.CurveFile), list))
 }
 
-// info leaves a run.json.
 func (k work) info(status results.RunStatus, round int, change ...func(info *results.RunInfo)) {
 	info := results.RunInfo{
 		Status: status, Rounds: round, Settings: settings, Seed: 3, Numerics: k.w.About.Numerics,
@@ -108,7 +107,6 @@ func (k work) newerSchema(round int) {
 	must.OK(k.t, os.WriteFile(path, append(whole, sum[:]...), 0o666))
 }
 
-// text leaves a file with a text.
 func (k work) text(name, text string) {
 	must.OK(k.t, errors.Join(os.MkdirAll(k.w.Dir, 0o777), os.WriteFile(k.path(name), []byte(text), 0o666)))
 }
@@ -132,7 +130,6 @@ func (k work) killed(change ...func(a *checkpoint.About)) {
 	k.checkpoint(3, change...)
 }
 
-// aside moves all that is there aside.
 func (k work) aside() { must.OK(k.t, Aside(k.w.Dir)) }
 
 func otherNumerics(a *checkpoint.About) { a.Numerics = "cpu-bf16" }

@@ -70,7 +70,6 @@ func (f *found) finished() bool {
 // empty reports whether nothing of a run is there.
 func (f *found) empty() bool { return len(f.names) == 0 }
 
-// checkpointPattern matches the names of checkpoints.
 const checkpointPattern = "checkpoint-*.safetensors"
 
 // patterns match the names of the files of a run, run.json the last.

@@ -28,7 +28,6 @@ func (w *Work) evaluations(rounds int) (n int) {
 	return n
 }
 
-// flop returns the FLOP of so many rounds and evaluations.
 func (w *Work) flop(rounds, evaluations int) float64 {
 	return float64(rounds)*w.Round + float64(evaluations)*w.Evaluation
 }
@@ -78,7 +77,6 @@ func (s *spent) add(took time.Duration, flop float64) {
 	}
 }
 
-// ofKind returns the rates of one kind of runs.
 func (t *times) ofKind(kind string) *rates {
 	if t.kinds == nil {
 		t.kinds = map[string]*rates{}

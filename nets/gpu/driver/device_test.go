@@ -5,13 +5,16 @@ package driver
 import (
 	_ "embed"
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"unsafe"
 
-	"rollcall/internal/must"
-
+	"golang.org/x/sys/unix"
 	"gorgonia.org/cu"
+
+	"rollcall/internal/must"
 )
 
 //go:embed testdata/fill.ptx
@@ -221,4 +224,68 @@ func fillOn(t *testing.T, d *Device) (*Function, *Stream) {
 	f := must.Get(m.Function("fill"))(t)
 	s := must.Get(d.NewStream())(t)
 	return f, s
+}
+
+// TestThread lets many goroutines share one OS thread.
+func TestThread(t *testing.T) {
+	thread := NewThread()
+	running, threads := 0, map[int]bool{} // touched on the thread alone
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				if err := thread.Do(func() error {
+					running++
+					threads[unix.Gettid()] = true
+					runtime.Gosched()
+					running--
+					if running != 0 {
+						return errors.New("two functions at a time")
+					}
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if len(threads) != 1 {
+		t.Errorf("ran on OS threads %v, want one", threads)
+	}
+	want := errors.New("from the function")
+	if err := thread.Do(func() error { return want }); !errors.Is(err, want) {
+		t.Errorf("Do: %v, want %v", err, want)
+	}
+	thread.Close()
+	thread.Close()
+	if err := thread.Do(func() error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("Do after Close: %v, want ErrClosed", err)
+	}
+}
+
+// TestThreadEnds runs a function that ends its goroutine, as t.FailNow does. Do returns all the same.
+func TestThreadEnds(t *testing.T) {
+	thread := NewThread()
+	defer thread.Close()
+	if err := thread.Do(func() error {
+		runtime.Goexit()
+		return nil
+	}); !errors.Is(err, ErrClosed) {
+		t.Errorf("Do: %v, want ErrClosed", err)
+	}
+}
+
+// TestErrorClasses checks which results mean that the device is lost. The numbers are those of CUDA's documentation.
+func TestErrorClasses(t *testing.T) {
+	for _, code := range []int{46, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999} {
+		if err := error(&Error{Code: code}); !errors.Is(err, ErrDeviceLost) || errors.Is(err, ErrOutOfMemory) {
+			t.Errorf("result %d: not a lost device, or memory", code)
+		}
+	}
+	for _, code := range []int{1, 2, 218, 221, 500, 701, 708, 801, 900, 901} {
+		if errors.Is(&Error{Code: code}, ErrDeviceLost) {
+			t.Errorf("result %d: a lost device", code)
+		}
+	}
 }

@@ -42,7 +42,6 @@ var places = []string{
 	"/usr/lib64/nvidia/libcuda.so.1",
 }
 
-// library describes the loaded library.
 var library struct {
 	path    string
 	version int // 12040 for CUDA 12.4

@@ -165,14 +165,12 @@ func (d *Device) CopyFromDevice(dst []byte, src Ptr) error {
 // transfer queues a copy between host memory and device memory.
 type transfer func(host unsafe.Pointer, bytes int64, s cu.Stream) error
 
-// toDevice returns a transfer from host memory to dst.
 func toDevice(dst Ptr) transfer {
 	return func(src unsafe.Pointer, bytes int64, s cu.Stream) error {
 		return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, bytes, s)
 	}
 }
 
-// fromDevice returns a transfer from src to host memory.
 func fromDevice(src Ptr) transfer {
 	return func(dst unsafe.Pointer, bytes int64, s cu.Stream) error {
 		return cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), bytes, s)

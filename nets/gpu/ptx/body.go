@@ -198,7 +198,6 @@ var (
 	address = regexp.MustCompile(`^\[([%$\w]+)(?:\+(-?\d+))?\]$`)
 )
 
-// operand reads one operand.
 func (b *body) operand(text string) (o operand, err error) {
 	o = operand{text: text, register: -1}
 	if n, ok := b.register(text); ok {
@@ -280,7 +279,6 @@ func immediate(text string, t typ) (uint64, error) {
 	return v, err
 }
 
-// truth returns the value of a predicate.
 func truth(b bool) uint64 {
 	if b {
 		return 1

@@ -19,7 +19,6 @@ type decoder struct {
 // action is what an instruction does for the lanes of a warp that are in the mask. It notes a fault in the warp.
 type action func(w *warp, mask uint32)
 
-// step is a decoded instruction.
 type step struct {
 	kind   kind
 	guard  int32 // the register; −1: none
@@ -53,7 +52,6 @@ var forms = []struct {
 	{"shfl.", (*decoder).shuffle},
 }
 
-// step decodes the instruction.
 func (d *decoder) step() (s step, err error) {
 	s.guard, s.negate = -1, d.negate
 	if d.guard != nil {

@@ -95,7 +95,6 @@ func (k *Kernel) check(l Launch, memory Memory) error {
 	return memory.check()
 }
 
-// block is a running block.
 type block struct {
 	kernel *Kernel
 	launch *Launch

@@ -62,7 +62,6 @@ func (v *view) bytes(at uint64, n int) []byte {
 	return within(v.memory[i].Bytes, at-v.memory[i].At, n)
 }
 
-// space is a state space.
 type space byte
 
 const (

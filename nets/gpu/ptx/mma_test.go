@@ -159,7 +159,6 @@ func TestSumOfMMASim(t *testing.T) {
 // The tables are typed from the figures of the PTX ISA, "Matrix Fragments for mma.m16n8k8", ".m16n8k16" and
 // "ldmatrix": by row of the matrix, who holds the elements of its columns.
 
-// owner is the element i of a lane.
 type owner struct{ lane, i int }
 
 // tf32A is A of m16n8k8 with .tf32: rows 0 and 1, 7 and 8, 9 and 15.
@@ -192,7 +191,6 @@ var bf16A = map[int][]owner{
 	15: owners("28.2 28.3 29.2 29.3 30.2 30.3 31.2 31.3 28.6 28.7 29.6 29.7 30.6 30.7 31.6 31.7"),
 }
 
-// owners reads the owners of a row.
 func owners(text string) (row []owner) {
 	for field := range strings.FieldsSeq(text) {
 		var o owner

@@ -23,7 +23,6 @@ type table map[string]struct {
 	f     function
 }
 
-// operations are all of them by the opcode.
 var operations = func() map[string]operation {
 	all := table{}
 	for _, t := range []table{moves, integers, comparisons, floats, doubles, conversions} {

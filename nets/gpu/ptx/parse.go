@@ -50,7 +50,6 @@ var ignored = regexp.MustCompile(
 	`^(\.version 7\.8|\.target sm_80|\.address_size 64|\.pragma "nounroll"|` +
 		`\.visible \.const \.align 1 \.u8 \w+)$`)
 
-// statement reads one statement.
 func (p *parser) statement(s statement) error {
 	text := strings.Join(strings.Fields(s.text), " ")
 	switch {

@@ -12,7 +12,6 @@ const (
 // lanes is a register of a warp: its value in every lane, the bits beyond its type 0.
 type lanes [warpLanes]uint64
 
-// warp is a running warp.
 type warp struct {
 	*block
 	first     int    // the thread of lane 0
@@ -150,7 +149,6 @@ func (w *warp) branch(s *step, mask uint32) {
 	}
 }
 
-// exit ends the lanes of a mask.
 func (w *warp) exit(mask uint32) {
 	w.alive &^= mask
 	for i := range w.paths {

@@ -150,7 +150,6 @@ func pattern(b []byte, pass int) {
 	}
 }
 
-// close gives the card back.
 func (c *card) close() error {
 	err := c.thread.Do(func() error {
 		if c.device == nil {

@@ -198,7 +198,6 @@ func (t *netTest) rounded(got, want result, most rowLimits) (all []deviation) {
 	return all
 }
 
-// rowName names a row of a result.
 func rowName(i int) string {
 	if i < crowd.Clients {
 		return fmt.Sprintf("client %d's update", i)

@@ -102,7 +102,6 @@ func (ref *reference) widen(
 	return nil
 }
 
-// rowDistances returns the distances of the rows of two results.
 func rowDistances(m *models.Model, got, want result) (d rowLimits) {
 	to := &d.weights
 	parts(m, func(_ string, mine func(models.Param) bool) {
@@ -125,7 +124,6 @@ func (r round) disturbed(off float64, seed uint64) round {
 	return r
 }
 
-// losses returns the losses of evaluations.
 func losses(results []nets.EvalResult) (loss []float64) {
 	for _, r := range results {
 		loss = append(loss, r.Loss)

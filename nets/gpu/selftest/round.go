@@ -32,7 +32,6 @@ func (r result) same(other result) bool {
 	return slices.Equal(r.loss, other.loss) && slices.EqualFunc(r.rows, other.rows, slices.Equal[[]float32])
 }
 
-// train trains the round on an engine.
 func (r *round) train(ctx context.Context, e nets.Engine) (result, error) {
 	var banks [4]nets.Bank // start, end, momentum, drift
 	for i, rows := range []int{len(r.start), crowd.Clients, crowd.WithMomentum, 1} {
