@@ -70,7 +70,6 @@ func (s *source) room() []content {
 	return all
 }
 
-// part joins the contents of the files of a part.
 func (s *source) part(part int, contents []content) (*plan.Samples, error) {
 	var names []string
 	var images, labels [][]uint8

@@ -32,7 +32,6 @@ const (
 	miUTF8       matType = 16
 )
 
-// matNumbers has the types of numbers that this reader knows.
 var matNumbers = map[matType]reflect.Type{
 	miINT8: reflect.TypeFor[int8](), miUINT8: reflect.TypeFor[uint8](),
 	miINT16: reflect.TypeFor[int16](), miUINT16: reflect.TypeFor[uint16](),

@@ -271,7 +271,6 @@ func TestSVHNMemory(t *testing.T) {
 	s.wantTwice(t, Options{Dir: dir, AllowAltered: true}, 16_000)
 }
 
-// byteOrder reads and appends.
 type byteOrder interface {
 	binary.ByteOrder
 	binary.AppendByteOrder

@@ -127,7 +127,6 @@ func (m *toParent) script(path string) (*Script, error) {
 // flagOf returns the name of the flag of a parameter: --fedaum-beta for beta of fedaum.
 func flagOf(method, name string) string { return strings.ReplaceAll(method+"-"+name, "_", "-") }
 
-// param returns the parameter as one of a method of this name.
 func (p *param) param(method string) (*algos.Param, error) {
 	kinds := map[string]algos.Kind{
 		"number": algos.Number, "whole": algos.Whole, "switch": algos.Switch, "word": algos.Word,

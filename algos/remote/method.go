@@ -394,7 +394,6 @@ func (m *method) rehearse(ctx context.Context, r algos.Round) (loss []float32, e
 	return loss, nil
 }
 
-// endRows returns n more rows for ends in this round.
 func (m *method) endRows(n int) ([]nets.Row, error) {
 	if lack := m.taken + n - len(m.spare); lack > 0 {
 		more, err := m.Rows(max(lack, min(len(m.spare), m.N)))

@@ -303,7 +303,6 @@ func (x *damageTry) read(base string) {
 	}
 }
 
-// ofSweep says that the run is one of the sweep.
 func (x *damageTry) ofSweep() bool {
 	return filepath.Base(filepath.Dir(filepath.Dir(x.dir))) == "sweep"
 }
@@ -461,7 +460,6 @@ func holdings(t *testing.T, out string) *held {
 	return h
 }
 
-// sums returns the checksums of the files.
 func (h *held) sums() map[[sha256.Size]byte]bool {
 	sums := map[[sha256.Size]byte]bool{}
 	for _, text := range h.files {

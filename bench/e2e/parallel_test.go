@@ -47,7 +47,6 @@ func newParallelShop(t *testing.T) *parallelShop {
 	return s
 }
 
-// run runs a line of shell with small runs.
 func (s *parallelShop) run(line string) (said string, err error) {
 	cmd := exec.Command("sh", "-ec", line)
 	cmd.Dir, cmd.Env = s.dir, append(s.env, docsSmallRuns+"=1")

@@ -218,7 +218,6 @@ func joinSeeds(runs []results.Run, decisions, mixed bool) (all papers.Runs, err 
 	return all, nil
 }
 
-// do finds the run or makes it.
 func (r *seedRun) do(ctx context.Context, ses *run.Session) (err error) {
 	if r.x.Others, err = r.others(); err != nil {
 		return err

@@ -31,7 +31,6 @@ func TestCurveFile(t *testing.T) {
 	}
 }
 
-// to returns what writes a curve to a path.
 func to(path string) func([]results.CurveRow) error {
 	return func(rows []results.CurveRow) error { return results.WriteCurve(path, rows) }
 }

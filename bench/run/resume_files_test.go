@@ -40,7 +40,6 @@ func replaced(by func(path string) error) func(*testing.T, string) {
 	}
 }
 
-// edited has other bytes in a checkpoint.
 func edited(change func(text []byte) []byte) func(*testing.T, string) {
 	return func(t *testing.T, path string) {
 		t.Helper()

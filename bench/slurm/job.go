@@ -110,7 +110,6 @@ func positive(n int64, unit string) string {
 	return strconv.FormatInt(n, 10) + unit
 }
 
-// shellQuoted returns a word for the shell that is read as this text.
 func shellQuoted(text string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||

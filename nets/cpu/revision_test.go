@@ -44,7 +44,6 @@ func smallNets() []*models.Model {
 	}
 }
 
-// precisions are all that the CPU engine has.
 var precisions = []kernels.Precision{kernels.FP32, kernels.BF16, kernels.BF16x3}
 
 // recordedClasses are the classes whose digests testdata/revisions has, in its order.

@@ -38,7 +38,6 @@ type trainJob struct {
 	rows   nets.ClientRows[[]float32] // [P]
 }
 
-// trainJob checks client i of the work.
 func (e *Engine) trainJob(work *nets.LocalWork, i int) (trainJob, error) {
 	c := &work.Clients[i]
 	rows, err := nets.LocateRows(c, e.row)

@@ -22,7 +22,6 @@ type layout struct {
 // rowAlign is 256 bytes of float32, so that kernels can copy 16 bytes at a time and read whole cache lines.
 const rowAlign = 64
 
-// alignUp rounds n up to a multiple of to.
 func alignUp(n, to int) int { return (n + to - 1) / to * to }
 
 func newLayout(m *models.Model) layout {

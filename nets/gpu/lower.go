@@ -232,7 +232,6 @@ func want(in []value, kinds ...valueKind) error {
 	return nil
 }
 
-// buffer returns a new buffer of n activations per sample.
 func (l *lowerer) buffer(name string, n int) *buffer { return l.perSample(name, n, l.precision.Act()) }
 
 // perSample returns a new buffer of n elements per sample, each of so many bytes.

@@ -76,7 +76,6 @@ func (op *CrossEntropy[T]) Backward(g *Grad[T], in []G.Value) error {
 	return nil
 }
 
-// part returns the elements of client k in a buffer of all clients.
 func part[E any](x []E, k, clients int) []E {
 	n := len(x) / clients
 	return x[k*n : (k+1)*n]

@@ -12,7 +12,6 @@ import (
 	"rollcall/nets/cpu/kernels"
 )
 
-// dtypeOf returns the name that Gorgonia has for T.
 func dtypeOf[T kernels.Float]() tensor.Dtype {
 	if _, ok := any(T(0)).(float32); ok {
 		return tensor.Float32

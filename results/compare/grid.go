@@ -231,7 +231,6 @@ func (g Grid) Caption() string { return captionOf(g.cells()) }
 // ratesVaryWords are in the heading of a line whose columns have other learning rates, as a file of rates gives them.
 const ratesVaryWords = "(rates by column)"
 
-// placed is a row and its place in a table.
 type placed struct {
 	row    *ComparisonRow
 	group  int    // of lines, in a [Grid]

@@ -153,7 +153,6 @@ type shapleyLevel struct {
 	total     float64   // the sum of all
 }
 
-// shapleyLevels groups the rows by level of staleness.
 func shapleyLevels(rows []fedarShapleyRow) (levels []shapleyLevel) {
 	stales, groups := results.Grouped(rows, func(r fedarShapleyRow) int { return r.Stale })
 	for _, stale := range stales {

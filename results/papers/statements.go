@@ -204,7 +204,6 @@ func (s Sentence[T]) Asked(id string, ours T) Statement {
 	return out
 }
 
-// unasked returns sentences without answers.
 func unasked[T any](id string, sentences []Sentence[T]) (list []Statement) {
 	for _, s := range sentences {
 		list = append(list, Statement{Figure: id, Says: s.Says, Place: s.Place})

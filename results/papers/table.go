@@ -186,7 +186,6 @@ func TableByID(id string) (Table, error) { return byID("table", id, tables, tabl
 // tableID returns the id of a table, for [ids] and [byID].
 func tableID(t Table) string { return t.ID }
 
-// ids returns the ids of tables or figures.
 func ids[T any](list []T, idOf func(T) string) []string {
 	names, _ := results.Grouped(list, idOf)
 	return names

@@ -73,7 +73,6 @@ func Designs(runs []results.Run) (designs []Design, bad []error) {
 	return designs, bad
 }
 
-// settingsHash returns the hash of a run's settings without seeds.
 func settingsHash(r *results.Run) string {
 	of := maps.Clone(r.Settings())
 	for _, name := range Seeds {

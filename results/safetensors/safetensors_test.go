@@ -18,7 +18,6 @@ import (
 	"rollcall/internal/must"
 )
 
-// raw is a file of a header and the bytes behind it.
 func raw(header, data string) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header+data...)
 }

@@ -97,7 +97,6 @@ func Make(ctx context.Context, title string, p *many.Pool, runs []many.Planned, 
 	return pl.Plan, nil
 }
 
-// cell adds the runs of one cell to the plan.
 func (pl *planner) cell(ctx context.Context, runs []many.Planned) error {
 	c := Group{Settings: runs[0].Settings, Runs: len(runs)}
 	for i := range runs {

@@ -10,7 +10,6 @@ import (
 	"rollcall/results/stats"
 )
 
-// pair is a point of the grid.
 type pair struct{ lr, serverLR float64 } // η_0 and η_g, above 0
 
 // score is what a pair of rates reached in a rung: means over the seeds.

@@ -82,7 +82,6 @@ func (t *Tuning) validate() error {
 	return nil
 }
 
-// refuseSeed reports a seed that a table or a figure has.
 func refuseSeed(flag string, seed uint32) error {
 	of := papers.WithSeed(seed)
 	if len(of) == 0 {

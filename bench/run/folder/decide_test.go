@@ -42,7 +42,6 @@ func wanted(t *testing.T) *Want {
 	}
 }
 
-// rows returns the curve up to a round.
 func rows(w *Want, last int) (curve []results.CurveRow) {
 	for round := range last + 1 {
 		r := w.Row
@@ -134,7 +133,6 @@ func (k work) aside() { must.OK(k.t, Aside(k.w.Dir)) }
 
 func otherNumerics(a *checkpoint.About) { a.Numerics = "cpu-bf16" }
 
-// describe returns a decision in a few words.
 func describe(d Decision) string {
 	switch d := d.(type) {
 	case Keep:

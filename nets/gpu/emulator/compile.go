@@ -264,7 +264,6 @@ func (c *compiler) prune() error {
 	return nil
 }
 
-// run runs g++ and drops its output.
 func (c *compiler) run(what string, args ...string) error {
 	_, err := c.output(what, "", args...)
 	return err

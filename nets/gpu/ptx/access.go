@@ -186,7 +186,6 @@ type copies struct {
 	groups  [warpLanes]int // how many groups each lane has committed
 }
 
-// pending is a copy of one lane.
 type pending struct {
 	lane, group int
 	to          []byte // in shared memory

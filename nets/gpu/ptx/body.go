@@ -168,7 +168,6 @@ func (b *body) place() map[string]uint64 {
 	return symbols
 }
 
-// named returns the symbols that the code names.
 func (b *body) named() (names []string) {
 	for _, in := range b.kernel.Code {
 		for _, o := range in.operands {

@@ -172,7 +172,6 @@ func (d *decoder) value(o operand, t typ, wider bool) (int32, error) {
 	return d.constant(v), err
 }
 
-// constant returns the register number of a constant.
 func (d *decoder) constant(v uint64) int32 {
 	n, ok := d.pool[v]
 	if !ok {

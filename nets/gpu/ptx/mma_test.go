@@ -11,7 +11,6 @@ import (
 	"rollcall/internal/must"
 )
 
-// termsOf returns numbers as a row of A or a column of B.
 func termsOf(numbers ...float32) (t terms) {
 	for i, x := range numbers {
 		t.set(i, math.Float32bits(x))

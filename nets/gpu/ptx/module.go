@@ -49,7 +49,6 @@ type register struct {
 	typ  typ
 }
 
-// typ is the type of a register or of an operand.
 type typ struct {
 	kind byte // 'p' predicate, 'b' bits, 'u' unsigned, 's' signed, 'f' floating point
 	bits int  // 1 of a predicate

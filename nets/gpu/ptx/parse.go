@@ -96,7 +96,6 @@ func (p *parser) directive(text string) error {
 	return errors.New("unknown directive")
 }
 
-// head begins a kernel.
 func (p *parser) head(m []string) error {
 	if p.body != nil {
 		return fmt.Errorf("a kernel inside of kernel %s", p.body.kernel.Name)

@@ -65,7 +65,6 @@ ptxas info    : Used 40 registers, used 1 barriers, 512 bytes smem
 `
 )
 
-// kernel returns the one kernel of the literals above.
 func kernel(t *testing.T, log, text, ptx string) *Kernel {
 	t.Helper()
 	kernels := must.Get(readResources(log))(t)

@@ -48,7 +48,6 @@ func Run(ctx context.Context, card gpu.Card, netNames []string, report func(Chec
 	return s.outcome()
 }
 
-// session is the checks of one card.
 type session struct {
 	ctx    context.Context
 	report func(Check)
