@@ -9,5 +9,5 @@
 //	err = errors.Join(err, session.Close())
 //
 // life.go has a run's whole life: lock the folder, decide what becomes of it, train, read the run back. A session opens
-// data and engine, and keeps both for the next run; trainer.go is the loop of rounds, evaluations and checkpoints.
+// data and engine, and keeps both for the next run; rounds.go is the loop of rounds, evaluations and checkpoints.
 package run
