@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -128,6 +130,25 @@ func (c *child) said() (string, chan struct{}) {
 
 // patience is how long a child may take for anything on a machine that is busy.
 const patience = 2 * time.Minute
+
+// computes waits until the child has used 0.2 s of processor time, by /proc; without it, for longer than that.
+func (c *child) computes(t *testing.T) {
+	t.Helper()
+	ticks := func() int { // of 10 ms
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
+		if fields := strings.Fields(string(text)); len(fields) > 13 {
+			return must.Get(strconv.Atoi(fields[13]))(t)
+		}
+		return -1
+	}
+	began := time.Now()
+	for from := ticks(); from < 0 && time.Since(began) < time.Second || from >= 0 && ticks() < from+20; {
+		if time.Since(began) > patience {
+			t.Fatalf("no 0.2 s of processor time in %v:\n%s", patience, c.text())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
 
 // text is the log so far.
 func (c *child) text() string {

@@ -86,7 +86,7 @@ func TestSecondSignal(t *testing.T) {
 			inherited(t, syscall.SIGINT, c.ignored)
 			out := t.TempDir()
 			run := startUntil(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
-			time.Sleep(promptEnd / 6) // in which the next round begins: between two rounds a run ends at once
+			run.computes(t) // until the next round has begun: between two rounds a run ends at once
 			if c.twice {
 				must.OK(t, run.Process.Signal(syscall.SIGTERM))
 				time.Sleep(200 * time.Millisecond)
