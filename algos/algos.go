@@ -15,7 +15,7 @@ type Round struct {
 	T        int       // round, from 0
 	Active   []int     // A, the active clients, ascending; may be empty
 	Next     []int     // a hint, the active clients of the next round, whose batch plans can be made now; may be nil
-	P        []float64 // [N] p_i^t, the probability of each client to be active in this round
+	P        []float64 // [N] p_i^t, the probability that client i is active in this round
 	LR       float64   // η_t, the learning rate of the local steps in this round, positive
 	ServerLR float64   // η_g, positive
 }

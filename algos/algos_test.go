@@ -26,7 +26,7 @@ func TestNewRefuses(t *testing.T) {
 		{"no engine", func(f *Federation) { f.Engine = nil }, "federation: no engine or no planner, want both"},
 		{"no clients", func(f *Federation) { f.N = 0 }, "federation: 0 clients, want at least 1"},
 		{
-			"lengths", func(f *Federation) { f.P = f.P[:1] },
+			"lengths", func(f *Federation) { f.Pi = f.Pi[:1] },
 			"federation: importance of 2, probabilities of 1, lambda of 2, samples of 2 clients, want 2 of each",
 		},
 		{
@@ -37,7 +37,7 @@ func TestNewRefuses(t *testing.T) {
 			"importance NaN", func(f *Federation) { f.Importance[1] = nan },
 			"federation: client 1: importance NaN, want 0 or more",
 		},
-		{"probability", func(f *Federation) { f.P[1] = 2 }, "federation: client 1: probability 2, want 0 … 1"},
+		{"probability", func(f *Federation) { f.Pi[1] = 2 }, "federation: client 1: probability 2, want 0 … 1"},
 		{"weight decay", func(f *Federation) { f.WeightDecay = -1 }, "federation: weight decay -1, want 0 or more"},
 		{"momentum", func(f *Federation) { f.Momentum = 1 }, "federation: momentum 1, want at least 0 and below 1"},
 		{"clip", func(f *Federation) { f.Clip = &nan }, "federation: clip at norm NaN, want positive"},

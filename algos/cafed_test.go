@@ -268,7 +268,7 @@ func TestCAFedExcludes(t *testing.T) {
 		const n = 40
 		alpha, gap, pi, lambda := population(n, seed, false, 0.3)
 		f, _ := toyFederation(make([]float64, n)...)
-		f.Importance, f.P, f.Lambda = alpha, pi, lambda
+		f.Importance, f.Pi, f.Lambda = alpha, pi, lambda
 		m := inside(start(t, "ca-fed", f, withValues(Paper, "kappa", "0.1")))
 		for i := range gap {
 			m.best[i] = float64(i)

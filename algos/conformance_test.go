@@ -92,7 +92,7 @@ func trace(f Federation, rounds int) []Round {
 	for t := range all {
 		all[t] = at(t, f, 1)
 		if t%7 != 0 {
-			all[t].Active = availability.Draw(f.P, 5, t)
+			all[t].Active = availability.Draw(f.Pi, 5, t)
 		}
 	}
 	return all
@@ -159,7 +159,7 @@ func deterministic(t checker, name string, o Options) {
 // A client that is never active makes no difference, whatever samples it has and whenever the model is asked for.
 func absentClients(t checker, name string, o Options) {
 	f, e := toyFederation(8, 16, -8, 0, 3)
-	f.P[3] = 0
+	f.Pi[3] = 0
 	rounds := trace(f, 30)
 	want := play(t, start(t, name, f, o), f, rounds)
 	e.u[3] = scaled(math.NaN())
@@ -283,7 +283,7 @@ func fullParticipation(t checker, name string, o Options) {
 	}
 	for _, serverLR := range []float64{1, 0.5} {
 		f, _ := toyFederation(8, 16, -8, 0) // ū = 4
-		f.P = []float64{1, 1, 1, 1}
+		f.Pi = []float64{1, 1, 1, 1}
 		f.Planner.E = 2
 		m := start(t, name, f, with(plain(o, name), name, slices.Concat(keepAll, []string{"f3ast-beta", "1"})...))
 		want := 4.0 // w − ū is −want
@@ -426,8 +426,8 @@ func rowsInState(t checker, name string, o Options) {
 func usesWeights(t checker, name string, o Options) {
 	play := func(change func(f *Federation)) string {
 		f, _ := toyFederation(8, 16, -8)
-		f.Importance, f.P = []float64{0.5, 0.25, 0.25}, []float64{0.75, 0.5, 0.25}
-		known := slices.Clone(f.P)
+		f.Importance, f.Pi = []float64{0.5, 0.25, 0.25}, []float64{0.75, 0.5, 0.25}
+		known := slices.Clone(f.Pi)
 		change(&f)
 		m := start(t, name, f, with(plain(o, name), name, keepAll...))
 		var said strings.Builder
@@ -440,7 +440,7 @@ func usesWeights(t checker, name string, o Options) {
 		return said.String()
 	}
 	was := play(func(*Federation) {})
-	if got := play(func(f *Federation) { f.P = []float64{0.6, 0.8, 0} }) != was; got != Has(name, UsesPi) {
+	if got := play(func(f *Federation) { f.Pi = []float64{0.6, 0.8, 0} }) != was; got != Has(name, UsesPi) {
 		t.Errorf("π makes a difference: %t, and it declares %t", got, Has(name, UsesPi))
 	}
 	got := play(func(f *Federation) { f.Importance = []float64{0.2, 0.7, 0.1} }) != was

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// f3ast weighs a client by the inverse of r_i, the rate at which it was sampled so far, and prefers clients with small
+// f3ast weights a client by the inverse of r_i, the rate at which it was sampled so far, and prefers clients with small
 // rates when it samples (Ribero, Vikalo and De Veciana, "Federated learning under intermittent client availability…",
 // 2022, Algorithm 1).
 //
@@ -15,12 +15,12 @@ import (
 //	r ← (1−β) r + β·1_S, for all clients, in empty rounds too
 //	w += η_g · Σ_{i∈S} (α_i/r_i) Δ_i
 //
-// As in the order of the algorithm's lines, S is chosen with the old rates and weighed with the new ones. So r_i ≥ β
+// As in the order of the algorithm's lines, S is chosen with the old rates and weighted with the new ones. So r_i ≥ β
 // wherever it divides, and a client with π_i = 0 needs no exception. FedAWE's tables use every active client
 // [inferred].
 //
 // CA-Fed's released code does not keep r from round to round: it sets r = (1−β)π̂ + β·1_A in every round, and then
-// samples and weighs with it.
+// samples and weights with it.
 type f3ast struct {
 	weighted
 	beta       float64   // β

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// fedAU weighs a client by the mean length of its intervals between two participations, an estimate of 1/p_i
+// fedAU weights a client by the mean length of its intervals between two participations, an estimate of 1/p_i
 // (Wang and Ji, ICLR 2024: FedAvg is Algorithm 1, the weights are Algorithm 2): w += η_g/N · Σ_{i∈A} ω_i Δ_i.
 type fedAU struct {
 	global
@@ -39,7 +39,7 @@ func (m *fedAU) Round(ctx context.Context, r Round) ([]float32, error) {
 	for i, here := range present(r.Active, m.N) {
 		m.intervals[i].count(here, m.cutoff)
 	}
-	return m.weigh(ctx, r, func(k int, lr float64) float64 { return lr / float64(m.N) * omega[k] })
+	return m.weight(ctx, r, func(k int, lr float64) float64 { return lr / float64(m.N) * omega[k] })
 }
 
 func (m *fedAU) state(p *parts) {

@@ -12,5 +12,5 @@ var fedAvgAllMethod = Definition{
 }
 
 func (m *fedAvgAll) Round(ctx context.Context, r Round) ([]float32, error) {
-	return m.weigh(ctx, r, func(_ int, lr float64) float64 { return lr / float64(m.N) })
+	return m.weight(ctx, r, func(_ int, lr float64) float64 { return lr / float64(m.N) })
 }

@@ -20,5 +20,5 @@ func (m *fedAvgKnown) Round(ctx context.Context, r Round) ([]float32, error) {
 			return nil, fmt.Errorf("client %d is active with probability %g, want above 0 and at most 1", i, p)
 		}
 	}
-	return m.weigh(ctx, r, func(k int, lr float64) float64 { return lr / (float64(m.N) * r.P[r.Active[k]]) })
+	return m.weight(ctx, r, func(k int, lr float64) float64 { return lr / (float64(m.N) * r.P[r.Active[k]]) })
 }

@@ -29,7 +29,7 @@ var fedAvgSMethod = Definition{
 		if given := fedAvgSLimit.OptionalWhole(o); given != nil {
 			limit = *given
 		}
-		return &fedAvgS{g, limit, Decisions{make([]float64, g.N), make([]bool, g.N), g.P, g.Lambda}}
+		return &fedAvgS{g, limit, Decisions{make([]float64, g.N), make([]bool, g.N), g.Pi, g.Lambda}}
 	}),
 }
 

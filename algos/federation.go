@@ -20,7 +20,7 @@ type Federation struct {
 	HistorySeed uint32        // of the rounds before the first, which the estimator has as its prior
 	Planner     *plan.Planner // the samples of the clients, E and B
 	Importance  []float64     // [N] α_i, not negative, sums to 1
-	P           []float64     // [N] π_i, the share of rounds with the client, in [0, 1]; 0: it is never active
+	Pi          []float64     // [N] π_i, the share of rounds in which the client is active, in [0, 1]; 0: never
 	Lambda      []float64     // [N] λ_i, in [−1, 1]; 0: independent rounds
 	WeightDecay float64       // of the local steps
 	Momentum    float64       // of the local steps, in [0, 1); every client keeps its momentum from round to round
@@ -35,10 +35,10 @@ func (f *Federation) validate() error {
 		return fmt.Errorf("algos: federation: no engine or no planner, want both")
 	case f.N < 1:
 		return fmt.Errorf("algos: federation: %d clients, want at least 1", f.N)
-	case len(f.Importance) != f.N || len(f.P) != f.N || len(f.Lambda) != f.N || len(f.Planner.Parts) != f.N:
+	case len(f.Importance) != f.N || len(f.Pi) != f.N || len(f.Lambda) != f.N || len(f.Planner.Parts) != f.N:
 		return fmt.Errorf("algos: federation: importance of %d, probabilities of %d, lambda of %d, "+
 			"samples of %d clients, want %d of each",
-			len(f.Importance), len(f.P), len(f.Lambda), len(f.Planner.Parts), f.N)
+			len(f.Importance), len(f.Pi), len(f.Lambda), len(f.Planner.Parts), f.N)
 	case !(f.WeightDecay >= 0) || math.IsInf(f.WeightDecay, 1):
 		return fmt.Errorf("algos: federation: weight decay %g, want 0 or more", f.WeightDecay)
 	case !(f.Momentum >= 0 && f.Momentum < 1):
@@ -51,7 +51,7 @@ func (f *Federation) validate() error {
 		if !(a >= 0) {
 			return fmt.Errorf("algos: federation: client %d: importance %g, want 0 or more", i, a)
 		}
-		if p := f.P[i]; !(p >= 0 && p <= 1) {
+		if p := f.Pi[i]; !(p >= 0 && p <= 1) {
 			return fmt.Errorf("algos: federation: client %d: probability %g, want 0 … 1", i, p)
 		}
 		if l := f.Lambda[i]; !(l >= -1 && l <= 1) {

@@ -22,7 +22,7 @@ func TestFormulas(t *testing.T) {
 		method, more, _ := strings.Cut(name, "/")
 		t.Run(name, func(t *testing.T) {
 			f, _ := toyFederation(c.u...)
-			f.Importance, f.P, f.Lambda = alpha, pi, lambda
+			f.Importance, f.Pi, f.Lambda = alpha, pi, lambda
 			f.WeightDecay, f.Planner.E = formulaDecay, formulaSteps
 			if more == "momentum" {
 				f.Momentum = formulaMomentum

@@ -92,7 +92,7 @@ func (g *global) trainTo(ctx context.Context, r Round, ends []nets.Row) ([]float
 
 // weigh runs the round of a method that trains all active clients with weights known before: U = Σ_k c_k Δ_k, where
 // weight(k, η) is η·c_k. A round without active clients has no update.
-func (g *global) weigh(ctx context.Context, r Round, weight func(k int, lr float64) float64) ([]float32, error) {
+func (g *global) weight(ctx context.Context, r Round, weight func(k int, lr float64) float64) ([]float32, error) {
 	ends, loss, err := g.local(ctx, r)
 	if err != nil || len(ends) == 0 {
 		return nil, err
@@ -102,7 +102,7 @@ func (g *global) weigh(ctx context.Context, r Round, weight func(k int, lr float
 
 // average is weigh with U = mean_{i∈A} Δ_i.
 func (g *global) average(ctx context.Context, r Round) ([]float32, error) {
-	return g.weigh(ctx, r, nil)
+	return g.weight(ctx, r, nil)
 }
 
 // update is the update of a round before the server's learning rate: U = Σ_k c_k (ends_k − w) + Σ_j d_j y_j.

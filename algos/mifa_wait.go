@@ -27,7 +27,7 @@ func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
 
 func (m *mifaWait) waits() bool {
 	for i, seen := range m.seen {
-		if !seen && m.P[i] > 0 {
+		if !seen && m.Pi[i] > 0 {
 			return true
 		}
 	}

@@ -98,7 +98,7 @@ func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options)
 			e.u[i][j] = scatter(i, j) * float64(i+1)
 		}
 		f.Importance[i] = float64(i+1) / 28
-		f.P[i], f.Lambda[i] = 0.2+0.1*float64(i), 0.08*float64(i-3)
+		f.Pi[i], f.Lambda[i] = 0.2+0.1*float64(i), 0.08*float64(i-3)
 		o.HeldOut.Index[i] = []int32{int32(1000 + i)}
 		o.Solved = append(o.Solved, 0.01*float64(i))
 	}
@@ -106,7 +106,7 @@ func playInto(t *testing.T, digest *revisiontest.Digest, name string, o Options)
 	m := must.Get(New(name, f, w0, o))(t)
 	defer m.Close()
 	for r := range rounds {
-		round := Round{T: r, P: slices.Clone(f.P), LR: DecayedLR(0.3, r), ServerLR: 0.9 - float64(r)/100}
+		round := Round{T: r, P: slices.Clone(f.Pi), LR: DecayedLR(0.3, r), ServerLR: 0.9 - float64(r)/100}
 		for i := range clients {
 			round.P[i] *= 0.7 + 0.1*float64(r%4)
 			if r == 3 || r == 4 && i == 2 || r != 4 && r%7 != 0 && scatter(100+r, i) < round.P[i] {

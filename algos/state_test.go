@@ -76,7 +76,7 @@ func (e *watched) Evaluate(ctx context.Context, jobs []nets.EvalJob) ([]nets.Eva
 func (c stateCase) begin(t checker) (Method, Federation, *watched) {
 	t.Helper()
 	f, e := toyFederation(8, 16, -8, 0, 3)
-	f.P[4], f.Momentum = 0.2, c.momentum
+	f.Pi[4], f.Momentum = 0.2, c.momentum
 	w := &watched{toy: e}
 	f.Engine = w
 	return start(t, c.name, f, c.o), f, w

@@ -216,7 +216,7 @@ func toyFederation(u ...float64) (Federation, *toy) {
 	e.planner = &plan.Planner{Seed: 1, Parts: parts, E: 1, B: 1}
 	return Federation{
 		Engine: e, N: len(u), Seed: 1, HistorySeed: 1, Planner: e.planner,
-		Importance: equalWeights(len(u)), P: p, Lambda: make([]float64, len(u)),
+		Importance: equalWeights(len(u)), Pi: p, Lambda: make([]float64, len(u)),
 	}, e
 }
 
@@ -292,5 +292,5 @@ const toyTol = 2e-5
 
 // at returns round t with the local learning rate 1/2, so that one step halves the distance to u_i.
 func at(t int, f Federation, serverLR float64, active ...int) Round {
-	return Round{T: t, Active: active, P: f.P, LR: 0.5, ServerLR: serverLR}
+	return Round{T: t, Active: active, P: f.Pi, LR: 0.5, ServerLR: serverLR}
 }

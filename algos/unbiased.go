@@ -2,7 +2,7 @@ package algos
 
 import "context"
 
-// unbiased weighs a client by the inverse of its stationary availability, so that in the long run every client has its
+// unbiased weights a client by the inverse of its stationary availability, so that in the long run every client has its
 // target importance α_i (CA-Fed, ToN, section V-A c): q_i = α_i/π_i. It is also the base of adafed and more-available,
 // which change q.
 type unbiased struct {

@@ -45,9 +45,9 @@ func newWeighted(s *server, w0 []float32, o Options) (weighted, error) {
 	if err != nil {
 		return weighted{}, err
 	}
-	m := weighted{global: g, availability: Oracle(s.P, s.Lambda)}
+	m := weighted{global: g, availability: Oracle(s.Pi, s.Lambda)}
 	if prior := weightedPrior.OptionalWhole(o); prior != nil {
-		m.availability = NewEstimator(*prior, o.Preset, s.HistorySeed, s.P, s.Lambda)
+		m.availability = NewEstimator(*prior, o.Preset, s.HistorySeed, s.Pi, s.Lambda)
 	}
 	m.decisions = Decisions{Q: make([]float64, s.N), Included: slices.Repeat([]bool{true}, s.N)}
 	return m, nil
@@ -94,5 +94,5 @@ func (m *weighted) run(ctx context.Context, r Round, q []float64) ([]float32, er
 		}
 	}
 	r.Active = included
-	return m.weigh(ctx, r, func(k int, lr float64) float64 { return q[included[k]] * lr })
+	return m.weight(ctx, r, func(k int, lr float64) float64 { return q[included[k]] * lr })
 }

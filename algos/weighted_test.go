@@ -13,7 +13,7 @@ import (
 // All decisions of a few rounds of two clients, with α = 1/2, π = 1/2 and λ = (0, 0.5), by CA-Fed's code.
 func TestInspect(t *testing.T) {
 	f, _ := toyFederation(8, 16)
-	f.P, f.Lambda = []float64{0.5, 0.5}, []float64{0, 0.5}
+	f.Pi, f.Lambda = []float64{0.5, 0.5}, []float64{0, 0.5}
 	m := start(t, "ca-fed", f, withValues(Code, "kappa", "77", "ca-fed-tau", "0"))
 	d := m.Inspect()
 	if !slices.Equal(d.Q, []float64{0, 0}) || !slices.Equal(d.Included, []bool{true, true}) {
@@ -31,9 +31,9 @@ func TestInspect(t *testing.T) {
 	} {
 		must.Get(m.Round(t.Context(), at(len(s.q), f, 0.01, s.active...)))(t)
 		d := m.Inspect()
-		if !slices.Equal(d.Q, s.q) || !slices.Equal(d.Included, s.included) || !slices.Equal(d.Pi, f.P) ||
+		if !slices.Equal(d.Q, s.q) || !slices.Equal(d.Included, s.included) || !slices.Equal(d.Pi, f.Pi) ||
 			!slices.Equal(d.Lambda, f.Lambda) {
-			t.Errorf("active %v: %+v, want q %v, included %v, π %v, λ %v", s.active, d, s.q, s.included, f.P, f.Lambda)
+			t.Errorf("active %v: %+v, want q %v, included %v, π %v, λ %v", s.active, d, s.q, s.included, f.Pi, f.Lambda)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestActiveWithoutAvailability(t *testing.T) {
 			f, e := toyFederation(8, 16)
 			r := at(2, f, 1, 0, 1)
 			if r.P = []float64{0.5, c.p}; c.p == 0 {
-				f.P[1] = 0
+				f.Pi[1] = 0
 			}
 			_, err := start(t, name, f, Options{Preset: Paper}).Round(t.Context(), r)
 			want := fmt.Sprintf(want, name, c.what, c.p)
@@ -74,7 +74,7 @@ func TestEstimatesAreUsed(t *testing.T) {
 		"f3ast": 0.5 / (0.6*0.75 + 0.25),
 	} {
 		f, _ := toyFederation(8, 16)
-		f.P = []float64{0.5, 0.5}
+		f.Pi = []float64{0.5, 0.5}
 		o := with(Options{Preset: Code}, name, keepAll...)
 		o = with(o, name, "prior", "4", "f3ast-beta", "0.25", "f3ast-memoryless", "true")
 		m := start(t, name, f, o)

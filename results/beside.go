@@ -55,7 +55,7 @@ func (r *Run) models() ([]string, error) {
 // DecisionsFile is the name of the file in a run's folder that says how the method treated its clients.
 const DecisionsFile = "decisions.csv"
 
-// DecisionRow is one client in one round of a method that weighs clients (CA-Fed's papers). Rows are sorted by Round,
+// DecisionRow is one client in one round of a method that weights clients (CA-Fed's papers). Rows are sorted by Round,
 // then by Client, and every client has a row in every round.
 type DecisionRow struct {
 	Round    int `csv:"round"` // from 1

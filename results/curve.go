@@ -20,7 +20,7 @@ type CurveRow struct {
 	Setup
 	Seed       uint32         `csv:"seed"`
 	Round      int            `csv:"round"`  // 1 … T; 0 is the initial model
-	Active     int            `csv:"active"` // clients that trained in this round; 0 in round 0
+	Active     int            `csv:"active"` // active clients of this round; 0 in round 0
 	LR         float64        `csv:"lr"`     // local learning rate of this round; 0 in round 0
 	TrainLoss  files.Optional `csv:"train_loss"`
 	TrainAcc   files.Optional `csv:"train_acc"` // fraction

@@ -46,7 +46,7 @@ func (l Likeness) differences(other Likeness, format string) (differ []string) {
 		{"settings", l.Settings, other.Settings},
 		{"numerics", l.Numerics, other.Numerics},
 		{"method revision", l.Revisions.Method, other.Revisions.Method},
-		{"availability model revision", l.Revisions.Process, other.Revisions.Process},
+		{"availability model revision", l.Revisions.Availability, other.Revisions.Availability},
 		{"data revision", l.Revisions.Data, other.Revisions.Data},
 		{"net revision", l.Revisions.Net, other.Revisions.Net},
 		{"engine revision", l.Revisions.Engine, other.Revisions.Engine},

@@ -87,16 +87,16 @@ type RunInfo struct {
 // Revisions count, for each part of the program, how often its numbers have changed. Runs of different revisions are
 // not comparable number by number.
 type Revisions struct {
-	Method  int `json:"method"`
-	Process int `json:"process"` // the availability process
-	Data    int `json:"data"`    // the data and their split
-	Net     int `json:"net"`
-	Engine  int `json:"engine"`
+	Method       int `json:"method"`
+	Availability int `json:"process"` // the availability model
+	Data         int `json:"data"`    // the data and their split
+	Net          int `json:"net"`
+	Engine       int `json:"engine"`
 }
 
 // String returns the revisions in the order of the fields: 2.1.1.1.1.
 func (r Revisions) String() string {
-	return fmt.Sprintf("%d.%d.%d.%d.%d", r.Method, r.Process, r.Data, r.Net, r.Engine)
+	return fmt.Sprintf("%d.%d.%d.%d.%d", r.Method, r.Availability, r.Data, r.Net, r.Engine)
 }
 
 // WriteRunInfo writes run.json atomically, with settings sorted by key. It has the checksums of the curve up to the

@@ -25,7 +25,7 @@ type Run struct {
 	Params Params // likewise
 	Seed   uint32 // likewise
 	Curve  []CurveRow
-	Info   *RunInfo // nil without a readable run.json: the run goes on, or was killed
+	Info   *RunInfo // nil without a readable run.json: the run is in progress, or was killed
 	Extra  []string // names of the other CSV files in the folder, sorted, without those in Beside
 	Beside []Fault  // files of a run's end that are not as run.json has them, and do no harm to the run
 	Also   []string // other tables whose folders have the same run
@@ -49,7 +49,7 @@ func (r *Run) Wrote(name string) bool {
 
 // Statuses that are never written.
 const (
-	RunUnfinished RunStatus = "unfinished" // the run has no run.json: it goes on, or was killed
+	RunUnfinished RunStatus = "unfinished" // the run has no run.json: it is in progress, or was killed
 	RunDamaged    RunStatus = "damaged"    // see [Run].Damaged
 	RunRunning    RunStatus = "running"    // a process computes the run at the moment, which no file of the run says
 )

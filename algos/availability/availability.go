@@ -14,7 +14,7 @@ import (
 // computes it from round 0 on, so that a resumed run sees the same trace as an uninterrupted one. A model may
 // remember the rounds it has computed, so it is used by one goroutine at a time.
 type Model interface {
-	// Probabilities sets p [N] to p_i^t, the marginal probability of each client to be active in round t, in [0, 1]. It
+	// Probabilities sets p [N] to p_i^t, the marginal probability that client i is active in round t, in [0, 1]. It
 	// is above 0 for the clients that are active.
 	Probabilities(t int, p []float64)
 	// Active returns the clients active in round t, ascending. If nobody is active, the slice is empty, not nil.
@@ -38,7 +38,7 @@ type Options struct {
 
 	// For markov and clusters, the models of CA-Fed's papers.
 	Form    Form    // markov: which classes of clients there are
-	Drawn   bool    // markov: each client's class is drawn by itself; otherwise every class has its share of clients
+	Drawn   bool    // markov: the clients' classes are drawn independently; else every class has its share
 	G       float64 // g, the difference between π_i and 1/2, in [0, 1/2)
 	Nu      float64 // ν, the λ_i of correlated clients in markov
 	Epsilon float64 // ε, the spread of the λ_i of weakly correlated clients in markov, at least 0

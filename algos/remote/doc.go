@@ -4,6 +4,7 @@
 // (from it), by the protocol of docs/protocol.md: the parent says which round begins, and the child asks for training
 // and for sums of rows until the round is done. Weights stay in the engine.
 //
+//	host := &remote.Host{Command: "python3"}
 //	script, err := host.Describe(ctx, "fedaum.py", os.Stderr) // its name, parameters, rates and the SHA-256 of all
 //	algos.Register(host.Definition(script))                   // from now on it is a method like any other
 package remote

@@ -96,7 +96,7 @@ func (m *method) begin(w0 []float32, o algos.Options) (err error) {
 	m.round = roundState{at: "start"}
 	answer, err := m.ask(context.Background(), "started", func(head message) any {
 		return startMessage{
-			head, m.N, m.params, m.weights(), params, numbers(m.Importance), numbers(m.P), numbers(m.Lambda), steps,
+			head, m.N, m.params, m.weights(), params, numbers(m.Importance), numbers(m.Pi), numbers(m.Lambda), steps,
 			m.Seed,
 		}
 	}, w0)

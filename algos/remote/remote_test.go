@@ -206,7 +206,7 @@ func (e *toy) Train(_ context.Context, w nets.LocalWork) ([]float32, error) {
 func federation() algos.Federation {
 	return algos.Federation{
 		Engine: &toy{}, N: 3, Planner: &plan.Planner{Parts: [][]int32{{0}, {1}, {2}}, E: 1, B: 1},
-		Importance: []float64{0.5, 0.25, 0.25}, P: []float64{1, 1, 0}, Lambda: make([]float64, 3),
+		Importance: []float64{0.5, 0.25, 0.25}, Pi: []float64{1, 1, 0}, Lambda: make([]float64, 3),
 	}
 }
 

@@ -141,7 +141,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // interruptedStatus says on stderr why the command was interrupted, and returns the status. A scheduler repeats a
 // command whose time was up, for which it must have come nearer to its end: otherwise it would be repeated for ever.
 func interruptedStatus(ctx context.Context, stderr io.Writer) int {
-	begun, rounds := run.Made()
+	begun, rounds := run.Trained()
 	switch {
 	case !errors.Is(context.Cause(ctx), errTimeUp):
 		run.Logf(stderr, "rollcall: interrupted\n")

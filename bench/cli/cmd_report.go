@@ -156,7 +156,7 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 	for i := range runs {
 		r := &runs[i]
 		// The parameters are in run.json, which a run under way does not have yet.
-		if r.Info == nil || seen[r.Availability] || !slices.Contains(papers.FedAWEPaths.Processes, r.Availability) {
+		if r.Info == nil || seen[r.Availability] || !slices.Contains(papers.FedAWEPaths.Models, r.Availability) {
 			continue
 		}
 		seen[r.Availability] = true

@@ -39,8 +39,8 @@ func (a *app) runCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Train one federation and write its learning curve",
-		Long: `run trains one federation with one method under one availability model, and writes curve.csv and
+		Short: "Train one model and write its learning curve",
+		Long: `run trains one model with one method under one availability model, and writes curve.csv and
 run.json to OUT/run/METHOD_DATA_AVAILABILITY_HASH/seed-N. When the command is repeated, it keeps a finished run, and
 resumes an interrupted one from its last checkpoint. If another worker trains the same run, the command waits for
 it.`,

@@ -26,7 +26,7 @@ func devices(sessions []*run.Session) (all []string) {
 	return all
 }
 
-// workers returns the sessions that make so many jobs, and tells each how many of them share its device. On several
+// workers returns the sessions that do so many jobs, and tells each how many of them share its device. On several
 // cards all sessions work: those without a job take over when a card is lost.
 func (p *Pool) workers(jobs int) []*run.Session {
 	first := p.Sessions[:min(len(p.Sessions), jobs)]
@@ -49,14 +49,14 @@ func (p *Pool) workers(jobs int) []*run.Session {
 // mostLost is how many cards may be lost at one run. Then the fault may be the run's, which would cost all of them.
 const mostLost = 2
 
-// crew is how many workers of a pool each device has, and what became of the devices.
+// crew is how many sessions of a pool work on each device, and what became of the devices.
 type crew struct {
 	at   map[string]int
 	lost map[string]bool // the devices that are lost
 	cost map[int]int     // how many devices were lost at a job
 }
 
-// newCrew returns a crew of a worker in each session.
+// newCrew returns a crew in which every session works.
 func newCrew(sessions []*run.Session) crew {
 	c := crew{at: map[string]int{}, lost: map[string]bool{}, cost: map[int]int{}}
 	for _, ses := range sessions {

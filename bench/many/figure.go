@@ -31,7 +31,7 @@ func (p *Pool) Measure(ctx context.Context, f *papers.Figure, w *Wanted) (m pape
 	case papers.BaseAvailability:
 		m.Base, err = p.base(ctx, what, f.Seeds[0], w)
 	case papers.Trajectories:
-		for _, model := range what.Processes {
+		for _, model := range what.Models {
 			rows, err := Trajectories(model, availability.Defaults(what.Base, f.Seeds[0]), f.Rounds)
 			if err != nil {
 				return m, err

@@ -13,14 +13,14 @@ import (
 	"rollcall/results/papers"
 )
 
-// Planned is one run that a command would make or keep.
+// Planned is one run that a command would train or keep.
 type Planned struct {
 	Settings settings.Settings
 	Seed     uint32
 	Kept     bool
 	Refused  string // why the run is refused; "": it is not
 	From     int    // the round after which its work begins, of a tuning's later rung; 0: all is its own
-	Done     int    // the round of the checkpoint that it resumes from; 0: it has all rounds to make
+	Done     int    // the round of the checkpoint that it resumes from; 0: it has all rounds to train
 	Models   int    // how many models it evaluates after the last round, and no curve; 0: it evaluates a curve
 
 	Dir       string // its folder; empty: it has none
@@ -33,7 +33,7 @@ func (r *Planned) Key() RunKey {
 	return RunKey{Cell: filepath.Base(filepath.Dir(r.Dir)), Seed: r.Seed}
 }
 
-// Left reports whether the command makes the run, or what is left of it.
+// Left reports whether the command trains the run, or resumes it.
 func (r *Planned) Left() bool { return !r.Kept && r.Refused == "" }
 
 // Shares returns which share of the work of all its rounds is the run's, and which of these is left to do.

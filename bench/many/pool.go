@@ -16,7 +16,7 @@ import (
 	"rollcall/internal/files"
 )
 
-// Pool is the sessions that make the runs of a table or figure, each one run at a time.
+// Pool is the sessions that train the runs of a table or figure, each one run at a time.
 type Pool struct {
 	Sessions []*run.Session
 	Stderr   io.Writer
@@ -41,7 +41,7 @@ func (p *Pool) Close() (err error) {
 	return err
 }
 
-// Job is one run to be found or made in a session.
+// Job is one run to be found or trained in a session.
 type Job struct {
 	Run string // names the run; two jobs of one run are never at work at the same time
 	// Work compares jobs: if several sessions work, those with the most of it begin first, so that none is left alone
@@ -54,8 +54,8 @@ type Job struct {
 // Run does the jobs of all cells and calls finish for every cell in order, as soon as its jobs are done and the cells
 // before it are finished. So a table prints its cells in order while later ones are at work.
 //
-// A job that fails is tried again [Keep].Retries times, after all other jobs have begun. A run that another process
-// makes is waited for after all others; with [Keep].NoWait its job ends with an *[run.ElsewhereError] instead. A
+// A job that fails is tried again [Keep].Retries times, after all other jobs have begun. A run that another worker
+// trains is waited for after all others; with [Keep].NoWait its job ends with an *[run.ElsewhereError] instead. A
 // session that finds too little memory beside the others leaves its job to them and stops. So do all sessions of a card
 // that is lost, whose jobs have not failed; when no card is left, no more jobs begin, and Run returns an error if one
 // is not done.

@@ -6,7 +6,7 @@ import (
 	"rollcall/bench/run"
 )
 
-// queue decides which job of some workers comes next. A job is named by its index, and lower ones come first. A job
+// queue decides which job comes next. A job is named by its index, and lower ones come first. A job
 // that failed comes again after all others, and a job that another process does comes again when that process may have
 // finished it. A queue starts nothing and has no clock, so that tests can play any order of events. It is not safe for
 // concurrent use.
@@ -48,7 +48,7 @@ func newQueue(turn time.Duration, runs []string) *queue {
 }
 
 // MostFirst sets the work of each job. Of the jobs that could begin, those with the most work then come first, and
-// equal ones in order: workers who share the jobs end at about the same time.
+// equal ones in order: sessions that share the jobs end at about the same time.
 func (q *queue) MostFirst(work []float64) {
 	for i := range q.jobs {
 		q.jobs[i].work = work[i]

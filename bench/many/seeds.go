@@ -24,7 +24,7 @@ type Task struct {
 	Settings settings.Settings
 	Label    string
 	Own      bool // the runs must stand in the table's own folder, and are copied there from other tables
-	StopAt   *int // see [Experiment]
+	StopAt   *int // see [run.Experiment]
 }
 
 func (t *Task) run(p *Pool, table string, seed uint32, decisions bool) *seedRun {
@@ -36,14 +36,14 @@ func (t *Task) run(p *Pool, table string, seed uint32, decisions bool) *seedRun 
 	return &seedRun{x: x, pool: p}
 }
 
-// seedRun is one run of a cell, to be found or made.
+// seedRun is one run of a cell, to be found or trained.
 type seedRun struct {
 	x        run.Experiment
 	pool     *Pool
 	progress progress.Run
-	unmade   error // why this command does not make the run, if it is not there already; nil: it makes it
+	unmade   error // why this command does not train the run, if it is not there already; nil: it does
 
-	run  results.Run // once it is found or made
+	run  results.Run // once it is found or trained
 	kept bool        // it was found
 }
 

@@ -21,7 +21,7 @@ import (
 type Sweep struct {
 	Name, Like                        string
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
-	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR, or one file of package rates
+	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR, or one file for [ReadRates]
 	Seeds                             []uint32
 	Crossed                           *int           // how many seeds each part of the draws has; nil: not crossed
 	Given                             settings.Given // for all cells whose runs read the setting

@@ -1,4 +1,4 @@
-// Package run makes one run: a method, a net, data, an availability model and a seed, and the folder of files it
+// Package run trains one run: a method, a net, data, an availability model and a seed, and the folder of files it
 // leaves.
 //
 //	s, err := settings.Defaults("fedawe", "code", "leaf")

@@ -33,7 +33,7 @@ type Experiment struct {
 	SaveModel SaveModel // which models the run writes at its end
 
 	// StopAt is the round after which the run stops with a checkpoint, as interrupted, for a later command to resume,
-	// if that is of use; nil: it makes all rounds.
+	// if that is of use; nil: it trains all rounds.
 	StopAt *int
 
 	Was folder.Stamp // the folder when the command began, for --again
@@ -123,7 +123,7 @@ func Revisions(s *settings.Settings, engine int) results.Revisions {
 		model += told[s.Availability]
 	}
 	return results.Revisions{
-		Method: algos.Revision(s.Method), Process: model,
+		Method: algos.Revision(s.Method), Availability: model,
 		Data: datasets.Revision(s.Data, split), Net: models.Revision(s.Net), Engine: engine,
 	}
 }

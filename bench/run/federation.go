@@ -99,7 +99,7 @@ func (f *Federation) forMethods(engine nets.Engine, seed uint32) algos.Federatio
 	return algos.Federation{
 		Engine: engine, N: s.Clients, Seed: seeds.Batches, HistorySeed: seeds.Availability,
 		Planner: f.Planner, Importance: f.target,
-		P: f.clients.Pi, Lambda: f.clients.Lambda,
+		Pi: f.clients.Pi, Lambda: f.clients.Lambda,
 		WeightDecay: s.Decay, Momentum: s.Momentum, Clip: s.MaxNorm(),
 	}
 }

@@ -19,18 +19,18 @@ var working struct {
 	runs  int
 	grace time.Duration // the longest of the runs' graces
 
-	begun, rounds int // runs that were begun since the process started, and rounds that they have made
+	begun, rounds int // runs that were begun since the process started, and rounds that they have trained
 }
 
-// Made returns how many runs were begun in this process, and how many rounds these have made.
-func Made() (begun, rounds int) {
+// Made returns how many runs were begun in this process, and how many rounds these have trained.
+func Trained() (begun, rounds int) {
 	working.lock.Lock()
 	defer working.lock.Unlock()
 	return working.begun, working.rounds
 }
 
 // madeRound counts a round.
-func madeRound() {
+func countRound() {
 	working.lock.Lock()
 	defer working.lock.Unlock()
 	working.rounds++

@@ -14,13 +14,13 @@ import (
 )
 
 // Keep says which finished runs a command keeps as they are. The zero value keeps the runs that this program and this
-// machine would make again.
+// machine would train again.
 type Keep struct {
-	Again   bool // keep none: make every run again
-	Replace bool // move aside what is refused, and make it again
+	Again   bool // keep none: train every run again
+	Replace bool // move aside what is refused, and train it again
 	Mixed   bool // keep runs of other numerics and data too
 
-	Look bool // make no run: what is not finished counts as failed
+	Look bool // train nothing: what is not finished counts as failed
 }
 
 // Validate reports flags that cannot be had together.
@@ -34,14 +34,14 @@ func (k *Keep) Validate() error {
 // Outcome is what came of a run.
 type Outcome struct {
 	Run  *results.Run       // complete or diverged, or stopped where it had to; nil: it is none of these
-	Kept bool               // it was finished before, or another process has finished it
+	Kept bool               // it was finished before, or another worker has finished it
 	Rows []results.CurveRow // the curve up to now, also of a run that was interrupted or has failed
 }
 
-// Do finds the run finished, or makes it or what is left of it, and writes curve.csv and run.json, also for a run that
+// Do finds the run finished, or trains or resumes it, and writes curve.csv and run.json, also for a run that
 // fails, diverges or is interrupted. This is a run's whole life.
 //
-// The error is an *[ElsewhereError] if another process makes the run, and a *[folder.RefusedError] if its folder has
+// The error is an *[ElsewhereError] if another worker trains the run, and a *[folder.RefusedError] if its folder has
 // other work. A run that diverges is an error and is returned. When ctx ends, Do writes a checkpoint and returns within
 // [Machine.Grace].
 func (x *Experiment) Do(ctx context.Context, ses *Session, keep Keep, p progress.Run) (m Outcome, err error) {

@@ -33,7 +33,7 @@ type Machine struct {
 	Out       string         // folder of everything that is written
 	Events    bool           // write TensorBoard event files
 	Memory    memory.Ceiling // the most memory that runs may hold
-	AtOnce    int            // runs at a time, on each card; 0: the command makes a single run
+	AtOnce    int            // runs at a time, on each card; 0: the command trains a single run
 	auto      bool           // --device was auto, which has chosen the card in Device
 
 	Methods algos.Process // how methods in files run; Output and Rehearsal are the run's own

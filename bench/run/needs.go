@@ -18,7 +18,7 @@ import (
 )
 
 // Work estimates the cost of a run from its settings alone, before its data are open, to compare runs with one another:
-// it assumes that all clients are there in every round. kind names runs that cost the same.
+// it assumes that all clients are active in every round. kind names runs that cost the same.
 func Work(kind string, s *settings.Settings) progress.Work {
 	w := progress.Work{Kind: kind, Rounds: s.Rounds, Evaluates: s.Evaluates}
 	model, err := models.New(s.Net)
@@ -57,9 +57,9 @@ type Needs struct {
 	Least     bool    // the numbers are counted on other data, and the run may need more
 }
 
-// Needs counts what a run of s needs, by a dry run with every client's availability in every round, on the data that
-// are open. If these are not the run's data, it scales the evaluations to the run's number of samples.
-// extra is how many models the run evaluates after its last round in place of a curve; 0: it evaluates a curve.
+// Needs counts what a run of s needs, by a dry run over its availability trace, on the data that are open. If these are
+// not the run's data, it scales the evaluations to the run's number of samples. extra is how many models the run
+// evaluates after its last round in place of a curve; 0: it evaluates a curve.
 func (ses *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32, extra int) (n Needs, err error) {
 	clients, err := ses.populate(s, seed)
 	if err != nil {

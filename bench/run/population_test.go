@@ -198,7 +198,7 @@ func TestRevisionOfWhatIsTold(t *testing.T) {
 		{"adafed", "trace", 0}, // the model itself has changed
 	} {
 		s := settingsUnder(t, c.method, c.model)
-		if got, want := Revisions(&s, 1).Process, availability.Revision(c.model)+c.more; got != want {
+		if got, want := Revisions(&s, 1).Availability, availability.Revision(c.model)+c.more; got != want {
 			t.Errorf("%s under %s: revision %d of the model, want %d", c.method, c.model, got, want)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"rollcall/results"
 )
 
-// trainer is a run in progress. It makes round after round, evaluates the model, and writes checkpoints.
+// trainer is a run in progress. It trains round after round, evaluates the model, and writes checkpoints.
 type trainer struct {
 	x      *Experiment
 	ses    *Session
@@ -35,7 +35,7 @@ type trainer struct {
 	curve  *curveFile
 	stop   context.CancelCauseFunc // ends the run, as another process has finished or spoilt it
 
-	done      int                   // how many rounds are made
+	done      int                   // how many rounds are done
 	rows      []results.CurveRow    // the curve up to now
 	earlier   []results.CurveRow    // the curve.csv of an earlier process: its rows must come again
 	finished  *results.Run          // the run if it was finished, and lacks only files beside its curve; it stays
@@ -210,7 +210,7 @@ func (t *trainer) round(ctx *ending) error {
 		return err
 	}
 	t.done++
-	madeRound()
+	countRound()
 	t.lastTook = time.Since(began)
 	t.p.Round(t.done, active)
 	t.held.Progress(t.want.About.Numerics, t.done, t.x.Settings.Rounds)

@@ -7,6 +7,6 @@
 //	id, err := slurm.Submit(ctx, folder, script, n, "")
 //	err = slurm.Wait(ctx, []string{id}, time.Minute, func(t slurm.Tally) { log.Print(t.Text) })
 //
-// Slurm's queue is the only one: a part has the same runs whoever makes it and whenever, and a task that ends before
+// Slurm's queue is the only one: a part has the same runs whichever task trains it, and a task that ends before
 // its part is finished returns to the queue.
 package slurm

@@ -14,10 +14,10 @@ import (
 // FedAWE's experiments (section 7 and appendix J). The paper runs three seeds but does not name them; 3, 4 and 6 are
 // ours. Its tables share their runs.
 var (
-	fedaweAppendix  = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa"}
-	fedaweMethods   = append(slices.Clone(fedaweAppendix), "fedvarp") // the methods of Table 2
-	fedaweData      = []string{"svhn", "cifar10", "cinic10"}
-	fedaweProcesses = []string{"stationary", "staircase", "sine", "interleaved-sine"}
+	fedaweAppendix = []string{"fedawe", "fedavg-active", "fedavg-all", "fedau", "f3ast", "fedavg-known", "mifa"}
+	fedaweMethods  = append(slices.Clone(fedaweAppendix), "fedvarp") // the methods of Table 2
+	fedaweData     = []string{"svhn", "cifar10", "cinic10"}
+	fedaweModels   = []string{"stationary", "staircase", "sine", "interleaved-sine"}
 
 	fedaweSeeds = []uint32{3, 4, 6}
 
@@ -26,7 +26,7 @@ var (
 
 	fedawe2 = Table{
 		ID: "fedawe-2", Title: "FedAWE, Table 2: accuracy under four kinds of availability",
-		Methods: fedaweMethods, Columns: columnsUnder(fedaweProcesses...), Seeds: fedaweSeeds, Rounds: fedaweRounds,
+		Methods: fedaweMethods, Columns: columnsUnder(fedaweModels...), Seeds: fedaweSeeds, Rounds: fedaweRounds,
 		Entries: accuracies(), About: aboutAccuracies, Printed: fedawe2Printed,
 		Source: "Table 2 of " + fedawePaper + "; mean ± std over 3 seeds",
 		Says:   aheadOfMemoryless("7"),

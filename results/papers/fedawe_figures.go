@@ -310,7 +310,7 @@ var fedaweF6 = Figure{
 }
 
 // FedAWEPaths has the processes and the base availabilities of Figure 6.
-var FedAWEPaths = Trajectories{Processes: fedaweProcesses, Base: []float64{0.1, 0.5, 0.9}}
+var FedAWEPaths = Trajectories{Models: fedaweModels, Base: []float64{0.1, 0.5, 0.9}}
 
 // FedAWEF6Row is one client under one process in one round (FedAWE, Figure 6). The rounds of a client and a process
 // ascend from 0.

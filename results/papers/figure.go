@@ -97,8 +97,8 @@ type BaseAvailability struct {
 
 // Trajectories asks for availabilities and sampled activity, round by round, in [Measured].Paths.
 type Trajectories struct {
-	Processes []string
-	Base      []float64 // p_i of each client
+	Models []string
+	Base   []float64 // p_i of each client
 }
 
 // EstimatorErrors asks for the errors of π̂ and λ̂ after a history of X rounds, in [Measured].Errors.

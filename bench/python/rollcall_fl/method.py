@@ -160,8 +160,9 @@ class Fed(_Draws):
 
 
 class Round(_Draws):
-    """A round. t from 0; active [K] int64 ascending, who is there; here [N] bool, the same; p [N], the probability of
-    each client to be active in this round; lr, server_lr: the learning rates of this round; N, steps, importance as in Fed.
+    """A round. t from 0; active [K] int64 ascending, the active clients; here [N] bool, their mask; p [N], the
+    probability that a client is active in this round; lr, server_lr: the learning rates of this round; N, steps,
+    importance as in Fed.
     """
 
     def __init__(self, pipe: Pipe, fed: Fed, m: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ type Keep struct {
 	Back string // it was moved aside to this folder, and is to be moved back; "": it is in place
 }
 
-// Resume says that the run goes on from a checkpoint, or from the start.
+// Resume says that the run resumes from a checkpoint, or begins again.
 type Resume struct {
 	Round int // of the checkpoint; 0: there is none that can be used
 	// Rows are those of curve.csv. Each must come again, unless the checkpoint has it.

@@ -35,7 +35,7 @@ func wanted(t *testing.T) *Want {
 		Dir: filepath.Join(t.TempDir(), results.CellFolder(cell, results.Hash(settings)), "seed-3"),
 		About: checkpoint.About{
 			SettingsHash: results.Hash(settings), Seed: 3, Numerics: nets.Numerics("cpu-avx2", "fp32"),
-			Revisions: results.Revisions{Method: 2, Process: 1, Data: 1, Net: 1, Engine: 1}, Params: 5, Rounds: 6,
+			Revisions: results.Revisions{Method: 2, Availability: 1, Data: 1, Net: 1, Engine: 1}, Params: 5, Rounds: 6,
 		},
 		Row:       results.CurveRow{Setup: cell, Seed: 3},
 		Evaluates: func(int) bool { return true }, StopAt: 6,

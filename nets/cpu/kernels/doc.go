@@ -10,8 +10,8 @@
 //   - select.go chooses a variant for the processor at hand.
 //   - pool.go cuts a [Task] into chunks and runs them on several threads. The sizes of the layer alone fix the chunks,
 //     so that no result depends on the number of threads.
-//   - The layers are tasks: conv*.go with pooling, conv2d*.go without, linear*.go, norm*.go, average.go, subsample.go,
-//     dropout.go, softmax.go, and gather.go, which crops and normalises images.
+//   - The layers are tasks: conv.go and conv_*.go with pooling, conv2d*.go without, linear*.go, norm*.go, average.go,
+//     subsample.go, dropout.go, softmax.go, and gather.go, which crops and normalises images.
 //   - Behind pooling and ReLU most numbers are 0: sparse.go has lists of the others and the product of lists with a
 //     matrix, conv_winners.go and linear_sparse.go the layers that leave the zeros out. Whether they do is a matter of
 //     the shape, and changes no bit.

@@ -1,8 +1,8 @@
-// Package asm holds the assembly of packages cpu, bf16 and reference: every kernel once for AVX-512 and once for AVX2,
-// and the products of bf16 for AMX as well.
+// Package asm holds the assembly of packages kernels, bf16 and reference: every kernel once for AVX-512 and once for
+// AVX2, and the products of bf16 for AMX as well.
 //
-// These packages alone import it, and only on amd64. The kernels take bare pointers and check nothing: the packages
-// check that slices are long enough, and that no count is 0, before they call one.
+// Only these and bf16/permit import it, and only on amd64. The kernels take bare pointers and check nothing: the
+// packages check that slices are long enough, and that no count is 0, before they call one.
 //
 // The file NAME_amd64.go declares one family of kernels and says what each computes. The code is in
 // NAME_avx512_amd64.s and NAME_avx2_amd64.s, which ../gen writes (`make generate`); nobody edits them by hand.
