@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -192,7 +193,7 @@ func open(t *testing.T) *browser {
 	}
 	toBrowser, in := must.Get2(os.Pipe())(t)
 	out, fromBrowser := must.Get2(os.Pipe())(t)
-	cmd := exec.CommandContext(t.Context(), path, "--headless=new", "--no-sandbox", "--disable-gpu",
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, "--headless=new", "--no-sandbox", "--disable-gpu",
 		"--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
 		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
@@ -217,9 +218,11 @@ func open(t *testing.T) *browser {
 	}()
 	b := &browser{t: t, to: in, from: messages}
 	t.Cleanup(func() {
+		// A browser whose pipe closes ends its processes, which write into the folder until then.
 		_ = in.Close()
-		_ = cmd.Process.Kill() // our own child
+		late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
+		late.Stop()
 		_ = toBrowser.Close()
 		_ = fromBrowser.Close()
 		_ = out.Close()
