@@ -22,7 +22,7 @@ var working struct {
 	begun, rounds int // runs that were begun since the process started, and rounds that they have trained
 }
 
-// Made returns how many runs were begun in this process, and how many rounds these have trained.
+// Trained returns how many runs were begun in this process, and how many rounds these have trained.
 func Trained() (begun, rounds int) {
 	working.lock.Lock()
 	defer working.lock.Unlock()

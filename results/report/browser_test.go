@@ -193,8 +193,8 @@ func open(t *testing.T) *browser {
 	}
 	toBrowser, in := must.Get2(os.Pipe())(t)
 	out, fromBrowser := must.Get2(os.Pipe())(t)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, "--headless=new", "--no-sandbox", "--disable-gpu",
-		"--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), path, "--headless=new", "--no-sandbox",
+		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
 		"--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
 	cmd.WaitDelay = 5 * time.Second
