@@ -24,7 +24,7 @@
 //
 //	// Round sets w += η_g/2 · mean_{i∈A} Δ_i.
 //	func (m *fedHalf) Round(ctx context.Context, r Round) ([]float32, error) {
-//		return m.weigh(ctx, r, func(_ int, lr float64) float64 { return lr / 2 / float64(len(r.Active)) })
+//		return m.weight(ctx, r, func(_ int, lr float64) float64 { return lr / 2 / float64(len(r.Active)) })
 //	}
 //
 // Flags, help, completion, the name of a run and its record follow from the declaration, and conformance_test.go holds

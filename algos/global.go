@@ -90,7 +90,7 @@ func (g *global) trainTo(ctx context.Context, r Round, ends []nets.Row) ([]float
 	return g.Train(ctx, r, Training{Clients: r.Active, Start: start, End: ends, LR: r.LR, Drift: g.corrections})
 }
 
-// weigh runs the round of a method that trains all active clients with weights known before: U = Σ_k c_k Δ_k, where
+// weight runs the round of a method that trains all active clients with weights known before: U = Σ_k c_k Δ_k, where
 // weight(k, η) is η·c_k. A round without active clients has no update.
 func (g *global) weight(ctx context.Context, r Round, weight func(k int, lr float64) float64) ([]float32, error) {
 	ends, loss, err := g.local(ctx, r)
@@ -100,7 +100,7 @@ func (g *global) weight(ctx context.Context, r Round, weight func(k int, lr floa
 	return loss, g.step(g.w, r, update{clients: r.Active, ends: ends, weight: weight})
 }
 
-// average is weigh with U = mean_{i∈A} Δ_i.
+// average is weight with U = mean_{i∈A} Δ_i.
 func (g *global) average(ctx context.Context, r Round) ([]float32, error) {
 	return g.weight(ctx, r, nil)
 }

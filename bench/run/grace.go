@@ -29,7 +29,7 @@ func Trained() (begun, rounds int) {
 	return working.begun, working.rounds
 }
 
-// madeRound counts a round.
+// countRound counts a round.
 func countRound() {
 	working.lock.Lock()
 	defer working.lock.Unlock()
