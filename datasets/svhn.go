@@ -28,7 +28,6 @@ var svhnFiles = source{
 	parse: parseSVHN,
 }
 
-// svhnFile returns a file of a part, with its MD5 and its length in bytes.
 func svhnFile(part int, name, md5 string, length int64) publishedFile {
 	f := published("http://ufldl.stanford.edu/housenumbers/"+name, md5, length)
 	f.sum, f.part = "MD5 "+md5, part

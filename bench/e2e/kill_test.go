@@ -140,7 +140,6 @@ const flockRefused = "ROLLCALL_TEST_NO_FLOCK"
 
 var canRefuseFlock bool
 
-// killing is a command that is killed at random.
 type killing struct {
 	t    *testing.T
 	draw *rand.Rand

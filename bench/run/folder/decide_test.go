@@ -87,7 +87,6 @@ func (k work) info(status results.RunStatus, round int, change ...func(info *res
 	must.OK(k.t, results.WriteRunInfo(k.path(results.RunFile), info, wrote))
 }
 
-// checkpoint leaves a checkpoint.
 func (k work) checkpoint(round int, change ...func(a *checkpoint.About)) {
 	c := &checkpoint.Content{About: k.w.About, Curve: rows(k.w, round)}
 	c.Round, c.ElapsedSec = round, float64(60*round)
@@ -116,7 +115,6 @@ func (k work) cut(name string) {
 	k.text(name, string(text[:len(text)/2]))
 }
 
-// complete leaves a complete run.
 func (k work) complete(change ...func(info *results.RunInfo)) {
 	k.curve(6)
 	k.info(results.RunComplete, 6, change...)

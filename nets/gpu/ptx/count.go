@@ -108,7 +108,6 @@ type cache struct {
 	order *list.List               // of *cline, the line that was not read for the longest time first
 }
 
-// cline is a line of a cache.
 type cline struct {
 	address uint64 // over lineBytes
 	sectors uint8  // that were read: bit i is sector i
