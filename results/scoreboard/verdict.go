@@ -220,7 +220,11 @@ func figureSize(i *results.FigureInfo, short []string) string {
 
 // numbers returns numbers with commas between them.
 func numbers(list []int) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = fmt.Sprint(n)
+	}
+	return strings.Join(words, ", ")
 }
 
 // shared returns how many of the wanted names there are.
