@@ -35,15 +35,16 @@ func Coalitions(
 func (s *server) coalitions(
 	ctx context.Context, w0 []float32, rounds, stale int, lr func(t int) float64,
 ) ([]nets.Row, error) {
-	base, err := newMemoryOf(s, w0, Options{}, false)
+	base, err := newSummed(s, w0, Options{})
 	if err != nil {
 		return nil, err
 	}
 	m := mifa{base}
 	var r Round
+	var updates []nets.Row
 	for t := range rounds {
 		if t > 0 {
-			if err := m.advance(r); err != nil {
+			if err := m.advance(r, updates); err != nil {
 				return nil, err
 			}
 		}
@@ -53,7 +54,10 @@ func (s *server) coalitions(
 				r.Active = append(r.Active, i)
 			}
 		}
-		if _, err := m.updateMemory(ctx, r); err != nil {
+		if updates, _, err = m.train(ctx, r); err != nil {
+			return nil, err
+		}
+		if err := m.remember(r, updates); err != nil {
 			return nil, err
 		}
 	}
@@ -77,12 +81,13 @@ func (s *server) coalitions(
 			return nil, err
 		}
 		var fresh []int
-		for _, i := range r.Active {
+		var trained []nets.Row
+		for k, i := range r.Active {
 			if set>>i&1 == 1 {
-				fresh = append(fresh, i)
+				fresh, trained = append(fresh, i), append(trained, updates[k])
 			}
 		}
-		if err := s.AverageBuffers(row, fresh, chosen(m.y, present(fresh, s.N))); err != nil {
+		if err := s.AverageBuffers(row, fresh, trained); err != nil {
 			return nil, err
 		}
 	}

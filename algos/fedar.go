@@ -3,6 +3,8 @@ package algos
 import (
 	"context"
 	"math"
+
+	"rollcall/nets"
 )
 
 // The paper prints ρ = 0.1 (section 6.1).
@@ -52,14 +54,26 @@ var fedARMethod = Definition{
 }
 
 func newFedAR(s *server, w0 []float32, o Options) (method, error) {
-	m, err := newMemoryOf(s, w0, o, true)
+	m, err := newMemory(s, w0, o, true)
 	return &fedAR{m, fedarRho.Number(o), fedarT0.Optional(o), fedarB.Number(o), make([]int, s.N)}, err
 }
 
 func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.updateMemory(ctx, r)
+	// The local steps end in the row of y_i, from which w is then subtracted, so that no other rows are needed. The
+	// running statistics that they end with stay in that row until the client trains again, for this round's step alone.
+	active := make([]nets.Row, len(r.Active))
+	for k, i := range r.Active {
+		active[k] = m.y[i]
+	}
+	loss, err := m.trainTo(ctx, r, active)
 	if err != nil {
 		return nil, err
+	}
+	for _, i := range r.Active {
+		if err := m.subtract(m.y[i], m.y[i], m.w); err != nil {
+			return nil, err
+		}
+		m.seen[i], m.rate[i] = true, r.LR
 	}
 	for i := range m.tau {
 		m.tau[i]++
@@ -71,7 +85,14 @@ func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
 	if n == 0 {
 		return loss, nil
 	}
-	return loss, m.move(r, func(i int, scale float64) float64 { return scale * psi[i] / float64(n) })
+	return loss, m.step(m.w, r, update{clients: r.Active, buffers: active, memory: func(lr float64) (sum terms) {
+		for i, y := range m.y {
+			if m.seen[i] {
+				sum.add(lr*r.LR/m.rate[i]*psi[i]/float64(n), y)
+			}
+		}
+		return sum
+	}})
 }
 
 func (m *fedAR) state(p *parts) {

@@ -10,14 +10,33 @@ import (
 // memory is the base of the methods that remember the latest update of every client: MIFA, FedVARP and FedAR. A client
 // that was never active counts as an update of zero.
 //
-// The row y_i holds Δ_i, and rate_i the learning rate η of its round. Where a method remembers Δ_i/η, the factor
-// η_t/rate_i makes up for it: dividing the row by η would round once more.
+// The row y_i holds Δ_i, and rate_i the learning rate η of its round. Where a method remembers Δ_i/η, a factor 1/rate_i
+// makes up for it: dividing the row by η would round once more.
 type memory struct {
 	global
 	byRate bool
 	y      []nets.Row // [N] y_i
 	seen   []bool     // [N] whether y_i was ever set
 	rate   []float64  // [N] η of the round of y_i; only if byRate
+}
+
+// newMemory starts with the model w0 and an empty memory, of updates by rate or of raw ones.
+func newMemory(s *server, w0 []float32, o Options, byRate bool) (memory, error) {
+	g, err := newGlobal(s, w0, o)
+	if err != nil {
+		return memory{}, err
+	}
+	y, err := s.Rows(s.N)
+	return memory{g, byRate, y, make([]bool, s.N), make([]float64, s.N)}, err
+}
+
+func (m *memory) state(p *parts) {
+	m.global.state(p)
+	p.flags("seen", each(m.seen)...)
+	p.rows("y", chosen(m.y, m.seen)...)
+	if m.byRate {
+		p.floats("rate", chosen(each(m.rate), m.seen), math.SmallestNonzeroFloat64, math.MaxFloat64)
+	}
 }
 
 // The values of parameter memory: what a client's remembered update is.
@@ -36,75 +55,118 @@ var memoryParam = &Param{
 		"paper and in FedAR's tables)",
 }
 
-// newMemory starts with the model w0 and an empty memory, as --memory says.
-func newMemory(s *server, w0 []float32, o Options) (memory, error) {
-	return newMemoryOf(s, w0, o, memoryParam.Text(o) == memoryRate)
+// summed is a memory that keeps the sum of its updates from round to round, so that a round costs time in proportion to
+// its active clients, not to all N:
+//
+//	sum = Σ y_i, or with --memory rate Σ y_i/rate_i
+//
+// What rounding adds up to is gone after every round whose number is a multiple of [sumEvery]: it adds all N updates.
+type summed struct {
+	memory
+	sum    nets.Row
+	change nets.Row // of the sum in the round
 }
 
-// newMemoryOf is newMemory for updates by rate, or raw ones.
-func newMemoryOf(s *server, w0 []float32, o Options, byRate bool) (memory, error) {
-	g, err := newGlobal(s, w0, o)
+const (
+	sumEvery = 100 // rounds
+	sumBlock = 256 // updates added in one go: the shorter the sums, the smaller their error
+)
+
+// newSummed starts with the model w0 and an empty memory, as --memory says.
+func newSummed(s *server, w0 []float32, o Options) (summed, error) {
+	m, err := newMemory(s, w0, o, memoryParam.Text(o) == memoryRate)
 	if err != nil {
-		return memory{}, err
+		return summed{}, err
 	}
-	y, err := s.Rows(s.N)
-	return memory{g, byRate, y, make([]bool, s.N), make([]float64, s.N)}, err
-}
-
-func (m *memory) state(p *parts) {
-	m.global.state(p)
-	p.flags("seen", each(m.seen)...)
-	p.rows("y", chosen(m.y, m.seen)...)
-	if m.byRate {
-		p.floats("rate", chosen(each(m.rate), m.seen), math.SmallestNonzeroFloat64, math.MaxFloat64)
-	}
-}
-
-// updateMemory trains the active clients from w, and remembers the update of each. The local steps end in the row of
-// y_i, from which w is then subtracted, so that no other rows are needed. The running statistics that they end with
-// stay in that row until the client trains again, for [memory.move] in the same round alone.
-func (m *memory) updateMemory(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.trainTo(ctx, r, chosen(m.y, present(r.Active, m.N)))
+	rows, err := s.Rows(2)
 	if err != nil {
-		return nil, err
+		return summed{}, err
 	}
-	for _, i := range r.Active {
-		if err := m.subtract(m.y[i], m.y[i], m.w); err != nil {
-			return nil, err
+	return summed{m, rows[0], rows[1]}, nil
+}
+
+func (m *summed) state(p *parts) {
+	m.memory.state(p)
+	p.rows("sum", m.sum)
+}
+
+// train runs the local steps of the active clients from w, and sets change. It returns a row for every active client,
+// with Δ_i and the running statistics that the steps ended with.
+func (m *summed) train(ctx context.Context, r Round) (updates []nets.Row, loss []float32, err error) {
+	if updates, loss, err = m.local(ctx, r); err != nil {
+		return nil, nil, err
+	}
+	// Old and new updates alternate, because the smaller the sums on the way, the smaller their error.
+	var change terms
+	for k, i := range r.Active {
+		if err := m.subtract(updates[k], updates[k], m.w); err != nil {
+			return nil, nil, err
 		}
-		m.remember(i, r)
+		change.add(m.factor(r.LR), updates[k])
+		if m.seen[i] {
+			change.add(-m.factor(m.rate[i]), m.y[i])
+		}
 	}
-	return loss, nil
+	return updates, loss, m.set(m.change, change)
 }
 
-func (m *memory) remember(i int, r Round) { m.seen[i], m.rate[i] = true, r.LR }
-
-// scale returns the factor with which the row of y_i, which was seen, enters the step of round r with the rate lr of
-// the server: lr, or by rate lr·η_t/rate_i.
-func (m *memory) scale(i int, r Round, lr float64) float64 {
-	if !m.byRate {
-		return lr
+// remember keeps what train has returned, and adds the change to the sum.
+func (m *summed) remember(r Round, updates []nets.Row) error {
+	for k, i := range r.Active {
+		if err := m.set(m.y[i], terms{[]float64{1}, updates[k : k+1]}); err != nil {
+			return err
+		}
+		m.seen[i], m.rate[i] = true, r.LR
 	}
-	return lr * r.LR / m.rate[i]
+	if (r.T+1)%sumEvery == 0 {
+		return m.sumAll()
+	}
+	return m.addChange()
 }
 
-// share returns the terms η·d_i·y_i of the clients seen so far, where weight(i, η_i) is η_i·d_i and η_i the factor of
-// y_i, see [memory.scale].
-func (m *memory) share(r Round, weight func(i int, scale float64) float64) func(lr float64) terms {
-	return func(lr float64) (sum terms) {
-		for i, y := range m.y {
+// sumAll sets the sum to the sum of all updates.
+func (m *summed) sumAll() error {
+	if err := m.set(m.sum, terms{}); err != nil {
+		return err
+	}
+	for lo := 0; lo < m.N; lo += sumBlock {
+		var block terms
+		for i := lo; i < min(lo+sumBlock, m.N); i++ {
 			if m.seen[i] {
-				sum.add(weight(i, m.scale(i, r, lr)), y)
+				block.add(m.factor(m.rate[i]), m.y[i])
 			}
 		}
-		return sum
+		if err := m.set(m.change, block); err != nil {
+			return err
+		}
+		if err := m.addChange(); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// move makes the round's step along the memory alone. The running statistics are of the clients that have just trained:
-// the statistics of other clients in the memory are old.
-func (m *memory) move(r Round, weight func(i int, scale float64) float64) error {
-	return m.step(m.w, r, update{
-		clients: r.Active, memory: m.share(r, weight), buffers: chosen(m.y, present(r.Active, m.N)),
-	})
+func (m *summed) addChange() error {
+	return m.set(m.sum, terms{[]float64{1, 1}, []nets.Row{m.sum, m.change}})
+}
+
+// factor returns the factor of an update in the sum, where rate is the learning rate of its round: 1, or by rate 1/rate.
+func (m *summed) factor(rate float64) float64 {
+	if m.byRate {
+		return 1 / rate
+	}
+	return 1
+}
+
+// move moves w along share·change + mean_N(y), by rate times η_t. The running statistics are of the clients that have
+// just trained: those of other clients in the memory are old.
+func (m *summed) move(r Round, share float64, updates []nets.Row) error {
+	return m.step(m.w, r, update{clients: r.Active, buffers: updates, memory: func(lr float64) (along terms) {
+		if m.byRate {
+			lr *= r.LR
+		}
+		along.add(lr*share, m.change)
+		along.add(lr/float64(m.N), m.sum)
+		return along
+	}})
 }

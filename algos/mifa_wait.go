@@ -11,18 +11,21 @@ import "context"
 type mifaWait struct{ mifa }
 
 var mifaWaitMethod = Definition{
-	Name: "mifa-wait", Revision: 2, Is: Linear | FedAvg | Remembers | MovesWhenEmpty | UsesPi,
+	Name: "mifa-wait", Revision: 3, Is: Linear | FedAvg | Remembers | MovesWhenEmpty | UsesPi,
 	Params: []*Param{memoryParam}, Later: serverParams,
 	LR: 0.05, ServerLR: 1,
-	start: startOn(newMemory, func(base memory, _ Options) method { return &mifaWait{mifa{base}} }),
+	start: startOn(newSummed, func(base summed, _ Options) method { return &mifaWait{mifa{base}} }),
 }
 
 func (m *mifaWait) Round(ctx context.Context, r Round) ([]float32, error) {
-	loss, err := m.updateMemory(ctx, r)
-	if err != nil || m.waits() {
+	updates, loss, err := m.train(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.remember(r, updates); err != nil || m.waits() {
 		return loss, err
 	}
-	return loss, m.advance(r)
+	return loss, m.advance(r, updates)
 }
 
 func (m *mifaWait) waits() bool {
