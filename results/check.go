@@ -126,13 +126,16 @@ func (r *Run) checkSettings() (bad []error) {
 		}
 	}
 	check("seed", fmt.Sprint(r.Seed), fmt.Sprint(r.Info.Seed))
+	rounds, _ := r.rounds("rounds") // checkRounds reports a wrong number
 	for _, row := range r.Verified() {
 		check("engine", row.Engine, r.Info.Engine)
 		check("precision", row.Precision, r.Info.Precision)
 		check("version", row.Version, r.Info.Version)
-		if row.TrainLoss.Valid != (r.setting("eval-train") == "true") || row.TrainAcc.Valid != row.TrainLoss.Valid {
-			bad = append(bad, fmt.Errorf("round %d: train_loss %q, train_acc %q, "+
-				"want both if eval-train is true, or none", row.Round, row.TrainLoss, row.TrainAcc))
+		// A run may leave the training set out before its last rounds.
+		wants := r.setting("eval-train") == "true" && (r.Curve[0].TrainLoss.Valid || AmongLast(row.Round, rounds))
+		if row.TrainLoss.Valid != wants || row.TrainAcc.Valid != row.TrainLoss.Valid {
+			bad = append(bad, fmt.Errorf("round %d: train_loss %q, train_acc %q, want both if eval-train is true, "+
+				"at least among the last %d rounds, or none", row.Round, row.TrainLoss, row.TrainAcc, ProtocolRounds))
 		}
 		if len(bad) > 0 {
 			return bad
@@ -157,14 +160,15 @@ func (r *Run) checkRows() (bad []error) {
 		impossible := func(column string, x any, want string) {
 			bad = append(bad, fmt.Errorf("round %d: %s %v, want %s", row.Round, column, x, want))
 		}
-		// A metric is measured in every row or in none; the first row decides which.
+		// A metric is measured in every row or in none; the first row decides which. In which rows the training set
+		// is evaluated the settings say.
 		for _, m := range []metrics.Metric{metrics.TrainLoss, metrics.TestLoss, metrics.TrainAcc, metrics.TestAcc} {
 			x := row.Metric(m)
 			finite := !math.IsNaN(x.Value) && !math.IsInf(x.Value, 0)
 			switch {
 			case !x.Valid && (m == metrics.TestAcc || r.Curve[0].Metric(m).Valid):
 				impossible(string(m), "missing", "a number")
-			case x.Valid && !r.Curve[0].Metric(m).Valid:
+			case x.Valid && !r.Curve[0].Metric(m).Valid && m == metrics.TestLoss:
 				impossible(string(m), x.Value, "none, as in the first row")
 			case whole && !finite:
 				impossible(string(m), x.Value, "a finite number")

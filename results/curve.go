@@ -144,8 +144,11 @@ const ProtocolRounds = 50
 // Evaluated reports whether the model is evaluated after a round, 1 … rounds. It is evaluated after each multiple of
 // every and after the final round; among the final [ProtocolRounds] also after each multiple of last, unless last is 0.
 func Evaluated(round, rounds, every, last int) bool {
-	return round == rounds || round%every == 0 || last > 0 && round > rounds-ProtocolRounds && round%last == 0
+	return round == rounds || round%every == 0 || last > 0 && AmongLast(round, rounds) && round%last == 0
 }
+
+// AmongLast reports whether a round is among the last [ProtocolRounds].
+func AmongLast(round, rounds int) bool { return round > rounds-ProtocolRounds }
 
 // evaluatedAfter returns the first [Evaluated] round after the given one, which is 0 … rounds − 1.
 func evaluatedAfter(round, rounds, every, last int) int {

@@ -51,8 +51,9 @@ downloaded, it runs on synthetic data and says so.`,
 	fs.IntVar(&testSize, "test-size", datasets.SyntheticTest, "test images of --data synthetic")
 	// The first round of an engine finds memory and makes graphs, and takes longer than the others.
 	fs.IntVar(&b.Warmup, "warmup", 1, "rounds before them")
-	fs.Float64Var(&seconds, "max-seconds", 120, "measure no more rounds after this time, once there are 3")
-	fs.BoolVar(&b.Evaluate, "evaluate", true, "evaluate the model after the rounds")
+	fs.Float64Var(&seconds, "max-seconds", 120,
+		"measure no more rounds after this time, once there are 3, and evaluate as many test images as are left time for")
+	fs.BoolVar(&b.NoEval, "no-eval", false, "do not evaluate the model after the rounds")
 	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
 	fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")
 	completeWords(cmd, "format", benchFormats)
@@ -65,8 +66,8 @@ downloaded, it runs on synthetic data and says so.`,
 		if b.Profile && b.Format != "text" {
 			return settings.Usagef("--profile: is printed as text, want --format text")
 		}
-		if b.Profile && !b.Evaluate {
-			return settings.Usagef("--evaluate=false: with --profile, which says how long an evaluation takes")
+		if b.Profile && b.NoEval {
+			return settings.Usagef("--no-eval: with --profile, which says how long an evaluation takes")
 		}
 		if err := b.Machine.Validate(); err != nil {
 			return err

@@ -70,8 +70,8 @@ func TestBenchInitFrom(t *testing.T) {
 		t.Errorf("test accuracy %v from drawn weights, %v from %s, want two that differ", drawn.TestAcc, given.TestAcc,
 			saved)
 	}
-	if row := bench("--evaluate=false"); row.TestAcc.Valid || row.EvalMS.Valid || row.EvalImages != 0 {
-		t.Errorf("--evaluate=false: test_acc %v, eval_ms %v of %d images, want none", row.TestAcc, row.EvalMS,
+	if row := bench("--no-eval"); row.TestAcc.Valid || row.EvalMS.Valid || row.EvalImages != 0 {
+		t.Errorf("--no-eval: test_acc %v, eval_ms %v of %d images, want none", row.TestAcc, row.EvalMS,
 			row.EvalImages)
 	}
 	oneLineError(t, rollcall(t, "bench", "--data", "synthetic", "--init-from", saved, "--out", out), statusFailure,

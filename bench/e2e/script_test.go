@@ -295,6 +295,10 @@ var normalPatterns = []struct {
 	{regexp.MustCompile(`(--threads \d+: want 1 … )\d+`), "${1}MOST"},
 	// What a run will hold is said where it is much for this machine, and grows with its cores.
 	{regexp.MustCompile(`(?m)^memory: .*\n`), ""},
+	// The checksum of run.json is of the names of the processor and of Go's release too, and a column is as wide as its
+	// longest name.
+	{regexp.MustCompile(`("run.json": "sha256:)[0-9a-f]+`), "${1}SUM"},
+	{regexp.MustCompile(`(device|DEVICE)  +`), "$1  "},
 	// Why nothing can be downloaded is said by the machine's network.
 	{regexp.MustCompile(`: unavailable: [^\n"]*`), ": unavailable: NETWORK"},
 }

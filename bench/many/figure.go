@@ -146,6 +146,9 @@ func (w *Wanted) lines(f *papers.Figure) (lines []papers.Line, tasks []Task, err
 		if err != nil {
 			return nil, nil, err
 		}
+		if curves, is := f.Measure.(papers.Curves); is && curves.Train {
+			s.EvalTrainRounds = settings.EvalTrainAll
+		}
 		label := cellLabel(fmt.Sprintf("[%d/%d]", i+1, len(lines)), s, r.Column)
 		if r.Series != "" && r.Series != r.Method {
 			label += " " + r.Series

@@ -297,7 +297,7 @@ func TestFailures(t *testing.T) {
 // Runs at the same time count together, a data set of theirs once; one that does not fit beside another waits for it,
 // and its session leaves.
 func TestMemoryOfSeveralRuns(t *testing.T) {
-	s := settingstest.Tiny(t, "method=mifa", "data=synthetic", "net=cnn-cifar10", "train-size=4000", "test-size=50",
+	s := settingstest.Tiny(t, "method=fedar", "data=synthetic", "net=cnn-cifar10", "train-size=4000", "test-size=50",
 		"clients=12", "rounds=30", "local-steps=2", "batch=4", "eval-every=30")
 	var log bytes.Buffer
 	t.Setenv("GOMEMLIMIT", "off") // the limit is not for the other tests

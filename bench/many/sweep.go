@@ -218,6 +218,7 @@ func (w *Sweep) cell(method, data, net, model string, r rate) (settings.Settings
 	}
 	s.Method, s.Net, s.Availability = method, net, model
 	s.LR, s.ServerLR = own.LR, own.ServerLR
+	s.EvalTrainRounds = settings.EvalTrainLast
 	// Apply leaves out the settings that this cell does not read: a sweep needs only one cell that reads them.
 	if err := s.Apply(w.Given.Implied().All()); err != nil {
 		return s, settings.Usagef("%w", err)

@@ -59,6 +59,7 @@ func (w *Wanted) settingsLike(
 	if method != like { // the column may set the rates of its own methods
 		s.LR, s.ServerLR = own.LR, own.ServerLR
 	}
+	s.EvalTrainRounds = settings.EvalTrainLast // all that a table reads
 	if err := s.Give(w.Given); err != nil {
 		return s, err
 	}

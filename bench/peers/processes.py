@@ -158,7 +158,7 @@ def ours(program, out, task, start):
     text = rollcall(
         program, "bench", "--data", work.data, "--net", task.net, "--precision", task.precision, "--threads",
         str(task.threads), "--batch", str(work.batch), "--local-steps", str(work.steps), "--clients",
-        str(work.population), "--rounds", str(work.rounds), "--device", "cpu", "--evaluate=false",
+        str(work.population), "--rounds", str(work.rounds), "--device", "cpu", "--no-eval",
         *(["--init-from", start] if start else []), "--format", "csv", "--out", out,
         stderr=subprocess.PIPE, preexec_fn=lambda: os.sched_setaffinity(0, cpus(task.threads)))
     row = next(csv.DictReader(io.StringIO(text)))

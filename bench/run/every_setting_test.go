@@ -23,6 +23,7 @@ import (
 var unlike = map[string]string{
 	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: " +
 		"its scores move alike, and no label changes",
+	"eval-train-rounds": "the run with more evaluations is taken, see TestTrainRounds",
 }
 
 // contexts are settings beside the tiny run's own, so that one setting can show. Parameters of methods run with the

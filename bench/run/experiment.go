@@ -58,7 +58,8 @@ func (x *Experiment) Rounds() int {
 // want describes the run for [folder.Decide]. The data checksum is unknown until the session is open.
 func (x *Experiment) want(ctx context.Context, ses *Session, keep Keep) (*folder.Want, error) {
 	w := &folder.Want{
-		Dir: x.Dir, Evaluates: x.Settings.Evaluates, StopAt: x.Rounds(), Files: x.files(), Start: x.Dump != "",
+		Dir: x.Dir, Evaluates: x.Settings.Evaluates, EvaluatesTrain: x.Settings.EvaluatesTrain,
+		StopAt: x.Rounds(), Files: x.files(), Start: x.Dump != "",
 		AnyKind: keep.Look, Altered: ses.Machine.Altered, Mixed: keep.Mixed,
 		Checksum: func() (string, error) {
 			err := ses.OpenData(ctx, &x.Settings, x.Seed)
@@ -137,8 +138,11 @@ func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	}
 }
 
-// evaluate returns a row of the curve, but for its round: the losses and accuracies of the method's current model.
-func (x *Experiment) evaluate(ctx context.Context, ses *Session, f *Federation) (results.CurveRow, error) {
+// evaluate returns a row of the curve, but for its round: the losses and accuracies of the method's current model, on
+// the training set too if train is true.
+func (x *Experiment) evaluate(
+	ctx context.Context, ses *Session, f *Federation, train bool,
+) (results.CurveRow, error) {
 	row := x.row(ses.Engine.Info())
 	model, err := f.Method.Model()
 	if err != nil {
@@ -146,7 +150,7 @@ func (x *Experiment) evaluate(ctx context.Context, ses *Session, f *Federation) 
 	}
 	jobs := f.testJobs(model)
 	tests := len(jobs)
-	if x.Settings.EvalTrain {
+	if train {
 		jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Train})
 	}
 	r, err := ses.Engine.Evaluate(ctx, jobs)
@@ -155,7 +159,7 @@ func (x *Experiment) evaluate(ctx context.Context, ses *Session, f *Federation) 
 	}
 	loss, accuracy := f.testMeans(r[:tests])
 	row.TestLoss, row.TestAcc = files.Some(loss), files.Some(accuracy)
-	if x.Settings.EvalTrain {
+	if train {
 		row.TrainLoss, row.TrainAcc = files.Some(r[tests].Loss), files.Some(r[tests].Accuracy())
 	}
 	return row, nil

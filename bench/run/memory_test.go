@@ -102,7 +102,7 @@ func TestMemoryRefused(t *testing.T) {
 		want          []string
 	}{
 		{"mifa", "100MB", false, []string{
-			"memory: mifa with 40 clients holds at least 41 rows of 551786 parameters 90 MB, activations ",
+			"memory: mifa with 40 clients holds at least 43 rows of 551786 parameters 95 MB, activations ",
 			", data 1 MB: ", "want at most 100 MB (--memory-limit)", "fewer --clients", "--memory-limit SIZE|off",
 		}},
 		{
@@ -141,9 +141,9 @@ func TestMemoryRefused(t *testing.T) {
 
 // What a run will hold is said once, if it is at least a hundredth of what there is.
 func TestMemorySaid(t *testing.T) {
-	s := tiny(t, "mifa")
+	s := tiny(t, "fedar")
 	s.Net, s.Data, s.TrainSize, s.TestSize = "cnn-cifar10", "synthetic", 400, 50
-	said := regexp.MustCompile(`^memory: mifa: 13 rows of 551786 parameters 29 MB, ` +
+	said := regexp.MustCompile(`^memory: fedar: 13 rows of 551786 parameters 29 MB, ` +
 		`activations \d+ MB, data 1 MB; 1.0 GB available\n$`)
 	for limit, want := range map[string]bool{"1GB": true, "100GB": false, "off": false} {
 		ses := onCPU(t, limit)

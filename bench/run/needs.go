@@ -20,7 +20,7 @@ import (
 // Work estimates the cost of a run from its settings alone, before its data are open, to compare runs with one another:
 // it assumes that all clients are active in every round. kind names runs that cost the same.
 func Work(kind string, s *settings.Settings) progress.Work {
-	w := progress.Work{Kind: kind, Rounds: s.Rounds, Evaluates: s.Evaluates}
+	w := progress.Work{Kind: kind, Rounds: s.Rounds}
 	model, err := models.New(s.Net)
 	if err != nil {
 		return w // the run itself reports the error
@@ -30,10 +30,16 @@ func Work(kind string, s *settings.Settings) progress.Work {
 	if s.LocalEpochs.Valid {
 		trained = samples * s.LocalEpochs.Value
 	}
-	if !s.EvalTrain {
-		samples /= 6 // the share of test samples in CIFAR-10, about that in MNIST
+	w.Round = trained * model.Train
+	w.Evaluation = func(round int) float64 {
+		switch {
+		case !s.Evaluates(round):
+			return 0
+		case !s.EvaluatesTrain(round):
+			return samples * model.Forward / 6 // the share of test samples in CIFAR-10, about that in MNIST
+		}
+		return samples * model.Forward
 	}
-	w.Round, w.Evaluation = trained*model.Train, samples*model.Forward
 	return w
 }
 
@@ -82,13 +88,15 @@ func (ses *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32
 	}
 	// The dry run evaluated once, at its end. The real run evaluates as the settings say; what the method itself
 	// evaluates in its rounds is already counted.
-	evaluations := 0
+	n.Evaluated = float64(c.evaluated - c.last)
 	for t := range s.Rounds + 1 {
 		if s.Evaluates(t) {
-			evaluations++
+			n.Evaluated += float64(c.last)
+			if s.EvalTrain && !s.EvaluatesTrain(t) {
+				n.Evaluated -= float64(ses.Data.Train.Len())
+			}
 		}
 	}
-	n.Evaluated = float64(c.evaluated-c.last) + float64(evaluations*c.last)
 	if extra > 0 {
 		n.Evaluated = float64(extra * ses.Data.Test.Len())
 	}

@@ -33,6 +33,9 @@ func (t *trainer) begin(ctx context.Context, d folder.Decision) (err error) {
 		return err
 	}
 	if !goesOn {
+		if again, is := d.(folder.New); is && again.Why != "" {
+			Logf(t.ses.Stderr, "%s: %s: moved aside, and trained again\n", w.Dir, again.Why)
+		}
 		return t.federate(ctx)
 	}
 	for _, note := range resume.Notes {
@@ -181,6 +184,9 @@ func (t *trainer) curveOf(c *checkpoint.File, round int) ([]results.CurveRow, er
 	template := t.x.row(t.ses.Engine.Info())
 	if err := t.want.CheckRows(c.Curve); err != nil {
 		return nil, fmt.Errorf("%s: %w", results.CurveFile, err)
+	}
+	if err := t.want.LacksTrain(c.Curve); err != nil {
+		return nil, err
 	}
 	due := 1 // the row of round 0, which is always evaluated
 	for done := range round {

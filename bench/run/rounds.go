@@ -242,7 +242,7 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	if n := len(t.rows); !due || n > 0 && t.rows[n-1].Round == t.done {
 		return nil
 	}
-	row, err := t.x.evaluate(ctx, t.ses, t.f)
+	row, err := t.x.evaluate(ctx, t.ses, t.f, t.evaluatesTrain())
 	if err != nil {
 		return err
 	}
@@ -272,6 +272,17 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// evaluatesTrain reports whether the next row has the training set: as the settings say, or more if the rows that an
+// earlier process has left have more.
+func (t *trainer) evaluatesTrain() bool {
+	rows := t.earlier
+	if len(t.rows) > 0 {
+		rows = t.rows
+	}
+	return t.x.Settings.EvaluatesTrain(t.done) ||
+		t.x.Settings.EvalTrain && len(rows) > 0 && rows[0].TrainLoss.Valid
 }
 
 func (t *trainer) checkpointDue() bool {

@@ -21,9 +21,9 @@ type SpeedTest struct {
 	Settings settings.Settings
 	Seed     uint32
 	Warmup   int           // rounds before the first one that is measured
-	Limit    time.Duration // no round begins after it, once minRounds are measured
+	Limit    time.Duration // no round begins after it, once minRounds are measured; then the evaluation has what is left
 	Machine  Machine
-	Evaluate bool    // evaluate the model after the rounds
+	NoEval   bool    // do not evaluate the model after the rounds
 	Format   string  // what the command prints: text, csv or gobench
 	Profile  bool    // measure kernels and the writing of a curve too
 	Phases   *Phases // where the time went, set by Measure
@@ -158,8 +158,8 @@ func (b *SpeedTest) Measure(
 	if now, ok := conditions.ReadTicks(conditions.TicksPath); ticking && ok {
 		row.Steal, row.Others = conditions.Steal(ticks, now), conditions.Others(ticks, now)
 	}
-	if err == nil && b.Evaluate {
-		err = b.evaluate(ctx, ses, f, &row)
+	if err == nil && !b.NoEval {
+		err = b.evaluate(ctx, ses, f, &row, b.Limit-time.Since(begun))
 	}
 	if bytes, known := memory.Peak(); known {
 		row.PeakMemMiB = files.Some(float64(bytes) / (1 << 20))
@@ -190,23 +190,36 @@ func Sum(times []time.Duration) (total time.Duration) {
 	return total
 }
 
-// evaluate measures one pass over the test images, and a quick one again: the first finds memory and makes graphs.
-func (b *SpeedTest) evaluate(ctx context.Context, ses *Session, f *Federation, row *results.BenchRow) error {
+// evaluate measures one pass over the test images, or over as many as the time that is left is enough for, at least
+// evalProbe. A pass over these comes first: it finds memory, makes graphs, and says how long an image takes.
+func (b *SpeedTest) evaluate(
+	ctx context.Context, ses *Session, f *Federation, row *results.BenchRow, left time.Duration,
+) error {
 	model, err := f.Method.Model()
 	if err != nil {
 		return err
 	}
-	for range 2 {
+	index := make([]int32, ses.Data.Test.Len())
+	for i := range index {
+		index[i] = int32(i)
+	}
+	for _, n := range []int{min(evalProbe, len(index)), len(index)} {
+		if b.Phases.evaluation > 0 {
+			left -= b.Phases.evaluation
+			inTime := float64(b.Phases.evalImages) * float64(left) / float64(b.Phases.evaluation)
+			if n = int(min(float64(n), inTime)); n < evalProbe && n < len(index) {
+				break
+			}
+		}
 		started := time.Now()
-		r, err := ses.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test}})
+		r, err := ses.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test, Index: index[:n]}})
 		if err != nil {
 			return err
 		}
-		took := time.Since(started)
-		row.EvalMS, row.EvalImages, row.TestAcc = files.Some(ms(took)), r[0].N, files.Some(r[0].Accuracy())
-		b.Phases.evaluation, b.Phases.evalImages = took, r[0].N
-		if took > quick {
-			break
+		b.Phases.evaluation, b.Phases.evalImages = time.Since(started), n
+		row.EvalMS, row.EvalImages = files.Some(ms(b.Phases.evaluation)), n
+		if n == len(index) {
+			row.TestAcc = files.Some(r[0].Accuracy())
 		}
 	}
 	if !b.Profile {
@@ -221,8 +234,8 @@ func (b *SpeedTest) evaluate(ctx context.Context, ses *Session, f *Federation, r
 	})
 }
 
-// quick is how long an evaluation may take to be measured a second time.
-const quick = time.Second
+// evalProbe is the least number of images that are evaluated.
+const evalProbe = 200
 
 // imageCounter is an engine that counts the client-steps and the images it trains on, padding left out.
 type imageCounter struct {

@@ -53,7 +53,7 @@ func (s *Settings) Unnamed() any {
 // that came when runs were kept already. Of a method's parameter each method says whether it came later; a setting of
 // all runs with a value AsBefore did for all.
 func (r *Row) names(s *Settings) bool {
-	if _, reads := s.Uses(r.Name); !reads {
+	if _, reads := s.Uses(r.Name); !reads || r.Apart {
 		return false
 	}
 	text := r.text(s)

@@ -22,6 +22,7 @@ type Row struct {
 	For    *use // the runs that read it; nil: all
 	Column bool // it has its own column in CSV, and is not in params
 	Quiet  bool // the help states the default itself, or the default depends on other settings
+	Apart  bool // it is not in params, nor in what names a run: the run is the same at every value
 }
 
 // made are all settings, as long as no method is added. Use [rows].
@@ -92,6 +93,12 @@ func (r Row) column() Row {
 // quiet returns the row as one whose default is not added to its help.
 func (r Row) quiet() Row {
 	r.Quiet = true
+	return r
+}
+
+// apart returns the row as one that makes no other run of a run.
+func (r Row) apart() Row {
+	r.Apart = true
 	return r
 }
 

@@ -98,6 +98,12 @@ func trainingRows() []Row {
 	}
 }
 
+// The values of --eval-train-rounds.
+const (
+	EvalTrainAll  = "all"
+	EvalTrainLast = "last"
+)
+
 // evaluationRows say when the model is evaluated, and on which samples. --eval-last is 2 because FedAWE's code
 // evaluates every second of the last 50 rounds.
 var evaluationRows = []Row{
@@ -114,6 +120,11 @@ var evaluationRows = []Row{
 		},
 		Field: func(s *Settings) any { return &s.EvalTrain },
 	},
+	word("eval-train-rounds", EvalTrainAll, []string{EvalTrainAll, EvalTrainLast},
+		"all: the training set is in every evaluation; last: in those among the last 50 rounds, which tables read "+
+			"(default all; last in a sweep)",
+		func(s *Settings) any { return &s.EvalTrainRounds }).quiet().
+		only(&use{"--eval-train", func(s *Settings) bool { return s.EvalTrain }}).apart(),
 }
 
 // defaultOf returns the end of the help of a setting whose default depends on the method, " (default: torch for fedar

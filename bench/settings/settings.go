@@ -42,9 +42,10 @@ type Settings struct {
 
 	OfMethods algos.Values // parameters of methods; a missing one has its default
 
-	EvalEvery int
-	EvalLast  files.Optional // evaluate every so many of the last 50 rounds; none: as EvalEvery says
-	EvalTrain bool           // evaluate on the training set as well
+	EvalEvery       int
+	EvalLast        files.Optional // evaluate every so many of the last 50 rounds; none: as EvalEvery says
+	EvalTrain       bool           // evaluate on the training set as well
+	EvalTrainRounds string         // all or last: at every evaluation, or in the last 50 rounds
 }
 
 // DataSettings say what generated data are like, and how samples are split among the clients.
@@ -143,7 +144,7 @@ func (s *Settings) Params() results.Params {
 	was, is := base.Values(), s.Values()
 	var differ []string
 	for name := range is {
-		if was[name] != is[name] && !rowOf(name).Column {
+		if r := rowOf(name); was[name] != is[name] && !r.Column && !r.Apart {
 			differ = append(differ, name+"="+is[name])
 		}
 	}
@@ -185,6 +186,12 @@ func (s *Settings) MethodOptions() algos.Options {
 // Evaluates reports whether the model is evaluated after this many rounds.
 func (s *Settings) Evaluates(round int) bool {
 	return results.Evaluated(round, s.Rounds, s.EvalEvery, int(s.EvalLast.Or(0)))
+}
+
+// EvaluatesTrain reports whether it is evaluated on the training set as well.
+func (s *Settings) EvaluatesTrain(round int) bool {
+	return s.EvalTrain && s.Evaluates(round) &&
+		(s.EvalTrainRounds != EvalTrainLast || results.AmongLast(round, s.Rounds))
 }
 
 // Rate returns the local learning rate η_t of round t, counted from 0.

@@ -105,7 +105,7 @@ func round3(x float64) float64 { return math.Round(x*1000) / 1000 }
 // fedaweF3 gives every client the same availability, p_i^t = p·(γ sin(0.1πt) + 1 − γ).
 var fedaweF3 = Figure{
 	ID: "fedawe-f3", Title: "FedAWE, Figure 3: FedAvg under non-stationary availability, SVHN",
-	Measure: Curves{}, Runs: fedaweF3Runs(), Seeds: fedaweSeeds, Rounds: 1000,
+	Measure: Curves{Train: true}, Runs: fedaweF3Runs(), Seeds: fedaweSeeds, Rounds: 1000,
 	Draw: drawn(fedaweF3Rows, fedaweF3Figure),
 	Says: []Sentence[Measured]{
 		{"accuracy is lower at γ = 0.5 than at 0.1, for every p", fedaweExample2, changesBetween("gamma", 0.1, 0.5)},
@@ -365,7 +365,7 @@ const (
 // are smoothed, and the losses scaled, as in the released code.
 var fedaweF7 = Figure{
 	ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine",
-	Measure: Curves{}, Runs: runsIn(columnsUnder("sine"), "fedavg-active", "fedawe", "mifa"), Seeds: fedaweSeeds,
+	Measure: Curves{Train: true}, Runs: runsIn(columnsUnder("sine"), "fedavg-active", "fedawe", "mifa"), Seeds: fedaweSeeds,
 	Rounds: fedaweRounds,
 	Options: []Option{
 		{

@@ -80,6 +80,7 @@ type Nothing struct{}
 // Curves asks for trained runs, in [Measured].Lines.
 type Curves struct {
 	Decisions bool // also asks for the decisions of the methods
+	Train     bool // the figure shows the training set in every evaluated round
 }
 
 // ClassShares asks for the training images of each class that the split gives each client, in [Measured].Classes.

@@ -262,8 +262,12 @@ func lastRounds(list ...metrics.Metric) []Entry {
 
 // aboutAccuracies explains [lastRounds] to people.
 func aboutAccuracies(rounds int) string {
-	return fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds",
+	about := fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds",
 		min(results.ProtocolRounds, rounds))
+	if rounds > results.ProtocolRounds {
+		about += ", in which alone the training set is evaluated (--eval-train-rounds all: at every evaluation)"
+	}
+	return about
 }
 
 // overTime returns the entries of INFOCOM's Table I: the largest test accuracy of a run, its mean over the rounds, and

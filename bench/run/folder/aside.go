@@ -149,7 +149,8 @@ func contained(dir, old string) bool {
 		case name == events.File:
 		case name == results.CurveFile:
 			rows, err := results.ReadCurve(path)
-			if err != nil || len(rows) > len(run.Curve) || sameRows(rows, run.Curve) != nil {
+			if err != nil || len(rows) > len(run.Curve) || sameRows(rows, run.Curve) != nil ||
+				len(rows) > 0 && rows[0].TrainLoss.Valid && !run.Curve[0].TrainLoss.Valid {
 				return false
 			}
 		case name == results.RunFile:

@@ -20,17 +20,19 @@ import (
 // Want is the run that a command wants in a folder.
 type Want struct {
 	Dir       string
-	About     checkpoint.About       // what it is; a data checksum of "" is not known yet, and not compared
-	Row       results.CurveRow       // the names that every row of its curve has
-	Evaluates func(round int) bool   // whether it has a row after a round
-	StopAt    int                    // the round after which the command ends it; its last one unless it tunes
-	Files     []string               // files beside the curve that are asked for, see [results.RunFiles]
-	Start     bool                   // a finished run will not do, and no checkpoint: it has to train from the start
-	AnyKind   bool                   // the command makes no run, and takes finished ones of whatever numerics
-	Checksum  func() (string, error) // opens the data and returns their checksum; called if they may be altered
-	Altered   bool                   // data files need not be the official ones
-	Mixed     bool                   // finished runs of other numerics or data will do
-	Lockless  bool                   // the folder cannot be locked
+	About     checkpoint.About     // what it is; a data checksum of "" is not known yet, and not compared
+	Row       results.CurveRow     // the names that every row of its curve has
+	Evaluates func(round int) bool // whether it has a row after a round
+	// EvaluatesTrain says whether such a row has the training set too. A run with more of them will do.
+	EvaluatesTrain func(round int) bool
+	StopAt         int                    // the round after which the command ends it; its last one unless it tunes
+	Files          []string               // files beside the curve that are asked for, see [results.RunFiles]
+	Start          bool                   // a finished run will not do, and no checkpoint: it has to train from the start
+	AnyKind        bool                   // the command makes no run, and takes finished ones of whatever numerics
+	Checksum       func() (string, error) // opens the data and returns their checksum; called if they may be altered
+	Altered        bool                   // data files need not be the official ones
+	Mixed          bool                   // finished runs of other numerics or data will do
+	Lockless       bool                   // the folder cannot be locked
 }
 
 // Policy says what a command does with work that it may not replace unasked.
@@ -65,7 +67,8 @@ type Resume struct {
 
 // New says that the run begins at round 0.
 type New struct {
-	Aside bool // there is something to be moved aside first
+	Aside bool   // there is something to be moved aside first
+	Why   string // why that will not do, if it is of the run that is wanted; "": it is not
 }
 
 // Refuse says that the folder has work that the run must not replace.
@@ -154,8 +157,25 @@ func DecideAgain(w *Want, p Policy, was Decision) (Decision, error) {
 	return Decide(w, p)
 }
 
-// decide decides about the files in one folder, whatever was moved aside.
+// decide decides about the files in one folder, whatever was moved aside. A curve without the numbers on the training
+// set that are wanted has to be made again: only the models of its rounds have them.
 func (f *found) decide(w *Want) (Decision, error) {
+	d, err := f.decideOnWork(w)
+	rows := f.run.Curve
+	switch d := d.(type) {
+	case Keep:
+		rows = d.Run.Curve
+	case Resume:
+	default:
+		return d, err
+	}
+	if err := w.LacksTrain(rows); err != nil {
+		return New{Aside: true, Why: err.Error()}, nil
+	}
+	return d, err
+}
+
+func (f *found) decideOnWork(w *Want) (Decision, error) {
 	if f.unread != nil {
 		return nil, fmt.Errorf("results: %w", f.unread)
 	}
@@ -280,6 +300,16 @@ func (f *found) unlike(w *Want) (why string, err error) {
 		return "", nil
 	}
 	return d[0], nil
+}
+
+// LacksTrain reports the first row without the numbers on the training set that are wanted.
+func (w *Want) LacksTrain(rows []results.CurveRow) error {
+	for _, r := range rows {
+		if w.EvaluatesTrain(r.Round) && !r.TrainLoss.Valid {
+			return fmt.Errorf("%s: round %d is not evaluated on the training set", results.CurveFile, r.Round)
+		}
+	}
+	return nil
 }
 
 // CheckRows reports rows of another run, of whatever table, of other numerics, or of other rounds than the wanted run.

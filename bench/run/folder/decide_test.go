@@ -38,7 +38,7 @@ func wanted(t *testing.T) *Want {
 			Revisions: results.Revisions{Method: 2, Availability: 1, Data: 1, Net: 1, Engine: 1}, Params: 5, Rounds: 6,
 		},
 		Row:       results.CurveRow{Setup: cell, Seed: 3},
-		Evaluates: func(int) bool { return true }, StopAt: 6,
+		Evaluates: func(int) bool { return true }, EvaluatesTrain: func(int) bool { return false }, StopAt: 6,
 	}
 }
 

@@ -195,6 +195,9 @@ func RemoveOlder(dir string, round, keep int) error {
 // SameRow returns the first difference between a row on disk and the same row computed again, with both values. Times,
 // versions and the engine within a numerics class may differ.
 func SameRow(there, here results.CurveRow) error {
+	if !there.TrainLoss.Valid || !here.TrainLoss.Valid { // one is not evaluated on the training set
+		there.TrainLoss, there.TrainAcc = here.TrainLoss, here.TrainAcc
+	}
 	for _, c := range []struct {
 		column      string
 		there, here any

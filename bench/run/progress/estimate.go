@@ -10,44 +10,39 @@ import (
 type Work struct {
 	Kind       string // runs of the same kind, those of a cell, take the same time
 	Rounds     int
-	Round      float64              // FLOP of a round with all clients
-	Evaluation float64              // FLOP of an evaluation
-	Evaluates  func(round int) bool // whether the run evaluates after so many rounds; nil: never
+	Round      float64                 // FLOP of a round with all clients
+	Evaluation func(round int) float64 // FLOP of the evaluation after so many rounds, 0: there is none; nil: never any
 }
 
-// evaluations returns how many evaluations there are from round 0 to this round, both included.
-func (w *Work) evaluations(rounds int) (n int) {
-	if w.Evaluates == nil {
+// evaluation returns the FLOP of the evaluations from round 0 to this round, both included.
+func (w *Work) evaluation(rounds int) (flop float64) {
+	if w.Evaluation == nil {
 		return 0
 	}
 	for t := range rounds + 1 {
-		if w.Evaluates(t) {
-			n++
-		}
+		flop += w.Evaluation(t)
 	}
-	return n
+	return flop
 }
 
-func (w *Work) flop(rounds, evaluations int) float64 {
-	return float64(rounds)*w.Round + float64(evaluations)*w.Evaluation
-}
+func (w *Work) training(rounds int) float64 { return float64(rounds) * w.Round }
 
 // Left returns the FLOP of a run that has made so many rounds and the evaluations up to there.
 func (w *Work) Left(done int) float64 {
-	return w.flop(w.Rounds-done, w.evaluations(w.Rounds)-w.evaluations(done))
+	return w.training(w.Rounds-done) + w.evaluation(w.Rounds) - w.evaluation(done)
 }
 
 // doneFrac returns the share of all work that is done, 0 … 1. Kept and failed runs count as done. NaN: it is not known.
 func (c *Command) doneFrac() float64 {
 	done, all := 0.0, 0.0
 	for _, r := range c.runs {
-		whole := r.work.flop(r.work.Rounds, r.evaluations)
+		whole := r.work.training(r.work.Rounds) + r.evaluation
 		all += whole
 		switch r.state {
 		case hasEnded:
 			done += whole
 		case isAtWork:
-			done += r.work.flop(r.done, r.evaluated)
+			done += r.work.training(r.done) + r.evaluated
 		}
 	}
 	return min(1, done/all)
@@ -111,13 +106,13 @@ func (c *Command) left() (time.Duration, bool) {
 		if r.state == hasEnded {
 			continue
 		}
-		rounds, evaluations := r.work.Rounds, r.evaluations
+		rounds, evaluation := r.work.Rounds, r.evaluation
 		if r.state == isAtWork {
-			rounds, evaluations = rounds-r.done, evaluations-r.evaluated
+			rounds, evaluation = rounds-r.done, evaluation-r.evaluated
 		}
 		of := c.times.ofKind(r.work.Kind)
-		sec += of.train.secFor(float64(rounds)*r.work.Round, min(roundsMeasured, r.work.Rounds)) +
-			of.evaluate.secFor(float64(evaluations)*r.work.Evaluation, 1)
+		sec += of.train.secFor(r.work.training(rounds), min(roundsMeasured, r.work.Rounds)) +
+			of.evaluate.secFor(evaluation, 1)
 	}
 	// The sum above is of runs one after the other. Runs at the same time share the clock, and opening data takes time
 	// between runs: the ratio of passed time to measured work accounts for both.

@@ -96,7 +96,7 @@ func Under(log io.Writer) io.Writer {
 
 // Run adds a run to the command. label names it in the log.
 func (c *Command) Run(label string, work Work) Run {
-	r := &run{command: c, label: label, work: work, evaluations: work.evaluations(work.Rounds)}
+	r := &run{command: c, label: label, work: work, evaluation: work.evaluation(work.Rounds)}
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.runs = append(c.runs, r)
@@ -181,14 +181,14 @@ type run struct {
 	work    Work
 
 	// The command's lock guards these.
-	state       state
-	evaluations int    // how many evaluations the run has
-	rounds      int    // how many rounds Start was called with
-	done        int    // how many rounds are done
-	evaluated   int    // how many evaluations are done
-	accuracy    string // the last one, as the line shows it
-	began       time.Time
-	last        time.Time // of the last call of a method: the next round or evaluation began then
+	state      state
+	evaluation float64 // FLOP of all evaluations
+	rounds     int     // how many rounds Start was called with
+	done       int     // how many rounds are done
+	evaluated  float64 // FLOP of the evaluations that are done
+	accuracy   string  // the last one, as the line shows it
+	began      time.Time
+	last       time.Time // of the last call of a method: the next round or evaluation began then
 }
 
 // state is how far a run is.
@@ -216,7 +216,7 @@ func (r *run) Resumed(done int) {
 	c := r.command
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	r.done, r.evaluated, r.last = done, r.work.evaluations(done), c.now()
+	r.done, r.evaluated, r.last = done, r.work.evaluation(done), c.now()
 	c.draw()
 }
 
@@ -233,8 +233,11 @@ func (r *run) Evaluated(row results.CurveRow) {
 	c := r.command
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.times.ofKind(r.work.Kind).evaluate.add(r.took(), r.work.Evaluation)
-	r.evaluated = min(r.evaluated+1, r.evaluations)
+	if r.work.Evaluation != nil {
+		flop := r.work.Evaluation(row.Round)
+		c.times.ofKind(r.work.Kind).evaluate.add(r.took(), flop)
+		r.evaluated = min(r.evaluated+flop, r.evaluation)
+	}
 	r.accuracy = fmt.Sprintf("test acc %.2f %%", 100*row.TestAcc.Value)
 	if c.width == nil {
 		_, _ = fmt.Fprintf(c.w, "%s: round %d/%d, %d active, %s, %.1f s\n", r.label, row.Round, r.rounds, row.Active,

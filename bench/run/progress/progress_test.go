@@ -77,7 +77,12 @@ func on(columns int) (*screen, *Command, *clock) {
 
 // everyTen is the work of a run of 100 rounds of 1 s that is evaluated every ten, in 2 s, if a FLOP takes 1 s.
 var everyTen = Work{
-	Kind: "a", Rounds: 100, Round: 1, Evaluation: 2, Evaluates: func(round int) bool { return round%10 == 0 },
+	Kind: "a", Rounds: 100, Round: 1, Evaluation: func(round int) float64 {
+		if round%10 == 0 {
+			return 2
+		}
+		return 0
+	},
 }
 
 // pass makes so many rounds of a run, with their evaluations.
@@ -88,7 +93,7 @@ func pass(now *clock, r Run, from, to int) {
 		}
 		now.pass(time.Second)
 		r.Round(t+1, 4)
-		if everyTen.Evaluates(t + 1) {
+		if everyTen.Evaluation(t+1) > 0 {
 			evaluate(now, r, t+1)
 		}
 	}
