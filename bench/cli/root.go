@@ -177,6 +177,7 @@ func completeNames(cmd *cobra.Command) {
 		"data": datasets.Names(), "nets": models.Names(), "kind": availability.Names(),
 		"device":    {"auto", "cpu", "cuda"},
 		"precision": {"tf32", "fp32", "bf16", "bf16x3"},
+		"rows":      {"memory", "file"},
 	}
 	for _, r := range settings.Rows() {
 		if len(r.Words) > 0 {

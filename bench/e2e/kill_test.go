@@ -107,6 +107,31 @@ func TestKilled(t *testing.T) {
 	killedOften(t, killings, trials, 8)
 }
 
+// MIFA and FedVARP, whose sum is added anew in rounds 100 and 200, with rows in memory and in a file: in half of the
+// rounds nobody is there.
+func TestSumKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector sees one process alone, and -short is for it")
+	}
+	top := quickFolder(t)
+	var killings []*killing
+	for i, line := range []string{
+		"mifa --memory raw --rows file", "mifa --memory rate", "fedvarp --memory raw", "fedvarp --memory rate --rows file",
+	} {
+		k := &killing{
+			t: t, draw: rand.New(rand.NewPCG(3, uint64(i))), name: line, out: filepath.Join(top, fmt.Sprint(i)),
+			line: "run --method " + line + " --p 0.1 " + leafRun + " --device cpu --threads 1 --checkpoint-every 1ms --out ",
+		}
+		k.undisturbed()
+		killings = append(killings, k)
+	}
+	enough := 4
+	if longtest.On() {
+		enough = 80
+	}
+	killedOften(t, killings, 2*enough, enough)
+}
+
 // killedOften disturbs the commands in turn so many times, and then as often as it takes for enough kills, a quarter of
 // which left a checkpoint: a moment drawn may lie before the first checkpoint or behind the end, on a busy machine
 // often.

@@ -33,6 +33,7 @@ type Machine struct {
 	Out       string         // folder of everything that is written
 	Events    bool           // write TensorBoard event files
 	Memory    memory.Ceiling // the most memory that runs may hold
+	Rows      string         // where the rows of a CPU engine are: memory or file, in a file below Out; empty: memory
 	AtOnce    int            // runs at a time, on each card; 0: the command trains a single run
 	auto      bool           // --device was auto, which has chosen the card in Device
 
@@ -44,11 +45,26 @@ type Machine struct {
 	Plan            bool          // print what the command would do, and do nothing
 }
 
+// The values of Rows.
+const (
+	RowsInMemory = "memory"
+	rowsInFile   = "file"
+)
+
+// RowsInFile reports whether the rows of an engine are in a file.
+func (m *Machine) RowsInFile() bool { return m.Rows == rowsInFile }
+
 // Validate reports the first impossible flag, or that the processor cannot train, before a data set is opened.
 func (m *Machine) Validate() error {
 	// A bound against slips of the finger: every thread holds the activations of a client.
 	if most := max(64, 4*runtime.NumCPU()); m.Threads < 1 || m.Threads > most {
 		return settings.Usagef("--threads %d: want 1 … %d", m.Threads, most)
+	}
+	if err := settings.OneOf("rows", cmp.Or(m.Rows, RowsInMemory), []string{RowsInMemory, rowsInFile}); err != nil {
+		return err
+	}
+	if m.RowsInFile() && runtime.GOOS != "linux" {
+		return settings.Usagef("--rows file: on Linux alone, want --rows memory")
 	}
 	if m.CheckpointEvery < 0 {
 		return settings.Usagef("--checkpoint-every %s: want 0 or more, 0 for none", m.CheckpointEvery)
@@ -90,8 +106,12 @@ func (m *Machine) validatePrecision() error {
 	return m.offers(Choice{CUDA: m.Device != "cpu"})
 }
 
-// offers reports a --precision that the chosen engine lacks.
+// offers reports a --precision or --rows that the chosen engine lacks.
 func (m *Machine) offers(c Choice) error {
+	if m.RowsInFile() && c.CUDA {
+		return settings.Usagef("--rows file: the CUDA engine, which runs here%s, has them on the card, want --device cpu",
+			c.why)
+	}
 	engine, has := "CPU", "fp32, bf16 and bf16x3"
 	_, err := kernels.ParsePrecision(m.Precision)
 	if c.CUDA {
@@ -231,9 +251,11 @@ func (m *Machine) OpenEngine(
 		})
 	} else {
 		var on *cpu.Engine
-		on, err = cpu.Open(model, train, test, cpu.Options{
-			Threads: m.Threads, Batch: w.Batch, Precision: m.cpuPrecision(),
-		})
+		options := cpu.Options{Threads: m.Threads, Batch: w.Batch, Precision: m.cpuPrecision()}
+		if m.RowsInFile() {
+			options.RowsDir = m.Out
+		}
+		on, err = cpu.Open(model, train, test, options)
 		if err == nil {
 			e, more = on, ", "+files.Count(m.Threads, "thread")
 			if lost := on.Lost(); lost != "" { // why a faster variant of the kernels cannot be used

@@ -22,19 +22,31 @@ type need struct {
 	of           string // the method
 	clients      int
 	rows, params int   // rows of parameters that the method holds in the engine, and P; 0 on a card
+	inFile       bool  // the rows are in a file
 	engine, data int64 // bytes of the engine with the initial weights, bytes of the samples
 	least        bool  // rows counts only the rows that the method starts with: the data are not open yet
 }
 
 // run returns the bytes that no other run shares; a parameter is a float32 of 4 bytes.
-func (n *need) run() int64 { return 4*int64(n.rows)*int64(n.params) + n.engine }
+func (n *need) run() int64 {
+	if n.inFile {
+		return n.engine
+	}
+	return n.ofRows() + n.engine
+}
+
+func (n *need) ofRows() int64 { return 4 * int64(n.rows) * int64(n.params) }
 
 func (n *need) total() int64 { return n.run() + n.data }
 
 // String returns a text like "1001 rows of 11183562 parameters 44.8 GB, activations 0.6 GB, data 0.2 GB".
 func (n *need) String() string {
-	return fmt.Sprintf("%s of %d parameters %s, activations %s, data %s", files.Count(n.rows, "row"), n.params,
-		memory.Size(n.run()-n.engine), memory.Size(n.engine), memory.Size(n.data))
+	place := ""
+	if n.inFile {
+		place = " in a file"
+	}
+	return fmt.Sprintf("%s of %d parameters %s%s, activations %s, data %s", files.Count(n.rows, "row"), n.params,
+		memory.Size(n.ofRows()), place, memory.Size(n.engine), memory.Size(n.data))
 }
 
 // memoryError is the error of a run that needs more memory than there is.
@@ -45,16 +57,19 @@ type memoryError struct {
 }
 
 func (e *memoryError) Error() string {
-	least, beside, pack := "", "", ""
+	least, beside, pack, file := "", "", "", ", --rows file"
 	if e.need.least {
 		least = "at least "
 	}
 	if e.others > 0 {
 		beside, pack = fmt.Sprintf(" beside the %s of other runs", memory.Size(e.others)), "--pack, "
 	}
+	if e.need.inFile {
+		file = ""
+	}
 	return fmt.Sprintf("memory: %s with %d clients holds %s%s: %s%s, want at most %s (%s): with fewer %s--clients or "+
-		"--threads, a smaller net or --batch, or --memory-limit SIZE|off", e.need.of, e.need.clients, least, e.need,
-		memory.Size(e.need.total()), beside, memory.Size(e.limit.Bytes), e.limit.From, pack)
+		"--threads, a smaller net or --batch%s, or --memory-limit SIZE|off", e.need.of, e.need.clients, least, e.need,
+		memory.Size(e.need.total()), beside, memory.Size(e.limit.Bytes), e.limit.From, pack, file)
 }
 
 // FitsAlone reports whether err refuses a run that would fit if no other run were at work.
@@ -147,7 +162,7 @@ func (ses *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need
 	if err != nil {
 		return nil, err
 	}
-	n.rows, n.params = c.rows, model.P
+	n.rows, n.params, n.inFile = c.rows, model.P, ses.Machine.RowsInFile()
 	n.engine, err = cpu.Bytes(model, cpu.Options{
 		Threads: ses.threads(), Batch: s.Batch, Precision: ses.Machine.cpuPrecision(),
 	}, c.load)

@@ -107,7 +107,7 @@ func TestMemoryRefused(t *testing.T) {
 		}},
 		{
 			"fedavg-active", "100MB", true,
-			[]string{"fedavg-active with 40 clients holds 41 rows of 551786 parameters 90 MB, "},
+			[]string{"fedavg-active with 40 clients holds 41 rows of 551786 parameters 90 MB, ", "--batch, --rows file, "},
 		},
 	} {
 		t.Run(c.method, func(t *testing.T) {
@@ -130,6 +130,11 @@ func TestMemoryRefused(t *testing.T) {
 			}
 			if FitsAlone(err) {
 				t.Error("it would fit without other runs, which there are not")
+			}
+			if !c.opened { // it is the rows that do not fit
+				ses.Machine.Rows = rowsInFile
+				must.OK(t, ses.Fits(&s))
+				ses.Machine.Rows = RowsInMemory
 			}
 			must.OK(t, ses.Machine.Memory.Set("off"))
 			if err := ses.Open(t.Context(), &s, 3); err != nil {

@@ -25,6 +25,7 @@ type Engine struct {
 	exec    *kernels.Exec[float32] // runs Combine
 	slots   []*slot
 	batch   int
+	rowsDir string                      // folder for banks in files; empty: they are in memory
 	normals [2]*kernels.Normal[float32] // how the bytes of each part become numbers; nil for a part of features
 	combine combineTask
 }
@@ -34,6 +35,7 @@ type Options struct {
 	Threads   int               // 0: one per core that Go uses (GOMAXPROCS)
 	Batch     int               // B, the batch size of all plans, at least 1
 	Precision kernels.Precision // of matrix products; empty: cpu.FP32
+	RowsDir   string            // folder for files with the rows, see NewBank; empty: they are in memory
 }
 
 // choose returns the variants of kernels that an engine with these options uses.
@@ -66,7 +68,7 @@ func Open(m *models.Model, train, test *plan.Samples, o Options) (*Engine, error
 	}
 	e := &Engine{
 		model: m, parts: [2]*plan.Samples{train, test}, choice: choice, how: cmp.Or(o.Precision, kernels.FP32),
-		batch: o.Batch,
+		batch: o.Batch, rowsDir: o.RowsDir,
 	}
 	for i, s := range e.parts {
 		if s == nil {

@@ -13,17 +13,35 @@ type cpuBank struct {
 	engine *Engine
 	rows   int
 	data   []float32 // [rows,P]
+	unmap  func()    // frees data that are in a file; nil: they are in memory
 }
 
 func (b *cpuBank) Rows() int { return b.rows }
-func (b *cpuBank) Free()     { b.data, b.rows = nil, 0 }
 
-// NewBank implements [nets.Engine].
+func (b *cpuBank) Free() {
+	if b.unmap != nil {
+		b.unmap()
+	}
+	*b = cpuBank{engine: b.engine}
+}
+
+// NewBank implements [nets.Engine]. With [Options].RowsDir the rows are in a file, of which the system keeps in memory
+// what there is room for: more rows than the memory holds, at the speed of the disk.
 func (e *Engine) NewBank(rows int) (nets.Bank, error) {
 	if rows < 0 || rows > math.MaxInt/4/max(1, e.model.P) {
 		return nil, fmt.Errorf("nets: bank of %d rows × %d parameters", rows, e.model.P)
 	}
-	return &cpuBank{engine: e, rows: rows, data: make([]float32, rows*e.model.P)}, nil
+	b := &cpuBank{engine: e, rows: rows}
+	n := rows * e.model.P
+	if e.rowsDir == "" || n == 0 {
+		b.data = make([]float32, n)
+		return b, nil
+	}
+	var err error
+	if b.data, b.unmap, err = mapFile(e.rowsDir, n); err != nil {
+		return nil, fmt.Errorf("nets: file of %d rows × %d parameters in %s: %w", rows, e.model.P, e.rowsDir, err)
+	}
+	return b, nil
 }
 
 // row returns the elements of r [P]. Errors begin with what, the operation that needs the row.

@@ -3,7 +3,11 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/internal/must"
@@ -160,5 +164,52 @@ func TestLoadStore(t *testing.T) {
 	}
 	if b.Rows() != 3 || e.Info().Params != e.model.P {
 		t.Errorf("%d rows of %d, want 3 of %d", b.Rows(), e.Info().Params, e.model.P)
+	}
+}
+
+// Banks in files hold what banks in memory hold, in a folder that stays empty, and more than the memory has. What there
+// is no room for is refused when it is asked for.
+func TestRowsInFile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("rows are in files on Linux alone")
+	}
+	dir := t.TempDir()
+	e := newTest(t, "linear-mnist", 1, 1)
+	e.rowsDir = dir
+	w := make([]float32, e.model.P)
+	for i := range w {
+		w[i] = float32(i%61) - 30
+	}
+	files, inMemory := rows(t, e, 5, w), newTest(t, "linear-mnist", 1, 1)
+	memory := rows(t, inMemory, 5, w)
+	for _, on := range []struct {
+		e *Engine
+		b nets.Bank
+	}{{e, files}, {inMemory, memory}} {
+		must.OK(t, on.e.Combine(rowOf(on.b, 3), []float64{0.5, -2}, []nets.Row{rowOf(on.b, 3), rowOf(on.b, 1)}))
+	}
+	for i := range 5 {
+		if !slices.Equal(load(t, e, rowOf(files, i)), load(t, inMemory, rowOf(memory, i))) {
+			t.Errorf("row %d: another one than in memory", i)
+		}
+	}
+	if slices.ContainsFunc(load(t, e, rowOf(must.Get(e.NewBank(1))(t), 0)), func(x float32) bool { return x != 0 }) {
+		t.Error("a new bank, want zeros")
+	}
+	if left := must.Get(os.ReadDir(dir))(t); len(left) > 0 {
+		t.Errorf("%v in the folder, want nothing", left)
+	}
+	for _, c := range []struct {
+		dir  string
+		rows int
+	}{{dir, 1 << 40}, {filepath.Join(dir, "none"), 1}} {
+		e.rowsDir = c.dir
+		if _, err := e.NewBank(c.rows); err == nil || !strings.Contains(err.Error(), c.dir) {
+			t.Errorf("%d rows in %s: %v, want an error that names it", c.rows, c.dir, err)
+		}
+	}
+	files.Free()
+	if _, err := e.row("", rowOf(files, 0)); err == nil {
+		t.Error("a row of a bank that was freed")
 	}
 }

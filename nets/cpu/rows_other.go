@@ -1,0 +1,7 @@
+//go:build !linux
+
+package cpu
+
+import "errors"
+
+func mapFile(string, int) ([]float32, func(), error) { return nil, nil, errors.ErrUnsupported }
