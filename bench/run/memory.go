@@ -122,7 +122,7 @@ func (ses *Session) reserve(ctx context.Context, s *settings.Settings, dry func(
 	if err := ses.shared.addUse(ses, n, limit, known); err != nil {
 		return err
 	}
-	collect(n.run(), limit, known)
+	collect(n.engine, limit.Bytes-(n.run()-n.engine), known)
 	// A run that is small for the machine needs no line, and a run on a card holds its rows there.
 	if total := n.total(); n.rows > 0 && (total >= 100e6 || known && total >= limit.Bytes/100) {
 		line, available := fmt.Sprintf("memory: %s: %s", n.of, n), ""
@@ -141,12 +141,12 @@ const leastGarbage = 50e6
 // reaches the limit. Go's default allows as much garbage as there is live memory, which would double the need of a
 // large run. Collecting costs little here, because the large arrays hold no pointers. If the user sets GOGC or
 // GOMEMLIMIT, that decides.
-func collect(run int64, limit memory.Limit, known bool) {
+func collect(run, limit int64, known bool) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(int(min(100, max(10, 100*leastGarbage/(run+1))))) // run may be 0
 	}
 	if known && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit.Bytes)
+		debug.SetMemoryLimit(limit)
 	}
 }
 

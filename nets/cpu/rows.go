@@ -13,14 +13,14 @@ type cpuBank struct {
 	engine *Engine
 	rows   int
 	data   []float32 // [rows,P]
-	unmap  func()    // frees data that are in a file; nil: they are in memory
+	free   func()    // of data; nil: the garbage collector does it
 }
 
 func (b *cpuBank) Rows() int { return b.rows }
 
 func (b *cpuBank) Free() {
-	if b.unmap != nil {
-		b.unmap()
+	if b.free != nil {
+		b.free()
 	}
 	*b = cpuBank{engine: b.engine}
 }
@@ -32,16 +32,19 @@ func (e *Engine) NewBank(rows int) (nets.Bank, error) {
 		return nil, fmt.Errorf("nets: bank of %d rows × %d parameters", rows, e.model.P)
 	}
 	b := &cpuBank{engine: e, rows: rows}
-	n := rows * e.model.P
-	if e.rowsDir == "" || n == 0 {
-		b.data = make([]float32, n)
-		return b, nil
-	}
 	var err error
-	if b.data, b.unmap, err = mapFile(e.rowsDir, n); err != nil {
-		return nil, fmt.Errorf("nets: file of %d rows × %d parameters in %s: %w", rows, e.model.P, e.rowsDir, err)
+	if b.data, b.free, err = newRows(e.rowsDir, rows*e.model.P); err != nil {
+		return nil, fmt.Errorf("nets: %d rows × %d parameters%s: %w", rows, e.model.P, e.rowsWhere(), err)
 	}
 	return b, nil
+}
+
+// rowsWhere returns where the rows are, for errors: nothing if they are in memory.
+func (e *Engine) rowsWhere() string {
+	if e.rowsDir == "" {
+		return ""
+	}
+	return " in a file in " + e.rowsDir
 }
 
 // row returns the elements of r [P]. Errors begin with what, the operation that needs the row.
@@ -54,6 +57,9 @@ func (e *Engine) row(what string, r nets.Row) ([]float32, error) {
 		return nil, fmt.Errorf("nets: %s: row %d, want 0 … %d", what, r.Index, b.rows-1)
 	}
 	p := e.model.P
+	if e.rowsDir != "" {
+		willNeed(b.data, r.Index*p, (r.Index+1)*p)
+	}
 	return b.data[r.Index*p : (r.Index+1)*p : (r.Index+1)*p], nil
 }
 
