@@ -45,6 +45,9 @@ item() {
 	esac
 	out=$OUT$below from=$OUT$below/$2 to=$KEEP/$2$below
 	shift 3
+	case "$kind $id" in # figures with the same runs show the training set
+	'table fedawe-'* | 'table fedar-'*) set -- --eval-train-rounds all "$@" ;;
+	esac
 	if long "$id"; then
 		copy "$to" "$from" # runs that were made elsewhere
 		reading="$reading $WAIT"

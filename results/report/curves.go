@@ -223,7 +223,9 @@ func (b *builder) curveFigure(f family) {
 		rows    []curveRow
 		used    []*results.Run
 		partial []string // methods without a complete run
+		late    bool     // some line of the training set begins after round 0
 	)
+	trained := func(r curveRow) bool { return r.TrainLoss.Valid }
 	for _, c := range f.cells {
 		name := f.name(c)
 		runs, complete := drawable(c)
@@ -239,6 +241,7 @@ func (b *builder) curveFigure(f family) {
 		}
 		own := curveRows(c.CellKey, curves)
 		rows, used = append(rows, own...), append(used, runs...)
+		late = late || slices.ContainsFunc(own, trained) && !trained(own[0])
 		a, l := plot.Series{Name: name}, plot.Series{Name: name}
 		for _, r := range own {
 			a.AddPoint(r.Round, r.TestAcc, r.TestAccStd, 100) // in percent
@@ -259,8 +262,12 @@ func (b *builder) curveFigure(f family) {
 		drawn: plot.Figure{Title: title, Panels: [][]plot.Chart{{acc}}}, csv: csvWriter(rows), runs: used,
 		Caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + f.made(used),
 	}
-	if slices.ContainsFunc(rows, func(r curveRow) bool { return r.TrainLoss.Valid }) {
+	if slices.ContainsFunc(rows, trained) {
 		fig.drawn.Panels[0] = append(fig.drawn.Panels[0], loss)
+	}
+	if late {
+		fig.Caption += fmt.Sprintf(" Where the loss begins late, the training set was evaluated in the last %d rounds "+
+			"alone (--eval-train-rounds).", results.ProtocolRounds)
 	}
 	for _, name := range partial {
 		fig.Caption += fmt.Sprintf(" %s: no run is complete; the rounds so far.", name)
