@@ -60,7 +60,7 @@ func newFedAR(s *server, w0 []float32, o Options) (method, error) {
 
 func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
 	// The local steps end in the row of y_i, from which w is then subtracted, so that no other rows are needed. The
-	// running statistics that they end with stay in that row until the client trains again, for this round's step alone.
+	// running statistics that they end with stay in that row until the client trains again, for the step of this round.
 	active := make([]nets.Row, len(r.Active))
 	for k, i := range r.Active {
 		active[k] = m.y[i]

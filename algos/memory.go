@@ -150,7 +150,7 @@ func (m *summed) addChange() error {
 	return m.set(m.sum, terms{[]float64{1, 1}, []nets.Row{m.sum, m.change}})
 }
 
-// factor returns the factor of an update in the sum, where rate is the learning rate of its round: 1, or by rate 1/rate.
+// factor returns the factor of an update in the sum: 1, or by rate 1/rate, of the learning rate of its round.
 func (m *summed) factor(rate float64) float64 {
 	if m.byRate {
 		return 1 / rate

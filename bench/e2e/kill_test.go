@@ -116,11 +116,13 @@ func TestSumKilled(t *testing.T) {
 	top := quickFolder(t)
 	var killings []*killing
 	for i, line := range []string{
-		"mifa --memory raw --rows file", "mifa --memory rate", "fedvarp --memory raw", "fedvarp --memory rate --rows file",
+		"mifa --memory raw --rows file", "mifa --memory rate", "fedvarp --memory raw",
+		"fedvarp --memory rate --rows file",
 	} {
 		k := &killing{
 			t: t, draw: rand.New(rand.NewPCG(3, uint64(i))), name: line, out: filepath.Join(top, fmt.Sprint(i)),
-			line: "run --method " + line + " --p 0.1 " + leafRun + " --device cpu --threads 1 --checkpoint-every 1ms --out ",
+			line: "run --p 0.1 --method " + line + " " + leafRun +
+				" --device cpu --threads 1 --checkpoint-every 1ms --out ",
 		}
 		k.undisturbed()
 		killings = append(killings, k)

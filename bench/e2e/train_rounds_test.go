@@ -53,7 +53,8 @@ func TestTrainRounds(t *testing.T) {
 	}
 	sameTree(t, "last where all is", tree("all"), all)
 	// Less is not enough for more, and the run that was there goes when the new one has all of it.
-	if o := pass(t, rounds("all", "last")...); !strings.Contains(o.stderr, "round 0 is not evaluated on the training set") {
+	o := pass(t, rounds("all", "last")...)
+	if !strings.Contains(o.stderr, "round 0 is not evaluated on the training set") {
 		t.Errorf("all where last is: %q, want that said", o.stderr)
 	}
 	sameTree(t, "all where last is", tree("last"), all)

@@ -109,8 +109,8 @@ func (m *Machine) validatePrecision() error {
 // offers reports a --precision or --rows that the chosen engine lacks.
 func (m *Machine) offers(c Choice) error {
 	if m.RowsInFile() && c.CUDA {
-		return settings.Usagef("--rows file: the CUDA engine, which runs here%s, has them on the card, want --device cpu",
-			c.why)
+		return settings.Usagef("--rows file: the CUDA engine, which runs here%s, has them on the card, "+
+			"want --device cpu", c.why)
 	}
 	engine, has := "CPU", "fp32, bf16 and bf16x3"
 	_, err := kernels.ParsePrecision(m.Precision)

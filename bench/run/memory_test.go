@@ -107,7 +107,9 @@ func TestMemoryRefused(t *testing.T) {
 		}},
 		{
 			"fedavg-active", "100MB", true,
-			[]string{"fedavg-active with 40 clients holds 41 rows of 551786 parameters 90 MB, ", "--batch, --rows file, "},
+			[]string{
+				"fedavg-active with 40 clients holds 41 rows of 551786 parameters 90 MB, ", "--batch, --rows file, ",
+			},
 		},
 	} {
 		t.Run(c.method, func(t *testing.T) {

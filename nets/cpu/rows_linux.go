@@ -74,10 +74,11 @@ func writeZeros(f *os.File, size int64) error {
 	return nil
 }
 
-// willNeed begins to read the elements lo … hi−1 of data in a file, while the caller goes on: of many rows, the first are
-// added while the others are read.
+// willNeed begins to read the elements lo … hi−1 of data in a file, and does not wait: of many rows, the first are added
+// while the others are read.
 func willNeed(data []float32, lo, hi int) {
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*int(unsafe.Sizeof(data[0])))
 	page, size := unix.Getpagesize(), int(unsafe.Sizeof(data[0]))
-	_ = unix.Madvise(bytes[lo*size/page*page:hi*size], unix.MADV_WILLNEED) // without it, they are read when they are used
+	// Without it they are read when they are used.
+	_ = unix.Madvise(bytes[lo*size/page*page:hi*size], unix.MADV_WILLNEED)
 }

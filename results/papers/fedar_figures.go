@@ -185,7 +185,8 @@ func shapleyWords(rows []fedarShapleyRow) (words []string) {
 // fedarF2 shows the learning curves of all methods on both data sets, for two p_min.
 var fedarF2 = Figure{
 	ID: "fedar-f2", Title: "FedAR, Figure 2: training loss and test accuracy",
-	Measure: Curves{Train: true}, Runs: runsIn(fedarColumns("0.1", "0.5"), fedarMethods...), Preset: "paper", Seeds: fedarSeeds,
+	Measure: Curves{Train: true}, Runs: runsIn(fedarColumns("0.1", "0.5"), fedarMethods...), Preset: "paper",
+	Seeds:  fedarSeeds,
 	Rounds: fedarRounds, Draw: drawn(fedarCurveRows, fedarCurveFigure),
 	Says: []Sentence[Measured]{
 		{

@@ -365,7 +365,8 @@ const (
 // are smoothed, and the losses scaled, as in the released code.
 var fedaweF7 = Figure{
 	ID: "fedawe-f7", Title: "FedAWE, Figure 7: training curves, sine",
-	Measure: Curves{Train: true}, Runs: runsIn(columnsUnder("sine"), "fedavg-active", "fedawe", "mifa"), Seeds: fedaweSeeds,
+	Measure: Curves{Train: true}, Runs: runsIn(columnsUnder("sine"), "fedavg-active", "fedawe", "mifa"),
+	Seeds:  fedaweSeeds,
 	Rounds: fedaweRounds,
 	Options: []Option{
 		{

@@ -27,7 +27,7 @@ type Want struct {
 	EvaluatesTrain func(round int) bool
 	StopAt         int                    // the round after which the command ends it; its last one unless it tunes
 	Files          []string               // files beside the curve that are asked for, see [results.RunFiles]
-	Start          bool                   // a finished run will not do, and no checkpoint: it has to train from the start
+	Start          bool                   // no finished run or checkpoint will do: it has to train from the start
 	AnyKind        bool                   // the command makes no run, and takes finished ones of whatever numerics
 	Checksum       func() (string, error) // opens the data and returns their checksum; called if they may be altered
 	Altered        bool                   // data files need not be the official ones
