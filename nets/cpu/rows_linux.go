@@ -74,7 +74,7 @@ func writeZeros(f *os.File, size int64) error {
 	return nil
 }
 
-// willNeed begins to read the elements lo … hi−1 of data in a file, and does not wait: of many rows, the first are added
+// willNeed begins to read the elements lo … hi−1 of data in a file, without waiting: the first of many rows are added
 // while the others are read.
 func willNeed(data []float32, lo, hi int) {
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*int(unsafe.Sizeof(data[0])))
