@@ -52,7 +52,7 @@ downloaded, it runs on synthetic data and says so.`,
 	// The first round of an engine finds memory and makes graphs, and takes longer than the others.
 	fs.IntVar(&b.Warmup, "warmup", 1, "rounds before them")
 	fs.Float64Var(&seconds, "max-seconds", 120,
-		"measure no more rounds after this time, once there are 3, and evaluate as many images as there is time left for")
+		"measure no more rounds after this time, once there are 3, and evaluate as many images as there is time for")
 	fs.BoolVar(&b.NoEval, "no-eval", false, "do not evaluate the model after the rounds")
 	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
 	fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")

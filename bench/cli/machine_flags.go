@@ -25,8 +25,8 @@ func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 	fs.Var(&m.Memory, memory.Flag,
 		"refuse runs that would hold more memory, such as 8GB, or off (default: what the system and its limits leave)")
 	fs.StringVar(&m.Rows, "rows", run.RowsInMemory,
-		"where the CPU engine has the models that a method keeps of its clients: memory, or file, in --out, for more of "+
-			"them than the memory holds")
+		"where the CPU engine has the models that a method keeps of its clients: memory, or file, in --out, for "+
+			"more of them than the memory holds")
 	fs.StringVar(&m.DataDir, "data-dir", "",
 		"folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
 	fs.BoolVar(&m.Altered, "allow-altered", false,

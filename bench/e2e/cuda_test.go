@@ -137,6 +137,8 @@ func TestDevicesOnCUDA(t *testing.T) {
 	for device, why := range map[string]string{"auto": " (auto: the first usable card)", "cuda": "", "cuda:0": ""} {
 		oneLineError(t, rollcall(t, small(t.TempDir(), "--device", device, "--precision", "bf16x3")...), statusUsage,
 			"--precision bf16x3: the CUDA engine, which runs here"+why+", has tf32, fp32 and bf16")
+		oneLineError(t, rollcall(t, small(t.TempDir(), "--device", device, "--rows", "file")...), statusUsage,
+			"--rows file: the CUDA engine, which runs here"+why+", has them on the card, want --device cpu")
 	}
 }
 

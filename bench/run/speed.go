@@ -21,7 +21,7 @@ type SpeedTest struct {
 	Settings settings.Settings
 	Seed     uint32
 	Warmup   int           // rounds before the first one that is measured
-	Limit    time.Duration // no round begins after it, once minRounds are measured; then the evaluation has what is left
+	Limit    time.Duration // no round begins after it, once minRounds are measured; the evaluation has what is left
 	Machine  Machine
 	NoEval   bool    // do not evaluate the model after the rounds
 	Format   string  // what the command prints: text, csv or gobench
