@@ -45,11 +45,11 @@ type Outcome struct {
 // other work. A run that diverges is an error and is returned. When ctx ends, Do writes a checkpoint and returns within
 // [Machine.Grace].
 func (x *Experiment) Do(ctx context.Context, ses *Session, keep Keep, p progress.Run) (m Outcome, err error) {
-	policy := x.policy(keep)
 	held, unlocked := lock.Take(x.Dir, lock.Holder{Version: Version()})
 	if other, busy := errors.AsType[*lock.HeldError](unlocked); busy {
 		return m, &ElsewhereError{other.Holder}
 	}
+	policy := x.policy(keep) // not before: the lock may have waited a little, while another process made the run
 	if unlocked == nil {
 		defer func() { err = errors.Join(err, held.Release()) }()
 		if held.Useless {
