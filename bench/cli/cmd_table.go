@@ -55,8 +55,8 @@ the table's.`,
 	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
 	fs.Int("eval-every", 0,
 		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
-	fs.String("eval-train-rounds", "last", "all: evaluate the training set at every evaluation, as figures of its "+
-		"course want it; last: in the last 50 rounds, which the table reads")
+	fs.String("eval-train-rounds", "last", "all: evaluate the training set at every evaluation, as figures that "+
+		"show it do; last: in the last 50 rounds, which the table reads")
 	fs.StringVar(&file, "rates", "",
 		"file of learning rates that tune has written, in place of the paper's; such numbers are not compared with "+
 			"printed ones")

@@ -63,7 +63,7 @@ func (m *Machine) Validate() error {
 	if err := settings.OneOf("rows", cmp.Or(m.Rows, RowsInMemory), []string{RowsInMemory, rowsInFile}); err != nil {
 		return err
 	}
-	if m.RowsInFile() && runtime.GOOS != "linux" {
+	if m.RowsInFile() && !cpu.MapsRows {
 		return settings.Usagef("--rows file: on Linux alone, want --rows memory")
 	}
 	if m.CheckpointEvery < 0 {

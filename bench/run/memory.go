@@ -57,15 +57,15 @@ type memoryError struct {
 }
 
 func (e *memoryError) Error() string {
-	least, beside, pack, file := "", "", "", ", --rows file"
+	least, beside, pack, file := "", "", "", ""
 	if e.need.least {
 		least = "at least "
 	}
 	if e.others > 0 {
 		beside, pack = fmt.Sprintf(" beside the %s of other runs", memory.Size(e.others)), "--pack, "
 	}
-	if e.need.inFile {
-		file = ""
+	if cpu.MapsRows && !e.need.inFile {
+		file = ", --rows file"
 	}
 	return fmt.Sprintf("memory: %s with %d clients holds %s%s: %s%s, want at most %s (%s): with fewer %s--clients or "+
 		"--threads, a smaller net or --batch%s, or --memory-limit SIZE|off", e.need.of, e.need.clients, least, e.need,
@@ -122,7 +122,11 @@ func (ses *Session) reserve(ctx context.Context, s *settings.Settings, dry func(
 	if err := ses.shared.addUse(ses, n, limit, known); err != nil {
 		return err
 	}
-	collect(n.engine, limit.Bytes-(n.run()-n.engine), known)
+	mapped := int64(0) // outside of Go's heap
+	if cpu.MapsRows {
+		mapped = n.run() - n.engine
+	}
+	collect(n.run()-mapped, limit.Bytes-mapped, known)
 	// A run that is small for the machine needs no line, and a run on a card holds its rows there.
 	if total := n.total(); n.rows > 0 && (total >= 100e6 || known && total >= limit.Bytes/100) {
 		line, available := fmt.Sprintf("memory: %s: %s", n.of, n), ""
@@ -137,9 +141,9 @@ func (ses *Session) reserve(ctx context.Context, s *settings.Settings, dry func(
 // leastGarbage is how many bytes of garbage are always allowed: collecting less is not worth the time.
 const leastGarbage = 50e6
 
-// collect makes Go's garbage collector run before garbage exceeds a tenth of what a run holds, and before memory
-// reaches the limit. Go's default allows as much garbage as there is live memory, which would double the need of a
-// large run. Collecting costs little here, because the large arrays hold no pointers. If the user sets GOGC or
+// collect makes Go's garbage collector run before garbage exceeds a tenth of what a run has in Go's heap, and before
+// the heap reaches the limit. Go's default allows as much garbage as there is live memory, which would double the need
+// of a large run. Collecting costs little here, because the large arrays hold no pointers. If the user sets GOGC or
 // GOMEMLIMIT, that decides.
 func collect(run, limit int64, known bool) {
 	if os.Getenv("GOGC") == "" {

@@ -203,14 +203,7 @@ func (b *SpeedTest) evaluate(
 	for i := range index {
 		index[i] = int32(i)
 	}
-	for _, n := range []int{min(evalProbe, len(index)), len(index)} {
-		if b.Phases.evaluation > 0 {
-			left -= b.Phases.evaluation
-			inTime := float64(b.Phases.evalImages) * float64(left) / float64(b.Phases.evaluation)
-			if n = int(min(float64(n), inTime)); n < evalProbe && n < len(index) {
-				break
-			}
-		}
+	pass := func(n int) error {
 		started := time.Now()
 		r, err := ses.Engine.Evaluate(ctx, []nets.EvalJob{{Row: model, Part: nets.Test, Index: index[:n]}})
 		if err != nil {
@@ -220,6 +213,18 @@ func (b *SpeedTest) evaluate(
 		row.EvalMS, row.EvalImages = files.Some(ms(b.Phases.evaluation)), n
 		if n == len(index) {
 			row.TestAcc = files.Some(r[0].Accuracy())
+		}
+		return nil
+	}
+	probe := min(evalProbe, len(index))
+	if err := pass(probe); err != nil {
+		return err
+	}
+	took := b.Phases.evaluation
+	inTime := float64(probe) * float64(left-took) / float64(took)
+	if n := int(min(float64(len(index)), inTime)); n >= probe {
+		if err := pass(n); err != nil {
+			return err
 		}
 	}
 	if !b.Profile {

@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// MapsRows reports whether large banks are mapped: outside of Go's heap, and in a file if [Options].RowsDir says so.
+const MapsRows = true
+
 // mappedBytes is from how many bytes on a bank in memory is mapped. Go's heap would clear large ones page by page, and
 // take all their memory, before the first row is used.
 const mappedBytes = 1 << 20
@@ -25,7 +28,7 @@ func newRows(dir string, n int) (data []float32, free func(), err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		defer func() { err = errors.Join(err, f.Close()) }() // the mapping stays
+		defer func() { _ = f.Close() }() // the mapping stays
 		file, flags = int(f.Fd()), unix.MAP_SHARED
 	}
 	bytes, err := unix.Mmap(file, 0, size, unix.PROT_READ|unix.PROT_WRITE, flags)
@@ -77,8 +80,8 @@ func writeZeros(f *os.File, size int64) error {
 // willNeed begins to read the elements lo … hi−1 of data in a file, without waiting: the first of many rows are added
 // while the others are read.
 func willNeed(data []float32, lo, hi int) {
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*int(unsafe.Sizeof(data[0])))
 	page, size := unix.Getpagesize(), int(unsafe.Sizeof(data[0]))
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&data[0])), len(data)*size)
 	// Without it they are read when they are used.
 	_ = unix.Madvise(bytes[lo*size/page*page:hi*size], unix.MADV_WILLNEED)
 }

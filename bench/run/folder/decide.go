@@ -161,16 +161,11 @@ func DecideAgain(w *Want, p Policy, was Decision) (Decision, error) {
 // set that are wanted has to be made again: only the models of its rounds have them.
 func (f *found) decide(w *Want) (Decision, error) {
 	d, err := f.decideOnWork(w)
-	rows := f.run.Curve
-	switch d := d.(type) {
-	case Keep:
-		rows = d.Run.Curve
-	case Resume:
-	default:
-		return d, err
-	}
-	if err := w.LacksTrain(rows); err != nil {
-		return New{Aside: true, Why: err.Error()}, nil
+	switch d.(type) {
+	case Keep, Resume:
+		if lacks := w.LacksTrain(f.run.Curve); lacks != nil {
+			return New{Aside: true, Why: lacks.Error()}, nil
+		}
 	}
 	return d, err
 }
