@@ -78,12 +78,12 @@ func (c *code) PixelWinners(l *PixelLists[float32], p *Pooled[float32]) {
 	gy, arg := l.last.longer(p.Gy, p.Arg, (p.Pixels-1)*p.Channels+padded(p.Channels))
 	var to asm.PixelLists
 	for row := range 2 {
-		values, places, ends := l.Values[row], l.Places[row], l.Ends[row]
+		values, places := l.Values[row], l.Places[row]
 		most := p.Pixels*p.Channels + sparseLanes - 1
-		_, _, _ = values[most], places[most], ends[2*p.Pixels-1]
-		to.Values[row], to.Places[row], to.Ends[row] = &values[0], &places[0], &ends[0]
+		_, _, _ = values[most], places[most], l.Ends[row][2*p.Pixels-1]
+		to.Values[row], to.Places[row] = &values[0], &places[0]
 	}
-	asm.PixelWinnersAVX2(&to, &gy[0], &arg[0], &orders, p.Pixels, p.Channels, l.Depth)
+	asm.PixelWinnersAVX2(&to, &l.Ends[0][0], &l.Ends[1][0], &gy[0], &arg[0], &orders, p.Pixels, p.Channels, l.Depth)
 }
 
 // ChannelWinners has one version, for AVX2.
@@ -104,8 +104,7 @@ func (c *code) ChannelWinners(l *ChannelLists[float32], p *Pooled[float32]) {
 	for i := range p.Rows {
 		gy, arg := p.row(i)
 		gy, arg = l.last.longer(gy, arg, (padded(p.Pixels)-1)*p.Channels+padded(p.Channels))
-		to.Stops = &l.Stops[0]
-		asm.ChannelWinnersAVX2(&to, &gy[0], &arg[0], &orders, p.Pixels, p.Channels, p.Channels)
+		asm.ChannelWinnersAVX2(&to, &l.Stops[0], &gy[0], &arg[0], &orders, p.Pixels, p.Channels, p.Channels)
 		for j := range to.Columns {
 			to.Columns[j] += int32(2 * l.Row)
 		}

@@ -4,128 +4,128 @@
 
 #include "textflag.h"
 
-// func PixelWinnersAVX2(l *byte, gy *float32, arg *uint8, table *uint64, pixels int, cols int, depth int)
+// func PixelWinnersAVX2(l *byte, upper *int32, lower *int32, gy *float32, arg *uint8, table *uint64, pixels int, cols int, depth int)
 // Requires: AVX, AVX2, BMI2, POPCNT
-TEXT ·PixelWinnersAVX2(SB), NOSPLIT, $8-56
+TEXT ·PixelWinnersAVX2(SB), NOSPLIT, $0-72
 	MOVQ         l+0(FP), AX
-	MOVQ         gy+8(FP), CX
-	MOVQ         arg+16(FP), DX
-	MOVQ         table+24(FP), BX
+	MOVQ         gy+24(FP), CX
+	MOVQ         arg+32(FP), DX
+	MOVQ         table+40(FP), BX
 	MOVQ         (AX), SI
 	MOVQ         16(AX), DI
 	XORQ         R8, R8
 	MOVQ         8(AX), R9
-	MOVQ         24(AX), R10
-	XORQ         R11, R11
-	MOVL         $+1, R12
-	VMOVD        R12, X0
+	MOVQ         24(AX), AX
+	XORQ         R10, R10
+	MOVL         $+1, R11
+	VMOVD        R11, X0
 	VPBROADCASTD X0, Y1
-	MOVL         $+2, R12
-	VMOVD        R12, X0
+	MOVL         $+2, R11
+	VMOVD        R11, X0
 	VPBROADCASTD X0, Y2
-	MOVL         $+3, R12
-	VMOVD        R12, X0
+	MOVL         $+3, R11
+	VMOVD        R11, X0
 	VPBROADCASTD X0, Y3
 	VXORPS       Y0, Y0, Y0
-	MOVQ         depth+48(FP), R12
-	VMOVD        R12, X4
+	MOVQ         depth+64(FP), R11
+	VMOVD        R11, X4
 	VPBROADCASTD X4, Y4
 	VPMULLD      lane<>+0(SB), Y4, Y4
-	XORQ         R12, R12
+	XORQ         R11, R11
 
 pixel:
-	XORQ R14, R14
-	MOVQ cols+40(FP), R15
-	MOVQ R12, R13
+	XORQ R13, R13
+	MOVQ cols+56(FP), R14
+	MOVQ R11, R12
 
 channels1:
-	VMOVUPS      (CX)(R14*4), Y5
-	VPMOVZXBD    (DX)(R14*1), Y6
-	VMOVD        R13, X7
+	VMOVUPS      (CX)(R13*4), Y5
+	VPMOVZXBD    (DX)(R13*1), Y6
+	VMOVD        R12, X7
 	VPBROADCASTD X7, Y7
 	VPADDD       Y4, Y7, Y7
 	VPCMPEQD     Y0, Y6, Y8
-	VMOVMSKPS    Y8, BP
-	BZHIL        R15, BP, BP
-	VPMOVZXBD    (BX)(BP*8), Y8
-	POPCNTL      BP, BP
+	VMOVMSKPS    Y8, R15
+	BZHIL        R14, R15, R15
+	VPMOVZXBD    (BX)(R15*8), Y8
+	POPCNTL      R15, R15
 	VPERMPS      Y5, Y8, Y9
 	VPERMD       Y7, Y8, Y8
 	VMOVUPS      Y9, (SI)(R8*4)
 	VMOVDQU      Y8, (DI)(R8*4)
-	ADDQ         BP, R8
+	ADDQ         R15, R8
 	VPCMPEQD     Y2, Y6, Y6
-	VMOVMSKPS    Y6, BP
-	BZHIL        R15, BP, BP
-	VPMOVZXBD    (BX)(BP*8), Y6
-	POPCNTL      BP, BP
+	VMOVMSKPS    Y6, R15
+	BZHIL        R14, R15, R15
+	VPMOVZXBD    (BX)(R15*8), Y6
+	POPCNTL      R15, R15
 	VPERMPS      Y5, Y6, Y5
 	VPERMD       Y7, Y6, Y6
-	VMOVUPS      Y5, (R9)(R11*4)
-	VMOVDQU      Y6, (R10)(R11*4)
-	ADDQ         BP, R11
-	ADDQ         $0x08, R14
-	MOVQ         depth+48(FP), BP
-	LEAQ         (R13)(BP*8), R13
-	SUBQ         $0x08, R15
+	VMOVUPS      Y5, (R9)(R10*4)
+	VMOVDQU      Y6, (AX)(R10*4)
+	ADDQ         R15, R10
+	ADDQ         $0x08, R13
+	MOVQ         depth+64(FP), R15
+	LEAQ         (R12)(R15*8), R12
+	SUBQ         $0x08, R14
 	JG           channels1
-	MOVQ         32(AX), R13
-	MOVL         R8, (R13)
-	ADDQ         $0x04, 32(AX)
-	MOVQ         40(AX), R13
-	MOVL         R11, (R13)
-	ADDQ         $0x04, 40(AX)
-	MOVQ         depth+48(FP), R13
-	IMULQ        cols+40(FP), R13
-	ADDQ         R13, R12
-	XORQ         R14, R14
-	MOVQ         cols+40(FP), R15
-	MOVQ         R12, R13
+	MOVQ         upper+8(FP), R12
+	MOVL         R8, (R12)
+	ADDQ         $0x04, upper+8(FP)
+	MOVQ         lower+16(FP), R12
+	MOVL         R10, (R12)
+	ADDQ         $0x04, lower+16(FP)
+	MOVQ         depth+64(FP), R12
+	IMULQ        cols+56(FP), R12
+	ADDQ         R12, R11
+	XORQ         R13, R13
+	MOVQ         cols+56(FP), R14
+	MOVQ         R11, R12
 
 channels2:
-	VMOVUPS      (CX)(R14*4), Y5
-	VPMOVZXBD    (DX)(R14*1), Y6
-	VMOVD        R13, X7
+	VMOVUPS      (CX)(R13*4), Y5
+	VPMOVZXBD    (DX)(R13*1), Y6
+	VMOVD        R12, X7
 	VPBROADCASTD X7, Y7
 	VPADDD       Y4, Y7, Y7
 	VPCMPEQD     Y1, Y6, Y8
-	VMOVMSKPS    Y8, BP
-	BZHIL        R15, BP, BP
-	VPMOVZXBD    (BX)(BP*8), Y8
-	POPCNTL      BP, BP
+	VMOVMSKPS    Y8, R15
+	BZHIL        R14, R15, R15
+	VPMOVZXBD    (BX)(R15*8), Y8
+	POPCNTL      R15, R15
 	VPERMPS      Y5, Y8, Y9
 	VPERMD       Y7, Y8, Y8
 	VMOVUPS      Y9, (SI)(R8*4)
 	VMOVDQU      Y8, (DI)(R8*4)
-	ADDQ         BP, R8
+	ADDQ         R15, R8
 	VPCMPEQD     Y3, Y6, Y6
-	VMOVMSKPS    Y6, BP
-	BZHIL        R15, BP, BP
-	VPMOVZXBD    (BX)(BP*8), Y6
-	POPCNTL      BP, BP
+	VMOVMSKPS    Y6, R15
+	BZHIL        R14, R15, R15
+	VPMOVZXBD    (BX)(R15*8), Y6
+	POPCNTL      R15, R15
 	VPERMPS      Y5, Y6, Y5
 	VPERMD       Y7, Y6, Y6
-	VMOVUPS      Y5, (R9)(R11*4)
-	VMOVDQU      Y6, (R10)(R11*4)
-	ADDQ         BP, R11
-	ADDQ         $0x08, R14
-	MOVQ         depth+48(FP), BP
-	LEAQ         (R13)(BP*8), R13
-	SUBQ         $0x08, R15
+	VMOVUPS      Y5, (R9)(R10*4)
+	VMOVDQU      Y6, (AX)(R10*4)
+	ADDQ         R15, R10
+	ADDQ         $0x08, R13
+	MOVQ         depth+64(FP), R15
+	LEAQ         (R12)(R15*8), R12
+	SUBQ         $0x08, R14
 	JG           channels2
-	MOVQ         32(AX), R13
-	MOVL         R8, (R13)
-	ADDQ         $0x04, 32(AX)
-	MOVQ         40(AX), R13
-	MOVL         R11, (R13)
-	ADDQ         $0x04, 40(AX)
-	MOVQ         depth+48(FP), R13
-	IMULQ        cols+40(FP), R13
-	ADDQ         R13, R12
-	MOVQ         cols+40(FP), R13
-	LEAQ         (CX)(R13*4), CX
-	ADDQ         R13, DX
-	DECQ         pixels+32(FP)
+	MOVQ         upper+8(FP), R12
+	MOVL         R8, (R12)
+	ADDQ         $0x04, upper+8(FP)
+	MOVQ         lower+16(FP), R12
+	MOVL         R10, (R12)
+	ADDQ         $0x04, lower+16(FP)
+	MOVQ         depth+64(FP), R12
+	IMULQ        cols+56(FP), R12
+	ADDQ         R12, R11
+	MOVQ         cols+56(FP), R12
+	LEAQ         (CX)(R12*4), CX
+	ADDQ         R12, DX
+	DECQ         pixels+48(FP)
 	JNE          pixel
 	VZEROUPPER
 	RET
@@ -140,13 +140,13 @@ DATA lane<>+24(SB)/4, $0x00000006
 DATA lane<>+28(SB)/4, $0x00000007
 GLOBL lane<>(SB), RODATA|NOPTR, $32
 
-// func ChannelWinnersAVX2(l *byte, gy *float32, arg *uint8, table *uint64, pixels int, cols int, left int)
+// func ChannelWinnersAVX2(l *byte, stops *int32, gy *float32, arg *uint8, table *uint64, pixels int, cols int, left int)
 // Requires: AVX, AVX2, BMI2, CMOV, POPCNT
-TEXT ·ChannelWinnersAVX2(SB), NOSPLIT, $0-56
+TEXT ·ChannelWinnersAVX2(SB), NOSPLIT, $0-64
 	MOVQ         l+0(FP), AX
-	VMOVDQU      32(AX), Y0
-	VMOVDQU      64(AX), Y1
-	VMOVDQU      96(AX), Y2
+	VMOVDQU      24(AX), Y0
+	VMOVDQU      56(AX), Y1
+	VMOVDQU      88(AX), Y2
 	MOVL         $+1, CX
 	VMOVD        CX, X3
 	VPBROADCASTD X3, Y3
@@ -155,11 +155,11 @@ TEXT ·ChannelWinnersAVX2(SB), NOSPLIT, $0-56
 	VPBROADCASTD X4, Y4
 
 block:
-	MOVQ 24(AX), CX
-	MOVQ pixels+32(FP), DX
-	MOVQ gy+8(FP), BX
-	MOVQ arg+16(FP), SI
-	MOVQ cols+40(FP), DI
+	MOVQ 16(AX), CX
+	MOVQ pixels+40(FP), DX
+	MOVQ gy+16(FP), BX
+	MOVQ arg+24(FP), SI
+	MOVQ cols+48(FP), DI
 
 turn:
 	VMOVUPS    (BX), Y5
@@ -245,21 +245,21 @@ turn:
 	ADDQ       $+320, CX
 	SUBQ       $0x08, DX
 	JG         turn
-	MOVQ       table+24(FP), CX
+	MOVQ       table+32(FP), CX
+	MOVQ       stops+8(FP), SI
 	MOVQ       (AX), DX
 	MOVQ       8(AX), BX
-	MOVQ       16(AX), SI
-	MOVQ       24(AX), DI
+	MOVQ       16(AX), DI
 	LEAQ       256(DI), R8
 	MOVQ       $0x00000008, R10
-	MOVQ       left+48(FP), R9
+	MOVQ       left+56(FP), R9
 	CMPQ       R9, R10
 	CMOVQGT    R10, R9
 
 channel:
 	MOVLQSX (SI), R10
 	XORQ    R11, R11
-	MOVQ    pixels+32(FP), R12
+	MOVQ    pixels+40(FP), R12
 	VMOVDQA Y1, Y5
 
 group3:
@@ -282,7 +282,7 @@ group3:
 	SUBQ      $0x08, R12
 	JG        group3
 	XORQ      R11, R11
-	MOVQ      pixels+32(FP), R12
+	MOVQ      pixels+40(FP), R12
 	VMOVDQA   Y1, Y5
 
 group4:
@@ -311,10 +311,10 @@ group4:
 	ADDQ      $+8, R8
 	DECQ      R9
 	JNE       channel
-	MOVQ      SI, 16(AX)
-	ADDQ      $0x20, gy+8(FP)
-	ADDQ      $0x08, arg+16(FP)
-	SUBQ      $0x08, left+48(FP)
+	MOVQ      SI, stops+8(FP)
+	ADDQ      $0x20, gy+16(FP)
+	ADDQ      $0x08, arg+24(FP)
+	SUBQ      $0x08, left+56(FP)
 	JG        block
 	VZEROUPPER
 	RET

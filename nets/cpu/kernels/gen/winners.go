@@ -9,18 +9,16 @@ import (
 const (
 	pixelValues = 16 * iota
 	pixelPlaces
-	pixelEnds
 )
 
 // Offsets of the fields of asm.ChannelLists.
 const (
 	channelValues = 8 * iota
 	channelPlaces
-	channelStops
 	channelRoom
-	channelIn      = 32
-	channelColumns = 64
-	channelGroup   = 96
+	channelIn      = 24
+	channelColumns = 56
+	channelGroup   = 88
 )
 
 // winners emits the family winners: lists of what is not 0, of the gradients in front of 2 × 2 max pooling and of a
@@ -58,7 +56,8 @@ func (a *asm) lanesWhere(k reg.Register, left reg.GPVirtual) reg.GPVirtual {
 // pixelWinners emits PixelWinners. A pixel of the pooled row has two columns of the map, and each column a list in the
 // upper row and one in the lower. Reads 5 bytes per gy twice and writes 8 per winner.
 func pixelWinners(a *asm) {
-	a.begin("PixelWinners", "func(l *byte, gy *float32, arg *uint8, table *uint64, pixels, cols, depth int)")
+	a.begin("PixelWinners", "func(l *byte, upper, lower *int32, gy *float32, arg *uint8, table *uint64, "+
+		"pixels, cols, depth int)")
 	l, gy, arg, table := a.arg("l"), a.arg("gy"), a.arg("arg"), a.arg("table")
 	var values, places, n [2]reg.GPVirtual
 	for i := range n {
@@ -99,11 +98,10 @@ func pixelWinners(a *asm) {
 		a.SUBQ(operand.U8(8), left)
 		a.JG(jump(loop))
 		// Where the lists end, and the place of the next column.
-		for row := range 2 {
-			end := a.GP64()
-			a.MOVQ(at(l, pixelEnds+8*row), end)
+		for row, ends := range []string{"upper", "lower"} {
+			end := a.arg(ends)
 			a.MOVL(n[row].As32(), at(end, 0))
-			a.ADDQ(operand.U8(4), at(l, pixelEnds+8*row))
+			a.ADDQ(operand.U8(4), a.slot(ends))
 		}
 		all := a.GP64()
 		a.Load(a.Param("depth"), all)
@@ -182,7 +180,8 @@ func (a *asm) multiples(n reg.GPVirtual, v reg.VecVirtual) {
 // 8 channels of 8 pixels are turned at a time, for all pixels of the row; then the channels go through the turned row
 // twice, for the upper row of the windows and for the lower.
 func channelWinners(a *asm) {
-	a.begin("ChannelWinners", "func(l *byte, gy *float32, arg *uint8, table *uint64, pixels, cols, left int)")
+	a.begin("ChannelWinners",
+		"func(l *byte, stops *int32, gy *float32, arg *uint8, table *uint64, pixels, cols, left int)")
 	l := a.arg("l")
 	in, columns, group := a.vec(), a.vec(), a.vec()
 	a.VMOVDQU(at(l, channelIn), in)
@@ -217,10 +216,9 @@ func channelWinners(a *asm) {
 	a.JG(jump("turn"))
 
 	// The channels of the block, at most 8.
-	table, values, places, stops := a.arg("table"), a.GP64(), a.GP64(), a.GP64()
+	table, values, places, stops := a.arg("table"), a.GP64(), a.GP64(), a.arg("stops")
 	a.MOVQ(at(l, channelValues), values)
 	a.MOVQ(at(l, channelPlaces), places)
-	a.MOVQ(at(l, channelStops), stops)
 	channel, indices, channels, most := a.GP64(), a.GP64(), a.GP64(), a.GP64()
 	a.MOVQ(at(l, channelRoom), channel)
 	a.LEAQ(at(channel, 8*a.bytes()), indices)
@@ -260,7 +258,7 @@ func channelWinners(a *asm) {
 	a.move(a.bytes(), channel)
 	a.move(8, indices)
 	a.countDown(channels, "channel")
-	a.MOVQ(stops, at(l, channelStops))
+	a.MOVQ(stops, a.slot("stops"))
 	a.ADDQ(operand.U8(a.bytes()), a.slot("gy"))
 	a.ADDQ(operand.U8(8), a.slot("arg"))
 	a.SUBQ(operand.U8(8), a.slot("left"))
