@@ -84,7 +84,7 @@ func (s *slot) evaluate(ctx context.Context, job nets.EvalJob, row []float32, lo
 			if i >= 0 {
 				labels[b] = int32(samples.Labels[i])
 			}
-			s.gather(m, job.Part, b, i, samples, plan.Pad, plan.Pad, false)
+			s.gather(m, job.Part, b, i, samples, kernels.Crop{Row: plan.Pad, Col: plan.Pad})
 		}
 		if err := m.run(); err != nil {
 			return r, err

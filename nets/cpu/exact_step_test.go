@@ -160,7 +160,7 @@ func TestExactStep(t *testing.T) {
 			var same, layer, step []float64
 			for k := range clients {
 				for b := range B {
-					s.gather(machine, nets.Train, b, int32(k*B+b), samples, 4, 4, false)
+					s.gather(machine, nets.Train, b, int32(k*B+b), samples, kernels.Crop{Row: 4, Col: 4})
 				}
 				must.OK(t, machine.run())
 				same = append(same, layerError(t, machine, products))

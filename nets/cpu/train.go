@@ -87,7 +87,11 @@ func (s *slot) load(m *machine, j *trainJob, e int) bool {
 		if i >= 0 {
 			empty = false
 		}
-		s.gather(m, nets.Train, b, i, samples, int(p.Crop[2*at]), int(p.Crop[2*at+1]), p.Flip[at] != 0)
+		crop := kernels.Crop{Row: int(p.Crop[2*at]), Col: int(p.Crop[2*at+1]), Flip: p.Flip[at] != 0}
+		if at+1 < len(p.Index) && p.Index[at+1] >= 0 {
+			crop.Ahead = int(p.Index[at+1] - i)
+		}
+		s.gather(m, nets.Train, b, i, samples, crop)
 	}
 	if m.Draw != nil {
 		for i, v := range [...]uint32{j.work.Seed, uint32(j.work.Round), uint32(j.client.Client), uint32(e)} {

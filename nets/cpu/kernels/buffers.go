@@ -22,7 +22,7 @@ func (s ConvShape) ForwardBuffers(rounded bool) Buffers {
 func (s ConvShape) BackwardBuffers(dx, rounded bool) Buffers {
 	b := Buffers{Numbers: s.K * imageChunks(s.B) * (s.wLen() + s.O)}
 	if dx {
-		b.Numbers += s.K * s.wLen()
+		b.Numbers += s.flippedLen(rounded)
 		if rounded {
 			b.Operands = s.K * s.flippedPanels().len()
 		}

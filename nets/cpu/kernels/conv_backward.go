@@ -9,7 +9,7 @@ type ConvBackward[T Float] struct {
 	x, gy      []T
 	arg        []uint8
 	dx, dw, db []T
-	flipped    []T // [K,R,S,O,C] w mirrored in r and s, with o and c swapped: the weights of dx
+	flipped    []T // the weights of dx: see [ConvBackward.flip]
 	partW      []T // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
 	partB      []T // [K,chunks,O] sums of db, one per chunk of images
 	w          []T
@@ -25,7 +25,7 @@ func (t *ConvBackward[T]) Run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T,
 	}
 	if dx != nil {
 		if t.flipped == nil {
-			t.flipped = make([]T, s.K*s.wLen()+sparseLanes)
+			t.flipped = make([]T, s.flippedLen(e.Products != nil))
 		}
 		e.For(t, convFlip, s.K*s.R*s.S)
 		if e.Products != nil {
@@ -49,10 +49,7 @@ const (
 func (t *ConvBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	switch phase {
 	case convFlip: // i: client and position in the window
-		k, p, n := i/(t.R*t.S), i%(t.R*t.S), t.C*t.O
-		src := t.w[k*t.wLen()+p*n:][:n]
-		dst := t.flipped[k*t.wLen()+(t.R*t.S-1-p)*n:][:n]
-		s.Transpose(dst, t.C, src, t.O, t.C, t.O)
+		t.flip(s, i/(t.R*t.S), i%(t.R*t.S))
 	case convPackFlipped:
 		k, c, _ := chunkOf(i, t.C, PanelCols)
 		t.packed.pack(s, k, t.flipped[k*t.wLen():][:t.wLen()], c)
@@ -67,6 +64,22 @@ func (t *ConvBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		chunks := imageChunks(t.B)
 		addParts(s, dw, t.partW[i*chunks*t.wLen():], t.wLen(), chunks)
 		addParts(s, db, t.partB[i*chunks*t.O:], t.O, chunks)
+	}
+}
+
+// flip writes the weights of dx at a position in the window: [K,R,S,O,C], which is w mirrored in r and s, with o and c
+// swapped; see [inputWeights] for those that are not rounded.
+func (t *ConvBackward[T]) flip(s *Scratch[T], k, position int) {
+	n := t.C * t.O
+	src := t.w[k*t.wLen()+position*n:][:n]
+	if s.Products != nil {
+		s.Transpose(t.flipped[k*t.wLen()+(t.R*t.S-1-position)*n:], t.C, src, t.O, t.C, t.O)
+		return
+	}
+	i := t.inputWeights()
+	for q := range i.pixels {
+		at := ((t.R-1-position/t.S)*i.taps+t.S-1-position%t.S+q)*t.O*i.depth + q*t.C
+		s.Transpose(t.flipped[k*i.len+at:], i.depth, src, t.O, t.C, t.O)
 	}
 }
 

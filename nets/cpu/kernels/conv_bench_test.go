@@ -60,7 +60,7 @@ func BenchmarkConv(b *testing.B) {
 					report(b, products)
 				})
 				if dead == 0 {
-					d := &denseGradients[float32]{&dense}
+					d := &denseGradients[float32]{ConvBackward: &dense}
 					d.run(e, s, dx, dw, db, x, w, gy, arg)
 					b.Run(name+"/backward/dense", func(b *testing.B) {
 						for b.Loop() {

@@ -8,10 +8,12 @@ type winners[T Float] struct {
 	ends     [2][]int32  // of the pixel lists: see [ConvBackward.writeInput]
 	rows     RowLists[T] // of a matrix in front of a fully connected layer
 	product  Sparse[T]
-	block    []T // of the matrix behind it
-	image    []T // x with room behind it
-	sums     []T // [O,R,padded(S·C)] dw of the chunk
-	input    []T // [H,W,padded(C)] dx of an image, if C is no multiple of sparseLanes
+	block    []T     // of the matrix behind it
+	image    []T     // x with room behind it
+	sums     []T     // [O,R,padded(S·C)] dw of the chunk
+	starts   []int32 // where the entries begin that an item of dx sums,
+	stops    []int32 // and where they end
+	input    []T     // dx of an image, if its pixels do not fill registers
 }
 
 // gradients sums dw and db over chunk i of the images, and writes dx of these images. Of the gradients in front of the
@@ -76,48 +78,76 @@ func (t *ConvBackward[T]) addWeights(s *Scratch[T], db []T, n, r int) {
 	s.Sparse(&w.product)
 }
 
+// inputWeights says how the weights of dx are stored for [ConvBackward.writeInput]: mirrored in r and s, with o and c
+// swapped, [K,R,taps,O,depth]. If channels are few, registers have several pixels of dx side by side: the weights for a
+// tap of the first pixel have those of the other pixels, for the same pixel of dy, beside them, or zeros where the
+// window ends.
+type inputWeights struct{ pixels, taps, depth, len int }
+
+func (s ConvShape) inputWeights() inputWeights {
+	const most = 2 * sparseLanes // so that all sums of a window of five rows are in registers
+	pixels := max(1, min(most/s.C, s.S))
+	if s.C%sparseLanes == 0 {
+		pixels = 1
+	}
+	taps, depth := s.S+pixels-1, padded(pixels*s.C)
+	return inputWeights{pixels, taps, depth, s.R * taps * s.O * depth}
+}
+
+// flippedLen returns the elements of the weights of dx of all clients.
+func (s ConvShape) flippedLen(rounded bool) int {
+	if rounded {
+		return s.K * s.wLen()
+	}
+	return s.K * s.inputWeights().len
+}
+
 // writeInput writes dx of image n, of client k, inside the border: dx[i+r,j+s,c] += w[r,s,c,o]·dy[i,j,o] for the
 // winners of dy, row after row of them. The pooled row is the image's first.
 func (t *ConvBackward[T]) writeInput(s *Scratch[T], k, n int) {
-	w := &s.winners
+	w, in := &s.winners, t.inputWeights()
 	ch, cw := t.Conv()
-	depth := padded(t.C)
+	pixels := t.W - 2*t.Pad // in a row of dx
+	items, depth, cols := blocks(pixels, in.pixels), in.depth, in.pixels*t.C
 	dx := t.dx[n*t.xLen():][:t.xLen()]
-	out := dx
+	out, first, row := dx, t.Pad*t.C, t.W*t.C
 	if depth > t.C {
-		w.input = ensure(w.input, t.H*t.W*depth)
+		first, row = 0, items*depth
+		w.input = ensure(w.input, t.H*row)
 		out = w.input
 	}
 	w.pixels.ensure(cw/2, t.O)
-	w.pixels.Depth = t.C
+	w.pixels.Depth = depth
 	// Windows of dx read S pixels of dy, from S−1 before: ends[j] is how many entries come before pixel j−S+1.
+	last := t.S + cw - 1
 	for i := range w.ends {
-		w.ends[i] = ensure(w.ends[i], cw+2*t.S-1)
+		w.ends[i] = ensure(w.ends[i], last+t.S+in.pixels)
 		clear(w.ends[i][:t.S])
 		w.pixels.Ends[i] = w.ends[i][t.S:]
 	}
+	w.starts, w.stops = ensure(w.starts, items), ensure(w.stops, items)
 	w.product = Sparse[T]{
-		Items: t.W - 2*t.Pad, M: t.flipped[k*t.wLen():], MStep: -t.O * t.C, MRow: -t.S * t.O * t.C, Cols: t.C,
-		Step: depth, Row: t.W * depth,
+		Items: items, Starts: w.starts, Stops: w.stops, M: t.flipped[k*in.len:],
+		MStep: -in.pixels * t.O * depth, MRow: -in.taps * t.O * depth, Cols: cols, Step: depth, Row: row,
 	}
 	p := &w.product
 	for y := range ch {
 		i := y % 2
 		if i == 0 {
-			s.PixelWinners(&w.pixels, &w.pooled)
-			w.pooled.Gy, w.pooled.Arg = w.pooled.Gy[w.pooled.Pitch:], w.pooled.Arg[cw/2*t.O:]
-			if n+1 < t.K*t.B { // the rows of the next image, which addWeights reads here and there
-				s.Prefetch(t.x[(n+1)*t.xLen()+y*t.W*t.C:][:2*t.W*t.C], nil)
-			}
+			t.listPixels(s, n, y)
 		}
 		ends := w.ends[i]
-		for j := range t.S - 1 {
-			ends[t.S+cw+j] = ends[t.S+cw-1]
+		for j := range t.S + in.pixels - 1 {
+			ends[last+1+j] = ends[last]
+		}
+		for j := range items {
+			at := t.Pad + j*in.pixels
+			w.starts[j], w.stops[j] = ends[at], ends[at+in.taps]
 		}
 		top, bottom := max(0, t.Pad-y), min(t.R, t.H-t.Pad-y) // the rows of the window that are inside
-		p.Values, p.Places, p.Starts, p.Stops = w.pixels.Values[i], w.pixels.Places[i], ends[t.Pad:], ends[t.Pad+t.S:]
-		p.At, p.Rows = ((t.R-1-top)*t.S+t.S-1-t.Pad)*t.O*t.C, bottom-top
-		p.To = out[((y+top)*t.W+t.Pad)*depth:]
+		p.Values, p.Places = w.pixels.Values[i], w.pixels.Places[i]
+		p.At, p.Rows = ((t.R-1-top)*in.taps+t.S-1-t.Pad)*t.O*depth, bottom-top
+		p.To = out[(y+top)*row+first:]
 		if y > 0 { // the last row of the window is new
 			p.Loaded = t.R - 1 - top
 		}
@@ -126,8 +156,19 @@ func (t *ConvBackward[T]) writeInput(s *Scratch[T], k, n int) {
 	if depth == t.C {
 		return
 	}
-	for row := t.Pad; row < t.H-t.Pad; row++ {
-		at := row*t.W + t.Pad
-		s.Narrow(dx[at*t.C:], out[at*depth:], t.W-2*t.Pad, t.C, depth)
+	for y := t.Pad; y < t.H-t.Pad; y++ {
+		to, whole := dx[(y*t.W+t.Pad)*t.C:][:pixels*t.C], pixels/in.pixels
+		s.Narrow(to, out[y*row:], whole, cols, depth)
+		copy(to[whole*cols:], out[y*row+whole*depth:])
+	}
+}
+
+// listPixels lists the winners of rows y and y+1 of dy of image n.
+func (t *ConvBackward[T]) listPixels(s *Scratch[T], n, y int) {
+	w := &s.winners
+	s.PixelWinners(&w.pixels, &w.pooled)
+	w.pooled.Gy, w.pooled.Arg = w.pooled.Gy[w.pooled.Pitch:], w.pooled.Arg[w.pooled.Pixels*t.O:]
+	if n+1 < t.K*t.B { // the rows of the next image, which addWeights reads here and there
+		s.Prefetch(t.x[(n+1)*t.xLen()+y*t.W*t.C:][:2*t.W*t.C], nil)
 	}
 }

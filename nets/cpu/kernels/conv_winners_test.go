@@ -9,7 +9,10 @@ import (
 
 // denseGradients computes the gradients of a ConvBackward by products with every gradient in front of the pooling,
 // zeros too.
-type denseGradients[T Float] struct{ *ConvBackward[T] }
+type denseGradients[T Float] struct {
+	*ConvBackward[T]
+	flipped []T // [K,R,S,O,C]
+}
 
 // Chunk sums dw and db over chunk i of the images, and writes dx of these images.
 func (d *denseGradients[T]) Chunk(_, i int, s *Scratch[T]) {
@@ -45,7 +48,7 @@ func (d *denseGradients[T]) Chunk(_, i int, s *Scratch[T]) {
 			acc = true
 		}
 		if t.dx != nil {
-			flipped := matrix[T]{plain: t.flipped[k*t.wLen():][:t.wLen()]}
+			flipped := matrix[T]{plain: d.flipped[k*t.wLen():][:t.wLen()]}
 			t.input(s, t.dx[n*t.xLen():][:t.xLen()], matrix[T]{plain: dy}, dyw, flipped)
 		}
 	}
@@ -54,7 +57,12 @@ func (d *denseGradients[T]) Chunk(_, i int, s *Scratch[T]) {
 // run computes the gradients as [ConvBackward.Run] does.
 func (d *denseGradients[T]) run(e *Exec[T], s ConvShape, dx, dw, db, x, w, gy []T, arg []uint8) {
 	t := d.ConvBackward
-	t.Run(e, s, dx, dw, db, x, w, gy, arg) // for the mirrored weights and the memory
+	t.Run(e, s, dx, dw, db, x, w, gy, arg) // for the memory
+	d.flipped = make([]T, len(w))
+	for i, v := range w {
+		k, r, p, c, o := i/s.wLen(), i/(s.S*s.C*s.O)%s.R, i/(s.C*s.O)%s.S, i/s.O%s.C, i%s.O
+		d.flipped[(((k*s.R+s.R-1-r)*s.S+s.S-1-p)*s.O+o)*s.C+c] = v
+	}
 	e.For(d, 0, s.K*imageChunks(s.B))
 	e.For(t, convReduce, s.K)
 }
@@ -136,7 +144,7 @@ func compareWinners(t *testing.T, k Kernels[float32], s ConvShape, dead float64)
 		gotX, gotW, gotB := gradients()
 		sparse.Run(e, s, gotX, gotW, gotB, x, w, gy, arg)
 		wantX, wantW, wantB := gradients()
-		(&denseGradients[float32]{&dense}).run(e, s, wantX, wantW, wantB, x, w, gy, arg)
+		(&denseGradients[float32]{ConvBackward: &dense}).run(e, s, wantX, wantW, wantB, x, w, gy, arg)
 		wantSame(t, "dx", gotX, wantX)
 		wantSame(t, "dw", gotW, wantW)
 		wantSame(t, "db", gotB, wantB)

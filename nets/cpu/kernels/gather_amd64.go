@@ -34,5 +34,5 @@ func (c *code) Gather(dst []float32, img []uint8, n *Normal[float32], crop Crop)
 		shuffle, step = &g.flipped, -group
 	}
 	c.gather(&dst[first], &dst[dstLast], &img[begin], &img[last], &shuffle[0], &g.mean[0],
-		rows, (o.cols+g.pixels-1)/g.pixels, 4*group, step, 4*stride, row, group)
+		rows, (o.cols+g.pixels-1)/g.pixels, 4*group, step, 4*stride, row, group, crop.Ahead)
 }

@@ -69,22 +69,22 @@ func (generic[T]) PoolReLU(y []T, arg []uint8, top, bottom, bias []T, ld int) {
 		b0, b1 := bottom[2*j*ld:][:n], bottom[(2*j+1)*ld:][:n]
 		yj, aj := y[j*n:][:n], arg[j*n:][:n]
 		for o, m := range t0 {
-			at := uint8(0)
-			if v := t1[o]; v > m || v != v {
-				m, at = v, 1
-			}
-			if v := b0[o]; v > m || v != v {
-				m, at = v, 2
-			}
-			if v := b1[o]; v > m || v != v {
-				m, at = v, 3
-			}
-			if m += bias[o]; m <= 0 {
-				m, at = 0, Dead
-			}
-			yj[o], aj[o] = m, at
+			yj[o], aj[o] = largest(m, t1[o], b0[o], b1[o], bias[o])
 		}
 	}
+}
+
+// largest pools a window: m is its first element, at the number of the largest.
+func largest[T Float](m, t1, b0, b1, bias T) (pooled T, at uint8) {
+	for i, v := range [...]T{t1, b0, b1} {
+		if v > m || v != v {
+			m, at = v, uint8(i+1)
+		}
+	}
+	if m += bias; m <= 0 {
+		return 0, Dead
+	}
+	return m, at
 }
 
 func (generic[T]) UnpoolReLU(top, bottom, db, gy []T, arg []uint8) {

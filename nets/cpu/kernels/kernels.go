@@ -42,6 +42,9 @@ type Kernels[T Float] interface {
 	NonZeros(l *RowLists[T], x []T, rows, ld, n, step int)
 	// PixelRows computes rows of a convolution with few outputs; see [Pixels].
 	PixelRows(t *Pixels[T])
+	// PoolPixels is PoolReLU with pixels in the lanes: top, bottom [O,ld], of which 2·pixels count, and as many are read
+	// as fill whole registers. It works in room, [pooledRoom].
+	PoolPixels(y []T, arg []uint8, top, bottom, bias []T, ld int, room []byte)
 	// Planes sets dst[c·plane+p] = src[p·channels+c], for all pixels p of src.
 	Planes(dst []T, plane int, src []T, channels int)
 	// Narrow sets dst[p·channels+c] = src[p·ld+c] for pixels p. src has room for whole registers.

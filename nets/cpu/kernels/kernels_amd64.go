@@ -36,7 +36,7 @@ type code struct {
 	scale, axpy func(dst *float32, c float32, src *float32, n int)
 	steps       [2][2]stepFunc // [with momentum][with drift]
 	gather      func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32,
-		rows, groups, stepDst, stepImg, rowDst, rowImg, tail int)
+		rows, groups, stepDst, stepImg, rowDst, rowImg, tail, ahead int)
 	applyMask func(y, x *float32, mask *uint8, n int, scale float32)
 	softmax   func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
 	prefetch  func(p *byte, lines int)

@@ -186,8 +186,9 @@ func TestNoAllocation(t *testing.T) {
 		sparse, _, _ := randomSparse(rand.New(rand.NewPCG(1, 1)), 2, 9)
 		sparse.M, sparse.To = make([]float32, 2000), make([]float32, 500)
 		rows := Pixels[float32]{
-			R: 1, S: 2, C: 1, O: 1, Width: 40, Rows: 1, Cols: 9, X: sparse.M, W: x, Y: sparse.To,
+			R: 1, S: 2, C: 1, O: 1, Width: 40, Row: 40, Rows: 2, Cols: 9, X: sparse.M, W: x, Y: sparse.To,
 		}
+		room := make([]byte, pooledRoom)
 		var byPixel PixelLists[float32]
 		byPixel.ensure(3, 11)
 		byPixel.Ends = [2][]int32{make([]int32, 6), make([]int32, 6)}
@@ -200,6 +201,7 @@ func TestNoAllocation(t *testing.T) {
 			k.Gemm(tile)
 			k.Sparse(&sparse)
 			k.PixelRows(&rows)
+			k.PoolPixels(y[:24], arg, sparse.M, sparse.M, x[:6], 40, room)
 			k.PixelWinners(&byPixel, &row)
 			k.ChannelWinners(&byChannel, &row)
 			k.AddWinners(y[:11], &row)

@@ -4,7 +4,7 @@ package kernels
 //
 //	Y[i·Row + o·Outputs + j] = Σ_r Σ_s Σ_c W[((r·S + s)·C + c)·O + o] · X[c·Plane + (i+r)·Width + s + j]
 //
-// for i < Rows, o < O, j < Cols. The sum runs over r, s and c in order. X and Y have room for Cols rounded up to a
+// for i < Rows, which is even, o < O, j < Cols. The sum runs over r, s and c in order. X and Y have room for Cols rounded up to a
 // multiple of [PanelCols] at the end of every row; the surplus elements of Y are undefined afterwards.
 type Pixels[T Float] struct {
 	R, S, C, O                 int
@@ -29,6 +29,16 @@ func (generic[T]) PixelRows(t *Pixels[T]) {
 	}
 }
 
+func (generic[T]) PoolPixels(y []T, arg []uint8, top, bottom, bias []T, ld int, _ []byte) {
+	n := len(bias)
+	for j := range len(y) / n {
+		for o, b := range bias {
+			t, u := top[o*ld+2*j:][:2], bottom[o*ld+2*j:][:2]
+			y[j*n+o], arg[j*n+o] = largest(t[0], t[1], u[0], u[1], b)
+		}
+	}
+}
+
 func (generic[T]) Planes(dst []T, plane int, src []T, channels int) {
 	for i, v := range src {
 		dst[i%channels*plane+i/channels] = v
@@ -47,38 +57,37 @@ func (s ConvShape) byPixels() bool {
 	return w*padded(s.O) > s.O*blocks(w, PanelCols/2)*(PanelCols/2)
 }
 
+// pooledRoom is the memory that PoolPixels works in.
+const pooledRoom = 8 * (32 + 8)
+
 // pixels is the memory of a thread for a convolution by pixels.
 type pixels[T Float] struct {
 	task   Pixels[T]
-	planes []T // [C,H,W] of an image, with room behind it
-	rows   []T // [2,pitch,padded(O)] rows of the convolution
+	planes []T    // [C,H,W] of an image, with room behind it
+	room   []byte // for PoolPixels
 }
 
 // byPixels computes y and arg of image n of client k.
 func (t *ConvForward[T]) byPixels(s *Scratch[T], k, n int) {
 	ch, cw := t.Conv()
 	_, ow := t.Out()
-	p, pitch, depth := &s.pixels, blocks(cw, PanelCols)*PanelCols, padded(t.O)
-	p.planes, p.rows = ensure(p.planes, t.xLen()+PanelCols+t.S), ensure(p.rows, 2*pitch*depth)
+	p, pitch := &s.pixels, blocks(cw, PanelCols)*PanelCols
+	p.planes, p.room = ensure(p.planes, t.xLen()+PanelCols+t.S), ensure(p.room, pooledRoom)
 	s.Planes(p.planes, t.H*t.W, t.x[n*t.xLen():][:t.xLen()], t.C)
-	block := min(ch, rowsPerBlock(pitch*depth))
-	out := s.Buf(block * depth * pitch)
+	block := min(ch, rowsPerBlock(pitch*t.O))
+	out := s.Buf(block * t.O * pitch)
 	y, arg, bias := t.y[n*t.yLen():][:t.yLen()], t.arg[n*t.argLen():][:t.argLen()], t.b[k*t.O:][:t.O]
 	for r := 0; r < ch; r += block {
 		rows := min(block, ch-r)
 		p.task = Pixels[T]{
-			R: t.R, S: t.S, C: t.C, O: t.O, Plane: t.H * t.W, Width: t.W, Row: depth * pitch, Outputs: pitch,
+			R: t.R, S: t.S, C: t.C, O: t.O, Plane: t.H * t.W, Width: t.W, Row: t.O * pitch, Outputs: pitch,
 			Rows: rows, Cols: cw, X: p.planes[r*t.W:], W: t.w[k*t.wLen():][:t.wLen()], Y: out,
 		}
 		s.PixelRows(&p.task)
 		for i := 0; i < rows; i += 2 {
-			// Whole registers are turned, and what they have too much is ignored.
-			for row := range 2 {
-				s.Transpose(p.rows[row*pitch*depth:], depth, out[(i+row)*depth*pitch:], pitch, depth, pitch)
-			}
 			at := (r + i) / 2
-			s.PoolReLU(y[((at+t.OutPad)*ow+t.OutPad)*t.O:][:cw/2*t.O], arg[at*cw/2*t.O:][:cw/2*t.O],
-				p.rows, p.rows[pitch*depth:], bias, depth)
+			s.PoolPixels(y[((at+t.OutPad)*ow+t.OutPad)*t.O:][:cw/2*t.O], arg[at*cw/2*t.O:][:cw/2*t.O],
+				out[i*t.O*pitch:], out[(i+1)*t.O*pitch:], bias, pitch, p.room)
 		}
 	}
 }

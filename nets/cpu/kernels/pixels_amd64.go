@@ -9,11 +9,11 @@ import (
 // mostOutputs is how many outputs the kernel takes at a time.
 const mostOutputs = 6
 
-// PixelRows takes two registers of pixels and up to 6 outputs at a time.
+// PixelRows takes two registers of pixels and up to 6 outputs at a time, of one row or, with AVX-512, of two.
 func (c *code) PixelRows(t *Pixels[float32]) {
-	if min(t.R, t.S, t.C, t.O, t.Rows, t.Cols) < 1 || min(t.Plane, t.Width, t.Row, t.Outputs) < 0 {
+	if min(t.R, t.S, t.C, t.O, t.Rows, t.Cols) < 1 || min(t.Plane, t.Width, t.Row, t.Outputs) < 0 || t.Rows%2 != 0 {
 		panic(fmt.Sprintf("cpu: pixels: R=%d S=%d C=%d O=%d, %d × %d, strides %d %d %d %d: "+
-			"want at least 1, strides not negative",
+			"want at least 1, an even number of rows, strides not negative",
 			t.R, t.S, t.C, t.O, t.Rows, t.Cols, t.Plane, t.Width, t.Row, t.Outputs))
 	}
 	cols := blocks(t.Cols, PanelCols) * PanelCols
@@ -24,6 +24,26 @@ func (c *code) PixelRows(t *Pixels[float32]) {
 		for j := 0; j < t.Cols; j += 2 * c.lanes {
 			c.pixelRows((*asm.Pixels)(t), &t.Y[o*t.Outputs+j], &t.X[j], &t.W[o], min(mostOutputs, t.O-o), t.Rows)
 		}
+	}
+}
+
+// PoolPixels has one version, for AVX2 and at least 4 outputs: the last store but one is within the last pixel. It begins
+// with the last outputs: what is stored beside them is then overwritten.
+func (c *code) PoolPixels(y []float32, arg []uint8, top, bottom, bias []float32, ld int, room []byte) {
+	outputs := len(bias)
+	pixels := len(y) / outputs
+	if outputs < 4 || pixels < 1 {
+		generic[float32]{}.PoolPixels(y, arg, top, bottom, bias, ld, room)
+		return
+	}
+	last := (outputs-1)*ld + 2*padded(pixels) - 1
+	_, _, _, _ = arg[pixels*outputs-1], top[last], bottom[last], room[pooledRoom-1]
+	if ld < 2*padded(pixels) {
+		panic(fmt.Sprintf("cpu: pool: %d pixels of outputs that are %d elements apart: outputs overlap", 2*pixels, ld))
+	}
+	for o := (outputs - 1) / 8 * 8; o >= 0; o -= 8 {
+		asm.PoolPixelsAVX2(&y[o], &arg[o], &top[o*ld], &bottom[o*ld], &bias[o], &room[0],
+			pixels, min(8, outputs-o), outputs, ld)
 	}
 }
 
@@ -42,12 +62,12 @@ func (c *code) Planes(dst []float32, plane int, src []float32, channels int) {
 	}
 }
 
-// Narrow has one version, for AVX2 and 4 to 8 channels: the last store but one is within the last pixel.
+// Narrow has one version, for AVX2 and 4 to 16 channels: the last store but one is within the last pixel.
 func (c *code) Narrow(dst, src []float32, pixels, channels, ld int) {
-	if channels < 4 || channels > 8 || pixels < 1 || ld < channels {
+	if channels < 4 || channels > 16 || pixels < 1 || ld < channels {
 		generic[float32]{}.Narrow(dst, src, pixels, channels, ld)
 		return
 	}
-	_, _ = dst[pixels*channels-1], src[(pixels-1)*ld+7]
+	_, _ = dst[pixels*channels-1], src[(pixels-1)*ld+padded(channels)-1]
 	asm.NarrowAVX2(&dst[0], &src[0], pixels, channels, ld)
 }

@@ -201,7 +201,7 @@ func TestPixelRows(t *testing.T) {
 		for outputs := 1; outputs <= 14; outputs++ {
 			for _, cols := range []int{1, 15, 16, 28, 32, 33, 60} {
 				task := Pixels[float32]{
-					R: 1 + r.IntN(5), S: 1 + r.IntN(5), C: 1 + r.IntN(4), O: outputs, Rows: 1 + r.IntN(4), Cols: cols,
+					R: 1 + r.IntN(5), S: 1 + r.IntN(5), C: 1 + r.IntN(4), O: outputs, Rows: 2 + 2*r.IntN(2), Cols: cols,
 				}
 				pitch := blocks(cols, PanelCols) * PanelCols
 				task.Width = cols + task.S + r.IntN(3)
@@ -224,6 +224,32 @@ func TestPixelRows(t *testing.T) {
 						at := i*task.Row + o*task.Outputs
 						wantSame(t, what+": Y", got.Y[at:][:cols], want.Y[at:][:cols])
 					}
+				}
+			}
+		}
+	})
+}
+
+func TestPoolPixels(t *testing.T) {
+	everywhere(t, func(t *testing.T, k Kernels[float32], p *place) {
+		r := rand.New(rand.NewPCG(17, 18))
+		for outputs := 1; outputs <= 20; outputs++ {
+			for _, pixels := range []int{1, 2, 7, 8, 9, 14, 16, 17} {
+				for _, oneIn := range []int{0, 4, 100} {
+					ld := 2*padded(pixels) + r.IntN(4)
+					n := (outputs-1)*ld + 2*padded(pixels)
+					top, bottom, bias := numbers(r, n, oneIn), numbers(r, n, oneIn), numbers(r, outputs, oneIn)
+					want, wantArg := make([]float32, pixels*outputs), make([]uint8, pixels*outputs)
+					generic[float32]{}.PoolPixels(want, wantArg, top, bottom, bias, ld, nil)
+					p.Reset()
+					got := lend(p, numbers(r, len(want), 0))
+					arg := lend(p, slices.Repeat([]uint8{99}, len(want)))
+					room := lend(p, make([]uint8, pooledRoom))
+					k.PoolPixels(got, arg, lend(p, top), lend(p, bottom), lend(p, bias), ld, room)
+					what := fmt.Sprintf("O=%d W/2=%d ld=%d NaN or Inf 1 in %d", outputs, pixels, ld, oneIn)
+					p.Intact(t, what)
+					wantSame(t, what+": y", got, want)
+					wantSameBytes(t, what+": arg", arg, wantArg)
 				}
 			}
 		}
@@ -287,6 +313,7 @@ func TestSparsePanics(t *testing.T) {
 		sparse(func(*Sparse[float32]) {})()
 		rows(func(*Pixels[float32]) {})()
 		f := func(n int) []float32 { return make([]float32, n) }
+		u := func(n int) []uint8 { return make([]uint8, n) }
 		for what, run := range map[string]func(){
 			"sparse: no items":    sparse(func(u *Sparse[float32]) { u.Items = 0 }),
 			"sparse: Rows=0":      sparse(func(u *Sparse[float32]) { u.Rows = 0 }),
@@ -295,10 +322,16 @@ func TestSparsePanics(t *testing.T) {
 			"sparse: short Stops": sparse(func(u *Sparse[float32]) { u.Stops = u.Stops[:p.Items-1] }),
 			"sparse: nil M":       sparse(func(u *Sparse[float32]) { u.M = nil }),
 			"pixels: O=0":         rows(func(u *Pixels[float32]) { u.O = 0 }),
+			"pixels: Rows=1":      rows(func(u *Pixels[float32]) { u.Rows = 1 }),
 			"pixels: Plane=-1":    rows(func(u *Pixels[float32]) { u.Plane = -1 }),
 			"pixels: short X":     rows(func(u *Pixels[float32]) { u.X = u.X[:160+2*40+32] }),
 			"pixels: short W":     rows(func(u *Pixels[float32]) { u.W = u.W[:15] }),
 			"pixels: short Y":     rows(func(u *Pixels[float32]) { u.Y = u.Y[:127] }),
+			"pool: short arg":     func() { k.PoolPixels(f(12), u(11), f(112), f(112), f(6), 16, u(320)) },
+			"pool: short top":     func() { k.PoolPixels(f(12), u(12), f(95), f(112), f(6), 16, u(320)) },
+			"pool: short bottom":  func() { k.PoolPixels(f(12), u(12), f(112), f(95), f(6), 16, u(320)) },
+			"pool: short room":    func() { k.PoolPixels(f(12), u(12), f(112), f(112), f(6), 16, u(319)) },
+			"pool: ld=15":         func() { k.PoolPixels(f(12), u(12), f(112), f(112), f(6), 15, u(320)) },
 			"planes: short dst":   func() { k.Planes(f(47), 16, f(48), 3) },
 			"narrow: short src":   func() { k.Narrow(f(12), f(15), 2, 6, 8) },
 			"narrow: short dst":   func() { k.Narrow(f(11), f(16), 2, 6, 8) },

@@ -8,14 +8,14 @@ package asm
 // Only the first tail elements of a group belong to its pixels. A row is groups − 1 groups, stepDst and stepImg bytes
 // apart from dst and img on, whose surplus elements the next group overwrites; then one group at dstLast and imgLast,
 // which stores tail elements and may overlap the group before. The rows are rowDst and rowImg bytes apart. stepImg is
-// negative for mirrored rows. tail is more than 8.
+// negative for mirrored rows. tail is more than 8. It asks for the bytes that are ahead bytes behind those it reads.
 //
 //go:noescape
 func GatherAVX512(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg,
-	rowDst, rowImg, tail int)
+	rowDst, rowImg, tail, ahead int)
 
 // GatherAVX2 is [GatherAVX512] for AVX2.
 //
 //go:noescape
 func GatherAVX2(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, stepDst, stepImg,
-	rowDst, rowImg, tail int)
+	rowDst, rowImg, tail, ahead int)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func GatherAVX2(dst *float32, dstLast *float32, img *uint8, imgLast *uint8, shuffle *uint8, lanes *float32, rows int, groups int, stepDst int, stepImg int, rowDst int, rowImg int, tail int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·GatherAVX2(SB), NOSPLIT, $0-104
+// func GatherAVX2(dst *float32, dstLast *float32, img *uint8, imgLast *uint8, shuffle *uint8, lanes *float32, rows int, groups int, stepDst int, stepImg int, rowDst int, rowImg int, tail int, ahead int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·GatherAVX2(SB), NOSPLIT, $0-112
 	MOVQ         tail+96(FP), AX
 	SUBQ         $0x08, AX
 	LEAQ         lanes<>+0(SB), CX
@@ -33,6 +33,7 @@ TEXT ·GatherAVX2(SB), NOSPLIT, $0-104
 	MOVQ         stepImg+72(FP), BX
 	MOVQ         dstLast+8(FP), SI
 	MOVQ         imgLast+24(FP), DI
+	MOVQ         ahead+104(FP), R11
 
 row:
 	MOVQ AX, R8
@@ -42,6 +43,7 @@ row:
 	JEQ  last
 
 group:
+	PREFETCHT0   (R9)(R11*1)
 	VMOVDQU      (R9), X10
 	VPSHUFB      X9, X10, X10
 	VPMOVZXBD    X10, Y11

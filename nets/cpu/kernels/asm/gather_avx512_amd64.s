@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func GatherAVX512(dst *float32, dstLast *float32, img *uint8, imgLast *uint8, shuffle *uint8, lanes *float32, rows int, groups int, stepDst int, stepImg int, rowDst int, rowImg int, tail int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·GatherAVX512(SB), NOSPLIT, $0-104
+// func GatherAVX512(dst *float32, dstLast *float32, img *uint8, imgLast *uint8, shuffle *uint8, lanes *float32, rows int, groups int, stepDst int, stepImg int, rowDst int, rowImg int, tail int, ahead int)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·GatherAVX512(SB), NOSPLIT, $0-112
 	MOVQ         tail+96(FP), AX
 	MOVL         $0x0000ffff, CX
 	BZHIL        AX, CX, CX
@@ -27,6 +27,7 @@ TEXT ·GatherAVX512(SB), NOSPLIT, $0-104
 	MOVQ         stepImg+72(FP), BX
 	MOVQ         dstLast+8(FP), SI
 	MOVQ         imgLast+24(FP), DI
+	MOVQ         ahead+104(FP), R11
 
 row:
 	MOVQ AX, R8
@@ -36,6 +37,7 @@ row:
 	JEQ  last
 
 group:
+	PREFETCHT0   (R9)(R11*1)
 	VMOVDQU      (R9), X6
 	VPSHUFB      X5, X6, X6
 	VPMOVZXBD    X6, Z6

@@ -13,7 +13,7 @@ type Pixels struct {
 //
 //	y[i·Row + o·Outputs + j] = Σ_r Σ_s Σ_c w[((r·S + s)·C + c)·O + o] · x[c·Plane + (i+r)·Width + s + j]
 //
-// for i < rows, o < outputs, which is 1 to 6.
+// for i < rows, which is even, and o < outputs, which is 1 to 6.
 //
 //go:noescape
 func PixelRowsAVX512(t *Pixels, y, x, w *float32, outputs, rows int)
@@ -23,12 +23,22 @@ func PixelRowsAVX512(t *Pixels, y, x, w *float32, outputs, rows int)
 //go:noescape
 func PixelRowsAVX2(t *Pixels, y, x, w *float32, outputs, rows int)
 
+// PoolPixelsAVX2 pools two rows of a feature map as [PoolReLUAVX512] does, where pixels are in the lanes and outputs, 1
+// to 8 of them, are ld elements apart: top, bottom [outputs,2·pixels]. The pixels of y and arg are cols elements apart.
+// It reads pixels rounded up to 8, and works in room [320]. But for the last pixel, it writes 8 elements of y and arg: in order, so that those
+// of the next pixel are right in the end.
+//
+//go:noescape
+func PoolPixelsAVX2(
+	y *float32, arg *uint8, top, bottom, bias *float32, room *byte, pixels, outputs, cols, ld int,
+)
+
 // Planes3AVX2 sets dst[c·plane + p] = src[3·p + c] for 8·groups pixels p.
 //
 //go:noescape
 func Planes3AVX2(dst *float32, plane int, src *float32, groups int)
 
-// NarrowAVX2 copies pixels of cols channels, 4 to 8, from ld elements apart to cols elements apart. It reads 8
+// NarrowAVX2 copies pixels of cols channels, 4 to 16, from ld elements apart to cols elements apart. It reads 8 or 16
 // channels of each.
 //
 //go:noescape

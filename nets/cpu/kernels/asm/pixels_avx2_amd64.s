@@ -96,10 +96,11 @@ c6:
 	ADDQ         R9, CX
 	DECQ         BX
 	JNE          r6
-	MOVQ         y+8(FP), CX
-	MOVQ         CX, R11
+	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), R11
 	VMOVUPS      Y0, (R11)
 	VMOVUPS      Y1, 32(R11)
 	ADDQ         DX, R11
@@ -117,11 +118,9 @@ c6:
 	ADDQ         DX, R11
 	VMOVUPS      Y10, (R11)
 	VMOVUPS      Y11, 32(R11)
-	MOVQ         48(AX), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, y+8(FP)
+	ADDQ         CX, y+8(FP)
 	ADDQ         R9, x+16(FP)
-	DECQ         rows+40(FP)
+	SUBQ         $0x01, rows+40(FP)
 	JNE          row6
 	VZEROUPPER
 	RET
@@ -184,10 +183,11 @@ c5:
 	ADDQ         R9, CX
 	DECQ         BX
 	JNE          r5
-	MOVQ         y+8(FP), CX
-	MOVQ         CX, R11
+	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), R11
 	VMOVUPS      Y0, (R11)
 	VMOVUPS      Y1, 32(R11)
 	ADDQ         DX, R11
@@ -202,11 +202,9 @@ c5:
 	ADDQ         DX, R11
 	VMOVUPS      Y8, (R11)
 	VMOVUPS      Y9, 32(R11)
-	MOVQ         48(AX), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, y+8(FP)
+	ADDQ         CX, y+8(FP)
 	ADDQ         R9, x+16(FP)
-	DECQ         rows+40(FP)
+	SUBQ         $0x01, rows+40(FP)
 	JNE          row5
 	VZEROUPPER
 	RET
@@ -264,10 +262,11 @@ c4:
 	ADDQ         R9, CX
 	DECQ         BX
 	JNE          r4
-	MOVQ         y+8(FP), CX
-	MOVQ         CX, R11
+	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), R11
 	VMOVUPS      Y0, (R11)
 	VMOVUPS      Y1, 32(R11)
 	ADDQ         DX, R11
@@ -279,11 +278,9 @@ c4:
 	ADDQ         DX, R11
 	VMOVUPS      Y6, (R11)
 	VMOVUPS      Y7, 32(R11)
-	MOVQ         48(AX), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, y+8(FP)
+	ADDQ         CX, y+8(FP)
 	ADDQ         R9, x+16(FP)
-	DECQ         rows+40(FP)
+	SUBQ         $0x01, rows+40(FP)
 	JNE          row4
 	VZEROUPPER
 	RET
@@ -336,10 +333,11 @@ c3:
 	ADDQ         R9, CX
 	DECQ         BX
 	JNE          r3
-	MOVQ         y+8(FP), CX
-	MOVQ         CX, R11
+	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), R11
 	VMOVUPS      Y0, (R11)
 	VMOVUPS      Y1, 32(R11)
 	ADDQ         DX, R11
@@ -348,11 +346,9 @@ c3:
 	ADDQ         DX, R11
 	VMOVUPS      Y4, (R11)
 	VMOVUPS      Y5, 32(R11)
-	MOVQ         48(AX), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, y+8(FP)
+	ADDQ         CX, y+8(FP)
 	ADDQ         R9, x+16(FP)
-	DECQ         rows+40(FP)
+	SUBQ         $0x01, rows+40(FP)
 	JNE          row3
 	VZEROUPPER
 	RET
@@ -400,20 +396,19 @@ c2:
 	ADDQ         R9, CX
 	DECQ         BX
 	JNE          r2
-	MOVQ         y+8(FP), CX
-	MOVQ         CX, R11
+	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), R11
 	VMOVUPS      Y0, (R11)
 	VMOVUPS      Y1, 32(R11)
 	ADDQ         DX, R11
 	VMOVUPS      Y2, (R11)
 	VMOVUPS      Y3, 32(R11)
-	MOVQ         48(AX), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, y+8(FP)
+	ADDQ         CX, y+8(FP)
 	ADDQ         R9, x+16(FP)
-	DECQ         rows+40(FP)
+	SUBQ         $0x01, rows+40(FP)
 	JNE          row2
 	VZEROUPPER
 	RET
@@ -456,20 +451,248 @@ c1:
 	ADDQ         R9, CX
 	DECQ         BX
 	JNE          r1
-	MOVQ         y+8(FP), CX
-	MOVQ         CX, R11
+	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), R11
 	VMOVUPS      Y0, (R11)
 	VMOVUPS      Y1, 32(R11)
-	MOVQ         48(AX), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, y+8(FP)
+	ADDQ         CX, y+8(FP)
 	ADDQ         R9, x+16(FP)
-	DECQ         rows+40(FP)
+	SUBQ         $0x01, rows+40(FP)
 	JNE          row1
 	VZEROUPPER
 	RET
+
+// func PoolPixelsAVX2(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, room *byte, pixels int, outputs int, cols int, ld int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·PoolPixelsAVX2(SB), NOSPLIT, $0-80
+	MOVQ         y+0(FP), AX
+	MOVQ         arg+8(FP), CX
+	MOVQ         top+16(FP), DX
+	MOVQ         bottom+24(FP), BX
+	MOVQ         ld+72(FP), SI
+	SHLQ         $0x02, SI
+	MOVL         $+1, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y1
+	MOVL         $+2, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y2
+	MOVL         $+3, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y3
+	MOVL         $+4, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y4
+	VXORPS       Y0, Y0, Y0
+
+strip:
+	MOVQ bias+32(FP), R8
+	MOVQ room+40(FP), R9
+	MOVQ outputs+56(FP), R10
+	XORQ DI, DI
+
+output:
+	LEAQ         (DX)(DI*1), R11
+	VMOVUPS      (R11), Y6
+	VMOVUPS      32(R11), Y7
+	VSHUFPS      $0x88, Y7, Y6, Y5
+	VSHUFPS      $0xdd, Y7, Y6, Y6
+	VCMPPS       $0x1e, Y5, Y6, Y7
+	VCMPPS       $0x03, Y6, Y6, Y8
+	VORPS        Y8, Y7, Y7
+	VBLENDVPS    Y7, Y6, Y5, Y5
+	VANDPS       Y1, Y7, Y6
+	LEAQ         (BX)(DI*1), R11
+	VMOVUPS      (R11), Y7
+	VMOVUPS      32(R11), Y8
+	VSHUFPS      $0x88, Y8, Y7, Y9
+	VSHUFPS      $0xdd, Y8, Y7, Y7
+	VCMPPS       $0x1e, Y5, Y9, Y8
+	VCMPPS       $0x03, Y9, Y9, Y10
+	VORPS        Y10, Y8, Y8
+	VBLENDVPS    Y8, Y9, Y5, Y5
+	VBLENDVPS    Y8, Y2, Y6, Y6
+	VCMPPS       $0x1e, Y5, Y7, Y8
+	VCMPPS       $0x03, Y7, Y7, Y9
+	VORPS        Y9, Y8, Y8
+	VBLENDVPS    Y8, Y7, Y5, Y5
+	VBLENDVPS    Y8, Y3, Y6, Y6
+	VBROADCASTSS (R8), Y7
+	VADDPS       Y7, Y5, Y5
+	VCMPPS       $0x12, Y0, Y5, Y7
+	VANDNPS      Y5, Y7, Y5
+	VBLENDVPS    Y7, Y4, Y6, Y6
+	VPERMPD      $0xd8, Y5, Y5
+	VPERMQ       $0xd8, Y6, Y6
+	VMOVUPS      Y5, (R9)
+	LEAQ         32(R9), R11
+	VEXTRACTI128 $0x01, Y6, X5
+	VPACKSSDW    X5, X6, X5
+	VPACKUSWB    X5, X5, X5
+	VMOVQ        X5, (R11)
+	ADDQ         SI, DI
+	ADDQ         $+4, R8
+	ADDQ         $+40, R9
+	DECQ         R10
+	JNE          output
+	MOVQ         room+40(FP), DI
+	VMOVUPS      (DI), Y5
+	VMOVUPS      40(DI), Y6
+	VMOVUPS      80(DI), Y7
+	VMOVUPS      120(DI), Y8
+	VMOVUPS      160(DI), Y9
+	VMOVUPS      200(DI), Y10
+	VMOVUPS      240(DI), Y11
+	VMOVUPS      280(DI), Y12
+	VUNPCKLPS    Y6, Y5, Y13
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VUNPCKLPD    Y6, Y13, Y8
+	VUNPCKHPD    Y6, Y13, Y6
+	VUNPCKLPD    Y7, Y5, Y13
+	VUNPCKHPD    Y7, Y5, Y5
+	VUNPCKLPS    Y10, Y9, Y7
+	VUNPCKHPS    Y10, Y9, Y9
+	VUNPCKLPS    Y12, Y11, Y10
+	VUNPCKHPS    Y12, Y11, Y11
+	VUNPCKLPD    Y10, Y7, Y12
+	VUNPCKHPD    Y10, Y7, Y7
+	VUNPCKLPD    Y11, Y9, Y10
+	VUNPCKHPD    Y11, Y9, Y9
+	VPERM2F128   $0x20, Y12, Y8, Y11
+	VPERM2F128   $0x31, Y12, Y8, Y8
+	VPERM2F128   $0x20, Y7, Y6, Y12
+	VPERM2F128   $0x31, Y7, Y6, Y6
+	VPERM2F128   $0x20, Y10, Y13, Y7
+	VPERM2F128   $0x31, Y10, Y13, Y10
+	VPERM2F128   $0x20, Y9, Y5, Y13
+	VPERM2F128   $0x31, Y9, Y5, Y5
+	VMOVUPS      Y11, (DI)
+	VMOVUPS      Y12, 40(DI)
+	VMOVUPS      Y7, 80(DI)
+	VMOVUPS      Y13, 120(DI)
+	VMOVUPS      Y8, 160(DI)
+	VMOVUPS      Y6, 200(DI)
+	VMOVUPS      Y10, 240(DI)
+	VMOVUPS      Y5, 280(DI)
+	VMOVQ        32(DI), X5
+	VMOVQ        72(DI), X6
+	VMOVQ        112(DI), X7
+	VMOVQ        152(DI), X8
+	VMOVQ        192(DI), X9
+	VMOVQ        232(DI), X10
+	VMOVQ        272(DI), X11
+	VMOVQ        312(DI), X12
+	VPUNPCKLBW   X6, X5, X5
+	VPUNPCKLBW   X8, X7, X6
+	VPUNPCKLBW   X10, X9, X7
+	VPUNPCKLBW   X12, X11, X8
+	VPUNPCKLWD   X6, X5, X9
+	VPUNPCKHWD   X6, X5, X5
+	VPUNPCKLWD   X8, X7, X6
+	VPUNPCKHWD   X8, X7, X7
+	VPUNPCKLDQ   X6, X9, X8
+	VPUNPCKHDQ   X6, X9, X6
+	VPUNPCKLDQ   X7, X5, X9
+	VPUNPCKHDQ   X7, X5, X5
+	VMOVQ        X8, 32(DI)
+	VMOVHPS      X8, 72(DI)
+	VMOVQ        X6, 112(DI)
+	VMOVHPS      X6, 152(DI)
+	VMOVQ        X9, 192(DI)
+	VMOVHPS      X9, 232(DI)
+	VMOVQ        X5, 272(DI)
+	VMOVHPS      X5, 312(DI)
+	MOVQ         cols+64(FP), R8
+	MOVQ         pixels+48(FP), R9
+	DECQ         R9
+	MOVQ         $0x00000008, R10
+	CMPQ         R9, R10
+	CMOVQGT      R10, R9
+	TESTQ        R9, R9
+	JEQ          last
+
+window:
+	VMOVUPS (DI), Y5
+	MOVQ    32(DI), R10
+	VMOVUPS Y5, (AX)
+	MOVQ    R10, (CX)
+	LEAQ    (AX)(R8*4), AX
+	ADDQ    R8, CX
+	ADDQ    $+40, DI
+	DECQ    R9
+	JNE     window
+	CMPQ    pixels+48(FP), $0x08
+	JGT     next
+
+last:
+	MOVQ       outputs+56(FP), DX
+	LEAQ       lanes<>+0(SB), BX
+	MOVQ       DX, SI
+	NEGQ       SI
+	VMOVDQU    32(BX)(SI*4), Y0
+	VMOVUPS    (DI), Y5
+	MOVQ       32(DI), R10
+	VMASKMOVPS Y5, Y0, (AX)
+	CMPQ       DX, $0x08
+	JEQ        whole1
+	MOVQ       CX, AX
+	TESTQ      $0x00000004, DX
+	JEQ        skip2
+	MOVL       R10, (AX)
+	SHRQ       $0x20, R10
+	ADDQ       $0x04, AX
+
+skip2:
+	TESTQ $0x00000002, DX
+	JEQ   skip3
+	MOVW  R10, (AX)
+	SHRQ  $0x10, R10
+	ADDQ  $0x02, AX
+
+skip3:
+	TESTQ $0x00000001, DX
+	JEQ   skip4
+	MOVB  R10, (AX)
+	SHRQ  $0x08, R10
+	ADDQ  $0x01, AX
+
+skip4:
+	VZEROUPPER
+	RET
+
+whole1:
+	MOVQ R10, (CX)
+	VZEROUPPER
+	RET
+
+next:
+	ADDQ $+64, DX
+	ADDQ $+64, BX
+	SUBQ $0x08, pixels+48(FP)
+	JMP  strip
+
+DATA lanes<>+0(SB)/4, $-1
+DATA lanes<>+4(SB)/4, $-1
+DATA lanes<>+8(SB)/4, $-1
+DATA lanes<>+12(SB)/4, $-1
+DATA lanes<>+16(SB)/4, $-1
+DATA lanes<>+20(SB)/4, $-1
+DATA lanes<>+24(SB)/4, $-1
+DATA lanes<>+28(SB)/4, $-1
+DATA lanes<>+32(SB)/4, $+0
+DATA lanes<>+36(SB)/4, $+0
+DATA lanes<>+40(SB)/4, $+0
+DATA lanes<>+44(SB)/4, $+0
+DATA lanes<>+48(SB)/4, $+0
+DATA lanes<>+52(SB)/4, $+0
+DATA lanes<>+56(SB)/4, $+0
+DATA lanes<>+60(SB)/4, $+0
+GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
 // func Planes3AVX2(dst *float32, plane int, src *float32, groups int)
 // Requires: AVX, AVX2
@@ -544,41 +767,51 @@ TEXT ·NarrowAVX2(SB), NOSPLIT, $0-40
 	MOVQ    pixels+16(FP), DX
 	MOVQ    cols+24(FP), BX
 	MOVQ    ld+32(FP), SI
-	LEAQ    lanes<>+0(SB), DI
-	MOVQ    BX, R8
-	NEGQ    R8
-	VMOVDQU 32(DI)(R8*4), Y0
+	MOVQ    BX, DI
+	CMPQ    BX, $0x08
+	JGT     pair
+	LEAQ    lanes<>+0(SB), R8
+	NEGQ    DI
+	VMOVDQU 32(R8)(DI*4), Y1
 	DECQ    DX
-	JEQ     last
+	JEQ     last6
 
-pixel:
-	VMOVUPS (CX), Y1
-	VMOVUPS Y1, (AX)
+pixel5:
+	VMOVUPS (CX), Y0
+	VMOVUPS Y0, (AX)
 	LEAQ    (CX)(SI*4), CX
 	LEAQ    (AX)(BX*4), AX
 	DECQ    DX
-	JNE     pixel
+	JNE     pixel5
 
-last:
-	VMOVUPS    (CX), Y1
-	VMASKMOVPS Y1, Y0, (AX)
+last6:
+	VMOVUPS    (CX), Y0
+	VMASKMOVPS Y0, Y1, (AX)
 	VZEROUPPER
 	RET
 
-DATA lanes<>+0(SB)/4, $-1
-DATA lanes<>+4(SB)/4, $-1
-DATA lanes<>+8(SB)/4, $-1
-DATA lanes<>+12(SB)/4, $-1
-DATA lanes<>+16(SB)/4, $-1
-DATA lanes<>+20(SB)/4, $-1
-DATA lanes<>+24(SB)/4, $-1
-DATA lanes<>+28(SB)/4, $-1
-DATA lanes<>+32(SB)/4, $+0
-DATA lanes<>+36(SB)/4, $+0
-DATA lanes<>+40(SB)/4, $+0
-DATA lanes<>+44(SB)/4, $+0
-DATA lanes<>+48(SB)/4, $+0
-DATA lanes<>+52(SB)/4, $+0
-DATA lanes<>+56(SB)/4, $+0
-DATA lanes<>+60(SB)/4, $+0
-GLOBL lanes<>(SB), RODATA|NOPTR, $64
+pair:
+	SUBQ    $0x08, DI
+	LEAQ    lanes<>+0(SB), R8
+	NEGQ    DI
+	VMOVDQU 32(R8)(DI*4), Y2
+	DECQ    DX
+	JEQ     last8
+
+pixel7:
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	LEAQ    (CX)(SI*4), CX
+	LEAQ    (AX)(BX*4), AX
+	DECQ    DX
+	JNE     pixel7
+
+last8:
+	VMOVUPS    (CX), Y0
+	VMOVUPS    32(CX), Y1
+	VMOVUPS    Y0, (AX)
+	VMASKMOVPS Y1, Y2, 32(AX)
+	VZEROUPPER
+	RET

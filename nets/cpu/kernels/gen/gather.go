@@ -15,13 +15,14 @@ const groupLanes = 16
 // A group is the 16 bytes at img, put in order by shuffle; its first tail elements are pixels, the others surplus. A
 // row has groups − 1 groups, stepDst and stepImg bytes apart, whose surplus elements the following group overwrites.
 // Its last group, at dstLast and imgLast, stores tail elements only, and may overlap the group before. lanes holds the
-// mean, the standard deviation and its rounded reciprocal for every element.
+// mean, the standard deviation and its rounded reciprocal for every element. The processor is asked for the bytes ahead
+// of every group, which are the next image's.
 //
 // A division by d is a multiplication by the rounded 1/d and one correction, of half a dozen instructions. For d = 255
 // that gives the correctly rounded quotient of every byte. For d = std, package kernels makes sure of it beforehand.
 func gather(a *asm) {
 	a.begin("Gather", "func(dst, dstLast *float32, img, imgLast, shuffle *uint8, lanes *float32, rows, groups, "+
-		"stepDst, stepImg, rowDst, rowImg, tail int)")
+		"stepDst, stepImg, rowDst, rowImg, tail, ahead int)")
 	// A group fills one register with AVX-512 and two with AVX2. Only the last register of the last group is masked, so
 	// tail must be more than the lanes of the registers before.
 	regs := groupLanes / a.lanes
@@ -67,6 +68,7 @@ func gather(a *asm) {
 	}
 	dst, img, stepDst, stepImg := a.arg("dst"), a.arg("img"), a.arg("stepDst"), a.arg("stepImg")
 	dstLast, imgLast, p, q, n := a.arg("dstLast"), a.arg("imgLast"), a.GP64(), a.GP64(), a.GP64()
+	ahead := a.arg("ahead")
 	a.Label("row")
 	a.MOVQ(dst, p)
 	a.MOVQ(img, q)
@@ -74,6 +76,7 @@ func gather(a *asm) {
 	a.DECQ(n)
 	a.JEQ(jump("last"))
 	a.Label("group")
+	a.PREFETCHT0(indexed(q, ahead, 1))
 	group(p, q, false)
 	a.ADDQ(stepDst, p)
 	a.ADDQ(stepImg, q)

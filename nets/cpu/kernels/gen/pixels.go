@@ -11,6 +11,7 @@ import (
 func pixels(a *asm) {
 	pixelRows(a)
 	if a.lanes == 8 {
+		poolPixels(a)
 		planes(a)
 		narrow(a)
 	}
@@ -31,8 +32,8 @@ const (
 // mostOutputs is how many outputs have sums at the same time, for two registers of pixels.
 const mostOutputs = 6
 
-// pixelRows emits PixelRows. One step has two loads of pixels and a broadcast for each output, which share two
-// multiply-adds: 8 loads for 12 multiply-adds with 6 outputs.
+// pixelRows emits PixelRows. AVX-512 has the registers for two rows at a time. One step has two loads of pixels for each
+// row and a broadcast for each output: with 6 outputs 10 loads for 24 multiply-adds, with AVX2 8 for 12.
 func pixelRows(a *asm) {
 	a.begin("PixelRows", "func(t *byte, y, x, w *float32, outputs, rows int)")
 	t, x, w := a.arg("t"), a.GP64(), a.GP64()
@@ -42,11 +43,13 @@ func pixelRows(a *asm) {
 		name := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
 		a.Label(name("outputs"))
 		a.Label(name("row"))
-		sums := make([][2]reg.VecVirtual, n)
+		rows := a.lanes / 8
+		sums := make([][]reg.VecVirtual, n) // of an output: the two registers of every row
 		for i := range sums {
-			sums[i] = [2]reg.VecVirtual{a.vec(), a.vec()}
-			a.zero(sums[i][0])
-			a.zero(sums[i][1])
+			sums[i] = a.vecs(2 * rows)
+			for _, v := range sums[i] {
+				a.zero(v)
+			}
 		}
 		a.Load(a.Param("x"), x)
 		a.Load(a.Param("w"), w)
@@ -66,15 +69,20 @@ func pixelRows(a *asm) {
 		a.MOVQ(at(t, pixelsC), c)
 		a.MOVQ(q, p)
 		a.Label(name("c"))
-		pixels := [2]reg.VecVirtual{a.vec(), a.vec()}
+		pixels := a.vecs(2 * rows)
 		for i, v := range pixels {
-			a.VMOVUPS(at(p, i*a.bytes()), v)
+			m := at(p, i%2*a.bytes())
+			if i >= 2 {
+				m.Index, m.Scale = width, 1
+			}
+			a.VMOVUPS(m, v)
 		}
 		for i := range sums {
 			b := a.vec()
 			a.VBROADCASTSS(at(w, 4*i), b)
-			a.VFMADD231PS(pixels[0], b, sums[i][0])
-			a.VFMADD231PS(pixels[1], b, sums[i][1])
+			for j, v := range pixels {
+				a.VFMADD231PS(v, b, sums[i][j])
+			}
 		}
 		a.ADDQ(plane, p)
 		a.ADDQ(step, w)
@@ -84,25 +92,137 @@ func pixelRows(a *asm) {
 		a.ADDQ(width, x)
 		a.countDown(r, name("r"))
 
-		y, row := a.GP64(), a.GP64()
-		a.Load(a.Param("y"), y)
-		a.MOVQ(y, p)
-		a.MOVQ(at(t, pixelsOutputs), row)
-		a.SHLQ(operand.U8(2), row)
-		for i := range sums {
-			if i > 0 {
-				a.ADDQ(row, p)
-			}
-			a.VMOVUPS(sums[i][0], at(p, 0))
-			a.VMOVUPS(sums[i][1], at(p, a.bytes()))
-		}
+		row, output := a.GP64(), a.GP64()
 		a.MOVQ(at(t, pixelsRow), row)
-		a.LEAQ(indexed(y, row, 4), y)
-		a.MOVQ(y, a.slot("y"))
-		a.ADDQ(width, a.slot("x"))
-		a.countDown(a.slot("rows"), name("row"))
+		a.MOVQ(at(t, pixelsOutputs), output)
+		a.SHLQ(operand.U8(2), row)
+		a.SHLQ(operand.U8(2), output)
+		for j := range rows {
+			a.MOVQ(a.slot("y"), p)
+			for i := range sums {
+				if i > 0 {
+					a.ADDQ(output, p)
+				}
+				a.VMOVUPS(sums[i][2*j], at(p, 0))
+				a.VMOVUPS(sums[i][2*j+1], at(p, a.bytes()))
+			}
+			a.ADDQ(row, a.slot("y"))
+			a.ADDQ(width, a.slot("x"))
+		}
+		a.SUBQ(operand.U8(rows), a.slot("rows"))
+		a.JNE(jump(name("row")))
 		a.end()
 	}
+}
+
+// poolPixels emits PoolPixels: the maxima of 16 pixels of every output, and then these 8 windows of all outputs turned
+// into windows with outputs in the lanes. Reads 16 and writes 5 bytes per y, and moves 5 bytes to and from memory that
+// the first cache holds.
+func poolPixels(a *asm) {
+	a.begin("PoolPixels", "func(y *float32, arg *uint8, top, bottom, bias *float32, room *byte, "+
+		"pixels, outputs, cols, ld int)")
+	y, arg, top, bottom, ld := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"), a.arg("ld")
+	a.SHLQ(operand.U8(2), ld)
+	which := []reg.VecVirtual{a.vec(), a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
+	zero := which[0]
+	a.zero(zero)
+	// The room has, for every output and then for every window, 8 float32 and 8 bytes.
+	const step = 32 + 8
+	a.Label("strip")
+	off, bias, room, n := a.GP64(), a.arg("bias"), a.arg("room"), a.arg("outputs")
+	a.XORQ(off, off)
+	a.Label("output")
+	m, index := a.vec(), a.vec()
+	for i, row := range []reg.GPVirtual{top, bottom} {
+		from, low, high, v := a.GP64(), a.vec(), a.vec(), a.vec()
+		a.LEAQ(indexed(row, off, 1), from)
+		a.VMOVUPS(at(from, 0), low)
+		a.VMOVUPS(at(from, a.bytes()), high)
+		even := m
+		if i > 0 {
+			even = a.vec()
+		}
+		a.VSHUFPS(operand.U8(0x88), high, low, even)
+		a.VSHUFPS(operand.U8(0xdd), high, low, v)
+		if i > 0 {
+			a.larger(even, m, which[2], index, false)
+		}
+		a.larger(v, m, which[2*i+1], index, i == 0)
+	}
+	b := a.vec()
+	a.VBROADCASTSS(at(bias, 0), b)
+	a.VADDPS(b, m, m)
+	a.replace(index, which[dead], a.zeroUnlessPositive(m, m, zero))
+	// The windows are in the order 0, 1, 4, 5, 2, 3, 6, 7.
+	const order = operand.U8(0xd8)
+	a.VPERMPD(order, m, m)
+	a.VPERMQ(order, index, index)
+	a.VMOVUPS(m, at(room, 0))
+	into := a.GP64()
+	a.LEAQ(at(room, 32), into)
+	a.storeBytes(index, into, nil, false)
+	a.ADDQ(ld, off)
+	a.move(4, bias)
+	a.move(step, room)
+	a.countDown(n, "output")
+
+	room = a.arg("room")
+	g, bytes := a.vecs(8), make([]reg.VecVirtual, 8)
+	for i := range g {
+		a.VMOVUPS(at(room, i*step), g[i])
+	}
+	for i, v := range a.turn(g) {
+		a.VMOVUPS(v, at(room, i*step))
+	}
+	for i := range bytes {
+		bytes[i] = a.XMM()
+		a.VMOVQ(at(room, i*step+32), bytes[i])
+	}
+	for i, v := range a.turnBytes(bytes) {
+		a.VMOVQ(v, at(room, 2*i*step+32))
+		a.VMOVHPS(v, at(room, (2*i+1)*step+32))
+	}
+
+	// Whole registers are stored, but for the last window: the next one overwrites what is too much.
+	cols, left, last, word := a.arg("cols"), a.GP64(), a.GP64(), a.GP64()
+	a.Load(a.Param("pixels"), left)
+	a.DECQ(left)
+	a.MOVQ(operand.U32(8), last)
+	a.CMPQ(left, last)
+	a.CMOVQGT(last, left)
+	a.TESTQ(left, left)
+	a.JEQ(jump("last"))
+	v := a.vec()
+	a.Label("window")
+	a.VMOVUPS(at(room, 0), v)
+	a.MOVQ(at(room, 32), word)
+	a.VMOVUPS(v, at(y, 0))
+	a.MOVQ(word, at(arg, 0))
+	a.LEAQ(indexed(y, cols, 4), y)
+	a.ADDQ(cols, arg)
+	a.move(step, room)
+	a.countDown(left, "window")
+	a.CMPQ(a.slot("pixels"), operand.U8(8))
+	a.JGT(jump("next"))
+	a.Label("last")
+	outputs := a.arg("outputs")
+	a.lanesBelow(outputs)
+	a.VMOVUPS(at(room, 0), v)
+	a.MOVQ(at(room, 32), word)
+	a.store(v, at(y, 0), true)
+	whole := a.label("whole")
+	a.CMPQ(outputs, operand.U8(8))
+	a.JEQ(jump(whole))
+	a.storeSome(word, arg, outputs)
+	a.end()
+	a.Label(whole)
+	a.MOVQ(word, at(arg, 0))
+	a.end()
+
+	a.Label("next")
+	a.move(2*a.bytes(), top, bottom)
+	a.SUBQ(operand.U8(8), a.slot("pixels"))
+	a.JMP(jump("strip"))
 }
 
 // planes emits Planes3: 8 pixels of three channels are three registers, each with lanes of all channels. Two blends
@@ -147,23 +267,39 @@ func planes(a *asm) {
 	a.end()
 }
 
-// narrow emits Narrow. It stores whole registers, but for the last: the next store overwrites what is too much, since
-// a pixel is at least half a register.
+// narrow emits Narrow, for pixels of one register and of two. It stores whole registers, but for the last: the next pixel
+// overwrites what is too much, since it is at least half as long.
 func narrow(a *asm) {
 	a.begin("Narrow", "func(dst, src *float32, pixels, cols, ld int)")
 	dst, src, n, cols, ld := a.arg("dst"), a.arg("src"), a.arg("pixels"), a.arg("cols"), a.arg("ld")
-	a.lanesBelow(cols)
-	v := a.vec()
-	a.DECQ(n)
-	a.JEQ(jump("last"))
-	a.Label("pixel")
-	a.VMOVUPS(at(src, 0), v)
-	a.VMOVUPS(v, at(dst, 0))
-	a.LEAQ(indexed(src, ld, 4), src)
-	a.LEAQ(indexed(dst, cols, 4), dst)
-	a.countDown(n, "pixel")
-	a.Label("last")
-	a.VMOVUPS(at(src, 0), v)
-	a.store(v, at(dst, 0), true)
-	a.end()
+	tail := a.GP64()
+	a.MOVQ(cols, tail)
+	a.CMPQ(cols, operand.U8(a.lanes))
+	a.JGT(jump("pair"))
+	for vecs := 1; vecs <= 2; vecs++ {
+		v, pixel, last := a.vecs(vecs), a.label("pixel"), a.label("last")
+		if vecs == 2 {
+			a.Label("pair")
+			a.SUBQ(operand.U8(a.lanes), tail)
+		}
+		a.lanesBelow(tail)
+		move := func(masked bool) {
+			for i, r := range v {
+				a.VMOVUPS(at(src, i*a.bytes()), r)
+			}
+			for i, r := range v {
+				a.store(r, at(dst, i*a.bytes()), masked && i == vecs-1)
+			}
+		}
+		a.DECQ(n)
+		a.JEQ(jump(last))
+		a.Label(pixel)
+		move(false)
+		a.LEAQ(indexed(src, ld, 4), src)
+		a.LEAQ(indexed(dst, cols, 4), dst)
+		a.countDown(n, pixel)
+		a.Label(last)
+		move(true)
+		a.end()
+	}
 }

@@ -131,9 +131,14 @@ func (a *asm) storeBytes(index reg.Register, p, left reg.GPVirtual, masked bool)
 		a.VMOVQ(x, at(p, 0))
 		return
 	}
-	// The bytes are in word, the next ones always in its low bits.
-	word, q := a.GP64(), a.GP64()
+	word := a.GP64()
 	a.VMOVQ(x, word)
+	a.storeSome(word, p, left)
+}
+
+// storeSome stores the first left bytes of word, at most 7, and shifts word.
+func (a *asm) storeSome(word, p, left reg.GPVirtual) {
+	q := a.GP64()
 	a.MOVQ(p, q)
 	for _, size := range []int{4, 2, 1} {
 		skip := a.label("skip")
