@@ -495,42 +495,46 @@ strip:
 	XORQ DI, DI
 
 output:
-	LEAQ         (DX)(DI*1), R11
-	VMOVUPS      (R11), Y6
-	VMOVUPS      32(R11), Y7
-	VSHUFPS      $0x88, Y7, Y6, Y5
-	VSHUFPS      $0xdd, Y7, Y6, Y6
-	VCMPPS       $0x1e, Y5, Y6, Y7
-	VCMPPS       $0x03, Y6, Y6, Y8
-	VORPS        Y8, Y7, Y7
-	VBLENDVPS    Y7, Y6, Y5, Y5
-	VANDPS       Y1, Y7, Y6
-	LEAQ         (BX)(DI*1), R11
-	VMOVUPS      (R11), Y7
-	VMOVUPS      32(R11), Y8
-	VSHUFPS      $0x88, Y8, Y7, Y9
-	VSHUFPS      $0xdd, Y8, Y7, Y7
-	VCMPPS       $0x1e, Y5, Y9, Y8
-	VCMPPS       $0x03, Y9, Y9, Y10
-	VORPS        Y10, Y8, Y8
-	VBLENDVPS    Y8, Y9, Y5, Y5
-	VBLENDVPS    Y8, Y2, Y6, Y6
-	VCMPPS       $0x1e, Y5, Y7, Y8
-	VCMPPS       $0x03, Y7, Y7, Y9
-	VORPS        Y9, Y8, Y8
-	VBLENDVPS    Y8, Y7, Y5, Y5
-	VBLENDVPS    Y8, Y3, Y6, Y6
-	VBROADCASTSS (R8), Y7
-	VADDPS       Y7, Y5, Y5
-	VCMPPS       $0x12, Y0, Y5, Y7
-	VANDNPS      Y5, Y7, Y5
-	VBLENDVPS    Y7, Y4, Y6, Y6
+	LEAQ    (DX)(DI*1), R11
+	VMOVUPS (R11), Y6
+	VMOVUPS 32(R11), Y7
+	VSHUFPS $0x88, Y7, Y6, Y5
+	VSHUFPS $0xdd, Y7, Y6, Y6
+	VCMPPS  $0x03, Y5, Y6, Y9
+	LEAQ    (BX)(DI*1), R11
+	VMOVUPS (R11), Y8
+	VMOVUPS 32(R11), Y10
+	VSHUFPS $0x88, Y10, Y8, Y7
+	VSHUFPS $0xdd, Y10, Y8, Y8
+	VCMPPS  $0x03, Y7, Y8, Y10
+	VORPS   Y9, Y10, Y9
+	VTESTPS Y9, Y9
+	JNE     nan
+	VCMPPS  $0x1e, Y5, Y6, Y9
+	VMAXPS  Y6, Y5, Y5
+	VANDPS  Y1, Y9, Y9
+	VCMPPS  $0x1e, Y5, Y7, Y6
+	VMAXPS  Y7, Y5, Y5
+	VANDPS  Y2, Y6, Y6
+	VPMAXSD Y6, Y9, Y9
+	VCMPPS  $0x1e, Y5, Y8, Y6
+	VMAXPS  Y8, Y5, Y5
+	VANDPS  Y3, Y6, Y6
+	VPMAXSD Y6, Y9, Y9
+
+pooled:
+	VBROADCASTSS (R8), Y6
+	VADDPS       Y6, Y5, Y5
+	VCMPPS       $0x12, Y0, Y5, Y6
+	VANDNPS      Y5, Y6, Y5
+	VANDPS       Y4, Y6, Y6
+	VPMAXSD      Y6, Y9, Y9
 	VPERMPD      $0xd8, Y5, Y5
-	VPERMQ       $0xd8, Y6, Y6
+	VPERMQ       $0xd8, Y9, Y9
 	VMOVUPS      Y5, (R9)
 	LEAQ         32(R9), R11
-	VEXTRACTI128 $0x01, Y6, X5
-	VPACKSSDW    X5, X6, X5
+	VEXTRACTI128 $0x01, Y9, X5
+	VPACKSSDW    X5, X9, X5
 	VPACKUSWB    X5, X5, X5
 	VMOVQ        X5, (R11)
 	ADDQ         SI, DI
@@ -669,6 +673,24 @@ whole1:
 	MOVQ R10, (CX)
 	VZEROUPPER
 	RET
+
+nan:
+	VCMPPS    $0x1e, Y5, Y6, Y9
+	VCMPPS    $0x03, Y6, Y6, Y10
+	VORPS     Y10, Y9, Y9
+	VBLENDVPS Y9, Y6, Y5, Y5
+	VANDPS    Y1, Y9, Y9
+	VCMPPS    $0x1e, Y5, Y7, Y6
+	VCMPPS    $0x03, Y7, Y7, Y10
+	VORPS     Y10, Y6, Y6
+	VBLENDVPS Y6, Y7, Y5, Y5
+	VBLENDVPS Y6, Y2, Y9, Y9
+	VCMPPS    $0x1e, Y5, Y8, Y6
+	VCMPPS    $0x03, Y8, Y8, Y7
+	VORPS     Y7, Y6, Y6
+	VBLENDVPS Y6, Y8, Y5, Y5
+	VBLENDVPS Y6, Y3, Y9, Y9
+	JMP       pooled
 
 next:
 	ADDQ $+64, DX

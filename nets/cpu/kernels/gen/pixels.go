@@ -132,27 +132,39 @@ func poolPixels(a *asm) {
 	off, bias, room, n := a.GP64(), a.arg("bias"), a.arg("room"), a.arg("outputs")
 	a.XORQ(off, off)
 	a.Label("output")
-	m, index := a.vec(), a.vec()
+	v, nan := a.vecs(4), a.vecs(2)
 	for i, row := range []reg.GPVirtual{top, bottom} {
-		from, low, high, v := a.GP64(), a.vec(), a.vec(), a.vec()
+		from, low, high := a.GP64(), a.vec(), a.vec()
 		a.LEAQ(indexed(row, off, 1), from)
 		a.VMOVUPS(at(from, 0), low)
 		a.VMOVUPS(at(from, a.bytes()), high)
-		even := m
-		if i > 0 {
-			even = a.vec()
-		}
-		a.VSHUFPS(operand.U8(0x88), high, low, even)
-		a.VSHUFPS(operand.U8(0xdd), high, low, v)
-		if i > 0 {
-			a.larger(even, m, which[2], index, false)
-		}
-		a.larger(v, m, which[2*i+1], index, i == 0)
+		a.VSHUFPS(operand.U8(0x88), high, low, v[2*i])
+		a.VSHUFPS(operand.U8(0xdd), high, low, v[2*i+1])
+		a.VCMPPS(isUnord, v[2*i], v[2*i+1], nan[i])
 	}
+	a.VORPS(nan[0], nan[1], nan[0])
+	a.VTESTPS(nan[0], nan[0])
+	a.JNE(jump("nan"))
+	m, index := v[0], nan[0]
+	for i, w := range v[1:] {
+		k := index
+		if i > 0 {
+			k = a.vec()
+		}
+		a.VCMPPS(isGT, m, w, k)
+		a.VMAXPS(w, m, m)
+		a.VANDPS(which[i+1], k, k)
+		if i > 0 {
+			a.VPMAXSD(k, index, index)
+		}
+	}
+	a.Label("pooled")
 	b := a.vec()
 	a.VBROADCASTSS(at(bias, 0), b)
 	a.VADDPS(b, m, m)
-	a.replace(index, which[dead], a.zeroUnlessPositive(m, m, zero))
+	gone := a.zeroUnlessPositive(m, m, zero)
+	a.VANDPS(which[dead], gone, gone)
+	a.VPMAXSD(gone, index, index)
 	// The windows are in the order 0, 1, 4, 5, 2, 3, 6, 7.
 	const order = operand.U8(0xd8)
 	a.VPERMPD(order, m, m)
@@ -192,11 +204,11 @@ func poolPixels(a *asm) {
 	a.CMOVQGT(last, left)
 	a.TESTQ(left, left)
 	a.JEQ(jump("last"))
-	v := a.vec()
+	out := a.vec()
 	a.Label("window")
-	a.VMOVUPS(at(room, 0), v)
+	a.VMOVUPS(at(room, 0), out)
 	a.MOVQ(at(room, 32), word)
-	a.VMOVUPS(v, at(y, 0))
+	a.VMOVUPS(out, at(y, 0))
 	a.MOVQ(word, at(arg, 0))
 	a.LEAQ(indexed(y, cols, 4), y)
 	a.ADDQ(cols, arg)
@@ -207,9 +219,9 @@ func poolPixels(a *asm) {
 	a.Label("last")
 	outputs := a.arg("outputs")
 	a.lanesBelow(outputs)
-	a.VMOVUPS(at(room, 0), v)
+	a.VMOVUPS(at(room, 0), out)
 	a.MOVQ(at(room, 32), word)
-	a.store(v, at(y, 0), true)
+	a.store(out, at(y, 0), true)
 	whole := a.label("whole")
 	a.CMPQ(outputs, operand.U8(8))
 	a.JEQ(jump(whole))
@@ -218,6 +230,12 @@ func poolPixels(a *asm) {
 	a.Label(whole)
 	a.MOVQ(word, at(arg, 0))
 	a.end()
+
+	a.Label("nan")
+	for i, w := range v[1:] {
+		a.larger(w, m, which[i+1], index, i == 0)
+	}
+	a.JMP(jump("pooled"))
 
 	a.Label("next")
 	a.move(2*a.bytes(), top, bottom)

@@ -265,7 +265,7 @@ func (a *asm) only(g, v, index, which reg.Register) {
 	a.VANDPS(g, v, v)
 }
 
-// addUnless adds g to sum where index ≠ which.
+// addUnless adds g to sum where index ≠ which. With AVX2 it adds −0 elsewhere, which changes no number.
 func (a *asm) addUnless(g, sum, index, which reg.Register) {
 	if a.lanes == 16 {
 		const notEqual = operand.U8(4)
@@ -274,8 +274,10 @@ func (a *asm) addUnless(g, sum, index, which reg.Register) {
 		a.VADDPS(g, sum, k, sum)
 		return
 	}
-	k, more := a.YMM(), a.YMM()
+	k, minus := a.YMM(), a.YMM()
 	a.VPCMPEQD(which, index, k)
-	a.VADDPS(g, sum, more)
-	a.VBLENDVPS(k, sum, more, sum)
+	a.VPSLLD(operand.U8(31), k, minus)
+	a.VANDNPS(g, k, k)
+	a.VORPS(minus, k, k)
+	a.VADDPS(k, sum, sum)
 }
