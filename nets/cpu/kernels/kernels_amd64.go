@@ -21,7 +21,7 @@ type code struct {
 
 	sparse       func(t *asm.Sparse, m *float32, at int, to *float32, shape, tail, loaded int)
 	sparseShapes *sparseTable
-	pixelRows    func(t *asm.Pixels, y, x, w *float32, outputs, rows int)
+	pixelRows    func(t *asm.Pixels, y, x, w *float32, shape, rows int)
 
 	transpose   func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
 	poolReLU    func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols, ld int)

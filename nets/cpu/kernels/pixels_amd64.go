@@ -6,10 +6,7 @@ import (
 	"rollcall/nets/cpu/kernels/asm"
 )
 
-// mostOutputs is how many outputs the kernel takes at a time.
-const mostOutputs = 6
-
-// PixelRows takes two registers of pixels and up to 6 outputs at a time, of one row or, with AVX-512, of two.
+// PixelRows takes up to two registers of pixels of two rows, and as many outputs as there are registers for.
 func (c *code) PixelRows(t *Pixels[float32]) {
 	if min(t.R, t.S, t.C, t.O, t.Rows, t.Cols) < 1 || min(t.Plane, t.Width, t.Row, t.Outputs) < 0 || t.Rows%2 != 0 {
 		panic(fmt.Sprintf("cpu: pixels: R=%d S=%d C=%d O=%d, %d × %d, strides %d %d %d %d: "+
@@ -20,9 +17,12 @@ func (c *code) PixelRows(t *Pixels[float32]) {
 	_ = t.X[(t.C-1)*t.Plane+(t.Rows+t.R-2)*t.Width+t.S-1+cols-1]
 	_ = t.W[t.R*t.S*t.C*t.O-1]
 	_ = t.Y[(t.Rows-1)*t.Row+(t.O-1)*t.Outputs+cols-1]
-	for o := 0; o < t.O; o += mostOutputs {
-		for j := 0; j < t.Cols; j += 2 * c.lanes {
-			c.pixelRows((*asm.Pixels)(t), &t.Y[o*t.Outputs+j], &t.X[j], &t.W[o], min(mostOutputs, t.O-o), t.Rows)
+	for j := 0; j < t.Cols; j += 2 * c.lanes {
+		vecs := min(4, blocks(t.Cols-j, c.lanes/2))
+		most := asm.PixelOutputs(c.lanes, vecs)
+		for o, n := 0, 0; o < t.O; o += n {
+			n = blocks(t.O-o, blocks(t.O-o, most)) // equal shares
+			c.pixelRows((*asm.Pixels)(t), &t.Y[o*t.Outputs+j], &t.X[j], &t.W[o], asm.PixelShape(c.lanes, vecs, n), t.Rows)
 		}
 	}
 }

@@ -9,19 +9,33 @@ type Pixels struct {
 	X, W, Y                    []float32
 }
 
-// PixelRowsAVX512 computes two registers of pixels of rows of a convolution, j < 32, with AVX2 16:
+// PixelRowsAVX512 computes pixels of rows of a convolution:
 //
 //	y[i·Row + o·Outputs + j] = Σ_r Σ_s Σ_c w[((r·S + s)·C + c)·O + o] · x[c·Plane + (i+r)·Width + s + j]
 //
-// for i < rows, which is even, and o < outputs, which is 1 to 6.
+// for i < rows, which is even. shape is a number of outputs o and of registers that the pixels j of two rows fill, see
+// [PixelShape].
 //
 //go:noescape
-func PixelRowsAVX512(t *Pixels, y, x, w *float32, outputs, rows int)
+func PixelRowsAVX512(t *Pixels, y, x, w *float32, shape, rows int)
 
 // PixelRowsAVX2 is [PixelRowsAVX512] for AVX2.
 //
 //go:noescape
-func PixelRowsAVX2(t *Pixels, y, x, w *float32, outputs, rows int)
+func PixelRowsAVX2(t *Pixels, y, x, w *float32, shape, rows int)
+
+// PixelOutputs returns how many outputs a kernel computes at most, with vecs registers for the pixels of two rows, 1 to 4.
+// mostOutputs of gen/pixels.go is the same.
+func PixelOutputs(lanes, vecs int) int { return min(6, 3*lanes/2/vecs) }
+
+// PixelShape returns the number of a shape.
+func PixelShape(lanes, vecs, outputs int) int {
+	n := outputs - 1
+	for v := 1; v < vecs; v++ {
+		n += PixelOutputs(lanes, v)
+	}
+	return n
+}
 
 // PoolPixelsAVX2 pools two rows of a feature map as [PoolReLUAVX512] does, where pixels are in the lanes and outputs, 1
 // to 8 of them, are ld elements apart: top, bottom [outputs,2·pixels]. The pixels of y and arg are cols elements apart.

@@ -4,37 +4,893 @@
 
 #include "textflag.h"
 
-// func PixelRowsAVX2(t *byte, y *float32, x *float32, w *float32, outputs int, rows int)
+// func PixelRowsAVX2(t *byte, y *float32, x *float32, w *float32, shape int, rows int)
 // Requires: AVX, FMA3
 TEXT ·PixelRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ t+0(FP), AX
-	MOVQ outputs+32(FP), CX
+	MOVQ shape+32(FP), CX
+	CMPQ CX, $0x09
+	JGE  from9
 	CMPQ CX, $0x04
 	JGE  from4
 	CMPQ CX, $0x02
 	JGE  from2
-	JMP  outputs1
+	CMPQ CX, $0x01
+	JGE  from1
+	JMP  shape0
+
+from1:
+	JMP shape1
 
 from2:
 	CMPQ CX, $0x03
 	JGE  from3
-	JMP  outputs2
+	JMP  shape2
 
 from3:
-	JMP outputs3
+	JMP shape3
 
 from4:
-	CMPQ CX, $0x05
-	JGE  from5
-	JMP  outputs4
-
-from5:
 	CMPQ CX, $0x06
 	JGE  from6
-	JMP  outputs5
+	CMPQ CX, $0x05
+	JGE  from5
+	JMP  shape4
+
+from5:
+	JMP shape5
 
 from6:
-row6:
+	CMPQ CX, $0x07
+	JGE  from7
+	JMP  shape6
+
+from7:
+	CMPQ CX, $0x08
+	JGE  from8
+	JMP  shape7
+
+from8:
+	JMP shape8
+
+from9:
+	CMPQ CX, $0x0e
+	JGE  from14
+	CMPQ CX, $0x0b
+	JGE  from11
+	CMPQ CX, $0x0a
+	JGE  from10
+	JMP  shape9
+
+from10:
+	JMP shape10
+
+from11:
+	CMPQ CX, $0x0c
+	JGE  from12
+	JMP  shape11
+
+from12:
+	CMPQ CX, $0x0d
+	JGE  from13
+	JMP  shape12
+
+from13:
+	JMP shape13
+
+from14:
+	CMPQ CX, $0x10
+	JGE  from16
+	CMPQ CX, $0x0f
+	JGE  from15
+	JMP  shape14
+
+from15:
+	JMP shape15
+
+from16:
+	CMPQ CX, $0x11
+	JGE  from17
+	JMP  shape16
+
+from17:
+	CMPQ CX, $0x12
+	JGE  from18
+	JMP  shape17
+
+from18:
+	JMP shape18
+
+shape0:
+rows1x1:
+	VXORPS Y0, Y0, Y0
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x1:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x1:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x1:
+	VMOVUPS      (BX), X1
+	VINSERTF128  $0x01, (BX)(SI*1), Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c1x1
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s1x1
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r1x1
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      X0, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VEXTRACTF128 $0x01, Y0, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows1x1
+	VZEROUPPER
+	RET
+
+shape1:
+rows1x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x2:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x2:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x2:
+	VMOVUPS      (BX), X2
+	VINSERTF128  $0x01, (BX)(SI*1), Y2, Y2
+	VBROADCASTSS (DX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS 4(DX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c1x2
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s1x2
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r1x2
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      X0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X1, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VEXTRACTF128 $0x01, Y0, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y1, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows1x2
+	VZEROUPPER
+	RET
+
+shape2:
+rows1x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x3:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x3:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x3:
+	VMOVUPS      (BX), X3
+	VINSERTF128  $0x01, (BX)(SI*1), Y3, Y3
+	VBROADCASTSS (DX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS 4(DX), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS 8(DX), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c1x3
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s1x3
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r1x3
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      X0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X2, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VEXTRACTF128 $0x01, Y0, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y1, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y2, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows1x3
+	VZEROUPPER
+	RET
+
+shape3:
+rows1x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x4:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x4:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x4:
+	VMOVUPS      (BX), X4
+	VINSERTF128  $0x01, (BX)(SI*1), Y4, Y4
+	VBROADCASTSS (DX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4(DX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 8(DX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 12(DX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c1x4
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s1x4
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r1x4
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      X0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X3, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VEXTRACTF128 $0x01, Y0, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y1, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y2, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y3, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows1x4
+	VZEROUPPER
+	RET
+
+shape4:
+rows1x5:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x5:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x5:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x5:
+	VMOVUPS      (BX), X5
+	VINSERTF128  $0x01, (BX)(SI*1), Y5, Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(DX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(DX), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(DX), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(DX), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c1x5
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s1x5
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r1x5
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      X0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X4, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VEXTRACTF128 $0x01, Y0, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y1, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y2, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y3, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y4, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows1x5
+	VZEROUPPER
+	RET
+
+shape5:
+rows1x6:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x6:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x6:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x6:
+	VMOVUPS      (BX), X6
+	VINSERTF128  $0x01, (BX)(SI*1), Y6, Y6
+	VBROADCASTSS (DX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS 8(DX), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 12(DX), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c1x6
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s1x6
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r1x6
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      X0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X4, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      X5, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VEXTRACTF128 $0x01, Y0, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y1, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y2, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y3, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y4, (BX)
+	ADDQ         DX, BX
+	VEXTRACTF128 $0x01, Y5, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows1x6
+	VZEROUPPER
+	RET
+
+shape6:
+rows2x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x1:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x1:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x1:
+	VBROADCASTSS (DX), Y2
+	VMOVUPS      (BX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VMOVUPS      (BX)(SI*1), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x1
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x1
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x1
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x1
+	VZEROUPPER
+	RET
+
+shape7:
+rows2x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x2:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x2:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x2:
+	VMOVUPS      (BX), Y4
+	VMOVUPS      (BX)(SI*1), Y5
+	VBROADCASTSS (DX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(DX), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x2
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x2
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x2
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y2, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y3, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x2
+	VZEROUPPER
+	RET
+
+shape8:
+rows2x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x3:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x3:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x3:
+	VMOVUPS      (BX), Y6
+	VMOVUPS      (BX)(SI*1), Y7
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 4(DX), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 8(DX), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x3
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x3
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x3
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y5, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x3
+	VZEROUPPER
+	RET
+
+shape9:
+rows2x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x4:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x4:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x4:
+	VMOVUPS      (BX), Y8
+	VMOVUPS      (BX)(SI*1), Y9
+	VBROADCASTSS (DX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(DX), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(DX), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(DX), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x4
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x4
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x4
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y6, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y5, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y7, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x4
+	VZEROUPPER
+	RET
+
+shape10:
+rows2x5:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x5:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x5:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x5:
+	VMOVUPS      (BX), Y10
+	VMOVUPS      (BX)(SI*1), Y11
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(DX), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(DX), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(DX), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 16(DX), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x5
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x5
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x5
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y6, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y8, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y5, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y7, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y9, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x5
+	VZEROUPPER
+	RET
+
+shape11:
+rows2x6:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -49,25 +905,25 @@ row6:
 	VXORPS Y11, Y11, Y11
 	MOVQ   x+16(FP), CX
 	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
 
-r6:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
+r2x6:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
 
-s6:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
+s2x6:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
 
-c6:
-	VMOVUPS      (R11), Y12
-	VMOVUPS      32(R11), Y13
+c2x6:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      (BX)(SI*1), Y13
 	VBROADCASTSS (DX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -86,47 +942,277 @@ c6:
 	VBROADCASTSS 20(DX), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         R8, R11
-	ADDQ         R10, DX
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x6
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x6
+	ADDQ         SI, CX
 	DECQ         DI
-	JNE          c6
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s6
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r6
+	JNE          r2x6
 	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
 	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y2, (R11)
-	VMOVUPS      Y3, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y4, (R11)
-	VMOVUPS      Y5, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y6, (R11)
-	VMOVUPS      Y7, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y8, (R11)
-	VMOVUPS      Y9, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y10, (R11)
-	VMOVUPS      Y11, 32(R11)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y6, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y8, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y10, (BX)
 	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x01, rows+40(FP)
-	JNE          row6
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y5, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y7, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y9, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y11, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x6
 	VZEROUPPER
 	RET
 
-outputs5:
-row5:
+shape12:
+rows3x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x1:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x1:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x1:
+	VBROADCASTSS (DX), Y3
+	VMOVUPS      (BX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VMOVUPS      32(BX), X5
+	VMOVUPS      (BX)(SI*1), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VINSERTF128  $0x01, 32(BX)(SI*1), Y5, Y5
+	VFMADD231PS  Y5, Y3, Y2
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c3x1
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s3x1
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r3x1
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      X2, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	VEXTRACTF128 $0x01, Y2, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows3x1
+	VZEROUPPER
+	RET
+
+shape13:
+rows3x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x2:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x2:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x2:
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS 4(DX), Y7
+	VMOVUPS      (BX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y3
+	VMOVUPS      32(BX), X9
+	VMOVUPS      (BX)(SI*1), Y8
+	VFMADD231PS  Y8, Y6, Y1
+	VFMADD231PS  Y8, Y7, Y4
+	VINSERTF128  $0x01, 32(BX)(SI*1), Y9, Y9
+	VFMADD231PS  Y9, Y6, Y2
+	VFMADD231PS  Y9, Y7, Y5
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c3x2
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s3x2
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r3x2
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      X2, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      X5, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	VEXTRACTF128 $0x01, Y2, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	VEXTRACTF128 $0x01, Y5, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows3x2
+	VZEROUPPER
+	RET
+
+shape14:
+rows3x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x3:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x3:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x3:
+	VMOVUPS      (BX), Y9
+	VMOVUPS      32(BX), X10
+	VMOVUPS      (BX)(SI*1), Y11
+	VINSERTF128  $0x01, 32(BX)(SI*1), Y10, Y10
+	VBROADCASTSS (DX), Y12
+	VFMADD231PS  Y9, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VFMADD231PS  Y10, Y12, Y2
+	VBROADCASTSS 4(DX), Y12
+	VFMADD231PS  Y9, Y12, Y3
+	VFMADD231PS  Y11, Y12, Y4
+	VFMADD231PS  Y10, Y12, Y5
+	VBROADCASTSS 8(DX), Y12
+	VFMADD231PS  Y9, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VFMADD231PS  Y10, Y12, Y8
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c3x3
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s3x3
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r3x3
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      X2, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      X5, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      X8, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	VEXTRACTF128 $0x01, Y2, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	VEXTRACTF128 $0x01, Y5, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y7, (BX)
+	VEXTRACTF128 $0x01, Y8, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows3x3
+	VZEROUPPER
+	RET
+
+shape15:
+rows3x4:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -137,80 +1223,159 @@ row5:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
 	MOVQ   x+16(FP), CX
 	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
 
-r5:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
+r3x4:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
 
-s5:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
+s3x4:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
 
-c5:
-	VMOVUPS      (R11), Y10
-	VMOVUPS      32(R11), Y11
-	VBROADCASTSS (DX), Y12
-	VFMADD231PS  Y10, Y12, Y0
-	VFMADD231PS  Y11, Y12, Y1
-	VBROADCASTSS 4(DX), Y12
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS 8(DX), Y12
-	VFMADD231PS  Y10, Y12, Y4
-	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS 12(DX), Y12
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS 16(DX), Y12
-	VFMADD231PS  Y10, Y12, Y8
-	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         R8, R11
-	ADDQ         R10, DX
+c3x4:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      32(BX), X13
+	VMOVUPS      (BX)(SI*1), Y14
+	VINSERTF128  $0x01, 32(BX)(SI*1), Y13, Y13
+	VBROADCASTSS (DX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y14, Y15, Y1
+	VFMADD231PS  Y13, Y15, Y2
+	VBROADCASTSS 4(DX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y14, Y15, Y4
+	VFMADD231PS  Y13, Y15, Y5
+	VBROADCASTSS 8(DX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y14, Y15, Y7
+	VFMADD231PS  Y13, Y15, Y8
+	VBROADCASTSS 12(DX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y14, Y15, Y10
+	VFMADD231PS  Y13, Y15, Y11
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c3x4
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s3x4
+	ADDQ         SI, CX
 	DECQ         DI
-	JNE          c5
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s5
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r5
+	JNE          r3x4
 	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
 	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y2, (R11)
-	VMOVUPS      Y3, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y4, (R11)
-	VMOVUPS      Y5, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y6, (R11)
-	VMOVUPS      Y7, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y8, (R11)
-	VMOVUPS      Y9, 32(R11)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      X2, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      X5, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      X8, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y9, (BX)
+	VMOVUPS      X11, 32(BX)
 	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x01, rows+40(FP)
-	JNE          row5
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y1, (BX)
+	VEXTRACTF128 $0x01, Y2, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	VEXTRACTF128 $0x01, Y5, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y7, (BX)
+	VEXTRACTF128 $0x01, Y8, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y10, (BX)
+	VEXTRACTF128 $0x01, Y11, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows3x4
 	VZEROUPPER
 	RET
 
-outputs4:
-row4:
+shape16:
+rows4x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r4x1:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s4x1:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c4x1:
+	VBROADCASTSS (DX), Y4
+	VMOVUPS      (BX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VMOVUPS      32(BX), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VMOVUPS      (BX)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VMOVUPS      32(BX)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x1
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x1
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r4x1
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y2, (BX)
+	VMOVUPS      Y3, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows4x1
+	VZEROUPPER
+	RET
+
+shape17:
+rows4x2:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -221,247 +1386,162 @@ row4:
 	VXORPS Y7, Y7, Y7
 	MOVQ   x+16(FP), CX
 	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
 
-r4:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
+r4x2:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
 
-s4:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
+s4x2:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
 
-c4:
-	VMOVUPS      (R11), Y8
-	VMOVUPS      32(R11), Y9
-	VBROADCASTSS (DX), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 4(DX), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 8(DX), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 12(DX), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         R8, R11
-	ADDQ         R10, DX
+c4x2:
+	VBROADCASTSS (DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VMOVUPS      (BX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y4
+	VMOVUPS      32(BX), Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VFMADD231PS  Y10, Y9, Y5
+	VMOVUPS      (BX)(SI*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y6
+	VMOVUPS      32(BX)(SI*1), Y10
+	VFMADD231PS  Y10, Y8, Y3
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x2
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x2
+	ADDQ         SI, CX
 	DECQ         DI
-	JNE          c4
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s4
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r4
+	JNE          r4x2
 	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
 	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y2, (R11)
-	VMOVUPS      Y3, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y4, (R11)
-	VMOVUPS      Y5, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y6, (R11)
-	VMOVUPS      Y7, 32(R11)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 32(BX)
 	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x01, rows+40(FP)
-	JNE          row4
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y2, (BX)
+	VMOVUPS      Y3, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 32(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows4x2
 	VZEROUPPER
 	RET
 
-outputs3:
-row3:
+shape18:
+rows4x3:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
 	MOVQ   x+16(FP), CX
 	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
 
-r3:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
+r4x3:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
 
-s3:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
+s4x3:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
 
-c3:
-	VMOVUPS      (R11), Y6
-	VMOVUPS      32(R11), Y7
-	VBROADCASTSS (DX), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS 4(DX), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS 8(DX), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         R8, R11
-	ADDQ         R10, DX
+c4x3:
+	VBROADCASTSS (DX), Y12
+	VBROADCASTSS 4(DX), Y13
+	VBROADCASTSS 8(DX), Y14
+	VMOVUPS      (BX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y8
+	VMOVUPS      32(BX), Y15
+	VFMADD231PS  Y15, Y12, Y1
+	VFMADD231PS  Y15, Y13, Y5
+	VFMADD231PS  Y15, Y14, Y9
+	VMOVUPS      (BX)(SI*1), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y6
+	VFMADD231PS  Y15, Y14, Y10
+	VMOVUPS      32(BX)(SI*1), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x3
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x3
+	ADDQ         SI, CX
 	DECQ         DI
-	JNE          c3
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s3
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r3
+	JNE          r4x3
 	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
 	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y2, (R11)
-	VMOVUPS      Y3, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y4, (R11)
-	VMOVUPS      Y5, 32(R11)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y8, (BX)
+	VMOVUPS      Y9, 32(BX)
 	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x01, rows+40(FP)
-	JNE          row3
-	VZEROUPPER
-	RET
-
-outputs2:
-row2:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   x+16(FP), CX
-	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
-
-r2:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
-
-s2:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
-
-c2:
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VBROADCASTSS (DX), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS 4(DX), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         R8, R11
-	ADDQ         R10, DX
-	DECQ         DI
-	JNE          c2
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s2
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r2
-	MOVQ         48(AX), CX
-	MOVQ         56(AX), DX
-	SHLQ         $0x02, CX
-	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, 32(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Y2, (R11)
-	VMOVUPS      Y3, 32(R11)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Y2, (BX)
+	VMOVUPS      Y3, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y6, (BX)
+	VMOVUPS      Y7, 32(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Y10, (BX)
+	VMOVUPS      Y11, 32(BX)
 	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x01, rows+40(FP)
-	JNE          row2
-	VZEROUPPER
-	RET
-
-outputs1:
-row1:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   x+16(FP), CX
-	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
-
-r1:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
-
-s1:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
-
-c1:
-	VMOVUPS      (R11), Y2
-	VMOVUPS      32(R11), Y3
-	VBROADCASTSS (DX), Y4
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         R8, R11
-	ADDQ         R10, DX
-	DECQ         DI
-	JNE          c1
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s1
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r1
-	MOVQ         48(AX), CX
-	MOVQ         56(AX), DX
-	SHLQ         $0x02, CX
-	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, 32(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x01, rows+40(FP)
-	JNE          row1
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows4x3
 	VZEROUPPER
 	RET
 

@@ -4,37 +4,2044 @@
 
 #include "textflag.h"
 
-// func PixelRowsAVX512(t *byte, y *float32, x *float32, w *float32, outputs int, rows int)
+// func PixelRowsAVX512(t *byte, y *float32, x *float32, w *float32, shape int, rows int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·PixelRowsAVX512(SB), NOSPLIT, $0-48
 	MOVQ t+0(FP), AX
-	MOVQ outputs+32(FP), CX
-	CMPQ CX, $0x04
-	JGE  from4
-	CMPQ CX, $0x02
-	JGE  from2
-	JMP  outputs1
-
-from2:
+	MOVQ shape+32(FP), CX
+	CMPQ CX, $0x0c
+	JGE  from12
+	CMPQ CX, $0x06
+	JGE  from6
 	CMPQ CX, $0x03
 	JGE  from3
-	JMP  outputs2
+	CMPQ CX, $0x01
+	JGE  from1
+	JMP  shape0
+
+from1:
+	CMPQ CX, $0x02
+	JGE  from2
+	JMP  shape1
+
+from2:
+	JMP shape2
 
 from3:
-	JMP outputs3
+	CMPQ CX, $0x04
+	JGE  from4
+	JMP  shape3
 
 from4:
 	CMPQ CX, $0x05
 	JGE  from5
-	JMP  outputs4
+	JMP  shape4
 
 from5:
-	CMPQ CX, $0x06
-	JGE  from6
-	JMP  outputs5
+	JMP shape5
 
 from6:
-row6:
+	CMPQ CX, $0x09
+	JGE  from9
+	CMPQ CX, $0x07
+	JGE  from7
+	JMP  shape6
+
+from7:
+	CMPQ CX, $0x08
+	JGE  from8
+	JMP  shape7
+
+from8:
+	JMP shape8
+
+from9:
+	CMPQ CX, $0x0a
+	JGE  from10
+	JMP  shape9
+
+from10:
+	CMPQ CX, $0x0b
+	JGE  from11
+	JMP  shape10
+
+from11:
+	JMP shape11
+
+from12:
+	CMPQ CX, $0x12
+	JGE  from18
+	CMPQ CX, $0x0f
+	JGE  from15
+	CMPQ CX, $0x0d
+	JGE  from13
+	JMP  shape12
+
+from13:
+	CMPQ CX, $0x0e
+	JGE  from14
+	JMP  shape13
+
+from14:
+	JMP shape14
+
+from15:
+	CMPQ CX, $0x10
+	JGE  from16
+	JMP  shape15
+
+from16:
+	CMPQ CX, $0x11
+	JGE  from17
+	JMP  shape16
+
+from17:
+	JMP shape17
+
+from18:
+	CMPQ CX, $0x15
+	JGE  from21
+	CMPQ CX, $0x13
+	JGE  from19
+	JMP  shape18
+
+from19:
+	CMPQ CX, $0x14
+	JGE  from20
+	JMP  shape19
+
+from20:
+	JMP shape20
+
+from21:
+	CMPQ CX, $0x16
+	JGE  from22
+	JMP  shape21
+
+from22:
+	CMPQ CX, $0x17
+	JGE  from23
+	JMP  shape22
+
+from23:
+	JMP shape23
+
+shape0:
+rows1x1:
+	VXORPS Z0, Z0, Z0
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x1:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x1:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x1:
+	VMOVUPS       (BX), Y1
+	VINSERTF32X8  $0x01, (BX)(SI*1), Z1, Z1
+	VBROADCASTSS  (DX), Z2
+	VFMADD231PS   Z1, Z2, Z0
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c1x1
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s1x1
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r1x1
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Y0, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VEXTRACTF32X8 $0x01, Z0, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows1x1
+	VZEROUPPER
+	RET
+
+shape1:
+rows1x2:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x2:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x2:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x2:
+	VMOVUPS       (BX), Y2
+	VINSERTF32X8  $0x01, (BX)(SI*1), Z2, Z2
+	VBROADCASTSS  (DX), Z3
+	VFMADD231PS   Z2, Z3, Z0
+	VBROADCASTSS  4(DX), Z3
+	VFMADD231PS   Z2, Z3, Z1
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c1x2
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s1x2
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r1x2
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Y0, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y1, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VEXTRACTF32X8 $0x01, Z0, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z1, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows1x2
+	VZEROUPPER
+	RET
+
+shape2:
+rows1x3:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x3:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x3:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x3:
+	VMOVUPS       (BX), Y3
+	VINSERTF32X8  $0x01, (BX)(SI*1), Z3, Z3
+	VBROADCASTSS  (DX), Z4
+	VFMADD231PS   Z3, Z4, Z0
+	VBROADCASTSS  4(DX), Z4
+	VFMADD231PS   Z3, Z4, Z1
+	VBROADCASTSS  8(DX), Z4
+	VFMADD231PS   Z3, Z4, Z2
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c1x3
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s1x3
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r1x3
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Y0, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y1, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y2, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VEXTRACTF32X8 $0x01, Z0, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z1, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z2, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows1x3
+	VZEROUPPER
+	RET
+
+shape3:
+rows1x4:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x4:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x4:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x4:
+	VMOVUPS       (BX), Y4
+	VINSERTF32X8  $0x01, (BX)(SI*1), Z4, Z4
+	VBROADCASTSS  (DX), Z5
+	VFMADD231PS   Z4, Z5, Z0
+	VBROADCASTSS  4(DX), Z5
+	VFMADD231PS   Z4, Z5, Z1
+	VBROADCASTSS  8(DX), Z5
+	VFMADD231PS   Z4, Z5, Z2
+	VBROADCASTSS  12(DX), Z5
+	VFMADD231PS   Z4, Z5, Z3
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c1x4
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s1x4
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r1x4
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Y0, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y1, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y2, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y3, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VEXTRACTF32X8 $0x01, Z0, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z1, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z2, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z3, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows1x4
+	VZEROUPPER
+	RET
+
+shape4:
+rows1x5:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x5:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x5:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x5:
+	VMOVUPS       (BX), Y5
+	VINSERTF32X8  $0x01, (BX)(SI*1), Z5, Z5
+	VBROADCASTSS  (DX), Z6
+	VFMADD231PS   Z5, Z6, Z0
+	VBROADCASTSS  4(DX), Z6
+	VFMADD231PS   Z5, Z6, Z1
+	VBROADCASTSS  8(DX), Z6
+	VFMADD231PS   Z5, Z6, Z2
+	VBROADCASTSS  12(DX), Z6
+	VFMADD231PS   Z5, Z6, Z3
+	VBROADCASTSS  16(DX), Z6
+	VFMADD231PS   Z5, Z6, Z4
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c1x5
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s1x5
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r1x5
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Y0, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y1, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y2, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y3, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y4, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VEXTRACTF32X8 $0x01, Z0, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z1, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z2, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z3, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z4, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows1x5
+	VZEROUPPER
+	RET
+
+shape5:
+rows1x6:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r1x6:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s1x6:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c1x6:
+	VMOVUPS       (BX), Y6
+	VINSERTF32X8  $0x01, (BX)(SI*1), Z6, Z6
+	VBROADCASTSS  (DX), Z7
+	VFMADD231PS   Z6, Z7, Z0
+	VBROADCASTSS  4(DX), Z7
+	VFMADD231PS   Z6, Z7, Z1
+	VBROADCASTSS  8(DX), Z7
+	VFMADD231PS   Z6, Z7, Z2
+	VBROADCASTSS  12(DX), Z7
+	VFMADD231PS   Z6, Z7, Z3
+	VBROADCASTSS  16(DX), Z7
+	VFMADD231PS   Z6, Z7, Z4
+	VBROADCASTSS  20(DX), Z7
+	VFMADD231PS   Z6, Z7, Z5
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c1x6
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s1x6
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r1x6
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Y0, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y1, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y2, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y3, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y4, (BX)
+	ADDQ          DX, BX
+	VMOVUPS       Y5, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VEXTRACTF32X8 $0x01, Z0, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z1, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z2, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z3, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z4, (BX)
+	ADDQ          DX, BX
+	VEXTRACTF32X8 $0x01, Z5, (BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows1x6
+	VZEROUPPER
+	RET
+
+shape6:
+rows2x1:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x1:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x1:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x1:
+	VBROADCASTSS (DX), Z2
+	VMOVUPS      (BX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VMOVUPS      (BX)(SI*1), Z3
+	VFMADD231PS  Z3, Z2, Z1
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x1
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x1
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x1
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z1, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x1
+	VZEROUPPER
+	RET
+
+shape7:
+rows2x2:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x2:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x2:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x2:
+	VMOVUPS      (BX), Z4
+	VMOVUPS      (BX)(SI*1), Z5
+	VBROADCASTSS (DX), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 4(DX), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x2
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x2
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x2
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z2, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z3, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x2
+	VZEROUPPER
+	RET
+
+shape8:
+rows2x3:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x3:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x3:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x3:
+	VMOVUPS      (BX), Z6
+	VMOVUPS      (BX)(SI*1), Z7
+	VBROADCASTSS (DX), Z8
+	VFMADD231PS  Z6, Z8, Z0
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS 4(DX), Z8
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS 8(DX), Z8
+	VFMADD231PS  Z6, Z8, Z4
+	VFMADD231PS  Z7, Z8, Z5
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x3
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x3
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x3
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z5, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x3
+	VZEROUPPER
+	RET
+
+shape9:
+rows2x4:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x4:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x4:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x4:
+	VMOVUPS      (BX), Z8
+	VMOVUPS      (BX)(SI*1), Z9
+	VBROADCASTSS (DX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS 4(DX), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS 8(DX), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS 12(DX), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x4
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x4
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x4
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z6, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z5, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z7, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x4
+	VZEROUPPER
+	RET
+
+shape10:
+rows2x5:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x5:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x5:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x5:
+	VMOVUPS      (BX), Z10
+	VMOVUPS      (BX)(SI*1), Z11
+	VBROADCASTSS (DX), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS 4(DX), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 8(DX), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS 12(DX), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS 16(DX), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Z11, Z12, Z9
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x5
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x5
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x5
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z6, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z8, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z5, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z7, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z9, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x5
+	VZEROUPPER
+	RET
+
+shape11:
+rows2x6:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r2x6:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s2x6:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c2x6:
+	VMOVUPS      (BX), Z12
+	VMOVUPS      (BX)(SI*1), Z13
+	VBROADCASTSS (DX), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS 4(DX), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS 8(DX), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS 12(DX), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS 16(DX), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS 20(DX), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Z13, Z14, Z11
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c2x6
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s2x6
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r2x6
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z2, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z6, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z8, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z10, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z1, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z3, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z5, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z7, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z9, (BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z11, (BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows2x6
+	VZEROUPPER
+	RET
+
+shape12:
+rows3x1:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x1:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x1:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x1:
+	VBROADCASTSS  (DX), Z3
+	VMOVUPS       (BX), Z4
+	VFMADD231PS   Z4, Z3, Z0
+	VMOVUPS       64(BX), Y5
+	VMOVUPS       (BX)(SI*1), Z4
+	VFMADD231PS   Z4, Z3, Z1
+	VINSERTF32X8  $0x01, 64(BX)(SI*1), Z5, Z5
+	VFMADD231PS   Z5, Z3, Z2
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c3x1
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s3x1
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r3x1
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z0, (BX)
+	VMOVUPS       Y2, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z1, (BX)
+	VEXTRACTF32X8 $0x01, Z2, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows3x1
+	VZEROUPPER
+	RET
+
+shape13:
+rows3x2:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x2:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x2:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x2:
+	VBROADCASTSS  (DX), Z6
+	VBROADCASTSS  4(DX), Z7
+	VMOVUPS       (BX), Z8
+	VFMADD231PS   Z8, Z6, Z0
+	VFMADD231PS   Z8, Z7, Z3
+	VMOVUPS       64(BX), Y9
+	VMOVUPS       (BX)(SI*1), Z8
+	VFMADD231PS   Z8, Z6, Z1
+	VFMADD231PS   Z8, Z7, Z4
+	VINSERTF32X8  $0x01, 64(BX)(SI*1), Z9, Z9
+	VFMADD231PS   Z9, Z6, Z2
+	VFMADD231PS   Z9, Z7, Z5
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c3x2
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s3x2
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r3x2
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z0, (BX)
+	VMOVUPS       Y2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z3, (BX)
+	VMOVUPS       Y5, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z1, (BX)
+	VEXTRACTF32X8 $0x01, Z2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z4, (BX)
+	VEXTRACTF32X8 $0x01, Z5, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows3x2
+	VZEROUPPER
+	RET
+
+shape14:
+rows3x3:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x3:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x3:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x3:
+	VMOVUPS       (BX), Z9
+	VMOVUPS       64(BX), Y10
+	VMOVUPS       (BX)(SI*1), Z11
+	VINSERTF32X8  $0x01, 64(BX)(SI*1), Z10, Z10
+	VBROADCASTSS  (DX), Z12
+	VFMADD231PS   Z9, Z12, Z0
+	VFMADD231PS   Z11, Z12, Z1
+	VFMADD231PS   Z10, Z12, Z2
+	VBROADCASTSS  4(DX), Z12
+	VFMADD231PS   Z9, Z12, Z3
+	VFMADD231PS   Z11, Z12, Z4
+	VFMADD231PS   Z10, Z12, Z5
+	VBROADCASTSS  8(DX), Z12
+	VFMADD231PS   Z9, Z12, Z6
+	VFMADD231PS   Z11, Z12, Z7
+	VFMADD231PS   Z10, Z12, Z8
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c3x3
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s3x3
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r3x3
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z0, (BX)
+	VMOVUPS       Y2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z3, (BX)
+	VMOVUPS       Y5, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z6, (BX)
+	VMOVUPS       Y8, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z1, (BX)
+	VEXTRACTF32X8 $0x01, Z2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z4, (BX)
+	VEXTRACTF32X8 $0x01, Z5, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z7, (BX)
+	VEXTRACTF32X8 $0x01, Z8, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows3x3
+	VZEROUPPER
+	RET
+
+shape15:
+rows3x4:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x4:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x4:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x4:
+	VMOVUPS       (BX), Z12
+	VMOVUPS       64(BX), Y13
+	VMOVUPS       (BX)(SI*1), Z14
+	VINSERTF32X8  $0x01, 64(BX)(SI*1), Z13, Z13
+	VBROADCASTSS  (DX), Z15
+	VFMADD231PS   Z12, Z15, Z0
+	VFMADD231PS   Z14, Z15, Z1
+	VFMADD231PS   Z13, Z15, Z2
+	VBROADCASTSS  4(DX), Z15
+	VFMADD231PS   Z12, Z15, Z3
+	VFMADD231PS   Z14, Z15, Z4
+	VFMADD231PS   Z13, Z15, Z5
+	VBROADCASTSS  8(DX), Z15
+	VFMADD231PS   Z12, Z15, Z6
+	VFMADD231PS   Z14, Z15, Z7
+	VFMADD231PS   Z13, Z15, Z8
+	VBROADCASTSS  12(DX), Z15
+	VFMADD231PS   Z12, Z15, Z9
+	VFMADD231PS   Z14, Z15, Z10
+	VFMADD231PS   Z13, Z15, Z11
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c3x4
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s3x4
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r3x4
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z0, (BX)
+	VMOVUPS       Y2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z3, (BX)
+	VMOVUPS       Y5, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z6, (BX)
+	VMOVUPS       Y8, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z9, (BX)
+	VMOVUPS       Y11, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z1, (BX)
+	VEXTRACTF32X8 $0x01, Z2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z4, (BX)
+	VEXTRACTF32X8 $0x01, Z5, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z7, (BX)
+	VEXTRACTF32X8 $0x01, Z8, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z10, (BX)
+	VEXTRACTF32X8 $0x01, Z11, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows3x4
+	VZEROUPPER
+	RET
+
+shape16:
+rows3x5:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x5:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x5:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x5:
+	VMOVUPS       (BX), Z15
+	VMOVUPS       64(BX), Y16
+	VMOVUPS       (BX)(SI*1), Z17
+	VINSERTF32X8  $0x01, 64(BX)(SI*1), Z16, Z16
+	VBROADCASTSS  (DX), Z18
+	VFMADD231PS   Z15, Z18, Z0
+	VFMADD231PS   Z17, Z18, Z1
+	VFMADD231PS   Z16, Z18, Z2
+	VBROADCASTSS  4(DX), Z18
+	VFMADD231PS   Z15, Z18, Z3
+	VFMADD231PS   Z17, Z18, Z4
+	VFMADD231PS   Z16, Z18, Z5
+	VBROADCASTSS  8(DX), Z18
+	VFMADD231PS   Z15, Z18, Z6
+	VFMADD231PS   Z17, Z18, Z7
+	VFMADD231PS   Z16, Z18, Z8
+	VBROADCASTSS  12(DX), Z18
+	VFMADD231PS   Z15, Z18, Z9
+	VFMADD231PS   Z17, Z18, Z10
+	VFMADD231PS   Z16, Z18, Z11
+	VBROADCASTSS  16(DX), Z18
+	VFMADD231PS   Z15, Z18, Z12
+	VFMADD231PS   Z17, Z18, Z13
+	VFMADD231PS   Z16, Z18, Z14
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c3x5
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s3x5
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r3x5
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z0, (BX)
+	VMOVUPS       Y2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z3, (BX)
+	VMOVUPS       Y5, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z6, (BX)
+	VMOVUPS       Y8, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z9, (BX)
+	VMOVUPS       Y11, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z12, (BX)
+	VMOVUPS       Y14, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z1, (BX)
+	VEXTRACTF32X8 $0x01, Z2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z4, (BX)
+	VEXTRACTF32X8 $0x01, Z5, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z7, (BX)
+	VEXTRACTF32X8 $0x01, Z8, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z10, (BX)
+	VEXTRACTF32X8 $0x01, Z11, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z13, (BX)
+	VEXTRACTF32X8 $0x01, Z14, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows3x5
+	VZEROUPPER
+	RET
+
+shape17:
+rows3x6:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r3x6:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s3x6:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c3x6:
+	VMOVUPS       (BX), Z18
+	VMOVUPS       64(BX), Y19
+	VMOVUPS       (BX)(SI*1), Z20
+	VINSERTF32X8  $0x01, 64(BX)(SI*1), Z19, Z19
+	VBROADCASTSS  (DX), Z21
+	VFMADD231PS   Z18, Z21, Z0
+	VFMADD231PS   Z20, Z21, Z1
+	VFMADD231PS   Z19, Z21, Z2
+	VBROADCASTSS  4(DX), Z21
+	VFMADD231PS   Z18, Z21, Z3
+	VFMADD231PS   Z20, Z21, Z4
+	VFMADD231PS   Z19, Z21, Z5
+	VBROADCASTSS  8(DX), Z21
+	VFMADD231PS   Z18, Z21, Z6
+	VFMADD231PS   Z20, Z21, Z7
+	VFMADD231PS   Z19, Z21, Z8
+	VBROADCASTSS  12(DX), Z21
+	VFMADD231PS   Z18, Z21, Z9
+	VFMADD231PS   Z20, Z21, Z10
+	VFMADD231PS   Z19, Z21, Z11
+	VBROADCASTSS  16(DX), Z21
+	VFMADD231PS   Z18, Z21, Z12
+	VFMADD231PS   Z20, Z21, Z13
+	VFMADD231PS   Z19, Z21, Z14
+	VBROADCASTSS  20(DX), Z21
+	VFMADD231PS   Z18, Z21, Z15
+	VFMADD231PS   Z20, Z21, Z16
+	VFMADD231PS   Z19, Z21, Z17
+	ADDQ          R11, BX
+	ADDQ          R12, DX
+	DECQ          R9
+	JNE           c3x6
+	ADDQ          $0x04, R10
+	DECQ          R8
+	JNE           s3x6
+	ADDQ          SI, CX
+	DECQ          DI
+	JNE           r3x6
+	MOVQ          48(AX), CX
+	MOVQ          56(AX), DX
+	SHLQ          $0x02, CX
+	SHLQ          $0x02, DX
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z0, (BX)
+	VMOVUPS       Y2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z3, (BX)
+	VMOVUPS       Y5, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z6, (BX)
+	VMOVUPS       Y8, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z9, (BX)
+	VMOVUPS       Y11, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z12, (BX)
+	VMOVUPS       Y14, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z15, (BX)
+	VMOVUPS       Y17, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	MOVQ          y+8(FP), BX
+	VMOVUPS       Z1, (BX)
+	VEXTRACTF32X8 $0x01, Z2, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z4, (BX)
+	VEXTRACTF32X8 $0x01, Z5, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z7, (BX)
+	VEXTRACTF32X8 $0x01, Z8, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z10, (BX)
+	VEXTRACTF32X8 $0x01, Z11, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z13, (BX)
+	VEXTRACTF32X8 $0x01, Z14, 64(BX)
+	ADDQ          DX, BX
+	VMOVUPS       Z16, (BX)
+	VEXTRACTF32X8 $0x01, Z17, 64(BX)
+	ADDQ          CX, y+8(FP)
+	ADDQ          SI, x+16(FP)
+	SUBQ          $0x02, rows+40(FP)
+	JNE           rows3x6
+	VZEROUPPER
+	RET
+
+shape18:
+rows4x1:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r4x1:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s4x1:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c4x1:
+	VBROADCASTSS (DX), Z4
+	VMOVUPS      (BX), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VMOVUPS      64(BX), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VMOVUPS      (BX)(SI*1), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VMOVUPS      64(BX)(SI*1), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x1
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x1
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r4x1
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z2, (BX)
+	VMOVUPS      Z3, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows4x1
+	VZEROUPPER
+	RET
+
+shape19:
+rows4x2:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r4x2:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s4x2:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c4x2:
+	VBROADCASTSS (DX), Z8
+	VBROADCASTSS 4(DX), Z9
+	VMOVUPS      (BX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z4
+	VMOVUPS      64(BX), Z10
+	VFMADD231PS  Z10, Z8, Z1
+	VFMADD231PS  Z10, Z9, Z5
+	VMOVUPS      (BX)(SI*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z6
+	VMOVUPS      64(BX)(SI*1), Z10
+	VFMADD231PS  Z10, Z8, Z3
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x2
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x2
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r4x2
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	VMOVUPS      Z5, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z2, (BX)
+	VMOVUPS      Z3, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows4x2
+	VZEROUPPER
+	RET
+
+shape20:
+rows4x3:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r4x3:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s4x3:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c4x3:
+	VBROADCASTSS (DX), Z12
+	VBROADCASTSS 4(DX), Z13
+	VBROADCASTSS 8(DX), Z14
+	VMOVUPS      (BX), Z15
+	VFMADD231PS  Z15, Z12, Z0
+	VFMADD231PS  Z15, Z13, Z4
+	VFMADD231PS  Z15, Z14, Z8
+	VMOVUPS      64(BX), Z15
+	VFMADD231PS  Z15, Z12, Z1
+	VFMADD231PS  Z15, Z13, Z5
+	VFMADD231PS  Z15, Z14, Z9
+	VMOVUPS      (BX)(SI*1), Z15
+	VFMADD231PS  Z15, Z12, Z2
+	VFMADD231PS  Z15, Z13, Z6
+	VFMADD231PS  Z15, Z14, Z10
+	VMOVUPS      64(BX)(SI*1), Z15
+	VFMADD231PS  Z15, Z12, Z3
+	VFMADD231PS  Z15, Z13, Z7
+	VFMADD231PS  Z15, Z14, Z11
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x3
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x3
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r4x3
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	VMOVUPS      Z5, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z2, (BX)
+	VMOVUPS      Z3, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows4x3
+	VZEROUPPER
+	RET
+
+shape21:
+rows4x4:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r4x4:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s4x4:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c4x4:
+	VMOVUPS      (BX), Z16
+	VMOVUPS      64(BX), Z17
+	VMOVUPS      (BX)(SI*1), Z18
+	VMOVUPS      64(BX)(SI*1), Z19
+	VBROADCASTSS (DX), Z20
+	VFMADD231PS  Z16, Z20, Z0
+	VFMADD231PS  Z17, Z20, Z1
+	VFMADD231PS  Z18, Z20, Z2
+	VFMADD231PS  Z19, Z20, Z3
+	VBROADCASTSS 4(DX), Z20
+	VFMADD231PS  Z16, Z20, Z4
+	VFMADD231PS  Z17, Z20, Z5
+	VFMADD231PS  Z18, Z20, Z6
+	VFMADD231PS  Z19, Z20, Z7
+	VBROADCASTSS 8(DX), Z20
+	VFMADD231PS  Z16, Z20, Z8
+	VFMADD231PS  Z17, Z20, Z9
+	VFMADD231PS  Z18, Z20, Z10
+	VFMADD231PS  Z19, Z20, Z11
+	VBROADCASTSS 12(DX), Z20
+	VFMADD231PS  Z16, Z20, Z12
+	VFMADD231PS  Z17, Z20, Z13
+	VFMADD231PS  Z18, Z20, Z14
+	VFMADD231PS  Z19, Z20, Z15
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x4
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x4
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r4x4
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	VMOVUPS      Z5, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z12, (BX)
+	VMOVUPS      Z13, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z2, (BX)
+	VMOVUPS      Z3, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z14, (BX)
+	VMOVUPS      Z15, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows4x4
+	VZEROUPPER
+	RET
+
+shape22:
+rows4x5:
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	MOVQ   x+16(FP), CX
+	MOVQ   w+24(FP), DX
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
+
+r4x5:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
+
+s4x5:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
+
+c4x5:
+	VMOVUPS      (BX), Z20
+	VMOVUPS      64(BX), Z21
+	VMOVUPS      (BX)(SI*1), Z22
+	VMOVUPS      64(BX)(SI*1), Z23
+	VBROADCASTSS (DX), Z24
+	VFMADD231PS  Z20, Z24, Z0
+	VFMADD231PS  Z21, Z24, Z1
+	VFMADD231PS  Z22, Z24, Z2
+	VFMADD231PS  Z23, Z24, Z3
+	VBROADCASTSS 4(DX), Z24
+	VFMADD231PS  Z20, Z24, Z4
+	VFMADD231PS  Z21, Z24, Z5
+	VFMADD231PS  Z22, Z24, Z6
+	VFMADD231PS  Z23, Z24, Z7
+	VBROADCASTSS 8(DX), Z24
+	VFMADD231PS  Z20, Z24, Z8
+	VFMADD231PS  Z21, Z24, Z9
+	VFMADD231PS  Z22, Z24, Z10
+	VFMADD231PS  Z23, Z24, Z11
+	VBROADCASTSS 12(DX), Z24
+	VFMADD231PS  Z20, Z24, Z12
+	VFMADD231PS  Z21, Z24, Z13
+	VFMADD231PS  Z22, Z24, Z14
+	VFMADD231PS  Z23, Z24, Z15
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS  Z20, Z24, Z16
+	VFMADD231PS  Z21, Z24, Z17
+	VFMADD231PS  Z22, Z24, Z18
+	VFMADD231PS  Z23, Z24, Z19
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x5
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x5
+	ADDQ         SI, CX
+	DECQ         DI
+	JNE          r4x5
+	MOVQ         48(AX), CX
+	MOVQ         56(AX), DX
+	SHLQ         $0x02, CX
+	SHLQ         $0x02, DX
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	VMOVUPS      Z5, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z12, (BX)
+	VMOVUPS      Z13, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z16, (BX)
+	VMOVUPS      Z17, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z2, (BX)
+	VMOVUPS      Z3, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z14, (BX)
+	VMOVUPS      Z15, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z18, (BX)
+	VMOVUPS      Z19, 64(BX)
+	ADDQ         CX, y+8(FP)
+	ADDQ         SI, x+16(FP)
+	SUBQ         $0x02, rows+40(FP)
+	JNE          rows4x5
+	VZEROUPPER
+	RET
+
+shape23:
+rows4x6:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -61,27 +2068,27 @@ row6:
 	VXORPS Z23, Z23, Z23
 	MOVQ   x+16(FP), CX
 	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
+	MOVQ   (AX), DI
+	MOVQ   32(AX), R11
+	MOVQ   40(AX), SI
+	MOVQ   24(AX), R12
+	SHLQ   $0x02, R11
+	SHLQ   $0x02, SI
+	SHLQ   $0x02, R12
 
-r6:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
+r4x6:
+	MOVQ 8(AX), R8
+	MOVQ CX, R10
 
-s6:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
+s4x6:
+	MOVQ 16(AX), R9
+	MOVQ R10, BX
 
-c6:
-	VMOVUPS      (R11), Z24
-	VMOVUPS      64(R11), Z25
-	VMOVUPS      (R11)(R9*1), Z26
-	VMOVUPS      64(R11)(R9*1), Z27
+c4x6:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      64(BX), Z25
+	VMOVUPS      (BX)(SI*1), Z26
+	VMOVUPS      64(BX)(SI*1), Z27
 	VBROADCASTSS (DX), Z28
 	VFMADD231PS  Z24, Z28, Z0
 	VFMADD231PS  Z25, Z28, Z1
@@ -112,526 +2119,61 @@ c6:
 	VFMADD231PS  Z25, Z28, Z21
 	VFMADD231PS  Z26, Z28, Z22
 	VFMADD231PS  Z27, Z28, Z23
-	ADDQ         R8, R11
-	ADDQ         R10, DX
+	ADDQ         R11, BX
+	ADDQ         R12, DX
+	DECQ         R9
+	JNE          c4x6
+	ADDQ         $0x04, R10
+	DECQ         R8
+	JNE          s4x6
+	ADDQ         SI, CX
 	DECQ         DI
-	JNE          c6
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s6
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r6
+	JNE          r4x6
 	MOVQ         48(AX), CX
 	MOVQ         56(AX), DX
 	SHLQ         $0x02, CX
 	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z0, (R11)
-	VMOVUPS      Z1, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z4, (R11)
-	VMOVUPS      Z5, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z8, (R11)
-	VMOVUPS      Z9, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z12, (R11)
-	VMOVUPS      Z13, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z16, (R11)
-	VMOVUPS      Z17, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z20, (R11)
-	VMOVUPS      Z21, 64(R11)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z0, (BX)
+	VMOVUPS      Z1, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z4, (BX)
+	VMOVUPS      Z5, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z12, (BX)
+	VMOVUPS      Z13, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z16, (BX)
+	VMOVUPS      Z17, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z20, (BX)
+	VMOVUPS      Z21, 64(BX)
 	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z2, (R11)
-	VMOVUPS      Z3, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z6, (R11)
-	VMOVUPS      Z7, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z10, (R11)
-	VMOVUPS      Z11, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z14, (R11)
-	VMOVUPS      Z15, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z18, (R11)
-	VMOVUPS      Z19, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z22, (R11)
-	VMOVUPS      Z23, 64(R11)
+	ADDQ         SI, x+16(FP)
+	MOVQ         y+8(FP), BX
+	VMOVUPS      Z2, (BX)
+	VMOVUPS      Z3, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z7, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z10, (BX)
+	VMOVUPS      Z11, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z14, (BX)
+	VMOVUPS      Z15, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z18, (BX)
+	VMOVUPS      Z19, 64(BX)
+	ADDQ         DX, BX
+	VMOVUPS      Z22, (BX)
+	VMOVUPS      Z23, 64(BX)
 	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
+	ADDQ         SI, x+16(FP)
 	SUBQ         $0x02, rows+40(FP)
-	JNE          row6
-	VZEROUPPER
-	RET
-
-outputs5:
-row5:
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	VXORPS Z16, Z16, Z16
-	VXORPS Z17, Z17, Z17
-	VXORPS Z18, Z18, Z18
-	VXORPS Z19, Z19, Z19
-	MOVQ   x+16(FP), CX
-	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
-
-r5:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
-
-s5:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
-
-c5:
-	VMOVUPS      (R11), Z20
-	VMOVUPS      64(R11), Z21
-	VMOVUPS      (R11)(R9*1), Z22
-	VMOVUPS      64(R11)(R9*1), Z23
-	VBROADCASTSS (DX), Z24
-	VFMADD231PS  Z20, Z24, Z0
-	VFMADD231PS  Z21, Z24, Z1
-	VFMADD231PS  Z22, Z24, Z2
-	VFMADD231PS  Z23, Z24, Z3
-	VBROADCASTSS 4(DX), Z24
-	VFMADD231PS  Z20, Z24, Z4
-	VFMADD231PS  Z21, Z24, Z5
-	VFMADD231PS  Z22, Z24, Z6
-	VFMADD231PS  Z23, Z24, Z7
-	VBROADCASTSS 8(DX), Z24
-	VFMADD231PS  Z20, Z24, Z8
-	VFMADD231PS  Z21, Z24, Z9
-	VFMADD231PS  Z22, Z24, Z10
-	VFMADD231PS  Z23, Z24, Z11
-	VBROADCASTSS 12(DX), Z24
-	VFMADD231PS  Z20, Z24, Z12
-	VFMADD231PS  Z21, Z24, Z13
-	VFMADD231PS  Z22, Z24, Z14
-	VFMADD231PS  Z23, Z24, Z15
-	VBROADCASTSS 16(DX), Z24
-	VFMADD231PS  Z20, Z24, Z16
-	VFMADD231PS  Z21, Z24, Z17
-	VFMADD231PS  Z22, Z24, Z18
-	VFMADD231PS  Z23, Z24, Z19
-	ADDQ         R8, R11
-	ADDQ         R10, DX
-	DECQ         DI
-	JNE          c5
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s5
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r5
-	MOVQ         48(AX), CX
-	MOVQ         56(AX), DX
-	SHLQ         $0x02, CX
-	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z0, (R11)
-	VMOVUPS      Z1, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z4, (R11)
-	VMOVUPS      Z5, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z8, (R11)
-	VMOVUPS      Z9, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z12, (R11)
-	VMOVUPS      Z13, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z16, (R11)
-	VMOVUPS      Z17, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z2, (R11)
-	VMOVUPS      Z3, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z6, (R11)
-	VMOVUPS      Z7, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z10, (R11)
-	VMOVUPS      Z11, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z14, (R11)
-	VMOVUPS      Z15, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z18, (R11)
-	VMOVUPS      Z19, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x02, rows+40(FP)
-	JNE          row5
-	VZEROUPPER
-	RET
-
-outputs4:
-row4:
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	VXORPS Z12, Z12, Z12
-	VXORPS Z13, Z13, Z13
-	VXORPS Z14, Z14, Z14
-	VXORPS Z15, Z15, Z15
-	MOVQ   x+16(FP), CX
-	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
-
-r4:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
-
-s4:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
-
-c4:
-	VMOVUPS      (R11), Z16
-	VMOVUPS      64(R11), Z17
-	VMOVUPS      (R11)(R9*1), Z18
-	VMOVUPS      64(R11)(R9*1), Z19
-	VBROADCASTSS (DX), Z20
-	VFMADD231PS  Z16, Z20, Z0
-	VFMADD231PS  Z17, Z20, Z1
-	VFMADD231PS  Z18, Z20, Z2
-	VFMADD231PS  Z19, Z20, Z3
-	VBROADCASTSS 4(DX), Z20
-	VFMADD231PS  Z16, Z20, Z4
-	VFMADD231PS  Z17, Z20, Z5
-	VFMADD231PS  Z18, Z20, Z6
-	VFMADD231PS  Z19, Z20, Z7
-	VBROADCASTSS 8(DX), Z20
-	VFMADD231PS  Z16, Z20, Z8
-	VFMADD231PS  Z17, Z20, Z9
-	VFMADD231PS  Z18, Z20, Z10
-	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS 12(DX), Z20
-	VFMADD231PS  Z16, Z20, Z12
-	VFMADD231PS  Z17, Z20, Z13
-	VFMADD231PS  Z18, Z20, Z14
-	VFMADD231PS  Z19, Z20, Z15
-	ADDQ         R8, R11
-	ADDQ         R10, DX
-	DECQ         DI
-	JNE          c4
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s4
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r4
-	MOVQ         48(AX), CX
-	MOVQ         56(AX), DX
-	SHLQ         $0x02, CX
-	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z0, (R11)
-	VMOVUPS      Z1, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z4, (R11)
-	VMOVUPS      Z5, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z8, (R11)
-	VMOVUPS      Z9, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z12, (R11)
-	VMOVUPS      Z13, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z2, (R11)
-	VMOVUPS      Z3, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z6, (R11)
-	VMOVUPS      Z7, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z10, (R11)
-	VMOVUPS      Z11, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z14, (R11)
-	VMOVUPS      Z15, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x02, rows+40(FP)
-	JNE          row4
-	VZEROUPPER
-	RET
-
-outputs3:
-row3:
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	VXORPS Z8, Z8, Z8
-	VXORPS Z9, Z9, Z9
-	VXORPS Z10, Z10, Z10
-	VXORPS Z11, Z11, Z11
-	MOVQ   x+16(FP), CX
-	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
-
-r3:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
-
-s3:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
-
-c3:
-	VMOVUPS      (R11), Z12
-	VMOVUPS      64(R11), Z13
-	VMOVUPS      (R11)(R9*1), Z14
-	VMOVUPS      64(R11)(R9*1), Z15
-	VBROADCASTSS (DX), Z16
-	VFMADD231PS  Z12, Z16, Z0
-	VFMADD231PS  Z13, Z16, Z1
-	VFMADD231PS  Z14, Z16, Z2
-	VFMADD231PS  Z15, Z16, Z3
-	VBROADCASTSS 4(DX), Z16
-	VFMADD231PS  Z12, Z16, Z4
-	VFMADD231PS  Z13, Z16, Z5
-	VFMADD231PS  Z14, Z16, Z6
-	VFMADD231PS  Z15, Z16, Z7
-	VBROADCASTSS 8(DX), Z16
-	VFMADD231PS  Z12, Z16, Z8
-	VFMADD231PS  Z13, Z16, Z9
-	VFMADD231PS  Z14, Z16, Z10
-	VFMADD231PS  Z15, Z16, Z11
-	ADDQ         R8, R11
-	ADDQ         R10, DX
-	DECQ         DI
-	JNE          c3
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s3
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r3
-	MOVQ         48(AX), CX
-	MOVQ         56(AX), DX
-	SHLQ         $0x02, CX
-	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z0, (R11)
-	VMOVUPS      Z1, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z4, (R11)
-	VMOVUPS      Z5, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z8, (R11)
-	VMOVUPS      Z9, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z2, (R11)
-	VMOVUPS      Z3, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z6, (R11)
-	VMOVUPS      Z7, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z10, (R11)
-	VMOVUPS      Z11, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x02, rows+40(FP)
-	JNE          row3
-	VZEROUPPER
-	RET
-
-outputs2:
-row2:
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	VXORPS Z4, Z4, Z4
-	VXORPS Z5, Z5, Z5
-	VXORPS Z6, Z6, Z6
-	VXORPS Z7, Z7, Z7
-	MOVQ   x+16(FP), CX
-	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
-
-r2:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
-
-s2:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
-
-c2:
-	VMOVUPS      (R11), Z8
-	VMOVUPS      64(R11), Z9
-	VMOVUPS      (R11)(R9*1), Z10
-	VMOVUPS      64(R11)(R9*1), Z11
-	VBROADCASTSS (DX), Z12
-	VFMADD231PS  Z8, Z12, Z0
-	VFMADD231PS  Z9, Z12, Z1
-	VFMADD231PS  Z10, Z12, Z2
-	VFMADD231PS  Z11, Z12, Z3
-	VBROADCASTSS 4(DX), Z12
-	VFMADD231PS  Z8, Z12, Z4
-	VFMADD231PS  Z9, Z12, Z5
-	VFMADD231PS  Z10, Z12, Z6
-	VFMADD231PS  Z11, Z12, Z7
-	ADDQ         R8, R11
-	ADDQ         R10, DX
-	DECQ         DI
-	JNE          c2
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s2
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r2
-	MOVQ         48(AX), CX
-	MOVQ         56(AX), DX
-	SHLQ         $0x02, CX
-	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z0, (R11)
-	VMOVUPS      Z1, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z4, (R11)
-	VMOVUPS      Z5, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z2, (R11)
-	VMOVUPS      Z3, 64(R11)
-	ADDQ         DX, R11
-	VMOVUPS      Z6, (R11)
-	VMOVUPS      Z7, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x02, rows+40(FP)
-	JNE          row2
-	VZEROUPPER
-	RET
-
-outputs1:
-row1:
-	VXORPS Z0, Z0, Z0
-	VXORPS Z1, Z1, Z1
-	VXORPS Z2, Z2, Z2
-	VXORPS Z3, Z3, Z3
-	MOVQ   x+16(FP), CX
-	MOVQ   w+24(FP), DX
-	MOVQ   (AX), BX
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   24(AX), R10
-	SHLQ   $0x02, R8
-	SHLQ   $0x02, R9
-	SHLQ   $0x02, R10
-
-r1:
-	MOVQ 8(AX), SI
-	MOVQ CX, R12
-
-s1:
-	MOVQ 16(AX), DI
-	MOVQ R12, R11
-
-c1:
-	VMOVUPS      (R11), Z4
-	VMOVUPS      64(R11), Z5
-	VMOVUPS      (R11)(R9*1), Z6
-	VMOVUPS      64(R11)(R9*1), Z7
-	VBROADCASTSS (DX), Z8
-	VFMADD231PS  Z4, Z8, Z0
-	VFMADD231PS  Z5, Z8, Z1
-	VFMADD231PS  Z6, Z8, Z2
-	VFMADD231PS  Z7, Z8, Z3
-	ADDQ         R8, R11
-	ADDQ         R10, DX
-	DECQ         DI
-	JNE          c1
-	ADDQ         $0x04, R12
-	DECQ         SI
-	JNE          s1
-	ADDQ         R9, CX
-	DECQ         BX
-	JNE          r1
-	MOVQ         48(AX), CX
-	MOVQ         56(AX), DX
-	SHLQ         $0x02, CX
-	SHLQ         $0x02, DX
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z0, (R11)
-	VMOVUPS      Z1, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	MOVQ         y+8(FP), R11
-	VMOVUPS      Z2, (R11)
-	VMOVUPS      Z3, 64(R11)
-	ADDQ         CX, y+8(FP)
-	ADDQ         R9, x+16(FP)
-	SUBQ         $0x02, rows+40(FP)
-	JNE          row1
+	JNE          rows4x6
 	VZEROUPPER
 	RET

@@ -29,89 +29,180 @@ const (
 	pixelsOutputs
 )
 
-// mostOutputs is how many outputs have sums at the same time, for two registers of pixels.
-const mostOutputs = 6
+// mostOutputs is how many outputs have sums at the same time at most, with vecs registers of pixels for two rows.
+// asm.PixelOutputs is the same.
+func mostOutputs(lanes, vecs int) int { return min(6, 3*lanes/2/vecs) }
 
-// pixelRows emits PixelRows. AVX-512 has the registers for two rows at a time. One step has two loads of pixels for each
-// row and a broadcast for each output: with 6 outputs 10 loads for 24 multiply-adds, with AVX2 8 for 12.
+// pixelRows emits PixelRows, which goes two rows at a time, in shapes of 1 to 4 registers of pixels and of some outputs.
+// One step has a load for every register and a broadcast for every output, and a multiply-add for every pair of them: 7
+// loads for 12 with AVX2, 10 for 24 with AVX-512.
 func pixelRows(a *asm) {
-	a.begin("PixelRows", "func(t *byte, y, x, w *float32, outputs, rows int)")
-	t, x, w := a.arg("t"), a.GP64(), a.GP64()
-	outputs := a.arg("outputs")
-	dispatch(a, "outputs", outputs, 1, mostOutputs)
-	for n := mostOutputs; n > 0; n-- {
-		name := func(what string) string { return fmt.Sprintf("%s%d", what, n) }
-		a.Label(name("outputs"))
-		a.Label(name("row"))
-		rows := a.lanes / 8
-		sums := make([][]reg.VecVirtual, n) // of an output: the two registers of every row
-		for i := range sums {
-			sums[i] = a.vecs(2 * rows)
-			for _, v := range sums[i] {
-				a.zero(v)
-			}
+	a.begin("PixelRows", "func(t *byte, y, x, w *float32, shape, rows int)")
+	r := pixelRegs{t: a.arg("t"), x: a.GP64(), w: a.GP64(), p: a.GP64(), width: a.GP64()}
+	var shapes []pixelShape
+	for vecs := 1; vecs <= 4; vecs++ {
+		for n := range mostOutputs(a.lanes, vecs) {
+			shapes = append(shapes, pixelShape{vecs, n + 1})
 		}
-		a.Load(a.Param("x"), x)
-		a.Load(a.Param("w"), w)
-		r, s, c, plane, width, step, p := a.GP64(), a.GP64(), a.GP64(), a.GP64(), a.GP64(), a.GP64(), a.GP64()
-		a.MOVQ(at(t, pixelsR), r)
-		a.MOVQ(at(t, pixelsPlane), plane)
-		a.MOVQ(at(t, pixelsWidth), width)
-		a.MOVQ(at(t, pixelsO), step)
-		for _, stride := range []reg.GPVirtual{plane, width, step} {
-			a.SHLQ(operand.U8(2), stride)
-		}
-		a.Label(name("r"))
-		a.MOVQ(at(t, pixelsS), s)
-		q := a.GP64()
-		a.MOVQ(x, q)
-		a.Label(name("s"))
-		a.MOVQ(at(t, pixelsC), c)
-		a.MOVQ(q, p)
-		a.Label(name("c"))
-		pixels := a.vecs(2 * rows)
-		for i, v := range pixels {
-			m := at(p, i%2*a.bytes())
-			if i >= 2 {
-				m.Index, m.Scale = width, 1
-			}
-			a.VMOVUPS(m, v)
-		}
-		for i := range sums {
-			b := a.vec()
-			a.VBROADCASTSS(at(w, 4*i), b)
-			for j, v := range pixels {
-				a.VFMADD231PS(v, b, sums[i][j])
-			}
-		}
-		a.ADDQ(plane, p)
-		a.ADDQ(step, w)
-		a.countDown(c, name("c"))
-		a.ADDQ(operand.U8(4), q)
-		a.countDown(s, name("s"))
-		a.ADDQ(width, x)
-		a.countDown(r, name("r"))
+	}
+	dispatch(a, "shape", a.arg("shape"), 0, len(shapes)-1)
+	for i, s := range shapes {
+		a.Label(fmt.Sprintf("shape%d", i))
+		s.emit(a, r)
+	}
+}
 
-		row, output := a.GP64(), a.GP64()
-		a.MOVQ(at(t, pixelsRow), row)
-		a.MOVQ(at(t, pixelsOutputs), output)
-		a.SHLQ(operand.U8(2), row)
-		a.SHLQ(operand.U8(2), output)
-		for j := range rows {
-			a.MOVQ(a.slot("y"), p)
-			for i := range sums {
-				if i > 0 {
-					a.ADDQ(output, p)
-				}
-				a.VMOVUPS(sums[i][2*j], at(p, 0))
-				a.VMOVUPS(sums[i][2*j+1], at(p, a.bytes()))
-			}
-			a.ADDQ(row, a.slot("y"))
-			a.ADDQ(width, a.slot("x"))
+// pixelRegs are the registers of PixelRows; p is any pointer.
+type pixelRegs struct{ t, x, w, p, width reg.GPVirtual }
+
+// pixelShape is the sums that are in registers at the same time: registers of pixels of two rows, and outputs. Where the
+// registers are odd, the two rows share the last, half by half.
+type pixelShape struct{ vecs, outputs int }
+
+// emit emits the loop over pairs of rows.
+func (s pixelShape) emit(a *asm, r pixelRegs) {
+	name := func(what string) string { return fmt.Sprintf("%s%dx%d", what, s.vecs, s.outputs) }
+	a.Label(name("rows"))
+	sums := make([][]reg.VecVirtual, s.outputs)
+	for i := range sums {
+		sums[i] = a.vecs(s.vecs)
+		for _, v := range sums[i] {
+			a.zero(v)
 		}
-		a.SUBQ(operand.U8(rows), a.slot("rows"))
-		a.JNE(jump(name("row")))
-		a.end()
+	}
+	a.Load(a.Param("x"), r.x)
+	a.Load(a.Param("w"), r.w)
+	down, across, c, q, plane, step := a.GP64(), a.GP64(), a.GP64(), a.GP64(), a.GP64(), a.GP64()
+	a.MOVQ(at(r.t, pixelsR), down)
+	a.MOVQ(at(r.t, pixelsPlane), plane)
+	a.MOVQ(at(r.t, pixelsWidth), r.width)
+	a.MOVQ(at(r.t, pixelsO), step)
+	for _, stride := range []reg.GPVirtual{plane, r.width, step} {
+		a.SHLQ(operand.U8(2), stride)
+	}
+	a.Label(name("r"))
+	a.MOVQ(at(r.t, pixelsS), across)
+	a.MOVQ(r.x, q)
+	a.Label(name("s"))
+	a.MOVQ(at(r.t, pixelsC), c)
+	a.MOVQ(q, r.p)
+	a.Label(name("c"))
+	s.term(a, r, sums)
+	a.ADDQ(plane, r.p)
+	a.ADDQ(step, r.w)
+	a.countDown(c, name("c"))
+	a.ADDQ(operand.U8(4), q)
+	a.countDown(across, name("s"))
+	a.ADDQ(r.width, r.x)
+	a.countDown(down, name("r"))
+
+	row, output := a.GP64(), a.GP64()
+	a.MOVQ(at(r.t, pixelsRow), row)
+	a.MOVQ(at(r.t, pixelsOutputs), output)
+	a.SHLQ(operand.U8(2), row)
+	a.SHLQ(operand.U8(2), output)
+	for j := range 2 {
+		a.MOVQ(a.slot("y"), r.p)
+		for i := range sums {
+			if i > 0 {
+				a.ADDQ(output, r.p)
+			}
+			s.each(a, j, func(v, disp int, half bool) {
+				if half {
+					a.storeHalf(sums[i][v], at(r.p, disp), j > 0)
+				} else {
+					a.VMOVUPS(sums[i][v], at(r.p, disp))
+				}
+			})
+		}
+		a.ADDQ(row, a.slot("y"))
+		a.ADDQ(r.width, a.slot("x"))
+	}
+	a.SUBQ(operand.U8(2), a.slot("rows"))
+	a.JNE(jump(name("rows")))
+	a.end()
+}
+
+// term adds a term to every sum. What there is less of, pixels or outputs, is in registers at the same time.
+func (s pixelShape) term(a *asm, r pixelRegs, sums [][]reg.VecVirtual) {
+	pixels, weights := make([]reg.VecVirtual, s.vecs), make([]reg.VecVirtual, s.outputs)
+	weight := func(i int) {
+		weights[i] = a.vec()
+		a.VBROADCASTSS(at(r.w, 4*i), weights[i])
+	}
+	if s.outputs < s.vecs {
+		for i := range weights {
+			weight(i)
+		}
+	}
+	for row := range 2 {
+		s.each(a, row, func(j, disp int, half bool) {
+			m := at(r.p, disp)
+			if row > 0 {
+				m.Index, m.Scale = r.width, 1
+			}
+			if pixels[j] == nil {
+				pixels[j] = a.vec()
+			}
+			if half {
+				a.loadHalf(m, pixels[j], row > 0)
+			} else {
+				a.VMOVUPS(m, pixels[j])
+			}
+			if s.outputs < s.vecs && (row > 0 || !half) {
+				for i, b := range weights {
+					a.VFMADD231PS(pixels[j], b, sums[i][j])
+				}
+			}
+		})
+	}
+	if s.outputs < s.vecs {
+		return
+	}
+	for i := range weights {
+		weight(i)
+		for j, v := range pixels {
+			a.VFMADD231PS(v, weights[i], sums[i][j])
+		}
+	}
+}
+
+// each goes through the registers that a row has pixels in, and where these begin in the row, in bytes.
+func (s pixelShape) each(a *asm, row int, do func(j, disp int, half bool)) {
+	own := s.vecs / 2
+	for i := range own {
+		do(row*own+i, i*a.bytes(), false)
+	}
+	if s.vecs%2 != 0 {
+		do(s.vecs-1, own*a.bytes(), true)
+	}
+}
+
+// loadHalf loads the lower half of v, or then the upper.
+func (a *asm) loadHalf(m operand.Mem, v reg.VecVirtual, upper bool) {
+	switch {
+	case !upper && a.lanes == 16:
+		a.VMOVUPS(m, v.AsY())
+	case !upper:
+		a.VMOVUPS(m, v.AsX())
+	case a.lanes == 16:
+		a.VINSERTF32X8(operand.U8(1), m, v, v)
+	default:
+		a.VINSERTF128(operand.U8(1), m, v, v)
+	}
+}
+
+// storeHalf stores half of v.
+func (a *asm) storeHalf(v reg.VecVirtual, m operand.Mem, upper bool) {
+	switch {
+	case !upper && a.lanes == 16:
+		a.VMOVUPS(v.AsY(), m)
+	case !upper:
+		a.VMOVUPS(v.AsX(), m)
+	case a.lanes == 16:
+		a.VEXTRACTF32X8(operand.U8(1), v, m)
+	default:
+		a.VEXTRACTF128(operand.U8(1), v, m)
 	}
 }
 
