@@ -111,7 +111,7 @@ func (t *ConvForward[T]) byOutputs(s *Scratch[T], k, n int) {
 		for p := 0; p < count; p += 2 {
 			top, bottom := rows[p*cw*t.O:][:cw*t.O], rows[(p+1)*cw*t.O:][:cw*t.O]
 			out := y[(((r+p)/2+t.OutPad)*ow+t.OutPad)*t.O:][:cw/2*t.O]
-			s.PoolReLU(out, arg[(r+p)/2*cw/2*t.O:][:cw/2*t.O], top, bottom, bias, t.O)
+			s.PoolReLU(out, arg[(r+p)/2*cw/2*t.O:][:cw/2*t.O], top, bottom, bias)
 		}
 	}
 }

@@ -87,9 +87,6 @@ type inputWeights struct{ pixels, taps, depth, len int }
 func (s ConvShape) inputWeights() inputWeights {
 	const most = 2 * sparseLanes // so that all sums of a window of five rows are in registers
 	pixels := max(1, min(most/s.C, s.S))
-	if s.C%sparseLanes == 0 {
-		pixels = 1
-	}
 	taps, depth := s.S+pixels-1, padded(pixels*s.C)
 	return inputWeights{pixels, taps, depth, s.R * taps * s.O * depth}
 }

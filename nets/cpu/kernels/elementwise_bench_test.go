@@ -29,7 +29,7 @@ func BenchmarkElementwise(b *testing.B) {
 			run   func()
 		}{
 			{"Transpose256", 8 * 256 * 256, func() { k.Transpose(turned, 256, square, 256, 256, 256) }},
-			{"PoolReLU", 21 * w / 2 * o, func() { k.PoolReLU(row, arg, rows[:w*o], rows[w*o:], bias, o) }},
+			{"PoolReLU", 21 * w / 2 * o, func() { k.PoolReLU(row, arg, rows[:w*o], rows[w*o:], bias) }},
 			{"UnpoolReLU", 21 * w / 2 * o, func() { k.UnpoolReLU(rows[:w*o], rows[w*o:], db[:o], row, arg) }},
 			{"BiasReLU", 8 * 128 * 512, func() { k.BiasReLU(fcOut, 128, 512, fc[:512], true) }},
 			{"ReLUGrad", 12 * 128 * 512, func() { k.ReLUGrad(fcOut, db, fcGrad, fc, true) }},

@@ -35,15 +35,13 @@ func TestPoolReLU(t *testing.T) {
 		for _, n := range channelCounts {
 			for _, w := range []int{1, 2, 5, 16} {
 				for _, oneIn := range []int{0, 4, 100} {
-					ld := n + r.IntN(4)
-					top, bottom, bias := numbers(r, 2*w*ld, oneIn), numbers(r, 2*w*ld, oneIn), numbers(r, n, oneIn)
-					top, bottom = top[:(2*w-1)*ld+n], bottom[:(2*w-1)*ld+n]
+					top, bottom, bias := numbers(r, 2*w*n, oneIn), numbers(r, 2*w*n, oneIn), numbers(r, n, oneIn)
 					want, wantArg := make([]float32, w*n), make([]uint8, w*n)
-					generic[float32]{}.PoolReLU(want, wantArg, top, bottom, bias, ld)
+					generic[float32]{}.PoolReLU(want, wantArg, top, bottom, bias)
 					p.Reset()
 					got, arg := lend(p, numbers(r, w*n, 0)), lend(p, slices.Repeat([]uint8{99}, w*n))
-					k.PoolReLU(got, arg, lend(p, top), lend(p, bottom), lend(p, bias), ld)
-					what := fmt.Sprintf("O=%d W/2=%d ld=%d NaN or Inf 1 in %d", n, w, ld, oneIn)
+					k.PoolReLU(got, arg, lend(p, top), lend(p, bottom), lend(p, bias))
+					what := fmt.Sprintf("O=%d W/2=%d NaN or Inf 1 in %d", n, w, oneIn)
 					p.Intact(t, what)
 					wantSame(t, what+": y", got, want)
 					wantSameBytes(t, what+": arg", arg, wantArg)
@@ -263,11 +261,10 @@ func TestElementwisePanics(t *testing.T) {
 			"transpose: short dst":      func() { k.Transpose(f(5*3-1), 3, f(15), 5, 3, 5) },
 			"transpose: short src":      func() { k.Transpose(f(15), 3, f(14), 5, 3, 5) },
 			"transpose: rows overlap":   func() { k.Transpose(f(15), 2, f(15), 5, 3, 5) },
-			"poolReLU: short arg":       func() { k.PoolReLU(f(6), u(5), f(12), f(12), f(3), 3) },
-			"poolReLU: short top":       func() { k.PoolReLU(f(6), u(6), f(11), f(12), f(3), 3) },
-			"poolReLU: short bottom":    func() { k.PoolReLU(f(6), u(6), f(12), f(11), f(3), 3) },
-			"poolReLU: pixels overlap":  func() { k.PoolReLU(f(6), u(6), f(12), f(12), f(3), 2) },
-			"poolReLU: no channels":     func() { k.PoolReLU(f(6), u(6), f(12), f(12), nil, 3) },
+			"poolReLU: short arg":       func() { k.PoolReLU(f(6), u(5), f(12), f(12), f(3)) },
+			"poolReLU: short top":       func() { k.PoolReLU(f(6), u(6), f(11), f(12), f(3)) },
+			"poolReLU: short bottom":    func() { k.PoolReLU(f(6), u(6), f(12), f(11), f(3)) },
+			"poolReLU: no channels":     func() { k.PoolReLU(f(6), u(6), f(12), f(12), nil) },
 			"unpoolReLU: short arg":     func() { k.UnpoolReLU(f(12), f(12), f(3), f(6), u(5)) },
 			"unpoolReLU: short top":     func() { k.UnpoolReLU(f(11), f(12), f(3), f(6), u(6)) },
 			"unpoolReLU: short bottom":  func() { k.UnpoolReLU(f(12), f(11), f(3), f(6), u(6)) },

@@ -81,8 +81,8 @@ func fma(a, b, c float32) float32 {
 
 // Crop says which part of an image [H,W,C] is read, the usual augmentation of training images: put Pad pixels around
 // the image, which are zero after normalisation, take the H×W pixels from (Row, Col) on, and mirror them left to right
-// if Flip. Row = Col = Pad takes the image itself. Border pixels of zeros are written around the result. Ahead is how many
-// bytes the image that is wanted next is behind this one: the processor is asked for it, wherever that is.
+// if Flip. Row = Col = Pad takes the image itself. Border pixels of zeros are written around the result. Ahead is how
+// many bytes the image that is wanted next is behind this one: the processor is asked for it, wherever that is.
 type Crop struct {
 	H, W, C, Border, Pad, Row, Col int
 	Flip                           bool

@@ -62,14 +62,12 @@ func (generic[T]) Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int) 
 	}
 }
 
-func (generic[T]) PoolReLU(y []T, arg []uint8, top, bottom, bias []T, ld int) {
+func (generic[T]) PoolReLU(y []T, arg []uint8, top, bottom, bias []T) {
 	n := len(bias)
-	for j := 0; j < len(y)/n; j++ {
-		t0, t1 := top[2*j*ld:][:n], top[(2*j+1)*ld:][:n]
-		b0, b1 := bottom[2*j*ld:][:n], bottom[(2*j+1)*ld:][:n]
-		yj, aj := y[j*n:][:n], arg[j*n:][:n]
-		for o, m := range t0 {
-			yj[o], aj[o] = largest(m, t1[o], b0[o], b1[o], bias[o])
+	for j := range len(y) / n {
+		t, u := top[2*j*n:][:2*n], bottom[2*j*n:][:2*n]
+		for o, b := range bias {
+			y[j*n+o], arg[j*n+o] = largest(t[o], t[n+o], u[o], u[n+o], b)
 		}
 	}
 }

@@ -23,9 +23,9 @@ type Kernels[T Float] interface {
 	Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int)
 
 	// PoolReLU pools two rows of a feature map: y[j,o] = max(0, bias[o] + max(top[2j,o], top[2j+1,o], bottom[2j,o],
-	// bottom[2j+1,o])). top, bottom [W,O], whose pixels are ld elements apart, bias [O], y [W/2,O]; arg [W/2,O] is 0 …
-	// 3 for the first of the four that is largest, [Dead] if y is 0.
-	PoolReLU(y []T, arg []uint8, top, bottom, bias []T, ld int)
+	// bottom[2j+1,o])). top, bottom [W,O], bias [O], y [W/2,O]; arg [W/2,O] is 0 … 3 for the first of the four that is
+	// largest, [Dead] if y is 0.
+	PoolReLU(y []T, arg []uint8, top, bottom, bias []T)
 	// UnpoolReLU is the gradient of PoolReLU. It sets every element of top and bottom [W,O]: to gy[j,o] where arg[j,o]
 	// points, to 0 elsewhere. db[o] += Σ_j gy[j,o] over the j with arg[j,o] ≠ [Dead], in order of j.
 	UnpoolReLU(top, bottom, db, gy []T, arg []uint8)
@@ -42,8 +42,8 @@ type Kernels[T Float] interface {
 	NonZeros(l *RowLists[T], x []T, rows, ld, n, step int)
 	// PixelRows computes rows of a convolution with few outputs; see [Pixels].
 	PixelRows(t *Pixels[T])
-	// PoolPixels is PoolReLU with pixels in the lanes: top, bottom [O,ld], of which 2·pixels count, and as many are read
-	// as fill whole registers. It works in room, [pooledRoom].
+	// PoolPixels is PoolReLU with pixels in the lanes: top, bottom [O,ld], of which W count, and as many are read as
+	// fill whole registers. It works in room [pooledRoom].
 	PoolPixels(y []T, arg []uint8, top, bottom, bias []T, ld int, room []byte)
 	// Planes sets dst[c·plane+p] = src[p·channels+c], for all pixels p of src.
 	Planes(dst []T, plane int, src []T, channels int)

@@ -24,7 +24,7 @@ type code struct {
 	pixelRows    func(t *asm.Pixels, y, x, w *float32, shape, rows int)
 
 	transpose   func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)
-	poolReLU    func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols, ld int)
+	poolReLU    func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
 	unpoolReLU  func(top, bottom, db, gy *float32, arg *uint8, pixels, cols int)
 	addWinners  func(db, gy *float32, arg *uint8, pixels, cols int)
 	biasReLU    func(y *float32, rows, ld int, bias *float32, cols int, relu bool)
@@ -136,15 +136,11 @@ func (c *code) Transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, c
 	c.transpose(&dst[0], ldDst, &src[0], ldSrc, rows, cols)
 }
 
-func (c *code) PoolReLU(y []float32, arg []uint8, top, bottom, bias []float32, ld int) {
+func (c *code) PoolReLU(y []float32, arg []uint8, top, bottom, bias []float32) {
 	pixels, cols := len(y)/len(bias), len(bias)
-	if ld < cols {
-		panic(fmt.Sprintf("cpu: pool: pixels of %d, %d apart: pixels overlap", cols, ld))
-	}
 	if n := pixels * cols; n > 0 {
-		last := (2*pixels-1)*ld + cols - 1
-		_, _, _ = arg[n-1], top[last], bottom[last]
-		c.poolReLU(&y[0], &arg[0], &top[0], &bottom[0], &bias[0], pixels, cols, ld)
+		_, _, _ = arg[n-1], top[2*n-1], bottom[2*n-1]
+		c.poolReLU(&y[0], &arg[0], &top[0], &bottom[0], &bias[0], pixels, cols)
 	}
 }
 

@@ -209,7 +209,7 @@ func TestNoAllocation(t *testing.T) {
 			k.Planes(y, 44, x, 3)
 			k.Narrow(y, x, 3, 6, 8)
 			k.Transpose(y, 4, x, 33, 4, 33)
-			k.PoolReLU(y[:33], arg, x[:66], x[66:], x[:33], 33)
+			k.PoolReLU(y[:33], arg, x[:66], x[66:], x[:33])
 			k.UnpoolReLU(y[:66], y[66:], y[:33], x[:33], arg)
 			k.BiasReLU(y, 4, 33, x[:33], true)
 			k.ReLUGrad(y, y[:33], x, x, true)

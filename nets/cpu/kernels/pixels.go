@@ -4,8 +4,8 @@ package kernels
 //
 //	Y[i·Row + o·Outputs + j] = Σ_r Σ_s Σ_c W[((r·S + s)·C + c)·O + o] · X[c·Plane + (i+r)·Width + s + j]
 //
-// for i < Rows, which is even, o < O, j < Cols. The sum runs over r, s and c in order. X and Y have room for Cols rounded up to a
-// multiple of [PanelCols] at the end of every row; the surplus elements of Y are undefined afterwards.
+// for i < Rows, which is even, o < O, j < Cols. The sum runs over r, s and c in order. X and Y have room for Cols
+// rounded up to a multiple of [PanelCols] at the end of every row; the surplus elements of Y are undefined afterwards.
 type Pixels[T Float] struct {
 	R, S, C, O                 int
 	Plane, Width, Row, Outputs int

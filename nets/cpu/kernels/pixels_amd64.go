@@ -22,13 +22,14 @@ func (c *code) PixelRows(t *Pixels[float32]) {
 		most := asm.PixelOutputs(c.lanes, vecs)
 		for o, n := 0, 0; o < t.O; o += n {
 			n = blocks(t.O-o, blocks(t.O-o, most)) // equal shares
-			c.pixelRows((*asm.Pixels)(t), &t.Y[o*t.Outputs+j], &t.X[j], &t.W[o], asm.PixelShape(c.lanes, vecs, n), t.Rows)
+			shape := asm.PixelShape(c.lanes, vecs, n)
+			c.pixelRows((*asm.Pixels)(t), &t.Y[o*t.Outputs+j], &t.X[j], &t.W[o], shape, t.Rows)
 		}
 	}
 }
 
-// PoolPixels has one version, for AVX2 and at least 4 outputs: the last store but one is within the last pixel. It begins
-// with the last outputs: what is stored beside them is then overwritten.
+// PoolPixels has one version, for AVX2 and at least 4 outputs: the last store but one is within the last pixel. It
+// begins with the last outputs: what is stored beside them is then overwritten.
 func (c *code) PoolPixels(y []float32, arg []uint8, top, bottom, bias []float32, ld int, room []byte) {
 	outputs := len(bias)
 	pixels := len(y) / outputs

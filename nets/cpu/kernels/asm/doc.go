@@ -16,7 +16,7 @@
 // A name ends in AMX if the processor must have what AVX512 needs and AVX512_BF16, and in the products AMX-BF16. Go's
 // assembler lacks some of the instructions. They are BYTEs with the instruction in a comment; a test compares the two.
 //
-// A kernel may move its parameters past the end of what they point into, but no pointer in a structure that it is given:
+// A kernel may move its parameters past the end of what they point into, but no pointer in a structure that it gets:
 // Go's collector ends the process where it finds such a pointer.
 //
 // Where a comment does not say otherwise, every count is at least 1, matrices are row by row without gaps, and outputs

@@ -24,8 +24,8 @@ func PixelRowsAVX512(t *Pixels, y, x, w *float32, shape, rows int)
 //go:noescape
 func PixelRowsAVX2(t *Pixels, y, x, w *float32, shape, rows int)
 
-// PixelOutputs returns how many outputs a kernel computes at most, with vecs registers for the pixels of two rows, 1 to 4.
-// mostOutputs of gen/pixels.go is the same.
+// PixelOutputs returns how many outputs a kernel computes at most, with vecs registers for the pixels of two rows, 1 to
+// 4. mostOutputs of gen/pixels.go is the same.
 func PixelOutputs(lanes, vecs int) int { return min(6, 3*lanes/2/vecs) }
 
 // PixelShape returns the number of a shape.
@@ -39,8 +39,8 @@ func PixelShape(lanes, vecs, outputs int) int {
 
 // PoolPixelsAVX2 pools two rows of a feature map as [PoolReLUAVX512] does, where pixels are in the lanes and outputs, 1
 // to 8 of them, are ld elements apart: top, bottom [outputs,2·pixels]. The pixels of y and arg are cols elements apart.
-// It reads pixels rounded up to 8, and works in room [320]. But for the last pixel, it writes 8 elements of y and arg: in order, so that those
-// of the next pixel are right in the end.
+// It reads pixels rounded up to 8, and works in room [320]. But for the last pixel, it writes 8 elements of y and arg:
+// in order, so that those of the next pixel are right in the end.
 //
 //go:noescape
 func PoolPixelsAVX2(

@@ -5,15 +5,15 @@ package asm
 //	y[j,o] = max(0, bias[o] + max(top[2j,o], top[2j+1,o], bottom[2j,o], bottom[2j+1,o]))
 //
 // NaN counts as the largest. arg is 0 to 3 for the first of the four that is largest, 4 if y is 0. y, arg
-// [pixels,cols], top, bottom [2·pixels,cols], whose pixels are ld elements apart, bias [cols].
+// [pixels,cols], top, bottom [2·pixels,cols], bias [cols].
 //
 //go:noescape
-func PoolReLUAVX512(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols, ld int)
+func PoolReLUAVX512(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
 
 // PoolReLUAVX2 is [PoolReLUAVX512] for AVX2.
 //
 //go:noescape
-func PoolReLUAVX2(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols, ld int)
+func PoolReLUAVX2(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)
 
 // UnpoolReLUAVX512 is the gradient of [PoolReLUAVX512]: the element of top and bottom that arg names becomes gy[j,o],
 // every other element 0. db[o] grows by gy[j,o] where arg is not 4, in order of j. Shapes as in PoolReLUAVX512; gy has

@@ -4,125 +4,124 @@
 
 #include "textflag.h"
 
-// func PoolReLUAVX2(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, pixels int, cols int, ld int)
+// func PoolReLUAVX2(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, pixels int, cols int)
 // Requires: AVX, AVX2
-TEXT ·PoolReLUAVX2(SB), NOSPLIT, $0-64
+TEXT ·PoolReLUAVX2(SB), NOSPLIT, $0-56
 	MOVQ         y+0(FP), AX
 	MOVQ         arg+8(FP), CX
 	MOVQ         top+16(FP), DX
 	MOVQ         bottom+24(FP), BX
 	MOVQ         bias+32(FP), SI
 	MOVQ         cols+48(FP), DI
-	MOVQ         ld+56(FP), R8
-	MOVQ         DI, R9
-	MOVL         $+1, R10
-	VMOVD        R10, X0
+	MOVQ         DI, R8
+	MOVL         $+1, R9
+	VMOVD        R9, X0
 	VPBROADCASTD X0, Y1
-	MOVL         $+2, R10
-	VMOVD        R10, X0
+	MOVL         $+2, R9
+	VMOVD        R9, X0
 	VPBROADCASTD X0, Y2
-	MOVL         $+3, R10
-	VMOVD        R10, X0
+	MOVL         $+3, R9
+	VMOVD        R9, X0
 	VPBROADCASTD X0, Y3
-	MOVL         $+4, R10
-	VMOVD        R10, X0
+	MOVL         $+4, R9
+	VMOVD        R9, X0
 	VPBROADCASTD X0, Y4
 	VXORPS       Y0, Y0, Y0
-	SUBQ         $0x08, R9
+	SUBQ         $0x08, R8
 	JLT          rest2
 
 channels1:
 	VMOVUPS (SI), Y5
-	MOVQ    AX, R10
-	MOVQ    CX, R11
-	XORQ    R12, R12
-	MOVQ    pixels+40(FP), R13
+	MOVQ    AX, R9
+	MOVQ    CX, R10
+	XORQ    R11, R11
+	MOVQ    pixels+40(FP), R12
 
 pixel4:
-	VMOVUPS      (DX)(R12*1), Y6
-	LEAQ         (R12)(R8*4), R12
-	VMOVUPS      (DX)(R12*1), Y7
+	VMOVUPS      (DX)(R11*1), Y6
+	LEAQ         (R11)(DI*4), R11
+	VMOVUPS      (DX)(R11*1), Y7
 	VCMPPS       $0x1e, Y6, Y7, Y8
 	VCMPPS       $0x03, Y7, Y7, Y9
 	VORPS        Y9, Y8, Y8
 	VBLENDVPS    Y8, Y7, Y6, Y6
 	VANDPS       Y1, Y8, Y7
-	NEGQ         R8
-	LEAQ         (R12)(R8*4), R12
-	NEGQ         R8
-	VMOVUPS      (BX)(R12*1), Y8
+	NEGQ         DI
+	LEAQ         (R11)(DI*4), R11
+	NEGQ         DI
+	VMOVUPS      (BX)(R11*1), Y8
 	VCMPPS       $0x1e, Y6, Y8, Y9
 	VCMPPS       $0x03, Y8, Y8, Y10
 	VORPS        Y10, Y9, Y9
 	VBLENDVPS    Y9, Y8, Y6, Y6
 	VBLENDVPS    Y9, Y2, Y7, Y7
-	LEAQ         (R12)(R8*4), R12
-	VMOVUPS      (BX)(R12*1), Y8
+	LEAQ         (R11)(DI*4), R11
+	VMOVUPS      (BX)(R11*1), Y8
 	VCMPPS       $0x1e, Y6, Y8, Y9
 	VCMPPS       $0x03, Y8, Y8, Y10
 	VORPS        Y10, Y9, Y9
 	VBLENDVPS    Y9, Y8, Y6, Y6
 	VBLENDVPS    Y9, Y3, Y7, Y7
-	LEAQ         (R12)(R8*4), R12
+	LEAQ         (R11)(DI*4), R11
 	VADDPS       Y5, Y6, Y6
 	VCMPPS       $0x12, Y0, Y6, Y8
 	VANDNPS      Y6, Y8, Y6
 	VBLENDVPS    Y8, Y4, Y7, Y7
-	VMOVUPS      Y6, (R10)
+	VMOVUPS      Y6, (R9)
 	VEXTRACTI128 $0x01, Y7, X6
 	VPACKSSDW    X6, X7, X6
 	VPACKUSWB    X6, X6, X6
-	VMOVQ        X6, (R11)
-	LEAQ         (R10)(DI*4), R10
-	ADDQ         DI, R11
-	DECQ         R13
+	VMOVQ        X6, (R10)
+	LEAQ         (R9)(DI*4), R9
+	ADDQ         DI, R10
+	DECQ         R12
 	JNE          pixel4
 	ADDQ         $+8, CX
 	ADDQ         $+32, AX
 	ADDQ         $+32, DX
 	ADDQ         $+32, BX
 	ADDQ         $+32, SI
-	SUBQ         $0x08, R9
+	SUBQ         $0x08, R8
 	JGE          channels1
 
 rest2:
-	ADDQ       $0x08, R9
+	ADDQ       $0x08, R8
 	JEQ        done3
-	LEAQ       lanes<>+0(SB), R10
-	MOVQ       R9, R11
-	NEGQ       R11
-	VMOVDQU    32(R10)(R11*4), Y5
+	LEAQ       lanes<>+0(SB), R9
+	MOVQ       R8, R10
+	NEGQ       R10
+	VMOVDQU    32(R9)(R10*4), Y5
 	VMASKMOVPS (SI), Y5, Y6
 	MOVQ       CX, CX
 	XORQ       SI, SI
-	MOVQ       pixels+40(FP), R10
+	MOVQ       pixels+40(FP), R9
 
 pixel5:
 	VMASKMOVPS   (DX)(SI*1), Y5, Y7
-	LEAQ         (SI)(R8*4), SI
+	LEAQ         (SI)(DI*4), SI
 	VMASKMOVPS   (DX)(SI*1), Y5, Y8
 	VCMPPS       $0x1e, Y7, Y8, Y9
 	VCMPPS       $0x03, Y8, Y8, Y10
 	VORPS        Y10, Y9, Y9
 	VBLENDVPS    Y9, Y8, Y7, Y7
 	VANDPS       Y1, Y9, Y8
-	NEGQ         R8
-	LEAQ         (SI)(R8*4), SI
-	NEGQ         R8
+	NEGQ         DI
+	LEAQ         (SI)(DI*4), SI
+	NEGQ         DI
 	VMASKMOVPS   (BX)(SI*1), Y5, Y9
 	VCMPPS       $0x1e, Y7, Y9, Y10
 	VCMPPS       $0x03, Y9, Y9, Y11
 	VORPS        Y11, Y10, Y10
 	VBLENDVPS    Y10, Y9, Y7, Y7
 	VBLENDVPS    Y10, Y2, Y8, Y8
-	LEAQ         (SI)(R8*4), SI
+	LEAQ         (SI)(DI*4), SI
 	VMASKMOVPS   (BX)(SI*1), Y5, Y9
 	VCMPPS       $0x1e, Y7, Y9, Y10
 	VCMPPS       $0x03, Y9, Y9, Y11
 	VORPS        Y11, Y10, Y10
 	VBLENDVPS    Y10, Y9, Y7, Y7
 	VBLENDVPS    Y10, Y3, Y8, Y8
-	LEAQ         (SI)(R8*4), SI
+	LEAQ         (SI)(DI*4), SI
 	VADDPS       Y6, Y7, Y7
 	VCMPPS       $0x12, Y0, Y7, Y9
 	VANDNPS      Y7, Y9, Y7
@@ -131,32 +130,32 @@ pixel5:
 	VEXTRACTI128 $0x01, Y8, X7
 	VPACKSSDW    X7, X8, X7
 	VPACKUSWB    X7, X7, X7
-	VMOVQ        X7, R11
-	MOVQ         CX, R12
-	TESTQ        $0x00000004, R9
+	VMOVQ        X7, R10
+	MOVQ         CX, R11
+	TESTQ        $0x00000004, R8
 	JEQ          skip6
-	MOVL         R11, (R12)
-	SHRQ         $0x20, R11
-	ADDQ         $0x04, R12
+	MOVL         R10, (R11)
+	SHRQ         $0x20, R10
+	ADDQ         $0x04, R11
 
 skip6:
-	TESTQ $0x00000002, R9
+	TESTQ $0x00000002, R8
 	JEQ   skip7
-	MOVW  R11, (R12)
-	SHRQ  $0x10, R11
-	ADDQ  $0x02, R12
+	MOVW  R10, (R11)
+	SHRQ  $0x10, R10
+	ADDQ  $0x02, R11
 
 skip7:
-	TESTQ $0x00000001, R9
+	TESTQ $0x00000001, R8
 	JEQ   skip8
-	MOVB  R11, (R12)
-	SHRQ  $0x08, R11
-	ADDQ  $0x01, R12
+	MOVB  R10, (R11)
+	SHRQ  $0x08, R10
+	ADDQ  $0x01, R11
 
 skip8:
 	LEAQ (AX)(DI*4), AX
 	ADDQ DI, CX
-	DECQ R10
+	DECQ R9
 	JNE  pixel5
 
 done3:

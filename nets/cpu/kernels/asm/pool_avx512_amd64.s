@@ -4,118 +4,117 @@
 
 #include "textflag.h"
 
-// func PoolReLUAVX512(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, pixels int, cols int, ld int)
+// func PoolReLUAVX512(y *float32, arg *uint8, top *float32, bottom *float32, bias *float32, pixels int, cols int)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL, BMI2
-TEXT ·PoolReLUAVX512(SB), NOSPLIT, $0-64
+TEXT ·PoolReLUAVX512(SB), NOSPLIT, $0-56
 	MOVQ         y+0(FP), AX
 	MOVQ         arg+8(FP), CX
 	MOVQ         top+16(FP), DX
 	MOVQ         bottom+24(FP), BX
 	MOVQ         bias+32(FP), SI
 	MOVQ         cols+48(FP), DI
-	MOVQ         ld+56(FP), R8
-	MOVQ         DI, R9
-	MOVL         $+1, R10
-	VPBROADCASTD R10, Z1
-	MOVL         $+2, R10
-	VPBROADCASTD R10, Z2
-	MOVL         $+3, R10
-	VPBROADCASTD R10, Z3
-	MOVL         $+4, R10
-	VPBROADCASTD R10, Z4
+	MOVQ         DI, R8
+	MOVL         $+1, R9
+	VPBROADCASTD R9, Z1
+	MOVL         $+2, R9
+	VPBROADCASTD R9, Z2
+	MOVL         $+3, R9
+	VPBROADCASTD R9, Z3
+	MOVL         $+4, R9
+	VPBROADCASTD R9, Z4
 	VXORPS       Z0, Z0, Z0
-	SUBQ         $0x10, R9
+	SUBQ         $0x10, R8
 	JLT          rest2
 
 channels1:
 	VMOVUPS (SI), Z5
-	MOVQ    AX, R10
-	MOVQ    CX, R11
-	XORQ    R12, R12
-	MOVQ    pixels+40(FP), R13
+	MOVQ    AX, R9
+	MOVQ    CX, R10
+	XORQ    R11, R11
+	MOVQ    pixels+40(FP), R12
 
 pixel4:
-	VMOVUPS     (DX)(R12*1), Z6
-	LEAQ        (R12)(R8*4), R12
-	VMOVUPS     (DX)(R12*1), Z7
+	VMOVUPS     (DX)(R11*1), Z6
+	LEAQ        (R11)(DI*4), R11
+	VMOVUPS     (DX)(R11*1), Z7
 	VCMPPS      $0x1e, Z6, Z7, K1
 	VCMPPS      $0x03, Z7, Z7, K2
 	KORW        K2, K1, K1
 	VMOVAPS     Z7, K1, Z6
 	VMOVDQA32.Z Z1, K1, Z7
-	NEGQ        R8
-	LEAQ        (R12)(R8*4), R12
-	NEGQ        R8
-	VMOVUPS     (BX)(R12*1), Z8
+	NEGQ        DI
+	LEAQ        (R11)(DI*4), R11
+	NEGQ        DI
+	VMOVUPS     (BX)(R11*1), Z8
 	VCMPPS      $0x1e, Z6, Z8, K1
 	VCMPPS      $0x03, Z8, Z8, K2
 	KORW        K2, K1, K1
 	VMOVAPS     Z8, K1, Z6
 	VMOVDQA32   Z2, K1, Z7
-	LEAQ        (R12)(R8*4), R12
-	VMOVUPS     (BX)(R12*1), Z8
+	LEAQ        (R11)(DI*4), R11
+	VMOVUPS     (BX)(R11*1), Z8
 	VCMPPS      $0x1e, Z6, Z8, K1
 	VCMPPS      $0x03, Z8, Z8, K2
 	KORW        K2, K1, K1
 	VMOVAPS     Z8, K1, Z6
 	VMOVDQA32   Z3, K1, Z7
-	LEAQ        (R12)(R8*4), R12
+	LEAQ        (R11)(DI*4), R11
 	VADDPS      Z5, Z6, Z6
 	VCMPPS      $0x12, Z0, Z6, K1
 	VMOVAPS     Z0, K1, Z6
 	VMOVDQA32   Z4, K1, Z7
-	VMOVUPS     Z6, (R10)
+	VMOVUPS     Z6, (R9)
 	VPMOVDB     Z7, X6
-	VMOVDQU     X6, (R11)
-	LEAQ        (R10)(DI*4), R10
-	ADDQ        DI, R11
-	DECQ        R13
+	VMOVDQU     X6, (R10)
+	LEAQ        (R9)(DI*4), R9
+	ADDQ        DI, R10
+	DECQ        R12
 	JNE         pixel4
 	ADDQ        $+16, CX
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
 	ADDQ        $+64, BX
 	ADDQ        $+64, SI
-	SUBQ        $0x10, R9
+	SUBQ        $0x10, R8
 	JGE         channels1
 
 rest2:
-	ADDQ      $0x10, R9
+	ADDQ      $0x10, R8
 	JEQ       done3
-	MOVL      $0x0000ffff, R10
-	BZHIL     R9, R10, R10
-	KMOVW     R10, K1
+	MOVL      $0x0000ffff, R9
+	BZHIL     R8, R9, R9
+	KMOVW     R9, K1
 	VMOVUPS.Z (SI), K1, Z5
 	MOVQ      CX, CX
 	XORQ      SI, SI
-	MOVQ      pixels+40(FP), R9
+	MOVQ      pixels+40(FP), R8
 
 pixel5:
 	VMOVUPS.Z   (DX)(SI*1), K1, Z6
-	LEAQ        (SI)(R8*4), SI
+	LEAQ        (SI)(DI*4), SI
 	VMOVUPS.Z   (DX)(SI*1), K1, Z7
 	VCMPPS      $0x1e, Z6, Z7, K2
 	VCMPPS      $0x03, Z7, Z7, K3
 	KORW        K3, K2, K2
 	VMOVAPS     Z7, K2, Z6
 	VMOVDQA32.Z Z1, K2, Z7
-	NEGQ        R8
-	LEAQ        (SI)(R8*4), SI
-	NEGQ        R8
+	NEGQ        DI
+	LEAQ        (SI)(DI*4), SI
+	NEGQ        DI
 	VMOVUPS.Z   (BX)(SI*1), K1, Z8
 	VCMPPS      $0x1e, Z6, Z8, K2
 	VCMPPS      $0x03, Z8, Z8, K3
 	KORW        K3, K2, K2
 	VMOVAPS     Z8, K2, Z6
 	VMOVDQA32   Z2, K2, Z7
-	LEAQ        (SI)(R8*4), SI
+	LEAQ        (SI)(DI*4), SI
 	VMOVUPS.Z   (BX)(SI*1), K1, Z8
 	VCMPPS      $0x1e, Z6, Z8, K2
 	VCMPPS      $0x03, Z8, Z8, K3
 	KORW        K3, K2, K2
 	VMOVAPS     Z8, K2, Z6
 	VMOVDQA32   Z3, K2, Z7
-	LEAQ        (SI)(R8*4), SI
+	LEAQ        (SI)(DI*4), SI
 	VADDPS      Z5, Z6, Z6
 	VCMPPS      $0x12, Z0, Z6, K2
 	VMOVAPS     Z0, K2, Z6
@@ -125,7 +124,7 @@ pixel5:
 	VMOVDQU8    X6, K1, (CX)
 	LEAQ        (AX)(DI*4), AX
 	ADDQ        DI, CX
-	DECQ        R9
+	DECQ        R8
 	JNE         pixel5
 
 done3:

@@ -1,7 +1,7 @@
 package asm
 
-// PixelLists is where [PixelWinnersAVX2] writes, for the upper row of a map and for the lower. The offsets of the fields
-// are repeated in gen/winners.go.
+// PixelLists is where [PixelWinnersAVX2] writes, for the upper row of a map and for the lower. The offsets of the
+// fields are repeated in gen/winners.go.
 type PixelLists struct {
 	Values [2]*float32
 	Places [2]*int32

@@ -33,7 +33,7 @@ const (
 // asm.PixelOutputs is the same.
 func mostOutputs(lanes, vecs int) int { return min(6, 3*lanes/2/vecs) }
 
-// pixelRows emits PixelRows, which goes two rows at a time, in shapes of 1 to 4 registers of pixels and of some outputs.
+// pixelRows emits PixelRows, which goes two rows at a time, in shapes of 1 to 4 registers of pixels and some outputs.
 // One step has a load for every register and a broadcast for every output, and a multiply-add for every pair of them: 7
 // loads for 12 with AVX2, 10 for 24 with AVX-512.
 func pixelRows(a *asm) {
@@ -55,8 +55,8 @@ func pixelRows(a *asm) {
 // pixelRegs are the registers of PixelRows; p is any pointer.
 type pixelRegs struct{ t, x, w, p, width reg.GPVirtual }
 
-// pixelShape is the sums that are in registers at the same time: registers of pixels of two rows, and outputs. Where the
-// registers are odd, the two rows share the last, half by half.
+// pixelShape is the sums that are in registers at the same time: registers of pixels of two rows, and outputs. Where
+// the number of registers is odd, the two rows share the last, half by half.
 type pixelShape struct{ vecs, outputs int }
 
 // emit emits the loop over pairs of rows.
@@ -167,7 +167,7 @@ func (s pixelShape) term(a *asm, r pixelRegs, sums [][]reg.VecVirtual) {
 	}
 }
 
-// each goes through the registers that a row has pixels in, and where these begin in the row, in bytes.
+// each goes through the registers j that a row has pixels in, and where these begin in the row, in bytes.
 func (s pixelShape) each(a *asm, row int, do func(j, disp int, half bool)) {
 	own := s.vecs / 2
 	for i := range own {
@@ -376,8 +376,8 @@ func planes(a *asm) {
 	a.end()
 }
 
-// narrow emits Narrow, for pixels of one register and of two. It stores whole registers, but for the last: the next pixel
-// overwrites what is too much, since it is at least half as long.
+// narrow emits Narrow, for pixels of one register and of two. It stores whole registers, but for the last: the next
+// pixel overwrites what is too much, since it is at least half as long.
 func narrow(a *asm) {
 	a.begin("Narrow", "func(dst, src *float32, pixels, cols, ld int)")
 	dst, src, n, cols, ld := a.arg("dst"), a.arg("src"), a.arg("pixels"), a.arg("cols"), a.arg("ld")

@@ -31,11 +31,11 @@ func (a *asm) channels(left, bytes reg.GPVirtual, floats []reg.GPVirtual, strip 
 
 // poolReLU computes y[j,o] = max(0, m + bias[o]), where m is the maximum of the window's four elements and NaN counts
 // as the largest. arg[j,o] is the number of the element that is m, or dead if y is 0. pixels counts the pixels of y.
-// The pixels of top and bottom are ld elements apart. Reads 16 and writes 5 bytes per y.
+// Reads 16 and writes 5 bytes per y.
 func poolReLU(a *asm) {
-	a.begin("PoolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols, ld int)")
-	y, arg, top, bottom, bias, cols, ld, left := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"),
-		a.arg("bias"), a.arg("cols"), a.arg("ld"), a.GP64()
+	a.begin("PoolReLU", "func(y *float32, arg *uint8, top, bottom, bias *float32, pixels, cols int)")
+	y, arg, top, bottom, bias, cols, left := a.arg("y"), a.arg("arg"), a.arg("top"), a.arg("bottom"),
+		a.arg("bias"), a.arg("cols"), a.GP64()
 	a.MOVQ(cols, left)
 	zero, which := a.vec(), []reg.VecVirtual{nil, a.integers(1), a.integers(2), a.integers(3), a.integers(dead)}
 	a.zero(zero)
@@ -53,18 +53,18 @@ func poolReLU(a *asm) {
 		a.Label(pixel)
 		m, index := a.vec(), a.vec()
 		a.load(indexed(top, off, 1), m, masked)
-		a.LEAQ(indexed(off, ld, 4), off)
+		a.LEAQ(indexed(off, cols, 4), off)
 		for i, row := range []reg.GPVirtual{top, bottom, bottom} {
 			if i == 1 {
-				a.NEGQ(ld) // back to the even column, of the bottom row
-				a.LEAQ(indexed(off, ld, 4), off)
-				a.NEGQ(ld)
+				a.NEGQ(cols) // back to the even column, of the bottom row
+				a.LEAQ(indexed(off, cols, 4), off)
+				a.NEGQ(cols)
 			}
 			v := a.vec()
 			a.load(indexed(row, off, 1), v, masked)
 			a.larger(v, m, which[i+1], index, i == 0)
 			if i != 0 {
-				a.LEAQ(indexed(off, ld, 4), off)
+				a.LEAQ(indexed(off, cols, 4), off)
 			}
 		}
 		a.VADDPS(b, m, m)
