@@ -81,6 +81,7 @@ func winnerShapes() []ConvShape {
 		{K: 1, B: 2, H: 9, W: 25, C: 17, R: 4, S: 4, O: 33, Pad: 2},
 		{K: 1, B: 2, H: 12, W: 44, C: 8, R: 5, S: 7, O: 9, Pad: 4, OutPad: 1},
 		{K: 1, B: 1, H: 60, W: 60, C: 40, R: 1, S: 1, O: 10},
+		{K: 1, B: 2, H: 6, W: 6, C: 3, R: 5, S: 5, O: 4, Pad: 2}, // fewer pixels than a register holds
 	}
 }
 
