@@ -44,8 +44,7 @@ func (s *slot) machine(train bool) (*machine, error) {
 }
 
 // gather writes sample i of a part to place b of the batch: an image cropped and normalised, features unchanged. If i
-// is negative, the place is padding: it gets zeros and the label [kernels.Ignore]. crop says which part of the image is
-// taken, and in Ahead how many samples behind this one the next is.
+// is negative, the place is padding: it gets zeros and the label [kernels.Ignore]. crop has Row, Col, Flip and Ahead.
 func (s *slot) gather(m *machine, part nets.Part, b int, i int32, samples *plan.Samples, crop kernels.Crop) {
 	size := len(m.X) / m.graph.B
 	dst := m.X[b*size:][:size]
@@ -61,7 +60,6 @@ func (s *slot) gather(m *machine, part nets.Part, b int, i int32, samples *plan.
 		frame(dst, samples.Features[int(i)*pixels:][:pixels], samples.H, samples.W, m.graph.Border)
 	} else {
 		crop.H, crop.W, crop.C, crop.Border, crop.Pad = samples.H, samples.W, samples.C, m.graph.Border, plan.Pad
-		crop.Ahead *= pixels
 		s.exec.Gather(dst, samples.Images[int(i)*pixels:], s.engine.normals[part], crop)
 	}
 	if m.Labels != nil {

@@ -89,7 +89,7 @@ func (s *slot) load(m *machine, j *trainJob, e int) bool {
 		}
 		crop := kernels.Crop{Row: int(p.Crop[2*at]), Col: int(p.Crop[2*at+1]), Flip: p.Flip[at] != 0}
 		if at+1 < len(p.Index) && p.Index[at+1] >= 0 {
-			crop.Ahead = int(p.Index[at+1] - i)
+			crop.Ahead = int(p.Index[at+1]-i) * samples.H * samples.W * samples.C
 		}
 		s.gather(m, nets.Train, b, i, samples, crop)
 	}

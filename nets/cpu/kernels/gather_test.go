@@ -89,6 +89,7 @@ func TestGather(t *testing.T) {
 				naiveGather(want, img, n, c)
 				p.Reset()
 				got := lend(p, numbers(r, len(want), 3))
+				c.Ahead = r.IntN(1<<40) - 1<<39 // where nothing may be
 				k.Gather(got, lend(p, img), n, c)
 				what := fmt.Sprintf("%+v, %d bytes behind: dst", c, behind)
 				p.Intact(t, what)
