@@ -36,7 +36,7 @@ type caFed struct {
 var cafedKappa = &Param{
 	Name: "kappa", Kind: Number, Default: "1", Range: AtLeast(0),
 	Help:      "ca-fed: κ̄²",
-	Only:      Condition{Other: cafedBias, None: true, Text: "--bias-const none"},
+	Only:      []Condition{{Other: cafedBias, None: true, Text: "--bias-const none"}},
 	Overrides: []Setting{{"bias-const", none}},
 }
 
@@ -61,15 +61,17 @@ var cafedTau = &Param{
 
 // The values of parameter fstar: what F̂* is.
 const (
-	FStarMin    = "min"    // the smallest F̂_i so far, as in the papers
-	FStarZero   = "zero"   // 0, as in the released code for MNIST and CIFAR-10
+	FStarMin = "min" // the smallest F̂_i since client i, or for a start any client, reported a loss
+	// 0: as in the released code for MNIST and CIFAR-10, and as in the papers' min over s ∈ [0, t] of F̂_i^(s) if
+	// F̂_i^(0) is 0, as the code starts it
+	FStarZero   = "zero"
 	FStarSolved = "solved" // [Options.Solved], as in the released code for tabular data
 )
 
 var cafedFStar = &Param{
-	Name: "fstar", Kind: Word, Default: FStarZero, Paper: FStarMin, Words: []string{FStarMin, FStarZero, FStarSolved},
+	Name: "fstar", Kind: Word, Default: FStarZero, Words: []string{FStarMin, FStarZero, FStarSolved},
 	Help: "ca-fed: a client's smallest loss is the least so far, zero, or solved for before the first round " +
-		"(linear nets): min, zero, solved (default: the preset's)",
+		"(linear nets): min, zero, solved",
 }
 
 // The values of parameter losses: which samples the active clients compute their losses on.

@@ -16,13 +16,23 @@ var fedarRho = &Param{
 // The paper does not print t_0 = 50 and b = 4 [inferred].
 var fedarT0 = &Param{
 	Name: "fedar-t0", Kind: Number, None: true, Default: "50", Range: Above(0),
-	Help: "fedar: t_0 of g(t) = t_0 + t/b, the rounds after which an update is too stale, or none: it never is",
+	Help: "fedar: t_0 of g(t), t_0 + t/b or that of --fedar-g, the rounds after which an update is too stale, or none: it never is",
 }
 
 var fedarB = &Param{
 	Name: "fedar-b", Kind: Number, Default: "4", Range: Above(2),
 	Help: "fedar: b of g(t), above 2",
-	Only: Condition{Other: fedarT0, Text: "with --fedar-t0"},
+	Only: []Condition{
+		{Other: fedarT0, Text: "with --fedar-t0"}, {Other: fedarG, None: true, Text: "without --fedar-g"},
+	},
+}
+
+// The paper has a g(t) for each of its theorems: t_0 + t/b for convex losses, and c·max(√t, √t_0) for others. The
+// constant c is not legible in the text that we have, so that no value of it is the paper's.
+var fedarG = &Param{
+	Name: "fedar-g", Kind: Number, None: true, Default: none, AsBefore: none, Range: Above(0),
+	Help: "fedar: c of g(t) = c·max(√t, √t_0), the paper's for losses that are not convex; none: t_0 + t/b",
+	Only: []Condition{{Other: fedarT0, Text: "with --fedar-t0"}},
 }
 
 // psiMax bounds ψ (section 4: "we also set the maximum value to 2").
@@ -44,18 +54,19 @@ type fedAR struct {
 	rho float64  // ρ
 	t0  *float64 // t_0 of g(t) = t_0 + t/b, in rounds; nil: g = ∞, no update is ever too stale
 	b   float64  // b
+	c   *float64 // c of Theorem 2's g(t); nil: Theorem 1's, with b
 	tau []int    // [N] rounds since the client was active
 }
 
 var fedARMethod = Definition{
 	Name: "fedar", Revision: 1, Is: Linear | FedAvg | Remembers | MovesWhenEmpty,
-	Params: []*Param{fedarRho, fedarT0, fedarB}, Later: serverParams,
+	Params: []*Param{fedarRho, fedarT0, fedarB}, Later: append([]*Param{fedarG}, serverParams...),
 	start: newFedAR,
 }
 
 func newFedAR(s *server, w0 []float32, o Options) (method, error) {
 	m, err := newMemory(s, w0, o, true)
-	return &fedAR{m, fedarRho.Number(o), fedarT0.Optional(o), fedarB.Number(o), make([]int, s.N)}, err
+	return &fedAR{m, fedarRho.Number(o), fedarT0.Optional(o), fedarB.Number(o), fedarG.Optional(o), make([]int, s.N)}, err
 }
 
 func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {
@@ -114,10 +125,18 @@ func (m *fedAR) weights(t int) (psi []float64, n int) {
 	return psi, n
 }
 
+// stale returns g(t), where t_0 is a number: the rounds after which an update is too old in round t (Theorems 1 and 2).
+func (m *fedAR) stale(t int) float64 {
+	if m.c != nil {
+		return *m.c * math.Sqrt(max(float64(t), *m.t0))
+	}
+	return *m.t0 + float64(t)/m.b
+}
+
 // psi returns ψ in round t, counted from 1, of a client that has been inactive for tau rounds: 0 if tau > g(t),
 // otherwise min((tau+1)^ρ, 2) (eq. 6).
 func (m *fedAR) psi(tau, t int) float64 {
-	if m.t0 != nil && float64(tau) > *m.t0+float64(t)/m.b {
+	if m.t0 != nil && float64(tau) > m.stale(t) {
 		return 0
 	}
 	return min(math.Pow(float64(tau)+1, m.rho), psiMax)

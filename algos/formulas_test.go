@@ -71,6 +71,8 @@ func formulaOptions(method, more string) Options {
 		return with(o, method, "f3ast-limit", none)
 	case "mean", "memoryless":
 		return with(o, method, "f3ast-"+more, "true")
+	case "square-root":
+		return with(o, method, "fedar-g", "0.7")
 	case "never-stale":
 		return with(o, method, "fedar-t0", none)
 	case "tau":
@@ -243,7 +245,7 @@ func (c *clients) rules() map[string]rule {
 		"ca-fed": c.caFed(0.4, 1.5, 0, false), "ca-fed/tau": c.caFed(0.4, 0.1, 25, false),
 		"ca-fed/code": c.caFed(1, 0.25, 0, true),
 
-		"fedar": c.fedAR(0.5, 2, 4), "fedar/never-stale": c.fedAR(0.5, math.Inf(1), 4),
+		"fedar": c.fedAR(0.5, 2, 4), "fedar/never-stale": c.fedAR(0.5, math.Inf(1), 4), "fedar/square-root": c.fedAR(0.5, 2, 0),
 
 		"scaffold": c.scaffold(),
 	}
@@ -404,7 +406,14 @@ func (c *clients) fedVARP(byRate bool) rule {
 	}
 }
 
+// fedAR is Jiang et al.'s Algorithm 1 with the g(t) of Theorem 1, or with that of Theorem 2 and c = 0.7 if b is 0.
 func (c *clients) fedAR(rho, t0, b float64) rule {
+	g2 := func(t int) float64 {
+		if b == 0 {
+			return 0.7 * max(math.Sqrt(float64(t)), math.Sqrt(t0))
+		}
+		return t0 + float64(t)/b
+	}
 	g, tau, seen := make([]float64, len(c.u)), make([]int, len(c.u)), map[int]bool{}
 	return func(r played, w *float64) {
 		for i := range tau {
@@ -415,7 +424,7 @@ func (c *clients) fedAR(rho, t0, b float64) rule {
 		}
 		count, step := 0.0, 0.0
 		for i := range g {
-			if seen[i] && float64(tau[i]) <= t0+float64(r.t+1)/b {
+			if seen[i] && float64(tau[i]) <= g2(r.t+1) {
 				count, step = count+1, step+min(math.Pow(float64(tau[i]+1), rho), 2)*g[i]
 			}
 		}

@@ -23,21 +23,21 @@ const none = "none"
 
 // Param is one parameter of one or several methods: a flag of `rollcall run`, declared beside the method that reads it.
 type Param struct {
-	Name          string    // name of the flag, such as "fedau-cutoff"
-	Kind          Kind      // what values it takes
-	None          bool      // whether the word none is a value too; Number and Whole only
-	Default       string    // written as on a command line
-	Paper         string    // the default of preset paper; empty: Default
-	Range         Range     // Number and Whole only; the zero Range: every finite number
-	AtMostClients bool      // Whole only: at most the number of clients, see [Param.CheckFor]
-	Words         []string  // the values of a Word
-	Help          string    // usage text, without the default
-	Only          Condition // when the parameter makes a difference to its methods; the zero Condition: always
-	AsBefore      string    // the value that changes nothing, for methods that have the parameter among Later
-	Overrides     []Setting // set as well when a command line sets this parameter, unless it sets them itself
+	Name          string      // name of the flag, such as "fedau-cutoff"
+	Kind          Kind        // what values it takes
+	None          bool        // whether the word none is a value too; Number and Whole only
+	Default       string      // written as on a command line
+	Paper         string      // the default of preset paper; empty: Default
+	Range         Range       // Number and Whole only; the zero Range: every finite number
+	AtMostClients bool        // Whole only: at most the number of clients, see [Param.CheckFor]
+	Words         []string    // the values of a Word
+	Help          string      // usage text, without the default
+	Only          []Condition // when the parameter makes a difference to its methods: if all are met; nil: always
+	AsBefore      string      // the value that changes nothing, for methods that have the parameter among Later
+	Overrides     []Setting   // set as well when a command line sets this parameter, unless it sets them itself
 }
 
-// Condition says that another parameter is none, or that it is not none. The zero Condition is always met.
+// Condition says that another parameter is none, or that it is not none.
 type Condition struct {
 	Other *Param
 	None  bool   // true: Other must be none; false: Other must not be none
@@ -91,7 +91,7 @@ func isWhole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) <= 1<<53
 
 // HasSay reports whether the parameter makes a difference to its methods when they are started with o.
 func (p *Param) HasSay(o Options) bool {
-	return p.Only.Other == nil || (p.Only.Other.Text(o) == none) == p.Only.None
+	return !slices.ContainsFunc(p.Only, func(c Condition) bool { return (c.Other.Text(o) == none) != c.None })
 }
 
 // Methods returns the names of the methods that read the parameter. Methods that list it earlier among their parameters

@@ -110,8 +110,10 @@ func TestParams(t *testing.T) {
 		if len(p.Methods()) == 0 {
 			t.Errorf("%s: no method reads it", p.Name)
 		}
-		if c := p.Only; c.Other != nil && (c.Text == "" || !c.Other.None || !slices.Contains(Params(), c.Other)) {
-			t.Errorf("%s: has a say only with %+v, want a parameter that may be none, and a text", p.Name, c)
+		for _, c := range p.Only {
+			if c.Text == "" || !c.Other.None || !slices.Contains(Params(), c.Other) {
+				t.Errorf("%s: has a say only with %+v, want a parameter that may be none, and a text", p.Name, c)
+			}
 		}
 	}
 	for _, p := range Params() {
@@ -147,6 +149,8 @@ func TestParamHasSay(t *testing.T) {
 		{cafedKappa, withValues(Paper, "bias-const", "2"), false},
 		{fedarB, Options{Preset: Paper}, true},
 		{fedarB, withValues(Paper, "fedar-t0", "none"), false},
+		{fedarB, withValues(Paper, "fedar-g", "2"), false},
+		{fedarG, withValues(Paper, "fedar-t0", "none"), false},
 		{fedarRho, withValues(Paper, "fedar-t0", "none"), true},
 	} {
 		if got := c.p.HasSay(c.o); got != c.want {

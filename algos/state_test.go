@@ -229,7 +229,7 @@ func TestParts(t *testing.T) {
 		{"unbiased more-available adafed", 0, withValues(Code, "server-momentum", "0.5"), append(known, "velocity")},
 		{"f3ast", 0, Options{Preset: Code}, append(known, "rate")},
 		{"ca-fed", 0, Options{Preset: Code}, append(known, "begun", "loss")},
-		{"ca-fed", 0, withValues(Paper, "prior", "3"), append(estimated, "begun", "loss", "best")},
+		{"ca-fed", 0, withValues(Paper, "prior", "3", "fstar", "min"), append(estimated, "begun", "loss", "best")},
 		{"mifa mifa-wait fedvarp", 0, Options{Preset: Code}, append(memory, "sum")},
 		{"mifa mifa-wait fedvarp", 0, withValues(Code, "memory", "rate"), append(memory, "rate", "sum")},
 		{"fedar", 0, Options{Preset: Code}, append(memory, "rate", "tau")},
@@ -531,7 +531,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"fedawe", "last", whole(5), "5, want the row of a client's model, one of [0 0 0 1 1]"},
 	} {
 		t.Run(c.method+"/"+c.part+" "+c.want, func(t *testing.T) {
-			s := stateCase{c.method, with(Options{Preset: Paper}, c.method, "prior", "3"), 0}
+			s := stateCase{c.method, with(Options{Preset: Paper}, c.method, "prior", "3", "fstar", "min"), 0}
 			m, f, e := s.begin(t)
 			for r, active := range [][]int{{0, 1, 2, 3, 4}, {0, 1, 2}} {
 				must.Get(m.Round(t.Context(), at(r, f, 1, active...)))(t)

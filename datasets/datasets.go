@@ -49,6 +49,7 @@ type Options struct {
 	Reading              Reading // for leaf, binary and SwapPairs
 	LeafGamma, LeafDelta float64 // γ and δ of leaf, at least 0
 	LeafIID              bool    // leaf: all clients share one model, as with the released --iid
+	LeafShared           bool    // leaf: models around a shared one, samples around 0; not with LeafIID
 	// LeafMore [N] says which clients are more available, and have ten times as many samples of leaf as the others, as
 	// with the released --augmentation; nil: the numbers of samples do not depend on availability.
 	LeafMore []bool

@@ -24,18 +24,26 @@ import (
 //	       exponent; these give about the median and the mean of the code]
 //	code   γ and δ are standard deviations; x_j has the variance j^−1.2; n_k = ⌊LogNormal(4, 2)⌋ + 50
 //
+// γ changes no label: u_k adds the same u_k·(Σ_j x_j + 1) to all ten scores, in the papers' generator as in the released
+// one. At γ = 0 the clients' models are as unlike as at γ = 1.
+//
 // Two switches of the released generator, in both readings:
 //
 //	--augmentation  the 7000 samples go to the clients by availability: a more available client has ten times as many
 //	                as another, n_k = ⌊10s⌋ and ⌊s⌋ with s = 7000/(10 M + L) for M more and L less available clients
 //	--iid           all clients share W_k and b_k, which are N(0, 1), and v_k = B_k in every feature
 //
+// And one of ours, under which γ is what its name says, and all clients are alike at γ = 0:
+//
+//	--leaf-shared   W_k = W + γ′Z_k and b_k = b + γ′z_k, W, b, Z_k and z_k being N(0, 1) and γ′ the standard deviation
+//	                of the reading; v_k = 0, so that δ has no effect
+//
 // n_k is limited to 100,000, which affects one client in 12,000 by the code and one in 2,000 by the power law. The
 // median of n_k is then 100 by the power law and 105 by the code, and the mean is 430 and 445. The first ⌊0.9 n_k⌋
 // samples of a client are for training and the others for testing, in both readings [inferred for the paper].
 //
 // Stream (0, k, 3) of rng.Generated has client k's parameters in the order n_k, u_k, B_k, v_k, W_k, b_k, and stream
-// (0, k, 4) its samples. Stream (0, 0, 7) has the shared W and b.
+// (0, k, 4) its samples. With --leaf-shared it has n_k, u_k, B_k, Z_k, z_k. Stream (0, 0, 7) has the shared W and b.
 const (
 	leafFeatures = 60
 	leafClasses  = 10
@@ -145,17 +153,31 @@ func newLEAFClient(o *Options, k int) leafClient {
 	}
 	c.n = int(min(size, leafMost))
 	c.u, c.b = gamma*r.Normal(), delta*r.Normal()
-	if o.LeafIID {
-		for j := range c.v {
-			c.v[j] = c.b
-		}
-		shared := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, 0, rng.GeneratedStepLEAFShared)
-		c.leafModel = newLEAFModel(shared, 0)
+	if !o.LeafIID && !o.LeafShared {
+		drawAround(r, c.b, c.v[:])
+		c.leafModel = newLEAFModel(r, c.u)
 		return c
 	}
-	drawAround(r, c.b, c.v[:])
-	c.leafModel = newLEAFModel(r, c.u)
+	shared := rng.Key{Seed: o.Seed, Purpose: rng.Generated}.Stream(0, 0, rng.GeneratedStepLEAFShared)
+	c.leafModel = newLEAFModel(shared, 0)
+	if o.LeafShared {
+		c.move(newLEAFModel(r, 0), gamma)
+		return c
+	}
+	for j := range c.v {
+		c.v[j] = c.b
+	}
 	return c
+}
+
+// move adds scale times another model.
+func (m *leafModel) move(by leafModel, scale float64) {
+	for o := range m.w {
+		for j := range m.w[o] {
+			m.w[o][j] += float64(scale * by.w[o][j]) // the conversion rounds, as in draw
+		}
+		m.bias[o] += float64(scale * by.bias[o])
+	}
 }
 
 func newLEAFModel(r *rng.Stream, mean float64) (m leafModel) {

@@ -322,6 +322,41 @@ func TestLEAFByAvailability(t *testing.T) {
 
 func row(s *plan.Samples, i int32) []float32 { return s.Features[int(i)*leafFeatures:][:leafFeatures] }
 
+// The models lie around one, which is that of the released switch, with variance γ, so that all are equal at γ = 0; the
+// samples lie around 0, and γ reaches a label.
+func TestLEAFShared(t *testing.T) {
+	for _, reading := range []Reading{ReadPaper, ReadCode} {
+		o := Options{Seed: 4, Clients: 20, Reading: reading, LeafGamma: 4, LeafDelta: 0.5, LeafShared: true}
+		around := newLEAFClient(&Options{Seed: 4, Clients: 20, Reading: reading, LeafIID: true}, 0).leafModel
+		var apart []float64
+		for k := range o.Clients {
+			c := newLEAFClient(&o, k)
+			for y := range c.w {
+				for j, w := range c.w[y] {
+					apart = append(apart, w-around.w[y][j])
+				}
+				apart = append(apart, c.bias[y]-around.bias[y])
+			}
+			if c.v != [leafFeatures]float64{} {
+				t.Fatalf("%s: client %d: samples around %v, want 0", reading, k, c.v)
+			}
+		}
+		variance := 16.0
+		if reading == ReadPaper {
+			variance = 4
+		}
+		moment(t, string(reading)+": W_k − W and b_k − b", apart, 0, variance)
+		labels := generated(t, "leaf", o).Train.Labels
+		o.LeafGamma = 0
+		if got := newLEAFClient(&o, 7).leafModel; got != around {
+			t.Errorf("%s: at γ = 0 client 7 has a model of its own", reading)
+		}
+		if slices.Equal(generated(t, "leaf", o).Train.Labels, labels) {
+			t.Errorf("%s: γ changes no label", reading)
+		}
+	}
+}
+
 // With one model for all, x lies around B_k in every feature, B_k is the one of the other set, and W and b are N(0, 1),
 // whatever γ is; every label follows from x by the same model.
 func TestLEAFIID(t *testing.T) {

@@ -30,6 +30,7 @@ func TestRevisions(t *testing.T) {
 		})
 		if l.info.Name == "leaf" {
 			add("data/leaf-switches", "datasets.go", l.revision, enterLEAFSwitches)
+			add("data/leaf-shared", "datasets.go", l.revision, enterLEAFShared)
 		}
 	}
 	for _, s := range splitKinds {
@@ -74,6 +75,15 @@ func enterLEAFSwitches(t *testing.T, d *revisiontest.Digest) {
 			o.LeafIID, o.LeafMore = false, []bool{true, false, false, true, false, true}
 			enterSet(t, d, "leaf", o)
 			o.LeafIID, o.LeafMore = true, nil
+			enterSet(t, d, "leaf", o)
+		}
+	}
+}
+
+func enterLEAFShared(t *testing.T, d *revisiontest.Digest) {
+	o := Options{Clients: 6, LeafGamma: 0.5, LeafDelta: 0.25, LeafShared: true}
+	for _, o.Reading = range []Reading{ReadPaper, ReadCode} {
+		for _, o.Seed = range []uint32{1, 7} {
 			enterSet(t, d, "leaf", o)
 		}
 	}

@@ -99,6 +99,8 @@ func registerColumns(fs *pflag.FlagSet, w *many.Wanted, seeds, others string) {
 	fs.StringVar(&w.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
 		"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have no "+
 		"other"+others+")")
+	fs.StringSliceVar(&w.Readings, "reading", nil, "another way to read what the paper leaves open, over the preset: "+
+		strings.Join(papers.ReadingNames(), ", ")+" (docs/presets.md)")
 	for _, name := range []string{"seeds", "preset"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}

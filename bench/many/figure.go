@@ -164,6 +164,9 @@ func (p *Pool) FigureInfo(
 	f *papers.Figure, w *Wanted, m *papers.Measured, given map[string]string,
 ) (info results.FigureInfo, err error) {
 	whole, err := papers.FigureByID(f.ID)
+	if err == nil {
+		err = (&Wanted{Readings: w.Readings}).Figure(&whole)
+	}
 	if err != nil {
 		return info, err
 	}
@@ -171,7 +174,7 @@ func (p *Pool) FigureInfo(
 	if err != nil {
 		return info, err
 	}
-	paper, err := (&Wanted{Preset: w.Preset}).sizeOf(&whole)
+	paper, err := (&Wanted{Preset: w.Preset, Readings: w.Readings}).sizeOf(&whole)
 	if err != nil {
 		return info, err
 	}

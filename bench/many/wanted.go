@@ -20,6 +20,7 @@ type Wanted struct {
 	Columns                     []string // settings that distinguish columns: p-min=0.1
 	Seeds                       []uint
 	Preset                      string
+	Readings                    []string // names of [papers.Reading]
 	Rounds                      *int
 	Given                       settings.Given // settings for all runs
 	Rates                       *Rates         // in place of the paper's rates; nil: the paper's
@@ -50,6 +51,9 @@ func (w *Wanted) settingsLike(
 		if slices.Contains(column.Set.Names(), name) { // the table names its columns after this setting's values
 			return s, settings.Usagef("--%s %s: %s varies %s itself, want it without", name, value, of, name)
 		}
+	}
+	if column, err = column.Read(w.Readings); err != nil {
+		return s, settings.Usagef("%s: %w", of, err)
 	}
 	// First the paper's settings for the column, then the user's.
 	s.Availability, s.Rounds = column.Availability, rounds
@@ -101,6 +105,13 @@ func (w *Wanted) Figure(f *papers.Figure) error {
 	if f.OneSeed && len(f.Seeds) > 1 {
 		return settings.Usagef("--seeds: %d seeds, want one: figure %s shows a single run", len(f.Seeds), f.ID)
 	}
+	if len(f.Runs) > 0 {
+		rounds, err := f.Runs[0].ReadRounds(w.Readings, f.Rounds)
+		if err != nil {
+			return settings.Usagef("figure %s: %w", f.ID, err)
+		}
+		f.Rounds = rounds
+	}
 	if w.Rounds != nil {
 		if *w.Rounds < 1 || *w.Rounds > math.MaxInt32 {
 			return settings.Usagef("--rounds %d: want 1 … %d", *w.Rounds, math.MaxInt32)
@@ -115,6 +126,11 @@ func (w *Wanted) table(t *papers.Table) error {
 	if err := w.seeds(&t.Seeds); err != nil {
 		return err
 	}
+	rounds, err := t.Columns[0].ReadRounds(w.Readings, t.Rounds)
+	if err != nil {
+		return settings.Usagef("table %s: %w", t.ID, err)
+	}
+	t.Rounds = rounds
 	if w.Rounds != nil {
 		t.Rounds = *w.Rounds
 	}

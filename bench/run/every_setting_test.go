@@ -21,8 +21,6 @@ import (
 
 // unlike are the settings whose second value makes no other curve, and why.
 var unlike = map[string]string{
-	"leaf-gamma": "LEAF adds the draw of γ to all weights and biases of a client: " +
-		"its scores move alike, and no label changes",
 	"eval-train-rounds": "the run with more evaluations is taken, see TestTrainRounds",
 }
 
@@ -33,7 +31,9 @@ var contexts = map[string]string{
 	"weights":       "method=unbiased p=1 weights=equal",
 	"init":          "method=fedavg-active",
 	"availability":  "rounds=12 p=0.5",
+	"leaf-gamma":    "data=leaf leaf-shared=true",
 	"leaf-delta":    "data=leaf",
+	"leaf-shared":   "data=leaf",
 	"leaf-iid":      "data=leaf",
 	"period":        "availability=staircase p=0.9",
 	"gamma":         "availability=sine p=0.9",
@@ -52,6 +52,7 @@ var contexts = map[string]string{
 	"fedar-rho":     "p=0.3 rounds=8",
 	"fedar-t0":      "p=0.3 rounds=8",
 	"fedar-b":       "p=0.3 rounds=8 fedar-t0=1",
+	"fedar-g":       "p=0.3 rounds=8 fedar-t0=1",
 	"kappa":         "bias-const=none fstar=zero", // solving takes a second
 	"bias-const":    "fstar=zero",
 	"ca-fed-beta":   "fstar=zero",

@@ -114,7 +114,8 @@ func (ses *Session) dataOptions(s *settings.Settings, seed uint32) datasets.Opti
 		options.Reading = datasets.Reading(algos.Preset(s.Preset).Reading())
 	}
 	if s.Data == "leaf" {
-		options.LeafGamma, options.LeafDelta, options.LeafIID = s.LeafGamma, s.LeafDelta, s.LeafIID
+		options.LeafGamma, options.LeafDelta = s.LeafGamma, s.LeafDelta
+		options.LeafIID, options.LeafShared = s.LeafIID, s.LeafShared
 	}
 	return options
 }

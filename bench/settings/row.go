@@ -118,9 +118,11 @@ func (r Row) implies(name, value string) Row {
 func methodRows() (list []Row) {
 	for _, p := range algos.Params() {
 		of := onMethods(p.Methods()...)
-		if p.Only.Other != nil {
+		if p.Only != nil {
 			methods := of.by // whether the method reads it, to which the condition below adds
-			of.in += " " + p.Only.Text
+			for _, c := range p.Only {
+				of.in += " " + c.Text
+			}
 			of.by = func(s *Settings) bool { return methods(s) && p.HasSay(s.MethodOptions()) }
 		}
 		list = append(list, Row{Param: p, For: of, Quiet: p.Paper != "" && p.Paper != p.Default})

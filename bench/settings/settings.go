@@ -57,6 +57,7 @@ type DataSettings struct {
 
 	LeafAugmentation bool // LEAF's more available clients have ten times as many samples as the others
 	LeafIID          bool // all of LEAF's clients share one model
+	LeafShared       bool // LEAF's clients have models around a shared one
 
 	SwapPairs  int     // pairs of labels swapped at every second client; 0: all labels are true
 	Validation float64 // share of each client's samples that it does not train on

@@ -80,7 +80,7 @@ const fedarTrains results.Params = "init=torch;split=two-class;local-epochs=none
 // fedar returns a column of FedAR's experiments: 100 clients with availabilities p_i from p_min to 1.
 func fedar(data string, more ...results.Params) Column {
 	return Column{
-		Data: data, Availability: "uniform", Set: results.Params("").And(more...),
+		Data: data, Availability: "uniform", Set: results.Params("").And(more...), Readings: fedarReadings,
 		Base: fedarTrains.And(results.Params("net="+fedarNets[data]), "clients=100;eval-every=5;eval-last=none"),
 		// With the other methods' rate, 0.1, SCAFFOLD diverges within eight rounds (LeNet-5, seed 3) [inferred].
 		ByMethod: map[string]results.Params{"scaffold": "lr=0.03"},

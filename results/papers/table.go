@@ -46,6 +46,10 @@ type Column struct {
 	ByPreset       map[string]results.Params            // for one preset
 	ByMethod       map[string]results.Params            // for one method
 	ByPresetMethod map[string]map[string]results.Params // for one method in one preset, by preset
+
+	Readings []Reading       // other ways to read the paper, see [Column.Read]
+	Late     map[string]Late // by preset
+	read     results.Params  // the settings of the readings that were asked for
 }
 
 // OneByRounds is the value of a setting that is 1/T, whatever the number of rounds.
@@ -53,7 +57,7 @@ const OneByRounds = "1/T"
 
 // Common returns the column's settings for a method in a preset, without those in Set.
 func (c *Column) Common(method, preset string) results.Params {
-	return c.Base.And(c.ByPreset[preset], c.ByMethod[method], c.ByPresetMethod[preset][method])
+	return c.Base.And(c.ByPreset[preset], c.ByMethod[method], c.ByPresetMethod[preset][method], c.read)
 }
 
 // Settings returns the column's settings for a method in a preset. If a flag occurs twice, the last one counts. A flag

@@ -1,0 +1,111 @@
+package papers
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rollcall/results"
+)
+
+// Reading is a way to read what a paper leaves open: settings over those of a column in a preset. `rollcall table` and
+// `rollcall figure` have --reading for it.
+type Reading struct {
+	Name string
+	Says string         // what it takes the paper to mean, for people
+	Set  results.Params // a setting that a run does not use is ignored
+	// T, where the reading is about it; 0: the table's or figure's own
+	Rounds int
+	// It was chosen when the printed number was known, so that a verdict under it is weaker than one without.
+	Late bool
+}
+
+// The readings of ToN's and INFOCOM's figures. The first three are about the preset paper.
+var (
+	fstarMin = Reading{
+		Name: "fstar-min", Set: "fstar=min",
+		Says: "F̂* is the smallest loss that a client, or for a start any client, has reported; not 0, where F̂ starts",
+	}
+	oneStep = Reading{
+		Name: "one-step", Set: tonLocalStep, Late: true,
+		Says: "E, which ToN does not print, is one local step on all data sets, and not one pass over the samples",
+	}
+	bias1 = Reading{
+		Name: "bias-1", Set: "bias-const=1", Late: true,
+		Says: "the factor of the bias is 1, as in the released code and INFOCOM, and not ToN's 4κ̄²",
+	}
+	sharedModel = Reading{
+		Name: "shared-model", Set: "leaf-shared=true", Late: true,
+		Says: "Synthetic's clients have models around a shared one, and inputs around 0: the printed generator's γ " +
+			"changes no label",
+	}
+)
+
+// The readings of FedAR's tables and figures.
+var fedarReadings = []Reading{
+	squareRoot("1"), squareRoot("2"), squareRoot("3"),
+	{Name: "T-200", Rounds: 200, Late: true, Says: "T, which is not printed, is 200, which the printed curves fit"},
+}
+
+// squareRoot returns the reading of g(t) by Theorem 2 with a c, which is not legible in our text of the paper.
+func squareRoot(c string) Reading {
+	return Reading{
+		Name: "g-" + c, Set: results.Params("fedar-g=" + c),
+		Says: "g(t) = " + c + "·max(√t, √t_0), Theorem 2's for losses that are not convex, and not t_0 + t/b",
+	}
+}
+
+// Late says that what a preset takes the paper to mean was chosen when printed numbers were known.
+type Late struct {
+	Says   string // what it takes the paper to mean
+	Before string // the name of the [Reading] that was the preset's before
+}
+
+// readings returns those among list with these names. An error lists the known names.
+func readings(list []Reading, names []string) (found []Reading, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(list, func(r Reading) bool { return r.Name == name })
+		switch {
+		case i >= 0:
+			found = append(found, list[i])
+		case list == nil:
+			return nil, fmt.Errorf("--reading %s: of no use, as there is one reading alone", name)
+		default:
+			var known []string
+			for _, r := range list {
+				known = append(known, r.Name)
+			}
+			return nil, fmt.Errorf("--reading %s: unknown, want one of %s", name, strings.Join(known, ", "))
+		}
+	}
+	return found, nil
+}
+
+// Read returns the column in readings of these names, which must be among its own.
+func (c Column) Read(names []string) (Column, error) {
+	found, err := readings(c.Readings, names)
+	for _, r := range found {
+		c.read = c.read.And(r.Set)
+	}
+	return c, err
+}
+
+// ReadRounds returns T in readings of these names: rounds, unless one of them has another.
+func (c Column) ReadRounds(names []string, rounds int) (int, error) {
+	found, err := readings(c.Readings, names)
+	for _, r := range found {
+		rounds = cmp.Or(r.Rounds, rounds)
+	}
+	return rounds, err
+}
+
+// ReadingNames returns the names of all readings, in the order of the papers.
+func ReadingNames() (names []string) {
+	for _, list := range [][]Reading{{fstarMin, bias1, sharedModel, oneStep}, fedarReadings} {
+		for _, r := range list {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
