@@ -3,12 +3,12 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/stats"
@@ -56,9 +56,9 @@ type ComparisonRow struct {
 
 // Comparing is a table compared with its printed numbers.
 type Comparing struct {
-	Rows  []ComparisonRow
-	Ranks []RankAgreement // one for each column, in the order of Rows
-	Left  int             // printed numbers in columns that we did not run; Rows does not have them
+	Rows    []ComparisonRow
+	Columns []Order // one for each column, in the order of Rows
+	Left    int     // printed numbers in columns that we did not run; Rows does not have them
 }
 
 // Table compares rows of ours with the printed numbers of their table; a table that is not a paper's has none. The
@@ -110,7 +110,7 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 		}
 		slices.SortStableFunc(inColumn, func(a, b ComparisonRow) int { return a.further - b.further })
 		rows := besidePaper(numbers, inColumn)
-		c.Rows, c.Ranks = append(c.Rows, rows...), append(c.Ranks, rankColumn(rows, key.Params))
+		c.Rows, c.Columns = append(c.Rows, rows...), append(c.Columns, orderOf(rows, key.Params))
 		for _, p := range numbers {
 			met[p] = true
 		}
@@ -127,14 +127,14 @@ func ourRow(t *papers.Table, r *results.SummaryRow, label string) ComparisonRow 
 	}
 	return ComparisonRow{
 		TableColumn: columnOf(r), Method: r.Method, Label: label, Mean: r.Mean, Std: r.Std, N: r.N, Rounds: r.Rounds,
-		Judgement: Judgement{Verdict: stats.Unknown}, Status: string(r.Status), ours: r, own: t.Own(r),
+		Status: string(r.Status), ours: r, own: t.Own(r),
 		further: further,
 	}
 }
 
 // beside adds the printed number to a row of ours, and judges the two.
 func (r *ComparisonRow) beside(p *results.Printed) {
-	r.PaperMean, r.PaperStd, r.PaperN, r.Judgement = p.Mean, p.Std, p.N, judge(r.ours, r.own, p)
+	r.PaperMean, r.PaperStd, r.PaperN, r.Judgement = p.Mean, p.Std, p.N, judged(r.ours, r.own, p)
 }
 
 // besidePaper returns the rows of one column: the printed numbers in their order, each with ours, then the rest of
@@ -157,7 +157,6 @@ func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []Compar
 			}
 			rows = append(rows, ComparisonRow{
 				TableColumn: column, Method: p.Method, PaperMean: p.Mean, PaperStd: p.Std, PaperN: p.N,
-				Judgement: Judgement{Verdict: stats.Unknown},
 			})
 		}
 	}
@@ -169,62 +168,58 @@ func besidePaper(numbers []results.Printed, ours []ComparisonRow) (rows []Compar
 	return rows
 }
 
-// RankAgreement says how well the order of the methods in one column agrees with the paper's order. It covers the
-// methods that have a number on both sides and are judged. A target that was never reached ranks after all rounds.
-type RankAgreement struct {
-	TableColumn                // with the params that distinguish the column, and all others that its rows share
-	Pairs       int            // pairs of methods that the paper orders
-	Concordant  int            // pairs among these that we order in the same way
-	TauB        files.Optional // Kendall's tau-b, −1 … 1; missing if one side orders no pair
+// Order says whether the methods of one column come in the paper's order. It covers the methods that have a number on
+// both sides and are judged.
+type Order struct {
+	TableColumn               // with the params that distinguish the column, and all others that its rows share
+	Pairs       int           // pairs of methods that the paper orders
+	Verdict     judge.Verdict // [judge.Ahead] over all pairs; of rounds, which have no spread, it cannot be told
+	Seeds       int           // that would tell, as in [judge.Outcome]
 
 	rows int            // number of the column's rows in [Comparing.Rows]
 	own  results.Params // the params that its rows share, without those that the table prescribes
 }
 
-// Holds reports whether we order every pair of methods as the paper does; false if there is no pair. It ignores how far
-// apart two methods are: if they differ by less than the noise of a few seeds, their order is chance.
-func (r RankAgreement) Holds() bool { return r.Pairs > 0 && r.Concordant == r.Pairs }
-
-// Orders returns the number of columns in which the paper orders methods, and in how many of them we have its order.
-func (c Comparing) Orders() (asPrinted, columns int) {
-	for _, r := range c.Ranks {
-		if r.Pairs > 0 {
-			columns++
-		}
-		if r.Holds() {
-			asPrinted++
+// Orders counts the columns in which the paper orders methods, by verdict.
+func (c Comparing) Orders() (n Counts) {
+	for _, o := range c.Columns {
+		switch {
+		case o.Pairs == 0:
+		case o.Verdict == judge.Agrees:
+			n.Agree++
+		case o.Verdict == judge.Differs:
+			n.Differ++
+		default:
+			n.Untold++
 		}
 	}
-	return asPrinted, columns
+	return n
 }
 
-// rankColumn returns the agreement of one column; apart are the params that distinguish it from other columns.
-func rankColumn(rows []ComparisonRow, apart results.Params) RankAgreement {
-	r := RankAgreement{TableColumn: rows[0].TableColumn, rows: len(rows)}
+// orderOf returns the order of one column; apart are the params that distinguish it from other columns.
+func orderOf(rows []ComparisonRow, apart results.Params) Order {
+	o := Order{TableColumn: rows[0].TableColumn, rows: len(rows)}
 	// Rows that are the paper's alone have no params of ours.
 	ours := slices.DeleteFunc(slices.Clone(rows), func(r ComparisonRow) bool { return r.Status == "" })
-	r.own = results.CommonParams(ours, func(r ComparisonRow) results.Params { return r.own })
-	r.Params = apart.And(r.own.Minus(apart))
-	var x, y []float64 // ours and the paper's
-	for _, row := range rows {
-		if row.NotJudged != "" {
-			continue
-		}
-		a, b := standing(row.Mean, row.N, row.Metric), standing(row.PaperMean, row.PaperN, row.Metric)
-		if a.Valid && b.Valid && !math.IsNaN(a.Value) && !math.IsNaN(b.Value) {
-			x, y = append(x, a.Value), append(y, b.Value)
+	o.own = results.CommonParams(ours, func(r ComparisonRow) results.Params { return r.own })
+	o.Params = apart.And(o.own.Minus(apart))
+	var leads []stats.Estimate
+	for i, a := range rows {
+		for _, b := range rows[:i] {
+			if a.Metric.IsP() || a.NotJudged != "" || b.NotJudged != "" || !a.Mean.Valid || !b.Mean.Valid ||
+				!a.PaperMean.Valid || !b.PaperMean.Valid || a.PaperMean == b.PaperMean {
+				continue
+			}
+			lead := papers.LeadIn(a.ours, b.ours)
+			if a.PaperMean.Value < b.PaperMean.Value {
+				lead.Mean = -lead.Mean
+			}
+			leads = append(leads, lead)
 		}
 	}
-	r.Pairs, r.Concordant, r.TauB = stats.Kendall(x, y)
-	return r
-}
-
-// standing returns the number by which a mean is ranked: infinity for a target that was never reached.
-func standing(mean files.Optional, n int, m metrics.Metric) files.Optional {
-	if !mean.Valid && n > 0 && m.IsRound() {
-		return files.Some(math.Inf(1))
-	}
-	return mean
+	o.Pairs = len(leads)
+	o.Verdict, o.Seeds = judge.Ahead(leads)
+	return o
 }
 
 // SummaryTables returns the tables of the rows, each once: first the papers' tables in their order, then the others by

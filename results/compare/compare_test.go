@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/resultstest"
@@ -49,24 +51,24 @@ func paperTable(t *testing.T, id string) *papers.Table {
 	return &table
 }
 
-// The margin is 2·√(0.04²/3 + 0.03²/3) = 2·0.05/√3 = 0.0577.
+// Three seeds of four points' spread tell nothing of a difference of four.
 func TestTable(t *testing.T) {
 	got := compareCase(nil)
-	margin := files.Some(0.1 / math.Sqrt(3))
+	margin := files.Some(0.01)
 	for i, want := range []struct {
 		method     string
 		mean       files.Optional
 		paper      files.Optional
 		difference files.Optional
 		margin     files.Optional
-		verdict    stats.Verdict
+		verdict    judge.Verdict
 		status     string
 	}{
-		{"fedawe", files.Some(0.81), files.Some(0.856), files.Some(0.81 - 0.856), margin, stats.Within, "ok"},
-		{"mifa", files.Some(0.8), files.Some(0.841), files.Some(0.8 - 0.841), margin, stats.Within, "ok"},
+		{"fedawe", files.Some(0.81), files.Some(0.856), files.Some(0.81 - 0.856), margin, judge.Untold, "ok"},
+		{"mifa", files.Some(0.8), files.Some(0.841), files.Some(0.8 - 0.841), margin, judge.Untold, "ok"},
 		// not run
-		{"fedau", files.Optional{}, files.Some(0.825), files.Optional{}, files.Optional{}, stats.Unknown, ""},
-		{"mifa-wait", files.Some(0.7), files.Optional{}, files.Optional{}, files.Optional{}, stats.Unknown, "ok"},
+		{"fedau", files.Optional{}, files.Some(0.825), files.Optional{}, files.Optional{}, judge.NotJudged, ""},
+		{"mifa-wait", files.Some(0.7), files.Optional{}, files.Optional{}, files.Optional{}, judge.NotJudged, "ok"},
 	} {
 		if i >= len(got.Rows) {
 			t.Fatalf("%d rows, want 4", len(got.Rows))
@@ -81,9 +83,9 @@ func TestTable(t *testing.T) {
 	if len(got.Rows) != 4 || got.Left != 1 {
 		t.Errorf("%d rows and %d numbers left, want 4 and 1: γ=0.2 was not run", len(got.Rows), got.Left)
 	}
-	if len(got.Ranks) != 1 || !got.Ranks[0].Holds() || got.Ranks[0].Pairs != 1 || got.Ranks[0].TauB != files.Some(1) ||
-		got.Ranks[0].Params != "rounds=500" {
-		t.Errorf("ranks: got %+v, want one, of a pair of methods in the paper's order, rounds=500", got.Ranks)
+	if len(got.Columns) != 1 || got.Columns[0].Verdict != judge.Untold || got.Columns[0].Pairs != 1 ||
+		got.Columns[0].Params != "rounds=500" {
+		t.Errorf("columns: got %+v, want one, of a pair of methods whose order cannot be told, rounds=500", got.Columns)
 	}
 }
 
@@ -95,25 +97,31 @@ func TestTableEdges(t *testing.T) {
 		verdicts string // of each row, by first letter
 		order    string // of each column
 	}{
-		{"as above", nil, "wwuu", "holds"},
-		{"far off", func(r list) { r[2].Mean = files.Some(0.79) }, "owuu", "fails"},
-		{"one seed", func(r list) { r[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "w-uu", "unknown"},
-		{"tie of ours", func(r list) { r[2].Mean = r[1].Mean }, "wwuu", "fails"},
-		{"NaN is not ranked", func(r list) { r[2].Mean = files.Some(math.NaN()) }, "uwuu", "unknown"},
+		{"as above", nil, "cc--", "untold"},
+		{"far off", func(r list) { r[2].Mean = files.Some(0.5) }, "dc--", "differs"},
+		{"in order", func(r list) {
+			r[1].Std, r[2].Std = files.Some(0.001), files.Some(0.001)
+		}, "cc--", "agrees"},
+		{"against it", func(r list) {
+			r[1].Std, r[2].Std, r[2].Mean = files.Some(0.001), files.Some(0.001), files.Some(0.79)
+		}, "cc--", "differs"},
+		{"one seed", func(r list) { r[1].Estimate(stats.Estimate{Mean: 0.8, N: 1}) }, "c---", "none"},
+		{"tie of ours", func(r list) { r[2].Mean = r[1].Mean }, "cc--", "untold"},
+		{"NaN is not ranked", func(r list) { r[2].Mean = files.Some(math.NaN()) }, "cc--", "untold"},
 		{"failed cell", func(r list) {
 			r[2].N, r[2].Mean, r[2].Std, r[2].Status = 0, files.Optional{}, files.Optional{}, results.CellFailed
-		}, "-wuu", "unknown"},
+		}, "-c--", "none"},
 		{"fewer rounds are not ranked", func(r list) {
 			r[2].Mean, r[2].Rounds = files.Some(0.79), 100
-		}, "-wuu", "unknown"},
-		{"fewer clients", func(r list) { r[0].Clients, r[1].Clients, r[2].Clients = 5, 5, 5 }, "--uu", "unknown"},
-		{"presets are columns of their own", func(r list) { r[2].Preset = "paper" }, "uwuuwuu", "unknown unknown"},
-		{"a column no paper has", func(r list) { r[2].Params = "gamma=0.25" }, "uwuuu", "unknown unknown"},
-		{"a parameter of one method alone", func(r list) { r[2].Params = "nu=0.3;rounds=500" }, "wwuu", "holds"},
+		}, "-c--", "none"},
+		{"fewer clients", func(r list) { r[0].Clients, r[1].Clients, r[2].Clients = 5, 5, 5 }, "----", "none"},
+		{"presets are columns of their own", func(r list) { r[2].Preset = "paper" }, "-c--c--", "none none"},
+		{"a column no paper has", func(r list) { r[2].Params = "gamma=0.25" }, "-c---", "none none"},
+		{"a parameter of one method alone", func(r list) { r[2].Params = "nu=0.3;rounds=500" }, "cc--", "untold"},
 		{"another column of the paper first", func(r list) {
 			r[0] = r[2]
 			r[0].Params = "gamma=0.2"
-		}, "wwuw", "holds unknown"},
+		}, "cc-c", "untold none"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := compareCase(test.change)
@@ -122,9 +130,12 @@ func TestTableEdges(t *testing.T) {
 				verdicts += (string(r.Verdict) + "-")[:1] // none: not judged
 			}
 			var orders []string
-			for _, r := range got.Ranks {
-				// of "order of the methods: holds, …"
-				orders = append(orders, strings.Trim(strings.Fields(r.words())[4], ","))
+			for _, r := range got.Columns {
+				word := map[judge.Verdict]string{judge.Untold: "untold"}[r.Verdict]
+				if word = cmp.Or(word, string(r.Verdict)); r.Pairs == 0 {
+					word = "none"
+				}
+				orders = append(orders, word)
 			}
 			if order := strings.Join(orders, " "); verdicts != test.verdicts || order != test.order {
 				t.Errorf("got verdicts %s, order %s, want %s, %s; %+v",
@@ -132,9 +143,9 @@ func TestTableEdges(t *testing.T) {
 			}
 		})
 	}
-	if got := Table(paperTable(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Ranks) != 0 || got.Left != 192 {
+	if got := Table(paperTable(t, "fedawe-2"), nil); len(got.Rows) != 0 || len(got.Columns) != 0 || got.Left != 192 {
 		t.Errorf("nothing of ours: got %d rows, %d ranks, %d left, want 0, 0, 192",
-			len(got.Rows), len(got.Ranks), got.Left)
+			len(got.Rows), len(got.Columns), got.Left)
 	}
 	rows := Table(&papers.Table{},
 		[]results.SummaryRow{resultstest.SineRow("mifa", "svhn", 0.1, "", metrics.TestAcc)}).Rows
@@ -143,7 +154,7 @@ func TestTableEdges(t *testing.T) {
 	}
 }
 
-// A table compared with itself: everything within, every order holds, nothing left.
+// A table compared with itself: nothing differs, no order is wrong, nothing left.
 func TestTableItself(t *testing.T) {
 	for _, id := range []string{"fedawe-2", "fedawe-9", "fedawe-10"} {
 		of := paperTable(t, id)
@@ -157,12 +168,12 @@ func TestTableItself(t *testing.T) {
 			t.Errorf("%s: %d rows, %d left, want %d, 0", id, len(got.Rows), got.Left, len(paper))
 		}
 		for i, r := range got.Rows {
-			if r.Verdict != stats.Within || r.Difference != files.Some(0) {
-				t.Errorf("%s row %d: got %+v, want within, difference 0", id, i, r)
+			if r.Verdict == judge.Differs || r.Difference != files.Some(0) {
+				t.Errorf("%s row %d: got %+v, want no difference", id, i, r)
 			}
 		}
-		for _, r := range got.Ranks {
-			if !r.Holds() || r.Pairs < 20 { // 21 of 7 methods, two of which may tie
+		for _, r := range got.Columns {
+			if r.Verdict == judge.Differs || r.Pairs < 20 { // 21 of 7 methods, two of which may tie
 				t.Errorf("%s: got %+v, want the order of at least 7 methods to hold", id, r)
 			}
 		}
@@ -173,16 +184,16 @@ const compareText = `Mean ± sample standard deviation over 1 to 3 seeds; 500 ro
 
 sine, svhn, test_acc %, alpha=0.1, rounds=500 (preset code, 100 clients)
 method          ours               paper            difference   margin   verdict
-fedawe nu=0.3   81.0 ± 4.0 (3)     85.6 ± 3.0 (3)         -4.6      5.8   within
+fedawe nu=0.3   81.0 ± 4.0 (3)     85.6 ± 3.0 (3)         -4.6      1.0   cannot be told: the print is too wide
 mifa            80.0 (1), failed   84.1 ± 3.0 (3)            –        –   not compared [1]
-fedau           –                  82.5 ± 3.0 (3)            –        –   unknown
-mifa-wait       70.0 ± 4.0 (3)     –                         –        –   unknown
-order of the methods: unknown, no two to compare
+fedau           –                  82.5 ± 3.0 (3)            –        –   –
+mifa-wait       70.0 ± 4.0 (3)     –                         –        –   –
+order of the methods: no two to compare
 
 [1] not compared: 1 of 3 seeds, failed
 
-1 number compared: 1 within, 0 outside, 0 unknown; 1 not compared: 1 of 3 seeds, failed; ` +
-	`the paper's order holds in 0 of 0 columns; printed numbers in columns that were not run: 1
+1 number compared: 0 agree, 0 differ, 1 cannot be told; 1 not compared: 1 of 3 seeds, failed; ` +
+	`printed numbers in columns that were not run: 1
 `
 
 const compareMarkdown = `Mean ± sample standard deviation over 1 to 3 seeds; 500 rounds, N = 100, α = 0.1, preset code.
@@ -191,26 +202,28 @@ const compareMarkdown = `Mean ± sample standard deviation over 1 to 3 seeds; 50
 
 | method | ours | paper | difference | margin | verdict |
 | --- | --- | --- | ---: | ---: | --- |
-| fedawe nu=0.3 | 81.0 ± 4.0 (3) | 85.6 ± 3.0 (3) | -4.6 | 5.8 | within |
+| fedawe nu=0.3 | 81.0 ± 4.0 (3) | 85.6 ± 3.0 (3) | -4.6 | 1.0 | cannot be told: the print is too wide |
 | mifa | 80.0 (1), failed | 84.1 ± 3.0 (3) | – | – | not compared \[1] |
-| fedau | – | 82.5 ± 3.0 (3) | – | – | unknown |
-| mifa-wait | 70.0 ± 4.0 (3) | – | – | – | unknown |
+| fedau | – | 82.5 ± 3.0 (3) | – | – | – |
+| mifa-wait | 70.0 ± 4.0 (3) | – | – | – | – |
 
-order of the methods: unknown, no two to compare
+order of the methods: no two to compare
 
 \[1] not compared: 1 of 3 seeds, failed
 
-1 number compared: 1 within, 0 outside, 0 unknown; 1 not compared: 1 of 3 seeds, failed; ` +
-	`the paper's order holds in 0 of 0 columns; printed numbers in columns that were not run: 1
+1 number compared: 0 agree, 0 differ, 1 cannot be told; 1 not compared: 1 of 3 seeds, failed; ` +
+	`printed numbers in columns that were not run: 1
 `
 
 const compareCSV = `table,data,availability,alpha,params,metric,preset,clients,method,label,mean,std,n,rounds,` +
-	`paper_mean,paper_std,paper_n,difference,margin,verdict,not_judged,status
+	`paper_mean,paper_std,paper_n,difference,margin,low,high,verdict,seeds,too_wide,not_judged,status
 fedawe-9,svhn,sine,0.1,nu=0.3;rounds=500,test_acc,code,100,fedawe,,0.81,0.04,3,500,` +
-	`0.856,0.03,3,-0.04599999999999993,0.057735026918962574,within,,ok
-fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa,,0.8,,1,500,0.841,0.03,3,,,,"1 of 3 seeds, failed",failed
-fedawe-9,svhn,sine,0.1,,test_acc,code,100,fedau,,,,0,0,0.825,0.03,3,,,unknown,,
-fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa-wait,,0.7,0.04,3,500,,,0,,,unknown,,ok
+	`0.856,0.03,3,-0.04599999999999993,0.01,-0.1378693115518539,` +
+	`0.04586931155185402,cannot be told,0,true,,ok
+fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa,,0.8,,1,500,0.841,0.03,3,,,,,,0,false,` +
+	`"1 of 3 seeds, failed",failed
+fedawe-9,svhn,sine,0.1,,test_acc,code,100,fedau,,,,0,0,0.825,0.03,3,,,,,,0,false,,
+fedawe-9,svhn,sine,0.1,rounds=500,test_acc,code,100,mifa-wait,,0.7,0.04,3,500,,,0,,,,,,0,false,,ok
 `
 
 func TestComparingWrite(t *testing.T) {
@@ -233,7 +246,7 @@ func TestComparingWrite(t *testing.T) {
 		}
 	}
 	back, err := files.ReadCSV[ComparisonRow](&csv, "comparison.csv")
-	if err != nil || len(back) != 4 || back[0].Verdict != stats.Within {
+	if err != nil || len(back) != 4 || back[0].Verdict != judge.Untold {
 		t.Errorf("read back: got %+v, %v, want 4 rows, the first within", back, err)
 	}
 }
@@ -255,16 +268,16 @@ func TestTableRounds(t *testing.T) {
 
 sine, svhn, rounds_to_100, alpha=0.1 (preset code, 100 clients)
 method          ours        paper       difference   margin   verdict
-fedawe           400 (3)     820 (3)          -420        –   unknown
-fedavg-active    500 (3)     900 (3)          -400        –   unknown
-fedavg-all      never (3)   never (3)            –        –   unknown
-fedau           –            840 (3)             –        –   unknown
-f3ast           –           1080 (3)             –        –   unknown
-fedavg-known    –            320 (3)             –        –   unknown
-mifa            –            600 (3)             –        –   unknown
-order of the methods: holds, 3 of 3 pairs as in the paper, Kendall's tau-b 1.00
+fedawe           400 (3)     820 (3)          -420       82   cannot be told
+fedavg-active    500 (3)     900 (3)          -400       90   cannot be told
+fedavg-all      never (3)   never (3)            –       10   agrees
+fedau           –            840 (3)             –        –   –
+f3ast           –           1080 (3)             –        –   –
+fedavg-known    –            320 (3)             –        –   –
+mifa            –            600 (3)             –        –   –
+order of the methods, 1 pair: cannot be told
 
-3 numbers compared: 0 within, 0 outside, 3 unknown; the paper's order holds in 1 of 1 columns; ` +
+3 numbers compared: 1 agree, 0 differ, 2 cannot be told; the paper's order of the methods, 1 column: 0 agree, 0 differ, 1 cannot be told; ` +
 		`printed numbers in columns that were not run: 77
 `
 	if b.String() != want {

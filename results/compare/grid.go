@@ -54,26 +54,26 @@ func (l GridLine) Label() string {
 func (c Comparing) Grid() Grid {
 	var g Grid
 	// Columns and groups show a setting only if the table has several values of it.
-	alphas := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Alpha != c.Ranks[0].Alpha })
-	presets := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Preset != c.Ranks[0].Preset })
-	clients := slices.ContainsFunc(c.Ranks, func(r RankAgreement) bool { return r.Clients != c.Ranks[0].Clients })
+	alphas := slices.ContainsFunc(c.Columns, func(r Order) bool { return r.Alpha != c.Columns[0].Alpha })
+	presets := slices.ContainsFunc(c.Columns, func(r Order) bool { return r.Preset != c.Columns[0].Preset })
+	clients := slices.ContainsFunc(c.Columns, func(r Order) bool { return r.Clients != c.Columns[0].Clients })
 	// Settings that the whole table shares do not distinguish columns. Learning rates never do.
-	common := results.CommonParams(c.Ranks, func(r RankAgreement) results.Params { return r.own })
+	common := results.CommonParams(c.Columns, func(r Order) results.Params { return r.own })
 	var places []placed
-	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
-		shared := rank.own.Without(results.Rates...)
-		column := GridColumn{Data: rank.Data, Set: shared.Minus(common).Words(", "), Metric: rank.Metric}
-		if alphas && rank.Alpha.Valid {
-			column.Set = strings.TrimSuffix("alpha="+rank.Alpha.String()+", "+column.Set, ", ")
+	c.blocks(func(rows []ComparisonRow, order Order) {
+		shared := order.own.Without(results.Rates...)
+		column := GridColumn{Data: order.Data, Set: shared.Minus(common).Words(", "), Metric: order.Metric}
+		if alphas && order.Alpha.Valid {
+			column.Set = strings.TrimSuffix("alpha="+order.Alpha.String()+", "+column.Set, ", ")
 		}
 		var set []string
-		if presets && rank.Preset != "" {
-			set = append(set, "preset "+rank.Preset)
+		if presets && order.Preset != "" {
+			set = append(set, "preset "+order.Preset)
 		}
-		if clients && rank.Clients > 0 {
-			set = append(set, fmt.Sprintf("%d clients", rank.Clients))
+		if clients && order.Clients > 0 {
+			set = append(set, fmt.Sprintf("%d clients", order.Clients))
 		}
-		at, group := g.column(column), g.group(rank.Availability, strings.Join(set, ", "))
+		at, group := g.column(column), g.group(order.Availability, strings.Join(set, ", "))
 		for i := range rows {
 			r := &rows[i]
 			own := r.own.Minus(shared).Minus(common)

@@ -1,41 +1,38 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/stats"
 )
 
 // Judgement is the outcome of comparing a number of ours with a printed one: a verdict, or the reason for none. Tables,
 // comparisons, exports and reports all use it, so that they never contradict each other.
 type Judgement struct {
-	// our mean minus the paper's; missing if one mean is missing, or if the numbers are not judged
-	Difference files.Optional `csv:"difference"`
-	Margin     files.Optional `csv:"margin"`     // see [stats.Compare]
-	Verdict    stats.Verdict  `csv:"verdict"`    // empty if NotJudged is not
-	NotJudged  string         `csv:"not_judged"` // how our experiment differs from the paper's; empty if it does not
+	judge.Outcome
+	NotJudged string `csv:"not_judged"` // how our experiment differs from the paper's; empty if it does not
 }
 
-// judge compares a number of ours with the paper's. own is our settings that the table does not prescribe. It does not
-// judge numbers of different experiments; but we may have more seeds than the paper, for which the standard errors of
-// [stats.Compare] account.
-func judge(ours *results.SummaryRow, own results.Params, paper *results.Printed) (j Judgement) {
+// PValues is why p-values are not judged.
+const PValues = "p-values are shown"
+
+// judged compares a number of ours with the paper's. own is our settings that the table does not prescribe. It does not
+// judge numbers of different experiments; but we may have more seeds than the paper.
+func judged(ours *results.SummaryRow, own results.Params, paper *results.Printed) (j Judgement) {
 	if j.NotJudged = strings.Join(unlike(ours, own, paper), ", "); j.NotJudged != "" {
 		return j
 	}
-	j.Verdict = stats.Unknown
-	if ours.Mean.Valid && paper.Mean.Valid {
-		j.Difference.Valid = true
-		j.Difference.Value, j.Margin, j.Verdict = stats.Compare(
-			stats.Estimate{Mean: ours.Mean.Value, Std: ours.Std, N: ours.N}, paper.Estimate())
+	estimate := stats.Estimate{Mean: ours.Mean.Value, Std: ours.Std, N: ours.N}
+	o, has := judge.Printed(ours.Metric, estimate, paper.Estimate(), ours.Mean.Valid, paper.Mean.Valid)
+	if !has {
+		return Judgement{NotJudged: PValues}
 	}
-	return j
+	return Judgement{Outcome: o}
 }
 
 // unlike lists how the experiment of a row differs from the paper's: rounds, clients, fewer seeds, learning rates, a
@@ -86,42 +83,17 @@ func other(ours, papers int, what string) []string {
 	return nil
 }
 
-// Place says where our number lies in relation to the printed one.
-type Place string
-
-// The places. Inside and Near have the verdict [stats.Within]; Away has the verdict [stats.Outside].
-const (
-	NoPlace Place = ""       // not judged, or the verdict is unknown
-	Inside  Place = "inside" // inside the printed mean ± std
-	Near    Place = "near"   // not inside, but within the margin
-	Away    Place = "away"   // farther than the margin
-)
-
-// Place returns the place of our mean in relation to the printed one, and its side: 1 above, −1 below, 0 inside.
-func (r *ComparisonRow) Place() (place Place, side int) {
-	d := r.Difference.Value
-	switch {
-	case r.Verdict == stats.Outside:
-		return Away, cmp.Compare(d, 0)
-	case r.Verdict != stats.Within:
-		return NoPlace, 0
-	case math.Abs(d) > r.PaperStd.Value+stats.Roundoff: // a difference equal to the printed std is inside
-		return Near, cmp.Compare(d, 0)
-	}
-	return Inside, 0
-}
-
 // Counts counts the judgements on our numbers that have a printed one beside them.
 type Counts struct {
-	Inside, Near, Away, Unknown int
-	NotJudged                   int
-	Why                         []string // the reasons for NotJudged, each once
+	Agree, Differ, Untold int
+	NotJudged             int
+	Why                   []string // the reasons for NotJudged, each once
 }
 
-// Compared returns how many numbers are judged: "12 numbers".
-func (c Counts) Compared() string {
-	n := c.Inside + c.Near + c.Away + c.Unknown
-	return counted([]int{n}, "number")
+// Words returns the verdicts on our numbers: "12 numbers compared: 1 agrees, 2 differ, 9 cannot be told".
+func (c Counts) Words() string {
+	return fmt.Sprintf("%s compared: %d agree, %d differ, %d cannot be told",
+		files.Count(c.Agree+c.Differ+c.Untold, "number"), c.Agree, c.Differ, c.Untold)
 }
 
 // NotCompared returns how many numbers are not judged, and why; empty if all are.
@@ -151,21 +123,18 @@ func (c *Counts) add(r *ComparisonRow) {
 	if r.ours == nil || r.PaperN == 0 {
 		return
 	}
-	place, _ := r.Place()
 	switch {
 	case r.NotJudged != "":
 		c.NotJudged++
 		if !slices.Contains(c.Why, r.NotJudged) {
 			c.Why = append(c.Why, r.NotJudged)
 		}
-	case place == Inside:
-		c.Inside++
-	case place == Near:
-		c.Near++
-	case place == Away:
-		c.Away++
+	case r.Verdict == judge.Agrees:
+		c.Agree++
+	case r.Verdict == judge.Differs:
+		c.Differ++
 	default:
-		c.Unknown++
+		c.Untold++
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/resultstest"
-	"rollcall/results/stats"
 )
 
 // tableTwo is one number of FedAWE's Table 2, 0.856 ± 0.009 of 3 seeds, 2000 rounds and 100 clients, and one of ours
@@ -27,8 +27,8 @@ func tableTwo(t *testing.T) (paper results.Printed, ours results.SummaryRow) {
 	return paper, ours
 }
 
-// judged returns a number of ours beside the paper's, after a change to both.
-func judged(t *testing.T, change func(r *results.SummaryRow, p *results.Printed)) ComparisonRow {
+// besidePrinted returns a number of ours beside the paper's, after a change to both.
+func besidePrinted(t *testing.T, change func(r *results.SummaryRow, p *results.Printed)) ComparisonRow {
 	t.Helper()
 	paper, ours := tableTwo(t)
 	change(&ours, &paper)
@@ -46,27 +46,26 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(r *row, p *paper)
-		want   stats.Verdict
-		place  Place
-		side   int
+		want   judge.Verdict
 	}{
-		{"the paper's experiment", func(*row, *paper) {}, stats.Within, Inside, 0},
-		{"near", func(r *row, _ *paper) { r.Mean.Value = 0.845 }, stats.Within, Near, -1},
-		{"away", func(r *row, _ *paper) { r.Mean.Value = 0.95 }, stats.Outside, Away, 1},
-		// Of 30 seeds the margin is less than one printed standard deviation: outside can never be called inside.
-		{"outside, within the printed std", func(r *row, p *paper) {
-			r.N, p.N, r.Mean.Value, r.Std.Value = 30, 30, 0.848, 0.001
-		}, stats.Outside, Away, -1},
-		{"more seeds", func(r *row, _ *paper) { r.N = 10 }, stats.Within, Inside, 0},
-		{"one printed seed, no spread", func(r *row, p *paper) {
-			p.N, p.Std, r.N, r.Std = 1, none, 1, none
-		}, stats.Unknown, NoPlace, 0},
-		{"never reached", func(r *row, _ *paper) { r.Mean, r.Std = none, none }, stats.Unknown, NoPlace, 0},
+		// The printed 85.6 ± 0.9 of 3 alone leaves more than a point open.
+		{"three seeds", func(*row, *paper) {}, judge.Untold},
+		{"many alike", func(r *row, p *paper) { r.N, p.N, r.Mean.Value = 30, 30, 0.855 }, judge.Agrees},
+		{"a point and a half off", func(r *row, p *paper) { r.N, p.N, r.Mean.Value = 30, 30, 0.835 }, judge.Differs},
+		{"ten points off", func(r *row, _ *paper) { r.Mean.Value = 0.95 }, judge.Differs},
+		{"no printed spread", func(r *row, p *paper) { p.Std, r.Std.Value = none, 0.001 }, judge.Agrees},
+		{"one printed seed, no spread", func(r *row, p *paper) { p.N, p.Std, r.N, r.Std = 1, none, 1, none }, judge.Untold},
+		{"never reached", func(r *row, _ *paper) { r.Mean, r.Std = none, none }, judge.Untold},
+		{"never reached, in rounds", func(r *row, p *paper) {
+			r.Metric, r.Mean, r.Std, p.Mean.Value = metrics.RoundsTo100, none, none, 820
+		}, judge.Differs},
+		{"never, as printed", func(r *row, p *paper) {
+			r.Metric, r.Mean, r.Std, p.Mean = metrics.RoundsTo100, none, none, none
+		}, judge.Agrees},
 	} {
-		r := judged(t, c.change)
-		if place, side := r.Place(); r.NotJudged != "" || r.Verdict != c.want || place != c.place || side != c.side {
-			t.Errorf("%s: got %q, verdict %q, place %q, side %d, want %q, %q, %d",
-				c.name, r.NotJudged, r.Verdict, place, side, c.want, c.place, c.side)
+		r := besidePrinted(t, c.change)
+		if r.NotJudged != "" || r.Verdict != c.want {
+			t.Errorf("%s: got %q, verdict %q, want %q", c.name, r.NotJudged, r.Verdict, c.want)
 		}
 	}
 	for _, c := range []struct {
@@ -97,9 +96,8 @@ func TestJudge(t *testing.T) {
 			r.Status, r.N, r.Rounds, r.Mean, r.Std = results.CellFailed, 0, 0, none, none
 		}, "failed"},
 	} {
-		r := judged(t, func(r *row, _ *paper) { c.change(r) })
-		place, _ := r.Place()
-		if r.NotJudged != c.why || r.Verdict != "" || place != NoPlace || r.Difference.Valid || r.Margin.Valid {
+		r := besidePrinted(t, func(r *row, _ *paper) { c.change(r) })
+		if r.NotJudged != c.why || r.Verdict != judge.NotJudged || r.Difference.Valid || r.Margin.Valid {
 			t.Errorf("%s: %+v, want it not judged: %s", c.name, r.Judgement, c.why)
 		}
 	}
@@ -123,8 +121,8 @@ func TestReasonsByNote(t *testing.T) {
 	for _, c := range []struct{ what, got, want string }{
 		{"compare", text.String(), "[1] not compared: 2 of 3 seeds\n[2] not compared: 100 of 2000 rounds\n"},
 		{"compare", text.String(), "not compared [2]\n"},
-		{"compare", text.String(), "1 number compared: 1 within, 0 outside, 0 unknown; 2 not compared: " +
-			"2 of 3 seeds; 100 of 2000 rounds;"},
+		{"compare", text.String(), "1 number compared: 0 agree, 0 differ, 1 cannot be told; 2 not compared: " +
+			"2 of 3 seeds; 100 of 2000 rounds"},
 		{"table", table.String(), "85.0 ± 1.0 (3)     | 85.6 ± 0.9\n"},
 		{"table", table.String(), "85.0 ± 1.0 (3) [1]"},
 		{"table", table.String(), "[1] not compared: 100 of 2000 rounds\n[2] not compared: 2 of 3 seeds\n"},

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
@@ -36,7 +38,7 @@ func newTable(align string, headings ...string) files.TextTable {
 }
 
 // Write writes the comparison for people: a caption, then a table for each column, with a line for each method and the
-// rank agreement below it. Numbers read mean ± std (seeds); accuracies are in percent, and their differences in
+// order of the methods below it. Numbers read mean ± std (seeds); accuracies are in percent, and their differences in
 // percentage points. If numbers are not judged, the heading says why, or notes at the end if the reasons differ.
 func (c Comparing) Write(w io.Writer, m Markup) error {
 	var b strings.Builder
@@ -51,21 +53,21 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 	}
 	b.WriteString("\n")
 	var below notes
-	c.blocks(func(rows []ComparisonRow, rank RankAgreement) {
-		fmt.Fprintf(&b, m.title, m.escape(columnTitle(rank)))
+	c.blocks(func(rows []ComparisonRow, order Order) {
+		fmt.Fprintf(&b, m.title, m.escape(columnTitle(order)))
 		table := newTable("lllrrl", "method", "ours", "paper", "difference", "margin", "verdict")
 		for _, r := range rows {
-			verdict := string(r.Verdict)
+			verdict := cmp.Or(r.Outcome.Words(), metrics.NoNumber)
 			if r.NotJudged != "" {
 				verdict = "not compared"
 				if r.NotJudged != why && r.N > 0 {
 					verdict += below.mark(r.NotJudged)
 				}
 			}
-			table.Lines = append(table.Lines, append(r.words(rank), verdict))
+			table.Lines = append(table.Lines, append(r.words(order), verdict))
 		}
 		m.table(table, &b)
-		fmt.Fprintf(&b, "%s%s\n\n", m.after, m.escape(rank.words()))
+		fmt.Fprintf(&b, "%s%s\n\n", m.after, m.escape(order.words()))
 	})
 	// In Markdown an empty line ends each paragraph and each note.
 	for i, note := range below {
@@ -74,22 +76,22 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 	if len(below) > 0 && m.after == "" {
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s\n", m.escape(c.summary()))
+	fmt.Fprintf(&b, "%s\n", m.escape(c.Summary()))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// blocks calls f with the rows and the rank agreement of each column in turn.
-func (c Comparing) blocks(f func(rows []ComparisonRow, rank RankAgreement)) {
+// blocks calls f with the rows and the order of each column in turn.
+func (c Comparing) blocks(f func(rows []ComparisonRow, order Order)) {
 	rows := c.Rows
-	for _, rank := range c.Ranks {
-		f(rows[:rank.rows], rank)
-		rows = rows[rank.rows:]
+	for _, order := range c.Columns {
+		f(rows[:order.rows], order)
+		rows = rows[order.rows:]
 	}
 }
 
 // columnTitle returns the title of a column: everything that its rows have in common.
-func columnTitle(r RankAgreement) string {
+func columnTitle(r Order) string {
 	title := r.Availability + ", " + r.Data + ", " + string(r.Metric)
 	if r.Metric.IsPercent() {
 		title += " %"
@@ -105,7 +107,7 @@ func columnTitle(r RankAgreement) string {
 
 // words returns the cells of a line without the verdict. The method is followed by the params that the column does not
 // share.
-func (r ComparisonRow) words(column RankAgreement) []string {
+func (r ComparisonRow) words(column Order) []string {
 	method := r.Method
 	if own := r.own.Without(column.Params.Names()...); own != "" {
 		method += " " + string(own)
@@ -125,31 +127,25 @@ func (r ComparisonRow) words(column RankAgreement) []string {
 	}
 }
 
-func (r RankAgreement) words() string {
-	if r.Pairs == 0 {
-		return "order of the methods: unknown, no two to compare"
+func (o Order) words() string {
+	if o.Pairs == 0 {
+		return "order of the methods: no two to compare"
 	}
-	verdict, tau := "fails", "not defined"
-	if r.Holds() {
-		verdict = "holds"
-	}
-	if r.TauB.Valid {
-		tau = fmt.Sprintf("%.2f", r.TauB.Value)
-	}
-	return fmt.Sprintf("order of the methods: %s, %d of %d pairs as in the paper, Kendall's tau-b %s",
-		verdict, r.Concordant, r.Pairs, tau)
+	return fmt.Sprintf("order of the methods, %s: %s", files.Count(o.Pairs, "pair"),
+		judge.Outcome{Verdict: o.Verdict, Seeds: o.Seeds}.Words())
 }
 
-// summary returns the last line of a comparison, which counts the verdicts.
-func (c Comparing) summary() string {
-	n := c.Counts()
-	text := fmt.Sprintf("%s compared: %d within, %d outside, %d unknown",
-		n.Compared(), n.Inside+n.Near, n.Away, n.Unknown)
+// Summary returns the last line of a comparison, which counts the verdicts.
+func (c Comparing) Summary() string {
+	n, orders := c.Counts(), c.Orders()
+	text := n.Words()
 	if not := n.NotCompared(); not != "" {
 		text += "; " + not
 	}
-	asPrinted, columns := c.Orders()
-	text += fmt.Sprintf("; the paper's order holds in %d of %d columns", asPrinted, columns)
+	if columns := orders.Agree + orders.Differ + orders.Untold; columns > 0 {
+		text += fmt.Sprintf("; the paper's order of the methods, %s: %d agree, %d differ, %d cannot be told",
+			files.Count(columns, "column"), orders.Agree, orders.Differ, orders.Untold)
+	}
 	if c.Left > 0 {
 		text += fmt.Sprintf("; printed numbers in columns that were not run: %d", c.Left)
 	}

@@ -304,9 +304,9 @@ func TestFurtherMethods(t *testing.T) {
 		row("scaffold", "sine", 0.95), row("new", "sine", 0.1), row("scaffold", "staircase", 0.9),
 	}, own...)
 	alone, both := Table(of, own), Table(of, all)
-	text := func(c Comparing) string { return fmt.Sprintf("%+v", c.Counts()) + c.summary() }
-	if text(alone) != text(both) || !slices.EqualFunc(alone.Ranks, both.Ranks, func(a, b RankAgreement) bool {
-		return a.Pairs == b.Pairs && a.Concordant == b.Concordant && a.TauB == b.TauB
+	text := func(c Comparing) string { return fmt.Sprintf("%+v", c.Counts()) + c.Summary() }
+	if text(alone) != text(both) || !slices.EqualFunc(alone.Columns, both.Columns, func(a, b Order) bool {
+		return a.Pairs == b.Pairs && a.Verdict == b.Verdict && a.Seeds == b.Seeds
 	}) {
 		t.Errorf("with further methods: %s\nwithout: %s", text(both), text(alone))
 	}

@@ -118,6 +118,9 @@ func (m Metric) IsRound() bool { return m.Info().Target > 0 }
 // IsP reports whether m is a p-value.
 func (m Metric) IsP() bool { return m == PRounds || m == PSeeds || m == PHolm }
 
+// IsSpread reports whether m is a standard deviation or a variance.
+func (m Metric) IsSpread() bool { return strings.HasSuffix(string(m), "_std") || m == ClientAccVar }
+
 // NoNumber is printed in place of a missing number.
 const NoNumber = "–"
 

@@ -10,6 +10,7 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
 	"rollcall/results/protocol"
@@ -56,7 +57,7 @@ func aheadOfAdaFed(id, title string, c Column, rounds int, points float64, place
 		Draw:    drawAccuracy,
 		printed: []printedLead{{Data: c.Data, Ahead: []string{"ca-fed"}, Behind: "adafed", Points: points}},
 		Says: []Sentence[Measured]{{
-			"CA-Fed is ahead of all baselines at the end", place, ahead("ca-fed", lastAccuracy),
+			"CA-Fed is ahead of all baselines at the end", place, isAhead("ca-fed", lastAccuracy),
 		}},
 	}
 }
@@ -198,52 +199,46 @@ func groupRatios(m Measured, method, group string) (ratios []float64) {
 
 // favours returns a question: does each of these methods give a group more importance than the other two, beside the
 // target?
-func favours(group string, methods ...string) func(m Measured) (Answer, string) {
-	return func(m Measured) (Answer, string) {
-		var parts []Answer
+func favours(group string, methods ...string) func(m Measured) Answer {
+	return func(m Measured) Answer {
+		var all []stats.Estimate
 		for _, method := range methods {
 			for _, other := range clientGroups {
 				if other != group {
-					d := differences(groupRatios(m, method, group), groupRatios(m, method, other))
-					parts = append(parts, isAhead(d))
+					all = append(all, differences(groupRatios(m, method, group), groupRatios(m, method, other)))
 				}
 			}
 		}
-		return allOf(parts), groupWords(m, methods...)
+		return ahead(all, groupWords(m, methods...))
 	}
 }
 
-// groupsEqual asks whether no two groups differ under Unbiased by more than two standard errors.
-func groupsEqual(m Measured) (Answer, string) {
-	var parts []Answer
+// groupsEqual asks whether no two groups differ under Unbiased by more than a tenth of the target.
+func groupsEqual(m Measured) Answer {
+	answer := Answer{Ours: groupWords(m, "unbiased")}
+	var parts []judge.Verdict
 	for i, group := range clientGroups {
 		for _, other := range clientGroups[i+1:] {
 			d := differences(groupRatios(m, "unbiased", group), groupRatios(m, "unbiased", other))
-			switch answer := isAhead(d); {
-			case d.N < 2 || !stats.Finite(d.Mean):
-				parts = append(parts, Untold)
-			case answer == Untold:
-				parts = append(parts, Holds)
-			default:
-				parts = append(parts, Fails)
-			}
+			o := judge.Numbers(d, stats.Estimate{}, judge.Within(0.1))
+			parts, answer.Seeds = append(parts, o.Verdict), max(answer.Seeds, o.Seeds)
 		}
 	}
-	return allOf(parts), groupWords(m, "unbiased")
+	if answer.Verdict = judge.All(parts...); answer.Verdict != judge.Untold {
+		answer.Seeds = 0
+	}
+	return answer
 }
 
-// groupExcluded asks whether More-available gives the less available no importance in any run.
-func groupExcluded(m Measured) (Answer, string) {
+// groupExcluded asks whether More-available gives the less available no importance, run by run.
+func groupExcluded(m Measured) Answer {
 	const method = "more-available"
-	all := slices.Concat(groupRatios(m, method, lessWeakly), groupRatios(m, method, lessCorrelated))
-	answer := Holds
-	switch {
-	case len(all) == 0:
-		answer = Untold
-	case slices.ContainsFunc(all, func(x float64) bool { return x != 0 }):
-		answer = Fails
+	weakly, correlated := groupRatios(m, method, lessWeakly), groupRatios(m, method, lessCorrelated)
+	var none []bool
+	for k := range min(len(weakly), len(correlated)) {
+		none = append(none, weakly[k] == 0 && correlated[k] == 0)
 	}
-	return answer, groupWords(m, method)
+	return share(none, groupWords(m, method))
 }
 
 // groupWords returns the mean importance of the three groups as shares of their targets, for each method.
@@ -274,11 +269,11 @@ var (
 		Says: []Sentence[Measured]{
 			{
 				"More available is the fastest (taken as: ahead of Unbiased after round 40)", tonTradeOff,
-				ahead("more-available", accuracyIn(40), "unbiased"),
+				isAhead("more-available", accuracyIn(40), "unbiased"),
 			},
 			{
 				"Unbiased ends highest, beside κ̄² = 100", tonTradeOff,
-				ahead("unbiased", lastAccuracy, "more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")),
+				isAhead("unbiased", lastAccuracy, "more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")),
 			},
 			{"κ̄² = 100 overlaps with Unbiased at the end", tonTradeOff, overlap},
 		},
@@ -381,33 +376,51 @@ func cafedBestFigure(title string, rows []cafedBestRow) plot.Figure {
 	return plot.Figure{Title: title, Panels: [][]plot.Chart{{chart}}}
 }
 
-// overlap asks whether κ̄² = 100 and Unbiased differ by at most two standard errors after the last round.
-func overlap(m Measured) (Answer, string) {
-	switch answer, words := ahead(kappa("100"), lastAccuracy, "unbiased")(m); {
-	case answer != Untold:
-		return Fails, words
-	case words != "" && len(m.Figure.Seeds) > 1:
-		return Holds, words
-	default:
-		return Untold, words
+// overlap asks whether κ̄² = 100 and Unbiased differ by at most one point after the last round.
+func overlap(m Measured) Answer {
+	var d stats.Estimate
+	for i := range m.Lines {
+		for j := range m.Lines {
+			if m.Lines[i].Series == kappa("100") && m.Lines[j].Series == "unbiased" {
+				d = m.Lines[i].minus(&m.Lines[j], lastAccuracy)
+			}
+		}
 	}
+	if d.N == 0 {
+		return Answer{Verdict: judge.Untold}
+	}
+	o := judge.Numbers(d, stats.Estimate{}, judge.Within(1))
+	return Answer{Verdict: o.Verdict, Seeds: o.Seeds, Ours: pointsOf(d) + " points apart"}
 }
 
-// bestKappaGrows asks whether the best κ̄² is larger in the last tenth of the rounds than in the first, as a mean of
-// logarithms.
-func bestKappaGrows(m Measured) (Answer, string) {
-	rows, err := cafedBestRows(m)
-	tenth := len(rows) / 10
-	if err != nil || tenth == 0 {
-		return Untold, ""
-	}
-	mean := func(rows []cafedBestRow) (sum float64) {
-		for _, r := range rows {
-			sum += math.Log10(r.Kappa) / float64(len(rows))
+// bestKappaGrows asks of every seed whether its best κ̄² is larger in the last tenth of the rounds than in the first, as
+// a mean of logarithms.
+func bestKappaGrows(m Measured) Answer {
+	var grows []bool
+	early, late, tenth := 0.0, 0.0, 0
+	for k := range m.Figure.Seeds {
+		one := m
+		one.Lines = nil
+		for _, line := range m.Lines {
+			if k < len(line.Curves) {
+				line.Curves = line.Curves[k : k+1]
+				one.Lines = append(one.Lines, line)
+			}
 		}
-		return sum
+		rows, err := cafedBestRows(one)
+		if tenth = len(rows) / 10; err != nil || tenth == 0 {
+			return Answer{Verdict: judge.Untold}
+		}
+		mean := func(rows []cafedBestRow) (sum float64) {
+			for _, r := range rows {
+				sum += math.Log10(r.Kappa) / float64(len(rows))
+			}
+			return sum
+		}
+		first, last := mean(rows[:tenth]), mean(rows[len(rows)-tenth:])
+		early, late = early+first/float64(len(m.Figure.Seeds)), late+last/float64(len(m.Figure.Seeds))
+		grows = append(grows, last > first)
 	}
-	early, late := mean(rows[:tenth]), mean(rows[len(rows)-tenth:])
-	return isPositive(late - early), fmt.Sprintf("best κ̄² about %.2g in the first %d rounds, %.2g in the last %d",
-		math.Pow(10, early), tenth, math.Pow(10, late), tenth)
+	return share(grows, fmt.Sprintf("best κ̄² about %.2g in the first %d rounds, %.2g in the last %d, mean of logarithms",
+		math.Pow(10, early), tenth, math.Pow(10, late), tenth))
 }

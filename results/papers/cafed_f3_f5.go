@@ -10,6 +10,7 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/protocol"
 	"rollcall/results/stats"
@@ -73,8 +74,8 @@ func aheadOfUnbiased(x, points float64) printedLead {
 	}
 }
 
-// aheadAt returns the question of [ahead] at one value of the setting that the figure varies.
-func aheadAt(x float64, series string, over ...string) func(m Measured) (Answer, string) {
+// aheadAt returns the question of [isAhead] at one value of the setting that the figure varies.
+func aheadAt(x float64, series string, over ...string) func(m Measured) Answer {
 	return leads{series, over, lastAccuracy, func(l *Line) bool { return l.X == x }}.ask
 }
 
@@ -153,19 +154,19 @@ func historyErrors(m Measured) (pi, lambda [][]float64) {
 }
 
 // errorsFall asks whether both errors are smaller with every longer history.
-func errorsFall(m Measured) (Answer, string) {
+func errorsFall(m Measured) Answer {
 	pi, lambda := historyErrors(m)
-	return allOf([]Answer{fall(pi), fall(lambda)}), errorWords(pi, lambda)
+	return ahead(append(fall(pi), fall(lambda)...), errorWords(pi, lambda))
 }
 
 // lambdaErrorLarger asks whether the error of λ is larger with every history.
-func lambdaErrorLarger(m Measured) (Answer, string) {
+func lambdaErrorLarger(m Measured) Answer {
 	pi, lambda := historyErrors(m)
-	var parts []Answer
+	var all []stats.Estimate
 	for i := range pi {
-		parts = append(parts, isAhead(differences(lambda[i], pi[i])))
+		all = append(all, differences(lambda[i], pi[i]))
 	}
-	return allOf(parts), errorWords(pi, lambda)
+	return ahead(all, errorWords(pi, lambda))
 }
 
 // errorWords returns the mean errors with the shortest and the longest history.
@@ -196,10 +197,10 @@ const tonClusters = "V-B e"
 
 // inClustersActivity returns figure 5a, b or c: which clients are excluded if split cuts MNIST. says is what ToN says
 // about it, and ask whether it holds.
-func inClustersActivity(id, title, split, says string, ask func(m Measured) (Answer, string)) Figure {
+func inClustersActivity(id, title, split, says string, ask func(m Measured) Answer) Figure {
 	return Figure{
 		ID: id, Title: "CA-Fed, ToN, " + title,
-		Measure: Curves{Decisions: true}, Runs: runs(inClusters(split), "ca-fed"), Preset: "paper", Seeds: tonSeeds[:1],
+		Measure: Curves{Decisions: true}, Runs: runs(inClusters(split), "ca-fed"), Preset: "paper", Seeds: tonSeeds,
 		Rounds: 100,
 		Draw:   drawActivity,
 		Says:   []Sentence[Measured]{{says, tonClusters, ask}},
@@ -214,105 +215,96 @@ func inClusters(split string) Column {
 	return c
 }
 
-// leavesOut returns a question: are the clusters whose clients are left out in more than half of the rounds exactly
-// these? The paper shows one run; of several seeds the mean counts.
-func leavesOut(clusters ...int) func(m Measured) (Answer, string) {
-	return func(m Measured) (Answer, string) {
-		shares := seedsLeftOut(m)
-		if shares == nil {
-			return Untold, ""
-		}
-		answer := Holds
-		for c, share := range shares {
-			if (share.Mean > 0.5) != slices.Contains(clusters, c) {
-				answer = Fails
+// leavesOut returns a question to every seed: is there a round in which the clusters all of whose clients are left out are
+// exactly these? The paper shows one run.
+func leavesOut(clusters ...int) func(m Measured) Answer {
+	return func(m Measured) Answer {
+		return askClusters(m, func(out []float64) bool {
+			for c, share := range out {
+				if (share == 1) != slices.Contains(clusters, c) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+// leavesOutPart asks every seed whether there is a round in which one of the more correlated clusters, taken as 6 to 9 as
+// in figure 5a, is neither left out nor kept as a whole.
+func leavesOutPart(m Measured) Answer {
+	return askClusters(m, func(out []float64) bool {
+		return slices.ContainsFunc(out[min(6, len(out)):], func(share float64) bool { return 0 < share && share < 1 })
+	})
+}
+
+// askClusters asks every seed whether there is a round that is so, from the share of each cluster's clients that is left
+// out in it.
+func askClusters(m Measured, is func(out []float64) bool) Answer {
+	if len(m.Lines) == 0 {
+		return Answer{Verdict: judge.Untold}
+	}
+	clusters := int(numberOf(m.Lines[0], "clusters"))
+	var seeds []bool
+	rounds, total := 0, make([]float64, clusters)
+	for _, decisions := range m.Lines[0].Decisions {
+		found := false
+		all := leftOut(decisions, clusters)
+		for _, out := range all {
+			if is(out) {
+				found = true
+				rounds++
+			}
+			for c, share := range out {
+				total[c] += share / float64(len(all)*len(m.Lines[0].Decisions))
 			}
 		}
-		return answer, leftOutWords(shares)
+		seeds = append(seeds, found)
 	}
+	words := make([]string, clusters)
+	for c, share := range total {
+		words[c] = fmt.Sprintf("%d: %.0f %%", c, 100*share)
+	}
+	return share(seeds, fmt.Sprintf("in %.1f rounds of a run on average; left out over all rounds, by cluster: %s",
+		float64(rounds)/float64(max(1, len(seeds))), strings.Join(words, ", ")))
 }
 
-// leavesOutPart asks whether the more correlated clusters, taken as 6 to 9 as in figure 5a, are neither all left out in
-// more than half of the rounds nor all kept.
-func leavesOutPart(m Measured) (Answer, string) {
-	shares := seedsLeftOut(m)
-	if len(shares) < 10 {
-		return Untold, leftOutWords(shares)
-	}
-	least, most := 1.0, 0.0
-	for _, share := range shares[6:10] {
-		least, most = min(least, share.Mean), max(most, share.Mean)
-	}
-	if most == 0 || least > 0.5 {
-		return Fails, leftOutWords(shares)
-	}
-	return Holds, leftOutWords(shares)
-}
-
-// leavesOutTheWorse asks whether clients outside the group of the more available are excluded in a larger share of the
-// rounds, in the run that is shown (INFOCOM, figure 1).
-func leavesOutTheWorse(m Measured) (Answer, string) {
-	if len(m.Lines) == 0 || len(m.Lines[0].Decisions) == 0 {
-		return Untold, ""
-	}
-	var out, all [2]float64
-	for _, d := range m.Lines[0].Decisions[0] {
-		worse := 0
-		if clientGroup(d.Pi, d.Lambda) != moreAvailable {
-			worse = 1
+// leftOut returns for each round, and for each cluster in it, the share of its clients that are excluded, whether they
+// are available or not (ToN, figures 5a–c). Clusters consist of consecutive clients and have the same size.
+func leftOut(decisions []results.DecisionRow, clusters int) (rounds [][]float64) {
+	n := results.ClientsOf(decisions)
+	for k, d := range decisions {
+		if k%n == 0 {
+			rounds = append(rounds, make([]float64, clusters))
 		}
-		out[worse], all[worse] = out[worse]+float64(1-d.Included), all[worse]+1
+		rounds[k/n][d.Client*clusters/n] += float64(1-d.Included) * float64(clusters) / float64(n)
 	}
-	if all[0] == 0 || all[1] == 0 {
-		return Untold, "one group alone"
-	}
-	others, better := out[1]/all[1], out[0]/all[0]
-	return isPositive(others - better), fmt.Sprintf("left out in %.0f %% of the rounds, the more available in %.0f %%",
-		100*others, 100*better)
+	return rounds
 }
 
-// seedsLeftOut returns for each cluster of the first line the mean of [leftOut] over the seeds, with its standard
-// deviation; nil without decisions.
-func seedsLeftOut(m Measured) (shares []stats.Estimate) {
-	if len(m.Lines) == 0 || len(m.Lines[0].Decisions) == 0 {
-		return nil
+// leavesOutTheWorse asks every seed whether clients outside the group of the more available are excluded in a larger
+// share of the rounds (INFOCOM, figure 1, which shows one run).
+func leavesOutTheWorse(m Measured) Answer {
+	if len(m.Lines) == 0 {
+		return Answer{Verdict: judge.Untold}
 	}
-	seeds := make([][]float64, int(numberOf(m.Lines[0], "clusters"))) // by cluster, one of each seed
+	var seeds []bool
+	var others, better []float64
 	for _, decisions := range m.Lines[0].Decisions {
-		for c, share := range leftOut(CAFedActivityRows(decisions), len(seeds)) {
-			seeds[c] = append(seeds[c], share)
+		var out, all [2]float64
+		for _, d := range decisions {
+			worse := 0
+			if clientGroup(d.Pi, d.Lambda) != moreAvailable {
+				worse = 1
+			}
+			out[worse], all[worse] = out[worse]+float64(1-d.Included), all[worse]+1
 		}
-	}
-	for _, of := range seeds {
-		shares = append(shares, stats.EstimateOf(of))
-	}
-	return shares
-}
-
-// leftOutWords says how often the clients of each cluster were excluded.
-func leftOutWords(shares []stats.Estimate) string {
-	words, of := make([]string, len(shares)), ""
-	for c, share := range shares {
-		words[c] = fmt.Sprintf("%d: %.0f", c, 100*share.Mean)
-		if share.Std.Valid {
-			words[c] += fmt.Sprintf(" ± %.0f", 100*share.Std.Value)
-			of = fmt.Sprintf(" of %d seeds", share.N)
+		if all[0] == 0 || all[1] == 0 {
+			return Answer{Verdict: judge.Untold, Ours: "one group alone"}
 		}
-		words[c] += " %"
+		others, better = append(others, out[1]/all[1]), append(better, out[0]/all[0])
+		seeds = append(seeds, out[1]/all[1] > out[0]/all[0])
 	}
-	return fmt.Sprintf("rounds%s in which the clients of a cluster were left out, %s", of, strings.Join(words, ", "))
-}
-
-// leftOut returns for each cluster the share of rounds in which its clients were excluded, whether they were available
-// or not (ToN, figures 5a–c). Clusters consist of consecutive clients and have the same size.
-func leftOut(rows []CAFedActivityRow, clusters int) []float64 {
-	clients, rounds := 0, 0
-	for _, r := range rows {
-		clients, rounds = max(clients, r.Client+1), max(rounds, r.Round)
-	}
-	share := make([]float64, clusters)
-	for _, r := range rows {
-		share[r.Client*clusters/clients] += float64(1-r.Included) * float64(clusters) / float64(clients*rounds)
-	}
-	return share
+	return share(seeds, fmt.Sprintf("left out in %.0f %% of the rounds, the more available in %.0f %%",
+		100*stats.Mean(others).Value, 100*stats.Mean(better).Value))
 }

@@ -11,6 +11,7 @@ import (
 	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/plot"
 	"rollcall/results/protocol"
 	"rollcall/results/resultstest"
@@ -93,35 +94,8 @@ func TestCAFedSeries(t *testing.T) {
 	if text := filestest.SVG(t, activity); strings.Count(text, "#D55E00") != 1 {
 		t.Errorf("%d red bars, want one: client 1 in round 1", strings.Count(text, "#D55E00"))
 	}
-	if share := leftOut(CAFedActivityRows(resultstest.Decisions()), 2); share[0] != 0 || share[1] != 0.5 {
-		t.Errorf("left out %v, want 0 and a half: client 1 in one of two rounds", share)
-	}
-}
-
-// Client 1 is left out in one of two rounds of the first seed, and both clients never in the second: of cluster 1 a
-// quarter, with the sample standard deviation 0.5/√2.
-func TestSeedsLeftOut(t *testing.T) {
-	all := resultstest.Decisions()
-	for i := range all {
-		all[i].Included = 1
-	}
-	m := Measured{Lines: []Line{{
-		Training{Column: Column{Set: "clusters=2"}},
-		Runs{Decisions: [][]results.DecisionRow{resultstest.Decisions(), all}},
-	}}}
-	shares := seedsLeftOut(m)
-	if len(shares) != 2 || shares[0].Mean != 0 || shares[1].Mean != 0.25 ||
-		math.Abs(shares[1].Std.Value-math.Sqrt(0.125)) > 1e-15 {
-		t.Errorf("left out %+v, want 0 and 0.25 ± √0.125", shares)
-	}
-	want := "rounds of 2 seeds in which the clients of a cluster were left out, 0: 0 ± 0 %, 1: 25 ± 35 %"
-	if answer, got := leavesOut(1)(m); got != want || answer != Fails {
-		t.Errorf("%v, words %q, want it not to hold and %q: a quarter is not half", answer, got, want)
-	}
-	m.Lines[0].Decisions = m.Lines[0].Decisions[:1]
-	want = "rounds in which the clients of a cluster were left out, 0: 0 %, 1: 50 %"
-	if answer, got := leavesOut()(m); got != want || answer != Holds {
-		t.Errorf("one seed: %v, words %q, want %q: half is not more than half", answer, got, want)
+	if out := leftOut(resultstest.Decisions(), 2); len(out) != 2 || out[0][0]+out[1][0] != 0 || out[0][1]+out[1][1] != 1 {
+		t.Errorf("left out %v, want client 1 in one of two rounds", out)
 	}
 }
 
@@ -135,18 +109,18 @@ func TestPrintedLeads(t *testing.T) {
 		at("adafed", 0, resultstest.Accuracies(0.1, 0.5), resultstest.Accuracies(0.1, 0.6)),
 		at("ca-fed", 0, resultstest.Accuracies(0.1, 0.53), resultstest.Accuracies(0.1, 0.61)),
 	}
-	said := func(f Figure, lines ...Line) ([]Statement, string) {
+	said := func(f Figure, lines ...Line) ([]Claim, string) {
 		d := must.Get(saying([]Figure{f})[0].Draw(Measured{Figure: f, Lines: lines}))(t)
-		numbers := slices.DeleteFunc(d.Says, func(r Statement) bool { return r.Says != "" })
-		return numbers, d.Words
+		return slices.DeleteFunc(d.Says, func(c Claim) bool { return !c.IsNumber() }), d.Words
 	}
 	rows, _ := said(cafedF1a, runs...)
-	// Roundings of differences of numbers below 1, times 100.
-	if len(rows) != 1 || rows[0].Paper != files.Some(1.56) || math.Abs(rows[0].Points.Value-2) > 1e-12 ||
-		math.Abs(rows[0].Std.Value-math.Sqrt2) > 1e-12 || rows[0].N != 2 || rows[0].Round != 1 {
+	// Roundings of differences of numbers below 1, times 100. Half of the printed lead is the margin.
+	if len(rows) != 1 || rows[0].Printed != files.Some(1.56) || math.Abs(rows[0].Difference.Value-0.44) > 1e-12 ||
+		rows[0].Margin != files.Some(0.78) || rows[0].N != 2 || rows[0].Ours != "+2.00 ± 1.41 (2 seeds) after round 1" ||
+		rows[0].Verdict != judge.Untold {
 		t.Errorf("leads %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
 	}
-	if rows, _ := said(cafedF1a, runs[0]); len(rows) != 1 || rows[0].Points.Valid {
+	if rows, _ := said(cafedF1a, runs[0]); len(rows) != 1 || rows[0].Difference.Valid || rows[0].Answer() != "not run" {
 		t.Errorf("leads %+v, want one without ours", rows)
 	}
 	// Of several the best one counts, at the place that the paper says.
@@ -155,11 +129,12 @@ func TestPrintedLeads(t *testing.T) {
 	}
 	rows, words := said(cafedF3, one("unbiased", 0.5, 0.5), one(kappa("1"), 0.5, 0.52), one(kappa("10"), 0.5, 0.54),
 		one(kappa("10"), 0.25, 0.9))
-	if len(rows) != 3 || rows[0].Points.Valid || rows[1].Ahead != "ca-fed κ̄²=10" ||
-		math.Abs(rows[1].Points.Value-4) > 1e-12 || rows[1].Std.Valid {
+	if len(rows) != 3 || rows[0].Difference.Valid || math.Abs(rows[1].Difference.Value-2.8) > 1e-12 ||
+		rows[1].Low.Valid {
 		t.Errorf("leads %+v, want 4 of κ̄² = 10 at 0.5 and none at 0.25", rows)
 	}
-	want := "leaf at 0.5: ca-fed κ̄²=10 over unbiased, percentage points: ours +4.00 (1) after round 1, paper +1.20\n"
+	want := "paper: leaf at 0.5: ca-fed κ̄²=1 or ca-fed κ̄²=10 over unbiased by +1.20 points; " +
+		"ours: ca-fed κ̄²=10 +4.00 (1 seed) after round 1: cannot be told\n"
 	if !strings.Contains(words, want) {
 		t.Errorf("words %q, want %q in them", words, want)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/plot"
 	"rollcall/results/protocol"
@@ -29,60 +30,90 @@ var fedarF1 = Figure{
 	},
 	Says: []Sentence[Measured]{
 		{"the contribution of client 0 falls with every round that it is away", fedarMotivation, staleFalls},
-		{"a stale update still contributes at stale 1 … 5", fedarMotivation, shapleyIs(Holds, 1, 5)},
-		{"the contribution of client 0 is negative at stale 6", fedarMotivation, shapleyIs(Fails, 6, 6)},
+		{"a stale update still contributes at stale 1 … 5", fedarMotivation, stalePositive(1, 1, 5)},
+		{"the contribution of client 0 is negative at stale 6", fedarMotivation, stalePositive(-1, 6, 6)},
 	},
 }
 
 // fedarMotivation is where FedAR speaks of figure 1.
 const fedarMotivation = "3.2"
 
-// staleValues returns the Shapley values of client 0 by staleness [stale][seeds], those of a fresh update first.
-func staleValues(m Measured) (values [][]float64) {
+// staleShares returns the share of client 0 in all contributions, in percent as in the picture, by seed and staleness
+// [seeds][stale].
+func staleShares(m Measured) (shares [][]float64) {
 	rows, err := fedarShapleyRows(m)
 	if err != nil {
 		return nil
 	}
-	for _, l := range shapleyLevels(rows) {
-		values = append(values, l.own)
-	}
-	return values
-}
-
-// staleFalls asks whether the Shapley value of client 0 is smaller at every further round of staleness.
-func staleFalls(m Measured) (Answer, string) {
-	values := staleValues(m)
-	return fall(values), valueWords(values, 0)
-}
-
-// shapleyIs returns a question: is the Shapley value of client 0 above 0 (if want is [Holds]) or below 0 (if it is
-// [Fails]) at every staleness of these?
-func shapleyIs(want Answer, from, to int) func(m Measured) (Answer, string) {
-	return func(m Measured) (Answer, string) {
-		values := staleValues(m)
-		if len(values) <= to {
-			return Untold, ""
-		}
-		var parts []Answer
-		for _, own := range values[from : to+1] {
-			d := stats.EstimateOf(own)
-			if want == Fails {
-				d.Mean = -d.Mean
+	seeds, bySeed := results.Grouped(rows, func(r fedarShapleyRow) uint32 { return r.Seed })
+	for _, seed := range seeds {
+		var own []float64
+		for _, r := range bySeed[seed] {
+			if r.Client == 0 {
+				own = append(own, 100*r.Share.Or(math.NaN()))
 			}
-			parts = append(parts, isAhead(d))
 		}
-		return allOf(parts), valueWords(values[from:to+1], from)
+		if len(own) != len(m.Coalitions)/len(seeds) {
+			return nil // a staleness is missing
+		}
+		shares = append(shares, own)
+	}
+	return shares
+}
+
+// staleFalls asks whether the share of client 0 falls with its staleness: Kendall's τ of the two, one of each seed, below
+// 0.
+func staleFalls(m Measured) Answer {
+	shares := staleShares(m)
+	var taus []float64
+	for _, own := range shares {
+		var x []float64
+		for stale := range own {
+			x = append(x, float64(stale))
+		}
+		_, _, tau := stats.Kendall(own, x)
+		taus = append(taus, -tau.Or(math.NaN()))
+	}
+	if taus == nil {
+		return Answer{Verdict: judge.Untold}
+	}
+	d := stats.EstimateOf(taus)
+	return ahead([]stats.Estimate{d}, fmt.Sprintf("Kendall's τ %.2f ± %.2f; %s", -d.Mean, d.Std.Value,
+		shareWords(shares, 0, len(shares[0])-1)))
+}
+
+// stalePositive returns a question: is the share of client 0 above 0 at every staleness of these? Below 0 if sign is −1.
+func stalePositive(sign float64, from, to int) func(m Measured) Answer {
+	return func(m Measured) Answer {
+		shares := staleShares(m)
+		if len(shares) == 0 || len(shares[0]) <= to {
+			return Answer{Verdict: judge.Untold}
+		}
+		var all []stats.Estimate
+		for stale := from; stale <= to; stale++ {
+			d := shareAt(shares, stale)
+			d.Mean *= sign
+			all = append(all, d)
+		}
+		return ahead(all, shareWords(shares, from, to))
 	}
 }
 
-// valueWords returns the mean Shapley values, the first of which is at the staleness from.
-func valueWords(values [][]float64, from int) string {
+// shareAt returns the share at one staleness, over the seeds.
+func shareAt(shares [][]float64, stale int) stats.Estimate {
+	var own []float64
+	for _, s := range shares {
+		own = append(own, s[stale])
+	}
+	return stats.EstimateOf(own)
+}
+
+// shareWords returns the mean shares over the seeds at some staleness.
+func shareWords(shares [][]float64, from, to int) string {
 	var words []string
-	for i, own := range values {
-		d := stats.EstimateOf(own)
-		d.Mean *= 100
-		d.Std.Value *= 100
-		words = append(words, fmt.Sprintf("stale %d: %s points", from+i, pointsOf(d)))
+	for stale := from; stale <= to; stale++ {
+		d := shareAt(shares, stale)
+		words = append(words, fmt.Sprintf("stale %d: %.0f ± %.0f %%", stale, d.Mean, d.Std.Value))
 	}
 	return strings.Join(words, ", ")
 }
@@ -191,18 +222,18 @@ var fedarF2 = Figure{
 	Says: []Sentence[Measured]{
 		{
 			"FedAR is ahead of all baselines (taken as: test accuracy, mean of the last 50 rounds)", "6.2",
-			ahead("fedar", lateAccuracy),
+			isAhead("fedar", lateAccuracy),
 		},
-		{"44 % on CIFAR-10 at p_min = 0.1", "6.2", reaches("cifar10, p-min=0.1", 44)},
-		{"46 % on CIFAR-10 at p_min = 0.5", "6.2", reaches("cifar10, p-min=0.5", 46)},
-		{"over 70 % on SVHN at p_min = 0.1", "6.2", reaches("svhn, p-min=0.1", 70)},
+		{"44 % on CIFAR-10 at p_min = 0.1", "6.2", reaches("cifar10, p-min=0.1", 44, false)},
+		{"46 % on CIFAR-10 at p_min = 0.5", "6.2", reaches("cifar10, p-min=0.5", 46, false)},
+		{"over 70 % on SVHN at p_min = 0.1", "6.2", reaches("svhn, p-min=0.1", 70, true)},
 	},
 }
 
-// reaches returns a question: is FedAR's mean test accuracy over the last 50 rounds, in percent, not below a level by
-// more than two standard errors, in one panel?
-func reaches(place string, percent float64) func(m Measured) (Answer, string) {
-	return func(m Measured) (Answer, string) {
+// reaches returns a question: is FedAR's mean test accuracy over the last 50 rounds, in percent, this number, or over it,
+// in one panel?
+func reaches(place string, percent float64, over bool) func(m Measured) Answer {
+	return func(m Measured) Answer {
 		for i := range m.Lines {
 			l := &m.Lines[i]
 			values := l.points(lateAccuracy)
@@ -211,16 +242,14 @@ func reaches(place string, percent float64) func(m Measured) (Answer, string) {
 			}
 			ours := stats.EstimateOf(values)
 			words := fmt.Sprintf("%.1f %%", ours.Mean)
-			ours.Mean -= percent
-			switch answer := isAhead(ours); {
-			case len(values) < 2 && ours.Mean < 0:
-				return Untold, words
-			case answer == Fails:
-				return Fails, words
+			if over {
+				ours.Mean -= percent
+				return ahead([]stats.Estimate{ours}, words)
 			}
-			return Holds, words
+			o := judge.Numbers(ours, stats.Estimate{Mean: percent}, judge.Within(1))
+			return Answer{Verdict: o.Verdict, Seeds: o.Seeds, Ours: words}
 		}
-		return Untold, ""
+		return Answer{Verdict: judge.Untold}
 	}
 }
 
@@ -286,8 +315,8 @@ var fedarF3 = Figure{
 const fedarBias = "6.2, bias mitigation"
 
 // moreClients returns a question: has FedAR more clients whose accuracy, a fraction, is counted than another method?
-func moreClients(other string, counted func(accuracy float64) bool) func(m Measured) (Answer, string) {
-	return func(m Measured) (Answer, string) {
+func moreClients(other string, counted func(accuracy float64) bool) func(m Measured) Answer {
+	return func(m Measured) Answer {
 		count := func(method string) (bySeed []float64) {
 			for _, line := range m.Lines {
 				for _, clients := range line.Clients {
@@ -307,9 +336,9 @@ func moreClients(other string, counted func(accuracy float64) bool) func(m Measu
 		}
 		d := differences(count("fedar"), count(other))
 		if d.N == 0 {
-			return Untold, ""
+			return Answer{Verdict: judge.Untold}
 		}
-		return isAhead(d), fmt.Sprintf("%+.1f clients", d.Mean)
+		return ahead([]stats.Estimate{d}, fmt.Sprintf("%+.1f clients", d.Mean))
 	}
 }
 
@@ -395,7 +424,7 @@ var (
 		Measure: Curves{}, Runs: overSetting("p-min", 0.1, 0.2, 0.3, 0.4, 0.5), Preset: "paper", Seeds: fedarSeeds,
 		Rounds: fedarRounds, Draw: drawFinalLossAndAccuracy,
 		Says: []Sentence[Measured]{
-			{"FedAR is ahead of all baselines at every p_min", fedarParameters, ahead("fedar", lateAccuracy)},
+			{"FedAR is ahead of all baselines at every p_min", fedarParameters, isAhead("fedar", lateAccuracy)},
 			{
 				"FedAR gains as p_min grows (taken as: from the smallest to the largest)", fedarParameters,
 				changes{series: "fedar", number: lateAccuracy, rises: true}.ask,
@@ -411,7 +440,7 @@ var (
 				"the test accuracy of all methods falls as N grows (taken as: from the smallest to the largest)",
 				fedarParameters, changes{number: lateAccuracy}.ask,
 			},
-			{"FedAR is ahead of all baselines at every N", fedarParameters, ahead("fedar", lateAccuracy)},
+			{"FedAR is ahead of all baselines at every N", fedarParameters, isAhead("fedar", lateAccuracy)},
 		},
 	}
 )

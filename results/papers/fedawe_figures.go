@@ -119,9 +119,9 @@ const fedaweExample2 = "example 2 [inferred]"
 
 // changesBetween returns a question: is the test accuracy, as a mean over the last 50 rounds, higher at one value of a
 // setting than at another, wherever the other setting is the same?
-func changesBetween(setting string, higher, lower float64) func(m Measured) (Answer, string) {
-	return func(m Measured) (Answer, string) {
-		var parts []Answer
+func changesBetween(setting string, higher, lower float64) func(m Measured) Answer {
+	return func(m Measured) Answer {
+		var all []stats.Estimate
 		var words []string
 		for i := range m.Lines {
 			high := &m.Lines[i]
@@ -134,13 +134,13 @@ func changesBetween(setting string, higher, lower float64) func(m Measured) (Ans
 					continue
 				}
 				d := high.minus(low, lateAccuracy)
-				parts = append(parts, isAhead(d))
+				all = append(all, d)
 				if d.N > 0 {
 					words = append(words, fmt.Sprintf("%s: %s points", high.Set.Without(setting), pointsOf(d)))
 				}
 			}
 		}
-		return allOf(parts), strings.Join(words, "; ")
+		return ahead(all, strings.Join(words, "; "))
 	}
 }
 
@@ -386,7 +386,7 @@ var fedaweF7 = Figure{
 	Draw: drawn(fedaweF7Rows, fedaweF7Figure),
 	Says: []Sentence[Measured]{{
 		"FedAWE is ahead of FedAvg over active clients, as in table 2 (mean of the last 50 rounds)", "J",
-		ahead("fedawe", lateAccuracy, "fedavg-active"),
+		isAhead("fedawe", lateAccuracy, "fedavg-active"),
 	}},
 }
 

@@ -181,8 +181,8 @@ func (m *Measured) option(name string) any {
 type Drawing struct {
 	Rows   Rows // the numbers in the figure
 	Figure plot.Figure
-	Says   []Statement // what the paper says about the figure, beside ours; nil: nothing
-	Words  string      // lines of text for the terminal
+	Says   []Claim // what the paper says about the figure, beside ours; nil: nothing
+	Words  string  // lines of text for the terminal
 }
 
 // Rows can write themselves as a CSV file.

@@ -12,6 +12,7 @@ import (
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
+	"rollcall/results/judge"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 )
@@ -242,7 +243,7 @@ func (d *pageData) tables(b *builder) {
 			t.Title = "Single runs"
 		}
 		if t.Printed {
-			t.Title, t.Source, t.Summary = "Table "+id, known.Source, summary(c)
+			t.Title, t.Source, t.Summary = "Table "+id, known.Source, c.Summary()+"."
 		}
 		if by := b.madeFor(id); by != "" {
 			t.Ours += ". " + by
@@ -260,22 +261,6 @@ func (b *builder) madeFor(table string) string {
 		}
 	}
 	return madeBy(runs)
-}
-
-// summary counts the marks in a table, and the columns in which the methods have the paper's order.
-func summary(c compare.Comparing) string {
-	n := c.Counts()
-	asPrinted, columns := c.Orders()
-	text := fmt.Sprintf("%s compared with the printed ones: %d inside, %d near, %d away, %d unknown.",
-		n.Compared(), n.Inside, n.Near, n.Away, n.Unknown)
-	if not := n.NotCompared(); not != "" {
-		text += " " + not + "."
-	}
-	text += fmt.Sprintf(" The methods come in the paper's order in %d of %d columns.", asPrinted, columns)
-	if c.Left > 0 {
-		text += fmt.Sprintf(" %d printed numbers are of columns that were not run.", c.Left)
-	}
-	return text
 }
 
 // Cell returns the texts of one number beside the paper's; the template calls it. A nil row is an empty cell.
@@ -307,17 +292,15 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	}
 	c.Difference = strings.Replace(strings.TrimSpace(r.Metric.Difference(r.Difference)), "-", "−", 1)
 	// Marks have a symbol and a word as well as a colour, for readers who cannot see the colour.
-	switch place, side := r.Place(); {
-	case place == compare.Inside:
-		c.Class, c.Mark = "in", "✓ inside"
-	case place == compare.Near && side > 0:
-		c.Class, c.Mark = "near", "△ above, near"
-	case place == compare.Near:
-		c.Class, c.Mark = "near", "▽ below, near"
-	case place == compare.Away && side > 0:
-		c.Class, c.Mark = "above", "▲ above"
-	case place == compare.Away:
-		c.Class, c.Mark = "below", "▼ below"
+	switch above := r.Difference.Value > 0; {
+	case r.Verdict == judge.Agrees:
+		c.Class, c.Mark = "in", "✓ agrees"
+	case r.Verdict == judge.Differs && above:
+		c.Class, c.Mark = "above", "▲ differs, above"
+	case r.Verdict == judge.Differs:
+		c.Class, c.Mark = "below", "▼ differs, below"
+	case r.Verdict == judge.Untold:
+		c.Class, c.Mark = "near", "? "+r.Outcome.Words()
 	}
 	return c
 }

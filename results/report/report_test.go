@@ -20,11 +20,11 @@ import (
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 	"rollcall/results/resultstest"
-	"rollcall/results/stats"
 )
 
 // Every figure is there in three files that can be read, and the page says what it should.
@@ -359,29 +359,25 @@ func TestTrail(t *testing.T) {
 	}
 }
 
-// The marks of a number beside the printed 0.635 ± 0.020 of 3 seeds. Two standard errors of ours ± 0.020 of 3 are
-// 0.0327.
+// The marks of a number beside a printed one.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		mean        float64
+		outcome     judge.Outcome
 		class, mark string
 	}{
-		{0.635, "in", "inside"},
-		{0.655, "in", "inside"},
-		{0.615, "in", "inside"},
-		{0.660, "near", "above, near"},
-		{0.610, "near", "below, near"},
-		{0.670, "above", "above"},
-		{0.600, "below", "below"},
+		{0.635, judge.Outcome{Verdict: judge.Agrees}, "in", "✓ agrees"},
+		{0.655, judge.Outcome{Verdict: judge.Differs}, "above", "▲ differs, above"},
+		{0.615, judge.Outcome{Verdict: judge.Differs}, "below", "▼ differs, below"},
+		{0.650, judge.Outcome{Verdict: judge.Untold, Seeds: 14}, "near", "? cannot be told: 14 seeds would tell"},
 	} {
 		r := compare.ComparisonRow{
 			TableColumn: compare.TableColumn{Metric: metrics.TestAcc}, Mean: files.Some(c.mean), Std: files.Some(0.02),
 			N: 3, PaperMean: files.Some(0.635), PaperStd: files.Some(0.02), PaperN: 3, Status: "ok",
 		}
-		r.Difference, r.Rounds = files.Some(c.mean-0.635), 2000
-		_, _, r.Verdict = stats.Compare(stats.Estimate{Mean: c.mean, Std: r.Std, N: 3},
-			stats.Estimate{Mean: 0.635, Std: r.PaperStd, N: 3})
-		if got := (tableData{}).Cell(&r); got.Class != c.class || !strings.HasSuffix(got.Mark, c.mark) {
+		r.Outcome, r.Rounds = c.outcome, 2000
+		r.Difference = files.Some(c.mean - 0.635)
+		if got := (tableData{}).Cell(&r); got.Class != c.class || got.Mark != c.mark {
 			t.Errorf("%g: %s %q, want %s %q", c.mean, got.Class, got.Mark, c.class, c.mark)
 		}
 	}
@@ -404,29 +400,24 @@ func TestReportAgreesWithComparison(t *testing.T) {
 		return r
 	}
 	for name, c := range map[string]struct {
-		rows           []results.SummaryRow
-		compared, page string
-		marks          []string // in the order of the paper's methods
+		rows     []results.SummaryRow
+		compared string
+		marks    []string // in the order of the paper's methods
 	}{
 		"one seed": {
 			[]results.SummaryRow{row("fedawe", 0.2, 1, 2000), row("fedau", 0.1, 1, 2000)},
-			"0 numbers compared: 0 within, 0 outside, 0 unknown; 2 not compared: 1 of 3 seeds;",
-			"0 numbers compared with the printed ones: 0 inside, 0 near, 0 away, 0 unknown. " +
-				"2 not compared: 1 of 3 seeds.",
+			"0 numbers compared: 0 agree, 0 differ, 0 cannot be told; 2 not compared: 1 of 3 seeds;",
 			[]string{"not comparable", "not comparable"},
 		},
 		"one whole": {
 			[]results.SummaryRow{row("fedawe", 0.2, 3, 2000), row("fedau", 0.825, 3, 100)},
-			"1 number compared: 0 within, 1 outside, 0 unknown; 1 not compared: 100 of 2000 rounds;",
-			"1 number compared with the printed ones: 0 inside, 0 near, 1 away, 0 unknown. " +
-				"1 not compared: 100 of 2000 rounds.",
-			[]string{"▼ below", "not comparable: 100 of 2000 rounds"},
+			"1 number compared: 0 agree, 1 differ, 0 cannot be told; 1 not compared: 100 of 2000 rounds;",
+			[]string{"▼ differs, below", "not comparable: 100 of 2000 rounds"},
 		},
 		"both": {
 			[]results.SummaryRow{row("fedawe", 0.846, 3, 2000), row("fedau", 0.825, 3, 2000)},
-			"2 numbers compared: 2 within, 0 outside, 0 unknown;",
-			"2 numbers compared with the printed ones: 1 inside, 1 near, 0 away, 0 unknown.",
-			[]string{"▽ below, near", "✓ inside"},
+			"2 numbers compared: 0 agree, 0 differ, 2 cannot be told;",
+			[]string{"? cannot be told: the print is too wide", "? cannot be told: the print is too wide"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -438,8 +429,8 @@ func TestReportAgreesWithComparison(t *testing.T) {
 			var page strings.Builder
 			data := build(Input{Numbers: c.rows}).data()
 			must.OK(t, pageTemplate.Execute(&page, data))
-			if !strings.Contains(page.String(), c.page) {
-				t.Errorf("report: %q, want %q", data.Tables[0].Summary, c.page)
+			if !strings.Contains(page.String(), c.compared) {
+				t.Errorf("report: %q, want %q", data.Tables[0].Summary, c.compared)
 			}
 			var marks []string
 			for _, l := range data.Tables[0].Groups[0].Lines {

@@ -20,6 +20,7 @@ import (
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
+	"rollcall/results/judge"
 	"rollcall/results/papers"
 )
 
@@ -36,7 +37,7 @@ type Result struct {
 	Tally
 	Verdict Verdict `csv:"verdict"`
 
-	Says []papers.Statement // what the paper says about it; what was not judged has no answer, and numbers have one too
+	Claims []papers.Claim // what the paper says about it, numbers and sentences
 }
 
 // Read reads the results below a folder, which has a folder for each table and figure, named by its id. They are in
@@ -90,14 +91,14 @@ func readItem(about Result, id, dir string) (rows []Result, err error) {
 	table, unknown := papers.TableByID(id)
 	read := func(dir string) ([]Result, error) { return readTable(about, &table, dir) }
 	about.Command = "table " + id
-	title, says := table.Title, table.Statements()
+	title, says := table.Title, table.Sentences(nil)
 	if unknown != nil {
 		figure, err := papers.FigureByID(id)
 		if err != nil {
 			return nil, err
 		}
 		read = func(dir string) ([]Result, error) { return readFigure(about, &figure, dir) }
-		about.Command, title, says = "figure "+id, figure.Title, figure.Statements()
+		about.Command, title, says = "figure "+id, figure.Title, figure.Claims(papers.Measured{Figure: figure})
 	}
 	_, about.Shows, _ = strings.Cut(title, ": ")
 	folders, err := readings(dir)
@@ -115,7 +116,10 @@ func readItem(about Result, id, dir string) (rows []Result, err error) {
 		rows = append(rows, found...)
 	}
 	if rows == nil {
-		about.Run, about.Verdict, about.Says = "not run", NotTried, says
+		for i := range says {
+			says[i].Outcome = judge.Outcome{}
+		}
+		about.Run, about.Verdict, about.Claims = "not run", NotTried, says
 		rows = []Result{about}
 	}
 	return rows, nil
@@ -172,11 +176,16 @@ func readTable(about Result, t *papers.Table, dir string) (rows []Result, err er
 			row.Command += " --draws " + draws
 		}
 		c := compare.Table(t, ours)
-		row.numbers(&c)
 		size, full := tableSize(t, ours, &c)
 		row.Run = size
-		for _, s := range t.Says {
-			row.add(s.Asked(t.ID, ours), full)
+		row.NotRun = c.Left
+		for i := range c.Rows {
+			if r := &c.Rows[i]; r.PaperN > 0 {
+				row.add(numberClaim(r), true)
+			}
+		}
+		for _, claim := range t.Sentences(ours) {
+			row.add(claim, full)
 		}
 		row.Verdict = row.verdict()
 		rows = append(rows, row)
@@ -210,28 +219,42 @@ func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err 
 	short := shortOf(&info)
 	about.Run = figureSize(&info, short)
 	if exists(base + papers.PaperSuffix) {
-		said, err := files.ReadCSVFile[papers.Statement](base + papers.PaperSuffix)
+		claims, err := files.ReadCSVFile[papers.Claim](base + papers.PaperSuffix)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range said {
-			if s.Says == "" {
-				s.Answer = agreesAt(&s, len(f.Seeds))
-			}
-			about.add(s, short == nil)
+		for _, c := range claims {
+			about.add(c, short == nil)
 		}
 	}
 	about.Verdict = about.verdict()
 	return []Result{about}, nil
 }
 
-// add adds a statement and counts its answer. Without the paper's size it has no answer.
-func (r *Result) add(s papers.Statement, full bool) {
-	if !full {
-		s.Answer = ""
+// add adds a claim and counts its verdict. Without the paper's size it has none.
+func (r *Result) add(c papers.Claim, full bool) {
+	if !full && !c.Shown {
+		c.Outcome, c.NotJudged = judge.Outcome{}, r.Run
 	}
-	r.count(s.Answer, s.Says != "")
-	r.Says = append(r.Says, s)
+	r.count(&c)
+	r.Claims = append(r.Claims, c)
+}
+
+// numberClaim returns a number of a table as a claim.
+func numberClaim(r *compare.ComparisonRow) papers.Claim {
+	where := r.Availability + ", " + r.Data
+	if set := r.Params.Words(", "); set != "" && r.Status == "" {
+		where += ", " + set
+	}
+	c := papers.Claim{
+		Where: where, Printed: files.Some(r.PaperMean.Value), N: r.N, Outcome: r.Outcome, NotJudged: r.NotJudged,
+		Shown: r.NotJudged == compare.PValues,
+		Says:  r.Method + ", " + r.Metric.Name() + " " + r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN),
+	}
+	if r.Status != "" {
+		c.Ours = r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
+	}
+	return c
 }
 
 // WriteMarkdown writes two tables: every table and figure of the documents, and what the papers say about them.
@@ -241,9 +264,7 @@ func WriteMarkdown(w io.Writer, rows []Result) error {
 		Align: "lllllll",
 		Lines: [][]string{{"document", "item", "shows", "rollcall …", "run", "ours and the paper's", "verdict"}},
 	}
-	said := files.TextTable{
-		Align: "lllll", Lines: [][]string{{"item", "the paper says", "where", "ours", ""}},
-	}
+	said := files.TextTable{Align: "llll", Lines: [][]string{{"item", "the paper says", "ours", "verdict"}}}
 	for i := range rows {
 		r := &rows[i]
 		items.Lines = append(items.Lines, []string{
@@ -253,19 +274,12 @@ func WriteMarkdown(w io.Writer, rows []Result) error {
 		again := slices.ContainsFunc(rows[:i], func(earlier Result) bool {
 			return earlier.Command == r.Command && earlier.Reading == r.Reading
 		})
-		for _, c := range r.Says {
-			if again {
-				break
-			}
-			answer := string(c.Answer)
-			switch {
-			case r.Verdict == NotTried:
-				answer = string(NotTried)
-			case answer == "":
-				answer = "not judged: " + r.Run
+		for _, c := range r.Claims {
+			if again || c.IsNumber() && strings.HasPrefix(r.Command, "table ") { // results compare has those
+				continue
 			}
 			said.Lines = append(said.Lines, []string{
-				r.Document + ", " + r.Item + reading(r), c.Text(), c.Place, c.OursText(), answer,
+				r.Document + ", " + r.Item + reading(r), c.Text(), c.Ours, c.Answer(),
 			})
 		}
 	}
@@ -284,24 +298,20 @@ func reading(r *Result) string {
 	return ", " + r.Reading
 }
 
-// String says what agrees and what does not: "20 numbers agree, 4 do not; 1 sentence holds".
+// String says what agrees and what does not: "20 agree, 4 differ, 1 cannot be told".
 func (t *Tally) String() string {
 	var parts []string
-	add := func(n int, one, many string) {
-		switch {
-		case n == 1:
-			parts = append(parts, "1 "+one)
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+	for _, part := range []struct {
+		n     int
+		words string
+	}{
+		{t.Agree, "agree"}, {t.Differ, "differ"}, {t.Untold, "cannot be told"}, {t.NotRun, "not judged"},
+		{t.Shown, "shown"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.words))
 		}
 	}
-	add(t.Agree, "number agrees", "numbers agree")
-	add(t.Differ, "number differs", "numbers differ")
-	add(t.NoSpread, "number without a spread", "numbers without a spread")
-	add(t.Hold, "sentence holds", "sentences hold")
-	add(t.Fail, "sentence does not hold", "sentences do not hold")
-	add(t.Untold, "sentence cannot be told", "sentences cannot be told")
-	add(t.NotJudged, "not judged", "not judged")
 	return strings.Join(parts, ", ")
 }
 

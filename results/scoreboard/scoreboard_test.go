@@ -12,11 +12,10 @@ import (
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 	"rollcall/results"
-	"rollcall/results/compare"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/resultstest"
-	"rollcall/results/stats"
 )
 
 // Each rule of the verdicts, and the cases beside it.
@@ -26,54 +25,23 @@ func TestVerdict(t *testing.T) {
 		want  Verdict
 	}{
 		{Tally{}, Computed},
+		{Tally{Shown: 5}, Computed},
 		{Tally{Agree: 1}, Reproduced},
-		{Tally{Agree: 4, Differ: 1, Hold: 2}, Reproduced}, // four in five
-		{Tally{Agree: 3, Differ: 1, Hold: 2}, Partly},     // three in four
-		{Tally{Agree: 9, NotJudged: 1}, Partly},
-		{Tally{Agree: 9, Hold: 1, Untold: 1}, Partly},
-		{Tally{Agree: 9, Fail: 1}, Partly},
-		{Tally{Hold: 1, NoSpread: 5}, Reproduced},
-		{Tally{Hold: 1, Fail: 1}, Partly},
+		{Tally{Agree: 9, Differ: 1}, Reproduced}, // one in ten
+		{Tally{Agree: 8, Differ: 1}, Partly},
+		{Tally{Agree: 9, Differ: 1, wrong: 1}, Partly}, // a sentence
+		{Tally{Agree: 9, NotRun: 1}, Partly},
+		{Tally{Agree: 3, Untold: 2}, Reproduced},
+		{Tally{Agree: 2, Untold: 2}, CannotTell}, // half of it is not most of it
+		{Tally{Agree: 1, Differ: 1}, Partly},
 		{Tally{Agree: 1, Differ: 2}, NotReproduced},
-		{Tally{Fail: 1}, NotReproduced},
-		{Tally{NotJudged: 3}, NotAtSize},
-		{Tally{NotJudged: 3, Untold: 1}, NotAtSize},
-		{Tally{Untold: 1, NoSpread: 1}, CannotTell},
+		{Tally{Differ: 1, wrong: 1}, NotReproduced},
+		{Tally{NotRun: 3}, NotAtSize},
+		{Tally{NotRun: 3, Untold: 1}, CannotTell},
+		{Tally{Untold: 2}, CannotTell},
 	} {
 		if got := c.tally.verdict(); got != c.want {
 			t.Errorf("%v: %s, want %s", &c.tally, got, c.want)
-		}
-	}
-}
-
-// Of ours, 1.0 ± 0.5 over 4 seeds: a paper that prints no spread over 4 seeds is taken to have ours, so that the margin
-// is 2·√(0.25/4 + 0.25/4) = 0.707. With a printed 0.3 it is 2·√(0.25/4 + 0.09/4) = 0.583.
-func TestWithin(t *testing.T) {
-	ours := stats.Estimate{Mean: 1, Std: files.Some(0.5), N: 4}
-	for _, c := range []struct {
-		ours, paper stats.Estimate
-		want        papers.Answer
-	}{
-		{ours, stats.Estimate{Mean: 1.7, N: 4}, papers.Holds},
-		{ours, stats.Estimate{Mean: 1.71, N: 4}, papers.Fails},
-		{ours, stats.Estimate{Mean: 0.42, Std: files.Some(0.3), N: 4}, papers.Holds},
-		{ours, stats.Estimate{Mean: 0.41, Std: files.Some(0.3), N: 4}, papers.Fails},
-		{stats.Estimate{Mean: 1, N: 1}, stats.Estimate{Mean: 1, N: 4}, papers.Untold},
-	} {
-		if got := within(c.ours, c.paper); got != c.want {
-			t.Errorf("%+v and %+v: %s, want %s", c.ours, c.paper, got, c.want)
-		}
-	}
-	// A target that was never reached agrees with a dash alone.
-	reached, never := files.Some(820), files.Optional{}
-	for _, c := range []struct {
-		ours, paper files.Optional
-		want        papers.Answer
-	}{{never, never, papers.Holds}, {reached, never, papers.Fails}, {never, reached, papers.Fails}} {
-		r := compare.ComparisonRow{Mean: c.ours, N: 3, PaperMean: c.paper, PaperN: 3}
-		r.Metric = metrics.RoundsTo100
-		if got := agrees(&r); got != c.want {
-			t.Errorf("rounds %q and %q: %s, want %s", c.ours, c.paper, got, c.want)
 		}
 	}
 }
@@ -108,12 +76,15 @@ func figure(t *testing.T, dir string, info results.FigureInfo) {
 	write(t, base+".json", func(path string) error { return results.WriteFigureInfo(path, info) })
 	write(t, base+".csv", func(path string) error { return os.WriteFile(path, []byte("round\n"), 0o600) })
 	write(t, base+papers.PaperSuffix, func(path string) error {
-		return files.WriteCSVFile(path, []papers.Statement{
+		return files.WriteCSVFile(path, []papers.Claim{
 			{
-				Figure: "cafed-f1a", Data: "leaf", Round: 200, Ahead: "ca-fed", Behind: "adafed", N: 10,
-				Points: files.Some(1.5), Std: files.Some(0.3), Paper: files.Some(1.56),
+				Item: "cafed-f1a", Where: "leaf", Says: "ca-fed over adafed by +1.56 points", Printed: files.Some(1.56),
+				Ours: "+1.50 ± 0.30", N: 10, Outcome: judge.Outcome{Verdict: judge.Agrees},
 			},
-			{Figure: "cafed-f1a", Says: "CA-Fed is ahead", Place: "V-B a", Answer: papers.Holds, Ours: "+1.50"},
+			{
+				Item: "cafed-f1a", Says: "CA-Fed is ahead", Place: "V-B a", Ours: "+1.50",
+				Outcome: judge.Outcome{Verdict: judge.Agrees},
+			},
 		})
 	})
 }
@@ -189,26 +160,26 @@ func TestRead(t *testing.T) {
 	}{
 		{
 			"FedAWE", "Table 2", "short", "table fedawe-2", "100 of 2000 rounds, 1 of 3 seeds, 2 of 192 numbers",
-			Tally{NotJudged: 193},
+			Tally{NotRun: 193},
 			NotAtSize,
 		},
 		{ // 0.856 beside 0.856; 0.725 beside 0.825; fedawe is ahead of fedau, but the other methods were not run
 			"FedAWE", "Table 2", "whole", "table fedawe-2 --preset paper", "2 of 192 numbers",
-			Tally{Agree: 1, Differ: 1, Untold: 1, NotJudged: 190},
-			Partly,
+			Tally{Differ: 1, Untold: 2, NotRun: 190},
+			CannotTell,
 		},
 		{"FedAWE", "Table 8", "", "table fedawe-8", "not run", Tally{}, NotTried},
 		{"FedAWE", "Table 1", "", "", "text", Tally{}, NothingToRun},
-		{"CA-Fed, ToN", "Figure 1a", "", "figure cafed-f1a", "whole, 10 seeds", Tally{Agree: 1, Hold: 1}, Reproduced},
+		{"CA-Fed, ToN", "Figure 1a", "", "figure cafed-f1a", "whole, 10 seeds", Tally{Agree: 2}, Reproduced},
 		{
 			"CA-Fed, ToN", "Figure 1a", "code", "figure cafed-f1a --preset code --rounds 20 --seeds 1,2",
 			"20 of 200 rounds, 2 of 10 seeds, 1 of 2 methods, 1 run diverged",
-			Tally{NotJudged: 2},
+			Tally{NotRun: 2},
 			NotAtSize,
 		},
 		{
 			"CA-Fed, slides", "Results (a)", "", "figure cafed-f1a", "whole, 10 seeds",
-			Tally{Agree: 1, Hold: 1},
+			Tally{Agree: 2},
 			Reproduced,
 		},
 		{
@@ -290,16 +261,16 @@ func TestMarkdown(t *testing.T) {
 	must.OK(t, WriteMarkdown(&b, rows))
 	text := b.String()
 	for _, want := range []string{
-		"| CA-Fed, ToN, Figure 1a | leaf: ca-fed over adafed by +1.56 points |  | +1.50 ± 0.30 | " +
+		"| CA-Fed, ToN, Figure 1a | leaf: ca-fed over adafed by +1.56 points | +1.50 ± 0.30 | " +
 			"not judged: 20 of 200 rounds |",
-		"| CA-Fed, ToN, Figure 1a | CA-Fed is ahead | V-B a | +1.50 | not judged: 20 of 200 rounds |",
-		"| CA-Fed, ToN, Figure 1b | mnist: ca-fed over adafed by +0.94 points |  |  | not tried |",
+		"| CA-Fed, ToN, Figure 1a | CA-Fed is ahead (V-B a) | +1.50 | not judged: 20 of 200 rounds |",
+		"| CA-Fed, ToN, Figure 1b | mnist: ca-fed over adafed by +0.94 points |  | not run |",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%s\nwant once: %s", text, want)
 		}
 	}
-	if strings.Contains(text, "slides, Results (a) |  |") || strings.Count(text, "by +1.56 points") != 1 {
+	if strings.Contains(text, "slides, Results (a) | CA-Fed") || strings.Count(text, "by +1.56 points") != 1 {
 		t.Error("the slides repeat the sentences of the journal paper")
 	}
 }

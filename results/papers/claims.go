@@ -9,97 +9,71 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/judge"
 	"rollcall/results/metrics"
 	"rollcall/results/protocol"
 	"rollcall/results/stats"
 )
 
-// PaperSuffix follows the figure's id in the name of the file of [Statement].
+// PaperSuffix follows the figure's id in the name of the file of [Claim].
 const PaperSuffix = "-paper.csv"
 
-// Statement is what a paper says about one of its tables or figures, beside ours: a [Sentence], or the number of points
-// by which one line is ahead of another (a [printedLead]). The columns of the other kind are empty.
-type Statement struct {
-	Figure string         `csv:"figure"` // its id, or the id of a table
-	Data   string         `csv:"data"`
-	X      files.Optional `csv:"x"`
-	Round  int            `csv:"round"` // after which our runs are compared; 0 of a sentence
-	Ahead  string         `csv:"ahead"`
-	Behind string         `csv:"behind"`
-	N      int            `csv:"n"` // seeds
-	// our mean difference, percentage points; missing without the runs or the round
-	Points files.Optional `csv:"points"`
-	Std    files.Optional `csv:"std"`    // sample standard deviation of the difference over the seeds
-	Paper  files.Optional `csv:"paper"`  // the paper's difference, percentage points
-	Says   string         `csv:"says"`   // the sentence; empty of points
-	Place  string         `csv:"place"`  // where the paper says it
-	Answer Answer         `csv:"answer"` // of a sentence
-	Ours   string         `csv:"ours"`   // our numbers behind the answer
+// Claim is what a paper says about one of its tables or figures, a number or a sentence, beside ours.
+type Claim struct {
+	Item    string         `csv:"item"`    // the id of the table or figure
+	Where   string         `csv:"where"`   // in it: the data set, the value that varies; empty: everywhere
+	Says    string         `csv:"says"`    // in our words
+	Place   string         `csv:"place"`   // where the paper says it; empty: in the table or figure itself
+	Printed files.Optional `csv:"printed"` // the number, in the unit of Says; missing for a sentence
+	Ours    string         `csv:"ours"`    // our numbers; empty: we have none
+	N       int            `csv:"n"`       // seeds behind a number
+	judge.Outcome
+	NotJudged string `csv:"not_judged"` // why there is no verdict; empty if there is one, or if it was not run
+	Shown     bool   `csv:"shown"`      // nothing of its kind is judged, whatever its size
 }
+
+// IsNumber reports whether the claim is a number; it is a sentence otherwise.
+func (c *Claim) IsNumber() bool { return c.Printed.Valid }
 
 // Text returns what the paper says.
-func (s *Statement) Text() string {
-	if s.Says != "" {
-		return s.Says
+func (c *Claim) Text() string {
+	text := c.Says
+	if c.Where != "" {
+		text = c.Where + ": " + text
 	}
-	return fmt.Sprintf("%s: %s over %s by %+.2f points", s.where(), s.Ahead, s.Behind, s.Paper.Value)
+	if c.Place != "" {
+		text += " (" + c.Place + ")"
+	}
+	return text
 }
 
-// OursText returns our numbers beside it; empty if there are none.
-func (s *Statement) OursText() string {
-	if !s.Points.Valid {
-		return s.Ours
+// Answer returns the verdict in words, or why there is none.
+func (c *Claim) Answer() string {
+	switch {
+	case c.NotJudged != "":
+		return "not judged: " + c.NotJudged
+	case c.Verdict == judge.NotJudged:
+		return "not run"
 	}
-	return pointsOf(s.Lead())
+	return c.Words()
 }
 
-// Lead returns Points, which must not be missing, with their spread.
-func (s *Statement) Lead() stats.Estimate {
-	return stats.Estimate{Mean: s.Points.Value, Std: s.Std, N: s.N}
+// line returns a claim about a figure as a line for people.
+func (c *Claim) line() string {
+	ours := cmp.Or(c.Ours, "no such round or run")
+	return fmt.Sprintf("paper: %s; ours: %s: %s\n", c.Text(), ours, c.Answer())
 }
 
-// where returns the data set, and the value that the figure varies.
-func (s *Statement) where() string {
-	if s.X.Valid {
-		return fmt.Sprintf("%s at %g", s.Data, s.X.Value)
-	}
-	return s.Data
-}
-
-// words returns a statement about a figure as a line for people.
-func (s *Statement) words() string {
-	if s.Says != "" {
-		return fmt.Sprintf("paper, %s: %s: %s; ours: %s\n", s.Place, s.Says, s.Answer, s.Ours)
-	}
-	ours := "no such round or run"
-	if s.Points.Valid {
-		ours = fmt.Sprintf("%s (%d) after round %d", pointsOf(s.Lead()), s.N, s.Round)
-	}
-	return fmt.Sprintf("%s: %s over %s, percentage points: ours %s, paper %+.2f\n",
-		s.where(), s.Ahead, s.Behind, ours, s.Paper.Value)
-}
-
-// Statements returns what the paper says about the figure, without anything of ours.
-func (f *Figure) Statements() (list []Statement) {
+// Claims returns what the paper says about the figure, beside ours.
+func (f *Figure) Claims(m Measured) (list []Claim) {
 	for _, p := range f.printed {
-		list = append(list, p.beside(f.ID, nil))
+		list = append(list, p.claim(f.ID, m.Lines))
 	}
-	return append(list, unasked(f.ID, f.Says)...)
+	return append(list, claims(f.ID, f.Says, m)...)
 }
 
-// Statements returns what the paper says about the table in words, without anything of ours.
-func (t *Table) Statements() []Statement { return unasked(t.ID, t.Says) }
-
-// asked returns what the paper says about the figure, beside ours.
-func (f *Figure) asked(m Measured) (list []Statement) {
-	for _, p := range f.printed {
-		list = append(list, p.beside(f.ID, m.Lines))
-	}
-	for _, s := range f.Says {
-		list = append(list, s.Asked(f.ID, m))
-	}
-	return list
-}
+// Sentences returns what the paper says about the table in words, beside ours.
+func (t *Table) Sentences(rows []results.SummaryRow) []Claim { return claims(t.ID, t.Says, rows) }
 
 // printedLead is the number of points by which a paper says that one line of a figure is ahead of another.
 type printedLead struct {
@@ -112,20 +86,41 @@ type printedLead struct {
 	Mean   bool           // of the mean test accuracy over the rounds so far
 }
 
-// beside returns the statement about a figure with our lines, which must have the same seeds in the same order. Of
-// several series that may be ahead the one with the largest lead counts.
-func (p *printedLead) beside(figure string, lines []Line) Statement {
-	s := Statement{
-		Figure: figure, Data: p.Data, X: p.X, Round: p.Round,
-		Ahead: strings.Join(p.Ahead, " or "), Behind: p.Behind, Paper: files.Some(p.Points),
+// leastLead is the smallest margin of a difference, in points; of larger ones it is half of what is printed.
+const leastLead = 0.25
+
+// claim returns the claim about a figure with our lines, which must have the same seeds in the same order. Of several
+// series that may be ahead the one with the largest lead counts.
+func (p *printedLead) claim(figure string, lines []Line) Claim {
+	c := Claim{
+		Item: figure, Where: p.where(), Printed: files.Some(p.Points),
+		Says: fmt.Sprintf("%s over %s by %+.2f points", strings.Join(p.Ahead, " or "), p.Behind, p.Points),
 	}
+	var most stats.Estimate
 	for _, series := range p.Ahead {
 		lead, round := leadOf(p.curves(lines, series), p.curves(lines, p.Behind), p.Round)
-		if lead.N > 0 && !(s.Points.Valid && s.Points.Value >= lead.Mean) {
-			s.Round, s.Ahead, s.N, s.Points, s.Std = round, series, lead.N, files.Some(lead.Mean), lead.Std
+		if lead.N == 0 || most.N > 0 && lead.Mean <= most.Mean {
+			continue
+		}
+		most, c.N = lead, lead.N
+		c.Ours = fmt.Sprintf("%s (%s) after round %d", pointsOf(lead), files.Count(lead.N, "seed"), round)
+		if len(p.Ahead) > 1 {
+			c.Ours = series + " " + c.Ours
 		}
 	}
-	return s
+	if most.N > 0 {
+		margin := judge.Within(max(math.Abs(p.Points)/2, leastLead))
+		c.Outcome = judge.Numbers(most, stats.Estimate{Mean: p.Points}, margin)
+	}
+	return c
+}
+
+// where returns the data set, and the value that the figure varies.
+func (p *printedLead) where() string {
+	if p.X.Valid {
+		return fmt.Sprintf("%s at %g", p.Data, p.X.Value)
+	}
+	return p.Data
 }
 
 // curves returns the curves of a series at the data set and the X, with the test accuracies that the lead is about.
@@ -182,31 +177,27 @@ func pointsOf(difference stats.Estimate) string {
 type Sentence[T any] struct {
 	Says  string // in our words
 	Place string // where the paper says it
-	// Ask returns whether it holds for our numbers, whatever their size, and the numbers in words. It may find nothing
-	// to ask, which is [Untold].
-	Ask func(ours T) (answer Answer, numbers string)
+	// Ask returns whether it holds for our numbers, whatever their size. It may find nothing to ask, which is
+	// [judge.Untold] and nothing in words.
+	Ask func(ours T) Answer
 }
 
-// Answer says whether a sentence holds. It is empty in the rows of numbers.
-type Answer string
-
-// The answers.
-const (
-	Holds  Answer = "holds"
-	Fails  Answer = "does not hold"
-	Untold Answer = "cannot be told" // within two standard errors, or something is missing
-)
-
-// Asked returns the sentence about a table or figure with its answer for our numbers.
-func (s Sentence[T]) Asked(id string, ours T) Statement {
-	out := Statement{Figure: id, Says: s.Says, Place: s.Place}
-	out.Answer, out.Ours = s.Ask(ours)
-	return out
+// Answer is the answer to a sentence.
+type Answer struct {
+	judge.Verdict
+	Seeds int    // that would tell, see [judge.Outcome]
+	Ours  string // our numbers behind it
+	Shown string // why nothing of its kind is judged; empty if it is
 }
 
-func unasked[T any](id string, sentences []Sentence[T]) (list []Statement) {
+// claims returns the claims of sentences, beside ours.
+func claims[T any](id string, sentences []Sentence[T], ours T) (list []Claim) {
 	for _, s := range sentences {
-		list = append(list, Statement{Figure: id, Says: s.Says, Place: s.Place})
+		a := s.Ask(ours)
+		list = append(list, Claim{
+			Item: id, Says: s.Says, Place: s.Place, Ours: a.Ours, NotJudged: a.Shown, Shown: a.Shown != "",
+			Outcome: judge.Outcome{Verdict: a.Verdict, Seeds: a.Seeds},
+		})
 	}
 	return list
 }
@@ -220,9 +211,9 @@ func saying(list []Figure) []Figure {
 			if err != nil {
 				return d, err
 			}
-			d.Says = f.asked(m)
+			d.Says = f.Claims(m)
 			for i := range d.Says {
-				d.Words += d.Says[i].words()
+				d.Words += d.Says[i].line()
 			}
 			return d, nil
 		}
@@ -230,42 +221,31 @@ func saying(list []Figure) []Figure {
 	return list
 }
 
-// isAhead says whether a difference is above 0: by more than two standard errors of its mean over the seeds it is, and
-// by as much below 0 it is not.
-func isAhead(difference stats.Estimate) Answer {
-	if !difference.Std.Valid || !stats.Finite(difference.Mean, difference.Std.Value) {
-		return Untold
-	}
-	twoErrors := 2 * difference.Std.Value / math.Sqrt(float64(difference.N))
-	switch {
-	case difference.Mean > twoErrors:
-		return Holds
-	case difference.Mean < -twoErrors:
-		return Fails
-	}
-	return Untold
+// ahead answers whether all of the leads are above 0, which are differences by pairs of seeds; one without seeds has
+// nothing to say, see [judge.Ahead].
+func ahead(leads []stats.Estimate, words string) Answer {
+	verdict, seeds := judge.Ahead(leads)
+	return Answer{Verdict: verdict, Seeds: seeds, Ours: words}
 }
 
-// isPositive is [isAhead] for a figure that shows one run: the number of the run decides.
-func isPositive(x float64) Answer {
-	switch {
-	case x > 0:
-		return Holds
-	case x < 0:
-		return Fails
+// share answers whether more than half of all runs do what some of these do, one of each seed, see [judge.Share]: for
+// what a paper shows of one run.
+func share(seeds []bool, words string) Answer {
+	yes := 0
+	for _, it := range seeds {
+		if it {
+			yes++
+		}
 	}
-	return Untold
-}
-
-// allOf says whether all parts of a sentence hold: one that does not is enough for [Fails].
-func allOf(parts []Answer) Answer {
-	switch {
-	case slices.Contains(parts, Fails):
-		return Fails
-	case len(parts) == 0 || slices.Contains(parts, Untold):
-		return Untold
+	verdict, low, high, more := judge.Share(yes, len(seeds))
+	if len(seeds) == 0 {
+		return Answer{Verdict: verdict}
 	}
-	return Holds
+	ours := fmt.Sprintf("%d of %s (%.0f … %.0f %% of all runs)", yes, files.Count(len(seeds), "seed"), 100*low, 100*high)
+	if words != "" {
+		ours += "; " + words
+	}
+	return Answer{Verdict: verdict, Seeds: more, Ours: ours}
 }
 
 // differences returns the estimate of a − b, seed by seed; it has no seeds if their numbers differ or are 0.
@@ -280,13 +260,12 @@ func differences(a, b []float64) stats.Estimate {
 	return stats.EstimateOf(d)
 }
 
-// fall says whether every level is lower than the one before it; levels [X][seeds].
-func fall(levels [][]float64) Answer {
-	var parts []Answer
+// fall returns by how much every level is lower than the one before it; levels [X][seeds].
+func fall(levels [][]float64) (leads []stats.Estimate) {
 	for i := 1; i < len(levels); i++ {
-		parts = append(parts, isAhead(differences(levels[i-1], levels[i])))
+		leads = append(leads, differences(levels[i-1], levels[i]))
 	}
-	return allOf(parts)
+	return leads
 }
 
 // perSeed returns a number of a run from its curve; missing if the curve does not have it.
@@ -337,14 +316,14 @@ type leads struct {
 	where  func(l *Line) bool // nil: everywhere
 }
 
-// ahead returns the question of [leads], everywhere; over no other series it is over all.
-func ahead(series string, number perSeed, over ...string) func(m Measured) (Answer, string) {
+// isAhead returns the question of [leads], everywhere; over no other series it is over all.
+func isAhead(series string, number perSeed, over ...string) func(m Measured) Answer {
 	return leads{series, over, number, nil}.ask
 }
 
 // ask answers with the nearest of the others in every place.
-func (q leads) ask(m Measured) (Answer, string) {
-	var parts []Answer
+func (q leads) ask(m Measured) Answer {
+	var all []stats.Estimate
 	var words []string
 	for i := range m.Lines {
 		first := &m.Lines[i]
@@ -358,7 +337,7 @@ func (q leads) ask(m Measured) (Answer, string) {
 				continue
 			}
 			d := first.minus(other, q.number)
-			parts = append(parts, isAhead(d))
+			all = append(all, d)
 			if d.N > 0 && d.Mean < nearest.Mean {
 				nearest, name = d, other.Series
 			}
@@ -367,7 +346,7 @@ func (q leads) ask(m Measured) (Answer, string) {
 			words = append(words, fmt.Sprintf("%s: %s points over %s", first.place(), pointsOf(nearest), name))
 		}
 	}
-	return allOf(parts), strings.Join(words, "; ")
+	return ahead(all, strings.Join(words, "; "))
 }
 
 // changes is a question: does the number of a series fall from the smallest to the largest X of the figure?
@@ -377,8 +356,8 @@ type changes struct {
 	rises  bool // the question is whether it rises
 }
 
-func (q changes) ask(m Measured) (Answer, string) {
-	var parts []Answer
+func (q changes) ask(m Measured) Answer {
+	var all []stats.Estimate
 	var words []string
 	names, lines := results.Grouped(m.Lines, func(l Line) string { return l.Series })
 	for _, name := range names {
@@ -389,16 +368,16 @@ func (q changes) ask(m Measured) (Answer, string) {
 		low, high := slices.MinFunc(lines[name], x), slices.MaxFunc(lines[name], x)
 		d := high.minus(&low, q.number)
 		if low.X == high.X || d.N == 0 {
-			parts = append(parts, Untold)
+			all = append(all, stats.Estimate{})
 			continue
 		}
 		words = append(words, fmt.Sprintf("%s: %s points from %g to %g", name, pointsOf(d), low.X, high.X))
 		if !q.rises {
 			d.Mean = -d.Mean
 		}
-		parts = append(parts, isAhead(d))
+		all = append(all, d)
 	}
-	return allOf(parts), strings.Join(words, "; ")
+	return ahead(all, strings.Join(words, "; "))
 }
 
 // leadsIn is a question to a table: is a method ahead of others in every column?
@@ -410,43 +389,62 @@ type leadsIn struct {
 }
 
 // above returns the question of [leadsIn] where the larger number is the better, and below where the smaller is.
-func above(method string, metric metrics.Metric, over ...string) func([]results.SummaryRow) (Answer, string) {
+func above(method string, metric metrics.Metric, over ...string) func([]results.SummaryRow) Answer {
 	return leadsIn{method, over, metric, false}.ask
 }
 
-func below(method string, metric metrics.Metric, over ...string) func([]results.SummaryRow) (Answer, string) {
+func below(method string, metric metrics.Metric, over ...string) func([]results.SummaryRow) Answer {
 	return leadsIn{method, over, metric, true}.ask
 }
 
 // ask answers with the nearest of the others in every column.
-func (q leadsIn) ask(rows []results.SummaryRow) (Answer, string) {
-	var parts []Answer
+func (q leadsIn) ask(rows []results.SummaryRow) Answer {
+	var all []stats.Estimate
 	var words []string
 	places, groups := results.Grouped(rows, columnWords)
 	for _, place := range places {
-		first := numberIn(groups[place], q.method, q.metric)
 		nearest, name := files.Optional{}, ""
 		for _, other := range q.over {
-			better, worse := first, numberIn(groups[place], other, q.metric)
+			d := leadIn(groups[place], q.method, other, q.metric)
 			if q.lower {
-				better, worse = worse, better
+				d.Mean = -d.Mean
 			}
-			d, _, verdict := stats.Compare(better, worse)
-			switch {
-			case verdict != stats.Outside:
-				parts = append(parts, Untold)
-			default:
-				parts = append(parts, isPositive(d))
-			}
-			if first.N > 0 && min(better.N, worse.N) > 0 && !(d >= nearest.Or(math.Inf(1))) {
-				nearest, name = files.Some(d), other
+			all = append(all, d)
+			if d.N > 0 && !(d.Mean >= nearest.Or(math.Inf(1))) {
+				nearest, name = files.Some(d.Mean), other
 			}
 		}
 		if name != "" {
 			words = append(words, fmt.Sprintf("%s: %s ahead of %s", place, q.metric.Difference(nearest), name))
 		}
 	}
-	return allOf(parts), strings.Join(words, "; ")
+	return ahead(all, strings.Join(words, "; "))
+}
+
+// leadIn returns [LeadIn] of two methods among the rows of one column; it has no seeds if one is not there.
+func leadIn(rows []results.SummaryRow, method, other string, metric metrics.Metric) stats.Estimate {
+	find := func(method string) *results.SummaryRow {
+		i := slices.IndexFunc(rows, func(r results.SummaryRow) bool { return r.Method == method && r.Metric == metric })
+		if i < 0 {
+			return nil
+		}
+		return &rows[i]
+	}
+	return LeadIn(find(method), find(other))
+}
+
+// LeadIn returns by how much a number of a table is above another, by pairs of seeds. It has no seeds without one of the
+// two. Where a row does not have the numbers of the seeds, the two are independent means, of as many seeds as the smaller
+// has.
+func LeadIn(a, b *results.SummaryRow) stats.Estimate {
+	if a == nil || b == nil || !a.Mean.Valid || !b.Mean.Valid {
+		return stats.Estimate{}
+	}
+	d := stats.Estimate{Mean: a.Mean.Value - b.Mean.Value, N: min(a.N, b.N)}
+	if a.Std.Valid && b.Std.Valid {
+		d.Std = files.Some(math.Hypot(a.Std.Value, b.Std.Value))
+	}
+	return d
 }
 
 // columnWords returns the column of a row, in which methods can be compared: sine, cifar10, alpha=0.1.
@@ -456,13 +454,4 @@ func columnWords(r results.SummaryRow) string {
 		words += ", alpha=" + r.Alpha.String()
 	}
 	return results.NewParams(words, string(r.Params.Only("gamma", "p-min"))).Words(", ")
-}
-
-// numberIn returns a number of a method among the rows of one column; it has no seeds if it is not there.
-func numberIn(rows []results.SummaryRow, method string, metric metrics.Metric) stats.Estimate {
-	i := slices.IndexFunc(rows, func(r results.SummaryRow) bool { return r.Method == method && r.Metric == metric })
-	if i < 0 || !rows[i].Mean.Valid {
-		return stats.Estimate{}
-	}
-	return stats.Estimate{Mean: rows[i].Mean.Value, Std: rows[i].Std, N: rows[i].N}
 }
