@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 		c.check(ctx, k, min(o.For/time.Duration(items), left/time.Duration(perTurn[k.turn])))
 		perTurn[k.turn]--
 	}
-	r.Took = time.Since(r.Began)
+	r.Took, r.Interrupted = time.Since(r.Began), ctx.Err() != nil
 	return r, errors.Join(ctx.Err(), c.ses.Close())
 }
 

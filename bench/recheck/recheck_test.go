@@ -342,7 +342,8 @@ func TestStops(t *testing.T) {
 	o := options(out)
 	o.Log = progress.New(&canceller{"round 9/", stop})
 	r, err := Run(ctx, o)
-	if !errors.Is(err, context.Canceled) || len(r.Lines) != 1 || r.Lines[0].rows != 10 || r.Lines[0].difference != "" {
+	if !errors.Is(err, context.Canceled) || !r.Interrupted || len(r.Lines) != 1 || r.Lines[0].rows != 10 ||
+		r.Lines[0].difference != "" {
 		t.Errorf("%v, %+v, want 10 rows of one run", err, r.Lines)
 	}
 	o = options(out)

@@ -27,6 +27,8 @@ type Report struct {
 	LeftOut  map[string]int // how many runs cannot be rechecked, by the reason
 	Problems []error        // what is wrong with files, and why runs failed
 	Engines  []string       // with the names of the processors
+
+	Interrupted bool
 }
 
 // line is a run that was rechecked.
@@ -134,11 +136,15 @@ func (r *Report) Markdown(w io.Writer, command string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Kept runs, rechecked\n\n%s\n\n", r.Summary())
 	b.WriteString("The first rounds of each run were trained anew from the settings in its run.json. Every row was " +
-		"compared with the\nkept curve.csv, text by text: all columns but elapsed_s and version, and of engine only its " +
-		"numerics.\n\n")
+		"compared with the\nkept curve.csv, text by text: all columns but elapsed_s and version, and of engine " +
+		"only its numerics.\n\n")
+	took := progress.Duration(r.Took)
+	if r.Interrupted {
+		took += ", interrupted"
+	}
 	for _, fact := range [][2]string{
 		{"date", r.Began.UTC().Format("2006-01-02 15:04 UTC")},
-		{"took", progress.Duration(r.Took)},
+		{"took", took},
 		{"program", strings.Join([]string{
 			"rollcall " + run.Version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
 		}, ", ")},
