@@ -22,14 +22,14 @@ import (
 	"rollcall/results/papers"
 )
 
-// resultsCommand is `rollcall results`: commands that read what runs have left, and train nothing.
+// resultsCommand is `rollcall results`: commands that read what runs have left; recheck alone trains.
 func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "results", Short: "List, show, verify, compare, merge and export what runs have left",
+		Use: "results", Short: "List, show, verify, recheck, compare, merge and export what runs have left",
 	}
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.curvesCommand(), a.compareCommand(), a.diffCommand(),
 		a.mergeCommand(), a.exportCommand(), a.verifyCommand(), a.scoreboardCommand(), a.powerCommand(),
-		a.fillCommand(), a.summariseCommand())
+		a.fillCommand(), a.summariseCommand(), a.recheckCommand())
 	return cmd
 }
 
