@@ -238,7 +238,7 @@ func (r *ComparisonRow) Ours() string {
 // notReached says how many of our seeds do not reach the accuracy of the metric; empty if all do.
 func (r *ComparisonRow) notReached() string {
 	if left := r.N - int(r.reached.Value); r.reached.Valid && left > 0 {
-		return fmt.Sprintf("not reached by %d of %d", left, r.N)
+		return fmt.Sprintf("not reached by %d of %s", left, files.Count(r.N, "seed"))
 	}
 	return ""
 }
