@@ -139,7 +139,7 @@ func settingText(value any) (string, error) {
 }
 
 // ProtocolRounds is the number of last rounds over which FedAWE's tables average.
-const ProtocolRounds = 50
+const ProtocolRounds = metrics.Window
 
 // Evaluated reports whether the model is evaluated after a round, 1 … rounds. It is evaluated after each multiple of
 // every and after the final round; among the final [ProtocolRounds] also after each multiple of last, unless last is 0.

@@ -48,7 +48,9 @@ type SummaryRow struct {
 	Rounds int            `csv:"rounds,optional"` // of each of its runs; 0: unknown
 	Metric metrics.Metric `csv:"metric"`
 	N      int            `csv:"n"` // seeds in Mean and Std
-	// missing if no seed is complete, or if no round reached the target of the metric
+	// of the seeds, those that reach the accuracy of a metric of [metrics.Reaching]; missing for other metrics
+	Reached files.Optional `csv:"reached,optional"`
+	// missing if no seed is complete, or if some seed or the mean did not reach the target of the metric
 	Mean      files.Optional `csv:"mean"`
 	Std       files.Optional `csv:"std"`        // sample standard deviation, see [stats.SampleStd]; missing if N < 2
 	PaperMean files.Optional `csv:"paper_mean"` // missing if the paper prints none, or a dash for never
@@ -87,6 +89,17 @@ func ReadSummary(path string) ([]SummaryRow, error) {
 		}
 	}
 	return rows, err
+}
+
+// MetricsIn returns the metrics of the rows that can be read in some summaries, each once.
+func MetricsIn(paths ...string) (found []metrics.Metric) {
+	for _, path := range paths {
+		rows, _, _ := files.ReadCSVFileLenient[SummaryRow](path) // whoever reads it for its numbers says what is bad
+		for _, r := range rows {
+			found = append(found, r.Metric)
+		}
+	}
+	return files.Unique(found)
 }
 
 // Estimate sets the row's seeds, mean and standard deviation.
@@ -153,7 +166,7 @@ func FindSummaries(
 				rows = append(rows, r)
 				continue
 			}
-			exact := func(r SummaryRow) string { return fmt.Sprint(r.Mean, r.Std, r.N, r.Status) }
+			exact := func(r SummaryRow) string { return fmt.Sprint(r.Mean, r.Std, r.N, r.Reached, r.Status) }
 			if exact(rows[at]) != exact(r) {
 				bad = append(bad, fmt.Errorf("results: %s line %d: %s of %s, %s, %s is %s, but in another summary %s",
 					file, lines[i], r.Metric, r.Method, r.Data, r.Availability, r.Metric.Words(r.Mean, r.Std, r.N),

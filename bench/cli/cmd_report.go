@@ -18,6 +18,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 	"rollcall/results/report"
@@ -28,6 +29,7 @@ func (a *app) reportCommand() *cobra.Command {
 	var (
 		to    string
 		mixed bool
+		named []string
 	)
 	cmd := &cobra.Command{
 		Use:   "report [RUN…]",
@@ -42,22 +44,30 @@ then 1.`,
 	}
 	cmd.ValidArgsFunction = completeFolders
 	cmd.Flags().StringVar(&to, "to", "", "folder of the page (default: report in the first RUN)")
+	registerMetric(cmd, &named, "numbers of sweeps and single runs, and further ones of the papers' tables (default: "+
+		"each table's own)")
 	registerMixed(cmd.Flags(), &mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		chosen, err := metricsNamed(named)
+		if err != nil {
+			return err
+		}
 		if len(args) == 0 {
 			args = []string{"out"}
 		}
 		if to == "" {
 			to = filepath.Join(args[0], "report")
 		}
-		return a.writeReport(cmd.Context(), to, args, mixed)
+		return a.writeReport(cmd.Context(), to, args, mixed, chosen)
 	}
 	return cmd
 }
 
 // writeReport reads the runs below the folders, writes the page to a folder, and prints its path and size.
-func (a *app) writeReport(ctx context.Context, to string, folders []string, mixed bool) error {
-	in, err := readReport(ctx, folders, mixed)
+func (a *app) writeReport(
+	ctx context.Context, to string, folders []string, mixed bool, chosen []metrics.Metric,
+) error {
+	in, err := readReport(ctx, folders, mixed, chosen)
 	if err != nil {
 		return err
 	}
@@ -98,14 +108,16 @@ func (a *app) complain(what string, bad []error) error {
 
 // readReport reads the input of a report: runs, summaries without runs, speed, and the data of figures that show no
 // runs.
-func readReport(ctx context.Context, folders []string, mixed bool) (in report.Input, err error) {
-	in.Folders, in.Mixed = folders, mixed
+func readReport(
+	ctx context.Context, folders []string, mixed bool, chosen []metrics.Metric,
+) (in report.Input, err error) {
+	in.Folders, in.Mixed, in.Metrics = folders, mixed, chosen
 	if in.Runs, in.Bad, err = results.FindRuns(ctx, folders...); err != nil {
 		return in, err
 	}
 	tables, of := results.ByTable(in.Runs)
 	for _, table := range tables {
-		in.Numbers = append(in.Numbers, papers.Summaries(table, of[table], mixed)...)
+		in.Numbers = append(in.Numbers, papers.Summaries(table, of[table], mixed, chosen...)...)
 	}
 	// A folder may have a summary.csv without its runs. Its numbers are shown as unverified.
 	alone, bad, err := results.FindSummaries(ctx, in.Numbers, folders...)

@@ -381,7 +381,7 @@ Use it after you have copied or removed runs.`,
 				return errors.Join(append(bad, fmt.Errorf("results: no run of %s in %s, want one", table, dir))...)
 			}
 			path := filepath.Join(dir, results.SummaryFile)
-			if err := compare.WriteSummary(path, table, of[table], mixed); err != nil {
+			if err := compare.WriteSummary(path, table, of[table], mixed, path); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.stdout, "%s: %s\n", path, files.Count(len(of[table]), "run"))

@@ -64,11 +64,11 @@ difference, 2·sqrt(s₁²/n₁ + s₂²/n₂). For every column it says whether
 	return cmd
 }
 
-// tableRows returns the summary rows of a table. It makes them from the runs below dir/table or dir. If there are no
-// runs it reads summary.csv and marks its rows as unverified, because nothing shows which runs they came from. bad is
-// what is wrong with runs.
+// tableRows returns the summary rows of a table. It makes them from the runs below dir/table or dir, with further
+// metrics. If there are no runs it reads summary.csv and marks its rows as unverified, because nothing shows which runs
+// they came from. bad is what is wrong with runs.
 func tableRows(
-	ctx context.Context, table, dir string, mixed bool,
+	ctx context.Context, table, dir string, mixed bool, further ...metrics.Metric,
 ) (rows []results.SummaryRow, bad []error, err error) {
 	if own := filepath.Join(dir, table); isFolder(own) { // dir is the folder of all tables
 		dir = own
@@ -78,7 +78,7 @@ func tableRows(
 		return nil, nil, err
 	}
 	if _, of := results.ByTable(runs); len(of[table]) > 0 {
-		return papers.Summaries(table, of[table], mixed), bad, nil
+		return papers.Summaries(table, of[table], mixed, further...), bad, nil
 	}
 	path := filepath.Join(dir, results.SummaryFile)
 	rows, err = results.ReadSummary(path)
@@ -97,7 +97,31 @@ func tableRows(
 	return results.Unverified(rows), bad, nil
 }
 
-// measured are the metrics of curve.csv, which every run has. Other metrics exist for single tables alone.
+// registerMetric adds --metric; usage says what the metrics are for, and the default.
+func registerMetric(cmd *cobra.Command, named *[]string, usage string) {
+	cmd.Flags().StringSliceVar(named, "metric", nil, usage+": final, last50, best and mean are test accuracies after "+
+		"the last round, over the last 50 rounds, of the best round and over all rounds; rounds_to_60 is the first "+
+		"evaluated round that reaches 60 %; others by their names in summary.csv")
+	completeWords(cmd, "metric", metrics.Names())
+}
+
+// metricsNamed returns the metrics of the words of --metric, each once; own are those of a table.
+func metricsNamed(words []string, own ...metrics.Metric) (list []metrics.Metric, err error) {
+	for _, word := range words {
+		m, known := metrics.Named(word, own...)
+		switch {
+		case !known && strings.HasPrefix(word, "rounds_to_"):
+			return nil, settings.Usagef("--metric %q: want rounds_to_P with a percentage P, more than 0 and at most 100",
+				word)
+		case !known:
+			return nil, settings.OneOf("metric", word, metrics.Names(own...))
+		}
+		list = append(list, m)
+	}
+	return files.Unique(list), nil
+}
+
+// measured are the columns of curve.csv that results power can look at.
 var measured = []string{
 	string(metrics.TestAcc), string(metrics.TrainAcc), string(metrics.TestLoss), string(metrics.TrainLoss),
 }
@@ -113,10 +137,9 @@ func (a *app) diffCommand() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare two sets of runs, cell by cell and seed by seed",
 		Long: `diff matches the complete runs below two folders by cell and seed. For every cell it prints the mean
-over the seeds of B − A with a Student confidence interval; the number of a run is the mean over its last rounds, see
---last. Differences are paired, so that the effect of a seed on both sides cancels. diff also says in what else the two
-runs of a pair differ (numerics, data, version, device). --ignore lets the sides differ in some columns: --ignore method
-compares two methods.`,
+over the seeds of B − A with a Student confidence interval. Differences are paired, so that the effect of a seed on both
+sides cancels. diff also says in what else the two runs of a pair differ (numerics, data, version, device). --ignore
+lets the sides differ in some columns: --ignore method compares two methods.`,
 		Example: `  rollcall results diff out-v1 out-v2
   rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
 		ValidArgsFunction: completeFolders,
@@ -124,10 +147,10 @@ compares two methods.`,
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &format, "text", compareFormats)
-	fs.StringSliceVar(&named, "metric", []string{string(metrics.TestAcc)},
-		"what is compared: "+strings.Join(measured, ", "))
+	registerMetric(cmd, &named, "what is compared (default: last50)")
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
-	fs.IntVar(&o.Last, "last", results.ProtocolRounds, "how many last rounds a run's number is the mean of")
+	fs.IntVar(&o.Last, "last", results.ProtocolRounds,
+		"of how many last rounds last50, train_acc and the losses are the mean")
 	fs.StringSliceVar(&o.Ignore, "ignore", nil, "columns that may differ: "+strings.Join(results.KeyColumns(), ", "))
 	registerMixed(fs, &o.Mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -137,11 +160,16 @@ compares two methods.`,
 		if o.Last < 1 {
 			return settings.Usagef("--last %d: want at least 1", o.Last)
 		}
-		for _, m := range named {
-			if err := settings.OneOf("metric", m, measured); err != nil {
-				return err
-			}
-			o.Metrics = append(o.Metrics, metrics.Metric(m))
+		var err error
+		if o.Metrics, err = metricsNamed(named); err != nil {
+			return err
+		}
+		if len(o.Metrics) == 0 {
+			o.Metrics = []metrics.Metric{metrics.TestAcc}
+		}
+		if fs.Changed("last") && !slices.ContainsFunc(o.Metrics, metrics.Metric.InWindow) {
+			return settings.Usagef("--last %d: of no use with --metric %s, want one of the two", o.Last,
+				strings.Join(named, ","))
 		}
 		for _, c := range o.Ignore {
 			if err := settings.OneOf("ignore", c, results.KeyColumns()); err != nil {
@@ -203,7 +231,7 @@ numbers that cannot be compared with the paper's, because they have other rounds
 	fs := cmd.Flags()
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
 	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers next to ours")
-	fs.StringSliceVar(&named, "metric", nil, "only these metrics (default: all of the table)")
+	registerMetric(cmd, &named, "only these numbers, in this order (default: all of the table)")
 	fs.StringVar(&e.Caption, "caption", "", "of the table in LaTeX or Markdown (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	registerMixed(fs, &mixed)
@@ -219,25 +247,25 @@ numbers that cannot be compared with the paper's, because they have other rounds
 			const want = `--label %q: %q, want none of {}\%%#$&~^",, no space and nothing that cannot be seen`
 			return settings.Usagef(want, e.Label, []rune(e.Label[i:])[0])
 		}
-		rows, bad, err := tableRows(cmd.Context(), args[0], args[1], mixed)
+		own := papers.Named(args[0])
+		chosen, err := metricsNamed(named, own.Metrics()...)
+		if err != nil {
+			return err
+		}
+		rows, bad, err := tableRows(cmd.Context(), args[0], args[1], mixed, chosen...)
 		if err != nil {
 			return err
 		}
 		table, _ := papers.TableByID(args[0]) // a sweep is no paper's table, and has no printed numbers
 		compare.SortSummary(args[0], rows)
 		grid := compare.Table(&table, rows).Grid()
-		var known []string
-		var wanted []metrics.Metric
-		for _, c := range grid.Columns {
-			known = append(known, string(c.Metric))
-		}
-		for _, m := range named { // each column is of one data set, so that several have the same metric
-			if err := settings.OneOf("metric", m, files.Unique(known)); err != nil {
-				return err
+		// A summary without its runs may lack what was asked for; so may runs that were not evaluated for it.
+		for _, m := range chosen {
+			if !slices.ContainsFunc(grid.Columns, func(c compare.GridColumn) bool { return c.Metric == m }) {
+				return fmt.Errorf("results export: --metric %s: no such number of %s below %s", m, args[0], args[1])
 			}
-			wanted = append(wanted, metrics.Metric(m))
 		}
-		grid = grid.Only(wanted...)
+		grid = grid.Only(chosen...)
 		// Without a caption of the user's, the caption says what the numbers are: a table is copied into a paper
 		// without the command that made it.
 		if e.Caption == "" {

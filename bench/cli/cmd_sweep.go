@@ -12,6 +12,8 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/internal/files"
+	"rollcall/results"
+	"rollcall/results/papers"
 )
 
 // sweepCommand is `rollcall sweep`: a table of any methods, processes, nets and data, which no paper printed. Package
@@ -21,6 +23,7 @@ func (a *app) sweepCommand() *cobra.Command {
 		sweep   many.Sweep
 		seeds   []uint
 		crossed int
+		named   []string
 	)
 	cmd := &cobra.Command{
 		Use:   "sweep",
@@ -59,11 +62,19 @@ availability, the initial weights and the batches.`,
 	fs.StringVar(&sweep.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
+	registerMetric(cmd, &named, "numbers to print (default: last50,train_acc)")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := c.validate(); err != nil {
 			return err
 		}
-		var err error
+		chosen, err := metricsNamed(named)
+		if err != nil {
+			return err
+		}
+		if len(chosen) > 0 && fs.Changed("crossed") {
+			return settings.Usagef("--metric: of no use with --crossed, want one of the two: " +
+				"results power --metric has another metric of the runs")
+		}
 		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
 			return err
 		}
@@ -92,7 +103,11 @@ availability, the initial weights and the batches.`,
 		if sweep.Crossed != nil {
 			return c.table(&t, cells, a.printCrossed)
 		}
-		return c.table(&t, cells, a.printTable)
+		printed := t.Only(chosen...)
+		t = t.With(chosen...)
+		return c.table(&t, cells, func(_ *papers.Table, rows []results.SummaryRow, path string) error {
+			return a.printTable(&printed, rows, path)
+		})
 	}
 	return cmd
 }

@@ -28,6 +28,7 @@ func (a *app) tableCommand() *cobra.Command {
 	var (
 		wanted many.Wanted
 		file   string
+		named  []string
 	)
 	cmd := &cobra.Command{
 		Use:   "table TABLE",
@@ -60,6 +61,7 @@ the table's.`,
 	fs.StringVar(&file, "rates", "",
 		"file of learning rates that tune has written, in place of the paper's; such numbers are not compared with "+
 			"printed ones")
+	registerMetric(cmd, &named, "further numbers of the runs, below the paper's (default: none)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
 		if err != nil {
@@ -68,6 +70,11 @@ the table's.`,
 		if err := c.validate(); err != nil {
 			return err
 		}
+		further, err := metricsNamed(named, t.Metrics()...)
+		if err != nil {
+			return err
+		}
+		t = t.With(further...)
 		complete(&wanted, fs, t.Preset)
 		if fs.Changed("rates") {
 			if wanted.Rates, err = many.ReadRates(file); err != nil {

@@ -15,11 +15,13 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/results"
 	"rollcall/results/compare"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
 
-// folderSummary is the summary of a table's folder. It has every run in the folder, whichever command made it and when.
-// So a command for a part of the table, or a second command at the same time, does not lose the rows of others.
+// folderSummary is the summary of a table's folder. It has every run in the folder, whichever command made it and when,
+// and every metric that a command has asked for. So a command for a part of the table, or a second command at the same
+// time, does not lose the rows of others.
 type folderSummary struct {
 	pool   *Pool
 	table  *papers.Table
@@ -66,7 +68,8 @@ func (s *folderSummary) write(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := results.WriteSummary(filepath.Join(s.dir, results.SummaryFile), s.rows(dirs)); err != nil {
+		path := filepath.Join(s.dir, results.SummaryFile)
+		if err := results.WriteSummary(path, s.rows(dirs, results.MetricsIn(path))); err != nil {
 			return err
 		}
 		after, err := results.RunFolders(ctx, s.dir)
@@ -85,8 +88,9 @@ func (s *folderSummary) finished(dir string) bool {
 	return err == nil && at[1] != s.read[dir].at[1]
 }
 
-// rows returns the summary of the runs in these folders. It reads only the runs that are new or have changed.
-func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
+// rows returns the summary of the runs in these folders, with further metrics. It reads only the runs that are new or
+// have changed.
+func (s *folderSummary) rows(dirs []string, further []metrics.Metric) []results.SummaryRow {
 	var runs []results.Run
 	var bad []error
 	for _, dir := range dirs {
@@ -100,7 +104,8 @@ func (s *folderSummary) rows(dirs []string) []results.SummaryRow {
 	for _, err := range slices.Concat(bad, doubles, results.RefuseTwins(runs)) {
 		s.say(err)
 	}
-	rows := s.table.Summarise(runs, s.pool.Keep.Mixed)
+	t := s.table.With(further...)
+	rows := t.Summarise(runs, s.pool.Keep.Mixed)
 	// The failure goes to the row of the cell's other seeds, if there are any. A cell without any run has no numerics.
 	for _, r := range s.failed {
 		at := slices.IndexFunc(rows, func(o results.SummaryRow) bool {

@@ -72,8 +72,44 @@ func captionOf(rows []*ComparisonRow) string {
 // notCompared returns the sentence above a table in which no number of ours is compared, all for the same reason.
 func notCompared(why string) string { return "Not compared with the printed numbers: " + why + "." }
 
-// measured says what the numbers are, and over how many seeds: "Mean ± sample standard deviation over 3 seeds".
+// over says which rounds of their runs the numbers of a metric are about, see [metrics.Metric.Over].
+func over(m metrics.Metric, rows []*ComparisonRow) (text, why string) {
+	var rounds []int
+	for _, r := range rows {
+		if r != nil && r.N > 0 {
+			rounds = append(rounds, r.Rounds)
+		}
+	}
+	return m.Over(results.ProtocolRounds, rounds...)
+}
+
+// measured says what the numbers are, and over how many seeds: "Test accuracy (%): mean over the last 50 rounds. Mean ±
+// sample standard deviation over 3 seeds". Metrics of one name, and names of the same rounds, are said together.
 func measured(rows []results.SummaryRow) string {
+	list, of := results.Grouped(rows, func(r results.SummaryRow) metrics.Metric { return r.Metric })
+	names, named := results.Grouped(list, metrics.Metric.Name)
+	about := func(name string) string {
+		var words []string
+		for _, m := range named[name] {
+			var rounds []int
+			for _, r := range of[m] {
+				rounds = append(rounds, r.Rounds)
+			}
+			text, why := m.Over(results.ProtocolRounds, rounds...)
+			words = append(words, withCommas(text, why))
+		}
+		return strings.Join(words, "; ")
+	}
+	var parts []string
+	texts, same := results.Grouped(names, about)
+	for _, text := range texts {
+		parts = append(parts, capital(strings.TrimSuffix(strings.Join(same[text], ", ")+": "+text, ": ")))
+	}
+	return strings.Join(append(parts, spread(rows)), ". ")
+}
+
+// spread says how the numbers of the seeds are put together: "Mean ± sample standard deviation over 3 seeds".
+func spread(rows []results.SummaryRow) string {
 	var seeds []int
 	var what []string
 	comparisons := 0 // for which p_holm is corrected
@@ -85,8 +121,9 @@ func measured(rows []results.SummaryRow) string {
 	for _, r := range rows {
 		seeds = append(seeds, r.N)
 		text := "mean ± sample standard deviation"
+		_, ofSeeds := r.Metric.Reaches()
 		switch {
-		case r.Metric.IsRound():
+		case r.Metric.IsRound() && !ofSeeds:
 			text = "first round of the mean"
 		case r.Metric == metrics.PHolm && comparisons > 0:
 			text = "p-value corrected for " + counted([]int{comparisons}, "comparison")
@@ -97,9 +134,11 @@ func measured(rows []results.SummaryRow) string {
 			what = append(what, text)
 		}
 	}
-	text := strings.Join(what, ", ") + " over " + counted(seeds, "seed")
-	return strings.ToUpper(text[:1]) + text[1:]
+	return capital(strings.Join(what, ", ") + " over " + counted(seeds, "seed"))
 }
+
+// capital returns a text with a capital first letter, which is ASCII.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // counted returns a range of counts with its noun: "1 seed", "2 to 3 seeds".
 func counted(x []int, what string) string {

@@ -48,8 +48,9 @@ type ComparisonRow struct {
 	Judgement
 	Status string `csv:"status"` // of our row, a [results.CellStatus]; empty without a row of ours
 
-	ours *results.SummaryRow // nil if the number is the paper's alone
-	own  results.Params      // our params without those that the table prescribes, see [papers.Table.Own]
+	ours    *results.SummaryRow // nil if the number is the paper's alone
+	reached files.Optional      // of our seeds, see [results.SummaryRow]
+	own     results.Params      // our params without those that the table prescribes, see [papers.Table.Own]
 
 	further int // 1: of a method that the table does not have, whose lines come last; 0: of one that it has
 }
@@ -59,6 +60,8 @@ type Comparing struct {
 	Rows    []ComparisonRow
 	Columns []Order // one for each column, in the order of Rows
 	Left    int     // printed numbers in columns that we did not run; Rows does not have them
+
+	printed bool // the table has printed numbers
 }
 
 // Table compares rows of ours with the printed numbers of their table; a table that is not a paper's has none. The
@@ -100,7 +103,7 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 		return i - j
 	})
 
-	var c Comparing
+	c := Comparing{printed: len(printed) > 0}
 	met := map[results.Printed]bool{}
 	for _, key := range columns {
 		numbers, _ := inPaper(key)
@@ -126,8 +129,8 @@ func ourRow(t *papers.Table, r *results.SummaryRow, label string) ComparisonRow 
 		further = 1
 	}
 	return ComparisonRow{
-		TableColumn: columnOf(r), Method: r.Method, Label: label, Mean: r.Mean, Std: r.Std, N: r.N, Rounds: r.Rounds,
-		Status: string(r.Status), ours: r, own: t.Own(r),
+		TableColumn: columnOf(r), Method: r.Method, Label: label, Mean: r.Mean, Std: r.Std, N: r.N, reached: r.Reached,
+		Rounds: r.Rounds, Status: string(r.Status), ours: r, own: t.Own(r),
 		further: further,
 	}
 }

@@ -23,7 +23,8 @@ import (
 type DiffRow struct {
 	results.CellKey
 	Metric     metrics.Metric `csv:"metric"`
-	N          int            `csv:"n"` // seeds that both sets have
+	Over       string         `csv:"over"` // which rounds of the runs the metric is about
+	N          int            `csv:"n"`    // seeds that both sets have, and in which both runs have the metric
 	MeanA      files.Optional `csv:"mean_a"`
 	MeanB      files.Optional `csv:"mean_b"`
 	Difference files.Optional `csv:"difference"` // mean over the seeds of B − A
@@ -35,9 +36,9 @@ type DiffRow struct {
 
 // DiffOptions say what [Diff] compares, and how.
 type DiffOptions struct {
-	Metrics []metrics.Metric // measured columns
+	Metrics []metrics.Metric // of [metrics.OfCurves] or [metrics.Reaching]
 	Level   float64          // of the confidence intervals, above 0 and below 1
-	Last    int              // how many last rounds of a run its number is the mean of, at least 1
+	Last    int              // of how many last rounds a measured column is the mean, at least 1
 	Ignore  []string         // columns of [results.KeyColumns] that may differ between A and B
 	Mixed   bool             // allows seeds of one cell in one set that are not alike
 }
@@ -46,11 +47,12 @@ type DiffOptions struct {
 type Diffing struct {
 	Rows         []DiffRow
 	Level        float64
+	Metrics      []string // what each metric is
 	OnlyA, OnlyB []string // runs without a partner in the other set, by cell and seed
 	Differ       []string // further differences between partners: numerics, data, version, …
 }
 
-// Diff compares the runs of the same cell and seed in two sets, a and b, by their means over the last o.Last rounds.
+// Diff compares the runs of the same cell and seed in two sets, a and b, by the numbers of [protocol.OfRun].
 // Only complete runs count. The runs of one cell in one set must be alike, unless o.Mixed is true; differences between
 // partners that no column shows are in Differ.
 //
@@ -69,11 +71,25 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 		Level: o.Level, OnlyA: runsA.without(runsB), OnlyB: runsB.without(runsA),
 		Differ: runsA.differences(runsB, cells),
 	}
+	rounds, compared := map[metrics.Metric][]int{}, map[metrics.Metric]int{}
 	for _, k := range cells {
 		for _, m := range o.Metrics {
-			if row := diffCell(k, m, runsA[k], runsB[k], o); row.N > 0 {
-				d.Rows = append(d.Rows, row)
+			row, of := diffCell(k, m, runsA[k], runsB[k], o)
+			if row.N > 0 || len(of) > 0 && m.IsRound() { // none reaches the accuracy, which is a result
+				d.Rows, rounds[m] = append(d.Rows, row), append(rounds[m], of...)
+				compared[m] += row.N
 			}
+		}
+	}
+	for _, m := range o.Metrics {
+		if len(rounds[m]) > 0 {
+			text, why := m.Over(o.Last, rounds[m]...)
+			about := string(m) + ": " + withCommas(m.Name(), text, why)
+			if pairs := len(rounds[m]) / 2; m.IsRound() && compared[m] < pairs {
+				about += fmt.Sprintf("; left out: %d of %d pairs, in which a run does not reach it",
+					pairs-compared[m], pairs)
+			}
+			d.Metrics = append(d.Metrics, about)
 		}
 	}
 	return d, nil
@@ -163,20 +179,24 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 	return sorted, keys, nil
 }
 
-// diffCell compares one metric of a cell over the seeds in which both runs have it.
-func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run, o DiffOptions) DiffRow {
-	row := DiffRow{CellKey: k, Metric: m}
+// diffCell compares one metric of a cell over the seeds in which both runs have it. rounds are those of all runs with a
+// partner.
+func diffCell(
+	k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run, o DiffOptions,
+) (row DiffRow, rounds []int) {
+	row = DiffRow{CellKey: k, Metric: m}
 	var x, y, d []float64
 	for _, seed := range slices.Sorted(maps.Keys(a)) {
 		if b[seed] == nil {
 			continue
 		}
-		va := protocol.LastRounds(a[seed].Curve, o.Last, m)
-		vb := protocol.LastRounds(b[seed].Curve, o.Last, m)
+		rounds = append(rounds, a[seed].Rounds(), b[seed].Rounds())
+		va, vb := protocol.OfRun(a[seed].Curve, o.Last, m), protocol.OfRun(b[seed].Curve, o.Last, m)
 		if va.Valid && vb.Valid {
 			x, y, d = append(x, va.Value), append(y, vb.Value), append(d, vb.Value-va.Value)
 		}
 	}
+	row.Over, _ = m.Over(o.Last, rounds...)
 	row.N, row.MeanA, row.MeanB = len(d), stats.Mean(x), stats.Mean(y)
 	row.Difference, row.Std = stats.Mean(d), stats.SampleStd(d)
 	// The interval has two sides, each of which misses the true difference with probability (1 − o.Level)/2.
@@ -186,13 +206,16 @@ func diffCell(k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run,
 		row.Low, row.High = files.Some(row.Difference.Value-half), files.Some(row.Difference.Value+half)
 		row.Apart = row.Low.Value > 0 || row.High.Value < 0
 	}
-	return row
+	return row, rounds
 }
 
 // words returns the cells of a row's line in the printed table, without the params in common.
 func (r DiffRow) words(common results.Params) []string {
 	params := r.Params.Minus(common).Words(" ")
 	interval, verdict := metrics.NoNumber, "one seed"
+	if r.N == 0 {
+		verdict = "not reached"
+	}
 	if r.Low.Valid {
 		interval = r.Metric.Difference(r.Low) + " … " + r.Metric.Difference(r.High)
 		verdict = "not apart"
@@ -208,7 +231,7 @@ func (r DiffRow) words(common results.Params) []string {
 	}
 }
 
-// Write writes a table with a line for each row, accuracies in percent, and then a summary.
+// Write writes what the metrics are, a table with a line for each row, accuracies in percent, and then a summary.
 func (d Diffing) Write(w io.Writer, m Markup) error {
 	common := results.CommonParams(d.Rows, func(r DiffRow) results.Params { return r.Params })
 	table := newTable("lllllrrrrrl", "method", "data", "availability", "params", "metric", "n", "A", "B", "B − A",
@@ -221,6 +244,12 @@ func (d Diffing) Write(w io.Writer, m Markup) error {
 		}
 	}
 	var b strings.Builder
+	for _, about := range d.Metrics {
+		fmt.Fprintf(&b, "%s\n%s", m.escape(about), m.after)
+	}
+	if m.after == "" {
+		b.WriteString("\n")
+	}
 	m.table(table, &b)
 	// 1 − level of all intervals miss 0 by chance, even if A and B do not differ at all.
 	fmt.Fprintf(&b, "\n%d rows, %d apart: by chance alone about %.1f would be; without a partner: %d in A, %d in B\n",

@@ -59,7 +59,8 @@ func TestDiff(t *testing.T) {
 	}
 	var text strings.Builder
 	must.OK(t, d.Write(&text, Plain))
-	want := "method   data      availability   metric     n      A      B   B − A   80 % interval   verdict\n" +
+	want := "test_acc: test accuracy (%), mean over all 1 round, since the runs are shorter than the window of 50\n\n" +
+		"method   data      availability   metric     n      A      B   B − A   80 % interval   verdict\n" +
 		"mifa     cifar10   sine           test_acc   3   40.0   60.0   +20.0    +9.1 … +30.9   apart\n\n" +
 		"1 rows, 1 apart: by chance alone about 0.2 would be; without a partner: 1 in A, 1 in B\n"
 	if !strings.HasPrefix(text.String(), want) {

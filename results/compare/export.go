@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -62,9 +63,11 @@ type ExportRow struct {
 	Data         string         `csv:"data"`
 	Column       string         `csv:"column"` // settings that distinguish columns of one data set
 	Metric       metrics.Metric `csv:"metric"`
+	Over         string         `csv:"over"` // which rounds of the runs the metric is about; may be empty
 	Mean         files.Optional `csv:"mean"` // as fractions
 	Std          files.Optional `csv:"std"`
-	N            int            `csv:"n"` // seeds
+	N            int            `csv:"n"`       // seeds
+	Reached      files.Optional `csv:"reached"` // of these, see [results.SummaryRow]
 	Status       string         `csv:"status"`
 	Label        string         `csv:"label"` // distinguishes rows of one cell; usually empty
 	Preset       string         `csv:"preset"`
@@ -136,7 +139,7 @@ func (g Grid) rows() (rows []PrintedRow) {
 				rows = append(rows, PrintedRow{
 					ExportRow{
 						group.Availability, group.Set, line.Method, set, c.Data, c.Set,
-						c.Metric, r.Mean, r.Std, r.N, r.Status, r.Label,
+						c.Metric, c.Over, r.Mean, r.Std, r.N, r.reached, r.Status, r.Label,
 						ours.Preset, ours.Net, ours.Clients, ours.Alpha, r.Rounds, ours.Version, ours.Numerics,
 					},
 					r.PaperMean, r.PaperStd, r.PaperN, r.NotJudged,
@@ -170,7 +173,7 @@ func (group GridGroup) best(r *ComparisonRow, column int) bool {
 // formats a number, in bold if it is our best.
 func (group GridGroup) cells(l GridLine, e *Export, set func(text string, bold bool) string) (cells []string) {
 	for i, r := range l.Cells {
-		cells = append(cells, set(ourWords(r), group.best(r, i))+e.mark(r))
+		cells = append(cells, set(r.Ours(), group.best(r, i))+e.mark(r))
 		if e.Printed {
 			cells = append(cells, set(paperWords(r), false))
 		}
@@ -186,12 +189,10 @@ func markdownNumber(text string, bold bool) string {
 }
 
 // Head returns the heading of a column, without the data set, which has a heading of its own.
-func (c GridColumn) Head() string {
-	if c.Set == "" {
-		return c.Metric.Name()
-	}
-	return c.Set + ", " + c.Metric.Name()
-}
+func (c GridColumn) Head() string { return withCommas(c.name(), c.Over) }
+
+// name returns the heading without the rounds.
+func (c GridColumn) name() string { return withCommas(c.Set, c.Metric.Name()) }
 
 func (g Grid) markdown(e Export) string {
 	var b strings.Builder
@@ -226,11 +227,20 @@ func (group GridGroup) Name() string {
 	return group.Availability + ", " + group.Set
 }
 
-func ourWords(r *ComparisonRow) string {
+// Ours returns our number as text; [metrics.NoNumber] if there is none.
+func (r *ComparisonRow) Ours() string {
 	if !isOurs(r) {
 		return metrics.NoNumber
 	}
-	return r.Metric.Words(r.Mean, r.Std, r.N)
+	return cmp.Or(r.notReached(), r.Metric.Words(r.Mean, r.Std, r.N))
+}
+
+// notReached says how many of our seeds do not reach the accuracy of the metric; empty if all do.
+func (r *ComparisonRow) notReached() string {
+	if left := r.N - int(r.reached.Value); r.reached.Valid && left > 0 {
+		return fmt.Sprintf("not reached by %d of %s", left, files.Count(r.N, "seed"))
+	}
+	return ""
 }
 
 // paperWords returns the printed number as text.
@@ -298,6 +308,19 @@ func (g Grid) latex(e Export) string {
 	return b.String()
 }
 
+// shortLines breaks a text at spaces into lines of at most 20 characters, or of one word.
+func shortLines(text string) (lines []string) {
+	for _, word := range strings.Fields(text) {
+		last := len(lines) - 1
+		if last >= 0 && len(lines[last])+1+len(word) <= 20 {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
 // latexHead writes the headings: data sets, then metrics, then "ours" and "printed" if per is 2.
 func (g Grid) latexHead(b *strings.Builder, per int) {
 	var rules []string
@@ -310,7 +333,11 @@ func (g Grid) latexHead(b *strings.Builder, per int) {
 	}
 	fmt.Fprintf(b, " \\\\\n%s\nmethod", strings.Join(rules, " "))
 	for _, c := range g.Columns {
-		head := escapeLaTeX(c.Head())
+		head := escapeLaTeX(c.name())
+		if c.Over != "" {
+			lines := append(shortLines(c.name()), shortLines(c.Over)...)
+			head = `\shortstack[r]{` + strings.ReplaceAll(escapeLaTeX(strings.Join(lines, "\n")), "\n", `\\`) + "}"
+		}
 		if per > 1 {
 			head = fmt.Sprintf("\\multicolumn{%d}{c}{%s}", per, head)
 		}

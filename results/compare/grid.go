@@ -22,6 +22,7 @@ type GridColumn struct {
 	Data   string
 	Set    string // settings that distinguish it from its neighbours: alpha=0.05; usually empty
 	Metric metrics.Metric
+	Over   string // which rounds of the runs the metric is about, see [metrics.Metric.Over]; may be empty
 }
 
 // GridGroup has the lines of one availability.
@@ -90,7 +91,17 @@ func (c Comparing) Grid() Grid {
 		}
 		g.Groups[p.group].put(own, p.column, p.row)
 	}
-	return g.sorted()
+	g = g.sorted(c.printed)
+	for i := range g.Columns {
+		var rows []*ComparisonRow
+		for _, group := range g.Groups {
+			for _, l := range group.Lines {
+				rows = append(rows, l.Cells[i])
+			}
+		}
+		g.Columns[i].Over, _ = over(g.Columns[i].Metric, rows)
+	}
+	return g
 }
 
 // column returns the index of a column, and adds the column if it is new.
@@ -132,23 +143,38 @@ func (g *GridGroup) put(own GridLine, column int, row *ComparisonRow) {
 	g.Lines = append(g.Lines, own)
 }
 
-// sorted returns the grid with the columns of a data set side by side, train before test as in the papers, and with a
-// cell for every column in each line.
-func (g Grid) sorted() Grid {
+// sorted returns the grid with the columns of a data set side by side, and with a cell for every column in each line. A
+// table with printed numbers has train before test as in the papers, others as their summary.
+func (g Grid) sorted(printed bool) Grid {
+	return g.sideBySide(g.places(), func(m metrics.Metric) int {
+		if printed {
+			return m.Info().Column
+		}
+		return m.Info().Row
+	})
+}
+
+// Only returns the grid with the columns of the wanted metrics, those of a data set in the order of wanted; with all
+// columns if wanted is empty.
+func (g Grid) Only(wanted ...metrics.Metric) Grid {
+	if len(wanted) == 0 {
+		return g
+	}
+	place := func(m metrics.Metric) int { return slices.Index(wanted, m) }
+	return g.sideBySide(slices.DeleteFunc(g.places(), func(i int) bool {
+		return place(g.Columns[i].Metric) < 0
+	}), place)
+}
+
+// sideBySide returns the grid with these columns, those of a data set and its settings side by side and sorted.
+func (g Grid) sideBySide(columns []int, order func(metrics.Metric) int) Grid {
 	first := func(i int) int { // the first column with the same data set and the same settings
 		return slices.IndexFunc(g.Columns, func(c GridColumn) bool {
 			return c.Data == g.Columns[i].Data && c.Set == g.Columns[i].Set
 		})
 	}
-	return g.pick(slices.SortedStableFunc(slices.Values(g.places()), func(i, j int) int {
-		return cmp.Or(first(i)-first(j), g.Columns[i].Metric.Info().Column-g.Columns[j].Metric.Info().Column)
-	}), isThere)
-}
-
-// Only returns the grid with the columns of the wanted metrics; with all columns if wanted is empty.
-func (g Grid) Only(wanted ...metrics.Metric) Grid {
-	return g.pick(slices.DeleteFunc(g.places(), func(i int) bool {
-		return len(wanted) > 0 && !slices.Contains(wanted, g.Columns[i].Metric)
+	return g.pick(slices.SortedStableFunc(slices.Values(columns), func(i, j int) int {
+		return cmp.Or(first(i)-first(j), order(g.Columns[i].Metric)-order(g.Columns[j].Metric))
 	}), isThere)
 }
 

@@ -239,12 +239,14 @@ func WriteCell(w io.Writer, c results.Cell) error {
 	table := newTable("rrlrrrrrlll", "seed", "rounds", "status", "test acc %", "train acc %", "test loss", "train loss",
 		"seconds", "engine", "device", "version")
 	measured := []metrics.Metric{metrics.TestAcc, metrics.TrainAcc, metrics.TestLoss, metrics.TrainLoss}
+	var rounds []int
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		line := []string{fmt.Sprint(r.Seed), fmt.Sprint(r.Rounds()), string(r.Status())}
 		for _, m := range measured {
 			line = append(line, m.Words(protocol.LastRounds(r.Curve, results.ProtocolRounds, m), files.Optional{}, 1))
 		}
+		rounds = append(rounds, r.Rounds())
 		last := r.Curve[len(r.Curve)-1]
 		seconds, engine := fmt.Sprintf("%.1f", last.ElapsedSec), last.Engine+" "+last.Precision
 		table.Lines = append(table.Lines, append(line, seconds, engine, r.Device(), last.Version))
@@ -263,7 +265,8 @@ func WriteCell(w io.Writer, c results.Cell) error {
 		table.Lines = append(table.Lines, append(line, "", "", "", ""))
 	}
 	table.Text(&b)
-	fmt.Fprintf(&b, "\nmeans over the evaluated rounds among the last %d; ", results.ProtocolRounds)
+	text, why := metrics.TestAcc.Over(results.ProtocolRounds, rounds...) // as the other three
+	fmt.Fprintf(&b, "\naccuracies and losses: %s\n", withCommas(text, why))
 	b.WriteString("all: mean ± sample standard deviation over the complete seeds\n")
 	if settings := c.Settings(); len(settings) > 0 {
 		b.WriteString("\nsettings\n")

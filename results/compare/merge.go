@@ -85,13 +85,18 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 			inTable = append(inTable, c.run)
 		}
 		// A table that no source has summarised gets no summary here either.
-		if !slices.ContainsFunc(all, func(source string) bool {
-			_, err := os.Stat(filepath.Join(source, table, results.SummaryFile))
-			return err == nil
-		}) {
+		var summaries []string
+		for _, source := range all {
+			path := filepath.Join(source, table, results.SummaryFile)
+			if _, err := os.Stat(path); err == nil {
+				summaries = append(summaries, path)
+			}
+		}
+		if len(summaries) == 0 {
 			continue // single runs, or the runs of a figure, which have no summary
 		}
-		if err := WriteSummary(filepath.Join(into, table, results.SummaryFile), table, inTable, mixed); err != nil {
+		path := filepath.Join(into, table, results.SummaryFile)
+		if err := WriteSummary(path, table, inTable, mixed, summaries...); err != nil {
 			return m, err
 		}
 		m.Tables = append(m.Tables, table)
@@ -103,8 +108,9 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 }
 
 // WriteSummary writes the summary of the runs of a table, those that are not alike in rows of their own unless mixed.
-func WriteSummary(path, table string, runs []results.Run, mixed bool) error {
-	rows := papers.Summaries(table, runs, mixed)
+// It has the table's metrics and those of the older summaries.
+func WriteSummary(path, table string, runs []results.Run, mixed bool, older ...string) error {
+	rows := papers.Summaries(table, runs, mixed, results.MetricsIn(older...)...)
 	SortSummary(table, rows)
 	return results.WriteSummary(path, rows)
 }

@@ -54,7 +54,7 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 	b.WriteString("\n")
 	var below notes
 	c.blocks(func(rows []ComparisonRow, order Order) {
-		fmt.Fprintf(&b, m.title, m.escape(columnTitle(order)))
+		fmt.Fprintf(&b, m.title, m.escape(columnTitle(order, rows)))
 		table := newTable("lllrrl", "method", "ours", "paper", "difference", "margin", "verdict")
 		for _, r := range rows {
 			verdict := cmp.Or(r.Outcome.Words(), metrics.NoNumber)
@@ -91,18 +91,31 @@ func (c Comparing) blocks(f func(rows []ComparisonRow, order Order)) {
 }
 
 // columnTitle returns the title of a column: everything that its rows have in common.
-func columnTitle(r Order) string {
-	title := r.Availability + ", " + r.Data + ", " + string(r.Metric)
-	if r.Metric.IsPercent() {
-		title += " %"
+func columnTitle(r Order, rows []ComparisonRow) string {
+	var all []*ComparisonRow
+	for i := range rows {
+		all = append(all, &rows[i])
 	}
+	title := r.Availability + ", " + r.Data
 	if r.Alpha.Valid {
 		title += ", alpha=" + r.Alpha.String()
 	}
 	if r.Params != "" {
 		title += ", " + r.Params.Words(", ")
 	}
-	return fmt.Sprintf("%s (preset %s, %d clients)", title, r.Preset, r.Clients)
+	return fmt.Sprintf("%s: %s (preset %s, %d clients)", title, metricTitle(r.Metric, all), r.Preset, r.Clients)
+}
+
+// metricTitle returns the name of a metric, and which rounds of the runs it is about: "test accuracy (%), mean over the
+// last 50 rounds".
+func metricTitle(m metrics.Metric, rows []*ComparisonRow) string {
+	text, why := over(m, rows)
+	return withCommas(m.Name(), text, why)
+}
+
+// withCommas joins the texts that are not empty.
+func withCommas(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), ", ")
 }
 
 // words returns the cells of a line without the verdict. The method is followed by the params that the column does not
@@ -115,7 +128,7 @@ func (r ComparisonRow) words(column Order) []string {
 	if r.Label != "" {
 		method += " " + r.Label
 	}
-	ours := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
+	ours := cmp.Or(r.notReached(), r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N))
 	switch results.CellStatus(r.Status) {
 	case "", results.CellOK, results.CellMixed, results.CellUnverified: // the label says it
 	default:
@@ -152,10 +165,10 @@ func (c Comparing) Summary() string {
 	return text
 }
 
-// WriteTable writes the rows of a table for people, one block of text for each metric. A block has a line for each
-// method, and a column for each availability and data set, in the order of the rows. A cell reads
-// `mean ± std (seeds) | paper's mean ± std`, with accuracies in percent. A cell with missing runs says how they ended,
-// and a note below says why.
+// WriteTable writes the rows of a table for people, one block of text for each metric, below a title that says what it
+// is. A block has a line for each method, and a column for each availability and data set, in the order of the rows. A
+// cell reads `mean ± std (seeds) | paper's mean ± std`, with accuracies in percent. A cell with missing runs says how
+// they ended, and a note below says why.
 //
 // If a line would be longer than width characters, the remaining columns follow in another block.
 func WriteTable(w io.Writer, t *papers.Table, rows []results.SummaryRow, width int) error {
@@ -171,7 +184,9 @@ func WriteTable(w io.Writer, t *papers.Table, rows []results.SummaryRow, width i
 		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
-		for i, block := range layOut(ofMetric, why, &below).blocks(width) {
+		t := layOut(ofMetric, why, &below)
+		fmt.Fprintf(&b, "%s\n", t.title)
+		for i, block := range t.blocks(width) {
 			if i > 0 {
 				b.WriteString("\n")
 			}
@@ -227,10 +242,7 @@ type tableColumn struct {
 // in a setting that the table does not show, get separate lines.
 func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	m, one := rows[0].Metric, rows[0].ours
-	t := &table{title: string(m), why: why, notes: below}
-	if m.IsPercent() {
-		t.title += " %"
-	}
+	t := &table{title: string(m) + ": " + metricTitle(m, rows), why: why, notes: below}
 	if m == metrics.PHolm {
 		n := 0
 		for _, r := range rows {
@@ -238,7 +250,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 				n++
 			}
 		}
-		t.title += " of " + counted([]int{n}, "comparison")
+		t.title += ", of " + counted([]int{n}, "comparison")
 	}
 	// A label names a setting only if rows of the table differ in it.
 	some := func(differs func(*results.SummaryRow) bool) bool {
@@ -310,7 +322,7 @@ func (t *table) column(availability, data string) int {
 // ours returns our half of a cell, with a reference to a note if seeds are missing or the number is not compared. Seeds
 // that completed count even if others did not.
 func (t *table) ours(r *ComparisonRow) string {
-	text := r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
+	text := cmp.Or(r.notReached(), r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N))
 	if r.N == 0 {
 		text = r.Status
 	}
@@ -359,7 +371,7 @@ func (c *tableColumn) cells(lines int) []string {
 // blocks distributes the columns over tables of at most width characters. A table has at least one column, even if that
 // column is wider.
 func (t *table) blocks(width int) (blocks []files.TextTable) {
-	labels := append([]string{t.title, "", "method"}, t.labels...)
+	labels := append([]string{"", "", "method"}, t.labels...)
 	used := 0
 	for i := range t.columns {
 		cells := t.columns[i].cells(len(t.labels))

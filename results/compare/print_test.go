@@ -50,35 +50,37 @@ func tableOf(m metrics.Metric) *papers.Table {
 }
 
 func TestWriteTable(t *testing.T) {
-	const wide = `test_acc %   stationary                    sine
-             cifar10                       cifar10
-method       ours           | paper        ours       | paper
-fedawe       66.1 ± 1.2 (3) | 66.3 ± 1.1   50.0 (1)   | –
-fedau         5.1 (1) [1]   | 64.1 ± 1.1   failed [2] | 63.0 ± 1.1
-mifa          NaN ± NaN (3) | 65.3 ± 1.1   –
+	const wide = `test_acc: test accuracy (%), mean over the last 50 rounds
+         stationary                    sine
+         cifar10                       cifar10
+method   ours           | paper        ours       | paper
+fedawe   66.1 ± 1.2 (3) | 66.3 ± 1.1   50.0 (1)   | –
+fedau     5.1 (1) [1]   | 64.1 ± 1.1   failed [2] | 63.0 ± 1.1
+mifa      NaN ± NaN (3) | 65.3 ± 1.1   –
 
 [1] interrupted
 [2] failed: nets: round 3 client 7 step 1: loss NaN, want a finite number
 `
-	const narrow = `test_acc %   stationary
-             cifar10
-method       ours           | paper
-fedawe       66.1 ± 1.2 (3) | 66.3 ± 1.1
-fedau         5.1 (1) [1]   | 64.1 ± 1.1
-mifa          NaN ± NaN (3) | 65.3 ± 1.1
+	const narrow = `test_acc: test accuracy (%), mean over the last 50 rounds
+         stationary
+         cifar10
+method   ours           | paper
+fedawe   66.1 ± 1.2 (3) | 66.3 ± 1.1
+fedau     5.1 (1) [1]   | 64.1 ± 1.1
+mifa      NaN ± NaN (3) | 65.3 ± 1.1
 
-test_acc %   sine
-             cifar10
-method       ours       | paper
-fedawe       50.0 (1)   | –
-fedau        failed [2] | 63.0 ± 1.1
-mifa         –
+         sine
+         cifar10
+method   ours       | paper
+fedawe   50.0 (1)   | –
+fedau    failed [2] | 63.0 ± 1.1
+mifa     –
 
 [1] interrupted
 [2] failed: nets: round 3 client 7 step 1: loss NaN, want a finite number
 `
-	widest := 0 // in characters, of the table without its notes
-	for _, line := range strings.Split(wide, "\n")[:6] {
+	widest := 0 // in characters, of the table without its title and its notes
+	for _, line := range strings.Split(wide, "\n")[1:7] {
 		widest = max(widest, len([]rune(line)))
 	}
 	for _, test := range []struct {
@@ -118,7 +120,8 @@ func TestWriteTableLosesNothing(t *testing.T) {
 	}
 	var b bytes.Buffer
 	must.OK(t, WriteTable(&b, tableOf(metrics.TestLoss), rows, 80))
-	want := `test_loss               sine
+	want := `test_loss: test loss, mean over the last 50 rounds
+                        sine
                         svhn
 method                  ours         | paper
 mifa (code)              0.5000 (1)  | –
@@ -148,7 +151,8 @@ func TestWriteTableRounds(t *testing.T) {
 	rows[3].Estimate(stats.Estimate{Mean: 0, N: 3})
 	var b bytes.Buffer
 	must.OK(t, WriteTable(&b, tableOf(metrics.RoundsTo100), rows, 80))
-	want := `rounds_to_100   sine
+	want := `rounds_to_100: first round at 100 % of the target
+                sine
                 svhn
 method          ours         | paper
 fedawe          1250 (3)     |  820
@@ -183,9 +187,9 @@ func TestWriteTableLabels(t *testing.T) {
 		must.OK(t, WriteTable(&b, tableOf(metrics.TestAcc), rows, 100))
 		lines := strings.Split(b.String(), "\n")
 		for i, want := range c.want {
-			label, _, _ := strings.Cut(lines[3+i], "  ")
+			label, _, _ := strings.Cut(lines[4+i], "  ")
 			if label != want {
-				t.Errorf("params %q: line %q, want the label %q", c.params, lines[3+i], want)
+				t.Errorf("params %q: line %q, want the label %q", c.params, lines[4+i], want)
 			}
 		}
 	}
@@ -204,7 +208,8 @@ func TestWriteTableStatus(t *testing.T) {
 	none.Mean, none.Std = files.Optional{}, files.Optional{}
 	var b strings.Builder
 	must.OK(t, WriteTable(&b, of, []results.SummaryRow{whole, mixed, old, diverged, none}, 100))
-	want := `test_acc %                            sine
+	want := `test_acc: test accuracy (%), mean over the last 50 rounds
+                                      sine
                                       svhn
 method                                ours               | paper
 fedawe                                85.0 ± 1.0 (3)     | 85.6 ± 0.9

@@ -3,6 +3,8 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"rollcall/internal/files"
@@ -11,7 +13,8 @@ import (
 // Metric names a measured column of a curve, or a number that a table computes from curves. The zero Metric is invalid.
 type Metric string
 
-// The measured columns come first. Losses are means per sample, and accuracies are fractions.
+// The measured columns come first. Losses are means per sample, and accuracies are fractions. As the number of a run they
+// are means over its last rounds, see [Window].
 const (
 	TrainLoss Metric = "train_loss"
 	TrainAcc  Metric = "train_acc"
@@ -31,6 +34,9 @@ const (
 	TestAccMax  Metric = "test_acc_max"
 	TestAccMean Metric = "test_acc_mean"
 	TestAccStd  Metric = "test_acc_std"
+
+	// The test accuracy after the last evaluated round. [Reaching] makes the name of one more number about test accuracies.
+	TestAccFinal Metric = "test_acc_final"
 
 	// FedAR's Table 3 prints numbers about the accuracies of the clients: mean, standard deviation and variance over
 	// all clients, and mean and standard deviation over the worst and the best tenth.
@@ -56,54 +62,171 @@ var OfClients = []Metric{
 	ClientAccBest10, ClientAccBest10Std,
 }
 
+// reaching is how the names of [Reaching] begin.
+const reaching = "rounds_to_acc_"
+
+// Reaching returns the metric of the first evaluated round of a run whose test accuracy is at least a percentage, and
+// whether the text is one, above 0 and up to 100. Round 0 is the initial model.
+func Reaching(percent string) (Metric, bool) {
+	p, err := strconv.ParseFloat(percent, 64)
+	if err != nil || !(p > 0 && p <= 100) { // refuses NaN too
+		return "", false
+	}
+	return Metric(reaching + strconv.FormatFloat(p, 'f', -1, 64)), true
+}
+
+// Reaches returns the accuracy that a metric of [Reaching] waits for, a fraction, and whether m is one.
+func (m Metric) Reaches() (accFrac float64, is bool) {
+	percent, is := strings.CutPrefix(string(m), reaching)
+	if same, valid := Reaching(percent); !is || !valid || same != m {
+		return 0, false
+	}
+	p, _ := strconv.ParseFloat(percent, 64) // [Reaching] has parsed it
+	return p / 100, true
+}
+
+// OfCurves are the metrics that any run has, since they follow from its curve; besides them those of [Reaching].
+var OfCurves = []Metric{
+	TestAcc, TestAccFinal, TestAccMax, TestAccMean, TestAccStd, TrainAcc, TestLoss, TrainLoss,
+}
+
+// IsOfCurves reports whether m follows from the curve of a run.
+func (m Metric) IsOfCurves() bool {
+	_, reaches := m.Reaches()
+	return reaches || slices.Contains(OfCurves, m)
+}
+
+// words are the words of the command line for metrics of test accuracy.
+var words = []struct {
+	word   string
+	metric Metric
+}{{"final", TestAccFinal}, {"last50", TestAcc}, {"best", TestAccMax}, {"mean", TestAccMean}}
+
+// Named returns the metric that a word of the command line stands for: final, last50, best, mean, rounds_to_P, or the
+// name of a metric in a summary. own are the metrics of a table, whose names come before words: in FedAWE's Table 8
+// rounds_to_50 is [RoundsTo50].
+func Named(word string, own ...Metric) (m Metric, known bool) {
+	if m = Metric(word); slices.Contains(own, m) || m.IsOfCurves() {
+		return m, true
+	}
+	for _, w := range words {
+		if w.word == word {
+			return w.metric, true
+		}
+	}
+	percent, is := strings.CutPrefix(word, "rounds_to_")
+	if !is {
+		return "", false
+	}
+	return Reaching(percent)
+}
+
+// Names returns what [Named] knows, for help and errors; own as there.
+func Names(own ...Metric) (names []string) {
+	for _, w := range words {
+		names = append(names, w.word)
+	}
+	names = append(names, "rounds_to_P")
+	for _, m := range files.Unique(slices.Concat(OfCurves, own)) {
+		names = append(names, string(m))
+	}
+	return names
+}
+
+// UnmarshalText returns an error for the name of any metric that this version does not know.
+func (m *Metric) UnmarshalText(text []byte) error {
+	*m = Metric(text)
+	if _, known := metrics[*m]; !known && !m.IsOfCurves() {
+		return fmt.Errorf("metric %q: unknown to this version of rollcall", text)
+	}
+	return nil
+}
+
 // Info says how a metric is named, printed, compared and sorted.
 type Info struct {
 	name     string  // for people, with the unit
+	over     string  // which rounds of a run it is about, in words; [inWindow]: a mean over the last [Window]
 	scale    float64 // factor for people: 100 for accuracies, which they read in percent
 	decimals int     // as the papers print it
 	More     bool    // a larger number is better
 	Target   float64 // share of the target accuracy, for metrics that are first rounds; 0 for the others
 	Row      int     // order among the rows of a cell in a summary; equal ones are sorted by target and name
-	Column   int     // order among the columns of a data set in a table; equal ones keep their order
+	Column   int     // order among the columns of a data set in a paper's table; equal ones keep their order
 }
 
-// metrics has the [Info] of every metric that this version knows.
+const (
+	inWindow  = "in the window"
+	afterLast = "after the last round"
+)
+
+// metrics has the [Info] of every metric but those of [Reaching].
 var metrics = map[Metric]Info{
-	TrainAcc:  {"train accuracy (%)", 100, 1, true, 0, 1, 0},
-	TestAcc:   {"test accuracy (%)", 100, 1, true, 0, 0, 1},
-	TrainLoss: {"train loss", 1, 4, false, 0, 2, 2},
-	TestLoss:  {"test loss", 1, 4, false, 0, 2, 3},
+	TrainAcc:  {"train accuracy (%)", inWindow, 100, 1, true, 0, 6, 0},
+	TestAcc:   {"test accuracy (%)", inWindow, 100, 1, true, 0, 0, 1},
+	TrainLoss: {"train loss", inWindow, 1, 4, false, 0, 7, 2},
+	TestLoss:  {"test loss", inWindow, 1, 4, false, 0, 7, 3},
 
-	RoundsTo25:  {"first round at 25 % of the target", 1, 0, false, 0.25, 2, 0},
-	RoundsTo50:  {"first round at 50 % of the target", 1, 0, false, 0.5, 2, 0},
-	RoundsTo75:  {"first round at 75 % of the target", 1, 0, false, 0.75, 2, 0},
-	RoundsTo100: {"first round at 100 % of the target", 1, 0, false, 1, 2, 0},
+	RoundsTo25:  {"first round at 25 % of the target", "", 1, 0, false, 0.25, 7, 0},
+	RoundsTo50:  {"first round at 50 % of the target", "", 1, 0, false, 0.5, 7, 0},
+	RoundsTo75:  {"first round at 75 % of the target", "", 1, 0, false, 0.75, 7, 0},
+	RoundsTo100: {"first round at 100 % of the target", "", 1, 0, false, 1, 7, 0},
 
-	TestAccMax:  {"test accuracy max (%)", 100, 2, true, 0, 2, 0},
-	TestAccMean: {"test accuracy mean (%)", 100, 2, true, 0, 2, 0},
-	TestAccStd:  {"test accuracy std (%)", 100, 2, false, 0, 2, 0},
+	TestAccFinal: {"test accuracy (%)", afterLast, 100, 1, true, 0, 1, 1},
+	TestAccMax:   {"test accuracy (%)", "largest of the run", 100, 2, true, 0, 2, 1},
+	TestAccMean:  {"test accuracy (%)", "mean over all rounds", 100, 2, true, 0, 3, 1},
+	TestAccStd:   {"test accuracy (%)", "std over the second half of the rounds", 100, 2, false, 0, 4, 1},
 
-	ClientAccMean:       {"client accuracy mean (%)", 100, 1, true, 0, 2, 0},
-	ClientAccStd:        {"client accuracy std (%)", 100, 1, false, 0, 2, 0},
-	ClientAccVar:        {"client accuracy var", 1e4, 1, false, 0, 2, 0},
-	ClientAccWorst10:    {"client accuracy worst10 (%)", 100, 1, true, 0, 2, 0},
-	ClientAccWorst10Std: {"client accuracy worst10 std (%)", 100, 1, false, 0, 2, 0},
-	ClientAccBest10:     {"client accuracy best10 (%)", 100, 1, true, 0, 2, 0},
-	ClientAccBest10Std:  {"client accuracy best10 std (%)", 100, 1, false, 0, 2, 0},
+	ClientAccMean:       {"client accuracy mean (%)", afterLast, 100, 1, true, 0, 7, 0},
+	ClientAccStd:        {"client accuracy std (%)", afterLast, 100, 1, false, 0, 7, 0},
+	ClientAccVar:        {"client accuracy var", afterLast, 1e4, 1, false, 0, 7, 0},
+	ClientAccWorst10:    {"client accuracy worst10 (%)", afterLast, 100, 1, true, 0, 7, 0},
+	ClientAccWorst10Std: {"client accuracy worst10 std (%)", afterLast, 100, 1, false, 0, 7, 0},
+	ClientAccBest10:     {"client accuracy best10 (%)", afterLast, 100, 1, true, 0, 7, 0},
+	ClientAccBest10Std:  {"client accuracy best10 std (%)", afterLast, 100, 1, false, 0, 7, 0},
 
-	PRounds: {"p rounds", 1, 4, false, 0, 2, 0},
-	PSeeds:  {"p seeds", 1, 4, false, 0, 2, 0},
-	PHolm:   {"p Holm", 1, 4, false, 0, 3, 0},
+	PRounds: {"p rounds", "all evaluated rounds", 1, 4, false, 0, 7, 0},
+	PSeeds:  {"p seeds", inWindow, 1, 4, false, 0, 7, 0},
+	PHolm:   {"p Holm", inWindow, 1, 4, false, 0, 8, 0},
 }
 
-// Info returns the description of a metric. A file of another version may have a metric that this one does not know;
-// its description is made from its name.
+// Info returns the description of a metric.
 func (m Metric) Info() Info {
-	if info, known := metrics[m]; known {
-		return info
+	if acc, is := m.Reaches(); is {
+		return Info{
+			name: fmt.Sprintf("rounds to %s %% test accuracy", strings.TrimPrefix(string(m), reaching)),
+			over: "first evaluated round", scale: 1, decimals: 1, Target: acc, Row: 5, Column: 1,
+		}
 	}
-	name := strings.ReplaceAll(strings.Replace(string(m), "acc", "accuracy", 1), "_", " ")
-	return Info{name: name, scale: 1, decimals: 4, Row: 2}
+	return metrics[m]
+}
+
+// InWindow reports whether the number of a run is a mean over its last rounds, see [Window].
+func (m Metric) InWindow() bool { return m.Info().over == inWindow }
+
+// Window is the number of last rounds over which the measured columns are averaged, as FedAWE's tables do.
+const Window = 50
+
+// Over says in words which rounds of its run a number is about: "mean over the last 50 rounds". window is the number of
+// last rounds of a mean, usually [Window]; rounds are those of the runs, 0 if unknown. If all runs are shorter, the mean
+// is over all of their rounds, and why says so. Both texts may be empty.
+func (m Metric) Over(window int, rounds ...int) (over, why string) {
+	if !m.InWindow() {
+		return m.Info().over, ""
+	}
+	shorter := slices.DeleteFunc(slices.Clone(rounds), func(n int) bool { return n == 0 || n >= window })
+	last := "mean over the last " + files.Count(window, "round")
+	switch {
+	case len(shorter) == 0:
+		return last, ""
+	case len(shorter) < len(rounds):
+		return last + ", or over all rounds of a shorter run", ""
+	}
+	least, most := slices.Min(shorter), slices.Max(shorter)
+	all := files.Count(most, "round")
+	if least < most {
+		all = fmt.Sprintf("%d to %s", least, all)
+	}
+	return "mean over all " + all, fmt.Sprintf("since the runs are shorter than the window of %d", window)
 }
 
 // Name returns the name of a metric for people, with its unit.
@@ -112,7 +235,7 @@ func (m Metric) Name() string { return m.Info().name }
 // IsPercent reports whether m is a fraction that is printed in percent.
 func (m Metric) IsPercent() bool { return m.Info().scale == 100 }
 
-// IsRound reports whether m is the first round that reaches a target, a whole number.
+// IsRound reports whether m is the first round that reaches a target, or the mean of such rounds.
 func (m Metric) IsRound() bool { return m.Info().Target > 0 }
 
 // IsP reports whether m is a p-value.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rollcall/results"
+	"rollcall/results/metrics"
 )
 
 // Runs are the finished runs of one cell, one for each seed.
@@ -80,13 +81,21 @@ func (r *Runs) About(row *results.SummaryRow) {
 	row.About(infos)
 }
 
-// Summaries computes the rows of the table of a name from existing runs, as [Table.Summarise] does. A name that is not
-// a paper's table, such as the folder of single runs, gets rows of accuracies.
-func Summaries(table string, runs []results.Run, mixed bool) (rows []results.SummaryRow) {
+// Named returns the table of a name. One that is not a paper's table, such as the folder of single runs, has the
+// accuracies of a sweep.
+func Named(table string) Table {
 	t, unknown := TableByID(table)
 	if unknown != nil {
-		t = Sweep(table, "", nil, nil)
+		return Sweep(table, "", nil, nil)
 	}
+	return t
+}
+
+// Summaries computes the rows of the table of a name from existing runs, as [Table.Summarise] does, with further
+// metrics.
+func Summaries(table string, runs []results.Run, mixed bool, further ...metrics.Metric) []results.SummaryRow {
+	t := Named(table)
+	t = t.With(further...)
 	return t.Summarise(runs, mixed)
 }
 

@@ -101,9 +101,40 @@ func (c *Column) Presets() []string {
 	return presets
 }
 
-// Sweep returns a table of ours with the accuracies of methods. The caller sets its columns and rounds.
+// Sweep returns a table of ours with the accuracies of methods. The caller sets its columns and rounds. A sweep that is
+// read from its folder has neither methods nor seeds.
 func Sweep(id, title string, methods []string, seeds []uint32) Table {
 	return Table{ID: id, Title: title, Methods: methods, Seeds: seeds, Entries: accuracies(), About: aboutAccuracies}
+}
+
+// With returns the table with further numbers behind its own, those of the metrics that follow from curves. It ignores
+// other metrics.
+func (t *Table) With(further ...metrics.Metric) Table {
+	more := *t
+	more.Entries = slices.Clone(t.Entries)
+	for _, m := range further {
+		if m.IsOfCurves() && !slices.ContainsFunc(more.Entries, func(e Entry) bool { return e.Metric == m }) {
+			more.Entries = append(more.Entries, fromCurves(m)...)
+		}
+	}
+	return more
+}
+
+// Only returns the table with the numbers of these metrics alone, in their order; with its own if there are none.
+func (t *Table) Only(chosen ...metrics.Metric) Table {
+	only := *t
+	if len(chosen) > 0 {
+		only.Entries, only.About = fromCurves(chosen...), func(int) string { return aboutSeeds }
+	}
+	return only
+}
+
+// Metrics returns the metrics of the table.
+func (t *Table) Metrics() (list []metrics.Metric) {
+	for _, e := range t.Entries {
+		list = append(list, e.Metric)
+	}
+	return list
 }
 
 var tables = withExperiments(slices.Concat(fedaweTables, cafedTables, fedarTables))
@@ -253,33 +284,44 @@ type Entry struct {
 	Fill func(row *results.SummaryRow, runs, reference Runs) error
 }
 
-// accuracies returns the entries of FedAWE's tables: test and train accuracy, see [lastRounds].
-func accuracies() []Entry { return lastRounds(metrics.TestAcc, metrics.TrainAcc) }
+// accuracies returns the entries of FedAWE's tables: test and train accuracy, means over the last 50 rounds.
+func accuracies() []Entry { return fromCurves(metrics.TestAcc, metrics.TrainAcc) }
 
-// lastRounds returns an entry for each metric: the mean over the last 50 rounds of a run, and then mean ± standard
-// deviation over the seeds.
-func lastRounds(list ...metrics.Metric) []Entry {
-	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
-		return protocol.OverSeeds(runs.Curves, results.ProtocolRounds, m)
+// fromCurves returns an entry for each metric that follows from curves: the number of each run as [protocol.OfRun] has
+// it, and then mean ± standard deviation over the seeds. A first round has a mean only if all seeds reach the accuracy.
+func fromCurves(list ...metrics.Metric) []Entry {
+	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
+		if _, is := row.Metric.Reaches(); is {
+			reached := protocol.Reached(runs.Curves, row.Metric)
+			if row.Reached = files.Some(float64(len(reached))); len(reached) == row.N {
+				row.Estimate(stats.EstimateOf(reached))
+			}
+			return nil
+		}
+		e, err := protocol.OverSeeds(runs.Curves, results.ProtocolRounds, row.Metric)
+		if err == nil {
+			row.Estimate(e)
+		}
+		return err
 	}, list...)
 }
 
-// aboutAccuracies explains [lastRounds] to people.
+// aboutSeeds explains [fromCurves] to people. Which rounds the numbers are about is said with each metric.
+const aboutSeeds = "mean ± sample standard deviation over the seeds"
+
+// aboutAccuracies explains [accuracies] to people.
 func aboutAccuracies(rounds int) string {
-	about := fmt.Sprintf("mean ± sample standard deviation over the seeds of the mean over the last %d rounds",
-		min(results.ProtocolRounds, rounds))
-	if rounds > results.ProtocolRounds {
-		about += ", in which alone the training set is evaluated (--eval-train-rounds all: at every evaluation)"
+	if rounds <= results.ProtocolRounds {
+		return aboutSeeds
 	}
-	return about
+	return fmt.Sprintf("%s; the training set is evaluated in the last %d rounds alone (--eval-train-rounds all: at "+
+		"every evaluation)", aboutSeeds, results.ProtocolRounds)
 }
 
 // overTime returns the entries of INFOCOM's Table I: the largest test accuracy of a run, its mean over the rounds, and
 // its standard deviation over the second half of the rounds, each averaged over the seeds.
 func overTime() []Entry {
-	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
-		return protocol.OverTime(runs.Curves, m)
-	}, metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd)
+	return fromCurves(metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd)
 }
 
 // aboutOverTime explains [overTime] to people.
@@ -291,8 +333,12 @@ func aboutOverTime(int) string {
 // clientAccuracies returns the entries of FedAR's Table 3: mean, spread, worst and best tenth of the accuracies of the
 // clients.
 func clientAccuracies() []Entry {
-	return estimates(func(runs Runs, m metrics.Metric) (stats.Estimate, error) {
-		return protocol.ClientsOverSeeds(runs.Clients, m)
+	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
+		e, err := protocol.ClientsOverSeeds(runs.Clients, row.Metric)
+		if err == nil {
+			row.Estimate(e)
+		}
+		return err
 	}, metrics.OfClients...)
 }
 
@@ -395,17 +441,6 @@ func aboutPairedT(rounds int) string {
 		"two-sided paired t-test against fedar's of the test accuracies after every evaluated round, of all seeds, " +
 		"as the paper has it, though they are not independent; p_seeds: the same of the means of the seeds; p_holm: " +
 		"p_seeds with Holm's correction for all comparisons of the table"
-}
-
-// estimates returns an entry for each metric, filled with the estimate that measure returns.
-func estimates(measure func(runs Runs, m metrics.Metric) (stats.Estimate, error), list ...metrics.Metric) []Entry {
-	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
-		e, err := measure(runs, row.Metric)
-		if err == nil {
-			row.Estimate(e)
-		}
-		return err
-	}, list...)
 }
 
 // entries returns an entry for each metric, all with the same Fill.

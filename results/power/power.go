@@ -324,8 +324,9 @@ func Write(w io.Writer, rows []Spread, find stats.Detect, markdown bool) error {
 		if first.Params != "" {
 			about += ", " + first.Params.Words(" ")
 		}
-		number := fmt.Sprintf("%s, mean over the last %d rounds: %s on average", first.Metric.Name(),
-			min(results.ProtocolRounds, first.Rounds), inUnit(first.Metric, first.Mean))
+		over, why := first.Metric.Over(results.ProtocolRounds, first.Rounds)
+		number := strings.TrimSuffix(first.Metric.Name()+", "+over+", "+why, ", ")
+		number += ": " + inUnit(first.Metric, first.Mean) + " on average"
 		t := files.TextTable{Align: "lrrrr", Gap: "  ", Lines: [][]string{
 			{"part of the spread", "seeds", "of the variance", "std", "95 % interval"},
 		}}

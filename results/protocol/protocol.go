@@ -74,17 +74,61 @@ func lastRound(curves ...[]results.CurveRow) (last int) {
 	return last
 }
 
-// OverSeeds returns mean and standard deviation, over the runs of one cell, of the number that [LastRounds] gives for
-// each run. A run without that number is an error.
+// OfRun returns the number of a metric of [metrics.OfCurves] or [metrics.Reaching] for one run, with the means of
+// [LastRounds] over n rounds. It is missing if the run was not evaluated for it, or never reaches the accuracy.
+//
+// CA-Fed's Table I has three of them: [metrics.TestAccMax] is the largest test accuracy, the initial model included.
+// [metrics.TestAccMean] is the mean over the evaluated rounds after the initial model. [metrics.TestAccStd] is the
+// sample standard deviation over the second half of these rounds. The paper uses every round, so runs for this table
+// should evaluate after every round.
+func OfRun(rows []results.CurveRow, n int, m metrics.Metric) files.Optional {
+	if level, is := m.Reaches(); is {
+		return firstRound(rows, level)
+	}
+	switch m {
+	case metrics.TestAccFinal:
+		return LastRounds(rows, 1, metrics.TestAcc)
+	case metrics.TestAccMax, metrics.TestAccMean, metrics.TestAccStd:
+		return overTime(rows, m)
+	}
+	return LastRounds(rows, n, m)
+}
+
+// firstRound returns the first evaluated round of a run whose test accuracy is at least level; missing if there is none.
+func firstRound(rows []results.CurveRow, level float64) (first files.Optional) {
+	for _, r := range rows {
+		if r.TestAcc.Valid && reaches(r.TestAcc.Value, level) && (!first.Valid || float64(r.Round) < first.Value) {
+			first = files.Some(float64(r.Round))
+		}
+	}
+	return first
+}
+
+// reaches reports whether a number is at least level, or short of it by a rounding error; NaN is not.
+func reaches(x, level float64) bool { return x >= level-stats.Roundoff*math.Abs(level) }
+
+// OverSeeds returns mean and standard deviation, over the runs of one cell, of the number that [OfRun] gives for each
+// run. A run without that number is an error.
 func OverSeeds(runs [][]results.CurveRow, n int, m metrics.Metric) (stats.Estimate, error) {
 	return overRuns(runs, m, func(i int, rows []results.CurveRow) (float64, error) {
-		v := LastRounds(rows, n, m)
+		v := OfRun(rows, n, m)
 		if !v.Valid {
-			return 0, fmt.Errorf("results: run %d of %d: no %s in its last %d rounds, want one at least",
-				i+1, len(runs), m, n)
+			over, _ := m.Over(n)
+			return 0, fmt.Errorf("results: run %d of %d: no %s (%s) in %d evaluations, want more of them",
+				i+1, len(runs), m, over, len(rows))
 		}
 		return v.Value, nil
 	})
+}
+
+// Reached returns the rounds of [OfRun] for a metric of [metrics.Reaching], without the runs that never reach it.
+func Reached(runs [][]results.CurveRow, m metrics.Metric) (rounds []float64) {
+	for _, rows := range runs {
+		if v := OfRun(rows, results.ProtocolRounds, m); v.Valid {
+			rounds = append(rounds, v.Value)
+		}
+	}
+	return rounds
 }
 
 // overRuns returns mean and standard deviation over runs, where number gives the number of each run.
@@ -125,30 +169,14 @@ func FirstRound(
 				"want it every %d rounds up to %d", lacking+1, len(curves), m, round, every, last)
 		}
 		// Once the first round is found, the later rounds are only checked for gaps.
-		if !first.Valid && means[at].Mean >= threshold-stats.Roundoff*math.Abs(threshold) {
+		if !first.Valid && reaches(means[at].Mean, threshold) {
 			first = files.Some(float64(round))
 		}
 	}
 	return first, nil
 }
 
-// OverTime returns mean and standard deviation, over the runs of one cell, of a number about the test accuracies of
-// each run (CA-Fed, Table I). [metrics.TestAccMax] is the largest accuracy, the initial model included.
-// [metrics.TestAccMean] is the mean over the evaluated rounds after the initial model. [metrics.TestAccStd] is the
-// sample standard deviation over the second half of these rounds. The paper uses every round, so runs for this table
-// should evaluate after every round.
-func OverTime(runs [][]results.CurveRow, m metrics.Metric) (stats.Estimate, error) {
-	return overRuns(runs, m, func(i int, rows []results.CurveRow) (float64, error) {
-		v := overTime(rows, m)
-		if !v.Valid {
-			return 0, fmt.Errorf("results: run %d of %d: %s of %d evaluations, want more of them",
-				i+1, len(runs), m, len(rows))
-		}
-		return v.Value, nil
-	})
-}
-
-// overTime returns the number of [OverTime] for one run; missing if the run has too few evaluations.
+// overTime returns a number of CA-Fed's Table I for one run, see [OfRun]; missing if the run has too few evaluations.
 func overTime(rows []results.CurveRow, m metrics.Metric) files.Optional {
 	last := lastRound(rows)
 	var x []float64

@@ -71,8 +71,8 @@ func TestOverSeeds(t *testing.T) {
 		t.Error("no seed: got no error, want one")
 	}
 	_, err = OverSeeds([][]results.CurveRow{ramp(5, 1), ramp(0, 1)}, 50, metrics.TestAcc)
-	if want := "results: run 2 of 2: no test_acc in its last 50 rounds, want one at least"; err == nil ||
-		err.Error() != want {
+	want := "results: run 2 of 2: no test_acc (mean over the last 50 rounds) in 1 evaluations, want more of them"
+	if err == nil || err.Error() != want {
 		t.Errorf("run without rounds: got %v, want %s", err, want)
 	}
 }
@@ -292,6 +292,49 @@ func fuzzRows[T any](f *testing.F, path string, rows []T, read func(t *testing.T
 	})
 }
 
+// Three seeds, evaluated at rounds 5, 10, 15 and 20; the model of round 0 has 10 %. By hand, in percent:
+//
+//	seed 3: 20 50 70 60: last 60, best 70, mean 50
+//	seed 4: 30 60 50 40: last 40, best 60, mean 45
+//	seed 6: 40 40 60 80: last 80, best 80, mean 55
+//
+// 60 % is reached in rounds 15, 10 and 15, and 70 % by seeds 3 and 6 alone, in rounds 15 and 20. Of rounds 11 to 20 the
+// means are 65, 45 and 70.
+func TestWords(t *testing.T) {
+	runs := [][]results.CurveRow{
+		accuracies(5, 0.1, 0.2, 0.5, 0.7, 0.6), accuracies(5, 0.1, 0.3, 0.6, 0.5, 0.4),
+		accuracies(5, 0.1, 0.4, 0.4, 0.6, 0.8),
+	}
+	for _, c := range []struct {
+		word      string
+		window    int
+		mean, std float64
+	}{
+		{"final", 50, 0.6, 0.2},
+		{"best", 50, 0.7, 0.1},
+		{"mean", 50, 0.5, 0.05},
+		{"last50", 50, 0.5, 0.05}, // shorter than the window
+		{"last50", 10, 0.6, math.Sqrt(0.0175)},
+		{"last50", 1, 0.6, 0.2},
+		{"rounds_to_60", 50, 40. / 3, 5 / math.Sqrt(3)},
+	} {
+		m, _ := metrics.Named(c.word)
+		got, err := OverSeeds(runs, c.window, m)
+		// A few roundings of numbers below 20.
+		if err != nil || got.N != 3 || math.Abs(got.Mean-c.mean) > 1e-14 || math.Abs(got.Std.Value-c.std) > 1e-14 {
+			t.Errorf("%s, window %d: %+v, %v, want %g ± %g of 3", c.word, c.window, got, err, c.mean, c.std)
+		}
+	}
+	for percent, want := range map[string][]float64{
+		"10": {0, 0, 0}, "60": {15, 10, 15}, "70": {15, 20}, "80.01": nil,
+	} {
+		m, _ := metrics.Reaching(percent)
+		if got := Reached(runs, m); !slices.Equal(got, want) {
+			t.Errorf("%s: reached in rounds %v, want %v", m, got, want)
+		}
+	}
+}
+
 func TestOverTime(t *testing.T) {
 	// Rounds 1 … 4: maxima 0.5 and 0.9 (the initial model counts), means 0.35 and 0.4; the second half is rounds 3 and
 	// 4: 0.4 and 0.5 have the standard deviation 0.1/√2, 0.4 and 0.4 none.
@@ -306,14 +349,14 @@ func TestOverTime(t *testing.T) {
 	}{{metrics.TestAccMax, 0.7, 0.4 / math.Sqrt2}, {metrics.TestAccMean, 0.375, 0.05 / math.Sqrt2}, {
 		metrics.TestAccStd, half / 2, half / math.Sqrt2,
 	}} {
-		got, err := OverTime(runs, c.m)
+		got, err := OverSeeds(runs, 50, c.m)
 		// A few roundings of numbers below 1.
 		if err != nil || got.N != 2 || math.Abs(got.Mean-c.mean) > 1e-15 || math.Abs(got.Std.Value-c.std) > 1e-15 {
 			t.Errorf("%s: %+v, %v, want %g ± %g of 2", c.m, got, err, c.mean, c.std)
 		}
 	}
 	for _, runs := range [][][]results.CurveRow{nil, {resultstest.Accuracies(0.1, 0.2)}} {
-		if _, err := OverTime(runs, metrics.TestAccStd); err == nil {
+		if _, err := OverSeeds(runs, 50, metrics.TestAccStd); err == nil {
 			t.Errorf("%d runs of at most one round: no error, want one", len(runs))
 		}
 	}

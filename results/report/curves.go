@@ -217,8 +217,10 @@ func (b *builder) curves() {
 
 // curveFigure adds the figure of one family: test accuracy, and train loss if it was measured.
 func (b *builder) curveFigure(f family) {
-	acc := plot.LineChart{Title: "test accuracy", XLabel: "round", YLabel: "test accuracy (%)"}
-	loss := plot.LineChart{Title: "train loss", XLabel: "round", YLabel: "train loss (per sample)", LogY: true}
+	acc := plot.LineChart{Title: "test accuracy after each round", XLabel: "round", YLabel: "test accuracy (%)"}
+	loss := plot.LineChart{
+		Title: "train loss after each round", XLabel: "round", YLabel: "train loss (per sample)", LogY: true,
+	}
 	var (
 		rows    []curveRow
 		used    []*results.Run

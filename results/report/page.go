@@ -34,7 +34,7 @@ var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.F
 // sections are the sections with figures, in the order of the page.
 var sections = []sectionData{
 	{ID: "curves", Title: "Training curves", About: "Accuracy on the test set and loss on the training set, " +
-		"of the method's model, after so many rounds."},
+		"of the method's model, after each evaluated round. The numbers of tables may be means over rounds."},
 	{ID: "availability", Title: "Availability", About: "Which clients are available, how often, and when."},
 	{ID: "decisions", Title: "Inclusion and importance", About: "Methods of CA-Fed's papers weigh clients, " +
 		"and leave some out although they are available."},
@@ -235,9 +235,13 @@ func (d *pageData) tables(b *builder) {
 		known, _ := papers.TableByID(id) // the zero Table, without printed numbers, for a table of ours
 		compare.SortSummary(id, rows)
 		c := compare.Table(&known, rows)
+		grid := c.Grid()
+		if known.ID == "" {
+			grid = grid.Only(b.Metrics...)
+		}
 		t := tableData{
-			Grid: c.Grid(), ID: "table-" + slug(id), Title: id, Printed: len(known.Printed) > 0,
-			Ours: compare.Caption(rows), Not: compare.NotCompared(&known, rows),
+			Grid: grid, ID: "table-" + slug(id), Title: id, Printed: len(known.Printed) > 0,
+			Ours: grid.Caption(), Not: compare.NotCompared(&known, rows),
 		}
 		if id == "run" {
 			t.Title = "Single runs"
@@ -270,7 +274,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 		return c
 	}
 	if r.Status != "" {
-		c.Ours = r.Metric.Words(r.Mean, r.Std, r.N)
+		c.Ours = r.Ours()
 		if r.Status != string(results.CellOK) {
 			c.Note = r.Status + ", " + files.Count(r.N, "seed")
 		}

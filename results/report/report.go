@@ -13,6 +13,7 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
 )
@@ -28,6 +29,7 @@ type Input struct {
 	Folders []string             // the folders that were read, for the heading
 	Runs    []results.Run        // from [results.FindRuns]
 	Numbers []results.SummaryRow // the rows of the tables, each number once
+	Metrics []metrics.Metric     // the columns of tables that are not a paper's, in their order; none: all of Numbers
 	Bench   []results.BenchRow   // speed measurements
 	Base    []plot.Bin           // base availabilities of clients (FedAWE, figure 5)
 	BaseOf  string               // describes Base in its caption
