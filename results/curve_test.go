@@ -18,7 +18,7 @@ const (
 	cellHeader  = "table,method,preset,data,net,availability,clients,alpha,"
 	curveHeader = cellHeader +
 		"seed,round,active,lr,train_loss,train_acc,test_loss,test_acc,elapsed_s,params,engine,precision,version"
-	summaryHeader = cellHeader + "params,rounds,metric,n,reached,mean,std,paper_mean,paper_std,status,error," +
+	summaryHeader = cellHeader + "params,rounds,metric,n,reached,mean,std,by_seed,paper_mean,paper_std,status,error," +
 		"version,engine,precision,device,numerics,revisions,data_checksum"
 	benchHeader = "time,version,data,net,availability,clients,active,local_steps,batch,rounds,warmup,threads," +
 		"engine,precision,device,client_steps_per_s,images_per_s,gflops,round_ms_median,round_ms_p10,round_ms_p90," +
@@ -95,9 +95,9 @@ func TestSummary(t *testing.T) {
 	must.OK(t, WriteSummary(path, []SummaryRow{ok, failed}))
 	text := must.Get(os.ReadFile(path))(t)
 	want := summaryHeader + "\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,0,test_acc,3,,0.6,0.01,0.635,0.02,ok,," +
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,0.1,,0,test_acc,3,,0.6,0.01,,0.635,0.02,ok,," +
 		"v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n" +
-		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,,,0,test_acc,0,,,,,,failed,nets: loss NaN," +
+		"fedawe-2,fedawe,code,cifar10,cnn-cifar10,sine,100,,,0,test_acc,0,,,,,,,failed,nets: loss NaN," +
 		"v0.1,cpu-avx2,fp32,\"CPU, 2 cores\",,,\n"
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"rollcall/internal/files"
 	"rollcall/results/metrics"
@@ -53,6 +55,7 @@ type SummaryRow struct {
 	// missing if no seed is complete, or if some seed or the mean did not reach the target of the metric
 	Mean      files.Optional `csv:"mean"`
 	Std       files.Optional `csv:"std"`        // sample standard deviation, see [stats.SampleStd]; missing if N < 2
+	BySeed    BySeed         `csv:"by_seed,optional"`
 	PaperMean files.Optional `csv:"paper_mean"` // missing if the paper prints none, or a dash for never
 	PaperStd  files.Optional `csv:"paper_std"`
 	Status    CellStatus     `csv:"status"`
@@ -69,6 +72,38 @@ type SummaryRow struct {
 	Numerics  string `csv:"numerics,optional"`
 	Revisions string `csv:"revisions,optional"`
 	Checksum  string `csv:"data_checksum,optional"`
+}
+
+// BySeed has the number of every seed behind a mean, "3=0.528;4=0.531", so that two rows can be compared by pairs of
+// seeds. Empty: unknown, or the number is not a mean over seeds.
+type BySeed string
+
+// NewBySeed returns the numbers of seeds.
+func NewBySeed(seeds []uint32, values []float64) BySeed {
+	words := make([]string, len(seeds))
+	for i, s := range seeds {
+		words[i] = fmt.Sprintf("%d=%s", s, strconv.FormatFloat(values[i], 'g', -1, 64))
+	}
+	return BySeed(strings.Join(words, ";"))
+}
+
+// Minus returns the differences of two rows of numbers, seed by seed; nil if their seeds differ or one is unknown.
+func (b BySeed) Minus(other BySeed) (differences []float64) {
+	x, y := strings.Split(string(b), ";"), strings.Split(string(other), ";")
+	if len(x) != len(y) {
+		return nil
+	}
+	for i := range x {
+		seed, a, _ := strings.Cut(x[i], "=")
+		same, c, _ := strings.Cut(y[i], "=")
+		v, err := strconv.ParseFloat(a, 64)
+		w, wrong := strconv.ParseFloat(c, 64)
+		if seed != same || err != nil || wrong != nil {
+			return nil
+		}
+		differences = append(differences, v-w)
+	}
+	return differences
 }
 
 // And is between the values of a column in which the runs of a row differ.

@@ -219,18 +219,23 @@ func TestEntriesResolve(t *testing.T) {
 		at := strings.LastIndex(strings.TrimSpace(line), " ")
 		want[line[:at]] = strings.TrimSpace(line[at:])
 	}
-	entry := func(id, preset string, rounds, i int, column papers.Column, method string) {
-		w := Wanted{Preset: preset}
+	var entry func(id, preset string, rounds, i int, column papers.Column, method string, readings ...string)
+	entry = func(id, preset string, rounds, i int, column papers.Column, method string, readings ...string) {
+		w := Wanted{Preset: preset, Readings: readings}
 		s, err := w.settings(id, rounds, column, method)
 		if err != nil {
 			t.Errorf("%s, preset %s, entry %d, %s: %v", id, preset, i, method, err)
 			return
 		}
+		preset = strings.Join(append([]string{preset}, readings...), ",")
 		key := strings.Join([]string{id, preset, strconv.Itoa(i), method}, " ")
 		if hash := want[key]; hash != results.Hash(s) {
 			t.Errorf("%s: hash %s, want %s", key, results.Hash(s), hash)
 		}
 		delete(want, key)
+		if late, is := column.Late[preset]; is && method == "ca-fed" { // runs of the preset as it was stay found
+			entry(id, preset, rounds, i, column, method, late.Before)
+		}
 	}
 	for _, id := range papers.TableNames() {
 		table := must.Get(papers.TableByID(id))(t)

@@ -440,6 +440,9 @@ func LeadIn(a, b *results.SummaryRow) stats.Estimate {
 	if a == nil || b == nil || !a.Mean.Valid || !b.Mean.Valid {
 		return stats.Estimate{}
 	}
+	if pairs := a.BySeed.Minus(b.BySeed); pairs != nil {
+		return stats.EstimateOf(pairs)
+	}
 	d := stats.Estimate{Mean: a.Mean.Value - b.Mean.Value, N: min(a.N, b.N)}
 	if a.Std.Valid && b.Std.Valid {
 		d.Std = files.Some(math.Hypot(a.Std.Value, b.Std.Value))

@@ -45,11 +45,17 @@ func (r *Runs) Add(run *results.Run, decisions bool) error {
 	return nil
 }
 
-// Seeds returns the seeds of all runs, also of those that diverged.
-func (r *Runs) Seeds() (seeds []uint32) {
+// seeds returns the seeds of the runs in the slices.
+func (r *Runs) seeds() (seeds []uint32) {
 	for _, info := range r.Of {
 		seeds = append(seeds, info.Seed)
 	}
+	return seeds
+}
+
+// Seeds returns the seeds of all runs, also of those that diverged.
+func (r *Runs) Seeds() (seeds []uint32) {
+	seeds = r.seeds()
 	for _, run := range r.Diverged {
 		seeds = append(seeds, run.Seed)
 	}

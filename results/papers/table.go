@@ -295,14 +295,21 @@ func fromCurves(list ...metrics.Metric) []Entry {
 			reached := protocol.Reached(runs.Curves, row.Metric)
 			if row.Reached = files.Some(float64(len(reached))); len(reached) == row.N {
 				row.Estimate(stats.EstimateOf(reached))
+				row.BySeed = results.NewBySeed(runs.seeds(), reached)
 			}
 			return nil
 		}
 		e, err := protocol.OverSeeds(runs.Curves, results.ProtocolRounds, row.Metric)
-		if err == nil {
-			row.Estimate(e)
+		if err != nil {
+			return err
 		}
-		return err
+		row.Estimate(e)
+		var values []float64
+		for _, curve := range runs.Curves {
+			values = append(values, protocol.OfRun(curve, results.ProtocolRounds, row.Metric).Value)
+		}
+		row.BySeed = results.NewBySeed(runs.seeds(), values)
+		return nil
 	}, list...)
 }
 
@@ -335,10 +342,20 @@ func aboutOverTime(int) string {
 func clientAccuracies() []Entry {
 	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
 		e, err := protocol.ClientsOverSeeds(runs.Clients, row.Metric)
-		if err == nil {
-			row.Estimate(e)
+		if err != nil {
+			return err
 		}
-		return err
+		row.Estimate(e)
+		var values []float64
+		for k := range runs.Clients {
+			one, err := protocol.ClientsOverSeeds(runs.Clients[k:k+1], row.Metric)
+			if err != nil {
+				return err
+			}
+			values = append(values, one.Mean)
+		}
+		row.BySeed = results.NewBySeed(runs.seeds(), values)
+		return nil
 	}, metrics.OfClients...)
 }
 
