@@ -119,7 +119,7 @@ func TestSummaryStatus(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("row without status: a file was written, want none")
 	}
-	done := summaryHeader + "\n,,,,,,1,,,0,test_acc,1,,,,,,done,,,,,,,,\n"
+	done := summaryHeader + "\n,,,,,,1,,,0,test_acc,1,,,,,,,done,,,,,,,,\n"
 	_, err = files.ReadCSV[SummaryRow](strings.NewReader(done), "s.csv")
 	want = `results: s.csv: line 2: column status: status "done", want one of ` + statuses
 	if err == nil || err.Error() != want {

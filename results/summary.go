@@ -54,7 +54,7 @@ type SummaryRow struct {
 	Reached files.Optional `csv:"reached,optional"`
 	// missing if no seed is complete, or if some seed or the mean did not reach the target of the metric
 	Mean      files.Optional `csv:"mean"`
-	Std       files.Optional `csv:"std"`        // sample standard deviation, see [stats.SampleStd]; missing if N < 2
+	Std       files.Optional `csv:"std"` // sample standard deviation, see [stats.SampleStd]; missing if N < 2
 	BySeed    BySeed         `csv:"by_seed,optional"`
 	PaperMean files.Optional `csv:"paper_mean"` // missing if the paper prints none, or a dash for never
 	PaperStd  files.Optional `csv:"paper_std"`
