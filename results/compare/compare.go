@@ -72,6 +72,8 @@ type Comparing struct {
 // the same values of the params that distinguish the columns of the table. In a column that we ran, a printed number
 // without a number of ours has a row too. Our numbers that no paper prints come last.
 func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
+	read, _ := t.AsRead(ours)
+	t = &read
 	printed, marks := t.Printed, labels(ours)
 	ours = slices.Clone(ours) // the rows of the comparison point into it
 	keys := results.PrintedNames(printed)

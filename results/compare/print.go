@@ -211,6 +211,8 @@ func NotCompared(t *papers.Table, rows []results.SummaryRow) string {
 
 // eachBeside returns each row of a table with its printed number, in the order of the rows.
 func eachBeside(t *papers.Table, rows []results.SummaryRow) []*ComparisonRow {
+	read, _ := t.AsRead(rows)
+	t = &read
 	marks := labels(rows)
 	all := make([]*ComparisonRow, len(rows))
 	for i := range rows {

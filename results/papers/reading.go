@@ -109,3 +109,52 @@ func ReadingNames() (names []string) {
 	}
 	return names
 }
+
+// AsRead returns the table in the readings that its rows are in, and their names: a reading whose settings one of them
+// has, or whose number of rounds all of them have.
+func (t *Table) AsRead(rows []results.SummaryRow) (read Table, names []string) {
+	read = *t
+	if len(t.Columns) == 0 || len(rows) == 0 {
+		return read, nil
+	}
+	for _, r := range t.Columns[0].Readings {
+		is := slices.ContainsFunc(rows, func(row results.SummaryRow) bool {
+			return r.Set != "" && r.Set.Minus(row.Params) == ""
+		})
+		if r.Rounds > 0 {
+			is = !slices.ContainsFunc(rows, func(row results.SummaryRow) bool { return row.N > 0 && row.Rounds != r.Rounds })
+		}
+		if !is {
+			continue
+		}
+		names, read.Rounds = append(names, r.Name), cmp.Or(r.Rounds, read.Rounds)
+	}
+	if read.Rounds != t.Rounds {
+		read.Printed = slices.Clone(t.Printed)
+		for i := range read.Printed {
+			read.Printed[i].Rounds = read.Rounds
+		}
+	}
+	return read, names
+}
+
+// Chosen returns what was chosen about a preset with readings when the printed numbers were known, and the names of the
+// readings that had been before; nothing of a table or figure whose numbers do not depend on it.
+func (c *Column) Chosen(preset string, names []string) (says []string, before []string) {
+	list, err := readings(c.Readings, names)
+	if err != nil {
+		return nil, nil
+	}
+	late, changed := c.Late[preset]
+	if changed && !slices.Contains(names, late.Before) {
+		says, before = append(says, late.Says), append(before, late.Before)
+	}
+	for _, r := range list {
+		if r.Late {
+			says = append(says, r.Says)
+		} else {
+			before = append(before, r.Name)
+		}
+	}
+	return says, before
+}

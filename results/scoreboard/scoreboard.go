@@ -36,6 +36,12 @@ type Result struct {
 	Run     string `csv:"run"`     // how much of it was run, or why there is nothing to run
 	Tally
 	Verdict Verdict `csv:"verdict"`
+	// what was chosen about the reading when the printed numbers were known, and the verdict under the reading before;
+	// empty if nothing was
+	Late   string  `csv:"chosen_late"`
+	Before Verdict `csv:"verdict_before"`
+
+	reading, before string // the preset and the readings, see [papers.Column.Chosen]
 
 	Claims []papers.Claim // what the paper says about it, numbers and sentences
 }
@@ -115,6 +121,7 @@ func readItem(about Result, id, dir string) (rows []Result, err error) {
 		}
 		rows = append(rows, found...)
 	}
+	noteBefore(rows)
 	if rows == nil {
 		for i := range says {
 			says[i].Outcome = judge.Outcome{}
@@ -175,8 +182,13 @@ func readTable(about Result, t *papers.Table, dir string) (rows []Result, err er
 		if draws := ours[0].Params.Get("draws"); draws != "" {
 			row.Command += " --draws " + draws
 		}
+		read, readings := t.AsRead(ours)
+		row.read(&t.Columns[0], preset, readings)
+		if readings != nil {
+			row.Command += " --reading " + strings.Join(readings, ",")
+		}
 		c := compare.Table(t, ours)
-		size, full := tableSize(t, ours, &c)
+		size, full := tableSize(&read, ours, &c)
 		row.Run = size
 		row.NotRun = c.Left
 		for i := range c.Rows {
@@ -216,6 +228,13 @@ func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err 
 	for _, name := range slices.Sorted(maps.Keys(info.Settings)) {
 		about.Command += fmt.Sprintf(" --%s %s", name, info.Settings[name])
 	}
+	if info.Trained && len(f.Runs) > 0 {
+		var readings []string
+		if list := info.Settings["reading"]; list != "" {
+			readings = strings.Split(list, ",")
+		}
+		about.read(&f.Runs[0].Column, info.Preset, readings)
+	}
 	short := shortOf(&info)
 	about.Run = figureSize(&info, short)
 	if exists(base + papers.PaperSuffix) {
@@ -229,6 +248,32 @@ func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err 
 	}
 	about.Verdict = about.verdict()
 	return []Result{about}, nil
+}
+
+// read notes what was chosen about a preset and readings when the printed numbers were known.
+func (r *Result) read(c *papers.Column, preset string, readings []string) {
+	says, before := c.Chosen(preset, readings)
+	r.Late = strings.Join(says, "; ")
+	r.reading, r.before = readingKey(preset, readings), readingKey(preset, before)
+}
+
+func readingKey(preset string, readings []string) string {
+	return strings.Join(append([]string{preset}, slices.Sorted(slices.Values(readings))...), ",")
+}
+
+// noteBefore sets, of each result of one item that was chosen late, the verdict under the reading before.
+func noteBefore(rows []Result) {
+	for i := range rows {
+		r := &rows[i]
+		at := slices.IndexFunc(rows, func(other Result) bool { return other.reading == r.before })
+		switch {
+		case r.Late == "":
+		case at >= 0:
+			r.Before = rows[at].Verdict
+		default:
+			r.Before = NotTried
+		}
+	}
 }
 
 // add adds a claim and counts its verdict. Without the paper's size it has none.
@@ -268,7 +313,7 @@ func WriteMarkdown(w io.Writer, rows []Result) error {
 	for i := range rows {
 		r := &rows[i]
 		items.Lines = append(items.Lines, []string{
-			r.Document, r.Item + reading(r), r.Shows, r.Command, r.Run, r.String(), string(r.Verdict),
+			r.Document, r.Item + reading(r), r.Shows, r.Command, r.Run, r.String(), r.verdictWords(),
 		})
 		// The slides show figures of the journal paper again.
 		again := slices.ContainsFunc(rows[:i], func(earlier Result) bool {
@@ -296,6 +341,14 @@ func reading(r *Result) string {
 		return ""
 	}
 	return ", " + r.Reading
+}
+
+// verdictWords returns the verdict, with the one before if its reading was chosen when the print was known.
+func (r *Result) verdictWords() string {
+	if r.Late == "" {
+		return string(r.Verdict)
+	}
+	return fmt.Sprintf("%s (chosen when the print was known: %s; before: %s)", r.Verdict, r.Late, r.Before)
 }
 
 // String says what agrees and what does not: "20 agree, 4 differ, 1 cannot be told".

@@ -102,7 +102,7 @@ func tableSize(t *papers.Table, rows []results.SummaryRow, c *compare.Comparing)
 	// The other reasons are the same words for all numbers, or are of single numbers.
 	for _, why := range c.Counts().Why {
 		for part := range strings.SplitSeq(why, ", ") {
-			said := strings.HasSuffix(part, " rounds") || strings.HasSuffix(part, " seeds")
+			said := strings.HasSuffix(part, " rounds") || strings.HasSuffix(part, " seeds") || part == compare.PValues
 			if !said && !slices.Contains(short, part) {
 				short = append(short, part)
 			}
