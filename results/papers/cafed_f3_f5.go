@@ -277,7 +277,12 @@ func leftOut(decisions []results.DecisionRow, clusters int) (rounds [][]float64)
 		if k%n == 0 {
 			rounds = append(rounds, make([]float64, clusters))
 		}
-		rounds[k/n][d.Client*clusters/n] += float64(1-d.Included) * float64(clusters) / float64(n)
+		rounds[k/n][d.Client*clusters/n] += float64(1 - d.Included)
+	}
+	for _, out := range rounds { // after the sum, so that a cluster that is left out as a whole has exactly 1
+		for c := range out {
+			out[c] /= float64(n / clusters)
+		}
 	}
 	return rounds
 }

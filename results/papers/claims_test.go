@@ -84,7 +84,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// ToN, figures 5a to 5c: ten clusters of two clients each, of ten seeds, and the clients that are left out in the last
+// ToN, figures 5a to 5c: ten clusters of ten clients each, of ten seeds, and the clients that are left out in the last
 // round of three. A seed counts if one round is as printed.
 func TestLeavesOut(t *testing.T) {
 	run := func(seeds int, out ...int) Measured {
@@ -92,7 +92,7 @@ func TestLeavesOut(t *testing.T) {
 		for seed := range 10 {
 			var rows []results.DecisionRow
 			for round := range 3 {
-				for client := range 20 {
+				for client := range 100 {
 					d := results.DecisionRow{Round: round + 1, Client: client, Included: 1}
 					if seed < seeds && round == 2 && slices.Contains(out, client) {
 						d.Included = 0
@@ -105,10 +105,10 @@ func TestLeavesOut(t *testing.T) {
 		return Measured{Lines: []Line{line}}
 	}
 	var clusters []int // 6 … 9
-	for client := 12; client < 20; client++ {
+	for client := 60; client < 100; client++ {
 		clusters = append(clusters, client)
 	}
-	without8 := []int{12, 13, 14, 15, 18, 19}
+	without8 := slices.Concat(clusters[:20], clusters[30:])
 	for _, c := range []struct {
 		seeds      int
 		out        []int
@@ -118,9 +118,9 @@ func TestLeavesOut(t *testing.T) {
 		{9, clusters, judge.Agrees, judge.Differs, judge.Differs},
 		{8, clusters, judge.Untold, judge.Differs, judge.Differs}, // Wilson's interval of 8 in 10 begins at 0.49
 		{10, without8, judge.Differs, judge.Agrees, judge.Differs},
-		{10, append([]int{0}, clusters...), judge.Agrees, judge.Differs, judge.Differs}, // half of cluster 0 is not it
-		{10, append([]int{0, 1}, clusters...), judge.Differs, judge.Differs, judge.Differs},
-		{10, []int{12, 13, 14}, judge.Differs, judge.Differs, judge.Agrees}, // half of cluster 7
+		{10, append([]int{0}, clusters...), judge.Agrees, judge.Differs, judge.Differs}, // a tenth of cluster 0 is not it
+		{10, append([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, clusters...), judge.Differs, judge.Differs, judge.Differs},
+		{10, []int{60, 61, 70}, judge.Differs, judge.Differs, judge.Agrees}, // parts of two clusters
 		{0, nil, judge.Differs, judge.Differs, judge.Differs},
 	} {
 		m := run(c.seeds, c.out...)
