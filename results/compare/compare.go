@@ -130,8 +130,8 @@ func ourRow(t *papers.Table, r *results.SummaryRow, label string) ComparisonRow 
 	}
 	return ComparisonRow{
 		TableColumn: columnOf(r), Method: r.Method, Label: label, Mean: r.Mean, Std: r.Std, N: r.N, reached: r.Reached,
-		Rounds: r.Rounds, Judgement: Judgement{Verdict: stats.Unknown}, Status: string(r.Status), ours: r, own: t.Own(r),
-		further: further,
+		Rounds: r.Rounds, Judgement: Judgement{Verdict: stats.Unknown}, Status: string(r.Status), ours: r,
+		own: t.Own(r), further: further,
 	}
 }
 
