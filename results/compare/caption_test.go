@@ -60,7 +60,7 @@ func TestCaption(t *testing.T) {
 			"other numbers", // p_holm is missing for the reference
 			rows(func(r *row) { r.Metric = metrics.PSeeds }, holm(files.Optional{}),
 				func(r *row) { r.Metric = metrics.RoundsTo25 }),
-			"P seeds, p Holm: mean over the last 50 rounds. First round at 25 % of the target. " +
+			"P seeds, p Holm: mean over the last 50 rounds. " +
 				"P-value, first round of the mean over 3 seeds; 2000 rounds, " + settings,
 		},
 		{

@@ -253,8 +253,7 @@ func TestTableRounds(t *testing.T) {
 	c := Table(paperTable(t, "fedawe-8"), ours)
 	var b bytes.Buffer
 	must.OK(t, c.Write(&b, Plain))
-	want := `First round at 100 % of the target. First round of the mean over 3 seeds; ` +
-		`2000 rounds, N = 100, α = 0.1, preset code.
+	want := `First round of the mean over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code.
 
 sine, svhn, alpha=0.1: first round at 100 % of the target (preset code, 100 clients)
 method          ours        paper       difference   margin   verdict
