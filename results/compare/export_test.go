@@ -150,7 +150,9 @@ func FuzzLaTeX(f *testing.F) {
 func TestGridOfSweep(t *testing.T) {
 	var rows []results.SummaryRow
 	for i, method := range []string{"fedawe", "mifa", "fedau"} {
-		for _, m := range []metrics.Metric{metrics.TrainAcc, metrics.TestAcc, metrics.TestAccFinal, "rounds_to_acc_60"} {
+		for _, m := range []metrics.Metric{
+			metrics.TrainAcc, metrics.TestAcc, metrics.TestAccFinal, "rounds_to_acc_60",
+		} {
 			r := resultstest.Row("sweep", method, "svhn", "sine", m, 0.5+float64(i)/10, 3)
 			if _, is := m.Reaches(); is {
 				r.Mean, r.Std, r.Reached = files.Some(40-10*float64(i)), files.Some(0), files.Some(3)
