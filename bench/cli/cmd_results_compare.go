@@ -111,8 +111,7 @@ func metricsNamed(words []string, own ...metrics.Metric) (list []metrics.Metric,
 		m, known := metrics.Named(word, own...)
 		switch {
 		case !known && strings.HasPrefix(word, "rounds_to_"):
-			return nil, settings.Usagef("--metric %q: want rounds_to_P with a percentage P, more than 0 and at most 100",
-				word)
+			return nil, settings.Usagef("--metric %q: want rounds_to_P with a percentage P above 0 and up to 100", word)
 		case !known:
 			return nil, settings.OneOf("metric", word, metrics.Names(own...))
 		}

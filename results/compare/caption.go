@@ -103,7 +103,9 @@ func measured(rows []results.SummaryRow) string {
 	var parts []string
 	texts, same := results.Grouped(names, about)
 	for _, text := range texts {
-		parts = append(parts, capital(strings.TrimSuffix(strings.Join(same[text], ", ")+": "+text, ": ")))
+		if text != "" { // else the name says it, which is in the head
+			parts = append(parts, capital(strings.Join(same[text], ", ")+": "+text))
+		}
 	}
 	return strings.Join(append(parts, spread(rows)), ". ")
 }

@@ -60,18 +60,20 @@ func TestCaption(t *testing.T) {
 			"other numbers", // p_holm is missing for the reference
 			rows(func(r *row) { r.Metric = metrics.PSeeds }, holm(files.Optional{}),
 				func(r *row) { r.Metric = metrics.RoundsTo25 }),
-			"P seeds, p Holm: mean over the last 50 rounds. First round at 25 % of the target. P-value, first round of the mean over 3 seeds; 2000 rounds, " + settings,
+			"P seeds, p Holm: mean over the last 50 rounds. " +
+				"P-value, first round of the mean over 3 seeds; 2000 rounds, " + settings,
 		},
 		{
 			"corrected p-values", rows(holm(files.Optional{}), holm(files.Some(0.1)), holm(files.Some(0.2))),
-			"P Holm: mean over the last 50 rounds. P-value corrected for 2 comparisons over 3 seeds; 2000 rounds, " + settings,
+			"P Holm: mean over the last 50 rounds. P-value corrected for 2 comparisons over 3 seeds; 2000 rounds, " +
+				settings,
 		},
 		{
 			"all runs shorter than the window", rows(func(r *row) { r.Rounds = 20 }, func(r *row) {
 				r.Rounds, r.Metric = 20, metrics.TrainAcc
 			}),
-			"Test accuracy (%), train accuracy (%): mean over all 20 rounds, since the runs are shorter than the window of " +
-				"50. " + spread + "3 seeds; 20 rounds, " + settings,
+			"Test accuracy (%), train accuracy (%): mean over all 20 rounds, since the runs are shorter than the " +
+				"window of 50. " + spread + "3 seeds; 20 rounds, " + settings,
 		},
 		{
 			"one run shorter than the window", rows(same, func(r *row) { r.Rounds = 20 }),
@@ -81,8 +83,8 @@ func TestCaption(t *testing.T) {
 		{
 			"several of test accuracy", rows(same, func(r *row) { r.Metric = metrics.TestAccFinal },
 				func(r *row) { r.Metric = "rounds_to_acc_60" }),
-			"Test accuracy (%): mean over the last 50 rounds; after the last round. Rounds to 60 % test accuracy: first " +
-				"evaluated round. " + spread + "3 seeds; 2000 rounds, " + settings,
+			"Test accuracy (%): mean over the last 50 rounds; after the last round. Rounds to 60 % test accuracy: " +
+				"first evaluated round. " + spread + "3 seeds; 2000 rounds, " + settings,
 		},
 		{"nothing", nil, "No number yet"},
 	} {

@@ -180,8 +180,8 @@ func TestTableItself(t *testing.T) {
 	}
 }
 
-const compareText = `Test accuracy (%): mean over the last 50 rounds. Mean ± sample standard deviation over 1 to 3 seeds; ` +
-	`500 rounds, N = 100, α = 0.1, preset code.
+const compareText = `Test accuracy (%): mean over the last 50 rounds. Mean ± sample standard deviation ` +
+	`over 1 to 3 seeds; 500 rounds, N = 100, α = 0.1, preset code.
 
 sine, svhn, alpha=0.1, rounds=500: test accuracy (%), mean over the last 50 rounds (preset code, 100 clients)
 method          ours               paper            difference   margin   verdict
@@ -197,8 +197,8 @@ order of the methods: no two to compare
 	`printed numbers in columns that were not run: 1
 `
 
-const compareMarkdown = `Test accuracy (%): mean over the last 50 rounds. Mean ± sample standard deviation over 1 to 3 seeds; ` +
-	`500 rounds, N = 100, α = 0.1, preset code.
+const compareMarkdown = `Test accuracy (%): mean over the last 50 rounds. Mean ± sample standard deviation ` +
+	`over 1 to 3 seeds; 500 rounds, N = 100, α = 0.1, preset code.
 
 **sine, svhn, alpha=0.1, rounds=500: test accuracy (%), mean over the last 50 rounds (preset code, 100 clients)**
 
@@ -266,7 +266,7 @@ func TestTableRounds(t *testing.T) {
 	c := Table(paperTable(t, "fedawe-8"), ours)
 	var b bytes.Buffer
 	must.OK(t, c.Write(&b, Plain))
-	want := `First round at 100 % of the target. First round of the mean over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code.
+	want := `First round of the mean over 3 seeds; 2000 rounds, N = 100, α = 0.1, preset code.
 
 sine, svhn, alpha=0.1: first round at 100 % of the target (preset code, 100 clients)
 method          ours        paper       difference   margin   verdict

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rollcall/internal/must"
+	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/resultstest"
 )
@@ -101,5 +102,20 @@ func TestDiffIgnore(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), two[0].Dir) || !strings.Contains(err.Error(), two[1].Dir) {
 		t.Errorf("%v, want both folders named", err)
+	}
+}
+
+// Pairs in which a run never reaches the accuracy are left out, and counted.
+func TestDiffRounds(t *testing.T) {
+	runs := func(three, four []float64) []results.Run {
+		return resultstest.Runs(t,
+			resultstest.Complete("", "mifa", 3, three...), resultstest.Complete("", "mifa", 4, four...))
+	}
+	a := runs([]float64{0, 0.6, 0.7}, []float64{0, 0.6, 0.6})
+	b := runs([]float64{0, 0.5, 0.6}, []float64{0, 0.5, 0.5})
+	d := must.Get(Diff(a, b, DiffOptions{Metrics: []metrics.Metric{"rounds_to_acc_60"}, Level: 0.95, Last: 50}))(t)
+	const want = "; left out: 1 of 2 pairs, in which a run does not reach it"
+	if len(d.Rows) != 1 || d.Rows[0].N != 1 || d.Rows[0].Difference.Value != 1 || !strings.HasSuffix(d.Metrics[0], want) {
+		t.Errorf("%+v, want a round more in one pair, and %q", d, want)
 	}
 }

@@ -310,7 +310,7 @@ func (g Grid) latex(e Export) string {
 
 // shortLines breaks a text at spaces into lines of at most 20 characters, or of one word.
 func shortLines(text string) (lines []string) {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		last := len(lines) - 1
 		if last >= 0 && len(lines[last])+1+len(word) <= 20 {
 			lines[last] += " " + word

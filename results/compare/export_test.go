@@ -144,3 +144,51 @@ func FuzzLaTeX(f *testing.F) {
 		}
 	})
 }
+
+// A sweep has test before train accuracy, chosen numbers in the order in which they were asked for, and fewer rounds in
+// bold; a method that some seed left short of the accuracy says so and is never the best.
+func TestGridOfSweep(t *testing.T) {
+	var rows []results.SummaryRow
+	for i, method := range []string{"fedawe", "mifa", "fedau"} {
+		for _, m := range []metrics.Metric{
+			metrics.TrainAcc, metrics.TestAcc, metrics.TestAccFinal, "rounds_to_acc_60",
+		} {
+			r := resultstest.Row("sweep", method, "svhn", "sine", m, 0.5+float64(i)/10, 3)
+			if _, is := m.Reaches(); is {
+				r.Mean, r.Std, r.Reached = files.Some(40-10*float64(i)), files.Some(0), files.Some(3)
+			}
+			if r.Rounds = 20; method == "fedau" && r.Reached.Valid {
+				r.Mean, r.Std, r.Reached = files.Optional{}, files.Optional{}, files.Some(2)
+			}
+			rows = append(rows, r)
+		}
+	}
+	of := papers.Sweep("sweep", "", nil, nil)
+	SortSummary("sweep", rows)
+	grid := Table(&of, rows).Grid()
+	heads := func(g Grid) (heads []string) {
+		for _, c := range g.Columns {
+			heads = append(heads, c.Head())
+		}
+		return heads
+	}
+	const test, rounds = "test accuracy (%), ", "rounds to 60 % test accuracy, first evaluated round"
+	all, shorter := "mean over all 20 rounds", "train accuracy (%), mean over all 20 rounds"
+	if got := heads(grid); !slices.Equal(got, []string{test + all, test + "after the last round", rounds, shorter}) {
+		t.Errorf("columns %q, want test accuracies first", got)
+	}
+	chosen := grid.Only("rounds_to_acc_60", metrics.TestAcc)
+	if got := heads(chosen); !slices.Equal(got, []string{rounds, test + all}) {
+		t.Errorf("columns %q, want them as chosen", got)
+	}
+	var b strings.Builder
+	must.OK(t, chosen.Write(&b, Export{Format: "markdown"}))
+	for _, want := range []string{
+		"| fedawe | 40.0 ± 0.0 | 50.0 ± 1.0 |", "| mifa | **30.0 ± 0.0** | 60.0 ± 1.0 |",
+		"| fedau | not reached by 1 of 3 seeds | **70.0 ± 1.0** |",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("want %q in\n%s", want, b.String())
+		}
+	}
+}

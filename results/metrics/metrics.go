@@ -13,8 +13,8 @@ import (
 // Metric names a measured column of a curve, or a number that a table computes from curves. The zero Metric is invalid.
 type Metric string
 
-// The measured columns come first. Losses are means per sample, and accuracies are fractions. As the number of a run they
-// are means over its last rounds, see [Window].
+// The measured columns come first. Losses are means per sample, and accuracies are fractions. The number of a run is
+// their mean over its last rounds, see [Window].
 const (
 	TrainLoss Metric = "train_loss"
 	TrainAcc  Metric = "train_acc"
@@ -35,7 +35,7 @@ const (
 	TestAccMean Metric = "test_acc_mean"
 	TestAccStd  Metric = "test_acc_std"
 
-	// The test accuracy after the last evaluated round. [Reaching] makes the name of one more number about test accuracies.
+	// The test accuracy after the last evaluated round. [Reaching] makes one more metric of test accuracies.
 	TestAccFinal Metric = "test_acc_final"
 
 	// FedAR's Table 3 prints numbers about the accuracies of the clients: mean, standard deviation and variance over
@@ -207,8 +207,8 @@ func (m Metric) InWindow() bool { return m.Info().over == inWindow }
 const Window = 50
 
 // Over says in words which rounds of its run a number is about: "mean over the last 50 rounds". window is the number of
-// last rounds of a mean, usually [Window]; rounds are those of the runs, 0 if unknown. If all runs are shorter, the mean
-// is over all of their rounds, and why says so. Both texts may be empty.
+// last rounds of a mean, usually [Window]; rounds are those of the runs, 0 if unknown. If all runs are shorter, the
+// mean is over all of their rounds, and why says so. Both texts may be empty.
 func (m Metric) Over(window int, rounds ...int) (over, why string) {
 	if !m.InWindow() {
 		return m.Info().over, ""

@@ -48,7 +48,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Of the spread of accuracies less is better, however it is measured, and of rounds too; of the accuracies themselves more.
+// Of the spread of accuracies less is better, however it is measured, and of rounds too; of accuracies more is.
 func TestWhichIsBetter(t *testing.T) {
 	for _, m := range []Metric{TestAccStd, ClientAccStd, ClientAccVar, ClientAccWorst10Std, ClientAccBest10Std} {
 		if m.Info().More {
@@ -74,8 +74,8 @@ func TestNamed(t *testing.T) {
 	for word, want := range map[string]Metric{
 		"final": TestAccFinal, "last50": TestAcc, "best": TestAccMax, "mean": TestAccMean, "test_acc": TestAcc,
 		"train_loss": TrainLoss, "rounds_to_60": "rounds_to_acc_60", "rounds_to_60.50": "rounds_to_acc_60.5",
-		"rounds_to_acc_60": "rounds_to_acc_60", "rounds_to_100": "rounds_to_acc_100", "rounds_to_0.1": "rounds_to_acc_0.1",
-		"p_seeds": PSeeds,
+		"rounds_to_acc_60": "rounds_to_acc_60", "rounds_to_100": "rounds_to_acc_100",
+		"rounds_to_0.1": "rounds_to_acc_0.1", "p_seeds": PSeeds,
 	} {
 		if got, known := Named(word, PSeeds); !known || got != want {
 			t.Errorf("%s: %q, %v, want %q", word, got, known, want)

@@ -110,6 +110,32 @@ func TestFedAWE8Target(t *testing.T) {
 	}
 }
 
+// A table with further numbers keeps its own, and has a mean of first rounds only if all seeds reach the accuracy.
+func TestWith(t *testing.T) {
+	of := must.Get(TableByID("fedawe-2"))(t)
+	with := of.With(metrics.TestAcc, metrics.TestAccFinal, metrics.PHolm, "rounds_to_acc_60")
+	want := []metrics.Metric{metrics.TestAcc, metrics.TrainAcc, metrics.TestAccFinal, "rounds_to_acc_60"}
+	if got := with.Metrics(); !slices.Equal(got, want) || len(of.Entries) != 2 {
+		t.Errorf("%q from %d of its own, want %q from 2", got, len(of.Entries), want)
+	}
+	runs := Runs{Curves: [][]results.CurveRow{resultstest.Accuracies(0, 0.5, 0.7), resultstest.Accuracies(0, 0.6, 0.5)}}
+	for _, c := range []struct {
+		m             metrics.Metric
+		mean, reached files.Optional
+	}{
+		{metrics.TestAccFinal, files.Some(0.6), files.Optional{}},
+		{"rounds_to_acc_60", files.Some(1.5), files.Some(2)},
+		{"rounds_to_acc_70", files.Optional{}, files.Some(1)},
+		{"rounds_to_acc_71", files.Optional{}, files.Some(0)},
+	} {
+		only := of.Only(c.m)
+		r, err := only.Row(only.Entries[0], results.SummaryRow{}, runs, Runs{})
+		if err != nil || r.N != 2 || r.Mean != c.mean || r.Std.Valid != c.mean.Valid || r.Reached != c.reached {
+			t.Errorf("%s: %+v, %v, want mean %v of 2, reached by %v", c.m, r, err, c.mean, c.reached)
+		}
+	}
+}
+
 // An unknown table or figure names all known ones.
 func TestUnknown(t *testing.T) {
 	const want = `papers: table "fedawe-3": unknown, want one of fedawe-2, fedawe-8, fedawe-9, fedawe-10, cafed-1, ` +

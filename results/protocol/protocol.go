@@ -94,7 +94,7 @@ func OfRun(rows []results.CurveRow, n int, m metrics.Metric) files.Optional {
 	return LastRounds(rows, n, m)
 }
 
-// firstRound returns the first evaluated round of a run whose test accuracy is at least level; missing if there is none.
+// firstRound returns the first evaluated round of a run whose test accuracy is at least level; missing if none is.
 func firstRound(rows []results.CurveRow, level float64) (first files.Optional) {
 	for _, r := range rows {
 		if r.TestAcc.Valid && reaches(r.TestAcc.Value, level) && (!first.Valid || float64(r.Round) < first.Value) {
