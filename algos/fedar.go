@@ -16,7 +16,8 @@ var fedarRho = &Param{
 // The paper does not print t_0 = 50 and b = 4 [inferred].
 var fedarT0 = &Param{
 	Name: "fedar-t0", Kind: Number, None: true, Default: "50", Range: Above(0),
-	Help: "fedar: t_0 of g(t), t_0 + t/b or that of --fedar-g, the rounds after which an update is too stale, or none: it never is",
+	Help: "fedar: t_0 of g(t), the rounds after which an update is too stale, t_0 + t/b or that of --fedar-g, " +
+		"or none: it never is",
 }
 
 var fedarB = &Param{
@@ -66,7 +67,9 @@ var fedARMethod = Definition{
 
 func newFedAR(s *server, w0 []float32, o Options) (method, error) {
 	m, err := newMemory(s, w0, o, true)
-	return &fedAR{m, fedarRho.Number(o), fedarT0.Optional(o), fedarB.Number(o), fedarG.Optional(o), make([]int, s.N)}, err
+	return &fedAR{
+		m, fedarRho.Number(o), fedarT0.Optional(o), fedarB.Number(o), fedarG.Optional(o), make([]int, s.N),
+	}, err
 }
 
 func (m *fedAR) Round(ctx context.Context, r Round) ([]float32, error) {

@@ -245,7 +245,8 @@ func (c *clients) rules() map[string]rule {
 		"ca-fed": c.caFed(0.4, 1.5, 0, false), "ca-fed/tau": c.caFed(0.4, 0.1, 25, false),
 		"ca-fed/code": c.caFed(1, 0.25, 0, true),
 
-		"fedar": c.fedAR(0.5, 2, 4), "fedar/never-stale": c.fedAR(0.5, math.Inf(1), 4), "fedar/square-root": c.fedAR(0.5, 2, 0),
+		"fedar": c.fedAR(0.5, 2, 4), "fedar/never-stale": c.fedAR(0.5, math.Inf(1), 4),
+		"fedar/square-root": c.fedAR(0.5, 2, 0),
 
 		"scaffold": c.scaffold(),
 	}

@@ -16,7 +16,8 @@ import (
 // these are values of theirs. A Switch and a Word are tried in all their values.
 var otherValues = map[*Param][]string{
 	cafedKappa: {"0.3"}, cafedBias: {none, "0.2"}, cafedBeta: {"0.7"}, cafedTau: {"0.1"},
-	f3astBeta: {"0.2"}, f3astLimit: {"2"}, fedarRho: {"0.4"}, fedarT0: {none, "3"}, fedarB: {"2.5"}, fedarG: {"0.5", "2"},
+	f3astBeta: {"0.2"}, f3astLimit: {"2"}, fedarRho: {"0.4"}, fedarT0: {none, "3"}, fedarB: {"2.5"},
+	fedarG:      {"0.5", "2"},
 	fedauCutoff: {"3"}, fedAvgSLimit: {"2", "6"}, fedaweClip: {none, "0.1"}, weightedPrior: {"10"},
 	serverMomentum: {"0.9"}, serverDecay: {"0.01"},
 }

@@ -24,8 +24,8 @@ import (
 //	       exponent; these give about the median and the mean of the code]
 //	code   γ and δ are standard deviations; x_j has the variance j^−1.2; n_k = ⌊LogNormal(4, 2)⌋ + 50
 //
-// γ changes no label: u_k adds the same u_k·(Σ_j x_j + 1) to all ten scores, in the papers' generator as in the released
-// one. At γ = 0 the clients' models are as unlike as at γ = 1.
+// γ changes no label: u_k adds the same u_k·(Σ_j x_j + 1) to all ten scores, in the papers' generator as in the
+// released one. At γ = 0 the clients' models are as unlike as at γ = 1.
 //
 // Two switches of the released generator, in both readings:
 //

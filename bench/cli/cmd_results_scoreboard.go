@@ -28,9 +28,9 @@ func (a *app) scoreboardCommand() *cobra.Command {
 		Short: "Say of every table and figure of the papers whether ours agrees",
 		Long: `scoreboard reads DIR/ID/ and DIR/ID/READING/, where ID is a table or a figure: summary.csv of a table,
 and ID.json, ID.csv and ID-paper.csv of a figure. It says for every table and figure of the five documents how much
-of it was run, and what agrees with the paper: numbers within two standard errors of the difference, and
-sentences. A number or a sentence with fewer rounds or seeds, or with other clients than the paper's, is not judged.
-Then it lists the papers' sentences, and whether they hold.`,
+of it was run, and what agrees with the paper, differs from it, or cannot be told. A number or a sentence with fewer
+rounds or seeds, or with other clients than the paper's, is not judged. Then it lists what the papers say in words and
+in single numbers, with ours and the verdict.`,
 		Example: `  rollcall results scoreboard
   rollcall results scoreboard out --format csv`,
 		ValidArgsFunction: completeFolders,

@@ -154,8 +154,8 @@ var dataRows = []Row{
 	number("alpha", "0.1", algos.Above(0), "Dirichlet parameter of the split among clients",
 		func(s *Settings) any { return &s.Alpha }).column().
 		only(&use{"--split clients, classes or clusters", (*Settings).TakesAlpha}),
-	number("leaf-gamma", "0.5", algos.AtLeast(0), "leaf: γ, how much the clients' models differ: with --leaf-shared; else it adds the same to all scores of "+
-		"a client, and changes no label",
+	number("leaf-gamma", "0.5", algos.AtLeast(0), "leaf: γ, how much the clients' models differ, "+
+		"with --leaf-shared; without it γ adds the same to all scores of a client, and changes no label",
 		func(s *Settings) any { return &s.LeafGamma }).only(onData("leaf")),
 	number("leaf-delta", "0.5", algos.AtLeast(0), "leaf: δ, how much the clients' samples differ",
 		func(s *Settings) any { return &s.LeafDelta }).only(onData("leaf")),
@@ -167,7 +167,8 @@ var dataRows = []Row{
 		"CA-Fed's released generator has it with --iid",
 		func(s *Settings) any { return &s.LeafIID }).
 		only(&use{"--data leaf and true", func(s *Settings) bool { return s.Data == "leaf" && s.LeafIID }}),
-	onOff("leaf-shared", "leaf: the clients' models lie around a shared one, with variance γ, and their samples around 0",
+	onOff("leaf-shared", "leaf: the clients' models lie around a shared one, with variance γ, and their samples "+
+		"around 0",
 		func(s *Settings) any { return &s.LeafShared }).
 		only(&use{"--data leaf without --leaf-iid, and true", func(s *Settings) bool {
 			return s.Data == "leaf" && s.LeafShared && !s.LeafIID

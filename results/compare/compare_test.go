@@ -279,7 +279,8 @@ fedavg-known    –            320 (3)             –        –   –
 mifa            –            600 (3)             –        –   –
 order of the methods, 1 pair: cannot be told
 
-3 numbers compared: 1 agree, 0 differ, 2 cannot be told; the paper's order of the methods, 1 column: 0 agree, 0 differ, 1 cannot be told; ` +
+3 numbers compared: 1 agree, 0 differ, 2 cannot be told; ` +
+		`the paper's order of the methods, 1 column: 0 agree, 0 differ, 1 cannot be told; ` +
 		`printed numbers in columns that were not run: 77
 `
 	if b.String() != want {

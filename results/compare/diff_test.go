@@ -115,7 +115,8 @@ func TestDiffRounds(t *testing.T) {
 	b := runs([]float64{0, 0.5, 0.6}, []float64{0, 0.5, 0.5})
 	d := must.Get(Diff(a, b, DiffOptions{Metrics: []metrics.Metric{"rounds_to_acc_60"}, Level: 0.95, Last: 50}))(t)
 	const want = "; left out: 1 of 2 pairs, in which a run does not reach it"
-	if len(d.Rows) != 1 || d.Rows[0].N != 1 || d.Rows[0].Difference.Value != 1 || !strings.HasSuffix(d.Metrics[0], want) {
+	if len(d.Rows) != 1 || d.Rows[0].N != 1 || d.Rows[0].Difference.Value != 1 ||
+		!strings.HasSuffix(d.Metrics[0], want) {
 		t.Errorf("%+v, want a round more in one pair, and %q", d, want)
 	}
 }

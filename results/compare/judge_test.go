@@ -54,7 +54,9 @@ func TestJudge(t *testing.T) {
 		{"a point and a half off", func(r *row, p *paper) { r.N, p.N, r.Mean.Value = 30, 30, 0.835 }, judge.Differs},
 		{"ten points off", func(r *row, _ *paper) { r.Mean.Value = 0.95 }, judge.Differs},
 		{"no printed spread", func(r *row, p *paper) { p.Std, r.Std.Value = none, 0.001 }, judge.Agrees},
-		{"one printed seed, no spread", func(r *row, p *paper) { p.N, p.Std, r.N, r.Std = 1, none, 1, none }, judge.Untold},
+		{"one printed seed, no spread", func(r *row, p *paper) {
+			p.N, p.Std, r.N, r.Std = 1, none, 1, none
+		}, judge.Untold},
 		{"never reached", func(r *row, _ *paper) { r.Mean, r.Std = none, none }, judge.Untold},
 		{"never reached, in rounds", func(r *row, p *paper) {
 			r.Metric, r.Mean, r.Std, p.Mean.Value = metrics.RoundsTo100, none, none, 820

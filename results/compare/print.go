@@ -57,7 +57,7 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 		fmt.Fprintf(&b, m.title, m.escape(columnTitle(order, rows)))
 		table := newTable("lllrrl", "method", "ours", "paper", "difference", "margin", "verdict")
 		for _, r := range rows {
-			verdict := cmp.Or(r.Outcome.Words(), metrics.NoNumber)
+			verdict := cmp.Or(r.Words(), metrics.NoNumber)
 			if r.NotJudged != "" {
 				verdict = "not compared"
 				if r.NotJudged != why && r.N > 0 {

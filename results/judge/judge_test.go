@@ -25,14 +25,11 @@ func sample(r *rand.Rand, mean, std float64, n int) stats.Estimate {
 func rates(away, spread float64, n, printedN int, m Margin) (agrees, differs float64) {
 	r := rand.New(rand.NewPCG(uint64(1000*away), uint64(n*100+printedN)))
 	for range draws {
-		ours, printed := sample(r, 100, 0, n), stats.Estimate{Mean: 100, N: printedN}
-		scale := m.Width
+		printed, scale, mean := stats.Estimate{Mean: 100, N: printedN}, m.Width, 100+away*m.Width
 		if m.Log {
-			scale *= 100
-			ours = sample(r, 100*math.Exp(away*m.Width), spread*scale, n)
-		} else {
-			ours = sample(r, 100+away*scale, spread*scale, n)
+			scale, mean = 100*m.Width, 100*math.Exp(away*m.Width)
 		}
+		ours := sample(r, mean, spread*scale, n)
 		if printedN > 1 {
 			printed = sample(r, 100, spread*scale, printedN)
 		}
@@ -48,7 +45,8 @@ func rates(away, spread float64, n, printedN int, m Margin) (agrees, differs flo
 	return agrees / draws, differs / draws
 }
 
-// A wrong "agrees" and a wrong "differs" are rare whatever the truth is, and ten seeds of half a margin's spread decide.
+// A wrong "agrees" and a wrong "differs" are rare whatever the truth is, and ten seeds of half a margin's spread
+// decide.
 func TestErrorRates(t *testing.T) {
 	const most = 0.055 // 5 %, and three standard errors of the draws
 	for _, c := range []struct {
@@ -66,7 +64,7 @@ func TestErrorRates(t *testing.T) {
 			for _, spread := range []float64{0.5, 1, 2} {
 				for _, away := range []float64{0, 0.5, 1, 2} {
 					agrees, differs := rates(away, spread, n, c.printed, c.margin)
-					at := fmt.Sprintf("%s, %d seeds with a spread of %g margins, %g margins away", c.name, n, spread, away)
+					at := fmt.Sprintf("%s, %d seeds, spread of %g margins, %g margins away", c.name, n, spread, away)
 					if away >= 1 && agrees > most {
 						t.Errorf("%s: agrees in %.2f %%, want at most 5.5", at, 100*agrees)
 					}
@@ -120,8 +118,9 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %s, %d seeds, want %s, seeds: %t", c.name, o.Verdict, o.Seeds, c.want, c.seeds)
 		}
 	}
-	if o := Numbers(of(80, 0.1, 3), of(80, 5, 3), Within(1)); !o.TooWide || o.Words() != "cannot be told: the print is too wide" {
-		t.Errorf("%+v, want a print that is too wide", o)
+	wide := Numbers(of(80, 0.1, 3), of(80, 5, 3), Within(1))
+	if !wide.TooWide || wide.Words() != "cannot be told: the print is too wide" {
+		t.Errorf("%+v, want a print that is too wide", wide)
 	}
 	if o := Numbers(of(81, 0.5, 3), alone(80, 3), Within(1)); o.Words() != "cannot be told: too near to the margin" {
 		t.Errorf("%+v, want a difference too near to the margin", o)
@@ -208,8 +207,16 @@ func TestShare(t *testing.T) {
 	for _, c := range []struct {
 		yes, n int
 		want   Verdict
-	}{{9, 10, Agrees}, {8, 10, Untold}, {1, 10, Differs}, {2, 10, Untold}, {1, 1, Untold}, {3, 3, Untold}, {4, 4, Agrees},
-		{0, 0, Untold}} {
+	}{
+		{9, 10, Agrees},
+		{8, 10, Untold},
+		{1, 10, Differs},
+		{2, 10, Untold},
+		{1, 1, Untold},
+		{3, 3, Untold},
+		{4, 4, Agrees},
+		{0, 0, Untold},
+	} {
 		if got, _, _, _ := Share(c.yes, c.n); got != c.want {
 			t.Errorf("%d of %d: %s, want %s", c.yes, c.n, got, c.want)
 		}
@@ -224,8 +231,11 @@ func TestAll(t *testing.T) {
 		parts []Verdict
 		want  Verdict
 	}{
-		{nil, Untold}, {[]Verdict{Agrees, Agrees}, Agrees}, {[]Verdict{Agrees, Untold}, Untold},
-		{[]Verdict{Untold, Differs}, Differs}, {[]Verdict{Agrees, NotJudged}, Untold},
+		{nil, Untold},
+		{[]Verdict{Agrees, Agrees}, Agrees},
+		{[]Verdict{Agrees, Untold}, Untold},
+		{[]Verdict{Untold, Differs}, Differs},
+		{[]Verdict{Agrees, NotJudged}, Untold},
 	} {
 		if got := All(c.parts...); got != c.want {
 			t.Errorf("%q: %s, want %s", c.parts, got, c.want)

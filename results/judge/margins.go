@@ -7,8 +7,8 @@ import (
 )
 
 // The margins, which were fixed before any number was judged by them: an accuracy 1 point; a loss, a standard deviation
-// or a ratio 10 % (and a variance 21 %, which is the same); a number of rounds 10 %, or one evaluation if that is more. A
-// difference has half of the printed one, at least 0.25 points.
+// or a ratio 10 % (and a variance 21 %, which is the same); a number of rounds 10 %, or one evaluation if that is more.
+// A difference has half of the printed one, at least 0.25 points.
 const (
 	accuracyMargin = 0.01
 	shareMargin    = 0.1

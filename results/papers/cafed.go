@@ -70,8 +70,8 @@ const (
 	cafedRidge = "weight-decay=0.01" // for linear nets
 	// the released code
 	cafedTabular = "fstar=solved;losses=held-out"
-	// Both papers. F̂* = min over s ∈ [0, t] of F̂^(s) is 0 if F̂^(0) is, as the released code starts it; F̂ itself starts
-	// at the first mean loss. Chosen when the printed numbers were known, see [fstarMin].
+	// Both papers. F̂* = min over s ∈ [0, t] of F̂^(s) is 0 if F̂^(0) is, as the released code starts it; F̂ itself
+	// starts at the first mean loss. Chosen when the printed numbers were known, see [fstarMin].
 	cafedPapers = "fstar=zero;losses=batch"
 	tonSplit    = "split=classes;alpha=0.5" // the paper's ς = 0.5
 	tonLocal    = "local-epochs=1;batch=32" // E [inferred] and B

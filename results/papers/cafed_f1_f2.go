@@ -273,7 +273,8 @@ var (
 			},
 			{
 				"Unbiased ends highest, beside κ̄² = 100", tonTradeOff,
-				isAhead("unbiased", lastAccuracy, "more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")),
+				isAhead("unbiased", lastAccuracy,
+					"more-available", kappa("0.01"), kappa("0.1"), kappa("1"), kappa("10")),
 			},
 			{"κ̄² = 100 overlaps with Unbiased at the end", tonTradeOff, overlap},
 		},
@@ -393,8 +394,8 @@ func overlap(m Measured) Answer {
 	return Answer{Verdict: o.Verdict, Seeds: o.Seeds, Ours: pointsOf(d) + " points apart"}
 }
 
-// bestKappaGrows asks of every seed whether its best κ̄² is larger in the last tenth of the rounds than in the first, as
-// a mean of logarithms.
+// bestKappaGrows asks of every seed whether its best κ̄² is larger in the last tenth of the rounds than in the first,
+// as a mean of logarithms.
 func bestKappaGrows(m Measured) Answer {
 	var grows []bool
 	early, late, tenth := 0.0, 0.0, 0
@@ -421,6 +422,7 @@ func bestKappaGrows(m Measured) Answer {
 		early, late = early+first/float64(len(m.Figure.Seeds)), late+last/float64(len(m.Figure.Seeds))
 		grows = append(grows, last > first)
 	}
-	return share(grows, fmt.Sprintf("best κ̄² about %.2g in the first %d rounds, %.2g in the last %d, mean of logarithms",
+	return share(grows, fmt.Sprintf(
+		"best κ̄² about %.2g in the first %d rounds, %.2g in the last %d, mean of logarithms",
 		math.Pow(10, early), tenth, math.Pow(10, late), tenth))
 }

@@ -215,8 +215,8 @@ func inClusters(split string) Column {
 	return c
 }
 
-// leavesOut returns a question to every seed: is there a round in which the clusters all of whose clients are left out are
-// exactly these? The paper shows one run.
+// leavesOut returns a question to every seed: is there a round in which the clusters all of whose clients are left out
+// are exactly these? The paper shows one run.
 func leavesOut(clusters ...int) func(m Measured) Answer {
 	return func(m Measured) Answer {
 		return askClusters(m, func(out []float64) bool {
@@ -230,16 +230,16 @@ func leavesOut(clusters ...int) func(m Measured) Answer {
 	}
 }
 
-// leavesOutPart asks every seed whether there is a round in which one of the more correlated clusters, taken as 6 to 9 as
-// in figure 5a, is neither left out nor kept as a whole.
+// leavesOutPart asks every seed whether there is a round in which one of the more correlated clusters, taken as 6 to 9
+// as in figure 5a, is neither left out nor kept as a whole.
 func leavesOutPart(m Measured) Answer {
 	return askClusters(m, func(out []float64) bool {
 		return slices.ContainsFunc(out[min(6, len(out)):], func(share float64) bool { return 0 < share && share < 1 })
 	})
 }
 
-// askClusters asks every seed whether there is a round that is so, from the share of each cluster's clients that is left
-// out in it.
+// askClusters asks every seed whether there is a round that is so, from the share of each cluster's clients that is
+// left out in it.
 func askClusters(m Measured, is func(out []float64) bool) Answer {
 	if len(m.Lines) == 0 {
 		return Answer{Verdict: judge.Untold}

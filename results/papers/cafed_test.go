@@ -116,7 +116,8 @@ func TestPrintedLeads(t *testing.T) {
 	rows, _ := said(cafedF1a, runs...)
 	// Roundings of differences of numbers below 1, times 100. Half of the printed lead is the margin.
 	if len(rows) != 1 || rows[0].Printed != files.Some(1.56) || math.Abs(rows[0].Difference.Value-0.44) > 1e-12 ||
-		rows[0].Margin != files.Some(0.78) || rows[0].N != 2 || rows[0].Ours != "+2.00 ± 1.41 (2 seeds) after round 1" ||
+		rows[0].Margin != files.Some(0.78) || rows[0].N != 2 ||
+		rows[0].Ours != "+2.00 ± 1.41 (2 seeds) after round 1" ||
 		rows[0].Verdict != judge.Untold {
 		t.Errorf("leads %+v, want 2 ± 1.41 of 2 after round 1 beside 1.56", rows)
 	}

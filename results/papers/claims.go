@@ -241,7 +241,8 @@ func share(seeds []bool, words string) Answer {
 	if len(seeds) == 0 {
 		return Answer{Verdict: verdict}
 	}
-	ours := fmt.Sprintf("%d of %s (%.0f … %.0f %% of all runs)", yes, files.Count(len(seeds), "seed"), 100*low, 100*high)
+	ours := fmt.Sprintf("%d of %s (%.0f … %.0f %% of all runs)", yes, files.Count(len(seeds), "seed"), 100*low,
+		100*high)
 	if words != "" {
 		ours += "; " + words
 	}
@@ -433,9 +434,9 @@ func leadIn(rows []results.SummaryRow, method, other string, metric metrics.Metr
 	return LeadIn(find(method), find(other))
 }
 
-// LeadIn returns by how much a number of a table is above another, by pairs of seeds. It has no seeds without one of the
-// two. Where a row does not have the numbers of the seeds, the two are independent means, of as many seeds as the smaller
-// has.
+// LeadIn returns by how much a number of a table is above another, by pairs of seeds. It has no seeds without one of
+// the two. Where a row does not have the numbers of the seeds, the two are independent means, of as many seeds as the
+// smaller has.
 func LeadIn(a, b *results.SummaryRow) stats.Estimate {
 	if a == nil || b == nil || !a.Mean.Valid || !b.Mean.Valid {
 		return stats.Estimate{}

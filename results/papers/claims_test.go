@@ -174,7 +174,8 @@ func TestGroups(t *testing.T) {
 		},
 		{
 			"INFOCOM, figure 1: the more available is left out, the other never", leavesOutTheWorseOf(m.Lines[1]),
-			judge.Differs, "0 of 10 seeds (0 … 28 % of all runs); left out in 0 % of the rounds, the more available in 50 %",
+			judge.Differs,
+			"0 of 10 seeds (0 … 28 % of all runs); left out in 0 % of the rounds, the more available in 50 %",
 		},
 		{
 			"INFOCOM, figure 2: 4/7 of 0.75", favoursAvailable, judge.Differs,

@@ -103,8 +103,8 @@ func withEverybody(c Column) Column {
 	return c
 }
 
-// allBelow counts the numbers of a metric below a bound. They are p-values, which nothing judges: one below the bound says
-// that a difference is there, and not whose lead it is.
+// allBelow counts the numbers of a metric below a bound. They are p-values, which nothing judges: one below the bound
+// says that a difference is there, and not whose lead it is.
 func allBelow(metric metrics.Metric, bound float64) func(rows []results.SummaryRow) Answer {
 	return func(rows []results.SummaryRow) Answer {
 		n, below := 0, 0

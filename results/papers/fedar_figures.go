@@ -82,7 +82,8 @@ func staleFalls(m Measured) Answer {
 		shareWords(shares, 0, len(shares[0])-1)))
 }
 
-// stalePositive returns a question: is the share of client 0 above 0 at every staleness of these? Below 0 if sign is −1.
+// stalePositive returns a question: is the share of client 0 above 0 at every staleness of these? Below 0 if sign is
+// −1.
 func stalePositive(sign float64, from, to int) func(m Measured) Answer {
 	return func(m Measured) Answer {
 		shares := staleShares(m)

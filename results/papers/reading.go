@@ -122,7 +122,9 @@ func (t *Table) AsRead(rows []results.SummaryRow) (read Table, names []string) {
 			return r.Set != "" && r.Set.Minus(row.Params) == ""
 		})
 		if r.Rounds > 0 {
-			is = !slices.ContainsFunc(rows, func(row results.SummaryRow) bool { return row.N > 0 && row.Rounds != r.Rounds })
+			is = !slices.ContainsFunc(rows, func(row results.SummaryRow) bool {
+				return row.N > 0 && row.Rounds != r.Rounds
+			})
 		}
 		if !is {
 			continue

@@ -35,13 +35,15 @@ rollcall() {
 	child=
 }
 
-# item KIND ID READING [FLAG…]: runs a table or figure in a reading: a preset, numpy, or "." for the default.
+# item KIND ID READING [FLAG…]: runs a table or figure in a reading: a preset, numpy, readings joined by +, or "." for
+# the default.
 item() {
 	kind=$1 id=$2 below=/$3
 	case $3 in
 	.) reading='' below='' ;;
 	numpy) reading='--draws numpy' ;;
-	*) reading="--preset $3" ;;
+	code | code-no-momentum | paper) reading="--preset $3" ;;
+	*) reading="--reading $(echo "$3" | tr + ,)" ;;
 	esac
 	out=$OUT$below from=$OUT$below/$2 to=$KEEP/$2$below
 	shift 3
@@ -104,7 +106,6 @@ copy() {
 # group does all items of the group.
 group() {
 	four=fedawe,fedavg-active,fedau,mifa
-	ten=1,2,3,4,5,6,7,8,9,10
 	all=code,code-no-momentum,paper
 	while read -r groups kind id readings flags <&3; do
 		case ,$groups, in *,"$GROUP",*) ;; *) continue ;; esac
@@ -131,21 +132,25 @@ group() {
 		fedawe table fedawe-2 numpy --data cifar10 --methods $four --seeds 3
 		fedawe table fedawe-2 numpy --data cifar10 --methods $four
 		cheap,cafed table cafed-1 $all
+		cheap,cafed table cafed-1 fstar-min --preset paper
 		cheap,cafed figure cafed-i1 $all
+		cheap,cafed figure cafed-i1 fstar-min --preset paper
 		cheap,cafed figure cafed-i2 $all
+		cheap,cafed figure cafed-i2 fstar-min --preset paper
 		cheap,cafed figure cafed-i3 $all
-		cheap,cafed figure cafed-f1a paper
-		cheap,cafed figure cafed-f1d paper
-		cheap,cafed figure cafed-f2a paper
-		cheap,cafed figure cafed-f2b paper
-		cheap,cafed figure cafed-f3 paper
+		cheap,cafed figure cafed-i3 fstar-min --preset paper
+		cheap,cafed figure cafed-f1a paper,fstar-min,shared-model
+		cheap,cafed figure cafed-f1d paper,fstar-min
+		cheap,cafed figure cafed-f2a paper,fstar-min,shared-model
+		cheap,cafed figure cafed-f2b paper,fstar-min,shared-model
+		cheap,cafed figure cafed-f3 paper,fstar-min,shared-model
 		cheap,cafed figure cafed-f4a paper
-		cheap,cafed figure cafed-f1b paper
-		cheap,cafed figure cafed-f4b paper
-		cheap,cafed figure cafed-f5a $all --seeds $ten
-		cheap,cafed figure cafed-f5b $all --seeds $ten
-		cheap,cafed figure cafed-f5c $all --seeds $ten
-		cheap,cafed figure cafed-f5d paper
+		cheap,cafed figure cafed-f1b paper,fstar-min,one-step,one-step+fstar-min
+		cheap,cafed figure cafed-f4b paper,fstar-min,one-step,one-step+fstar-min
+		cheap,cafed figure cafed-f5a $all,fstar-min,bias-1,one-step+bias-1
+		cheap,cafed figure cafed-f5b $all,fstar-min,bias-1,one-step+bias-1
+		cheap,cafed figure cafed-f5c $all,fstar-min,bias-1,one-step+bias-1
+		cheap,cafed figure cafed-f5d paper,fstar-min,one-step,one-step+fstar-min
 		cheap,cafed figure cafed-s1 .
 		cafed figure cafed-f1c paper --seeds 1
 		cafed figure cafed-f1c paper

@@ -304,7 +304,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	case r.Verdict == judge.Differs:
 		c.Class, c.Mark = "below", "▼ differs, below"
 	case r.Verdict == judge.Untold:
-		c.Class, c.Mark = "near", "? "+r.Outcome.Words()
+		c.Class, c.Mark = "near", "? "+r.Words()
 	}
 	return c
 }

@@ -351,18 +351,24 @@ func (r *Result) verdictWords() string {
 	return fmt.Sprintf("%s (chosen when the print was known: %s; before: %s)", r.Verdict, r.Late, r.Before)
 }
 
-// String says what agrees and what does not: "20 agree, 4 differ, 1 cannot be told".
+// String says what agrees and what does not: "20 agree, 1 differs, 4 cannot be told".
 func (t *Tally) String() string {
 	var parts []string
 	for _, part := range []struct {
-		n     int
-		words string
+		n         int
+		one, many string
 	}{
-		{t.Agree, "agree"}, {t.Differ, "differ"}, {t.Untold, "cannot be told"}, {t.NotRun, "not judged"},
-		{t.Shown, "shown"},
+		{t.Agree, "agrees", "agree"},
+		{t.Differ, "differs", "differ"},
+		{t.Untold, "cannot be told", "cannot be told"},
+		{t.NotRun, "not judged", "not judged"},
+		{t.Shown, "shown", "shown"},
 	} {
-		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.words))
+		switch {
+		case part.n == 1:
+			parts = append(parts, "1 "+part.one)
+		case part.n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.many))
 		}
 	}
 	return strings.Join(parts, ", ")
