@@ -94,7 +94,8 @@ func TestCAFedSeries(t *testing.T) {
 	if text := filestest.SVG(t, activity); strings.Count(text, "#D55E00") != 1 {
 		t.Errorf("%d red bars, want one: client 1 in round 1", strings.Count(text, "#D55E00"))
 	}
-	if out := leftOut(resultstest.Decisions(), 2); len(out) != 2 || out[0][0]+out[1][0] != 0 || out[0][1]+out[1][1] != 1 {
+	out := leftOut(resultstest.Decisions(), 2)
+	if len(out) != 2 || out[0][0]+out[1][0] != 0 || out[0][1]+out[1][1] != 1 {
 		t.Errorf("left out %v, want client 1 in one of two rounds", out)
 	}
 }

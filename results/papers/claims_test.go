@@ -118,7 +118,7 @@ func TestLeavesOut(t *testing.T) {
 		{9, clusters, judge.Agrees, judge.Differs, judge.Differs},
 		{8, clusters, judge.Untold, judge.Differs, judge.Differs}, // Wilson's interval of 8 in 10 begins at 0.49
 		{10, without8, judge.Differs, judge.Agrees, judge.Differs},
-		{10, append([]int{0}, clusters...), judge.Agrees, judge.Differs, judge.Differs}, // a tenth of cluster 0 is not it
+		{10, append([]int{0}, clusters...), judge.Agrees, judge.Differs, judge.Differs}, // not all of cluster 0
 		{10, append([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, clusters...), judge.Differs, judge.Differs, judge.Differs},
 		{10, []int{60, 61, 70}, judge.Differs, judge.Differs, judge.Agrees}, // parts of two clusters
 		{0, nil, judge.Differs, judge.Differs, judge.Differs},

@@ -61,8 +61,8 @@ func staleShares(m Measured) (shares [][]float64) {
 	return shares
 }
 
-// staleFalls asks whether the share of client 0 falls with its staleness: Kendall's τ of the two, one of each seed, below
-// 0.
+// staleFalls asks whether the share of client 0 falls with its staleness: Kendall's τ of the two, one of each
+// seed, below 0.
 func staleFalls(m Measured) Answer {
 	shares := staleShares(m)
 	var taus []float64
@@ -231,8 +231,8 @@ var fedarF2 = Figure{
 	},
 }
 
-// reaches returns a question: is FedAR's mean test accuracy over the last 50 rounds, in percent, this number, or over it,
-// in one panel?
+// reaches returns a question: is FedAR's mean test accuracy over the last 50 rounds, in percent, this number, or
+// over it, in one panel?
 func reaches(place string, percent float64, over bool) func(m Measured) Answer {
 	return func(m Measured) Answer {
 		for i := range m.Lines {

@@ -134,7 +134,9 @@ func (Coalitions) Takes() []string { return []string{"seeds", "rounds", "clients
 
 // FigureFlags returns the flags that the command offers for all figures. Some figures ignore some of them.
 func FigureFlags() []string {
-	return []string{"data", "methods", "column", "seeds", "preset", "reading", "draws", "rounds", "clients", "eval-every"}
+	return []string{
+		"data", "methods", "column", "seeds", "preset", "reading", "draws", "rounds", "clients", "eval-every",
+	}
 }
 
 // Measured is a figure with its measurements. Each kind of [Measure] fills one of the slices.
