@@ -240,7 +240,7 @@ type Printed struct {
 	Clients int            // N of the experiment, likewise
 }
 
-// Estimate returns the number in the form that [stats.Compare] takes. A target that was never reached has no estimate,
+// Estimate returns the number in the form that package judge takes. A target that was never reached has no estimate,
 // so callers look at Mean first.
 func (p Printed) Estimate() stats.Estimate {
 	return stats.Estimate{Mean: p.Mean.Value, Std: p.Std, N: p.N}

@@ -32,9 +32,8 @@ func (a *app) compareCommand() *cobra.Command {
 		Use:   "compare TABLE DIR",
 		Short: "Compare a table's summary with the printed numbers",
 		Long: `compare reads the runs of the table below DIR, its own folder or the folder of all tables. For every
-entry it prints the difference from the printed number, and whether it is within two standard errors of the
-difference, 2·sqrt(s₁²/n₁ + s₂²/n₂). For every column it says whether the methods have the paper's order
-(Kendall's τ_b).`,
+entry it prints the difference from the printed number, its margin, and whether the two agree within it, differ, or
+cannot be told apart; then how many seeds would tell. It says the same of the order of the methods in every column.`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              exactly(2, "%d arguments, want a table and a folder"),

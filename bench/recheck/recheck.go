@@ -69,13 +69,14 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 		}
 		return leave != ""
 	})
+	drawn := draw(all, o.Seed)
 	perTurn := map[int]int{} // how many runs are left
-	for _, k := range draw(all, o.Seed) {
+	for _, k := range drawn {
 		perTurn[k.turn]++
 	}
 	items := perTurn[0]
 	c := &checker{&o, r, &run.Session{}, r.Began.Add(o.For)}
-	for _, k := range draw(all, o.Seed) {
+	for _, k := range drawn {
 		left := time.Until(c.end)
 		if left <= 0 || ctx.Err() != nil {
 			break

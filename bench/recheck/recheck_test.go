@@ -54,6 +54,20 @@ func forge(t *testing.T, dir string, change func(rows []results.CurveRow, info *
 	resultstest.Sign(t, dir, info)
 }
 
+// forgeSettings makes a run of fedar-2, seed 3, say that it is of other settings than those with which it was trained.
+func forgeSettings(t *testing.T, out, dir string, s settings.Settings) {
+	t.Helper()
+	forge(t, dir, func(rows []results.CurveRow, info *results.RunInfo) {
+		info.Settings = s
+		for i := range rows {
+			rows[i].Params = s.Params()
+		}
+	})
+	to := run.Folder(out, "fedar-2", s, 3)
+	must.OK(t, os.MkdirAll(filepath.Dir(to), 0o777))
+	must.OK(t, os.Rename(dir, to))
+}
+
 // Runs of several items, in folders and in an archive, have the rows that were kept, and nothing is written there.
 func TestEqual(t *testing.T) {
 	out := t.TempDir()
@@ -129,15 +143,7 @@ func TestForged(t *testing.T) {
 		out := t.TempDir()
 		dir := train(t, out, "fedar-2", 3)
 		s := settingstest.Tiny(t, "lr=0.06")
-		forge(t, dir, func(rows []results.CurveRow, info *results.RunInfo) {
-			info.Settings = s
-			for i := range rows {
-				rows[i].Params = s.Params()
-			}
-		})
-		to := run.Folder(out, "fedar-2", s, 3)
-		must.OK(t, os.MkdirAll(filepath.Dir(to), 0o777))
-		must.OK(t, os.Rename(dir, to))
+		forgeSettings(t, out, dir, s)
 		r := recheck(t, options(out))
 		const want = "round 1: lr 0.05, now 0.06"
 		if len(r.Lines) != 1 || !strings.HasPrefix(r.Lines[0].difference, want) || r.Err() == nil {
@@ -148,15 +154,7 @@ func TestForged(t *testing.T) {
 		out := t.TempDir()
 		dir := train(t, out, "fedar-2", 3, "method=fedavg-active")
 		s := settingstest.Tiny(t, "method=fedavg-active", "lr=1e38")
-		forge(t, dir, func(rows []results.CurveRow, info *results.RunInfo) {
-			info.Settings = s
-			for i := range rows {
-				rows[i].Params = s.Params()
-			}
-		})
-		to := run.Folder(out, "fedar-2", s, 3)
-		must.OK(t, os.MkdirAll(filepath.Dir(to), 0o777))
-		must.OK(t, os.Rename(dir, to))
+		forgeSettings(t, out, dir, s)
 		r := recheck(t, options(out))
 		if len(r.Lines) != 1 || r.Lines[0].difference == "" || r.Err() == nil {
 			t.Errorf("%+v, %v, problems %v, want a difference", r.Lines, r.Err(), r.Problems)

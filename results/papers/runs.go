@@ -7,6 +7,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/stats"
 )
 
 // Runs are the finished runs of one cell, one for each seed.
@@ -51,6 +52,12 @@ func (r *Runs) seeds() (seeds []uint32) {
 		seeds = append(seeds, info.Seed)
 	}
 	return seeds
+}
+
+// mean sets a row to the mean of a number of every run in the slices.
+func (r *Runs) mean(row *results.SummaryRow, values []float64) {
+	row.Estimate(stats.EstimateOf(values))
+	row.BySeed = results.NewBySeed(r.seeds(), values)
 }
 
 // Seeds returns the seeds of all runs, also of those that diverged.

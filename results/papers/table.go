@@ -294,22 +294,15 @@ func fromCurves(list ...metrics.Metric) []Entry {
 		if _, is := row.Metric.Reaches(); is {
 			reached := protocol.Reached(runs.Curves, row.Metric)
 			if row.Reached = files.Some(float64(len(reached))); len(reached) == row.N {
-				row.Estimate(stats.EstimateOf(reached))
-				row.BySeed = results.NewBySeed(runs.seeds(), reached)
+				runs.mean(row, reached)
 			}
 			return nil
 		}
-		e, err := protocol.OverSeeds(runs.Curves, results.ProtocolRounds, row.Metric)
-		if err != nil {
-			return err
+		values, err := protocol.EachSeed(runs.Curves, results.ProtocolRounds, row.Metric)
+		if err == nil {
+			runs.mean(row, values)
 		}
-		row.Estimate(e)
-		var values []float64
-		for _, curve := range runs.Curves {
-			values = append(values, protocol.OfRun(curve, results.ProtocolRounds, row.Metric).Value)
-		}
-		row.BySeed = results.NewBySeed(runs.seeds(), values)
-		return nil
+		return err
 	}, list...)
 }
 
@@ -341,21 +334,11 @@ func aboutOverTime(int) string {
 // clients.
 func clientAccuracies() []Entry {
 	return entries(func(row *results.SummaryRow, runs, _ Runs) error {
-		e, err := protocol.ClientsOverSeeds(runs.Clients, row.Metric)
-		if err != nil {
-			return err
+		values, err := protocol.ClientsEachSeed(runs.Clients, row.Metric)
+		if err == nil {
+			runs.mean(row, values)
 		}
-		row.Estimate(e)
-		var values []float64
-		for k := range runs.Clients {
-			one, err := protocol.ClientsOverSeeds(runs.Clients[k:k+1], row.Metric)
-			if err != nil {
-				return err
-			}
-			values = append(values, one.Mean)
-		}
-		row.BySeed = results.NewBySeed(runs.seeds(), values)
-		return nil
+		return err
 	}, metrics.OfClients...)
 }
 

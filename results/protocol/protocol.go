@@ -107,10 +107,19 @@ func firstRound(rows []results.CurveRow, level float64) (first files.Optional) {
 // reaches reports whether a number is at least level, or short of it by a rounding error; NaN is not.
 func reaches(x, level float64) bool { return x >= level-stats.Roundoff*math.Abs(level) }
 
-// OverSeeds returns mean and standard deviation, over the runs of one cell, of the number that [OfRun] gives for each
-// run. A run without that number is an error.
+// OverSeeds returns mean and standard deviation, over the runs of one cell, of the numbers of [EachSeed].
 func OverSeeds(runs [][]results.CurveRow, n int, m metrics.Metric) (stats.Estimate, error) {
-	return overRuns(runs, m, func(i int, rows []results.CurveRow) (float64, error) {
+	x, err := EachSeed(runs, n, m)
+	if err != nil {
+		return stats.Estimate{}, err
+	}
+	return stats.EstimateOf(x), nil
+}
+
+// EachSeed returns the number that [OfRun] gives for each run of one cell, of which there must be one at least. A run
+// without that number is an error.
+func EachSeed(runs [][]results.CurveRow, n int, m metrics.Metric) ([]float64, error) {
+	return ofEach(runs, m, func(i int, rows []results.CurveRow) (float64, error) {
 		v := OfRun(rows, n, m)
 		if !v.Valid {
 			over, _ := m.Over(n)
@@ -131,19 +140,19 @@ func Reached(runs [][]results.CurveRow, m metrics.Metric) (rounds []float64) {
 	return rounds
 }
 
-// overRuns returns mean and standard deviation over runs, where number gives the number of each run.
-func overRuns[R any](runs []R, m metrics.Metric, number func(i int, run R) (float64, error)) (stats.Estimate, error) {
+// ofEach returns the number of each run.
+func ofEach[R any](runs []R, m metrics.Metric, number func(i int, run R) (float64, error)) ([]float64, error) {
 	if len(runs) == 0 {
-		return stats.Estimate{}, fmt.Errorf("results: %s: no run, want at least one", m)
+		return nil, fmt.Errorf("results: %s: no run, want at least one", m)
 	}
 	x := make([]float64, len(runs))
 	for i, run := range runs {
 		var err error
 		if x[i], err = number(i, run); err != nil {
-			return stats.Estimate{}, err
+			return nil, err
 		}
 	}
-	return stats.EstimateOf(x), nil
+	return x, nil
 }
 
 // FirstRound returns the first round in which the mean of a metric over the runs of one cell reaches the threshold
@@ -250,9 +259,9 @@ func clientStatistic(rows []results.ClientRow, m metrics.Metric) (float64, error
 	return variance, nil
 }
 
-// ClientsOverSeeds returns mean and standard deviation, over the runs of one cell, of one of [metrics.OfClients].
-func ClientsOverSeeds(runs [][]results.ClientRow, m metrics.Metric) (stats.Estimate, error) {
-	return overRuns(runs, m, func(_ int, rows []results.ClientRow) (float64, error) { return clientStatistic(rows, m) })
+// ClientsEachSeed returns one of [metrics.OfClients] for each run of one cell, of which there must be one at least.
+func ClientsEachSeed(runs [][]results.ClientRow, m metrics.Metric) ([]float64, error) {
+	return ofEach(runs, m, func(_ int, rows []results.ClientRow) (float64, error) { return clientStatistic(rows, m) })
 }
 
 // RoundsTTest returns the p-value of FedAR's Table 2, a [stats.PairedTTest] of the test accuracies of two methods. The

@@ -221,7 +221,8 @@ func TestClientStatistic(t *testing.T) {
 	if got, err := clientStatistic(rows[:3], metrics.ClientAccWorst10Std); err != nil || got != 0 {
 		t.Errorf("spread of one client: %g, %v, want 0", got, err)
 	}
-	e, err := ClientsOverSeeds([][]results.ClientRow{rows[:1], rows[1:2]}, metrics.ClientAccMean) // 0 and 7 %
+	each, err := ClientsEachSeed([][]results.ClientRow{rows[:1], rows[1:2]}, metrics.ClientAccMean) // 0 and 7 %
+	e := stats.EstimateOf(each)
 	if err != nil || e.N != 2 || math.Abs(e.Mean-0.035) > 1e-12 || math.Abs(e.Std.Value-0.07/math.Sqrt2) > 1e-12 {
 		t.Errorf("two seeds: %+v, %v, want 0.035 ± 0.0495", e, err)
 	}
