@@ -133,8 +133,8 @@ replay-fedar: build ## the same for FedAR's
 replay-cheap replay-fedawe replay-cafed replay-fedar:
 	OUT='$(OUT)' ROLLCALL='$(BIN)' FLAGS='$(FLAGS)' results/replay/replay.sh $(@:replay-%=%)
 
-scoreboard: build ## rewrite the tables of docs/reproduction.md from results/replay
-	$(BIN) results fill docs/reproduction.md
+scoreboard: ## rewrite the tables of docs/reproduction from results/replay
+	go run ./results/scoreboard
 
 clean: ## remove what was built and written
 	rm -rf bin out

@@ -28,8 +28,8 @@ func (a *app) resultsCommand() *cobra.Command {
 		Use: "results", Short: "List, show, verify, recheck, compare, merge and export what runs have left",
 	}
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.curvesCommand(), a.compareCommand(), a.diffCommand(),
-		a.mergeCommand(), a.exportCommand(), a.verifyCommand(), a.scoreboardCommand(), a.powerCommand(),
-		a.fillCommand(), a.summariseCommand(), a.recheckCommand())
+		a.mergeCommand(), a.exportCommand(), a.verifyCommand(), a.powerCommand(),
+		a.summariseCommand(), a.recheckCommand())
 	return cmd
 }
 

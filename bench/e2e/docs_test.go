@@ -36,7 +36,7 @@ type docsPage struct{ name, text string }
 // docsPages are README.md, docs/*.md and the examples of every command.
 func docsPages(t *testing.T) (pages []docsPage) {
 	t.Helper()
-	paths := must.Get(filepath.Glob("../../docs/*.md"))(t)
+	paths := append(must.Get(filepath.Glob("../../docs/*.md"))(t), must.Get(filepath.Glob("../../docs/*/*.md"))(t)...)
 	for _, path := range append([]string{"../../README.md"}, paths...) {
 		pages = append(pages, docsPage{strings.TrimPrefix(filepath.ToSlash(path), "../../"), contents(t, path)})
 	}
@@ -151,7 +151,6 @@ func docsJoin(before, line string) (command string, whole bool) {
 func TestDocs(t *testing.T) {
 	script, template, repository := t.TempDir(), t.TempDir(), must.Get(filepath.Abs("../.."))(t)
 	var files []string
-	must.OK(t, os.Mkdir(filepath.Join(script, "docs"), 0o777))
 	for _, p := range docsPages(t) {
 		commands := docsCommands(p.text)
 		if len(commands) == 0 {
@@ -173,6 +172,7 @@ func TestDocs(t *testing.T) {
 			}
 		}
 		files = append(files, p.name)
+		must.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(script, p.name)), 0o777))
 		must.OK(t, os.WriteFile(filepath.Join(script, p.name), []byte(strings.Join(lines, "\n")), 0o666))
 	}
 	if testing.Short() {

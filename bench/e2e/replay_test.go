@@ -63,7 +63,7 @@ func (r *replaying) command(group, out string, env ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(r.t.Context(), "sh", "../../results/replay/replay.sh", group)
 	cmd.Env = append(os.Environ(), "ROLLCALL="+r.path("rollcall"), "OUT="+r.path(out), "KEEP="+r.path("keep"),
-		"LOG="+r.path("log"), "PAGE=page.md", "FLAGS=--device cpu", "BROKEN=", "SLOW=")
+		"LOG="+r.path("log"), "SCOREBOARD="+r.path("rollcall")+" results pages", "FLAGS=--device cpu", "BROKEN=", "SLOW=")
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
@@ -98,8 +98,8 @@ func TestReplay(t *testing.T) {
 		if err != nil || len(commands) < 20 && group == "cheap" {
 			t.Fatalf("%s: %v, %d commands\n%s", group, err, len(commands), said)
 		}
-		if log := contents(t, r.path("log")); !strings.HasSuffix(log, "results fill page.md\n") {
-			t.Errorf("%s: the page is not written at the end", group)
+		if log := contents(t, r.path("log")); !strings.HasSuffix(log, "results pages "+r.path("keep")+"\n") {
+			t.Errorf("%s: the pages are not written at the end", group)
 		}
 		for _, command := range commands {
 			words := strings.Fields(command)
@@ -122,18 +122,34 @@ func TestReplay(t *testing.T) {
 			if flag("reading") != "" {
 				reading = strings.ReplaceAll(flag("reading"), ",", "+")
 			}
-			known, want := papers.FigureNames(), []string{id + "-paper.csv", id + ".csv", id + ".json", id + ".svg"}
+			known, want := papers.FigureNames(), []string{id + "-paper.csv", id + ".json"}
+			if byDefault := map[bool]string{true: "paper", false: "code"}[strings.HasPrefix(id, "cafed-f")]; reading ==
+				byDefault || reading == "" || reading == "numpy" {
+				want = append(want, id+".csv", id+".svg")
+			}
 			if kind == "table" {
 				known, want = papers.TableNames(), []string{"summary.csv"}
 			}
-			long := slices.Contains([]string{"fedawe-2", "fedawe-8", "fedar-2", "fedar-3", "cafed-f1c"}, id)
-			if long {
-				want = append(want, "cell/seed-3/curve.csv", "cell/seed-3/run.json")
+			run := []string{"cell/seed-3/curve.csv", "cell/seed-3/run.json"}
+			switch {
+			case id == "fedar-3" && reading == "": // and what is there of its other reading
+				want = slices.Concat(want, run, []string{"T-200/summary.csv", "runs.tar.gz"})
+			case slices.Contains([]string{"fedawe-2", "fedawe-8", "fedar-2", "cafed-f1c"}, id):
+				want = append(want, run...)
+			case id == "fedar-3", strings.HasPrefix(id, "cafed-") && id != "cafed-f1d":
+				packed, err := exec.CommandContext(t.Context(), "tar", "-tzf", filepath.Join(r.path("keep"), id,
+					"runs.tar.gz")).Output()
+				if err != nil || !slices.Equal(strings.Fields(string(packed)), run) {
+					t.Errorf("%s: %v, %q in the archive, want %q", command, err, packed, run)
+				}
 			}
 			if !slices.Contains(known, id) || flag("device") != "cpu" {
 				t.Errorf("%s: want a %s of the papers, with --device cpu", command, kind)
 			}
 			at := filepath.Join(r.path("keep"), id, reading)
+			if id == "cafed-s1" {
+				want = append(want, "runs.tar.gz")
+			}
 			for i, name := range want {
 				want[i] = filepath.Join(at, name)
 			}
@@ -189,7 +205,7 @@ func TestReplayStopped(t *testing.T) {
 	must.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	err := cmd.Wait()
 	lines := strings.Split(strings.TrimSpace(contents(t, r.path("log"))), "\n")
-	want := []string{"stopped", "results summarise fedar-2 " + r.path("keep/fedar-2"), "results fill page.md"}
+	want := []string{"stopped", "results summarise fedar-2 " + r.path("keep/fedar-2"), "results pages " + r.path("keep")}
 	if n := len(lines); cmd.ProcessState.ExitCode() != statusInterrupted || n < 3 || !slices.Equal(lines[n-3:], want) {
 		t.Fatalf("%v\n%q\nwant status %d after %q", err, lines, statusInterrupted, want)
 	}

@@ -47,7 +47,7 @@ func (t TextTable) Markdown(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))
 		if i == 0 {
-			b.WriteString("|" + strings.NewReplacer("l", " --- |", "r", " ---: |").Replace(t.Align) + "\n")
+			b.WriteString("|" + strings.NewReplacer("l", "---|", "r", "---:|").Replace(t.Align) + "\n")
 		}
 	}
 }

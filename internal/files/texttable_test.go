@@ -17,13 +17,13 @@ func TestTextTable(t *testing.T) {
 			"headings alone",
 			[][]string{heading},
 			"name  empty  n  why\n",
-			"| name | empty | n | why |\n| --- | --- | ---: | --- |\n",
+			"| name | empty | n | why |\n|---|---|---:|---|\n",
 		},
 		{
 			"an empty column",
 			[][]string{heading, {"α", "", "1", ""}, {"long_er", "", "1234", "a|b"}},
 			"name        n  why\nα           1\nlong_er  1234  a|b\n",
-			"| name | n | why |\n| --- | ---: | --- |\n| α | 1 |  |\n| long\\_er | 1234 | a\\|b |\n",
+			"| name | n | why |\n|---|---:|---|\n| α | 1 |  |\n| long\\_er | 1234 | a\\|b |\n",
 		},
 	} {
 		var text, markdown strings.Builder

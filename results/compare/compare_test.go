@@ -203,7 +203,7 @@ const compareMarkdown = `Test accuracy (%): mean over the last 50 rounds. Mean �
 **sine, svhn, alpha=0.1, rounds=500: test accuracy (%), mean over the last 50 rounds (preset code, 100 clients)**
 
 | method | ours | paper | difference | margin | verdict |
-| --- | --- | --- | ---: | ---: | --- |
+|---|---|---|---:|---:|---|
 | fedawe nu=0.3 | 81.0 ± 4.0 (3) | 85.6 ± 3.0 (3) | -4.6 | 1.0 | cannot be told: the print is too wide |
 | mifa | 80.0 (1), failed | 84.1 ± 3.0 (3) | – | – | not compared \[1] |
 | fedau | – | 82.5 ± 3.0 (3) | – | – | – |

@@ -210,7 +210,7 @@ func (g Grid) markdown(e Export) string {
 			}
 		}
 		line(head)
-		line(rule)
+		fmt.Fprintf(&b, "|%s|\n", strings.Join(rule, "|"))
 		for _, l := range group.Lines {
 			line(append([]string{files.EscapeMarkdown(l.Label())}, group.cells(l, &e, markdownNumber)...))
 		}

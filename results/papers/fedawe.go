@@ -101,10 +101,11 @@ func before(
 				}
 			}
 		}
-		return Answer{
-			Ours:  fmt.Sprintf("%d of %d; %s", in, of, strings.Join(words, ", ")),
-			Shown: "rounds of one mean curve have no spread, and are shown",
+		answer := Answer{Shown: "rounds of one mean curve have no spread, and are shown"}
+		if of > 0 {
+			answer.Ours = fmt.Sprintf("%d of %d; %s", in, of, strings.Join(words, ", "))
 		}
+		return answer
 	}
 }
 

@@ -129,12 +129,12 @@ func (t *Table) AsRead(rows []results.SummaryRow) (read Table, names []string) {
 		if !is {
 			continue
 		}
-		names, read.Rounds = append(names, r.Name), cmp.Or(r.Rounds, read.Rounds)
-	}
-	if read.Rounds != t.Rounds {
-		read.Printed = slices.Clone(t.Printed)
-		for i := range read.Printed {
-			read.Printed[i].Rounds = read.Rounds
+		names = append(names, r.Name)
+		if r.Rounds > 0 { // t may have them already
+			read.Rounds, read.Printed = r.Rounds, slices.Clone(t.Printed)
+			for i := range read.Printed {
+				read.Printed[i].Rounds = r.Rounds
+			}
 		}
 	}
 	return read, names

@@ -236,3 +236,21 @@ func TestItems(t *testing.T) {
 		}
 	}
 }
+
+// A table in a reading with other rounds is compared with the printed numbers, also if it has that T already.
+func TestAsReadRounds(t *testing.T) {
+	table := must.Get(TableByID("fedar-3"))(t)
+	row := resultstest.Row("fedar-3", "fedar", "cifar10", "uniform", metrics.ClientAccMean, 0.44, 3)
+	row.Rounds = 200
+	for _, rounds := range []int{table.Rounds, 200} {
+		table.Rounds = rounds
+		read, names := table.AsRead([]results.SummaryRow{row})
+		if read.Rounds != 200 || !slices.Equal(names, []string{"T-200"}) || read.Printed[0].Rounds != 200 {
+			t.Errorf("T = %d: %q with T = %d, printed of %d, want T-200", rounds, names, read.Rounds, read.Printed[0].Rounds)
+		}
+	}
+	row.Rounds, table.Rounds = 1000, 1000
+	if read, names := table.AsRead([]results.SummaryRow{row}); names != nil || read.Printed[0].Rounds != 1000 {
+		t.Errorf("%q, printed of %d, want the default", names, read.Printed[0].Rounds)
+	}
+}

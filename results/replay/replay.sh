@@ -4,23 +4,41 @@
 # `replay-fedar`: all of a paper, its cheap part first, then tables and figures that take days.
 #
 # What is there already is not made again, also on a machine that has the files of results/replay alone: to make something
-# again, remove its folder. At the end, and when a signal stops it, the page is written anew. Any number of machines may
+# again, remove its folder. At the end, and when a signal stops it, the pages are written anew. Any number of machines may
 # run it at a time on an OUT that they share. FLAGS are more flags for every command: FLAGS='--device cpu'.
 set -eu
 GROUP=$1
 OUT=${OUT:-out/replay}
 ROLLCALL=${ROLLCALL:-bin/rollcall}
 KEEP=${KEEP:-results/replay}
-PAGE=${PAGE:-docs/reproduction.md}
+SCOREBOARD=${SCOREBOARD:-go run ./results/scoreboard}
 FLAGS=${FLAGS:-}
 
 child='' stopped='' failed=''
 trap 'stopped=yes' INT HUP # a terminal sends these to the program too
 trap 'stopped=yes; kill "$child" 2>/dev/null || true' TERM
 
-# long ID: whether a table or figure has runs that take hours, which are kept.
+# long: whether $id has runs that take hours, which are kept in folders. Readings that lie in the folder of the default
+# are archived.
 long() {
-	case $1 in fedawe-2 | fedawe-8 | fedawe-f7 | fedar-2 | fedar-3 | fedar-f2 | fedar-f3 | cafed-f1c) ;; *) return 1 ;; esac
+	case $id$below in
+	fedawe-2/* | fedawe-8/* | fedawe-f7/* | fedar-2 | fedar-3 | fedar-f2 | fedar-f3 | cafed-f1c/*) ;;
+	*) return 1 ;;
+	esac
+}
+
+# default: whether $id is in the reading that it has without flags.
+default() {
+	case $id$below in
+	cafed-[1i]*/code | cafed-f*/paper | */numpy) ;;
+	*/*) return 1 ;;
+	esac
+}
+
+# pages writes the pages that are made from what is kept.
+pages() {
+	# shellcheck disable=SC2086 # it is several words
+	$SCOREBOARD "$KEEP"
 }
 
 # rollcall ARG…: the program, whose exit status is $status. It ends in good order when a signal stops this script, also
@@ -50,7 +68,7 @@ item() {
 	case "$kind $id" in # figures with the same runs show the training set
 	'table fedawe-'* | 'table fedar-'*) set -- --eval-train-rounds all "$@" ;;
 	esac
-	if long "$id"; then
+	if long; then
 		copy "$to" "$from" # runs that were made elsewhere
 		reading="$reading $WAIT"
 	elif [ -f "$to/summary.csv" ] || [ -f "$to/$id.json" ]; then
@@ -59,29 +77,35 @@ item() {
 	echo "== $kind $id $reading $*" >&2
 	# shellcheck disable=SC2086 # both are several words
 	rollcall "$kind" "$id" --out "$out" $reading "$@" $FLAGS
-	if [ "$status" = 0 ] || long "$id"; then keep; fi
+	if [ "$status" = 0 ] || long; then keep; fi
 	if [ -n "$stopped" ]; then
-		"$ROLLCALL" results fill "$PAGE"
+		pages
 		exit 130
 	elif [ "$status" != 0 ]; then
 		failed="$failed $id"
 	fi
 }
 
-# keep copies what there is of a table or figure from $from to $to. The summary of what takes hours is made of the runs
-# that are finished.
+# keep copies what there is of a table or figure from $from to $to: the picture and its data in the default reading alone.
+# The summary of what takes hours is made of the runs that are finished.
 keep() {
-	names="$id.csv $id-paper.csv $id.svg $id.json"
+	names="$id-paper.csv $id.json"
+	if default; then names="$names $id.csv $id.svg"; fi
 	case $kind,$id in
 	table,*)
 		names=summary.csv
-		if long "$id"; then
+		if long; then
 			names=
 			copy "$from" "$to"
 			if [ -d "$to" ]; then "$ROLLCALL" results summarise "$id" "$to"; fi
 		fi
 		;;
-	*,cafed-f1c) copy "$from" "$to" ;; # the other figures have runs of tables
+	*,cafed-f1c) copy "$from" "$to" ;;
+	esac
+	case $id$below in
+	cafed-f1c/* | cafed-f1d/*) ;;                              # in folders; the runs of figure 1a
+	cafed-f2a/* | cafed-f3/*) if default; then pack; fi ;;     # the other readings have megabytes
+	cafed-* | fedar-3/*) pack ;;
 	esac
 	for name in $names; do
 		if [ -f "$from/$name" ]; then
@@ -89,6 +113,20 @@ keep() {
 			cp "$from/$name" "$to/"
 		fi
 	done
+}
+
+# pack adds the finished runs of $from to the archive of the table or figure, which has those of all readings.
+pack() {
+	archive=$KEEP/$id/runs.tar.gz packed=$(mktemp -d)
+	if [ -f "$archive" ]; then tar -xzf "$archive" -C "$packed"; fi
+	copy "$from" "$packed"
+	(cd "$packed" && find . -path './*/seed-*' -type f | sed 's|^\./||' | LC_ALL=C sort) >"$packed/names"
+	if [ -s "$packed/names" ]; then
+		mkdir -p "$KEEP/$id"
+		(cd "$packed" && tar -cf - --owner=0 --group=0 --numeric-owner --mode=644 --mtime=@0 -T names) | gzip -9n >"$archive.part"
+		mv "$archive.part" "$archive"
+	fi
+	rm -r "$packed"
 }
 
 # copy FROM TO: the finished runs of a table's folder that are not there yet, run.json last.
@@ -106,6 +144,7 @@ copy() {
 # group does all items of the group.
 group() {
 	four=fedawe,fedavg-active,fedau,mifa
+	all=code,code-no-momentum,paper
 	all=code,code-no-momentum,paper
 	while read -r groups kind id readings flags <&3; do
 		case ,$groups, in *,"$GROUP",*) ;; *) continue ;; esac
@@ -147,9 +186,9 @@ group() {
 		cheap,cafed figure cafed-f4a paper
 		cheap,cafed figure cafed-f1b paper,fstar-min,one-step,one-step+fstar-min
 		cheap,cafed figure cafed-f4b paper,fstar-min,one-step,one-step+fstar-min
-		cheap,cafed figure cafed-f5a $all,fstar-min,bias-1,one-step+bias-1
-		cheap,cafed figure cafed-f5b $all,fstar-min,bias-1,one-step+bias-1
-		cheap,cafed figure cafed-f5c $all,fstar-min,bias-1,one-step+bias-1
+		cheap,cafed figure cafed-f5a paper,code,code-no-momentum,fstar-min,bias-1,one-step+bias-1
+		cheap,cafed figure cafed-f5b paper,code,code-no-momentum,fstar-min,bias-1,one-step+bias-1
+		cheap,cafed figure cafed-f5c paper,code,code-no-momentum,fstar-min,bias-1,one-step+bias-1
 		cheap,cafed figure cafed-f5d paper,fstar-min,one-step,one-step+fstar-min
 		cheap,cafed figure cafed-s1 .
 		cafed figure cafed-f1c paper --seeds 1
@@ -161,7 +200,7 @@ group() {
 		fedar figure fedar-f3 . --seeds 3
 		fedar table fedar-2 . --data cifar10 --column p-min=0.1
 		fedar figure fedar-f2 . --data cifar10 --column p-min=0.1
-		fedar table fedar-3 .
+		fedar table fedar-3 .,T-200
 		fedar figure fedar-f3 .
 		fedar table fedar-2 . --data cifar10
 		fedar figure fedar-f2 . --data cifar10
@@ -170,7 +209,7 @@ group() {
 
 # First, runs that other machines make are left to them; then they are waited for.
 for WAIT in --no-wait ''; do group; done
-"$ROLLCALL" results fill "$PAGE"
+pages
 if [ -n "$failed" ]; then
 	echo "replay.sh: failed:$failed" >&2
 	exit 1

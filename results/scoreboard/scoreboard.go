@@ -1,15 +1,10 @@
-// Package scoreboard says of every table and figure of the papers whether our results agree with it.
-//
-//	rows, notes, err := scoreboard.Read(ctx, "results/replay")
-//	err = scoreboard.WriteMarkdown(os.Stdout, rows)
-package scoreboard
+package main
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -21,29 +16,37 @@ import (
 	"rollcall/results"
 	"rollcall/results/compare"
 	"rollcall/results/judge"
+	"rollcall/results/metrics"
 	"rollcall/results/papers"
 )
 
 // Result is one table or figure of a document, in one reading: the results of one folder in one preset. An item that
 // has no results has one row.
 type Result struct {
-	Document string `csv:"document"`
-	Item     string `csv:"item"`  // as the document has it: Figure 1a
-	Shows    string `csv:"shows"` // what it shows
-	// the command that makes it, without its name rollcall; empty if there is none
-	Command string `csv:"command"`
-	Reading string `csv:"reading"` // the folder below that of the item; empty: that folder itself, or no results
-	Run     string `csv:"run"`     // how much of it was run, or why there is nothing to run
+	Document string
+	Item     string // as the document has it: Figure 1a
+	ID       string // of our table or figure; empty: there is none
+	Command  string // that makes it, without its name rollcall; empty if there is none
+	Reading  string // the folder below that of the item; empty: that folder itself, or no results
+	Run      string // how much of it was run, or why there is nothing to run
 	Tally
-	Verdict Verdict `csv:"verdict"`
+	Verdict Verdict
 	// what was chosen about the reading when the printed numbers were known, and the verdict under the reading before;
 	// empty if nothing was
-	Late   string  `csv:"chosen_late"`
-	Before Verdict `csv:"verdict_before"`
+	Late   string
+	Before Verdict
 
 	reading, before string // the preset and the readings, see [papers.Column.Chosen]
 
-	Claims []papers.Claim // what the paper says about it, numbers and sentences
+	Claims  []papers.Claim // what the paper says about it: sentences, and the numbers of figures
+	Numbers []number       // of a table
+}
+
+// number is a number of a table.
+type number struct {
+	place, method, metric string
+	over                  string // the rounds that the metric is about
+	claim                 papers.Claim
 }
 
 // Read reads the results below a folder, which has a folder for each table and figure, named by its id. They are in
@@ -58,7 +61,7 @@ func Read(ctx context.Context, dir string) (rows []Result, notes []string, err e
 			if err := ctx.Err(); err != nil {
 				return nil, nil, err
 			}
-			about := Result{Document: document.Name, Item: item.Label, Shows: item.Shows}
+			about := Result{Document: document.Name, Item: item.Label, ID: item.ID}
 			if item.ID == "" {
 				about.Run, about.Verdict = item.Nothing, NothingToRun
 				if item.Nothing == "" {
@@ -67,7 +70,7 @@ func Read(ctx context.Context, dir string) (rows []Result, notes []string, err e
 				rows = append(rows, about)
 				continue
 			}
-			found, err := readItem(about, item.ID, filepath.Join(dir, item.ID))
+			found, err := readItem(about, filepath.Join(dir, item.ID))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -92,21 +95,20 @@ func strangers(dir string) (notes []string, err error) {
 	return notes, nil
 }
 
-// readItem returns the rows of one item; without results one row that says so.
-func readItem(about Result, id, dir string) (rows []Result, err error) {
-	table, unknown := papers.TableByID(id)
+// readItem returns the rows of one item, the default reading first; without results one row that says so.
+func readItem(about Result, dir string) (rows []Result, err error) {
+	table, unknown := papers.TableByID(about.ID)
 	read := func(dir string) ([]Result, error) { return readTable(about, &table, dir) }
-	about.Command = "table " + id
-	title, says := table.Title, table.Sentences(nil)
+	about.Command = "table " + about.ID
+	says := table.Sentences(nil)
 	if unknown != nil {
-		figure, err := papers.FigureByID(id)
+		figure, err := papers.FigureByID(about.ID)
 		if err != nil {
 			return nil, err
 		}
 		read = func(dir string) ([]Result, error) { return readFigure(about, &figure, dir) }
-		about.Command, title, says = "figure "+id, figure.Title, figure.Claims(papers.Measured{Figure: figure})
+		about.Command, says = "figure "+about.ID, figure.Claims(papers.Measured{Figure: figure})
 	}
-	_, about.Shows, _ = strings.Cut(title, ": ")
 	folders, err := readings(dir)
 	if err != nil {
 		return nil, err
@@ -122,6 +124,9 @@ func readItem(about Result, id, dir string) (rows []Result, err error) {
 		rows = append(rows, found...)
 	}
 	noteBefore(rows)
+	slices.SortStableFunc(rows, func(a, b Result) int { // the default first, which has no flags
+		return cmp.Compare(strings.Count(a.Command, " --"), strings.Count(b.Command, " --"))
+	})
 	if rows == nil {
 		for i := range says {
 			says[i].Outcome = judge.Outcome{}
@@ -193,7 +198,9 @@ func readTable(about Result, t *papers.Table, dir string) (rows []Result, err er
 		row.NotRun = c.Left
 		for i := range c.Rows {
 			if r := &c.Rows[i]; r.PaperN > 0 {
-				row.add(numberClaim(r), true)
+				n := numberOf(r)
+				row.count(&n.claim)
+				row.Numbers = append(row.Numbers, n)
 			}
 		}
 		for _, claim := range t.Sentences(ours) {
@@ -205,15 +212,11 @@ func readTable(about Result, t *papers.Table, dir string) (rows []Result, err er
 	return rows, nil
 }
 
-// readFigure returns a row for the figure in a folder; none without a figure.
+// readFigure returns a row for the figure in a folder; none without its FIGURE.json.
 func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err error) {
 	base := filepath.Join(dir, f.ID)
-	if !exists(base + ".csv") {
-		return nil, nil
-	}
 	if !exists(base + ".json") {
-		about.Run, about.Verdict = "of unknown size: "+f.ID+".json is missing", NotAtSize
-		return []Result{about}, nil
+		return nil, nil
 	}
 	info, err := results.ReadFigureInfo(base + ".json")
 	switch {
@@ -285,145 +288,19 @@ func (r *Result) add(c papers.Claim, full bool) {
 	r.Claims = append(r.Claims, c)
 }
 
-// numberClaim returns a number of a table as a claim.
-func numberClaim(r *compare.ComparisonRow) papers.Claim {
-	where := r.Availability + ", " + r.Data
+// numberOf returns a number of a table.
+func numberOf(r *compare.ComparisonRow) number {
+	over, _ := r.Metric.Over(metrics.Window)
+	n := number{place: r.Availability + ", " + r.Data, method: r.Method, metric: r.Metric.Name(), over: over}
 	if set := r.Params.Words(", "); set != "" && r.Status == "" {
-		where += ", " + set
+		n.place += ", " + set
 	}
-	c := papers.Claim{
-		Where: where, Printed: files.Some(r.PaperMean.Value), N: r.N, Outcome: r.Outcome, NotJudged: r.NotJudged,
-		Shown: r.NotJudged == compare.PValues,
-		Says:  r.Method + ", " + r.Metric.Name() + " " + r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN),
+	n.claim = papers.Claim{
+		Printed: files.Some(r.PaperMean.Value), N: r.N, Outcome: r.Outcome, NotJudged: r.NotJudged,
+		Shown: r.NotJudged == compare.PValues, Says: r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN),
 	}
 	if r.Status != "" {
-		c.Ours = r.Metric.WordsWithSeeds(r.Mean, r.Std, r.N)
+		n.claim.Ours = r.Metric.Words(r.Mean, r.Std, r.N)
 	}
-	return c
-}
-
-// WriteMarkdown writes two tables: every table and figure of the documents, and what the papers say about them.
-func WriteMarkdown(w io.Writer, rows []Result) error {
-	var b strings.Builder
-	items := files.TextTable{
-		Align: "lllllll",
-		Lines: [][]string{{"document", "item", "shows", "rollcall …", "run", "ours and the paper's", "verdict"}},
-	}
-	said := files.TextTable{Align: "llll", Lines: [][]string{{"item", "the paper says", "ours", "verdict"}}}
-	for i := range rows {
-		r := &rows[i]
-		items.Lines = append(items.Lines, []string{
-			r.Document, r.Item + reading(r), r.Shows, r.Command, r.Run, r.String(), r.verdictWords(),
-		})
-		// The slides show figures of the journal paper again.
-		again := slices.ContainsFunc(rows[:i], func(earlier Result) bool {
-			return earlier.Command == r.Command && earlier.Reading == r.Reading
-		})
-		for _, c := range r.Claims {
-			if again || c.IsNumber() && strings.HasPrefix(r.Command, "table ") { // results compare has those
-				continue
-			}
-			said.Lines = append(said.Lines, []string{
-				r.Document + ", " + r.Item + reading(r), c.Text(), c.Ours, c.Answer(),
-			})
-		}
-	}
-	items.Markdown(&b)
-	b.WriteString("\nWhat the papers say about these in words and single numbers:\n\n")
-	said.Markdown(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// reading returns the reading of a row for people, with a comma before it.
-func reading(r *Result) string {
-	if r.Reading == "" {
-		return ""
-	}
-	return ", " + r.Reading
-}
-
-// verdictWords returns the verdict, with the one before if its reading was chosen when the print was known.
-func (r *Result) verdictWords() string {
-	if r.Late == "" {
-		return string(r.Verdict)
-	}
-	return fmt.Sprintf("%s (chosen when the print was known: %s; before: %s)", r.Verdict, r.Late, r.Before)
-}
-
-// String says what agrees and what does not: "20 agree, 1 differs, 4 cannot be told".
-func (t *Tally) String() string {
-	var parts []string
-	for _, part := range []struct {
-		n         int
-		one, many string
-	}{
-		{t.Agree, "agrees", "agree"},
-		{t.Differ, "differs", "differ"},
-		{t.Untold, "cannot be told", "cannot be told"},
-		{t.NotRun, "not judged", "not judged"},
-		{t.Shown, "shown", "shown"},
-	} {
-		switch {
-		case part.n == 1:
-			parts = append(parts, "1 "+part.one)
-		case part.n > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.many))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// BlockEnd is the line that ends a block of a page. A block begins with a line that has the command which writes it:
-//
-//	<!-- rollcall results scoreboard -->
-//
-//	what the command prints
-//
-//	<!-- end -->
-const BlockEnd = "<!-- end -->"
-
-// BlockCommand returns the words of the command, without its name, if a line begins a block; nil if it does not.
-func BlockCommand(line string) []string {
-	inside, begins := strings.CutPrefix(strings.TrimSpace(line), "<!-- rollcall ")
-	inside, whole := strings.CutSuffix(inside, " -->")
-	if !begins || !whole {
-		return nil
-	}
-	return strings.Fields(inside)
-}
-
-// FillPage returns a page with its blocks written anew, so that its numbers are those of the files that the commands
-// read, and everything else as it is. output returns what the command of a block prints.
-func FillPage(text string, output func(words []string) (string, error)) (string, error) {
-	var filled strings.Builder
-	begun := 0 // the line of the block's beginning; 0: outside of a block
-	blocks, n := 0, 0
-	for line := range strings.Lines(text) {
-		n++
-		words, ends := BlockCommand(line), strings.TrimSpace(line) == BlockEnd
-		switch {
-		case begun > 0 && words != nil:
-			return "", fmt.Errorf("line %d: a block starts in the block of line %d, want %q first", n, begun, BlockEnd)
-		case begun == 0 && ends:
-			return "", fmt.Errorf("line %d: %q without a line <!-- rollcall … --> before it", n, BlockEnd)
-		case words != nil:
-			printed, err := output(words)
-			if err != nil {
-				return "", fmt.Errorf("line %d: %w", n, err)
-			}
-			filled.WriteString(line + "\n" + strings.TrimRight(printed, "\n") + "\n\n")
-			begun, blocks = n, blocks+1
-		case begun == 0 || ends:
-			filled.WriteString(line)
-			begun = 0
-		}
-	}
-	switch {
-	case begun > 0:
-		return "", fmt.Errorf("line %d: the block has no end, want a line %q", begun, BlockEnd)
-	case blocks == 0:
-		return "", fmt.Errorf("no block, want lines <!-- rollcall results … --> and %s", BlockEnd)
-	}
-	return filled.String(), nil
+	return n
 }

@@ -1,4 +1,4 @@
-package scoreboard
+package main
 
 import (
 	"fmt"
@@ -33,11 +33,11 @@ const (
 
 // Tally counts what a paper states about an item, by how ours compares.
 type Tally struct {
-	Agree  int `csv:"agree"`
-	Differ int `csv:"differ"`
-	Untold int `csv:"untold"`
-	NotRun int `csv:"not_run"` // not run, or not at the paper's size
-	Shown  int `csv:"shown"`   // p-values and the like, which nothing judges
+	Agree  int
+	Differ int
+	Untold int
+	NotRun int // not run, or not at the paper's size
+	Shown  int // p-values and the like, which nothing judges
 
 	wrong int // sentences among Differ
 }
@@ -77,6 +77,29 @@ func (t *Tally) count(c *papers.Claim) {
 	default:
 		t.NotRun++
 	}
+}
+
+// String says what agrees and what does not: "20 agree, 1 differs, 4 cannot be told".
+func (t *Tally) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n         int
+		one, many string
+	}{
+		{t.Agree, "agrees", "agree"},
+		{t.Differ, "differs", "differ"},
+		{t.Untold, "cannot be told", "cannot be told"},
+		{t.NotRun, "not judged", "not judged"},
+		{t.Shown, "shown", "shown"},
+	} {
+		switch {
+		case part.n == 1:
+			parts = append(parts, "1 "+part.one)
+		case part.n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.many))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // tableSize says how much of a table was run: "100 of 2000 rounds, 1 of 3 seeds, 16 of 192 numbers", or "whole, 3
