@@ -42,7 +42,7 @@ var (
 	docsLink    = regexp.MustCompile(`(!?)\[[^\]]*\]\(([^)\s]+)\)`)
 	docsHeading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	docsCode    = regexp.MustCompile("(?sm)^```.*?^```$")
-	docsBlock   = regexp.MustCompile(`^<!--[a-z]`) // see results/scoreboard
+	docsBlock   = regexp.MustCompile(`^<!--[a-z]`)   // see results/scoreboard
 	docsSign    = regexp.MustCompile(`[^\pL\pN _-]`) // which the anchor of a heading leaves out
 )
 

@@ -72,8 +72,9 @@ func TestDocsFedAR(t *testing.T) {
 		}
 		return 0
 	}
-	docsSays(t, "docs/reproduction/fedar.md", fmt.Sprintf("FedAR reaches the printed 44 %% in round %d and the printed "+
-		"loss of 1.5 in round %d (means of %d seeds)", reached(func(accuracy, _ float64) bool { return accuracy >= 0.44 }),
+	docsSays(t, "docs/reproduction/fedar.md", fmt.Sprintf("FedAR reaches the printed 44 %% in round %d and the "+
+		"printed loss of 1.5 in round %d (means of %d seeds)",
+		reached(func(accuracy, _ float64) bool { return accuracy >= 0.44 }),
 		reached(func(_, loss float64) bool { return loss < 1.5 }), len(curves["fedar"])))
 }
 
@@ -156,7 +157,8 @@ func TestDocsRates(t *testing.T) {
 	}
 	header := sums["fedavg-known 0.1"] + sums["fedavg-all 0.05"]
 	tables := sums["fedavg-known 0.05"] + sums["fedavg-all 0.1"]
-	docsSays(t, "docs/rates.md", fmt.Sprintf("As in the header the sum is %.2f, as in the tables %.2f.", header, tables))
+	docsSays(t, "docs/rates.md",
+		fmt.Sprintf("As in the header the sum is %.2f, as in the tables %.2f.", header, tables))
 	if math.Abs(header-tables) > math.Log(1.5) {
 		t.Errorf("docs/rates.md: the sums %.2f and %.2f decide, want the page to say so", header, tables)
 	}

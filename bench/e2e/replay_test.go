@@ -63,7 +63,8 @@ func (r *replaying) command(group, out string, env ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(r.t.Context(), "sh", "../../results/replay/replay.sh", group)
 	cmd.Env = append(os.Environ(), "ROLLCALL="+r.path("rollcall"), "OUT="+r.path(out), "KEEP="+r.path("keep"),
-		"LOG="+r.path("log"), "SCOREBOARD="+r.path("rollcall")+" results pages", "FLAGS=--device cpu", "BROKEN=", "SLOW=")
+		"LOG="+r.path("log"), "SCOREBOARD="+r.path("rollcall")+" results pages", "FLAGS=--device cpu", "BROKEN=",
+		"SLOW=")
 	cmd.Env = append(cmd.Env, env...)
 	return cmd
 }
@@ -205,7 +206,8 @@ func TestReplayStopped(t *testing.T) {
 	must.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	err := cmd.Wait()
 	lines := strings.Split(strings.TrimSpace(contents(t, r.path("log"))), "\n")
-	want := []string{"stopped", "results summarise fedar-2 " + r.path("keep/fedar-2"), "results pages " + r.path("keep")}
+	keep := r.path("keep")
+	want := []string{"stopped", "results summarise fedar-2 " + keep + "/fedar-2", "results pages " + keep}
 	if n := len(lines); cmd.ProcessState.ExitCode() != statusInterrupted || n < 3 || !slices.Equal(lines[n-3:], want) {
 		t.Fatalf("%v\n%q\nwant status %d after %q", err, lines, statusInterrupted, want)
 	}

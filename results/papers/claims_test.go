@@ -294,7 +294,7 @@ func TestLeadsIn(t *testing.T) {
 		{files.Some(820), files.Some(900), "1 of 1"},
 		{files.Some(900), files.Some(820), "0 of 1"},
 		{files.Optional{}, files.Some(820), "0 of 1"}, // never
-		{files.Optional{}, files.Optional{}, ""}, // nothing to ask
+		{files.Optional{}, files.Optional{}, ""},      // nothing to ask
 	} {
 		got := ask([]results.SummaryRow{first("fedawe", c.a), first("fedavg-active", c.b)})
 		if got.Verdict != judge.NotJudged || got.Shown == "" || !strings.HasPrefix(got.Ours, c.want) ||

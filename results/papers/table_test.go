@@ -246,7 +246,8 @@ func TestAsReadRounds(t *testing.T) {
 		table.Rounds = rounds
 		read, names := table.AsRead([]results.SummaryRow{row})
 		if read.Rounds != 200 || !slices.Equal(names, []string{"T-200"}) || read.Printed[0].Rounds != 200 {
-			t.Errorf("T = %d: %q with T = %d, printed of %d, want T-200", rounds, names, read.Rounds, read.Printed[0].Rounds)
+			t.Errorf("T = %d: %q, T = %d, printed of %d, want T-200", rounds, names, read.Rounds,
+				read.Printed[0].Rounds)
 		}
 	}
 	row.Rounds, table.Rounds = 1000, 1000

@@ -1,5 +1,5 @@
-// Scoreboard says of every table and figure of the papers whether our results agree with it: it writes the blocks of the
-// pages of docs/reproduction from the results in results/replay.
+// Scoreboard says of every table and figure of the papers whether our results agree with it: it writes the blocks of
+// the pages of docs/reproduction from the results in results/replay.
 //
 //	go run ./results/scoreboard [RESULTS [PAGES]]
 package main

@@ -141,7 +141,7 @@ func itemBlock(rows []Result, takes string) string {
 	return b.String()
 }
 
-// withoutBefore leaves out the readings that are there as those before others, which have their verdicts beside their own.
+// withoutBefore leaves out readings that are there as those before others, which have their verdicts beside their own.
 func withoutBefore(rows []Result) (shown []Result) {
 	for i, r := range rows {
 		isBefore := func(other Result) bool { return other.Late != "" && other.before == r.reading }

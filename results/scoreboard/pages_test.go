@@ -80,7 +80,8 @@ func TestFillRefuses(t *testing.T) {
 	must.OK(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte("<!--cafed-f1c-->\n<!--end-->\n"), 0o600))
 	must.OK(t, os.WriteFile(filepath.Join(dir, "b.md"), []byte(begin), 0o600))
 	var stderr bytes.Buffer
-	if status := run([]string{"../replay", dir}, &stderr); status != 1 || !strings.Contains(stderr.String(), "b.md: line 1") {
+	status := run([]string{"../replay", dir}, &stderr)
+	if status != 1 || !strings.Contains(stderr.String(), "b.md: line 1") {
 		t.Errorf("status %d, %s, want 1 and b.md", status, &stderr)
 	}
 	if text := must.Get(os.ReadFile(filepath.Join(dir, "a.md")))(t); strings.Contains(string(text), "figure") {
@@ -104,8 +105,8 @@ func TestBlock(t *testing.T) {
 	}
 	rows := []Result{
 		{
-			ID: "x", Command: "figure x", Reading: "paper", reading: "paper", before: "paper,min", Run: "whole, 10 seeds",
-			Verdict: NotReproduced, Late: "F", Before: CannotTell,
+			ID: "x", Command: "figure x", Reading: "paper", Run: "whole, 10 seeds", Verdict: NotReproduced,
+			Late: "F", Before: CannotTell, reading: "paper", before: "paper,min",
 			Claims: said("+0.10 ± 0.20 (10 seeds) after round 200", judge.Differs, 0),
 		},
 		{
@@ -159,19 +160,26 @@ func TestGrid(t *testing.T) {
 }
 
 func TestShort(t *testing.T) {
-	for ours, want := range map[string]string{
-		"8 of 10 seeds (49 … 94 % of all runs); left out in 19 % of the rounds": "8 of 10",
-		"3 of 3; cifar10 rounds":                                                                         "3 of 3",
-		"+1.21 ± 0.34 (10 seeds) after round 100":                                                        "+1.21 ± 0.34",
-		"mnist: -0.45 ± 0.31 points over unbiased":                                                       "-0.45 ± 0.31 over unbiased",
-		"markov, binary: -0.32 ahead of adafed; markov, mnist: +2.55 ahead of f3ast":                     "binary: -0.32 over adafed; mnist: +2.55 over f3ast",
-		"mnist, t=1: +2 points over a; mnist, t=2: -0.5 ± 1 points over b; mnist, t=3: +1 points over a": "t=2: -0.5 ± 1 over b, least of 3",
-		"adafed 1.04, 0.94; ca-fed 0.93, 0.94; f3ast 1.0 of the target":                                  "adafed 1.04, 0.94; ca-fed 0.93, 0.94; f3ast 1.0 of the target",
-		"Kendall's τ -0.30 ± 0.22; stale 0: -8 ± 73 %":                                                   "Kendall's τ -0.30 ± 0.22",
-		"": "",
+	const three = "adafed 1.04, 0.94; ca-fed 0.93, 0.94; f3ast 1.0 of the target"
+	for _, c := range []struct{ ours, want string }{
+		{"8 of 10 seeds (49 … 94 % of all runs); left out in 19 % of the rounds", "8 of 10"},
+		{"3 of 3; cifar10 rounds", "3 of 3"},
+		{"+1.21 ± 0.34 (10 seeds) after round 100", "+1.21 ± 0.34"},
+		{"mnist: -0.45 ± 0.31 points over unbiased", "-0.45 ± 0.31 over unbiased"},
+		{
+			"markov, binary: -0.32 ahead of adafed; markov, mnist: +2.55 ahead of f3ast",
+			"binary: -0.32 over adafed; mnist: +2.55 over f3ast",
+		},
+		{
+			"mnist, t=1: +2 points over a; mnist, t=2: -0.5 ± 1 points over b; mnist, t=3: +1 points over a",
+			"t=2: -0.5 ± 1 over b, least of 3",
+		},
+		{three, three},
+		{"Kendall's τ -0.30 ± 0.22; stale 0: -8 ± 73 %", "Kendall's τ -0.30 ± 0.22"},
+		{"", ""},
 	} {
-		if got := short(ours); got != want {
-			t.Errorf("%q: %q, want %q", ours, got, want)
+		if got := short(c.ours); got != c.want {
+			t.Errorf("%q: %q, want %q", c.ours, got, c.want)
 		}
 	}
 }
@@ -185,8 +193,10 @@ func TestSum(t *testing.T) {
 	rows, _ := must.Get2(Read(t.Context(), dir))(t)
 	text := must.Get(sum(rows))(t)
 	for _, want := range []string{
-		"| FedAWE | 0 | 0 | 0 | 0 | 10 | 5 |", "| CA-Fed, ToN | 1 | 0 | 0 | 0 | 12 | 2 | Figure 1a (not tried before) |",
-		"Figure 1a: leaf: ca-fed over adafed by +1.56 points; ours: +1.50 ± 0.30 ✓ |", "| CA-Fed, slides | 1 | 0 | 0 | 0 | 3 | 2 |",
+		"| FedAWE | 0 | 0 | 0 | 0 | 10 | 5 |",
+		"| CA-Fed, ToN | 1 | 0 | 0 | 0 | 12 | 2 | Figure 1a (not tried before) |",
+		"Figure 1a: leaf: ca-fed over adafed by +1.56 points; ours: +1.50 ± 0.30 ✓ |",
+		"| CA-Fed, slides | 1 | 0 | 0 | 0 | 3 | 2 |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nwant %s", text, want)
