@@ -71,6 +71,10 @@ func TestDefaultsAreThePapers(t *testing.T) {
 				"p-min=0.1",
 		},
 		{"more-available", "code-no-momentum", cafed},
+		{
+			"f3ast", "code-no-momentum", "momentum=0 server-momentum=0 clip=none augment=none weights=equal init=torch " +
+				"lr=0.03 server-lr=0.3 f3ast-memoryless=true",
+		},
 		{"more-available", "paper", cafed},
 	} {
 		for method := range strings.FieldsSeq(c.methods) {

@@ -39,7 +39,7 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 		return t, nil, err
 	}
 	if w.preset, err = settings.PresetFor(w.Like, w.Given); err != nil {
-		return t, nil, err
+		return t, nil, settings.Usagef("%w, or another --like than %s", err, w.Like)
 	}
 	own, err := w.rates()
 	if err != nil {

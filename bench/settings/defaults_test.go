@@ -45,7 +45,8 @@ func readHashes(t *testing.T) []string {
 // The defaults of every data set, preset and method have the hash they had when settings were fields with tags. A hash
 // that changes renames every run that is kept: -update is for a new data set, preset or method. Origin of the goldens:
 // commit 24feb20, whose fields and literals they are; mifa, mifa-wait and fedvarp have --memory since; those of
-// unbiased, more-available, adafed and ca-fed, and of code-no-momentum, are of the commit that made that preset.
+// unbiased, more-available, adafed and ca-fed, and of code-no-momentum, are of the commit that made that preset; f3ast
+// trains in the latter as ToN's figures since.
 func TestDefaultsKeepTheirHash(t *testing.T) {
 	got := hashes(t, func(*Settings) {})
 	if *update {

@@ -176,11 +176,11 @@ func byPreset(data string) map[string]results.Params {
 // tabular reports whether the samples of a data set are features and not images.
 func tabular(data string) bool { return data == "leaf" || data == "binary" }
 
-// cafedTrains returns how the methods in cafedOwn train outside the paper's tables, as ToN's figures do (section V):
-// split with ς = 0.5 in every class, batches of 32, the rates of table II without a schedule [inferred], equal
-// importance, and a ridge penalty on linear nets. A round is one epoch, as in the released code, and one step on
-// Synthetic, since ToN does not print E [inferred]. SGD is plain in every preset: those rates diverge with the momentum
-// of the released code.
+// cafedTrains returns how the methods in cafedOwn, and F3AST in [noMomentum], train outside the paper's tables, as ToN's
+// figures do (section V): split with ς = 0.5 in every class, batches of 32, the rates of table II without a schedule
+// [inferred], equal importance, and a ridge penalty on linear nets. A round is one epoch, as in the released code, and
+// one step on Synthetic, since ToN does not print E [inferred]. SGD is plain in every preset: those rates diverge with
+// the momentum of the released code.
 func cafedTrains(method, preset, data, net string) results.Params {
 	byMethod, ok := tonRates[data]
 	if !ok {
@@ -193,7 +193,10 @@ func cafedTrains(method, preset, data, net string) results.Params {
 	if strings.HasPrefix(net, "linear-") {
 		trains = trains.And(cafedRidge)
 	}
-	if preset != "paper" && tabular(data) {
+	switch {
+	case method == "f3ast":
+		trains = trains.And("f3ast-memoryless=true")
+	case preset != "paper" && tabular(data):
 		trains = trains.And(cafedTabular)
 	}
 	return trains

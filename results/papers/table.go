@@ -71,7 +71,7 @@ func (c *Column) Settings(method, preset string) results.Params {
 // A method of no paper here trains as FedAWE's methods do, with learning rates of its own definition.
 func TrainsAs(method, preset, data, net string) results.Params {
 	switch {
-	case slices.Contains(cafedOwn, method):
+	case slices.Contains(cafedOwn, method), method == "f3ast" && preset == noMomentum:
 		return cafedTrains(method, preset, data, net)
 	case slices.Contains(fedarOwn, method):
 		return fedarTrains
@@ -84,10 +84,13 @@ func TrainsAs(method, preset, data, net string) results.Params {
 
 // Presets returns the presets in which `rollcall run` trains a method, the default first. All methods have paper. The
 // others have code. CA-Fed's own have [noMomentum] in its place: the momentum of their released code has no learning
-// rates outside the tables, since ToN's diverge with it.
+// rates outside the tables, since ToN's diverge with it. F3AST has all three, in [noMomentum] as ToN's figures train it.
 func Presets(method string) []string {
-	if slices.Contains(cafedOwn, method) {
+	switch {
+	case slices.Contains(cafedOwn, method):
 		return []string{noMomentum, "paper"}
+	case method == "f3ast":
+		return []string{"code", "paper", noMomentum}
 	}
 	return []string{"code", "paper"}
 }
