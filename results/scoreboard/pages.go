@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -87,7 +88,7 @@ func ofItem(rows []Result, id string) (found []Result) {
 }
 
 // itemBlock returns the numbers of a table, a line for each sentence of a paper and each number of a figure, with ours
-// in every reading, and the command.
+// in every reading, the command, and the picture as the pages of docs/reproduction find it.
 func itemBlock(rows []Result, takes string) string {
 	var b strings.Builder
 	rows = withoutBefore(rows)
@@ -138,6 +139,9 @@ func itemBlock(rows []Result, takes string) string {
 		sizes = append(sizes, "nothing printed to compare")
 	}
 	fmt.Fprintf(&b, ": %s.\n", strings.Join(files.Unique(sizes), "; "))
+	if r := &rows[0]; r.Picture {
+		fmt.Fprintf(&b, "\n![%s](%s)\n", r.Item, path.Join("../../results/replay", r.ID, r.Reading, r.ID+".svg"))
+	}
 	return b.String()
 }
 
@@ -287,7 +291,7 @@ func (r *Result) late() string {
 	return fmt.Sprintf(" † (before: %s)", r.Before)
 }
 
-// sign returns the verdict of a claim as the pages have it: ✓, ✗, ? with the number of seeds that would tell, or –.
+// sign returns the verdict of a claim as the pages have it: ✓, ✗, ? with the number n of seeds that would tell, or –.
 func sign(c *papers.Claim) string {
 	switch {
 	case c.NotJudged != "" || c.Verdict == judge.NotJudged:
@@ -297,7 +301,7 @@ func sign(c *papers.Claim) string {
 	case c.Verdict == judge.Differs:
 		return "✗"
 	case c.Seeds > 0:
-		return fmt.Sprintf("? %d", c.Seeds)
+		return fmt.Sprintf("? n=%d", c.Seeds)
 	}
 	return "?"
 }

@@ -106,7 +106,7 @@ func TestBlock(t *testing.T) {
 	rows := []Result{
 		{
 			ID: "x", Command: "figure x", Reading: "paper", Run: "whole, 10 seeds", Verdict: NotReproduced,
-			Late: "F", Before: CannotTell, reading: "paper", before: "paper,min",
+			Picture: true, Item: "Figure 9", Late: "F", Before: CannotTell, reading: "paper", before: "paper,min",
 			Claims: said("+0.10 ± 0.20 (10 seeds) after round 200", judge.Differs, 0),
 		},
 		{
@@ -120,10 +120,10 @@ func TestBlock(t *testing.T) {
 	}
 	want := `| the paper says | paper | code |
 |---|---|---|
-| mnist: a over b by +1 points | +0.10 ± 0.20 ✗ | +0.80 ? 12 |
+| mnist: a over b by +1 points | +0.10 ± 0.20 ✗ | +0.80 ? n=12 |
 | verdict | not reproduced † (before: cannot be told) | cannot be told |
 
-` + "`figure x`, a minute: whole, 10 seeds; 1 of 10 seeds.\n"
+` + "`figure x`, a minute: whole, 10 seeds; 1 of 10 seeds.\n\n![Figure 9](../../results/replay/x/paper/x.svg)\n"
 	if got := itemBlock(rows, "a minute"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

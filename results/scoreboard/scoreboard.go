@@ -38,6 +38,8 @@ type Result struct {
 
 	reading, before string // the preset and the readings, see [papers.Column.Chosen]
 
+	Picture bool // there is FIGURE.svg
+
 	Claims  []papers.Claim // what the paper says about it: sentences, and the numbers of figures
 	Numbers []number       // of a table
 }
@@ -238,6 +240,7 @@ func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err 
 		}
 		about.read(&f.Runs[0].Column, info.Preset, readings)
 	}
+	about.Picture = exists(base + ".svg")
 	short := shortOf(&info)
 	about.Run = figureSize(&info, short)
 	if exists(base + papers.PaperSuffix) {
