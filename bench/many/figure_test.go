@@ -57,7 +57,7 @@ func TestSmallFedARTables(t *testing.T) {
 		w    Wanted
 		rows int // methods × columns × entries
 	}{
-		{"fedar-2", Wanted{Data: []string{"cifar10"}, Methods: []string{"fedar", "mifa"}}, 2 * 2 * 5},
+		{"fedar-2", Wanted{Data: []string{"cifar10"}, Methods: []string{"fedar", "mifa"}}, 2 * 2 * 7},
 		{"fedar-3", Wanted{}, 4 * 7},
 	} {
 		t.Run(c.id, func(t *testing.T) {

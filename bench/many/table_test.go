@@ -59,6 +59,12 @@ func TestPairedEntries(t *testing.T) {
 	if p := behind[metrics.PSeeds].Mean; p != want || !(p.Value > 1e-8) {
 		t.Errorf("two seeds: p = %v, want %v", p, want)
 	}
+	if lead := behind[metrics.PRoundsLead].Mean; math.Abs(lead.Value-0.01) > 1e-5 {
+		t.Errorf("200 rounds 1 %% behind: a lead of %v, want 0.01", lead)
+	}
+	if n := behind[metrics.PRoundsN].Mean; !(n.Value > 1 && n.Value <= 200) {
+		t.Errorf("200 rounds: %v independent pairs, want at most as many", n)
+	}
 	if p := of("scaffold", made(0.01), made(0.01))[metrics.PRounds].Mean; p != files.Some(1) {
 		t.Errorf("level in every round: p = %v, want 1", p)
 	}

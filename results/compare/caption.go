@@ -131,6 +131,10 @@ func spread(rows []results.SummaryRow) string {
 			text = "p-value corrected for " + counted([]int{comparisons}, "comparison")
 		case r.Metric.IsP():
 			text = "p-value"
+		case r.Metric == metrics.PRoundsLead:
+			text = "mean"
+		case r.Metric == metrics.PRoundsN:
+			text = "sum"
 		}
 		if !slices.Contains(what, text) {
 			what = append(what, text)

@@ -69,6 +69,13 @@ func TestCaption(t *testing.T) {
 				settings,
 		},
 		{
+			"beside p-values", rows(func(r *row) { r.Metric = metrics.PRounds }, func(r *row) {
+				r.Metric = metrics.PRoundsLead
+			}, func(r *row) { r.Metric = metrics.PRoundsN }),
+			"P rounds, lead of the reference (points), independent pairs: all evaluated rounds. P-value, mean, sum " +
+				"over 3 seeds; 2000 rounds, " + settings,
+		},
+		{
 			"all runs shorter than the window", rows(func(r *row) { r.Rounds = 20 }, func(r *row) {
 				r.Rounds, r.Metric = 20, metrics.TrainAcc
 			}),

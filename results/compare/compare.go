@@ -211,7 +211,7 @@ func orderOf(rows []ComparisonRow, apart results.Params) Order {
 	var leads []stats.Estimate
 	for i, a := range rows {
 		for _, b := range rows[:i] {
-			if a.Metric.IsP() || a.NotJudged != "" || b.NotJudged != "" || !a.Mean.Valid || !b.Mean.Valid ||
+			if !a.Metric.IsJudged() || a.NotJudged != "" || b.NotJudged != "" || !a.Mean.Valid || !b.Mean.Valid ||
 				!a.PaperMean.Valid || !b.PaperMean.Valid || a.PaperMean == b.PaperMean {
 				continue
 			}

@@ -152,7 +152,7 @@ func (g Grid) rows() (rows []PrintedRow) {
 
 // best reports whether a number is our best one in its group and column, after rounding.
 func (group GridGroup) best(r *ComparisonRow, column int) bool {
-	if r == nil || !r.Mean.Valid {
+	if r == nil || !r.Mean.Valid || !r.Metric.IsJudged() {
 		return false
 	}
 	top, more := r, r.Metric.Info().More // more: a larger number is better

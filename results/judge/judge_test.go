@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/internal/files"
+	"rollcall/results/metrics"
 	"rollcall/results/stats"
 )
 
@@ -135,6 +136,16 @@ func TestNumbers(t *testing.T) {
 	}
 	if share := told / draws; share < 0.77 || share > 0.95 {
 		t.Errorf("%d seeds tell in %.3f of the draws, want about 0.8, and more only as seeds are whole", o.Seeds, share)
+	}
+}
+
+// The numbers of paired tests have no verdict, however near they are to a printed one.
+func TestNotJudged(t *testing.T) {
+	x := stats.Estimate{Mean: 0.001, N: 3}
+	for _, m := range metrics.OfPairs {
+		if o, is := Printed(m, x, x, true, true); is || o != (Outcome{}) {
+			t.Errorf("%s: %+v, want no verdict", m, o)
+		}
 	}
 }
 

@@ -15,11 +15,11 @@ const (
 	roundMargin    = 10 // rounds between the evaluations of tables that print rounds
 )
 
-// marginOf returns the margin of a printed number of a metric, and whether such numbers are judged at all: p-values are
-// not.
+// marginOf returns the margin of a printed number of a metric, and whether such numbers are judged at all, see
+// [metrics.Metric.IsJudged].
 func marginOf(m metrics.Metric, printed float64) (margin Margin, judged bool) {
 	switch {
-	case m.IsP():
+	case !m.IsJudged():
 		return margin, false
 	case m.IsRound():
 		return Within(max(shareMargin*printed, roundMargin)), true

@@ -48,12 +48,15 @@ const (
 	ClientAccBest10     Metric = "client_acc_best10"
 	ClientAccBest10Std  Metric = "client_acc_best10_std"
 
-	// FedAR's Table 2 prints p-values, see [rollcall/results/protocol.RoundsTTest] and
-	// [rollcall/results/protocol.SeedsTTest]. The last one is ours: p_seeds corrected for all comparisons of a table,
-	// see [rollcall/results/stats.Holm].
-	PRounds Metric = "p_rounds"
-	PSeeds  Metric = "p_seeds"
-	PHolm   Metric = "p_holm"
+	// FedAR's Table 2 prints p-values, see [rollcall/results/protocol.RoundsTTest]. The others are ours: whose lead
+	// p_rounds is about and how many of its pairs are independent, see [rollcall/results/protocol.RoundsLead]; the
+	// p-value of [rollcall/results/protocol.SeedsTTest]; and p_seeds corrected for all comparisons of a table, see
+	// [rollcall/results/stats.Holm].
+	PRounds     Metric = "p_rounds"
+	PRoundsLead Metric = "p_rounds_lead"
+	PRoundsN    Metric = "p_rounds_n"
+	PSeeds      Metric = "p_seeds"
+	PHolm       Metric = "p_holm"
 )
 
 // OfClients are the numbers of FedAR's Table 3, in the order of the table.
@@ -61,6 +64,9 @@ var OfClients = []Metric{
 	ClientAccMean, ClientAccStd, ClientAccVar, ClientAccWorst10, ClientAccWorst10Std,
 	ClientAccBest10, ClientAccBest10Std,
 }
+
+// OfPairs are the numbers of paired tests in FedAR's Table 2, in the order of the table.
+var OfPairs = []Metric{PRounds, PRoundsLead, PRoundsN, PSeeds, PHolm}
 
 // reaching is how the names of [Reaching] begin.
 const reaching = "rounds_to_acc_"
@@ -157,6 +163,7 @@ type Info struct {
 const (
 	inWindow  = "in the window"
 	afterLast = "after the last round"
+	evaluated = "all evaluated rounds"
 )
 
 // metrics has the [Info] of every metric but those of [Reaching].
@@ -184,9 +191,11 @@ var metrics = map[Metric]Info{
 	ClientAccBest10:     {"client accuracy best10 (%)", afterLast, 100, 1, true, 0, 7, 0},
 	ClientAccBest10Std:  {"client accuracy best10 std (%)", afterLast, 100, 1, false, 0, 7, 0},
 
-	PRounds: {"p rounds", "all evaluated rounds", 1, 4, false, 0, 7, 0},
-	PSeeds:  {"p seeds", inWindow, 1, 4, false, 0, 7, 0},
-	PHolm:   {"p Holm", inWindow, 1, 4, false, 0, 8, 0},
+	PRounds:     {"p rounds", evaluated, 1, 4, false, 0, 7, 0},
+	PRoundsLead: {"lead of the reference (points)", evaluated, 100, 2, true, 0, 7, 0},
+	PRoundsN:    {"independent pairs", evaluated, 1, 0, false, 0, 7, 0},
+	PSeeds:      {"p seeds", inWindow, 1, 4, false, 0, 7, 0},
+	PHolm:       {"p Holm", inWindow, 1, 4, false, 0, 8, 0},
 }
 
 // Info returns the description of a metric.
@@ -240,6 +249,10 @@ func (m Metric) IsRound() bool { return m.Info().Target > 0 }
 
 // IsP reports whether m is a p-value.
 func (m Metric) IsP() bool { return m == PRounds || m == PSeeds || m == PHolm }
+
+// IsJudged reports whether a number can be better than another, or agree with it. Those of [OfPairs] cannot: a
+// two-sided p-value does not say whose lead it is, and what stands beside it is there to read it.
+func (m Metric) IsJudged() bool { return !slices.Contains(OfPairs, m) }
 
 // IsSpread reports whether m is a standard deviation or a variance.
 func (m Metric) IsSpread() bool { return strings.HasSuffix(string(m), "_std") || m == ClientAccVar }

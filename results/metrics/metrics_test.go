@@ -33,6 +33,8 @@ func TestWords(t *testing.T) {
 		{ClientAccVar, files.Some(0.0325), none, 3, "325.0"},
 		{PRounds, files.Some(1.38e-246), none, 3, "1.38e-246"},
 		{PHolm, files.Some(0.00012345), none, 3, "0.000123"},
+		{PRoundsLead, files.Some(-0.0123), none, 3, "-1.23"},
+		{PRoundsN, files.Some(90.4), none, 3, "90"},
 		{RoundsTo50, files.Some(120), none, 3, "120"},
 		{RoundsTo50, none, none, 3, "never"},
 		{RoundsTo50, none, none, 0, NoNumber},

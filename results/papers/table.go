@@ -393,8 +393,9 @@ func evaluatedEvery(step int, curves [][]results.CurveRow) (every int, err error
 }
 
 // pairedT returns the entries of FedAR's Table 2: the p-values of a paired t-test between the test accuracies of the
-// reference and of the runs, by rounds, by seeds, and by seeds with Holm's correction, which Correct fills in. The
-// reference itself and a column without one have no p-values.
+// reference and of the runs, by rounds, by seeds, and by seeds with Holm's correction, which Correct fills in. Behind
+// the p-value by rounds are the lead of the reference, and how many of its pairs are independent. The reference itself
+// and a column without one have none of them.
 func pairedT() []Entry {
 	return entries(func(row *results.SummaryRow, runs, reference Runs) (err error) {
 		row.N = len(runs.Curves)
@@ -405,11 +406,15 @@ func pairedT() []Entry {
 		switch row.Metric {
 		case metrics.PRounds:
 			row.Mean, err = protocol.RoundsTTest(reference.Curves, runs.Curves)
+		case metrics.PRoundsLead:
+			row.Mean, _ = protocol.RoundsLead(reference.Curves, runs.Curves)
+		case metrics.PRoundsN:
+			_, row.Mean = protocol.RoundsLead(reference.Curves, runs.Curves)
 		case metrics.PSeeds:
 			row.Mean, err = protocol.SeedsTTest(reference.Curves, runs.Curves, results.ProtocolRounds)
 		}
 		return err
-	}, metrics.PRounds, metrics.PSeeds, metrics.PHolm)
+	}, metrics.OfPairs...)
 }
 
 // Correct fills in the rows of p_holm, once all rows of a table are there: Holm's correction of p_seeds. The family is
@@ -442,8 +447,10 @@ func (t *Table) Correct(rows []results.SummaryRow) {
 func aboutPairedT(rounds int) string {
 	return aboutAccuracies(rounds) + "; p_rounds: " +
 		"two-sided paired t-test against fedar's of the test accuracies after every evaluated round, of all seeds, " +
-		"as the paper has it, though they are not independent; p_seeds: the same of the means of the seeds; p_holm: " +
-		"p_seeds with Holm's correction for all comparisons of the table"
+		"as the paper has it, though they are not independent; p_rounds_lead: by how much fedar is ahead in the mean " +
+		"of these rounds, negative where it is behind; p_rounds_n: how many independent pairs these rounds are " +
+		"worth, from the correlation of each difference with the next; p_seeds: the same test of the means of the seeds; " +
+		"p_holm: p_seeds with Holm's correction for all comparisons of the table"
 }
 
 // entries returns an entry for each metric, all with the same Fill.

@@ -267,23 +267,47 @@ func ClientsEachSeed(runs [][]results.ClientRow, m metrics.Metric) ([]float64, e
 // RoundsTTest returns the p-value of FedAR's Table 2, a [stats.PairedTTest] of the test accuracies of two methods. The
 // pairs are the rounds after the initial model that both methods evaluated, of all seeds together; ours[k] and
 // others[k] have the same seed. Accuracies of neighbouring rounds are not independent, so these p-values are far too
-// small: [SeedsTTest] is sounder.
+// small, see [RoundsLead]: [SeedsTTest] is sounder.
 func RoundsTTest(ours, others [][]results.CurveRow) (files.Optional, error) {
 	var a, b []float64
 	for k := range ours {
-		at := map[int]float64{}
-		for _, r := range others[k] {
-			if r.TestAcc.Valid {
-				at[r.Round] = r.TestAcc.Value
-			}
-		}
-		for _, r := range ours[k] {
-			if v, ok := at[r.Round]; ok && r.TestAcc.Valid && r.Round > 0 {
-				a, b = append(a, r.TestAcc.Value), append(b, v)
-			}
-		}
+		x, y := roundPairs(ours[k], others[k])
+		a, b = append(a, x...), append(b, y...)
 	}
 	return stats.PairedTTest(a, b)
+}
+
+// RoundsLead returns what the p-value of [RoundsTTest] does not say. lead is the mean over its pairs of the test
+// accuracy of ours minus the other's, so that it is above 0 where ours is ahead. n is the number of independent pairs
+// that they are worth: the [stats.EffectiveN] of the differences of each seed, summed over the seeds. Both are missing
+// without a pair.
+func RoundsLead(ours, others [][]results.CurveRow) (lead, n files.Optional) {
+	var all []float64
+	for k := range ours {
+		d, b := roundPairs(ours[k], others[k])
+		for i := range d {
+			d[i] -= b[i]
+		}
+		all, n.Value = append(all, d...), n.Value+stats.EffectiveN(d)
+	}
+	n.Valid = len(all) > 0
+	return stats.Mean(all), n
+}
+
+// roundPairs returns the test accuracies of two runs in the rounds after the initial model that both evaluated.
+func roundPairs(ours, other []results.CurveRow) (a, b []float64) {
+	at := map[int]float64{}
+	for _, r := range other {
+		if r.TestAcc.Valid {
+			at[r.Round] = r.TestAcc.Value
+		}
+	}
+	for _, r := range ours {
+		if v, ok := at[r.Round]; ok && r.TestAcc.Valid && r.Round > 0 {
+			a, b = append(a, r.TestAcc.Value), append(b, v)
+		}
+	}
+	return a, b
 }
 
 // SeedsTTest returns the p-value of a [stats.PairedTTest] of two methods, where each seed is one pair: the mean test

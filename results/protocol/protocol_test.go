@@ -97,6 +97,32 @@ func TestCurveTTests(t *testing.T) {
 	}
 }
 
+// By hand, in percent. Seed 1 is ahead by 1, 2, 3 and 4 in rounds 1 to 4, which are 2.4 independent pairs, see
+// [stats.EffectiveN]; seed 2 is behind by 3 in round 2, the only one that both evaluated but for the initial model.
+func TestRoundsLead(t *testing.T) {
+	curve := resultstest.Accuracies
+	ours := [][]results.CurveRow{curve(0.9, 0.21, 0.22, 0.23, 0.24), curve(0.9, 0.3, 0.4)}
+	others := [][]results.CurveRow{curve(0.1, 0.2, 0.2, 0.2, 0.2), accuracies(2, 0.1, 0.43)}
+	for _, c := range []struct {
+		seeds   int
+		lead, n float64
+	}{{1, 0.025, 2.4}, {2, 0.014, 3.4}} {
+		lead, n := RoundsLead(ours[:c.seeds], others[:c.seeds])
+		back, same := RoundsLead(others[:c.seeds], ours[:c.seeds])
+		// A few roundings of numbers below 4; of the differences, which are 1e-2, rounded to 1e-16.
+		if math.Abs(lead.Value-c.lead) > 1e-15 || math.Abs(n.Value-c.n) > 1e-12 || !lead.Valid || !n.Valid {
+			t.Errorf("%d seeds: %v of %v pairs, want %g of %g", c.seeds, lead, n, c.lead, c.n)
+		}
+		if math.Abs(back.Value+c.lead) > 1e-15 || same != n {
+			t.Errorf("%d seeds, the other way round: %v of %v pairs, want %g of %v", c.seeds, back, same, -c.lead, n)
+		}
+	}
+	lead, n := RoundsLead([][]results.CurveRow{curve(0.9)}, [][]results.CurveRow{curve(0.1, 0.2)})
+	if lead.Valid || n.Valid {
+		t.Errorf("no pair: %v of %v, want neither", lead, n)
+	}
+}
+
 // accuracies has a row each `every` rounds from 0 on.
 func accuracies(every int, acc ...float64) []results.CurveRow {
 	var rows []results.CurveRow

@@ -39,6 +39,26 @@ func PairedTTest(a, b []float64) (p files.Optional, err error) {
 	return files.Some(2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(d) - 1)}.CDF(-math.Abs(t))), nil
 }
 
+// EffectiveN returns how many independent values have a mean as sure as the mean of this series, if each value depends
+// on the one before as in an autoregression of order 1: n·(1 − r)/(1 + r), where r = Σ d_t·d_{t+1} / Σ d_t² is the
+// autocorrelation at lag 1 of the deviations d from the mean (Bayley and Hammersley, Supplement to the Journal of the
+// Royal Statistical Society 1946, for a long series). It is from 1 to n: 1 for a constant series, and 0 for none.
+func EffectiveN(x []float64) float64 {
+	n, mean := float64(len(x)), Mean(x).Value
+	var products, squares float64
+	for t, v := range x {
+		squares += (v - mean) * (v - mean)
+		if t > 0 {
+			products += (v - mean) * (x[t-1] - mean)
+		}
+	}
+	if squares == 0 {
+		return min(n, 1)
+	}
+	r := products / squares
+	return min(max(n*(1-r)/(1+r), 1), n)
+}
+
 // Holm returns the p-values of a family of tests, adjusted so that the probability of one false rejection or more in
 // the whole family is at most the level at which they are read (Holm, Scandinavian Journal of Statistics 1979). The
 // k-th smallest of m, counted from 0, becomes the largest of (m − j)·p_j over j ≤ k, and at most 1.
