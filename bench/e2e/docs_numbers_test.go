@@ -78,6 +78,22 @@ func TestDocsFedAR(t *testing.T) {
 		reached(func(_, loss float64) bool { return loss < 1.5 }), len(curves["fedar"])))
 }
 
+// The page's p-values of FedAR's Table 2 are those of the summary, with the lead and the independent pairs behind them.
+func TestDocsPValues(t *testing.T) {
+	rows := must.Get(results.ReadSummary(filepath.Join(replayed, "fedar-2", results.SummaryFile)))(t)
+	words := map[string]string{} // by method and metric
+	for _, r := range rows {
+		words[r.Method+" "+string(r.Metric)] = r.Metric.Words(r.Mean, files.Optional{}, r.N)
+	}
+	var want []string
+	for _, method := range []string{"fedvarp", "mifa", "scaffold", "fedavg-s", "fedavg-is"} {
+		of := func(m metrics.Metric) string { return strings.TrimSpace(words[method+" "+string(m)]) }
+		want = append(want, fmt.Sprintf("%s %s (%s; %s)", method, of(metrics.PRounds), of(metrics.PRoundsLead),
+			of(metrics.PRoundsN)))
+	}
+	docsSays(t, "docs/reproduction/fedar.md", strings.Join(want, ", "))
+}
+
 // What docs/presets.md says of two memories, and of MIFA and FedVARP at half the rate.
 func TestDocsMemory(t *testing.T) {
 	late := func(pattern string) string {
