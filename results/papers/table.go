@@ -449,8 +449,8 @@ func aboutPairedT(rounds int) string {
 		"two-sided paired t-test against fedar's of the test accuracies after every evaluated round, of all seeds, " +
 		"as the paper has it, though they are not independent; p_rounds_lead: by how much fedar is ahead in the mean " +
 		"of these rounds, negative where it is behind; p_rounds_n: how many independent pairs these rounds are " +
-		"worth, from the correlation of each difference with the next; p_seeds: the same test of the means of the seeds; " +
-		"p_holm: p_seeds with Holm's correction for all comparisons of the table"
+		"worth, from the correlation of each difference with the next; p_seeds: the same test of the means of the " +
+		"seeds; p_holm: p_seeds with Holm's correction for all comparisons of the table"
 }
 
 // entries returns an entry for each metric, all with the same Fill.
