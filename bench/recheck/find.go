@@ -28,7 +28,7 @@ type kept struct {
 	item, paper string // paper is empty for an item of no paper
 	settings    settings.Settings
 	machine     run.Machine // of its numerics
-	turn        int         // of its item, from 0
+	turn, place int         // of its item, and of its paper in that turn, from 0
 }
 
 // find reads the runs of the wanted items below the folders, and in archives there, which it unpacks below temp. bad is
@@ -102,35 +102,27 @@ func paperOf(id string) string {
 	return ""
 }
 
-// draw returns the runs in a random order in which every item has its turn before any has its next, the items of the
-// papers in turns too: the runs of an item, the items of a paper and the papers are sorted by the SHA-256 of the seed
-// and their name, which needs no generator.
+// draw returns the runs in a random order in which every item has its turn before any has its next, and the papers of a
+// turn alternate. What is random is the order of the SHA-256 of the seed and a run's path, which needs no generator.
 func draw(all []*kept, seed uint32) []*kept {
-	order := func(name string) string {
-		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, name))
+	random := func(k *kept) string {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", seed, k.path))
 		return string(sum[:])
 	}
-	sorted := slices.SortedFunc(slices.Values(all), func(a, b *kept) int {
-		return cmp.Compare(order(a.path), order(b.path))
-	})
-	turns, places := map[string]int{}, map[string]int{}
-	items := map[string][]string{} // by paper, sorted
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b *kept) int { return cmp.Compare(random(a), random(b)) })
+	seen := map[any]int{}
+	next := func(of any) int { // how many of them came before
+		seen[of]++
+		return seen[of] - 1
+	}
 	for _, k := range sorted {
-		k.turn = turns[k.item]
-		turns[k.item]++
-		items[k.paper] = append(items[k.paper], k.item)
+		k.turn = next(k.item)
 	}
-	for _, of := range items {
-		of = files.Unique(of)
-		slices.SortFunc(of, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
-		for place, item := range of {
-			places[item] = max(places[item], place)
-		}
+	slices.SortStableFunc(sorted, func(a, b *kept) int { return a.turn - b.turn })
+	for _, k := range sorted {
+		k.place = next([2]any{k.turn, k.paper})
 	}
-	slices.SortStableFunc(sorted, func(a, b *kept) int {
-		return cmp.Or(a.turn-b.turn, places[a.item]-places[b.item], cmp.Compare(order(a.paper), order(b.paper)),
-			cmp.Compare(a.item, b.item))
-	})
+	slices.SortStableFunc(sorted, func(a, b *kept) int { return cmp.Or(a.turn-b.turn, a.place-b.place) })
 	return sorted
 }
 
@@ -176,7 +168,8 @@ func (k *kept) ready(base run.Machine) (leave string) {
 }
 
 // restore reads the settings in run.json, and what else the column params has, such as a sweep's settings of no use. A
-// setting that came later is not there, and has the value as before.
+// setting that came later is not there, and has the value as before. The hash tells whether the run is the same; the
+// column params does not, since a default that has changed is another text there.
 func (k *kept) restore() (err error) {
 	was := map[string]any{}
 	for name, value := range k.Params.All() {
@@ -193,8 +186,7 @@ func (k *kept) restore() (err error) {
 	}
 	for _, given := range []settings.Given{given, append(given, later...)} {
 		k.settings, err = settings.Restore(given)
-		// A default that has changed since is in no hash, and in the column params.
-		if err == nil && results.Hash(k.settings) == k.Info.SettingsHash && k.settings.Params() == k.Params {
+		if err == nil && results.Hash(k.settings) == k.Info.SettingsHash {
 			// run.json does not say in which rounds the training set is evaluated.
 			if k.settings.EvalTrain && !k.Curve[0].TrainLoss.Valid {
 				k.settings.EvalTrainRounds = settings.EvalTrainLast

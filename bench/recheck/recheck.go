@@ -95,6 +95,9 @@ func (c *checker) check(ctx context.Context, k *kept, share time.Duration) {
 	if err == nil {
 		rows, err = c.train(ctx, k, share)
 	}
+	for i := range rows {
+		rows[i].Params = k.Params // in the words of then; restore has compared the settings
+	}
 	l := line{kept: k, rows: len(rows), sum: sha256.Sum256(text)}
 	if len(rows) > 0 {
 		l.last = rows[len(rows)-1].Round
@@ -108,6 +111,7 @@ func (c *checker) check(ctx context.Context, k *kept, share time.Duration) {
 		return
 	case err != nil:
 		c.Problems = append(c.Problems, fmt.Errorf("recheck: %s: %w", k.path, err))
+		c.LeftOut["it failed, see the problems"]++
 		return
 	}
 	if l.rows > 0 || l.difference != "" { // otherwise the time was over before

@@ -107,6 +107,19 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+// A default that has changed since is other params, and the same run.
+func TestOtherDefaults(t *testing.T) {
+	out := t.TempDir()
+	forge(t, train(t, out, "fedar-2", 3), func(rows []results.CurveRow, _ *results.RunInfo) {
+		for i := range rows {
+			rows[i].Params = rows[i].Params.And("momentum=0")
+		}
+	})
+	if r := recheck(t, options(out)); len(r.Lines) != 1 || r.Err() != nil {
+		t.Errorf("%+v, %v, left out %v, want equal rows", r.Lines, r.Err(), r.LeftOut)
+	}
+}
+
 // What was changed in a run is found, however good the checksums are.
 func TestForged(t *testing.T) {
 	digit := func(of func(r *results.CurveRow) *float64) func([]results.CurveRow, *results.RunInfo) {
@@ -214,6 +227,15 @@ func TestLeftOut(t *testing.T) {
 			if len(r.Lines) > 0 || r.LeftOut[want] != 1 || r.Err() == nil {
 				t.Errorf("%d lines, left out %v, %v, problems %v", len(r.Lines), r.LeftOut, r.Err(), r.Problems)
 			}
+			var text, page strings.Builder
+			must.OK(t, r.Text(&text))
+			must.OK(t, r.Markdown(&page, "rollcall results recheck out"))
+			for _, got := range []string{text.String(), page.String()} {
+				if !strings.Contains(got, "\nNothing was rechecked.\n") || strings.Contains(got, "equal") ||
+					strings.Contains(got, "compared") || !strings.Contains(got, "1 run left out: "+want) {
+					t.Errorf("%s\nwant that nothing was rechecked, and why", got)
+				}
+			}
 		})
 	}
 }
@@ -229,10 +251,10 @@ func TestReadyForKept(t *testing.T) {
 	}
 	for _, k := range all {
 		switch leave := k.ready(o.Machine); {
-		case leave == "the data set cifar10 is not here", leave == "the data set mnist is not here",
+		case leave == "", leave == "the data set cifar10 is not here", leave == "the data set mnist is not here",
 			strings.HasPrefix(leave, "numerics "), strings.Contains(leave, " revision "):
 		default:
-			t.Errorf("%s: %q, want that the data set is not here", k.path, leave)
+			t.Errorf("%s: %q, want that it is ready, or that the data set is not here", k.path, leave)
 		}
 	}
 }

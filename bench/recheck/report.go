@@ -1,6 +1,7 @@
 package recheck
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -65,6 +66,9 @@ func (r *Report) Err() error {
 
 // Summary says in one sentence what was rechecked.
 func (r *Report) Summary() string {
+	if len(r.Lines) == 0 {
+		return "Nothing was rechecked."
+	}
 	items, of := map[string]bool{}, map[string]bool{}
 	rows, differ := 0, 0
 	for _, l := range r.Lines {
@@ -134,47 +138,47 @@ func (r *Report) Text(w io.Writer) error {
 // Markdown writes a page that can be kept. command is the command line that made it.
 func (r *Report) Markdown(w io.Writer, command string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Kept runs, rechecked\n\n%s\n\n", r.Summary())
-	b.WriteString("The first rounds of each run were trained anew from the settings in its run.json. Every row was " +
-		"compared with the\nkept curve.csv, text by text: all columns but elapsed_s and version, and of engine " +
-		"only its numerics.\n\n")
 	took := progress.Duration(r.Took)
 	if r.Interrupted {
 		took += ", interrupted"
 	}
-	for _, fact := range [][2]string{
-		{"date", r.Began.UTC().Format("2006-01-02 15:04 UTC")},
-		{"took", took},
-		{"program", strings.Join([]string{
-			"rollcall " + run.Version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
-		}, ", ")},
-		{"machine", strings.Join(r.Engines, "; ")},
-		{"command", "`" + command + "`"},
-		{"draw", fmt.Sprintf("seed %d, of %s", r.Seed, files.Count(r.Found, "run"))},
-	} {
-		fmt.Fprintf(&b, "- %s: %s\n", fact[0], fact[1])
-	}
+	fmt.Fprintf(&b, `# Kept runs, rechecked
+
+%s
+
+- date: %s
+- took: %s
+- program: rollcall %s, %s, %s/%s
+- machine: %s
+- command: %s
+- draw: seed %d, of %s
+`, r.Summary(), r.Began.UTC().Format("2006-01-02 15:04 UTC"), took, run.Version(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH, cmp.Or(strings.Join(r.Engines, "; "), "none"), "`"+command+"`", r.Seed,
+		files.Count(r.Found, "run"))
 	if len(r.Lines) > 0 {
-		b.WriteString("\n")
+		b.WriteString(`
+The first rounds of each run were trained anew from the settings in its run.json. Every row was compared with the
+kept curve.csv, text by text: all columns but elapsed_s and version, of engine only its numerics, and params as
+run.json has them.
+
+`)
 		r.table().Markdown(&b)
 	}
-	section := func(title string, lines []string) {
+	section := func(title, mark string, lines []string) {
 		if len(lines) > 0 {
-			fmt.Fprintf(&b, "\n## %s\n\n- %s\n", title, strings.Join(lines, "\n- "))
+			fmt.Fprintf(&b, "\n## %s\n\n%s%s\n", title, mark, strings.Join(lines, "\n"+mark))
 		}
 	}
-	section("Not rechecked", r.notRechecked())
-	var problems []string
+	var problems, sums []string
 	for _, err := range r.Problems {
 		problems = append(problems, files.OneLine(err.Error()))
 	}
-	section("Problems", problems)
-	if len(r.Lines) > 0 {
-		b.WriteString("\n## SHA-256 of the kept curves\n\n")
-		for _, l := range r.Lines {
-			fmt.Fprintf(&b, "    %x  %s\n", l.sum, filepath.Join(l.path, results.CurveFile))
-		}
+	for _, l := range r.Lines {
+		sums = append(sums, fmt.Sprintf("%x  %s", l.sum, filepath.Join(l.path, results.CurveFile)))
 	}
+	section("Not rechecked", "- ", r.notRechecked())
+	section("Problems", "- ", problems)
+	section("SHA-256 of the kept curves", "    ", sums)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
