@@ -72,8 +72,9 @@ func TestDefaultsAreThePapers(t *testing.T) {
 		},
 		{"more-available", "code-no-momentum", cafed},
 		{
-			"f3ast", "code-no-momentum", "momentum=0 server-momentum=0 clip=none augment=none weights=equal init=torch " +
-				"lr=0.03 server-lr=0.3 f3ast-memoryless=true",
+			"f3ast", "code-no-momentum",
+			"momentum=0 server-momentum=0 clip=none augment=none weights=equal init=torch lr=0.03 server-lr=0.3 " +
+				"f3ast-memoryless=true",
 		},
 		{"more-available", "paper", cafed},
 	} {

@@ -176,8 +176,8 @@ func byPreset(data string) map[string]results.Params {
 // tabular reports whether the samples of a data set are features and not images.
 func tabular(data string) bool { return data == "leaf" || data == "binary" }
 
-// cafedTrains returns how the methods in cafedOwn, and F3AST in [noMomentum], train outside the paper's tables, as ToN's
-// figures do (section V): split with ς = 0.5 in every class, batches of 32, the rates of table II without a schedule
+// cafedTrains returns how the methods in cafedOwn, and F3AST in [noMomentum], train outside the paper's tables, as in
+// ToN's figures (section V): split with ς = 0.5 in every class, batches of 32, the rates of table II without a schedule
 // [inferred], equal importance, and a ridge penalty on linear nets. A round is one epoch, as in the released code, and
 // one step on Synthetic, since ToN does not print E [inferred]. SGD is plain in every preset: those rates diverge with
 // the momentum of the released code.

@@ -84,7 +84,8 @@ func TrainsAs(method, preset, data, net string) results.Params {
 
 // Presets returns the presets in which `rollcall run` trains a method, the default first. All methods have paper. The
 // others have code. CA-Fed's own have [noMomentum] in its place: the momentum of their released code has no learning
-// rates outside the tables, since ToN's diverge with it. F3AST has all three, in [noMomentum] as ToN's figures train it.
+// rates outside the tables, since ToN's diverge with it. F3AST has all three; in [noMomentum] it trains as in ToN's
+// figures.
 func Presets(method string) []string {
 	switch {
 	case slices.Contains(cafedOwn, method):
