@@ -40,8 +40,8 @@ var (
 		Seeds:   fedarSeeds, Rounds: fedarRounds, Preset: "paper",
 		Entries: clientAccuracies(), About: aboutClientAccuracies, Printed: fedar3Printed,
 		Source: "Table 3 of " + fedarPaper +
-			"; of one run, CIFAR-10, p_min = 0.1; FedAvg with all clients in every round; T, which is not printed, is " +
-			"160 to 250 by the printed curves [inferred], and no T explains MIFA's numbers",
+			"; of one run, CIFAR-10, p_min = 0.1; FedAvg with all clients in every round; T, which is not printed, " +
+			"is 160 to 250 by the printed curves [inferred], and no T explains MIFA's numbers",
 		Says: []Sentence[[]results.SummaryRow]{
 			{"FedAR's mean accuracy is above MIFA's", fedarBias, above("fedar", metrics.ClientAccMean, "mifa")},
 			{"FedAR's variance is below FedVARP's", fedarBias, below("fedar", metrics.ClientAccVar, "fedvarp")},
