@@ -86,7 +86,7 @@ func Read(ctx context.Context, dir string) (rows []Result, notes []string, err e
 func strangers(dir string) (notes []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("scoreboard: %w", err)
+		return nil, err
 	}
 	known := slices.Concat(papers.TableNames(), papers.FigureNames())
 	for _, e := range entries {
@@ -146,7 +146,7 @@ func readings(dir string) (folders []string, err error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("scoreboard: %w", err)
+		return nil, err
 	}
 	folders = []string{""}
 	for _, e := range entries {
@@ -180,7 +180,7 @@ func readTable(about Result, t *papers.Table, dir string) (rows []Result, err er
 		row, ours := about, byPreset[preset]
 		for _, r := range ours {
 			if r.Table != t.ID {
-				return nil, fmt.Errorf("scoreboard: %s: a row of %s, want rows of %s alone", path, r.Table, t.ID)
+				return nil, fmt.Errorf("%s: a row of %s, want rows of %s alone", path, r.Table, t.ID)
 			}
 		}
 		if preset != cmp.Or(t.Preset, "code") {
@@ -225,7 +225,7 @@ func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err 
 	case err != nil:
 		return nil, err
 	case info.Figure != f.ID:
-		return nil, fmt.Errorf("scoreboard: %s.json: figure %s, want %s", base, info.Figure, f.ID)
+		return nil, fmt.Errorf("%s.json: figure %s, want %s", base, info.Figure, f.ID)
 	}
 	if info.Preset != cmp.Or(f.Preset, "code") {
 		about.Command += " --preset " + info.Preset
