@@ -218,6 +218,11 @@ func (w *Sweep) cell(method, data, net, model string, r rate) (settings.Settings
 	}
 	s.Method, s.Net, s.Availability = method, net, model
 	s.LR, s.ServerLR = own.LR, own.ServerLR
+	if method == "f3ast" { // with the r of CA-Fed's code in CA-Fed's preset, as `run` has it
+		if err := s.Set("f3ast-memoryless", own.Get("f3ast-memoryless")); err != nil {
+			return s, err
+		}
+	}
 	s.EvalTrainRounds = settings.EvalTrainLast
 	// Apply leaves out the settings that this cell does not read: a sweep needs only one cell that reads them.
 	if err := s.Apply(w.Given.Implied().All()); err != nil {

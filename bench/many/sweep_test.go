@@ -43,6 +43,30 @@ func TestSweepInitFrom(t *testing.T) {
 	}
 }
 
+// In CA-Fed's preset each of the five methods trains alike by itself and in a sweep, whichever of them it is like.
+func TestSweepLikeCAFed(t *testing.T) {
+	methods := []string{"unbiased", "more-available", "adafed", "f3ast", "ca-fed"}
+	for _, like := range methods {
+		w := Sweep{
+			Name: "s", Like: like, Methods: methods, Data: []string{"leaf", "binary", "mnist", "cifar10"},
+			Availability: []string{"markov"}, Seeds: []uint32{3},
+			Given: settings.Given{{Name: "preset", Value: "code-no-momentum"}},
+		}
+		_, cells, err := w.Cells()
+		if err != nil || len(cells) != 20 {
+			t.Fatalf("like %s: %d cells, %v, want 20", like, len(cells), err)
+		}
+		for _, c := range cells {
+			alone := must.Get(settings.Defaults(c.Settings.Method, "code-no-momentum", c.Settings.Data))(t)
+			alone.Availability = "markov"
+			if results.Hash(c.Settings) != results.Hash(alone) {
+				t.Errorf("like %s: %s on %s with %s, want the defaults of a run", like, c.Settings.Method,
+					c.Settings.Data, c.Settings.Params())
+			}
+		}
+	}
+}
+
 // crossedCells returns the cells of a crossed sweep under stationary availability.
 func crossedCells(q int, seeds []uint32, given settings.Given, methods ...string) ([]Cell, error) {
 	w := Sweep{

@@ -193,11 +193,11 @@ func cafedTrains(method, preset, data, net string) results.Params {
 	if strings.HasPrefix(net, "linear-") {
 		trains = trains.And(cafedRidge)
 	}
-	switch {
-	case method == "f3ast":
-		trains = trains.And("f3ast-memoryless=true")
-	case preset != "paper" && tabular(data):
+	if preset != "paper" && tabular(data) {
 		trains = trains.And(cafedTabular)
+	}
+	if method == "f3ast" {
+		trains = trains.And("f3ast-memoryless=true")
 	}
 	return trains
 }
