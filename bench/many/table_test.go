@@ -239,8 +239,8 @@ func TestEntriesResolve(t *testing.T) {
 			t.Errorf("%s: hash %s, want %s", key, results.Hash(s), hash)
 		}
 		delete(want, key)
-		if late, is := column.Late[preset]; is && method == "ca-fed" { // runs of the preset as it was stay found
-			entry(id, preset, rounds, i, column, method, late.Before)
+		if before, is := column.Late[preset]; is && method == "ca-fed" { // runs of the preset as it was stay found
+			entry(id, preset, rounds, i, column, method, before)
 		}
 	}
 	for _, id := range papers.TableNames() {

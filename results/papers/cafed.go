@@ -89,7 +89,7 @@ const cafedSettings results.Params = cafedLocal + ";f3ast-beta=" + OneByRounds +
 func cafedColumn(data string) Column {
 	return Column{
 		Data: data, Availability: "markov", Base: cafedSettings, Readings: []Reading{fstarMin},
-		Late: map[string]Late{"paper": {"F̂* starts at 0, as F̂ does", fstarMin.Name}},
+		Late: map[string]string{"paper": fstarMin.Name}, // F̂* starts at 0, as F̂ does
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 // Reading is a way to read what a paper leaves open: settings over those of a column in a preset. `rollcall table` and
 // `rollcall figure` have --reading for it.
 type Reading struct {
-	Name string
-	Says string         // what it takes the paper to mean, for people
+	Name string         // docs/presets.md says what it takes the paper to mean
 	Set  results.Params // a setting that a run does not use is ignored
 	// T, where the reading is about it; 0: the table's or figure's own
 	Rounds int
@@ -23,43 +22,26 @@ type Reading struct {
 
 // The readings of ToN's and INFOCOM's figures. The first three are about the preset paper.
 var (
-	fstarMin = Reading{
-		Name: "fstar-min", Set: "fstar=min",
-		Says: "F̂* is the smallest loss that a client, or for a start any client, has reported; not 0, where F̂ starts",
-	}
-	oneStep = Reading{
-		Name: "one-step", Set: tonLocalStep, Late: true,
-		Says: "E, which ToN does not print, is one local step on all data sets, and not one pass over the samples",
-	}
-	bias1 = Reading{
-		Name: "bias-1", Set: "bias-const=1", Late: true,
-		Says: "the factor of the bias is 1, as in the released code and INFOCOM, and not ToN's 4κ̄²",
-	}
-	sharedModel = Reading{
-		Name: "shared-model", Set: "leaf-shared=true", Late: true,
-		Says: "Synthetic's clients have models around a shared one, and inputs around 0: the printed generator's γ " +
-			"changes no label",
-	}
+	// F̂* is the smallest loss that a client, or for a start any client, has reported; not 0, where F̂ starts.
+	fstarMin = Reading{Name: "fstar-min", Set: "fstar=min"}
+	// E, which ToN does not print, is one local step on all data sets, and not one pass over the samples.
+	oneStep = Reading{Name: "one-step", Set: tonLocalStep, Late: true}
+	// The factor of the bias is 1, as in the released code and INFOCOM, and not ToN's 4κ̄².
+	bias1 = Reading{Name: "bias-1", Set: "bias-const=1", Late: true}
+	// Synthetic's clients have models around a shared one, and inputs around 0: the printed generator's γ changes no
+	// label.
+	sharedModel = Reading{Name: "shared-model", Set: "leaf-shared=true", Late: true}
 )
 
 // The readings of FedAR's tables and figures.
 var fedarReadings = []Reading{
-	squareRoot("1"), squareRoot("2"), squareRoot("3"),
-	{Name: "T-200", Rounds: 200, Late: true, Says: "T, which is not printed, is 200, which the printed curves fit"},
-}
-
-// squareRoot returns the reading of g(t) by Theorem 2 with a c, which is not legible in our text of the paper.
-func squareRoot(c string) Reading {
-	return Reading{
-		Name: "g-" + c, Set: results.Params("fedar-g=" + c),
-		Says: "g(t) = " + c + "·max(√t, √t_0), Theorem 2's for losses that are not convex, and not t_0 + t/b",
-	}
-}
-
-// Late says that what a preset takes the paper to mean was chosen when printed numbers were known.
-type Late struct {
-	Says   string // what it takes the paper to mean
-	Before string // the name of the [Reading] that was the preset's before
+	// g(t) is c·max(√t, √t_0), Theorem 2's for losses that are not convex, and not t_0 + t/b; c is not legible in our
+	// text of the paper.
+	{Name: "g-1", Set: "fedar-g=1"},
+	{Name: "g-2", Set: "fedar-g=2"},
+	{Name: "g-3", Set: "fedar-g=3"},
+	// T, which is not printed, is 200, which the printed curves fit.
+	{Name: "T-200", Rounds: 200, Late: true},
 }
 
 // readings returns those among list with these names. An error lists the known names.
@@ -140,23 +122,22 @@ func (t *Table) AsRead(rows []results.SummaryRow) (read Table, names []string) {
 	return read, names
 }
 
-// Chosen returns what was chosen about a preset with readings when the printed numbers were known, and the names of the
-// readings that had been before; nothing of a table or figure whose numbers do not depend on it.
-func (c *Column) Chosen(preset string, names []string) (says []string, before []string) {
+// Chosen reports whether a preset with readings was chosen when the printed numbers were known, and the names of the
+// readings that had been before; it was not for a table or figure whose numbers do not depend on it.
+func (c *Column) Chosen(preset string, names []string) (late bool, before []string) {
 	list, err := readings(c.Readings, names)
 	if err != nil {
-		return nil, nil
+		return false, nil
 	}
-	late, changed := c.Late[preset]
-	if changed && !slices.Contains(names, late.Before) {
-		says, before = append(says, late.Says), append(before, late.Before)
+	if was, changed := c.Late[preset]; changed && !slices.Contains(names, was) {
+		late, before = true, append(before, was)
 	}
 	for _, r := range list {
 		if r.Late {
-			says = append(says, r.Says)
+			late = true
 		} else {
 			before = append(before, r.Name)
 		}
 	}
-	return says, before
+	return late, before
 }

@@ -47,9 +47,10 @@ type Column struct {
 	ByMethod       map[string]results.Params            // for one method
 	ByPresetMethod map[string]map[string]results.Params // for one method in one preset, by preset
 
-	Readings []Reading       // other ways to read the paper, see [Column.Read]
-	Late     map[string]Late // by preset
-	read     results.Params  // the settings of the readings that were asked for
+	Readings []Reading // other ways to read the paper, see [Column.Read]
+	// by preset that takes a paper otherwise since its printed numbers were known: the [Reading] that it was before
+	Late map[string]string
+	read results.Params // the settings of the readings that were asked for
 }
 
 // OneByRounds is the value of a setting that is 1/T, whatever the number of rounds.

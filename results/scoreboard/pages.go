@@ -69,7 +69,6 @@ func blockOf(name, takes string, rows []Result) (string, error) {
 	if name == sumBlock {
 		return sum(rows)
 	}
-	// The slides show figures of the journal paper again.
 	rows = ofItem(rows, name)
 	if len(rows) == 0 {
 		return "", fmt.Errorf("%s: no table or figure of a paper", name)
@@ -77,7 +76,7 @@ func blockOf(name, takes string, rows []Result) (string, error) {
 	return itemBlock(rows, takes), nil
 }
 
-// ofItem returns the results of a table or figure, in all readings.
+// ofItem returns the results of a table or figure, in all readings; once, though the slides show figures again.
 func ofItem(rows []Result, id string) (found []Result) {
 	for _, r := range rows {
 		if r.ID == id && (found == nil || r.Document == found[0].Document) {
@@ -148,8 +147,8 @@ func itemBlock(rows []Result, takes string) string {
 // withoutBefore leaves out readings that are there as those before others, which have their verdicts beside their own.
 func withoutBefore(rows []Result) (shown []Result) {
 	for i, r := range rows {
-		isBefore := func(other Result) bool { return other.Late != "" && other.before == r.reading }
-		if i == 0 || r.Late != "" || !slices.ContainsFunc(rows, isBefore) {
+		isBefore := func(other Result) bool { return other.Late && other.before == r.reading }
+		if i == 0 || r.Late || !slices.ContainsFunc(rows, isBefore) {
 			shown = append(shown, r)
 		}
 	}
@@ -178,46 +177,34 @@ func (r *Result) grid(b *strings.Builder, named bool) {
 	if oneOver && numbers[0].over != "" {
 		head += ", " + numbers[0].over
 	}
-	table := files.TextTable{Align: "l", Lines: [][]string{{head}}}
-	at := map[string]int{} // the column of a metric, the line of a method
+	var methods, heads []string
+	cells := map[[2]string]string{} // by method and heading
 	for _, n := range numbers {
-		metric, method := n.metric, n.method
-		if !oneOver {
-			metric += ", " + n.over
-		}
+		method, metric := n.method, n.metric
 		if !onePlace {
 			method = n.place + ": " + method
 		}
-		if at[metric] == 0 {
-			at[metric] = len(table.Lines[0])
-			table.Lines[0], table.Align = append(table.Lines[0], metric), table.Align+"l"
+		if !oneOver {
+			metric += ", " + n.over
 		}
-		if at[method] == 0 {
-			at[method] = len(table.Lines)
-			table.Lines = append(table.Lines, []string{method})
-		}
-		line := &table.Lines[at[method]]
-		for len(*line) <= at[metric] {
-			*line = append(*line, "")
-		}
-		(*line)[at[metric]] = fmt.Sprintf("%s (%s)", strings.TrimSpace(n.claim.Ours), n.claim.Says)
+		methods, heads = append(methods, method), append(heads, metric)
+		cell := fmt.Sprintf("%s (%s)", strings.TrimSpace(n.claim.Ours), n.claim.Says)
 		if r.Verdict != NotAtSize {
-			(*line)[at[metric]] += " " + sign(&n.claim)
+			cell += " " + sign(&n.claim)
 		}
+		cells[[2]string{method, metric}] = cell
 	}
-	names := []string{}
-	for _, line := range table.Lines[1:] {
-		names = append(names, line[0])
+	methods, heads = files.Unique(methods), files.Unique(heads)
+	common, rest := commonWords(heads)
+	table := files.TextTable{
+		Align: strings.Repeat("l", 1+len(heads)), Lines: [][]string{append([]string{head + common}, rest...)},
 	}
-	for i, name := range withoutCommon(names) {
-		table.Lines[i+1][0] = name
-	}
-	common, heads := commonWords(table.Lines[0][1:])
-	table.Lines[0] = append([]string{head + common}, heads...)
-	for i := range table.Lines {
-		for len(table.Lines[i]) < len(table.Lines[0]) {
-			table.Lines[i] = append(table.Lines[i], "")
+	for i, name := range withoutCommon(methods) {
+		line := []string{name}
+		for _, metric := range heads {
+			line = append(line, cells[[2]string{methods[i], metric}])
 		}
+		table.Lines = append(table.Lines, line)
 	}
 	table.Markdown(b)
 	b.WriteString("\n")
@@ -283,7 +270,7 @@ func (r *Result) claim(text string) *papers.Claim {
 // that is another.
 func (r *Result) late() string {
 	switch {
-	case r.Late == "":
+	case !r.Late:
 		return ""
 	case r.Before == r.Verdict:
 		return " †"
@@ -356,14 +343,13 @@ func withoutCommon(texts []string) []string {
 	return texts
 }
 
-// disputed are the sentences of ours that the authors of each paper would dispute first: what the paper says, as far as
-// it names the claim, and the item.
-var disputed = []struct{ document, id, says string }{
-	{"FedAWE", "fedawe-8", "fedawe, first round at 100 %"},
-	{"CA-Fed, INFOCOM", "cafed-i3", "binary: ca-fed over f3ast"},
-	{"CA-Fed, ToN", "cafed-f1a", "leaf: ca-fed over adafed"},
-	{"CA-Fed, slides", "cafed-f1b", "mnist: ca-fed over adafed"},
-	{"FedAR", "fedar-3", "mifa, client accuracy mean"},
+// disputed has, by document, what its authors would dispute first: the item, and how the claim begins.
+var disputed = map[string]struct{ id, begins string }{
+	"FedAWE":          {"fedawe-8", "fedawe, first round at 100 %"},
+	"CA-Fed, INFOCOM": {"cafed-i3", "binary: ca-fed over f3ast"},
+	"CA-Fed, ToN":     {"cafed-f1a", "leaf: ca-fed over adafed"},
+	"CA-Fed, slides":  {"cafed-f1b", "mnist: ca-fed over adafed"},
+	"FedAR":           {"fedar-3", "mifa, client accuracy mean"},
 }
 
 // find returns the claim that begins with a text, or the number of a table by method and metric; nil if there is none.
@@ -408,7 +394,7 @@ func sum(rows []Result) (string, error) {
 		for _, item := range d.Items {
 			i := slices.IndexFunc(rows, func(r Result) bool { return r.Document == d.Name && r.Item == item.Label })
 			counts[rows[i].Verdict]++
-			if rows[i].Late != "" && rows[i].Before != rows[i].Verdict {
+			if rows[i].Late && rows[i].Before != rows[i].Verdict {
 				late = append(late, fmt.Sprintf("%s (%s before)", item.Label, rows[i].Before))
 			}
 		}
@@ -433,16 +419,15 @@ func sum(rows []Result) (string, error) {
 
 // disputes returns what the authors of a document would dispute, with ours; that it was not run, if it was not.
 func disputes(document string, rows []Result) (string, error) {
-	i := slices.IndexFunc(disputed, func(d struct{ document, id, says string }) bool { return d.document == document })
-	d := disputed[i]
+	d := disputed[document]
 	at := slices.IndexFunc(rows, func(r Result) bool { return r.Document == document && r.ID == d.id })
 	r := &rows[at] // the default reading
 	if r.Verdict == NotTried {
 		return r.Item + ": " + r.Run, nil
 	}
-	c := r.find(d.says)
+	c := r.find(d.begins)
 	if c == nil {
-		return "", fmt.Errorf("%s, %s: no claim %q", document, d.id, d.says)
+		return "", fmt.Errorf("%s, %s: no claim %q", document, d.id, d.begins)
 	}
 	return fmt.Sprintf("%s: %s; ours: %s %s", r.Item, c.Text(), short(c.Ours), sign(c)), nil
 }

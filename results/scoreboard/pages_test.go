@@ -106,7 +106,7 @@ func TestBlock(t *testing.T) {
 	rows := []Result{
 		{
 			ID: "x", Command: "figure x", Reading: "paper", Run: "whole, 10 seeds", Verdict: NotReproduced,
-			Picture: true, Item: "Figure 9", Late: "F", Before: CannotTell, reading: "paper", before: "paper,min",
+			Picture: true, Item: "Figure 9", Late: true, Before: CannotTell, reading: "paper", before: "paper,min",
 			Claims: said("+0.10 ± 0.20 (10 seeds) after round 200", judge.Differs, 0),
 		},
 		{

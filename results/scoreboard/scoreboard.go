@@ -31,10 +31,8 @@ type Result struct {
 	Run      string // how much of it was run, or why there is nothing to run
 	Tally
 	Verdict Verdict
-	// what was chosen about the reading when the printed numbers were known, and the verdict under the reading before;
-	// empty if nothing was
-	Late   string
-	Before Verdict
+	Late    bool    // the reading was chosen when the printed numbers were known
+	Before  Verdict // if so, under the reading before
 
 	reading, before string // the preset and the readings, see [papers.Column.Chosen]
 
@@ -102,14 +100,13 @@ func readItem(about Result, dir string) (rows []Result, err error) {
 	table, unknown := papers.TableByID(about.ID)
 	read := func(dir string) ([]Result, error) { return readTable(about, &table, dir) }
 	about.Command = "table " + about.ID
-	says := table.Sentences(nil)
 	if unknown != nil {
 		figure, err := papers.FigureByID(about.ID)
 		if err != nil {
 			return nil, err
 		}
 		read = func(dir string) ([]Result, error) { return readFigure(about, &figure, dir) }
-		about.Command, says = "figure "+about.ID, figure.Claims(papers.Measured{Figure: figure})
+		about.Command = "figure " + about.ID
 	}
 	folders, err := readings(dir)
 	if err != nil {
@@ -130,10 +127,7 @@ func readItem(about Result, dir string) (rows []Result, err error) {
 		return cmp.Compare(strings.Count(a.Command, " --"), strings.Count(b.Command, " --"))
 	})
 	if rows == nil {
-		for i := range says {
-			says[i].Outcome = judge.Outcome{}
-		}
-		about.Run, about.Verdict, about.Claims = "not run", NotTried, says
+		about.Run, about.Verdict = "not run", NotTried
 		rows = []Result{about}
 	}
 	return rows, nil
@@ -256,10 +250,10 @@ func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err 
 	return []Result{about}, nil
 }
 
-// read notes what was chosen about a preset and readings when the printed numbers were known.
+// read notes whether a preset and readings were chosen when the printed numbers were known.
 func (r *Result) read(c *papers.Column, preset string, readings []string) {
-	says, before := c.Chosen(preset, readings)
-	r.Late = strings.Join(says, "; ")
+	late, before := c.Chosen(preset, readings)
+	r.Late = late
 	r.reading, r.before = readingKey(preset, readings), readingKey(preset, before)
 }
 
@@ -273,7 +267,7 @@ func noteBefore(rows []Result) {
 		r := &rows[i]
 		at := slices.IndexFunc(rows, func(other Result) bool { return other.reading == r.before })
 		switch {
-		case r.Late == "":
+		case !r.Late:
 		case at >= 0:
 			r.Before = rows[at].Verdict
 		default:
@@ -299,7 +293,7 @@ func numberOf(r *compare.ComparisonRow) number {
 		n.place += ", " + set
 	}
 	n.claim = papers.Claim{
-		Printed: files.Some(r.PaperMean.Value), N: r.N, Outcome: r.Outcome, NotJudged: r.NotJudged,
+		Printed: files.Some(r.PaperMean.Value), Outcome: r.Outcome, NotJudged: r.NotJudged,
 		Shown: r.NotJudged == compare.PValues, Says: r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN),
 	}
 	if r.Status != "" {
