@@ -40,7 +40,7 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 	}
 	name := l.enter(param)
 	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.perSample(name+" arg", n, 1)
-	queueBySlots(l, l.kernel("conv_forward"), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
+	queueBySlots(l, l.kernel(a.ForwardKernel(l.precision)), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
 		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
 	}, access{append(buffers{x}, l.weights[param:param+2]...), buffers{y, arg}})
 	return value{kind: activations, buf: y, arg: arg}, nil
@@ -66,7 +66,7 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	var dx *buffer
 	if op.InputGrad {
 		dx = l.buffer(name+" dx", int(a.H*a.W*a.C))
-		queueBySlots(l, l.kernel("conv_backward_data"), (*kernels.ConvArgs).BackwardData, a,
+		queueBySlots(l, l.kernel(a.BackwardDataKernel(l.precision)), (*kernels.ConvArgs).BackwardData, a,
 			func(f *frame, a *kernels.ConvArgs) {
 				a.Work, a.Arg, a.GY, a.DX = f.work, f.at(arg), f.at(gy), f.at(dx)
 			}, access{buffers{arg, gy, l.weights[param]}, buffers{dx}})

@@ -15,7 +15,8 @@
 // How a kernel cuts a convolution. ConvTile of conv.go computes it once per launch from sizes and precision; here it
 // lies among the parameters, in constant memory, and costs no registers.
 struct ConvTile {
-  uint32_t depth, pitch;           // words of a pixel: along the sum, and in memory
+  uint32_t depth, pitch;           // words of a pixel: along the sum, and in a patch
+  uint32_t slice, slices;          // words of the depth that a patch holds at a time, and how often; 0: always all
   uint32_t images, rows, columns;  // of windows in a unit
   uint32_t height, width, patch;   // pixels of a patch, and its words
   uint32_t bands, strips, units;   // units down, units across, and all units of a slot
@@ -50,6 +51,8 @@ struct ConvArgs {
 
 // conv.go has the same numbers.
 constexpr uint32_t CONV_THREADS = 128, CONV_WINDOWS = 64, CONV_OUTPUTS = 32;
+// With slices of the depth: words of a pixel along the sum, and in a patch.
+constexpr uint32_t CONV_SLICE = 16, CONV_SLICE_PITCH = 20;
 
 // conv_per_word is how many elements are in a word.
 template <class P> constexpr uint32_t conv_per_word = sizeof(uint32_t) / sizeof(typename P::act);

@@ -16,7 +16,7 @@ type ConvArgs struct {
 // memory; conv.cuh says what each field means. It is computed here and handed to the kernel, so that the grid and the
 // kernel cannot disagree. It depends on sizes and precision alone, so that sums have the same order on every card.
 type ConvTile struct {
-	Depth, Pitch                   uint32
+	Depth, Pitch, Slice, Slices    uint32
 	Images, Rows, Columns          uint32
 	Height, Width, Patch           uint32
 	Bands, Strips, Units           uint32
@@ -33,6 +33,7 @@ const (
 	convShared   = 99 * 1024 // bytes of shared memory that a block may have on every card from capability 8.0 on
 	convResident = 52        // steps: so many or fewer weights stay in shared memory (at most 59,904 bytes) …
 	convStreamed = 20        // … of more than that, so many are there at a time
+	convSlice    = 16        // words of the depth that a patch holds at a time, if a filter of 3×3 taps stays there
 
 	convBlocks    = 256 // of conv_forward and conv_backward_data that keep a card busy to the end
 	filterWarps   = 6
@@ -67,6 +68,23 @@ func (a *ConvArgs) BackwardFilter(p Precision) Launch {
 	g := a.filterGeometry(p)
 	x, w, y, flop := a.volumes()
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*int64(a.Chunks)*(w+int64(a.O))}}
+}
+
+// ForwardKernel returns the name of the kernel that Forward launches, without the precision: products in slices of the
+// depth have one of their own.
+func (a ConvArgs) ForwardKernel(p Precision) string {
+	if a.Forward(p, 1); a.Tile.Slices > 0 {
+		return "conv_forward_3x3"
+	}
+	return "conv_forward"
+}
+
+// BackwardDataKernel returns the name of the kernel that BackwardData launches, like ForwardKernel.
+func (a ConvArgs) BackwardDataKernel(p Precision) string {
+	if a.BackwardData(p, 1); a.Tile.Slices > 0 {
+		return "conv_backward_data_3x3"
+	}
+	return "conv_backward_data"
 }
 
 // FilterKernel returns the name of the kernel that BackwardFilter launches, without the precision: few rows of dw have
@@ -123,18 +141,23 @@ func (a *ConvArgs) volumes() (x, w, y, flop int64) {
 func (a *ConvArgs) rowGeometry(p Precision, slots int, rows, columns, channels, n, stages uint32) Geometry {
 	var t ConvTile
 	t.Depth = uint32(ceil(channels, 2*perWord(p)) * 2)
-	t.Pitch = convPitch(t.Depth)
 	t.Steps = uint32(ceil(a.R*a.S*t.Depth, 8))
 	t.Resident = t.Steps
 	if t.Steps > convResident {
 		t.Resident = convStreamed
 	}
+	t.Slice = t.Depth
+	whole := t.Depth%convSlice == 0 && channels == t.Depth*uint32(perWord(p))
+	if p != FP32 && a.R == 3 && a.S == 3 && whole && t.Resident == t.Steps {
+		t.Slice, t.Slices = convSlice, t.Depth/convSlice
+	}
+	t.Pitch = convPitch(t.Slice)
 	weights := 4 * (t.Resident*convStep(p) + t.Steps*4 + convOutputs) // bytes, with the offsets of words and the bias
 	if !t.shrink(a, rows, columns, a.B, convRoom{windows: convWindows, patches: 1, fixed: weights}) {
 		return Geometry{}
 	}
 	t.Stages = 1
-	if weights+4*stages*t.Patch <= convShared {
+	if t.Slices < 2 && weights+4*stages*t.Patch <= convShared {
 		t.Stages = stages
 	}
 	t.Tiles = uint32(ceil(n, convOutputs))

@@ -7,8 +7,9 @@
 // Moves act(|gy|·halo + |w| + |dx|) + |arg|·halo bytes per slot; deterministic.
 #include "conv_multiply.cuh"
 
-// BackwardData is the Op of conv_run.
-template <class P> struct BackwardData {
+// BackwardData is the Op of conv_run. Where registers are left and a thread takes HELD windows of a patch at most, those
+// of the next patch are read while this one is multiplied.
+template <class P, uint32_t HELD = 8> struct BackwardData {
   typedef typename P::act act;
 
   DEV uint32_t tap(const ConvArgs &a, uint32_t r, uint32_t s) { return (a.R - 1 - r) * a.tile.width + a.S - 1 - s; }
@@ -54,6 +55,7 @@ template <class P> struct BackwardData {
   DEV uint32_t pack(const float (&w)[1]) { return float_bits(P::store(w[0])); }
   DEV uint32_t pack(const uint16_t (&w)[2]) { return w[0] | (uint32_t)w[1] << 16; }
 
+  static constexpr bool TURNED = true;  // the filter
   static constexpr bool AHEAD = false;  // a patch is written by ordinary stores
 
   // A thread takes two words of a window of gy at a time, and makes two words of each of the four pixels. Windows begin
@@ -81,7 +83,7 @@ template <class P> struct BackwardData {
   DEV bool gaps(const ConvArgs &a) { return a.tile.strips == 1; }
   DEV uint32_t lane(const ConvArgs &a) {
     const Span s = across(a, 0);
-    return conv_lane(s.end - s.first, a.tile.depth / 2, CONV_THREADS);
+    return conv_lane(s.end - s.first, a.tile.slice / 2, CONV_THREADS);
   }
 
   // Gradient is two words of gy of a window, and their arg, in 8 bits each.
@@ -90,9 +92,9 @@ template <class P> struct BackwardData {
     uint32_t arg;
   };
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p) {
-    if (a.O % (2 * conv_per_word<P>) == 0) load<true>(patch, a, lane, p);
-    else load<false>(patch, a, lane, p);
+  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p, uint32_t from) {
+    if (a.O % (2 * conv_per_word<P>) == 0) load<true>(patch, a, lane, p, from);
+    else load<false>(patch, a, lane, p, from);
   }
 
   // Windows are what a thread takes of a patch at a time: piece v of windows in column c of image n of the patch, from
@@ -120,18 +122,19 @@ template <class P> struct BackwardData {
   }
 
   // WHOLE: all outputs of two words exist.
-  template <bool WHOLE> DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvPlace &p) {
+  template <bool WHOLE>
+  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvPlace &p, uint32_t from) {
     constexpr uint32_t BATCH = WHOLE ? HELD : 2;  // windows that are read before the first is written
     const ConvTile &t = a.tile;
     const Span columns = across(a, p.j);
     Windows w = windows(a, lane, p);
-    const uint32_t first = w.r, pieces = t.depth / 2;
+    const uint32_t first = w.r, pieces = t.slice / 2;
     for (uint32_t e = kept(threadIdx.x);;) {
       for (w.n = 0; w.n < t.images; w.n++) {
         w.height = height(a, p, w, columns);
         for (w.r = first; w.r < w.end; w.r += BATCH * w.step) {
           Gradient g[BATCH];
-          read<WHOLE>(g, a, p, w, columns);
+          read<WHOLE>(g, a, p, w, columns, from);
           write(patch, a, w, g);
         }
       }
@@ -141,22 +144,19 @@ template <class P> struct BackwardData {
     }
   }
 
-  // Where registers are left and a thread takes HELD windows of a patch at most, those of the next patch are read while
-  // this one is multiplied.
-  static constexpr uint32_t HELD = 8;
   DEV bool holds(const ConvArgs &a) {
     if constexpr (!conv_tensor<P> || conv_per_word<P> > 1) return false;
     const ConvTile &t = a.tile;
     const Span columns = across(a, 0), rows = down(a, 0);
-    const uint32_t all = (columns.end - columns.first) * (t.depth / 2);
+    const uint32_t all = (columns.end - columns.first) * (t.slice / 2);
     return a.O % 2 == 0 && t.images == 1 && all <= CONV_THREADS &&
            rows.end - rows.first <= HELD * (kept(CONV_THREADS) / all);
   }
   struct Held {
     Gradient g[HELD];
   };
-  DEV void hold(Held &held, const ConvArgs &a, uint32_t lane, const ConvPlace &p) {
-    read<true>(held.g, a, p, windows(a, lane, p), across(a, p.j));
+  DEV void hold(Held &held, const ConvArgs &a, uint32_t lane, const ConvPlace &p, uint32_t from) {
+    read<true>(held.g, a, p, windows(a, lane, p), across(a, p.j), from);
   }
   DEV void put(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvPlace &p, const Held &held) {
     write(patch, a, windows(a, lane, p), held.g);
@@ -164,10 +164,11 @@ template <class P> struct BackwardData {
 
   // read reads windows of the patch at p. What is read of a window that is not there means nothing.
   template <bool WHOLE, uint32_t BATCH>
-  DEV void read(Gradient (&g)[BATCH], const ConvArgs &a, const ConvPlace &p, const Windows &w, const Span &columns) {
+  DEV void read(Gradient (&g)[BATCH], const ConvArgs &a, const ConvPlace &p, const Windows &w, const Span &columns,
+                uint32_t from) {
     const uint32_t HP = a.HP, WP = a.WP, all = a.B * HP * WP * a.O;
-    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * all;
-    const uint8_t *arg = a.arg + (size_t)blockIdx.y * all;
+    const act *gy = static_cast<const act *>(a.gy) + (size_t)blockIdx.y * all + from;
+    const uint8_t *arg = a.arg + (size_t)blockIdx.y * all + from;
     const uint32_t first = (((p.b + w.n) * HP + w.y) * WP + (uint32_t)columns.from + w.c) * a.O;
 #pragma unroll
     for (uint32_t i = 0; i < BATCH; i++)
@@ -274,4 +275,11 @@ extern "C" __global__ void __launch_bounds__(128, 2) conv_backward_data_tf32(con
 }
 extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_bf16(const ConvArgs a) {
   conv_run<BF16, BackwardData<BF16>>(a);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_3x3_tf32(const ConvArgs a) {
+  conv_run<TF32, BackwardData<TF32, 4>, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_3x3_bf16(const ConvArgs a) {
+  conv_run<BF16, BackwardData<BF16>, true>(a);
 }

@@ -96,26 +96,29 @@ template <class P> struct Forward {
     return v;
   }
 
-  static constexpr bool AHEAD = true;
+  static constexpr bool AHEAD = true, TURNED = false;
   struct Held {};
   DEV bool holds(const ConvArgs &) { return false; }
-  DEV void hold(Held &, const ConvArgs &, uint32_t, const ConvPlace &) {}
+  DEV void hold(Held &, const ConvArgs &, uint32_t, const ConvPlace &, uint32_t) {}
   DEV void put(uint32_t *, const ConvArgs &, uint32_t, const ConvPlace &, const Held &) {}
 
   // gaps says whether words of a patch are not loaded: of a pixel, or beside every image.
   DEV bool gaps(const ConvArgs &a) {
     const uint32_t piece = conv_piece(a, conv_per_word<P>);
     return conv_columns(a).count < a.tile.width ||
-           ceil_div(a.C, conv_per_word<P> * piece) * piece < a.tile.depth;
+           ceil_div(channels(a), conv_per_word<P> * piece) * piece < a.tile.slice;
   }
   DEV uint32_t lane(const ConvArgs &a) {
-    const uint32_t channels = conv_per_word<P> * conv_piece(a, conv_per_word<P>);
-    return conv_lane(conv_columns(a).count, ceil_div(a.C, channels), CONV_THREADS);
+    const uint32_t piece = conv_per_word<P> * conv_piece(a, conv_per_word<P>);
+    return conv_lane(conv_columns(a).count, ceil_div(channels(a), piece), CONV_THREADS);
   }
+  // channels returns how many a patch holds.
+  DEV uint32_t channels(const ConvArgs &a) { return a.tile.slices > 0 ? a.tile.slice * conv_per_word<P> : a.C; }
 
-  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p) {
-    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * (a.B * a.H * a.W * a.pixel);
-    conv_load_pixels<P, CONV_THREADS>(patch, x, a, lane, conv_columns(a), {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad});
+  DEV void load(uint32_t *patch, const ConvArgs &a, uint32_t lane, ConvPlace p, uint32_t from) {
+    const act *x = static_cast<const act *>(a.x) + (size_t)blockIdx.y * (a.B * a.H * a.W * a.pixel) + from;
+    conv_load_pixels<P, CONV_THREADS>(patch, x, a, lane, conv_columns(a), {p.b, 2 * p.i - a.pad, 2 * p.j - a.pad},
+                                      channels(a));
   }
 
   typedef ConvSums<P> Sums;
@@ -210,4 +213,11 @@ extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_tf32(const Con
 }
 extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_bf16(const ConvArgs a) {
   conv_run<BF16, Forward<BF16>>(a);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_3x3_tf32(const ConvArgs a) {
+  conv_run<TF32, Forward<TF32>, true>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_3x3_bf16(const ConvArgs a) {
+  conv_run<BF16, Forward<BF16>, true>(a);
 }

@@ -56,11 +56,12 @@ DEV void conv_row_on(const ConvTile &t, ConvRow &row, const ConvRow &step) {
 //   weights(w,a,word,words,o)   fills w with so many words of the weights of outputs o … o+31, from `word` on
 //   gaps(a)                     whether load leaves words of a patch as they are
 //   lane(a)                     where a thread copies in a patch
-//   load(patch,a,lane,place)    fills a patch, or with AHEAD begins to
-//   holds(a), hold(next,a,lane,place), put(patch,a,lane,place,next)   load in two steps, if it can be done so
+//   load(patch,a,lane,place,from)   fills a patch, or with AHEAD begins to, with the elements of a pixel from one on
+//   holds(a), hold(next,a,lane,place,from), put(patch,a,lane,place,next)   load in two steps, if it can be done so
 //   at(a,n,i,j)                 the first element of window (n,i,j) in the result
 //   store(sums,a,place,own,bias,o)  writes the results of the windows `own`
-template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
+// With NINE the filter has 3×3 taps and stays in shared memory, and the depth is a multiple of 8.
+template <class P, class Op, bool NINE = false> DEV void conv_run(const ConvArgs &a) {
   if (blockIdx.y >= a.work->clients) return;
   DYNAMIC_SHARED(uint32_t, shared);
   typedef ConvSums<P> Sums;
@@ -69,9 +70,9 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
   float *bias = reinterpret_cast<float *>(offset + t.steps * 4);
   uint32_t *patches = offset + t.steps * 4 + CONV_OUTPUTS;
   const uint32_t o = blockIdx.x % t.tiles * CONV_OUTPUTS, each = ceil_div(t.units, gridDim.x / t.tiles);
-  const bool streamed = t.resident < t.steps;
+  const bool streamed = !NINE && t.resident < t.steps;
 
-  for (uint32_t i = threadIdx.x; i < 4 * t.steps; i += CONV_THREADS) {
+  for (uint32_t i = threadIdx.x; !NINE && i < 4 * t.steps; i += CONV_THREADS) {
     const uint32_t tap = 2 * i / t.depth, r = tap / a.S;
     offset[i] =
         r < a.R ? Op::tap(a, r, tap % a.S) * t.pitch + 2 * i % t.depth : 0;  // behind the last tap: its weights are 0
@@ -105,40 +106,51 @@ template <class P, class Op> DEV void conv_run(const ConvArgs &a) {
   ConvPlace here = conv_place(t, u);
   const bool held = Op::holds(a);
   typename Op::Held next;
+  constexpr uint32_t per = conv_per_word<P>;
   for (; u < end; u++) {
-    const bool two = Op::AHEAD && t.stages == 2;
-    if (held && u != first) {
-      Op::put(patches, a, lane, here, next);
-    } else if (!two || u == first) {
-      Op::load(patches, a, lane, here);
-      cp_async_commit();
-    }
-    const ConvPlace there = conv_next(t, here);
-    if (two) {
-      if (u + 1 < end) Op::load(patches + (stage ^ 1) * t.patch, a, lane, there);
-      cp_async_commit();
-      cp_async_wait<1>();
-    } else {
-      cp_async_wait<0>();
-    }
-    __syncthreads();
-    if (held && u + 1 < end) Op::hold(next, a, lane, there);
-    const uint32_t *patch = patches + stage * t.patch;
     Sums sums = {};
-    uint32_t s = 0;
-    do {
-      const uint32_t steps = t.steps - s < t.resident ? t.steps - s : t.resident;
-      if (streamed) {
-        if (s > 0) __syncthreads();
-        Op::weights(w, a, 8 * s, 8 * steps, o);
-        __syncthreads();
+    for (uint32_t slice = 0;;) {
+      const bool two = Op::AHEAD && t.stages == 2, begins = u == first && slice == 0;
+      if (held && !begins) {
+        Op::put(patches, a, lane, here, next);
+      } else if (!two || begins) {
+        Op::load(patches, a, lane, here, slice * per);
+        cp_async_commit();
       }
-      conv_multiply(sums, patch + window[0], patch + window[1], right, down, w, offset + 4 * s, steps);
-      s += steps;
-    } while (s < t.steps);
-    Op::store(sums, a, here, own, bias, o);
-    __syncthreads();
-    if (two) stage ^= 1;
-    here = there;
+      // What comes next: the slice behind this one, or the first one of the next unit.
+      const uint32_t on = NINE && slice + CONV_SLICE < t.depth ? slice + CONV_SLICE : 0;
+      const ConvPlace there = on > 0 ? here : conv_next(t, here);
+      const bool more = on > 0 || u + 1 < end;
+      if (two) {
+        if (more) Op::load(patches + (stage ^ 1) * t.patch, a, lane, there, on * per);
+        cp_async_commit();
+        cp_async_wait<1>();
+      } else {
+        cp_async_wait<0>();
+      }
+      __syncthreads();
+      if (held && more) Op::hold(next, a, lane, there, on * per);
+      const uint32_t *patch = patches + stage * t.patch;
+      if constexpr (NINE) {
+        conv_multiply_3x3<Op::TURNED>(sums, patch + window[0], patch + window[1], w + slice / 8 * Sums::STEP, t);
+      } else {
+        uint32_t s = 0;
+        do {
+          const uint32_t steps = t.steps - s < t.resident ? t.steps - s : t.resident;
+          if (streamed) {
+            if (s > 0) __syncthreads();
+            Op::weights(w, a, 8 * s, 8 * steps, o);
+            __syncthreads();
+          }
+          conv_multiply(sums, patch + window[0], patch + window[1], right, down, w, offset + 4 * s, steps);
+          s += steps;
+        } while (s < t.steps);
+      }
+      if (on == 0) Op::store(sums, a, here, own, bias, o);
+      __syncthreads();
+      if (two) stage ^= 1;
+      here = there, slice = on;
+      if (on == 0) break;
+    }
   }
 }

@@ -78,12 +78,12 @@ DEV uint32_t conv_lane(uint32_t columns, uint32_t pieces, uint32_t threads) {
 // its first channel. image: its row is in the image; the column may be beside it, and is then large as unsigned.
 template <uint32_t THREADS, class Copy>
 DEV void conv_copy_pixels(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvColumns &over,
-                          const ConvPlace &first, uint32_t words, uint32_t channels, Copy copy) {
+                          const ConvPlace &first, uint32_t all_channels, uint32_t words, uint32_t channels, Copy copy) {
   const ConvTile &t = a.tile;
   lane = kept(lane);
   uint32_t column = (lane & 0xff) + over.skip, piece = lane >> 8 & 0xff;
   const uint32_t row = lane >> 16 & 0xff, step = lane >> 24;
-  const uint32_t pieces = ceil_div(a.C, channels), all = over.count * pieces;
+  const uint32_t pieces = ceil_div(all_channels, channels), all = over.count * pieces;
   for (uint32_t e = kept(threadIdx.x);;) {
     const uint32_t x = first.j + column, channel = piece * channels;
     for (uint32_t n = 0; n < t.images; n++) {
@@ -105,26 +105,26 @@ DEV void conv_copy_pixels(uint32_t *patch, const ConvArgs &a, uint32_t lane, con
 
 // conv_load_pixels copies [images][height][width] pixels of x into a patch, from pixel (i,j) of image b of `first` on,
 // with zeros outside of the image. It only begins to copy, except in bf16 with an odd number of channels. The lane is
-// that of the columns and of pieces of conv_piece words.
+// that of the columns and of pieces of conv_piece words. So many channels are copied.
 template <class P, uint32_t THREADS>
 DEV void conv_load_pixels(uint32_t *patch, const typename P::act *x, const ConvArgs &a, uint32_t lane,
-                          const ConvColumns &over, const ConvPlace &first) {
+                          const ConvColumns &over, const ConvPlace &first, uint32_t channels) {
   constexpr uint32_t per = conv_per_word<P>;
   const uint32_t piece = conv_piece(a, per);
   if (piece == 4) {
-    conv_copy_pixels<THREADS>(patch, a, lane, over, first, 4, 4 * per,
+    conv_copy_pixels<THREADS>(patch, a, lane, over, first, channels, 4, 4 * per,
                               [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
                                 const bool inside = image && column < a.W;
                                 cp_async16(smem_u32(to), x + (inside ? at : 0), inside);
                               });
   } else if (piece == 2) {
-    conv_copy_pixels<THREADS>(patch, a, lane, over, first, 2, 2 * per,
+    conv_copy_pixels<THREADS>(patch, a, lane, over, first, channels, 2, 2 * per,
                               [&](uint32_t *to, uint32_t at, uint32_t, bool image, uint32_t column) INLINE {
                                 const bool inside = image && column < a.W;
                                 cp_async8(smem_u32(to), x + (inside ? at : 0), inside);
                               });
   } else {
-    conv_copy_pixels<THREADS>(patch, a, lane, over, first, 1, per,
+    conv_copy_pixels<THREADS>(patch, a, lane, over, first, channels, 1, per,
                               [&](uint32_t *to, uint32_t at, uint32_t channel, bool image, uint32_t column) INLINE {
                                 const bool inside = image && column < a.W;
                                 const typename P::act *src = x + (inside ? at : 0);

@@ -99,13 +99,13 @@ func (c convCase) onCard(t *testing.T, p precision, d convData) convResult {
 		t.Fatal("does not fit")
 	}
 
-	launch(r, "conv_forward_"+p.name, a.Forward(kind, room), room, &a)
+	launch(r, a.ForwardKernel(kind)+"_"+p.name, a.Forward(kind, room), room, &a)
 	got := convResult{y: widen(p.download(r, a.Y, c.K*y)), arg: download[uint8](r, a.Arg, c.K*y)}
 	r.untouched("y of the slot not in use", a.Y+uint64(c.K*y*p.bytes), y*p.bytes)
 	r.untouched("arg of the slot not in use", a.Arg+uint64(c.K*y), y)
 
 	a.Arg = upload(r, d.arg)
-	launch(r, "conv_backward_data_"+p.name, a.BackwardData(kind, room), room, &a)
+	launch(r, a.BackwardDataKernel(kind)+"_"+p.name, a.BackwardData(kind, room), room, &a)
 	got.dx = widen(p.download(r, a.DX, c.K*x))
 	r.untouched("dx of the slot not in use", a.DX+uint64(c.K*x*p.bytes), x*p.bytes)
 

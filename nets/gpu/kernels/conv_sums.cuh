@@ -143,6 +143,49 @@ DEV void conv_multiply(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1
   if (s < steps) conv_step(sums, even);
 }
 
+// conv_multiply_3x3 adds the products of a filter of 3×3 taps with a slice of the depth. The four pixels of a window and
+// their taps are 4×4 pixels, which a thread reads once for all taps, eight words of the depth at a time. So the sum goes
+// along the taps first. w has the weights of the slice's first words. TURNED: the first pixels meet the last tap.
+template <bool TURNED, class P>
+DEV void conv_multiply_3x3(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1, const uint32_t *w,
+                           const ConvTile &t) {
+  const int32_t tap = (TURNED ? -1 : 1) * (int32_t)(t.depth / 8 * ConvSums<P>::STEP);  // to the weights of the next tap
+  const uint32_t down = t.width * CONV_SLICE_PITCH;
+  const uint32_t *x[2] = {x0 + threadIdx.x % 4 * 2, x1 + threadIdx.x % 4 * 2};
+  w += 4 * (threadIdx.x % 32) - (TURNED ? 8 * tap : 0);
+#pragma unroll 1
+  for (uint32_t d = 0; d < CONV_SLICE; d += 8) {
+    named<64, 32, 8>();
+    const uint32_t *from = w, *row[2] = {x[0], x[1]};
+    uint2 b[4][2][4];  // of a row and a column of the 4×4 pixels, for windows 8h+g at [row][h][column]
+    auto read = [&](uint32_t r) INLINE {
+#pragma unroll
+      for (uint32_t h = 0; h < 2; h++) {
+#pragma unroll
+        for (uint32_t c = 0; c < 4; c++) b[r][h][c] = conv_pair_at(row[h] + c * CONV_SLICE_PITCH);
+        row[h] += down;
+      }
+    };
+    read(0), read(1);
+#pragma unroll
+    for (uint32_t r = 0; r < 3; r++) {
+      if (r < 2) read(r + 2);
+#pragma unroll
+      for (uint32_t s = 0; s < 3; s++, from += tap) {
+        const uint4 w0 = read_vector<uint4>(from), w1 = read_vector<uint4>(from + 128);
+        const uint32_t a[2][4] = {{w0.x, w0.y, w0.z, w0.w}, {w1.x, w1.y, w1.z, w1.w}};
+#pragma unroll
+        for (uint32_t p = 0; p < 8; p++) {
+          const uint2 v = b[r + p / 2 % 2][p / 4][s + p % 2];
+#pragma unroll
+          for (uint32_t m = 0; m < 2; m++) conv_mma<P>(sums.d[p][m], a[m], {v.x, v.y});
+        }
+      }
+    }
+    x[0] += 8, x[1] += 8, w += ConvSums<P>::STEP;
+  }
+}
+
 DEV void conv_multiply(ConvSums<FP32> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
                        const uint32_t *w, const uint32_t *offset, uint32_t steps) {
   w += ConvSums<FP32>::output();

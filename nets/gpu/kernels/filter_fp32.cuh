@@ -140,7 +140,7 @@ template <int TILES> DEV void filter_run32(const ConvArgs &a, uint32_t *shared) 
       [&](uint32_t *to) INLINE {
         const ConvPlace first = {plan.p.b, 2 * plan.p.i - a.pad, 2 * plan.p.j - a.pad};
         const size_t slot = (size_t)kept(blockIdx.y) * (a.B * a.H * a.W * kept(a.pixel));
-        conv_load_pixels<FP32, FILTER_THREADS>(to, static_cast<const float *>(a.x) + slot, a, lane, columns, first);
+        conv_load_pixels<FP32, FILTER_THREADS>(to, static_cast<const float *>(a.x) + slot, a, lane, columns, first, a.C);
         filter_copy_gradient32(to + t.patch, a, windows, plan);
       },
       [&](uint32_t *from) INLINE {

@@ -32,7 +32,7 @@ struct FilterShare {
 template <uint32_t WORDS, uint32_t CHANNELS, class Copy>
 DEV void filter_copy_pixels(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvPlace &first, Copy copy) {
   if ((kept(lane) >> 16 & 0xff) >= a.tile.height) return;
-  conv_copy_pixels<FILTER_THREADS>(patch, a, lane, filter_columns(a, false), first, WORDS, CHANNELS, copy);
+  conv_copy_pixels<FILTER_THREADS>(patch, a, lane, filter_columns(a, false), first, a.C, WORDS, CHANNELS, copy);
 }
 
 // filter_load_words fills a patch with so many words at once, each a float, or for ldmatrix two channels.
