@@ -211,7 +211,7 @@ func TestBytesByHand(t *testing.T) {
 			"conv_reduce conv1":              (4*32 + 8) * (864 + 32),        // the row has no copy
 			"conv_forward conv2":             4*(y1+9216+y2) + y2,
 			"conv_backward_data conv2":       4*(y2+9216+y1) + y2,
-			"conv_backward_filter conv2":     4*(y1+y2) + y2 + 4*32*(9216+32),
+			"conv_backward_filter conv2":     4*(y1+y2) + y2 + 4*16*(9216+32), // 16 chunks of 8 images
 			"linear_forward fc1":             4 * (128*2048 + 2048*256 + 128*256),
 			"linear_backward_data fc1":       4 * (128*256 + 2048*256 + 128*2048),
 			"linear_backward_filter fc1":     4*(128*2048+128*256) + 8*(2048*256+256),
@@ -219,8 +219,9 @@ func TestBytesByHand(t *testing.T) {
 		},
 		BF16: {
 			"gather x":                   x + 2*x4,
-			"conv_forward conv1":         2*(x4+864+y1) + y1,
-			"conv_backward_filter conv2": 2*(y1+y2) + y2 + 4*32*(9216+32), // sums stay in float32
+			"conv_forward_few conv1":     2*(x4+864+y1) + y1,
+			"conv_forward_3x3 conv2":     2*(y1+9216+y2) + y2,
+			"conv_backward_filter conv2": 2*(y1+y2) + y2 + 4*16*(9216+32), // sums stay in float32
 			"conv_reduce conv1":          (4*32 + 10) * (864 + 32),
 			"linear_backward_filter fc1": 2*(128*2048+128*256) + 10*(2048*256+256),
 			"head fc2":                   2*(2*128*256+256*64+640) + 10*(256*64+64+640+10),

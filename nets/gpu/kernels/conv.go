@@ -34,6 +34,7 @@ const (
 	convResident = 52        // steps: so many or fewer weights stay in shared memory (at most 59,904 bytes) …
 	convStreamed = 20        // … of more than that, so many are there at a time
 	convSlice    = 16        // words of the depth that a patch holds at a time, if a filter of 3×3 taps stays there
+	convFew      = 8         // steps: for so many or fewer conv_forward has a kernel with fewer registers
 
 	convBlocks    = 256 // of conv_forward and conv_backward_data that keep a card busy to the end
 	filterWarps   = 6
@@ -70,11 +71,15 @@ func (a *ConvArgs) BackwardFilter(p Precision) Launch {
 	return Launch{g, Cost{FLOP: flop, Bytes: p.act(x+y) + y + 4*int64(a.Chunks)*(w+int64(a.O))}}
 }
 
-// ForwardKernel returns the name of the kernel that Forward launches, without the precision: products in slices of the
-// depth have one of their own.
+// ForwardKernel returns the name of the kernel that Forward launches, without the precision: on tensor cores, slices of
+// the depth and few steps have one of their own.
 func (a ConvArgs) ForwardKernel(p Precision) string {
-	if a.Forward(p, 1); a.Tile.Slices > 0 {
+	a.Forward(p, 1)
+	switch {
+	case a.Tile.Slices > 0:
 		return "conv_forward_3x3"
+	case p != FP32 && a.Tile.Steps <= convFew:
+		return "conv_forward_few"
 	}
 	return "conv_forward"
 }
@@ -106,7 +111,7 @@ func (a ConvArgs) Fits(p Precision) bool {
 // work for all multiprocessors; but every partial sum is written and read once, so that a large filter wants more.
 func (a *ConvArgs) ChunkImages() uint32 {
 	images := uint32(4)
-	for images < 16 && a.R*a.S*a.C*a.O > 4096*images {
+	for images < 16 && a.R*a.S*a.C*a.O > 2048*images {
 		images *= 2
 	}
 	return min(images, a.B)

@@ -3,7 +3,7 @@
 // dY [K,B,2·HP,2·WP,O] is gy at the place arg of every window, and 0 elsewhere; it exists in shared memory alone.
 // gy, arg [K,B,HP,WP,O], w [K,R,S,C,O] → dx [K,B,H,W,C].
 // Grid (about units/16 × ⌈C/32⌉, K), block 128: as conv_forward, with pixels of dx for pixels of the convolution,
-// channels for outputs, and the filter turned round. Shared memory: at most 99 KB.
+// channels for outputs, and the filter turned round, also in conv_backward_data_3x3. Shared memory: at most 99 KB.
 // Moves act(|gy|·halo + |w| + |dx|) + |arg|·halo bytes per slot; deterministic.
 #include "conv_multiply.cuh"
 
@@ -278,8 +278,8 @@ extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_bf16(con
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_3x3_tf32(const ConvArgs a) {
-  conv_run<TF32, BackwardData<TF32, 4>, true>(a);
+  conv_run<TF32, BackwardData<TF32, 4>, CONV_3X3>(a);
 }
 extern "C" __global__ void __launch_bounds__(128, 3) conv_backward_data_3x3_bf16(const ConvArgs a) {
-  conv_run<BF16, BackwardData<BF16>, true>(a);
+  conv_run<BF16, BackwardData<BF16>, CONV_3X3>(a);
 }

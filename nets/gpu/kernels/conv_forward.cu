@@ -7,6 +7,10 @@
 // units of up to 64 windows. It streams filters of more than 416 words. Shared memory: the weights and one or two
 // patches, at most 99 KB. Moves act(|x|·halo + |w| + |y|) + |arg| bytes per slot. Bias, ReLU and pooling are done in
 // registers; deterministic.
+//
+// conv_forward_3x3 is for filters of 3×3 taps that stay in shared memory, with a depth of whole slices of 16 words: a
+// patch has one slice at a time, so that a multiprocessor holds three blocks. conv_forward_few, for filters of at most
+// eight steps, takes fewer registers, so that it holds four.
 #include "conv_multiply.cuh"
 
 // Forward is the Op of conv_run.
@@ -216,8 +220,15 @@ extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_bf16(const Con
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_3x3_tf32(const ConvArgs a) {
-  conv_run<TF32, Forward<TF32>, true>(a);
+  conv_run<TF32, Forward<TF32>, CONV_3X3>(a);
 }
 extern "C" __global__ void __launch_bounds__(128, 3) conv_forward_3x3_bf16(const ConvArgs a) {
-  conv_run<BF16, Forward<BF16>, true>(a);
+  conv_run<BF16, Forward<BF16>, CONV_3X3>(a);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) conv_forward_few_tf32(const ConvArgs a) {
+  conv_run<TF32, Forward<TF32>, CONV_FEW>(a);
+}
+extern "C" __global__ void __launch_bounds__(128, 4) conv_forward_few_bf16(const ConvArgs a) {
+  conv_run<BF16, Forward<BF16>, CONV_FEW>(a);
 }

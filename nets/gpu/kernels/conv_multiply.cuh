@@ -50,6 +50,10 @@ DEV void conv_row_on(const ConvTile &t, ConvRow &row, const ConvRow &step) {
   if (row.d >= t.depth) row.d -= t.depth, row.tap++;
 }
 
+// ConvKind is a kind of filters: any, those of 3×3 taps with a depth of whole slices, or those of few steps. The weights
+// of the last two stay in shared memory.
+enum ConvKind { CONV_ANY, CONV_3X3, CONV_FEW };
+
 // conv_run is the body of conv_forward and conv_backward_data. Op has the parts in which they differ:
 //   bias(a,o)                   the number that store adds to output o
 //   tap(a,r,s)                  the place of tap (r,s) in the patch, in pixels behind the first tap
@@ -60,8 +64,7 @@ DEV void conv_row_on(const ConvTile &t, ConvRow &row, const ConvRow &step) {
 //   holds(a), hold(next,a,lane,place,from), put(patch,a,lane,place,next)   load in two steps, if it can be done so
 //   at(a,n,i,j)                 the first element of window (n,i,j) in the result
 //   store(sums,a,place,own,bias,o)  writes the results of the windows `own`
-// With NINE the filter has 3×3 taps and stays in shared memory, and the depth is a multiple of 8.
-template <class P, class Op, bool NINE = false> DEV void conv_run(const ConvArgs &a) {
+template <class P, class Op, ConvKind KIND = CONV_ANY> DEV void conv_run(const ConvArgs &a) {
   if (blockIdx.y >= a.work->clients) return;
   DYNAMIC_SHARED(uint32_t, shared);
   typedef ConvSums<P> Sums;
@@ -70,9 +73,9 @@ template <class P, class Op, bool NINE = false> DEV void conv_run(const ConvArgs
   float *bias = reinterpret_cast<float *>(offset + t.steps * 4);
   uint32_t *patches = offset + t.steps * 4 + CONV_OUTPUTS;
   const uint32_t o = blockIdx.x % t.tiles * CONV_OUTPUTS, each = ceil_div(t.units, gridDim.x / t.tiles);
-  const bool streamed = !NINE && t.resident < t.steps;
+  const bool streamed = KIND == CONV_ANY && t.resident < t.steps;
 
-  for (uint32_t i = threadIdx.x; !NINE && i < 4 * t.steps; i += CONV_THREADS) {
+  for (uint32_t i = threadIdx.x; KIND != CONV_3X3 && i < 4 * t.steps; i += CONV_THREADS) {
     const uint32_t tap = 2 * i / t.depth, r = tap / a.S;
     offset[i] =
         r < a.R ? Op::tap(a, r, tap % a.S) * t.pitch + 2 * i % t.depth : 0;  // behind the last tap: its weights are 0
@@ -118,7 +121,7 @@ template <class P, class Op, bool NINE = false> DEV void conv_run(const ConvArgs
         cp_async_commit();
       }
       // What comes next: the slice behind this one, or the first one of the next unit.
-      const uint32_t on = NINE && slice + CONV_SLICE < t.depth ? slice + CONV_SLICE : 0;
+      const uint32_t on = KIND == CONV_3X3 && slice + CONV_SLICE < t.depth ? slice + CONV_SLICE : 0;
       const ConvPlace there = on > 0 ? here : conv_next(t, here);
       const bool more = on > 0 || u + 1 < end;
       if (two) {
@@ -131,8 +134,10 @@ template <class P, class Op, bool NINE = false> DEV void conv_run(const ConvArgs
       __syncthreads();
       if (held && more) Op::hold(next, a, lane, there, on * per);
       const uint32_t *patch = patches + stage * t.patch;
-      if constexpr (NINE) {
+      if constexpr (KIND == CONV_3X3) {
         conv_multiply_3x3<Op::TURNED>(sums, patch + window[0], patch + window[1], w + slice / 8 * Sums::STEP, t);
+      } else if constexpr (KIND == CONV_FEW) {
+        conv_multiply_few(sums, patch + window[0], patch + window[1], right, down, w, offset, t.steps);
       } else {
         uint32_t s = 0;
         do {

@@ -143,6 +143,19 @@ DEV void conv_multiply(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1
   if (s < steps) conv_step(sums, even);
 }
 
+// conv_multiply_few is conv_multiply with less in registers: no step is read while another is multiplied.
+template <class P>
+DEV void conv_multiply_few(ConvSums<P> &sums, const uint32_t *x0, const uint32_t *x1, uint32_t right, uint32_t down,
+                           const uint32_t *w, const uint32_t *offset, uint32_t steps) {
+  w += 4 * (threadIdx.x % 32);
+  offset += threadIdx.x % 4;
+#pragma unroll 1
+  for (uint32_t s = 0; s < steps; s++, offset += 4, w += ConvSums<P>::STEP) {
+    named<64, 32>();
+    conv_step(sums, ConvStep::read(x0 + offset[0], x1 + offset[0], right, down, w));
+  }
+}
+
 // conv_multiply_3x3 adds the products of a filter of 3×3 taps with a slice of the depth. The four pixels of a window and
 // their taps are 4×4 pixels, which a thread reads once for all taps, eight words of the depth at a time. So the sum goes
 // along the taps first. w has the weights of the slice's first words. TURNED: the first pixels meet the last tap.
@@ -155,7 +168,7 @@ DEV void conv_multiply_3x3(ConvSums<P> &sums, const uint32_t *x0, const uint32_t
   w += 4 * (threadIdx.x % 32) - (TURNED ? 8 * tap : 0);
 #pragma unroll 1
   for (uint32_t d = 0; d < CONV_SLICE; d += 8) {
-    named<64, 32, 8>();
+    named<64, 32>();
     const uint32_t *from = w, *row[2] = {x[0], x[1]};
     uint2 b[4][2][4];  // of a row and a column of the 4×4 pixels, for windows 8h+g at [row][h][column]
     auto read = [&](uint32_t r) INLINE {

@@ -21,8 +21,8 @@ func TestParseKernels(t *testing.T) {
 		}
 		kernels += len(m.Kernels)
 	}
-	if len(files) != 24 || kernels != 95 {
-		t.Errorf("got %d kernels in %d files, want 95 in 24", kernels, len(files))
+	if len(files) != 24 || kernels != 101 {
+		t.Errorf("got %d kernels in %d files, want 101 in 24", kernels, len(files))
 	}
 }
 
