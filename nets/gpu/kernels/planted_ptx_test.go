@@ -56,7 +56,7 @@ var ptxFaults = []struct {
 		"${1}${3},${2},", 0, launchLinear(bf16, 1, 33, 1300, 68),
 	},
 	{
-		"registers of B swapped", "conv_forward_tf32", `(mma\S+ \{.*?\}, \{.*?\}, \{)(\S+),(\S+)\}`, "${1}${3},${2}}",
+		"registers of B swapped", "conv_forward_few_tf32", `(mma\S+ \{.*?\}, \{.*?\}, \{)(\S+),(\S+)\}`, "${1}${3},${2}}",
 		0, launchConv(tf32, convCases[5]),
 	},
 	{
