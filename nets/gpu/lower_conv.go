@@ -40,9 +40,10 @@ func (l *lowerer) conv(op *ops.ConvReLUPool[float32], in []value) (value, error)
 	}
 	name := l.enter(param)
 	x, y, arg := in[0].buf, l.buffer(name+" y", n), l.perSample(name+" arg", n, 1)
-	queueBySlots(l, l.kernel(a.ForwardKernel(l.precision)), (*kernels.ConvArgs).Forward, a, func(f *frame, a *kernels.ConvArgs) {
-		a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
-	}, access{append(buffers{x}, l.weights[param:param+2]...), buffers{y, arg}})
+	queueBySlots(l, l.kernel(a.ForwardKernel(l.precision)), (*kernels.ConvArgs).Forward, a,
+		func(f *frame, a *kernels.ConvArgs) {
+			a.Work, a.X, a.Y, a.Arg = f.work, f.at(x), f.at(y), f.at(arg)
+		}, access{append(buffers{x}, l.weights[param:param+2]...), buffers{y, arg}})
 	return value{kind: activations, buf: y, arg: arg}, nil
 }
 

@@ -56,8 +56,8 @@ var ptxFaults = []struct {
 		"${1}${3},${2},", 0, launchLinear(bf16, 1, 33, 1300, 68),
 	},
 	{
-		"registers of B swapped", "conv_forward_few_tf32", `(mma\S+ \{.*?\}, \{.*?\}, \{)(\S+),(\S+)\}`, "${1}${3},${2}}",
-		0, launchConv(tf32, convCases[5]),
+		"registers of B swapped", "conv_forward_few_tf32", `(mma\S+ \{.*?\}, \{.*?\}, \{)(\S+),(\S+)\}`,
+		"${1}${3},${2}}", 0, launchConv(tf32, convCases[5]),
 	},
 	{
 		"x of the first client for all", "conv_backward_filter_tf32", `shl\.b64 (\S+), \S+, \S+;`, "mov.b64 $1, 0;", 28,

@@ -83,8 +83,8 @@ func TestPlanted(t *testing.T) {
 			"// everyone has used w1", "TestHead",
 		},
 		{
-			"dropped barrier before dx takes the place of x", "head.cu", "__syncthreads(); // everyone has multiplied x",
-			"// everyone has multiplied x", "TestHead",
+			"dropped barrier before dx takes the place of x", "head.cu",
+			"__syncthreads(); // everyone has multiplied x", "// everyone has multiplied x", "TestHead",
 		},
 		{
 			"wrong wait for half of x", "head.cu", "if (k == 0)\n      cp_async_wait<1>();",
