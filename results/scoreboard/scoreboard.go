@@ -123,8 +123,15 @@ func readItem(about Result, dir string) (rows []Result, err error) {
 		rows = append(rows, found...)
 	}
 	noteBefore(rows)
-	slices.SortStableFunc(rows, func(a, b Result) int { // the default first, which has no flags
-		return cmp.Compare(strings.Count(a.Command, " --"), strings.Count(b.Command, " --"))
+	smaller := func(r Result) int {
+		if r.Verdict == NotAtSize {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(rows, func(a, b Result) int { // the default first, which has no flags; smaller runs behind
+		flags := cmp.Compare(strings.Count(a.Command, " --"), strings.Count(b.Command, " --"))
+		return cmp.Or(flags, cmp.Compare(smaller(a), smaller(b)))
 	})
 	if rows == nil {
 		about.Run, about.Verdict = "not run", NotTried
