@@ -139,14 +139,29 @@ func predictionTable(net string, p Precision, program *program, launches []predi
 	}
 	line("sum", "", sum)
 	_ = w.Flush() // into memory
-	n := len(launches)
-	var steps []predict.Work
-	for i, after := range program.order.waits {
-		steps = append(steps, predict.H200.Work(launches[i%n], clients, after))
+	n, groups := len(launches), 1
+	if clients >= 2*fewestOfGroup {
+		groups = 2
 	}
-	ends := predict.H200.Ends(steps)
-	step := slices.Max(ends[n:]) - slices.Max(ends[:n])
+	var steps []predict.Work
+	for g := range groups {
+		for i, after := range program.order.waits {
+			waits := make([]int, len(after))
+			for k, launch := range after {
+				waits[k] = 2*n*g + launch
+			}
+			steps = append(steps, predict.H200.Work(launches[i%n], (clients+g)/groups, waits))
+		}
+	}
+	var first, second float64 // when the first step has ended, and the one behind it
+	for i, end := range predict.H200.Ends(steps) {
+		if i/n%2 == 0 {
+			first = max(first, end)
+		} else {
+			second = max(second, end)
+		}
+	}
 	fmt.Fprintf(&text, "A step with launches at once: %.2f; %d of %d launches wait for each other in turn.\n",
-		step*1e6/float64(clients), program.order.depth(2*n)-program.order.depth(n), n)
+		(second-first)*1e6/float64(clients), program.order.depth(2*n)-program.order.depth(n), n)
 	return "\n" + text.String()
 }
