@@ -36,6 +36,8 @@ var convCases = []convCase{
 	{1, 9, 8, 10, 4, 3, 3, 5, 1},    // three images in a tile, four in a partial sum
 	{1, 97, 16, 16, 1, 3, 3, 4, 1},  // so many tiles that a block has several
 	{1, 2, 10, 6, 12, 3, 3, 132, 1}, // five tiles of outputs
+	{3, 3, 10, 6, 16, 3, 3, 32, 1},  // a slice of the depth, two backwards; in bf16 one backwards
+	{1, 1, 6, 132, 32, 3, 3, 64, 0}, // two slices, and a row longer than a tile; in bf16 one, two backwards
 }
 
 func (c convCase) pooled() (h, w int) {
