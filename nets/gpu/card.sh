@@ -86,7 +86,7 @@ sanitize() {
       echo "== $1 of $net in $precision"
       ROLLCALL_GPU_ARENA=guard "$sanitizer" --tool "$1" --error-exitcode 1 --target-processes all \
         --launch-timeout 120 "$kit/rollcall" run --data synthetic --device cuda --net $net --precision $precision \
-        --rounds 1 --clients 8 --local-steps 1 --batch 16 --train-size 400 --test-size 100 --eval-train=false --again \
+        --rounds 1 --clients 8 --local-steps 1 --batch 8 --train-size 400 --test-size 10 --eval-train=false --again \
         --out "$out/$net-$precision" ||
         fail "$1 of $net in $precision: exit status $?"
       trained "$(echo "$out/$net-$precision"/run/*/seed-*/curve.csv)" cuda-sm $precision 1
