@@ -74,16 +74,17 @@ DEV uint32_t conv_lane(uint32_t columns, uint32_t pieces, uint32_t threads) {
 }
 
 // conv_copy_pixels calls copy(to, at, channel, image, column) for each piece of a patch that the thread copies, a piece
-// being so many words or channels: `to` is its place in the patch, `at` its first element in x [B,H,W,pixel], `channel`
-// its first channel. image: its row is in the image; the column may be beside it, and is then large as unsigned.
+// being so many words or channels, and all pieces of a pixel pixel_channels: `to` is its place in the patch, `at` its
+// first element in x [B,H,W,pixel], `channel` its first channel. image: its row is in the image; the column may be
+// beside it, and is then large as unsigned.
 template <uint32_t THREADS, class Copy>
 DEV void conv_copy_pixels(uint32_t *patch, const ConvArgs &a, uint32_t lane, const ConvColumns &over,
-                          const ConvPlace &first, uint32_t all_channels, uint32_t words, uint32_t channels, Copy copy) {
+                          const ConvPlace &first, uint32_t pixel_channels, uint32_t words, uint32_t channels, Copy copy) {
   const ConvTile &t = a.tile;
   lane = kept(lane);
   uint32_t column = (lane & 0xff) + over.skip, piece = lane >> 8 & 0xff;
   const uint32_t row = lane >> 16 & 0xff, step = lane >> 24;
-  const uint32_t pieces = ceil_div(all_channels, channels), all = over.count * pieces;
+  const uint32_t pieces = ceil_div(pixel_channels, channels), all = over.count * pieces;
   for (uint32_t e = kept(threadIdx.x);;) {
     const uint32_t x = first.j + column, channel = piece * channels;
     for (uint32_t n = 0; n < t.images; n++) {
