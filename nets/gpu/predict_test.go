@@ -120,13 +120,13 @@ func memoryOf(e *Engine) (m ptx.Memory) {
 // the end of a step to the end of the next if launches that do not wait for each other run at once.
 func predictionTable(net string, p Precision, program *program, launches []predict.Launch, clients int) string {
 	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s %s, %d clients, µs per client-step\t"+
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "%s %s, %d clients, µs per client-step\t"+
 		"layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlatency\tlimit\tblocks\twaves\t\n", net, p, clients)
 	var sum predict.Times
 	line := func(kernel, layer string, t predict.Times) {
 		us := func(seconds float64) float64 { return seconds * 1e6 / float64(clients) }
-		fmt.Fprintf(w, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.2f\t\n",
+		fmt.Fprintf(table, "%s\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.2f\t\n",
 			kernel, layer, us(t.Total), us(t.Tensor), us(t.Issue), us(t.Shared), us(t.L2), us(t.Memory), us(t.Latency),
 			t.Limit, t.PerMultiprocessor, t.Waves)
 	}
@@ -138,19 +138,17 @@ func predictionTable(net string, p Precision, program *program, launches []predi
 		sum.Latency += t.Latency
 	}
 	line("sum", "", sum)
-	_ = w.Flush() // into memory
-	n, groups := len(launches), 1
-	if clients >= 2*fewestOfGroup {
-		groups = 2
-	}
+	_ = table.Flush() // into memory
+	n, key := len(launches), waveKey{programKey: programKey{train: true}, capacity: capacityFor(clients)}
+	w := &wave{frames: make([]frame, key.groups())}
 	var steps []predict.Work
-	for g := range groups {
+	for g := range w.frames {
 		for i, after := range program.order.waits {
 			waits := make([]int, len(after))
 			for k, launch := range after {
 				waits[k] = 2*n*g + launch
 			}
-			steps = append(steps, predict.H200.Work(launches[i%n], (clients+g)/groups, waits))
+			steps = append(steps, predict.H200.Work(launches[i%n], w.clients(g, clients), waits))
 		}
 	}
 	var first, second float64 // when the first step has ended, and the one behind it
