@@ -70,13 +70,16 @@ type RunInfo struct {
 	Data         string    `json:"data"`          // the data set trained on
 	DataChecksum string    `json:"data_checksum"` // kind:digits, see [OfSeed]
 	AllowAltered bool      `json:"allow_altered"` // whether data files that are not the official ones were allowed
-	Engine       string    `json:"engine"`
-	Precision    string    `json:"precision"`
-	Numerics     string    `json:"numerics"` // engines of the same numerics compute the same bytes
-	Revisions    Revisions `json:"revisions"`
-	Device       string    `json:"device"`
-	Version      string    `json:"version"`
-	GoVersion    string    `json:"go_version"`
+	// The number of clients without a sample to train on, which were never available; missing: the program that made the
+	// run may have averaged such clients too.
+	WithoutSamples *int      `json:"clients_without_samples,omitempty"`
+	Engine         string    `json:"engine"`
+	Precision      string    `json:"precision"`
+	Numerics       string    `json:"numerics"` // engines of the same numerics compute the same bytes
+	Revisions      Revisions `json:"revisions"`
+	Device         string    `json:"device"`
+	Version        string    `json:"version"`
+	GoVersion      string    `json:"go_version"`
 	// Of a method in Python: the versions of python, numpy and rollcall_fl, on which its numbers may depend.
 	Runtime   map[string]string `json:"runtime,omitempty"`
 	Started   time.Time         `json:"started"`

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Interval is a time in which a client is active: the rounds Start, Start+1, …, End−1.
@@ -17,14 +18,34 @@ type Interval struct {
 	Start, End int // 0 ≤ Start ≤ End
 }
 
-// TraceRounds returns the length of a trace in rounds: the end of its last interval, 0 if no interval holds a round.
-func TraceRounds(trace []Interval) (rounds int) {
+// TraceSpan returns the first round of a trace in which a client is active, and the length of the trace in rounds: the
+// end of its last interval. Both are 0 if no interval holds a round.
+func TraceSpan(trace []Interval) (first, rounds int) {
 	for _, v := range trace {
-		if v.Start < v.End {
-			rounds = max(rounds, v.End)
+		if v.Start >= v.End {
+			continue
+		}
+		if rounds == 0 || v.Start < first {
+			first = v.Start
+		}
+		rounds = max(rounds, v.End)
+	}
+	return first, rounds
+}
+
+// UnixTime says which day a time means that counts from 1970, in seconds or smaller units, as the logs of phones and
+// servers have it; "" if the time is none of the years 2001 to 2286.
+func UnixTime(x float64) string {
+	for _, unit := range []struct {
+		name   string
+		second float64
+	}{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}} {
+		if sec := x / unit.second; sec >= 1e9 && sec < 1e10 {
+			return fmt.Sprintf("%.0f is a Unix time in %s, of %s: want times from the start of the run, which subtract it",
+				x, unit.name, time.Unix(int64(sec), 0).UTC().Format(time.DateOnly))
 		}
 	}
-	return rounds
+	return ""
 }
 
 // lastRound bounds the rounds of a trace, so that a file in a wrong unit is refused.
@@ -90,8 +111,12 @@ func parseSpan(record []string, clients int, perRound float64) (s span, err erro
 	}
 	for k, at := range []*float64{&s.start, &s.end} {
 		if *at, err = strconv.ParseFloat(record[k+1], 64); err != nil || !(*at >= 0 && *at/perRound < lastRound) {
-			return s, fmt.Errorf("client %d: time %q, want a number from 0 to below %d rounds",
+			err := fmt.Errorf("client %d: time %q, want a number from 0 to below %d rounds",
 				s.client, record[k+1], lastRound)
+			if unix := UnixTime(*at); unix != "" {
+				err = fmt.Errorf("%w (%s)", err, unix)
+			}
+			return s, err
 		}
 	}
 	if !(s.start < s.end) {
@@ -120,7 +145,7 @@ func apart(spans []span) error {
 // interval nobody is active, unless the trace repeats.
 type replay struct {
 	of     [][]Interval // [N] the intervals of each client, ascending
-	rounds int          // the length of the trace, see [TraceRounds]
+	rounds int          // the length of the trace, see [TraceSpan]
 	seen   int          // the rounds of the trace that the run sees, at most all
 	repeat bool         // whether round t is round t mod rounds
 	share  []float64    // [N] π_i
@@ -134,7 +159,8 @@ func trace(o Options) (Model, error) {
 	if o.Rounds < 1 {
 		return nil, fmt.Errorf("%d rounds, want at least 1", o.Rounds)
 	}
-	r := &replay{of: make([][]Interval, n), rounds: TraceRounds(o.Trace), repeat: o.Repeat}
+	r := &replay{of: make([][]Interval, n), repeat: o.Repeat}
+	_, r.rounds = TraceSpan(o.Trace)
 	for _, v := range o.Trace {
 		switch {
 		case v.Client < 0 || v.Client >= n:

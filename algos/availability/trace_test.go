@@ -124,7 +124,7 @@ func TestTraceSeen(t *testing.T) {
 			}
 		}
 	}
-	whole := TraceRounds(o.Trace)
+	_, whole := TraceSpan(o.Trace)
 	for _, o.Rounds = range []int{1, 5, whole - 1, whole, 3 * whole} {
 		for _, o.Repeat = range []bool{false, true} {
 			model := mustNew(t, "trace", o)

@@ -300,8 +300,9 @@ func docsSmall(args []string) []string {
 		set := f.Changed
 		switch f.Name {
 		case "clients":
-			if strings.HasPrefix(first, "cafed-f") {
-				limit = 10 // its figures have up to ten clusters
+			// Figures of CA-Fed's have up to ten clusters, and of four clients nobody may come in three rounds.
+			if strings.HasPrefix(first, "cafed-f") || cmd.Name() == "sweep" || cmd.Name() == "tune" {
+				limit = 10
 			}
 		case "train-size", "test-size":
 			isNumber = flags.Lookup("data").Value.String() == "synthetic" && cmd.Name() != "bench" // else of no use

@@ -17,7 +17,7 @@ import (
 // atOnceSweep are the arguments of a sweep on data sets, generated anew for every seed: each under 2 processes with 2
 // methods.
 func atOnceSweep(out, data string, more ...string) []string {
-	args := strings.Fields("sweep --methods fedavg-active,mifa --availability stationary,sine --clients 5 --rounds 3 " +
+	args := strings.Fields("sweep --methods fedavg-active,mifa --availability stationary,sine --clients 8 --rounds 3 " +
 		"--local-steps 2 --batch 4 --eval-every 1 --threads 2 --device cpu --data " + data + " --out " + out)
 	if strings.Contains(data, "synthetic") {
 		args = append(args, "--train-size", "120", "--test-size", "40")

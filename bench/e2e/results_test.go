@@ -275,7 +275,7 @@ func TestResultsOfUnknownMethod(t *testing.T) {
 	writeTinyData(t, from)
 	t.Setenv("ROLLCALL_DATA", filepath.Join(from, "data"))
 	const (
-		tiny    = " --methods fedavg-active --availability sine --rounds 3 --clients 4 --device cpu --out "
+		tiny    = " --methods fedavg-active --availability sine --rounds 3 --clients 6 --device cpu --out "
 		leaf    = "sweep --data leaf --eval-every 1 --seeds 3,4" + tiny
 		crossed = "sweep --data leaf --eval-every 1 --name crossed --crossed 5" + tiny
 		paper   = "table fedawe-2 --data svhn --allow-altered --seeds 3,4" + tiny

@@ -115,7 +115,7 @@ func TestRunsByID(t *testing.T) {
 			"sweep", "sweep --methods mifa,fedavg-known,f3ast --availability sine,markov --seeds 3,4 --data leaf " +
 				"--clients 4 --rounds 3 --eval-every 3 --local-steps 2 --f3ast-beta 0.02 --device cpu --threads 1",
 		},
-		{"crossed", "sweep --methods mifa --data leaf --clients 4 --rounds 1 --crossed 5 --seed-split 3 " +
+		{"crossed", "sweep --methods mifa --data leaf --clients 8 --rounds 2 --crossed 5 --seed-split 3 " +
 			"--seed-phi 4 --seed-init 5 --device cpu"},
 		{"figure", "figure cafed-i2 --rounds 3 --clients 6 --seeds 3,4 --device cpu"},
 		{"table", "table cafed-1 --rounds 4 --clients 6 --seeds 3,4 --data binary --device cpu"},

@@ -58,7 +58,7 @@ func TestSweepLeaks(t *testing.T) {
 	var cells []Cell
 	for _, method := range methods {
 		cells = append(cells, Cell{
-			Settings: settingstest.Tiny(t, "method="+method, "rounds=2"),
+			Settings: settingstest.Tiny(t, "method="+method, "rounds=2", "p=1"),
 			Column:   papers.Column{Data: "leaf", Availability: "stationary"},
 		})
 	}

@@ -69,6 +69,10 @@ func (x *Experiment) want(ctx context.Context, ses *Session, keep Keep) (*folder
 			return ses.Checksum(&x.Settings), nil
 		},
 	}
+	// The other models give a client without samples a probability of 0, and always have.
+	if s := &x.Settings; !keep.Look && (s.P.Valid || s.Chained()) {
+		w.WithoutSamples = func() (int, error) { return ses.withoutSamples(ctx, s, x.Seed) }
+	}
 	var revision int
 	var params int
 	numerics := ""

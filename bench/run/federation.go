@@ -30,6 +30,7 @@ type Federation struct {
 	p          []float64     // [N] p_i^t of the round, overwritten by the next
 	active     []int         // the active clients of the last round
 	next       []int         // the active clients of the next round; nil: before the first round
+	trained    bool          // a client has trained in a round
 	process    algos.Process // for a method that is a program of its own
 }
 
@@ -43,6 +44,14 @@ func (ses *Session) Federate(
 ) (*Federation, error) {
 	clients, err := ses.populate(&s, seed)
 	if err != nil {
+		return nil, err
+	}
+	if n := clients.empty; n > 0 {
+		line := fmt.Sprintf("split: seed %d: %d of %s without samples to train on, never available", seed, n,
+			files.Count(s.Clients, "client"))
+		ses.notice(line, line)
+	}
+	if err := clients.anyoneTrains(ctx, &s); err != nil {
 		return nil, err
 	}
 	about, err := datasets.About(s.Data)
@@ -124,7 +133,8 @@ func (f *Federation) round(ctx context.Context, t int) (active int, lr float64, 
 	r := algos.Round{
 		T: t, Active: f.active, Next: f.next, P: f.p, LR: f.settings.Rate(t), ServerLR: f.settings.ServerLR,
 	}
-	_, err = f.Method.Round(ctx, r)
+	loss, err := f.Method.Round(ctx, r)
+	f.trained = f.trained || len(loss) > 0
 	if d, ok := errors.AsType[*nets.DivergedError](err); ok { // the message counts from 1, as the CSV does
 		err = &divergedError{fmt.Errorf(
 			"%s: round %d: client %d: local step %d: loss %g, want a finite number (a lower --lr may help)",

@@ -87,6 +87,11 @@ func (x *Experiment) Do(ctx context.Context, ses *Session, keep Keep, p progress
 		return m, err
 	}
 	w.About.DataChecksum = ses.Checksum(&x.Settings) // only now it is known
+	clients, err := ses.populate(&x.Settings, x.Seed)
+	if err != nil {
+		return m, err
+	}
+	w.About.WithoutSamples = &clients.empty
 	if d, err = folder.DecideAgain(w, policy, d); err != nil {
 		return m, err
 	}

@@ -142,7 +142,7 @@ func (t *trainer) resume(ctx context.Context, path string, round int) (useless, 
 		}
 		return err, nil
 	}
-	t.done, t.rows = c.Round, rows
+	t.done, t.rows, t.f.trained = c.Round, rows, !c.Idle
 	if t.x.Decisions {
 		t.decisions = c.Decisions
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -142,8 +141,9 @@ func (t *trainer) info(err error) results.RunInfo {
 	engine := t.ses.Engine.Info()
 	info := results.RunInfo{
 		Status: results.RunComplete, Rounds: t.done, Settings: t.x.Settings, Unused: t.x.Settings.Unnamed(),
-		Seed: t.x.Seed,
-		Data: t.ses.Data.Name, DataChecksum: t.want.About.DataChecksum, AllowAltered: t.ses.Machine.Altered,
+		Seed:           t.x.Seed,
+		WithoutSamples: t.want.About.WithoutSamples,
+		Data:           t.ses.Data.Name, DataChecksum: t.want.About.DataChecksum, AllowAltered: t.ses.Machine.Altered,
 		Engine: engine.Engine, Precision: engine.Precision, Device: engine.Device,
 		Numerics: engine.Numerics, Revisions: t.want.About.Revisions,
 		Version: Version(), GoVersion: runtime.Version(), Started: t.want.About.Started, Finished: time.Now().UTC(),
@@ -236,7 +236,8 @@ func (t *trainer) elapsedSec() float64 {
 }
 
 // evaluateIfDue evaluates the model if the settings want a row after this round and there is none yet. A row of an
-// earlier process must come again, with the same numbers. A loss that is no finite number ends the run as diverged.
+// earlier process must come again, with the same numbers. A loss that is no finite
+// number, or huge, ends the run as diverged.
 func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	due := t.done == 0 || t.x.Settings.Evaluates(t.done)
 	if n := len(t.rows); !due || n > 0 && t.rows[n-1].Round == t.done {
@@ -264,11 +265,13 @@ func (t *trainer) evaluateIfDue(ctx context.Context) error {
 	if len(t.rows) >= len(t.earlier) && t.finished == nil { // curve.csv never gets shorter
 		t.curve.put(t.rows)
 	}
-	for _, loss := range []files.Optional{row.TrainLoss, row.TestLoss} {
-		if math.IsNaN(loss.Value) || math.IsInf(loss.Value, 0) {
+	for _, loss := range [][2]files.Optional{
+		{row.TrainLoss, t.rows[0].TrainLoss}, {row.TestLoss, t.rows[0].TestLoss},
+	} {
+		if t.x.Settings.Diverged(loss[0].Value, loss[1].Value) {
 			return &divergedError{fmt.Errorf(
-				"%s: round %d: the model's loss is %g, want a finite number (a lower --lr may help)",
-				t.x.Settings.Method, row.Round, loss.Value)}
+				"%s: round %d: the model's loss is %.4g, and was %.3g at first, want a finite number of at most 1e6 "+
+					"times that (a lower --lr may help)", t.x.Settings.Method, row.Round, loss[0].Value, loss[1].Value)}
 		}
 	}
 	return nil
@@ -296,7 +299,7 @@ func (t *trainer) checkpointDue() bool {
 func (t *trainer) save(ctx context.Context) {
 	began := time.Now()
 	c := &checkpoint.Content{About: t.want.About, Curve: t.rows, Decisions: t.decisions}
-	c.Round, c.ElapsedSec = t.done, t.elapsedSec()
+	c.Round, c.ElapsedSec, c.Idle = t.done, t.elapsedSec(), !t.f.trained
 	state, err := t.f.Method.Save(ctx)
 	if c.State = state; err == nil {
 		err = t.place.Publish(checkpoint.Name(t.done), func(path string, before files.Before) error {
@@ -320,6 +323,10 @@ func (t *trainer) save(ctx context.Context) {
 
 // finish writes the files of the last round: decisions, clients, models, dump.
 func (t *trainer) finish(ctx context.Context) error {
+	if !t.f.trained {
+		return Final(fmt.Errorf("%s: %w in %s, though some were available", t.x.Settings.Method, errNobodyTrained,
+			files.Count(t.x.Settings.Rounds, "round")))
+	}
 	if t.x.Decisions {
 		if err := t.write(ctx, results.DecisionsFile, func(path string, before files.Before) error {
 			return files.WriteCSVFile(path, t.decisions, before)

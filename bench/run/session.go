@@ -59,6 +59,18 @@ func (ses *Session) populate(s *settings.Settings, seed uint32) (p Population, e
 	return p, err
 }
 
+// withoutSamples returns how many clients of a run have no sample; 0 if its data are not on this machine.
+func (ses *Session) withoutSamples(ctx context.Context, s *settings.Settings, seed uint32) (int, error) {
+	if _, err := datasets.Find(s.Data, ses.dataOptions(s, seed)); errors.Is(err, datasets.ErrNotFound) {
+		return 0, nil
+	}
+	if err := ses.OpenData(ctx, s, seed); err != nil {
+		return 0, err
+	}
+	clients, err := ses.populate(s, seed)
+	return clients.empty, err
+}
+
 // SessionOn returns a session on data and an engine that the caller has opened.
 func SessionOn(data *datasets.Set, model *models.Model, engine nets.Engine) *Session {
 	return &Session{Stderr: io.Discard, Data: data, Engine: engine, model: model}

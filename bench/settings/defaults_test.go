@@ -3,6 +3,7 @@ package settings
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -231,4 +232,29 @@ func FuzzSet(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDiverged(t *testing.T) {
+	s := &Settings{Net: "lenet5"} // ten classes, ln 10 = 2.30
+	for _, c := range []struct {
+		loss, first float64
+		want        bool
+	}{
+		{2.3e6, 2, false},
+		{2.31e6, 2, true},
+		{2.31e6, 0, true},
+		{2.31e6, 3, false},
+		{3.1e6, 3, true},
+		{1e9, 1e4, false},
+		{1e11, 1e4, true},
+		{0, 2, false},
+		{math.NaN(), 2, true},
+		{math.Inf(1), 2, true},
+		{math.Inf(-1), 2, true},
+		{math.Inf(1), math.Inf(1), true},
+	} {
+		if got := s.Diverged(c.loss, c.first); got != c.want {
+			t.Errorf("loss %g after %g: %t, want %t", c.loss, c.first, got, c.want)
+		}
+	}
 }

@@ -142,11 +142,18 @@ func (s *Settings) FitTrace() error {
 	if err != nil {
 		return err
 	}
-	end := availability.TraceRounds(intervals)
+	first, end := availability.TraceSpan(intervals)
 	switch {
 	case end == 0:
 		return fmt.Errorf("--trace %s: %d intervals, none holds a round, want at least one that does", s.Trace,
 			len(intervals))
+	case first >= s.Rounds:
+		err := fmt.Errorf("--trace %s: no client trains: the first is available after round %d, want one up to round %d",
+			s.Trace, first, s.Rounds)
+		if unix := availability.UnixTime(float64(first) * s.RoundSeconds.Or(1)); unix != "" {
+			err = fmt.Errorf("%w (%s)", err, unix)
+		}
+		return err
 	case end >= s.Rounds:
 	case s.TraceEnd == traceEndError:
 		return Usagef("--trace %s: ends after round %d, before --rounds %d: want at most %d rounds, or --trace-end %s",

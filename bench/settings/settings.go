@@ -2,11 +2,13 @@ package settings
 
 import (
 	"iter"
+	"math"
 	"slices"
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/internal/files"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -201,6 +203,16 @@ func (s *Settings) Rate(t int) float64 {
 		return algos.DecayedLR(s.LR, t)
 	}
 	return s.LR
+}
+
+// divergedBy is how many times the first loss of a run makes it one that has diverged.
+const divergedBy = 1e6
+
+// Diverged reports whether a loss is that of a run that has diverged, given the run's first one: it is no finite
+// number, or above 1e6 times the larger of the first loss and ln(classes), the loss of a model that knows nothing.
+func (s *Settings) Diverged(loss, first float64) bool {
+	net, err := models.New(s.Net)
+	return err == nil && !(loss <= divergedBy*max(first, math.Log(float64(net.Classes)))) || math.IsInf(loss, 0)
 }
 
 // AvailabilityOptions returns the options of the availability model for clients with these p_i [N]. The caller adds

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/stats"
@@ -16,7 +17,7 @@ type pair struct{ lr, serverLR float64 } // η_0 and η_g, above 0
 type score struct {
 	acc      stats.Estimate // accuracy on the held-out samples, a fraction
 	loss     float64        // mean per sample
-	diverged bool           // a seed's loss was no finite number before the end of the rung
+	diverged bool           // a seed diverged before the end of the rung
 }
 
 // rungs returns the rounds after which pairs are compared: a quarter and a half of all, rounded up to a round that is
@@ -34,13 +35,13 @@ func rungs(rounds, evalEvery int) (at []int) {
 // changes from round to round.
 const evaluations = 3
 
-// scoreOf returns the score of the runs of a pair, one curve for each seed, after a round that is evaluated. Later rows
+// scoreOf returns the score of the runs of a pair with settings s, one curve for each seed, after a round that is evaluated. Later rows
 // make no difference, nor does what happens to a run later: it may have gone on in an earlier process.
-func scoreOf(curves [][]results.CurveRow, round int) score {
+func scoreOf(s *settings.Settings, curves [][]results.CurveRow, round int) score {
 	var accs, losses []float64
 	for _, curve := range curves {
 		end := slices.IndexFunc(curve, func(r results.CurveRow) bool { return r.Round == round })
-		if end < 0 || !stats.Finite(curve[end].TestLoss.Value) {
+		if end < 0 || s.Diverged(curve[end].TestLoss.Value, curve[0].TestLoss.Value) {
 			return score{diverged: true}
 		}
 		last := curve[min(1, end) : end+1] // without the initial model, which all pairs share
@@ -82,8 +83,18 @@ func better(a, b trial) int {
 		cmp.Compare(a.serverLR, b.serverLR))
 }
 
-// best returns the indices of the better trials in their order in the list: at most so many, and none that diverged.
+// tied reports whether nothing tells two or more trials apart, as where nobody has trained yet.
+func tied(trials []trial) bool {
+	return len(trials) > 1 && !trials[0].diverged &&
+		!slices.ContainsFunc(trials, func(t trial) bool { return t.score != trials[0].score })
+}
+
+// best returns the indices of the better trials in their order in the list: at most so many, and none that diverged. It
+// returns all trials of a tie.
 func best(trials []trial, most int) (left []int) {
+	if tied(trials) {
+		most = len(trials)
+	}
 	order := make([]int, len(trials))
 	for i := range order {
 		order[i] = i

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/stats"
@@ -54,7 +55,7 @@ func TestScoreOf(t *testing.T) {
 		{30, 0.3, 0.1 * math.Sqrt2},
 		{40, (0.4 + 0.6) / 2, 0.1 * math.Sqrt2},
 	} {
-		got := scoreOf([][]results.CurveRow{one, two}, c.round)
+		got := scoreOf(&settings.Settings{Net: "lenet5"}, [][]results.CurveRow{one, two}, c.round)
 		// A few roundings of numbers below 10.
 		if got.diverged || math.Abs(got.acc.Mean-c.acc) > 1e-12 || math.Abs(got.loss-10*(1-c.acc)) > 1e-12 ||
 			math.Abs(got.acc.Std.Value-c.std) > 1e-12 || got.acc.N != 2 {
@@ -62,7 +63,7 @@ func TestScoreOf(t *testing.T) {
 		}
 	}
 	for _, round := range []int{50, 60} { // the loss is no number; the run ended before
-		if got := scoreOf([][]results.CurveRow{one, two}, round); !got.diverged {
+		if got := scoreOf(&settings.Settings{Net: "lenet5"}, [][]results.CurveRow{one, two}, round); !got.diverged {
 			t.Errorf("round %d: %+v, want it diverged", round, got)
 		}
 	}
@@ -84,8 +85,9 @@ func TestBest(t *testing.T) {
 	}{
 		{"by accuracy", []trial{at(1, 1, 0.5, 1), at(2, 1, 0.7, 9), at(3, 1, 0.6, 5)}, 2, []int{1, 2}},
 		{"then by loss", []trial{at(1, 1, 0.5, 3), at(2, 1, 0.5, 2), at(3, 1, 0.5, 1)}, 1, []int{2}},
-		{"then the smaller local rate", []trial{at(3, 1, 0.5, 1), at(1, 2, 0.5, 1), at(2, 1, 0.5, 1)}, 1, []int{1}},
-		{"then the smaller server rate", []trial{at(1, 3, 0.5, 1), at(1, 2, 0.5, 1)}, 1, []int{1}},
+		{"then the smaller local rate", []trial{at(3, 1, 0.4, 1), at(1, 2, 0.5, 1), at(2, 1, 0.5, 1)}, 1, []int{1}},
+		{"then the smaller server rate", []trial{at(1, 3, 0.5, 1), at(1, 2, 0.5, 1), at(1, 1, 0.4, 1)}, 1, []int{1}},
+		{"all of a tie", []trial{at(1, 3, 0.5, 1), at(1, 2, 0.5, 1)}, 1, []int{0, 1}},
 		{"never diverged ones", []trial{at(1, 1, 0, nan), at(2, 1, 0.1, 9), at(3, 1, 0, nan)}, 2, []int{1}},
 		{"all diverged", []trial{at(1, 1, 0, nan), at(2, 1, 0, nan)}, 1, nil},
 		{"more than there are", []trial{at(1, 1, 0.5, 1)}, 3, []int{0}},

@@ -12,6 +12,7 @@ import (
 
 	"rollcall/bench/many"
 	"rollcall/bench/run"
+	"rollcall/bench/run/progress"
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
@@ -146,8 +147,8 @@ func (o *Outcome) Write(w io.Writer) error {
 		if r.Edge != "" {
 			edge = "at the edge of the grid: " + r.Edge
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%g\t%g\t%s\t%.4f\t%s\n", r.Method, r.Data, r.Net, r.Availability,
-			r.LR, r.ServerLR, metrics.TestAcc.Words(r.Acc, r.Std, len(t.Seeds)), r.Loss.Value, edge)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%g\t%g\t%s\t%s\t%s\n", r.Method, r.Data, r.Net, r.Availability,
+			r.LR, r.ServerLR, metrics.TestAcc.Words(r.Acc, r.Std, len(t.Seeds)), progress.Loss(r.Loss.Value), edge)
 	}
 	if err := table.Flush(); err != nil {
 		return err

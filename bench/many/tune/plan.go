@@ -98,7 +98,7 @@ func (c *cell) readScores(t *Tuning, p *many.Pool, rung int) bool {
 			}
 			curves = append(curves, r)
 		}
-		scores[i] = scoreOf(curves, c.rungs[rung])
+		scores[i] = scoreOf(&c.settings, curves, c.rungs[rung])
 	}
 	for i := range scores {
 		c.trials[i].score = scores[i]

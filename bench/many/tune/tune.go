@@ -248,7 +248,7 @@ func (t *Tuning) makeRung(ctx context.Context, p *many.Pool, cells []*cell, rung
 		if c := in[n]; failed != nil && ctx.Err() == nil && (c.failed == nil || many.IsElsewhere(c.failed)) {
 			c.failed = fmt.Errorf("%s: %w", tasks[n].Label, failed)
 		}
-		of[n].score = scoreOf(curvesOf(runs), in[n].rungs[rung])
+		of[n].score = scoreOf(&in[n].settings, curvesOf(runs), in[n].rungs[rung])
 		return nil
 	})
 	return left, errors.Join(err, ctx.Err())
@@ -289,7 +289,12 @@ func (t *Tuning) endRung(ctx context.Context, p *many.Pool, cells []*cell, rung 
 		}
 		most, fate := half(len(c.trials)), FateKept
 		if rung == len(c.rungs)-1 {
-			most, fate = 1, FateWinner
+			if most, fate = 1, FateWinner; tied(c.trials) {
+				same := c.trials[0]
+				c.failed = fmt.Errorf("%s: every pair of rates comes to the accuracy %.4g and the loss %.6g, want pairs "+
+					"that differ: there is nothing to choose by", many.RatesKeyOf(&c.settings), same.acc.Mean, same.loss)
+				continue
+			}
 		}
 		left := best(c.trials, most)
 		var next []trial

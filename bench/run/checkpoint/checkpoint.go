@@ -44,14 +44,17 @@ type About struct {
 	Numerics     string            `json:"numerics"`
 	Revisions    results.Revisions `json:"revisions"`
 	DataChecksum string            `json:"data_checksum"`
-	Params       int               `json:"params"`    // P, the parameters of the net
-	Decisions    bool              `json:"decisions"` // whether the decisions of all rounds are in the file
+	Params       int               `json:"params"` // P, the parameters of the net
+	// The clients that have no sample; nil: not known yet, or the program that wrote it may have averaged them too.
+	WithoutSamples *int `json:"clients_without_samples,omitempty"`
+	Decisions      bool `json:"decisions"` // whether the decisions of all rounds are in the file
 
 	Version    string    `json:"version"` // rollcall's, for messages only
 	Round      int       `json:"round"`   // how many rounds are done
 	Rounds     int       `json:"rounds"`  // how many rounds the run has
 	Started    time.Time `json:"started"`
-	ElapsedSec float64   `json:"elapsed_s"` // time of training and evaluation
+	ElapsedSec float64   `json:"elapsed_s"`      // time of training and evaluation
+	Idle       bool      `json:"idle,omitempty"` // no client has trained yet
 
 	Runtime map[string]string `json:"runtime,omitempty"` // versions of a method in Python, for messages only
 }
@@ -75,10 +78,18 @@ func (a *About) Unlike(run *About) error {
 			return fmt.Errorf("%s %v, want %v", d.what, d.is, d.wants)
 		}
 	}
+	if n := run.WithoutSamples; n != nil && *n > 0 && a.WithoutSamples == nil {
+		return TookPart(*n)
+	}
 	if run.Decisions && !a.Decisions {
 		return errors.New("a checkpoint without decisions, want the decisions of all rounds")
 	}
 	return nil
+}
+
+// TookPart returns the error about a run of a program in which n clients took part that have no sample to train on.
+func TookPart(n int) error {
+	return fmt.Errorf("revision of clients without samples 0, want 1: %d of them took part, and counted in averages", n)
 }
 
 // fileName matches the name of a checkpoint and captures its round.

@@ -30,9 +30,12 @@ type Want struct {
 	Start          bool                   // no finished run or checkpoint will do: it has to train from the start
 	AnyKind        bool                   // the command makes no run, and takes finished ones of whatever numerics
 	Checksum       func() (string, error) // opens the data and returns their checksum; called if they may be altered
-	Altered        bool                   // data files need not be the official ones
-	Mixed          bool                   // finished runs of other numerics or data will do
-	Lockless       bool                   // the folder cannot be locked
+	// WithoutSamples opens the data and returns how many clients have no sample; called for runs of which nobody knows
+	// whether such clients took part. nil: none can have.
+	WithoutSamples func() (int, error)
+	Altered        bool // data files need not be the official ones
+	Mixed          bool // finished runs of other numerics or data will do
+	Lockless       bool // the folder cannot be locked
 }
 
 // Policy says what a command does with work that it may not replace unasked.
@@ -290,11 +293,19 @@ func (f *found) unlike(w *Want) (why string, err error) {
 		}
 		is.Checksum = info.DataChecksum
 	}
-	d := is.Unwanted(wanted)
-	if d == nil || f.finished() && w.Mixed {
-		return "", nil
+	if d := is.Unwanted(wanted); d != nil && !(f.finished() && w.Mixed) {
+		return d[0], nil
 	}
-	return d[0], nil
+	if info.WithoutSamples == nil && w.WithoutSamples != nil {
+		n, err := w.WithoutSamples()
+		if err != nil {
+			return "", err
+		}
+		if n > 0 {
+			return checkpoint.TookPart(n).Error(), nil
+		}
+	}
+	return "", nil
 }
 
 // LacksTrain reports the first row without the numbers on the training set that are wanted.

@@ -167,11 +167,19 @@ func (c *Command) count() (ended, atWork int) {
 
 // Reached returns losses and accuracies as text: "test acc 34.5 % loss 1.812, train acc 34.1 % loss 1.823".
 func Reached(row results.CurveRow) string {
-	text := fmt.Sprintf("test acc %.2f %% loss %.4f", 100*row.TestAcc.Value, row.TestLoss.Value)
+	text := fmt.Sprintf("test acc %.2f %% loss %s", 100*row.TestAcc.Value, Loss(row.TestLoss.Value))
 	if row.TrainAcc.Valid {
-		text += fmt.Sprintf(", train acc %.2f %% loss %.4f", 100*row.TrainAcc.Value, row.TrainLoss.Value)
+		text += fmt.Sprintf(", train acc %.2f %% loss %s", 100*row.TrainAcc.Value, Loss(row.TrainLoss.Value))
 	}
 	return text
+}
+
+// Loss returns a loss as text: with four decimals, or in powers of ten where that would be too long to read.
+func Loss(loss float64) string {
+	if math.Abs(loss) >= 1e6 {
+		return fmt.Sprintf("%.4g", loss)
+	}
+	return fmt.Sprintf("%.4f", loss)
 }
 
 // run is one run of a command. It implements [Run].
