@@ -308,7 +308,7 @@ func TestMalformedLength(t *testing.T) {
 	const most = "\xff\xff\xff\xff\xff\xff\xff\xff"
 	for _, c := range []struct{ name, file, want string }{
 		{"no bytes", "", `0 bytes, want 8 or more`},
-		{"seven bytes", "1234567", `7 bytes, want 8 or more`},
+		{"seven bytes", "\x02\x00\x00\x00\x00\x00\x00", `7 bytes, want 8 or more`},
 		{"length alone", "\x02\x00\x00\x00\x00\x00\x00\x00", `header of 2 bytes in a file of 8, want at most 0`},
 		{"longest", most + "{}", `header of 18446744073709551615 bytes in a file of 10, want at most 2`},
 		{
