@@ -18,6 +18,7 @@ import (
 	"rollcall/bench/many/tune"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	_ "rollcall/internal/limits" // says in one line if the program cannot start
 )
 
 // Exit statuses. docs/commands.md lists them, and scripts tell by them what happened.
