@@ -66,3 +66,24 @@ func TestListsReadAgain(t *testing.T) {
 		t.Error("--lrs 0.1,x: no error, want numbers")
 	}
 }
+
+// FuzzSeeds: a list of seeds is refused, or printed so that it is read to the same seeds.
+func FuzzSeeds(f *testing.F) {
+	for _, text := range []string{"3,4,6", "3-5,9", "5-3", "0x10-0b11111", "4294967295", "-", "1-100000"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var seeds []uint32
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+		AddSeeds(fs, &seeds, "")
+		if fs.Set("seeds", text) != nil {
+			return
+		}
+		again := fs.Lookup("seeds").Value.(pflag.SliceValue).GetSlice()
+		first := slices.Clone(seeds)
+		if err := fs.Lookup("seeds").Value.(pflag.SliceValue).Replace(again); err != nil ||
+			!slices.Equal(seeds, first) || len(seeds) == 0 || len(seeds) > mostSeeds {
+			t.Errorf("%q: %v, printed and read %v, %v", text, first, seeds, err)
+		}
+	})
+}

@@ -112,3 +112,19 @@ func TestWait(t *testing.T) {
 		t.Errorf("%v, want that it was canceled", err)
 	}
 }
+
+// FuzzSubmitted: the file of jobs has numbers of jobs, or is an error.
+func FuzzSubmitted(f *testing.F) {
+	f.Add("40\n41 8\n")
+	f.Add("\ufeff40\r\n\n41 -1")
+	folder := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), []byte(text), 0o600))
+		jobs, err := Submitted(folder)
+		for _, j := range jobs {
+			if !jobNumber.MatchString(j.ID) || j.Parts < 0 {
+				t.Errorf("%q: %+v, %v, want numbers of jobs", text, j, err)
+			}
+		}
+	})
+}

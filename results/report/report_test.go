@@ -477,3 +477,20 @@ func TestShortRunIsGrey(t *testing.T) {
 		}
 	}
 }
+
+// FuzzReadAccuracies: a file of clients has accuracies of 0 … 1 or NaN, or an error.
+func FuzzReadAccuracies(f *testing.F) {
+	f.Add("client,round,test_acc\n0,1,0.1\n0,2,0.5\n1,2,0.6\n")
+	f.Add("\ufeffaccuracy,client\r\n0.5,0\r\n")
+	f.Add("client,acc\n1,NaN\n\"\n")
+	path := filepath.Join(f.TempDir(), "clients.csv")
+	f.Fuzz(func(t *testing.T, text string) {
+		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
+		rows, _ := readAccuracies(path)
+		for _, r := range rows {
+			if r.Accuracy < 0 || r.Accuracy > 1 {
+				t.Errorf("%q: %+v, want 0 … 1", text, r)
+			}
+		}
+	})
+}
