@@ -47,13 +47,14 @@ func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	}
 	file.TrimLeadingSpace, file.ReuseRecord = true, true
 	header, err := file.Read()
+	commas := files.CheckCommas(header)
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("availability: trace: empty, want the columns client,start,end")
 	case err != nil:
 		return nil, fmt.Errorf("availability: trace: %w", err)
-	case files.CheckCommas(header) != nil:
-		return nil, fmt.Errorf("availability: trace: line 1: %w", files.CheckCommas(header))
+	case commas != nil:
+		return nil, fmt.Errorf("availability: trace: line 1: %w", commas)
 	case !slices.Equal(header, []string{"client", "start", "end"}):
 		return nil, fmt.Errorf("availability: trace: line 1: columns %q, want client,start,end", header)
 	}

@@ -29,11 +29,12 @@ func FuzzChild(f *testing.F) {
 			`{"op":"started","id":1,"arrays":[{"name":"n","kind":"floats","n":2}]}` + "\n" +
 			`{"op":"train","start":0,"drift":[1,1],"lr":"NaN","steps":[1,2],"decay":0.1}` + "\n" +
 			`{"op":"combine","dst":0,"c":[0.5,0.5],"src":[0,1073741824],"include":[0]}` + "\n" +
-			`{"op":"load","row":1,"data":"AACAPw=="}` + "\n" + `{"op":"store","row":0}` + "\n" + `{"op":"norm","row":0}` +
-			"\n" + `{"op":"dot","a":0,"b":1}` + "\n" + `{"op":"evaluate","rows":[0],"clients":[1]}` + "\n" +
+			`{"op":"load","row":1,"data":"AACAPw=="}` + "\n" + `{"op":"store","row":0}` + "\n" +
+			`{"op":"norm","row":0}` + "\n" + `{"op":"dot","a":0,"b":1}` + "\n" +
+			`{"op":"evaluate","rows":[0],"clients":[1]}` + "\n" +
 			`{"op":"probabilities"}` + "\n" +
-			`{"op":"done","id":2,"decisions":{"q":[1,2,3],"included":[true,false,true],"pi":[0,0,0],"lambda":[1,1,1]}}` +
-			"\n" + `{"op":"train","start":[0],"clients":[1]}` + "\n" + `{"op":"model","row":1}`,
+			`{"op":"done","id":2,"decisions":{"q":[1,2,3],"included":[true,false,true],"pi":[0,0,0],` +
+			`"lambda":[1,1,1]}}` + "\n" + `{"op":"train","start":[0],"clients":[1]}` + "\n" + `{"op":"model","row":1}`,
 		`{"op":"error","where":"own.py","error":"no","traceback":"x"}`,
 		`{"op":"train","start":[],"clients":[]}`,
 	} {

@@ -86,7 +86,7 @@ func renamed(tensors []safetensors.Tensor, before string) []safetensors.Tensor {
 	return tensors
 }
 
-// Weights of half the precision are those of a net that was rounded, and weights of double precision are what they were.
+// Weights of half the precision are those of a net that was rounded, and those of double precision are what they were.
 func TestReadInitWidened(t *testing.T) {
 	var want []float32
 	for name, by := range map[string]func(x float32) any{

@@ -29,7 +29,8 @@ func TestSubmit(t *testing.T) {
 	programs(t, map[string]string{"sbatch": `echo "$*" >>"$DIR/args"; for last; do :; done; cat "$last" >"$DIR/was"
 		echo "41;cluster"`})
 	must.OK(t, os.MkdirAll(folder, 0o700))
-	must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), []byte("\ufeff40\r\n"), 0o600)) // of an older version, and edited
+	edited := []byte("\ufeff40\r\n") // the file of an older version
+	must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), edited, 0o600))
 	for n, after := range []string{"", "7"} {
 		if id, err := Submit(t.Context(), folder, "#!/bin/bash\n", 8+n, after); id != "41" || err != nil {
 			t.Errorf("%q, %v, want 41", id, err)

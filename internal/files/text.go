@@ -24,7 +24,7 @@ var marks = []struct{ mark, encoding string }{
 // mostMark is how many bytes tell the encoding of a text.
 const mostMark = 4
 
-// Text returns a text without the byte order mark. It returns an error for UTF-16, which spreadsheets call Unicode text.
+// Text returns a text without the byte order mark. It returns an error for UTF-16, as spreadsheets save "Unicode text".
 func Text(text []byte) ([]byte, error) {
 	for _, m := range marks {
 		if bytes.HasPrefix(text, []byte(m.mark)) {
@@ -68,8 +68,8 @@ func CSVReader(r io.Reader) (*csv.Reader, error) {
 	return csv.NewReader(b), nil
 }
 
-// CheckCommas returns an error for the header of a file whose columns other characters separate, as spreadsheets of some
-// languages save CSV. Its numbers may have decimal commas, so that it is not read.
+// CheckCommas returns an error for the header of a file whose columns other characters separate, as spreadsheets of
+// some languages save CSV. Its numbers may have decimal commas, so that it is not read.
 func CheckCommas(header []string) error {
 	for _, c := range []struct{ separator, name string }{{";", "semicolons"}, {"\t", "tabs"}} {
 		if len(header) == 1 && strings.Contains(header[0], c.separator) {

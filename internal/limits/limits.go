@@ -35,8 +35,8 @@ __attribute__((constructor)) static void before_go(int argc, char **argv) {
   struct rlimit space;
   int limited = !getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY;
   if (limited && space.rlim_cur / 1024 < least_kb) {
-    end_by(line, snprintf(line, sizeof line, "rollcall: ulimit -v %llu: too low for the program to start, want %d or more\n",
-                          (unsigned long long)space.rlim_cur / 1024, least_kb));
+    end_by(line, snprintf(line, sizeof line, "rollcall: ulimit -v %llu: too low for the program to start, want %d or "
+                          "more\n", (unsigned long long)space.rlim_cur / 1024, least_kb));
   }
 
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -48,7 +48,8 @@ __attribute__((constructor)) static void before_go(int argc, char **argv) {
   for (int i = 0; i < n; i++) pthread_join(started[i], NULL);
   if (n < threads) {
     end_by(line, snprintf(line, sizeof line, "rollcall: only %d of the %d threads that a start needs: the limit of "
-                          "processes (ulimit -u, or that of the container) is too low, or reached\n", n + 1, threads + 1));
+                          "processes (ulimit -u, or that of the container) is too low, or reached\n",
+                          n + 1, threads + 1));
   }
 
 #ifdef __GLIBC__ // other C libraries give a constructor no arguments

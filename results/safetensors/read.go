@@ -157,8 +157,8 @@ func (f *File) Widened(name string, into []float32) error {
 		value = func(b []byte) float32 {
 			x := math.Float64frombits(binary.LittleEndian.Uint64(b))
 			if float64(float32(x)) != x && !math.IsNaN(x) && inexact == nil {
-				inexact = fmt.Errorf("safetensors: tensor %q: element %d is %g, want a value that float32 holds exactly",
-					name, at, x)
+				inexact = fmt.Errorf(
+					"safetensors: tensor %q: element %d is %g, want a value that float32 holds exactly", name, at, x)
 			}
 			at++
 			return float32(x)

@@ -50,12 +50,14 @@ func TestWidened16(t *testing.T) {
 
 func TestWidened64(t *testing.T) {
 	exact := []float64{
-		0, math.Copysign(0, -1), 1, -0.5, math.MaxFloat32, math.SmallestNonzeroFloat32, math.Inf(-1), math.NaN(), 1 << 24,
+		0, math.Copysign(0, -1), 1, -0.5, math.MaxFloat32, math.SmallestNonzeroFloat32, math.Inf(-1), math.NaN(),
+		1 << 24,
 	}
 	many := make([]float64, 3*pieceElements)
 	many[2*pieceElements+5], many[2*pieceElements+7] = 0.1, 0.2
 	file, _ := written(t, nil, of("exact", F64, exact...), of("many", F64, many...),
-		of("large", F64, 1.0, 1e39), of("small", F64, 1e-46), of("odd", F64, 1.0*(1<<24+1)), of("f8", "F8_E4M3", byte(1)),
+		of("large", F64, 1.0, 1e39), of("small", F64, 1e-46), of("odd", F64, 1.0*(1<<24+1)),
+		of("f8", "F8_E4M3", byte(1)),
 		of("whole", I64, int64(1)), of("complex", "C64", complex64(1)), of("true", "BOOL", true))
 	x := make([]float32, len(exact))
 	must.OK(t, file.Widened("exact", x))

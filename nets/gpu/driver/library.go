@@ -95,15 +95,15 @@ var started = map[int]struct{ name, hint string }{
 		"CUDA_ERROR_SYSTEM_NOT_READY", "cards that NVSwitch connects want nvidia-fabricmanager to run",
 	},
 	C.CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: {
-		"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "this library and the kernel's module are of two versions of the driver: " +
-			"after an update the machine must be restarted",
+		"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "this library and the kernel's module are of two versions of the " +
+			"driver: after an update the machine must be restarted",
 	},
 	C.CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: {
-		"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "cuda-compat works on cards of data centres alone: take its folder " +
-			"out of LD_LIBRARY_PATH, or update the driver",
+		"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "cuda-compat works on cards of data centres alone: take its " +
+			"folder out of LD_LIBRARY_PATH, or update the driver",
 	},
 	C.CUDA_ERROR_UNKNOWN: {
-		"CUDA_ERROR_UNKNOWN", "the module nvidia_uvm may not be loaded (nvidia-modprobe -u -c=0), or need a restart",
+		"CUDA_ERROR_UNKNOWN", "the module nvidia_uvm may not be loaded (nvidia-modprobe -u -c=0), or needs a restart",
 	},
 }
 
