@@ -28,7 +28,7 @@ func recordPath(path string) string { return path + ".sha256" }
 
 // readRecord reads the record of the file at path; it is the zero record if there is none.
 func readRecord(path string) (record, error) {
-	text, err := files.ReadRegular(recordPath(path))
+	text, err := files.ReadText(recordPath(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return record{}, nil
 	}
@@ -36,7 +36,7 @@ func readRecord(path string) (record, error) {
 		return record{}, err
 	}
 	name := filepath.Base(path)
-	lines := regexp.MustCompile(`(?ms)^# (\d+) bytes.*^([[:xdigit:]]{64})  ` + regexp.QuoteMeta(name) + `$`)
+	lines := regexp.MustCompile(`(?ms)^# (\d+) bytes.*^([[:xdigit:]]{64})  ` + regexp.QuoteMeta(name) + `\r?$`)
 	if found := lines.FindSubmatch(text); found != nil {
 		if size, err := strconv.ParseInt(string(found[1]), 10, 64); err == nil {
 			return record{size, string(found[2])}, nil

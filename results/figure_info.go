@@ -68,7 +68,7 @@ func WriteFigureInfo(path string, info FigureInfo) error {
 
 // ReadFigureInfo reads what [WriteFigureInfo] wrote.
 func ReadFigureInfo(path string) (info FigureInfo, err error) {
-	text, err := files.ReadRegular(path)
+	text, err := files.ReadText(path)
 	if err != nil {
 		return info, fmt.Errorf("results: %w", err)
 	}

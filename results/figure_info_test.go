@@ -40,7 +40,12 @@ func TestFigureInfo(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(back, info) {
 		t.Errorf("read back %+v, %v, want %+v", back, err, info)
 	}
+	must.OK(t, os.WriteFile(path, []byte("\ufeff"+texts[0]), 0o600))
+	if back, err := ReadFigureInfo(path); err != nil || !reflect.DeepEqual(back, info) {
+		t.Errorf("with a byte order mark: %+v, %v, want %+v", back, err, info)
+	}
 	for text, want := range map[string]string{
+		"\xff\xfe{\x00": "UTF-16, want UTF-8",
 		strings.Replace(texts[0], `"schema": 1`, `"schema": 2`, 1): "schema 2, want 1",
 		"{": "unexpected end",
 	} {

@@ -222,3 +222,25 @@ func FuzzParams(f *testing.F) {
 		}
 	})
 }
+
+// FuzzFigureInfo: the JSON of a figure is read, and written again to what is read to the same, or is an error.
+func FuzzFigureInfo(f *testing.F) {
+	f.Add(`{"schema":1,"figure":"cafed-f1b","seeds":[1,2],"settings":{"data":"mnist"},"data":{"leaf":"sha256:0a"}}`)
+	f.Add("\ufeff{\"schema\":1,\"clients\":[1e2]}")
+	path := filepath.Join(f.TempDir(), "figure.json")
+	f.Fuzz(func(t *testing.T, text string) {
+		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
+		info, err := ReadFigureInfo(path)
+		if err != nil {
+			return
+		}
+		must.OK(t, WriteFigureInfo(path, info))
+		first := must.Get(os.ReadFile(path))(t)
+		again, err := ReadFigureInfo(path)
+		must.OK(t, err)
+		must.OK(t, WriteFigureInfo(path, again))
+		if second := must.Get(os.ReadFile(path))(t); string(first) != string(second) {
+			t.Errorf("%q: written %s, read and written again %s", text, first, second)
+		}
+	})
+}

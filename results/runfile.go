@@ -138,7 +138,7 @@ var ErrNewer = errors.New("a newer rollcall wrote it")
 // ReadRunInfo reads what [WriteRunInfo] wrote. Settings are decoded by encoding/json, usually to a map, with numbers as
 // json.Number. It is an error if the settings do not have the hash beside them, or if the file was changed since.
 func ReadRunInfo(path string) (RunInfo, error) {
-	text, err := files.ReadRegular(path)
+	text, err := files.ReadText(path)
 	if err != nil {
 		return RunInfo{}, fmt.Errorf("results: %w", err)
 	}

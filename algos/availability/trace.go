@@ -2,7 +2,6 @@ package availability
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"rollcall/internal/files"
 )
 
 // Interval is a time in which a client is active: the rounds Start, Start+1, …, End−1.
@@ -61,14 +62,20 @@ func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	if !(perRound > 0) || math.IsInf(perRound, 1) {
 		return nil, fmt.Errorf("availability: trace: rounds %g long, want above 0", perRound)
 	}
-	file := csv.NewReader(r)
-	file.FieldsPerRecord, file.TrimLeadingSpace, file.ReuseRecord = 3, true, true
+	file, err := files.CSVReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("availability: trace: line 1: %w", err)
+	}
+	file.TrimLeadingSpace, file.ReuseRecord = true, true
 	header, err := file.Read()
+	commas := files.CheckCommas(header)
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("availability: trace: empty, want the columns client,start,end")
 	case err != nil:
 		return nil, fmt.Errorf("availability: trace: %w", err)
+	case commas != nil:
+		return nil, fmt.Errorf("availability: trace: line 1: %w", commas)
 	case !slices.Equal(header, []string{"client", "start", "end"}):
 		return nil, fmt.Errorf("availability: trace: line 1: columns %q, want client,start,end", header)
 	}

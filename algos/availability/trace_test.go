@@ -18,6 +18,8 @@ func TestReadTrace(t *testing.T) {
 			"seconds: rounds that begin within", "client, start, end\r\n0,59.5,120\r\n2,60,121\r\n", 60,
 			[]Interval{{0, 1, 2}, {2, 1, 3}},
 		},
+		{"byte order mark", "\ufeffclient,start,end\r\n0,0,5\r\n", 1, []Interval{{0, 0, 5}}},
+		{"byte order mark and quotes", "\ufeff\"client\",start,end\n0,0,5\n", 1, []Interval{{0, 0, 5}}},
 		{"between two rounds", "client,start,end\n0,10,50\n1,0,60\n", 60, []Interval{{0, 1, 1}, {1, 0, 1}}},
 		{"no rows", "client,start,end\n", 1, []Interval{}},
 	} {
@@ -36,6 +38,9 @@ func TestReadTraceRefuses(t *testing.T) {
 		{"empty", "", "empty, want the columns client,start,end"},
 		{"header", "id,start,end\n", `line 1: columns ["id" "start" "end"], want client,start,end`},
 		{"no header", "0,1,2\n", `line 1: columns ["0" "1" "2"], want client,start,end`},
+		{"semicolons", "client;start;end\n0;1;2\n", "line 1: columns separated by semicolons, want commas"},
+		{"UTF-16", "\xff\xfec\x00", "line 1: UTF-16, want UTF-8"},
+		{"header of two", "client,start\n", `line 1: columns ["client" "start"], want client,start,end`},
 		{"columns", header + "0,1\n", "record on line 2: wrong number of fields"},
 		{"client", header + "0,1,2\n\n3,1,2\n", `line 4: client "3": unknown, want 0 … 2`},
 		{"client negative", header + "-1,1,2\n", `line 2: client "-1": unknown, want 0 … 2`},

@@ -18,6 +18,7 @@ import (
 	"rollcall/bench/many/tune"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	_ "rollcall/internal/limits" // says in one line if the program cannot start
 )
 
 // Exit statuses. docs/commands.md lists them, and scripts tell by them what happened.
@@ -25,7 +26,7 @@ const (
 	StatusOK          = 0
 	StatusFailure     = 1
 	StatusUsage       = 2
-	StatusTimeUp      = 75  // EX_TEMPFAIL of sysexits.h: after SIGUSR1, the command is to be repeated
+	StatusTimeUp      = 75  // EX_TEMPFAIL of sysexits.h: the time is up, see [TimeUp]: the command is to be repeated
 	StatusInterrupted = 130 // 128 + SIGINT, as shells report it; after SIGTERM and SIGHUP too
 	StatusCrash       = 134 // 128 + SIGABRT
 )
@@ -33,8 +34,9 @@ const (
 // Main is the whole program: it writes results to stdout, and progress, logs and errors to stderr. It returns the
 // exit status.
 //
-// The first SIGINT, SIGTERM, SIGHUP or SIGUSR1 cancels the context of the command, which ends it in good order. If that
-// takes too long, see [awaitEnd], the program ends at once.
+// The first SIGINT, SIGTERM, SIGHUP or signal of [TimeUp] cancels the context of the command, which ends it in good
+// order. If that takes too long, see [awaitEnd], the program ends at once, and also by a second SIGINT, SIGTERM or
+// SIGHUP.
 func Main(args []string, stdout, stderr io.Writer) int {
 	ends := append([]os.Signal{os.Interrupt, syscall.SIGTERM}, TimeUp...)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it, so that the program outlives its terminal
@@ -66,10 +68,16 @@ func Main(args []string, stdout, stderr io.Writer) int {
 			run.Logf(stderr, "rollcall: interrupted\n")
 			os.Exit(status)
 		})
-		select {
-		case <-ended:
-		case second := <-received: // ends the program without the checkpoint that the first asked for
-			endAtOnce(second, slices.Contains(ignored, second))
+		for {
+			select {
+			case <-ended:
+				return
+			case second := <-received: // ends the program without the checkpoint that the first asked for
+				// But for a warning that the time is up: SIGXCPU comes every second.
+				if !slices.Contains(TimeUp, second) {
+					endAtOnce(second, slices.Contains(ignored, second))
+				}
+			}
 		}
 	}()
 	return guarded(stderr, func() int { return Run(ctx, args, stdout, stderr) })

@@ -104,7 +104,7 @@ func registerMetric(cmd *cobra.Command, named *[]string, usage string) {
 	completeWords(cmd, "metric", metrics.Names())
 }
 
-// metricsNamed returns the metrics of the words of --metric, each once; own are those of a table.
+// metricsNamed returns the metrics of the words of --metric; own are those of a table.
 func metricsNamed(words []string, own ...metrics.Metric) (list []metrics.Metric, err error) {
 	for _, word := range words {
 		m, known := metrics.Named(word, own...)
@@ -116,7 +116,7 @@ func metricsNamed(words []string, own ...metrics.Metric) (list []metrics.Metric,
 		}
 		list = append(list, m)
 	}
-	return files.Unique(list), nil
+	return list, settings.Once("metric", list) // two words may stand for one
 }
 
 // measured are the columns of curve.csv that results power can look at.

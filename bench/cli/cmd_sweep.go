@@ -21,7 +21,6 @@ import (
 func (a *app) sweepCommand() *cobra.Command {
 	var (
 		sweep   many.Sweep
-		seeds   []uint
 		crossed int
 		named   []string
 	)
@@ -52,7 +51,8 @@ availability, the initial weights and the batches.`,
 		"availability models: "+strings.Join(availability.Names(), ", "))
 	fs.StringSliceVar(&sweep.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
-	fs.UintSliceVar(&seeds, "seeds", []uint{3}, "seeds")
+	sweep.Seeds = []uint32{3}
+	settings.AddSeeds(fs, &sweep.Seeds, "seeds")
 	fs.IntVar(&crossed, "crossed", 0,
 		"number of seeds for each part of the draws (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, "+
 			"in which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
@@ -74,9 +74,6 @@ availability, the initial weights and the batches.`,
 		if len(chosen) > 0 && fs.Changed("crossed") {
 			return settings.Usagef("--metric: of no use with --crossed, want one of the two: " +
 				"results power --metric has another metric of the runs")
-		}
-		if sweep.Seeds, err = settings.SeedList(seeds); err != nil {
-			return err
 		}
 		sweep.Given = settings.GivenBy(fs)
 		if fs.Changed("crossed") {

@@ -16,6 +16,7 @@ import (
 	"rollcall/algos"
 	"rollcall/bench/many"
 	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/compare"
@@ -102,7 +103,7 @@ func registerColumns(fs *pflag.FlagSet, w *many.Wanted, seeds, others string) {
 		"only the columns with this setting, such as p-min=0.1 of fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
 	fs.String("draws", "philox", "of fedawe's: philox, or numpy: split and availability exactly as the released code "+
 		"draws them from the same seed")
-	fs.UintSliceVar(&w.Seeds, "seeds", nil, seeds)
+	settings.AddSeeds(fs, &w.Seeds, seeds)
 	fs.StringVar(&w.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
 		"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have no "+
 		"other"+others+")")

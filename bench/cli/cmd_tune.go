@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,6 @@ var tuneSettings = settings.Given{
 func (a *app) tuneCommand() *cobra.Command {
 	var (
 		tuning tune.Tuning
-		seeds  []uint
 		rung   int
 	)
 	cmd := &cobra.Command{
@@ -76,10 +76,11 @@ folder. --rung k runs only one comparison, after the earlier ones, and with --pa
 		"availability models: "+strings.Join(availability.Names(), ", "))
 	fs.StringSliceVar(&tuning.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
 	fs.StringSliceVar(&tuning.Nets, "nets", nil, "nets (default: each data set's)")
-	fs.Float64SliceVar(&tuning.LRs, "lrs", tuneLRs, "local learning `rates` to try")
-	fs.Float64SliceVar(&tuning.ServerLRs, "server-lrs", tuneServerLRs,
-		"server learning `rates` to try with each of --lrs")
-	fs.UintSliceVar(&seeds, "seeds", []uint{tuneSeed}, "seeds, none of them a table's or a figure's")
+	tuning.LRs, tuning.ServerLRs = slices.Clone(tuneLRs), slices.Clone(tuneServerLRs)
+	settings.AddRates(fs, &tuning.LRs, "lrs", "local learning `rates` to try")
+	settings.AddRates(fs, &tuning.ServerLRs, "server-lrs", "server learning `rates` to try with each of --lrs")
+	tuning.Seeds = []uint32{tuneSeed}
+	settings.AddSeeds(fs, &tuning.Seeds, "seeds, none of them a table's or a figure's")
 	fs.StringVar(&tuning.Like, "like", "fedawe",
 		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
 	fs.StringVar(&tuning.Name, "name", "tune", "folder below OUT of rates, trials and runs")
@@ -87,9 +88,6 @@ folder. --rung k runs only one comparison, after the earlier ones, and with --pa
 		if f := fs.Lookup(name); f != nil {
 			f.DefValue = value
 		}
-	}
-	for name, grid := range map[string][]float64{"lrs": tuneLRs, "server-lrs": tuneServerLRs} {
-		fs.Lookup(name).DefValue = strings.ReplaceAll(fmt.Sprint(grid), " ", ",") // pflag prints 0.1 as 0.100000
 	}
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := c.validate(); err != nil {
@@ -108,10 +106,6 @@ folder. --rung k runs only one comparison, after the earlier ones, and with --pa
 			}
 		} else { // a part is of cells, and not of runs
 			tuning.Part, c.keep.Part = c.keep.Part, many.Part{}
-		}
-		var err error
-		if tuning.Seeds, err = settings.SeedList(seeds); err != nil {
-			return err
 		}
 		tuning.Given = tuneGiven(fs)
 		here, err := c.begin(planned{

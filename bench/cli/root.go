@@ -53,14 +53,19 @@ func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
 		Short: "Benchmarks federated learning with clients that are not always available",
 		Long: `rollcall trains all active clients of a federation at once, under an availability model that decides
 which clients are active in each round. It writes the results of every method as CSV, next to the papers' printed
-numbers.`,
+numbers.
+
+In a list, commas separate the values, and no value is there twice.`,
 		// Run logs errors itself, in one line. Cobra would print them with the usage, which hides them.
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetOut(help)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { limitThreads(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		limitThreads(cmd)
+		return refuseTwice(cmd.Flags())
+	}
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
 		a.reportCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(), a.availabilityCommand(),
@@ -148,25 +153,38 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := value.GetFlag()
+		if settings.IsUsage(err) { // it says more than the kind
+			return settings.Usagef("%s--%s %q: %w", of, f.Name, value.GetValue(), errors.Unwrap(err))
+		}
 		kind := f.Value.Type()
 		return settings.Usagef("%s--%s %q: want %s", of, f.Name, value.GetValue(), cmp.Or(kindsOfValue[kind], kind))
 	}
 	return settings.Usagef("%s%w", of, err)
 }
 
-// kindsOfValue says what a flag takes, by its pflag type. The last two are the types of our own flags: settings that
-// may be none, and --memory-limit.
+// kindsOfValue says what a flag takes, by its pflag type. Those below duration are the types of our own flags.
 var kindsOfValue = map[string]string{
-	"int":          "a whole number",
-	"uint32":       "a whole number, 0 … 4294967295",
-	"uintSlice":    "whole numbers from 0, separated by commas",
-	"float64":      "a number",
-	"float64Slice": "numbers, separated by commas",
-	"bool":         "true or false",
-	"duration":     "a time such as 90s or 5m",
-	"number|none":  "a number or none",
-	"i/n":          fmt.Sprintf("part i of n, such as 2/8, with n at most %d", many.MostParts),
-	"SIZE|off":     "a size such as 8GB, 8GiB or 500MB, or off",
+	"int":         "a whole number",
+	"uint32":      "a whole number, 0 … 4294967295",
+	"seeds":       "seeds of 0 … 4294967295, such as 3,4,6 or 3-5,9",
+	"float64":     "a number",
+	"floats":      "numbers, separated by commas",
+	"bool":        "true or false",
+	"duration":    "a time such as 90s or 5m",
+	"number|none": "a number or none",
+	"i/n":         fmt.Sprintf("part i of n, such as 2/8, with n at most %d", many.MostParts),
+	"SIZE|off":    "a size such as 8GB, 8GiB or 500MB, or off",
+}
+
+// refuseTwice reports the first list on a command line that has a value twice.
+func refuseTwice(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(f *pflag.Flag) {
+		// A stringArray is lines of a script, which may stand twice.
+		if list, is := f.Value.(pflag.SliceValue); is && err == nil && f.Value.Type() != "stringArray" {
+			err = settings.Once(f.Name, list.GetSlice())
+		}
+	})
+	return err
 }
 
 // completeNames lets the shell complete the values of flags that take a name, such as --method. The rows of settings

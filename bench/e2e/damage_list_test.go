@@ -106,6 +106,7 @@ var ofFinished = []damage{
 	{"run.json: nested without end", whole(runJSON, strings.Repeat(`{"a":`, 1e5)), unsound, "run.json"},
 	{"run.json: a seed of 20 digits", set("seed", json.Number("99999999999999999999")), unsound, "run.json"},
 	{"run.json: a setting of 1e999", setting("lr", json.Number("1e999")), unsound, "run.json"},
+	{"run.json: byte order mark", changed(runJSON, func(s string) string { return "\ufeff" + s }), harmless, ""},
 	{"run.json: CRLF", replaced(runJSON, "\n", "\r\n"), harmless, ""},
 	{"run.json: the clock was set back", set("finished", "1970-01-01T00:00:00Z"), harmless, ""},
 	{"run.json: none", killed, unfinished, ""},
@@ -133,7 +134,12 @@ var ofFinished = []damage{
 	{"curve.csv: CRLF", replaced(curveCSV, "\n", "\r\n"), harmless, ""},
 	{
 		"curve.csv: byte order mark", changed(curveCSV, func(s string) string { return "\ufeff" + s }),
-		unsound, "unknown column",
+		harmless, "",
+	},
+	{
+		"curve.csv: UTF-16", changed(curveCSV, func(s string) string {
+			return "\xff\xfe" + strings.Join(strings.Split(s, ""), "\x00") + "\x00"
+		}), unsound, "curve.csv: line 1: UTF-16, want UTF-8",
 	},
 	{"curve.csv: header alone", ends(0), unsound, "no row"},
 	{"curve.csv: no header", rows(func(r [][]string) [][]string { return r[1:] }), unsound, "curve.csv: line 1"},

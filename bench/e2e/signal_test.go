@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,7 +28,7 @@ const promptEnd = 3 * time.Second
 func TestSignals(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal syscall.Signal
-		nohup  bool
+		nohup  bool // the child begins with the signal ignored
 		rounds string
 		status int
 		is     results.RunStatus
@@ -37,6 +39,18 @@ func TestSignals(t *testing.T) {
 		"HUP":  {syscall.SIGHUP, false, "100000", statusInterrupted, results.RunInterrupted, interruptedLine},
 		"USR1": {
 			syscall.SIGUSR1, false, "100000", statusTimeUp, results.RunInterrupted,
+			"rollcall: time is up: repeat the command to resume\n",
+		},
+		"USR2": {
+			syscall.SIGUSR2, false, "100000", statusTimeUp, results.RunInterrupted,
+			"rollcall: time is up: repeat the command to resume\n",
+		},
+		"USR2, ignored by who started it": {
+			syscall.SIGUSR2, true, "100000", statusTimeUp, results.RunInterrupted,
+			"rollcall: time is up: repeat the command to resume\n",
+		},
+		"XCPU": {
+			syscall.SIGXCPU, false, "100000", statusTimeUp, results.RunInterrupted,
 			"rollcall: time is up: repeat the command to resume\n",
 		},
 		"HUP and nohup": {syscall.SIGHUP, true, "100", statusOK, results.RunComplete, ""},
@@ -98,6 +112,41 @@ func TestSecondSignal(t *testing.T) {
 					took, log, left)
 			}
 		})
+	}
+}
+
+// Warnings that the time is up come again and again, and do not end a round of seconds before its checkpoint.
+func TestWarnedAgain(t *testing.T) {
+	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 300000 ", "--eval-every 10",
+		"--eval-every 1").Replace(longRun)
+	out := t.TempDir()
+	run := startUntil(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
+	run.computes(t)
+	for _, warning := range []syscall.Signal{syscall.SIGUSR2, syscall.SIGXCPU, syscall.SIGUSR2, syscall.SIGUSR1} {
+		must.OK(t, run.Process.Signal(warning))
+		time.Sleep(50 * time.Millisecond)
+	}
+	log, _ := run.endBy(t, syscall.SIGXCPU, statusTimeUp)
+	left := must.Get(filepath.Glob(filepath.Join(out, "run/*/seed-*/checkpoint-2.safetensors")))(t)
+	if len(left) != 1 {
+		t.Errorf("%q, checkpoints %q, want one of round 2", log, left)
+	}
+}
+
+// The soft limit of processor time is a warning too, which the system sends every second.
+func TestProcessorLimit(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	limited := process(t)
+	limited.Path = sh
+	limited.Args = append([]string{"sh", "-c", `ulimit -S -t 2 && exec rollcall "$@"`, "sh"},
+		strings.Fields("run --method mifa"+longRun+"--out "+t.TempDir())...)
+	err = limited.Run()
+	if log := limited.Stderr.(*bytes.Buffer).String(); limited.ProcessState.ExitCode() != statusTimeUp ||
+		!strings.HasSuffix(log, "rollcall: time is up: repeat the command to resume\n") {
+		t.Errorf("%v, %q, want status %d", err, log, statusTimeUp)
 	}
 }
 

@@ -75,7 +75,7 @@ func timelessText(name, text string) string {
 	case results.RunFile:
 		return regexp.MustCompile(`"(started|finished)": "[^"]*"`).ReplaceAllString(text, "")
 	case results.CurveFile:
-		records, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		records, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()
 		if err != nil || len(records) == 0 || !slices.Contains(records[0], "elapsed_s") {
 			return ""
 		}

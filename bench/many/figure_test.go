@@ -43,7 +43,7 @@ func poolOn(t *testing.T, set *datasets.Set) *Pool {
 
 // small returns w with so many rounds, one seed and, unless they are empty, so many clients.
 func small(w Wanted, rounds int, clients string) Wanted {
-	w.Preset, w.Seeds, w.Rounds = "paper", []uint{5}, &rounds
+	w.Preset, w.Seeds, w.Rounds = "paper", []uint32{5}, &rounds
 	if clients != "" {
 		w.Given = settings.Given{{Name: "clients", Value: clients}}
 	}
@@ -63,7 +63,7 @@ func TestSmallFedARTables(t *testing.T) {
 		t.Run(c.id, func(t *testing.T) {
 			of := must.Get(papers.TableByID(c.id))(t)
 			w := small(c.w, 4, "4")
-			w.Seeds, w.Given = []uint{5, 6}, append(w.Given, settings.Given{{Name: "eval-every", Value: "1"}}...)
+			w.Seeds, w.Given = []uint32{5, 6}, append(w.Given, settings.Given{{Name: "eval-every", Value: "1"}}...)
 			cells := must.Get(Cells(&of, &w))(t)
 			done, err := poolOn(t, standIn(t, 240, 240)).Table(t.Context(), &of, cells)
 			if err != nil || done.Failed+done.Diverged > 0 || len(done.Rows) != c.rows {
@@ -140,11 +140,11 @@ func TestCAFedF1c(t *testing.T) {
 		preset  string
 		methods []string // nil: all
 		lines   int
-		seeds   []uint
+		seeds   []uint32
 	}{
-		{"paper", nil, 5, []uint{1, 2}},
-		{"code-no-momentum", []string{"adafed", "ca-fed"}, 2, []uint{1}},
-		{"code", []string{"ca-fed"}, 1, []uint{1}},
+		{"paper", nil, 5, []uint32{1, 2}},
+		{"code-no-momentum", []string{"adafed", "ca-fed"}, 2, []uint32{1}},
+		{"code", []string{"ca-fed"}, 1, []uint32{1}},
 	} {
 		t.Run(c.preset, func(t *testing.T) {
 			f := must.Get(papers.FigureByID("cafed-f1c"))(t)

@@ -46,7 +46,7 @@ func wantedWith(flag, value, preset string) Wanted {
 		rounds := 8
 		w.Rounds = &rounds
 	case "seeds":
-		w.Seeds = []uint{8}
+		w.Seeds = []uint32{8}
 		if value == "8,9" {
 			w.Seeds = append(w.Seeds, 9)
 		}

@@ -17,7 +17,8 @@ import (
 	"rollcall/results/papers"
 )
 
-// Sweep is a table that no paper has: any methods, availability models, nets and data sets, all on the same trace.
+// Sweep is a table that no paper has: any methods, availability models, nets and data sets, all on the same trace. No
+// list has a value twice.
 type Sweep struct {
 	Name, Like                        string
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
@@ -109,12 +110,9 @@ func (w *Sweep) validate() error {
 		if len(c.names) == 0 {
 			return settings.Usagef("--%s: empty, want at least one of %s", c.flag, strings.Join(c.known, ", "))
 		}
-		for i, name := range c.names {
+		for _, name := range c.names {
 			if err := settings.OneOf(c.flag, name, c.known); err != nil {
 				return err
-			}
-			if slices.Contains(c.names[:i], name) {
-				return settings.Usagef("--%s: %s twice, want it once", c.flag, name)
 			}
 		}
 	}
@@ -129,7 +127,7 @@ func (w *Sweep) validate() error {
 // netsOf returns the nets of a data set: the wanted ones, or the data set's own.
 func (w *Sweep) netsOf(data string) []string {
 	if len(w.Nets) > 0 {
-		return files.Unique(w.Nets)
+		return w.Nets
 	}
 	about, err := datasets.About(data)
 	if err != nil {

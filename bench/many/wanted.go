@@ -13,12 +13,12 @@ import (
 )
 
 // Wanted is the part of a table or figure that a command line asks for, and the settings that differ from the paper's.
-// A nil list stands for everything the table has, nil Rounds for the paper's rounds.
+// A nil list stands for everything the table has, nil Rounds for the paper's rounds. No list has a value twice.
 type Wanted struct {
 	Methods, Data, Availability []string
 	Also                        []string // methods that the table does not have
 	Columns                     []string // settings that distinguish columns: p-min=0.1
-	Seeds                       []uint
+	Seeds                       []uint32
 	Preset                      string
 	Readings                    []string // names of [papers.Reading]
 	Rounds                      *int
@@ -82,7 +82,7 @@ func (w *Wanted) validateAlso(t *papers.Table) error {
 	if w.Also != nil && len(w.Also) == 0 {
 		return settings.Usagef("--also: empty, want at least one of %s", strings.Join(algos.Names(), ", "))
 	}
-	for i, name := range w.Also {
+	for _, name := range w.Also {
 		if err := settings.OneOf("also", name, algos.Names()); err != nil {
 			return err
 		}
@@ -90,17 +90,14 @@ func (w *Wanted) validateAlso(t *papers.Table) error {
 			return settings.Usagef("--also %s: table %s has it already, want it with --methods, or not at all",
 				name, t.ID)
 		}
-		if slices.Contains(w.Also[:i], name) {
-			return settings.Usagef("--also: %s twice, want it once", name)
-		}
 	}
 	return nil
 }
 
 // Figure puts the wanted seeds and rounds into a figure.
 func (w *Wanted) Figure(f *papers.Figure) error {
-	if err := w.seeds(&f.Seeds); err != nil {
-		return err
+	if w.Seeds != nil {
+		f.Seeds = w.Seeds
 	}
 	if f.OneSeed && len(f.Seeds) > 1 {
 		return settings.Usagef("--seeds: %d seeds, want one: figure %s shows a single run", len(f.Seeds), f.ID)
@@ -123,8 +120,8 @@ func (w *Wanted) Figure(f *papers.Figure) error {
 
 // table puts the wanted seeds and rounds into a table.
 func (w *Wanted) table(t *papers.Table) error {
-	if err := w.seeds(&t.Seeds); err != nil {
-		return err
+	if w.Seeds != nil {
+		t.Seeds = w.Seeds
 	}
 	rounds, err := t.Columns[0].ReadRounds(w.Readings, t.Rounds)
 	if err != nil {
@@ -139,14 +136,6 @@ func (w *Wanted) table(t *papers.Table) error {
 			t.Rounds, t.MinRounds, t.ID)
 	}
 	return nil
-}
-
-// seeds replaces a paper's seeds with the wanted ones, if there are any.
-func (w *Wanted) seeds(seeds *[]uint32) (err error) {
-	if w.Seeds != nil {
-		*seeds, err = settings.SeedList(w.Seeds)
-	}
-	return err
 }
 
 // column returns a filter for columns: it passes those with one of the wanted settings, or every column if none is

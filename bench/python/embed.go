@@ -121,7 +121,7 @@ func same(dir string) bool {
 // Signals to both processes, as from Ctrl-C, are the parent's alone, which ends this one by a message. They are ignored
 // before NumPy is imported, which takes a while.
 const bootstrap = `import signal, sys
-for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"):
+for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU"):
     signal.signal(getattr(signal, name), signal.SIG_IGN)
 sys.path[0] = sys.argv.pop(1)
 if sys.version_info < (3, 9):

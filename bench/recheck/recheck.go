@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
@@ -210,7 +209,11 @@ func (w *watch) Round(done, active int) {
 // column, but for time and version, and of the engine its numerics. It returns how many rows differ, and the first
 // difference.
 func compare(text string, rows []results.CurveRow) (differ int, first string) {
-	was, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	in, err := files.CSVReader(strings.NewReader(text))
+	if err != nil {
+		return len(rows), err.Error()
+	}
+	was, err := in.ReadAll()
 	if err != nil {
 		return len(rows), err.Error()
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -33,8 +34,8 @@ func (s *Settings) ReadInit() ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A safetensors file is 8 bytes of length, a header, and 4 bytes per float32. A larger file cannot be of this net.
-	content, err := readWeights(s.InitFrom, 8+safetensors.MaxHeader+4*int64(model.P)+mostTrackers)
+	// A safetensors file is 8 bytes of length, a header, and 8 bytes per float64. A larger file cannot be of this net.
+	content, err := readWeights(s.InitFrom, 8+safetensors.MaxHeader+8*int64(model.P)+mostTrackers)
 	if err != nil {
 		return nil, fmt.Errorf("--init-from: %w", err)
 	}
@@ -57,6 +58,9 @@ func readWeights(path string, most int64) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	if size > most {
+		if _, err := opened(f, size); err != nil { // says what it is instead
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
 		return nil, fmt.Errorf("%s: %d bytes, want at most %d, all that the net can have", path, size, most)
 	}
 	content := make([]byte, size)
@@ -64,6 +68,15 @@ func readWeights(path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return content, nil
+}
+
+// opened is [safetensors.New], whose error says where a model of another format is made one of safetensors.
+func opened(r io.ReaderAt, size int64) (*safetensors.File, error) {
+	f, err := safetensors.New(r, size)
+	if errors.Is(err, safetensors.ErrOther) {
+		err = fmt.Errorf("%w (docs/files.md converts models)", err)
+	}
+	return f, err
 }
 
 // sameContent compares the content of a file with its SHA-256 at the first reading. At the first reading it sets sum.
@@ -79,13 +92,17 @@ func sameContent(sum *string, content []byte) error {
 
 // weightsOf returns the parameters [P] of a net from the content of a file, which must have all and nothing else.
 func weightsOf(model *models.Model, content []byte) ([]float32, error) {
-	f, err := safetensors.New(bytes.NewReader(content), int64(len(content)))
+	f, err := opened(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range f.Tensors {
 		known := slices.ContainsFunc(model.Params, func(p models.Param) bool { return p.Name == t.Name })
 		if !known && !strings.HasSuffix(t.Name, trackerName) {
+			if before := wrapper(model, f); before != "" {
+				return nil, fmt.Errorf("%q is before all names, as DataParallel, torch.compile and trainers put it, "+
+					"want the names of the net itself: %s", before, model.Params[0].Name)
+			}
 			return nil, fmt.Errorf("tensor %q %v: no parameter of %s, want its %d alone, %s %v the first", t.Name,
 				t.Shape, model.Name, len(model.Params), model.Params[0].Name, model.Params[0].Shape)
 		}
@@ -100,7 +117,7 @@ func weightsOf(model *models.Model, content []byte) ([]float32, error) {
 			return nil, fmt.Errorf("tensor %q: shape %v, want %v, as %s has it", p.Name, t.Shape, p.Shape, model.Name)
 		}
 		into := w[p.Offset:][:p.Size]
-		if err := f.Float32s(p.Name, 0, into); err != nil {
+		if err := f.Widened(p.Name, into); err != nil {
 			return nil, err
 		}
 		if err := checkWeights(p, into); err != nil {
@@ -108,6 +125,25 @@ func weightsOf(model *models.Model, content []byte) ([]float32, error) {
 		}
 	}
 	return w, nil
+}
+
+// wrapper returns what the names of a file's tensors have before the names of a net, such as "module."; "": nothing, or
+// they are of another net.
+func wrapper(model *models.Model, f *safetensors.File) string {
+	for _, t := range f.Tensors {
+		before, is := strings.CutSuffix(t.Name, "."+model.Params[0].Name)
+		if !is {
+			continue
+		}
+		before += "."
+		if !slices.ContainsFunc(model.Params, func(p models.Param) bool {
+			_, found := f.Lookup(before + p.Name)
+			return !found
+		}) {
+			return before
+		}
+	}
+	return ""
 }
 
 // Tensors returns the parameters w [P] of a net with PyTorch's names, shapes and layouts.

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"math"
 	"os"
@@ -77,6 +78,66 @@ func TestReadInit(t *testing.T) {
 	}
 }
 
+// renamed puts a text before the names of tensors.
+func renamed(tensors []safetensors.Tensor, before string) []safetensors.Tensor {
+	for i := range tensors {
+		tensors[i].Name = before + tensors[i].Name
+	}
+	return tensors
+}
+
+// Weights of half the precision are those of a net that was rounded, and those of double precision are what they were.
+func TestReadInitWidened(t *testing.T) {
+	var want []float32
+	for name, by := range map[string]func(x float32) any{
+		"F16":  func(x float32) any { return uint16(math.Float32bits(x)>>16&0x8000 | 0x3c00) }, // 1 of x's sign
+		"BF16": func(x float32) any { return uint16(math.Float32bits(x)>>16&0x8000 | 0x3f80) },
+		"F64":  func(x float32) any { return math.Copysign(1, float64(x)) },
+	} {
+		path, w := weightsFile(t, "resnet20", func(tensors []safetensors.Tensor) []safetensors.Tensor {
+			for i, old := range tensors {
+				tensors[i].DType = safetensors.DType(name)
+				tensors[i].Write = func(w io.Writer) error {
+					var b bytes.Buffer
+					if err := old.Write(&b); err != nil {
+						return err
+					}
+					for raw := range slices.Chunk(b.Bytes(), 4) {
+						x := math.Float32frombits(binary.LittleEndian.Uint32(raw))
+						if err := binary.Write(w, binary.LittleEndian, by(x)); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+			}
+			return tensors
+		})
+		if want == nil {
+			for _, x := range w {
+				want = append(want, float32(math.Copysign(1, float64(x))))
+			}
+		}
+		s := must.Get(startedFrom("resnet20", path))(t)
+		if got, err := s.ReadInit(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: other weights, %v", name, err)
+		}
+	}
+}
+
+// A file of another kind is named as that, however large it is.
+func TestReadInitOtherKinds(t *testing.T) {
+	for _, size := range []int{100, 16 << 20} {
+		path := filepath.Join(t.TempDir(), "net.pth")
+		must.OK(t, os.WriteFile(path, append([]byte("PK\x03\x04"), make([]byte, size)...), 0o666))
+		_, err := startedFrom("resnet20", path)
+		want := "safetensors: a zip file, as .pt and .pth files of PyTorch are, want safetensors (docs/files.md"
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%d bytes: got %v, want %s", size, err, want)
+		}
+	}
+}
+
 func TestReadInitRefused(t *testing.T) {
 	type list = []safetensors.Tensor
 	at := func(tensors list, name string) *safetensors.Tensor {
@@ -107,13 +168,23 @@ func TestReadInitRefused(t *testing.T) {
 			return l
 		}, `tensor "fc.bias": shape [], want [10]`},
 		{"dtype", func(l list) list {
-			half := func(w io.Writer) error {
-				_, err := w.Write(make([]byte, 20))
-				return err
-			}
-			*at(l, "fc.bias") = safetensors.Tensor{Name: "fc.bias", DType: "F16", Shape: []int{10}, Write: half}
+			*at(l, "fc.bias") = safetensors.Int64s("fc.bias", []int{10}, make([]int64, 10))
 			return l
-		}, `tensor "fc.bias": dtype F16, want F32`},
+		}, `tensor "fc.bias": dtype I64, want F32, F16, BF16 or F64`},
+		{"F64 between two float32", func(l list) list {
+			*at(l, "fc.bias") = safetensors.Float64s("fc.bias", []int{10}, slices.Repeat([]float64{0.1}, 10))
+			return l
+		}, `tensor "fc.bias": element 0 is 0.1, want a value that float32 holds exactly`},
+		{"DataParallel", func(l list) list {
+			return renamed(l, "module.")
+		}, `"module." is before all names, as DataParallel, torch.compile and trainers put it, want the names of the ` +
+			`net itself: conv1.weight`},
+		{"torch.compile of a trainer's net", func(l list) list {
+			return append(renamed(l, "net._orig_mod."), safetensors.Int64s("epoch", nil, []int64{3}))
+		}, `"net._orig_mod." is before all names`},
+		{"another net with a name in front", func(l list) list {
+			return renamed(l[:len(l)-1], "module.")
+		}, `tensor "module.conv1.weight" [16 3 3 3]: no parameter of resnet20`},
 		{"NaN", func(l list) list {
 			return filled(l, "bn1.bias", float32(math.NaN()))
 		}, `tensor "bn1.bias": element 0 is NaN, want finite numbers`},
@@ -124,7 +195,7 @@ func TestReadInitRefused(t *testing.T) {
 			return filled(l, "bn1.running_var", -0.5)
 		}, `tensor "bn1.running_var": element 0 is -0.5, want variances of 0 or more`},
 		{"too large", func(l list) list {
-			return append(l, safetensors.Bytes("x.num_batches_tracked", make([]byte, 2<<20)))
+			return append(l, safetensors.Bytes("x.num_batches_tracked", make([]byte, 4<<20)))
 		}, `bytes, want at most`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

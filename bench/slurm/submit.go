@@ -98,7 +98,7 @@ func Submitted(folder string) (jobs []Submission, err error) {
 
 // noted reads a file of jobs; none if there is no file.
 func noted(path string) (jobs []Submission, err error) {
-	text, err := files.ReadRegular(path)
+	text, err := files.ReadText(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -29,7 +29,8 @@ func TestSubmit(t *testing.T) {
 	programs(t, map[string]string{"sbatch": `echo "$*" >>"$DIR/args"; for last; do :; done; cat "$last" >"$DIR/was"
 		echo "41;cluster"`})
 	must.OK(t, os.MkdirAll(folder, 0o700))
-	must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), []byte("40\n"), 0o600)) // of an older version
+	edited := []byte("\ufeff40\r\n") // the file of an older version
+	must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), edited, 0o600))
 	for n, after := range []string{"", "7"} {
 		if id, err := Submit(t.Context(), folder, "#!/bin/bash\n", 8+n, after); id != "41" || err != nil {
 			t.Errorf("%q, %v, want 41", id, err)
@@ -111,4 +112,20 @@ func TestWait(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was canceled", err)
 	}
+}
+
+// FuzzSubmitted: the file of jobs has numbers of jobs, or is an error.
+func FuzzSubmitted(f *testing.F) {
+	f.Add("40\n41 8\n")
+	f.Add("\ufeff40\r\n\n41 -1")
+	folder := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		must.OK(t, os.WriteFile(filepath.Join(folder, jobsFile), []byte(text), 0o600))
+		jobs, err := Submitted(folder)
+		for _, j := range jobs {
+			if !jobNumber.MatchString(j.ID) || j.Parts < 0 {
+				t.Errorf("%q: %+v, %v, want numbers of jobs", text, j, err)
+			}
+		}
+	})
 }

@@ -187,7 +187,10 @@ func CSVLineParser[T any]() func(line string) (T, error) {
 // readRows returns the rows and the numbers of the lines in which they begin. It stops at the first error; if lenient,
 // it leaves out the bad lines and goes on.
 func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []error) {
-	in := csv.NewReader(bytes.NewReader(text))
+	in, err := CSVReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, nil, []error{fmt.Errorf("line 1: %w", err)}
+	}
 	// ReuseRecord saves an allocation for each line: the slice is reused, but not the strings in it.
 	in.ReuseRecord = true
 	order, err := readHeader(in, columns[T](), lenient)
@@ -240,6 +243,9 @@ func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, er
 		return nil, err
 	}
 	line, _ := in.FieldPos(0)
+	if err := CheckCommas(names); err != nil {
+		return nil, fmt.Errorf("line %d: %w", line, err)
+	}
 	for j, name := range names {
 		i := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
 		if i < 0 {

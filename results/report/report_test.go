@@ -227,14 +227,16 @@ func TestReadAccuracies(t *testing.T) {
 		rows  int
 		wants string
 	}{
-		"last round":   {"client,round,test_acc\n0,1,0.1\n0,2,0.5\n1,2,0.6\n", 2, ""},
-		"no round":     {"accuracy,client\n0.5,0\n", 1, ""},
-		"no samples":   {"client,acc\n0,0.5\n1,NaN\n", 1, ""},
-		"another file": {"a,b\n1,2\n", 0, ""},
-		"empty":        {"", 0, "line 1: empty"},
-		"no number":    {"client,acc\n0,0.5\n1,x\n", 1, "line 3: 1,x"},
-		"above 1":      {"client,acc\n0,50\n", 0, "line 2: accuracy 50"},
-		"half a line":  {"client,acc\n0,0.5\n1", 1, "line 3"},
+		"last round":      {"client,round,test_acc\n0,1,0.1\n0,2,0.5\n1,2,0.6\n", 2, ""},
+		"no round":        {"accuracy,client\n0.5,0\n", 1, ""},
+		"no samples":      {"client,acc\n0,0.5\n1,NaN\n", 1, ""},
+		"another file":    {"a,b\n1,2\n", 0, ""},
+		"empty":           {"", 0, "line 1: empty"},
+		"no number":       {"client,acc\n0,0.5\n1,x\n", 1, "line 3: 1,x"},
+		"above 1":         {"client,acc\n0,50\n", 0, "line 2: accuracy 50"},
+		"byte order mark": {"\ufeffclient,acc\r\n0,0.5\r\n", 1, ""},
+		"UTF-16":          {"\xfe\xff\x00c", 0, "line 1: UTF-16, want UTF-8"},
+		"half a line":     {"client,acc\n0,0.5\n1", 1, "line 3"},
 	} {
 		path := filepath.Join(t.TempDir(), "c.csv")
 		must.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
@@ -474,4 +476,21 @@ func TestShortRunIsGrey(t *testing.T) {
 			t.Errorf("a number is coloured %q, want none", colour)
 		}
 	}
+}
+
+// FuzzReadAccuracies: a file of clients has accuracies of 0 … 1 or NaN, or an error.
+func FuzzReadAccuracies(f *testing.F) {
+	f.Add("client,round,test_acc\n0,1,0.1\n0,2,0.5\n1,2,0.6\n")
+	f.Add("\ufeffaccuracy,client\r\n0.5,0\r\n")
+	f.Add("client,acc\n1,NaN\n\"\n")
+	path := filepath.Join(f.TempDir(), "clients.csv")
+	f.Fuzz(func(t *testing.T, text string) {
+		must.OK(t, os.WriteFile(path, []byte(text), 0o600))
+		rows, _ := readAccuracies(path)
+		for _, r := range rows {
+			if r.Accuracy < 0 || r.Accuracy > 1 {
+				t.Errorf("%q: %+v, want 0 … 1", text, r)
+			}
+		}
+	})
 }

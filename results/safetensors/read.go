@@ -45,15 +45,21 @@ func New(r io.ReaderAt, size int64) (*File, error) {
 
 // readHeader does the work of [New]. Its errors do not name the package.
 func readHeader(r io.ReaderAt, size int64) (*File, error) {
-	var head [8]byte
-	if size < int64(len(head)) {
-		return nil, fmt.Errorf("%d bytes, want 8 or more", size)
-	}
-	if err := readAll(r, head[:], 0); err != nil {
+	// The length of the header, and its brace.
+	var head [9]byte
+	if err := readAll(r, head[:min(size, int64(len(head)))], 0); err != nil {
 		return nil, fmt.Errorf("length of the header: %w", err)
 	}
-	// The length comes from the file, so it is checked before memory is allocated for it.
 	length := binary.LittleEndian.Uint64(head[:])
+	if head[8] != '{' || length > math.MaxUint32 {
+		if kind := otherKind(r, size); kind != "" {
+			return nil, fmt.Errorf("%s, %w", kind, ErrOther)
+		}
+	}
+	if size < 8 {
+		return nil, fmt.Errorf("%d bytes, want 8 or more", size)
+	}
+	// The length comes from the file, so it is checked before memory is allocated for it.
 	if length > MaxHeader || length > uint64(size)-8 {
 		return nil, fmt.Errorf("header of %d bytes in a file of %d, want at most %d",
 			length, size, min(MaxHeader, size-8))
@@ -128,6 +134,56 @@ func (f *File) Float32s(name string, from int, into []float32) error {
 	})
 }
 
+// Widened reads the whole tensor name, in C order, into as many elements. It converts F16, BF16 and F64 to float32, and
+// returns an error for the first element that no float32 equals. Infinities and NaNs stay what they are.
+func (f *File) Widened(name string, into []float32) error {
+	t, err := f.lookup(name)
+	if err != nil {
+		return err
+	}
+	size := int64(elementBits[t.DType] / 8)
+	var value func(b []byte) float32
+	var inexact error
+	switch at := 0; t.DType {
+	case F32:
+		return f.Float32s(name, 0, into)
+	case F16:
+		value = func(b []byte) float32 { return float16(binary.LittleEndian.Uint16(b)) }
+	case BF16:
+		value = func(b []byte) float32 {
+			return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
+		}
+	case F64:
+		value = func(b []byte) float32 {
+			x := math.Float64frombits(binary.LittleEndian.Uint64(b))
+			if float64(float32(x)) != x && !math.IsNaN(x) && inexact == nil {
+				inexact = fmt.Errorf(
+					"safetensors: tensor %q: element %d is %g, want a value that float32 holds exactly", name, at, x)
+			}
+			at++
+			return float32(x)
+		}
+	default:
+		return fmt.Errorf("safetensors: tensor %q: dtype %s, want F32, F16, BF16 or F64", name, t.DType)
+	}
+	if n := t.Bytes / size; int64(len(into)) != n {
+		return fmt.Errorf("safetensors: tensor %q: %d elements, want all %d", name, len(into), n)
+	}
+	return cmp.Or(decode(f, t, 0, size, into, value), inexact)
+}
+
+// float16 returns the value of a number of IEEE 754's binary16: sign, 5 bits of exponent, 10 of significand.
+func float16(b uint16) float32 {
+	sign, exponent, significand := uint32(b>>15)<<31, int(b>>10&31), uint32(b&1023)
+	switch exponent {
+	case 0: // subnormal
+		return math.Float32frombits(sign | math.Float32bits(float32(significand)*0x1p-24))
+	case 31: // infinity, or NaN
+		return math.Float32frombits(sign | 255<<23 | significand<<13)
+	}
+	return math.Float32frombits(sign | uint32(exponent-15+127)<<23 | significand<<13)
+}
+
 // Float64s reads a whole tensor of type F64, in C order.
 func (f *File) Float64s(name string) ([]float64, error) {
 	t, err := f.find(name, F64)
@@ -162,14 +218,20 @@ func (f *File) Bytes(name string) ([]byte, error) {
 
 // find returns the description of a tensor. It is an error if the tensor is missing or of another type.
 func (f *File) find(name string, want DType) (Info, error) {
+	t, err := f.lookup(name)
+	if err == nil && t.DType != want {
+		err = fmt.Errorf("safetensors: tensor %q: dtype %s, want %s", name, t.DType, want)
+	}
+	return t, err
+}
+
+// lookup is [File.Lookup] with an error for a tensor that is missing.
+func (f *File) lookup(name string) (t Info, err error) {
 	t, found := f.Lookup(name)
 	if !found {
-		return Info{}, fmt.Errorf("safetensors: no tensor %q among %d", name, len(f.Tensors))
+		err = fmt.Errorf("safetensors: no tensor %q among %d", name, len(f.Tensors))
 	}
-	if t.DType != want {
-		return Info{}, fmt.Errorf("safetensors: tensor %q: dtype %s, want %s", name, t.DType, want)
-	}
-	return t, nil
+	return t, err
 }
 
 // decode reads elements of size bytes each, from the byte from of a tensor on, and converts them with value.

@@ -27,6 +27,10 @@ const (
 	F64 DType = "F64" // float64
 	I64 DType = "I64" // int64
 	U8  DType = "U8"  // byte
+
+	// Read only, as float32.
+	F16  DType = "F16"  // binary16 of IEEE 754
+	BF16 DType = "BF16" // the upper half of a float32
 )
 
 // MaxHeader is the largest size of a header in bytes, with the spaces at its end: enough for some ten thousand tensors.
@@ -38,7 +42,7 @@ const metadataKey = "__metadata__"
 // elementBits has the size in bits of an element, for every type of the format.
 var elementBits = map[DType]uint64{
 	"BOOL": 8, U8: 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6,
-	"I16": 16, "U16": 16, "F16": 16, "BF16": 16,
+	"I16": 16, "U16": 16, F16: 16, BF16: 16,
 	"I32": 32, "U32": 32, F32: 32,
 	I64: 64, "U64": 64, F64: 64, "C64": 64,
 }

@@ -262,6 +262,12 @@ func TestReadBad(t *testing.T) {
 			[]string{"line 3: run 20260101T020000Z at 2026-01-01T03:00:00Z, want 2026-01-01T02:00:00Z"},
 		},
 		{"line breaks of Windows", strings.ReplaceAll(string(good), "\n", "\r\n"), 4, nil},
+		{"byte order mark", "\ufeff" + string(good), 4, nil},
+		{"UTF-16", "\xff\xfes\x00c\x00", 0, []string{"line 1: UTF-16, want UTF-8"}},
+		{
+			"semicolons", strings.ReplaceAll(string(good), ",", ";"), 0,
+			[]string{"line 1: columns separated by semicolons, want commas"},
+		},
 		{"empty lines", strings.ReplaceAll(string(good), "\n", "\n\n"), 4, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -322,7 +328,7 @@ func TestAppendKeeps(t *testing.T) {
 	dir := t.TempDir()
 	path := written(t, dir, h)
 	good := must.Get(os.ReadFile(path))(t)
-	torn := string(good[:len(good)-30])
+	torn := "\ufeff" + string(good[:len(good)-30])
 	must.OK(t, os.WriteFile(path, []byte(torn), 0o600))
 	w := must.Get(NewWriter(dir))(t)
 	defer w.Close()

@@ -148,7 +148,11 @@ func readRows(text, path string) (rows []row, bad []error) {
 // checkHeader returns an error unless the first line of a file is our header.
 func checkHeader(text string) error {
 	first, _, _ := strings.Cut(text, "\n")
-	first = strings.TrimRight(first, "\r")
+	plain, err := files.Text([]byte(first))
+	if err != nil {
+		return err
+	}
+	first = strings.TrimRight(string(plain), "\r")
 	switch first {
 	case header():
 		return nil
@@ -159,6 +163,9 @@ func checkHeader(text string) error {
 			"keep it elsewhere; rollcall track run starts a new one")
 	}
 	names := strings.Split(first, ",")
+	if err := files.CheckCommas(names); err != nil {
+		return err
+	}
 	for _, c := range files.CSVHeader[row]() {
 		if !slices.Contains(names, c) {
 			return fmt.Errorf("no column %q, want the header %s", c, header())

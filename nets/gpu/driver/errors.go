@@ -57,7 +57,7 @@ func result(r C.CUresult) error {
 	if r == C.CUDA_SUCCESS {
 		return nil
 	}
-	e := &Error{Code: int(r), Name: fmt.Sprintf("CUresult %d", int(r)), Text: fmt.Sprintf("CUDA error %d", int(r))}
+	e := &Error{Code: int(r), Name: unnamed(int(r)), Text: fmt.Sprintf("CUDA error %d", int(r))}
 	var s *C.char
 	if C.cuGetErrorName(r, &s) == C.CUDA_SUCCESS && s != nil {
 		e.Name = C.GoString(s)
@@ -67,6 +67,9 @@ func result(r C.CUresult) error {
 	}
 	return e
 }
+
+// unnamed stands for the name of a result that the driver does not tell.
+func unnamed(code int) string { return fmt.Sprintf("CUresult %d", code) }
 
 // cuError turns an error of package cu into an [*Error]. Reflection is needed, since cu does not export its error type.
 func cuError(err error) error {

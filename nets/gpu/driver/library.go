@@ -5,6 +5,7 @@ package driver
 /*
 #cgo LDFLAGS: -ldl
 #include "shim.h"
+#include <sys/resource.h>
 */
 import "C"
 
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -58,7 +60,7 @@ func find() error {
 	}
 	var v C.int
 	if err := result(C.cuDriverGetVersion(&v)); err != nil {
-		return fmt.Errorf("gpu: %s: cuDriverGetVersion: %w", library.path, err)
+		return unusable("cuDriverGetVersion", err)
 	}
 	library.version = int(v)
 	if library.version < minVersion {
@@ -74,15 +76,59 @@ func find() error {
 			library.path, missing[0], more, version(minVersion))
 	}
 	if err := result(C.cuInitDriver(0)); err != nil {
-		var e *Error
-		errors.As(err, &e)
-		hint := ""
-		if visible, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set && e.Code == C.CUDA_ERROR_NO_DEVICE {
-			hint = fmt.Sprintf(" with CUDA_VISIBLE_DEVICES=%q", visible)
-		}
-		return fmt.Errorf("gpu: %s: cuInit: %w (%s)%s", library.path, err, e.Name, hint)
+		return unusable("cuInit", err)
 	}
 	return nil
+}
+
+// started are the results with which a driver does not start, their names, which a stub does not tell, and what users
+// can do about them.
+var started = map[int]struct{ name, hint string }{
+	C.CUDA_ERROR_OUT_OF_MEMORY:   {"CUDA_ERROR_OUT_OF_MEMORY", ""},
+	C.CUDA_ERROR_NOT_INITIALIZED: {"CUDA_ERROR_NOT_INITIALIZED", ""},
+	C.CUDA_ERROR_STUB_LIBRARY: {
+		"CUDA_ERROR_STUB_LIBRARY", "this is the stub of the CUDA toolkit, against which programs are linked, and not " +
+			"the driver: take its folder out of LD_LIBRARY_PATH, or name the driver's libcuda.so.1 in " + Variable,
+	},
+	C.CUDA_ERROR_NO_DEVICE: {"CUDA_ERROR_NO_DEVICE", ""},
+	C.CUDA_ERROR_SYSTEM_NOT_READY: {
+		"CUDA_ERROR_SYSTEM_NOT_READY", "cards that NVSwitch connects want nvidia-fabricmanager to run",
+	},
+	C.CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: {
+		"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "this library and the kernel's module are of two versions of the " +
+			"driver: after an update the machine must be restarted",
+	},
+	C.CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: {
+		"CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "cuda-compat works on cards of data centres alone: take its " +
+			"folder out of LD_LIBRARY_PATH, or update the driver",
+	},
+	C.CUDA_ERROR_UNKNOWN: {
+		"CUDA_ERROR_UNKNOWN", "the module nvidia_uvm may not be loaded (nvidia-modprobe -u -c=0), or needs a restart",
+	},
+}
+
+// unusable returns the error of a driver that does not start.
+func unusable(call string, err error) error {
+	var e *Error
+	errors.As(err, &e)
+	known, name := started[e.Code], e.Name
+	if name == unnamed(e.Code) && known.name != "" {
+		name = known.name
+	}
+	hint := ""
+	if known.hint != "" {
+		hint = ": " + known.hint
+	}
+	if visible, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set && e.Code == C.CUDA_ERROR_NO_DEVICE {
+		hint = fmt.Sprintf(" with CUDA_VISIBLE_DEVICES=%q", visible)
+	}
+	// The driver reserves as many addresses as the machine and its cards have memory.
+	var limit syscall.Rlimit
+	if e.Code == C.CUDA_ERROR_OUT_OF_MEMORY && syscall.Getrlimit(syscall.RLIMIT_AS, &limit) == nil &&
+		limit.Cur != C.RLIM_INFINITY {
+		hint = fmt.Sprintf(" with ulimit -v %d", limit.Cur/1024)
+	}
+	return fmt.Errorf("gpu: %s: %s: %w (%s)%s", library.path, call, err, name, hint)
 }
 
 // open opens the library that the environment names, or else the first of places that loads.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"rollcall/internal/must"
@@ -68,6 +69,9 @@ func TestNotALibrary(t *testing.T) {
 func TestUnusable(t *testing.T) {
 	const functions, hidden = "want the driver functions of CUDA 12.0", " CUDA_VISIBLE_DEVICES=7"
 	const none = "cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)"
+	const stub = "CUDA error 34 (CUDA_ERROR_STUB_LIBRARY): this is the stub of the CUDA toolkit, against which " +
+		"programs are linked, and not the driver: take its folder out of LD_LIBRARY_PATH, or name the driver's " +
+		"libcuda.so.1 in " + Variable
 	for _, c := range []struct {
 		name, plans string
 		flags       string // of the fake's compiler
@@ -82,9 +86,26 @@ func TestUnusable(t *testing.T) {
 		{"hidden devices", "cuInit=100" + hidden, "", none + ` with CUDA_VISIBLE_DEVICES="7"`},
 		{"hidden, but another reason", "cuInit=2" + hidden, "", "cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"},
 		{"unknown failure", "cuInit=4321", "", "cuInit: CUDA error 4321 (CUresult 4321)"},
+		{"stub", "cuInit=34", "", "cuInit: " + stub},
+		{"stub whose functions all fail", "cuDriverGetVersion=34", "", "cuDriverGetVersion: " + stub},
+		{
+			"after an update", "cuInit=803", "", "cuInit: CUDA error 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH): this " +
+				"library and the kernel's module are of two versions of the driver: after an update the machine " +
+				"must be restarted",
+		},
+		{
+			"cuda-compat", "cuInit=804", "", "cuInit: CUDA error 804 (CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE): " +
+				"cuda-compat works on cards of data centres alone: take its folder out of LD_LIBRARY_PATH, or update " +
+				"the driver",
+		},
+		{
+			"no fabric manager", "cuInit=802", "", "cuInit: CUDA error 802 (CUDA_ERROR_SYSTEM_NOT_READY): cards that " +
+				"NVSwitch connects want nvidia-fabricmanager to run",
+		},
+		{"not initialised", "cuInit=3", "", "cuInit: CUDA error 3 (CUDA_ERROR_NOT_INITIALIZED)"},
 		// An old driver lacks functions too: its age is the reason to give.
 		{"old driver", "version=11080", "-DcuGraphLaunch=other", "driver of CUDA 11.8, want 12.0 or later"},
-		{"no version", "cuDriverGetVersion=1", "", "cuDriverGetVersion: invalid argument"},
+		{"no version", "cuDriverGetVersion=1", "", "cuDriverGetVersion: invalid argument (CUDA_ERROR_INVALID_VALUE)"},
 		{"no device", "devices=0", "", "no device, want one of compute capability 8.0 or later"},
 		{"no count", "cuDeviceGetCount=1", "", "count of devices: invalid argument"},
 	} {
@@ -179,5 +200,18 @@ func TestLibcAlone(t *testing.T) {
 		if ours[s.Name] {
 			t.Errorf("dynamic symbol %s, want none of the driver's names", s.Name)
 		}
+	}
+}
+
+// TestUnusableUnderLimit tests a driver that gets no addresses because of ulimit -v.
+func TestUnusableUnderLimit(t *testing.T) {
+	if !withFake(t, "cuInit=2") {
+		return
+	}
+	must.OK(t, syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: 1 << 45, Max: 1 << 46}))
+	want := "gpu: " + os.Getenv(Variable) +
+		": cuInit: out of memory (CUDA_ERROR_OUT_OF_MEMORY) with ulimit -v 34359738368"
+	if _, err := Devices(); err == nil || err.Error() != want {
+		t.Errorf("Devices(): %v\nwant %s", err, want)
 	}
 }

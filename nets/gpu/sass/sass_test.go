@@ -4,7 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -285,6 +287,44 @@ func TestAssembleRefuses(t *testing.T) {
 	_, err := a.Assemble(t.Context(), "sm_90", "relu", wrong)
 	if err == nil || !strings.Contains(err.Error(), "relu: CUDA 13.5, sm_90: ptxas") {
 		t.Errorf("ld.globe: got %v, want what ptxas says", err)
+	}
+}
+
+// A file in the cache is taken only if it is the one that is pinned. Another one is replaced, which is run otherwise.
+func TestFetchLooksAtCache(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("left out: nothing is fetched on " + runtime.GOOS + "/" + runtime.GOARCH)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var wheel bytes.Buffer
+	zipped := zip.NewWriter(&wheel)
+	_, err := must.Get(zipped.Create("nvidia/cuda/bin/tool"))(t).Write([]byte("the tool"))
+	must.OK(t, errors.Join(err, zipped.Close()))
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write(wheel.Bytes())
+	}))
+	defer server.Close()
+	sum := func(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
+	w := Wheel{Name: "tool-1", SHA256: sum(wheel.Bytes()), Member: "bin/tool", Sum: sum([]byte("the tool"))}
+	for i, c := range []struct {
+		cached string // in the cache before; "": what is there
+		asked  int    // how often the server was asked in all
+	}{{"", 1}, {"", 1}, {"another tool", 2}, {"the tool and more", 3}, {"", 3}} {
+		file, err := fetch(t.Context(), w, server.URL)
+		if c.cached != "" {
+			must.OK(t, err)
+			must.OK(t, os.WriteFile(file, []byte(c.cached), 0o700))
+			file, err = fetch(t.Context(), w, server.URL)
+		}
+		if err != nil || string(must.Get(os.ReadFile(file))(t)) != "the tool" || asked != c.asked {
+			t.Errorf("%d: %v, asked %d times, want the tool and %d", i, err, asked, c.asked)
+		}
+	}
+	w.Name, w.Sum = "tool-2", sum([]byte("another tool"))
+	if _, err := fetch(t.Context(), w, server.URL); err == nil || !strings.Contains(err.Error(), "bin/tool: SHA-256") {
+		t.Errorf("another tool in the wheel: %v, want its checksum", err)
 	}
 }
 

@@ -24,6 +24,7 @@ type Wheel struct {
 	Path   string // of the file, at the host of PyPI's files
 	SHA256 string // of the file, in hexadecimal
 	Member string // the one file of the wheel that is used
+	Sum    string // its SHA-256
 }
 
 // host is where PyPI keeps the files of its packages.
@@ -37,18 +38,21 @@ var (
 		"4d/3a/e6a5c9cf2711b13652066b6d594e0453e98f438eb0d07a99dac5ab3f2f9b/" +
 			"nvidia_cuda_nvcc_cu12-12.0.76-py3-none-manylinux1_x86_64.whl",
 		"c989c1d8f52b4f52016dcdd702d62ae4969d4fc349517eeb9fecae652a3d1388", "bin/ptxas",
+		"c92ffef90fecfa699f069d9681220e07e2166b9150c8a8f7e1affe3e74241d37",
 	}
 	newest = Wheel{
 		"nvcc-13.5.37",
 		"0b/7d/21c734e63423dc53fb1b1ebbb6dee84e9ccafbeeaa30e9ae07e6fdcdd15b/" +
 			"nvidia_cuda_nvcc-13.5.37-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
 		"f5c4f7ead5d964fb4af42bbf1e6d3ec3c1e6e9d83b53749f691d387e7fcaa3a7", "bin/ptxas",
+		"b3e295413e9628ee261a63ea3f70ec5af20988c9809214c064661662206574a3",
 	}
 	disassembler = Wheel{
 		"nvdisasm-13.5.37",
 		"64/4a/c84a14209a549d97831a02d111d943f47c995d4d3beaa3416daa3b534abb/" +
 			"nvidia_cuda_nvdisasm-13.5.37-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
 		"d3fdbdd49fa53e2e4aacd3db8259d052bd2b049ececdcb69e92e083c6728e7ca", "bin/nvdisasm",
+		"3bf19e7ab706ed8f68ecc2403d277b97dc110c52e0ac4c4f0c8eada5f7889c3c",
 	}
 )
 
@@ -60,12 +64,14 @@ var Headers = []Wheel{
 		"4d/48/4bad3b9f403c6ed590fe7b8c0b394fe722176661d47a8424a3d089a89c54/" +
 			"nvidia_cuda_runtime_cu12-12.0.107-py3-none-manylinux1_x86_64.whl",
 		"9ab985dd92728e1c577bb75ae83dcc42357ce7c00016c782e8b196f6fea05b91", "include/cuda.h",
+		"a10c3f54c0c916ccfa7e4a260f38a67c19229df66241c21d681c58e22c43e95f",
 	},
 	{
 		"runtime-13.5.37",
 		"0b/7c/14b8f5518f8951e9dca57ea80f44f8ea8bcc8671812e6cc38009f3205e57/" +
 			"nvidia_cuda_runtime-13.5.37-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
 		"df2b79a8852f10d1fef8c848489c49eebb5754051bf870202a862831412b179d", "include/cuda.h",
+		"f4250132eae986e244c693f562f81bdaa919c378665228bece23182da33a39b0",
 	},
 }
 
@@ -73,7 +79,7 @@ var Headers = []Wheel{
 // the tool does not run here. A wrong checksum is no such error.
 var ErrUnavailable = errors.New("cannot be had")
 
-// Fetch returns the path of the wheel's file in the user's cache, and gets it from PyPI if it is not there.
+// Fetch returns the path of the wheel's file in the user's cache, and gets it from PyPI if it is not there or another.
 func Fetch(ctx context.Context, w Wheel) (string, error) { return fetch(ctx, w, host+w.Path) }
 
 func fetch(ctx context.Context, w Wheel, url string) (string, error) {
@@ -86,21 +92,31 @@ func fetch(ctx context.Context, w Wheel, url string) (string, error) {
 		return "", fmt.Errorf("sass: %s: %w", w.Name, err)
 	}
 	file := filepath.Join(cache, "rollcall", "cuda", w.Name, path.Base(w.Member))
-	if _, err := os.Stat(file); err == nil {
+	// What lies in the cache is looked at each time: it is run.
+	if was, err := os.ReadFile(file); err == nil && isSum(was, w.Sum) {
 		return file, nil
 	}
 	wheel, err := download(ctx, url)
 	if err != nil {
 		return "", fmt.Errorf("sass: %s: %w", w.Name, err)
 	}
-	if sum := sha256.Sum256(wheel); hex.EncodeToString(sum[:]) != w.SHA256 {
-		return "", fmt.Errorf("sass: %s: SHA-256 %x, want %s", w.Name, sum, w.SHA256)
+	if !isSum(wheel, w.SHA256) {
+		return "", fmt.Errorf("sass: %s: SHA-256 %x, want %s", w.Name, sha256.Sum256(wheel), w.SHA256)
 	}
 	content, err := member(wheel, w.Member)
 	if err != nil {
 		return "", fmt.Errorf("sass: %s: %w", w.Name, err)
 	}
+	if !isSum(content, w.Sum) {
+		return "", fmt.Errorf("sass: %s: %s: SHA-256 %x, want %s", w.Name, w.Member, sha256.Sum256(content), w.Sum)
+	}
 	return file, install(file, content)
+}
+
+// isSum reports whether a content has a SHA-256, in hexadecimal.
+func isSum(content []byte, want string) bool {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]) == want
 }
 
 // download returns what lies at an address. An error wraps ErrUnavailable if the network or the server is at fault, and

@@ -1,0 +1,80 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ErrNotUTF8 is wrapped by the errors about a text in another encoding.
+var ErrNotUTF8 = errors.New("want UTF-8")
+
+// byteOrderMark may begin a text in UTF-8: spreadsheets and editors on Windows put it there.
+const byteOrderMark = "\ufeff"
+
+// marks begin texts in other encodings. The longer ones come first.
+var marks = []struct{ mark, encoding string }{
+	{"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
+}
+
+// mostMark is how many bytes tell the encoding of a text.
+const mostMark = 4
+
+// Text returns a text without the byte order mark. It returns an error for UTF-16, as spreadsheets save "Unicode text".
+func Text(text []byte) ([]byte, error) {
+	for _, m := range marks {
+		if bytes.HasPrefix(text, []byte(m.mark)) {
+			return nil, fmt.Errorf("%s, %w", m.encoding, ErrNotUTF8)
+		}
+	}
+	// Without a mark, a letter of ASCII has a zero byte before or after it.
+	if len(text) > 1 && (text[0] == 0) != (text[1] == 0) {
+		return nil, fmt.Errorf("a zero byte, as in UTF-16, %w", ErrNotUTF8)
+	}
+	return bytes.TrimPrefix(text, []byte(byteOrderMark)), nil
+}
+
+// ReadText reads a whole file as [ReadRegular] does, without the byte order mark. Checksums are of all bytes of a file,
+// which ReadRegular returns.
+func ReadText(path string) ([]byte, error) {
+	text, err := ReadRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = Text(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return text, nil
+}
+
+// CSVReader returns a reader of CSV that passes over the byte order mark.
+func CSVReader(r io.Reader) (*csv.Reader, error) {
+	b := bufio.NewReader(r)
+	head, err := b.Peek(mostMark)
+	if err != nil && !errors.Is(err, io.EOF) { // a short file
+		return nil, err
+	}
+	text, err := Text(head)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.Discard(len(head) - len(text)); err != nil {
+		return nil, err
+	}
+	return csv.NewReader(b), nil
+}
+
+// CheckCommas returns an error for the header of a file whose columns other characters separate, as spreadsheets of
+// some languages save CSV. Its numbers may have decimal commas, so that it is not read.
+func CheckCommas(header []string) error {
+	for _, c := range []struct{ separator, name string }{{";", "semicolons"}, {"\t", "tabs"}} {
+		if len(header) == 1 && strings.Contains(header[0], c.separator) {
+			return fmt.Errorf("columns separated by %s, want commas", c.name)
+		}
+	}
+	return nil
+}
