@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"rollcall/internal/files"
 )
@@ -358,8 +357,8 @@ func sumFile(ctx context.Context, path string, h hash.Hash) (string, error) {
 // The caller writes the further bytes to it. It shows a bar if w is a terminal, lines on other writers, and nothing if
 // w is nil.
 func newProgress(w io.Writer, what string, have, total int64) io.WriteCloser {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return newBar(w, what, have, total)
+	if f, is := files.Terminal(w); is {
+		return newBar(f, what, have, total)
 	}
 	if w == nil {
 		w = io.Discard

@@ -72,14 +72,14 @@ func WriteCurvesWithSettings(w io.Writer, runs []Run, status func(*Run) RunStatu
 	}
 	for i := range runs {
 		r := &runs[i]
-		more := []string{string(status(r)), r.Dir}
+		more := []string{string(status(r)), files.CSVText(r.Dir)}
 		settings := r.Settings()
 		for _, name := range names {
 			text, err := settingText(settings[name])
 			if err != nil {
 				return fmt.Errorf("results: %s: settings: %s: %w", r.Dir, name, err)
 			}
-			more = append(more, text)
+			more = append(more, files.CSVText(text))
 		}
 		for record, err := range files.CSVRecords(r.Curve) {
 			if err == nil {

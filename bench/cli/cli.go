@@ -18,6 +18,7 @@ import (
 	"rollcall/bench/many/tune"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/internal/files"
 	_ "rollcall/internal/limits" // says in one line if the program cannot start
 )
 
@@ -120,6 +121,7 @@ func awaitEnd(ended <-chan struct{}, exit func()) {
 // nothing behind: neither flags, which every call makes anew, nor a limit of threads.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // undoes limitThreads
+	stdout, stderr = files.Printed(stdout), files.Printed(stderr)
 	help := &texts{w: stdout}
 	root, methods := newRoot(stdout, stderr, help), algos.Registered()
 	args, err := addScripts(ctx, root, args, stderr)

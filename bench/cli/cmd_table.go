@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -206,7 +205,7 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 		return nil
 	}
 	width := 120 // of a file or a pipe
-	if f, ok := a.stdout.(*os.File); ok {
+	if f, is := files.Terminal(a.stdout); is {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			width = w
 		}

@@ -208,8 +208,8 @@ const watchEvery = 2 * time.Second
 // changed. A dumb terminal, such as an editor's, does not know the codes that move the cursor, and counts as a file.
 func (a *app) watch(ctx context.Context, l *lister) error {
 	show := onChange(a.stdout) // writes the rows of one reading
-	if f, ok := a.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
-		show = inPlace(a.stdout, func() (columns, lines int) {
+	if f, is := files.Terminal(a.stdout); is {
+		show = inPlace(f, func() (columns, lines int) {
 			columns, lines, err := term.GetSize(int(f.Fd()))
 			if err != nil || columns < 1 || lines < 1 {
 				return 80, 24 // a terminal that does not know its size
@@ -268,7 +268,7 @@ func inPlace(w io.Writer, size func() (columns, lines int)) func(rows []compare.
 		columns, lines := size()
 		const clear = "\x1b[H\x1b[J" // move to the upper left, clear what follows
 		text := strings.Join(compare.ListOnScreen(rows, columns-1, lines-1), "\n")
-		_, err := io.WriteString(w, clear+text+"\n")
+		_, err := io.WriteString(w, clear+files.Printable(text)+"\n")
 		return err
 	}
 }

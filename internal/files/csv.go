@@ -19,7 +19,8 @@ import (
 // that marshal themselves to text. A file may lack a column with the tag `csv:"name,optional"`.
 //
 // Floats are written as the shortest decimal that reads back as the same number of their type, or as NaN, +Inf and
-// -Inf. A missing [Optional] is an empty cell. Line breaks inside a text become \n, the only one that CSV readers keep.
+// -Inf. A missing [Optional] is an empty cell. Line breaks inside a text become \n, the only one that CSV readers keep,
+// and formulas and control characters do nothing, see [CSVText].
 func WriteCSV[T any](w io.Writer, rows []T) error {
 	if err := encodeCSV(w, rows); err != nil {
 		return fmt.Errorf("results: csv: %w", err)
@@ -105,11 +106,11 @@ var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 func format(v reflect.Value) (string, error) {
 	if m, ok := v.Addr().Interface().(encoding.TextMarshaler); ok {
 		text, err := m.MarshalText()
-		return lineBreaks.Replace(string(text)), err
+		return CSVText(string(text)), err
 	}
 	switch {
 	case v.Kind() == reflect.String:
-		return lineBreaks.Replace(v.String()), nil
+		return CSVText(v.String()), nil
 	case v.Kind() == reflect.Bool:
 		return strconv.FormatBool(v.Bool()), nil
 	case v.CanInt():
@@ -277,6 +278,7 @@ func fill[T any](row *T, record []string, order []column) (at int, err error) {
 
 // parse converts a cell and stores the value in v, an addressable field.
 func parse(v reflect.Value, cell string) error {
+	cell = plain(cell)
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(cell))
 	}

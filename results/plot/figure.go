@@ -85,7 +85,7 @@ func (f Figure) WriteSVG(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(withFallbackFonts(svg.Bytes()))
+	_, err = files.Printed(w).Write(withFallbackFonts(svg.Bytes()))
 	return err
 }
 

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"rollcall/internal/files"
 	"rollcall/results"
 )
 
@@ -45,9 +45,10 @@ type Run interface {
 // Command shows the progress of all runs of one command. It is the command's log too: every text written to it stands
 // on lines of its own. Runs may be made at the same time.
 type Command struct {
-	w     io.Writer
-	width func() int // the columns of the terminal w; nil: w is no terminal
-	now   func() time.Time
+	w        io.Writer
+	terminal io.Writer  // that w writes to, for what is drawn on it
+	width    func() int // the columns of the terminal; nil: there is none
+	now      func() time.Time
 
 	lock    sync.Mutex // guards all fields below and the writes to w
 	runs    []*run
@@ -66,8 +67,9 @@ const (
 
 // New returns the progress of a command whose log is w. To a terminal nothing else may write while a run is at work.
 func New(w io.Writer) *Command {
-	c := &Command{w: w, now: time.Now}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+	c := &Command{w: w, terminal: w, now: time.Now}
+	if f, is := files.Terminal(w); is {
+		c.terminal = f
 		c.width = func() int {
 			columns, _, err := term.GetSize(int(f.Fd()))
 			if err != nil || columns < 1 {
@@ -140,14 +142,15 @@ func (c *Command) draw() {
 	}
 	c.clear()
 	// The last column stays empty: some terminals move to the next line when a character is there.
-	_, err := io.WriteString(c.w, fit(slices.Concat(c.where(), c.outlook(), c.reached()), c.doneFrac(), c.width()-1))
+	line := fit(slices.Concat(c.where(), c.outlook(), c.reached()), c.doneFrac(), c.width()-1)
+	_, err := io.WriteString(c.terminal, files.Printable(line))
 	c.drawn, c.drawnAt = err == nil, c.now()
 }
 
 // clear removes the line from the terminal.
 func (c *Command) clear() {
 	if c.drawn {
-		_, _ = io.WriteString(c.w, "\r\x1b[2K")
+		_, _ = io.WriteString(c.terminal, "\r\x1b[2K")
 		c.drawn = false
 	}
 }
