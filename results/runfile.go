@@ -70,8 +70,8 @@ type RunInfo struct {
 	Data         string    `json:"data"`          // the data set trained on
 	DataChecksum string    `json:"data_checksum"` // kind:digits, see [OfSeed]
 	AllowAltered bool      `json:"allow_altered"` // whether data files that are not the official ones were allowed
-	// The number of clients without a sample to train on, which were never available; missing: the program that made the
-	// run may have averaged such clients too.
+	// The number of clients without a sample to train on, which were never available; missing: the program that made
+	// the run may have averaged such clients too.
 	WithoutSamples *int      `json:"clients_without_samples,omitempty"`
 	Engine         string    `json:"engine"`
 	Precision      string    `json:"precision"`

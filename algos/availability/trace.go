@@ -42,7 +42,7 @@ func UnixTime(x float64) string {
 		second float64
 	}{{"s", 1}, {"ms", 1e3}, {"µs", 1e6}, {"ns", 1e9}} {
 		if sec := x / unit.second; sec >= 1e9 && sec < 1e10 {
-			return fmt.Sprintf("%.0f is a Unix time in %s, of %s: want times from the start of the run, which subtract it",
+			return fmt.Sprintf("%.0f is a Unix time in %s, of %s: want times from the start of the run, without it",
 				x, unit.name, time.Unix(int64(sec), 0).UTC().Format(time.DateOnly))
 		}
 	}

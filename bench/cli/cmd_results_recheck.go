@@ -71,7 +71,9 @@ The exit status is 1 if a row differs, if a file is damaged, or if nothing could
 		err := r.Text(a.stdout)
 		if page != "" {
 			command := recheckLine(cmd, args, o.Seed)
-			err = errors.Join(err, files.WriteFile(page, func(w io.Writer) error { return r.Markdown(files.Printed(w), command) }))
+			err = errors.Join(err, files.WriteFile(page, func(w io.Writer) error {
+				return r.Markdown(files.Printed(w), command)
+			}))
 		}
 		logErrors(a.stderr, r.Problems...)
 		if stopped != nil {

@@ -12,8 +12,8 @@ import (
 	"rollcall/results"
 )
 
-// sometimes are the settings of a sweep in which one of the seeds 3, 4 and 5 diverges: in both rounds of the seeds 3 and
-// 5 one client trains, and in the first of seed 4 both do, whose loss at this rate grows to 1e7.
+// sometimes are the settings of a sweep in which one of the seeds 3, 4 and 5 diverges: in both rounds of the
+// seeds 3 and 5 one client trains, and in the first of seed 4 both do, whose loss at this rate grows to 1e7.
 func sometimes(out string, more ...string) []string {
 	return append(strings.Fields("sweep --methods mifa,fedawe --nets lenet5 --data synthetic --train-size 100 "+
 		"--test-size 50 --clients 2 --rounds 2 --local-steps 2 --batch 8 --eval-every 1 --p 0.6 --rates mifa=1 "+
@@ -125,7 +125,8 @@ func TestDivergedMethods(t *testing.T) {
 		}
 		o := rollcall(t, append(args, "--methods", strings.Join(algos.Names(), ","), "--data", "synthetic",
 			"--nets", "lenet5", "--train-size", "100", "--test-size", "50", "--clients", "4", "--rounds", "2",
-			"--local-steps", "1", "--batch", "8", "--eval-every", "1", "--p", "1", "--device", "cpu", "--lr", lr, "--out", out)...)
+			"--local-steps", "1", "--batch", "8", "--eval-every", "1", "--p", "1",
+			"--device", "cpu", "--lr", lr, "--out", out)...)
 		if o.status != statusFailure || strings.Contains(o.stderr, "failed") {
 			t.Errorf("--lr %s: status %d, %s, want diverged cells and no failed one", lr, o.status, o.stderr)
 		}

@@ -134,17 +134,18 @@ func TestClientsWithoutSamplesBefore(t *testing.T) {
 	}{"some": {"2", true}, "none": {"40", false}} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
-			line := strings.Fields("run --method fedavg-active --data synthetic --net lenet5 --test-size 20 --clients 4 " +
-				"--split even --p 1 --local-steps 1 --batch 1 --rounds 1 --device cpu --train-size " + c.samples +
-				" --out " + out)
+			line := strings.Fields("run --method fedavg-active --data synthetic --net lenet5 --test-size 20 " +
+				"--clients 4 --split even --p 1 --local-steps 1 --batch 1 --rounds 1 --device cpu --train-size " +
+				c.samples + " --out " + out)
 			pass(t, line...)
 			path := only(t, out, runPath)
 			info := must.Get(results.ReadRunInfo(path))(t)
 			info.WithoutSamples = nil
 			must.OK(t, results.WriteRunInfo(path, info, nil))
 			o := rollcall(t, line...)
-			if refused := o.status == statusFailure && strings.Contains(o.stderr, "revision of clients without samples 0, "+
-				"want 1: 2 of them took part"); refused != c.refused || !c.refused && o.status != statusOK {
+			const why = "revision of clients without samples 0, want 1: 2 of them took part"
+			refused := o.status == statusFailure && strings.Contains(o.stderr, why)
+			if refused != c.refused || !c.refused && o.status != statusOK {
 				t.Errorf("status %d, %q, want it refused: %t", o.status, o.stderr, c.refused)
 			}
 		})

@@ -66,8 +66,10 @@ func TestHostileTexts(t *testing.T) {
 			top := t.TempDir()
 			out := filepath.Join(top, "out"+strings.ReplaceAll(hostile, "\a", "")) // a folder may be called so, too
 			cell := hostileRun(t, out, status, text)
-			must.OK(t, results.AppendBench(filepath.Join(out, results.BenchFile), results.BenchRow{
-				Version: "1", Data: "leaf", Net: "linear-synthetic", Engine: "cpu-avx2", Precision: "fp32", Device: text,
+			bench := filepath.Join(out, results.BenchFile)
+			must.OK(t, results.AppendBench(bench, results.BenchRow{
+				Version: "1", Data: "leaf", Net: "linear-synthetic", Engine: "cpu-avx2", Precision: "fp32",
+				Device: text,
 			}))
 			for _, line := range [][]string{
 				{"results", "list", out},
@@ -88,7 +90,7 @@ func TestHostileTexts(t *testing.T) {
 				{"results", "merge", out, "--out", filepath.Join(top, "into")},
 				{"results", "recheck", out, "--minutes", "0.01", "--report", filepath.Join(top, "page.md")},
 				{"report", out, "--to", filepath.Join(top, "page")},
-				{"run", "--method", "fedawe", "--out", filepath.Join(out, "sweep", results.SummaryFile), "--data", "leaf"},
+				{"run", "--method", "fedawe", "--data", "leaf", "--out", filepath.Join(out, "sweep/summary.csv")},
 				append([]string{"table", "cafed-1"}, "--plan", "--data", "leaf", "--out", out),
 				smallSweep(out, "--methods", "fedawe", "--seeds", "3,4"),
 			} {
@@ -162,7 +164,8 @@ func TestHostileNamesInMessages(t *testing.T) {
 	var archive bytes.Buffer
 	z := gzip.NewWriter(&archive)
 	w := tar.NewWriter(z)
-	must.OK(t, w.WriteHeader(&tar.Header{Name: "train/PWN" + strings.ReplaceAll(hostile, "\x7f", "") + "/a.png", Mode: 0o644}))
+	name := "train/PWN" + strings.ReplaceAll(hostile, "\x7f", "") + "/a.png"
+	must.OK(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644}))
 	must.OK(t, w.Close())
 	must.OK(t, z.Close())
 	packed := filepath.Join(top, "packed")

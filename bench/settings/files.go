@@ -184,8 +184,8 @@ func (s *Settings) FitTrace() error {
 		return fmt.Errorf("--trace %s: %d intervals, none holds a round, want at least one that does", s.Trace,
 			len(intervals))
 	case first >= s.Rounds:
-		err := fmt.Errorf("--trace %s: no client trains: the first is available after round %d, want one up to round %d",
-			s.Trace, first, s.Rounds)
+		err := fmt.Errorf("--trace %s: no client trains: the first is available after round %d, want one up to round "+
+			"%d", s.Trace, first, s.Rounds)
 		if unix := availability.UnixTime(float64(first) * s.RoundSeconds.Or(1)); unix != "" {
 			err = fmt.Errorf("%w (%s)", err, unix)
 		}

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/term"
 )
 
-// Printable returns a text in which nothing acts on a terminal or hides from the eye: control characters but line breaks
-// and tabs, marks of direction and of width, and bytes that are no UTF-8 become \u001b and the like, as JSON writes them.
-// Texts come from files, archives and servers, and whoever made these may have meant them to act.
+// Printable returns a text in which nothing acts on a terminal or hides from the eye: control characters but line
+// breaks and tabs, marks of direction and of width, and bytes that are no UTF-8 become \u001b and the like, as JSON
+// writes them. Texts come from files, archives and servers, and whoever made these may have meant them to act.
 func Printable(text string) string {
 	if !strings.ContainsFunc(text, hidden) && utf8.ValidString(text) {
 		return text
@@ -80,8 +80,8 @@ func Terminal(w io.Writer) (f *os.File, is bool) {
 	return f, is && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// CSVText returns a text as the cell of a table that a spreadsheet opens: [Printable], and with an apostrophe before what a
-// spreadsheet would compute, as a formula may run programs. [plain] undoes the latter.
+// CSVText returns a text as the cell of a table that a spreadsheet opens: [Printable], and with an apostrophe before
+// what a spreadsheet would compute, as a formula may run programs. [plain] undoes the latter.
 func CSVText(cell string) string {
 	cell = Printable(lineBreaks.Replace(cell))
 	if _, err := strconv.ParseFloat(cell, 64); err != nil && computes(strings.TrimLeft(cell, "'")) {

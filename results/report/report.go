@@ -63,7 +63,9 @@ func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	}
 	page := b.data()
 	done.Bad = b.bad // the charts of the page included
-	if err := files.WriteFile(done.Page, func(w io.Writer) error { return pageTemplate.Execute(files.Printed(w), page) }); err != nil {
+	if err := files.WriteFile(done.Page, func(w io.Writer) error {
+		return pageTemplate.Execute(files.Printed(w), page)
+	}); err != nil {
 		return done, err
 	}
 	info, err := os.Stat(done.Page)

@@ -35,8 +35,9 @@ func rungs(rounds, evalEvery int) (at []int) {
 // changes from round to round.
 const evaluations = 3
 
-// scoreOf returns the score of the runs of a pair with settings s, one curve for each seed, after a round that is evaluated. Later rows
-// make no difference, nor does what happens to a run later: it may have gone on in an earlier process.
+// scoreOf returns the score of the runs of a pair with settings s, one curve for each seed, after a round that is
+// evaluated. Later rows make no difference, nor does what happens to a run later: it may have gone on in an earlier
+// process.
 func scoreOf(s *settings.Settings, curves [][]results.CurveRow, round int) score {
 	var accs, losses []float64
 	for _, curve := range curves {

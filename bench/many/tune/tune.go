@@ -288,8 +288,9 @@ func (t *Tuning) endRung(ctx context.Context, p *many.Pool, cells []*cell, rung 
 		if rung == len(c.rungs)-1 {
 			if most, fate = 1, FateWinner; tied(c.trials) {
 				same := c.trials[0]
-				c.failed = fmt.Errorf("%s: every pair of rates comes to the accuracy %.4g and the loss %.6g, want pairs "+
-					"that differ: there is nothing to choose by", many.RatesKeyOf(&c.settings), same.acc.Mean, same.loss)
+				c.failed = fmt.Errorf("%s: every pair of rates comes to the accuracy %.4g and the loss %.6g, want "+
+					"pairs that differ: there is nothing to choose by",
+					many.RatesKeyOf(&c.settings), same.acc.Mean, same.loss)
 				continue
 			}
 		}

@@ -293,7 +293,7 @@ func (f *found) unlike(w *Want) (why string, err error) {
 		}
 		is.Checksum = info.DataChecksum
 	}
-	if d := is.Unwanted(wanted); d != nil && !(f.finished() && w.Mixed) {
+	if d := is.Unwanted(wanted); d != nil && (!f.finished() || !w.Mixed) {
 		return d[0], nil
 	}
 	if info.WithoutSamples == nil && w.WithoutSamples != nil {
