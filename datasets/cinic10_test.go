@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -312,7 +313,7 @@ func (m memPictures) String() string                                   { return 
 func (m memPictures) fingerprint(context.Context) (fingerprint, error) { return fingerprint{}, nil }
 
 func (m memPictures) walk(_ context.Context, visit visitor) (fingerprint, error) {
-	return fingerprint{}, walkTar(bytes.NewReader(m), "CINIC-10", visit)
+	return fingerprint{}, walkTar(bufio.NewReader(bytes.NewReader(m)), "CINIC-10", visit)
 }
 
 // A header may claim what it likes: 4 MB is enough for the decompressor and the buffers of the reader, and for the

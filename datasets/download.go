@@ -24,10 +24,11 @@ import (
 
 // publishedFile is one file of a data set. A file in an archive has a name, a size, a checksum and a part only.
 type publishedFile struct {
-	name string // on disk; a file whose name ends in .gz may be uncompressed on disk, without .gz
-	size int64  // bytes, for a file in an archive
-	sum  string // "MD5 …" or "SHA-256 …" of the uncompressed content
-	part int    // 0 to train on, 1 to test
+	name string   // on disk; a file whose name ends in .gz may be uncompressed on disk, without .gz
+	also []string // other names, with folders, that it has elsewhere
+	size int64    // bytes, for a file in an archive
+	sum  string   // "MD5 …" or "SHA-256 …" of the uncompressed content
+	part int      // 0 to train on, 1 to test
 
 	url     string
 	mirrors []string // other addresses of the same bytes, tried in order if the first one fails

@@ -3,7 +3,6 @@ package datasets
 import (
 	"bufio"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/md5"
 	"crypto/sha256"
@@ -121,9 +120,9 @@ func (s *source) readFrom(r io.Reader, size int64, f publishedFile, c *content) 
 	r = b
 	// A file whose name ends in .gz may be uncompressed on disk, so the content decides.
 	if magic, _ := b.Peek(2); strings.HasSuffix(f.name, ".gz") && string(magic) == "\x1f\x8b" {
-		z, err := gzip.NewReader(b)
+		z, err := newGunzip(b)
 		if err != nil {
-			return "", cutShort(err)
+			return "", err
 		}
 		defer z.Close()
 		r, size = z, size*deflateRatio

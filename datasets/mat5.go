@@ -27,6 +27,8 @@ const (
 	miUINT32     matType = 6
 	miSINGLE     matType = 7
 	miDOUBLE     matType = 9
+	miINT64      matType = 12
+	miUINT64     matType = 13
 	miMATRIX     matType = 14
 	miCOMPRESSED matType = 15
 	miUTF8       matType = 16
@@ -36,6 +38,7 @@ var matNumbers = map[matType]reflect.Type{
 	miINT8: reflect.TypeFor[int8](), miUINT8: reflect.TypeFor[uint8](),
 	miINT16: reflect.TypeFor[int16](), miUINT16: reflect.TypeFor[uint16](),
 	miINT32: reflect.TypeFor[int32](), miUINT32: reflect.TypeFor[uint32](),
+	miINT64: reflect.TypeFor[int64](), miUINT64: reflect.TypeFor[uint64](),
 	miSINGLE: reflect.TypeFor[float32](), miDOUBLE: reflect.TypeFor[float64](),
 }
 
@@ -50,11 +53,11 @@ func (t matType) width() int64 {
 // matClass is the class of an array in MATLAB, which may be stored as another type.
 type matClass uint8
 
-// The classes from mxDOUBLE to mxUINT32 have numbers.
+// The classes from mxDOUBLE to mxUINT64 have numbers.
 const (
 	mxDOUBLE matClass = 6
 	mxUINT8  matClass = 9
-	mxUINT32 matClass = 13
+	mxUINT64 matClass = 15
 )
 
 // Sizes in a MAT-file, and limits on memory for values that a damaged file may claim.
@@ -267,7 +270,7 @@ func (v *matVariable) read(m *matReader, dims []byte, isComplex bool, visit func
 		}
 		count *= d
 	}
-	if v.class < mxDOUBLE || v.class > mxUINT32 || isComplex { // text, cells and the like
+	if v.class < mxDOUBLE || v.class > mxUINT64 || isComplex { // text, cells and the like
 		v.class = 0
 		if err := visit(v); err != nil {
 			return err

@@ -140,8 +140,8 @@ func TestMAT5Errors(t *testing.T) {
 		{"data short", slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3, 3}, miUINT8,
 			make([]byte, 9215)), y), "X: 9215 bytes of data, want 9216 (dimensions [32 32 3 3] × 1)"},
 		{
-			"y a row", slices.Concat(w.header(), x, w.matrix("y", mxDOUBLE, []int32{1, 3}, miUINT8, []byte{1, 2, 3})),
-			"y: dimensions [1 3], want [n 1]",
+			"y a matrix", slices.Concat(w.header(), x, w.matrix("y", mxDOUBLE, []int32{3, 2}, miUINT8, make([]byte, 6))),
+			"y: dimensions [3 2], want [n 1]",
 		},
 		{
 			"y as text", slices.Concat(w.header(), x, w.matrix("y", 4, []int32{3, 1}, miUINT8, []byte{1, 2, 3})),
@@ -162,7 +162,7 @@ func TestMAT5Errors(t *testing.T) {
 		{"label 258", label(miUINT16, 1, 0, 2, 1, 2, 0), "y: label 1 is 258, want 1 … 10"},
 		{"label NaN", label(miDOUBLE, slices.Concat(binary.LittleEndian.AppendUint64(nil,
 			math.Float64bits(math.NaN())), make([]byte, 16))...), "y: label 0 is NaN, want 1 … 10"},
-		{"type of numbers", label(13, 1, 2, 3), "y: stored as type 13, want a type of numbers"},
+		{"type of numbers", label(11, 1, 2, 3), "y: stored as type 11, want a type of numbers"},
 		{"a name of control characters", slices.Concat(w.header(),
 			w.matrix("a\nb", mxUINT8, []int32{2, 2}, miUINT8, []byte{1})), `"a\nb": 1 bytes of data, want 4`},
 		{"a long name", slices.Concat(w.header(), w.matrix(strings.Repeat("n", 300), mxUINT8, []int32{1, 1}, miUINT8,

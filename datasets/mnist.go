@@ -42,6 +42,9 @@ func mnistFile(part int, name, md5 string, length int64, sha256 string) publishe
 	f := published("https://ossci-datasets.s3.amazonaws.com/mnist/"+name+".gz", md5, length)
 	f.mirrors = []string{"https://storage.googleapis.com/cvdf-datasets/mnist/" + name + ".gz"}
 	f.sum, f.part = "SHA-256 "+sha256, part
+	// Kaggle has the files uncompressed, with a dot before idx, and its zip file a folder of the name around each.
+	dotted := strings.Replace(name, "-idx", ".idx", 1)
+	f.also = []string{dotted + ".gz", filepath.Join(name, name), filepath.Join(dotted, dotted)}
 	return f
 }
 

@@ -3,7 +3,6 @@ package datasets
 import (
 	"archive/tar"
 	"bufio"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,7 +28,7 @@ const (
 type visitor func(name string, size int64, open func() (io.ReadCloser, error)) error
 
 // pictures is a tree of files PART/CLASS/NAME.png in a folder or an archive, with the parts train and test. Names that
-// begin with a dot, other parts, and files outside of classes are ignored. A folder of an unknown class is an error, as
+// begin with a dot, what operating systems leave, other parts, and files outside of classes are ignored. A folder of an unknown class is an error, as
 // it would need a label. Anything but a PNG file in a class is an error too.
 type pictures interface {
 	// walk calls visit for every picture, whose content can be read until visit returns. As long as the fingerprint is
@@ -50,8 +49,7 @@ type fingerprint struct {
 // isPicture reports whether a file is a picture to read, given its path below the root of the tree.
 func isPicture(file string) (bool, error) {
 	parts := strings.Split(file, "/")
-	if len(parts) < 3 || !slices.Contains(partNames[:], parts[0]) ||
-		slices.ContainsFunc(parts, func(s string) bool { return strings.HasPrefix(s, ".") }) {
+	if len(parts) < 3 || !slices.Contains(partNames[:], parts[0]) || slices.ContainsFunc(parts, isLitter) {
 		return false, nil
 	}
 	switch {
@@ -64,6 +62,15 @@ func isPicture(file string) (bool, error) {
 		return false, fmt.Errorf("%s: no PNG file by its name, want .png", file)
 	}
 	return true, nil
+}
+
+// isLitter reports whether a file or a folder is one that an operating system leaves, and no user has put there.
+func isLitter(name string) bool {
+	return strings.HasPrefix(name, ".") || slices.Contains([]string{
+		"thumbs.db", "ehthumbs.db", "desktop.ini", "$recycle.bin", "system volume information", // Windows
+		"icon\r", "__macosx", // macOS
+		"@eadir", "#recycle", "lost+found", // Synology, Linux
+	}, strings.ToLower(name))
 }
 
 type dirPictures struct{ dir string }
@@ -173,10 +180,10 @@ func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 
 // walkTar visits the pictures of a gzipped tar archive, at its root or in a folder, in the order of the archive. It
 // reads to the end of the compressed stream, where gzip checks its checksum.
-func walkTar(r io.Reader, folder string, visit visitor) error {
-	z, err := gzip.NewReader(r)
+func walkTar(r *bufio.Reader, folder string, visit visitor) error {
+	z, err := newGunzip(r)
 	if err != nil {
-		return cutShort(err)
+		return err
 	}
 	defer z.Close()
 	last := "" // name of the previous entry, to say where an archive is broken

@@ -2,8 +2,8 @@ package datasets
 
 import (
 	"archive/tar"
+	"bufio"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/md5"
 	"errors"
@@ -83,9 +83,23 @@ func fetch(ctx context.Context, s *source, o Options) (Found, error) {
 		found, err = s.find(o)
 	}
 	if err == nil && !found.extracted() {
-		err = s.extract(ctx, found)
+		err = s.extract(ctx, found, o)
 	}
 	return found, err
+}
+
+// placeNote says why a folder that does not exist may be another one than was meant; "": it exists.
+func placeNote(place string) string {
+	if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(place, "~"):
+		return " (no such folder: ~ is its name here, since the shell replaces no ~ in quotes: want the whole path)"
+	case strings.ContainsRune(place, os.PathListSeparator):
+		return " (no such folder: want one, and not a list)"
+	}
+	return " (no such folder)"
 }
 
 // places returns the folders to search: the data directory, $ROLLCALL_DATA and the user's cache, each once.
@@ -103,13 +117,18 @@ func places(o Options) []string {
 	return kept
 }
 
-// in returns the path of the file in a folder: the uncompressed file if only that exists, otherwise the published name.
+// in returns the path of the file in a folder, under the first of its names that exists: the published name, the name of
+// the uncompressed file, or one that it has elsewhere.
 func (f *publishedFile) in(dir string) string {
-	path := filepath.Join(dir, f.name)
-	if plain := strings.TrimSuffix(path, ".gz"); !isFile(path) && isFile(plain) {
-		return plain
+	for _, name := range append([]string{f.name}, f.also...) {
+		path := filepath.Join(dir, name)
+		for _, path := range []string{path, strings.TrimSuffix(path, ".gz")} {
+			if isFile(path) {
+				return path
+			}
+		}
 	}
-	return path
+	return filepath.Join(dir, f.name)
 }
 
 // in returns the folders of a place that may have the files.
@@ -125,7 +144,7 @@ func (s *source) in(place string) []string {
 func (s *source) find(o Options) (Found, error) {
 	var looked []string
 	for _, p := range places(o) {
-		note := ""
+		note := placeNote(p)
 		for _, dir := range s.in(p) {
 			missing, err := s.missing(dir)
 			switch {
@@ -144,12 +163,66 @@ func (s *source) find(o Options) (Found, error) {
 			}
 			return Found{Dir: filepath.Join(p, s.folders[0]), Archive: path}, nil
 		}
+		if note == "" {
+			note = s.strangers(p)
+		}
 		looked = append(looked, p+note)
 	}
 	if len(looked) == 0 {
 		return Found{}, fmt.Errorf("%w, nowhere to look: no data directory, $ROLLCALL_DATA or user cache", ErrNotFound)
 	}
 	return Found{}, fmt.Errorf("%w, looked in %s", ErrNotFound, strings.Join(looked, ", "))
+}
+
+// strangers names what lies in a place and may have been meant as the set; "": nothing does. Others ship a set in files
+// of other names and formats.
+func (s *source) strangers(place string) string {
+	words := map[string]bool{s.info.Name: true}
+	for _, name := range append([]string{s.archive.name, strings.Join(s.folders, "-")}, s.folders...) {
+		addWords(words, name)
+	}
+	for _, f := range s.files {
+		addWords(words, f.name)
+	}
+	var found []string
+	for _, dir := range s.in(place) {
+		entries, _ := os.ReadDir(dir) // nothing, if it cannot be read
+		for _, e := range entries {
+			of := map[string]bool{}
+			addWords(of, e.Name())
+			for word := range of {
+				if words[word] && !isLitter(e.Name()) && !slices.Contains(s.folders, e.Name()) {
+					found = append(found, filepath.Join(filepath.Base(dir), e.Name()))
+					break
+				}
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	const most = 5
+	slices.Sort(found)
+	more := ""
+	if n := len(found); n > most {
+		found, more = found[:most], fmt.Sprintf(" and %d more", n-most)
+	}
+	wants := s.archive.name
+	if wants == "" {
+		wants = s.files[0].name
+	}
+	return fmt.Sprintf(" (has %s%s, want %s or what it holds)", strings.Join(found, ", "), more, wants)
+}
+
+// addWords adds the words of a file's name of four letters or more, but those that any set may have.
+func addWords(words map[string]bool, name string) {
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+	}) {
+		if len(word) >= 4 && !slices.Contains([]string{"data", "test", "tar", "binary", "batch"}, word) {
+			words[word] = true
+		}
+	}
 }
 
 // download downloads the archive, or the missing files. The files go to the folder that has some of them, or to the
@@ -267,39 +340,83 @@ func Verify(name string, o Options) ([]FileStatus, error) {
 	}
 	s := l.official
 	found, err := s.find(o)
-	if err != nil || !found.extracted() {
-		dir := s.incomplete(places(o))
-		switch {
-		case dir == "" && err == nil:
-			return nil,
-				named(name, fmt.Errorf("%w but as %s, want it extracted (fetch does)", ErrNotFound, found.Archive))
-		case dir == "":
-			return nil, named(name, err)
-		}
-		found = Found{Dir: dir}
+	if dir := s.incomplete(places(o)); dir != "" && (err != nil || !found.extracted()) {
+		found, err = Found{Dir: dir}, nil
 	}
-	all, err := s.verify(context.Background(), found)
+	var all []FileStatus
+	switch {
+	case err != nil:
+	case found.extracted():
+		all, err = s.verify(context.Background(), found)
+	default:
+		all, err = s.verifyArchive(context.Background(), found)
+	}
 	return all, named(name, err)
+}
+
+// verifyArchive compares an archive that is not extracted with its published checksum, or else the files in it with
+// theirs: whoever has packed the official files has another archive of them.
+func (s *source) verifyArchive(ctx context.Context, found Found) ([]FileStatus, error) {
+	differs, err := s.differs(ctx, found.Archive)
+	if err != nil || differs == nil {
+		return []FileStatus{{File: s.archive.name, Path: found.Archive, Status: Official}}, err
+	}
+	temp, err := os.MkdirTemp("", "rollcall-verify-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	if err := s.unpack(ctx, found.Archive, temp, false); err != nil {
+		return []FileStatus{{
+			File: s.archive.name, Path: found.Archive, Status: Malformed, Found: fmt.Sprintf("%v; in it: %v", differs, err),
+		}}, ctx.Err()
+	}
+	all, err := s.verifyFiles(ctx, Found{Dir: temp})
+	for i := range all {
+		all[i].File, all[i].Path = filepath.Base(found.Archive)+": "+all[i].File, found.Archive
+	}
+	return all, err
+}
+
+// differs says how an archive differs from the official one, by its length or its checksum; nil: it is that one.
+func (s *source) differs(ctx context.Context, archive string) (differs, err error) {
+	f, size, err := files.OpenRegular(archive)
+	if err != nil {
+		return nil, err
+	}
+	f.Close()
+	if size != s.archive.length {
+		return fmt.Errorf("%w: %d bytes, want %d", ErrAltered, size, s.archive.length), nil
+	}
+	sum, err := sumFile(ctx, archive, md5.New())
+	if err == nil && sum != s.archive.md5 {
+		differs = fmt.Errorf("%w: MD5 %s, want %s", ErrAltered, sum, s.archive.md5)
+	}
+	return differs, err
 }
 
 // maxExtra is the size in bytes up to which other files in an archive are extracted too: a readme, the names of the
 // classes.
 const maxExtra = 1 << 20
 
-// extract checks the archive and extracts its folder to found.Dir. It extracts to a temporary folder first, so that a
-// broken archive leaves no files. It does not replace files that found.Dir has already.
-func (s *source) extract(ctx context.Context, found Found) (err error) {
-	sum, err := sumFile(ctx, found.Archive, md5.New())
-	switch {
-	case err != nil:
-		return err
-	case sum != s.archive.md5:
-		return fmt.Errorf("%s: %w: MD5 %s, want %s", found.Archive, ErrAltered, sum, s.archive.md5)
+// extract extracts the folder of an archive to found.Dir. It checks the archive, or else the files in it: whoever has
+// packed the official files has another archive of them. It extracts to a temporary folder first, so that a broken
+// archive leaves no files. It does not replace files that found.Dir has already.
+func (s *source) extract(ctx context.Context, found Found, o Options) (err error) {
+	differs, err := s.differs(ctx, found.Archive)
+	if err != nil {
+		return fmt.Errorf("extract %s: %w", found.Archive, err)
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(found.Dir), "."+s.folders[0]+"-*.tmp")
 	if err == nil {
 		defer os.RemoveAll(temp)
-		err = s.unpack(ctx, found.Archive, temp)
+		err = s.unpack(ctx, found.Archive, temp, differs == nil)
+		if err == nil && differs != nil {
+			err = s.checkFiles(ctx, temp, o)
+		}
+		if err != nil && differs != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w; in it: %w", differs, err)
+		}
 	}
 	if err == nil {
 		err = moveMissing(temp, found.Dir)
@@ -310,15 +427,29 @@ func (s *source) extract(ctx context.Context, found Found) (err error) {
 	return nil
 }
 
-// unpack writes the files of the archive's folder to dir. It uses only the last element of their paths, so that no path
-// in an archive leads out of dir.
-func (s *source) unpack(ctx context.Context, archivePath, dir string) error {
-	f, err := os.Open(archivePath)
+// checkFiles returns an error unless the files in a folder are the official ones, or the options allow altered files.
+func (s *source) checkFiles(ctx context.Context, dir string, o Options) error {
+	all, err := s.verifyFiles(ctx, Found{Dir: dir})
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		if f.Status != Official && !(f.Status == Altered && o.AllowAltered) {
+			return fmt.Errorf("%w: %s", ErrAltered, f)
+		}
+	}
+	return nil
+}
+
+// unpack writes the files of an archive to dir: of the official one those of its folder, of another one the files of the
+// set in whatever folder. It uses only the last element of their paths, so that no path in an archive leads out of dir.
+func (s *source) unpack(ctx context.Context, archivePath, dir string, official bool) error {
+	f, _, err := files.OpenRegular(archivePath)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	z, err := newGunzip(bufio.NewReaderSize(&contextReader{ctx, f}, 1<<16))
 	if err != nil {
 		return err
 	}
@@ -334,15 +465,15 @@ func (s *source) unpack(ctx context.Context, archivePath, dir string) error {
 		// A known file must have its published size; an unknown one is extracted only if it is small.
 		i := slices.IndexFunc(s.files, func(f publishedFile) bool { return f.name == name })
 		switch {
-		case h.Typeflag != tar.TypeReg || path.Clean(at) != s.folders[0]:
+		case h.Typeflag != tar.TypeReg, i < 0 && (!official || path.Clean(at) != s.folders[0] || h.Size > maxExtra):
 			continue
 		case i >= 0 && h.Size != s.files[i].size:
 			return fmt.Errorf("%s: %d bytes, want %d", name, h.Size, s.files[i].size)
-		case i < 0 && h.Size > maxExtra:
-			continue
+		case i >= 0 && isFile(filepath.Join(dir, name)):
+			return fmt.Errorf("%s: twice in the archive", name)
 		}
 		err = files.Replace(filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := io.Copy(w, &contextReader{ctx, t})
+			_, err := io.Copy(w, t)
 			return err
 		})
 		if err != nil {
@@ -352,6 +483,9 @@ func (s *source) unpack(ctx context.Context, archivePath, dir string) error {
 	missing, err := s.missing(dir)
 	if len(missing) > 0 {
 		return fmt.Errorf("%s: not in the archive", missing[0])
+	}
+	if err == nil {
+		_, err = io.Copy(io.Discard, z) // to the end, where gzip checks its checksum
 	}
 	return err
 }

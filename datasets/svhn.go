@@ -89,7 +89,8 @@ func svhnLabels(v *matVariable) ([]uint8, error) {
 	if v.class == 0 {
 		return nil, fmt.Errorf("no real numbers, want labels [n 1]")
 	}
-	if len(v.dims) != 2 || v.dims[1] != 1 || v.dims[0] < 1 {
+	// SciPy saves an array of one dimension as a row.
+	if len(v.dims) != 2 || (v.dims[0] != 1 && v.dims[1] != 1) || v.dims[0]*v.dims[1] < 1 {
 		return nil, fmt.Errorf("dimensions %v, want [n 1]", v.dims)
 	}
 	var labels []uint8

@@ -66,7 +66,8 @@ func (a *app) dataList(o datasets.Options) error {
 		where := found.Dir
 		switch {
 		case errors.Is(err, datasets.ErrNotFound): // no error here: that is what the list is for
-			where = "not here; `rollcall data fetch " + name + "` downloads it"
+			where = strings.TrimPrefix(err.Error(), "datasets: "+name+": ") + "; `rollcall data fetch " + name +
+				"` downloads it"
 		case err != nil:
 			return err
 		case found.Packed: // the archive itself is read
@@ -95,7 +96,8 @@ func (a *app) dataVerify(name string, o datasets.Options) error {
 		if !f.Status.OK() {
 			bad++
 		}
-		if _, err := fmt.Fprintln(a.stdout, f); err != nil {
+		line := strings.ReplaceAll(f.String(), "\n", `\n`) // a name in an archive may have one
+		if _, err := fmt.Fprintln(a.stdout, line); err != nil {
 			return err
 		}
 	}

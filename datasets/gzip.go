@@ -1,0 +1,63 @@
+package datasets
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// gunzip decompresses a gzip file, as `gzip -d` does: the file may have several streams, one after the other, and zeros
+// after the last one, which tapes and copies in blocks leave. Other bytes after the end are an error, which tar and zlib
+// would not see.
+type gunzip struct {
+	r   *bufio.Reader
+	z   *gzip.Reader
+	err error // of the end, once it is reached
+}
+
+func newGunzip(r *bufio.Reader) (*gunzip, error) {
+	z, err := gzip.NewReader(r) // reads from r byte by byte, and no byte after its end
+	if err != nil {
+		return nil, cutShort(err)
+	}
+	z.Multistream(false)
+	return &gunzip{r: r, z: z}, nil
+}
+
+func (g *gunzip) Read(p []byte) (int, error) {
+	if g.err != nil {
+		return 0, g.err
+	}
+	n, err := g.z.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = g.next()
+	}
+	g.err = err
+	return n, err
+}
+
+// next begins the next stream; [io.EOF]: there is none.
+func (g *gunzip) next() error {
+	begin, err := g.r.Peek(2)
+	if string(begin) == "\x1f\x8b" {
+		if err := g.z.Reset(g.r); err != nil {
+			return cutShort(err)
+		}
+		g.z.Multistream(false)
+		return nil
+	}
+	for err == nil || errors.Is(err, io.EOF) {
+		var b byte
+		if b, err = g.r.ReadByte(); err == nil && b != 0 {
+			return fmt.Errorf("after the end of the gzip stream: byte %#02x, want zeros or nothing", b)
+		}
+		if errors.Is(err, io.EOF) {
+			return io.EOF
+		}
+	}
+	return err
+}
+
+func (g *gunzip) Close() error { return g.z.Close() }

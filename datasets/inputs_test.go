@@ -1,0 +1,283 @@
+package datasets
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"rollcall/internal/must"
+)
+
+// gzip's own rule: streams may follow each other, zeros may follow the last, and nothing else.
+func TestGunzip(t *testing.T) {
+	one, two := zipped([]byte("one")), zipped([]byte("two"))
+	for _, c := range []struct {
+		name       string
+		file       []byte
+		want, fail string
+	}{
+		{"one stream", one, "one", ""},
+		{"two streams", slices.Concat(one, two), "onetwo", ""},
+		{"a zero", append(bytes.Clone(one), 0), "one", ""},
+		{"a block of zeros", append(bytes.Clone(one), make([]byte, 4096)...), "one", ""},
+		{"zeros after two", slices.Concat(one, two, make([]byte, 1<<17)), "onetwo", ""},
+		{"empty streams", slices.Concat(zipped(nil), one, zipped(nil)), "one", ""},
+		{"other bytes", slices.Concat(one, []byte("junk")), "one", "after the end of the gzip stream: byte 0x6a"},
+		{"bytes after zeros", slices.Concat(one, make([]byte, 5000), []byte{7}), "one", "byte 0x07, want zeros"},
+		{"a stream after zeros", slices.Concat(one, make([]byte, 512), two), "one", "byte 0x1f, want zeros"},
+		{"half a stream", slices.Concat(one, two[:7]), "one", "truncated"},
+		{"half a mark", append(bytes.Clone(one), 0x1f), "one", "byte 0x1f, want zeros"},
+		{"cut", one[:len(one)-3], "one", "unexpected EOF"},
+		{"no gzip", []byte("junk"), "", "truncated"},
+	} {
+		var got []byte
+		z, err := newGunzip(bufio.NewReader(bytes.NewReader(c.file)))
+		if err == nil {
+			got, err = io.ReadAll(z)
+		}
+		if string(got) != c.want || (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
+			t.Errorf("%s: %q, %v, want %q, %q", c.name, got, err, c.want, c.fail)
+		}
+	}
+}
+
+// FuzzGunzip: what compress/gzip reads, and maybe zeros after it, is read the same.
+func FuzzGunzip(f *testing.F) {
+	f.Add(zipped([]byte("one")), uint16(3))
+	f.Add(slices.Concat(zipped(nil), zipped([]byte("two"))), uint16(0))
+	f.Fuzz(func(t *testing.T, file []byte, zeros uint16) {
+		var want []byte
+		reference, wantErr := gzip.NewReader(bytes.NewReader(file))
+		if wantErr == nil {
+			want, wantErr = io.ReadAll(io.LimitReader(reference, 1<<20))
+		}
+		z, err := newGunzip(bufio.NewReader(bytes.NewReader(append(bytes.Clone(file), make([]byte, zeros)...))))
+		var got []byte
+		if err == nil {
+			got, err = io.ReadAll(io.LimitReader(z, 1<<20))
+		}
+		if wantErr == nil && (err != nil || !bytes.Equal(got, want)) {
+			t.Errorf("%d bytes, %v, want %d", len(got), err, len(want))
+		}
+	})
+}
+
+// An archive of one's own is as good as the files in it.
+func TestOwnArchive(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		pack    func(t *testing.T, s *small)
+		altered bool   // read with AllowAltered
+		fail    string // "": it is read
+	}{
+		{name: "in the folder", pack: func(t *testing.T, s *small) { s.pack(t, s.folders[0]) }},
+		{name: "at the root", pack: func(t *testing.T, s *small) { s.pack(t, ".") }},
+		{name: "below ./", pack: func(t *testing.T, s *small) { s.pack(t, "./"+s.folders[0]) }},
+		{name: "in another folder", pack: func(t *testing.T, s *small) { s.pack(t, "home/me/cifar") }},
+		{name: "zeros after its end", pack: func(t *testing.T, s *small) {
+			s.pack(t, s.folders[0])
+			s.tarball = append(s.tarball, make([]byte, 10240)...)
+		}},
+		{name: "other bytes after its end", pack: func(t *testing.T, s *small) {
+			s.pack(t, s.folders[0])
+			s.tarball = append(s.tarball, "junk"...)
+		}, fail: "after the end of the gzip stream: byte 0x6a"},
+		{name: "a picture changed", pack: func(t *testing.T, s *small) {
+			s.content["data_batch_2.bin"][7] ^= 1
+			s.pack(t, s.folders[0])
+		}, fail: "data_batch_2.bin: altered: SHA-256 "},
+		{name: "a picture changed, allowed", pack: func(t *testing.T, s *small) {
+			s.content["data_batch_2.bin"][7] ^= 1
+			s.pack(t, s.folders[0])
+		}, altered: true},
+		{name: "two files swapped", pack: func(t *testing.T, s *small) {
+			a, b := "data_batch_2.bin", "data_batch_3.bin"
+			s.content[a], s.content[b] = s.content[b], s.content[a]
+			s.pack(t, s.folders[0])
+		}, altered: true, fail: "data_batch_2.bin: swapped: SHA-256 "},
+		{name: "a label of no class", pack: func(t *testing.T, s *small) {
+			s.content["data_batch_2.bin"][0] = 10
+			s.pack(t, s.folders[0])
+		}, altered: true, fail: "data_batch_2.bin: malformed: record 0: label 10"},
+		{name: "a file missing", pack: func(t *testing.T, s *small) {
+			delete(s.content, "test_batch.bin")
+			s.pack(t, s.folders[0])
+		}, altered: true, fail: "test_batch.bin: not in the archive"},
+		{name: "a file twice", pack: func(t *testing.T, s *small) {
+			s.files = append(slices.Clone(s.files), s.files[0])
+			s.pack(t, s.folders[0])
+			s.files = s.files[:len(s.files)-1]
+		}, fail: "data_batch_1.bin: twice in the archive"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSmall(t, "cifar10")
+			official := s.archive
+			c.pack(t, s)
+			s.archive = official
+			dir, _, _ := alone(t)
+			path := filepath.Join(dir, s.archive.name)
+			write(t, path, append(s.tarball, 0)) // of another length in any case
+			o := Options{Dir: dir, AllowAltered: c.altered, official: &s.source}
+			all, err := Verify("cifar10", o)
+			ok := err == nil && !slices.ContainsFunc(all, func(f FileStatus) bool { return !f.Status.OK() })
+			if ok != (c.fail == "" && !c.altered) {
+				t.Errorf("verify: %v, %v", all, err)
+			}
+			_, err = s.open(t, o)
+			if c.fail == "" {
+				must.OK(t, err)
+				return
+			}
+			wantError(t, err, ErrAltered, "extract "+path, "not the official file: ", "; in it: ", c.fail)
+			wantClean(t, dir, s.archive.name)
+		})
+	}
+}
+
+// MNIST is found under the names that others give its files, and with what copies leave at their ends.
+func TestMNISTNames(t *testing.T) {
+	dotted := func(name string) string { return strings.Replace(name, "-idx", ".idx", 1) }
+	same := func(data []byte) []byte { return data }
+	for name, c := range map[string]struct {
+		path  func(name string) string
+		bytes func(data []byte) []byte
+	}{
+		"uncompressed":          {func(n string) string { return n }, same},
+		"with a dot":            {dotted, same},
+		"with a dot, zipped":    {func(n string) string { return dotted(n) + ".gz" }, zipped},
+		"in folders":            {func(n string) string { return filepath.Join(n, n) }, same},
+		"in folders with a dot": {func(n string) string { return filepath.Join(dotted(n), dotted(n)) }, same},
+		"zeros after the end": {
+			func(n string) string { return n + ".gz" },
+			func(data []byte) []byte { return append(zipped(data), make([]byte, 512)...) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSmall(t, "mnist")
+			dir, _, _ := alone(t)
+			for name, data := range s.content {
+				write(t, filepath.Join(dir, c.path(name)), c.bytes(data))
+			}
+			o := Options{Dir: dir, official: &s.source}
+			for _, f := range must.Get(Verify("mnist", o))(t) {
+				if f.Status != Official {
+					t.Errorf("verify: %s", f)
+				}
+			}
+			must.Get(s.open(t, o))(t)
+		})
+	}
+}
+
+// What lies in a place and is not the set is named where it is not found; what no set has is not.
+func TestStrangers(t *testing.T) {
+	for name, c := range map[string]struct{ set, has, want string }{
+		"Kaggle's table": {"mnist", "train.csv", "/train.csv, want train-images-idx3-ubyte.gz"},
+		"NumPy":          {"mnist", "mnist.npz", "/mnist.npz, want"},
+		"Python pickles": {"cifar10", "cifar-10-python.tar.gz", "/cifar-10-python.tar.gz, want cifar-10-binary.tar.gz"},
+		"extra digits":   {"svhn", "extra_32x32.mat", "/extra_32x32.mat, want train_32x32.mat"},
+		"in its folder":  {"svhn", "svhn/full_numbers_32x32.zip", "(has svhn/full_numbers_32x32.zip, want"},
+		"of others":      {"mnist", "notes.txt", ""},
+		"litter":         {"mnist", "._mnist", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _, _ := alone(t)
+			write(t, filepath.Join(dir, c.has), nil)
+			_, err := Find(c.set, Options{Dir: dir, official: &newSmall(t, c.set).source})
+			wantError(t, err, ErrNotFound, c.want)
+			if c.want == "" && strings.Contains(err.Error(), c.has) {
+				t.Errorf("%v, want nothing of %s", err, c.has)
+			}
+		})
+	}
+}
+
+// A place that does not exist is said to be none, and why it may have another name than was meant.
+func TestPlacesThatAreNone(t *testing.T) {
+	dir, _, _ := alone(t)
+	t.Chdir(dir)
+	for place, want := range map[string]string{
+		"/nowhere": "/nowhere (no such folder)",
+		"~/data":   "~/data (no such folder: ~ is its name here",
+		"a:b":      "a:b (no such folder: want one, and not a list)",
+		dir:        dir + ", ",
+	} {
+		for _, o := range []Options{{Dir: place}, {}} {
+			if o.Dir == "" {
+				t.Setenv("ROLLCALL_DATA", place)
+			}
+			o.official = &newSmall(t, "mnist").source
+			_, err := Find("mnist", o)
+			wantError(t, err, ErrNotFound, "looked in "+want)
+		}
+	}
+}
+
+// Labels may be numbers of any type, as SciPy and MATLAB save them.
+func TestSVHNLabelTypes(t *testing.T) {
+	images, want := digits(3)
+	w := little()
+	numbers := func(width int) (b []byte) {
+		for _, l := range want {
+			x := uint64(l)
+			if l == 0 {
+				x = 10
+			}
+			b = append(b, binary.LittleEndian.AppendUint64(nil, x)[:width]...)
+		}
+		return b
+	}
+	for name, y := range map[string][]byte{
+		"int64":                 w.matrix("y", 14, []int32{3, 1}, 12, numbers(8)),
+		"uint64":                w.matrix("y", 15, []int32{3, 1}, 13, numbers(8)),
+		"int64 as bytes":        w.matrix("y", 14, []int32{3, 1}, miUINT8, numbers(1)),
+		"int32":                 w.matrix("y", 12, []int32{3, 1}, miINT32, numbers(4)),
+		"uint16":                w.matrix("y", 11, []int32{3, 1}, miUINT16, numbers(2)),
+		"a row":                 w.matrix("y", mxUINT8, []int32{1, 3}, miUINT8, numbers(1)),
+		"int64, a row":          w.matrix("y", 14, []int32{1, 3}, 12, numbers(8)),
+		"int64, compressed":     w.compressed(w.matrix("y", 14, []int32{3, 1}, 12, numbers(8))),
+		"beside an int64 array": slices.Concat(w.matrix("z", 14, []int32{1, 2}, 12, make([]byte, 16)), w.labels(want)),
+	} {
+		file := slices.Concat(w.header(), w.images(images), y)
+		got, labels, err := parseSVHN(bytes.NewReader(file), int64(len(file)), publishedFile{}, content{})
+		if err != nil || !bytes.Equal(got, images) || !bytes.Equal(labels, want) {
+			t.Errorf("%s: labels %v, %v, want %v", name, labels, err, want)
+		}
+	}
+}
+
+// What operating systems leave among the pictures is passed over, in archives and in folders.
+func TestCINIC10Litter(t *testing.T) {
+	files := miniTree(2)
+	for _, name := range []string{
+		"train/cat/Thumbs.db", "train/cat/thumbs.db", "test/dog/desktop.ini", "test/dog/Desktop.ini", "train/Thumbs.db",
+		"train/cat/.DS_Store", "train/cat/._img-0.png", "train/cat/@eaDir/img-0.png", "train/@eaDir/x.png",
+		"__MACOSX/train/cat/img-0.png", "train/cat/Icon\r", "test/lost+found/x", "$RECYCLE.BIN/train/x.png",
+	} {
+		files = append(files, entry{name, []byte("litter")})
+	}
+	for _, archive := range []bool{true, false} {
+		dir, _, _ := alone(t)
+		if archive {
+			write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", files))
+		} else {
+			layTree(t, dir, files)
+		}
+		set, err := Open(t.Context(), "cinic10", Options{Dir: dir, official: &newSmall(t, "cinic10").source})
+		must.OK(t, err)
+		wantMini(t, set)
+	}
+	// A file that somebody has put there is still an error.
+	dir := t.TempDir()
+	layTree(t, dir, append(miniTree(2), entry{"train/cat/readme.txt", nil}))
+	must.OK(t, os.Remove(filepath.Join(dir, "train/cat/img-0.png")))
+	_, err := Open(t.Context(), "cinic10", Options{Dir: dir, official: &newSmall(t, "cinic10").source})
+	wantError(t, err, nil, "readme.txt: no PNG file by its name")
+}
