@@ -65,9 +65,12 @@ func (f *publishedFile) tooLong(from, found string) error {
 // bring downloads the file to a folder, which it creates if necessary. If that fails, the error also says notFound,
 // which lists the folders that were searched.
 func (f *publishedFile) bring(ctx context.Context, folder string, o Options, notFound error) error {
-	err := os.MkdirAll(folder, 0o755)
+	made, err := files.MakeFolders(folder)
 	if err == nil {
 		err = f.download(ctx, filepath.Join(folder, f.name), o.Progress)
+	}
+	if err != nil {
+		files.RemoveEmpty(made) // a folder of a mistaken name, such as ~, is none that the user has wanted
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("download %s: %w", f.url, ctx.Err())
