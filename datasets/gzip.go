@@ -8,9 +8,8 @@ import (
 	"io"
 )
 
-// gunzip decompresses a gzip file, as `gzip -d` does: the file may have several streams, one after the other, and zeros
-// after the last one, which tapes and copies in blocks leave. Other bytes after the end are an error, which tar and zlib
-// would not see.
+// gunzip decompresses a gzip file, as `gzip -d` does: the file may have several streams, one after the other, and
+// zeros after the last one, which tapes and copies in blocks leave. Other bytes after the end are an error.
 type gunzip struct {
 	r   *bufio.Reader
 	z   *gzip.Reader

@@ -28,8 +28,8 @@ const (
 type visitor func(name string, size int64, open func() (io.ReadCloser, error)) error
 
 // pictures is a tree of files PART/CLASS/NAME.png in a folder or an archive, with the parts train and test. Names that
-// begin with a dot, what operating systems leave, other parts, and files outside of classes are ignored. A folder of an unknown class is an error, as
-// it would need a label. Anything but a PNG file in a class is an error too.
+// begin with a dot, what operating systems leave, other parts, and files outside of classes are ignored. A folder of an
+// unknown class is an error, as it would need a label. Anything but a PNG file in a class is an error too.
 type pictures interface {
 	// walk calls visit for every picture, whose content can be read until visit returns. As long as the fingerprint is
 	// the same, the order is the same.

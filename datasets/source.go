@@ -117,8 +117,8 @@ func places(o Options) []string {
 	return kept
 }
 
-// in returns the path of the file in a folder, under the first of its names that exists: the published name, the name of
-// the uncompressed file, or one that it has elsewhere.
+// in returns the path of the file in a folder, under the first of its names that exists: the published name, the name
+// of the uncompressed file, or one that it has elsewhere.
 func (f *publishedFile) in(dir string) string {
 	for _, name := range append([]string{f.name}, f.also...) {
 		path := filepath.Join(dir, name)
@@ -217,7 +217,7 @@ func (s *source) strangers(place string) string {
 // addWords adds the words of a file's name of four letters or more, but those that any set may have.
 func addWords(words map[string]bool, name string) {
 	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
-		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	}) {
 		if len(word) >= 4 && !slices.Contains([]string{"data", "test", "tar", "binary", "batch"}, word) {
 			words[word] = true
@@ -368,7 +368,8 @@ func (s *source) verifyArchive(ctx context.Context, found Found) ([]FileStatus, 
 	defer os.RemoveAll(temp)
 	if err := s.unpack(ctx, found.Archive, temp, false); err != nil {
 		return []FileStatus{{
-			File: s.archive.name, Path: found.Archive, Status: Malformed, Found: fmt.Sprintf("%v; in it: %v", differs, err),
+			File: s.archive.name, Path: found.Archive, Status: Malformed,
+			Found: fmt.Sprintf("%v; in it: %v", differs, err),
 		}}, ctx.Err()
 	}
 	all, err := s.verifyFiles(ctx, Found{Dir: temp})
@@ -434,15 +435,16 @@ func (s *source) checkFiles(ctx context.Context, dir string, o Options) error {
 		return err
 	}
 	for _, f := range all {
-		if f.Status != Official && !(f.Status == Altered && o.AllowAltered) {
+		if f.Status != Official && (f.Status != Altered || !o.AllowAltered) {
 			return fmt.Errorf("%w: %s", ErrAltered, f)
 		}
 	}
 	return nil
 }
 
-// unpack writes the files of an archive to dir: of the official one those of its folder, of another one the files of the
-// set in whatever folder. It uses only the last element of their paths, so that no path in an archive leads out of dir.
+// unpack writes the files of an archive to dir: of the official one those of its folder, of another one the files of
+// the set in whatever folder. It uses only the last element of their paths, so that no path in an archive leads out of
+// dir.
 func (s *source) unpack(ctx context.Context, archivePath, dir string, official bool) error {
 	f, _, err := files.OpenRegular(archivePath)
 	if err != nil {
