@@ -140,7 +140,8 @@ func TestMAT5Errors(t *testing.T) {
 		{"data short", slices.Concat(w.header(), w.matrix("X", mxUINT8, []int32{32, 32, 3, 3}, miUINT8,
 			make([]byte, 9215)), y), "X: 9215 bytes of data, want 9216 (dimensions [32 32 3 3] × 1)"},
 		{
-			"y a matrix", slices.Concat(w.header(), x, w.matrix("y", mxDOUBLE, []int32{3, 2}, miUINT8, make([]byte, 6))),
+			"y a matrix",
+			slices.Concat(w.header(), x, w.matrix("y", mxDOUBLE, []int32{3, 2}, miUINT8, make([]byte, 6))),
 			"y: dimensions [3 2], want [n 1]",
 		},
 		{
