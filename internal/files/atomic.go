@@ -18,7 +18,8 @@ import (
 // WriteFile creates or replaces the file at path with the bytes that write writes, all of them or none. It writes to a
 // temporary name in the same folder, syncs, renames, and syncs the folder. An older file stays unchanged until the
 // rename, and after an error. WriteFile creates missing folders, and removes temporary files that killed processes left
-// in the folder. It replaces a symbolic link at path and does not follow it. The file's mode is 0666 less the umask.
+// in the folder. It replaces a symbolic link at path and does not follow it; a pipe, a device or a folder at path is an
+// error, see [ErrNoFile]. The file's mode is 0666 less the umask. For files that a user names, see [Output].
 //
 // Before is called when the new file is whole, just before the rename. An error of it keeps the older file.
 //
@@ -37,6 +38,9 @@ type Before func(temp string) error
 // results add their own names.
 func Replace(path string, write func(io.Writer) error, before ...Before) error {
 	dir := filepath.Dir(path)
+	if err := CheckPlace(path); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -51,7 +55,7 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 		_ = os.Remove(temp) // without an error the file has its final name by now
 	}()
 
-	buffered := bufio.NewWriterSize(f, 1<<16)
+	buffered := newBuffer(f)
 	type step struct {
 		doing string
 		do    func() error
@@ -74,6 +78,8 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 	}
 	return SyncFolder(dir)
 }
+
+func newBuffer(f *os.File) *bufio.Writer { return bufio.NewWriterSize(f, 1<<16) }
 
 // SyncFolder syncs a folder, where the file system can, so that a rename in it survives a power cut.
 func SyncFolder(dir string) error {

@@ -1,0 +1,146 @@
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"rollcall/internal/files/filestest"
+	"rollcall/internal/must"
+)
+
+// availabilityCSV writes a trace of two rounds to what --csv names.
+func availabilityCSV(path string, more ...string) []string {
+	return append(strings.Fields("availability --kind sine --rounds 2 --clients 2 --train-size 60 --csv "+path), more...)
+}
+
+// The files of flags are written to what the user names, be it a link, a pipe, a device or standard output, where
+// nothing else is then.
+func TestNamedOutputs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const kept = "out"
+	pass(t, smallRun(kept)...)
+	want := pass(t, availabilityCSV("new/plain.csv")...)
+	csv := contents(t, "new/plain.csv")
+	if !strings.HasPrefix(csv, "round,client,") || !strings.HasPrefix(want.stdout, "new/plain.csv: 2 rounds") {
+		t.Fatalf("%q, %q", want.stdout, csv)
+	}
+	if o := pass(t, availabilityCSV("-")...); o.stdout != csv {
+		t.Errorf("--csv -: %q, want the rows alone", o.stdout)
+	}
+	must.OK(t, os.WriteFile("real", []byte("old"), 0o640))
+	must.OK(t, os.Symlink("real", "link"))
+	must.OK(t, os.Symlink("new/none-yet", "to-nothing"))
+	must.OK(t, syscall.Mkfifo("pipe", 0o666))
+	read := make(chan string, 1)
+	for _, c := range []struct {
+		line []string
+		says string // the beginning of what is written
+	}{
+		{availabilityCSV("OUTPUT"), csv},
+		{strings.Fields("results recheck " + kept + " --minutes 1 --threads 1 --report OUTPUT"), "# "},
+	} {
+		for name, file := range map[string]string{"link": "real", "to-nothing": "new/none-yet", "pipe": ""} {
+			line := strings.Fields(strings.ReplaceAll(strings.Join(c.line, " "), "OUTPUT", name))
+			before := must.Get(os.Lstat(name))(t).Mode()
+			if file == "" {
+				go func() {
+					text, _ := os.ReadFile(name)
+					read <- string(text)
+				}()
+			}
+			o := pass(t, line...)
+			got := ""
+			if file == "" {
+				got = <-read
+			} else {
+				got = contents(t, file)
+			}
+			if !strings.HasPrefix(got, c.says) || o.stdout == "" || strings.Contains(o.stdout, got) {
+				t.Errorf("%q: %q written, %q on standard output", line, got, o.stdout)
+			}
+			if mode := must.Get(os.Lstat(name))(t).Mode(); mode != before {
+				t.Errorf("%q: %v, want it to stay %v", line, mode, before)
+			}
+		}
+		o := pass(t, strings.Fields(strings.ReplaceAll(strings.Join(c.line, " "), "OUTPUT", "-"))...)
+		if !strings.HasPrefix(o.stdout, c.says) {
+			t.Errorf("%q: %q on standard output, want what the file has, alone", c.line, o.stdout)
+		}
+		for name, put := range irregular {
+			if !strings.HasPrefix(name, "a folder") && name != "a link to itself" {
+				continue
+			}
+			path := filepath.Join(t.TempDir(), "x")
+			must.OK(t, put(path))
+			o := rollcall(t, strings.Fields(strings.ReplaceAll(strings.Join(c.line, " "), "OUTPUT", path))...)
+			if strings.HasPrefix(name, "a folder") {
+				oneLineError(t, o, statusUsage, path, "a folder, want a file")
+			} else {
+				oneLineError(t, o, statusFailure, path, "too many levels of symbolic links")
+			}
+		}
+		t.Run("device", func(t *testing.T) {
+			full := filestest.Device(t, filepath.Join(t.TempDir(), "full"), filestest.Full)
+			o := rollcall(t, strings.Fields(strings.ReplaceAll(strings.Join(c.line, " "), "OUTPUT", full))...)
+			says := "rollcall: " + full + ": no space left on device\n"
+			if o.status != statusFailure || !strings.HasSuffix(o.stderr, says) {
+				t.Errorf("status %d, %q", o.status, o.stderr)
+			}
+			if mode := must.Get(os.Lstat(full))(t).Mode(); mode&fs.ModeCharDevice == 0 {
+				t.Errorf("%v, want a device", mode)
+			}
+		})
+	}
+}
+
+// A file that the command reads is not written.
+func TestOutputIsInput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const trace = "client,start,end\n0,0,2\n"
+	must.OK(t, os.WriteFile("trace.csv", []byte(trace), 0o666))
+	must.OK(t, os.Symlink("trace.csv", "link"))
+	must.OK(t, os.Link("trace.csv", "twin"))
+	for _, name := range []string{"trace.csv", "link", "twin", "./x/../trace.csv"} {
+		must.OK(t, os.MkdirAll("x", 0o777))
+		o := rollcall(t, availabilityCSV(name, "--kind", "trace", "--trace", "trace.csv")...)
+		oneLineError(t, o, statusUsage, name, "--trace")
+	}
+	out := t.TempDir()
+	pass(t, smallRun(out)...)
+	curve := only(t, out, curvePath)
+	before := contents(t, curve)
+	oneLineError(t, rollcall(t, "results", "recheck", out, "--report", curve), statusUsage, curve, "the name of a file of a run")
+	if contents(t, "trace.csv") != trace || contents(t, curve) != before {
+		t.Error("an input is another now")
+	}
+}
+
+// A pipe without a reader waits for one, and Ctrl-C ends that. A reader that goes away is an error.
+func TestPipeOutput(t *testing.T) {
+	ofProcesses(t)
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	must.OK(t, syscall.Mkfifo(pipe, 0o666))
+	inherited(t, syscall.SIGINT, false)
+	waits := startChild(t, "", availabilityCSV(pipe)...)
+	select {
+	case <-waits.ended:
+		t.Fatalf("ended without a reader: %s", waits.text())
+	case <-time.After(time.Second):
+	}
+	if log, took := waits.endBy(t, syscall.SIGINT, statusInterrupted); took > promptEnd || log != interruptedLine {
+		t.Errorf("after %v: %q", took, log)
+	}
+	long := startChild(t, "", availabilityCSV(pipe, "--rounds", "100000")...)
+	reader := must.Get(os.Open(pipe))(t)
+	must.Get(reader.Read(make([]byte, 100)))(t)
+	must.OK(t, reader.Close())
+	<-long.ended
+	if status := long.ProcessState.ExitCode(); status != statusFailure || !strings.Contains(long.text(), "broken pipe") {
+		t.Errorf("status %d, %q, want a broken pipe", status, long.text())
+	}
+}
