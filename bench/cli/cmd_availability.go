@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
-	
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 

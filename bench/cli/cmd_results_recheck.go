@@ -53,7 +53,7 @@ The exit status is 1 if a row differs, if a file is damaged, or if nothing could
 	fs.StringSliceVar(&o.Only, "only", nil, "items, such as fedar-2,cafed-f1b (default: all)")
 	fs.StringVar(&page, "report", "",
 		"write a page in Markdown too, with the checksums of the kept curves; with - the page alone is on standard "+
-		"output")
+			"output")
 	fs.IntVar(&o.Machine.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine")
 	fs.StringVar(&o.Machine.DataDir, "data-dir", "",
 		"folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"rollcall/internal/files"
 	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 )
@@ -142,5 +143,51 @@ func TestPipeOutput(t *testing.T) {
 	<-long.ended
 	if status := long.ProcessState.ExitCode(); status != statusFailure || !strings.Contains(long.text(), "broken pipe") {
 		t.Errorf("status %d, %q, want a broken pipe", status, long.text())
+	}
+}
+
+// What a killed command has begun to write goes with the repeated command, also from folders in which nothing is left to
+// write. What a living one writes stays.
+func TestKilledLeavesNothing(t *testing.T) {
+	top := t.TempDir()
+	out, all, page := filepath.Join(top, "out"), filepath.Join(top, "all"), filepath.Join(top, "page")
+	lines := [][]string{
+		smallSweep(out, "--methods", "ca-fed,mifa", "--seeds", "3,4"),
+		{"results", "merge", out, "--out", all},
+		{"report", out, "--to", page},
+		{"figure", "fedawe-f6", "--out", out},
+	}
+	for _, line := range lines {
+		pass(t, line...)
+	}
+	planted, alive := []string{}, filepath.Dir(only(t, all, "sweep/ca-fed*/seed-3/run.json"))
+	must.OK(t, filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || path == top || path == alive {
+			return err
+		}
+		f := must.Get(files.CreateTemp(path))(t)
+		planted = append(planted, f.Name())
+		return f.Close() // and so unlocks it, as a kill does
+	}))
+	living := must.Get(files.CreateTemp(alive))(t)
+	defer living.Close()
+	if len(planted) < 15 {
+		t.Fatalf("%q, want folders of all commands", planted)
+	}
+	for _, line := range lines {
+		pass(t, line...)
+	}
+	for _, path := range planted {
+		// out itself and the folders of cells are never written to, so that a killed command leaves nothing there.
+		if _, err := os.Lstat(path); err == nil && filepath.Dir(path) != out &&
+			len(must.Get(filepath.Glob(filepath.Join(filepath.Dir(path), "seed-*")))(t)) == 0 {
+			t.Errorf("%s: is there still", path)
+		}
+	}
+	if left := must.Get(filepath.Glob(filepath.Join(all, "*", "*", ".rollcall-*")))(t); len(left) > 0 {
+		t.Errorf("left by the merge: %q", left)
+	}
+	if _, err := os.Lstat(living.Name()); err != nil {
+		t.Errorf("what is being written: %v", err)
 	}
 }

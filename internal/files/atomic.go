@@ -134,7 +134,7 @@ const staleAfter = 24 * time.Hour
 // removes such left files from the folder first.
 func CreateTemp(dir string) (f *os.File, err error) {
 	prefix := tempPrefix + machine(dir)
-	sweep(dir, prefix)
+	Sweep(dir)
 	for range 10 { // once is enough, unless another process sweeps the folder before the file is locked
 		path := filepath.Join(dir, prefix+rand.Text()+tempSuffix)
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -150,9 +150,11 @@ func CreateTemp(dir string) (f *os.File, err error) {
 	return nil, err
 }
 
-// sweep removes the temporary files from a folder that no living process writes: files with the given prefix at once,
-// others when they are stale. Files that cannot be read or removed stay.
-func sweep(dir, prefix string) {
+// Sweep removes the temporary files from a folder that no living process writes: files of this machine at once, others
+// when they are stale. Files that cannot be read or removed stay. Every write sweeps its folder; Sweep is for folders
+// in which nothing is left to write.
+func Sweep(dir string) {
+	prefix := tempPrefix + machine(dir)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		name := e.Name()

@@ -16,8 +16,10 @@ import (
 	"rollcall/results/events"
 )
 
-// Settle ends what a killed process has begun to move. The caller has the lock of the folder.
+// Settle ends what a killed process has begun to move, and removes what it has begun to write. The caller has the lock
+// of the folder.
 func Settle(dir string) error {
+	files.Sweep(dir) // a finished run is not written again, which would do it
 	if _, err := os.Lstat(filepath.Join(dir, movingName)); err == nil {
 		if err := Aside(dir); err != nil {
 			return err
