@@ -3,7 +3,9 @@ package e2e
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -189,5 +191,59 @@ func TestKilledLeavesNothing(t *testing.T) {
 	}
 	if _, err := os.Lstat(living.Name()); err != nil {
 		t.Errorf("what is being written: %v", err)
+	}
+}
+
+// hiddenName are names of files that no user knows.
+var hiddenName = regexp.MustCompile(`\.rollcall-|\.tmp\b|\.part\b|\.old-`)
+
+// A full disk is told with the file that the user knows, whatever is written.
+func TestFullDisk(t *testing.T) {
+	ofProcesses(t)
+	source := t.TempDir()
+	pass(t, smallSweep(source, "--methods", "ca-fed,mifa", "--seeds", "3,4")...)
+	for name, line := range map[string][]string{
+		"merge":  {"results", "merge", source, "--out", "OUT"},
+		"report": {"report", source, "--to", "OUT"},
+		"figure": {"figure", "fedawe-f6", "--out", "OUT"},
+		"run":    smallRun("OUT", "--method", "ca-fed", "--events", "--decisions", "--save-model", "--checkpoint-every", "1ms"),
+		"dump":   smallRun(t.TempDir(), "--rounds", "1", "--dump", "OUT"),
+		"sweep":  smallSweep("OUT", "--methods", "mifa"),
+		"tune": strings.Fields("tune --methods mifa --data leaf --rounds 4 --lrs 0.1 --server-lrs 1 --clients 4 " +
+			"--device cpu --threads 1 --out OUT"),
+		"bench": strings.Fields("bench --data leaf --clients 4 --rounds 3 --local-steps 1 --batch 4 --device cpu " +
+			"--threads 1 --out OUT"),
+		"availability": availabilityCSV("OUT/new.csv", "--rounds", "500"),
+		"recheck":      {"results", "recheck", source, "--minutes", "1", "--threads", "1", "--report", "OUT/page.md"},
+		"method":       {"method", "new", "OUT/mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			disk := t.TempDir()
+			if text, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4k", "none", disk).CombinedOutput(); err != nil {
+				t.Skipf("a disk of 4 KiB cannot be mounted: %s", text)
+			}
+			t.Cleanup(func() { must.OK(t, syscall.Unmount(disk, 0)) })
+			full := filepath.Join(disk, "full")
+			_ = os.WriteFile(full, make([]byte, 4096), 0o666) // up to the last byte
+			out := filepath.Join(disk, "out")
+			must.OK(t, os.Mkdir(out, 0o777))
+			o := alone(t, strings.Fields(strings.ReplaceAll(strings.Join(line, " "), "OUT", out))...)
+			lines := strings.Split(strings.TrimSpace(o.stderr), "\n")
+			last := lines[len(lines)-1]
+			if o.status != statusFailure || !strings.Contains(o.stderr, "no space left on device") ||
+				!strings.Contains(o.stderr, out) || !strings.HasPrefix(last, "rollcall: ") {
+				t.Errorf("status %d, %q, want 1 and what has no space", o.status, o.stderr)
+			}
+			if hidden := hiddenName.FindString(o.stderr); hidden != "" {
+				t.Errorf("%q in %q", hidden, o.stderr)
+			}
+			must.OK(t, filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && hiddenName.MatchString(d.Name()) || d.Name() == "mine.py" {
+					t.Errorf("left: %s", path)
+				}
+				return err
+			}))
+		})
 	}
 }

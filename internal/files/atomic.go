@@ -47,7 +47,7 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 	// The temporary name does not contain the final one: it would be too long if the final name just fits.
 	f, err := CreateTemp(dir)
 	if err != nil {
-		return withoutPath("create", err)
+		return fmt.Errorf("create: %w", Cause(err))
 	}
 	temp := f.Name()
 	defer func() { // runs after a panic of write as well
@@ -61,7 +61,8 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 		do    func() error
 	}
 	steps := []step{
-		{"write", func() error { return write(buffered) }},
+		// As a plain writer: the system's own copying of files names the new file in errors of reading the other.
+		{"write", func() error { return write(struct{ io.Writer }{buffered}) }},
 		{"write", buffered.Flush},
 		{"sync", f.Sync},
 	}
@@ -73,7 +74,7 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 		step{"close", f.Close})
 	for _, s := range steps {
 		if err := s.do(); err != nil {
-			return withoutPath(s.doing, err)
+			return withoutPath(s.doing, temp, err)
 		}
 	}
 	return SyncFolder(dir)
@@ -94,14 +95,24 @@ func SyncFolder(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// withoutPath removes the temporary name from an error of the os package, since no user knows that name. It returns
-// other errors unchanged.
-func withoutPath(doing string, err error) error {
+// withoutPath removes a temporary name from an error of the os package, since no user knows that name. It returns other
+// errors unchanged: those of a writer that reads another file name that one.
+func withoutPath(doing, temp string, err error) error {
+	p, ofPath := errors.AsType[*fs.PathError](err)
+	l, ofLink := errors.AsType[*os.LinkError](err)
+	if ofPath && p.Path == temp || ofLink && l.Old == temp {
+		return fmt.Errorf("%s: %w", doing, Cause(err))
+	}
+	return err
+}
+
+// Cause drops operation and paths from an error of the os package, for a message that names what the user knows.
+func Cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s: %w", doing, p.Err)
+		return p.Err
 	}
 	if l, ok := errors.AsType[*os.LinkError](err); ok {
-		return fmt.Errorf("%s: %w", doing, l.Err)
+		return l.Err
 	}
 	return err
 }

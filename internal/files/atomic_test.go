@@ -157,6 +157,22 @@ func TestWriteFileFails(t *testing.T) {
 	}
 }
 
+// An error about a file that the writer reads names that one.
+func TestWriteFileOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	err := files.WriteFile(filepath.Join(dir, "f"), func(w io.Writer) error {
+		from, err := os.Open(dir) // reading a folder fails
+		if err == nil {
+			_, err = io.Copy(w, from)
+			err = errors.Join(err, from.Close())
+		}
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "read "+dir+": ") {
+		t.Errorf("got %v, want it to name what was read", err)
+	}
+}
+
 func TestWriteFilePanic(t *testing.T) {
 	dir := t.TempDir()
 	func() {

@@ -90,16 +90,8 @@ func (o *Output) through() bool {
 	return o.older != nil && o.older.Mode().Type()&(fs.ModeNamedPipe|fs.ModeCharDevice) != 0
 }
 
-// named returns an error with the user's name, and without a name that the os package has put into it.
-func (o *Output) named(err error) error {
-	for {
-		p, ok := errors.AsType[*fs.PathError](err)
-		if !ok {
-			return fmt.Errorf("%s: %w", o.name, err)
-		}
-		err = p.Err
-	}
-}
+// named returns an error with the user's name in place of another.
+func (o *Output) named(err error) error { return fmt.Errorf("%s: %w", o.name, Cause(err)) }
 
 // Stdout reports whether the output is standard output, where nothing else may be then.
 func (o *Output) Stdout() bool { return o.stdout != nil }

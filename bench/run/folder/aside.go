@@ -43,12 +43,12 @@ func Aside(dir string) error {
 // aside moves files of a folder to a new folder in it, run.json first: without it, the others are no result.
 func aside(dir string, names ...string) error {
 	moving := filepath.Join(dir, movingName)
-	if err := os.MkdirAll(moving, 0o777); err != nil {
-		return err
+	if err := os.MkdirAll(moving, 0o777); err != nil { // no user knows that name
+		return fmt.Errorf("move aside: %w", files.Cause(err))
 	}
 	for _, name := range slices.Backward(names) {
 		if err := os.Rename(filepath.Join(dir, name), filepath.Join(moving, name)); err != nil {
-			return err
+			return fmt.Errorf("move %s aside: %w", name, files.Cause(err))
 		}
 	}
 	to := asideName
