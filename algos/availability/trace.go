@@ -2,13 +2,14 @@ package availability
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
+
+	"rollcall/internal/files"
 )
 
 // Interval is a time in which a client is active: the rounds Start, Start+1, …, End−1.
@@ -40,7 +41,7 @@ func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	if !(perRound > 0) || math.IsInf(perRound, 1) {
 		return nil, fmt.Errorf("availability: trace: rounds %g long, want above 0", perRound)
 	}
-	file := csv.NewReader(r)
+	file := files.NewCSVReader(r)
 	file.FieldsPerRecord, file.TrimLeadingSpace, file.ReuseRecord = 3, true, true
 	header, err := file.Read()
 	switch {
@@ -49,7 +50,7 @@ func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	case err != nil:
 		return nil, fmt.Errorf("availability: trace: %w", err)
 	case !slices.Equal(header, []string{"client", "start", "end"}):
-		return nil, fmt.Errorf("availability: trace: line 1: columns %q, want client,start,end", header)
+		return nil, fmt.Errorf("availability: trace: line 1: columns %.80q, want client,start,end", header)
 	}
 	var spans []span
 	for {

@@ -38,9 +38,6 @@ type Before func(temp string) error
 // results add their own names.
 func Replace(path string, write func(io.Writer) error, before ...Before) error {
 	dir := filepath.Dir(path)
-	if err := CheckPlace(path); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -70,6 +67,7 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 		steps = append(steps, step{"look", func() error { return look(temp) }})
 	}
 	steps = append(steps,
+		step{"rename", func() error { return CheckPlace(path) }},      // not before: a look may move what is there away
 		step{"rename", func() error { return os.Rename(temp, path) }}, // while locked, or a sweep might remove it
 		step{"close", f.Close})
 	for _, s := range steps {

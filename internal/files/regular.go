@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -37,8 +38,12 @@ func CheckPlace(path string) error {
 	return noFile(info.Mode())
 }
 
-// mostBytes bounds a text file that is read: far above a curve of a million rounds, far below a machine's memory.
-const mostBytes = 1 << 30
+// mostText bounds a file that is read as a whole, and mostRows one that is read row by row: far above a curve of a
+// million rounds.
+const (
+	mostText = 64 << 20
+	mostRows = 1 << 30
+)
 
 // OpenRegular opens a regular file and returns its size in bytes. It follows links. It returns an error for folders,
 // devices and pipes, since reading a pipe may wait for ever and a device may have no end.
@@ -57,15 +62,60 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// ReadRegular reads a whole regular file of at most 1 GiB.
-func ReadRegular(path string) ([]byte, error) {
+// openUpTo opens a regular file of at most so many bytes.
+func openUpTo(path string, most int64) (*os.File, int64, error) {
 	f, size, err := OpenRegular(path)
+	if err == nil && size > most {
+		err = errors.Join(fmt.Errorf("%s: %d bytes, want at most %d", path, size, most), f.Close())
+	}
+	return f, size, err
+}
+
+// ReadRegular reads a whole regular file of at most 64 MiB.
+func ReadRegular(path string) ([]byte, error) { return ReadUpTo(path, mostText) }
+
+// ReadUpTo reads a whole regular file of at most so many bytes.
+func ReadUpTo(path string, most int64) ([]byte, error) {
+	f, size, err := openUpTo(path, most)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	if size > mostBytes {
-		return nil, fmt.Errorf("%s: %d bytes, want at most %d", path, size, mostBytes)
+	defer func() { _ = f.Close() }()                             // nothing was written
+	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // grows no more: a large file is in memory once
+	_, err = text.ReadFrom(io.LimitReader(f, most))
+	return text.Bytes(), err
+}
+
+// Same reports whether two regular files have the same bytes.
+func Same(a, b string) (bool, error) {
+	x, sizeX, err := OpenRegular(a)
+	if err != nil {
+		return false, err
 	}
-	return io.ReadAll(io.LimitReader(f, mostBytes))
+	defer func() { _ = x.Close() }() // nothing was written
+	y, sizeY, err := OpenRegular(b)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = y.Close() }() // likewise
+	if sizeX != sizeY {
+		return false, nil
+	}
+	const piece = 1 << 16
+	p, q := make([]byte, piece), make([]byte, piece)
+	for {
+		n, errX := io.ReadFull(x, p)
+		m, errY := io.ReadFull(y, q)
+		atEnd := errors.Is(errX, io.EOF) || errors.Is(errX, io.ErrUnexpectedEOF)
+		switch {
+		case errX != nil && !atEnd:
+			return false, errX
+		case errY != nil && !errors.Is(errY, errX): // one of the two was cut off meanwhile, or cannot be read
+			return false, errY
+		case !bytes.Equal(p[:n], q[:m]):
+			return false, nil
+		case atEnd:
+			return true, nil
+		}
+	}
 }

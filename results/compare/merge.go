@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,12 +228,11 @@ func betterRun(a, b *results.Run) (bool, error) {
 		if !slices.Contains(a.Extra, name) || !slices.Contains(b.Extra, name) {
 			continue
 		}
-		x, errX := files.ReadRegular(file(a, name))
-		y, errY := files.ReadRegular(file(b, name))
-		if err := cmp.Or(errX, errY); err != nil {
+		same, err := files.Same(file(a, name), file(b, name))
+		if err != nil {
 			return false, fmt.Errorf("results: merge: %w", err)
 		}
-		if !bytes.Equal(x, y) {
+		if !same {
 			return false, fmt.Errorf("results: merge: %s and %s: the same run, but the files differ",
 				file(a, name), file(b, name))
 		}

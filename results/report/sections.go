@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -207,7 +206,7 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	in := csv.NewReader(f)
+	in := files.NewCSVReader(f)
 	head, err := in.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("report: %s: line 1: empty, want a header", path)

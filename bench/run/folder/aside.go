@@ -1,10 +1,8 @@
 package folder
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -167,31 +165,8 @@ func contained(dir, old string) bool {
 	return true
 }
 
-// sameBytes reports whether two files have the same content.
+// sameBytes reports whether two files have the same content, as far as they can be read.
 func sameBytes(a, b string) bool {
-	x, sizeX, errX := files.OpenRegular(a)
-	if errX != nil {
-		return false
-	}
-	defer func() { _ = x.Close() }() // nothing was written
-	y, sizeY, errY := files.OpenRegular(b)
-	if errY != nil {
-		return false
-	}
-	defer func() { _ = y.Close() }() // likewise
-	if sizeX != sizeY {
-		return false
-	}
-	const piece = 1 << 16
-	p, q := make([]byte, piece), make([]byte, piece)
-	for {
-		n, errX := io.ReadFull(x, p)
-		m, errY := io.ReadFull(y, q)
-		if !bytes.Equal(p[:n], q[:m]) {
-			return false
-		}
-		if errX != nil || errY != nil {
-			return errors.Is(errX, io.EOF) || errors.Is(errX, io.ErrUnexpectedEOF)
-		}
-	}
+	same, err := files.Same(a, b)
+	return same && err == nil
 }
