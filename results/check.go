@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results/metrics"
 )
 
@@ -281,15 +282,20 @@ func (r *Run) checkCurveSum() error {
 // checkFileSum compares a file with its checksum in run.json. A file without a checksum was put there by somebody
 // else.
 func (r *Run) checkFileSum(name string) error {
-	want := r.Info.Checksums[name]
-	got, err := fileChecksum(filepath.Join(r.Dir, name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && want == "":
-		return nil
-	case err != nil:
+	want, path := r.Info.Checksums[name], filepath.Join(r.Dir, name)
+	if want == "" {
+		f, _, err := files.OpenRegular(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			err = errors.Join(fmt.Errorf("no checksum in %s: the run has not written it", RunFile), f.Close())
+		}
 		return err
-	case want == "":
-		return fmt.Errorf("no checksum in %s: the run has not written it", RunFile)
+	}
+	got, err := fileChecksum(path)
+	if err != nil {
+		return err
 	}
 	if got != want {
 		return fmt.Errorf("checksum %s, want %s as %s has it: it was changed", got, want, RunFile)

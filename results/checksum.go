@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"rollcall/internal/files"
+	"rollcall/results/safetensors"
 )
 
 // Checksums are the checksums of a run's files, run.json included, by file name. They find accidents; whoever forges a
@@ -47,7 +48,7 @@ func checksums(dir string, round int, names []string) (sums Checksums, err error
 	for _, name := range names {
 		sum, broken := fileChecksum(filepath.Join(dir, name))
 		if broken != nil {
-			err = errors.Join(err, fmt.Errorf("results: %w", broken))
+			err = errors.Join(err, fmt.Errorf("results: %s: %w", filepath.Join(dir, name), broken))
 			continue
 		}
 		sums[name] = sum
@@ -83,15 +84,28 @@ func infoChecksum(text []byte) (string, error) {
 	return checksumOf(whole), err
 }
 
-// fileChecksum returns the checksum of a file. It reads piece by piece, as a saved model may be large.
+// moment is a size in bytes up to which a file is read in a moment, whatever it is.
+const moment = 64 << 20
+
+// fileChecksum returns the checksum of a file. It reads piece by piece, as a saved model may be large. A large file
+// that is no model or no CSV, and may be of any size, is an error before it is read.
 func fileChecksum(path string) (string, error) {
-	f, _, err := files.OpenRegular(path)
+	f, size, err := files.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
+	sum, text := sha256.New(), io.Reader(f)
+	switch {
+	case !isModelFile(filepath.Base(path)):
+		text = files.ShortLines(f)
+	case size > moment:
+		_, err = safetensors.New(f, size)
+	}
+	if err == nil {
+		_, err = io.Copy(sum, text)
+	}
+	if err != nil {
 		return "", err
 	}
 	return checksumKind + hex.EncodeToString(sum.Sum(nil)), nil

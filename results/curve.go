@@ -42,6 +42,14 @@ func WriteCurve(path string, rows []CurveRow, before ...files.Before) error {
 // ReadCurve reads what [WriteCurve] wrote.
 func ReadCurve(path string) ([]CurveRow, error) { return files.ReadCSVFile[CurveRow](path) }
 
+// ascends refuses a row that is not of a later round than the one before it.
+func ascends(row *CurveRow, before []CurveRow) error {
+	if n := len(before); n > 0 && row.Round <= before[n-1].Round {
+		return fmt.Errorf("round %d after round %d, want rounds ascending", row.Round, before[n-1].Round)
+	}
+	return nil
+}
+
 // Metric returns the measured column of a metric; it is missing for metrics that are computed from whole curves.
 func (r CurveRow) Metric(m metrics.Metric) files.Optional {
 	switch m {

@@ -132,13 +132,19 @@ func WriteRunInfo(path string, info RunInfo, wrote []string, before ...files.Bef
 	}, before...)
 }
 
+// Bounds of a run.json, whose longest part is a checksum for each model that a client keeps: of 100,000 clients.
+const (
+	mostInfo   = 16 << 20 // bytes
+	mostValues = 1 << 18  // commas, each with a value
+)
+
 // ErrNewer is wrapped by the errors about a run.json that a newer rollcall has written.
 var ErrNewer = errors.New("a newer rollcall wrote it")
 
 // ReadRunInfo reads what [WriteRunInfo] wrote. Settings are decoded by encoding/json, usually to a map, with numbers as
 // json.Number. It is an error if the settings do not have the hash beside them, or if the file was changed since.
 func ReadRunInfo(path string) (RunInfo, error) {
-	text, err := files.ReadText(path)
+	text, err := files.ReadTextUpTo(path, mostInfo)
 	if err != nil {
 		return RunInfo{}, fmt.Errorf("results: %w", err)
 	}
@@ -181,6 +187,9 @@ func decodeRunInfo(text []byte) (RunInfo, error) {
 
 // decodeJSON decodes a text that is exactly one JSON value.
 func decodeJSON(text []byte, into any) error {
+	if n := bytes.Count(text, []byte(",")); n > mostValues { // decoded, each takes ten times its bytes
+		return fmt.Errorf("%d values, want at most %d", n, mostValues)
+	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()
 	if err := in.Decode(into); err != nil {

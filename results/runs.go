@@ -204,22 +204,10 @@ func walk(ctx context.Context, folders []string, visit func(path string, d fs.Di
 // of the files beside them are in the run. A run without a readable row has no curve.
 func ReadRunFolder(dir string) (r Run, bad []error) {
 	path := filepath.Join(dir, CurveFile)
-	rows, lines, bad := files.ReadCSVFileLenient[CurveRow](path)
-	r.Dir = dir
-	for i, row := range rows {
-		if err := fits(row, r.Curve); err != nil {
-			bad = append(bad, fmt.Errorf("results: %s: line %d: %w", path, lines[i], err))
-			continue
-		}
-		if len(r.Curve) == 0 {
-			r.Setup, r.Params, r.Seed = row.Setup, row.Params, row.Seed
-		} else { // one copy of each text, or every row would keep its whole line in memory
-			row.Setup, row.Params = r.Setup, r.Params
-			for _, text := range []*string{&row.Engine, &row.Precision, &row.Version} {
-				*text = unique.Make(*text).Value()
-			}
-		}
-		r.Curve = append(r.Curve, row)
+	rows, _, bad := files.ReadCSVFileLenient(path, fits)
+	r.Dir, r.Curve = dir, rows
+	if len(rows) > 0 {
+		r.Setup, r.Params, r.Seed = rows[0].Setup, rows[0].Params, rows[0].Seed
 	}
 	if len(rows) == 0 && len(bad) == 0 {
 		bad = append(bad, fmt.Errorf("results: %s: line 2: no row, want one at least", path))
@@ -258,7 +246,7 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 
 // withLine adds the number of the line to an error from reading a JSON file, if the error has a position.
 func withLine(path string, err error) error {
-	text, readErr := files.ReadText(path)
+	text, readErr := files.ReadTextUpTo(path, mostInfo)
 	if readErr != nil {
 		return err
 	}
@@ -277,8 +265,9 @@ func withLine(path string, err error) error {
 	return fmt.Errorf("results: %s: line %d: %w", path, line, err)
 }
 
-// fits returns why a row cannot follow the rows before it in one curve; nil if it can.
-func fits(row CurveRow, before []CurveRow) error {
+// fits returns why a row cannot follow the rows before it in one curve; nil if it can. Then it has their texts: without
+// one copy of each, every row would keep its whole line in memory.
+func fits(row *CurveRow, before []CurveRow) error {
 	if row.Round < 0 || row.Round > mostRounds {
 		return fmt.Errorf("round %d, want 0 … %d", row.Round, mostRounds)
 	}
@@ -290,12 +279,16 @@ func fits(row CurveRow, before []CurveRow) error {
 		}
 		return cmp.Or(row.Named(), named("engine", row.Engine, "precision", row.Precision, "version", row.Version))
 	}
-	first, last := before[0], before[len(before)-1]
+	first := before[0]
 	if row.Setup != first.Setup || row.Params != first.Params || row.Seed != first.Seed {
 		return errors.New("another run than the first line's, want one run in a curve")
 	}
-	if row.Round <= last.Round {
-		return fmt.Errorf("round %d after round %d, want rounds ascending", row.Round, last.Round)
+	if err := ascends(row, before); err != nil {
+		return err
+	}
+	row.Setup, row.Params = first.Setup, first.Params
+	for _, text := range []*string{&row.Engine, &row.Precision, &row.Version} {
+		*text = unique.Make(*text).Value()
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func TestModelChecksums(t *testing.T) {
 		{"a folder", func(dir string) error {
 			return errors.Join(os.Remove(filepath.Join(dir, results.ModelFile)),
 				os.Mkdir(filepath.Join(dir, results.ModelFile), 0o777))
-		}, []string{"model.safetensors: d---------, want a file"}},
+		}, []string{"model.safetensors: a folder, want a file"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := savedRun(t, t.TempDir())

@@ -62,7 +62,7 @@ func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	if !(perRound > 0) || math.IsInf(perRound, 1) {
 		return nil, fmt.Errorf("availability: trace: rounds %g long, want above 0", perRound)
 	}
-	file, err := files.CSVReader(r)
+	file, err := files.NewCSVReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("availability: trace: line 1: %w", err)
 	}
@@ -77,7 +77,7 @@ func ReadTrace(r io.Reader, clients int, perRound float64) ([]Interval, error) {
 	case commas != nil:
 		return nil, fmt.Errorf("availability: trace: line 1: %w", commas)
 	case !slices.Equal(header, []string{"client", "start", "end"}):
-		return nil, fmt.Errorf("availability: trace: line 1: columns %q, want client,start,end", header)
+		return nil, fmt.Errorf("availability: trace: line 1: columns %.80q, want client,start,end", header)
 	}
 	var spans []span
 	for {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -162,6 +163,24 @@ func interruptedStatus(ctx context.Context, stderr io.Writer) int {
 	}
 	run.Logf(stderr, "rollcall: time is up: repeat the command to resume\n")
 	return StatusTimeUp
+}
+
+// output looks at the file that a flag names, before the work is done that it is for. leave removes the folders that
+// were made for it, if it has come to nothing.
+func (a *app) output(flag, path string) (out *files.Output, leave func(), err error) {
+	if out, err = files.NewOutput(path, a.stdout); errors.Is(err, files.ErrNoFile) {
+		return nil, nil, settings.Usagef("--%s %w", flag, err)
+	}
+	leave = func() {}
+	if err == nil && out.NewIn() != "" {
+		if leave, err = run.Writable(out.NewIn()); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("--%s %w", flag, err)
+	}
+	return out, leave, nil
 }
 
 func logErrors(stderr io.Writer, errs ...error) {

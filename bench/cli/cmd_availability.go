@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,7 +56,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	cmd.Flags().Lookup("data").DefValue = "synthetic"
 	rounds := cmd.Flags().Int("rounds", 100, "rounds written")
 	cmd.Flags().StringVar(&kind, "kind", "stationary", "availability model")
-	cmd.Flags().StringVar(&path, "csv", "", "file to write (default: standard output)")
+	cmd.Flags().StringVar(&path, "csv", "-", "file to write; - is standard output")
 	cmd.Flags().StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
 	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -83,6 +83,14 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := s.FitTrace(); err != nil {
 			return err
 		}
+		out, leave, err := a.output("csv", path)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		if s.Trace != "" && out.Is(s.Trace) {
+			return settings.Usagef("--csv %s: the file of --trace, want another", path)
+		}
 		if note := s.Shortened(); note != "" {
 			run.Logf(a.stderr, "%s\n", note)
 		}
@@ -94,18 +102,8 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err != nil {
 			return err
 		}
-		if path == "" {
-			return files.WriteCSV(a.stdout, rows)
-		}
-		if isFolder(path) {
-			return settings.Usagef("--csv %s: a folder, want a file", path)
-		}
-		leave, err := run.Writable(filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		defer leave()
-		if err := files.WriteCSVFile(path, rows); err != nil {
+		err = out.Write(func(w io.Writer) error { return files.WriteCSV(w, rows) })
+		if err != nil || out.Stdout() {
 			return err
 		}
 		_, err = fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", path,

@@ -66,7 +66,10 @@ func writeNew(path, text string) error {
 		return err
 	}
 	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // or it would be in the way of the next attempt
+	}
+	return err
 }
 
 // methodCheckCommand is `rollcall method check`: small runs of a method that show what is wrong with it.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
+	"rollcall/results"
 )
 
 // recheckCommand is `rollcall results recheck`: are kept results what the program computes?
@@ -48,7 +51,9 @@ The exit status is 1 if a row differs, if a file is damaged, or if nothing could
 	fs.Float64Var(&minutes, "minutes", 10, "how long all may take")
 	fs.Uint32Var(&o.Seed, "seed", 0, "of the draw, to repeat one (default: a random one)")
 	fs.StringSliceVar(&o.Only, "only", nil, "items, such as fedar-2,cafed-f1b (default: all)")
-	fs.StringVar(&page, "report", "", "write a page in Markdown too, with the checksums of the kept curves")
+	fs.StringVar(&page, "report", "",
+		"write a page in Markdown too, with the checksums of the kept curves; with - the page alone is on standard "+
+			"output")
 	fs.IntVar(&o.Machine.Threads, "threads", runtime.GOMAXPROCS(0), "threads of the CPU engine")
 	fs.StringVar(&o.Machine.DataDir, "data-dir", "",
 		"folder of the data sets (default: $ROLLCALL_DATA, then the user's cache folder)")
@@ -64,16 +69,30 @@ The exit status is 1 if a row differs, if a file is damaged, or if nothing could
 		if err := o.Machine.Validate(); err != nil {
 			return err
 		}
+		var out *files.Output
+		text := a.stdout
+		if slices.Contains(append(slices.Clone(results.RunFiles), recheck.ArchiveName), filepath.Base(page)) {
+			return settings.Usagef("--report %s: the name of a file of a run, want another", page)
+		}
+		if page != "" { // looked at before minutes of training
+			var leave func()
+			var err error
+			if out, leave, err = a.output("report", page); err != nil {
+				return err
+			}
+			defer leave()
+			if out.Stdout() {
+				text = a.stderr
+			}
+		}
 		r, stopped := recheck.Run(cmd.Context(), o)
 		if r == nil {
 			return stopped
 		}
-		err := r.Text(a.stdout)
-		if page != "" {
+		err := r.Text(text)
+		if out != nil {
 			command := recheckLine(cmd, args, o.Seed)
-			err = errors.Join(err, files.WriteFile(page, func(w io.Writer) error {
-				return r.Markdown(files.Printed(w), command)
-			}))
+			err = errors.Join(err, out.Write(func(w io.Writer) error { return r.Markdown(files.Printed(w), command) }))
 		}
 		logErrors(a.stderr, r.Problems...)
 		if stopped != nil {

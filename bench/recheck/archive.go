@@ -17,8 +17,11 @@ import (
 // ArchiveName is the name of an archive of kept runs: a tar of folders CELL/seed-N, with the files of a run in each.
 const ArchiveName = "runs.tar.gz"
 
-// mostUnpacked bounds the bytes of an archive when it is unpacked: one that somebody made to fill the disk is refused.
-const mostUnpacked = 4 << 30
+// Bounds of an archive when it is unpacked: one that somebody made to fill the disk is refused.
+const (
+	mostUnpacked = 4 << 30 // bytes
+	mostMembers  = 100_000 // files and folders, a hundred times those of a large table
+)
 
 // unpackAll unpacks every archive below the folder dir, to a folder of its path below to. bad is what is wrong with
 // archives, whose runs are left out.
@@ -57,7 +60,7 @@ func unpack(path, dir string, most int64) error {
 		return err
 	}
 	whole := &io.LimitedReader{R: zipped, N: most}
-	if err = untar(tar.NewReader(whole), dir); err == nil {
+	if err = untar(tar.NewReader(whole), dir, most); err == nil {
 		_, err = io.Copy(io.Discard, whole) // up to the checksum at the end of the file
 	}
 	if whole.N == 0 {
@@ -66,14 +69,20 @@ func unpack(path, dir string, most int64) error {
 	return err
 }
 
-func untar(in *tar.Reader, dir string) error {
-	for {
+// untar writes the members of an archive, which may say that they are larger than the archive: they have holes.
+func untar(in *tar.Reader, dir string, most int64) error {
+	for members := 0; ; members++ {
 		member, err := in.Next()
+		if err == nil {
+			most -= member.Size
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
+		case most < 0 || members == mostMembers:
+			return errors.New("too large")
 		case !filepath.IsLocal(member.Name):
 			return fmt.Errorf("%q: leads out of the folder", member.Name)
 		case member.Typeflag == tar.TypeDir:

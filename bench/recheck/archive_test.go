@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,4 +97,15 @@ func TestArchiveTooLarge(t *testing.T) {
 		t.Errorf("%v, want that it is too large", err)
 	}
 	must.OK(t, unpack(path, t.TempDir(), 1<<22))
+	// A file with a hole is larger than what the archive has of it.
+	holes := t.TempDir()
+	must.OK(t, os.WriteFile(filepath.Join(holes, "curve.csv"), nil, 0o666))
+	must.OK(t, os.Truncate(filepath.Join(holes, "curve.csv"), 1<<22))
+	pack := exec.Command("tar", "--sparse", "--format=posix", "-czf", path, "-C", holes, "curve.csv")
+	if text, err := pack.CombinedOutput(); err != nil {
+		t.Skipf("no tar that packs holes: %v: %s", err, text)
+	}
+	if err := unpack(path, t.TempDir(), 1<<21); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("%v, want that a file with a hole is too large", err)
+	}
 }

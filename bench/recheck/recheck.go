@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 
 // check rechecks a run for a share of the time, and longer if no row after round 0 is compared by then.
 func (c *checker) check(ctx context.Context, k *kept, share time.Duration) {
-	text, err := files.ReadRegular(filepath.Join(k.Dir, results.CurveFile))
+	text, err := files.ReadUpTo(filepath.Join(k.Dir, results.CurveFile), 1<<30) // as its rows were read
 	var rows []results.CurveRow
 	if err == nil {
 		rows, err = c.train(ctx, k, share)
@@ -209,7 +209,7 @@ func (w *watch) Round(done, active int) {
 // column, but for time and version, and of the engine its numerics. It returns how many rows differ, and the first
 // difference.
 func compare(text string, rows []results.CurveRow) (differ int, first string) {
-	in, err := files.CSVReader(strings.NewReader(text))
+	in, err := files.NewCSVReader(strings.NewReader(text))
 	if err != nil {
 		return len(rows), err.Error()
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 	"strconv"
@@ -286,15 +285,7 @@ func Writable(dir string) (leave func(), err error) {
 	}
 	if err != nil {
 		leave()
-		return nil, fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, cause(err))
+		return nil, fmt.Errorf("output folder %s: %w, want a folder that can be written to", dir, files.Cause(err))
 	}
 	return leave, nil
-}
-
-// cause drops operation and path from an error of package os, for a message that says both already.
-func cause(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }

@@ -82,7 +82,12 @@ func opened(r io.ReaderAt, size int64) (*safetensors.File, error) {
 // sameContent compares the content of a file with its SHA-256 at the first reading. At the first reading it sets sum.
 func sameContent(sum *string, content []byte) error {
 	sha := sha256.Sum256(content)
-	found := hex.EncodeToString(sha[:])
+	return sameSum(sum, sha[:])
+}
+
+// sameSum is sameContent for the SHA-256 of a file.
+func sameSum(sum *string, sha []byte) error {
+	found := hex.EncodeToString(sha)
 	if *sum != "" && *sum != found {
 		return fmt.Errorf("changed since this command began: SHA-256 %s, want %s", found, *sum)
 	}
@@ -213,15 +218,17 @@ func (s *Settings) Shortened() string {
 // ReadTrace reads the file of --trace. Its content names the run, so that a file that has changed since it was first
 // read is an error. It must be a regular file, since every run reads it again.
 func (s *Settings) ReadTrace() ([]availability.Interval, error) {
-	text, err := files.ReadRegular(s.Trace)
+	f, _, err := files.OpenRegular(s.Trace)
 	if err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
 	}
-	if err := sameContent(&s.TraceSum, text); err != nil {
-		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
-	}
+	defer func() { _ = f.Close() }() // nothing was written
+	sum := sha256.New()
 	// Without --round-seconds the trace counts rounds, and a round is 1 long.
-	intervals, err := availability.ReadTrace(bytes.NewReader(text), s.Clients, s.RoundSeconds.Or(1))
+	intervals, err := availability.ReadTrace(io.TeeReader(f, sum), s.Clients, s.RoundSeconds.Or(1))
+	if err == nil {
+		err = sameSum(&s.TraceSum, sum.Sum(nil))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
 	}

@@ -41,6 +41,9 @@ func Submit(ctx context.Context, folder, script string, parts int, after string)
 	if _, err := exec.LookPath("sbatch"); err != nil {
 		return "", fmt.Errorf("slurm: no program sbatch here: want a machine that submits jobs, or --dry-run")
 	}
+	if err := files.CheckPlace(filepath.Join(folder, jobsFile)); err != nil { // not after the job is submitted
+		return "", fmt.Errorf("slurm: %s: %w", filepath.Join(folder, jobsFile), err)
+	}
 	path := filepath.Join(folder, scriptFile)
 	if err := files.Replace(path, func(w io.Writer) error {
 		_, err := io.WriteString(w, script)

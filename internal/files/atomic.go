@@ -18,7 +18,8 @@ import (
 // WriteFile creates or replaces the file at path with the bytes that write writes, all of them or none. It writes to a
 // temporary name in the same folder, syncs, renames, and syncs the folder. An older file stays unchanged until the
 // rename, and after an error. WriteFile creates missing folders, and removes temporary files that killed processes left
-// in the folder. It replaces a symbolic link at path and does not follow it. The file's mode is 0666 less the umask.
+// in the folder. It replaces a symbolic link at path and does not follow it; a pipe, a device or a folder at path is an
+// error, see [ErrNoFile]. The file's mode is 0666 less the umask. For files that a user names, see [Output].
 //
 // Before is called when the new file is whole, just before the rename. An error of it keeps the older file.
 //
@@ -43,7 +44,7 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 	// The temporary name does not contain the final one: it would be too long if the final name just fits.
 	f, err := CreateTemp(dir)
 	if err != nil {
-		return withoutPath("create", err)
+		return fmt.Errorf("create: %w", Cause(err))
 	}
 	temp := f.Name()
 	defer func() { // runs after a panic of write as well
@@ -51,13 +52,14 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 		_ = os.Remove(temp) // without an error the file has its final name by now
 	}()
 
-	buffered := bufio.NewWriterSize(f, 1<<16)
+	buffered := newBuffer(f)
 	type step struct {
 		doing string
 		do    func() error
 	}
 	steps := []step{
-		{"write", func() error { return write(buffered) }},
+		// As a plain writer: the system's own copying of files names the new file in errors of reading the other.
+		{"write", func() error { return write(struct{ io.Writer }{buffered}) }},
 		{"write", buffered.Flush},
 		{"sync", f.Sync},
 	}
@@ -65,15 +67,18 @@ func Replace(path string, write func(io.Writer) error, before ...Before) error {
 		steps = append(steps, step{"look", func() error { return look(temp) }})
 	}
 	steps = append(steps,
+		step{"rename", func() error { return CheckPlace(path) }},      // not before: a look may move what is there away
 		step{"rename", func() error { return os.Rename(temp, path) }}, // while locked, or a sweep might remove it
 		step{"close", f.Close})
 	for _, s := range steps {
 		if err := s.do(); err != nil {
-			return withoutPath(s.doing, err)
+			return withoutPath(s.doing, temp, err)
 		}
 	}
 	return SyncFolder(dir)
 }
+
+func newBuffer(f *os.File) *bufio.Writer { return bufio.NewWriterSize(f, 1<<16) }
 
 // SyncFolder syncs a folder, where the file system can, so that a rename in it survives a power cut.
 func SyncFolder(dir string) error {
@@ -88,14 +93,24 @@ func SyncFolder(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// withoutPath removes the temporary name from an error of the os package, since no user knows that name. It returns
-// other errors unchanged.
-func withoutPath(doing string, err error) error {
+// withoutPath removes a temporary name from an error of the os package, since no user knows that name. It returns other
+// errors unchanged: those of a writer that reads another file name that one.
+func withoutPath(doing, temp string, err error) error {
+	p, ofPath := errors.AsType[*fs.PathError](err)
+	l, ofLink := errors.AsType[*os.LinkError](err)
+	if ofPath && p.Path == temp || ofLink && l.Old == temp {
+		return fmt.Errorf("%s: %w", doing, Cause(err))
+	}
+	return err
+}
+
+// Cause drops operation and paths from an error of the os package, for a message that names what the user knows.
+func Cause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s: %w", doing, p.Err)
+		return p.Err
 	}
 	if l, ok := errors.AsType[*os.LinkError](err); ok {
-		return fmt.Errorf("%s: %w", doing, l.Err)
+		return l.Err
 	}
 	return err
 }
@@ -128,7 +143,7 @@ const staleAfter = 24 * time.Hour
 // removes such left files from the folder first.
 func CreateTemp(dir string) (f *os.File, err error) {
 	prefix := tempPrefix + machine(dir)
-	sweep(dir, prefix)
+	Sweep(dir)
 	for range 10 { // once is enough, unless another process sweeps the folder before the file is locked
 		path := filepath.Join(dir, prefix+rand.Text()+tempSuffix)
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -144,9 +159,11 @@ func CreateTemp(dir string) (f *os.File, err error) {
 	return nil, err
 }
 
-// sweep removes the temporary files from a folder that no living process writes: files with the given prefix at once,
-// others when they are stale. Files that cannot be read or removed stay.
-func sweep(dir, prefix string) {
+// Sweep removes the temporary files from a folder that no living process writes: files of this machine at once, others
+// when they are stale. Files that cannot be read or removed stay. Every write sweeps its folder; Sweep is for folders
+// in which nothing is left to write.
+func Sweep(dir string) {
+	prefix := tempPrefix + machine(dir)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		name := e.Name()

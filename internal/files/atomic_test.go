@@ -84,8 +84,30 @@ func TestWriteFileFails(t *testing.T) {
 				must.OK(t, os.MkdirAll(filepath.Join(path, "sub"), 0o700))
 				return path
 			},
-			// what Linux's rename says of a folder with something in it, by way of os.Rename
-			text("x"), syscall.EEXIST, "f",
+			text("x"), files.ErrNoFile, "f",
+		},
+		{
+			"target is a pipe",
+			func(t *testing.T, dir string) string {
+				must.OK(t, syscall.Mkfifo(filepath.Join(dir, "f"), 0o600))
+				return filepath.Join(dir, "f")
+			},
+			text("x"), files.ErrNoFile, "f",
+		},
+		{
+			"target is a socket",
+			func(t *testing.T, dir string) string {
+				filestest.Socket(t, filepath.Join(dir, "f"))
+				return filepath.Join(dir, "f")
+			},
+			text("x"), files.ErrNoFile, "f",
+		},
+		{
+			"target is a device",
+			func(t *testing.T, dir string) string {
+				return filestest.Device(t, filepath.Join(dir, "f"), filestest.Null)
+			},
+			text("x"), files.ErrNoFile, "f",
 		},
 		{
 			"parent is a file",
@@ -123,10 +145,31 @@ func TestWriteFileFails(t *testing.T) {
 			if got := filestest.FileNames(t, dir); got != test.left {
 				t.Errorf("folder afterwards: got %q, want %q", got, test.left)
 			}
-			if old, err := os.ReadFile(path); err == nil && string(old) != "old" {
+			old, _, err := files.OpenRegular(path)
+			if err != nil { // there was none
+				return
+			}
+			defer old.Close()
+			if old, err := io.ReadAll(old); err != nil || string(old) != "old" {
 				t.Errorf("file afterwards: got %q, want what it was", old)
 			}
 		})
+	}
+}
+
+// An error about a file that the writer reads names that one.
+func TestWriteFileOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	err := files.WriteFile(filepath.Join(dir, "f"), func(w io.Writer) error {
+		from, err := os.Open(dir) // reading a folder fails
+		if err == nil {
+			_, err = io.Copy(w, from)
+			err = errors.Join(err, from.Close())
+		}
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "read "+dir+": ") {
+		t.Errorf("got %v, want it to name what was read", err)
 	}
 }
 

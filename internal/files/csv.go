@@ -1,7 +1,7 @@
 package files
 
 import (
-	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/csv"
 	"errors"
@@ -32,6 +32,9 @@ func WriteCSV[T any](w io.Writer, rows []T) error {
 func WriteCSVFile[T any](path string, rows []T, before ...Before) error {
 	return WriteFile(path, func(w io.Writer) error { return encodeCSV(w, rows) }, before...)
 }
+
+// mostBad is how many bad lines of a file are named.
+const mostBad = 100
 
 type column struct {
 	name     string
@@ -124,13 +127,10 @@ func format(v reflect.Value) (string, error) {
 }
 
 // ReadCSV reads what [WriteCSV] wrote; name is the name of the file, for errors. The header must have every column of T
-// exactly once, in any order, and no other; optional columns may be missing. Errors name the line and the column.
+// exactly once, in any order, and no other; optional columns may be missing. Errors name the line and the column. It
+// reads up to the first bad row.
 func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("results: %s: %w", name, err)
-	}
-	rows, _, bad := readRows[T](text, false)
+	rows, _, bad := readRows[T](r, false)
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("results: %s: %w", name, bad[0])
 	}
@@ -139,25 +139,31 @@ func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
 
 // ReadCSVFile reads a file as [ReadCSV] does.
 func ReadCSVFile[T any](path string) ([]T, error) {
-	text, err := ReadRegular(path)
+	f, _, err := openUpTo(path, mostRows)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	return ReadCSV[T](bytes.NewReader(text), path)
+	defer func() { _ = f.Close() }() // nothing was written
+	return ReadCSV[T](f, path)
 }
+
+// fits refuses a row that cannot follow the good rows before it in a file; its line is a bad one then. It may change the
+// row.
+type fits[T any] func(row *T, before []T) error
 
 // ReadCSVFileLenient reads a file that [WriteCSV] wrote, as far as it is readable. Every good line becomes a row, and
 // lines has the number of its line. Every bad line becomes an error in bad that names the file, the line and the
 // column. A last line without a line break was cut off, and is bad too. A file that cannot be opened, or whose header
-// does not belong to T, has no rows and one error.
+// does not belong to T, has no rows and one error. After [mostBad] bad lines the rest of the file is not read.
 //
 // [ReadCSV] is for files that must be perfect; this function is for folders in which people collected results.
-func ReadCSVFileLenient[T any](path string) (rows []T, lines []int, bad []error) {
-	text, err := ReadRegular(path)
+func ReadCSVFileLenient[T any](path string, fit ...fits[T]) (rows []T, lines []int, bad []error) {
+	f, _, err := openUpTo(path, mostRows)
 	if err != nil {
 		return nil, nil, []error{fmt.Errorf("results: %w", err)}
 	}
-	rows, lines, bad = readRows[T](text, true)
+	defer func() { _ = f.Close() }() // nothing was written
+	rows, lines, bad = readRows(f, true, fit...)
 	for i, err := range bad {
 		bad[i] = fmt.Errorf("results: %s: %w", path, err)
 	}
@@ -186,15 +192,19 @@ func CSVLineParser[T any]() func(line string) (T, error) {
 }
 
 // readRows returns the rows and the numbers of the lines in which they begin. It stops at the first error; if lenient,
-// it leaves out the bad lines and goes on.
-func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []error) {
-	in, err := CSVReader(bytes.NewReader(text))
+// it leaves out the bad lines and goes on. It reads row by row, so that what is no CSV ends early.
+func readRows[T any](r io.Reader, lenient bool, fit ...fits[T]) (rows []T, lines []int, bad []error) {
+	in, err := NewCSVReader(r)
 	if err != nil {
 		return nil, nil, []error{fmt.Errorf("line 1: %w", err)}
 	}
+	at := 1 // the line of the last row
 	// ReuseRecord saves an allocation for each line: the slice is reused, but not the strings in it.
 	in.ReuseRecord = true
 	order, err := readHeader(in, columns[T](), lenient)
+	if errors.Is(err, errRecord) {
+		err = fmt.Errorf("line 1: %w", err)
+	}
 	if err != nil {
 		return nil, nil, []error{err}
 	}
@@ -203,27 +213,37 @@ func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []er
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if _, parsed := errors.AsType[*csv.ParseError](err); err != nil && !parsed { // the file cannot be read on
+			bad = append(bad, fmt.Errorf("line %d: %w", at+1, err))
+			break
+		}
+		if len(bad) == mostBad {
+			bad = append(bad, fmt.Errorf("more than %d bad lines: the rest is not read", mostBad))
+			break
+		}
 		if lenient && errors.Is(err, csv.ErrFieldCount) {
 			line, _ := in.FieldPos(0)
 			err = fmt.Errorf("line %d: %d columns, want %d", line, len(record), len(order))
 		}
 		var row T
 		if err == nil {
-			var at int
-			if at, err = fill(&row, record, order); err != nil {
-				line, _ := in.FieldPos(at)
-				err = fmt.Errorf("line %d: %w", line, err)
+			var cell int
+			cell, err = fill(&row, record, order)
+			for _, f := range fit {
+				err = cmp.Or(err, f(&row, rows))
+			}
+			if at, _ = in.FieldPos(cell); err != nil {
+				err = fmt.Errorf("line %d: %w", at, err)
 			}
 		}
 		if err != nil {
 			bad = append(bad, err)
 			continue
 		}
-		line, _ := in.FieldPos(0)
-		rows, lines = append(rows, row), append(lines, line)
+		rows, lines = append(rows, row), append(lines, at)
 	}
 	// Without a line break at its end, the last line may lack digits of its last number and still look good.
-	if n := len(rows); lenient && n > 0 && len(bad) == 0 && !bytes.HasSuffix(text, []byte("\n")) {
+	if n := len(rows); lenient && n > 0 && len(bad) == 0 && in.in.last != '\n' {
 		bad = append(bad, fmt.Errorf("line %d: no line break at its end, want one: it may be half written", lines[n-1]))
 		rows, lines = rows[:n-1], lines[:n-1]
 	}
@@ -231,7 +251,7 @@ func readRows[T any](text []byte, lenient bool) (rows []T, lines []int, bad []er
 }
 
 // readHeader reads the first line of a file and returns the columns in its order.
-func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, err error) {
+func readHeader(in *CSVReader, cols []column, lenient bool) (order []column, err error) {
 	want := strings.Join(header(cols), ",")
 	names, err := in.Read()
 	if errors.Is(err, io.EOF) {
@@ -250,10 +270,10 @@ func readHeader(in *csv.Reader, cols []column, lenient bool) (order []column, er
 	for j, name := range names {
 		i := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("line %d: unknown column %q, want %s", line, name, want)
+			return nil, fmt.Errorf("line %d: unknown column %.80q, want %s", line, name, want)
 		}
 		if slices.Contains(names[:j], name) {
-			return nil, fmt.Errorf("line %d: column %q twice, want it once", line, name)
+			return nil, fmt.Errorf("line %d: column %.80q twice, want it once", line, name)
 		}
 		order = append(order, cols[i])
 	}
@@ -325,7 +345,7 @@ func Wanted(cell, want string, cause error) error {
 	if n, ok := errors.AsType[*strconv.NumError](cause); ok {
 		cause = n.Err
 	}
-	return fmt.Errorf("%q, want %s: %w", cell, want, cause)
+	return fmt.Errorf("%.80q, want %s: %w", cell, want, cause)
 }
 
 // Optional is a number that may be missing, such as the standard deviation of one value, or a number that no paper

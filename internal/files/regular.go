@@ -1,9 +1,11 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -11,8 +13,37 @@ import (
 // ErrNoFile is wrapped by the errors about a folder, a device or a pipe in place of a file.
 var ErrNoFile = errors.New("want a file")
 
-// mostBytes bounds a text file that is read: far above a curve of a million rounds, far below a machine's memory.
-const mostBytes = 1 << 30
+// noFile says what is in place of a file.
+func noFile(mode fs.FileMode) error {
+	what := "no regular file"
+	switch {
+	case mode.IsDir():
+		what = "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case mode&fs.ModeDevice != 0:
+		what = "a device"
+	}
+	return fmt.Errorf("%s, %w", what, ErrNoFile)
+}
+
+// CheckPlace returns an error if something is at a path that is neither a file nor a link. The error does not name it.
+func CheckPlace(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0 {
+		return nil // of other errors, whoever opens the file learns
+	}
+	return noFile(info.Mode())
+}
+
+// mostText bounds a file that is read as a whole, and mostRows one that is read row by row: far above a curve of a
+// million rounds.
+const (
+	mostText = 64 << 20
+	mostRows = 1 << 30
+)
 
 // OpenRegular opens a regular file and returns its size in bytes. It follows links. It returns an error for folders,
 // devices and pipes, since reading a pipe may wait for ever and a device may have no end.
@@ -23,7 +54,7 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %s, %w", path, info.Mode().Type(), ErrNoFile)
+		err = fmt.Errorf("%s: %w", path, noFile(info.Mode()))
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
@@ -31,15 +62,60 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// ReadRegular reads a whole regular file of at most 1 GiB.
-func ReadRegular(path string) ([]byte, error) {
+// openUpTo opens a regular file of at most so many bytes.
+func openUpTo(path string, most int64) (*os.File, int64, error) {
 	f, size, err := OpenRegular(path)
+	if err == nil && size > most {
+		err = errors.Join(fmt.Errorf("%s: %d bytes, want at most %d", path, size, most), f.Close())
+	}
+	return f, size, err
+}
+
+// ReadRegular reads a whole regular file of at most 64 MiB.
+func ReadRegular(path string) ([]byte, error) { return ReadUpTo(path, mostText) }
+
+// ReadUpTo reads a whole regular file of at most so many bytes.
+func ReadUpTo(path string, most int64) ([]byte, error) {
+	f, size, err := openUpTo(path, most)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	if size > mostBytes {
-		return nil, fmt.Errorf("%s: %d bytes, want at most %d", path, size, mostBytes)
+	defer func() { _ = f.Close() }()                             // nothing was written
+	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // grows no more: a large file is in memory once
+	_, err = text.ReadFrom(io.LimitReader(f, most))
+	return text.Bytes(), err
+}
+
+// Same reports whether two regular files have the same bytes.
+func Same(a, b string) (bool, error) {
+	x, sizeX, err := OpenRegular(a)
+	if err != nil {
+		return false, err
 	}
-	return io.ReadAll(io.LimitReader(f, mostBytes))
+	defer func() { _ = x.Close() }() // nothing was written
+	y, sizeY, err := OpenRegular(b)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = y.Close() }() // likewise
+	if sizeX != sizeY {
+		return false, nil
+	}
+	const piece = 1 << 16
+	p, q := make([]byte, piece), make([]byte, piece)
+	for {
+		n, errX := io.ReadFull(x, p)
+		m, errY := io.ReadFull(y, q)
+		atEnd := errors.Is(errX, io.EOF) || errors.Is(errX, io.ErrUnexpectedEOF)
+		switch {
+		case errX != nil && !atEnd:
+			return false, errX
+		case errY != nil && !errors.Is(errY, errX): // one of the two was cut off meanwhile, or cannot be read
+			return false, errY
+		case !bytes.Equal(p[:n], q[:m]):
+			return false, nil
+		case atEnd:
+			return true, nil
+		}
+	}
 }

@@ -77,7 +77,7 @@ func TestSweepOfAnotherMachine(t *testing.T) {
 		must.OK(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
 	}
 	must.OK(t, os.Mkdir(filepath.Join(dir, ".rollcall-folder.tmp"), 0o777))
-	sweep(dir, tempPrefix+machine(dir))
+	Sweep(dir)
 	got := strings.Join(all(t, dir), " ")
 	if want := ".rollcall-ffffffff-YOUNG.tmp .rollcall-folder.tmp .rollcall-notes notes.tmp"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -1,12 +1,9 @@
 package files
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -40,8 +37,11 @@ func Text(text []byte) ([]byte, error) {
 
 // ReadText reads a whole file as [ReadRegular] does, without the byte order mark. Checksums are of all bytes of a file,
 // which ReadRegular returns.
-func ReadText(path string) ([]byte, error) {
-	text, err := ReadRegular(path)
+func ReadText(path string) ([]byte, error) { return ReadTextUpTo(path, mostText) }
+
+// ReadTextUpTo reads a whole text of at most so many bytes.
+func ReadTextUpTo(path string, most int64) ([]byte, error) {
+	text, err := ReadUpTo(path, most)
 	if err != nil {
 		return nil, err
 	}
@@ -49,23 +49,6 @@ func ReadText(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return text, nil
-}
-
-// CSVReader returns a reader of CSV that passes over the byte order mark.
-func CSVReader(r io.Reader) (*csv.Reader, error) {
-	b := bufio.NewReader(r)
-	head, err := b.Peek(mostMark)
-	if err != nil && !errors.Is(err, io.EOF) { // a short file
-		return nil, err
-	}
-	text, err := Text(head)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := b.Discard(len(head) - len(text)); err != nil {
-		return nil, err
-	}
-	return csv.NewReader(b), nil
 }
 
 // CheckCommas returns an error for the header of a file whose columns other characters separate, as spreadsheets of

@@ -117,8 +117,11 @@ func (l *Lock) take() error {
 		return err
 	}
 	path := filepath.Join(l.dir, File)
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %s, want a file", path, info.Mode().Type())
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s: a link, want a file", path)
+	}
+	if err := files.CheckPlace(path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if errors.Is(err, fs.ErrPermission) { // another user's file, which can be locked and not written

@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,6 +64,7 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	}
 	// From here on nothing is refused, so writing may begin.
 	m.notes(runs, all, mixed)
+	sweep(into)
 	for _, c := range chosen {
 		if err := ctx.Err(); err != nil {
 			return m, err
@@ -105,6 +104,16 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 		return m, nil
 	}
 	return m, files.WriteCSVFile(filepath.Join(into, results.BenchFile), benches)
+}
+
+// sweep removes what a killed merge has left below the output folder: a run that is whole is not written again.
+func sweep(into string) {
+	_ = fs.WalkDir(os.DirFS(into), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			files.Sweep(filepath.Join(into, filepath.FromSlash(name)))
+		}
+		return nil // whoever reads the folder reports the error
+	})
 }
 
 // WriteSummary writes the summary of the runs of a table, those that are not alike in rows of their own unless mixed.
@@ -219,12 +228,11 @@ func betterRun(a, b *results.Run) (bool, error) {
 		if !slices.Contains(a.Extra, name) || !slices.Contains(b.Extra, name) {
 			continue
 		}
-		x, errX := files.ReadRegular(file(a, name))
-		y, errY := files.ReadRegular(file(b, name))
-		if err := cmp.Or(errX, errY); err != nil {
+		same, err := files.Same(file(a, name), file(b, name))
+		if err != nil {
 			return false, fmt.Errorf("results: merge: %w", err)
 		}
-		if !bytes.Equal(x, y) {
+		if !same {
 			return false, fmt.Errorf("results: merge: %s and %s: the same run, but the files differ",
 				file(a, name), file(b, name))
 		}

@@ -144,15 +144,13 @@ type Log struct {
 
 // Create starts the event file of a run's folder, and replaces an older one. It creates missing folders.
 func Create(dir string, started time.Time) (*Log, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("events: %w", err)
+	path := filepath.Join(dir, File)
+	if err := files.WriteFile(path, func(w io.Writer) error { return write(w, head(started)) }); err != nil {
+		return nil, err
 	}
-	f, err := os.Create(filepath.Join(dir, File))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
-	}
-	if err := write(f, head(started)); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return &Log{f: f, started: started}, nil
 }

@@ -54,6 +54,7 @@ type Written struct {
 func Write(ctx context.Context, dir string, in Input) (Written, error) {
 	b := build(in)
 	done := Written{Page: filepath.Join(dir, Page), Figures: len(b.figures)}
+	files.Sweep(filepath.Join(dir, figuresFolder)) // an earlier report may have had figures that this one has not
 	// Figures are written before the page, so that the page never links to a file that is missing.
 	if err := b.writeFigures(ctx, filepath.Join(dir, figuresFolder)); err != nil {
 		return done, err

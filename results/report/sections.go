@@ -206,7 +206,7 @@ func readAccuracies(path string) (rows []clientAccuracy, err error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	in, err := files.CSVReader(f)
+	in, err := files.NewCSVReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("report: %s: line 1: %w", path, err)
 	}

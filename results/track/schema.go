@@ -106,6 +106,9 @@ func encode(w io.Writer, m Machine, n Night) error {
 	return out.Error()
 }
 
+// mostBad is how many bad lines of a history are named.
+const mostBad = 100
+
 // readRows returns the good rows of a file, and an error for each bad one. It takes every line for one row, so that a
 // bad line cannot spoil the next: after a quote that is not closed, [files.ReadCSVFileLenient] would read on.
 func readRows(text, path string) (rows []row, bad []error) {
@@ -134,6 +137,10 @@ func readRows(text, path string) (rows []row, bad []error) {
 			if r, err = parse(cells); err == nil {
 				err = r.check()
 			}
+		}
+		if err != nil && len(bad) == mostBad {
+			complain(i+1, fmt.Errorf("more than %d bad lines: the rest is not read", mostBad))
+			break
 		}
 		if err != nil {
 			complain(i+1, err)

@@ -1,10 +1,8 @@
 package folder
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,8 +14,10 @@ import (
 	"rollcall/results/events"
 )
 
-// Settle ends what a killed process has begun to move. The caller has the lock of the folder.
+// Settle ends what a killed process has begun to move, and removes what it has begun to write. The caller has the lock
+// of the folder.
 func Settle(dir string) error {
+	files.Sweep(dir) // a finished run is not written again, which would do it
 	if _, err := os.Lstat(filepath.Join(dir, movingName)); err == nil {
 		if err := Aside(dir); err != nil {
 			return err
@@ -41,12 +41,12 @@ func Aside(dir string) error {
 // aside moves files of a folder to a new folder in it, run.json first: without it, the others are no result.
 func aside(dir string, names ...string) error {
 	moving := filepath.Join(dir, movingName)
-	if err := os.MkdirAll(moving, 0o777); err != nil {
-		return err
+	if err := os.MkdirAll(moving, 0o777); err != nil { // no user knows that name
+		return fmt.Errorf("move aside: %w", files.Cause(err))
 	}
 	for _, name := range slices.Backward(names) {
 		if err := os.Rename(filepath.Join(dir, name), filepath.Join(moving, name)); err != nil {
-			return err
+			return fmt.Errorf("move %s aside: %w", name, files.Cause(err))
 		}
 	}
 	to := asideName
@@ -165,31 +165,8 @@ func contained(dir, old string) bool {
 	return true
 }
 
-// sameBytes reports whether two files have the same content.
+// sameBytes reports whether two files have the same content, as far as they can be read.
 func sameBytes(a, b string) bool {
-	x, sizeX, errX := files.OpenRegular(a)
-	if errX != nil {
-		return false
-	}
-	defer func() { _ = x.Close() }() // nothing was written
-	y, sizeY, errY := files.OpenRegular(b)
-	if errY != nil {
-		return false
-	}
-	defer func() { _ = y.Close() }() // likewise
-	if sizeX != sizeY {
-		return false
-	}
-	const piece = 1 << 16
-	p, q := make([]byte, piece), make([]byte, piece)
-	for {
-		n, errX := io.ReadFull(x, p)
-		m, errY := io.ReadFull(y, q)
-		if !bytes.Equal(p[:n], q[:m]) {
-			return false
-		}
-		if errX != nil || errY != nil {
-			return errors.Is(errX, io.EOF) || errors.Is(errX, io.ErrUnexpectedEOF)
-		}
-	}
+	same, err := files.Same(a, b)
+	return same && err == nil
 }

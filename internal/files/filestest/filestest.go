@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +29,30 @@ func FileNames(t *testing.T, dir string) string {
 		list = append(list, e.Name())
 	}
 	return strings.Join(list, " ")
+}
+
+// Minor numbers of Linux's memory devices, for [Device].
+const (
+	Null = 3
+	Full = 7 // takes nothing: a full disk
+)
+
+// Device makes a memory device at a path, which tests may replace, as /dev/null they may not. It skips the test where
+// that is not permitted.
+func Device(t *testing.T, path string, minor int) string {
+	t.Helper()
+	if err := makeDevice(path, minor); err != nil {
+		t.Skipf("mknod of a device: %v", err)
+	}
+	return path
+}
+
+// Socket makes a socket at a path, which is there until the end of the test.
+func Socket(t *testing.T, path string) {
+	t.Helper()
+	t.Chdir(filepath.Dir(path)) // the path of a socket has at most 107 bytes
+	s := must.Get(net.Listen("unix", filepath.Base(path)))(t)
+	t.Cleanup(func() { _ = s.Close() })
 }
 
 // SVG returns a figure as SVG, and fails the test if it is not well-formed XML.

@@ -1,0 +1,81 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// mostRecord bounds a row of a CSV file, in bytes: far above any row, and small beside the memory of a machine. A file
+// of zeros, or one with a quote that is never closed, is one row to a CSV reader, however large it is.
+const mostRecord = 1 << 20
+
+// errRecord says that a file has a longer row.
+var errRecord = fmt.Errorf("more than %d bytes in one row: damaged, or no CSV", mostRecord)
+
+// bounded reads on only up to mostRecord bytes beyond from.
+type bounded struct {
+	r    io.Reader
+	from int64 // where the row begins, counted as read
+	read int64
+	last byte // that was read
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.read-b.from > mostRecord {
+		return 0, errRecord
+	}
+	n, err := b.r.Read(p)
+	if b.read += int64(n); n > 0 {
+		b.last = p[n-1]
+	}
+	return n, err
+}
+
+// CSVReader is a csv.Reader that refuses a row that no program writes, after 1 MiB of it.
+type CSVReader struct {
+	*csv.Reader
+	in *bounded
+}
+
+// NewCSVReader returns a reader of CSV that passes over the byte order mark, as [Text] does.
+func NewCSVReader(r io.Reader) (*CSVReader, error) {
+	in := &bounded{r: r}
+	b := bufio.NewReader(in)
+	head, err := b.Peek(mostMark)
+	if err != nil && !errors.Is(err, io.EOF) { // a short file
+		return nil, err
+	}
+	text, err := Text(head)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.Discard(len(head) - len(text)); err != nil {
+		return nil, err
+	}
+	return &CSVReader{csv.NewReader(b), in}, nil
+}
+
+// Read returns the next row, as csv.Reader does.
+func (r *CSVReader) Read() ([]string, error) {
+	record, err := r.Reader.Read()
+	r.in.from = r.InputOffset()
+	return record, err
+}
+
+// shortLines is a reader of a text that refuses a line of more than [mostRecord] bytes.
+type shortLines struct{ bounded }
+
+// ShortLines returns a reader of the same text, with an error after 1 MiB without a line break.
+func ShortLines(r io.Reader) io.Reader { return &shortLines{bounded{r: r}} }
+
+func (s *shortLines) Read(p []byte) (int, error) {
+	n, err := s.bounded.Read(p)
+	if i := bytes.LastIndexByte(p[:n], '\n'); i >= 0 {
+		s.from = s.read - int64(n-i-1)
+	}
+	return n, err
+}
