@@ -64,7 +64,7 @@ func (p *printed) Write(text []byte) (int, error) {
 		}
 	}
 	p.rest = append([]byte(nil), whole[end:]...)
-	if _, err := io.WriteString(p.w, Printable(string(whole[:end]))); err != nil {
+	if _, err := p.w.Write([]byte(Printable(string(whole[:end])))); err != nil {
 		return 0, err
 	}
 	return len(text), nil
