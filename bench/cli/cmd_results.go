@@ -9,12 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/algos"
 	"rollcall/bench/run"
+	"rollcall/bench/run/folder"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/results"
@@ -262,6 +265,40 @@ forgeries: a forger can write checksums too.`,
 	return cmd
 }
 
+// checkUnfinished compares the rounds of a run that has no run.json yet with those of its settings. They are the ones
+// that its curve names, if they have the hash in the name of its folder; otherwise, as with a trace, they are not known.
+func checkUnfinished(r *results.Run) error {
+	if r.Status() != results.RunUnfinished {
+		return nil
+	}
+	s, err := settings.Defaults(r.Method, r.Preset, r.Data)
+	given := settings.Given{
+		{Name: "net", Value: r.Net}, {Name: "availability", Value: r.Availability},
+		{Name: "clients", Value: strconv.Itoa(r.Clients)},
+	}
+	if r.Alpha.Valid {
+		given = append(given, algos.Setting{Name: "alpha", Value: r.Alpha.String()})
+	}
+	for name, value := range r.Params.All() {
+		given = append(given, algos.Setting{Name: name, Value: value})
+	}
+	for name, value := range given.All() {
+		if err == nil {
+			err = s.Set(name, value)
+		}
+	}
+	cell := filepath.Base(filepath.Dir(r.Dir))
+	if err != nil || cell != results.CellFolder(r.Setup, results.Hash(s)) {
+		return nil
+	}
+	w := folder.Want{AnyKind: true, Evaluates: s.Evaluates}
+	w.About.Rounds, w.Row = s.Rounds, results.CurveRow{Setup: r.Setup, Params: r.Params, Seed: r.Seed}
+	if err := w.CheckRows(r.Curve); err != nil {
+		return fmt.Errorf("results: %s: %w", filepath.Join(r.Dir, results.CurveFile), err)
+	}
+	return nil
+}
+
 // verify prints how many runs there are of each status, and what is wrong with them. It fails if anything is.
 func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 	found := verified{Problems: []string{}} // not nil, so that JSON without problems has [] and not null
@@ -270,6 +307,9 @@ func (a *app) verify(runs []results.Run, bad []error, asJSON bool) error {
 		r := &runs[i]
 		v := verifiedRun{Folder: r.Dir, Status: r.Status()}
 		counts[v.Status]++
+		if err := checkUnfinished(r); err != nil {
+			bad = append(bad, err)
+		}
 		if r.Info != nil {
 			v.Schema = r.Info.Schema
 			// Schema 1 had no checksums and no revisions: nothing is wrong with such a run, and nothing is proved.

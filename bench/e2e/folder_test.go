@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -92,6 +93,71 @@ func TestVanishedFolder(t *testing.T) {
 		} else if o.status != statusFailure || !strings.Contains(o.stderr, out) {
 			t.Errorf("%s: status %d, want 1 and the folder in\n%s", name, o.status, o.stderr)
 		}
+	}
+}
+
+// A folder that is removed or moved under a run is told as that, and not made again. What is moved has the run up to
+// then; a run whose folder is where it was, by whatever way, goes on.
+func TestGoneFolder(t *testing.T) {
+	glob := func(t *testing.T, pattern string) string { return must.Get(filepath.Glob(pattern))(t)[0] }
+	for name, c := range map[string]struct {
+		spoil  func(t *testing.T, out string)
+		moved  string // where a checkpoint of the run is then, below the folder of the output folder; empty: nowhere
+		status int
+	}{
+		"removed":        {func(t *testing.T, out string) { must.OK(t, removeAll(out)) }, "", statusFailure},
+		"the seed's":     {func(t *testing.T, out string) { must.OK(t, removeAll(glob(t, out+"/run/*/seed-3"))) }, "", statusFailure},
+		"the table's":    {func(t *testing.T, out string) { must.OK(t, removeAll(out+"/run")) }, "", statusFailure},
+		"moved":          {func(t *testing.T, out string) { must.OK(t, os.Rename(out, out+"2")) }, "out2/run/*/seed-3", statusFailure},
+		"the seed moved": {func(t *testing.T, out string) { must.OK(t, os.Rename(glob(t, out+"/run/*/seed-3"), out+"2")) }, "out2", statusFailure},
+		"another in its place": {func(t *testing.T, out string) {
+			must.OK(t, errors.Join(os.Rename(out, out+"2"), os.Mkdir(out, 0o777)))
+		}, "out2/run/*/seed-3", statusFailure},
+		"a file in its place": {func(t *testing.T, out string) {
+			must.OK(t, errors.Join(removeAll(out), os.WriteFile(out, nil, 0o666)))
+		}, "", statusFailure},
+		"a link to where it is": {func(t *testing.T, out string) {
+			must.OK(t, errors.Join(os.Rename(out, out+"2"), os.Symlink("out2", out)))
+		}, "", statusOK},
+		"a copy of it": {func(t *testing.T, out string) {
+			copyTree(t, out, out+"2")
+			must.OK(t, errors.Join(removeAll(out), os.Rename(out+"2", out)))
+		}, "", statusOK},
+		"without its lock": {func(t *testing.T, out string) { must.OK(t, os.Remove(glob(t, out+"/run/*/seed-3/.lock"))) }, "", statusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out")
+			o := meanwhile(t, ": round 2/", func() { c.spoil(t, out) },
+				smallRun(out, "--rounds", "300", "--checkpoint-every", "1ms")...)
+			if c.status == statusOK {
+				succeeded(t, o, []string{name})
+				pass(t, "results", "verify", out)
+				return
+			}
+			oneLineError(t, o, statusFailure, "the output folder was removed or moved while the run was in it", out)
+			if left := must.Get(filepath.Glob(filepath.Join(out, "run", "*", "seed-*")))(t); len(left) > 0 {
+				t.Errorf("made again: %q", left)
+			}
+			if info, err := os.Lstat(out); name == "a file in its place" && (err != nil || !info.Mode().IsRegular()) {
+				t.Errorf("%v, %v, want the file to stay", info, err)
+			}
+			if c.moved == "" {
+				return
+			}
+			if runtime.GOOS != "linux" {
+				t.Skip("the system does not say where a file was moved")
+			}
+			_, round, _ := strings.Cut(strings.TrimSpace(o.stderr), "now, with a checkpoint of round ")
+			only(t, filepath.Dir(out), filepath.Join(c.moved, "checkpoint-"+round+".safetensors"))
+		})
+	}
+	// A sweep ends with its folder, and makes no other run in it.
+	out := filepath.Join(t.TempDir(), "out")
+	o := meanwhile(t, "round 2/", func() { must.OK(t, removeAll(out)) },
+		smallSweep(out, "--methods", "mifa,fedawe", "--seeds", "3,4", "--rounds", "100")...)
+	if _, err := os.Stat(out); err == nil || o.status != statusFailure ||
+		!strings.Contains(o.stderr, "the output folder was removed or moved") {
+		t.Errorf("status %d, %q, folder %v, want an end without a new folder", o.status, o.stderr, err)
 	}
 }
 

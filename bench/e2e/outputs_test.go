@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/internal/files/filestest"
+	"rollcall/internal/lock"
 	"rollcall/internal/must"
 )
 
@@ -245,5 +248,59 @@ func TestFullDisk(t *testing.T) {
 				return err
 			}))
 		})
+	}
+}
+
+// verify looks at the rounds of a run that was killed, as the command does that resumes it.
+func TestVerifyUnfinished(t *testing.T) {
+	lines := func(text string) []string { return strings.SplitAfter(text, "\n") }
+	for name, c := range map[string]struct {
+		flags  []string
+		edit   func(text string) string
+		status int
+	}{
+		"as it was left":     {nil, func(text string) string { return text }, statusOK},
+		"its last rows gone": {nil, func(text string) string { return strings.Join(lines(text)[:3], "") }, statusOK},
+		"a row gone":         {nil, func(text string) string { return strings.Join(slices.Delete(lines(text), 2, 3), "") }, statusFailure},
+		"the first row gone": {nil, func(text string) string { return strings.Join(slices.Delete(lines(text), 1, 2), "") }, statusFailure},
+		"every second round": {[]string{"--eval-every", "2", "--rounds", "5"}, func(text string) string { return text }, statusOK},
+		"of every second round one gone": {
+			[]string{"--eval-every", "2", "--rounds", "5"},
+			func(text string) string { return strings.Join(slices.Delete(lines(text), 2, 3), "") }, statusFailure,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			pass(t, smallRun(out, c.flags...)...)
+			must.OK(t, os.Remove(only(t, out, runPath)))
+			curve := only(t, out, curvePath)
+			must.OK(t, os.WriteFile(curve, []byte(c.edit(contents(t, curve))), 0o666))
+			o := rollcall(t, "results", "verify", out)
+			if o.status != c.status || !strings.Contains(o.stdout, "1 unfinished") ||
+				c.status != statusOK && !strings.Contains(o.stderr, curve+": row ") {
+				t.Errorf("status %d, %q, %q, want %d", o.status, o.stdout, o.stderr, c.status)
+			}
+			if o := rollcall(t, smallRun(out, c.flags...)...); o.status != c.status {
+				t.Errorf("the run: status %d, %q, want %d as verify says", o.status, o.stderr, c.status)
+			}
+		})
+	}
+}
+
+// What is in the place of the file that a run locks is named, and the run does not begin.
+func TestIrregularLock(t *testing.T) {
+	for name, put := range irregular {
+		if name == "nothing" {
+			continue
+		}
+		out := t.TempDir()
+		pass(t, smallRun(out)...)
+		path := filepath.Join(filepath.Dir(only(t, out, runPath)), lock.File)
+		must.OK(t, errors.Join(os.Remove(path), os.Remove(only(t, out, runPath)), put(path)))
+		o := rollcall(t, smallRun(out)...)
+		if o.status != statusFailure || !strings.Contains(o.stderr, path+": a ") ||
+			!strings.Contains(o.stderr, "want a file") {
+			t.Errorf("%s: status %d, %q, want it named", name, o.status, o.stderr)
+		}
 	}
 }

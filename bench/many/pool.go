@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
@@ -69,6 +73,11 @@ func (p *Pool) Run(ctx context.Context, cells [][]*Job, finish func(cell int) er
 		cells: cells, finish: finish, cancel: cancel,
 		stderr: p.Stderr, keep: p.Keep, named: map[string]bool{},
 	}
+	if out := p.Sessions[0].Machine.Out; out != "" {
+		if _, err := os.Stat(out); err == nil {
+			w.out = out
+		}
+	}
 	var runs []string
 	var work []float64
 	for _, jobs := range cells {
@@ -110,6 +119,7 @@ type poolRun struct {
 	cancel func()
 	stderr io.Writer
 	keep   Keep
+	out    string // the output folder; "": it is not there yet
 
 	lock     sync.Mutex // guards all fields below, and is held while finish is called
 	changed  sync.Cond  // wakes the workers that wait for a job
@@ -143,7 +153,10 @@ func (w *poolRun) work(ctx context.Context, ses *run.Session) {
 			w.closeLost(ses)
 			return
 		}
-		err := w.jobs[n].Do(ctx, ses)
+		err := w.gone()
+		if err == nil {
+			err = w.jobs[n].Do(ctx, ses)
+		}
 		line, leaves := w.leaves(ctx, ses, n, err)
 		if !leaves {
 			w.update(func(now time.Time) { w.ended(ctx, n, err, now) })
@@ -156,6 +169,17 @@ func (w *poolRun) work(ctx context.Context, ses *run.Session) {
 		w.update(func(now time.Time) { w.giveBack(ctx, n, err, now) })
 		return
 	}
+}
+
+// gone returns an error that wraps [folder.ErrGone] if the output folder was there, and is not any more.
+func (w *poolRun) gone() error {
+	if w.out == "" {
+		return nil
+	}
+	if _, err := os.Stat(w.out); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", w.out, folder.ErrGone)
 }
 
 // begin waits for a job that can be done and returns its number; -1: there will be none for this session.
@@ -226,6 +250,10 @@ func (w *poolRun) sayWaiting(jobs []int) {
 func (w *poolRun) ended(ctx context.Context, n int, err error, now time.Time) {
 	j := w.jobs[n]
 	j.Err = err
+	if errors.Is(err, folder.ErrGone) && w.gone() != nil {
+		w.err = cmp.Or(w.err, err) // the other runs would make the folder again
+		w.cancel()
+	}
 	switch {
 	case IsElsewhere(err) && !isOfOtherPart(err):
 		w.queue.Found(n, now)

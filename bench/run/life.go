@@ -245,7 +245,11 @@ func (x *Experiment) make(
 	if err := t.begin(ctx, d); err != nil {
 		return m, err
 	}
-	err = t.run(e, p)
+	if err = t.run(e, p); errors.Is(context.Cause(ctx), folder.ErrGone) {
+		err = t.follow(e, context.Cause(ctx))
+		m.Rows = t.rows
+		return m, err
+	}
 	m.Rows = t.rows
 	if err = t.end(ctx, err); err != nil && !IsDiverged(err) {
 		if errors.Is(err, folder.ErrMadeElsewhere) {
@@ -299,5 +303,8 @@ func IsRefused(err error) bool {
 	return refused
 }
 
-// isOver reports whether a run ends because another process has finished it, or has left other work in its place.
-func isOver(err error) bool { return IsRefused(err) || errors.Is(err, folder.ErrMadeElsewhere) }
+// isOver reports whether a run ends because another process has finished it, or has left other work in its place, or has
+// taken the folder away.
+func isOver(err error) bool {
+	return IsRefused(err) || errors.Is(err, folder.ErrMadeElsewhere) || errors.Is(err, folder.ErrGone)
+}

@@ -89,7 +89,8 @@ func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 	return err
 }
 
-// over ends the run if an error says that another process has finished it, or has left other work in its place.
+// over ends the run if an error says that another process has finished it, has left other work in its place, or has
+// taken the folder away.
 func (t *trainer) over(err error) bool {
 	if isOver(err) {
 		t.stop(err)
@@ -367,6 +368,21 @@ func (t *trainer) saveAtEnd(e *ending) {
 	ctx, cancel := e.last()
 	defer cancel()
 	t.save(ctx)
+}
+
+// follow saves a run whose folder is gone to where somebody has moved it, and says in the error where that is.
+func (t *trainer) follow(e *ending, gone error) error {
+	dir := t.held.Folder()
+	if dir == "" {
+		return gone
+	}
+	t.x.Dir, t.want.Dir = dir, dir
+	err := t.place.PublishCurve(t.rows)
+	t.saveAtEnd(e)
+	if err != nil || t.saved.round < t.done {
+		return errors.Join(gone, err)
+	}
+	return fmt.Errorf("%w: it is %s now, with a checkpoint of round %d", gone, dir, t.done)
 }
 
 // writeClients writes clients.csv: each client's accuracy of the last model on the test samples of its own classes.

@@ -58,9 +58,12 @@ func MakeFolders(dir string) (made []string, err error) {
 	return append(made, dir), nil
 }
 
-// RemoveEmpty removes the folders that [MakeFolders] has made, as far as they are empty.
+// RemoveEmpty removes the folders that [MakeFolders] has made, as far as they are empty. A file or a link that somebody
+// has put in the place of one stays.
 func RemoveEmpty(made []string) {
 	for _, dir := range slices.Backward(made) {
-		_ = os.Remove(dir)
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			_ = os.Remove(dir)
+		}
 	}
 }

@@ -180,6 +180,21 @@ func (l *Lock) write() {
 	_ = l.file.Sync() // for other hosts
 }
 
+// Folder returns the folder in which the locked file is now, which somebody may have moved; "" if the file was removed or
+// the system does not say.
+func (l *Lock) Folder() string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", l.file.Fd()))
+	if err != nil {
+		return ""
+	}
+	ours, gone := l.file.Stat()
+	named, err := os.Stat(path)
+	if gone != nil || err != nil || !os.SameFile(ours, named) {
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
 // Release gives the lock up. Its file stays, emptied, or goes with a folder that Take has made and that has no other.
 func (l *Lock) Release() error {
 	l.stop()

@@ -1,20 +1,27 @@
 package folder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"rollcall/bench/run/checkpoint"
 	"rollcall/internal/files"
+	"rollcall/internal/lock"
 	"rollcall/results"
 )
 
 // ErrMadeElsewhere says that another process has finished the run meanwhile, where the file system cannot lock.
 var ErrMadeElsewhere = errors.New("another worker has finished the run")
+
+// ErrGone says that the folder of a run is not there any more. It is not made again: who has removed it wants it gone, and
+// who has moved it would have two halves of a run.
+var ErrGone = errors.New("the output folder was removed or moved while the run was in it")
 
 // errStays says that a file on disk is better than the new one.
 var errStays = errors.New("the file stays")
@@ -23,6 +30,7 @@ var errStays = errors.New("the file stays")
 // which another process may have worked, if the file system cannot lock.
 type Place struct {
 	want *Want
+	home fs.FileInfo // the folder
 	info fs.FileInfo // run.json as it is known here; nil: there is none
 	rows int         // of the curve that this process has written last
 	put  fs.FileInfo // that file; nil: it has written none
@@ -30,7 +38,11 @@ type Place struct {
 
 // Begin prepares a folder for a run that is about to train. It moves aside or removes what the decision says.
 func Begin(w *Want, d Decision) (*Place, error) {
-	p := &Place{want: w}
+	home, err := os.Stat(w.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p := &Place{want: w, home: home}
 	switch d := d.(type) {
 	case New:
 		if d.Aside {
@@ -69,6 +81,23 @@ func (p *Place) resume(d *Resume) error {
 	return nil
 }
 
+// present returns an error that wraps [ErrGone] if the folder was removed, or another has its place. A folder that looks
+// like another one, but has the lock, is the same: not all file systems number their files for good.
+func (p *Place) present() error {
+	now, err := os.Stat(p.want.Dir)
+	switch {
+	case err == nil && os.SameFile(now, p.home):
+		return nil
+	case err == nil && now.IsDir():
+		if _, err := os.Lstat(filepath.Join(p.want.Dir, lock.File)); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+		return nil // such as a file server that does not answer: the write reports it, and is tried again
+	}
+	return fmt.Errorf("%s: %w", p.want.Dir, ErrGone)
+}
+
 // before returns what to call before a file of this name is moved into place. rows are those of a curve.csv.
 func (p *Place) before(name string, rows []results.CurveRow) files.Before {
 	return func(temp string) error {
@@ -94,7 +123,7 @@ func (p *Place) state(name string) (s [2]struct{ size, time int64 }) {
 
 // look decides whether a file may be moved into place, and moves what is in its way aside.
 func (p *Place) look(temp, name string, rows []results.CurveRow) error {
-	if err := p.others(); err != nil {
+	if err := cmp.Or(p.present(), p.others()); err != nil {
 		return err
 	}
 	path := filepath.Join(p.want.Dir, name)
@@ -160,6 +189,9 @@ func (p *Place) longer(now fs.FileInfo, rows []results.CurveRow) error {
 
 // Publish writes a file of the run. write gets its path, and what to call before it is moved into place.
 func (p *Place) Publish(name string, write func(path string, before files.Before) error) error {
+	if err := p.present(); err != nil {
+		return err
+	}
 	err := write(filepath.Join(p.want.Dir, name), p.before(name, nil))
 	if err == nil && name == results.RunFile {
 		p.info, _ = os.Lstat(filepath.Join(p.want.Dir, name)) // nil if somebody has moved it away since
@@ -172,6 +204,9 @@ func (p *Place) PublishCurve(rows []results.CurveRow) error {
 	path := filepath.Join(p.want.Dir, results.CurveFile)
 	if now, err := os.Lstat(path); err == nil && p.put != nil && os.SameFile(now, p.put) && len(rows) == p.rows {
 		return nil
+	}
+	if err := p.present(); err != nil {
+		return err
 	}
 	err := results.WriteCurve(path, rows, p.before(results.CurveFile, rows))
 	if errors.Is(err, errStays) {
