@@ -31,8 +31,9 @@ type source struct {
 	// in the slices of room if these are not nil, and returns them. A set of pictures has none.
 	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
 
-	ofPictures bool // the set is an archive or a folder of pictures, see [pictures]; files are the folders of classes
-	perClass   int  // pictures of each class in each part of the official set
+	samples    [2]int // samples of each part of the official set
+	ofPictures bool   // the set is an archive or a folder of pictures, see [pictures]; files are the folders of classes
+	perClass   int    // pictures of each class in each part of the official set
 }
 
 // Found says where a data set is on disk. A generated set has the zero value.
@@ -322,7 +323,7 @@ func (s *source) unpack(ctx context.Context, archivePath, dir string) error {
 	if err != nil {
 		return err
 	}
-	for t := tar.NewReader(z); ; {
+	for t := tar.NewReader(&atMost{r: z, most: maxTree}); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			break

@@ -32,14 +32,17 @@ func OpenRegular(path string) (*os.File, int64, error) {
 }
 
 // ReadRegular reads a whole regular file of at most 1 GiB.
-func ReadRegular(path string) ([]byte, error) {
+func ReadRegular(path string) ([]byte, error) { return ReadUpTo(path, mostBytes) }
+
+// ReadUpTo reads a whole regular file of at most so many bytes.
+func ReadUpTo(path string, most int64) ([]byte, error) {
 	f, size, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	if size > mostBytes {
-		return nil, fmt.Errorf("%s: %d bytes, want at most %d", path, size, mostBytes)
+	if size > most {
+		return nil, fmt.Errorf("%s: %d bytes, want at most %d", path, size, most)
 	}
-	return io.ReadAll(io.LimitReader(f, mostBytes))
+	return io.ReadAll(io.LimitReader(f, most))
 }
