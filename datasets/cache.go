@@ -32,8 +32,8 @@ var cacheMagic = [16]byte([]byte("rollcall cinic 1"))
 var cacheHeaderSize = int64(binary.Size(cacheHeader{}))
 
 // cached returns the pictures of p. It reads them from the cache if the cache has their fingerprint, and otherwise
-// decodes them and writes the cache. More than `most` pictures of a class in a part are an error. It reports to progress
-// what happens to the cache; a cache that cannot be written is not an error.
+// decodes them and writes the cache. More than `most` pictures of a class in a part are an error. It reports to
+// progress what happens to the cache; a cache that cannot be written is not an error.
 func cached(ctx context.Context, p pictures, mark fingerprint, most int, progress io.Writer) (*decoded, error) {
 	dir, pathErr := os.UserCacheDir()
 	path := filepath.Join(dir, "rollcall", "cinic10.cache")

@@ -182,8 +182,8 @@ func TestSpoiledCINIC10(t *testing.T) {
 			Altered,
 		},
 		{
-			"one more", add("train/dog/z.png", picture(1)), "not the official file: train/dog: more than 2 pictures, want 2", "",
-			Altered,
+			"one more", add("train/dog/z.png", picture(1)),
+			"not the official file: train/dog: more than 2 pictures, want 2", "", Altered,
 		},
 	} {
 		for _, form := range []string{"archive", "folder"} {

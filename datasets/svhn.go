@@ -17,7 +17,8 @@ var svhnInfo = Info{
 	Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614},
 }
 
-// svhnFiles are the files at http://ufldl.stanford.edu/housenumbers/. The MD5s are the ones that other loaders check too.
+// svhnFiles are the files at http://ufldl.stanford.edu/housenumbers/. The MD5s are the ones that other loaders check
+// too.
 var svhnFiles = source{
 	info:    &svhnInfo,
 	folders: []string{"svhn"},
@@ -35,8 +36,8 @@ func svhnFile(part int, name, md5 string, length int64) publishedFile {
 	return f
 }
 
-// parseSVHN reads file f, of `size` bytes, into images [n,32,32,3] and labels [n], 0 … 9. It skips variables other than X
-// and y. It decompresses X image by image into the set itself, so that loading needs little more memory than the set.
+// parseSVHN reads file f, of `size` bytes, into images [n,32,32,3] and labels [n], 0 … 9. It skips variables other than
+// X and y. It decompresses X image by image into the set itself, so that loading needs little more memory than the set.
 func parseSVHN(r io.Reader, size int64, f publishedFile, _ content) (images, labels []uint8, err error) {
 	err = readMAT5(r, size, f.mostBytes(photoPixels), func(v *matVariable) (err error) {
 		switch {
