@@ -32,13 +32,13 @@ var cacheMagic = [16]byte([]byte("rollcall cinic 1"))
 var cacheHeaderSize = int64(binary.Size(cacheHeader{}))
 
 // cached returns the pictures of p. It reads them from the cache if the cache has their fingerprint, and otherwise
-// decodes them and writes the cache. It reports to progress what happens to the cache; a cache that cannot be written
-// is not an error.
-func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Writer) (*decoded, error) {
+// decodes them and writes the cache. More than `most` pictures of a class in a part are an error. It reports to
+// progress what happens to the cache; a cache that cannot be written is not an error.
+func cached(ctx context.Context, p pictures, mark fingerprint, most int, progress io.Writer) (*decoded, error) {
 	dir, pathErr := os.UserCacheDir()
 	path := filepath.Join(dir, "rollcall", "cinic10.cache")
 	if pathErr == nil {
-		d, err := readCache(ctx, path, mark)
+		d, err := readCache(ctx, path, mark, min(maxPictures, int64(most*len(cinicClasses)*len(partNames))))
 		switch {
 		case err == nil:
 			return d, nil
@@ -49,7 +49,7 @@ func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Write
 		}
 	}
 	runtime.GC() // frees the memory of a bad cache, which is as large as the set
-	d, now, err := decodeAll(ctx, p, progress)
+	d, now, err := decodeAll(ctx, p, most, progress)
 	switch {
 	case err != nil:
 		return nil, err
@@ -70,8 +70,9 @@ func cached(ctx context.Context, p pictures, mark fingerprint, progress io.Write
 	return d, nil
 }
 
-// readCache reads the cache of the pictures with a fingerprint. It checks the whole content every time.
-func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, error) {
+// readCache reads the cache of the pictures with a fingerprint, of which it accepts up to `most`. It checks the whole
+// content every time.
+func readCache(ctx context.Context, path string, mark fingerprint, most int64) (*decoded, error) {
 	f, size, err := files.OpenRegular(path)
 	if err != nil {
 		return nil, err
@@ -95,6 +96,8 @@ func readCache(ctx context.Context, path string, mark fingerprint) (*decoded, er
 		return nil, fmt.Errorf("corrupt: header of SHA-256 %x, want %x", sum, h.Sum)
 	case h.Source != mark.sum:
 		return nil, errors.New("stale: the pictures have changed")
+	case n > most:
+		return nil, fmt.Errorf("corrupt: %d pictures, want at most %d", n, most)
 	case size != cacheHeaderSize+n*(photoPixels+1):
 		return nil, fmt.Errorf("corrupt: %d bytes, want %d", size, cacheHeaderSize+n*(photoPixels+1))
 	}

@@ -32,7 +32,8 @@ var cifar10Files = source{
 		cifarFile(0, "data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"),
 		cifarFile(1, "test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
 	},
-	parse: parseCIFAR10,
+	samples: [2]int{50_000, 10_000},
+	parse:   parseCIFAR10,
 }
 
 // cifarFile returns a file of the archive; part is 0 for training and 1 for testing.

@@ -28,6 +28,7 @@ var cinic10Files = source{
 	files:      cinicFolders(),
 	ofPictures: true,
 	perClass:   9000,
+	samples:    [2]int{90_000, 90_000},
 }
 
 // cinicFolders returns the folders of the classes, which the layout of this set lists in place of files.
@@ -42,19 +43,29 @@ func cinicFolders() (all []publishedFile) {
 
 // allPictures returns an error unless the archive at path has all pictures of the official set.
 func (s *source) allPictures(ctx context.Context, path string) error {
-	l, _, err := list(ctx, s.picturesIn(Found{Archive: path}))
+	l, _, err := list(ctx, s.picturesIn(Found{Archive: path}, s.perClass), s.perClass)
 	if err == nil {
 		err = s.complete(&l.decoded)
 	}
 	return err
 }
 
-// picturesIn returns the pictures in the archive or the folder that was found.
-func (s *source) picturesIn(found Found) pictures {
+// mostPerClass returns the largest number of pictures of a class in a part: the official one, or that of all pictures if
+// altered sets are allowed.
+func (s *source) mostPerClass(altered bool) int {
+	if altered {
+		return maxPictures
+	}
+	return s.perClass
+}
+
+// picturesIn returns the pictures in the archive or the folder that was found. A class may have `most` in each part; its
+// folder may have as many other files beside, as macOS leaves them, and some more.
+func (s *source) picturesIn(found Found, most int) pictures {
 	if found.Archive != "" {
 		return &tarPictures{path: found.Archive, folder: s.folders[0]}
 	}
-	return &dirPictures{dir: found.Dir}
+	return &dirPictures{dir: found.Dir, most: 2*most + 1000}
 }
 
 // complete returns an error unless each class has as many pictures in each part as in the official set.
@@ -79,7 +90,8 @@ func (s *source) complete(d *decoded) error {
 // same content, or to a folder whose files have the same names, sizes and times. If the cache does not belong to them,
 // or is damaged or missing, it is written again. If it cannot be written, every call decodes the pictures.
 func (s *source) openPictures(ctx context.Context, found Found, o Options) (*Set, error) {
-	p := s.picturesIn(found)
+	most := s.mostPerClass(o.AllowAltered)
+	p := s.picturesIn(found, most)
 	// The fingerprint says whether the archive is the recorded one, and whether the cache belongs to the pictures.
 	mark, err := p.fingerprint(ctx)
 	if err != nil {
@@ -95,7 +107,7 @@ func (s *source) openPictures(ctx context.Context, found Found, o Options) (*Set
 				p, ErrAltered, mark.record, before, filepath.Base(recordPath(found.Archive)))
 		}
 	}
-	d, err := cached(ctx, p, mark, o.Progress)
+	d, err := cached(ctx, p, mark, most, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +124,7 @@ func (s *source) openPictures(ctx context.Context, found Found, o Options) (*Set
 // verifyPictures compares an archive with its record. If there is no record, or if the set is in a folder, it decodes
 // all pictures instead.
 func (s *source) verifyPictures(ctx context.Context, found Found) ([]FileStatus, error) {
-	p := s.picturesIn(found)
+	p := s.picturesIn(found, s.perClass)
 	checked := FileStatus{File: filepath.Base(p.String()), Path: p.String(), Status: Unchecked}
 	if found.Archive == "" {
 		missing, err := s.missing(found.Dir)
@@ -145,15 +157,18 @@ func (s *source) verifyPictures(ctx context.Context, found Found) ([]FileStatus,
 		}
 		checked.Found = mark.record.String() + ", complete, and nothing is recorded or published"
 	}
-	d, _, err := decodeAll(ctx, p, nil)
+	d, _, err := decodeAll(ctx, p, s.perClass, nil)
 	if err == nil {
 		err = s.complete(d)
 	}
 	switch {
 	case errors.Is(err, ErrAltered):
-		checked.Status, checked.Found = Altered, err.Error()
+		checked.Status = Altered
 	case err != nil:
-		checked.Status, checked.Found = Malformed, strings.TrimPrefix(err.Error(), p.String()+": ")
+		checked.Status = Malformed
+	}
+	if err != nil {
+		checked.Found = strings.TrimPrefix(err.Error(), p.String()+": ")
 	}
 	return []FileStatus{checked}, nil
 }

@@ -231,9 +231,6 @@ func read(ctx context.Context, s *source, o Options) (*Set, error) {
 	return set, err
 }
 
-// officialPictures is the number of pictures in the official files of a set, train and test together.
-var officialPictures = map[string]int{"cifar10": 60_000, "svhn": 73_257 + 26_032, "cinic10": 180_000, "mnist": 70_000}
-
 // LeastBytes returns a lower bound on the memory of a set in bytes, without reading or generating it, so that callers
 // can refuse early. It is 0 for files that need not be the official ones, as these may have any size.
 func LeastBytes(name string, o Options) int64 {
@@ -252,8 +249,8 @@ func LeastBytes(name string, o Options) int64 {
 		size = mnistSide * mnistSide
 		fallthrough
 	default:
-		if !o.AllowAltered {
-			samples = officialPictures[name]
+		if l, err := lookup(name, o); err == nil && l.official != nil && !o.AllowAltered {
+			samples = l.official.samples[0] + l.official.samples[1]
 		}
 	}
 	return int64(samples) * int64(size+1) // with one byte for the label

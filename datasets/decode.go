@@ -29,13 +29,17 @@ type decoded struct {
 // decodeGarbage is about how many bytes of garbage the decoding of one picture leaves.
 const decodeGarbage = 60 << 10
 
+// maxHeld is the largest number of bytes of files in memory that are to be decoded, but for one file.
+const maxHeld = 32 << 20
+
 // errChanged says that the pictures changed between two passes over them.
 var errChanged = errors.New("changed while it was read")
 
 // decodeAll decodes the pictures of p in two passes. The first finds their number and order, and the second decodes
-// each picture into its place. So loading needs little more memory than the set.
-func decodeAll(ctx context.Context, p pictures, progress io.Writer) (*decoded, fingerprint, error) {
-	l, mark, err := list(ctx, p)
+// each picture into its place. So loading needs little more memory than the set. More than `most` pictures of a class in
+// a part are an error.
+func decodeAll(ctx context.Context, p pictures, most int, progress io.Writer) (*decoded, fingerprint, error) {
+	l, mark, err := list(ctx, p, most)
 	if err != nil {
 		return nil, mark, err
 	}
@@ -52,7 +56,8 @@ func decodeAll(ctx context.Context, p pictures, progress io.Writer) (*decoded, f
 // batch on all cores. If several pictures are broken, the error names the first in p's order.
 func (l *listing) decode(ctx context.Context, p pictures) (fingerprint, error) {
 	var batch [][]byte
-	at, garbage := 0, 0 // index of the batch's first picture, and about how many bytes of garbage the batch leaves
+	// Index of the batch's first picture, the bytes of its files, and about how many bytes of garbage it leaves.
+	at, held, garbage := 0, 0, 0
 	decode := func() error {
 		errs := make([]error, len(batch))
 		err := files.Parallel(ctx, len(batch), func(i int) {
@@ -60,7 +65,7 @@ func (l *listing) decode(ctx context.Context, p pictures) (fingerprint, error) {
 				errs[i] = fmt.Errorf("%s: %w", l.names[at+i], err)
 			}
 		})
-		at, garbage, batch = at+len(batch), 0, nil
+		at, held, garbage, batch = at+len(batch), 0, 0, nil
 		runtime.GC() // or the garbage would grow to the size of the set before a collection starts
 		return cmp.Or(cmp.Or(errs...), err)
 	}
@@ -73,7 +78,8 @@ func (l *listing) decode(ctx context.Context, p pictures) (fingerprint, error) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		batch = append(batch, data)
-		if garbage += decodeGarbage + len(data); garbage > max(4<<20, len(l.images)/4) {
+		held += len(data)
+		if garbage += decodeGarbage + len(data); garbage > max(4<<20, len(l.images)/4) || held > maxHeld {
 			return decode()
 		}
 		return nil
@@ -165,16 +171,23 @@ type listing struct {
 	slot    []int    // the place in the set of each name
 }
 
-// list returns the pictures of p and their fingerprint, without reading a picture.
-func list(ctx context.Context, p pictures) (*listing, fingerprint, error) {
-	l := &listing{}
+// list returns the pictures of p and their fingerprint, without reading a picture. More than `most` pictures of a class
+// in a part are an error.
+func list(ctx context.Context, p pictures, most int) (*listing, fingerprint, error) {
+	l, count, bytes := &listing{}, map[string]int{}, 0 // the pictures of each folder, and the bytes of the names
 	mark, err := p.walk(ctx, func(name string, size int64, _ func() (io.ReadCloser, error)) error {
 		switch {
 		case size > maxPicture:
 			return fmt.Errorf("%s: %d bytes, want at most %d", name, size, maxPicture)
 		case len(l.names) == maxPictures:
 			return fmt.Errorf("%s: more than %d pictures", name, maxPictures)
+		case bytes+len(name) > maxNames:
+			return fmt.Errorf("%s: more than %d bytes of names", name, maxNames)
+		case count[path.Dir(name)] == most:
+			return fmt.Errorf("%w: %s: more than %d pictures, want %d", ErrAltered, path.Dir(name), most, most)
 		}
+		bytes += len(name)
+		count[path.Dir(name)]++
 		l.names = append(l.names, name)
 		return nil
 	})

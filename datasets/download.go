@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -24,11 +25,13 @@ import (
 
 // publishedFile is one file of a data set. A file in an archive has a name, a size, a checksum and a part only.
 type publishedFile struct {
-	name string   // on disk; a file whose name ends in .gz may be uncompressed on disk, without .gz
-	also []string // other names, with folders, that it has elsewhere
-	size int64    // bytes, for a file in an archive
-	sum  string   // "MD5 …" or "SHA-256 …" of the uncompressed content
-	part int      // 0 to train on, 1 to test
+	name    string   // on disk; a file whose name ends in .gz may be uncompressed on disk, without .gz
+	also    []string // other names, with folders, that it has elsewhere
+	size    int64    // bytes, for a file in an archive
+	sum     string   // "MD5 …" or "SHA-256 …" of the uncompressed content
+	part    int      // 0 to train on, 1 to test
+	counts  []int    // the numbers of samples that are accepted, see [source.expecting]; nil: any up to maxPictures
+	lengths []int64  // likewise of the bytes on disk, for a file that is never compressed; nil: any
 
 	url     string
 	mirrors []string // other addresses of the same bytes, tried in order if the first one fails
@@ -102,6 +105,9 @@ func (f *publishedFile) download(ctx context.Context, path string, progress io.W
 	d := &transfer{publishedFile: f, out: out, client: newClient(), progress: progress}
 	defer d.client.CloseIdleConnections()
 	var failures error // of all addresses so far
+	if strings.HasPrefix(f.url, "http://") {
+		say(progress, "%s: comes over plain http, held to its published MD5", f.name)
+	}
 	// Try the addresses in order. A local error, such as a full disk, would meet every address and ends the loop.
 	for _, d.from = range append([]string{f.url}, f.mirrors...) {
 		if err = d.transferAll(ctx); err == nil {
@@ -194,7 +200,26 @@ func newClient() *http.Client {
 		ResponseHeaderTimeout: responseTimeout,
 		DisableCompression:    true,
 		ForceAttemptHTTP2:     true,
-	}}
+	}, CheckRedirect: checkRedirect}
+}
+
+// maxRedirects is as in net/http, which has no limit of its own beside [checkRedirect].
+const maxRedirects = 10
+
+// checkRedirect refuses a redirect to another host or port, or from https to http. The official sites need none, and by
+// plain http anybody on the way can answer with one: to a service of this machine or of its network, such as the one
+// that hands out a cloud's credentials. As no other host is asked, none of these is.
+func checkRedirect(to *http.Request, via []*http.Request) error {
+	from := via[len(via)-1].URL
+	secured := from.Scheme == "http" && to.URL.Scheme == "https" && from.Port() == "" && to.URL.Port() == "" &&
+		from.Hostname() == to.URL.Hostname()
+	switch {
+	case len(via) == maxRedirects:
+		return fmt.Errorf("stopped after %d redirects", maxRedirects)
+	case !secured && (from.Scheme != to.URL.Scheme || from.Host != to.URL.Host):
+		return fmt.Errorf("%.200s redirects to %.200s, want the same host, and https if it was", from, to.URL)
+	}
+	return nil
 }
 
 // transfer is the download of one file, in all its attempts.
@@ -346,7 +371,7 @@ func contentRange(resp *http.Response) (from, total int64) {
 // sumFile returns the checksum of a file in hex digits. Archives are checked with MD5, because their sites publish it;
 // the files that are loaded from them are checked with SHA-256.
 func sumFile(ctx context.Context, path string, h hash.Hash) (string, error) {
-	f, err := os.Open(path)
+	f, _, err := openArchive(path)
 	if err != nil {
 		return "", err
 	}

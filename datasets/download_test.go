@@ -429,11 +429,82 @@ func TestDownloadEnds(t *testing.T) {
 	}
 }
 
-// The length and the MD5 of everything that is downloaded are published, but for CINIC-10's.
+// No official site redirects to another host, so a redirect to one is refused, and it is not asked.
+func TestRedirect(t *testing.T) {
+	for _, c := range []struct {
+		name, from, to string // an empty host is the one of from
+		allowed        bool
+	}{
+		{"another path", "https://a.org/x", "https://a.org/y", true},
+		{"to https", "http://a.org/x", "https://a.org/x", true},
+		{"another query", "http://a.org:8080/x", "http://a.org:8080/x?y", true},
+		{"to http", "https://a.org/x", "http://a.org/x", false},
+		{"another host", "https://a.org/x", "https://b.org/x", false},
+		{"a subdomain", "https://a.org/x", "https://cdn.a.org/x", false},
+		{"another host with https", "http://a.org/x", "https://b.org/x", false},
+		{"another port", "http://a.org/x", "http://a.org:6379/x", false},
+		{"another port with https", "http://a.org/x", "https://a.org:22/x", false},
+		{"this machine", "http://a.org/x", "http://127.0.0.1/x", false},
+		{"this machine by name", "http://a.org/x", "http://localhost/x", false},
+		{"this machine, IPv6", "http://a.org/x", "http://[::1]/x", false},
+		{"a private network", "https://a.org/x", "https://10.0.0.1/x", false},
+		{"a cloud's credentials", "http://a.org/x", "http://169.254.169.254/latest/meta-data/", false},
+		{"another protocol", "http://a.org/x", "ftp://a.org/x", false},
+		{"a file", "http://a.org/x", "file:///etc/passwd", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			request := func(url string) *http.Request {
+				return must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
+			}
+			err := checkRedirect(request(c.to), []*http.Request{request(c.from)})
+			if c.allowed {
+				must.OK(t, err)
+				return
+			}
+			wantError(t, err, nil, c.from+" redirects to "+c.to+", want the same host")
+		})
+	}
+	for _, name := range []string{"another port", "by name"} {
+		t.Run("asked: "+name, func(t *testing.T) {
+			other := newSite(t, "cifar10", serve)
+			to := other.archive.url
+			if name == "by name" {
+				to = strings.Replace(to, "127.0.0.1", "localhost", 1)
+			}
+			s := newSite(t, "cifar10", func(_ *site, _ int, w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, to, http.StatusMovedPermanently)
+			})
+			dir, _, _ := alone(t)
+			_, err := s.open(t, Options{Dir: dir})
+			wantError(t, err, ErrUnavailable, "download "+s.archive.url+": unavailable: "+
+				s.archive.url+" redirects to "+to+", want the same host")
+			if len(other.asked) > 0 || len(s.asked) != 1 {
+				t.Errorf("%q were asked of the other site, and %q of the first, want one request of the first",
+					other.asked, s.asked)
+			}
+		})
+	}
+	t.Run("long", func(t *testing.T) {
+		s := newSite(t, "cifar10", func(_ *site, _ int, w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://b.org/"+strings.Repeat("x", 100_000), http.StatusFound)
+		})
+		dir, _, _ := alone(t)
+		_, err := s.open(t, Options{Dir: dir})
+		wantError(t, err, ErrUnavailable, "redirects to http://b.org/xxx")
+		if len(err.Error()) > 1000 {
+			t.Errorf("error of %d bytes, want a line", len(err.Error()))
+		}
+	})
+}
+
+// The length and the MD5 of everything that is downloaded are published, but for CINIC-10's, which comes over https.
 func TestPublishedLengths(t *testing.T) {
 	for _, l := range loaders {
 		s := l.official
 		if s == nil || s.ofPictures {
+			if s != nil && !strings.HasPrefix(s.archive.url, "https://") {
+				t.Errorf("%s: want https, or a published MD5", s.archive.url)
+			}
 			continue
 		}
 		files := []publishedFile{s.archive}
@@ -461,7 +532,8 @@ func TestProgress(t *testing.T) {
 		must.Get(Fetch(t.Context(), "cifar10", Options{
 			Dir: dir, Progress: &out, official: &s.source,
 		}))(t)
-		first := fmt.Sprintf("cifar-10-binary.tar.gz: downloading, %d of %d bytes\n", len(s.tarball)/2, len(s.tarball))
+		first := fmt.Sprintf("cifar-10-binary.tar.gz: comes over plain http, held to its published MD5\n"+
+			"cifar-10-binary.tar.gz: downloading, %d of %d bytes\n", len(s.tarball)/2, len(s.tarball))
 		last := fmt.Sprintf("cifar-10-binary.tar.gz: %d of %d bytes\n", len(s.tarball), len(s.tarball))
 		if got := out.String(); !strings.HasPrefix(got, first) || !strings.HasSuffix(got, last) ||
 			strings.Count(got, "\n") > 11 {

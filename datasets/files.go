@@ -29,7 +29,7 @@ func (s *source) openFiles(ctx context.Context, found Found, o Options) (*Set, e
 	contents, errs := s.room(), make([]error, len(s.files))
 	_ = files.Parallel(context.Background(), len(s.files), func(i int) { // read obeys ctx itself
 		path := s.files[i].in(found.Dir)
-		sum, err := s.read(ctx, path, s.files[i], &contents[i])
+		sum, err := s.read(ctx, path, s.expecting(s.files[i], o.AllowAltered), &contents[i])
 		if err == nil {
 			err = s.admit(path, s.files[i], sum, o)
 		}
@@ -107,6 +107,9 @@ func (s *source) read(ctx context.Context, path string, f publishedFile, c *cont
 	}
 	defer file.Close()
 	c.file = filepath.Base(path)
+	if most := f.mostBytes(s.info.side * s.info.side * s.info.channels); f.size == 0 && size > most {
+		return "", fmt.Errorf("%s: %d bytes, want at most %d", c.file, size, most)
+	}
 	if sum, err = s.readFrom(&contextReader{ctx, file}, size, f, c); err != nil {
 		err = fmt.Errorf("%s: %w", c.file, err)
 	}
@@ -144,7 +147,7 @@ func (s *source) verifyFiles(ctx context.Context, found Found) ([]FileStatus, er
 	for _, f := range s.files {
 		path := f.in(found.Dir)
 		st := FileStatus{File: filepath.Base(path), Path: path}
-		sum, err := s.read(ctx, path, f, &content{})
+		sum, err := s.read(ctx, path, s.expecting(f, false), &content{})
 		var system *fs.PathError
 		var shape *lengthError
 		switch {
@@ -160,6 +163,9 @@ func (s *source) verifyFiles(ctx context.Context, found Found) ([]FileStatus, er
 				fmt.Sprintf("%d bytes", f.size)
 		case err != nil:
 			st.Status, st.Found = Malformed, strings.TrimPrefix(err.Error(), st.File+": ")
+			if errors.Is(err, ErrAltered) {
+				st.Status = Altered
+			}
 		default:
 			st.Status, st.Found, st.Wanted = s.compare(f, sum)
 		}

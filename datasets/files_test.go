@@ -132,7 +132,20 @@ func TestSpoiledFiles(t *testing.T) {
 			images, labels := digits(4)
 			images[5000] ^= 1
 			return slices.Concat(little().header(), little().images(images), little().labels(labels))
+		}, "test_32x32.mat: X: not the official file: 12536 bytes on disk, want ", Altered},
+		{"svhn", "test_32x32.mat", "one label, of the same length", func(_ *small, data []byte) []byte {
+			images, labels := digits(4)
+			labels[2] = 9
+			return slices.Concat(little().header(), little().compressed(little().images(images)),
+				little().compressed(little().labels(labels)))
 		}, "test_32x32.mat: not the official file: altered: MD5 ", Altered},
+		{
+			"svhn", "test_32x32.mat", "one more image", func(*small, []byte) []byte {
+				images, labels := digits(5)
+				return slices.Concat(little().header(), little().images(images), little().labels(labels))
+			},
+			"test_32x32.mat: X: not the official file: 5 samples, want 4", Altered,
+		},
 		{
 			"svhn", "test_32x32.mat", "swapped", another("train_32x32.mat"),
 			"test_32x32.mat: not the official file: swapped: MD5 …(train_32x32.mat), want MD5 ", Swapped,
@@ -194,6 +207,17 @@ func TestSpoiledFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A file with the number of samples of the other part is read, as it may be the official one of that part.
+func TestSwappedLabels(t *testing.T) {
+	s := newSmall(t, "mnist")
+	dir, _, _ := alone(t)
+	s.content["t10k-labels-idx1-ubyte"] = s.content["train-labels-idx1-ubyte"]
+	s.lay(t, dir)
+	_, err := s.open(t, Options{Dir: dir})
+	wantError(t, err, ErrAltered, "t10k-labels-idx1-ubyte: not the official file: swapped: SHA-256 ",
+		"(train-labels-idx1-ubyte.gz), want ")
 }
 
 // Labels that are fewer than the images are refused, although both files are well-formed.

@@ -66,17 +66,19 @@ const (
 	matMaxDims   = 16      // dimensions of an array
 	matMaxName   = 256     // bytes of a name
 	matMaxCount  = 1 << 40 // numbers in an array
+	matMaxArrays = 1 << 10 // arrays in a file; each costs time, as a stream of its own
 	deflateRatio = 1032    // a byte of a deflate stream decompresses to at most this many bytes
 )
 
 // readMAT5 calls visit for every variable in a MAT-file of `size` bytes, in the order of the file. It reads the file
 // once and keeps nothing in memory, so that a large array needs no second copy. Errors name the variable, or the number
-// of the element, from 1, if they do not concern a variable.
+// of the element, from 1, if they do not concern a variable. It is an error if the compressed elements decompress to more
+// than `most` bytes.
 //
 // "MAT-File Format" (The MathWorks) describes the format. A file consists of elements: a type, a length and that many
 // bytes, in the byte order of the machine that wrote them. A matrix is an element that consists of elements. It may be
 // compressed as a whole.
-func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
+func readMAT5(r io.Reader, size, most int64, visit func(*matVariable) error) error {
 	if size < matHeader {
 		return fmt.Errorf("%d bytes, want a MAT-file, whose header alone has %d", size, matHeader)
 	}
@@ -97,8 +99,11 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 	if version := order.Uint16(header[124:]); version != 0x0100 {
 		return fmt.Errorf("header: version %#04x, want 0x0100 (MAT-file level 5)", version)
 	}
-	m := newMatReader(r, size-matHeader, order)
+	m, inflated := newMatReader(r, size-matHeader, order), &atMost{most: most}
 	for n := 1; m.N > 0; n++ {
+		if n > matMaxArrays {
+			return fmt.Errorf("element %d: want at most %d", n, matMaxArrays)
+		}
 		tag, err := m.tag()
 		if err != nil {
 			return fmt.Errorf("element %d: %w", n, err)
@@ -113,7 +118,7 @@ func readMAT5(r io.Reader, size int64, visit func(*matVariable) error) error {
 		// A compressed element has its own matrix element inside.
 		body := newMatReader(m, tag.size, order)
 		if tag.kind == miCOMPRESSED {
-			err = readMatCompressed(body, visit)
+			err = readMatCompressed(body, inflated, visit)
 		} else {
 			err = readMatrix(body, body.N, visit)
 		}
@@ -185,25 +190,27 @@ func (m *matReader) tag() (matTag, error) {
 	return matTag{matType(first), int64(m.order.Uint32(b[4:])), nil}, nil
 }
 
-// readMatCompressed reads a matrix from the rest of m, which is a zlib stream.
-func readMatCompressed(m *matReader, visit func(*matVariable) error) error {
+// readMatCompressed reads a matrix from the rest of m, which is a zlib stream. The streams of a file share inflated,
+// which limits their sizes.
+func readMatCompressed(m *matReader, inflated *atMost, visit func(*matVariable) error) error {
 	limit := m.N * deflateRatio
 	z, err := zlib.NewReader(m)
 	if err != nil {
 		return cutShort(err)
 	}
 	defer z.Close()
-	tag, err := newMatReader(z, math.MaxInt64, m.order).tag()
+	inflated.r = z
+	tag, err := newMatReader(inflated, math.MaxInt64, m.order).tag()
 	if err != nil {
 		return err
 	}
 	if tag.small != nil || tag.kind != miMATRIX {
 		return fmt.Errorf("type %d compressed, want a matrix (%d)", tag.kind, miMATRIX)
 	}
-	if err := readMatrix(newMatReader(z, tag.size, m.order), limit, visit); err != nil {
+	if err := readMatrix(newMatReader(inflated, tag.size, m.order), limit, visit); err != nil {
 		return err
 	}
-	switch n, err := io.Copy(io.Discard, z); { // to the end of the stream, where zlib checks its checksum
+	switch n, err := io.Copy(io.Discard, inflated); { // to the end of the stream, where zlib checks its checksum
 	case err != nil:
 		return cutShort(err)
 	case n > 0:

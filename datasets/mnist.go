@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -33,7 +34,8 @@ var mnistFiles = source{
 		mnistFile(1, "t10k-labels-idx1-ubyte", "ec29112dd5afa0611ce80d1b7f02629c", 4542,
 			"ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
 	},
-	parse: parseMNIST,
+	samples: [2]int{60_000, 10_000},
+	parse:   parseMNIST,
 }
 
 // mnistFile returns a file of a part, with the MD5 and the length of the compressed file and the SHA-256 of its
@@ -48,14 +50,14 @@ func mnistFile(part int, name, md5 string, length int64, sha256 string) publishe
 	return f
 }
 
-// parseMNIST reads a file of at most `limit` bytes with [parseIDX]: images [n,28,28,1], or labels [n], whose range it
+// parseMNIST reads file f, of at most `limit` bytes, with [parseIDX]: images [n,28,28,1], or labels [n], whose range it
 // checks.
 func parseMNIST(r io.Reader, limit int64, f publishedFile, _ content) (images, labels []uint8, err error) {
 	if strings.Contains(f.name, "-images-") {
-		images, err = parseIDX(r, limit, mnistSide, mnistSide)
+		images, err = parseIDX(r, limit, f, mnistSide, mnistSide)
 		return images, nil, err
 	}
-	labels, err = parseIDX(r, limit)
+	labels, err = parseIDX(r, limit, f)
 	for i, l := range labels {
 		if l >= imageClasses {
 			return nil, nil, fmt.Errorf("label %d is %d, want 0 … %d", i, l, imageClasses-1)
@@ -64,9 +66,10 @@ func parseMNIST(r io.Reader, limit int64, f publishedFile, _ content) (images, l
 	return nil, labels, err
 }
 
-// parseIDX reads an idx file with bytes [n, shape…]. The content has at most `limit` bytes, whatever the header claims.
-// The header is big-endian: 0, 0, the type (8: bytes), the number of dimensions, and then each dimension as uint32.
-func parseIDX(r io.Reader, limit int64, shape ...int) ([]uint8, error) {
+// parseIDX reads an idx file with bytes [n, shape…], of which f must accept n. The content has at most `limit` bytes,
+// whatever the header claims. The header is big-endian: 0, 0, the type (8: bytes), the number of dimensions, and then
+// each dimension as uint32.
+func parseIDX(r io.Reader, limit int64, f publishedFile, shape ...int) ([]uint8, error) {
 	var magic [4]byte
 	if _, err := io.ReadFull(r, magic[:]); err != nil {
 		return nil, fmt.Errorf("header: %w", cutShort(err))
@@ -85,20 +88,29 @@ func parseIDX(r io.Reader, limit int64, shape ...int) ([]uint8, error) {
 		}
 		size *= int64(d)
 	}
-	switch {
-	case size < 1:
+	if size < 1 {
 		return nil, fmt.Errorf("dimensions %v, want at least one item", dims)
-	case size > limit:
+	}
+	if err := f.checkCount(int64(dims[0])); err != nil {
+		return nil, err
+	}
+	if size > limit {
 		return nil, fmt.Errorf("dimensions %v: %d bytes, but the file can hold %d at most", dims, size, limit)
 	}
-	data := make([]uint8, size)
-	if n, err := io.ReadFull(r, data); err != nil {
-		return nil, fmt.Errorf("%d bytes of data, want %d: %w", n, size, cutShort(err))
+	var data []uint8
+	for at := 0; at < int(size); {
+		data = grown(data, int(size))
+		n, err := io.ReadFull(r, data[at:])
+		if at += n; err != nil {
+			return nil, fmt.Errorf("%d bytes of data, want %d: %w", at, size, cutShort(err))
+		}
 	}
 	// A file with more than one array, or with something appended, is not an idx file.
-	switch n, err := io.Copy(io.Discard, r); {
-	case err != nil:
+	switch n, err := io.CopyN(io.Discard, r, maxSurplus); {
+	case err != nil && !errors.Is(err, io.EOF):
 		return nil, cutShort(err)
+	case n == maxSurplus:
+		return nil, fmt.Errorf("%d bytes of data or more, want %d", size+n, size)
 	case n > 0:
 		return nil, fmt.Errorf("%d bytes of data, want %d", size+n, size)
 	}

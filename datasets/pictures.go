@@ -14,14 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"rollcall/internal/files"
-)
-
-// Limits of a tree of pictures, for hostile archives.
-const (
-	maxPicture  = 1 << 20 // bytes of a file; the official ones have some 3 KB
-	maxPictures = 1 << 20 // files; the official set has 180,000 in the parts train and test
 )
 
 // visitor is called with the name and the size in bytes of a picture, and with a function that opens its content.
@@ -73,7 +65,10 @@ func isLitter(name string) bool {
 	}, strings.ToLower(name))
 }
 
-type dirPictures struct{ dir string }
+type dirPictures struct {
+	dir  string
+	most int // entries of a folder
+}
 
 func (d *dirPictures) String() string { return d.dir }
 
@@ -87,7 +82,7 @@ func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 	h := sha256.New()
 	fmt.Fprintln(h, "folder")
 	for _, part := range partNames {
-		classes, err := os.ReadDir(filepath.Join(d.dir, part))
+		classes, err := readFolder(filepath.Join(d.dir, part), d.most)
 		if err != nil {
 			return fingerprint{}, err
 		}
@@ -96,7 +91,7 @@ func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 			if info, err := os.Stat(filepath.Join(d.dir, folder)); err == nil && !info.IsDir() {
 				continue
 			}
-			files, err := os.ReadDir(filepath.Join(d.dir, folder)) // by name
+			files, err := readFolder(filepath.Join(d.dir, folder), d.most)
 			if err != nil {
 				return fingerprint{}, err
 			}
@@ -162,7 +157,7 @@ func (r record) fingerprint() fingerprint {
 
 // walk visits the pictures in the order of the archive, and computes the checksum of the archive while it reads.
 func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, error) {
-	f, size, err := files.OpenRegular(t.path)
+	f, size, err := openArchive(t.path)
 	if err != nil {
 		return fingerprint{}, err
 	}
@@ -187,7 +182,8 @@ func walkTar(r *bufio.Reader, folder string, visit visitor) error {
 	}
 	defer z.Close()
 	last := "" // name of the previous entry, to say where an archive is broken
-	for t := tar.NewReader(z); ; {
+	content := &atMost{r: z, most: maxTree}
+	for t, n := tar.NewReader(content), 0; ; n++ {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -195,7 +191,12 @@ func walkTar(r *bufio.Reader, folder string, visit visitor) error {
 		if err != nil {
 			return fmt.Errorf("after entry %.200q: %w", last, cutShort(err))
 		}
-		last = h.Name
+		switch last = h.Name; {
+		case len(h.Name) > maxName:
+			return fmt.Errorf("%.64q…: a name of %d bytes, want at most %d", h.Name, len(h.Name), maxName)
+		case n == maxEntries:
+			return fmt.Errorf("%q: more than %d files and folders", h.Name, maxEntries)
+		}
 		file, _ := strings.CutPrefix(strings.TrimPrefix(path.Clean("/"+h.Name), "/"), folder+"/")
 		if h.Typeflag == tar.TypeDir {
 			file += "/none.png" // an empty folder of an unknown class is an error too
@@ -213,7 +214,7 @@ func walkTar(r *bufio.Reader, folder string, visit visitor) error {
 			return err
 		}
 	}
-	if _, err := io.Copy(io.Discard, z); err != nil {
+	if _, err := io.Copy(io.Discard, content); err != nil {
 		return cutShort(err)
 	}
 	return nil

@@ -28,12 +28,15 @@ func recordPath(path string) string { return path + ".sha256" }
 
 // readRecord reads the record of the file at path; it is the zero record if there is none.
 func readRecord(path string) (record, error) {
-	text, err := files.ReadText(recordPath(path))
+	text, err := files.ReadUpTo(recordPath(path), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return record{}, nil
 	}
 	if err != nil {
 		return record{}, err
+	}
+	if text, err = files.Text(text); err != nil {
+		return record{}, fmt.Errorf("%s: %w", recordPath(path), err)
 	}
 	name := filepath.Base(path)
 	lines := regexp.MustCompile(`(?ms)^# (\d+) bytes.*^([[:xdigit:]]{64})  ` + regexp.QuoteMeta(name) + `\r?$`)
@@ -61,7 +64,7 @@ func writeRecord(path, from string, r record) error {
 }
 
 func recordOf(ctx context.Context, path string) (record, error) {
-	f, size, err := files.OpenRegular(path)
+	f, size, err := openArchive(path)
 	if err != nil {
 		return record{}, err
 	}

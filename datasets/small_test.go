@@ -39,11 +39,13 @@ func newSmall(t *testing.T, name string) *small {
 	s.archive.url = "http://127.0.0.1:1/" + s.archive.name
 	s.archive.idle, s.archive.pause = 5*time.Second, time.Millisecond
 	if name == "cinic10" {
+		s.samples = [2]int{20, 20}
 		s.perClass, s.tarball = 2, tarball("", miniTree(2))
 		return s
 	}
 	random := rand.NewChaCha8([32]byte{7})
 	s.files = slices.Clone(s.files)
+	s.samples = map[string][2]int{"cifar10": {20, 4}, "svhn": {7, 4}, "mnist": {6, 3}}[name]
 	for i := range s.files {
 		f := &s.files[i]
 		var data []byte

@@ -31,8 +31,9 @@ type source struct {
 	// in the slices of room if these are not nil, and returns them. A set of pictures has none.
 	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
 
-	ofPictures bool // the set is an archive or a folder of pictures, see [pictures]; files are the folders of classes
-	perClass   int  // pictures of each class in each part of the official set
+	samples    [2]int // samples of each part of the official set
+	ofPictures bool   // the set is an archive or a folder of pictures, see [pictures]; files are the folders of classes
+	perClass   int    // pictures of each class in each part of the official set
 }
 
 // Found says where a data set is on disk. A generated set has the zero value.
@@ -381,7 +382,7 @@ func (s *source) verifyArchive(ctx context.Context, found Found) ([]FileStatus, 
 
 // differs says how an archive differs from the official one, by its length or its checksum; nil: it is that one.
 func (s *source) differs(ctx context.Context, archive string) (differs, err error) {
-	f, size, err := files.OpenRegular(archive)
+	f, size, err := openArchive(archive)
 	if err != nil {
 		return nil, err
 	}
@@ -446,7 +447,7 @@ func (s *source) checkFiles(ctx context.Context, dir string, o Options) error {
 // the set in whatever folder. It uses only the last element of their paths, so that no path in an archive leads out of
 // dir.
 func (s *source) unpack(ctx context.Context, archivePath, dir string, official bool) error {
-	f, _, err := files.OpenRegular(archivePath)
+	f, _, err := openArchive(archivePath)
 	if err != nil {
 		return err
 	}
@@ -455,7 +456,7 @@ func (s *source) unpack(ctx context.Context, archivePath, dir string, official b
 	if err != nil {
 		return err
 	}
-	for t := tar.NewReader(z); ; {
+	for t := tar.NewReader(&atMost{r: z, most: maxTree}); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			break

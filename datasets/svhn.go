@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -16,8 +17,8 @@ var svhnInfo = Info{
 	Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614},
 }
 
-// svhnFiles are the files at http://ufldl.stanford.edu/housenumbers/, with 73,257 training and 26,032 test images. The
-// MD5s are the ones that other loaders check too.
+// svhnFiles are the files at http://ufldl.stanford.edu/housenumbers/. The MD5s are the ones that other loaders check
+// too.
 var svhnFiles = source{
 	info:    &svhnInfo,
 	folders: []string{"svhn"},
@@ -25,7 +26,8 @@ var svhnFiles = source{
 		svhnFile(0, "train_32x32.mat", "e26dedcc434d2e4c54c9b2d4a06d8373", 182040794),
 		svhnFile(1, "test_32x32.mat", "eb5a983be6a315427106f1b164d9cef3", 64275384),
 	},
-	parse: parseSVHN,
+	samples: [2]int{73_257, 26_032},
+	parse:   parseSVHN,
 }
 
 func svhnFile(part int, name, md5 string, length int64) publishedFile {
@@ -34,17 +36,17 @@ func svhnFile(part int, name, md5 string, length int64) publishedFile {
 	return f
 }
 
-// parseSVHN reads a file of `size` bytes into images [n,32,32,3] and labels [n], 0 … 9. It skips variables other than X
-// and y. It decompresses X image by image into the set itself, so that loading needs little more memory than the set.
-func parseSVHN(r io.Reader, size int64, _ publishedFile, _ content) (images, labels []uint8, err error) {
-	err = readMAT5(r, size, func(v *matVariable) (err error) {
+// parseSVHN reads file f, of `size` bytes, into images [n,32,32,3] and labels [n], 0 … 9. It skips variables other than
+// X and y. It decompresses X image by image into the set itself, so that loading needs little more memory than the set.
+func parseSVHN(r io.Reader, size int64, f publishedFile, _ content) (images, labels []uint8, err error) {
+	err = readMAT5(r, size, f.mostBytes(photoPixels), func(v *matVariable) (err error) {
 		switch {
 		case v.name == "X" && images != nil, v.name == "y" && labels != nil:
 			return fmt.Errorf("twice in the file")
 		case v.name == "X":
-			images, err = svhnImages(v)
+			images, err = svhnImages(v, size, f)
 		case v.name == "y":
-			labels, err = svhnLabels(v)
+			labels, err = svhnLabels(v, f)
 		}
 		return err
 	})
@@ -62,8 +64,8 @@ func parseSVHN(r io.Reader, size int64, _ publishedFile, _ content) (images, lab
 }
 
 // svhnImages reads X image by image. Byte row + 32·column + 1024·channel of an image in the file becomes
-// [row, column, channel].
-func svhnImages(v *matVariable) ([]uint8, error) {
+// [row, column, channel]. A file of the wrong size is refused before there is memory for its images.
+func svhnImages(v *matVariable, size int64, f publishedFile) ([]uint8, error) {
 	switch {
 	case v.class != mxUINT8 || v.kind != miUINT8:
 		return nil, fmt.Errorf("class %d stored as type %d, want bytes (%d as %d)", v.class, v.kind, mxUINT8, miUINT8)
@@ -73,9 +75,15 @@ func svhnImages(v *matVariable) ([]uint8, error) {
 	if len(v.dims) != 4 || !slices.Equal(v.dims[:3], []int64{photoSide, photoSide, 3}) || v.dims[3] < 1 {
 		return nil, fmt.Errorf("dimensions %v, want [%d %d 3 n]", v.dims, photoSide, photoSide)
 	}
-	images := make([]uint8, v.size) // readMAT5 has checked that the file can contain so many bytes
+	if err := cmp.Or(f.checkCount(v.dims[3]), f.checkLength(size)); err != nil {
+		return nil, err
+	}
+	var images []uint8
 	var planes [photoPixels]uint8
-	for at := 0; at < len(images); at += photoPixels {
+	for at := 0; at < int(v.size); at += photoPixels {
+		if len(images) < at+photoPixels {
+			images = grown(images, int(v.size))
+		}
 		if _, err := io.ReadFull(v.data, planes[:]); err != nil {
 			return nil, fmt.Errorf("image %d: %w", at/photoPixels, cutShort(err))
 		}
@@ -85,13 +93,16 @@ func svhnImages(v *matVariable) ([]uint8, error) {
 }
 
 // svhnLabels reads y, which may have any type of numbers.
-func svhnLabels(v *matVariable) ([]uint8, error) {
+func svhnLabels(v *matVariable, f publishedFile) ([]uint8, error) {
 	if v.class == 0 {
 		return nil, fmt.Errorf("no real numbers, want labels [n 1]")
 	}
 	// SciPy saves an array of one dimension as a row.
 	if len(v.dims) != 2 || (v.dims[0] != 1 && v.dims[1] != 1) || v.dims[0]*v.dims[1] < 1 {
 		return nil, fmt.Errorf("dimensions %v, want [n 1]", v.dims)
+	}
+	if err := f.checkCount(v.dims[0]); err != nil {
+		return nil, err
 	}
 	var labels []uint8
 	err := v.numbers(func(i int, x float64) error {
