@@ -50,8 +50,8 @@ func (s *source) allPictures(ctx context.Context, path string) error {
 	return err
 }
 
-// mostPerClass returns the largest number of pictures of a class in a part: the official one, or that of all pictures if
-// altered sets are allowed.
+// mostPerClass returns the largest number of pictures of a class in a part: the official one, or the largest number of
+// all pictures if altered sets are allowed.
 func (s *source) mostPerClass(altered bool) int {
 	if altered {
 		return maxPictures
@@ -59,8 +59,8 @@ func (s *source) mostPerClass(altered bool) int {
 	return s.perClass
 }
 
-// picturesIn returns the pictures in the archive or the folder that was found. A class may have `most` in each part; its
-// folder may have as many other files beside, as macOS leaves them, and some more.
+// picturesIn returns the pictures in the archive or the folder that was found. A class may have `most` in each part.
+// Its folder may have as many other files, as macOS leaves one for each, and some more.
 func (s *source) picturesIn(found Found, most int) pictures {
 	if found.Archive != "" {
 		return &tarPictures{path: found.Archive, folder: s.folders[0]}

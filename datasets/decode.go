@@ -36,8 +36,8 @@ const maxHeld = 32 << 20
 var errChanged = errors.New("changed while it was read")
 
 // decodeAll decodes the pictures of p in two passes. The first finds their number and order, and the second decodes
-// each picture into its place. So loading needs little more memory than the set. More than `most` pictures of a class in
-// a part are an error.
+// each picture into its place. So loading needs little more memory than the set. More than `most` pictures of a class
+// in a part are an error.
 func decodeAll(ctx context.Context, p pictures, most int, progress io.Writer) (*decoded, fingerprint, error) {
 	l, mark, err := list(ctx, p, most)
 	if err != nil {

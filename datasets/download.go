@@ -105,9 +105,6 @@ func (f *publishedFile) download(ctx context.Context, path string, progress io.W
 	d := &transfer{publishedFile: f, out: out, client: newClient(), progress: progress}
 	defer d.client.CloseIdleConnections()
 	var failures error // of all addresses so far
-	if strings.HasPrefix(f.url, "http://") {
-		say(progress, "%s: comes over plain http, held to its published MD5", f.name)
-	}
 	// Try the addresses in order. A local error, such as a full disk, would meet every address and ends the loop.
 	for _, d.from = range append([]string{f.url}, f.mirrors...) {
 		if err = d.transferAll(ctx); err == nil {
@@ -311,6 +308,9 @@ func (d *transfer) receive(
 	}
 	if total < 0 {
 		limit = most
+	}
+	if d.got == 0 && strings.HasPrefix(d.from, "http://") {
+		say(d.progress, "%s: comes over plain http, held to its published MD5", d.name)
 	}
 	shown := newProgress(d.progress, d.name, have, total)
 	defer shown.Close()

@@ -14,8 +14,8 @@ import (
 // Limits on what files may claim and contain. Where the official numbers are known, they are the limit. These are for
 // altered sets, and for CINIC-10, whose archive has no published checksum.
 const (
-	// maxPictures is the largest number of pictures in a file, or in a tree. Of the larger sets in these formats, EMNIST
-	// has 697,932 and SVHN with its extra images 604,388.
+	// maxPictures is the largest number of pictures in a file, or in a tree. Of the larger sets in these formats,
+	// EMNIST has 697,932 and SVHN with its extra images 604,388.
 	maxPictures = 1 << 20
 	maxPicture  = 1 << 20 // bytes of a PNG file; the official ones have some 3 KB
 	maxEntries  = 1 << 20 // entries of an archive; the official one has 270,000 pictures
@@ -60,9 +60,9 @@ func (f *publishedFile) checkLength(size int64) error {
 	return nil
 }
 
-// mostBytes returns the largest size in bytes of a file of the accepted numbers of samples, each of so many pixels and a
-// label, which may be a double. It is twice as much as these need: for other variables, and for a compressed file that
-// is larger than its content.
+// mostBytes returns the largest size in bytes of a file of the accepted numbers of samples, each of so many pixels and
+// a label, which may be a double. It is twice as much as these need: for other variables, and for a compressed file
+// that is larger than its content.
 func (f *publishedFile) mostBytes(pixels int) int64 {
 	n := maxPictures
 	if f.counts != nil {

@@ -63,7 +63,7 @@ func TestClaims(t *testing.T) {
 		},
 		{"labels", "mnist", 1, zipped(idx(nil, math.MaxUint32)), false, "4294967295 samples, want 60000", ErrAltered},
 		{"one label less", "mnist", 1, idx(make([]byte, 59_999), 59_999), false, "59999 samples, want", ErrAltered},
-		{"altered", "mnist", 0, zipped(idx(nil, 2_000_000, 28, 28)), true, "2000000 samples, want at most 1048576", nil},
+		{"altered", "mnist", 0, zipped(idx(nil, 2_000_000, 28, 28)), true, "2000000 samples, want at most", nil},
 		{"altered labels", "mnist", 1, zipped(idx(nil, 1<<20+1)), true, "1048577 samples, want at most 1048576", nil},
 		{
 			"altered, and few come", "mnist", 0, zipped(idx(short, 1_000_000, 28, 28)), true,

@@ -72,8 +72,8 @@ const (
 
 // readMAT5 calls visit for every variable in a MAT-file of `size` bytes, in the order of the file. It reads the file
 // once and keeps nothing in memory, so that a large array needs no second copy. Errors name the variable, or the number
-// of the element, from 1, if they do not concern a variable. It is an error if the compressed elements decompress to more
-// than `most` bytes.
+// of the element, from 1, if they do not concern a variable. It is an error if the compressed elements decompress to
+// more than `most` bytes.
 //
 // "MAT-File Format" (The MathWorks) describes the format. A file consists of elements: a type, a length and that many
 // bytes, in the byte order of the machine that wrote them. A matrix is an element that consists of elements. It may be

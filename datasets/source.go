@@ -456,7 +456,8 @@ func (s *source) unpack(ctx context.Context, archivePath, dir string, official b
 	if err != nil {
 		return err
 	}
-	for t := tar.NewReader(&atMost{r: z, most: maxTree}); ; {
+	content := &atMost{r: z, most: maxTree}
+	for t := tar.NewReader(content); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -488,7 +489,7 @@ func (s *source) unpack(ctx context.Context, archivePath, dir string, official b
 		return fmt.Errorf("%s: not in the archive", missing[0])
 	}
 	if err == nil {
-		_, err = io.Copy(io.Discard, z) // to the end, where gzip checks its checksum
+		_, err = io.Copy(io.Discard, content) // to the end, where gzip checks its checksum
 	}
 	return err
 }

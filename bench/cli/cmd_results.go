@@ -273,7 +273,8 @@ func checkUnfinished(r *results.Run) error {
 	}
 	s, err := settings.Defaults(r.Method, r.Preset, r.Data)
 	given := settings.Given{
-		{Name: "net", Value: r.Net}, {Name: "availability", Value: r.Availability},
+		{Name: "net", Value: r.Net},
+		{Name: "availability", Value: r.Availability},
 		{Name: "clients", Value: strconv.Itoa(r.Clients)},
 	}
 	if r.Alpha.Valid {
