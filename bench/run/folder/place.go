@@ -81,8 +81,8 @@ func (p *Place) resume(d *Resume) error {
 	return nil
 }
 
-// present returns an error that wraps [ErrGone] if the folder was removed, or another has its place. A folder that looks
-// like another one, but has the lock, is the same: not all file systems number their files for good.
+// present returns an error that wraps [ErrGone] if the folder was removed, or another has its place. A folder that
+// looks like another one, but has the lock, is the same: not all file systems number their files for good.
 func (p *Place) present() error {
 	now, err := os.Stat(p.want.Dir)
 	switch {
