@@ -266,7 +266,7 @@ forgeries: a forger can write checksums too.`,
 }
 
 // checkUnfinished compares the rounds of a run that has no run.json yet with those of its settings. They are the ones
-// that its curve names, if they have the hash in the name of its folder; otherwise, as with a trace, they are not known.
+// that its curve names, if they have the hash in the name of its folder. Otherwise, as with a trace, nothing is known.
 func checkUnfinished(r *results.Run) error {
 	if r.Status() != results.RunUnfinished {
 		return nil

@@ -99,17 +99,21 @@ func TestVanishedFolder(t *testing.T) {
 // A folder that is removed or moved under a run is told as that, and not made again. What is moved has the run up to
 // then; a run whose folder is where it was, by whatever way, goes on.
 func TestGoneFolder(t *testing.T) {
-	glob := func(t *testing.T, pattern string) string { return must.Get(filepath.Glob(pattern))(t)[0] }
+	seed := func(t *testing.T, out string) string { return must.Get(filepath.Glob(out + "/run/*/seed-3"))(t)[0] }
+	moved := func(t *testing.T, out string) { must.OK(t, os.Rename(out, out+"2")) }
+	remove := func(t *testing.T, path string) { must.OK(t, removeAll(path)) }
 	for name, c := range map[string]struct {
 		spoil  func(t *testing.T, out string)
 		moved  string // where a checkpoint of the run is then, below the folder of the output folder; empty: nowhere
 		status int
 	}{
-		"removed":        {func(t *testing.T, out string) { must.OK(t, removeAll(out)) }, "", statusFailure},
-		"the seed's":     {func(t *testing.T, out string) { must.OK(t, removeAll(glob(t, out+"/run/*/seed-3"))) }, "", statusFailure},
-		"the table's":    {func(t *testing.T, out string) { must.OK(t, removeAll(out+"/run")) }, "", statusFailure},
-		"moved":          {func(t *testing.T, out string) { must.OK(t, os.Rename(out, out+"2")) }, "out2/run/*/seed-3", statusFailure},
-		"the seed moved": {func(t *testing.T, out string) { must.OK(t, os.Rename(glob(t, out+"/run/*/seed-3"), out+"2")) }, "out2", statusFailure},
+		"removed":     {remove, "", statusFailure},
+		"the seed's":  {func(t *testing.T, out string) { remove(t, seed(t, out)) }, "", statusFailure},
+		"the table's": {func(t *testing.T, out string) { remove(t, out+"/run") }, "", statusFailure},
+		"moved":       {moved, "out2/run/*/seed-3", statusFailure},
+		"the seed moved": {
+			func(t *testing.T, out string) { moved(t, seed(t, out)) }, "out/run/*/seed-32", statusFailure,
+		},
 		"another in its place": {func(t *testing.T, out string) {
 			must.OK(t, errors.Join(os.Rename(out, out+"2"), os.Mkdir(out, 0o777)))
 		}, "out2/run/*/seed-3", statusFailure},
@@ -123,7 +127,7 @@ func TestGoneFolder(t *testing.T) {
 			copyTree(t, out, out+"2")
 			must.OK(t, errors.Join(removeAll(out), os.Rename(out+"2", out)))
 		}, "", statusOK},
-		"without its lock": {func(t *testing.T, out string) { must.OK(t, os.Remove(glob(t, out+"/run/*/seed-3/.lock"))) }, "", statusOK},
+		"without its lock": {func(t *testing.T, out string) { remove(t, seed(t, out)+"/.lock") }, "", statusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
@@ -135,7 +139,7 @@ func TestGoneFolder(t *testing.T) {
 				return
 			}
 			oneLineError(t, o, statusFailure, "the output folder was removed or moved while the run was in it", out)
-			if left := must.Get(filepath.Glob(filepath.Join(out, "run", "*", "seed-*")))(t); len(left) > 0 {
+			if left := must.Get(filepath.Glob(filepath.Join(out, "run", "*", "seed-3")))(t); len(left) > 0 {
 				t.Errorf("made again: %q", left)
 			}
 			if info, err := os.Lstat(out); name == "a file in its place" && (err != nil || !info.Mode().IsRegular()) {

@@ -109,7 +109,7 @@ func TestHugeFiles(t *testing.T) {
 	own := smallRun("OUT", "--method", "ca-fed", "--decisions", "--save-model")
 	for _, line := range [][]string{
 		own,
-		strings.Fields("bench --data leaf --clients 4 --rounds 3 --local-steps 1 --batch 4 --device cpu --threads 1 --out OUT"),
+		smallBench("OUT"),
 		smallSweep("OUT", "--methods", "mifa"),
 		{"figure", "fedawe-f6", "--out", "OUT"},
 	} {
@@ -125,6 +125,7 @@ func TestHugeFiles(t *testing.T) {
 	}
 	huge := hugeFiles(t)
 	huge[behind] = ""
+	const trace = "availability --kind trace --clients 2 --rounds 2 --train-size 60 --trace OUT/trace.csv"
 	const verify, page, merge = "results verify OUT", "report OUT --to OUT-page", "results merge OUT --out OUT-all"
 	again := strings.Join(own, " ")
 	for file, lines := range map[string][]string{
@@ -137,7 +138,7 @@ func TestHugeFiles(t *testing.T) {
 		results.BenchFile:                           {page, merge},
 		filepath.Join("fedawe-f6", "fedawe-f6.csv"): {page},
 		filepath.Join("history", "x.csv"):           {"track compare --history OUT/history"},
-		"trace.csv":                                 {"availability --kind trace --clients 2 --rounds 2 --train-size 60 --trace OUT/trace.csv"},
+		"trace.csv":                                 {trace},
 		"rates.csv":                                 {"run --data leaf --rates OUT/rates.csv --out OUT-run"},
 		"init.safetensors":                          {"run --data leaf --init-from OUT/init.safetensors --out OUT-run"},
 		filepath.Join("item", "runs.tar.gz"):        {"results recheck OUT/item --minutes 1"},

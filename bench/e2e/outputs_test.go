@@ -21,7 +21,14 @@ import (
 
 // availabilityCSV writes a trace of two rounds to what --csv names.
 func availabilityCSV(path string, more ...string) []string {
-	return append(strings.Fields("availability --kind sine --rounds 2 --clients 2 --train-size 60 --csv "+path), more...)
+	line := strings.Fields("availability --kind sine --rounds 2 --clients 2 --train-size 60 --csv " + path)
+	return append(line, more...)
+}
+
+// smallBench are the arguments of a measurement of a moment.
+func smallBench(out string) []string {
+	return strings.Fields("bench --data leaf --clients 4 --rounds 3 --local-steps 1 --batch 4 --device cpu " +
+		"--threads 1 --out " + out)
 }
 
 // The files of flags are written to what the user names, be it a link, a pipe, a device or standard output, where
@@ -120,7 +127,8 @@ func TestOutputIsInput(t *testing.T) {
 	pass(t, smallRun(out)...)
 	curve := only(t, out, curvePath)
 	before := contents(t, curve)
-	oneLineError(t, rollcall(t, "results", "recheck", out, "--report", curve), statusUsage, curve, "the name of a file of a run")
+	o := rollcall(t, "results", "recheck", out, "--report", curve)
+	oneLineError(t, o, statusUsage, curve, "the name of a file of a run")
 	if contents(t, "trace.csv") != trace || contents(t, curve) != before {
 		t.Error("an input is another now")
 	}
@@ -146,13 +154,14 @@ func TestPipeOutput(t *testing.T) {
 	must.Get(reader.Read(make([]byte, 100)))(t)
 	must.OK(t, reader.Close())
 	<-long.ended
-	if status := long.ProcessState.ExitCode(); status != statusFailure || !strings.Contains(long.text(), "broken pipe") {
-		t.Errorf("status %d, %q, want a broken pipe", status, long.text())
+	status, log := long.ProcessState.ExitCode(), long.text()
+	if status != statusFailure || !strings.Contains(log, "broken pipe") {
+		t.Errorf("status %d, %q, want a broken pipe", status, log)
 	}
 }
 
-// What a killed command has begun to write goes with the repeated command, also from folders in which nothing is left to
-// write. What a living one writes stays.
+// What a killed command has begun to write goes with the repeated command, also from folders in which nothing is left
+// to write. What a living one writes stays.
 func TestKilledLeavesNothing(t *testing.T) {
 	top := t.TempDir()
 	out, all, page := filepath.Join(top, "out"), filepath.Join(top, "all"), filepath.Join(top, "page")
@@ -209,13 +218,13 @@ func TestFullDisk(t *testing.T) {
 		"merge":  {"results", "merge", source, "--out", "OUT"},
 		"report": {"report", source, "--to", "OUT"},
 		"figure": {"figure", "fedawe-f6", "--out", "OUT"},
-		"run":    smallRun("OUT", "--method", "ca-fed", "--events", "--decisions", "--save-model", "--checkpoint-every", "1ms"),
-		"dump":   smallRun(t.TempDir(), "--rounds", "1", "--dump", "OUT"),
-		"sweep":  smallSweep("OUT", "--methods", "mifa"),
+		"run": smallRun("OUT", "--method", "ca-fed", "--events", "--decisions", "--save-model",
+			"--checkpoint-every", "1ms"),
+		"dump":  smallRun(t.TempDir(), "--rounds", "1", "--dump", "OUT"),
+		"sweep": smallSweep("OUT", "--methods", "mifa"),
 		"tune": strings.Fields("tune --methods mifa --data leaf --rounds 4 --lrs 0.1 --server-lrs 1 --clients 4 " +
 			"--device cpu --threads 1 --out OUT"),
-		"bench": strings.Fields("bench --data leaf --clients 4 --rounds 3 --local-steps 1 --batch 4 --device cpu " +
-			"--threads 1 --out OUT"),
+		"bench":        smallBench("OUT"),
 		"availability": availabilityCSV("OUT/new.csv", "--rounds", "500"),
 		"recheck":      {"results", "recheck", source, "--minutes", "1", "--threads", "1", "--report", "OUT/page.md"},
 		"method":       {"method", "new", "OUT/mine"},
@@ -223,7 +232,8 @@ func TestFullDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			disk := t.TempDir()
-			if text, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4k", "none", disk).CombinedOutput(); err != nil {
+			mount := exec.Command("mount", "-t", "tmpfs", "-o", "size=4k", "none", disk)
+			if text, err := mount.CombinedOutput(); err != nil {
 				t.Skipf("a disk of 4 KiB cannot be mounted: %s", text)
 			}
 			t.Cleanup(func() { must.OK(t, syscall.Unmount(disk, 0)) })
@@ -254,20 +264,23 @@ func TestFullDisk(t *testing.T) {
 // verify looks at the rounds of a run that was killed, as the command does that resumes it.
 func TestVerifyUnfinished(t *testing.T) {
 	lines := func(text string) []string { return strings.SplitAfter(text, "\n") }
+	whole := func(text string) string { return text }
+	without := func(line int) func(string) string {
+		return func(text string) string { return strings.Join(slices.Delete(lines(text), line, line+1), "") }
+	}
+	begun := func(text string) string { return strings.Join(lines(text)[:3], "") }
+	half := []string{"--eval-every", "2", "--rounds", "5"}
 	for name, c := range map[string]struct {
 		flags  []string
 		edit   func(text string) string
 		status int
 	}{
-		"as it was left":     {nil, func(text string) string { return text }, statusOK},
-		"its last rows gone": {nil, func(text string) string { return strings.Join(lines(text)[:3], "") }, statusOK},
-		"a row gone":         {nil, func(text string) string { return strings.Join(slices.Delete(lines(text), 2, 3), "") }, statusFailure},
-		"the first row gone": {nil, func(text string) string { return strings.Join(slices.Delete(lines(text), 1, 2), "") }, statusFailure},
-		"every second round": {[]string{"--eval-every", "2", "--rounds", "5"}, func(text string) string { return text }, statusOK},
-		"of every second round one gone": {
-			[]string{"--eval-every", "2", "--rounds", "5"},
-			func(text string) string { return strings.Join(slices.Delete(lines(text), 2, 3), "") }, statusFailure,
-		},
+		"as it was left":                 {nil, whole, statusOK},
+		"its last rows gone":             {nil, begun, statusOK},
+		"a row gone":                     {nil, without(2), statusFailure},
+		"the first row gone":             {nil, without(1), statusFailure},
+		"every second round":             {half, whole, statusOK},
+		"of every second round one gone": {half, without(2), statusFailure},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()

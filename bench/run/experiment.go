@@ -204,6 +204,7 @@ func IsFinal(err error) bool {
 	// A data set that is not available is downloaded once in a command only, see [sharedData].
 	// An exception comes again, an error of the engine that it reports may not.
 	script, thrown := errors.AsType[*remote.ScriptError](err)
-	return memory || final || IsRefused(err) || errors.Is(err, folder.ErrGone) || thrown && script.Cause == nil || IsDiverged(err) ||
-		settings.IsUsage(err) || errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
+	return memory || final || IsRefused(err) || errors.Is(err, folder.ErrGone) ||
+		thrown && script.Cause == nil || IsDiverged(err) || settings.IsUsage(err) ||
+		errors.Is(err, datasets.ErrUnavailable) || errors.Is(err, datasets.ErrAltered)
 }

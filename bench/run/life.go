@@ -303,7 +303,7 @@ func IsRefused(err error) bool {
 	return refused
 }
 
-// isOver reports whether a run ends because another process has finished it, or has left other work in its place, or has
+// isOver reports whether a run ends because another process has finished it, has left other work in its place, or has
 // taken the folder away.
 func isOver(err error) bool {
 	return IsRefused(err) || errors.Is(err, folder.ErrMadeElsewhere) || errors.Is(err, folder.ErrGone)

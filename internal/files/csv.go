@@ -147,8 +147,8 @@ func ReadCSVFile[T any](path string) ([]T, error) {
 	return ReadCSV[T](f, path)
 }
 
-// fits refuses a row that cannot follow the good rows before it in a file; its line is a bad one then. It may change the
-// row.
+// fits refuses a row that cannot follow the good rows before it in a file; its line is a bad one then. It may change
+// the row.
 type fits[T any] func(row *T, before []T) error
 
 // ReadCSVFileLenient reads a file that [WriteCSV] wrote, as far as it is readable. Every good line becomes a row, and

@@ -180,8 +180,8 @@ func (l *Lock) write() {
 	_ = l.file.Sync() // for other hosts
 }
 
-// Folder returns the folder in which the locked file is now, which somebody may have moved; "" if the file was removed or
-// the system does not say.
+// Folder returns the folder in which the locked file is now, which somebody may have moved; "" if the file was removed
+// or the system does not say.
 func (l *Lock) Folder() string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", l.file.Fd()))
 	if err != nil {

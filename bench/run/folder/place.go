@@ -19,8 +19,8 @@ import (
 // ErrMadeElsewhere says that another process has finished the run meanwhile, where the file system cannot lock.
 var ErrMadeElsewhere = errors.New("another worker has finished the run")
 
-// ErrGone says that the folder of a run is not there any more. It is not made again: who has removed it wants it gone, and
-// who has moved it would have two halves of a run.
+// ErrGone says that the folder of a run is not there any more. It is not made again: who has removed it wants it gone,
+// and who has moved it would have two halves of a run.
 var ErrGone = errors.New("the output folder was removed or moved while the run was in it")
 
 // errStays says that a file on disk is better than the new one.
@@ -81,8 +81,8 @@ func (p *Place) resume(d *Resume) error {
 	return nil
 }
 
-// present returns an error that wraps [ErrGone] if the folder was removed, or another has its place. A folder that looks
-// like another one, but has the lock, is the same: not all file systems number their files for good.
+// present returns an error that wraps [ErrGone] if the folder was removed, or another has its place. A folder that
+// looks like another one, but has the lock, is the same: not all file systems number their files for good.
 func (p *Place) present() error {
 	now, err := os.Stat(p.want.Dir)
 	switch {
