@@ -25,38 +25,32 @@ func newGunzip(r *bufio.Reader) (*gunzip, error) {
 	return &gunzip{r: r, z: z}, nil
 }
 
-func (g *gunzip) Read(p []byte) (int, error) {
-	if g.err != nil {
-		return 0, g.err
+func (g *gunzip) Read(p []byte) (n int, err error) {
+	for n == 0 && g.err == nil && len(p) > 0 { // a stream may be empty
+		if n, g.err = g.z.Read(p); errors.Is(g.err, io.EOF) {
+			g.err = g.next()
+		}
 	}
-	n, err := g.z.Read(p)
-	if errors.Is(err, io.EOF) {
-		err = g.next()
-	}
-	g.err = err
-	return n, err
+	return n, g.err
 }
 
 // next begins the next stream; [io.EOF]: there is none.
 func (g *gunzip) next() error {
-	begin, err := g.r.Peek(2)
-	if string(begin) == "\x1f\x8b" {
+	if begin, _ := g.r.Peek(2); string(begin) == "\x1f\x8b" {
 		if err := g.z.Reset(g.r); err != nil {
 			return cutShort(err)
 		}
 		g.z.Multistream(false)
 		return nil
 	}
-	for err == nil || errors.Is(err, io.EOF) {
-		var b byte
-		if b, err = g.r.ReadByte(); err == nil && b != 0 {
+	for {
+		switch b, err := g.r.ReadByte(); {
+		case err != nil: // io.EOF after the last zero
+			return err
+		case b != 0:
 			return fmt.Errorf("after the end of the gzip stream: byte %#02x, want zeros or nothing", b)
 		}
-		if errors.Is(err, io.EOF) {
-			return io.EOF
-		}
 	}
-	return err
 }
 
 func (g *gunzip) Close() error { return g.z.Close() }
