@@ -173,7 +173,7 @@ func TestInstances(t *testing.T) {
 		"CUDA_VISIBLE_DEVICES=MIG-00000000-0001,MIG-00000000-0003,MIG-00000000-0002") {
 		return
 	}
-	o := pass(t, severalCards(t.TempDir(), "cuda:all", "--rounds", "1", "--seeds", "3")...)
+	o := pass(t, severalCards(t.TempDir(), "cuda:all", "--rounds", "4")...)
 	has(t, o.stderr, 1, "cuda:all: CUDA shows a process one MIG instance, and CUDA_VISIBLE_DEVICES names 3: start a "+
 		"process for each of them, with it alone in CUDA_VISIBLE_DEVICES, all with this --out\n")
 }

@@ -154,9 +154,12 @@ func TestClientsWithoutSamplesBefore(t *testing.T) {
 
 // A method that trains nobody leaves no result, in one process or after an interruption, and no rates.
 func TestMethodTrainsNobody(t *testing.T) {
+	ofProcesses(t) // each registers the method for itself
 	needsPython(t)
 	dir := t.TempDir()
-	never := script(t, dir, "never", `import rollcall_fl as rc
+	never := script(t, dir, "never", `import time
+
+import rollcall_fl as rc
 
 
 class Never(rc.Method):
@@ -166,20 +169,22 @@ class Never(rc.Method):
         self.w = fed.model("w")
 
     def round(self, r):
-        pass
+        time.sleep(0.1)  # so that the run can be interrupted
 `)
 	const want = "never: no client trained in 4 rounds, though some were available"
 	line := append(strings.Fields("run --method "+never), strings.Fields(tinyPython+dir)...)
-	interrupt(t, ": round 2/4", append(line, "--checkpoint-every", "1ns")...)
+	child := startUntil(t, ": round 2/4", strings.Join(append(line, "--checkpoint-every", "1ns"), " "))
+	must.OK(t, child.Process.Signal(os.Interrupt))
+	<-child.ended
 	for range 2 { // a run that failed is none that is kept
-		if o := rollcall(t, line...); o.status != statusFailure || !strings.Contains(o.stderr, want) {
+		if o := alone(t, line...); o.status != statusFailure || !strings.Contains(o.stderr, want) {
 			t.Errorf("status %d, %q, want 1 and %q", o.status, o.stderr, want)
 		}
 	}
 	if info := must.Get(results.ReadRunInfo(only(t, dir, runPath)))(t); info.Status != results.RunFailed {
 		t.Errorf("run.json: %s, want failed", info.Status)
 	}
-	o := rollcall(t, append(strings.Fields("tune --methods "+never+" --lrs 1,2"), strings.Fields(tinyPython+dir)...)...)
+	o := alone(t, append(strings.Fields("tune --methods "+never+" --lrs 1,2"), strings.Fields(tinyPython+dir)...)...)
 	if o.status != statusFailure || !strings.Contains(o.stderr, want) {
 		t.Errorf("tune: status %d, %q, want 1 and %q", o.status, o.stderr, want)
 	}
