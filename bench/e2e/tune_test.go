@@ -236,7 +236,8 @@ func TestRatesFile(t *testing.T) {
 	} {
 		oneLineError(t, rollcall(t, args(c.line)...), statusUsage, c.want)
 	}
-	oneLineError(t, rollcall(t, args("sweep --methods mifa", "--rates", path)...), statusUsage, path+" twice, want it once")
+	twice := rollcall(t, args("sweep --methods mifa", "--rates", path)...)
+	oneLineError(t, twice, statusUsage, path+" twice, want it once")
 }
 
 // The default seed of tunings is one that no table or figure has.
