@@ -96,7 +96,7 @@ func (f *publishedFile) download(ctx context.Context, path string, progress io.W
 	if isFile(path) { // another process downloaded it while this one searched or waited
 		return nil
 	}
-	part := path + ".part"
+	part := path + partSuffix
 	out, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
@@ -135,6 +135,9 @@ func (f *publishedFile) download(ctx context.Context, path string, progress io.W
 	}
 	return files.SyncFolder(filepath.Dir(path))
 }
+
+// partSuffix ends the name of a file that is being downloaded.
+const partSuffix = ".part"
 
 // accept checks a finished download in the file part, before it becomes path.
 func (f *publishedFile) accept(ctx context.Context, path, part, from string) error {

@@ -187,6 +187,7 @@ func TestStrangers(t *testing.T) {
 		"in its folder":  {"svhn", "svhn/full_numbers_32x32.zip", "(has svhn/full_numbers_32x32.zip, want"},
 		"of others":      {"mnist", "notes.txt", ""},
 		"litter":         {"mnist", "._mnist", ""},
+		"a download":     {"cifar10", "cifar-10-binary.tar.gz.part", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _, _ := alone(t)

@@ -189,6 +189,9 @@ func (s *source) strangers(place string) string {
 	for _, dir := range s.in(place) {
 		entries, _ := os.ReadDir(dir) // nothing, if it cannot be read
 		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), partSuffix) { // a download that was begun is none of a user's
+				continue
+			}
 			of := map[string]bool{}
 			addWords(of, e.Name())
 			for word := range of {
