@@ -128,7 +128,7 @@ func (s *source) readFrom(r io.Reader, size int64, f publishedFile, c *content) 
 			return "", err
 		}
 		defer z.Close()
-		r, size = z, size*deflateRatio
+		r, size = z, mostInflated(size)
 	}
 	kind, _, _ := strings.Cut(f.sum, " ")
 	h := hashes[kind]()

@@ -66,8 +66,8 @@ func TestClaims(t *testing.T) {
 		{"altered", "mnist", 0, zipped(idx(nil, 2_000_000, 28, 28)), true, "2000000 samples, want at most", nil},
 		{"altered labels", "mnist", 1, zipped(idx(nil, 1<<20+1)), true, "1048577 samples, want at most 1048576", nil},
 		{
-			"altered, and few come", "mnist", 0, zipped(idx(short, 1_000_000, 28, 28)), true,
-			"1048576 bytes of data, want 784000000: truncated", nil,
+			"altered, and few come", "mnist", 0, zipped(idx(short, official, 28, 28)), true,
+			"1048576 bytes of data, want 47040000: truncated", nil,
 		},
 		{
 			"zeros behind the labels", "mnist", 1, zipped(idx(make([]byte, 50<<20), official)), false,
@@ -91,8 +91,17 @@ func TestClaims(t *testing.T) {
 		},
 		{
 			"altered X, and few come", "svhn", 0, slices.Concat(w.header(),
-				w.stream(w.claimed("X", mxUINT8, 32, 32, 3, 200_000), short)), true,
+				w.stream(w.claimed("X", mxUINT8, 32, 32, 3, 20_000), short)), true,
 			"X: image 341: truncated", nil,
+		},
+		{
+			"altered, more than pictures would be", "mnist", 0, zipped(idx(short, 100_000, 28, 28)), true,
+			"78400000 bytes, want at most 67108864 in a file of this size", nil,
+		},
+		{
+			"altered X, more than pictures would be", "svhn", 0, slices.Concat(w.header(),
+				w.stream(w.claimed("X", mxUINT8, 32, 32, 3, 22_000), short)), true,
+			"X: 67584000 bytes of data, want at most 67108864 in a file of this size", nil,
 		},
 		{
 			"another variable", "svhn", 0, append(w.header(), w.stream(w.claimed("Z", mxUINT8, 1<<30, 1), more)...),

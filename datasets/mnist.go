@@ -95,7 +95,7 @@ func parseIDX(r io.Reader, limit int64, f publishedFile, shape ...int) ([]uint8,
 		return nil, err
 	}
 	if size > limit {
-		return nil, fmt.Errorf("dimensions %v: %d bytes, but the file can hold %d at most", dims, size, limit)
+		return nil, fmt.Errorf("dimensions %v: %d bytes, want at most %d in a file of this size", dims, size, limit)
 	}
 	var data []uint8
 	for at := 0; at < int(size); {

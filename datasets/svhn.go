@@ -78,6 +78,9 @@ func svhnImages(v *matVariable, size int64, f publishedFile) ([]uint8, error) {
 	if err := cmp.Or(f.checkCount(v.dims[3]), f.checkLength(size)); err != nil {
 		return nil, err
 	}
+	if most := mostInflated(size); v.size > most {
+		return nil, fmt.Errorf("%d bytes of data, want at most %d in a file of this size", v.size, most)
+	}
 	var images []uint8
 	var planes [photoPixels]uint8
 	for at := 0; at < int(v.size); at += photoPixels {

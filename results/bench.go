@@ -116,7 +116,7 @@ func (r *BenchRow) SetRounds(rounds []BenchRound) {
 // atomically. A file that does not hold such rows stays as it is, and the error names it. If two processes append at
 // the same moment, one of the two rows may be lost.
 func AppendBench(path string, row BenchRow) error {
-	rows, err := files.ReadCSVFile[BenchRow](path)
+	rows, err := files.ReadCSVFile[BenchRow](path, files.MostTable)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

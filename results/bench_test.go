@@ -78,7 +78,7 @@ func TestAppendBench(t *testing.T) {
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)
 	}
-	back, err := files.ReadCSVFile[BenchRow](path)
+	back, err := files.ReadCSVFile[BenchRow](path, files.MostTable)
 	if err != nil || !reflect.DeepEqual(back, []BenchRow{first, second}) {
 		t.Errorf("read back: got %+v, %v, want %+v", back, err, []BenchRow{first, second})
 	}

@@ -71,7 +71,7 @@ type DecisionRow struct {
 
 // ReadDecisions reads the decisions of one run. Rows that are missing or out of order are an error.
 func ReadDecisions(path string) ([]DecisionRow, error) {
-	rows, err := files.ReadCSVFile[DecisionRow](path)
+	rows, err := files.ReadCSVFile[DecisionRow](path, files.MostRows)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ type ClientRow struct {
 
 // ReadClients reads the clients of one run. The rows must be in the order of the clients, from 0.
 func ReadClients(path string) ([]ClientRow, error) {
-	rows, err := files.ReadCSVFile[ClientRow](path)
+	rows, err := files.ReadCSVFile[ClientRow](path, files.MostRows)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,9 @@ func WriteCurve(path string, rows []CurveRow, before ...files.Before) error {
 }
 
 // ReadCurve reads what [WriteCurve] wrote.
-func ReadCurve(path string) ([]CurveRow, error) { return files.ReadCSVFile[CurveRow](path) }
+func ReadCurve(path string) ([]CurveRow, error) {
+	return files.ReadCSVFile(path, files.MostRows, fits)
+}
 
 // ascends refuses a row that is not of a later round than the one before it.
 func ascends(row *CurveRow, before []CurveRow) error {

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unique"
 
 	"rollcall/internal/files"
 )
@@ -204,7 +203,7 @@ func walk(ctx context.Context, folders []string, visit func(path string, d fs.Di
 // of the files beside them are in the run. A run without a readable row has no curve.
 func ReadRunFolder(dir string) (r Run, bad []error) {
 	path := filepath.Join(dir, CurveFile)
-	rows, _, bad := files.ReadCSVFileLenient(path, fits)
+	rows, _, bad := files.ReadCSVFileLenient(path, files.MostRows, fits)
 	r.Dir, r.Curve = dir, rows
 	if len(rows) > 0 {
 		r.Setup, r.Params, r.Seed = rows[0].Setup, rows[0].Params, rows[0].Seed
@@ -265,8 +264,7 @@ func withLine(path string, err error) error {
 	return fmt.Errorf("results: %s: line %d: %w", path, line, err)
 }
 
-// fits returns why a row cannot follow the rows before it in one curve; nil if it can. Then it has their texts: without
-// one copy of each, every row would keep its whole line in memory.
+// fits returns why a row cannot follow the rows before it in one curve; nil if it can.
 func fits(row *CurveRow, before []CurveRow) error {
 	if row.Round < 0 || row.Round > mostRounds {
 		return fmt.Errorf("round %d, want 0 … %d", row.Round, mostRounds)
@@ -283,12 +281,5 @@ func fits(row *CurveRow, before []CurveRow) error {
 	if row.Setup != first.Setup || row.Params != first.Params || row.Seed != first.Seed {
 		return errors.New("another run than the first line's, want one run in a curve")
 	}
-	if err := ascends(row, before); err != nil {
-		return err
-	}
-	row.Setup, row.Params = first.Setup, first.Params
-	for _, text := range []*string{&row.Engine, &row.Precision, &row.Version} {
-		*text = unique.Make(*text).Value()
-	}
-	return nil
+	return ascends(row, before)
 }

@@ -117,7 +117,7 @@ func WriteSummary(path string, rows []SummaryRow) error { return files.WriteCSVF
 
 // ReadSummary reads what [WriteSummary] wrote.
 func ReadSummary(path string) ([]SummaryRow, error) {
-	rows, err := files.ReadCSVFile[SummaryRow](path)
+	rows, err := files.ReadCSVFile[SummaryRow](path, files.MostTable)
 	for i := range rows {
 		if err := rows[i].Named(); err != nil {
 			return nil, fmt.Errorf("results: %s: row %d: %w", path, i+1, err)
@@ -129,7 +129,7 @@ func ReadSummary(path string) ([]SummaryRow, error) {
 // MetricsIn returns the metrics of the rows that can be read in some summaries, each once.
 func MetricsIn(paths ...string) (found []metrics.Metric) {
 	for _, path := range paths {
-		rows, _, _ := files.ReadCSVFileLenient[SummaryRow](path) // whoever reads it for its numbers says what is bad
+		rows, _, _ := files.ReadCSVFileLenient[SummaryRow](path, files.MostTable) // whoever reads it for its numbers says what is bad
 		for _, r := range rows {
 			found = append(found, r.Metric)
 		}
@@ -184,7 +184,7 @@ func FindSummaries(
 	}
 	first := map[summaryKey]int{}
 	for _, file := range paths {
-		found, lines, wrong := files.ReadCSVFileLenient[SummaryRow](file)
+		found, lines, wrong := files.ReadCSVFileLenient[SummaryRow](file, files.MostTable)
 		bad = append(bad, wrong...)
 		for i, r := range Unverified(found) {
 			if known[place{r.Setup, r.Params}] {

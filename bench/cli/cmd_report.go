@@ -152,7 +152,7 @@ func readReport(
 
 // optionalCSV reads a CSV file, and returns no rows if it is not there. It appends to bad what cannot be read.
 func optionalCSV[T any](path string, bad *[]error) []T {
-	rows, _, wrong := files.ReadCSVFileLenient[T](path)
+	rows, _, wrong := files.ReadCSVFileLenient[T](path, files.MostTable)
 	missing := func(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 	*bad = append(*bad, slices.DeleteFunc(wrong, missing)...)
 	return rows

@@ -32,7 +32,7 @@ func TestBenchFallsBack(t *testing.T) {
 		!strings.Contains(said["gobench"], "\nBenchmarkRound/data=synthetic/") {
 		t.Errorf("text: %s\ngobench: %s", said["text"], said["gobench"])
 	}
-	rows, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
+	rows, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile), files.MostTable)
 	if err != nil || len(rows) != 3 {
 		t.Fatalf("bench.csv: %d rows, %v, want one of each command", len(rows), err)
 	}

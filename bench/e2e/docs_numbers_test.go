@@ -263,7 +263,7 @@ func readReleased(t *testing.T, name string) map[string]map[int][]float64 {
 
 // The table of docs/seeds.md is what `rollcall results power` wrote about the runs that the page names.
 func TestDocsSeeds(t *testing.T) {
-	rows := must.Get(files.ReadCSVFile[power.Spread](replayed + "/power/power.csv"))(t)
+	rows := must.Get(files.ReadCSVFile[power.Spread](replayed+"/power/power.csv", files.MostTable))(t)
 	var parts []string
 	cells := map[string]string{} // by part, one behind the other
 	for _, r := range rows {
@@ -293,8 +293,8 @@ func TestDocsSeeds(t *testing.T) {
 
 // The components of results/replay/power are those of the accuracies of its runs.
 func TestDocsSeedsComponents(t *testing.T) {
-	rows := must.Get(files.ReadCSVFile[power.Spread](replayed + "/power/power.csv"))(t)
-	runs := must.Get(files.ReadCSVFile[results.SummaryRow](replayed + "/power/" + results.SummaryFile))(t)
+	rows := must.Get(files.ReadCSVFile[power.Spread](replayed+"/power/power.csv", files.MostTable))(t)
+	runs := must.Get(files.ReadCSVFile[results.SummaryRow](replayed+"/power/"+results.SummaryFile, files.MostTable))(t)
 	for _, method := range []string{"fedavg-active", "mifa"} {
 		var accuracies []float64
 		levels := make([][]int, len(power.Seeds)) // of every part, by run: its seeds are 3 … 13

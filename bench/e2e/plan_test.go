@@ -37,7 +37,7 @@ func TestPlanTakesMeasurements(t *testing.T) {
 		"--device cpu --plan --out " + out)
 	pass(t, "bench", "--data", "synthetic", "--net", "lenet5", "--clients", "1", "--rounds", "1", "--warmup", "0",
 		"--device", "cpu", "--threads", "1", "--out", out)
-	rows := must.Get(files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile)))(t)
+	rows := must.Get(files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile), files.MostTable))(t)
 	row := rows[0]
 	row.Batch = 8
 	plan := func(change func(r *results.BenchRow)) string {

@@ -40,7 +40,7 @@ func TestPrecisionOfRun(t *testing.T) {
 			}
 			pass(t, "bench", "--data", "leaf", "--clients", "2", "--rounds", "1", "--warmup", "0", "--device", "cpu",
 				"--precision", want, "--out", out)
-			speeds, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile))
+			speeds, err := files.ReadCSVFile[results.BenchRow](filepath.Join(out, results.BenchFile), files.MostTable)
 			if err != nil || len(speeds) != 1 || speeds[0].Precision != want || speeds[0].Engine != info.Engine {
 				t.Errorf("bench.csv: %+v, %v, want a row of %s", speeds, err, want)
 			}

@@ -69,7 +69,7 @@ func IsRatesFile(value string) bool {
 
 // ReadRates reads a file of --rates. Its errors are usage errors that name the file and the line.
 func ReadRates(path string) (*Rates, error) {
-	rows, lines, bad := files.ReadCSVFileLenient[RatesRow](path)
+	rows, lines, bad := files.ReadCSVFileLenient[RatesRow](path, files.MostTable)
 	if len(bad) > 0 {
 		return nil, settings.Usagef("--rates: %w", bad[0])
 	}

@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) (r *Report, err error) {
 
 // check rechecks a run for a share of the time, and longer if no row after round 0 is compared by then.
 func (c *checker) check(ctx context.Context, k *kept, share time.Duration) {
-	text, err := files.ReadUpTo(filepath.Join(k.Dir, results.CurveFile), 1<<30) // as its rows were read
+	text, err := files.ReadUpTo(filepath.Join(k.Dir, results.CurveFile), files.MostRows)
 	var rows []results.CurveRow
 	if err == nil {
 		rows, err = c.train(ctx, k, share)

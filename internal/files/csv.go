@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unique"
 )
 
 // WriteCSV writes a header and the rows. T is a struct. Its exported fields with a tag `csv:"name"` are the columns, in
@@ -129,36 +130,37 @@ func format(v reflect.Value) (string, error) {
 // ReadCSV reads what [WriteCSV] wrote; name is the name of the file, for errors. The header must have every column of T
 // exactly once, in any order, and no other; optional columns may be missing. Errors name the line and the column. It
 // reads up to the first bad row.
-func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
-	rows, _, bad := readRows[T](r, false)
+func ReadCSV[T any](r io.Reader, name string, fit ...fits[T]) ([]T, error) {
+	rows, _, bad := readRows(r, false, fit...)
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("results: %s: %w", name, bad[0])
 	}
 	return rows, nil
 }
 
-// ReadCSVFile reads a file as [ReadCSV] does.
-func ReadCSVFile[T any](path string) ([]T, error) {
-	f, _, err := openUpTo(path, mostRows)
+// ReadCSVFile reads a file of at most so many bytes as [ReadCSV] does.
+func ReadCSVFile[T any](path string, most int64, fit ...fits[T]) ([]T, error) {
+	f, _, err := OpenUpTo(path, most)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	return ReadCSV[T](f, path)
+	return ReadCSV(f, path, fit...)
 }
 
-// fits refuses a row that cannot follow the good rows before it in a file; its line is a bad one then. It may change
-// the row.
+// fits refuses a row that cannot follow the good rows before it in a file; its line is a bad one then.
 type fits[T any] func(row *T, before []T) error
 
-// ReadCSVFileLenient reads a file that [WriteCSV] wrote, as far as it is readable. Every good line becomes a row, and
+// ReadCSVFileLenient reads a file of at most so many bytes that [WriteCSV] wrote, as far as it is readable. Every good line becomes a row, and
 // lines has the number of its line. Every bad line becomes an error in bad that names the file, the line and the
 // column. A last line without a line break was cut off, and is bad too. A file that cannot be opened, or whose header
 // does not belong to T, has no rows and one error. After [mostBad] bad lines the rest of the file is not read.
 //
 // [ReadCSV] is for files that must be perfect; this function is for folders in which people collected results.
-func ReadCSVFileLenient[T any](path string, fit ...fits[T]) (rows []T, lines []int, bad []error) {
-	f, _, err := openUpTo(path, mostRows)
+func ReadCSVFileLenient[T any](
+	path string, most int64, fit ...fits[T],
+) (rows []T, lines []int, bad []error) {
+	f, _, err := OpenUpTo(path, most)
 	if err != nil {
 		return nil, nil, []error{fmt.Errorf("results: %w", err)}
 	}
@@ -307,7 +309,7 @@ func parse(v reflect.Value, cell string) error {
 	bits := 0
 	switch {
 	case v.Kind() == reflect.String:
-		v.SetString(cell)
+		v.SetString(unique.Make(cell).Value()) // a part of the line would keep all of it in memory, in every row
 	case v.Kind() == reflect.Bool:
 		var b bool
 		b, err = strconv.ParseBool(cell)

@@ -135,7 +135,7 @@ func TestCSVRowType(t *testing.T) {
 }
 
 func TestReadCSVFileMissing(t *testing.T) {
-	_, err := ReadCSVFile[sample](t.TempDir() + "/none.csv")
+	_, err := ReadCSVFile[sample](t.TempDir()+"/none.csv", MostTable)
 	if err == nil || !strings.Contains(err.Error(), "none.csv") {
 		t.Errorf("missing file: got %v, want an error that names it", err)
 	}
@@ -165,7 +165,7 @@ func TestReadCSVLenient(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "f.csv")
 		must.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
-		rows, lines, bad := ReadCSVFileLenient[row](path)
+		rows, lines, bad := ReadCSVFileLenient[row](path, MostTable)
 		if got := fmt.Sprint(rows); got != c.rows || len(lines) != len(rows) || len(bad) != len(c.bad) {
 			t.Errorf("%s: %s in lines %v, %v, want %s and %d complaints", name, got, lines, bad, c.rows, len(c.bad))
 			continue

@@ -38,11 +38,11 @@ func CheckPlace(path string) error {
 	return noFile(info.Mode())
 }
 
-// mostText bounds a file that is read as a whole, and mostRows one that is read row by row: far above a curve of a
-// million rounds.
+// Bounds on the bytes of files.
 const (
-	mostText = 64 << 20
-	mostRows = 1 << 30
+	MostText  = 64 << 20 // of one that is read as a whole
+	MostTable = 16 << 20 // of a table in CSV: some 50,000 numbers or measurements
+	MostRows  = 1 << 30  // of a file in CSV with a row for each round of a run, or each client: millions of rows
 )
 
 // OpenRegular opens a regular file and returns its size in bytes. It follows links. It returns an error for folders,
@@ -62,8 +62,8 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// openUpTo opens a regular file of at most so many bytes.
-func openUpTo(path string, most int64) (*os.File, int64, error) {
+// OpenUpTo opens a regular file of at most so many bytes.
+func OpenUpTo(path string, most int64) (*os.File, int64, error) {
 	f, size, err := OpenRegular(path)
 	if err == nil && size > most {
 		err = errors.Join(fmt.Errorf("%s: %d bytes, want at most %d", path, size, most), f.Close())
@@ -72,11 +72,11 @@ func openUpTo(path string, most int64) (*os.File, int64, error) {
 }
 
 // ReadRegular reads a whole regular file of at most 64 MiB.
-func ReadRegular(path string) ([]byte, error) { return ReadUpTo(path, mostText) }
+func ReadRegular(path string) ([]byte, error) { return ReadUpTo(path, MostText) }
 
 // ReadUpTo reads a whole regular file of at most so many bytes.
 func ReadUpTo(path string, most int64) ([]byte, error) {
-	f, size, err := openUpTo(path, most)
+	f, size, err := OpenUpTo(path, most)
 	if err != nil {
 		return nil, err
 	}

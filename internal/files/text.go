@@ -37,7 +37,7 @@ func Text(text []byte) ([]byte, error) {
 
 // ReadText reads a whole file as [ReadRegular] does, without the byte order mark. Checksums are of all bytes of a file,
 // which ReadRegular returns.
-func ReadText(path string) ([]byte, error) { return ReadTextUpTo(path, mostText) }
+func ReadText(path string) ([]byte, error) { return ReadTextUpTo(path, MostText) }
 
 // ReadTextUpTo reads a whole text of at most so many bytes.
 func ReadTextUpTo(path string, most int64) ([]byte, error) {

@@ -20,7 +20,7 @@ type Merging struct {
 	Runs   int      // copied
 	Kept   int      // runs that the output folder had already, or that two sources had
 	Tables []string // the tables whose summaries were written
-	Notes  []string // runs of a cell that are not alike, and numbers of summaries without runs
+	Notes  []string // runs of a cell that are not alike, damaged summaries, and numbers without runs
 }
 
 type mergeRun struct {
@@ -269,7 +269,10 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 		// Summaries are not copied, because they would vouch for runs that the merge did not see.
 		tables, _ := filepath.Glob(filepath.Join(source, "*", results.SummaryFile)) // the pattern is well formed
 		for _, path := range tables {
-			rows, _, _ := files.ReadCSVFileLenient[results.SummaryRow](path)
+			rows, _, bad := files.ReadCSVFileLenient[results.SummaryRow](path, files.MostTable)
+			for _, err := range bad {
+				m.Notes = append(m.Notes, err.Error())
+			}
 			left := slices.DeleteFunc(rows, func(r results.SummaryRow) bool {
 				return r.N == 0 || cells[r.CellKey()] != nil
 			})
@@ -283,7 +286,7 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 // benchRows returns the speed measurements of all sources, each once, in the order of time.
 func benchRows(sources []string) (rows []results.BenchRow, refused []error) {
 	for _, source := range sources {
-		found, _, bad := files.ReadCSVFileLenient[results.BenchRow](filepath.Join(source, results.BenchFile))
+		found, _, bad := files.ReadCSVFileLenient[results.BenchRow](filepath.Join(source, results.BenchFile), files.MostTable)
 		for _, err := range bad {
 			if !errors.Is(err, fs.ErrNotExist) {
 				refused = append(refused, err)

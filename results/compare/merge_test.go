@@ -78,7 +78,7 @@ func TestMerge(t *testing.T) {
 	if err != nil || len(runs) != 3 || runs[0].Status() != results.RunComplete || len(runs[0].Extra) != 1 {
 		t.Errorf("%v, %d runs %+v, want 3, fedau's complete with its other file", err, len(runs), runs)
 	}
-	if bench, err := files.ReadCSVFile[results.BenchRow](filepath.Join(into, results.BenchFile)); err != nil ||
+	if bench, err := files.ReadCSVFile[results.BenchRow](filepath.Join(into, results.BenchFile), files.MostTable); err != nil ||
 		len(bench) != 2 {
 		t.Errorf("%v, %d speed measurements, want both", err, len(bench))
 	}
@@ -133,9 +133,11 @@ func TestMergeSummaries(t *testing.T) {
 	}
 	path := filepath.Join(a, "fedawe-2", results.SummaryFile)
 	must.OK(t, results.WriteSummary(path, []results.SummaryRow{alone}))
+	filestest.Append(t, path, "damaged\n")
 	m, err := Merge(t.Context(), into, []string{a}, false)
-	if err != nil || len(m.Notes) != 1 || m.Notes[0] != path+": 1 numbers without runs are left out" {
-		t.Errorf("%v, notes %q, want the one number that has no run", err, m.Notes)
+	if err != nil || len(m.Notes) != 2 || m.Notes[1] != path+": 1 numbers without runs are left out" ||
+		!strings.Contains(m.Notes[0], path+": line 3: ") {
+		t.Errorf("%v, notes %q, want the damaged line, and the one number that has no run", err, m.Notes)
 	}
 	rows, err := results.ReadSummary(filepath.Join(into, "fedawe-2", results.SummaryFile))
 	if err != nil || len(rows) != 2 || rows[0].Method != "mifa" || rows[0].Data != "cifar10" {

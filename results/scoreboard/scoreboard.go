@@ -245,7 +245,7 @@ func readFigure(about Result, f *papers.Figure, dir string) (rows []Result, err 
 	short := shortOf(&info)
 	about.Run = figureSize(&info, short)
 	if exists(base + papers.PaperSuffix) {
-		claims, err := files.ReadCSVFile[papers.Claim](base + papers.PaperSuffix)
+		claims, err := files.ReadCSVFile[papers.Claim](base+papers.PaperSuffix, files.MostTable)
 		if err != nil {
 			return nil, err
 		}

@@ -100,16 +100,17 @@ type History struct {
 // another machine than the first good row is bad too, since each file belongs to one machine. The history is nil if no
 // row is good.
 func Read(path string) (h *History, bad []error) {
-	text, err := files.ReadRegular(path)
+	f, _, err := files.OpenUpTo(path, files.MostText)
 	if err != nil {
 		return nil, []error{fmt.Errorf("track: %w", err)}
 	}
-	return read(string(text), path)
+	defer func() { _ = f.Close() }() // nothing was written
+	return read(f, path)
 }
 
 // read does the work of [Read] on the content of a file; path is for errors.
-func read(text, path string) (h *History, bad []error) {
-	rows, bad := readRows(text, path)
+func read(in io.Reader, path string) (h *History, bad []error) {
+	rows, bad := readRows(in, path)
 	type key struct{ run, metric string }
 	seen, at := map[key]int{}, map[string]int{}
 	for _, row := range rows {
@@ -304,7 +305,7 @@ func (w *Writer) Append(m Machine, n Night) error {
 	if !strings.HasSuffix(old, "\n") {
 		old += halfWritten + "\n"
 	}
-	h, _ := read(old, path) // whoever reads the history reports its bad rows
+	h, _ := read(strings.NewReader(old), path) // whoever reads the history reports its bad rows
 	if h != nil && slices.ContainsFunc(h.Nights, func(other Night) bool { return other.Run == n.Run }) {
 		return fmt.Errorf("track: %s: run %s is in it already, want a new name", path, n.Run)
 	}

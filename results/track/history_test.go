@@ -160,7 +160,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(header() + "\n" + row.String())
 	f.Add(header() + "\n\"\n,,,\n1,\n" + row.String()[:100])
 	f.Fuzz(func(t *testing.T, text string) {
-		h, bad := read(text, "f")
+		h, bad := read(strings.NewReader(text), "f")
 		if h == nil {
 			if len(bad) == 0 && strings.TrimSpace(text) != header() {
 				t.Errorf("%q: no history and no error", text)
@@ -271,7 +271,7 @@ func TestReadBad(t *testing.T) {
 		{"empty lines", strings.ReplaceAll(string(good), "\n", "\n\n"), 4, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h, bad := read(test.text, "f.csv")
+			h, bad := read(strings.NewReader(test.text), "f.csv")
 			rows := 0
 			if h != nil {
 				for _, n := range h.Nights {

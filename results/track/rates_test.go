@@ -178,7 +178,7 @@ func readNoise(t *testing.T, path string) (nights []recordedNight) {
 		Reference samples `csv:"reference"`
 	}
 	last := ""
-	for _, r := range must.Get(files.ReadCSVFile[recorded](path))(t) {
+	for _, r := range must.Get(files.ReadCSVFile[recorded](path, files.MostTable))(t) {
 		if r.Night != last {
 			last, nights = r.Night, append(nights, recordedNight{load: r.Load})
 		}

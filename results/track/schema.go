@@ -1,6 +1,7 @@
 package track
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -111,18 +112,27 @@ const mostBad = 100
 
 // readRows returns the good rows of a file, and an error for each bad one. It takes every line for one row, so that a
 // bad line cannot spoil the next: after a quote that is not closed, [files.ReadCSVFileLenient] would read on.
-func readRows(text, path string) (rows []row, bad []error) {
+func readRows(in io.Reader, path string) (rows []row, bad []error) {
 	complain := func(line int, err error) {
 		bad = append(bad, fmt.Errorf("track: %s: line %d: %w", path, line, err))
 	}
-	if err := checkHeader(text); err != nil {
-		complain(1, err)
-		return nil, bad
-	}
+	lines := bufio.NewReader(files.ShortLines(in))
 	parse := files.CSVLineParser[row]()
-	for i, line := range strings.SplitAfter(text, "\n") {
+	for n, last := 1, false; !last; n++ {
+		line, err := lines.ReadString('\n')
+		last = err != nil
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if err == nil && n == 1 {
+			err = checkHeader(line)
+		}
+		if err != nil { // no history, or a file that cannot be read on
+			complain(n, err)
+			return rows, bad
+		}
 		cells := strings.TrimRight(line, "\r\n")
-		if i == 0 || cells == "" {
+		if n == 1 || cells == "" {
 			continue
 		}
 		r, err := row{}, errors.New("half written, want a whole line")
@@ -139,14 +149,14 @@ func readRows(text, path string) (rows []row, bad []error) {
 			}
 		}
 		if err != nil && len(bad) == mostBad {
-			complain(i+1, fmt.Errorf("more than %d bad lines: the rest is not read", mostBad))
-			break
+			complain(n, fmt.Errorf("more than %d bad lines: the rest is not read", mostBad))
+			return rows, bad
 		}
 		if err != nil {
-			complain(i+1, err)
+			complain(n, err)
 			continue
 		}
-		r.line = i + 1
+		r.line = n
 		rows = append(rows, r)
 	}
 	return rows, bad

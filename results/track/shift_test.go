@@ -196,7 +196,7 @@ func TestYear(t *testing.T) {
 	}
 
 	begun := processorTime(t)
-	back, bad := read(text.String(), "a year")
+	back, bad := read(strings.NewReader(text.String()), "a year")
 	if len(bad) > 0 {
 		t.Fatal(bad)
 	}

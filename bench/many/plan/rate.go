@@ -117,7 +117,7 @@ func (pl *planner) rated(w workload) (settings.Settings, error) {
 func (pl *planner) earlier(s *settings.Settings) *results.BenchRow {
 	ses := pl.session
 	path := filepath.Join(ses.Machine.Out, results.BenchFile)
-	rows, err := files.ReadCSVFile[results.BenchRow](path)
+	rows, err := files.ReadCSVFile[results.BenchRow](path, files.MostTable)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		run.Logf(ses.Stderr, "rollcall: %s: measures again\n", settings.ErrorLine(err))
 	}

@@ -101,7 +101,7 @@ func merge[T any](p *many.Pool, folder, name string, rows []T, key func(T) many.
 	if len(rows) == 0 {
 		return path, nil
 	}
-	before, err := files.ReadCSVFile[T](path)
+	before, err := files.ReadCSVFile[T](path, files.MostTable)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return path, fmt.Errorf("%w: want it whole, or gone", err)
 	}
