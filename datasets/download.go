@@ -86,7 +86,7 @@ func (f *publishedFile) bring(ctx context.Context, folder string, o Options, not
 
 // download downloads the file to path.part, continues an earlier download there, checks it, and renames it to path. One
 // process at a time does this. The error is ErrUnavailable if the sites failed. After an error path.part stays for the
-// next attempt, unless its content is wrong.
+// next attempt, unless it is empty or its content is wrong.
 func (f *publishedFile) download(ctx context.Context, path string, progress io.Writer) (err error) {
 	mine, err := takeTurn(ctx, path, progress)
 	if err != nil {
@@ -119,12 +119,13 @@ func (f *publishedFile) download(ctx context.Context, path string, progress io.W
 		failures = joinLine(failures, err)
 		err = failures
 	}
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, ErrAltered) && isEmpty(out):
-		return joinLine(err, os.Remove(part))
-	case err != nil:
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil && isEmpty(out) {
+		err = joinLine(err, os.Remove(part))
+	}
+	if err != nil {
 		return err
 	}
 	if err := errors.Join(out.Sync(), out.Close()); err != nil {

@@ -127,7 +127,6 @@ func (s *source) readFrom(r io.Reader, size int64, f publishedFile, c *content) 
 		if err != nil {
 			return "", err
 		}
-		defer z.Close()
 		r, size = z, mostInflated(size)
 	}
 	kind, _, _ := strings.Cut(f.sum, " ")

@@ -25,6 +25,16 @@ func newGunzip(r *bufio.Reader) (*gunzip, error) {
 	return &gunzip{r: r, z: z}, nil
 }
 
+// openTar returns the content of a tar archive, which may be gzipped or not, up to [maxTree] bytes.
+func openTar(r *bufio.Reader) (*atMost, error) {
+	const at, magic = 257, "ustar"
+	if head, err := r.Peek(at + len(magic)); err == nil && string(head[at:]) == magic {
+		return &atMost{r: r, most: maxTree}, nil
+	}
+	z, err := newGunzip(r)
+	return &atMost{r: z, most: maxTree}, err
+}
+
 func (g *gunzip) Read(p []byte) (n int, err error) {
 	for n == 0 && g.err == nil && len(p) > 0 { // a stream may be empty
 		if n, g.err = g.z.Read(p); errors.Is(g.err, io.EOF) {
@@ -52,5 +62,3 @@ func (g *gunzip) next() error {
 		}
 	}
 }
-
-func (g *gunzip) Close() error { return g.z.Close() }

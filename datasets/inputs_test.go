@@ -142,6 +142,92 @@ func TestOwnArchive(t *testing.T) {
 	}
 }
 
+// An archive may have been decompressed, under either name.
+func TestPlainArchives(t *testing.T) {
+	cifar10, cinic10 := newSmall(t, "cifar10"), newSmall(t, "cinic10")
+	for _, c := range []struct {
+		set *small
+		gz  []byte
+	}{{cifar10, cifar10.tarball}, {cinic10, tarball("", miniTree(2))}} {
+		for _, name := range []string{c.set.archive.name, strings.TrimSuffix(c.set.archive.name, ".gz")} {
+			dir, _, _ := alone(t)
+			write(t, filepath.Join(dir, name), unzipped(t, c.gz))
+			o := Options{Dir: dir, official: &c.set.source}
+			all := must.Get(Verify(c.set.info.Name, o))(t)
+			if bad := slices.IndexFunc(all, func(f FileStatus) bool { return !f.Status.OK() }); bad >= 0 {
+				t.Errorf("%s: %s", name, all[bad])
+			}
+			must.Get(Open(t.Context(), c.set.info.Name, o))(t)
+		}
+	}
+}
+
+func unzipped(t testing.TB, file []byte) []byte {
+	t.Helper()
+	return must.Get(io.ReadAll(must.Get(gzip.NewReader(bytes.NewReader(file)))(t)))(t)
+}
+
+// FuzzArchive: whatever the bytes of an archive are, nothing is written beside its folder, and it is extracted if all
+// of its files are the official ones, and only then.
+func FuzzArchive(f *testing.F) {
+	s := newSmall(f, "cifar10")
+	plain := unzipped(f, s.tarball)
+	f.Add(s.tarball)
+	f.Add(plain)
+	f.Add(plain[:len(plain)/2])
+	f.Add(append(bytes.Clone(s.tarball), "tail"...))
+	s.pack(f, "./other")
+	f.Add(unzipped(f, s.tarball))
+	s.pack(f, "../../up")
+	f.Add(unzipped(f, s.tarball))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, archive := range [][]byte{data, zipped(data)} {
+			top := t.TempDir()
+			path := filepath.Join(top, "a", s.archive.name)
+			write(t, path, archive)
+			found := Found{Dir: filepath.Join(top, "a", "b"), Archive: path}
+			all, broken := s.verifyArchive(t.Context(), found)
+			err := s.extract(t.Context(), found, Options{})
+			left := []string{s.archive.name, "b"}
+			if err != nil {
+				left = left[:1]
+			}
+			wantClean(t, top, "a")
+			wantClean(t, filepath.Join(top, "a"), left...)
+			other := func(f FileStatus) bool { return f.Status != Official }
+			if official := broken == nil && !slices.ContainsFunc(all, other); official != (err == nil) {
+				t.Fatalf("extracted: %v; verified: %v, %v", err, all, broken)
+			}
+		}
+	})
+}
+
+// FuzzRecord: whatever is in a file .sha256, it is a record that reads back, or an error of a line.
+func FuzzRecord(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "a.tar.gz")
+	sum := strings.Repeat("0f", 32)
+	must.OK(f, writeRecord(path, "http://a/b", record{7, sum}))
+	f.Add(must.Get(os.ReadFile(recordPath(path)))(f))
+	f.Add([]byte("\ufeff# 7 bytes\r\n" + sum + "  a.tar.gz\r\n"))
+	f.Add([]byte("# 99999999999999999999 bytes\n" + sum + "  a.tar.gz\n"))
+	f.Add([]byte("# 7 bytes\n" + sum + "  b.tar.gz\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "a.tar.gz")
+		write(t, recordPath(path), data)
+		got, err := readRecord(path)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") || got != (record{}) {
+				t.Fatalf("%v, %q, want one line", got, err)
+			}
+			return
+		}
+		must.OK(t, writeRecord(path, "again", got))
+		if back, err := readRecord(path); err != nil || back != got || len(got.sha256) != 64 || got.size < 0 {
+			t.Fatalf("%v, %v, want %v", back, err, got)
+		}
+	})
+}
+
 // MNIST is found under the names that others give its files, and with what copies leave at their ends.
 func TestMNISTNames(t *testing.T) {
 	dotted := func(name string) string { return strings.Replace(name, "-idx", ".idx", 1) }
@@ -205,11 +291,22 @@ func TestStrangers(t *testing.T) {
 func TestPlacesThatAreNone(t *testing.T) {
 	dir, _, _ := alone(t)
 	t.Chdir(dir)
+	write(t, "file", nil)
+	must.OK(t, os.Mkdir("a: there", 0o777))
 	for place, want := range map[string]string{
-		"/nowhere": "/nowhere (no such folder)",
-		"~/data":   "~/data (no such folder: ~ is its name here",
-		"a:b":      "a:b (no such folder: want one, and not a list)",
-		dir:        dir + ", ",
+		"/nowhere":       "/nowhere (no such folder)",
+		"~/data":         "~/data (no such folder: ~ is its name here",
+		"$HOME/data":     "$HOME/data (no such folder: the name has a $",
+		"${DATA}":        "${DATA} (no such folder: the name has a $",
+		`"/data"`:        `"/data" (no such folder: the quotation marks`,
+		"'/data'":        `'/data' (no such folder: the quotation marks`,
+		"/nowhere/data ": "/nowhere/data  (no such folder: the name begins or ends with a space",
+		"a:b":            "a:b (no such folder: want one, and not a list)",
+		"a,b":            "a,b (no such folder: want one, and not a list)",
+		"a;b":            "a;b (no such folder: want one, and not a list)",
+		"file":           "file (a file, want a folder)",
+		"a: there":       "a: there, ",
+		dir:              dir + ", ",
 	} {
 		for _, o := range []Options{{Dir: place}, {}} {
 			if o.Dir == "" {
@@ -218,7 +315,17 @@ func TestPlacesThatAreNone(t *testing.T) {
 			o.official = &newSmall(t, "mnist").source
 			_, err := Find("mnist", o)
 			wantError(t, err, ErrNotFound, "looked in "+want)
+			_, err = Fetch(t.Context(), "mnist", o)
+			wantError(t, err, ErrNotFound, "looked in "+want)
+			refused := strings.Contains(err.Error(), "nothing is downloaded")
+			if refused != strings.Contains(want, "such folder: ") {
+				t.Errorf("%v, want a download unless the name is a mistake", err)
+			}
 		}
+	}
+	wantClean(t, dir, "a: there", "file") // what a download has made without a byte is removed
+	if left, _ := os.ReadDir("a: there"); len(left) > 0 {
+		t.Errorf("%v left by a download without a byte", left)
 	}
 }
 
@@ -261,7 +368,8 @@ func TestCINIC10Litter(t *testing.T) {
 	for _, name := range []string{
 		"train/cat/Thumbs.db", "train/cat/thumbs.db", "test/dog/desktop.ini", "test/dog/Desktop.ini", "train/Thumbs.db",
 		"train/cat/.DS_Store", "train/cat/._img-0.png", "train/cat/@eaDir/img-0.png", "train/@eaDir/x.png",
-		"__MACOSX/train/cat/img-0.png", "train/cat/Icon\r", "test/lost+found/x", "$RECYCLE.BIN/train/x.png",
+		"__MACOSX/train/cat/img-0.png", "train/cat/Icon\r", "train/cat/img-0.png:Zone.Identifier",
+		"train/cat/Thumbs.db:encryptable", "train/dog/x.PNG:zone.identifier", "test/lost+found/x", "$RECYCLE.BIN/train/x.png",
 	} {
 		files = append(files, entry{name, []byte("litter")})
 	}

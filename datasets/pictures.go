@@ -58,11 +58,12 @@ func isPicture(file string) (bool, error) {
 
 // isLitter reports whether a file or a folder is one that an operating system leaves, and no user has put there.
 func isLitter(name string) bool {
-	return strings.HasPrefix(name, ".") || slices.Contains([]string{
+	name, stream, _ := strings.Cut(strings.ToLower(name), ":") // a stream beside a file of Windows, copied to Linux
+	return strings.HasPrefix(name, ".") || stream == "zone.identifier" || slices.Contains([]string{
 		"thumbs.db", "ehthumbs.db", "desktop.ini", "$recycle.bin", "system volume information", // Windows
 		"icon\r", "__macosx", // macOS
 		"@eadir", "#recycle", "lost+found", // Synology, Linux
-	}, strings.ToLower(name))
+	}, name)
 }
 
 type dirPictures struct {
@@ -173,16 +174,14 @@ func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 	return record{size, hex.EncodeToString(h.Sum(nil))}.fingerprint(), nil
 }
 
-// walkTar visits the pictures of a gzipped tar archive, at its root or in a folder, in the order of the archive. It
-// reads to the end of the compressed stream, where gzip checks its checksum.
+// walkTar visits the pictures of a tar archive, gzipped or not, at its root or in a folder, in the order of the archive. It
+// reads to the end of a compressed stream, where gzip checks its checksum.
 func walkTar(r *bufio.Reader, folder string, visit visitor) error {
-	z, err := newGunzip(r)
+	content, err := openTar(r)
 	if err != nil {
 		return err
 	}
-	defer z.Close()
 	last := "" // name of the previous entry, to say where an archive is broken
-	content := &atMost{r: z, most: maxTree}
 	for t, n := tar.NewReader(content), 0; ; n++ {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {

@@ -33,7 +33,7 @@ type small struct {
 
 // newSmall makes the small set of a name: CIFAR-10 with 4 random records a file, SVHN with 7 and 4 images, MNIST with 6
 // and 3, CINIC-10 with 2 pictures of each class in each part.
-func newSmall(t *testing.T, name string) *small {
+func newSmall(t testing.TB, name string) *small {
 	t.Helper()
 	s := &small{source: *must.Get(lookup(name, Options{}))(t).official, content: map[string][]byte{}}
 	s.archive.url = "http://127.0.0.1:1/" + s.archive.name
@@ -102,7 +102,7 @@ func smallIDX(i int) []byte {
 }
 
 // pack makes the archive, its files in the given folder, beside what no archive should have.
-func (s *small) pack(t *testing.T, folder string) {
+func (s *small) pack(t testing.TB, folder string) {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

@@ -78,6 +78,9 @@ func Fetch(ctx context.Context, name string, o Options) (dir string, err error) 
 func fetch(ctx context.Context, s *source, o Options) (Found, error) {
 	found, err := s.find(o)
 	if all := places(o); err != nil && len(all) > 0 {
+		if mistake(all[0]) != "" && placeNote(all[0]) != "" {
+			return Found{}, fmt.Errorf("%w; nothing is downloaded to a folder of such a name", err)
+		}
 		if err := s.download(ctx, all[0], o, err); err != nil {
 			return Found{}, err
 		}
@@ -89,18 +92,32 @@ func fetch(ctx context.Context, s *source, o Options) (Found, error) {
 	return found, err
 }
 
-// placeNote says why a folder that does not exist may be another one than was meant; "": it exists.
+// placeNote says why nothing is to be found in a place; "": it is a folder.
 func placeNote(place string) string {
-	if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) {
-		return ""
+	switch info, err := os.Stat(place); {
+	case errors.Is(err, fs.ErrNotExist):
+		return " (no such folder" + mistake(place) + ")"
+	case err == nil && !info.IsDir():
+		return " (a file, want a folder)"
 	}
-	switch {
-	case strings.HasPrefix(place, "~"):
-		return " (no such folder: ~ is its name here, since the shell replaces no ~ in quotes: want the whole path)"
-	case strings.ContainsRune(place, os.PathListSeparator):
-		return " (no such folder: want one, and not a list)"
+	return "" // other errors are said of the folders in it
+}
+
+// mistake says why the name of a folder is hardly the one that was meant; "": it may be.
+func mistake(place string) string {
+	switch first := place[0]; {
+	case first == '~':
+		return ": ~ is its name here, since the shell replaces no ~ in quotes: want the whole path"
+	case first == '$':
+		return ": the name has a $, since nothing has put the value of the variable there: want the whole path"
+	case first == '"' || first == '\'':
+		return ": the quotation marks are part of the name: want it without"
+	case strings.TrimSpace(place) != place:
+		return ": the name begins or ends with a space: want it without"
+	case strings.ContainsAny(place, string(os.PathListSeparator)+",;"):
+		return ": want one, and not a list"
 	}
-	return " (no such folder)"
+	return ""
 }
 
 // places returns the folders to search: the data directory, $ROLLCALL_DATA and the user's cache, each once.
@@ -158,7 +175,7 @@ func (s *source) find(o Options) (Found, error) {
 			}
 		}
 		// The folders come before the archive, which may have to be extracted first.
-		if path := filepath.Join(p, s.archive.name); isFile(path) {
+		if path := s.archive.in(p); s.archive.name != "" && isFile(path) {
 			if s.ofPictures {
 				return Found{Dir: p, Archive: path, Packed: true}, nil
 			}
@@ -455,11 +472,10 @@ func (s *source) unpack(ctx context.Context, archivePath, dir string, official b
 		return err
 	}
 	defer f.Close()
-	z, err := newGunzip(bufio.NewReaderSize(&contextReader{ctx, f}, 1<<16))
+	content, err := openTar(bufio.NewReaderSize(&contextReader{ctx, f}, 1<<16))
 	if err != nil {
 		return err
 	}
-	content := &atMost{r: z, most: maxTree}
 	for t := tar.NewReader(content); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
