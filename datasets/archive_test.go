@@ -156,6 +156,7 @@ func TestExtractIntoIncomplete(t *testing.T) {
 	write(t, filepath.Join(dir, s.archive.name), s.tarball)
 	kept := filepath.Join(dir, s.folders[0], "data_batch_2.bin")
 	write(t, kept, []byte("mine"))
+	write(t, filepath.Join(dir, "."+s.folders[0]+"-123.tmp", "data_batch_1.bin"), nil) // of a process that was killed
 	got := must.Get(Fetch(t.Context(), "cifar10", Options{Dir: dir, official: &s.source}))(t)
 	if data, err := os.ReadFile(kept); err != nil || string(data) != "mine" {
 		t.Errorf("%s was overwritten: %.20q, %v", kept, data, err)

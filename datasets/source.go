@@ -423,13 +423,28 @@ const maxExtra = 1 << 20
 
 // extract extracts the folder of an archive to found.Dir. It checks the archive, or else the files in it: whoever has
 // packed the official files has another archive of them. It extracts to a temporary folder first, so that a broken
-// archive leaves no files. It does not replace files that found.Dir has already.
+// archive leaves no files. It does not replace files that found.Dir has already. One process at a time does this.
 func (s *source) extract(ctx context.Context, found Found, o Options) (err error) {
+	mine, err := takeTurn(ctx, found.Archive, o.Progress)
+	if err != nil {
+		return fmt.Errorf("extract %s: %w", found.Archive, err)
+	}
+	defer func() { err = joinLine(err, mine.end(err)) }()
+	if missing, err := s.missing(found.Dir); err == nil && len(missing) == 0 { // another process has extracted it
+		return nil
+	}
+	place, temporary := filepath.Dir(found.Dir), "."+s.folders[0]+"-*.tmp"
+	if mine.held { // what is left is of a process that was killed
+		left, _ := fs.Glob(os.DirFS(place), temporary) // the pattern is well formed
+		for _, name := range left {
+			_ = os.RemoveAll(filepath.Join(place, name))
+		}
+	}
 	differs, err := s.differs(ctx, found.Archive)
 	if err != nil {
 		return fmt.Errorf("extract %s: %w", found.Archive, err)
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(found.Dir), "."+s.folders[0]+"-*.tmp")
+	temp, err := os.MkdirTemp(place, temporary)
 	if err == nil {
 		defer os.RemoveAll(temp)
 		err = s.unpack(ctx, found.Archive, temp, differs == nil)

@@ -12,11 +12,14 @@ import (
 	"rollcall/internal/files"
 )
 
-// turn is the right to download a file, which one process at a time has. The process holds a lock on the file
+// turn is the right to download a file, or to extract it, which one process at a time has. The process holds a lock on the file
 // PATH.lock, and removes the file at the end. A process that waited has the removed file still open, and finds in it
-// the error of the download; the file is empty if the download succeeded or was interrupted. On a file system without
+// the error of the other; the file is empty if that succeeded or was interrupted. On a file system without
 // locks nobody waits, and a download that two processes wrote at the same time fails its checksum.
-type turn struct{ lock *os.File }
+type turn struct {
+	lock *os.File
+	held bool // false on a file system without locks
+}
 
 // turnPause is the time between two tries of a waiting process to take the lock.
 const turnPause = 100 * time.Millisecond
@@ -27,7 +30,7 @@ const (
 	turnAltered     = "altered"
 )
 
-// takeTurn waits until no other process downloads the file at path, and reports to progress that it waits. If the other
+// takeTurn waits until no other process downloads or extracts the file at path, and reports to progress that it waits. If the other
 // process failed, takeTurn returns an error of the same kind.
 func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, error) {
 	said := false
@@ -36,9 +39,13 @@ func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, erro
 		if err != nil {
 			return nil, err
 		}
-		for files.Lock(f) != nil {
+		held := false
+		for {
+			if held, err = files.TryLock(f); err == nil {
+				break
+			}
 			if !said {
-				say(progress, "%s: another process is downloading it, waiting for that", path)
+				say(progress, "%s: another process is downloading or extracting it, waiting for that", path)
 				said = true
 			}
 			select {
@@ -48,7 +55,7 @@ func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, erro
 			}
 		}
 		if isAt(f, path+".lock") {
-			return &turn{f}, nil
+			return &turn{f, held}, nil
 		}
 		text, err := io.ReadAll(f) // the file was removed: the other process has ended its turn
 		if err := errors.Join(err, f.Close()); err != nil {

@@ -45,7 +45,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-const waiting = "another process is downloading it, waiting for that"
+const waiting = "another process is downloading or extracting it, waiting for that"
 
 // Of two processes one downloads; the other waits, says so once, and has its result or its failure. Locks are of open
 // files, so that two of one process are as two processes.

@@ -267,8 +267,9 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 	}
 	for _, source := range sources {
 		// Summaries are not copied, because they would vouch for runs that the merge did not see.
-		tables, _ := filepath.Glob(filepath.Join(source, "*", results.SummaryFile)) // the pattern is well formed
-		for _, path := range tables {
+		tables, _ := fs.Glob(os.DirFS(source), "*/"+results.SummaryFile) // the pattern is well formed
+		for _, name := range tables {
+			path := filepath.Join(source, name)
 			rows, _, bad := files.ReadCSVFileLenient[results.SummaryRow](path, files.MostTable)
 			for _, err := range bad {
 				m.Notes = append(m.Notes, err.Error())

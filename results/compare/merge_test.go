@@ -125,7 +125,7 @@ func TestMergeClashes(t *testing.T) {
 
 // Numbers without their runs are left out, and said to be.
 func TestMergeSummaries(t *testing.T) {
-	a, into := t.TempDir(), filepath.Join(t.TempDir(), "all")
+	a, into := filepath.Join(t.TempDir(), "[1"), filepath.Join(t.TempDir(), "all")
 	resultstest.WriteRun(t, a, resultstest.Complete("fedawe-2", "mifa", 3, 0.1, 0.2))
 	alone := results.SummaryRow{
 		Setup:  results.Setup{Table: "../../elsewhere", Method: "mifa", Data: "svhn", Availability: "sine"},
