@@ -41,7 +41,7 @@ func WriteCurve(path string, rows []CurveRow, before ...files.Before) error {
 
 // ReadCurve reads what [WriteCurve] wrote.
 func ReadCurve(path string) ([]CurveRow, error) {
-	return files.ReadCSVFile(path, files.MostRows, fits)
+	return files.ReadCSVFile[CurveRow](path, files.MostRows)
 }
 
 // ascends refuses a row that is not of a later round than the one before it.

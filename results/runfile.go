@@ -134,7 +134,7 @@ func WriteRunInfo(path string, info RunInfo, wrote []string, before ...files.Bef
 
 // Bounds of a run.json, whose longest part is a checksum for each model that a client keeps: of 100,000 clients.
 const (
-	mostInfo   = 16 << 20 // bytes
+	MostInfo   = 16 << 20 // bytes
 	mostValues = 1 << 18  // commas, each with a value
 )
 
@@ -144,7 +144,7 @@ var ErrNewer = errors.New("a newer rollcall wrote it")
 // ReadRunInfo reads what [WriteRunInfo] wrote. Settings are decoded by encoding/json, usually to a map, with numbers as
 // json.Number. It is an error if the settings do not have the hash beside them, or if the file was changed since.
 func ReadRunInfo(path string) (RunInfo, error) {
-	text, err := files.ReadTextUpTo(path, mostInfo)
+	text, err := files.ReadTextUpTo(path, MostInfo)
 	if err != nil {
 		return RunInfo{}, fmt.Errorf("results: %w", err)
 	}

@@ -245,7 +245,7 @@ func ReadRunFolder(dir string) (r Run, bad []error) {
 
 // withLine adds the number of the line to an error from reading a JSON file, if the error has a position.
 func withLine(path string, err error) error {
-	text, readErr := files.ReadTextUpTo(path, mostInfo)
+	text, readErr := files.ReadTextUpTo(path, MostInfo)
 	if readErr != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func TestHugeFiles(t *testing.T) {
 				case behind:
 					must.OK(t, os.Truncate(path, 200<<30))
 				case again:
-					repeat(t, path, 60<<20)
+					repeat(t, path, 30<<20)
 				default:
 					must.OK(t, errors.Join(os.Remove(path), os.Link(content, path)))
 				}

@@ -130,8 +130,8 @@ func format(v reflect.Value) (string, error) {
 // ReadCSV reads what [WriteCSV] wrote; name is the name of the file, for errors. The header must have every column of T
 // exactly once, in any order, and no other; optional columns may be missing. Errors name the line and the column. It
 // reads up to the first bad row.
-func ReadCSV[T any](r io.Reader, name string, fit ...fits[T]) ([]T, error) {
-	rows, _, bad := readRows(r, false, fit...)
+func ReadCSV[T any](r io.Reader, name string) ([]T, error) {
+	rows, _, bad := readRows[T](r, false)
 	if len(bad) > 0 {
 		return nil, fmt.Errorf("results: %s: %w", name, bad[0])
 	}
@@ -139,13 +139,13 @@ func ReadCSV[T any](r io.Reader, name string, fit ...fits[T]) ([]T, error) {
 }
 
 // ReadCSVFile reads a file of at most so many bytes as [ReadCSV] does.
-func ReadCSVFile[T any](path string, most int64, fit ...fits[T]) ([]T, error) {
+func ReadCSVFile[T any](path string, most int64) ([]T, error) {
 	f, _, err := OpenUpTo(path, most)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	return ReadCSV(f, path, fit...)
+	return ReadCSV[T](f, path)
 }
 
 // fits refuses a row that cannot follow the good rows before it in a file; its line is a bad one then.

@@ -71,9 +71,6 @@ func OpenUpTo(path string, most int64) (*os.File, int64, error) {
 	return f, size, err
 }
 
-// ReadRegular reads a whole regular file of at most 64 MiB.
-func ReadRegular(path string) ([]byte, error) { return ReadUpTo(path, MostText) }
-
 // ReadUpTo reads a whole regular file of at most so many bytes.
 func ReadUpTo(path string, most int64) ([]byte, error) {
 	f, size, err := OpenUpTo(path, most)

@@ -35,8 +35,8 @@ func Text(text []byte) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte(byteOrderMark)), nil
 }
 
-// ReadText reads a whole file as [ReadRegular] does, without the byte order mark. Checksums are of all bytes of a file,
-// which ReadRegular returns.
+// ReadText reads a whole text of at most 64 MiB, without the byte order mark. Checksums are of all bytes of a file,
+// which [ReadUpTo] returns.
 func ReadText(path string) ([]byte, error) { return ReadTextUpTo(path, MostText) }
 
 // ReadTextUpTo reads a whole text of at most so many bytes.

@@ -321,7 +321,7 @@ func (w *Writer) Append(m Machine, n Night) error {
 // old returns the content of a machine's file, or "" if there is no file.
 func (w *Writer) old(m Machine) (string, error) {
 	path := w.Path(m)
-	text, err := files.ReadRegular(path)
+	text, err := files.ReadUpTo(path, files.MostText)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("track: %w", err)
 	}

@@ -105,7 +105,7 @@ type Stamp struct {
 
 // StampOf returns the stamp of a folder as it is now.
 func StampOf(dir string) Stamp {
-	text, _ := files.ReadRegular(filepath.Join(dir, results.RunFile)) // none, or the run itself reports the error
+	text, _ := files.ReadUpTo(filepath.Join(dir, results.RunFile), results.MostInfo) // none, or the run itself reports the error
 	_, moving := os.Lstat(filepath.Join(dir, movingName))
 	return Stamp{Begun(dir) || moving == nil || len(asides(dir)) > 0, string(text)}
 }
