@@ -63,7 +63,7 @@ func (s *source) mostPerClass(altered bool) int {
 // Its folder may have as many other files, as macOS leaves one for each, and some more.
 func (s *source) picturesIn(found Found, most int) pictures {
 	if found.Archive != "" {
-		return &tarPictures{path: found.Archive, folder: s.folders[0]}
+		return &tarPictures{found.Archive}
 	}
 	return &dirPictures{dir: found.Dir, most: 2*most + 1000}
 }

@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -118,7 +117,7 @@ func TestOpenCINIC10(t *testing.T) {
 				}
 				wantClean(t, cache, "cinic10.cache")
 			}
-			if all, err := Verify("cinic10", o); err != nil || len(all) != 1 ||
+			if all, err := Verify(t.Context(), "cinic10", o); err != nil || len(all) != 1 ||
 				all[0].Status != Unchecked || !all[0].Status.OK() {
 				t.Errorf("Verify: %v, %v, want unchecked", all, err)
 			}
@@ -210,7 +209,7 @@ func TestSpoiledCINIC10(t *testing.T) {
 				if err != nil && isFile(filepath.Join(cache, "cinic10.cache")) {
 					t.Error("a cache of what was refused")
 				}
-				all, err := Verify("cinic10", o)
+				all, err := Verify(t.Context(), "cinic10", o)
 				if err != nil || len(all) == 0 || all[0].Status != status || all[0].Status.OK() {
 					t.Errorf("Verify: %v, %v, want %s", all, err, status)
 				}
@@ -224,7 +223,7 @@ func TestCINIC10Cancelled(t *testing.T) {
 	write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball("", miniTree(2)))
 	_, err := Open(cancelled(t), "cinic10", Options{Dir: dir, official: &newSmall(t, "cinic10").source})
 	wantError(t, err, context.Canceled, "datasets: cinic10: ")
-	p := &tarPictures{filepath.Join(dir, "CINIC-10.tar.gz"), "CINIC-10"}
+	p := &tarPictures{filepath.Join(dir, "CINIC-10.tar.gz")}
 	_, _, err = decodeAll(cancelled(t), p, maxPictures, nil)
 	wantError(t, err, context.Canceled)
 	if _, err := os.Stat(cache); err == nil {
@@ -282,9 +281,9 @@ func TestCINIC10BadArchive(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"empty", nil, "truncated: unexpected EOF"},
-		{"no gzip", []byte("<html>log in first</html>"), "gzip: invalid header"},
-		{"no tar", zipped(bytes.Repeat([]byte("nothing"), 200)), `after entry "": archive/tar: invalid tar header`},
+		{"empty", nil, "an archive of nothing"},
+		{"no gzip", []byte("<html>log in first</html>"), "a web page, want a tar archive, gzipped or not"},
+		{"no tar", zipped(bytes.Repeat([]byte("nothing"), 200)), "no tar archive, gzipped or not: archive/tar: invalid tar header"},
 		{"cut", good[:len(good)/2], "truncated: unexpected EOF"},
 		{"cut behind the last entry", good[:len(good)-6], "truncated: unexpected EOF"},
 		{"checksum", damaged, "gzip: invalid checksum"},
@@ -313,7 +312,7 @@ func (m memPictures) String() string                                   { return 
 func (m memPictures) fingerprint(context.Context) (fingerprint, error) { return fingerprint{}, nil }
 
 func (m memPictures) walk(_ context.Context, visit visitor) (fingerprint, error) {
-	return fingerprint{}, walkTar(bufio.NewReader(bytes.NewReader(m)), "CINIC-10", visit)
+	return fingerprint{}, walkPictures(bytes.NewReader(m), visit)
 }
 
 // A header may claim what it likes: 4 MB is enough for the decompressor and the buffers of the reader, and for the
@@ -403,7 +402,7 @@ func TestCINIC10Record(t *testing.T) {
 	s.served[s.archive.name] = []byte("<html>log in first</html>")
 	_, err := Open(t.Context(), "cinic10", o)
 	wantError(t, err, ErrAltered, "datasets: cinic10: not found, looked in ",
-		"download "+s.archive.url+": not the official file: ", "gzip: invalid header")
+		"download "+s.archive.url+": not the official file: ", "a web page, want a tar archive")
 	wantClean(t, dir) // an error page is no first download
 
 	s.served[s.archive.name] = tarball("", miniTree(1))
@@ -421,7 +420,7 @@ func TestCINIC10Record(t *testing.T) {
 	if got, err := os.ReadFile(path + ".sha256"); err != nil || string(got) != want {
 		t.Errorf("record %q, %v, want %q", got, err, want)
 	}
-	if all, err := Verify("cinic10", o); err != nil || len(all) != 1 || all[0].String() != s.archive.name+": recorded" {
+	if all, err := Verify(t.Context(), "cinic10", o); err != nil || len(all) != 1 || all[0].String() != s.archive.name+": recorded" {
 		t.Errorf("Verify: %v, %v, want recorded", all, err)
 	}
 
@@ -429,7 +428,7 @@ func TestCINIC10Record(t *testing.T) {
 	_, err = Open(t.Context(), "cinic10", o)
 	wantError(t, err, ErrAltered, "datasets: cinic10: "+path+": not the official file: ",
 		fmt.Sprintf("%d bytes, SHA-256 ", len(other)), "recorded in "+s.archive.name+".sha256")
-	if all, err := Verify("cinic10", o); err != nil || len(all) != 1 || all[0].Status != Altered {
+	if all, err := Verify(t.Context(), "cinic10", o); err != nil || len(all) != 1 || all[0].Status != Altered {
 		t.Errorf("Verify: %v, %v, want altered", all, err)
 	}
 	allowed := o
@@ -447,5 +446,5 @@ func TestCINIC10Record(t *testing.T) {
 	write(t, path, first)
 	write(t, path+".sha256", []byte("nonsense"))
 	_, err = Open(t.Context(), "cinic10", o)
-	wantError(t, err, nil, s.archive.name+".sha256: no size and SHA-256 of "+s.archive.name)
+	wantError(t, err, nil, s.archive.name+".sha256: no SHA-256 of "+s.archive.name)
 }

@@ -16,7 +16,7 @@ func TestRefusedNames(t *testing.T) {
 		"Open":   func(name string) error { _, err := Open(t.Context(), name, Options{}); return err },
 		"Fetch":  func(name string) error { _, err := Fetch(t.Context(), name, Options{}); return err },
 		"Find":   func(name string) error { _, err := Find(name, Options{}); return err },
-		"Verify": func(name string) error { _, err := Verify(name, Options{}); return err },
+		"Verify": func(name string) error { _, err := Verify(t.Context(), name, Options{}); return err },
 	}
 	for entry, call := range entries {
 		for _, name := range []string{"cifar", ""} {
@@ -35,7 +35,7 @@ func TestGeneratedHasNoFiles(t *testing.T) {
 		if dir, err := Fetch(t.Context(), name, Options{}); err != nil || dir != "" {
 			t.Errorf("%s: Fetch: %q, %v, want nothing", name, dir, err)
 		}
-		if all, err := Verify(name, Options{}); err != nil || len(all) != 0 {
+		if all, err := Verify(t.Context(), name, Options{}); err != nil || len(all) != 0 {
 			t.Errorf("%s: Verify: %v, %v, want nothing", name, all, err)
 		}
 	}

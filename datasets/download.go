@@ -97,7 +97,7 @@ func (f *publishedFile) download(ctx context.Context, path string, progress io.W
 		return nil
 	}
 	part := path + partSuffix
-	out, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
+	out, err := openOwn(part)
 	if err != nil {
 		return err
 	}

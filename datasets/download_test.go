@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -338,16 +339,35 @@ func TestDownloadCancelled(t *testing.T) {
 }
 
 func TestDownloadDiskFull(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
 		t.Skip("no /dev/full here: ", err)
 	}
+	defer full.Close()
 	s := newSite(t, "cifar10", serve)
-	dir, _, _ := alone(t)
-	must.OK(t, os.Symlink("/dev/full", filepath.Join(dir, s.archive.name+".part")))
-	_, err := s.open(t, Options{Dir: dir})
-	wantError(t, err, nil, "datasets: cifar10: ", dir, "no space left on device")
+	d := &transfer{publishedFile: &s.archive, from: s.archive.url, out: full, client: newClient()}
+	wantError(t, d.transferAll(t.Context()), syscall.ENOSPC, "/dev/full")
 	if len(s.ranges) != 1 {
 		t.Errorf("%d requests, want 1: a full disk is not tried again", len(s.ranges))
+	}
+}
+
+// A link in the place of a file that a download makes may lead to any file of the user: it is named, and not followed.
+func TestDownloadThroughLinks(t *testing.T) {
+	for _, suffix := range []string{".part", ".lock"} {
+		for name, target := range map[string]string{"a file": "mine", "nothing": "none", "a folder": "."} {
+			s := newSite(t, "cifar10", serve)
+			dir, other, _ := alone(t)
+			write(t, filepath.Join(other, "mine"), []byte("mine"))
+			link := filepath.Join(dir, s.archive.name+suffix)
+			must.OK(t, os.Symlink(filepath.Join(other, target), link))
+			_, err := s.open(t, Options{Dir: dir})
+			wantError(t, err, nil, link+": a link or a folder, want a file or nothing")
+			if text, err := os.ReadFile(filepath.Join(other, "mine")); err != nil || string(text) != "mine" {
+				t.Errorf("%s to %s: %q, %v, want the file as it was", suffix, name, text, err)
+			}
+			wantClean(t, other, "mine")
+		}
 	}
 }
 

@@ -148,8 +148,9 @@ func (s *source) verifyFiles(ctx context.Context, found Found) ([]FileStatus, er
 		st := FileStatus{File: filepath.Base(path), Path: path}
 		sum, err := s.read(ctx, path, s.expecting(f, false), &content{})
 		var system *fs.PathError
-		var shape *lengthError
 		switch {
+		case ctx.Err() != nil:
+			return all, ctx.Err()
 		case errors.Is(err, fs.ErrNotExist):
 			st.Status, st.Found, st.Wanted = Missing, "no such file", f.sum
 			if f.size > 0 {
@@ -157,20 +158,28 @@ func (s *source) verifyFiles(ctx context.Context, found Found) ([]FileStatus, er
 			}
 		case errors.As(err, &system), f.size > 0 && errors.Is(err, files.ErrNoFile):
 			return all, err
-		case errors.As(err, &shape):
-			st.Status, st.Found, st.Wanted = Malformed, fmt.Sprintf("%d bytes", shape.found),
-				fmt.Sprintf("%d bytes", f.size)
-		case err != nil:
-			st.Status, st.Found = Malformed, strings.TrimPrefix(err.Error(), st.File+": ")
-			if errors.Is(err, ErrAltered) {
-				st.Status = Altered
-			}
 		default:
-			st.Status, st.Found, st.Wanted = s.compare(f, sum)
+			s.judge(&st, f, sum, err)
 		}
 		all = append(all, st)
 	}
 	return all, nil
+}
+
+// judge sets the status of a file that was read, given its checksum or why it could not be read as file f.
+func (s *source) judge(st *FileStatus, f publishedFile, sum string, err error) {
+	var shape *lengthError
+	switch {
+	case errors.As(err, &shape):
+		st.Status, st.Found, st.Wanted = Malformed, fmt.Sprintf("%d bytes", shape.found), fmt.Sprintf("%d bytes", f.size)
+	case err != nil:
+		st.Status, st.Found = Malformed, strings.TrimPrefix(err.Error(), st.File+": ")
+		if errors.Is(err, ErrAltered) {
+			st.Status = Altered
+		}
+	default:
+		st.Status, st.Found, st.Wanted = s.compare(f, sum)
+	}
 }
 
 // compare returns the status of a well-formed file in the place of f, given the file's checksum.

@@ -77,7 +77,7 @@ func TestOpenFiles(t *testing.T) {
 			if set.Name != c.set || set.Train.Name != c.set+"/train" || set.Test.Name != c.set+"/test" {
 				t.Errorf("names %q, %q, %q", set.Name, set.Train.Name, set.Test.Name)
 			}
-			all, err := Verify(c.set, o)
+			all, err := Verify(t.Context(), c.set, o)
 			altered := func(f FileStatus) bool { return f.Status != Official || f.String() != f.File+": official" }
 			if err != nil || len(all) != len(s.files) || slices.ContainsFunc(all, altered) {
 				t.Errorf("Verify: %v, %v, want %d official files", all, err, len(s.files))
@@ -184,7 +184,7 @@ func TestSpoiledFiles(t *testing.T) {
 			if (err == nil) != allowed || err == nil && set.Checksum == s.checksum(t) {
 				t.Errorf("AllowAltered: %v, want it accepted: %v, with a checksum of its own", err, allowed)
 			}
-			all, err := Verify(c.set, o)
+			all, err := Verify(t.Context(), c.set, o)
 			if c.status == "" {
 				wantError(t, err, nil, c.file, "want a file")
 				return

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -126,7 +127,7 @@ func TestOwnArchive(t *testing.T) {
 			path := filepath.Join(dir, s.archive.name)
 			write(t, path, append(s.tarball, 0)) // of another length in any case
 			o := Options{Dir: dir, AllowAltered: c.altered, official: &s.source}
-			all, err := Verify("cifar10", o)
+			all, err := Verify(t.Context(), "cifar10", o)
 			ok := err == nil && !slices.ContainsFunc(all, func(f FileStatus) bool { return !f.Status.OK() })
 			if ok != (c.fail == "" && !c.altered) {
 				t.Errorf("verify: %v, %v", all, err)
@@ -153,7 +154,7 @@ func TestPlainArchives(t *testing.T) {
 			dir, _, _ := alone(t)
 			write(t, filepath.Join(dir, name), unzipped(t, c.gz))
 			o := Options{Dir: dir, official: &c.set.source}
-			all := must.Get(Verify(c.set.info.Name, o))(t)
+			all := must.Get(Verify(t.Context(), c.set.info.Name, o))(t)
 			if bad := slices.IndexFunc(all, func(f FileStatus) bool { return !f.Status.OK() }); bad >= 0 {
 				t.Errorf("%s: %s", name, all[bad])
 			}
@@ -253,7 +254,7 @@ func TestMNISTNames(t *testing.T) {
 				write(t, filepath.Join(dir, c.path(name)), c.bytes(data))
 			}
 			o := Options{Dir: dir, official: &s.source}
-			for _, f := range must.Get(Verify("mnist", o))(t) {
+			for _, f := range must.Get(Verify(t.Context(), "mnist", o))(t) {
 				if f.Status != Official {
 					t.Errorf("verify: %s", f)
 				}
@@ -274,6 +275,14 @@ func TestStrangers(t *testing.T) {
 		"of others":      {"mnist", "notes.txt", ""},
 		"litter":         {"mnist", "._mnist", ""},
 		"a download":     {"cifar10", "cifar-10-binary.tar.gz.part", ""},
+		"a lock":         {"cifar10", "cifar-10-binary.tar.gz.lock", ""},
+		"torchvision's":  {"mnist", "raw/train-images-idx3-ubyte.gz", "/raw lacks"},
+		"Kaggle's":       {"mnist", "archive/train-images.idx3-ubyte", "(some of it is in "},
+		"nested twice": {
+			"cifar10", "cifar-10-batches-bin/cifar-10-batches-bin/test_batch.bin",
+			"/cifar-10-batches-bin/cifar-10-batches-bin)",
+		},
+		"pictures below": {"cinic10", "a/CINIC-10/train/cat/x.png", "/a/CINIC-10)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _, _ := alone(t)
@@ -292,7 +301,7 @@ func TestPlacesThatAreNone(t *testing.T) {
 	dir, _, _ := alone(t)
 	t.Chdir(dir)
 	write(t, "file", nil)
-	must.OK(t, os.Mkdir("a: there", 0o777))
+	must.OK(t, errors.Join(os.Mkdir("a: there", 0o777), os.Mkdir("Doe, John", 0o777)))
 	for place, want := range map[string]string{
 		"/nowhere":       "/nowhere (no such folder)",
 		"~/data":         "~/data (no such folder: ~ is its name here",
@@ -302,9 +311,17 @@ func TestPlacesThatAreNone(t *testing.T) {
 		"'/data'":        `'/data' (no such folder: the quotation marks`,
 		"/nowhere/data ": "/nowhere/data  (no such folder: the name begins or ends with a space",
 		"a:b":            "a:b (no such folder: want one, and not a list)",
-		"a,b":            "a,b (no such folder: want one, and not a list)",
-		"a;b":            "a;b (no such folder: want one, and not a list)",
+		"a,b":            "a,b (no such folder)",
 		"file":           "file (a file, want a folder)",
+		"x/$USER/data":   "x/$USER/data (no such folder: the name has a $",
+		"x/~/data":       "x/~/data (no such folder: ~ is its name here",
+		`x/"y"`:          `x/"y" (no such folder: the quotation marks`,
+		"/a:/b":          "/a:/b (no such folder: want one, and not a list)",
+		"/a,/b":          "/a,/b (no such folder: want one, and not a list)",
+		"/a; ~/b":        "/a; ~/b (no such folder: ",
+		"Doe, John/data": "Doe, John/data (no such folder)",
+		"a: there/data":  "a: there/data (no such folder)",
+		"file/below":     "file/below, ",
 		"a: there":       "a: there, ",
 		dir:              dir + ", ",
 	} {
@@ -323,7 +340,7 @@ func TestPlacesThatAreNone(t *testing.T) {
 			}
 		}
 	}
-	wantClean(t, dir, "a: there", "file") // what a download has made without a byte is removed
+	wantClean(t, dir, "Doe, John", "a: there", "file") // what a download has made without a byte is removed
 	if left, _ := os.ReadDir("a: there"); len(left) > 0 {
 		t.Errorf("%v left by a download without a byte", left)
 	}

@@ -7,8 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"rollcall/internal/files"
 )
 
 // Limits on what files may claim and contain. Where the official numbers are known, they are the limit. These are for
@@ -96,17 +94,6 @@ func (a *atMost) Read(p []byte) (int, error) {
 // mostInflated returns how many bytes of samples a compressed file or element of `size` bytes may have. Deflate makes up
 // to 1,032 bytes of one, but pictures are no zeros: SVHN's become 1.2 times as long, MNIST's 4.8 times.
 func mostInflated(size int64) int64 { return max(64<<20, 32*size) }
-
-// openArchive opens an archive, and returns its size in bytes. Nothing is read of a file that is larger than any
-// download may be, as its checksum would take hours.
-func openArchive(path string) (*os.File, int64, error) {
-	f, size, err := files.OpenRegular(path)
-	if err == nil && size > mostUnknown {
-		f.Close()
-		return nil, 0, fmt.Errorf("%s: %d bytes, want at most %d", path, size, mostUnknown)
-	}
-	return f, size, err
-}
 
 // readFolder returns the entries of a folder by name. More than `most` are an error.
 func readFolder(path string, most int) ([]os.DirEntry, error) {

@@ -23,7 +23,7 @@ var mnistInfo = Info{
 // the published MD5.
 var mnistFiles = source{
 	info:    &mnistInfo,
-	folders: []string{filepath.Join("MNIST", "raw"), "mnist"},
+	folders: []string{filepath.Join("MNIST", "raw"), "mnist", "raw"},
 	files: []publishedFile{
 		mnistFile(0, "train-images-idx3-ubyte", "f68b3c2dcbeaaa9fbdd348bbdeb94873", 9912422,
 			"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),

@@ -2,18 +2,20 @@ package datasets
 
 import (
 	"archive/tar"
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rollcall/internal/files"
 )
 
 // visitor is called with the name and the size in bytes of a picture, and with a function that opens its content.
@@ -32,7 +34,7 @@ type pictures interface {
 }
 
 // fingerprint changes when the pictures change. It depends on the content of an archive, or on the names, sizes and
-// times of the files in a folder.
+// times of the files in a folder, among them the time of their last change, which no program can set.
 type fingerprint struct {
 	sum    [sha256.Size]byte
 	record record // the size and the checksum of an archive
@@ -89,19 +91,20 @@ func (d *dirPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 		}
 		for _, class := range classes {
 			folder := path.Join(part, class.Name())
-			if info, err := os.Stat(filepath.Join(d.dir, folder)); err == nil && !info.IsDir() {
+			info, err := os.Stat(filepath.Join(d.dir, folder))
+			if isLitter(class.Name()) || err == nil && !info.IsDir() || errors.Is(err, fs.ErrNotExist) { // a dead link
 				continue
 			}
-			files, err := readFolder(filepath.Join(d.dir, folder), d.most)
+			entries, err := readFolder(filepath.Join(d.dir, folder), d.most)
 			if err != nil {
 				return fingerprint{}, err
 			}
-			if len(files) == 0 { // an empty folder of an unknown class is an error too
+			if len(entries) == 0 { // an empty folder of an unknown class is an error too
 				if _, err := isPicture(folder + "/none.png"); err != nil {
 					return fingerprint{}, fmt.Errorf("%s: %w", d, err)
 				}
 			}
-			for _, f := range files {
+			for _, f := range entries {
 				if err := d.visit(ctx, path.Join(folder, f.Name()), h, visit); err != nil {
 					return fingerprint{}, err
 				}
@@ -130,18 +133,19 @@ func (d *dirPictures) visit(ctx context.Context, file string, mark io.Writer, vi
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %s, want a file", full, info.Mode().Type())
+	if err := files.CheckFile(info); err != nil {
+		return fmt.Errorf("%s: %w", full, err)
 	}
-	fmt.Fprintf(mark, "%q %d %d\n", file, info.Size(), info.ModTime().UnixNano())
+	// Whoever makes images of disks may give all files the same time of their content, but not of their change.
+	fmt.Fprintf(mark, "%q %d %d %d\n", file, info.Size(), info.ModTime().UnixNano(), files.ChangeTime(full))
 	if err := visit(file, info.Size(), func() (io.ReadCloser, error) { return os.Open(full) }); err != nil {
 		return fmt.Errorf("%s: %w", d, err)
 	}
 	return nil
 }
 
-// tarPictures is a tree of pictures in a gzipped tar archive, at its root or in a folder.
-type tarPictures struct{ path, folder string }
+// tarPictures is a tree of pictures in a tar archive, at its root or in a folder.
+type tarPictures struct{ path string }
 
 func (t *tarPictures) String() string { return t.path }
 
@@ -165,7 +169,7 @@ func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 	defer f.Close()
 	h := sha256.New()
 	r := io.TeeReader(&contextReader{ctx, f}, h)
-	if err := walkTar(bufio.NewReaderSize(r, 1<<16), t.folder, visit); err != nil {
+	if err := walkPictures(r, visit); err != nil {
 		return fingerprint{}, fmt.Errorf("%s: %w", t, err)
 	}
 	if _, err := io.Copy(io.Discard, r); err != nil {
@@ -174,47 +178,32 @@ func (t *tarPictures) walk(ctx context.Context, visit visitor) (fingerprint, err
 	return record{size, hex.EncodeToString(h.Sum(nil))}.fingerprint(), nil
 }
 
-// walkTar visits the pictures of a tar archive, gzipped or not, at its root or in a folder, in the order of the archive. It
-// reads to the end of a compressed stream, where gzip checks its checksum.
-func walkTar(r *bufio.Reader, folder string, visit visitor) error {
-	content, err := openTar(r)
-	if err != nil {
-		return err
-	}
-	last := "" // name of the previous entry, to say where an archive is broken
-	for t, n := tar.NewReader(content), 0; ; n++ {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("after entry %.200q: %w", last, cutShort(err))
-		}
-		switch last = h.Name; {
-		case len(h.Name) > maxName:
-			return fmt.Errorf("%.64q…: a name of %d bytes, want at most %d", h.Name, len(h.Name), maxName)
-		case n == maxEntries:
-			return fmt.Errorf("%q: more than %d files and folders", h.Name, maxEntries)
-		}
-		file, _ := strings.CutPrefix(strings.TrimPrefix(path.Clean("/"+h.Name), "/"), folder+"/")
-		if h.Typeflag == tar.TypeDir {
-			file += "/none.png" // an empty folder of an unknown class is an error too
-		}
+// walkPictures visits the pictures of a tar archive, gzipped or not, in whatever folder, in the order of the archive.
+func walkPictures(r io.Reader, visit visitor) error {
+	return walkTar(r, func(h *tar.Header, content io.Reader) error {
+		file := belowRoot(h.Name, h.Typeflag == tar.TypeDir)
 		read, err := isPicture(file)
 		switch {
-		case err != nil:
+		case err != nil || !read || h.Typeflag == tar.TypeDir:
 			return err
-		case !read, h.Typeflag == tar.TypeDir:
-			continue
 		case h.Typeflag != tar.TypeReg:
 			return fmt.Errorf("%s: entry of type %q, want a file", file, h.Typeflag)
 		}
-		if err := visit(file, h.Size, func() (io.ReadCloser, error) { return io.NopCloser(t), nil }); err != nil {
-			return err
+		return visit(file, h.Size, func() (io.ReadCloser, error) { return io.NopCloser(content), nil })
+	})
+}
+
+// belowRoot returns the path of an entry of an archive below the folder of the parts. An empty folder of an unknown
+// class is an error too, and so becomes a picture in it.
+func belowRoot(name string, isFolder bool) string {
+	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
+	if isFolder {
+		parts = append(parts, "none.png")
+	}
+	for i := len(parts) - 3; i > 0; i-- { // PART/CLASS/NAME may lie in any folder
+		if slices.Contains(partNames[:], parts[i]) && !slices.ContainsFunc(parts, isLitter) {
+			return path.Join(parts[i:]...)
 		}
 	}
-	if _, err := io.Copy(io.Discard, content); err != nil {
-		return cutShort(err)
-	}
-	return nil
+	return path.Join(parts...)
 }

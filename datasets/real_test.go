@@ -91,7 +91,7 @@ func TestReal(t *testing.T) {
 					t.Errorf("channel %d: deviation %.5f, want %.4f ± %g", channel, std[channel], want, c.tol)
 				}
 			}
-			all, err := Verify(c.name, o)
+			all, err := Verify(t.Context(), c.name, o)
 			if err != nil || len(all) != c.files {
 				t.Fatalf("Verify: %v, %v, want %d files", all, err, c.files)
 			}

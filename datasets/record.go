@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"rollcall/internal/files"
 )
@@ -17,12 +18,17 @@ import (
 // record has the size and the checksum of a file whose site publishes no checksum. The first download writes them to a
 // file .sha256 beside the file, and later copies must agree with them. `sha256sum -c` reads that file too.
 type record struct {
-	size   int64
+	size   int64  // 0: unknown, in a record that sha256sum has written
 	sha256 string // hex
 }
 
 // String returns "1234 bytes, SHA-256 1f…".
-func (r record) String() string { return fmt.Sprintf("%d bytes, SHA-256 %s", r.size, r.sha256) }
+func (r record) String() string {
+	if r.size == 0 {
+		return "SHA-256 " + r.sha256
+	}
+	return fmt.Sprintf("%d bytes, SHA-256 %s", r.size, r.sha256)
+}
 
 func recordPath(path string) string { return path + ".sha256" }
 
@@ -39,15 +45,17 @@ func readRecord(path string) (record, error) {
 		return record{}, fmt.Errorf("%s: %w", recordPath(path), err)
 	}
 	name := filepath.Base(path)
-	lines := regexp.MustCompile(`(?ms)^# (\d+) bytes.*^([[:xdigit:]]{64})  ` + regexp.QuoteMeta(name) + `\r?$`)
-	if found := lines.FindSubmatch(text); found != nil {
-		if size, err := strconv.ParseInt(string(found[1]), 10, 64); err == nil {
-			return record{size, string(found[2])}, nil
+	sum := regexp.MustCompile(`(?m)^([[:xdigit:]]{64}) [ *](?:.*/)?` + regexp.QuoteMeta(name) + `\r?$`).FindSubmatch(text)
+	if sum == nil {
+		return record{}, fmt.Errorf("%s: no SHA-256 of %s, want a line of it, or no such file", recordPath(path), name)
+	}
+	found := record{sha256: strings.ToLower(string(sum[1]))}
+	if size := regexp.MustCompile(`(?m)^# (\d+) bytes`).FindSubmatch(text); size != nil {
+		if found.size, err = strconv.ParseInt(string(size[1]), 10, 64); err != nil {
+			return record{}, fmt.Errorf("%s: %s bytes: %w", recordPath(path), size[1], err)
 		}
 	}
-	return record{}, fmt.Errorf(
-		"%s: no size and SHA-256 of %s, want both (delete this file, and the next download records them again)",
-		recordPath(path), name)
+	return found, nil
 }
 
 // writeRecord writes the record r of the file at path, which was downloaded from an address.
@@ -81,7 +89,7 @@ func recorded(path string, now record) (Status, record, error) {
 		return "", record{}, err
 	case before == record{}:
 		return Unchecked, before, nil
-	case before != now:
+	case before.sha256 != now.sha256 || before.size != now.size && before.size != 0:
 		return Altered, before, nil
 	default:
 		return Recorded, before, nil

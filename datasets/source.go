@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"archive/tar"
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/md5"
@@ -13,8 +12,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"rollcall/internal/files"
 )
@@ -103,21 +104,39 @@ func placeNote(place string) string {
 	return "" // other errors are said of the folders in it
 }
 
-// mistake says why the name of a folder is hardly the one that was meant; "": it may be.
+// mistake says why the name of a folder that does not exist is hardly the one that was meant; "": it may be. The folders
+// that do exist have the names that they have.
 func mistake(place string) string {
-	switch first := place[0]; {
-	case first == '~':
-		return ": ~ is its name here, since the shell replaces no ~ in quotes: want the whole path"
-	case first == '$':
-		return ": the name has a $, since nothing has put the value of the variable there: want the whole path"
-	case first == '"' || first == '\'':
-		return ": the quotation marks are part of the name: want it without"
-	case strings.TrimSpace(place) != place:
-		return ": the name begins or ends with a space: want it without"
-	case strings.ContainsAny(place, string(os.PathListSeparator)+",;"):
+	there := place
+	for parent := filepath.Dir(there); !isFolder(there) && parent != there; parent = filepath.Dir(there) {
+		there = parent
+	}
+	rest, err := filepath.Rel(there, place)
+	if err != nil {
+		return ""
+	}
+	list := regexp.MustCompile(`[` + string(os.PathListSeparator) + `]|[,;][^/]*[/~$]`)
+	for _, name := range strings.Split(rest, string(filepath.Separator)) {
+		switch {
+		case strings.HasPrefix(name, "~"):
+			return ": ~ is its name here, since the shell replaces no ~ in quotes: want the whole path"
+		case strings.HasPrefix(name, "$"):
+			return ": the name has a $, since nothing has put the value of the variable there: want the whole path"
+		case strings.HasPrefix(name, `"`) || strings.HasPrefix(name, "'"):
+			return ": the quotation marks are part of the name: want it without"
+		case strings.TrimSpace(name) != name:
+			return ": the name begins or ends with a space: want it without"
+		}
+	}
+	if list.MatchString(rest) {
 		return ": want one, and not a list"
 	}
 	return ""
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // places returns the folders to search: the data directory, $ROLLCALL_DATA and the user's cache, each once.
@@ -181,6 +200,9 @@ func (s *source) find(o Options) (Found, error) {
 			}
 			return Found{Dir: filepath.Join(p, s.folders[0]), Archive: path}, nil
 		}
+		if dir := s.deeper(p); note == "" && dir != "" {
+			note = fmt.Sprintf(" (some of it is in %s)", dir)
+		}
 		if note == "" {
 			note = s.strangers(p)
 		}
@@ -190,6 +212,29 @@ func (s *source) find(o Options) (Found, error) {
 		return Found{}, fmt.Errorf("%w, nowhere to look: no data directory, $ROLLCALL_DATA or user cache", ErrNotFound)
 	}
 	return Found{}, fmt.Errorf("%w, looked in %s", ErrNotFound, strings.Join(looked, ", "))
+}
+
+// deeper returns a folder further down in a place that has some of the files, such as those that an archive of others
+// was extracted to; "": none has.
+func (s *source) deeper(place string) string {
+	const depth, most = 3, 1000 // levels, and folders of each, as a place may be any folder
+	level := []string{place}
+	for range depth {
+		var next []string
+		for _, dir := range level {
+			entries, _ := os.ReadDir(dir) // nothing, if it cannot be read
+			for _, e := range entries {
+				if path := filepath.Join(dir, e.Name()); !isLitter(e.Name()) && len(next) < most && isFolder(path) {
+					next = append(next, path)
+				}
+			}
+		}
+		if dir := s.incomplete(next); dir != "" {
+			return dir
+		}
+		level = next
+	}
+	return ""
 }
 
 // strangers names what lies in a place and may have been meant as the set; "": nothing does. Others ship a set in files
@@ -206,7 +251,7 @@ func (s *source) strangers(place string) string {
 	for _, dir := range s.in(place) {
 		entries, _ := os.ReadDir(dir) // nothing, if it cannot be read
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), partSuffix) { // a download that was begun is none of a user's
+			if slices.Contains([]string{partSuffix, ".lock", ".sha256", ".cache"}, filepath.Ext(e.Name())) { // are ours
 				continue
 			}
 			of := map[string]bool{}
@@ -354,23 +399,27 @@ func (s FileStatus) String() string {
 // Verify compares every file of a data set with its published checksum, and returns a FileStatus for each, in the order
 // of the official archive; nil for a generated set. If no folder is complete, it checks a folder that lacks some files.
 // An error means that there is no folder or that it cannot be read, and that nothing was compared.
-func Verify(name string, o Options) ([]FileStatus, error) {
+func Verify(ctx context.Context, name string, o Options) ([]FileStatus, error) {
 	l, err := lookup(name, o)
 	if l.official == nil || err != nil {
 		return nil, err
 	}
 	s := l.official
 	found, err := s.find(o)
-	if dir := s.incomplete(places(o)); dir != "" && (err != nil || !found.extracted()) {
+	in := places(o)
+	if err == nil { // the folder of an archive may have some of its files already
+		in = []string{filepath.Dir(found.Archive)}
+	}
+	if dir := s.incomplete(in); dir != "" && (err != nil || !found.extracted()) {
 		found, err = Found{Dir: dir}, nil
 	}
 	var all []FileStatus
 	switch {
 	case err != nil:
 	case found.extracted():
-		all, err = s.verify(context.Background(), found)
+		all, err = s.verify(ctx, found)
 	default:
-		all, err = s.verifyArchive(context.Background(), found)
+		all, err = s.verifyArchive(ctx, found)
 	}
 	return all, named(name, err)
 }
@@ -378,26 +427,32 @@ func Verify(name string, o Options) ([]FileStatus, error) {
 // verifyArchive compares an archive that is not extracted with its published checksum, or else the files in it with
 // theirs: whoever has packed the official files has another archive of them.
 func (s *source) verifyArchive(ctx context.Context, found Found) ([]FileStatus, error) {
+	file := filepath.Base(found.Archive)
 	differs, err := s.differs(ctx, found.Archive)
 	if err != nil || differs == nil {
-		return []FileStatus{{File: s.archive.name, Path: found.Archive, Status: Official}}, err
+		return []FileStatus{{File: file, Path: found.Archive, Status: Official}}, err
 	}
-	temp, err := os.MkdirTemp("", "rollcall-verify-*")
+	all := make([]FileStatus, len(s.files))
+	for i, f := range s.files {
+		all[i] = FileStatus{
+			File: file + ": " + f.name, Path: found.Archive, Status: Missing, Found: "not in the archive", Wanted: f.sum,
+		}
+	}
+	err = s.walkArchive(ctx, found.Archive, func(i int, h *tar.Header, r io.Reader) error {
+		if i < 0 {
+			return nil
+		}
+		sum, err := s.readFrom(r, h.Size, s.expecting(s.files[i], false), &content{})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.judge(&all[i], s.files[i], sum, err)
+		return nil
+	})
 	if err != nil {
-		return nil, err
+		all = []FileStatus{{File: file, Path: found.Archive, Status: Malformed, Found: fmt.Sprintf("%v; in it: %v", differs, err)}}
 	}
-	defer os.RemoveAll(temp)
-	if err := s.unpack(ctx, found.Archive, temp, false); err != nil {
-		return []FileStatus{{
-			File: s.archive.name, Path: found.Archive, Status: Malformed,
-			Found: fmt.Sprintf("%v; in it: %v", differs, err),
-		}}, ctx.Err()
-	}
-	all, err := s.verifyFiles(ctx, Found{Dir: temp})
-	for i := range all {
-		all[i].File, all[i].Path = filepath.Base(found.Archive)+": "+all[i].File, found.Archive
-	}
-	return all, err
+	return all, ctx.Err()
 }
 
 // differs says how an archive differs from the official one, by its length or its checksum; nil: it is that one.
@@ -451,7 +506,8 @@ func (s *source) extract(ctx context.Context, found Found, o Options) (err error
 		if err == nil && differs != nil {
 			err = s.checkFiles(ctx, temp, o)
 		}
-		if err != nil && differs != nil && ctx.Err() == nil {
+		var system syscall.Errno // such as that of a full disk, which says nothing of the archive
+		if err != nil && differs != nil && ctx.Err() == nil && !errors.As(err, &system) {
 			err = fmt.Errorf("%w; in it: %w", differs, err)
 		}
 	}
@@ -472,58 +528,61 @@ func (s *source) checkFiles(ctx context.Context, dir string, o Options) error {
 	}
 	for _, f := range all {
 		if f.Status != Official && (f.Status != Altered || !o.AllowAltered) {
-			return fmt.Errorf("%w: %s", ErrAltered, f)
+			return errors.New(f.String())
 		}
 	}
 	return nil
 }
 
-// unpack writes the files of an archive to dir: of the official one those of its folder, of another one the files of
-// the set in whatever folder. It uses only the last element of their paths, so that no path in an archive leads out of
-// dir.
-func (s *source) unpack(ctx context.Context, archivePath, dir string, official bool) error {
-	f, _, err := openArchive(archivePath)
+// walkArchive calls visit for every file in an archive, with the number of the file of the set that has the last
+// element of its path as its name; −1: none has. It is an error if one comes twice.
+func (s *source) walkArchive(
+	ctx context.Context, archive string, visit func(i int, h *tar.Header, content io.Reader) error,
+) error {
+	f, _, err := openArchive(archive)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	content, err := openTar(bufio.NewReaderSize(&contextReader{ctx, f}, 1<<16))
-	if err != nil {
-		return err
-	}
-	for t := tar.NewReader(content); ; {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			break
+	seen := make([]bool, len(s.files))
+	return walkTar(&contextReader{ctx, f}, func(h *tar.Header, content io.Reader) error {
+		if h.Typeflag != tar.TypeReg {
+			return nil
 		}
-		if err != nil {
-			return err
+		i := slices.IndexFunc(s.files, func(f publishedFile) bool { return f.name == path.Base(h.Name) })
+		if i >= 0 && seen[i] {
+			return fmt.Errorf("%s: twice in the archive", s.files[i].name)
 		}
+		if i >= 0 {
+			seen[i] = true
+		}
+		return visit(i, h, content)
+	})
+}
+
+// unpack writes the files of an archive to dir: of the official one those of its folder, of another one the files of
+// the set in whatever folder. It uses only the last element of their paths, so that no path in an archive leads out of
+// dir. A known file must have its published size; an unknown one is extracted only if it is small.
+func (s *source) unpack(ctx context.Context, archive, dir string, official bool) error {
+	err := s.walkArchive(ctx, archive, func(i int, h *tar.Header, content io.Reader) error {
 		at, name := path.Split(path.Clean(h.Name))
-		// A known file must have its published size; an unknown one is extracted only if it is small.
-		i := slices.IndexFunc(s.files, func(f publishedFile) bool { return f.name == name })
 		switch {
-		case h.Typeflag != tar.TypeReg, i < 0 && (!official || path.Clean(at) != s.folders[0] || h.Size > maxExtra):
-			continue
+		case i < 0 && (!official || path.Clean(at) != s.folders[0] || h.Size > maxExtra):
+			return nil
 		case i >= 0 && h.Size != s.files[i].size:
 			return fmt.Errorf("%s: %d bytes, want %d", name, h.Size, s.files[i].size)
-		case i >= 0 && isFile(filepath.Join(dir, name)):
-			return fmt.Errorf("%s: twice in the archive", name)
 		}
-		err = files.Replace(filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := io.Copy(w, t)
+		return files.Replace(filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := io.Copy(w, content)
 			return err
 		})
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	missing, err := s.missing(dir)
 	if len(missing) > 0 {
 		return fmt.Errorf("%s: not in the archive", missing[0])
-	}
-	if err == nil {
-		_, err = io.Copy(io.Discard, content) // to the end, where gzip checks its checksum
 	}
 	return err
 }
@@ -541,8 +600,10 @@ func moveMissing(from, to string) error {
 	for _, e := range entries {
 		target := filepath.Join(to, e.Name())
 		switch _, err := os.Lstat(target); {
-		case err == nil:
+		case err == nil && isFile(target):
 			continue
+		case err == nil:
+			return fmt.Errorf("%s: a folder, or a link to none, in the place of a file: want it gone", target)
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}

@@ -104,7 +104,7 @@ func svhnLabels(v *matVariable, f publishedFile) ([]uint8, error) {
 	if len(v.dims) != 2 || (v.dims[0] != 1 && v.dims[1] != 1) || v.dims[0]*v.dims[1] < 1 {
 		return nil, fmt.Errorf("dimensions %v, want [n 1]", v.dims)
 	}
-	if err := f.checkCount(v.dims[0]); err != nil {
+	if err := f.checkCount(v.dims[0] * v.dims[1]); err != nil {
 		return nil, err
 	}
 	var labels []uint8

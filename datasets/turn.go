@@ -35,7 +35,7 @@ const (
 func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, error) {
 	said := false
 	for {
-		f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o644)
+		f, err := openOwn(path + ".lock")
 		if err != nil {
 			return nil, err
 		}
@@ -70,6 +70,14 @@ func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, erro
 			return nil, fmt.Errorf("%s: %w: another process has tried: %s", path, cause, what)
 		}
 	}
+}
+
+// openOwn opens a file of this package, or makes it. A link in its place could lead to any file of the user.
+func openOwn(path string) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: a link or a folder, want a file or nothing", path)
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 }
 
 func isAt(f *os.File, path string) bool {

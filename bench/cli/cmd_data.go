@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,7 +53,9 @@ func (a *app) dataCommand() *cobra.Command {
 		&cobra.Command{
 			Use: "verify NAME", Short: "Compare a data set's files with the published checksums", Args: named,
 			ValidArgsFunction: complete,
-			RunE:              func(_ *cobra.Command, args []string) error { return a.dataVerify(args[0], options) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return a.dataVerify(cmd.Context(), args[0], options)
+			},
 		},
 	)
 	return data
@@ -77,7 +80,7 @@ func (a *app) dataList(o datasets.Options) error {
 		case where == "": // generated sets have no files
 			where = "generated"
 		}
-		table.Lines = append(table.Lines, []string{name, where})
+		table.Lines = append(table.Lines, []string{name, oneLine(where)})
 	}
 	var b strings.Builder
 	table.Text(&b)
@@ -86,23 +89,28 @@ func (a *app) dataList(o datasets.Options) error {
 }
 
 // dataVerify prints a line for every file of a data set, and fails if one is not the official file.
-func (a *app) dataVerify(name string, o datasets.Options) error {
-	found, err := datasets.Verify(name, o)
+func (a *app) dataVerify(ctx context.Context, name string, o datasets.Options) error {
+	found, err := datasets.Verify(ctx, name, o)
 	if err != nil {
 		return err
+	}
+	if len(found) == 0 {
+		_, err = fmt.Fprintf(a.stdout, "%s: generated, nothing to verify\n", name)
 	}
 	bad := 0
 	for _, f := range found {
 		if !f.Status.OK() {
 			bad++
 		}
-		line := strings.ReplaceAll(f.String(), "\n", `\n`) // a name in an archive may have one
-		if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+		if _, err = fmt.Fprintln(a.stdout, oneLine(f.String())); err != nil {
 			return err
 		}
 	}
 	if bad > 0 {
 		return fmt.Errorf("data verify: %s: %d of %d files are not the official ones", name, bad, len(found))
 	}
-	return nil
+	return err
 }
+
+// oneLine returns a text without line breaks, which a name of a file may have.
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }

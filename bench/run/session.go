@@ -166,7 +166,7 @@ func (ses *Session) OpenData(ctx context.Context, s *settings.Settings, seed uin
 		return err
 	}
 	opened, err := ses.common().open(ctx, s.Data, options)
-	if errors.Is(err, datasets.ErrAltered) {
+	if errors.Is(err, datasets.ErrAltered) && !options.AllowAltered {
 		return fmt.Errorf("%w (--allow-altered takes well-formed files as they are)", err)
 	}
 	if err != nil {

@@ -14,5 +14,8 @@ func duplicate(int, string) (*os.File, error) { return nil, errors.ErrUnsupporte
 // severalNames knows nothing on other systems.
 func severalNames(fs.FileInfo) bool { return false }
 
+// ChangeTime knows nothing on other systems.
+func ChangeTime(string) int64 { return 0 }
+
 // keepOwner does nothing on other systems.
 func keepOwner(string, fs.FileInfo) {}

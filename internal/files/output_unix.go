@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // duplicate returns another descriptor of the same open file.
@@ -21,6 +23,16 @@ func duplicate(fd int, name string) (*os.File, error) {
 func severalNames(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && s.Nlink > 1
+}
+
+// ChangeTime returns when a file was changed last, its content or what is kept of it, in nanoseconds since 1970; 0 if
+// that is unknown. No program can set it.
+func ChangeTime(path string) int64 {
+	var s unix.Stat_t
+	if err := unix.Stat(path, &s); err != nil {
+		return 0
+	}
+	return unix.TimespecToNsec(s.Ctim)
 }
 
 // keepOwner gives a new file to the owner of an older one, as far as this user may.

@@ -29,6 +29,14 @@ func noFile(mode fs.FileMode) error {
 	return fmt.Errorf("%s, %w", what, ErrNoFile)
 }
 
+// CheckFile returns an error that says what is in place of a file. The error does not name it.
+func CheckFile(info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	return noFile(info.Mode())
+}
+
 // CheckPlace returns an error if something is at a path that is neither a file nor a link. The error does not name it.
 func CheckPlace(path string) error {
 	info, err := os.Lstat(path)
