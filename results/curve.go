@@ -117,12 +117,14 @@ func settingColumns(runs []Run, curve []string) (names, header []string) {
 	}
 	same := KeyColumns() // a run whose settings differ from these columns of its curve is damaged
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		switch {
-		case !slices.Contains(curve, name):
-			names, header = append(names, name), append(header, name)
-		case !slices.Contains(same, name):
-			names, header = append(names, name), append(header, "settings."+name)
+		if slices.Contains(same, name) {
+			continue
 		}
+		column := files.CSVText(files.OneLine(name))
+		for slices.Contains(curve, column) || slices.Contains(header, column) {
+			column = "settings." + column
+		}
+		names, header = append(names, name), append(header, column)
 	}
 	return names, header
 }

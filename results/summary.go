@@ -1,8 +1,10 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,10 +120,16 @@ func WriteSummary(path string, rows []SummaryRow) error { return files.WriteCSVF
 // ReadSummary reads what [WriteSummary] wrote.
 func ReadSummary(path string) ([]SummaryRow, error) {
 	rows, err := files.ReadCSVFile[SummaryRow](path, files.MostTable)
+	first := map[summaryKey]int{}
 	for i := range rows {
-		if err := rows[i].Named(); err != nil {
+		err := rows[i].check()
+		if at, twice := first[rows[i].key()]; twice {
+			err = cmp.Or(err, fmt.Errorf("the number of row %d again", at+1))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("results: %s: row %d: %w", path, i+1, err)
 		}
+		first[rows[i].key()] = i
 	}
 	return rows, err
 }
@@ -145,6 +153,29 @@ func (r *SummaryRow) Estimate(e stats.Estimate) {
 // Paper sets the row's printed mean and standard deviation.
 func (r *SummaryRow) Paper(p Printed) {
 	r.PaperMean, r.PaperStd = p.Mean, p.Std
+}
+
+// check returns why a row cannot be of a summary that this program has written; nil if it can.
+func (r *SummaryRow) check() error {
+	for _, n := range []struct {
+		column string
+		value  files.Optional
+		least  float64
+	}{
+		{"n", files.Some(float64(r.N)), 0}, {"rounds", files.Some(float64(r.Rounds)), 0}, {"reached", r.Reached, 0},
+		{"mean", r.Mean, math.Inf(-1)}, {"std", r.Std, 0},
+		{"paper_mean", r.PaperMean, math.Inf(-1)}, {"paper_std", r.PaperStd, 0},
+	} {
+		if x := n.value.Value; math.IsNaN(x) || math.IsInf(x, 0) || x < n.least {
+			return fmt.Errorf("%s %s, want a number, and none below %g", n.column, n.value, n.least)
+		}
+	}
+	for _, text := range []string{r.Version, r.Engine, r.Precision, r.Device, r.Numerics, r.Revisions, r.Checksum} {
+		if strings.ContainsAny(text, "\r\n") {
+			return fmt.Errorf("%.80q, want one line", text)
+		}
+	}
+	return r.Named()
 }
 
 // summaryKey names one number of a table: two rows of the same key are the same number.
@@ -190,7 +221,7 @@ func FindSummaries(
 			if known[place{r.Setup, r.Params}] {
 				continue
 			}
-			if err := r.Named(); err != nil {
+			if err := r.check(); err != nil {
 				bad = append(bad, fmt.Errorf("results: %s: line %d: %w", file, lines[i], err))
 				continue
 			}

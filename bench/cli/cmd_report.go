@@ -145,7 +145,9 @@ func readReport(
 	}
 	// Trajectories need no training: without the figure's file they follow from the settings of the runs.
 	if len(in.Paths) == 0 {
-		in.Paths, in.PathsOf, err = pathsOf(in.Runs)
+		var bad []error
+		in.Paths, in.PathsOf, bad = pathsOf(in.Runs)
+		in.Bad = append(in.Bad, bad...)
 	}
 	return in, err
 }
@@ -163,7 +165,8 @@ const pathRounds = 80
 
 // pathsOf returns the availability of three example clients under each of FedAWE's processes that the runs have. The
 // first run under a process gives its parameters. Other processes are left out, since FedAWE's Figure 6 shows these.
-func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err error) {
+// bad names the runs whose settings are of no process.
+func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, bad []error) {
 	seen := map[string]bool{}
 	for i := range runs {
 		r := &runs[i]
@@ -178,13 +181,15 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 			Period             int
 			Gamma, Cutoff, Low float64
 		}{o.Period, o.Gamma, o.Cutoff, o.Low} // a run has only the parameters that its process reads
-		if err := json.Unmarshal(text, &s); err != nil {
-			return nil, "", fmt.Errorf("report: %s: settings: %w", filepath.Join(r.Dir, results.RunFile), err)
+		err := json.Unmarshal(text, &s)
+		var of []papers.FedAWEF6Row
+		if err == nil {
+			o.Period, o.Gamma, o.Cutoff, o.Low = s.Period, s.Gamma, s.Cutoff, s.Low
+			of, err = many.Trajectories(r.Availability, o, pathRounds)
 		}
-		o.Period, o.Gamma, o.Cutoff, o.Low = s.Period, s.Gamma, s.Cutoff, s.Low
-		of, err := many.Trajectories(r.Availability, o, pathRounds)
 		if err != nil {
-			return nil, "", err
+			bad = append(bad, fmt.Errorf("report: %s: settings: %w", filepath.Join(r.Dir, results.RunFile), err))
+			continue
 		}
 		rows = append(rows, of...)
 		if about == "" {
@@ -192,5 +197,5 @@ func pathsOf(runs []results.Run) (rows []papers.FedAWEF6Row, about string, err e
 				"clients are examples.", r.Seed)
 		}
 	}
-	return rows, about, nil
+	return rows, about, bad
 }
