@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"encoding/csv"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +111,73 @@ func TestHostileNames(t *testing.T) {
 			if after := filesBelow(t, top); len(after) != len(before) {
 				t.Errorf("%s %q: wrote %q", column, name, after)
 			}
+		}
+	}
+}
+
+// Numbers that no setting and no mean has are named with their line by whoever reads them, and crash nobody: NaN is equal
+// to nothing, not even to itself, and so finds no cell.
+func TestHostileNumbers(t *testing.T) {
+	for column, value := range map[string]string{"alpha": "nan", "clients": "-4"} {
+		out := t.TempDir()
+		put(allRounds, column, value)(schema1(t, out, "old", "mifa", "1"))
+		for _, line := range []string{
+			"results list OUT", "results verify OUT", "results curves OUT", "results diff OUT OUT",
+			"results merge OUT --out OUT-into", "report OUT --to OUT/page",
+		} {
+			o := rollcall(t, strings.Fields(strings.ReplaceAll(line, "OUT", out))...)
+			if o.status != statusFailure || !strings.Contains(o.stderr, "line 2: "+column) {
+				t.Errorf("%s %s: %s: status %d, %q, want 1 and the line", column, value, line, o.status, o.stderr)
+			}
+		}
+	}
+	source := t.TempDir()
+	pass(t, smallSweep(source, "--methods", "mifa")...)
+	text := contents(t, filepath.Join(source, "sweep", results.SummaryFile))
+	rows := must.Get(csv.NewReader(strings.NewReader(text)).ReadAll())(t)
+	for column, values := range map[string][]string{
+		"alpha": {"nan", "-1", "0"}, "mean": {"nan", "inf", "-inf"}, "std": {"-0.1", "nan"}, "n": {"-3"},
+		"clients": {"-9223372036854775808"}, "rounds": {"-1"}, "version": {"a\n\nb"}, "numerics": {"a\nb"}, "": {""},
+	} {
+		for _, value := range values {
+			out := t.TempDir()
+			other := slices.Concat(rows[:1], [][]string{slices.Clone(rows[1])})
+			if i := slices.Index(rows[0], column); i >= 0 {
+				other[1][i] = value
+			} else {
+				other = append(other, other[1]) // the same number twice
+			}
+			path := filepath.Join(out, "sweep", results.SummaryFile)
+			must.OK(t, os.Mkdir(filepath.Dir(path), 0o777))
+			f := must.Get(os.Create(path))(t)
+			must.OK(t, errors.Join(csv.NewWriter(f).WriteAll(other), f.Close()))
+			for _, line := range []string{"results export sweep OUT", "report OUT --to OUT/page"} {
+				o := rollcall(t, strings.Fields(strings.ReplaceAll(line, "OUT", out))...)
+				if column == "" && strings.HasPrefix(line, "report") { // which reads many, and the same number in two
+					continue
+				}
+				if o.status != statusFailure || !strings.Contains(o.stderr, path+": ") {
+					t.Errorf("%s %q: %s: status %d, %q, want 1 and the file", column, value, line, o.status, o.stderr)
+				}
+			}
+		}
+	}
+}
+
+// A run whose settings are of no process has no place among the paths of a page, which has all the rest.
+func TestReportOfOddProcesses(t *testing.T) {
+	out := t.TempDir()
+	pass(t, smallRun(out, "--availability", "sine", "--p", "0.9")...)
+	info := only(t, out, runPath)
+	text := contents(t, info)
+	period := regexp.MustCompile(`"period": \d+`)
+	for _, value := range []string{"0", "1.5", `"x"`, "-3"} {
+		must.OK(t, os.WriteFile(info, []byte(period.ReplaceAllString(text, `"period": `+value)), 0o666))
+		to := t.TempDir()
+		o := rollcall(t, "report", out, "--to", to)
+		if page := contents(t, filepath.Join(to, "index.html")); o.status != statusFailure ||
+			!strings.Contains(o.stderr, info) || !strings.Contains(page, "mifa") {
+			t.Errorf("period %s: status %d, %q, want 1, the run named and a page", value, o.status, o.stderr)
 		}
 	}
 }
