@@ -4,14 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rollcall/internal/must"
 )
@@ -103,7 +108,7 @@ func TestOwnArchive(t *testing.T) {
 			a, b := "data_batch_2.bin", "data_batch_3.bin"
 			s.content[a], s.content[b] = s.content[b], s.content[a]
 			s.pack(t, s.folders[0])
-		}, altered: true, fail: "data_batch_2.bin: swapped: SHA-256 "},
+		}, fail: "data_batch_2.bin: swapped: SHA-256 "},
 		{name: "a label of no class", pack: func(t *testing.T, s *small) {
 			s.content["data_batch_2.bin"][0] = 10
 			s.pack(t, s.folders[0])
@@ -161,6 +166,175 @@ func TestPlainArchives(t *testing.T) {
 			must.Get(Open(t.Context(), c.set.info.Name, o))(t)
 		}
 	}
+}
+
+// What is no tar archive is named as what it is.
+func TestForeignArchives(t *testing.T) {
+	for begin, want := range map[string]string{
+		"PK\x03\x04": "a zip file, want a tar archive, gzipped or not", "\xfd7zXZ\x00": "an xz file",
+		"BZh91AY": "a bzip2 file", "\x28\xb5\x2f\xfd": "a zstd file", "\n <!DOCTYPE html>": "a web page",
+		"anything else": "no tar archive, gzipped or not", "": "an archive of nothing", "\x80\x04\x95": "a pickle of Python",
+	} {
+		for _, set := range []string{"cifar10", "cinic10"} {
+			s := newSmall(t, set)
+			dir, _, _ := alone(t)
+			write(t, filepath.Join(dir, s.archive.name), []byte(begin))
+			for _, altered := range []bool{false, true} {
+				_, err := s.open(t, Options{Dir: dir, AllowAltered: altered})
+				wantError(t, err, nil, s.archive.name+": ", want)
+			}
+			all, err := Verify(t.Context(), set, Options{Dir: dir, official: &s.source})
+			if err != nil || len(all) != 1 || all[0].Status != Malformed || !strings.Contains(all[0].Found, want) {
+				t.Errorf("%s %q: %v, %v, want %s", set, begin, all, err, want)
+			}
+		}
+	}
+	// A tar archive without the mark of later ones is an archive, too.
+	old := tarball("", miniTree(2))
+	plain := unzipped(t, old)
+	for at := 0; at+512 <= len(plain); at += 512 {
+		if block := plain[at : at+512]; string(block[257:262]) == "ustar" {
+			copy(block[257:], make([]byte, 255))
+			copy(block[148:156], "        ")
+			sum := 0
+			for _, b := range block {
+				sum += int(b)
+			}
+			copy(block[148:], fmt.Sprintf("%06o\x00 ", sum))
+		}
+	}
+	dir, _, _ := alone(t)
+	write(t, filepath.Join(dir, "CINIC-10.tar"), plain)
+	wantMini(t, must.Get(Open(t.Context(), "cinic10", Options{Dir: dir, official: &newSmall(t, "cinic10").source}))(t))
+}
+
+// The pictures of an archive may lie in any folder.
+func TestCINIC10Folders(t *testing.T) {
+	for _, folder := range []string{"", "CINIC-10/", "./", "./CINIC-10/", "/", "cin/", "data/CINIC-10/"} {
+		dir, _, _ := alone(t)
+		write(t, filepath.Join(dir, "CINIC-10.tar.gz"), tarball(folder, miniTree(2)))
+		set, err := Open(t.Context(), "cinic10", Options{Dir: dir, official: &newSmall(t, "cinic10").source})
+		if err != nil {
+			t.Errorf("%s: %v", folder, err)
+			continue
+		}
+		wantMini(t, set)
+	}
+}
+
+// Pictures of the same names, sizes and times are others, as those of a disk image may be whose times are all one.
+func TestCINIC10CacheOfOthers(t *testing.T) {
+	alone(t)
+	var sums []string
+	for _, shade := range []byte{1, 200} {
+		dir := t.TempDir()
+		layTree(t, dir, miniTree(2))
+		for _, e := range miniTree(2) {
+			path := filepath.Join(dir, e.name)
+			must.OK(t, os.WriteFile(path, flatPNG(shade), 0o666))
+			must.OK(t, os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)))
+		}
+		o := Options{Dir: dir, AllowAltered: true, official: &newSmall(t, "cinic10").source}
+		sums = append(sums, must.Get(Open(t.Context(), "cinic10", o))(t).Checksum)
+	}
+	if sums[0] == sums[1] {
+		t.Error("the second tree has the pixels of the first")
+	}
+}
+
+// flatPNG is a picture of one colour, whose file has the same length for each.
+func flatPNG(shade byte) []byte {
+	p := image.NewGray(image.Rect(0, 0, photoSide, photoSide))
+	for i := range p.Pix {
+		p.Pix[i] = shade
+	}
+	var b bytes.Buffer
+	_ = (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&b, p) // a buffer takes all
+	return b.Bytes()
+}
+
+// A record may be one that sha256sum has written, which says no size.
+func TestRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.tar.gz")
+	sum := strings.Repeat("0f", 32)
+	now := record{7, sum}
+	for text, want := range map[string]Status{
+		sum + "  a.tar.gz\n":                                 Recorded,
+		sum + " *a.tar.gz\r\n":                               Recorded,
+		sum + "  /some/where/a.tar.gz\n":                     Recorded,
+		strings.ToUpper(sum) + "  a.tar.gz\n":                Recorded,
+		"# 7 bytes\n" + sum + "  a.tar.gz\n":                 Recorded,
+		"# 8 bytes\n" + sum + "  a.tar.gz\n":                 Altered,
+		strings.Repeat("0e", 32) + "  a.tar.gz\n":            Altered,
+		sum + "  b.tar.gz\n" + sum + "  ./a.tar.gz":          Recorded,
+		sum + "  b.tar.gz\n":                                 "",
+		"# 9999999999999999999 bytes\n" + sum + "  a.tar.gz": "",
+		sum: "",
+	} {
+		write(t, recordPath(path), []byte(text))
+		got, _, err := recorded(path, now)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %s, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// An interruption and a full disk say nothing of the files, and stop whoever waits for the archive in no way.
+func TestOwnArchiveInterrupted(t *testing.T) {
+	s := newSmall(t, "cifar10")
+	official := s.archive
+	s.pack(t, "other")
+	s.archive = official
+	dir, _, _ := alone(t)
+	path := filepath.Join(dir, s.archive.name)
+	write(t, path, append(s.tarball, 0))
+	found := Found{Dir: filepath.Join(dir, s.folders[0]), Archive: path}
+	for n := range 40 { // reads until the context ends
+		ctx := &endingContext{Context: t.Context(), left: n}
+		if err := s.extract(ctx, found, Options{}); err != nil {
+			if !errors.Is(err, context.Canceled) || errors.Is(err, ErrAltered) {
+				t.Errorf("after %d: %v, want it interrupted and no word of the files", n, err)
+			}
+			wantClean(t, dir, s.archive.name)
+		}
+		must.OK(t, os.RemoveAll(found.Dir))
+		ctx = &endingContext{Context: t.Context(), left: n}
+		all, err := s.verifyArchive(ctx, found)
+		other := slices.ContainsFunc(all, func(f FileStatus) bool { return f.Status != Official })
+		if err != nil && !errors.Is(err, context.Canceled) || err == nil && (other || len(all) != len(s.files)) {
+			t.Errorf("after %d: %v, %v, want it interrupted", n, all, err)
+		}
+	}
+}
+
+// endingContext ends once it was asked so many times.
+type endingContext struct {
+	context.Context
+	left int
+}
+
+func (e *endingContext) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// What verify looks at is what run would use.
+func TestVerifyTheSame(t *testing.T) {
+	s := newSmall(t, "cifar10")
+	dir, env, _ := alone(t)
+	write(t, filepath.Join(dir, s.archive.name), s.tarball)
+	write(t, filepath.Join(env, s.folders[0], "test_batch.bin"), s.content["test_batch.bin"])
+	all, err := Verify(t.Context(), "cifar10", Options{Dir: dir, official: &s.source})
+	if err != nil || len(all) != 1 || all[0].Status != Official || filepath.Dir(all[0].Path) != dir {
+		t.Errorf("%v, %v, want the archive in %s", all, err, dir)
+	}
+	// A link to nothing or a folder in the place of a file is named, and not passed over.
+	bad := filepath.Join(dir, s.folders[0], "test_batch.bin")
+	must.OK(t, errors.Join(os.Mkdir(filepath.Dir(bad), 0o777), os.Symlink("nothing", bad)))
+	_, err = s.open(t, Options{Dir: dir})
+	wantError(t, err, nil, bad+": a folder, or a link to none, in the place of a file")
 }
 
 func unzipped(t testing.TB, file []byte) []byte {
@@ -386,7 +560,7 @@ func TestCINIC10Litter(t *testing.T) {
 		"train/cat/Thumbs.db", "train/cat/thumbs.db", "test/dog/desktop.ini", "test/dog/Desktop.ini", "train/Thumbs.db",
 		"train/cat/.DS_Store", "train/cat/._img-0.png", "train/cat/@eaDir/img-0.png", "train/@eaDir/x.png",
 		"__MACOSX/train/cat/img-0.png", "train/cat/Icon\r", "train/cat/img-0.png:Zone.Identifier",
-		"train/cat/Thumbs.db:encryptable", "train/dog/x.PNG:zone.identifier", "test/lost+found/x", "$RECYCLE.BIN/train/x.png",
+		"train/cat/Thumbs.db:encryptable", "train/@eaDir/cat/x.png", "train/dog/x.PNG:zone.identifier", "test/lost+found/x", "$RECYCLE.BIN/train/x.png",
 	} {
 		files = append(files, entry{name, []byte("litter")})
 	}

@@ -86,6 +86,10 @@ func TestClaims(t *testing.T) {
 			"y: not the official file: 1073741824 samples, want 73257", ErrAltered,
 		},
 		{
+			"y, a row", "svhn", 0, append(w.header(), w.stream(w.claimed("y", mxUINT8, 1, 1<<30), more)...), true,
+			"y: 1073741824 samples, want at most 1048576", nil,
+		},
+		{
 			"altered X", "svhn", 0, append(w.header(), w.stream(w.claimed("X", mxUINT8, 32, 32, 3, 1<<20+1),
 				more)...), true, "X: 1048577 samples, want at most 1048576", nil,
 		},

@@ -527,7 +527,7 @@ func (s *source) checkFiles(ctx context.Context, dir string, o Options) error {
 		return err
 	}
 	for _, f := range all {
-		if f.Status != Official && (f.Status != Altered || !o.AllowAltered) {
+		if f.Status != Official && (f.Status != Altered && f.Status != Swapped || !o.AllowAltered) {
 			return errors.New(f.String())
 		}
 	}
