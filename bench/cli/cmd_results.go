@@ -388,7 +388,7 @@ these and writes nothing. Seeds of one cell that are not alike are named, and ha
 				return err
 			}
 			for _, note := range m.Notes {
-				run.Logf(a.stderr, "results merge: %s\n", note)
+				run.Logf(a.stderr, "results merge: %s\n", files.OneLine(note))
 			}
 			_, err = fmt.Fprintf(a.stdout, "%s: %s copied, %d already there or twice, %s summarised\n", out,
 				files.Count(m.Runs, "run"), m.Kept, files.Count(len(m.Tables), "table"))
