@@ -217,15 +217,15 @@ func (s *source) find(o Options) (Found, error) {
 // deeper returns a folder further down in a place that has some of the files, such as those that an archive of others
 // was extracted to; "": none has.
 func (s *source) deeper(place string) string {
-	const depth, most = 3, 1000 // levels, and folders of each, as a place may be any folder
+	const depth, most = 2, 100 // levels, and folders of each, as a place may be any folder
 	level := []string{place}
 	for range depth {
 		var next []string
 		for _, dir := range level {
 			entries, _ := os.ReadDir(dir) // nothing, if it cannot be read
 			for _, e := range entries {
-				if path := filepath.Join(dir, e.Name()); !isLitter(e.Name()) && len(next) < most && isFolder(path) {
-					next = append(next, path)
+				if e.IsDir() && !isLitter(e.Name()) && len(next) < most {
+					next = append(next, filepath.Join(dir, e.Name()))
 				}
 			}
 		}
@@ -247,6 +247,12 @@ func (s *source) strangers(place string) string {
 	for _, f := range s.files {
 		addWords(words, f.name)
 	}
+	own := func(name string) bool { // an own folder, in which nothing of the set is
+		return slices.ContainsFunc(s.folders, func(folder string) bool {
+			top, _, _ := strings.Cut(folder, string(filepath.Separator))
+			return top == name
+		})
+	}
 	var found []string
 	for _, dir := range s.in(place) {
 		entries, _ := os.ReadDir(dir) // nothing, if it cannot be read
@@ -257,7 +263,7 @@ func (s *source) strangers(place string) string {
 			of := map[string]bool{}
 			addWords(of, e.Name())
 			for word := range of {
-				if words[word] && !isLitter(e.Name()) && !slices.Contains(s.folders, e.Name()) {
+				if words[word] && !isLitter(e.Name()) && !own(e.Name()) {
 					found = append(found, filepath.Join(filepath.Base(dir), e.Name()))
 					break
 				}
