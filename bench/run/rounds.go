@@ -185,6 +185,11 @@ func (t *trainer) train(ctx *ending) error {
 		if err := t.evaluateIfDue(ctx); err != nil {
 			return err
 		}
+		if t.done == 0 { // the run has its first row then, with which its folder is listed as any that failed
+			if err := t.f.anyoneTrains(ctx); err != nil {
+				return err
+			}
+		}
 		if t.done >= rounds { // more, if an earlier process has gone on beyond StopAt
 			return nil
 		}
