@@ -245,7 +245,7 @@ func readRows[T any](r io.Reader, lenient bool, fit ...fits[T]) (rows []T, lines
 		rows, lines = append(rows, row), append(lines, at)
 	}
 	// Without a line break at its end, the last line may lack digits of its last number and still look good.
-	if n := len(rows); lenient && n > 0 && len(bad) == 0 && in.in.last != '\n' {
+	if n := len(rows); lenient && n > 0 && len(bad) == 0 && in.in.last != '\n' && !in.empty {
 		bad = append(bad, fmt.Errorf("line %d: no line break at its end, want one: it may be half written", lines[n-1]))
 		rows, lines = rows[:n-1], lines[:n-1]
 	}
