@@ -246,3 +246,62 @@ class Never(rc.Method):
 		t.Errorf("tune: status %d, %q, want 1 and %q", o.status, o.stderr, want)
 	}
 }
+
+// A run whose model is the initial one at its end is complete, and one line says that its curve is of no use.
+func TestModelUnchanged(t *testing.T) {
+	const same = "the model is the same as before round 1 after 4 rounds: no update has changed it"
+	for name, c := range map[string]struct {
+		flags string
+		lines int
+	}{
+		"waits for all":       {"--method mifa-wait --p 0.3", 1},
+		"tiny rate":           {"--p 1 --lr 1e-45", 1},
+		"tiny rate of server": {"--method fedavg-active --p 1 --server-lr 1e-46", 1},
+		"last round alone":    {"--method mifa-wait --p 0.3 --eval-every 4", 1},
+		"trained":             {"--p 1", 0},
+		"small rate":          {"--p 1 --lr 1e-6", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			line := smallRun(out, strings.Fields(c.flags)...)
+			o := pass(t, line...)
+			if n := strings.Count(o.stderr, same); n != c.lines || !strings.Contains(o.stdout, ": complete\n") {
+				t.Errorf("%s\n%s\n%d lines, want the run complete and %d lines", o.stdout, o.stderr, n, c.lines)
+			}
+			if info := must.Get(results.ReadRunInfo(only(t, out, runPath)))(t); info.Status != results.RunComplete {
+				t.Errorf("run.json: %s, want complete", info.Status)
+			}
+			if o := pass(t, line...); strings.Contains(o.stderr, same) {
+				t.Errorf("kept: %q, want no line: the run was not trained", o.stderr)
+			}
+		})
+	}
+	t.Run("own method resumed", func(t *testing.T) {
+		ofProcesses(t) // each registers the method for itself
+		needsPython(t)
+		dir := t.TempDir()
+		idle := script(t, dir, "idle", `import time
+
+import rollcall_fl as rc
+
+
+class Idle(rc.Method):
+    rates = dict(lr=0.05, server_lr=1)
+
+    def start(self, fed):
+        self.w = fed.model("w")
+
+    def round(self, r):
+        time.sleep(0.1)  # so that the run can be interrupted
+        r.train(start=self.w)
+`)
+		line := append(strings.Fields("run --method "+idle), strings.Fields(tinyPython+dir)...)
+		child := startUntil(t, ": round 2/4", strings.Join(append(line, "--checkpoint-every", "1ns"), " "))
+		must.OK(t, child.Process.Signal(os.Interrupt))
+		<-child.ended
+		o := alone(t, line...)
+		if o.status != statusOK || strings.Count(o.stderr, same) != 1 || !strings.Contains(o.stderr, "resumes from") {
+			t.Errorf("status %d, %q, want 0, a resumed run and the line once", o.status, o.stderr)
+		}
+	})
+}
