@@ -67,8 +67,8 @@ func IsRatesFile(value string) bool {
 	return err == nil || strings.HasSuffix(value, ".csv")
 }
 
-// ReadRates reads a file of --rates. Its errors name the file and the line. They are no usage errors: the command line is
-// a good one, and the file may be mended or come back.
+// ReadRates reads a file of --rates. Its errors name the file and the line. They are no usage errors: the command line
+// is a good one, and the file may be mended or come back.
 func ReadRates(path string) (*Rates, error) {
 	rows, lines, bad := files.ReadCSVFileLenient[RatesRow](path, files.MostTable)
 	if len(bad) > 0 {

@@ -10,7 +10,8 @@ import (
 	"rollcall/internal/must"
 )
 
-// FuzzReadRates: a file of rates is read to rates above 0 and keys of which none is twice, or is an error of the file, no usage error.
+// FuzzReadRates: a file of rates is read to rates above 0 and keys of which none is twice, or is an error of the file,
+// no usage error.
 func FuzzReadRates(f *testing.F) {
 	f.Add("method,preset,data,net,availability,lr,server_lr\nmifa,code,leaf,linear-synthetic,sine,0.5,2\n")
 	f.Add("\ufefflr,server_lr,method,preset,data,net,availability,acc\r\n1,1e3,a-b_C,paper,mnist,lenet5,trace,\r\n")

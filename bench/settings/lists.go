@@ -57,8 +57,8 @@ func AddRates(fs *pflag.FlagSet, rates *[]float64, name, usage string) {
 	}, name, usage)
 }
 
-// listValue is the value of a flag with commas between its elements, and any spaces around them. It implements [pflag.SliceValue], as pflag's own
-// lists do.
+// listValue is the value of a flag with commas between its elements, and any spaces around them. It implements
+// [pflag.SliceValue], as pflag's own lists do.
 type listValue[T any] struct {
 	values *[]T
 	given  bool // the values are of the command line: the flag once more adds to them
