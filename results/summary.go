@@ -89,6 +89,18 @@ func NewBySeed(seeds []uint32, values []float64) BySeed {
 	return BySeed(strings.Join(words, ";"))
 }
 
+// OfSeeds returns what is true of some seeds, one at least: "seed 3: why", "seeds 3, 4: why".
+func OfSeeds(seeds []uint32, why string) string {
+	word, names := "seed", make([]string, len(seeds))
+	for i, seed := range seeds {
+		names[i] = strconv.FormatUint(uint64(seed), 10)
+	}
+	if len(seeds) > 1 {
+		word = "seeds"
+	}
+	return word + " " + strings.Join(names, ", ") + ": " + why
+}
+
 // Minus returns the differences of two rows of numbers, seed by seed; nil if their seeds differ or one is unknown.
 func (b BySeed) Minus(other BySeed) (differences []float64) {
 	x, y := strings.Split(string(b), ";"), strings.Split(string(other), ";")

@@ -117,7 +117,7 @@ func parseSpan(record []string, clients int, perRound float64) (s span, err erro
 		return s, fmt.Errorf("client %q: unknown, want 0 … %d", record[0], clients-1)
 	}
 	for k, at := range []*float64{&s.start, &s.end} {
-		if *at, err = strconv.ParseFloat(record[k+1], 64); err != nil || !(*at >= 0 && *at/perRound < lastRound) {
+		if *at, err = files.ParseNumber(record[k+1], 64); err != nil || !(*at >= 0 && *at/perRound < lastRound) {
 			err := fmt.Errorf("client %d: time %q, want a number from 0 to below %d rounds",
 				s.client, record[k+1], lastRound)
 			if unix := UnixTime(*at); unix != "" {

@@ -21,6 +21,7 @@ func TestReadTrace(t *testing.T) {
 		{"byte order mark", "\ufeffclient,start,end\r\n0,0,5\r\n", 1, []Interval{{0, 0, 5}}},
 		{"byte order mark and quotes", "\ufeff\"client\",start,end\n0,0,5\n", 1, []Interval{{0, 0, 5}}},
 		{"between two rounds", "client,start,end\n0,10,50\n1,0,60\n", 60, []Interval{{0, 1, 1}, {1, 0, 1}}},
+		{"empty rows", "client,start,end\r\n0,0,5\r\n,,\r\n\r\n , ,\r\n", 1, []Interval{{0, 0, 5}}},
 		{"no rows", "client,start,end\n", 1, []Interval{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -39,6 +40,10 @@ func TestReadTraceRefuses(t *testing.T) {
 		{"header", "id,start,end\n", `line 1: columns ["id" "start" "end"], want client,start,end`},
 		{"no header", "0,1,2\n", `line 1: columns ["0" "1" "2"], want client,start,end`},
 		{"semicolons", "client;start;end\n0;1;2\n", "line 1: columns separated by semicolons, want commas"},
+		{"CR alone", "client,start,end\r0,1,2\r", "line 1: lines end with CR alone, want LF"},
+		{"empty cell", header + "1,,2\n,,\n", `line 2: client 1: time ""` + number},
+		{"underscore", header + "1,1_0,20\n", `line 2: client 1: time "1_0"` + number},
+		{"hexadecimal", header + "1,1,0x1p4\n", `line 2: client 1: time "0x1p4"` + number},
 		{"UTF-16", "\xff\xfec\x00", "line 1: UTF-16, want UTF-8"},
 		{"header of two", "client,start\n", `line 1: columns ["client" "start"], want client,start,end`},
 		{"columns", header + "0,1\n", "record on line 2: wrong number of fields"},

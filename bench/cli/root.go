@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,6 +20,7 @@ import (
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/nets/models"
 )
 
@@ -64,7 +67,7 @@ In a list, commas separate the values, and no value is there twice.`,
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		limitThreads(cmd)
-		return refuseTwice(cmd.Flags())
+		return tidyLists(cmd.Flags())
 	}
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
@@ -99,6 +102,7 @@ In a list, commas separate the values, and no value is there twice.`,
 			}
 		}
 	}
+	readDecimal(root)
 	wrapHelp(root)
 	return root
 }
@@ -176,15 +180,51 @@ var kindsOfValue = map[string]string{
 	"SIZE|off":    "a size such as 8GB, 8GiB or 500MB, or off",
 }
 
-// refuseTwice reports the first list on a command line that has a value twice.
-func refuseTwice(fs *pflag.FlagSet) (err error) {
+// tidyLists takes the spaces around the values of the lists on a command line away, and reports the first list that has
+// a value twice.
+func tidyLists(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
-		// A stringArray is lines of a script, which may stand twice.
-		if list, is := f.Value.(pflag.SliceValue); is && err == nil && f.Value.Type() != "stringArray" {
-			err = settings.Once(f.Name, list.GetSlice())
+		list, is := f.Value.(pflag.SliceValue)
+		if !is || err != nil || f.Value.Type() == "stringArray" { // lines of a script, which may stand twice
+			return
 		}
+		values := slices.Clone(list.GetSlice())
+		for i, value := range values {
+			values[i] = strings.TrimSpace(value)
+		}
+		err = cmp.Or(list.Replace(values), settings.Once(f.Name, values))
 	})
 	return err
+}
+
+// decimal is a flag of pflag's for a number. Pflag reads numbers as Go's source has them, so that 010 would be 8.
+type decimal struct{ pflag.Value }
+
+// Set implements [pflag.Value].
+func (d decimal) Set(text string) error {
+	if d.Type() == "float64" {
+		if _, err := files.ParseNumber(text, 64); err != nil {
+			return err
+		}
+		return d.Value.Set(text)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return err
+	}
+	return d.Value.Set(strconv.FormatInt(n, 10))
+}
+
+// readDecimal makes the flags of a command and its subcommands read decimal numbers, as those of settings do.
+func readDecimal(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if kind := f.Value.Type(); !settings.IsSetting(f) && (kind == "int" || kind == "uint32" || kind == "float64") {
+			f.Value = decimal{f.Value}
+		}
+	})
+	for _, sub := range c.Commands() {
+		readDecimal(sub)
+	}
 }
 
 // completeNames lets the shell complete the values of flags that take a name, such as --method. The rows of settings

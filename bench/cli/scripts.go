@@ -50,7 +50,7 @@ func addScripts(
 		}
 		names := strings.Split(value, ",")
 		for k, name := range names {
-			if !strings.HasSuffix(name, scriptSuffix) {
+			if name = strings.TrimSpace(name); !strings.HasSuffix(name, scriptSuffix) {
 				continue
 			}
 			own, err := addScript(ctx, root, name, stderr)

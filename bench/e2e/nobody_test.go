@@ -64,6 +64,63 @@ func TestNobodyTrains(t *testing.T) {
 	}
 }
 
+// Seeds in which nobody is available fail and are kept as failed, so that every later command knows of them. A repeated
+// command tries them again, and leaves the finished seeds as they are.
+func TestSeedsNobodyTrains(t *testing.T) {
+	out := t.TempDir()
+	line := func(p string) []string {
+		return smallSweep(out, "--methods", "fedavg-active,mifa", "--clients", "2", "--rounds", "2", "--p", p,
+			"--seeds", "1-6")
+	}
+	const why = "seeds 1, 2, 3: no client trained: nobody is available in 2 rounds under stationary with --p 0.2"
+	summary := filepath.Join(out, "sweep", "summary.csv")
+	finished := map[string]string{}
+	for range 2 {
+		if o := rollcall(t, line("0.2")...); o.status != statusFailure || !strings.Contains(o.stdout, "failed: "+why) {
+			t.Fatalf("status %d, %s, want 1 and %s", o.status, o.stdout, why)
+		}
+		failed := 0
+		for _, path := range must.Get(filepath.Glob(filepath.Join(out, "sweep", "*", "seed-*", "run.json")))(t) {
+			info := must.Get(results.ReadRunInfo(path))(t)
+			want := results.RunComplete
+			if info.Seed < 4 {
+				want = results.RunFailed
+				failed++
+			}
+			if info.Status != want || info.Status == results.RunFailed && info.Rounds != 0 {
+				t.Errorf("%s: %s after %d rounds, want %s", path, info.Status, info.Rounds, want)
+			}
+			if want == results.RunComplete {
+				text := contents(t, path)
+				if was := finished[path]; was != "" && was != text {
+					t.Errorf("%s is another one after the command once more", path)
+				}
+				finished[path] = text
+			}
+		}
+		if failed != 6 || len(finished) != 6 {
+			t.Errorf("%d failed, %d complete, want 6 and 6", failed, len(finished))
+		}
+	}
+	before := contents(t, summary)
+	pass(t, "results", "summarise", "sweep", filepath.Join(out, "sweep"))
+	if after := contents(t, summary); after != before || strings.Count(after, "failed,\""+why+"\"") != 4 {
+		t.Errorf("summary.csv is %s, and was %s, want 4 rows failed: %s", after, before, why)
+	}
+	if o := pass(t, "results", "list", "--failed", out); strings.Count(o.stdout, "no client trained") != 6 {
+		t.Errorf("results list --failed: %s, want 6 seeds", o.stdout)
+	}
+	if o := pass(t, "results", "verify", out); !strings.Contains(o.stdout, "12 runs: 6 complete, 6 failed") {
+		t.Errorf("results verify: %s, want 6 complete, 6 failed", o.stdout)
+	}
+	pass(t, "report", out)
+	// Other settings are other runs, in the way of which is nothing.
+	pass(t, append(line("1"), "--name", "all")...)
+	if o := pass(t, "results", "list", out); !strings.Contains(o.stdout, "3 complete, 3 failed") {
+		t.Errorf("results list: %s, want the failed seeds beside the mended ones", o.stdout)
+	}
+}
+
 // No rates are chosen where nothing tells them apart, or where all of them diverge.
 func TestTuneRefusesTies(t *testing.T) {
 	for name, c := range map[string]struct{ flags, want string }{
@@ -188,4 +245,63 @@ class Never(rc.Method):
 	if o.status != statusFailure || !strings.Contains(o.stderr, want) {
 		t.Errorf("tune: status %d, %q, want 1 and %q", o.status, o.stderr, want)
 	}
+}
+
+// A run whose model is the initial one at its end is complete, and one line says that its curve is of no use.
+func TestModelUnchanged(t *testing.T) {
+	const same = "the model is the same as before round 1 after 4 rounds: no update has changed it"
+	for name, c := range map[string]struct {
+		flags string
+		lines int
+	}{
+		"waits for all":       {"--method mifa-wait --p 0.3", 1},
+		"tiny rate":           {"--p 1 --lr 1e-45", 1},
+		"tiny rate of server": {"--method fedavg-active --p 1 --server-lr 1e-46", 1},
+		"last round alone":    {"--method mifa-wait --p 0.3 --eval-every 4", 1},
+		"trained":             {"--p 1", 0},
+		"small rate":          {"--p 1 --lr 1e-6", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			line := smallRun(out, strings.Fields(c.flags)...)
+			o := pass(t, line...)
+			if n := strings.Count(o.stderr, same); n != c.lines || !strings.Contains(o.stdout, ": complete\n") {
+				t.Errorf("%s\n%s\n%d lines, want the run complete and %d lines", o.stdout, o.stderr, n, c.lines)
+			}
+			if info := must.Get(results.ReadRunInfo(only(t, out, runPath)))(t); info.Status != results.RunComplete {
+				t.Errorf("run.json: %s, want complete", info.Status)
+			}
+			if o := pass(t, line...); strings.Contains(o.stderr, same) {
+				t.Errorf("kept: %q, want no line: the run was not trained", o.stderr)
+			}
+		})
+	}
+	t.Run("own method resumed", func(t *testing.T) {
+		ofProcesses(t) // each registers the method for itself
+		needsPython(t)
+		dir := t.TempDir()
+		idle := script(t, dir, "idle", `import time
+
+import rollcall_fl as rc
+
+
+class Idle(rc.Method):
+    rates = dict(lr=0.05, server_lr=1)
+
+    def start(self, fed):
+        self.w = fed.model("w")
+
+    def round(self, r):
+        time.sleep(0.1)  # so that the run can be interrupted
+        r.train(start=self.w)
+`)
+		line := append(strings.Fields("run --method "+idle), strings.Fields(tinyPython+dir)...)
+		child := startUntil(t, ": round 2/4", strings.Join(append(line, "--checkpoint-every", "1ns"), " "))
+		must.OK(t, child.Process.Signal(os.Interrupt))
+		<-child.ended
+		o := alone(t, line...)
+		if o.status != statusOK || strings.Count(o.stderr, same) != 1 || !strings.Contains(o.stderr, "resumes from") {
+			t.Errorf("status %d, %q, want 0, a resumed run and the line once", o.status, o.stderr)
+		}
+	})
 }

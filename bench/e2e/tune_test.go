@@ -240,6 +240,50 @@ func TestRatesFile(t *testing.T) {
 	oneLineError(t, twice, statusUsage, path+" twice, want it once")
 }
 
+// A file of rates that cannot be read or is damaged is a failure, and no invalid usage: a scheduler may try again. What
+// spreadsheets add to a good one does no harm.
+func TestBrokenRates(t *testing.T) {
+	dir, good := t.TempDir(), ratesFile("0.5", "1")
+	for name, c := range map[string]struct{ text, want string }{ // "": it is read
+		"good":         {good, ""},
+		"empty rows":   {good + ",,,,,,\r\n,,,,,,\r\n", ""},
+		"UTF-16":       {"\xff\xfem\x00e\x00", "line 1: UTF-16, want UTF-8"},
+		"semicolons":   {strings.ReplaceAll(good, ",", ";"), "line 1: columns separated by semicolons"},
+		"CR alone":     {strings.ReplaceAll(good, "\n", "\r"), "line 1: lines end with CR alone, want LF"},
+		"empty":        {"", "line 1: empty"},
+		"header alone": {good[:strings.Index(good, "\n")+1], "no rates, want one line at least"},
+		"cut off":      {good[:len(good)-1], "line 2: no line break at its end"},
+		"impossible":   {strings.Replace(good, ",0.5,", ",-1,", 1), "line 2: lr -1, want a finite number above 0"},
+		"unknown net":  {strings.Replace(good, "linear-synthetic", "linear-synth", 1), `line 2: net "linear-synth"`},
+		"twice":        {good + good[strings.Index(good, "\n")+1:], "line 3: mifa (code) on leaf"},
+		"a folder":     {"", "want a file"},
+		"a device":     {"", "want a file"},
+		"missing":      {"", "no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name+".csv")
+			switch name {
+			case "a folder":
+				must.OK(t, os.Mkdir(path, 0o777))
+			case "a device":
+				path = os.DevNull
+			case "missing":
+			default:
+				must.OK(t, os.WriteFile(path, []byte(c.text), 0o666))
+			}
+			for _, line := range [][]string{
+				smallRun(t.TempDir(), "--rates", path), smallSweep(t.TempDir(), "--methods", "mifa", "--rates", path),
+			} {
+				if c.want == "" {
+					pass(t, line...)
+				} else {
+					oneLineError(t, rollcall(t, line...), statusFailure, "--rates", path, c.want)
+				}
+			}
+		})
+	}
+}
+
 // The default seed of tunings is one that no table or figure has.
 func TestTuneSeed(t *testing.T) {
 	help := strings.Join(strings.Fields(pass(t, "tune", "--help").stdout), " ") // it is wrapped anywhere

@@ -67,21 +67,22 @@ func IsRatesFile(value string) bool {
 	return err == nil || strings.HasSuffix(value, ".csv")
 }
 
-// ReadRates reads a file of --rates. Its errors are usage errors that name the file and the line.
+// ReadRates reads a file of --rates. Its errors name the file and the line. They are no usage errors: the command line
+// is a good one, and the file may be mended or come back.
 func ReadRates(path string) (*Rates, error) {
 	rows, lines, bad := files.ReadCSVFileLenient[RatesRow](path, files.MostTable)
 	if len(bad) > 0 {
-		return nil, settings.Usagef("--rates: %w", bad[0])
+		return nil, fmt.Errorf("--rates: %w", bad[0])
 	}
 	if len(rows) == 0 {
-		return nil, settings.Usagef("--rates %s: no rates, want one line at least", path)
+		return nil, fmt.Errorf("--rates %s: no rates, want one line at least", path)
 	}
 	for i, r := range rows {
 		if err := r.validate(); err != nil {
-			return nil, settings.Usagef("--rates %s: line %d: %w", path, lines[i], err)
+			return nil, fmt.Errorf("--rates %s: line %d: %w", path, lines[i], err)
 		}
 		if j := slices.IndexFunc(rows[:i], func(o RatesRow) bool { return o.RatesKey == r.RatesKey }); j >= 0 {
-			return nil, settings.Usagef("--rates %s: line %d: %s twice, want only line %d or this one",
+			return nil, fmt.Errorf("--rates %s: line %d: %s twice, want only line %d or this one",
 				path, lines[i], r.RatesKey, lines[j])
 		}
 	}

@@ -153,18 +153,12 @@ func (p *Pool) keysOfPart(table string, tasks []Task, seeds []uint32) map[RunKey
 
 // seedsError is the reason why some seeds of a cell have no run.
 type seedsError struct {
-	seeds []string
+	seeds []uint32
 	text  string
 	error // the first seed's
 }
 
-func (e *seedsError) Error() string {
-	word := "seed "
-	if len(e.seeds) > 1 {
-		word = "seeds "
-	}
-	return word + strings.Join(e.seeds, ", ") + ": " + e.text
-}
+func (e *seedsError) Error() string { return results.OfSeeds(e.seeds, e.text) }
 
 func (e *seedsError) Unwrap() error { return e.error }
 
@@ -180,7 +174,7 @@ func failures(runs []*seedRun, jobs []*Job) error {
 		case IsElsewhere(j.Err):
 			elsewhere = j.Err
 		default:
-			seed := fmt.Sprint(runs[k].x.Seed)
+			seed := runs[k].x.Seed
 			text := j.Err.Error()
 			reason := strings.ReplaceAll(text, runs[k].x.Dir, filepath.Join(filepath.Dir(runs[k].x.Dir), "seed-*"))
 			if refused, is := errors.AsType[*folder.RefusedError](j.Err); is {
@@ -190,7 +184,7 @@ func failures(runs []*seedRun, jobs []*Job) error {
 				e.seeds, e.text = append(e.seeds, seed), reason
 				continue
 			}
-			of[reason] = &seedsError{[]string{seed}, text, j.Err}
+			of[reason] = &seedsError{[]uint32{seed}, text, j.Err}
 			all = append(all, of[reason])
 		}
 	}

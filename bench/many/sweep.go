@@ -168,7 +168,7 @@ func (w *Sweep) rates() (_ map[string]rate, err error) {
 		var r rate
 		parts := strings.Split(value, "/")
 		for i, part := range parts {
-			v, err := strconv.ParseFloat(part, 64)
+			v, err := files.ParseNumber(part, 64)
 			// !(v > 0) refuses NaN too.
 			if err != nil || !(v > 0) || math.IsInf(v, 0) || len(parts) > 2 {
 				return nil, settings.Usagef("--rates %q: want one or two positive numbers, METHOD=LR/SERVERLR", text)

@@ -101,6 +101,7 @@ func parseCards(device string) (indexes []int, all bool, err error) {
 		return nil, true, nil
 	}
 	for text := range strings.SplitSeq(which, ",") {
+		text = strings.TrimSpace(text)
 		// Only digits are an index: strconv.Atoi would take a sign too.
 		if text == "" || strings.Trim(text, "0123456789") != "" {
 			return nil, false, settings.Usagef("--device %q: want cuda:all, or indexes with commas such as cuda:0,2",

@@ -29,6 +29,10 @@ func (ses *Session) Coalitions(ctx context.Context, s settings.Settings, seed ui
 	if err != nil {
 		return nil, err
 	}
+	if err := f.anyoneTrains(ctx); err != nil {
+		f.Method.Close()
+		return nil, err
+	}
 	answers, err := f.coalitions(ctx, ses.Engine, seed, stale)
 	accuracies := make([]float64, len(answers))
 	for k, r := range answers {

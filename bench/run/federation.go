@@ -51,9 +51,6 @@ func (ses *Session) Federate(
 			files.Count(s.Clients, "client"))
 		ses.notice(line, line)
 	}
-	if err := clients.anyoneTrains(ctx, &s); err != nil {
-		return nil, err
-	}
 	about, err := datasets.About(s.Data)
 	if err != nil {
 		return nil, err
@@ -120,6 +117,45 @@ func solve(ctx context.Context, train *plan.Samples, parts [][]int32, s *setting
 	}
 	return optimum.Local(ctx, train, parts, s.Decay)
 }
+
+// anyoneTrains returns an error that says why, if no client is available in any round of the run: the initial model
+// would be its result.
+func (f *Federation) anyoneTrains(ctx context.Context) error {
+	s, p, pi := &f.settings, &f.clients, 0.0
+	for _, of := range p.Pi {
+		pi += of
+	}
+	for t := 0; pi > 0 && t < s.Rounds; t++ {
+		if len(p.Availability.Active(t)) > 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	why := fmt.Sprintf("nobody is available in %s under %s", files.Count(s.Rounds, "round"), s.Availability)
+	if s.P.Valid {
+		why += fmt.Sprintf(" with --p %g", s.P.Value)
+	}
+	if p.empty > 0 {
+		why = fmt.Sprintf("%d of %s have no sample to train on", p.empty, files.Count(s.Clients, "client"))
+		if p.empty < s.Clients {
+			why += ", and the others are not available in " + files.Count(s.Rounds, "round")
+		}
+		for _, share := range []struct {
+			flag  string
+			value float64
+		}{{"validation", s.Validation}, {"hold-out", s.HoldOut}} {
+			if share.value > 0 {
+				why += fmt.Sprintf(" (--%s %g)", share.flag, share.value)
+			}
+		}
+	}
+	return Final(fmt.Errorf("%w: %s", errNobodyTrained, why))
+}
+
+// errNobodyTrained is wrapped by the errors of runs whose result would be the initial model.
+var errNobodyTrained = errors.New("no client trained")
 
 // round makes round t and returns how many clients were active and their learning rate. The caller makes the rounds in
 // order, because the method keeps state. round draws the clients of the next round too, so that the method can make

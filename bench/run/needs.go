@@ -125,6 +125,9 @@ func (ses *Session) Rate(ctx context.Context, s settings.Settings, seed uint32) 
 		return row, err
 	}
 	defer f.Method.Close()
+	if err := f.anyoneTrains(ctx); err != nil {
+		return row, err
+	}
 	var took time.Duration
 	for t := range 1 + ratedRounds { // the first round finds memory and is not measured
 		if t == 1 {

@@ -1,9 +1,6 @@
 package run
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"rollcall/algos"
@@ -12,7 +9,6 @@ import (
 	"rollcall/datasets"
 	"rollcall/datasets/plan"
 	"rollcall/datasets/rng/numpy"
-	"rollcall/internal/files"
 	"rollcall/nets"
 )
 
@@ -121,45 +117,6 @@ func (p *Population) ClassCounts(train *plan.Samples) [][]int {
 // told is added to the revision of an availability model for the methods that use π_i or α. It is raised by whoever
 // changes what [Population] tells them of the model, while the model itself stays.
 var told = map[string]int{"stationary": 1, "staircase": 1, "sine": 1, "interleaved-sine": 1}
-
-// anyoneTrains returns an error that says why, if no client is available in any round of the run: the initial model
-// would be its result.
-func (p *Population) anyoneTrains(ctx context.Context, s *settings.Settings) error {
-	pi := 0.0
-	for _, of := range p.Pi {
-		pi += of
-	}
-	for t := 0; pi > 0 && t < s.Rounds; t++ {
-		if len(p.Availability.Active(t)) > 0 {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-	}
-	why := fmt.Sprintf("nobody is available in %s under %s", files.Count(s.Rounds, "round"), s.Availability)
-	if s.P.Valid {
-		why += fmt.Sprintf(" with --p %g", s.P.Value)
-	}
-	if p.empty > 0 {
-		why = fmt.Sprintf("%d of %s have no sample to train on", p.empty, files.Count(s.Clients, "client"))
-		if p.empty < s.Clients {
-			why += ", and the others are not available in " + files.Count(s.Rounds, "round")
-		}
-		for _, share := range []struct {
-			flag  string
-			value float64
-		}{{"validation", s.Validation}, {"hold-out", s.HoldOut}} {
-			if share.value > 0 {
-				why += fmt.Sprintf(" (--%s %g)", share.flag, share.value)
-			}
-		}
-	}
-	return Final(fmt.Errorf("%w: %s", errNobodyTrained, why))
-}
-
-// errNobodyTrained is wrapped by the errors of runs whose result would be the initial model.
-var errNobodyTrained = errors.New("no client trained")
 
 // absent returns how many clients are never there.
 func (p *Population) absent() (clients int) {

@@ -185,6 +185,11 @@ func (t *trainer) train(ctx *ending) error {
 		if err := t.evaluateIfDue(ctx); err != nil {
 			return err
 		}
+		if t.done == 0 { // the run has its first row then, with which its folder is listed as any that failed
+			if err := t.f.anyoneTrains(ctx); err != nil {
+				return err
+			}
+		}
 		if t.done >= rounds { // more, if an earlier process has gone on beyond StopAt
 			return nil
 		}
@@ -343,8 +348,33 @@ func (t *trainer) finish(ctx context.Context) error {
 	if err := t.saveModels(ctx); err != nil {
 		return err
 	}
+	if err := t.noteUnchanged(); err != nil {
+		return err
+	}
 	if recorded, ok := t.engine.(*recorder); ok {
 		return t.x.writeDump(t.f, recorded, t.ses.Data.Train)
+	}
+	return nil
+}
+
+// noteUnchanged says so if the model after the last round is the initial one: the run is whole, and yet no result.
+func (t *trainer) noteUnchanged() error {
+	// The model is copied only if its loss is that of the initial model.
+	if first, last := t.rows[0], t.rows[len(t.rows)-1]; first.TestLoss != last.TestLoss {
+		return nil
+	}
+	row, err := t.f.Method.Model()
+	if err != nil {
+		return err
+	}
+	now := make([]float32, len(t.f.W0)) // [P]
+	if err := t.ses.Engine.Store(row, now); err != nil {
+		return err
+	}
+	if slices.Equal(now, t.f.W0) {
+		Logf(t.ses.Stderr, "rollcall: %s: the model is the same as before round 1 after %s: no update has changed it "+
+			"(more rounds, more available clients or a larger --lr may help)\n", t.x.Dir,
+			files.Count(t.done, "round"))
 	}
 	return nil
 }

@@ -96,6 +96,9 @@ func (b *SpeedTest) Measure(
 		return row, nil, err
 	}
 	defer f.Method.Close()
+	if err := f.anyoneTrains(ctx); err != nil {
+		return row, nil, err
+	}
 	loop, err := b.Machine.referenceLoop()
 	if err != nil {
 		return row, nil, err

@@ -57,10 +57,16 @@ func (v *flagValue) Type() string {
 // Given is the settings that a command line gives, sorted by name.
 type Given []algos.Setting
 
+// IsSetting reports whether a flag is one of [AddFlags].
+func IsSetting(f *pflag.Flag) bool {
+	_, is := f.Value.(*flagValue)
+	return is
+}
+
 // GivenBy returns the settings among the flags that were given.
 func GivenBy(fs *pflag.FlagSet) (given Given) {
 	fs.Visit(func(f *pflag.Flag) {
-		if _, ok := f.Value.(*flagValue); ok {
+		if IsSetting(f) {
 			given = append(given, algos.Setting{Name: f.Name, Value: f.Value.String()})
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"rollcall/internal/files"
 )
 
 // mostSeeds is the largest number of seeds in a list: far more than a mean needs, few enough to plan their runs.
@@ -25,9 +27,8 @@ func addSeeds(seeds []uint32, text string) ([]uint32, error) {
 	if !ranges {
 		last = first
 	}
-	// Base 0, as --seed has it.
-	from, errFrom := strconv.ParseUint(first, 0, 32)
-	to, errTo := strconv.ParseUint(last, 0, 32)
+	from, errFrom := strconv.ParseUint(strings.TrimSpace(first), 10, 32)
+	to, errTo := strconv.ParseUint(strings.TrimSpace(last), 10, 32)
 	if err := errors.Join(errFrom, errTo); err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func AddRates(fs *pflag.FlagSet, rates *[]float64, name, usage string) {
 	fs.Var(&listValue[float64]{
 		values: rates, kind: "floats",
 		add: func(rates []float64, text string) ([]float64, error) {
-			rate, err := strconv.ParseFloat(text, 64)
+			rate, err := files.ParseNumber(text, 64)
 			return append(rates, rate), err
 		},
 		// All digits, and not the six of pflag's lists of numbers: tasks of --slurm read them again.
@@ -56,8 +57,8 @@ func AddRates(fs *pflag.FlagSet, rates *[]float64, name, usage string) {
 	}, name, usage)
 }
 
-// listValue is the value of a flag with commas between its elements. It implements [pflag.SliceValue], as pflag's own
-// lists do.
+// listValue is the value of a flag with commas between its elements, and any spaces around them. It implements
+// [pflag.SliceValue], as pflag's own lists do.
 type listValue[T any] struct {
 	values *[]T
 	given  bool // the values are of the command line: the flag once more adds to them
@@ -94,7 +95,7 @@ func (l *listValue[T]) Append(text string) error {
 	values := *l.values
 	for element := range strings.SplitSeq(text, ",") {
 		var err error
-		if values, err = l.add(values, element); err != nil {
+		if values, err = l.add(values, strings.TrimSpace(element)); err != nil {
 			return err
 		}
 	}

@@ -203,10 +203,10 @@ func (r *Row) parse(text string) (string, error) {
 		on, err := strconv.ParseBool(text)
 		return strconv.FormatBool(on), err
 	case r.Kind == algos.Whole && !r.None:
-		n, err := strconv.ParseInt(text, 0, 64) // base 16 and 8 as well, as flags are read
+		n, err := strconv.ParseInt(text, 10, 64)
 		return strconv.FormatInt(n, 10), err
 	}
-	x, err := strconv.ParseFloat(text, 64)
+	x, err := files.ParseNumber(text, 64)
 	if err != nil && r.None {
 		return "", fmt.Errorf("%q is neither a number nor none", text)
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // mostRecord bounds a row of a CSV file, in bytes: far above any row, and small beside the memory of a machine. A file
@@ -35,17 +37,23 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CSVReader is a csv.Reader that refuses a row that no program writes, after 1 MiB of it.
+// CSVReader is a csv.Reader that refuses a row that no program writes, after 1 MiB of it. It passes over rows of empty
+// cells, with which spreadsheets end a table, as over empty lines.
 type CSVReader struct {
 	*csv.Reader
-	in *bounded
+	in    *bounded
+	empty bool // the last call of Read has passed over rows of empty cells
 }
 
-// NewCSVReader returns a reader of CSV that passes over the byte order mark, as [Text] does.
+// mostHead is how many bytes of a text tell its encoding and what ends its lines.
+const mostHead = 4096
+
+// NewCSVReader returns a reader of CSV that passes over the byte order mark, as [Text] does. It returns an error for a
+// text whose lines end as on a Mac of the last century, which would be one row.
 func NewCSVReader(r io.Reader) (*CSVReader, error) {
 	in := &bounded{r: r}
-	b := bufio.NewReader(in)
-	head, err := b.Peek(mostMark)
+	b := bufio.NewReaderSize(in, mostHead)
+	head, err := b.Peek(mostHead)
 	if err != nil && !errors.Is(err, io.EOF) { // a short file
 		return nil, err
 	}
@@ -53,17 +61,25 @@ func NewCSVReader(r io.Reader) (*CSVReader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 {
+		return nil, errCR
+	}
 	if _, err := b.Discard(len(head) - len(text)); err != nil {
 		return nil, err
 	}
-	return &CSVReader{csv.NewReader(b), in}, nil
+	return &CSVReader{Reader: csv.NewReader(b), in: in}, nil
 }
 
-// Read returns the next row, as csv.Reader does.
+// Read returns the next row with a cell that is not empty, as csv.Reader does.
 func (r *CSVReader) Read() ([]string, error) {
-	record, err := r.Reader.Read()
-	r.in.from = r.InputOffset()
-	return record, err
+	for r.empty = false; ; r.empty = true {
+		record, err := r.Reader.Read()
+		r.in.from = r.InputOffset()
+		filled := slices.ContainsFunc(record, func(cell string) bool { return strings.TrimSpace(cell) != "" })
+		if filled || err != nil && !errors.Is(err, csv.ErrFieldCount) {
+			return record, err
+		}
+	}
 }
 
 // shortLines is a reader of a text that refuses a line of more than [mostRecord] bytes.

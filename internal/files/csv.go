@@ -245,7 +245,7 @@ func readRows[T any](r io.Reader, lenient bool, fit ...fits[T]) (rows []T, lines
 		rows, lines = append(rows, row), append(lines, at)
 	}
 	// Without a line break at its end, the last line may lack digits of its last number and still look good.
-	if n := len(rows); lenient && n > 0 && len(bad) == 0 && in.in.last != '\n' {
+	if n := len(rows); lenient && n > 0 && len(bad) == 0 && in.in.last != '\n' && !in.empty {
 		bad = append(bad, fmt.Errorf("line %d: no line break at its end, want one: it may be half written", lines[n-1]))
 		rows, lines = rows[:n-1], lines[:n-1]
 	}
@@ -328,7 +328,7 @@ func parse(v reflect.Value, cell string) error {
 	case v.CanFloat():
 		var x float64
 		bits, want = v.Type().Bits(), "a number of %d bits"
-		x, err = strconv.ParseFloat(cell, bits)
+		x, err = ParseNumber(cell, bits)
 		v.SetFloat(x)
 	default:
 		return fmt.Errorf("field of type %s, want text, a number or a bool", v.Type())
@@ -385,7 +385,7 @@ func (o *Optional) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	v, err := strconv.ParseFloat(string(text), 64)
+	v, err := ParseNumber(string(text), 64)
 	if err != nil {
 		return Wanted(string(text), "a number of 64 bits", err)
 	}

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // ErrNotUTF8 is wrapped by the errors about a text in another encoding.
 var ErrNotUTF8 = errors.New("want UTF-8")
+
+// errCR says that a text has no line feed.
+var errCR = errors.New("lines end with CR alone, want LF")
 
 // byteOrderMark may begin a text in UTF-8: spreadsheets and editors on Windows put it there.
 const byteOrderMark = "\ufeff"
@@ -17,9 +21,6 @@ const byteOrderMark = "\ufeff"
 var marks = []struct{ mark, encoding string }{
 	{"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
 }
-
-// mostMark is how many bytes tell the encoding of a text.
-const mostMark = 4
 
 // Text returns a text without the byte order mark. It returns an error for UTF-16, as spreadsheets save "Unicode text".
 func Text(text []byte) ([]byte, error) {
@@ -52,8 +53,11 @@ func ReadTextUpTo(path string, most int64) ([]byte, error) {
 }
 
 // CheckCommas returns an error for the header of a file whose columns other characters separate, as spreadsheets of
-// some languages save CSV. Its numbers may have decimal commas, so that it is not read.
+// some languages save CSV, or whose lines end with CR. Its numbers may have decimal commas, so that it is not read.
 func CheckCommas(header []string) error {
+	if slices.ContainsFunc(header, func(name string) bool { return strings.Contains(name, "\r") }) {
+		return errCR
+	}
 	for _, c := range []struct{ separator, name string }{{";", "semicolons"}, {"\t", "tabs"}} {
 		if len(header) == 1 && strings.Contains(header[0], c.separator) {
 			return fmt.Errorf("columns separated by %s, want commas", c.name)

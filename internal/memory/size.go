@@ -3,8 +3,9 @@ package memory
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
+
+	"rollcall/internal/files"
 )
 
 // units are the units in which sizes are written, in capitals.
@@ -31,7 +32,7 @@ func ParseSize(text string) (int64, error) {
 		if !found {
 			continue
 		}
-		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		n, err := files.ParseNumber(strings.TrimSpace(number), 64)
 		if n *= u.bytes; err == nil && n >= 1 && n < math.MaxInt64 {
 			return int64(n), nil
 		}

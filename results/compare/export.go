@@ -22,7 +22,23 @@ type Export struct {
 	Caption string // of the LaTeX table, or above the Markdown tables; empty: none
 	Label   string // of the LaTeX table; empty: none
 
-	below notes // the reasons why numbers are not compared, if there are several
+	below notes // the reasons why numbers are not compared, if there are several, and why they lack seeds
+}
+
+// say adds a sentence to the caption.
+func (e *Export) say(sentence string) {
+	if e.Caption != "" && !strings.ContainsAny(e.Caption[len(e.Caption)-1:], ".!?") {
+		e.Caption += "."
+	}
+	e.Caption = strings.TrimSpace(e.Caption + " " + sentence)
+}
+
+// note returns the reference to a note with its text, "[1] text", if the note is new; otherwise "".
+func (e *Export) note(text string) string {
+	if slices.Contains(e.below, text) {
+		return ""
+	}
+	return strings.TrimSpace(e.below.mark(text)) + " " + text
 }
 
 // notCompared adds to the caption which numbers are not compared with the printed ones, and why.
@@ -31,27 +47,45 @@ func (e *Export) notCompared(rows []*ComparisonRow) {
 	if why == "" { // the reasons differ: each becomes a note, to which the numbers refer
 		var each []string
 		for _, r := range rows {
-			if r.NotJudged != "" && r.N > 0 && !slices.Contains(e.below, r.NotJudged) {
-				each = append(each, strings.TrimSpace(e.below.mark(r.NotJudged))+" "+r.NotJudged)
+			if r.NotJudged == "" || r.N == 0 {
+				continue
+			}
+			if note := e.note(r.NotJudged); note != "" {
+				each = append(each, note)
 			}
 		}
 		why = strings.Join(each, "; ")
 	}
-	if why == "" {
-		return
+	if why != "" {
+		e.say(notCompared(why))
 	}
-	if e.Caption != "" && !strings.ContainsAny(e.Caption[len(e.Caption)-1:], ".!?") {
-		e.Caption += "."
-	}
-	e.Caption = strings.TrimSpace(e.Caption + " " + notCompared(why))
 }
 
-// mark returns the reference to the note that says why a number is not compared; "" if there is none.
-func (e *Export) mark(r *ComparisonRow) string {
-	if r == nil || !slices.Contains(e.below, r.NotJudged) {
+// missing adds a note to the caption for every way in which seeds of a number ended that its mean lacks.
+func (e *Export) missing(rows []*ComparisonRow) {
+	for _, r := range rows {
+		how, why := r.missing()
+		if how == "" {
+			continue
+		}
+		if note := e.note(withReason(how, why)); note != "" {
+			e.say(strings.TrimRight(note, ".") + ".")
+		}
+	}
+}
+
+// mark returns the references to the notes that say which seeds a number lacks, and why it is not compared; "" if there
+// is none.
+func (e *Export) mark(r *ComparisonRow) (marks string) {
+	if r == nil {
 		return ""
 	}
-	return e.below.mark(r.NotJudged)
+	for _, note := range files.Unique([]string{withReason(r.missing()), r.NotJudged}) {
+		if slices.Contains(e.below, note) {
+			marks += e.below.mark(note)
+		}
+	}
+	return marks
 }
 
 // ExportRow is one number of an exported table.
@@ -89,14 +123,16 @@ type PrintedRow struct {
 }
 
 // Write writes the grid as CSV with one number on a line, as Markdown, or as a LaTeX table that needs the package
-// booktabs. Markdown and LaTeX set our best mean in each column of a group in bold, and all means that round to it.
-// With printed numbers, their caption also says which of our numbers are not comparable.
+// booktabs. Markdown and LaTeX set our best mean in each column of a group in bold, and all means that round to it; a
+// mean that lacks seeds, such as failed ones, is none of them, and their caption says how these seeds ended. With
+// printed numbers, it also says which of our numbers are not comparable.
 func (g Grid) Write(w io.Writer, e Export) error {
 	if e.Printed {
 		e.notCompared(g.cells())
 	} else {
 		g = g.pick(g.places(), isOurs)
 	}
+	e.missing(g.cells())
 	switch e.Format {
 	case "csv":
 		rows := g.rows()
@@ -150,15 +186,20 @@ func (g Grid) rows() (rows []PrintedRow) {
 	return rows
 }
 
-// best reports whether a number is our best one in its group and column, after rounding.
+// best reports whether a number is our best one in its group and column, after rounding. A mean that lacks seeds may be
+// large for that alone, and is left out.
 func (group GridGroup) best(r *ComparisonRow, column int) bool {
-	if r == nil || !r.Mean.Valid || !r.Metric.IsJudged() {
+	whole := func(r *ComparisonRow) bool {
+		how, _ := r.missing()
+		return isOurs(r) && r.Mean.Valid && how == ""
+	}
+	if !whole(r) || !r.Metric.IsJudged() {
 		return false
 	}
 	top, more := r, r.Metric.Info().More // more: a larger number is better
 	for _, line := range group.Lines {
 		other := line.Cells[column]
-		if other == nil || !other.Mean.Valid {
+		if !whole(other) {
 			continue
 		}
 		if larger := other.Mean.Value > top.Mean.Value; larger == more && other.Mean.Value != top.Mean.Value {

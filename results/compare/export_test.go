@@ -192,3 +192,73 @@ func TestGridOfSweep(t *testing.T) {
 		}
 	}
 }
+
+// A mean that lacks seeds has a mark and a note that says how they ended, the same as in the printed table, and is
+// never the best.
+func TestExportLacksSeeds(t *testing.T) {
+	const nobody = "seeds 1, 2: no client trained: nobody is available in 2 rounds"
+	for name, c := range map[string]struct {
+		status results.CellStatus
+		why    string
+		n      int
+		note   string // empty: nothing is missing
+	}{
+		"whole":              {results.CellOK, "", 6, ""},
+		"mixed":              {results.CellMixed, "", 6, ""},
+		"some failed":        {results.CellFailed, nobody, 4, "failed: " + nobody},
+		"all failed":         {results.CellFailed, "100 % & more", 0, "failed: 100 % & more"},
+		"failed, no reason":  {results.CellFailed, "", 4, "failed"},
+		"one diverged":       {results.CellDiverged, "1 diverged: seed 3: loss NaN", 5, "diverged: seed 3: loss NaN"},
+		"interrupted":        {results.CellInterrupted, "interrupted", 3, "interrupted"},
+		"refused":            {results.CellRefused, "numerics cuda-fp32", 5, "refused: numerics cuda-fp32"},
+		"of another process": {results.CellRunning, "trained by x", 5, "running: trained by x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			setup := results.Setup{Table: "sweep", Preset: "code", Data: "leaf", Net: "linear", Availability: "sine"}
+			var rows []results.SummaryRow
+			for _, m := range []string{"mifa", "fedau"} {
+				r := results.SummaryRow{Setup: setup, Metric: metrics.TestAcc, Status: results.CellOK}
+				r.Method, r.Rounds = m, 2
+				r.Estimate(stats.Estimate{Mean: 0.5, Std: files.Some(0.01), N: 6})
+				rows = append(rows, r)
+			}
+			r := &rows[0]
+			r.Status, r.Error = c.status, c.why
+			r.Estimate(stats.Estimate{Mean: 0.9, Std: files.Some(0.01), N: c.n})
+			if c.n == 0 {
+				r.Mean, r.Std = files.Optional{}, files.Optional{}
+			}
+			sweep := papers.Sweep("sweep", "", []string{"mifa", "fedau"}, nil)
+			var printed, markdown, latex strings.Builder
+			must.OK(t, WriteTable(&printed, &sweep, rows, 120))
+			grid := Table(&papers.Table{}, rows).Grid()
+			must.OK(t, grid.Write(&markdown, Export{Format: "markdown", Caption: "Mine"}))
+			must.OK(t, grid.Write(&latex, Export{Format: "latex", Caption: "Mine"}))
+			number, inLaTeX, best := "90.0 ± 1.0 [1]", `$90.0 \pm 1.0$ [1]`, "**50.0 ± 1.0**"
+			switch {
+			case c.n == 0:
+				number, inLaTeX = "– [1]", "-- [1]"
+			case c.note == "":
+				number, inLaTeX, best = "**90.0 ± 1.0**", `$\mathbf{90.0} \pm 1.0$`, " 50.0 ± 1.0"
+			}
+			wantMarkdown, wantLaTeX := "Mine\n", `\caption{Mine}`
+			if c.note != "" {
+				wantMarkdown = "Mine. " + files.EscapeMarkdown("[1] "+c.note+".") + "\n"
+				wantLaTeX = `\caption{Mine. ` + escapeLaTeX("[1] "+c.note+".") + "}"
+				if want := "[1] " + c.note + "\n"; !strings.Contains(printed.String(), want) {
+					t.Errorf("printed:\n%s\nwant %q", printed.String(), want)
+				}
+			}
+			for _, want := range []string{wantMarkdown, "| " + number + " |", best} {
+				if !strings.Contains(markdown.String(), want) {
+					t.Errorf("markdown:\n%s\nwant %q", markdown.String(), want)
+				}
+			}
+			for _, want := range []string{wantLaTeX, "& " + inLaTeX + ` \\`} {
+				if !strings.Contains(latex.String(), want) {
+					t.Errorf("latex:\n%s\nwant %q", latex.String(), want)
+				}
+			}
+		})
+	}
+}

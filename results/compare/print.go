@@ -328,16 +328,7 @@ func (t *table) ours(r *ComparisonRow) string {
 	if r.N == 0 {
 		text = r.Status
 	}
-	note, why := "", r.ours.Error
-	switch r.ours.Status {
-	case results.CellOK, results.CellMixed, results.CellUnverified: // the label says it
-		why = ""
-	case results.CellDiverged:
-		_, why = diverged(r.ours)
-		fallthrough
-	default:
-		note = r.Status
-	}
+	note, why := r.missing()
 	// A reason that all numbers share is not repeated at each: callers print it once, see [NotCompared].
 	if r.NotJudged != t.why && r.NotJudged != "" && r.N > 0 {
 		note = "not compared: " + r.NotJudged
@@ -345,10 +336,35 @@ func (t *table) ours(r *ComparisonRow) string {
 	if note == "" {
 		return text
 	}
-	if why = files.OneLine(why); why != "" && why != r.Status {
-		note += ": " + why
+	return text + t.notes.mark(withReason(note, why))
+}
+
+// missing says how those of our seeds ended that the mean lacks, and why. Both are empty if it lacks none; why is also
+// empty if nobody knows.
+func (r *ComparisonRow) missing() (how, why string) {
+	if !isOurs(r) {
+		return "", ""
 	}
-	return text + t.notes.mark(note)
+	switch results.CellStatus(r.Status) {
+	case results.CellOK, results.CellMixed, results.CellUnverified: // the label says it
+		return "", ""
+	case results.CellDiverged:
+		_, why = diverged(r.ours)
+	default:
+		why = r.ours.Error
+	}
+	if why = files.OneLine(why); why == r.Status {
+		why = ""
+	}
+	return r.Status, why
+}
+
+// withReason adds a reason to a note; "": there is none.
+func withReason(note, why string) string {
+	if why == "" {
+		return note
+	}
+	return note + ": " + why
 }
 
 // cells returns the texts of a column from top to bottom: two headings, the headings of the halves, and the cell of

@@ -74,7 +74,7 @@ const reaching = "rounds_to_acc_"
 // Reaching returns the metric of the first evaluated round of a run whose test accuracy is at least a percentage, and
 // whether the text is one, above 0 and up to 100. Round 0 is the initial model.
 func Reaching(percent string) (Metric, bool) {
-	p, err := strconv.ParseFloat(percent, 64)
+	p, err := files.ParseNumber(percent, 64)
 	if err != nil || !(p > 0 && p <= 100) { // refuses NaN too
 		return "", false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"rollcall/results"
 	"rollcall/results/metrics"
@@ -163,6 +164,7 @@ func summaryOf(c *results.Cell, table string) (row results.SummaryRow, complete 
 	row.Table = table
 	// The row has the status of the worst run: a failed or damaged run outweighs an interrupted one.
 	var left []*results.RunInfo // of runs that did not complete
+	var failed []*results.Run
 	for i := range c.Runs {
 		r := &c.Runs[i]
 		switch r.Status() {
@@ -171,8 +173,7 @@ func summaryOf(c *results.Cell, table string) (row results.SummaryRow, complete 
 				row.Status, row.Error = results.CellFailed, err.Error()
 			}
 		case results.RunFailed:
-			row.Status, row.Error = results.CellFailed, r.Info.Error
-			left = append(left, r.Info)
+			failed, left = append(failed, r), append(left, r.Info)
 		case results.RunDamaged:
 			row.Status, row.Error = results.CellFailed, fmt.Sprintf("seed %d: damaged", r.Seed)
 		case results.RunInterrupted, results.RunUnfinished:
@@ -184,11 +185,27 @@ func summaryOf(c *results.Cell, table string) (row results.SummaryRow, complete 
 			}
 		}
 	}
+	if failed != nil {
+		row.Status, row.Error = results.CellFailed, whyFailed(failed)
+	}
 	complete.About(&row)
 	if len(complete.Of)+len(complete.Diverged) == 0 {
 		row.About(left)
 	}
 	return row, complete
+}
+
+// whyFailed says which runs of a cell failed, and why: "seeds 1, 2: no client trained: …; seed 4: …".
+func whyFailed(runs []*results.Run) string {
+	reasons, of := results.Grouped(runs, func(r *results.Run) string { return r.Info.Error })
+	for i, reason := range reasons {
+		var seeds []uint32
+		for _, r := range of[reason] {
+			seeds = append(seeds, r.Seed)
+		}
+		reasons[i] = results.OfSeeds(seeds, reason)
+	}
+	return strings.Join(reasons, "; ")
 }
 
 // referenceOf returns the index of the cell of the table's reference method in the same column as c; −1 if there is

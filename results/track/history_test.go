@@ -268,6 +268,10 @@ func TestReadBad(t *testing.T) {
 			"semicolons", strings.ReplaceAll(string(good), ",", ";"), 0,
 			[]string{"line 1: columns separated by semicolons, want commas"},
 		},
+		{
+			"line breaks of old Macs", strings.ReplaceAll(string(good), "\n", "\r"), 0,
+			[]string{"line 1: lines end with CR alone, want LF"},
+		},
 		{"empty lines", strings.ReplaceAll(string(good), "\n", "\n\n"), 4, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
