@@ -21,6 +21,9 @@ type Host struct {
 	Env     []string // in place of this process's environment; nil: the same
 }
 
+// ErrSilent is wrapped by the errors of a child that has not said what it is: its interpreter may be none.
+var ErrSilent = errors.New("no first message")
+
 // ScriptError is an exception of a method's own code. It comes again with every repetition.
 type ScriptError struct {
 	Text      string // "fedaum.py, line 14, in round: ZeroDivisionError: division by zero"
@@ -163,6 +166,9 @@ func (c *child) deadline() time.Time {
 }
 
 func (c *child) late() error {
+	if c.ids == 0 {
+		return fmt.Errorf("the file and what it imports are not read within %s (--method-timeout)", c.timeout)
+	}
 	return fmt.Errorf("no answer within %s of the method's own time (--method-timeout)", c.timeout)
 }
 
@@ -179,10 +185,12 @@ func (c *child) ended(err error) error {
 	return fmt.Errorf("the method's process: %w (%s)", err, how)
 }
 
-// wait waits for the end of a child, and kills it if that takes too long.
+// wait waits for the end of a child, and kills it if that takes too long. The processes that it has started end with
+// it.
 func (c *child) wait() error {
-	kill := time.AfterFunc(endWait, func() { _ = c.cmd.Process.Kill() })
-	defer kill.Stop()
+	late := time.AfterFunc(endWait, func() { kill(c.cmd) })
+	defer late.Stop()
+	defer kill(c.cmd)
 	return c.cmd.Wait()
 }
 

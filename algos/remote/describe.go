@@ -42,16 +42,16 @@ type param struct {
 	Below   *Number  `json:"below"`
 }
 
-// describeTime is how long the file of a method may take to be read.
-const describeTime = 2 * time.Minute
-
-// Describe starts the file of a method and asks what it is. What the file prints goes to output.
-func (h *Host) Describe(ctx context.Context, file string, output io.Writer) (*Script, error) {
+// Describe starts the file of a method and asks what it is. What the file prints goes to output. timeout is how long
+// the file may take to be read; 0: there is no limit.
+func (h *Host) Describe(
+	ctx context.Context, file string, output io.Writer, timeout time.Duration,
+) (*Script, error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
 	}
-	c, m, err := h.open(ctx, path, algos.Process{Output: output, Timeout: describeTime}, 0)
+	c, m, err := h.open(ctx, path, algos.Process{Output: output, Timeout: timeout}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -63,13 +63,12 @@ func (h *Host) Describe(ctx context.Context, file string, output io.Writer) (*Sc
 func (h *Host) open(ctx context.Context, path string, p algos.Process, params int) (*child, *toParent, error) {
 	c, err := h.begin(path, p, params)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("%w: %w", ErrSilent, err)
 	}
-	first := c.deadline()
-	if !first.IsZero() { // a busy machine may take seconds until Python has read NumPy
-		first = time.Now().Add(max(c.timeout, describeTime))
+	text, err := c.next(ctx, c.deadline())
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrSilent, err)
 	}
-	text, err := c.next(ctx, first)
 	var m *toParent
 	if err == nil {
 		m, err = parse(text)

@@ -5,6 +5,6 @@
 // and for sums of rows until the round is done. Weights stay in the engine.
 //
 //	host := &remote.Host{Command: "python3"}
-//	script, err := host.Describe(ctx, "fedaum.py", os.Stderr) // its name, parameters, rates and the SHA-256 of all
+//	script, err := host.Describe(ctx, "fedaum.py", os.Stderr, 0) // its name, parameters, rates and the SHA-256 of all
 //	algos.Register(host.Definition(script))                   // from now on it is a method like any other
 package remote

@@ -221,9 +221,9 @@ func startOf(t *testing.T, mode string) (m algos.Method, err error) {
 	h := hostOf(t, mode)
 	timeout := 20 * time.Second
 	if mode == "hangs" || mode == "no done" {
-		timeout = 300 * time.Millisecond
+		timeout = time.Second
 	}
-	script, err := h.Describe(t.Context(), "own.py", os.Stderr)
+	script, err := h.Describe(t.Context(), "own.py", os.Stderr, 20*time.Second)
 	if err != nil {
 		return nil, err
 	}
@@ -270,8 +270,8 @@ func TestMisbehaviour(t *testing.T) {
 		{"a name of ours", `name "FedAWE" is taken`},
 		{"declares twice", `own.py, line 7: new: name "w", want one that no other rows have`},
 		{"dies", "the method's process has ended: exit status 7"},
-		{"hangs", "no answer within 300ms of the method's own time"},
-		{"no done", "no answer within 300ms"},
+		{"hangs", "no answer within 1s of the method's own time"},
+		{"no done", "no answer within 1s"},
 		{"100 MB", "a line of more than 67108880 bytes"},
 		{"an end of an earlier round", "EngineError: combine: row 1073741824: of an earlier round"},
 		{"a row that is none", "EngineError: combine: row 12: no such row"},
@@ -371,7 +371,7 @@ func (s source) Int64s(name string) ([]int64, error)     { return s.find(name).I
 // A rehearsal asks the child for one round with clients, and counts the rest without it.
 func TestRehearsal(t *testing.T) {
 	h := hostOf(t, "well")
-	script := must.Get(h.Describe(t.Context(), "own.py", os.Stderr))(t)
+	script := must.Get(h.Describe(t.Context(), "own.py", os.Stderr, 20*time.Second))(t)
 	f := federation()
 	d := h.Definition(script)
 	m := must.Get(d.New(f, []float32{0, 0}, algos.Options{Process: algos.Process{Rehearsal: true}}))(t)

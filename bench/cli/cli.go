@@ -38,7 +38,7 @@ const (
 //
 // The first SIGINT, SIGTERM, SIGHUP or signal of [TimeUp] cancels the context of the command, which ends it in good
 // order. If that takes too long, see [awaitEnd], the program ends at once, and also by a second SIGINT, SIGTERM or
-// SIGHUP.
+// SIGHUP. Signals of TimeUp do not count for that: schedulers send SIGTERM after them, and some repeat them.
 func Main(args []string, stdout, stderr io.Writer) int {
 	ends := append([]os.Signal{os.Interrupt, syscall.SIGTERM}, TimeUp...)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it, so that the program outlives its terminal
@@ -46,7 +46,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	}
 	// Notify switches ignored signals on, and after it nothing says any more that one was ignored.
 	ignored := slices.DeleteFunc(slices.Clone(ends), func(s os.Signal) bool { return !signal.Ignored(s) })
-	received := make(chan os.Signal, 2) // neither the first nor the second is lost, however busy the program is
+	received := make(chan os.Signal, len(ends)) // none of a burst is lost, however busy the program is
 	signal.Notify(received, ends...)
 	defer signal.Stop(received)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -54,30 +54,32 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	ended := make(chan struct{}) // closed when the command has returned
 	defer close(ended)
 	go func() {
-		var why error // nil: [context.Canceled]
-		status := StatusInterrupted
-		select {
-		case <-ended:
-			return
-		case first := <-received: // asks the program to end
-			if slices.Contains(TimeUp, first) {
-				why, status = errTimeUp, StatusTimeUp
-			}
-		}
-		cancel(why)
-		// The limit runs in a goroutine of its own, so that this one can wait for a second signal meanwhile.
-		go awaitEnd(ended, func() {
-			run.Logf(stderr, "rollcall: interrupted\n")
-			os.Exit(status)
-		})
+		asked, stops := false, 0
 		for {
 			select {
 			case <-ended:
 				return
-			case second := <-received: // ends the program without the checkpoint that the first asked for
-				// But for a warning that the time is up: SIGXCPU comes every second.
-				if !slices.Contains(TimeUp, second) {
-					endAtOnce(second, slices.Contains(ignored, second))
+			case s := <-received:
+				warning := slices.Contains(TimeUp, s)
+				if !warning {
+					stops++
+				}
+				switch {
+				case stops > 1: // ends the program without the checkpoint that the first asked for
+					endAtOnce(s, slices.Contains(ignored, s))
+				case !asked: // asks the program to end
+					asked = true
+					var why error // nil: [context.Canceled]
+					status := StatusInterrupted
+					if warning {
+						why, status = errTimeUp, StatusTimeUp
+					}
+					cancel(why)
+					// The limit runs in a goroutine of its own, so that this one can wait for more signals meanwhile.
+					go awaitEnd(ended, func() {
+						run.Logf(stderr, "rollcall: interrupted\n")
+						os.Exit(status)
+					})
 				}
 			}
 		}

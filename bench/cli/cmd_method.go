@@ -115,7 +115,8 @@ What the method prints in its first run goes to stderr. The exit status is 1 if 
 	fs.StringVar(&c.equals, "equals", "", "built-in method whose weights it should have, such as fedavg-active")
 	completeWords(cmd, "equals", builtIn)
 	fs.DurationVar(&timeout, "method-timeout", time.Minute,
-		"the method's own longest time between two answers, of which the engine's time is no part; 0: none")
+		"the method's own longest time to be read and between two answers, of which the engine's time is no part; "+
+			"0: none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if fs.Changed("equals") {
 			if err := settings.OneOf("equals", c.equals, builtIn); err != nil {

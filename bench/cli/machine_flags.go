@@ -46,7 +46,8 @@ func limitThreads(cmd *cobra.Command) {
 // bench has none of them, since it makes no checkpoint.
 func registerEnd(fs *pflag.FlagSet, m *run.Machine) {
 	fs.DurationVar(&m.Methods.Timeout, "method-timeout", 5*time.Minute,
-		"of a method in a file: its longest own time, without the engine's, between two answers; 0: no limit")
+		"of a method in a file: its longest own time, without the engine's, to be read and between two answers; "+
+			"0: no limit")
 	fs.DurationVar(&m.CheckpointEvery, "checkpoint-every", time.Minute,
 		"time between two checkpoints of a run, from which a repeated command resumes; "+
 			"at least a hundred times as long as writing one; 0: none")

@@ -63,8 +63,8 @@ func (e notChecked) Error() string { return string(e) }
 // run makes all checks and prints their lines.
 func (c *methodCheck) run(ctx context.Context, root *cobra.Command, file string, timeout time.Duration) error {
 	var err error
-	if _, c.script, err = describe(ctx, file, &c.shown); err == nil {
-		_, err = addScript(ctx, root, file, io.Discard) // it is registered, unless its flags are taken
+	if _, c.script, err = describe(ctx, file, timeout, &c.shown); err == nil {
+		_, err = addScript(ctx, root, file, timeout, io.Discard) // it is registered, unless its flags are taken
 	}
 	if settings.IsUsage(err) || ctx.Err() != nil {
 		return cmp.Or(ctx.Err(), err)

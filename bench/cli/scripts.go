@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,6 +28,13 @@ var methodFlags = []string{"method", "methods", "also"}
 // scriptSuffix ends the names of files with a method.
 const scriptSuffix = ".py"
 
+// mostScript is how long the file of a method may be, in bytes: Python reads it whole. The package rollcall_fl has the
+// same limit for the files that it imports.
+const mostScript = 16 << 20
+
+// readTime is how long the file of a method may take to be read, unless --method-timeout says otherwise.
+const readTime = 2 * time.Minute
+
 // addScripts registers the methods of the files that a command line names where a method's name stands, and returns the
 // command line with their names in place of the files. The flags of a method must be known before the command line is
 // read, so that it is looked through here first.
@@ -33,41 +42,74 @@ func addScripts(
 	ctx context.Context, root *cobra.Command, args []string, stderr io.Writer,
 ) ([]string, error) {
 	args = slices.Clone(args)
-	args = addChecked(ctx, root, args)
-	for i, arg := range args {
-		flag, value, whole := strings.Cut(arg, "=")
-		if !slices.Contains(methodFlags, strings.TrimPrefix(flag, "--")) || !strings.HasPrefix(flag, "--") {
-			continue
+	timeout := readTime
+	for at, before := range valuesOf(args, "method-timeout") {
+		given, err := time.ParseDuration(args[at][len(before):])
+		if err == nil && given >= 0 { // others are refused later
+			timeout = given
 		}
-		at := i
-		if !whole {
-			if at = i + 1; at == len(args) {
-				break
+	}
+	args = addChecked(ctx, root, args, timeout)
+	for _, flag := range methodFlags {
+		for at, before := range valuesOf(args, flag) {
+			names := []string{args[at][len(before):]}
+			if flag != "method" { // which takes one, whose path may have a comma
+				names = strings.Split(names[0], ",")
 			}
-			flag, value = "", args[at]
-		} else {
-			flag += "="
+			for k, name := range names {
+				own, err := ownName(ctx, root, flag, strings.TrimSpace(name), timeout, stderr)
+				if err != nil && args[0] != cobra.ShellCompRequestCmd { // an unfinished command line is no error
+					return nil, err
+				}
+				names[k] = own
+			}
+			args[at] = before + strings.Join(names, ",")
 		}
-		names := strings.Split(value, ",")
-		for k, name := range names {
-			if name = strings.TrimSpace(name); !strings.HasSuffix(name, scriptSuffix) {
-				continue
-			}
-			own, err := addScript(ctx, root, name, stderr)
-			if err != nil && args[0] != cobra.ShellCompRequestCmd { // an unfinished command line is no error
-				return nil, err
-			}
-			names[k] = own
-		}
-		args[at] = flag + strings.Join(names, ",")
 	}
 	return args, nil
 }
 
+// valuesOf yields the index of each argument that has a value of a flag, and what stands before the value there:
+// "--method=", or nothing.
+func valuesOf(args []string, flag string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for i, arg := range args {
+			at, before := i, "--"+flag+"="
+			if arg == "--"+flag && i+1 < len(args) {
+				at, before = i+1, ""
+			} else if !strings.HasPrefix(arg, before) {
+				continue
+			}
+			if !yield(at, before) {
+				return
+			}
+		}
+	}
+}
+
+// ownName returns the name of a method, which it registers if the value of a flag is a file.
+func ownName(
+	ctx context.Context, root *cobra.Command, flag, value string, timeout time.Duration, stderr io.Writer,
+) (string, error) {
+	if strings.HasSuffix(value, scriptSuffix) {
+		return addScript(ctx, root, value, timeout, stderr)
+	}
+	if algos.Of(value).Name != "" {
+		return value, nil
+	}
+	info, err := os.Stat(value)
+	if err == nil && info.Mode().IsRegular() || filepath.Base(value) != value && value != "" ||
+		strings.EqualFold(filepath.Ext(value), scriptSuffix) {
+		return value, settings.Usagef("--%s %q: no method, want the name of one or a file whose name ends in %s", flag,
+			value, scriptSuffix)
+	}
+	return value, nil // an unknown name is an error of the flag
+}
+
 // addChecked registers the method of the file that `rollcall method check` names, and returns the command line. The
 // file stays in it: the check asks the file again, and says what is wrong with it. If anything is, nobody knows the
-// flags of its parameters, so that the command line that is returned has the file alone.
-func addChecked(ctx context.Context, root *cobra.Command, args []string) []string {
+// flags of its parameters, so that the command line that is returned has the file and the timeout alone.
+func addChecked(ctx context.Context, root *cobra.Command, args []string, timeout time.Duration) []string {
 	check := []string{"method", "check"}
 	complete := len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 	words := args
@@ -83,14 +125,16 @@ func addChecked(ctx context.Context, root *cobra.Command, args []string) []strin
 	if i < 0 || slices.Contains(words, "--help") || slices.Contains(words, "-h") {
 		return args
 	}
-	if _, err := addScript(ctx, root, words[i], io.Discard); err == nil || complete || settings.IsUsage(err) {
+	if _, err := addScript(ctx, root, words[i], timeout, io.Discard); err == nil || complete || settings.IsUsage(err) {
 		return args
 	}
-	return append(check, words[i])
+	return append(check, words[i], "--method-timeout="+timeout.String())
 }
 
 // addScript registers the method of a file and returns its name.
-func addScript(ctx context.Context, root *cobra.Command, path string, stderr io.Writer) (string, error) {
+func addScript(
+	ctx context.Context, root *cobra.Command, path string, timeout time.Duration, stderr io.Writer,
+) (string, error) {
 	// A file that is named twice is one method.
 	if abs, err := filepath.Abs(path); err == nil {
 		names := algos.Names()
@@ -98,7 +142,7 @@ func addScript(ctx context.Context, root *cobra.Command, path string, stderr io.
 			return names[i], nil
 		}
 	}
-	host, script, err := describe(ctx, path, stderr)
+	host, script, err := describe(ctx, path, timeout, stderr)
 	if err != nil {
 		return "", err
 	}
@@ -116,17 +160,29 @@ func addScript(ctx context.Context, root *cobra.Command, path string, stderr io.
 	return script.Name, nil
 }
 
-// describe asks the file of a method what it is.
-func describe(ctx context.Context, path string, stderr io.Writer) (*remote.Host, *remote.Script, error) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+// describe asks the file of a method what it is. timeout is how long it may take to be read; 0: there is no limit.
+func describe(
+	ctx context.Context, path string, timeout time.Duration, stderr io.Writer,
+) (*remote.Host, *remote.Script, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || !info.Mode().IsRegular():
 		return nil, nil, settings.Usagef("%w: want a file with a method", cmp.Or(err, fmt.Errorf("%s: no file", path)))
+	case !strings.HasSuffix(path, scriptSuffix):
+		return nil, nil, settings.Usagef("%s: want a file whose name ends in %s", path, scriptSuffix)
+	case info.Size() > mostScript:
+		return nil, nil, settings.Usagef("%s: %d bytes, want a file with a method, of at most %d", path, info.Size(),
+			mostScript)
 	}
 	command, env, err := python.Command()
 	if err != nil {
 		return nil, nil, err
 	}
 	host := &remote.Host{Command: command, Env: env}
-	script, err := host.Describe(ctx, path, stderr)
+	script, err := host.Describe(ctx, path, stderr, timeout)
+	if named := os.Getenv(python.Variable); named != "" && errors.Is(err, remote.ErrSilent) {
+		err = fmt.Errorf("%w ($%s is %s, want a Python with NumPy)", err, python.Variable, named)
+	}
 	if _, thrown := errors.AsType[*remote.ScriptError](err); err != nil && !thrown { // an exception names the file
 		err = fmt.Errorf("%s: %w", path, err)
 	}

@@ -5,9 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"rollcall/bench/python"
 	"rollcall/internal/must"
 )
 
@@ -126,7 +130,7 @@ func TestMethodCheckFinds(t *testing.T) {
 		},
 		{
 			name: "spins", start: start, round: "while True:\n    pass", failed: "rounds", others: "not checked",
-			want: "no answer within 2s of the method's own time (--method-timeout)",
+			want: "no answer within 4s of the method's own time (--method-timeout)",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,7 +138,7 @@ func TestMethodCheckFinds(t *testing.T) {
 			path := script(t, t.TempDir(), c.name, checkedMethod(c.name, c.class, c.start, c.round))
 			args := []string{"method", "check", path}
 			if c.name == "spins" {
-				args = append(args, "--method-timeout", "2s")
+				args = append(args, "--method-timeout", "4s")
 			}
 			o := alone(t, args...)
 			status := statusOK
@@ -306,16 +310,159 @@ func TestMethodNew(t *testing.T) {
 	}
 }
 
-// A method that never answers ends its run too, which starts it once before, to count its rows.
+// A method that never answers ends its run too, which starts it once before, to count its rows, and the processes that
+// the method has started end with it. A file that is never read ends its command in the same time.
 func TestMethodTimeout(t *testing.T) {
 	ofProcesses(t)
 	needsPython(t)
+	const (
+		late   = "no answer within 4s of the method's own time (--method-timeout)"
+		unread = "the file and what it imports are not read within 4s (--method-timeout)"
+	)
 	dir := t.TempDir()
-	path := script(t, dir, "spins", checkedMethod("spins", "", `self.w = fed.model("w")`, "while True:\n    pass"))
-	o := alone(t, "run", "--method", path, "--method-timeout", "2s", "--data", "leaf", "--rounds", "2",
-		"--clients", "4", "--device", "cpu", "--out", filepath.Join(dir, "out"))
-	if want := "no answer within 2s of the method's own time (--method-timeout)"; o.status != statusFailure ||
-		!strings.Contains(o.stderr, want) {
-		t.Errorf("status %d, want 1 and %q\n%s", o.status, want, o.stderr)
+	sleeps := func(name string) string { // a process that writes its number, and lives on
+		return fmt.Sprintf("__import__('subprocess').run(['sh', '-c', 'echo $$ >%s; sleep 300'])",
+			filepath.Join(dir, name+".pid"))
 	}
+	for _, c := range []struct{ name, command, top, round, want string }{
+		{"spins", "run --method", "", "while True:\n    pass", late},
+		{"waits", "run --method", "", sleeps("waits"), late},
+		{"imports", "run --method", sleeps("imports") + "\n", "pass", unread},
+		{"checked", "method check", sleeps("checked") + "\n", "pass", unread},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text := c.top + checkedMethod(c.name, "", `self.w = fed.model("w")`, c.round)
+			line := c.command + " " + script(t, dir, c.name, text) + " --method-timeout 4s"
+			if strings.HasPrefix(c.command, "run") {
+				line += " --data leaf --rounds 2 --clients 4 --device cpu --out " + filepath.Join(dir, c.name)
+			}
+			o := alone(t, strings.Fields(line)...)
+			if o.status != statusFailure || !strings.Contains(o.stdout+o.stderr, c.want) {
+				t.Errorf("status %d, want 1 and %q\n%s%s", o.status, c.want, o.stdout, o.stderr)
+			}
+			if c.name == "spins" {
+				return
+			}
+			pid := must.Get(strconv.Atoi(strings.TrimSpace(contents(t, filepath.Join(dir, c.name+".pid")))))(t)
+			for range 100 { // a process that was killed is there until init has waited for it
+				if !runs(pid) {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			t.Errorf("process %d, which the method has started, lives on", pid)
+		})
+	}
+}
+
+// runs reports whether a process is there, and is none that only waits to be forgotten.
+func runs(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(text), ") Z ")
+}
+
+// What is no method's file, and what a class declares that nothing can read, are said in a line that names the file,
+// the class and what is wanted.
+func TestMethodRefused(t *testing.T) {
+	ofProcesses(t)
+	needsPython(t)
+	dir := t.TempDir()
+	for i, c := range []struct{ class, want string }{
+		{`name = 5`, "TypeError: class Own: name = 5, want text"},
+		{`name = None`, "TypeError: class Own: name = None, want text"},
+		{`name = b"own"`, "TypeError: class Own: name = b'own', want text"},
+		{`__doc__ = 5`, "TypeError: class Own: __doc__ = 5, want text"},
+		{`rates = 5`, "TypeError: class Own: rates = 5, want a dict of lr and server_lr"},
+		{`rates = dict(lr="x")`, "TypeError: class Own: rates: lr = 'x', want a number"},
+		{`rates = {1: 2, "lr": 1}`, "ValueError: class Own: rates: 1, want lr and server_lr"},
+		{`moves_when_empty = "yes"`, "TypeError: class Own: moves_when_empty = 'yes', want True or False"},
+		{`uses_server_lr = 1`, "TypeError: class Own: uses_server_lr = 1, want True or False"},
+		{`p = rc.param("a", words=["a", 1])`, "TypeError: param('a'): words=['a', 1], want a list of words"},
+		{`p = rc.param("a", words="abc")`, "TypeError: param('a'): words='abc', want a list of words"},
+		{`p = rc.param(1.0, help=5)`, "TypeError: param(1.0): help=5, want text"},
+		{`p = rc.param(1.0, low="x")`, "TypeError: param(1.0): low='x', want a number"},
+	} {
+		name := fmt.Sprintf("own%d", i)
+		path := script(t, dir, name, "import rollcall_fl as rc\n\nclass Own(rc.Method):\n    "+c.class+"\n")
+		o := alone(t, "run", "--method", path, "--data", "leaf")
+		last := o.stderr[strings.LastIndex(strings.TrimSuffix(o.stderr, "\n"), "\n")+1:]
+		if o.status != statusFailure || !strings.HasPrefix(last, "rollcall: "+name+".py") ||
+			!strings.HasSuffix(last, c.want+"\n") {
+			t.Errorf("%s: status %d, %q, want 1 and %q", c.class, o.status, o.stderr, c.want)
+		}
+	}
+
+	text := contents(t, example("fedavg"))
+	large, imports := script(t, dir, "large", text), script(t, dir, "imports", "import large\n"+text)
+	must.OK(t, os.Truncate(large, 3<<30)) // sparse
+	must.OK(t, os.Mkdir(filepath.Join(dir, "a,b"), 0o777))
+	comma := script(t, filepath.Join(dir, "a,b"), "comma", text)
+	plain, upper := filepath.Join(dir, "plain"), filepath.Join(dir, "UPPER.PY")
+	must.OK(t, os.WriteFile(plain, []byte(text), 0o666))
+	must.OK(t, os.WriteFile(upper, []byte(text), 0o666))
+	const tooLarge = "large.py: 3221225472 bytes, want "
+	const noName = ": no method, want the name of one or a file whose name ends in .py"
+	for _, c := range []struct {
+		line   string
+		status int
+		want   string
+	}{
+		{"run --method " + large, statusUsage, tooLarge + "a file with a method, of at most 16777216"},
+		{"sweep --methods mifa," + large, statusUsage, tooLarge},
+		{"method check " + large, statusUsage, tooLarge},
+		{"run --method " + imports, statusFailure, tooLarge + "at most 16777216"},
+		{"run --method " + comma, statusOK, ": complete"},
+		{"run --method=" + comma, statusOK, ": kept, finished before"},
+		{"run --method a,b/none.py", statusUsage, "stat a,b/none.py: no such file"},
+		{"run --method " + plain, statusUsage, plain + `"` + noName},
+		{"sweep --methods mifa," + upper, statusUsage, upper + `"` + noName},
+		{"run --method none.Py", statusUsage, `--method "none.Py"` + noName},
+		{"run --method " + filepath.Join(dir, "none"), statusUsage, noName},
+		{"method check " + plain, statusUsage, plain + ": want a file whose name ends in .py"},
+		{"run --method fedawi", statusUsage, `--method "fedawi": unknown, did you mean fedawe`},
+	} {
+		line := strings.Fields(c.line)
+		if line[0] != "method" {
+			line = append(line, strings.Fields(tinyPython+filepath.Join(dir, "out"))...)
+		}
+		if o := alone(t, line...); o.status != c.status || !strings.Contains(o.stdout+o.stderr, c.want) {
+			t.Errorf("%s: status %d, %q, want %d and %q", c.line, o.status, o.stdout+o.stderr, c.status, c.want)
+		}
+	}
+}
+
+// An interpreter that is none is named by its variable. The package lies in the folder of temporary files if the user's
+// cache folder cannot be made.
+func TestMethodInterpreter(t *testing.T) {
+	ofProcesses(t)
+	needsPython(t)
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	must.OK(t, os.WriteFile(text, []byte("no program\n"), 0o777))
+	for _, c := range []struct{ interpreter, want string }{
+		{"/nonexistent", "python: $ROLLCALL_PYTHON: "},
+		{dir, "python: $ROLLCALL_PYTHON: "},
+		{"no-such-python", "python: $ROLLCALL_PYTHON: "},
+		{"true", "has ended: exit status 0 ($ROLLCALL_PYTHON is true, want a Python with NumPy)"},
+		{"false", "has ended: exit status 1 ($ROLLCALL_PYTHON is false, want a Python with NumPy)"},
+		{text, "exec format error ($ROLLCALL_PYTHON is " + text + ", want a Python with NumPy)"},
+	} {
+		o := withEnv(t, []string{python.Variable + "=" + c.interpreter}, "run", "--method", example("fedavg"), "--data",
+			"leaf")
+		oneLineError(t, o, statusFailure, c.want)
+	}
+
+	for _, home := range []string{"/proc", "", text} {
+		temp := t.TempDir()
+		args := strings.Fields("run --method " + example("fedavg") + " " + tinyPython + t.TempDir())
+		succeeded(t, withEnv(t, []string{"HOME=" + home, "XDG_CACHE_HOME=", "TMPDIR=" + temp}, args...), args)
+		only(t, temp, "rollcall-*/python-*/rollcall_fl/child.py")
+	}
+	o := withEnv(t, []string{"HOME=/proc", "XDG_CACHE_HOME=", "TMPDIR=" + text}, "run", "--method", example("fedavg"),
+		"--data", "leaf")
+	oneLineError(t, o, statusFailure, "python: no folder for the package rollcall_fl: ", "/proc", text)
 }

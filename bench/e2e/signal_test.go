@@ -79,57 +79,57 @@ func TestSignals(t *testing.T) {
 }
 
 // The first signal lets a round of seconds end, and leaves a checkpoint of it; a second one ends the process at once,
-// also one that was started to ignore SIGINT, as the shells of scripts start what is to run in the background.
+// also one that was started to ignore SIGINT, as the shells of scripts start what is to run in the background. Warnings
+// that the time is up are no such second signals, and after them SIGTERM is the first: schedulers send it at the limit.
 func TestSecondSignal(t *testing.T) {
-	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 300000 ", "--eval-every 10",
+	const (
+		INT, TERM, HUP   = syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP
+		USR1, USR2, XCPU = syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU
+		killed           = -1 // by the signal itself
+	)
+	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 100000 ", "--eval-every 10",
 		"--eval-every 1").Replace(longRun)
 	for _, c := range []struct {
-		name           string
-		twice, ignored bool
-		status         int
+		name    string
+		sent    []syscall.Signal
+		ignored bool // SIGINT, by who started it
+		status  int
+		whole   bool // the round ends, and has its checkpoint
 	}{
-		{"once", false, false, statusInterrupted},
-		{"twice", true, false, -1},
-		{"ignored, once", false, true, statusInterrupted},
-		{"ignored, twice", true, true, statusInterrupted},
+		{"once", []syscall.Signal{INT}, false, statusInterrupted, true},
+		{"twice", []syscall.Signal{TERM, INT}, false, killed, false},
+		{"ignored, once", []syscall.Signal{INT}, true, statusInterrupted, true},
+		{"ignored, twice", []syscall.Signal{TERM, INT}, true, statusInterrupted, false},
+		{"USR1 and TERM", []syscall.Signal{USR1, TERM}, false, statusTimeUp, true},
+		{"USR2 and INT", []syscall.Signal{USR2, INT}, false, statusTimeUp, true},
+		{"XCPU and HUP", []syscall.Signal{XCPU, HUP}, false, statusTimeUp, true},
+		{"warned again and again", []syscall.Signal{USR2, XCPU, USR2, USR1, XCPU, TERM, USR1}, false, statusTimeUp, true},
+		{"USR1 and twice", []syscall.Signal{USR1, TERM, HUP}, false, killed, false},
+		{"twice, USR2 between", []syscall.Signal{INT, USR2, TERM}, false, killed, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.ignored {
 				longtest.Only(t, "rounds of seconds")
+			} else {
+				t.Parallel() // resumes when no signal is ignored here
 			}
-			inherited(t, syscall.SIGINT, c.ignored)
+			inherited(t, INT, c.ignored)
+			inherited(t, HUP, false)
 			out := t.TempDir()
 			run := startUntil(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
 			run.computes(t) // until the next round has begun: between two rounds a run ends at once
-			if c.twice {
-				must.OK(t, run.Process.Signal(syscall.SIGTERM))
-				time.Sleep(200 * time.Millisecond)
+			last := len(c.sent) - 1
+			for _, s := range c.sent[:last] {
+				must.OK(t, run.Process.Signal(s))
+				time.Sleep(50 * time.Millisecond)
 			}
-			log, took := run.endBy(t, syscall.SIGINT, c.status)
+			log, took := run.endBy(t, c.sent[last], c.status)
 			left := must.Get(filepath.Glob(filepath.Join(out, "run/*/seed-*/checkpoint-2.safetensors")))(t)
-			if (len(left) == 1) == c.twice || c.twice && took > promptEnd {
-				t.Errorf("after %v, %q, checkpoints %q, want the round and its checkpoint or the end at once",
-					took, log, left)
+			if (len(left) == 1) != c.whole || !c.whole && took > promptEnd {
+				t.Errorf("after %v, %q, checkpoints %q, want the round and its checkpoint: %t, or the end at once",
+					took, log, left, c.whole)
 			}
 		})
-	}
-}
-
-// Warnings that the time is up come again and again, and do not end a round of seconds before its checkpoint.
-func TestWarnedAgain(t *testing.T) {
-	line := strings.NewReplacer("--local-steps 1 ", "--local-steps 300000 ", "--eval-every 10",
-		"--eval-every 1").Replace(longRun)
-	out := t.TempDir()
-	run := startUntil(t, ": round 1/", "run --method mifa --p 1"+line+"--out "+out)
-	run.computes(t)
-	for _, warning := range []syscall.Signal{syscall.SIGUSR2, syscall.SIGXCPU, syscall.SIGUSR2, syscall.SIGUSR1} {
-		must.OK(t, run.Process.Signal(warning))
-		time.Sleep(50 * time.Millisecond)
-	}
-	log, _ := run.endBy(t, syscall.SIGXCPU, statusTimeUp)
-	left := must.Get(filepath.Glob(filepath.Join(out, "run/*/seed-*/checkpoint-2.safetensors")))(t)
-	if len(left) != 1 {
-		t.Errorf("%q, checkpoints %q, want one of round 2", log, left)
 	}
 }
 

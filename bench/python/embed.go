@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,7 +42,11 @@ const Variable = "ROLLCALL_PYTHON"
 // virtual environment, or the python3 on the PATH.
 func Interpreter() (string, error) {
 	if own := os.Getenv(Variable); own != "" {
-		return own, nil
+		path, err := exec.LookPath(own)
+		if err != nil {
+			return "", fmt.Errorf("python: $%s: %w, want a Python with NumPy", Variable, err)
+		}
+		return path, nil
 	}
 	if program, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(program), "python3")
@@ -56,8 +61,8 @@ func Interpreter() (string, error) {
 	return path, nil
 }
 
-// Unpack returns a folder that has the package. It lies in the user's cache folder, under a name made of its content,
-// so that it is written once and never changes.
+// Unpack returns a folder that has the package. It lies in the user's cache folder, or in the folder of temporary files
+// if nothing can be written there, under a name made of its content, so that it is written once and never changes.
 func Unpack() (string, error) {
 	total := sha256.New()
 	err := fs.WalkDir(sources, ".", func(path string, e fs.DirEntry, err error) error {
@@ -71,24 +76,43 @@ func Unpack() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
+	name := "python-" + hex.EncodeToString(total.Sum(nil))[:16]
+	cache, lack := os.UserCacheDir()
+	if lack == nil {
+		dir, err := unpackIn(filepath.Join(cache, "rollcall"), name)
+		if err == nil {
+			return dir, nil
+		}
+		lack = err
 	}
-	parent := filepath.Join(cache, "rollcall")
-	dir := filepath.Join(parent, "python-"+hex.EncodeToString(total.Sum(nil))[:16])
+	// Each user has a folder there: nobody may run what another one can write. Chmod fails for who does not own it.
+	own := filepath.Join(os.TempDir(), fmt.Sprintf("rollcall-%d", os.Getuid()))
+	err = errors.Join(os.MkdirAll(own, 0o700), os.Chmod(own, 0o700))
+	var dir string
+	if err == nil {
+		dir, err = unpackIn(own, name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("python: no folder for the package rollcall_fl: %w; %w", lack, err)
+	}
+	return dir, nil
+}
+
+// unpackIn returns the folder of this name in a parent, which has the package, or another one beside it.
+func unpackIn(parent, name string) (string, error) {
+	dir := filepath.Join(parent, name)
 	if same(dir) {
 		return dir, nil
 	}
 	if err := os.MkdirAll(parent, 0o777); err != nil {
-		return "", fmt.Errorf("python: %w", err)
+		return "", err
 	}
 	made, err := os.MkdirTemp(parent, ".python-")
-	if err == nil {
-		err = os.CopyFS(made, sources)
-	}
 	if err != nil {
-		return "", fmt.Errorf("python: %w", err)
+		return "", err
+	}
+	if err := os.CopyFS(made, sources); err != nil {
+		return "", errors.Join(err, os.RemoveAll(made))
 	}
 	if os.Rename(made, dir) == nil {
 		return dir, nil

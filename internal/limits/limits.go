@@ -7,6 +7,7 @@ package limits
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -30,6 +31,26 @@ static void end_by(const char *line, int n) {
   _exit(1);
 }
 
+// Whether Go's runtime takes this as GOMEMLIMIT: parseByteCount in its string.go. The runtime ends with a trace and
+// status 2 otherwise.
+static int is_memory(const char *s) {
+  if (!*s || !strcmp(s, "off")) return 1;
+  int negative = *s == '-';
+  if (*s == '-' || *s == '+') s++;
+  if (*s < '0' || *s > '9') return 0;
+  const unsigned long long most = 0x7fffffffffffffff;
+  unsigned long long n = 0;
+  for (; *s >= '0' && *s <= '9'; s++) {
+    unsigned digit = (unsigned)(*s - '0');
+    if (n > (most - digit) / 10) return 0;
+    n = 10 * n + digit;
+  }
+  if (negative && n) return 0;
+  if (!*s || !strcmp(s, "B")) return 1;
+  const char *units = "KMGT", *unit = strchr(units, *s);
+  return unit && !strcmp(s + 1, "iB") && n <= most >> 10 * (unit - units + 1);
+}
+
 __attribute__((constructor)) static void before_go(int argc, char **argv) {
   char line[200];
   struct rlimit space;
@@ -37,6 +58,14 @@ __attribute__((constructor)) static void before_go(int argc, char **argv) {
   if (limited && space.rlim_cur / 1024 < least_kb) {
     end_by(line, snprintf(line, sizeof line, "rollcall: ulimit -v %llu: too low for the program to start, want %d or "
                           "more\n", (unsigned long long)space.rlim_cur / 1024, least_kb));
+  }
+
+  const char *memory = getenv("GOMEMLIMIT");
+  if (memory && !is_memory(memory)) {
+    int n = snprintf(line, sizeof line, "rollcall: GOMEMLIMIT=%.40s: want a whole number of bytes, with nothing, B, "
+                     "KiB, MiB, GiB or TiB behind it, or off\n", memory);
+    for (int i = 0; i < n - 1; i++) line[i] = (unsigned char)line[i] < ' ' ? '?' : line[i];
+    end_by(line, n);
   }
 
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

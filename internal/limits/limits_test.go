@@ -14,7 +14,7 @@ import (
 	"rollcall/internal/must"
 )
 
-// Under a limit that is too low the program, here the one of this test, ends in one line with status 1.
+// Under a limit that is too low, or is none, the program, here the one of this test, ends in one line with status 1.
 func TestLimits(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -37,6 +37,24 @@ func TestLimits(t *testing.T) {
 		{"ulimit -u 4", "rollcall: only 4 of the 7 threads"},
 		{"ulimit -u 6", "rollcall: only 6 of the 7 threads"},
 		{"ulimit -u 200", ""},
+		{"export GOMEMLIMIT=1GB", "rollcall: GOMEMLIMIT=1GB: want a whole number of bytes, with nothing, B, KiB, MiB"},
+		{"export GOMEMLIMIT=abc", "rollcall: GOMEMLIMIT=abc: want"},
+		{"export GOMEMLIMIT=-1", "rollcall: GOMEMLIMIT=-1: want"},
+		{"export GOMEMLIMIT=' 1'", "rollcall: GOMEMLIMIT= 1: want"},
+		{"export GOMEMLIMIT=$'1\\n2'", "rollcall: GOMEMLIMIT=1?2: want"},
+		{"export GOMEMLIMIT=OFF", "rollcall: GOMEMLIMIT=OFF: want"},
+		{"export GOMEMLIMIT=KiB", "rollcall: GOMEMLIMIT=KiB: want"},
+		{"export GOMEMLIMIT=1iB", "rollcall: GOMEMLIMIT=1iB: want"},
+		{"export GOMEMLIMIT=1GiBB", "rollcall: GOMEMLIMIT=1GiBB: want"},
+		{"export GOMEMLIMIT=9223372036854775808", "rollcall: GOMEMLIMIT=9223372036854775808: want"},
+		{"export GOMEMLIMIT=8388608TiB", "rollcall: GOMEMLIMIT=8388608TiB: want"}, // 2^63
+		{"export GOMEMLIMIT=8388607TiB", ""},
+		{"export GOMEMLIMIT=9223372036854775807B", ""},
+		{"export GOMEMLIMIT=+900MiB", ""},
+		{"export GOMEMLIMIT=4000000KiB", ""},
+		{"export GOMEMLIMIT=2GiB", ""},
+		{"export GOMEMLIMIT=off", ""},
+		{"export GOMEMLIMIT=", ""},
 		{":", ""},
 	} {
 		cmd := exec.CommandContext(t.Context(), bash, "-c", c.limit+` && exec "$0" -test.run "^$"`, program)

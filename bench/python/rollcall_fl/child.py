@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import platform
+import signal
 import sys
 import sysconfig
 import threading
@@ -15,6 +16,7 @@ import time
 import traceback
 import weakref
 from importlib import machinery
+from numbers import Real
 from types import CodeType, ModuleType
 from typing import Any, Optional
 
@@ -26,6 +28,7 @@ from .method import Fed, Method, Param, Round
 from .rows import EngineError
 
 PROTOCOL = 1
+MOST = 16 << 20  # bytes of a source, as the engine has it for the file of a method
 HERE = os.path.dirname(os.path.realpath(__file__))
 
 
@@ -182,6 +185,8 @@ class _AsItIs(machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
+        if (size := os.path.getsize(path)) > MOST:
+            raise ImportError(f"{path}: {size} bytes, want at most {MOST}")
         return self.source_to_code(self.get_data(path), path)
 
 
@@ -200,9 +205,18 @@ class Runner:
 
     def introduce(self) -> None:
         cls = self.cls
+        for name, kind, want in (
+            ("name", str, "text"), ("__doc__", (str, type(None)), "text"), ("rates", dict, "a dict of lr and server_lr"),
+            ("moves_when_empty", bool, "True or False"), ("uses_server_lr", bool, "True or False"),
+        ):  # fmt: skip
+            if not isinstance(getattr(cls, name), kind):
+                raise TypeError(f"class {cls.__name__}: {name} = {getattr(cls, name)!r}, want {want}")
+        for name, rate in cls.rates.items():
+            if not isinstance(rate, Real):
+                raise TypeError(f"class {cls.__name__}: rates: {name} = {rate!r}, want a number")
         unknown = cls.rates.keys() - {"lr", "server_lr"}
         if unknown:
-            raise ValueError(f"rates: {sorted(unknown)[0]!r}, want lr and server_lr")
+            raise ValueError(f"class {cls.__name__}: rates: {min(map(repr, unknown))}, want lr and server_lr")
         self.wire.send(
             op="method", protocol=PROTOCOL, name=cls.name or self.source.stem, sha256=self.source.sum(),
             help=(cls.__doc__ or "").strip().split("\n")[0], rates={k: float(v) for k, v in cls.rates.items()},
@@ -285,10 +299,12 @@ def _ours(file: str) -> bool:
 
 
 def watch_parent() -> None:
-    """End with the parent, even where the method never asks for anything again."""
+    """End with the parent, even if the method asks for nothing again, and end what the method has started."""
     parent = os.getppid()
     while os.getppid() == parent:
         time.sleep(1)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
     os._exit(1)
 
 

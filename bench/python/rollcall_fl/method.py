@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -17,8 +18,15 @@ class Param:
     """A parameter of a method, see `param`."""
 
     def __init__(self, default: Any, help: str, words: Optional[Sequence[str]], **ends: Optional[float]) -> None:
-        self.default, self.help, self.words = default, help, words
-        self.ends = {k: v for k, v in ends.items() if v is not None}
+        self.default, self.help, self.words = default, help, words if words is None else list(words)
+        if not isinstance(help, str):
+            raise TypeError(f"param({default!r}): help={help!r}, want text")
+        if isinstance(words, str) or not all(isinstance(w, str) for w in words or ()):
+            raise TypeError(f"param({default!r}): words={words!r}, want a list of words")
+        for k, v in ends.items():
+            if not isinstance(v, (Real, type(None))):
+                raise TypeError(f"param({default!r}): {k}={v!r}, want a number")
+        self.ends = {k: float(v) for k, v in ends.items() if v is not None}
         kinds = {bool: "switch", int: "whole", float: "number", str: "word"}
         if type(default) not in kinds:
             raise TypeError(f"param({default!r}): want True or False, a number or a word")
@@ -26,7 +34,7 @@ class Param:
         if (self.kind == "word") != (words is not None):
             raise TypeError(f"param({default!r}): want words=[…] for a word, and for nothing else")
         if words is not None and default not in words:
-            raise ValueError(f"param({default!r}): want one of {list(words)}")
+            raise ValueError(f"param({default!r}): want one of {self.words}")
 
     def text(self, value: Any) -> str:
         return str(value).lower() if self.kind == "switch" else str(value)
