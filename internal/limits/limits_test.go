@@ -37,6 +37,8 @@ func TestLimits(t *testing.T) {
 		{"ulimit -u 4", "rollcall: only 4 of the 7 threads"},
 		{"ulimit -u 6", "rollcall: only 6 of the 7 threads"},
 		{"ulimit -u 200", ""},
+		{"ulimit -n 7", "rollcall: only 4 files can be opened, want 6 or more: the limit of open files (ulimit -n)"},
+		{"ulimit -n 20", ""},
 		{"export GOMEMLIMIT=1GB", "rollcall: GOMEMLIMIT=1GB: want a whole number of bytes, with nothing, B, KiB, MiB"},
 		{"export GOMEMLIMIT=abc", "rollcall: GOMEMLIMIT=abc: want"},
 		{"export GOMEMLIMIT=-1", "rollcall: GOMEMLIMIT=-1: want"},
