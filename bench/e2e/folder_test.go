@@ -120,6 +120,21 @@ func TestGoneFolder(t *testing.T) {
 		"a file in its place": {func(t *testing.T, out string) {
 			must.OK(t, errors.Join(removeAll(out), os.WriteFile(out, nil, 0o666)))
 		}, "", statusFailure},
+		"another in the seed's place": {func(t *testing.T, out string) {
+			dir := seed(t, out)
+			moved(t, dir)
+			must.OK(t, os.Mkdir(dir, 0o777))
+		}, "out/run/*/seed-32", statusFailure},
+		"a file in the seed's place": {func(t *testing.T, out string) {
+			dir := seed(t, out)
+			moved(t, dir)
+			must.OK(t, os.WriteFile(dir, []byte("mine\n"), 0o666))
+		}, "out/run/*/seed-32", statusFailure},
+		"a link in the seed's place": {func(t *testing.T, out string) {
+			dir := seed(t, out)
+			moved(t, dir)
+			must.OK(t, errors.Join(os.Mkdir(out+"/mine", 0o777), os.Symlink(out+"/mine", dir)))
+		}, "out/run/*/seed-32", statusFailure},
 		"a link to where it is": {func(t *testing.T, out string) {
 			must.OK(t, errors.Join(os.Rename(out, out+"2"), os.Symlink("out2", out)))
 		}, "", statusOK},
@@ -139,7 +154,11 @@ func TestGoneFolder(t *testing.T) {
 				return
 			}
 			oneLineError(t, o, statusFailure, "the output folder was removed or moved while the run was in it", out)
-			if left := must.Get(filepath.Glob(filepath.Join(out, "run", "*", "seed-3")))(t); len(left) > 0 {
+			again := filepath.Join(out, "run", "*", "seed-3")
+			if strings.HasSuffix(name, "in the seed's place") {
+				again += "/*"
+			}
+			if left := must.Get(filepath.Glob(again))(t); len(left) > 0 {
 				t.Errorf("made again: %q", left)
 			}
 			if info, err := os.Lstat(out); name == "a file in its place" && (err != nil || !info.Mode().IsRegular()) {
