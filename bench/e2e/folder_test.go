@@ -49,6 +49,25 @@ func TestLinkedFolder(t *testing.T) {
 	}
 }
 
+// An output folder that is a link to nothing, or in one, is told as that.
+func TestFolderLinkedToNothing(t *testing.T) {
+	at := t.TempDir()
+	out, link := filepath.Join(at, "out"), filepath.Join(at, "link")
+	pass(t, smallRun(out)...)
+	must.OK(t, os.Symlink("nothing", link))
+	for _, line := range [][]string{
+		smallRun(link), smallRun(filepath.Join(link, "a", "b")),
+		{"report", out, "--to", link},
+		{"report", out, "--to", filepath.Join(link, "a")},
+		{"bench", "--data", "leaf", "--out", link},
+	} {
+		oneLineError(t, rollcall(t, line...), statusFailure, link+" is a link to nothing, which is not there")
+	}
+	if _, err := os.Lstat(filepath.Join(at, "nothing")); err == nil {
+		t.Error("the folder behind the link was made")
+	}
+}
+
 // removeAll removes a folder into which a process writes meanwhile: what is written between the listing and the removal
 // of a folder makes os.RemoveAll fail.
 func removeAll(dir string) (err error) {
