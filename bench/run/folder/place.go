@@ -190,10 +190,13 @@ func (p *Place) Publish(name string, write func(path string, before files.Before
 		return err
 	}
 	err := write(filepath.Join(p.want.Dir, name), p.before(name, nil))
-	if err == nil && name == results.RunFile {
+	if err != nil { // the folder may have gone meanwhile, and the error is about a part of it
+		return cmp.Or(p.present(), err)
+	}
+	if name == results.RunFile {
 		p.info, _ = os.Lstat(filepath.Join(p.want.Dir, name)) // nil if somebody has moved it away since
 	}
-	return err
+	return nil
 }
 
 // PublishCurve writes the rows of the curve up to now, if they are not there. A longer curve with the same rows stays.
@@ -209,11 +212,12 @@ func (p *Place) PublishCurve(rows []results.CurveRow) error {
 	if errors.Is(err, errStays) {
 		return nil
 	}
-	if err == nil {
-		p.rows = len(rows)
-		p.put, _ = os.Lstat(path) // nil if somebody has moved it away since
+	if err != nil { // as in Publish
+		return cmp.Or(p.present(), err)
 	}
-	return err
+	p.rows = len(rows)
+	p.put, _ = os.Lstat(path) // nil if somebody has moved it away since
+	return nil
 }
 
 // RemoveOlder removes the checkpoints up to a round, at which this process is, but for the last ones, as many as keep.
