@@ -151,7 +151,8 @@ func benchTurn(path string) (*lock.Lock, error) {
 			return nil, fmt.Errorf("results: %s: %w", path, err)
 		}
 		if time.Since(began) > benchWait {
-			return nil, fmt.Errorf("results: %s: %s has been adding a row for a minute, want it to end", path, &held.Holder)
+			return nil, fmt.Errorf("results: %s: %s has been adding a row for a minute, want it to end",
+				path, &held.Holder)
 		}
 	}
 }

@@ -303,7 +303,10 @@ func TestMergeIntoLinks(t *testing.T) {
 			must.OK(t, os.Remove(into))
 			link(t, "nothing", into)
 		}, "all: a link, no such file or directory, want a folder"},
-		"table is a file": {func(t *testing.T, into, _, _ string) { file(t, filepath.Join(into, "run")) }, "run: a file"},
+		"table is a file": {
+			func(t *testing.T, into, _, _ string) { file(t, filepath.Join(into, "run")) },
+			"run: a file, want a folder",
+		},
 		"cell is a file": {func(t *testing.T, into, _, place string) {
 			file(t, filepath.Join(into, filepath.Dir(place)))
 		}, ": a file, want a folder"},

@@ -183,7 +183,8 @@ func (b *builder) writeFigures(ctx context.Context, dir string) error {
 	return cmp.Or(append([]error{err}, errs...)...)
 }
 
-// write writes path.svg, path.csv and path.png. The SVG comes first: it alone says that a report has written the others.
+// write writes path.svg, path.csv and path.png. The SVG comes first: it alone says that a report has written the
+// others.
 func (f *figure) write(path string) error {
 	drawn := thinned(f.drawn, fileWidth)
 	if err := plot.WriteFigure(path+".svg", drawn); err != nil {
@@ -207,7 +208,7 @@ const (
 func (b *builder) mayReplace(dir string) error {
 	refused := func(path string, err error) error {
 		if err == nil {
-			err = errors.New("a file that no report of rollcall has written, want another folder or the file moved away")
+			err = errors.New("a file that no report of rollcall wrote, want another folder or the file moved away")
 		}
 		return fmt.Errorf("report: %s: %w", path, err)
 	}

@@ -81,13 +81,13 @@ func (p *Place) resume(d *Resume) error {
 	return nil
 }
 
-// Present returns an error that wraps [ErrGone] if a path does not lead to the folder that was locked: it was removed or
-// moved, and something else may have its place.
+// Present returns an error that wraps [ErrGone] if a path does not lead to the folder that was locked: it was removed
+// or moved, and something else may have its place.
 func Present(held *lock.Lock, dir string) error {
 	here, err := held.In(dir)
 	lost := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
-	if here || err != nil && !lost { // such as a file server that does not answer: the write reports it, and is tried again
-		return nil
+	if here || err != nil && !lost {
+		return nil // such as a file server that does not answer: the write reports it, and is tried again
 	}
 	return fmt.Errorf("%s: %w", dir, ErrGone)
 }
