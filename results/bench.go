@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"rollcall/internal/files"
+	"rollcall/internal/lock"
 	"rollcall/results/stats"
 )
 
@@ -113,15 +115,46 @@ func (r *BenchRow) SetRounds(rounds []BenchRound) {
 }
 
 // AppendBench adds a row to a file of speed measurements and creates the file if there is none. It rewrites the file
-// atomically. A file that does not hold such rows stays as it is, and the error names it. If two processes append at
-// the same moment, one of the two rows may be lost.
-func AppendBench(path string, row BenchRow) error {
+// atomically. A file that does not hold such rows stays as it is, and the error names it. Processes that append at the
+// same moment wait for each other, up to a minute, unless the file system cannot lock.
+func AppendBench(path string, row BenchRow) (err error) {
+	turn, err := benchTurn(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, turn.Release()) }()
 	rows, err := files.ReadCSVFile[BenchRow](path, files.MostTable)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	row.Time = row.Time.Truncate(time.Second)
 	return files.WriteCSVFile(path, append(rows, row))
+}
+
+// How often and how long a process tries to get its turn to append a row, which takes another one a moment.
+const (
+	benchPause = 20 * time.Millisecond
+	benchWait  = time.Minute
+)
+
+// benchTurn takes the lock of a file of speed measurements: that of a hidden folder beside it, since the file itself is
+// replaced. The folder goes with the lock, unless somebody waits for it.
+func benchTurn(path string) (*lock.Lock, error) {
+	dir := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".lock")
+	for began := time.Now(); ; time.Sleep(benchPause) {
+		turn, err := lock.Take(dir, lock.Holder{})
+		if err == nil {
+			return turn, nil
+		}
+		held, is := errors.AsType[*lock.HeldError](err)
+		if !is {
+			return nil, fmt.Errorf("results: %s: %w", path, err)
+		}
+		if time.Since(began) > benchWait {
+			return nil, fmt.Errorf("results: %s: %s has been adding a row for a minute, want it to end",
+				path, &held.Holder)
+		}
+	}
 }
 
 // Text writes the row for people to read: the workload, the machine and the speeds, with units.

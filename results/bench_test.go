@@ -2,6 +2,8 @@ package results
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 )
 
@@ -78,9 +81,64 @@ func TestAppendBench(t *testing.T) {
 	if string(text) != want {
 		t.Errorf("file:\ngot\n%s\nwant\n%s", text, want)
 	}
+	if names := filestest.FileNames(t, filepath.Dir(path)); names != BenchFile {
+		t.Errorf("left %s, want %s alone", names, BenchFile)
+	}
 	back, err := files.ReadCSVFile[BenchRow](path, files.MostTable)
 	if err != nil || !reflect.DeepEqual(back, []BenchRow{first, second}) {
 		t.Errorf("read back: got %+v, %v, want %+v", back, err, []BenchRow{first, second})
+	}
+}
+
+// No row is lost of those that are appended at the same moment.
+func TestAppendBenchAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out", BenchFile)
+	const n = 20
+	errs := make(chan error, n)
+	for i := range n {
+		go func() {
+			row := testBench()
+			row.Seed = uint32(i)
+			errs <- AppendBench(path, row)
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	rows := must.Get(files.ReadCSVFile[BenchRow](path, files.MostTable))(t)
+	seeds := map[uint32]bool{}
+	for _, r := range rows {
+		seeds[r.Seed] = true
+	}
+	if len(rows) != n || len(seeds) != n {
+		t.Errorf("%d rows of %d seeds, want %d", len(rows), len(seeds), n)
+	}
+}
+
+// A lock whose folder is left by a killed process is taken, and one that cannot be taken is an error with the path.
+func TestAppendBenchLock(t *testing.T) {
+	for name, c := range map[string]struct {
+		put  func(lock string) error
+		want string
+	}{
+		"folder": {func(lock string) error { return os.Mkdir(lock, 0o777) }, ""},
+		"file":   {func(lock string) error { return os.WriteFile(lock, nil, 0o666) }, "not a directory"},
+		"inner link": {func(lock string) error {
+			return errors.Join(os.Mkdir(lock, 0o777), os.Symlink("/dev/null", filepath.Join(lock, ".lock")))
+		}, "a link, want a file"},
+		"dead holder": {func(lock string) error {
+			return errors.Join(os.Mkdir(lock, 0o777), os.WriteFile(filepath.Join(lock, ".lock"), []byte("{}\n"), 0o666))
+		}, ""},
+	} {
+		path := filepath.Join(t.TempDir(), BenchFile)
+		must.OK(t, c.put(filepath.Join(filepath.Dir(path), ".bench.csv.lock")))
+		err := AppendBench(path, testBench())
+		said := fmt.Sprint(err)
+		if ok := strings.HasPrefix(said, "results: "+path+": ") && strings.Contains(said, c.want); ok != (c.want != "") {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,35 +169,85 @@ func filesNamed(ctx context.Context, folders []string, name string) (paths []str
 	return files.UniquePaths(paths), err
 }
 
-// walk visits everything below the folders, sorted within each. It follows a given folder that is a link, but no
-// link below it. It leaves out hidden folders, which hold runs that were moved aside and files of other programs. It
-// ignores what another process removes meanwhile.
+// folderLevels is how many levels of folders an output folder has: tables, cells, seeds.
+const folderLevels = 3
+
+// walk visits everything below the folders, sorted within each. It leaves out hidden folders, which hold runs that were
+// moved aside and files of other programs. It ignores what another process removes meanwhile.
+//
+// It follows links to folders at the levels of an output folder, so that a table may lie on another disk, and goes no
+// deeper behind a link than an output folder has levels. A folder that several paths lead to is visited once, in its
+// own place if it has one below the given folder.
 func walk(ctx context.Context, folders []string, visit func(path string, d fs.DirEntry)) error {
+	met := map[string]bool{}
 	for _, folder := range folders {
-		err := fs.WalkDir(os.DirFS(folder), ".", func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case name != "." && errors.Is(err, fs.ErrNotExist):
-				return nil
-			case err != nil:
-				return err
-			case name == ".":
-				return nil
-			case d.IsDir() && strings.HasPrefix(d.Name(), "."):
-				return fs.SkipDir
-			}
-			visit(filepath.Join(folder, filepath.FromSlash(name)), d)
-			return nil
-		})
+		top := files.RealPath(folder)
+		if met[top] {
+			continue
+		}
+		w := walker{ctx: ctx, visit: visit, top: top, met: met}
+		err := w.folder(folder, top, 0, math.MaxInt)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			return fmt.Errorf("results: %s: %w", folder, err)
+			return fmt.Errorf("results: %w", err)
 		}
 	}
 	return nil
+}
+
+type walker struct {
+	ctx   context.Context
+	visit func(path string, d fs.DirEntry)
+	top   string          // the given folder, without links
+	met   map[string]bool // the folders that were visited, without links
+}
+
+// folder visits what is in a folder, whose path without links is real. It is level levels below the given one, and the
+// walk goes at most deeper levels further down.
+func (w *walker) folder(path, real string, level, deeper int) error {
+	w.met[real] = true
+	entries, err := os.ReadDir(path)
+	if err != nil && (level == 0 || !errors.Is(err, fs.ErrNotExist)) {
+		return err
+	}
+	for _, e := range entries {
+		if w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
+		below, itself, most := filepath.Join(path, e.Name()), filepath.Join(real, e.Name()), deeper-1
+		if e.Type()&fs.ModeSymlink != 0 && level < folderLevels {
+			if info, err := os.Stat(below); err == nil && info.IsDir() {
+				if itself = files.RealPath(below); w.elsewhere(itself) {
+					continue
+				}
+				e, most = fs.FileInfoToDirEntry(info), min(most, folderLevels)
+			}
+		}
+		if !e.IsDir() {
+			w.visit(below, e)
+			continue
+		}
+		if strings.HasPrefix(e.Name(), ".") || deeper == 0 || w.met[itself] {
+			continue
+		}
+		w.visit(below, e)
+		if err := w.folder(below, itself, level+1, most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// elsewhere reports whether a link need not be followed to a folder: the walk comes to it in its own place, or from it.
+func (w *walker) elsewhere(real string) bool {
+	if files.Contains(real, w.top) {
+		return true
+	}
+	inside, _ := filepath.Rel(w.top, real) // both are absolute
+	hidden := strings.Contains(string(filepath.Separator)+inside, string(filepath.Separator)+".")
+	return files.Contains(w.top, real) && !hidden
 }
 
 // ReadRunFolder reads and checks the folder of one run; bad lists the faults of its curve and its run.json, and those

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,77 @@ func TestFindRuns(t *testing.T) {
 }
 
 // Each kind of damage is named, and what is left is used.
+// Links to folders are followed at the levels of an output folder, and nothing is found twice.
+func TestLinkedFolders(t *testing.T) {
+	dir := t.TempDir()
+	out, disk := filepath.Join(dir, "out"), filepath.Join(dir, "disk")
+	run := func(out, table string, seed uint32) string {
+		return resultstest.WriteRun(t, out, resultstest.Complete(table, "mifa", seed, 0.1, float64(seed)/10))
+	}
+	rel := func(path string) string { return must.Get(filepath.Rel(dir, path))(t) }
+	here := rel(run(out, "here", 3))
+	cell := filepath.Dir(strings.TrimPrefix(here, "out/here/"))
+	run(disk, "table", 4)
+	run(disk, "cells", 5)
+	run(disk, "seeds", 6)
+	run(disk, ".hidden", 7)
+	for _, c := range []struct{ to, path string }{
+		{"../disk/table", "a"},
+		{"../../disk/cells/" + cell, "b/" + cell},
+		{"../../../disk/seeds/" + cell + "/seed-6", "c/" + cell + "/seed-6"},
+		{"here", "alias"},                        // found in its own place
+		{"../disk/table", "again"},               // found already
+		{".", "itself"},                          // the given folder, a loop
+		{"../..", "here/above"},                  // a folder that has the given one in it, a loop
+		{"/", "root"},                            // likewise
+		{"../disk", "deep"},                      // its tables are found already, or hidden
+		{"loop", "loop"},                         // to itself
+		{"nothing", "dangling"},                  // no folder
+		{"../disk/.hidden", ".hidden"},           // the name in the output folder is hidden
+		{"../..", "here/" + cell + "/seed-3/up"}, // the folder of the table, met already
+	} {
+		path := filepath.Join(out, c.path)
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.OK(t, os.Symlink(c.to, path))
+	}
+	must.OK(t, os.Symlink("out", filepath.Join(dir, "link")))
+	all := func(top string) (want []string) {
+		for _, place := range []string{
+			"a/" + cell + "/seed-4", "b/" + cell + "/seed-5", "c/" + cell + "/seed-6", "here/" + cell + "/seed-3",
+		} {
+			want = append(want, filepath.Join(dir, top, filepath.FromSlash(place)))
+		}
+		return want
+	}
+	for _, c := range []struct {
+		folders, want []string
+	}{
+		{[]string{"out"}, all("out")},
+		{[]string{"link"}, all("link")},
+		{[]string{"out", "link", "out/here", "out/a"}, all("out")}, // the same again
+		{[]string{"out/a"}, all("out")[:1]},
+		{[]string{"out/b/" + cell}, all("out")[1:2]},
+		{[]string{"out/c/" + cell + "/seed-6"}, all("out")[2:3]},
+	} {
+		var folders []string
+		for _, folder := range c.folders {
+			folders = append(folders, filepath.Join(dir, folder))
+		}
+		got := must.Get(results.RunFolders(t.Context(), folders...))(t)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("below %s\n%s\nwant\n%s", c.folders, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+		if begun := must.Get(results.BegunFolders(t.Context(), folders...))(t); !slices.Equal(begun, c.want) {
+			t.Errorf("begun below %s\n%s\nwant\n%s", c.folders, strings.Join(begun, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+	overwrite(t, filepath.Join(disk, "table", cell, "seed-4", results.CurveFile), "x\n")
+	_, bad := must.Get2(results.FindRuns(t.Context(), out))(t)
+	if len(bad) != 1 || !strings.Contains(bad[0].Error(), filepath.Join(out, "a", cell, "seed-4", results.CurveFile)) {
+		t.Errorf("damaged behind a link: %v, want its path through the link", bad)
+	}
+}
+
 func TestFindBadRuns(t *testing.T) {
 	row := func(round int, seed string) string {
 		return "t,mifa,code,cifar10,cnn-cifar10,sine,100,0.1," + seed +

@@ -49,6 +49,25 @@ func TestLinkedFolder(t *testing.T) {
 	}
 }
 
+// An output folder that is a link to nothing, or in one, is told as that.
+func TestFolderLinkedToNothing(t *testing.T) {
+	at := t.TempDir()
+	out, link := filepath.Join(at, "out"), filepath.Join(at, "link")
+	pass(t, smallRun(out)...)
+	must.OK(t, os.Symlink("nothing", link))
+	for _, line := range [][]string{
+		smallRun(link), smallRun(filepath.Join(link, "a", "b")),
+		{"report", out, "--to", link},
+		{"report", out, "--to", filepath.Join(link, "a")},
+		{"bench", "--data", "leaf", "--out", link},
+	} {
+		oneLineError(t, rollcall(t, line...), statusFailure, link+" is a link to nothing, which is not there")
+	}
+	if _, err := os.Lstat(filepath.Join(at, "nothing")); err == nil {
+		t.Error("the folder behind the link was made")
+	}
+}
+
 // removeAll removes a folder into which a process writes meanwhile: what is written between the listing and the removal
 // of a folder makes os.RemoveAll fail.
 func removeAll(dir string) (err error) {
@@ -120,6 +139,21 @@ func TestGoneFolder(t *testing.T) {
 		"a file in its place": {func(t *testing.T, out string) {
 			must.OK(t, errors.Join(removeAll(out), os.WriteFile(out, nil, 0o666)))
 		}, "", statusFailure},
+		"another in the seed's place": {func(t *testing.T, out string) {
+			dir := seed(t, out)
+			moved(t, dir)
+			must.OK(t, os.Mkdir(dir, 0o777))
+		}, "out/run/*/seed-32", statusFailure},
+		"a file in the seed's place": {func(t *testing.T, out string) {
+			dir := seed(t, out)
+			moved(t, dir)
+			must.OK(t, os.WriteFile(dir, []byte("mine\n"), 0o666))
+		}, "out/run/*/seed-32", statusFailure},
+		"a link in the seed's place": {func(t *testing.T, out string) {
+			dir := seed(t, out)
+			moved(t, dir)
+			must.OK(t, errors.Join(os.Mkdir(out+"/mine", 0o777), os.Symlink(out+"/mine", dir)))
+		}, "out/run/*/seed-32", statusFailure},
 		"a link to where it is": {func(t *testing.T, out string) {
 			must.OK(t, errors.Join(os.Rename(out, out+"2"), os.Symlink("out2", out)))
 		}, "", statusOK},
@@ -139,7 +173,11 @@ func TestGoneFolder(t *testing.T) {
 				return
 			}
 			oneLineError(t, o, statusFailure, "the output folder was removed or moved while the run was in it", out)
-			if left := must.Get(filepath.Glob(filepath.Join(out, "run", "*", "seed-3")))(t); len(left) > 0 {
+			again := filepath.Join(out, "run", "*", "seed-3")
+			if strings.HasSuffix(name, "in the seed's place") {
+				again += "/*"
+			}
+			if left := must.Get(filepath.Glob(again))(t); len(left) > 0 {
 				t.Errorf("made again: %q", left)
 			}
 			if info, err := os.Lstat(out); name == "a file in its place" && (err != nil || !info.Mode().IsRegular()) {

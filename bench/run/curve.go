@@ -50,8 +50,11 @@ func newCurveFile(write func(rows []results.CurveRow) error, path string, log io
 // write writes the last version, and logs an error when it is a new one, and that writing works again.
 func (f *curveFile) write() {
 	f.err = f.writeRows(f.last)
+	if isOver(f.err) {
+		return // the run ends, and reports it
+	}
 	text := ""
-	if f.err != nil && !isOver(f.err) { // the run ends, and reports it
+	if f.err != nil {
 		text = settings.ErrorLine(f.err)
 	}
 	switch {

@@ -64,6 +64,11 @@ func (x *Experiment) Do(ctx context.Context, ses *Session, keep Keep, p progress
 	if err != nil {
 		return m, err
 	}
+	if unlocked == nil { // the decision is not about what another has put in the folder's place
+		if err := folder.Present(held, x.Dir); err != nil {
+			return m, err
+		}
+	}
 	switch d := d.(type) {
 	case folder.Refuse:
 		return m, &folder.RefusedError{Dir: x.Dir, Refuse: d}
@@ -92,6 +97,9 @@ func (x *Experiment) Do(ctx context.Context, ses *Session, keep Keep, p progress
 		return m, err
 	}
 	w.About.WithoutSamples = &clients.empty
+	if err := folder.Present(held, x.Dir); err != nil { // opening may have taken minutes
+		return m, err
+	}
 	if d, err = folder.DecideAgain(w, policy, d); err != nil {
 		return m, err
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -281,6 +283,14 @@ func Writable(dir string) (leave func(), err error) {
 		var f *os.File // permissions alone do not show that a file system is read-only
 		if f, err = files.CreateTemp(dir); err == nil {
 			err = errors.Join(os.Remove(f.Name()), f.Close())
+		}
+	}
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) { // a link whose target is not there is on the way
+		for above := dir; above != filepath.Dir(above); above = filepath.Dir(above) {
+			if to, no := os.Readlink(above); no == nil {
+				err = fmt.Errorf("%s is a link to %s, which is not there", above, to)
+				break
+			}
 		}
 	}
 	if err != nil {

@@ -29,7 +29,7 @@ func (t *trainer) begin(ctx context.Context, d folder.Decision) (err error) {
 		}
 		Logf(t.ses.Stderr, "%s: moved back from %s\n", w.Dir, resume.Back)
 	}
-	if t.place, err = folder.Begin(w, d); err != nil {
+	if t.place, err = folder.Begin(w, d, t.held); err != nil {
 		return err
 	}
 	if !goesOn {

@@ -37,6 +37,29 @@ func UniquePaths(paths []string) []string {
 	})
 }
 
+// RealPath returns an absolute path without links. What does not exist at the end of the path stays as it is written.
+func RealPath(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	real, err := filepath.EvalSymlinks(whole)
+	if err == nil {
+		return real
+	}
+	above := filepath.Dir(whole)
+	if above == whole {
+		return whole
+	}
+	return filepath.Join(RealPath(above), filepath.Base(whole))
+}
+
+// Contains reports whether a folder is another path, or has it below it. Both are without links, see [RealPath].
+func Contains(folder, path string) bool {
+	inside, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(inside)
+}
+
 // MakeFolders makes a folder and the missing ones above it, and returns those, the outermost first. A file in its place
 // is no error here, but where something is opened in it.
 func MakeFolders(dir string) (made []string, err error) {

@@ -13,6 +13,7 @@
 package lock
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,7 +69,8 @@ type Lock struct {
 	Useless bool
 
 	dir   string
-	made  []string // the folders that Take made, the outermost first
+	made  []string    // the folders that Take made, the outermost first
+	home  fs.FileInfo // the folder
 	file  *os.File
 	stop  func()
 	guard sync.Mutex // of holder
@@ -147,14 +149,15 @@ func (l *Lock) take() error {
 	// The last holder may have removed the file after it was opened here.
 	ours, err := file.Stat()
 	named, gone := os.Lstat(path)
-	if err = errors.Join(err, gone); err == nil && !os.SameFile(ours, named) {
+	home, left := os.Stat(l.dir)
+	if err = errors.Join(err, gone, left); err == nil && !os.SameFile(ours, named) {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
 		_ = file.Close()
 		return err
 	}
-	l.file, l.Useless = file, !locked
+	l.home, l.file, l.Useless = home, file, !locked
 	return nil
 }
 
@@ -195,10 +198,31 @@ func (l *Lock) Folder() string {
 	return filepath.Dir(path)
 }
 
+// In reports whether a path leads to the folder that was locked. A folder that looks like another one, but has the
+// locked file or a copy of it, is the same: not all file systems number their files for good. The error is that of
+// looking at the path.
+func (l *Lock) In(dir string) (is bool, err error) {
+	now, err := os.Stat(dir)
+	if err != nil || os.SameFile(now, l.home) {
+		return err == nil, err
+	}
+	l.guard.Lock() // or a beat could come between the two readings
+	defer l.guard.Unlock()
+	there, _ := files.ReadUpTo(filepath.Join(dir, File), mostText) // nothing, if it cannot be read
+	ours := make([]byte, mostText)
+	n, _ := l.file.ReadAt(ours, 0) // up to the end of the file
+	return n > 0 && bytes.Equal(there, ours[:n]), nil
+}
+
 // Release gives the lock up. Its file stays, emptied, or goes with a folder that Take has made and that has no other.
+// What has the place of the folder meanwhile stays as it is.
 func (l *Lock) Release() error {
 	l.stop()
+	here, _ := l.In(l.dir) // not where it cannot be seen
 	_ = l.file.Truncate(0)
+	if !here {
+		l.made = nil
+	}
 	if entries, err := os.ReadDir(l.dir); err == nil && len(entries) == 1 && len(l.made) > 0 {
 		_ = os.Remove(filepath.Join(l.dir, File)) // while it is locked: see the end of take
 	}
@@ -233,9 +257,12 @@ func Running(dir string) (*Holder, error) {
 	return &h, nil
 }
 
+// mostText bounds the text of a lock's file, in bytes.
+const mostText = 1 << 12
+
 // read returns the text of a lock's file; the zero value for one that is not whole.
 func read(file *os.File) (h Holder) {
-	text := make([]byte, 1<<12)
+	text := make([]byte, mostText)
 	n, _ := file.ReadAt(text, 0) // up to the end of the file
 	if json.Unmarshal(text[:n], &h) != nil {
 		return Holder{}

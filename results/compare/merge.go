@@ -36,8 +36,9 @@ type mergeRun struct {
 // is true.
 //
 // Merge checks everything before it writes anything. The error names all damaged files, all runs that differ in the
-// same place, all seeds with the same numbers, and all folders that are not output folders; then nothing is written.
-// Files appear complete, the run.json of a run last, so that an interrupted merge can be repeated.
+// same place, all seeds with the same numbers, all folders that are not output folders, and all files and links in the
+// way; then nothing is written. Files appear complete, the run.json of a run last, so that an interrupted merge can be
+// repeated.
 func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Merging, err error) {
 	all := sources
 	if _, err := os.Stat(into); err == nil {
@@ -58,18 +59,18 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 		runs[i] = c.run
 	}
 	benches, bad := benchRows(all)
-	refused = slices.Concat(refused, bad, results.RefuseTwins(runs))
+	refused = slices.Concat(refused, bad, results.RefuseTwins(runs), checkPlaces(into, chosen))
 	if len(refused) > 0 {
 		return m, errors.Join(refused...)
 	}
 	// From here on nothing is refused, so writing may begin.
 	m.notes(runs, all, mixed)
-	sweep(into)
 	for _, c := range chosen {
 		if err := ctx.Err(); err != nil {
 			return m, err
 		}
 		if c.source == into {
+			files.Sweep(c.run.Dir) // a killed merge may have left something, and nothing is written there again
 			continue
 		}
 		if err := results.CopyRun(&c.run, filepath.Join(into, c.place)); err != nil {
@@ -106,14 +107,58 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	return m, files.WriteCSVFile(filepath.Join(into, results.BenchFile), benches)
 }
 
-// sweep removes what a killed merge has left below the output folder: a run that is whole is not written again.
-func sweep(into string) {
-	_ = fs.WalkDir(os.DirFS(into), ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			files.Sweep(filepath.Join(into, filepath.FromSlash(name)))
+// checkPlaces returns an error for each folder and each file of the output folder that cannot be written, and for each
+// folder that is another one too, as links lead to it: two runs would be written to one place.
+func checkPlaces(into string, chosen []mergeRun) (refused []error) {
+	root := files.RealPath(into)
+	checked := map[string]bool{}
+	is := map[string]string{} // which folder has a path without links
+	folder := func(path string) {
+		if checked[path] {
+			return
 		}
-		return nil // whoever reads the folder reports the error
-	})
+		checked[path] = true
+		real := files.RealPath(path)
+		info, err := os.Stat(path)
+		_, missing := os.Lstat(path)
+		what := ""
+		switch {
+		case err != nil && missing == nil:
+			what = fmt.Sprintf("a link, %v, want a folder", files.Cause(err))
+		case err == nil && !info.IsDir():
+			what = "a file, want a folder"
+		case path != into && files.Contains(real, root):
+			what = "a link to a folder that has the output folder in it, want one outside of that"
+		case is[real] != "":
+			what = fmt.Sprintf("the same folder as %s, want one of its own", is[real])
+		}
+		if what != "" {
+			refused = append(refused, fmt.Errorf("results: merge: %s: %s", path, what))
+		}
+		is[real] = path
+	}
+	file := func(path string) {
+		if err := files.CheckPlace(path); err != nil && !checked[path] {
+			refused = append(refused, fmt.Errorf("results: merge: %s: %w", path, err))
+		}
+		checked[path] = true
+	}
+	folder(into)
+	file(filepath.Join(into, results.BenchFile))
+	for _, c := range chosen {
+		cell := filepath.Dir(c.place)
+		for _, place := range []string{filepath.Dir(cell), cell, c.place} {
+			folder(filepath.Join(into, place))
+		}
+		file(filepath.Join(into, filepath.Dir(cell), results.SummaryFile))
+		if c.source == into {
+			continue
+		}
+		for _, name := range slices.Concat(c.run.Written(), results.RunFiles) {
+			file(filepath.Join(into, c.place, name))
+		}
+	}
+	return refused
 }
 
 // WriteSummary writes the summary of the runs of a table, those that are not alike in rows of their own unless mixed.
@@ -132,19 +177,10 @@ func tableAt(place string) string {
 
 // apart returns an error if one of the folders contains another, since the runs would then be sources of themselves.
 func apart(into string, folders []string) error {
-	whole := func(path string) string {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		if absolute, err := filepath.Abs(path); err == nil {
-			path = absolute
-		}
-		return path
-	}
 	all := files.UniquePaths(append([]string{into}, folders...))
 	for _, a := range all {
 		for _, b := range all {
-			if inside, err := filepath.Rel(whole(a), whole(b)); err == nil && a != b && filepath.IsLocal(inside) {
+			if a != b && files.Contains(files.RealPath(a), files.RealPath(b)) {
 				return fmt.Errorf("results: merge: %s is in %s, or the same, want output folders "+
 					"that are not inside each other",
 					b, a)

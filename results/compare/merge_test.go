@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -233,5 +234,152 @@ func TestMergeRefuses(t *testing.T) {
 	if _, err := Merge(t.Context(), filepath.Join(out, "all"), []string{out}, false); err == nil ||
 		!strings.Contains(err.Error(), "is in "+out) {
 		t.Errorf("into a folder of a source: %v, want it refused", err)
+	}
+}
+
+// Links in the output folder are followed, and what cannot be written is found before anything is.
+func TestMergeIntoLinks(t *testing.T) {
+	write := func(t *testing.T, out string, seed uint32, acc float64) (dir string) {
+		return resultstest.WriteRun(t, out, resultstest.SmallRun{
+			Table: "run", Method: "mifa", Seed: seed, Acc: []float64{0.1, acc}, Status: results.RunComplete,
+		})
+	}
+	link := func(t *testing.T, to, path string) {
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.OK(t, os.Symlink(to, path))
+	}
+	file := func(t *testing.T, path string) {
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.OK(t, os.WriteFile(path, []byte("mine\n"), 0o666))
+	}
+	// into is the output folder, other another one, and place the folder of seed 3 in the source: run/CELL/seed-3.
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T, into, other, place string)
+		want    string // of the error; "": there is none
+	}{
+		"table with other numbers": {func(t *testing.T, into, other, _ string) {
+			write(t, other, 3, 0.9)
+			link(t, filepath.Join(other, "run"), filepath.Join(into, "run"))
+		}, "they differ in line 3"},
+		"cell with other numbers": {func(t *testing.T, into, other, place string) {
+			write(t, other, 3, 0.9)
+			link(t, filepath.Join(other, filepath.Dir(place)), filepath.Join(into, filepath.Dir(place)))
+		}, "they differ in line 3"},
+		"seed with other numbers": {func(t *testing.T, into, other, place string) {
+			link(t, write(t, other, 3, 0.9), filepath.Join(into, place))
+		}, "they differ in line 3"},
+		"seed with another's file": {func(t *testing.T, into, other, place string) {
+			file(t, filepath.Join(other, results.CurveFile))
+			link(t, other, filepath.Join(into, place))
+		}, "curve.csv: line 1: unknown column"},
+		"table with the same numbers": {func(t *testing.T, into, other, _ string) {
+			write(t, other, 3, 0.2)
+			link(t, filepath.Join(other, "run"), filepath.Join(into, "run"))
+		}, ""},
+		"empty table": {func(t *testing.T, into, other, _ string) {
+			link(t, other, filepath.Join(into, "run"))
+		}, ""},
+		"two tables in one folder": {func(t *testing.T, into, other, _ string) {
+			resultstest.WriteRun(t, into, resultstest.Complete("sweep", "mifa", 5, 0.1, 0.5))
+			link(t, "sweep", filepath.Join(into, "run"))
+		}, "run: the same folder as "},
+		"two seeds in one folder": {func(t *testing.T, into, other, place string) {
+			link(t, other, filepath.Join(into, place))
+			link(t, other, filepath.Join(into, filepath.Dir(place), "seed-4"))
+		}, "seed-4: the same folder as "},
+		"table is the output folder": {func(t *testing.T, into, _, _ string) {
+			link(t, ".", filepath.Join(into, "run"))
+		}, "run: a link to a folder that has the output folder in it"},
+		"table is above the output folder": {func(t *testing.T, into, _, _ string) {
+			link(t, "..", filepath.Join(into, "run"))
+		}, "run: a link to a folder that has the output folder in it"},
+		"link to nothing": {func(t *testing.T, into, _, _ string) {
+			link(t, "nothing", filepath.Join(into, "run"))
+		}, "run: a link, no such file or directory, want a folder"},
+		"link to itself": {func(t *testing.T, into, _, _ string) {
+			link(t, "run", filepath.Join(into, "run"))
+		}, "run: a link, too many levels of symbolic links, want a folder"},
+		"output folder is a link to nothing": {func(t *testing.T, into, _, _ string) {
+			must.OK(t, os.Remove(into))
+			link(t, "nothing", into)
+		}, "all: a link, no such file or directory, want a folder"},
+		"table is a file": {
+			func(t *testing.T, into, _, _ string) { file(t, filepath.Join(into, "run")) },
+			"run: a file, want a folder",
+		},
+		"cell is a file": {func(t *testing.T, into, _, place string) {
+			file(t, filepath.Join(into, filepath.Dir(place)))
+		}, ": a file, want a folder"},
+		"seed is a file": {
+			func(t *testing.T, into, _, place string) { file(t, filepath.Join(into, place)) },
+			"seed-3: a file, want a folder",
+		},
+		"file of a run is a folder": {func(t *testing.T, into, _, place string) {
+			must.OK(t, os.MkdirAll(filepath.Join(into, place, results.ClientsFile), 0o777))
+		}, "clients.csv: a folder, want a file"},
+		"summary is a folder": {func(t *testing.T, into, _, _ string) {
+			must.OK(t, os.MkdirAll(filepath.Join(into, "run", results.SummaryFile), 0o777))
+		}, "summary.csv: a folder, want a file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			source, into, other := filepath.Join(dir, "out"), filepath.Join(dir, "all"), filepath.Join(dir, "other")
+			must.OK(t, os.Mkdir(into, 0o777))
+			must.OK(t, os.Mkdir(other, 0o777))
+			place := must.Get(filepath.Rel(source, write(t, source, 3, 0.2)))(t)
+			write(t, source, 4, 0.4)
+			c.prepare(t, into, other, place)
+			before := tree(t, dir)
+			_, err := Merge(t.Context(), into, []string{source}, false)
+			switch {
+			case c.want == "" && err != nil:
+				t.Fatal(err)
+			case c.want == "":
+				runs, bad := must.Get2(results.FindRuns(t.Context(), into))(t)
+				resultstest.MustHold(t, bad)
+				if len(runs) != 2 {
+					t.Errorf("%d runs in the output folder, want 2", len(runs))
+				}
+			case err == nil || !strings.Contains(err.Error(), c.want):
+				t.Errorf("%v, want %q", err, c.want)
+			case tree(t, dir) != before:
+				t.Errorf("the files are\n%s\nwere\n%s\nwant no change", tree(t, dir), before)
+			}
+		})
+	}
+}
+
+// tree returns the paths below a folder with what is in the files.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	must.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		text, _ := os.ReadFile(path) // none of a folder and of a link
+		all.WriteString(path + "\n" + string(text))
+		return err
+	}))
+	return all.String()
+}
+
+// A folder that does not exist yet is in a source if the source is a link.
+func TestMergeThroughLink(t *testing.T) {
+	dir := t.TempDir()
+	out, linked := filepath.Join(dir, "out"), filepath.Join(dir, "linked")
+	resultstest.WriteRun(t, out, resultstest.Complete("run", "mifa", 3, 0.1, 0.2))
+	must.OK(t, os.Symlink("out", linked))
+	for _, c := range []struct{ source, into string }{
+		{linked, filepath.Join(linked, "sub")},
+		{linked, filepath.Join(linked, "a", "b")},
+		{linked, filepath.Join(out, "sub")},
+		{out, filepath.Join(linked, "sub")},
+		{filepath.Join(linked, "run"), filepath.Join(out, "run", "sub")},
+	} {
+		_, err := Merge(t.Context(), c.into, []string{c.source}, false)
+		if err == nil || !strings.Contains(err.Error(), c.into+" is in "+c.source) {
+			t.Errorf("%s into %s: %v, want it refused", c.source, c.into, err)
+		}
+		if names := filestest.FileNames(t, out); names != "run" {
+			t.Errorf("%s into %s: the source has %s, want run", c.source, c.into, names)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"rollcall/internal/files"
+	"rollcall/internal/files/filestest"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/compare"
@@ -281,6 +282,90 @@ func TestCancelled(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(out, "report", Page)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("page: %v, want none", err)
+	}
+}
+
+// A report replaces an earlier one, whole or not, and no other files.
+func TestWriteBeside(t *testing.T) {
+	out := t.TempDir()
+	synthesise(t, out, synthetic{
+		availabilities: []string{"sine"}, data: []string{"svhn"}, methods: []string{"mifa"}, rounds: 20, every: 10,
+	})
+	in := input(t, out)
+	const svg, csv, png = "figures/curves-svhn-sine.svg", "figures/curves-svhn-sine.csv", "figures/curves-svhn-sine.png"
+	const mine = "<h1>mine</h1>\n"
+	remove := func(names ...string) func(dir string) error {
+		return func(dir string) error {
+			for _, name := range names {
+				if err := os.Remove(filepath.Join(dir, name)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	put := func(name, text string) func(dir string) error {
+		return func(dir string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) }
+	}
+	all := func(steps ...func(dir string) error) func(dir string) error {
+		return func(dir string) (err error) {
+			for _, step := range steps {
+				err = errors.Join(err, step(dir))
+			}
+			return err
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(dir string) error // of an earlier report
+		want   string                 // the file that the error names; "": there is no error
+	}{
+		"earlier":            {func(string) error { return nil }, ""},
+		"earlier version":    {put(Page, "<!doctype html>\n<meta name=\"generator\" content=\"rollcall v0.1\">\n"), ""},
+		"interrupted":        {remove(Page), ""},
+		"interrupted at PNG": {remove(Page, png), ""},
+		"interrupted at CSV": {remove(Page, png, csv), ""},
+		"interrupted at SVG": {remove(Page, png, csv, svg), ""},
+		"other files":        {all(put("figures/mine.svg", mine), put("mine.html", mine)), ""},
+		"figure removed":     {remove(svg), ""},
+		"a page":             {put(Page, mine), Page},
+		"an empty page":      {put(Page, ""), Page},
+		"a page of another program": {
+			put(Page, "<meta name=\"generator\" content=\"Hugo 0.1\">rollcall\n"), Page,
+		},
+		"page is a link to a page": {all(remove(Page), put("mine.html", mine), func(dir string) error {
+			return os.Symlink("mine.html", filepath.Join(dir, Page))
+		}), Page},
+		"page is a link to nothing": {all(remove(Page), func(dir string) error {
+			return os.Symlink("nothing", filepath.Join(dir, Page))
+		}), Page},
+		"page is a folder": {all(remove(Page), func(dir string) error {
+			return os.Mkdir(filepath.Join(dir, Page), 0o777)
+		}), Page},
+		"an SVG":                {all(remove(Page), put(svg, "<svg/>\n")), svg},
+		"a CSV without its SVG": {all(remove(Page, svg, png), put(csv, "mine\n")), csv},
+		"a PNG without its SVG": {all(remove(Page, svg, csv), put(png, "mine\n")), png},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			must.Get(Write(t.Context(), dir, in))(t)
+			must.OK(t, c.change(dir))
+			before := filestest.FileNames(t, dir) + filestest.FileNames(t, filepath.Join(dir, "figures"))
+			text, _ := os.ReadFile(filepath.Join(dir, c.want))
+			_, err := Write(t.Context(), dir, in)
+			if c.want == "" {
+				must.OK(t, err)
+				must.Get(os.Stat(filepath.Join(dir, svg)))(t)
+				return
+			}
+			path := filepath.Join(dir, c.want)
+			if err == nil || !strings.HasPrefix(err.Error(), "report: "+path+": ") {
+				t.Errorf("%v, want an error that names %s", err, path)
+			}
+			after := filestest.FileNames(t, dir) + filestest.FileNames(t, filepath.Join(dir, "figures"))
+			if now, _ := os.ReadFile(path); string(now) != string(text) || after != before {
+				t.Errorf("%q and files %s, want %q and %s as before", now, after, text, before)
+			}
+		})
 	}
 }
 

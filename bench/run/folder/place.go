@@ -30,19 +30,19 @@ var errStays = errors.New("the file stays")
 // which another process may have worked, if the file system cannot lock.
 type Place struct {
 	want *Want
-	home fs.FileInfo // the folder
+	held *lock.Lock  // of the folder
 	info fs.FileInfo // run.json as it is known here; nil: there is none
 	rows int         // of the curve that this process has written last
 	put  fs.FileInfo // that file; nil: it has written none
 }
 
-// Begin prepares a folder for a run that is about to train. It moves aside or removes what the decision says.
-func Begin(w *Want, d Decision) (*Place, error) {
-	home, err := os.Stat(w.Dir)
-	if err != nil {
+// Begin prepares a folder, whose lock is held, for a run that is about to train. It moves aside or removes what the
+// decision says.
+func Begin(w *Want, d Decision, held *lock.Lock) (*Place, error) {
+	if err := Present(held, w.Dir); err != nil {
 		return nil, err
 	}
-	p := &Place{want: w, home: home}
+	p := &Place{want: w, held: held}
 	switch d := d.(type) {
 	case New:
 		if d.Aside {
@@ -81,22 +81,19 @@ func (p *Place) resume(d *Resume) error {
 	return nil
 }
 
-// present returns an error that wraps [ErrGone] if the folder was removed, or another has its place. A folder that
-// looks like another one, but has the lock, is the same: not all file systems number their files for good.
-func (p *Place) present() error {
-	now, err := os.Stat(p.want.Dir)
-	switch {
-	case err == nil && os.SameFile(now, p.home):
-		return nil
-	case err == nil && now.IsDir():
-		if _, err := os.Lstat(filepath.Join(p.want.Dir, lock.File)); !errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-	case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+// Present returns an error that wraps [ErrGone] if a path does not lead to the folder that was locked: it was removed
+// or moved, and something else may have its place.
+func Present(held *lock.Lock, dir string) error {
+	here, err := held.In(dir)
+	lost := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
+	if here || err != nil && !lost {
 		return nil // such as a file server that does not answer: the write reports it, and is tried again
 	}
-	return fmt.Errorf("%s: %w", p.want.Dir, ErrGone)
+	return fmt.Errorf("%s: %w", dir, ErrGone)
 }
+
+// present is [Present] for the folder of the run.
+func (p *Place) present() error { return Present(p.held, p.want.Dir) }
 
 // before returns what to call before a file of this name is moved into place. rows are those of a curve.csv.
 func (p *Place) before(name string, rows []results.CurveRow) files.Before {
@@ -193,10 +190,13 @@ func (p *Place) Publish(name string, write func(path string, before files.Before
 		return err
 	}
 	err := write(filepath.Join(p.want.Dir, name), p.before(name, nil))
-	if err == nil && name == results.RunFile {
+	if err != nil { // the folder may have gone meanwhile, and the error is about a part of it
+		return cmp.Or(p.present(), err)
+	}
+	if name == results.RunFile {
 		p.info, _ = os.Lstat(filepath.Join(p.want.Dir, name)) // nil if somebody has moved it away since
 	}
-	return err
+	return nil
 }
 
 // PublishCurve writes the rows of the curve up to now, if they are not there. A longer curve with the same rows stays.
@@ -212,11 +212,12 @@ func (p *Place) PublishCurve(rows []results.CurveRow) error {
 	if errors.Is(err, errStays) {
 		return nil
 	}
-	if err == nil {
-		p.rows = len(rows)
-		p.put, _ = os.Lstat(path) // nil if somebody has moved it away since
+	if err != nil { // as in Publish
+		return cmp.Or(p.present(), err)
 	}
-	return err
+	p.rows = len(rows)
+	p.put, _ = os.Lstat(path) // nil if somebody has moved it away since
+	return nil
 }
 
 // RemoveOlder removes the checkpoints up to a round, at which this process is, but for the last ones, as many as keep.
