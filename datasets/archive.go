@@ -60,9 +60,15 @@ func (g *gunzip) next() error {
 
 // formats are the beginnings of files in which people have a set, too, and which are not read.
 var formats = []struct{ name, begin string }{
-	{"a zip file", "PK\x03\x04"}, {"an xz file", "\xfd7zXZ\x00"}, {"a bzip2 file", "BZh"},
-	{"a zstd file", "\x28\xb5\x2f\xfd"}, {"a 7z file", "7z\xbc\xaf\x27\x1c"}, {"an HDF5 file", "\x89HDF"},
-	{"a pickle of Python", "\x80"}, {"a NumPy file", "\x93NUMPY"}, {"a JPEG picture", "\xff\xd8\xff"},
+	{"a zip file", "PK\x03\x04"},
+	{"an xz file", "\xfd7zXZ\x00"},
+	{"a bzip2 file", "BZh"},
+	{"a zstd file", "\x28\xb5\x2f\xfd"},
+	{"a 7z file", "7z\xbc\xaf\x27\x1c"},
+	{"an HDF5 file", "\x89HDF"},
+	{"a pickle of Python", "\x80"},
+	{"a NumPy file", "\x93NUMPY"},
+	{"a JPEG picture", "\xff\xd8\xff"},
 	{"a web page", "<"},
 }
 

@@ -174,9 +174,13 @@ func (r *SummaryRow) check() error {
 		value  files.Optional
 		least  float64
 	}{
-		{"n", files.Some(float64(r.N)), 0}, {"rounds", files.Some(float64(r.Rounds)), 0}, {"reached", r.Reached, 0},
-		{"mean", r.Mean, math.Inf(-1)}, {"std", r.Std, 0},
-		{"paper_mean", r.PaperMean, math.Inf(-1)}, {"paper_std", r.PaperStd, 0},
+		{"n", files.Some(float64(r.N)), 0},
+		{"rounds", files.Some(float64(r.Rounds)), 0},
+		{"reached", r.Reached, 0},
+		{"mean", r.Mean, math.Inf(-1)},
+		{"std", r.Std, 0},
+		{"paper_mean", r.PaperMean, math.Inf(-1)},
+		{"paper_std", r.PaperStd, 0},
 	} {
 		if x := n.value.Value; math.IsNaN(x) || math.IsInf(x, 0) || x < n.least {
 			return fmt.Errorf("%s %s, want a number, and none below %g", n.column, n.value, n.least)
