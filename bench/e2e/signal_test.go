@@ -103,7 +103,7 @@ func TestSecondSignal(t *testing.T) {
 		{"USR1 and TERM", []syscall.Signal{USR1, TERM}, false, statusTimeUp, true},
 		{"USR2 and INT", []syscall.Signal{USR2, INT}, false, statusTimeUp, true},
 		{"XCPU and HUP", []syscall.Signal{XCPU, HUP}, false, statusTimeUp, true},
-		{"warned again and again", []syscall.Signal{USR2, XCPU, USR2, USR1, XCPU, TERM, USR1}, false, statusTimeUp, true},
+		{"warned often", []syscall.Signal{USR2, XCPU, USR2, USR1, XCPU, TERM, USR1}, false, statusTimeUp, true},
 		{"USR1 and twice", []syscall.Signal{USR1, TERM, HUP}, false, killed, false},
 		{"twice, USR2 between", []syscall.Signal{INT, USR2, TERM}, false, killed, false},
 	} {
