@@ -134,7 +134,10 @@ func TestFetchBadArchive(t *testing.T) {
 			s.pack(t, s.folders[0])
 		}, nil, "data_batch_3.bin: 100 bytes, want 12292"},
 		{"cut", func(_ *testing.T, s *small) { s.setArchive(s.tarball[:len(s.tarball)/2]) }, nil, "unexpected EOF"},
-		{"no gzip", func(_ *testing.T, s *small) { s.setArchive([]byte("hello, world")) }, nil, "no tar archive, gzipped or not: "},
+		{
+			"no gzip", func(_ *testing.T, s *small) { s.setArchive([]byte("hello, world")) }, nil,
+			"no tar archive, gzipped or not: ",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSmall(t, "cifar10")

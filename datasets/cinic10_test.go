@@ -283,7 +283,10 @@ func TestCINIC10BadArchive(t *testing.T) {
 	}{
 		{"empty", nil, "an archive of nothing"},
 		{"no gzip", []byte("<html>log in first</html>"), "a web page, want a tar archive, gzipped or not"},
-		{"no tar", zipped(bytes.Repeat([]byte("nothing"), 200)), "no tar archive, gzipped or not: archive/tar: invalid tar header"},
+		{
+			"no tar", zipped(bytes.Repeat([]byte("nothing"), 200)),
+			"no tar archive, gzipped or not: archive/tar: invalid tar header",
+		},
 		{"cut", good[:len(good)/2], "truncated: unexpected EOF"},
 		{"cut behind the last entry", good[:len(good)-6], "truncated: unexpected EOF"},
 		{"checksum", damaged, "gzip: invalid checksum"},
@@ -420,7 +423,8 @@ func TestCINIC10Record(t *testing.T) {
 	if got, err := os.ReadFile(path + ".sha256"); err != nil || string(got) != want {
 		t.Errorf("record %q, %v, want %q", got, err, want)
 	}
-	if all, err := Verify(t.Context(), "cinic10", o); err != nil || len(all) != 1 || all[0].String() != s.archive.name+": recorded" {
+	all, err := Verify(t.Context(), "cinic10", o)
+	if err != nil || len(all) != 1 || all[0].String() != s.archive.name+": recorded" {
 		t.Errorf("Verify: %v, %v, want recorded", all, err)
 	}
 

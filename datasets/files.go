@@ -171,7 +171,8 @@ func (s *source) judge(st *FileStatus, f publishedFile, sum string, err error) {
 	var shape *lengthError
 	switch {
 	case errors.As(err, &shape):
-		st.Status, st.Found, st.Wanted = Malformed, fmt.Sprintf("%d bytes", shape.found), fmt.Sprintf("%d bytes", f.size)
+		st.Status = Malformed
+		st.Found, st.Wanted = fmt.Sprintf("%d bytes", shape.found), fmt.Sprintf("%d bytes", f.size)
 	case err != nil:
 		st.Status, st.Found = Malformed, strings.TrimPrefix(err.Error(), st.File+": ")
 		if errors.Is(err, ErrAltered) {

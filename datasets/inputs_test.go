@@ -173,7 +173,8 @@ func TestForeignArchives(t *testing.T) {
 	for begin, want := range map[string]string{
 		"PK\x03\x04": "a zip file, want a tar archive, gzipped or not", "\xfd7zXZ\x00": "an xz file",
 		"BZh91AY": "a bzip2 file", "\x28\xb5\x2f\xfd": "a zstd file", "\n <!DOCTYPE html>": "a web page",
-		"anything else": "no tar archive, gzipped or not", "": "an archive of nothing", "\x80\x04\x95": "a pickle of Python",
+		"anything else": "no tar archive, gzipped or not", "": "an archive of nothing",
+		"\x80\x04\x95": "a pickle of Python",
 	} {
 		for _, set := range []string{"cifar10", "cinic10"} {
 			s := newSmall(t, set)
@@ -561,7 +562,8 @@ func TestCINIC10Litter(t *testing.T) {
 		"train/cat/Thumbs.db", "train/cat/thumbs.db", "test/dog/desktop.ini", "test/dog/Desktop.ini", "train/Thumbs.db",
 		"train/cat/.DS_Store", "train/cat/._img-0.png", "train/cat/@eaDir/img-0.png", "train/@eaDir/x.png",
 		"__MACOSX/train/cat/img-0.png", "train/cat/Icon\r", "train/cat/img-0.png:Zone.Identifier",
-		"train/cat/Thumbs.db:encryptable", "train/@eaDir/cat/x.png", "train/dog/x.PNG:zone.identifier", "test/lost+found/x", "$RECYCLE.BIN/train/x.png",
+		"train/cat/Thumbs.db:encryptable", "train/@eaDir/cat/x.png", "train/dog/x.PNG:zone.identifier",
+		"test/lost+found/x", "$RECYCLE.BIN/train/x.png",
 	} {
 		files = append(files, entry{name, []byte("litter")})
 	}

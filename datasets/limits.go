@@ -91,8 +91,8 @@ func (a *atMost) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mostInflated returns how many bytes of samples a compressed file or element of `size` bytes may have. Deflate makes up
-// to 1,032 bytes of one, but pictures are no zeros: SVHN's become 1.2 times as long, MNIST's 4.8 times.
+// mostInflated returns how many bytes of samples a compressed file or element of `size` bytes may have. Deflate makes
+// up to 1,032 bytes of one, but pictures are no zeros: SVHN's become 1.2 times as long, MNIST's 4.8 times.
 func mostInflated(size int64) int64 { return max(64<<20, 32*size) }
 
 // readFolder returns the entries of a folder by name. More than `most` are an error.

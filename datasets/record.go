@@ -45,7 +45,8 @@ func readRecord(path string) (record, error) {
 		return record{}, fmt.Errorf("%s: %w", recordPath(path), err)
 	}
 	name := filepath.Base(path)
-	sum := regexp.MustCompile(`(?m)^([[:xdigit:]]{64}) [ *](?:.*/)?` + regexp.QuoteMeta(name) + `\r?$`).FindSubmatch(text)
+	line := regexp.MustCompile(`(?m)^([[:xdigit:]]{64}) [ *](?:.*/)?` + regexp.QuoteMeta(name) + `\r?$`)
+	sum := line.FindSubmatch(text)
 	if sum == nil {
 		return record{}, fmt.Errorf("%s: no SHA-256 of %s, want a line of it, or no such file", recordPath(path), name)
 	}

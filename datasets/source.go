@@ -104,8 +104,8 @@ func placeNote(place string) string {
 	return "" // other errors are said of the folders in it
 }
 
-// mistake says why the name of a folder that does not exist is hardly the one that was meant; "": it may be. The folders
-// that do exist have the names that they have.
+// mistake says why the name of a folder that does not exist is hardly the one that was meant; "": it may be. The
+// folders that do exist have the names that they have.
 func mistake(place string) string {
 	there := place
 	for parent := filepath.Dir(there); !isFolder(there) && parent != there; parent = filepath.Dir(there) {
@@ -116,7 +116,7 @@ func mistake(place string) string {
 		return ""
 	}
 	list := regexp.MustCompile(`[` + string(os.PathListSeparator) + `]|[,;][^/]*[/~$]`)
-	for _, name := range strings.Split(rest, string(filepath.Separator)) {
+	for name := range strings.SplitSeq(rest, string(filepath.Separator)) {
 		switch {
 		case strings.HasPrefix(name, "~"):
 			return ": ~ is its name here, since the shell replaces no ~ in quotes: want the whole path"
@@ -441,7 +441,8 @@ func (s *source) verifyArchive(ctx context.Context, found Found) ([]FileStatus, 
 	all := make([]FileStatus, len(s.files))
 	for i, f := range s.files {
 		all[i] = FileStatus{
-			File: file + ": " + f.name, Path: found.Archive, Status: Missing, Found: "not in the archive", Wanted: f.sum,
+			File: file + ": " + f.name, Path: found.Archive, Status: Missing,
+			Found: "not in the archive", Wanted: f.sum,
 		}
 	}
 	err = s.walkArchive(ctx, found.Archive, func(i int, h *tar.Header, r io.Reader) error {
@@ -456,7 +457,9 @@ func (s *source) verifyArchive(ctx context.Context, found Found) ([]FileStatus, 
 		return nil
 	})
 	if err != nil {
-		all = []FileStatus{{File: file, Path: found.Archive, Status: Malformed, Found: fmt.Sprintf("%v; in it: %v", differs, err)}}
+		all = []FileStatus{{
+			File: file, Path: found.Archive, Status: Malformed, Found: fmt.Sprintf("%v; in it: %v", differs, err),
+		}}
 	}
 	return all, ctx.Err()
 }

@@ -12,10 +12,10 @@ import (
 	"rollcall/internal/files"
 )
 
-// turn is the right to download a file, or to extract it, which one process at a time has. The process holds a lock on the file
-// PATH.lock, and removes the file at the end. A process that waited has the removed file still open, and finds in it
-// the error of the other; the file is empty if that succeeded or was interrupted. On a file system without
-// locks nobody waits, and a download that two processes wrote at the same time fails its checksum.
+// turn is the right to download a file, or to extract it, which one process at a time has. The process holds a lock on
+// the file PATH.lock, and removes the file at the end. A process that waited has the removed file still open, and finds
+// in it the error of the other; the file is empty if that succeeded or was interrupted. On a file system without locks
+// nobody waits, and a download that two processes wrote at the same time fails its checksum.
 type turn struct {
 	lock *os.File
 	held bool // false on a file system without locks
@@ -30,8 +30,8 @@ const (
 	turnAltered     = "altered"
 )
 
-// takeTurn waits until no other process downloads or extracts the file at path, and reports to progress that it waits. If the other
-// process failed, takeTurn returns an error of the same kind.
+// takeTurn waits until no other process downloads or extracts the file at path, and reports to progress that it waits.
+// If the other process failed, takeTurn returns an error of the same kind.
 func takeTurn(ctx context.Context, path string, progress io.Writer) (*turn, error) {
 	said := false
 	for {

@@ -136,7 +136,8 @@ func TestAppendBenchLock(t *testing.T) {
 		must.OK(t, c.put(filepath.Join(filepath.Dir(path), ".bench.csv.lock")))
 		err := AppendBench(path, testBench())
 		said := fmt.Sprint(err)
-		if ok := strings.HasPrefix(said, "results: "+path+": ") && strings.Contains(said, c.want); ok != (c.want != "") {
+		ok := strings.HasPrefix(said, "results: "+path+": ") && strings.Contains(said, c.want)
+		if ok != (c.want != "") {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

@@ -28,8 +28,8 @@ type Setup struct {
 // and of CSV files, where spreadsheets take a text that begins with = + - @ for a formula.
 var cellName = regexp.MustCompile(`^[\pL\pN(][\pL\pN ._+()-]*$`)
 
-// Named returns an error for the first field that is not a valid name, or a number that no setting has. Empty fields are
-// valid.
+// Named returns an error for the first field that is not a valid name, or a number that no setting has. Empty fields
+// are valid.
 func (c Setup) Named() error {
 	if c.Clients < 0 {
 		return fmt.Errorf("clients %d, want 0 or more", c.Clients)

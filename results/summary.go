@@ -149,7 +149,8 @@ func ReadSummary(path string) ([]SummaryRow, error) {
 // MetricsIn returns the metrics of the rows that can be read in some summaries, each once.
 func MetricsIn(paths ...string) (found []metrics.Metric) {
 	for _, path := range paths {
-		rows, _, _ := files.ReadCSVFileLenient[SummaryRow](path, files.MostTable) // whoever reads it for its numbers says what is bad
+		// Whoever reads it for its numbers says what is bad.
+		rows, _, _ := files.ReadCSVFileLenient[SummaryRow](path, files.MostTable)
 		for _, r := range rows {
 			found = append(found, r.Metric)
 		}

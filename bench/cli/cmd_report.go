@@ -16,6 +16,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/bench/many"
 	"rollcall/bench/run"
+	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
@@ -55,8 +56,11 @@ then 1.`,
 		if len(args) == 0 {
 			args = []string{"out"}
 		}
-		if to == "" {
+		switch {
+		case !cmd.Flags().Changed("to"):
 			to = filepath.Join(args[0], "report")
+		case to == "":
+			return settings.Usagef(`report: --to "": want the folder of the page`)
 		}
 		return a.writeReport(cmd.Context(), to, args, mixed, chosen)
 	}

@@ -115,8 +115,8 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// Numbers that no setting and no mean has are named with their line by whoever reads them, and crash nobody: NaN is equal
-// to nothing, not even to itself, and so finds no cell.
+// Numbers that no setting and no mean has are named with their line by whoever reads them, and crash nobody: NaN is
+// equal to nothing, not even to itself, and so finds no cell.
 func TestHostileNumbers(t *testing.T) {
 	for column, value := range map[string]string{"alpha": "nan", "clients": "-4"} {
 		out := t.TempDir()

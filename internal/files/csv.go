@@ -151,10 +151,11 @@ func ReadCSVFile[T any](path string, most int64) ([]T, error) {
 // fits refuses a row that cannot follow the good rows before it in a file; its line is a bad one then.
 type fits[T any] func(row *T, before []T) error
 
-// ReadCSVFileLenient reads a file of at most so many bytes that [WriteCSV] wrote, as far as it is readable. Every good line becomes a row, and
-// lines has the number of its line. Every bad line becomes an error in bad that names the file, the line and the
-// column. A last line without a line break was cut off, and is bad too. A file that cannot be opened, or whose header
-// does not belong to T, has no rows and one error. After [mostBad] bad lines the rest of the file is not read.
+// ReadCSVFileLenient reads a file of at most so many bytes that [WriteCSV] wrote, as far as it is readable. Every good
+// line becomes a row, and lines has the number of its line. Every bad line becomes an error in bad that names the file,
+// the line and the column. A last line without a line break was cut off, and is bad too. A file that cannot be opened,
+// or whose header does not belong to T, has no rows and one error. After [mostBad] bad lines the rest of the file is
+// not read.
 //
 // [ReadCSV] is for files that must be perfect; this function is for folders in which people collected results.
 func ReadCSVFileLenient[T any](

@@ -78,8 +78,8 @@ __attribute__((constructor)) static void before_go(int argc, char **argv) {
   int too_many = m < files && (errno == EMFILE || errno == ENFILE);
   for (int i = 0; i < m; i++) close(opened[i]);
   if (too_many) {
-    end_by(line, snprintf(line, sizeof line, "rollcall: only %d files can be opened, want %d or more: the limit of open "
-                          "files (ulimit -n) is too low, or reached\n", m, files));
+    end_by(line, snprintf(line, sizeof line, "rollcall: only %d files can be opened, want %d or more: the limit of "
+                          "open files (ulimit -n) is too low, or reached\n", m, files));
   }
 
   pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

@@ -323,7 +323,8 @@ func (m *Merging) notes(runs []results.Run, sources []string, mixed bool) {
 // benchRows returns the speed measurements of all sources, each once, in the order of time.
 func benchRows(sources []string) (rows []results.BenchRow, refused []error) {
 	for _, source := range sources {
-		found, _, bad := files.ReadCSVFileLenient[results.BenchRow](filepath.Join(source, results.BenchFile), files.MostTable)
+		path := filepath.Join(source, results.BenchFile)
+		found, _, bad := files.ReadCSVFileLenient[results.BenchRow](path, files.MostTable)
 		for _, err := range bad {
 			if !errors.Is(err, fs.ErrNotExist) {
 				refused = append(refused, err)

@@ -79,8 +79,8 @@ func TestMerge(t *testing.T) {
 	if err != nil || len(runs) != 3 || runs[0].Status() != results.RunComplete || len(runs[0].Extra) != 1 {
 		t.Errorf("%v, %d runs %+v, want 3, fedau's complete with its other file", err, len(runs), runs)
 	}
-	if bench, err := files.ReadCSVFile[results.BenchRow](filepath.Join(into, results.BenchFile), files.MostTable); err != nil ||
-		len(bench) != 2 {
+	bench, err := files.ReadCSVFile[results.BenchRow](filepath.Join(into, results.BenchFile), files.MostTable)
+	if err != nil || len(bench) != 2 {
 		t.Errorf("%v, %d speed measurements, want both", err, len(bench))
 	}
 	// Again, and in the other order: nothing changes.

@@ -85,7 +85,8 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	// The curves' CSV: of every evaluated round the mean over the seeds.
-	rows, err := files.ReadCSVFile[curveRow](filepath.Join(to, figuresFolder, "curves-cifar10-sine.csv"), files.MostTable)
+	curves := filepath.Join(to, figuresFolder, "curves-cifar10-sine.csv")
+	rows, err := files.ReadCSVFile[curveRow](curves, files.MostTable)
 	if err != nil || len(rows) != 2*11 {
 		t.Fatalf("%v, %d rows, want 2 methods × 11 rounds", err, len(rows))
 	}

@@ -105,7 +105,8 @@ type Stamp struct {
 
 // StampOf returns the stamp of a folder as it is now.
 func StampOf(dir string) Stamp {
-	text, _ := files.ReadUpTo(filepath.Join(dir, results.RunFile), results.MostInfo) // none, or the run itself reports the error
+	// Of an error the run itself reports.
+	text, _ := files.ReadUpTo(filepath.Join(dir, results.RunFile), results.MostInfo)
 	_, moving := os.Lstat(filepath.Join(dir, movingName))
 	return Stamp{Begun(dir) || moving == nil || len(asides(dir)) > 0, string(text)}
 }
