@@ -85,8 +85,8 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	// The curves' CSV: of every evaluated round the mean over the seeds.
-	curves := filepath.Join(to, figuresFolder, "curves-cifar10-sine.csv")
-	rows, err := files.ReadCSVFile[curveRow](curves, files.MostTable)
+	path := filepath.Join(to, figuresFolder, "curves-cifar10-sine.csv")
+	rows, err := files.ReadCSVFile[curveRow](path, files.MostTable)
 	if err != nil || len(rows) != 2*11 {
 		t.Fatalf("%v, %d rows, want 2 methods × 11 rounds", err, len(rows))
 	}
