@@ -65,12 +65,17 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 	}
 	// From here on nothing is refused, so writing may begin.
 	m.notes(runs, all, mixed)
+	swept := map[string]bool{}
 	for _, c := range chosen {
 		if err := ctx.Err(); err != nil {
 			return m, err
 		}
+		// A killed merge may have left something where nothing is written now.
+		for place := c.place; !swept[place]; place = filepath.Dir(place) { // up to "."
+			swept[place] = true
+			files.Sweep(filepath.Join(into, place))
+		}
 		if c.source == into {
-			files.Sweep(c.run.Dir) // a killed merge may have left something, and nothing is written there again
 			continue
 		}
 		if err := results.CopyRun(&c.run, filepath.Join(into, c.place)); err != nil {
