@@ -241,7 +241,8 @@ class Never(rc.Method):
 	if info := must.Get(results.ReadRunInfo(only(t, dir, runPath)))(t); info.Status != results.RunFailed {
 		t.Errorf("run.json: %s, want failed", info.Status)
 	}
-	o := alone(t, append(strings.Fields("tune --methods "+never+" --lrs 1,2"), strings.Fields(tinyPython+dir)...)...)
+	tune := strings.Fields("tune --methods " + never + " --lrs 1,2 --server-lrs 1 " + tinyPython + dir)
+	o := alone(t, tune...)
 	if o.status != statusFailure || !strings.Contains(o.stderr, want) {
 		t.Errorf("tune: status %d, %q, want 1 and %q", o.status, o.stderr, want)
 	}
