@@ -13,6 +13,9 @@ import (
 	"rollcall/internal/files"
 )
 
+// gzipMagic begins a gzip stream.
+const gzipMagic = "\x1f\x8b"
+
 // gunzip decompresses a gzip file, as `gzip -d` does: the file may have several streams, one after the other, and
 // zeros after the last one, which tapes and copies in blocks leave. Other bytes after the end are an error.
 type gunzip struct {
@@ -41,7 +44,7 @@ func (g *gunzip) Read(p []byte) (n int, err error) {
 
 // next begins the next stream; [io.EOF]: there is none.
 func (g *gunzip) next() error {
-	if begin, _ := g.r.Peek(2); string(begin) == "\x1f\x8b" {
+	if begin, _ := g.r.Peek(2); string(begin) == gzipMagic {
 		if err := g.z.Reset(g.r); err != nil {
 			return cutShort(err)
 		}
@@ -89,7 +92,7 @@ func walkTar(r io.Reader, visit func(h *tar.Header, content io.Reader) error) er
 	begin, _ := b.Peek(16)
 	what := format(begin)
 	content := &atMost{r: b, most: maxTree}
-	switch zipped := bytes.HasPrefix(begin, []byte("\x1f\x8b")); {
+	switch zipped := bytes.HasPrefix(begin, []byte(gzipMagic)); {
 	case what != "":
 		return fmt.Errorf("%s, want a tar archive, gzipped or not", what)
 	case zipped:

@@ -122,7 +122,7 @@ func (s *source) readFrom(r io.Reader, size int64, f publishedFile, c *content) 
 	b := bufio.NewReaderSize(r, ahead)
 	r = b
 	// A file whose name ends in .gz may be uncompressed on disk, so the content decides.
-	if magic, _ := b.Peek(2); strings.HasSuffix(f.name, ".gz") && string(magic) == "\x1f\x8b" {
+	if magic, _ := b.Peek(2); strings.HasSuffix(f.name, ".gz") && string(magic) == gzipMagic {
 		z, err := newGunzip(b)
 		if err != nil {
 			return "", err
