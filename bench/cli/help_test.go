@@ -59,7 +59,7 @@ func TestUsageNamesDefaults(t *testing.T) {
 		cells := must.Get(many.Cells(&of, &w))(t)
 		return cells[0].Settings.Values()[name]
 	}
-	flags := (&app{io.Discard, io.Discard}).tableCommand().Flags()
+	flags := (&app{stdout: io.Discard, stderr: io.Discard}).tableCommand().Flags()
 	for flag, want := range map[string]string{
 		"rounds": fmt.Sprintf("fedawe's %s, cafed-1 %s; fedar's %s, which",
 			value("fedawe-2", "rounds"), value("cafed-1", "rounds"), value("fedar-2", "rounds")),
@@ -82,7 +82,7 @@ func TestUsageNamesDefaults(t *testing.T) {
 	if fedar, fedawe := value("fedar-2", "clients"), value("fedawe-2", "clients"); fedar != fedawe {
 		t.Errorf("%s and %s clients, the usage has one number for both", fedar, fedawe)
 	}
-	figures := (&app{io.Discard, io.Discard}).figureCommand().Flags()
+	figures := (&app{stdout: io.Discard, stderr: io.Discard}).figureCommand().Flags()
 	for _, f := range papers.Figures() {
 		data := ""
 		switch of := f.Measure.(type) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 // in the hash that names its folder: --device and --precision change the last digits of its numbers, and the others
 // change none of its numbers.
 func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
-	fs.StringVar(&m.Device, "device", "auto", "auto, cpu, or cuda[:i]")
+	deviceFlag(fs, &m.Device, "auto, cpu, or cuda[:i]; gpu is cuda")
 	fs.StringVar(&m.Precision, "precision", "",
 		"of matrix products: on the CPU fp32, bf16 or bf16x3 (default fp32), on CUDA tf32, fp32 or bf16 (default tf32)")
 	// Not the number of processors: GOMAXPROCS obeys a container's limit and $GOMAXPROCS.
@@ -33,6 +34,33 @@ func registerMachine(fs *pflag.FlagSet, m *run.Machine) {
 		"accept well-formed data files that are not the official ones; run.json records their checksum")
 	fs.StringVar(&m.Out, "out", "out", "folder of everything that is written")
 }
+
+// deviceFlag adds --device, whose default is auto.
+func deviceFlag(fs *pflag.FlagSet, into *string, help string) {
+	*into = "auto"
+	fs.Var((*device)(into), "device", help)
+}
+
+// device is the value of --device. The word gpu is cuda from here on: in files, names and messages.
+type device string
+
+// Set implements [pflag.Value].
+func (d *device) Set(text string) error {
+	kind, which, of := strings.Cut(text, ":")
+	if kind == "gpu" {
+		kind = "cuda"
+	}
+	if *d = device(kind); of {
+		*d += device(":" + which)
+	}
+	return nil
+}
+
+// String implements [pflag.Value].
+func (d *device) String() string { return string(*d) }
+
+// Type implements [pflag.Value].
+func (d *device) Type() string { return "string" }
 
 // limitThreads limits the whole program to --threads cores, if the command has that flag. The engine limits itself, but
 // Go would prepare batches for the next round on all other cores, where they get in the way of other processes.
@@ -86,8 +114,8 @@ func registerOne(fs *pflag.FlagSet, m *run.Machine, k *run.Keep) {
 // registerPool adds the flags of commands that train many runs: table, figure, sweep and tune.
 func registerPool(fs *pflag.FlagSet, m *run.Machine, k *many.Keep) {
 	registerMachine(fs, m)
-	fs.Lookup("device").Usage = "auto, cpu, cuda[:i], or several cards: cuda:all or a list such as cuda:0,2; " +
-		"results do not depend on their number"
+	fs.Lookup("device").Usage = "auto, cpu, cuda[:i], or several cards: cuda:all or a list such as cuda:0,2; gpu is " +
+		"cuda; results do not depend on the number of cards"
 	registerKeep(fs, &k.Keep)
 	registerEnd(fs, m)
 	fs.IntVar(&k.Retries, "retries", 1,

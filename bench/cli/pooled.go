@@ -219,12 +219,13 @@ func (s *pooled) begin(of planned) (here bool, err error) {
 // logs returns the folder of the job's scripts, numbers and logs.
 func (s *pooled) logs(id string) string { return filepath.Join(s.machine.Out, id, slurmFolder) }
 
-// end returns the error of a command, and says where the reasons are if tasks have made the runs.
+// end returns the error of a command, and says where the reasons are if tasks have made the runs, and whether it
+// resumes.
 func (s *pooled) end(id string, err error) error {
 	if err != nil && s.collect {
 		run.Logf(s.stderr, "slurm: the logs of the tasks are in %s\n", s.logs(id))
 	}
-	return err
+	return s.orResumes(err, s.keep.Keep)
 }
 
 // submit writes the jobs of what is left to do, and submits or prints them. more reports whether there is anything to

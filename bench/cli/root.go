@@ -28,6 +28,7 @@ import (
 // subcommands.
 type app struct {
 	stdout, stderr io.Writer
+	saved          int // [run.Saved] when the command line began: tests have many in one process
 }
 
 // texts is the writer of cobra's help, usage and completions. Cobra ignores errors of writing, as on a full disk, so
@@ -50,7 +51,7 @@ func (t *texts) Write(p []byte) (int, error) {
 // Cobra's defaults are changed in three ways: an error of the command line is a usage error (status 2) with the nearest
 // known name in it, a command that only groups others prints its help, and help fits a window, see [wrapHelp].
 func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
-	a := &app{stdout, stderr}
+	a := &app{stdout, stderr, run.Saved()}
 	root := &cobra.Command{
 		Use:   "rollcall",
 		Short: "Benchmarks federated learning with clients that are not always available",
@@ -61,7 +62,9 @@ numbers.
 In a list, commas separate the values, and no value is there twice.`,
 		// Run logs errors itself, in one line. Cobra would print them with the usage, which hides them.
 		SilenceErrors: true, SilenceUsage: true,
+		Version: versionLine(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(help)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
@@ -293,11 +296,14 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, Go version and platform", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n",
-				run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(a.stdout, versionLine())
 			return err
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("rollcall %s %s %s/%s", run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // Root returns the program's command with all subcommands, for what reads names and flags, and runs none.
