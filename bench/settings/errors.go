@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"rollcall/algos"
 )
 
 // usageError is the error of an impossible command line. It ends the program with status 2, other errors with 1.
@@ -31,7 +33,28 @@ func OneOf(flag, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	return Usagef("--%s %q: unknown%s, want one of %s", flag, name, DidYouMean(name, known), strings.Join(known, ", "))
+	if strings.Contains(name, ",") {
+		return Usagef("--%s %q: several, want one of %s", flag, name, strings.Join(known, ", "))
+	}
+	return Usagef("--%s %q: %s", flag, name, Unknown(name, known))
+}
+
+// Unknown says that a name is none of the known ones, and which one or which ones may be meant: of a family of names
+// such as fedavg-active and fedavg-all, whose first word is the name, all are.
+func Unknown(name string, known []string) string {
+	var family []string
+	for _, k := range known {
+		if strings.HasPrefix(k, strings.ToLower(name)+"-") {
+			if brief := algos.Of(k).Brief; brief != "" {
+				k += " (" + brief + ")"
+			}
+			family = append(family, k)
+		}
+	}
+	if len(family) > 1 && name != "" {
+		return "unknown, want one of " + strings.Join(family, ", ")
+	}
+	return "unknown" + DidYouMean(name, known) + ", want one of " + strings.Join(known, ", ")
 }
 
 // DidYouMean returns ", did you mean X" for the known name nearest to name; "" if none is near. A name is near if no
