@@ -205,6 +205,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		defer leave()
 	}
 	made, err := x.Await(ctx, ses, keep, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
+	log.Close()
 	err = cmp.Or(err, ses.Close())
 	switch _, refused := errors.AsType[*folder.RefusedError](err); {
 	case refused:
