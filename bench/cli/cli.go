@@ -141,6 +141,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, context.Canceled): // before logErrors: an interruption that was asked for is no error
 		return interruptedStatus(ctx, err, stderr)
 	}
+	if missing, is := errors.AsType[*many.MissingError](err); is {
+		logErrors(stderr, missing.Sets...)
+		return StatusFailure
+	}
 	logErrors(stderr, err)
 	switch {
 	case settings.IsUsage(err):

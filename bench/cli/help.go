@@ -143,7 +143,11 @@ func (a *app) helpTopics(root, help *cobra.Command) {
 			return err
 		}
 		if topic == root && len(rest) > 0 {
-			return settings.Usagef("help: %q: %s", rest[0], settings.Unknown(rest[0], append(commandNames(root), topics...)))
+			if settings.Family(rest[0], topics) != nil {
+				return settings.Usagef("help: %q: %s", rest[0], settings.Unknown(rest[0], topics))
+			}
+			return settings.Usagef("help: %q: unknown%s, want a command, a method or an availability model", rest[0],
+				settings.DidYouMean(rest[0], append(commandNames(root), topics...)))
 		}
 		return subcommandArgs(topic, rest)
 	}

@@ -106,6 +106,9 @@ func (u *Undone) Words() string {
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
 ) (left Undone, err error) {
+	if err := p.fetch(ctx, table, tasks, seeds); err != nil {
+		return left, err
+	}
 	runs, jobs := make([][]*seedRun, len(tasks)), make([][]*Job, len(tasks))
 	ofPart := p.keysOfPart(table, tasks, seeds)
 	for i, t := range tasks {

@@ -39,22 +39,30 @@ func OneOf(flag, name string, known []string) error {
 	return Usagef("--%s %q: %s", flag, name, Unknown(name, known))
 }
 
-// Unknown says that a name is none of the known ones, and which one or which ones may be meant: of a family of names
-// such as fedavg-active and fedavg-all, whose first word is the name, all are.
+// Unknown says that a name is none of the known ones, and which one or which ones may be meant.
 func Unknown(name string, known []string) string {
-	var family []string
-	for _, k := range known {
-		if strings.HasPrefix(k, strings.ToLower(name)+"-") {
-			if brief := algos.Of(k).Brief; brief != "" {
-				k += " (" + brief + ")"
-			}
-			family = append(family, k)
-		}
-	}
-	if len(family) > 1 && name != "" {
+	if family := Family(name, known); family != nil {
 		return "unknown, want one of " + strings.Join(family, ", ")
 	}
 	return "unknown" + DidYouMean(name, known) + ", want one of " + strings.Join(known, ", ")
+}
+
+// Family returns the known names whose first word is the name, such as fedavg-active and fedavg-all for fedavg, with
+// what they are if they are methods; nil if there are not several.
+func Family(name string, known []string) (family []string) {
+	for _, k := range known {
+		if !strings.HasPrefix(k, strings.ToLower(name)+"-") || name == "" {
+			continue
+		}
+		if brief := algos.Of(k).Brief; brief != "" {
+			k += " (" + brief + ")"
+		}
+		family = append(family, k)
+	}
+	if len(family) < 2 {
+		return nil
+	}
+	return family
 }
 
 // DidYouMean returns ", did you mean X" for the known name nearest to name; "" if none is near. A name is near if no
