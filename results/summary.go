@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,6 +157,31 @@ func MetricsIn(paths ...string) (found []metrics.Metric) {
 		}
 	}
 	return files.Unique(found)
+}
+
+// SummariesOf returns the paths that the summaries of the runs' tables have, each once; a path may have no file.
+func SummariesOf(runs []Run) (paths []string) {
+	for i := range runs { // OUT/TABLE/CELL/seed-N
+		paths = append(paths, filepath.Join(filepath.Dir(filepath.Dir(runs[i].Dir)), SummaryFile))
+	}
+	return files.Unique(paths)
+}
+
+// InGivenOrder sorts rows by the places of their cells in some summaries, which have the order of the commands that
+// wrote them. Rows of cells that no summary has come last, in the order that they had.
+func InGivenOrder(rows []SummaryRow, summaries ...string) {
+	places := map[CellKey]int{}
+	for _, path := range summaries {
+		// Whoever reads it for its numbers says what is bad.
+		given, _, _ := files.ReadCSVFileLenient[SummaryRow](path, files.MostTable)
+		for i := range given {
+			if key := given[i].CellKey(); places[key] == 0 {
+				places[key] = len(places) + 1
+			}
+		}
+	}
+	place := func(r *SummaryRow) int { return cmp.Or(places[r.CellKey()], len(places)+1) }
+	slices.SortStableFunc(rows, func(a, b SummaryRow) int { return place(&a) - place(&b) })
 }
 
 // Estimate sets the row's seeds, mean and standard deviation.

@@ -77,7 +77,9 @@ func tableRows(
 		return nil, nil, err
 	}
 	if _, of := results.ByTable(runs); len(of[table]) > 0 {
-		return papers.Summaries(table, of[table], mixed, further...), bad, nil
+		rows = papers.Summaries(table, of[table], mixed, further...)
+		results.InGivenOrder(rows, results.SummariesOf(of[table])...)
+		return rows, bad, nil
 	}
 	path := filepath.Join(dir, results.SummaryFile)
 	rows, err = results.ReadSummary(path)

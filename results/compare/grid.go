@@ -8,6 +8,7 @@ import (
 
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 )
 
 // Grid is a comparison in the layout of a printed table: a group of lines for each availability, a line for each
@@ -42,9 +43,9 @@ type GridLine struct {
 	RatesVary bool // its columns have other learning rates, which are not in Set
 }
 
-// Label returns the heading of a line.
+// Label returns the heading of a line, with the method's name in print.
 func (l GridLine) Label() string {
-	words := l.Method + " " + l.Set
+	words := papers.MethodTitle(l.Method) + " " + l.Set
 	if l.RatesVary {
 		words += " " + ratesVaryWords
 	}
@@ -222,8 +223,11 @@ func (g Grid) pick(places []int, wanted func(*ComparisonRow) bool) (out Grid) {
 // Span is a heading above several neighbouring columns.
 type Span struct {
 	Name string
-	Over int
+	Over int // columns
 }
+
+// Title returns the data set's name in print.
+func (s Span) Title() string { return papers.DataTitle(s.Name) }
 
 // Datas returns the headings with the names of the data sets.
 func (g Grid) Datas() (datas []Span) {
