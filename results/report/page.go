@@ -98,7 +98,7 @@ func (b *builder) data() *pageData {
 	}
 	d.Script = template.HTML("<script>" + scriptJS + "</script>") // our own files
 	d.tables(b)
-	most := len(b.methods)
+	most := 0
 	for _, section := range sections {
 		for i := range b.figures {
 			if b.figures[i].section != section.ID {
@@ -119,7 +119,7 @@ func (b *builder) data() *pageData {
 			d.Sections = append(d.Sections, section)
 		}
 	}
-	d.Style = template.HTML("<style>" + styleCSS + styleRules(most) + "</style>") // our own files
+	d.Style = template.HTML("<style>" + styleRules(most) + styleCSS + "</style>") // our own files
 	d.runs(b)
 	d.filters(b)
 	for _, err := range slices.Concat(b.Bad, b.bad) {
@@ -130,21 +130,23 @@ func (b *builder) data() *pageData {
 
 // draw sets the charts of a figure and its legend.
 func (f *figure) draw(methods []string) error {
-	l := newStyles(methods, f.drawn.Names())
+	keys := map[string]key{}
 	_, bars := f.drawn.Panels[0][0].(plot.KeyedBars)
 	for _, name := range f.drawn.Names() {
-		k := key{Name: name, Method: l.method(name), Style: l.of(name)}
+		k := key{
+			Name: f.drawn.Keys[name].Label, Method: papers.MethodOf(name, methods), Style: f.drawn.Keys[name].Style,
+		}
 		if bars {
 			k.Class = fmt.Sprintf("f%d", k.Style)
 		}
-		f.Keys = append(f.Keys, k)
+		keys[name], f.Keys = k, append(f.Keys, k)
 	}
 	for _, row := range thinned(f.drawn, pageWidth).Panels {
 		for _, c := range row {
 			if c == nil {
 				continue
 			}
-			out, err := drawChart(c, l)
+			out, err := drawChart(c, keys)
 			if err != nil {
 				return err
 			}
@@ -231,9 +233,8 @@ func (d *pageData) filters(b *builder) {
 // tables fills in the tables of the page, the papers' first.
 func (d *pageData) tables(b *builder) {
 	for _, id := range compare.SummaryTables(b.Numbers) {
-		rows := slices.DeleteFunc(slices.Clone(b.Numbers), func(r results.SummaryRow) bool { return r.Table != id })
+		rows := b.table(id)
 		known, _ := papers.TableByID(id) // the zero Table, without printed numbers, for a table of ours
-		compare.SortSummary(id, rows)
 		c := compare.Table(&known, rows)
 		grid := c.Grid()
 		if known.ID == "" {
