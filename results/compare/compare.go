@@ -55,6 +55,14 @@ type ComparisonRow struct {
 	further int // 1: of a method that the table does not have, whose lines come last; 0: of one that it has
 }
 
+// Cell returns the cell of our runs; false if there is none of ours.
+func (r *ComparisonRow) Cell() (key results.CellKey, ours bool) {
+	if r.ours == nil {
+		return key, false
+	}
+	return r.ours.CellKey(), true
+}
+
 // Comparing is a table compared with its printed numbers.
 type Comparing struct {
 	Rows    []ComparisonRow
