@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -104,21 +105,42 @@ func OfSeeds(seeds []uint32, why string) string {
 
 // Minus returns the differences of two rows of numbers, seed by seed; nil if their seeds differ or one is unknown.
 func (b BySeed) Minus(other BySeed) (differences []float64) {
-	x, y := strings.Split(string(b), ";"), strings.Split(string(other), ";")
-	if len(x) != len(y) {
+	differences = b.Pairs(other)
+	if len(differences) != 1+strings.Count(string(b), ";") || len(differences) != 1+strings.Count(string(other), ";") {
 		return nil
 	}
-	for i := range x {
-		seed, a, _ := strings.Cut(x[i], "=")
-		same, c, _ := strings.Cut(y[i], "=")
-		v, err := strconv.ParseFloat(a, 64)
-		w, wrong := strconv.ParseFloat(c, 64)
-		if seed != same || err != nil || wrong != nil {
-			return nil
+	return differences
+}
+
+// Pairs returns the differences of two rows of numbers in the seeds that both have, in the order of b; nil if one is
+// unknown.
+func (b BySeed) Pairs(other BySeed) (differences []float64) {
+	of := map[string]string{}
+	for seed, value := range other.all() {
+		of[seed] = value
+	}
+	for seed, value := range b.all() {
+		if beside, has := of[seed]; has {
+			v, err := strconv.ParseFloat(value, 64)
+			w, wrong := strconv.ParseFloat(beside, 64)
+			if err != nil || wrong != nil {
+				return nil
+			}
+			differences = append(differences, v-w)
 		}
-		differences = append(differences, v-w)
 	}
 	return differences
+}
+
+// all yields each seed with its number.
+func (b BySeed) all() iter.Seq2[string, string] {
+	return func(yield func(seed, value string) bool) {
+		for pair := range strings.SplitSeq(string(b), ";") {
+			if seed, value, is := strings.Cut(pair, "="); is && !yield(seed, value) {
+				return
+			}
+		}
+	}
 }
 
 // And is between the values of a column in which the runs of a row differ.

@@ -95,8 +95,8 @@ func measured(rows []results.SummaryRow) string {
 			for _, r := range of[m] {
 				rounds = append(rounds, r.Rounds)
 			}
-			text, why := m.Over(results.ProtocolRounds, rounds...)
-			words = append(words, withCommas(text, why))
+			text, _ := m.Over(results.ProtocolRounds, rounds...)
+			words = append(words, text)
 		}
 		return strings.Join(words, "; ")
 	}
@@ -139,6 +139,9 @@ func spread(rows []results.SummaryRow) string {
 		if !slices.Contains(what, text) {
 			what = append(what, text)
 		}
+	}
+	if slices.Max(seeds) == 1 && slices.Equal(what, []string{"mean ± sample standard deviation"}) {
+		return "1 seed"
 	}
 	return capital(strings.Join(what, ", ") + " over " + counted(seeds, "seed"))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
@@ -41,6 +42,8 @@ type GridLine struct {
 	Cells  []*ComparisonRow // one for each column; nil: no number
 
 	RatesVary bool // its columns have other learning rates, which are not in Set
+
+	own results.Params // of which Set is the text
 }
 
 // Label returns the heading of a line, with the method's name in print.
@@ -86,10 +89,11 @@ func (c Comparing) Grid() Grid {
 	vary := ratesVary(places)
 	slices.SortStableFunc(places, furtherLast)
 	for _, p := range places {
-		own := GridLine{Method: p.row.Method, Set: p.own.Words(" "), Apart: p.row.Label, RatesVary: vary[p.line]}
+		own := GridLine{Method: p.row.Method, Apart: p.row.Label, RatesVary: vary[p.line], own: p.own}
 		if own.RatesVary {
-			own.Set = p.own.Without(results.Rates...).Words(" ")
+			own.own = p.own.Without(results.Rates...)
 		}
+		own.Set = own.own.Words(" ")
 		g.Groups[p.group].put(own, p.column, p.row)
 	}
 	g = g.sorted(c.printed)
@@ -167,6 +171,34 @@ func (g Grid) Only(wanted ...metrics.Metric) Grid {
 	}), place)
 }
 
+// OfMethods returns the grid with the lines of the wanted methods alone, in the order of wanted; with all lines if
+// wanted is empty.
+func (g Grid) OfMethods(wanted ...string) Grid {
+	if len(wanted) == 0 {
+		return g
+	}
+	out := Grid{Columns: g.Columns}
+	place := func(l GridLine) int { return slices.Index(wanted, l.Method) }
+	for _, group := range g.Groups {
+		group.Lines = slices.DeleteFunc(slices.Clone(group.Lines), func(l GridLine) bool { return place(l) < 0 })
+		slices.SortStableFunc(group.Lines, func(a, b GridLine) int { return place(a) - place(b) })
+		if len(group.Lines) > 0 {
+			out.Groups = append(out.Groups, group)
+		}
+	}
+	return out
+}
+
+// Methods returns the methods of the grid in their order, each once.
+func (g Grid) Methods() (methods []string) {
+	for _, group := range g.Groups {
+		for _, l := range group.Lines {
+			methods = append(methods, l.Method)
+		}
+	}
+	return files.Unique(methods)
+}
+
 // sideBySide returns the grid with these columns, those of a data set and its settings side by side and sorted.
 func (g Grid) sideBySide(columns []int, order func(metrics.Metric) int) Grid {
 	first := func(i int) int { // the first column with the same data set and the same settings
@@ -241,8 +273,8 @@ func (g Grid) Datas() (datas []Span) {
 	return datas
 }
 
-// cells returns the numbers of the grid, line by line.
-func (g Grid) cells() (rows []*ComparisonRow) {
+// numbers returns the numbers of the grid, line by line.
+func (g Grid) numbers() (rows []*ComparisonRow) {
 	for _, group := range g.Groups {
 		for _, l := range group.Lines {
 			for _, r := range l.Cells {
@@ -256,7 +288,7 @@ func (g Grid) cells() (rows []*ComparisonRow) {
 }
 
 // Caption returns the [Caption] of our numbers in the grid.
-func (g Grid) Caption() string { return captionOf(g.cells()) }
+func (g Grid) Caption() string { return captionOf(g.numbers()) }
 
 // ratesVaryWords are in the heading of a line whose columns have other learning rates, as a file of rates gives them.
 const ratesVaryWords = "(rates by column)"
