@@ -230,7 +230,7 @@ numbers next to ours. The caption names our numbers that cannot be compared with
 rounds, clients or seeds.`,
 		Example: `  rollcall results export sweep out --format latex --methods fedawe,fedau,mifa > table.tex
   rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
-		Args:    exactly(2, "%d arguments, want a table and a folder"),
+		Args: exactly(2, "%d arguments, want a table and a folder"),
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())

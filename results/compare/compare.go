@@ -68,8 +68,6 @@ type Comparing struct {
 	Rows    []ComparisonRow
 	Columns []Order // one for each column, in the order of Rows
 	Left    int     // printed numbers in columns that we did not run; Rows does not have them
-
-	printed bool // the table has printed numbers
 }
 
 // Table compares rows of ours with the printed numbers of their table; a table that is not a paper's has none. The
@@ -113,7 +111,7 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 		return i - j
 	})
 
-	c := Comparing{printed: len(printed) > 0}
+	var c Comparing
 	met := map[results.Printed]bool{}
 	for _, key := range columns {
 		numbers, _ := inPaper(key)

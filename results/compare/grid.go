@@ -96,7 +96,7 @@ func (c Comparing) Grid() Grid {
 		own.Set = own.own.Words(" ")
 		g.Groups[p.group].put(own, p.column, p.row)
 	}
-	g = g.sorted(c.printed)
+	g = g.sorted()
 	for i := range g.Columns {
 		var rows []*ComparisonRow
 		for _, group := range g.Groups {
@@ -148,15 +148,10 @@ func (g *GridGroup) put(own GridLine, column int, row *ComparisonRow) {
 	g.Lines = append(g.Lines, own)
 }
 
-// sorted returns the grid with the columns of a data set side by side, and with a cell for every column in each line. A
-// table with printed numbers has train before test as in the papers, others as their summary.
-func (g Grid) sorted(printed bool) Grid {
-	return g.sideBySide(g.places(), func(m metrics.Metric) int {
-		if printed {
-			return m.Info().Column
-		}
-		return m.Info().Row
-	})
+// sorted returns the grid with the columns of a data set side by side, test before train, and with a cell for every
+// column in each line.
+func (g Grid) sorted() Grid {
+	return g.sideBySide(g.places(), func(m metrics.Metric) int { return m.Info().Row })
 }
 
 // Only returns the grid with the columns of the wanted metrics, those of a data set in the order of wanted; with all

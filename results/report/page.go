@@ -49,6 +49,7 @@ type pageData struct {
 	Folders              []string
 	Bad                  []string
 	Filters              []filter
+	Glances              []glance
 	Tables               []tableData
 	Sections             []sectionData
 	Runs                 []runData
@@ -74,7 +75,8 @@ type tableData struct {
 	Not                              string // see [compare.NotCompared]
 	Printed                          bool   // the table has printed numbers
 
-	anchors map[results.CellKey]string // of the runs of each cell, in the list of runs
+	anchors   map[results.CellKey]string // of the runs of each cell, in the list of runs
+	standings map[*compare.ComparisonRow]compare.Standing
 }
 
 // GroupID returns the anchor of a group of lines.
@@ -85,6 +87,7 @@ type cellData struct {
 	Class, Ours, Paper, Mark, Difference, Note string
 	Value                                      files.Optional // by which the script sorts
 	Anchor                                     string         // of its runs; may be empty
+	Best, NotTold                              bool           // see [compare.Standing]
 }
 
 type runData struct {
@@ -270,6 +273,7 @@ func (d *pageData) filters(b *builder) {
 
 // tables fills in the tables of the page, the papers' first.
 func (d *pageData) tables(b *builder) {
+	_, byTable := results.ByTable(b.Runs)
 	for _, id := range compare.SummaryTables(b.Numbers) {
 		rows := b.table(id)
 		known, _ := papers.TableByID(id) // the zero Table, without printed numbers, for a table of ours
@@ -281,6 +285,14 @@ func (d *pageData) tables(b *builder) {
 		t := tableData{
 			Grid: grid, ID: "table-" + slug(id), Title: id, Printed: len(known.Printed) > 0,
 			Ours: grid.Caption(), Not: compare.NotCompared(&known, rows), anchors: map[results.CellKey]string{},
+			standings: map[*compare.ComparisonRow]compare.Standing{},
+		}
+		for _, group := range grid.Groups {
+			for column := range grid.Columns {
+				for i, s := range group.Standings(column) {
+					t.standings[group.Lines[i].Cells[column]] = s
+				}
+			}
 		}
 		for _, r := range d.Runs {
 			if r.Table == id {
@@ -296,7 +308,11 @@ func (d *pageData) tables(b *builder) {
 		if by := b.madeFor(id); by != "" {
 			t.Ours += ". " + by
 		}
+		if about := grid.AboutStandings(); about != "" {
+			t.Ours = strings.TrimSuffix(t.Ours, ".") + ". " + about
+		}
 		d.Tables = append(d.Tables, t)
+		d.Glances = append(d.Glances, glanceOf(&t, rows, &known, byTable[id]))
 	}
 }
 
@@ -319,6 +335,7 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 	}
 	if r.Status != "" {
 		c.Ours, c.Value = r.Ours(), r.Mean
+		c.Best, c.NotTold = t.standings[r] == compare.Best, t.standings[r] == compare.NotTold
 		if key, ours := r.Cell(); ours {
 			c.Anchor = t.anchors[key]
 		}

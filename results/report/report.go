@@ -114,6 +114,7 @@ type builder struct {
 // build gathers all figures, section by section.
 func build(in Input) *builder {
 	b := &builder{Input: in, methods: methodsOf(in), drawnFiles: map[string]bool{}}
+	b.Runs = in.inOrder()
 	b.curves()
 	b.availability()
 	b.decisions()
@@ -136,6 +137,20 @@ func methodsOf(in Input) (methods []string) {
 	}
 	slices.Sort(others)
 	return files.Unique(append(methods, others...))
+}
+
+// inOrder returns the runs in the order of the tables' rows; those of no row come last, in the order they had.
+func (in Input) inOrder() []results.Run {
+	places := map[results.CellKey]int{}
+	for _, id := range compare.SummaryTables(in.Numbers) {
+		for _, r := range in.table(id) {
+			if key := r.CellKey(); places[key] == 0 {
+				places[key] = len(places) + 1
+			}
+		}
+	}
+	place := func(r *results.Run) int { return cmp.Or(places[r.Key()], len(places)+1) }
+	return slices.SortedStableFunc(slices.Values(in.Runs), func(x, y results.Run) int { return place(&x) - place(&y) })
 }
 
 // table returns the rows of one table in its order.

@@ -550,7 +550,7 @@ func TestShortRunIsGrey(t *testing.T) {
 	must.OK(t, pageTemplate.Execute(&page, build(input(t, out)).data()))
 	for _, want := range []string{
 		"None of our numbers is compared with the printed ones: 100 of 2000 rounds.",
-		"Train accuracy (%), test accuracy (%): mean over the last 50 rounds. ",
+		"Test accuracy (%), train accuracy (%): mean over the last 50 rounds. ",
 		"Mean ± sample standard deviation over 3 seeds; 100 rounds, N = 100, α = 0.1, preset code, cnn-cifar10; " +
 			"rollcall v1, cpu-fp32. Seeds 3, 4, 6. AMD EPYC, cpu-avx512 fp32.",
 	} {

@@ -93,7 +93,6 @@
   }
 
   // The values of a chart's lines at the round under the pointer, or where the arrow keys move it.
-  const svgNS = "http://www.w3.org/2000/svg";
   function points(path) { // undoes the steps in which a line is written: [[x, y], …] in pixels
     const all = [];
     for (const piece of path.getAttribute("d").split("M").slice(1)) {
@@ -117,7 +116,7 @@
     };
     let lines = null; // found when the chart is first looked at
     let at = null;
-    const rule = document.createElementNS(svgNS, "path");
+    const rule = document.createElementNS(svg.namespaceURI, "path");
     rule.setAttribute("class", "rule");
     const tip = document.createElement("div");
     tip.className = "tip";
@@ -150,10 +149,10 @@
       tip.replaceChildren(head);
       for (const v of values) {
         const row = document.createElement("span");
-        const key = document.createElementNS(svgNS, "svg");
+        const key = document.createElementNS(svg.namespaceURI, "svg");
         key.setAttribute("class", "key");
         key.setAttribute("viewBox", "0 0 34 10");
-        const sample = document.createElementNS(svgNS, "path");
+        const sample = document.createElementNS(svg.namespaceURI, "path");
         sample.setAttribute("class", v.l.style);
         sample.setAttribute("d", "M1 5H33");
         key.append(sample);
