@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,21 +105,42 @@ func OfSeeds(seeds []uint32, why string) string {
 
 // Minus returns the differences of two rows of numbers, seed by seed; nil if their seeds differ or one is unknown.
 func (b BySeed) Minus(other BySeed) (differences []float64) {
-	x, y := strings.Split(string(b), ";"), strings.Split(string(other), ";")
-	if len(x) != len(y) {
+	differences = b.Pairs(other)
+	if len(differences) != 1+strings.Count(string(b), ";") || len(differences) != 1+strings.Count(string(other), ";") {
 		return nil
 	}
-	for i := range x {
-		seed, a, _ := strings.Cut(x[i], "=")
-		same, c, _ := strings.Cut(y[i], "=")
-		v, err := strconv.ParseFloat(a, 64)
-		w, wrong := strconv.ParseFloat(c, 64)
-		if seed != same || err != nil || wrong != nil {
-			return nil
+	return differences
+}
+
+// Pairs returns the differences of two rows of numbers in the seeds that both have, in the order of b; nil if one is
+// unknown.
+func (b BySeed) Pairs(other BySeed) (differences []float64) {
+	of := map[string]string{}
+	for seed, value := range other.all() {
+		of[seed] = value
+	}
+	for seed, value := range b.all() {
+		if beside, has := of[seed]; has {
+			v, err := strconv.ParseFloat(value, 64)
+			w, wrong := strconv.ParseFloat(beside, 64)
+			if err != nil || wrong != nil {
+				return nil
+			}
+			differences = append(differences, v-w)
 		}
-		differences = append(differences, v-w)
 	}
 	return differences
+}
+
+// all yields each seed with its number.
+func (b BySeed) all() iter.Seq2[string, string] {
+	return func(yield func(seed, value string) bool) {
+		for pair := range strings.SplitSeq(string(b), ";") {
+			if seed, value, is := strings.Cut(pair, "="); is && !yield(seed, value) {
+				return
+			}
+		}
+	}
 }
 
 // And is between the values of a column in which the runs of a row differ.
@@ -156,6 +179,31 @@ func MetricsIn(paths ...string) (found []metrics.Metric) {
 		}
 	}
 	return files.Unique(found)
+}
+
+// SummariesOf returns the paths that the summaries of the runs' tables have, each once; a path may have no file.
+func SummariesOf(runs []Run) (paths []string) {
+	for i := range runs { // OUT/TABLE/CELL/seed-N
+		paths = append(paths, filepath.Join(filepath.Dir(filepath.Dir(runs[i].Dir)), SummaryFile))
+	}
+	return files.Unique(paths)
+}
+
+// InGivenOrder sorts rows by the places of their cells in some summaries, which have the order of the commands that
+// wrote them. Rows of cells that no summary has come last, in the order that they had.
+func InGivenOrder(rows []SummaryRow, summaries ...string) {
+	places := map[CellKey]int{}
+	for _, path := range summaries {
+		// Whoever reads it for its numbers says what is bad.
+		given, _, _ := files.ReadCSVFileLenient[SummaryRow](path, files.MostTable)
+		for i := range given {
+			if key := given[i].CellKey(); places[key] == 0 {
+				places[key] = len(places) + 1
+			}
+		}
+	}
+	place := func(r *SummaryRow) int { return cmp.Or(places[r.CellKey()], len(places)+1) }
+	slices.SortStableFunc(rows, func(a, b SummaryRow) int { return place(&a) - place(&b) })
 }
 
 // Estimate sets the row's seeds, mean and standard deviation.

@@ -132,7 +132,7 @@ func givenTo(fs *pflag.FlagSet, figure *papers.Figure) map[string]string {
 	return given
 }
 
-// figure measures and draws a figure, writes FIGURE.csv, FIGURE.svg and FIGURE.json, and prints their paths. Where the
+// figure measures and draws a figure, writes FIGURE.csv, FIGURE.json and the drawing, and prints their paths. Where the
 // paper says something about the figure, FIGURE-paper.csv sets ours beside it. given are the flags of [givenTo].
 func (s *pooled) figure(
 	figure *papers.Figure, wanted *many.Wanted, options map[string]any, given map[string]string,
@@ -166,14 +166,19 @@ func (s *pooled) figure(
 	if err != nil {
 		return err
 	}
+	var methods []string
+	for _, l := range measured.Lines {
+		methods = append(methods, l.Method)
+	}
+	drawn.Figure.Keys = papers.Keys(methods, drawn.Figure.Names())
 	path := filepath.Join(dir, figure.ID)
 	if err := cmp.Or(
-		drawn.Rows.WriteCSV(path+".csv"), plot.WriteFigure(path+".svg", drawn.Figure),
+		drawn.Rows.WriteCSV(path+".csv"), plot.WriteFigure(path, drawn.Figure),
 		results.WriteFigureInfo(path+".json", info),
 	); err != nil {
 		return err
 	}
-	written := fmt.Sprintf("%s\n%s.csv\n%s.svg\n%s.json\n", figure.Title, path, path, path)
+	written := fmt.Sprintf("%s\n%s.csv\n%s.svg\n%s.pdf\n%s.json\n", figure.Title, path, path, path, path)
 	if drawn.Says != nil {
 		if err := files.WriteCSVFile(path+papers.PaperSuffix, drawn.Says); err != nil {
 			return err

@@ -121,7 +121,9 @@ func readReport(
 	}
 	tables, of := results.ByTable(in.Runs)
 	for _, table := range tables {
-		in.Numbers = append(in.Numbers, papers.Summaries(table, of[table], mixed, chosen...)...)
+		rows := papers.Summaries(table, of[table], mixed, chosen...)
+		results.InGivenOrder(rows, results.SummariesOf(of[table])...)
+		in.Numbers = append(in.Numbers, rows...)
 	}
 	// A folder may have a summary.csv without its runs. Its numbers are shown as unverified.
 	alone, bad, err := results.FindSummaries(ctx, in.Numbers, folders...)

@@ -78,7 +78,9 @@ func tableRows(
 		return nil, nil, err
 	}
 	if _, of := results.ByTable(runs); len(of[table]) > 0 {
-		return papers.Summaries(table, of[table], mixed, further...), bad, nil
+		rows = papers.Summaries(table, of[table], mixed, further...)
+		results.InGivenOrder(rows, results.SummariesOf(of[table])...)
+		return rows, bad, nil
 	}
 	path := filepath.Join(dir, results.SummaryFile)
 	rows, err = results.ReadSummary(path)
@@ -215,24 +217,30 @@ lets the sides differ in some columns: --ignore method compares two methods.`,
 // exportCommand is `rollcall results export`: a table to be put into a paper.
 func (a *app) exportCommand() *cobra.Command {
 	var (
-		e     compare.Export
-		named []string
-		mixed bool
+		e       compare.Export
+		named   []string
+		methods []string
+		mixed   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export TABLE DIR",
 		Short: "Print a finished table as CSV, Markdown or LaTeX",
 		Long: `export reads the runs of the table below DIR and prints the table as papers do: a group of lines for
-each availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package
-booktabs; the best mean of a group is bold. --printed puts the paper's numbers next to ours. The caption names our
-numbers that cannot be compared with the paper's, because they have other rounds, clients or seeds.`,
-		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
-		Args:    exactly(2, "%d arguments, want a table and a folder"),
+each availability, a line for each method in the order of the sweep, columns for data sets and metrics. The best mean of
+a group is bold; † marks those that paired t-tests over the seeds, corrected by Holm's method, do not tell from it. The
+LaTeX table needs the packages booktabs and graphicx, and fits the column or the page. --printed puts the paper's
+numbers next to ours. The caption names our numbers that cannot be compared with the paper's, because they have other
+rounds, clients or seeds.`,
+		Example: `  rollcall results export sweep out --format latex --methods fedawe,fedau,mifa > table.tex
+  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
+		Args: exactly(2, "%d arguments, want a table and a folder"),
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
 	fs.BoolVar(&e.Printed, "printed", false, "with the paper's numbers next to ours")
-	registerMetric(cmd, &named, "only these numbers, in this order (default: all of the table)")
+	registerMetric(cmd, &named, "only these numbers, in this order (default: all of the table; of a sweep in LaTeX, "+
+		"the test accuracy)")
+	fs.StringSliceVar(&methods, "methods", nil, "only these methods, in this order (default: all, as in the summary)")
 	fs.StringVar(&e.Caption, "caption", "", "of the table in LaTeX or Markdown (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	registerMixed(fs, &mixed)
@@ -253,6 +261,9 @@ numbers that cannot be compared with the paper's, because they have other rounds
 		if err != nil {
 			return err
 		}
+		if err := settings.Once("methods", methods); err != nil {
+			return err
+		}
 		rows, bad, err := tableRows(cmd.Context(), args[0], args[1], mixed, chosen...)
 		if err != nil {
 			return err
@@ -266,7 +277,18 @@ numbers that cannot be compared with the paper's, because they have other rounds
 				return fmt.Errorf("results export: --metric %s: no such number of %s below %s", m, args[0], args[1])
 			}
 		}
+		if test := grid.Only(metrics.TestAcc); table.ID == "" && e.Format == "latex" && len(chosen) == 0 &&
+			len(test.Columns) > 0 {
+			grid = test
+		}
 		grid = grid.Only(chosen...)
+		for _, m := range methods {
+			if there := grid.Methods(); !slices.Contains(there, m) {
+				return fmt.Errorf("results export: --methods %s: no such method of %s below %s%s, want one of %s",
+					m, args[0], args[1], settings.DidYouMean(m, there), strings.Join(there, ", "))
+			}
+		}
+		grid = grid.OfMethods(methods...)
 		// Without a caption of the user's, the caption says what the numbers are: a table is copied into a paper
 		// without the command that made it.
 		if e.Caption == "" {

@@ -17,7 +17,7 @@ import (
 	"rollcall/bench/nightly"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/results/plot"
+	"rollcall/internal/files"
 	"rollcall/results/track"
 )
 
@@ -349,7 +349,7 @@ func (a *app) trackPlot(h *track.History, rule track.Rule, metrics []string, out
 		return failed(err)
 	}
 	path := filepath.Join(out, "track", name+".svg")
-	if err := plot.WriteFigure(path, figure); err != nil {
+	if err := files.WriteFile(path, figure.WriteSVG); err != nil {
 		return failed(err)
 	}
 	_, err = fmt.Fprintln(a.stdout, path)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"rollcall/internal/files"
 )
 
 // Job is an array job. Empty texts leave the choice to the cluster.
@@ -57,7 +59,7 @@ func (j *Job) Script() (string, error) {
 			return "", fmt.Errorf("slurm: --%s %q: want it without quotes, backslashes and line breaks",
 				o.name, o.value)
 		}
-		if o.value != shellQuoted(o.value) && o.value != "" {
+		if o.value != files.ShellQuoted(o.value) && o.value != "" {
 			o.value = `"` + o.value + `"`
 		}
 		options = append(options, strings.TrimSuffix("--"+o.name+"="+o.value, "="))
@@ -72,7 +74,7 @@ func (j *Job) Script() (string, error) {
 	}
 	var words []string
 	for _, word := range j.Command {
-		words = append(words, shellQuoted(word))
+		words = append(words, files.ShellQuoted(word))
 	}
 	words = append(words, fmt.Sprintf(`"--part=${SLURM_ARRAY_TASK_ID}/%d"`, j.Parts))
 	fmt.Fprintf(&b, body, strings.Join(append(slices.Clone(j.Prologue), strings.Join(words, " ")), "\n"), j.TimeUp)
@@ -108,15 +110,4 @@ func positive(n int64, unit string) string {
 		return ""
 	}
 	return strconv.FormatInt(n, 10) + unit
-}
-
-func shellQuoted(text string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
-			strings.ContainsRune("-_=+./,:@%", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

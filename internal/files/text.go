@@ -65,3 +65,15 @@ func CheckCommas(header []string) error {
 	}
 	return nil
 }
+
+// ShellQuoted returns a text as one word of a POSIX shell.
+func ShellQuoted(text string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("-_=+./,:@%", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -34,7 +34,7 @@ func Caption(rows []results.SummaryRow) string {
 	}
 	var about []string
 	if len(rounds) > 0 {
-		about = append(about, counted(rounds, "round")+unknown)
+		about = append(about, Counted(rounds, "round")+unknown)
 	} else {
 		about = append(about, "rounds unknown")
 	}
@@ -95,8 +95,8 @@ func measured(rows []results.SummaryRow) string {
 			for _, r := range of[m] {
 				rounds = append(rounds, r.Rounds)
 			}
-			text, why := m.Over(results.ProtocolRounds, rounds...)
-			words = append(words, withCommas(text, why))
+			text, _ := m.Over(results.ProtocolRounds, rounds...)
+			words = append(words, text)
 		}
 		return strings.Join(words, "; ")
 	}
@@ -128,7 +128,7 @@ func spread(rows []results.SummaryRow) string {
 		case r.Metric.IsRound() && !ofSeeds:
 			text = "first round of the mean"
 		case r.Metric == metrics.PHolm && comparisons > 0:
-			text = "p-value corrected for " + counted([]int{comparisons}, "comparison")
+			text = "p-value corrected for " + Counted([]int{comparisons}, "comparison")
 		case r.Metric.IsP():
 			text = "p-value"
 		case r.Metric == metrics.PRoundsLead:
@@ -140,14 +140,17 @@ func spread(rows []results.SummaryRow) string {
 			what = append(what, text)
 		}
 	}
-	return capital(strings.Join(what, ", ") + " over " + counted(seeds, "seed"))
+	if slices.Max(seeds) == 1 && slices.Equal(what, []string{"mean ± sample standard deviation"}) {
+		return "1 seed"
+	}
+	return capital(strings.Join(what, ", ") + " over " + Counted(seeds, "seed"))
 }
 
 // capital returns a text with a capital first letter, which is ASCII.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// counted returns a range of counts with its noun: "1 seed", "2 to 3 seeds".
-func counted(x []int, what string) string {
+// Counted returns a range of counts with its noun: "1 seed", "2 to 3 seeds".
+func Counted(x []int, what string) string {
 	if slices.Max(x) != 1 {
 		what += "s"
 	}

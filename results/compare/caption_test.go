@@ -51,7 +51,7 @@ func TestCaption(t *testing.T) {
 		},
 		{"little known", rows(func(r *row) {
 			r.N, r.Rounds, r.Alpha, r.Version, r.Numerics = 1, 0, files.Optional{}, "", ""
-		}), mean + "1 seed; rounds unknown, N = 100, preset code, cnn-svhn"},
+		}), "Test accuracy (%): mean over the last 50 rounds. 1 seed; rounds unknown, N = 100, preset code, cnn-svhn"},
 		{
 			"rounds of some unknown", rows(same, func(r *row) { r.Rounds = 0 }),
 			mean + "3 seeds; 2000 rounds, of some unknown, " + settings,
@@ -79,8 +79,7 @@ func TestCaption(t *testing.T) {
 			"all runs shorter than the window", rows(func(r *row) { r.Rounds = 20 }, func(r *row) {
 				r.Rounds, r.Metric = 20, metrics.TrainAcc
 			}),
-			"Test accuracy (%), train accuracy (%): mean over all 20 rounds, since the runs are shorter than the " +
-				"window of 50. " + spread + "3 seeds; 20 rounds, " + settings,
+			"Test accuracy (%), train accuracy (%): mean over all 20 rounds. " + spread + "3 seeds; 20 rounds, " + settings,
 		},
 		{
 			"one run shorter than the window", rows(same, func(r *row) { r.Rounds = 20 }),
@@ -191,8 +190,8 @@ func TestRowsThatStandApart(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`| fedawe \[cpu-fp32] | **85.0 ± 1.0** | **65.0 ± 1.0** |`, `| fedawe \[cuda-fp32] | 84.1 ± 1.0 | 64.1 ± 1.0 |`,
-		`| fedawe \[unverified] | 83.2 ± 1.0 | – |`,
+		`| FedAWE \[cpu-fp32] | **85.0 ± 1.0** | **65.0 ± 1.0** |`, `| FedAWE \[cuda-fp32] | 84.1 ± 1.0 | 64.1 ± 1.0 |`,
+		`| FedAWE \[unverified] | 83.2 ± 1.0 | – |`,
 	} {
 		if !strings.Contains(markdown.String(), want) {
 			t.Errorf("export:\n%s\nwant %q", markdown.String(), want)

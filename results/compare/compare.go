@@ -55,13 +55,19 @@ type ComparisonRow struct {
 	further int // 1: of a method that the table does not have, whose lines come last; 0: of one that it has
 }
 
+// Cell returns the cell of our runs; false if there is none of ours.
+func (r *ComparisonRow) Cell() (key results.CellKey, ours bool) {
+	if r.ours == nil {
+		return key, false
+	}
+	return r.ours.CellKey(), true
+}
+
 // Comparing is a table compared with its printed numbers.
 type Comparing struct {
 	Rows    []ComparisonRow
 	Columns []Order // one for each column, in the order of Rows
 	Left    int     // printed numbers in columns that we did not run; Rows does not have them
-
-	printed bool // the table has printed numbers
 }
 
 // Table compares rows of ours with the printed numbers of their table; a table that is not a paper's has none. The
@@ -105,7 +111,7 @@ func Table(t *papers.Table, ours []results.SummaryRow) Comparing {
 		return i - j
 	})
 
-	c := Comparing{printed: len(printed) > 0}
+	var c Comparing
 	met := map[results.Printed]bool{}
 	for _, key := range columns {
 		numbers, _ := inPaper(key)

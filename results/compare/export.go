@@ -10,6 +10,7 @@ import (
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 )
 
 // ExportFormats returns the formats of [Grid.Write].
@@ -122,17 +123,20 @@ type PrintedRow struct {
 	NotJudged string         `csv:"not_judged"` // why the two are not compared; empty if they are
 }
 
-// Write writes the grid as CSV with one number on a line, as Markdown, or as a LaTeX table that needs the package
-// booktabs. Markdown and LaTeX set our best mean in each column of a group in bold, and all means that round to it; a
-// mean that lacks seeds, such as failed ones, is none of them, and their caption says how these seeds ended. With
-// printed numbers, it also says which of our numbers are not comparable.
+// Write writes the grid as CSV with one number on a line, as Markdown, or as a LaTeX table, see [Grid.latex]. Markdown
+// and LaTeX set our best means in bold and mark those that are not told from them, see [GridGroup.Standings]; the caption
+// says so, and how the seeds ended that a mean lacks. With printed numbers, it also says which of our numbers are not
+// comparable.
 func (g Grid) Write(w io.Writer, e Export) error {
 	if e.Printed {
-		e.notCompared(g.cells())
+		e.notCompared(g.numbers())
 	} else {
 		g = g.pick(g.places(), isOurs)
 	}
-	e.missing(g.cells())
+	e.missing(g.numbers())
+	if about := g.AboutStandings(); about != "" {
+		e.say(about)
+	}
 	switch e.Format {
 	case "csv":
 		rows := g.rows()
@@ -186,47 +190,33 @@ func (g Grid) rows() (rows []PrintedRow) {
 	return rows
 }
 
-// best reports whether a number is our best one in its group and column, after rounding. A mean that lacks seeds may be
-// large for that alone, and is left out.
-func (group GridGroup) best(r *ComparisonRow, column int) bool {
-	whole := func(r *ComparisonRow) bool {
-		how, _ := r.missing()
-		return isOurs(r) && r.Mean.Valid && how == ""
-	}
-	if !whole(r) || !r.Metric.IsJudged() {
-		return false
-	}
-	top, more := r, r.Metric.Info().More // more: a larger number is better
-	for _, line := range group.Lines {
-		other := line.Cells[column]
-		if !whole(other) {
-			continue
-		}
-		if larger := other.Mean.Value > top.Mean.Value; larger == more && other.Mean.Value != top.Mean.Value {
-			top = other
-		}
-	}
-	// Means that print alike are equally good to the reader, so the printed texts are compared.
-	return top.Metric.Words(top.Mean, files.Optional{}, 0) == r.Metric.Words(r.Mean, files.Optional{}, 0)
-}
-
-// cells returns the numbers of a line, each of ours followed by the printed one if e asks for it. The function set
-// formats a number, in bold if it is our best.
-func (group GridGroup) cells(l GridLine, e *Export, set func(text string, bold bool) string) (cells []string) {
-	for i, r := range l.Cells {
-		cells = append(cells, set(r.Ours(), group.best(r, i))+e.mark(r))
-		if e.Printed {
-			cells = append(cells, set(paperWords(r), false))
+// cellsOf returns the numbers of each line of a group, ours followed by the printed one if e asks for it. The function
+// set formats a number with its standing; behind it stands a mark that refers to notes, which may be empty.
+func cellsOf[T any](
+	g Grid, group GridGroup, e *Export, set func(text string, s Standing, mark string) T,
+) [][]T {
+	cells := make([][]T, len(group.Lines))
+	for column := range g.Columns {
+		standings := group.Standings(column)
+		for i, l := range group.Lines {
+			r := l.Cells[column]
+			cells[i] = append(cells[i], set(r.Ours(), standings[i], e.mark(r)))
+			if e.Printed {
+				cells[i] = append(cells[i], set(paperWords(r), NoStanding, ""))
+			}
 		}
 	}
 	return cells
 }
 
-func markdownNumber(text string, bold bool) string {
-	if bold {
-		return "**" + text + "**"
+func markdownNumber(text string, s Standing, mark string) string {
+	switch s {
+	case Best:
+		text = "**" + text + "**"
+	case NotTold:
+		text += " " + notToldMark
 	}
-	return text
+	return text + mark
 }
 
 // Head returns the heading of a column, without the data set, which has a heading of its own.
@@ -245,15 +235,17 @@ func (g Grid) markdown(e Export) string {
 		fmt.Fprintf(&b, "**%s**\n\n", files.EscapeMarkdown(group.Name()))
 		head, rule := []string{"method"}, []string{"---"}
 		for _, c := range g.Columns {
-			head, rule = append(head, files.EscapeMarkdown(c.Data+", "+c.Head())), append(rule, "---:")
+			title := papers.DataTitle(c.Data) + ", " + c.Head()
+			head, rule = append(head, files.EscapeMarkdown(title)), append(rule, "---:")
 			if e.Printed {
 				head, rule = append(head, "printed"), append(rule, "---:")
 			}
 		}
 		line(head)
 		fmt.Fprintf(&b, "|%s|\n", strings.Join(rule, "|"))
-		for _, l := range group.Lines {
-			line(append([]string{files.EscapeMarkdown(l.Label())}, group.cells(l, &e, markdownNumber)...))
+		numbers := cellsOf(g, group, &e, markdownNumber)
+		for i, l := range group.Lines {
+			line(append([]string{files.EscapeMarkdown(l.Label())}, numbers[i]...))
 		}
 		b.WriteString("\n")
 	}
@@ -290,103 +282,4 @@ func paperWords(r *ComparisonRow) string {
 		return metrics.NoNumber
 	}
 	return r.Metric.Words(r.PaperMean, r.PaperStd, r.PaperN)
-}
-
-// escapeLaTeX escapes the characters that have a meaning in LaTeX, and replaces symbols by commands.
-var escapeLaTeX = strings.NewReplacer(
-	`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`, "}", `\}`,
-	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`,
-	"±", `$\pm$`, "–", "--", "γ", `$\gamma$`, "α", `$\alpha$`, "≥", `$\geq$`, "η", `$\eta$`, "β", `$\beta$`,
-).Replace
-
-// latexNumber formats a number, or mean ± std, for LaTeX. Only the mean is set in bold, and a word such as "never"
-// is no mathematics.
-func latexNumber(text string, bold bool) string {
-	if text == metrics.NoNumber {
-		return "--"
-	}
-	mean, std, spread := strings.Cut(text, " ± ")
-	mean = escapeLaTeX(mean)
-	if bold {
-		mean = `\mathbf{` + mean + `}`
-	}
-	switch {
-	case spread:
-		return "$" + mean + ` \pm ` + std + "$"
-	case bold || strings.Trim(mean, "0123456789.") == "":
-		return "$" + mean + "$"
-	}
-	return mean
-}
-
-// latex returns the grid as one LaTeX table, with a heading above each group.
-func (g Grid) latex(e Export) string {
-	var b strings.Builder
-	per := 1 // columns for each number
-	if e.Printed {
-		per = 2
-	}
-	fmt.Fprintf(&b, "%% needs \\usepackage{booktabs}\n\\begin{table*}[t]\n\\centering\n\\small\n")
-	if e.Caption != "" {
-		fmt.Fprintf(&b, "\\caption{%s}\n", escapeLaTeX(e.Caption))
-	}
-	if e.Label != "" {
-		fmt.Fprintf(&b, "\\label{%s}\n", e.Label)
-	}
-	fmt.Fprintf(&b, "\\begin{tabular}{l%s}\n\\toprule\n", strings.Repeat("r", per*len(g.Columns)))
-	g.latexHead(&b, per)
-	for i, group := range g.Groups {
-		if i > 0 {
-			b.WriteString("\\midrule\n")
-		}
-		fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+per*len(g.Columns), escapeLaTeX(group.Name()))
-		for _, l := range group.Lines {
-			cells := append([]string{escapeLaTeX(l.Label())}, group.cells(l, &e, latexNumber)...)
-			fmt.Fprintf(&b, "%s \\\\\n", strings.Join(cells, " & "))
-		}
-	}
-	b.WriteString("\\bottomrule\n\\end{tabular}\n\\end{table*}\n")
-	return b.String()
-}
-
-// shortLines breaks a text at spaces into lines of at most 20 characters, or of one word.
-func shortLines(text string) (lines []string) {
-	for word := range strings.FieldsSeq(text) {
-		last := len(lines) - 1
-		if last >= 0 && len(lines[last])+1+len(word) <= 20 {
-			lines[last] += " " + word
-		} else {
-			lines = append(lines, word)
-		}
-	}
-	return lines
-}
-
-// latexHead writes the headings: data sets, then metrics, then "ours" and "printed" if per is 2.
-func (g Grid) latexHead(b *strings.Builder, per int) {
-	var rules []string
-	last := 1
-	for _, data := range g.Datas() {
-		width := per * data.Over
-		fmt.Fprintf(b, " & \\multicolumn{%d}{c}{%s}", width, escapeLaTeX(data.Name))
-		rules = append(rules, fmt.Sprintf("\\cmidrule(lr){%d-%d}", last+1, last+width))
-		last += width
-	}
-	fmt.Fprintf(b, " \\\\\n%s\nmethod", strings.Join(rules, " "))
-	for _, c := range g.Columns {
-		head := escapeLaTeX(c.name())
-		if c.Over != "" {
-			lines := append(shortLines(c.name()), shortLines(c.Over)...)
-			head = `\shortstack[r]{` + strings.ReplaceAll(escapeLaTeX(strings.Join(lines, "\n")), "\n", `\\`) + "}"
-		}
-		if per > 1 {
-			head = fmt.Sprintf("\\multicolumn{%d}{c}{%s}", per, head)
-		}
-		fmt.Fprintf(b, " & %s", head)
-	}
-	b.WriteString(" \\\\\n")
-	if per > 1 {
-		b.WriteString(strings.Repeat(" & ours & printed", len(g.Columns)) + " \\\\\n")
-	}
-	b.WriteString("\\midrule\n")
 }

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 )
 
 // Grid is a comparison in the layout of a printed table: a group of lines for each availability, a line for each
@@ -40,11 +42,13 @@ type GridLine struct {
 	Cells  []*ComparisonRow // one for each column; nil: no number
 
 	RatesVary bool // its columns have other learning rates, which are not in Set
+
+	own results.Params // of which Set is the text
 }
 
-// Label returns the heading of a line.
+// Label returns the heading of a line, with the method's name in print.
 func (l GridLine) Label() string {
-	words := l.Method + " " + l.Set
+	words := papers.MethodTitle(l.Method) + " " + l.Set
 	if l.RatesVary {
 		words += " " + ratesVaryWords
 	}
@@ -85,13 +89,14 @@ func (c Comparing) Grid() Grid {
 	vary := ratesVary(places)
 	slices.SortStableFunc(places, furtherLast)
 	for _, p := range places {
-		own := GridLine{Method: p.row.Method, Set: p.own.Words(" "), Apart: p.row.Label, RatesVary: vary[p.line]}
+		own := GridLine{Method: p.row.Method, Apart: p.row.Label, RatesVary: vary[p.line], own: p.own}
 		if own.RatesVary {
-			own.Set = p.own.Without(results.Rates...).Words(" ")
+			own.own = p.own.Without(results.Rates...)
 		}
+		own.Set = own.own.Words(" ")
 		g.Groups[p.group].put(own, p.column, p.row)
 	}
-	g = g.sorted(c.printed)
+	g = g.sorted()
 	for i := range g.Columns {
 		var rows []*ComparisonRow
 		for _, group := range g.Groups {
@@ -143,15 +148,10 @@ func (g *GridGroup) put(own GridLine, column int, row *ComparisonRow) {
 	g.Lines = append(g.Lines, own)
 }
 
-// sorted returns the grid with the columns of a data set side by side, and with a cell for every column in each line. A
-// table with printed numbers has train before test as in the papers, others as their summary.
-func (g Grid) sorted(printed bool) Grid {
-	return g.sideBySide(g.places(), func(m metrics.Metric) int {
-		if printed {
-			return m.Info().Column
-		}
-		return m.Info().Row
-	})
+// sorted returns the grid with the columns of a data set side by side, test before train, and with a cell for every
+// column in each line.
+func (g Grid) sorted() Grid {
+	return g.sideBySide(g.places(), func(m metrics.Metric) int { return m.Info().Row })
 }
 
 // Only returns the grid with the columns of the wanted metrics, those of a data set in the order of wanted; with all
@@ -164,6 +164,34 @@ func (g Grid) Only(wanted ...metrics.Metric) Grid {
 	return g.sideBySide(slices.DeleteFunc(g.places(), func(i int) bool {
 		return place(g.Columns[i].Metric) < 0
 	}), place)
+}
+
+// OfMethods returns the grid with the lines of the wanted methods alone, in the order of wanted; with all lines if
+// wanted is empty.
+func (g Grid) OfMethods(wanted ...string) Grid {
+	if len(wanted) == 0 {
+		return g
+	}
+	out := Grid{Columns: g.Columns}
+	place := func(l GridLine) int { return slices.Index(wanted, l.Method) }
+	for _, group := range g.Groups {
+		group.Lines = slices.DeleteFunc(slices.Clone(group.Lines), func(l GridLine) bool { return place(l) < 0 })
+		slices.SortStableFunc(group.Lines, func(a, b GridLine) int { return place(a) - place(b) })
+		if len(group.Lines) > 0 {
+			out.Groups = append(out.Groups, group)
+		}
+	}
+	return out
+}
+
+// Methods returns the methods of the grid in their order, each once.
+func (g Grid) Methods() (methods []string) {
+	for _, group := range g.Groups {
+		for _, l := range group.Lines {
+			methods = append(methods, l.Method)
+		}
+	}
+	return files.Unique(methods)
 }
 
 // sideBySide returns the grid with these columns, those of a data set and its settings side by side and sorted.
@@ -222,8 +250,11 @@ func (g Grid) pick(places []int, wanted func(*ComparisonRow) bool) (out Grid) {
 // Span is a heading above several neighbouring columns.
 type Span struct {
 	Name string
-	Over int
+	Over int // columns
 }
+
+// Title returns the data set's name in print.
+func (s Span) Title() string { return papers.DataTitle(s.Name) }
 
 // Datas returns the headings with the names of the data sets.
 func (g Grid) Datas() (datas []Span) {
@@ -237,8 +268,8 @@ func (g Grid) Datas() (datas []Span) {
 	return datas
 }
 
-// cells returns the numbers of the grid, line by line.
-func (g Grid) cells() (rows []*ComparisonRow) {
+// numbers returns the numbers of the grid, line by line.
+func (g Grid) numbers() (rows []*ComparisonRow) {
 	for _, group := range g.Groups {
 		for _, l := range group.Lines {
 			for _, r := range l.Cells {
@@ -252,7 +283,7 @@ func (g Grid) cells() (rows []*ComparisonRow) {
 }
 
 // Caption returns the [Caption] of our numbers in the grid.
-func (g Grid) Caption() string { return captionOf(g.cells()) }
+func (g Grid) Caption() string { return captionOf(g.numbers()) }
 
 // ratesVaryWords are in the heading of a line whose columns have other learning rates, as a file of rates gives them.
 const ratesVaryWords = "(rates by column)"

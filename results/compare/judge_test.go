@@ -130,11 +130,12 @@ func TestReasonsByNote(t *testing.T) {
 		{"table", table.String(), "[1] not compared: 100 of 2000 rounds\n[2] not compared: 2 of 3 seeds\n"},
 		{
 			"latex", latex.String(),
-			`\caption{Mine. Not compared with the printed numbers: [1] 2 of 3 seeds; [2] 100 of 2000 rounds.}`,
+			`\caption{Mine. Not compared with the printed numbers: [1] 2 of 3 seeds; [2] 100 of 2000 rounds. ` +
+				"Bold: best mean.}",
 		},
-		{"latex", latex.String(), `fedau & $\mathbf{85.0} \pm 1.0$ [1] & $82.5 \pm 1.3$ \\`},
-		{"markdown", markdown.String(), "| fedawe | **85.0 ± 1.0** | 85.6 ± 0.9 |"},
-		{"markdown", markdown.String(), "| mifa | **85.0 ± 1.0** [2] | 84.1 ± 0.4 |"},
+		{"latex", latex.String(), `FedAU & $\mathbf{85.0} \pm 1.0$ [1] & $82.5 \pm 1.3$ \\`},
+		{"markdown", markdown.String(), "| FedAWE | **85.0 ± 1.0** | 85.6 ± 0.9 |"},
+		{"markdown", markdown.String(), "| MIFA | **85.0 ± 1.0** [2] | 84.1 ± 0.4 |"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%s:\n%s\nwant %q in it", c.what, c.got, c.want)

@@ -274,6 +274,9 @@ func WriteCell(w io.Writer, c results.Cell) error {
 			fmt.Fprintf(&b, "  %-22s %v\n", name, settings[name])
 		}
 	}
+	if command := c.Command(); command != "" {
+		fmt.Fprintf(&b, "\ncommand\n  %s\n\n", command)
+	}
 	for i := range c.Runs {
 		fmt.Fprintf(&b, "%s\n", c.Runs[i].Dir)
 		if info := c.Runs[i].Info; info != nil && info.Error != "" {

@@ -167,9 +167,10 @@ func checkPlaces(into string, chosen []mergeRun) (refused []error) {
 }
 
 // WriteSummary writes the summary of the runs of a table, those that are not alike in rows of their own unless mixed.
-// It has the table's metrics and those of the older summaries.
+// It has the table's metrics and those of the older summaries, and their order where the paper has none.
 func WriteSummary(path, table string, runs []results.Run, mixed bool, older ...string) error {
 	rows := papers.Summaries(table, runs, mixed, results.MetricsIn(older...)...)
+	results.InGivenOrder(rows, older...)
 	SortSummary(table, rows)
 	return results.WriteSummary(path, rows)
 }

@@ -252,7 +252,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 				n++
 			}
 		}
-		t.title += ", of " + counted([]int{n}, "comparison")
+		t.title += ", of " + Counted([]int{n}, "comparison")
 	}
 	// A label names a setting only if rows of the table differ in it.
 	some := func(differs func(*results.SummaryRow) bool) bool {

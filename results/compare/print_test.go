@@ -245,20 +245,20 @@ func TestRatesByColumn(t *testing.T) {
 			{"mifa", "leaf", "rounds=6"},
 			{"fedau", "binary", "lr=0.2;rounds=6;server-lr=2"},
 			{"mifa", "binary", "rounds=6"},
-		}, []string{"fedau (rates by column)", "mifa"}},
+		}, []string{"FedAU (rates by column)", "MIFA"}},
 		{
 			"other rates in one column",
 			[]number{{"fedau", "leaf", ""}, {"fedau", "binary", "lr=0.1"}},
-			[]string{"fedau (rates by column)"},
+			[]string{"FedAU (rates by column)"},
 		},
 		{
 			"the same rates",
 			[]number{{"fedau", "leaf", "lr=0.1"}, {"mifa", "leaf", ""}, {"fedau", "binary", "lr=0.1"}},
-			[]string{"fedau lr=0.1", "mifa"},
+			[]string{"FedAU lr=0.1", "MIFA"},
 		},
 		{"two rates in one column", []number{
 			{"fedau", "leaf", "lr=0.1"}, {"fedau", "leaf", "lr=0.2"}, {"fedau", "binary", "lr=0.1"},
-		}, []string{"fedau lr=0.1", "fedau lr=0.2"}},
+		}, []string{"FedAU lr=0.1", "FedAU lr=0.2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var rows []results.SummaryRow
@@ -279,11 +279,12 @@ func TestRatesByColumn(t *testing.T) {
 			var text, csv strings.Builder
 			must.OK(t, WriteTable(&text, &of, rows, 120))
 			for _, want := range c.want {
+				want = strings.NewReplacer("FedAU", "fedau", "MIFA", "mifa").Replace(want) // as on the command line
 				if !strings.Contains(text.String(), "\n"+want+"   ") {
 					t.Errorf("table, want a line %q:\n%s", want, text.String())
 				}
 			}
-			if n := strings.Count(text.String(), "\nfedau"); n != strings.Count(strings.Join(c.want, " "), "fedau") {
+			if n := strings.Count(text.String(), "\nfedau"); n != strings.Count(strings.Join(c.want, " "), "FedAU") {
 				t.Errorf("table: %d lines of fedau:\n%s", n, text.String())
 			}
 			must.OK(t, grid.Write(&csv, Export{Format: "csv"})) // a CSV has the rates of every number
@@ -318,7 +319,7 @@ func TestFurtherMethods(t *testing.T) {
 	for _, g := range both.Grid().Groups {
 		var names []string
 		for _, l := range g.Lines {
-			names = append(names, l.Label())
+			names = append(names, l.Method)
 		}
 		want := append(slices.Clone(of.Methods), "scaffold")
 		if g.Availability == "sine" {

@@ -157,7 +157,6 @@ type Info struct {
 	More     bool    // a larger number is better
 	Target   float64 // share of the target accuracy, for metrics that are first rounds; 0 for the others
 	Row      int     // order among the rows of a cell in a summary; equal ones are sorted by target and name
-	Column   int     // order among the columns of a data set in a paper's table; equal ones keep their order
 }
 
 const (
@@ -168,34 +167,34 @@ const (
 
 // metrics has the [Info] of every metric but those of [Reaching].
 var metrics = map[Metric]Info{
-	TrainAcc:  {"train accuracy (%)", inWindow, 100, 1, true, 0, 6, 0},
-	TestAcc:   {"test accuracy (%)", inWindow, 100, 1, true, 0, 0, 1},
-	TrainLoss: {"train loss", inWindow, 1, 4, false, 0, 7, 2},
-	TestLoss:  {"test loss", inWindow, 1, 4, false, 0, 7, 3},
+	TrainAcc:  {"train accuracy (%)", inWindow, 100, 1, true, 0, 6},
+	TestAcc:   {"test accuracy (%)", inWindow, 100, 1, true, 0, 0},
+	TrainLoss: {"train loss", inWindow, 1, 4, false, 0, 7},
+	TestLoss:  {"test loss", inWindow, 1, 4, false, 0, 7},
 
-	RoundsTo25:  {"first round at 25 % of the target", "", 1, 0, false, 0.25, 7, 0},
-	RoundsTo50:  {"first round at 50 % of the target", "", 1, 0, false, 0.5, 7, 0},
-	RoundsTo75:  {"first round at 75 % of the target", "", 1, 0, false, 0.75, 7, 0},
-	RoundsTo100: {"first round at 100 % of the target", "", 1, 0, false, 1, 7, 0},
+	RoundsTo25:  {"first round at 25 % of the target", "", 1, 0, false, 0.25, 7},
+	RoundsTo50:  {"first round at 50 % of the target", "", 1, 0, false, 0.5, 7},
+	RoundsTo75:  {"first round at 75 % of the target", "", 1, 0, false, 0.75, 7},
+	RoundsTo100: {"first round at 100 % of the target", "", 1, 0, false, 1, 7},
 
-	TestAccFinal: {"test accuracy (%)", afterLast, 100, 1, true, 0, 1, 1},
-	TestAccMax:   {"test accuracy (%)", "largest of the run", 100, 2, true, 0, 2, 1},
-	TestAccMean:  {"test accuracy (%)", "mean over all rounds", 100, 2, true, 0, 3, 1},
-	TestAccStd:   {"test accuracy (%)", "std over the second half of the rounds", 100, 2, false, 0, 4, 1},
+	TestAccFinal: {"test accuracy (%)", afterLast, 100, 1, true, 0, 1},
+	TestAccMax:   {"test accuracy (%)", "largest of the run", 100, 2, true, 0, 2},
+	TestAccMean:  {"test accuracy (%)", "mean over all rounds", 100, 2, true, 0, 3},
+	TestAccStd:   {"test accuracy (%)", "std over the second half of the rounds", 100, 2, false, 0, 4},
 
-	ClientAccMean:       {"client accuracy mean (%)", afterLast, 100, 1, true, 0, 7, 0},
-	ClientAccStd:        {"client accuracy std (%)", afterLast, 100, 1, false, 0, 7, 0},
-	ClientAccVar:        {"client accuracy var", afterLast, 1e4, 1, false, 0, 7, 0},
-	ClientAccWorst10:    {"client accuracy worst10 (%)", afterLast, 100, 1, true, 0, 7, 0},
-	ClientAccWorst10Std: {"client accuracy worst10 std (%)", afterLast, 100, 1, false, 0, 7, 0},
-	ClientAccBest10:     {"client accuracy best10 (%)", afterLast, 100, 1, true, 0, 7, 0},
-	ClientAccBest10Std:  {"client accuracy best10 std (%)", afterLast, 100, 1, false, 0, 7, 0},
+	ClientAccMean:       {"client accuracy mean (%)", afterLast, 100, 1, true, 0, 7},
+	ClientAccStd:        {"client accuracy std (%)", afterLast, 100, 1, false, 0, 7},
+	ClientAccVar:        {"client accuracy var", afterLast, 1e4, 1, false, 0, 7},
+	ClientAccWorst10:    {"client accuracy worst10 (%)", afterLast, 100, 1, true, 0, 7},
+	ClientAccWorst10Std: {"client accuracy worst10 std (%)", afterLast, 100, 1, false, 0, 7},
+	ClientAccBest10:     {"client accuracy best10 (%)", afterLast, 100, 1, true, 0, 7},
+	ClientAccBest10Std:  {"client accuracy best10 std (%)", afterLast, 100, 1, false, 0, 7},
 
-	PRounds:     {"p rounds", evaluated, 1, 4, false, 0, 7, 0},
-	PRoundsLead: {"lead of the reference (points)", evaluated, 100, 2, true, 0, 7, 0},
-	PRoundsN:    {"independent pairs", evaluated, 1, 0, false, 0, 7, 0},
-	PSeeds:      {"p seeds", inWindow, 1, 4, false, 0, 7, 0},
-	PHolm:       {"p Holm", inWindow, 1, 4, false, 0, 8, 0},
+	PRounds:     {"p rounds", evaluated, 1, 4, false, 0, 7},
+	PRoundsLead: {"lead of the reference (points)", evaluated, 100, 2, true, 0, 7},
+	PRoundsN:    {"independent pairs", evaluated, 1, 0, false, 0, 7},
+	PSeeds:      {"p seeds", inWindow, 1, 4, false, 0, 7},
+	PHolm:       {"p Holm", inWindow, 1, 4, false, 0, 8},
 }
 
 // Info returns the description of a metric.
@@ -203,7 +202,7 @@ func (m Metric) Info() Info {
 	if acc, is := m.Reaches(); is {
 		return Info{
 			name: fmt.Sprintf("rounds to %s %% test accuracy", strings.TrimPrefix(string(m), reaching)),
-			over: "first evaluated round", scale: 1, decimals: 1, Target: acc, Row: 5, Column: 1,
+			over: "first evaluated round", scale: 1, decimals: 1, Target: acc, Row: 5,
 		}
 	}
 	return metrics[m]

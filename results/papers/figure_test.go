@@ -231,8 +231,8 @@ func checkSVG(t *testing.T, f plot.Figure) {
 	t.Helper()
 	got := filestest.SVG(t, f)
 	box := viewBox.FindStringSubmatch(got)
-	if box == nil || !strings.Contains(got, `width="600pt"`) { // 600 points are 800 pixels
-		t.Fatalf("got %.200s, want a width of 600pt and a viewBox", got)
+	if box == nil || !strings.Contains(got, `width="489.6pt"`) { // 600 points are 800 pixels
+		t.Fatalf("got %.200s, want a width of 489.6pt and a viewBox", got)
 	}
 	width, height := number64(t, box[1]), number64(t, box[2])
 	points := pathPoint.FindAllStringSubmatch(got, -1)
@@ -251,8 +251,8 @@ func checkSVG(t *testing.T, f plot.Figure) {
 			t.Errorf("text at %g, %g, want it within %g × %g", x, y, width, height)
 		}
 	}
-	for _, word := range append([]string{f.Title}, f.Names()...) {
-		if !strings.Contains(got, strings.NewReplacer("'", "&#39;").Replace(">"+word+"<")) {
+	for _, word := range append(strings.Fields(f.Title), f.Names()...) {
+		if !strings.Contains(got, strings.NewReplacer("'", "&#39;").Replace(word)) {
 			t.Errorf("no text %q", word)
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
+	letters "gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -17,11 +19,15 @@ import (
 	"rollcall/internal/files"
 )
 
-// FigureWidth is the width of every figure, in pixels (96 to the inch).
-const FigureWidth = 800
+// The widths of a figure in a paper of two columns, in inches: over the page, and over one column. They are those of
+// the styles of NeurIPS, ICML and IEEE, or a little less.
+const (
+	PageWidth   = 6.8
+	ColumnWidth = 3.3
+)
 
-// PanelHeight is the default height of a row of panels, in pixels.
-const PanelHeight = 320
+// PanelHeight is the default height of a row of panels, in pixels (96 to the inch).
+const PanelHeight = 250
 
 // Figure is a grid of charts with one title and one legend. The legend is above the panels, where it hides no data.
 // Series of the same name look the same in all panels.
@@ -29,6 +35,16 @@ type Figure struct {
 	Title       string
 	Panels      [][]Chart // rows of panels, all of the same length; a nil chart leaves a gap
 	PanelHeight int       // of each row, with its axes, in pixels; 0: [PanelHeight]
+
+	// Keys say how names stand in the legend, and in which style. A name that is missing stands as it is, in the first
+	// style that no key and no name before it has.
+	Keys map[string]Key
+}
+
+// Key is a name in the legend of a [Figure].
+type Key struct {
+	Label string
+	Style int // from 0: a colour and a dash, see [Colours]
 }
 
 // InPairs returns rows of two charts, with a gap after the last of an odd number. A single chart fills its row.
@@ -51,11 +67,11 @@ type Chart interface {
 const (
 	edge      = vg.Length(8) // margin of the figure, in points like all lengths here
 	panelGap  = vg.Length(14)
-	keyLine   = vg.Length(30) // line sample in the legend
+	keyLine   = vg.Length(26) // line sample in the legend
 	keyText   = vg.Length(5)  // between a sample and its name
-	keyGap    = vg.Length(16) // between entries
-	keyHeight = vg.Length(15)
-	headline  = vg.Length(22) // height of the figure's title
+	keyGap    = vg.Length(12) // between entries
+	keyHeight = vg.Length(13)
+	headline  = vg.Length(16) // height of a line of the figure's title
 	caption   = vg.Length(16) // height of the titles of a row of panels
 	slack     = 1.15          // leaves space for names in a wider font than the one that was measured
 )
@@ -66,22 +82,48 @@ func pixels(n int) vg.Length { return vg.Length(n) * 72 / 96 }
 // pngDPI gives a PNG two pixels for each CSS pixel, for screens of high resolution and for slides.
 const pngDPI = 2 * 96
 
-// WriteFigure writes a figure as SVG, atomically. The same figure gives the same bytes.
-func WriteFigure(path string, f Figure) error { return files.WriteFile(path, f.WriteSVG) }
-
-// WriteFigurePNG writes a figure as PNG, atomically. The picture is twice [FigureWidth] wide.
-func WriteFigurePNG(path string, f Figure) error {
-	return files.WriteFile(path, func(w io.Writer) error {
-		return f.write(w, func(width, height vg.Length) vg.CanvasWriterTo {
-			return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
-		})
-	})
+// Endings are the ends of the names of the files that [WriteFigure] writes. The first is written first.
+func Endings() (endings []string) {
+	for _, width := range widths {
+		for _, kind := range kinds {
+			endings = append(endings, width.ending+kind.ending)
+		}
+	}
+	return endings
 }
 
-// WriteSVG writes the figure as SVG.
-func (f Figure) WriteSVG(w io.Writer) error {
+var widths = []struct {
+	ending string
+	inches float64
+}{{"", PageWidth}, {"-column", ColumnWidth}}
+
+var kinds = []struct {
+	ending string
+	write  func(f Figure, w io.Writer, inches float64) error
+}{{".svg", Figure.writeSVG}, {".png", Figure.writePNG}, {".pdf", Figure.writePDF}}
+
+// WriteFigure writes a figure as SVG, PNG and PDF, each over a page and over a column: path.svg, path-column.svg and so
+// on, see [Endings]. Each file is written atomically, and the same figure gives the same bytes.
+func WriteFigure(path string, f Figure) error {
+	for _, width := range widths {
+		for _, kind := range kinds {
+			err := files.WriteFile(path+width.ending+kind.ending, func(w io.Writer) error {
+				return kind.write(f, w, width.inches)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// WriteSVG writes the figure as SVG, as wide as a page.
+func (f Figure) WriteSVG(w io.Writer) error { return f.writeSVG(w, PageWidth) }
+
+func (f Figure) writeSVG(w io.Writer, inches float64) error {
 	var svg bytes.Buffer
-	err := f.write(&svg, func(width, height vg.Length) vg.CanvasWriterTo { return vgsvg.New(width, height) })
+	err := f.write(&svg, inches, func(width, height vg.Length) vg.CanvasWriterTo { return vgsvg.New(width, height) })
 	if err != nil {
 		return err
 	}
@@ -89,21 +131,32 @@ func (f Figure) WriteSVG(w io.Writer) error {
 	return err
 }
 
+func (f Figure) writePNG(w io.Writer, inches float64) error {
+	return f.write(w, inches, func(width, height vg.Length) vg.CanvasWriterTo {
+		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pngDPI))}
+	})
+}
+
+func (f Figure) writePDF(w io.Writer, inches float64) error { return f.write(w, inches, newPDF) }
+
 // write draws the figure on a canvas, which sized makes for a width and a height, and writes the canvas.
-func (f Figure) write(w io.Writer, sized func(width, height vg.Length) vg.CanvasWriterTo) error {
+func (f Figure) write(
+	w io.Writer, inches float64, sized func(width, height vg.Length) vg.CanvasWriterTo,
+) error {
+	width := vg.Length(inches) * vg.Inch
+	if inches < PageWidth {
+		f.Panels = narrow(f.Panels)
+	}
 	l := f.styles()
 	plots, err := f.plots(l)
 	if err != nil {
 		return err
 	}
-	// From top to bottom: title, legend, panels. The legend is laid out first, as it decides the height.
-	width := pixels(FigureWidth)
+	// From top to bottom: title, legend, panels. The first two are laid out first, as they decide the height.
+	title := lettering(titleSize, draw.XLeft, draw.YTop)
+	titles := wrapped(f.Title, title, width-2*edge)
 	legend := flow(l, width-2*edge)
-	head := edge
-	if f.Title != "" {
-		head += headline
-	}
-	head += vg.Length(len(legend)) * keyHeight
+	head := edge + vg.Length(len(titles))*headline + vg.Length(len(legend))*keyHeight
 	height := head + vg.Length(len(plots))*pixels(cmp.Or(f.PanelHeight, PanelHeight))
 
 	canvas := sized(width, height)
@@ -111,8 +164,8 @@ func (f Figure) write(w io.Writer, sized func(width, height vg.Length) vg.Canvas
 	page.SetColor(white)
 	page.Fill(page.Path())
 	top := height - edge
-	if f.Title != "" {
-		page.FillText(lettering(titleSize, draw.XLeft, draw.YTop), vg.Point{X: edge, Y: top}, f.Title)
+	for _, line := range titles {
+		page.FillText(title, vg.Point{X: edge, Y: top}, line)
 		top -= headline
 	}
 	for _, line := range legend {
@@ -123,6 +176,28 @@ func (f Figure) write(w io.Writer, sized func(width, height vg.Length) vg.Canvas
 	drawPanels(page, plots)
 	_, err = canvas.WriteTo(w)
 	return err
+}
+
+// narrow returns the panels of a row below each other, for a column; more than three in two columns.
+func narrow(panels [][]Chart) [][]Chart {
+	all := slices.DeleteFunc(slices.Concat(panels...), func(c Chart) bool { return c == nil })
+	if len(all) > 3 {
+		return InPairs(all)
+	}
+	return slices.Collect(slices.Chunk(all, 1))
+}
+
+// wrapped breaks a text at spaces into lines of at most the given width.
+func wrapped(text string, style letters.Style, width vg.Length) (lines []string) {
+	for word := range strings.FieldsSeq(text) {
+		last := len(lines) - 1
+		if last >= 0 && slack*style.Width(lines[last]+" "+word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // drawPanels draws the plots in a grid, with the data areas aligned in rows and columns. It also draws the titles, each
@@ -188,9 +263,9 @@ func (f Figure) plots(l styles) (plots [][]*plot.Plot, err error) {
 	return plots, nil
 }
 
-// styles returns the names of the legend in the order of the panels; the order decides their styles.
+// styles returns the names of the legend in the order of the panels.
 func (f Figure) styles() styles {
-	var l styles
+	l := styles{keys: f.Keys}
 	for _, row := range f.Panels {
 		for _, chart := range row {
 			if chart != nil {
@@ -206,7 +281,7 @@ func flow(l styles, width vg.Length) [][]string {
 	var lines [][]string
 	used := vg.Length(0)
 	for _, name := range l.names {
-		w := keyWidth(name)
+		w := keyWidth(l.label(name))
 		if len(lines) == 0 || used+w > width {
 			lines, used = append(lines, nil), 0
 		}
@@ -226,7 +301,7 @@ func drawKeys(page draw.Canvas, l styles, names []string, top vg.Length) {
 	x, y := edge, top-keyHeight/2
 	for _, name := range names {
 		page.StrokeLine2(l.line(name), x, y, x+keyLine, y)
-		page.FillText(lettering(keySize, draw.XLeft, draw.YCenter), vg.Point{X: x + keyLine + keyText, Y: y}, name)
-		x += keyWidth(name)
+		page.FillText(lettering(keySize, draw.XLeft, draw.YCenter), vg.Point{X: x + keyLine + keyText, Y: y}, l.label(name))
+		x += keyWidth(l.label(name))
 	}
 }

@@ -147,7 +147,7 @@ func TestBubblesFewCells(t *testing.T) {
 // strokes counts the lines drawn in the first style's colour, black.
 func strokes(t *testing.T, c LineChart) int {
 	t.Helper()
-	return strings.Count(filestest.SVG(t, Figure{Panels: [][]Chart{{c}}}), "stroke:#000000")
+	return strings.Count(filestest.SVG(t, Figure{Panels: [][]Chart{{c}}}), "stroke:#1C1F24")
 }
 
 // What has no place on the axis leaves a gap, and is not joined over.
@@ -180,7 +180,7 @@ func TestLineChartStep(t *testing.T) {
 			X: []float64{0, 1, 2}, Y: []float64{0, 1, 0}, Step: step,
 		}}}}}})
 		for line := range strings.SplitSeq(got, "\n") {
-			if strings.Contains(line, "stroke:#000000") {
+			if strings.Contains(line, "stroke:#1C1F24") {
 				return 1 + strings.Count(line, "L")
 			}
 		}

@@ -1,8 +1,10 @@
 package plot
 
 import (
+	"fmt"
 	"image/color"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -14,11 +16,11 @@ import (
 
 // Font sizes, in points.
 const (
-	titleSize = 12
-	panelSize = 10
-	labelSize = 9.5
-	tickSize  = 8.5
-	keySize   = 9.5
+	titleSize = 10.5
+	panelSize = 9
+	labelSize = 8.5
+	tickSize  = 8
+	keySize   = 8.5
 )
 
 // The colours outside of the palette.
@@ -33,20 +35,29 @@ var (
 )
 
 // palette has the colours of M. Okabe and K. Ito (Color Universal Design, 2008), which people of every colour vision
-// can tell apart. A grey replaces their yellow, which is too pale for a line.
+// can tell apart, some of them darker, so that each has a contrast of 3 to white. A grey replaces their yellow.
 var palette = []color.RGBA{
-	{0, 0, 0, 255},       // black
+	{28, 31, 36, 255},    // black
 	{213, 94, 0, 255},    // vermilion
 	{0, 114, 178, 255},   // blue
 	{0, 158, 115, 255},   // bluish green
-	{204, 121, 167, 255}, // reddish purple
-	{230, 159, 0, 255},   // orange
-	{86, 180, 233, 255},  // sky blue
+	{181, 86, 139, 255},  // reddish purple
+	{191, 131, 0, 255},   // orange
+	{61, 155, 211, 255},  // sky blue
 	{128, 128, 128, 255}, // grey
 }
 
-// dashes tell lines apart in print without colour: lengths on and off, in points. There are nine dashes and eight
-// colours, numbers without a common divisor, so that the first 72 styles all differ.
+// Colours is the number of colours. The style s has the colour s mod Colours and the dash s mod 9. The numbers have no
+// common divisor, so that the first 72 styles all differ.
+var Colours = len(palette)
+
+// Colour returns a colour as CSS has it: #d55e00.
+func Colour(i int) string {
+	c := palette[i%len(palette)]
+	return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
+}
+
+// dashes tell lines apart in print without colour: lengths on and off, in points.
 var dashes = [][]vg.Length{
 	nil,
 	{7, 3},
@@ -59,8 +70,16 @@ var dashes = [][]vg.Length{
 	{12, 3, 4, 3},
 }
 
-// styles gives the i-th name of a figure's legend the i-th colour and the i-th dash.
-type styles struct{ names []string }
+// Dash returns the dash of a style as CSS and SVG have it, "7 3"; empty for a whole line.
+func Dash(style int) string {
+	return strings.Trim(fmt.Sprint(dashes[style%len(dashes)]), "[]")
+}
+
+// styles are the names of a figure's legend, with their keys.
+type styles struct {
+	names []string
+	keys  map[string]Key
+}
 
 // add appends the names that are new; empty names are not in the legend.
 func (l *styles) add(names ...string) {
@@ -71,16 +90,49 @@ func (l *styles) add(names ...string) {
 	}
 }
 
-// line returns the style of a series. A series without a name has the first style.
+// label returns a name as the legend shows it.
+func (l styles) label(name string) string {
+	if k, has := l.keys[name]; has {
+		return k.Label
+	}
+	return name
+}
+
+// style returns the style of a series. A series without a name has the first style.
+func (l styles) style(name string) int {
+	if k, has := l.keys[name]; has {
+		return k.Style
+	}
+	taken := map[int]bool{}
+	for _, k := range l.keys {
+		taken[k.Style] = true
+	}
+	free := 0
+	for _, n := range l.names {
+		if _, has := l.keys[n]; has {
+			continue
+		}
+		for taken[free] {
+			free++
+		}
+		if n == name {
+			break
+		}
+		free++
+	}
+	return free
+}
+
+// line returns the line of a series.
 func (l styles) line(name string) draw.LineStyle {
-	i := max(slices.Index(l.names, name), 0)
-	return draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
+	i := l.style(name)
+	return draw.LineStyle{Color: palette[i%len(palette)], Width: 1.4, Dashes: dashes[i%len(dashes)]}
 }
 
 // band returns the colour of the band around a series, its line's colour made transparent.
 func (l styles) band(name string) color.NRGBA {
-	c := palette[max(slices.Index(l.names, name), 0)%len(palette)]
-	return color.NRGBA{c.R, c.G, c.B, 40}
+	c := palette[l.style(name)%len(palette)]
+	return color.NRGBA{c.R, c.G, c.B, 32}
 }
 
 // lettering returns the style of text of a size, aligned to the point at which it is drawn.

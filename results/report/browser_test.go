@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +92,83 @@ func TestBrowser(t *testing.T) {
 			t.Errorf("after Show all: %d figures, want %d", again, all)
 		}
 	})
+	t.Run("values", func(t *testing.T) {
+		// The pointer is over the last round of the first chart of curves, whose label says where its lines end.
+		var label, tip, first, moved string
+		b.eval(`(() => {
+			window.svg = document.querySelector("#curves .chart svg[data-x]");
+			const box = svg.getBoundingClientRect();
+			svg.dispatchEvent(new PointerEvent("pointermove", {clientX: box.right - 5, clientY: box.top + 50}));
+			return svg.getAttribute("aria-label");
+		})()`, &label)
+		b.eval(`svg.parentElement.querySelector(".tip").innerText`, &tip)
+		lines := strings.Split(tip, "\n")
+		for _, line := range lines[1:] {
+			last := strings.LastIndex(line, " ")
+			name, value := line[:max(last, 0)], line[last+1:]
+			if _, says, has := strings.Cut(label, name+" ends at "); !has || !strings.HasPrefix(says, value[:3]) {
+				t.Errorf("the values say %q, and the label %q", line, label)
+			}
+		}
+		if len(lines) < 4 || lines[0] != "round 400" {
+			t.Errorf("values %q, want those of round 400, a line for each method", lines)
+		}
+		key := func(name string) string {
+			return fmt.Sprintf(`svg.parentElement.dispatchEvent(new KeyboardEvent("keydown", {key: %q})),
+				svg.parentElement.querySelector(".tip").innerText`, name)
+		}
+		b.eval(key("ArrowLeft"), &moved)
+		if before, _, _ := strings.Cut(moved, "\n"); before != "round 390" {
+			t.Errorf("after the arrow key the values are of %q, want round 390", before)
+		}
+		b.eval(key("Escape"), &first)
+		if first != "" { // a hidden element has no inner text that is shown
+			b.eval(`String(svg.parentElement.querySelector(".tip").hidden)`, &first)
+			if first != "true" {
+				t.Errorf("after Escape the values are still shown")
+			}
+		}
+	})
+	t.Run("sort", func(t *testing.T) {
+		order := func(n int) (values []float64) {
+			if n > 0 {
+				b.eval(`document.querySelectorAll("table.numbers .sort")[1].click()`, nil)
+			}
+			b.eval(`[...document.querySelector("table.numbers").tBodies[0].rows].map(r => +r.cells[1].dataset.value)`, &values)
+			return values
+		}
+		before := order(0)
+		down, up, again := order(1), order(1), order(1)
+		falls := func(x []float64) bool {
+			return slices.IsSortedFunc(x, func(a, b float64) int { return cmp.Compare(b, a) })
+		}
+		slices.Reverse(up)
+		if !falls(down) || !falls(up) || falls(before) || !slices.Equal(again, before) {
+			t.Errorf("%v sorted: %v, then reversed %v, then %v, want falling, rising, as before", before, down, up, again)
+		}
+	})
+	t.Run("links", func(t *testing.T) {
+		var command string
+		b.eval(`new Promise(done => {
+			document.querySelector("table.numbers td a").click();
+			setTimeout(() => done(document.querySelector("tr:target details[open] code").textContent), 50)
+		})`, &command)
+		if !strings.Contains(command, "rollcall run --method ") || !strings.Contains(command, "--seed ") {
+			t.Errorf("command %q, want the one that repeats the runs", command)
+		}
+		// The address has the filter, so that a link shows the same.
+		var left int
+		b.eval(`document.querySelector('input[name="data"][value="svhn"]').click()`, nil)
+		var address string
+		b.eval(`location.href`, &address)
+		b.load(written.Page)
+		b.navigate(address)
+		b.eval(`[...document.querySelectorAll('main figure[data-data="svhn"]')].filter(f => !f.hidden).length`, &left)
+		if !strings.Contains(address, "?data=cifar10") || left != 0 {
+			t.Errorf("address %s: %d figures of svhn are shown after a reload, want none", address, left)
+		}
+		b.load(written.Page)
+	})
 	t.Run("keyboard", func(t *testing.T) {
 		b.eval(`document.activeElement.blur(); window.scrollTo(0, 0)`, nil)
 		b.pressTab()
@@ -116,6 +195,16 @@ func TestBrowser(t *testing.T) {
 		b.eval(`document.documentElement.scrollWidth`, &width)
 		if width > 390 {
 			t.Errorf("the page is %d pixels wide on a window of 390, want no more: tables scroll on their own", width)
+		}
+		var more, less string
+		b.eval(`document.querySelector(".wide:has(table.numbers)").className`, &more)
+		b.eval(`new Promise(done => {
+			const s = document.querySelector(".wide:has(table.numbers) .scroll");
+			s.scrollLeft = 1e6;
+			setTimeout(() => done(s.parentElement.className), 100)
+		})`, &less)
+		if more != "wide more cut" || less != "wide cut" {
+			t.Errorf("a cut table is %q, and %q at its right end, want it to fade until there", more, less)
 		}
 	})
 	for _, scheme := range []string{"light", "dark"} {
@@ -300,7 +389,13 @@ func (b *browser) load(path string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.call("Page.navigate", map[string]any{"url": "file://" + abs}, nil)
+	b.navigate("file://" + abs)
+}
+
+// navigate goes to an address, and waits until the page is loaded.
+func (b *browser) navigate(address string) {
+	b.t.Helper()
+	b.call("Page.navigate", map[string]any{"url": address}, nil)
 	for i, m := range b.events {
 		if m.Method == "Page.loadEventFired" {
 			b.events = append(b.events[:i], b.events[i+1:]...)

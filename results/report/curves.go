@@ -8,6 +8,7 @@ import (
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/metrics"
+	"rollcall/results/papers"
 	"rollcall/results/plot"
 	"rollcall/results/protocol"
 )
@@ -38,8 +39,11 @@ type family struct {
 	told    []string                  // names of settings among them that differ between the methods
 }
 
-// title returns the data set and the availability, which the cells share.
-func (f family) title() string { return f.key.Data + ", " + f.key.Availability }
+// title returns the data set and the availability, which the cells share, in words.
+func (f family) title() string { return papers.DataTitle(f.key.Data) + ", " + f.key.Availability }
+
+// id returns what the names of the family's files end in: cifar10-sine.
+func (f family) id() string { return f.key.Data + "-" + f.key.Availability }
 
 // name returns the name of a cell in the legend: its method, and the settings that tell it from other cells. A method
 // that occurs once is named alone, whatever its learning rates: the name is short then, and the line has the method's
@@ -260,7 +264,7 @@ func (b *builder) curveFigure(f family) {
 		title += ", " + own
 	}
 	fig := figure{
-		ID: "curves-" + f.title(), section: "curves", Title: "Training curves: " + title,
+		ID: "curves-" + f.id(), section: "curves", Title: "Training curves: " + title,
 		drawn: plot.Figure{Title: title, Panels: [][]plot.Chart{{acc}}}, csv: csvWriter(rows), runs: used,
 		Caption: "Mean over the seeds; the band is one sample standard deviation to each side. " + f.made(used),
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ var (
 
 // pageTemplate is parsed when the program starts, so that a mistake in it cannot stay unnoticed.
 var pageTemplate = template.Must(template.New("page.html.tmpl").Funcs(template.FuncMap{
-	"join": strings.Join,
+	"join": strings.Join, "method": papers.MethodTitle, "data": papers.DataTitle,
 }).Parse(pageHTML))
 
 // sections are the sections with figures, in the order of the page.
@@ -48,6 +49,7 @@ type pageData struct {
 	Folders              []string
 	Bad                  []string
 	Filters              []filter
+	Glances              []glance
 	Tables               []tableData
 	Sections             []sectionData
 	Runs                 []runData
@@ -55,7 +57,12 @@ type pageData struct {
 	Devices              []string
 	NotDrawn             []string // names of files that no figure shows
 	FiguresFolder        string
+	Widths               []widthData
+	Kinds                []string // endings of pictures: svg, …
 }
+
+// widthData is a width in which every figure is there as files, and what stands behind the figure's name in theirs.
+type widthData struct{ Words, Ending string }
 
 type sectionData struct {
 	ID, Title, About string
@@ -67,6 +74,9 @@ type tableData struct {
 	ID, Title, Source, Summary, Ours string
 	Not                              string // see [compare.NotCompared]
 	Printed                          bool   // the table has printed numbers
+
+	anchors   map[results.CellKey]string // of the runs of each cell, in the list of runs
+	standings map[*compare.ComparisonRow]compare.Standing
 }
 
 // GroupID returns the anchor of a group of lines.
@@ -75,17 +85,31 @@ func (t tableData) GroupID(group int) string { return fmt.Sprintf("%s-%d", t.ID,
 // cellData has the texts and the CSS class of one number beside the paper's.
 type cellData struct {
 	Class, Ours, Paper, Mark, Difference, Note string
+	Value                                      files.Optional // by which the script sorts
+	Anchor                                     string         // of its runs; may be empty
+	Best, NotTold                              bool           // see [compare.Standing]
 }
 
 type runData struct {
 	compare.ListRow
-	Settings, Device string
+	Settings, Device, Anchor, Command string
 }
 
-// choice is one row of check boxes in the filter. The template leaves it out if there is only one name to choose.
+// filter is one row of check boxes. The template leaves it out if there is only one name to choose.
 type filter struct {
 	Kind, Title string
 	Names       []string
+}
+
+// Shown returns a name as the page has it elsewhere.
+func (f filter) Shown(name string) string {
+	switch f.Kind {
+	case "method":
+		return papers.MethodTitle(name)
+	case "data":
+		return papers.DataTitle(name)
+	}
+	return name
 }
 
 // data fills in the data of the template. It draws the figures before it makes the style sheet, which needs the number
@@ -93,12 +117,17 @@ type filter struct {
 func (b *builder) data() *pageData {
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders,
-		Title:    "rollcall report",
+		Title: "rollcall report",
+		Widths: []widthData{
+			{fmt.Sprintf("%g inches wide", plot.PageWidth), ""}, {fmt.Sprintf("%g inches", plot.ColumnWidth), "-column"},
+		},
+		Kinds:    []string{"svg", "png", "pdf"},
 		RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs, b.Mixed)), FiguresFolder: figuresFolder,
 	}
 	d.Script = template.HTML("<script>" + scriptJS + "</script>") // our own files
+	d.runs(b)
 	d.tables(b)
-	most := len(b.methods)
+	most := 0
 	for _, section := range sections {
 		for i := range b.figures {
 			if b.figures[i].section != section.ID {
@@ -119,8 +148,8 @@ func (b *builder) data() *pageData {
 			d.Sections = append(d.Sections, section)
 		}
 	}
-	d.Style = template.HTML("<style>" + styleCSS + styleRules(most) + "</style>") // our own files
-	d.runs(b)
+	d.Style = template.HTML("<style>" + styleRules(most) + styleCSS + "</style>") // our own files
+	d.notDrawn(b)
 	d.filters(b)
 	for _, err := range slices.Concat(b.Bad, b.bad) {
 		d.Bad = append(d.Bad, files.OneLine(err.Error()))
@@ -130,21 +159,23 @@ func (b *builder) data() *pageData {
 
 // draw sets the charts of a figure and its legend.
 func (f *figure) draw(methods []string) error {
-	l := newStyles(methods, f.drawn.Names())
+	keys := map[string]key{}
 	_, bars := f.drawn.Panels[0][0].(plot.KeyedBars)
 	for _, name := range f.drawn.Names() {
-		k := key{Name: name, Method: l.method(name), Style: l.of(name)}
+		k := key{
+			Name: f.drawn.Keys[name].Label, Method: papers.MethodOf(name, methods), Style: f.drawn.Keys[name].Style,
+		}
 		if bars {
 			k.Class = fmt.Sprintf("f%d", k.Style)
 		}
-		f.Keys = append(f.Keys, k)
+		keys[name], f.Keys = k, append(f.Keys, k)
 	}
 	for _, row := range thinned(f.drawn, pageWidth).Panels {
 		for _, c := range row {
 			if c == nil {
 				continue
 			}
-			out, err := drawChart(c, l)
+			out, err := drawChart(c, keys)
 			if err != nil {
 				return err
 			}
@@ -157,38 +188,50 @@ func (f *figure) draw(methods []string) error {
 	return nil
 }
 
-// runs fills in the list of runs, the devices, and the names of files that no figure shows.
+// runs fills in the list of runs and the devices.
 func (d *pageData) runs(b *builder) {
-	rows := compare.ListRuns(b.Runs, nil)
+	common := b.commonParams()
+	tables, byTable := results.ByTable(b.Runs)
+	for _, table := range tables {
+		for _, c := range results.Cells(byTable[table], false) {
+			var devices []string
+			for i := range c.Runs {
+				if name := c.Runs[i].Device(); name != "" {
+					devices = append(devices, name)
+				}
+			}
+			d.Devices = append(d.Devices, devices...)
+			set := []string{c.Preset, c.Net, fmt.Sprintf("%d clients", c.Clients)}
+			if c.Alpha.Valid {
+				set = append(set, "α = "+c.Alpha.String())
+			}
+			if own := c.Params.Minus(common).Words(" "); own != "" {
+				set = append(set, own)
+			}
+			row := compare.ListRuns(c.Runs, nil)[0] // the runs of a cell are one row
+			row.Mark = c.Mark
+			d.Runs = append(d.Runs, runData{
+				row, strings.Join(set, ", "), strings.Join(files.Unique(devices), "; "),
+				"runs-" + slug(table+" "+filepath.Base(row.Folder)+" "+c.Mark), c.Command(),
+			})
+		}
+	}
+	d.Devices = files.Unique(d.Devices)
 	// Methods come in the order of the page, after table, data set and availability.
-	slices.SortStableFunc(rows, func(x, y compare.ListRow) int {
+	slices.SortStableFunc(d.Runs, func(x, y runData) int {
 		return cmp.Or(
 			cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data), cmp.Compare(x.Availability, y.Availability),
 			b.place(x.Method)-b.place(y.Method))
 	})
-	common := b.commonParams()
-	devices := map[string][]string{} // by table and cell
-	extra := map[string]int{}        // by name of the file: in how many runs it is
+}
+
+// notDrawn fills in the names of files that no figure shows, once all figures are made.
+func (d *pageData) notDrawn(b *builder) {
+	extra := map[string]int{} // by name of the file: in how many runs it is
 	for i := range b.Runs {
-		r := &b.Runs[i]
-		k := r.Table + r.Key().String()
-		if name := r.Device(); name != "" {
-			devices[k] = files.Unique(append(devices[k], name))
-		}
-		d.Devices = files.Unique(append(d.Devices, devices[k]...))
-		for _, name := range r.Extra {
+		for _, name := range b.Runs[i].Extra {
 			extra[name]++
 		}
-	}
-	for _, r := range rows {
-		set := []string{r.Preset, r.Net, fmt.Sprintf("%d clients", r.Clients)}
-		if r.Alpha.Valid {
-			set = append(set, "α = "+r.Alpha.String())
-		}
-		if own := r.Params.Minus(common).Words(" "); own != "" {
-			set = append(set, own)
-		}
-		d.Runs = append(d.Runs, runData{r, strings.Join(set, ", "), strings.Join(devices[r.Table+r.String()], "; ")})
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if name != results.DecisionsFile && !b.drawnFiles[name] {
@@ -230,10 +273,10 @@ func (d *pageData) filters(b *builder) {
 
 // tables fills in the tables of the page, the papers' first.
 func (d *pageData) tables(b *builder) {
+	_, byTable := results.ByTable(b.Runs)
 	for _, id := range compare.SummaryTables(b.Numbers) {
-		rows := slices.DeleteFunc(slices.Clone(b.Numbers), func(r results.SummaryRow) bool { return r.Table != id })
+		rows := b.table(id)
 		known, _ := papers.TableByID(id) // the zero Table, without printed numbers, for a table of ours
-		compare.SortSummary(id, rows)
 		c := compare.Table(&known, rows)
 		grid := c.Grid()
 		if known.ID == "" {
@@ -241,7 +284,20 @@ func (d *pageData) tables(b *builder) {
 		}
 		t := tableData{
 			Grid: grid, ID: "table-" + slug(id), Title: id, Printed: len(known.Printed) > 0,
-			Ours: grid.Caption(), Not: compare.NotCompared(&known, rows),
+			Ours: grid.Caption(), Not: compare.NotCompared(&known, rows), anchors: map[results.CellKey]string{},
+			standings: map[*compare.ComparisonRow]compare.Standing{},
+		}
+		for _, group := range grid.Groups {
+			for column := range grid.Columns {
+				for i, s := range group.Standings(column) {
+					t.standings[group.Lines[i].Cells[column]] = s
+				}
+			}
+		}
+		for _, r := range d.Runs {
+			if r.Table == id {
+				t.anchors[r.CellKey] = r.Anchor
+			}
 		}
 		if id == "run" {
 			t.Title = "Single runs"
@@ -252,7 +308,11 @@ func (d *pageData) tables(b *builder) {
 		if by := b.madeFor(id); by != "" {
 			t.Ours += ". " + by
 		}
+		if about := grid.AboutStandings(); about != "" {
+			t.Ours = strings.TrimSuffix(t.Ours, ".") + ". " + about
+		}
 		d.Tables = append(d.Tables, t)
+		d.Glances = append(d.Glances, glanceOf(&t, rows, &known, byTable[id]))
 	}
 }
 
@@ -274,7 +334,11 @@ func (t tableData) Cell(r *compare.ComparisonRow) cellData {
 		return c
 	}
 	if r.Status != "" {
-		c.Ours = r.Ours()
+		c.Ours, c.Value = r.Ours(), r.Mean
+		c.Best, c.NotTold = t.standings[r] == compare.Best, t.standings[r] == compare.NotTold
+		if key, ours := r.Cell(); ours {
+			c.Anchor = t.anchors[key]
+		}
 		if r.Status != string(results.CellOK) {
 			c.Note = r.Status + ", " + files.Count(r.N, "seed")
 		}

@@ -16,6 +16,7 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/compare"
 	"rollcall/results/metrics"
 	"rollcall/results/papers"
 	"rollcall/results/plot"
@@ -48,7 +49,7 @@ type Input struct {
 type Written struct {
 	Page    string  // path of the page
 	Bytes   int64   // size of the page
-	Figures int     // number of figures, each an SVG, a PNG and a CSV
+	Figures int     // number of figures, each as SVG, PNG and PDF, see [plot.WriteFigure], and CSV
 	Bad     []error // what could not be drawn; [Input].Bad has what could not be read
 }
 
@@ -113,6 +114,7 @@ type builder struct {
 // build gathers all figures, section by section.
 func build(in Input) *builder {
 	b := &builder{Input: in, methods: methodsOf(in), drawnFiles: map[string]bool{}}
+	b.Runs = in.inOrder()
 	b.curves()
 	b.availability()
 	b.decisions()
@@ -121,26 +123,41 @@ func build(in Input) *builder {
 	return b
 }
 
-// methodsOf returns the methods of the input: first those of the papers' tables, in their order, then the others by
-// name.
+// methodsOf returns the methods of the input: as the tables have them, each in its own order, and then those of runs
+// alone by name.
 func methodsOf(in Input) (methods []string) {
-	var found []string
+	for _, id := range compare.SummaryTables(in.Numbers) {
+		for _, r := range in.table(id) {
+			methods = append(methods, r.Method)
+		}
+	}
+	var others []string
 	for i := range in.Runs {
-		found = append(found, in.Runs[i].Method)
+		others = append(others, in.Runs[i].Method)
 	}
-	for _, r := range in.Numbers {
-		found = append(found, r.Method)
-	}
-	slices.Sort(found) // the order of what no paper prints; unique keeps the first of equal names
-	for _, id := range papers.TableNames() {
-		table, _ := papers.TableByID(id) // never fails for these names
-		for _, p := range table.Printed {
-			if slices.Contains(found, p.Method) {
-				methods = append(methods, p.Method)
+	slices.Sort(others)
+	return files.Unique(append(methods, others...))
+}
+
+// inOrder returns the runs in the order of the tables' rows; those of no row come last, in the order they had.
+func (in Input) inOrder() []results.Run {
+	places := map[results.CellKey]int{}
+	for _, id := range compare.SummaryTables(in.Numbers) {
+		for _, r := range in.table(id) {
+			if key := r.CellKey(); places[key] == 0 {
+				places[key] = len(places) + 1
 			}
 		}
 	}
-	return files.Unique(append(methods, found...))
+	place := func(r *results.Run) int { return cmp.Or(places[r.Key()], len(places)+1) }
+	return slices.SortedStableFunc(slices.Values(in.Runs), func(x, y results.Run) int { return place(&x) - place(&y) })
+}
+
+// table returns the rows of one table in its order.
+func (in Input) table(id string) []results.SummaryRow {
+	rows := slices.DeleteFunc(slices.Clone(in.Numbers), func(r results.SummaryRow) bool { return r.Table != id })
+	compare.SortSummary(id, rows)
+	return rows
 }
 
 // place returns the position of a method in the order of the page, by which figures and lists sort their methods.
@@ -164,6 +181,7 @@ func (b *builder) add(f figure) {
 		f.Data, f.Availability, f.Methods = r.Data, r.Availability, append(f.Methods, r.Method)
 	}
 	f.Methods = files.Unique(f.Methods)
+	f.drawn.Keys = papers.Keys(b.methods, f.drawn.Names())
 	b.figures = append(b.figures, f)
 }
 
@@ -174,7 +192,7 @@ func slug(text string) string {
 	}), "-"), "-.")
 }
 
-// writeFigures writes every figure as SVG, PNG and CSV.
+// writeFigures writes every figure.
 func (b *builder) writeFigures(ctx context.Context, dir string) error {
 	errs := make([]error, len(b.figures))
 	err := files.Parallel(ctx, len(errs), func(i int) {
@@ -183,17 +201,12 @@ func (b *builder) writeFigures(ctx context.Context, dir string) error {
 	return cmp.Or(append([]error{err}, errs...)...)
 }
 
-// write writes path.svg, path.csv and path.png. The SVG comes first: it alone says that a report has written the
-// others.
+// write writes path.csv and the drawing. The SVG comes first: it alone says that a report has written the others.
 func (f *figure) write(path string) error {
-	drawn := thinned(f.drawn, fileWidth)
-	if err := plot.WriteFigure(path+".svg", drawn); err != nil {
+	if err := plot.WriteFigure(path, thinned(f.drawn, fileWidth)); err != nil {
 		return err
 	}
-	if err := f.csv(path + ".csv"); err != nil {
-		return err
-	}
-	return plot.WriteFigurePNG(path+".png", drawn)
+	return f.csv(path + ".csv")
 }
 
 // Texts near the beginnings of the files of a report, of every version.
@@ -224,7 +237,7 @@ func (b *builder) mayReplace(dir string) error {
 		if there && !ours {
 			return refused(path+".svg", err)
 		}
-		for _, ending := range []string{".csv", ".png"} {
+		for _, ending := range append(plot.Endings(), ".csv") {
 			if _, err := os.Lstat(path + ending); err == nil && !ours {
 				return refused(path+ending, nil)
 			}

@@ -76,8 +76,8 @@ func TestWrite(t *testing.T) {
 		picture := must.Get(os.Open(path + ".png"))(t)
 		config, err := png.DecodeConfig(picture)
 		_ = picture.Close()
-		if err != nil || config.Width != 2*plot.FigureWidth {
-			t.Errorf("%s.png: %v, %d wide, want %d", f.ID, err, config.Width, 2*plot.FigureWidth)
+		if err != nil || config.Width != 1306 {
+			t.Errorf("%s.png: %v, %d wide, want 6.8 inches of 192 pixels, 1306", f.ID, err, config.Width)
 		}
 		csv, err := os.ReadFile(path + ".csv")
 		if err != nil || bytes.Count(csv, []byte("\n")) < 2 {
@@ -294,6 +294,10 @@ func TestWriteBeside(t *testing.T) {
 	})
 	in := input(t, out)
 	const svg, csv, png = "figures/curves-svhn-sine.svg", "figures/curves-svhn-sine.csv", "figures/curves-svhn-sine.png"
+	var drawn []string
+	for _, ending := range plot.Endings() {
+		drawn = append(drawn, "figures/curves-svhn-sine"+ending)
+	}
 	const mine = "<h1>mine</h1>\n"
 	remove := func(names ...string) func(dir string) error {
 		return func(dir string) error {
@@ -323,9 +327,9 @@ func TestWriteBeside(t *testing.T) {
 		"earlier":            {func(string) error { return nil }, ""},
 		"earlier version":    {put(Page, "<!doctype html>\n<meta name=\"generator\" content=\"rollcall v0.1\">\n"), ""},
 		"interrupted":        {remove(Page), ""},
-		"interrupted at PNG": {remove(Page, png), ""},
-		"interrupted at CSV": {remove(Page, png, csv), ""},
-		"interrupted at SVG": {remove(Page, png, csv, svg), ""},
+		"interrupted at PDF": {remove(slices.Concat([]string{Page, csv}, drawn[2:])...), ""},
+		"interrupted at PNG": {remove(slices.Concat([]string{Page, csv}, drawn[1:])...), ""},
+		"interrupted at SVG": {remove(slices.Concat([]string{Page, csv}, drawn)...), ""},
 		"other files":        {all(put("figures/mine.svg", mine), put("mine.html", mine)), ""},
 		"figure removed":     {remove(svg), ""},
 		"a page":             {put(Page, mine), Page},
@@ -343,8 +347,8 @@ func TestWriteBeside(t *testing.T) {
 			return os.Mkdir(filepath.Join(dir, Page), 0o777)
 		}), Page},
 		"an SVG":                {all(remove(Page), put(svg, "<svg/>\n")), svg},
-		"a CSV without its SVG": {all(remove(Page, svg, png), put(csv, "mine\n")), csv},
-		"a PNG without its SVG": {all(remove(Page, svg, csv), put(png, "mine\n")), png},
+		"a CSV without its SVG": {all(remove(append(drawn, Page)...), put(csv, "mine\n")), csv},
+		"a PNG without its SVG": {all(remove(append(drawn, Page, csv)...), put(png, "mine\n")), png},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -546,7 +550,7 @@ func TestShortRunIsGrey(t *testing.T) {
 	must.OK(t, pageTemplate.Execute(&page, build(input(t, out)).data()))
 	for _, want := range []string{
 		"None of our numbers is compared with the printed ones: 100 of 2000 rounds.",
-		"Train accuracy (%), test accuracy (%): mean over the last 50 rounds. ",
+		"Test accuracy (%), train accuracy (%): mean over the last 50 rounds. ",
 		"Mean ± sample standard deviation over 3 seeds; 100 rounds, N = 100, α = 0.1, preset code, cnn-cifar10; " +
 			"rollcall v1, cpu-fp32. Seeds 3, 4, 6. AMD EPYC, cpu-avx512 fp32.",
 	} {

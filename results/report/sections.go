@@ -92,13 +92,13 @@ func (b *builder) decisions() {
 		}
 		about := f.made(used)
 		b.add(figure{
-			ID: "importance-" + title, section: "decisions", Title: "Importance by group of clients: " + title,
+			ID: "importance-" + f.id(), section: "decisions", Title: "Importance by group of clients: " + title,
 			drawn: papers.CAFedGroupFigure("Cumulative importance, "+title, groups), csv: csvWriter(groups), runs: used,
 			Caption: "The weights with which a group's updates entered the model, summed over its clients, " +
 				"mean over rounds and seeds. " + about,
 		})
 		b.add(figure{
-			ID: "shares-" + title, section: "decisions", Title: "Importance of each client: " + title,
+			ID: "shares-" + f.id(), section: "decisions", Title: "Importance of each client: " + title,
 			drawn: papers.CAFedShareFigure("Importance of each client, "+title, shares), csv: csvWriter(shares),
 			runs:    used,
 			Caption: "Each client's share of all weights, and its target. " + about,
@@ -190,7 +190,7 @@ func (b *builder) perClient() {
 		}
 		title := "Accuracy of the clients, " + f.title()
 		b.add(figure{
-			ID: "clients-" + f.title(), section: "clients", Title: "Accuracy of the clients: " + f.title(),
+			ID: "clients-" + f.id(), section: "clients", Title: "Accuracy of the clients: " + f.title(),
 			drawn: plot.Figure{Title: title, PanelHeight: 220, Panels: plot.InPairs(panels)}, csv: csvWriter(rows),
 			runs:    used,
 			Caption: "How many clients have which accuracy, all seeds together. " + f.made(used),

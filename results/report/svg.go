@@ -50,7 +50,7 @@ func (p place) py(v float64) float64 {
 
 // drawChart returns a panel as SVG. Its colours are classes of the style sheet, a group marks the shapes of each method
 // for the filter, and its label describes the data for readers who cannot see it.
-func drawChart(c plot.Chart, l *styles) (chart, error) {
+func drawChart(c plot.Chart, keys map[string]key) (chart, error) {
 	title, x, y, err := plot.Frame(c)
 	if err != nil {
 		return chart{}, err
@@ -62,9 +62,9 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 	case plot.LineChart:
 		p.grid(&body)
 		for _, s := range c.Series {
-			p.series(&body, s, c.LogY, l)
+			p.series(&body, s, c.LogY, keys[s.Name])
 		}
-		says = lineWords(c)
+		says = lineWords(c, keys)
 	case plot.Histogram:
 		p.grid(&body)
 		body.WriteString(`<path class="bar" d="`)
@@ -90,10 +90,11 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		p.grid(&body)
 		var parts []string
 		for i, bar := range c.Bars {
-			fmt.Fprintf(&body, `<g%s><path class="f%d" d="`, methodAttr(l.method(bar.Name)), l.of(bar.Name))
+			k := keys[bar.Name]
+			fmt.Fprintf(&body, `<g%s><path class="f%d" d="`, methodAttr(k.Method), k.Style)
 			p.box(&body, float64(i)-0.38, float64(i)+0.38, 0, bar.Value, 0)
 			body.WriteString(`"/></g>`)
-			parts = append(parts, fmt.Sprintf("%s %.3g", bar.Name, bar.Value))
+			parts = append(parts, fmt.Sprintf("%s %.3g", k.Name, bar.Value))
 		}
 		says = "Bars: " + strings.Join(parts, ", ") + "."
 	}
@@ -103,12 +104,28 @@ func drawChart(c plot.Chart, l *styles) (chart, error) {
 		label += " against " + p.x.Label
 	}
 	label = strings.TrimSpace(label + ". " + says)
-	fmt.Fprintf(&svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`,
-		p.width, p.height, html.EscapeString(label))
+	fmt.Fprintf(&svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s"%s>`,
+		p.width, p.height, html.EscapeString(label), p.scale(c))
 	svg.WriteString(body.String())
 	p.words(&svg)
 	svg.WriteString(`</svg>`)
 	return chart{title, template.HTML(svg.String())}, nil // every text in it is escaped
+}
+
+// scale returns the attributes of a line chart by which the page's script finds the values under the pointer: the pixels
+// and the values at the two ends of each axis, and whether the values of y are logarithms. Other charts have none.
+func (p place) scale(c plot.Chart) string {
+	lines, is := c.(plot.LineChart)
+	if !is {
+		return ""
+	}
+	kind := "linear"
+	if lines.LogY {
+		kind = "log"
+	}
+	return fmt.Sprintf(` data-x="%d %g %g %g" data-y="%g %d %g %g" data-scale="%s" data-of="%s"`,
+		left, p.width-right, p.x.Low, p.x.High, p.height-below, above, p.y.Low, p.y.High, kind,
+		html.EscapeString(p.x.Label))
 }
 
 // grid draws the lines behind the data.
@@ -178,9 +195,9 @@ func spaced(ticks []plot.AxisTick, p place) (kept []plot.AxisTick) {
 }
 
 // series draws the band of a series and the line over it, in a group for its method.
-func (p place) series(b *strings.Builder, s plot.Series, logY bool, l *styles) {
-	style := l.of(s.Name)
-	fmt.Fprintf(b, `<g%s>`, methodAttr(l.method(s.Name)))
+func (p place) series(b *strings.Builder, s plot.Series, logY bool, k key) {
+	style := k.Style
+	fmt.Fprintf(b, `<g data-name="%s"%s>`, html.EscapeString(k.Name), methodAttr(k.Method))
 	bands, lines := s.Paths(logY)
 	// The bands of a series are one path, drawn before its line, so that the line is on top.
 	var outlines strings.Builder
@@ -250,12 +267,12 @@ func tenths(n int) string {
 func num(v float64) string { return tenths(int(math.Round(10 * v))) }
 
 // lineWords says at which values the lines end, for readers who cannot see the chart.
-func lineWords(c plot.LineChart) string {
+func lineWords(c plot.LineChart, keys map[string]key) string {
 	var parts []string
 	for _, s := range c.Series {
 		for _, y := range slices.Backward(s.Y) {
 			if stats.Finite(y) {
-				parts = append(parts, fmt.Sprintf("%s ends at %.4g", cmp.Or(s.Name, "line"), y))
+				parts = append(parts, fmt.Sprintf("%s ends at %.4g", cmp.Or(keys[s.Name].Name, "line"), y))
 				break
 			}
 		}
@@ -334,67 +351,26 @@ func rasterWords(c plot.Raster) string {
 	return text + "."
 }
 
+// key is an entry of a legend.
 type key struct {
-	Name, Method string
+	Name, Method string // as it is shown; the method for the filter, or empty
 	Style        int
 	Class        string // CSS class of a box of colour; empty: a line of the given Style
 }
 
-// styles assigns a style to each name in a figure: the number of a rule in the style sheet. A method has the same style
-// in all figures of the page, so that readers learn it once.
-type styles struct {
-	methods []string
-	rest    []string // the other names of the figure, in order
-	from    int      // style of the first name in rest
-}
-
-// newStyles returns the styles for the names of a figure. Names that are not methods get the styles after the methods'
-// if the figure has methods too.
-func newStyles(methods, names []string) *styles {
-	l := &styles{methods: methods}
-	// A line named "fedawe lr=0.1" may stand beside lines of methods, and must not have the style of another method.
-	for _, name := range names {
-		if !slices.Contains(methods, name) {
-			l.rest = append(l.rest, name)
-		}
-		if l.method(name) != "" {
-			l.from = len(methods)
-		}
-	}
-	return l
-}
-
-// of returns the style of a name.
-func (l *styles) of(name string) int {
-	if i := slices.Index(l.methods, name); i >= 0 {
-		return i
-	}
-	return l.from + max(slices.Index(l.rest, name), 0)
-}
-
-// method returns the method with which a name begins, so that the filter finds its line; empty if there is none.
-func (l *styles) method(name string) string {
-	word, _, _ := strings.Cut(name, " ")
-	if slices.Contains(l.methods, word) {
-		return word
-	}
-	return ""
-}
-
-// dashes tell lines apart without colour: lengths on and off, in CSS pixels. Nine dashes and eight colours, numbers
-// without a common divisor, give 72 different styles, as in package plot.
-var dashes = []string{"", "7 3", "2 2", "9 3 2 3", "4 2", "12 3", "9 2 2 2 2 2", "1 2", "12 3 4 3"}
-
-// colours is the number of colours in style.css, --c0 to --c7.
-const colours = 8
-
-// styleRules returns the CSS rules for n styles of lines (.l0, …), bands (.b0, …) and filled bars (.f0, …).
+// styleRules returns the CSS rules for n styles of lines (.l0, …), bands (.b0, …) and filled bars (.f0, …), in the colours
+// and dashes of package plot; style.css has lighter colours for a dark page.
 func styleRules(n int) string {
 	var b strings.Builder
+	b.WriteString(":root{")
+	for c := range plot.Colours {
+		fmt.Fprintf(&b, "--c%d:%s;", c, plot.Colour(c))
+	}
+	b.WriteString("}")
 	for i := range max(n, 1) {
-		c := i % colours
+		c := i % plot.Colours
 		fmt.Fprintf(&b, ".l%d{stroke:var(--c%d)", i, c)
-		if dash := dashes[i%len(dashes)]; dash != "" {
+		if dash := plot.Dash(i); dash != "" {
 			fmt.Fprintf(&b, ";stroke-dasharray:%s", dash)
 		}
 		fmt.Fprintf(&b, "}.b%d,.f%d{fill:var(--c%d)}", i, i, c)

@@ -116,9 +116,9 @@ func synthDecisions(t testing.TB, dir string, clients, rounds int) {
 		}
 		must.OK(t, files.WriteCSVFile(filepath.Join(run.Dir, results.DecisionsFile), rows))
 		var text bytes.Buffer
-		text.WriteString("client,round,test_acc\n")
+		text.WriteString("round,client,pi,n,accuracy,loss\n")
 		for i := range clients {
-			fmt.Fprintf(&text, "%d,%d,%.4f\n", i, rounds, min(max(0.6+0.15*r.NormFloat64(), 0), 1))
+			fmt.Fprintf(&text, "%d,%d,0.5,20,%.4f,1\n", rounds, i, min(max(0.6+0.15*r.NormFloat64(), 0), 1))
 		}
 		must.OK(t, os.WriteFile(filepath.Join(run.Dir, "clients.csv"), text.Bytes(), 0o666))
 		resultstest.Sign(t, run.Dir, *run.Info)

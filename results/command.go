@@ -1,0 +1,65 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"rollcall/internal/files"
+)
+
+// Command returns a line for a POSIX shell that trains the runs of a cell again, to the same numbers if this program
+// and machine compute such: `rollcall run …`, for several seeds in a loop. It is empty if a run.json is missing, which
+// has what the runs read. A method in a file has the name that it was given, and a file its path at that time.
+func (c *Cell) Command() string {
+	if len(c.Runs) == 0 || slices.ContainsFunc(c.Runs, func(r Run) bool { return r.Info == nil }) {
+		return ""
+	}
+	first := &c.Runs[0]
+	settings := first.Settings()
+	method := c.Method
+	if _, own := settings["method-sha256"]; own {
+		method += ".py"
+	}
+	words := []string{"rollcall", "run"}
+	flag := func(name, value string) { words = append(words, "--"+name, files.ShellQuoted(value)) }
+	flag("method", method)
+	flag("data", c.Data)
+	flag("availability", c.Availability)
+	flag("net", c.Net)
+	if c.Preset != "code" { // the default
+		flag("preset", c.Preset)
+	}
+	flag("clients", fmt.Sprint(c.Clients))
+	if c.Alpha.Valid {
+		flag("alpha", c.Alpha.String())
+	}
+	for name, value := range c.Params.All() {
+		switch _, read := settings[name]; {
+		case name == "trace", name == "init-from": // run.json has their checksums
+		case !read: // a sweep gives its settings to all methods
+			continue
+		case value == "true" || value == "false":
+			words = append(words, "--"+name+"="+value)
+			continue
+		}
+		flag(name, value)
+	}
+	device, otherwise := "cpu", "fp32"
+	if strings.HasPrefix(first.Info.Engine, "cuda") {
+		device, otherwise = "cuda", "tf32"
+	}
+	flag("device", device)
+	if first.Info.Precision != otherwise {
+		flag("precision", first.Info.Precision)
+	}
+	line := strings.Join(words, " ") + " --seed "
+	if len(c.Runs) == 1 {
+		return line + fmt.Sprint(first.Seed)
+	}
+	loop := "for seed in"
+	for i := range c.Runs {
+		loop += fmt.Sprintf(" %d", c.Runs[i].Seed)
+	}
+	return loop + "; do " + line + "$seed; done"
+}
