@@ -189,7 +189,8 @@ const (
 func tableOfRuns(rows []ListRow) files.TextTable {
 	// Rows without a preset are unfinished runs without a curve, whose settings are unknown.
 	known := slices.DeleteFunc(slices.Clone(rows), func(r ListRow) bool { return r.Preset == "" })
-	common := results.CommonParams(known, func(r ListRow) results.Params { return r.Params })
+	params := func(r ListRow) results.Params { return r.Params }
+	common, all := results.CommonParams(known, params), results.AllParams(known, params)
 	presets := slices.ContainsFunc(known, func(r ListRow) bool { return r.Preset != known[0].Preset })
 	clients := slices.ContainsFunc(known, func(r ListRow) bool { return r.Clients != known[0].Clients })
 	alphas := slices.ContainsFunc(known, func(r ListRow) bool { return r.Alpha != known[0].Alpha })
@@ -207,7 +208,7 @@ func tableOfRuns(rows []ListRow) files.TextTable {
 			set = append(set, "alpha="+r.Alpha.String())
 		}
 		if own := r.Params.Minus(common); own != "" {
-			set = append(set, own.Words(" "))
+			set = append(set, own.Short(" ", all...))
 		}
 		if r.Mark != "" {
 			set = append(set, r.Mark)
