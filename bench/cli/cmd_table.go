@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"rollcall/algos"
 	"rollcall/bench/many"
@@ -217,12 +216,7 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 	if len(rows) == 0 {
 		return nil
 	}
-	width := 120 // of a file or a pipe
-	if f, is := files.Terminal(a.stdout); is {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			width = w
-		}
-	}
+	width := columnsOf(a.stdout, 120)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, files.Count(len(t.Seeds), "seed"),
 		files.Count(t.Rounds, "round"), t.About(t.Rounds))

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,13 +32,16 @@ const (
 const groupedFrom = 16
 
 // widthOf returns the columns of help on w: helpWidth, or fewer in a narrower window.
-func widthOf(w io.Writer) int {
+func widthOf(w io.Writer) int { return min(helpWidth, max(leastWidth, columnsOf(w, helpWidth))) }
+
+// columnsOf returns the columns of the terminal that w writes to; otherwise, of a file or a pipe.
+func columnsOf(w io.Writer, otherwise int) int {
 	if f, is := files.Terminal(w); is {
-		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return min(helpWidth, max(leastWidth, columns))
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return columns
 		}
 	}
-	return helpWidth
+	return otherwise
 }
 
 // wrapHelp wraps the descriptions of a command and its subcommands, and the help of their flags, which it sorts into
@@ -59,7 +61,7 @@ func wrapHelp(c *cobra.Command, width int) {
 			fmt.Sprintf("Flags:\n{{.LocalFlags.FlagUsagesWrapped %d | trimTrailingWhitespaces}}", width),
 			"{{"+strconv.Quote(groupUsages(groups, width))+"}}", 1))
 	}
-	c.Long = wrapText(c.Long, width)
+	c.Long = files.Wrap(c.Long, width)
 	for _, sub := range c.Commands() {
 		wrapHelp(sub, width)
 	}
@@ -215,7 +217,7 @@ type part struct{ word, text string }
 // described returns a description: a title, paragraphs, flags and an example.
 func described(width int, name, brief string, parts []part, flags []*pflag.Flag, example string) string {
 	var b strings.Builder
-	b.WriteString(wrapText(strings.TrimSuffix(name+": "+brief, ": "), width) + "\n")
+	b.WriteString(files.Wrap(strings.TrimSuffix(name+": "+brief, ": "), width) + "\n")
 	for _, p := range parts {
 		if p.text == "" {
 			continue
@@ -224,7 +226,7 @@ func described(width int, name, brief string, parts []part, flags []*pflag.Flag,
 		if p.word != "" {
 			word, indent = p.word+":  ", strings.Repeat(" ", len("Formula:  "))
 		}
-		lines := strings.Split(wrapText(p.text, width-len(indent)), "\n")
+		lines := strings.Split(files.Wrap(p.text, width-len(indent)), "\n")
 		fmt.Fprintf(&b, "\n%-*s%s\n", len(indent), word, strings.Join(lines, "\n"+indent))
 	}
 	if len(flags) > 0 {
@@ -283,30 +285,4 @@ func defaultRates(method string) (string, error) {
 		words = append(words, value+of)
 	}
 	return strings.Join(words, "; "), err
-}
-
-// wrapText breaks the paragraphs of a text anew into lines of at most so many columns. An empty line ends a paragraph.
-func wrapText(text string, width int) string {
-	var b strings.Builder
-	for i, paragraph := range strings.Split(text, "\n\n") {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		column := 0
-		for word := range strings.FieldsSeq(paragraph) {
-			n := utf8.RuneCountInString(word) // not bytes: help has characters such as τ
-			switch {
-			case column == 0:
-			case column+1+n > width:
-				b.WriteByte('\n')
-				column = 0
-			default:
-				b.WriteByte(' ')
-				column++
-			}
-			b.WriteString(word)
-			column += n
-		}
-	}
-	return b.String()
 }

@@ -111,13 +111,6 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-func TestWrapText(t *testing.T) {
-	const text = "one two  three\nκλμν five\n\nsix-and-a-half seven"
-	if got, want := wrapText(text, 9), "one two\nthree\nκλμν five\n\nsix-and-a-half\nseven"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // The defaults that the usage of table and figure names are those of the papers' tables and figures.
 func TestUsageNamesDefaults(t *testing.T) {
 	columns := map[string]papers.Table{}
