@@ -178,10 +178,9 @@ func interruptedStatus(ctx context.Context, err error, stderr io.Writer) int {
 // errResumes is added to the error of an interrupted command that need not train everything again.
 var errResumes = errors.New("repeat the command to resume")
 
-// orResumes adds [errResumes] to the error of a command that trains runs and keeps them, where that is true: with
-// --again, a repeated command trains all of them again.
-func (a *app) orResumes(err error, keep run.Keep) error {
-	if errors.Is(err, context.Canceled) && run.Saved() > a.saved && !keep.Again {
+// orResumes adds [errResumes] to the error of a command that trains runs and keeps them, where that is true.
+func (a *app) orResumes(err error) error {
+	if errors.Is(err, context.Canceled) && run.Saved() > a.saved {
 		return fmt.Errorf("%w: %w", err, errResumes)
 	}
 	return err

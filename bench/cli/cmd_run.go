@@ -213,7 +213,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	case made.Kept:
 		return cmp.Or(a.reportKept(x, made.Run), err)
 	case len(made.Rows) == 0:
-		return a.orResumes(err, keep)
+		return a.orResumes(err)
 	}
 	note := "complete" // an interrupted or failed run prints how far it has come, too
 	switch {
@@ -224,7 +224,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	case err != nil:
 		note = "failed"
 	}
-	return a.orResumes(cmp.Or(err, a.report(x, made.Rows, note)), keep)
+	return a.orResumes(cmp.Or(err, a.report(x, made.Rows, note)))
 }
 
 // reportKept prints the last row of a finished run. A run that diverged is an error again, as it was the first time.

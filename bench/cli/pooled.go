@@ -232,7 +232,7 @@ func (s *pooled) end(id string, err error) error {
 	if err != nil && s.collect {
 		run.Logf(s.stderr, "slurm: the logs of the tasks are in %s\n", s.logs(id))
 	}
-	return s.orResumes(err, s.keep.Keep)
+	return s.orResumes(err)
 }
 
 // submit writes the jobs of what is left to do, and submits or prints them. more reports whether there is anything to
