@@ -116,7 +116,8 @@ func (g Grid) withoutRates() (out Grid, say string) {
 			if several[l.Method] || !l.RatesVary && own == l.own {
 				continue
 			}
-			l.Set, l.short, l.RatesVary, say = own.Words(" "), own.Short(" ", all...), false, "Each method has its own learning rates."
+			l.Set, l.short, l.RatesVary = own.Words(" "), own.Short(" ", all...), false
+			say = "Each method has its own learning rates."
 		}
 		out.Groups = append(out.Groups, group)
 	}
