@@ -1,9 +1,14 @@
 package algos
 
-// adaFed normalises the weights of unbiased over the active clients (Tan et al., IEEE TNSE 2022, with every active
-// client sampled, as in CA-Fed's papers): q_i = (α_i/π_i) / Σ_{j∈A} α_j/π_j.
 var adaFedMethod = Definition{
-	Name: "adafed", Revision: 1, Is: weightedTraits, Params: weightedParams, start: startUnbiased(adaFed),
+	Name:  "adafed",
+	Brief: "unbiased with weights that sum to 1 over the active clients",
+	Idea: "Normalises the weights of unbiased over the active clients, so that the length of a step does not " +
+		"depend on how many are active. Every active client is sampled, as in CA-Fed's papers.",
+	Formula: "w += η_g · Σ_{i∈A} q_i Δ_i, q_i = (α_i/π_i) / Σ_{j∈A} α_j/π_j",
+	Paper: "L. Tan, X. Zhang, Y. Zhou, X. Che, M. Hu et al.: AdaFed: Optimizing Participation-Aware Federated " +
+		"Learning with Adaptive Aggregation Weights, IEEE TNSE 2022",
+	Revision: 1, Is: weightedTraits, Params: weightedParams, start: startUnbiased(adaFed),
 }
 
 func adaFed(_ *weighted, active []int, q []float64) {

@@ -44,9 +44,13 @@ type Method interface {
 	Close()
 }
 
-// Definition is one method: its name, its parameters, how it trains and how it starts.
+// Definition is one method: its name, what it does, its parameters, how it trains and how it starts.
 type Definition struct {
 	Name string
+	// Brief says in half a sentence what the method is, Idea in one or two sentences what it does and why, Formula in
+	// one line how a round moves the model, in the letters of [Notation], and Paper where it is from: authors, title,
+	// venue and year. They are for people; every method of this package has all four.
+	Brief, Idea, Formula, Paper string
 	// Revision is raised by whoever changes the numbers that the method produces, so that older runs are not taken for
 	// equal ones. At least 1.
 	Revision int
@@ -96,6 +100,25 @@ const (
 	UsesPi
 	// UsesImportance: so does [Federation].Importance.
 	UsesImportance
+)
+
+// Notation explains the letters of every [Definition].Formula.
+const Notation = "w: the model; A: the active clients of the round, of N; Δ_i: how client i's local steps move the " +
+	"model; p_i^t, π_i: its availability in round t and in the long run; α_i: its target importance; η_t, η_g: the " +
+	"local and the server's learning rate"
+
+// The papers that several methods are from.
+const (
+	paperFedAvg = "B. McMahan, E. Moore, D. Ramage, S. Hampson, B. Agüera y Arcas: Communication-Efficient Learning of " +
+		"Deep Networks from Decentralized Data, AISTATS 2017, Algorithm 1"
+	paperMIFA = "X. Gu, K. Huang, J. Zhang, L. Huang: Fast Federated Learning in the Presence of Arbitrary Device " +
+		"Unavailability, NeurIPS 2021, Algorithm 1"
+	paperFedAWE = "M. Xiang, S. Ioannidis, E. Yeh, C. Joe-Wong, L. Su: Efficient Federated Learning against " +
+		"Heterogeneous and Non-stationary Client Unavailability, NeurIPS 2024"
+	paperCAFed = "A. Rodio, F. Faticanti, O. Marfoq, G. Neglia, E. Leonardi: Federated Learning under Heterogeneous " +
+		"and Correlated Client Availability, IEEE INFOCOM 2023 and IEEE/ACM Transactions on Networking 2024"
+	paperFedAR = "C. Jiang et al.: FedAR: Addressing Client Unavailability in Federated Learning with Local Update " +
+		"Approximation and Rectification, ECML PKDD 2024"
 )
 
 func (d *Definition) all() []*Param { return slices.Concat(d.Params, d.Later) }

@@ -9,8 +9,7 @@ import (
 	"rollcall/nets"
 )
 
-// caFed excludes clients that are rarely active, or stay inactive for long, as far as that makes a bound on the error
-// smaller (Rodio et al., INFOCOM and ToN 2023, Algorithm 1):
+// caFed excludes clients as far as that makes a bound on the error smaller:
 //
 //	the active clients report their losses F_i at w                     (line 3; the server learns no other losses)
 //	F̂_i ← (1−β) F̂_i + β F_i for i∈A; F̂*_i ← min(F̂*_i, F̂_i); Γ̂′ = max_i (F̂_i − F̂*_i)   (line 4, (17)–(19))
@@ -89,7 +88,14 @@ var cafedLosses = &Param{
 }
 
 var caFedMethod = Definition{
-	Name: "ca-fed", Revision: 1, Is: FedAvg | Chooses | UsesPi | UsesImportance,
+	Name:  "ca-fed",
+	Brief: "unbiased without clients whose absence makes an error bound smaller",
+	Idea: "Excludes clients that are rarely active, or stay inactive for long, as far as that makes a bound on the " +
+		"error smaller: less variance for a little bias. ε(q) is the bound, and π̂_i the availability as far as it " +
+		"is known.",
+	Formula:  "w += η_g · Σ_{i∈A} q_i Δ_i, q_i = α_i/π̂_i, or 0 where that lowers ε(q) by τ or more",
+	Paper:    paperCAFed + ", Algorithm 1",
+	Revision: 1, Is: FedAvg | Chooses | UsesPi | UsesImportance,
 	Params: slices.Concat(weightedParams,
 		[]*Param{cafedKappa, cafedBias, cafedBeta, cafedTau, cafedFStar, cafedLosses}),
 	start: newCAFed,

@@ -16,7 +16,9 @@
 // A method with one model is a file like this, and its name in the list in algos.go:
 //
 //	var fedHalfMethod = Definition{
-//		Name: "fedhalf", Revision: 1, Is: Linear, Later: serverParams, LR: 0.05, ServerLR: 1,
+//		Name: "fedhalf", Brief: "half the mean over the active clients",
+//		Idea:    "Steps half as far as fedavg-active, towards the same biased model.",
+//		Formula: "w += η_g/2 · mean_{i∈A} Δ_i", Paper: "A. Author: Half a Step, 2026", Revision: 1, Is: Linear, Later: serverParams, LR: 0.05, ServerLR: 1,
 //		start: startOn(newGlobal, func(g global, _ Options) method { return &fedHalf{g} }),
 //	}
 //

@@ -7,17 +7,9 @@ import (
 	"slices"
 )
 
-// f3ast weights a client by the inverse of r_i, the rate at which it was sampled so far, and prefers clients with small
-// rates when it samples (Ribero, Vikalo and De Veciana, "Federated learning under intermittent client availability…",
-// 2022, Algorithm 1).
-//
-//	S = the M active clients with the largest α_i²/r_i²
-//	r ← (1−β) r + β·1_S, for all clients, in empty rounds too
-//	w += η_g · Σ_{i∈S} (α_i/r_i) Δ_i
-//
-// As in the order of the algorithm's lines, S is chosen with the old rates and weighted with the new ones. So r_i ≥ β
-// wherever it divides, and a client with π_i = 0 needs no exception. FedAWE's tables use every active client
-// [inferred].
+// f3ast updates r of all clients, in empty rounds too. As in the order of the algorithm's lines, S is chosen with the
+// old rates and weighted with the new ones. So r_i ≥ β wherever it divides, and a client with π_i = 0 needs no
+// exception. FedAWE's tables use every active client [inferred].
 //
 // CA-Fed's released code does not keep r from round to round: it sets r = (1−β)π̂ + β·1_A in every round, and then
 // samples and weights with it.
@@ -51,7 +43,15 @@ var f3astMemoryless = &Param{
 }
 
 var f3astMethod = Definition{
-	Name: "f3ast", Revision: 1, Is: weightedTraits | Chooses,
+	Name:  "f3ast",
+	Brief: "samples rarely seen clients first, and weights by the inverse of their rate",
+	Idea: "Keeps the rate r_i at which every client was sampled so far, prefers clients with small rates when it " +
+		"samples, and weights them by the inverse. M is --f3ast-limit, β --f3ast-beta.",
+	Formula: "w += η_g · Σ_{i∈S} (α_i/r_i) Δ_i, S the M active clients with the largest α_i²/r_i², r ← (1−β)·r + " +
+		"β·1_S",
+	Paper: "M. Ribero, H. Vikalo, G. de Veciana: Federated Learning under Intermittent Client Availability and " +
+		"Time-Varying Communication Constraints, IEEE JSTSP 2022, Algorithm 1",
+	Revision: 1, Is: weightedTraits | Chooses,
 	Params: slices.Concat([]*Param{f3astBeta, f3astLimit, f3astMean, f3astMemoryless}, weightedParams),
 	start:  startOn(newWeighted, newF3AST),
 }

@@ -39,17 +39,13 @@ var fedarG = &Param{
 // psiMax bounds ψ (section 4: "we also set the maximum value to 2").
 const psiMax = 2
 
-// fedAR steps along the latest updates of all clients seen so far. It enlarges the updates of absent clients a little,
-// and leaves out updates that are too old (Jiang et al., "FedAR: Addressing Client Unavailability in Federated Learning
-// with Local Update Approximation and Rectification", ECML PKDD 2024, Algorithm 1):
-//
-//	G_i ← (w − w_i)/η_t for i∈A;  τ_i ← 0 if active, else τ_i + 1
-//	w ← w − η_g (η_t/N_t) Σ_i ψ_i G_i,  N_t = clients seen so far with ψ_i > 0; no update while N_t = 0
+// fedAR steps along the latest updates of all clients seen so far, where τ_i counts the rounds since client i was active,
+// and N_t the clients seen so far with ψ_i > 0; there is no update while N_t = 0. The paper writes y_i as −G_i.
 //
 // η_g is 1 in the paper. Taken literally, line 12 would subtract clients from N_t that were never seen, once their τ_i
 // exceeds g(t), although N_t does not contain them. Here they change nothing, as the text after eq. (7) says.
 //
-// The memory is by rate: y_i holds Δ_i = −η G_i.
+// The memory is by rate: the row y_i holds Δ_i = −η G_i.
 type fedAR struct {
 	memory
 	rho float64  // ρ
@@ -60,7 +56,14 @@ type fedAR struct {
 }
 
 var fedARMethod = Definition{
-	Name: "fedar", Revision: 1, Is: Linear | FedAvg | Remembers | MovesWhenEmpty,
+	Name:  "fedar",
+	Brief: "the latest updates of all clients, absent ones weighted up until they are too old",
+	Idea: "Steps along the latest updates of all clients seen so far. It enlarges the updates of absent clients a " +
+		"little, and leaves out updates that are too old. y_i is the latest update, τ_i its age in rounds, and N_t " +
+		"the number of clients whose ψ_i is above 0.",
+	Formula:  "w += η_g η_t/N_t · Σ_i ψ_i y_i, y_i ← Δ_i/η_t for i∈A, ψ_i = min((τ_i+1)^ρ, 2), 0 where τ_i > g(t)",
+	Paper:    paperFedAR + ", Algorithm 1",
+	Revision: 1, Is: Linear | FedAvg | Remembers | MovesWhenEmpty,
 	Params: []*Param{fedarRho, fedarT0, fedarB}, Later: append([]*Param{fedarG}, serverParams...),
 	start: newFedAR,
 }

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// fedAU weights a client by the mean length of its intervals between two participations, an estimate of 1/p_i
-// (Wang and Ji, ICLR 2024: FedAvg is Algorithm 1, the weights are Algorithm 2): w += η_g/N · Σ_{i∈A} ω_i Δ_i.
+// fedAU is Algorithm 1, FedAvg, with the weights ω_i of Algorithm 2.
 type fedAU struct {
 	global
 	cutoff    int        // K
@@ -25,7 +24,14 @@ var fedauCutoff = &Param{
 }
 
 var fedAUMethod = Definition{
-	Name: "fedau", Revision: 1, Is: Linear | FedAvg, Params: []*Param{fedauCutoff}, Later: serverParams,
+	Name:  "fedau",
+	Brief: "weights by the mean interval between a client's participations",
+	Idea: "Weights a client by the mean length of its intervals between two participations, an estimate of 1/p_i " +
+		"that needs no knowledge of the availability. Intervals are cut off after K rounds. K is --fedau-cutoff.",
+	Formula: "w += η_g/N · Σ_{i∈A} ω_i Δ_i, ω_i the mean of client i's intervals so far, 1 before the first",
+	Paper: "S. Wang, M. Ji: A Lightweight Method for Tackling Unknown Participation Statistics in Federated " +
+		"Averaging, ICLR 2024, Algorithms 1 and 2",
+	Revision: 1, Is: Linear | FedAvg, Params: []*Param{fedauCutoff}, Later: serverParams,
 	start: startOn(newGlobal, func(g global, o Options) method {
 		return &fedAU{g, fedauCutoff.Whole(o), make([]interval, g.N)}
 	}),

@@ -2,13 +2,17 @@ package algos
 
 import "context"
 
-// fedAvgActive is FedAvg over the active clients (McMahan et al., AISTATS 2017, Algorithm 1; the active clients take
-// the place of the sampled ones): w += η_g · mean_{i∈A} Δ_i. Its model is biased towards clients that are active more
-// often.
+// fedAvgActive is FedAvg over the active clients.
 type fedAvgActive struct{ global }
 
 var fedAvgActiveMethod = Definition{
-	Name: "fedavg-active", Revision: 1, Is: Linear | FedAvg, Later: serverParams,
+	Name:  "fedavg-active",
+	Brief: "the mean over the active clients",
+	Idea: "FedAvg over the active clients, which take the place of the sampled ones. Its model is biased towards " +
+		"clients that are active more often.",
+	Formula:  "w += η_g · mean_{i∈A} Δ_i",
+	Paper:    paperFedAvg + "",
+	Revision: 1, Is: Linear | FedAvg, Later: serverParams,
 	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgActive{g} }),
 }
 

@@ -2,12 +2,17 @@ package algos
 
 import "context"
 
-// fedAvgAll is FedAvg over all clients, in which an absent client counts as Δ_i = 0 (FedAWE, appendix J):
-// w += η_g/N · Σ_{i∈A} Δ_i.
+// fedAvgAll is FedAvg over all clients, in which an absent client counts as Δ_i = 0.
 type fedAvgAll struct{ global }
 
 var fedAvgAllMethod = Definition{
-	Name: "fedavg-all", Revision: 1, Is: Linear | FedAvg, Later: serverParams,
+	Name:  "fedavg-all",
+	Brief: "the mean over all clients, absent ones counting as 0",
+	Idea: "FedAvg over all clients, in which an absent client counts as an update of zero: the fewer clients are " +
+		"active, the shorter the step.",
+	Formula:  "w += η_g/N · Σ_{i∈A} Δ_i",
+	Paper:    paperFedAWE + ", appendix J",
+	Revision: 1, Is: Linear | FedAvg, Later: serverParams,
 	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgAll{g} }),
 }
 

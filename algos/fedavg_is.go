@@ -2,13 +2,17 @@ package algos
 
 import "context"
 
-// fedAvgIS is FedAvg with importance sampling as in FedAR's section 6.1. It weights the update of an active client by
-// the inverse of its availability: w += η_g/N · Σ_{i∈A} Δ_i / p_i. Unlike fedavg-known, it uses the fixed p_i of the
-// client (π_i for an availability model with memory), not the probability of the round.
+// fedAvgIS is fedAvgKnown with the fixed p_i of every client, not the probability of the round.
 type fedAvgIS struct{ fedAvgKnown }
 
 var fedAvgISMethod = Definition{
-	Name: "fedavg-is", Revision: 1, Is: Linear | FedAvg | UsesPi, Later: serverParams,
+	Name:  "fedavg-is",
+	Brief: "weights 1/p_i by each client's true long-run availability",
+	Idea: "FedAvg with importance sampling: weights an active client by the inverse of its fixed availability. " +
+		"Unlike fedavg-known it does not know the probability of the round.",
+	Formula:  "w += η_g/N · Σ_{i∈A} Δ_i / p_i, p_i fixed: π_i for a model with memory",
+	Paper:    paperFedAR + ", section 6.1",
+	Revision: 1, Is: Linear | FedAvg | UsesPi, Later: serverParams,
 	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgIS{fedAvgKnown{g}} }),
 }
 

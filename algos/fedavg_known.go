@@ -5,12 +5,18 @@ import (
 	"fmt"
 )
 
-// fedAvgKnown is FedAvg with known probabilities (Perazzone et al., INFOCOM 2022, as in FedAWE's appendix J):
-// w += η_g/N · Σ_{i∈A} Δ_i / p_i^t. The expected step is the step with all clients active.
+// fedAvgKnown is FedAvg with known probabilities.
 type fedAvgKnown struct{ global }
 
 var fedAvgKnownMethod = Definition{
-	Name: "fedavg-known", Revision: 1, Is: Linear | FedAvg, Later: serverParams,
+	Name:  "fedavg-known",
+	Brief: "weights 1/p_i^t by the true availability of the round",
+	Idea: "FedAvg that knows how available every client is in every round, and weights updates by the inverse: the " +
+		"expected step is the step with all clients active. A yardstick, since nobody knows that in practice.",
+	Formula: "w += η_g/N · Σ_{i∈A} Δ_i / p_i^t",
+	Paper: "J. Perazzone, S. Wang, M. Ji, K. Chan: Communication-Efficient Device Scheduling for Federated " +
+		"Learning Using Stochastic Optimization, IEEE INFOCOM 2022; as in FedAWE's appendix J",
+	Revision: 1, Is: Linear | FedAvg, Later: serverParams,
 	start: startOn(newGlobal, func(g global, _ Options) method { return &fedAvgKnown{g} }),
 }
 

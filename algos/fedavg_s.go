@@ -7,9 +7,8 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// fedAvgS is FedAvg over at most S of the active clients, drawn uniformly (FedAR, section 6.1: "at most half of
-// available clients … given 100 clients, at most 50"): w += η_g · mean_{i∈S} Δ_i. Only the clients drawn train. They
-// are the first S after stream (t, 0, 0) of [rng.Sampling] has shuffled A.
+// fedAvgS is FedAvg over a sample of the active clients ("at most half of available clients … given 100 clients, at most
+// 50"): the first S after stream (t, 0, 0) of [rng.Sampling] has shuffled A.
 type fedAvgS struct {
 	global
 	limit     int // S
@@ -22,7 +21,12 @@ var fedAvgSLimit = &Param{
 }
 
 var fedAvgSMethod = Definition{
-	Name: "fedavg-s", Revision: 1, Is: Linear | FedAvg | Chooses | UsesPi,
+	Name:     "fedavg-s",
+	Brief:    "the mean over at most S of the active clients, drawn uniformly",
+	Idea:     "FedAvg over at most S of the active clients, drawn uniformly; only these train.",
+	Formula:  "w += η_g · mean_{i∈S} Δ_i, S at most --fedavg-s-limit clients of A",
+	Paper:    paperFedAR + ", section 6.1",
+	Revision: 1, Is: Linear | FedAvg | Chooses | UsesPi,
 	Params: []*Param{fedAvgSLimit}, Later: serverParams,
 	start: startOn(newGlobal, func(g global, o Options) method {
 		limit := max(1, g.N/2)

@@ -9,8 +9,7 @@ import (
 	"rollcall/nets"
 )
 
-// fedAWE multiplies the update of a client by the number of rounds since it was last active ("adaptive innovation
-// echoing"), and gives the new mean to the active clients only ("implicit gossiping") (FedAWE, Algorithm 1).
+// fedAWE is, line by line:
 //
 //	active i:  E steps from x_i give Δ_i;  x_i† = x_i + η_g (t − τ_i) Δ_i;  τ_i ← t   (lines 5–9; G_i = −Δ_i)
 //	server:    x̄ = mean_{i∈A} x_i†;  x_i ← x̄ for i∈A; the others keep their x_i     (lines 14–15)
@@ -49,7 +48,14 @@ var fedaweModel = &Param{
 }
 
 var fedAWEMethod = Definition{
-	Name: "fedawe", Revision: 1, Is: FedAvg | OwnModels,
+	Name:  "fedawe",
+	Brief: "echoes a returning client's update once for every round it was away",
+	Idea: "Multiplies the update of a client by the number of rounds since it was last active (adaptive innovation " +
+		"echoing), and gives the new mean to the active clients only (implicit gossiping). It needs to know " +
+		"nothing of the availability. x_i is client i's own model, and τ_i the round in which it was last active.",
+	Formula:  "x_i ← mean_{j∈A}(x_j + η_g (t − τ_j) Δ_j) for i∈A, the others keep x_i; the model is mean_N(x)",
+	Paper:    paperFedAWE + ", Algorithm 1",
+	Revision: 1, Is: FedAvg | OwnModels,
 	Params: []*Param{fedaweClip, fedaweModel}, start: newFedAWE,
 }
 

@@ -3,10 +3,35 @@ package algos
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"rollcall/internal/must"
 )
+
+// Every method says what it is, in lines that a window holds.
+func TestDescriptions(t *testing.T) {
+	for _, d := range methods {
+		for what, text := range map[string]string{
+			"brief": d.Brief, "idea": d.Idea, "formula": d.Formula, "paper": d.Paper,
+		} {
+			if strings.TrimSpace(text) == "" {
+				t.Errorf("%s: no %s", d.Name, what)
+			}
+		}
+		if n := utf8.RuneCountInString(d.Formula); n > 110 || strings.Contains(d.Formula, "\n") {
+			t.Errorf("%s: a formula of %d letters, want one line of at most 110", d.Name, n)
+		}
+		if !strings.HasSuffix(d.Idea, ".") || strings.HasSuffix(d.Brief, ".") {
+			t.Errorf("%s: want sentences for an idea, and a part of one for brief: %q, %q", d.Name, d.Idea, d.Brief)
+		}
+		if !regexp.MustCompile(`\b(19|20)\d\d\b`).MatchString(d.Paper) {
+			t.Errorf("%s: no year in %q", d.Name, d.Paper)
+		}
+	}
+}
 
 // FedAR, eq. (6), with ρ = 0.1 and g(t) = 50 + t/4, at the ends of g and of ψ: an update of age g is not too old.
 // TestFormulas has the rest. 1e-6: the powers are written to seven digits.

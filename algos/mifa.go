@@ -7,17 +7,17 @@ import (
 	"rollcall/nets"
 )
 
-// mifa remembers the latest update of every client, and steps along the mean of all of them in every round, also if
-// nobody is active (Gu et al., NeurIPS 2021, Algorithm 1):
-//
-//	y_i ← Δ_i for i∈A
-//	w += η_g · mean_N(y)
-//
-// With --memory rate, y_i ← Δ_i/η_t and w += η_t η_g · mean_N(y), as in the code of MIFA's authors.
+// mifa steps along the mean of what it remembers, y. With --memory rate, y_i ← Δ_i/η_t and w += η_t η_g · mean_N(y), as in the code of MIFA's authors.
 type mifa struct{ summed }
 
 var mifaMethod = Definition{
-	Name: "mifa", Revision: 3, Is: Linear | FedAvg | Remembers | MovesWhenEmpty,
+	Name:  "mifa",
+	Brief: "the mean of the latest updates of all clients",
+	Idea: "Remembers the latest update of every client, and steps along the mean of all of them in every round, " +
+		"also if nobody is active. A client that was never active counts as zero. y_i is the latest update.",
+	Formula:  "w += η_g · mean_N(y), y_i ← Δ_i for i∈A",
+	Paper:    paperMIFA + "",
+	Revision: 3, Is: Linear | FedAvg | Remembers | MovesWhenEmpty,
 	Params: []*Param{memoryParam}, Later: serverParams,
 	start: startOn(newSummed, func(m summed, _ Options) method { return &mifa{m} }),
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Kind says what values a parameter takes.
@@ -70,6 +71,30 @@ func (p *Param) CheckFor(text string, clients int) error {
 	if err == nil && values.Contains(x) && (p.Kind == Number || isWhole(x)) {
 		return nil
 	}
+	more := ""
+	if p.AtMostClients {
+		more = ", all of the clients"
+	}
+	return errors.New("want " + p.wanted(values, more))
+}
+
+// Values says what values there are: "a whole number 1 … 50, or none".
+func (p *Param) Values() string {
+	switch p.Kind {
+	case Switch:
+		return "true or false"
+	case Word:
+		return strings.Join(p.Words, ", ")
+	}
+	r := p.Range
+	if r.high == math.MaxInt32 { // against overflow, and nobody's limit
+		r.high, r.highEnd = 0, noEnd
+	}
+	return p.wanted(r, "")
+}
+
+// wanted is Values of a number in a range, of which more says more.
+func (p *Param) wanted(values Range, more string) string {
 	wanted := values.String()
 	if p.Kind == Whole {
 		wanted = "a whole number"
@@ -77,13 +102,10 @@ func (p *Param) CheckFor(text string, clients int) error {
 			wanted += " " + values.String()
 		}
 	}
-	if p.AtMostClients {
-		wanted += ", all of the clients"
-	}
-	if p.None {
+	if wanted += more; p.None {
 		wanted += ", or none"
 	}
-	return errors.New("want " + wanted)
+	return wanted
 }
 
 // isWhole reports whether x is a whole number that float64 holds exactly.

@@ -7,11 +7,8 @@ import (
 )
 
 // scaffold corrects every local gradient by the difference between the mean gradient of all clients, c, and the mean
-// gradient of the client, c_i (Karimireddy et al., ICML 2020, Algorithm 1 with option II; the active clients take the
-// place of the sampled ones):
-//
-//	local step: g − c_i + c
-//	c_i′ = c_i − c + (w − w_i)/(E η_t);  c += Σ_{i∈A} (c_i′ − c_i)/N;  w += η_g · mean_{i∈A} Δ_i
+// gradient of the client, c_i; the active clients take the place of the sampled ones. The new c_i are those of the
+// active clients, and c += Σ_{i∈A} (c_i′ − c_i)/N keeps it their mean.
 //
 // c and all c_i start at zero. E is the number of local steps of the client in this round. A round without active
 // clients changes nothing.
@@ -23,7 +20,16 @@ type scaffold struct {
 }
 
 var scaffoldMethod = Definition{
-	Name: "scaffold", Revision: 1, Is: Linear | FedAvg | Remembers | Corrects, Later: serverParams, start: newScaffold,
+	Name:  "scaffold",
+	Brief: "corrects every local gradient by control variates",
+	Idea: "Corrects every local gradient by the difference between the mean gradient of all clients, c, and the " +
+		"mean gradient of the client, c_i, against the drift of clients with unlike data. g is a gradient, and E " +
+		"the number of local steps.",
+	Formula: "w += η_g · mean_{i∈A} Δ_i, local steps along g − c_i + c, c_i ← c_i − c − Δ_i/(E η_t), c ← " +
+		"mean_N(c_i)",
+	Paper: "S. P. Karimireddy, S. Kale, M. Mohri, S. Reddi, S. Stich, A. T. Suresh: SCAFFOLD: Stochastic " +
+		"Controlled Averaging for Federated Learning, ICML 2020, Algorithm 1 with option II",
+	Revision: 1, Is: Linear | FedAvg | Remembers | Corrects, Later: serverParams, start: newScaffold,
 }
 
 func newScaffold(s *server, w0 []float32, o Options) (method, error) {

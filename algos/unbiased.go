@@ -2,16 +2,20 @@ package algos
 
 import "context"
 
-// unbiased weights a client by the inverse of its stationary availability, so that in the long run every client has its
-// target importance α_i (CA-Fed, ToN, section V-A c): q_i = α_i/π_i. It is also the base of adafed and more-available,
-// which change q.
+// unbiased is also the base of adafed and more-available, which change q.
 type unbiased struct {
 	weighted
 	change func(m *weighted, active []int, q []float64)
 }
 
 var unbiasedMethod = Definition{
-	Name: "unbiased", Revision: 1, Is: weightedTraits,
+	Name:  "unbiased",
+	Brief: "weights α_i/π_i, so that importance is right in the long run",
+	Idea: "Weights a client by the inverse of its stationary availability, so that in the long run every client " +
+		"has its target importance.",
+	Formula:  "w += η_g · Σ_{i∈A} q_i Δ_i, q_i = α_i/π_i",
+	Paper:    paperCAFed + ", section V-A",
+	Revision: 1, Is: weightedTraits,
 	Params: weightedParams, start: startUnbiased(func(*weighted, []int, []float64) {}),
 }
 

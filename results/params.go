@@ -3,6 +3,7 @@ package results
 import (
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -78,8 +79,67 @@ func (p Params) Minus(more Params) Params {
 	return p.keep(func(setting string) bool { return !slices.Contains(drop, setting) })
 }
 
-// Words returns the settings with the given separator, for people to read.
+// Words returns the settings with the given separator, with all digits.
 func (p Params) Words(separator string) string { return strings.Join(p.list(), separator) }
+
+// Short is Words for labels: it rounds a computed number, such as 0.006666666666666667, to 0.00667, or to as many digits
+// as tell it from the other values of the setting in among, the params of the labels beside it.
+func (p Params) Short(separator string, among ...Params) string {
+	list := p.list()
+	for i, setting := range list {
+		name, value, has := strings.Cut(setting, "=")
+		if !has || significant(value) <= typedDigits {
+			continue
+		}
+		var others []string
+		for _, other := range among {
+			if v := other.Get(name); v != "" && v != value {
+				others = append(others, v)
+			}
+		}
+		list[i] = name + "=" + rounded(value, others)
+	}
+	return strings.Join(list, separator)
+}
+
+// typedDigits is the most significant digits of a fraction that a person types: numbers with more were computed.
+const typedDigits = 6
+
+// significant returns how many significant digits a decimal fraction has; 0 for other texts.
+func significant(value string) int {
+	mantissa, _, _ := strings.Cut(strings.ToLower(value), "e")
+	if _, err := strconv.ParseFloat(value, 64); err != nil || !strings.Contains(mantissa, ".") {
+		return 0
+	}
+	return len(strings.TrimLeft(strings.NewReplacer(".", "", "-", "", "+", "").Replace(mantissa), "0"))
+}
+
+// rounded returns a fraction with three significant digits, or as many more as tell it from the others.
+func rounded(value string, others []string) string {
+	to := func(value string, digits int) string {
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil || significant(value) <= typedDigits {
+			return value
+		}
+		return strconv.FormatFloat(x, 'g', digits, 64)
+	}
+	whole, _, _ := strings.Cut(strings.TrimLeft(value, "-"), ".")
+	for digits := max(3, len(whole)); digits < significant(value); digits++ {
+		text := to(value, digits)
+		if !slices.ContainsFunc(others, func(other string) bool { return to(other, digits) == text }) {
+			return text
+		}
+	}
+	return value
+}
+
+// AllParams returns the settings of all rows, for [Params.Short]; params returns a row's settings.
+func AllParams[T any](rows []T, params func(T) Params) (all []Params) {
+	for _, row := range rows {
+		all = append(all, params(row))
+	}
+	return all
+}
 
 // CommonParams returns the settings that all rows share, in the order of the first row; params returns a row's
 // settings.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +55,7 @@ func TestFindRuns(t *testing.T) {
 		t.Errorf("list %+v, want mifa's two seeds and the killed run", rows)
 	}
 	var text strings.Builder
-	must.OK(t, compare.WriteList(&text, rows))
+	must.OK(t, compare.WriteList(&text, rows, math.MaxInt))
 	want := "table      method   data      availability   seeds       rounds   status\n" +
 		"fedawe-2   mifa     cifar10   sine             3 4   1 … 2 of 2   1 complete, 1 interrupted\n" +
 		"run        fedawe   cifar10   sine               3            2   unfinished\n"

@@ -65,39 +65,96 @@ func Defaults(base []float64, seed uint32) Options {
 
 // models are all models, in the order in which users see them. A revision is raised by whoever changes the draws
 // of a model or the probabilities it returns, so that older runs are not taken for equal ones.
-var models = []struct {
-	name     string
+var models = []Definition{
+	{
+		Name: "stationary", revision: 1, make: stationary,
+		Brief:   "the same probability in all rounds",
+		Formula: "p_i^t = p_i",
+		Paper:   fedAWE,
+	},
+	{
+		Name: "staircase", revision: 1, make: staircase,
+		Brief:   "less in the second half of every cycle",
+		Formula: "p_i^t = p_i in the first P/2 rounds of every P, --low·p_i in the others",
+		Paper:   fedAWE,
+	},
+	{
+		Name: "sine", revision: 1, make: sine,
+		Brief:   "a probability that goes up and down",
+		Formula: "p_i^t = p_i·(γ·sin(2πt/P) + 1 − γ)",
+		Paper:   fedAWE,
+	},
+	{
+		Name: "interleaved-sine", revision: 1, make: interleavedSine,
+		Brief:   "sine, and nobody whose probability is small",
+		Formula: "p_i^t = p_i·(γ·sin(2πt/P) + 1 − γ), 0 where that is below δ_0",
+		Paper:   fedAWE,
+	},
+	{
+		Name: "markov", revision: 1, make: markov,
+		Brief:   "a chain for every client, active or not, of a few classes",
+		Formula: "P(active | active) = λ_i + (1−λ_i)·π_i, P(active | inactive) = (1−λ_i)·π_i, π_i = 1/2 ± g",
+		Paper:   caFed,
+	},
+	{
+		Name: "clusters", revision: 1, make: clusters,
+		Brief:   "groups of clients that share a chain, and come and go together",
+		Formula: "as markov, one chain for cluster c of C: π = 1/2 + g and λ = 0 if c < C/2, else π = 1/2 − g and λ = c/C",
+		Paper:   caFed,
+	},
+	{
+		Name: "uniform", revision: 1, make: uniform,
+		Brief:   "probabilities from p_min to 1, in all rounds",
+		Formula: "p_i^t = p_min + (1 − p_min)·i/(N−1)",
+		Paper: "C. Jiang et al.: FedAR: Addressing Client Unavailability in Federated Learning with Local Update " +
+			"Approximation and Rectification, ECML PKDD 2024",
+	},
+	{
+		Name: "trace", revision: 2, make: trace,
+		Brief:   "the intervals of a recorded trace",
+		Formula: "client i is active in round t if the file has an interval of i with start ≤ t < end",
+		Paper:   "none: the trace is yours",
+	},
+}
+
+const (
+	fedAWE = "M. Xiang, S. Ioannidis, E. Yeh, C. Joe-Wong, L. Su: Efficient Federated Learning against Heterogeneous " +
+		"and Non-stationary Client Unavailability, NeurIPS 2024"
+	caFed = "A. Rodio, F. Faticanti, O. Marfoq, G. Neglia, E. Leonardi: Federated Learning under Heterogeneous and " +
+		"Correlated Client Availability, IEEE INFOCOM 2023 and IEEE/ACM Transactions on Networking 2024"
+)
+
+// Definition is one model: its name, and for people half a sentence that says what it is, in one line when clients are
+// active, and the paper that it is from.
+type Definition struct {
+	Name                  string
+	Brief, Formula, Paper string
+
 	revision int
 	make     func(Options) (Model, error)
-}{
-	{"stationary", 1, stationary},
-	{"staircase", 1, staircase},
-	{"sine", 1, sine},
-	{"interleaved-sine", 1, interleavedSine},
-	{"markov", 1, markov},
-	{"clusters", 1, clusters},
-	{"uniform", 1, uniform},
-	{"trace", 2, trace},
+}
+
+// Of returns the definition of a model, the zero Definition for an unknown name.
+func Of(model string) Definition {
+	for _, d := range models {
+		if d.Name == model {
+			return d
+		}
+	}
+	return Definition{}
 }
 
 // Names returns the names of all models.
 func Names() []string {
 	names := make([]string, len(models))
-	for i, p := range models {
-		names[i] = p.name
+	for i := range models {
+		names[i] = models[i].Name
 	}
 	return names
 }
 
 // Revision returns the revision of a model, which is at least 1, or 0 for an unknown name.
-func Revision(model string) int {
-	for _, p := range models {
-		if p.name == model {
-			return p.revision
-		}
-	}
-	return 0
-}
+func Revision(model string) int { return Of(model).revision }
 
 // New returns the model with the given name, for len(o.Base) clients. The caller may change the slices of o
 // afterwards.
@@ -106,16 +163,15 @@ func New(name string, o Options) (Model, error) {
 		return nil, err
 	}
 	o.Base = slices.Clone(o.Base)
-	for _, p := range models {
-		if p.name == name {
-			made, err := p.make(o)
-			if err != nil {
-				return nil, fmt.Errorf("availability: %s: %w", name, err)
-			}
-			return made, nil
-		}
+	d := Of(name)
+	if d.Name == "" {
+		return nil, fmt.Errorf("availability: model %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
 	}
-	return nil, fmt.Errorf("availability: model %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
+	made, err := d.make(o)
+	if err != nil {
+		return nil, fmt.Errorf("availability: %s: %w", name, err)
+	}
+	return made, nil
 }
 
 // Validate returns an error that names the first impossible setting among the fields down to Low. [New] checks the

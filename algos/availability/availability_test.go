@@ -6,9 +6,20 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"rollcall/internal/must"
 )
+
+// Every model says what it is, in lines that a window holds.
+func TestDescriptions(t *testing.T) {
+	for _, d := range models {
+		if d.Brief == "" || d.Formula == "" || d.Paper == "" || utf8.RuneCountInString(d.Formula) > 110 {
+			t.Errorf("%s: %q, %q, %q, want all three, and a formula of at most 110 letters", d.Name, d.Brief, d.Formula,
+				d.Paper)
+		}
+	}
+}
 
 func mustNew(t *testing.T, name string, o Options) Model {
 	t.Helper()

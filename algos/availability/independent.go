@@ -43,14 +43,12 @@ func (m *independent) Active(t int) []int {
 	return Draw(p, m.Seed, t)
 }
 
-// stationary: p_i^t = p_i, in all rounds.
 func stationary(o Options) (Model, error) {
 	o.Period = 1
 	return &independent{Options: o, at: func(p float64, _ int) float64 { return p }}, nil
 }
 
-// staircase: p_i^t = p_i in the first half of every cycle of P rounds, Low·p_i in the second half. If P is odd, the
-// middle round belongs to the first half.
+// staircase: if P is odd, the middle round belongs to the first half of the cycle.
 func staircase(o Options) (Model, error) {
 	return &independent{Options: o, at: func(p float64, t int) float64 {
 		if 2*(t%o.Period) < o.Period {
@@ -60,13 +58,12 @@ func staircase(o Options) (Model, error) {
 	}}, nil
 }
 
-// sine: p_i^t = p_i·(γ sin(2πt/P) + 1 − γ). With γ ≥ 0.5 the probability falls to 0 once per cycle.
+// sine: with γ ≥ 0.5 the probability falls to 0 once per cycle.
 func sine(o Options) (Model, error) {
 	return &independent{Options: o, at: func(p float64, t int) float64 { return p * o.wave(t) }}, nil
 }
 
-// interleavedSine: p_i^t = p_i·f(t) as in [sine], but 0 where that is below δ_0. A client with p_i < δ_0 is never
-// active.
+// interleavedSine: a client with p_i < δ_0 is never active.
 func interleavedSine(o Options) (Model, error) {
 	return &independent{Options: o, at: func(p float64, t int) float64 {
 		if v := p * o.wave(t); v >= o.Cutoff {

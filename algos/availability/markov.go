@@ -113,11 +113,7 @@ func (o *Options) groups(n int) (members [][]int32, err error) {
 }
 
 // clusters: the clients of a cluster share one chain (CA-Fed, ToN, figure 5), see [chains]. Cluster c of C holds the
-// N/C clients from c·N/C on [inferred]. The clusters have
-//
-//	π = 1/2 + g and λ = 0 in the first half,  π = 1/2 − g and λ = c/C in the second
-//
-// With ten clusters and g = 0.4 these are the figure's values.
+// N/C clients from c·N/C on [inferred]. With ten clusters and g = 0.4 the chains are the figure's.
 func clusters(o Options) (Model, error) {
 	n := len(o.Base)
 	if o.Clusters < 1 || n%o.Clusters != 0 {

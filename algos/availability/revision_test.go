@@ -53,7 +53,7 @@ func TestRevisions(t *testing.T) {
 		})
 	}
 	for _, known := range models {
-		add(known.name, known.name, settings)
+		add(known.Name, known.Name, settings)
 	}
 	add("markov-drawn", "markov", []func(o *Options){
 		func(o *Options) { o.Drawn = true },

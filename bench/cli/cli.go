@@ -139,7 +139,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return StatusOK
 	case errors.Is(err, context.Canceled): // before logErrors: an interruption that was asked for is no error
-		return interruptedStatus(ctx, stderr)
+		return interruptedStatus(ctx, err, stderr)
+	}
+	if missing, is := errors.AsType[*many.MissingError](err); is {
+		logErrors(stderr, missing.Sets...)
+		return StatusFailure
 	}
 	logErrors(stderr, err)
 	switch {
@@ -153,18 +157,33 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // interruptedStatus says on stderr why the command was interrupted, and returns the status. A scheduler repeats a
 // command whose time was up, for which it must have come nearer to its end: otherwise it would be repeated for ever.
-func interruptedStatus(ctx context.Context, stderr io.Writer) int {
+func interruptedStatus(ctx context.Context, err error, stderr io.Writer) int {
 	begun, rounds := run.Trained()
 	switch {
 	case !errors.Is(context.Cause(ctx), errTimeUp):
+		if errors.Is(err, errResumes) {
+			run.Logf(stderr, "rollcall: interrupted: %v\n", errResumes)
+			return StatusInterrupted
+		}
 		run.Logf(stderr, "rollcall: interrupted\n")
 		return StatusInterrupted
 	case begun > 0 && rounds == 0:
 		run.Logf(stderr, "rollcall: time is up, and no round was finished: want more time, or a faster machine\n")
 		return StatusFailure
 	}
-	run.Logf(stderr, "rollcall: time is up: repeat the command to resume\n")
+	run.Logf(stderr, "rollcall: time is up: %v\n", errResumes)
 	return StatusTimeUp
+}
+
+// errResumes is added to the error of an interrupted command that need not train everything again.
+var errResumes = errors.New("repeat the command to resume")
+
+// orResumes adds [errResumes] to the error of a command that trains runs and keeps them, where that is true.
+func (a *app) orResumes(err error) error {
+	if errors.Is(err, context.Canceled) && run.Saved() > a.saved {
+		return fmt.Errorf("%w: %w", err, errResumes)
+	}
+	return err
 }
 
 // output looks at the file that a flag names, before the work is done that it is for. leave removes the folders that

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rollcall/algos/availability"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
@@ -29,7 +28,6 @@ type availabilityRow struct {
 func (a *app) availabilityCommand() *cobra.Command {
 	var (
 		machine run.Machine
-		kind    string
 		path    string
 		seed    uint32
 	)
@@ -39,30 +37,32 @@ func (a *app) availabilityCommand() *cobra.Command {
 		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, π_i, p_i^t
 and activity of every client in every round. A client's availability depends on the classes it holds, so that the split
 of a data set is needed; by default it is the split of the synthetic set, which needs no download.`,
-		Example: `  rollcall availability --kind sine --rounds 80 --csv sine.csv`,
+		Example: `  rollcall availability --availability sine --rounds 80 --csv sine.csv`,
 		Args:    noArgs,
 	}
-	// The flags are those of run, with the same help and checks, but only the ones that split and process read. The
+	// The flags are those of run, with the same help and checks, but only the ones that split and model read. The
 	// method, the net and training have no part in a trace.
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	settings.AddFlags(all)
+	fs := cmd.Flags()
 	for _, name := range []string{
-		"clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon", "classes", "clusters",
-		"p-min", "trace", "trace-end", "round-seconds", "preset", "draws", "data", "train-size",
+		"data", "availability", "clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon",
+		"classes", "clusters", "p-min", "trace", "trace-end", "round-seconds", "preset", "draws", "train-size",
 		"seed-split", "seed-phi", "seed-availability",
 	} {
-		cmd.Flags().AddFlag(all.Lookup(name))
+		fs.AddFlag(all.Lookup(name))
 	}
-	cmd.Flags().Lookup("data").DefValue = "synthetic"
-	rounds := cmd.Flags().Int("rounds", 100, "rounds written")
-	cmd.Flags().StringVar(&kind, "kind", "stationary", "availability model")
-	cmd.Flags().StringVar(&path, "csv", "-", "file to write; - is standard output")
-	cmd.Flags().StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
-	cmd.Flags().Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
+	fs.Lookup("data").DefValue = "synthetic"
+	var rounds *int
+	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
+		rounds = fs.Int("rounds", 100, "rounds written")
+		fs.Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
+		fs.StringVar(&path, "csv", "-", "file to write; - is standard output")
+	})
+	settings.Under(settings.DataSplit, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
+	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := settings.OneOf("kind", kind, availability.Names()); err != nil {
-			return err
-		}
 		given := settings.GivenBy(cmd.Flags())
 		// fedawe and code are the defaults of run, whose split comes from the settings of the method's paper as well.
 		s, err := settings.Defaults("fedawe", "code", given.Get("data", "synthetic"))
@@ -72,11 +72,11 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := s.Give(given); err != nil {
 			return err
 		}
-		s.Availability, s.Rounds, s.TestSize = kind, *rounds, 1
+		s.Rounds, s.TestSize = *rounds, 1
 		if err := s.Validate(); err != nil {
 			return err
 		}
-		if err := s.RefuseUnused(given, fmt.Sprintf("--kind %s --data %s", kind, s.Data)); err != nil {
+		if err := s.RefuseUnused(given, fmt.Sprintf("--availability %s --data %s", s.Availability, s.Data)); err != nil {
 			return err
 		}
 		// As in settings.Resolve: a trace may be shorter than --rounds.
@@ -107,7 +107,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 			return err
 		}
 		_, err = fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", path,
-			files.Count(s.Rounds, "round"), files.Count(s.Clients, "client"), kind, active)
+			files.Count(s.Rounds, "round"), files.Count(s.Clients, "client"), s.Availability, active)
 		return err
 	}
 	return cmd

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
@@ -40,25 +41,33 @@ downloaded, it runs on synthetic data and says so.`,
 		Args: noArgs,
 	}
 	fs := cmd.Flags()
+	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&data, "data", "cifar10", "data set: "+strings.Join(datasets.Names(), ", "))
+		fs.StringVar(&net, "net", "", "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)")
+		fs.IntVar(&rounds, "rounds", 10, "rounds measured")
+		fs.IntVar(&clients, "clients", 100, "number of clients N")
+		fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
+	})
 	registerMachine(fs, &b.Machine)
-	fs.StringVar(&data, "data", "cifar10", "data set: "+strings.Join(datasets.Names(), ", "))
-	fs.StringVar(&net, "net", "", "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)")
-	fs.StringVar(&initFrom, "init-from", "", "safetensors file with the initial weights of the net")
-	fs.IntVar(&rounds, "rounds", 10, "rounds measured")
-	fs.IntVar(&clients, "clients", 100, "number of clients N")
-	fs.IntVar(&steps, "local-steps", 10, "local steps E of a client per round")
-	fs.IntVar(&batch, "batch", 128, "samples B per local step")
-	fs.IntVar(&testSize, "test-size", datasets.SyntheticTest, "test images of --data synthetic")
-	// The first round of an engine finds memory and makes graphs, and takes longer than the others.
-	fs.IntVar(&b.Warmup, "warmup", 1, "rounds before them")
-	fs.Float64Var(&seconds, "max-seconds", 120,
-		"measure no more rounds after this time, once there are 3, and evaluate as many images as there is time for")
-	fs.BoolVar(&b.NoEval, "no-eval", false, "do not evaluate the model after the rounds")
-	fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")
-	fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.IntVar(&steps, "local-steps", 10, "local steps E of a client per round")
+		fs.IntVar(&batch, "batch", 128, "samples B per local step")
+		fs.StringVar(&initFrom, "init-from", "", "safetensors file with the initial weights of the net")
+	})
+	settings.Under(settings.DataSplit, fs, func(fs *pflag.FlagSet) {
+		fs.IntVar(&testSize, "test-size", datasets.SyntheticTest, "test images of --data synthetic")
+	})
+	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
+		// The first round of an engine finds memory and makes graphs, and takes longer than the others.
+		fs.IntVar(&b.Warmup, "warmup", 1, "rounds before those measured")
+		fs.Float64Var(&seconds, "max-seconds", 120, "measure no more rounds after this time, once there are 3, and "+
+			"evaluate as many images as there is time for")
+		fs.BoolVar(&b.NoEval, "no-eval", false, "do not evaluate the model after the rounds")
+		fs.StringVar(&b.Format, "format", "text", "what is printed: text, csv or gobench")
+		fs.BoolVar(&b.Profile, "profile", false,
+			"also print where the time of a round goes, on CUDA kernel by kernel, which slows it down")
+	})
 	completeWords(cmd, "format", benchFormats)
-	fs.BoolVar(&b.Profile, "profile", false,
-		"also print where the time of a round goes, on CUDA kernel by kernel, which slows it down")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := settings.OneOf("format", b.Format, benchFormats); err != nil {
 			return err

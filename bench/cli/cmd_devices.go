@@ -40,7 +40,7 @@ The exit status is 0 if all is right, and 1 if anything is wrong or there is no 
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&check, "check", false, "train on the cards and compare with the CPU")
-	fs.StringVar(&c.device, "device", "auto", "the card that --check checks: cuda[:i], or auto for every usable one")
+	deviceFlag(fs, &c.device, "the card that --check checks: cuda[:i], or auto for every usable one; gpu is cuda")
 	fs.StringSliceVar(&c.nets, "nets", selftest.Nets(), "the nets that --check trains: "+
 		strings.Join(models.Names(), ", "))
 	completeWords(cmd, "device", []string{"auto", "cuda"})

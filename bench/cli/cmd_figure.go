@@ -37,20 +37,26 @@ says about the figure, and whether ours agrees. Finished runs in OUT are kept, a
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("figures", papers.FigureNames()),
 	}
-	c, fs := a.pooled(cmd), cmd.Flags()
-	fs.StringSliceVar(&wanted.Data, "data", nil,
-		"only these data sets; of fedawe-f4 and -f5 the one whose split is shown (default cifar10)")
-	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
+	fs := cmd.Flags()
+	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
+		fs.StringSliceVar(&wanted.Data, "data", nil,
+			"only these data sets; of fedawe-f4 and -f5 the one whose split is shown (default cifar10)")
+		wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's)")
+		fs.Int("clients", 0, "clients (default: the paper's, 20 of fedawe-f4)")
+	})
 	registerColumns(fs, &wanted,
 		"seeds (default: fedawe's, fedar's and cafed-i3 3,4,6, cafed-f's 1 … 10; one where a single run is shown)",
 		", and for cafed-f…, whose printed rates the code's momentum turns unstable")
-	wanted.Rounds = fs.Int("rounds", 0, "rounds (default: the paper's)")
-	fs.Int("clients", 0, "clients (default: the paper's, 20 of fedawe-f4)")
-	fs.Int("eval-every", 0,
-		"evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c and fedar's 5)")
+	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
+		fs.Int("eval-every", 0,
+			"evaluate every so many rounds (default: fedawe's 10, cafed's 1, cafed-f1c and fedar's 5)")
+	})
+	c := a.pooled(cmd)
 	// Every figure's own flags are there for every figure: cobra reads the flags before it knows which figure is asked
 	// for. refuseUnusedFlags sorts them out.
-	options := optionFlags(fs)
+	var options map[string]func() any
+	settings.Under(settings.OfFigures, fs, func(fs *pflag.FlagSet) { options = optionFlags(fs) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		figure, err := papers.FigureByID(args[0])
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,12 +112,12 @@ func (a *app) list(l *lister, format string, failed bool) error {
 	return writeRows(a.stdout, format, compare.ListRuns(l.runs, l.work), compare.WriteList)
 }
 
-func writeRows[R any](w io.Writer, format string, rows []R, text func(io.Writer, []R) error) error {
+func writeRows[R any](w io.Writer, format string, rows []R, text func(io.Writer, []R, int) error) error {
 	switch {
 	case format == "csv":
 		return files.WriteCSV(w, rows)
 	case len(rows) > 0:
-		return text(w, rows)
+		return text(w, rows, columnsOf(w, math.MaxInt))
 	}
 	return nil
 }

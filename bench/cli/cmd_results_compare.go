@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
@@ -100,9 +101,11 @@ func tableRows(
 
 // registerMetric adds --metric; usage says what the metrics are for, and the default.
 func registerMetric(cmd *cobra.Command, named *[]string, usage string) {
-	cmd.Flags().StringSliceVar(named, "metric", nil, usage+": final, last50, best and mean are test accuracies after "+
-		"the last round, over the last 50 rounds, of the best round and over all rounds; rounds_to_60 is the first "+
-		"evaluated round that reaches 60 %; others by their names in summary.csv")
+	settings.Under(settings.Output, cmd.Flags(), func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(named, "metric", nil, usage+": final, last50, best and mean are test accuracies after the "+
+			"last round, over the last 50 rounds, of the best round and over all rounds; rounds_to_60 is the first "+
+			"evaluated round that reaches 60 %; others by their names in summary.csv")
+	})
 	completeWords(cmd, "metric", metrics.Names())
 }
 

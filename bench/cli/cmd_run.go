@@ -50,25 +50,32 @@ it.`,
 	}
 	settings.AddFlags(cmd.Flags())
 	registerOne(cmd.Flags(), &machine, &keep)
-	// 3 is the first of the seeds 3, 4, 6 that tables have without --seeds.
-	cmd.Flags().Uint32Var(&seed, "seed", 3,
-		"seed of every draw: split, availability, weights, batches, augmentation, dropout")
-	cmd.Flags().StringVar(&file, "rates", "",
-		"file of learning rates that tune has written, in place of --lr and --server-lr")
-	cmd.Flags().StringVar(&dump, "dump", "",
-		"write the one round of --rounds 1 to this folder, for replay in another framework")
-	cmd.Flags().BoolVar(&decisions, "decisions", false,
-		"write decisions.csv too: which clients were active and included in every round, with which weight, "+
-			"and the server's estimate of their availability")
-	cmd.Flags().StringVar((*string)(&save), "save-model", "",
-		"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
-			"models that clients of fedawe keep as well")
-	// --save-model alone saves one model. So a value needs the =: `--save-model all` would leave an argument, all.
-	cmd.Flags().Lookup("save-model").NoOptDefVal = string(run.SaveOne)
-	cmd.Flags().StringVar(&name, "id", "",
-		"train one run of a table, sweep or figure, in OUT/ID, with the id and settings of --plan --format json; "+
-			"for a "+
-			"paper's table or figure without other settings, the id alone is enough")
+	fs := cmd.Flags()
+	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
+		// 3 is the first of the seeds 3, 4, 6 that tables have without --seeds.
+		fs.Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
+	})
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&file, "rates", "",
+			"file of learning rates that tune has written, in place of --lr and --server-lr")
+	})
+	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
+		fs.BoolVar(&decisions, "decisions", false,
+			"write decisions.csv too: which clients were active and included in every round, with which weight, "+
+				"and the server's estimate of their availability")
+		fs.StringVar((*string)(&save), "save-model", "",
+			"write model.safetensors too, the model after the last round, as PyTorch reads it; --save-model=all: the "+
+				"models that clients of fedawe keep as well")
+		// --save-model alone saves one model. So a value needs the =: `--save-model all` would leave an argument, all.
+		fs.Lookup("save-model").NoOptDefVal = string(run.SaveOne)
+		fs.StringVar(&dump, "dump", "",
+			"write the one round of --rounds 1 to this folder, for replay in another framework")
+	})
+	settings.Under(settings.Workers, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&name, "id", "",
+			"train one run of a table, sweep or figure, in OUT/ID, with the id and settings of --plan --format json; "+
+				"for a paper's table or figure without other settings, the id alone is enough")
+	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("id") {
 			for _, other := range []string{"rates", "dump"} {
@@ -198,6 +205,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 		defer leave()
 	}
 	made, err := x.Await(ctx, ses, keep, log.Run(x.Settings.Method, run.Work(x.Settings.Method, &x.Settings)))
+	log.Close()
 	err = cmp.Or(err, ses.Close())
 	switch _, refused := errors.AsType[*folder.RefusedError](err); {
 	case refused:
@@ -205,7 +213,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	case made.Kept:
 		return cmp.Or(a.reportKept(x, made.Run), err)
 	case len(made.Rows) == 0:
-		return err
+		return a.orResumes(err)
 	}
 	note := "complete" // an interrupted or failed run prints how far it has come, too
 	switch {
@@ -216,7 +224,7 @@ func (a *app) runOne(ctx context.Context, x *run.Experiment, machine run.Machine
 	case err != nil:
 		note = "failed"
 	}
-	return cmp.Or(err, a.report(x, made.Rows, note))
+	return a.orResumes(cmp.Or(err, a.report(x, made.Rows, note)))
 }
 
 // reportKept prints the last row of a finished run. A run that diverged is an error again, as it was the first time.

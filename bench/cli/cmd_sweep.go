@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
@@ -43,25 +44,25 @@ availability, the initial weights and the batches.`,
     --crossed 11`,
 		Args: noArgs,
 	}
-	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability") // the lists below stand in their place
-	c, fs := a.pooled(cmd), cmd.Flags()
-	registerEvents(fs, &c.machine)
-	fs.StringSliceVar(&sweep.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
-	fs.StringSliceVar(&sweep.Availability, "availability", []string{"stationary"},
-		"availability models: "+strings.Join(availability.Names(), ", "))
-	fs.StringSliceVar(&sweep.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
-	fs.StringSliceVar(&sweep.Nets, "nets", nil, "nets (default: each data set's)")
+	fs := cmd.Flags()
 	sweep.Seeds = []uint32{3}
-	settings.AddSeeds(fs, &sweep.Seeds, "seeds")
-	fs.IntVar(&crossed, "crossed", 0,
-		"number of seeds for each part of the draws (see --seed-split), a prime Q from 5 to 31: Q² runs of each cell, "+
-			"in which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
-			"prints results power in place of the table")
-	fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or "+
-		"METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
-	fs.StringVar(&sweep.Like, "like", "fedawe",
-		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
-	fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
+	registerLists(fs, &sweep)
+	settings.AddFlags(fs, "method", "data", "net", "availability") // the lists stand in their place
+	c := a.pooled(cmd)
+	registerEvents(fs, &c.machine)
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or "+
+			"METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
+	})
+	settings.Under(settings.SingleDraws, fs, func(fs *pflag.FlagSet) {
+		fs.IntVar(&crossed, "crossed", 0,
+			"number of seeds for each part of the draws (see --seed-split), a prime Q from 5 to 31: Q² runs of each "+
+				"cell, in which any two seeds of two parts meet once, in place of a run for each of --seeds; "+
+				"prints results power in place of the table")
+	})
+	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
+	})
 	registerMetric(cmd, &named, "numbers to print (default: last50,train_acc)")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := c.validate(); err != nil {
@@ -107,4 +108,20 @@ availability, the initial weights and the batches.`,
 		})
 	}
 	return cmd
+}
+
+// registerLists adds the flags that say of what sweep and tune make a cell each, and how all of them train.
+func registerLists(fs *pflag.FlagSet, s *many.Sweep) {
+	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(&s.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
+		fs.StringSliceVar(&s.Availability, "availability", []string{"stationary"},
+			"availability models: "+strings.Join(availability.Names(), ", "))
+		fs.StringSliceVar(&s.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
+		fs.StringSliceVar(&s.Nets, "nets", nil, "nets (default: each data set's)")
+		settings.AddSeeds(fs, &s.Seeds, "seeds")
+	})
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&s.Like, "like", "fedawe", "all train as this method in its paper: split, batches, steps, "+
+			"schedule, clipping, augmentation, weight decay")
+	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"rollcall/algos"
 	"rollcall/bench/many"
@@ -43,24 +42,31 @@ the table's.`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              oneNamed("tables", papers.TableNames()),
 	}
-	c, fs := a.pooled(cmd), cmd.Flags()
-	registerEvents(fs, &c.machine)
-	fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
-	fs.StringSliceVar(&wanted.Also, "also", nil, "further methods, which the table does not have: they train as its "+
-		"own methods do, but at their own learning rates, and are below them without printed numbers")
-	fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
-	fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability models")
+	fs := cmd.Flags()
+	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(&wanted.Methods, "methods", nil, "only these methods")
+		fs.StringSliceVar(&wanted.Also, "also", nil, "further methods, which the table does not have: they train as "+
+			"its own methods do, but at their own learning rates, and are below them without printed numbers")
+		fs.StringSliceVar(&wanted.Data, "data", nil, "only these data sets")
+		fs.StringSliceVar(&wanted.Availability, "availability", nil, "only these availability models")
+		wanted.Rounds = fs.Int("rounds", 0,
+			"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
+		fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
+	})
 	registerColumns(fs, &wanted, "seeds (default: 3,4,6)", "")
-	wanted.Rounds = fs.Int("rounds", 0,
-		"rounds (default: the paper's; fedawe's 2000, cafed-1 150; fedar's 1000, which it does not print)")
-	fs.Int("clients", 0, "clients (default: the paper's; fedawe's and fedar's 100, cafed-1 24)")
-	fs.Int("eval-every", 0,
-		"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
-	fs.String("eval-train-rounds", "last", "all: evaluate the training set at every evaluation, as figures that "+
-		"show it do; last: in the last 50 rounds, which the table reads")
-	fs.StringVar(&file, "rates", "",
-		"file of learning rates that tune has written, in place of the paper's; such numbers are not compared with "+
-			"printed ones")
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&file, "rates", "",
+			"file of learning rates that tune has written, in place of the paper's; such numbers are not compared "+
+				"with printed ones")
+	})
+	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
+		fs.Int("eval-every", 0,
+			"evaluate every so many rounds (default: fedawe's 10, and 2 among the last 50; cafed-1 1, fedar's 5)")
+		fs.String("eval-train-rounds", "last", "all: evaluate the training set at every evaluation, as figures that "+
+			"show it do; last: in the last 50 rounds, which the table reads")
+	})
+	c := a.pooled(cmd)
+	registerEvents(fs, &c.machine)
 	registerMetric(cmd, &named, "further numbers of the runs, below the paper's (default: none)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := papers.TableByID(args[0])
@@ -98,16 +104,22 @@ the table's.`,
 // registerColumns adds the flags of tables and figures that choose columns, seeds and a preset, and how FedAWE's runs
 // are drawn. others ends the usage of the preset.
 func registerColumns(fs *pflag.FlagSet, w *many.Wanted, seeds, others string) {
-	fs.StringSliceVar(&w.Columns, "column", nil,
-		"only the columns with this setting, such as p-min=0.1 of fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
-	fs.String("draws", "philox", "of fedawe's: philox, or numpy: split and availability exactly as the released code "+
-		"draws them from the same seed")
-	settings.AddSeeds(fs, &w.Seeds, seeds)
-	fs.StringVar(&w.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
-		"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have no "+
-		"other"+others+")")
-	fs.StringSliceVar(&w.Readings, "reading", nil, "another way to read what the paper leaves open, over the preset: "+
-		strings.Join(papers.ReadingNames(), ", ")+" (docs/presets.md)")
+	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
+		settings.AddSeeds(fs, &w.Seeds, seeds)
+		fs.StringSliceVar(&w.Columns, "column", nil,
+			"only the columns with this setting, such as p-min=0.1 of fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
+	})
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&w.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+
+			"code-no-momentum: as cafed's code, but with plain SGD (default: code, and paper for fedar's, which have "+
+			"no other"+others+")")
+		fs.StringSliceVar(&w.Readings, "reading", nil, "another way to read what the paper leaves open, over the "+
+			"preset: "+strings.Join(papers.ReadingNames(), ", ")+" (docs/presets.md)")
+	})
+	settings.Under(settings.DataSplit, fs, func(fs *pflag.FlagSet) {
+		fs.String("draws", "philox", "of fedawe's: philox, or numpy: split and availability exactly as the released "+
+			"code draws them from the same seed")
+	})
 	for _, name := range []string{"seeds", "preset"} {
 		fs.Lookup(name).DefValue = "" // the usage says it
 	}
@@ -204,12 +216,7 @@ func (a *app) printTable(t *papers.Table, rows []results.SummaryRow, path string
 	if len(rows) == 0 {
 		return nil
 	}
-	width := 120 // of a file or a pipe
-	if f, is := files.Terminal(a.stdout); is {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			width = w
-		}
-	}
+	width := columnsOf(a.stdout, 120)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nours: %s, %s; %s\n", t.Title, files.Count(len(t.Seeds), "seed"),
 		files.Count(t.Rounds, "round"), t.About(t.Rounds))

@@ -59,7 +59,7 @@ func statusOf(err error) int {
 func trackNight(ctx context.Context, dir string, bench nightBench) (stdout, stderr string, err error) {
 	var out, log bytes.Buffer
 	flags := trackFlags{history: dir, rule: track.DefaultRule(), nights: 1, format: "text"}
-	err = (&app{&out, &log}).trackRun(ctx, flags, bench)
+	err = (&app{stdout: &out, stderr: &log}).trackRun(ctx, flags, bench)
 	return out.String(), log.String(), err
 }
 

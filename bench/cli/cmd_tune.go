@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rollcall/algos"
-	"rollcall/algos/availability"
 	"rollcall/bench/many"
 	"rollcall/bench/many/tune"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/datasets"
 	"rollcall/internal/files"
 )
 
@@ -66,24 +62,25 @@ folder. --rung k runs only one comparison, after the earlier ones, and with --pa
   rollcall tune --methods fedawe,mifa --data leaf --rounds 40 --lrs 0.1,0.03,0.01 --server-lrs 1,3`,
 		Args: noArgs,
 	}
-	// The lists below stand in place of some settings. --eval-last is for tables.
-	settings.AddFlags(cmd.Flags(), "method", "data", "net", "availability", "lr", "server-lr", "eval-last")
-	c, fs := a.pooled(cmd), cmd.Flags()
-	fs.IntVar(&rung, "rung", 0, "train only the runs of the k-th comparison, from 1, after the earlier ones; "+
-		"--part is then a part of these runs (default: all, one after the other)")
-	fs.StringSliceVar(&tuning.Methods, "methods", nil, "methods: "+strings.Join(algos.Names(), ", "))
-	fs.StringSliceVar(&tuning.Availability, "availability", []string{"stationary"},
-		"availability models: "+strings.Join(availability.Names(), ", "))
-	fs.StringSliceVar(&tuning.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
-	fs.StringSliceVar(&tuning.Nets, "nets", nil, "nets (default: each data set's)")
-	tuning.LRs, tuning.ServerLRs = slices.Clone(tuneLRs), slices.Clone(tuneServerLRs)
-	settings.AddRates(fs, &tuning.LRs, "lrs", "local learning `rates` to try")
-	settings.AddRates(fs, &tuning.ServerLRs, "server-lrs", "server learning `rates` to try with each of --lrs")
+	fs := cmd.Flags()
 	tuning.Seeds = []uint32{tuneSeed}
-	settings.AddSeeds(fs, &tuning.Seeds, "seeds, none of them a table's or a figure's")
-	fs.StringVar(&tuning.Like, "like", "fedawe",
-		"all train as this method in its paper: split, batches, steps, schedule, clipping, augmentation, weight decay")
-	fs.StringVar(&tuning.Name, "name", "tune", "folder below OUT of rates, trials and runs")
+	registerLists(fs, &tuning.Sweep)
+	fs.Lookup("seeds").Usage = "seeds, none of them a table's or a figure's, such as 1001,1002"
+	tuning.LRs, tuning.ServerLRs = slices.Clone(tuneLRs), slices.Clone(tuneServerLRs)
+	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
+		settings.AddRates(fs, &tuning.LRs, "lrs", "local learning `rates` to try")
+		settings.AddRates(fs, &tuning.ServerLRs, "server-lrs", "server learning `rates` to try with each of --lrs")
+	})
+	// The lists stand in place of some settings. --eval-last is for tables.
+	settings.AddFlags(fs, "method", "data", "net", "availability", "lr", "server-lr", "eval-last")
+	c := a.pooled(cmd)
+	settings.Under(settings.Workers, fs, func(fs *pflag.FlagSet) {
+		fs.IntVar(&rung, "rung", 0, "train only the runs of the k-th comparison, from 1, after the earlier ones; "+
+			"--part is then a part of these runs (default: all, one after the other)")
+	})
+	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&tuning.Name, "name", "tune", "folder below OUT of rates, trials and runs")
+	})
 	for name, value := range tuneSettings.All() {
 		if f := fs.Lookup(name); f != nil {
 			f.DefValue = value

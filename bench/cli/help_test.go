@@ -11,7 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/algos"
+	"rollcall/algos/availability"
 	"rollcall/bench/many"
+	"rollcall/bench/settings"
 	"rollcall/internal/must"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -36,10 +39,75 @@ func TestHelpWidth(t *testing.T) {
 	walk(Root())
 }
 
-func TestWrapText(t *testing.T) {
-	const text = "one two  three\nκλμν five\n\nsix-and-a-half seven"
-	if got, want := wrapText(text, 9), "one two\nthree\nκλμν five\n\nsix-and-a-half\nseven"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+// Every flag of a command with many of them stands below a heading, and the usual ones come first.
+func TestFlagGroups(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		groups := grouped(c.Flags())
+		if groups == nil {
+			return
+		}
+		if first := groups[0]; first.name != settings.Usual || len(first.flags) > 13 {
+			t.Errorf("%s: first %q with %d flags, want at most a dozen usual ones, and --help", c.CommandPath(),
+				first.name, len(first.flags))
+		}
+		n := 0
+		for _, g := range groups {
+			for _, f := range g.flags {
+				if n++; settings.GroupOf(f) != g.name && f.Name != "help" {
+					t.Errorf("%s: --%s has the group %q, want one of settings.Groups", c.CommandPath(), f.Name,
+						settings.GroupOf(f))
+				}
+			}
+			if g.name == settings.Usual && !slices.ContainsFunc(g.flags, func(f *pflag.Flag) bool {
+				return strings.HasPrefix(f.Name, "method") || f.Name == "data"
+			}) {
+				t.Errorf("%s: neither method nor data among the usual flags", c.CommandPath())
+			}
+		}
+		shown := 0
+		_, usage, _ := strings.Cut(c.UsageString(), string(settings.Usual)+":\n")
+		for line := range strings.Lines(usage) {
+			if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(words[0], "-") &&
+				strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "       ") {
+				shown++
+			}
+		}
+		if shown != n {
+			t.Errorf("%s: help shows %d flags, want all %d", c.CommandPath(), shown, n)
+		}
+	}
+	walk(Root())
+}
+
+// Whatever is listed as a method or an availability model has a description that fits any window.
+func TestDescriptions(t *testing.T) {
+	for _, name := range slices.Concat(algos.Names(), availability.Names()) {
+		for _, width := range []int{leastWidth, 80, helpWidth} {
+			var out strings.Builder
+			if status := Run(t.Context(), []string{"help", name}, &out, io.Discard); status != StatusOK {
+				t.Fatalf("%s: status %d", name, status)
+			}
+			text := describeModel(name, width)
+			if slices.Contains(algos.Names(), name) {
+				text = must.Get(describeMethod(name, width))(t)
+			}
+			if width == helpWidth && text != out.String() {
+				t.Errorf("help %s: %q, want %q", name, out.String(), text)
+			}
+			if !strings.Contains(text, "Formula:") || !strings.Contains(text, "Paper:") {
+				t.Errorf("%s: %q, want a formula and a paper", name, text)
+			}
+			about, _, _ := strings.Cut(text, "\nExample:")
+			for line := range strings.Lines(about) {
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+					t.Errorf("%s: %d columns, want at most %d: %s", name, n, width, line)
+				}
+			}
+		}
 	}
 }
 
@@ -59,7 +127,7 @@ func TestUsageNamesDefaults(t *testing.T) {
 		cells := must.Get(many.Cells(&of, &w))(t)
 		return cells[0].Settings.Values()[name]
 	}
-	flags := (&app{io.Discard, io.Discard}).tableCommand().Flags()
+	flags := (&app{stdout: io.Discard, stderr: io.Discard}).tableCommand().Flags()
 	for flag, want := range map[string]string{
 		"rounds": fmt.Sprintf("fedawe's %s, cafed-1 %s; fedar's %s, which",
 			value("fedawe-2", "rounds"), value("cafed-1", "rounds"), value("fedar-2", "rounds")),
@@ -82,7 +150,7 @@ func TestUsageNamesDefaults(t *testing.T) {
 	if fedar, fedawe := value("fedar-2", "clients"), value("fedawe-2", "clients"); fedar != fedawe {
 		t.Errorf("%s and %s clients, the usage has one number for both", fedar, fedawe)
 	}
-	figures := (&app{io.Discard, io.Discard}).figureCommand().Flags()
+	figures := (&app{stdout: io.Discard, stderr: io.Discard}).figureCommand().Flags()
 	for _, f := range papers.Figures() {
 		data := ""
 		switch of := f.Measure.(type) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -245,7 +246,7 @@ func onChange(w io.Writer) func(rows []compare.ListRow) error {
 			return nil
 		}
 		var b strings.Builder
-		if err := compare.WriteList(&b, rows); err != nil {
+		if err := compare.WriteList(&b, rows, math.MaxInt); err != nil {
 			return err
 		}
 		text := b.String()

@@ -51,10 +51,18 @@ func (a *app) pooled(cmd *cobra.Command) *pooled {
 	s := &pooled{app: a, cmd: cmd}
 	fs := cmd.Flags()
 	registerPool(fs, &s.machine, &s.keep)
-	fs.StringVar(&s.format, "format", "text",
-		"of --plan: text, or json: every run with the command that trains it alone, for schedulers")
-	fs.Var(&s.keep.Part, "part", "train only part i of n of the runs, for schedulers; if the parts share no folder, "+
-		"results merge merges them")
+	settings.Under(settings.Workers, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(&s.format, "format", "text",
+			"of --plan: text, or json: every run with the command that trains it alone, for schedulers")
+		fs.Var(&s.keep.Part, "part", "train only part i of n of the runs, for schedulers; if the parts share no "+
+			"folder, results merge merges them")
+	})
+	settings.Under(settings.Slurm, fs, s.registerSlurm)
+	return s
+}
+
+// registerSlurm adds the flags of jobs.
+func (s *pooled) registerSlurm(fs *pflag.FlagSet) {
 	fs.BoolVar(&s.slurm, "slurm", false,
 		"submit a Slurm array job whose task i trains part i of n, on a folder that all nodes see; "+
 			"--plan sets its size")
@@ -79,7 +87,6 @@ func (a *app) pooled(cmd *cobra.Command) *pooled {
 		"with --slurm: another option of sbatch, such as --qos=low; may be repeated")
 	fs.StringArrayVar(&s.prologue, "prologue", nil,
 		"with --slurm: a line of shell before the command, such as 'module load cuda'; may be repeated")
-	return s
 }
 
 // jobFlags are the flags that the tasks of a job are not given.
@@ -219,12 +226,13 @@ func (s *pooled) begin(of planned) (here bool, err error) {
 // logs returns the folder of the job's scripts, numbers and logs.
 func (s *pooled) logs(id string) string { return filepath.Join(s.machine.Out, id, slurmFolder) }
 
-// end returns the error of a command, and says where the reasons are if tasks have made the runs.
+// end returns the error of a command, and says where the reasons are if tasks have made the runs, and whether it
+// resumes.
 func (s *pooled) end(id string, err error) error {
 	if err != nil && s.collect {
 		run.Logf(s.stderr, "slurm: the logs of the tasks are in %s\n", s.logs(id))
 	}
-	return err
+	return s.orResumes(err)
 }
 
 // submit writes the jobs of what is left to do, and submits or prints them. more reports whether there is anything to

@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"rollcall/algos"
-	"rollcall/algos/availability"
 	"rollcall/bench/many"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
@@ -28,6 +26,7 @@ import (
 // subcommands.
 type app struct {
 	stdout, stderr io.Writer
+	saved          int // [run.Saved] when the command line began: tests have many in one process
 }
 
 // texts is the writer of cobra's help, usage and completions. Cobra ignores errors of writing, as on a full disk, so
@@ -47,10 +46,11 @@ func (t *texts) Write(p []byte) (int, error) {
 
 // newRoot returns the program's command with all subcommands. Cobra writes its own texts to help.
 //
-// Cobra's defaults are changed in three ways: an error of the command line is a usage error (status 2) with the nearest
-// known name in it, a command that only groups others prints its help, and help fits a window, see [wrapHelp].
+// Cobra's defaults are changed in four ways: an error of the command line is a usage error (status 2) with the nearest
+// known name in it, a command that only groups others prints its help, help fits a window and has its flags in groups,
+// see [wrapHelp], and help knows methods and availability models, see [app.helpTopics].
 func newRoot(stdout, stderr io.Writer, help *texts) *cobra.Command {
-	a := &app{stdout, stderr}
+	a := &app{stdout, stderr, run.Saved()}
 	root := &cobra.Command{
 		Use:   "rollcall",
 		Short: "Benchmarks federated learning with clients that are not always available",
@@ -61,7 +61,9 @@ numbers.
 In a list, commas separate the values, and no value is there twice.`,
 		// Run logs errors itself, in one line. Cobra would print them with the usage, which hides them.
 		SilenceErrors: true, SilenceUsage: true,
+		Version: versionLine(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(help)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagError)
@@ -92,18 +94,13 @@ In a list, commas separate the values, and no value is there twice.`,
 			// Without RunE cobra would print help for an unknown subcommand too, and never check the arguments.
 			c.Args = subcommandArgs
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		case c.Name() == "help": // cobra's own ends with status 0 for an unknown topic
-			c.Args = func(_ *cobra.Command, args []string) error {
-				topic, rest, err := root.Find(args)
-				if err != nil {
-					return err
-				}
-				return subcommandArgs(topic, rest)
-			}
+		case c.Name() == "help":
+			a.helpTopics(root, c)
 		}
 	}
 	readDecimal(root)
-	wrapHelp(root)
+	meanTwins(root)
+	wrapHelp(root, widthOf(stdout))
 	return root
 }
 
@@ -125,17 +122,22 @@ func subcommandArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
+	names := commandNames(cmd)
 	if len(names) == 0 { // reached from help alone: `rollcall help run x`
 		return noArgs(cmd, args)
 	}
 	return settings.Usagef("%sunknown command %q%s, want one of %s", errorPrefix(cmd), args[0],
 		settings.DidYouMean(args[0], names), strings.Join(names, ", "))
+}
+
+// commandNames returns the names of the subcommands.
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 // flagError turns an error of pflag into a usage error that says what is wanted: the nearest flag for a flag that does
@@ -153,6 +155,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		name := unknown.GetSpecifiedName()
 		// Names of flags have no dashes, but a user reads the hint as what to type.
 		hint := strings.Replace(settings.DidYouMean(name, names), "mean ", "mean --", 1)
+		if name == "version" {
+			hint = ", did you mean rollcall version"
+		}
 		return settings.Usagef("%sunknown flag --%s%s, want one that %s lists", of, name, hint, want)
 	}
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -232,7 +237,7 @@ func readDecimal(c *cobra.Command) {
 func completeNames(cmd *cobra.Command) {
 	names := map[string][]string{
 		"methods": algos.Names(), "also": algos.Names(), "like": algos.Names(),
-		"data": datasets.Names(), "nets": models.Names(), "kind": availability.Names(),
+		"data": datasets.Names(), "nets": models.Names(),
 		"device":    {"auto", "cpu", "cuda"},
 		"precision": {"tf32", "fp32", "bf16", "bf16x3"},
 		"rows":      {"memory", "file"},
@@ -256,6 +261,28 @@ func completeNames(cmd *cobra.Command) {
 func completeWords(cmd *cobra.Command, flag string, words []string) {
 	// The error would say that the flag is unknown or already has a completion. Neither happens here.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// twins are names under which commands take one flag: those of one thing, those of many, and an earlier one.
+var twins = map[string]string{
+	"method": "methods", "methods": "method", "net": "nets", "nets": "net", "seed": "seeds", "seeds": "seed",
+	"lr": "lrs", "lrs": "lr", "server-lr": "server-lrs", "server-lrs": "server-lr", "kind": "availability",
+}
+
+// meanTwins lets a command and its subcommands take a flag by the name that another command has for it, as in
+// `rollcall run --methods fedau`, unless the command has both.
+func meanTwins(c *cobra.Command) {
+	own := map[string]bool{}
+	c.Flags().VisitAll(func(f *pflag.Flag) { own[f.Name] = true })
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if twin := twins[name]; !own[name] && own[twin] {
+			name = twin
+		}
+		return pflag.NormalizedName(name)
+	})
+	for _, sub := range c.Commands() {
+		meanTwins(sub)
+	}
 }
 
 // noArgs is cobra.NoArgs with a usage error.
@@ -284,8 +311,7 @@ func oneNamed(what string, names []string) cobra.PositionalArgs {
 
 // unknownName returns the error of an argument that is none of the known names. what is the noun for them: "table".
 func unknownName(what, name string, known []string) error {
-	return settings.Usagef("%s %q: unknown%s, want one of %s",
-		what, name, settings.DidYouMean(name, known), strings.Join(known, ", "))
+	return settings.Usagef("%s %q: %s", what, name, settings.Unknown(name, known))
 }
 
 // versionCommand is `rollcall version`, which every bug report should quote.
@@ -293,59 +319,15 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, Go version and platform", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "rollcall %s %s %s/%s\n",
-				run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(a.stdout, versionLine())
 			return err
 		},
 	}
 }
 
+func versionLine() string {
+	return fmt.Sprintf("rollcall %s %s %s/%s", run.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 // Root returns the program's command with all subcommands, for what reads names and flags, and runs none.
 func Root() *cobra.Command { return newRoot(io.Discard, io.Discard, &texts{}) }
-
-// helpWidth is how many columns a line of help has at most. Descriptions, lists of names and flags are written as they
-// come in the source and wrapped here, so that the lists may grow.
-const helpWidth = 100
-
-// wrapHelp wraps the descriptions of a command and its subcommands, and the help of their flags. It leaves cobra's own
-// commands alone, whose descriptions have lines of shell in them.
-func wrapHelp(c *cobra.Command) {
-	if c.Name() == "completion" {
-		return
-	}
-	if !c.HasParent() {
-		// Cobra's template does not wrap the help of flags, and has no setting for that.
-		usages := fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)
-		c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", usages)) // subcommands take it over
-	}
-	c.Long = wrapText(c.Long, helpWidth)
-	for _, sub := range c.Commands() {
-		wrapHelp(sub)
-	}
-}
-
-// wrapText breaks the paragraphs of a text anew into lines of at most so many columns. An empty line ends a paragraph.
-func wrapText(text string, width int) string {
-	var b strings.Builder
-	for i, paragraph := range strings.Split(text, "\n\n") {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		column := 0
-		for word := range strings.FieldsSeq(paragraph) {
-			n := utf8.RuneCountInString(word) // not bytes: help has characters such as τ
-			switch {
-			case column == 0:
-			case column+1+n > width:
-				b.WriteByte('\n')
-				column = 0
-			default:
-				b.WriteByte(' ')
-				column++
-			}
-			b.WriteString(word)
-			column += n
-		}
-	}
-	return b.String()
-}

@@ -60,7 +60,7 @@ func TestSweepSettings(t *testing.T) {
 
 func cellsOfSweep(t *testing.T, line string) (cells []many.Cell) {
 	t.Helper()
-	a := &app{&strings.Builder{}, &strings.Builder{}}
+	a := &app{stdout: &strings.Builder{}, stderr: &strings.Builder{}}
 	cmd := a.sweepCommand()
 	must.OK(t, cmd.ParseFlags(strings.Fields(line)))
 	fs := cmd.Flags()

@@ -412,7 +412,7 @@ func TestPythonInterrupted(t *testing.T) {
 		t.Errorf("%q are there, want the command and a process of the method: the test is of nothing", found)
 	}
 	log, _ := run.endBy(t, syscall.SIGINT, statusInterrupted)
-	if strings.Contains(log, "Traceback") || !strings.HasSuffix(log, "rollcall: interrupted\n") {
+	if strings.Contains(log, "Traceback") || !strings.HasSuffix(log, resumesLine) {
 		t.Errorf("%q, want that it was interrupted", log)
 	}
 	nonePython(t, file)

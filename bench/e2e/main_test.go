@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"rollcall/bench/cli"
+	"rollcall/bench/run/progress"
 	"rollcall/internal/must"
 	"rollcall/results"
 )
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) {
 type shutOff struct{ *testing.M }
 
 func (m shutOff) Run() int {
+	progress.LogEvery = 0   // tests wait for evaluations
 	debug.SetGCPercent(400) // a tenth of the tests' time went into collecting their garbage
 	empty, err := os.MkdirTemp("", "rollcall-test-*")
 	if err != nil {
@@ -109,7 +111,8 @@ func oneLineError(t *testing.T, o outcome, status int, parts ...string) {
 	for line := range strings.Lines(o.stderr) {
 		if strings.HasPrefix(line, "rollcall: ") {
 			complaints = append(complaints, line)
-		} else if !strings.HasPrefix(line, "device: ") && !strings.Contains(line, ": round ") {
+		} else if !strings.HasPrefix(line, "device: ") && !strings.Contains(line, ": round ") &&
+			!strings.Contains(line, " · after ") {
 			t.Errorf("stray line on stderr: %q", line)
 		}
 	}

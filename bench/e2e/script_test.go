@@ -30,6 +30,7 @@ import (
 
 	"rollcall/bench/cli"
 	"rollcall/bench/run"
+	"rollcall/bench/run/progress"
 	"rollcall/internal/lock"
 	"rollcall/nets/cpu/kernels"
 )
@@ -116,6 +117,8 @@ var scriptPrograms = map[string]func(){
 		args := os.Args[1:]
 		if os.Getenv(inScript) != "" {
 			args = words(args)
+		} else {
+			progress.LogEvery = 0 // tests wait for evaluations
 		}
 		if os.Getenv(docsSmallRuns) != "" {
 			if args = docsSmall(args); args == nil {
@@ -290,6 +293,9 @@ var normalPatterns = []struct {
 	// Seconds at the end of a line of progress, and in the column of results show.
 	{regexp.MustCompile(`(?m), \d+\.\d s$`), ", 0.0 s"},
 	{regexp.MustCompile(` +\d+\.\d( +cpu-)`), " 0.0$1"},
+	// How long a command took, and a line that it says in the tenth second of a slow machine.
+	{regexp.MustCompile(`(?m)after (\d+ min ?)?(\d+ s)?$`), "after 0 s"},
+	{regexp.MustCompile(`(?m)^.*: round \d+/\d+ · .* left\n`), ""},
 	// The default of --threads is the number of cores, in help and in the flags of a machine with another number.
 	{regexp.MustCompile(`(results do not depend on them \(default )\d+\)`), "${1}CORES)"},
 	{regexp.MustCompile(`(--threads \d+: want 1 … )\d+`), "${1}MOST"},

@@ -18,8 +18,11 @@ import (
 const longRun = " --data leaf --clients 4 --rounds 400000 --local-steps 1 --batch 8 " +
 	"--eval-every 10 --device cpu --threads 1 "
 
-// interruptedLine ends the log of a command that was interrupted.
-const interruptedLine = "rollcall: interrupted\n"
+// These lines end the log of a command that was interrupted, the second where a repeated command resumes.
+const (
+	interruptedLine = "rollcall: interrupted\n"
+	resumesLine     = "rollcall: interrupted: repeat the command to resume\n"
+)
 
 // promptEnd is how long a command may take that has a second: the machine may have other work.
 const promptEnd = 3 * time.Second
@@ -34,9 +37,9 @@ func TestSignals(t *testing.T) {
 		is     results.RunStatus
 		says   string // in the end
 	}{
-		"INT":  {syscall.SIGINT, false, "100000", statusInterrupted, results.RunInterrupted, interruptedLine},
-		"TERM": {syscall.SIGTERM, false, "100000", statusInterrupted, results.RunInterrupted, interruptedLine},
-		"HUP":  {syscall.SIGHUP, false, "100000", statusInterrupted, results.RunInterrupted, interruptedLine},
+		"INT":  {syscall.SIGINT, false, "100000", statusInterrupted, results.RunInterrupted, resumesLine},
+		"TERM": {syscall.SIGTERM, false, "100000", statusInterrupted, results.RunInterrupted, resumesLine},
+		"HUP":  {syscall.SIGHUP, false, "100000", statusInterrupted, results.RunInterrupted, resumesLine},
 		"USR1": {
 			syscall.SIGUSR1, false, "100000", statusTimeUp, results.RunInterrupted,
 			"rollcall: time is up: repeat the command to resume\n",

@@ -37,8 +37,9 @@ func NewPool(stderr io.Writer, machine run.Machine, keep Keep) *Pool {
 	return p
 }
 
-// Close closes all sessions.
+// Close closes all sessions, and ends the progress of the runs.
 func (p *Pool) Close() (err error) {
+	p.progress.Close()
 	for _, ses := range p.Sessions {
 		err = errors.Join(err, ses.Close())
 	}

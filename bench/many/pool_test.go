@@ -13,10 +13,13 @@ import (
 	"testing"
 
 	"rollcall/bench/run"
+	"rollcall/bench/run/progress"
 	"rollcall/bench/settings/settingstest"
 	"rollcall/internal/lock"
 	"rollcall/internal/must"
 )
+
+func init() { progress.LogEvery = 0 } // tests wait for evaluations
 
 // poolOf returns a pool of n sessions, whose log nobody reads.
 func poolOf(n int) *Pool {

@@ -105,8 +105,7 @@ func (r *RatesRow) validate() error {
 		{"availability", r.Availability, availability.Names()},
 	} {
 		if !slices.Contains(c.known, c.name) {
-			return fmt.Errorf("%s %q: unknown%s, want one of %s", c.column, c.name,
-				settings.DidYouMean(c.name, c.known), strings.Join(c.known, ", "))
+			return fmt.Errorf("%s %q: %s", c.column, c.name, settings.Unknown(c.name, c.known))
 		}
 	}
 	for _, c := range []struct {

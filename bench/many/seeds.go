@@ -25,6 +25,29 @@ type Task struct {
 	Label    string
 	Own      bool // the runs must stand in the table's own folder, and are copied there from other tables
 	StopAt   *int // see [run.Experiment]
+	From     int  // the rounds before are another command's or another task's, from which the runs resume
+}
+
+// work returns the cost of a run of the task.
+func (t *Task) work() progress.Work {
+	work := run.Work(t.Label, &t.Settings)
+	work.From = t.From
+	if t.StopAt != nil {
+		work.Rounds = min(*t.StopAt, work.Rounds)
+	}
+	return work
+}
+
+// Expect says which tasks the caller will have made later, with so many seeds each: the progress counts them among all
+// runs of the command.
+func (p *Pool) Expect(tasks []Task, seeds int) {
+	var works []progress.Work
+	for i := range tasks {
+		for range seeds {
+			works = append(works, tasks[i].work())
+		}
+	}
+	p.progress.Expect(works)
 }
 
 func (t *Task) run(p *Pool, table string, seed uint32, decisions bool) *seedRun {
@@ -83,13 +106,15 @@ func (u *Undone) Words() string {
 func (p *Pool) Seeds(ctx context.Context, table string, tasks []Task, seeds []uint32, decisions bool,
 	finished func(cell int, runs papers.Runs, failed error) error,
 ) (left Undone, err error) {
+	if err := p.fetch(ctx, table, tasks, seeds); err != nil {
+		return left, err
+	}
 	runs, jobs := make([][]*seedRun, len(tasks)), make([][]*Job, len(tasks))
 	ofPart := p.keysOfPart(table, tasks, seeds)
 	for i, t := range tasks {
 		for _, seed := range seeds {
 			r := t.run(p, table, seed, decisions)
-			work := run.Work(t.Label, &t.Settings)
-			work.Rounds = r.x.Rounds()
+			work := t.work()
 			r.progress = p.progress.Run(fmt.Sprintf("%s seed %d", t.Label, seed), work)
 			switch {
 			case p.Keep.Look:

@@ -134,6 +134,9 @@ func (p *Pool) Table(ctx context.Context, t *papers.Table, cells []Cell) (Summar
 		}
 		return nil
 	})
+	if _, missing := errors.AsType[*MissingError](err); missing {
+		return done, err
+	}
 	done.Undone = left
 	if isInterrupted(err) {
 		done.Stopped, err = err, nil

@@ -20,6 +20,7 @@ var working struct {
 	grace time.Duration // the longest of the runs' graces
 
 	begun, rounds int // runs that were begun since the process started, and rounds that they have trained
+	saved         int // runs of these that are complete, and checkpoints that they have written or resumed from
 }
 
 // Trained returns how many runs were begun in this process, and how many rounds these have trained.
@@ -27,6 +28,20 @@ func Trained() (begun, rounds int) {
 	working.lock.Lock()
 	defer working.lock.Unlock()
 	return working.begun, working.rounds
+}
+
+// Saved returns how often a run of this process has left something that a repeated command need not train again: a
+// checkpoint, or itself, complete.
+func Saved() int {
+	working.lock.Lock()
+	defer working.lock.Unlock()
+	return working.saved
+}
+
+func countSaved() {
+	working.lock.Lock()
+	defer working.lock.Unlock()
+	working.saved++
 }
 
 // countRound counts a round.

@@ -265,6 +265,7 @@ func (x *Experiment) make(
 		}
 		return m, err
 	}
+	countSaved()
 	run, bad := results.ReadRunFolder(x.Dir)
 	m.Run = &run
 	return m, errors.Join(append(bad, err)...)

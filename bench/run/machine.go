@@ -172,6 +172,9 @@ func (m *Machine) Choose() (Choice, error) {
 	}
 	there, err := gpu.Cards()
 	if kind == "auto" {
+		if gpu.NoCard(err) {
+			return Choice{why: " (no NVIDIA GPU; using the CPU)"}, nil
+		}
 		if err != nil {
 			return Choice{why: fmt.Sprintf(" (auto: %v)", err)}, nil
 		}

@@ -97,8 +97,12 @@ func (t *trainer) resumeNewest(ctx context.Context, newest int) (resumed bool, e
 		}
 		path := filepath.Join(t.x.Dir, checkpoint.Name(round))
 		useless, err := t.resume(ctx, path, round)
-		if useless == nil || err != nil {
-			return err == nil, err
+		if err != nil {
+			return false, err
+		}
+		if useless == nil {
+			countSaved()
+			return true, nil
 		}
 		Logf(t.ses.Stderr, "rollcall: %s: not used\n", settings.ErrorLine(useless))
 	}

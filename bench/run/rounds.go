@@ -313,6 +313,7 @@ func (t *trainer) save(ctx context.Context) {
 		})
 	}
 	if err == nil {
+		countSaved()
 		t.saved.round = t.done
 		err = folder.RemoveOlder(t.x.Dir, t.done, keptCheckpoints)
 	}

@@ -61,7 +61,7 @@ func (ses *Session) populate(s *settings.Settings, seed uint32) (p Population, e
 
 // withoutSamples returns how many clients of a run have no sample; 0 if its data are not on this machine.
 func (ses *Session) withoutSamples(ctx context.Context, s *settings.Settings, seed uint32) (int, error) {
-	if _, err := datasets.Find(s.Data, ses.dataOptions(s, seed)); errors.Is(err, datasets.ErrNotFound) {
+	if ses.Lacks(s) {
 		return 0, nil
 	}
 	if err := ses.OpenData(ctx, s, seed); err != nil {
@@ -69,6 +69,18 @@ func (ses *Session) withoutSamples(ctx context.Context, s *settings.Settings, se
 	}
 	clients, err := ses.populate(s, seed)
 	return clients.empty, err
+}
+
+// Lacks reports whether the data set of s is nowhere on this machine.
+func (ses *Session) Lacks(s *settings.Settings) bool {
+	_, err := datasets.Find(s.Data, ses.dataOptions(s, 0))
+	return errors.Is(err, datasets.ErrNotFound)
+}
+
+// Fetch downloads the data set of s, if it is nowhere on this machine.
+func (ses *Session) Fetch(ctx context.Context, s *settings.Settings) error {
+	_, err := datasets.Fetch(ctx, s.Data, ses.dataOptions(s, 0))
+	return err
 }
 
 // SessionOn returns a session on data and an engine that the caller has opened.

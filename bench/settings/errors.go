@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"rollcall/algos"
 )
 
 // usageError is the error of an impossible command line. It ends the program with status 2, other errors with 1.
@@ -31,7 +33,36 @@ func OneOf(flag, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	return Usagef("--%s %q: unknown%s, want one of %s", flag, name, DidYouMean(name, known), strings.Join(known, ", "))
+	if strings.Contains(name, ",") {
+		return Usagef("--%s %q: several, want one of %s", flag, name, strings.Join(known, ", "))
+	}
+	return Usagef("--%s %q: %s", flag, name, Unknown(name, known))
+}
+
+// Unknown says that a name is none of the known ones, and which one or which ones may be meant.
+func Unknown(name string, known []string) string {
+	if family := Family(name, known); family != nil {
+		return "unknown, want one of " + strings.Join(family, ", ")
+	}
+	return "unknown" + DidYouMean(name, known) + ", want one of " + strings.Join(known, ", ")
+}
+
+// Family returns the known names whose first word is the name, such as fedavg-active and fedavg-all for fedavg, with
+// what they are if they are methods; nil if there are not several.
+func Family(name string, known []string) (family []string) {
+	for _, k := range known {
+		if !strings.HasPrefix(k, strings.ToLower(name)+"-") || name == "" {
+			continue
+		}
+		if brief := algos.Of(k).Brief; brief != "" {
+			k += " (" + brief + ")"
+		}
+		family = append(family, k)
+	}
+	if len(family) < 2 {
+		return nil
+	}
+	return family
 }
 
 // DidYouMean returns ", did you mean X" for the known name nearest to name; "" if none is near. A name is near if no

@@ -16,6 +16,7 @@ func AddFlags(fs *pflag.FlagSet, but ...string) {
 			continue
 		}
 		f := fs.VarPF(&flagValue{row: &r, text: r.Default}, r.Name, "", r.Help)
+		setGroup(f, r.Group)
 		if r.Kind == algos.Switch {
 			f.NoOptDefVal = "true" // the value of a flag that is given without one
 		}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +24,7 @@ type Row struct {
 	Column bool // it has its own column in CSV, and is not in params
 	Quiet  bool // the help states the default itself, or the default depends on other settings
 	Apart  bool // it is not in params, nor in what names a run: the run is the same at every value
+	Group  Group
 }
 
 // made are all settings, as long as no method is added. Use [rows].
@@ -37,10 +39,22 @@ func rows() []Row {
 	made.Lock()
 	defer made.Unlock()
 	if n := algos.Registered(); made.rows == nil || made.of != n {
-		made.rows, made.of = slices.Concat(runRows(), trainingRows(), dataRows, availabilityRows, seedRows(),
-			evaluationRows, methodRows()), n
+		made.rows, made.of = slices.Concat(
+			grouped(Training, runRows()), grouped(Training, trainingRows()), grouped(DataSplit, dataRows),
+			grouped(Availability, availabilityRows), grouped(SingleDraws, seedRows()),
+			grouped(Output, evaluationRows), grouped(OfMethods, methodRows()),
+		), n
 	}
 	return made.rows
+}
+
+// grouped gives a group to the rows that have none of their own.
+func grouped(g Group, rows []Row) []Row {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Group = cmp.Or(rows[i].Group, g)
+	}
+	return rows
 }
 
 // Rows returns all settings: first those of every run, then the parameters of methods.
@@ -81,6 +95,12 @@ func onOff(name, help string, field func(*Settings) any) Row {
 // orNone returns the row with "none" as a further value.
 func (r Row) orNone() Row {
 	r.None = true
+	return r
+}
+
+// below returns the row as one that stands under another heading than its neighbours.
+func (r Row) below(g Group) Row {
+	r.Group = g
 	return r
 }
 
@@ -228,24 +248,37 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 type use struct {
 	in string // the flags that make a run read it, for messages
 	by func(*Settings) bool
+
+	models []string // the availability models that it is a parameter of; nil: of none
+}
+
+// Models returns the availability models that the setting is a parameter of, nil if it is of none.
+func (r *Row) Models() []string {
+	if r.For == nil {
+		return nil
+	}
+	return r.For.models
 }
 
 // onMethods is the use of a setting that only runs of some methods read.
 func onMethods(methods ...string) *use {
-	return &use{"--method " + OrList(methods), func(s *Settings) bool { return slices.Contains(methods, s.Method) }}
+	return &use{
+		in: "--method " + OrList(methods),
+		by: func(s *Settings) bool { return slices.Contains(methods, s.Method) },
+	}
 }
 
 // onAvailability is the use of a setting that only runs under some availability models read.
 func onAvailability(names ...string) *use {
 	return &use{
-		"--availability " + OrList(names),
-		func(s *Settings) bool { return slices.Contains(names, s.Availability) },
+		in: "--availability " + OrList(names), models: names,
+		by: func(s *Settings) bool { return slices.Contains(names, s.Availability) },
 	}
 }
 
 // onData is the use of a setting that only runs on one data set read.
 func onData(data string) *use {
-	return &use{"--data " + data, func(s *Settings) bool { return s.Data == data }}
+	return &use{in: "--data " + data, by: func(s *Settings) bool { return s.Data == data }}
 }
 
 // Weighted returns the methods that weight clients by importance and estimated availability.

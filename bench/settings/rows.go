@@ -27,37 +27,37 @@ const (
 func runRows() []Row {
 	return []Row{
 		word("method", "fedawe", algos.Names(), "federated method: "+strings.Join(algos.Names(), ", "),
-			func(s *Settings) any { return &s.Method }).column(),
+			func(s *Settings) any { return &s.Method }).column().below(Usual),
 		word("preset", algos.Presets()[0], algos.Presets(),
 			"code: as the authors' released code; paper: as the paper's text; code-no-momentum: as CA-Fed's code, but "+
 				"with plain SGD"+defaultOf(algos.Presets()[0], firstPreset),
 			func(s *Settings) any { return &s.Preset }).quiet().column(),
 		word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", "),
-			func(s *Settings) any { return &s.Data }).column(),
+			func(s *Settings) any { return &s.Data }).column().below(Usual),
 		word("net", "", models.Names(), "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)",
-			func(s *Settings) any { return &s.Net }).column(),
+			func(s *Settings) any { return &s.Net }).column().below(Usual),
 		word("init", string(models.Kaiming), []string{string(models.Kaiming), string(models.Torch)},
 			"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default"+
 				defaultOf(string(models.Kaiming), func(method string) string {
 					return papers.TrainsAs(method, firstPreset(method), "", "").Get("init")
 				}),
 			func(s *Settings) any { return &s.Init }).quiet().
-			only(&use{"a net that is not linear and without --init-from", func(s *Settings) bool {
+			only(&use{in: "a net that is not linear and without --init-from", by: func(s *Settings) bool {
 				return !strings.HasPrefix(s.Net, "linear-") && s.InitFrom == ""
 			}}),
 		word("init-from", "", nil, "safetensors file with the initial weights of the net, in place of --init",
 			func(s *Settings) any { return &s.InitFrom }).
-			only(&use{"a file", func(s *Settings) bool { return s.InitFrom != "" }}),
+			only(&use{in: "a file", by: func(s *Settings) bool { return s.InitFrom != "" }}),
 		word("availability", "stationary", availability.Names(),
 			"availability model: "+strings.Join(availability.Names(), ", "),
-			func(s *Settings) any { return &s.Availability }).column(),
+			func(s *Settings) any { return &s.Availability }).column().below(Usual),
 		word("draws", "philox", []string{"philox", "numpy"},
 			"philox, or numpy: split and availability exactly as FedAWE's released code draws them from the same seed",
-			func(s *Settings) any { return &s.Draws }),
+			func(s *Settings) any { return &s.Draws }).below(DataSplit),
 		whole("clients", "100", algos.Between(1, maxClients), "number of clients N",
-			func(s *Settings) any { return &s.Clients }).column(),
+			func(s *Settings) any { return &s.Clients }).column().below(Usual),
 		whole("rounds", "2000", algos.Between(1, math.MaxInt32), "rounds T",
-			func(s *Settings) any { return &s.Rounds }),
+			func(s *Settings) any { return &s.Rounds }).below(Usual),
 	}
 }
 
@@ -67,14 +67,14 @@ func trainingRows() []Row {
 	return []Row{
 		whole("local-steps", "10", algos.Between(1, maxLocalSamples), "local steps E of a client per round",
 			func(s *Settings) any { return &s.LocalSteps }).implies("local-epochs", "none").
-			only(&use{"--local-epochs none", func(s *Settings) bool { return !s.LocalEpochs.Valid }}),
+			only(&use{in: "--local-epochs none", by: func(s *Settings) bool { return !s.LocalEpochs.Valid }}),
 		whole("local-epochs", "none", algos.Between(1, math.MaxInt32),
 			"passes of a client over its samples per round, in place of local steps, or none",
 			func(s *Settings) any { return &s.LocalEpochs }).orNone(),
 		whole("batch", "128", algos.Between(1, maxBatch), "samples B per local step",
 			func(s *Settings) any { return &s.Batch }),
 		number("lr", "0", algos.Above(0), "local learning rate of the first round (default: the method's in its paper)",
-			func(s *Settings) any { return &s.LR }),
+			func(s *Settings) any { return &s.LR }).below(Usual),
 		word("lr-schedule", "decay", []string{"decay", "constant"},
 			"decay: round t has lr/sqrt(t/10+1); constant: every round has lr (default: as in the method's paper)",
 			func(s *Settings) any { return &s.LRSchedule }).quiet(),
@@ -87,7 +87,7 @@ func trainingRows() []Row {
 			only(onMethods(append(Weighted(), programs()...)...)),
 		word("augment", "", []string{"batch", "sample", "none"},
 			"crops and flips drawn per batch or per sample, or none (default: the preset's; none for mnist)",
-			func(s *Settings) any { return &s.Augment }).only(&use{"images", (*Settings).images}),
+			func(s *Settings) any { return &s.Augment }).only(&use{in: "images", by: (*Settings).images}),
 		number("clip", "none", algos.Above(0), "largest norm of a local gradient, or none (default: the preset's)",
 			func(s *Settings) any { return &s.Clip }).orNone().quiet(),
 		number("weight-decay", "0", algos.AtLeast(0), "weight decay of the local steps",
@@ -124,7 +124,7 @@ var evaluationRows = []Row{
 		"all: the training set is in every evaluation; last: in those among the last 50 rounds, which tables read "+
 			"(default all; last in a sweep)",
 		func(s *Settings) any { return &s.EvalTrainRounds }).quiet().
-		only(&use{"--eval-train", func(s *Settings) bool { return s.EvalTrain }}).apart(),
+		only(&use{in: "--eval-train", by: func(s *Settings) bool { return s.EvalTrain }}).apart(),
 }
 
 // defaultOf returns the end of the help of a setting whose default depends on the method, " (default: torch for fedar
@@ -149,11 +149,11 @@ var dataRows = []Row{
 		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
 			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two "+
 			"classes at each client (default: as in the method's paper)",
-		func(s *Settings) any { return &s.Split }).
-		only(&use{"images without --swap-pairs", func(s *Settings) bool { return !s.SplitAway() }}),
+		func(s *Settings) any { return &s.Split }).quiet().
+		only(&use{in: "images without --swap-pairs", by: func(s *Settings) bool { return !s.SplitAway() }}),
 	number("alpha", "0.1", algos.Above(0), "Dirichlet parameter of the split among clients",
 		func(s *Settings) any { return &s.Alpha }).column().
-		only(&use{"--split clients, classes or clusters", (*Settings).TakesAlpha}),
+		only(&use{in: "--split clients, classes or clusters", by: (*Settings).TakesAlpha}),
 	number("leaf-gamma", "0.5", algos.AtLeast(0), "leaf: γ, how much the clients' models differ, "+
 		"with --leaf-shared; without it γ adds the same to all scores of a client, and changes no label",
 		func(s *Settings) any { return &s.LeafGamma }).only(onData("leaf")),
@@ -162,15 +162,17 @@ var dataRows = []Row{
 	onOff("leaf-augmentation", "leaf: 7000 samples, ten times as many at a more available client as at another, as "+
 		"CA-Fed's released generator has it with --augmentation",
 		func(s *Settings) any { return &s.LeafAugmentation }).
-		only(&use{"--data leaf and true", func(s *Settings) bool { return s.Data == "leaf" && s.LeafAugmentation }}),
+		only(&use{in: "--data leaf and true", by: func(s *Settings) bool {
+			return s.Data == "leaf" && s.LeafAugmentation
+		}}),
 	onOff("leaf-iid", "leaf: all clients share one model, and a client's samples lie around B_k in every feature, as "+
 		"CA-Fed's released generator has it with --iid",
 		func(s *Settings) any { return &s.LeafIID }).
-		only(&use{"--data leaf and true", func(s *Settings) bool { return s.Data == "leaf" && s.LeafIID }}),
+		only(&use{in: "--data leaf and true", by: func(s *Settings) bool { return s.Data == "leaf" && s.LeafIID }}),
 	onOff("leaf-shared", "leaf: the clients' models lie around a shared one, with variance γ, and their samples "+
 		"around 0",
 		func(s *Settings) any { return &s.LeafShared }).
-		only(&use{"--data leaf without --leaf-iid, and true", func(s *Settings) bool {
+		only(&use{in: "--data leaf without --leaf-iid, and true", by: func(s *Settings) bool {
 			return s.Data == "leaf" && s.LeafShared && !s.LeafIID
 		}}),
 	whole("swap-pairs", "0", algos.Range{},
@@ -182,7 +184,7 @@ var dataRows = []Row{
 	number("hold-out", "0", algos.AtLeastBelow(0, 1),
 		"share of the training samples that go to no client and replace the test set; tune chooses rates by them",
 		func(s *Settings) any { return &s.HoldOut }).
-		only(&use{"a share above 0", func(s *Settings) bool { return s.HoldOut > 0 }}),
+		only(&use{in: "a share above 0", by: func(s *Settings) bool { return s.HoldOut > 0 }}),
 	whole("train-size", strconv.Itoa(datasets.SyntheticTrain), algos.Between(1, maxGenerated),
 		"training images of --data synthetic",
 		func(s *Settings) any { return &s.TrainSize }).only(onData("synthetic")),
@@ -198,15 +200,17 @@ var published = availability.Defaults(nil, 0)
 // makes the model, see [Settings.checkAvailability].
 var availabilityRows = []Row{
 	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32),
-		"rounds per cycle of the availability",
+		"staircase, sine, interleaved-sine: rounds per cycle",
 		func(s *Settings) any { return &s.Period }).only(onAvailability("staircase", "sine", "interleaved-sine")),
-	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "amplitude of the sine",
+	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "sine, interleaved-sine: amplitude",
 		func(s *Settings) any { return &s.Gamma }).only(onAvailability("sine", "interleaved-sine")),
-	number("cutoff", decimal(published.Cutoff), algos.Between(0, 1), "the interleaved sine is 0 below this probability",
+	number("cutoff", decimal(published.Cutoff), algos.Between(0, 1),
+		"interleaved-sine: the probability below which it is 0",
 		func(s *Settings) any { return &s.Cutoff }).only(onAvailability("interleaved-sine")),
-	number("low", decimal(published.Low), algos.Between(0, 1), "factor of the staircase's lower step",
+	number("low", decimal(published.Low), algos.Between(0, 1), "staircase: factor of the lower step",
 		func(s *Settings) any { return &s.Low }).only(onAvailability("staircase")),
-	number("p", "none", algos.Between(0, 1), "every client's availability p_i, or none: from the classes it holds",
+	number("p", "none", algos.Between(0, 1),
+		"stationary, staircase, sine, interleaved-sine: every client's p_i, or none: from the classes it holds",
 		func(s *Settings) any { return &s.P }).orNone().
 		only(onAvailability("stationary", "staircase", "sine", "interleaved-sine")),
 	number("g", decimal(published.G), algos.Range{},
@@ -219,14 +223,16 @@ var availabilityRows = []Row{
 	word("classes", "exact", []string{"exact", classesDrawn},
 		"markov: exact, every class of availability has its share of the clients; drawn, each client draws its class",
 		func(s *Settings) any { return &s.Classes }).
-		only(&use{"--availability markov and drawn", func(s *Settings) bool {
-			return s.Availability == "markov" && s.Classes == classesDrawn
-		}}),
+		only(&use{
+			in: "--availability markov and drawn", models: []string{"markov"},
+			by: func(s *Settings) bool { return s.Availability == "markov" && s.Classes == classesDrawn },
+		}),
 	whole("clusters", strconv.Itoa(published.Clusters), algos.Range{}, "clusters: groups of clients that share a chain",
 		func(s *Settings) any { return &s.Clusters }).
-		only(&use{"--availability clusters or --split clusters", func(s *Settings) bool {
-			return s.Availability == "clusters" || s.Split == "clusters"
-		}}),
+		only(&use{
+			in: "--availability clusters or --split clusters", models: []string{"clusters"},
+			by: func(s *Settings) bool { return s.Availability == "clusters" || s.Split == "clusters" },
+		}),
 	number("p-min", decimal(published.PMin), algos.Range{}, "uniform: smallest availability; the largest is 1",
 		func(s *Settings) any { return &s.PMin }).only(onAvailability("uniform")),
 	word("trace", "", nil, "trace: CSV file with columns client,start,end",

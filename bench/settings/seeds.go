@@ -54,7 +54,7 @@ func seedRows() []Row {
 func seedOf(draws, help string, field func(*Settings) *files.Optional, in string, reads func(*Settings) bool) Row {
 	return whole("seed-"+draws, "none", algos.Between(0, math.MaxUint32), "seed of "+help+"; none: --seed",
 		func(s *Settings) any { return field(s) }).orNone().
-		only(&use{"a number" + in, func(s *Settings) bool { return field(s).Valid && reads(s) }})
+		only(&use{in: "a number" + in, by: func(s *Settings) bool { return field(s).Valid && reads(s) }})
 }
 
 // SeedNames returns the names of the settings that are seeds.

@@ -37,6 +37,40 @@ func (t TextTable) Text(b *strings.Builder) {
 	}
 }
 
+// Within is Text in lines of at most so many columns, as far as it can be: if the table is wider, the cells of the columns
+// below, in ascending order, stand under their lines, indented.
+func (t TextTable) Within(b *strings.Builder, width int, below ...int) {
+	var text strings.Builder
+	t.Text(&text)
+	if !slices.ContainsFunc(strings.Split(text.String(), "\n"), func(line string) bool {
+		return utf8.RuneCountInString(line) > width
+	}) {
+		b.WriteString(text.String())
+		return
+	}
+	narrow := TextTable{Align: t.Align, Gap: t.Gap}
+	for _, j := range slices.Backward(below) {
+		narrow.Align = narrow.Align[:j] + narrow.Align[j+1:]
+	}
+	for _, line := range t.Lines {
+		line = slices.Clone(line)
+		for _, j := range slices.Backward(below) {
+			line = slices.Delete(line, j, j+1)
+		}
+		narrow.Lines = append(narrow.Lines, line)
+	}
+	text.Reset()
+	narrow.Text(&text)
+	for i, line := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+		fmt.Fprintln(b, line)
+		for _, j := range below {
+			if cell := t.Lines[i][j]; i > 0 && cell != "" {
+				fmt.Fprintf(b, "  %s\n", strings.ReplaceAll(Wrap(cell, width-2), "\n", "\n  "))
+			}
+		}
+	}
+}
+
 // Markdown writes the table as Markdown, with all cells escaped.
 func (t TextTable) Markdown(b *strings.Builder) {
 	t = t.withoutEmpty()
@@ -85,3 +119,29 @@ func Count(n int, noun string) string {
 
 // OneLine returns the words of a text with single spaces between them, without line breaks.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Wrap breaks the paragraphs of a text anew into lines of at most so many columns. An empty line ends a paragraph.
+func Wrap(text string, width int) string {
+	var b strings.Builder
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		column := 0
+		for word := range strings.FieldsSeq(paragraph) {
+			n := utf8.RuneCountInString(word) // not bytes: help has characters such as τ
+			switch {
+			case column == 0:
+			case column+1+n > width:
+				b.WriteByte('\n')
+				column = 0
+			default:
+				b.WriteByte(' ')
+				column++
+			}
+			b.WriteString(word)
+			column += n
+		}
+	}
+	return b.String()
+}

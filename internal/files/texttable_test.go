@@ -71,3 +71,28 @@ func FuzzMarkdown(f *testing.F) {
 		}
 	})
 }
+
+func TestWrap(t *testing.T) {
+	const text = "one two  three\nκλμν five\n\nsix-and-a-half seven"
+	if got, want := Wrap(text, 9), "one two\nthree\nκλμν five\n\nsix-and-a-half\nseven"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A table that is too wide has its longest cells below its lines; another one stays as it is.
+func TestWithin(t *testing.T) {
+	table := TextTable{Align: "llr", Gap: "  ", Lines: [][]string{
+		{"name", "set", "n"}, {"a", "one=1 two=2 three=3", "10"}, {"b", "", "2"},
+	}}
+	for width, want := range map[int]string{
+		28: "name   n\na     10\n  one=1 two=2 three=3\nb      2\n",
+		29: "name  set                   n\na     one=1 two=2 three=3  10\nb                           2\n",
+		12: "name   n\na     10\n  one=1\n  two=2\n  three=3\nb      2\n",
+	} {
+		var b strings.Builder
+		table.Within(&b, width, 1)
+		if b.String() != want {
+			t.Errorf("%d columns:\n%s\nwant:\n%s", width, b.String(), want)
+		}
+	}
+}

@@ -247,6 +247,9 @@ func Cards() ([]Card, error) {
 // memory that can be pinned.
 func OutOfMemory(err error) bool { return errors.Is(err, driver.ErrOutOfMemory) }
 
+// NoCard reports whether an error of [Cards] means that the machine has no NVIDIA GPU, and not that one cannot be used.
+func NoCard(err error) bool { return errors.Is(err, driver.ErrNoCard) }
+
 // DeviceLost reports whether an error of an engine or of [Open] means that the card is lost: every later call on it
 // fails, and other cards go on.
 func DeviceLost(err error) bool { return errors.Is(err, driver.ErrDeviceLost) }

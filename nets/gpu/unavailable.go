@@ -25,5 +25,8 @@ func Open(*models.Model, *plan.Samples, *plan.Samples, Options) (nets.Engine, er
 // OutOfMemory returns false, since no engine was ever opened.
 func OutOfMemory(error) bool { return false }
 
+// NoCard returns false: whether the machine has a card was not looked at.
+func NoCard(error) bool { return false }
+
 // DeviceLost returns false, since no engine was ever opened.
 func DeviceLost(error) bool { return false }

@@ -210,8 +210,8 @@ func diffCell(
 }
 
 // words returns the cells of a row's line in the printed table, without the params in common.
-func (r DiffRow) words(common results.Params) []string {
-	params := r.Params.Minus(common).Words(" ")
+func (r DiffRow) words(common results.Params, all []results.Params) []string {
+	params := r.Params.Minus(common).Short(" ", all...)
 	interval, verdict := metrics.NoNumber, "one seed"
 	if r.N == 0 {
 		verdict = "not reached"
@@ -233,12 +233,13 @@ func (r DiffRow) words(common results.Params) []string {
 
 // Write writes what the metrics are, a table with a line for each row, accuracies in percent, and then a summary.
 func (d Diffing) Write(w io.Writer, m Markup) error {
-	common := results.CommonParams(d.Rows, func(r DiffRow) results.Params { return r.Params })
+	params := func(r DiffRow) results.Params { return r.Params }
+	common, all := results.CommonParams(d.Rows, params), results.AllParams(d.Rows, params)
 	table := newTable("lllllrrrrrl", "method", "data", "availability", "params", "metric", "n", "A", "B", "B − A",
 		fmt.Sprintf("%g %% interval", 100*d.Level), "verdict")
 	apart := 0
 	for _, r := range d.Rows {
-		table.Lines = append(table.Lines, r.words(common))
+		table.Lines = append(table.Lines, r.words(common, all))
 		if r.Apart {
 			apart++
 		}

@@ -43,12 +43,13 @@ type GridLine struct {
 
 	RatesVary bool // its columns have other learning rates, which are not in Set
 
-	own results.Params // of which Set is the text
+	own   results.Params // of which Set is the text
+	short string         // Set with rounded numbers
 }
 
 // Label returns the heading of a line, with the method's name in print.
 func (l GridLine) Label() string {
-	words := papers.MethodTitle(l.Method) + " " + l.Set
+	words := papers.MethodTitle(l.Method) + " " + l.short
 	if l.RatesVary {
 		words += " " + ratesVaryWords
 	}
@@ -88,12 +89,13 @@ func (c Comparing) Grid() Grid {
 	})
 	vary := ratesVary(places)
 	slices.SortStableFunc(places, furtherLast)
+	all := results.AllParams(places, func(p placed) results.Params { return p.own })
 	for _, p := range places {
 		own := GridLine{Method: p.row.Method, Apart: p.row.Label, RatesVary: vary[p.line], own: p.own}
 		if own.RatesVary {
 			own.own = p.own.Without(results.Rates...)
 		}
-		own.Set = own.own.Words(" ")
+		own.Set, own.short = own.own.Words(" "), own.own.Short(" ", all...)
 		g.Groups[p.group].put(own, p.column, p.row)
 	}
 	g = g.sorted()

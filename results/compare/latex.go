@@ -98,8 +98,10 @@ func (g Grid) withoutRates() (out Grid, say string) {
 	}
 	lines := map[place]int{}
 	several := map[string]bool{}
+	var all []results.Params
 	for i, group := range g.Groups {
 		for _, l := range group.Lines {
+			all = append(all, l.own)
 			at := place{i, l.Method}
 			lines[at]++
 			several[l.Method] = several[l.Method] || lines[at] > 1
@@ -114,7 +116,7 @@ func (g Grid) withoutRates() (out Grid, say string) {
 			if several[l.Method] || !l.RatesVary && own == l.own {
 				continue
 			}
-			l.Set, l.RatesVary, say = own.Words(" "), false, "Each method has its own learning rates."
+			l.Set, l.short, l.RatesVary, say = own.Words(" "), own.Short(" ", all...), false, "Each method has its own learning rates."
 		}
 		out.Groups = append(out.Groups, group)
 	}

@@ -142,13 +142,15 @@ func ListFailed(runs []results.Run, work map[string]Progress, why func(*results.
 	return rows
 }
 
-// WriteList writes the list as a table with a line for each row.
-func WriteList(w io.Writer, rows []ListRow) error {
-	return writeTable(w, tableOfRuns(rows))
+// WriteList writes the list as a table with a line for each row, and the settings under it where the lines would be
+// wider than so many columns.
+func WriteList(w io.Writer, rows []ListRow, width int) error {
+	return writeTable(w, tableOfRuns(rows), width, listSettings)
 }
 
-// WriteFailed writes the list as a table with a line for each row, and the reason in the last column.
-func WriteFailed(w io.Writer, rows []FailedRow) error {
+// WriteFailed writes the list as a table with a line for each row, and the reason in the last column. Settings and
+// reason are under the line where it would be wider than so many columns.
+func WriteFailed(w io.Writer, rows []FailedRow, width int) error {
 	plain := make([]ListRow, len(rows))
 	for i := range rows {
 		plain[i] = rows[i].ListRow
@@ -162,12 +164,12 @@ func WriteFailed(w io.Writer, rows []FailedRow) error {
 		}
 		table.Lines[i] = append(table.Lines[i], cell)
 	}
-	return writeTable(w, table)
+	return writeTable(w, table, width, listSettings, listError)
 }
 
-func writeTable(w io.Writer, table files.TextTable) error {
+func writeTable(w io.Writer, table files.TextTable, width int, below ...int) error {
 	var b strings.Builder
-	table.Text(&b)
+	table.Within(&b, width, below...)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -183,13 +185,15 @@ const (
 	listRounds
 	listStatus
 	listProcess
+	listError // of a list of failed runs
 )
 
 // tableOfRuns returns a list as a table for people. It shows only the settings in which rows differ.
 func tableOfRuns(rows []ListRow) files.TextTable {
 	// Rows without a preset are unfinished runs without a curve, whose settings are unknown.
 	known := slices.DeleteFunc(slices.Clone(rows), func(r ListRow) bool { return r.Preset == "" })
-	common := results.CommonParams(known, func(r ListRow) results.Params { return r.Params })
+	params := func(r ListRow) results.Params { return r.Params }
+	common, all := results.CommonParams(known, params), results.AllParams(known, params)
 	presets := slices.ContainsFunc(known, func(r ListRow) bool { return r.Preset != known[0].Preset })
 	clients := slices.ContainsFunc(known, func(r ListRow) bool { return r.Clients != known[0].Clients })
 	alphas := slices.ContainsFunc(known, func(r ListRow) bool { return r.Alpha != known[0].Alpha })
@@ -207,7 +211,7 @@ func tableOfRuns(rows []ListRow) files.TextTable {
 			set = append(set, "alpha="+r.Alpha.String())
 		}
 		if own := r.Params.Minus(common); own != "" {
-			set = append(set, own.Words(" "))
+			set = append(set, own.Short(" ", all...))
 		}
 		if r.Mark != "" {
 			set = append(set, r.Mark)

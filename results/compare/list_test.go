@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -61,7 +62,7 @@ func TestListRuns(t *testing.T) {
 			r.Seeds, r.Rounds, r.Most, r.Total)
 	}
 	var text strings.Builder
-	must.OK(t, WriteList(&text, rows))
+	must.OK(t, WriteList(&text, rows, math.MaxInt))
 	want := "   0 … 4 of 4   1 complete, 3 running, 1 diverged, 1 failed, 1 unfinished   7@here 8@there\n"
 	if !strings.HasSuffix(text.String(), want) {
 		t.Errorf("%q, want %q at its end", text.String(), want)
@@ -102,7 +103,7 @@ func TestListFailed(t *testing.T) {
 	runs, work := listed(t)
 	rows := ListFailed(runs, work, func(r *results.Run) string { return "since\n" + r.Dir[len(r.Dir)-1:] })
 	var text strings.Builder
-	must.OK(t, WriteFailed(&text, rows))
+	must.OK(t, WriteFailed(&text, rows, math.MaxInt))
 	want := "table   method   data      availability   seeds   rounds   status       error\n" +
 		"run     mifa     cifar10   sine               6   2 of 4   unfinished   since 6\n" +
 		"run     mifa     cifar10   sine               7   1 of 4   failed       since 7\n" +

@@ -56,6 +56,7 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 	c.blocks(func(rows []ComparisonRow, order Order) {
 		fmt.Fprintf(&b, m.title, m.escape(columnTitle(order, rows)))
 		table := newTable("lllrrl", "method", "ours", "paper", "difference", "margin", "verdict")
+		params := results.AllParams(rows, func(r ComparisonRow) results.Params { return r.own })
 		for _, r := range rows {
 			verdict := cmp.Or(r.Words(), metrics.NoNumber)
 			if r.NotJudged != "" {
@@ -64,7 +65,7 @@ func (c Comparing) Write(w io.Writer, m Markup) error {
 					verdict += below.mark(r.NotJudged)
 				}
 			}
-			table.Lines = append(table.Lines, append(r.words(order), verdict))
+			table.Lines = append(table.Lines, append(r.words(order, params), verdict))
 		}
 		m.table(table, &b)
 		fmt.Fprintf(&b, "%s%s\n\n", m.after, m.escape(order.words()))
@@ -101,7 +102,7 @@ func columnTitle(r Order, rows []ComparisonRow) string {
 		title += ", alpha=" + r.Alpha.String()
 	}
 	if r.Params != "" {
-		title += ", " + r.Params.Words(", ")
+		title += ", " + r.Params.Short(", ")
 	}
 	return fmt.Sprintf("%s: %s (preset %s, %d clients)", title, metricTitle(r.Metric, all), r.Preset, r.Clients)
 }
@@ -119,11 +120,11 @@ func withCommas(texts ...string) string {
 }
 
 // words returns the cells of a line without the verdict. The method is followed by the params that the column does not
-// share.
-func (r ComparisonRow) words(column Order) []string {
+// share, told from the params of all lines.
+func (r ComparisonRow) words(column Order, all []results.Params) []string {
 	method := r.Method
 	if own := r.own.Without(column.Params.Names()...); own != "" {
-		method += " " + string(own)
+		method += " " + own.Short(";", all...)
 	}
 	if r.Label != "" {
 		method += " " + r.Label
@@ -264,7 +265,8 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 	})
 	presets := some(func(r *results.SummaryRow) bool { return r.Preset != one.Preset })
 	alphas := some(func(r *results.SummaryRow) bool { return r.Alpha != one.Alpha })
-	common := results.CommonParams(rows, func(r *ComparisonRow) results.Params { return r.own })
+	params := func(r *ComparisonRow) results.Params { return r.own }
+	common, all := results.CommonParams(rows, params), results.AllParams(rows, params)
 	label := func(r *ComparisonRow, own results.Params, note string) string {
 		words := []string{r.Method}
 		if presets {
@@ -276,7 +278,7 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 		if alphas && r.Alpha.Valid {
 			words = append(words, "alpha="+r.Alpha.String())
 		}
-		words = append(words, string(own), note, r.Label)
+		words = append(words, own.Short(";", all...), note, r.Label)
 		return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
 	}
 	var places []placed

@@ -193,13 +193,14 @@ type Spread struct {
 // Estimate returns the parts of the spread of a metric in every design, and then in the difference of any two designs
 // whose runs are pairs.
 func Estimate(designs []Design, m metrics.Metric, find stats.Detect) (rows []Spread, err error) {
-	common := results.CommonParams(designs, func(d Design) results.Params { return d.Params })
+	params := func(d Design) results.Params { return d.Params }
+	common, all := results.CommonParams(designs, params), results.AllParams(designs, params)
 	names, values := make([]string, len(designs)), make([][]float64, len(designs))
 	single := make([]stats.Components, len(designs))
 	for k := range designs {
 		d := &designs[k]
 		if names[k] = d.Method; d.Params.Minus(common) != "" {
-			names[k] += " " + d.Params.Minus(common).Words(" ")
+			names[k] += " " + d.Params.Minus(common).Short(" ", all...)
 		}
 		if values[k], err = d.values(m); err != nil {
 			return nil, err
@@ -322,7 +323,7 @@ func Write(w io.Writer, rows []Spread, find stats.Detect, markdown bool) error {
 		about := fmt.Sprintf("%s: %s, %s, %s, %d rounds, %d runs", what, first.Data, first.Net, first.Availability,
 			first.Rounds, first.Runs)
 		if first.Params != "" {
-			about += ", " + first.Params.Words(" ")
+			about += ", " + first.Params.Short(" ")
 		}
 		over, why := first.Metric.Over(results.ProtocolRounds, first.Rounds)
 		number := strings.TrimSuffix(first.Metric.Name()+", "+over+", "+why, ", ")

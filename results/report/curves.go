@@ -49,7 +49,7 @@ func (f family) id() string { return f.key.Data + "-" + f.key.Availability }
 // that occurs once is named alone, whatever its learning rates: the name is short then, and the line has the method's
 // style. [family.made] says the rates.
 func (f family) name(c results.Cell) string {
-	own := c.Params.Minus(f.unnamed[c.Method]).Words(" ")
+	own := c.Params.Minus(f.unnamed[c.Method]).Short(" ", results.AllParams(f.cells, paramsOf)...)
 	return strings.Join(strings.Fields(c.Method+" "+own+" "+c.Mark), " ")
 }
 
@@ -62,7 +62,7 @@ func (f family) made(runs []*results.Run) string {
 			_, has := valueOf(c, name)
 			return !has
 		})
-		if set := f.unnamed[c.Method].Only(has...).Minus(f.key.Params).Words(", "); set != "" {
+		if set := f.unnamed[c.Method].Only(has...).Minus(f.key.Params).Short(", "); set != "" {
 			own = append(own, c.Method+" "+set)
 		}
 	}
@@ -260,7 +260,7 @@ func (b *builder) curveFigure(f family) {
 	}
 	title := f.title()
 	// Settings that all runs share are in the caption, so the title has only the others.
-	if own := f.key.Params.Minus(b.commonParams()).Words(" "); own != "" {
+	if own := f.key.Params.Minus(b.commonParams()).Short(" ", b.params()...); own != "" {
 		title += ", " + own
 	}
 	fig := figure{
@@ -279,6 +279,11 @@ func (b *builder) curveFigure(f family) {
 		fig.Caption += fmt.Sprintf(" %s: no run is complete; the rounds so far.", name)
 	}
 	b.add(fig)
+}
+
+// params returns the settings of all runs.
+func (b *builder) params() []results.Params {
+	return results.AllParams(b.Runs, func(r results.Run) results.Params { return r.Params })
 }
 
 // commonParams returns the settings that all runs share.

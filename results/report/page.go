@@ -189,7 +189,7 @@ func (f *figure) draw(methods []string) error {
 
 // runs fills in the list of runs and the devices, in the order of the tables' numbers.
 func (d *pageData) runs(b *builder) {
-	common := b.commonParams()
+	common, params := b.commonParams(), b.params()
 	tables, byTable := results.ByTable(b.Runs)
 	for _, table := range tables {
 		for _, c := range results.Cells(byTable[table], false) {
@@ -204,7 +204,7 @@ func (d *pageData) runs(b *builder) {
 			if c.Alpha.Valid {
 				set = append(set, "α = "+c.Alpha.String())
 			}
-			if own := c.Params.Minus(common).Words(" "); own != "" {
+			if own := c.Params.Minus(common).Short(" ", params...); own != "" {
 				set = append(set, own)
 			}
 			row := compare.ListRuns(c.Runs, nil)[0] // the runs of a cell are one row

@@ -287,7 +287,7 @@ func made(runs []*results.Run) string {
 	}
 	words = append(words, fmt.Sprintf("%d rounds", most), "preset "+once(presets, " or "))
 	if common := results.CommonParams(runs, func(r *results.Run) results.Params { return r.Params }); common != "" {
-		words = append(words, common.Words(", "))
+		words = append(words, common.Short(", "))
 	}
 	versions, _ := results.Grouped(runs, func(r *results.Run) string { return r.Curve[len(r.Curve)-1].Version })
 	return strings.Join(words, ", ") + ". " + madeBy(runs) + " rollcall " + once(versions, ", ") + "."

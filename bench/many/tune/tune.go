@@ -141,7 +141,25 @@ func (c *cell) task(t *trial, rung int) many.Task {
 	if rung < len(c.rungs)-1 {
 		task.StopAt = &c.rungs[rung]
 	}
+	if rung > 0 {
+		task.From = c.rungs[rung-1]
+	}
 	return task
+}
+
+// later returns the tasks of the rungs after one, as many as there will be: which trials are in them is not known yet,
+// and the first ones stand for them.
+func later(cells []*cell, rung int) (tasks []many.Task) {
+	for _, c := range cells {
+		n := len(c.trials)
+		for next := rung + 1; next < len(c.rungs) && c.failed == nil; next++ {
+			n = half(n)
+			for i := range n {
+				tasks = append(tasks, c.task(&c.trials[i], next))
+			}
+		}
+	}
+	return tasks
 }
 
 func (c *cell) tasks(rung int) (tasks []many.Task) {
@@ -185,6 +203,9 @@ func (t *Tuning) Run(ctx context.Context, p *many.Pool) (*Outcome, error) {
 	whole := true // all runs are there, as far as Rung lets this command say so
 	for rung := 0; whole && rung < mostRungs(cells); rung++ {
 		if t.Rung == nil || rung+1 == *t.Rung {
+			if t.Rung == nil {
+				p.Expect(later(cells, rung), len(t.Seeds))
+			}
 			left, err := t.makeRung(ctx, p, cells, rung)
 			if err != nil {
 				return nil, err

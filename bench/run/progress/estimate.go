@@ -3,6 +3,7 @@ package progress
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -10,6 +11,7 @@ import (
 type Work struct {
 	Kind       string // runs of the same kind, those of a cell, take the same time
 	Rounds     int
+	From       int                     // the rounds before are another run's, from which this one is to resume
 	Round      float64                 // FLOP of a round with all clients
 	Evaluation func(round int) float64 // FLOP of the evaluation after so many rounds, 0: there is none; nil: never any
 }
@@ -32,20 +34,33 @@ func (w *Work) Left(done int) float64 {
 	return w.training(w.Rounds-done) + w.evaluation(w.Rounds) - w.evaluation(done)
 }
 
+// left returns the FLOP that the run still takes, of training and of evaluations.
+func (r *run) left() (training, evaluation float64) {
+	switch r.state {
+	case hasEnded:
+		return 0, 0
+	case isAtWork:
+		return r.work.training(r.work.Rounds - r.done), max(0, r.evaluation-r.evaluated)
+	}
+	return r.work.training(r.work.Rounds - r.work.From), r.evaluation - r.earlier
+}
+
+// whole returns the FLOP of the run.
+func (r *run) whole() float64 {
+	return r.work.training(r.work.Rounds-r.work.From) + r.evaluation - r.earlier
+}
+
+// all returns the runs of the command, also those that are expected.
+func (c *Command) all() []*run { return slices.Concat(c.runs, c.expected) }
+
 // doneFrac returns the share of all work that is done, 0 … 1. Kept and failed runs count as done. NaN: it is not known.
 func (c *Command) doneFrac() float64 {
-	done, all := 0.0, 0.0
-	for _, r := range c.runs {
-		whole := r.work.training(r.work.Rounds) + r.evaluation
-		all += whole
-		switch r.state {
-		case hasEnded:
-			done += whole
-		case isAtWork:
-			done += r.work.training(r.done) + r.evaluated
-		}
+	left, all := 0.0, 0.0
+	for _, r := range c.all() {
+		training, evaluation := r.left()
+		left, all = left+min(training+evaluation, r.whole()), all+r.whole()
 	}
-	return min(1, done/all)
+	return max(0, min(1, (all-left)/all))
 }
 
 // times is how long the work of a command has taken up to now.
@@ -102,17 +117,13 @@ const roundsMeasured = 3
 // left returns how long the command will still take; false: that is not known yet.
 func (c *Command) left() (time.Duration, bool) {
 	sec := 0.0
-	for _, r := range c.runs {
+	for _, r := range c.all() {
 		if r.state == hasEnded {
 			continue
 		}
-		rounds, evaluation := r.work.Rounds, r.evaluation
-		if r.state == isAtWork {
-			rounds, evaluation = rounds-r.done, evaluation-r.evaluated
-		}
+		training, evaluation := r.left()
 		of := c.times.ofKind(r.work.Kind)
-		sec += of.train.secFor(r.work.training(rounds), min(roundsMeasured, r.work.Rounds)) +
-			of.evaluate.secFor(evaluation, 1)
+		sec += of.train.secFor(training, min(roundsMeasured, r.work.Rounds)) + of.evaluate.secFor(evaluation, 1)
 	}
 	// The sum above is of runs one after the other. Runs at the same time share the clock, and opening data takes time
 	// between runs: the ratio of passed time to measured work accounts for both.

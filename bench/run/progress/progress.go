@@ -1,7 +1,8 @@
 // Package progress shows people how far a command with one or many runs is: on a terminal in one line that is rewritten
-// in place, elsewhere in a line per evaluation:
+// in place, elsewhere in a line now and then, see [LogEvery]:
 //
 //	log := progress.New(os.Stderr)
+//	defer log.Close()
 //	r := log.Run("fedawe seed 3", progress.Work{Kind: "fedawe", Rounds: 2000, Round: flop})
 //	defer r.Stop()
 //	r.Start(2000)
@@ -50,19 +51,24 @@ type Command struct {
 	width    func() int // the columns of the terminal; nil: there is none
 	now      func() time.Time
 
-	lock    sync.Mutex // guards all fields below and the writes to w
-	runs    []*run
-	times   times
-	drawn   bool      // the line is on the terminal
-	within  bool      // the log ends in the middle of a line, which must not be drawn over
-	drawnAt time.Time // when the line was last drawn
-	saidAt  time.Time // when the log last got a line about the whole command
+	lock     sync.Mutex // guards all fields below and the writes to w
+	runs     []*run
+	expected []*run // that will be added later
+	times    times
+	drawn    bool      // the line is on the terminal
+	within   bool      // the log ends in the middle of a line, which must not be drawn over
+	drawnAt  time.Time // when the line was last drawn
+	saidAt   time.Time // when the log last got a line
+	unsaid   bool      // something has happened since
 }
 
-// The least time between two drawings of the line, and between two lines about the whole command in a log.
+// LogEvery is the least time between two lines in a log that is no terminal. Tests that wait for an evaluation make it
+// 0: then each has a line.
+var LogEvery = 10 * time.Second
+
 const (
-	redrawAfter = 100 * time.Millisecond
-	sayAfter    = time.Minute
+	redrawAfter = 100 * time.Millisecond // the least time between two drawings of the line
+	roundEvery  = time.Second            // the least time between two lines for rounds without an evaluation
 )
 
 // New returns the progress of a command whose log is w. To a terminal nothing else may write while a run is at work.
@@ -98,11 +104,40 @@ func Under(log io.Writer) io.Writer {
 
 // Run adds a run to the command. label names it in the log.
 func (c *Command) Run(label string, work Work) Run {
-	r := &run{command: c, label: label, work: work, evaluation: work.evaluation(work.Rounds)}
+	r := newRun(c, label, work)
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.runs = append(c.runs, r)
 	return r
+}
+
+// Expect replaces the runs that are expected: those that [Command.Run] is to add once others have ended. They count
+// among all runs of the command.
+func (c *Command) Expect(work []Work) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.expected = nil
+	for _, w := range work {
+		c.expected = append(c.expected, newRun(c, "", w))
+	}
+}
+
+// Close removes the line from a terminal, and writes how far the command has come to a log, unless its last line says
+// so. It does not close the log.
+func (c *Command) Close() {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.clear()
+	if c.width != nil || !c.unsaid {
+		return
+	}
+	c.unsaid = false
+	r := c.newest()
+	if len(c.runs) > 1 {
+		r = nil
+	}
+	line := append(c.where(r), "after "+Duration(c.now().Sub(c.times.begun)))
+	_, _ = fmt.Fprintln(c.w, strings.Join(line, between))
 }
 
 // Write writes to the log, above the line on the terminal.
@@ -121,17 +156,17 @@ func (c *Command) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// show draws the line on a terminal, or writes a line about the whole command to a log, if it is time for one.
-func (c *Command) show() {
+// show draws the line on a terminal, or writes a line to a log if the last one is long enough ago. r is the run that
+// something has happened in.
+func (c *Command) show(r *run, every time.Duration) {
+	c.unsaid = true
 	now := c.now()
 	switch {
 	case c.width != nil && now.Sub(c.drawnAt) >= redrawAfter:
 		c.draw()
-	case c.width == nil && now.Sub(c.saidAt) >= sayAfter:
-		c.saidAt = now
-		if outlook := c.outlook(); outlook != nil {
-			_, _ = fmt.Fprintln(c.w, strings.Join(append(c.where()[:1], outlook...), between))
-		}
+	case c.width == nil && now.Sub(c.saidAt) >= every:
+		c.saidAt, c.unsaid = now, false
+		_, _ = fmt.Fprintln(c.w, strings.Join(append(c.where(r), c.outlook()...), between))
 	}
 }
 
@@ -142,7 +177,7 @@ func (c *Command) draw() {
 	}
 	c.clear()
 	// The last column stays empty: some terminals move to the next line when a character is there.
-	line := fit(slices.Concat(c.where(), c.outlook(), c.reached()), c.doneFrac(), c.width()-1)
+	line := fit(slices.Concat(c.place(), c.outlook(), c.reached()), c.doneFrac(), c.width()-1)
 	_, err := io.WriteString(c.terminal, files.Printable(line))
 	c.drawn, c.drawnAt = err == nil, c.now()
 }
@@ -185,6 +220,14 @@ func Loss(loss float64) string {
 	return fmt.Sprintf("%.4f", loss)
 }
 
+func newRun(c *Command, label string, work Work) *run {
+	r := &run{command: c, label: label, work: work, evaluation: work.evaluation(work.Rounds)}
+	if work.From > 0 { // otherwise the first evaluation, before round 1, is the run's own
+		r.earlier = work.evaluation(work.From)
+	}
+	return r
+}
+
 // run is one run of a command. It implements [Run].
 type run struct {
 	command *Command
@@ -194,6 +237,7 @@ type run struct {
 	// The command's lock guards these.
 	state      state
 	evaluation float64 // FLOP of all evaluations
+	earlier    float64 // FLOP of those up to Work.From
 	rounds     int     // how many rounds Start was called with
 	done       int     // how many rounds are done
 	evaluated  float64 // FLOP of the evaluations that are done
@@ -220,6 +264,7 @@ func (r *run) Start(rounds int) {
 	if c.times.begun.IsZero() {
 		c.times.begun, c.saidAt = r.began, r.began
 	}
+	c.unsaid = true
 	c.draw()
 }
 
@@ -237,7 +282,7 @@ func (r *run) Round(done, _ int) {
 	defer c.lock.Unlock()
 	c.times.ofKind(r.work.Kind).train.add(r.took(), r.work.Round)
 	r.done = done
-	c.show()
+	c.show(r, max(LogEvery, roundEvery))
 }
 
 func (r *run) Evaluated(row results.CurveRow) {
@@ -247,20 +292,19 @@ func (r *run) Evaluated(row results.CurveRow) {
 	if r.work.Evaluation != nil {
 		flop := r.work.Evaluation(row.Round)
 		c.times.ofKind(r.work.Kind).evaluate.add(r.took(), flop)
-		r.evaluated = min(r.evaluated+flop, r.evaluation)
+		r.evaluated += flop
 	}
 	r.accuracy = fmt.Sprintf("test acc %.2f %%", 100*row.TestAcc.Value)
-	if c.width == nil {
-		_, _ = fmt.Fprintf(c.w, "%s: round %d/%d, %d active, %s, %.1f s\n", r.label, row.Round, r.rounds, row.Active,
-			Reached(row), row.ElapsedSec)
-	}
-	c.show()
+	c.show(r, LogEvery)
 }
 
 func (r *run) Stop() {
 	c := r.command
 	c.lock.Lock()
 	defer c.lock.Unlock()
+	if r.state == isAtWork {
+		c.unsaid = true
+	}
 	r.state = hasEnded
 	if _, atWork := c.count(); atWork == 0 {
 		c.clear()
@@ -277,24 +321,48 @@ func (r *run) took() time.Duration {
 	return took
 }
 
-// newest returns the run at work that started last; nil: none is at work.
+// newest returns the run at work that started last, or the one that started last of all if none is at work; nil: none
+// has started.
 func (c *Command) newest() (newest *run) {
 	for _, r := range c.runs {
-		if r.state == isAtWork && (newest == nil || r.began.After(newest.began)) {
+		if r.began.IsZero() {
+			continue
+		}
+		works := r.state == isAtWork
+		if newest == nil || works && newest.state != isAtWork ||
+			works == (newest.state == isAtWork) && r.began.After(newest.began) {
 			newest = r
 		}
 	}
 	return newest
 }
 
-// where returns the first parts of the line: "run 3/32" if there are several runs, and "round 120/2000".
-func (c *Command) where() (parts []string) {
-	if len(c.runs) > 1 {
+// ofAll returns "run 3/32" if there are several runs.
+func (c *Command) ofAll() (parts []string) {
+	if n := len(c.runs) + len(c.expected); n > 1 {
 		ended, atWork := c.count()
-		parts = append(parts, fmt.Sprintf("run %d/%d", ended+atWork, len(c.runs)))
+		parts = append(parts, fmt.Sprintf("run %d/%d", ended+atWork, n))
 	}
+	return parts
+}
+
+// place returns the first parts of the line on a terminal: "run 3/32" and "round 120/2000".
+func (c *Command) place() []string {
+	parts := c.ofAll()
 	if r := c.newest(); r != nil {
 		parts = append(parts, fmt.Sprintf("round %d/%d", r.done, r.rounds))
+	}
+	return parts
+}
+
+// where returns the first parts of a line in a log: "run 3/32", "fedawe seed 3: round 120/2000" and "test acc 45.10 %".
+// r is the run; nil: none is named.
+func (c *Command) where(r *run) []string {
+	parts := c.ofAll()
+	if r != nil {
+		if parts = append(parts, fmt.Sprintf("%s: round %d/%d", r.label, r.done, r.rounds)); r.accuracy != "" {
+			parts = append(parts, r.accuracy)
+		}
 	}
 	return parts
 }
@@ -312,7 +380,7 @@ func (c *Command) outlook() (parts []string) {
 
 // reached returns the last accuracy, if the command has only one run.
 func (c *Command) reached() []string {
-	if len(c.runs) > 1 || c.runs[0].accuracy == "" {
+	if len(c.runs)+len(c.expected) > 1 || c.runs[0].accuracy == "" {
 		return nil
 	}
 	return []string{c.runs[0].accuracy}

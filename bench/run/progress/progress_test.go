@@ -284,22 +284,99 @@ func TestUnder(t *testing.T) {
 	}
 }
 
-// A log that is no terminal gets a line per evaluation, and once a minute how far the command is.
-func TestLog(t *testing.T) {
-	var log strings.Builder
-	command, now := New(&log), &clock{time.Unix(1e9, 0)}
+// logged returns a log that is no terminal, and a command that writes to it.
+func logged() (*strings.Builder, *Command, *clock) {
+	log, now := &strings.Builder{}, &clock{time.Unix(1e9, 0)}
+	command := New(log)
 	command.now = func() time.Time { return now.at }
+	return log, command, now
+}
+
+// A log that is no terminal gets at most one line in ten seconds, whatever happens, and in the end how far it came.
+func TestLog(t *testing.T) {
+	log, command, now := logged()
 	first, second := command.Run("[1/2] a seed 3", everyTen), command.Run("[1/2] a seed 4", everyTen)
 	first.Start(100)
-	pass(now, first, 0, 60)
+	pass(now, first, 0, 30)
 	first.Stop()
-	_ = second
-	evaluation := func(round int) string {
-		return fmt.Sprintf("[1/2] a seed 3: round %d/100, 0 active, test acc 45.10 %% loss 0.0000, 0.0 s\n", round)
-	}
-	want := evaluation(0) + evaluation(10) + evaluation(20) + evaluation(30) + evaluation(40) +
-		"run 1/2 · 24 % · 3 min 4 s left\n" + evaluation(50) + evaluation(60)
+	second.Start(100)
+	pass(now, second, 0, 1)
+	command.Close()
+	command.Close()
+	want := "run 1/2 · [1/2] a seed 3: round 8/100 · test acc 45.10 % · 4 % · 3 min 54 s left\n" +
+		"run 1/2 · [1/2] a seed 3: round 16/100 · test acc 45.10 % · 8 % · 3 min 44 s left\n" +
+		"run 1/2 · [1/2] a seed 3: round 24/100 · test acc 45.10 % · 12 % · 3 min 34 s left\n" +
+		"run 2/2 · [1/2] a seed 4: round 0/100 · test acc 45.10 % · 50 % · 2 min left\n" +
+		"run 2/2 · after 41 s\n"
 	if got := log.String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// Of many short runs the log gets no line each. A single run is named in the last line, and a command that has trained
+// nothing has none.
+func TestLogOfShortRuns(t *testing.T) {
+	log, command, now := logged()
+	for i := range 200 {
+		r := command.Run(fmt.Sprint("run ", i), everyTen)
+		r.Start(1)
+		now.pass(100 * time.Millisecond)
+		r.Round(1, 1)
+		evaluate(&clock{}, r, 1)
+		r.Stop()
+	}
+	command.Close()
+	if n := strings.Count(log.String(), "\n"); n < 2 || n > 3 {
+		t.Errorf("%d lines in 20 s, want 2, and perhaps one in the end:\n%s", n, log)
+	}
+
+	log, command, now = logged()
+	r := command.Run("fedawe", everyTen)
+	r.Start(100)
+	pass(now, r, 0, 2)
+	r.Stop()
+	command.Close()
+	if got, want := log.String(), "fedawe: round 2/100 · test acc 45.10 % · after 4 s\n"; got != want {
+		t.Errorf("one run: got %q, want %q", got, want)
+	}
+
+	log, command, _ = logged()
+	command.Run("kept", everyTen).Stop()
+	command.Close()
+	if log.Len() > 0 {
+		t.Errorf("nothing was trained: got %q, want nothing", log)
+	}
+}
+
+// Runs that are expected count from the start, for the rounds that they add, until others take their places.
+func TestExpect(t *testing.T) {
+	_, command, now := on(80)
+	rest := Work{Kind: "a", Rounds: 20, From: 10, Round: 1}
+	command.Expect([]Work{rest})
+	a, b := command.Run("a", Work{Kind: "a", Rounds: 10, Round: 1}), command.Run("b", Work{Kind: "a", Rounds: 10, Round: 1})
+	line := func() string { return strings.Join(slices.Concat(command.place(), command.outlook()), between) }
+	make := func(r Run, from, to int) {
+		r.Start(to)
+		if from > 0 {
+			r.Resumed(from)
+		}
+		for t := from; t < to; t++ {
+			now.pass(time.Second)
+			r.Round(t+1, 1)
+		}
+	}
+	for _, c := range []struct {
+		does func()
+		want string
+	}{
+		{func() { make(a, 0, 5) }, "run 1/3 · round 5/5 · 16 % · 25 s left"},
+		{func() { make(a, 0, 10); a.Stop(); make(b, 0, 10); b.Stop() }, "run 2/3 · round 10/10 · 66 % · 10 s left"},
+		{func() { command.Expect(nil); a = command.Run("a on", rest) }, "run 2/3 · round 10/10 · 66 % · 10 s left"},
+		{func() { make(a, 10, 15) }, "run 3/3 · round 15/15 · 83 % · 5 s left"},
+		{func() { make(a, 10, 20); a.Stop() }, "run 3/3 · round 20/20 · 100 % · 0 s left"},
+	} {
+		if c.does(); line() != c.want {
+			t.Errorf("got %q, want %q", line(), c.want)
+		}
 	}
 }

@@ -18,6 +18,8 @@ var (
 	// ErrDeviceLost matches (errors.Is) an error after which every call on the device fails: a kernel or the hardware
 	// has faulted. Only a new process gets the device back.
 	ErrDeviceLost = errors.New("gpu: device lost")
+	// ErrNoCard matches (errors.Is) an error of a machine that has neither a driver nor a card that needs one.
+	ErrNoCard = errors.New("gpu: no NVIDIA GPU")
 	// ErrClosed is the error of [Thread.Do] once the thread has ended.
 	ErrClosed = errors.New("gpu: thread: closed")
 )

@@ -13,6 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"unsafe"
@@ -139,18 +142,39 @@ func open() error {
 		}
 		return nil
 	}
-	why := ""
+	why, absent := "", true
 	for _, name := range places {
 		w := dlopen(name)
 		if w == "" {
 			return nil
 		}
-		// Most places have no library. If a library is there and does not load, its message says more.
-		if _, err := os.Stat(name); why == "" || err == nil {
+		// Most places have no library. If a library is there and does not load, its message says more, and if it lacks
+		// another library, it names that one. A link that leads nowhere is what an update has left.
+		_, err := os.Lstat(name)
+		there := err == nil ||
+			!strings.HasSuffix(w, name+": cannot open shared object file: No such file or directory")
+		if why == "" || there {
 			why = w
 		}
+		absent = absent && !there
+	}
+	if absent && !hasCard(pciDevices) {
+		return fmt.Errorf("%w: %s", ErrNoCard, why)
 	}
 	return fmt.Errorf("gpu: no NVIDIA driver: %s", why)
+}
+
+// pciDevices is where Linux lists the devices of the machine, also to a container.
+const pciDevices = "/sys/bus/pci/devices"
+
+// hasCard reports whether a folder of devices lists one of NVIDIA that displays or computes, driver or not.
+func hasCard(devices string) bool {
+	vendors, _ := filepath.Glob(filepath.Join(devices, "*", "vendor"))
+	return slices.ContainsFunc(vendors, func(vendor string) bool {
+		class, err := os.ReadFile(filepath.Join(filepath.Dir(vendor), "class"))
+		of, _ := os.ReadFile(vendor)
+		return err == nil && strings.TrimSpace(string(of)) == "0x10de" && strings.HasPrefix(string(class), "0x03")
+	})
 }
 
 // dlopen opens one library. It returns the loader's message if that fails, and "" otherwise.

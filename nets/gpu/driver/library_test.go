@@ -4,6 +4,7 @@ package driver
 
 import (
 	"debug/elf"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,9 +45,37 @@ func TestNoDriver(t *testing.T) {
 	if library.path != "" {
 		t.Skipf("this machine has a driver: %s", library.path)
 	}
-	want := "gpu: no NVIDIA driver: libcuda.so.1: cannot open shared object file: No such file or directory"
-	if err == nil || err.Error() != want {
+	want := "gpu: no NVIDIA GPU: libcuda.so.1: cannot open shared object file: No such file or directory"
+	if hasCard(pciDevices) {
+		want = strings.Replace(want, "GPU", "driver", 1)
+	}
+	if err == nil || err.Error() != want || errors.Is(err, ErrNoCard) == hasCard(pciDevices) {
 		t.Errorf("Devices(): %v, want %s", err, want)
+	}
+}
+
+// A card without a driver is no machine without a card: a sound device or a bridge of NVIDIA is.
+func TestHasCard(t *testing.T) {
+	for _, c := range []struct {
+		vendor, class string
+		want          bool
+	}{
+		{"0x10de", "0x030000", true}, // displays
+		{"0x10de", "0x030200", true}, // computes alone
+		{"0x10de", "0x040300", false},
+		{"0x8086", "0x030000", false},
+	} {
+		dir := t.TempDir()
+		device := filepath.Join(dir, "0000:01:00.0")
+		must.OK(t, os.Mkdir(device, 0o700))
+		must.OK(t, os.WriteFile(filepath.Join(device, "vendor"), []byte(c.vendor+"\n"), 0o600))
+		must.OK(t, os.WriteFile(filepath.Join(device, "class"), []byte(c.class+"\n"), 0o600))
+		if got := hasCard(dir); got != c.want {
+			t.Errorf("vendor %s, class %s: %t, want %t", c.vendor, c.class, got, c.want)
+		}
+	}
+	if hasCard(filepath.Join(t.TempDir(), "none")) {
+		t.Error("a card in a folder that is not there")
 	}
 }
 
