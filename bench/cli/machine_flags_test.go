@@ -28,10 +28,20 @@ func TestDeviceFlag(t *testing.T) {
 // A command takes a flag by the name that another command has for it, unless it has both.
 func TestTwins(t *testing.T) {
 	for _, c := range []struct{ command, given, flag string }{
-		{"run", "methods", "method"}, {"run", "nets", "net"}, {"run", "seeds", "seed"}, {"run", "lrs", "lr"},
-		{"sweep", "method", "methods"}, {"sweep", "seed", "seeds"}, {"sweep", "lr", "lr"}, {"tune", "lr", "lrs"},
-		{"tune", "server-lr", "server-lrs"}, {"table", "method", "methods"}, {"figure", "seed", "seeds"},
-		{"availability", "kind", "availability"}, {"run", "kind", "availability"}, {"bench", "nets", "net"},
+		{"run", "methods", "method"},
+		{"run", "nets", "net"},
+		{"run", "seeds", "seed"},
+		{"run", "lrs", "lr"},
+		{"sweep", "method", "methods"},
+		{"sweep", "seed", "seeds"},
+		{"sweep", "lr", "lr"},
+		{"tune", "lr", "lrs"},
+		{"tune", "server-lr", "server-lrs"},
+		{"table", "method", "methods"},
+		{"figure", "seed", "seeds"},
+		{"availability", "kind", "availability"},
+		{"run", "kind", "availability"},
+		{"bench", "nets", "net"},
 	} {
 		cmd, _, err := Root().Find([]string{c.command})
 		if err != nil {

@@ -31,7 +31,8 @@ func TestUnknown(t *testing.T) {
 		{"x", []string{"x-1", "x-2", "y"}, "unknown, want one of x-1, x-2"},
 		{"", []string{"-1", "-2"}, "unknown, did you mean -1, want one of -1, -2"},
 		{
-			"FedAvg", []string{"fedau", "fedavg-active", "fedavg-all"},
+			"FedAvg",
+			[]string{"fedau", "fedavg-active", "fedavg-all"},
 			"unknown, want one of fedavg-active (the mean over the active clients), fedavg-all (the mean over all " +
 				"clients, absent ones counting as 0)",
 		},
