@@ -10,10 +10,10 @@ func TestEscapeLaTeX(t *testing.T) {
 		"50 % of x_1 & {#}":      `50 \% of x\_1 \& \{\#\}`,
 		"α = 0.1, p ≥ 0.05":      `$\alpha$ = 0.1, p $\geq$ 0.05`,
 		"κ̄² and ā, γ̂":          `$\bar{\kappa}$$^2$ and ā, $\hat{\gamma}$`,
-		"--lr <1> \"a\" --- `b`": `-{}-lr \textless{}1\textgreater{} ''a'' -{}-{}- \textasciigrave{}b\textasciigrave{}`,
+		"--lr <1> \"a\" --- `b`": `-{}-lr \textless{}1\textgreater{} ''a'' -{}-{}- ` + "\\`{}b\\`{}",
 		"two\n\nparagraphs\t.":   "two paragraphs .",
-		"Łódź, żółw, ąę":         "Łódź, żółw, [U+0105][U+0119]",
-		"日本 😀\x00\xff":           "[U+65E5][U+672C] [U+1F600][U+0000][U+FFFD]",
+		"Łódź, żółw, ąę":         "Łódź, żółw, (U+0105)(U+0119)",
+		"日本 😀\x00\xff":           "(U+65E5)(U+672C) (U+1F600)(U+0000)(U+FFFD)",
 	} {
 		if got := escapeLaTeX(text); got != want {
 			t.Errorf("%q is set as %q, want %q", text, got, want)
