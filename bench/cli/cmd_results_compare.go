@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"rollcall/algos"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/results"
@@ -47,15 +49,7 @@ cannot be told apart; then how many seeds would tell. It says the same of the or
 				return err
 			}
 			c := compare.Table(&table, rows)
-			switch format {
-			case "csv":
-				err = files.WriteCSV(a.stdout, c.Rows)
-			case "markdown":
-				err = c.Write(a.stdout, compare.Markdown)
-			default:
-				err = c.Write(a.stdout, compare.Plain)
-			}
-			return errors.Join(err, a.complain("results compare", bad))
+			return errors.Join(writeCompared(a, format, c.Rows, c), a.complain("results compare", bad))
 		},
 	}
 	formatFlag(cmd, &format, "text", compareFormats)
@@ -129,24 +123,38 @@ var measured = []string{
 // diffCommand is `rollcall results diff`: did a change of the program, a machine or a setting change the results?
 func (a *app) diffCommand() *cobra.Command {
 	var (
-		format string
-		named  []string
-		o      compare.DiffOptions
+		format   string
+		baseline string
+		named    []string
+		o        compare.DiffOptions
 	)
 	cmd := &cobra.Command{
-		Use:   "diff A B",
+		Use:   "diff A [B]",
 		Short: "Compare two sets of runs, cell by cell and seed by seed",
 		Long: `diff matches the complete runs below two folders by cell and seed. For every cell it prints the mean
 over the seeds of B − A with a Student confidence interval. Differences are paired, so that the effect of a seed on both
 sides cancels. diff also says in what else the two runs of a pair differ (numerics, data, version, device). --ignore
-lets the sides differ in some columns: --ignore method compares two methods.`,
+lets the sides differ in some columns: --ignore method compares two methods.
+
+With --baseline, diff compares the methods of one folder: in every cell each other method with the baseline, whatever
+their learning rates, with a p-value of the paired t-test that is corrected by Holm's method for the methods of the
+cell.`,
 		Example: `  rollcall results diff out-v1 out-v2
+  rollcall results diff out --baseline fedau
+  rollcall results diff out --baseline 'fedau lr=0.1' --metric final,rounds_to_60 --format markdown
   rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
 		ValidArgsFunction: completeFolders,
-		Args:              exactly(2, "%d folders named, want two"),
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("baseline") {
+			return exactly(1, "%d folders named, want one with --baseline")(cmd, args)
+		}
+		return exactly(2, "%d folders named, want two, or one with --baseline")(cmd, args)
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &format, "text", compareFormats)
+	fs.StringVar(&baseline, "baseline", "", "the method with which all others of the folder are compared, perhaps with "+
+		"settings that tell it from others of its kind: \"fedau lr=0.1\"")
 	registerMetric(cmd, &named, "what is compared (default: last50)")
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
 	fs.IntVar(&o.Last, "last", results.ProtocolRounds,
@@ -176,6 +184,9 @@ lets the sides differ in some columns: --ignore method compares two methods.`,
 				return err
 			}
 		}
+		if fs.Changed("baseline") {
+			return a.diffBaseline(cmd.Context(), args[0], baseline, format, o)
+		}
 		// A and B are read in two calls, because one call would count a run that both have once.
 		runsA, badA, err := results.FindRuns(cmd.Context(), args[0])
 		if err != nil {
@@ -185,30 +196,81 @@ lets the sides differ in some columns: --ignore method compares two methods.`,
 		if err != nil {
 			return err
 		}
-		// A difference between damaged runs would be read as an effect, so that nothing is compared.
-		if bad := slices.Concat(badA, badB); len(bad) > 0 {
-			logErrors(a.stderr, bad...)
-			problems := files.Count(len(bad), "problem")
-			return fmt.Errorf("results diff: %s with files, named above; nothing is compared", problems)
+		if err := a.refuseDamaged(slices.Concat(badA, badB)); err != nil {
+			return err
 		}
 		d, err := compare.Diff(runsA, runsB, o)
 		if err != nil {
 			return err
 		}
-		switch {
-		case len(d.Rows) == 0: // an error, because an empty table reads like "no difference"
-			err = errors.New("results diff: no complete run of A has a partner in B: the same settings and seed " +
+		if len(d.Rows) == 0 { // an error, because an empty table reads like "no difference"
+			return errors.New("results diff: no complete run of A has a partner in B: the same settings and seed " +
 				"(--ignore lets settings differ)")
-		case format == "csv":
-			err = files.WriteCSV(a.stdout, d.Rows)
-		case format == "markdown":
-			err = d.Write(a.stdout, compare.Markdown)
-		default:
-			err = d.Write(a.stdout, compare.Plain)
 		}
-		return err
+		return writeCompared(a, format, d.Rows, d)
 	}
 	return cmd
+}
+
+// diffBaseline is `rollcall results diff` of one folder.
+func (a *app) diffBaseline(ctx context.Context, dir, baseline, format string, o compare.DiffOptions) error {
+	if slices.Contains(o.Ignore, "method") {
+		return settings.Usagef("--ignore method: of no use with --baseline, want one of the two")
+	}
+	runs, bad, err := results.FindRuns(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if err := a.refuseDamaged(bad); err != nil {
+		return err
+	}
+	runs = slices.DeleteFunc(runs, func(r results.Run) bool { return r.Status() != results.RunComplete })
+	if len(runs) == 0 {
+		return fmt.Errorf("results diff: no complete run below %s, want those of two methods", dir)
+	}
+	var methods []string
+	for i := range runs {
+		methods = append(methods, runs[i].Method)
+	}
+	method, _, _ := strings.Cut(strings.TrimSpace(baseline), " ")
+	if err := settings.OneOf("baseline", method, files.SortedSet(methods)); err != nil {
+		return err
+	}
+	for _, p := range algos.Params() {
+		o.Own = append(o.Own, p.Name)
+	}
+	d, err := compare.Against(runs, baseline, results.GivenOrder(results.SummariesOf(runs)...), o)
+	if err != nil {
+		return err
+	}
+	if len(d.Rows) == 0 {
+		return fmt.Errorf("results diff: --baseline %q: no complete run below %s has a partner of it: another method in "+
+			"the same cell, of the same seed (--ignore lets settings differ)", baseline, dir)
+	}
+	return writeCompared(a, format, d.Rows, d)
+}
+
+// refuseDamaged returns an error if files are bad: a difference between damaged runs would be read as an effect.
+func (a *app) refuseDamaged(bad []error) error {
+	if len(bad) == 0 {
+		return nil
+	}
+	logErrors(a.stderr, bad...)
+	return fmt.Errorf("results diff: %s with files, named above; nothing is compared", files.Count(len(bad), "problem"))
+}
+
+// writeCompared prints rows as CSV, or what has them for people.
+func writeCompared[T any](a *app, format string, rows []T, c interface {
+	Write(w io.Writer, m compare.Markup) error
+},
+) error {
+	switch format {
+	case "csv":
+		return files.WriteCSV(a.stdout, rows)
+	case "markdown":
+		return c.Write(a.stdout, compare.Markdown)
+	}
+	return c.Write(a.stdout, compare.Plain)
 }
 
 // exportCommand is `rollcall results export`: a table to be put into a paper.
@@ -230,7 +292,7 @@ numbers next to ours. The caption names our numbers that cannot be compared with
 rounds, clients or seeds.`,
 		Example: `  rollcall results export sweep out --format latex --methods fedawe,fedau,mifa > table.tex
   rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
-		Args:    exactly(2, "%d arguments, want a table and a folder"),
+		Args: exactly(2, "%d arguments, want a table and a folder"),
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
