@@ -63,18 +63,16 @@ cannot be told apart; then how many seeds would tell. It says the same of the or
 func tableRows(
 	ctx context.Context, table, dir string, mixed bool, further ...metrics.Metric,
 ) (rows []results.SummaryRow, bad []error, err error) {
-	if own := filepath.Join(dir, table); isFolder(own) { // dir is the folder of all tables
-		dir = own
-	}
-	runs, bad, err := results.FindRuns(ctx, dir)
+	runs, bad, err := tableRuns(ctx, table, dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, of := results.ByTable(runs); len(of[table]) > 0 {
-		rows = papers.Summaries(table, of[table], mixed, further...)
-		results.InGivenOrder(rows, results.SummariesOf(of[table])...)
+	if len(runs) > 0 {
+		rows = papers.Summaries(table, runs, mixed, further...)
+		results.InGivenOrder(rows, results.SummariesOf(runs)...)
 		return rows, bad, nil
 	}
+	dir = tableFolder(table, dir)
 	path := filepath.Join(dir, results.SummaryFile)
 	rows, err = results.ReadSummary(path)
 	switch {
@@ -90,6 +88,24 @@ func tableRows(
 		return nil, nil, fmt.Errorf("%s: no rows of %s, want the summary of that table", path, table)
 	}
 	return results.Unverified(rows), bad, nil
+}
+
+// tableFolder returns the folder of a table, if dir is the folder of all tables, and else dir.
+func tableFolder(table, dir string) string {
+	if own := filepath.Join(dir, table); isFolder(own) {
+		return own
+	}
+	return dir
+}
+
+// tableRuns returns the runs of a table below dir/table or dir, and what is wrong with runs there.
+func tableRuns(ctx context.Context, table, dir string) (runs []results.Run, bad []error, err error) {
+	runs, bad, err = results.FindRuns(ctx, tableFolder(table, dir))
+	if err != nil {
+		return nil, nil, err
+	}
+	_, of := results.ByTable(runs)
+	return of[table], bad, nil
 }
 
 // registerMetric adds --metric; usage says what the metrics are for, and the default.
@@ -236,9 +252,7 @@ func (a *app) diffBaseline(ctx context.Context, dir, baseline, format string, o 
 	if err := settings.OneOf("baseline", method, files.SortedSet(methods)); err != nil {
 		return err
 	}
-	for _, p := range algos.Params() {
-		o.Own = append(o.Own, p.Name)
-	}
+	o.Own = ofMethods()
 	d, err := compare.Against(runs, baseline, results.GivenOrder(results.SummariesOf(runs)...), o)
 	if err != nil {
 		return err
@@ -248,6 +262,14 @@ func (a *app) diffBaseline(ctx context.Context, dir, baseline, format string, o 
 			"the same cell, of the same seed (--ignore lets settings differ)", baseline, dir)
 	}
 	return writeCompared(a, format, d.Rows, d)
+}
+
+// ofMethods returns the names of the settings that are parameters of methods.
+func ofMethods() (names []string) {
+	for _, p := range algos.Params() {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // refuseDamaged returns an error if files are bad: a difference between damaged runs would be read as an effect.
@@ -280,6 +302,7 @@ func (a *app) exportCommand() *cobra.Command {
 		named   []string
 		methods []string
 		mixed   bool
+		setup   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export TABLE DIR",
@@ -289,8 +312,9 @@ each availability, a line for each method in the order of the sweep, columns for
 a group is bold; † marks those that paired t-tests over the seeds, corrected by Holm's method, do not tell from it. The
 LaTeX table needs the packages booktabs and graphicx, and fits the column or the page. --printed puts the paper's
 numbers next to ours. The caption names our numbers that cannot be compared with the paper's, because they have other
-rounds, clients or seeds.`,
+rounds, clients or seeds. --setup prints the paragraph that belongs beside the table.`,
 		Example: `  rollcall results export sweep out --format latex --methods fedawe,fedau,mifa > table.tex
+  rollcall results export sweep out --format latex --setup > setup.tex
   rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
 		Args: exactly(2, "%d arguments, want a table and a folder"),
 	}
@@ -302,8 +326,20 @@ rounds, clients or seeds.`,
 	fs.StringSliceVar(&methods, "methods", nil, "only these methods, in this order (default: all, as in the summary)")
 	fs.StringVar(&e.Caption, "caption", "", "of the table in LaTeX or Markdown (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
+	fs.BoolVar(&setup, "setup", false, "print the paragraph \"Experimental setup\" in place of the table: what the runs' "+
+		"run.json say of data, availability, training, rates, seeds and machines")
 	registerMixed(fs, &mixed)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if setup {
+			for _, other := range []string{"printed", "caption", "label", "mixed"} {
+				if fs.Changed(other) {
+					return settings.Usagef("--%s: of no use with --setup, want one of the two", other)
+				}
+			}
+			if e.Format == "csv" {
+				return settings.Usagef("--setup: of no use with --format csv, want markdown or latex")
+			}
+		}
 		if e.Format != "latex" && fs.Changed("label") {
 			return settings.Usagef("--label: of no use with --format %s, want it with --format latex", e.Format)
 		}
@@ -323,6 +359,9 @@ rounds, clients or seeds.`,
 		if err := settings.Once("methods", methods); err != nil {
 			return err
 		}
+		if setup {
+			return a.exportSetup(cmd.Context(), args[0], args[1], e.Format, methods, chosen)
+		}
 		rows, bad, err := tableRows(cmd.Context(), args[0], args[1], mixed, chosen...)
 		if err != nil {
 			return err
@@ -341,11 +380,8 @@ rounds, clients or seeds.`,
 			grid = test
 		}
 		grid = grid.Only(chosen...)
-		for _, m := range methods {
-			if there := grid.Methods(); !slices.Contains(there, m) {
-				return fmt.Errorf("results export: --methods %s: no such method of %s below %s%s, want one of %s",
-					m, args[0], args[1], settings.DidYouMean(m, there), strings.Join(there, ", "))
-			}
+		if err := areThere(methods, grid.Methods(), args[0], args[1]); err != nil {
+			return err
 		}
 		grid = grid.OfMethods(methods...)
 		// Without a caption of the user's, the caption says what the numbers are: a table is copied into a paper
@@ -360,6 +396,54 @@ rounds, clients or seeds.`,
 		return errors.Join(grid.Write(a.stdout, e), a.complain("results export", bad))
 	}
 	return cmd
+}
+
+// areThere returns an error for the first of some methods that a table does not have.
+func areThere(methods, there []string, table, dir string) error {
+	for _, m := range methods {
+		if !slices.Contains(there, m) {
+			return fmt.Errorf("results export: --methods %s: no such method of %s below %s%s, want one of %s",
+				m, table, dir, settings.DidYouMean(m, there), strings.Join(there, ", "))
+		}
+	}
+	return nil
+}
+
+// exportSetup prints the paragraph about the runs of a table.
+func (a *app) exportSetup(
+	ctx context.Context, table, dir, format string, methods []string, chosen []metrics.Metric,
+) error {
+	runs, bad, err := tableRuns(ctx, table, dir)
+	if err != nil {
+		return err
+	}
+	place := results.GivenOrder(results.SummariesOf(runs)...)
+	slices.SortStableFunc(runs, func(a, b results.Run) int { return place(a.Key()) - place(b.Key()) })
+	there, _ := results.Grouped(runs, func(r results.Run) string { return r.Method })
+	if err := areThere(methods, there, table, dir); err != nil {
+		return err
+	}
+	if len(methods) > 0 {
+		at := func(r results.Run) int { return slices.Index(methods, r.Method) }
+		runs = slices.DeleteFunc(runs, func(r results.Run) bool { return at(r) < 0 })
+		slices.SortStableFunc(runs, func(a, b results.Run) int { return at(a) - at(b) })
+	}
+	if len(chosen) == 0 {
+		chosen = []metrics.Metric{metrics.TestAcc}
+	}
+	text := compare.Setup(runs, ofMethods(), chosen...)
+	if text == "" {
+		return errors.Join(fmt.Errorf("results export: --setup: no complete run of %s below %s, want one: it needs "+
+			"their run.json", table, dir), a.complain("results export", bad))
+	}
+	const title = "Experimental setup."
+	if format == "latex" {
+		text = `\paragraph{` + title + "} " + compare.EscapeLaTeX(text)
+	} else {
+		text = "**" + title + "** " + files.EscapeMarkdown(text)
+	}
+	_, err = fmt.Fprintln(a.stdout, text)
+	return errors.Join(err, a.complain("results export", bad))
 }
 
 // noLabel reports whether a character cannot stand in \label{…}, which LaTeX does not escape.

@@ -129,3 +129,78 @@ func TestLaTeXCharacters(t *testing.T) {
 		}
 	}
 }
+
+// The paragraph about a sweep says what its runs' run.json say, in sentences that LaTeX sets too.
+func TestExportSetup(t *testing.T) {
+	top := t.TempDir()
+	sweep := func(name, more string) string {
+		out := filepath.Join(top, name)
+		pass(t, smallSweep(out, strings.Fields(more)...)...)
+		return out
+	}
+	many := sweep("many", "--methods mifa,fedawe,fedau --availability stationary,sine --seeds 1,2,3 --rates fedau=0.2/2")
+	one := sweep("one", "--methods fedau --availability sine --seeds 5 --clients 1 --p 1 --momentum 0.9 --batch 1")
+	pass(t, small(top, "--method", "mifa")...)
+	cut := sweep("cut", "--methods fedawe,mifa --availability sine --seeds 1,2")
+	must.OK(t, os.Remove(only(t, cut, "sweep/mifa_*/seed-2/run.json")))
+	for _, c := range []struct {
+		name, line  string
+		want, never []string
+	}{
+		{"several", "sweep " + many, []string{
+			"We compare MIFA, FedAWE and FedAU on LEAF synthetic (δ = 0.5, γ = 0.5), with 4 clients.",
+			"The model of availability is stationary or sine (a period of 20 rounds, γ = 0.3).",
+			"a client trains for 1 local step on batches of 4 samples.", "Training takes 4 rounds, with an evaluation after " +
+				"every round.", "We report test accuracy (%), mean over all 4 rounds.",
+			"learning rate is 0.05 for MIFA, 0.1 for FedAWE and 0.2 for FedAU.",
+			"The server learning rate is 1 for MIFA and FedAWE and 2 for FedAU.", "FedAU has cutoff = 50",
+			"All numbers are over the seeds 1, 2 and 3.", " in fp32 by the engine ", "the 18 runs took ",
+		}, []string{"Left out", "Other settings"}},
+		{"chosen", "sweep " + many + " --methods fedau,mifa --metric final", []string{
+			"We compare FedAU and MIFA on ", "test accuracy (%), after the last round.", "the 12 runs took ",
+		}, []string{"FedAWE"}},
+		{"one of each", "sweep " + one, []string{
+			"We train FedAU on ", "with 1 client.", "sine (a period of 20 rounds, γ = 0.3, p = 1).",
+			"for 1 local step on batches of 1 sample, with momentum 0.9.", "All numbers are of one seed, 5.", "The run took ",
+		}, []string{"1 samples", "1 clients"}},
+		{"images", "run " + top, []string{
+			"generated images (300 training images, 100 test images), with 6 clients. Each client's shares of the classes " +
+				"are a draw from a Dirichlet distribution with α = 0.1.", "The net is lenet5, initialized by kaiming.",
+		}, nil},
+		{"without a run.json", "sweep " + cut, []string{
+			"The numbers are over 1 to 2 seeds, of 1 and 2.", "Left out are runs that are not complete: 1 without a run.json.",
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			line := append([]string{"results", "export", "--setup"}, strings.Fields(c.line)...)
+			text := pass(t, line...).stdout
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s\nwant %q in it", text, want)
+				}
+			}
+			for _, never := range c.never {
+				if strings.Contains(text, never) {
+					t.Errorf("%s\nwant no %q", text, never)
+				}
+			}
+			latex := pass(t, append(line, "--format", "latex")...).stdout
+			for _, document := range texDocuments {
+				setInTeX(t, document+"\\emergencystretch=3em\n", latex) // as for any prose in a narrow column
+			}
+		})
+	}
+	bare := filepath.Join(top, "bare")
+	must.OK(t, os.Mkdir(bare, 0o777))
+	must.OK(t, os.WriteFile(filepath.Join(bare, "summary.csv"), []byte(contents(t, many+"/sweep/summary.csv")), 0o666))
+	oneLineError(t, rollcall(t, "results", "export", "sweep", bare, "--setup"), statusFailure, "no complete run of sweep")
+	for line, want := range map[string]string{
+		"--setup --format csv": "--setup", "--setup --printed": "--printed", "--setup --label x --format latex": "--label",
+		"--methods mifa,mifa": "--methods",
+	} {
+		oneLineError(t, rollcall(t, append([]string{"results", "export", "sweep", many}, strings.Fields(line)...)...),
+			statusUsage, want)
+	}
+	oneLineError(t, rollcall(t, "results", "export", "sweep", many, "--methods", "fedauu"), statusFailure,
+		"did you mean fedau", "want one of mifa, fedawe, fedau")
+}

@@ -257,7 +257,7 @@ func (t *texTable) write(e Export) string {
 	if e.Caption != "" {
 		// Long words of settings and versions would stand out of a narrow column, and some classes leave no space below
 		// a caption.
-		fmt.Fprintf(&b, "\\emergencystretch=3em\n\\caption{%s}\n\\smallskip\n", escapeLaTeX(e.Caption))
+		fmt.Fprintf(&b, "\\emergencystretch=3em\n\\caption{%s}\n\\smallskip\n", EscapeLaTeX(e.Caption))
 	}
 	if e.Label != "" {
 		fmt.Fprintf(&b, "\\label{%s}\n", e.Label)
@@ -270,16 +270,16 @@ func (t *texTable) write(e Export) string {
 			b.WriteString("\\midrule\n")
 		}
 		if block.name != "" {
-			fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+t.per*len(t.columns), escapeLaTeX(block.name))
+			fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+t.per*len(t.columns), EscapeLaTeX(block.name))
 		}
 		for _, l := range block.lines {
-			b.WriteString(escapeLaTeX(l.label[0]))
+			b.WriteString(EscapeLaTeX(l.label[0]))
 			for _, c := range l.cells {
 				b.WriteString(" & " + c.tex)
 			}
 			b.WriteString(" \\\\\n")
 			for _, more := range l.label[1:] {
-				fmt.Fprintf(&b, "\\quad %s \\\\\n", escapeLaTeX(more))
+				fmt.Fprintf(&b, "\\quad %s \\\\\n", EscapeLaTeX(more))
 			}
 		}
 	}
@@ -306,7 +306,7 @@ func (t *texTable) writeHead(b *strings.Builder) {
 		if width == 1 {
 			align = "r"
 		}
-		fmt.Fprintf(b, " & \\multicolumn{%d}{%s}{%s}", width, align, escapeLaTeX(top.Name))
+		fmt.Fprintf(b, " & \\multicolumn{%d}{%s}{%s}", width, align, EscapeLaTeX(top.Name))
 		rules = append(rules, fmt.Sprintf("\\cmidrule(lr){%d-%d}", last+1, last+width))
 		last += width
 	}
@@ -319,11 +319,11 @@ func (t *texTable) writeHead(b *strings.Builder) {
 			b.WriteString("method")
 		}
 		for _, c := range t.columns {
-			head := escapeLaTeX(strings.Join(c.head, " "))
+			head := EscapeLaTeX(strings.Join(c.head, " "))
 			if len(c.head) > 1 {
 				head = `\shortstack[r]{`
 				for _, line := range c.head {
-					head += escapeLaTeX(line) + `\\`
+					head += EscapeLaTeX(line) + `\\`
 				}
 				head = strings.TrimSuffix(head, `\\`) + "}"
 			}
@@ -398,7 +398,7 @@ func texNumber(text string, s Standing, mark string) string {
 		return "--" + mark
 	}
 	mean, std, spread := strings.Cut(text, " ± ")
-	mean = escapeLaTeX(mean)
+	mean = EscapeLaTeX(mean)
 	if s == Best {
 		mean = `\mathbf{` + mean + `}`
 	}
@@ -418,9 +418,9 @@ func texNumber(text string, s Standing, mark string) string {
 	return mean + mark
 }
 
-// escapeLaTeX returns a text, of one line, that LaTeX sets as it is. The characters that have a meaning in LaTeX, and
+// EscapeLaTeX returns a text, of one line, that LaTeX sets as it is. The characters that have a meaning in LaTeX, and
 // those that pdfTeX's usual fonts lack, become commands; a character for which there is none becomes its number, (U+65E5).
-func escapeLaTeX(text string) string {
+func EscapeLaTeX(text string) string {
 	var b strings.Builder
 	letters := []rune(files.OneLine(text))
 	for i := 0; i < len(letters); i++ {
