@@ -154,10 +154,9 @@ lets the sides differ in some columns: --ignore method compares two methods.
 
 With --baseline, diff compares the methods of one folder: in every cell each other method with the baseline, whatever
 their learning rates, with a p-value of the paired t-test that is corrected by Holm's method for the methods of the
-cell.`,
+cell. Where the baseline has several settings in a cell, name one of them: --baseline 'fedau lr=0.1'.`,
 		Example: `  rollcall results diff out-v1 out-v2
-  rollcall results diff out --baseline fedau
-  rollcall results diff out --baseline 'fedau lr=0.1' --metric final,rounds_to_60 --format markdown
+  rollcall results diff out --baseline fedavg-active --metric final,rounds_to_60
   rollcall results diff out/fedawe-2 out-paper/fedawe-2 --ignore preset,params`,
 		ValidArgsFunction: completeFolders,
 	}
@@ -313,7 +312,7 @@ a group is bold; † marks those that paired t-tests over the seeds, corrected b
 LaTeX table needs the packages booktabs and graphicx, and fits the column or the page. --printed puts the paper's
 numbers next to ours. The caption names our numbers that cannot be compared with the paper's, because they have other
 rounds, clients or seeds. --setup prints the paragraph that belongs beside the table.`,
-		Example: `  rollcall results export sweep out --format latex --methods fedawe,fedau,mifa > table.tex
+		Example: `  rollcall results export sweep out --format latex --methods mifa,fedavg-active > table.tex
   rollcall results export sweep out --format latex --setup > setup.tex
   rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
 		Args: exactly(2, "%d arguments, want a table and a folder"),

@@ -50,37 +50,45 @@ func TestStandings(t *testing.T) {
 		about string
 	}{
 		{
-			"near and far", standingGrid(metrics.TestAcc, near, best, far), []Standing{NotTold, Best, Told},
+			"near and far", standingGrid(metrics.TestAcc, near, best, far),
+			[]Standing{NotTold, Best, Told},
 			"Bold: best mean; †: not told from it " + tests + "≥ 0.05).",
 		},
 		{
-			"all far", standingGrid(metrics.TestAcc, best, far), []Standing{Best, Told},
+			"all far", standingGrid(metrics.TestAcc, best, far),
+			[]Standing{Best, Told},
 			"Bold: best mean, told from the others " + tests + "< 0.05).",
 		},
 		{
-			"less is better", standingGrid(metrics.TestLoss, best, near, far), []Standing{Told, Told, Best},
+			"less is better", standingGrid(metrics.TestLoss, best, near, far),
+			[]Standing{Told, Told, Best},
 			"Bold: best mean, told from the others " + tests + "< 0.05).",
 		},
 		{
-			"one seed", standingGrid(metrics.TestAcc, best[:1], near[:1]), []Standing{Best, Untested},
+			"one seed", standingGrid(metrics.TestAcc, best[:1], near[:1]),
+			[]Standing{Best, Untested},
 			"Bold: best mean; one seed: differences cannot be tested.",
 		},
 		{
-			"one with one seed", standingGrid(metrics.TestAcc, best, near, far[:1]), []Standing{Best, NotTold, Untested},
+			"one with one seed", standingGrid(metrics.TestAcc, best, near, far[:1]),
+			[]Standing{Best, NotTold, Untested},
 			"Bold: best mean; †: not told from it " + tests +
 				"≥ 0.05); not tested, as they lack two seeds in common with it: 1 number.",
 		},
 		{
-			"fewer seeds", standingGrid(metrics.TestAcc, best, far[:2]), []Standing{Best, Told},
+			"fewer seeds", standingGrid(metrics.TestAcc, best, far[:2]),
+			[]Standing{Best, Told},
 			"Bold: best mean, told from the others " + tests + "< 0.05).",
 		},
 		{
-			"the best lacks seeds", lacking(standingGrid(metrics.TestAcc, best, near)), []Standing{NotTold, Best},
+			"the best lacks seeds", lacking(standingGrid(metrics.TestAcc, best, near)),
+			[]Standing{NotTold, Best},
 			"Bold: best mean; †: not told from it " + tests + "≥ 0.05).",
 		},
 		{"equal in print", standingGrid(metrics.TestAcc, best, best), []Standing{Best, Best}, "Bold: best mean."},
 		{
-			"a failed one", standingGrid(metrics.TestAcc, best, nil), []Standing{Best, NoStanding},
+			"a failed one", standingGrid(metrics.TestAcc, best, nil),
+			[]Standing{Best, NoStanding},
 			"Bold: best mean.",
 		},
 		{"alone", standingGrid(metrics.TestAcc, best), []Standing{NoStanding}, ""},
