@@ -215,6 +215,7 @@ func (a *app) exportCommand() *cobra.Command {
 		e     compare.Export
 		named []string
 		mixed bool
+		wide  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export TABLE DIR",
@@ -222,9 +223,18 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `export reads the runs of the table below DIR and prints the table as papers do: a group of lines for
 each availability, a line for each method, columns for data sets and metrics. The LaTeX table needs the package
 booktabs; the best mean of a group is bold. --printed puts the paper's numbers next to ours. The caption names our
-numbers that cannot be compared with the paper's, because they have other rounds, clients or seeds.`,
-		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
-		Args:    exactly(2, "%d arguments, want a table and a folder"),
+numbers that cannot be compared with the paper's, because they have other rounds, clients or seeds.
+
+--wide prints a CSV with a line for each run in place of the table: its settings, each in a column of its own, its
+status, and the numbers of a complete run. With --wide, TABLE may be all, and several folders may be named.`,
+		Example: `  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex
+  rollcall results export all out --wide > runs.csv`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if wide && len(args) > 2 {
+				return nil
+			}
+			return exactly(2, "%d arguments, want a table and a folder")(cmd, args)
+		},
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
@@ -233,7 +243,11 @@ numbers that cannot be compared with the paper's, because they have other rounds
 	fs.StringVar(&e.Caption, "caption", "", "of the table in LaTeX or Markdown (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
 	registerMixed(fs, &mixed)
+	fs.BoolVar(&wide, "wide", false, "a CSV with a line for each run, and a column for each setting")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if wide {
+			return a.exportWide(cmd, args[0], args[1:], named)
+		}
 		if e.Format != "latex" && fs.Changed("label") {
 			return settings.Usagef("--label: of no use with --format %s, want it with --format latex", e.Format)
 		}
