@@ -22,9 +22,10 @@ func (a *app) eventsCommand() *cobra.Command {
 		Use:   "events [DIR…]",
 		Short: "Write TensorBoard event files of runs, without training them",
 		Long: `events writes a TensorBoard event file next to every curve.csv below the folders (out if none is named),
-as run, table and sweep do with --events: the curve, every setting and the seed as hyperparameters, the status, and of
-a complete run its numbers as in summary.csv (tensorboard --logdir out). An event file that is there is replaced. Runs in progress are left out.
-Damaged runs are named on standard error and left out, and the exit status is then 1.`,
+as run, table and sweep do with --events (tensorboard --logdir out): the curve, every setting and the seed as
+hyperparameters, the status, and of a complete run its numbers as in summary.csv. An event file that is there is
+replaced. Runs in progress are left out. Damaged runs are named on standard error and left out, and the exit status is
+then 1.`,
 		Example:           `  rollcall results events out`,
 		ValidArgsFunction: completeFolders,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -86,8 +86,8 @@ func protoValue(value any) ([]byte, error) {
 	return appendBytes(nil, 3, text), err
 }
 
-// sessionEnd returns the summary of a SessionEndInfo: status = 1 (0 unknown, 1 success, 2 failure) and end_time_secs = 2
-// (double). A run that was interrupted has neither succeeded nor failed.
+// sessionEnd returns the summary of a SessionEndInfo: status = 1 (0 unknown, 1 success, 2 failure) and
+// end_time_secs = 2 (double). A run that was interrupted has neither succeeded nor failed.
 func sessionEnd(info results.RunInfo) []byte {
 	status := byte(0)
 	switch info.Status {
