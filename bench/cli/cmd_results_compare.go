@@ -305,6 +305,7 @@ func (a *app) exportCommand() *cobra.Command {
 		methods []string
 		mixed   bool
 		setup   bool
+		wide    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export TABLE DIR",
@@ -314,11 +315,20 @@ each availability, a line for each method in the order of the sweep, columns for
 a group is bold; † marks those that paired t-tests over the seeds, corrected by Holm's method, do not tell from it. The
 LaTeX table needs the packages booktabs and graphicx, and fits the column or the page. --printed puts the paper's
 numbers next to ours. The caption names our numbers that cannot be compared with the paper's, because they have other
-rounds, clients or seeds. --setup prints the paragraph that belongs beside the table.`,
+rounds, clients or seeds. --setup prints the paragraph that belongs beside the table.
+
+--wide prints a CSV with a line for each run in place of the table: its settings, each in a column of its own, its
+status, and the numbers of a complete run. With --wide, TABLE may be all, and several folders may be named.`,
 		Example: `  rollcall results export sweep out --format latex --methods mifa,fedavg-active > table.tex
   rollcall results export sweep out --format latex --setup > setup.tex
-  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex`,
-		Args: exactly(2, "%d arguments, want a table and a folder"),
+  rollcall results export fedawe-2 out --format latex --metric test_acc --printed > table.tex
+  rollcall results export all out --wide > runs.csv`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if wide && len(args) > 2 {
+				return nil
+			}
+			return exactly(2, "%d arguments, want a table and a folder")(cmd, args)
+		},
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &e.Format, "markdown", compare.ExportFormats())
@@ -331,7 +341,11 @@ rounds, clients or seeds. --setup prints the paragraph that belongs beside the t
 	fs.BoolVar(&setup, "setup", false, "print the paragraph \"Experimental setup\" in place of the table: what the runs' "+
 		"run.json say of data, availability, training, rates, seeds and machines")
 	registerMixed(fs, &mixed)
+	fs.BoolVar(&wide, "wide", false, "a CSV with a line for each run, and a column for each setting")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if wide {
+			return a.exportWide(cmd, args[0], args[1:], named)
+		}
 		if setup {
 			for _, other := range []string{"printed", "caption", "label", "mixed"} {
 				if fs.Changed(other) {

@@ -341,7 +341,7 @@ func (s *setup) seeds() string {
 	case len(all) == 1:
 		return "All numbers are of one seed, " + list[0] + "."
 	case slices.Min(counts) < len(all):
-		return "The numbers are over " + counted(counts, "seed") + ", of " + inWords(list, "and") + "."
+		return "The numbers are over " + Counted(counts, "seed") + ", of " + inWords(list, "and") + "."
 	}
 	return "All numbers are over the seeds " + inWords(list, "and") + "."
 }
