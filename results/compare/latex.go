@@ -317,13 +317,15 @@ func (t *texTable) writeHead(b *strings.Builder) {
 		b.WriteString(strings.Join(rules, " ") + "\n")
 	}
 	if own {
+		align := "c" // over two numbers
 		if t.per == 1 {
+			align = "r"
 			b.WriteString("method")
 		}
 		for _, c := range t.columns {
 			head := EscapeLaTeX(strings.Join(c.head, " "))
 			if len(c.head) > 1 {
-				head = `\shortstack[r]{`
+				head = `\shortstack[` + align + `]{`
 				for _, line := range c.head {
 					head += EscapeLaTeX(line) + `\\`
 				}
