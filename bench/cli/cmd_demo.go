@@ -16,7 +16,7 @@ import (
 // minute on two cores. Its accuracies are after the last round, since its runs are short.
 func demoLines(out, device string) [][]string {
 	const sweep = "sweep --name demo --methods fedavg-active,fedau,fedawe,mifa,fedvarp --availability sine " +
-		"--data synthetic --nets lenet5 --clients 20 --rounds 100 --seeds 3,4,6 --batch 16 --train-size 2000 " +
+		"--data synthetic --nets lenet5 --clients 20 --rounds 100 --seeds 1-5 --batch 16 --train-size 2000 " +
 		"--test-size 500 --eval-every 5 --eval-train=false --metric final"
 	return [][]string{
 		append(strings.Fields(sweep), "--device", device, "--out", out),
