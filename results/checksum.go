@@ -34,6 +34,9 @@ func OfFiles(digits string) string { return checksumKind + digits }
 // seeds of one cell have different data, so their checksums differ.
 func OfSeed(digits string) string { return ofSeedKind + digits }
 
+// IsOfSeed reports whether a checksum is of data that were generated from the seed.
+func IsOfSeed(checksum string) bool { return strings.HasPrefix(checksum, ofSeedKind) }
+
 // checksums returns the checksums of a run's files: of the curve up to a round, if there is a curve, and of the named
 // files. A file that cannot be read is an error, and the checksums of the others are returned with it.
 func checksums(dir string, round int, names []string) (sums Checksums, err error) {

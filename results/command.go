@@ -27,9 +27,7 @@ func (c *Cell) Command() string {
 	flag("data", c.Data)
 	flag("availability", c.Availability)
 	flag("net", c.Net)
-	if c.Preset != "code" { // the default
-		flag("preset", c.Preset)
-	}
+	flag("preset", c.Preset)
 	flag("clients", fmt.Sprint(c.Clients))
 	if c.Alpha.Valid {
 		flag("alpha", c.Alpha.String())

@@ -75,22 +75,18 @@ func (r CurveRow) Metric(m metrics.Metric) files.Optional {
 // does from the setting lr, the setting is named settings.NAME.
 func WriteCurvesWithSettings(w io.Writer, runs []Run, status func(*Run) RunStatus) error {
 	columns := append(files.CSVHeader[CurveRow](), "status", "folder")
-	names, header := settingColumns(runs, columns)
+	settings := NewSettingColumns(runs, columns, (*Run).Settings)
 	out := csv.NewWriter(w)
-	if err := out.Write(slices.Concat(columns, header)); err != nil {
+	if err := out.Write(slices.Concat(columns, settings.Header)); err != nil {
 		return fmt.Errorf("results: csv: %w", err)
 	}
 	for i := range runs {
 		r := &runs[i]
-		more := []string{string(status(r)), files.CSVText(r.Dir)}
-		settings := r.Settings()
-		for _, name := range names {
-			text, err := settingText(settings[name])
-			if err != nil {
-				return fmt.Errorf("results: %s: settings: %s: %w", r.Dir, name, err)
-			}
-			more = append(more, files.CSVText(text))
+		cells, err := settings.Cells(r)
+		if err != nil {
+			return err
 		}
+		more := append([]string{string(status(r)), files.CSVText(r.Dir)}, cells...)
 		for record, err := range files.CSVRecords(r.Curve) {
 			if err == nil {
 				err = out.Write(append(record, more...))
@@ -107,11 +103,20 @@ func WriteCurvesWithSettings(w io.Writer, runs []Run, status func(*Run) RunStatu
 	return nil
 }
 
-// settingColumns returns the settings of the runs that get a column beside those of the curve, and the columns' names.
-func settingColumns(runs []Run, curve []string) (names, header []string) {
-	all := map[string]bool{}
+// SettingColumns are the columns of a CSV that has one for each setting of some runs, sorted by name.
+type SettingColumns struct {
+	Header []string // as CSV text
+
+	names    []string // of the settings in Header
+	settings func(*Run) map[string]any
+}
+
+// NewSettingColumns returns the columns of the settings that some runs have. others are the further columns of the CSV,
+// those of [CellKey] among them, which are no settings here; a setting of another's name is named settings.NAME.
+func NewSettingColumns(runs []Run, others []string, settings func(*Run) map[string]any) SettingColumns {
+	c, all := SettingColumns{settings: settings}, map[string]bool{}
 	for i := range runs {
-		for name := range runs[i].Settings() {
+		for name := range settings(&runs[i]) {
 			all[name] = true
 		}
 	}
@@ -121,12 +126,25 @@ func settingColumns(runs []Run, curve []string) (names, header []string) {
 			continue
 		}
 		column := files.CSVText(files.OneLine(name))
-		for slices.Contains(curve, column) || slices.Contains(header, column) {
+		for slices.Contains(others, column) || slices.Contains(c.Header, column) {
 			column = "settings." + column
 		}
-		names, header = append(names, name), append(header, column)
+		c.names, c.Header = append(c.names, name), append(c.Header, column)
 	}
-	return names, header
+	return c
+}
+
+// Cells returns the cells of a run, empty ones for settings that it does not have.
+func (c SettingColumns) Cells(r *Run) (cells []string, err error) {
+	settings := c.settings(r)
+	for _, name := range c.names {
+		text, err := settingText(settings[name])
+		if err != nil {
+			return nil, fmt.Errorf("results: %s: settings: %s: %w", r.Dir, name, err)
+		}
+		cells = append(cells, files.CSVText(text))
+	}
+	return cells, nil
 }
 
 // Settings returns every setting in run.json by its name; nil without a run.json.

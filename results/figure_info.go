@@ -49,7 +49,7 @@ type FigureInfo struct {
 // DataInFile returns what FIGURE.json says about data with this checksum. Of data that were generated from the seed it
 // is the kind alone, as each seed has another checksum.
 func DataInFile(checksum string) string {
-	if kind, _, _ := strings.Cut(checksum, ":"); kind+":" == ofSeedKind {
+	if kind, _, _ := strings.Cut(checksum, ":"); IsOfSeed(checksum) {
 		return kind
 	}
 	return checksum

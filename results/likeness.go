@@ -20,7 +20,7 @@ type Likeness struct {
 // Likeness returns the likeness of the run that this file describes.
 func (i *RunInfo) Likeness() Likeness {
 	l := Likeness{i.Schema, i.SettingsHash, i.Numerics, i.Revisions, i.DataChecksum}
-	if strings.HasPrefix(l.Checksum, ofSeedKind) {
+	if IsOfSeed(l.Checksum) {
 		l.Checksum = ""
 	}
 	return l

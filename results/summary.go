@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -115,10 +116,7 @@ func (b BySeed) Minus(other BySeed) (differences []float64) {
 // Pairs returns the differences of two rows of numbers in the seeds that both have, in the order of b; nil if one is
 // unknown.
 func (b BySeed) Pairs(other BySeed) (differences []float64) {
-	of := map[string]string{}
-	for seed, value := range other.all() {
-		of[seed] = value
-	}
+	of := maps.Collect(other.all())
 	for seed, value := range b.all() {
 		if beside, has := of[seed]; has {
 			v, err := strconv.ParseFloat(value, 64)
@@ -189,9 +187,15 @@ func SummariesOf(runs []Run) (paths []string) {
 	return files.Unique(paths)
 }
 
-// InGivenOrder sorts rows by the places of their cells in some summaries, which have the order of the commands that
-// wrote them. Rows of cells that no summary has come last, in the order that they had.
+// InGivenOrder sorts rows by [GivenOrder]. Rows of cells that no summary has come last, in the order that they had.
 func InGivenOrder(rows []SummaryRow, summaries ...string) {
+	place := GivenOrder(summaries...)
+	slices.SortStableFunc(rows, func(a, b SummaryRow) int { return place(a.CellKey()) - place(b.CellKey()) })
+}
+
+// GivenOrder returns the places of cells in some summaries, which have the order of the commands that wrote them. Cells
+// that no summary has share the last place.
+func GivenOrder(summaries ...string) func(CellKey) int {
 	places := map[CellKey]int{}
 	for _, path := range summaries {
 		// Whoever reads it for its numbers says what is bad.
@@ -202,8 +206,7 @@ func InGivenOrder(rows []SummaryRow, summaries ...string) {
 			}
 		}
 	}
-	place := func(r *SummaryRow) int { return cmp.Or(places[r.CellKey()], len(places)+1) }
-	slices.SortStableFunc(rows, func(a, b SummaryRow) int { return place(&a) - place(&b) })
+	return func(key CellKey) int { return cmp.Or(places[key], len(places)+1) }
 }
 
 // Estimate sets the row's seeds, mean and standard deviation.

@@ -33,7 +33,7 @@ func (a *app) resultsCommand() *cobra.Command {
 	}
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.curvesCommand(), a.compareCommand(), a.diffCommand(),
 		a.mergeCommand(), a.exportCommand(), a.verifyCommand(), a.powerCommand(),
-		a.summariseCommand(), a.recheckCommand())
+		a.summariseCommand(), a.recheckCommand(), a.eventsCommand())
 	return cmd
 }
 
@@ -266,12 +266,9 @@ forgeries: a forger can write checksums too.`,
 	return cmd
 }
 
-// checkUnfinished compares the rounds of a run that has no run.json yet with those of its settings. They are the ones
-// that its curve names, if they have the hash in the name of its folder. Otherwise, as with a trace, nothing is known.
-func checkUnfinished(r *results.Run) error {
-	if r.Status() != results.RunUnfinished {
-		return nil
-	}
+// unfinishedSettings returns the settings of a run that has no run.json yet: those that its curve names, if they have
+// the hash in the name of its folder; otherwise, as with a trace, nil.
+func unfinishedSettings(r *results.Run) *settings.Settings {
 	s, err := settings.Defaults(r.Method, r.Preset, r.Data)
 	given := settings.Given{
 		{Name: "net", Value: r.Net},
@@ -291,6 +288,18 @@ func checkUnfinished(r *results.Run) error {
 	}
 	cell := filepath.Base(filepath.Dir(r.Dir))
 	if err != nil || cell != results.CellFolder(r.Setup, results.Hash(s)) {
+		return nil
+	}
+	return &s
+}
+
+// checkUnfinished compares the rounds of a run that has no run.json yet with those of its [unfinishedSettings].
+func checkUnfinished(r *results.Run) error {
+	if r.Status() != results.RunUnfinished {
+		return nil
+	}
+	s := unfinishedSettings(r)
+	if s == nil {
 		return nil
 	}
 	w := folder.Want{AnyKind: true, Evaluates: s.Evaluates}

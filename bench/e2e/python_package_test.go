@@ -34,11 +34,26 @@ assert aum["f3ast-limit"].isna().all() and set(df["f3ast-limit"].dropna()) == {2
 assert list(df.groupby("method")["test_acc"].count()) == [4, 4], df
 assert len(rc.read(whole, whole)) == len(rc.read(whole, empty)) == len(df), "each run once"
 assert list(rc.read(empty).columns) == list(df.columns[:23]), "no run has a setting"
+runs = rc.read_runs(whole, metrics=["final", "best", "rounds_to_1"])
+assert len(runs) == 2 and set(runs["status"]) == {"complete"} and list(runs["rounds_done"]) == [3, 3], runs
+ends = df[df["round"] == df["rounds"]].set_index("folder")["test_acc"]
+assert runs.set_index("folder")["test_acc_final"].to_dict() == ends.to_dict(), runs
+kinds = {name: str(runs[name].dtype) for name in runs}
+for name, kind in {
+    "lr": "float64", "test_acc_max": "float64", "rounds_to_acc_1": "float64", "rounds": "int64", "eval-train": "bool",
+    "f3ast-limit": "Int64", "f3ast-mean": "boolean",
+}.items():
+    assert kinds[name] == kind, (name, kinds[name], kind)
+assert "test_acc" not in runs and set(runs["method-sha256"].dropna()) == {"12345e67"}
+assert len(rc.read_runs(whole, whole, table="run")) == 2 and len(rc.read_runs(empty)) == 0
+assert {"test_acc", "train_loss"} <= set(rc.read_runs(empty).columns)
 
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    assert set(rc.read(damaged)["method"]) == {"fedaum"}
-assert "curve.csv: line 5" in str(said[0].message) and said[0].filename == "<string>", said
+    assert set(rc.read(damaged)["method"]) == set(rc.read_runs(damaged)["method"]) == {"fedaum"}
+for warning in said:
+    assert "curve.csv: line 5" in str(warning.message) and warning.filename == "<string>", said
+assert len(said) == 2
 for wrong, folders, binary in [
     (FileNotFoundError, ["none"], None), (FileNotFoundError, [whole], "none"), (RuntimeError, [whole], "false"),
 ]:

@@ -186,7 +186,7 @@ func TestSaveModel(t *testing.T) {
 	oneLineError(t, rollcall(t, small(second, "--init-from", saved)...), statusFailure, saved, "want")
 }
 
-// What a run writes on its way, and what --events makes of a finished one, is the same file.
+// What a run writes on its way, and what --events and results events make of a finished one, is the same file.
 func TestEvents(t *testing.T) {
 	out := t.TempDir()
 	pass(t, small(out, "--events")...)
@@ -201,9 +201,40 @@ func TestEvents(t *testing.T) {
 	if again := []byte(contents(t, path)); !bytes.Equal(first, again) || len(first) < 300 {
 		t.Errorf("%d bytes on the way, %d afterwards, want the same", len(first), len(again))
 	}
+	must.OK(t, os.Remove(path))
+	if o := pass(t, "results", "events", out); o.stdout != "1 event file written\n" {
+		t.Errorf("results events: %q, want 1 event file written", o.stdout)
+	}
+	if again := []byte(contents(t, path)); !bytes.Equal(first, again) {
+		t.Errorf("%d bytes on the way, %d of results events, want the same", len(first), len(again))
+	}
 	pass(t, small(out, "--again")...)
 	if _, err := os.Stat(path); err == nil {
 		t.Error("an event file of an earlier run is left, want none")
+	}
+}
+
+// Runs that diverge have the same file on the way and afterwards too; damaged runs have none, and are named.
+func TestEventsOfBadRuns(t *testing.T) {
+	out := t.TempDir()
+	if o := rollcall(t, smallRun(out, "--lr", "1e9", "--events")...); o.status != statusFailure {
+		t.Fatalf("status %d, want a run that diverges:\n%s", o.status, o.stderr)
+	}
+	path := only(t, out, "run/*/seed-*/"+events.File)
+	live := contents(t, path)
+	pass(t, "results", "events", out)
+	if again := contents(t, path); again != live {
+		t.Errorf("%d bytes on the way, %d of results events, want the same", len(live), len(again))
+	}
+	must.OK(t, os.Remove(path))
+	curve := filepath.Join(filepath.Dir(path), results.CurveFile)
+	must.OK(t, os.WriteFile(curve, []byte(contents(t, curve)+"x\n"), 0o666))
+	o := rollcall(t, "results", "events", out)
+	if o.status != statusFailure || o.stdout != "0 event files written\n" || !strings.Contains(o.stderr, curve) {
+		t.Errorf("status %d, %q, want 1, no file and the damaged one named:\n%s", o.status, o.stdout, o.stderr)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a damaged run has an event file, want none")
 	}
 }
 

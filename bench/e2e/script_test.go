@@ -352,7 +352,7 @@ func pixels(content []byte) []byte {
 }
 
 // timelessEvents returns TensorBoard's events without their times. A record is a length, its checksum, an event and
-// the event's checksum; an event begins with its time, a double, as field 1.
+// the event's checksum; an event begins with its time, a double, as field 1. One of a session ends with another time.
 func timelessEvents(content []byte) []byte {
 	out := []byte{0xff} // no text
 	for rest := content; len(rest) >= 12; {
@@ -360,7 +360,11 @@ func timelessEvents(content []byte) []byte {
 		if uint64(len(rest)) < 16+size || size < 9 || rest[12] != 0x09 {
 			return append(out, rest...) // damaged
 		}
-		out = append(binary.LittleEndian.AppendUint64(out, size), rest[12+9:12+size]...)
+		event := rest[12+9 : 12+size]
+		if bytes.Contains(event, []byte("_hparams_/session_")) {
+			event = event[:len(event)-8]
+		}
+		out = append(binary.LittleEndian.AppendUint64(out, size), event...)
 		rest = rest[16+size:]
 	}
 	return out

@@ -129,14 +129,14 @@ type eventProgress struct {
 }
 
 // withEvents returns a run's progress with an event file in its folder, if --events asks for one. The file begins with
-// the rows up to now and replaces an older file.
+// the settings in info and the rows up to now, and replaces an older file.
 func (ses *Session) withEvents(
-	p progress.Run, dir string, started time.Time, rows []results.CurveRow,
+	p progress.Run, dir string, info results.RunInfo, rows []results.CurveRow,
 ) *eventProgress {
 	e := &eventProgress{Run: p, stderr: ses.Stderr}
 	var err error
 	if ses.Machine.Events {
-		e.log, err = events.Create(dir, started)
+		e.log, err = events.Create(dir, info)
 	}
 	for i := range rows {
 		err = cmp.Or(err, e.log.Row(rows[i]))
@@ -154,15 +154,26 @@ func (e *eventProgress) failed(err error) {
 
 func (e *eventProgress) Evaluated(row results.CurveRow) {
 	e.Run.Evaluated(row)
-	if err := e.log.Row(row); err != nil {
+	e.check(e.log.Row(row))
+}
+
+// check logs an error of writing events, if there is one, and ends them.
+func (e *eventProgress) check(err error) {
+	if err != nil {
 		e.failed(errors.Join(err, e.log.Close()))
 		e.log = nil
 	}
 }
 
-func (e *eventProgress) Stop() {
-	e.Run.Stop()
+// ended writes how the run has ended, as its run.json says.
+func (e *eventProgress) ended(info results.RunInfo, rows []results.CurveRow) {
+	e.check(e.log.End(info, rows))
+}
+
+// close closes the event file.
+func (e *eventProgress) close() {
 	e.failed(e.log.Close())
+	e.log = nil
 }
 
 // KeptEvents writes the event file of a finished run that is kept, if --events asks for one.
@@ -170,7 +181,7 @@ func (ses *Session) KeptEvents(r *results.Run) {
 	if !ses.Machine.Events {
 		return
 	}
-	if err := events.WriteCurve(r.Dir, r.Curve, r.Info.Started); err != nil {
+	if err := events.Write(r.Dir, *r.Info, r.Curve); err != nil {
 		Logf(ses.Stderr, "rollcall: %s: kept without events\n", settings.ErrorLine(err))
 	}
 }

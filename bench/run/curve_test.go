@@ -131,12 +131,14 @@ func TestEventsFail(t *testing.T) {
 		p := eachRound{silent(), func(int) {}}
 		if when == "on the way" {
 			must.OK(t, os.MkdirAll(x.Dir, 0o777))
-			created := ses.withEvents(p, x.Dir, time.Now(), nil)
-			created.log = must.Get(events.Create(t.TempDir(), time.Now()))(t)
+			created := ses.withEvents(p, x.Dir, results.RunInfo{}, nil)
+			created.log = must.Get(events.Create(t.TempDir(), results.RunInfo{}))(t)
 			must.OK(t, created.log.Close()) // the next write fails
 			created.Evaluated(results.CurveRow{})
 			created.Evaluated(results.CurveRow{})
+			created.ended(results.RunInfo{}, nil)
 			created.Stop()
+			created.close()
 		} else if _, err := do(t.Context(), x, ses, p); err != nil {
 			t.Errorf("%s: %v, want the run without events", when, err)
 		}

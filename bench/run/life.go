@@ -253,7 +253,9 @@ func (x *Experiment) make(
 	if err := t.begin(ctx, d); err != nil {
 		return m, err
 	}
-	if err = t.run(e, p); errors.Is(context.Cause(ctx), folder.ErrGone) {
+	err = t.run(e, p)
+	defer t.events.close()
+	if errors.Is(context.Cause(ctx), folder.ErrGone) {
 		err = t.follow(e, context.Cause(ctx))
 		m.Rows = t.rows
 		return m, err

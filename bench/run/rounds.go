@@ -31,6 +31,7 @@ type trainer struct {
 	f      *Federation
 	engine nets.Engine // the session's, in a recorder if the run is dumped
 	p      progress.Run
+	events *eventProgress // p, which is open until the run has ended
 	curve  *curveFile
 	stop   context.CancelCauseFunc // ends the run, as another process has finished or spoilt it
 
@@ -67,9 +68,9 @@ const checkpointShare = 100
 // run trains to the last round and writes every file but run.json.
 func (t *trainer) run(ctx *ending, p progress.Run) (err error) {
 	t.began = time.Now()
-	log := t.ses.withEvents(p, t.x.Dir, t.want.About.Started, t.rows)
-	defer log.Stop()
-	t.p = log
+	t.events = t.ses.withEvents(p, t.x.Dir, t.info(nil), t.rows)
+	defer t.events.Stop()
+	t.p = t.events
 	t.curve = newCurveFile(func(rows []results.CurveRow) error {
 		err := t.place.PublishCurve(rows)
 		t.over(err)
@@ -116,11 +117,15 @@ func (t *trainer) end(ctx context.Context, err error) error {
 		info = *t.finished.Info
 		wrote = files.Unique(slices.Concat(t.finished.Written(), wrote))
 	}
-	err = errors.Join(err, WithRetries(ctx, func() error {
+	published := WithRetries(ctx, func() error {
 		return t.place.Publish(results.RunFile, func(path string, before files.Before) error {
 			return results.WriteRunInfo(path, info, wrote, before)
 		})
-	}))
+	})
+	if published == nil {
+		t.events.ended(info, t.rows)
+	}
+	err = errors.Join(err, published)
 	if err == nil && t.finished == nil {
 		// Where nothing can be locked, a slower process may have put a shorter curve in its place just now.
 		err = t.place.PublishCurve(t.rows)

@@ -40,6 +40,7 @@ type DiffOptions struct {
 	Level   float64          // of the confidence intervals, above 0 and below 1
 	Last    int              // of how many last rounds a measured column is the mean, at least 1
 	Ignore  []string         // columns of [results.KeyColumns] that may differ between A and B
+	Own     []string         // of [Against]: settings that a method chooses for itself
 	Mixed   bool             // allows seeds of one cell in one set that are not alike
 }
 
@@ -69,12 +70,12 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	}
 	d := Diffing{
 		Level: o.Level, OnlyA: runsA.without(runsB), OnlyB: runsB.without(runsA),
-		Differ: runsA.differences(runsB, cells),
+		Differ: differences(runsA.pairs(runsB, cells)),
 	}
 	rounds, compared := map[metrics.Metric][]int{}, map[metrics.Metric]int{}
 	for _, k := range cells {
 		for _, m := range o.Metrics {
-			row, of := diffCell(k, m, runsA[k], runsB[k], o)
+			row, of, _ := diffCell(k, m, pairsOf(runsA[k], runsB[k]), o)
 			if row.N > 0 || len(of) > 0 && m.IsRound() { // none reaches the accuracy, which is a result
 				d.Rows, rounds[m] = append(d.Rows, row), append(rounds[m], of...)
 				compared[m] += row.N
@@ -83,16 +84,21 @@ func Diff(a, b []results.Run, o DiffOptions) (Diffing, error) {
 	}
 	for _, m := range o.Metrics {
 		if len(rounds[m]) > 0 {
-			text, why := m.Over(o.Last, rounds[m]...)
-			about := string(m) + ": " + withCommas(m.Name(), text, why)
-			if pairs := len(rounds[m]) / 2; m.IsRound() && compared[m] < pairs {
-				about += fmt.Sprintf("; left out: %d of %d pairs, in which a run does not reach it",
-					pairs-compared[m], pairs)
-			}
-			d.Metrics = append(d.Metrics, about)
+			d.Metrics = append(d.Metrics, about(m, o.Last, rounds[m], compared[m]))
 		}
 	}
 	return d, nil
+}
+
+// about says what a metric is: of pairs of runs of so many rounds, of which only those are compared that both have it.
+func about(m metrics.Metric, last int, rounds []int, compared int) string {
+	text, why := m.Over(last, rounds...)
+	words := string(m) + ": " + withCommas(m.Name(), text, why)
+	if pairs := len(rounds) / 2; m.IsRound() && compared < pairs {
+		words += fmt.Sprintf("; left out: %d of %s, in which a run does not reach it",
+			pairs-compared, files.Count(pairs, "pair"))
+	}
+	return words
 }
 
 type seedRuns map[results.CellKey]map[uint32]*results.Run
@@ -110,38 +116,57 @@ func (a seedRuns) without(b seedRuns) (names []string) {
 	return names
 }
 
-// differences lists in what partners differ besides the columns of their cell, with the number of such pairs.
-func (a seedRuns) differences(b seedRuns, cells []results.CellKey) (differ []string) {
-	pairs := map[string]int{}
+// pairs returns the partners of the cells, in the order of the cells.
+func (a seedRuns) pairs(b seedRuns, cells []results.CellKey) (pairs []runPair) {
 	for _, k := range cells {
-		for seed, x := range a[k] {
-			y := b[k][seed]
-			if y == nil {
-				continue
-			}
-			like, other := x.Likeness(), y.Likeness()
-			like.Settings, other.Settings = "", "" // the columns show different settings, or they are ignored
-			// A likeness has no checksum of data that were generated from the seed. Partners have the same seed, and so
-			// must have the same data.
-			like.Checksum, other.Checksum = x.Info.DataChecksum, y.Info.DataChecksum
-			words := like.Unlike(other)
-			for _, v := range []struct{ what, a, b string }{
-				{"engine", x.Info.Engine, y.Info.Engine},
-				{"precision", x.Info.Precision, y.Info.Precision},
-				{"device", x.Info.Device, y.Info.Device},
-				{"version", x.Info.Version, y.Info.Version},
-			} {
-				if v.a != v.b {
-					words = append(words, fmt.Sprintf("%s %s and %s", v.what, v.a, v.b))
-				}
-			}
-			for _, w := range words {
-				pairs[w]++
-			}
+		pairs = append(pairs, pairsOf(a[k], b[k])...)
+	}
+	return pairs
+}
+
+// runPair are two runs of one seed.
+type runPair struct{ a, b *results.Run }
+
+// pairsOf returns the runs of the seeds that two cells share, by ascending seed.
+func pairsOf(a, b map[uint32]*results.Run) (pairs []runPair) {
+	for _, seed := range slices.Sorted(maps.Keys(a)) {
+		if b[seed] != nil {
+			pairs = append(pairs, runPair{a[seed], b[seed]})
 		}
 	}
-	for _, words := range slices.Sorted(maps.Keys(pairs)) {
-		differ = append(differ, fmt.Sprintf("%s (%d pairs)", words, pairs[words]))
+	return pairs
+}
+
+// differences lists in what partners differ besides the columns of their cell, with the number of such pairs.
+func differences(pairs []runPair) (differ []string) {
+	counts := map[string]int{}
+	for _, pair := range pairs {
+		x, y := pair.a, pair.b
+		like, other := x.Likeness(), y.Likeness()
+		like.Settings, other.Settings = "", "" // the columns show different settings, or they are ignored
+		// A likeness has no checksum of data that were generated from the seed. Partners have the same seed, and so
+		// must have the same data.
+		like.Checksum, other.Checksum = x.Info.DataChecksum, y.Info.DataChecksum
+		if x.Method != y.Method { // their revisions count apart
+			like.Revisions.Method, other.Revisions.Method = 0, 0
+		}
+		words := like.Unlike(other)
+		for _, v := range []struct{ what, a, b string }{
+			{"engine", x.Info.Engine, y.Info.Engine},
+			{"precision", x.Info.Precision, y.Info.Precision},
+			{"device", x.Info.Device, y.Info.Device},
+			{"version", x.Info.Version, y.Info.Version},
+		} {
+			if v.a != v.b {
+				words = append(words, fmt.Sprintf("%s %s and %s", v.what, v.a, v.b))
+			}
+		}
+		for _, w := range words {
+			counts[w]++
+		}
+	}
+	for _, words := range slices.Sorted(maps.Keys(counts)) {
+		differ = append(differ, fmt.Sprintf("%s (%s)", words, files.Count(counts[words], "pair")))
 	}
 	return differ
 }
@@ -179,26 +204,23 @@ func bySeed(runs []results.Run, o DiffOptions) (sorted seedRuns, keys []results.
 	return sorted, keys, nil
 }
 
-// diffCell compares one metric of a cell over the seeds in which both runs have it. rounds are those of all runs with a
-// partner.
+// diffCell compares one metric of a cell over the pairs in which both runs have it. rounds are those of all runs, and
+// differences has B − A of each pair in the row.
 func diffCell(
-	k results.CellKey, m metrics.Metric, a, b map[uint32]*results.Run, o DiffOptions,
-) (row DiffRow, rounds []int) {
+	k results.CellKey, m metrics.Metric, pairs []runPair, o DiffOptions,
+) (row DiffRow, rounds []int, differences []float64) {
 	row = DiffRow{CellKey: k, Metric: m}
-	var x, y, d []float64
-	for _, seed := range slices.Sorted(maps.Keys(a)) {
-		if b[seed] == nil {
-			continue
-		}
-		rounds = append(rounds, a[seed].Rounds(), b[seed].Rounds())
-		va, vb := protocol.OfRun(a[seed].Curve, o.Last, m), protocol.OfRun(b[seed].Curve, o.Last, m)
+	var x, y []float64
+	for _, pair := range pairs {
+		rounds = append(rounds, pair.a.Rounds(), pair.b.Rounds())
+		va, vb := protocol.OfRun(pair.a.Curve, o.Last, m), protocol.OfRun(pair.b.Curve, o.Last, m)
 		if va.Valid && vb.Valid {
-			x, y, d = append(x, va.Value), append(y, vb.Value), append(d, vb.Value-va.Value)
+			x, y, differences = append(x, va.Value), append(y, vb.Value), append(differences, vb.Value-va.Value)
 		}
 	}
 	row.Over, _ = m.Over(o.Last, rounds...)
-	row.N, row.MeanA, row.MeanB = len(d), stats.Mean(x), stats.Mean(y)
-	row.Difference, row.Std = stats.Mean(d), stats.SampleStd(d)
+	row.N, row.MeanA, row.MeanB = len(differences), stats.Mean(x), stats.Mean(y)
+	row.Difference, row.Std = stats.Mean(differences), stats.SampleStd(differences)
 	// The interval has two sides, each of which misses the true difference with probability (1 − o.Level)/2.
 	if row.Std.Valid && stats.Finite(row.Std.Value) {
 		n := float64(row.N)
@@ -206,7 +228,7 @@ func diffCell(
 		row.Low, row.High = files.Some(row.Difference.Value-half), files.Some(row.Difference.Value+half)
 		row.Apart = row.Low.Value > 0 || row.High.Value < 0
 	}
-	return row, rounds
+	return row, rounds, differences
 }
 
 // words returns the cells of a row's line in the printed table, without the params in common.
@@ -245,8 +267,8 @@ func (d Diffing) Write(w io.Writer, m Markup) error {
 		}
 	}
 	var b strings.Builder
-	for _, about := range d.Metrics {
-		fmt.Fprintf(&b, "%s\n%s", m.escape(about), m.after)
+	for _, words := range d.Metrics {
+		fmt.Fprintf(&b, "%s\n%s", m.escape(words), m.after)
 	}
 	if m.after == "" {
 		b.WriteString("\n")

@@ -124,9 +124,9 @@ type PrintedRow struct {
 }
 
 // Write writes the grid as CSV with one number on a line, as Markdown, or as a LaTeX table, see [Grid.latex]. Markdown
-// and LaTeX set our best means in bold and mark those that are not told from them, see [GridGroup.Standings]; the caption
-// says so, and how the seeds ended that a mean lacks. With printed numbers, it also says which of our numbers are not
-// comparable.
+// and LaTeX set our best means in bold and mark those that are not told from them, see [GridGroup.Standings]; the
+// caption says so, and how the seeds ended that a mean lacks. With printed numbers, it also says which of our numbers
+// are not comparable.
 func (g Grid) Write(w io.Writer, e Export) error {
 	if e.Printed {
 		e.notCompared(g.numbers())
@@ -221,6 +221,19 @@ func markdownNumber(text string, s Standing, mark string) string {
 
 // Head returns the heading of a column, without the data set, which has a heading of its own.
 func (c GridColumn) Head() string { return withCommas(c.name(), c.Over) }
+
+// Heads returns the headings of the columns, with the rounds only if these differ: a caption says what all share.
+func (g Grid) Heads() (heads []string) {
+	differ := slices.ContainsFunc(g.Columns, func(c GridColumn) bool { return c.Over != g.Columns[0].Over })
+	for _, c := range g.Columns {
+		if differ {
+			heads = append(heads, c.Head())
+		} else {
+			heads = append(heads, c.name())
+		}
+	}
+	return heads
+}
 
 // name returns the heading without the rounds.
 func (c GridColumn) name() string { return withCommas(c.Set, c.Metric.Name()) }

@@ -232,7 +232,7 @@ func TestExportLacksSeeds(t *testing.T) {
 			wantMarkdown, wantLaTeX := "Mine. "+bold+"\n", `\caption{Mine. `+bold+"}"
 			if c.note != "" {
 				wantMarkdown = "Mine. " + files.EscapeMarkdown("[1] "+c.note+".") + " " + bold + "\n"
-				wantLaTeX = `\caption{Mine. ` + escapeLaTeX("[1] "+c.note+".") + " " + bold + "}"
+				wantLaTeX = `\caption{Mine. ` + EscapeLaTeX("[1] "+c.note+".") + " " + bold + "}"
 				if want := "[1] " + c.note + "\n"; !strings.Contains(printed.String(), want) {
 					t.Errorf("printed:\n%s\nwant %q", printed.String(), want)
 				}

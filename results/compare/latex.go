@@ -50,7 +50,7 @@ type texSize struct {
 }
 
 // The sizes, from the largest; the last is taken if none is small enough.
-var texSizes = []texSize{{`\small`, 9.25, 4}, {`\footnotesize`, 8.5, 3}, {`\scriptsize`, 8, 2}}
+var texSizes = []texSize{{`\small`, 9.25, 5}, {`\footnotesize`, 8.5, 4}, {`\scriptsize`, 8, 3}}
 
 // Widths of text in points: a column of a conference with two, and its page.
 const (
@@ -189,7 +189,13 @@ func (g Grid) texHead(c GridColumn) []string {
 	lines := shortLines(c.Set, texHeading)
 	if len(list) > 1 {
 		lines = append(lines, shortLines(strings.ReplaceAll(c.Metric.Name(), "accuracy", "acc."), texHeading)...)
-		if slices.ContainsFunc(list, func(m metrics.Metric) bool { return m != c.Metric && m.Name() == c.Metric.Name() }) {
+		names := 0 // metrics of the same name
+		for _, m := range list {
+			if m.Name() == c.Metric.Name() {
+				names++
+			}
+		}
+		if names > 1 {
 			lines = append(lines, shortLines(c.Over, texHeading)...)
 		}
 	}
@@ -199,11 +205,8 @@ func (g Grid) texHead(c GridColumn) []string {
 // texCells returns the numbers of each line of a group.
 func (g Grid) texCells(group GridGroup, e *Export) [][]texCell {
 	return cellsOf(g, group, e, func(text string, s Standing, mark string) texCell {
-		lines := []string{text}
-		if !strings.Contains(text, " ± ") {
-			lines = shortLines(text, texWords)
-		}
-		return texCell{texNumber(text, s, mark), widestOf(lines) + ems(mark)}
+		text = texShort.Replace(text)
+		return texCell{texNumber(text, s, mark), ems(text + mark)}
 	})
 }
 
@@ -259,10 +262,12 @@ func (t *texTable) write(e Export) string {
 		size = texSizes[i]
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%% needs \\usepackage{booktabs} and \\usepackage{graphicx}\n\\begin{%s}[t]\n\\centering\n", environment)
+	b.WriteString("% needs \\usepackage{booktabs} and \\usepackage{graphicx}\n")
+	fmt.Fprintf(&b, "\\begin{%s}[t]\n\\centering\n", environment)
 	if e.Caption != "" {
-		// Long words of settings and versions would stand out of a narrow column.
-		fmt.Fprintf(&b, "\\emergencystretch=3em\n\\caption{%s}\n", escapeLaTeX(e.Caption))
+		// Long words of settings and versions would stand out of a narrow column, and some classes leave no space below
+		// a caption.
+		fmt.Fprintf(&b, "\\emergencystretch=3em\n\\caption{%s}\n\\smallskip\n", EscapeLaTeX(e.Caption))
 	}
 	if e.Label != "" {
 		fmt.Fprintf(&b, "\\label{%s}\n", e.Label)
@@ -275,16 +280,16 @@ func (t *texTable) write(e Export) string {
 			b.WriteString("\\midrule\n")
 		}
 		if block.name != "" {
-			fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+t.per*len(t.columns), escapeLaTeX(block.name))
+			fmt.Fprintf(&b, "\\multicolumn{%d}{l}{\\emph{%s}} \\\\\n", 1+t.per*len(t.columns), EscapeLaTeX(block.name))
 		}
 		for _, l := range block.lines {
-			b.WriteString(escapeLaTeX(l.label[0]))
+			b.WriteString(EscapeLaTeX(l.label[0]))
 			for _, c := range l.cells {
 				b.WriteString(" & " + c.tex)
 			}
 			b.WriteString(" \\\\\n")
 			for _, more := range l.label[1:] {
-				fmt.Fprintf(&b, "\\quad %s \\\\\n", escapeLaTeX(more))
+				fmt.Fprintf(&b, "\\quad %s \\\\\n", EscapeLaTeX(more))
 			}
 		}
 	}
@@ -311,7 +316,7 @@ func (t *texTable) writeHead(b *strings.Builder) {
 		if width == 1 {
 			align = "r"
 		}
-		fmt.Fprintf(b, " & \\multicolumn{%d}{%s}{%s}", width, align, escapeLaTeX(top.Name))
+		fmt.Fprintf(b, " & \\multicolumn{%d}{%s}{%s}", width, align, EscapeLaTeX(top.Name))
 		rules = append(rules, fmt.Sprintf("\\cmidrule(lr){%d-%d}", last+1, last+width))
 		last += width
 	}
@@ -320,15 +325,17 @@ func (t *texTable) writeHead(b *strings.Builder) {
 		b.WriteString(strings.Join(rules, " ") + "\n")
 	}
 	if own {
+		align := "c" // over two numbers
 		if t.per == 1 {
+			align = "r"
 			b.WriteString("method")
 		}
 		for _, c := range t.columns {
-			head := escapeLaTeX(strings.Join(c.head, " "))
+			head := EscapeLaTeX(strings.Join(c.head, " "))
 			if len(c.head) > 1 {
-				head = `\shortstack[r]{`
+				head = `\shortstack[` + align + `]{`
 				for _, line := range c.head {
-					head += escapeLaTeX(line) + `\\`
+					head += EscapeLaTeX(line) + `\\`
 				}
 				head = strings.TrimSuffix(head, `\\`) + "}"
 			}
@@ -393,8 +400,8 @@ func widestOf(lines []string) (widest float64) {
 	return widest
 }
 
-// texWords is how many characters a line has of words in place of a number: "not reached by 1 of 3 seeds".
-const texWords = 16
+// texShort shortens what stands in place of a number: "not reached by 1 of 3 seeds".
+var texShort = strings.NewReplacer("not reached by ", "not by ", " seeds", "", " seed", "")
 
 // texNumber formats a number, or mean ± std, for LaTeX. Only the mean is set in bold, and a word such as "never" is no
 // mathematics.
@@ -403,7 +410,7 @@ func texNumber(text string, s Standing, mark string) string {
 		return "--" + mark
 	}
 	mean, std, spread := strings.Cut(text, " ± ")
-	mean = escapeLaTeX(mean)
+	mean = EscapeLaTeX(mean)
 	if s == Best {
 		mean = `\mathbf{` + mean + `}`
 	}
@@ -412,10 +419,6 @@ func texNumber(text string, s Standing, mark string) string {
 		mean = "$" + mean + ` \pm ` + std + "$"
 	case s == Best || strings.Trim(mean, "0123456789.") == "":
 		mean = "$" + mean + "$"
-	default:
-		if lines := shortLines(mean, texWords); len(lines) > 1 {
-			mean = `\shortstack[r]{` + strings.Join(lines, `\\`) + "}"
-		}
 	}
 	if s == NotTold {
 		sign := `$^{\dagger}$`
@@ -427,9 +430,9 @@ func texNumber(text string, s Standing, mark string) string {
 	return mean + mark
 }
 
-// escapeLaTeX returns a text, of one line, that LaTeX sets as it is. The characters that have a meaning in LaTeX, and
-// those that pdfTeX's usual fonts lack, become commands; a character for which there is none becomes its number, [U+65E5].
-func escapeLaTeX(text string) string {
+// EscapeLaTeX returns a text, of one line, that LaTeX sets as it is. The characters that have a meaning in LaTeX, and
+// those that pdfTeX's usual fonts lack, become commands; one for which there is none becomes its number, (U+65E5).
+func EscapeLaTeX(text string) string {
 	var b strings.Builder
 	letters := []rune(files.OneLine(text))
 	for i := 0; i < len(letters); i++ {
@@ -469,7 +472,7 @@ func texOf(r rune) (tex string, math bool) {
 	case ' ' <= r && r <= '~', 0xC0 <= r && r <= 0x17F && !strings.ContainsRune(noTeXLetters, r):
 		return string(r), false
 	}
-	return fmt.Sprintf("[U+%04X]", r), false
+	return fmt.Sprintf("(U+%04X)", r), false // a bracket at the start of a line would be an option of the line before
 }
 
 // noTeXLetters are the letters of Latin-1 and Latin Extended-A that need other fonts than LaTeX's usual ones.
@@ -478,14 +481,14 @@ const noTeXLetters = "×÷ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲųſ"
 var texText = map[rune]string{
 	'\\': `\textbackslash{}`, '&': `\&`, '%': `\%`, '$': `\$`, '#': `\#`, '_': `\_`, '{': `\{`, '}': `\}`,
 	'~': `\textasciitilde{}`, '^': `\textasciicircum{}`, '<': `\textless{}`, '>': `\textgreater{}`,
-	'|': `\textbar{}`, '"': `''`, '`': `\textasciigrave{}`,
-	'–': "--", '—': "---", '…': `\dots{}`, '‘': "`", '’': "'", '“': "``", '”': "''", '†': `\dag{}`, '‡': `\ddag{}`,
+	'|': `\textbar{}`, '"': `''`, '`': "\\`{}",
+	'–': "--", '—': "---", '…': `\dots{}`, '‘': "`", '’': "'", '“': "``", '”': "''",
 	'§': `\S{}`, '©': `\copyright{}`, '\u00a0': "~", '\u2009': `\,`, '\u202f': `\,`,
-	'ı': `\i{}`,
 }
 
 var texMath = map[rune]string{
 	'±': `\pm`, '∓': `\mp`, '×': `\times`, '÷': `\div`, '·': `\cdot`, '−': `-`, '≤': `\leq`, '≥': `\geq`, '≠': `\neq`,
+	'†': `\dagger`, '‡': `\ddagger`,
 	'≈': `\approx`, '∝': `\propto`, '∈': `\in`, '∞': `\infty`, '√': `\surd`, '∑': `\sum`, '∏': `\prod`, '∂': `\partial`,
 	'∇': `\nabla`, '∀': `\forall`, '∃': `\exists`, '⊙': `\odot`, '‖': `\|`, '¬': `\neg`, '°': `^{\circ}`, '′': `'`,
 	'⌊': `\lfloor`, '⌋': `\rfloor`, '⌈': `\lceil`, '⌉': `\rceil`, '⟨': `\langle`, '⟩': `\rangle`,

@@ -1,5 +1,5 @@
-// Package events writes learning curves as TensorBoard event files, in TensorFlow's documented record format. It needs
-// no protocol buffer library, since an event has three fields.
+// Package events writes runs as TensorBoard event files, in TensorFlow's documented record format: their curves, and
+// what the tab HPARAMS shows of them. It needs no protocol buffer library, since its messages have few fields.
 package events
 
 import (
@@ -15,6 +15,8 @@ import (
 
 	"rollcall/internal/files"
 	"rollcall/results"
+	"rollcall/results/metrics"
+	"rollcall/results/protocol"
 )
 
 // A record is an 8-byte length, a masked CRC of the length, the data, and a masked CRC of the data, all little-endian
@@ -59,6 +61,11 @@ func appendBytes(to []byte, field int, data []byte) []byte {
 	return append(to, data...)
 }
 
+// appendDouble appends a field whose value is a double.
+func appendDouble(to []byte, field int, x float64) []byte {
+	return binary.LittleEndian.AppendUint64(appendKey(to, field, fixed64), math.Float64bits(x))
+}
+
 // Each tensorflow.Event has one of these fields.
 const (
 	fileVersion = 3 // string
@@ -68,7 +75,7 @@ const (
 // eventRecord returns a tensorflow.Event as a record, with the fields wall_time = 1 (double, seconds since 1970),
 // step = 2 (int64), and one more field.
 func eventRecord(wallTime float64, step, field int, data []byte) []byte {
-	out := binary.LittleEndian.AppendUint64(appendKey(nil, 1, fixed64), math.Float64bits(wallTime))
+	out := appendDouble(nil, 1, wallTime)
 	if step != 0 {
 		out = binary.AppendUvarint(appendKey(out, 2, varint), uint64(step))
 	}
@@ -87,9 +94,14 @@ func appendScalar(to []byte, tag string, x float64) []byte {
 // names the run after the folder. The name is always the same, so that a repeated run replaces its events.
 const File = "events.out.tfevents.rollcall"
 
-// head returns the first record of an event file: the time of the start and the version of the format.
-func head(started time.Time) []byte {
-	return eventRecord(seconds(started), 0, fileVersion, []byte("brain.Event:2"))
+// head returns the first records of an event file: the version of the format, and the settings of the run.
+func head(info results.RunInfo) ([]byte, error) {
+	start, err := sessionStart(info)
+	if err != nil {
+		return nil, fmt.Errorf("events: settings: %w", err)
+	}
+	records := eventRecord(seconds(info.Started), 0, fileVersion, []byte("brain.Event:2"))
+	return append(records, eventRecord(seconds(info.Started), 0, summary, start)...), nil
 }
 
 // recordOf returns a row as a record. Its step is the round; its time is the start of the run plus elapsed_s.
@@ -118,11 +130,41 @@ func recordOf(row results.CurveRow, started time.Time) []byte {
 // seconds returns the seconds since 1970, the unit of TensorFlow's wall_time.
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
-// WriteCurve writes a whole curve to a run's folder, atomically.
-func WriteCurve(dir string, rows []results.CurveRow, started time.Time) error {
-	records := head(started)
+// summaryTag stands before the names that the numbers of a run have in summary.csv.
+const summaryTag = "summary/"
+
+// end returns the last records of an event file: the numbers of a complete run, with the means of
+// [results.ProtocolRounds], and how the run ended.
+func end(info results.RunInfo, rows []results.CurveRow) (records []byte) {
+	last := results.CurveRow{}
+	if n := len(rows); n > 0 {
+		last = rows[n-1]
+	}
+	at := seconds(info.Started) + last.ElapsedSec
+	if info.Status == results.RunComplete {
+		var scalars []byte
+		for _, m := range metrics.OfCurves {
+			if x := protocol.OfRun(rows, results.ProtocolRounds, m); x.Valid {
+				scalars = appendScalar(scalars, summaryTag+string(m), x.Value)
+			}
+		}
+		records = eventRecord(at, last.Round, summary, scalars)
+	}
+	return append(records, eventRecord(at, last.Round, summary, sessionEnd(info))...)
+}
+
+// Write writes the event file of a run to its folder, atomically. Of info it takes the settings, the seed, the
+// numerics, the times and the status, which is empty if the run has not ended.
+func Write(dir string, info results.RunInfo, rows []results.CurveRow) error {
+	records, err := head(info)
+	if err != nil {
+		return err
+	}
 	for _, row := range rows {
-		records = append(records, recordOf(row, started)...)
+		records = append(records, recordOf(row, info.Started)...)
+	}
+	if info.Status != "" {
+		records = append(records, end(info, rows)...)
 	}
 	return files.WriteFile(filepath.Join(dir, File), func(w io.Writer) error { return write(w, records) })
 }
@@ -142,17 +184,19 @@ type Log struct {
 	started time.Time
 }
 
-// Create starts the event file of a run's folder, and replaces an older one. It creates missing folders.
-func Create(dir string, started time.Time) (*Log, error) {
+// Create starts the event file of a run's folder, and replaces an older one. It creates missing folders. See [Write]
+// for info, whose status does not count.
+func Create(dir string, info results.RunInfo) (*Log, error) {
 	path := filepath.Join(dir, File)
-	if err := files.WriteFile(path, func(w io.Writer) error { return write(w, head(started)) }); err != nil {
+	info.Status = ""
+	if err := Write(dir, info, nil); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	return &Log{f: f, started: started}, nil
+	return &Log{f: f, started: info.Started}, nil
 }
 
 // Row appends one row of the curve to the file.
@@ -161,6 +205,14 @@ func (l *Log) Row(row results.CurveRow) error {
 		return nil
 	}
 	return write(l.f, recordOf(row, l.started))
+}
+
+// End appends how the run has ended, after all rows of its curve.
+func (l *Log) End(info results.RunInfo, rows []results.CurveRow) error {
+	if l == nil {
+		return nil
+	}
+	return write(l.f, end(info, rows))
 }
 
 // Close syncs the file to disk and closes it.

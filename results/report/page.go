@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	_ "embed" // for the parts of the page
 	"fmt"
 	"html/template"
@@ -188,7 +187,7 @@ func (f *figure) draw(methods []string) error {
 	return nil
 }
 
-// runs fills in the list of runs and the devices.
+// runs fills in the list of runs and the devices, in the order of the tables' numbers.
 func (d *pageData) runs(b *builder) {
 	common, params := b.commonParams(), b.params()
 	tables, byTable := results.ByTable(b.Runs)
@@ -217,12 +216,6 @@ func (d *pageData) runs(b *builder) {
 		}
 	}
 	d.Devices = files.Unique(d.Devices)
-	// Methods come in the order of the page, after table, data set and availability.
-	slices.SortStableFunc(d.Runs, func(x, y runData) int {
-		return cmp.Or(
-			cmp.Compare(x.Table, y.Table), cmp.Compare(x.Data, y.Data), cmp.Compare(x.Availability, y.Availability),
-			b.place(x.Method)-b.place(y.Method))
-	})
 }
 
 // notDrawn fills in the names of files that no figure shows, once all figures are made.
@@ -324,7 +317,13 @@ func (b *builder) madeFor(table string) string {
 			runs = append(runs, &b.Runs[i])
 		}
 	}
-	return madeBy(runs)
+	text := madeBy(runs)
+	if slices.ContainsFunc(runs, func(r *results.Run) bool {
+		return r.Info != nil && results.IsOfSeed(r.Info.DataChecksum)
+	}) {
+		text += " Each seed generates its own data, which is part of the spread."
+	}
+	return text
 }
 
 // Cell returns the texts of one number beside the paper's; the template calls it. A nil row is an empty cell.

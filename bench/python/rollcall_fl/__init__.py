@@ -20,11 +20,11 @@ and runs wherever a method's name stands: rollcall run --method fedavg_mine.py -
 """
 
 from .method import Fed, Method, Round, param
-from .read import read
+from .read import read, read_runs
 from .rows import Ends, EngineError, Expr, Row, Rows, StaleRow, dot, mean, norm, sum
 
 __version__ = "0.1"
 __all__ = [
     "Ends", "EngineError", "Expr", "Fed", "Method", "Round", "Row", "Rows", "StaleRow",
-    "dot", "mean", "norm", "param", "read", "sum",
+    "dot", "mean", "norm", "param", "read", "read_runs", "sum",
 ]  # fmt: skip

@@ -1,29 +1,34 @@
-"""Finished and unfinished runs as a data frame of pandas."""
+"""Finished and unfinished runs as data frames of pandas."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Optional, Union
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["read"]
+__all__ = ["read", "read_runs"]
 
 # Texts may look like numbers (the version 06a36914, the digest 12345e67), and an empty text is no missing value.
 _TEXTS = (
     "table", "method", "preset", "data", "net", "availability", "params", "engine", "precision", "version", "status",
-    "folder",
+    "folder", "device", "numerics", "revisions", "data_checksum",
 )
 # Columns of numbers that may be missing, or NaN in the last row of a run that diverged.
-_NUMBERS = ("alpha", "lr", "train_loss", "train_acc", "test_loss", "test_acc", "elapsed_s")
-_COUNTS = ("clients", "seed", "round", "active")
+_NUMBERS = ("alpha", "train_loss", "train_acc", "test_loss", "test_acc", "elapsed_s")
+_COUNTS = ("clients", "seed", "round", "active", "rounds_done")
+
+# The numbers of runs, in columns of read_runs.
+_METRIC = re.compile(r"test_acc_(final|max|mean|std)$|rounds_to_acc_")
 
 
 def read(
@@ -39,22 +44,52 @@ def read(
 
     Raises FileNotFoundError if a folder or the program is missing, and RuntimeError if the program fails.
     """
-    try:
-        import pandas
-    except ImportError as err:
-        raise ImportError("rollcall_fl.read needs pandas: pip install rollcall-fl[pandas]") from err
+    return _frame(["results", "curves", "--", *_folders(folders)], ("lr",), binary)
+
+
+def read_runs(
+    *folders: Union[str, os.PathLike[str]], table: str = "all", metrics: Sequence[str] = (),
+    binary: Optional[Union[str, os.PathLike[str]]] = None,
+) -> pandas.DataFrame:  # fmt: skip
+    """Return a row for each run of a table below the folders ("out" if none is given), or of all tables.
+
+    Its columns are what was trained, the seed, the status, what computed the run, its numbers, and one column for each
+    setting, as `rollcall results export TABLE DIR --wide` prints them. Only complete runs have numbers: those of
+    metrics, in words of --metric such as "final" and "rounds_to_60", or else all that any run has. Accuracies are
+    fractions. A setting that a run does not have is missing in its row. Damaged runs are left out, and a warning names
+    them.
+
+    binary and errors are those of read.
+    """
+    chosen = ["--metric", ",".join(metrics)] if metrics else []
+    command = ["results", "export", "--wide", *chosen, "--", table, *_folders(folders)]
+    return _frame(command, (), binary)
+
+
+def _folders(folders: Sequence[Union[str, os.PathLike[str]]]) -> list[str]:
     paths = [os.fspath(f) for f in folders] or ["out"]
     for path in paths:
         if not os.path.isdir(path):
             raise FileNotFoundError(f"{path}: no such folder")
-    text = _run([_program(binary), "results", "curves", "--", *paths])
+    return paths
+
+
+def _frame(
+    command: list[str], numbers: Sequence[str], binary: Optional[Union[str, os.PathLike[str]]]
+) -> pandas.DataFrame:
+    """Return the CSV that a command of the program prints. numbers are further columns of numbers, and no settings."""
+    try:
+        import pandas
+    except ImportError as err:
+        raise ImportError("rollcall_fl: runs are read with pandas, which is missing: pip install rollcall-fl[pandas]") from err
+    text = _run([_program(binary), *command])
     names = pandas.read_csv(io.StringIO(text), nrows=0).columns
-    curve = {*_TEXTS, *_NUMBERS, *_COUNTS}
-    settings = [name for name in names if name not in curve]
+    floats = {*_NUMBERS, *numbers, *(name for name in names if _METRIC.match(name))}
+    settings = [name for name in names if name not in {*_TEXTS, *_COUNTS, *floats}]
     types: dict[str, type] = {name: str for name in names if name in _TEXTS or name.endswith("sha256")}
-    types.update(dict.fromkeys(_NUMBERS, float), **dict.fromkeys(_COUNTS, int))
+    types.update(dict.fromkeys(floats, float), **dict.fromkeys(_COUNTS, int))
     # Only an empty cell is missing: a setting may be the text "NA".
-    missing = {**dict.fromkeys(settings, [""]), **dict.fromkeys(_NUMBERS, ["", "NaN"])}
+    missing = {**dict.fromkeys(settings, [""]), **dict.fromkeys(floats, ["", "NaN"])}
     frame = pandas.read_csv(
         io.StringIO(text), dtype=types, keep_default_na=False, na_values=missing, low_memory=False
     )
@@ -75,7 +110,7 @@ def _run(command: list[str]) -> str:
     done = subprocess.run(command, capture_output=True, encoding="utf-8")
     said = done.stderr.strip()
     if done.returncode == 1 and done.stdout:
-        warnings.warn(said, stacklevel=3)
+        warnings.warn(said, stacklevel=4)
     elif done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{said}")
     elif said:
