@@ -42,7 +42,7 @@ for, which you can copy and change. A repeated demo keeps its runs.`,
 	}
 	cmd.Flags().StringVar(&out, "out", "out", "folder of everything that is written")
 	cmd.Flags().IntVar(&rounds, "rounds", 100, "rounds of every run")
-	cmd.Flags().StringVar(&device, "device", "auto", "auto, cpu or cuda")
+	deviceFlag(cmd.Flags(), &device, "auto, cpu or cuda; gpu is cuda")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		for _, line := range demoLines(out, device, rounds) {
 			words := []string{"rollcall"}
