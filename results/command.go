@@ -63,9 +63,9 @@ func (c *Cell) Command() string {
 	if len(c.Runs) == 1 {
 		return line
 	}
-	loop := "for seed in"
+	var seeds []string
 	for i := range c.Runs {
-		loop += fmt.Sprintf(" %d", c.Runs[i].Seed)
+		seeds = append(seeds, fmt.Sprint(c.Runs[i].Seed))
 	}
-	return loop + "; do " + line + "; done"
+	return "for seed in " + strings.Join(seeds, " ") + "; do " + line + "; done"
 }

@@ -56,7 +56,8 @@ for, which you can copy and change. A repeated demo keeps its runs.`,
 				return err
 			}
 		}
-		_, err := fmt.Fprintf(a.stdout, "\nOpen %s in a browser. Next: rollcall help fedawe, rollcall method new mine\n",
+		_, err := fmt.Fprintf(a.stdout,
+			"\nOpen %s in a browser. Next: rollcall help fedawe, rollcall method new mine\n",
 			filepath.Join(out, "demo", "report", "index.html"))
 		return err
 	}

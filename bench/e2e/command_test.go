@@ -38,7 +38,9 @@ func TestCellCommand(t *testing.T) {
 			"--rates", "fedau=0.07/1.5", "--f3ast-beta", "0.01",
 		},
 		"two papers": {"sweep", "--methods", "fedar,fedawe", "--data", "binary", "--like", "fedar", "--seeds", "5"},
-		"table":      {"table", "cafed-1", "--data", "binary", "--methods", "ca-fed,f3ast", "--preset", "paper", "--seeds", "3,4"},
+		"table": {
+			"table", "cafed-1", "--data", "binary", "--methods", "ca-fed,f3ast", "--preset", "paper", "--seeds", "3,4",
+		},
 		"switches": {
 			"run", "--method", "f3ast", "--data", "leaf", "--f3ast-mean", "--eval-train=false", "--seed", "9",
 		},
@@ -47,8 +49,8 @@ func TestCellCommand(t *testing.T) {
 			"--seed-split", "7",
 		},
 		"alpha": {
-			"run", "--data", "synthetic", "--net", "lenet5", "--train-size", "200", "--test-size", "50", "--alpha", "0.3",
-			"--draws", "numpy", "--local-steps", "1",
+			"run", "--data", "synthetic", "--net", "lenet5", "--train-size", "200", "--test-size", "50",
+			"--alpha", "0.3", "--draws", "numpy", "--local-steps", "1",
 		},
 		"precision": {"run", "--data", "leaf", "--method", "fedvarp", "--precision", "bf16"},
 	} {
@@ -86,7 +88,9 @@ func testColumns(t *testing.T, path string) (text string) {
 	t.Helper()
 	_, rows := table(t, contents(t, path))
 	for _, r := range rows {
-		for _, column := range []string{"method", "preset", "net", "seed", "round", "active", "lr", "test_loss", "test_acc"} {
+		for _, column := range []string{
+			"method", "preset", "net", "seed", "round", "active", "lr", "test_loss", "test_acc",
+		} {
 			text += r[column] + " "
 		}
 		text += "\n"

@@ -56,9 +56,9 @@ func DataTitle(data string) string {
 	return data
 }
 
-// Keys returns the legend of a figure. A name that begins with a method, "fedau lr=0.1", has the method's name in print,
-// and the method's style if no other name begins with it. methods are all methods that are shown together, in their
-// order: each has the same style in all figures with these methods, and eight have different colours.
+// Keys returns the legend of a figure. A name that begins with a method, "fedau lr=0.1", has the method's name in
+// print, and the method's style if no other name begins with it. methods are all methods that are shown together, in
+// their order: each has the same style in all figures with these methods, and eight have different colours.
 func Keys(methods, names []string) map[string]plot.Key {
 	styles := stylesOf(methods)
 	of := map[string][]string{} // by method: the names that begin with it
@@ -94,7 +94,8 @@ func MethodOf(name string, methods []string) string {
 	return ""
 }
 
-// stylesOf gives each method its own style, or, if the colour of this is taken and another is not, one of a free colour.
+// stylesOf gives each method its own style, or, if the colour of this is taken and another is not, one of a free
+// colour.
 func stylesOf(methods []string) map[string]int {
 	styles := map[string]int{}
 	taken := make([]bool, len(methodTitles)+plot.Colours*len(methods)+1)

@@ -37,13 +37,23 @@ func TestKeys(t *testing.T) {
 		want    string // label:style, in the order of the names
 	}{
 		{"as in print", []string{"fedau", "fedawe"}, []string{"fedau", "fedawe"}, "FedAU:2 FedAWE:1"},
-		{"with settings", []string{"fedau", "fedawe"}, []string{"fedau lr=0.1", "fedawe, raw"}, "FedAU lr=0.1:2 FedAWE, raw:1"},
+		{
+			"with settings",
+			[]string{"fedau", "fedawe"},
+			[]string{"fedau lr=0.1", "fedawe, raw"},
+			"FedAU lr=0.1:2 FedAWE, raw:1",
+		},
 		{"twice", []string{"fedawe"}, []string{"fedawe lr=0.1", "fedawe"}, "FedAWE lr=0.1:0 FedAWE:1"},
 		// FedAWE and CA-Fed have one colour of their own; the second takes the first that is free.
 		{"of two papers", []string{"fedawe", "ca-fed"}, []string{"fedawe", "ca-fed"}, "FedAWE:1 CA-Fed:18"},
 		{"own", []string{"fedawe", "mine"}, []string{"mine", "fedawe"}, "mine:18 FedAWE:1"},
 		{"no methods", []string{"fedawe"}, []string{"p = 0.1", "p = 0.5"}, "p = 0.1:0 p = 0.5:1"},
-		{"others beside methods", []string{"fedavg-active"}, []string{"fedavg-active", "optimum"}, "FedAvg (active):0 optimum:1"},
+		{
+			"others beside methods",
+			[]string{"fedavg-active"},
+			[]string{"fedavg-active", "optimum"},
+			"FedAvg (active):0 optimum:1",
+		},
 	} {
 		got := ""
 		for i, name := range c.names {

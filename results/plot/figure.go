@@ -82,33 +82,37 @@ func pixels(n int) vg.Length { return vg.Length(n) * 72 / 96 }
 // pngDPI gives a PNG two pixels for each CSS pixel, for screens of high resolution and for slides.
 const pngDPI = 2 * 96
 
-// Endings are the ends of the names of the files that [WriteFigure] writes. The first is written first.
+// Width is a width in which [WriteFigure] writes every figure.
+type Width struct {
+	Inches float64
+	Ending string // of the name, before the kind
+}
+
+// Widths are the widths of files, and Kinds the kinds: their names are path + Ending + "." + kind.
+var (
+	Widths = []Width{{PageWidth, ""}, {ColumnWidth, "-column"}}
+	Kinds  = []string{"svg", "png", "pdf"}
+)
+
+// Endings are the ends of the names of the files that [WriteFigure] writes, in the order in which it writes them.
 func Endings() (endings []string) {
-	for _, width := range widths {
-		for _, kind := range kinds {
-			endings = append(endings, width.ending+kind.ending)
+	for _, width := range Widths {
+		for _, kind := range Kinds {
+			endings = append(endings, width.Ending+"."+kind)
 		}
 	}
 	return endings
 }
 
-var widths = []struct {
-	ending string
-	inches float64
-}{{"", PageWidth}, {"-column", ColumnWidth}}
-
-var kinds = []struct {
-	ending string
-	write  func(f Figure, w io.Writer, inches float64) error
-}{{".svg", Figure.writeSVG}, {".png", Figure.writePNG}, {".pdf", Figure.writePDF}}
+var writers = []func(f Figure, w io.Writer, inches float64) error{Figure.writeSVG, Figure.writePNG, Figure.writePDF}
 
 // WriteFigure writes a figure as SVG, PNG and PDF, each over a page and over a column: path.svg, path-column.svg and so
 // on, see [Endings]. Each file is written atomically, and the same figure gives the same bytes.
 func WriteFigure(path string, f Figure) error {
-	for _, width := range widths {
-		for _, kind := range kinds {
-			err := files.WriteFile(path+width.ending+kind.ending, func(w io.Writer) error {
-				return kind.write(f, w, width.inches)
+	for _, width := range Widths {
+		for i, kind := range Kinds {
+			err := files.WriteFile(path+width.Ending+"."+kind, func(w io.Writer) error {
+				return writers[i](f, w, width.Inches)
 			})
 			if err != nil {
 				return err
@@ -308,7 +312,8 @@ func drawKeys(page draw.Canvas, l styles, names []string, marks bool, top vg.Len
 		if marks {
 			page.DrawGlyph(l.mark(name), vg.Point{X: x + keyLine/2, Y: y})
 		}
-		page.FillText(lettering(keySize, draw.XLeft, draw.YCenter), vg.Point{X: x + keyLine + keyText, Y: y}, l.label(name))
-		x += keyWidth(l.label(name))
+		label := l.label(name)
+		page.FillText(lettering(keySize, draw.XLeft, draw.YCenter), vg.Point{X: x + keyLine + keyText, Y: y}, label)
+		x += keyWidth(label)
 	}
 }

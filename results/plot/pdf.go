@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// pdfCanvas draws on one page of a PDF. In contrast to gonum's vgpdf it embeds only the letters that occur, takes all of
-// Unicode, such as γ, and draws transparent bands in their colour. Its coordinates are PDF's own, from the lower left
-// corner in points, and the operators that it writes are those of ISO 32000, section 8.
+// pdfCanvas draws on one page of a PDF. In contrast to gonum's vgpdf it embeds only the letters that occur, takes all
+// of Unicode, such as γ, and draws transparent bands in their colour. Its coordinates are PDF's own, from the lower
+// left corner in points, and the operators that it writes are those of ISO 32000, section 8.
 type pdfCanvas struct {
 	doc           *fpdf.Fpdf
 	width, height vg.Length

@@ -76,7 +76,8 @@ func TestPDFReaders(t *testing.T) {
 		if !strings.Contains(text, "γ = 0.3, ≥ π") || !strings.Contains(text, "round") {
 			t.Errorf("%s: text %q, want the title and the axis", ending, text)
 		}
-		fonts := strings.Split(strings.TrimSpace(string(must.Get(exec.Command("pdffonts", path+ending).Output())(t))), "\n")
+		listed := string(must.Get(exec.Command("pdffonts", path+ending).Output())(t))
+		fonts := strings.Split(strings.TrimSpace(listed), "\n")
 		if len(fonts) != 3 || !regexp.MustCompile(` yes +(yes|no) +yes `).MatchString(fonts[2]) {
 			t.Errorf("%s: fonts %q, want one, embedded", ending, fonts)
 		}

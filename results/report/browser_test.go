@@ -134,7 +134,8 @@ func TestBrowser(t *testing.T) {
 			if n > 0 {
 				b.eval(`document.querySelectorAll("table.numbers .sort")[1].click()`, nil)
 			}
-			b.eval(`[...document.querySelector("table.numbers").tBodies[0].rows].map(r => +r.cells[1].dataset.value)`, &values)
+			b.eval(`[...document.querySelector("table.numbers").tBodies[0].rows]
+				.map(r => +r.cells[1].dataset.value)`, &values)
 			return values
 		}
 		before := order(0)
@@ -144,7 +145,8 @@ func TestBrowser(t *testing.T) {
 		}
 		slices.Reverse(up)
 		if !falls(down) || !falls(up) || falls(before) || !slices.Equal(again, before) {
-			t.Errorf("%v sorted: %v, then reversed %v, then %v, want falling, rising, as before", before, down, up, again)
+			t.Errorf("%v sorted: %v, then reversed %v, then %v, want falling, rising, as before",
+				before, down, up, again)
 		}
 	})
 	t.Run("links", func(t *testing.T) {

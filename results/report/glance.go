@@ -104,7 +104,8 @@ func standing(group compare.GridGroup, column int) (row glanceRow) {
 		}
 	}
 	if paper != nil {
-		row.Printed = strings.Join(printed, ", ") + " " + paper.Metric.Words(paper.PaperMean, paper.PaperStd, paper.PaperN)
+		row.Printed = strings.Join(printed, ", ") + " " +
+			paper.Metric.Words(paper.PaperMean, paper.PaperStd, paper.PaperN)
 	}
 	if len(best) == 0 {
 		row.Note = "no two methods to compare"
@@ -153,8 +154,8 @@ func and(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// sizeOf says what was run for a table: "5 methods, sine and markov, LEAF synthetic; 100 rounds, 3 seeds, N = 100; 28 of
-// 30 runs complete, 2 failed".
+// sizeOf says what was run for a table: "5 methods, sine and markov, LEAF synthetic; 100 rounds, 3 seeds, N = 100; 28
+// of 30 runs complete, 2 failed".
 func sizeOf(t *tableData, rows []results.SummaryRow, runs []results.Run) string {
 	var methods, availabilities, data []string
 	var rounds, seeds, clients []int

@@ -56,12 +56,9 @@ type pageData struct {
 	Devices              []string
 	NotDrawn             []string // names of files that no figure shows
 	FiguresFolder        string
-	Widths               []widthData
-	Kinds                []string // endings of pictures: svg, …
+	Widths               []plot.Width
+	Kinds                []string
 }
-
-// widthData is a width in which every figure is there as files, and what stands behind the figure's name in theirs.
-type widthData struct{ Words, Ending string }
 
 type sectionData struct {
 	ID, Title, About string
@@ -116,11 +113,8 @@ func (f filter) Shown(name string) string {
 func (b *builder) data() *pageData {
 	d := &pageData{
 		Version: b.Version, Made: b.Made.UTC().Format("2006-01-02 15:04 UTC"), Folders: b.Folders,
-		Title: "rollcall report",
-		Widths: []widthData{
-			{fmt.Sprintf("%g inches wide", plot.PageWidth), ""}, {fmt.Sprintf("%g inches", plot.ColumnWidth), "-column"},
-		},
-		Kinds:    []string{"svg", "png", "pdf"},
+		Title:  "rollcall report",
+		Widths: plot.Widths, Kinds: plot.Kinds,
 		RunCount: len(b.Runs), CellCount: len(results.Cells(b.Runs, b.Mixed)), FiguresFolder: figuresFolder,
 	}
 	d.Script = template.HTML("<script>" + scriptJS + "</script>") // our own files

@@ -112,8 +112,9 @@ func drawChart(c plot.Chart, keys map[string]key) (chart, error) {
 	return chart{title, template.HTML(svg.String())}, nil // every text in it is escaped
 }
 
-// scale returns the attributes of a line chart by which the page's script finds the values under the pointer: the pixels
-// and the values at the two ends of each axis, and whether the values of y are logarithms. Other charts have none.
+// scale returns the attributes of a line chart by which the page's script finds the values under the pointer: the
+// pixels and the values at the two ends of each axis, and whether the values of y are logarithms. Other charts have
+// none.
 func (p place) scale(c plot.Chart) string {
 	lines, is := c.(plot.LineChart)
 	if !is {
@@ -358,8 +359,8 @@ type key struct {
 	Class        string // CSS class of a box of colour; empty: a line of the given Style
 }
 
-// styleRules returns the CSS rules for n styles of lines (.l0, …), bands (.b0, …) and filled bars (.f0, …), in the colours
-// and dashes of package plot; style.css has lighter colours for a dark page.
+// styleRules returns the CSS rules for n styles of lines (.l0, …), bands (.b0, …) and filled bars (.f0, …), in the
+// colours and dashes of package plot; style.css has lighter colours for a dark page.
 func styleRules(n int) string {
 	var b strings.Builder
 	b.WriteString(":root{")
