@@ -104,7 +104,7 @@ func standing(group compare.GridGroup, column int) (row glanceRow) {
 		}
 	}
 	if paper != nil {
-		row.Printed = strings.Join(printed, ", ") + " " +
+		row.Printed = strings.Join(files.Unique(printed), ", ") + " " +
 			paper.Metric.Words(paper.PaperMean, paper.PaperStd, paper.PaperN)
 	}
 	if len(best) == 0 {
@@ -193,8 +193,11 @@ func sizeOf(t *tableData, rows []results.SummaryRow, runs []results.Run) string 
 			status[runs[i].Status()]++
 		}
 		text := fmt.Sprintf("all %d runs complete", len(runs))
-		if len(runs) == 1 {
+		switch len(runs) {
+		case 1:
 			text = "its run is complete"
+		case 2:
+			text = "both runs complete"
 		}
 		if n := status[results.RunComplete]; n < len(runs) {
 			text = fmt.Sprintf("%d of %s complete", n, files.Count(len(runs), "run"))

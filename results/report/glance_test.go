@@ -1,0 +1,87 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"rollcall/internal/files"
+	"rollcall/results"
+	"rollcall/results/compare"
+	"rollcall/results/metrics"
+	"rollcall/results/papers"
+	"rollcall/results/resultstest"
+)
+
+// glanceRows returns rows of a sweep under the sine, with the accuracies of seeds 1, 2, … for each method.
+func glanceRows(of map[string][]float64, methods ...string) (rows []results.SummaryRow) {
+	for _, m := range methods {
+		r := resultstest.Row("sweep", m, "svhn", "sine", metrics.TestAcc, 0, len(of[m]))
+		var seeds []uint32
+		sum := 0.0
+		for i, x := range of[m] {
+			seeds = append(seeds, uint32(i+1))
+			sum += x
+		}
+		r.Mean, r.BySeed = files.Some(sum/float64(len(of[m]))), results.NewBySeed(seeds, of[m])
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// The first lines say who is best and from whom the seeds tell it, whatever the number of methods and seeds.
+func TestGlance(t *testing.T) {
+	for name, c := range map[string]struct {
+		of      map[string][]float64
+		methods string
+		want    string // best | how sure | not told | behind
+	}{
+		"told from all": {
+			map[string][]float64{
+				"mifa": {0.80, 0.81, 0.79, 0.80}, "fedau": {0.70, 0.71, 0.69, 0.70}, "mine": {0.60, 0.61, 0.59, 0.61},
+			},
+			"fedau mifa mine", "MIFA 80.0|told from all 2 others||FedAU, mine",
+		},
+		"from some": {
+			map[string][]float64{
+				"mifa": {0.80, 0.81, 0.79, 0.80}, "fedau": {0.79, 0.82, 0.77, 0.81}, "mine": {0.60, 0.61, 0.59, 0.61},
+			},
+			"fedau mifa mine", "MIFA 80.0|told from 1 of 2 others|FedAU|mine",
+		},
+		"from none": {
+			map[string][]float64{"mifa": {0.80, 0.60, 0.70}, "fedau": {0.60, 0.79, 0.70}},
+			"fedau mifa", "MIFA 70.0|not told from the other|FedAU|",
+		},
+		"one seed": {
+			map[string][]float64{"mifa": {0.80}, "fedau": {0.60}},
+			"fedau mifa", "MIFA 80.0|cannot be tested: two seeds in common are too few||",
+		},
+		"equal": {
+			map[string][]float64{"mifa": {0.80, 0.7}, "fedau": {0.80, 0.7}},
+			"fedau mifa", "FedAU, MIFA 75.0|equal to the digits shown||",
+		},
+		"alone": {map[string][]float64{"mifa": {0.80, 0.7}}, "mifa", "no two methods to compare"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows := glanceRows(c.of, strings.Fields(c.methods)...)
+			none := papers.Table{}
+			d := tableData{Grid: compare.Table(&none, rows).Grid(), ID: "sweep"}
+			g := glanceOf(&d, rows, &none, nil)
+			if len(g.Rows) != 1 {
+				t.Fatalf("%d rows, want one for the sine", len(g.Rows))
+			}
+			r := g.Rows[0]
+			got := r.Note
+			if got == "" {
+				best, _, _ := strings.Cut(r.Best, " ±")
+				got = strings.Join([]string{best, r.Sure, strings.Join(r.Near, ", "), strings.Join(r.Behind, ", ")}, "|")
+			}
+			if got != c.want || r.Where != "sine, SVHN" || g.Paper != "" {
+				t.Errorf("%s: %s, want %s; paper %q", r.Where, got, c.want, g.Paper)
+			}
+		})
+	}
+	table, err := papers.TableByID("fedawe-2")
+	if size := paperSize(&table); err != nil || size != "2000 rounds, 3 seeds, 100 clients" {
+		t.Errorf("FedAWE's Table 2 has %q, %v", size, err)
+	}
+}
