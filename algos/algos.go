@@ -109,8 +109,8 @@ const Notation = "w: the model; A: the active clients of the round, of N; Δ_i: 
 
 // The papers that several methods are from.
 const (
-	paperFedAvg = "B. McMahan, E. Moore, D. Ramage, S. Hampson, B. Agüera y Arcas: Communication-Efficient Learning of " +
-		"Deep Networks from Decentralized Data, AISTATS 2017, Algorithm 1"
+	paperFedAvg = "B. McMahan, E. Moore, D. Ramage, S. Hampson, B. Agüera y Arcas: Communication-Efficient " +
+		"Learning of Deep Networks from Decentralized Data, AISTATS 2017, Algorithm 1"
 	paperMIFA = "X. Gu, K. Huang, J. Zhang, L. Huang: Fast Federated Learning in the Presence of Arbitrary Device " +
 		"Unavailability, NeurIPS 2021, Algorithm 1"
 	paperFedAWE = "M. Xiang, S. Ioannidis, E. Yeh, C. Joe-Wong, L. Su: Efficient Federated Learning against " +

@@ -18,7 +18,8 @@
 //	var fedHalfMethod = Definition{
 //		Name: "fedhalf", Brief: "half the mean over the active clients",
 //		Idea:    "Steps half as far as fedavg-active, towards the same biased model.",
-//		Formula: "w += η_g/2 · mean_{i∈A} Δ_i", Paper: "A. Author: Half a Step, 2026", Revision: 1, Is: Linear, Later: serverParams, LR: 0.05, ServerLR: 1,
+//		Formula: "w += η_g/2 · mean_{i∈A} Δ_i", Paper: "A. Author: Half a Step, 2026",
+//		Revision: 1, Is: Linear, Later: serverParams, LR: 0.05, ServerLR: 1,
 //		start: startOn(newGlobal, func(g global, _ Options) method { return &fedHalf{g} }),
 //	}
 //

@@ -39,8 +39,8 @@ var fedarG = &Param{
 // psiMax bounds ψ (section 4: "we also set the maximum value to 2").
 const psiMax = 2
 
-// fedAR steps along the latest updates of all clients seen so far, where τ_i counts the rounds since client i was active,
-// and N_t the clients seen so far with ψ_i > 0; there is no update while N_t = 0. The paper writes y_i as −G_i.
+// fedAR steps along the latest updates of all clients seen so far, where τ_i counts the rounds since client i was
+// active, and N_t the clients seen so far with ψ_i > 0; there is no update while N_t = 0. The paper writes y_i as −G_i.
 //
 // η_g is 1 in the paper. Taken literally, line 12 would subtract clients from N_t that were never seen, once their τ_i
 // exceeds g(t), although N_t does not contain them. Here they change nothing, as the text after eq. (7) says.

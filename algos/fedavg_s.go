@@ -7,8 +7,8 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// fedAvgS is FedAvg over a sample of the active clients ("at most half of available clients … given 100 clients, at most
-// 50"): the first S after stream (t, 0, 0) of [rng.Sampling] has shuffled A.
+// fedAvgS is FedAvg over a sample of the active clients ("at most half of available clients … given 100 clients, at
+// most 50"): the first S after stream (t, 0, 0) of [rng.Sampling] has shuffled A.
 type fedAvgS struct {
 	global
 	limit     int // S

@@ -3,7 +3,8 @@ package algos
 import "context"
 
 // fedVARP corrects the mean of the active clients' updates by the remembered updates of all clients, y. A round without
-// active clients changes nothing. With --memory rate, y_i ← Δ_i/η_t and w += η_t η_g · (mean_A(Δ_i/η_t − y_i) + mean_N(y)).
+// active clients changes nothing. With --memory rate, y_i ← Δ_i/η_t and
+// w += η_t η_g · (mean_A(Δ_i/η_t − y_i) + mean_N(y)).
 type fedVARP struct{ summed }
 
 var fedVARPMethod = Definition{

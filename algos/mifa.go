@@ -7,7 +7,8 @@ import (
 	"rollcall/nets"
 )
 
-// mifa steps along the mean of what it remembers, y. With --memory rate, y_i ← Δ_i/η_t and w += η_t η_g · mean_N(y), as in the code of MIFA's authors.
+// mifa steps along the mean of what it remembers, y. With --memory rate, y_i ← Δ_i/η_t and w += η_t η_g · mean_N(y), as
+// in the code of MIFA's authors.
 type mifa struct{ summed }
 
 var mifaMethod = Definition{

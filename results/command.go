@@ -2,15 +2,17 @@ package results
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"rollcall/internal/files"
 )
 
-// Command returns a line for a POSIX shell that trains the runs of a cell again, to the same numbers if this program
-// and machine compute such: `rollcall run …`, for several seeds in a loop. It is empty if a run.json is missing, which
-// has what the runs read. A method in a file has the name that it was given, and a file its path at that time.
+// Command returns a line for a POSIX shell that trains the runs of a cell again, below another output folder, to the
+// same numbers if this program and machine compute such: `rollcall run --id …`, for several seeds in a loop. The id has
+// the hash of all settings, so that a line that misses one is refused. It is empty if a run.json is missing, which has
+// what the runs read. A method in a file has the name that it was given, and a file its path at that time.
 func (c *Cell) Command() string {
 	if len(c.Runs) == 0 || slices.ContainsFunc(c.Runs, func(r Run) bool { return r.Info == nil }) {
 		return ""
@@ -23,6 +25,12 @@ func (c *Cell) Command() string {
 	}
 	words := []string{"rollcall", "run"}
 	flag := func(name, value string) { words = append(words, "--"+name, files.ShellQuoted(value)) }
+	id := filepath.ToSlash(filepath.Join(first.Table, filepath.Base(filepath.Dir(first.Dir)))) + "/seed-"
+	seed := fmt.Sprint(first.Seed)
+	if len(c.Runs) > 1 {
+		seed = "$seed"
+	}
+	words = append(words, "--id", files.ShellQuoted(id)+seed)
 	flag("method", method)
 	flag("data", c.Data)
 	flag("availability", c.Availability)
@@ -51,13 +59,13 @@ func (c *Cell) Command() string {
 	if first.Info.Precision != otherwise {
 		flag("precision", first.Info.Precision)
 	}
-	line := strings.Join(words, " ") + " --seed "
+	line := strings.Join(words, " ") + " --out again"
 	if len(c.Runs) == 1 {
-		return line + fmt.Sprint(first.Seed)
+		return line
 	}
 	loop := "for seed in"
 	for i := range c.Runs {
 		loop += fmt.Sprintf(" %d", c.Runs[i].Seed)
 	}
-	return loop + "; do " + line + "$seed; done"
+	return loop + "; do " + line + "; done"
 }

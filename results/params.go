@@ -82,8 +82,8 @@ func (p Params) Minus(more Params) Params {
 // Words returns the settings with the given separator, with all digits.
 func (p Params) Words(separator string) string { return strings.Join(p.list(), separator) }
 
-// Short is Words for labels: it rounds a computed number, such as 0.006666666666666667, to 0.00667, or to as many digits
-// as tell it from the other values of the setting in among, the params of the labels beside it.
+// Short is Words for labels: it rounds a computed number, such as 0.006666666666666667, to 0.00667, or to as many
+// digits as tell it from the other values of the setting in among, the params of the labels beside it.
 func (p Params) Short(separator string, among ...Params) string {
 	list := p.list()
 	for i, setting := range list {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -115,10 +116,7 @@ func (b BySeed) Minus(other BySeed) (differences []float64) {
 // Pairs returns the differences of two rows of numbers in the seeds that both have, in the order of b; nil if one is
 // unknown.
 func (b BySeed) Pairs(other BySeed) (differences []float64) {
-	of := map[string]string{}
-	for seed, value := range other.all() {
-		of[seed] = value
-	}
+	of := maps.Collect(other.all())
 	for seed, value := range b.all() {
 		if beside, has := of[seed]; has {
 			v, err := strconv.ParseFloat(value, 64)

@@ -99,7 +99,7 @@ var models = []Definition{
 	{
 		Name: "clusters", revision: 1, make: clusters,
 		Brief:   "groups of clients that share a chain, and come and go together",
-		Formula: "as markov, one chain for cluster c of C: π = 1/2 + g and λ = 0 if c < C/2, else π = 1/2 − g and λ = c/C",
+		Formula: "as markov, one chain for cluster c of C: π = 1/2 + g, λ = 0 if c < C/2, else π = 1/2 − g, λ = c/C",
 		Paper:   caFed,
 	},
 	{

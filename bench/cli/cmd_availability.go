@@ -76,7 +76,8 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := s.Validate(); err != nil {
 			return err
 		}
-		if err := s.RefuseUnused(given, fmt.Sprintf("--availability %s --data %s", s.Availability, s.Data)); err != nil {
+		of := fmt.Sprintf("--availability %s --data %s", s.Availability, s.Data)
+		if err := s.RefuseUnused(given, of); err != nil {
 			return err
 		}
 		// As in settings.Resolve: a trace may be shorter than --rounds.

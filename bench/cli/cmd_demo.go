@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,19 +15,22 @@ import (
 
 // demoLines are the commands of `rollcall demo`: five methods under the sine, on generated images, small enough for a
 // minute on two cores. Its accuracies are after the last round, since its runs are short.
-func demoLines(out, device string) [][]string {
+func demoLines(out, device string, rounds int) [][]string {
 	const sweep = "sweep --name demo --methods fedavg-active,fedau,fedawe,mifa,fedvarp --availability sine " +
-		"--data synthetic --nets lenet5 --clients 20 --rounds 100 --seeds 3,4,6 --batch 16 --train-size 2000 " +
+		"--data synthetic --nets lenet5 --clients 20 --seeds 1-5 --batch 16 --train-size 2000 " +
 		"--test-size 500 --eval-every 5 --eval-train=false --metric final"
 	return [][]string{
-		append(strings.Fields(sweep), "--device", device, "--out", out),
+		append(strings.Fields(sweep), "--rounds", strconv.Itoa(rounds), "--device", device, "--out", out),
 		{"report", filepath.Join(out, "demo"), "--metric", "final"},
 	}
 }
 
 // demoCommand is `rollcall demo`: a first table and page, without a data set and a network.
 func (a *app) demoCommand() *cobra.Command {
-	var out, device string
+	var (
+		out, device string
+		rounds      int
+	)
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Compare five methods on generated images, in about a minute, and write a page",
@@ -37,9 +41,10 @@ for, which you can copy and change. A repeated demo keeps its runs.`,
 		Args:    noArgs,
 	}
 	cmd.Flags().StringVar(&out, "out", "out", "folder of everything that is written")
-	cmd.Flags().StringVar(&device, "device", "auto", "auto, cpu or cuda")
+	cmd.Flags().IntVar(&rounds, "rounds", 100, "rounds of every run")
+	deviceFlag(cmd.Flags(), &device, "auto, cpu or cuda; gpu is cuda")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		for _, line := range demoLines(out, device) {
+		for _, line := range demoLines(out, device, rounds) {
 			words := []string{"rollcall"}
 			for _, word := range line {
 				words = append(words, files.ShellQuoted(word))

@@ -172,8 +172,8 @@ cell. Where the baseline has several settings in a cell, name one of them: --bas
 	}
 	fs := cmd.Flags()
 	formatFlag(cmd, &format, "text", compareFormats)
-	fs.StringVar(&baseline, "baseline", "", "the method with which all others of the folder are compared, perhaps with "+
-		"settings that tell it from others of its kind: \"fedau lr=0.1\"")
+	fs.StringVar(&baseline, "baseline", "", "the method with which all others of the folder are compared, perhaps "+
+		"with settings that tell it from others of its kind: \"fedau lr=0.1\"")
 	registerMetric(cmd, &named, "what is compared (default: last50)")
 	fs.Float64Var(&o.Level, "level", 0.95, "of the confidence intervals")
 	fs.IntVar(&o.Last, "last", results.ProtocolRounds,
@@ -261,8 +261,8 @@ func (a *app) diffBaseline(ctx context.Context, dir, baseline, format string, o 
 		return err
 	}
 	if len(d.Rows) == 0 {
-		return fmt.Errorf("results diff: --baseline %q: no complete run below %s has a partner of it: another method in "+
-			"the same cell, of the same seed (--ignore lets settings differ)", baseline, dir)
+		return fmt.Errorf("results diff: --baseline %q: no complete run below %s has a partner of it: another method "+
+			"in the same cell, of the same seed (--ignore lets settings differ)", baseline, dir)
 	}
 	return writeCompared(a, format, d.Rows, d)
 }
@@ -339,8 +339,8 @@ status, and the numbers of a complete run. With --wide, TABLE may be all, and se
 	fs.StringSliceVar(&methods, "methods", nil, "only these methods, in this order (default: all, as in the summary)")
 	fs.StringVar(&e.Caption, "caption", "", "of the table in LaTeX or Markdown (default: what the numbers are)")
 	fs.StringVar(&e.Label, "label", "", "of the LaTeX table")
-	fs.BoolVar(&setup, "setup", false, "print the paragraph \"Experimental setup\" in place of the table: what the runs' "+
-		"run.json say of data, availability, training, rates, seeds and machines")
+	fs.BoolVar(&setup, "setup", false, "print the paragraph \"Experimental setup\" in place of the table: what the "+
+		"runs' run.json say of data, availability, training, rates, seeds and machines")
 	registerMixed(fs, &mixed)
 	fs.BoolVar(&wide, "wide", false, "a CSV with a line for each run, and a column for each setting")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

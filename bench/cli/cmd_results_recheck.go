@@ -86,7 +86,6 @@ The exit status is 1 if a row differs, if a file is damaged, or if nothing could
 			}
 		}
 		r, stopped := recheck.Run(cmd.Context(), o)
-		o.Log.Close()
 		if r == nil {
 			return stopped
 		}

@@ -53,7 +53,8 @@ it.`,
 	fs := cmd.Flags()
 	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
 		// 3 is the first of the seeds 3, 4, 6 that tables have without --seeds.
-		fs.Uint32Var(&seed, "seed", 3, "seed of every draw: split, availability, weights, batches, augmentation, dropout")
+		fs.Uint32Var(&seed, "seed", 3,
+			"seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	})
 	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
 		fs.StringVar(&file, "rates", "",

@@ -106,8 +106,8 @@ the table's.`,
 func registerColumns(fs *pflag.FlagSet, w *many.Wanted, seeds, others string) {
 	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
 		settings.AddSeeds(fs, &w.Seeds, seeds)
-		fs.StringSliceVar(&w.Columns, "column", nil,
-			"only the columns with this setting, such as p-min=0.1 of fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
+		fs.StringSliceVar(&w.Columns, "column", nil, "only the columns with this setting, such as p-min=0.1 of "+
+			"fedar-2 or gamma=0.3 of fedawe-9; may be repeated")
 	})
 	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
 		fs.StringVar(&w.Preset, "preset", "code", "code: as the authors' released code; paper: as the paper's text; "+

@@ -11,8 +11,8 @@ import (
 // The word gpu is cuda wherever a device is named, and everything else is left to [run.Machine.Validate].
 func TestDeviceFlag(t *testing.T) {
 	for text, want := range map[string]string{
-		"gpu": "cuda", "gpu:1": "cuda:1", "gpu:all": "cuda:all", "gpu:0,2": "cuda:0,2", "cuda:1": "cuda:1", "cpu": "cpu",
-		"auto": "auto", "gpus": "gpus", "gpu:": "cuda:", "": "",
+		"gpu": "cuda", "gpu:1": "cuda:1", "gpu:all": "cuda:all", "gpu:0,2": "cuda:0,2", "cuda:1": "cuda:1",
+		"cpu": "cpu", "auto": "auto", "gpus": "gpus", "gpu:": "cuda:", "": "",
 	} {
 		fs, m := pflag.NewFlagSet("", pflag.ContinueOnError), run.Machine{}
 		registerMachine(fs, &m)

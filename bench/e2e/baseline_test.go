@@ -34,8 +34,8 @@ func TestDiffBaseline(t *testing.T) {
 
 	// The same difference as of two folders, of which one has the baseline.
 	cells := func(method string) string { return only(t, out, "sweep/"+method+"_leaf_sine_*") }
-	_, pair := table(t, pass(t, "results", "diff", cells("fedau"), cells("mifa"), "--ignore", "method,params", "--format",
-		"csv").stdout)
+	_, pair := table(t, pass(t, "results", "diff", cells("fedau"), cells("mifa"), "--ignore", "method,params",
+		"--format", "csv").stdout)
 	for _, column := range []string{"difference", "std", "low", "high"} {
 		if pair[0][column] != rows[0][column] {
 			t.Errorf("%s: %s, of two folders %s", column, rows[0][column], pair[0][column])
@@ -72,8 +72,9 @@ func TestDiffBaseline(t *testing.T) {
 		one:                                         {"1 folders named, want two, or one with --baseline"},
 		one + " --baseline fedau --metric accuracy": {"--metric"},
 	} {
-		oneLineError(t, rollcall(t, append([]string{"results", "diff"}, strings.Fields(line)...)...), statusUsage, parts...)
+		oneLineError(t, rollcall(t, strings.Fields("results diff "+line)...), statusUsage, parts...)
 	}
-	oneLineError(t, rollcall(t, "results", "diff", other, "--baseline", "mifa"), statusFailure, "has a partner of it")
-	oneLineError(t, rollcall(t, "results", "diff", one, "--baseline", "fedau lr=9"), statusFailure, "has a partner of it")
+	const alone = "has a partner of it"
+	oneLineError(t, rollcall(t, "results", "diff", other, "--baseline", "mifa"), statusFailure, alone)
+	oneLineError(t, rollcall(t, "results", "diff", one, "--baseline", "fedau lr=9"), statusFailure, alone)
 }

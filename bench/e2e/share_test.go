@@ -17,7 +17,8 @@ import (
 
 // begun returns which runs a log says were begun, without their places in the list of the command.
 func begun(log string) (runs []string) {
-	for _, m := range regexp.MustCompile(`(?m)^(?:run \d+/\d+ · )?(?:\[\d+/\d+\] )?(.*): round 0/`).FindAllStringSubmatch(log, -1) {
+	first := regexp.MustCompile(`(?m)^(?:run \d+/\d+ · )?(?:\[\d+/\d+\] )?(.*): round 0/`)
+	for _, m := range first.FindAllStringSubmatch(log, -1) {
 		runs = append(runs, m[1])
 	}
 	return runs

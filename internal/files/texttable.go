@@ -37,8 +37,8 @@ func (t TextTable) Text(b *strings.Builder) {
 	}
 }
 
-// Within is Text in lines of at most so many columns, as far as it can be: if the table is wider, the cells of the columns
-// below, in ascending order, stand under their lines, indented.
+// Within is Text in lines of at most so many columns, as far as it can be: if the table is wider, the cells of the
+// columns below, in ascending order, stand under their lines, indented.
 func (t TextTable) Within(b *strings.Builder, width int, below ...int) {
 	var text strings.Builder
 	t.Text(&text)

@@ -176,14 +176,14 @@ func (a seedRuns) choices(cells []results.CellKey) (texts []string) {
 		names = append(names, k.Params.Names()...)
 	}
 	for _, k := range cells {
-		text := k.Method
+		words := []string{k.Method}
 		for _, name := range files.Unique(names) {
 			value := a.setting(k, name)
 			if slices.ContainsFunc(cells, func(other results.CellKey) bool { return a.setting(other, name) != value }) {
-				text += " " + name + "=" + value
+				words = append(words, name+"="+value)
 			}
 		}
-		texts = append(texts, strconv.Quote(text))
+		texts = append(texts, strconv.Quote(strings.Join(words, " ")))
 	}
 	return texts
 }

@@ -79,7 +79,8 @@ func TestCaption(t *testing.T) {
 			"all runs shorter than the window", rows(func(r *row) { r.Rounds = 20 }, func(r *row) {
 				r.Rounds, r.Metric = 20, metrics.TrainAcc
 			}),
-			"Test accuracy (%), train accuracy (%): mean over all 20 rounds. " + spread + "3 seeds; 20 rounds, " + settings,
+			"Test accuracy (%), train accuracy (%): mean over all 20 rounds. " + spread + "3 seeds; 20 rounds, " +
+				settings,
 		},
 		{
 			"one run shorter than the window", rows(same, func(r *row) { r.Rounds = 20 }),

@@ -124,9 +124,9 @@ type PrintedRow struct {
 }
 
 // Write writes the grid as CSV with one number on a line, as Markdown, or as a LaTeX table, see [Grid.latex]. Markdown
-// and LaTeX set our best means in bold and mark those that are not told from them, see [GridGroup.Standings]; the caption
-// says so, and how the seeds ended that a mean lacks. With printed numbers, it also says which of our numbers are not
-// comparable.
+// and LaTeX set our best means in bold and mark those that are not told from them, see [GridGroup.Standings]; the
+// caption says so, and how the seeds ended that a mean lacks. With printed numbers, it also says which of our numbers
+// are not comparable.
 func (g Grid) Write(w io.Writer, e Export) error {
 	if e.Printed {
 		e.notCompared(g.numbers())

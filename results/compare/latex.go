@@ -116,7 +116,8 @@ func (g Grid) withoutRates() (out Grid, say string) {
 			if several[l.Method] || !l.RatesVary && own == l.own {
 				continue
 			}
-			l.Set, l.short, l.RatesVary, say = own.Words(" "), own.Short(" ", all...), false, "Each method has its own learning rates."
+			l.Set, l.short, l.RatesVary = own.Words(" "), own.Short(" ", all...), false
+			say = "Each method has its own learning rates."
 		}
 		out.Groups = append(out.Groups, group)
 	}
@@ -188,7 +189,13 @@ func (g Grid) texHead(c GridColumn) []string {
 	lines := shortLines(c.Set, texHeading)
 	if len(list) > 1 {
 		lines = append(lines, shortLines(strings.ReplaceAll(c.Metric.Name(), "accuracy", "acc."), texHeading)...)
-		if slices.ContainsFunc(list, func(m metrics.Metric) bool { return m != c.Metric && m.Name() == c.Metric.Name() }) {
+		names := 0 // metrics of the same name
+		for _, m := range list {
+			if m.Name() == c.Metric.Name() {
+				names++
+			}
+		}
+		if names > 1 {
 			lines = append(lines, shortLines(c.Over, texHeading)...)
 		}
 	}
@@ -255,7 +262,8 @@ func (t *texTable) write(e Export) string {
 		size = texSizes[i]
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%% needs \\usepackage{booktabs} and \\usepackage{graphicx}\n\\begin{%s}[t]\n\\centering\n", environment)
+	b.WriteString("% needs \\usepackage{booktabs} and \\usepackage{graphicx}\n")
+	fmt.Fprintf(&b, "\\begin{%s}[t]\n\\centering\n", environment)
 	if e.Caption != "" {
 		// Long words of settings and versions would stand out of a narrow column, and some classes leave no space below
 		// a caption.
@@ -317,13 +325,15 @@ func (t *texTable) writeHead(b *strings.Builder) {
 		b.WriteString(strings.Join(rules, " ") + "\n")
 	}
 	if own {
+		align := "c" // over two numbers
 		if t.per == 1 {
+			align = "r"
 			b.WriteString("method")
 		}
 		for _, c := range t.columns {
 			head := EscapeLaTeX(strings.Join(c.head, " "))
 			if len(c.head) > 1 {
-				head = `\shortstack[r]{`
+				head = `\shortstack[` + align + `]{`
 				for _, line := range c.head {
 					head += EscapeLaTeX(line) + `\\`
 				}
@@ -421,7 +431,7 @@ func texNumber(text string, s Standing, mark string) string {
 }
 
 // EscapeLaTeX returns a text, of one line, that LaTeX sets as it is. The characters that have a meaning in LaTeX, and
-// those that pdfTeX's usual fonts lack, become commands; a character for which there is none becomes its number, (U+65E5).
+// those that pdfTeX's usual fonts lack, become commands; one for which there is none becomes its number, (U+65E5).
 func EscapeLaTeX(text string) string {
 	var b strings.Builder
 	letters := []rune(files.OneLine(text))
@@ -478,7 +488,8 @@ var texText = map[rune]string{
 
 var texMath = map[rune]string{
 	'±': `\pm`, '∓': `\mp`, '×': `\times`, '÷': `\div`, '·': `\cdot`, '−': `-`, '≤': `\leq`, '≥': `\geq`, '≠': `\neq`,
-	'†': `\dagger`, '‡': `\ddagger`, '≈': `\approx`, '∝': `\propto`, '∈': `\in`, '∞': `\infty`, '√': `\surd`, '∑': `\sum`, '∏': `\prod`, '∂': `\partial`,
+	'†': `\dagger`, '‡': `\ddagger`,
+	'≈': `\approx`, '∝': `\propto`, '∈': `\in`, '∞': `\infty`, '√': `\surd`, '∑': `\sum`, '∏': `\prod`, '∂': `\partial`,
 	'∇': `\nabla`, '∀': `\forall`, '∃': `\exists`, '⊙': `\odot`, '‖': `\|`, '¬': `\neg`, '°': `^{\circ}`, '′': `'`,
 	'⌊': `\lfloor`, '⌋': `\rfloor`, '⌈': `\lceil`, '⌉': `\rceil`, '⟨': `\langle`, '⟩': `\rangle`,
 	'←': `\leftarrow`, '→': `\rightarrow`, '↔': `\leftrightarrow`, '⇒': `\Rightarrow`,

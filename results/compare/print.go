@@ -370,13 +370,20 @@ func withReason(note, why string) string {
 }
 
 // cells returns the texts of a column from top to bottom: two headings, the headings of the halves, and the cell of
-// each line, with its halves aligned.
+// each line, with its halves aligned. A column without a printed number has ours alone.
 func (c *tableColumn) cells(lines int) []string {
 	width := utf8.RuneCountInString("ours") // of the left halves
+	printed := false
 	for _, half := range c.halves {
 		width = max(width, utf8.RuneCountInString(half[0]))
+		printed = printed || half[1] != metrics.NoNumber
 	}
-	both := func(ours, paper string) string { return fmt.Sprintf("%-*s | %s", width, ours, paper) }
+	both := func(ours, paper string) string {
+		if !printed {
+			return ours
+		}
+		return fmt.Sprintf("%-*s | %s", width, ours, paper)
+	}
 	cells := []string{c.availability, c.data, both("ours", "paper")}
 	for i := range lines {
 		if half, there := c.halves[i]; there {

@@ -165,7 +165,8 @@ func (s *setup) compared() string {
 	if len(methods) > 1 {
 		verb = "We compare "
 	}
-	return verb + inWords(methods, "and") + " on " + inWords(data, "and") + ", with " + s.count("clients", "client") + "."
+	return verb + inWords(methods, "and") + " on " + inWords(data, "and") + ", with " +
+		s.count("clients", "client") + "."
 }
 
 // splits say how samples are cut, with a verb for alpha where the split has one; see --split.
@@ -264,7 +265,9 @@ func (s *setup) rounds(reported []metrics.Metric) string {
 
 // rates names the learning rates and their schedule.
 func (s *setup) rates() string {
-	schedules := map[string]string{"decay": "is divided by the square root of t/10 + 1 in round t", "constant": "is constant"}
+	schedules := map[string]string{
+		"decay": "is divided by the square root of t/10 + 1 in round t", "constant": "is constant",
+	}
 	schedule := s.said(func(r *results.Run) string {
 		value := s.get(r, "lr-schedule")
 		return cmp.Or(schedules[value], value)
@@ -399,5 +402,6 @@ func leftOut(runs []results.Run) string {
 	if !strings.Contains(how, " ") {
 		how = fmt.Sprintf("%d %s", len(statuses), how)
 	}
-	return fmt.Sprintf("Left out are runs that are not complete: %s.", strings.Replace(how, string(results.RunUnfinished), "without a run.json", 1))
+	how = strings.Replace(how, string(results.RunUnfinished), "without a run.json", 1)
+	return "Left out are runs that are not complete: " + how + "."
 }

@@ -110,7 +110,7 @@ func (g Grid) AboutStandings() string {
 	case tested == 0:
 		text += "; differences are not tested: no two seeds in common"
 	default:
-		text += fmt.Sprintf("; not tested, as they lack two seeds in common with it: %s", files.Count(untested, "number"))
+		text += "; not tested, as they lack two seeds in common with it: " + files.Count(untested, "number")
 	}
 	return text + "."
 }

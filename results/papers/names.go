@@ -35,7 +35,7 @@ var methodTitles = []named{
 
 var dataTitles = map[string]string{
 	"cifar10": "CIFAR-10", "svhn": "SVHN", "cinic10": "CINIC-10", "mnist": "MNIST", "leaf": "LEAF synthetic",
-	"binary": "two classes", "synthetic": "generated images",
+	"binary": "Binary", "synthetic": "generated images",
 }
 
 // MethodTitle returns the name of a method in print, "FedAWE" for fedawe. A method of a user's own has its own name.

@@ -168,8 +168,12 @@ func (f Figure) write(
 		page.FillText(title, vg.Point{X: edge, Y: top}, line)
 		top -= headline
 	}
+	marks := slices.ContainsFunc(slices.Concat(f.Panels...), func(c Chart) bool {
+		lines, is := c.(LineChart)
+		return is && lines.hasMarks()
+	})
 	for _, line := range legend {
-		drawKeys(page, l, line, top)
+		drawKeys(page, l, line, marks, top)
 		top -= keyHeight
 	}
 	page.Max.Y = top
@@ -297,10 +301,13 @@ func keyWidth(name string) vg.Length {
 }
 
 // drawKeys draws one line of the legend below top.
-func drawKeys(page draw.Canvas, l styles, names []string, top vg.Length) {
+func drawKeys(page draw.Canvas, l styles, names []string, marks bool, top vg.Length) {
 	x, y := edge, top-keyHeight/2
 	for _, name := range names {
 		page.StrokeLine2(l.line(name), x, y, x+keyLine, y)
+		if marks {
+			page.DrawGlyph(l.mark(name), vg.Point{X: x + keyLine/2, Y: y})
+		}
 		page.FillText(lettering(keySize, draw.XLeft, draw.YCenter), vg.Point{X: x + keyLine + keyText, Y: y}, l.label(name))
 		x += keyWidth(l.label(name))
 	}

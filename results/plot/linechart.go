@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -46,6 +47,9 @@ func (c LineChart) plot(l styles) (*plot.Plot, error) {
 			}
 		}
 	}
+	if c.hasMarks() {
+		p.Add(c.marks(l)) // above all lines
+	}
 	p.X.Min, p.X.Max = xs.Axis(0, false)
 	low, high := ys.Axis(0.04, c.LogY)
 	p.Y.Min, p.Y.Max = c.YMin.Or(low), c.YMax.Or(high)
@@ -57,6 +61,11 @@ func (c LineChart) plot(l styles) (*plot.Plot, error) {
 		p.Y.Min, p.Y.Max, p.Y.Tick.Marker = math.Log10(p.Y.Min), math.Log10(p.Y.Max), plot.TickerFunc(logTicks)
 	}
 	return p, nil
+}
+
+// hasMarks reports whether the lines have marks: of several lines that are no steps, which may be on top of each other.
+func (c LineChart) hasMarks() bool {
+	return len(c.Series) > 1 && !slices.ContainsFunc(c.Series, func(s Series) bool { return s.Step })
 }
 
 // drawing returns a function that draws the band of a series and the line over it.
@@ -81,6 +90,41 @@ func (c LineChart) drawing(s Series, l styles) drawing {
 				points = []vg.Point{{X: at.X - 1, Y: at.Y}, {X: at.X + 1, Y: at.Y}}
 			}
 			canvas.StrokeLines(l.line(s.Name), canvas.ClipLinesXY(points)...)
+		}
+	}
+}
+
+// marked returns the points of a series that have a mark: one in each of six parts of the x axis, at another place for
+// each of eight styles, so that lines on top of each other show their marks side by side.
+func (s Series) marked(logY bool, low, high float64, style int) (points []Place) {
+	const parts = 6
+	last := -1
+	for part := range parts {
+		wanted := low + (high-low)*(float64(part)+(float64(style%len(marks))+0.5)/float64(len(marks)))/parts
+		nearest := -1
+		for i, x := range s.X {
+			if stats.Finite(x, onAxis(s.Y[i], logY)) &&
+				(nearest < 0 || math.Abs(x-wanted) < math.Abs(s.X[nearest]-wanted)) {
+				nearest = i
+			}
+		}
+		if nearest > last { // few points are nearest to several places
+			points, last = append(points, Place{s.X[nearest], onAxis(s.Y[nearest], logY)}), nearest
+		}
+	}
+	return points
+}
+
+// marks returns a function that draws the marks of all lines.
+func (c LineChart) marks(l styles) drawing {
+	return func(canvas draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&canvas)
+		for _, s := range c.Series {
+			for _, at := range s.marked(c.LogY, p.X.Min, p.X.Max, l.style(s.Name)) {
+				if point := (vg.Point{X: x(at.X), Y: y(at.Y)}); canvas.Contains(point) {
+					canvas.DrawGlyph(l.mark(s.Name), point)
+				}
+			}
 		}
 	}
 }

@@ -54,8 +54,8 @@ func TestPDF(t *testing.T) {
 			t.Errorf("no %q among the operators", want)
 		}
 	}
-	if curves := len(regexp.MustCompile(`(?m) c$`).FindAllString(drawn, -1)); curves != 5*4 {
-		t.Errorf("%d curves, want four for the circle and for each of four in the key", curves)
+	if curves := len(regexp.MustCompile(`(?m) c$`).FindAllString(drawn, -1)); curves != (5+3)*4 {
+		t.Errorf("%d curves, want four for the circle, each of four in the key, and each round mark", curves)
 	}
 	if pops, pushes := strings.Count(drawn, "Q\n"), strings.Count(drawn, "q\n"); pops != pushes {
 		t.Errorf("%d states kept, %d restored", pushes, pops)

@@ -35,13 +35,14 @@ var (
 )
 
 // palette has the colours of M. Okabe and K. Ito (Color Universal Design, 2008), which people of every colour vision
-// can tell apart, some of them darker, so that each has a contrast of 3 to white. A grey replaces their yellow.
+// can tell apart, some of them darker: each has a contrast of 3 to white, and in print without colour they are from
+// black to a middle grey. A grey replaces their yellow.
 var palette = []color.RGBA{
 	{28, 31, 36, 255},    // black
 	{213, 94, 0, 255},    // vermilion
-	{0, 114, 178, 255},   // blue
-	{0, 158, 115, 255},   // bluish green
-	{181, 86, 139, 255},  // reddish purple
+	{0, 84, 150, 255},    // blue
+	{0, 140, 100, 255},   // bluish green
+	{158, 66, 118, 255},  // reddish purple
 	{191, 131, 0, 255},   // orange
 	{61, 155, 211, 255},  // sky blue
 	{128, 128, 128, 255}, // grey
@@ -68,6 +69,18 @@ var dashes = [][]vg.Length{
 	{8, 2, 2, 2, 2, 2},
 	{1, 1.5},
 	{12, 3, 4, 3},
+}
+
+// marks tell lines apart where dashes run into each other, one shape for each colour.
+var marks = []draw.GlyphDrawer{
+	draw.CircleGlyph{},
+	draw.SquareGlyph{},
+	draw.PyramidGlyph{},
+	draw.PlusGlyph{},
+	draw.BoxGlyph{},
+	draw.CrossGlyph{},
+	draw.RingGlyph{},
+	draw.TriangleGlyph{},
 }
 
 // Dash returns the dash of a style as CSS and SVG have it, "7 3"; empty for a whole line.
@@ -121,6 +134,12 @@ func (l styles) style(name string) int {
 		free++
 	}
 	return free
+}
+
+// mark returns the mark of a series.
+func (l styles) mark(name string) draw.GlyphStyle {
+	i := l.style(name)
+	return draw.GlyphStyle{Color: palette[i%len(palette)], Radius: 2.4, Shape: marks[i%len(marks)]}
 }
 
 // line returns the line of a series.

@@ -153,7 +153,7 @@ func TestBrowser(t *testing.T) {
 			document.querySelector("table.numbers td a").click();
 			setTimeout(() => done(document.querySelector("tr:target details[open] code").textContent), 50)
 		})`, &command)
-		if !strings.Contains(command, "rollcall run --method ") || !strings.Contains(command, "--seed ") {
+		if !strings.Contains(command, "rollcall run --id ") || !strings.Contains(command, "--method ") {
 			t.Errorf("command %q, want the one that repeats the runs", command)
 		}
 		// The address has the filter, so that a link shows the same.

@@ -353,7 +353,8 @@ func TestExpect(t *testing.T) {
 	_, command, now := on(80)
 	rest := Work{Kind: "a", Rounds: 20, From: 10, Round: 1}
 	command.Expect([]Work{rest})
-	a, b := command.Run("a", Work{Kind: "a", Rounds: 10, Round: 1}), command.Run("b", Work{Kind: "a", Rounds: 10, Round: 1})
+	first := Work{Kind: "a", Rounds: 10, Round: 1}
+	a, b := command.Run("a", first), command.Run("b", first)
 	line := func() string { return strings.Join(slices.Concat(command.place(), command.outlook()), between) }
 	make := func(r Run, from, to int) {
 		r.Start(to)

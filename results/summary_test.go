@@ -18,7 +18,8 @@ func TestBySeed(t *testing.T) {
 		{"", "", nil, nil},
 		{"3=x", "3=0.25", nil, nil},
 	} {
-		if pairs, minus := c.a.Pairs(c.b), c.a.Minus(c.b); !slices.Equal(pairs, c.pairs) || !slices.Equal(minus, c.minus) {
+		pairs, minus := c.a.Pairs(c.b), c.a.Minus(c.b)
+		if !slices.Equal(pairs, c.pairs) || !slices.Equal(minus, c.minus) {
 			t.Errorf("%q and %q: pairs %v, minus %v, want %v, %v", c.a, c.b, pairs, minus, c.pairs, c.minus)
 		}
 	}
