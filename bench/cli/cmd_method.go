@@ -22,7 +22,7 @@ func (a *app) methodCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "method", Short: "Start your own method in a Python file, and check it",
 		Long: `Give the file of a method in place of its name: rollcall run --method FILE. It needs Python 3.9 or
-later with NumPy: $` + python.Variable + `, or the one beside rollcall, or python3.`,
+later with NumPy: $` + python.Variable + `, or the one next to rollcall, or python3.`,
 	}
 	cmd.AddCommand(a.methodNewCommand(), a.methodCheckCommand())
 	for _, c := range cmd.Commands() { // newRoot does it for its own subcommands only

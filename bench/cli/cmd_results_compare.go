@@ -36,7 +36,8 @@ func (a *app) compareCommand() *cobra.Command {
 		Short: "Compare a table's summary with the printed numbers",
 		Long: `compare reads the runs of the table below DIR, its own folder or the folder of all tables. For every
 entry it prints the difference from the printed number, its margin, and whether the two agree within it, differ, or
-cannot be told apart; then how many seeds would tell. It says the same of the order of the methods in every column.`,
+cannot be told apart; then how many seeds would tell. It judges the order of the methods in every column
+in the same way.`,
 		Example:           `  rollcall results compare fedawe-2 out --format markdown`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.TableNames(), cobra.ShellCompDirectiveNoFileComp),
 		Args:              exactly(2, "%d arguments, want a table and a folder"),
@@ -315,7 +316,7 @@ each availability, a line for each method in the order of the sweep, columns for
 a group is bold; † marks those that paired t-tests over the seeds, corrected by Holm's method, do not tell from it. The
 LaTeX table needs the packages booktabs and graphicx, and fits the column or the page. --printed puts the paper's
 numbers next to ours. The caption names our numbers that cannot be compared with the paper's, because they have other
-rounds, clients or seeds. --setup prints the paragraph that belongs beside the table.
+rounds, clients or seeds. --setup prints the paragraph that goes with the table.
 
 --wide prints a CSV with a line for each run in place of the table: its settings, each in a column of its own, its
 status, and the numbers of a complete run. With --wide, TABLE may be all, and several folders may be named.`,

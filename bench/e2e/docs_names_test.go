@@ -39,7 +39,7 @@ const (
 )
 
 var (
-	docsLink    = regexp.MustCompile(`(!?)\[[^\]]*\]\(([^)\s]+)\)`)
+	docsLink    = regexp.MustCompile(`(!?)(?:\[[^\]]*)?\]\(([^)\s]+)\)`) // whose text may begin in a line before
 	docsHeading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	docsCode    = regexp.MustCompile("(?sm)^```.*?^```$")
 	docsBlock   = regexp.MustCompile(`^<!--[a-z]`)   // see results/scoreboard

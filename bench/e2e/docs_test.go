@@ -5,7 +5,8 @@ package e2e
 //
 // What readers do not see says what a test must know. A comment <!-- test: LINE --> is a line of the script, for
 // example one that makes what the next command reads, or looks at what the last one wrote. After
-// <!-- test: skip: WHY --> the commands up to the end of the next block or paragraph are not run, only looked up.
+// <!-- test: skip: WHY --> the commands up to the end of the next block or paragraph are not run, only looked up. After
+// <!-- test: task: NAME --> the blocks up to the next heading are one of [docsTasks], a script of its own.
 
 import (
 	"fmt"
@@ -62,7 +63,8 @@ type docsCommand struct {
 	line    int // in which it begins, from 1
 	text    string
 	skipped bool
-	note    bool // a line of the script, not of the page
+	note    bool   // a line of the script, not of the page
+	task    string // of which it is a part
 }
 
 var (
@@ -84,7 +86,7 @@ var (
 func docsCommands(text string) (commands []docsCommand) {
 	var open docsCommand // what goes on in the next line
 	fence, fenced, block, skip, used := "", false, false, false, false
-	before := "" // the line
+	before, task := "", "" // the line, and the task that it belongs to
 	for i, line := range strings.Split(text, "\n") {
 		language, isFence := strings.CutPrefix(line, "```")
 		begins := before == "" || docsNote.MatchString(before) // and does not go on with a paragraph
@@ -101,11 +103,13 @@ func docsCommands(text string) (commands []docsCommand) {
 		case note != nil && strings.HasPrefix(note[1], "foreign: "): // for TestDocsNames
 		case note != nil && strings.HasPrefix(note[1], "skip: "):
 			skip = true
+		case note != nil && strings.HasPrefix(note[1], "task: "):
+			task = strings.TrimPrefix(note[1], "task: ")
 		case note != nil:
-			commands = append(commands, docsCommand{line: i + 1, text: note[1], note: true})
+			commands = append(commands, docsCommand{line: i + 1, text: note[1], note: true, task: task})
 		case indented || fenced && (fence == "" || fence == "sh"):
 			if open.text == "" {
-				open = docsCommand{line: i + 1, skipped: skip}
+				open = docsCommand{line: i + 1, skipped: skip, task: task}
 			}
 			whole := false
 			if open.text, whole = docsJoin(open.text, line); whole && open.text != "" {
@@ -118,6 +122,9 @@ func docsCommands(text string) (commands []docsCommand) {
 				commands = append(commands, docsCommand{line: i + 1, text: step, skipped: skip})
 			}
 		case !fenced:
+			if strings.HasPrefix(line, "#") {
+				task = ""
+			}
 			for _, span := range docsSpan.FindAllStringSubmatch(line, -1) {
 				if docsProgram.MatchString(span[1]) {
 					hole := docsHole.MatchString(span[1])
@@ -147,17 +154,42 @@ func docsJoin(before, line string) (command string, whole bool) {
 	return command, loops == 0 && !strings.HasSuffix(command, `\`)
 }
 
-// TestDocs runs the commands of every page, each page in a folder of its own. With -short it looks them up alone.
+// docsTasks are what four kinds of users come for: a student with a method of her own, a referee, a newcomer, and the
+// user of a cluster. The commands that a page gives for one do it from an empty folder, in order, with no other command
+// between them that only the test knows.
+var docsTasks = []string{"student", "referee", "newcomer", "cluster"}
+
+// docsTaskCommands is how many commands a task may have, and docsTaskCheck what a hidden line of one may do: look.
+const docsTaskCommands = 8
+
+var docsTaskCheck = regexp.MustCompile(`^(\[|! |stdout |stderr |grep |exists )`)
+
+// TestDocs runs the commands of every page, each page and each task in a folder of its own. With -short it looks them
+// up alone.
 func TestDocs(t *testing.T) {
 	script, template, repository := t.TempDir(), t.TempDir(), must.Get(filepath.Abs("../.."))(t)
 	var files []string
+	tasks := map[string]int{} // the number of their commands
 	for _, p := range docsPages(t) {
 		commands := docsCommands(p.text)
 		if len(commands) == 0 {
 			t.Errorf("%s: no command was found, want some", p.name)
 		}
-		lines := make([]string, strings.Count(p.text, "\n")+1)
+		scripts := map[string][]string{"": make([]string, strings.Count(p.text, "\n")+1)} // by task, "": the page
 		for _, c := range commands {
+			lines := scripts[c.task]
+			switch {
+			case lines == nil && (tasks[c.task] > 0 || !slices.Contains(docsTasks, c.task)):
+				t.Fatalf("%s:%d: task %q: want one of %q, each on one page", p.name, c.line, c.task, docsTasks)
+			case lines == nil:
+				lines = make([]string, len(scripts[""]))
+				scripts[c.task] = lines
+			}
+			if c.task != "" && c.note && !docsTaskCheck.MatchString(c.text) {
+				t.Errorf("%s:%d: %s: a hidden command of a task, want only checks", p.name, c.line, c.text)
+			} else if !c.note {
+				tasks[c.task]++
+			}
 			if err := docsParse(c.text); err != nil {
 				t.Errorf("%s:%d: %s: %v", p.name, c.line, c.text, err)
 			}
@@ -171,9 +203,17 @@ func TestDocs(t *testing.T) {
 				lines[c.line-1] = strings.TrimSuffix(before, "'") + "; " + strings.ReplaceAll(c.text, "'", "''") + "'"
 			}
 		}
-		files = append(files, p.name)
 		must.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(script, p.name)), 0o777))
-		must.OK(t, os.WriteFile(filepath.Join(script, p.name), []byte(strings.Join(lines, "\n")), 0o666))
+		for task, lines := range scripts {
+			file := strings.TrimSuffix(p.name+"."+task, ".")
+			files = append(files, file)
+			must.OK(t, os.WriteFile(filepath.Join(script, file), []byte(strings.Join(lines, "\n")), 0o666))
+		}
+	}
+	for _, task := range docsTasks {
+		if n := tasks[task]; n == 0 || n > docsTaskCommands {
+			t.Errorf("task %s: %d commands, want 1 … %d", task, n, docsTaskCommands)
+		}
 	}
 	if testing.Short() {
 		return
@@ -270,8 +310,13 @@ func docsSmall(args []string) []string {
 	figure, _ := papers.FigureByID(first)
 	switch is := flags.Changed; {
 	case path == "rollcall track run", path == "rollcall method check" && missing != nil,
-		is("check"), is("slurm"), is("collect"):
+		is("check"), is("slurm") && !is("dry-run"), is("collect"):
 		return nil
+	case path == "rollcall demo": // its sweep
+		return docsSmall(strings.Fields("sweep --name demo --methods fedau,mifa --availability sine --data synthetic " +
+			"--nets lenet5"))
+	case path == "rollcall results recheck" && first == "results/replay":
+		return append(args, "--minutes", "0.1", "--only", "cafed-i1") // generated data, 1 s a run
 	case cmd.Parent().Name() == "data" && slices.Contains(datasets.Names(), first):
 		return append(words, "leaf")
 	case path == "rollcall results show":

@@ -95,14 +95,14 @@ func TestPythonRead(t *testing.T) {
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, said)
 	}
-	_, snippet, _ := strings.Cut(contents(t, "../../docs/files.md"), "```python\nimport rollcall_fl")
+	_, snippet, _ := strings.Cut(contents(t, "../../docs/publish.md"), "```python\nimport rollcall_fl")
 	snippet, _, _ = strings.Cut("import rollcall_fl"+snippet, "```")
 	shown := exec.CommandContext(t.Context(), python, "-c", strings.ReplaceAll(snippet, `"out"`, `"`+whole+`"`))
 	shown.Env = cmd.Env
 	said, err := shown.CombinedOutput()
 	if text := strings.Join(strings.Fields(string(said)), " "); err != nil ||
 		!strings.Contains(text, "method data availability") || !strings.Contains(text, "fedaum leaf stationary 0.") {
-		t.Errorf("the Python of docs/files.md: %v\n%s\nwant a mean of two methods", err, said)
+		t.Errorf("the Python of docs/publish.md: %v\n%s\nwant a mean of two methods", err, said)
 	}
 }
 

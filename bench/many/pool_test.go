@@ -325,8 +325,8 @@ func TestMemoryOfSeveralRuns(t *testing.T) {
 			t.Errorf("job %d: done %d times, want once", i, n)
 		}
 	}
-	if text := log.String(); !strings.Contains(text, " beside the ") ||
+	if text := log.String(); !strings.Contains(text, " in addition to the ") ||
 		!strings.Contains(text, "2 runs at a time from now on") || strings.Contains(text, "1 run at a time") {
-		t.Errorf("log %q, want the third run refused beside the others", text)
+		t.Errorf("log %q, want the third run refused in addition to the others", text)
 	}
 }

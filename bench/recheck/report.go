@@ -157,7 +157,7 @@ func (r *Report) Markdown(w io.Writer, command string) error {
 		files.Count(r.Found, "run"))
 	if len(r.Lines) > 0 {
 		b.WriteString(`
-The first rounds of each run were trained anew from the settings in its run.json. Every row was compared with the
+The first rounds of each run were trained again from the settings in its run.json. Every row was compared with the
 kept curve.csv, text by text: all columns but elapsed_s and version, of engine only its numerics, and params as
 run.json has them.
 

@@ -57,19 +57,19 @@ type memoryError struct {
 }
 
 func (e *memoryError) Error() string {
-	least, beside, pack, file := "", "", "", ""
+	least, others, pack, file := "", "", "", ""
 	if e.need.least {
 		least = "at least "
 	}
 	if e.others > 0 {
-		beside, pack = fmt.Sprintf(" beside the %s of other runs", memory.Size(e.others)), "--pack, "
+		others, pack = fmt.Sprintf(" in addition to the %s of other runs", memory.Size(e.others)), "--pack, "
 	}
 	if cpu.MapsRows && !e.need.inFile {
 		file = ", --rows file"
 	}
 	return fmt.Sprintf("memory: %s with %d clients holds %s%s: %s%s, want at most %s (%s): with fewer %s--clients or "+
 		"--threads, a smaller net or --batch%s, or --memory-limit SIZE|off", e.need.of, e.need.clients, least, e.need,
-		memory.Size(e.need.total()), beside, memory.Size(e.limit.Bytes), e.limit.From, pack, file)
+		memory.Size(e.need.total()), others, memory.Size(e.limit.Bytes), e.limit.From, pack, file)
 }
 
 // FitsAlone reports whether err refuses a run that would fit if no other run were at work.

@@ -98,7 +98,7 @@ done
 wait "$command" 2>/dev/null # where a signal ended wait just as the command ended, only now its status is known
 last=$?
 [ "$last" -eq 127 ] || status=$last # 127: bash has forgotten it, because the loop had it
-if [ "$status" -eq %d ]; then # it goes on in the same task, started again
+if [ "$status" -eq %d ]; then # it resumes in the same task, started again
 	scontrol requeue "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" && sleep 60
 fi
 exit "$status"
