@@ -338,6 +338,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+func init() { progress.LogEvery = 0 } // tests wait for rounds
+
 // canceller ends a context when a text is written.
 type canceller struct {
 	at   string

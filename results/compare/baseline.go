@@ -213,7 +213,7 @@ func cellNames(cells []results.CellKey) (names []string) {
 		for _, part := range parts {
 			words = append(words, part(k))
 		}
-		names = append(names, withCommas(append(words, k.Params.Minus(common).Words(", "))...))
+		names = append(names, withCommas(append(words, k.Params.Minus(common).Short(", "))...))
 	}
 	return names
 }
@@ -262,7 +262,7 @@ func (d Baselining) Write(w io.Writer, m Markup) error {
 			if r.Low.Valid {
 				interval = r.Metric.Difference(r.Low) + " … " + r.Metric.Difference(r.High)
 			}
-			label := strings.TrimSpace(r.Method + " " + r.Params.Minus(common).Words(" "))
+			label := strings.TrimSpace(r.Method + " " + r.Params.Minus(common).Short(" "))
 			table.Lines = append(table.Lines, []string{
 				m.escape(label), fmt.Sprint(r.N), r.Metric.Words(r.Mean, files.Optional{}, r.N),
 				r.Metric.Words(r.BaselineMean, files.Optional{}, r.N), r.Metric.Difference(r.Difference), interval,
