@@ -159,6 +159,6 @@ func TestPrecisionOfAuto(t *testing.T) {
 		t.Skip("a card would run")
 	}
 	oneLineError(t, rollcall(t, small(t.TempDir(), "--device", "auto", "--precision", "tf32")...), statusUsage,
-		"--precision tf32: the CPU engine, which runs here (auto: ", "), has fp32, bf16 and bf16x3")
+		"--precision tf32: the CPU engine, which runs here (", "), has fp32, bf16 and bf16x3")
 	pass(t, small(t.TempDir(), "--device", "auto", "--precision", "bf16x3")...)
 }
