@@ -114,7 +114,8 @@ func standing(group compare.GridGroup, column int) (row glanceRow) {
 		}
 		return row
 	}
-	row.Best = strings.Join(best, ", ") + " " + row.Best
+	number := strings.ReplaceAll(row.Best, " ± ", "\u00a0±\u00a0") // it stays on one line
+	row.Best = strings.Join(best, ", ") + " " + number
 	switch others := len(row.Near) + len(row.Behind) + len(untested); {
 	case others == 0:
 		row.Sure = "equal to the digits shown"

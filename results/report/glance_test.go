@@ -72,7 +72,7 @@ func TestGlance(t *testing.T) {
 			r := g.Rows[0]
 			got := r.Note
 			if got == "" {
-				best, _, _ := strings.Cut(r.Best, " ±")
+				best, _, _ := strings.Cut(r.Best, "\u00a0±")
 				got = strings.Join([]string{best, r.Sure, strings.Join(r.Near, ", "), strings.Join(r.Behind, ", ")}, "|")
 			}
 			if got != c.want || r.Where != "sine, SVHN" || g.Paper != "" {
