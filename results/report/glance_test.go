@@ -73,7 +73,8 @@ func TestGlance(t *testing.T) {
 			got := r.Note
 			if got == "" {
 				best, _, _ := strings.Cut(r.Best, "\u00a0±")
-				got = strings.Join([]string{best, r.Sure, strings.Join(r.Near, ", "), strings.Join(r.Behind, ", ")}, "|")
+				near, behind := strings.Join(r.Near, ", "), strings.Join(r.Behind, ", ")
+				got = strings.Join([]string{best, r.Sure, near, behind}, "|")
 			}
 			if got != c.want || r.Where != "sine, SVHN" || g.Paper != "" {
 				t.Errorf("%s: %s, want %s; paper %q", r.Where, got, c.want, g.Paper)
