@@ -27,11 +27,12 @@ func (a *app) figureCommand() *cobra.Command {
 	var wanted many.Wanted
 	cmd := &cobra.Command{
 		Use:   "figure FIGURE",
-		Short: "Reproduce the data and the plot of a paper's figure, as CSV and SVG",
+		Short: "Reproduce the data and the plot of a paper's figure, as CSV, SVG and PDF",
 		Long: "figure runs what a paper's figure plots (" + strings.Join(papers.FigureNames(), ", ") +
-			`), if it plots runs, and
-writes OUT/FIGURE/FIGURE.csv and FIGURE.svg. FIGURE.json says how they were made, and FIGURE-paper.csv what the paper
-says about the figure, and whether ours agrees. Finished runs in OUT are kept, also runs of tables.`,
+			`), if it plots runs, and writes
+OUT/FIGURE/FIGURE.csv, and the drawing as FIGURE.svg, .png and .pdf, 6.8 inches wide and, as FIGURE-column.*, 3.3
+inches. FIGURE.json says how they were made, and FIGURE-paper.csv what the paper says about the figure, and whether ours
+agrees. Finished runs in OUT are kept, also runs of tables.`,
 		Example: `  rollcall figure fedawe-f6
   rollcall figure fedawe-f7 --data cifar10 --rounds 100 --seeds 3`,
 		ValidArgsFunction: cobra.FixedCompletions(papers.FigureNames(), cobra.ShellCompDirectiveNoFileComp),
