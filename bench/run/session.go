@@ -71,10 +71,11 @@ func (ses *Session) withoutSamples(ctx context.Context, s *settings.Settings, se
 	return clients.empty, err
 }
 
-// Lacks reports whether the data set of s is nowhere on this machine.
+// Lacks reports whether the data set of s is nowhere on this machine, and not lent.
 func (ses *Session) Lacks(s *settings.Settings) bool {
-	_, err := datasets.Find(s.Data, ses.dataOptions(s, 0))
-	return errors.Is(err, datasets.ErrNotFound)
+	options := ses.dataOptions(s, 0)
+	_, err := datasets.Find(s.Data, options)
+	return errors.Is(err, datasets.ErrNotFound) && !ses.shared.has(s.Data, options)
 }
 
 // Fetch downloads the data set of s, if it is nowhere on this machine.
@@ -338,6 +339,13 @@ type openSet struct {
 	options datasets.Options // those of opening it, without Progress
 	set     *datasets.Set
 	users   int
+}
+
+// has reports whether a data set is open.
+func (s *sharedData) has(name string, options datasets.Options) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return slices.ContainsFunc(s.sets, func(o *openSet) bool { return o.is(name, options) })
 }
 
 // open returns a data set. It stays open until its last user calls close.
