@@ -47,8 +47,8 @@ var f3astMethod = Definition{
 	Brief: "samples rarely seen clients first, and weights by the inverse of their rate",
 	Idea: "Keeps the rate r_i at which every client was sampled so far, prefers clients with small rates when it " +
 		"samples, and weights them by the inverse. M is --f3ast-limit, β --f3ast-beta.",
-	Formula: "w += η_g · Σ_{i∈S} (α_i/r_i) Δ_i, S the M active clients with the largest α_i²/r_i², r ← (1−β)·r + " +
-		"β·1_S",
+	Formula: "S the M active clients with the largest α_i²/r_i², r ← (1−β)·r + β·1_S, then w += " +
+		"η_g · Σ_{i∈S} (α_i/r_i) Δ_i",
 	Paper: "M. Ribero, H. Vikalo, G. de Veciana: Federated Learning under Intermittent Client Availability and " +
 		"Time-Varying Communication Constraints, IEEE JSTSP 2022, Algorithm 1",
 	Revision: 1, Is: weightedTraits | Chooses,

@@ -60,7 +60,7 @@ var fedARMethod = Definition{
 	Brief: "the latest updates of all clients, absent ones weighted up until they are too old",
 	Idea: "Steps along the latest updates of all clients seen so far. It enlarges the updates of absent clients a " +
 		"little, and leaves out updates that are too old. y_i is the latest update, τ_i its age in rounds, and N_t " +
-		"the number of clients whose ψ_i is above 0.",
+		"the number of clients seen so far whose ψ_i is above 0.",
 	Formula:  "w += η_g η_t/N_t · Σ_i ψ_i y_i, y_i ← Δ_i/η_t for i∈A, ψ_i = min((τ_i+1)^ρ, 2), 0 where τ_i > g(t)",
 	Paper:    paperFedAR + ", Algorithm 1",
 	Revision: 1, Is: Linear | FedAvg | Remembers | MovesWhenEmpty,

@@ -25,8 +25,8 @@ var scaffoldMethod = Definition{
 	Idea: "Corrects every local gradient by the difference between the mean gradient of all clients, c, and the " +
 		"mean gradient of the client, c_i, against the drift of clients with unlike data. g is a gradient, and E " +
 		"the number of local steps.",
-	Formula: "w += η_g · mean_{i∈A} Δ_i, local steps along g − c_i + c, c_i ← c_i − c − Δ_i/(E η_t), c ← " +
-		"mean_N(c_i)",
+	Formula: "w += η_g · mean_{i∈A} Δ_i, local steps along g − c_i + c, c_i ← c_i − c − Δ_i/(E η_t) for " +
+		"i∈A, c ← mean_N(c_i)",
 	Paper: "S. P. Karimireddy, S. Kale, M. Mohri, S. Reddi, S. Stich, A. T. Suresh: SCAFFOLD: Stochastic " +
 		"Controlled Averaging for Federated Learning, ICML 2020, Algorithm 1 with option II",
 	Revision: 1, Is: Linear | FedAvg | Remembers | Corrects, Later: serverParams, start: newScaffold,

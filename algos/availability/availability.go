@@ -75,19 +75,19 @@ var models = []Definition{
 	{
 		Name: "staircase", revision: 1, make: staircase,
 		Brief:   "less in the second half of every cycle",
-		Formula: "p_i^t = p_i in the first P/2 rounds of every P, --low·p_i in the others",
+		Formula: "p_i^t = p_i in the first P/2 rounds of every P (--period), --low·p_i in the others",
 		Paper:   fedAWE,
 	},
 	{
 		Name: "sine", revision: 1, make: sine,
 		Brief:   "a probability that goes up and down",
-		Formula: "p_i^t = p_i·(γ·sin(2πt/P) + 1 − γ)",
+		Formula: "p_i^t = p_i·(γ·sin(2πt/P) + 1 − γ), γ is --gamma, P --period",
 		Paper:   fedAWE,
 	},
 	{
 		Name: "interleaved-sine", revision: 1, make: interleavedSine,
 		Brief:   "sine, and nobody whose probability is small",
-		Formula: "p_i^t = p_i·(γ·sin(2πt/P) + 1 − γ), 0 where that is below δ_0",
+		Formula: "p_i^t = p_i·(γ·sin(2πt/P) + 1 − γ), 0 where that is below --cutoff; γ is --gamma, P --period",
 		Paper:   fedAWE,
 	},
 	{

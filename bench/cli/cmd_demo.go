@@ -16,12 +16,16 @@ import (
 // demoLines are the commands of `rollcall demo`: five methods under the sine, on generated images, small enough for a
 // minute on two cores. Its accuracies are after the last round, since its runs are short.
 func demoLines(out, device string, rounds int) [][]string {
+	dir := filepath.Join(out, "demo")
+	if strings.HasPrefix(dir, "-") { // else it would be a flag
+		dir = "./" + dir
+	}
 	const sweep = "sweep --name demo --methods fedavg-active,fedau,fedawe,mifa,fedvarp --availability sine " +
 		"--data synthetic --nets lenet5 --clients 20 --seeds 1-5 --batch 16 --train-size 2000 " +
 		"--test-size 500 --eval-every 5 --eval-train=false --metric final"
 	return [][]string{
-		append(strings.Fields(sweep), "--rounds", strconv.Itoa(rounds), "--device", device, "--out", out),
-		{"report", filepath.Join(out, "demo"), "--metric", "final"},
+		append(strings.Fields(sweep), "--rounds", strconv.Itoa(rounds), "--device", device, "--out="+out),
+		{"report", dir, "--metric", "final"},
 	}
 }
 

@@ -261,8 +261,8 @@ func (a *app) diffBaseline(ctx context.Context, dir, baseline, format string, o 
 		return err
 	}
 	if len(d.Rows) == 0 {
-		return fmt.Errorf("results diff: --baseline %q: no complete run below %s has a partner of it: another method "+
-			"in the same cell, of the same seed (--ignore lets settings differ)", baseline, dir)
+		return fmt.Errorf("results diff: --baseline %q: no complete run below %s has these settings and a partner: "+
+			"another method in the same cell, of the same seed (--ignore lets settings differ)", baseline, dir)
 	}
 	return writeCompared(a, format, d.Rows, d)
 }

@@ -246,6 +246,10 @@ func (d Baselining) Write(w io.Writer, m Markup) error {
 		b.WriteString("\n")
 	}
 	common := results.CommonParams(d.Rows, func(r BaselineRow) results.Params { return r.Params })
+	var all []results.Params // among which labels differ
+	for _, r := range d.Rows {
+		all = append(all, r.Params)
+	}
 	type block struct {
 		place  int
 		metric metrics.Metric
@@ -262,7 +266,7 @@ func (d Baselining) Write(w io.Writer, m Markup) error {
 			if r.Low.Valid {
 				interval = r.Metric.Difference(r.Low) + " … " + r.Metric.Difference(r.High)
 			}
-			label := strings.TrimSpace(r.Method + " " + r.Params.Minus(common).Short(" "))
+			label := strings.TrimSpace(r.Method + " " + r.Params.Minus(common).Short(" ", all...))
 			table.Lines = append(table.Lines, []string{
 				m.escape(label), fmt.Sprint(r.N), r.Metric.Words(r.Mean, files.Optional{}, r.N),
 				r.Metric.Words(r.BaselineMean, files.Optional{}, r.N), r.Metric.Difference(r.Difference), interval,

@@ -225,7 +225,7 @@ func TestExportLacksSeeds(t *testing.T) {
 			case c.note == "":
 				number, inLaTeX, best = "**90.0 ± 1.0**", `$\mathbf{90.0} \pm 1.0$`, " 50.0 ± 1.0"
 			}
-			bold := "Bold: best mean; differences are not tested: no two seeds in common."
+			bold := "Bold: best mean; differences are not tested: other rounds, or no two seeds in common."
 			if c.n == 0 {
 				bold = "Bold: best mean."
 			}

@@ -16,7 +16,7 @@ const (
 	Best                // the best mean of those that lack no seed; all that read alike are the best
 	NotTold             // the test over pairs of seeds does not tell it from the best
 	Told                // the test tells it from the best
-	Untested            // it has fewer than two seeds in common with the best
+	Untested            // it has other rounds than the best, or fewer than two seeds in common with it
 )
 
 // notToldMark stands behind a number that is [NotTold].
@@ -47,6 +47,8 @@ func (group GridGroup) Standings(column int) []Standing {
 		case !isOurs(r) || !r.Mean.Valid:
 		case r.isWhole() && r.text() == best.text(): // equally good to the reader
 			standings[i] = Best
+		case r.Rounds != best.Rounds: // a shorter run is another experiment
+			others, differences = append(others, i), append(differences, nil)
 		default:
 			others, differences = append(others, i), append(differences, best.ours.BySeed.Pairs(r.ours.BySeed))
 		}
@@ -108,9 +110,9 @@ func (g Grid) AboutStandings() string {
 	case tested == 0 && seeds < 2:
 		text += "; one seed: differences cannot be tested"
 	case tested == 0:
-		text += "; differences are not tested: no two seeds in common"
+		text += "; differences are not tested: other rounds, or no two seeds in common"
 	default:
-		text += "; not tested, as they lack two seeds in common with it: " + files.Count(untested, "number")
+		text += "; not tested, with other rounds or no two seeds in common with it: " + files.Count(untested, "number")
 	}
 	return text + "."
 }

@@ -43,6 +43,10 @@ func TestStandings(t *testing.T) {
 		g.Groups[0].Lines[0].Cells[0].ours.Status = results.CellFailed
 		return g
 	}
+	rounds := func(g Grid, line, n int) Grid {
+		g.Groups[0].Lines[line].Cells[0].Rounds = n
+		return g
+	}
 	for _, c := range []struct {
 		name  string
 		grid  Grid
@@ -73,7 +77,7 @@ func TestStandings(t *testing.T) {
 			"one with one seed", standingGrid(metrics.TestAcc, best, near, far[:1]),
 			[]Standing{Best, NotTold, Untested},
 			"Bold: best mean; †: not told from it " + tests +
-				"≥ 0.05); not tested, as they lack two seeds in common with it: 1 number.",
+				"≥ 0.05); not tested, with other rounds or no two seeds in common with it: 1 number.",
 		},
 		{
 			"fewer seeds", standingGrid(metrics.TestAcc, best, far[:2]),
@@ -84,6 +88,12 @@ func TestStandings(t *testing.T) {
 			"the best lacks seeds", lacking(standingGrid(metrics.TestAcc, best, near)),
 			[]Standing{NotTold, Best},
 			"Bold: best mean; †: not told from it " + tests + "≥ 0.05).",
+		},
+		{
+			"other rounds", rounds(standingGrid(metrics.TestAcc, near, best, far), 0, 40),
+			[]Standing{Untested, Best, Told},
+			"Bold: best mean, told from the others " + tests +
+				"< 0.05); not tested, with other rounds or no two seeds in common with it: 1 number.",
 		},
 		{"equal in print", standingGrid(metrics.TestAcc, best, best), []Standing{Best, Best}, "Bold: best mean."},
 		{

@@ -120,7 +120,7 @@ func standing(group compare.GridGroup, column int) (row glanceRow) {
 	case others == 0:
 		row.Sure = "equal to the digits shown"
 	case len(untested) == others:
-		row.Sure = "cannot be tested: two seeds in common are too few"
+		row.Sure = "cannot be tested: other rounds, or no two seeds in common"
 	case len(row.Near) == 0:
 		row.Sure = fmt.Sprintf("told from %s", all(len(row.Behind)))
 	case len(row.Behind) == 0:

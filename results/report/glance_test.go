@@ -53,7 +53,7 @@ func TestGlance(t *testing.T) {
 		},
 		"one seed": {
 			map[string][]float64{"mifa": {0.80}, "fedau": {0.60}},
-			"fedau mifa", "MIFA 80.0|cannot be tested: two seeds in common are too few||",
+			"fedau mifa", "MIFA 80.0|cannot be tested: other rounds, or no two seeds in common||",
 		},
 		"equal": {
 			map[string][]float64{"mifa": {0.80, 0.7}, "fedau": {0.80, 0.7}},

@@ -48,7 +48,7 @@ def read(
 
 
 def read_runs(
-    *folders: Union[str, os.PathLike[str]], table: str = "all", metrics: Sequence[str] = (),
+    *folders: Union[str, os.PathLike[str]], table: str = "all", metrics: Union[str, Sequence[str]] = (),
     binary: Optional[Union[str, os.PathLike[str]]] = None,
 ) -> pandas.DataFrame:  # fmt: skip
     """Return a row for each run of a table below the folders ("out" if none is given), or of all tables.
@@ -61,6 +61,7 @@ def read_runs(
 
     binary and errors are those of read.
     """
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     chosen = ["--metric", ",".join(metrics)] if metrics else []
     command = ["results", "export", "--wide", *chosen, "--", table, *_folders(folders)]
     return _frame(command, (), binary)
