@@ -38,8 +38,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `report reads the runs below each RUN (an output folder, or a folder of a table, a cell or a seed; out
 if none is named) and writes one HTML page that needs no network and no server: the papers' tables next to ours,
 training curves, availability, inclusion and importance for runs with decisions.csv, speed if there is a bench.csv.
-The page's folder has each figure as SVG, PNG, PDF and CSV. Unreadable files are named and left out, and the exit status is
-then 1.`,
+The page's folder has each figure as SVG, PNG, PDF and CSV. Unreadable files are named and left out, and the exit
+status is then 1.`,
 		Example: `  rollcall report
   rollcall report out/fedawe-2 --to fedawe-2-report`,
 	}
