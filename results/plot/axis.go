@@ -96,6 +96,7 @@ func countTicks(low, high float64) []plot.Tick {
 // than three labels, the ticks are the same as on a linear axis.
 func logTicks(low, high float64) []plot.Tick {
 	labelled := map[int]bool{1: true, 2: high-low < 3, 5: high-low < 3}
+	every := max(1, math.Ceil((high-low)/8)) // so many powers from label to label
 	labels := 0
 	var ticks []plot.Tick
 	for power := math.Floor(low); power <= high; power++ {
@@ -105,11 +106,13 @@ func logTicks(low, high float64) []plot.Tick {
 				continue
 			}
 			tick := plot.Tick{Value: at}
-			if labelled[k] {
+			if labelled[k] && math.Mod(power, every) == 0 {
 				tick.Label = strconv.FormatFloat(float64(k)*math.Pow(10, power), 'g', 3, 64)
 				labels++
 			}
-			ticks = append(ticks, tick)
+			if tick.Label != "" || every == 1 {
+				ticks = append(ticks, tick)
+			}
 		}
 	}
 	if labels >= 3 {

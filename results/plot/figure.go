@@ -72,7 +72,8 @@ const (
 	keyGap    = vg.Length(12) // between entries
 	keyHeight = vg.Length(13)
 	headline  = vg.Length(16) // height of a line of the figure's title
-	caption   = vg.Length(16) // height of the titles of a row of panels
+	caption   = vg.Length(16) // height of a line of the titles of a row of panels
+	panelLine = vg.Length(11) // from line to line of such a title
 	slack     = 1.15          // leaves space for names in a wider font than the one that was measured
 )
 
@@ -212,19 +213,20 @@ func wrapped(text string, style letters.Style, width vg.Length) (lines []string)
 // right above its data, as the plots themselves would put them at different heights.
 func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 	// Titles are removed from the plots, and remembered, before gonum aligns the plots.
-	titles := make([][]string, len(plots))
-	above := vg.Length(0)
+	style := lettering(panelSize, draw.XCenter, draw.YBottom)
+	width := (page.Max.X-page.Min.X)/vg.Length(len(plots[0])) - panelGap
+	titles := make([][][]string, len(plots))
+	most := 0 // lines of a title
 	for j, row := range plots {
-		titles[j] = make([]string, len(row))
+		titles[j] = make([][]string, len(row))
 		for i, p := range row {
 			if p != nil {
-				titles[j][i], p.Title.Text = p.Title.Text, ""
+				titles[j][i], p.Title.Text = wrapped(p.Title.Text, style, width), ""
 			}
-			if titles[j][i] != "" {
-				above = caption
-			}
+			most = max(most, len(titles[j][i]))
 		}
 	}
+	above := vg.Length(most) * caption
 	tiles := draw.Tiles{
 		Rows: len(plots), Cols: len(plots[0]), PadX: panelGap, PadY: panelGap + above,
 		PadLeft: edge, PadRight: edge + panelGap/2, PadTop: edge + above, PadBottom: edge,
@@ -237,10 +239,13 @@ func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 			}
 			p.Draw(cell)
 			data := p.DataCanvas(cell)
-			page.FillText(lettering(panelSize, draw.XCenter, draw.YBottom), vg.Point{
-				X: data.Center().X,
-				Y: data.Max.Y + 7,
-			}, titles[j][i])
+			lines := titles[j][i]
+			for k, line := range lines { // in the middle of the panel and its labels, so that it fits
+				page.FillText(style, vg.Point{
+					X: min(data.Center().X, cell.Max.X-slack*style.Width(line)/2),
+					Y: data.Max.Y + 7 + vg.Length(len(lines)-1-k)*panelLine,
+				}, line)
+			}
 		}
 	}
 }

@@ -24,12 +24,12 @@ type glance struct {
 
 // glanceRow says how the methods stand in one column of one group of a table.
 type glanceRow struct {
-	Where, Anchor      string
-	Availability, Data string // for the filter
-	Best               string // with its number
-	Near, Behind       []string
-	Sure, Printed      string
-	Note               string // why nothing is best
+	Where, Anchor          string
+	Availability, Data     string   // for the filter
+	Best                   string   // with its number
+	Near, Behind, Untested []string // see [compare.Standing]
+	Sure, Printed          string
+	Note                   string // why nothing is best
 }
 
 // glanceOf returns the overview of a table, whose rows are ours. runs are those of the table.
@@ -68,7 +68,7 @@ func glanceOf(t *tableData, rows []results.SummaryRow, known *papers.Table, runs
 
 // standing says who is best in a column of a group, who is not told from the best, and who is behind.
 func standing(group compare.GridGroup, column int) (row glanceRow) {
-	var best, untested []string
+	var best []string
 	ours := 0
 	var paper *compare.ComparisonRow
 	var printed []string
@@ -90,7 +90,7 @@ func standing(group compare.GridGroup, column int) (row glanceRow) {
 		case compare.Told:
 			row.Behind = append(row.Behind, l.Label())
 		case compare.Untested:
-			untested = append(untested, l.Label())
+			row.Untested = append(row.Untested, l.Label())
 		}
 		if r.PaperN > 0 && r.PaperMean.Valid {
 			more := r.Metric.Info().More
@@ -116,17 +116,20 @@ func standing(group compare.GridGroup, column int) (row glanceRow) {
 	}
 	number := strings.ReplaceAll(row.Best, " ± ", "\u00a0±\u00a0") // it stays on one line
 	row.Best = strings.Join(best, ", ") + " " + number
-	switch others := len(row.Near) + len(row.Behind) + len(untested); {
+	switch others := len(row.Near) + len(row.Behind) + len(row.Untested); {
 	case others == 0:
 		row.Sure = "equal to the digits shown"
-	case len(untested) == others:
+	case len(row.Untested) == others:
 		row.Sure = "cannot be tested: other rounds, or no two seeds in common"
-	case len(row.Near) == 0:
-		row.Sure = fmt.Sprintf("told from %s", all(len(row.Behind)))
-	case len(row.Behind) == 0:
-		row.Sure = fmt.Sprintf("not told from %s", anyOf(len(row.Near)))
+	case len(row.Behind) == others:
+		row.Sure = fmt.Sprintf("told from %s", all(others))
+	case len(row.Near) == others:
+		row.Sure = fmt.Sprintf("not told from %s", anyOf(others))
 	default:
 		row.Sure = fmt.Sprintf("told from %d of %d others", len(row.Behind), others)
+		if n := len(row.Untested); n > 0 {
+			row.Sure += fmt.Sprintf(", %d not tested", n)
+		}
 	}
 	return row
 }

@@ -51,6 +51,12 @@ func TestGlance(t *testing.T) {
 			map[string][]float64{"mifa": {0.80, 0.60, 0.70}, "fedau": {0.60, 0.79, 0.70}},
 			"fedau mifa", "MIFA 70.0|not told from the other|FedAU|",
 		},
+		"some with one seed": {
+			map[string][]float64{
+				"mifa": {0.80, 0.81, 0.79, 0.80}, "fedau": {0.78}, "mine": {0.60, 0.61, 0.59, 0.61},
+			},
+			"fedau mifa mine", "MIFA 80.0|told from 1 of 2 others, 1 not tested||mine",
+		},
 		"one seed": {
 			map[string][]float64{"mifa": {0.80}, "fedau": {0.60}},
 			"fedau mifa", "MIFA 80.0|cannot be tested: other rounds, or no two seeds in common||",
