@@ -74,7 +74,7 @@ func TestDiffBaseline(t *testing.T) {
 	} {
 		oneLineError(t, rollcall(t, strings.Fields("results diff "+line)...), statusUsage, parts...)
 	}
-	const alone = "has a partner of it"
+	const alone = "has these settings and a partner"
 	oneLineError(t, rollcall(t, "results", "diff", other, "--baseline", "mifa"), statusFailure, alone)
 	oneLineError(t, rollcall(t, "results", "diff", one, "--baseline", "fedau lr=9"), statusFailure, alone)
 }
