@@ -196,14 +196,21 @@ func InGivenOrder(rows []SummaryRow, summaries ...string) {
 // GivenOrder returns the places of cells in some summaries, which have the order of the commands that wrote them. Cells
 // that no summary has share the last place.
 func GivenOrder(summaries ...string) func(CellKey) int {
-	places := map[CellKey]int{}
+	var rows []SummaryRow
 	for _, path := range summaries {
 		// Whoever reads it for its numbers says what is bad.
 		given, _, _ := files.ReadCSVFileLenient[SummaryRow](path, files.MostTable)
-		for i := range given {
-			if key := given[i].CellKey(); places[key] == 0 {
-				places[key] = len(places) + 1
-			}
+		rows = append(rows, given...)
+	}
+	return OrderOf(rows)
+}
+
+// OrderOf returns the places of cells in the order of their first rows. Cells without a row share the last place.
+func OrderOf(rows []SummaryRow) func(CellKey) int {
+	places := map[CellKey]int{}
+	for i := range rows {
+		if key := rows[i].CellKey(); places[key] == 0 {
+			places[key] = len(places) + 1
 		}
 	}
 	return func(key CellKey) int { return cmp.Or(places[key], len(places)+1) }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"rollcall/algos"
@@ -297,16 +296,7 @@ func programs() []string {
 }
 
 // OrList returns names as a list: "a", "a or b", "a, b or c".
-func OrList(names []string) string { return list(names, " or ") }
-
-// list returns names with commas between them, and before the last one another word.
-func list(names []string, last string) string {
-	n := len(names) - 1
-	if n < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:n], ", ") + last + names[n]
-}
+func OrList(names []string) string { return files.Listed(names, "or") }
 
 // Uses reports whether this run reads a setting. If it does not, in says which flags make a run read it. Every run
 // reads what is no setting: the caller has looked the name up.

@@ -9,6 +9,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/papers"
@@ -82,7 +83,7 @@ func trainingRows() []Row {
 			func(s *Settings) any { return &s.ServerLR }),
 		word("weights", "equal", []string{"equal", "size"},
 			"target importance of the clients, equal or size (number of samples); "+
-				list(Weighted(), " and ")+" aim at it",
+				files.Listed(Weighted(), "and")+" aim at it",
 			func(s *Settings) any { return &s.Weights }).
 			only(onMethods(append(Weighted(), programs()...)...)),
 		word("augment", "", []string{"batch", "sample", "none"},
@@ -134,7 +135,7 @@ func defaultOf(usual string, of func(method string) string) string {
 	var words []string
 	for _, value := range values {
 		if value != usual {
-			words = append(words, value+" for "+list(methods[value], " and "))
+			words = append(words, value+" for "+files.Listed(methods[value], "and"))
 		}
 	}
 	return " (default: " + strings.Join(append(words, "else "+usual), ", ") + ")"

@@ -77,3 +77,12 @@ func ShellQuoted(text string) string {
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
+
+// Listed joins texts as a sentence does, with a word before the last one: "a", "a and b", "a, b and c".
+func Listed(texts []string, last string) string {
+	n := len(texts) - 1
+	if n < 1 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:n], ", ") + " " + last + " " + texts[n]
+}

@@ -98,12 +98,12 @@ func (s *setup) said(text func(r *results.Run) string) string {
 			case len(texts) == 1:
 				parts = append(parts, t)
 			default:
-				parts = append(parts, t+" "+group.word+" "+inWords(groups[t], "and"))
+				parts = append(parts, t+" "+group.word+" "+files.Listed(groups[t], "and"))
 			}
 		}
-		return inWords(parts, "and")
+		return files.Listed(parts, "and")
 	}
-	return inWords(s.each(text), "or")
+	return files.Listed(s.each(text), "or")
 }
 
 // setting returns [setup.said] of one setting with a format, which has one verb.
@@ -125,15 +125,6 @@ func sentence(parts ...string) string {
 		return capital(text) + "."
 	}
 	return ""
-}
-
-// inWords joins texts as a sentence does: "a", "a and b", "a, b and c".
-func inWords(texts []string, last string) string {
-	if len(texts) < 2 {
-		return strings.Join(texts, "")
-	}
-	n := len(texts) - 1
-	return strings.Join(texts[:n], ", ") + " " + last + " " + texts[n]
 }
 
 // count returns a format of a setting that is a count with its noun, "10 local steps".
@@ -165,7 +156,7 @@ func (s *setup) compared() string {
 	if len(methods) > 1 {
 		verb = "We compare "
 	}
-	return verb + inWords(methods, "and") + " on " + inWords(data, "and") + ", with " +
+	return verb + files.Listed(methods, "and") + " on " + files.Listed(data, "and") + ", with " +
 		s.count("clients", "client") + "."
 }
 
@@ -218,12 +209,12 @@ func (s *setup) available() string {
 		}
 		return r.Availability + ifSet(" (%s)", withCommas(about...))
 	})
-	return "The model of availability is " + inWords(models, "or") + "."
+	return "The model of availability is " + files.Listed(models, "or") + "."
 }
 
 // training says what a client does in a round.
 func (s *setup) training() string {
-	steps := inWords(slices.DeleteFunc([]string{
+	steps := files.Listed(slices.DeleteFunc([]string{
 		s.count("local-steps", "local step"), s.count("local-epochs", "local epoch"),
 	}, func(text string) bool { return text == "" }), "or")
 	return "In a round, a client trains for " + steps + " on batches of " + s.count("batch", "sample") +
@@ -292,7 +283,7 @@ func (s *setup) methods() string {
 				params = append(params, short+" = "+value)
 			}
 		}
-		return ifSet(methodOf(r)+" has %s", inWords(params, "and"))
+		return ifSet(methodOf(r)+" has %s", files.Listed(params, "and"))
 	}), "; "))
 }
 
@@ -344,14 +335,14 @@ func (s *setup) seeds() string {
 	case len(all) == 1:
 		return "All numbers are of one seed, " + list[0] + "."
 	case slices.Min(counts) < len(all):
-		return "The numbers are over " + Counted(counts, "seed") + ", of " + inWords(list, "and") + "."
+		return "The numbers are over " + Counted(counts, "seed") + ", of " + files.Listed(list, "and") + "."
 	}
-	return "All numbers are over the seeds " + inWords(list, "and") + "."
+	return "All numbers are over the seeds " + files.Listed(list, "and") + "."
 }
 
 // machine names program, engine and device, and says how long the runs took.
 func (s *setup) machine() string {
-	on := func(of func(r *results.Run) string) string { return inWords(s.each(of), "and") }
+	on := func(of func(r *results.Run) string) string { return files.Listed(s.each(of), "and") }
 	text := "The runs were computed by rollcall " + on(func(r *results.Run) string { return r.Info.Version }) + " in " +
 		on(func(r *results.Run) string { return r.Info.Precision }) + " by the engine " +
 		on(func(r *results.Run) string { return r.Info.Engine }) +

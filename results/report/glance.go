@@ -56,7 +56,7 @@ func glanceOf(t *tableData, rows []results.SummaryRow, known *papers.Table, runs
 			if c.Set != "" {
 				where = append(where, c.Set)
 			}
-			row := standing(group, i)
+			row := t.standing(group, i)
 			row.Where, row.Anchor = strings.Join(where, ", "), t.GroupID(k)
 			row.Availability, row.Data = group.Availability, c.Data
 			g.Printed = g.Printed || row.Printed != ""
@@ -67,13 +67,12 @@ func glanceOf(t *tableData, rows []results.SummaryRow, known *papers.Table, runs
 }
 
 // standing says who is best in a column of a group, who is not told from the best, and who is behind.
-func standing(group compare.GridGroup, column int) (row glanceRow) {
+func (t *tableData) standing(group compare.GridGroup, column int) (row glanceRow) {
 	var best []string
 	ours := 0
 	var paper *compare.ComparisonRow
 	var printed []string
-	standings := group.Standings(column)
-	for i, l := range group.Lines {
+	for _, l := range group.Lines {
 		r := l.Cells[column]
 		if r == nil {
 			continue
@@ -81,7 +80,7 @@ func standing(group compare.GridGroup, column int) (row glanceRow) {
 		if r.Status != "" && r.Mean.Valid {
 			ours++
 		}
-		switch standings[i] {
+		switch t.standings[r] {
 		case compare.Best:
 			best = append(best, l.Label())
 			row.Best = r.Ours()
@@ -149,15 +148,6 @@ func anyOf(n int) string {
 	return fmt.Sprintf("any of %d others", n)
 }
 
-// and joins names: "a, b and c".
-func and(names []string) string {
-	last := len(names) - 1
-	if last < 1 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
-}
-
 // sizeOf says what was run for a table: "5 methods, sine and markov, LEAF synthetic; 100 rounds, 3 seeds, N = 100; 28
 // of 30 runs complete, 2 failed".
 func sizeOf(t *tableData, rows []results.SummaryRow, runs []results.Run) string {
@@ -177,7 +167,7 @@ func sizeOf(t *tableData, rows []results.SummaryRow, runs []results.Run) string 
 		if names = files.Unique(names); len(names) > 3 {
 			return fmt.Sprintf("%d %s", len(names), what)
 		}
-		return and(names)
+		return files.Listed(names, "and")
 	}
 	parts := []string{strings.Join([]string{
 		files.Count(len(files.Unique(methods)), "method"), several(availabilities, "availability models"),

@@ -70,7 +70,8 @@ func TestGlance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rows := glanceRows(c.of, strings.Fields(c.methods)...)
 			none := papers.Table{}
-			d := tableData{Grid: compare.Table(&none, rows).Grid(), ID: "sweep"}
+			grid := compare.Table(&none, rows).Grid()
+			d := tableData{Grid: grid, ID: "sweep", standings: standingsOf(grid)}
 			g := glanceOf(&d, rows, &none, nil)
 			if len(g.Rows) != 1 {
 				t.Fatalf("%d rows, want one for the sine", len(g.Rows))

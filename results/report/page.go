@@ -272,14 +272,7 @@ func (d *pageData) tables(b *builder) {
 		t := tableData{
 			Grid: grid, ID: "table-" + slug(id), Title: id, Printed: len(known.Printed) > 0,
 			Ours: grid.Caption(), Not: compare.NotCompared(&known, rows), anchors: map[results.CellKey]string{},
-			standings: map[*compare.ComparisonRow]compare.Standing{},
-		}
-		for _, group := range grid.Groups {
-			for column := range grid.Columns {
-				for i, s := range group.Standings(column) {
-					t.standings[group.Lines[i].Cells[column]] = s
-				}
-			}
+			standings: standingsOf(grid),
 		}
 		for _, r := range d.Runs {
 			if r.Table == id {
@@ -301,6 +294,19 @@ func (d *pageData) tables(b *builder) {
 		d.Tables = append(d.Tables, t)
 		d.Glances = append(d.Glances, glanceOf(&t, rows, &known, byTable[id]))
 	}
+}
+
+// standingsOf returns the standing of every number of a grid.
+func standingsOf(grid compare.Grid) map[*compare.ComparisonRow]compare.Standing {
+	all := map[*compare.ComparisonRow]compare.Standing{}
+	for _, group := range grid.Groups {
+		for column := range grid.Columns {
+			for i, s := range group.Standings(column) {
+				all[group.Lines[i].Cells[column]] = s
+			}
+		}
+	}
+	return all
 }
 
 // madeFor describes the seeds and the machines of the runs of a table.

@@ -141,16 +141,14 @@ func methodsOf(in Input) (methods []string) {
 
 // inOrder returns the runs in the order of the tables' rows; those of no row come last, in the order they had.
 func (in Input) inOrder() []results.Run {
-	places := map[results.CellKey]int{}
+	var rows []results.SummaryRow
 	for _, id := range compare.SummaryTables(in.Numbers) {
-		for _, r := range in.table(id) {
-			if key := r.CellKey(); places[key] == 0 {
-				places[key] = len(places) + 1
-			}
-		}
+		rows = append(rows, in.table(id)...)
 	}
-	place := func(r *results.Run) int { return cmp.Or(places[r.Key()], len(places)+1) }
-	return slices.SortedStableFunc(slices.Values(in.Runs), func(x, y results.Run) int { return place(&x) - place(&y) })
+	place := results.OrderOf(rows)
+	return slices.SortedStableFunc(slices.Values(in.Runs), func(x, y results.Run) int {
+		return place(x.Key()) - place(y.Key())
+	})
 }
 
 // table returns the rows of one table in its order.
