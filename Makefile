@@ -20,7 +20,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-long test-gpu gpu-kit wheel race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits predict bench-cifar bench-svhn bench-cinic nightly replay-cheap replay-fedawe replay-cafed replay-fedar scoreboard clean
+.PHONY: help env build test test-long test-gpu gpu-kit gpu-data wheel race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits predict bench-cifar bench-svhn bench-cinic nightly replay-cheap replay-fedawe replay-cafed replay-fedar scoreboard clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,12 +46,23 @@ test-gpu: ## run the tests of the CUDA engine on the first GPU of this machine; 
 	ROLLCALL_TEST_GPU=1 $(GO) test $(TAGS) -count=1 -v -timeout 60m -run 'CUDA' ./bench/e2e
 
 KIT := bin/gpu-kit
+# What the test binaries and the peers read, each where it lies in the checkout.
+KIT_FILES := nets/gpu nets/models/testdata bench/e2e/testdata bench/peers bench/python Dockerfile.cuda
 # xz with a window over the whole kit finds that the programs share most of their bytes.
-gpu-kit: ## pack program and tests into bin/gpu-kit.tar.xz, to check and time a card on a machine without Go
-	@mkdir -p $(KIT) && cp nets/gpu/card.sh $(KIT)/
+gpu-kit: ## pack bin/card.sh and bin/gpu-kit.tar.xz, which check and time a card on a machine without Go and checkout
+	@rm -rf $(KIT) && mkdir -p $(KIT)/src && cp nets/gpu/card.sh $(KIT)/ && cp nets/gpu/card.sh $(dir $(KIT))
 	$(GO) build -tags=gpu -ldflags '-s -w $(LDFLAGS)' -o $(KIT)/rollcall ./bench
 	$(GO) test -c -tags=gpu -ldflags '-s -w' -o $(KIT)/ ./nets/gpu/driver ./nets/gpu/kernels ./nets/gpu ./bench/e2e
+	tar -c --exclude=__pycache__ $(KIT_FILES) | tar -x -C $(KIT)/src
 	XZ_OPT='--lzma2=preset=2,dict=192MiB' tar -C $(dir $(KIT)) -cJf $(KIT).tar.xz $(notdir $(KIT)) && rm -r $(KIT)
+
+PIECE ?= 44m
+gpu-data: build ## pack CIFAR-10 into pieces below 45 MiB for a machine that cannot fetch it, which `card.sh data` joins there
+	$(BIN) data verify cifar10
+	@rm -f bin/gpu-data.*
+	folder=$$($(BIN) data list | sed -n 's/^cifar10 *//p') && \
+		tar -C "$$(dirname "$$folder")" -cz "$$(basename "$$folder")" | split -d -a 2 -b $(PIECE) - bin/gpu-data.
+	cd bin && sha256sum gpu-data.[0-9]* >gpu-data.sums
 
 # With CUDA for the C library of today, and without it and without any C library for older systems and musl.
 wheel: ## pack the program and its Python package into bin/wheel, with CUDA and without (Linux on amd64, pip and PyPI)

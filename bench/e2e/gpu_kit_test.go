@@ -35,8 +35,8 @@ case $command in
     ;;
   bench)
     mkdir -p "$out"
-    [[ -f $out/bench.csv ]] || echo rounds,engine,precision,client_steps_per_s >"$out/bench.csv"
-    echo "10,$engine,$precision,1000.5" >>"$out/bench.csv"
+    [[ -f $out/bench.csv ]] || echo rounds,engine,precision,active,client_steps_per_s >"$out/bench.csv"
+    echo "10,$engine,$precision,37.2,40000" >>"$out/bench.csv"
     ;;
   run)
     folder=$out/run/fedawe_stub/seed-${seed:-3} loss=$((1000 + 10 * ${seed:-3}))
@@ -52,6 +52,11 @@ esac`,
 	"bin/gpu-kit/kernels.test": testStub,
 	"bin/gpu-kit/e2e.test":     testStub,
 	"bin/gpu-kit/gpu.test": `
+if [[ $* == *TestRevisions* ]]; then
+  printf '    revision_test.go:9: cuda-%s lenet5 training: 0aff, equal\n' fp32 sm90-tf32
+  printf -- '--- PASS: Test%s (0.00s)\n' Revisions LaunchDigests
+  exit
+fi
 if [[ $* == *-test.bench* ]]; then
   for precision in tf32 fp32 bf16; do
     name=BenchmarkTrain/net=cnn-cifar10/precision=$precision/K=5/kernel=sgd/layer=all
@@ -64,6 +69,23 @@ for file; do :; done
 sed -nE 's/^\.visible \.entry ([a-z]*).*/ptxas info    : Compiling entry function '"'\1'"' for '"'sm_90'"'\n` +
 		`    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n` +
 		`ptxas info    : Used 40 registers/p' "$file"`,
+	"path/ncu": `
+while [[ $1 == --* ]]; do
+  [[ $1 != --launch-count ]] || count=$2
+  [[ $1 == --clock-control || $1 == --section || $1 == --launch-* ]] && shift
+  shift
+done
+"$@" || exit
+for ((i = 0; i < count; i++)); do
+  echo "  conv_$((i % 2))_tf32 (1296, 1, 1)x(128, 1, 1), Context 1, Stream 17, Device 0, CC 9.0"
+  echo '    Duration                         us        20.26'
+done`,
+	"path/python3": `
+[[ $1 != -c || $2 != 'import torch' ]] || exit 0
+[[ $1 == -c ]] && exec /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin python3 "$@"
+csv="$*" csv=${csv#*--csv } csv=${csv%% *}
+printf '%s\n' net,precision,K,variant,us_per_client_step,ok cnn,tf32,37,loop,2074,True \
+  cnn,tf32,37,graph,157.9,True cnn,tf32,37,wrong,1.5,False >"$csv"`,
 	"path/compute-sanitizer": `
 while [[ $1 == --* ]]; do
   [[ $1 != --tool ]] || tool=$2
@@ -78,17 +100,20 @@ echo "========= $summary"`,
 const testStub = `
 printf '=== RUN   TestOne\n    --- PASS: TestOne/case (0.00s)\n--- PASS: TestOne (0.00s)\nPASS\n'`
 
-// kit makes the root of a checkout with a kit of stand-ins, some of which a test replaces.
+// kit makes a folder with a kit of stand-ins, some of which a test replaces.
 func kit(t *testing.T, replaced map[string]string) (root string) {
 	t.Helper()
 	root = t.TempDir()
+	t.Cleanup(func() { // a stage that hangs
+		_ = exec.Command("pkill", "-KILL", "-f", root).Run()
+	})
 	card := contents(t, "../../nets/gpu/card.sh")
 	files := map[string]string{
-		"bin/gpu-kit/card.sh":           card,
-		"nets/gpu/kernels/ptx/one.ptx":  ".visible .entry one(\n.visible .entry two(\n",
-		"nets/gpu/kernels/ptx/more.ptx": ".visible .entry three(\n",
-		"nets/gpu/driver/.keep":         "",
-		"bench/e2e/.keep":               "",
+		"bin/gpu-kit/card.sh":                           card,
+		"bin/gpu-kit/src/nets/gpu/kernels/ptx/one.ptx":  ".visible .entry one(\n.visible .entry two(\n",
+		"bin/gpu-kit/src/nets/gpu/kernels/ptx/more.ptx": ".visible .entry three(\n",
+		"bin/gpu-kit/src/nets/gpu/driver/.keep":         "",
+		"bin/gpu-kit/src/bench/e2e/.keep":               "",
 	}
 	stubs := maps.Clone(kitStubs)
 	maps.Copy(stubs, replaced)
@@ -112,7 +137,8 @@ func cardCommand(t *testing.T, root string, args ...string) *exec.Cmd {
 	}
 	c := exec.CommandContext(t.Context(), "bash", append([]string{"bin/gpu-kit/card.sh", "-o", "card"}, args...)...)
 	c.Dir = root
-	c.Env = append(os.Environ(), "PATH="+filepath.Join(root, "path")+":/usr/local/bin:/usr/bin:/bin", "TMPDIR="+root)
+	c.Env = append(os.Environ(), "PATH="+filepath.Join(root, "path")+":/usr/local/bin:/usr/bin:/bin", "TMPDIR="+root,
+		"ROLLCALL_DATA=")
 	return c
 }
 
@@ -143,6 +169,8 @@ func kitFaults() (faults []kitFault) {
 		"card": {"path/nvidia-smi", "rollcall devices"}, "ptxas": {"path/ptxas"},
 		"driver": {"bin/gpu-kit/driver.test"}, "check": {"rollcall devices"}, "kernels": {"bin/gpu-kit/kernels.test"},
 		"engine": {"bin/gpu-kit/gpu.test"}, "methods": {"bin/gpu-kit/e2e.test"}, "speed": {"rollcall bench"},
+		"digests": {"bin/gpu-kit/gpu.test"}, "ncu": {"path/ncu", "rollcall bench"}, "peers": {"python3 bench/peers/cuda_all.py"},
+		"fault": {"bin/gpu-kit/driver.test"},
 		"launches": {"bin/gpu-kit/gpu.test"}, "memcheck": {"path/compute-sanitizer", "rollcall run"},
 		"racecheck": {"path/compute-sanitizer", "rollcall run"},
 		"synccheck": {"path/compute-sanitizer", "rollcall run"}, "curves": {"rollcall run"},
@@ -169,6 +197,7 @@ func kitFaults() (faults []kitFault) {
 var kitOwnFaults = []kitFault{
 	{"card", "rollcall devices", "second card", `sed s/cuda:0/cuda:1/`, "FAILED .*cuda:0 is not usable"},
 	{"card", "rollcall devices", "unusable", `sed s/usable/unusable/`, "FAILED .*cuda:0 is not usable"},
+	{"card", "rollcall devices", "no driver", `echo "cuda none: gpu: no driver"; exit 1`, "FAILED .*: gpu: no driver"},
 	{"card", "rollcall devices", "old libc", `echo "$0: libc.so.6: version GLIBC_2.34"; exit 1`, "FAILED .*GLIBC_2.34"},
 	{"ptxas", "path/ptxas", "kernel missing", `sed s/visible/hidden/`, "FAILED .*0 kernels, want the 3 of 2 files"},
 	{"ptxas", "path/ptxas", "one file fails", `[[ $* != *more.ptx ]] || exit 255`, "FAILED .*not assemble"},
@@ -182,8 +211,23 @@ var kitOwnFaults = []kitFault{
 	{"methods", "bin/gpu-kit/e2e.test", "cut short", `sed "s/nPASS/n/"`, "FAILED .*no line PASS"},
 	{"launches", "bin/gpu-kit/gpu.test", "no bf16", `sed s/bf16/tf32/`, "FAILED .*no benchmark ran in bf16"},
 	{"launches", "bin/gpu-kit/gpu.test", "names alone", `sed "s/ 5 / --- FAIL/"`, "FAILED .*no benchmark ran in tf32"},
-	{"speed", "rollcall bench", "on the CPU", `sed s/cuda-sm90/cpu-avx2/`, "FAILED .*not 6 rows of cuda"},
-	{"speed", "rollcall bench", "no speed", `sed s/1000.5/0/`, "FAILED .*not 6 rows of cuda"},
+	{"speed", "rollcall bench", "on the CPU", `sed s/cuda-sm90/cpu-avx2/`, "FAILED .*not 5 rows of cuda"},
+	{"speed", "rollcall bench", "no speed", `sed s/40000/0/`, "FAILED .*not 5 rows of cuda"},
+	{
+		"speed", "rollcall bench", "slow", `sed 's/mkdir/[[ $precision != bf16 ]] || sleep 60; mkdir/'`,
+		`timed out .*tf32 25.0 \(37\), tf32 25.0 \(37\), tf32 25.0 \(37\)$`,
+	},
+	{"digests", "bin/gpu-kit/gpu.test", "differs", `sed 's/equal/DIFFERENT from/'`, "FAILED .*no digest was compared"},
+	{"digests", "bin/gpu-kit/gpu.test", "unknown", `sed 's/0aff, equal/0aff, not recorded/'`, "FAILED .*not recorded"},
+	{"digests", "bin/gpu-kit/gpu.test", "one test", `sed 's/ LaunchDigests//'`, "FAILED .*not both tests"},
+	{
+		"digests", "bin/gpu-kit/gpu.test", "fails", `sed "s/PASS: Test%/FAIL: Test%/;s/^  exit/exit 1/"`,
+		"FAILED .*--- FAIL: TestRevisions",
+	},
+	{"ncu", "path/ncu", "no counters", `sed 's/^for.*/echo "==ERROR== ERR_NVGPUCTRPERM"; exit 1; &/'`, "FAILED .*CTRPERM"},
+	{"ncu", "path/ncu", "too few", `sed 's/i < count/i < 3/'`, "FAILED .*3 launches were profiled, want 26"},
+	{"peers", "path/python3", "no torch", `sed 's/exit 0/exit 1/'`, "left out .*no PyTorch"},
+	{"peers", "path/python3", "all wrong", `sed 's/True/False/g'`, "FAILED .*no variant was measured"},
 	{"memcheck", "path/compute-sanitizer", "no program", `sed "s/^.*exit$//"`, "FAILED .*not trained"},
 	{"memcheck", "path/compute-sanitizer", "no summary", `sed "s/echo.*summary.*//"`, "FAILED .*not 4 summaries"},
 	{"memcheck", "path/compute-sanitizer", "errors", `sed "s/: 0 errors/: 3 errors/"`, "FAILED .*SUMMARY: 3 errors"},
@@ -212,8 +256,11 @@ var kitOwnFaults = []kitFault{
 func (f kitFault) stub(t *testing.T) map[string]string {
 	t.Helper()
 	program, command, _ := strings.Cut(f.program, " ")
-	if program == "rollcall" {
+	switch program {
+	case "rollcall":
 		program = "bin/gpu-kit/rollcall"
+	case "python3":
+		program = "path/python3"
 	}
 	good := kitStubs[program]
 	if strings.HasPrefix(f.text, "sed ") {
@@ -231,89 +278,209 @@ func (f kitFault) stub(t *testing.T) map[string]string {
 	return map[string]string{program: f.text + "\n" + good}
 }
 
-// Every stage passes with programs that do their work, and none passes with a program that goes wrong in any way.
+// stagesOf returns the stages that card.sh runs by default.
+func stagesOf(t *testing.T) []string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^all=\((.*)\)$`).FindStringSubmatch(contents(t, "../../nets/gpu/card.sh"))
+	if found == nil {
+		t.Fatal("card.sh: no list of all stages")
+	}
+	return strings.Fields(found[1])
+}
+
+// tableOf returns the stages of a table, in its order, and the state of each.
+func tableOf(t *testing.T, root string) (stages []string, state map[string]string) {
+	t.Helper()
+	state = map[string]string{}
+	line := regexp.MustCompile(`(?m)^(\w+) +(passed|FAILED|timed out|left out) +\d+ s  \S.*$`)
+	for _, m := range line.FindAllStringSubmatch(contents(t, filepath.Join(root, "card", "table.txt")), -1) {
+		stages = append(stages, m[1])
+		state[m[1]] = m[2]
+	}
+	return stages, state
+}
+
+// Every stage passes with programs that do their work, in the order of the list, and none passes with a program that
+// goes wrong in any way.
 func TestGPUKitStages(t *testing.T) {
-	printed, status := card(t, kit(t, nil))
-	stages := regexp.MustCompile(`(?m)^\w+ +passed +\d+ s  \S.*$`).FindAllString(printed, -1)
-	if status != 0 || len(stages) != 13 {
-		t.Fatalf("card.sh: status %d, want 0 and 13 stages that passed and say how:\n%s", status, printed)
+	root := kit(t, nil)
+	printed, status := card(t, root)
+	stages, _ := tableOf(t, root)
+	if status != 0 || strings.Count(printed, " passed ") != len(stages) || !slices.Equal(stages, stagesOf(t)) {
+		t.Fatalf("card.sh: status %d, want 0 and the stages of its list, passed:\n%s", status, printed)
 	}
 	var wait sync.WaitGroup
 	running := make(chan struct{}, 8) // a stage that hangs only waits
 	for _, f := range kitFaults() {
 		root, limit := kit(t, f.stub(t)), "60"
-		if f.name == "hangs" {
+		if f.name == "hangs" || f.name == "slow" {
 			limit = "1"
 		}
 		wait.Go(func() {
 			running <- struct{}{}
 			defer func() { <-running }()
 			printed, status := card(t, root, "-t", limit, f.stage)
-			want := `(?m)^` + f.stage + ` +` + f.want
-			if status != 1 || !regexp.MustCompile(want).MatchString(printed) {
-				t.Errorf("%s, %s, %s: status %d, want 1 and a line %s:\n%s",
-					f.stage, f.program, f.name, status, want, printed)
+			want, wantStatus := `(?m)^`+f.stage+` +`+f.want, 1
+			if strings.HasPrefix(f.want, "left out") {
+				wantStatus = 0
+			}
+			if status != wantStatus || !regexp.MustCompile(want).MatchString(printed) {
+				t.Errorf("%s, %s, %s: status %d, want %d and a line %s:\n%s",
+					f.stage, f.program, f.name, status, wantStatus, want, printed)
 			}
 		})
 	}
 	wait.Wait()
 }
 
-// The line of a stage is there as soon as the stage ends. A second call adds to the table and to the archive of the
-// first, also if that was interrupted.
-func TestGPUKitCalls(t *testing.T) {
-	root := kit(t, map[string]string{"bin/gpu-kit/driver.test": "sleep 60"})
-	c := cardCommand(t, root, "card", "driver")
+// hanging is a kit in which a stage hangs until a file is there.
+func hanging(t *testing.T) (root, goOn string) {
+	t.Helper()
+	goOn = filepath.Join(t.TempDir(), "go-on")
+	return kit(t, map[string]string{
+		"bin/gpu-kit/kernels.test": "until [[ -f " + goOn + " ]]; do sleep 0.05; done" + testStub,
+	}), goOn
+}
+
+// until waits for something that other processes do.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a minute has passed, and not ", what)
+		}
+	}
+}
+
+// hangs waits until the stage that hangs has begun.
+func hangs(t *testing.T, root string) {
+	t.Helper()
+	until(t, "kernels.log", func() bool {
+		_, err := os.Stat(filepath.Join(root, "card", "logs", "kernels.log"))
+		return err == nil
+	})
+}
+
+// The line of a stage is there as soon as the stage ends. The stages run on when their caller is killed; another call
+// follows them, for as long as it is patient, and does not run again what has a verdict.
+func TestGPUKitRunsOn(t *testing.T) {
+	root, goOn := hanging(t)
+	c := cardCommand(t, root, "card", "kernels", "driver")
 	stdout := must.Get(c.StdoutPipe())(t)
 	must.OK(t, c.Start())
-	// driver.test hangs: the line of the first stage does not wait for it.
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "card       passed") {
 		t.Errorf("first line %q, %v, want of stage card", line, err)
 	}
-	for log := filepath.Join(root, "card", "logs", "driver.log"); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(log); err == nil {
-			break
-		}
+	hangs(t, root)
+	must.OK(t, c.Process.Kill())
+	_ = c.Wait() // it was killed
+	if printed, status := card(t, root, "-w", "1", "card", "kernels", "driver"); status != 3 ||
+		!strings.Contains(printed, "follows the stages of another call") || !strings.Contains(printed, "run on") {
+		t.Errorf("while the stages run: status %d, want 3:\n%s", status, printed)
 	}
+	logs := filepath.Join(root, "card", "logs.tar.gz")
+	list := must.Get(exec.CommandContext(t.Context(), "tar", "-tzf", logs).Output())(t)
+	if !slices.Contains(strings.Fields(string(list)), "logs/card.log") {
+		t.Errorf("logs.tar.gz after the first stage: %q, want logs/card.log", list)
+	}
+	must.OK(t, os.WriteFile(goOn, nil, 0o600))
+	printed, status := card(t, root, "card", "kernels", "driver")
+	stages, _ := tableOf(t, root)
+	if status != 0 || !slices.Equal(stages, []string{"card", "kernels", "driver"}) {
+		t.Errorf("collected: status %d, stages %v, want 0 and three:\n%s", status, stages, printed)
+	}
+	if printed, status := card(t, root, "kernels"); status != 0 || strings.Count(printed, "kernels    passed") != 1 {
+		t.Errorf("a stage that is named runs again: status %d, want 0:\n%s", status, printed)
+	}
+	if stages, _ := tableOf(t, root); !slices.Equal(stages, []string{"card", "driver", "kernels"}) {
+		t.Errorf("stages %v, want each once, kernels last", stages)
+	}
+	must.OK(t, os.Remove(filepath.Join(root, "bin/gpu-kit/kernels.test"))) // it is not needed any more
+	printed, status = card(t, root)
+	if _, state := tableOf(t, root); status != 0 || len(state) != len(stagesOf(t)) || state["kernels"] != "passed" {
+		t.Errorf("without names: status %d, want 0 and all stages, kernels from before:\n%s", status, printed)
+	}
+	if printed, status := card(t, root); status != 0 || strings.Count(printed, " passed ") != len(stagesOf(t)) {
+		t.Errorf("nothing is left to run: status %d, want 0 and the table:\n%s", status, printed)
+	}
+}
+
+// A worker that is killed leaves the table of what has ended. The next call ends the stage that was left running, and
+// goes on with it.
+func TestGPUKitKilled(t *testing.T) {
+	root, goOn := hanging(t)
+	c := cardCommand(t, root, "-T", "500", "card", "kernels", "driver")
+	var out strings.Builder
+	c.Stdout, c.Stderr = &out, &out
+	must.OK(t, c.Start())
+	hangs(t, root)
+	worker := strings.TrimSpace(contents(t, filepath.Join(root, "card", "logs", "worker")))
+	must.OK(t, exec.CommandContext(t.Context(), "kill", "-KILL", worker).Run())
+	if err := c.Wait(); err == nil || c.ProcessState.ExitCode() != 1 ||
+		!strings.Contains(out.String(), "not run: kernels driver") {
+		t.Errorf("killed: %v, want status 1 and what has not run:\n%s", err, out.String())
+	}
+	left := strings.TrimSpace(contents(t, filepath.Join(root, "card", "logs", "stage")))
+	must.OK(t, os.WriteFile(goOn+".not", nil, 0o600))
+	// The second time the stage goes on at once.
+	must.OK(t, os.WriteFile(filepath.Join(root, "bin/gpu-kit/kernels.test"), []byte("#!/bin/bash\n"+testStub), 0o700))
+	printed, status := card(t, root)
+	if _, state := tableOf(t, root); status != 0 || len(state) != len(stagesOf(t)) {
+		t.Errorf("called anew: status %d, want 0 and all stages:\n%s", status, printed)
+	}
+	until(t, "the stage that was left is gone", func() bool {
+		_, err := os.Stat("/proc/" + left)
+		return errors.Is(err, os.ErrNotExist)
+	})
+}
+
+// Ctrl-C ends the stages.
+func TestGPUKitInterrupted(t *testing.T) {
+	root, _ := hanging(t)
+	c := cardCommand(t, root, "card", "kernels")
+	must.OK(t, c.Start())
+	hangs(t, root)
+	left := strings.TrimSpace(contents(t, filepath.Join(root, "card", "logs", "stage")))
 	must.OK(t, c.Process.Signal(os.Interrupt))
 	if err := c.Wait(); err == nil || c.ProcessState.ExitCode() != 130 {
 		t.Errorf("interrupted: %v, want status 130", err)
 	}
-	if printed, status := card(t, root, "kernels"); status != 0 {
-		t.Errorf("second call: status %d, want 0:\n%s", status, printed)
+	until(t, "the stage is gone", func() bool {
+		_, err := os.Stat("/proc/" + left)
+		return errors.Is(err, os.ErrNotExist)
+	})
+	if stages, _ := tableOf(t, root); !slices.Equal(stages, []string{"card"}) {
+		t.Errorf("stages %v, want card alone", stages)
 	}
-	tableText := contents(t, filepath.Join(root, "card", "table.txt"))
-	if !regexp.MustCompile(`^card .*\nkernels .*\n$`).MatchString(tableText) {
-		t.Errorf("table.txt: %q, want lines of card and kernels", tableText)
-	}
-	logs := filepath.Join(root, "card", "logs.tar.gz")
-	list := must.Get(exec.CommandContext(t.Context(), "tar", "-tzf", logs).Output())(t)
-	names := strings.Fields(string(list))
-	for _, want := range []string{"logs/card.log", "logs/driver.log", "logs/kernels.log"} {
-		if !slices.Contains(names, want) {
-			t.Errorf("logs.tar.gz: %q, want %s", names, want)
-		}
-	}
-	left, err := os.ReadDir(filepath.Join(root, "card"))
-	if err != nil || len(left) != 2 {
-		t.Errorf("%v, %v, want table.txt and logs.tar.gz alone", left, err)
+}
+
+// -T bounds all stages together: one that does not end in time is ended, and what is behind it is left out.
+func TestGPUKitBudget(t *testing.T) {
+	root, _ := hanging(t)
+	begun := time.Now()
+	printed, status := card(t, root, "-T", "7", "card", "kernels", "driver", "engine")
+	took := time.Since(begun)
+	_, state := tableOf(t, root)
+	if status != 1 || state["card"] != "passed" || state["kernels"] != "timed out" || state["driver"] != "left out" ||
+		state["engine"] != "left out" || !strings.Contains(printed, "no time") || took > 30*time.Second {
+		t.Errorf("-T 7: status %d after %v, want 1 and no time for driver and engine:\n%s", status, took, printed)
 	}
 }
 
 // What a machine lacks leaves a stage out, which is no failure.
 func TestGPUKitLeftOut(t *testing.T) {
-	for _, tool := range []string{"ptxas", "compute-sanitizer"} {
+	for _, tool := range []string{"ptxas", "compute-sanitizer", "ncu"} {
 		for _, folder := range []string{"/usr/local/cuda*/bin", "/usr/local/bin", "/usr/bin", "/bin"} {
 			if found, err := filepath.Glob(filepath.Join(folder, tool)); err != nil || len(found) > 0 {
 				t.Skipf("left out: %v, this machine has %v", err, found)
 			}
 		}
 	}
-	root := kit(t, map[string]string{"path/ptxas": "", "path/compute-sanitizer": ""})
-	printed, status := card(t, root, "ptxas", "racecheck")
-	if status != 0 || strings.Count(printed, "left out") != 2 ||
-		!strings.Contains(printed, "no ptxas\n") || !strings.Contains(printed, "no compute-sanitizer\n") {
+	root := kit(t, map[string]string{"path/ptxas": "", "path/compute-sanitizer": "", "path/ncu": ""})
+	printed, status := card(t, root, "ptxas", "racecheck", "ncu")
+	if status != 0 || strings.Count(printed, "left out") != 3 || !strings.Contains(printed, "no ptxas\n") ||
+		!strings.Contains(printed, "no compute-sanitizer\n") || !strings.Contains(printed, "no ncu\n") {
 		t.Errorf("without tools: status %d, want 0 and what is left out:\n%s", status, printed)
 	}
 }
@@ -322,8 +489,10 @@ func TestGPUKitLeftOut(t *testing.T) {
 func TestGPUKitRefusals(t *testing.T) {
 	root := kit(t, nil)
 	for _, c := range []struct{ args, want string }{
-		{"speeed", "card.sh: stage speeed: unknown, want some of card ptxas"},
+		{"speeed", "card.sh: stage speeed: unknown, want some of card check"},
 		{"-t 8m card", "card.sh: -t 8m: want a number of seconds"},
+		{"-T 0 card", "card.sh: -T 0: want a number of seconds"},
+		{"-w x card", "card.sh: -w x: want a number of seconds"},
 		{"-e no/lib card", "no/lib"},
 		{"-x card", "card.sh: see the first lines of bin/gpu-kit/card.sh"},
 	} {
@@ -336,8 +505,122 @@ func TestGPUKitRefusals(t *testing.T) {
 	if printed, status := card(t, root, "card"); status != 2 || !strings.Contains(printed, "make gpu-kit packs") {
 		t.Errorf("without rollcall: status %d, %q", status, printed)
 	}
-	must.OK(t, os.RemoveAll(filepath.Join(root, "nets/gpu/kernels")))
-	if printed, status := card(t, root, "card"); status != 2 || !strings.Contains(printed, "not the root of a check") {
-		t.Errorf("without a checkout: status %d, %q", status, printed)
+}
+
+// card.sh unpacks the archive beside it, once, with xz or Python, and again if another archive lies there.
+func TestGPUKitUnpacks(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if _, noXZ := exec.LookPath("xz"); err != nil || noXZ != nil {
+		t.Skip("left out: no Python, or no xz to pack with")
+	}
+	for _, without := range []string{"python3", "xz"} {
+		root := kit(t, map[string]string{"path/python3": ""})
+		pack := func() {
+			c := exec.CommandContext(t.Context(), "tar", "-cJf", "gpu-kit.tar.xz", "gpu-kit")
+			c.Dir = filepath.Join(root, "bin")
+			must.OK(t, c.Run())
+			must.OK(t, os.RemoveAll(filepath.Join(root, "bin/gpu-kit")))
+		}
+		pack()
+		// A PATH of links to all programs but one.
+		path := filepath.Join(root, "programs")
+		must.OK(t, os.Mkdir(path, 0o700))
+		for _, folder := range []string{"/bin", "/usr/bin"} {
+			for _, e := range must.Get(os.ReadDir(folder))(t) {
+				if !strings.HasPrefix(e.Name(), without) {
+					_ = os.Symlink(filepath.Join(folder, e.Name()), filepath.Join(path, e.Name())) // the first one
+				}
+			}
+		}
+		if without == "xz" {
+			_ = os.Symlink(python, filepath.Join(path, "python3")) // if it is elsewhere
+		}
+		must.OK(t, os.WriteFile(filepath.Join(root, "bin/card.sh"), []byte(contents(t, "../../nets/gpu/card.sh")), 0o600))
+		run := func() (string, int) {
+			c := cardCommand(t, root)
+			c.Args = []string{"bash", "bin/card.sh", "-o", "card", "check"}
+			c.Env = append(c.Env, "PATH="+filepath.Join(root, "path")+":"+path)
+			out, _ := c.CombinedOutput() // its status says it
+			return string(out), c.ProcessState.ExitCode()
+		}
+		if printed, status := run(); status != 0 || !strings.Contains(printed, "check      passed") {
+			t.Errorf("without %s: status %d, want 0:\n%s", without, status, printed)
+		}
+		must.OK(t, os.Remove(filepath.Join(root, "bin/gpu-kit/driver.test")))
+		if printed, status := run(); status != 0 || !strings.Contains(printed, "check      passed") {
+			t.Errorf("without %s, again: status %d, want 0:\n%s", without, status, printed)
+		}
+		if _, err := os.Stat(filepath.Join(root, "bin/gpu-kit/driver.test")); err == nil {
+			t.Errorf("without %s: the second call unpacked the same archive again", without)
+		}
+	}
+}
+
+// `make gpu-data` packs CIFAR-10 in pieces, and `card.sh data` takes them one by one, in any order, and joins them.
+func TestGPUKitData(t *testing.T) {
+	root := kit(t, nil)
+	bin, store := filepath.Join(root, "bin"), filepath.Join(root, "store")
+	must.OK(t, os.MkdirAll(filepath.Join(root, "cifar-10-batches-bin"), 0o700))
+	batch := filepath.Join("cifar-10-batches-bin", "data_batch_1.bin")
+	text := strings.Repeat("ship\n", 4000)
+	must.OK(t, os.WriteFile(filepath.Join(root, batch), []byte(text), 0o600))
+	c := exec.CommandContext(t.Context(), "bash", "-ec", `tar -cz cifar-10-batches-bin >whole
+split -d -a 2 -n 4 whole bin/gpu-data.; cd bin; sha256sum gpu-data.0? >gpu-data.sums`)
+	c.Dir = root
+	must.OK(t, c.Run())
+	must.OK(t, os.Mkdir(filepath.Join(root, "away"), 0o700))
+	var pieces []string
+	for _, path := range must.Get(filepath.Glob(filepath.Join(bin, "gpu-data.0*")))(t) {
+		pieces = append(pieces, filepath.Base(path))
+		must.OK(t, os.Rename(path, filepath.Join(root, "away", filepath.Base(path))))
+	}
+	take := func() (string, int) {
+		c := cardCommand(t, root)
+		c.Args = []string{"bash", "bin/gpu-kit/../card.sh", "data"}
+		c.Env = append(c.Env, "ROLLCALL_DATA="+store)
+		out, _ := c.CombinedOutput() // its status says it
+		return string(out), c.ProcessState.ExitCode()
+	}
+	must.OK(t, os.WriteFile(filepath.Join(bin, "card.sh"), []byte(contents(t, "../../nets/gpu/card.sh")), 0o600))
+	damaged := filepath.Join(bin, pieces[0])
+	must.OK(t, os.WriteFile(damaged, []byte("other"), 0o600))
+	if printed, status := take(); status != 1 || !strings.Contains(printed, "not what was packed") {
+		t.Errorf("a damaged piece: status %d, %q, want 1", status, printed)
+	}
+	must.OK(t, os.Remove(damaged))
+	for i, k := range []int{2, 0, 3, 1} {
+		at := filepath.Join(bin, pieces[k])
+		must.OK(t, os.Rename(filepath.Join(root, "away", pieces[k]), at))
+		printed, status := take()
+		want := []string{"1 of 4 pieces", "2 of 4 pieces", "missing: gpu-data.01", "CIFAR-10 is there"}[i]
+		if status != 0 || !strings.Contains(printed, want) {
+			t.Errorf("piece %d: status %d, %q, want 0 and %q", k, status, printed, want)
+		}
+		must.OK(t, os.Remove(at))
+	}
+	if got := contents(t, filepath.Join(store, batch)); got != text {
+		t.Errorf("joined: %d bytes, want the %d that were packed", len(got), len(text))
+	}
+}
+
+// The kit and the checkout can be sent together where 56 MiB may travel.
+func TestGPUKitSize(t *testing.T) {
+	packed, err := os.Stat("../../bin/gpu-kit.tar.xz")
+	if err != nil {
+		t.Skip("left out: make gpu-kit has not run")
+	}
+	list, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "-z").Output()
+	if err != nil {
+		t.Skip("left out: no git checkout")
+	}
+	size := packed.Size()
+	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
+		if info, err := os.Lstat(filepath.Join("../..", name)); err == nil {
+			size += info.Size()
+		}
+	}
+	t.Logf("kit %.1f MiB, with the tracked files %.1f MiB", float64(packed.Size())/(1<<20), float64(size)/(1<<20))
+	if size > 56<<20 {
+		t.Errorf("kit and tracked files have %d bytes, want 56 MiB at the most", size)
 	}
 }
