@@ -281,7 +281,7 @@ func (f kitFault) stub(t *testing.T) map[string]string {
 // stagesOf returns the stages that card.sh runs by default.
 func stagesOf(t *testing.T) []string {
 	t.Helper()
-	found := regexp.MustCompile(`(?m)^all=\((.*)\)$`).FindStringSubmatch(contents(t, "../../nets/gpu/card.sh"))
+	found := regexp.MustCompile(`(?s)\nall=\((.*?)\)\n`).FindStringSubmatch(contents(t, "../../nets/gpu/card.sh"))
 	if found == nil {
 		t.Fatal("card.sh: no list of all stages")
 	}

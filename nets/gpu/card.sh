@@ -4,10 +4,10 @@
 #
 # Checks and times the CUDA engine on the first card of a machine, which needs no Go and no checkout.
 #
-# `make gpu-kit` packs the program, the test binaries and the files that they read into bin/gpu-kit.tar.xz. Copy that and
-# bin/card.sh into a folder of the card's machine and run card.sh there, which unpacks what lies beside it. A stage passes
-# only if it proves that it ran: its line in FOLDER/table.txt says how. FOLDER/logs.tar.gz has the logs, and the files of
-# the runs. Both are whole after every stage. The stages, the most telling first:
+# `make gpu-kit` packs the program, the test binaries and the files that they read into bin/gpu-kit.tar.xz. Copy that
+# and bin/card.sh into a folder of the card's machine and run card.sh there, which unpacks what lies beside it. A stage
+# passes only if it proves that it ran: its line in FOLDER/table.txt says how. FOLDER/logs.tar.gz has the logs, and the
+# files of the runs. Both are whole after every stage. The stages, the most telling first:
 #
 #   card        the card, its driver, and that the program can use it
 #   check       `rollcall devices --check`: every kernel, small rounds of six nets beside the CPU
@@ -38,7 +38,8 @@
 #
 # card.sh data takes the pieces of CIFAR-10 that lie beside it (`make gpu-data`) to $ROLLCALL_DATA, default
 # rollcall-data in $TMPDIR, and joins them once all are there. Pieces may come one by one, each in a call of its own.
-all=(card check speed digests ncu peers kernels engine driver ptxas launches memcheck racecheck synccheck methods curves)
+all=(card check speed digests ncu peers kernels engine driver ptxas launches memcheck racecheck synccheck methods
+  curves)
 declare -A limits=([card]=60 [check]=180 [speed]=150 [digests]=150 [ncu]=150 [peers]=150 [kernels]=300 [engine]=300
   [driver]=60 [ptxas]=90 [launches]=200 [memcheck]=200 [racecheck]=300 [synccheck]=200 [methods]=200 [curves]=580
   [fault]=60)
@@ -148,7 +149,8 @@ stage_speed() {
   for run in 'tf32 --profile' 'tf32 --clients 14' 'tf32 --clients 270' 'bf16 --profile' 'fp32 --profile'; do
     # --clients: about 5 and 100 active; without, about 37.
     # shellcheck disable=SC2086 # the words of a run
-    "$kit/rollcall" bench "${flags[@]}" --device cuda --out "$out" --precision $run || fail "rollcall bench: exit status $?"
+    "$kit/rollcall" bench "${flags[@]}" --device cuda --out "$out" --precision $run ||
+      fail "rollcall bench: exit status $?"
     rows=$(awk -F, '
       NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
       $at["engine"] ~ /^cuda-sm/ && $at["rounds"] > 0 && $at["client_steps_per_s"] > 0 {
@@ -334,7 +336,7 @@ why_not() {
 kill_stage() {
   local group
   group=$(cat "$work/stage" 2>/dev/null) || return
-  [[ $(cat "/proc/$group/environ" 2>/dev/null | tr '\0' '\n') != *"work=$work"* ]] || kill -KILL -- "-$group" 2>/dev/null
+  ! grep -qz "^work=$work$" "/proc/$group/environ" 2>/dev/null || kill -KILL -- "-$group" 2>/dev/null
   rm -f "$work/stage"
 }
 
