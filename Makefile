@@ -109,7 +109,8 @@ check-driver: ## hold what the program knows of the driver to NVIDIA's own libra
 	@$(if $(TAGS),,echo 'rollcall: check-driver: want cgo and a C compiler' >&2; exit 1)
 	@library=$$(nets/gpu/driver/libcuda.sh $(CHECK_DRIVER)) && if [ -n "$$library" ]; then \
 		export ROLLCALL_TEST_LIBCUDA="$$library" && \
-		$(GO) test $(TAGS) -count=1 -v -run 'TestHardware(Symbols|Names)$$|TestDriverWithoutCard$$' ./nets/gpu/driver ./bench/e2e; \
+		$(GO) test $(TAGS) -vet=off -count=1 -v -run 'TestHardware(Symbols|Names)$$|TestDriverWithoutCard$$' \
+			./nets/gpu/driver ./bench/e2e; \
 	fi
 
 limits: ## rewrite the limits of check-ptx

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# libcuda.sh [-optional]: prints the path of NVIDIA's driver library, which it keeps in the user's cache with its compiler
-# of PTX. Both come from Debian, by apt with lists of its own: nothing is installed, and no card is needed.
+# libcuda.sh [-optional]: prints the path of NVIDIA's driver library, which it keeps in the user's cache with its
+# compiler of PTX. Both come from Debian, by apt with lists of its own: nothing is installed, and no card is needed.
 #
-# With -optional it prints no path where they cannot be had, and says why on stderr. A wrong checksum is always an error.
+# With -optional it is no failure where they cannot be had: no path is printed, and why on stderr. A wrong checksum is
+# always a failure.
 set -euo pipefail
 optional=${1:-}
 version=535.261.03-1
@@ -24,10 +25,11 @@ if ! right "$cache" 2>/dev/null; then
   # The sums below say what is trusted.
   echo 'deb [trusted=yes] http://deb.debian.org/debian bookworm non-free' >sources
   get() {
-    apt-get -qq -o Dir::Etc::SourceList="$new/sources" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$new/lists" \
-      -o Dir::Cache="$new" -o APT::Sandbox::User=root "$@" >&2
+    apt-get -qq -o Dir::Etc::SourceList="$new/sources" -o Dir::Etc::SourceParts=/dev/null \
+      -o Dir::State::Lists="$new/lists" -o Dir::Cache="$new" -o APT::Sandbox::User=root "$@" >&2
   }
-  get update && get download {libcuda1,libnvidia-ptxjitcompiler1}=$version || left_out "libcuda1 $version is not to be had"
+  get update && get download {libcuda1,libnvidia-ptxjitcompiler1}=$version ||
+    left_out "libcuda1 $version is not to be had"
   for package in *.deb; do dpkg-deb -x "$package" unpacked; done
   right unpacked/usr/lib/x86_64-linux-gnu/nvidia/current
   mkdir -p "$cache"

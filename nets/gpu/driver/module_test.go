@@ -38,8 +38,8 @@ func TestJIT(t *testing.T) {
 	})
 }
 
-// TestCompiler loads PTX with a driver in a folder that the loader does not know. It finds the compiler beside it; where
-// there is none, the error says which file is missing.
+// TestCompiler loads PTX with a driver in a folder that the loader does not know. The driver finds the compiler beside
+// it; where there is none, the error says which file is missing.
 func TestCompiler(t *testing.T) {
 	for name, there := range map[string]bool{"beside": true, "missing": false} {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestCompiler(t *testing.T) {
 					return
 				}
 				_, err := d.LoadModule("fill", fillPTX)
-				want := "gpu: module fill: PTX JIT compiler library not found: no libnvidia-ptxjitcompiler.so.1 loads " +
-					"from the folder of " + lib + "; a container wants NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+				want := "gpu: module fill: PTX JIT compiler library not found: no libnvidia-ptxjitcompiler.so.1 " +
+					"loads from the folder of " + lib + "; a container wants NVIDIA_DRIVER_CAPABILITIES=compute,utility"
 				if err == nil || err.Error() != want {
 					t.Errorf("LoadModule: %v\nwant %s", err, want)
 				}
