@@ -36,7 +36,7 @@ func onDriver(t *testing.T) bool {
 		if named != "" {
 			t.Fatal(err)
 		}
-		t.Skip(err)
+		t.Skipf("left out: %v (make check-driver gets a library)", err)
 	}
 	return true
 }
@@ -49,8 +49,8 @@ func TestHardwareSymbols(t *testing.T) {
 	for _, name := range lookUp(true) {
 		t.Errorf("%s: no %s, which needed.h has", library.path, name)
 	}
-	for _, name := range lookUp(false) {
-		if explained[name] == "" {
+	for _, name := range lookUp(false) { // a machine's may be so new that it has dropped some
+		if explained[name] == "" && os.Getenv(driverVariable) != "" {
 			t.Errorf("%s: no %s, which linked.h has", library.path, name)
 		}
 	}
