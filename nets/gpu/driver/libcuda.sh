@@ -22,7 +22,7 @@ if ! right "$cache" 2>/dev/null; then
   trap 'rm -rf "$new"' EXIT
   cd "$new"
   mkdir -p lists/partial archives/partial
-  # The sums below say what is trusted.
+  # The sums above say what is trusted, not a key of Debian's, which other distributions lack.
   echo 'deb [trusted=yes] http://deb.debian.org/debian bookworm non-free' >sources
   get() {
     apt-get -qq -o Dir::Etc::SourceList="$new/sources" -o Dir::Etc::SourceParts=/dev/null \
