@@ -20,7 +20,7 @@ HOST    := $(subst $() ,/,$(shell $(GO) env CGO_ENABLED GOOS GOARCH))
 TAGS    := $(if $(filter 1/linux/amd64 1/linux/arm64,$(HOST)),-tags=gpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help env build test test-long test-gpu gpu-kit gpu-data wheel race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx limits predict bench-cifar bench-svhn bench-cinic nightly replay-cheap replay-fedawe replay-cafed replay-fedar scoreboard clean
+.PHONY: help env build test test-long test-gpu gpu-kit gpu-data wheel race fuzz lint vuln fmt generate check-generated kernels check-kernels check-ptx check-driver limits predict bench-cifar bench-svhn bench-cinic nightly replay-cheap replay-fedawe replay-cafed replay-fedar scoreboard clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -114,6 +114,15 @@ check-kernels: ## fail if regenerating the PTX would change anything
 # CHECK_PTX=-optional lets a machine pass that cannot get the assemblers.
 check-ptx: ## assemble the PTX with NVIDIA's assemblers, from PyPI, and hold the machine code to its limits
 	$(GO) run ./nets/gpu/sass/check $(CHECK_PTX)
+
+# CHECK_DRIVER=-optional lets a machine pass that cannot get the library.
+check-driver: ## hold what the program knows of the driver to NVIDIA's own library, from Debian, without a card
+	@$(if $(TAGS),,echo 'rollcall: check-driver: want cgo and a C compiler' >&2; exit 1)
+	@library=$$(nets/gpu/driver/libcuda.sh $(CHECK_DRIVER)) && if [ -n "$$library" ]; then \
+		export ROLLCALL_TEST_LIBCUDA="$$library" && \
+		$(GO) test $(TAGS) -vet=off -count=1 -v -run 'TestHardware(Symbols|Names)$$|TestDriverWithoutCard$$' \
+			./nets/gpu/driver ./bench/e2e; \
+	fi
 
 limits: ## rewrite the limits of check-ptx
 	$(GO) run ./nets/gpu/sass/check -update

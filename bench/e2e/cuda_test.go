@@ -318,6 +318,37 @@ func TestDevicesCheck(t *testing.T) {
 	}
 }
 
+// NVIDIA's own driver library on a machine without a card: each command says so in one line.
+func TestDriverWithoutCard(t *testing.T) {
+	library := os.Getenv("ROLLCALL_TEST_LIBCUDA")
+	if library == "" {
+		t.Skip("left out: ROLLCALL_TEST_LIBCUDA names no driver library (make check-driver)")
+	}
+	if cards := must.Get(filepath.Glob("/proc/driver/nvidia/gpus/*"))(t); len(cards) > 0 {
+		t.Skip("left out: this machine has a card")
+	}
+	why := "gpu: " + library + ": cuInit: no CUDA-capable device is detected (CUDA_ERROR_NO_DEVICE)\n"
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string // the last line of both streams, and the only one of a command that fails
+	}{
+		{"devices", statusOK, "cuda     none: " + why},
+		{"devices --check", statusFailure, "rollcall: devices: no card to check: " + why},
+		{"run --data synthetic --device cuda --rounds 1", statusFailure, "rollcall: device cuda: " + why},
+	} {
+		cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+		cmd.Args = append([]string{"rollcall"}, strings.Fields(c.args)...) // by its name it is the program
+		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "ROLLCALL_LIBCUDA="+library)
+		out, _ := cmd.CombinedOutput()
+		status := cmd.ProcessState.ExitCode()
+		said, found := strings.CutSuffix(string(out), c.want)
+		if status != c.status || !found || c.args != "devices" && said != "" {
+			t.Errorf("rollcall %s: status %d, %q, want %d, %q", c.args, status, out, c.status, c.want)
+		}
+	}
+}
+
 // Ctrl-C ends a check at once, without a verdict.
 func TestDevicesCheckInterrupted(t *testing.T) {
 	cmd := emulated(t, nil, "devices", "--check", "--nets", "cnn-cifar10,resnet20")

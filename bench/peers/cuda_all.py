@@ -200,7 +200,7 @@ def main():
     ap.add_argument("--timeout", type=float, default=40, help="of a variant; the first also loads the libraries")
     ap.add_argument("--slow", type=float, default=60, help="of variants that compile")
     ap.add_argument("--csv", default="cuda-peers.csv")
-    ap.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: to try this program")
+    ap.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: to try this program, with little work")
     ap.add_argument("--only", default="", help="variants with this in their line of WORK, such as resnet18")
     ap.add_argument("--jax-only", action="store_true")
     args = ap.parse_args()
@@ -209,6 +209,8 @@ def main():
     work = [] if args.jax_only else [w for w in WORK if args.only in " ".join(w)]
     try:
         for i, (spec, *names) in enumerate(work):
+            if args.device == "cpu":
+                spec = " ".join((*spec.split()[:2], "2 1 8"))
             names = results.variants(spec, names)
             if names and time.monotonic() + args.seconds + 3 < end:
                 together(spec, names, workers, results, args, end)

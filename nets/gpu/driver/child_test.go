@@ -52,21 +52,25 @@ func fake(t *testing.T, flags ...string) string {
 	if os.Getenv(child) != "" {
 		return os.Getenv(Variable)
 	}
+	lib := filepath.Join(t.TempDir(), "libfake.so")
+	build(t, lib, append(flags, "testdata/fakecuda.c")...)
+	return lib
+}
+
+// build makes a library with the compiler of cgo.
+func build(t *testing.T, lib string, args ...string) {
+	t.Helper()
 	cc := os.Getenv("CC")
 	if cc == "" {
 		cc = "gcc"
 	}
 	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("no C compiler to build the fake driver with: %v", err)
+		t.Skipf("no C compiler to build %s with: %v", lib, err)
 	}
-	lib := filepath.Join(t.TempDir(), "libfake.so")
-	args := append([]string{
-		"-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", lib, "testdata/fakecuda.c",
-	}, flags...)
-	if out, err := exec.CommandContext(t.Context(), cc, args...).CombinedOutput(); err != nil {
+	args = append([]string{"-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", lib}, args...)
+	if out, err := exec.CommandContext(t.Context(), cc, append(args, "-ldl")...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", cc, args, err, out)
 	}
-	return lib
 }
 
 // withFake runs the calling test in a child process whose driver is the fake, with plans such as "cuInit=100".

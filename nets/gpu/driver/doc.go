@@ -14,7 +14,7 @@
 //     refers to and rollcall never calls. shim.c defines each of them as a jump into the library. A new driver function
 //     is a line in needed.h.
 //   - The tests run on testdata/fakecuda.c, a library whose calls fail when a test asks for it, and on the real driver
-//     if the machine has a card.
+//     if the machine has a card. `make check-driver` gets a real one that works as far as it can without a card.
 //
 // The package needs a C compiler, and the CGO_CFLAGS and CGO_LDFLAGS that the Makefile exports, but no file of
 // NVIDIA's: gorgonia.org/cu compiles against cuda.h in this folder and links with the empty lib/libcuda.a.

@@ -3,13 +3,103 @@
 package driver
 
 import (
+	_ "embed"
 	"errors"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"rollcall/internal/must"
 )
+
+const (
+	// driverVariable names the environment variable that names a driver library of NVIDIA's for the tests that need no
+	// device, as `make check-driver` does. If it is empty, they take this machine's.
+	driverVariable = "ROLLCALL_TEST_LIBCUDA"
+	// faultVariable names the environment variable that allows a test to fault the device. The machine logs the fault
+	// (an Xid), and another program that uses the device may notice.
+	faultVariable = "ROLLCALL_TEST_FAULT"
+)
+
+// onDriver runs the calling test in a child process with a driver library of NVIDIA's. It skips the test if none is
+// named and the machine has none.
+func onDriver(t *testing.T) bool {
+	t.Helper()
+	named := os.Getenv(driverVariable)
+	if !inChild(t, map[string]string{Variable: named}) {
+		return false
+	}
+	err := load()
+	if library.version < minVersion { // none was found, or a stub, or an old one
+		if named != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("left out: %v (make check-driver gets a library)", err)
+	}
+	return true
+}
+
+// TestHardwareSymbols looks up every driver function in the real library.
+func TestHardwareSymbols(t *testing.T) {
+	if !onDriver(t) {
+		return
+	}
+	for _, name := range lookUp(true) {
+		t.Errorf("%s: no %s, which needed.h has", library.path, name)
+	}
+	for _, name := range lookUp(false) { // a machine's may be so new that it has dropped some
+		if explained[name] == "" && os.Getenv(driverVariable) != "" {
+			t.Errorf("%s: no %s, which linked.h has", library.path, name)
+		}
+	}
+}
+
+// resultCode is a CUresult as an error: cuError takes any integer.
+type resultCode int
+
+func (resultCode) Error() string { return "" }
+
+var (
+	codePattern = regexp.MustCompile(`\b(CUDA_ERROR_\w+) = (\d+)`)
+	textPattern = regexp.MustCompile(`\{\w+, "(CUDA_ERROR_\w+)", "(.*)"\}`)
+)
+
+// TestHardwareNames asks the real library for the name of every result that cuda.h has, and for the text of each result
+// that the fake driver or the emulator can give: other tests want those in messages.
+func TestHardwareNames(t *testing.T) {
+	if !onDriver(t) {
+		return
+	}
+	read := func(path string) string { return string(must.Get(os.ReadFile(path))(t)) }
+	texts := map[string]string{}
+	for _, m := range codePattern.FindAllStringSubmatch(read("cuda.h"), -1) {
+		code := must.Get(strconv.Atoi(m[2]))(t)
+		var got *Error
+		if !errors.As(cuError(resultCode(code)), &got) {
+			t.Fatalf("%s: no error", m[1])
+		}
+		if got.Name != m[1] && (explained[m[1]] == "" || got.Name != unnamed(code)) {
+			t.Errorf("result %d is %s, want %s, as cuda.h says", code, got.Name, m[1])
+		}
+		if known, ok := started[code]; ok && known.name != m[1] {
+			t.Errorf("result %d: library.go says %s, want %s", code, known.name, m[1])
+		}
+		texts[m[1]] = got.Text
+	}
+	for _, path := range []string{"testdata/fakecuda.c", "../emulator/cpp/device.cpp"} {
+		rows := textPattern.FindAllStringSubmatch(read(path), -1)
+		if len(rows) < 5 {
+			t.Errorf("%s: %d results, want more", path, len(rows))
+		}
+		for _, m := range rows {
+			if texts[m[1]] != m[2] {
+				t.Errorf("%s: %s: text %q, want %q", path, m[1], m[2], texts[m[1]])
+			}
+		}
+	}
+}
 
 // onHardware runs the calling test in a child process with this machine's driver. It skips the test if the machine has
 // no usable device.
@@ -54,6 +144,11 @@ func TestHardwareExercise(t *testing.T) {
 	})
 }
 
+// brokenPTX does not compile. Its first line is what NVIDIA's compiler says of it.
+//
+//go:embed testdata/broken.ptx
+var brokenPTX string
+
 // TestHardwareErrors makes the real driver fail: memory runs out, PTX does not compile, a launch is too large.
 func TestHardwareErrors(t *testing.T) {
 	if !onHardware(t) {
@@ -63,15 +158,15 @@ func TestHardwareErrors(t *testing.T) {
 		if _, err := d.Alloc(1 << 46); !errors.Is(err, ErrOutOfMemory) { // 49 bits are an address
 			t.Errorf("Alloc(64 TiB): %v, want ErrOutOfMemory", err)
 		}
-		_, err := d.LoadModule("broken", strings.Replace(fillPTX, "add.u32", "add.u33", 1))
-		if err == nil || !strings.Contains(err.Error(), "line 24; error   : Unknown modifier '.u33'") ||
-			strings.Contains(err.Error(), "\n") {
-			t.Errorf("LoadModule: %v, want one line of the compiler's", err)
+		_, err := d.LoadModule("broken", brokenPTX)
+		want, _, _ := strings.Cut(strings.TrimPrefix(brokenPTX, "//"), "\n")
+		if err == nil || !strings.HasSuffix(err.Error(), ","+want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("LoadModule: %v, want one line that ends in %s", err, want)
 		}
 		f, s := fillOn(t, d)
 		var a fillArgs
 		err = launchAs(f, s, 4096, &a)
-		if want := "gpu: fill (grid 1, block 4096): launch: invalid argument"; err == nil || err.Error() != want {
+		if want = "gpu: fill (grid 1, block 4096): launch: invalid argument"; err == nil || err.Error() != want {
 			t.Errorf("Launch: %v, want %s", err, want)
 		}
 		if err := f.SetMaxDynamicShared(d.Info().SharedPerBlock); err != nil {
@@ -85,6 +180,9 @@ func TestHardwareErrors(t *testing.T) {
 
 // TestHardwareLost makes a kernel write to an invalid address. Every later call says that the device is lost.
 func TestHardwareLost(t *testing.T) {
+	if os.Getenv(faultVariable) == "" {
+		t.Skipf("left out: it faults the device on purpose: %s=1 allows that", faultVariable)
+	}
 	if !onHardware(t) {
 		return
 	}

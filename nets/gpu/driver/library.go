@@ -70,7 +70,7 @@ func find() error {
 		return fmt.Errorf("gpu: %s: driver of CUDA %s, want %s or later",
 			library.path, version(library.version), version(minVersion))
 	}
-	if missing := lookUp(); len(missing) > 0 {
+	if missing := lookUp(true); len(missing) > 0 {
 		more := ""
 		if n := len(missing) - 1; n > 0 {
 			more = fmt.Sprintf(" (and %d more)", n)
@@ -190,12 +190,12 @@ func dlopen(name string) (why string) {
 	return ""
 }
 
-// lookUp returns the needed symbols that the library lacks. It may lack the symbols of linked.h.
-func lookUp() (missing []string) {
+// lookUp returns the symbols that the library lacks: those of needed.h, or those of linked.h, which it may lack.
+func lookUp(needed bool) (missing []string) {
 	var n C.int
 	table := C.shim_calls(&n)
 	for _, c := range unsafe.Slice(table, int(n)) {
-		if c.address == nil && c.needed != 0 {
+		if c.address == nil && (c.needed != 0) == needed {
 			missing = append(missing, C.GoString(c.symbol))
 		}
 	}

@@ -77,8 +77,8 @@ func (d *Device) LoadModule(name, ptx string) (*Module, error) {
 	if err := result(C.shim_load(&m.mod, text, log, logBytes)); err != nil {
 		err = fmt.Errorf("gpu: module %s: %w", name, err)
 		if e := (*Error)(nil); errors.As(err, &e) && e.Code == C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND {
-			return nil, fmt.Errorf("%w: %s finds no libnvidia-ptxjitcompiler.so.1; a container wants "+
-				"NVIDIA_DRIVER_CAPABILITIES=compute,utility", err, library.path)
+			return nil, fmt.Errorf("%w: no libnvidia-ptxjitcompiler.so.1 loads from the folder of %s; a container "+
+				"wants NVIDIA_DRIVER_CAPABILITIES=compute,utility", err, library.path)
 		}
 		if first, _, _ := strings.Cut(strings.TrimSpace(C.GoString(log)), "\n"); first != "" {
 			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(first))

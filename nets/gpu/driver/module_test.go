@@ -5,6 +5,8 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,19 +38,34 @@ func TestJIT(t *testing.T) {
 	})
 }
 
-// TestNoCompiler loads PTX with a driver that has no compiler beside it. The error says which file is missing.
-func TestNoCompiler(t *testing.T) {
-	if !withFake(t, "cuModuleLoadDataEx=221") {
-		return
+// TestCompiler loads PTX with a driver in a folder that the loader does not know. The driver finds the compiler beside
+// it; where there is none, the error says which file is missing.
+func TestCompiler(t *testing.T) {
+	for name, there := range map[string]bool{"beside": true, "missing": false} {
+		t.Run(name, func(t *testing.T) {
+			lib := fake(t, "-DCOMPILER")
+			if source := filepath.Join(filepath.Dir(lib), "compiler.c"); os.Getenv(child) == "" && there {
+				must.OK(t, os.WriteFile(source, []byte("int fake_compiler;\n"), 0o600))
+				const soname = "libnvidia-ptxjitcompiler.so.1"
+				build(t, filepath.Join(filepath.Dir(lib), soname), "-Wl,-soname,"+soname, source)
+			}
+			if !inChild(t, map[string]string{Variable: lib}) {
+				return
+			}
+			onThread(t, func(d *Device) {
+				if there {
+					exercise(t, d)
+					return
+				}
+				_, err := d.LoadModule("fill", fillPTX)
+				want := "gpu: module fill: PTX JIT compiler library not found: no libnvidia-ptxjitcompiler.so.1 " +
+					"loads from the folder of " + lib + "; a container wants NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+				if err == nil || err.Error() != want {
+					t.Errorf("LoadModule: %v\nwant %s", err, want)
+				}
+			})
+		})
 	}
-	onThread(t, func(d *Device) {
-		_, err := d.LoadModule("fill", fillPTX)
-		want := "gpu: module fill: PTX JIT compiler library not found: " + library.path + " finds no " +
-			"libnvidia-ptxjitcompiler.so.1; a container wants NVIDIA_DRIVER_CAPABILITIES=compute,utility"
-		if err == nil || err.Error() != want {
-			t.Errorf("LoadModule: %v\nwant %s", err, want)
-		}
-	})
 }
 
 // TestLoadModules loads many modules at once: each is in the place of its source, and has a kernel that runs. One that

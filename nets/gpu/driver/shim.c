@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The index of each function in the table. */
@@ -41,6 +42,16 @@ static shim_call table[] = {
 
 CUresult cuInit(unsigned int flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
 
+/* libcuda opens its compiler by name when it loads PTX, wherever the loader looks: that need not be the folder in which
+ * we found libcuda. A library that is open already is found by its name, however it was opened. */
+static void open_compiler(const char *libcuda) {
+  const char *end = strrchr(libcuda, '/');
+  char *path;
+  if (!end || asprintf(&path, "%.*s/libnvidia-ptxjitcompiler.so.1", (int)(end - libcuda), libcuda) < 0) return;
+  dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+  free(path);
+}
+
 const char *shim_open(const char *name, char **path) {
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) return dlerror();
@@ -49,6 +60,7 @@ const char *shim_open(const char *name, char **path) {
   const char *file = name;
   if (!dlinfo(library, RTLD_DI_LINKMAP, &map) && map && map->l_name && *map->l_name) file = map->l_name;
   *path = strdup(file);
+  open_compiler(file);
   return NULL;
 }
 

@@ -12,9 +12,9 @@ typedef struct {
   void *address;      /* 0 until shim_open has found it */
 } shim_call;
 
-/* Opens the library and looks up every symbol; it calls nothing in the library. On success it returns 0 and sets *path
- * to the file of the library, which the caller frees. Otherwise it returns the loader's message, valid until the next
- * call. */
+/* Opens the library, and the compiler of PTX beside it if there is one, and looks up every symbol; it calls nothing in
+ * the library. On success it returns 0 and sets *path to the file of the library, which the caller frees. Otherwise it
+ * returns the loader's message, valid until the next call. */
 const char *shim_open(const char *name, char **path);
 
 /* Returns the table and sets *n to its length. */

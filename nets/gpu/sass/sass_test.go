@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -287,6 +288,20 @@ func TestAssembleRefuses(t *testing.T) {
 	_, err := a.Assemble(t.Context(), "sm_90", "relu", wrong)
 	if err == nil || !strings.Contains(err.Error(), "relu: CUDA 13.5, sm_90: ptxas") {
 		t.Errorf("ld.globe: got %v, want what ptxas says", err)
+	}
+}
+
+// What a test of package driver wants of a real driver's compiler is what the assemblers say. They call the file by its
+// name, and go on to other faults.
+func TestBrokenPTX(t *testing.T) {
+	path := filepath.Join("..", "driver", "testdata", "broken.ptx")
+	first, _, _ := strings.Cut(string(must.Get(os.ReadFile(path))(t)), "\n")
+	want := "ptxas " + path + "," + strings.TrimPrefix(first, "//") + "\n"
+	for _, a := range assemblers(t) {
+		out, err := exec.CommandContext(t.Context(), a.ptxas, "-arch=sm_90", "-o", os.DevNull, path).CombinedOutput()
+		if err == nil || !strings.HasPrefix(string(out), want) {
+			t.Errorf("CUDA %s: %v: %q, want %q first", a.Release, err, out, want)
+		}
 	}
 }
 

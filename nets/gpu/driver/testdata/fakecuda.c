@@ -4,8 +4,10 @@
  *
  * Environment variables: FAKE_version, FAKE_devices, FAKE_major, FAKE_mode and FAKE_memory (bytes) set what the library
  * reports, FAKE_log sets the messages of its compiler, and FAKE_<symbol>=N makes a function return N. The compiler
- * option -D<symbol>=other leaves a function out. Every object takes a byte of device memory besides its own memory, so
+ * option -D<symbol>=other leaves a function out, and -DCOMPILER makes the library want its compiler of PTX, which it opens
+ * by name as NVIDIA's does. Every object takes a byte of device memory besides its own memory, so
  * that a leak shows in cuMemGetInfo. */
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +132,10 @@ int cuModuleLoadDataEx(void **m, const void *ptx, unsigned n, int *options, void
     if (options[i] == 5 && options[i + 1] == 6 && getenv("FAKE_log"))
       snprintf(values[i], (size_t)values[i + 1], "%s", getenv("FAKE_log"));
   PLANNED;
+#ifdef COMPILER
+  void *compiler = dlopen("libnvidia-ptxjitcompiler.so.1", RTLD_NOW);
+  if (!compiler || !dlsym(compiler, "fake_compiler")) return 221; /* one of NVIDIA's is not ours */
+#endif
   if (!strstr(ptx, ".entry fill(")) return 218;
   *m = make(1);
   return 0;
