@@ -221,8 +221,8 @@ var kitOwnFaults = []kitFault{
 	{"digests", "bin/gpu-kit/gpu.test", "unknown", `sed 's/0aff, equal/0aff, not recorded/'`, "FAILED .*not recorded"},
 	{"digests", "bin/gpu-kit/gpu.test", "one test", `sed 's/ LaunchDigests//'`, "FAILED .*not both tests"},
 	{
-		"digests", "bin/gpu-kit/gpu.test", "fails", `sed "s/PASS: Test%/FAIL: Test%/;s/^  exit/exit 1/"`,
-		"FAILED .*--- FAIL: TestRevisions",
+		"digests", "bin/gpu-kit/gpu.test", "fails", `sed "s/PASS: Test%s.*'/a: 2 of 9 digests differ, first %s; all: b'/;s/^  exit/exit 1/"`,
+		"FAILED .*2 of 9 digests differ, first LaunchDigests$",
 	},
 	{"ncu", "path/ncu", "no counters", `sed 's/^for.*/echo "==ERROR== ERR_NVGPUCTRPERM"; exit 1; &/'`, "FAILED .*CTRPERM"},
 	{"ncu", "path/ncu", "too few", `sed 's/i < count/i < 3/'`, "FAILED .*3 launches were profiled, want 26"},

@@ -324,8 +324,10 @@ fi
 
 # why_not LOG prints the line of a log that says best why a stage has not passed, and the stage's own verdict.
 why_not() {
-  local lines='--- FAIL|^panic|SUMMARY: [1-9]|^rollcall: |GLIBC_|^ptxas (fatal|error)|^==ERROR==|^so far: ' line verdict
-  line=$(grep -E -- "$lines" "$1" | grep -v '^so far: ' | head -1) verdict=$(sed -n 's/^card.sh: //p' "$1" | head -1)
+  local lines='--- FAIL|^panic|SUMMARY: [1-9]|^rollcall: |GLIBC_|^ptxas (fatal|error)|^==ERROR==' line verdict
+  verdict=$(sed -n 's/^card.sh: //p' "$1" | head -1)
+  line=$(sed -nE 's/.*: ([0-9]+ of [0-9]+ digests differ, first .*); all: .*/\1/p' "$1" | tail -1) # launch by launch
+  line=${line:-$(grep -m1 -E -- "$lines" "$1")}
   line=${line:-$(grep '^so far: ' "$1" | tail -1)}
   line=${line:-$(tail -1 "$1")}
   [[ $line != "card.sh: "* ]] || line=
