@@ -39,6 +39,18 @@ var operations = func() map[string]operation {
 	return decoded
 }()
 
+// Operations returns the opcodes of all instructions that compute one register from up to three operands, with the types
+// of the result and of the operands: "add.s32" has s32, s32 and s32.
+func Operations() map[string][]string {
+	all := map[string][]string{}
+	for opcode, o := range operations {
+		for _, t := range o.types {
+			all[opcode] = append(all[opcode], strings.TrimPrefix(t.String(), "."))
+		}
+	}
+	return all
+}
+
 // apply returns the action of an operation on registers: the result and three operands.
 func apply(op operation, at [4]int32, opcode string) action {
 	f, whole := op.f, wide[opcode]

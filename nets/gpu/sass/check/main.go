@@ -57,6 +57,13 @@ func run(ctx context.Context, update bool) error {
 		return err
 	}
 	fmt.Println(summary(found))
+	said, err := compareFolded(ctx, assemblers[len(assemblers)-1])
+	if said != "" {
+		fmt.Println(said)
+	}
+	if err != nil {
+		return err
+	}
 	var text bytes.Buffer
 	if err := found.Write(&text); err != nil {
 		return err
