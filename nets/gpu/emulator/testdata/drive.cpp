@@ -95,9 +95,12 @@ static void shuffles_case() {
 	}
 }
 
+// ldmatrix reads four matrices from stdin, or makes some, and writes what the lanes receive in every form.
 static void ldmatrix_case() {
 	std::vector<uint16_t> x(256);
 	for (int i = 0; i < 256; i++) x[i] = (uint16_t)(i * 257);
+	size_t given = fread(x.data(), 2, x.size(), stdin);
+	expect(given % x.size() == 0, "%zu elements, want %zu", given, x.size());
 	Array<uint16_t> dx(x);
 	Array<uint32_t> out(std::vector<uint32_t>(6 * 128, 0));
 	start("matrices", {1, 32}, MatrixArgs{dx.ptr(), out.ptr()});
@@ -115,6 +118,7 @@ static void ldmatrix_case() {
 			}
 		}
 	}
+	fwrite(got.data(), 4, got.size(), stdout);
 }
 
 // mma reads fragments of mma from stdin, for each mma a [32,4], b [32,2] and c [32,4], and writes those of d.
