@@ -95,7 +95,7 @@ func TestMMA(t *testing.T) {
 	}
 }
 
-// ZLUDA's tests compare the results in zluda.csv with NVIDIA cards; TestZLUDA of package ptx says what they are.
+// The emulator gives the results that ZLUDA's tests ask NVIDIA's driver for; TestZLUDA of package ptx says which.
 func TestZLUDA(t *testing.T) {
 	type lane struct{ operands, results []uint32 }
 	lanes := map[string][]lane{}

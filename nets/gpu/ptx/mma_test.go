@@ -190,10 +190,10 @@ const loadRows = `mov.u32 %r2, rows;
 	bar.sync 0;
 	ldmatrix.sync.aligned.m8n8.x4`
 
-// The tests of ZLUDA (https://github.com/vosen/ZLUDA at 8a7931b, MIT or Apache 2.0) have PTX programs with results that
-// they also compare with NVIDIA cards. zluda.csv has those of mma_m16n8k16_f32_bf16_bf16_f32, ldmatrix and
-// ldmatrix_trans, by lane: the operands, of mma the words of A, B and C, of ldmatrix those of the row whose address the
-// lane passes, and the results.
+// The tests of ZLUDA (https://github.com/vosen/ZLUDA at 8a7931b, MIT or Apache 2.0) have PTX programs with results, and
+// ask NVIDIA's driver for the same. zluda.csv has those of mma_m16n8k16_f32_bf16_bf16_f32, ldmatrix and ldmatrix_trans,
+// in hexadecimal, a line a lane: the operands, of mma the words of A, B and C, of ldmatrix those of the row whose
+// address the lane passes; and the results.
 func TestZLUDA(t *testing.T) {
 	compared := map[string]int{}
 	text := string(must.Get(os.ReadFile("testdata/zluda.csv"))(t))
@@ -214,8 +214,8 @@ func TestZLUDA(t *testing.T) {
 			want[l] = strings.Fields(fields[2])
 		}
 		operation, stored := map[string]string{
-			"mma": "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0,%f1,%f2,%f3}, {%r4,%r5,%r6,%r7}, {%r8,%r9}, " +
-				"{%f0,%f1,%f2,%f3};",
+			"mma": "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " +
+				"{%f0,%f1,%f2,%f3}, {%r4,%r5,%r6,%r7}, {%r8,%r9}, {%f0,%f1,%f2,%f3};",
 			"ldmatrix.x2":       loadRows + ".shared.b16 {%r4,%r5,%r6,%r7}, [%r2];", // the other two matrices are 0
 			"ldmatrix.x4.trans": loadRows + ".trans.shared.b16 {%r4,%r5,%r6,%r7}, [%r2];",
 		}[name], "%r4,%r5,%r6,%r7"

@@ -39,8 +39,8 @@ var operations = func() map[string]operation {
 	return decoded
 }()
 
-// Operations returns the opcodes of all instructions that compute one register from up to three operands, with the types
-// of the result and of the operands: "add.s32" has s32, s32 and s32.
+// Operations returns the opcodes of all instructions that compute one register from up to three operands, with the
+// types of the result and of the operands: "setp.lt.s32" has pred, s32 and s32.
 func Operations() map[string][]string {
 	all := map[string][]string{}
 	for opcode, o := range operations {
@@ -296,8 +296,8 @@ var doubles = table{
 // double returns the number that an f64 is.
 func double(bits uint64) float64 { return math.Float64frombits(bits) }
 
-// conversions are cvt. Only the low bits of an operand that is wider than its type count. Between f32 and f64 a NaN keeps
-// its sign and its upper bits, and becomes a quiet one, as on a CPU.
+// conversions are cvt. Only the low bits of an operand that is wider than its type count. Between f32 and f64 a NaN
+// keeps its sign and its upper bits, and becomes a quiet one, as on a CPU.
 var conversions = table{
 	"cvt.u64.u32": {"u64 u32", func(a, _, _ uint64) uint64 { return low(a) }},
 	"cvt.u32.u64": {"u32 u64", func(a, _, _ uint64) uint64 { return low(a) }},

@@ -19,8 +19,8 @@ import (
 
 // NVIDIA's assembler computes what depends on constants alone. So it is asked what an instruction gives: a kernel
 // computes it on constants, compares the bits with those of package ptx, and stores if they differ. Where no store is
-// left in the machine code, the assembler found them equal. Where another kernel, which stores if they are equal, has no
-// store left, it found them different. Where both have one, it did not compute the instruction.
+// left in the machine code, the assembler found them equal. Where another kernel, which stores if they are equal, has
+// no store left, it found them different. Where both have one, it did not compute the instruction.
 
 // cases is how many operands every instruction is asked about: two whole warps of the interpreter.
 const cases = 64
@@ -65,8 +65,8 @@ func compareFolded(ctx context.Context, a *sass.Assembler) (string, error) {
 	}
 	slices.Sort(sum.differences)
 	unknown := sum.cases - sum.equal - len(sum.differences)
-	said := fmt.Sprintf("check: %d opcodes on %d constant operands: CUDA %s and package ptx agree on %d, differ on %d; "+
-		"%d not computed by the assembler", sum.opcodes, sum.cases, a.Release, sum.equal, len(sum.differences), unknown)
+	said := fmt.Sprintf("check: %d opcodes, %d results of package ptx: %d equal to those of CUDA %s, %d different, "+
+		"%d not computed by it", sum.opcodes, sum.cases, sum.equal, a.Release, len(sum.differences), unknown)
 	switch {
 	case len(sum.differences) > 0:
 		err = fmt.Errorf("package ptx computes otherwise than the assembler:\n%s", strings.Join(sum.differences, "\n"))
@@ -94,11 +94,8 @@ func (q question) registers() string {
 
 // instruction is the one in question.
 func (q question) instruction() string {
-	text := "\t" + q.opcode + " %x0"
-	for i := range q.types[1:] {
-		text += fmt.Sprintf(", %%x%d", i+1)
-	}
-	return text + ";\n"
+	names := []string{"%x0", "%x1", "%x2", "%x3"}[:len(q.types)]
+	return fmt.Sprintf("\t%s %s;\n", q.opcode, strings.Join(names, ", "))
 }
 
 const head = `.version 7.8
@@ -169,14 +166,19 @@ func (q question) fold(ctx context.Context, a *sass.Assembler, results []uint64)
 	unknown, err := q.stored(ctx, a, results, open, "eq")
 	for _, i := range open {
 		if !slices.Contains(unknown, i) {
-			text := fmt.Sprintf("%s of", q.opcode)
-			for j, t := range q.types[1:] {
-				text += fmt.Sprintf(" %s", constant(q.operands[i][j], t))
-			}
-			f.differences = append(f.differences, fmt.Sprintf("%s: not %s", text, constant(results[i], q.types[0])))
+			f.differences = append(f.differences, q.describe(i, results[i]))
 		}
 	}
 	return f, err
+}
+
+// describe names a case and its result.
+func (q question) describe(i int, result uint64) string {
+	var of []string
+	for j, t := range q.types[1:] {
+		of = append(of, constant(q.operands[i][j], t))
+	}
+	return fmt.Sprintf("%s of %s: %s", q.opcode, strings.Join(of, ", "), constant(result, q.types[0]))
 }
 
 // stored returns which of some cases still store in the machine code of kernels that store if the instruction's result
@@ -184,11 +186,12 @@ func (q question) fold(ctx context.Context, a *sass.Assembler, results []uint64)
 func (q question) stored(
 	ctx context.Context, a *sass.Assembler, results []uint64, of []int, compare string,
 ) (left []int, err error) {
-	text := head
+	var text strings.Builder
+	text.WriteString(head)
 	for _, i := range of {
-		text += q.entry(fmt.Sprintf("case%d", i), q.comparison(i, results[i], compare))
+		text.WriteString(q.entry(fmt.Sprintf("case%d", i), q.comparison(i, results[i], compare)))
 	}
-	kernels, err := a.Assemble(ctx, foldTarget, q.opcode, text)
+	kernels, err := a.Assemble(ctx, foldTarget, q.opcode, text.String())
 	if err == nil && len(kernels) != len(of) {
 		err = fmt.Errorf("%s: %d kernels, want %d", q.opcode, len(kernels), len(of))
 	}
@@ -258,11 +261,12 @@ func constant(v uint64, t string) string {
 var (
 	specialIntegers = []uint64{
 		0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 0x7f, 0x80, 0xff, 0x100, 0x108, 0x7fff, 0x8000, 0xffff,
-		1 << 16, 1<<24 + 1, 1<<25 + 3, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<53 + 1, 1<<54 + 2, 1<<63 - 1, 1 << 63, 1<<64 - 1,
+		1 << 16, 1<<24 + 1, 1<<25 + 3, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<53 + 1, 1<<54 + 2, 1<<63 - 1, 1 << 63,
+		1<<64 - 1,
 	}
 	specialFloats = []uint64{
-		0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x00800001, // zeros, subnormals, the smallest normal numbers
-		0x3f800000, 0xbf800000, 0x3fc00000, 0x40000000, 0x40400000, 0x3f800001, 0x3f7fffff, // 1, −1, 1.5, 2, 3, beside 1
+		0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x00800001, // zeros, subnormals, the smallest others
+		0x3f800000, 0xbf800000, 0x3fc00000, 0x40000000, 0x40400000, 0x3f800001, 0x3f7fffff, // 1, −1, 1.5, 2, 3, about 1
 		0x3f800fff, 0x3f801000, 0x3f803000, 0xbf801000, 0x3f808000, 0x3f818000, 0x3f808001, // ties of tf32 and of bf16
 		0x4effffff, 0x4f000000, 0x7f000000, 0x7f7fefff, 0x7f7fffff, 0xff7fffff, // about 2³¹, and the largest
 		0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7fffffff, 0xffffffff, // infinities and quiet NaN
@@ -270,7 +274,8 @@ var (
 	}
 	specialDoubles = []uint64{
 		0, 1 << 63, 1, 1<<63 | 1, 1<<52 - 1, 1 << 52, // zeros, subnormals, the smallest normal number
-		0x3ff0000000000000, 0xbff0000000000000, 0x3ff8000000000000, 0x4008000000000000, 0x3ff0000000000001, // 1, −1, 1.5, 3
+		0x3ff0000000000000, 0xbff0000000000000, 0x3ff8000000000000, 0x4008000000000000, // 1, −1, 1.5, 3
+		0x3ff0000000000001,
 		0x3ff0000010000000, 0x3ff0000010000001, 0x3ff0000030000000, // ties of float32 and beside them
 		0x41dfffffffc00000, 0x41e0000000000000, 0xc1e0000000000000, 0xc1e0000000200000, 0xbfe8000000000000, // about 2³¹
 		0x3690000000000000, 0x36a0000000000000, 0x380fffffe0000000, 0x380ffffff0000000, // float32's subnormals

@@ -3,8 +3,8 @@
 // compares what package ptx computes with what the assembler computes of constants. Run it in the root of the
 // repository; `make check-ptx` does.
 //
-// With -update it writes the limits anew, and compares nothing. The exit status is 1 if a kernel does not assemble or is
-// over its limits, if a result differs, or if no assembler can be had; with -optional the latter is no failure, and
+// With -update it writes the limits anew, and compares nothing. The exit status is 1 if a kernel does not assemble or
+// is over its limits, if a result differs, or if no assembler can be had; with -optional the latter is no failure, and
 // said.
 package main
 
