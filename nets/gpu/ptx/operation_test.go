@@ -111,7 +111,7 @@ var floatExamples = []example{
 	{opcode: "sqrt.rn.f32", a: two32, want: 0x3fb504f3},
 	{opcode: "sqrt.rn.f32", a: 0xbf800000, want: 0x7fffffff},
 	{opcode: "neg.f32", a: 0, want: minusZero32},
-	{opcode: "neg.f32", a: 0x7f800001, want: 0xffc00001}, // what NVIDIA's assembler makes of NaN, here and in conversions
+	{opcode: "neg.f32", a: 0x7f800001, want: 0xffc00001}, // as NVIDIA's assembler, and so in conversions
 	{opcode: "neg.f32", a: all32, want: 0x7fffffff},
 	{opcode: "max.f32", a: quiet32, b: one32, want: one32},
 	{opcode: "max.f32", a: one32, b: other32, want: one32},

@@ -279,7 +279,7 @@ var (
 		0x3ff0000010000000, 0x3ff0000010000001, 0x3ff0000030000000, // ties of float32 and beside them
 		0x41dfffffffc00000, 0x41e0000000000000, 0xc1e0000000000000, 0xc1e0000000200000, 0xbfe8000000000000, // about 2³¹
 		0x3690000000000000, 0x36a0000000000000, 0x380fffffe0000000, 0x380ffffff0000000, // float32's subnormals
-		0x47efffffe0000000, 0x47efffffefffffff, 0x47effffff0000000, 0x7fefffffffffffff, 0xffefffffffffffff, // the largest
+		0x47efffffe0000000, 0x47efffffefffffff, 0x47effffff0000000, 0x7fefffffffffffff, 0xffefffffffffffff, // largest
 		0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff8000000000000, 0x7fffffffffffffff, 1<<64 - 1,
 		0x7ff0000000000001, 0xfff0000000000001, 0x7ff4000012345678, 0xfffc000000001234, // NaN with payloads
 	}

@@ -61,7 +61,11 @@ func TestFold(t *testing.T) {
 		opcode string
 		folds  bool
 	}{
-		{"add.s32", true}, {"mul.rn.f32", true}, {"setp.lt.u64", true}, {"cvt.rna.tf32.f32", true}, {"rcp.rn.f64", false},
+		{"add.s32", true},
+		{"mul.rn.f32", true},
+		{"setp.lt.u64", true},
+		{"cvt.rna.tf32.f32", true},
+		{"rcp.rn.f64", false},
 	} {
 		t.Run(c.opcode, func(t *testing.T) {
 			q := asked(c.opcode)
