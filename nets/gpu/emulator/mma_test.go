@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -89,6 +92,54 @@ func TestMMA(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The emulator gives the results that ZLUDA's tests ask NVIDIA's driver for; TestZLUDA of package ptx says which.
+func TestZLUDA(t *testing.T) {
+	type lane struct{ operands, results []uint32 }
+	lanes := map[string][]lane{}
+	words := func(field string) (all []uint32) {
+		for text := range strings.FieldsSeq(field) {
+			all = append(all, uint32(must.Get(strconv.ParseUint(text, 16, 32))(t)))
+		}
+		return all
+	}
+	for line := range strings.Lines(string(must.Get(os.ReadFile("../ptx/testdata/zluda.csv"))(t))) {
+		fields := strings.Split(line, ",")
+		lanes[fields[0]] = append(lanes[fields[0]], lane{words(fields[1]), words(fields[2])})
+	}
+	compare := func(name, driven string, input []byte, place func(l, i int) int) {
+		cmd := command(t, false, driven)
+		cmd.Stdin = bytes.NewReader(input)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		for l, lane := range lanes[name] {
+			for i, want := range lane.results {
+				if got := binary.LittleEndian.Uint32(out[4*place(l, i):]); got != want {
+					t.Fatalf("%s, lane %d, register %d: got %08x, want %08x", name, l, i, got, want)
+				}
+			}
+		}
+	}
+	var fragments []byte
+	for warp := range slices.Chunk(lanes["mma"], 32) {
+		for _, part := range [][2]int{{0, 4}, {4, 6}, {6, 10}} { // A, B and C
+			for _, l := range warp {
+				fragments, _ = binary.Append(fragments, binary.LittleEndian, l.operands[part[0]:part[1]])
+			}
+		}
+	}
+	compare("mma", "mma_bf16", fragments, func(l, i int) int { return 4*l + i })
+	for name, form := range map[string]int{"ldmatrix.x2": 1, "ldmatrix.x4.trans": 5} {
+		var rows []byte
+		for _, l := range lanes[name] {
+			rows, _ = binary.Append(rows, binary.LittleEndian, l.operands)
+		}
+		rows = append(rows, make([]byte, 512-len(rows))...) // x2 has two matrices
+		compare(name, "ldmatrix", rows, func(l, i int) int { return 128*form + 4*l + i })
 	}
 }
 

@@ -3,7 +3,7 @@
 // The same names are PTX under clang, without NVIDIA's headers and libdevice, and fibers on the CPU under
 // g++ -DROLLCALL_EMULATOR (emulator.h). Kernels have no inline assembly and no atomics of their own, so that both sides
 // run the same source. Both are compiled with -ffp-contract=off: a product and a sum are fused where fmaf_ says so and
-// nowhere else. That leaves the sums of mma as the only float arithmetic in which the two sides may differ.
+// nowhere else. Numbers then have the same bits on both sides; a NaN may have others, as a CPU's arithmetic hands it on.
 //
 // A kernel takes one structure by value: extern "C" __global__ void __launch_bounds__(128) name(const NameArgs a).
 #pragma once

@@ -1,9 +1,11 @@
 package ptx
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -152,6 +154,91 @@ func TestSumOfMMASim(t *testing.T) {
 	}
 	if compared < 10000 {
 		t.Errorf("%d sums, want 10000", compared)
+	}
+}
+
+// vectorsText loads 10 words per lane from 64 bytes of its own, and stores 4 results in the last ones.
+const vectorsText = `.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry vectors(
+	.param .align 8 .b8 vectors_param_0[8]
+)
+{
+	.shared .align 16 .b8 rows[512];
+	.reg .b32 %r<20>;
+	.reg .f32 %f<4>;
+	.reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [vectors_param_0];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd2, %r1, 64;
+	add.s64 %rd3, %rd1, %rd2;
+	ld.global.v4.u32 {%r4,%r5,%r6,%r7}, [%rd3];
+	ld.global.v2.u32 {%r8,%r9}, [%rd3+16];
+	ld.global.v2.f32 {%f0,%f1}, [%rd3+24];
+	ld.global.v2.f32 {%f2,%f3}, [%rd3+32];
+	OPERATION
+	st.global.v4.b32 [%rd3+48], {RESULTS};
+	ret;
+}`
+
+// loadRows begins an ldmatrix of rows of 4 words, which every lane stores.
+const loadRows = `mov.u32 %r2, rows;
+	shl.b32 %r3, %r1, 4;
+	add.s32 %r2, %r2, %r3;
+	st.shared.v4.u32 [%r2], {%r4,%r5,%r6,%r7};
+	bar.sync 0;
+	ldmatrix.sync.aligned.m8n8.x4`
+
+// The tests of ZLUDA (https://github.com/vosen/ZLUDA at 8a7931b, MIT or Apache 2.0) have PTX programs with results, and
+// ask NVIDIA's driver for the same. zluda.csv has those of mma_m16n8k16_f32_bf16_bf16_f32, ldmatrix and ldmatrix_trans,
+// in hexadecimal, a line a lane: the operands, of mma the words of A, B and C, of ldmatrix those of the row whose
+// address the lane passes; and the results.
+func TestZLUDA(t *testing.T) {
+	compared := map[string]int{}
+	text := string(must.Get(os.ReadFile("testdata/zluda.csv"))(t))
+	for lines := range slices.Chunk(strings.Split(strings.TrimSpace(text), "\n"), warpLanes) {
+		var buffer []byte
+		var want [warpLanes][]string
+		name, _, _ := strings.Cut(lines[0], ",")
+		for l, line := range lines {
+			fields := strings.Split(line, ",")
+			words := strings.Fields(fields[1])
+			for i := range 16 {
+				var w uint64
+				if i < len(words) {
+					w = must.Get(strconv.ParseUint(words[i], 16, 32))(t)
+				}
+				buffer = binary.LittleEndian.AppendUint32(buffer, uint32(w))
+			}
+			want[l] = strings.Fields(fields[2])
+		}
+		operation, stored := map[string]string{
+			"mma": "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " +
+				"{%f0,%f1,%f2,%f3}, {%r4,%r5,%r6,%r7}, {%r8,%r9}, {%f0,%f1,%f2,%f3};",
+			"ldmatrix.x2":       loadRows + ".shared.b16 {%r4,%r5,%r6,%r7}, [%r2];", // the other two matrices are 0
+			"ldmatrix.x4.trans": loadRows + ".trans.shared.b16 {%r4,%r5,%r6,%r7}, [%r2];",
+		}[name], "%r4,%r5,%r6,%r7"
+		if name == "mma" {
+			stored = "%f0,%f1,%f2,%f3"
+		}
+		source := strings.NewReplacer("OPERATION", operation, "RESULTS", stored).Replace(vectorsText)
+		k := must.Get(Parse(source))(t).Kernels[0]
+		must.Get(k.Run(Launch{
+			Grid: [2]int{1, 1}, Threads: warpLanes, Args: binary.LittleEndian.AppendUint64(nil, at),
+		}, Memory{{at, buffer}}))(t)
+		for l, words := range want {
+			for i, text := range words {
+				got := strconv.FormatUint(uint64(binary.LittleEndian.Uint32(buffer[64*l+48+4*i:])), 16)
+				if got != text {
+					t.Fatalf("%s, lane %d, register %d: got %s, want %s", name, l, i, got, text)
+				}
+				compared[name]++
+			}
+		}
+	}
+	if compared["mma"] != 256 || compared["ldmatrix.x2"] != 64 || compared["ldmatrix.x4.trans"] != 128 {
+		t.Errorf("compared %v", compared)
 	}
 }
 

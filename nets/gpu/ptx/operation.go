@@ -39,6 +39,18 @@ var operations = func() map[string]operation {
 	return decoded
 }()
 
+// Operations returns the opcodes of all instructions that compute one register from up to three operands, with the
+// types of the result and of the operands: "setp.lt.s32" has pred, s32 and s32.
+func Operations() map[string][]string {
+	all := map[string][]string{}
+	for opcode, o := range operations {
+		for _, t := range o.types {
+			all[opcode] = append(all[opcode], strings.TrimPrefix(t.String(), "."))
+		}
+	}
+	return all
+}
+
 // apply returns the action of an operation on registers: the result and three operands.
 func apply(op operation, at [4]int32, opcode string) action {
 	f, whole := op.f, wide[opcode]
@@ -187,7 +199,7 @@ func equal(a, b, _ uint64) uint64    { return truth(a == b) }
 func notEqual(a, b, _ uint64) uint64 { return truth(a != b) }
 
 // floats is the arithmetic of f32: IEEE 754, rounded to nearest even, subnormals kept. A NaN result is nan32, whatever
-// NaN the operands were.
+// NaN the operands were, but neg hands a NaN on as a quiet one.
 var floats = table{
 	"add.rn.f32":  {"f32 f32 f32", func(a, b, _ uint64) uint64 { return float32Bits(float(a) + float(b)) }},
 	"sub.rn.f32":  {"f32 f32 f32", func(a, b, _ uint64) uint64 { return float32Bits(float(a) - float(b)) }},
@@ -196,7 +208,7 @@ var floats = table{
 	"rcp.rn.f32":  {"f32 f32", func(a, _, _ uint64) uint64 { return float32Bits(1 / float(a)) }},
 	"fma.rn.f32":  {"f32 f32 f32 f32", fma},
 	"sqrt.rn.f32": {"f32 f32", func(a, _, _ uint64) uint64 { return float32Bits(sqrt32(float(a))) }},
-	"neg.f32":     {"f32 f32", func(a, _, _ uint64) uint64 { return float32Bits(-float(a)) }},
+	"neg.f32":     {"f32 f32", func(a, _, _ uint64) uint64 { return quiet(a ^ 1<<31) }},
 	"max.f32":     {"f32 f32 f32", func(a, b, _ uint64) uint64 { return float32Bits(max32(float(a), float(b))) }},
 	"max.NaN.f32": {"f32 f32 f32", func(a, b, _ uint64) uint64 { return float32Bits(max(float(a), float(b))) }},
 }
@@ -215,6 +227,14 @@ func float32Bits(x float32) uint64 {
 		return nan32
 	}
 	return uint64(math.Float32bits(x))
+}
+
+// quiet makes an f32 that is a NaN a quiet one, with the sign and the other bits that it has.
+func quiet(x uint64) uint64 {
+	if float(x) != float(x) {
+		x |= 1 << 22
+	}
+	return x
 }
 
 // max32 returns the number where one argument is NaN. +0 is larger than −0.
@@ -276,7 +296,8 @@ var doubles = table{
 // double returns the number that an f64 is.
 func double(bits uint64) float64 { return math.Float64frombits(bits) }
 
-// conversions are cvt. Only the low bits of an operand that is wider than its type count.
+// conversions are cvt. Only the low bits of an operand that is wider than its type count. Between f32 and f64 a NaN
+// keeps its sign and its upper bits, and becomes a quiet one, as on a CPU.
 var conversions = table{
 	"cvt.u64.u32": {"u64 u32", func(a, _, _ uint64) uint64 { return low(a) }},
 	"cvt.u32.u64": {"u32 u64", func(a, _, _ uint64) uint64 { return low(a) }},
@@ -284,7 +305,7 @@ var conversions = table{
 	"cvt.u16.u32": {"u16 u32", func(a, _, _ uint64) uint64 { return a & 0xffff }},
 
 	"cvt.f64.f32":    {"f64 f32", func(a, _, _ uint64) uint64 { return math.Float64bits(float64(float(a))) }},
-	"cvt.rn.f32.f64": {"f32 f64", func(a, _, _ uint64) uint64 { return float32Bits(float32(double(a))) }},
+	"cvt.rn.f32.f64": {"f32 f64", func(a, _, _ uint64) uint64 { return uint64(math.Float32bits(float32(double(a)))) }},
 	"cvt.rn.f32.u32": {"f32 u32", func(a, _, _ uint64) uint64 { return float32Bits(float32(uint32(a))) }},
 	"cvt.rn.f64.u32": {"f64 u32", func(a, _, _ uint64) uint64 { return math.Float64bits(float64(uint32(a))) }},
 	"cvt.rn.f64.s32": {"f64 s32", func(a, _, _ uint64) uint64 { return math.Float64bits(float64(signed(a))) }},
@@ -311,13 +332,13 @@ func towardZero(x float64) uint64 {
 	return low(uint64(int64(x)))
 }
 
-// tf32 rounds an f32 to 10 bits of mantissa, ties away from zero. Infinities and NaN keep what they are; the 13 low
-// bits, which the ISA leaves open, are 0.
+// tf32 rounds an f32 to 10 bits of mantissa, ties away from zero. Infinities and NaN are not rounded. The 13 low bits,
+// which the ISA leaves open, are 0: a NaN that has no others becomes infinite.
 func tf32(x uint32) uint64 {
-	if x<<1 > 0xff<<24 {
-		return nan32 &^ 0x1fff
+	if x<<1 < 0xff<<24 {
+		x += 0x1000
 	}
-	return uint64((x + 0x1000) &^ 0x1fff)
+	return uint64(x &^ 0x1fff)
 }
 
 // bf16 rounds an f32 to 7 bits of mantissa, ties to even. A NaN becomes 0x7fff.

@@ -111,6 +111,8 @@ var floatExamples = []example{
 	{opcode: "sqrt.rn.f32", a: two32, want: 0x3fb504f3},
 	{opcode: "sqrt.rn.f32", a: 0xbf800000, want: 0x7fffffff},
 	{opcode: "neg.f32", a: 0, want: minusZero32},
+	{opcode: "neg.f32", a: 0x7f800001, want: 0xffc00001}, // as NVIDIA's assembler, and so in conversions
+	{opcode: "neg.f32", a: all32, want: 0x7fffffff},
 	{opcode: "max.f32", a: quiet32, b: one32, want: one32},
 	{opcode: "max.f32", a: one32, b: other32, want: one32},
 	{opcode: "max.f32", a: other32, b: quiet32, want: 0x7fffffff},
@@ -147,7 +149,9 @@ var conversionExamples = []example{
 	{opcode: "cvt.f64.f32", a: one32, want: one64},
 	{opcode: "cvt.rn.f32.f64", a: 0x3ff0000010000000, want: one32},      // the middle, to even
 	{opcode: "cvt.rn.f32.f64", a: 0x3ff0000010000001, want: 0x3f800001}, // beyond it
-	{opcode: "cvt.rn.f32.u32", a: 0x01000001, want: 0x4b800000},         // 2²⁴ + 1 to even
+	{opcode: "cvt.rn.f32.f64", a: 0xfff0000020000001, want: 0xffc00001},
+	{opcode: "cvt.f64.f32", a: 0xff801000, want: 0xfff8020000000000},
+	{opcode: "cvt.rn.f32.u32", a: 0x01000001, want: 0x4b800000}, // 2²⁴ + 1 to even
 	{opcode: "cvt.rn.f32.u32", a: all32, want: 0x4f800000},
 	{opcode: "cvt.rn.f64.s32", a: all32, want: 0xbff0000000000000},
 	{opcode: "cvt.rn.f64.u32", a: all32, want: 0x41efffffffe00000},
@@ -162,6 +166,8 @@ var conversionExamples = []example{
 	{opcode: "cvt.rna.tf32.f32", a: 0x3f803000, want: 0x3f804000},
 	{opcode: "cvt.rna.tf32.f32", a: 0x7f7fffff, want: inf32},
 	{opcode: "cvt.rna.tf32.f32", a: inf32, want: inf32},
+	{opcode: "cvt.rna.tf32.f32", a: 0xff801fff, want: 0xff800000},
+	{opcode: "cvt.rna.tf32.f32", a: 0x7fbfffff, want: 0x7fbfe000},
 	// bf16 keeps 7 bits: half a unit is 0x8000. Ties go to even.
 	{opcode: "cvt.rn.bf16.f32", a: 0x3f808000, want: 0x3f80},
 	{opcode: "cvt.rn.bf16.f32", a: 0x3f818000, want: 0x3f82},

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -8,10 +9,11 @@ import (
 	"rollcall/internal/must"
 )
 
-// Every committed text parses.
+// Every committed text parses, and together they use every operation that there is.
 func TestParseKernels(t *testing.T) {
 	files := must.Get(filepath.Glob("../kernels/ptx/*.ptx"))(t)
 	kernels := 0
+	unused := maps.Clone(operations)
 	for _, name := range files {
 		text := must.Get(os.ReadFile(name))(t)
 		m, err := Parse(string(text))
@@ -20,6 +22,14 @@ func TestParseKernels(t *testing.T) {
 			continue
 		}
 		kernels += len(m.Kernels)
+		for _, k := range m.Kernels {
+			for _, in := range k.Code {
+				delete(unused, in.Opcode)
+			}
+		}
+	}
+	for opcode := range unused {
+		t.Errorf("%s: in no kernel", opcode)
 	}
 	if len(files) != 24 || kernels != 101 {
 		t.Errorf("got %d kernels in %d files, want 101 in 24", kernels, len(files))

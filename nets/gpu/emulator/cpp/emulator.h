@@ -118,17 +118,21 @@ DEV float fmaf_(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 DEV double fma_d(double a, double b, double c) { return __builtin_fma(a, b, c); }
 DEV float sqrtf_(float x) { return __builtin_sqrtf(x); }
 DEV double sqrt_d(double x) { return __builtin_sqrt(x); }
+// emu_nan is the NaN of PTX: max.NaN.f32 returns it for any NaN, max.f32 for two.
+DEV float emu_nan() { return __builtin_bit_cast(float, 0x7fffffff); }
 // As the PTX instructions max.f32 and min.f32: of a number and NaN the number, and of the zeros +0 is the larger.
 DEV float fmaxf_(float a, float b) {
 	if (a == b) return __builtin_signbit(a) ? b : a;
-	return a != a || b > a ? b : a;
+	if (a != a) return b != b ? emu_nan() : b;
+	return b > a ? b : a;
 }
 DEV float fminf_(float a, float b) {
 	if (a == b) return __builtin_signbit(a) ? a : b;
-	return a != a || b < a ? b : a;
+	if (a != a) return b != b ? emu_nan() : b;
+	return b < a ? b : a;
 }
-DEV float fmax_nan(float a, float b) { return a != a || b != b ? __builtin_nanf("") : fmaxf_(a, b); }
-DEV float fmin_nan(float a, float b) { return a != a || b != b ? __builtin_nanf("") : fminf_(a, b); }
+DEV float fmax_nan(float a, float b) { return a != a || b != b ? emu_nan() : fmaxf_(a, b); }
+DEV float fmin_nan(float a, float b) { return a != a || b != b ? emu_nan() : fminf_(a, b); }
 
 DEV uint16_t to_bf16(float x) {
 	uint32_t u = __builtin_bit_cast(uint32_t, x);
@@ -137,7 +141,7 @@ DEV uint16_t to_bf16(float x) {
 DEV uint32_t pack_bf16(float lo, float hi) { return (uint32_t)to_bf16(hi) << 16 | to_bf16(lo); }
 DEV uint32_t cvt_tf32(float x) {
 	uint32_t u = __builtin_bit_cast(uint32_t, x);
-	return (u & 0x7f800000u) == 0x7f800000u ? u : (u + 0x1000u) & ~0x1fffu; // infinities and NaN are not rounded
+	return ((u & 0x7f800000u) == 0x7f800000u ? u : u + 0x1000u) & ~0x1fffu; // infinities and NaN are not rounded
 }
 
 DEV void mma_tf32_16x8x8(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], EMU_CALLER) {

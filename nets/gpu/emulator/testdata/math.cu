@@ -14,11 +14,6 @@ extern "C" __global__ void math_float(const FloatArgs a) {
 		case 0: a.y[i] = expf_(x); break;
 		case 1: a.y[i] = logf_(x); break;
 		case 2: a.y[i] = rsqrtf_(x); break;
-		case 3: a.y[i] = from_bf16(to_bf16(x)); break;
-		case 4: a.y[i] = bf16_hi(pack_bf16(0, x)); break;
-		case 5: a.y[i] = bits_float(cvt_tf32(x) & 0xffffe000u); break;
-		case 6: a.y[i] = fmaxf_(x, -0.0f); break;
-		case 7: a.y[i] = fmax_nan(x, -0.0f); break;
 		}
 	}
 }
@@ -38,4 +33,18 @@ extern "C" __global__ void math_double(const DoubleArgs a) {
 		case 2: a.y[i] = sqrt_d(x); break;
 		}
 	}
+}
+
+struct PairArgs {
+	uint32_t *words; // [grid,block,7] x and y, then the results
+};
+
+extern "C" __global__ void math_bits(const PairArgs a) {
+	uint32_t *w = a.words + 7 * (blockIdx.x * blockDim.x + threadIdx.x);
+	float x = bits_float(w[0]), y = bits_float(w[1]);
+	w[2] = float_bits(fmaxf_(x, y));
+	w[3] = float_bits(fmax_nan(x, y));
+	w[4] = to_bf16(x);
+	w[5] = pack_bf16(y, x);
+	w[6] = cvt_tf32(x);
 }

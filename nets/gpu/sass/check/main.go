@@ -1,9 +1,11 @@
 // Command check assembles the committed PTX with NVIDIA's assemblers, for three architectures, and compares registers,
-// spills, local memory and the instructions of the named loops with the limits in nets/gpu/sass/limits.csv. Run it in
-// the root of the repository; `make check-ptx` does.
+// spills, local memory and the instructions of the named loops with the limits in nets/gpu/sass/limits.csv. Then it
+// compares what package ptx computes with what the assembler computes of constants. Run it in the root of the
+// repository; `make check-ptx` does.
 //
-// With -update it writes the limits anew. The exit status is 1 if a kernel does not assemble or is over its limits, or
-// if no assembler can be had; with -optional the latter is no failure, and said.
+// With -update it writes the limits anew, and compares nothing. The exit status is 1 if a kernel does not assemble or
+// is over its limits, if a result differs, or if no assembler can be had; with -optional the latter is no failure, and
+// said.
 package main
 
 import (
@@ -78,7 +80,11 @@ func run(ctx context.Context, update bool) error {
 	if !bytes.Equal(old, text.Bytes()) {
 		fmt.Printf("some are below the limits of %s: `make limits` writes these\n", limits)
 	}
-	return nil
+	said, err := compareFolded(ctx, assemblers[len(assemblers)-1])
+	if said != "" {
+		fmt.Println(said)
+	}
+	return err
 }
 
 // assembleAll assembles every module for every target, on all processors, and returns what it found.
