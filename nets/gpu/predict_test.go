@@ -60,27 +60,27 @@ func TestPredict(t *testing.T) {
 		batch = 64
 	}
 	r := timing{steps: 1, evalBatch: 1, training: 256}.rig(t, workload{net: words[0], batch: batch}, precision, 1, true)
-	memory := memoryOf(r.e)
 	newest := assemblers[len(assemblers)-1]
 	program := r.launches[1:] // the first one fills the weights, once a round
-	all := make([][]predict.Launch, len(cards))
-	for _, clients := range counts {
-		f := r.w.frames[0]
-		f.capacity = clients
-		for n, card := range cards {
-			if all[n] == nil {
-				all[n] = make([]predict.Launch, len(program))
-			}
+	for n, card := range cards {
+		memory := memoryOf(r.e)
+		for i := range memory { // which the launches change
+			memory[i].Bytes = slices.Clone(memory[i].Bytes)
+		}
+		launches := make([]predict.Launch, len(program))
+		for _, clients := range counts {
+			f := r.w.frames[0]
+			f.capacity = clients
 			for i, l := range program {
-				if all[n][i].Blocks != l.geometry(clients).X { // else it is counted already
-					all[n][i] = counted(t, newest, card, l, &f, memory)
+				if launches[i].Blocks != l.geometry(clients).X { // else it is counted already
+					launches[i] = counted(t, newest, card, l, &f, memory)
 				}
 			}
-			text := ""
+			table := ""
 			if n == 0 {
-				text = predictionTable(words[0], precision, card, r.w.program, all[n], clients)
+				table = predictionTable(words[0], precision, card, r.w.program, launches, clients)
 			}
-			t.Log(text + predictedStep(card, r.w.program, all[n], clients))
+			t.Log(table + predictedStep(card, r.w.program, launches, clients))
 		}
 	}
 }
