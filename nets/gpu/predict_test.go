@@ -99,7 +99,7 @@ func predictedCards(t *testing.T) (cards []predict.Card) {
 	for _, name := range names {
 		at := slices.Index(known, strings.ToUpper(name))
 		if at < 0 {
-			t.Fatalf("%s: no constants of card %q, want some of %s", predictCardVariable, name, strings.Join(known, ", "))
+			t.Fatalf("%s: no constants of card %q, want some of %q", predictCardVariable, name, known)
 		}
 		cards = append(cards, predict.Cards[at])
 	}
@@ -158,8 +158,8 @@ func predictionTable(
 ) string {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "%s, %s %s, %d clients, µs per client-step\t"+
-		"layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlatency\tlimit\tblocks\twaves\t\n", card.Name, net, p, clients)
+	fmt.Fprintf(table, "%s, %s %s, %d clients, µs per client-step\t", card.Name, net, p, clients)
+	fmt.Fprint(table, "layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlatency\tlimit\tblocks\twaves\t\n")
 	var sum predict.Times
 	line := func(kernel, layer string, t predict.Times) {
 		us := func(seconds float64) float64 { return seconds * 1e6 / float64(clients) }

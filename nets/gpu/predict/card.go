@@ -10,7 +10,7 @@ type Card struct {
 
 	// Of a multiprocessor, per cycle.
 	Issue      float64 // instructions of warps
-	Multiply   float64 // multiply-adds of float32 of warps, among these
+	Multiply   float64 // of these, multiply-adds of float32
 	Wavefronts float64 // of shared memory, 128 bytes each
 	TF32, BF16 float64 // multiply-adds of the tensor cores that mma.sync reaches
 
@@ -48,15 +48,14 @@ var H200 = Card{
 	Memory: 4.1e12, L2: 6e12, Launch: 1.5e-6,
 }
 
-// H100 is an NVIDIA H100 (SXM, 80 GB), which has the chip of the H200: all but the memory is taken from there (data
-// sheet: the multiprocessors; assumed: the clock under load). Memory has 3.35 TB/s by the data sheet; a copy on one
-// card was measured at about 3.0.
-var H100 = with(H200, "H100", 3.0e12)
-
-func with(c Card, name string, memory float64) Card {
-	c.Name, c.Memory = name, memory
+// H100 is an NVIDIA H100 (SXM, 80 GB), which has the chip of the H200. Data sheet: the multiprocessors and their
+// limits. Assumed: the clock under load, and all else that was fitted to the H200. Memory has 3.35 TB/s by the data
+// sheet; a copy on one card was measured at about 3.0.
+var H100 = func() Card {
+	c := H200
+	c.Name, c.Memory = "H100", 3.0e12
 	return c
-}
+}()
 
 // A100 is an NVIDIA A100 (SXM, 80 GB).
 //

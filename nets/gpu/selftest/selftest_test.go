@@ -64,9 +64,9 @@ func TestRight(t *testing.T) {
 	}
 	for i, kernels := range []int{39, 43, 43} { // fp32 has no linear_reduce
 		c, want := checks[1+i], fmt.Sprintf("%d kernels compiled for sm_90 in ", kernels)
-		var all, modules, found float64
+		var all, loading, found float64
 		times, ok := strings.CutPrefix(c.Found, want)
-		_, err := fmt.Sscanf(times, "%f s; all threads: %f s to load modules, %f s to find kernels", &all, &modules, &found)
+		_, err := fmt.Sscanf(times, "%f s; all threads: %f s of loading, %f s of finding kernels", &all, &loading, &found)
 		if !gputest.Real() && (!ok || err != nil || found < slow*1e-3*float64(kernels) || all <= 0) {
 			t.Errorf("%s: %q, want %q, and times, of kernels %d ms each", c.Name, c.Found, want, slow)
 		}
