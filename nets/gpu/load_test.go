@@ -80,7 +80,7 @@ func TestRefused(t *testing.T) {
 // them or when it finds their kernels. The kernels of all programs are loaded when the engine is open, and of the other
 // precisions none.
 func TestCompile(t *testing.T) {
-	const module, kernel = 800 * time.Millisecond, 200 * time.Millisecond // a net of this size takes eight and more
+	const module, kernel = 800 * time.Millisecond, 400 * time.Millisecond // a net of this size takes eight and more
 	slow := os.Getenv(faulty)
 	if slow == "" {
 		child(t, t.Name(), "load", fmt.Sprint("ROLLCALL_EMULATOR_SLOW_JIT=", module.Milliseconds()))
