@@ -99,7 +99,7 @@ func TestCompile(t *testing.T) {
 		one = time.Duration(len(g.functions)) * kernel
 	}
 	if len(g.modules) < 8 || runtime.NumCPU() > 1 && took > one*3/4 {
-		t.Errorf("%d modules and %d kernels took %v, want 8 modules or more, and less than one after the other, %v",
+		t.Errorf("%d modules and %d kernels took %v, want 8 modules or more, and less than in turn, %v",
 			len(g.modules), len(g.functions), took, one)
 	}
 	if want := []string{

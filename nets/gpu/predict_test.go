@@ -206,7 +206,8 @@ func predictedStep(card predict.Card, program *program, launches []predict.Launc
 			second = max(second, end)
 		}
 	}
-	return fmt.Sprintf("%s, %d clients: a step with launches at once %.2f, one after the other %.2f; %d of %d launches "+
-		"wait for each other in turn", card.Name, clients, (second-first)*1e6/float64(clients), sum*1e6/float64(clients),
+	us := 1e6 / float64(clients)
+	return fmt.Sprintf("%s, %d clients: a step %.2f with launches at once, %.2f one by one; %d of %d launches wait for "+
+		"each other in turn", card.Name, clients, (second-first)*us, sum*us,
 		program.order.depth(2*n)-program.order.depth(n), n)
 }

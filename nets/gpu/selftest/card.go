@@ -82,7 +82,7 @@ func (c *card) loadKernels(p gpu.Precision) (found string, err error) {
 		}
 		return err
 	})
-	return fmt.Sprintf("%d kernels compiled for %s in %.2f s; all threads: %.2f s of loading, %.2f s of finding kernels",
+	return fmt.Sprintf("%d kernels compiled for %s in %.2f s; all threads: %.2f s loading, %.2f s finding kernels",
 		loaded, c.info.Arch(), all.Seconds(), loading.Seconds(), finding.Seconds()), err
 }
 

@@ -66,7 +66,7 @@ func TestRight(t *testing.T) {
 		c, want := checks[1+i], fmt.Sprintf("%d kernels compiled for sm_90 in ", kernels)
 		var all, loading, found float64
 		times, ok := strings.CutPrefix(c.Found, want)
-		_, err := fmt.Sscanf(times, "%f s; all threads: %f s of loading, %f s of finding kernels", &all, &loading, &found)
+		_, err := fmt.Sscanf(times, "%f s; all threads: %f s loading, %f s finding kernels", &all, &loading, &found)
 		if !gputest.Real() && (!ok || err != nil || found < slow*1e-3*float64(kernels) || all <= 0) {
 			t.Errorf("%s: %q, want %q, and times, of kernels %d ms each", c.Name, c.Found, want, slow)
 		}
