@@ -207,7 +207,7 @@ func predictedStep(card predict.Card, program *program, launches []predict.Launc
 		}
 	}
 	us := 1e6 / float64(clients)
-	return fmt.Sprintf("%s, %d clients: a step %.2f with launches at once, %.2f one by one; %d of %d launches wait for "+
-		"each other in turn", card.Name, clients, (second-first)*us, sum*us,
+	return fmt.Sprintf("%s, %d clients: a step %.2f with launches at once, %.2f one by one; %d of %d launches wait "+
+		"for each other in turn", card.Name, clients, (second-first)*us, sum*us,
 		program.order.depth(2*n)-program.order.depth(n), n)
 }
