@@ -128,9 +128,10 @@ limits: ## rewrite the limits of check-ptx
 	$(GO) run ./nets/gpu/sass/check -update
 
 PREDICT ?= cnn-cifar10 tf32 5 37 100
-predict: ## predict the launches of a step on an H200 from machine code: PREDICT='net precision clients…'
+PREDICT_CARD ?= H200 H100 A100
+predict: ## predict the launches of a step from machine code: PREDICT='net precision clients…' PREDICT_CARD='A100 …'
 	@$(if $(TAGS),,echo 'rollcall: predict: want cgo and a C compiler' >&2; exit 1)
-	ROLLCALL_PREDICT='$(PREDICT)' $(GO) test $(TAGS) -count=1 -v -timeout 30m -run 'TestPredict$$' ./nets/gpu
+	ROLLCALL_PREDICT='$(PREDICT)' ROLLCALL_PREDICT_CARD='$(PREDICT_CARD)' $(GO) test $(TAGS) -count=1 -v -timeout 30m -run 'TestPredict$$' ./nets/gpu
 
 bench-cifar: build ## measure this machine on CIFAR-10 (on synthetic data if it cannot be had)
 	$(BIN) bench --data cifar10

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"rollcall/datasets/plan"
 	"rollcall/nets"
@@ -40,11 +41,28 @@ type Engine struct {
 	slotLimit  int      // most slots of a wave: halved when memory runs out
 	profile    *profile // nil: kernels are not timed
 	guard      bool     // every piece of memory is an allocation of its own, for memory checkers
+	carveout   int      // percent, of every kernel; driver.DriverCarveout if the user has named none
 }
 
 // guardVariable names the environment variable that turns guard mode on with the value "guard": every piece of memory
 // is then an allocation of its own, so that memory checkers see every overrun.
 const guardVariable = "ROLLCALL_GPU_ARENA"
+
+// carveoutVariable names the environment variable with the carveout of every kernel: the share of shared memory, in
+// percent, in the memory that it has in common with L1. If it is empty, the driver chooses one for each kernel.
+const carveoutVariable = "ROLLCALL_GPU_CARVEOUT"
+
+// carveoutFrom reads carveoutVariable.
+func carveoutFrom(text string) (percent int, err error) {
+	if text == "" {
+		return driver.DriverCarveout, nil
+	}
+	percent, err = strconv.Atoi(text)
+	if err != nil || percent < 0 || percent > 100 {
+		return 0, fmt.Errorf("gpu: %s is %q, want 0 to 100, the percent of shared memory", carveoutVariable, text)
+	}
+	return percent, nil
+}
 
 // Open opens a card for a model, and copies the samples to the card, where they stay. test may be nil if no model is
 // evaluated on it. An error says why the card cannot be used.
@@ -63,11 +81,15 @@ func Open(m *models.Model, train, test *plan.Samples, o Options) (nets.Engine, e
 	if o.Precision, err = ParsePrecision(string(o.Precision)); err != nil {
 		return nil, err
 	}
+	carveout, err := carveoutFrom(os.Getenv(carveoutVariable))
+	if err != nil {
+		return nil, err
+	}
 	e := &Engine{
 		model: m, layout: newLayout(m), options: o, samples: [2]*plan.Samples{train, test},
 		thread: driver.NewThread(), functions: map[string]*function{}, modules: map[string]*driver.Module{},
 		banks: map[*bank]bool{}, programs: map[programKey]*program{}, waves: map[waveKey]*wave{},
-		slotLimit: maxSlots, guard: os.Getenv(guardVariable) == "guard",
+		slotLimit: maxSlots, guard: os.Getenv(guardVariable) == "guard", carveout: carveout,
 	}
 	if o.MaxClients > 0 {
 		e.slotLimit = min(e.slotLimit, o.MaxClients)

@@ -74,8 +74,8 @@ func (e *Engine) load(launches []launch) error {
 // an earlier start takes less.
 const patience = time.Second
 
-// compile loads the modules of launches that are not loaded yet, many at once. Of each the driver gets only the kernels
-// of the engine's precision, since it compiles all that it gets.
+// compile loads the modules of launches that are not loaded yet, and finds their kernels, many at once. Of each the
+// driver gets only the kernels of the engine's precision, since it compiles all that it gets.
 func (e *Engine) compile(launches []launch) error {
 	var sources []driver.Source
 	for _, l := range launches {
@@ -83,10 +83,15 @@ func (e *Engine) compile(launches []launch) error {
 		if !ok {
 			return fmt.Errorf("gpu: kernel %s: in none of the modules", l.kernel)
 		}
-		known := slices.ContainsFunc(sources, func(s driver.Source) bool { return s.Name == m.Name })
-		if e.modules[m.Name] == nil && !known {
+		if e.modules[m.Name] != nil {
+			continue
+		}
+		at := slices.IndexFunc(sources, func(s driver.Source) bool { return s.Name == m.Name })
+		if at < 0 {
+			at = len(sources)
 			sources = append(sources, driver.Source{Name: m.Name, PTX: m.Only(e.options.Precision).PTX})
 		}
+		sources[at].Kernels = append(sources[at].Kernels, l.kernel)
 	}
 	if len(sources) == 0 {
 		return nil
@@ -128,6 +133,11 @@ func (e *Engine) function(name string) (*function, error) {
 	f, err := m.Function(name)
 	if err != nil {
 		return nil, err
+	}
+	if e.carveout != driver.DriverCarveout {
+		if err := f.SetCarveout(e.carveout); err != nil {
+			return nil, err
+		}
 	}
 	e.functions[name] = &function{f, defaultShared - f.Attributes().Shared}
 	return e.functions[name], nil

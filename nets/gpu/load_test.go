@@ -16,6 +16,7 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/driver"
+	"rollcall/nets/gpu/gputest"
 	"rollcall/nets/gpu/kernels"
 	"rollcall/nets/models"
 )
@@ -75,12 +76,15 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A driver that takes long to compile is told of once, and compiles the modules at the same time. The kernels of all
-// programs are loaded when the engine is open, and of the other precisions none.
+// A driver that takes long to compile is told of once, and compiles the modules at the same time, be it when it loads
+// them or when it finds their kernels. The kernels of all programs are loaded when the engine is open, and of the other
+// precisions none.
 func TestCompile(t *testing.T) {
-	const slow = 800 // milliseconds a module, of which a net of this size takes eight and more
-	if os.Getenv(faulty) == "" {
-		child(t, t.Name(), "slow", fmt.Sprintf("ROLLCALL_EMULATOR_SLOW_JIT=%d", slow))
+	const module, kernel = 800 * time.Millisecond, 400 * time.Millisecond // a net of this size takes eight and more
+	slow := os.Getenv(faulty)
+	if slow == "" {
+		child(t, t.Name(), "load", fmt.Sprint("ROLLCALL_EMULATOR_SLOW_JIT=", module.Milliseconds()))
+		child(t, t.Name(), "find", fmt.Sprint("ROLLCALL_EMULATOR_SLOW_FIND=", kernel.Milliseconds()))
 		return
 	}
 	m := must.Get(models.New("lenet5"))(t)
@@ -90,10 +94,13 @@ func TestCompile(t *testing.T) {
 	g := must.Get(openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), nil, o))(t)
 	defer func() { must.OK(t, g.Close()) }()
 	took := time.Since(started)
-	one := len(g.modules) * slow * int(time.Millisecond)
-	if len(g.modules) < 8 || runtime.NumCPU() > 1 && took > time.Duration(one)*3/4 {
-		t.Errorf("%d modules took %v, want 8 or more, and less time than one after the other, %v",
-			len(g.modules), took, time.Duration(one))
+	one := time.Duration(len(g.modules)) * module
+	if slow == "find" {
+		one = time.Duration(len(g.functions)) * kernel
+	}
+	if len(g.modules) < 8 || runtime.NumCPU() > 1 && took > one*3/4 {
+		t.Errorf("%d modules and %d kernels took %v, want 8 modules or more, and less than in turn, %v",
+			len(g.modules), len(g.functions), took, one)
 	}
 	if want := []string{
 		"gpu: compiling bf16 kernels for sm_90; the driver keeps them for the next start",
@@ -114,6 +121,35 @@ func TestCompile(t *testing.T) {
 	if len(g.modules) != modules || len(notices) != 1 {
 		t.Errorf("%d modules and notices %q after a round with clipping, want %d modules and 1 notice",
 			len(g.modules), notices, modules)
+	}
+}
+
+// Every kernel has the carveout that the environment names, and the driver's own if it names none.
+func TestCarveout(t *testing.T) {
+	m := must.Get(models.New("linear-binary"))(t)
+	open := func(text string) (*Engine, error) {
+		t.Setenv(carveoutVariable, text)
+		return openEngine(m, crowd.Samples(m, crowd.TrainSamples, 1), nil, Options{Batch: 2})
+	}
+	gputest.Need(t, "kernels")
+	for text, want := range map[string]int{"": driver.DriverCarveout, "0": 0, "37": 37, "100": 100} {
+		g := must.Get(open(text))(t)
+		if len(g.functions) < 4 {
+			t.Errorf("carveout %q: %d kernels, want 4 or more", text, len(g.functions))
+		}
+		for name, f := range g.functions {
+			if got := f.Attributes().Carveout; got != want {
+				t.Errorf("carveout %q: %s has %d, want %d", text, name, got, want)
+			}
+		}
+		must.OK(t, g.Close())
+	}
+	for _, text := range []string{"-1", "101", "50%", "half"} {
+		_, err := open(text)
+		want := fmt.Sprintf("gpu: ROLLCALL_GPU_CARVEOUT is %q, want 0 to 100, the percent of shared memory", text)
+		if err == nil || err.Error() != want {
+			t.Errorf("carveout %q: error %v, want %s", text, err, want)
+		}
 	}
 }
 

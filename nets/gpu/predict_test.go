@@ -24,9 +24,12 @@ import (
 // "cnn-cifar10 tf32 5 37 100".
 const predictVariable = "ROLLCALL_PREDICT"
 
-// TestPredict prints how long every launch of a local step takes on an H200, by the model of package predict.
-// `make predict` runs it. The emulator trains one client for one step. The interpreter then runs some blocks of each
-// launch on the memory as the step has left it.
+// predictCardVariable names the cards to predict for, as in "A100 H100"; all if it is empty.
+const predictCardVariable = "ROLLCALL_PREDICT_CARD"
+
+// TestPredict prints how long every launch of a local step takes on the first card, and a step on each card, by the
+// model of package predict. `make predict` runs it. The emulator trains one client for one step. The interpreter then
+// runs some blocks of each launch on the memory as the step has left it.
 func TestPredict(t *testing.T) {
 	words := strings.Fields(os.Getenv(predictVariable))
 	if len(words) == 0 {
@@ -43,6 +46,7 @@ func TestPredict(t *testing.T) {
 	if len(counts) == 0 {
 		t.Fatalf("%s: %q, want a net, a precision and numbers of clients", predictVariable, words)
 	}
+	cards := predictedCards(t)
 	if gputest.Real() || gputest.LeftOut != "" {
 		t.Skip("left out: the step to count runs on the emulator. " + gputest.LeftOut)
 	}
@@ -56,30 +60,62 @@ func TestPredict(t *testing.T) {
 		batch = 64
 	}
 	r := timing{steps: 1, evalBatch: 1, training: 256}.rig(t, workload{net: words[0], batch: batch}, precision, 1, true)
-	memory := memoryOf(r.e)
 	newest := assemblers[len(assemblers)-1]
 	program := r.launches[1:] // the first one fills the weights, once a round
-	launches := make([]predict.Launch, len(program))
-	for _, clients := range counts {
-		f := r.w.frames[0]
-		f.capacity = clients
-		for i, l := range program {
-			if launches[i].Blocks != l.geometry(clients).X { // else it is counted already
-				launches[i] = counted(t, newest, l, &f, memory)
-			}
+	for n, card := range cards {
+		memory := memoryOf(r.e)
+		for i := range memory { // which the launches change
+			memory[i].Bytes = slices.Clone(memory[i].Bytes)
 		}
-		t.Log(predictionTable(words[0], precision, r.w.program, launches, clients))
+		launches := make([]predict.Launch, len(program))
+		for _, clients := range counts {
+			f := r.w.frames[0]
+			f.capacity = clients
+			for i, l := range program {
+				if launches[i].Blocks != l.geometry(clients).X { // else it is counted already
+					launches[i] = counted(t, newest, card, l, &f, memory)
+				}
+			}
+			table := ""
+			if n == 0 {
+				table = predictionTable(words[0], precision, card, r.w.program, launches, clients)
+			}
+			t.Log(table + predictedStep(card, r.w.program, launches, clients))
+		}
 	}
 }
 
+// predictedCards returns the cards that predictCardVariable names.
+func predictedCards(t *testing.T) (cards []predict.Card) {
+	t.Helper()
+	var known []string
+	for _, c := range predict.Cards {
+		known = append(known, c.Name)
+	}
+	names := strings.Fields(os.Getenv(predictCardVariable))
+	if len(names) == 0 {
+		names = known
+	}
+	for _, name := range names {
+		at := slices.Index(known, strings.ToUpper(name))
+		if at < 0 {
+			t.Fatalf("%s: no constants of card %q, want some of %q", predictCardVariable, name, known)
+		}
+		cards = append(cards, predict.Cards[at])
+	}
+	return cards
+}
+
 // counted runs some blocks of a launch, cut for the capacity of a frame, and returns what the model needs to know.
-func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Memory) predict.Launch {
+func counted(
+	t *testing.T, a *sass.Assembler, card predict.Card, l launch, f *frame, memory ptx.Memory,
+) predict.Launch {
 	t.Helper()
 	module, ok := kernels.Find(l.kernel)
 	if !ok {
 		t.Fatalf("kernel %s: in no module", l.kernel)
 	}
-	machine := must.Get(a.Assemble(t.Context(), predict.H200.Target, module.Name, module.PTX))(t)
+	machine := must.Get(a.Assemble(t.Context(), card.Target, module.Name, module.PTX))(t)
 	at := slices.IndexFunc(machine, func(k *sass.Kernel) bool { return k.Name == l.kernel })
 	if at < 0 {
 		t.Fatalf("kernel %s: not in the machine code of %s", l.kernel, module.Name)
@@ -91,7 +127,7 @@ func counted(t *testing.T, a *sass.Assembler, l launch, f *frame, memory ptx.Mem
 	}
 	run := ptx.Launch{
 		Grid: [2]int{p.Blocks, 1}, Threads: p.Threads, Shared: p.Shared, Args: l.args(f), Blocks: someBlocks(p.Blocks),
-		Traffic: true, L1: predict.H200.Cached(p),
+		Traffic: true, L1: card.Cached(p),
 	}
 	p.Counted = must.Get(p.PTX.Run(run, memory))(t)
 	return p
@@ -116,13 +152,14 @@ func memoryOf(e *Engine) (m ptx.Memory) {
 	return m
 }
 
-// predictionTable returns the times of all launches, in µs per client-step: of each alone, their sum, and the time from
-// the end of a step to the end of the next if launches that do not wait for each other run at once.
-func predictionTable(net string, p Precision, program *program, launches []predict.Launch, clients int) string {
+// predictionTable returns the times of all launches, in µs per client-step: of each alone, and their sum.
+func predictionTable(
+	net string, p Precision, card predict.Card, program *program, launches []predict.Launch, clients int,
+) string {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "%s %s, %d clients, µs per client-step\t"+
-		"layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlatency\tlimit\tblocks\twaves\t\n", net, p, clients)
+	fmt.Fprintf(table, "%s, %s %s, %d clients, µs per client-step\t", card.Name, net, p, clients)
+	fmt.Fprint(table, "layer\ttotal\ttensor\tissue\tshared\tL2\tmemory\tlatency\tlimit\tblocks\twaves\t\n")
 	var sum predict.Times
 	line := func(kernel, layer string, t predict.Times) {
 		us := func(seconds float64) float64 { return seconds * 1e6 / float64(clients) }
@@ -131,7 +168,7 @@ func predictionTable(net string, p Precision, program *program, launches []predi
 			t.Limit, t.PerMultiprocessor, t.Waves)
 	}
 	for i, l := range launches {
-		t := predict.H200.Predict(l, clients)
+		t := card.Predict(l, clients)
 		line(program.launches[i].kernel, program.launches[i].layer, t)
 		sum.Total, sum.Tensor, sum.Issue = sum.Total+t.Total, sum.Tensor+t.Tensor, sum.Issue+t.Issue
 		sum.Shared, sum.L2, sum.Memory = sum.Shared+t.Shared, sum.L2+t.L2, sum.Memory+t.Memory
@@ -139,6 +176,16 @@ func predictionTable(net string, p Precision, program *program, launches []predi
 	}
 	line("sum", "", sum)
 	_ = table.Flush() // into memory
+	return "\n" + text.String()
+}
+
+// predictedStep returns how long a step takes, in µs per client-step: all launches one after the other, and from the
+// end of a step to the end of the next if launches that do not wait for each other run at once.
+func predictedStep(card predict.Card, program *program, launches []predict.Launch, clients int) string {
+	sum := 0.0
+	for _, l := range launches {
+		sum += card.Predict(l, clients).Total
+	}
 	n, key := len(launches), waveKey{programKey: programKey{train: true}, capacity: capacityFor(clients)}
 	w := &wave{frames: make([]frame, key.groups())}
 	var steps []predict.Work
@@ -148,18 +195,19 @@ func predictionTable(net string, p Precision, program *program, launches []predi
 			for k, launch := range after {
 				waits[k] = 2*n*g + launch
 			}
-			steps = append(steps, predict.H200.Work(launches[i%n], w.clients(g, clients), waits))
+			steps = append(steps, card.Work(launches[i%n], w.clients(g, clients), waits))
 		}
 	}
 	var first, second float64 // when the first step has ended, and the one behind it
-	for i, end := range predict.H200.Ends(steps) {
+	for i, end := range card.Ends(steps) {
 		if i/n%2 == 0 {
 			first = max(first, end)
 		} else {
 			second = max(second, end)
 		}
 	}
-	fmt.Fprintf(&text, "A step with launches at once: %.2f; %d of %d launches wait for each other in turn.\n",
-		(second-first)*1e6/float64(clients), program.order.depth(2*n)-program.order.depth(n), n)
-	return "\n" + text.String()
+	us := 1e6 / float64(clients)
+	return fmt.Sprintf("%s, %d clients: a step %.2f with launches at once, %.2f one by one; %d of %d launches wait "+
+		"for each other in turn", card.Name, clients, (second-first)*us, sum*us,
+		program.order.depth(2*n)-program.order.depth(n), n)
 }

@@ -175,6 +175,9 @@ func TestHardwareErrors(t *testing.T) {
 		if err := f.SetMaxDynamicShared(d.Info().SharedPerBlock + 1024); err == nil {
 			t.Errorf("SetMaxDynamicShared(%d): no error", d.Info().SharedPerBlock+1024)
 		}
+		if err := f.SetCarveout(50); err != nil || f.Attributes().Carveout != 50 {
+			t.Errorf("SetCarveout(50): %v, the driver has %d", err, f.Attributes().Carveout)
+		}
 	})
 }
 

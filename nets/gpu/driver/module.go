@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -26,16 +27,23 @@ const maxArgs = 4096
 
 // Module holds kernels, compiled by the driver for the device.
 type Module struct {
-	dev  *Device
-	name string
-	mod  C.CUmodule
+	dev       *Device
+	name      string
+	mod       C.CUmodule
+	functions map[string]*Function // those found so far
+	// How long LoadModules took to load the module, and to find its kernels. A driver may compile in either.
+	Loading, Finding time.Duration
 }
 
-// Source is PTX to load, with a name for error messages.
-type Source struct{ Name, PTX string }
+// Source is PTX to load, with a name for error messages, and the kernels to find.
+type Source struct {
+	Name, PTX string
+	Kernels   []string
+}
 
-// LoadModules does what LoadModule does, for many sources at once: as many at a time as there are processors, each on a
-// thread of its own. The modules are in the order of the sources. Any thread may call it.
+// LoadModules does what LoadModule does, and then Function for the kernels of the source, for many sources at once: as
+// many at a time as there are processors, each on a thread of its own. The modules are in the order of the sources. Any
+// thread may call it.
 func (d *Device) LoadModules(sources []Source) ([]*Module, error) {
 	modules, errs := make([]*Module, len(sources)), make([]error, len(sources))
 	next := make(chan int)
@@ -50,7 +58,7 @@ func (d *Device) LoadModules(sources []Source) ([]*Module, error) {
 					continue
 				}
 				errs[i] = t.Do(func() (err error) {
-					modules[i], err = d.LoadModule(sources[i].Name, sources[i].PTX)
+					modules[i], err = d.loadSource(sources[i])
 					return err
 				})
 			}
@@ -64,6 +72,23 @@ func (d *Device) LoadModules(sources []Source) ([]*Module, error) {
 	return modules, cmp.Or(errs...)
 }
 
+// loadSource loads a module and finds its kernels. If a kernel is missing, it returns the module and an error.
+func (d *Device) loadSource(s Source) (*Module, error) {
+	begun := time.Now()
+	m, err := d.LoadModule(s.Name, s.PTX)
+	if err != nil {
+		return nil, err
+	}
+	loaded := time.Now()
+	for _, kernel := range s.Kernels {
+		if _, err := m.Function(kernel); err != nil {
+			return m, err
+		}
+	}
+	m.Loading, m.Finding = loaded.Sub(begun), time.Since(loaded)
+	return m, nil
+}
+
 // LoadModule compiles PTX for the device. The name is for error messages. An error holds the first line of the
 // compiler's messages. The driver keeps compiled modules in ~/.nv/ComputeCache, so that only the first call on a
 // machine is slow.
@@ -73,7 +98,7 @@ func (d *Device) LoadModule(name, ptx string) (*Module, error) {
 	defer C.free(unsafe.Pointer(text))
 	log := (*C.char)(C.calloc(1, logBytes)) // C memory, to which the driver may keep a pointer during the call
 	defer C.free(unsafe.Pointer(log))
-	m := &Module{dev: d, name: name}
+	m := &Module{dev: d, name: name, functions: map[string]*Function{}}
 	if err := result(C.shim_load(&m.mod, text, log, logBytes)); err != nil {
 		err = fmt.Errorf("gpu: module %s: %w", name, err)
 		if e := (*Error)(nil); errors.As(err, &e) && e.Code == C.CUDA_ERROR_JIT_COMPILER_NOT_FOUND {
@@ -110,10 +135,17 @@ type Attributes struct {
 	Shared     int // bytes of static shared memory per block
 	MaxThreads int // per block
 	Params     int // bytes of the parameter structure; 0 if unknown, as with drivers before CUDA 12.4
+	Carveout   int // percent of SetCarveout, as the driver has it; DriverCarveout before
 }
+
+// DriverCarveout stands for a carveout that the driver chooses.
+const DriverCarveout = -1
 
 // Function finds a kernel. It makes a driver that loads lazily load the kernel now, so that no launch has to.
 func (m *Module) Function(name string) (*Function, error) {
+	if f := m.functions[name]; f != nil {
+		return f, nil
+	}
 	cname := C.CString(name)
 	defer C.free(unsafe.Pointer(cname))
 	f := &Function{dev: m.dev, name: name}
@@ -121,6 +153,7 @@ func (m *Module) Function(name string) (*Function, error) {
 		return nil, fmt.Errorf("gpu: module %s: kernel %s: %w", m.name, name, err)
 	}
 	a := &f.attributes
+	a.Carveout = DriverCarveout
 	for _, q := range []struct {
 		attribute C.CUfunction_attribute
 		to        *int
@@ -129,17 +162,24 @@ func (m *Module) Function(name string) (*Function, error) {
 		{C.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &a.Shared},
 		{C.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &a.MaxThreads},
 	} {
-		var v C.int
-		if err := result(C.cuFuncGetAttribute(&v, q.attribute, f.f)); err != nil {
+		if err := f.read(q.attribute, q.to); err != nil {
 			return nil, fmt.Errorf("gpu: module %s: kernel %s: attribute %d: %w", m.name, name, int(q.attribute), err)
 		}
-		*q.to = int(v)
 	}
 	var offset, bytes C.size_t
 	if C.cuFuncGetParamInfo(f.f, 0, &offset, &bytes) == C.CUDA_SUCCESS {
 		a.Params = int(bytes)
 	}
+	m.functions[name] = f
 	return f, nil
+}
+
+// read reads an attribute of the compiled kernel.
+func (f *Function) read(attribute C.CUfunction_attribute, to *int) error {
+	var v C.int
+	err := result(C.cuFuncGetAttribute(&v, attribute, f.f))
+	*to = int(v)
+	return err
 }
 
 // Attributes returns the resources that the kernel takes.
@@ -152,6 +192,20 @@ func (f *Function) SetMaxDynamicShared(bytes int) error {
 	if err != nil {
 		return fmt.Errorf("gpu: %s: %s of dynamic shared memory, static %s: %w",
 			f.name, Size(int64(bytes)), Size(int64(f.attributes.Shared)), err)
+	}
+	return nil
+}
+
+// SetCarveout asks for so much shared memory on a multiprocessor while the kernel runs, in percent of the most that it
+// can have; L1 gets the rest. It is a hint: the driver takes another share where the kernel needs it.
+func (f *Function) SetCarveout(percent int) error {
+	const attribute = C.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+	err := result(C.cuFuncSetAttribute(f.f, attribute, C.int(percent)))
+	if err == nil {
+		err = f.read(attribute, &f.attributes.Carveout)
+	}
+	if err != nil {
+		return fmt.Errorf("gpu: %s: carveout of %d percent: %w", f.name, percent, err)
 	}
 	return nil
 }

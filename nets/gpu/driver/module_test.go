@@ -82,7 +82,7 @@ func loadModules(t *testing.T, d *Device) {
 	t.Helper()
 	var sources []Source
 	for i := range 20 {
-		sources = append(sources, Source{fmt.Sprint("fill", i), fillPTX})
+		sources = append(sources, Source{fmt.Sprint("fill", i), fillPTX, []string{"fill"}})
 	}
 	modules := must.Get(d.LoadModules(sources))(t)
 	p := must.Get(d.Alloc(4))(t)
@@ -90,6 +90,10 @@ func loadModules(t *testing.T, d *Device) {
 	for i, m := range modules {
 		if m.name != sources[i].Name {
 			t.Errorf("module %d: %s, want %s", i, m.name, sources[i].Name)
+		}
+		if m.functions["fill"] == nil || m.Loading <= 0 || m.Finding <= 0 {
+			t.Errorf("module %d: found %v, loaded in %v and found in %v, want fill and times",
+				i, m.functions, m.Loading, m.Finding)
 		}
 		f := must.Get(m.Function("fill"))(t)
 		must.OK(t, fill(f, s, fillArgs{p, uint32(i), 1}))
@@ -105,6 +109,12 @@ func loadModules(t *testing.T, d *Device) {
 	if err == nil || !strings.HasPrefix(err.Error(), "gpu: module fill7: ") {
 		t.Errorf("LoadModules: %v, want an error about fill7", err)
 	}
+	sources[0].Kernels = []string{"file"}
+	missing, err := d.LoadModules(sources[:1])
+	if want := "gpu: module fill0: kernel file: named symbol not found"; err == nil || err.Error() != want {
+		t.Errorf("LoadModules: %v, want %s", err, want)
+	}
+	must.OK(t, missing[0].Unload())
 	must.OK(t, errors.Join(d.Free(p), s.Destroy()))
 }
 
@@ -147,6 +157,17 @@ func TestLaunchErrors(t *testing.T) {
 		if want := "gpu: fill: 227 KiB of dynamic shared memory, static 512 bytes: invalid argument"; err == nil ||
 			err.Error() != want {
 			t.Errorf("SetMaxDynamicShared(227 KiB): %v, want %s", err, want)
+		}
+		if c := f.Attributes().Carveout; c != DriverCarveout {
+			t.Errorf("carveout %d before SetCarveout, want %d", c, DriverCarveout)
+		}
+		must.OK(t, f.SetCarveout(40))
+		if c := f.Attributes().Carveout; c != 40 {
+			t.Errorf("carveout %d, want the driver's 40", c)
+		}
+		err = f.SetCarveout(101)
+		if want := "gpu: fill: carveout of 101 percent: invalid argument"; err == nil || err.Error() != want {
+			t.Errorf("SetCarveout(101): %v, want %s", err, want)
 		}
 	})
 }

@@ -45,6 +45,7 @@
 //	ROLLCALL_EMULATOR_CAPABILITY   compute capability, default 9.0; with commas, one of each physical device, the last
 //	                               one of all others too. Tensor cores add up as those of this capability do
 //	ROLLCALL_EMULATOR_SLOW_JIT     milliseconds that cuModuleLoadDataEx takes, default 0
+//	ROLLCALL_EMULATOR_SLOW_FIND    milliseconds that cuModuleGetFunction takes, default 0: a driver may compile there
 //	ROLLCALL_EMULATOR_FAIL_JIT     1: cuModuleLoadDataEx fails with CUDA_ERROR_INVALID_PTX
 //	ROLLCALL_EMULATOR_FAIL_LAUNCH  n: after n launches (kernels and graphs) on a device one call fails with
 //	                               CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES

@@ -62,7 +62,8 @@ func (c Card) Predict(l Launch, clients int) Times {
 	instructions := executed(l.Code, l.PTX, l.Counted)
 	t := Times{
 		Tensor: tensor * most,
-		Issue:  instructions * most / c.Issue,
+		// The instructions are an estimate, and may be fewer than the multiply-adds.
+		Issue:  max(instructions/c.Issue, min(multiplyAdds, instructions)/c.Multiply) * most,
 		Shared: wavefronts * most / c.Wavefronts,
 		L2:     sectors * sectorBytes / float64(l.Counted.Blocks) * blocks / c.L2,
 		Memory: l.Bytes * float64(clients) / c.Memory,

@@ -2,6 +2,8 @@ package predict
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/internal/must"
@@ -34,7 +36,9 @@ ret;
 `
 
 // run returns the counts of one block of two warps.
-func run(t *testing.T) (*ptx.Kernel, ptx.Counts) {
+func run(t *testing.T) (*ptx.Kernel, ptx.Counts) { return runOf(t, text) }
+
+func runOf(t *testing.T, text string) (*ptx.Kernel, ptx.Counts) {
 	t.Helper()
 	module := must.Get(ptx.Parse(text))(t)
 	k := module.Kernel("six")
@@ -90,7 +94,7 @@ func TestExecuted(t *testing.T) {
 
 // A card of round numbers: two multiprocessors, a cycle of a second.
 var round = Card{
-	Multiprocessors: 2, Clock: 1, Issue: 2, Wavefronts: 1, TF32: 1024, BF16: 2048,
+	Multiprocessors: 2, Clock: 1, Issue: 2, Multiply: 2, Wavefronts: 1, TF32: 1024, BF16: 2048,
 	Registers: 16384, Shared: 100 << 10, L1: 140 << 10, Threads: 1024, Blocks: 16, Memory: 1000, L2: 2000, Launch: 0.5,
 }
 
@@ -110,6 +114,13 @@ func TestPredict(t *testing.T) {
 	}
 	if got := round.Predict(l, 2); got.Issue != 3*14 || got.Memory != 1.8 || got.Waves != 6.0/8 {
 		t.Errorf("two clients: got %+v", got)
+	}
+	fma, more := runOf(t, strings.Replace(text, "add.s32", "fma.rn.f32 %f1, %f1, %f1, %f1;\nadd.s32", 1))
+	code = machine(plain("MOV", 12), plain("FFMA", 17), back(20, 1), plain("EXIT", 21))
+	fused, half := Launch{Blocks: 1, Threads: 64, Counted: more, PTX: fma, Code: code}, round
+	half.Multiply = 0.25 // 2 warps with 6 multiply-adds, four cycles each; all instructions take 14
+	if got := half.Predict(fused, 1); got.Issue != 48 || round.Predict(fused, 1).Issue != 14 {
+		t.Errorf("multiply-adds take turns: got %+v, want 48 cycles of issue", got)
 	}
 	slow := round
 	slow.Latency = 3 // both blocks run at once: 14 instructions of a warp, one after the other
@@ -146,12 +157,20 @@ func TestResident(t *testing.T) {
 	}
 }
 
-// The constants of the H200 multiply out to its data sheet: 60 % of 495 and 989 TFLOP/s.
-func TestH200(t *testing.T) {
-	for what, pair := range map[string][2]float64{"tf32": {H200.TF32, 495e12}, "bf16": {H200.BF16, 989e12}} {
-		got := 2 * pair[0] * float64(H200.Multiprocessors) * H200.Clock
-		if want := 0.6 * pair[1]; math.Abs(got-want) > 0.01*want {
-			t.Errorf("%s: %.0f TFLOP/s, want %.0f", what, got/1e12, want/1e12)
+// The constants of the cards multiply out to their data sheets: TFLOP/s of tf32, bf16 and fp32, of which mma.sync
+// reaches 60 % on capability 9.0. There a clock of 1.98 GHz gives the data sheet's fp32, and 1.83 GHz the others.
+func TestCards(t *testing.T) {
+	for name, want := range map[string][3]float64{
+		"H200": {0.6 * 495, 0.6 * 989, 67 * 1.83 / 1.98},
+		"H100": {0.6 * 495, 0.6 * 989, 67 * 1.83 / 1.98},
+		"A100": {156, 312, 19.5},
+	} {
+		c := Cards[slices.IndexFunc(Cards, func(c Card) bool { return c.Name == name })]
+		for i, perCycle := range []float64{c.TF32, c.BF16, 32 * c.Multiply} {
+			got := 2 * perCycle * float64(c.Multiprocessors) * c.Clock / 1e12
+			if math.Abs(got-want[i]) > 0.01*want[i] {
+				t.Errorf("%s, %s: %.1f TFLOP/s, want %.1f", name, []string{"tf32", "bf16", "fp32"}[i], got, want[i])
+			}
 		}
 	}
 }

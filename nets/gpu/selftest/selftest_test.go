@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,6 +48,8 @@ func TestRight(t *testing.T) {
 	if gputest.Long() {
 		names = append(Nets(), "cnn-svhn")
 	}
+	const slow = 10 // milliseconds a kernel
+	t.Setenv("ROLLCALL_EMULATOR_SLOW_FIND", strconv.Itoa(slow))
 	checks, err := checked(t, names...)
 	if err != nil {
 		t.Error(err)
@@ -60,9 +63,12 @@ func TestRight(t *testing.T) {
 		}
 	}
 	for i, kernels := range []int{39, 43, 43} { // fp32 has no linear_reduce
-		c, want := checks[1+i], fmt.Sprintf("%d kernels compiled for sm_90", kernels)
-		if !gputest.Real() && c.Found != want {
-			t.Errorf("%s: %q, want %q", c.Name, c.Found, want)
+		c, want := checks[1+i], fmt.Sprintf("%d kernels compiled for sm_90 in ", kernels)
+		var all, loading, found float64
+		times, ok := strings.CutPrefix(c.Found, want)
+		_, err := fmt.Sscanf(times, "%f s; all threads: %f s loading, %f s finding kernels", &all, &loading, &found)
+		if !gputest.Real() && (!ok || err != nil || found < slow*1e-3*float64(kernels) || all <= 0) {
+			t.Errorf("%s: %q, want %q, and times, of kernels %d ms each", c.Name, c.Found, want, slow)
 		}
 	}
 	// The other three: add_* is for nets that the catalogue does not have.

@@ -148,8 +148,12 @@ int cuModuleGetFunction(void **f, void *m, const char *name) {
   *f = &taken;
   return 0;
 }
-int cuFuncGetAttribute(int *v, int a, void *f) { PLANNED; (void)f; *v = (int[]){1024, 512, 0, 0, 16}[a]; return 0; }
-int cuFuncSetAttribute(void *f, int a, int v) { PLANNED; (void)f; return a != 8 || v > (227 << 10) - 512; }
+int cuFuncGetAttribute(int *v, int a, void *f) { PLANNED; (void)f; *v = (int[]){1024, 512, 0, 0, 16, 0, 0, 0, 0, 40}[a]; return 0; }
+int cuFuncSetAttribute(void *f, int a, int v) {
+  PLANNED;
+  (void)f;
+  return a == 9 ? v < -1 || v > 100 : a != 8 || v > (227 << 10) - 512;
+}
 int cuFuncGetParamInfo(void *f, size_t i, size_t *offset, size_t *size) {
   PLANNED;
   (void)f;

@@ -52,6 +52,7 @@ struct Settings {
 	std::vector<std::pair<int, int>> capability = {{9, 0}}; // of the physical devices; the last one is of all others too
 	bool fail_jit = false;
 	int slow_jit = 0;         // milliseconds that the driver takes to compile a module
+	int slow_find = 0;        // and to find a function of it
 	std::string short_in;     // this call runs out of memory while more than short_above bytes are allocated
 	uint64_t short_above = 0;
 	int64_t fail_launch = -1; // so many launches of kernels and graphs succeed before one fails; -1: all succeed
@@ -117,6 +118,7 @@ struct Function {
 	uint32_t max_threads = emu::max_threads;
 	uint32_t static_bytes = 0; // of shared memory
 	uint32_t dynamic_limit = 48 << 10;
+	int carveout = -1; // preferred percent of shared memory; -1: the driver decides
 };
 
 struct Module {

@@ -159,6 +159,8 @@ EMU_API cuModuleUnload(void *module) {
 }
 
 EMU_API cuModuleGetFunction(void **out, void *module, const char *name) {
+	// As long as others may call.
+	std::this_thread::sleep_for(std::chrono::milliseconds(read_settings().slow_find));
 	EMU_ENTER;
 	Module *m = static_cast<Module *>(module);
 	if (d.modules.count(m) == 0) return d.error(invalid_handle);
@@ -176,6 +178,7 @@ EMU_API cuFuncGetAttribute(int *v, int attribute, void *handle) {
 	case 0: *v = (int)f->max_threads; return success;
 	case 1: *v = (int)f->static_bytes; return success;
 	case 4: *v = 32; return success; // registers: a CPU has none to report, and every kernel may have 32
+	case 9: *v = f->carveout; return success;
 	}
 	return d.error(invalid_value);
 }
@@ -184,9 +187,15 @@ EMU_API cuFuncSetAttribute(void *handle, int attribute, int v) {
 	EMU_ENTER;
 	Function *f = function(d, handle);
 	if (f == nullptr) return d.error(invalid_handle);
-	if (attribute != 8 || v < 0 || (uint32_t)v + f->static_bytes > dynamic_limit) return d.error(invalid_value);
-	f->dynamic_limit = (uint32_t)v;
-	return success;
+	if (attribute == 8 && v >= 0 && (uint32_t)v + f->static_bytes <= dynamic_limit) {
+		f->dynamic_limit = (uint32_t)v;
+		return success;
+	}
+	if (attribute == 9 && v >= -1 && v <= 100) {
+		f->carveout = v;
+		return success;
+	}
+	return d.error(invalid_value);
 }
 
 EMU_API cuFuncGetParamInfo(void *handle, size_t index, size_t *offset, size_t *size) {

@@ -58,6 +58,7 @@ Settings read_settings() {
 	s.devices = (int)number("ROLLCALL_EMULATOR_DEVICES", s.devices);
 	s.page = (uint64_t)number("ROLLCALL_EMULATOR_PAGE", (int64_t)s.page);
 	s.slow_jit = (int)number("ROLLCALL_EMULATOR_SLOW_JIT", 0);
+	s.slow_find = (int)number("ROLLCALL_EMULATOR_SLOW_FIND", 0);
 	s.fail_jit = number("ROLLCALL_EMULATOR_FAIL_JIT", 0) != 0;
 	s.fail_launch = number("ROLLCALL_EMULATOR_FAIL_LAUNCH", -1);
 	s.mig = (int)number("ROLLCALL_EMULATOR_MIG", 0);

@@ -287,6 +287,17 @@ static void limits_case() {
 	expect(code == 1, "block of 2048: got %d, want 1", code);
 	code = cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 49 << 10, nullptr, params, nullptr);
 	expect(code == 1, "49 KiB of dynamic shared memory without leave: got %d, want 1", code);
+	int carveout = 0;
+	ok(cuFuncGetAttribute(&carveout, 9, f));
+	expect(carveout == -1, "carveout %d, want -1: the driver decides", carveout);
+	for (auto [set, want] : {std::pair<int, int>{-2, 1}, {101, 1}, {100, 0}, {0, 0}, {25, 0}}) {
+		code = cuFuncSetAttribute(f, 9, set);
+		expect(code == want, "carveout of %d: got %d, want %d", set, code, want);
+	}
+	ok(cuFuncGetAttribute(&carveout, 9, f));
+	expect(carveout == 25, "carveout %d, want 25", carveout);
+	code = cuFuncSetAttribute(f, 7, 25);
+	expect(code == 1, "attribute 7: got %d, want 1", code);
 	void *module = nullptr;
 	for (auto [name, bytes] : {std::pair<const char *, size_t>{"no_such_kernel", 16}, {"reverse", 24}}) {
 		char log[200] = "";

@@ -30,6 +30,7 @@ struct KernelNode {
 	X(cuCtxSetCurrent, void *) \
 	X(cuModuleLoadDataEx, void **, const void *, unsigned, const int *, void **) \
 	X(cuModuleGetFunction, void **, void *, const char *) \
+	X(cuFuncGetAttribute, int *, int, void *) \
 	X(cuFuncSetAttribute, void *, int, int) \
 	X(cuFuncGetParamInfo, void *, size_t, size_t *, size_t *) \
 	X(cuLaunchKernel, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, \
