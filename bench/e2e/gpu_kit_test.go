@@ -169,8 +169,9 @@ func kitFaults() (faults []kitFault) {
 		"card": {"path/nvidia-smi", "rollcall devices"}, "ptxas": {"path/ptxas"},
 		"driver": {"bin/gpu-kit/driver.test"}, "check": {"rollcall devices"}, "kernels": {"bin/gpu-kit/kernels.test"},
 		"engine": {"bin/gpu-kit/gpu.test"}, "methods": {"bin/gpu-kit/e2e.test"}, "speed": {"rollcall bench"},
-		"digests": {"bin/gpu-kit/gpu.test"}, "ncu": {"path/ncu", "rollcall bench"}, "peers": {"python3 bench/peers/cuda_all.py"},
-		"fault": {"bin/gpu-kit/driver.test"},
+		"digests": {"bin/gpu-kit/gpu.test"}, "ncu": {"path/ncu", "rollcall bench"},
+		"peers":    {"python3 bench/peers/cuda_all.py"},
+		"fault":    {"bin/gpu-kit/driver.test"},
 		"launches": {"bin/gpu-kit/gpu.test"}, "memcheck": {"path/compute-sanitizer", "rollcall run"},
 		"racecheck": {"path/compute-sanitizer", "rollcall run"},
 		"synccheck": {"path/compute-sanitizer", "rollcall run"}, "curves": {"rollcall run"},
@@ -221,10 +222,11 @@ var kitOwnFaults = []kitFault{
 	{"digests", "bin/gpu-kit/gpu.test", "unknown", `sed 's/0aff, equal/0aff, not recorded/'`, "FAILED .*not recorded"},
 	{"digests", "bin/gpu-kit/gpu.test", "one test", `sed 's/ LaunchDigests//'`, "FAILED .*not both tests"},
 	{
-		"digests", "bin/gpu-kit/gpu.test", "fails", `sed "s/PASS: Test%s.*'/a: 2 of 9 digests differ, first %s; all: b'/;s/^  exit/exit 1/"`,
+		"digests", "bin/gpu-kit/gpu.test", "fails",
+		`sed "s/PASS: Test%s.*'/a: 2 of 9 digests differ, first %s; all: b'/; s/^  exit/exit 1/"`,
 		"FAILED .*2 of 9 digests differ, first LaunchDigests$",
 	},
-	{"ncu", "path/ncu", "no counters", `sed 's/^for.*/echo "==ERROR== ERR_NVGPUCTRPERM"; exit 1; &/'`, "FAILED .*CTRPERM"},
+	{"ncu", "path/ncu", "no counters", `sed 's/^for.*/echo "==ERROR== CTRPERM"; exit 1; &/'`, "FAILED .*CTRPERM"},
 	{"ncu", "path/ncu", "too few", `sed 's/i < count/i < 3/'`, "FAILED .*3 launches were profiled, want 26"},
 	{"peers", "path/python3", "no torch", `sed 's/exit 0/exit 1/'`, "left out .*no PyTorch"},
 	{"peers", "path/python3", "all wrong", `sed 's/True/False/g'`, "FAILED .*no variant was measured"},
@@ -535,7 +537,8 @@ func TestGPUKitUnpacks(t *testing.T) {
 		if without == "xz" {
 			_ = os.Symlink(python, filepath.Join(path, "python3")) // if it is elsewhere
 		}
-		must.OK(t, os.WriteFile(filepath.Join(root, "bin/card.sh"), []byte(contents(t, "../../nets/gpu/card.sh")), 0o600))
+		script := []byte(contents(t, "../../nets/gpu/card.sh"))
+		must.OK(t, os.WriteFile(filepath.Join(root, "bin/card.sh"), script, 0o600))
 		run := func() (string, int) {
 			c := cardCommand(t, root)
 			c.Args = []string{"bash", "bin/card.sh", "-o", "card", "check"}

@@ -482,7 +482,7 @@ else
   export kit work out limit budget library selected="${stages[*]}" LC_ALL=C ROLLCALL_TEST_GPU=1
   # The driver keeps what it has compiled here, for all stages: tests have a home folder of their own.
   export CUDA_CACHE_PATH=${CUDA_CACHE_PATH:-${TMPDIR:-/tmp}/rollcall-jit} CUDA_CACHE_MAXSIZE=4000000000
-  [[ -z $library ]] || export ROLLCALL_LIBCUDA=$library ROLLCALL_TEST_GPU=0 ROLLCALL_BENCH_EMULATED=1
+  [[ -z $library ]] || export ROLLCALL_LIBCUDA=$library ROLLCALL_TEST_GPU=0 ROLLCALL_BENCH_EMULATED=1 ROLLCALL_TEST_LONG=
   [[ ! -d $store/cifar-10-batches-bin ]] || export ROLLCALL_DATA=$store
   : >"$work/progress"
   ROLLCALL_CARD_WORKER=1 setsid bash "$kit/card.sh" </dev/null >"$work/worker.log" 2>&1 &
