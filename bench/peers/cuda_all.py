@@ -41,6 +41,11 @@ COLUMNS = ("net", "precision", "K", "E", "B", "variant", "us_per_client_step", "
            "limit", "ok", "ready_s", "peak_gb", "card", "torch", "cuda", "cudnn", "jax", "error")
 
 
+def small(spec):
+    """The same net and precision with little work, for a processor."""
+    return " ".join((*spec.split()[:2], "2", "1", "8"))
+
+
 class Hung(Exception):
     pass
 
@@ -173,7 +178,9 @@ def together(spec, names, workers, results, args, end):
 
 def jax(variant, results, args, end):
     """One variant of JAX; its check is a process of its own, afterwards, since it needs float64 everywhere."""
-    flags = ["--variant", variant, "--device", args.device, "--clients", "37", "--steps", "10", "--batch", "128"]
+    spec = small(TF32) if args.device == "cpu" else TF32
+    K, E, B = spec.split()[2:]
+    flags = ["--variant", variant, "--device", args.device, "--clients", K, "--steps", E, "--batch", B]
     row = {}
     for more in ([], ["--check", "--clients", "3"]):
         p = Process(os.path.join(HERE, "jax_peer.py"), *flags, *more)
@@ -183,14 +190,14 @@ def jax(variant, results, args, end):
                 row |= {"check": float(f"{got['plain']:.3g}"), "limit": got["limit"], "ok": got["ok"]}
             else:
                 row |= {"us_per_client_step": float(f"{1e3 * got['wall_ms']:.4g}"),
-                        "rounds": got["client_steps"] // 370, **got}
+                        "rounds": got["client_steps"] // (int(K) * int(E)), **got}
         except Hung as e:
             row["error" if not more else "check"] = str(e)
         finally:
             p.close()
         if "error" in row:
             break
-    results.write(TF32, "jax-" + variant, row)
+    results.write(spec, "jax-" + variant, row)
 
 
 def main():
@@ -210,7 +217,7 @@ def main():
     try:
         for i, (spec, *names) in enumerate(work):
             if args.device == "cpu":
-                spec = " ".join((*spec.split()[:2], "2 1 8"))
+                spec = small(spec)
             names = results.variants(spec, names)
             if names and time.monotonic() + args.seconds + 3 < end:
                 together(spec, names, workers, results, args, end)

@@ -21,6 +21,8 @@ import (
 	"rollcall/nets/gpu/crowd"
 	"rollcall/nets/gpu/driver"
 	"rollcall/nets/gpu/gputest"
+	"rollcall/nets/gpu/kernels"
+	"rollcall/nets/gpu/ptx"
 	"rollcall/nets/models"
 )
 
@@ -241,19 +243,24 @@ func TestLaunchDigests(t *testing.T) {
 			continue
 		}
 		t.Setenv("ROLLCALL_EMULATOR_CAPABILITY", c.capability)
+		arch := 80
+		if c.capability == "9.0" {
+			arch = 90
+		}
 		for _, n := range []struct {
 			net   string
 			batch int
 		}{{"lenet5", 3}, {"cnn-cifar10", 1}} {
-			launchDigests(t, known, c.name+" "+n.net, n.net, c.precision, n.batch)
+			launchDigests(t, known, c.name+" "+n.net, n.net, c.precision, n.batch, arch)
 		}
 	}
 	known.write(t)
 }
 
 // launchDigests runs the launches of the first step of one client, one after the other, and compares what each writes.
-// A buffer is zero before its first launch, since kernels leave gaps.
-func launchDigests(t *testing.T, known *digests, name, net string, precision Precision, batch int) {
+// A buffer is zero before its first launch, since kernels leave gaps. The emulator, whose kernels g++ compiles, must
+// write what the interpreter of the committed PTX writes.
+func launchDigests(t *testing.T, known *digests, name, net string, precision Precision, batch, arch int) {
 	t.Helper()
 	e, c := scatteredRound(t, net, precision, 1, batch)
 	defer e.Close()
@@ -262,7 +269,7 @@ func launchDigests(t *testing.T, known *digests, name, net string, precision Pre
 	for _, w := range e.waves {
 		done, number := map[*buffer]bool{}, 0
 		w.frames[0].step = 0
-		must.OK(t, e.do(func() error { return e.clearGradients(w) }))
+		must.OK(t, e.do(func() error { return errors.Join(e.clearGradients(w), e.stream.Synchronize()) }))
 		for _, l := range slices.Concat([]launch{w.program.weights}, w.program.launches) {
 			var written []*buffer
 			for _, b := range l.access.writes {
@@ -275,9 +282,20 @@ func launchDigests(t *testing.T, known *digests, name, net string, precision Pre
 					zero(t, e, w.frames[0].buffers[b], b.n*b.size)
 				}
 			}
-			must.OK(t, e.do(func() error { return e.enqueue(&w.frames[0], l, usage{}) }))
+			var interpreted ptx.Memory
+			if !gputest.Real() {
+				interpreted = interpret(t, e, &w.frames[0], l, arch)
+			}
+			must.OK(t, e.do(func() error {
+				return errors.Join(e.enqueue(&w.frames[0], l, usage{}), e.stream.Synchronize())
+			}))
 			number++
 			at := fmt.Sprintf("%s launch %02d %s %s", name, number, l.kernel, l.layer)
+			for i, piece := range memoryOf(e)[:len(interpreted)] {
+				if !bytes.Equal(piece.Bytes, interpreted[i].Bytes) {
+					t.Errorf("%s: the interpreter of the PTX writes other bytes", at)
+				}
+			}
 			for _, b := range written {
 				known.compare(t, at+" → "+b.name, bytesAt(t, e, w.frames[0].buffers[b], b.n*b.size))
 			}
@@ -288,6 +306,21 @@ func launchDigests(t *testing.T, known *digests, name, net string, precision Pre
 			}
 		}
 	}
+}
+
+// interpret runs a launch on a copy of the engine's memory, by the interpreter of the PTX, and returns the copy.
+func interpret(t *testing.T, e *Engine, f *frame, l launch, arch int) ptx.Memory {
+	t.Helper()
+	memory := memoryOf(e)
+	for i := range memory {
+		memory[i].Bytes = bytes.Clone(memory[i].Bytes)
+	}
+	module, _ := kernels.Find(l.kernel)
+	g := l.geometry(f.capacity)
+	must.Get(must.Get(ptx.Parse(module.PTX))(t).Kernel(l.kernel).Run(ptx.Launch{
+		Grid: [2]int{g.X, f.capacity}, Threads: g.Threads, Shared: g.Shared, Args: l.args(f), Arch: arch,
+	}, memory))(t)
+	return memory
 }
 
 // zero clears memory of the device.
