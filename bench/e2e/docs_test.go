@@ -75,7 +75,7 @@ var (
 	docsDone = regexp.MustCompile(`\bdone\b`)
 	// docsProgram is the beginning of a span of code or of a step in YAML that is a command; docsHole what a reader
 	// has to fill in, so that a command with it in a sentence is looked up and not run.
-	docsProgram = regexp.MustCompile(`^((bin/)?rollcall|bin/gpu-kit/card\.sh|make|go|eval|docker|python3|apt-get|` +
+	docsProgram = regexp.MustCompile(`^((bin/)?rollcall|make|go|eval|docker|python3|apt-get|` +
 		`tensorboard|nvidia-smi|nsys|ncu) `)
 	docsHole = regexp.MustCompile(` (?:[A-Z]+…?|n)( |$)|\\\|`)
 )
