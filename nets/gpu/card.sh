@@ -343,11 +343,14 @@ kill_stage() {
   rm -f "$work/stage"
 }
 
-# verdict STAGE STATE SECONDS WHAT replaces the stage's line in the table, and packs the logs.
+# verdict STAGE STATE SECONDS WHAT writes the stage's line into the table, which has the order of the stages, and packs
+# the logs.
 verdict() {
-  local line
+  local line other
   line=$(printf '%-10s %-9s %5d s  %s' "$@")
-  { grep -v "^$1 " "$out/table.txt" 2>/dev/null; echo "$line"; } >"$out/table.part"
+  for other in "${all[@]}" fault; do
+    if [[ $other == "$1" ]]; then echo "$line"; else grep "^$other " "$out/table.txt" 2>/dev/null; fi
+  done >"$out/table.part"
   mv "$out/table.part" "$out/table.txt"
   tar -C "$out" -czf "$out/logs.part" logs && mv "$out/logs.part" "$out/logs.tar.gz"
   echo "$line"
