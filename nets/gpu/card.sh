@@ -428,7 +428,7 @@ take_data() {
 # unpack unpacks the kit that lies beside this script, unless it is there, and goes on with the script in it.
 unpack() {
   local archive=$kit/gpu-kit.tar.xz to=$kit/gpu-kit sum
-  [[ -f $archive ]] || usage "$kit: no rollcall and no gpu-kit.tar.xz beside card.sh: make gpu-kit packs what is needed"
+  [[ -f $archive ]] || usage "$kit: neither a kit nor a gpu-kit.tar.xz beside card.sh: make gpu-kit packs what is needed"
   sum=$(sha256sum <"$archive") || exit 2
   if [[ $sum != "$(cat "$to/archive" 2>/dev/null)" ]]; then
     rm -rf "$to" "$to.part" && mkdir "$to.part" || exit 2
@@ -450,7 +450,7 @@ if [[ ${1:-} == data ]]; then
   take_data
   exit
 fi
-[[ -x $kit/rollcall ]] || unpack "$@"
+[[ -x $kit/rollcall && -d $kit/src ]] || unpack "$@" # bin of a checkout may have a rollcall of its own
 
 out=card-$(date +%Y%m%d-%H%M%S) limit='' budget='' patience='' library=''
 while getopts o:t:T:w:e: option; do
