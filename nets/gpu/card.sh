@@ -428,7 +428,7 @@ take_data() {
 # unpack unpacks the kit that lies beside this script, unless it is there, and goes on with the script in it.
 unpack() {
   local archive=$kit/gpu-kit.tar.xz to=$kit/gpu-kit sum
-  [[ -f $archive ]] || usage "$kit: neither a kit nor a gpu-kit.tar.xz beside card.sh: make gpu-kit packs what is needed"
+  [[ -f $archive ]] || usage "$kit: neither a kit nor a gpu-kit.tar.xz: make gpu-kit packs what is needed"
   sum=$(sha256sum <"$archive") || exit 2
   if [[ $sum != "$(cat "$to/archive" 2>/dev/null)" ]]; then
     rm -rf "$to" "$to.part" && mkdir "$to.part" || exit 2
@@ -490,7 +490,8 @@ else
   export kit work out limit budget library selected="${stages[*]}" LC_ALL=C ROLLCALL_TEST_GPU=1
   # The driver keeps what it has compiled here, for all stages: tests have a home folder of their own.
   export CUDA_CACHE_PATH=${CUDA_CACHE_PATH:-${TMPDIR:-/tmp}/rollcall-jit} CUDA_CACHE_MAXSIZE=4000000000
-  [[ -z $library ]] || export ROLLCALL_LIBCUDA=$library ROLLCALL_TEST_GPU=0 ROLLCALL_BENCH_EMULATED=1 ROLLCALL_TEST_LONG=
+  [[ -z $library ]] ||
+    export ROLLCALL_LIBCUDA=$library ROLLCALL_TEST_GPU=0 ROLLCALL_BENCH_EMULATED=1 ROLLCALL_TEST_LONG=
   [[ ! -d $store/cifar-10-batches-bin ]] || export ROLLCALL_DATA=$store
   : >"$work/progress"
   ROLLCALL_CARD_WORKER=1 setsid bash "$kit/card.sh" </dev/null >"$work/worker.log" 2>&1 &
