@@ -323,13 +323,14 @@ fi
 # ---- The worker, a process of its own session: one stage after the other. It holds a lock as long as it lives, and no
 # stage holds it.
 
-# why_not LOG prints the line of a log that says best why a stage has not passed, and the stage's own verdict.
+# why_not LOG prints the line of a log that says best why a stage has not passed, or how far it has come, and the
+# stage's own verdict.
 why_not() {
   local lines='--- FAIL|^panic|SUMMARY: [1-9]|^rollcall: |GLIBC_|^ptxas (fatal|error)|^==ERROR==' line verdict
   verdict=$(sed -n 's/^card.sh: //p' "$1" | head -1)
   line=$(sed -nE 's/.*: ([0-9]+ of [0-9]+ digests differ, first .*); all: .*/\1/p' "$1" | tail -1) # launch by launch
-  line=${line:-$(grep -m1 -E -- "$lines" "$1")}
-  line=${line:-$(grep '^so far: ' "$1" | tail -1)}
+  [[ -n $line || -n $verdict ]] || line=$(grep '^so far: ' "$1" | tail -1)
+  line=${line:-$(grep -E -- "$lines" "$1" | grep -v -m1 '^rollcall: load average ')}
   line=${line:-$(tail -1 "$1")}
   [[ $line != "card.sh: "* ]] || line=
   echo "${verdict:-no proof that anything ran}${line:+: $line}"
