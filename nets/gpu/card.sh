@@ -143,7 +143,7 @@ stage_check() {
 
 # stage_speed says what it has measured after every row: a stage that time ends has its first rows.
 stage_speed() {
-  local out=$work/speed flags=("${data[@]}") run
+  local out=$work/speed flags=("${data[@]}") run rows
   rm -rf "$out"
   [[ -z $library ]] || flags=(--data leaf --rounds 3)
   for run in 'tf32 --profile' 'tf32 --clients 14' 'tf32 --clients 270' 'bf16 --profile' 'fp32 --profile'; do

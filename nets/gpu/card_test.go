@@ -67,13 +67,14 @@ func TestCardKit(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(folder, out, "table.txt")) // there may be none yet
 		return string(text)
 	}
+	named := func(out string) []string { return regexp.MustCompile(`(?m)^\w+`).FindAllString(table(out), -1) }
 	begun := time.Now()
 	if printed, err := card("whole").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, printed)
 	}
 	took := time.Since(begun)
 	t.Logf("one call, %.0f s:\n%s", took.Seconds(), table("whole"))
-	stages := regexp.MustCompile(`(?m)^\w+`).FindAllString(table("whole"), -1)
+	stages := named("whole")
 	if passed := strings.Count(table("whole"), " passed "); passed < len(stages)-3 || took > 10*time.Minute {
 		t.Errorf("%d of %d stages passed in %v, want all but driver, and ptxas and peers where they are not there, "+
 			"in ten minutes", passed, len(stages), took)
@@ -82,7 +83,7 @@ func TestCardKit(t *testing.T) {
 	for _, stage := range stages {
 		c := card("killed")
 		must.OK(t, c.Start())
-		for !strings.Contains(table("killed"), "\n"+stage+" ") && !strings.HasPrefix(table("killed"), stage+" ") {
+		for !slices.Contains(named("killed"), stage) {
 			running, _ := os.ReadFile(filepath.Join(logs, "stage")) // the process of a stage, if one runs
 			if _, err := os.Stat(filepath.Join(logs, stage+".log")); err == nil && len(running) > 0 {
 				worker := strings.TrimSpace(string(must.Get(os.ReadFile(filepath.Join(logs, "worker")))(t)))
@@ -96,7 +97,7 @@ func TestCardKit(t *testing.T) {
 	if printed, err := card("killed").CombinedOutput(); err != nil {
 		t.Errorf("called anew after %d kills: %v\n%s", len(stages), err, printed)
 	}
-	if again := regexp.MustCompile(`(?m)^\w+`).FindAllString(table("killed"), -1); !slices.Equal(again, stages) ||
+	if !slices.Equal(named("killed"), stages) ||
 		strings.Count(table("killed"), " passed ") != strings.Count(table("whole"), " passed ") {
 		t.Errorf("killed in every stage:\n%s\nwant as in one call", table("killed"))
 	}

@@ -243,10 +243,7 @@ func TestLaunchDigests(t *testing.T) {
 			continue
 		}
 		t.Setenv("ROLLCALL_EMULATOR_CAPABILITY", c.capability)
-		arch := 80
-		if c.capability == "9.0" {
-			arch = 90
-		}
+		arch := 10 * int(c.capability[0]-'0')
 		for _, n := range []struct {
 			net   string
 			batch int
@@ -291,9 +288,11 @@ func launchDigests(t *testing.T, known *digests, name, net string, precision Pre
 			}))
 			number++
 			at := fmt.Sprintf("%s launch %02d %s %s", name, number, l.kernel, l.layer)
-			for i, piece := range memoryOf(e)[:len(interpreted)] {
-				if !bytes.Equal(piece.Bytes, interpreted[i].Bytes) {
-					t.Errorf("%s: the interpreter of the PTX writes other bytes", at)
+			if interpreted != nil { // a card's memory is not this process's
+				for i, piece := range memoryOf(e) {
+					if !bytes.Equal(piece.Bytes, interpreted[i].Bytes) {
+						t.Errorf("%s: the interpreter of the PTX writes other bytes", at)
+					}
 				}
 			}
 			for _, b := range written {
