@@ -1,0 +1,35 @@
+package availability
+
+// Record says which of N clients are active in which of the rounds 0 … T−1, a bit for each.
+type Record struct {
+	Rounds int        // T
+	Rows   [][]uint64 // [N][⌈T/64⌉] client i is active in round t if bit t%64 of Rows[i][t/64] is 1; bits from T on are 0
+}
+
+// NewRecord returns the record of n clients who are never active.
+func NewRecord(n, rounds int) Record {
+	words := (rounds + 63) / 64
+	bits := make([]uint64, n*words)
+	r := Record{Rounds: rounds, Rows: make([][]uint64, n)}
+	for i := range r.Rows {
+		r.Rows[i] = bits[i*words:][:words:words]
+	}
+	return r
+}
+
+// RecordOf returns the first rounds of a model of n clients.
+func RecordOf(m Model, n, rounds int) Record {
+	r := NewRecord(n, rounds)
+	for t := range rounds {
+		for _, i := range m.Active(t) {
+			r.Set(i, t)
+		}
+	}
+	return r
+}
+
+// Set makes client i active in round t.
+func (r *Record) Set(i, t int) { r.Rows[i][t/64] |= 1 << (t % 64) }
+
+// Active reports whether client i is active in round t.
+func (r *Record) Active(i, t int) bool { return r.Rows[i][t/64]>>(t%64)&1 == 1 }
