@@ -1,10 +1,13 @@
 package availability
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	recorded "rollcall/algos/availability/trace"
 )
 
 // Model is an availability model: it decides who is active in every round of a run. It knows nothing of the method that
@@ -48,18 +51,36 @@ type Options struct {
 
 	PMin float64 // uniform: p_0, in (0, 1]
 
-	Trace  []Interval // trace: when the clients are active, in any order; see [ReadTrace]
-	Repeat bool       // trace: whether it starts again after its last interval; otherwise nobody is active then
-	Rounds int        // trace: the rounds of the run, at least 1; π_i is of those that the trace has, at most of all
+	Q         float64 // markov-q: P(active | inactive), in (0, 1]
+	Turns     int     // periodic: how many groups take turns, at least 1
+	On        int     // periodic: rounds of a turn, at least 1
+	Sigma     float64 // log-normal, log-normal-sine: σ, at least 0
+	Sizes     []int   // data-size: [N] the samples of each client; nil: all have as many
+	SizePower float64 // data-size: b
+
+	Chain *ChainTable // chain: the chains of the clients, or those that they draw theirs from; see [ReadChain]
+	Draw  bool        // chain: every client draws its chain from the table; trace: N of its clients are drawn
+
+	// What any model may have besides, as factors of its p_i^t.
+	Population string // who belongs to the federation when: see [Population]; "": everybody, always
+	Separation int    // R: a client is away for so many rounds after one in which it was active; independent models alone
+	Outages    string // groups of clients that fail together: see [Outages]; "": none; independent models alone
+
+	Trace  *recorded.Trace // trace: of the N clients
+	Repeat bool            // trace: whether it starts again after its last round; otherwise nobody is active then
+	// The rounds of the run, at least 1, over which π_i is a mean if a trace, a changing population or a separation of
+	// changing probabilities gives no cycle; of a trace, the rounds that it has, at most all.
+	Rounds int
 }
 
 // Defaults returns the settings of the papers. FedAWE (section 7 and appendix J): P = 20, γ = 0.3, δ_0 = 0.1, low step
 // 0.4. CA-Fed (ToN, section V): g = 0.4, ν = 0.9, ε = 0.01 in the paper's form, 10 clusters. FedAR: its smallest p_min,
-// 0.1. A trace is seen whole.
+// 0.1. IBM's code of FedAU: q = 0.05. Wang and Ji: 5 groups of 100 rounds. FLGo: σ = 0.5, b = 1. A trace is seen whole.
 func Defaults(base []float64, seed uint32) Options {
 	return Options{
 		Seed: seed, Base: base, Period: 20, Gamma: 0.3, Cutoff: 0.1, Low: 0.4,
-		Form: PaperForm, G: 0.4, Nu: 0.9, Epsilon: 0.01, Clusters: 10, PMin: 0.1, Rounds: math.MaxInt,
+		Form: PaperForm, G: 0.4, Nu: 0.9, Epsilon: 0.01, Clusters: 10, PMin: 0.1,
+		Q: 0.05, Turns: 5, On: 100, Sigma: 0.5, SizePower: 1, Rounds: math.MaxInt,
 	}
 }
 
@@ -67,25 +88,25 @@ func Defaults(base []float64, seed uint32) Options {
 // of a model or the probabilities it returns, so that older runs are not taken for equal ones.
 var models = []Definition{
 	{
-		Name: "stationary", revision: 1, make: stationary,
+		Name: "stationary", revision: 1, FromClasses: true, Independent: true, make: stationary,
 		Brief:   "the same probability in all rounds",
 		Formula: "p_i^t = p_i",
 		Paper:   fedAWE,
 	},
 	{
-		Name: "staircase", revision: 1, make: staircase,
+		Name: "staircase", revision: 1, FromClasses: true, Independent: true, make: staircase,
 		Brief:   "less in the second half of every cycle",
 		Formula: "p_i^t = p_i in the first P/2 rounds of every P (--period), --low·p_i in the others",
 		Paper:   fedAWE,
 	},
 	{
-		Name: "sine", revision: 1, make: sine,
+		Name: "sine", revision: 1, FromClasses: true, Independent: true, make: sine,
 		Brief:   "a probability that goes up and down",
 		Formula: "p_i^t = p_i·(γ·sin(2πt/P) + 1 − γ), γ is --gamma, P --period",
 		Paper:   fedAWE,
 	},
 	{
-		Name: "interleaved-sine", revision: 1, make: interleavedSine,
+		Name: "interleaved-sine", revision: 1, FromClasses: true, Independent: true, make: interleavedSine,
 		Brief:   "sine, and nobody whose probability is small",
 		Formula: "p_i^t = p_i·(γ·sin(2πt/P) + 1 − γ), 0 where that is below --cutoff; γ is --gamma, P --period",
 		Paper:   fedAWE,
@@ -103,16 +124,59 @@ var models = []Definition{
 		Paper:   caFed,
 	},
 	{
-		Name: "uniform", revision: 1, make: uniform,
+		Name: "uniform", revision: 1, Independent: true, make: uniform,
 		Brief:   "probabilities from p_min to 1, in all rounds",
 		Formula: "p_i^t = p_min + (1 − p_min)·i/(N−1)",
 		Paper: "C. Jiang et al.: FedAR: Addressing Client Unavailability in Federated Learning with Local Update " +
 			"Approximation and Rectification, ECML PKDD 2024",
 	},
 	{
+		Name: "cyclic", revision: 1, FromClasses: true, make: cyclic,
+		Brief:   "a number of rounds in a row out of every cycle, from a round of the client's own on",
+		Formula: "a_i = max(1, round(P·p_i)) rounds there, P − a_i away; p_i^t = a_i/P, P is --period",
+		Paper:   fedAU,
+	},
+	{
+		Name: "markov-q", revision: 1, FromClasses: true, make: markovQ,
+		Brief:   "a chain for every client, whose share of rounds is its p_i",
+		Formula: "P(active | inactive) = q, P(inactive | active) = min(1, q·(1/p_i − 1)), q is --q",
+		Paper:   fedAU,
+	},
+	{
+		Name: "periodic", revision: 1, make: periodic,
+		Brief:   "groups of clients that take turns",
+		Formula: "group ⌊iG/N⌋ is there for --on rounds of every G·on; p_i^t = 1/G, G is --groups",
+		Paper: "S. Wang, M. Ji: A Unified Analysis of Federated Learning with Arbitrary Client Participation, " +
+			"NeurIPS 2022",
+	},
+	{
+		Name: "log-normal", revision: 1, Independent: true, make: logNormal,
+		Brief:   "log-normal probabilities up to 1, in all rounds",
+		Formula: "p_i^t = exp(σ·z_i)/max_j exp(σ·z_j), z_i normal, σ is --sigma",
+		Paper:   flgo,
+	},
+	{
+		Name: "log-normal-sine", revision: 1, Independent: true, make: logNormalSine,
+		Brief:   "log-normal probabilities that go up and down",
+		Formula: "p_i^t = p_i·(0.4·sin(2πt/P) + 0.5), p_i as in log-normal, P is --period",
+		Paper:   flgo,
+	},
+	{
+		Name: "data-size", revision: 1, Independent: true, make: dataSize,
+		Brief:   "the more samples a client has, the more often it is there",
+		Formula: "p_i^t = (n_i/max_j n_j)^b; with b < 0 (min_j n_j/n_i)^−b; n_i samples, b is --size-power",
+		Paper:   flgo,
+	},
+	{
+		Name: "chain", revision: 1, make: chain,
+		Brief:   "a chain for every client, from a file",
+		Formula: "as markov, with π_i and λ_i, or both transition probabilities, from --chain",
+		Paper:   "none: the chains are yours",
+	},
+	{
 		Name: "trace", revision: 2, make: trace,
-		Brief:   "the intervals of a recorded trace",
-		Formula: "client i is active in round t if the file has an interval of i with start ≤ t < end",
+		Brief:   "a recorded trace",
+		Formula: "client i is active in round t if the file says so; p_i^t is the file's, or else the share of rounds",
 		Paper:   "none: the trace is yours",
 	},
 }
@@ -120,6 +184,9 @@ var models = []Definition{
 const (
 	fedAWE = "M. Xiang, S. Ioannidis, E. Yeh, C. Joe-Wong, L. Su: Efficient Federated Learning against Heterogeneous " +
 		"and Non-stationary Client Unavailability, NeurIPS 2024"
+	fedAU = "S. Wang, M. Ji: A Lightweight Method for Tackling Unknown Participation Statistics in Federated Averaging, " +
+		"ICLR 2024"
+	flgo  = "Z. Wang et al.: FLGo: A Fully Customizable Federated Learning Platform, 2023 (arXiv 2306.12079)"
 	caFed = "A. Rodio, F. Faticanti, O. Marfoq, G. Neglia, E. Leonardi: Federated Learning under Heterogeneous and " +
 		"Correlated Client Availability, IEEE INFOCOM 2023 and IEEE/ACM Transactions on Networking 2024"
 )
@@ -129,6 +196,9 @@ const (
 type Definition struct {
 	Name                  string
 	Brief, Formula, Paper string
+	// FromClasses: p_i is a client's [Base], from the classes it holds. Independent: a client is active in a round
+	// independently of all other rounds and clients.
+	FromClasses, Independent bool
 
 	revision int
 	make     func(Options) (Model, error)
@@ -168,8 +238,45 @@ func New(name string, o Options) (Model, error) {
 		return nil, fmt.Errorf("availability: model %q: unknown, want one of %s", name, strings.Join(Names(), ", "))
 	}
 	made, err := d.make(o)
+	if err == nil {
+		made, err = o.factors(made, d.Independent)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("availability: %s: %w", name, err)
+	}
+	return made, nil
+}
+
+// Check is [New] for settings whose files have not been read yet: it makes no trace and no chains of a file.
+func Check(name string, o Options) error {
+	if name == "chain" || name == "trace" {
+		o.Chain, o.Draw, name = &ChainTable{Pi: []float64{1}, Lambda: []float64{0}}, true, "chain"
+	}
+	_, err := New(name, o)
+	return err
+}
+
+// factors returns a model with what o adds to it.
+func (o *Options) factors(m Model, independently bool) (made Model, err error) {
+	made = m
+	if o.Separation != 0 || o.Outages != "" {
+		of, ok := m.(*independent)
+		switch {
+		case !ok || !independently:
+			return nil, errors.New("separation and outages: of no use with a model whose rounds depend on each other")
+		case o.Separation != 0 && o.Outages != "":
+			return nil, errors.New("separation and outages together, want one of them")
+		case o.Separation != 0:
+			made, err = separate(of, o.Separation, o.Rounds)
+		default:
+			made, err = withOutages(of, o.Outages)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.Population != "" {
+		return changing(made, o)
 	}
 	return made, nil
 }
@@ -213,8 +320,10 @@ func clientsWho(n int, active func(i int) bool) []int {
 // isFraction reports whether x is in [0, 1]; NaN is not.
 func isFraction(x float64) bool { return x >= 0 && x <= 1 }
 
-// wave returns f(t) = γ sin(2πt/P) + 1 − γ, the factor of the two sine models, in [1 − 2γ, 1]. It reduces t modulo P
-// first, so that cycles repeat bit for bit.
-func (o *Options) wave(t int) float64 {
-	return o.Gamma*math.Sin(2*math.Pi*(float64(t%o.Period)/float64(o.Period))) + 1 - o.Gamma
+// wave returns f(t) = γ sin(2πt/P) + 1 − γ, the factor of FedAWE's two sine models, in [1 − 2γ, 1].
+func (o *Options) wave(t int) float64 { return o.Gamma*o.sin(t) + 1 - o.Gamma }
+
+// sin returns sin(2πt/P). It reduces t modulo P first, so that cycles repeat bit for bit.
+func (o *Options) sin(t int) float64 {
+	return math.Sin(2 * math.Pi * (float64(t%o.Period) / float64(o.Period)))
 }

@@ -30,10 +30,13 @@ func mustNew(t *testing.T, name string, o Options) Model {
 // settings returns possible settings of every model for these clients, whatever their number.
 func settings(base []float64, seed uint32) Options {
 	o := Defaults(base, seed)
-	o.Clusters = len(base)
+	o.Clusters, o.Turns, o.On, o.Draw = len(base), len(base), 4, true
+	o.Chain = &ChainTable{Pi: []float64{0.2, 0.7, 1}, Lambda: []float64{0.8, -0.1, 0}}
+	var spans []span
 	for i := range base {
-		o.Trace = append(o.Trace, Interval{i, i + int(seed), 30 - i}, Interval{i, 31, 40 + i})
+		spans = append(spans, span{i, i + int(seed), 30 - i}, span{i, 31, 40 + i})
 	}
+	o.Trace = traceOf(len(base), spans...)
 	return o
 }
 
@@ -98,7 +101,8 @@ func TestProbabilitiesAreClipped(t *testing.T) {
 	o.Gamma = 1
 	p := make([]float64, 2)
 	for _, name := range Names() {
-		o.Trace, o.Clusters = settings(o.Base, 1).Trace, 2
+		of := settings(o.Base, 1)
+		o.Trace, o.Clusters, o.Turns, o.Chain, o.Draw = of.Trace, 2, 2, of.Chain, true
 		model, lowest := mustNew(t, name, o), 1.0
 		for r := range 40 {
 			model.Probabilities(r, p)
@@ -116,7 +120,7 @@ func TestProbabilitiesAreClipped(t *testing.T) {
 }
 
 // A trace depends on the options and the seed alone: not on the order of the questions, not on other clients (but
-// uniform's p_i, and which chain a client follows, on how many there are).
+// uniform's and log-normal's p_i, and which chain or group a client follows, on how many there are).
 func TestTraceIsAFunctionOfTheRound(t *testing.T) {
 	base := []float64{0.2, 0.5, 0.8, 0.4}
 	for _, name := range Names() {
@@ -134,7 +138,9 @@ func TestTraceIsAFunctionOfTheRound(t *testing.T) {
 				t.Errorf("%s: round %d: %v asked backwards, want %v", name, r, got, forward[r])
 			}
 			want := slices.DeleteFunc(slices.Clone(forward[r]), func(i int) bool { return i >= 2 })
-			alone := !slices.Contains([]string{"uniform", "markov", "clusters"}, name)
+			alone := !slices.Contains([]string{
+				"uniform", "markov", "clusters", "periodic", "log-normal", "log-normal-sine",
+			}, name)
 			if got := fewer.Active(r); alone && !slices.Equal(got, want) {
 				t.Errorf("%s: round %d: %v without clients 2 and 3, want %v", name, r, got, want)
 			}
@@ -185,7 +191,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 	t.Run("unknown name", func(t *testing.T) {
 		const want = `availability: model "sin": unknown, want one of ` +
-			"stationary, staircase, sine, interleaved-sine, markov, clusters, uniform, trace"
+			"stationary, staircase, sine, interleaved-sine, markov, clusters, uniform, cyclic, markov-q, periodic, " +
+			"log-normal, log-normal-sine, data-size, chain, trace"
 		if _, err := New("sin", Defaults([]float64{1}, 1)); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -15,11 +15,10 @@ import (
 // the latest round asked for, and keeps all states, M bits per round. Chain m reads the uniform number of round t at
 // counter (t+1, m, 0) of [rng.Availability], as [Draw] does.
 type chains struct {
+	history
 	key        rng.Key
+	step       int       // of the streams that are read: 0, or 1 for chains beside other draws of the same run
 	pi, lambda []float64 // [M]
-	rounds     int       // rounds computed so far
-	words      int       // words per round: ⌈M/64⌉
-	bits       []uint64  // [rounds,words] the state of chain m in round t is bit m%64 of word t·words + m/64
 }
 
 // newChains returns the model of n clients that follow M chains with the given π and λ [M]. n/M clients with
@@ -30,12 +29,43 @@ func newChains(n int, seed uint32, pi, lambda []float64, name string) (Model, er
 			return nil, fmt.Errorf("%s %d: %w", name, m, err)
 		}
 	}
-	key := rng.Key{Seed: seed, Purpose: rng.Availability}
-	of := make([]int, n)
-	for i := range of {
-		of[i] = i / (n / len(pi))
+	return follow(n, &chains{history: historyOf(len(pi)), key: drawsOf(seed), pi: pi, lambda: lambda}), nil
+}
+
+// follow returns the model of n clients that follow chains, of which n is a multiple, see [newChains].
+func follow(n int, of *chains) Model {
+	m := &chained{of, make([]int, n)}
+	for i := range m.of {
+		m.of[i] = i / (n / len(of.pi))
 	}
-	return &chained{&chains{key: key, pi: pi, lambda: lambda, words: (len(pi) + 63) / 64}, of}, nil
+	return m
+}
+
+// drawsOf returns the key of all draws of availability.
+func drawsOf(seed uint32) rng.Key { return rng.Key{Seed: seed, Purpose: rng.Availability} }
+
+// history keeps M states of two kinds, of all rounds computed so far, a bit for each.
+type history struct {
+	rounds int      // rounds computed so far
+	words  int      // words per round: ⌈M/64⌉
+	bits   []uint64 // [rounds,words] state m of round t is bit m%64 of word t·words + m/64
+}
+
+func historyOf(states int) history { return history{words: (states + 63) / 64} }
+
+// bit returns state m of round t, which must be computed already.
+func (h *history) bit(t, m int) bool { return h.bits[t*h.words+m/64]>>(m%64)&1 == 1 }
+
+// add adds a round, of whose states those are 1 for which is returns true.
+func (h *history) add(states int, is func(m int) bool) {
+	h.bits = append(h.bits, make([]uint64, h.words)...)
+	row := h.bits[h.rounds*h.words:]
+	for m := range states {
+		if is(m) {
+			row[m/64] |= 1 << (m % 64)
+		}
+	}
+	h.rounds++
 }
 
 // feasible returns an error if no irreducible chain of two states has (π, λ). The transition probabilities (1−λ)π and
@@ -51,6 +81,7 @@ func feasible(pi, lambda float64) error {
 	return nil
 }
 
+// active returns the state of chain m in round t.
 func (c *chains) active(t, m int) bool {
 	for c.rounds <= t {
 		c.extend()
@@ -58,25 +89,18 @@ func (c *chains) active(t, m int) bool {
 	return c.bit(t, m)
 }
 
-// bit returns the state of chain m in round t, which must be computed already.
-func (c *chains) bit(t, m int) bool { return c.bits[t*c.words+m/64]>>(m%64)&1 == 1 }
-
 func (c *chains) extend() {
 	t := c.rounds
-	c.bits = append(c.bits, make([]uint64, c.words)...)
-	for m, pi := range c.pi {
-		p := pi
+	c.add(len(c.pi), func(m int) bool {
+		p := c.pi[m]
 		if t > 0 {
-			p = (1 - c.lambda[m]) * pi
+			p = (1 - c.lambda[m]) * c.pi[m]
 			if c.bit(t-1, m) {
 				p += c.lambda[m]
 			}
 		}
-		if c.key.Stream(t+1, m, 0).Float64() < p {
-			c.bits[t*c.words+m/64] |= 1 << (m % 64)
-		}
-	}
-	c.rounds++
+		return c.key.Stream(t+1, m, c.step).Float64() < p
+	})
 }
 
 // chained is a model whose clients follow chains. Several clients may follow the same chain.

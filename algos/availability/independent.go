@@ -2,8 +2,9 @@ package availability
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
-	"rollcall/datasets/rng"
 	"rollcall/datasets/rng/numpy"
 )
 
@@ -11,12 +12,13 @@ import (
 // fully described by the probabilities p_i^t.
 type independent struct {
 	Options
-	at func(p float64, t int) float64 // p_i^t of a client with p_i = p, before it is clipped to [0, 1]
+	at func(t int) func(p float64) float64 // p_i^t of a client with p_i = p, before it is clipped to [0, 1]
 }
 
 func (m *independent) Probabilities(t int, p []float64) {
+	at := m.at(t)
 	for i, base := range m.Base {
-		p[i] = min(1, max(0, m.at(base, t)))
+		p[i] = min(1, max(0, at(base)))
 	}
 }
 
@@ -45,32 +47,40 @@ func (m *independent) Active(t int) []int {
 
 func stationary(o Options) (Model, error) {
 	o.Period = 1
-	return &independent{Options: o, at: func(p float64, _ int) float64 { return p }}, nil
+	return &independent{Options: o, at: func(int) func(float64) float64 { return times(1) }}, nil
 }
 
 // staircase: if P is odd, the middle round belongs to the first half of the cycle.
 func staircase(o Options) (Model, error) {
-	return &independent{Options: o, at: func(p float64, t int) float64 {
+	return &independent{Options: o, at: func(t int) func(float64) float64 {
 		if 2*(t%o.Period) < o.Period {
-			return p
+			return times(1)
 		}
-		return o.Low * p
+		return times(o.Low)
 	}}, nil
 }
 
 // sine: with γ ≥ 0.5 the probability falls to 0 once per cycle.
 func sine(o Options) (Model, error) {
-	return &independent{Options: o, at: func(p float64, t int) float64 { return p * o.wave(t) }}, nil
+	return &independent{Options: o, at: func(t int) func(float64) float64 { return times(o.wave(t)) }}, nil
 }
 
 // interleavedSine: a client with p_i < δ_0 is never active.
 func interleavedSine(o Options) (Model, error) {
-	return &independent{Options: o, at: func(p float64, t int) float64 {
-		if v := p * o.wave(t); v >= o.Cutoff {
-			return v
+	return &independent{Options: o, at: func(t int) func(float64) float64 {
+		wave := o.wave(t)
+		return func(p float64) float64 {
+			if v := p * wave; v >= o.Cutoff {
+				return v
+			}
+			return 0
 		}
-		return 0
 	}}, nil
+}
+
+// times returns the function that multiplies by a factor.
+func times(factor float64) func(p float64) float64 {
+	return func(p float64) float64 { return p * factor }
 }
 
 // uniform: the p_i are evenly spaced, from p_min for client 0 to 1 for the last client, and rounds are independent
@@ -85,6 +95,68 @@ func uniform(o Options) (Model, error) {
 	return stationary(o)
 }
 
+// logNormal: the p_i are exp(σ·z_i), divided by the largest. z_i is the first normal number of stream (0, i, 5) of
+// [rng.Availability].
+func logNormal(o Options) (Model, error) {
+	if err := o.drawLogNormal(); err != nil {
+		return nil, err
+	}
+	return stationary(o)
+}
+
+// logNormalSine: p_i as in logNormal, so that π_i = p_i/2.
+func logNormalSine(o Options) (Model, error) {
+	if err := o.drawLogNormal(); err != nil {
+		return nil, err
+	}
+	return &independent{Options: o, at: func(t int) func(float64) float64 { return times(0.4*o.sin(t) + 0.5) }}, nil
+}
+
+func (o *Options) drawLogNormal() error {
+	if !(o.Sigma >= 0 && o.Sigma < 100) { // exp(-100·z) is 0 for all but one client
+		return fmt.Errorf("sigma %g, want at least 0 and below 100", o.Sigma)
+	}
+	key := drawsOf(o.Seed)
+	for i := range o.Base {
+		o.Base[i] = o.Sigma * key.Stream(0, i, 5).Normal()
+	}
+	most := slices.Max(o.Base)
+	for i := range o.Base {
+		o.Base[i] = math.Exp(o.Base[i] - most)
+	}
+	return nil
+}
+
+// dataSize: of the clients with samples. A client without samples has p_i = 0.
+func dataSize(o Options) (Model, error) {
+	if o.Sizes == nil {
+		o.Sizes = slices.Repeat([]int{1}, len(o.Base))
+	}
+	if math.IsNaN(o.SizePower) || math.IsInf(o.SizePower, 0) {
+		return nil, fmt.Errorf("power %g, want a finite number", o.SizePower)
+	}
+	if len(o.Sizes) != len(o.Base) {
+		return nil, fmt.Errorf("sizes of %d clients, want %d", len(o.Sizes), len(o.Base))
+	}
+	least, most := math.MaxInt, 0
+	for _, n := range o.Sizes {
+		if n > 0 {
+			least, most = min(least, n), max(most, n)
+		}
+	}
+	for i, n := range o.Sizes {
+		switch {
+		case n <= 0:
+			o.Base[i] = 0
+		case o.SizePower >= 0:
+			o.Base[i] = math.Pow(float64(n)/float64(most), o.SizePower)
+		default:
+			o.Base[i] = math.Pow(float64(least)/float64(n), -o.SizePower)
+		}
+	}
+	return stationary(o)
+}
+
 // Draw returns the clients that are active in round t if client i is active with probability p[i], independently of the
 // others. They are ascending; the slice is empty, not nil, if there are none. Client i is active if its uniform number
 // is below p[i]. So a client with p 0 is never active and a client with p 1 always, and with the same seed a larger p
@@ -92,7 +164,7 @@ func uniform(o Options) (Model, error) {
 //
 // The number is at counter (t+1, i, 0) of [rng.Availability]: round 0 of that purpose belongs to [Base].
 func Draw(p []float64, seed uint32, t int) []int {
-	key := rng.Key{Seed: seed, Purpose: rng.Availability}
+	key := drawsOf(seed)
 	return clientsWho(len(p), func(i int) bool { return key.Stream(t+1, i, 0).Float64() < p[i] })
 }
 
@@ -100,7 +172,7 @@ func Draw(p []float64, seed uint32, t int) []int {
 // and φ_c is uniform in (0, 1) for the first half of the classes and in (0, 0.5) for the second (FedAWE, section 7).
 // All clients share one φ, which depends on the seed. A client without samples has shares of 0, and so p_i = 0.
 func Base(shares [][]float64, seed uint32) []float64 {
-	return base(shares, rng.Key{Seed: seed, Purpose: rng.Availability}.Stream(0, 0, 0).Float64)
+	return base(shares, drawsOf(seed).Stream(0, 0, 0).Float64)
 }
 
 // base returns ⟨shares[i], φ⟩ [N]. It draws φ class by class, from as many uniform numbers as there are classes.

@@ -1,10 +1,6 @@
 package availability
 
-import (
-	"fmt"
-
-	"rollcall/datasets/rng"
-)
+import "fmt"
 
 // Form says which classes of clients the markov model has.
 type Form string
@@ -60,7 +56,7 @@ func (o *Options) classes(n int) (pi, lambda []float64, err error) {
 		return nil, nil, err
 	}
 	pi, lambda = make([]float64, n), make([]float64, n)
-	key := rng.Key{Seed: o.Seed, Purpose: rng.Availability}
+	key := drawsOf(o.Seed)
 	for k, members := range groups {
 		key.Stream(0, k, 2).Shuffle(members)
 		// The members up to more are more available; those up to each of the other bounds in their half are correlated.
@@ -130,4 +126,30 @@ func clusters(o Options) (Model, error) {
 		}
 	}
 	return newChains(n, o.Seed, pi, lambda, "cluster")
+}
+
+// markovQ: every client has a chain of its own (IBM's released code of FedAU). It comes with probability q, whoever it
+// is, and goes with probability q(1/p_i − 1), at most 1, so that π_i = p_i; below p_i = q/(1+q), where the bound holds,
+// π_i = q/(1+q). It starts from π_i, and with p_i = 1 stays.
+func markovQ(o Options) (Model, error) {
+	if !(o.Q > 0 && o.Q <= 1) {
+		return nil, fmt.Errorf("q %g, want above 0 and at most 1", o.Q)
+	}
+	pi, lambda := make([]float64, len(o.Base)), make([]float64, len(o.Base))
+	for i, p := range o.Base {
+		pi[i], lambda[i] = stationaryOf(o.Q, min(1, o.Q*(1/p-1)))
+	}
+	return follow(len(pi), &chains{history: historyOf(len(pi)), key: drawsOf(o.Seed), pi: pi, lambda: lambda}), nil
+}
+
+// stationaryOf returns π and λ of a chain that becomes active with probability come, and inactive with probability
+// leave, of which one is above 0. A chain that never leaves a state has no transitions to correlate: its λ is 0.
+func stationaryOf(come, leave float64) (pi, lambda float64) {
+	switch {
+	case come == 0:
+		return 0, 0
+	case leave == 0:
+		return 1, 0
+	}
+	return come / (come + leave), 1 - come - leave
 }

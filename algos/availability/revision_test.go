@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	recorded "rollcall/algos/availability/trace"
 	"rollcall/datasets/rng/numpy"
 	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
@@ -20,11 +21,12 @@ func TestRevisions(t *testing.T) {
 		shares[i][i%10], shares[i][(3*i+1)%10] = 0.25, 0.75
 	}
 	csv := "client,start,end\n0,0.5,30\n0,40,41.5\n7,3,199\n19,0,400\n12,100,150\n12,150,160\n"
-	intervals := must.Get(ReadTrace(strings.NewReader(csv), clients, 1.5))(t)
+	intervals := must.Get(recorded.Read(strings.NewReader(csv), recorded.Options{Clients: clients, RoundSeconds: 1.5}))(t)
 	groups := make([]int, clients)
 	for i := range groups {
 		groups[i] = i % 2
 	}
+	chains := &ChainTable{Pi: []float64{0.2, 0.7, 1}, Lambda: []float64{0.8, -0.1, 0}}
 	settings := []func(o *Options){
 		func(*Options) {},
 		func(o *Options) { o.Form, o.Groups = CodeForm, groups },
@@ -37,7 +39,7 @@ func TestRevisions(t *testing.T) {
 		for _, seed := range []uint32{1, 7} {
 			for _, set := range settings {
 				o := Defaults(Base(shares, seed), seed)
-				o.Trace = intervals
+				o.Trace, o.Chain, o.Draw = intervals, chains, of == "chain"
 				set(&o)
 				model := mustNew(t, of, o)
 				walkInto(&digest, model, clients, rounds)
@@ -58,6 +60,15 @@ func TestRevisions(t *testing.T) {
 	add("markov-drawn", "markov", []func(o *Options){
 		func(o *Options) { o.Drawn = true },
 		func(o *Options) { o.Drawn, o.Form, o.Groups = true, CodeForm, groups },
+	})
+	for _, name := range []string{"stationary", "sine"} {
+		add(name+"-separated", name, []func(o *Options){func(o *Options) { o.Separation, o.Rounds = 3, rounds }})
+		add(name+"-outages", name, []func(o *Options){func(o *Options) { o.Outages = "0.2:0.7:3" }})
+	}
+	add("chain-population", "chain", []func(o *Options){
+		func(o *Options) { o.Population, o.Rounds = "arrival:0.1:0.8", rounds },
+		func(o *Options) { o.Population, o.Rounds = "departure:0:1", rounds },
+		func(o *Options) { o.Population, o.Rounds = "window:7:2:3", rounds },
 	})
 	if got := Revision("always"); got != 0 {
 		t.Errorf("revision of an unknown model: %d, want 0", got)

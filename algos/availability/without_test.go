@@ -14,9 +14,11 @@ func TestWithout(t *testing.T) {
 	for _, name := range []string{"stationary", "sine", "markov", "uniform", "trace"} {
 		o := Defaults(slices.Repeat([]float64{0.7}, n), 3)
 		o.Rounds = rounds
+		var spans []span
 		for i := range n {
-			o.Trace = append(o.Trace, Interval{Client: i, Start: i, End: rounds})
+			spans = append(spans, span{i, i, rounds})
 		}
+		o.Trace = traceOf(n, spans...)
 		of, whole := Without(must.Get(New(name, o))(t), never), must.Get(New(name, o))(t)
 		pi, lambda := of.Stationary()
 		wantPi, wantLambda := whole.Stationary()

@@ -47,8 +47,9 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	fs := cmd.Flags()
 	for _, name := range []string{
 		"data", "availability", "clients", "alpha", "period", "gamma", "cutoff", "low", "p", "g", "nu", "epsilon",
-		"classes", "clusters", "p-min", "trace", "trace-end", "round-seconds", "preset", "draws", "train-size",
-		"seed-split", "seed-phi", "seed-availability",
+		"classes", "clusters", "p-min", "q", "groups", "on", "sigma", "size-power", "chain", "chain-sample", "trace",
+		"trace-format", "trace-sample", "trace-offset", "trace-end", "round-seconds", "population", "min-separation",
+		"outages", "preset", "draws", "train-size", "seed-split", "seed-phi", "seed-availability",
 	} {
 		fs.AddFlag(all.Lookup(name))
 	}
@@ -81,7 +82,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 			return err
 		}
 		// As in settings.Resolve: a trace may be shorter than --rounds.
-		if err := s.FitTrace(); err != nil {
+		if err := s.ReadAvailability(); err != nil {
 			return err
 		}
 		out, leave, err := a.output("csv", path)

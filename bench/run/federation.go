@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"rollcall/algos"
 	"rollcall/bench/settings"
@@ -74,6 +75,11 @@ func (ses *Session) Federate(
 	}
 	f.process.Output = ses.Stderr
 	f.target = clients.target(f.importance)
+	if kind, _, _ := strings.Cut(s.Population, ":"); kind != "none" && algos.Has(s.Method, algos.Remembers) {
+		line := fmt.Sprintf("population: %s keeps the last update of clients who have left, and steps with it",
+			s.Method)
+		ses.notice(line, line)
+	}
 	if n := clients.absent(); n > 0 && algos.Has(s.Method, algos.UsesImportance) {
 		line := fmt.Sprintf("availability: %s, seed %d: %d of %s never available, left out: the target importance is "+
 			"shared among the others", s.Availability, seed, n, files.Count(s.Clients, "client"))

@@ -72,13 +72,18 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	}
 	kind, options := s.Availability, s.AvailabilityOptions(p.Base)
 	options.Seed, options.Groups = seeds.Availability, split.Group
-	if s.Availability == "trace" {
-		if options.Trace, err = s.ReadTrace(); err != nil {
-			return p, err
-		}
+	switch s.Availability {
+	case "trace":
+		options.Trace, err = s.ReadTrace()
+	case "chain":
+		options.Chain, err = s.ReadChain()
+	}
+	if err != nil {
+		return p, err
 	}
 	without := make([]bool, len(p.train))
 	for i, part := range p.train {
+		options.Sizes = append(options.Sizes, len(part))
 		if without[i] = len(part) == 0; without[i] {
 			p.empty++
 		}

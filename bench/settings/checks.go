@@ -8,6 +8,7 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/datasets"
+	"rollcall/internal/files"
 	"rollcall/nets/models"
 )
 
@@ -131,25 +132,34 @@ func (s *Settings) checkMethod() error {
 // checkAvailability checks the availability model by making it once, for clients that are always available: package
 // availability knows what it can make.
 func (s *Settings) checkAvailability() error {
-	if (s.Availability == "trace") != (s.Trace != "") {
-		return Usagef("--availability %s --trace %q: want both trace and a file, or neither", s.Availability, s.Trace)
-	}
-	for _, f := range []struct{ flag, path string }{{"trace", s.Trace}, {"init-from", s.InitFrom}} {
+	for _, f := range []struct{ flag, path string }{{"trace", s.Trace}, {"chain", s.Chain}, {"init-from", s.InitFrom}} {
+		if f.flag != "init-from" && (s.Availability == f.flag) != (f.path != "") {
+			return Usagef("--availability %s --%s %q: want both %s and a file, or neither", s.Availability, f.flag,
+				f.path, f.flag)
+		}
 		if strings.ContainsAny(f.path, ";\r\n") {
 			return Usagef("--%s %q: want a path without ; and line breaks, which separate settings in CSV",
 				f.flag, f.path)
 		}
 	}
-	if s.Draws == "numpy" && (s.Chained() || s.P.Valid) {
+	for _, f := range []struct {
+		flag string
+		n    files.Optional
+	}{{"trace-sample", s.TraceSample}, {"chain-sample", s.ChainSample}} {
+		if f.n.Valid && int(f.n.Value) != s.Clients {
+			return Usagef("--%s %g: with --clients %d, want the same number", f.flag, f.n.Value, s.Clients)
+		}
+	}
+	if s.Draws == "numpy" && (s.Chained() || s.P.Valid || !s.independent()) {
 		return Usagef("--draws numpy: with --availability %s --p %s, want one of FedAWE's availability models and p "+
 			"from the clients' classes", s.Availability, s.Get("p"))
 	}
-	if s.Availability == "trace" { // FitTrace reads and checks the file
-		return nil
+	if s.Draws == "numpy" && (s.Population != none || s.Separation != 0 || s.Outages != none) {
+		return Usagef("--draws numpy: with --population, --min-separation or --outages, which FedAWE's code does not have")
 	}
-	// The p_i of the real clients are only known once the data are split.
+	// The p_i of the real clients are only known once the data are split, and files are read later.
 	always := slices.Repeat([]float64{1}, s.Clients)
-	if _, err := availability.New(s.Availability, s.AvailabilityOptions(always)); err != nil {
+	if err := availability.Check(s.Availability, s.AvailabilityOptions(always)); err != nil {
 		return Usagef("%w", err)
 	}
 	return nil

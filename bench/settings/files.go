@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"rollcall/algos/availability"
+	"rollcall/algos/availability/trace"
 	"rollcall/internal/files"
 	"rollcall/nets/models"
 	"rollcall/results/safetensors"
@@ -179,28 +180,22 @@ func (s *Settings) FitTrace() error {
 	if s.Availability != "trace" {
 		return nil
 	}
-	intervals, err := s.ReadTrace()
+	of, err := s.ReadTrace()
 	if err != nil {
 		return err
 	}
-	first, end := availability.TraceSpan(intervals)
 	switch {
-	case end == 0:
-		return fmt.Errorf("--trace %s: %d intervals, none holds a round, want at least one that does", s.Trace,
-			len(intervals))
-	case first >= s.Rounds:
-		err := fmt.Errorf("--trace %s: no client trains: the first is available after round %d, want one up to round "+
-			"%d", s.Trace, first, s.Rounds)
-		if unix := availability.UnixTime(float64(first) * s.RoundSeconds.Or(1)); unix != "" {
-			err = fmt.Errorf("%w (%s)", err, unix)
-		}
-		return err
-	case end >= s.Rounds:
+	case of.Rounds > 0 && of.First == of.Rounds:
+		return fmt.Errorf("--trace %s: no client is available in any round, want one that is", s.Trace)
+	case of.First >= s.Rounds:
+		return fmt.Errorf("--trace %s: no client trains: the first is available after round %d, want one up to round %d",
+			s.Trace, of.First, s.Rounds)
+	case of.Rounds == 0 || of.Rounds >= s.Rounds:
 	case s.TraceEnd == traceEndError:
 		return Usagef("--trace %s: ends after round %d, before --rounds %d: want at most %d rounds, or --trace-end %s",
-			s.Trace, end, s.Rounds, end, OrList([]string{traceEndRepeat, traceEndStop, traceEndEmpty}))
+			s.Trace, of.Rounds, s.Rounds, of.Rounds, OrList([]string{traceEndRepeat, traceEndStop, traceEndEmpty}))
 	case s.TraceEnd == traceEndStop:
-		s.Stopped, s.Rounds = s.Rounds, end
+		s.Stopped, s.Rounds = s.Rounds, of.Rounds
 	}
 	// For repeat and empty the rounds stay, and the availability model decides who is available after the trace.
 	return nil
@@ -215,29 +210,66 @@ func (s *Settings) Shortened() string {
 		s.Trace, s.Rounds, s.Stopped, s.TraceEnd)
 }
 
-// ReadTrace reads the file of --trace. Its content names the run, so that a file that has changed since it was first
+// ReadTrace reads the file of --trace, with all its devices, of which --trace-sample draws some.
+func (s *Settings) ReadTrace() (of *trace.Trace, err error) {
+	o := trace.Options{
+		Clients: s.Clients, Sampled: s.TraceSample.Valid, RoundSeconds: s.RoundSeconds.Or(0), Offset: s.TraceOffset,
+	}
+	if s.TraceFormat != traceAuto {
+		o.Format = trace.Format(s.TraceFormat)
+	}
+	err = readNamed("trace", s.Trace, &s.TraceSum, func(r io.Reader) error {
+		of, err = trace.Read(r, o)
+		return err
+	})
+	return of, err
+}
+
+// ReadChain reads the file of --chain.
+func (s *Settings) ReadChain() (of *availability.ChainTable, err error) {
+	err = readNamed("chain", s.Chain, &s.ChainSum, func(r io.Reader) error {
+		if of, err = availability.ReadChain(r); err == nil && !s.ChainSample.Valid && len(of.Pi) != s.Clients {
+			err = fmt.Errorf("%d clients, want %d: --clients %d, or --chain-sample %d to draw from them", len(of.Pi),
+				s.Clients, len(of.Pi), s.Clients)
+		}
+		return err
+	})
+	return of, err
+}
+
+// readNamed reads the file of a flag. Its content names the run, so that a file that has changed since it was first
 // read is an error. It must be a regular file, since every run reads it again.
-func (s *Settings) ReadTrace() ([]availability.Interval, error) {
-	f, _, err := files.OpenRegular(s.Trace)
+func readNamed(flag, path string, was *string, read func(io.Reader) error) error {
+	f, _, err := files.OpenRegular(path)
 	if err != nil {
-		return nil, fmt.Errorf("--trace: %w", err)
+		return fmt.Errorf("--%s: %w", flag, err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	sum := sha256.New()
-	// Without --round-seconds the trace counts rounds, and a round is 1 long.
-	intervals, err := availability.ReadTrace(io.TeeReader(f, sum), s.Clients, s.RoundSeconds.Or(1))
-	if err == nil {
-		err = sameSum(&s.TraceSum, sum.Sum(nil))
+	all := io.TeeReader(f, sum)
+	if err = read(all); err == nil {
+		if _, err = io.Copy(io.Discard, all); err == nil { // what the reader has left
+			err = sameSum(was, sum.Sum(nil))
+		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--trace %s: %w", s.Trace, err)
+		return fmt.Errorf("--%s %s: %w", flag, path, err)
 	}
-	return intervals, nil
+	return nil
 }
 
 // ReadFiles reads the files that settings name, because their content names the run, and fits the rounds to the trace.
 func (s *Settings) ReadFiles() error {
 	if _, err := s.ReadInit(); err != nil {
+		return err
+	}
+	return s.ReadAvailability()
+}
+
+// ReadAvailability reads the files of the availability model, and fits the rounds to the trace.
+func (s *Settings) ReadAvailability() error {
+	if s.Availability == "chain" {
+		_, err := s.ReadChain()
 		return err
 	}
 	return s.FitTrace()

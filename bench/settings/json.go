@@ -22,6 +22,8 @@ func (s *Settings) named() map[string]any {
 		switch r.Name { // the same file under another path makes the same run
 		case "trace":
 			all["trace-sha256"] = s.TraceSum
+		case "chain":
+			all["chain-sha256"] = s.ChainSum
 		case "init-from":
 			all["init-sha256"] = s.InitSum
 		default:

@@ -53,8 +53,17 @@ func Defaults(method, preset, data string) (s Settings, err error) {
 // local epochs, for example, unless both are given: the given settings come later and win.
 func (g Given) Implied() (all Given) {
 	for _, s := range g {
-		if r := rowOf(s.Name); r != nil {
-			all = append(all, r.Overrides...)
+		r := rowOf(s.Name)
+		if r == nil {
+			continue
+		}
+		for _, o := range r.Overrides {
+			if o.Value == itself {
+				if o.Value = s.Value; s.Value == none {
+					continue
+				}
+			}
+			all = append(all, o)
 		}
 	}
 	return append(all, g...)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"rollcall/algos"
+	"rollcall/algos/availability"
 	"rollcall/datasets"
 	"rollcall/internal/files"
 )
@@ -126,6 +127,15 @@ func (r Row) only(of *use) Row {
 	r.For = of
 	return r
 }
+
+// later returns the row as one that came when runs were kept already, which are as it is by default.
+func (r Row) later() Row {
+	r.AsBefore = r.Default
+	return r
+}
+
+// itself is the value of an implied row that is the value of the row which implies it.
+const itself = ""
 
 // implies returns the row as one that also sets another row, if a command line gives this row and not the other.
 func (r Row) implies(name, value string) Row {
@@ -332,11 +342,11 @@ func (s *Settings) TakesAlpha() bool {
 	return !s.SplitAway() && datasets.SplitKind(s.Split).TakesAlpha()
 }
 
-// Chained reports whether the availability model has its own p_i, and does not take it from the clients' classes: the
-// Markov chains, and uniform and trace.
-func (s *Settings) Chained() bool {
-	return slices.Contains([]string{"markov", "clusters", "uniform", "trace"}, s.Availability)
-}
+// Chained reports whether the availability model has its own p_i, and does not take it from the clients' classes.
+func (s *Settings) Chained() bool { return !availability.Of(s.Availability).FromClasses }
+
+// independent reports whether no round of the availability model depends on another.
+func (s *Settings) independent() bool { return availability.Of(s.Availability).Independent }
 
 // inClasses reports whether the availability model favours some clients, whatever samples they hold.
 func (s *Settings) inClasses() bool {

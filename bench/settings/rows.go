@@ -8,6 +8,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
+	"rollcall/algos/availability/trace"
 	"rollcall/datasets"
 	"rollcall/internal/files"
 	"rollcall/nets/models"
@@ -201,8 +202,9 @@ var published = availability.Defaults(nil, 0)
 // makes the model, see [Settings.checkAvailability].
 var availabilityRows = []Row{
 	whole("period", strconv.Itoa(published.Period), algos.Between(1, math.MaxInt32),
-		"staircase, sine, interleaved-sine: rounds per cycle",
-		func(s *Settings) any { return &s.Period }).only(onAvailability("staircase", "sine", "interleaved-sine")),
+		"staircase, the sines, cyclic: rounds per cycle",
+		func(s *Settings) any { return &s.Period }).
+		only(onAvailability("staircase", "sine", "interleaved-sine", "log-normal-sine", "cyclic")),
 	number("gamma", decimal(published.Gamma), algos.Between(0, 1), "sine, interleaved-sine: amplitude",
 		func(s *Settings) any { return &s.Gamma }).only(onAvailability("sine", "interleaved-sine")),
 	number("cutoff", decimal(published.Cutoff), algos.Between(0, 1),
@@ -211,9 +213,8 @@ var availabilityRows = []Row{
 	number("low", decimal(published.Low), algos.Between(0, 1), "staircase: factor of the lower step",
 		func(s *Settings) any { return &s.Low }).only(onAvailability("staircase")),
 	number("p", "none", algos.Between(0, 1),
-		"stationary, staircase, sine, interleaved-sine: every client's p_i, or none: from the classes it holds",
-		func(s *Settings) any { return &s.P }).orNone().
-		only(onAvailability("stationary", "staircase", "sine", "interleaved-sine")),
+		"every client's p_i, or none: from the classes it holds",
+		func(s *Settings) any { return &s.P }).orNone().only(onAvailability(fromClasses()...)),
 	number("g", decimal(published.G), algos.Range{},
 		"markov, clusters: availability of the classes is 1/2 + g and 1/2 − g",
 		func(s *Settings) any { return &s.G }).only(onAvailability("markov", "clusters")),
@@ -236,15 +237,76 @@ var availabilityRows = []Row{
 		}),
 	number("p-min", decimal(published.PMin), algos.Range{}, "uniform: smallest availability; the largest is 1",
 		func(s *Settings) any { return &s.PMin }).only(onAvailability("uniform")),
-	word("trace", "", nil, "trace: CSV file with columns client,start,end",
+	number("q", decimal(published.Q), algos.Range{}, "markov-q: probability that a client that is away comes back",
+		func(s *Settings) any { return &s.Q }).only(onAvailability("markov-q")),
+	whole("groups", strconv.Itoa(published.Turns), algos.Range{}, "periodic: groups of clients that take turns",
+		func(s *Settings) any { return &s.Turns }).only(onAvailability("periodic")),
+	whole("on", strconv.Itoa(published.On), algos.Range{}, "periodic: rounds of a group's turn",
+		func(s *Settings) any { return &s.On }).only(onAvailability("periodic")),
+	number("sigma", decimal(published.Sigma), algos.Range{}, "log-normal, log-normal-sine: spread of ln p_i",
+		func(s *Settings) any { return &s.Sigma }).only(onAvailability("log-normal", "log-normal-sine")),
+	number("size-power", decimal(published.SizePower), algos.Range{},
+		"data-size: exponent; below 0, clients with few samples are there most",
+		func(s *Settings) any { return &s.SizePower }).only(onAvailability("data-size")),
+	word("chain", "", nil, "chain: CSV file with columns client,pi,lambda or client,to_active,to_inactive",
+		func(s *Settings) any { return &s.Chain }).only(onAvailability("chain")),
+	whole("chain-sample", "none", algos.Between(1, maxClients),
+		"chain: so many clients, each with the chain of a row that it draws, or none: client i has row i",
+		func(s *Settings) any { return &s.ChainSample }).orNone().implies("clients", itself).
+		only(onAvailability("chain")),
+	word("trace", "", nil, "trace: file of who is there when, see --trace-format",
 		func(s *Settings) any { return &s.Trace }).only(onAvailability("trace")),
+	word("trace-format", traceAuto, append([]string{traceAuto}, trace.Formats()...),
+		"trace: "+traceAuto+", by the content, or "+OrList(trace.Formats())+" (docs/availability.md)",
+		func(s *Settings) any { return &s.TraceFormat }).later().only(onAvailability("trace")),
+	whole("trace-sample", "none", algos.Between(1, maxClients),
+		"trace: so many clients, drawn by the seed from those of the file, or none: all of them",
+		func(s *Settings) any { return &s.TraceSample }).orNone().implies("clients", itself).later().
+		only(onAvailability("trace")),
+	number("trace-offset", "0", algos.AtLeast(0),
+		"trace: where round 0 is in the file, in seconds with --round-seconds, else in rounds",
+		func(s *Settings) any { return &s.TraceOffset }).later().only(onAvailability("trace")),
 	word("trace-end", traceEndError, []string{traceEndError, traceEndRepeat, traceEndStop, traceEndEmpty},
 		"trace: of a run that is longer than its trace: error, it is refused; repeat, the trace starts again; stop, "+
 			"the run ends with the trace; empty, no client is available any more",
 		func(s *Settings) any { return &s.TraceEnd }).only(onAvailability("trace")),
 	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",
 		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onAvailability("trace")),
+	word("population", none, nil, "who belongs to the federation when, under any model: arrival:a:b, clients join between "+
+		"shares a and b of the run, for ever; departure:a:b, they leave; window:c:o:I, c clients, of which all but o "+
+		"change every I rounds; or none: everybody always",
+		func(s *Settings) any { return &s.Population }).later(),
+	whole("min-separation", "0", algos.Between(0, math.MaxInt32),
+		"rounds for which a client is away after each round with it; "+OrList(independent()),
+		func(s *Settings) any { return &s.Separation }).later().
+		only(&use{in: "--availability " + OrList(independent()), by: (*Settings).independent}),
+	word("outages", none, nil, "groups of clients that fail together, o:lambda:G: each of G groups is away in a share o of "+
+		"the rounds, by a chain with eigenvalue lambda, or none; "+OrList(independent()),
+		func(s *Settings) any { return &s.Outages }).later().
+		only(&use{in: "--availability " + OrList(independent()), by: (*Settings).independent}),
 }
+
+// fromClasses returns the models whose p_i come from the classes that a client holds.
+func fromClasses() []string {
+	return modelsWho(func(d availability.Definition) bool { return d.FromClasses })
+}
+
+// independent returns the models of which no round depends on another.
+func independent() []string {
+	return modelsWho(func(d availability.Definition) bool { return d.Independent })
+}
+
+func modelsWho(is func(availability.Definition) bool) (names []string) {
+	for _, name := range availability.Names() {
+		if is(availability.Of(name)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// traceAuto is the --trace-format of a file that is told by its content.
+const traceAuto = "auto"
 
 // classesDrawn is the value of --classes that changes anything.
 const classesDrawn = "drawn"

@@ -81,10 +81,24 @@ type AvailabilitySettings struct {
 	Classes      string         // of markov: exact or drawn
 	Clusters     int            // groups of clients that share a chain
 	PMin         float64        // smallest availability of the uniform model
-	Trace        string         // CSV of intervals; its content names the run
+	Q            float64        // probability of markov-q that a client comes back
+	Turns        int            // groups of periodic
+	On           int            // rounds of a turn of periodic
+	Sigma        float64        // σ of the log-normal models
+	SizePower    float64        // exponent of data-size
+	Chain        string         // CSV of chains; its content names the run
+	ChainSum     string         // SHA-256 of the chains, set by [Settings.ReadChain]
+	ChainSample  files.Optional // clients that draw their chain; none: client i has row i
+	Trace        string         // file of who is there when; its content names the run
 	TraceSum     string         // SHA-256 of the trace, set by [Settings.ReadTrace]
+	TraceFormat  string         // auto, or one of [trace.Formats]
+	TraceSample  files.Optional // clients drawn from those of the trace; none: all
+	TraceOffset  float64        // where round 0 is in the trace
 	TraceEnd     string         // for a run that is longer than its trace: error, repeat, stop or empty
 	RoundSeconds files.Optional // seconds per round of the trace; none: the trace counts rounds
+	Population   string         // who belongs to the federation when, or none
+	Separation   int            // rounds for which a client is away after each round with it
+	Outages      string         // groups of clients that fail together, or none
 
 	Stopped int // the rounds that were asked for, if the trace ends the run before them; 0: it does not
 }
@@ -216,12 +230,21 @@ func (s *Settings) Diverged(loss, first float64) bool {
 }
 
 // AvailabilityOptions returns the options of the availability model for clients with these p_i [N]. The caller adds
-// seed, groups and the intervals of a trace.
+// seed, groups, sizes, and the content of a file.
 func (s *Settings) AvailabilityOptions(base []float64) availability.Options {
-	return availability.Options{
+	o := availability.Options{
 		Base: base, Period: s.Period, Gamma: s.Gamma, Cutoff: s.Cutoff, Low: s.Low,
 		Form: availability.Form(algos.Preset(s.Preset).Reading()), G: s.G, Nu: s.Nu,
 		Epsilon: s.Epsilon, Drawn: s.Classes == classesDrawn, Clusters: s.Clusters, PMin: s.PMin,
+		Q: s.Q, Turns: s.Turns, On: s.On, Sigma: s.Sigma, SizePower: s.SizePower,
+		Draw: s.ChainSample.Valid || s.TraceSample.Valid, Separation: s.Separation,
 		Repeat: s.TraceEnd == traceEndRepeat, Rounds: s.Rounds,
 	}
+	if s.Population != none {
+		o.Population = s.Population
+	}
+	if s.Outages != none {
+		o.Outages = s.Outages
+	}
+	return o
 }

@@ -43,3 +43,8 @@ func (t *Trace) Block(block int, words []uint64) {}
 
 // Probabilities sets p [N] to p_i^t of a round, if the file has probabilities; otherwise it returns false.
 func (t *Trace) Probabilities(round int, p []float64) bool { return false }
+
+// Formats returns all formats.
+func Formats() []string {
+	return []string{"intervals", "activity", "matrix", "matrix-rounds", "fedscale", "flash"}
+}
