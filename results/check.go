@@ -122,7 +122,7 @@ func (r *Run) checkSettings() (bad []error) {
 		check("alpha", r.Alpha.String(), r.setting("alpha"))
 	}
 	for name, value := range r.Params.All() {
-		if name != "trace" && name != "init-from" { // run.json has the checksum of the file, not its name
+		if FileSettings[name] == "" { // run.json has the checksum of a file, not its name
 			check("params: "+name, value, r.setting(name))
 		}
 	}

@@ -41,8 +41,11 @@ func (c *Cell) Command() string {
 		flag("alpha", c.Alpha.String())
 	}
 	for name, value := range c.Params.All() {
-		switch _, read := settings[name]; {
-		case name == "trace", name == "init-from": // run.json has their checksums
+		read := FileSettings[name] != "" // run.json has its checksum
+		if !read {
+			_, read = settings[name]
+		}
+		switch {
 		case !read: // a sweep gives its settings to all methods
 			continue
 		case value == "true" || value == "false":

@@ -203,3 +203,9 @@ func decodeJSON(text []byte, into any) error {
 	}
 	return nil
 }
+
+// FileSettings are the settings that name a file, and the keys under which run.json has the SHA-256 of its content in
+// their place.
+var FileSettings = map[string]string{
+	"trace": "trace-sha256", "chain": "chain-sha256", "init-from": "init-sha256",
+}

@@ -23,7 +23,14 @@ func (c *cycles) Probabilities(_ int, p []float64) {
 }
 
 func (c *cycles) Active(t int) []int {
-	return clientsWho(len(c.there), func(i int) bool { return (t%c.rounds+c.offset[i])%c.rounds < c.there[i] })
+	t %= c.rounds
+	return clientsWho(len(c.there), func(i int) bool {
+		place := t + c.offset[i]
+		if place >= c.rounds {
+			place -= c.rounds
+		}
+		return place < c.there[i]
+	})
 }
 
 // Stationary returns λ = 1 − 1/a − 1/(C−a) of a client that is active in a of C rounds, since it goes once in a rounds

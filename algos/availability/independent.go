@@ -165,7 +165,9 @@ func dataSize(o Options) (Model, error) {
 // The number is at counter (t+1, i, 0) of [rng.Availability]: round 0 of that purpose belongs to [Base].
 func Draw(p []float64, seed uint32, t int) []int {
 	key := drawsOf(seed)
-	return clientsWho(len(p), func(i int) bool { return key.Stream(t+1, i, 0).Float64() < p[i] })
+	return clientsWho(len(p), func(i int) bool {
+		return p[i] > 0 && (p[i] >= 1 || key.Stream(t+1, i, 0).Float64() < p[i]) // without a draw where it is certain
+	})
 }
 
 // Base returns p_i = ⟨shares[i], φ⟩ [N], where shares[i][c] is the fraction of client i's samples that are of class c

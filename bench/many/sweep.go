@@ -237,13 +237,16 @@ func (w *Sweep) cell(method, data, net, model string, r rate) (settings.Settings
 }
 
 // commonSettings returns the settings that all cells share, which the table need not name for each. It leaves the paths
-// of trace and initial weights empty, since a path may hold any character.
+// of files empty, since a path may hold any character.
 func commonSettings(s *settings.Settings) results.Params {
-	alike := []string{"trace=", "init-from="}
+	var alike []string
 	for _, r := range settings.Rows() {
-		own := r.Column || r.Name == "lr" || r.Name == "server-lr" || r.Name == "trace" || r.Name == "init-from" ||
+		own := r.Column || r.Name == "lr" || r.Name == "server-lr" ||
 			r.Name == "rounds" && s.Stopped > 0 // the trace has set the rounds of this cell
-		if !own {
+		switch {
+		case results.FileSettings[r.Name] != "":
+			alike = append(alike, r.Name+"=")
+		case !own:
 			alike = append(alike, r.Name+"="+s.Get(r.Name))
 		}
 	}

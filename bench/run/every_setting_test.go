@@ -48,6 +48,18 @@ var contexts = map[string]string{
 	"trace":         "availability=trace trace=A",
 	"round-seconds": "availability=trace trace=A",
 	"trace-end":     "availability=trace trace=A rounds=12 trace-end=empty",
+	"q":             "availability=markov-q",
+	"groups":        "availability=periodic groups=2 on=1",
+	"on":            "availability=periodic groups=2 on=1",
+	"sigma":         "availability=log-normal",
+	"size-power":    "availability=data-size",
+	"chain":         "availability=chain chain=C",
+	"chain-sample":  "availability=chain chain=C",
+	"trace-format":  "availability=trace trace=M trace-format=matrix",
+	"trace-sample":  "availability=trace trace=A trace-sample=none",
+	"trace-offset":  "availability=trace trace=A",
+	"population":    "p=1",
+	"outages":       "p=1",
 	"fedau-cutoff":  "p=0.3 rounds=8",
 	"fedar-rho":     "p=0.3 rounds=8",
 	"fedar-t0":      "p=0.3 rounds=8",
@@ -73,6 +85,13 @@ func TestEverySettingMatters(t *testing.T) {
 		"B": "0,0,1\n1,1,9\n2,0,9\n3,3,9\n",
 	} {
 		must.OK(t, os.WriteFile(filepath.Join(files, name), []byte("client,start,end\n"+text), 0o666))
+	}
+	for name, text := range map[string]string{
+		"C": "client,pi,lambda\n0,0.5,0\n1,0.9,0\n2,0.1,0\n3,0.5,0\n",
+		"D": "client,to_active,to_inactive\n0,1,1\n1,1,1\n2,1,1\n3,1,1\n",
+		"M": "1,0,1,1\n1,1,0,1\n0,1,0,0\n0,0,1,1\n",
+	} {
+		must.OK(t, os.WriteFile(filepath.Join(files, name), []byte(text), 0o666))
 	}
 	saveWeights(t, filepath.Join(files, "W"), "lenet5")
 	session := &Session{
@@ -145,7 +164,7 @@ func tinyCurve(
 	if all["local-epochs"] != "" && all["local-epochs"] != "none" {
 		delete(all, "local-steps")
 	}
-	for _, name := range []string{"trace", "init-from"} {
+	for _, name := range []string{"trace", "chain", "init-from"} {
 		if file := all[name]; file != "" {
 			all[name] = filepath.Join(files, file)
 		}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math"
@@ -136,17 +137,11 @@ func TestEverySettingInRunFile(t *testing.T) {
 			s := must.Get(Defaults(method, "code", data))(t)
 			used := s.named()
 			for _, r := range Rows() {
-				name := r.Name
-				switch name { // of files the content names the run, not the path
-				case "trace":
-					name = "trace-sha256"
-				case "init-from":
-					name = "init-sha256"
-				}
+				name := cmp.Or(results.FileSettings[r.Name], r.Name) // of files the content names the run, not the path
 				_, looks := s.Uses(r.Name)
-				if _, there := used[name]; there != (looks && !r.Apart && !r.LeftOut(method, r.Default)) {
-					t.Errorf("%s on %s: --%s: there %t, looked at %t, left out %t", method, data, r.Name, there, looks,
-						r.LeftOut(method, r.Default))
+				left := r.LeftOut(method, r.Default) || r.Field != nil && r.AsBefore != "" && r.AsBefore == r.Default
+				if _, there := used[name]; there != (looks && !r.Apart && !left) {
+					t.Errorf("%s on %s: --%s: there %t, looked at %t, left out %t", method, data, r.Name, there, looks, left)
 				}
 				delete(used, name)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"rollcall/algos"
+	"rollcall/results"
 )
 
 // MarshalJSON returns the settings for run.json: every setting that the run reads, including those at their defaults.
@@ -19,13 +20,14 @@ func (s *Settings) named() map[string]any {
 		if !r.names(s) {
 			continue
 		}
-		switch r.Name { // the same file under another path makes the same run
+		// The same file under another path makes the same run.
+		switch key := results.FileSettings[r.Name]; r.Name {
 		case "trace":
-			all["trace-sha256"] = s.TraceSum
+			all[key] = s.TraceSum
 		case "chain":
-			all["chain-sha256"] = s.ChainSum
+			all[key] = s.ChainSum
 		case "init-from":
-			all["init-sha256"] = s.InitSum
+			all[key] = s.InitSum
 		default:
 			all[r.Name] = r.json(s)
 		}

@@ -3,6 +3,7 @@ package settings
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"rollcall/algos"
 	"rollcall/internal/files"
@@ -38,9 +39,11 @@ func seedRows() []Row {
 			func(s *Settings) bool { return !s.Chained() && !s.P.Valid }),
 		seedOf("availability",
 			"which clients are active in which round, the parameters of the chains, and the history of --prior",
-			func(s *Settings) *files.Optional { return &s.SeedAvailability }, " and, of a trace, with --prior",
+			func(s *Settings) *files.Optional { return &s.SeedAvailability },
+			" and, of a trace, with --prior, --trace-sample, --population or probabilities (--trace-format matrix)",
 			func(s *Settings) bool {
-				return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) && s.Get("prior") != "none"
+				return s.Availability != "trace" || slices.Contains(Weighted(), s.Method) && s.Get("prior") != "none" ||
+					s.TraceSample.Valid || s.Population != none || strings.HasPrefix(s.TraceFormat, "matrix")
 			}),
 		seedOf("init", "the initial weights",
 			func(s *Settings) *files.Optional { return &s.SeedInit }, " without --init-from",

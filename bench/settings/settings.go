@@ -237,14 +237,17 @@ func (s *Settings) AvailabilityOptions(base []float64) availability.Options {
 		Form: availability.Form(algos.Preset(s.Preset).Reading()), G: s.G, Nu: s.Nu,
 		Epsilon: s.Epsilon, Drawn: s.Classes == classesDrawn, Clusters: s.Clusters, PMin: s.PMin,
 		Q: s.Q, Turns: s.Turns, On: s.On, Sigma: s.Sigma, SizePower: s.SizePower,
-		Draw: s.ChainSample.Valid || s.TraceSample.Valid, Separation: s.Separation,
+		Draw:   s.ChainSample.Valid || s.TraceSample.Valid,
 		Repeat: s.TraceEnd == traceEndRepeat, Rounds: s.Rounds,
 	}
 	if s.Population != none {
 		o.Population = s.Population
 	}
-	if s.Outages != none {
-		o.Outages = s.Outages
+	if s.independent() {
+		o.Separation = s.Separation
+		if s.Outages != none {
+			o.Outages = s.Outages
+		}
 	}
 	return o
 }

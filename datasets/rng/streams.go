@@ -28,8 +28,16 @@ type Purpose uint32
 //	Availability 0     g      2    algos/availability/markov.go      order of the clients of group g
 //	Availability 0     i      3    algos/estimator.go                client i's activity before the first round
 //	Availability 0     i      4    algos/availability/markov.go      class of client i, if it is drawn
+//	Availability 0     i      5    algos/availability/independent.go p_i of client i, log-normal
+//	Availability 0     i      6    algos/availability/cycles.go      where in its cycle client i is in round 0
+//	Availability 0     0      7    algos/availability/cycles.go      where in their cycle the groups are in round 0
+//	Availability 0     0      8    algos/availability/population.go  order in which clients join or leave
+//	Availability 0     i      9    algos/availability/separation.go  when client i was active before round 0
+//	Availability 0     i      10   algos/availability/chain_table.go row of which client i has the chain
+//	Availability 0     0      11   algos/availability/replay.go      which devices of a trace the clients are
 //	Availability t+1   i      0    algos/availability/independent.go whether client i is active in round t
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
+//	Availability t+1   g      1    algos/availability/chain.go       whether group g is there in round t, with --outages
 //	Init         0     j      0    nets/models/model.go              initial weights of parameter j
 //	Batches      t     i      0    datasets/plan/plan.go             order of client i's samples in epoch t
 //	Augmentation t     i      e    datasets/plan/plan.go             crops and flips

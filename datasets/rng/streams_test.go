@@ -113,10 +113,12 @@ func drawing(t *testing.T) []string {
 	return files
 }
 
-// callsKey reports whether a file imports this package and calls a method Stream of three arguments or Block of four.
+// callsKey reports whether a file imports this package, or has a key from drawsOf of package availability, and calls a
+// method Stream of three arguments or Block of four.
 func callsKey(path string) (bool, error) {
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(text), `"rollcall/datasets/rng"`) {
+	if err != nil || !strings.Contains(string(text), `"rollcall/datasets/rng"`) &&
+		!strings.Contains(string(text), "drawsOf(") {
 		return false, err
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)

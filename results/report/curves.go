@@ -158,7 +158,7 @@ func valueOf(c results.Cell, name string) (value string, has bool) {
 		return c.Params.Get(name), slices.Contains(c.Params.Names(), name)
 	}
 	// Files are in run.json by their content, and every run has one or none.
-	if file, is := map[string]string{"trace": "trace-sha256", "init-from": "init-sha256"}[name]; is {
+	if file, is := results.FileSettings[name]; is {
 		if sum, has := settings[file].(string); has {
 			return sum, true
 		}

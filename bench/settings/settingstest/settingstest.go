@@ -62,5 +62,6 @@ var values = map[string][]string{
 	"split": {"even"}, "trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"},
 	"availability": {"sine"}, "validation": {"0.25"}, "hold-out": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
 	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "cutoff": {"0.4"}, "train-size": {"120"}, "test-size": {"30"},
-	"clip": {"0.01"},
+	"clip": {"0.01"}, "chain": {"D"}, "chain-sample": {"4"}, "trace-sample": {"4"}, "trace-format": {"matrix-rounds"},
+	"population": {"arrival:0:1"}, "outages": {"0.5:0:2"},
 }
