@@ -205,8 +205,8 @@ func describeModel(name string, width int) string {
 	d := availability.Of(name)
 	flags := flagsOf(func(r *settings.Row) bool { return slices.Contains(r.Models(), name) })
 	example := fmt.Sprintf("rollcall availability --availability %s --rounds 40", name)
-	if name == "trace" {
-		example += " --trace trace.csv"
+	if name == "trace" || name == "chain" {
+		example += fmt.Sprintf(" --%s %s.csv", name, name)
 	}
 	return described(width, name, d.Brief, []part{{"Formula", d.Formula}, {"Paper", d.Paper}}, flags, example)
 }

@@ -2,11 +2,14 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"rollcall/algos/availability"
 	"rollcall/bench/settings"
 	"rollcall/internal/must"
 	"rollcall/results"
@@ -112,5 +115,65 @@ func TestTraceChanges(t *testing.T) {
 	if _, err := s.ReadTrace(); err == nil ||
 		!strings.Contains(err.Error(), path+": changed since this command began") {
 		t.Errorf("got %v, want an error that the trace has changed", err)
+	}
+}
+
+// availabilities are the flags of every availability model, and of what a model may have besides. Files are in dir.
+func availabilities(t *testing.T, dir string) (all [][]string) {
+	t.Helper()
+	trace, chain := filepath.Join(dir, "trace.csv"), filepath.Join(dir, "chain.csv")
+	must.OK(t, os.WriteFile(trace, []byte("client,start,end\nb,0,5\na,2,9\nc,1,3\nd,4,9\n"), 0o666))
+	must.OK(t, os.WriteFile(chain, []byte("client,pi,lambda\n0,0.5,0.5\n1,1,0\n2,0.3,-0.2\n"), 0o666))
+	more := map[string][]string{
+		"clusters": {"--clusters", "2"}, "periodic": {"--groups", "2", "--on", "2"}, "markov-q": {"--q", "0.4"},
+		"chain": {"--chain", chain, "--chain-sample", "4"}, "trace": {"--trace", trace, "--trace-sample", "4"},
+	}
+	for _, model := range availability.Names() {
+		all = append(all, append([]string{"--availability", model}, more[model]...))
+	}
+	return append(all,
+		[]string{"--availability", "sine", "--min-separation", "2"},
+		[]string{"--availability", "uniform", "--outages", "0.3:0.5:2"},
+		[]string{"--availability", "markov-q", "--population", "arrival:0:0.5"},
+		[]string{"--availability", "trace", "--trace", trace, "--population", "window:3:1:2"},
+	)
+}
+
+// Under every model a run has the activity that the availability command prints. Its output is a trace of the same
+// activity, and of the same p, π and λ.
+func TestEveryAvailability(t *testing.T) {
+	dir := t.TempDir()
+	size := []string{"--data", "leaf", "--clients", "4", "--rounds", "8", "--seed", "5"}
+	for _, flags := range availabilities(t, dir) {
+		flags := append(slices.Clone(size), flags...)
+		out, printed := t.TempDir(), filepath.Join(dir, "printed.csv")
+		pass(t, append([]string{"availability", "--csv", printed}, flags...)...)
+		_, rows := table(t, string(must.Get(os.ReadFile(printed))(t)))
+		active := make([]int, 8)
+		for _, row := range rows {
+			if row["active"] == "1" {
+				active[int(number(t, row["round"]))]++
+				if number(t, row["probability"]) == 0 {
+					t.Errorf("%v: %v, want a probability above 0", flags, row)
+				}
+			}
+		}
+		pass(t, append([]string{
+			"run", "--method", "fedavg-active", "--local-steps", "1", "--batch", "4", "--eval-every", "1", "--device", "cpu",
+			"--out", out,
+		}, flags...)...)
+		for i, row := range curveRows(t, out)[1:] {
+			if got := int(number(t, row["active"])); got != active[i] {
+				t.Errorf("%v: round %d: %d active in the run, %d printed", flags, i, got, active[i])
+			}
+		}
+		_, again := table(t, pass(t, append([]string{"availability", "--availability", "trace", "--trace", printed},
+			size...)...).stdout)
+		for k, row := range rows {
+			row["p"] = row["pi"] // a trace has no p_i of its own
+			if !maps.Equal(row, again[k]) {
+				t.Errorf("%v: %v, and read as a trace %v", flags, row, again[k])
+			}
+		}
 	}
 }

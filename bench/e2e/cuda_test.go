@@ -83,6 +83,16 @@ func TestMethodsOnCUDA(t *testing.T) {
 	})
 }
 
+// Under every availability model both engines train the same clients.
+func TestAvailabilityOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	for _, flags := range availabilities(t, t.TempDir()) {
+		compareDevices(t, append([]string{"--method", "fedavg-active", "--data", "leaf"}, flags...)...)
+	}
+}
+
 func compareDevices(t *testing.T, flags ...string) {
 	t.Helper()
 	curve := func(device string) []map[string]string {

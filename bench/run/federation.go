@@ -76,7 +76,7 @@ func (ses *Session) Federate(
 	f.process.Output = ses.Stderr
 	f.target = clients.target(f.importance)
 	if kind, _, _ := strings.Cut(s.Population, ":"); kind != "none" && algos.Has(s.Method, algos.Remembers) {
-		line := fmt.Sprintf("population: %s keeps the last update of clients who have left, and steps with it",
+		line := fmt.Sprintf("population: %s keeps what it remembers of clients who have left, and steps with it",
 			s.Method)
 		ses.notice(line, line)
 	}
