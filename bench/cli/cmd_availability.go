@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,17 +14,6 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
 )
-
-// availabilityRow is one client in one round, from 0.
-type availabilityRow struct {
-	Round       int     `csv:"round"`
-	Client      int     `csv:"client"`
-	Base        float64 `csv:"p"`           // p_i of FedAWE's models; π_i of one without a p_i
-	Pi          float64 `csv:"pi"`          // π_i, the share of rounds with the client
-	Lambda      float64 `csv:"lambda"`      // λ_i of a chain, 0 where rounds are independent
-	Probability float64 `csv:"probability"` // p_i^t
-	Active      int     `csv:"active"`      // 1: the client is there; 0: it is away
-}
 
 // availabilityCommand is `rollcall availability`: the trace of an availability model as CSV, for drawing it or for
 // other programs. It has the flags of run that the split and the model read, and no other ones.
@@ -100,11 +92,15 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := ses.OpenData(cmd.Context(), &s, seed); err != nil {
 			return err
 		}
-		rows, active, err := trace(ses, &s, seed)
+		clients, err := run.Populate(ses.Data, &s, seed)
 		if err != nil {
 			return err
 		}
-		err = out.Write(func(w io.Writer) error { return files.WriteCSV(w, rows) })
+		var active float64
+		err = out.Write(func(w io.Writer) error {
+			active, err = writeTrace(w, &clients, s.Rounds)
+			return err
+		})
 		if err != nil || out.Stdout() {
 			return err
 		}
@@ -115,23 +111,35 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	return cmd
 }
 
-// trace returns a row for every client in every round, and how many clients are there on average.
-func trace(ses *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
-	clients, err := run.Populate(ses.Data, s, seed)
-	if err != nil {
-		return nil, 0, err
+// writeTrace writes a row for every client in every round, and returns how many clients are there on average. The
+// columns are the round and the client, from 0; p_i of FedAWE's models, π_i of one without a p_i; π_i, the share of
+// rounds with the client; λ_i of a chain, 0 where rounds are independent; p_i^t; and 1 if the client is there.
+func writeTrace(w io.Writer, clients *run.Population, rounds int) (average float64, err error) {
+	out := bufio.NewWriterSize(w, 1<<16)
+	_, err = out.WriteString("round,client,p,pi,lambda,probability,active\n")
+	number := func(to []byte, x float64) []byte { return append(strconv.AppendFloat(to, x, 'g', -1, 64), ',') }
+	p := make([]float64, len(clients.Pi)) // [N] p_i^t of the round at hand
+	same := make([][]byte, len(p))        // [N] what a client has in all rounds
+	for i := range same {
+		same[i] = number(number(number(fmt.Appendf(nil, ",%d,", i), clients.Base[i]), clients.Pi[i]), clients.Lambda[i])
 	}
-	p := make([]float64, s.Clients) // [N] p_i^t of the round at hand
-	for t := range s.Rounds {
+	here := make([]byte, len(p))
+	var line []byte
+	for t := 0; t < rounds && err == nil; t++ {
 		clients.Availability.Probabilities(t, p)
-		here := map[int]int{} // 1 for the clients that are there, 0 for all others
-		for _, i := range clients.Availability.Active(t) {
-			here[i] = 1
+		for i := range here {
+			here[i] = '0'
 		}
+		active := clients.Availability.Active(t)
+		for _, i := range active {
+			here[i] = '1'
+		}
+		average += float64(len(active))
 		for i := range p {
-			rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Pi[i], clients.Lambda[i], p[i], here[i]})
+			line = append(strconv.AppendInt(line[:0], int64(t), 10), same[i]...)
+			line = append(number(line, p[i]), here[i], '\n')
+			_, err = out.Write(line)
 		}
-		active += float64(len(here))
 	}
-	return rows, active / float64(s.Rounds), nil
+	return average / float64(rounds), errors.Join(err, out.Flush())
 }
