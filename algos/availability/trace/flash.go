@@ -66,7 +66,8 @@ func readFlash(r io.Reader, o Options) (*Trace, error) {
 	}
 	var notes []string
 	if f.useless > 0 {
-		notes = append(notes, fmt.Sprintf("FLASH: %s left out, as FLASH does (%s)", files.Count(f.useless, "device"), f.why))
+		left := files.Count(f.useless, "device")
+		notes = append(notes, fmt.Sprintf("FLASH: %s left out, as FLASH does (%s)", left, f.why))
 	}
 	if len(f.unknown) > 0 {
 		notes = append(notes, "FLASH: unknown states, passed over: "+counted(f.unknown))

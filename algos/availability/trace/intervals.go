@@ -133,7 +133,8 @@ func (rows *intervalRows) time(id, text string, o Options) (float64, error) {
 	x, err := files.ParseNumber(text, 64)
 	fits := x/cmp.Or(o.RoundSeconds, 1) < lastRound || unixUnit(x) >= 0
 	if err != nil || !(x >= 0 && fits) {
-		return 0, fmt.Errorf("client %s: time %.80q, want a number from 0 to below %d rounds", quoted(id), text, lastRound)
+		return 0, fmt.Errorf("client %s: time %.80q, want a number from 0 to below %d rounds",
+			quoted(id), text, lastRound)
 	}
 	return x, nil
 }

@@ -16,8 +16,6 @@ type cells struct {
 	values []float64 // nil: all are 0 or 1
 }
 
-func (c *cells) len() int { return max(len(c.codes), len(c.values)) }
-
 // add adds a number, and reports whether it is 0, 1 or a probability.
 func (c *cells) add(x float64) bool {
 	switch {

@@ -415,7 +415,7 @@ func (p *pickle) length(op byte) (uint64, error) {
 	return uint64(binary.LittleEndian.Uint32(raw)), err
 }
 
-// text reads the argument of an opcode of a text. Its escapes in protocol 0 are undone where they are those of Go too.
+// text reads the argument of an opcode of a text.
 func (p *pickle) text(op byte) (string, error) {
 	switch op {
 	case opUnicode:
@@ -423,7 +423,7 @@ func (p *pickle) text(op byte) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return unescaped(line), nil
+		return latin(line), nil
 	case opString:
 		line, err := p.line()
 		if err != nil {
@@ -445,11 +445,31 @@ func (p *pickle) text(op byte) (string, error) {
 	return string(raw), err
 }
 
-// unescaped undoes escapes with a backslash, and leaves what is none.
+// latin returns a text of Python's codec raw-unicode-escape: a byte is a character of Latin-1, and the others are written
+// as \u and \U.
+func latin(text string) string {
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		if strings.HasPrefix(rest, `\u`) || strings.HasPrefix(rest, `\U`) {
+			if r, _, tail, err := strconv.UnquoteChar(rest, 0); err == nil {
+				b.WriteRune(r)
+				rest = tail
+				continue
+			}
+		}
+		b.WriteRune(rune(rest[0]))
+		rest = rest[1:]
+	}
+	return b.String()
+}
+
+// unescaped undoes the escapes of a text in quotes of Python 2, as far as they are those of Go too.
 func unescaped(text string) string {
 	var b strings.Builder
 	for rest := text; rest != ""; {
-		if r, _, tail, err := strconv.UnquoteChar(rest, 0); err == nil && rest[0] == '\\' {
+		if quote := rest[min(1, len(rest)-1)]; rest[0] == '\\' && (quote == '\'' || quote == '"') {
+			rest = rest[1:]
+		} else if r, _, tail, err := strconv.UnquoteChar(rest, 0); err == nil && rest[0] == '\\' {
 			b.WriteRune(r)
 			rest = tail
 			continue

@@ -153,8 +153,8 @@ func isJSON(head []byte) bool {
 
 // isPickle reports whether a file begins as a pickle of a dictionary does, in the protocols 0 to 5.
 func isPickle(head []byte) bool {
-	return len(head) > 1 && head[0] == opProto && head[1] < 16 ||
-		bytes.HasPrefix(head, []byte("(d")) || bytes.HasPrefix(head, []byte("}q")) || bytes.HasPrefix(head, []byte("}."))
+	begins := func(text string) bool { return bytes.HasPrefix(head, []byte(text)) }
+	return len(head) > 1 && head[0] == opProto && head[1] < 16 || begins("(d") || begins("}q") || begins("}.")
 }
 
 // notTrace says what a file is that people take for a trace by mistake.
