@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -34,6 +33,7 @@ func settings(base []float64, seed uint32) Options {
 	o.Chain = &ChainTable{Pi: []float64{0.2, 0.7, 1}, Lambda: []float64{0.8, -0.1, 0}}
 	var spans []span
 	for i := range base {
+		o.Sizes = append(o.Sizes, 10+i)
 		spans = append(spans, span{i, i + int(seed), 30 - i}, span{i, 31, 40 + i})
 	}
 	o.Trace = traceOf(len(base), spans...)
@@ -113,14 +113,14 @@ func TestProbabilitiesAreClipped(t *testing.T) {
 				lowest = min(lowest, p[i])
 			}
 		}
-		if strings.HasSuffix(name, "sine") && lowest != 0 {
+		if slices.Contains([]string{"sine", "interleaved-sine"}, name) && lowest != 0 {
 			t.Errorf("%s: smallest probability %g, want 0 exactly", name, lowest)
 		}
 	}
 }
 
 // A trace depends on the options and the seed alone: not on the order of the questions, not on other clients (but
-// uniform's and log-normal's p_i, and which chain or group a client follows, on how many there are).
+// the p_i of uniform, log-normal and data-size, and which chain or group a client follows, on how many there are).
 func TestTraceIsAFunctionOfTheRound(t *testing.T) {
 	base := []float64{0.2, 0.5, 0.8, 0.4}
 	for _, name := range Names() {
@@ -139,7 +139,7 @@ func TestTraceIsAFunctionOfTheRound(t *testing.T) {
 			}
 			want := slices.DeleteFunc(slices.Clone(forward[r]), func(i int) bool { return i >= 2 })
 			alone := !slices.Contains([]string{
-				"uniform", "markov", "clusters", "periodic", "log-normal", "log-normal-sine",
+				"uniform", "markov", "clusters", "periodic", "log-normal", "log-normal-sine", "data-size",
 			}, name)
 			if got := fewer.Active(r); alone && !slices.Equal(got, want) {
 				t.Errorf("%s: round %d: %v without clients 2 and 3, want %v", name, r, got, want)

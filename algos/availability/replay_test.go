@@ -123,3 +123,76 @@ func TestTraceSeen(t *testing.T) {
 		}
 	}
 }
+
+// A sample of a trace is N different devices of the file, other ones with another seed, each as it is in the file and each
+// as likely as every other.
+func TestSample(t *testing.T) {
+	const clients, devices, seeds = 5, 20, 2000
+	var spans []span
+	for i := range devices { // device i is there in round i alone, so that a round tells who it is
+		spans = append(spans, span{i, i, i + 1})
+	}
+	var chosen [devices]int
+	for seed := range uint32(seeds) {
+		o := Defaults(make([]float64, clients), seed)
+		o.Trace, o.Draw = traceOf(devices, spans...), true
+		m := mustNew(t, "trace", o)
+		next := 0
+		for r := range devices {
+			for _, i := range m.Active(r) {
+				if i != next {
+					t.Fatalf("seed %d: round %d: client %d, want client %d: in the order of the file", seed, r, i, next)
+				}
+				chosen[r]++
+				next++
+			}
+		}
+		if next != clients {
+			t.Fatalf("seed %d: %d clients are there, want %d", seed, next, clients)
+		}
+	}
+	for device, n := range chosen {
+		if z := (float64(n) - seeds/4) / math.Sqrt(seeds*3./16); math.Abs(z) > 4 {
+			t.Errorf("device %d is in %d samples of %d, want a quarter: z = %.1f", device, n, seeds, z)
+		}
+	}
+}
+
+// Probabilities of a file are the p_i^t, with which the seed draws who is there.
+func TestDrawnTrace(t *testing.T) {
+	const seeds = 3000
+	of, err := recorded.Read(strings.NewReader("0.5,1,0\n0.25,0.75,0\n"), recorded.Options{Clients: 2})
+	if err != nil || !of.Drawn || of.Rounds != 3 {
+		t.Fatalf("%+v, %v, want three rounds to draw", of, err)
+	}
+	var there [6][2]int
+	for seed := range uint32(seeds) {
+		o := Defaults(make([]float64, 2), seed)
+		o.Trace, o.Repeat = of, seed%2 == 0
+		m := mustNew(t, "trace", o)
+		for r := range 6 {
+			for _, i := range m.Active(r) {
+				there[r][i]++
+			}
+		}
+		p := make([]float64, 2)
+		for r, want := range [][]float64{{0.5, 0.25}, {1, 0.75}, {0, 0}, {0.5, 0.25}} {
+			if r == 3 && !o.Repeat {
+				want = []float64{0, 0}
+			}
+			if m.Probabilities(r, p); !slices.Equal(p, want) {
+				t.Fatalf("round %d: p = %g, want %g", r, p, want)
+			}
+		}
+		if pi, lambda := m.Stationary(); !slices.Equal(pi, []float64{0.5, 1. / 3}) || !slices.Equal(lambda, []float64{0, 0}) {
+			t.Fatalf("π %g, λ %g, want the means 0.5 and 1/3, and 0", pi, lambda)
+		}
+	}
+	for r, want := range [][]float64{{0.5, 0.25}, {1, 0.75}, {0, 0}, {0.25, 0.125}, {0.5, 0.375}, {0, 0}} {
+		for i, p := range want {
+			if z := (float64(there[r][i]) - p*seeds) / math.Sqrt(p*(1-p)*seeds+1e-9); math.Abs(z) > 4 {
+				t.Errorf("round %d client %d: %d of %d, want %g of them", r, i, there[r][i], seeds, p)
+			}
+		}
+	}
+}

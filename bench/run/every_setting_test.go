@@ -21,6 +21,7 @@ import (
 
 // unlike are the settings whose second value makes no other curve, and why.
 var unlike = map[string]string{
+	"trace-sample":      "of a file of four devices it takes the four; see TestSample in package availability",
 	"eval-train-rounds": "the run with more evaluations is taken, see TestTrainRounds",
 }
 
@@ -56,7 +57,6 @@ var contexts = map[string]string{
 	"chain":         "availability=chain chain=C",
 	"chain-sample":  "availability=chain chain=C",
 	"trace-format":  "availability=trace trace=M trace-format=matrix",
-	"trace-sample":  "availability=trace trace=A trace-sample=none",
 	"trace-offset":  "availability=trace trace=A",
 	"population":    "p=1",
 	"outages":       "p=1",

@@ -205,7 +205,12 @@ func (s *setup) available() string {
 			ifSet("p = %s", s.get(r, "p")), ifSet("p at least %s", s.get(r, "p-min")), ifSet("g = %s", s.get(r, "g")),
 			ifSet("ν = %s", s.get(r, "nu")), ifSet("ε = %s", s.get(r, "epsilon")),
 			ifSet("%s clusters", s.get(r, "clusters")), ifSet("%s classes", s.get(r, "classes")),
-			ifSet("%s seconds a round", s.get(r, "round-seconds")),
+			ifSet("q = %s", s.get(r, "q")), ifSet("%s groups", s.get(r, "groups")),
+			ifSet("turns of %s rounds", s.get(r, "on")), ifSet("σ = %s", s.get(r, "sigma")),
+			ifSet("exponent %s", s.get(r, "size-power")), ifSet("%s seconds a round", s.get(r, "round-seconds")),
+			ifSet("%s clients drawn from the file", cmp.Or(s.get(r, "trace-sample"), s.get(r, "chain-sample"))),
+			ifSet("round 0 at %s", s.get(r, "trace-offset")), ifSet("population %s", s.get(r, "population")),
+			ifSet("%s rounds away after each", s.get(r, "min-separation")), ifSet("outages %s", s.get(r, "outages")),
 		}
 		return r.Availability + ifSet(" (%s)", withCommas(about...))
 	})

@@ -1,0 +1,80 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"rollcall/internal/files"
+)
+
+// readCSV reads the formats that are CSV, which the header tells apart.
+func readCSV(r io.Reader, o Options) (*Trace, error) {
+	in, err := files.NewCSVReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("line 1: %w", err)
+	}
+	in.TrimLeadingSpace, in.ReuseRecord = true, true
+	header, err := in.Read()
+	commas := files.CheckCommas(header)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("empty, want %s", o.wanted())
+	case err != nil:
+		return nil, err
+	case commas != nil:
+		return nil, fmt.Errorf("line 1: %w", commas)
+	}
+	number := func(field string) bool { _, err := files.ParseNumber(field, 64); return err == nil }
+	switch {
+	case o.isMatrix():
+		return readMatrix(in, header, o)
+	case o.Format != Activity && slices.Equal(header, []string{"client", "start", "end"}):
+		return readIntervals(in, o)
+	case o.Format != Intervals && hasColumns(header):
+		return readActivity(in, header, o)
+	case o.Format == "" && (number(header[0]) || (header[0] == "client" || header[0] == "round") && len(header) > 1 &&
+		(header[0] == "round" || number(header[1]))):
+		o.Format = Matrix
+		return readMatrix(in, header, o)
+	}
+	if len(header) > 8 {
+		header = append(header[:8:8], "…")
+	}
+	return nil, fmt.Errorf("line 1: columns %.80q, want %s", header, o.wanted())
+}
+
+// wanted says how a file of the format begins.
+func (o *Options) wanted() string {
+	switch o.Format {
+	case Intervals:
+		return "the columns client,start,end"
+	case Activity:
+		return "the columns round,client,active"
+	case Matrix, MatrixRounds:
+		return "a matrix of numbers"
+	}
+	return "the columns client,start,end or round,client,active, a matrix, or a trace of FedScale or FLASH"
+}
+
+// eachRow calls a function for each row up to the end of the file, and names the line in its error.
+func eachRow(in *files.CSVReader, do func(line int, record []string) error) error {
+	for {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		line, _ := in.FieldPos(0)
+		if err := do(line, record); err != nil {
+			return fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+}
+
+// trimmed returns a cell without the spaces around it. A row keeps the ones behind it.
+func trimmed(cell string) string { return strings.TrimSpace(cell) }
