@@ -85,7 +85,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if s.Trace != "" && out.Is(s.Trace) {
 			return settings.Usagef("--csv %s: the file of --trace, want another", path)
 		}
-		if note := s.Shortened(); note != "" {
+		for _, note := range s.TraceNotes() {
 			run.Logf(a.stderr, "%s\n", note)
 		}
 		ses := &run.Session{Machine: machine, Stderr: a.stderr}

@@ -141,7 +141,7 @@ it.`,
 				return err
 			}
 		}
-		if note := s.Shortened(); note != "" {
+		for _, note := range s.TraceNotes() {
 			run.Logf(a.stderr, "%s\n", note)
 		}
 		x := &run.Experiment{

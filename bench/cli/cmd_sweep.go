@@ -91,7 +91,7 @@ availability, the initial weights and the batches.`,
 		// Many cells may have the same note about the same trace.
 		notes := []string{note}
 		for i := range cells {
-			notes = append(notes, cells[i].Settings.Shortened())
+			notes = append(notes, cells[i].Settings.TraceNotes()...)
 		}
 		for _, note := range files.Unique(notes) {
 			if note != "" {

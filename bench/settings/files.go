@@ -184,6 +184,7 @@ func (s *Settings) FitTrace() error {
 	if err != nil {
 		return err
 	}
+	s.traceNotes = strings.Join(of.Notes, "\n")
 	switch {
 	case of.Rounds > 0 && of.First == of.Rounds:
 		return fmt.Errorf("--trace %s: no client is available in any round, want one that is", s.Trace)
@@ -201,13 +202,16 @@ func (s *Settings) FitTrace() error {
 	return nil
 }
 
-// Shortened returns a line that says that the trace ends the run early; "" if it does not.
-func (s *Settings) Shortened() string {
-	if s.Stopped == 0 {
-		return ""
+// TraceNotes returns lines about the trace of the run: what was understood of its file, and that it ends the run early.
+func (s *Settings) TraceNotes() (notes []string) {
+	for note := range strings.Lines(s.traceNotes) {
+		notes = append(notes, "trace: "+strings.TrimSuffix(note, "\n"))
 	}
-	return fmt.Sprintf("trace: %s ends after round %d, and so does the run, not after --rounds %d (--trace-end %s)",
-		s.Trace, s.Rounds, s.Stopped, s.TraceEnd)
+	if s.Stopped > 0 {
+		notes = append(notes, fmt.Sprintf("trace: %s ends after round %d, and so does the run, not after --rounds %d "+
+			"(--trace-end %s)", s.Trace, s.Rounds, s.Stopped, s.TraceEnd))
+	}
+	return notes
 }
 
 // ReadTrace reads the file of --trace, with all its devices, of which --trace-sample draws some.

@@ -100,6 +100,8 @@ type AvailabilitySettings struct {
 	Separation   int            // rounds for which a client is away after each round with it
 	Outages      string         // groups of clients that fail together, or none
 
+	traceNotes string // what a reader of the trace's file should know, a line each
+
 	Stopped int // the rounds that were asked for, if the trace ends the run before them; 0: it does not
 }
 
