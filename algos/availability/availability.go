@@ -62,9 +62,9 @@ type Options struct {
 	Draw  bool        // chain: every client draws its chain from the table; trace: N of its clients are drawn
 
 	// What any model may have besides, as factors of its p_i^t.
-	Population string // who belongs to the federation when: see [Population]; "": everybody, always
-	Separation int    // R: a client is away for so many rounds after one in which it was active; independent models alone
-	Outages    string // groups of clients that fail together: see [Outages]; "": none; independent models alone
+	Population string // arrival:a:b, departure:a:b or window:c:o:I, see population.go; "": everybody, always
+	Separation int    // R rounds for which a client is away after one with it; 0 for models that are not independent
+	Outages    string // o:λ_g:G, see outages.go; "": none, as it must be for models that are not independent
 
 	Trace  *recorded.Trace // trace: of the N clients
 	Repeat bool            // trace: whether it starts again after its last round; otherwise nobody is active then
@@ -184,8 +184,8 @@ var models = []Definition{
 const (
 	fedAWE = "M. Xiang, S. Ioannidis, E. Yeh, C. Joe-Wong, L. Su: Efficient Federated Learning against Heterogeneous " +
 		"and Non-stationary Client Unavailability, NeurIPS 2024"
-	fedAU = "S. Wang, M. Ji: A Lightweight Method for Tackling Unknown Participation Statistics in Federated Averaging, " +
-		"ICLR 2024"
+	fedAU = "S. Wang, M. Ji: A Lightweight Method for Tackling Unknown Participation Statistics in Federated " +
+		"Averaging, ICLR 2024"
 	flgo  = "Z. Wang et al.: FLGo: A Fully Customizable Federated Learning Platform, 2023 (arXiv 2306.12079)"
 	caFed = "A. Rodio, F. Faticanti, O. Marfoq, G. Neglia, E. Leonardi: Federated Learning under Heterogeneous and " +
 		"Correlated Client Availability, IEEE INFOCOM 2023 and IEEE/ACM Transactions on Networking 2024"

@@ -23,8 +23,8 @@ var (
 )
 
 // ReadChain reads the chains of clients from a CSV file with the columns client, pi and lambda, or client, to_active
-// and to_inactive: the probabilities P(active | inactive) and P(inactive | active). The rows are those of client 0, 1 …;
-// or, if the clients of the file have these numbers, in any order. A client that is never active has π = 0, one that
+// and to_inactive: the probabilities P(active | inactive) and P(inactive | active). The rows are those of client 0, 1
+// …; or, if the clients of the file have these numbers, in any order. A client that is never active has π = 0, one that
 // always is has π = 1, and both have λ = 0.
 func ReadChain(r io.Reader) (*ChainTable, error) {
 	file, err := files.NewCSVReader(r)
@@ -67,7 +67,8 @@ func ReadChain(r io.Reader) (*ChainTable, error) {
 		}
 		name := string([]byte(record[0])) // the record is used again
 		if before, is := lines[name]; is {
-			return nil, fmt.Errorf("line %d: client %.80q again, as in line %d, want a row for each", line, name, before)
+			return nil, fmt.Errorf("line %d: client %.80q again, as in line %d, want a row for each", line, name,
+				before)
 		}
 		lines[name] = line
 		pi, lambda := of[0], of[1]

@@ -16,10 +16,15 @@ func TestReadChain(t *testing.T) {
 		name, file string
 		pi, lambda []float64
 	}{
-		{"pi, lambda", "client,pi,lambda\n1,0.5,-1\n0,0.2,0.75\n2,1,0\n", []float64{0.2, 0.5, 1}, []float64{0.75, -1, 0}},
+		{
+			"pi, lambda", "client,pi,lambda\n1,0.5,-1\n0,0.2,0.75\n2,1,0\n",
+			[]float64{0.2, 0.5, 1},
+			[]float64{0.75, -1, 0},
+		},
 		{
 			"transitions", "client,to_active,to_inactive\r\n0,0.05,0.2\r\n1,1,1\r\n2,0.1,0\r\n3,0,1\r\n",
-			[]float64{0.2, 0.5, 1, 0}, []float64{0.75, -1, 0, 0},
+			[]float64{0.2, 0.5, 1, 0},
+			[]float64{0.75, -1, 0, 0},
 		},
 		{"names", "\ufeffclient, pi, lambda\nb, 0.3, 0\na, 0, 0\n", []float64{0.3, 0}, []float64{0, 0}},
 		{"numbers with a gap", "client,pi,lambda\n7,0.3,0\n2,0.1,0\n", []float64{0.3, 0.1}, []float64{0, 0}},
@@ -31,13 +36,15 @@ func TestReadChain(t *testing.T) {
 		}
 		for i := range c.pi {
 			if math.Abs(got.Pi[i]-c.pi[i]) > 1e-15 || math.Abs(got.Lambda[i]-c.lambda[i]) > 1e-15 {
-				t.Errorf("%s: client %d: π %g, λ %g, want %g, %g", c.name, i, got.Pi[i], got.Lambda[i], c.pi[i], c.lambda[i])
+				t.Errorf("%s: client %d: π %g, λ %g, want %g, %g",
+					c.name, i, got.Pi[i], got.Lambda[i], c.pi[i], c.lambda[i])
 			}
 		}
 	}
 }
 
 func TestReadChainRefuses(t *testing.T) {
+	const noChain = "which no chain of two states has, "
 	for _, c := range []struct{ file, want string }{
 		{"", "empty, want the columns client,pi,lambda or client,to_active,to_inactive"},
 		{"client,pi,lambda\n", "no client, want a row for each"},
@@ -45,12 +52,12 @@ func TestReadChainRefuses(t *testing.T) {
 		{"client;pi;lambda\n", "line 1: columns separated by semicolons, want commas"},
 		{"client,pi,lambda\n0,0.5,0\n0,0.5,0\n", `line 3: client "0" again, as in line 2, want a row for each`},
 		{"client,pi,lambda\n0,x,0\n", `line 2: pi "x", want a number`},
-		{"client,pi,lambda\n0,0.5,NaN\n", `line 2: client "0": lambda NaN at pi 0.5, which no chain of two states has, ` +
+		{"client,pi,lambda\n0,0.5,NaN\n", `line 2: client "0": lambda NaN at pi 0.5, ` + noChain +
 			"want at least -1 and below 1"},
 		{"client,pi,lambda\n0,1.5,0\n", `line 2: client "0": pi 1.5, want above 0 and below 1`},
 		{"client,pi,lambda\n0,1,0.5\n", `line 2: client "0": pi 1, want above 0 and below 1`},
 		{
-			"client,pi,lambda\n0,0.2,-0.5\n", `line 2: client "0": lambda -0.5 at pi 0.2, which no chain of two states has, ` +
+			"client,pi,lambda\n0,0.2,-0.5\n", `line 2: client "0": lambda -0.5 at pi 0.2, ` + noChain +
 				"want at least -0.25 and below 1",
 		},
 		{

@@ -74,8 +74,9 @@ func (c *counts) add(events, trials int, p float64) error {
 
 // Over 1,500 seeds: client i is active in round t, the first ones too, as often as Probabilities says, and in two rounds
 // that follow each other as often as π and λ say, if its p_i^t do not change. A count is within 5.5 standard errors, and
-// the mean of z² is near 1. The counts of a client's rounds depend on each other, with markov-q by λ = 0.95 from round to
-// round, so that the mean is of few independent numbers and its bounds are wide; a wrong probability makes it 10 and more.
+// the mean of z² is near 1. The counts of a client's rounds depend on each other, with markov-q by λ = 0.95 from round
+// to round, so that the mean is of few independent numbers and its bounds are wide; a wrong probability makes it 10 and
+// more.
 func TestDrawsAreAsProbable(t *testing.T) {
 	const seeds, clients, rounds = 1500, 10, 40
 	for _, v := range variants() {
@@ -125,7 +126,8 @@ func TestDrawsAreAsProbable(t *testing.T) {
 			}
 			for what, c := range map[string]counts{"single rounds": single, "pairs of rounds": pairs} {
 				if mean := c.square / float64(max(1, c.n)); c.n > 0 && !(c.worst < 5.5 && mean > 0.5 && mean < 2) {
-					t.Errorf("%s: worst |z| %.1f, mean z² %.2f of %d, want below 5.5 and 0.5 … 2", what, c.worst, mean, c.n)
+					t.Errorf("%s: worst |z| %.1f, mean z² %.2f of %d, want below 5.5 and 0.5 … 2",
+						what, c.worst, mean, c.n)
 				}
 			}
 		})
@@ -403,12 +405,14 @@ func TestLogNormal(t *testing.T) {
 		fourth += z * z * z * z / 4000
 	}
 	if slices.Max(pi) != 1 || math.Abs(square-1) > 4*math.Sqrt(2./4000) || math.Abs(fourth-3) > 4*math.Sqrt(96./4000) {
-		t.Errorf("largest p %g, variance of ln p %g σ², fourth moment %g σ⁴, want 1, 1 and 3", slices.Max(pi), square, fourth)
+		t.Errorf("largest p %g, variance of ln p %g σ², fourth moment %g σ⁴, want 1, 1 and 3",
+			slices.Max(pi), square, fourth)
 	}
 }
 
 // What no model can be made of is refused in a line that says what is wanted.
 func TestSettingsRefused(t *testing.T) {
+	const window = "want window:c:o:I, c of the 10 clients, of which o < c stay, moved every I ≥ 1 rounds"
 	for _, c := range []struct {
 		model string
 		set   func(o *Options)
@@ -418,7 +422,10 @@ func TestSettingsRefused(t *testing.T) {
 		{"markov-q", func(o *Options) { o.Q = math.NaN() }, "q NaN, want above 0 and at most 1"},
 		{"periodic", func(o *Options) { o.Turns = 11 }, "11 groups of 10 clients, want 1 … 10"},
 		{"periodic", func(o *Options) { o.On = 0 }, "turns of 0 rounds, want at least 1"},
-		{"periodic", func(o *Options) { o.On = 1 << 30 }, "a cycle of 2^31 rounds or more, want fewer groups or shorter turns"},
+		{
+			"periodic", func(o *Options) { o.On = 1 << 30 },
+			"a cycle of 2^31 rounds or more, want fewer groups or shorter turns",
+		},
 		{"log-normal", func(o *Options) { o.Sigma = -1 }, "sigma -1, want at least 0 and below 100"},
 		{"data-size", func(o *Options) { o.SizePower = math.Inf(1) }, "power +Inf, want a finite number"},
 		{"data-size", func(o *Options) { o.Sizes = []int{1} }, "sizes of 1 clients, want 10"},
@@ -438,7 +445,10 @@ func TestSettingsRefused(t *testing.T) {
 			"markov", func(o *Options) { o.Outages = "0.1:0:1" },
 			"separation and outages: of no use with a model whose rounds depend on each other",
 		},
-		{"sine", func(o *Options) { o.Separation, o.Outages = 1, "0.1:0:1" }, "separation and outages together, want one of them"},
+		{
+			"sine", func(o *Options) { o.Separation, o.Outages = 1, "0.1:0:1" },
+			"separation and outages together, want one of them",
+		},
 		{
 			"sine", func(o *Options) { o.Outages = "0.1:0" },
 			`outages "0.1:0": want o:lambda:groups, the share of rounds away, the chain's λ and how many groups`,
@@ -448,8 +458,8 @@ func TestSettingsRefused(t *testing.T) {
 			"sine", func(o *Options) { o.Outages = "1:0:1" },
 			`outages "1:0:1": a group that is there with pi 0, want above 0 and below 1`,
 		},
-		{"sine", func(o *Options) { o.Outages = "0.5:1:1" }, `outages "0.5:1:1": a group that is there with lambda 1 at pi ` +
-			"0.5, which no chain of two states has, want at least -1 and below 1"},
+		{"sine", func(o *Options) { o.Outages = "0.5:1:1" }, `outages "0.5:1:1": a group that is there ` +
+			"with lambda 1 at pi 0.5, which no chain of two states has, want at least -1 and below 1"},
 		{
 			"sine", func(o *Options) { o.Population = "growth" },
 			`population "growth": want arrival:a:b, departure:a:b or window:c:o:I`,
@@ -464,11 +474,11 @@ func TestSettingsRefused(t *testing.T) {
 		},
 		{
 			"sine", func(o *Options) { o.Population = "window:3:3:1" },
-			`population "window:3:3:1": want window:c:o:I, c of the 10 clients, of which o < c stay, moved every I ≥ 1 rounds`,
+			`population "window:3:3:1": ` + window,
 		},
 		{
 			"sine", func(o *Options) { o.Population = "window:3:1:2:4" },
-			`population "window:3:1:2:4": want window:c:o:I, c of the 10 clients, of which o < c stay, moved every I ≥ 1 rounds`,
+			`population "window:3:1:2:4": ` + window,
 		},
 		{
 			"sine", func(o *Options) { o.Population, o.Rounds = "arrival:0:1", math.MaxInt },

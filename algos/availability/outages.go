@@ -9,10 +9,10 @@ import (
 )
 
 // outages is an independent model in which groups of clients with neighbouring numbers fail together: a group is away
-// in a share o of the rounds, by a chain of its own with eigenvalue λ_g, see [chains]. So p_i^t = q_i^t(1−o), where q is
-// the model's.
+// in a share o of the rounds, by a chain of its own with eigenvalue λ_g, see [chains]. So p_i^t = q_i^t(1−o), where q
+// is the model's.
 //
-// The outages of [Options] are o:λ_g:G, with G groups. The chain of group g reads streams (t+1, g, 1) of
+// [Options].Outages is o:λ_g:G, with G groups. The chain of group g reads streams (t+1, g, 1) of
 // [rng.Availability].
 type outages struct {
 	*independent

@@ -12,7 +12,7 @@ import (
 // population is a model whose clients join the federation, leave it, or take turns in it: outside of their time they
 // have p_i^t = 0. Within it they are as in the model that it is made of.
 //
-// The population of [Options] is one of:
+// [Options].Population is one of:
 //
 //	arrival:a:b    in an order drawn by the seed, client k of 0 … N−1 joins in round ⌊T(a+(b−a)k/N)⌋, and stays
 //	departure:a:b  in that order, client k is in the federation from the start, and leaves in that round for ever
@@ -91,7 +91,8 @@ func window(text string, n int) (belongs func(t, i int) bool, err error) {
 	}
 	size, overlap, every := of[0], of[1], of[2]
 	if err != nil || size < 1 || size > n || overlap < 0 || overlap >= size || every < 1 || every > math.MaxInt32 {
-		return nil, fmt.Errorf("want window:c:o:I, c of the %d clients, of which o < c stay, moved every I ≥ 1 rounds", n)
+		return nil, fmt.Errorf(
+			"want window:c:o:I, c of the %d clients, of which o < c stay, moved every I ≥ 1 rounds", n)
 	}
 	return func(t, i int) bool {
 		first := t / every % n * ((size - overlap) % n) % n

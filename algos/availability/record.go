@@ -2,8 +2,9 @@ package availability
 
 // Record says which of N clients are active in which of the rounds 0 … T−1, a bit for each.
 type Record struct {
-	Rounds int        // T
-	Rows   [][]uint64 // [N][⌈T/64⌉] client i is active in round t if bit t%64 of Rows[i][t/64] is 1; bits from T on are 0
+	Rounds int // T
+	// Client i is active in round t if bit t%64 of Rows[i][t/64] is 1. Bits from T on are 0. [N][⌈T/64⌉]
+	Rows [][]uint64
 }
 
 // NewRecord returns the record of n clients who are never active.

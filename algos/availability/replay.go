@@ -25,8 +25,8 @@ type replay struct {
 	lambda []float64 // [N]
 }
 
-// trace: client i is active when the file says so (package trace), without chance. So the p_i^t that a method can divide
-// by is the one of the file, if it has probabilities, and else the share of rounds in which the client is active, the
+// trace: client i is active when the file says so (package trace), without chance. So the p_i^t that a method can
+// divide by is the one of the file, if it has probabilities, and else the share of rounds in which the client is active, the
 // same in all rounds: 1 in the rounds with the client and 0 in the others would weigh nobody. If the file has
 // probabilities alone, who is active is drawn as in [Draw].
 func trace(o Options) (Model, error) {

@@ -124,8 +124,8 @@ func TestTraceSeen(t *testing.T) {
 	}
 }
 
-// A sample of a trace is N different devices of the file, other ones with another seed, each as it is in the file and each
-// as likely as every other.
+// A sample of a trace is N different devices of the file, other ones with another seed, each as it is in the file and
+// each as likely as every other.
 func TestSample(t *testing.T) {
 	const clients, devices, seeds = 5, 20, 2000
 	var spans []span
@@ -184,7 +184,8 @@ func TestDrawnTrace(t *testing.T) {
 				t.Fatalf("round %d: p = %g, want %g", r, p, want)
 			}
 		}
-		if pi, lambda := m.Stationary(); !slices.Equal(pi, []float64{0.5, 1. / 3}) || !slices.Equal(lambda, []float64{0, 0}) {
+		pi, lambda := m.Stationary()
+		if !slices.Equal(pi, []float64{0.5, 1. / 3}) || !slices.Equal(lambda, []float64{0, 0}) {
 			t.Fatalf("π %g, λ %g, want the means 0.5 and 1/3, and 0", pi, lambda)
 		}
 	}

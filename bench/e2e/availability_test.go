@@ -159,8 +159,8 @@ func TestEveryAvailability(t *testing.T) {
 			}
 		}
 		pass(t, append([]string{
-			"run", "--method", "fedavg-active", "--local-steps", "1", "--batch", "4", "--eval-every", "1", "--device", "cpu",
-			"--out", out,
+			"run", "--method", "fedavg-active", "--local-steps", "1", "--batch", "4", "--eval-every", "1",
+			"--device", "cpu", "--out", out,
 		}, flags...)...)
 		for i, row := range curveRows(t, out)[1:] {
 			if got := int(number(t, row["active"])); got != active[i] {

@@ -155,7 +155,8 @@ func (s *Settings) checkAvailability() error {
 			"from the clients' classes", s.Availability, s.Get("p"))
 	}
 	if s.Draws == "numpy" && (s.Population != none || s.Separation != 0 || s.Outages != none) {
-		return Usagef("--draws numpy: with --population, --min-separation or --outages, which FedAWE's code does not have")
+		return Usagef("--draws numpy: with --population, --min-separation or --outages, want none of them: FedAWE's " +
+			"code has none")
 	}
 	// The p_i of the real clients are only known once the data are split, and files are read later.
 	always := slices.Repeat([]float64{1}, s.Clients)

@@ -141,7 +141,8 @@ func TestEverySettingInRunFile(t *testing.T) {
 				_, looks := s.Uses(r.Name)
 				left := r.LeftOut(method, r.Default) || r.Field != nil && r.AsBefore != "" && r.AsBefore == r.Default
 				if _, there := used[name]; there != (looks && !r.Apart && !left) {
-					t.Errorf("%s on %s: --%s: there %t, looked at %t, left out %t", method, data, r.Name, there, looks, left)
+					t.Errorf("%s on %s: --%s: there %t, looked at %t, left out %t",
+						method, data, r.Name, there, looks, left)
 				}
 				delete(used, name)
 			}
