@@ -72,9 +72,9 @@ func (c *counts) add(events, trials int, p float64) error {
 	return nil
 }
 
-// Over 1,500 seeds: client i is active in round t, the first ones too, as often as Probabilities says, and in two rounds
-// that follow each other as often as π and λ say, if its p_i^t do not change. A count is within 5.5 standard errors, and
-// the mean of z² is near 1. The counts of a client's rounds depend on each other, with markov-q by λ = 0.95 from round
+// Over 1,500 seeds: client i is active in round t, the first ones too, as often as Probabilities says, and in two
+// rounds that follow each other as often as π and λ say, if its p_i^t do not change. A count is within 5.5 standard
+// errors, and the mean of z² is near 1. The counts of a client's rounds depend on each other, with markov-q by λ = 0.95 from round
 // to round, so that the mean is of few independent numbers and its bounds are wide; a wrong probability makes it 10 and
 // more.
 func TestDrawsAreAsProbable(t *testing.T) {
@@ -117,7 +117,8 @@ func TestDrawsAreAsProbable(t *testing.T) {
 					if err := single.add(active[r][i], seeds, p[r][i]); err != nil {
 						t.Errorf("round %d client %d: %v", r, i, err)
 					}
-					if constant := r > 0 && math.Abs(p[r][i]-pi[i]) < 1e-9 && math.Abs(p[r-1][i]-pi[i]) < 1e-9; constant {
+					same := func(p, pi float64) bool { return math.Abs(p-pi) < 1e-9 }
+					if r > 0 && same(p[r][i], pi[i]) && same(p[r-1][i], pi[i]) {
 						if err := pairs.add(both[r][i], seeds, pi[i]*(pi[i]+lambda[i]*(1-pi[i]))); err != nil {
 							t.Errorf("rounds %d and %d client %d: %v", r-1, r, i, err)
 						}
@@ -261,8 +262,8 @@ func TestCyclesGoRound(t *testing.T) {
 	}
 }
 
-// A population takes clients out of a model, which is otherwise as it is: who is active has a probability above 0, and π
-// is the mean of p over the rounds of the run. Clients join and leave in the order and in the rounds of the definition.
+// A population takes clients out of a model, which is otherwise as it is: who is active has a probability above 0, and
+// π is the mean of p over the rounds of the run. Clients join and leave in the order and in the rounds of the definition.
 func TestPopulations(t *testing.T) {
 	const clients, rounds = 10, 40
 	for _, text := range []string{
@@ -322,8 +323,8 @@ func TestPopulations(t *testing.T) {
 					wholeLambda[i] = 0
 				}
 				if math.Abs(pi[i]-sum[i]/rounds) > 1e-15 || lambda[i] != wholeLambda[i] {
-					t.Errorf("%s, %s: client %d: π %g, λ %g, want %g, %g", name, text, i, pi[i], lambda[i], sum[i]/rounds,
-						wholeLambda[i])
+					t.Errorf("%s, %s: client %d: π %g, λ %g, want %g, %g",
+						name, text, i, pi[i], lambda[i], sum[i]/rounds, wholeLambda[i])
 				}
 			}
 		}

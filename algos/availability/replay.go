@@ -26,9 +26,9 @@ type replay struct {
 }
 
 // trace: client i is active when the file says so (package trace), without chance. So the p_i^t that a method can
-// divide by is the one of the file, if it has probabilities, and else the share of rounds in which the client is active, the
-// same in all rounds: 1 in the rounds with the client and 0 in the others would weigh nobody. If the file has
-// probabilities alone, who is active is drawn as in [Draw].
+// divide by is the one of the file, if it has probabilities, and else the share of rounds in which the client is
+// active, the same in all rounds: 1 in the rounds with the client and 0 in the others would weigh nobody. If the file
+// has probabilities alone, who is active is drawn as in [Draw].
 func trace(o Options) (Model, error) {
 	n := len(o.Base)
 	switch {
@@ -122,8 +122,8 @@ func (r *replay) load(block int) {
 	}
 }
 
-// Stationary returns the file's π and λ, if it has them, or the averages over the rounds of the trace that the run sees,
-// from round 0: the mean of the probabilities or the share of active rounds, and λ = P(active | active) + P(inactive |
+// Stationary returns the file's π and λ, if it has them, or the averages over the rounds of the trace that the run
+// sees, from round 0: the mean of the probabilities or the share of active rounds, and λ = P(active | active) + P(inactive |
 // inactive) − 1 from the counts of transitions. λ is 0 for a client that is in one state only before its last round,
 // and of rounds that are drawn. If a trace repeats that the run sees whole, its first round follows its last. Rounds
 // after the end of a trace that does not repeat do not count: nobody is active who could be weighed.

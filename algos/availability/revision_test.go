@@ -21,7 +21,8 @@ func TestRevisions(t *testing.T) {
 		shares[i][i%10], shares[i][(3*i+1)%10] = 0.25, 0.75
 	}
 	csv := "client,start,end\n0,0.5,30\n0,40,41.5\n7,3,199\n19,0,400\n12,100,150\n12,150,160\n"
-	intervals := must.Get(recorded.Read(strings.NewReader(csv), recorded.Options{Clients: clients, RoundSeconds: 1.5}))(t)
+	options := recorded.Options{Clients: clients, RoundSeconds: 1.5}
+	intervals := must.Get(recorded.Read(strings.NewReader(csv), options))(t)
 	groups := make([]int, clients)
 	for i := range groups {
 		groups[i] = i % 2

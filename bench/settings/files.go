@@ -189,8 +189,8 @@ func (s *Settings) FitTrace() error {
 	case of.Rounds > 0 && of.First == of.Rounds:
 		return fmt.Errorf("--trace %s: no client is available in any round, want one that is", s.Trace)
 	case of.First >= s.Rounds:
-		return fmt.Errorf("--trace %s: no client trains: the first is available after round %d, want one up to round %d",
-			s.Trace, of.First, s.Rounds)
+		return fmt.Errorf("--trace %s: no client trains: the first is available after round %d, want one up to round "+
+			"%d", s.Trace, of.First, s.Rounds)
 	case of.Rounds == 0 || of.Rounds >= s.Rounds:
 	case s.TraceEnd == traceEndError:
 		return Usagef("--trace %s: ends after round %d, before --rounds %d: want at most %d rounds, or --trace-end %s",

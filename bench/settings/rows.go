@@ -273,15 +273,15 @@ var availabilityRows = []Row{
 	number("round-seconds", "none", algos.Above(0), "trace: seconds per round, or none if the file counts rounds",
 		func(s *Settings) any { return &s.RoundSeconds }).orNone().only(onAvailability("trace")),
 	word("population", none, nil, "who belongs to the federation when, under any model: arrival:a:b, clients join "+
-		"between shares a and b of the run, for ever; departure:a:b, they leave; window:c:o:I, c clients, of which all "+
-		"but o change every I rounds; or none: everybody always",
+		"between shares a and b of the run, for ever; departure:a:b, they leave; window:c:o:I, c clients, of which "+
+		"all but o change every I rounds; or none: everybody always",
 		func(s *Settings) any { return &s.Population }).later(),
 	whole("min-separation", "0", algos.Between(0, math.MaxInt32),
 		"rounds for which a client is away after each round with it; "+OrList(independent()),
 		func(s *Settings) any { return &s.Separation }).later().
 		only(&use{in: "--availability " + OrList(independent()), by: (*Settings).independent}),
-	word("outages", none, nil, "groups of clients that fail together, o:lambda:G: each of G groups is away in a share o "+
-		"of the rounds, by a chain with eigenvalue lambda, or none; "+OrList(independent()),
+	word("outages", none, nil, "groups of clients that fail together, o:lambda:G: each of G groups is away in a "+
+		"share o of the rounds, by a chain with eigenvalue lambda, or none; "+OrList(independent()),
 		func(s *Settings) any { return &s.Outages }).later().
 		only(&use{in: "--availability " + OrList(independent()), by: (*Settings).independent}),
 }

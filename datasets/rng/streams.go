@@ -37,7 +37,7 @@ type Purpose uint32
 //	Availability 0     0      11   algos/availability/replay.go      which devices of a trace the clients are
 //	Availability t+1   i      0    algos/availability/independent.go whether client i is active in round t
 //	                               algos/availability/chain.go       whether chain i is; a run has one of the two
-//	Availability t+1   g      1    algos/availability/chain.go       whether group g is there in round t, with --outages
+//	Availability t+1   g      1    algos/availability/chain.go       whether group g of --outages is there in round t
 //	Init         0     j      0    nets/models/model.go              initial weights of parameter j
 //	Batches      t     i      0    datasets/plan/plan.go             order of client i's samples in epoch t
 //	Augmentation t     i      e    datasets/plan/plan.go             crops and flips
