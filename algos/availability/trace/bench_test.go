@@ -153,7 +153,7 @@ func heap() int64 {
 	return int64(m.HeapSys - m.HeapReleased)
 }
 
-// benchmarkRead measures the reading of a file, and by how much the heap grows at most, as seen by the last of the runs.
+// benchmarkRead measures the reading of a file, and by how much the heap grows.
 func benchmarkRead(b *testing.B, file []byte, o Options) {
 	b.SetBytes(int64(len(file)))
 	debug.FreeOSMemory()
