@@ -57,7 +57,10 @@ func TestRefuses(t *testing.T) {
 		},
 		{"UTF-16", "\xff\xfec\x00", rounds, "line 1: UTF-16, want UTF-8"},
 		{"UTF-16 without a mark", "c\x00l\x00", rounds, "line 1: a zero byte, as in UTF-16, want UTF-8"},
-		{"format", header, form("csv"), `format "csv", want intervals, activity, matrix, matrix-rounds, fedscale or flash`},
+		{
+			"format", header, form("csv"),
+			`format "csv", want intervals, activity, matrix, matrix-rounds, fedscale or flash`,
+		},
 		{
 			"header", "id,start,end\n", rounds,
 			`line 1: columns ["id" "start" "end"], want the columns client,start,end or ` +
@@ -85,7 +88,8 @@ func TestRefuses(t *testing.T) {
 			"1 interval, none holds a round, want at least one that does",
 		},
 		{
-			"before the offset", header + "0,1,2\n", Options{Offset: 5},
+			"before the offset", header + "0,1,2\n",
+			Options{Offset: 5},
 			"1 interval, none holds a round from time 5 on, want at least one that does",
 		},
 		{"no id", header + "\"\",1,2\n", rounds, `line 2: client "": want a name of 1 to 256 bytes`},
@@ -128,7 +132,8 @@ func TestRefuses(t *testing.T) {
 			"2 devices, want the 3 clients of the run (--clients 2, or --trace-sample of at most as many)",
 		},
 		{
-			"sample", header + "0,1,2\n1,1,2\n", Options{Clients: 3, Sampled: true},
+			"sample", header + "0,1,2\n1,1,2\n",
+			Options{Clients: 3, Sampled: true},
 			"2 devices, want at least the 3 to be sampled (--trace-sample, --clients)",
 		},
 		{
@@ -181,11 +186,13 @@ func TestRefuses(t *testing.T) {
 		},
 		{"activity in seconds", activity, seconds, "format activity counts rounds, want no --round-seconds"},
 		{
-			"activity offset", activity + "0,0,1,1,1,0\n", Options{Clients: 3, Offset: 1},
+			"activity offset", activity + "0,0,1,1,1,0\n",
+			Options{Clients: 3, Offset: 1},
 			"offset 1, want fewer than the 1 rounds of the file",
 		},
 		{
-			"part of a round", activity, Options{Offset: 0.5},
+			"part of a round", activity,
+			Options{Offset: 0.5},
 			"offset 0.5, want a whole number of rounds below 2147483648",
 		},
 
@@ -257,7 +264,8 @@ func TestRefuses(t *testing.T) {
 			"FedScale's trace is in seconds, want the length of a round (--round-seconds)",
 		},
 		{
-			"no pickle", header, Options{Format: FedScale, RoundSeconds: 60},
+			"no pickle", header,
+			Options{Format: FedScale, RoundSeconds: 60},
 			"pickle: byte 0: opcode 0x63 (GLOBAL): want dicts, lists, numbers and texts alone (nothing of a " +
 				"pickle is executed)",
 		},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -226,7 +227,7 @@ func TestActivityRandom(t *testing.T) {
 		check(t, got, n, length-offset, func(i, round int) bool { return known[[2]int{i, round + offset}].active }, p)
 		for i := range n {
 			if withP && (got.Pi[i] != float64(i)/10 || got.Lambda[i] != -float64(i)/10) {
-				t.Errorf("client %d: π %g and λ %g, want %g and its negative", i, got.Pi[i], got.Lambda[i], float64(i)/10)
+				t.Errorf("client %d: π %g and λ %g, want %d tenths and its negative", i, got.Pi[i], got.Lambda[i], i)
 			}
 		}
 	})
@@ -392,11 +393,11 @@ type message struct {
 	state string
 }
 
-// readyAt reports whether a device is ready at a second: between a message after which it is locked, charged and on WiFi
-// and the next one, both included, if a later message ends that.
+// readyAt reports whether a device is ready at a second: between a message after which it is locked, charged and on
+// WiFi and the next one, both included, if a later message ends that.
 func readyAt(list []message, second int) bool {
 	after := make([]bool, len(list)) // each message
-	last := -1               // the last one after which it is not ready
+	last := -1                       // the last one after which it is not ready
 	on := map[string]bool{}
 	for k, m := range list {
 		switch state := strings.ToLower(m.state); state {
@@ -499,5 +500,60 @@ func checkPython(t *testing.T, dir string, npy bool) {
 			check(t, read(t, path, Options{Format: MatrixRounds}), 3, 2, none,
 				func(i, r int) float64 { return chance[r][i] })
 		})
+	}
+}
+
+// Texts of protocol 0, whose escapes are Python's.
+func TestPickleTexts(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`S'it\'s "a" \\ \x41\n'`, "it's \"a\" \\ A\n"},
+		{`S"it's"`, "it's"},
+		{"Vna\xefve \\u20ac \\u005cn \\U0001f600 \\x41", "naïve € \\n 😀 \\x41"},
+	} {
+		p, v, err := readPickle(strings.NewReader(c.text + "\n."))
+		if err != nil || v.kind != kindText || p.texts[v.n] != c.want {
+			t.Errorf("%q: got %v %q, %v, want %q", c.text, v, p.texts, err, c.want)
+		}
+	}
+}
+
+// Integers and floats of all opcodes, with both signs.
+func TestPickleNumbers(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want float64
+	}{
+		{"I-5\n", -5},
+		{"L12345678901L\n", 12345678901},
+		{"F-0.5\n", -0.5},
+		{"K\xff", 255},
+		{"M\x01\x02", 513},
+		{"J\xfe\xff\xff\xff", -2},
+		{"\x8a\x00", 0},
+		{"\x8a\x01\xff", -1},
+		{"\x8a\x03\x00\x00\x80", -1 << 23},
+		{"\x8a\x05\x00\x00\x00\x00\x01", 1 << 32},
+		{"\x8b\x02\x00\x00\x00\x00\x7f", 0x7f00},
+		{"G\xc0\x04\x00\x00\x00\x00\x00\x00", -2.5},
+	} {
+		_, v, err := readPickle(strings.NewReader(c.text + "."))
+		if got, ok := v.number(); err != nil || !ok || got != c.want {
+			t.Errorf("%q: got %v, %v, want %g", c.text, got, err, c.want)
+		}
+	}
+}
+
+// A hostile pickle ends at a bound of values, however long it is.
+func TestPickleBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a few hundred MB of memory")
+	}
+	for _, op := range []string{"N", "]", "}q\x00", "(", "\x8c\x00", "N\x94"} {
+		_, _, err := readPickle(strings.NewReader(strings.Repeat(op, mostValues/len(op)*2)))
+		if err == nil || !strings.Contains(err.Error(), errMany.Error()) {
+			t.Errorf("%q again and again: %v, want %v", op, err, errMany)
+		}
+		runtime.GC()
+		t.Logf("%q: %.0f MB", op, float64(heap())/1e6)
 	}
 }
