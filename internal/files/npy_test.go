@@ -82,3 +82,31 @@ func TestWriteNPYRefuses(t *testing.T) {
 		t.Error("a file was written, want none")
 	}
 }
+
+// What NumPy writes in each type is tested with the files of algos/availability/trace. Here: what this package writes,
+// and the numbers that are not finite.
+func TestNPYReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npy")
+	n := 1<<14 + 3 // more elements than are read at a time
+	data, want := make([]int32, 2*n), make([]float64, 2*n)
+	for i := range data {
+		data[i] = int32(i*7919) - 1e6
+		want[i] = float64(data[i])
+	}
+	must.OK(t, files.WriteNPY(path, []int{2, n}, data))
+	raw := must.Get(os.ReadFile(path))(t)
+	r := must.Get(files.NewNPYReader(strings.NewReader(string(raw))))(t)
+	got := make([]float64, r.Len())
+	must.OK(t, r.Read(got))
+	must.OK(t, r.End())
+	if r.Type != "<i4" || r.Fortran || !reflect.DeepEqual(r.Shape, []int{2, n}) || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %s %t %v, want <i4 false [2 %d] and the same numbers", r.Type, r.Fortran, r.Shape, n)
+	}
+	half := npyGolden(t, "{'descr': '<f2', 'fortran_order': True, 'shape': (6,), }", "007c00fc007effff0100ff7b")
+	r = must.Get(files.NewNPYReader(strings.NewReader(half)))(t)
+	got = make([]float64, 6)
+	must.OK(t, r.Read(got))
+	if s := fmt.Sprint(got); s != "[+Inf -Inf NaN NaN 5.960464477539063e-08 65504]" || !r.Fortran {
+		t.Errorf("got %s, want the infinities, NaN twice, 2^-24 and 65504", s)
+	}
+}

@@ -100,7 +100,7 @@ func (n *NPYReader) Read(x []float64) error {
 // End returns an error if anything follows the elements that were read.
 func (n *NPYReader) End() error {
 	if _, err := n.in.ReadByte(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("byte %d: more after the last of %d elements, want the end", n.offset, n.Len())
+		return fmt.Errorf("byte %d: more after the last of %s, want the end", n.offset, Count(n.Len(), "element"))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (n *NPYReader) bytes(count int) ([]byte, error) {
 	read, err := io.ReadFull(n.in, n.buf[:count])
 	n.offset += int64(read)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("byte %d: the file ends, want %d bytes more", n.offset, count-read)
+		err = fmt.Errorf("byte %d: the file ends, want %s more", n.offset, Count(count-read, "byte"))
 	}
 	return n.buf[:count], err
 }

@@ -156,7 +156,9 @@ func (f *flashFile) read(r io.Reader) error {
 		if err := f.ids.add(id); err != nil {
 			return err
 		}
-		var device struct{ Messages *string }
+		var device struct {
+			Messages *string `json:"messages"`
+		}
 		err = d.Decode(&device)
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			where := wrong.Field

@@ -39,12 +39,40 @@ func unixDate(x float64, unit int) string {
 	return time.Unix(int64(x/unixUnits[unit].second), 0).UTC().Format(time.DateOnly)
 }
 
-// intervalRows are the rows of a file of intervals, column by column.
+// intervalRow is a row of a file of intervals.
+type intervalRow struct {
+	start, end   float64 // in the unit of the file
+	device, line int32
+}
+
+// intervalRows are the rows of a file of intervals, in chunks: one slice would be copied as it grows.
 type intervalRows struct {
-	devices      devices
-	device, line []int32
-	start, end   []float64 // in the unit of the file
-	unit         int       // the unit of Unix times that all times have, or −1
+	devices devices
+	chunks  [][]intervalRow // of chunkRows, but for the last one
+	unit    int             // the unit of Unix times that all times have, or −1
+}
+
+const chunkRows = 1 << 16
+
+func (rows *intervalRows) at(k int32) *intervalRow { return &rows.chunks[k/chunkRows][k%chunkRows] }
+
+func (rows *intervalRows) len() int {
+	last := len(rows.chunks) - 1
+	if last < 0 {
+		return 0
+	}
+	return last*chunkRows + len(rows.chunks[last])
+}
+
+// all yields all rows in the order of the file.
+func (rows *intervalRows) all(yield func(*intervalRow) bool) {
+	for _, chunk := range rows.chunks {
+		for k := range chunk {
+			if !yield(&chunk[k]) {
+				return
+			}
+		}
+	}
 }
 
 func readIntervals(in *files.CSVReader, o Options) (*Trace, error) {
@@ -57,16 +85,16 @@ func readIntervals(in *files.CSVReader, o Options) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(rows.start) > 0 && rows.unit >= 0 {
+	if rows.len() > 0 && rows.unit >= 0 {
 		notes = append(notes, rows.fromUnix())
-		for k, x := range rows.end {
-			if !(x/o.RoundSeconds < lastRound) {
+		for row := range rows.all {
+			if !(row.end/o.RoundSeconds < lastRound) {
 				return nil, fmt.Errorf("line %d: %g s after the first start, want below %d rounds",
-					rows.line[k], x, lastRound)
+					row.line, row.end, lastRound)
 			}
 		}
 	}
-	order, from := grouped(rows.device, client, len(ids))
+	order, from := rows.grouped(client, len(ids))
 	for c := range ids {
 		if err := rows.apart(order[from[c]:from[c+1]]); err != nil {
 			return nil, err
@@ -75,9 +103,10 @@ func readIntervals(in *files.CSVReader, o Options) (*Trace, error) {
 	perRound := cmp.Or(o.RoundSeconds, 1)
 	round := func(x float64) uint32 { return uint32(max(math.Ceil((x-o.Offset)/perRound), 0)) }
 	t, s := &Trace{IDs: ids, Notes: notes}, &spans{from: make([]int32, 1, len(ids)+1)}
+	s.start, s.end = make([]uint32, 0, len(order)), make([]uint32, 0, len(order))
 	for c := range ids {
 		for _, k := range order[from[c]:from[c+1]] {
-			if start, end := round(rows.start[k]), round(rows.end[k]); start < end {
+			if start, end := round(rows.at(k).start), round(rows.at(k).end); start < end {
 				s.start, s.end = append(s.start, start), append(s.end, end)
 				t.Rounds = max(t.Rounds, int(end))
 			}
@@ -90,7 +119,7 @@ func readIntervals(in *files.CSVReader, o Options) (*Trace, error) {
 			behind = fmt.Sprintf(" from time %g on", o.Offset)
 		}
 		return nil, fmt.Errorf("%s, none holds a round%s, want at least one that does",
-			files.Count(len(rows.start), "interval"), behind)
+			files.Count(len(order), "interval"), behind)
 	}
 	t.source = s
 	return t, nil
@@ -108,7 +137,7 @@ func (rows *intervalRows) add(line int, record []string, o Options) error {
 		}
 		// The unit is that of the file's first time.
 		unit := unixUnit(times[k])
-		if len(rows.line) == 0 && k == 0 {
+		if len(rows.chunks) == 0 && k == 0 {
 			rows.unit = unit
 		}
 		if unit != rows.unit {
@@ -124,8 +153,16 @@ func (rows *intervalRows) add(line int, record []string, o Options) error {
 		return fmt.Errorf("client %s: interval from %s to %s, want an end after the start",
 			quoted(record[0]), decimal(times[0]), decimal(times[1]))
 	}
-	rows.device, rows.line = append(rows.device, device), append(rows.line, int32(line))
-	rows.start, rows.end = append(rows.start, times[0]), append(rows.end, times[1])
+	last := len(rows.chunks) - 1
+	if last < 0 || len(rows.chunks[last]) == chunkRows {
+		size := chunkRows
+		if last < 0 {
+			size = 0 // most files are short
+		}
+		rows.chunks = append(rows.chunks, make([]intervalRow, 0, size))
+		last++
+	}
+	rows.chunks[last] = append(rows.chunks[last], intervalRow{times[0], times[1], device, int32(line)})
 	return nil
 }
 
@@ -163,46 +200,47 @@ func decimal(x float64) string {
 
 // fromUnix makes the times seconds from the first start, and says so.
 func (rows *intervalRows) fromUnix() string {
-	zero, second := slices.Min(rows.start), unixUnits[rows.unit].second
-	for _, x := range [][]float64{rows.start, rows.end} {
-		for k := range x {
-			x[k] = (x[k] - zero) / second
-		}
+	zero, second := rows.at(0).start, unixUnits[rows.unit].second
+	for row := range rows.all {
+		zero = min(zero, row.start)
+	}
+	for row := range rows.all {
+		row.start, row.end = (row.start-zero)/second, (row.end-zero)/second
 	}
 	return fmt.Sprintf("times are Unix times in %s: time 0 is the first start, %.0f, of %s",
 		unixUnits[rows.unit].name, zero, unixDate(zero, rows.unit))
 }
 
-// grouped returns the places of the rows of each client, in order: those of client c are order[from[c]:from[c+1]].
-func grouped(device, client []int32, n int) (order, from []int32) {
-	order, from = make([]int32, len(device)), make([]int32, n+1)
-	for _, d := range device {
-		from[client[d]+1]++
+// grouped returns the numbers of the rows of each client, in order: those of client c are order[from[c]:from[c+1]].
+func (rows *intervalRows) grouped(client []int32, n int) (order, from []int32) {
+	order, from = make([]int32, rows.len()), make([]int32, n+1)
+	for row := range rows.all {
+		from[client[row.device]+1]++
 	}
 	for c := range n {
 		from[c+1] += from[c]
 	}
-	next := slices.Clone(from)
-	for k, d := range device {
-		c := client[d]
-		order[next[c]] = int32(k)
+	next, k := slices.Clone(from), int32(0)
+	for row := range rows.all {
+		c := client[row.device]
+		order[next[c]] = k
 		next[c]++
+		k++
 	}
 	return order, from
 }
 
 // apart sorts the rows of a client by their start, and returns an error that names the first two that overlap.
 func (rows *intervalRows) apart(of []int32) error {
-	byStart := func(a, b int32) int { return cmp.Compare(rows.start[a], rows.start[b]) }
+	byStart := func(a, b int32) int { return cmp.Compare(rows.at(a).start, rows.at(b).start) }
 	if !slices.IsSortedFunc(of, byStart) {
 		slices.SortStableFunc(of, byStart)
 	}
 	for k := 1; k < len(of); k++ {
-		a, b := of[k-1], of[k]
-		if rows.start[b] < rows.end[a] {
+		if a, b := rows.at(of[k-1]), rows.at(of[k]); b.start < a.end {
 			return fmt.Errorf("line %d: client %s: interval from %s to %s overlaps that of line %d, from %s to %s, "+
-				"want them apart", rows.line[b], quoted(rows.devices.ids[rows.device[b]]), decimal(rows.start[b]),
-				decimal(rows.end[b]), rows.line[a], decimal(rows.start[a]), decimal(rows.end[a]))
+				"want them apart", b.line, quoted(rows.devices.ids[b.device]), decimal(b.start), decimal(b.end),
+				a.line, decimal(a.start), decimal(a.end))
 		}
 	}
 	return nil

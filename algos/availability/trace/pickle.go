@@ -445,7 +445,7 @@ func (p *pickle) text(op byte) (string, error) {
 	return string(raw), err
 }
 
-// latin returns a text of Python's codec raw-unicode-escape: a byte is a character of Latin-1, and the others are written
+// latin returns a text of Python's codec raw-unicode-escape: a byte is a character of Latin-1, and others are written
 // as \u and \U.
 func latin(text string) string {
 	var b strings.Builder

@@ -159,13 +159,13 @@ func isPickle(head []byte) bool {
 
 // notTrace says what a file is that people take for a trace by mistake.
 func notTrace(head []byte) string {
-	text := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n"))
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	for _, c := range []struct{ begin, what string }{
 		{"\x1f\x8b", "compressed with gzip, want it unpacked (gunzip)"},
-		{"bzh", "compressed with bzip2, want it unpacked (bunzip2)"},
-		{"\xfd7zxz", "compressed with xz, want it unpacked (unxz)"},
+		{"BZh", "compressed with bzip2, want it unpacked (bunzip2)"},
+		{"\xfd7zXZ", "compressed with xz, want it unpacked (unxz)"},
 		{"(\xb5/\xfd", "compressed with Zstandard, want it unpacked (unzstd)"},
-		{"pk\x03\x04", "a zip archive, as .zip, .npz and .xlsx are, want one file of it"},
+		{"PK\x03\x04", "a zip archive, as .zip, .npz and .xlsx are, want one file of it"},
 		{"<", "a page of HTML or XML, want a trace: was the download refused?"},
 		{"version https://git-lfs", "a pointer of Git LFS, want the file itself (git lfs pull)"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -78,7 +79,7 @@ func checkOne(t *testing.T, got *Trace, n, rounds int, active func(i, r int) boo
 			}
 		}
 	}
-	if got.First != first && !(rounds == 0 && first == Never && got.First >= seen) {
+	if got.First != first && (rounds > 0 || first != Never || got.First < seen) {
 		t.Errorf("first round %d, want %d", got.First, first)
 	}
 }
@@ -226,7 +227,7 @@ func TestActivityRandom(t *testing.T) {
 		check(t, got, n, length-offset, func(i, round int) bool { return known[[2]int{i, round + offset}].active }, p)
 		for i := range n {
 			if withP && (got.Pi[i] != float64(i)/10 || got.Lambda[i] != -float64(i)/10) {
-				t.Errorf("client %d: π %g and λ %g, want %g and its negative", i, got.Pi[i], got.Lambda[i], float64(i)/10)
+				t.Errorf("client %d: π %g and λ %g, want %d tenths and its negative", i, got.Pi[i], got.Lambda[i], i)
 			}
 		}
 	})
@@ -333,10 +334,6 @@ func TestFlashRandom(t *testing.T) {
 		"screen_lock", "screen_lock", "screen_unlock", "screen_on", "screen_off", "87.5%", "phone_off",
 	}
 	random(t, func(t *testing.T, r *rand.Rand) {
-		type message struct {
-			at    int // seconds from the first of the file
-			state string
-		}
 		var devices [][]message
 		var ids []string
 		var b strings.Builder
@@ -347,8 +344,7 @@ func TestFlashRandom(t *testing.T) {
 			for range 2 + r.IntN(60) {
 				state := states[r.IntN(len(states))]
 				list = append(list, message{at, state})
-				day, second := at/86400, at%86400
-				begin += fmt.Sprintf("2020-03-%02d %02d:%02d:%02d\\t%s\\n", 28+day, second/3600, second/60%60, second%60, state)
+				begin += fmt.Sprintf("2020-03-28 %02d:%02d:%02d\\t%s\\n", at/3600, at/60%60, at%60, state)
 				at += r.IntN(3) * r.IntN(40)
 			}
 			if i > 0 {
@@ -357,7 +353,7 @@ func TestFlashRandom(t *testing.T) {
 			fmt.Fprintf(&b, `"d%d": {"guid": "g", "model": "m", "messages": "%s"}`, i, begin)
 			ready := false
 			for k := range list {
-				ready = ready || readyAt(list[k].at, len(list), func(j int) (int, string) { return list[j].at, list[j].state })
+				ready = ready || readyAt(list, list[k].at)
 			}
 			if ready && list[len(list)-1].at > list[0].at {
 				devices, ids = append(devices, list), append(ids, fmt.Sprintf("d%d", i))
@@ -383,7 +379,7 @@ func TestFlashRandom(t *testing.T) {
 			for eighths < 0 {
 				eighths += 8 * (last - first)
 			}
-			return readyAt(first+eighths/8%(last-first), len(list), func(j int) (int, string) { return list[j].at, list[j].state })
+			return readyAt(list, first+eighths/8%(last-first))
 		}, nil)
 		if !slices.Equal(got.IDs, ids) {
 			t.Errorf("ids %q, want %q", got.IDs, ids)
@@ -391,18 +387,24 @@ func TestFlashRandom(t *testing.T) {
 	})
 }
 
-// readyAt reports whether a device is ready at a second: between a message after which it is locked, charged and on WiFi
-// and the next one, both included, if a later message ends that.
-func readyAt(second, n int, message func(int) (int, string)) bool {
-	after := make([]bool, n) // each message
-	last := -1               // the last one after which it is not ready
+// message is a message of a device of FLASH, at a second of a day.
+type message struct {
+	at    int
+	state string
+}
+
+// readyAt reports whether a device is ready at a second: between a message after which it is locked, charged and on
+// WiFi and the next one, both included, if a later message ends that.
+func readyAt(list []message, second int) bool {
+	after := make([]bool, len(list)) // each message
+	last := -1                       // the last one after which it is not ready
 	on := map[string]bool{}
-	for k := range n {
-		switch _, state := message(k); strings.ToLower(state) {
+	for k, m := range list {
+		switch state := strings.ToLower(m.state); state {
 		case "battery_charged_on", "battery_charged_off":
 			on["charged"] = strings.HasSuffix(state, "on")
 		case "wifi", "4g", "unknown":
-			on["wifi"] = strings.ToLower(state) == "wifi"
+			on["wifi"] = state == "wifi"
 		case "screen_lock", "screen_unlock":
 			on["locked"] = state == "screen_lock"
 		}
@@ -411,9 +413,7 @@ func readyAt(second, n int, message func(int) (int, string)) bool {
 		}
 	}
 	for k := range max(last, 0) {
-		from, _ := message(k)
-		to, _ := message(k + 1)
-		if after[k] && from <= second && second <= to {
+		if after[k] && list[k].at <= second && second <= list[k+1].at {
 			return true
 		}
 	}
@@ -500,5 +500,60 @@ func checkPython(t *testing.T, dir string, npy bool) {
 			check(t, read(t, path, Options{Format: MatrixRounds}), 3, 2, none,
 				func(i, r int) float64 { return chance[r][i] })
 		})
+	}
+}
+
+// Texts of protocol 0, whose escapes are Python's.
+func TestPickleTexts(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`S'it\'s "a" \\ \x41\n'`, "it's \"a\" \\ A\n"},
+		{`S"it's"`, "it's"},
+		{"Vna\xefve \\u20ac \\u005cn \\U0001f600 \\x41", "naïve € \\n 😀 \\x41"},
+	} {
+		p, v, err := readPickle(strings.NewReader(c.text + "\n."))
+		if err != nil || v.kind != kindText || p.texts[v.n] != c.want {
+			t.Errorf("%q: got %v %q, %v, want %q", c.text, v, p.texts, err, c.want)
+		}
+	}
+}
+
+// Integers and floats of all opcodes, with both signs.
+func TestPickleNumbers(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want float64
+	}{
+		{"I-5\n", -5},
+		{"L12345678901L\n", 12345678901},
+		{"F-0.5\n", -0.5},
+		{"K\xff", 255},
+		{"M\x01\x02", 513},
+		{"J\xfe\xff\xff\xff", -2},
+		{"\x8a\x00", 0},
+		{"\x8a\x01\xff", -1},
+		{"\x8a\x03\x00\x00\x80", -1 << 23},
+		{"\x8a\x05\x00\x00\x00\x00\x01", 1 << 32},
+		{"\x8b\x02\x00\x00\x00\x00\x7f", 0x7f00},
+		{"G\xc0\x04\x00\x00\x00\x00\x00\x00", -2.5},
+	} {
+		_, v, err := readPickle(strings.NewReader(c.text + "."))
+		if got, ok := v.number(); err != nil || !ok || got != c.want {
+			t.Errorf("%q: got %v, %v, want %g", c.text, got, err, c.want)
+		}
+	}
+}
+
+// A hostile pickle ends at a bound of values, however long it is.
+func TestPickleBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a few hundred MB of memory")
+	}
+	for _, op := range []string{"N", "]", "}q\x00", "(", "\x8c\x00", "N\x94"} {
+		_, _, err := readPickle(strings.NewReader(strings.Repeat(op, mostValues/len(op)*2)))
+		if err == nil || !strings.Contains(err.Error(), errMany.Error()) {
+			t.Errorf("%q again and again: %v, want %v", op, err, errMany)
+		}
+		runtime.GC()
+		t.Logf("%q: %.0f MB", op, float64(heap())/1e6)
 	}
 }
