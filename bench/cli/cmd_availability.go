@@ -3,13 +3,17 @@ package cli
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/algos/availability"
+	"rollcall/bench/activity"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
+	"rollcall/results/plot"
 )
 
 // availabilityRow is one client in one round, from 0.
@@ -29,16 +33,22 @@ func (a *app) availabilityCommand() *cobra.Command {
 	var (
 		machine run.Machine
 		path    string
+		picture string
 		seed    uint32
 	)
 	cmd := &cobra.Command{
 		Use:   "availability",
-		Short: "Write which clients are active in every round, and with which probability",
+		Short: "Write or draw which clients are active in every round, and with which probability",
 		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, π_i, p_i^t
 and activity of every client in every round. A client's availability depends on the classes it holds, so that the split
-of a data set is needed; by default it is the split of the synthetic set, which needs no download.`,
-		Example: `  rollcall availability --availability sine --rounds 80 --csv sine.csv`,
-		Args:    noArgs,
+of a data set is needed; by default it is the split of the synthetic set, which needs no download.
+
+--plot draws the trace: who is active when, how long the clients stay and stay away, the autocorrelation of activity,
+and how many are active in each round. Dashed lines are what chains of two states with the π_i and λ_i of the model lead
+to expect.`,
+		Example: `  rollcall availability --availability sine --rounds 80 --csv sine.csv
+  rollcall availability --availability markov --rounds 200 --plot markov.svg`,
+		Args: noArgs,
 	}
 	// The flags are those of run, with the same help and checks, but only the ones that split and model read. The
 	// method, the net and training have no part in a trace.
@@ -57,12 +67,20 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
 		rounds = fs.Int("rounds", 100, "rounds written")
 		fs.Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
-		fs.StringVar(&path, "csv", "-", "file to write; - is standard output")
+		fs.StringVar(&path, "csv", "-", "file to write; - is standard output, which --plot alone leaves empty of it")
+		fs.StringVar(&picture, "plot", "",
+			"file to draw to, .svg, .png or .pdf; 6.8 inches wide, or 3.3 if its name ends in -column, as -column.pdf")
 	})
 	settings.Under(settings.DataSplit, fs, func(fs *pflag.FlagSet) {
 		fs.StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		draws := cmd.Flags().Changed("plot")
+		writes := !draws || cmd.Flags().Changed("csv")
+		kind, inches, err := plot.FileOf(picture)
+		if draws && err != nil {
+			return settings.Usagef("--plot %w", err)
+		}
 		given := settings.GivenBy(cmd.Flags())
 		// fedawe and code are the defaults of run, whose split comes from the settings of the method's paper as well.
 		s, err := settings.Defaults("fedawe", "code", given.Get("data", "synthetic"))
@@ -84,13 +102,27 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := s.FitTrace(); err != nil {
 			return err
 		}
-		out, leave, err := a.output("csv", path)
-		if err != nil {
-			return err
+		var table, drawing *files.Output
+		for _, o := range []struct {
+			flag, path string
+			wanted     bool
+			out        **files.Output
+		}{{"csv", path, writes, &table}, {"plot", picture, draws, &drawing}} {
+			if !o.wanted {
+				continue
+			}
+			out, leave, err := a.output(o.flag, o.path)
+			if err != nil {
+				return err
+			}
+			defer leave()
+			if s.Trace != "" && out.Is(s.Trace) {
+				return settings.Usagef("--%s %s: the file of --trace, want another", o.flag, o.path)
+			}
+			*o.out = out
 		}
-		defer leave()
-		if s.Trace != "" && out.Is(s.Trace) {
-			return settings.Usagef("--csv %s: the file of --trace, want another", path)
+		if writes && draws && filepath.Clean(path) == filepath.Clean(picture) {
+			return settings.Usagef("--plot %s: the file of --csv, want another", picture)
 		}
 		if note := s.Shortened(); note != "" {
 			run.Logf(a.stderr, "%s\n", note)
@@ -99,38 +131,75 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := ses.OpenData(cmd.Context(), &s, seed); err != nil {
 			return err
 		}
-		rows, active, err := trace(ses, &s, seed)
+		clients, err := run.Populate(ses.Data, &s, seed)
 		if err != nil {
 			return err
 		}
-		err = out.Write(func(w io.Writer) error { return files.WriteCSV(w, rows) })
-		if err != nil || out.Stdout() {
-			return err
+		record := availability.RecordOf(clients.Availability, s.Clients, s.Rounds)
+		rows, mean, active := trace(&clients, record, writes)
+		if writes {
+			if err := table.Write(func(w io.Writer) error { return files.WriteCSV(w, rows) }); err != nil {
+				return err
+			}
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", path,
-			files.Count(s.Rounds, "round"), files.Count(s.Clients, "client"), s.Availability, active)
-		return err
+		if draws {
+			f := activity.Figure(activity.Activity{
+				Title: availabilityTitle(&s, given), Record: record, Mean: mean,
+				Chains: &activity.Chains{Pi: clients.Pi, Lambda: clients.Lambda},
+			})
+			if err := drawing.Write(func(w io.Writer) error { return f.Write(w, kind, inches) }); err != nil {
+				return err
+			}
+		}
+		for _, o := range []struct {
+			out  *files.Output
+			path string
+		}{{table, path}, {drawing, picture}} {
+			if o.out == nil || o.out.Stdout() {
+				continue
+			}
+			if _, err := fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", o.path,
+				files.Count(s.Rounds, "round"), files.Count(s.Clients, "client"), s.Availability, active); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return cmd
 }
 
-// trace returns a row for every client in every round, and how many clients are there on average.
-func trace(ses *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
-	clients, err := run.Populate(ses.Data, s, seed)
-	if err != nil {
-		return nil, 0, err
+// availabilityTitle returns the model with the settings that were given, but those that the figure shows anyway.
+func availabilityTitle(s *settings.Settings, given settings.Given) string {
+	title := s.Availability
+	for name, value := range given.All() {
+		if name != "availability" && name != "clients" {
+			title += fmt.Sprintf(" --%s %s", name, value)
+		}
 	}
-	p := make([]float64, s.Clients) // [N] p_i^t of the round at hand
-	for t := range s.Rounds {
+	return title
+}
+
+// trace returns a row for every client in every round if they are wanted, the mean of p_i^t in every round, and how many
+// clients are active on average.
+func trace(
+	clients *run.Population, record availability.Record, wanted bool,
+) (rows []availabilityRow, mean []float64, active float64) {
+	p := make([]float64, len(record.Rows)) // [N] p_i^t of the round at hand
+	for t := range record.Rounds {
 		clients.Availability.Probabilities(t, p)
-		here := map[int]int{} // 1 for the clients that are there, 0 for all others
-		for _, i := range clients.Availability.Active(t) {
-			here[i] = 1
-		}
+		total := 0.0
 		for i := range p {
-			rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Pi[i], clients.Lambda[i], p[i], here[i]})
+			here := 0
+			if record.Active(i, t) {
+				here = 1
+			}
+			if wanted {
+				rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Pi[i], clients.Lambda[i], p[i], here})
+			}
+			total += p[i]
+			active += float64(here)
 		}
-		active += float64(len(here))
+		mean = append(mean, total/float64(len(p)))
 	}
-	return rows, active / float64(s.Rounds), nil
+	return rows, mean, active / float64(record.Rounds)
 }
