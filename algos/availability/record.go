@@ -1,5 +1,7 @@
 package availability
 
+import "math/bits"
+
 // Record says which of N clients are active in which of the rounds 0 … T−1, a bit for each.
 type Record struct {
 	Rounds int // T
@@ -34,3 +36,14 @@ func (r *Record) Set(i, t int) { r.Rows[i][t/64] |= 1 << (t % 64) }
 
 // Active reports whether client i is active in round t.
 func (r *Record) Active(i, t int) bool { return r.Rows[i][t/64]>>(t%64)&1 == 1 }
+
+// Mean returns the share of all clients and rounds in which a client is active.
+func (r *Record) Mean() float64 {
+	active := 0
+	for _, row := range r.Rows {
+		for _, word := range row {
+			active += bits.OnesCount64(word)
+		}
+	}
+	return float64(active) / float64(len(r.Rows)*r.Rounds)
+}

@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/algos/availability"
+	"rollcall/bench/activity"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
+	"rollcall/results/plot"
 )
 
 // availabilityCommand is `rollcall availability`: the trace of an availability model as CSV, for drawing it or for
@@ -21,16 +25,22 @@ func (a *app) availabilityCommand() *cobra.Command {
 	var (
 		machine run.Machine
 		path    string
+		picture string
 		seed    uint32
 	)
 	cmd := &cobra.Command{
 		Use:   "availability",
-		Short: "Write which clients are active in every round, and with which probability",
+		Short: "Write or draw which clients are active in every round, and with which probability",
 		Long: `availability writes the trace that a run with the same seed would see: a CSV with p_i, π_i, p_i^t
 and activity of every client in every round. A client's availability depends on the classes it holds, so that the split
-of a data set is needed; by default it is the split of the synthetic set, which needs no download.`,
-		Example: `  rollcall availability --availability sine --rounds 80 --csv sine.csv`,
-		Args:    noArgs,
+of a data set is needed; by default it is the split of the synthetic set, which needs no download.
+
+--plot draws the trace: who is active when, how long the clients stay and stay away, the autocorrelation of activity,
+and how many are active in each round. Dashed lines are what chains of two states with the π_i and λ_i of the model lead
+to expect.`,
+		Example: `  rollcall availability --availability sine --rounds 80 --csv sine.csv
+  rollcall availability --availability markov --rounds 200 --plot markov.svg`,
+		Args: noArgs,
 	}
 	// The flags are those of run, with the same help and checks, but only the ones that split and model read. The
 	// method, the net and training have no part in a trace.
@@ -50,12 +60,20 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
 		rounds = fs.Int("rounds", 100, "rounds written")
 		fs.Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
-		fs.StringVar(&path, "csv", "-", "file to write; - is standard output")
+		fs.StringVar(&path, "csv", "-", "file to write; - is standard output, which --plot alone leaves empty of it")
+		fs.StringVar(&picture, "plot", "",
+			"file to draw to, .svg, .png or .pdf; 6.8 inches wide, or 3.3 if its name ends in -column, as -column.pdf")
 	})
 	settings.Under(settings.DataSplit, fs, func(fs *pflag.FlagSet) {
 		fs.StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		draws := cmd.Flags().Changed("plot")
+		writes := !draws || cmd.Flags().Changed("csv")
+		kind, inches, err := plot.FileOf(picture)
+		if draws && err != nil {
+			return settings.Usagef("--plot %w", err)
+		}
 		given := settings.GivenBy(cmd.Flags())
 		// fedawe and code are the defaults of run, whose split comes from the settings of the method's paper as well.
 		s, err := settings.Defaults("fedawe", "code", given.Get("data", "synthetic"))
@@ -77,13 +95,29 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := s.ReadAvailability(); err != nil {
 			return err
 		}
-		out, leave, err := a.output("csv", path)
-		if err != nil {
-			return err
+		var table, drawing *files.Output
+		for _, o := range []struct {
+			flag, path string
+			wanted     bool
+			out        **files.Output
+		}{{"csv", path, writes, &table}, {"plot", picture, draws, &drawing}} {
+			if !o.wanted {
+				continue
+			}
+			out, leave, err := a.output(o.flag, o.path)
+			if err != nil {
+				return err
+			}
+			defer leave()
+			for flag, path := range map[string]string{"trace": s.Trace, "chain": s.Chain} {
+				if path != "" && out.Is(path) {
+					return settings.Usagef("--%s %s: the file of --%s, want another", o.flag, o.path, flag)
+				}
+			}
+			*o.out = out
 		}
-		defer leave()
-		if s.Trace != "" && out.Is(s.Trace) {
-			return settings.Usagef("--csv %s: the file of --trace, want another", path)
+		if writes && draws && filepath.Clean(path) == filepath.Clean(picture) {
+			return settings.Usagef("--plot %s: the file of --csv, want another", picture)
 		}
 		for _, note := range s.TraceNotes() {
 			run.Logf(a.stderr, "%s\n", note)
@@ -96,50 +130,85 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err != nil {
 			return err
 		}
-		var active float64
-		err = out.Write(func(w io.Writer) error {
-			active, err = writeTrace(w, &clients, s.Rounds)
-			return err
-		})
-		if err != nil || out.Stdout() {
+		record := availability.RecordOf(clients.Availability, s.Clients, s.Rounds)
+		var mean []float64
+		write := func(w io.Writer) error {
+			mean, err = writeTrace(w, &clients, record)
 			return err
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", path,
-			files.Count(s.Rounds, "round"), files.Count(s.Clients, "client"), s.Availability, active)
-		return err
+		if writes {
+			err = table.Write(write)
+		} else {
+			err = write(io.Discard)
+		}
+		if err != nil {
+			return err
+		}
+		if draws {
+			f := activity.Figure(activity.Activity{
+				Title: availabilityTitle(&s, given), Record: record, Mean: mean,
+				Chains: &activity.Chains{Pi: clients.Pi, Lambda: clients.Lambda},
+			})
+			if err := drawing.Write(func(w io.Writer) error { return f.Write(w, kind, inches) }); err != nil {
+				return err
+			}
+		}
+		for _, o := range []struct {
+			out  *files.Output
+			path string
+		}{{table, path}, {drawing, picture}} {
+			if o.out == nil || o.out.Stdout() {
+				continue
+			}
+			if _, err := fmt.Fprintf(a.stdout, "%s: %s of %s, %s, %.1f active on average\n", o.path,
+				files.Count(s.Rounds, "round"), files.Count(s.Clients, "client"), s.Availability,
+				record.Mean()*float64(s.Clients)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return cmd
 }
 
-// writeTrace writes a row for every client in every round, and returns how many clients are there on average. The
-// columns are the round and the client, from 0; p_i of FedAWE's models, π_i of one without a p_i; π_i, the share of
-// rounds with the client; λ_i of a chain, 0 where rounds are independent; p_i^t; and 1 if the client is there.
-func writeTrace(w io.Writer, clients *run.Population, rounds int) (average float64, err error) {
+// writeTrace writes a row for every client in every round, and returns the mean of p_i^t in every round. The columns
+// are the round and the client, from 0; p_i of FedAWE's models, π_i of one without a p_i; π_i, the share of rounds with
+// the client; λ_i of a chain, 0 where rounds are independent; p_i^t; and 1 if the client is there.
+func writeTrace(w io.Writer, clients *run.Population, record availability.Record) (mean []float64, err error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	_, err = out.WriteString("round,client,p,pi,lambda,probability,active\n")
 	number := func(to []byte, x float64) []byte { return append(strconv.AppendFloat(to, x, 'g', -1, 64), ',') }
-	p := make([]float64, len(clients.Pi)) // [N] p_i^t of the round at hand
-	same := make([][]byte, len(p))        // [N] what a client has in all rounds
+	p := make([]float64, len(record.Rows)) // [N] p_i^t of the round at hand
+	same := make([][]byte, len(p))         // [N] what a client has in all rounds
 	for i := range same {
 		same[i] = number(number(number(fmt.Appendf(nil, ",%d,", i), clients.Base[i]), clients.Pi[i]), clients.Lambda[i])
 	}
-	here := make([]byte, len(p))
 	var line []byte
-	for t := 0; t < rounds && err == nil; t++ {
+	for t := 0; t < record.Rounds && err == nil; t++ {
 		clients.Availability.Probabilities(t, p)
-		for i := range here {
-			here[i] = '0'
-		}
-		active := clients.Availability.Active(t)
-		for _, i := range active {
-			here[i] = '1'
-		}
-		average += float64(len(active))
+		total := 0.0
 		for i := range p {
+			here := byte('0')
+			if record.Active(i, t) {
+				here = '1'
+			}
 			line = append(strconv.AppendInt(line[:0], int64(t), 10), same[i]...)
-			line = append(number(line, p[i]), here[i], '\n')
+			line = append(number(line, p[i]), here, '\n')
 			_, err = out.Write(line)
+			total += p[i]
+		}
+		mean = append(mean, total/float64(len(p)))
+	}
+	return mean, errors.Join(err, out.Flush())
+}
+
+// availabilityTitle returns the model with the settings that were given, but those that the figure shows anyway.
+func availabilityTitle(s *settings.Settings, given settings.Given) string {
+	title := s.Availability
+	for name, value := range given.All() {
+		if name != "availability" && name != "clients" {
+			title += fmt.Sprintf(" --%s %s", name, value)
 		}
 	}
-	return average / float64(rounds), errors.Join(err, out.Flush())
+	return title
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,15 +106,37 @@ func Endings() (endings []string) {
 	return endings
 }
 
+// FileOf returns the kind and the width in inches of a file that its name asks for, as [Endings] has them: one that ends
+// in -column.svg is as wide as a column.
+func FileOf(path string) (kind string, inches float64, err error) {
+	kind = strings.TrimPrefix(filepath.Ext(path), ".")
+	if !slices.Contains(Kinds, kind) {
+		return "", 0, fmt.Errorf("%q, want a name that ends in .svg, .png or .pdf", path)
+	}
+	if strings.HasSuffix(path, "-column."+kind) {
+		return kind, ColumnWidth, nil
+	}
+	return kind, PageWidth, nil
+}
+
+// Write writes the figure as one of [Kinds].
+func (f Figure) Write(w io.Writer, kind string, inches float64) error {
+	i := slices.Index(Kinds, kind)
+	if i < 0 {
+		return fmt.Errorf("plot: %q: unknown kind of file, want one of %s", kind, strings.Join(Kinds, ", "))
+	}
+	return writers[i](f, w, inches)
+}
+
 var writers = []func(f Figure, w io.Writer, inches float64) error{Figure.writeSVG, Figure.writePNG, Figure.writePDF}
 
 // WriteFigure writes a figure as SVG, PNG and PDF, each over a page and over a column: path.svg, path-column.svg and so
 // on, see [Endings]. Each file is written atomically, and the same figure gives the same bytes.
 func WriteFigure(path string, f Figure) error {
 	for _, width := range Widths {
-		for i, kind := range Kinds {
+		for _, kind := range Kinds {
 			err := files.WriteFile(path+width.Ending+"."+kind, func(w io.Writer) error {
-				return writers[i](f, w, width.Inches)
+				return f.Write(w, kind, width.Inches)
 			})
 			if err != nil {
 				return err
@@ -132,7 +155,7 @@ func (f Figure) writeSVG(w io.Writer, inches float64) error {
 	if err != nil {
 		return err
 	}
-	_, err = files.Printed(w).Write(withFallbackFonts(svg.Bytes()))
+	_, err = files.Printed(w).Write(corrected(svg.Bytes()))
 	return err
 }
 
@@ -187,10 +210,11 @@ func (f Figure) write(
 	return err
 }
 
-// narrow returns the panels of a row below each other, for a column; more than three in two columns.
+// narrow returns the panels of a row below each other, for a column; more than three in two columns, unless one is a heat
+// map, whose scale needs the width.
 func narrow(panels [][]Chart) [][]Chart {
 	all := slices.DeleteFunc(slices.Concat(panels...), func(c Chart) bool { return c == nil })
-	if len(all) > 3 {
+	if len(all) > 3 && !slices.ContainsFunc(all, func(c Chart) bool { _, is := c.(HeatMap); return is }) {
 		return InPairs(all)
 	}
 	return slices.Collect(slices.Chunk(all, 1))
@@ -251,7 +275,7 @@ func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 }
 
 // withFallbackFonts adds fonts of the same widths to an SVG, for viewers without the font that was measured.
-func withFallbackFonts(svg []byte) []byte {
+func corrected(svg []byte) []byte {
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }

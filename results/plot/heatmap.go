@@ -2,24 +2,32 @@ package plot
 
 import (
 	"fmt"
+	"image"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	letters "gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"rollcall/internal/files"
 	"rollcall/results/stats"
 )
 
-// HeatMap colours the cells of a grid by a number. The scale of the colours is at the right.
+// HeatMap colours the cells of a grid by a number. The scale of the colours is at the right. Many cells are drawn as one
+// picture of pixels, which keeps the file small: their middles must be at equal distances.
 type HeatMap struct {
 	Title, XLabel, YLabel string
 	ScaleLabel            string
-	X, Y                  []float64   // middles of the columns and of the rows, ascending
-	Z                     [][]float64 // [len(X)][len(Y)] the numbers, finite
+	X, Y                  []float64      // middles of the columns and of the rows, ascending
+	Z                     [][]float64    // [len(X)][len(Y)] the numbers, finite
+	ZMin, ZMax            files.Optional // ends of the scale; if missing, the range of the numbers
 }
+
+// mostBoxes is the number of cells up to which a heat map has a box for each of them.
+const mostBoxes = 1000
 
 // shades are the colours of a scale from its low end to its high end, each darker than the one before, so that people
 // of every colour vision and readers of a print without colours see the same order.
@@ -49,11 +57,26 @@ func (h HeatMap) plot(styles) (*plot.Plot, error) {
 		}
 	}
 	low, high := numbers.Axis(0, false)
+	low, high = h.ZMin.Or(low), h.ZMax.Or(high)
+	if !(low < high) {
+		return nil, fmt.Errorf("heat map: scale from %g to %g, want an ascending range", low, high)
+	}
 	p := newPlot(h.Title, h.XLabel, h.YLabel)
 	p.X.Min, p.X.Max = xs[0], xs[len(xs)-1]
 	p.Y.Min, p.Y.Max = ys[0], ys[len(ys)-1]
+	for axis, middles := range map[*plot.Axis][]float64{&p.X: h.X, &p.Y: h.Y} {
+		if !slices.ContainsFunc(middles, func(x float64) bool { return x != math.Trunc(x) }) {
+			axis.Tick.Marker = plot.TickerFunc(countTicks)
+		}
+	}
 	p.Add(margined{scaleSpace, func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
+		if len(h.X)*len(h.Y) > mostBoxes {
+			corners := box(x(xs[0]), x(xs[len(h.X)]), y(ys[0]), y(ys[len(h.Y)]))
+			c.DrawImage(vg.Rectangle{Min: corners[0], Max: corners[2]}, h.picture(low, high))
+			h.drawScale(c, low, high)
+			return
+		}
 		for i, column := range h.Z {
 			for j, z := range column {
 				c.FillPolygon(shade((z-low)/(high-low)), box(x(xs[i]), x(xs[i+1]), y(ys[j]), y(ys[j+1])))
@@ -62,6 +85,25 @@ func (h HeatMap) plot(styles) (*plot.Plot, error) {
 		h.drawScale(c, low, high)
 	}})
 	return p, nil
+}
+
+// picture returns the cells as pixels, several for each of few cells: viewers blur the edges of pixels.
+func (h HeatMap) picture(low, high float64) image.Image {
+	const sharp = 800 // pixels in each direction
+	wide, tall := (sharp+len(h.X)-1)/len(h.X), (sharp+len(h.Y)-1)/len(h.Y)
+	var colours color.Palette
+	for k := range 256 {
+		colours = append(colours, shade(float64(k)/255))
+	}
+	picture := image.NewPaletted(image.Rect(0, 0, wide*len(h.X), tall*len(h.Y)), colours)
+	for i := range picture.Rect.Dx() {
+		for j := range picture.Rect.Dy() {
+			z := h.Z[i/wide][len(h.Y)-1-j/tall] // a picture begins at the top
+			share := min(max((z-low)/(high-low), 0), 1)
+			picture.SetColorIndex(i, j, uint8(math.Round(255*share)))
+		}
+	}
+	return picture
 }
 
 // edges returns the edges of the columns [len(X)+1] and of the rows [len(Y)+1].
@@ -84,11 +126,15 @@ func (h HeatMap) edges() (xs, ys []float64, err error) {
 	return xs, ys, err
 }
 
-// edgesOf returns the edges of cells with these middles: half way between neighbours, and as far beyond the ends.
+// edgesOf returns the edges of cells with these middles: half way between neighbours, and as far beyond the ends. A single
+// cell has the width 1.
 func edgesOf(middles []float64) ([]float64, error) {
 	n := len(middles)
-	if n < 2 {
-		return nil, fmt.Errorf("heat map: %d columns or rows, want two at least", n)
+	switch {
+	case n == 0:
+		return nil, fmt.Errorf("heat map: 0 columns or rows, want one at least")
+	case n == 1 && stats.Finite(middles[0]):
+		return []float64{middles[0] - 0.5, middles[0] + 0.5}, nil
 	}
 	edges := make([]float64, n+1)
 	for i := 1; i < n; i++ {

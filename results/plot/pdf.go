@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/png"
 	"io"
 	"math"
 	"time"
@@ -23,6 +24,7 @@ type pdfCanvas struct {
 	line          vg.Length       // width of lines
 	lines         []vg.Length     // the widths that Push keeps
 	fonts         map[string]bool // by name, those that are embedded
+	pictures      int             // so many have been drawn
 }
 
 // newPDF returns a canvas of a size. The same drawing gives the same bytes.
@@ -155,9 +157,19 @@ func (c *pdfCanvas) FillString(face font.Face, at vg.Point, text string) {
 	c.doc.Text(at.X.Points(), (c.height - at.Y).Points(), text) // fpdf counts from the top
 }
 
-// DrawImage implements [vg.Canvas]. No chart of ours has a picture in it.
-func (c *pdfCanvas) DrawImage(vg.Rectangle, image.Image) {
-	c.doc.SetError(fmt.Errorf("plot: a picture in a PDF, want lines, shapes and text"))
+// DrawImage implements [vg.Canvas].
+func (c *pdfCanvas) DrawImage(at vg.Rectangle, picture image.Image) {
+	var data bytes.Buffer
+	if err := png.Encode(&data, picture); err != nil {
+		c.doc.SetError(err)
+		return
+	}
+	options := fpdf.ImageOptions{ImageType: "PNG"}
+	c.pictures++
+	name := fmt.Sprint(c.pictures)
+	c.doc.RegisterImageOptionsReader(name, options, &data)
+	left, top := at.Min.X.Points(), (c.height - at.Max.Y).Points() // fpdf counts from the top
+	c.doc.ImageOptions(name, left, top, at.Size().X.Points(), at.Size().Y.Points(), false, options, 0, "")
 }
 
 // WriteTo writes the document.

@@ -79,7 +79,7 @@ func TestFigureErrors(t *testing.T) {
 			"histogram: bin from 1 to 1 with 3, want an ascending range with at least 0",
 		},
 		{Raster{}, "raster: no row, want one at least"},
-		{HeatMap{}, "heat map: 0 columns or rows, want two at least"},
+		{HeatMap{}, "heat map: 0 columns or rows, want one at least"},
 		{HeatMap{X: two, Y: two, Z: [][]float64{{1, 2}}}, "heat map: 1 columns of numbers at 2 places, want as many"},
 		{
 			HeatMap{X: two, Y: two, Z: [][]float64{{1, 2}, {1}}},
