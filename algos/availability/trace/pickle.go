@@ -69,8 +69,11 @@ var refused = map[byte]string{
 // Bounds of a pickle. Each byte of a file makes at most one value; a container, or an entry of the
 // memo, counts as four more, and a text as two.
 const (
-	mostValues = 1 << 25 // 16 bytes each; FedScale's trace of 107,749 devices has some 5 million
+	mostValues = 1 << 24 // FedScale's trace of 107,749 devices counts some 10 million
+	mostItems  = 1 << 22 // values in a list, or keys and values in a dictionary
 	mostText   = 1 << 16 // bytes of a text, or of a line of protocol 0
+	mostStack  = 1 << 18 // values on the stack: Python fills containers by 1000
+	mostMarks  = 1 << 10 // containers in containers
 )
 
 // kind is the type of a value of a pickle.
@@ -172,8 +175,8 @@ func (p *pickle) do(op byte) error {
 		_, err := p.bytes(8)
 		return err
 	case opMark:
-		if len(p.marks) >= mostValues/4 {
-			return errMany
+		if len(p.marks) >= mostMarks {
+			return fmt.Errorf("more than %d containers in each other, want fewer", mostMarks)
 		}
 		p.marks = append(p.marks, len(p.stack))
 		return nil
@@ -229,6 +232,9 @@ func (p *pickle) count(values int) error {
 }
 
 func (p *pickle) push(v value) error {
+	if len(p.stack) >= mostStack {
+		return fmt.Errorf("more than %d values on the stack, want fewer", mostStack)
+	}
 	p.stack = append(p.stack, v)
 	return p.count(1)
 }
@@ -297,7 +303,12 @@ func (p *pickle) fill(op byte) (err error) {
 	if len(p.stack) <= p.top() {
 		return errStack
 	}
-	switch into := p.stack[len(p.stack)-1]; {
+	into := p.stack[len(p.stack)-1]
+	if into.kind == kindList && len(p.lists[into.n]) > mostItems ||
+		into.kind == kindDict && len(p.dicts[into.n]) > mostItems {
+		return fmt.Errorf("%s of more than %d values, want fewer", into.kind, mostItems)
+	}
+	switch {
 	case (op == opAppend || op == opAppends) && into.kind == kindList:
 		p.lists[into.n] = append(p.lists[into.n], values...)
 	case (op == opSetItem || op == opSetItems) && into.kind == kindDict && len(values)%2 == 0:

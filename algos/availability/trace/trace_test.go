@@ -2,11 +2,12 @@ package trace
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -543,17 +544,41 @@ func TestPickleNumbers(t *testing.T) {
 	}
 }
 
-// A hostile pickle ends at a bound of values, however long it is.
+// A hostile pickle ends at a bound, however long it is.
 func TestPickleBounds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a few hundred MB of memory")
-	}
-	for _, op := range []string{"N", "]", "}q\x00", "(", "\x8c\x00", "N\x94"} {
-		_, _, err := readPickle(strings.NewReader(strings.Repeat(op, mostValues/len(op)*2)))
-		if err == nil || !strings.Contains(err.Error(), errMany.Error()) {
-			t.Errorf("%q again and again: %v, want %v", op, err, errMany)
+	for _, c := range []struct{ begin, again, want string }{
+		{"", "N", "more than 262144 values on the stack, want fewer"},
+		{"", "]", "more than 262144 values on the stack, want fewer"},
+		{"", "(", "more than 1024 containers in each other, want fewer"},
+		{"]", "Na", "a list of more than 4194304 values, want fewer"},
+		{"]", "(" + strings.Repeat("N", 10_000) + "la", errMany.Error()},
+		{"]", "]a", errMany.Error()},
+		{"}", "K\x01}q\x00s", errMany.Error()},
+		{"]", "\x8c\x00a", "a list of more than 4194304 values, want fewer"},
+	} {
+		debug.FreeOSMemory()
+		before := heap()
+		_, _, err := readPickle(io.MultiReader(strings.NewReader(c.begin), &again{text: c.again}))
+		if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%.20q again and again: %v, want %s", c.again, err, c.want)
 		}
-		runtime.GC()
-		t.Logf("%q: %.0f MB", op, float64(heap())/1e6)
+		took := heap() - before
+		if t.Logf("%.20q: %.0f MB", c.again, float64(took)/1e6); took > 1<<30 { // it is 600 MB at most
+			t.Errorf("%.20q again and again: %d bytes of memory", c.again, took)
+		}
 	}
+}
+
+// again is a text without an end.
+type again struct {
+	text string
+	at   int
+}
+
+func (a *again) Read(p []byte) (int, error) {
+	for k := range p {
+		p[k] = a.text[a.at]
+		a.at = (a.at + 1) % len(a.text)
+	}
+	return len(p), nil
 }
