@@ -36,6 +36,7 @@ const (
 	binnedRounds = 100 // bins of more rounds
 	longestLag   = 100
 	mostPoints   = 400  // of a line of run lengths
+	smallest     = 0.1  // autocorrelation that the axis has at least, so that noise looks small
 	rarest       = 1e-3 // lowest P(run ≥ k) that is shown
 )
 
@@ -50,13 +51,13 @@ const (
 
 // A style s has colour s mod 8 and dash s mod 9, see [plot.Colours].
 var keys = map[string]plot.Key{
-	active:      {Label: "active", Style: 54},                        // sky blue, whole
-	away:        {Label: "away", Style: 45},                          // orange, whole
-	chainActive: {Label: "active, chains of the π and λ", Style: 10}, // blue, long dashes
-	chainAway:   {Label: "away, chains", Style: 1},                   // vermilion, long dashes
-	fitActive:   {Label: "active, fit", Style: 11},                   // green, dots
-	fitAway:     {Label: "away, fit", Style: 20},                     // purple, dots
-	meanP:       {Label: "mean of p", Style: 64},                     // black, long dashes
+	active:      {Label: "active", Style: 54},         // sky blue, whole
+	away:        {Label: "away", Style: 45},           // orange, whole
+	chainActive: {Label: "active, chains", Style: 10}, // blue, long dashes
+	chainAway:   {Label: "away, chains", Style: 1},    // vermilion, long dashes
+	fitActive:   {Label: "active, fit", Style: 11},    // green, dots
+	fitAway:     {Label: "away, fit", Style: 20},      // purple, dots
+	meanP:       {Label: "mean p", Style: 64},         // black, long dashes
 }
 
 // Figure draws four panels: who is active when, how long runs of activity and of absence are, how activity depends on
@@ -96,11 +97,11 @@ func (a *Activity) heatMap() plot.HeatMap {
 	}
 	columns, rows := bins(a.Record.Rounds, heatRounds), bins(n, heatClients)
 	chart := plot.HeatMap{
-		Title: "Who is active", XLabel: "round", YLabel: yLabel, ScaleLabel: "active",
-		X: columns.middles(), Y: rows.middles(), ZMin: files.Some(0), ZMax: files.Some(1),
+		Title: "Who is active (dark)", XLabel: "round", YLabel: yLabel, X: columns.middles(), Y: rows.middles(), ZMin: files.Some(0), ZMax: files.Some(1),
 	}
 	if columns.width > 1 || rows.width > 1 {
-		chart.ScaleLabel = fmt.Sprintf("share of %d × %d", rows.width, columns.width)
+		chart.Title = fmt.Sprintf("Who is active: share of %s × %s", files.Count(rows.width, "client"),
+			files.Count(columns.width, "round"))
 	}
 	for x := range chart.X {
 		column := make([]float64, len(chart.Y))
@@ -110,10 +111,11 @@ func (a *Activity) heatMap() plot.HeatMap {
 			for _, i := range order[low:high] {
 				for t := from; t < to; t++ {
 					if a.Record.Active(i, t) {
-						column[y] += 1 / float64((to-from)*(high-low))
+						column[y]++
 					}
 				}
 			}
+			column[y] /= float64((to - from) * (high - low))
 		}
 		chart.Z = append(chart.Z, column)
 	}
@@ -156,7 +158,7 @@ func (a *Activity) runLengths() plot.LineChart {
 		}
 	}
 	chart := plot.LineChart{
-		Title: "How long clients stay and stay away", XLabel: "k, rounds", YLabel: "P(run of k rounds or more)",
+		Title: "How long clients stay, or stay away", XLabel: "k, rounds", YLabel: "P(run of k rounds or more)",
 		LogY: true, YMin: files.Some(0.7 * lowest), YMax: files.Some(1.1),
 	}
 	for _, name := range []string{active, away, chainActive, chainAway, fitActive, fitAway} {
@@ -169,23 +171,30 @@ func (a *Activity) runLengths() plot.LineChart {
 			chart.Series = append(chart.Series, line)
 		}
 	}
+	if len(chart.Series) == 0 {
+		chart.Title += nobodyChanges
+	}
 	return chart
 }
+
+// nobodyChanges is added to the title of a panel without a line.
+const nobodyChanges = ": no client changes"
 
 // autocorrelation shows r_k over k, of the clients that change.
 func (a *Activity) autocorrelation() plot.LineChart {
 	lags := min(longestLag, a.Record.Rounds/2)
 	mean, changes := describe.Autocorrelation(a.Record, lags)
 	chart := plot.LineChart{
-		Title: "Is a client as active as k rounds before?", XLabel: "k, rounds", YLabel: "autocorrelation",
-		YMax: files.Some(1.04),
+		Title: "Autocorrelation of activity", XLabel: "lag k, rounds", YLabel: "r_k, mean of the clients",
 	}
+	span := plot.Span{Low: -smallest, High: smallest}
 	add := func(name string, r []float64) {
-		line := plot.Series{Name: name, Y: r}
-		for k := range r {
-			line.X = append(line.X, float64(k))
+		line := plot.Series{Name: name}
+		for k := 1; k < len(r); k++ { // r_0 is 1
+			line.X, line.Y = append(line.X, float64(k)), append(line.Y, r[k])
+			span.Add(r[k])
 		}
-		if len(r) > 0 {
+		if len(line.X) > 0 {
 			chart.Series = append(chart.Series, line)
 		}
 	}
@@ -205,6 +214,11 @@ func (a *Activity) autocorrelation() plot.LineChart {
 		}
 		add(of.name, describe.ChainAutocorrelation(lambda, a.Record.Rounds, lags))
 	}
+	low, high := span.Axis(0.04, false)
+	chart.YMin, chart.YMax = files.Some(low), files.Some(high)
+	if len(chart.Series) == 0 {
+		chart.Title += nobodyChanges
+	}
 	return chart
 }
 
@@ -217,7 +231,7 @@ func (a *Activity) shares() plot.LineChart {
 	}
 	if a.Record.Rounds > shownRounds {
 		rounds = bins(a.Record.Rounds, binnedRounds)
-		chart.Title += fmt.Sprintf(": mean and range of %d rounds", rounds.width)
+		chart.XLabel = fmt.Sprintf("round, mean and range of %d each", rounds.width)
 	}
 	add := func(name string, y []float64, ranged bool) {
 		line := plot.Series{Name: name, X: rounds.middles()}

@@ -274,8 +274,11 @@ func drawPanels(page draw.Canvas, plots [][]*plot.Plot) {
 	}
 }
 
-// withFallbackFonts adds fonts of the same widths to an SVG, for viewers without the font that was measured.
+// corrected adds fonts of the same widths to an SVG, for viewers without the font that was measured. Its pictures are
+// PNG, which gonum calls JPEG, and fill their place, whatever their shape.
 func corrected(svg []byte) []byte {
+	svg = bytes.ReplaceAll(svg, []byte("data:image/jpg;"), []byte("data:image/png;"))
+	svg = bytes.ReplaceAll(svg, []byte("<image "), []byte(`<image preserveAspectRatio="none" `))
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 }

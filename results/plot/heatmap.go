@@ -69,7 +69,11 @@ func (h HeatMap) plot(styles) (*plot.Plot, error) {
 			axis.Tick.Marker = plot.TickerFunc(countTicks)
 		}
 	}
-	p.Add(margined{scaleSpace, func(c draw.Canvas, p *plot.Plot) {
+	space := scaleSpace
+	if h.ScaleLabel == "" {
+		space -= panelLine
+	}
+	p.Add(margined{space, func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
 		if len(h.X)*len(h.Y) > mostBoxes {
 			corners := box(x(xs[0]), x(xs[len(h.X)]), y(ys[0]), y(ys[len(h.Y)]))
