@@ -37,6 +37,7 @@ case $command in
     mkdir -p "$out"
     [[ -f $out/bench.csv ]] || echo rounds,engine,precision,active,client_steps_per_s >"$out/bench.csv"
     echo "10,$engine,$precision,37.2,40000" >>"$out/bench.csv"
+    [[ ! -v profile ]] || echo '  kernel  launches  µs each'
     ;;
   run)
     folder=$out/run/fedawe_stub/seed-${seed:-3} loss=$((1000 + 10 * ${seed:-3}))
@@ -214,6 +215,7 @@ var kitOwnFaults = []kitFault{
 	{"launches", "bin/gpu-kit/gpu.test", "names alone", `sed "s/ 5 / --- FAIL/"`, "FAILED .*no benchmark ran in tf32"},
 	{"speed", "rollcall bench", "on the CPU", `sed s/cuda-sm90/cpu-avx2/`, "FAILED .*not 5 rows of cuda"},
 	{"speed", "rollcall bench", "no speed", `sed s/40000/0/`, "FAILED .*not 5 rows of cuda"},
+	{"speed", "rollcall bench", "no kernels", `sed s/kernel/phase/`, "FAILED .*not 3 tables of kernels"},
 	{
 		"speed", "rollcall bench", "slow", `sed 's/mkdir/[[ $precision != bf16 ]] || sleep 60; mkdir/'`,
 		`timed out .*tf32 25.0 \(37\), tf32 25.0 \(37\), tf32 25.0 \(37\)$`,
@@ -232,7 +234,7 @@ var kitOwnFaults = []kitFault{
 		"FAILED .*2 of 9 digests differ, first LaunchDigests$",
 	},
 	{"ncu", "path/ncu", "no counters", `sed 's/^for.*/echo "==ERROR== CTRPERM"; exit 1; &/'`, "FAILED .*CTRPERM"},
-	{"ncu", "path/ncu", "too few", `sed 's/i < count/i < 3/'`, "FAILED .*3 launches were profiled, want 26"},
+	{"ncu", "path/ncu", "too few", `sed 's/i < count/i < 3/'`, "FAILED .*3 launches were profiled, want 13"},
 	{"peers", "path/python3", "no torch", `sed 's/exit 0/exit 1/'`, "left out .*no PyTorch"},
 	{"peers", "path/python3", "all wrong", `sed 's/True/False/g'`, "FAILED .*no variant was measured"},
 	{"memcheck", "path/compute-sanitizer", "no program", `sed "s/^.*exit$//"`, "FAILED .*not trained"},

@@ -11,7 +11,7 @@
 #
 #   card        the card, its driver, and that the program can use it
 #   check       `rollcall devices --check`: every kernel, small rounds of six nets beside the CPU
-#   speed       `rollcall bench --profile`: tf32 with about 37, 5 and 100 clients, then bf16 and fp32
+#   speed       `rollcall bench`: tf32 with about 37, 5 and 100 clients, bf16 and fp32, then kernel by kernel
 #   digests     the bytes that the emulator predicts, net by net and launch by launch
 #   ncu         one step of cnn-cifar10 under Nsight Compute
 #   peers       the same work in PyTorch and JAX, where they are installed
@@ -141,15 +141,16 @@ stage_check() {
   proof "$(grep -c '^cuda:0 .* right  ' "$log") checks, $(sed -nE 's/^cuda:0  launches .* s  //p' "$log") launched"
 }
 
-# stage_speed says what it has measured after every row: a stage that time ends has its first rows.
+# stage_speed says what it has measured after every row: a stage that time ends has its first rows. Kernels are timed in
+# runs of their own, whose rounds take longer. Fewer rounds than 40 of few clients end before the card is at its clock.
 stage_speed() {
-  local out=$work/speed flags=("${data[@]}") run rows
-  rm -rf "$out"
-  [[ -z $library ]] || flags=(--data leaf --rounds 3)
-  for run in 'tf32 --profile' 'tf32 --clients 14' 'tf32 --clients 270' 'bf16 --profile' 'fp32 --profile'; do
+  local out=$work/speed flags=("${data[@]}" --warmup 5) rounds=40 run rows precision
+  rm -rf "$out" "$work/profile"
+  [[ -z $library ]] || flags=(--data leaf) rounds=3
+  for run in tf32 'tf32 --clients 14' 'tf32 --clients 270' bf16 fp32; do
     # --clients: about 5 and 100 active; without, about 37.
     # shellcheck disable=SC2086 # the words of a run
-    "$kit/rollcall" bench "${flags[@]}" --device cuda --out "$out" --precision $run ||
+    "$kit/rollcall" bench "${flags[@]}" --device cuda --out "$out" --rounds $rounds --precision $run ||
       fail "rollcall bench: exit status $?"
     rows=$(awk -F, '
       NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -161,6 +162,11 @@ stage_speed() {
     echo "so far: ${rows#* }"
   done
   [[ $rows == 5\ * ]] || fail 'bench.csv has not 5 rows of cuda'
+  for precision in tf32 bf16 fp32; do
+    "$kit/rollcall" bench "${flags[@]}" --device cuda --out "$work/profile" --rounds $((rounds < 10 ? rounds : 10)) \
+      --precision $precision --profile || fail "rollcall bench --profile: exit status $?"
+  done
+  (($(grep -cE '^ *kernel +launches ' "$log") == 3)) || fail 'rollcall bench --profile: not 3 tables of kernels'
   proof "µs a client-step (active clients): ${rows#* }"
 }
 
@@ -176,15 +182,16 @@ stage_digests() {
   proof "$equal digests equal: $classes"
 }
 
-# stage_ncu profiles the launches of one step, of both groups of clients, behind a step that has warmed the card up.
+# stage_ncu profiles the launches of one step, behind one that opens the round and two steps that warm the card up. All
+# steps of the first group of clients come before the second group's, whose launches are the same.
 stage_ncu() {
-  local ncu launches=26 flags=(--data synthetic) profiled kernels
+  local ncu launches=13 flags=(--data synthetic) profiled kernels
   ncu=$(tool ncu) || left_out 'no ncu'
   usable
   rm -rf "$work/ncu"
   [[ -z $library ]] || flags=(--data leaf)
   "$ncu" --clock-control none --section SpeedOfLight --section Occupancy --section WarpStateStats \
-    --launch-skip $((2 * launches)) --launch-count $launches \
+    --launch-skip $((1 + 2 * launches)) --launch-count $launches \
     "$kit/rollcall" bench "${flags[@]}" --device cuda --rounds 1 --warmup 0 --profile --out "$work/ncu" ||
     fail "ncu: exit status $?"
   profiled=$(grep -cE '^ +Duration +' "$log")
