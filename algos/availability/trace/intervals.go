@@ -10,9 +10,9 @@ import (
 	"rollcall/internal/files"
 )
 
-// UnixTime says which day a time means that counts from 1970, in seconds or smaller units, as the logs of phones and
+// unixTime says which day a time means that counts from 1970, in seconds or smaller units, as the logs of phones and
 // servers have it; "" if the time is none of the years 2001 to 2286.
-func UnixTime(x float64) string {
+func unixTime(x float64) string {
 	k := unixUnit(x)
 	if k < 0 {
 		return ""
@@ -180,7 +180,7 @@ func kindOfTime(x float64, unit int) string {
 	if unit < 0 {
 		return "time " + decimal(x)
 	}
-	return "time " + UnixTime(x)
+	return "time " + unixTime(x)
 }
 
 func are(unit int) string {
