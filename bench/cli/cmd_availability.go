@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -67,7 +68,7 @@ to expect.`,
 	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
 		rounds = fs.Int("rounds", 100, "rounds written")
 		fs.Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
-		fs.StringVar(&path, "csv", "-", "file to write; - is standard output, which --plot alone leaves empty of it")
+		fs.StringVar(&path, "csv", "-", "file to write; - is standard output; with --plot only if it is given")
 		fs.StringVar(&picture, "plot", "",
 			"file to draw to, .svg, .png or .pdf; 6.8 inches wide, or 3.3 if its name ends in -column, as -column.pdf")
 	})
@@ -170,17 +171,17 @@ to expect.`,
 
 // availabilityTitle returns the model with the settings that were given, but those that the figure shows anyway.
 func availabilityTitle(s *settings.Settings, given settings.Given) string {
-	title := s.Availability
+	title := []string{s.Availability}
 	for name, value := range given.All() {
 		if name != "availability" && name != "clients" {
-			title += fmt.Sprintf(" --%s %s", name, value)
+			title = append(title, fmt.Sprintf("--%s %s", name, value))
 		}
 	}
-	return title
+	return strings.Join(title, " ")
 }
 
-// trace returns a row for every client in every round if they are wanted, the mean of p_i^t in every round, and how many
-// clients are active on average.
+// trace returns a row for every client in every round if they are wanted, the mean of p_i^t in every round, and how
+// many clients are active on average.
 func trace(
 	clients *run.Population, record availability.Record, wanted bool,
 ) (rows []availabilityRow, mean []float64, active float64) {

@@ -210,8 +210,8 @@ func (f Figure) write(
 	return err
 }
 
-// narrow returns the panels of a row below each other, for a column; more than three in two columns, unless one is a heat
-// map, whose scale needs the width.
+// narrow returns the panels of a row below each other, for a column; more than three in two columns, unless one is a
+// heat map, whose scale needs the width.
 func narrow(panels [][]Chart) [][]Chart {
 	all := slices.DeleteFunc(slices.Concat(panels...), func(c Chart) bool { return c == nil })
 	if len(all) > 3 && !slices.ContainsFunc(all, func(c Chart) bool { _, is := c.(HeatMap); return is }) {

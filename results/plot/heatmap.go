@@ -130,8 +130,8 @@ func (h HeatMap) edges() (xs, ys []float64, err error) {
 	return xs, ys, err
 }
 
-// edgesOf returns the edges of cells with these middles: half way between neighbours, and as far beyond the ends. A single
-// cell has the width 1.
+// edgesOf returns the edges of cells with these middles: half way between neighbours, and as far beyond the ends. A
+// single cell has the width 1.
 func edgesOf(middles []float64) ([]float64, error) {
 	n := len(middles)
 	switch {
