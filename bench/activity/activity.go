@@ -1,6 +1,6 @@
 // Package activity draws who is active when: any availability model, a recorded trace, or what was fitted to it.
 //
-//	f := activity.Figure(activity.Activity{Title: "sine", Record: record, Chains: &activity.Chains{Pi: pi, Lambda: lambda}})
+//	f := activity.Figure(activity.Activity{Title: "sine", Record: record, Chains: &activity.Chains{pi, lambda}})
 //	err := f.Write(w, "svg", plot.PageWidth)
 package activity
 
