@@ -173,7 +173,7 @@ func (a *Activity) runLengths() plot.LineChart {
 		}
 	}
 	if len(chart.Series) == 0 {
-		chart.Title += nobodyChanges
+		chart.Title = "How long clients stay" + nobodyChanges
 	}
 	return chart
 }

@@ -106,8 +106,8 @@ func Endings() (endings []string) {
 	return endings
 }
 
-// FileOf returns the kind and the width in inches of a file that its name asks for, as [Endings] has them: one that ends
-// in -column.svg is as wide as a column.
+// FileOf returns the kind and the width in inches of a file that its name asks for, as [Endings] has them: one that
+// ends in -column.svg is as wide as a column.
 func FileOf(path string) (kind string, inches float64, err error) {
 	kind = strings.TrimPrefix(filepath.Ext(path), ".")
 	if !slices.Contains(Kinds, kind) {

@@ -16,8 +16,8 @@ import (
 	"rollcall/results/stats"
 )
 
-// HeatMap colours the cells of a grid by a number. The scale of the colours is at the right. Many cells are drawn as one
-// picture of pixels, which keeps the file small: their middles must be at equal distances.
+// HeatMap colours the cells of a grid by a number. The scale of the colours is at the right. Many cells are drawn as
+// one picture of pixels, which keeps the file small: their middles must be at equal distances.
 type HeatMap struct {
 	Title, XLabel, YLabel string
 	ScaleLabel            string

@@ -100,8 +100,8 @@ func counted(counts []int, k int) []int {
 }
 
 // Survival returns the estimate of P(run ≥ k) for k = 1, 2, …, at index k−1, by E. L. Kaplan and P. Meier:
-// Nonparametric Estimation from Incomplete Observations, JASA 1958. It ends after the longest run, and is empty if there
-// is no run.
+// Nonparametric Estimation from Incomplete Observations, JASA 1958. It ends after the longest run, and is empty if
+// there is no run.
 func (l Lengths) Survival() []float64 {
 	longest := max(len(l.Ended), len(l.Cut)) - 1
 	risk := 0 // runs of k rounds at least
@@ -208,8 +208,8 @@ func both(row []uint64, k int) (rounds int) {
 
 // ChainAutocorrelation returns what [Autocorrelation] is expected to be, at the lags 0 … lags, if clients follow chains
 // with these λ: the mean of λ^k over them, less what the estimate from T rounds, 2 at least, misses because it is
-// centred with the mean of the same rounds. That is the ratio of the expected sums, and tends to the mean of λ^k with T.
-// Chains with λ = 1 never change, and are left out. The mean is nil if none is left.
+// centred with the mean of the same rounds. That is the ratio of the expected sums, and tends to the mean of λ^k with
+// T. Chains with λ = 1 never change, and are left out. The mean is nil if none is left.
 func ChainAutocorrelation(lambda []float64, rounds, lags int) []float64 {
 	mean, clients, T := make([]float64, lags+1), 0, float64(rounds)
 	for _, l := range lambda {
