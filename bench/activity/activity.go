@@ -1,6 +1,6 @@
 // Package activity draws who is active when: any availability model, a recorded trace, or what was fitted to it.
 //
-//	f := activity.Figure(activity.Activity{Title: "sine", Record: record, Chains: &activity.Chains{Pi: pi, Lambda: lambda}})
+//	f := activity.Figure(activity.Activity{Title: "sine", Record: record, Chains: &activity.Chains{pi, lambda}})
 //	err := f.Write(w, "svg", plot.PageWidth)
 package activity
 
@@ -97,7 +97,8 @@ func (a *Activity) heatMap() plot.HeatMap {
 	}
 	columns, rows := bins(a.Record.Rounds, heatRounds), bins(n, heatClients)
 	chart := plot.HeatMap{
-		Title: "Who is active (dark)", XLabel: "round", YLabel: yLabel, X: columns.middles(), Y: rows.middles(), ZMin: files.Some(0), ZMax: files.Some(1),
+		Title: "Who is active (dark)", XLabel: "round", YLabel: yLabel,
+		X: columns.middles(), Y: rows.middles(), ZMin: files.Some(0), ZMax: files.Some(1),
 	}
 	if columns.width > 1 || rows.width > 1 {
 		chart.Title = fmt.Sprintf("Who is active: share of %s × %s", files.Count(rows.width, "client"),
@@ -172,7 +173,7 @@ func (a *Activity) runLengths() plot.LineChart {
 		}
 	}
 	if len(chart.Series) == 0 {
-		chart.Title += nobodyChanges
+		chart.Title = "How long clients stay" + nobodyChanges
 	}
 	return chart
 }
@@ -243,7 +244,8 @@ func (a *Activity) shares() plot.LineChart {
 			}
 			line.Y = append(line.Y, total/float64(to-from))
 			if ranged {
-				line.Low, line.High = append(line.Low, slices.Min(y[from:to])), append(line.High, slices.Max(y[from:to]))
+				line.Low = append(line.Low, slices.Min(y[from:to]))
+				line.High = append(line.High, slices.Max(y[from:to]))
 			}
 		}
 		chart.Series = append(chart.Series, line)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -60,7 +61,7 @@ to expect.`,
 	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
 		rounds = fs.Int("rounds", 100, "rounds written")
 		fs.Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
-		fs.StringVar(&path, "csv", "-", "file to write; - is standard output, which --plot alone leaves empty of it")
+		fs.StringVar(&path, "csv", "-", "file to write; - is standard output; with --plot only if it is given")
 		fs.StringVar(&picture, "plot", "",
 			"file to draw to, .svg, .png or .pdf; 6.8 inches wide, or 3.3 if its name ends in -column, as -column.pdf")
 	})
@@ -204,11 +205,11 @@ func writeTrace(w io.Writer, clients *run.Population, record availability.Record
 
 // availabilityTitle returns the model with the settings that were given, but those that the figure shows anyway.
 func availabilityTitle(s *settings.Settings, given settings.Given) string {
-	title := s.Availability
+	title := []string{s.Availability}
 	for name, value := range given.All() {
 		if name != "availability" && name != "clients" {
-			title += fmt.Sprintf(" --%s %s", name, value)
+			title = append(title, fmt.Sprintf("--%s %s", name, value))
 		}
 	}
-	return title
+	return strings.Join(title, " ")
 }

@@ -106,8 +106,8 @@ func Endings() (endings []string) {
 	return endings
 }
 
-// FileOf returns the kind and the width in inches of a file that its name asks for, as [Endings] has them: one that ends
-// in -column.svg is as wide as a column.
+// FileOf returns the kind and the width in inches of a file that its name asks for, as [Endings] has them: one that
+// ends in -column.svg is as wide as a column.
 func FileOf(path string) (kind string, inches float64, err error) {
 	kind = strings.TrimPrefix(filepath.Ext(path), ".")
 	if !slices.Contains(Kinds, kind) {
@@ -210,8 +210,8 @@ func (f Figure) write(
 	return err
 }
 
-// narrow returns the panels of a row below each other, for a column; more than three in two columns, unless one is a heat
-// map, whose scale needs the width.
+// narrow returns the panels of a row below each other, for a column; more than three in two columns, unless one is a
+// heat map, whose scale needs the width.
 func narrow(panels [][]Chart) [][]Chart {
 	all := slices.DeleteFunc(slices.Concat(panels...), func(c Chart) bool { return c == nil })
 	if len(all) > 3 && !slices.ContainsFunc(all, func(c Chart) bool { _, is := c.(HeatMap); return is }) {

@@ -16,8 +16,8 @@ import (
 	"rollcall/results/stats"
 )
 
-// HeatMap colours the cells of a grid by a number. The scale of the colours is at the right. Many cells are drawn as one
-// picture of pixels, which keeps the file small: their middles must be at equal distances.
+// HeatMap colours the cells of a grid by a number. The scale of the colours is at the right. Many cells are drawn as
+// one picture of pixels, which keeps the file small: their middles must be at equal distances.
 type HeatMap struct {
 	Title, XLabel, YLabel string
 	ScaleLabel            string
@@ -130,8 +130,8 @@ func (h HeatMap) edges() (xs, ys []float64, err error) {
 	return xs, ys, err
 }
 
-// edgesOf returns the edges of cells with these middles: half way between neighbours, and as far beyond the ends. A single
-// cell has the width 1.
+// edgesOf returns the edges of cells with these middles: half way between neighbours, and as far beyond the ends. A
+// single cell has the width 1.
 func edgesOf(middles []float64) ([]float64, error) {
 	n := len(middles)
 	switch {

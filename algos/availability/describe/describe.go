@@ -3,7 +3,7 @@
 //
 //	record := availability.RecordOf(model, clients, rounds)
 //	active, _ := describe.Runs(record)
-//	survival := active.Survival()                            // P(run ≥ k) at k−1
+//	survival := active.Survival() // P(run ≥ k) at k−1
 //	expected := describe.ChainRuns(pi, lambda, true, len(survival)) // the same of clients who follow chains
 package describe
 
@@ -53,8 +53,8 @@ type Lengths struct {
 	Cut   []int // runs that the end of the record cuts: they take k rounds at least
 }
 
-// Runs returns the lengths of the runs of rounds in which a client is active, and of those in which it is away, over all
-// clients. The run of round 0 has begun nobody knows when, and is left out.
+// Runs returns the lengths of the runs of rounds in which a client is active, and of those in which it is away, over
+// all clients. The run of round 0 has begun nobody knows when, and is left out.
 func Runs(r availability.Record) (active, away Lengths) {
 	kinds := [2]*Lengths{&away, &active}
 	for _, row := range r.Rows {
@@ -99,8 +99,9 @@ func counted(counts []int, k int) []int {
 	return counts
 }
 
-// Survival returns the estimate of P(run ≥ k) for k = 1, 2, …, at index k−1, by E. L. Kaplan and P. Meier: Nonparametric
-// estimation from incomplete observations, JASA 1958. It ends after the longest run, and is empty if there is no run.
+// Survival returns the estimate of P(run ≥ k) for k = 1, 2, …, at index k−1, by E. L. Kaplan and P. Meier:
+// Nonparametric Estimation from Incomplete Observations, JASA 1958. It ends after the longest run, and is empty if
+// there is no run.
 func (l Lengths) Survival() []float64 {
 	longest := max(len(l.Ended), len(l.Cut)) - 1
 	risk := 0 // runs of k rounds at least
@@ -206,9 +207,9 @@ func both(row []uint64, k int) (rounds int) {
 }
 
 // ChainAutocorrelation returns what [Autocorrelation] is expected to be, at the lags 0 … lags, if clients follow chains
-// with these λ: the mean of λ^k over them, less what the estimate from T rounds misses because it is centred with the
-// mean of the same rounds. That is the ratio of the expected sums, and tends to the mean of λ^k with T, the rounds, 2 at least.
-// Chains with λ = 1 never change, and are left out. The mean is nil if none is left.
+// with these λ: the mean of λ^k over them, less what the estimate from T rounds, 2 at least, misses because it is
+// centred with the mean of the same rounds. That is the ratio of the expected sums, and tends to the mean of λ^k with
+// T. Chains with λ = 1 never change, and are left out. The mean is nil if none is left.
 func ChainAutocorrelation(lambda []float64, rounds, lags int) []float64 {
 	mean, clients, T := make([]float64, lags+1), 0, float64(rounds)
 	for _, l := range lambda {
