@@ -36,7 +36,7 @@ const (
 	blocks       = 8   // parts of the record in the test of stationarity
 	mostTested   = 500 // clients tested
 	fewestDraws  = 20  // simulated records of each client
-	mostDraws    = 500
+	allDraws     = 4000
 	mostSteps    = 4e7 // simulated rounds in all
 )
 
@@ -50,10 +50,7 @@ func testsOf(r *rand.Rand, rows [][]uint64, rounds int) (tests Tests) {
 	if most := max(1, int(mostSteps/fewestDraws/float64(rounds))); n > min(mostTested, most) {
 		n = min(mostTested, most)
 	}
-	draws := fewestDraws
-	if n > 0 {
-		draws = min(max(int(mostSteps/float64(n)/float64(rounds)), fewestDraws), mostDraws)
-	}
+	draws := max(fewestDraws, allDraws/max(n, 1))
 	var mean, variance, clients [3]float64
 	sum := [3]float64{}
 	row := make([]uint64, (rounds+63)/64)
@@ -61,13 +58,17 @@ func testsOf(r *rand.Rand, rows [][]uint64, rounds int) (tests Tests) {
 		c := count(rows[k], rounds)
 		chain := chainOf(&c)
 		pi, lambda := chain.Feasible()
-		seen := statistics(rows[k], &c, pi, chain.Lambda.Value)
+		classes := classesOf(rows[k], rounds)
+		seen := statistics(rows[k], &c, pi, chain.Lambda.Value, &classes)
 		var first, second [3]float64
 		for range draws {
-			simulate(r, pi, lambda, rounds, row)
-			d := count(row, rounds)
+			d := counts{}
+			for d.changes() < fewestTested { // as the clients tested
+				simulate(r, pi, lambda, rounds, row)
+				d = count(row, rounds)
+			}
 			again := chainOf2(&d)
-			x := statistics(row, &d, again[0], again[1])
+			x := statistics(row, &d, again[0], again[1], &classes)
 			for j := range x {
 				first[j] += x[j]
 				second[j] += x[j] * x[j]
@@ -116,10 +117,11 @@ func chainOf2(c *counts) [2]float64 {
 	return [2]float64{pi, lambda}
 }
 
-// statistics returns the χ² of the three tests for a client.
-func statistics(row []uint64, c *counts, pi, lambda float64) [3]float64 {
-	order, _ := orderOf(c)
-	return [3]float64{stationaryOf(row, c.rounds, pi, lambda), order, runsOf(row, c.rounds)}
+// statistics returns the χ² of the three tests for a client. In the sum over clients a table with small counts does no
+// harm, as its mean is simulated.
+func statistics(row []uint64, c *counts, pi, lambda float64, upTo *[2][]int) [3]float64 {
+	order, _ := orderOf(c, 0)
+	return [3]float64{stationaryOf(row, c.rounds, pi, lambda), order, runsOf(row, c.rounds, upTo)}
 }
 
 // stationaryOf returns Σ (x_b − x̄)²/V of the active rounds x_b of the blocks b. The sum of L rounds of a chain has the
@@ -152,9 +154,8 @@ func activeBetween(row []uint64, start, end int) (n int) {
 }
 
 // orderOf returns Pearson's χ² of second order against first, and its degrees of freedom: for each state in the middle,
-// of the two by two table of the states before and after. A table with an expected count below 5 does not count (W. G.
-// Cochran: Some Methods for Strengthening the Common χ² Tests, Biometrics 10, 1954).
-func orderOf(c *counts) (chi2 float64, df int) {
+// of the two by two table of the states before and after. A table with an expected count below the smallest does not count.
+func orderOf(c *counts, smallest float64) (chi2 float64, df int) {
 	for middle := range 2 {
 		n := [2][2]float64{
 			{c.triples[0][middle][0], c.triples[0][middle][1]},
@@ -162,7 +163,7 @@ func orderOf(c *counts) (chi2 float64, df int) {
 		}
 		x, y := [2]float64{n[0][0] + n[0][1], n[1][0] + n[1][1]}, [2]float64{n[0][0] + n[1][0], n[0][1] + n[1][1]}
 		all := x[0] + x[1]
-		if min(x[0], x[1])*min(y[0], y[1]) < 5*all || all == 0 {
+		if least := min(x[0], x[1]) * min(y[0], y[1]); least == 0 || least < smallest*all {
 			continue
 		}
 		d := n[0][0]*n[1][1] - n[0][1]*n[1][0]
@@ -172,54 +173,72 @@ func orderOf(c *counts) (chi2 float64, df int) {
 	return chi2, df
 }
 
-// runsOf returns χ² of the lengths of the complete runs against the geometric distribution of their mean, summed over
-// both states. The classes are about equally likely, with at least five runs expected in each.
-func runsOf(row []uint64, rounds int) (chi2 float64) {
-	var lengths [2][]int
+// classesOf returns the longest run, inactive and active, of each of up to five classes of runs but the last. They are
+// about equally likely in a geometric distribution, with five runs or more in each; nil if there are fewer than ten.
+func classesOf(row []uint64, rounds int) (upTo [2][]int) {
+	for state, run := range runs(row, rounds) {
+		classes := min(5, len(run)/5)
+		stay := stays(run)
+		if classes < 2 || stay == 0 {
+			continue
+		}
+		for k := 1; k < classes; k++ {
+			longest := int(math.Round(math.Log(1-float64(k)/float64(classes)) / math.Log(stay)))
+			if last := len(upTo[state]) - 1; longest > 0 && (last < 0 || longest > upTo[state][last]) {
+				upTo[state] = append(upTo[state], longest)
+			}
+		}
+	}
+	return upTo
+}
+
+// runs returns the lengths of the complete runs of inactive and of active rounds: all but the first and the last.
+func runs(row []uint64, rounds int) (lengths [2][]int) {
 	for t := 0; t < rounds; {
 		state := row[t/64] >> (t % 64) & 1
 		end := runEnd(row, t, rounds)
-		if t > 0 && end < rounds { // the first and the last run may be cut
+		if t > 0 && end < rounds {
 			lengths[state] = append(lengths[state], end-t)
 		}
 		t = end
 	}
-	for _, run := range lengths {
-		sum := 0
-		for _, l := range run {
-			sum += l
-		}
-		n := float64(len(run))
-		stay := 1 - n/float64(sum) // in the state for another round
-		classes := min(5, int(n/5))
-		if classes < 2 || !(stay > 0) {
+	return lengths
+}
+
+// stays returns the probability to stay in a state for another round that the mean length of its runs says.
+func stays(run []int) float64 {
+	sum := 0
+	for _, l := range run {
+		sum += l
+	}
+	return 1 - float64(len(run))/float64(max(sum, 1))
+}
+
+// runsOf returns χ² of the lengths of the runs in the classes against the geometric distribution of their mean, summed
+// over both states.
+func runsOf(row []uint64, rounds int, upTo *[2][]int) (chi2 float64) {
+	for state, run := range runs(row, rounds) {
+		stay := stays(run)
+		if len(upTo[state]) == 0 || len(run) == 0 || stay == 0 {
 			continue
 		}
-		seen := make([]float64, classes)
-		upTo := make([]int, classes) // longest run of each class
-		for k := range upTo {
-			upTo[k] = math.MaxInt
-			if k < classes-1 {
-				upTo[k] = int(math.Round(math.Log(1-float64(k+1)/float64(classes)) / math.Log(stay)))
-			}
-		}
+		seen := make([]float64, len(upTo[state])+1)
 		for _, l := range run {
 			k := 0
-			for l > upTo[k] {
+			for k < len(upTo[state]) && l > upTo[state][k] {
 				k++
 			}
 			seen[k]++
 		}
-		above := 1.0 // share of runs longer than the classes before
+		longer := 1.0 // share of runs longer than those of the classes before
 		for k, x := range seen {
 			rest := 0.0
-			if k < classes-1 {
-				rest = math.Pow(stay, float64(upTo[k]))
+			if k < len(upTo[state]) {
+				rest = math.Pow(stay, float64(upTo[state][k]))
 			}
-			if want := n * (above - rest); want > 0 {
-				chi2 += (x - want) * (x - want) / want
-			}
-			above = rest
+			want := float64(len(run)) * (longer - rest)
+			chi2 += (x - want) * (x - want) / want
+			longer = rest
 		}
 	}
 	return chi2
@@ -235,3 +254,6 @@ func runEnd(row []uint64, t, rounds int) int {
 	}
 	return rounds
 }
+
+// survival returns the probability of at least chi2 in the χ² distribution.
+func survival(chi2, df float64) float64 { return distuv.ChiSquared{K: df}.Survival(chi2) }
