@@ -99,7 +99,7 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 		if err := ses.OpenData(cmd.Context(), &s, seed); err != nil {
 			return err
 		}
-		rows, active, err := trace(ses, &s, seed)
+		rows, active, err := traceRows(ses, &s, seed)
 		if err != nil {
 			return err
 		}
@@ -111,11 +111,12 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 			files.Count(s.Rounds, "round"), files.Count(s.Clients, "client"), s.Availability, active)
 		return err
 	}
+	cmd.AddCommand(a.availabilityFitCommand())
 	return cmd
 }
 
-// trace returns a row for every client in every round, and how many clients are there on average.
-func trace(ses *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
+// traceRows returns a row for every client in every round, and how many clients are there on average.
+func traceRows(ses *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
 	clients, err := run.Populate(ses.Data, s, seed)
 	if err != nil {
 		return nil, 0, err

@@ -91,10 +91,10 @@ func TestChainEdges(t *testing.T) {
 	}{
 		{0, 0, 0, false},
 		{1<<20 - 1, 1, 0, false},
-		{1 << 19, 0.05, 0, false},         // comes in the last round: nothing is known of what follows
-		{1<<10 - 1, 0.5, 0.9, false},      // goes once: 1 of 10 transitions
-		{0x55555, 0.5, -1, true},          // every other round
-		{0b1001, 0.1, -1.0 / 17, false},   // 2 of 2 and 1 of 17 transitions
+		{1 << 19, 0.05, 0, false},          // comes in the last round: nothing is known of what follows
+		{1<<10 - 1, 0.5, 0.9, false},       // goes once: 1 of 10 transitions
+		{0x55555, 0.5, -1, true},           // every other round
+		{0b1001, 0.1, -1.0 / 17, false},    // 2 of 2 and 1 of 17 transitions
 		{0b111001100111, 0.4, 0.375, true}, // 3 of 8 and 2 of 11
 	} {
 		n := count([]uint64{c.row}, 20)
