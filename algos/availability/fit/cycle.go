@@ -74,8 +74,8 @@ func cycleOf(x []float64, shape func(omega float64) float64) Cycle {
 			peak, most = j, g
 		}
 	}
-	k := window * math.Ln2 * math.Ln2
-	c.P = -math.Expm1(float64(last-first+1) * math.Log1p(-math.Pow(1+most/k, -k)))
+	many := window * math.Ln2 * math.Ln2
+	c.P = -math.Expm1(float64(last-first+1) * math.Log1p(-math.Pow(1+most/many, -many)))
 
 	// Least squares, within a bin of the peak.
 	bin := 2 * math.Pi / float64(n)
@@ -90,17 +90,21 @@ func cycleOf(x []float64, shape func(omega float64) float64) Cycle {
 		rest[t] = x[t] - h.mean - h.sine*sin - h.cosine*cos
 	}
 	noise := periodogram(rest)
-	around := func(j, but int) (s float64) { // mean of the noise at up to ten frequencies beside j
-		k := 0
-		for i := max(1, j-5); i <= min(last, j+5); i++ {
-			if i != but {
+	// around returns the mean of the noise at about fourteen frequencies beside j, but not at j and beside
+	// it, where the sine took noise with it; and how many there are.
+	around := func(j int) (level, k float64) {
+		s := 0.0
+		for i := max(1, j-8); i <= min(last, j+8); i++ {
+			if i < j-1 || i > j+1 {
 				s += noise[i]
 				k++
 			}
 		}
-		return s / float64(k)
+		return s / k, k
 	}
-	s, t := around(peak, peak), float64(n)
+	s, k := around(peak)
+	z := distuv.StudentsT{Sigma: 1, Nu: 2 * k}.Quantile(0.975)
+	t := float64(n)
 	amplitude := math.Hypot(h.sine, h.cosine)
 	se := math.Sqrt(24*s/(t*t*t)) / amplitude
 	c.Period = Interval{2 * math.Pi / omega, 2 * math.Pi / (omega + z*se), 2 * math.Pi / max(omega-z*se, 0)}
@@ -109,27 +113,27 @@ func cycleOf(x []float64, shape func(omega float64) float64) Cycle {
 	c.Phase = Interval{phase, phase - z*se, phase + z*se}
 	// γ = R/(R + m), of the amplitude R and the mean m.
 	gamma := amplitude / (amplitude + h.mean)
+	slow, _ := around(0)
 	byAmplitude, byMean := h.mean, amplitude
-	se = math.Sqrt(byAmplitude*byAmplitude*2*s/t+byMean*byMean*around(0, 0)/t) /
+	se = math.Sqrt(byAmplitude*byAmplitude*2*s/t+byMean*byMean*slow/t) /
 		((amplitude + h.mean) * (amplitude + h.mean))
 	c.Gamma = Interval{gamma, max(gamma-z*se, 0), min(gamma+z*se, 1)}
-	var power, df float64
+	var power, df, of float64
 	for k := 2; k <= 3; k++ {
 		if w := float64(k) * omega; w < math.Pi {
 			j := int(math.Round(w / bin))
+			level, numbers := around(j)
+			of += numbers
 			hk := harmonic(rest, w)
-			power += (hk.sine*hk.sine + hk.cosine*hk.cosine) * t / 4 / around(j, j)
+			power += (hk.sine*hk.sine + hk.cosine*hk.cosine) * t / 4 / level
 			df++
 		}
 	}
 	if df > 0 {
-		c.Harmonics = distuv.Gamma{Alpha: df, Beta: 1}.Survival(power)
+		c.Harmonics = distuv.F{D1: 2 * df, D2: 2 * of}.Survival(power / df)
 	}
 	return c
 }
-
-// z is the 97.5 % quantile of the normal distribution.
-var z = math.Sqrt(quantile)
 
 // periodogram returns |Σ_t (x_t − x̄) e^(−2πijt/T)|²/T for j = 0 … T/2.
 func periodogram(x []float64) []float64 {
