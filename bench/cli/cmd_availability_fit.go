@@ -234,13 +234,14 @@ func fitSummary(path string, notes []string, result *fit.Result) string {
 	case math.IsNaN(c.P):
 		line("  not fitted: needs %d rounds in which the number of active clients is not constant", fit.FewestRounds)
 	case !c.Found():
-		line("  no cycle found (p = %s)", probability(c.P))
+		line("  no cycle found (%s)", probability(c.P))
 	default:
-		line("  a cycle (p = %s) with P = %s rounds, γ = %s, φ = %s", probability(c.P), within(c.Period), within(c.Gamma),
-			within(c.Phase))
-		line("  explains %.0f %% of the variance of the number of active clients", 100*c.Share)
+		line("  a cycle (%s), which explains %.0f %% of the variance of the number of active clients", probability(c.P),
+			100*c.Share)
+		line("  P = %.5g rounds (%.5g to %.5g)", c.Period.Value, c.Period.Low, c.Period.High)
+		line("  γ = %s, φ = %s", within(c.Gamma), within(c.Phase))
 		if c.Harmonics < 0.05 {
-			line("  its shape is no sine: it has overtones (p = %s)", probability(c.Harmonics))
+			line("  its shape is no sine: it has overtones (%s)", probability(c.Harmonics))
 		}
 	}
 
@@ -296,7 +297,7 @@ func fitSummary(path string, notes []string, result *fit.Result) string {
 			line("  %-12s not tested: needs %d rounds, and clients who change ten times", t.name, fit.FewestRounds)
 			continue
 		}
-		line("  %-12s p = %-7s %s (%s)", t.name, probability(t.P), says, files.Count(t.Clients, "client"))
+		line("  %-12s %-10s %s (%s)", t.name, probability(t.P), says, files.Count(t.Clients, "client"))
 	}
 
 	line("\nModels")
@@ -312,9 +313,9 @@ func within(v fit.Interval) string { return fmt.Sprintf("%.4g (%.4g to %.4g)", v
 // probability formats a p-value.
 func probability(p float64) string {
 	if p < 1e-4 {
-		return "<0.0001"
+		return "p < 0.0001"
 	}
-	return fmt.Sprintf("%.3g", p)
+	return fmt.Sprintf("p = %.2g", p)
 }
 
 // some lists the first few numbers.

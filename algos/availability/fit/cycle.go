@@ -34,6 +34,17 @@ func (c *Cycle) At(t int) float64 {
 // Found reports whether there is a cycle, at a significance of 5 %.
 func (c *Cycle) Found() bool { return c.P < 0.05 }
 
+// lambda returns the λ of a client whose rounds are independent around the sine: the covariance of neighbouring rounds,
+// p_i²γ²/2·cos(2π/P), over their variance. It is 0 if there is no cycle.
+func (c *Cycle) lambda(client *Client) float64 {
+	pi := client.Pi.Value
+	if !c.Found() || !(pi > 0 && pi < 1) {
+		return 0
+	}
+	amplitude := client.P * c.Gamma.Value
+	return amplitude * amplitude / 2 * math.Cos(2*math.Pi/c.Period.Value) / (pi * (1 - pi))
+}
+
 // FewestRounds is how many rounds the cycle, the groups and the tests need.
 const FewestRounds = 100
 

@@ -32,6 +32,7 @@ type Chains struct {
 	Few           int    // clients that change, but too little for intervals
 	Given         int    // clients with intervals
 	Dependent     int    // those whose interval of λ is without 0
+	Beyond        int    // those whose interval of λ is without what the cycle found makes it, 0 without a cycle
 }
 
 // Chains sums up the chains of all clients.
@@ -53,6 +54,9 @@ func (r *Result) Chains() (s Chains) {
 			s.Given++
 			if c.Lambda.Low > 0 || c.Lambda.High < 0 {
 				s.Dependent++
+			}
+			if by := r.Cycle.lambda(c); c.Lambda.Low > by || c.Lambda.High < by {
+				s.Beyond++
 			}
 		}
 		lambda = append(lambda, c.Lambda.Value)
@@ -95,8 +99,8 @@ func (r *Result) Verdicts() []Verdict {
 		sine = "clearly not, unless it is weak: no cycle was found"
 	case r.Cycle.Harmonics < 0.05:
 		sine = "not quite: the cycle is no sine; staircase and interleaved-sine have cycles of other shapes"
-	case float64(s.Dependent) > 0.25*float64(s.Given):
-		sine = "in part: the mean follows a sine, but a round depends on the one before (which a strong cycle alone does, too)"
+	case float64(s.Beyond) > 0.25*float64(s.Given):
+		sine = "in part: the mean follows a sine, but a round depends on the one before beyond it"
 	}
 
 	chain := "not contradicted: a chain of its own for every client, see --chain"
