@@ -116,7 +116,9 @@ of a data set is needed; by default it is the split of the synthetic set, which 
 }
 
 // traceRows returns a row for every client in every round, and how many clients are there on average.
-func traceRows(ses *run.Session, s *settings.Settings, seed uint32) (rows []availabilityRow, active float64, err error) {
+func traceRows(
+	ses *run.Session, s *settings.Settings, seed uint32,
+) (rows []availabilityRow, active float64, err error) {
 	clients, err := run.Populate(ses.Data, s, seed)
 	if err != nil {
 		return nil, 0, err

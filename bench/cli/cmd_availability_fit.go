@@ -224,8 +224,8 @@ func fitSummary(path string, notes []string, result *fit.Result) string {
 		line("  without intervals, as they come or go less than %s: %d", times(fit.FewestChanges), s.Few)
 	}
 	if s.Given > 0 {
-		line("  λ = 0, rounds that do not depend on the one before, is outside the interval of %d of %d (%.0f %%; 5 %% by "+
-			"chance)", s.Dependent, s.Given, 100*float64(s.Dependent)/float64(s.Given))
+		line("  λ = 0, no memory of the round before, is outside the interval of %d of %d (%.0f %%; 5 %% by chance)",
+			s.Dependent, s.Given, 100*float64(s.Dependent)/float64(s.Given))
 	}
 
 	c := &result.Cycle
@@ -265,8 +265,8 @@ func fitSummary(path string, notes []string, result *fit.Result) string {
 					line("  and %d more", len(g.Groups)-k)
 					break
 				}
-				line("  %s (%s): π = %.3g, λ = %.3g, correlation of changes %.2f", files.Count(len(of.Clients), "client"),
-					some(of.Clients), of.Pi, of.Lambda, of.Together)
+				line("  %s (%s): π = %.3g, λ = %.3g, correlation of changes %.2f",
+					files.Count(len(of.Clients), "client"), some(of.Clients), of.Pi, of.Lambda, of.Together)
 			}
 		}
 	}

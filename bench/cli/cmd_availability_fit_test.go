@@ -63,8 +63,8 @@ func TestFitNotes(t *testing.T) {
 		note string
 		pi   float64
 	}{{"never active", 0}, {"always active", 1}, {"changes 2 times: no intervals below 4", 0.025}} {
-		if r := rows[i]; !strings.HasPrefix(r.Note, want.note) || r.PiLow.Valid || r.LambdaHigh.Valid || r.PMarkov.Valid ||
-			chains[i].Pi != want.pi {
+		if r := rows[i]; !strings.HasPrefix(r.Note, want.note) || r.PiLow.Valid || r.LambdaHigh.Valid ||
+			r.PMarkov.Valid || chains[i].Pi != want.pi {
 			t.Errorf("client %d: %+v, chain %+v, want %q, π %g, no intervals", i, r, chains[i], want.note, want.pi)
 		}
 	}

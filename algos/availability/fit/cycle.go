@@ -56,9 +56,10 @@ const fewestCycles = 4
 // The number of clients who come and go without a cycle has a memory, so that its periodogram is not flat. Here it is
 // divided by shape(ω), the spectrum of the fitted chains up to a factor, and by its running median, for noise that the
 // chains do not describe (M. E. Mann, J. M. Lees: Robust Estimation of Background Noise and Signal Detection in
-// Climatic Time Series, Climatic Change 33, 1996). What is left of noise is exponential. The median of n
-// exponential numbers has the variance of a mean of k = n·ln²2, so that a frequency is g times its level with the
-// probability (1 + g/k)^(−k), as in an F distribution, and the largest of M with 1 − (1 − (1 + g/k)^(−k))^M. Cycles are looked for from 2 rounds to a quarter of the record.
+// Climatic Time Series, Climatic Change 33, 1996). What is left of noise is exponential. The median of n exponential
+// numbers has the variance of a mean of k = n·ln²2, so that a frequency is g times its level with the probability
+// (1 + g/k)^(−k), as in an F distribution, and the largest of M with 1 − (1 − (1 + g/k)^(−k))^M. Cycles are looked for
+// from 2 rounds to a quarter of the record.
 //
 // Period, γ and φ are those of least squares, their standard errors those of a sine in noise with a spectrum S(ω):
 // Var(ω̂) = 24 S(ω)/(R²T³), of the amplitude R 2 S(ω)/T, and of the phase in round 0 8 S(ω)/(R²T) (A. M. Walker: On the
@@ -180,8 +181,8 @@ func background(x []float64) (level []float64, window float64) {
 	return level, float64(2*half + 1)
 }
 
-// fitted is a sine of one frequency: mean + sine·sin(ωt) + cosine·cos(ωt). explained is how much less the sum of squares
-// is with it, of total.
+// fitted is a sine of one frequency: mean + sine·sin(ωt) + cosine·cos(ωt). explained is how much less the sum of
+// squares is with it, of total.
 type fitted struct{ mean, sine, cosine, explained, total float64 }
 
 // harmonic fits a sine by least squares.

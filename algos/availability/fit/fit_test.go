@@ -175,7 +175,9 @@ func TestSine(t *testing.T) {
 				}
 			}
 			t.Logf("coverage of P, γ, φ: %.3f %.3f %.3f; overtones %.3f", period, gamma, phase, overtones)
-			for name, cover := range map[string]float64{"P": period, "γ": gamma, "φ": phase, "no overtones": 1 - overtones} {
+			for name, cover := range map[string]float64{
+				"P": period, "γ": gamma, "φ": phase, "no overtones": 1 - overtones,
+			} {
 				if math.Abs(cover-0.95) > 0.05 {
 					t.Errorf("%s: %.3f, want 0.95 ± 0.05", name, cover)
 				}
@@ -222,7 +224,10 @@ func TestModels(t *testing.T) {
 					math.Abs(c.Phase.Value) < 0.3 && c.Harmonics > 0.05 && math.Abs(r.Clients[59].P-base[59]) < 0.08
 			}, "P = 20, γ = 0.3, φ = 0",
 		},
-		{"staircase", func(r *Result) bool { return r.Cycle.Found() && r.Cycle.Harmonics < 0.05 }, "a cycle that is no sine"},
+		{
+			"staircase", func(r *Result) bool { return r.Cycle.Found() && r.Cycle.Harmonics < 0.05 },
+			"a cycle that is no sine",
+		},
 		{
 			"markov", func(r *Result) bool {
 				return len(r.Groups.Groups) == 0 && !r.Cycle.Found() && r.Tests.Order.P > 0.01 &&

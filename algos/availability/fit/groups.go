@@ -36,10 +36,10 @@ const (
 
 // groupsOf finds groups. The change of a client in round t is d_t = x_t − x_(t−1), of its states x. The correlation of
 // the changes of two clients is Σ d d' / √(Σ d² Σ d'²): changes remember less than states do, so that two slow clients
-// are not taken for one. Independent clients are made by moving the second of each pair along the record, around its end,
-// by a tenth of the record to nine tenths, drawn once for all pairs. This keeps what is particular to a client (E. S.
-// Edgington, P. Onghena: Randomization Tests, 2007). The largest correlation in all 19 moved records is above that of
-// the record in 19 of 20 records of independent clients.
+// are not taken for one. Independent clients are made by moving the second of each pair along the record, around its
+// end, by a tenth of the record to nine tenths, drawn once for all pairs. This keeps what is particular to a client (E.
+// S. Edgington, P. Onghena: Randomization Tests, 2007). The largest correlation in all 19 moved records is above the
+// largest of the record in 19 of 20 records of independent clients.
 // Two clients above both that and 1/2 are in one group.
 func groupsOf(r *rand.Rand, record availability.Record, clients []Client) (g Groups) {
 	if record.Rounds < FewestRounds {

@@ -67,7 +67,7 @@ func testsOf(r *rand.Rand, rows [][]uint64, rounds int) (tests Tests) {
 				simulate(r, pi, lambda, rounds, row)
 				d = count(row, rounds)
 			}
-			again := chainOf2(&d)
+			again := estimates(&d)
 			x := statistics(row, &d, again[0], again[1], &classes)
 			for j := range x {
 				first[j] += x[j]
@@ -108,8 +108,8 @@ func simulate(r *rand.Rand, pi, lambda float64, rounds int, row []uint64) {
 	}
 }
 
-// chainOf2 returns the π and λ of [chainOf] without their intervals.
-func chainOf2(c *counts) [2]float64 {
+// estimates returns the π and λ of [chainOf] without their intervals.
+func estimates(c *counts) [2]float64 {
 	pi, lambda := float64(c.active)/float64(c.rounds), 0.0
 	if c.from(0) > 0 && c.from(1) > 0 {
 		lambda = 1 - c.n[0][1]/c.from(0) - c.n[1][0]/c.from(1)
@@ -154,7 +154,8 @@ func activeBetween(row []uint64, start, end int) (n int) {
 }
 
 // orderOf returns Pearson's χ² of second order against first, and its degrees of freedom: for each state in the middle,
-// of the two by two table of the states before and after. A table with an expected count below the smallest does not count.
+// of the two by two table of the states before and after. A table with an expected count below the smallest does not
+// count.
 func orderOf(c *counts, smallest float64) (chi2 float64, df int) {
 	for middle := range 2 {
 		n := [2][2]float64{
