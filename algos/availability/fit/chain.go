@@ -60,10 +60,10 @@ func (c *Chain) Feasible() (pi, lambda float64) {
 // Jeffreys's half a count that of P(inactive | active) holds 91 % where the client hardly ever stays.
 func chainOf(c *counts) Chain {
 	none := Interval{math.NaN(), math.NaN(), math.NaN()}
-	share := float64(c.active) / float64(c.rounds)
+	pi, lambda := estimates(c)
 	f := Chain{
 		Rounds: c.rounds, Active: c.active, Changes: int(c.changes()),
-		Pi: Interval{share, math.NaN(), math.NaN()}, Lambda: Interval{0, math.NaN(), math.NaN()},
+		Pi: Interval{pi, math.NaN(), math.NaN()}, Lambda: Interval{lambda, math.NaN(), math.NaN()},
 		ToActive: none, ToInactive: none,
 	}
 	if c.from(0) > 0 {
@@ -71,9 +71,6 @@ func chainOf(c *counts) Chain {
 	}
 	if c.from(1) > 0 {
 		f.ToInactive.Value = c.n[1][0] / c.from(1)
-	}
-	if c.from(0) > 0 && c.from(1) > 0 && f.Changes > 0 {
-		f.Lambda.Value = 1 - f.ToActive.Value - f.ToInactive.Value
 	}
 	if f.Changes < FewestChanges {
 		return f
@@ -91,6 +88,14 @@ func chainOf(c *counts) Chain {
 	f.ToActive.between(logistic, logit(a), -40, 40, best, func(x float64) float64 { return likelihood(&m, x, b) })
 	f.ToInactive.between(logistic, logit(b), -40, 40, best, func(x float64) float64 { return likelihood(&m, a, x) })
 	return f
+}
+
+// estimates returns π and λ. Both counts of transitions are above 0 only for a client that changes.
+func estimates(c *counts) (pi, lambda float64) {
+	if c.from(0) > 0 && c.from(1) > 0 {
+		lambda = 1 - c.n[0][1]/c.from(0) - c.n[1][0]/c.from(1)
+	}
+	return float64(c.active) / float64(c.rounds), lambda
 }
 
 // quantile is the 95 % quantile of χ² with one degree of freedom.

@@ -66,7 +66,8 @@ const fewestCycles = 4
 // Estimation of a Harmonic Component in a Time Series with Stationary Independent Residuals, Biometrika 58, 1971; E. J.
 // Hannan: The Estimation of Frequency, Journal of Applied Probability 10, 1973).
 func cycleOf(x []float64, shape func(omega float64) float64) Cycle {
-	n := len(x)
+	n := smooth(len(x))
+	x = x[:n]
 	c := Cycle{P: math.NaN(), Harmonics: math.NaN(), Share: math.NaN()}
 	none := Interval{math.NaN(), math.NaN(), math.NaN()}
 	c.Period, c.Gamma, c.Phase = none, none, none
@@ -145,6 +146,22 @@ func cycleOf(x []float64, shape func(omega float64) float64) Cycle {
 		c.Harmonics = distuv.F{D1: 2 * df, D2: 2 * of}.Survival(power / df)
 	}
 	return c
+}
+
+// smooth returns the largest number up to n without a prime factor above 97, since a Fourier transform of n numbers takes
+// time in proportion to its factors. At most a few rounds are left out.
+func smooth(n int) int {
+	for ; ; n-- {
+		rest := n
+		for p := 2; p <= 97; p++ {
+			for rest%p == 0 {
+				rest /= p
+			}
+		}
+		if rest == 1 {
+			return n
+		}
+	}
 }
 
 // periodogram returns |Σ_t (x_t − x̄) e^(−2πijt/T)|²/T for j = 0 … T/2.

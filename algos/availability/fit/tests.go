@@ -67,8 +67,8 @@ func testsOf(r *rand.Rand, rows [][]uint64, rounds int) (tests Tests) {
 				simulate(r, pi, lambda, rounds, row)
 				d = count(row, rounds)
 			}
-			again := estimates(&d)
-			x := statistics(row, &d, again[0], again[1], &classes)
+			pi, lambda := estimates(&d)
+			x := statistics(row, &d, pi, lambda, &classes)
 			for j := range x {
 				first[j] += x[j]
 				second[j] += x[j] * x[j]
@@ -106,15 +106,6 @@ func simulate(r *rand.Rand, pi, lambda float64, rounds int, row []uint64) {
 			p += lambda
 		}
 	}
-}
-
-// estimates returns the π and λ of [chainOf] without their intervals.
-func estimates(c *counts) [2]float64 {
-	pi, lambda := float64(c.active)/float64(c.rounds), 0.0
-	if c.from(0) > 0 && c.from(1) > 0 {
-		lambda = 1 - c.n[0][1]/c.from(0) - c.n[1][0]/c.from(1)
-	}
-	return [2]float64{pi, lambda}
 }
 
 // statistics returns the χ² of the three tests for a client. In the sum over clients a table with small counts does no
