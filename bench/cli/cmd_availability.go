@@ -169,6 +169,7 @@ to expect.`,
 		}
 		return nil
 	}
+	cmd.AddCommand(a.availabilityFitCommand())
 	return cmd
 }
 
