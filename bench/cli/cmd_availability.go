@@ -195,7 +195,8 @@ func trace(
 				here = 1
 			}
 			if wanted {
-				rows = append(rows, availabilityRow{t, i, clients.Base[i], clients.Pi[i], clients.Lambda[i], p[i], here})
+				row := availabilityRow{t, i, clients.Base[i], clients.Pi[i], clients.Lambda[i], p[i], here}
+				rows = append(rows, row)
 			}
 			total += p[i]
 			active += float64(here)
