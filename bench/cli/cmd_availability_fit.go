@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +13,10 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/algos/availability/fit"
 	"rollcall/algos/availability/trace"
+	"rollcall/bench/activity"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
+	"rollcall/results/plot"
 )
 
 // fitRow is what is fitted to a client. Cells without a value are empty, and note says why.
@@ -50,17 +53,18 @@ type chainRow struct {
 // availabilityFitCommand is `rollcall availability fit`: the models that a trace looks like.
 func (a *app) availabilityFitCommand() *cobra.Command {
 	var (
-		format, rowsPath, chainPath string
-		o                           trace.Options
-		rounds                      int
-		seed                        uint64
+		format, rowsPath, chainPath, picture string
+		o                                    trace.Options
+		rounds                               int
+		seed                                 uint64
 	)
 	cmd := &cobra.Command{
 		Use:   "fit TRACE",
 		Short: "Fit the availability models to a trace, and test them",
 		Long: `fit reads a trace and fits to it a chain of two states for every client, a sine for all of them, and
 groups of clients who come and go together. It prints the fits with 95 % intervals and tests of
-what they assume. --csv writes the fit of every client, and --chain the chains alone.`,
+what they assume. --csv writes the fit of every client, --chain the chains alone, and --plot draws the
+trace against the chains.`,
 		Example: `  rollcall availability fit trace.csv --csv fit.csv --chain chain.csv`,
 		Args:    exactly(1, "%d files named, want one trace"),
 	}
@@ -72,13 +76,19 @@ what they assume. --csv writes the fit of every client, and --chain the chains a
 	fs.Uint64Var(&seed, "seed", 3, "seed of the simulated chains, and of the sample of many clients")
 	fs.StringVar(&rowsPath, "csv", "", "file for the fit of every client; - is standard output, without the summary")
 	fs.StringVar(&chainPath, "chain", "", "file for client, π and λ, as the model chain reads it")
+	fs.StringVar(&picture, "plot", "",
+		"file to draw to, .svg, .png or .pdf; 6.8 inches wide, or 3.3 if its name ends in -column, as -column.pdf")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path := args[0]
 		if rounds < 0 {
 			return settings.Usagef("--rounds %d: want at least 0", rounds)
 		}
+		kind, inches, err := plot.FileOf(picture)
+		if picture != "" && err != nil {
+			return settings.Usagef("--plot %w", err)
+		}
 		outputs := map[string]*files.Output{}
-		for _, f := range []struct{ flag, path string }{{"csv", rowsPath}, {"chain", chainPath}} {
+		for _, f := range []struct{ flag, path string }{{"csv", rowsPath}, {"chain", chainPath}, {"plot", picture}} {
 			if f.path == "" {
 				continue
 			}
@@ -112,6 +122,17 @@ what they assume. --csv writes the fit of every client, and --chain the chains a
 		if out := outputs["chain"]; out != nil {
 			summary = summary && !out.Stdout()
 			if err := out.Write(func(w io.Writer) error { return files.WriteCSV(w, chainRows(result)) }); err != nil {
+				return err
+			}
+		}
+		if out := outputs["plot"]; out != nil {
+			drawn := activity.Activity{Title: filepath.Base(path), Record: record, Fit: &activity.Chains{}}
+			for i := range result.Clients {
+				pi, lambda := result.Clients[i].Feasible()
+				drawn.Fit.Pi, drawn.Fit.Lambda = append(drawn.Fit.Pi, pi), append(drawn.Fit.Lambda, lambda)
+			}
+			f := activity.Figure(drawn)
+			if err := out.Write(func(w io.Writer) error { return f.Write(w, kind, inches) }); err != nil {
 				return err
 			}
 		}
