@@ -57,6 +57,9 @@ func wrapHelp(c *cobra.Command, width int) {
 	}
 	c.InitDefaultHelpFlag()
 	if groups := grouped(c.Flags()); groups != nil {
+		for _, sub := range c.Commands() { // which have other flags
+			sub.SetUsageTemplate(c.UsageTemplate())
+		}
 		c.SetUsageTemplate(strings.Replace(c.UsageTemplate(),
 			fmt.Sprintf("Flags:\n{{.LocalFlags.FlagUsagesWrapped %d | trimTrailingWhitespaces}}", width),
 			"{{"+strconv.Quote(groupUsages(groups, width))+"}}", 1))

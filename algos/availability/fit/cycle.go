@@ -148,8 +148,8 @@ func cycleOf(x []float64, shape func(omega float64) float64) Cycle {
 	return c
 }
 
-// smooth returns the largest number up to n without a prime factor above 97, since a Fourier transform of n numbers takes
-// time in proportion to its factors. At most a few rounds are left out.
+// smooth returns the largest number up to n without a prime factor above 97, since a Fourier transform of n numbers
+// takes time in proportion to its factors. At most a few rounds are left out.
 func smooth(n int) int {
 	for ; ; n-- {
 		rest := n

@@ -125,7 +125,7 @@ func (r *Result) Verdicts() []Verdict {
 		clusters = fmt.Sprintf("in part: %d of the %d clients compared come and go in groups",
 			r.Groups.Compared-r.Groups.Alone(), r.Groups.Compared)
 	case r.Groups.Above > 0:
-		clusters = "not as groups with a chain each, though some clients depend on each other"
+		clusters = "clearly not: no clients share half of their changes, though some may depend on each other"
 	}
 	return []Verdict{{"stationary", stationary}, {"sine", sine}, {"chain", chain}, {"clusters", clusters}}
 }
