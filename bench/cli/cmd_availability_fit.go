@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"rollcall/algos/availability"
 	"rollcall/algos/availability/fit"
@@ -53,10 +53,9 @@ type chainRow struct {
 // availabilityFitCommand is `rollcall availability fit`: the models that a trace looks like.
 func (a *app) availabilityFitCommand() *cobra.Command {
 	var (
-		format, rowsPath, chainPath, picture string
-		o                                    trace.Options
-		rounds                               int
-		seed                                 uint64
+		rowsPath, chainPath, picture string
+		rounds                       int
+		seed                         uint64
 	)
 	cmd := &cobra.Command{
 		Use:   "fit TRACE",
@@ -68,10 +67,12 @@ trace against the chains.`,
 		Example: `  rollcall availability fit trace.csv --csv fit.csv --chain chain.csv`,
 		Args:    exactly(1, "%d files named, want one trace"),
 	}
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	settings.AddFlags(all)
 	fs := cmd.Flags()
-	fs.StringVar(&format, "trace-format", "", "format of the file; by default its content says it")
-	fs.Float64Var(&o.RoundSeconds, "round-seconds", 0, "seconds per round; 0: the file counts rounds")
-	fs.Float64Var(&o.Offset, "trace-offset", 0, "where round 0 is in the file, in its unit")
+	for _, name := range []string{"trace-format", "round-seconds", "trace-offset"} {
+		fs.AddFlag(all.Lookup(name))
+	}
 	fs.IntVar(&rounds, "rounds", 0, "rounds read; 0: all that the trace has")
 	fs.Uint64Var(&seed, "seed", 3, "seed of the simulated chains, and of the sample of many clients")
 	fs.StringVar(&rowsPath, "csv", "", "file for the fit of every client; - is standard output, without the summary")
@@ -82,6 +83,17 @@ trace against the chains.`,
 		path := args[0]
 		if rounds < 0 {
 			return settings.Usagef("--rounds %d: want at least 0", rounds)
+		}
+		s, err := settings.Defaults("fedawe", "code", "synthetic") // of which the flags of traces alone are read
+		if err != nil {
+			return err
+		}
+		s.Availability, s.Trace = "trace", path
+		if err := s.Give(settings.GivenBy(cmd.Flags())); err != nil {
+			return err
+		}
+		if err := s.Validate(); err != nil {
+			return err
 		}
 		kind, inches, err := plot.FileOf(picture)
 		if picture != "" && err != nil {
@@ -102,7 +114,8 @@ trace against the chains.`,
 			}
 			outputs[f.flag] = out
 		}
-		o.Format = trace.Format(format)
+		o := s.TraceOptions()
+		o.Clients = 0 // as many as the file has
 		tr, record, err := readRecord(path, o, rounds)
 		if err != nil {
 			return err
@@ -148,11 +161,11 @@ trace against the chains.`,
 // readRecord reads a trace, of which rounds are looked at, 0: all.
 func readRecord(path string, o trace.Options, rounds int) (*trace.Trace, availability.Record, error) {
 	fail := func(err error) (*trace.Trace, availability.Record, error) { return nil, availability.Record{}, err }
-	file, err := os.Open(path)
+	file, _, err := files.OpenRegular(path)
 	if err != nil {
 		return fail(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // nothing was written
 	tr, err := trace.Read(file, o)
 	switch {
 	case err != nil:

@@ -93,7 +93,9 @@ In a list, commas separate the values, and no value is there twice.`,
 		case c.HasSubCommands():
 			// Without RunE cobra would print help for an unknown subcommand too, and never check the arguments.
 			c.Args = subcommandArgs
-			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			if c.RunE == nil {
+				c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			}
 		case c.Name() == "help":
 			a.helpTopics(root, c)
 		}

@@ -214,14 +214,20 @@ func (s *Settings) TraceNotes() (notes []string) {
 	return notes
 }
 
-// ReadTrace reads the file of --trace, with all its devices, of which --trace-sample draws some.
-func (s *Settings) ReadTrace() (of *trace.Trace, err error) {
+// TraceOptions says how the file of --trace is read.
+func (s *Settings) TraceOptions() trace.Options {
 	o := trace.Options{
 		Clients: s.Clients, Sampled: s.TraceSample.Valid, RoundSeconds: s.RoundSeconds.Or(0), Offset: s.TraceOffset,
 	}
 	if s.TraceFormat != traceAuto {
 		o.Format = trace.Format(s.TraceFormat)
 	}
+	return o
+}
+
+// ReadTrace reads the file of --trace, with all its devices, of which --trace-sample draws some.
+func (s *Settings) ReadTrace() (of *trace.Trace, err error) {
+	o := s.TraceOptions()
 	err = readNamed("trace", s.Trace, &s.TraceSum, func(r io.Reader) error {
 		of, err = trace.Read(r, o)
 		return err
