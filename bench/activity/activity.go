@@ -25,7 +25,10 @@ type Activity struct {
 }
 
 // Chains are the π and λ of every client [N], see [availability.Model].
-type Chains struct{ Pi, Lambda []float64 }
+type Chains struct {
+	Pi, Lambda []float64
+	Mean       []float64 // [T] the share of clients that is expected to be active in each round; nil: the mean of π
+}
 
 // The sizes up to which a figure shows everything; it bins or thins more.
 const (
@@ -259,7 +262,11 @@ func (a *Activity) shares() plot.LineChart {
 		for _, pi := range a.Fit.Pi {
 			total += pi
 		}
-		add(fitActive, slices.Repeat([]float64{total / float64(len(a.Fit.Pi))}, a.Record.Rounds), false)
+		mean := a.Fit.Mean
+		if mean == nil {
+			mean = slices.Repeat([]float64{total / float64(len(a.Fit.Pi))}, a.Record.Rounds)
+		}
+		add(fitActive, mean, false)
 	}
 	return chart
 }

@@ -36,7 +36,8 @@ func chainsOf(t *testing.T, n, rounds int) Activity {
 	}
 	return Activity{
 		Title: "clusters", Record: availability.RecordOf(model, n, rounds), Mean: mean,
-		Chains: &Chains{pi, lambda}, Fit: &Chains{slices.Repeat([]float64{0.4}, n), slices.Repeat([]float64{0.3}, n)},
+		Chains: &Chains{Pi: pi, Lambda: lambda},
+		Fit:    &Chains{Pi: slices.Repeat([]float64{0.4}, n), Lambda: slices.Repeat([]float64{0.3}, n)},
 	}
 }
 
@@ -142,7 +143,7 @@ func TestHeatMap(t *testing.T) {
 	if got := chart.Z[0][66]; math.Abs(got-1./3) > 1e-12 {
 		t.Errorf("bin of clients 198, 199 and 200: %g, want 1/3", got)
 	}
-	a.Chains = &Chains{make([]float64, n), make([]float64, n)}
+	a.Chains = &Chains{Pi: make([]float64, n), Lambda: make([]float64, n)}
 	for i := range n {
 		a.Chains.Pi[i] = -float64(i)
 	}

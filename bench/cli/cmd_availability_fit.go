@@ -144,6 +144,11 @@ trace against the chains.`,
 				pi, lambda := result.Clients[i].Feasible()
 				drawn.Fit.Pi, drawn.Fit.Lambda = append(drawn.Fit.Pi, pi), append(drawn.Fit.Lambda, lambda)
 			}
+			for t := range result.Rounds {
+				if result.Cycle.Found() {
+					drawn.Fit.Mean = append(drawn.Fit.Mean, result.Cycle.At(t)/float64(len(result.Clients)))
+				}
+			}
 			f := activity.Figure(drawn)
 			if err := out.Write(func(w io.Writer) error { return f.Write(w, kind, inches) }); err != nil {
 				return err
@@ -299,8 +304,8 @@ func fitSummary(path string, notes []string, result *fit.Result) string {
 					line("  and %d more", len(g.Groups)-k)
 					break
 				}
-				line("  %s (%s): π = %.3g, λ = %.3g, correlation of changes %.2f",
-					files.Count(len(of.Clients), "client"), some(of.Clients), of.Pi, of.Lambda, of.Together)
+				line("  %s (%s): π = %s, λ = %s, correlation of changes %.2f", files.Count(len(of.Clients), "client"),
+					some(of.Clients), within(of.Pi), within(of.Lambda), of.Together)
 			}
 		}
 	}
@@ -342,7 +347,12 @@ func fitSummary(path string, notes []string, result *fit.Result) string {
 }
 
 // within formats an estimate with its interval.
-func within(v fit.Interval) string { return fmt.Sprintf("%.4g (%.4g to %.4g)", v.Value, v.Low, v.High) }
+func within(v fit.Interval) string {
+	if !v.Given() {
+		return fmt.Sprintf("%.3g", v.Value)
+	}
+	return fmt.Sprintf("%.3g (%.3g to %.3g)", v.Value, v.Low, v.High)
+}
 
 // probability formats a p-value.
 func probability(p float64) string {

@@ -243,8 +243,9 @@ func TestModels(t *testing.T) {
 					if c >= 5 {
 						pi, lambda = 0.1, float64(c)/10
 					}
-					ok = ok && len(g.Clients) == 6 && g.Clients[5] == 6*c+5 && math.Abs(g.Pi-pi) < 0.1 &&
-						math.Abs(g.Lambda-lambda) < 0.1 && g.Together > 0.999
+					ok = ok && len(g.Clients) == 6 && g.Clients[5] == 6*c+5 && g.Together > 0.999 &&
+						math.Abs(g.Pi.Value-pi) < 0.1 && g.Pi.Low < g.Pi.Value && g.Pi.Value < g.Pi.High &&
+						math.Abs(g.Lambda.Value-lambda) < 0.1 && g.Lambda == r.Clients[6*c].Lambda
 				}
 				return ok && r.Groups.Alone() == 0 && r.Tests.Order.Clients == 10
 			}, "ten groups of six with their π and λ",

@@ -23,9 +23,9 @@ type Groups struct {
 
 // Group is a group of clients.
 type Group struct {
-	Clients    []int   // ascending
-	Pi, Lambda float64 // mean of its clients
-	Together   float64 // mean correlation of the changes of its pairs
+	Chain            // of what more than half of its clients are in each round
+	Clients  []int   // ascending
+	Together float64 // mean correlation of the changes of its pairs
 }
 
 const (
@@ -111,10 +111,10 @@ func groupsOf(r *rand.Rand, record availability.Record, clients []Client) (g Gro
 		for m, at := range of {
 			i := g.clients[at]
 			group.Clients = append(group.Clients, i)
-			group.Pi += clients[i].Pi.Value / float64(len(of))
-			group.Lambda += clients[i].Lambda.Value / float64(len(of))
 			theirs[m] = rows[at]
 		}
+		most := count(majority(theirs, record.Rounds), record.Rounds)
+		group.Chain = chainOf(&most)
 		pairs := 0.0
 		eachPair(theirs, theirs, record.Rounds, func(_, _ int, c float64) { group.Together += c; pairs++ })
 		group.Together /= pairs
@@ -194,6 +194,21 @@ func changesOf(rows [][]uint64, rounds int) (changed [][]uint64, n []float64) {
 		}
 	}
 	return changed, n
+}
+
+// majority returns the row of what more than half of the rows are in each round.
+func majority(rows [][]uint64, rounds int) []uint64 {
+	most := make([]uint64, len(rows[0]))
+	for t := range rounds {
+		active := 0
+		for _, row := range rows {
+			active += int(row[t/64] >> (t % 64) & 1)
+		}
+		if 2*active > len(rows) {
+			most[t/64] |= 1 << (t % 64)
+		}
+	}
+	return most
 }
 
 // rotate returns the row whose round t is round t+by of the given one, modulo the rounds.
