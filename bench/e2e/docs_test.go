@@ -291,7 +291,7 @@ const docsSmallRuns = "ROLLCALL_TEST_SMALL_RUNS"
 var (
 	docsNumbers = map[string]int{
 		"rounds": 3, "clients": 4, "local-steps": 1, "batch": 4, "eval-every": 1, "warmup": 0, "crossed": 5,
-		"train-size": 60, "test-size": 20,
+		"train-size": 60, "test-size": 20, "chain-sample": 4, "trace-sample": 4,
 	}
 	docsLists = map[string]int{"seeds": 3, "lrs": 2, "server-lrs": 2}
 )
@@ -316,7 +316,7 @@ func docsSmall(args []string) []string {
 		return docsSmall(strings.Fields("sweep --name demo --methods fedau,mifa --availability sine --data synthetic " +
 			"--nets lenet5"))
 	case path == "rollcall results recheck" && first == "results/replay":
-		return append(args, "--minutes", "0.1", "--only", "cafed-i1") // generated data, 1 s a run
+		return append(args, "--minutes", "0.2", "--only", "cafed-i1") // generated data, 1 s a run
 	case cmd.Parent().Name() == "data" && slices.Contains(datasets.Names(), first):
 		return append(words, "leaf")
 	case path == "rollcall results show":
@@ -351,7 +351,7 @@ func docsSmall(args []string) []string {
 			}
 		case "train-size", "test-size":
 			isNumber = flags.Lookup("data").Value.String() == "synthetic" && cmd.Name() != "bench" // else of no use
-		case "crossed":
+		case "crossed", "chain-sample", "trace-sample":
 			isNumber = set
 		}
 		switch most, isCut := docsLists[f.Name]; {
