@@ -74,9 +74,9 @@ func (c *counts) add(events, trials int, p float64) error {
 
 // Over 1,500 seeds: client i is active in round t, the first ones too, as often as Probabilities says, and in two
 // rounds that follow each other as often as π and λ say, if its p_i^t do not change. A count is within 5.5 standard
-// errors, and the mean of z² is near 1. The counts of a client's rounds depend on each other, with markov-q by λ = 0.95 from round
-// to round, so that the mean is of few independent numbers and its bounds are wide; a wrong probability makes it 10 and
-// more.
+// errors, and the mean of z² is near 1. The counts of a client's rounds depend on each other, with markov-q by λ = 0.95
+// from round to round, so that the mean is of few independent numbers and its bounds are wide; a wrong probability
+// makes it 10 and more.
 func TestDrawsAreAsProbable(t *testing.T) {
 	const seeds, clients, rounds = 1500, 10, 40
 	for _, v := range variants() {
@@ -263,7 +263,8 @@ func TestCyclesGoRound(t *testing.T) {
 }
 
 // A population takes clients out of a model, which is otherwise as it is: who is active has a probability above 0, and
-// π is the mean of p over the rounds of the run. Clients join and leave in the order and in the rounds of the definition.
+// π is the mean of p over the rounds of the run. Clients join and leave in the order and in the rounds of the
+// definition.
 func TestPopulations(t *testing.T) {
 	const clients, rounds = 10, 40
 	for _, text := range []string{

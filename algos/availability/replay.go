@@ -123,10 +123,10 @@ func (r *replay) load(block int) {
 }
 
 // Stationary returns the file's π and λ, if it has them, or the averages over the rounds of the trace that the run
-// sees, from round 0: the mean of the probabilities or the share of active rounds, and λ = P(active | active) + P(inactive |
-// inactive) − 1 from the counts of transitions. λ is 0 for a client that is in one state only before its last round,
-// and of rounds that are drawn. If a trace repeats that the run sees whole, its first round follows its last. Rounds
-// after the end of a trace that does not repeat do not count: nobody is active who could be weighed.
+// sees, from round 0: the mean of the probabilities or the share of active rounds, and λ = P(active | active) +
+// P(inactive | inactive) − 1 from the counts of transitions. λ is 0 for a client that is in one state only before its
+// last round, and of rounds that are drawn. If a trace repeats that the run sees whole, its first round follows its
+// last. Rounds after the end of a trace that does not repeat do not count: nobody is active who could be weighed.
 func (r *replay) Stationary() (pi, lambda []float64) {
 	return slices.Clone(r.pi), slices.Clone(r.lambda)
 }
