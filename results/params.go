@@ -2,6 +2,7 @@ package results
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,9 @@ func (p Params) Only(names ...string) Params {
 func (p Params) Without(names ...string) Params {
 	return p.keep(func(setting string) bool { return !slices.Contains(names, nameOf(setting)) })
 }
+
+// Unnamed returns the settings without the names of files, whose content names a run: see [FileSettings].
+func (p Params) Unnamed() Params { return p.Without(slices.Collect(maps.Keys(FileSettings))...) }
 
 // Minus returns the settings that are not also in more with the same value.
 func (p Params) Minus(more Params) Params {

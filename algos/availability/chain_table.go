@@ -78,10 +78,9 @@ func ReadChain(r io.Reader) (*ChainTable, error) {
 					line, name, of[0], of[1])
 			}
 			pi, lambda = stationaryOf(of[0], of[1])
-		} else if constant := (pi == 0 || pi == 1) && lambda == 0; !constant {
-			if err := feasible(pi, lambda); err != nil {
-				return nil, fmt.Errorf("line %d: client %.80q: %w", line, name, err)
-			}
+		}
+		if err := possible(pi, lambda); err != nil {
+			return nil, fmt.Errorf("line %d: client %.80q: %w", line, name, err)
 		}
 		names = append(names, name)
 		table.Pi, table.Lambda = append(table.Pi, pi), append(table.Lambda, lambda)
@@ -91,6 +90,17 @@ func ReadChain(r io.Reader) (*ChainTable, error) {
 	}
 	table.order(names)
 	return table, nil
+}
+
+// possible returns an error if no client has (π, λ), one that never changes included.
+func possible(pi, lambda float64) error {
+	switch {
+	case pi != 0 && pi != 1:
+		return feasible(pi, lambda)
+	case lambda != 0:
+		return fmt.Errorf("lambda %g at pi %g, which never changes, want 0", lambda, pi)
+	}
+	return nil
 }
 
 // order sorts the chains by their clients' names, if these are the numbers from 0.

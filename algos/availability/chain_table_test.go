@@ -55,7 +55,11 @@ func TestReadChainRefuses(t *testing.T) {
 		{"client,pi,lambda\n0,0.5,NaN\n", `line 2: client "0": lambda NaN at pi 0.5, ` + noChain +
 			"want at least -1 and below 1"},
 		{"client,pi,lambda\n0,1.5,0\n", `line 2: client "0": pi 1.5, want above 0 and below 1`},
-		{"client,pi,lambda\n0,1,0.5\n", `line 2: client "0": pi 1, want above 0 and below 1`},
+		{"client,pi,lambda\n0,1,0.5\n", `line 2: client "0": lambda 0.5 at pi 1, which never changes, want 0`},
+		{
+			"client,to_active,to_inactive\n0,1e-320,1e-320\n", `line 2: client "0": lambda 1 at pi 0.5, ` + noChain +
+				"want at least -1 and below 1",
+		},
 		{
 			"client,pi,lambda\n0,0.2,-0.5\n", `line 2: client "0": lambda -0.5 at pi 0.2, ` + noChain +
 				"want at least -0.25 and below 1",

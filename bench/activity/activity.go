@@ -163,13 +163,17 @@ func (a *Activity) runLengths() plot.LineChart {
 	}
 	chart := plot.LineChart{
 		Title: "How long clients stay, or stay away", XLabel: "k, rounds", YLabel: "P(run of k rounds or more)",
-		LogY: true, YMin: files.Some(0.7 * lowest), YMax: files.Some(1.1),
+		LogY: true, YMin: files.Some(min(0.7*lowest, 0.09)), YMax: files.Some(1.1),
 	}
+	complete := map[string]bool{active: len(here.Ended) >= len(here.Cut), away: len(gone.Ended) >= len(gone.Cut)}
 	for _, name := range []string{active, away, chainActive, chainAway, fitActive, fitAway} {
 		p := survival[name]
 		line := plot.Series{Name: name}
 		for k := 0; k < min(len(p), longest); k += max(1, longest/mostPoints) {
 			line.X, line.Y = append(line.X, float64(k+1)), append(line.Y, p[k])
+		}
+		if complete[name] && len(p) > 0 && len(p) <= longest { // no run is longer: down to the floor
+			line.X, line.Y = append(line.X, float64(len(p)+1)), append(line.Y, chart.YMin.Value)
 		}
 		if len(line.X) > 0 {
 			chart.Series = append(chart.Series, line)

@@ -146,10 +146,11 @@ to expect.`,
 			return err
 		}
 		if draws {
-			f := activity.Figure(activity.Activity{
-				Title: availabilityTitle(&s, given), Record: record, Mean: mean,
-				Chains: &activity.Chains{Pi: clients.Pi, Lambda: clients.Lambda},
-			})
+			drawn := activity.Activity{Title: availabilityTitle(&s, given), Record: record, Mean: mean}
+			if s.Population == "none" { // else π is of the whole run, and λ of the time in the federation
+				drawn.Chains = &activity.Chains{Pi: clients.Pi, Lambda: clients.Lambda}
+			}
+			f := activity.Figure(drawn)
 			if err := drawing.Write(func(w io.Writer) error { return f.Write(w, kind, inches) }); err != nil {
 				return err
 			}

@@ -140,8 +140,10 @@ func (f *Federation) anyoneTrains(ctx context.Context) error {
 		}
 	}
 	why := fmt.Sprintf("nobody is available in %s under %s", files.Count(s.Rounds, "round"), s.Availability)
-	if s.P.Valid {
-		why += fmt.Sprintf(" with --p %g", s.P.Value)
+	for _, name := range []string{"p", "population", "min-separation", "outages"} {
+		if value := s.Get(name); value != "none" && value != "0" || name == "p" && s.P.Valid {
+			why += fmt.Sprintf(" with --%s %s", name, value)
+		}
 	}
 	if p.empty > 0 {
 		why = fmt.Sprintf("%d of %s have no sample to train on", p.empty, files.Count(s.Clients, "client"))

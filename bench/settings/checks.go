@@ -147,7 +147,7 @@ func (s *Settings) checkAvailability() error {
 		n    files.Optional
 	}{{"trace-sample", s.TraceSample}, {"chain-sample", s.ChainSample}} {
 		if f.n.Valid && int(f.n.Value) != s.Clients {
-			return Usagef("--%s %g: with --clients %d, want the same number", f.flag, f.n.Value, s.Clients)
+			return Usagef("--%s %.0f: with --clients %d, want the same number", f.flag, f.n.Value, s.Clients)
 		}
 	}
 	if s.Draws == "numpy" && (s.Chained() || s.P.Valid || !s.independent()) {

@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"rollcall/algos"
 	"rollcall/datasets"
@@ -59,7 +60,8 @@ func (g Given) Implied() (all Given) {
 		}
 		for _, o := range r.Overrides {
 			if o.Value == itself {
-				if o.Value = s.Value; s.Value == none {
+				o.Value = s.Value
+				if n, err := strconv.Atoi(s.Value); err != nil || n < 1 { // none, or refused later
 					continue
 				}
 			}

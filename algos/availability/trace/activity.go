@@ -97,8 +97,9 @@ func (rows *activityRows) add(line int, record []string) error {
 	if err != nil {
 		return err
 	}
-	active := cell(colActive) == "1"
-	if !active && cell(colActive) != "0" {
+	here, err := cellOf(cell(colActive))
+	active := here == 1
+	if err != nil || here != 0 && here != 1 {
 		return fmt.Errorf("client %s: active %.80q, want 0 or 1", quoted(id), cell(colActive))
 	}
 	number := func(column int, low float64) (float64, error) {

@@ -28,14 +28,18 @@ func readCSV(r io.Reader, o Options) (*Trace, error) {
 		return nil, fmt.Errorf("line 1: %w", commas)
 	}
 	number := func(field string) bool { _, err := files.ParseNumber(field, 64); return err == nil }
+	// pandas and R write the numbers of the rows in front, below an empty name.
+	index := len(header) > 1 && header[0] == ""
 	switch {
 	case o.isMatrix():
 		return readMatrix(in, header, o)
 	case o.Format != Activity && slices.Equal(header, []string{"client", "start", "end"}):
-		return readIntervals(in, o)
+		return readIntervals(in, 0, o)
+	case o.Format != Activity && index && slices.Equal(header[1:], []string{"client", "start", "end"}):
+		return readIntervals(in, 1, o)
 	case o.Format != Intervals && hasColumns(header):
 		return readActivity(in, header, o)
-	case o.Format == "" && (number(header[0]) || (header[0] == "client" || header[0] == "round") && len(header) > 1 &&
+	case o.Format == "" && (number(header[0]) || index && (number(header[1]) || header[1] == "V1") || (header[0] == "client" || header[0] == "round") && len(header) > 1 &&
 		(header[0] == "round" || number(header[1]))):
 		o.Format = Matrix
 		return readMatrix(in, header, o)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"rollcall/internal/files"
@@ -75,9 +76,10 @@ func (rows *intervalRows) all(yield func(*intervalRow) bool) {
 	}
 }
 
-func readIntervals(in *files.CSVReader, o Options) (*Trace, error) {
+// readIntervals reads the rows, of which the first columns are left out.
+func readIntervals(in *files.CSVReader, without int, o Options) (*Trace, error) {
 	rows := &intervalRows{}
-	err := eachRow(in, func(line int, record []string) error { return rows.add(line, record, o) })
+	err := eachRow(in, func(line int, record []string) error { return rows.add(line, record[without:], o) })
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func readIntervals(in *files.CSVReader, o Options) (*Trace, error) {
 		}
 	}
 	perRound := cmp.Or(o.RoundSeconds, 1)
-	round := func(x float64) uint32 { return uint32(max(math.Ceil((x-o.Offset)/perRound), 0)) }
+	round := func(x float64) uint32 { return uint32(max(ceil((x-o.Offset)/perRound), 0)) }
 	t, s := &Trace{IDs: ids, Notes: notes}, &spans{from: make([]int32, 1, len(ids)+1)}
 	s.start, s.end = make([]uint32, 0, len(order)), make([]uint32, 0, len(order))
 	for c := range ids {
@@ -123,6 +125,15 @@ func readIntervals(in *files.CSVReader, o Options) (*Trace, error) {
 	}
 	t.source = s
 	return t, nil
+}
+
+// ceil returns the least whole number that is not below x. What is a whole number but for the rounding of float64 is
+// that number: round 13 of 7.3 s begins at 94.9, though 94.9/7.3 is a little more than 13.
+func ceil(x float64) float64 {
+	if near := math.Round(x); math.Abs(x-near) <= 1e-12*max(1, near) {
+		return near
+	}
+	return math.Ceil(x)
 }
 
 func (rows *intervalRows) add(line int, record []string, o Options) error {
@@ -170,8 +181,12 @@ func (rows *intervalRows) time(id, text string, o Options) (float64, error) {
 	x, err := files.ParseNumber(text, 64)
 	fits := x/cmp.Or(o.RoundSeconds, 1) < lastRound || unixUnit(x) >= 0
 	if err != nil || !(x >= 0 && fits) {
-		return 0, fmt.Errorf("client %s: time %.80q, want a number from 0 to below %d rounds",
-			quoted(id), text, lastRound)
+		dates := ""
+		if strings.Count(text, "-") == 2 && text[0] != '-' || strings.Count(text, ":") > 0 {
+			dates = "; dates are not read, but Unix times are"
+		}
+		return 0, fmt.Errorf("client %s: time %.80q, want a number from 0 to below %d rounds%s",
+			quoted(id), text, lastRound, dates)
 	}
 	return x, nil
 }

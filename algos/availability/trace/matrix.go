@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"rollcall/internal/files"
 )
@@ -48,7 +49,17 @@ type table struct {
 
 func readMatrix(in *files.CSVReader, first []string, o Options) (*Trace, error) {
 	m := &table{perRound: o.Format == MatrixRounds}
-	named := first[0] == "client" || first[0] == "round"
+	named := first[0] == "client" || first[0] == "round" || first[0] == "" // as pandas and R name no index
+	if !named && len(first) > 2 {
+		numbered := true
+		for k, name := range first {
+			numbered = numbered && trimmed(name) == strconv.Itoa(k)
+		}
+		if numbered {
+			return nil, errors.New("line 1: 0, 1, 2 …, as a header has them, want none, or the word client or round, " +
+				"and a name at the start of each row, before it")
+		}
+	}
 	if named {
 		m.perRound, m.ids = first[0] == "round", &devices{}
 		for k, name := range first[1:] {
@@ -56,7 +67,7 @@ func readMatrix(in *files.CSVReader, first []string, o Options) (*Trace, error) 
 				if err := m.ids.add(trimmed(name)); err != nil {
 					return nil, fmt.Errorf("line 1: %w", err)
 				}
-			} else if trimmed(name) != strconv.Itoa(k) {
+			} else if trimmed(name) != strconv.Itoa(k) && trimmed(name) != "V"+strconv.Itoa(k+1) { // R's names
 				return nil, fmt.Errorf("line 1: column %d: round %.80q, want %d", k+2, name, k)
 			}
 		}
@@ -100,12 +111,25 @@ func readMatrix(in *files.CSVReader, first []string, o Options) (*Trace, error) 
 func (m *table) addRow(record []string) error {
 	m.rows++
 	for k, text := range record {
-		x, err := files.ParseNumber(trimmed(text), 64)
+		x, err := cellOf(trimmed(text))
 		if err != nil || !m.add(x) {
 			return fmt.Errorf("column %d: %.80q, %s", k+1, text, wantCell)
 		}
 	}
 	return nil
+}
+
+// cellOf returns a number, or 1 and 0 for what programs write for true and false.
+func cellOf(text string) (float64, error) {
+	x, err := files.ParseNumber(text, 64)
+	switch {
+	case err == nil:
+	case strings.EqualFold(text, "true"):
+		return 1, nil
+	case strings.EqualFold(text, "false"):
+		return 0, nil
+	}
+	return x, err
 }
 
 func readNPY(r io.Reader, o Options) (*Trace, error) {

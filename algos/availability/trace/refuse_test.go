@@ -163,7 +163,7 @@ func TestRefuses(t *testing.T) {
 			"round", activity + "-1,0,1,1,1,0\n", rounds,
 			`line 2: round "-1", want a whole number from 0 to below 2147483648`,
 		},
-		{"active", activity + "0,0,true,1,1,0\n", rounds, `line 2: client 0: active "true", want 0 or 1`},
+		{"active", activity + "0,0,yes,1,1,0\n", rounds, `line 2: client 0: active "yes", want 0 or 1`},
 		{
 			"probability", activity + "0,0,1,1.5,1,0\n", rounds,
 			`line 2: client 0: probability "1.5", want a number from 0 ` + "to 1",

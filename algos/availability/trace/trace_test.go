@@ -582,3 +582,51 @@ func (a *again) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// What pandas, R and spreadsheets make of the same table is the same trace.
+func TestTablesOfOthers(t *testing.T) {
+	want := []uint64{0b0101, 0b0110}
+	for name, file := range map[string]string{
+		"matrix":                 "1,0,1,0\n0,1,1,0\n",
+		"pandas":                 ",0,1,2,3\n0,1,0,1,0\n1,0,1,1,0\n",
+		"pandas, true and false": ",0,1,2,3\n0,True,False,True,False\n1,False,True,True,False\n",
+		"R":                      "\"\",\"V1\",\"V2\",\"V3\",\"V4\"\n\"1\",1,0,1,0\n\"2\",0,1,1,0\n",
+		"spreadsheet":            "\ufeffclient,0,1,2,3\r\na,1,0,1,0\r\nb,0,1,1,0\r\n",
+		"intervals of pandas":    ",client,start,end\n0,0,0,1\n1,0,2,3\n2,1,1,3\n",
+		"activity":               "client,round,active\n0,0,1.0\n0,1,FALSE\n0,2,true\n1,1,1\n1,2,1\n1,0,0\n",
+	} {
+		got, err := Read(strings.NewReader(file), Options{Clients: 2})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		words := make([]uint64, 2)
+		if got.Block(0, words); !slices.Equal(words, want) {
+			t.Errorf("%s: rounds %04b, want %04b", name, words, want)
+		}
+	}
+}
+
+// A time that is on the grid of the rounds in the file is on it here, whatever float64 makes of their ratio.
+func TestTimesOnTheGrid(t *testing.T) {
+	for _, perRound := range []float64{0.1, 0.3, 0.7, 7.3, 13.37, 0.01} {
+		var file strings.Builder
+		file.WriteString("client,start,end\n")
+		for k := range 1000 {
+			fmt.Fprintf(&file, "c%d,%.10g,%.10g\n", k, float64(k)*perRound, float64(k+3)*perRound)
+		}
+		got := must.Get(Read(strings.NewReader(file.String()), Options{RoundSeconds: perRound}))(t)
+		words := make([]uint64, 1000)
+		for block := range 17 {
+			got.Block(block, words)
+			for k, word := range words {
+				for r := range 64 {
+					round := 64*block + r
+					if there := word>>r&1 == 1; there != (round >= k && round < k+3) {
+						t.Fatalf("rounds of %g s: client %d: round %d: %t", perRound, k, round, there)
+					}
+				}
+			}
+		}
+	}
+}

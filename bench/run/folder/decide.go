@@ -325,7 +325,7 @@ func (w *Want) CheckRows(rows []results.CurveRow) error {
 		is, wants := nets.Numerics(r.Engine, r.Precision), w.About.Numerics
 		r.Table = w.Row.Table
 		switch {
-		case r.Setup != w.Row.Setup || r.Seed != w.Row.Seed || r.Params != w.Row.Params:
+		case r.Setup != w.Row.Setup || r.Seed != w.Row.Seed || r.Params.Unnamed() != w.Row.Params.Unnamed():
 			return fmt.Errorf("row %d: of another run", i+1)
 		case is != wants && !w.AnyKind:
 			return fmt.Errorf("numerics %s, want %s", is, wants)

@@ -416,3 +416,16 @@ func contents(t *testing.T, dir string) map[string]string {
 	})
 	return all
 }
+
+// The rows of a run whose trace was named by another path are its rows: the content names the run.
+func TestRowsUnderAnotherPath(t *testing.T) {
+	w := wanted(t)
+	w.Row.Params = results.NewParams("p=0.5", "trace=log.csv")
+	kept := rows(w, 3)
+	w.Row.Params = results.NewParams("p=0.5", "trace=./log.csv")
+	must.OK(t, w.CheckRows(kept))
+	w.Row.Params = results.NewParams("p=0.6", "trace=log.csv")
+	if err := w.CheckRows(kept); err == nil {
+		t.Error("rows of another p: no error")
+	}
+}
