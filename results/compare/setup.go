@@ -209,8 +209,10 @@ func (s *setup) available() string {
 			ifSet("turns of %s rounds", s.get(r, "on")), ifSet("σ = %s", s.get(r, "sigma")),
 			ifSet("exponent %s", s.get(r, "size-power")), ifSet("%s seconds a round", s.get(r, "round-seconds")),
 			ifSet("%s clients drawn from the file", cmp.Or(s.get(r, "trace-sample"), s.get(r, "chain-sample"))),
-			ifSet("round 0 at time %s of the file", s.get(r, "trace-offset")), ifSet("population %s", s.get(r, "population")),
-			ifSet("away for %s rounds after each round", s.get(r, "min-separation")), ifSet("outages %s", s.get(r, "outages")),
+			ifSet("round 0 at time %s of the file", s.get(r, "trace-offset")),
+			ifSet("population %s", s.get(r, "population")),
+			ifSet("away for %s rounds after each round", s.get(r, "min-separation")),
+			ifSet("outages %s", s.get(r, "outages")),
 		}
 		return r.Availability + ifSet(" (%s)", withCommas(about...))
 	})

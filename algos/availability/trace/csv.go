@@ -27,7 +27,6 @@ func readCSV(r io.Reader, o Options) (*Trace, error) {
 	case commas != nil:
 		return nil, fmt.Errorf("line 1: %w", commas)
 	}
-	number := func(field string) bool { _, err := files.ParseNumber(field, 64); return err == nil }
 	// pandas and R write the numbers of the rows in front, below an empty name.
 	index := len(header) > 1 && header[0] == ""
 	switch {
@@ -39,8 +38,7 @@ func readCSV(r io.Reader, o Options) (*Trace, error) {
 		return readIntervals(in, 1, o)
 	case o.Format != Intervals && hasColumns(header):
 		return readActivity(in, header, o)
-	case o.Format == "" && (number(header[0]) || index && (number(header[1]) || header[1] == "V1") || (header[0] == "client" || header[0] == "round") && len(header) > 1 &&
-		(header[0] == "round" || number(header[1]))):
+	case o.Format == "" && looksLikeMatrix(header):
 		o.Format = Matrix
 		return readMatrix(in, header, o)
 	}
@@ -48,6 +46,18 @@ func readCSV(r io.Reader, o Options) (*Trace, error) {
 		header = append(header[:8:8], "…")
 	}
 	return nil, fmt.Errorf("line 1: columns %.80q, want %s", header, o.wanted())
+}
+
+// looksLikeMatrix reports whether the first row is that of a matrix: numbers, or the header that one may have.
+func looksLikeMatrix(first []string) bool {
+	number := func(field string) bool { _, err := files.ParseNumber(field, 64); return err == nil }
+	switch {
+	case number(first[0]) || len(first) < 2:
+		return number(first[0])
+	case first[0] == "":
+		return number(first[1]) || first[1] == "V1" // R's name of the first column
+	}
+	return first[0] == "round" || first[0] == "client" && number(first[1])
 }
 
 // wanted says how a file of the format begins.
