@@ -77,6 +77,9 @@ func (p Params) Without(names ...string) Params {
 // Unnamed returns the settings without the names of files, whose content names a run: see [FileSettings].
 func (p Params) Unnamed() Params { return p.Without(slices.Collect(maps.Keys(FileSettings))...) }
 
+// Files returns the settings that name files.
+func (p Params) Files() Params { return p.Only(slices.Collect(maps.Keys(FileSettings))...) }
+
 // Minus returns the settings that are not also in more with the same value.
 func (p Params) Minus(more Params) Params {
 	drop := more.list()

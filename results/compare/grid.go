@@ -65,10 +65,13 @@ func (c Comparing) Grid() Grid {
 	clients := slices.ContainsFunc(c.Columns, func(r Order) bool { return r.Clients != c.Columns[0].Clients })
 	// Settings that the whole table shares do not distinguish columns. Learning rates never do.
 	common := results.CommonParams(c.Columns, func(r Order) results.Params { return r.own })
+	files := sharedFiles(c.Columns, func(r Order) string { return r.Availability },
+		func(r Order) results.Params { return r.own })
 	var places []placed
 	c.blocks(func(rows []ComparisonRow, order Order) {
 		shared := order.own.Without(results.Rates...)
-		column := GridColumn{Data: order.Data, Set: shared.Minus(common).Words(", "), Metric: order.Metric}
+		column := GridColumn{Data: order.Data, Metric: order.Metric}
+		column.Set = shared.Minus(common).Minus(files[order.Availability]).Words(", ")
 		if alphas && order.Alpha.Valid {
 			column.Set = strings.TrimSuffix("alpha="+order.Alpha.String()+", "+column.Set, ", ")
 		}
@@ -109,6 +112,19 @@ func (c Comparing) Grid() Grid {
 		g.Columns[i].Over, _ = over(g.Columns[i].Metric, rows)
 	}
 	return g
+}
+
+// sharedFiles returns, for each availability model, the settings that name files and that all its rows share: the file of
+// a trace belongs to the model, and tells none of its numbers from another.
+func sharedFiles[T any](
+	rows []T, availability func(T) string, params func(T) results.Params,
+) map[string]results.Params {
+	shared := map[string]results.Params{}
+	names, members := results.Grouped(rows, availability)
+	for _, name := range names {
+		shared[name] = results.CommonParams(members[name], params).Files()
+	}
+	return shared
 }
 
 // column returns the index of a column, and adds the column if it is new.

@@ -281,9 +281,10 @@ func layOut(rows []*ComparisonRow, why string, below *notes) *table {
 		words = append(words, own.Short(";", all...), note, r.Label)
 		return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
 	}
+	files := sharedFiles(rows, func(r *ComparisonRow) string { return r.Availability }, params)
 	var places []placed
 	for _, r := range rows {
-		own := r.own.Minus(common)
+		own := r.own.Minus(common).Minus(files[r.Availability])
 		line := label(r, own.Without(results.Rates...), "")
 		places = append(places, placed{r, 0, line, own, t.column(r.Availability, r.Data)})
 	}
