@@ -10,7 +10,8 @@
 //		active := model.Active(t)  // ascending
 //	}
 //
-// A model of independent rounds is a formula in independent.go; a model with a state is like the two of markov.go, on
-// the chains of chain.go. Add its name to the list in availability.go, and its settings to [Options] and [Defaults]:
-// the tests that go through [Names] then run it with all others.
+// A model of independent rounds is a formula in independent.go; a model with a state is like those of markov.go, on the
+// chains of chain.go, or those of cycles.go. Add its name to the list in availability.go, and its settings to [Options]
+// and [Defaults]: the tests that go through [Names] then run it with all others. What any model may have besides is in
+// population.go, separation.go and outages.go, and recorded traces are read by package trace.
 package availability

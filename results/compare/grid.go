@@ -114,8 +114,8 @@ func (c Comparing) Grid() Grid {
 	return g
 }
 
-// sharedFiles returns, for each availability model, the settings that name files and that all its rows share: the file of
-// a trace belongs to the model, and tells none of its numbers from another.
+// sharedFiles returns, for each availability model, the settings that name files and that all its rows share: the file
+// of a trace belongs to the model, and tells none of its numbers from another.
 func sharedFiles[T any](
 	rows []T, availability func(T) string, params func(T) results.Params,
 ) map[string]results.Params {
