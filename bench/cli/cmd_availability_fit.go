@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -182,6 +185,7 @@ func readRecord(path string, o trace.Options, rounds int) (*trace.Trace, availab
 	case rounds == 0, tr.Rounds > 0 && rounds > tr.Rounds:
 		rounds = tr.Rounds
 	}
+	tr = byNumber(tr)
 	record := availability.NewRecord(len(tr.IDs), rounds)
 	words := make([]uint64, len(tr.IDs))
 	for block := 0; 64*block < rounds; block++ {
@@ -192,6 +196,21 @@ func readRecord(path string, o trace.Options, rounds int) (*trace.Trace, availab
 		}
 	}
 	return tr, record, nil
+}
+
+// byNumber returns a trace whose clients are in the order of their ids, if all of these are numbers: as a run numbers
+// the clients of a file that has all numbers from 0 on.
+func byNumber(tr *trace.Trace) *trace.Trace {
+	number, index := make([]int, len(tr.IDs)), make([]int32, len(tr.IDs))
+	for i, id := range tr.IDs {
+		n, err := strconv.Atoi(id)
+		if err != nil {
+			return tr
+		}
+		number[i], index[i] = n, int32(i)
+	}
+	slices.SortStableFunc(index, func(a, b int32) int { return cmp.Compare(number[a], number[b]) })
+	return tr.Take(index)
 }
 
 // known returns a number, missing if it is NaN.
