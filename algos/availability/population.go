@@ -23,14 +23,14 @@ import (
 type population struct {
 	Model
 	belongs func(t, i int) bool
-	pi      []float64 // [N] the mean of p_i^t over the rounds of the run
-	lambda  []float64 // [N]
+	clients int // N
+	rounds  int // T
 }
 
 // changing returns a model with the population of o.
 func changing(m Model, o *Options) (Model, error) {
-	p := &population{Model: m}
 	n := len(o.Base)
+	p := &population{Model: m, clients: n, rounds: o.Rounds}
 	if o.Rounds < 1 || o.Rounds > math.MaxInt32 {
 		return nil, errors.New("population: without the rounds of the run, want them")
 	}
@@ -46,13 +46,6 @@ func changing(m Model, o *Options) (Model, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("population %q: %w", o.Population, err)
-	}
-	p.pi = mean(p, n, o.Rounds)
-	_, p.lambda = m.Stationary()
-	for i, pi := range p.pi {
-		if pi == 0 {
-			p.lambda[i] = 0
-		}
 	}
 	return p, nil
 }
@@ -116,5 +109,12 @@ func (p *population) Active(t int) []int {
 // Stationary returns the mean of p_i^t over the rounds of the run, and the model's λ_i, of the time in which a client
 // belongs to the federation; 0 for a client that never does.
 func (p *population) Stationary() (pi, lambda []float64) {
-	return slices.Clone(p.pi), slices.Clone(p.lambda)
+	pi = mean(p, p.clients, p.rounds)
+	_, lambda = p.Model.Stationary()
+	for i := range pi {
+		if pi[i] == 0 {
+			lambda[i] = 0
+		}
+	}
+	return pi, lambda
 }

@@ -19,7 +19,7 @@ type separated struct {
 	r     int       // R
 	start []float64 // [N] p_i before round 0
 	free  []int     // [N] the first round after those computed in which the client may be active
-	pi    []float64 // [N]
+	mean  int       // rounds over which π is a mean; 0: q does not change, and π is start
 
 	// The probabilities are computed one round after the other.
 	t    int         // the round of p; −1: none yet
@@ -45,13 +45,10 @@ func separate(m *independent, r, rounds int) (Model, error) {
 		}
 	}
 	s.rewind()
-	switch {
-	case m.Period == 1: // q does not change
-		s.pi = s.start
-	case rounds > math.MaxInt32:
-		return nil, errors.New("separation: without the rounds of the run, want them")
-	default:
-		s.pi = mean(s, n, rounds)
+	if m.Period > 1 {
+		if s.mean = rounds; rounds < 1 || rounds > math.MaxInt32 {
+			return nil, errors.New("separation: without the rounds of the run, want them")
+		}
 	}
 	return s, nil
 }
@@ -79,8 +76,13 @@ func (s *separated) rewind() {
 	}
 }
 
-// Probabilities goes on from the round that it computed last, and begins anew for an earlier one.
+// Probabilities goes on from the round that it computed last, and begins anew for an earlier one. If q does not change,
+// neither does p.
 func (s *separated) Probabilities(t int, p []float64) {
+	if s.mean == 0 {
+		copy(p, s.start)
+		return
+	}
 	if t < s.t {
 		s.rewind()
 	}
@@ -127,11 +129,14 @@ func (s *separated) Active(t int) []int {
 // Stationary returns π = q/(1+qR), or the mean of p_i^t over the rounds of the run if q changes, and λ = −π/(1−π): no
 // active round follows another.
 func (s *separated) Stationary() (pi, lambda []float64) {
-	lambda = make([]float64, len(s.pi))
-	for i, pi := range s.pi {
+	if pi = slices.Clone(s.start); s.mean > 0 {
+		pi = mean(s, len(pi), s.mean)
+	}
+	lambda = make([]float64, len(pi))
+	for i, pi := range pi {
 		if pi > 0 {
 			lambda[i] = -pi / (1 - pi)
 		}
 	}
-	return slices.Clone(s.pi), lambda
+	return pi, lambda
 }
