@@ -27,26 +27,17 @@ var (
 // …; or, if the clients of the file have these numbers, in any order. A client that is never active has π = 0, one that
 // always is has π = 1, and both have λ = 0.
 func ReadChain(r io.Reader) (*ChainTable, error) {
-	file, err := files.NewCSVReader(r)
-	if err != nil {
-		return nil, fmt.Errorf("line 1: %w", err)
-	}
-	file.TrimLeadingSpace, file.ReuseRecord = true, true
-	header, err := file.Read()
+	file, header, err := files.OpenCSV(r)
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("empty, want the columns client,pi,lambda or client,to_active,to_inactive")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := files.CheckCommas(header); err != nil {
-		return nil, fmt.Errorf("line 1: %w", err)
-	}
 	transitions := slices.Equal(header, transitionColumns)
 	if !transitions && !slices.Equal(header, chainColumns) {
 		return nil, fmt.Errorf("line 1: columns %.80q, want client,pi,lambda or client,to_active,to_inactive", header)
 	}
-	columns := slices.Clone(header)
 	var names []string
 	lines := map[string]int{} // of each client
 	table := &ChainTable{}
@@ -62,7 +53,7 @@ func ReadChain(r io.Reader) (*ChainTable, error) {
 		var of [2]float64
 		for k := range of {
 			if of[k], err = files.ParseNumber(record[k+1], 64); err != nil || math.IsInf(of[k], 0) {
-				return nil, fmt.Errorf("line %d: %s %q, want a number", line, columns[k+1], record[k+1])
+				return nil, fmt.Errorf("line %d: %s %q, want a number", line, header[k+1], record[k+1])
 			}
 		}
 		name := string([]byte(record[0])) // the record is used again

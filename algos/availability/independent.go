@@ -24,19 +24,7 @@ func (m *independent) Probabilities(t int, p []float64) {
 
 // Stationary returns the mean of p_i^t over a cycle of P rounds, and λ = 0.
 func (m *independent) Stationary() (pi, lambda []float64) {
-	n := len(m.Base)
-	pi, lambda = make([]float64, n), make([]float64, n)
-	p := make([]float64, n)
-	for t := range m.Period {
-		m.Probabilities(t, p)
-		for i := range pi {
-			pi[i] += p[i]
-		}
-	}
-	for i := range pi {
-		pi[i] /= float64(m.Period)
-	}
-	return pi, lambda
+	return mean(m, len(m.Base), m.Period), make([]float64, len(m.Base))
 }
 
 func (m *independent) Active(t int) []int {

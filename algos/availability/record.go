@@ -41,9 +41,43 @@ func (r *Record) Active(i, t int) bool { return r.Rows[i][t/64]>>(t%64)&1 == 1 }
 func (r *Record) Mean() float64 {
 	active := 0
 	for _, row := range r.Rows {
-		for _, word := range row {
-			active += bits.OnesCount64(word)
-		}
+		active += Ones(row)
 	}
 	return float64(active) / float64(len(r.Rows)*r.Rounds)
+}
+
+// PerRound returns how many clients are active in each round [T].
+func (r *Record) PerRound() []float64 {
+	active := make([]float64, r.Rounds)
+	for _, row := range r.Rows {
+		for k, word := range row {
+			for ; word != 0; word &= word - 1 {
+				active[64*k+bits.TrailingZeros64(word)]++
+			}
+		}
+	}
+	return active
+}
+
+// Ones returns in how many rounds of a row a client is active.
+func Ones(row []uint64) (rounds int) {
+	for _, word := range row {
+		rounds += bits.OnesCount64(word)
+	}
+	return rounds
+}
+
+// RunEnd returns the first round after t in which the client of a row is in another state than in round t, or rounds.
+func RunEnd(row []uint64, t, rounds int) int {
+	state := row[t/64] >> (t % 64) & 1
+	for k := t / 64; k < len(row); k++ {
+		other := row[k] ^ -state // a bit is 1 where the state is another one
+		if k == t/64 {
+			other &= ^uint64(0) << (t % 64)
+		}
+		if other != 0 {
+			return min(64*k+bits.TrailingZeros64(other), rounds)
+		}
+	}
+	return rounds
 }

@@ -62,8 +62,7 @@ to expect.`,
 		rounds = fs.Int("rounds", 100, "rounds written")
 		fs.Uint32Var(&seed, "seed", 3, "seed of the split and of the trace")
 		fs.StringVar(&path, "csv", "-", "file to write; - is standard output; with --plot only if it is given")
-		fs.StringVar(&picture, "plot", "",
-			"file to draw to, .svg, .png or .pdf; 6.8 inches wide, or 3.3 if its name ends in -column, as -column.pdf")
+		plotFlag(fs, &picture)
 	})
 	settings.Under(settings.DataSplit, fs, func(fs *pflag.FlagSet) {
 		fs.StringVar(&machine.DataDir, "data-dir", "", "folder of the data sets")
@@ -132,21 +131,16 @@ to expect.`,
 			return err
 		}
 		record := availability.RecordOf(clients.Availability, s.Clients, s.Rounds)
-		var mean []float64
-		write := func(w io.Writer) error {
-			mean, err = writeTrace(w, &clients, record)
-			return err
-		}
 		if writes {
-			err = table.Write(write)
-		} else {
-			err = write(io.Discard)
-		}
-		if err != nil {
-			return err
+			err := table.Write(func(w io.Writer) error { return writeTrace(w, &clients, record) })
+			if err != nil {
+				return err
+			}
 		}
 		if draws {
-			drawn := activity.Activity{Title: availabilityTitle(&s, given), Record: record, Mean: mean}
+			drawn := activity.Activity{
+				Title: availabilityTitle(&s, given), Record: record, Mean: meanProbabilities(&clients, record),
+			}
 			if s.Population == "none" { // else π is of the whole run, and λ of the time in the federation
 				drawn.Chains = &activity.Chains{Pi: clients.Pi, Lambda: clients.Lambda}
 			}
@@ -174,12 +168,30 @@ to expect.`,
 	return cmd
 }
 
-// writeTrace writes a row for every client in every round, and returns the mean of p_i^t in every round. The columns
-// are the round and the client, from 0; p_i of FedAWE's models, π_i of one without a p_i; π_i, the share of rounds with
-// the client; λ_i of a chain, 0 where rounds are independent; p_i^t; and 1 if the client is there.
-func writeTrace(w io.Writer, clients *run.Population, record availability.Record) (mean []float64, err error) {
+// plotFlag adds --plot, whose value [plot.FileOf] reads.
+func plotFlag(fs *pflag.FlagSet, picture *string) {
+	fs.StringVar(picture, "plot", "",
+		"file to draw to, .svg, .png or .pdf; 6.8 inches wide, or 3.3 if its name ends in -column, as -column.pdf")
+}
+
+// meanProbabilities returns the mean of p_i^t over the clients in every round [T].
+func meanProbabilities(clients *run.Population, record availability.Record) []float64 {
+	p, mean := make([]float64, len(record.Rows)), make([]float64, record.Rounds)
+	for t := range mean {
+		clients.Availability.Probabilities(t, p)
+		for _, x := range p {
+			mean[t] += x / float64(len(p))
+		}
+	}
+	return mean
+}
+
+// writeTrace writes a row for every client in every round. The columns are the round and the client, from 0; p_i of
+// FedAWE's models, π_i of one without a p_i; π_i, the share of rounds with the client; λ_i of a chain, 0 where rounds
+// are independent; p_i^t; and 1 if the client is there.
+func writeTrace(w io.Writer, clients *run.Population, record availability.Record) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	_, err = out.WriteString("round,client,p,pi,lambda,probability,active\n")
+	_, err := out.WriteString("round,client,p,pi,lambda,probability,active\n")
 	number := func(to []byte, x float64) []byte { return append(strconv.AppendFloat(to, x, 'g', -1, 64), ',') }
 	p := make([]float64, len(record.Rows)) // [N] p_i^t of the round at hand
 	same := make([][]byte, len(p))         // [N] what a client has in all rounds
@@ -189,7 +201,6 @@ func writeTrace(w io.Writer, clients *run.Population, record availability.Record
 	var line []byte
 	for t := 0; t < record.Rounds && err == nil; t++ {
 		clients.Availability.Probabilities(t, p)
-		total := 0.0
 		for i := range p {
 			here := byte('0')
 			if record.Active(i, t) {
@@ -198,11 +209,9 @@ func writeTrace(w io.Writer, clients *run.Population, record availability.Record
 			line = append(strconv.AppendInt(line[:0], int64(t), 10), same[i]...)
 			line = append(number(line, p[i]), here, '\n')
 			_, err = out.Write(line)
-			total += p[i]
 		}
-		mean = append(mean, total/float64(len(p)))
 	}
-	return mean, errors.Join(err, out.Flush())
+	return errors.Join(err, out.Flush())
 }
 
 // availabilityTitle returns the model with the settings that were given, but those that the figure shows anyway.

@@ -80,8 +80,7 @@ trace against the chains.`,
 	fs.Uint64Var(&seed, "seed", 3, "seed of the simulated chains, and of the sample of many clients")
 	fs.StringVar(&rowsPath, "csv", "", "file for the fit of every client; - is standard output, without the summary")
 	fs.StringVar(&chainPath, "chain", "", "file for client, π and λ, as the model chain reads it")
-	fs.StringVar(&picture, "plot", "",
-		"file to draw to, .svg, .png or .pdf; 6.8 inches wide, or 3.3 if its name ends in -column, as -column.pdf")
+	plotFlag(fs, &picture)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path := args[0]
 		if rounds < 0 {

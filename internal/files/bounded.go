@@ -70,6 +70,23 @@ func NewCSVReader(r io.Reader) (*CSVReader, error) {
 	return &CSVReader{Reader: csv.NewReader(b), in: in}, nil
 }
 
+// OpenCSV is [NewCSVReader] for a file that a person or another program wrote, with spaces behind commas perhaps. It
+// returns the first row too, or io.EOF if there is none. A row is valid until the next is read.
+func OpenCSV(r io.Reader) (file *CSVReader, first []string, err error) {
+	if file, err = NewCSVReader(r); err != nil {
+		return nil, nil, fmt.Errorf("line 1: %w", err)
+	}
+	file.TrimLeadingSpace, file.ReuseRecord = true, true
+	first, err = file.Read()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := CheckCommas(first); err != nil {
+		return nil, nil, fmt.Errorf("line 1: %w", err)
+	}
+	return file, slices.Clone(first), nil
+}
+
 // Read returns the next row with a cell that is not empty, as csv.Reader does.
 func (r *CSVReader) Read() ([]string, error) {
 	for r.empty = false; ; r.empty = true {

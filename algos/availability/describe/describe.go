@@ -16,14 +16,7 @@ import (
 
 // PerRound returns the share of clients that are active in each round [T].
 func PerRound(r availability.Record) []float64 {
-	share := make([]float64, r.Rounds)
-	for _, row := range r.Rows {
-		for w, word := range row {
-			for ; word != 0; word &= word - 1 {
-				share[64*w+bits.TrailingZeros64(word)]++
-			}
-		}
-	}
+	share := r.PerRound()
 	for t := range share {
 		share[t] /= float64(len(r.Rows))
 	}
@@ -34,17 +27,9 @@ func PerRound(r availability.Record) []float64 {
 func PerClient(r availability.Record) []float64 {
 	share := make([]float64, len(r.Rows))
 	for i, row := range r.Rows {
-		share[i] = float64(count(row)) / float64(r.Rounds)
+		share[i] = float64(availability.Ones(row)) / float64(r.Rounds)
 	}
 	return share
-}
-
-// count returns how many bits are 1.
-func count(row []uint64) (ones int) {
-	for _, word := range row {
-		ones += bits.OnesCount64(word)
-	}
-	return ones
 }
 
 // Lengths are the numbers of runs by their length: index k is the number of runs of k rounds.
@@ -62,9 +47,9 @@ func Runs(r availability.Record) (active, away Lengths) {
 			break
 		}
 		state := row[0] & 1
-		for from := change(row, 0, r.Rounds, state); from < r.Rounds; {
+		for from := availability.RunEnd(row, 0, r.Rounds); from < r.Rounds; {
 			state ^= 1
-			to := change(row, from, r.Rounds, state)
+			to := availability.RunEnd(row, from, r.Rounds)
 			if to < r.Rounds {
 				kinds[state].Ended = counted(kinds[state].Ended, to-from)
 			} else {
@@ -74,20 +59,6 @@ func Runs(r availability.Record) (active, away Lengths) {
 		}
 	}
 	return active, away
-}
-
-// change returns the first round at or after from, and before rounds, whose state is another one, or rounds.
-func change(row []uint64, from, rounds int, state uint64) int {
-	for w := from / 64; w < len(row); w++ {
-		other := row[w] ^ -state // a bit is 1 where the state is another one
-		if w == from/64 {
-			other &= math.MaxUint64 << (from % 64)
-		}
-		if other != 0 {
-			return min(64*w+bits.TrailingZeros64(other), rounds)
-		}
-	}
-	return rounds
 }
 
 // counted adds 1 to counts[k], which grows as needed.
@@ -164,7 +135,7 @@ func Autocorrelation(r availability.Record, lags int) (mean []float64, changes [
 	mean, changes = make([]float64, lags+1), make([]bool, len(r.Rows))
 	clients := 0
 	for i, row := range r.Rows {
-		ones := count(row)
+		ones := availability.Ones(row)
 		if changes[i] = ones > 0 && ones < r.Rounds; !changes[i] {
 			continue
 		}

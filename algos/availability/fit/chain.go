@@ -25,19 +25,6 @@ type Chain struct {
 	ToInactive Interval // P(inactive | active)
 }
 
-// Runs returns the probability that the chain stays in a state for exactly k rounds, k ≥ 1. It is geometric, NaN for a
-// state that is never left.
-func (c *Chain) Runs(active bool, k int) float64 {
-	leave := c.ToActive.Value
-	if active {
-		leave = c.ToInactive.Value
-	}
-	return leave * math.Pow(1-leave, float64(k-1))
-}
-
-// Autocorrelation returns the correlation of rounds t and t+k of the chain, λ^k.
-func (c *Chain) Autocorrelation(k int) float64 { return math.Pow(c.Lambda.Value, float64(k)) }
-
 // Feasible returns the π and λ of a chain that exists: λ ≥ max(1 − 1/π, 1 − 1/(1−π)) and λ < 1. The two estimates need
 // not have one, as π counts all rounds, and λ those alone that a round follows.
 func (c *Chain) Feasible() (pi, lambda float64) {

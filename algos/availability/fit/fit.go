@@ -3,7 +3,6 @@ package fit
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 
 	"rollcall/algos/availability"
@@ -44,7 +43,7 @@ func Fit(r availability.Record, o Options) (*Result, error) {
 			len(r.Rows), r.Rounds)
 	}
 	random := rand.New(rand.NewPCG(o.Seed, 0))
-	result := &Result{Rounds: r.Rounds, Active: make([]float64, r.Rounds), Clients: make([]Client, len(r.Rows))}
+	result := &Result{Rounds: r.Rounds, Active: r.PerRound(), Clients: make([]Client, len(r.Rows))}
 	for i, row := range r.Rows {
 		c := count(row, r.Rounds)
 		client := Client{Chain: chainOf(&c), Order: math.NaN()}
@@ -52,11 +51,6 @@ func Fit(r availability.Record, o Options) (*Result, error) {
 			client.Order = survival(chi2, float64(df))
 		}
 		result.Clients[i] = client
-		for k, word := range row {
-			for ; word != 0; word &= word - 1 {
-				result.Active[64*k+bits.TrailingZeros64(word)]++
-			}
-		}
 	}
 	result.Cycle = cycleOf(result.Active, shapeOf(result.Clients))
 	for i := range result.Clients {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"rollcall/algos/availability"
 )
 
 // Test is a test of the hypothesis that clients are independent stationary chains of two states.
@@ -188,7 +190,7 @@ func classesOf(row []uint64, rounds int) (upTo [2][]int) {
 func runs(row []uint64, rounds int) (lengths [2][]int) {
 	for t := 0; t < rounds; {
 		state := row[t/64] >> (t % 64) & 1
-		end := runEnd(row, t, rounds)
+		end := availability.RunEnd(row, t, rounds)
 		if t > 0 && end < rounds {
 			lengths[state] = append(lengths[state], end-t)
 		}
@@ -234,17 +236,6 @@ func runsOf(row []uint64, rounds int, upTo *[2][]int) (chi2 float64) {
 		}
 	}
 	return chi2
-}
-
-// runEnd returns the first round after t whose state differs, or rounds.
-func runEnd(row []uint64, t, rounds int) int {
-	flip := -(row[t/64] >> (t % 64) & 1) // all ones if active
-	for k := t / 64; k < len(row); k++ {
-		if word := (row[k] ^ flip) &^ mask(t-64*k); word != 0 {
-			return min(k*64+bits.TrailingZeros64(word), rounds)
-		}
-	}
-	return rounds
 }
 
 // survival returns the probability of at least chi2 in the χ² distribution.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"rollcall/internal/files"
 )
@@ -87,7 +88,7 @@ func readActivity(in *files.CSVReader, header []string, o Options) (*Trace, erro
 }
 
 func (rows *activityRows) add(line int, record []string) error {
-	cell := func(column int) string { return trimmed(record[rows.column[column]]) }
+	cell := func(column int) string { return strings.TrimSpace(record[rows.column[column]]) }
 	round, err := strconv.Atoi(cell(colRound))
 	if err != nil || round < 0 || round >= lastRound {
 		return fmt.Errorf("round %.80q, want a whole number from 0 to below %d", cell(colRound), lastRound)

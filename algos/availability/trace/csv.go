@@ -5,27 +5,18 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"rollcall/internal/files"
 )
 
 // readCSV reads the formats that are CSV, which the header tells apart.
 func readCSV(r io.Reader, o Options) (*Trace, error) {
-	in, err := files.NewCSVReader(r)
-	if err != nil {
-		return nil, fmt.Errorf("line 1: %w", err)
-	}
-	in.TrimLeadingSpace, in.ReuseRecord = true, true
-	header, err := in.Read()
-	commas := files.CheckCommas(header)
+	in, header, err := files.OpenCSV(r)
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("empty, want %s", o.wanted())
 	case err != nil:
 		return nil, err
-	case commas != nil:
-		return nil, fmt.Errorf("line 1: %w", commas)
 	}
 	// pandas and R write the numbers of the rows in front, below an empty name.
 	index := len(header) > 1 && header[0] == ""
@@ -89,6 +80,3 @@ func eachRow(in *files.CSVReader, do func(line int, record []string) error) erro
 		}
 	}
 }
-
-// trimmed returns a cell without the spaces around it. A row keeps the ones behind it.
-func trimmed(cell string) string { return strings.TrimSpace(cell) }

@@ -53,7 +53,7 @@ func readMatrix(in *files.CSVReader, first []string, o Options) (*Trace, error) 
 	if !named && len(first) > 2 {
 		numbered := true
 		for k, name := range first {
-			numbered = numbered && trimmed(name) == strconv.Itoa(k)
+			numbered = numbered && strings.TrimSpace(name) == strconv.Itoa(k)
 		}
 		if numbered {
 			return nil, errors.New("line 1: 0, 1, 2 …, as a header has them, want none, or the word client or round, " +
@@ -64,10 +64,10 @@ func readMatrix(in *files.CSVReader, first []string, o Options) (*Trace, error) 
 		m.perRound, m.ids = first[0] == "round", &devices{}
 		for k, name := range first[1:] {
 			if m.perRound {
-				if err := m.ids.add(trimmed(name)); err != nil {
+				if err := m.ids.add(strings.TrimSpace(name)); err != nil {
 					return nil, fmt.Errorf("line 1: %w", err)
 				}
-			} else if trimmed(name) != strconv.Itoa(k) && trimmed(name) != "V"+strconv.Itoa(k+1) { // R's names
+			} else if n := strings.TrimSpace(name); n != strconv.Itoa(k) && n != "V"+strconv.Itoa(k+1) { // R's names
 				return nil, fmt.Errorf("line 1: column %d: round %.80q, want %d", k+2, name, k)
 			}
 		}
@@ -93,12 +93,12 @@ func readMatrix(in *files.CSVReader, first []string, o Options) (*Trace, error) 
 			err = fmt.Errorf("%s, want %d as in the first row", files.Count(len(record), "column"), width)
 		case !named:
 			err = m.addRow(record)
-		case m.perRound && trimmed(record[0]) != strconv.Itoa(m.rows):
+		case m.perRound && strings.TrimSpace(record[0]) != strconv.Itoa(m.rows):
 			err = fmt.Errorf("round %.80q, want %d", record[0], m.rows)
 		case m.perRound:
 			err = m.addRow(record[1:])
 		default:
-			if err = m.ids.add(trimmed(record[0])); err == nil {
+			if err = m.ids.add(strings.TrimSpace(record[0])); err == nil {
 				err = m.addRow(record[1:])
 			}
 		}
@@ -111,7 +111,7 @@ func readMatrix(in *files.CSVReader, first []string, o Options) (*Trace, error) 
 func (m *table) addRow(record []string) error {
 	m.rows++
 	for k, text := range record {
-		x, err := cellOf(trimmed(text))
+		x, err := cellOf(strings.TrimSpace(text))
 		if err != nil || !m.add(x) {
 			return fmt.Errorf("column %d: %.80q, %s", k+1, text, wantCell)
 		}
