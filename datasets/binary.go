@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"rollcall/datasets/plan"
 	"rollcall/datasets/rng"
 )
 
@@ -28,6 +29,10 @@ const (
 	binaryTest     = 150
 	binaryNoise    = 0.2
 )
+
+var binaryInfo = Info{
+	Name: "binary", Net: "linear-binary", Shape: plan.Shape{H: 1, W: 1, C: binaryFeatures, Classes: 2},
+}
 
 func generateBinary(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {

@@ -14,7 +14,7 @@ const (
 // cifar10Info has the usual mean and deviation of this set. The deviations are means over the deviations of single
 // images, as in FedAWE's released code.
 var cifar10Info = Info{
-	Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, side: photoSide, channels: 3,
+	Name: "cifar10", Net: "cnn-cifar10", Augmented: true, Flip: true, Shape: photoShape,
 	Mean: []float32{.4914, .4822, .4465}, Std: []float32{.2023, .1994, .2010},
 }
 

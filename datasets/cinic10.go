@@ -15,7 +15,7 @@ var cinicClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "do
 
 // cinic10Info has the mean and the deviation of FedAWE's released code.
 var cinic10Info = Info{
-	Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, side: photoSide, channels: 3,
+	Name: "cinic10", Net: "cnn-cinic10", Augmented: true, Flip: true, Shape: photoShape,
 	Mean: []float32{.47889522, .47227842, .43047404}, Std: []float32{.24205776, .23828046, .25874835},
 }
 

@@ -78,22 +78,25 @@ type Info struct {
 	Flip      bool      // augmentation mirrors images; false if a mirrored image would mean something else
 	Mean, Std []float32 // [C] normalisation of values scaled to [0, 1]; nil: computed from the training set
 
-	side, channels int // of the images, for sets that are read from files
+	Shape plan.Shape
 }
 
-// samples returns a part of an image set with ten classes, given images [n,side,side,channels] and labels [n].
+// samples returns a part of an image set, given images [n,H,W,C] and labels [n].
 func (i *Info) samples(part int, images, labels []uint8) *plan.Samples {
 	return &plan.Samples{
-		Name: i.Name + "/" + partNames[part], H: i.side, W: i.side, C: i.channels, Classes: imageClasses,
+		Name: i.Name + "/" + partNames[part], H: i.Shape.H, W: i.Shape.W, C: i.Shape.C, Classes: i.Shape.Classes,
 		Images: images, Labels: labels, Mean: i.Mean, Std: i.Std,
 	}
 }
 
 const (
-	imageClasses = 10 // classes of every image set
+	imageClasses = 10 // classes of CIFAR-10, SVHN, CINIC-10, MNIST and the synthetic set
 	photoSide    = 32 // pixels of a side of the pictures of CIFAR-10, SVHN, CINIC-10 and the synthetic set
 	photoPixels  = photoSide * photoSide * 3
 )
+
+// photoShape is what the samples of these sets look like.
+var photoShape = plan.Shape{H: photoSide, W: photoSide, C: 3, Classes: imageClasses}
 
 // partNames are the names of the parts, in the order of their random streams.
 var partNames = [2]string{"train", "test"}
@@ -112,9 +115,9 @@ var loaders = []loader{
 	{info: svhnInfo, revision: 1, official: &svhnFiles},
 	{info: cinic10Info, revision: 1, official: &cinic10Files},
 	{info: mnistInfo, revision: 1, official: &mnistFiles},
-	{info: Info{Name: "synthetic", Net: "cnn-cifar10", Augmented: true}, revision: 1, generate: generateSynthetic},
-	{info: Info{Name: "leaf", Net: "linear-synthetic"}, revision: 1, generate: generateLEAF},
-	{info: Info{Name: "binary", Net: "linear-binary"}, revision: 1, generate: generateBinary},
+	{info: syntheticInfo, revision: 1, generate: generateSynthetic},
+	{info: leafInfo, revision: 1, generate: generateLEAF},
+	{info: binaryInfo, revision: 1, generate: generateBinary},
 }
 
 // Names returns the names of all data sets.

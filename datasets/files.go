@@ -50,7 +50,7 @@ func (s *source) openFiles(ctx context.Context, found Found, o Options) (*Set, e
 // copied to join them. Files whose size is not published get no piece.
 func (s *source) room() []content {
 	all := make([]content, len(s.files))
-	pixels := int64(s.info.side * s.info.side * s.info.channels)
+	pixels := int64(s.info.Shape.Pixels())
 	for part := range partNames {
 		n := int64(0)
 		for _, f := range s.files {
@@ -78,7 +78,7 @@ func (s *source) part(part int, contents []content) (*plan.Samples, error) {
 		}
 	}
 	x, y := joined(images), joined(labels)
-	if n := len(x) / (s.info.side * s.info.side * s.info.channels); n != len(y) {
+	if n := len(x) / (s.info.Shape.Pixels()); n != len(y) {
 		return nil, fmt.Errorf("%s: %d labels, want %d, the images of %s", names[len(names)-1], len(y), n, names[0])
 	}
 	return s.info.samples(part, x, y), nil
@@ -107,7 +107,7 @@ func (s *source) read(ctx context.Context, path string, f publishedFile, c *cont
 	}
 	defer file.Close()
 	c.file = filepath.Base(path)
-	if most := f.mostBytes(s.info.side * s.info.side * s.info.channels); f.size == 0 && size > most {
+	if most := f.mostBytes(s.info.Shape.Pixels()); f.size == 0 && size > most {
 		return "", fmt.Errorf("%s: %d bytes, want at most %d", c.file, size, most)
 	}
 	if sum, err = s.readFrom(&contextReader{ctx, file}, size, f, c); err != nil {

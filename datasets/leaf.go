@@ -73,6 +73,10 @@ type leafClient struct {
 	leafModel
 }
 
+var leafInfo = Info{
+	Name: "leaf", Net: "linear-synthetic", Shape: plan.Shape{H: 1, W: 1, C: leafFeatures, Classes: leafClasses},
+}
+
 // generateLEAF generates the set for o.Seed, o.Clients, o.Reading and the options of leaf.
 func generateLEAF(ctx context.Context, o Options) (*Set, error) {
 	if err := o.made(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"rollcall/datasets/plan"
 )
 
 // MNIST (LeCun, Cortes, Burges): 60,000 training and 10,000 test images of grey digits, 28×28 pixels, as idx files.
@@ -15,7 +17,8 @@ const mnistSide = 28
 
 // mnistInfo has the usual mean and deviation of this set. The papers do not augment its images.
 var mnistInfo = Info{
-	Name: "mnist", Net: "linear-mnist", side: mnistSide, channels: 1, Mean: []float32{.1307}, Std: []float32{.3081},
+	Name: "mnist", Net: "linear-mnist", Shape: plan.Shape{H: mnistSide, W: mnistSide, C: 1, Classes: imageClasses},
+	Mean: []float32{.1307}, Std: []float32{.3081},
 }
 
 // mnistFiles are the files of http://yann.lecun.com/exdb/mnist/, from two sites that mirror them. A file on disk may be

@@ -13,7 +13,7 @@ import (
 // svhnInfo has the mean and the deviation of FedAWE's released code. Augmentation does not mirror the images, because a
 // mirrored digit is not a digit.
 var svhnInfo = Info{
-	Name: "svhn", Net: "cnn-svhn", Augmented: true, side: photoSide, channels: 3,
+	Name: "svhn", Net: "cnn-svhn", Augmented: true, Shape: photoShape,
 	Mean: []float32{.4376821, .4437697, .47280442}, Std: []float32{.19803012, .20101562, .19703614},
 }
 

@@ -21,6 +21,8 @@ const (
 // maxSynthetic is the largest number of pictures in a part: 3 GB of pixels.
 const maxSynthetic = 1_000_000
 
+var syntheticInfo = Info{Name: "synthetic", Net: "cnn-cifar10", Augmented: true, Shape: photoShape}
+
 // The synthetic set has 10 classes of 32×32 RGB pictures. A picture shows a patch of stripes somewhere on a shaded,
 // striped and noisy background. The class is 5·s + o: the direction of the patch's stripes is o·36° plus jitter, and
 // the patch is a disc (s = 0) or a ring (s = 1). Place, size, wavelength, phase, contrast and colours are random and

@@ -29,7 +29,7 @@ func (b *Bench) workload(data string) (*workload, error) {
 	s.Clients, s.LocalSteps, s.Batch = b.Suite.Clients, b.Suite.Steps, b.Suite.Batch
 	s.Split = string(datasets.SplitEven) // every client has whole batches
 	s.LR = 0.001                         // with a larger rate, training on noise diverges
-	model, err := models.New(s.Net)
+	model, err := s.Model()
 	if err != nil {
 		return nil, err
 	}

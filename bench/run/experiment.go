@@ -87,7 +87,7 @@ func (x *Experiment) want(ctx context.Context, ses *Session, keep Keep) (*folder
 		}
 	}
 	if ses.Engine == nil || ses.model.Name != x.Settings.Net {
-		model, err := models.New(x.Settings.Net)
+		model, err := x.Settings.Model()
 		if err != nil {
 			return nil, err
 		}

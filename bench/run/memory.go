@@ -14,7 +14,6 @@ import (
 	"rollcall/internal/files"
 	"rollcall/internal/memory"
 	"rollcall/nets/cpu"
-	"rollcall/nets/models"
 )
 
 // need is the memory of the host that a run holds.
@@ -162,7 +161,7 @@ func (ses *Session) need(s *settings.Settings, c *rowCounter, data int64) (*need
 	if err != nil || choice.CUDA {
 		return n, err
 	}
-	model, err := models.New(s.Net)
+	model, err := s.Model()
 	if err != nil {
 		return nil, err
 	}

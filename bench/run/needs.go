@@ -21,7 +21,7 @@ import (
 // it assumes that all clients are active in every round. kind names runs that cost the same.
 func Work(kind string, s *settings.Settings) progress.Work {
 	w := progress.Work{Kind: kind, Rounds: s.Rounds}
-	model, err := models.New(s.Net)
+	model, err := s.Model()
 	if err != nil {
 		return w // the run itself reports the error
 	}
@@ -102,7 +102,7 @@ func (ses *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32
 	}
 	n.Bytes, n.Memory, n.Least = held.total(), held.String(), ses.Data.Name != s.Data
 	if n.Least {
-		model, err := models.New(s.Net)
+		model, err := s.Model()
 		if err != nil {
 			return n, err
 		}

@@ -256,7 +256,7 @@ func (ses *Session) openFor(
 	if err := ses.closeEngine(); err != nil {
 		return err
 	}
-	model, err := models.New(s.Net)
+	model, err := s.Model()
 	if err != nil {
 		return err
 	}

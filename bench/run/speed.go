@@ -12,7 +12,6 @@ import (
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels/reference"
 	"rollcall/nets/gpu"
-	"rollcall/nets/models"
 	"rollcall/results"
 )
 
@@ -54,25 +53,17 @@ func (b *SpeedTest) Warnings(row *results.BenchRow) []string {
 // minRounds is the least number of rounds that a median is taken of.
 const minRounds = 3
 
-// FallBack changes the settings to synthetic data. It keeps the net if that takes images of the same size, and takes
-// the synthetic data's own net otherwise.
+// FallBack changes the settings to synthetic data. It keeps the net if that takes images of their size, and takes the
+// synthetic data's own net otherwise.
 func (b *SpeedTest) FallBack() error {
 	synthetic, err := settings.Defaults(b.Settings.Method, b.Settings.Preset, "synthetic")
 	if err != nil {
 		return err
 	}
-	asked, err := models.New(b.Settings.Net)
-	if err != nil {
-		return err
+	b.Settings.Data, b.Settings.Augment = synthetic.Data, synthetic.Augment
+	if _, err := b.Settings.Model(); err != nil {
+		b.Settings.Net = synthetic.Net
 	}
-	own, err := models.New(synthetic.Net)
-	if err != nil {
-		return err
-	}
-	if asked.H != own.H || asked.W != own.W || asked.C != own.C {
-		b.Settings.Net, b.Settings.Augment = synthetic.Net, synthetic.Augment
-	}
-	b.Settings.Data = "synthetic"
 	return nil
 }
 

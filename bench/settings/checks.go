@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -68,13 +67,14 @@ func (s *Settings) checkTraining() error {
 
 // checkData checks that the data set can be split among the clients as the settings say.
 func (s *Settings) checkData() error {
-	own, err := shapeOf(s.Data)
+	about, err := datasets.About(s.Data)
 	if err != nil {
 		return err
 	}
+	classes := about.Shape.Classes
 	// Each pair takes two classes of its own, so that the range depends on the data set.
-	if most := own.Classes / 2; s.SwapPairs < 0 || s.SwapPairs > most {
-		return Usagef("--swap-pairs %d: want 0 … %d, of the %d classes of %s", s.SwapPairs, most, own.Classes, s.Data)
+	if most := classes / 2; s.SwapPairs < 0 || s.SwapPairs > most {
+		return Usagef("--swap-pairs %d: want 0 … %d, of the %d classes of %s", s.SwapPairs, most, classes, s.Data)
 	}
 	if s.SwapPairs > 0 && slices.Contains(ownSplit, s.Data) {
 		return Usagef("--swap-pairs %d: with --data %s, want images", s.SwapPairs, s.Data)
@@ -102,19 +102,19 @@ func (s *Settings) checkData() error {
 
 // checkNet checks that the net takes the samples of the data set.
 func (s *Settings) checkNet() error {
-	own, err := shapeOf(s.Data)
-	if err != nil {
-		return err
-	}
-	net, err := models.New(s.Net)
-	if err != nil {
-		return Usagef("%w", err)
-	}
-	if net.H != own.H || net.W != own.W || net.C != own.C || net.Classes != own.Classes {
-		return Usagef("--net %s: takes %s, but --data %s has %s, want a net like %s", s.Net, shapeText(net), s.Data,
-			shapeText(own), own.Name)
+	if _, err := s.Model(); err != nil {
+		return Usagef("--net %s: with --data %s: %w", s.Net, s.Data, err)
 	}
 	return nil
+}
+
+// Model returns the net of the run, for samples as the data set has.
+func (s *Settings) Model() (*models.Model, error) {
+	about, err := datasets.About(s.Data)
+	if err != nil {
+		return nil, err
+	}
+	return models.Shaped(s.Net, about.Shape)
 }
 
 // checkMethod checks the parameters of methods that need a certain net or data.
@@ -164,20 +164,6 @@ func (s *Settings) checkAvailability() error {
 		return Usagef("%w", err)
 	}
 	return nil
-}
-
-// shapeOf returns a data set's default net, which has the shape of its samples.
-func shapeOf(data string) (*models.Model, error) {
-	about, err := datasets.About(data)
-	if err != nil {
-		return nil, err
-	}
-	return models.New(about.Net)
-}
-
-// shapeText returns the shape that a net takes: "28×28×1 in 10 classes".
-func shapeText(m *models.Model) string {
-	return fmt.Sprintf("%d×%d×%d in %d classes", m.H, m.W, m.C, m.Classes)
 }
 
 // check reports a value that is out of the setting's range, or none of its words.

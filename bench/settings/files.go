@@ -31,7 +31,7 @@ func (s *Settings) ReadInit() ([]float32, error) {
 	if s.InitFrom == "" {
 		return nil, nil
 	}
-	model, err := models.New(s.Net)
+	model, err := s.Model()
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"rollcall/algos"
 	"rollcall/algos/availability"
 	"rollcall/internal/files"
-	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -227,7 +226,7 @@ const divergedBy = 1e6
 // Diverged reports whether a loss is that of a run that has diverged, given the run's first one: it is no finite
 // number, or above 1e6 times the larger of the first loss and ln(classes), the loss of a model that knows nothing.
 func (s *Settings) Diverged(loss, first float64) bool {
-	net, err := models.New(s.Net)
+	net, err := s.Model()
 	return err == nil && !(loss <= divergedBy*max(first, math.Log(float64(net.Classes)))) || math.IsInf(loss, 0)
 }
 

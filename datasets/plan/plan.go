@@ -146,6 +146,18 @@ func (p *Planner) augment(l *Local, round, client, e int) {
 	}
 }
 
+// Shape is what the samples of a data set look like: height, width and channels of an image, and how many classes there
+// are. A vector of n features has 1, 1, n.
+type Shape struct{ H, W, C, Classes int }
+
+// String returns the shape as text: "28×28×1 in 10 classes".
+func (s Shape) String() string {
+	return fmt.Sprintf("%d×%d×%d in %d classes", s.H, s.W, s.C, s.Classes)
+}
+
+// Pixels returns the number of values of a sample.
+func (s Shape) Pixels() int { return s.H * s.W * s.C }
+
 // Samples is one part of a data set, train or test, in the form in which engines store it. A set has either images, as
 // bytes, or features, as real numbers. Engines crop, flip and normalise images when they read them, and read features
 // unchanged.

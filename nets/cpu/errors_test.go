@@ -318,7 +318,7 @@ func TestCancel(t *testing.T) {
 // and the next loss is.
 func TestInfiniteWeight(t *testing.T) {
 	const batch, black, white = 3, 0, 1
-	m := &models.Model{Name: "two", H: 24, W: 24, C: 1, Classes: 3, Build: func(b *models.Builder) models.Maps {
+	m := &models.Model{Name: "two", Shape: plan.Shape{H: 24, W: 24, C: 1, Classes: 3}, Build: func(b *models.Builder) models.Maps {
 		h := b.Conv(b.Conv(b.Input(0), 3, 5, 0), 64, 3, 0)
 		return b.Linear(b.Linear(h, 256, true), 3, false)
 	}}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/datasets/plan"
 	"rollcall/internal/longtest"
 	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
@@ -17,28 +18,28 @@ import (
 // that nets are built of, with channels that fill vectors and channels that do not.
 func smallNets() []*models.Model {
 	return []*models.Model{
-		{Name: "conv", H: 16, W: 16, C: 3, Classes: 10, Build: func(b *models.Builder) models.Maps {
+		{Name: "conv", Shape: plan.Shape{H: 16, W: 16, C: 3, Classes: 10}, Build: func(b *models.Builder) models.Maps {
 			h := b.Conv(b.Conv(b.Input(1), 32, 3, 1), 24, 3, 0)
 			return b.Linear(b.Dropout(b.Linear(b.Dropout(h, 0.25), 40, true), 0.5), 10, false)
 		}},
-		{Name: "wide-window", H: 28, W: 28, C: 1, Classes: 10, Build: func(b *models.Builder) models.Maps {
+		{Name: "wide-window", Shape: plan.Shape{H: 28, W: 28, C: 1, Classes: 10}, Build: func(b *models.Builder) models.Maps {
 			h := b.Conv(b.Conv(b.Input(2), 6, 5, 0), 16, 5, 0)
 			return b.Linear(b.Linear(h, 17, true), 10, false)
 		}},
-		{Name: "residual", H: 16, W: 16, C: 3, Classes: 10, Build: func(b *models.Builder) models.Maps {
+		{Name: "residual", Shape: plan.Shape{H: 16, W: 16, C: 3, Classes: 10}, Build: func(b *models.Builder) models.Maps {
 			return b.Residual(16, 2, 2, false)
 		}},
-		{Name: "projected", H: 8, W: 8, C: 3, Classes: 7, Build: func(b *models.Builder) models.Maps {
+		{Name: "projected", Shape: plan.Shape{H: 8, W: 8, C: 3, Classes: 7}, Build: func(b *models.Builder) models.Maps {
 			return b.Residual(10, 3, 1, true)
 		}},
-		{Name: "linear", H: 28, W: 28, C: 1, Classes: 10, Build: func(b *models.Builder) models.Maps {
+		{Name: "linear", Shape: plan.Shape{H: 28, W: 28, C: 1, Classes: 10}, Build: func(b *models.Builder) models.Maps {
 			return b.Linear(b.Input(0), 10, false)
 		}},
-		{Name: "features", H: 1, W: 1, C: 61, Classes: 10, Build: func(b *models.Builder) models.Maps {
+		{Name: "features", Shape: plan.Shape{H: 1, W: 1, C: 61, Classes: 10}, Build: func(b *models.Builder) models.Maps {
 			return b.Linear(b.Input(0), 10, false)
 		}},
 		{
-			Name: "odds", H: 1, W: 1, C: 10, Classes: 2,
+			Name: "odds", Shape: plan.Shape{H: 1, W: 1, C: 10, Classes: 2},
 			Build: func(b *models.Builder) models.Maps { return b.Odds(b.Linear(b.Input(0), 1, false)) },
 		},
 	}
@@ -171,7 +172,7 @@ func TestEngineAMX(t *testing.T) {
 	}
 	t.Cleanup(tiles.Remove)
 	// In two layers of 32 channels the gradient is unpooled into both kinds of operands.
-	twice := &models.Model{Name: "twice", H: 8, W: 8, C: 3, Classes: 10, Build: func(b *models.Builder) models.Maps {
+	twice := &models.Model{Name: "twice", Shape: plan.Shape{H: 8, W: 8, C: 3, Classes: 10}, Build: func(b *models.Builder) models.Maps {
 		return b.Linear(b.Conv(b.Conv(b.Input(1), 32, 3, 1), 32, 3, 0), 10, false)
 	}}
 	for _, m := range append(smallNets(), twice) {

@@ -14,9 +14,8 @@ import (
 
 // Model is a network of the catalogue: its sizes, its parameters, and how its graph is built for any K and B.
 type Model struct {
-	Name    string
-	H, W, C int // size of the images; a vector of n features has 1, 1, n
-	Classes int
+	Name string
+	plan.Shape
 	Params  []Param // in PyTorch's state_dict order
 	Drops   []Drop  // dropout layers, in order
 	P       int     // number of parameters
@@ -163,6 +162,12 @@ func (m *Model) Init(how Init, seed uint32) []float32 {
 	return w
 }
 
+// The shapes of the sets of photos, and of MNIST.
+var (
+	photos = plan.Shape{H: 32, W: 32, C: 3, Classes: 10}
+	digits = plan.Shape{H: 28, W: 28, C: 1, Classes: 10}
+)
+
 // models is the catalogue; a new net is a function and a name here.
 var models = []func() *Model{
 	cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary, resnet18, resnet20,
@@ -187,25 +192,47 @@ func Revision(net string) int {
 	return 0
 }
 
-// described has the nets that were asked for, by name, as functions that describe them once: the graph of a deep net
-// takes milliseconds, and all settings of a table are checked against their nets.
-var described sync.Map // string → func() (Model, error)
+// described has the nets that were asked for, by name and shape, as functions that describe them once: the graph of a
+// deep net takes milliseconds, and all settings of a table are checked against their nets.
+var described sync.Map // shaped → func() (Model, error)
 
-// New returns a net of the catalogue. Nobody may change its Params and Drops: all that ask for it share them.
+// shaped is a net for samples of a shape.
+type shaped struct {
+	name  string
+	shape plan.Shape
+}
+
+// New returns a net of the catalogue as its paper has it. Nobody may change its Params and Drops: all that ask for it
+// share them.
 func New(name string) (*Model, error) {
+	for _, m := range models {
+		if made := m(); made.Name == name {
+			return Shaped(name, made.Shape)
+		}
+	}
+	return nil, unknown(name)
+}
+
+// Shaped returns a net for samples of a shape. Nobody may change its Params and Drops, as with [New].
+func Shaped(name string, shape plan.Shape) (*Model, error) {
 	for _, m := range models {
 		made := m()
 		if made.Name != name {
 			continue
 		}
-		once, _ := described.LoadOrStore(name, sync.OnceValues(func() (Model, error) {
+		once, _ := described.LoadOrStore(shaped{name, shape}, sync.OnceValues(func() (Model, error) {
+			made.Shape = shape
 			err := made.Describe()
 			return *made, err
 		}))
 		model, err := once.(func() (Model, error))()
 		return &model, err
 	}
-	return nil, fmt.Errorf("nets: unknown net %q, want one of %s", name, strings.Join(Names(), ", "))
+	return nil, unknown(name)
+}
+
+func unknown(name string) error {
+	return fmt.Errorf("nets: unknown net %q, want one of %s", name, strings.Join(Names(), ", "))
 }
 
 // Describe builds the graph once, and fills in the fields that follow from it: parameters, dropout layers, operations.

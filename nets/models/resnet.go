@@ -20,7 +20,7 @@ const normRevision = 2
 // is 3×3 with stride 1 and without max pooling behind it. The paper names ResNet-18 alone; the form is inferred.
 func resnet18() *Model {
 	return &Model{
-		Name: "resnet18", revision: normRevision, H: 32, W: 32, C: 3, Classes: 10,
+		Name: "resnet18", revision: normRevision, Shape: photos,
 		Build: func(b *Builder) Maps { return b.Residual(64, 4, 2, true) },
 	}
 }
@@ -29,7 +29,7 @@ func resnet18() *Model {
 // and shortcuts of option A, which have no weights.
 func resnet20() *Model {
 	return &Model{
-		Name: "resnet20", revision: normRevision, H: 32, W: 32, C: 3, Classes: 10,
+		Name: "resnet20", revision: normRevision, Shape: photos,
 		Build: func(b *Builder) Maps { return b.Residual(16, 3, 3, false) },
 	}
 }

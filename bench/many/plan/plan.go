@@ -60,9 +60,10 @@ type planner struct {
 
 // workload is what runs of the same speed have in common: one measurement serves all of them.
 type workload struct {
-	data, net, preset string // the preset decides on clipping and augmentation
-	batch, steps      int
-	train, test       int // samples of generated images
+	data, of     string // the data that are measured, and those of the runs
+	net, preset  string // the preset decides on clipping and augmentation
+	batch, steps int
+	train, test  int // samples of generated images
 }
 
 // cost is the work of one run of a cell.
@@ -133,7 +134,7 @@ func (pl *planner) cell(ctx context.Context, runs []many.Planned) error {
 			pl.Largest, pl.LargestOf = needs, r.Settings.Method
 		}
 		s := &r.Settings
-		w := workload{data, s.Net, s.Preset, s.Batch, s.LocalSteps, s.TrainSize, s.TestSize}
+		w := workload{data, s.Data, s.Net, s.Preset, s.Batch, s.LocalSteps, s.TrainSize, s.TestSize}
 		if _, ok := pl.costs[w]; !ok {
 			pl.workloads = append(pl.workloads, w)
 		}

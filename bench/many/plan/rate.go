@@ -11,6 +11,7 @@ import (
 
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
+	"rollcall/datasets"
 	"rollcall/internal/files"
 	"rollcall/nets/models"
 	"rollcall/results"
@@ -55,12 +56,12 @@ func (pl *planner) measure(ctx context.Context, w workload) error {
 	pl.Rates = append(pl.Rates, rate)
 
 	trained, evaluated := 1.0, 1.0 // FLOP of the runs' net as multiples of the measured net's
-	if s.Net != w.net {
-		of, err := models.New(w.net)
+	if s.Net != w.net || s.Data != w.of {
+		of, err := w.model(w.of)
 		if err != nil {
 			return err
 		}
-		by, err := models.New(s.Net)
+		by, err := s.Model()
 		if err != nil {
 			return err
 		}
@@ -79,22 +80,28 @@ func (pl *planner) measure(ctx context.Context, w workload) error {
 	return nil
 }
 
+// model returns the net of a workload for the samples of a data set.
+func (w *workload) model(data string) (*models.Model, error) {
+	about, err := datasets.About(data)
+	if err != nil {
+		return nil, err
+	}
+	return models.Shaped(w.net, about.Shape)
+}
+
 // rated returns the settings of the measured rounds: FedAvg over a few clients that are always there.
 func (pl *planner) rated(w workload) (settings.Settings, error) {
 	s, err := settings.Defaults("fedavg-active", w.preset, w.data)
 	if err != nil {
 		return s, err
 	}
-	model, err := models.New(w.net)
-	if err != nil {
-		return s, err
-	}
-	// Generated images in place of missing data have one size. If the net takes another, the generated data's own net
-	// is measured, and measure scales its speed by the FLOP of the two.
-	if own, err := models.New(s.Net); err != nil {
-		return s, err
-	} else if w.data != generatedData || own.H == model.H && own.W == model.W && own.C == model.C {
+	// Generated images in place of missing data have one size. If the net does not take it, the generated data's own
+	// net is measured. The speed is scaled by the FLOP of the two.
+	model, err := w.model(w.data)
+	if err == nil {
 		s.Net = w.net
+	} else if model, err = w.model(w.of); err != nil {
+		return s, err
 	}
 	choice, err := pl.session.Machine.Choose()
 	if err != nil {
@@ -113,7 +120,15 @@ func (pl *planner) rated(w workload) (settings.Settings, error) {
 	return s, s.Validate()
 }
 
-// earlier returns the newest row of OUT/bench.csv of this engine and device, with the net and batch of s; nil: none.
+// alike reports whether the samples of two data sets have the same shape.
+func alike(a, b string) bool {
+	of, errA := datasets.About(a)
+	other, errB := datasets.About(b)
+	return errA == nil && errB == nil && of.Shape == other.Shape
+}
+
+// earlier returns the newest row of OUT/bench.csv of this engine and device, with the net, the batch and the shape of
+// the samples of s; nil: none.
 func (pl *planner) earlier(s *settings.Settings) *results.BenchRow {
 	ses := pl.session
 	path := filepath.Join(ses.Machine.Out, results.BenchFile)
@@ -125,6 +140,7 @@ func (pl *planner) earlier(s *settings.Settings) *results.BenchRow {
 	// A row lacks the evaluation if its bench was interrupted. Threads count for the CPU engine alone: a card trains.
 	for _, r := range slices.Backward(rows) { // bench appends its rows
 		if r.Engine == info.Engine && r.Precision == info.Precision && r.Device == info.Device && r.Net == s.Net &&
+			alike(r.Data, s.Data) &&
 			r.Batch == s.Batch && r.ImagesPerSec > 0 && r.EvalMS.Valid && r.EvalImages > 0 &&
 			(r.Threads == ses.Machine.Threads || !strings.HasPrefix(info.Engine, "cpu-")) {
 			return &r
