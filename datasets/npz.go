@@ -48,6 +48,7 @@ type npz struct {
 	arrays  [2][2]string
 	float   bool
 	samples [2]int
+	most    int64 // bytes that an array may have
 }
 
 // npzFiles has the registered files by the name of their set.
@@ -199,6 +200,7 @@ func (f *npz) opened(read func(*zip.Reader) error) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // nothing was written
+	f.most = mostInflated(size)
 	z, err := zip.NewReader(in, size)
 	if err != nil {
 		begin := make([]byte, 16)
@@ -254,10 +256,13 @@ func (f *npz) describePart(entries map[string]*zip.File, part int) (most int, er
 			return 0, fmt.Errorf("arrays %s: want one of %s and %s", arrayNames(entries), f.arrays[part][0], names[0])
 		}
 		f.arrays[part] = names
-		if err := f.describeSamples(x, part); err != nil {
+	}
+	names := f.arrays[part]
+	if names != [2]string{} {
+		if err := f.describeSamples(entries[names[0]], part); err != nil {
 			return 0, fmt.Errorf("%s: %w", names[0], err)
 		}
-		labels, err := readLabels(y, f.samples[part])
+		labels, err := f.readLabels(entries[names[1]], f.samples[part])
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", names[1], err)
 		}
@@ -293,7 +298,7 @@ type array struct {
 }
 
 // openArray reads the header of an array, whose elements have so many bytes as the archive says.
-func openArray(e *zip.File) (*array, error) {
+func (f *npz) openArray(e *zip.File) (*array, error) {
 	in, err := e.Open()
 	if err != nil {
 		return nil, err
@@ -303,16 +308,23 @@ func openArray(e *zip.File) (*array, error) {
 		return nil, errors.Join(err, in.Close())
 	}
 	a := &array{r, in}
-	if bytes := uint64(r.Len()) * uint64(r.Size()); e.UncompressedSize64 < bytes {
-		return nil, errors.Join(fmt.Errorf("%d bytes in the archive, want %d for %s of shape %v", e.UncompressedSize64,
-			bytes, r.Type, r.Shape), in.Close())
+	switch bytes := int64(r.Len()) * int64(r.Size()); {
+	case bytes > f.most:
+		err = fmt.Errorf("%d bytes of %s of shape %v, want at most %d in a file of this size, or arrays that are not "+
+			"compressed: np.savez", bytes, r.Type, r.Shape, f.most)
+	case e.UncompressedSize64 < uint64(bytes):
+		err = fmt.Errorf("%d bytes in the archive, want %d for %s of shape %v", e.UncompressedSize64, bytes, r.Type,
+			r.Shape)
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
 	}
 	return a, nil
 }
 
 // describeSamples sets the type and the shape of the samples of a part.
 func (f *npz) describeSamples(e *zip.File, part int) error {
-	a, err := openArray(e)
+	a, err := f.openArray(e)
 	if err != nil {
 		return err
 	}
@@ -339,7 +351,7 @@ func (f *npz) describeSamples(e *zip.File, part int) error {
 	switch n := a.Shape[0]; {
 	case n < 1 || n > npzMostSamples:
 		return fmt.Errorf("shape %v, want 1 … %d samples", a.Shape, npzMostSamples)
-	case dims == 4 && shape[0] <= 4 && shape[1] == shape[2] && shape[2] > 4:
+	case dims == 4 && (shape[0] == 1 || shape[0] == 3) && shape[2] > 4:
 		return fmt.Errorf("shape %v has the channels first, want [n,H,W,C]: x.transpose(0, 2, 3, 1)", a.Shape)
 	}
 	f.float, f.shapes[part], f.samples[part] = float, slices.Clone(shape), a.Shape[0]
@@ -347,8 +359,8 @@ func (f *npz) describeSamples(e *zip.File, part int) error {
 }
 
 // readLabels reads the labels of n samples.
-func readLabels(e *zip.File, n int) ([]uint8, error) {
-	a, err := openArray(e)
+func (f *npz) readLabels(e *zip.File, n int) ([]uint8, error) {
+	a, err := f.openArray(e)
 	if err != nil {
 		return nil, err
 	}
@@ -427,7 +439,7 @@ func (f *npz) part(ctx context.Context, entries map[string]*zip.File, part int) 
 	if f.float != was.float || f.samples != was.samples || !slices.Equal(f.shapes[part], was.shapes[part]) {
 		return nil, errors.New("changed since this command began")
 	}
-	a, err := openArray(x)
+	a, err := f.openArray(x)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", names[0], err)
 	}
@@ -443,7 +455,7 @@ func (f *npz) part(ctx context.Context, entries map[string]*zip.File, part int) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", names[0], err)
 	}
-	if s.Labels, err = readLabels(y, n); err != nil {
+	if s.Labels, err = f.readLabels(y, n); err != nil {
 		return nil, fmt.Errorf("%s: %w", names[1], err)
 	}
 	return s, nil

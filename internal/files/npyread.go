@@ -112,7 +112,10 @@ func (n *NPYReader) Size() int { return n.size }
 
 // End returns an error if anything follows the elements that were read.
 func (n *NPYReader) End() error {
-	if _, err := n.in.ReadByte(); !errors.Is(err, io.EOF) {
+	switch _, err := n.in.ReadByte(); {
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	case err == nil:
 		return fmt.Errorf("byte %d: more after the last of %s, want the end", n.offset, Count(n.Len(), "element"))
 	}
 	return nil
