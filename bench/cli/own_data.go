@@ -42,7 +42,7 @@ func addData(args []string) ([]string, error) {
 				names[k] = own
 			case args[0] == cobra.ShellCompRequestCmd: // an unfinished command line is no error
 			case errors.Is(err, fs.ErrNotExist):
-				return nil, settings.Usagef("--data %w", err)
+				return nil, settings.Usagef("%w", err)
 			default:
 				return nil, err
 			}
