@@ -199,7 +199,7 @@ func TestDocs(t *testing.T) {
 			switch before := lines[c.line-1]; {
 			case c.note:
 				lines[c.line-1] = c.text
-			case c.skipped:
+			case c.skipped, p.name == ownPage:
 			case before == "":
 				lines[c.line-1] = "exec bash -eo pipefail -c '" + strings.ReplaceAll(c.text, "'", "''") + "'"
 			default:
