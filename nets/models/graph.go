@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -60,7 +61,7 @@ type Builder struct {
 	exec  *kernels.Exec[float32] // runs the ops; nil in a graph that Gorgonia's machine does not run
 	train bool
 	err   error
-	convs int // convolutions so far, which number their names
+	convs int // convolutions so far
 	fcs   int // fully connected layers so far
 }
 
@@ -100,6 +101,13 @@ func (b *Builder) differentiate() (err error) {
 	return nil
 }
 
+// fail keeps the first error.
+func (b *Builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
 // placeholder adds an input [K,shape…] to the graph.
 func (b *Builder) placeholder(name string, of tensor.Dtype, shape ...int) *G.Node {
 	shape = append([]int{b.K}, shape...)
@@ -122,25 +130,33 @@ func (b *Builder) Input(border int) Maps {
 	return Maps{node: b.X, h: m.H, w: m.W, c: m.C, border: border}
 }
 
-// Conv adds a window×window convolution over x and its border, ReLU and 2×2 max pooling. out is the number of output
+// convReLUPool adds an r×s convolution over x and its border, ReLU and 2×2 max pooling. out is the number of output
 // channels, border the width of the border of zeros that the next layer needs.
-func (b *Builder) Conv(x Maps, out, window, border int) Maps {
-	b.convs++
-	name := fmt.Sprintf("conv%d", b.convs)
-	fan := window * window * x.c
-	w := b.param(Param{
-		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan,
-		kind: convParam, kernel: []int{window, window, x.c, out},
-	})
+func (b *Builder) convReLUPool(name string, x Maps, out, r, s, border int) Maps {
+	w, fan := b.convParam(name, x, out, r, s)
 	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: fan, kernel: []int{out}})
 	y := Maps{
-		h: (x.h + 2*x.border - window + 1) / 2, w: (x.w + 2*x.border - window + 1) / 2, c: out, border: border,
-		pooled: true,
+		h: (x.h + 2*x.border - r + 1) / 2, w: (x.w + 2*x.border - s + 1) / 2, c: out, border: border, pooled: true,
 	}
 	b.macs = append(b.macs, float64(4*y.h*y.w*fan*out))
 	return b.layer(y, func() (*G.Node, error) {
 		return ops.NewConvReLUPool(b.exec, x.node, w, bias, x.border, border, b.convs > 1)
 	})
+}
+
+// convReLU is to come.
+func (b *Builder) convReLU(name string, x Maps, out, r, s, stride, pad, outBorder int, pool bool) Maps {
+	b.fail(errors.New("not there yet"))
+	return Maps{}
+}
+
+// convParam adds the weights of a convolution, and returns them and the number of inputs of an output.
+func (b *Builder) convParam(name string, x Maps, out, r, s int) (w *G.Node, fan int) {
+	b.convs++
+	fan = r * s * x.c
+	return b.param(Param{
+		Name: name + ".weight", Shape: []int{out, x.c, r, s}, FanIn: fan, kind: convParam, kernel: []int{r, s, x.c, out},
+	}), fan
 }
 
 // Linear adds a fully connected layer, flattening maps in front of it.
