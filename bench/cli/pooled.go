@@ -432,6 +432,9 @@ func (s *pooled) taskCommand() ([]string, error) {
 		if slices.Contains(methodFlags, f.Name) {
 			value = scriptPaths(value)
 		}
+		if f.Name == "data" {
+			value = dataFiles(value)
+		}
 		words = append(words, "--"+f.Name+"="+value)
 	})
 	// A task that has cards trains on all of them, and never on the processor because a card cannot be used.
@@ -470,8 +473,11 @@ func runWords(r *many.Planned, id string) ([]string, error) {
 	}
 	words := []string{"rollcall", "run", "--id=" + id}
 	for name, value := range given.All() {
-		if name == "method" {
+		switch name {
+		case "method":
 			value = scriptPaths(value)
+		case "data":
+			value = dataFiles(value)
 		}
 		words = append(words, "--"+name+"="+value)
 	}

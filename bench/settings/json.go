@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"rollcall/algos"
+	"rollcall/datasets"
 	"rollcall/results"
 )
 
@@ -34,6 +35,9 @@ func (s *Settings) named() map[string]any {
 	}
 	if sum := algos.Of(s.Method).Sum; sum != "" { // the same for the sources of a method that is a program of its own
 		all["method-sha256"] = sum
+	}
+	if _, sum := datasets.Own(s.Data); sum != "" {
+		all["data-sha256"] = sum
 	}
 	return all
 }

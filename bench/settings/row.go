@@ -331,11 +331,14 @@ func (s *Settings) RefuseUnused(given Given, of string) error {
 // ownSplit are the data sets that are generated client by client, so that there is nothing to split.
 var ownSplit = []string{"leaf", "binary"}
 
-// images reports whether the samples are pictures, which can be cropped and mirrored.
-func (s *Settings) images() bool { return !slices.Contains(ownSplit, s.Data) }
+// images reports whether the samples are images, which can be cropped and mirrored.
+func (s *Settings) images() bool {
+	about, err := datasets.About(s.Data)
+	return err == nil && !about.Features
+}
 
 // SplitAway reports whether the samples are split without --split: generated for each, or evenly for --swap-pairs.
-func (s *Settings) SplitAway() bool { return !s.images() || s.SwapPairs > 0 }
+func (s *Settings) SplitAway() bool { return slices.Contains(ownSplit, s.Data) || s.SwapPairs > 0 }
 
 // TakesAlpha reports whether the split reads --alpha.
 func (s *Settings) TakesAlpha() bool {

@@ -34,7 +34,7 @@ func runRows() []Row {
 			"code: as the authors' released code; paper: as the paper's text; code-no-momentum: as CA-Fed's code, but "+
 				"with plain SGD"+defaultOf(algos.Presets()[0], firstPreset),
 			func(s *Settings) any { return &s.Preset }).quiet().column(),
-		word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", "),
+		word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", ")+", or npz:FILE, arrays of NumPy",
 			func(s *Settings) any { return &s.Data }).column().below(Usual),
 		word("net", "", models.Names(), "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)",
 			func(s *Settings) any { return &s.Net }).column().below(Usual),
