@@ -8,7 +8,7 @@ import (
 
 // fromLayers returns the net of some layers.
 func fromLayers(name string, shape plan.Shape, l layers) *Model {
-	m := &Model{Name: name, revision: 1, Shape: shape, Build: l.build, layers: l}
+	m := &Model{Name: name, revision: 1, Shape: shape, Build: l.build, layers: l, Linear: len(l) == 0}
 	if l.normalises() {
 		m.revision = normRevision
 	}

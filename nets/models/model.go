@@ -22,7 +22,7 @@ type Model struct {
 	Trained int     // elements of a row before its running statistics; P in a net without batch normalisation
 	Forward float64 // floating-point operations of the forward pass of one sample; a multiply-add counts two
 	Train   float64 // floating-point operations of forward and backward pass; the first layer needs no input gradient
-	Linear  bool    // no hidden layer: the loss is convex, and every way to draw the initial weights is the same
+	Linear  bool    // no layer but the last: the loss is convex, and all initialisations draw alike
 	Build   func(*Builder) Maps
 	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that older
 	// runs are not taken for equal ones.
@@ -180,6 +180,12 @@ func Revision(net string) int {
 	return 0
 }
 
+// Linear reports whether a net of that name has no layer but the last.
+func Linear(net string) bool {
+	m := find(net)
+	return m != nil && m.Linear
+}
+
 // described has the nets that were asked for, by name and shape, as functions that describe them once: the graph of a
 // deep net takes milliseconds, and all settings of a table are checked against their nets.
 var described sync.Map // shaped → func() (Model, error)
@@ -225,7 +231,7 @@ func (m *Model) Describe() error {
 	if err != nil {
 		return err
 	}
-	m.Params, m.Drops, m.Linear = g.params, g.drops, len(g.macs) == 1
+	m.Params, m.Drops = g.params, g.drops
 	for i, macs := range g.macs {
 		m.Forward += 2 * macs
 		m.Train += 2 * 3 * macs

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"rollcall/internal/files"
 )
@@ -72,14 +73,16 @@ func IsText(value string) bool {
 	if named.MatchString(value) {
 		return true
 	}
-	words := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
-	if len(words) == 0 {
-		return false
-	}
-	first := strings.ToLower(words[0])
-	return first == none || slices.ContainsFunc(grammar, func(g struct{ kind, form string }) bool {
-		return g.kind == first
-	}) || len(words) > 1 && !strings.ContainsAny(value, `/\`)
+	return slices.ContainsFunc(strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",\r\n", r) }),
+		func(layer string) bool {
+			words := strings.Fields(strings.ToLower(layer))
+			if len(words) == 0 || strings.ContainsAny(layer, `/\`) {
+				return false
+			}
+			return len(words) > 1 || words[0] == none || slices.ContainsFunc(grammar, func(g struct{ kind, form string }) bool {
+				return g.kind == words[0]
+			})
+		})
 }
 
 // parse reads "NAME: layer, layer, …". NAME is empty if the text has none. A line break ends a layer as a comma does,
@@ -87,6 +90,9 @@ func IsText(value string) bool {
 func parse(text string) (name string, l layers, err error) {
 	if len(text) > maxText {
 		return "", nil, fmt.Errorf("a text of %d bytes, want at most %d", len(text), maxText)
+	}
+	if !utf8.ValidString(text) {
+		return "", nil, errors.New("want UTF-8")
 	}
 	lines := strings.FieldsFunc(strings.TrimPrefix(text, "\ufeff"), func(r rune) bool { return r == '\n' || r == '\r' })
 	var list []string
