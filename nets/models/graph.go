@@ -143,6 +143,35 @@ func (b *Builder) Conv(x Maps, out, window, border int) Maps {
 	})
 }
 
+// ConvReLU adds a convolution with windows of r×s pixels, bias and ReLU, and 2×2 max pooling if pool, which leaves out
+// the last row and the last column of odd maps. x is padded by pad ≤ its border. out and border are as for
+// [Builder.Conv], which is faster where stride is 1, pad the border of x and the convolution even.
+func (b *Builder) ConvReLU(name string, x Maps, out, r, s, stride, pad, border int, pool bool) Maps {
+	fan := r * s * x.c
+	x = b.conv2d(name, x, out, r, s, stride, pad)
+	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: fan, kernel: []int{out}})
+	y := Maps{h: x.h, w: x.w, c: out, border: border, pooled: pool}
+	if pool {
+		y.h, y.w = x.h/2, x.w/2
+	}
+	return b.layer(y, func() (*G.Node, error) { return ops.NewBiasReLU(b.exec, x.node, bias, border, pool) })
+}
+
+// conv2d adds a convolution without bias, with windows of r×s pixels, over x padded by pad, which is at most the border
+// of x. The output has no border.
+func (b *Builder) conv2d(name string, x Maps, out, r, s, stride, pad int) Maps {
+	b.convs++
+	fan := r * s * x.c
+	w := b.param(Param{
+		Name: name + ".weight", Shape: []int{out, x.c, r, s}, FanIn: fan, kind: convParam, kernel: []int{r, s, x.c, out},
+	})
+	y := Maps{h: (x.h+2*pad-r)/stride + 1, w: (x.w+2*pad-s)/stride + 1, c: out}
+	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
+	})
+}
+
 // Linear adds a fully connected layer, flattening maps in front of it.
 func (b *Builder) Linear(x Maps, out int, relu bool) Maps {
 	return b.namedLinear(fmt.Sprintf("fc%d", b.fcs+1), x, out, relu)

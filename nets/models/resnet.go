@@ -37,7 +37,7 @@ func resnet20() *Model {
 // Residual builds a whole net. The first stage has the given channels and the size of the images; every further stage
 // has twice the channels and half the width and height of the one before. Every stage has the given number of blocks.
 func (b *Builder) Residual(channels, stages, blocks int, project bool) Maps {
-	h := b.conv2d("conv1", b.Input(1), channels, 3, 1)
+	h := b.conv2d("conv1", b.Input(1), channels, 3, 3, 1, 1)
 	h = b.norm(b.normParams("bn1", h), h, Maps{}, 1, true)
 	for s := range stages {
 		for i := range blocks {
@@ -55,35 +55,19 @@ func (b *Builder) Residual(channels, stages, blocks int, project bool) Maps {
 // Where the shape stays the same, the shortcut is x itself. Otherwise it is a projection, a 1×1 convolution and a norm,
 // if project, and x subsampled, with zeros for the new channels, if not.
 func (b *Builder) basicBlock(name string, x Maps, channels, stride int, project bool) Maps {
-	h := b.conv2d(name+".conv1", x, channels, 3, stride)
+	h := b.conv2d(name+".conv1", x, channels, 3, 3, stride, 1)
 	h = b.norm(b.normParams(name+".bn1", h), h, Maps{}, 1, true)
-	h = b.conv2d(name+".conv2", h, channels, 3, 1)
+	h = b.conv2d(name+".conv2", h, channels, 3, 3, 1, 1)
 	bn2 := b.normParams(name+".bn2", h)
 	switch {
 	case stride == 1 && x.c == channels:
 	case project:
-		x = b.conv2d(name+".downsample.0", x, channels, 1, stride)
+		x = b.conv2d(name+".downsample.0", x, channels, 1, 1, stride, 0)
 		x = b.norm(b.normParams(name+".downsample.1", x), x, Maps{}, 1, false)
 	default:
 		x = b.subsample(x, channels, stride)
 	}
 	return b.norm(bn2, h, x, 1, true)
-}
-
-// conv2d adds a window×window convolution without bias. It is padded so that stride 1 keeps the size of the maps. x has
-// a border, the output has none.
-func (b *Builder) conv2d(name string, x Maps, out, window, stride int) Maps {
-	b.convs++
-	pad, fan := window/2, window*window*x.c
-	w := b.param(Param{
-		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan,
-		kind: convParam, kernel: []int{window, window, x.c, out},
-	})
-	y := Maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: out}
-	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
-	return b.layer(y, func() (*G.Node, error) {
-		return ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
-	})
 }
 
 // normParams adds the parameters of a batch normalisation of x: weight, bias, running mean and running variance. It is
