@@ -43,14 +43,11 @@ func (l layers) build(b *Builder) Maps {
 		case "conv":
 			convs++
 			name := fmt.Sprintf("conv%d", convs)
-			switch fused := at.pool && at.stride == 1 && h.border == at.pad; {
-			case at.norm:
+			if at.norm {
 				h = b.conv2d(name, h, at.n, at.r, at.s, at.stride, at.pad)
 				h = b.norm(b.normParams(fmt.Sprintf("bn%d", convs), h), h, Maps{}, border, at.relu)
-			case fused && (h.h+2*at.pad-at.r)%2 == 1 && (h.w+2*at.pad-at.s)%2 == 1: // even maps
-				h = b.convReLUPool(name, h, at.n, at.r, at.s, border)
-			default:
-				h = b.convReLU(name, h, at.n, at.r, at.s, at.stride, at.pad, border, at.pool)
+			} else {
+				h = b.Conv(name, h, at.n, at.r, at.s, at.stride, at.pad, border, at.pool)
 			}
 		case "block":
 			inStage++

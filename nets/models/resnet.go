@@ -49,16 +49,6 @@ func (b *Builder) basicBlock(name string, x Maps, channels, stride int, project 
 	return b.norm(bn2, h, x, border, true)
 }
 
-// conv2d adds an r×s convolution without bias. x has a border of at least pad zeros, the output has none.
-func (b *Builder) conv2d(name string, x Maps, out, r, s, stride, pad int) Maps {
-	w, fan := b.convParam(name, x, out, r, s)
-	y := Maps{h: (x.h+2*pad-r)/stride + 1, w: (x.w+2*pad-s)/stride + 1, c: out}
-	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
-	return b.layer(y, func() (*G.Node, error) {
-		return ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
-	})
-}
-
 // normParams adds the parameters of a batch normalisation of x: weight, bias, running mean and running variance. It is
 // apart from norm because parameters must be added in the order of torchvision's state_dict.
 func (b *Builder) normParams(name string, x Maps) G.Nodes {
