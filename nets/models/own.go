@@ -1,10 +1,13 @@
 package models
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
 	"sync"
+
+	"rollcall/datasets/plan"
 )
 
 // own are the nets that users described, in the order in which they came.
@@ -33,9 +36,9 @@ func Register(text, name string) (registered string, err error) {
 	one := l.String()
 	switch {
 	case name == "":
-		name = fmt.Sprintf("net-%.4x", sha256.Sum256([]byte(one)))
+		name = autoName(l)
 	case !IsName(name):
-		return "", fmt.Errorf("nets: name %q: want a letter, then letters, digits, _ and -; "+
+		return "", fmt.Errorf("nets: name %.40q: want a letter, then letters, digits, _ and -; "+
 			"a text may name its net: NAME: layers", name)
 	}
 	own.Lock()
@@ -51,7 +54,7 @@ func Register(text, name string) (registered string, err error) {
 		case m.layers.String() == one:
 			return name, nil
 		default:
-			return "", fmt.Errorf("nets: two nets are called %s: %q and %q", name, m.layers.String(), one)
+			return "", fmt.Errorf("nets: two nets are called %s: %.200q and %.200q", name, m.layers.String(), one)
 		}
 	}
 	own.nets = append(own.nets, fromLayers(name, photos, l)) // no paper gives it a shape
@@ -105,3 +108,16 @@ func Text(name string) string {
 	}
 	return name
 }
+
+// Describe returns the net of a text for samples of a shape, without registering it.
+func Describe(text string, shape plan.Shape) (*Model, error) {
+	name, l, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("nets: %w", err)
+	}
+	m := fromLayers(cmp.Or(name, autoName(l)), shape, l)
+	return m, m.Describe()
+}
+
+// autoName returns the name of a net that has none.
+func autoName(l layers) string { return fmt.Sprintf("net-%.4x", sha256.Sum256([]byte(l.String()))) }

@@ -100,7 +100,7 @@ func parse(text string) (name string, l layers, err error) {
 		line, _, _ = strings.Cut(line, "#")
 		if m := named.FindStringSubmatch(line); m != nil && name == "" && list == nil {
 			if name = m[1]; !IsName(name) {
-				return "", nil, fmt.Errorf("name %q: want a letter, then letters, digits, _ and -", name)
+				return "", nil, fmt.Errorf("name %.40q: want a letter, then letters, digits, _ and -", name)
 			}
 			line = line[len(m[0]):]
 		}
@@ -127,6 +127,9 @@ func parse(text string) (name string, l layers, err error) {
 			return name, nil, layerError(i, text, err)
 		}
 		l = append(l, one)
+	}
+	if end := len(l) - 1; l[end].kind == "block" {
+		return name, nil, layerError(end, list[end], errors.New("the end, want average behind it, or a conv"))
 	}
 	return name, l, nil
 }
@@ -157,7 +160,7 @@ func parseLayer(words []string) (l layer, err error) {
 	case kind == none:
 		return l, errors.New(none + " is for a net without other layers")
 	case form == "":
-		return l, fmt.Errorf("%q: unknown%s, want one of %s", kind, files.DidYouMean(kind, kinds),
+		return l, fmt.Errorf("%.40q: unknown%s, want one of %s", kind, files.DidYouMean(kind, kinds),
 			strings.Join(kinds, ", "))
 	}
 	l.kind = kind
@@ -182,7 +185,7 @@ func parseLayer(words []string) (l layer, err error) {
 			return l, err
 		}
 		if l.rate, err = files.ParseNumber(word, 64); err != nil || !(l.rate > 0 && l.rate < 1) {
-			return l, fmt.Errorf("rate %q: want a number above 0 and below 1", word)
+			return l, fmt.Errorf("rate %.40q: want a number above 0 and below 1", word)
 		}
 	case "linear":
 		if l.n, err = number("outputs", 1, maxN); err != nil {
@@ -215,7 +218,7 @@ func parseLayer(words []string) (l layer, err error) {
 		word, _ := next()
 		switch {
 		case !slices.Contains(options, word):
-			return l, fmt.Errorf("%q: unknown%s, want %s", word, files.DidYouMean(word, options), form)
+			return l, fmt.Errorf("%.40q: unknown%s, want %s", word, files.DidYouMean(word, options), form)
 		case given[word]:
 			return l, fmt.Errorf("%s twice", word)
 		}
@@ -261,7 +264,7 @@ func (l *layer) check() error {
 func whole(word, what string, least, most int) (int, error) {
 	n, err := strconv.ParseUint(word, 10, 31)
 	if err != nil || int(n) < least || int(n) > most {
-		return 0, fmt.Errorf("%s %q: want a whole number, %d … %d", what, word, least, most)
+		return 0, fmt.Errorf("%s %.40q: want a whole number, %d … %d", what, word, least, most)
 	}
 	return int(n), nil
 }
@@ -270,7 +273,7 @@ func whole(word, what string, least, most int) (int, error) {
 func window(word string) (r, s int, err error) {
 	rows, columns, ok := strings.Cut(word, "x")
 	if !ok {
-		return 0, 0, fmt.Errorf("window %q: want one such as 3x3", word)
+		return 0, 0, fmt.Errorf("window %.40q: want one such as 3x3", word)
 	}
 	if r, err = whole(rows, "window", 1, maxWindow); err != nil {
 		return 0, 0, err
