@@ -51,7 +51,10 @@ var catalogue = []*Model{
 
 	// The net of He et al. (2016, section 4.2) for CIFAR-10 with n = 3: three stages of 16, 32 and 64 channels, and
 	// shortcuts of option A, which have no weights.
-	{Name: "resnet20", revision: normRevision, Shape: photos, Build: resNet20},
+	{
+		Name: "resnet20", revision: normRevision, Shape: photos,
+		Build: func(b *Builder) Maps { return b.Residual(16, 3, 3) },
+	},
 }
 
 // of returns the net of a text of the catalogue.

@@ -121,3 +121,6 @@ func Describe(text string, shape plan.Shape) (*Model, error) {
 
 // autoName returns the name of a net that has none.
 func autoName(l layers) string { return fmt.Sprintf("net-%.4x", sha256.Sum256([]byte(l.String()))) }
+
+// LayersOf returns what [Layers] does, of a net that need not be registered.
+func LayersOf(m *Model) string { return m.layers.String() }

@@ -12,18 +12,19 @@ import (
 // basic blocks, the mean of every channel, and a fully connected layer. The parameters have the names and the order of
 // torchvision's state_dict, without num_batches_tracked, which PyTorch reads only if the momentum is None.
 
-// resNet20 adds a 3×3 convolution, three stages of three blocks, the mean of every channel and the last layer. A stage
-// has twice the channels and half the width and height of the one before.
-func resNet20(b *Builder) Maps {
-	h := b.conv2d("conv1", b.Input(1), 16, 3, 3, 1, 1)
+// Residual adds a 3×3 convolution, stages of blocks, the mean of every channel and the last layer. The first stage has
+// the given channels and the size of the images; every further stage has twice the channels and half the width and
+// height of the one before. Shortcuts have no weights: nets whose shortcuts are projections are texts.
+func (b *Builder) Residual(channels, stages, blocks int) Maps {
+	h := b.conv2d("conv1", b.Input(1), channels, 3, 3, 1, 1)
 	h = b.norm(b.normParams("bn1", h), h, Maps{}, 1, true)
-	for s := range 3 {
-		for i := range 3 {
+	for s := range stages {
+		for i := range blocks {
 			stride := 1
 			if s > 0 && i == 0 {
 				stride = 2
 			}
-			h = b.basicBlock(fmt.Sprintf("layer%d.%d", s+1, i), h, 16<<s, stride, false, 1)
+			h = b.basicBlock(fmt.Sprintf("layer%d.%d", s+1, i), h, channels<<s, stride, false, 1)
 		}
 	}
 	return b.namedLinear("fc", b.average(h), b.model.Classes, false)
