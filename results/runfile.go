@@ -208,6 +208,9 @@ func decodeJSON(text []byte, into any) error {
 	return nil
 }
 
+// NetLayers is the key under which the settings in run.json have the layers of a net that is not of the catalogue.
+const NetLayers = "net-layers"
+
 // FileSettings are the settings that name a file, and the keys under which run.json has the SHA-256 of its content in
 // their place.
 var FileSettings = map[string]string{

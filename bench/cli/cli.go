@@ -127,6 +127,9 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = files.Printed(stdout), files.Printed(stderr)
 	help := &texts{w: stdout}
 	args, err := addData(args)
+	if err == nil {
+		args, err = addNets(args)
+	}
 	root, methods := newRoot(stdout, stderr, help), algos.Registered()
 	if err == nil {
 		args, err = addScripts(ctx, root, args, stderr)

@@ -432,8 +432,11 @@ func (s *pooled) taskCommand() ([]string, error) {
 		if slices.Contains(methodFlags, f.Name) {
 			value = scriptPaths(value)
 		}
-		if f.Name == "data" {
+		switch f.Name {
+		case "data":
 			value = dataFiles(value)
+		case "net", "nets":
+			value = netTexts(value)
 		}
 		words = append(words, "--"+f.Name+"="+value)
 	})
@@ -478,6 +481,8 @@ func runWords(r *many.Planned, id string) ([]string, error) {
 			value = scriptPaths(value)
 		case "data":
 			value = dataFiles(value)
+		case "net":
+			value = netTexts(value)
 		}
 		words = append(words, "--"+name+"="+value)
 	}

@@ -122,8 +122,10 @@ func (s *Settings) Model() (*models.Model, error) {
 
 // checkMethod checks the parameters of methods that need a certain net or data.
 func (s *Settings) checkMethod() error {
-	if s.Get("fstar") == algos.FStarSolved && !strings.HasPrefix(s.Net, "linear-") {
+	if solved := s.Get("fstar") == algos.FStarSolved; solved && !models.Linear(s.Net) {
 		return Usagef("--fstar solved: with --net %s, want a linear net", s.Net)
+	} else if about, _ := datasets.About(s.Data); solved && about.Shape.Classes == 2 && s.Net != "linear-binary" {
+		return Usagef("--fstar solved: with --net %s, want linear-binary, which has one output for two classes", s.Net)
 	}
 	if s.Get("losses") == algos.LossesHeldOut && s.Validation == 0 && !s.SplitAway() {
 		return Usagef(

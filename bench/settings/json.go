@@ -5,6 +5,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/datasets"
+	"rollcall/nets/models"
 	"rollcall/results"
 )
 
@@ -35,6 +36,9 @@ func (s *Settings) named() map[string]any {
 	}
 	if sum := algos.Of(s.Method).Sum; sum != "" { // the same for the sources of a method that is a program of its own
 		all["method-sha256"] = sum
+	}
+	if models.Own(s.Net) {
+		all[results.NetLayers] = models.Layers(s.Net)
 	}
 	if _, sum := datasets.Own(s.Data); sum != "" {
 		all["data-sha256"] = sum

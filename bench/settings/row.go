@@ -12,6 +12,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/datasets"
 	"rollcall/internal/files"
+	"rollcall/nets/models"
 )
 
 // Row is one setting of a run: a flag of `rollcall run`, a key of run.json, a name in the column params.
@@ -27,18 +28,18 @@ type Row struct {
 	Group  Group
 }
 
-// made are all settings, as long as no method is added. Use [rows].
+// made are all settings, as long as no method and no net is added. Use [rows].
 var made struct {
 	sync.Mutex
 	rows []Row
-	of   int // [algos.Registered] when they were made
+	of   [2]int // how many methods and nets were registered when they were made
 }
 
 // rows returns all settings: first those of every run, then the parameters of methods.
 func rows() []Row {
 	made.Lock()
 	defer made.Unlock()
-	if n := algos.Registered(); made.rows == nil || made.of != n {
+	if n := [2]int{algos.Registered(), models.Registered()}; made.rows == nil || made.of != n {
 		made.rows, made.of = slices.Concat(
 			grouped(Training, runRows()), grouped(Training, trainingRows()), grouped(DataSplit, dataRows),
 			grouped(Availability, availabilityRows), grouped(SingleDraws, seedRows()),
