@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
@@ -111,20 +113,21 @@ generated, and else with --with-data: their numbers count in the order of the pu
 	return cmd
 }
 
-// unusedFolder refuses what is neither new nor an empty folder.
+// unusedFolder refuses what is neither new nor an empty folder, nor one with what a killed export has left.
 func unusedFolder(dir string) error {
 	if dir == "" {
 		return settings.Usagef(`scenario export: "": want the name of a folder`)
 	}
+	files.Sweep(dir)
 	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("scenario export: %s: %w, want a new or an empty folder", dir, files.Cause(err))
-	case len(entries) > 0:
-		return fmt.Errorf("scenario export: %s: the folder has files, such as %s, want a new or an empty one", dir,
-			files.Printable(entries[0].Name()))
+	}
+	for _, e := range entries { // scenario.json is written last: with it the scenario is whole
+		if !slices.Contains(run.ScenarioParts, e.Name()) {
+			return fmt.Errorf("scenario export: %s: the folder has %s, want a new or an empty one", dir,
+				files.Printable(e.Name()))
+		}
 	}
 	return nil
 }
@@ -136,7 +139,11 @@ func scenarioCommandLine(x *run.Scenario, altered bool) (string, error) {
 		return "", err
 	}
 	line := "rollcall scenario export DIR"
+	program := algos.Of(x.Settings.Method).Program // the file of a method that is none of ours
 	for name, value := range given.All() {
+		if name == "method" {
+			value = cmp.Or(program, value)
+		}
 		line += " --" + files.ShellQuoted(name+"="+value)
 	}
 	line += fmt.Sprintf(" --seed=%d", x.Seed)

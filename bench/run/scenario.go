@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -39,6 +41,9 @@ const (
 	samplesFile  = "data.npz"
 	ScenarioInfo = "scenario.json"
 )
+
+// ScenarioParts are the names of the files that a killed export may have left.
+var ScenarioParts = []string{scenarioFile, weightsFile, batchesFile, samplesFile}
 
 // ScenarioJSON is the content of scenario.json.
 type ScenarioJSON struct {
@@ -89,7 +94,7 @@ func wholeArray[T files.Element](name, axes string, shape []int, meaning string,
 	return arrayOf(name, axes, shape, meaning, slices.Values([][]T{data}))
 }
 
-// Export writes the scenario to a folder that is new or empty. Its data and clients are those of a run of ses with the
+// Export writes the scenario to a folder, in which it replaces what a killed export has left. Its data and clients are those of a run of ses with the
 // same settings and seed; no engine is opened. What grows with T·N is written round by round, and takes no memory.
 func (x *Scenario) Export(ctx context.Context, ses *Session, dir string) (info ScenarioJSON, err error) {
 	s := &x.Settings
@@ -129,6 +134,11 @@ func (x *Scenario) Export(ctx context.Context, ses *Session, dir string) (info S
 	if x.Data || s.Data == "synthetic" || s.SplitAway() {
 		samples := append(sampleArrays(train, ""), sampleArrays(test, "_test")...)
 		info.Files = append(info.Files, ScenarioArrays{Name: samplesFile, Arrays: samples})
+	}
+	for _, name := range ScenarioParts {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return info, fmt.Errorf("scenario: %w", err)
+		}
 	}
 	var wrote []string
 	defer func() { // a later command finds the folder empty again
