@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -138,22 +139,22 @@ func scenarioCommandLine(x *run.Scenario, altered bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	line := "rollcall scenario export DIR"
+	words := []string{"rollcall scenario export DIR"}
 	program := algos.Of(x.Settings.Method).Program // the file of a method that is none of ours
 	for name, value := range given.All() {
 		if name == "method" {
 			value = cmp.Or(program, value)
 		}
-		line += " --" + files.ShellQuoted(name+"="+value)
+		words = append(words, "--"+files.ShellQuoted(name+"="+value))
 	}
-	line += fmt.Sprintf(" --seed=%d", x.Seed)
+	words = append(words, fmt.Sprintf("--seed=%d", x.Seed))
 	for _, f := range []struct {
 		name  string
 		given bool
 	}{{"batches", x.Batches}, {"with-data", x.Data}, {"allow-altered", altered}} {
 		if f.given {
-			line += " --" + f.name
+			words = append(words, "--"+f.name)
 		}
 	}
-	return line, nil
+	return strings.Join(words, " "), nil
 }

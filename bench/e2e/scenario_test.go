@@ -77,8 +77,8 @@ func TestScenarioAvailability(t *testing.T) {
 					there++
 				}
 				if active[at] != is || probability[at] != number(t, row["probability"]) {
-					t.Fatalf("round %s, client %s: %t with probability %g, want %s with %s", row["round"], row["client"],
-						active[at], probability[at], row["active"], row["probability"])
+					t.Fatalf("round %s, client %s: %t with probability %g, want %s with %s", row["round"],
+						row["client"], active[at], probability[at], row["active"], row["probability"])
 				}
 				for name, values := range constant {
 					if values[at%N] != number(t, row[name]) {
@@ -87,7 +87,8 @@ func TestScenarioAvailability(t *testing.T) {
 				}
 			}
 			if len(rows) != T*N || there == 0 || there == T*N {
-				t.Errorf("%d rows with %d active, want %d, and some of them: the test is of nothing", len(rows), there, T*N)
+				t.Errorf("%d rows with %d active, want %d, and some of them: the test is of nothing", len(rows), there,
+					T*N)
 			}
 		})
 	}
@@ -96,10 +97,11 @@ func TestScenarioAvailability(t *testing.T) {
 // A scenario has the initial weights, rates, clients, batches and samples of a run's dump and curve.
 func TestScenarioRun(t *testing.T) {
 	for name, flags := range map[string]string{
-		"images": "--data synthetic --net lenet5 --train-size 150 --test-size 20 --augment sample --lr-schedule constant",
-		"norm":   "--data synthetic --net resnet20 --train-size 40 --test-size 20 --init torch",
-		"leaf":   "--data leaf --preset code --local-epochs none",
-		"swaps":  "--data svhn --data-dir data --allow-altered --swap-pairs 1",
+		"images": "--data synthetic --net lenet5 --train-size 150 --test-size 20 --augment sample " +
+			"--lr-schedule constant",
+		"norm":  "--data synthetic --net resnet20 --train-size 40 --test-size 20 --init torch",
+		"leaf":  "--data leaf --preset code --local-epochs none",
+		"swaps": "--data svhn --data-dir data --allow-altered --swap-pairs 1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "swaps" {
@@ -123,8 +125,7 @@ func TestScenarioRun(t *testing.T) {
 			if !slices.Equal(weights, w0) {
 				t.Error("weights.npz and w0 of the dump differ")
 			}
-			clients := must.Get2(filestest.ReadNPY[int32](filepath.Join(dump, "clients.npy")))
-			_, active := clients(t)
+			_, active := must.Get2(filestest.ReadNPY[int32](filepath.Join(dump, "clients.npy")))(t)
 			K := len(active)
 			first := member[int64](t, dir, "batches", "round_offsets", 5)
 			if got := member[int32](t, dir, "batches", "client")[:first[1]]; !slices.Equal(got, active) || K == 0 {
@@ -142,8 +143,17 @@ func TestScenarioRun(t *testing.T) {
 					t.Fatalf("crop %d: %d, the dump has %d", at, got, c)
 				}
 			}
-			if !slices.Equal(member[uint8](t, dir, "batches", "flip")[:len(index)], array[uint8](t, dump, "flip", K, 3, 8)) {
-				t.Error("flips differ")
+			flips := member[uint8](t, dir, "batches", "flip")[:len(index)]
+			if want := array[uint8](t, dump, "flip", K, 3, 8); !slices.Equal(flips, want) {
+				t.Errorf("flip %d, the dump has %d", flips, want)
+			}
+			train, offsets := member[int32](t, dir, "scenario", "train_index"),
+				member[int64](t, dir, "scenario", "train_offsets", 7)
+			for at, i := range index {
+				client := active[at/(3*8)]
+				if own := train[offsets[client]:offsets[client+1]]; i >= 0 && !slices.Contains(own, i) {
+					t.Fatalf("client %d holds samples %d, the dump has its sample %d", client, own, i)
+				}
 			}
 			if name == "leaf" { // whose samples a dump has
 				const size = 60
@@ -156,7 +166,7 @@ func TestScenarioRun(t *testing.T) {
 				}
 			}
 			if info.ServerLR != names.ServerLR || info.Momentum != names.Momentum || info.WeightDecay != names.Decay ||
-				fmt.Sprint(info.Clip == nil) != fmt.Sprint(names.Clip == nil) {
+				info.Clip != nil || names.Clip != nil { // fedavg-active clips only if it is told to
 				t.Errorf("scenario.json %+v, the dump has %+v", info, names)
 			}
 
@@ -172,15 +182,16 @@ func TestScenarioRun(t *testing.T) {
 					}
 				}
 				if lr[round] != number(t, row["lr"]) || fmt.Sprint(n) != row["active"] {
-					t.Errorf("round %d: rate %g, %d active, the run has %s, %s", round, lr[round], n, row["lr"], row["active"])
+					t.Errorf("round %d: rate %g, %d active, the run has %s, %s", round, lr[round], n, row["lr"],
+						row["active"])
 				}
 			}
-			var info2 struct {
+			var of struct {
 				DataChecksum string `json:"data_checksum"`
 			}
-			must.OK(t, json.Unmarshal([]byte(contents(t, only(t, out, runPath))), &info2))
-			if info.DataChecksum != info2.DataChecksum {
-				t.Errorf("data %s, the run has %s", info.DataChecksum, info2.DataChecksum)
+			must.OK(t, json.Unmarshal([]byte(contents(t, only(t, out, runPath))), &of))
+			if info.DataChecksum != of.DataChecksum {
+				t.Errorf("data %s, the run has %s", info.DataChecksum, of.DataChecksum)
 			}
 		})
 	}
@@ -192,7 +203,8 @@ const tinyScenario = "--method fedavg-active --data synthetic --net lenet5 --ava
 
 // The command of scenario.json writes the same bytes, and the checksums are those of the files.
 func TestScenarioSameBytes(t *testing.T) {
-	dir, info := exported(t, strings.Fields(tinyScenario+"--rounds 5 --hold-out 0.1 --batches --with-data --seed 11")...)
+	dir, info := exported(t, strings.Fields(tinyScenario+
+		"--rounds 5 --hold-out 0.1 --batches --with-data --seed 11")...)
 	again := filepath.Join(t.TempDir(), "again")
 	line := strings.Replace(strings.TrimPrefix(info.Command, "rollcall "), " DIR ", " "+again+" ", 1)
 	pass(t, strings.Fields(line)...)
@@ -288,7 +300,8 @@ for f in json.load(open(sys.argv[1] + "/scenario.json"))["files"]:
 	var want strings.Builder
 	for _, f := range info.Files {
 		for _, a := range f.Arrays {
-			fmt.Fprintf(&want, "%s %s %s %s\n", f.Name, a.Name, a.Type, strings.ReplaceAll(fmt.Sprint(a.Shape), " ", ", "))
+			shape := strings.ReplaceAll(fmt.Sprint(a.Shape), " ", ", ")
+			fmt.Fprintf(&want, "%s %s %s %s\n", f.Name, a.Name, a.Type, shape)
 		}
 	}
 	if got := python3(t, interpreter, describe, dir); got != want.String() {
@@ -298,7 +311,8 @@ for f in json.load(open(sys.argv[1] + "/scenario.json"))["files"]:
 	program := strings.ReplaceAll(pythonBlocks(t, "scenario.md")[0], "tiny/", dir+"/")
 	var lines strings.Builder
 	offsets := member[int64](t, dir, "scenario", "train_offsets", 11)
-	probability, lr := member[float64](t, dir, "scenario", "probability", 4, 10), member[float64](t, dir, "scenario", "lr", 4)
+	probability := member[float64](t, dir, "scenario", "probability", 4, 10)
+	lr := member[float64](t, dir, "scenario", "lr", 4)
 	for at, is := range member[bool](t, dir, "scenario", "active", 4, 10) {
 		if i := at % 10; is {
 			fmt.Fprintf(&lines, "%d %d %d %v %v\n", at/10, i, offsets[i+1]-offsets[i], probability[at], lr[at/10])
@@ -402,8 +416,10 @@ func TestScenarioOrder(t *testing.T) {
 				t.Skipf("left out: %s is not in $ROLLCALL_DATA as files: %v", data, err)
 			}
 			const N = 20
-			dir, _ := exported(t, "--data", data, "--data-dir", folder, "--clients", "20", "--rounds", "1", "--alpha", "1")
-			index, offsets := member[int32](t, dir, "scenario", "train_index"), member[int64](t, dir, "scenario", "train_offsets")
+			dir, _ := exported(t, "--data", data, "--data-dir", folder, "--clients", fmt.Sprint(N), "--rounds", "1",
+				"--alpha", "1")
+			index := member[int32](t, dir, "scenario", "train_index")
+			offsets := member[int64](t, dir, "scenario", "train_offsets", N+1)
 			counts := member[int32](t, dir, "scenario", "class_counts", N, 10)
 			for i := range N {
 				var own [10]int32
@@ -415,9 +431,11 @@ func TestScenarioOrder(t *testing.T) {
 				}
 			}
 			// torchvision's CIFAR10 and MNIST begin with these labels.
-			first := map[string]string{"cifar10": "[6 9 9 4 1 1 2 7 8 3]", "mnist": "[5 0 4 1 9 2 1 3 1 4]"}[data]
-			if got := fmt.Sprint(all[:10]); got != first || len(index) != len(all) {
-				t.Errorf("%d samples of %d, the first labels %s, want all, and %s", len(index), len(all), got, first)
+			first := map[string][]byte{
+				"cifar10": {6, 9, 9, 4, 1, 1, 2, 7, 8, 3}, "mnist": {5, 0, 4, 1, 9, 2, 1, 3, 1, 4},
+			}[data]
+			if got := all[:10]; !bytes.Equal(got, first) || len(index) != len(all) {
+				t.Errorf("%d samples of %d, the first labels %d, want all, and %d", len(index), len(all), got, first)
 			}
 		})
 	}

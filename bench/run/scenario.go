@@ -94,8 +94,9 @@ func wholeArray[T files.Element](name, axes string, shape []int, meaning string,
 	return arrayOf(name, axes, shape, meaning, slices.Values([][]T{data}))
 }
 
-// Export writes the scenario to a folder, in which it replaces what a killed export has left. Its data and clients are those of a run of ses with the
-// same settings and seed; no engine is opened. What grows with T·N is written round by round, and takes no memory.
+// Export writes the scenario to a folder, in which it replaces what a killed export has left. Its data and clients are
+// those of a run of ses with the same settings and seed; no engine is opened. What grows with T·N is written round by
+// round, and takes no memory.
 func (x *Scenario) Export(ctx context.Context, ses *Session, dir string) (info ScenarioJSON, err error) {
 	s := &x.Settings
 	if err := ses.OpenData(ctx, s, x.Seed); err != nil {
@@ -188,8 +189,8 @@ func ragged(name string, of [][]int32, meaning string) []ScenarioArray {
 	}
 	return []ScenarioArray{
 		arrayOf(name+"_index", "[n]", []int{int(offsets[len(of)])}, meaning, slices.Values(of)),
-		wholeArray(name+"_offsets", "[N+1]", []int{len(offsets)}, "client i has "+name+"_index[offsets[i]:offsets[i+1]]",
-			offsets),
+		wholeArray(name+"_offsets", "[N+1]", []int{len(offsets)},
+			"client i has "+name+"_index[offsets[i]:offsets[i+1]]", offsets),
 	}
 }
 
@@ -216,8 +217,8 @@ func (p *Population) arrays(
 				same = append(same, int32(i))
 			}
 		}
-		all = append(all, wholeArray(part+"_index", "[n]", []int{len(same)}, "the samples of the "+of+" that models are "+
-			"evaluated on", same))
+		all = append(all, wholeArray(part+"_index", "[n]", []int{len(same)},
+			"the samples of the "+of+" that models are evaluated on", same))
 	}
 	if p.ownClasses != nil {
 		all = append(all, ragged("own_classes", p.ownClasses, "as many samples of the "+of+" of each of the client's "+
@@ -312,8 +313,8 @@ func (p *Population) batchArrays(ctx context.Context, s *settings.Settings, plan
 		}
 	}
 	return []ScenarioArray{
-		wholeArray("round_offsets", "[T+1]", []int{T + 1}, "round t has the entries round_offsets[t]:round_offsets[t+1]",
-			first),
+		wholeArray("round_offsets", "[T+1]", []int{T + 1},
+			"round t has the entries round_offsets[t]:round_offsets[t+1]", first),
 		arrayOf("client", "[M]", []int{entries}, "the client of each entry", func(yield func([]int32) bool) {
 			for _, i := range each {
 				if !yield([]int32{int32(i)}) {
