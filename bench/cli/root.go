@@ -74,7 +74,7 @@ In a list, commas separate the values, and no value is there twice.`,
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
 		a.reportCommand(), a.demoCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(),
-		a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
+		a.availabilityCommand(), a.scenarioCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
 	)
 	for _, c := range root.Commands() { // commands below these, such as those of track, do it for themselves
 		completeNames(c)
