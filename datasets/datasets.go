@@ -238,29 +238,45 @@ func read(ctx context.Context, s *source, o Options) (*Set, error) {
 // LeastBytes returns a lower bound on the memory of a set in bytes, without reading or generating it, so that callers
 // can refuse early. It is 0 for files that need not be the official ones, as these may have any size.
 func LeastBytes(name string, o Options) int64 {
-	samples, size := 0, photoPixels
+	size := photoPixels
 	if f := npzFiles[name]; f != nil {
 		return f.bytes()
 	}
 	switch name {
-	case "synthetic":
-		samples = cmp.Or(o.TrainSize, SyntheticTrain) + cmp.Or(o.TestSize, SyntheticTest)
 	case "leaf":
-		samples, size = o.Clients*leafLeast, 4*leafFeatures
-		if o.LeafMore != nil {
-			samples = max(0, leafTotal-o.Clients) // each client's number is rounded down
-		}
+		size = 4 * leafFeatures
 	case "binary":
-		samples, size = o.Clients*(binaryTrain+binaryTest), 4*binaryFeatures
+		size = 4 * binaryFeatures
 	case "mnist":
 		size = mnistSide * mnistSide
-		fallthrough
+	}
+	sizes := LeastSizes(name, o)
+	return int64(sizes[0]+sizes[1]) * int64(size+1) // with one byte for the label
+}
+
+// LeastSizes returns how many samples the training set and the test set have at least, as far as that is known without
+// reading or generating them: exactly, for official files and those that are registered. All samples of leaf and binary
+// count as training samples.
+func LeastSizes(name string, o Options) (sizes [2]int) {
+	if f := npzFiles[name]; f != nil {
+		return f.samples
+	}
+	switch name {
+	case "synthetic":
+		return [2]int{cmp.Or(o.TrainSize, SyntheticTrain), cmp.Or(o.TestSize, SyntheticTest)}
+	case "leaf":
+		sizes[0] = o.Clients * leafLeast
+		if o.LeafMore != nil {
+			sizes[0] = max(0, leafTotal-o.Clients) // each client's number is rounded down
+		}
+	case "binary":
+		sizes[0] = o.Clients * (binaryTrain + binaryTest)
 	default:
 		if l, err := lookup(name, o); err == nil && l.official != nil && !o.AllowAltered {
-			samples = l.official.samples[0] + l.official.samples[1]
+			sizes = l.official.samples
 		}
 	}
-	return int64(samples) * int64(size+1) // with one byte for the label
+	return sizes
 }
 
 // Bytes returns the memory of the set in bytes.

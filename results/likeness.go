@@ -157,6 +157,9 @@ func (r *SummaryRow) About(infos []*RunInfo) {
 	r.Engine = all(infos, func(i *RunInfo) string { return i.Engine })
 	r.Precision = all(infos, func(i *RunInfo) string { return i.Precision })
 	r.Device = all(infos, func(i *RunInfo) string { return i.Device })
+	for _, i := range infos {
+		r.Subset = i.Subset // the same in all runs of a cell
+	}
 	r.Numerics = same(infos, func(i *RunInfo) string { return i.Numerics })
 	r.Revisions = same(infos, func(i *RunInfo) string { return i.Revisions.String() })
 	r.Checksum = same(infos, func(i *RunInfo) string { return i.Likeness().Checksum })

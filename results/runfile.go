@@ -73,7 +73,8 @@ type RunInfo struct {
 	// scaled to [0, 1], with which images are normalised.
 	DataMean     []float32 `json:"data_mean,omitempty"`
 	DataStd      []float32 `json:"data_std,omitempty"`
-	AllowAltered bool      `json:"allow_altered"` // whether data files that are not the official ones were allowed
+	Subset       *Subset   `json:"subset,omitempty"` // that took part; nil: all samples of the data set
+	AllowAltered bool      `json:"allow_altered"`    // whether data files that are not the official ones were allowed
 	// The number of clients without a sample to train on, which were never available; missing: the program that made
 	// the run may have averaged such clients too.
 	WithoutSamples *int      `json:"clients_without_samples,omitempty"`
@@ -89,6 +90,35 @@ type RunInfo struct {
 	Started   time.Time         `json:"started"`
 	Finished  time.Time         `json:"finished"`
 	Checksums Checksums         `json:"checksums"` // of the files beside it and of run.json; set by [WriteRunInfo]
+}
+
+// Subset says how many training and test samples were drawn, with --train-size and --test-size, and of how many. A part
+// of which 0 were drawn has all.
+type Subset struct {
+	Train   int `json:"train"`
+	TrainOf int `json:"train_of"`
+	Test    int `json:"test"`
+	TestOf  int `json:"test_of"`
+}
+
+// String returns the parts of which not all took part: "2,000 of 50,000 training samples, 500 of 10,000 test samples".
+// Where it is not known of how many they are, it leaves that out.
+func (s *Subset) String() string {
+	var parts []string
+	for _, part := range []struct {
+		n, of int
+		name  string
+	}{{s.Train, s.TrainOf, "training"}, {s.Test, s.TestOf, "test"}} {
+		switch {
+		case part.n == 0:
+		case part.of == 0:
+			parts = append(parts, fmt.Sprintf("%s %s samples of the set", files.Thousands(part.n), part.name))
+		default:
+			parts = append(parts, fmt.Sprintf("%s of %s %s samples", files.Thousands(part.n), files.Thousands(part.of),
+				part.name))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Revisions count, for each part of the program, how often its numbers have changed. Runs of different revisions are
@@ -214,5 +244,5 @@ const NetLayers = "net-layers"
 // FileSettings are the settings that name a file, and the keys under which run.json has the SHA-256 of its content in
 // their place.
 var FileSettings = map[string]string{
-	"trace": "trace-sha256", "chain": "chain-sha256", "init-from": "init-sha256",
+	"trace": "trace-sha256", "chain": "chain-sha256", "init-from": "init-sha256", "split-file": "split-sha256",
 }

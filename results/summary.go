@@ -72,6 +72,10 @@ type SummaryRow struct {
 	Precision string `csv:"precision"`
 	Device    string `csv:"device"`
 
+	// The samples that took part, if not all of the data set, by the run.json of the runs; empty in a summary that was
+	// read from its file.
+	Subset *Subset
+
 	// These may not differ: such runs are in rows of their own, see [Likeness]. If the status is mixed all the same,
 	// they are [mixedText].
 	Numerics  string `csv:"numerics,optional"`

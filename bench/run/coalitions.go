@@ -54,7 +54,7 @@ func (f *Federation) coalitions(
 	defer free()
 	jobs := make([]nets.EvalJob, len(models))
 	for k, row := range models {
-		jobs[k] = nets.EvalJob{Row: row, Part: nets.Test}
+		jobs[k] = nets.EvalJob{Row: row, Part: f.clients.tested, Index: f.clients.same}
 	}
 	return engine.Evaluate(ctx, jobs)
 }

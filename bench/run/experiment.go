@@ -155,7 +155,7 @@ func (x *Experiment) evaluate(
 	jobs := f.testJobs(model)
 	tests := len(jobs)
 	if train {
-		jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Train})
+		jobs = append(jobs, f.trainJob(model))
 	}
 	r, err := ses.Engine.Evaluate(ctx, jobs)
 	if err != nil {

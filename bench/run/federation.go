@@ -52,6 +52,18 @@ func (ses *Session) Federate(
 			files.Count(s.Clients, "client"))
 		ses.notice(line, line)
 	}
+	if s.Split == string(datasets.SplitFile) && !s.SplitAway() {
+		given := 0
+		for _, parts := range [][][]int32{clients.train, clients.validation} {
+			for _, own := range parts {
+				given += len(own)
+			}
+		}
+		if all := ses.Data.Train.Len(); given < all {
+			line := fmt.Sprintf("split: %d of %d training samples belong to a client (%s)", given, all, s.SplitFile)
+			ses.notice(line, line)
+		}
+	}
 	about, err := datasets.About(s.Data)
 	if err != nil {
 		return nil, err
@@ -209,6 +221,11 @@ func (f *Federation) testJobs(model nets.Row) (jobs []nets.EvalJob) {
 		}
 	}
 	return jobs
+}
+
+// trainJob returns the evaluation of a model on all training samples that the run uses.
+func (f *Federation) trainJob(model nets.Row) nets.EvalJob {
+	return nets.EvalJob{Row: model, Part: nets.Train, Index: f.clients.whole}
 }
 
 // testMeans returns loss and accuracy of the answers to testJobs. Where clients have test samples of their own, these

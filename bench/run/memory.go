@@ -94,6 +94,9 @@ func (ses *Session) Fits(s *settings.Settings) error {
 		return err
 	}
 	f.Method.Close()
+	if err := ses.checkSizes(s); err != nil {
+		return err
+	}
 	n, err := ses.need(s, c, datasets.LeastBytes(s.Data, ses.dataOptions(s, 0)))
 	if err != nil {
 		return err
@@ -101,6 +104,18 @@ func (ses *Session) Fits(s *settings.Settings) error {
 	if limit, known := ses.Machine.Memory.Limit(); known && n.total() > limit.Bytes {
 		n.least = true
 		return &memoryError{need: n, limit: limit}
+	}
+	return nil
+}
+
+// checkSizes refuses a run that draws more samples than its data set has, as far as that is known before it is open.
+func (ses *Session) checkSizes(s *settings.Settings) error {
+	known := datasets.LeastSizes(s.Data, ses.dataOptions(s, 0))
+	for part, drawn := range s.Sizes() {
+		if of := known[part]; of > 0 && drawn > of {
+			name := [2]string{"train-size", "test-size"}[part]
+			return settings.Usagef("--%s %d: %s has %d, want 1 … %[4]d, or 0 for all", name, drawn, s.Data, of)
+		}
 	}
 	return nil
 }

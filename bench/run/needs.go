@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"rollcall/internal/files"
 	"rollcall/nets"
 	"rollcall/nets/cpu"
-	"rollcall/nets/models"
 	"rollcall/results"
 )
 
@@ -25,7 +25,7 @@ func Work(kind string, s *settings.Settings) progress.Work {
 	if err != nil {
 		return w // the run itself reports the error
 	}
-	samples := float64(samples(s, model))
+	samples := float64(samples(s))
 	trained := float64(s.Clients * s.LocalSteps * s.Batch)
 	if s.LocalEpochs.Valid {
 		trained = samples * s.LocalEpochs.Value
@@ -43,15 +43,15 @@ func Work(kind string, s *settings.Settings) progress.Work {
 	return w
 }
 
-// samples returns how many samples a data set has in both parts, at least, as far as that is known before reading it.
-func samples(s *settings.Settings, model *models.Model) int {
+// samples returns how many samples of its data set a run uses in both parts, at least, as far as that is known before
+// reading it.
+func samples(s *settings.Settings) (all int) {
 	ses := Session{}
-	bytes := datasets.LeastBytes(s.Data, ses.dataOptions(s, 0))
-	size := model.H * model.W * model.C
-	if model.H == 1 {
-		size *= 4 // features are float32, pixels are bytes
+	sizes, drawn := datasets.LeastSizes(s.Data, ses.dataOptions(s, 0)), s.Sizes()
+	for part := range sizes {
+		all += cmp.Or(drawn[part], sizes[part])
 	}
-	return int(bytes / int64(size+1)) // with one byte for the label, as [datasets.LeastBytes] counts
+	return all
 }
 
 // Needs is the work and the memory that a run needs.
@@ -67,6 +67,14 @@ type Needs struct {
 // not the run's data, it scales the evaluations to the run's number of samples. extra is how many models the run
 // evaluates after its last round in place of a curve; 0: it evaluates a curve.
 func (ses *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32, extra int) (n Needs, err error) {
+	if other := *s; ses.Data.Name != s.Data { // which may have fewer samples than the run's
+		other.TrainSize = min(s.TrainSize, ses.Data.Train.Len())
+		other.TestSize = min(s.TestSize, ses.Data.Test.Len())
+		if s.Split == string(datasets.SplitFile) {
+			other.Split = string(datasets.SplitEven)
+		}
+		s = &other
+	}
 	clients, err := ses.populate(s, seed)
 	if err != nil {
 		return n, err
@@ -89,24 +97,27 @@ func (ses *Session) Needs(ctx context.Context, s *settings.Settings, seed uint32
 	// The dry run evaluated once, at its end. The real run evaluates as the settings say; what the method itself
 	// evaluates in its rounds is already counted.
 	n.Evaluated = float64(c.evaluated - c.last)
+	trained, tested := ses.Data.Train.Len(), ses.Data.Test.Len()
+	if clients.whole != nil {
+		trained = len(clients.whole)
+	}
+	if clients.same != nil {
+		tested = len(clients.same)
+	}
 	for t := range s.Rounds + 1 {
 		if s.Evaluates(t) {
 			n.Evaluated += float64(c.last)
 			if s.EvalTrain && !s.EvaluatesTrain(t) {
-				n.Evaluated -= float64(ses.Data.Train.Len())
+				n.Evaluated -= float64(trained)
 			}
 		}
 	}
 	if extra > 0 {
-		n.Evaluated = float64(extra * ses.Data.Test.Len())
+		n.Evaluated = float64(extra * tested)
 	}
 	n.Bytes, n.Memory, n.Least = held.total(), held.String(), ses.Data.Name != s.Data
 	if n.Least {
-		model, err := s.Model()
-		if err != nil {
-			return n, err
-		}
-		n.Evaluated *= max(1, float64(samples(s, model))/float64(ses.Data.Train.Len()+ses.Data.Test.Len()))
+		n.Evaluated *= max(1, float64(samples(s))/float64(trained+tested))
 	}
 	return n, nil
 }
@@ -244,7 +255,7 @@ func (c *rowCounter) dryRun(ctx context.Context, s *settings.Settings, seed uint
 	}
 	jobs := f.testJobs(model)
 	if s.EvalTrain {
-		jobs = append(jobs, nets.EvalJob{Row: model, Part: nets.Train})
+		jobs = append(jobs, f.trainJob(model))
 	}
 	_, err = c.Evaluate(ctx, jobs)
 	return err

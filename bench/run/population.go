@@ -26,6 +26,7 @@ type Population struct {
 	tested nets.Part
 	test   [][]int32 // [N][k_i] the client's own test samples; nil: all clients have the same
 	same   []int32   // the samples that all clients have, if test is nil; nil: the whole test set
+	whole  []int32   // the training samples that the run uses at all, of --train-size; nil: the whole training set
 	empty  int       // clients without a sample to train on, which are never available
 	// [N] the test samples of a client's two classes, for clients.csv; nil: the split gives no client two classes.
 	// The curve is not evaluated on them.
@@ -44,14 +45,18 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 		// FedAWE's released code draws the split, φ and the activity from one generator, in this order.
 		cut.NumPy = numpy.New(seed)
 	}
+	if cut.Parts, err = s.ReadSplit(data.Train.Len()); err != nil {
+		return p, err
+	}
 	seeds := s.Seeds(seed)
-	reserved := datasets.Reserved{Validation: s.Validation, HeldOut: s.HoldOut}
+	reserved := datasets.Reserved{Validation: s.Validation, HeldOut: s.HoldOut, Sizes: s.Sizes()}
 	split, err := datasets.Divide(data, cut, reserved, seeds.Split)
 	if err != nil {
 		return p, err
 	}
 	p.train, p.validation, p.ownClasses = split.Train, split.Valid, split.OwnClasses
 	p.tested, p.test = nets.Test, split.Test
+	p.whole, p.same = split.Subset[0], split.Subset[1]
 	switch {
 	case split.HeldOut == nil:
 	case s.SplitAway():

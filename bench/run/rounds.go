@@ -163,6 +163,11 @@ func (t *trainer) info(err error) results.RunInfo {
 	if file, _ := datasets.Own(t.x.Settings.Data); file != "" {
 		info.DataMean, info.DataStd = t.ses.Data.Train.Mean, t.ses.Data.Train.Std
 	}
+	if sizes := t.x.Settings.Sizes(); sizes != [2]int{} {
+		info.Subset = &results.Subset{
+			Train: sizes[0], TrainOf: t.ses.Data.Train.Len(), Test: sizes[1], TestOf: t.ses.Data.Test.Len(),
+		}
+	}
 	if script, is := errors.AsType[*remote.ScriptError](err); is {
 		info.Traceback = script.Traceback
 	}

@@ -93,6 +93,20 @@ func (s *Settings) checkData() error {
 	if s.Draws == "numpy" && (s.SplitAway() || s.Split != string(datasets.SplitClients)) {
 		return Usagef("--draws numpy: with --data %s --split %s, want FedAWE's split: --split clients", s.Data, s.Split)
 	}
+	if s.Draws == "numpy" && s.Sizes()[0] > 0 {
+		return Usagef("--draws numpy: with --train-size %d, want FedAWE's split of all samples: --train-size 0", s.TrainSize)
+	}
+	for _, size := range []struct {
+		flag string
+		n    int
+	}{{"train-size", s.TrainSize}, {"test-size", s.TestSize}} {
+		if s.Data == "synthetic" && size.n == 0 {
+			return Usagef("--%s 0: with --data synthetic, want 1 … %d", size.flag, maxGenerated)
+		}
+	}
+	if s.splitByFile() && s.SplitFile == "" {
+		return Usagef("--split file: want the file, --split file:FILE")
+	}
 	if s.Draws == "numpy" && s.HoldOut > 0 {
 		return Usagef("--draws numpy: with --hold-out %g, want FedAWE's split of all samples: --hold-out 0", s.HoldOut)
 	}
@@ -137,8 +151,10 @@ func (s *Settings) checkMethod() error {
 // checkAvailability checks the availability model by making it once, for clients that are always available: package
 // availability knows what it can make.
 func (s *Settings) checkAvailability() error {
-	for _, f := range []struct{ flag, path string }{{"trace", s.Trace}, {"chain", s.Chain}, {"init-from", s.InitFrom}} {
-		if f.flag != "init-from" && (s.Availability == f.flag) != (f.path != "") {
+	for _, f := range []struct{ flag, path string }{
+		{"trace", s.Trace}, {"chain", s.Chain}, {"init-from", s.InitFrom}, {"split-file", s.SplitFile},
+	} {
+		if isModel := availability.Of(f.flag).Name != ""; isModel && (s.Availability == f.flag) != (f.path != "") {
 			return Usagef("--availability %s --%s %q: want both %s and a file, or neither", s.Availability, f.flag,
 				f.path, f.flag)
 		}

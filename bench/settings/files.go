@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	"rollcall/algos/availability"
 	"rollcall/algos/availability/trace"
+	"rollcall/datasets"
 	"rollcall/internal/files"
 	"rollcall/nets/models"
 	"rollcall/results/safetensors"
@@ -247,6 +249,25 @@ func (s *Settings) ReadChain() (of *availability.ChainTable, err error) {
 	return of, err
 }
 
+// ReadSplit reads the file of --split for a training set of so many samples; 0: unknown, any file can. nil: the split is
+// of another kind.
+func (s *Settings) ReadSplit(samples int) (parts [][]int32, err error) {
+	if !s.splitByFile() {
+		return nil, nil
+	}
+	err = readNamed("split file", s.SplitFile, &s.SplitSum, func(r io.Reader) error {
+		parts, err = datasets.ReadSplit(r, cmp.Or(samples, mostSamples))
+		if n := len(parts); err == nil && n > s.Clients {
+			err = fmt.Errorf("samples of client %d, want clients 0 … %d: --clients %d", n-1, s.Clients-1, n)
+		}
+		return err
+	})
+	return parts, err
+}
+
+// mostSamples bounds the samples of a training set that is not open yet.
+const mostSamples = 10_000_000
+
 // readNamed reads the file of a flag. Its content names the run, so that a file that has changed since it was first
 // read is an error. It must be a regular file, since every run reads it again.
 func readNamed(flag, path string, was *string, read func(io.Reader) error) error {
@@ -271,6 +292,9 @@ func readNamed(flag, path string, was *string, read func(io.Reader) error) error
 // ReadFiles reads the files that settings name, because their content names the run, and fits the rounds to the trace.
 func (s *Settings) ReadFiles() error {
 	if _, err := s.ReadInit(); err != nil {
+		return err
+	}
+	if _, err := s.ReadSplit(0); err != nil {
 		return err
 	}
 	return s.ReadAvailability()

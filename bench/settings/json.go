@@ -30,6 +30,8 @@ func (s *Settings) named() map[string]any {
 			all[key] = s.ChainSum
 		case "init-from":
 			all[key] = s.InitSum
+		case "split-file":
+			all[key] = s.SplitSum
 		default:
 			all[r.Name] = r.json(s)
 		}

@@ -47,6 +47,9 @@ func Defaults(method, preset, data string) (s Settings, err error) {
 	if !about.Augmented {
 		s.Augment = "none"
 	}
+	if data == "synthetic" { // which has as many samples as one wants
+		s.TrainSize, s.TestSize = datasets.SyntheticTrain, datasets.SyntheticTest
+	}
 	return s, nil
 }
 

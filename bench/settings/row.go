@@ -346,6 +346,28 @@ func (s *Settings) TakesAlpha() bool {
 	return !s.SplitAway() && datasets.SplitKind(s.Split).TakesAlpha()
 }
 
+// splitByFile reports whether a file says which client has which sample.
+func (s *Settings) splitByFile() bool { return !s.SplitAway() && s.Split == splitFile }
+
+// Sizes returns how many samples of the training set and of the test set the run draws from its data set; 0: it has all
+// of them.
+func (s *Settings) Sizes() (sizes [2]int) {
+	for part, size := range map[int]struct {
+		name string
+		n    int
+	}{0: {"train-size", s.TrainSize}, 1: {"test-size", s.TestSize}} {
+		if _, reads := s.Uses(size.name); reads && s.Data != "synthetic" {
+			sizes[part] = size.n
+		}
+	}
+	return sizes
+}
+
+// drawsData reports whether what the clients hold depends on a seed.
+func (s *Settings) drawsData() bool {
+	return !s.splitByFile() || s.Data == "synthetic" || s.Validation > 0 || s.HoldOut > 0 || s.Sizes() != [2]int{}
+}
+
 // Chained reports whether the availability model has its own p_i, and does not take it from the clients' classes.
 func (s *Settings) Chained() bool { return !availability.Of(s.Availability).FromClasses }
 

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -155,9 +156,12 @@ var dataRows = []Row{
 	word("split", string(datasets.SplitClients), datasets.SplitKinds(),
 		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
 			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two "+
-			"classes at each client (default: as in the method's paper)",
+			"classes at each client; file:FILE, as a CSV file client,index says (default: as in the method's paper)",
 		func(s *Settings) any { return &s.Split }).quiet().
 		only(&use{in: "images without --swap-pairs", by: func(s *Settings) bool { return !s.SplitAway() }}),
+	word("split-file", "", nil, "the FILE of --split file:FILE",
+		func(s *Settings) any { return &s.SplitFile }).implies("split", splitFile).
+		only(&use{in: "--split file", by: (*Settings).splitByFile}),
 	number("alpha", "0.1", algos.Above(0), "Dirichlet parameter of the split among clients",
 		func(s *Settings) any { return &s.Alpha }).column().
 		only(&use{in: "--split clients, classes or clusters", by: (*Settings).TakesAlpha}),
@@ -192,13 +196,23 @@ var dataRows = []Row{
 		"share of the training samples that go to no client and replace the test set; tune chooses rates by them",
 		func(s *Settings) any { return &s.HoldOut }).
 		only(&use{in: "a share above 0", by: func(s *Settings) bool { return s.HoldOut > 0 }}),
-	whole("train-size", strconv.Itoa(datasets.SyntheticTrain), algos.Between(1, maxGenerated),
-		"training images of --data synthetic",
-		func(s *Settings) any { return &s.TrainSize }).only(onData("synthetic")),
-	whole("test-size", strconv.Itoa(datasets.SyntheticTest), algos.Between(1, maxGenerated),
-		"test images of --data synthetic",
-		func(s *Settings) any { return &s.TestSize }).only(onData("synthetic")),
+	whole("train-size", "0", algos.Between(0, maxGenerated),
+		fmt.Sprintf("training samples: so many are drawn from the set, or generated of --data synthetic (default %d); "+
+			"0: all of the set", datasets.SyntheticTrain),
+		func(s *Settings) any { return &s.TrainSize }).quiet().later().
+		only(&use{in: "--data synthetic, or other images without --swap-pairs", by: func(s *Settings) bool {
+			return s.Data == "synthetic" || !s.SplitAway()
+		}}),
+	whole("test-size", "0", algos.Between(0, maxGenerated),
+		fmt.Sprintf("test samples, likewise (--data synthetic: default %d)", datasets.SyntheticTest),
+		func(s *Settings) any { return &s.TestSize }).quiet().later().
+		only(&use{in: "--data synthetic, or other images without --swap-pairs and --hold-out", by: func(s *Settings) bool {
+			return s.Data == "synthetic" || !s.SplitAway() && s.HoldOut == 0
+		}}),
 }
+
+// splitFile is the --split that a file says.
+const splitFile = string(datasets.SplitFile)
 
 // published are the papers' parameters of the availability models, which package availability keeps.
 var published = availability.Defaults(nil, 0)

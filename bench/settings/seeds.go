@@ -31,8 +31,9 @@ type Seeds struct {
 // from the run's seed, and its name and its settings stay as they are.
 func seedRows() []Row {
 	return []Row{
-		seedOf("split", "what the clients hold: generated data, the split, --validation, --hold-out and --swap-pairs",
-			func(s *Settings) *files.Optional { return &s.SeedSplit }, "", func(*Settings) bool { return true }),
+		seedOf("split", "what the clients hold: generated data, the split, --validation, --hold-out, --swap-pairs and "+
+			"the subsets of --train-size and --test-size",
+			func(s *Settings) *files.Optional { return &s.SeedSplit }, " with one of these", (*Settings).drawsData),
 		seedOf("phi", "φ, the activity of the classes, from which the p_i are computed",
 			func(s *Settings) *files.Optional { return &s.SeedPhi },
 			" with --p none and one of FedAWE's availability models",

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"rollcall/algos"
 	"rollcall/algos/availability"
@@ -52,6 +53,8 @@ type Settings struct {
 // DataSettings say what generated data are like, and how samples are split among the clients.
 type DataSettings struct {
 	Split     string  // kind of split
+	SplitFile string  // CSV of who has which sample, for the split file; its content names the run
+	SplitSum  string  // SHA-256 of that file, set by [Settings.ReadSplit]
 	Alpha     float64 // parameter of the Dirichlet split
 	LeafGamma float64 // γ of LEAF's synthetic data
 	LeafDelta float64 // δ of LEAF's synthetic data
@@ -63,8 +66,8 @@ type DataSettings struct {
 	SwapPairs  int     // pairs of labels swapped at every second client; 0: all labels are true
 	Validation float64 // share of each client's samples that it does not train on
 	HoldOut    float64 // share of all training samples that stand in for the test set; 0: the test set itself
-	TrainSize  int     // training samples of the synthetic images
-	TestSize   int     // test samples of the synthetic images
+	TrainSize  int     // training samples: of the synthetic images, or drawn from the others; 0: all of these
+	TestSize   int     // test samples, likewise
 }
 
 // AvailabilitySettings say when the clients are available.
@@ -118,6 +121,14 @@ func (s *Settings) Set(name, value string) error {
 	r := rowOf(name)
 	if r == nil {
 		return Usagef("--%s: unknown setting", name)
+	}
+	if name == "split" {
+		switch path, is := strings.CutPrefix(value, splitFile+":"); {
+		case is:
+			s.SplitFile, value = path, splitFile
+		case value != splitFile:
+			s.SplitFile = ""
+		}
 	}
 	if err := r.set(s, value); err != nil {
 		return Usagef("--%s %s: %w", name, value, err)

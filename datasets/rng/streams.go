@@ -19,6 +19,7 @@ type Purpose uint32
 //	Split        0     j      3    datasets/dirichlet.go             shares of class j of clients, or of clusters
 //	Split        0     i      1    datasets/cut.go                   which samples client i keeps back
 //	Split        0     i      4    datasets/cut.go                   which samples of client i, or all, are held out
+//	Split        0     p      5    datasets/cut.go                   which samples a subset has
 //	Split        0     j      2    datasets/swap.go                  j = 0, 1: sample order; 2: groups; 3, 4: swaps
 //	Split        2     g      0    datasets/cut.go                   sample order of cluster g, or of all (g = 0)
 //	Split        3     j      p    datasets/two_class.go             order of the samples of class j
@@ -73,6 +74,7 @@ const (
 	SplitStepSwap      = 2 // the two groups of clients and their swapped labels
 	SplitStepClasses   = 3 // the clients' shares of a class
 	SplitStepHoldOut   = 4 // samples held out in place of the test set
+	SplitStepSubset    = 5 // samples of a subset of the set
 	SplitRoundEven     = 2 // order of the samples before they are cut into equal parts
 	SplitRoundTwoClass = 3 // order of the samples of a class, for two classes at each client
 	SplitRoundPairs    = 4 // which two classes each client has

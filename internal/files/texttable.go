@@ -3,6 +3,7 @@ package files
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -115,6 +116,15 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Thousands returns a number that is not negative with commas between its thousands: "50,000".
+func Thousands(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }
 
 // OneLine returns the words of a text with single spaces between them, without line breaks.

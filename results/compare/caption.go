@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"rollcall/internal/files"
@@ -42,6 +43,7 @@ func Caption(rows []results.SummaryRow) string {
 	if len(alphas) > 0 {
 		about = append(about, "α = "+between(alphas))
 	}
+	about = append(about, each(rows, subsetOf)...)
 	if presets := each(rows, func(r *results.SummaryRow) string { return r.Preset }); len(presets) == 1 {
 		about = append(about, "preset "+presets[0])
 	} else if len(presets) > 1 {
@@ -56,6 +58,20 @@ func Caption(rows []results.SummaryRow) string {
 	by = append(by, each(rows, func(r *results.SummaryRow) string { return r.Numerics })...)
 	parts := []string{measured(rows), strings.Join(about, ", "), strings.Join(by, ", ")}
 	return strings.TrimSuffix(strings.Join(parts, "; "), "; ")
+}
+
+// subsetOf says how many samples of its data set the runs of a row drew; "": they have all.
+func subsetOf(r *results.SummaryRow) string {
+	if r.Subset != nil {
+		return r.Subset.String()
+	}
+	if r.Data == "synthetic" { // which has any size
+		return ""
+	}
+	drawn := results.Subset{}
+	drawn.Train, _ = strconv.Atoi(r.Params.Get("train-size")) // 0 without one
+	drawn.Test, _ = strconv.Atoi(r.Params.Get("test-size"))
+	return drawn.String()
 }
 
 // captionOf returns the [Caption] of our numbers in the rows of a comparison.

@@ -35,8 +35,8 @@ func judged(ours *results.SummaryRow, own results.Params, paper *results.Printed
 	return Judgement{Outcome: o}
 }
 
-// unlike lists how the experiment of a row differs from the paper's: rounds, clients, fewer seeds, learning rates, a
-// bad status.
+// unlike lists how the experiment of a row differs from the paper's: rounds, clients, fewer seeds, learning rates,
+// other samples, a bad status.
 func unlike(ours *results.SummaryRow, own results.Params, paper *results.Printed) (why []string) {
 	if ours.N > 0 { // without a number the status is enough
 		if ours.Rounds == 0 {
@@ -50,6 +50,9 @@ func unlike(ours *results.SummaryRow, own results.Params, paper *results.Printed
 		}
 		if rates := own.Only(results.Rates...); rates != "" { // of --rates
 			why = append(why, rates.Words(" ")+", not the paper's")
+		}
+		if data := own.Only("train-size", "test-size", "hold-out", "split", "split-file"); data != "" {
+			why = append(why, data.Unnamed().Words(" ")+", not the paper's data")
 		}
 	}
 	switch ours.Status {

@@ -147,7 +147,7 @@ func (s *setup) compared() string {
 	data := s.each(func(r *results.Run) string {
 		about := []string{
 			ifSet("δ = %s", s.get(r, "leaf-delta")), ifSet("γ = %s", s.get(r, "leaf-gamma")),
-			ifSet("%s training images", s.get(r, "train-size")), ifSet("%s test images", s.get(r, "test-size")),
+			s.sizes(r),
 		}
 		return dataOf(r) + ifSet(" (%s)", withCommas(about...))
 	})
@@ -160,6 +160,15 @@ func (s *setup) compared() string {
 		s.count("clients", "client") + "."
 }
 
+// sizes says how many samples of its data set a run has, where they are not all of a set of one size.
+func (s *setup) sizes(r *results.Run) string {
+	train, test := s.get(r, "train-size"), s.get(r, "test-size")
+	if r.Info.Subset != nil {
+		return r.Info.Subset.String()
+	}
+	return withCommas(ifSet("%s training images", train), ifSet("%s test images", test))
+}
+
 // splits say how samples are cut, with a verb for alpha where the split has one; see --split.
 var splits = map[string]string{
 	"clients":   "each client's shares of the classes are a draw from a Dirichlet distribution with α = %s",
@@ -167,6 +176,7 @@ var splits = map[string]string{
 	"clusters":  "each class is cut among clusters of clients by a draw from a Dirichlet distribution with α = %s",
 	"even":      "the samples are cut evenly among the clients",
 	"two-class": "every client has samples of two classes",
+	"file":      "a file says which client has which samples",
 }
 
 // split says how the samples are split among the clients.

@@ -134,7 +134,10 @@ func (pl *planner) cell(ctx context.Context, runs []many.Planned) error {
 			pl.Largest, pl.LargestOf = needs, r.Settings.Method
 		}
 		s := &r.Settings
-		w := workload{data, s.Data, s.Net, s.Preset, s.Batch, s.LocalSteps, s.TrainSize, s.TestSize}
+		w := workload{data, s.Data, s.Net, s.Preset, s.Batch, s.LocalSteps, 0, 0}
+		if s.Data == generatedData { // of other data it makes no difference how many samples take part
+			w.train, w.test = s.TrainSize, s.TestSize
+		}
 		if _, ok := pl.costs[w]; !ok {
 			pl.workloads = append(pl.workloads, w)
 		}

@@ -113,7 +113,9 @@ func (pl *planner) rated(w workload) (settings.Settings, error) {
 		clients, flop = cardClients, cardFLOP
 	}
 	s.Clients, s.Batch, s.Availability, s.P = clients, w.batch, "stationary", files.Some(1)
-	s.TrainSize, s.TestSize = w.train, w.test
+	if w.of == generatedData {
+		s.TrainSize, s.TestSize = w.train, w.test
+	}
 	s.LocalEpochs = files.Optional{} // would replace LocalSteps
 	// model.Train is the FLOP of training on one image. The run's own steps are enough if they take less.
 	s.LocalSteps = max(1, min(w.steps, int(flop/(float64(clients*w.batch)*model.Train))))
