@@ -254,12 +254,16 @@ func (s *source) strangers(place string) string {
 	for _, f := range s.files {
 		addWords(words, f.name)
 	}
-	own := func(name string) bool { // an own folder, in which nothing of the set is
-		return slices.ContainsFunc(s.folders, func(folder string) bool {
-			top, _, _ := strings.Cut(folder, string(filepath.Separator))
-			return top == name
-		})
+	var tops []string // an own folder, in which nothing of the set is, or one of another set
+	for _, l := range loaders {
+		if l.official != nil {
+			for _, folder := range l.official.folders {
+				top, _, _ := strings.Cut(folder, string(filepath.Separator))
+				tops = append(tops, top)
+			}
+		}
 	}
+	own := func(name string) bool { return slices.Contains(tops, name) }
 	var found []string
 	for _, dir := range s.in(place) {
 		entries, _ := os.ReadDir(dir) // nothing, if it cannot be read

@@ -54,7 +54,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	p.tested, p.test = nets.Test, split.Test
 	switch {
 	case split.HeldOut == nil:
-	case s.SplitAway():
+	case s.OwnTests():
 		p.tested, p.test = nets.Train, split.HeldOut
 	default:
 		p.tested, p.same = nets.Train, split.HeldOut[0]

@@ -167,6 +167,7 @@ var splits = map[string]string{
 	"clusters":  "each class is cut among clusters of clients by a draw from a Dirichlet distribution with α = %s",
 	"even":      "the samples are cut evenly among the clients",
 	"two-class": "every client has samples of two classes",
+	"natural":   "every client has the samples of one writer",
 }
 
 // split says how the samples are split among the clients.
