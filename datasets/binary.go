@@ -32,6 +32,7 @@ const (
 
 var binaryInfo = Info{
 	Name: "binary", Net: "linear-binary", Shape: plan.Shape{H: 1, W: 1, C: binaryFeatures, Classes: 2},
+	Features: true,
 }
 
 func generateBinary(ctx context.Context, o Options) (*Set, error) {

@@ -81,7 +81,8 @@ type Info struct {
 	Natural   bool      // it is known who has made which sample, for SplitNatural
 	ByHand    string    // what makes the files, which nobody publishes; empty: they are downloaded, or there are none
 
-	Shape plan.Shape
+	Shape    plan.Shape
+	Features bool // the samples are numbers that are read as they are, and not images
 }
 
 // samples returns a part of an image set, given images [n,H,W,C] and labels [n].
@@ -245,6 +246,9 @@ func read(ctx context.Context, s *source, o Options) (*Set, error) {
 // can refuse early. It is 0 for files that need not be the official ones, as these may have any size.
 func LeastBytes(name string, o Options) int64 {
 	samples, size := 0, photoPixels
+	if f := npzFiles[name]; f != nil {
+		return f.bytes()
+	}
 	switch name {
 	case "synthetic":
 		samples = cmp.Or(o.TrainSize, SyntheticTrain) + cmp.Or(o.TestSize, SyntheticTest)

@@ -75,6 +75,7 @@ type leafClient struct {
 
 var leafInfo = Info{
 	Name: "leaf", Net: "linear-synthetic", Shape: plan.Shape{H: 1, W: 1, C: leafFeatures, Classes: leafClasses},
+	Features: true,
 }
 
 // generateLEAF generates the set for o.Seed, o.Clients, o.Reading and the options of leaf.

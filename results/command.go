@@ -34,7 +34,11 @@ func (c *Cell) Command() string {
 	flag("method", method)
 	flag("data", c.Data)
 	flag("availability", c.Availability)
-	flag("net", c.Net)
+	net := c.Net
+	if layers, own := settings[NetLayers].(string); own {
+		net += ": " + layers
+	}
+	flag("net", net)
 	flag("preset", c.Preset)
 	flag("clients", fmt.Sprint(c.Clients))
 	if c.Alpha.Valid {

@@ -69,6 +69,10 @@ type RunInfo struct {
 	Seed         uint32    `json:"seed"`
 	Data         string    `json:"data"`          // the data set trained on
 	DataChecksum string    `json:"data_checksum"` // kind:digits, see [OfSeed]
+	// Of a data set in a file of the user: the mean and the standard deviation of each channel of its training images,
+	// scaled to [0, 1], with which images are normalised.
+	DataMean     []float32 `json:"data_mean,omitempty"`
+	DataStd      []float32 `json:"data_std,omitempty"`
 	AllowAltered bool      `json:"allow_altered"` // whether data files that are not the official ones were allowed
 	// The number of clients without a sample to train on, which were never available; missing: the program that made
 	// the run may have averaged such clients too.
@@ -203,6 +207,9 @@ func decodeJSON(text []byte, into any) error {
 	}
 	return nil
 }
+
+// NetLayers is the key under which the settings in run.json have the layers of a net that is not of the catalogue.
+const NetLayers = "net-layers"
 
 // FileSettings are the settings that name a file, and the keys under which run.json has the SHA-256 of its content in
 // their place.

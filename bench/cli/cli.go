@@ -126,8 +126,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // undoes limitThreads
 	stdout, stderr = files.Printed(stdout), files.Printed(stderr)
 	help := &texts{w: stdout}
+	args, err := addData(args)
+	if err == nil {
+		args, err = addNets(args)
+	}
 	root, methods := newRoot(stdout, stderr, help), algos.Registered()
-	args, err := addScripts(ctx, root, args, stderr)
+	if err == nil {
+		args, err = addScripts(ctx, root, args, stderr)
+	}
 	if err == nil {
 		if algos.Registered() > methods {
 			root = newRoot(stdout, stderr, help) // with the flags of methods in files

@@ -16,7 +16,6 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/internal/files"
-	"rollcall/nets/models"
 	"rollcall/results"
 )
 
@@ -43,7 +42,7 @@ downloaded, it runs on synthetic data and says so.`,
 	fs := cmd.Flags()
 	settings.Under(settings.Usual, fs, func(fs *pflag.FlagSet) {
 		fs.StringVar(&data, "data", "cifar10", "data set: "+strings.Join(datasets.Names(), ", "))
-		fs.StringVar(&net, "net", "", "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)")
+		fs.StringVar(&net, "net", "", settings.NetHelp()+" (default: the data set's)")
 		fs.IntVar(&rounds, "rounds", 10, "rounds measured")
 		fs.IntVar(&clients, "clients", 100, "number of clients N")
 		fs.Uint32Var(&b.Seed, "seed", 3, "seed of every draw")

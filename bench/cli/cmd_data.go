@@ -51,7 +51,8 @@ func (a *app) dataCommand() *cobra.Command {
 			},
 		},
 		&cobra.Command{
-			Use: "verify NAME", Short: "Compare a data set's files with the published checksums", Args: named,
+			Use: "verify NAME", Args: named,
+			Short:             "Compare a data set's files with the published checksums, or read npz:FILE",
 			ValidArgsFunction: complete,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return a.dataVerify(cmd.Context(), args[0], options)

@@ -42,7 +42,7 @@ The exit status is 0 if all is right, and 1 if anything is wrong or there is no 
 	fs.BoolVar(&check, "check", false, "train on the cards and compare with the CPU")
 	deviceFlag(fs, &c.device, "the card that --check checks: cuda[:i], or auto for every usable one; gpu is cuda")
 	fs.StringSliceVar(&c.nets, "nets", selftest.Nets(), "the nets that --check trains: "+
-		strings.Join(models.Names(), ", "))
+		strings.Join(models.Names(), ", ")+", or the layers of your own, as texts or files with ; between them")
 	completeWords(cmd, "device", []string{"auto", "cuda"})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if check {

@@ -420,7 +420,7 @@ func areThere(methods, there []string, table, dir string) error {
 	for _, m := range methods {
 		if !slices.Contains(there, m) {
 			return fmt.Errorf("results export: --methods %s: no such method of %s below %s%s, want one of %s",
-				m, table, dir, settings.DidYouMean(m, there), strings.Join(there, ", "))
+				m, table, dir, files.DidYouMean(m, there), strings.Join(there, ", "))
 		}
 	}
 	return nil

@@ -56,10 +56,7 @@ it.`,
 		fs.Uint32Var(&seed, "seed", 3,
 			"seed of every draw: split, availability, weights, batches, augmentation, dropout")
 	})
-	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
-		fs.StringVar(&file, "rates", "",
-			"file of learning rates that tune has written, in place of --lr and --server-lr")
-	})
+	ratesFlag(fs, &file)
 	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
 		fs.BoolVar(&decisions, "decisions", false,
 			"write decisions.csv too: which clients were active and included in every round, with which weight, "+
@@ -99,12 +96,7 @@ it.`,
 			x.Decisions, x.SaveModel = x.Decisions || decisions, save
 			return a.runOne(cmd.Context(), x, machine, keep)
 		}
-		s, err := settings.Resolve(settings.GivenBy(cmd.Flags()), func(s *settings.Settings) error {
-			if !cmd.Flags().Changed("rates") {
-				return nil
-			}
-			return putRates(s, file, cmd.Flags())
-		})
+		s, err := resolve(cmd.Flags(), file)
 		if err != nil {
 			return err
 		}
@@ -117,9 +109,8 @@ it.`,
 				machine.Methods.Timeout = 0
 			}
 		}
-		if cmd.Flags().Changed("seed") && len(s.UngivenSeeds()) == 0 {
-			return settings.Usagef("--seed %d: of no use, since every draw has its own seed, "+
-				"want one of --%s less, or no --seed", seed, strings.Join(settings.SeedNames(), ", --"))
+		if err := refuseSeed(cmd.Flags(), &s, seed); err != nil {
+			return err
 		}
 		// A dump has one array of batches [K,E,B] for one round.
 		if dump != "" && s.Rounds != 1 {
@@ -175,6 +166,33 @@ func named(name string, fs *pflag.FlagSet, out string, seed uint32) (*run.Experi
 			"--format json has for it", id, filepath.ToSlash(run.Folder("", id.Table, s, seed)))
 	}
 	return id.Experiment(out, s, false), nil
+}
+
+// ratesFlag adds --rates, which [resolve] reads.
+func ratesFlag(fs *pflag.FlagSet, file *string) {
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.StringVar(file, "rates", "",
+			"file of learning rates that tune has written, in place of --lr and --server-lr")
+	})
+}
+
+// resolve returns the settings of the flags of one run, whose learning rates may come from a file of rates.
+func resolve(fs *pflag.FlagSet, rates string) (settings.Settings, error) {
+	return settings.Resolve(settings.GivenBy(fs), func(s *settings.Settings) error {
+		if !fs.Changed("rates") {
+			return nil
+		}
+		return putRates(s, rates, fs)
+	})
+}
+
+// refuseSeed refuses a --seed from which nothing is drawn.
+func refuseSeed(fs *pflag.FlagSet, s *settings.Settings, seed uint32) error {
+	if fs.Changed("seed") && len(s.UngivenSeeds()) == 0 {
+		return settings.Usagef("--seed %d: of no use, since every draw has its own seed, "+
+			"want one of --%s less, or no --seed", seed, strings.Join(settings.SeedNames(), ", --"))
+	}
+	return nil
 }
 
 // putRates gives a run its learning rates from a file. A file that has none for it is an error.

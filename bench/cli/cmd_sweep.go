@@ -117,7 +117,8 @@ func registerLists(fs *pflag.FlagSet, s *many.Sweep) {
 		fs.StringSliceVar(&s.Availability, "availability", []string{"stationary"},
 			"availability models: "+strings.Join(availability.Names(), ", "))
 		fs.StringSliceVar(&s.Data, "data", []string{"cifar10"}, "data sets: "+strings.Join(datasets.Names(), ", "))
-		fs.StringSliceVar(&s.Nets, "nets", nil, "nets (default: each data set's)")
+		fs.StringSliceVar(&s.Nets, "nets", nil, "nets, or the layers of your own, as texts or files with ; between "+
+			"them (default: each data set's)")
 		settings.AddSeeds(fs, &s.Seeds, "seeds")
 	})
 	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {

@@ -335,7 +335,7 @@ func (a *app) trackPlot(h *track.History, rule track.Rule, metrics []string, out
 	for _, m := range metrics {
 		if !slices.Contains(names, m) {
 			return settings.Usagef("track plot: %s: no metric %q%s, want one of %s", h.Path, m,
-				settings.DidYouMean(m, names), strings.Join(names, ", "))
+				files.DidYouMean(m, names), strings.Join(names, ", "))
 		}
 	}
 	name := strings.TrimSuffix(filepath.Base(h.Path), ".csv")

@@ -152,7 +152,7 @@ func (a *app) helpTopics(root, help *cobra.Command) {
 				return settings.Usagef("help: %q: %s", rest[0], settings.Unknown(rest[0], topics))
 			}
 			return settings.Usagef("help: %q: unknown%s, want a command, a method or an availability model", rest[0],
-				settings.DidYouMean(rest[0], append(commandNames(root), topics...)))
+				files.DidYouMean(rest[0], append(commandNames(root), topics...)))
 		}
 		return subcommandArgs(topic, rest)
 	}

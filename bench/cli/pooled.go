@@ -432,6 +432,12 @@ func (s *pooled) taskCommand() ([]string, error) {
 		if slices.Contains(methodFlags, f.Name) {
 			value = scriptPaths(value)
 		}
+		switch f.Name {
+		case "data":
+			value = dataFiles(value)
+		case "net", "nets":
+			value = netTexts(value)
+		}
 		words = append(words, "--"+f.Name+"="+value)
 	})
 	// A task that has cards trains on all of them, and never on the processor because a card cannot be used.
@@ -470,8 +476,13 @@ func runWords(r *many.Planned, id string) ([]string, error) {
 	}
 	words := []string{"rollcall", "run", "--id=" + id}
 	for name, value := range given.All() {
-		if name == "method" {
+		switch name {
+		case "method":
 			value = scriptPaths(value)
+		case "data":
+			value = dataFiles(value)
+		case "net":
+			value = netTexts(value)
 		}
 		words = append(words, "--"+name+"="+value)
 	}

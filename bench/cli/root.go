@@ -74,7 +74,7 @@ In a list, commas separate the values, and no value is there twice.`,
 	root.AddCommand(
 		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
 		a.reportCommand(), a.demoCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(),
-		a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
+		a.availabilityCommand(), a.scenarioCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
 	)
 	for _, c := range root.Commands() { // commands below these, such as those of track, do it for themselves
 		completeNames(c)
@@ -129,7 +129,7 @@ func subcommandArgs(cmd *cobra.Command, args []string) error {
 		return noArgs(cmd, args)
 	}
 	return settings.Usagef("%sunknown command %q%s, want one of %s", errorPrefix(cmd), args[0],
-		settings.DidYouMean(args[0], names), strings.Join(names, ", "))
+		files.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
 // commandNames returns the names of the subcommands.
@@ -156,7 +156,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
 		// Names of flags have no dashes, but a user reads the hint as what to type.
-		hint := strings.Replace(settings.DidYouMean(name, names), "mean ", "mean --", 1)
+		hint := strings.Replace(files.DidYouMean(name, names), "mean ", "mean --", 1)
 		if name == "version" {
 			hint = ", did you mean rollcall version"
 		}

@@ -83,6 +83,17 @@ func TestMethodsOnCUDA(t *testing.T) {
 	})
 }
 
+// Data of the user's own, of another size and in floating point, train on the CUDA engine as on the CPU engine.
+func TestOwnDataOnCUDA(t *testing.T) {
+	if !onCard(t) {
+		return
+	}
+	images, features := writeOwn(t, t.TempDir())
+	for _, file := range []string{images, features} {
+		compareDevices(t, "--method", "fedavg-active", "--data", "npz:"+file, "--net", "cnn-svhn", "--p", "1")
+	}
+}
+
 // Under every availability model both engines train the same clients.
 func TestAvailabilityOnCUDA(t *testing.T) {
 	if !onCard(t) {

@@ -228,6 +228,7 @@ func TestFullDisk(t *testing.T) {
 		"availability": availabilityCSV("OUT/new.csv", "--rounds", "500"),
 		"recheck":      {"results", "recheck", source, "--minutes", "1", "--threads", "1", "--report", "OUT/page.md"},
 		"method":       {"method", "new", "OUT/mine"},
+		"scenario":     {"scenario", "export", "OUT/mine", "--data", "leaf", "--rounds", "500"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

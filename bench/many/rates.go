@@ -89,11 +89,14 @@ func ReadRates(path string) (*Rates, error) {
 	return &Rates{Path: path, Rows: rows}, nil
 }
 
-// validate reports the first value that is impossible. A method that this program has not need be no mistake: the file
-// may hold the rates of somebody's own method, in Go or in Python, of which this command has no use.
+// validate reports the first value that is impossible. A method or a net that this program has not need be no mistake:
+// the file may hold the rates of somebody's own, of which this command has no use.
 func (r *RatesRow) validate() error {
 	if !algos.IsName(r.Method) {
 		return fmt.Errorf("method %q: want the name of a method", r.Method)
+	}
+	if !models.IsName(r.Net) {
+		return fmt.Errorf("net %q: want the name of a net", r.Net)
 	}
 	for _, c := range []struct {
 		column, name string
@@ -101,7 +104,6 @@ func (r *RatesRow) validate() error {
 	}{
 		{"preset", r.Preset, algos.Presets()},
 		{"data", r.Data, datasets.Names()},
-		{"net", r.Net, models.Names()},
 		{"availability", r.Availability, availability.Names()},
 	} {
 		if !slices.Contains(c.known, c.name) {

@@ -138,6 +138,7 @@ func (k *kept) ready(base run.Machine) (leave string) {
 	}
 	for setting, why := range map[string]string{
 		"method-sha256": "the method is a program of its own", "init-sha256": "it starts from a file of weights",
+		"data-sha256":  "its data are in a file",
 		"trace-sha256": "its availability is in a file", "chain-sha256": "its availability is in a file",
 	} {
 		if sum, _ := k.Settings()[setting].(string); sum != "" {

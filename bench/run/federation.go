@@ -56,21 +56,13 @@ func (ses *Session) Federate(
 	if err != nil {
 		return nil, err
 	}
-	// The initial weights come from a file, or from a draw that is the same for all methods.
-	w0, err := s.ReadInit()
+	w0, err := initial(ses.model, &s, seed)
 	if err != nil {
 		return nil, err
 	}
-	seeds := s.Seeds(seed)
-	if w0 == nil {
-		w0 = ses.model.Init(models.Init(s.Init), seeds.Init)
-	}
 	f := &Federation{
-		Planner: &plan.Planner{
-			Seed: seeds.Batches, Parts: clients.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
-			Augment: augmentations[s.Augment], Flip: about.Flip,
-		},
-		W0: w0, settings: s, model: ses.model, clients: clients,
+		Planner: clients.planner(&s, s.Seeds(seed).Batches, about.Flip),
+		W0:      w0, settings: s, model: ses.model, clients: clients,
 		importance: clients.importance(s.Weights), p: make([]float64, s.Clients), process: ses.Machine.Methods,
 	}
 	f.process.Output = ses.Stderr
@@ -92,6 +84,24 @@ func (ses *Session) Federate(
 		}
 	}
 	return f, f.start(engine, seed, solved)
+}
+
+// initial returns the initial weights [P] in PyTorch's order: from a file, or from a draw that is the same for all
+// methods.
+func initial(model *models.Model, s *settings.Settings, seed uint32) ([]float32, error) {
+	w0, err := s.ReadInit()
+	if err == nil && w0 == nil {
+		w0 = model.Init(models.Init(s.Init), s.Seeds(seed).Init)
+	}
+	return w0, err
+}
+
+// planner returns the planner of the batches of a run; flip says whether its data may be mirrored.
+func (p *Population) planner(s *settings.Settings, seed uint32, flip bool) *plan.Planner {
+	return &plan.Planner{
+		Seed: seed, Parts: p.train, E: s.LocalSteps, Epochs: int(s.LocalEpochs.Or(0)), B: s.Batch,
+		Augment: augmentations[s.Augment], Flip: flip,
+	}
 }
 
 // start starts the method, for a dry run in the same way as for a real one. solved is each client's smallest loss [N],

@@ -14,6 +14,7 @@ import (
 	"rollcall/bench/run/folder"
 	"rollcall/bench/run/progress"
 	"rollcall/bench/settings"
+	"rollcall/datasets"
 	"rollcall/internal/files"
 	"rollcall/internal/lock"
 	"rollcall/nets"
@@ -158,6 +159,9 @@ func (t *trainer) info(err error) results.RunInfo {
 	// The rows that an earlier process has left, and that have not come again, are not vouched for.
 	if n := len(t.rows); n < len(t.earlier) && t.earlier[n].Round <= t.done {
 		info.Rounds = t.earlier[n].Round - 1
+	}
+	if file, _ := datasets.Own(t.x.Settings.Data); file != "" {
+		info.DataMean, info.DataStd = t.ses.Data.Train.Mean, t.ses.Data.Train.Std
 	}
 	if script, is := errors.AsType[*remote.ScriptError](err); is {
 		info.Traceback = script.Traceback

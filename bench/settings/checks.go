@@ -76,6 +76,9 @@ func (s *Settings) checkData() error {
 	if most := classes / 2; s.SwapPairs < 0 || s.SwapPairs > most {
 		return Usagef("--swap-pairs %d: want 0 … %d, of the %d classes of %s", s.SwapPairs, most, classes, s.Data)
 	}
+	if file, _ := datasets.Own(s.Data); file != "" && s.HoldOut == 0 && datasets.TestSamples(s.Data) == 0 {
+		return Usagef("--data %s: the file has no test set, want one, x_test and y_test, or --hold-out above 0", file)
+	}
 	if s.SwapPairs > 0 && slices.Contains(ownSplit, s.Data) {
 		return Usagef("--swap-pairs %d: with --data %s, want images", s.SwapPairs, s.Data)
 	}
@@ -122,8 +125,10 @@ func (s *Settings) Model() (*models.Model, error) {
 
 // checkMethod checks the parameters of methods that need a certain net or data.
 func (s *Settings) checkMethod() error {
-	if s.Get("fstar") == algos.FStarSolved && !strings.HasPrefix(s.Net, "linear-") {
+	if solved := s.Get("fstar") == algos.FStarSolved; solved && !models.Linear(s.Net) {
 		return Usagef("--fstar solved: with --net %s, want a linear net", s.Net)
+	} else if about, _ := datasets.About(s.Data); solved && about.Shape.Classes == 2 && s.Net != "linear-binary" {
+		return Usagef("--fstar solved: with --net %s, want linear-binary, which has one output for two classes", s.Net)
 	}
 	if s.Get("losses") == algos.LossesHeldOut && s.Validation == 0 && !s.OwnTests() {
 		return Usagef(

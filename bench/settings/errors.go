@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rollcall/algos"
+	"rollcall/internal/files"
 )
 
 // usageError is the error of an impossible command line. It ends the program with status 2, other errors with 1.
@@ -44,7 +45,7 @@ func Unknown(name string, known []string) string {
 	if family := Family(name, known); family != nil {
 		return "unknown, want one of " + strings.Join(family, ", ")
 	}
-	return "unknown" + DidYouMean(name, known) + ", want one of " + strings.Join(known, ", ")
+	return "unknown" + files.DidYouMean(name, known) + ", want one of " + strings.Join(known, ", ")
 }
 
 // Family returns the known names whose first word is the name, such as fedavg-active and fedavg-all for fedavg, with
@@ -63,40 +64,4 @@ func Family(name string, known []string) (family []string) {
 		return nil
 	}
 	return family
-}
-
-// DidYouMean returns ", did you mean X" for the known name nearest to name; "" if none is near. A name is near if no
-// more than half of its letters differ, or two of a short one.
-func DidYouMean(name string, known []string) string {
-	best, distance := "", 1+max(2, len(name)/2)
-	for _, k := range known {
-		if d := editDistance(strings.ToLower(name), k); d < distance {
-			best, distance = k, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return ", did you mean " + best
-}
-
-// editDistance returns Levenshtein's distance: how many bytes to insert, delete or replace.
-func editDistance(a, b string) int {
-	// Before step i, row[j] is the distance of a[:i] and b[:j]. A step needs no other row of the table of all prefixes.
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

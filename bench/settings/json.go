@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"rollcall/algos"
+	"rollcall/datasets"
+	"rollcall/nets/models"
 	"rollcall/results"
 )
 
@@ -34,6 +36,12 @@ func (s *Settings) named() map[string]any {
 	}
 	if sum := algos.Of(s.Method).Sum; sum != "" { // the same for the sources of a method that is a program of its own
 		all["method-sha256"] = sum
+	}
+	if models.Own(s.Net) {
+		all[results.NetLayers] = models.Layers(s.Net)
+	}
+	if _, sum := datasets.Own(s.Data); sum != "" {
+		all["data-sha256"] = sum
 	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"rollcall/algos/availability"
 	"rollcall/datasets"
 	"rollcall/internal/files"
+	"rollcall/nets/models"
 )
 
 // Row is one setting of a run: a flag of `rollcall run`, a key of run.json, a name in the column params.
@@ -27,18 +28,18 @@ type Row struct {
 	Group  Group
 }
 
-// made are all settings, as long as no method is added. Use [rows].
+// made are all settings, as long as no method and no net is added. Use [rows].
 var made struct {
 	sync.Mutex
 	rows []Row
-	of   int // [algos.Registered] when they were made
+	of   [2]int // how many methods and nets were registered when they were made
 }
 
 // rows returns all settings: first those of every run, then the parameters of methods.
 func rows() []Row {
 	made.Lock()
 	defer made.Unlock()
-	if n := algos.Registered(); made.rows == nil || made.of != n {
+	if n := [2]int{algos.Registered(), models.Registered()}; made.rows == nil || made.of != n {
 		made.rows, made.of = slices.Concat(
 			grouped(Training, runRows()), grouped(Training, trainingRows()), grouped(DataSplit, dataRows),
 			grouped(Availability, availabilityRows), grouped(SingleDraws, seedRows()),
@@ -331,11 +332,14 @@ func (s *Settings) RefuseUnused(given Given, of string) error {
 // ownSplit are the data sets that are generated client by client, so that there is nothing to split.
 var ownSplit = []string{"leaf", "binary"}
 
-// images reports whether the samples are pictures, which can be cropped and mirrored.
-func (s *Settings) images() bool { return !slices.Contains(ownSplit, s.Data) }
+// images reports whether the samples are images, which can be cropped and mirrored.
+func (s *Settings) images() bool {
+	about, err := datasets.About(s.Data)
+	return err == nil && !about.Features
+}
 
 // SplitAway reports whether the samples are split without --split: generated for each, or evenly for --swap-pairs.
-func (s *Settings) SplitAway() bool { return !s.images() || s.SwapPairs > 0 }
+func (s *Settings) SplitAway() bool { return slices.Contains(ownSplit, s.Data) || s.SwapPairs > 0 }
 
 // OwnTests reports whether the clients have test samples of their own.
 func (s *Settings) OwnTests() bool { return s.SplitAway() || s.Split == string(datasets.SplitNatural) }

@@ -34,9 +34,9 @@ func runRows() []Row {
 			"code: as the authors' released code; paper: as the paper's text; code-no-momentum: as CA-Fed's code, but "+
 				"with plain SGD"+defaultOf(algos.Presets()[0], firstPreset),
 			func(s *Settings) any { return &s.Preset }).quiet().column(),
-		word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", "),
+		word("data", "cifar10", nil, "data set: "+strings.Join(datasets.Names(), ", ")+", or npz:FILE, arrays of NumPy",
 			func(s *Settings) any { return &s.Data }).column().below(Usual),
-		word("net", "", models.Names(), "network: "+strings.Join(models.Names(), ", ")+" (default: the data set's)",
+		word("net", "", models.Names(), NetHelp()+" (default: the data set's)",
 			func(s *Settings) any { return &s.Net }).column().below(Usual),
 		word("init", string(models.Kaiming), []string{string(models.Kaiming), string(models.Torch)},
 			"initial weights: kaiming, normal as FedAWE's released code draws them, or torch, PyTorch's default"+
@@ -45,7 +45,7 @@ func runRows() []Row {
 				}),
 			func(s *Settings) any { return &s.Init }).quiet().
 			only(&use{in: "a net that is not linear and without --init-from", by: func(s *Settings) bool {
-				return !strings.HasPrefix(s.Net, "linear-") && s.InitFrom == ""
+				return !models.Linear(s.Net) && s.InitFrom == ""
 			}}),
 		word("init-from", "", nil, "safetensors file with the initial weights of the net, in place of --init",
 			func(s *Settings) any { return &s.InitFrom }).
@@ -61,6 +61,11 @@ func runRows() []Row {
 		whole("rounds", "2000", algos.Between(1, math.MaxInt32), "rounds T",
 			func(s *Settings) any { return &s.Rounds }).below(Usual),
 	}
+}
+
+// NetHelp says what a flag of a net takes.
+func NetHelp() string {
+	return "network: " + strings.Join(models.Names(), ", ") + ", or the layers of your own, as a text or a file"
 }
 
 // trainingRows say how the clients train, and what the server does with their updates. The default 0 of lr and of

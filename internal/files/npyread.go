@@ -97,9 +97,25 @@ func (n *NPYReader) Read(x []float64) error {
 	return nil
 }
 
+// ReadBytes sets p to the next elements of an array whose elements have one byte.
+func (n *NPYReader) ReadBytes(p []byte) error {
+	read, err := io.ReadFull(n.in, p)
+	n.offset += int64(read)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("byte %d: the file ends, want %s more", n.offset, Count(len(p)-read, "byte"))
+	}
+	return err
+}
+
+// Size returns the bytes of an element.
+func (n *NPYReader) Size() int { return n.size }
+
 // End returns an error if anything follows the elements that were read.
 func (n *NPYReader) End() error {
-	if _, err := n.in.ReadByte(); !errors.Is(err, io.EOF) {
+	switch _, err := n.in.ReadByte(); {
+	case err != nil && !errors.Is(err, io.EOF):
+		return err
+	case err == nil:
 		return fmt.Errorf("byte %d: more after the last of %s, want the end", n.offset, Count(n.Len(), "element"))
 	}
 	return nil
@@ -110,12 +126,7 @@ func (n *NPYReader) bytes(count int) ([]byte, error) {
 	if cap(n.buf) < count {
 		n.buf = make([]byte, count)
 	}
-	read, err := io.ReadFull(n.in, n.buf[:count])
-	n.offset += int64(read)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("byte %d: the file ends, want %s more", n.offset, Count(count-read, "byte"))
-	}
-	return n.buf[:count], err
+	return n.buf[:count], n.ReadBytes(n.buf[:count])
 }
 
 // header reads the dictionary of the header: a literal of Python with the keys descr, fortran_order and shape.

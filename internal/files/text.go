@@ -86,3 +86,39 @@ func Listed(texts []string, last string) string {
 	}
 	return strings.Join(texts[:n], ", ") + " " + last + " " + texts[n]
 }
+
+// DidYouMean returns ", did you mean X" for the known name nearest to name; "" if none is near. A name is near if no
+// more than half of its letters differ, or two of a short one.
+func DidYouMean(name string, known []string) string {
+	best, distance := "", 1+max(2, len(name)/2)
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(name), k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ", did you mean " + best
+}
+
+// editDistance returns Levenshtein's distance: how many bytes to insert, delete or replace.
+func editDistance(a, b string) int {
+	// Before step i, row[j] is the distance of a[:i] and b[:j]. A step needs no other row of the table of all prefixes.
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -318,11 +318,8 @@ func TestCancel(t *testing.T) {
 // and the next loss is.
 func TestInfiniteWeight(t *testing.T) {
 	const batch, black, white = 3, 0, 1
-	m := &models.Model{Name: "two", Shape: plan.Shape{H: 24, W: 24, C: 1, Classes: 3}, Build: func(b *models.Builder) models.Maps {
-		h := b.Conv(b.Conv(b.Input(0), 3, 5, 0), 64, 3, 0)
-		return b.Linear(b.Linear(h, 256, true), 3, false)
-	}}
-	must.OK(t, m.Describe())
+	m := must.Get(models.Describe("two: conv 3 5x5 pool, conv 64 3x3 pool, linear 256",
+		plan.Shape{H: 24, W: 24, C: 1, Classes: 3}))(t)
 	samples := &plan.Samples{
 		Name: "plain", H: 24, W: 24, C: 1, Classes: 3, Labels: []uint8{black: 0, white: 1},
 		Images: make([]uint8, 2*24*24), Mean: []float32{0.5}, Std: []float32{0.5},

@@ -16,33 +16,37 @@ import (
 
 // smallNets are nets of the tests' own, so that a change of a net of the catalogue is none of the engine: every layer
 // that nets are built of, with channels that fill vectors and channels that do not.
-func smallNets() []*models.Model {
-	return []*models.Model{
-		{Name: "conv", Shape: plan.Shape{H: 16, W: 16, C: 3, Classes: 10}, Build: func(b *models.Builder) models.Maps {
-			h := b.Conv(b.Conv(b.Input(1), 32, 3, 1), 24, 3, 0)
-			return b.Linear(b.Dropout(b.Linear(b.Dropout(h, 0.25), 40, true), 0.5), 10, false)
-		}},
-		{Name: "wide-window", Shape: plan.Shape{H: 28, W: 28, C: 1, Classes: 10}, Build: func(b *models.Builder) models.Maps {
-			h := b.Conv(b.Conv(b.Input(2), 6, 5, 0), 16, 5, 0)
-			return b.Linear(b.Linear(h, 17, true), 10, false)
-		}},
-		{Name: "residual", Shape: plan.Shape{H: 16, W: 16, C: 3, Classes: 10}, Build: func(b *models.Builder) models.Maps {
-			return b.Residual(16, 2, 2, false)
-		}},
-		{Name: "projected", Shape: plan.Shape{H: 8, W: 8, C: 3, Classes: 7}, Build: func(b *models.Builder) models.Maps {
-			return b.Residual(10, 3, 1, true)
-		}},
-		{Name: "linear", Shape: plan.Shape{H: 28, W: 28, C: 1, Classes: 10}, Build: func(b *models.Builder) models.Maps {
-			return b.Linear(b.Input(0), 10, false)
-		}},
-		{Name: "features", Shape: plan.Shape{H: 1, W: 1, C: 61, Classes: 10}, Build: func(b *models.Builder) models.Maps {
-			return b.Linear(b.Input(0), 10, false)
-		}},
+func smallNets(t *testing.T) (small []*models.Model) {
+	photos, digits := plan.Shape{H: 16, W: 16, C: 3, Classes: 10}, plan.Shape{H: 28, W: 28, C: 1, Classes: 10}
+	for _, net := range []struct {
+		text  string
+		shape plan.Shape
+	}{
+		{"conv: conv 32 3x3 pad 1 pool, conv 24 3x3 pad 1 pool, dropout 0.25, linear 40, dropout 0.5", photos},
+		{"wide-window: conv 6 5x5 pad 2 pool, conv 16 5x5 pool, linear 17", digits},
+		{"residual", photos},
 		{
-			Name: "odds", Shape: plan.Shape{H: 1, W: 1, C: 10, Classes: 2},
-			Build: func(b *models.Builder) models.Maps { return b.Odds(b.Linear(b.Input(0), 1, false)) },
+			"projected: conv 10 3x3 pad 1 norm relu, block 10, block 20 stride 2, block 40 stride 2, average",
+			plan.Shape{H: 8, W: 8, C: 3, Classes: 7},
 		},
+		{"linear: none", digits},
+		{"features: none", plan.Shape{H: 1, W: 1, C: 61, Classes: 10}},
+		{"odds", plan.Shape{H: 1, W: 1, C: 10, Classes: 2}},
+	} {
+		m := &models.Model{Name: net.text, Shape: net.shape}
+		switch net.text {
+		case "residual":
+			m.Build = func(b *models.Builder) models.Maps { return b.Residual(16, 2, 2) }
+			must.OK(t, m.Describe())
+		case "odds":
+			m.Build = func(b *models.Builder) models.Maps { return b.Odds(b.Linear(b.Input(0), 1, false)) }
+			must.OK(t, m.Describe())
+		default:
+			m = must.Get(models.Describe(net.text, net.shape))(t)
+		}
+		small = append(small, m)
 	}
+	return small
 }
 
 var precisions = []kernels.Precision{kernels.FP32, kernels.BF16, kernels.BF16x3}
@@ -71,8 +75,7 @@ func TestEngineRevisions(t *testing.T) {
 			t.Setenv("ROLLCALL_CPU", k.Name())
 			var plain, normed revisiontest.Digest // of nets without and with batch normalisation
 			class := ""
-			for _, m := range smallNets() {
-				must.OK(t, m.Describe())
+			for _, m := range smallNets(t) {
 				d := &plain
 				if m.Trained < m.P {
 					d = &normed
@@ -172,11 +175,9 @@ func TestEngineAMX(t *testing.T) {
 	}
 	t.Cleanup(tiles.Remove)
 	// In two layers of 32 channels the gradient is unpooled into both kinds of operands.
-	twice := &models.Model{Name: "twice", Shape: plan.Shape{H: 8, W: 8, C: 3, Classes: 10}, Build: func(b *models.Builder) models.Maps {
-		return b.Linear(b.Conv(b.Conv(b.Input(1), 32, 3, 1), 32, 3, 0), 10, false)
-	}}
-	for _, m := range append(smallNets(), twice) {
-		must.OK(t, m.Describe())
+	twice := must.Get(models.Describe("twice: conv 32 3x3 pad 1 pool, conv 32 3x3 pad 1 pool",
+		plan.Shape{H: 8, W: 8, C: 3, Classes: 10}))(t)
+	for _, m := range append(smallNets(t), twice) {
 		for _, p := range precisions[1:] {
 			// residual is as projected, but larger; the windows of wide-window are as fast in bf16.
 			slow := m.Name == "residual" || m.Name == "wide-window" && p == kernels.BF16x3

@@ -60,7 +60,7 @@ type Builder struct {
 	exec  *kernels.Exec[float32] // runs the ops; nil in a graph that Gorgonia's machine does not run
 	train bool
 	err   error
-	convs int // convolutions so far, which number their names
+	convs int // convolutions so far
 	fcs   int // fully connected layers so far
 }
 
@@ -100,6 +100,13 @@ func (b *Builder) differentiate() (err error) {
 	return nil
 }
 
+// fail keeps the first error.
+func (b *Builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
 // placeholder adds an input [K,shape…] to the graph.
 func (b *Builder) placeholder(name string, of tensor.Dtype, shape ...int) *G.Node {
 	shape = append([]int{b.K}, shape...)
@@ -122,25 +129,53 @@ func (b *Builder) Input(border int) Maps {
 	return Maps{node: b.X, h: m.H, w: m.W, c: m.C, border: border}
 }
 
-// Conv adds a window×window convolution over x and its border, ReLU and 2×2 max pooling. out is the number of output
-// channels, border the width of the border of zeros that the next layer needs.
-func (b *Builder) Conv(x Maps, out, window, border int) Maps {
-	b.convs++
-	name := fmt.Sprintf("conv%d", b.convs)
-	fan := window * window * x.c
-	w := b.param(Param{
-		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan,
-		kind: convParam, kernel: []int{window, window, x.c, out},
-	})
-	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: fan, kernel: []int{out}})
+// Conv adds a convolution with windows of r×s pixels over x, padded by pad, which is at most its border; bias and ReLU;
+// and 2×2 max pooling if pool, which leaves out the last row and the last column of odd maps. out is the number of
+// output channels, border the width of the border of zeros that the next layer needs.
+func (b *Builder) Conv(name string, x Maps, out, r, s, stride, pad, border int, pool bool) Maps {
 	y := Maps{
-		h: (x.h + 2*x.border - window + 1) / 2, w: (x.w + 2*x.border - window + 1) / 2, c: out, border: border,
-		pooled: true,
+		h: (x.h+2*pad-r)/stride + 1, w: (x.w+2*pad-s)/stride + 1, c: out, border: border, pooled: pool,
 	}
+	fan, even := r*s*x.c, y.h%2 == 0 && y.w%2 == 0
+	if pool {
+		y.h, y.w = y.h/2, y.w/2
+	}
+	if !pool || !even || stride > 1 || pad < x.border {
+		x = b.conv2d(name, x, out, r, s, stride, pad)
+		bias := b.bias(name, out, fan)
+		return b.layer(y, func() (*G.Node, error) { return ops.NewBiasReLU(b.exec, x.node, bias, border, pool) })
+	}
+	w := b.convWeights(name, x, out, r, s)
+	bias := b.bias(name, out, fan)
 	b.macs = append(b.macs, float64(4*y.h*y.w*fan*out))
 	return b.layer(y, func() (*G.Node, error) {
 		return ops.NewConvReLUPool(b.exec, x.node, w, bias, x.border, border, b.convs > 1)
 	})
+}
+
+// conv2d adds a convolution without bias, with windows of r×s pixels, over x padded by pad, which is at most its
+// border. The output has no border.
+func (b *Builder) conv2d(name string, x Maps, out, r, s, stride, pad int) Maps {
+	w, fan := b.convWeights(name, x, out, r, s), r*s*x.c
+	y := Maps{h: (x.h+2*pad-r)/stride + 1, w: (x.w+2*pad-s)/stride + 1, c: out}
+	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
+	return b.layer(y, func() (*G.Node, error) {
+		return ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
+	})
+}
+
+// convWeights adds the weights of a convolution.
+func (b *Builder) convWeights(name string, x Maps, out, r, s int) *G.Node {
+	b.convs++
+	return b.param(Param{
+		Name: name + ".weight", Shape: []int{out, x.c, r, s}, FanIn: r * s * x.c, kind: convParam,
+		kernel: []int{r, s, x.c, out},
+	})
+}
+
+// bias adds a bias of outputs that have fan inputs each.
+func (b *Builder) bias(name string, out, fan int) *G.Node {
+	return b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: fan, kernel: []int{out}})
 }
 
 // Linear adds a fully connected layer, flattening maps in front of it.
@@ -156,7 +191,7 @@ func (b *Builder) namedLinear(name string, x Maps, out int, relu bool) Maps {
 		Name: name + ".weight", Shape: []int{out, x.c}, FanIn: x.c, kind: linearParam,
 		kernel: []int{x.c, out}, order: x.order,
 	})
-	bias := b.param(Param{Name: name + ".bias", Shape: []int{out}, FanIn: x.c, kernel: []int{out}})
+	bias := b.bias(name, out, x.c)
 	b.macs = append(b.macs, float64(x.c*out))
 	return b.layer(Maps{c: out}, func() (*G.Node, error) {
 		return ops.NewLinear(b.exec, x.node, w, bias, relu, x.pooled, b.convs+b.fcs > 1)

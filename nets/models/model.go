@@ -12,7 +12,7 @@ import (
 	"rollcall/nets/cpu/kernels"
 )
 
-// Model is a network of the catalogue: its sizes, its parameters, and how its graph is built for any K and B.
+// Model is a network: its sizes, its parameters, and how its graph is built for any K and B.
 type Model struct {
 	Name string
 	plan.Shape
@@ -22,10 +22,12 @@ type Model struct {
 	Trained int     // elements of a row before its running statistics; P in a net without batch normalisation
 	Forward float64 // floating-point operations of the forward pass of one sample; a multiply-add counts two
 	Train   float64 // floating-point operations of forward and backward pass; the first layer needs no input gradient
+	Linear  bool    // no layer but the last: the loss is convex, and all initialisations draw alike
 	Build   func(*Builder) Maps
 	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that older
 	// runs are not taken for equal ones.
 	revision int
+	layers   layers // what Build builds; nil: it is a function
 }
 
 // Param is one parameter tensor. Inside an engine, a row holds it in the order of the kernels, and all running
@@ -162,34 +164,26 @@ func (m *Model) Init(how Init, seed uint32) []float32 {
 	return w
 }
 
-// The shapes of the sets of photos, and of MNIST.
-var (
-	photos = plan.Shape{H: 32, W: 32, C: 3, Classes: 10}
-	digits = plan.Shape{H: 28, W: 28, C: 1, Classes: 10}
-)
-
-// models is the catalogue; a new net is a function and a name here.
-var models = []func() *Model{
-	cnnSVHN, cnnCIFAR10, cnnCINIC10, cnnCAFed, leNet5, linearMNIST, linearSynthetic, linearBinary, resnet18, resnet20,
-}
-
-// Names returns the names of the catalogue.
-func Names() []string {
-	var names []string
-	for _, m := range models {
-		names = append(names, m().Name)
+// Names returns the names of the catalogue, and of the nets that were registered.
+func Names() (names []string) {
+	for _, m := range all() {
+		names = append(names, m.Name)
 	}
 	return names
 }
 
-// Revision returns the revision of a net of the catalogue, which is at least 1, or 0 for an unknown name.
+// Revision returns the revision of a net, which is at least 1, or 0 for an unknown name.
 func Revision(net string) int {
-	for _, m := range models {
-		if m := m(); m.Name == net {
-			return m.revision
-		}
+	if m := find(net); m != nil {
+		return m.revision
 	}
 	return 0
+}
+
+// Linear reports whether a net of that name has no layer but the last.
+func Linear(net string) bool {
+	m := find(net)
+	return m != nil && m.Linear
 }
 
 // described has the nets that were asked for, by name and shape, as functions that describe them once: the graph of a
@@ -202,33 +196,29 @@ type shaped struct {
 	shape plan.Shape
 }
 
-// New returns a net of the catalogue as its paper has it. Nobody may change its Params and Drops: all that ask for it
-// share them.
+// New returns a net as its paper has it, and a registered one for photos. Nobody may change its Params and Drops: all
+// that ask for it share them.
 func New(name string) (*Model, error) {
-	for _, m := range models {
-		if made := m(); made.Name == name {
-			return Shaped(name, made.Shape)
-		}
+	if m := find(name); m != nil {
+		return Shaped(name, m.Shape)
 	}
 	return nil, unknown(name)
 }
 
 // Shaped returns a net for samples of a shape. Nobody may change its Params and Drops, as with [New].
 func Shaped(name string, shape plan.Shape) (*Model, error) {
-	for _, m := range models {
-		made := m()
-		if made.Name != name {
-			continue
-		}
-		once, _ := described.LoadOrStore(shaped{name, shape}, sync.OnceValues(func() (Model, error) {
-			made.Shape = shape
-			err := made.Describe()
-			return *made, err
-		}))
-		model, err := once.(func() (Model, error))()
-		return &model, err
+	m := find(name)
+	if m == nil {
+		return nil, unknown(name)
 	}
-	return nil, unknown(name)
+	once, _ := described.LoadOrStore(shaped{name, shape}, sync.OnceValues(func() (Model, error) {
+		made := *m
+		made.Shape = shape
+		err := made.Describe()
+		return made, err
+	}))
+	model, err := once.(func() (Model, error))()
+	return &model, err
 }
 
 func unknown(name string) error {

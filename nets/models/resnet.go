@@ -12,32 +12,11 @@ import (
 // basic blocks, the mean of every channel, and a fully connected layer. The parameters have the names and the order of
 // torchvision's state_dict, without num_batches_tracked, which PyTorch reads only if the momentum is None.
 
-// normRevision is the revision of the nets with batch normalisation. It stands for what engines and methods do with
-// running statistics too. 2: they are averaged apart from the weights, and are part of no norm.
-const normRevision = 2
-
-// resnet18 is FedAR's large net for CIFAR-10: ResNet-18 in its usual form for images of 32×32, whose first convolution
-// is 3×3 with stride 1 and without max pooling behind it. The paper names ResNet-18 alone; the form is inferred.
-func resnet18() *Model {
-	return &Model{
-		Name: "resnet18", revision: normRevision, Shape: photos,
-		Build: func(b *Builder) Maps { return b.Residual(64, 4, 2, true) },
-	}
-}
-
-// resnet20 is the net of He et al. (2016, section 4.2) for CIFAR-10 with n = 3: three stages of 16, 32 and 64 channels,
-// and shortcuts of option A, which have no weights.
-func resnet20() *Model {
-	return &Model{
-		Name: "resnet20", revision: normRevision, Shape: photos,
-		Build: func(b *Builder) Maps { return b.Residual(16, 3, 3, false) },
-	}
-}
-
-// Residual builds a whole net. The first stage has the given channels and the size of the images; every further stage
-// has twice the channels and half the width and height of the one before. Every stage has the given number of blocks.
-func (b *Builder) Residual(channels, stages, blocks int, project bool) Maps {
-	h := b.conv2d("conv1", b.Input(1), channels, 3, 1)
+// Residual adds a 3×3 convolution, stages of blocks, the mean of every channel and the last layer. The first stage has
+// the given channels and the size of the images; every further stage has twice the channels and half the width and
+// height of the one before. Shortcuts have no weights: nets whose shortcuts are projections are texts.
+func (b *Builder) Residual(channels, stages, blocks int) Maps {
+	h := b.conv2d("conv1", b.Input(1), channels, 3, 3, 1, 1)
 	h = b.norm(b.normParams("bn1", h), h, Maps{}, 1, true)
 	for s := range stages {
 		for i := range blocks {
@@ -45,7 +24,7 @@ func (b *Builder) Residual(channels, stages, blocks int, project bool) Maps {
 			if s > 0 && i == 0 {
 				stride = 2
 			}
-			h = b.basicBlock(fmt.Sprintf("layer%d.%d", s+1, i), h, channels<<s, stride, project)
+			h = b.basicBlock(fmt.Sprintf("layer%d.%d", s+1, i), h, channels<<s, stride, false, 1)
 		}
 	}
 	return b.namedLinear("fc", b.average(h), b.model.Classes, false)
@@ -53,37 +32,22 @@ func (b *Builder) Residual(channels, stages, blocks int, project bool) Maps {
 
 // basicBlock adds relu(norm(conv(relu(norm(conv(x))))) + shortcut(x)). The first convolution has the given stride.
 // Where the shape stays the same, the shortcut is x itself. Otherwise it is a projection, a 1×1 convolution and a norm,
-// if project, and x subsampled, with zeros for the new channels, if not.
-func (b *Builder) basicBlock(name string, x Maps, channels, stride int, project bool) Maps {
-	h := b.conv2d(name+".conv1", x, channels, 3, stride)
+// if project, and x subsampled, with zeros for the new channels, if not. The output has the given border, which is that
+// of x unless the shortcut is a projection.
+func (b *Builder) basicBlock(name string, x Maps, channels, stride int, project bool, border int) Maps {
+	h := b.conv2d(name+".conv1", x, channels, 3, 3, stride, 1)
 	h = b.norm(b.normParams(name+".bn1", h), h, Maps{}, 1, true)
-	h = b.conv2d(name+".conv2", h, channels, 3, 1)
+	h = b.conv2d(name+".conv2", h, channels, 3, 3, 1, 1)
 	bn2 := b.normParams(name+".bn2", h)
 	switch {
 	case stride == 1 && x.c == channels:
 	case project:
-		x = b.conv2d(name+".downsample.0", x, channels, 1, stride)
-		x = b.norm(b.normParams(name+".downsample.1", x), x, Maps{}, 1, false)
+		x = b.conv2d(name+".downsample.0", x, channels, 1, 1, stride, 0)
+		x = b.norm(b.normParams(name+".downsample.1", x), x, Maps{}, border, false)
 	default:
 		x = b.subsample(x, channels, stride)
 	}
-	return b.norm(bn2, h, x, 1, true)
-}
-
-// conv2d adds a window×window convolution without bias. It is padded so that stride 1 keeps the size of the maps. x has
-// a border, the output has none.
-func (b *Builder) conv2d(name string, x Maps, out, window, stride int) Maps {
-	b.convs++
-	pad, fan := window/2, window*window*x.c
-	w := b.param(Param{
-		Name: name + ".weight", Shape: []int{out, x.c, window, window}, FanIn: fan,
-		kind: convParam, kernel: []int{window, window, x.c, out},
-	})
-	y := Maps{h: (x.h-1)/stride + 1, w: (x.w-1)/stride + 1, c: out}
-	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
-	return b.layer(y, func() (*G.Node, error) {
-		return ops.NewConv2D(b.exec, x.node, w, stride, x.border, pad, b.convs > 1)
-	})
+	return b.norm(bn2, h, x, border, true)
 }
 
 // normParams adds the parameters of a batch normalisation of x: weight, bias, running mean and running variance. It is

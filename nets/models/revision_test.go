@@ -34,7 +34,7 @@ func TestNetRevisions(t *testing.T) {
 			d.Add(m.Drops[layer].Rate, m.DropoutMask(layer, kernels.Draw{Seed: 1, Round: 2, Client: 3, Step: 4}, 3))
 		}
 		train, eval := must.Get(m.Graph(nil, 1, 3, true))(t), must.Get(m.Graph(nil, 1, 3, false))(t)
-		d.Add(layers(train.Loss, map[*G.Node]string{}), layers(eval.Logits, map[*G.Node]string{}))
+		d.Add(digestOf(train.Loss, map[*G.Node]string{}), digestOf(eval.Logits, map[*G.Node]string{}))
 		entries = append(entries, revisiontest.Entry{
 			Name: name, Revision: Revision(name), Where: "nets/models", Digest: d.String(),
 		})
@@ -45,8 +45,8 @@ func TestNetRevisions(t *testing.T) {
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
 
-// layers returns a digest of a node and of all it reads: ops with their sizes, inputs by name.
-func layers(n *G.Node, known map[*G.Node]string) string {
+// digestOf returns a digest of a node and of all it reads: ops with their sizes, inputs by name.
+func digestOf(n *G.Node, known map[*G.Node]string) string {
 	if known[n] != "" {
 		return known[n]
 	}
@@ -57,7 +57,7 @@ func layers(n *G.Node, known map[*G.Node]string) string {
 	} else {
 		d.Add(n.Op().String())
 		for _, in := range Inputs(n) {
-			d.Add(layers(in, known))
+			d.Add(digestOf(in, known))
 		}
 	}
 	known[n] = d.String()

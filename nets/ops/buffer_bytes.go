@@ -28,6 +28,8 @@ func BufferBytes(op G.Op, operand int) int64 {
 		h, w := op.Shape.Conv()
 		bytes += int64(op.Shape.K * op.Shape.B * (h / 2) * (w / 2) * op.Shape.O) // Arg
 		buffers = op.Shape.ForwardBuffers(rounded)
+	case *BiasReLU[float32]:
+		bytes += int64(op.Shape.ArgLen())
 	case *Conv2D[float32]:
 		buffers = op.Shape.ForwardBuffers(rounded)
 	case *Linear[float32]:

@@ -44,6 +44,24 @@ func convReLUPoolNaive(x, w, bias []float64, s kernels.ConvShape) []float64 {
 	return y
 }
 
+// biasReLUNaive is the definition of BiasReLU.
+func biasReLUNaive(x, bias []float64, s kernels.BiasReLUShape) []float64 {
+	window := 1
+	if s.Pool {
+		window = 2
+	}
+	h, w := s.H/window, s.W/window
+	y := make([]float64, s.K*s.B*(h+2*s.OutPad)*(w+2*s.OutPad)*s.C) // ReLU: at least 0
+	for at, v := range x {
+		c, j, i, b := at%s.C, at/s.C%s.W/window, at/(s.C*s.W)%s.H/window, at/(s.C*s.W*s.H)
+		if i < h && j < w {
+			to := &y[((b*(h+2*s.OutPad)+i+s.OutPad)*(w+2*s.OutPad)+j+s.OutPad)*s.C+c]
+			*to = max(*to, v+bias[b/s.B*s.C+c])
+		}
+	}
+	return y
+}
+
 // batchNormNaive is the definition of BatchNorm: y, and mean and unbiased variance of the samples that count.
 func batchNormNaive(in [][]float64, labels []int32, s kernels.NormShape, add bool) (y, mean, unbiased []float64) {
 	x, p := in[0], in[1:]
@@ -116,6 +134,8 @@ func TestForward(t *testing.T) {
 				near(t, "y", y, convReLUPoolNaive(b.in[0], b.in[1], b.in[2], op.Shape), tolerance)
 			case *Conv2D[float64]:
 				near(t, "y", y, conv2DNaive(b.in[0], b.in[1], op.Shape), tolerance)
+			case *BiasReLU[float64]:
+				near(t, "y", y, biasReLUNaive(b.in[0], b.in[1], op.Shape), tolerance)
 			case *BatchNorm[float64]:
 				testBatchNorm(t, b, op, c.ints[0])
 			case *LogOdds[float64]:

@@ -140,6 +140,25 @@ func residualCases() []opCase {
 			})
 		}
 	}
+	for _, c := range []struct{ K, B, H, W, C, outPad int }{
+		{1, 3, 2, 2, 4, 0},
+		{3, 5, 3, 3, 2, 1},    // odd
+		{2, 17, 6, 5, 3, 0},   // two chunks, odd in one direction
+		{1, 2, 7, 4, 33, 2},   // odd in the other
+		{1, 19, 15, 14, 2, 1}, // several blocks of pixels
+	} {
+		for _, pool := range []bool{false, true} {
+			cs = append(cs, opCase{
+				name: fmt.Sprintf("BiasReLU/K=%d_B=%d_%dx%dx%d_outpad=%d_pool=%t",
+					c.K, c.B, c.H, c.W, c.C, c.outPad, pool),
+				shapes: [][]int{{c.K, c.B, c.H, c.W, c.C}, {c.K, c.C}},
+				apply: func(e *kernels.Exec[float64], in []*G.Node) (*G.Node, error) {
+					return NewBiasReLU(e, in[0], in[1], c.outPad, pool)
+				},
+				grads: []bool{true, true},
+			})
+		}
+	}
 	for _, c := range []struct {
 		K, B, H, W, C, outPad int
 		labels                []int32
@@ -271,6 +290,9 @@ func TestShapeErrors(t *testing.T) {
 		"C":      second(NewConvReLUPool(exec, x, in("wc", 2, 3, 3, 5, 4), b, 1, 0, true)),
 		"odd":    second(NewConvReLUPool(exec, in("x7", 2, 3, 7, 6, 3), w, b, 1, 0, true)),
 		"border": second(NewConvReLUPool(exec, x, w, b, 3, 0, true)),
+		"bias":   second(NewBiasReLU(exec, x, b, 0, false)),
+		"pool":   second(NewBiasReLU(exec, in("x1", 2, 3, 1, 6, 4), b, 0, true)),
+		"outpad": second(NewBiasReLU(exec, in("x4", 2, 3, 6, 6, 4), b, -1, true)),
 		"I":      second(NewLinear(exec, in("f", 2, 3, 5), in("fw", 2, 6, 4), b, true, false, true)),
 		"labels": second(NewCrossEntropy(exec, in("l", 2, 3, 10), in("y", 2, 4))),
 		"rate":   second(NewDropout(exec, in("d", 2, 3, 10), in("dr", 2, 4), 0, 1)),

@@ -2,6 +2,7 @@
 package filestest
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"encoding/xml"
@@ -99,10 +100,42 @@ func ReadNPY[T files.Element](path string) (shape []int, data []T, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return decodeNPY[T](path, raw)
+}
+
+// ReadNPZ reads an array of what [files.NPZ] wrote, which has to be stored without compression.
+func ReadNPZ[T files.Element](path, name string) (shape []int, data []T, err error) {
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = archive.Close() }() // nothing was written
+	for _, f := range archive.File {
+		if f.Name != name+".npy" {
+			continue
+		}
+		if f.Method != zip.Store {
+			return nil, nil, fmt.Errorf("%s: %s: method %d, want it stored", path, f.Name, f.Method)
+		}
+		r, err := f.Open()
+		if err != nil {
+			return nil, nil, err
+		}
+		raw, err := io.ReadAll(r) // and checks the sum
+		if err != nil {
+			return nil, nil, err
+		}
+		return decodeNPY[T](path+"/"+f.Name, raw)
+	}
+	return nil, nil, fmt.Errorf("%s: no array %s", path, name)
+}
+
+// decodeNPY reads an .npy file; path is its name in errors.
+func decodeNPY[T files.Element](path string, raw []byte) (shape []int, data []T, err error) {
 	const begin = 10 // magic, version, length of the header
 	end := begin + int(binary.LittleEndian.Uint16(raw[begin-2:]))
 	var zero T
-	element := map[string]string{"float32": "<f4", "int32": "<i4", "uint8": "|u1"}[fmt.Sprintf("%T", zero)]
+	element := files.NPYType[T]()
 	dict, found := strings.CutPrefix(string(raw[begin:end]),
 		"{'descr': '"+element+"', 'fortran_order': False, 'shape': (")
 	dims, _, closed := strings.Cut(dict, ")")
