@@ -33,7 +33,10 @@ var cifar10Files = source{
 		cifarFile(1, "test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
 	},
 	samples: [2]int{50_000, 10_000},
-	parse:   parseCIFAR10,
+	record:  cifarRecord,
+	parse: func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error) {
+		return parseCIFAR(r, size, f, room, imageClasses, 0)
+	},
 }
 
 // cifarFile returns a file of the archive; part is 0 for training and 1 for testing.
@@ -41,25 +44,28 @@ func cifarFile(part int, name, sha256 string) publishedFile {
 	return publishedFile{name: name, size: cifarSize, sum: "SHA-256 " + sha256, part: part}
 }
 
-// parseCIFAR10 reads a file of whole records into images [n,32,32,3] and labels [n]. The file stores an image as three
-// planes of 32 rows of 32 pixels, but engines need the channels of a pixel next to each other.
-func parseCIFAR10(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error) {
+// parseCIFAR reads a file of whole records into images [n,32,32,3] and labels [n], 0 … classes−1. A record has `before`
+// bytes that are not read, the label and the image. The file stores an image as three planes of 32 rows of 32 pixels,
+// but engines need the channels of a pixel next to each other.
+func parseCIFAR(
+	r io.Reader, size int64, f publishedFile, room content, classes uint8, before int,
+) (images, labels []uint8, err error) {
 	if size != f.size {
 		return nil, nil, &lengthError{size, f.size}
 	}
-	n := int(size / cifarRecord)
+	record := make([]byte, before+1+photoPixels)
+	n := int(size) / len(record)
 	if images, labels = room.images, room.labels; images == nil {
 		images, labels = make([]uint8, n*photoPixels), make([]uint8, n)
 	}
-	var record [cifarRecord]byte
 	for i := range n {
-		if _, err := io.ReadFull(r, record[:]); err != nil {
+		if _, err := io.ReadFull(r, record); err != nil {
 			return nil, nil, cutShort(err)
 		}
-		if labels[i] = record[0]; labels[i] >= imageClasses {
-			return nil, nil, fmt.Errorf("record %d: label %d, want 0 … %d", i, labels[i], imageClasses-1)
+		if labels[i] = record[before]; labels[i] >= classes {
+			return nil, nil, fmt.Errorf("record %d: label %d, want 0 … %d", i, labels[i], classes-1)
 		}
-		fromPlanes(record[1:], images[i*photoPixels:], photoSide, 1)
+		fromPlanes(record[before+1:], images[i*photoPixels:], photoSide, 1)
 	}
 	return images, labels, nil
 }

@@ -48,6 +48,8 @@ const (
 	SplitTwoClass SplitKind = "two-class"
 	// SplitFile gives each client the samples that a file says, see [ReadSplit].
 	SplitFile SplitKind = "file"
+	// SplitNatural gives each client the samples of one writer, see [natural].
+	SplitNatural SplitKind = "natural"
 )
 
 // splitKinds are all kinds, in the order in which users see them. Whoever changes which client gets which sample raises
@@ -62,6 +64,7 @@ var splitKinds = []struct {
 	{SplitEven, 1},
 	{SplitTwoClass, 1},
 	{SplitFile, 1},
+	{SplitNatural, 1},
 }
 
 // SplitKinds returns the names of all kinds, in the order in which users see them.
@@ -118,6 +121,9 @@ func Cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, 
 	if err := o.validate(); err != nil {
 		return split, err
 	}
+	if o.Kind == SplitNatural {
+		return split, fmt.Errorf("datasets: split: %s: by whom the samples are is not in them, see Divide", o.Kind)
+	}
 	if o.Kind == SplitTwoClass {
 		split.Train, split.OwnClasses, err = twoClasses(train, test, o.Clients, seed)
 		return split, err
@@ -161,6 +167,13 @@ type Reserved struct {
 // reserve 0.2 of MNIST's training set; that each client reserves 0.2 of its own samples is [inferred]. What is not
 // reserved is nil in the split. Divide does not change the data set, but may return the data set's own split.
 func Divide(data *Set, o SplitOptions, reserved Reserved, seed uint32) (split *Split, err error) {
+	if o.Kind == SplitNatural && data.Split == nil {
+		own := *data
+		if own.Split, err = natural(data, o.Clients, seed); err != nil {
+			return nil, err
+		}
+		data = &own
+	}
 	if data.Split != nil && len(data.Split.Train) != o.Clients {
 		return nil, fmt.Errorf("%s: samples of %d clients, want %d", data.Name, len(data.Split.Train), o.Clients)
 	}

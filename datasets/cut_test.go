@@ -27,10 +27,15 @@ func unevenSet() *Set {
 	return &Set{Train: samples, Test: samples, Name: "uneven"}
 }
 
+// cutKinds are the kinds that Cut cuts: natural needs a set that knows its writers.
+func cutKinds() []string {
+	return slices.DeleteFunc(SplitKinds(), func(kind string) bool { return kind == string(SplitNatural) })
+}
+
 // Without reserved samples, Divide is Cut. What Cut returns is recorded by TestRevisions.
 func TestDivideIsCut(t *testing.T) {
 	set := unevenSet()
-	for _, kind := range SplitKinds() {
+	for _, kind := range cutKinds() {
 		for _, draws := range []bool{false, kind == string(SplitClients)} {
 			options := func() SplitOptions {
 				o := SplitOptions{Kind: SplitKind(kind), Clients: 20, Clusters: 5, Alpha: 0.5}
@@ -107,7 +112,7 @@ func checkEven(t *testing.T, name string, parts [][]int32) {
 
 func TestCutErrors(t *testing.T) {
 	draws := numpy.New(1)
-	const known = "clients, classes, clusters, even, two-class"
+	const known = "clients, classes, clusters, even, two-class, natural"
 	const positive = ", want a finite positive number (1e-300 or more)"
 	for _, c := range []struct {
 		o    SplitOptions
@@ -214,7 +219,7 @@ func TestReserve(t *testing.T) {
 func TestHoldOut(t *testing.T) {
 	set := unevenSet()
 	n := set.Train.Len()
-	for _, kind := range SplitKinds() {
+	for _, kind := range cutKinds() {
 		t.Run(kind, func(t *testing.T) {
 			o := SplitOptions{Kind: SplitKind(kind), Clients: 4, Clusters: 2, Alpha: 1}
 			split := must.Get(Divide(set, o, Reserved{HeldOut: 0.25}, 7))(t)

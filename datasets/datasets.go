@@ -26,10 +26,11 @@ var (
 type Set struct {
 	Train, Test *plan.Samples
 	Split       *Split // for sets that are generated client by client; nil: [Cut] splits the set
+	Natural     *Split // the samples of each writer, for SplitNatural; nil: nobody knows who has made which sample
 	Name        string
 	Dir         string // the folder of its files; empty for a generated set
 	// Checksum is the SHA-256, in hex digits, of the images or features (little-endian) and the labels of the training
-	// set, followed by the same of the test set.
+	// set, followed by the same of the test set, and who has which sample if Natural is set.
 	Checksum string
 }
 
@@ -77,6 +78,8 @@ type Info struct {
 	Augmented bool      // training sees random crops of the images, and mirrored ones if Flip is true
 	Flip      bool      // augmentation mirrors images; false if a mirrored image would mean something else
 	Mean, Std []float32 // [C] normalisation of values scaled to [0, 1]; nil: computed from the training set
+	Natural   bool      // it is known who has made which sample, for SplitNatural
+	ByHand    string    // what makes the files, which nobody publishes; empty: they are downloaded, or there are none
 
 	Shape    plan.Shape
 	Features bool // the samples are numbers that are read as they are, and not images
@@ -113,9 +116,12 @@ type loader struct {
 // loaders lists every data set. A new data set is a new file, and a line here.
 var loaders = []loader{
 	{info: cifar10Info, revision: 1, official: &cifar10Files},
+	{info: cifar100Info, revision: 1, official: &cifar100Files},
 	{info: svhnInfo, revision: 1, official: &svhnFiles},
 	{info: cinic10Info, revision: 1, official: &cinic10Files},
 	{info: mnistInfo, revision: 1, official: &mnistFiles},
+	{info: fashionInfo, revision: 1, official: &fashionFiles},
+	{info: femnistInfo, revision: 1, official: &femnistFiles},
 	{info: syntheticInfo, revision: 1, generate: generateSynthetic},
 	{info: leafInfo, revision: 1, generate: generateLEAF},
 	{info: binaryInfo, revision: 1, generate: generateBinary},
@@ -219,6 +225,7 @@ func (l loader) open(ctx context.Context, o Options) (set *Set, err error) {
 		}
 		h.Write(s.Labels)
 	}
+	set.Natural.sum(h)
 	set.Checksum = hex.EncodeToString(h.Sum(nil))
 	return set, nil
 }
@@ -238,17 +245,13 @@ func read(ctx context.Context, s *source, o Options) (*Set, error) {
 // LeastBytes returns a lower bound on the memory of a set in bytes, without reading or generating it, so that callers
 // can refuse early. It is 0 for files that need not be the official ones, as these may have any size.
 func LeastBytes(name string, o Options) int64 {
-	size := photoPixels
-	if f := npzFiles[name]; f != nil {
-		return f.bytes()
+	about, err := About(name)
+	if err != nil {
+		return 0
 	}
-	switch name {
-	case "leaf":
-		size = 4 * leafFeatures
-	case "binary":
-		size = 4 * binaryFeatures
-	case "mnist":
-		size = mnistSide * mnistSide
+	size := about.Shape.Pixels()
+	if about.Features {
+		size *= 4
 	}
 	sizes := LeastSizes(name, o)
 	return int64(sizes[0]+sizes[1]) * int64(size+1) // with one byte for the label

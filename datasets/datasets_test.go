@@ -11,7 +11,7 @@ import (
 
 // Every entry point refuses a name in the same words.
 func TestRefusedNames(t *testing.T) {
-	const names = "cifar10, svhn, cinic10, mnist, synthetic, leaf, binary"
+	const names = "cifar10, cifar100, svhn, cinic10, mnist, fashion-mnist, femnist, synthetic, leaf, binary"
 	entries := map[string]func(name string) error{
 		"Open":   func(name string) error { _, err := Open(t.Context(), name, Options{}); return err },
 		"Fetch":  func(name string) error { _, err := Fetch(t.Context(), name, Options{}); return err },
@@ -81,6 +81,7 @@ func TestLeastBytes(t *testing.T) {
 func TestLeastBytesOfFiles(t *testing.T) {
 	for name, want := range map[string]int64{
 		"cifar10": 60_000 * 3073, "svhn": 99_289 * 3073, "cinic10": 180_000 * 3073, "mnist": 70_000 * 785,
+		"cifar100": 60_000 * 3073, "fashion-mnist": 70_000 * 785, "femnist": 0,
 	} {
 		if got := LeastBytes(name, Options{}); got != want {
 			t.Errorf("%s: %d bytes, want %d", name, got, want)

@@ -50,17 +50,17 @@ func (s *source) openFiles(ctx context.Context, found Found, o Options) (*Set, e
 // copied to join them. Files whose size is not published get no piece.
 func (s *source) room() []content {
 	all := make([]content, len(s.files))
-	pixels := int64(s.info.Shape.Pixels())
+	pixels, record := int64(s.info.Shape.Pixels()), int64(max(1, s.record))
 	for part := range partNames {
 		n := int64(0)
 		for _, f := range s.files {
 			if f.part == part {
-				n += f.size / (pixels + 1)
+				n += f.size / record
 			}
 		}
 		images, labels := make([]uint8, n*pixels), make([]uint8, n)
 		for i, f := range s.files {
-			if n := f.size / (pixels + 1); f.part == part && n > 0 {
+			if n := f.size / record; f.part == part && n > 0 {
 				all[i].images, images = images[:n*pixels], images[n*pixels:]
 				all[i].labels, labels = labels[:n], labels[n:]
 			}
@@ -99,7 +99,8 @@ func joined(pieces [][]uint8) (all []uint8) {
 // hashes has the hash functions for [publishedFile.sum], by name.
 var hashes = map[string]func() hash.Hash{"MD5": md5.New, "SHA-256": sha256.New}
 
-// read reads the whole file at path into c, and returns its checksum, with the same hash function as f.sum.
+// read reads the whole file at path into c, and returns its checksum, with the same hash function as f.sum, or SHA-256
+// if none is published.
 func (s *source) read(ctx context.Context, path string, f publishedFile, c *content) (sum string, err error) {
 	file, size, err := files.OpenRegular(path)
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *source) readFrom(r io.Reader, size int64, f publishedFile, c *content) 
 		}
 		r, size = z, mostInflated(size)
 	}
-	kind, _, _ := strings.Cut(f.sum, " ")
+	kind, _, _ := strings.Cut(cmp.Or(f.sum, "SHA-256"), " ")
 	h := hashes[kind]()
 	r = io.TeeReader(r, h)
 	if c.images, c.labels, err = s.parse(bufio.NewReaderSize(r, ahead), size, f, *c); err != nil {
@@ -159,15 +160,16 @@ func (s *source) verifyFiles(ctx context.Context, found Found) ([]FileStatus, er
 		case errors.As(err, &system), f.size > 0 && errors.Is(err, files.ErrNoFile):
 			return all, err
 		default:
-			s.judge(&st, f, sum, err)
+			s.judge(&st, path, f, sum, err)
 		}
 		all = append(all, st)
 	}
 	return all, nil
 }
 
-// judge sets the status of a file that was read, given its checksum or why it could not be read as file f.
-func (s *source) judge(st *FileStatus, f publishedFile, sum string, err error) {
+// judge sets the status of a file that was read, given its checksum or why it could not be read as file f. path is where
+// it is, for its record; "": in an archive.
+func (s *source) judge(st *FileStatus, path string, f publishedFile, sum string, err error) {
 	var shape *lengthError
 	switch {
 	case errors.As(err, &shape):
@@ -179,14 +181,20 @@ func (s *source) judge(st *FileStatus, f publishedFile, sum string, err error) {
 			st.Status = Altered
 		}
 	default:
-		st.Status, st.Found, st.Wanted = s.compare(f, sum)
+		st.Status, st.Found, st.Wanted = s.compare(path, f, sum)
 	}
 }
 
-// compare returns the status of a well-formed file in the place of f, given the file's checksum.
-func (s *source) compare(f publishedFile, sum string) (status Status, found, wanted string) {
-	if sum == f.sum {
+// compare returns the status of a well-formed file in the place of f, given the file's checksum. If no checksum of f is
+// published, the record beside path decides, if there is one.
+func (s *source) compare(path string, f publishedFile, sum string) (status Status, found, wanted string) {
+	switch other := s.foreign[sum]; {
+	case sum == f.sum:
 		return Official, "", f.sum
+	case other != "":
+		return Swapped, fmt.Sprintf("%s (%s)", sum, other), f.sum
+	case f.sum == "":
+		return unpublished(path, record{f.size, strings.TrimPrefix(sum, "SHA-256 ")})
 	}
 	// Two official files under each other's names would otherwise look like two unknown files.
 	for _, other := range s.files {
@@ -197,9 +205,11 @@ func (s *source) compare(f publishedFile, sum string) (status Status, found, wan
 	return Altered, sum, f.sum
 }
 
-// admit returns an error unless a well-formed file at path is file f, or the options allow altered files.
+// admit returns an error unless a well-formed file at path is file f, or the options allow altered files. A file of
+// another set is never allowed.
 func (s *source) admit(path string, f publishedFile, sum string, o Options) error {
-	if status, found, wanted := s.compare(f, sum); status != Official && !o.AllowAltered {
+	status, found, wanted := s.compare(path, f, sum)
+	if !status.OK() && (!o.AllowAltered || s.foreign[sum] != "") {
 		return fmt.Errorf("%s: %w: %s: %s, want %s", path, ErrAltered, status, found, wanted)
 	}
 	return nil

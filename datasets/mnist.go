@@ -27,25 +27,33 @@ var mnistInfo = Info{
 var mnistFiles = source{
 	info:    &mnistInfo,
 	folders: []string{filepath.Join("MNIST", "raw"), "mnist", "raw"},
-	files: []publishedFile{
-		mnistFile(0, "train-images-idx3-ubyte", "f68b3c2dcbeaaa9fbdd348bbdeb94873", 9912422,
-			"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
-		mnistFile(0, "train-labels-idx1-ubyte", "d53e105ee54ea40749a09fcbcd1e9432", 28881,
-			"65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
-		mnistFile(1, "t10k-images-idx3-ubyte", "9fb629c4189551a2d022fa330f9573f3", 1648877,
-			"0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
-		mnistFile(1, "t10k-labels-idx1-ubyte", "ec29112dd5afa0611ce80d1b7f02629c", 4542,
-			"ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
-	},
+	files:   mnistOfficial, foreign: namesakes("fashion-mnist", fashionOfficial),
 	samples: [2]int{60_000, 10_000},
 	parse:   parseMNIST,
+}
+
+var mnistOfficial = []publishedFile{
+	mnistFile(0, "train-images-idx3-ubyte", "f68b3c2dcbeaaa9fbdd348bbdeb94873", 9912422,
+		"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
+	mnistFile(0, "train-labels-idx1-ubyte", "d53e105ee54ea40749a09fcbcd1e9432", 28881,
+		"65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
+	mnistFile(1, "t10k-images-idx3-ubyte", "9fb629c4189551a2d022fa330f9573f3", 1648877,
+		"0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
+	mnistFile(1, "t10k-labels-idx1-ubyte", "ec29112dd5afa0611ce80d1b7f02629c", 4542,
+		"ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
 }
 
 // mnistFile returns a file of a part, with the MD5 and the length of the compressed file and the SHA-256 of its
 // content.
 func mnistFile(part int, name, md5 string, length int64, sha256 string) publishedFile {
-	f := published("https://ossci-datasets.s3.amazonaws.com/mnist/"+name+".gz", md5, length)
-	f.mirrors = []string{"https://storage.googleapis.com/cvdf-datasets/mnist/" + name + ".gz"}
+	return idxFile(part, name, md5, length, sha256,
+		"https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
+}
+
+// idxFile returns such a file, which lies at two sites.
+func idxFile(part int, name, md5 string, length int64, sha256, site, mirror string) publishedFile {
+	f := published(site+name+".gz", md5, length)
+	f.mirrors = []string{mirror + name + ".gz"}
 	f.sum, f.part = "SHA-256 "+sha256, part
 	// Kaggle has the files uncompressed, with a dot before idx, and its zip file a folder of the name around each.
 	dotted := strings.Replace(name, "-idx", ".idx", 1)

@@ -122,18 +122,6 @@ func ownName(path string) string {
 
 func (f *npz) loader() loader { return loader{info: f.info, revision: 1, generate: f.open} }
 
-// bytes returns the memory of the samples and labels.
-func (f *npz) bytes() (n int64) {
-	size := 1
-	if f.float {
-		size = 4
-	}
-	for _, samples := range f.samples {
-		n += int64(samples) * int64(size*f.info.Shape.Pixels()+1)
-	}
-	return n
-}
-
 // String describes the set: "500 training and 100 test images of 28×28×1 in 10 classes".
 func (f *npz) String() string {
 	what := "images"

@@ -60,10 +60,20 @@ func realMNIST(t *testing.T) Options {
 	return Options{Dir: dir}
 }
 
+// realFashion returns options that find the real files: in $ROLLCALL_DATA, or where Debian's package puts them.
+func realFashion(t *testing.T) Options {
+	t.Helper()
+	o := Options{Dir: "/usr/share/datasets"}
+	if _, err := Find("fashion-mnist", o); err != nil {
+		t.Skip("Fashion-MNIST is neither in $ROLLCALL_DATA nor installed (Debian's package dataset-fashion-mnist)")
+	}
+	return o
+}
+
 // The checksums of the real files were computed apart from this program, by a few lines of Python over the official
 // files. The mean and the deviation of the training set are the ones by which everybody normalises; CIFAR-10's
 // deviations are means over images, and not compared. Tolerance: of CIFAR-10 one unit of the fourth digit, the last one
-// printed; of MNIST half a unit, and float32.
+// printed; of the others half a unit, and float32.
 func TestReal(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -74,6 +84,10 @@ func TestReal(t *testing.T) {
 	}{
 		{"cifar10", realCIFAR10, 6, 1e-4, "80387ddb9a0edf3fc4a964ee3770296169bb26a651050df20035579673099660"},
 		{"mnist", realMNIST, 4, 5.1e-5, "06b0d1f124c4e5fa796686ade41a9b778edacc8622f2195a352ef479ad44fc16"},
+		{
+			"fashion-mnist", realFashion, 4, 5.1e-5,
+			"ca3ab2a37f845e1b8ae23cab1b51749a3011ba3bf1d9016176d75cbaabac376f",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := c.options(t)
@@ -87,7 +101,7 @@ func TestReal(t *testing.T) {
 					t.Errorf("channel %d: mean %.5f, want %.4f ± %g", channel, mean[channel], want, c.tol)
 				}
 				want := set.Train.Std[channel]
-				if c.name == "mnist" && math.Abs(float64(std[channel]-want)) > c.tol {
+				if c.name != "cifar10" && math.Abs(float64(std[channel]-want)) > c.tol {
 					t.Errorf("channel %d: deviation %.5f, want %.4f ± %g", channel, std[channel], want, c.tol)
 				}
 			}

@@ -15,8 +15,9 @@ import (
 	"rollcall/internal/files"
 )
 
-// record has the size and the checksum of a file whose site publishes no checksum. The first download writes them to a
-// file .sha256 beside the file, and later copies must agree with them. `sha256sum -c` reads that file too.
+// record has the size and the checksum of a file whose site publishes no checksum. The first download, or whoever
+// extracts the file from an official archive, writes them to a file .sha256 beside the file, and later copies must agree
+// with them. `sha256sum -c` reads that file too.
 type record struct {
 	size   int64  // 0: unknown, in a record that sha256sum has written
 	sha256 string // hex
@@ -59,11 +60,10 @@ func readRecord(path string) (record, error) {
 	return found, nil
 }
 
-// writeRecord writes the record r of the file at path, which was downloaded from an address.
-func writeRecord(path, from string, r record) error {
+// writeRecord writes the record r of the file at path, and says where it comes from.
+func writeRecord(path, origin string, r record) error {
 	err := files.Replace(recordPath(path), func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "# %d bytes, as first downloaded from %s\n%s  %s\n",
-			r.size, from, r.sha256, filepath.Base(path))
+		_, err := fmt.Fprintf(w, "# %d bytes, %s\n%s  %s\n", r.size, origin, r.sha256, filepath.Base(path))
 		return err
 	})
 	if err != nil {
@@ -97,6 +97,25 @@ func recorded(path string, now record) (Status, record, error) {
 	}
 }
 
+// unpublished returns the status of a complete file of which no checksum is published, given what would be its record.
+// path is where it is; "": in an archive, where it has none.
+func unpublished(path string, now record) (status Status, found, wanted string) {
+	var before record
+	var err error
+	if status = Unchecked; path != "" {
+		status, before, err = recorded(path, now)
+	}
+	switch {
+	case err != nil:
+		return Malformed, err.Error(), ""
+	case status == Altered:
+		return status, now.String(), before.String()
+	case status == Unchecked:
+		return status, now.String() + ", complete, and nothing is recorded or published", ""
+	}
+	return status, "", ""
+}
+
 // acceptUnpublished checks a finished download without a published checksum, in the file part, before it becomes path.
 // It must be well-formed and agree with the record of the first download; the first download is recorded.
 func (f *publishedFile) acceptUnpublished(ctx context.Context, path, part, from string) error {
@@ -114,7 +133,7 @@ func (f *publishedFile) acceptUnpublished(ctx context.Context, path, part, from 
 	case err != nil:
 		return err
 	case status == Unchecked:
-		return writeRecord(path, from, now)
+		return writeRecord(path, "as first downloaded from "+from, now)
 	case status == Altered:
 		return fmt.Errorf("download %s: %w: %s, want %s (recorded in %s; delete that file if the site's has changed)",
 			from, ErrAltered, now, before, recordPath(path))

@@ -48,7 +48,7 @@ func enterData(t *testing.T, d *revisiontest.Digest, info Info) {
 	dir, _, _ := alone(t)
 	o := Options{Dir: dir}
 	switch info.Name {
-	case "cifar10", "svhn", "mnist", "cinic10":
+	case "cifar10", "cifar100", "svhn", "mnist", "fashion-mnist", "femnist", "cinic10":
 		small := newSmall(t, info.Name)
 		o.official = &small.source
 		small.lay(t, filepath.Join(dir, small.folders[0]))
@@ -100,6 +100,9 @@ func enterSet(t *testing.T, d *revisiontest.Digest, name string, o Options) {
 	if set.Split != nil {
 		enterSplit(d, set.Split)
 	}
+	if set.Natural != nil {
+		enterSplit(d, set.Natural)
+	}
 }
 
 func enterSplit(d *revisiontest.Digest, s *Split) {
@@ -108,6 +111,14 @@ func enterSplit(d *revisiontest.Digest, s *Split) {
 
 // enterCuts enters how a kind cuts a set of classes of many sizes, and one of equal sizes, by every draw it has.
 func enterCuts(t *testing.T, d *revisiontest.Digest, kind SplitKind) {
+	if kind == SplitNatural {
+		for _, seed := range []uint32{1, 7} {
+			for _, clients := range []int{1, 12, 30} {
+				enterSplit(d, must.Get(natural(written(30), clients, seed))(t))
+			}
+		}
+		return
+	}
 	uneven := numbered(1500, 300)
 	for _, s := range []*plan.Samples{uneven.Train, uneven.Test} {
 		for i := range s.Labels {

@@ -31,8 +31,9 @@ type small struct {
 	tarball []byte            // the archive
 }
 
-// newSmall makes the small set of a name: CIFAR-10 with 4 random records a file, SVHN with 7 and 4 images, MNIST with 6
-// and 3, CINIC-10 with 2 pictures of each class in each part.
+// newSmall makes the small set of a name: CIFAR-10 with 4 random records a file, CIFAR-100 with 2 and 1 records of each
+// class, SVHN with 7 and 4 images, MNIST and Fashion-MNIST with 6 and 3, CINIC-10 with 2 pictures of each class in each
+// part, FEMNIST with the 3 writers of [smallLEAF].
 func newSmall(t testing.TB, name string) *small {
 	t.Helper()
 	s := &small{source: *must.Get(lookup(name, Options{}))(t).official, content: map[string][]byte{}}
@@ -43,9 +44,15 @@ func newSmall(t testing.TB, name string) *small {
 		s.perClass, s.tarball = 2, tarball("", miniTree(2))
 		return s
 	}
+	if name == "femnist" {
+		s.content = smallLEAF()
+		return s
+	}
 	random := rand.NewChaCha8([32]byte{7})
 	s.files = slices.Clone(s.files)
-	s.samples = map[string][2]int{"cifar10": {20, 4}, "svhn": {7, 4}, "mnist": {6, 3}}[name]
+	s.samples = map[string][2]int{
+		"cifar10": {20, 4}, "cifar100": {200, 100}, "svhn": {7, 4}, "mnist": {6, 3}, "fashion-mnist": {6, 3},
+	}[name]
 	for i := range s.files {
 		f := &s.files[i]
 		var data []byte
@@ -57,22 +64,33 @@ func newSmall(t testing.TB, name string) *small {
 				data[r*cifarRecord] %= imageClasses
 			}
 			f.size = int64(len(data))
+		case "cifar100":
+			data = make([]byte, s.samples[i]*cifar100Record)
+			random.Read(data)
+			for r := range s.samples[i] {
+				data[r*cifar100Record], data[r*cifar100Record+1] = byte(r%20), byte(r%100)
+			}
+			f.size = int64(len(data))
 		case "svhn":
 			images, labels := digits(7 - 3*i)
 			w := little()
 			data = slices.Concat(w.header(), w.compressed(w.images(images)), w.compressed(w.labels(labels)))
-		case "mnist":
+		case "mnist", "fashion-mnist":
 			data = smallIDX(i)
+			if name == "fashion-mnist" {
+				data[len(data)-1]++ // a label too: that of the last of six is 0 or 5
+			}
 		}
-		kind, _, _ := strings.Cut(f.sum, " ")
-		h := hashes[kind]()
-		h.Write(data)
-		f.sum = fmt.Sprintf("%s %x", kind, h.Sum(nil))
+		if kind, _, _ := strings.Cut(f.sum, " "); kind != "" {
+			h := hashes[kind]()
+			h.Write(data)
+			f.sum = fmt.Sprintf("%s %x", kind, h.Sum(nil))
+		}
 		f.length, f.md5 = int64(len(f.published(data))), fmt.Sprintf("%x", md5.Sum(f.published(data)))
 		f.url, f.mirrors, f.pause = "http://127.0.0.1:1/"+f.name, nil, time.Millisecond
 		s.content[f.plain()] = data
 	}
-	if name == "cifar10" {
+	if name == "cifar10" || name == "cifar100" {
 		s.pack(t, s.folders[0])
 	}
 	return s

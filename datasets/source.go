@@ -32,6 +32,10 @@ type source struct {
 	// in the slices of room if these are not nil, and returns them. A set of pictures has none.
 	parse func(r io.Reader, size int64, f publishedFile, room content) (images, labels []uint8, err error)
 
+	record  int               // bytes of a record in files of records; 0: files of another kind
+	foreign map[string]string // checksums of files that have the same names in another set, see [namesakes]
+
+	byWriter   bool   // the set is two folders of LEAF's JSON files, see [source.openWriters]
 	samples    [2]int // samples of each part of the official set
 	ofPictures bool   // the set is an archive or a folder of pictures, see [pictures]; files are the folders of classes
 	perClass   int    // pictures of each class in each part of the official set
@@ -240,6 +244,9 @@ func (s *source) deeper(place string) string {
 // strangers names what lies in a place and may have been meant as the set; "": nothing does. Others ship a set in files
 // of other names and formats.
 func (s *source) strangers(place string) string {
+	if s.byWriter { // files of any name
+		return ""
+	}
 	words := map[string]bool{s.info.Name: true}
 	for _, name := range append([]string{s.archive.name, strings.Join(s.folders, "-")}, s.folders...) {
 		addWords(words, name)
@@ -247,12 +254,16 @@ func (s *source) strangers(place string) string {
 	for _, f := range s.files {
 		addWords(words, f.name)
 	}
-	own := func(name string) bool { // an own folder, in which nothing of the set is
-		return slices.ContainsFunc(s.folders, func(folder string) bool {
-			top, _, _ := strings.Cut(folder, string(filepath.Separator))
-			return top == name
-		})
+	var tops []string // an own folder, in which nothing of the set is, or one of another set
+	for _, l := range loaders {
+		if l.official != nil {
+			for _, folder := range l.official.folders {
+				top, _, _ := strings.Cut(folder, string(filepath.Separator))
+				tops = append(tops, top)
+			}
+		}
 	}
+	own := func(name string) bool { return slices.Contains(tops, name) }
 	var found []string
 	for _, dir := range s.in(place) {
 		entries, _ := os.ReadDir(dir) // nothing, if it cannot be read
@@ -300,6 +311,9 @@ func addWords(words map[string]bool, name string) {
 // download downloads the archive, or the missing files. The files go to the folder that has some of them, or to the
 // first of the set's folders. If that fails, the error also says notFound, which lists the folders that were searched.
 func (s *source) download(ctx context.Context, to string, o Options, notFound error) error {
+	if by := s.info.ByHand; by != "" {
+		return fmt.Errorf("%w; nobody publishes it: %s", notFound, by)
+	}
 	if s.archive.name != "" {
 		archive := s.archive
 		archive.wellFormed = s.allPictures
@@ -318,15 +332,21 @@ func (s *source) download(ctx context.Context, to string, o Options, notFound er
 }
 
 func (s *source) open(ctx context.Context, found Found, o Options) (*Set, error) {
-	if s.ofPictures {
+	switch {
+	case s.ofPictures:
 		return s.openPictures(ctx, found, o)
+	case s.byWriter:
+		return s.openWriters(ctx, found, o)
 	}
 	return s.openFiles(ctx, found, o)
 }
 
 func (s *source) verify(ctx context.Context, found Found) ([]FileStatus, error) {
-	if s.ofPictures {
+	switch {
+	case s.ofPictures:
 		return s.verifyPictures(ctx, found)
+	case s.byWriter:
+		return s.verifyWriters(ctx, found)
 	}
 	return s.verifyFiles(ctx, found)
 }
@@ -344,11 +364,13 @@ func (s *source) incomplete(places []string) string {
 }
 
 // missing returns the names of the files that a folder lacks; a folder that does not exist lacks all. A folder without
-// read permission is an error.
+// read permission is an error, and one that has files of another set under these names.
 func (s *source) missing(dir string) ([]string, error) {
 	var missing []string
 	for _, f := range s.files {
 		switch _, err := os.Stat(f.in(dir)); {
+		case err == nil && s.byWriter && len(jsonFiles(filepath.Join(dir, f.name))) == 0:
+			missing = append(missing, f.name+"/*.json")
 		case err == nil:
 		case errors.Is(err, fs.ErrPermission):
 			return nil, err
@@ -356,7 +378,27 @@ func (s *source) missing(dir string) ([]string, error) {
 			missing = append(missing, f.name)
 		}
 	}
+	if other := s.namesake(dir); other != "" {
+		return nil, fmt.Errorf("%s has %s", dir, other)
+	}
 	return missing, nil
+}
+
+func bySize(a, b publishedFile) int { return cmp.Compare(a.length, b.length) }
+
+// namesake returns which file of another set a folder has under a name of this one, as the smallest file there says by
+// its checksum; "": none.
+func (s *source) namesake(dir string) string {
+	if s.foreign == nil {
+		return ""
+	}
+	for _, f := range slices.SortedFunc(slices.Values(s.files), bySize) {
+		if path := f.in(dir); isFile(path) {
+			sum, _ := s.read(context.Background(), path, f, &content{}) // no sum, if it is no file of such a set
+			return s.foreign[sum]
+		}
+	}
+	return ""
 }
 
 func isFile(path string) bool {
@@ -457,7 +499,7 @@ func (s *source) verifyArchive(ctx context.Context, found Found) ([]FileStatus, 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s.judge(&all[i], s.files[i], sum, err)
+		s.judge(&all[i], "", s.files[i], sum, err)
 		return nil
 	})
 	if err != nil {
@@ -516,8 +558,12 @@ func (s *source) extract(ctx context.Context, found Found, o Options) (err error
 	if err == nil {
 		defer os.RemoveAll(temp)
 		err = s.unpack(ctx, found.Archive, temp, differs == nil)
-		if err == nil && differs != nil {
+		switch {
+		case err != nil:
+		case differs != nil:
 			err = s.checkFiles(ctx, temp, o)
+		default:
+			err = s.recordFiles(ctx, temp)
 		}
 		var system syscall.Errno // such as that of a full disk, which says nothing of the archive
 		if err != nil && differs != nil && ctx.Err() == nil && !errors.As(err, &system) {
@@ -540,8 +586,27 @@ func (s *source) checkFiles(ctx context.Context, dir string, o Options) error {
 		return err
 	}
 	for _, f := range all {
-		if f.Status != Official && (f.Status != Altered && f.Status != Swapped || !o.AllowAltered) {
+		if !f.Status.OK() && (f.Status != Altered && f.Status != Swapped || !o.AllowAltered) {
 			return errors.New(f.String())
+		}
+	}
+	return nil
+}
+
+// recordFiles records the files in a folder of which no checksum is published, after they come from the archive whose
+// checksum is.
+func (s *source) recordFiles(ctx context.Context, dir string) error {
+	for _, f := range s.files {
+		if f.sum != "" {
+			continue
+		}
+		path := filepath.Join(dir, f.name)
+		r, err := recordOf(ctx, path)
+		if err == nil {
+			err = writeRecord(path, "as extracted from "+s.archive.url, r)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

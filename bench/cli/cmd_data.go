@@ -70,8 +70,11 @@ func (a *app) dataList(o datasets.Options) error {
 		where := found.Dir
 		switch {
 		case errors.Is(err, datasets.ErrNotFound): // no error here: that is what the list is for
-			where = strings.TrimPrefix(err.Error(), "datasets: "+name+": ") + "; `rollcall data fetch " + name +
-				"` downloads it"
+			how := "`rollcall data fetch " + name + "` downloads it"
+			if about, _ := datasets.About(name); about.ByHand != "" {
+				how = about.ByHand
+			}
+			where = strings.TrimPrefix(err.Error(), "datasets: "+name+": ") + "; " + how
 		case err != nil:
 			return err
 		case found.Packed: // the archive itself is read

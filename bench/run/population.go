@@ -59,7 +59,7 @@ func Populate(data *datasets.Set, s *settings.Settings, seed uint32) (p Populati
 	p.whole, p.same = split.Subset[0], split.Subset[1]
 	switch {
 	case split.HeldOut == nil:
-	case s.SplitAway():
+	case s.OwnTests():
 		p.tested, p.test = nets.Train, split.HeldOut
 	default:
 		p.tested, p.same = nets.Train, split.HeldOut[0]

@@ -29,6 +29,9 @@ func labelled(n int) *datasets.Set {
 func TestSplits(t *testing.T) {
 	const n, clients, clusters = 4000, 20, 5
 	for _, split := range datasets.SplitKinds() {
+		if split == string(datasets.SplitNatural) { // as the data have it, see TestNatural
+			continue
+		}
 		t.Run(split, func(t *testing.T) {
 			s := must.Get(settings.Defaults("ca-fed", "paper", "mnist"))(t)
 			kind := datasets.SplitKind(split)
@@ -68,6 +71,33 @@ func TestSplits(t *testing.T) {
 				t.Errorf("client 0 has %d samples, want %d", len(p.train[0])+len(p.validation[0]), n/clients)
 			}
 		})
+	}
+}
+
+// Under --split natural, each client is tested on its own writer's samples, or on those held out of its own.
+func TestNatural(t *testing.T) {
+	data := labelled(40)
+	data.Natural = &datasets.Split{}
+	for i := range int32(10) { // writer i
+		data.Natural.Train = append(data.Natural.Train, []int32{4 * i, 4*i + 1, 4*i + 2, 4*i + 3})
+		data.Natural.Test = append(data.Natural.Test, []int32{i})
+	}
+	s := must.Get(settings.Defaults("fedawe", "code", "femnist"))(t)
+	s.Clients, s.Split = 7, "natural"
+	must.OK(t, s.Validate())
+	for _, s.HoldOut = range []float64{0, 0.5} {
+		p := must.Get(Populate(data, &s, 3))(t)
+		if len(p.train) != 7 || len(p.test) != 7 || (p.tested == nets.Test) != (s.HoldOut == 0) {
+			t.Fatalf("hold-out %g: %d and %d parts, tested on %v", s.HoldOut, len(p.train), len(p.test), p.tested)
+		}
+		for i, own := range p.train {
+			writer := own[0] / 4
+			for _, at := range slices.Concat(own, p.test[i]) {
+				if at/4 != writer && (s.HoldOut > 0 || at != writer) {
+					t.Errorf("hold-out %g: client %d has %v and is tested on %v", s.HoldOut, i, own, p.test[i])
+				}
+			}
+		}
 	}
 }
 

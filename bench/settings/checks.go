@@ -110,6 +110,9 @@ func (s *Settings) checkData() error {
 	if s.Draws == "numpy" && s.HoldOut > 0 {
 		return Usagef("--draws numpy: with --hold-out %g, want FedAWE's split of all samples: --hold-out 0", s.HoldOut)
 	}
+	if s.Split == string(datasets.SplitNatural) && !s.SplitAway() && !about.Natural {
+		return Usagef("--split natural: with --data %s, whose images are of no known writers, want femnist", s.Data)
+	}
 	if s.Split == string(datasets.SplitClusters) && (s.Clusters < 1 || s.Clients%s.Clusters != 0) {
 		return Usagef("--split clusters: %d clusters for %d clients, want a divisor of %d",
 			s.Clusters, s.Clients, s.Clients)
@@ -141,7 +144,7 @@ func (s *Settings) checkMethod() error {
 	} else if about, _ := datasets.About(s.Data); solved && about.Shape.Classes == 2 && s.Net != "linear-binary" {
 		return Usagef("--fstar solved: with --net %s, want linear-binary, which has one output for two classes", s.Net)
 	}
-	if s.Get("losses") == algos.LossesHeldOut && s.Validation == 0 && !s.SplitAway() {
+	if s.Get("losses") == algos.LossesHeldOut && s.Validation == 0 && !s.OwnTests() {
 		return Usagef(
 			"--losses held-out: no samples of a client's own are held out of %s, want --validation above 0", s.Data)
 	}

@@ -341,6 +341,9 @@ func (s *Settings) images() bool {
 // SplitAway reports whether the samples are split without --split: generated for each, or evenly for --swap-pairs.
 func (s *Settings) SplitAway() bool { return slices.Contains(ownSplit, s.Data) || s.SwapPairs > 0 }
 
+// OwnTests reports whether the clients have test samples of their own.
+func (s *Settings) OwnTests() bool { return s.SplitAway() || s.Split == string(datasets.SplitNatural) }
+
 // TakesAlpha reports whether the split reads --alpha.
 func (s *Settings) TakesAlpha() bool {
 	return !s.SplitAway() && datasets.SplitKind(s.Split).TakesAlpha()

@@ -156,7 +156,8 @@ var dataRows = []Row{
 	word("split", string(datasets.SplitClients), datasets.SplitKinds(),
 		"how samples are cut: clients, each a Dirichlet draw of classes; classes, each a Dirichlet draw of clients; "+
 			"clusters, as classes, but of --clusters whose clients share alike; even; two-class, as many of two "+
-			"classes at each client; file:FILE, as a CSV file client,index says (default: as in the method's paper)",
+			"classes at each client; natural, each client one writer of femnist with its own test samples, of whom "+
+			"--clients are drawn; file:FILE, as a CSV file client,index says (default: as in the method's paper)",
 		func(s *Settings) any { return &s.Split }).quiet().
 		only(&use{in: "images without --swap-pairs", by: func(s *Settings) bool { return !s.SplitAway() }}),
 	word("split-file", "", nil, "the FILE of --split file:FILE",

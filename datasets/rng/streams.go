@@ -24,6 +24,7 @@ type Purpose uint32
 //	Split        2     g      0    datasets/cut.go                   sample order of cluster g, or of all (g = 0)
 //	Split        3     j      p    datasets/two_class.go             order of the samples of class j
 //	Split        4     0      0    datasets/two_class.go             which two classes each client has
+//	Split        5     0      0    datasets/natural.go               which writers are clients
 //	Availability 0     0      0    algos/availability/independent.go φ, the activity of every class
 //	Availability 0     i      1    algos/availability/markov.go      λ of client i
 //	Availability 0     g      2    algos/availability/markov.go      order of the clients of group g
@@ -78,6 +79,7 @@ const (
 	SplitRoundEven     = 2 // order of the samples before they are cut into equal parts
 	SplitRoundTwoClass = 3 // order of the samples of a class, for two classes at each client
 	SplitRoundPairs    = 4 // which two classes each client has
+	SplitRoundWriters  = 5 // which writers are clients, where there are more
 )
 
 // The families of Generated, by step.

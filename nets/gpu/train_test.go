@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/datasets/plan"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/gpu/crowd"
@@ -97,6 +98,50 @@ func TestTrainAgainstCPU(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The number of classes is free, up to the 256 of a byte: more than the lanes of a sample in cross_entropy and score (32)
+// and the outputs of head (16), which then leaves its layers to other launches.
+func TestClasses(t *testing.T) {
+	for _, c := range []struct {
+		net   string
+		shape plan.Shape
+	}{
+		{"cnn-cifar10", plan.Shape{H: 32, W: 32, C: 3, Classes: 16}},
+		{"cnn-cifar10", plan.Shape{H: 32, W: 32, C: 3, Classes: 17}},
+		{"cnn-cifar10", plan.Shape{H: 32, W: 32, C: 3, Classes: 100}},
+		{"lenet5", plan.Shape{H: 28, W: 28, C: 1, Classes: 62}},
+		{"lenet5", plan.Shape{H: 28, W: 28, C: 1, Classes: 200}},
+		{"lenet5", plan.Shape{H: 28, W: 28, C: 1, Classes: 256}},
+	} {
+		t.Run(fmt.Sprintf("%s_%d", c.net, c.shape.Classes), func(t *testing.T) {
+			m := must.Get(models.Shaped(c.net, c.shape))(t)
+			g, e := bothOf(t, m, 5, Options{Precision: FP32})
+			gotLoss, got := newRound(t, g, m, 1, 5, nil).train(t)
+			wantLoss, want := newRound(t, e, m, 1, 5, nil).train(t)
+			for i, v := range wantLoss {
+				if math.Abs(float64(gotLoss[i]-v)) > 1e-5*math.Abs(float64(v)) {
+					t.Errorf("client %d: loss %g, want %g ± 1e-5 of it", i, gotLoss[i], v)
+				}
+			}
+			for i := range want {
+				if d := apart(got[i], want[i]); d > 1e-5 { // as in TestTrainAgainstCPU
+					t.Errorf("row %d: differs by %.2g of the largest element, tolerance 1e-5", i, d)
+				}
+			}
+			var results [2][]nets.EvalResult
+			for i, e := range []nets.Engine{g, e} {
+				b := must.Get(e.NewBank(1))(t)
+				row := nets.Row{Bank: b}
+				must.OK(t, e.Load(row, m.Init(models.Kaiming, 3)))
+				results[i] = must.Get(e.Evaluate(t.Context(), []nets.EvalJob{{Row: row, Part: nets.Test}}))(t)
+			}
+			x, y := results[0][0], results[1][0]
+			if x.N != y.N || x.Correct != y.Correct || math.Abs(x.Loss-y.Loss) > 1e-5*y.Loss {
+				t.Errorf("got %+v, want %+v, losses to 1e-5", x, y)
+			}
+		})
 	}
 }
 

@@ -177,6 +177,7 @@ var splits = map[string]string{
 	"even":      "the samples are cut evenly among the clients",
 	"two-class": "every client has samples of two classes",
 	"file":      "a file says which client has which samples",
+	"natural":   "every client has the samples of one writer",
 }
 
 // split says how the samples are split among the clients.

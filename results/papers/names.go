@@ -34,8 +34,9 @@ var methodTitles = []named{
 }
 
 var dataTitles = map[string]string{
-	"cifar10": "CIFAR-10", "svhn": "SVHN", "cinic10": "CINIC-10", "mnist": "MNIST", "leaf": "LEAF synthetic",
-	"binary": "Binary", "synthetic": "generated images",
+	"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "svhn": "SVHN", "cinic10": "CINIC-10", "mnist": "MNIST",
+	"fashion-mnist": "Fashion-MNIST", "femnist": "FEMNIST", "leaf": "LEAF synthetic", "binary": "Binary",
+	"synthetic": "generated images",
 }
 
 // MethodTitle returns the name of a method in print, "FedAWE" for fedawe. A method of a user's own has its own name.
