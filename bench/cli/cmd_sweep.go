@@ -23,6 +23,7 @@ func (a *app) sweepCommand() *cobra.Command {
 	var (
 		sweep   many.Sweep
 		crossed int
+		metric  []string
 		named   []string
 	)
 	cmd := &cobra.Command{
@@ -47,12 +48,16 @@ availability, the initial weights and the batches.`,
 	fs := cmd.Flags()
 	sweep.Seeds = []uint32{3}
 	registerLists(fs, &sweep)
-	settings.AddFlags(fs, "method", "data", "net", "availability") // the lists stand in their place
+	settings.AddLists(fs, "method", "data", "net", "availability") // the lists stand in their place
 	c := a.pooled(cmd)
 	registerEvents(fs, &c.machine)
 	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
 		fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or "+
 			"METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
+	})
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.StringArrayVar(&named, "cell", nil, "cells with a `name` in the table, with lists and settings in place of "+
+			"the command's: 'short: local-steps=5; gamma=0.1,0.3'; may be repeated")
 	})
 	settings.Under(settings.SingleDraws, fs, func(fs *pflag.FlagSet) {
 		fs.IntVar(&crossed, "crossed", 0,
@@ -63,12 +68,12 @@ availability, the initial weights and the batches.`,
 	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
 		fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
 	})
-	registerMetric(cmd, &named, "numbers to print (default: last50,train_acc)")
+	registerMetric(cmd, &metric, "numbers to print (default: last50,train_acc)")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := c.validate(); err != nil {
 			return err
 		}
-		chosen, err := metricsNamed(named)
+		chosen, err := metricsNamed(metric)
 		if err != nil {
 			return err
 		}
@@ -76,7 +81,14 @@ availability, the initial weights and the batches.`,
 			return settings.Usagef("--metric: of no use with --crossed, want one of the two: " +
 				"results power --metric has another metric of the runs")
 		}
-		sweep.Given = settings.GivenBy(fs)
+		sweep.Given, sweep.Lists = settings.ListsBy(fs)
+		for _, text := range named {
+			cells, err := many.ParseNamed(text)
+			if err != nil {
+				return err
+			}
+			sweep.Named = append(sweep.Named, cells)
+		}
 		if fs.Changed("crossed") {
 			sweep.Crossed = &crossed
 		}
@@ -84,12 +96,11 @@ availability, the initial weights and the batches.`,
 		if err != nil {
 			return err
 		}
-		note, err := sweep.RatesNote()
+		notes, err := sweep.Notes()
 		if err != nil {
 			return err
 		}
 		// Many cells may have the same note about the same trace.
-		notes := []string{note}
 		for i := range cells {
 			notes = append(notes, cells[i].Settings.TraceNotes()...)
 		}
