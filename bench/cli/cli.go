@@ -127,13 +127,19 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = files.Printed(stdout), files.Printed(stderr)
 	help := &texts{w: stdout}
 	root, methods := newRoot(stdout, stderr, help), algos.Registered()
-	args, err := addScripts(ctx, root, args, stderr)
+	args, x, err := expandExperiment(root, args)
+	if err == nil {
+		args, err = addScripts(ctx, root, args, stderr)
+	}
 	if err == nil {
 		if algos.Registered() > methods {
 			root = newRoot(stdout, stderr, help) // with the flags of methods in files
 		}
 		root.SetArgs(append([]string{}, args...)) // given nil, cobra would take the arguments of the test binary
-		err = cmp.Or(root.ExecuteContext(ctx), help.err)
+		err = cmp.Or(root.ExecuteContext(context.WithValue(ctx, experimentOf{}, x)), help.err)
+	}
+	if err != nil {
+		err = x.at(err)
 	}
 	switch {
 	case err == nil:

@@ -27,13 +27,20 @@ func (a *app) sweepCommand() *cobra.Command {
 		named   []string
 	)
 	cmd := &cobra.Command{
-		Use:   "sweep",
+		Use:   "sweep [FILE.yaml]",
 		Short: "Run any methods under any availability models on any nets, all on the same trace",
 		Long: `sweep runs every method under every availability model on every net and data set, and writes
 OUT/NAME/summary.csv as table does. All cells of one availability model and data set share split, availability,
 initial weights and batches for each seed, so that methods of different papers compete under the same conditions. All
 methods train as --like does in its paper, and flags of run change that for all of them. Each method keeps its own
 learning rates, unless --lr, --server-lr or --rates change them. Finished runs in OUT are kept.
+
+A setting with several values (--alpha 0.1,0.3) has a cell for each; cells that do not read it are trained once. The
+value of a setting that may have commas, such as a path, is given by a flag each: --trace a.csv --trace b.csv.
+
+FILE.yaml is an experiment: its keys are the names of these flags, their values are values or lists, and cells is a list
+of cells with names. rollcall init writes one with comments. A flag on the command line replaces the file's, in its
+cells too. OUT/NAME/command.txt has the command line that repeats the sweep.
 
 --crossed trains the runs from which results power computes how much of the variance comes from the split, φ, the
 availability, the initial weights and the batches.`,
@@ -42,8 +49,13 @@ availability, the initial weights and the batches.`,
   rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar \
     --nets lenet5,cnn-cifar10
   rollcall sweep --methods fedavg-active,mifa --data mnist --availability sine --rounds 100 \
-    --crossed 11`,
-		Args: noArgs,
+    --crossed 11
+  rollcall sweep --methods fedawe,mifa --availability sine --gamma 0.1,0.3 --alpha 0.1,1
+  rollcall sweep experiment.yaml --rounds 200`,
+		Args: sweepArgs,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
 	}
 	fs := cmd.Flags()
 	sweep.Seeds = []uint32{3}
@@ -119,6 +131,15 @@ availability, the initial weights and the batches.`,
 		})
 	}
 	return cmd
+}
+
+// sweepArgs checks the arguments of a sweep after those of [expandExperiment] have become flags: there are none.
+func sweepArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return settings.Usagef("sweep: unexpected argument %q, want a file of an experiment whose name ends in .yaml",
+			args[0])
+	}
+	return nil
 }
 
 // registerLists adds the flags that say of what sweep and tune make a cell each, and how all of them train.

@@ -72,7 +72,7 @@ In a list, commas separate the values, and no value is there twice.`,
 		return tidyLists(cmd.Flags())
 	}
 	root.AddCommand(
-		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
+		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.initCommand(), a.tuneCommand(), a.resultsCommand(),
 		a.reportCommand(), a.demoCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(),
 		a.availabilityCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
 	)

@@ -18,6 +18,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/remote"
+	"rollcall/bench/many"
 	"rollcall/bench/python"
 	"rollcall/bench/settings"
 )
@@ -50,21 +51,48 @@ func addScripts(
 		}
 	}
 	args = addChecked(ctx, root, args, timeout)
+	own := func(flag, name string) (string, error) {
+		own, err := ownName(ctx, root, flag, strings.TrimSpace(name), timeout, stderr)
+		if err != nil && args[0] == cobra.ShellCompRequestCmd { // an unfinished command line is no error
+			err = nil
+		}
+		return own, err
+	}
 	for _, flag := range methodFlags {
 		for at, before := range valuesOf(args, flag) {
-			names := []string{args[at][len(before):]}
-			if flag != "method" { // which takes one, whose path may have a comma
-				names = strings.Split(names[0], ",")
+			value, split, join := args[at][len(before):], settings.SplitList, settings.JoinList
+			if flag == "method" && args[0] != "sweep" && args[0] != "tune" { // one, whose path may have a comma
+				split = func(text string) []string { return []string{text} }
+				join = func(names []string) string { return names[0] }
 			}
+			names := split(value)
 			for k, name := range names {
-				own, err := ownName(ctx, root, flag, strings.TrimSpace(name), timeout, stderr)
-				if err != nil && args[0] != cobra.ShellCompRequestCmd { // an unfinished command line is no error
+				var err error
+				if names[k], err = own(flag, name); err != nil {
 					return nil, err
 				}
-				names[k] = own
 			}
-			args[at] = before + strings.Join(names, ",")
+			args[at] = before + join(names)
 		}
+	}
+	for at, before := range valuesOf(args, "cell") {
+		name, pairs, err := many.SplitNamed(args[at][len(before):])
+		if err != nil {
+			continue // the command says what is wrong
+		}
+		for i, pair := range pairs {
+			if !slices.Contains(methodFlags, pair[0]) {
+				continue
+			}
+			names := settings.SplitList(pair[1])
+			for k := range names {
+				if names[k], err = own(pair[0], names[k]); err != nil {
+					return nil, settings.Usagef("cell %s: %w", name, err)
+				}
+			}
+			pairs[i][1] = settings.JoinList(names)
+		}
+		args[at] = before + many.JoinNamed(name, pairs)
 	}
 	return args, nil
 }
@@ -190,12 +218,26 @@ func describe(
 }
 
 // scriptPaths returns a list of methods with the files of those that have one, for a command line of another process.
-func scriptPaths(list string) string {
-	names := strings.Split(list, ",")
+func scriptPaths(list []string) string {
+	names := slices.Clone(list)
 	for i, name := range names {
 		if path := algos.Of(name).Program; path != "" {
 			names[i] = filepath.Clean(path)
 		}
 	}
-	return strings.Join(names, ",")
+	return settings.JoinList(names)
+}
+
+// cellPaths does the same for the methods of a --cell.
+func cellPaths(text string) string {
+	name, pairs, err := many.SplitNamed(text)
+	if err != nil {
+		return text
+	}
+	for i, pair := range pairs {
+		if slices.Contains(methodFlags, pair[0]) {
+			pairs[i][1] = scriptPaths(settings.SplitList(pair[1]))
+		}
+	}
+	return many.JoinNamed(name, pairs)
 }

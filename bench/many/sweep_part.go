@@ -92,7 +92,7 @@ func ParseNamed(text string) (c NamedCells, err error) {
 		l := settings.List{Name: name}
 		if slices.Contains(listNames, name) {
 			for _, text := range texts[name] {
-				for word := range strings.SplitSeq(text, ",") {
+				for _, word := range settings.SplitList(text) {
 					l.Values = append(l.Values, strings.TrimSpace(word))
 				}
 			}

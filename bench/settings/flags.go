@@ -97,6 +97,15 @@ func newSettingList(r *Row, values *[]string) *settingList {
 // anyText reports whether a value may be any text, with commas in it.
 func (r *Row) anyText() bool { return r.Kind == algos.Word && r.Words == nil }
 
+// kinds says what the values of a list are.
+func (r *Row) kinds() string {
+	words := map[algos.Kind]string{algos.Whole: "whole numbers", algos.Switch: "true, false or both"}[r.Kind]
+	if words = cmp.Or(words, "numbers"); r.None {
+		words += " or none"
+	}
+	return words + ", separated by commas"
+}
+
 // NewList returns a setting with the values in some texts, each of which is as the command line of a sweep has it.
 func NewList(name string, texts ...string) (List, error) {
 	r := rowOf(name)
@@ -105,7 +114,7 @@ func NewList(name string, texts ...string) (List, error) {
 	}
 	l := List{Name: name}
 	if err := newSettingList(r, &l.Values).Replace(texts); err != nil {
-		return l, Usagef("--%s %s: %w", name, strings.Join(texts, ","), err)
+		return l, Usagef("--%s %s: want %s", name, strings.Join(texts, ","), r.kinds())
 	}
 	return l, Once(name, l.Values)
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/csv"
 	"errors"
 	"strconv"
 	"strings"
@@ -127,4 +128,24 @@ func Once[T comparable](flag string, list []T) error {
 		seen[x] = true
 	}
 	return nil
+}
+
+// SplitList returns the values of a list as pflag reads it: a value in double quotes may have commas.
+func SplitList(text string) []string {
+	if values, err := csv.NewReader(strings.NewReader(text)).Read(); err == nil {
+		return values
+	}
+	return strings.Split(text, ",")
+}
+
+// JoinList is the inverse of [SplitList].
+func JoinList(values []string) string {
+	if len(values) == 1 && !strings.ContainsAny(values[0], ",\"") {
+		return values[0]
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(values) // a strings.Builder has no errors
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }
