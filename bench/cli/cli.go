@@ -126,11 +126,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // undoes limitThreads
 	stdout, stderr = files.Printed(stdout), files.Printed(stderr)
 	help := &texts{w: stdout}
-	args, err := addData(args)
+	root, methods := newRoot(stdout, stderr, help), algos.Registered()
+	args, x, err := expandExperiment(root, args)
+	if err == nil {
+		args, err = addData(args)
+	}
 	if err == nil {
 		args, err = addNets(args)
 	}
-	root, methods := newRoot(stdout, stderr, help), algos.Registered()
 	if err == nil {
 		args, err = addScripts(ctx, root, args, stderr)
 	}
@@ -139,7 +142,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			root = newRoot(stdout, stderr, help) // with the flags of methods in files
 		}
 		root.SetArgs(append([]string{}, args...)) // given nil, cobra would take the arguments of the test binary
-		err = cmp.Or(root.ExecuteContext(ctx), help.err)
+		err = cmp.Or(root.ExecuteContext(context.WithValue(ctx, experimentOf{}, x)), help.err)
+	}
+	if err != nil {
+		err = x.at(err)
 	}
 	switch {
 	case err == nil:

@@ -175,7 +175,7 @@ func (s *pooled) figure(
 	path := filepath.Join(dir, figure.ID)
 	if err := cmp.Or(
 		drawn.Rows.WriteCSV(path+".csv"), plot.WriteFigure(path, drawn.Figure),
-		results.WriteFigureInfo(path+".json", info),
+		results.WriteFigureInfo(path+".json", info), s.keepCommand(figure.ID),
 	); err != nil {
 		return err
 	}

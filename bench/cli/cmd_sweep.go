@@ -23,16 +23,24 @@ func (a *app) sweepCommand() *cobra.Command {
 	var (
 		sweep   many.Sweep
 		crossed int
+		metric  []string
 		named   []string
 	)
 	cmd := &cobra.Command{
-		Use:   "sweep",
+		Use:   "sweep [FILE.yaml]",
 		Short: "Run any methods under any availability models on any nets, all on the same trace",
 		Long: `sweep runs every method under every availability model on every net and data set, and writes
 OUT/NAME/summary.csv as table does. All cells of one availability model and data set share split, availability,
 initial weights and batches for each seed, so that methods of different papers compete under the same conditions. All
 methods train as --like does in its paper, and flags of run change that for all of them. Each method keeps its own
 learning rates, unless --lr, --server-lr or --rates change them. Finished runs in OUT are kept.
+
+A setting with several values (--alpha 0.1,0.3) has a cell for each; cells that do not read it are trained once. The
+value of a setting that may have commas, such as a path, is given by a flag each: --trace a.csv --trace b.csv.
+
+FILE.yaml is an experiment: its keys are the names of these flags, their values are values or lists, and cells is a list
+of cells with names. rollcall init writes one with comments. A flag on the command line replaces the file's, in its
+cells too. OUT/NAME/command.txt has the command line that repeats the sweep.
 
 --crossed trains the runs from which results power computes how much of the variance comes from the split, φ, the
 availability, the initial weights and the batches.`,
@@ -41,18 +49,27 @@ availability, the initial weights and the batches.`,
   rollcall sweep --methods fedar,mifa --availability uniform,trace --trace log.csv --like fedar \
     --nets lenet5,cnn-cifar10
   rollcall sweep --methods fedavg-active,mifa --data mnist --availability sine --rounds 100 \
-    --crossed 11`,
-		Args: noArgs,
+    --crossed 11
+  rollcall sweep --methods fedawe,mifa --availability sine --gamma 0.1,0.3 --alpha 0.1,1
+  rollcall sweep experiment.yaml --rounds 200`,
+		Args: sweepArgs,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
+		},
 	}
 	fs := cmd.Flags()
 	sweep.Seeds = []uint32{3}
 	registerLists(fs, &sweep)
-	settings.AddFlags(fs, "method", "data", "net", "availability") // the lists stand in their place
+	settings.AddLists(fs, "method", "data", "net", "availability") // the lists stand in their place
 	c := a.pooled(cmd)
 	registerEvents(fs, &c.machine)
 	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
 		fs.StringSliceVar(&sweep.Rates, "rates", nil, "learning rates of single methods, METHOD=LR or "+
 			"METHOD=LR/SERVERLR, or a file of tune, such as out/tune/rates.csv")
+	})
+	settings.Under(settings.Training, fs, func(fs *pflag.FlagSet) {
+		fs.StringArrayVar(&named, "cell", nil, "cells with a `name` in the table, with lists and settings in place of "+
+			"the command's: 'short: local-steps=5; gamma=0.1,0.3'; may be repeated")
 	})
 	settings.Under(settings.SingleDraws, fs, func(fs *pflag.FlagSet) {
 		fs.IntVar(&crossed, "crossed", 0,
@@ -63,12 +80,12 @@ availability, the initial weights and the batches.`,
 	settings.Under(settings.Output, fs, func(fs *pflag.FlagSet) {
 		fs.StringVar(&sweep.Name, "name", "sweep", "folder below OUT of summary and runs")
 	})
-	registerMetric(cmd, &named, "numbers to print (default: last50,train_acc)")
+	registerMetric(cmd, &metric, "numbers to print (default: last50,train_acc)")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if err := c.validate(); err != nil {
 			return err
 		}
-		chosen, err := metricsNamed(named)
+		chosen, err := metricsNamed(metric)
 		if err != nil {
 			return err
 		}
@@ -76,7 +93,14 @@ availability, the initial weights and the batches.`,
 			return settings.Usagef("--metric: of no use with --crossed, want one of the two: " +
 				"results power --metric has another metric of the runs")
 		}
-		sweep.Given = settings.GivenBy(fs)
+		sweep.Given, sweep.Lists = settings.ListsBy(fs)
+		for _, text := range named {
+			cells, err := many.ParseNamed(text)
+			if err != nil {
+				return err
+			}
+			sweep.Named = append(sweep.Named, cells)
+		}
 		if fs.Changed("crossed") {
 			sweep.Crossed = &crossed
 		}
@@ -84,12 +108,11 @@ availability, the initial weights and the batches.`,
 		if err != nil {
 			return err
 		}
-		note, err := sweep.RatesNote()
+		notes, err := sweep.Notes()
 		if err != nil {
 			return err
 		}
 		// Many cells may have the same note about the same trace.
-		notes := []string{note}
 		for i := range cells {
 			notes = append(notes, cells[i].Settings.TraceNotes()...)
 		}
@@ -108,6 +131,15 @@ availability, the initial weights and the batches.`,
 		})
 	}
 	return cmd
+}
+
+// sweepArgs checks the arguments of a sweep after those of [expandExperiment] have become flags: there are none.
+func sweepArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return settings.Usagef("sweep: unexpected argument %q, want a file of an experiment whose name ends in .yaml",
+			args[0])
+	}
+	return nil
 }
 
 // registerLists adds the flags that say of what sweep and tune make a cell each, and how all of them train.

@@ -165,6 +165,9 @@ func (s *pooled) makeTable(t *papers.Table, cells []many.Cell) (done many.Summar
 	defer leave()
 	p := s.pool()
 	done, err = p.Table(s.cmd.Context(), t, cells)
+	if err == nil {
+		err = s.keepCommand(t.ID)
+	}
 	return done, errors.Join(err, p.Close())
 }
 

@@ -149,6 +149,9 @@ func (s *pooled) tune(t *tune.Tuning) error {
 	}
 	defer leave()
 	done, err := t.Run(s.cmd.Context(), p)
+	if err == nil {
+		err = s.keepCommand(t.Name)
+	}
 	if err := errors.Join(err, p.Close()); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,19 +19,16 @@ const mostNetText = 64 << 10
 // addNets registers the nets that a command line describes by texts and files, and returns the command line with their
 // names in place of these.
 func addNets(args []string) ([]string, error) {
-	args = slices.Clone(args)
-	for _, flag := range []string{"net", "nets"} {
-		for at, before := range valuesOf(args, flag) {
-			names, err := netNames(args[at][len(before):])
-			switch {
-			case err == nil:
-				args[at] = before + strings.Join(names, ",")
-			case args[0] != cobra.ShellCompRequestCmd: // an unfinished command line is no error
-				return nil, settings.Usagef("--%s: %w", flag, err)
-			}
+	return replaced(args, []string{"net", "nets"}, func(flag, value string) (string, error) {
+		names, err := netNames(value)
+		switch {
+		case err == nil:
+			return strings.Join(names, ","), nil
+		case args[0] == cobra.ShellCompRequestCmd: // an unfinished command line is no error
+			return value, nil
 		}
-	}
-	return args, nil
+		return "", settings.Usagef("--%s: %w", flag, err)
+	})
 }
 
 // netNames returns the names of the nets of a list. A text has commas, so that ; separates texts; a list of names and

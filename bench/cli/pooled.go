@@ -420,31 +420,46 @@ func (s *pooled) taskCommand() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slurm: %w", err)
 	}
-	words := append([]string{program, s.cmd.Name()}, s.cmd.Flags().Args()...)
-	s.cmd.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains(jobFlags, f.Name) {
-			return
-		}
-		value := f.Value.String()
-		if list, ok := f.Value.(pflag.SliceValue); ok { // whose text has brackets
-			value = strings.Join(list.GetSlice(), ",")
-		}
-		if slices.Contains(methodFlags, f.Name) {
-			value = scriptPaths(value)
-		}
-		switch f.Name {
-		case "data":
-			value = dataFiles(value)
-		case "net", "nets":
-			value = netTexts(value)
-		}
-		words = append(words, "--"+f.Name+"="+value)
-	})
+	words := append([]string{program}, s.words(func(f *pflag.Flag) bool { return !slices.Contains(jobFlags, f.Name) })...)
 	// A task that has cards trains on all of them, and never on the processor because a card cannot be used.
 	if slurm.Cards(s.gres) > 0 && !s.cmd.Flags().Changed("device") {
 		words = append(words, "--device=cuda:all")
 	}
 	return words, nil
+}
+
+// words returns the command line without the program, with those of its flags that are wanted.
+func (s *pooled) words(wanted func(f *pflag.Flag) bool) []string {
+	words := append([]string{s.cmd.Name()}, s.cmd.Flags().Args()...)
+	s.cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !wanted(f) {
+			return
+		}
+		list, isList := f.Value.(pflag.SliceValue)
+		values := []string{f.Value.String()} // of a list, its text has brackets
+		switch kind := f.Value.Type(); {
+		case isList && (kind == "stringArray" || settings.TakesCommas(f)):
+			values = list.GetSlice()
+		case isList && slices.Contains(methodFlags, f.Name):
+			values = []string{scriptPaths(list.GetSlice())}
+		case isList:
+			values = []string{settings.JoinList(list.GetSlice())}
+		case slices.Contains(methodFlags, f.Name):
+			values = []string{scriptPaths(values)}
+		}
+		for _, value := range values {
+			switch f.Name {
+			case "cell":
+				value = cellPaths(value)
+			case "data":
+				value = dataFiles(value)
+			case "net", "nets":
+				value = netTexts(value)
+			}
+			words = append(words, "--"+f.Name+"="+value)
+		}
+	})
+	return words
 }
 
 func (s *pooled) plan(of planned) error {
@@ -478,7 +493,7 @@ func runWords(r *many.Planned, id string) ([]string, error) {
 	for name, value := range given.All() {
 		switch name {
 		case "method":
-			value = scriptPaths(value)
+			value = scriptPaths([]string{value})
 		case "data":
 			value = dataFiles(value)
 		case "net":

@@ -72,7 +72,7 @@ In a list, commas separate the values, and no value is there twice.`,
 		return tidyLists(cmd.Flags())
 	}
 	root.AddCommand(
-		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.tuneCommand(), a.resultsCommand(),
+		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.initCommand(), a.tuneCommand(), a.resultsCommand(),
 		a.reportCommand(), a.demoCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(),
 		a.availabilityCommand(), a.scenarioCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
 	)
@@ -168,6 +168,11 @@ func flagError(cmd *cobra.Command, err error) error {
 			return settings.Usagef("%s--%s %q: %w", of, f.Name, value.GetValue(), errors.Unwrap(err))
 		}
 		kind := f.Value.Type()
+		if _, alone := kindsOfValue[kind]; alone && settings.IsSetting(f) && strings.Contains(value.GetValue(), ",") &&
+			cmd.Name() != "sweep" {
+			return settings.Usagef("%s--%s %q: want %s, and one: sweep takes several", of, f.Name, value.GetValue(),
+				kindsOfValue[kind])
+		}
 		return settings.Usagef("%s--%s %q: want %s", of, f.Name, value.GetValue(), cmp.Or(kindsOfValue[kind], kind))
 	}
 	return settings.Usagef("%s%w", of, err)
@@ -183,8 +188,12 @@ var kindsOfValue = map[string]string{
 	"bool":        "true or false",
 	"duration":    "a time such as 90s or 5m",
 	"number|none": "a number or none",
-	"i/n":         fmt.Sprintf("part i of n, such as 2/8, with n at most %d", many.MostParts),
-	"SIZE|off":    "a size such as 8GB, 8GiB or 500MB, or off",
+
+	"ints":         "whole numbers, separated by commas",
+	"bools":        "true, false or true,false",
+	"numbers|none": "numbers or none, separated by commas",
+	"i/n":          fmt.Sprintf("part i of n, such as 2/8, with n at most %d", many.MostParts),
+	"SIZE|off":     "a size such as 8GB, 8GiB or 500MB, or off",
 }
 
 // tidyLists takes the spaces around the values of the lists on a command line away, and reports the first list that has

@@ -18,6 +18,7 @@ import (
 
 	"rollcall/algos"
 	"rollcall/algos/remote"
+	"rollcall/bench/many"
 	"rollcall/bench/python"
 	"rollcall/bench/settings"
 )
@@ -50,21 +51,56 @@ func addScripts(
 		}
 	}
 	args = addChecked(ctx, root, args, timeout)
-	for _, flag := range methodFlags {
-		for at, before := range valuesOf(args, flag) {
-			names := []string{args[at][len(before):]}
-			if flag != "method" { // which takes one, whose path may have a comma
-				names = strings.Split(names[0], ",")
-			}
-			for k, name := range names {
-				own, err := ownName(ctx, root, flag, strings.TrimSpace(name), timeout, stderr)
-				if err != nil && args[0] != cobra.ShellCompRequestCmd { // an unfinished command line is no error
-					return nil, err
-				}
-				names[k] = own
-			}
-			args[at] = before + strings.Join(names, ",")
+	own := func(flag, name string) (string, error) {
+		own, err := ownName(ctx, root, flag, strings.TrimSpace(name), timeout, stderr)
+		if err != nil && args[0] == cobra.ShellCompRequestCmd { // an unfinished command line is no error
+			err = nil
 		}
+		return own, err
+	}
+	return replaced(args, methodFlags, func(flag, value string) (string, error) {
+		split, join := settings.SplitList, settings.JoinList
+		if flag == "method" && args[0] != "sweep" && args[0] != "tune" { // one, whose path may have a comma
+			split = func(text string) []string { return []string{text} }
+			join = func(names []string) string { return names[0] }
+		}
+		names := split(value)
+		for k, name := range names {
+			var err error
+			if names[k], err = own(flag, name); err != nil {
+				return "", err
+			}
+		}
+		return join(names), nil
+	})
+}
+
+// replaced returns a command line with other values of some flags, and of the settings of these names in its cells.
+func replaced(args, flags []string, by func(flag, value string) (string, error)) ([]string, error) {
+	args = slices.Clone(args)
+	for _, flag := range flags {
+		for at, before := range valuesOf(args, flag) {
+			value, err := by(flag, args[at][len(before):])
+			if err != nil {
+				return nil, err
+			}
+			args[at] = before + value
+		}
+	}
+	for at, before := range valuesOf(args, "cell") {
+		name, pairs, err := many.SplitNamed(args[at][len(before):])
+		if err != nil {
+			continue // the command says what is wrong
+		}
+		for i, pair := range pairs {
+			if !slices.Contains(flags, pair[0]) {
+				continue
+			}
+			if pairs[i][1], err = by(pair[0], pair[1]); err != nil {
+				return nil, settings.Usagef("cell %s: %w", name, err)
+			}
+		}
+		args[at] = before + many.JoinNamed(name, pairs)
 	}
 	return args, nil
 }
@@ -190,12 +226,31 @@ func describe(
 }
 
 // scriptPaths returns a list of methods with the files of those that have one, for a command line of another process.
-func scriptPaths(list string) string {
-	names := strings.Split(list, ",")
+func scriptPaths(list []string) string {
+	names := slices.Clone(list)
 	for i, name := range names {
 		if path := algos.Of(name).Program; path != "" {
 			names[i] = filepath.Clean(path)
 		}
 	}
-	return strings.Join(names, ",")
+	return settings.JoinList(names)
+}
+
+// cellPaths does the same for the methods, data and nets of a --cell.
+func cellPaths(text string) string {
+	name, pairs, err := many.SplitNamed(text)
+	if err != nil {
+		return text
+	}
+	for i, pair := range pairs {
+		switch key := pair[0]; {
+		case slices.Contains(methodFlags, key):
+			pairs[i][1] = scriptPaths(settings.SplitList(pair[1]))
+		case key == "data":
+			pairs[i][1] = dataFiles(pair[1])
+		case key == "net", key == "nets":
+			pairs[i][1] = netTexts(pair[1])
+		}
+	}
+	return many.JoinNamed(name, pairs)
 }

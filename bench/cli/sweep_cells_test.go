@@ -71,8 +71,8 @@ func cellsOfSweep(t *testing.T, line string) (cells []many.Cell) {
 	w := many.Sweep{
 		Methods: list("methods"), Data: list("data"), Nets: list("nets"), Availability: list("availability"),
 		Rates: list("rates"), Seeds: []uint32{3}, Name: "sweep", Like: fs.Lookup("like").Value.String(),
-		Given: settings.GivenBy(fs),
 	}
+	w.Given, w.Lists = settings.ListsBy(fs)
 	_, cells, err := w.Cells()
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)

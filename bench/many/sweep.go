@@ -8,114 +8,175 @@ import (
 	"strconv"
 	"strings"
 
-	"rollcall/algos"
-	"rollcall/algos/availability"
+	"rollcall/bench/run"
 	"rollcall/bench/settings"
-	"rollcall/datasets"
 	"rollcall/internal/files"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
 
-// Sweep is a table that no paper has: any methods, availability models, nets and data sets, all on the same trace. No
-// list has a value twice.
+// Sweep is a table that no paper has: any methods, availability models, nets and data sets, all on the same trace, with
+// every combination of the values of its settings. No list has a value twice.
 type Sweep struct {
 	Name, Like                        string
 	Methods, Data, Nets, Availability []string // Nets nil: each data set's own net
 	Rates                             []string // METHOD=LR or METHOD=LR/SERVERLR, or one file for [ReadRates]
 	Seeds                             []uint32
-	Crossed                           *int           // how many seeds each part of the draws has; nil: not crossed
-	Given                             settings.Given // for all cells whose runs read the setting
+	Crossed                           *int            // how many seeds each part of the draws has; nil: not crossed
+	Given                             settings.Given  // for all cells whose runs read the setting
+	Lists                             []settings.List // of settings with several values
+	Named                             []NamedCells    // in place of the whole; nil: the whole is one, without a name
 
-	preset string // of all cells: the given one, or the one of Like
-	file   *Rates // among Rates; nil: none
+	file  *Rates // among Rates; nil: none
+	notes []string
 }
 
 // rate is the η_0 and η_g that --rates gives a method; none: the method's own.
 type rate struct{ lr, serverLR files.Optional }
 
-// Cells returns the sweep as a table, and its cells. A given setting that no cell reads is an error.
+// mostCells is the largest number of cells of a sweep, against lists whose product nobody meant.
+const mostCells = 10_000
+
+// sweepCells collects the cells of a sweep, one part after the other.
+type sweepCells struct {
+	of    *Sweep
+	own   map[string]rate
+	apart []string // the settings in which cells differ, which no column of the table has in common
+	table papers.Table
+	cells []Cell
+	used  map[string]bool   // settings that some cell reads
+	first map[string]string // by folder: the part that a cell came from first
+}
+
+// Cells returns the sweep as a table, and its cells. A given setting that no cell reads is an error. Cells that would
+// have the same runs, since they do not read what differs, are one.
 func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
-	if err := cmp.Or(w.validate(), w.validateSeeds()); err != nil {
-		return t, nil, err
-	}
-	if w.preset, err = settings.PresetFor(w.Like, w.Given); err != nil {
-		return t, nil, settings.Usagef("%w, or another --like than %s", err, w.Like)
-	}
-	own, err := w.rates()
+	parts, err := w.parts()
 	if err != nil {
 		return t, nil, err
 	}
-	t = papers.Sweep(w.Name, "Sweep "+w.Name+": methods under one and the same availability", w.Methods, w.Seeds)
-	if err := w.refuseUselessRate(own); err != nil {
+	if err := cmp.Or(w.validateName(), w.validateSeeds()); err != nil {
 		return t, nil, err
 	}
-	used := map[string]bool{}
-	for _, data := range w.Data {
-		for _, net := range w.netsOf(data) {
-			for _, model := range w.Availability {
-				column := papers.Column{Data: data, Availability: model}
-				for _, method := range w.Methods {
-					s, err := w.cell(method, data, net, model, own[method])
-					if err != nil {
-						return t, nil, err
-					}
-					for name := range w.Given.All() {
-						if _, ok := s.Uses(name); ok {
-							used[name] = true
-						}
-					}
-					t.Rounds = max(t.Rounds, s.Rounds)
-					column.Base = commonSettings(&s)
-					shown := column
-					if len(w.Nets) > 1 {
-						shown.Set = results.NewParams("net=" + s.Net)
-					}
-					list, err := w.crossed(s)
-					if err != nil {
-						return t, nil, err
-					}
-					for _, s := range list {
-						of := shown
-						of.Set = of.Set.And(s.Params().Only(settings.SeedNames()...))
-						cells = append(cells, Cell{Settings: s, Column: of})
-					}
-				}
-				t.Columns = append(t.Columns, column)
-			}
+	var methods []string
+	c := sweepCells{of: w, used: map[string]bool{}, first: map[string]string{}}
+	n := 0
+	for i := range parts {
+		p := &parts[i]
+		if err := p.validate(); err != nil {
+			return t, nil, p.of(err)
+		}
+		methods = append(methods, p.Methods...)
+		c.apart = append(c.apart, p.own...)
+		for _, l := range p.Lists {
+			c.apart = append(c.apart, l.Name)
+		}
+		if n += p.count(); n > mostCells {
+			return t, nil, settings.Usagef("sweep: more than %d cells, want fewer values or shorter lists", mostCells)
+		}
+	}
+	methods = files.Unique(methods)
+	if c.own, err = w.rates(methods); err != nil {
+		return t, nil, err
+	}
+	c.table = papers.Sweep(w.Name, "Sweep "+w.Name+": methods under one and the same availability", methods, w.Seeds)
+	c.table.Labels, c.table.Apart = map[results.CellKey]results.Params{}, c.apart
+	if err := w.refuseUselessRate(c.own, methods); err != nil {
+		return t, nil, err
+	}
+	for i := range parts {
+		if err := c.add(&parts[i]); err != nil {
+			return t, nil, parts[i].of(err)
 		}
 	}
 	// A setting that no cell reads is a slip of the user's. One that some cells read is fine in a sweep.
-	for name, value := range w.Given.All() {
-		if !used[name] {
-			in, _ := cells[0].Settings.Uses(name)
-			return t, nil, settings.Usagef("--%s %s: of no use in any cell of this sweep, want it with %s, or "+
-				"not at all", name, value, in)
+	for _, l := range w.lists() {
+		if !c.used[l.Name] {
+			return t, nil, settings.Usagef("--%s: of no use in any cell of this sweep, want it with %s, or "+
+				"not at all", l, settings.UsedIn(l.Name))
 		}
 	}
-	return t, cells, nil
+	return c.table, c.cells, nil
 }
 
-// validate reports the first impossible list or name.
-func (w *Sweep) validate() error {
-	for _, c := range []struct {
-		flag         string
-		names, known []string
-	}{
-		{"methods", w.Methods, algos.Names()},
-		{"availability", w.Availability, availability.Names()},
-		{"data", w.Data, datasets.Names()},
-		{"like", []string{w.Like}, algos.Names()},
-	} {
-		if len(c.names) == 0 {
-			return settings.Usagef("--%s: empty, want at least one of %s", c.flag, strings.Join(c.known, ", "))
+// lists returns all settings that are given, whether with one value or with several.
+func (w *Sweep) lists() (all []settings.List) {
+	for name, value := range w.Given.All() {
+		all = append(all, settings.List{Name: name, Values: []string{value}})
+	}
+	return append(all, w.Lists...)
+}
+
+// add adds the cells of a part.
+func (c *sweepCells) add(p *sweepPart) error {
+	used, before, twins := map[string]bool{}, len(c.cells), map[string]int{}
+	once := map[string]map[string]bool{} // by setting with several values: the cells that do not read it
+	for _, given := range p.combinations() {
+		preset, err := settings.PresetFor(p.Like, given)
+		if err != nil {
+			return settings.Usagef("%w, or another --like than %s", err, p.Like)
 		}
-		for _, name := range c.names {
-			if err := settings.OneOf(c.flag, name, c.known); err != nil {
-				return err
+		for _, data := range p.Data {
+			for _, net := range p.netsOf(data) {
+				for _, model := range p.Availability {
+					column := papers.Column{Data: data, Availability: model}
+					for _, method := range p.Methods {
+						s, err := p.cell(method, preset, data, net, model, given, c)
+						if err != nil {
+							return err
+						}
+						for name := range given.All() {
+							if _, reads := s.Uses(name); reads {
+								used[name] = true
+							}
+						}
+						c.table.Rounds = max(c.table.Rounds, s.Rounds)
+						column.Base = commonSettings(&s).Without(c.apart...)
+						folder := run.Folder("", "", s, 0)
+						label := p.label(&s)
+						for _, l := range p.Lists {
+							if _, reads := s.Uses(l.Name); !reads {
+								if once[l.Name] == nil {
+									once[l.Name] = map[string]bool{}
+								}
+								once[l.Name][folder] = true
+							}
+						}
+						if from, twice := c.first[folder]; twice {
+							if from != p.name {
+								twins[from]++
+							}
+							continue
+						}
+						c.first[folder] = p.name
+						if label != "" {
+							c.table.Labels[s.Setup("").Key(s.Params())] = label
+						}
+						shown := column
+						if len(p.Nets) > 1 {
+							shown.Set = results.NewParams("net=" + s.Net)
+						}
+						shown.Set = shown.Set.And(label)
+						list, err := c.of.crossed(s)
+						if err != nil {
+							return err
+						}
+						for _, s := range list {
+							of := shown
+							of.Set = of.Set.And(s.Params().Only(settings.SeedNames()...).Without(of.Set.Names()...))
+							c.cells = append(c.cells, Cell{Settings: s, Column: of})
+						}
+					}
+					c.table.Columns = append(c.table.Columns, column)
+				}
 			}
 		}
 	}
+	return cmp.Or(p.useless(used, c), p.note(c, twins, once, len(c.cells) == before))
+}
+
+// validateName reports a name that is not that of a folder of its own.
+func (w *Sweep) validateName() error {
 	// The name becomes a folder beside the folders of tables, figures and single runs.
 	if !isFolder(w.Name) || w.Name == "run" || slices.Contains(papers.TableNames(), w.Name) ||
 		slices.Contains(papers.FigureNames(), w.Name) {
@@ -124,28 +185,18 @@ func (w *Sweep) validate() error {
 	return nil
 }
 
-// netsOf returns the nets of a data set: the wanted ones, or the data set's own.
-func (w *Sweep) netsOf(data string) []string {
-	if len(w.Nets) > 0 {
-		return w.Nets
-	}
-	about, err := datasets.About(data)
-	if err != nil {
-		return nil // validated before
-	}
-	return []string{about.Net}
-}
-
-// RatesNote returns a line about the cells for which a file of --rates has none; "" if it has for all, or if there is
-// no file. A file that has none for any of them is a usage error. The caller has called [Sweep.Cells].
-func (w *Sweep) RatesNote() (string, error) {
+// Notes returns lines about the cells: which settings some of them do not read, and for which a file of --rates has
+// no rates. A file that has none for any cell is a usage error. The caller has called [Sweep.Cells].
+func (w *Sweep) Notes() (notes []string, err error) {
+	notes = w.notes
 	if w.file == nil {
-		return "", nil
+		return notes, nil
 	}
-	return w.file.Note()
+	note, err := w.file.Note()
+	return append(slices.Clone(notes), note), err
 }
 
-func (w *Sweep) rates() (_ map[string]rate, err error) {
+func (w *Sweep) rates(methods []string) (_ map[string]rate, err error) {
 	of := map[string]rate{}
 	for _, text := range w.Rates {
 		if IsRatesFile(text) {
@@ -158,7 +209,7 @@ func (w *Sweep) rates() (_ map[string]rate, err error) {
 			continue
 		}
 		method, value, ok := strings.Cut(text, "=")
-		if !ok || !slices.Contains(w.Methods, method) {
+		if !ok || !slices.Contains(methods, method) {
 			return nil, settings.Usagef(
 				"--rates %q: want METHOD=LR or METHOD=LR/SERVERLR of a method in --methods, or a file", text)
 		}
@@ -185,13 +236,18 @@ func (w *Sweep) rates() (_ map[string]rate, err error) {
 }
 
 // refuseUselessRate reports a --lr or --server-lr that no method would use, because --rates gives each its own.
-func (w *Sweep) refuseUselessRate(of map[string]rate) error {
+func (w *Sweep) refuseUselessRate(of map[string]rate, methods []string) error {
 	for name, own := range map[string]func(rate) files.Optional{
 		"lr":        func(r rate) files.Optional { return r.lr },
 		"server-lr": func(r rate) files.Optional { return r.serverLR },
 	} {
-		value := w.Given.Get(name, "")
-		left := slices.ContainsFunc(w.Methods, func(m string) bool { return !own(of[m]).Valid })
+		value := ""
+		for _, l := range w.lists() {
+			if l.Name == name {
+				value = strings.Join(l.Values, ",")
+			}
+		}
+		left := slices.ContainsFunc(methods, func(m string) bool { return !own(of[m]).Valid })
 		if value != "" && w.file != nil {
 			return settings.Usagef("--%s %s: with --rates %s, want one of the two", name, value, w.file.Path)
 		}
@@ -200,40 +256,6 @@ func (w *Sweep) refuseUselessRate(of map[string]rate) error {
 		}
 	}
 	return nil
-}
-
-// cell returns the settings of one cell. All methods train as --like does in its paper, but with their own learning
-// rates, and then the settings of the command line come over both.
-func (w *Sweep) cell(method, data, net, model string, r rate) (settings.Settings, error) {
-	own, err := settings.Defaults(method, w.preset, data)
-	if err != nil {
-		return own, err
-	}
-	// Start from the settings of --like, and give them this method's name and rates.
-	s, err := settings.Defaults(w.Like, w.preset, data)
-	if err != nil {
-		return s, err
-	}
-	s.Method, s.Net, s.Availability = method, net, model
-	s.LR, s.ServerLR = own.LR, own.ServerLR
-	if method == "f3ast" { // with the r of CA-Fed's code in CA-Fed's preset, as `run` has it
-		if err := s.Set("f3ast-memoryless", own.Get("f3ast-memoryless")); err != nil {
-			return s, err
-		}
-	}
-	s.EvalTrainRounds = settings.EvalTrainLast
-	// Apply leaves out the settings that this cell does not read: a sweep needs only one cell that reads them.
-	if err := s.Apply(w.Given.Implied().All()); err != nil {
-		return s, settings.Usagef("%w", err)
-	}
-	if w.file != nil && !r.lr.Valid { // --rates METHOD=LR comes over the file
-		w.file.Put(&s)
-	}
-	s.LR, s.ServerLR = r.lr.Or(s.LR), r.serverLR.Or(s.ServerLR)
-	if err := s.Validate(); err != nil {
-		return s, err
-	}
-	return s, s.ReadFiles()
 }
 
 // commonSettings returns the settings that all cells share, which the table need not name for each. It leaves the paths

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"encoding/csv"
 	"errors"
 	"strconv"
 	"strings"
@@ -62,6 +63,7 @@ func AddRates(fs *pflag.FlagSet, rates *[]float64, name, usage string) {
 type listValue[T any] struct {
 	values *[]T
 	given  bool // the values are of the command line: the flag once more adds to them
+	whole  bool // a comma is a part of a value, and several values are several flags
 	kind   string
 	add    func(values []T, text string) ([]T, error) // appends an element, which may stand for several values
 	format func(T) string
@@ -91,10 +93,12 @@ func (l *listValue[T]) GetSlice() (texts []string) {
 }
 
 // Append implements [pflag.SliceValue].
-func (l *listValue[T]) Append(text string) error {
-	values := *l.values
-	for element := range strings.SplitSeq(text, ",") {
-		var err error
+func (l *listValue[T]) Append(text string) (err error) {
+	values, elements := *l.values, []string{text}
+	if !l.whole {
+		elements = strings.Split(text, ",")
+	}
+	for _, element := range elements {
 		if values, err = l.add(values, strings.TrimSpace(element)); err != nil {
 			return err
 		}
@@ -106,7 +110,12 @@ func (l *listValue[T]) Append(text string) error {
 // Replace implements [pflag.SliceValue].
 func (l *listValue[T]) Replace(texts []string) error {
 	*l.values = nil
-	return l.Append(strings.Join(texts, ","))
+	for _, text := range texts {
+		if err := l.Append(text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Once returns a usage error if a list has a value twice, which would train or print it twice, or once without a word.
@@ -119,4 +128,24 @@ func Once[T comparable](flag string, list []T) error {
 		seen[x] = true
 	}
 	return nil
+}
+
+// SplitList returns the values of a list as pflag reads it: a value in double quotes may have commas.
+func SplitList(text string) []string {
+	if values, err := csv.NewReader(strings.NewReader(text)).Read(); err == nil {
+		return values
+	}
+	return strings.Split(text, ",")
+}
+
+// JoinList is the inverse of [SplitList].
+func JoinList(values []string) string {
+	if len(values) == 1 && !strings.ContainsAny(values[0], ",\"") {
+		return values[0]
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(values) // a strings.Builder has no errors
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -318,6 +318,14 @@ func (s *Settings) Uses(name string) (in string, ok bool) {
 	return "", true
 }
 
+// UsedIn says which flags make a run read a setting; "" if every run does.
+func UsedIn(name string) string {
+	if r := rowOf(name); r != nil && r.For != nil {
+		return r.For.in
+	}
+	return ""
+}
+
 // RefuseUnused reports the first given setting that this run does not read: a user who gives it expects an effect. of
 // says what s is, as the command line does.
 func (s *Settings) RefuseUnused(given Given, of string) error {

@@ -34,6 +34,11 @@ type Table struct {
 	MinRounds int
 	Reference string // the method with which the others are compared; empty: none
 	Preset    string // the default preset; empty: code
+
+	// Of a sweep: what a cell shows in place of its values of the settings in Apart, the user's name for example. The
+	// keys are cells; nil: each shows its own settings.
+	Labels map[results.CellKey]results.Params
+	Apart  []string
 }
 
 // Column is one group of columns: a data set under an availability process, with the settings that differ from the
@@ -183,6 +188,10 @@ func (t *Table) Has(method string) bool {
 // distinguish columns, and those that the user chose.
 func (t *Table) Own(r *results.SummaryRow) results.Params {
 	var given []string
+	label, labelled := t.Labels[r.CellKey()]
+	if labelled {
+		given = slices.Clone(t.Apart)
+	}
 	for _, c := range t.columnsOf(r.Data, r.Availability) {
 		// A method that the table does not have trains as the first of its methods, whatever its own paper has.
 		if !t.Has(r.Method) {
@@ -199,7 +208,7 @@ func (t *Table) Own(r *results.SummaryRow) results.Params {
 			}
 		}
 	}
-	return r.Params.Without(given...)
+	return label.And(r.Params.Without(given...))
 }
 
 // TableNames returns the ids of all tables: fedawe-2, …

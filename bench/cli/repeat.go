@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"rollcall/bench/settings"
+	"rollcall/internal/files"
+)
+
+// The files beside the summary of a folder that say how its runs came about: every command line that has made some, and
+// the last file of an experiment.
+const (
+	commandFile    = "command.txt"
+	experimentFile = "experiment.yaml"
+)
+
+// mostCommands is how long a command file may be, in bytes: an older one that is longer begins anew.
+const mostCommands = 1 << 20
+
+// keepCommand adds the command line to the command file of a table, a figure or a tuning, unless it is there: what
+// decides its numbers, and not where they are written and by which workers. A sweep of a file has all of that file in
+// its command line, and the file beside it.
+func (s *pooled) keepCommand(id string) error {
+	dir := filepath.Join(s.machine.Out, id)
+	words := s.words(func(f *pflag.Flag) bool {
+		switch settings.GroupOf(f) {
+		case settings.Keeping, settings.Slurm:
+			return false
+		case settings.Workers:
+			return f.Name == "precision"
+		}
+		return !slices.Contains([]string{"out", "data-dir", "events"}, f.Name)
+	})
+	for i, word := range words {
+		name, value, is := strings.Cut(word, "=")
+		if words[i] = files.ShellQuoted(word); is && strings.HasPrefix(name, "--") { // --cell='a: b', and not all of it
+			words[i] = name + "=" + files.ShellQuoted(value)
+		}
+	}
+	line, path := "rollcall "+strings.Join(words, " ")+"\n", filepath.Join(dir, commandFile)
+	before, err := files.ReadUpTo(path, mostCommands)
+	if err != nil {
+		before = nil // there is none yet, or none that a person would read
+	}
+	if !slices.Contains(slices.Collect(strings.Lines(string(before))), line) {
+		err := files.WriteFile(path, func(w io.Writer) error {
+			_, err := io.WriteString(w, string(before)+line)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	x, _ := s.cmd.Context().Value(experimentOf{}).(*experiment)
+	if x == nil {
+		return nil
+	}
+	path = filepath.Join(dir, experimentFile)
+	if same, err := filepath.EvalSymlinks(x.path); err == nil && sameFile(same, path) {
+		return nil // the file is repeated from where it was kept
+	}
+	return files.WriteFile(path, func(w io.Writer) error {
+		_, err := w.Write(x.text)
+		return err
+	})
+}
+
+// sameFile reports whether two paths are of one file that is there.
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}
