@@ -18,11 +18,15 @@ import (
 
 func TestMain(m *testing.M) { gputest.Main(m, "kernels", false) }
 
-// both opens a CUDA engine and a CPU engine for the same model and the same samples.
+// both opens a CUDA engine and a CPU engine for the same net of the catalogue and the same samples.
 func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *models.Model) {
 	t.Helper()
+	return bothOf(t, must.Get(models.New(net))(t), batch, o)
+}
+
+func bothOf(t *testing.T, m *models.Model, batch int, o Options) (*Engine, nets.Engine, *models.Model) {
+	t.Helper()
 	gputest.Need(t, "kernels")
-	m := must.Get(models.New(net))(t)
 	train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
 	o.Batch = batch
 	if o.EvalBatch == 0 {

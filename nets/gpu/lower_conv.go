@@ -84,8 +84,8 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 
-// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the sink of the parameters. conv2D
-// has no bias: its O is 0.
+// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the sink of the parameters. Where
+// there are sums of one parameter alone, O is 0.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer, params ...int) {
 	r.P = uint32(l.layout.P)
 	queue(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r,
@@ -110,8 +110,8 @@ func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, 
 	return a, nil
 }
 
-// conv2D lowers a convolution without bias; its inputs are x and w. A batch normalisation follows it in all our nets,
-// so it has neither bias nor ReLU.
+// conv2D lowers a convolution without bias; its inputs are x and w. What follows it, a batch normalisation or
+// [ops.BiasReLU], has the bias and the ReLU.
 func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 	if err := want(in, activations, weights); err != nil {
 		return value{}, err
