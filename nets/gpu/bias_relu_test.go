@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"rollcall/datasets/plan"
 	"rollcall/internal/must"
 	"rollcall/nets"
 	"rollcall/nets/models"
@@ -15,23 +16,12 @@ import (
 // biasReLUNets are nets of convolutions with bias and ReLU, on odd maps too, with and without pooling.
 func biasReLUNets(t *testing.T) []*models.Model {
 	t.Helper()
-	all := []*models.Model{
-		{Name: "strided", H: 14, W: 14, C: 3, Classes: 10, Build: func(b *models.Builder) models.Maps {
-			h := b.ConvReLU("conv1", b.Input(1), 8, 3, 3, 2, 1, 1, false) // 7×7
-			h = b.ConvReLU("conv2", h, 16, 3, 3, 1, 1, 0, true)           // 3×3
-			return b.Linear(h, 10, false)
-		}},
-		{Name: "mixed", H: 17, W: 13, C: 1, Classes: 3, Build: func(b *models.Builder) models.Maps {
-			h := b.ConvReLU("conv1", b.Input(2), 5, 5, 3, 1, 2, 1, true) // 8×7 from 17×15
-			h = b.ConvReLU("conv2", h, 6, 2, 3, 1, 0, 1, false)          // 7×5
-			h = b.ConvReLU("conv3", h, 4, 4, 2, 1, 1, 0, false)          // 6×6
-			return b.Linear(b.Conv(h, 7, 3, 0), 3, false)                // 2×2 of the fused layer
-		}},
+	return []*models.Model{
+		must.Get(models.Describe("strided: conv 8 3x3 stride 2 pad 1, conv 16 3x3 pad 1 pool", // 7×7, 3×3
+			plan.Shape{H: 14, W: 14, C: 3, Classes: 10}))(t),
+		must.Get(models.Describe("mixed: conv 5 5x3 pad 2 pool, conv 6 2x3, conv 4 4x2 pad 1, "+ // 8×7 of 17×15, 7×5, 6×6
+			"conv 7 3x3 pool", plan.Shape{H: 17, W: 13, C: 1, Classes: 3}))(t), // the fused layer: 2×2
 	}
-	for _, m := range all {
-		must.OK(t, m.Describe())
-	}
-	return all
 }
 
 // In fp32 the CUDA engine agrees with the CPU engine: tolerances as in TestTrainAgainstCPU. In every precision a round
