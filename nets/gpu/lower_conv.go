@@ -103,8 +103,8 @@ func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, 
 		R: uint32(s.R), S: uint32(s.S), O: uint32(s.O), U: uint32(s.Stride), Pad: uint32(s.Pad),
 	}
 	if !a.Fits() {
-		return a, fmt.Errorf("%d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts",
-			s.R, s.S, s.B, a.H, a.W, s.C, s.O)
+		return a, fmt.Errorf("%s, %d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts, "+
+			"want a smaller batch", l.enter(param), s.R, s.S, s.B, a.H, a.W, s.C, s.O)
 	}
 	a.Images = a.ChunkImages(l.precision)
 	return a, nil
