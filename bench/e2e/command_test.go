@@ -52,6 +52,10 @@ func TestCellCommand(t *testing.T) {
 			"run", "--data", "synthetic", "--net", "lenet5", "--train-size", "200", "--test-size", "50",
 			"--alpha", "0.3", "--draws", "numpy", "--local-steps", "1",
 		},
+		"net": {
+			"run", "--data", "synthetic", "--net", "its: conv 3 5x5 stride 2, average", "--train-size", "200",
+			"--test-size", "50", "--local-steps", "1",
+		},
 		"precision": {"run", "--data", "leaf", "--method", "fedvarp", "--precision", "bf16"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -134,13 +134,13 @@ var scriptPrograms = map[string]func(){
 // inScript is the variable by which the program knows that a script runs it.
 const inScript = "ROLLCALL_TEST_IN_SCRIPT"
 
-// words splits arguments at spaces.
+// words splits arguments at spaces if they begin with a flag.
 func words(args []string) (words []string) {
 	for _, arg := range args {
-		if strings.Contains(arg, " ") {
+		if strings.HasPrefix(arg, "--") {
 			words = append(words, strings.Fields(arg)...)
 		} else {
-			words = append(words, arg) // perhaps empty
+			words = append(words, arg) // perhaps empty, or the layers of a net
 		}
 	}
 	return words

@@ -17,6 +17,7 @@ import (
 	"rollcall/bench/settings"
 	"rollcall/datasets"
 	"rollcall/internal/files"
+	"rollcall/nets/models"
 	"rollcall/results"
 	"rollcall/results/papers"
 )
@@ -169,10 +170,26 @@ func (k *kept) ready(base run.Machine) (leave string) {
 	return ""
 }
 
+// describe registers the net of the run if it is not of the catalogue: run.json has its layers.
+func (k *kept) describe() error {
+	layers, own := k.Settings()[results.NetLayers].(string)
+	if !own {
+		return nil
+	}
+	name, err := models.Register(layers, k.Net)
+	if err == nil && name != k.Net {
+		err = fmt.Errorf("the net %s has the layers of %s", k.Net, name)
+	}
+	return err
+}
+
 // restore reads the settings in run.json, and what else the column params has, such as a sweep's settings of no use. A
 // setting that came later is not there, and has the value as before. The hash tells whether the run is the same; the
 // column params does not, since a default that has changed is another text there.
 func (k *kept) restore() (err error) {
+	if err := k.describe(); err != nil {
+		return err
+	}
 	was := map[string]any{}
 	for name, value := range k.Params.All() {
 		was[name] = value

@@ -18,16 +18,14 @@ import (
 
 func TestMain(m *testing.M) { gputest.Main(m, "kernels", false) }
 
-// both opens a CUDA engine and a CPU engine for the same model and the same samples.
+// both opens a CUDA engine and a CPU engine for the same net of the catalogue and the same samples.
 func both(t *testing.T, net string, batch int, o Options) (*Engine, nets.Engine, *models.Model) {
 	t.Helper()
-	m := must.Get(models.New(net))(t)
-	g, c := bothOf(t, m, batch, o)
-	return g, c, m
+	return bothOf(t, must.Get(models.New(net))(t), batch, o)
 }
 
-// bothOf is both for a model.
-func bothOf(t *testing.T, m *models.Model, batch int, o Options) (*Engine, nets.Engine) {
+// bothOf is both for a net that need not be of the catalogue.
+func bothOf(t *testing.T, m *models.Model, batch int, o Options) (*Engine, nets.Engine, *models.Model) {
 	t.Helper()
 	gputest.Need(t, "kernels")
 	train, test := crowd.Samples(m, crowd.TrainSamples, 1), crowd.Samples(m, crowd.TestSamples, 2)
@@ -39,7 +37,7 @@ func bothOf(t *testing.T, m *models.Model, batch int, o Options) (*Engine, nets.
 	t.Cleanup(func() { must.OK(t, g.Close()) })
 	c := must.Get(cpu.Open(m, train, test, cpu.Options{Threads: 2, Batch: batch}))(t)
 	t.Cleanup(func() { must.OK(t, c.Close()) })
-	return g, c
+	return g, c, m
 }
 
 // round is the work of [crowd.Work] and its rows.

@@ -164,6 +164,8 @@ func (l *lowerer) op(n *G.Node, in []value) (value, error) {
 		return l.linear(op, n, in)
 	case *ops.Conv2D[float32]:
 		return l.conv2D(op, in)
+	case *ops.BiasReLU[float32]:
+		return l.biasReLU(op, in)
 	case *ops.BatchNorm[float32]:
 		return l.norm(op, in)
 	case *ops.GlobalAvgPool[float32]:
@@ -204,6 +206,8 @@ func (l *lowerer) gradient(grad *ops.Grad[float32], n *G.Node, in []value) (valu
 		return l.linearGrad(op, in)
 	case *ops.Conv2D[float32]:
 		return l.conv2DGrad(op, in)
+	case *ops.BiasReLU[float32]:
+		return l.biasReLUGrad(op, in)
 	case *ops.BatchNorm[float32]:
 		return l.normGrad(op, in)
 	case *ops.GlobalAvgPool[float32]:
@@ -264,10 +268,10 @@ func (l *lowerer) counted() error {
 // kernel returns the name that a kernel has in the precision of the program, of a kernel with a version for each.
 func (l *lowerer) kernel(name string) string { return name + "_" + string(l.precision) }
 
-// enter makes the layer of a weight the current one, and returns the name of the weight.
+// enter makes the layer of a parameter the current one, and returns the name of the parameter.
 func (l *lowerer) enter(param int) string {
 	name := l.model.Params[param].Name
-	l.layer, _, _ = strings.Cut(name, ".weight")
+	l.layer = name[:strings.LastIndexByte(name, '.')]
 	return name
 }
 

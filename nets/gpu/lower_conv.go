@@ -84,8 +84,8 @@ func (l *lowerer) convGrad(op *ops.ConvReLUPool[float32], in []value) (value, er
 	return l.gradients(dx, s.K*s.B*s.H*s.W*s.C, param, param+1), nil
 }
 
-// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the sink of the parameters. conv2D
-// has no bias: its O is 0.
+// reduce queues the sum of a convolution's partial sums of dw and db, which goes to the sink of the parameters. Where
+// there are sums of one parameter alone, O is 0.
 func (l *lowerer) reduce(r kernels.ConvReduceArgs, partial *buffer, params ...int) {
 	r.P = uint32(l.layout.P)
 	queue(l, "conv_reduce", (*kernels.ConvReduceArgs).Launch, r,
@@ -103,15 +103,15 @@ func (l *lowerer) conv2DArgs(s cpu.Conv2DShape, param int) (kernels.Conv2DArgs, 
 		R: uint32(s.R), S: uint32(s.S), O: uint32(s.O), U: uint32(s.Stride), Pad: uint32(s.Pad),
 	}
 	if !a.Fits() {
-		return a, fmt.Errorf("%d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts",
-			s.R, s.S, s.B, a.H, a.W, s.C, s.O)
+		return a, fmt.Errorf("%s, %d×%d over %d maps %d×%d of %d channels to %d: more elements than a kernel counts, "+
+			"want a smaller batch", l.enter(param), s.R, s.S, s.B, a.H, a.W, s.C, s.O)
 	}
 	a.Images = a.ChunkImages(l.precision)
 	return a, nil
 }
 
-// conv2D lowers a convolution without bias; its inputs are x and w. A batch normalisation follows it in all our nets,
-// so it has neither bias nor ReLU.
+// conv2D lowers a convolution without bias; its inputs are x and w. What follows it, a batch normalisation or
+// [ops.BiasReLU], has the bias and the ReLU.
 func (l *lowerer) conv2D(op *ops.Conv2D[float32], in []value) (value, error) {
 	if err := want(in, activations, weights); err != nil {
 		return value{}, err

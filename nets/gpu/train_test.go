@@ -117,7 +117,7 @@ func TestClasses(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s_%d", c.net, c.shape.Classes), func(t *testing.T) {
 			m := must.Get(models.Shaped(c.net, c.shape))(t)
-			g, e := bothOf(t, m, 5, Options{Precision: FP32})
+			g, e, _ := bothOf(t, m, 5, Options{Precision: FP32})
 			gotLoss, got := newRound(t, g, m, 1, 5, nil).train(t)
 			wantLoss, want := newRound(t, e, m, 1, 5, nil).train(t)
 			for i, v := range wantLoss {

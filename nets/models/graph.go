@@ -129,6 +129,10 @@ func (b *Builder) Input(border int) Maps {
 	return Maps{node: b.X, h: m.H, w: m.W, c: m.C, border: border}
 }
 
+// mostFused is the most weights of a channel for which convolution, bias, ReLU and pooling are one op: a block of its
+// CUDA kernel has them all in shared memory.
+const mostFused = 4096
+
 // Conv adds a convolution with windows of r×s pixels over x, padded by pad, which is at most its border; bias and ReLU;
 // and 2×2 max pooling if pool, which leaves out the last row and the last column of odd maps. out is the number of
 // output channels, border the width of the border of zeros that the next layer needs.
@@ -140,7 +144,7 @@ func (b *Builder) Conv(name string, x Maps, out, r, s, stride, pad, border int, 
 	if pool {
 		y.h, y.w = y.h/2, y.w/2
 	}
-	if !pool || !even || stride > 1 || pad < x.border {
+	if !pool || !even || stride > 1 || pad < x.border || r*s*max(x.c, out) > mostFused {
 		x = b.conv2d(name, x, out, r, s, stride, pad)
 		bias := b.bias(name, out, fan)
 		return b.layer(y, func() (*G.Node, error) { return ops.NewBiasReLU(b.exec, x.node, bias, border, pool) })

@@ -52,7 +52,7 @@ func NewBiasReLU[T kernels.Float](exec *kernels.Exec[T], x, bias *G.Node, outPad
 
 // SymDiff implements [G.SDOp].
 func (op *BiasReLU[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
-	return gradients(op, in, true, out, grad)
+	return gradients(op, in, true, in[1], out, grad)
 }
 
 // Do implements [G.Op].
@@ -68,10 +68,11 @@ func (op *BiasReLU[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward reads y, the gradient of y and arg, and computes one vector [dx|dbias].
+// Backward reads y, the gradient of y and arg, and computes one vector [dx|dbias]. bias, its first input, only says to
+// other engines which parameter dbias is for.
 func (op *BiasReLU[T]) Backward(g *Grad[T], in []G.Value) error {
 	var y, gy []T
-	if err := g.values(in, &y, &gy); err != nil {
+	if err := g.values(in[1:], &y, &gy); err != nil {
 		return err
 	}
 	db := len(g.buf) - op.Shape.K*op.Shape.C

@@ -80,24 +80,6 @@ DEV bool next(const NormArgs &a, const int32_t *labels, Place &p) {
   return counts;
 }
 
-// load_channels and store_channels move V channels, 4 or 1.
-template <class P, uint32_t V> DEV void load_channels(float (&v)[V], const typename P::act *x) {
-  if constexpr (V == 4) {
-    const float4 q = load4<P>(x);
-    v[0] = q.x, v[1] = q.y, v[2] = q.z, v[3] = q.w;
-  } else {
-    v[0] = P::load(*x);
-  }
-}
-
-template <class P, uint32_t V> DEV void store_channels(typename P::act *y, const float (&v)[V]) {
-  if constexpr (V == 4) {
-    store4<P>(y, {v[0], v[1], v[2], v[3]});
-  } else {
-    *y = P::store(v[0]);
-  }
-}
-
 // put_sums writes the two sums of a chunk: it adds up the sums of the threads of a block, in double and in order. All
 // threads must call it.
 template <uint32_t V> DEV void put_sums(const NormArgs &a, const float (&first)[V], const float (&second)[V]) {

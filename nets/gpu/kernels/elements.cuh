@@ -20,6 +20,24 @@ template <class P> DEV void store4(typename P::act *y, float4 v) {
   }
 }
 
+// load_channels and store_channels move V channels, 4 or 1.
+template <class P, uint32_t V> DEV void load_channels(float (&v)[V], const typename P::act *x) {
+  if constexpr (V == 4) {
+    const float4 q = load4<P>(x);
+    v[0] = q.x, v[1] = q.y, v[2] = q.z, v[3] = q.w;
+  } else {
+    v[0] = P::load(*x);
+  }
+}
+
+template <class P, uint32_t V> DEV void store_channels(typename P::act *y, const float (&v)[V]) {
+  if constexpr (V == 4) {
+    store4<P>(y, {v[0], v[1], v[2], v[3]});
+  } else {
+    *y = P::store(v[0]);
+  }
+}
+
 // fma4 returns c·x + y, each element rounded once.
 DEV float4 fma4(float c, float4 x, float4 y) {
   return {fmaf_(c, x.x, y.x), fmaf_(c, x.y, y.y), fmaf_(c, x.z, y.z), fmaf_(c, x.w, y.w)};

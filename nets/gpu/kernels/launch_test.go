@@ -16,6 +16,13 @@ func TestCostsByHand(t *testing.T) {
 	added.Add = 1
 	summed.Y, summed.D, summed.GY2 = 1, 1, 1
 	conv := Conv2DArgs{B: 8, H: 16, W: 16, C: 32, R: 3, S: 3, O: 64, U: 2, Pad: 1, Images: 3} // 8×8 pixels out
+	bias := BiasReLUArgs{B: 8, H: 17, W: 16, C: 32, Side: 2} // 8×8 pixels out
+	bias.Split()
+	if bias.Chunks != 1 || bias.Lanes != 8 {
+		t.Fatalf("%d chunks, %d lanes, want 1, 8", bias.Chunks, bias.Lanes)
+	}
+	flat := BiasReLUArgs{B: 8, H: 16, W: 16, C: 32, Side: 1}
+	flat.Split()
 	sub := SubsampleArgs{B: 8, H: 16, W: 16, C: 32, O: 64, Stride: 2}
 	sgd := SGDArgs{P: 1088, N: 1024}
 	linear := LinearArgs{B: 8, I: 32, O: 64}
@@ -37,6 +44,12 @@ func TestCostsByHand(t *testing.T) {
 		{"norm_sums", norm.Sums(FP32).Cost, Cost{Bytes: 8 * maps}},
 		{"norm_sums of two gradients behind a sum", summed.Sums(FP32).Cost, Cost{Bytes: 20 * maps}},
 		{"norm_input", norm.Input(BF16).Cost, Cost{Bytes: 6 * maps}},
+		{"bias_relu", flat.Forward(TF32).Cost, Cost{Bytes: 8 * maps}},
+		{"bias_relu and pooling", bias.Forward(BF16).Cost, Cost{Bytes: 11 * 8 * 8 * 8 * 32}},
+		{"bias_relu_backward", flat.Backward(FP32).Cost, Cost{Bytes: 12*maps + 4*2*32}},
+		{"bias_relu_backward and pooling", bias.Backward(BF16).Cost, Cost{
+			Bytes: 3*8*8*8*32 + 2*8*17*16*32 + 4*32,
+		}},
 		{"average_pool", (&AverageArgs{B: 8, Pixels: 64, C: 64}).Launch(TF32).Cost, Cost{Bytes: 4 * (8*64*64 + 8*64)}},
 		{"subsample", sub.Forward(TF32).Cost, Cost{Bytes: 4 * (8*8*8*64 + 8*8*8*32)}},
 		{"subsample_backward", sub.Backward(BF16).Cost, Cost{Bytes: 2 * (maps + 8*8*8*32)}},

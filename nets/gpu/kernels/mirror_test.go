@@ -19,6 +19,7 @@ var mirrors = []any{
 	Work{},
 	AddArgs{},
 	AverageArgs{},
+	BiasReLUArgs{},
 	ClipArgs{},
 	CombineArgs{},
 	ConvTile{},

@@ -85,6 +85,7 @@ var ptxFaults = []struct {
 		0, launchLinear(bf16, 1, 33, 65, 16),
 	},
 	{"no barrier", "linear_forward_fp32", `bar\.sync 0;`, "", 0, launchLinear(fp32, 1, 33, 65, 16)},
+	{"no barrier", "bias_relu_backward_fp32", `bar\.sync 0;`, "", 0, TestBiasReLU},
 	{"no barrier", "norm_statistics_fp32", `bar\.sync 0;`, "", 0, launchNorm(fp32)},
 	{
 		"no wait", "linear_forward_tf32", `cp\.async\.wait_group \d;`, "", 0, launchLinear(tf32, 1, 33, 1300, 68),

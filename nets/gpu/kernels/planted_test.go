@@ -21,6 +21,7 @@ var launchedBy = map[string]string{
 	"TestConv2DExact":      "conv2d_*.cu",
 	"TestNormForward":      "batch_norm*.cu",
 	"TestNormBackward":     "batch_norm*.cu",
+	"TestBiasReLU":         "bias_relu.cu conv_reduce.cu",
 	"TestBegin":            "rows.cu",
 	"TestSGD":              "sgd.cu",
 	"TestUpdateLinear":     "linear_*.cu sgd.cu",
@@ -78,6 +79,12 @@ func TestPlanted(t *testing.T) {
 			"off by one in the sum of chunks", "batch_norm.cuh", "i = threadIdx.x + 32;", "i = threadIdx.x + 64;",
 			"TestNormBackward",
 		},
+		{
+			"dropped barrier before the sum of a bias", "bias_relu.cu", "__syncthreads();\n  const uint32_t channel",
+			"const uint32_t channel", "TestBiasReLU",
+		},
+		{"last column not cleared", "bias_relu.cu", "p.j + 1 < w ? a.side : ", "true ? a.side : ", "TestBiasReLU"},
+		{"the last of equal maxima", "bias_relu.cu", "more[q][i] > v[i]", "more[q][i] >= v[i]", "TestBiasReLU"},
 		{
 			"dropped barrier before x takes the place of w1", "head.cu", "__syncthreads(); // everyone has used w1",
 			"// everyone has used w1", "TestHead",
