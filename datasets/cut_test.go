@@ -32,13 +32,27 @@ func cutKinds() []string {
 	return slices.DeleteFunc(SplitKinds(), func(kind string) bool { return kind == string(SplitNatural) })
 }
 
+// optionsOf returns options of a kind. As a file, it gives 4 of 5 samples of unevenSet to clients.
+func optionsOf(kind string, clients, clusters int, alpha float64) SplitOptions {
+	o := SplitOptions{Kind: SplitKind(kind), Clients: clients, Clusters: clusters, Alpha: alpha}
+	if o.Kind == SplitFile {
+		o.Parts = make([][]int32, clients)
+		for i := range unevenSet().Train.Len() {
+			if k := i * i % clients; i%5 > 0 {
+				o.Parts[k] = append(o.Parts[k], int32(i))
+			}
+		}
+	}
+	return o
+}
+
 // Without reserved samples, Divide is Cut. What Cut returns is recorded by TestRevisions.
 func TestDivideIsCut(t *testing.T) {
 	set := unevenSet()
 	for _, kind := range cutKinds() {
 		for _, draws := range []bool{false, kind == string(SplitClients)} {
 			options := func() SplitOptions {
-				o := SplitOptions{Kind: SplitKind(kind), Clients: 20, Clusters: 5, Alpha: 0.5}
+				o := optionsOf(kind, 20, 5, 0.5)
 				if draws {
 					o.NumPy = numpy.New(7)
 				}
@@ -112,7 +126,7 @@ func checkEven(t *testing.T, name string, parts [][]int32) {
 
 func TestCutErrors(t *testing.T) {
 	draws := numpy.New(1)
-	const known = "clients, classes, clusters, even, two-class, natural"
+	const known = "clients, classes, clusters, even, two-class, file, natural"
 	const positive = ", want a finite positive number (1e-300 or more)"
 	for _, c := range []struct {
 		o    SplitOptions
@@ -128,6 +142,14 @@ func TestCutErrors(t *testing.T) {
 			"3 clusters for 10 clients, want a divisor of 10",
 		},
 		{SplitOptions{Kind: SplitEven, Clients: 10, NumPy: draws}, `NumPy's draws for kind "even", want clients`},
+		{
+			SplitOptions{Kind: SplitFile, Clients: 2, Parts: [][]int32{{1}, {2}, {3}}},
+			"samples of 3 clients, want at most 2",
+		},
+		{
+			SplitOptions{Kind: SplitFile, Clients: 2, Parts: [][]int32{{1}, {2, 4003}}},
+			"client 1: sample 4003, want 0 … 4002",
+		},
 		{SplitOptions{Kind: SplitClasses, Clients: 10}, "alpha 0" + positive},
 		{SplitOptions{Kind: SplitClients, Clients: 10, Alpha: -1}, "alpha -1" + positive},
 		{SplitOptions{Kind: SplitClients, Clients: 10, Alpha: math.NaN()}, "alpha NaN" + positive},
@@ -221,7 +243,7 @@ func TestHoldOut(t *testing.T) {
 	n := set.Train.Len()
 	for _, kind := range cutKinds() {
 		t.Run(kind, func(t *testing.T) {
-			o := SplitOptions{Kind: SplitKind(kind), Clients: 4, Clusters: 2, Alpha: 1}
+			o := optionsOf(kind, 4, 2, 1)
 			split := must.Get(Divide(set, o, Reserved{HeldOut: 0.25}, 7))(t)
 			if len(split.HeldOut) != 1 || len(split.HeldOut[0]) != int(math.Round(float64(n)/4)) {
 				t.Fatalf("held out: %d parts, want one of a quarter of %d samples", len(split.HeldOut), n)
@@ -236,7 +258,7 @@ func TestHoldOut(t *testing.T) {
 			all := slices.Concat(given, held)
 			slices.Sort(all)
 			twice := len(slices.Compact(slices.Clone(all))) != len(all)
-			if twice || kind != "two-class" && len(all) != n { // two-class leaves some to nobody
+			if twice || kind != "two-class" && kind != "file" && len(all) != n { // these two leave some to nobody
 				t.Errorf("%d samples, want each of the %d once", len(all), n)
 			}
 			for i, own := range split.OwnClasses {
@@ -264,6 +286,113 @@ func TestHoldOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// subsetOf returns a set that has only some samples of another.
+func subsetOf(set *Set, of [2][]int32) *Set {
+	return &Set{Train: labelled(set.Train, of[0]), Test: labelled(set.Test, of[1]), Name: set.Name}
+}
+
+// A subset is split, held out of and reserved from as a set that has no other samples, whatever the split.
+func TestSubset(t *testing.T) {
+	set := unevenSet()
+	for _, kind := range SplitKinds() {
+		for _, reserved := range []Reserved{
+			{}, {Validation: 0.2}, {HeldOut: 0.25}, {HeldOut: 0.25, Validation: 0.2},
+		} {
+			t.Run(fmt.Sprintf("%s/%+v", kind, reserved), func(t *testing.T) {
+				reserved.Sizes = [2]int{1000, 300}
+				o := optionsOf(kind, 8, 4, 1)
+				split := must.Get(Divide(set, o, reserved, 7))(t)
+				of := split.Subset
+				for part, indices := range of {
+					if len(indices) != reserved.Sizes[part] || !slices.IsSorted(indices) ||
+						len(slices.Compact(slices.Clone(indices))) != len(indices) {
+						t.Fatalf("part %d: %d samples, want %d in ascending order, none twice", part, len(indices),
+							reserved.Sizes[part])
+					}
+				}
+				o = optionsOf(kind, 8, 4, 1)
+				for k, own := range o.Parts { // of a file: places within the subset
+					o.Parts[k] = nil
+					for _, at := range own {
+						if place, in := slices.BinarySearch(of[0], at); in {
+							o.Parts[k] = append(o.Parts[k], int32(place))
+						}
+					}
+				}
+				alone := Reserved{Validation: reserved.Validation, HeldOut: reserved.HeldOut}
+				want := must.Get(Divide(subsetOf(set, of), o, alone, 7))(t)
+				owns := of[1]
+				if reserved.HeldOut > 0 {
+					owns = of[0]
+				}
+				among(of[0], want.Train)
+				among(of[0], want.Valid)
+				among(of[0], want.HeldOut)
+				among(owns, want.OwnClasses)
+				want.Subset = of
+				if fmt.Sprint(split) != fmt.Sprint(want) {
+					t.Error("another split than that of a set without the other samples, want the same")
+				}
+			})
+		}
+	}
+}
+
+// The two parts do not depend on each other, a smaller subset is within a larger one, every seed has its own, and all
+// samples are about as often in one.
+func TestSubsetDraws(t *testing.T) {
+	set := unevenSet()
+	draw := func(train, test int, seed uint32) [2][]int32 {
+		o := SplitOptions{Kind: SplitEven, Clients: 2}
+		return must.Get(Divide(set, o, Reserved{Sizes: [2]int{train, test}}, seed))(t).Subset
+	}
+	both, one, other := draw(1000, 300, 7), draw(1000, 0, 7), draw(0, 300, 7)
+	if !slices.Equal(both[0], one[0]) || !slices.Equal(both[1], other[1]) || one[1] != nil || other[0] != nil {
+		t.Error("a size of one part changes the subset of the other, want it unchanged")
+	}
+	if same := draw(1000, 1000, 7); slices.Equal(same[0], same[1]) {
+		t.Error("the same places in both parts, want draws of their own")
+	}
+	for _, at := range draw(400, 0, 7)[0] {
+		if _, in := slices.BinarySearch(both[0], at); !in {
+			t.Errorf("sample %d is in the smaller subset alone, want it in the larger one too", at)
+		}
+	}
+	if slices.Equal(draw(1000, 0, 8)[0], both[0]) {
+		t.Error("another seed: the same subset")
+	}
+	if all := draw(4003, 4003, 7); !slices.Equal(all[0], indices(4003)) || !slices.Equal(all[1], indices(4003)) {
+		t.Error("as many samples as the set has: a part of them, want all")
+	}
+	// Of 400 subsets of a quarter, a sample is in 100 ± √(400·¼·¾) = 8.7; of 4003 samples the most extreme is some 3.7
+	// standard deviations off, and 6 would be a chance in 10⁵.
+	times := make([]int, 4003)
+	for seed := range uint32(400) {
+		for _, at := range draw(1001, 0, seed)[0] {
+			times[at]++
+		}
+	}
+	if least, most := slices.Min(times), slices.Max(times); least < 100-52 || most > 100+52 {
+		t.Errorf("a sample is in %d to %d of 400 subsets, want about 100", least, most)
+	}
+}
+
+func TestSubsetErrors(t *testing.T) {
+	set := unevenSet()
+	o := SplitOptions{Kind: SplitEven, Clients: 2}
+	for sizes, want := range map[[2]int]string{
+		{4004, 0}: "datasets: split: 4004 train samples of uneven, want 1 … 4003",
+		{0, 4004}: "datasets: split: 4004 test samples of uneven, want 1 … 4003",
+		{-1, 0}:   "datasets: split: -1 train samples of uneven, want 1 … 4003",
+	} {
+		_, err := Divide(set, o, Reserved{Sizes: sizes}, 1)
+		wantError(t, err, nil, want)
+	}
+	set.Split = &Split{Train: [][]int32{{0}, {1}}}
+	_, err := Divide(set, o, Reserved{Sizes: [2]int{10, 0}}, 1)
+	wantError(t, err, nil, "datasets: split: 10 train samples of uneven, which has a split of its own, want all")
 }
 
 // Where clients have samples of their own, each holds out its share, before what it keeps for validation.

@@ -3,6 +3,7 @@ package datasets
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"rollcall/datasets/plan"
@@ -38,6 +39,7 @@ func TestRevisions(t *testing.T) {
 			enterCuts(t, d, s.kind)
 		})
 	}
+	add("subset", "datasets.go", sharedRevision, enterSubsets)
 	add("shared", "datasets.go", sharedRevision, enterShared)
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
@@ -129,6 +131,10 @@ func enterCuts(t *testing.T, d *revisiontest.Digest, kind SplitKind) {
 		for _, seed := range []uint32{1, 7} {
 			for _, alpha := range []float64{1e-3, 0.1, 2.5} {
 				o := SplitOptions{Kind: kind, Clients: 12, Clusters: 4, Alpha: alpha}
+				if kind == SplitFile {
+					text := "index,client\n1200,3\n7,0\n8,3\n3,11\n"
+					o.Parts = must.Get(ReadSplit(strings.NewReader(text), set.Train.Len()))(t)
+				}
 				draws := []*numpy.Random{nil}
 				if kind == SplitClients {
 					draws = append(draws, numpy.New(seed))
@@ -146,6 +152,15 @@ func enterCuts(t *testing.T, d *revisiontest.Digest, kind SplitKind) {
 				}
 			}
 		}
+	}
+}
+
+// enterSubsets enters which samples are drawn of a set.
+func enterSubsets(t *testing.T, d *revisiontest.Digest) {
+	for _, seed := range []uint32{1, 7} {
+		reserved := Reserved{Sizes: [2]int{500, 100}}
+		split := must.Get(Divide(numbered(1500, 300), SplitOptions{Kind: SplitEven, Clients: 3}, reserved, seed))(t)
+		d.Add(split.Subset[:])
 	}
 }
 

@@ -353,7 +353,7 @@ func docsSmall(args []string) []string {
 				limit = 10
 			}
 		case "train-size", "test-size":
-			isNumber = flags.Lookup("data").Value.String() == "synthetic" && cmd.Name() != "bench" // else of no use
+			isNumber = set || flags.Lookup("data").Value.String() == "synthetic" && cmd.Name() != "bench" // else of no use
 		case "crossed", "chain-sample", "trace-sample":
 			isNumber = set
 		}

@@ -58,6 +58,7 @@ var contexts = map[string]string{
 	"chain-sample":  "availability=chain chain=C",
 	"trace-format":  "availability=trace trace=M trace-format=matrix",
 	"trace-offset":  "availability=trace trace=A",
+	"split-file":    "split-file=R",
 	"population":    "p=1",
 	"outages":       "p=1",
 	"fedau-cutoff":  "p=0.3 rounds=8",
@@ -89,6 +90,8 @@ func TestEverySettingMatters(t *testing.T) {
 	for name, text := range map[string]string{
 		"C": "client,pi,lambda\n0,0.5,0\n1,0.9,0\n2,0.1,0\n3,0.5,0\n",
 		"D": "client,to_active,to_inactive\n0,1,1\n1,1,1\n2,1,1\n3,1,1\n",
+		"R": "client,index\n0,1\n1,2\n2,3\n3,4\n",
+		"S": "client,index\n3,1\n0,2\n1,3\n2,4\n",
 		"M": "1,0,1,1\n1,1,0,1\n0,1,0,0\n0,0,1,1\n",
 	} {
 		must.OK(t, os.WriteFile(filepath.Join(files, name), []byte(text), 0o666))
@@ -164,7 +167,7 @@ func tinyCurve(
 	if all["local-epochs"] != "" && all["local-epochs"] != "none" {
 		delete(all, "local-steps")
 	}
-	for _, name := range []string{"trace", "chain", "init-from"} {
+	for _, name := range []string{"trace", "chain", "init-from", "split-file"} {
 		if file := all[name]; file != "" {
 			all[name] = filepath.Join(files, file)
 		}

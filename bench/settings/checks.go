@@ -155,7 +155,7 @@ func (s *Settings) checkMethod() error {
 // availability knows what it can make.
 func (s *Settings) checkAvailability() error {
 	for _, f := range []struct{ flag, path string }{
-		{"trace", s.Trace}, {"chain", s.Chain}, {"init-from", s.InitFrom}, {"split-file", s.SplitFile},
+		{"trace", s.Trace}, {"chain", s.Chain}, {"init-from", s.InitFrom}, {"split file:FILE", s.SplitFile},
 	} {
 		if isModel := availability.Of(f.flag).Name != ""; isModel && (s.Availability == f.flag) != (f.path != "") {
 			return Usagef("--availability %s --%s %q: want both %s and a file, or neither", s.Availability, f.flag,

@@ -3,6 +3,7 @@ package settings
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -216,5 +217,100 @@ func TestReadInitRefused(t *testing.T) {
 	if !IsUsage(err) || !strings.Contains(err.Error(), "--init torch: of no use") ||
 		!strings.Contains(err.Error(), "without --init-from") {
 		t.Errorf("with --init: got %v, want a usage error", err)
+	}
+}
+
+// The content of a split's file names the run, and not its path; other kinds of split leave no file behind.
+func TestSplitFile(t *testing.T) {
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "split.csv")
+		must.OK(t, os.WriteFile(path, []byte(text), 0o666))
+		return path
+	}
+	const text = "client,index\n0,1\n2,4\n"
+	resolved := func(given ...string) (Settings, error) {
+		var all Given
+		for _, word := range append([]string{"data=mnist", "clients=3"}, given...) {
+			name, value, _ := strings.Cut(word, "=")
+			all = append(slices.DeleteFunc(all, func(s algos.Setting) bool { return s.Name == name }),
+				algos.Setting{Name: name, Value: value})
+		}
+		return Resolve(all)
+	}
+	path := write(text)
+	s := must.Get(resolved("split=file:" + path))(t)
+	same, other := must.Get(resolved("split-file="+write(text)))(t), must.Get(resolved("split=file:"+write(text+"1,5\n")))(t)
+	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) {
+		t.Errorf("hashes %s, of the same content %s, of other content %s, want the first two alike", results.Hash(s),
+			results.Hash(same), results.Hash(other))
+	}
+	if used := s.named(); used["split"] != "file" || used["split-sha256"] != s.SplitSum || len(s.SplitSum) != 64 ||
+		used["alpha"] != nil || strings.Contains(fmt.Sprint(used), path) {
+		t.Errorf("settings %v, want split file and its checksum, without path and alpha", used)
+	}
+	if got := s.Params(); got.Get("split") != "file" || got.Get("split-file") != path || s.Unnamed() != nil {
+		t.Errorf("params %s, apart %v, want the file and nothing apart", got, s.Unnamed())
+	}
+	flags := must.Get(s.Flags())(t)
+	if again := must.Get(Restore(flags))(t); results.Hash(again) != results.Hash(s) {
+		t.Errorf("flags %v lead to another run, want the same", flags)
+	}
+	even := s
+	must.OK(t, even.Set("split", "even"))
+	if plain := must.Get(resolved("split=even"))(t); results.Hash(even) != results.Hash(plain) || even.SplitFile != "" {
+		t.Errorf("then cut evenly: %v, want no file", even.named())
+	}
+	// No draw decides what the clients hold, until one does.
+	if names := s.UngivenSeeds(); slices.Contains(names, "seed-split") {
+		t.Errorf("draws from %v, want nothing of the split", names)
+	}
+	for _, more := range []string{"validation=0.2", "hold-out=0.2", "train-size=4", "test-size=4"} {
+		if with := must.Get(resolved("split=file:"+path, more))(t); !slices.Contains(with.UngivenSeeds(), "seed-split") {
+			t.Errorf("with %s: draws from %v, want seed-split too", more, with.UngivenSeeds())
+		}
+	}
+	must.OK(t, os.WriteFile(path, []byte(text+"1,5\n"), 0o666))
+	if _, err := s.ReadSplit(60_000); err == nil || !strings.Contains(err.Error(), "changed since this command began") {
+		t.Errorf("changed meanwhile: %v, want an error", err)
+	}
+	far := write("client,index\n0,1\n9,2\n")
+	for _, c := range []struct{ given, want string }{
+		{"split=file", "--split file: want the file, --split file:FILE"},
+		{"split=file:", "--split file: want the file, --split file:FILE"},
+		{"split=file:none", "--split file: open none: no such file or directory"},
+		{"split=file:" + filepath.Dir(far), "--split file: " + filepath.Dir(far) + ": a folder, want a file"},
+		{"split=file:a;b", `--split file:FILE "a;b": want a path without ; and line breaks, which separate settings in CSV`},
+		{"split=file:" + far, "--split file " + far + ": samples of client 9, want clients 0 … 2: --clients 10"},
+		{"split=even split-file=" + far, "--split-file " + far + ": of no use with --method fedawe --data mnist " +
+			"--availability stationary, want it with --split file, or not at all"},
+		{"draws=numpy split=file:" + far, "--draws numpy: with --data mnist --split file, want FedAWE's split: --split clients"},
+		{"draws=numpy train-size=100", "--draws numpy: with --train-size 100, want FedAWE's split of all samples: " +
+			"--train-size 0"},
+		{"alpha=1 split=file:" + far, "--alpha 1: of no use with --method fedawe --data mnist --availability stationary, " +
+			"want it with --split clients, classes or clusters, or not at all"},
+		{"swap-pairs=2 train-size=9 clients=4", "--train-size 9: of no use with --method fedawe --data mnist --availability " +
+			"stationary, want it with --data synthetic, or other images without --swap-pairs, or not at all"},
+		{"hold-out=0.2 test-size=9", "--test-size 9: of no use with --method fedawe --data mnist --availability " +
+			"stationary, want it with --data synthetic, or other images without --swap-pairs and --hold-out, or not at all"},
+		{"data=leaf train-size=9", "--train-size 9: of no use with --method fedawe --data leaf --availability " +
+			"stationary, want it with --data synthetic, or other images without --swap-pairs, or not at all"},
+		{"data=synthetic train-size=0", "--train-size 0: with --data synthetic, want 1 … 1000000"},
+		{"train-size=-1", "--train-size -1: want 0 … 1000000"},
+	} {
+		if _, err := resolved(strings.Fields(c.given)...); fmt.Sprint(err) != c.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", c.given, err, c.want)
+		}
+	}
+}
+
+// A size of a real data set names the run, and no size leaves the name as it was before there were sizes.
+func TestSizes(t *testing.T) {
+	plain := must.Get(Resolve(Given{{Name: "data", Value: "mnist"}}))(t)
+	zero := must.Get(Resolve(Given{{Name: "data", Value: "mnist"}, {Name: "train-size", Value: "0"}}))(t)
+	few := must.Get(Resolve(Given{{Name: "data", Value: "mnist"}, {Name: "train-size", Value: "9"}}))(t)
+	if results.Hash(plain) != results.Hash(zero) || results.Hash(few) == results.Hash(plain) ||
+		few.Params() != "train-size=9" || few.Sizes() != [2]int{9, 0} {
+		t.Errorf("hashes %s, of 0 samples %s, of 9 %s; params %s, want 0 to be none and 9 in the params",
+			results.Hash(plain), results.Hash(zero), results.Hash(few), few.Params())
 	}
 }

@@ -206,3 +206,34 @@ func TestRowsThatStandApart(t *testing.T) {
 		}
 	}
 }
+
+// A caption says how many samples took part of how many, by the runs, and without them by the settings.
+func TestCaptionOfSubset(t *testing.T) {
+	for _, c := range []struct {
+		params results.Params
+		data   string
+		subset *results.Subset
+		want   string
+	}{
+		{
+			"train-size=2000", "cifar10", &results.Subset{Train: 2000, TrainOf: 50000, TestOf: 10000},
+			"2,000 of 50,000 training samples",
+		},
+		{
+			"test-size=999;train-size=2000", "mnist", &results.Subset{Train: 2000, TrainOf: 60000, Test: 999, TestOf: 10000},
+			"2,000 of 60,000 training samples, 999 of 10,000 test samples",
+		},
+		{"test-size=1000", "mnist", nil, "1,000 test samples of the set"},
+		{"train-size=2000", "synthetic", nil, ""},
+		{"", "cifar10", nil, ""},
+	} {
+		row := results.SummaryRow{
+			Setup:  results.Setup{Method: "mifa", Data: c.data, Clients: 10, Net: "lenet5"},
+			Params: c.params, N: 1, Rounds: 5, Metric: metrics.TestAcc, Subset: c.subset,
+		}
+		caption := Caption([]results.SummaryRow{row})
+		if c.want == "" && strings.Contains(caption, "samples") || !strings.Contains(caption, c.want) {
+			t.Errorf("%s %s: caption %q, want %q in it", c.data, c.params, caption, c.want)
+		}
+	}
+}

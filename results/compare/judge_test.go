@@ -79,6 +79,15 @@ func TestJudge(t *testing.T) {
 		{"more rounds", func(r *row) { r.Rounds = 4000 }, "4000 rounds in place of 2000"},
 		{"rounds unknown", func(r *row) { r.Rounds = 0 }, "rounds unknown"},
 		{"other rates", func(r *row) { r.Params = "lr=1;server-lr=5;nu=0.3" }, "lr=1 server-lr=5, not the paper's"},
+		{
+			"fewer samples", func(r *row) { r.Params = "nu=0.3;test-size=9;train-size=2000" },
+			"test-size=9 train-size=2000, not the paper's data",
+		},
+		{"no test set", func(r *row) { r.Params = "hold-out=0.1" }, "hold-out=0.1, not the paper's data"},
+		{
+			"another split", func(r *row) { r.Params = "split=file;split-file=mine.csv" },
+			"split=file, not the paper's data",
+		},
 		{"fewer clients", func(r *row) { r.Clients = 5 }, "5 of 100 clients"},
 		{"more clients", func(r *row) { r.Clients = 120 }, "120 clients in place of 100"},
 		{"fewer seeds", func(r *row) { r.N, r.Std = 1, none }, "1 of 3 seeds"},
