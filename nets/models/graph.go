@@ -163,7 +163,8 @@ func (b *Builder) conv2d(name string, x Maps, out, r, s, stride, pad int) Maps {
 	b.convs++
 	fan := r * s * x.c
 	w := b.param(Param{
-		Name: name + ".weight", Shape: []int{out, x.c, r, s}, FanIn: fan, kind: convParam, kernel: []int{r, s, x.c, out},
+		Name: name + ".weight", Shape: []int{out, x.c, r, s}, FanIn: fan,
+		kind: convParam, kernel: []int{r, s, x.c, out},
 	})
 	y := Maps{h: (x.h+2*pad-r)/stride + 1, w: (x.w+2*pad-s)/stride + 1, c: out}
 	b.macs = append(b.macs, float64(y.h*y.w*fan*out))
