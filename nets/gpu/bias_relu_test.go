@@ -37,7 +37,7 @@ func TestBiasReLUNets(t *testing.T) {
 					_, exact := newRound(t, c, m, 1, 5, nil).train(t)
 					for i := range exact {
 						if d := apart(want[i], exact[i]); d > 1e-5 {
-							t.Errorf("row %d: differs from the CPU's by %.2g of the largest element, tolerance 1e-5", i, d)
+							t.Errorf("row %d: %.2g of the largest element off the CPU's, tolerance 1e-5", i, d)
 						}
 					}
 					testEvaluations(t, m, g, c)

@@ -44,8 +44,8 @@ func (l *lowerer) biasReLU(op *ops.BiasReLU[float32], in []value) (value, error)
 	return v, nil
 }
 
-// biasReLUGrad lowers the gradient of biasReLU; its inputs are bias, y and the gradient of y. The first kernel leaves partial
-// sums of the gradient of the bias, which the second adds in order.
+// biasReLUGrad lowers the gradient of biasReLU; its inputs are bias, y and the gradient of y. The first kernel leaves
+// partial sums of the gradient of the bias, which the second adds in order.
 func (l *lowerer) biasReLUGrad(op *ops.BiasReLU[float32], in []value) (value, error) {
 	if err := want(in, weights, activations, activations); err != nil {
 		return value{}, err

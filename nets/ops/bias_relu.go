@@ -15,8 +15,8 @@ import (
 //	y[k,b,i,j,c] = max(0, bias[k,c] + max over the window {2i,2i+1}×{2j,2j+1} of x[k,b,·,·,c]) with pooling
 //
 // x [K,B,H,W,C] without a border, bias [K,C]. y [K,B,h+2·OutPad,w+2·OutPad,C], its border 0, with h = H and w = W, or
-// ⌊H/2⌋ and ⌊W/2⌋ with pooling: as in PyTorch's MaxPool2d(2), the last row and the last column of odd maps do not count,
-// and their gradient is 0. Of equal maxima the first has the gradient.
+// ⌊H/2⌋ and ⌊W/2⌋ with pooling: as in PyTorch's MaxPool2d(2), the last row and the last column of odd maps do not
+// count, and their gradient is 0. Of equal maxima the first has the gradient.
 type BiasReLU[T kernels.Float] struct {
 	base[T]
 	Shape kernels.BiasReLUShape

@@ -1,8 +1,8 @@
 package kernels
 
-// BiasReLUShape holds the sizes of a bias and a ReLU behind a convolution, with 2×2 max pooling between the two if Pool:
-// x [K,B,H,W,C], y [K,B,h+2·OutPad,w+2·OutPad,C] with a border of zeros. h and w are H and W, with pooling ⌊H/2⌋ and
-// ⌊W/2⌋: the last row and the last column of odd maps are left out.
+// BiasReLUShape holds the sizes of a bias and a ReLU behind a convolution, with 2×2 max pooling if Pool: x [K,B,H,W,C],
+// y [K,B,h+2·OutPad,w+2·OutPad,C] with a border of zeros. h and w are H and W, with pooling ⌊H/2⌋ and ⌊W/2⌋: the last
+// row and the last column of odd maps are left out.
 type BiasReLUShape struct {
 	K, B, H, W, C int
 	OutPad        int

@@ -94,8 +94,12 @@ func BenchmarkBiasReLU(b *testing.B) {
 	for _, k := range Variants()[1:] {
 		e := NewExec(k, nil)
 		for _, s := range []BiasReLUShape{
-			{H: 32, C: 32}, {H: 32, C: 32, Pool: true}, {H: 16, C: 32}, {H: 16, C: 32, Pool: true},
-			{H: 7, C: 64}, {H: 7, C: 64, Pool: true},
+			{H: 32, C: 32},
+			{H: 32, C: 32, Pool: true},
+			{H: 16, C: 32},
+			{H: 16, C: 32, Pool: true},
+			{H: 7, C: 64},
+			{H: 7, C: 64, Pool: true},
 		} {
 			s.K, s.B, s.W, s.OutPad = 1, 64, s.H, 1
 			h, w := s.Out()

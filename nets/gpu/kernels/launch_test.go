@@ -16,7 +16,7 @@ func TestCostsByHand(t *testing.T) {
 	added.Add = 1
 	summed.Y, summed.D, summed.GY2 = 1, 1, 1
 	conv := Conv2DArgs{B: 8, H: 16, W: 16, C: 32, R: 3, S: 3, O: 64, U: 2, Pad: 1, Images: 3} // 8×8 pixels out
-	bias := BiasReLUArgs{B: 8, H: 17, W: 16, C: 32, Side: 2} // 8×8 pixels out
+	bias := BiasReLUArgs{B: 8, H: 17, W: 16, C: 32, Side: 2}                                  // 8×8 pixels out
 	bias.Split()
 	if bias.Chunks != 1 || bias.Lanes != 8 {
 		t.Fatalf("%d chunks, %d lanes, want 1, 8", bias.Chunks, bias.Lanes)
