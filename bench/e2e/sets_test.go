@@ -12,8 +12,8 @@ import (
 	"rollcall/internal/must"
 )
 
-// writeLEAF writes a FEMNIST of so many writers in LEAF's layout, in files of ten writers. Writer w has w%3 + 4 training
-// samples and one test sample.
+// writeLEAF writes a FEMNIST of so many writers in LEAF's layout, in files of ten writers. Writer w has w%3 + 4
+// training samples and one test sample.
 func writeLEAF(t testing.TB, dir string, writers int) {
 	t.Helper()
 	type user struct {
@@ -54,8 +54,8 @@ func TestFEMNISTByWriter(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	writeLEAF(t, filepath.Join(dir, "femnist"), 23)
 	run := func(line string) []string {
-		return append(strings.Fields("run --data femnist --rounds 2 --local-steps 1 --batch 4 --eval-every 1 --out "+out+
-			" --data-dir "+dir), strings.Fields(line)...)
+		return append(strings.Fields("run --data femnist --rounds 2 --local-steps 1 --batch 4 --eval-every 1 "+
+			"--out "+out+" --data-dir "+dir), strings.Fields(line)...)
 	}
 	for _, line := range []string{
 		"--split natural --clients 23", "--split natural --clients 9 --method ca-fed --losses held-out",
@@ -96,7 +96,9 @@ func TestMNISTIsNotFashion(t *testing.T) {
 	real := filepath.Join(os.Getenv("ROLLCALL_DATA"), "MNIST", "raw")
 	for _, at := range []string{"FashionMNIST/raw", "fashion-mnist", "."} {
 		dir := t.TempDir()
-		for _, name := range []string{"train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"} {
+		for _, name := range []string{
+			"train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1",
+		} {
 			content, err := os.ReadFile(filepath.Join(real, name+"-ubyte.gz"))
 			if err != nil {
 				t.Skip("the real MNIST is not in $ROLLCALL_DATA: ", err)
