@@ -62,7 +62,8 @@ func TestCIFAR100Files(t *testing.T) {
 	}
 	spoil("test.bin", 99, s.content["test.bin"][99]^1)
 	_, err := s.open(t, Options{Dir: dir})
-	wantError(t, err, ErrAltered, "test.bin: not the official file: altered: 307400 bytes, SHA-256 ", ", want 307400 bytes")
+	wantError(t, err, ErrAltered, "test.bin: not the official file: altered: 307400 bytes, SHA-256 ",
+		", want 307400 bytes")
 	verify(Altered)
 	must.Get(s.open(t, Options{Dir: dir, AllowAltered: true}))(t)
 	must.OK(t, os.Remove(filepath.Join(folder, "test.bin.sha256")))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzCIFAR: whatever the bytes, the parser does not panic, accepts exactly what is well-formed, loses nothing of it but
-// CIFAR-100's coarse labels, and returns nothing otherwise.
+// FuzzCIFAR: whatever the bytes, the parser does not panic, accepts exactly what is well-formed, loses nothing of it
+// but CIFAR-100's coarse labels, and returns nothing otherwise.
 func FuzzCIFAR(f *testing.F) {
 	valid := make([]byte, 2*cifarRecord)
 	for i := range valid {

@@ -114,7 +114,8 @@ func TestFetchBesideForeign(t *testing.T) {
 		t.Errorf("in %s after %q, want %s after four downloads", set.Dir, s.asked, want)
 	}
 	for _, f := range other.files[:3] {
-		if got := must.Get(os.ReadFile(filepath.Join(dir, f.plain())))(t); string(got) != string(other.content[f.plain()]) {
+		got := must.Get(os.ReadFile(filepath.Join(dir, f.plain())))(t)
+		if string(got) != string(other.content[f.plain()]) {
 			t.Errorf("%s of mnist has changed", f.plain())
 		}
 	}

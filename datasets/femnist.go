@@ -31,8 +31,8 @@ const (
 var femnistInfo = Info{
 	Name: "femnist", Net: "lenet5", Natural: true,
 	Shape: plan.Shape{H: femnistSide, W: femnistSide, C: 1, Classes: femnistClasses},
-	ByHand: "make it with data/femnist/preprocess.sh -s niid --sf 1.0 -k 0 -t sample of github.com/TalwalkarLab/leaf, " +
-		"and give its folder data/femnist/data as --data-dir",
+	ByHand: "make it with data/femnist/preprocess.sh -s niid --sf 1.0 -k 0 -t sample of " +
+		"github.com/TalwalkarLab/leaf, and give its folder data/femnist/data as --data-dir",
 }
 
 var femnistFiles = source{
@@ -198,7 +198,7 @@ func (s *source) openWriters(ctx context.Context, found Found, o Options) (*Set,
 		if f.err != nil || f.sum == (record{}) {
 			continue
 		}
-		if st := f.status(); !st.Status.OK() && !(st.Status == Altered && o.AllowAltered) {
+		if st := f.status(); !st.Status.OK() && (st.Status != Altered || !o.AllowAltered) {
 			return nil, fmt.Errorf("%w: %s", ErrAltered, st)
 		}
 	}

@@ -261,16 +261,23 @@ func TestFEMNISTErrors(t *testing.T) {
 			return leafJSON(leafUser{"w", [][]uint8{image, image}, []uint8{61, 62}})
 		}, `user "w": label 1 is 62, want 0 … 61`},
 		{"half a class", first, is(strings.Replace(string(one("w")), `"y": [7`, `"y": [7.5`, 1)), "label 0 is 7.5"},
-		{"a label more", first, is(strings.Replace(string(one("w")), `"y": [7`, `"y": [7, 7`, 1)), "1 images and 2 labels"},
+		{
+			"a label more", first, is(strings.Replace(string(one("w")), `"y": [7`, `"y": [7, 7`, 1)),
+			"1 images and 2 labels",
+		},
 		{"no labels", first, is(strings.Replace(string(one("w")), `"y": [7]`, `"x": []`, 1)), `"x" twice`},
 		{"another key", first, is(strings.Replace(string(one("w")), `"y"`, `"z"`, 1)), `"z", want x and y`},
 		{"no key", first, is(`{"user_data": {"w": {}}}`), "no samples, want x and y"},
 		{"sizes", second, swap("[4]", "[5]"), `user "f0003_07": 4 samples, want 5, as "num_samples" says`},
 		{"sizes of others", second, swap("[4]", "[4, 4]"), `"num_samples": 2 numbers, want 1`},
-		{"a user twice", second, swap(`"users": ["f0003_07"]`, `"users": ["f0003_07", "f0003_07"]`), "1 numbers, want 2"},
+		{
+			"a user twice", second, swap(`"users": ["f0003_07"]`, `"users": ["f0003_07", "f0003_07"]`),
+			"1 numbers, want 2",
+		},
 		{"an unknown user", second, swap(`"users": ["f0003_07"]`, `"users": ["other"]`), `user "other": twice`},
 		{
-			"a hidden user", second, swap(`"users": ["f0003_07"], "num_samples": [4]`, `"users": [], "num_samples": []`),
+			"a hidden user", second,
+			swap(`"users": ["f0003_07"], "num_samples": [4]`, `"users": [], "num_samples": []`),
 			`4 samples of a user who is not in "users"`,
 		},
 		{"a user twice in the data", first, is(strings.Replace(string(one("w")), `"user_data": {`,
@@ -313,7 +320,8 @@ func TestFEMNISTExtras(t *testing.T) {
 	content := smallLEAF()
 	for name, data := range content {
 		data = bytes.Replace(data, []byte(`"user_data": {`), []byte(`"user_data": {"few": {"x": [], "y": []}, `), 1)
-		data = bytes.Replace(data, []byte(`{"users"`), []byte(`{"hierarchies": [["a", {"b": [1.5e3]}], null], "users"`), 1)
+		const more = `{"hierarchies": [["a", {"b": [1.5e3]}], null], "users"`
+		data = bytes.Replace(data, []byte(`{"users"`), []byte(more), 1)
 		content[name] = data
 	}
 	if got, want := openLEAF(t, content).Checksum, openLEAF(t, smallLEAF()).Checksum; got != want {
@@ -346,7 +354,8 @@ func FuzzLEAF(f *testing.F) {
 	for _, data := range smallLEAF() {
 		f.Add(data)
 	}
-	f.Add([]byte(`{"users": ["a\"\u0041"], "num_samples": [0], "user_data": {"a\"A": {"y": [ ], "x": []}}, "h": {"a": 1}}`))
+	f.Add([]byte(`{"users": ["a\"\u0041"], "num_samples": [0], "user_data": ` +
+		`{"a\"A": {"y": [ ], "x": []}}, "h": {"a": 1}}`))
 	f.Add([]byte(`{"users": [], "num_samples": [], "user_data": {}, "h": [tru]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		writers, err := readLEAF(bytes.NewReader(data))
@@ -366,7 +375,8 @@ func FuzzLEAF(f *testing.F) {
 		for i, w := range writers {
 			own := o.UserData[o.Users[i]]
 			if w.name != o.Users[i] || len(w.labels) != len(own.Y) || float64(len(own.Y)) != o.NumSamples[i] {
-				t.Fatalf("writer %d: %q with %d samples, want %q with %d", i, w.name, len(w.labels), o.Users[i], len(own.Y))
+				t.Fatalf("writer %d: %q with %d samples, want %q with %d", i, w.name, len(w.labels), o.Users[i],
+					len(own.Y))
 			}
 			for j, v := range slices.Concat(own.X...) {
 				if math.Abs(float64(w.images[j])-v*255) > 255e-6 {

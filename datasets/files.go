@@ -167,8 +167,8 @@ func (s *source) verifyFiles(ctx context.Context, found Found) ([]FileStatus, er
 	return all, nil
 }
 
-// judge sets the status of a file that was read, given its checksum or why it could not be read as file f. path is where
-// it is, for its record; "": in an archive.
+// judge sets the status of a file that was read, given its checksum or why it could not be read as file f. path is
+// where it is, for its record; "": in an archive.
 func (s *source) judge(st *FileStatus, path string, f publishedFile, sum string, err error) {
 	var shape *lengthError
 	switch {

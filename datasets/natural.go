@@ -9,14 +9,15 @@ import (
 	"rollcall/datasets/rng"
 )
 
-// natural returns the split of a set in which each client is one writer: it trains on the writer's training samples, and
-// is tested on the writer's own test samples, of which there may be none, as LEAF does. With as many clients as writers,
-// client i is writer i. With fewer, stream (5, 0, 0) of rng.Split draws which writers are clients; they keep their
-// order, and nobody has the samples of the others.
+// natural returns the split of a set in which each client is one writer: it trains on the writer's training samples,
+// and is tested on the writer's own test samples, of which there may be none, as LEAF does. With as many clients as
+// writers, client i is writer i. With fewer, stream (5, 0, 0) of rng.Split draws which writers are clients; they keep
+// their order, and nobody has the samples of the others.
 func natural(data *Set, clients int, seed uint32) (*Split, error) {
 	all := data.Natural
 	if all == nil {
-		return nil, fmt.Errorf("datasets: split: %s: who has made which sample of %s is not known", SplitNatural, data.Name)
+		return nil, fmt.Errorf("datasets: split: %s: who has made which sample of %s is not known",
+			SplitNatural, data.Name)
 	}
 	if clients < 1 || clients > len(all.Train) {
 		return nil, fmt.Errorf("datasets: split: %s: %d clients, want 1 … %d, the writers of %s",

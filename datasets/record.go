@@ -16,8 +16,8 @@ import (
 )
 
 // record has the size and the checksum of a file whose site publishes no checksum. The first download, or whoever
-// extracts the file from an official archive, writes them to a file .sha256 beside the file, and later copies must agree
-// with them. `sha256sum -c` reads that file too.
+// extracts the file from an official archive, writes them to a file .sha256 beside the file, and later copies must
+// agree with them. `sha256sum -c` reads that file too.
 type record struct {
 	size   int64  // 0: unknown, in a record that sha256sum has written
 	sha256 string // hex

@@ -101,8 +101,8 @@ func TestTrainAgainstCPU(t *testing.T) {
 	}
 }
 
-// The number of classes is free, up to the 256 of a byte: more than the lanes of a sample in cross_entropy and score (32)
-// and the outputs of head (16), which then leaves its layers to other launches.
+// The number of classes is free, up to the 256 of a byte: more than the lanes of a sample in cross_entropy and score
+// (32) and the outputs of head (16), which then leaves its layers to other launches.
 func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		net   string
