@@ -301,8 +301,7 @@ func (p *sweepPart) useless(used map[string]bool, c *sweepCells) error {
 func (p *sweepPart) note(c *sweepCells, twins map[string]int, once map[string]map[string]bool, none bool) error {
 	from := slices.Sorted(maps.Keys(twins))
 	if none {
-		return settings.Usagef("--cell %s: the same runs as cell %s, want them in one", p.name,
-			strings.Join(from, " and "))
+		return settings.Usagef("the same runs as cell %s, want them in one", strings.Join(from, " and "))
 	}
 	for _, other := range from {
 		c.of.notes = append(c.of.notes, fmt.Sprintf("cell %s: %s the same as in cell %s, and only there", p.name,
