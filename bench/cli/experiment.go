@@ -66,6 +66,9 @@ var experimentFlags = []string{
 // cellsKey is the key of the named cells, which the command line has as --cell.
 const cellsKey = "cells"
 
+// experimentName matches the names that flags may have.
+var experimentName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
 // expandExperiment returns the command line of `rollcall sweep FILE.yaml` with the flags of the file in place of its
 // name. A flag that the command line has too takes the place of the file's, in its cells as well. The experiment is nil
 // if the command line names no file.
@@ -234,10 +237,10 @@ func (x *experiment) mapping(
 		key := n.Content[i]
 		name := key.Value
 		switch {
-		case key.Kind != yaml.ScalarNode || name == "" || strings.ContainsAny(name, "=;:\"'\r\n ,"):
-			return x.wrong(key.Line, "%q: no key, want the name of a flag of sweep", name)
 		case name == "<<":
 			return x.wrong(key.Line, "<<: a merge key, want the settings written out: cells have those at the top too")
+		case key.Kind != yaml.ScalarNode || !experimentName.MatchString(name):
+			return x.wrong(key.Line, "%q: no key, want the name of a flag of sweep", name)
 		}
 		name = string(fs.GetNormalizeFunc()(fs, name))
 		at := strings.TrimPrefix(cell+": "+name, ": ")
@@ -329,6 +332,9 @@ func (x *experiment) key(name string, line int, value *yaml.Node, left *int) (ex
 	if len(k.values) == 0 {
 		return k, x.wrong(line, "%s: an empty list, want a value or a list of values", name)
 	}
+	if one := []string{"like", "name", "crossed"}; len(k.values) > 1 && slices.Contains(one, name) {
+		return k, x.wrong(line, "%s: %d values, want one", name, len(k.values))
+	}
 	return k, nil
 }
 
@@ -409,6 +415,13 @@ func (x *experiment) at(err error) error {
 		line = x.lines[flag[1]]
 		if flag[1] == "cell" {
 			line = x.lines[cellsKey]
+		}
+	}
+	for _, k := range x.keys { // an error about a file has its path alone
+		if flag == nil && line == 0 && slices.ContainsFunc(k.values, func(value string) bool {
+			return strings.HasSuffix(value, scriptSuffix) && strings.Contains(text, value)
+		}) {
+			line = k.line
 		}
 	}
 	if line == 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/algos"
 	"rollcall/internal/files"
 	"rollcall/internal/must"
 )
@@ -17,6 +18,7 @@ import (
 func TestWrongExperiments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must.OK(t, os.Mkdir("dir.yaml", 0o777))
+	known := strings.Join(algos.Names(), ", ")
 	const methods = "methods: mifa\n"
 	bomb := "a: &a [1,2,3,4,5,6,7,8,9,0]\n"
 	for _, name := range []string{"b", "c", "d", "e"} {
@@ -29,57 +31,149 @@ func TestWrongExperiments(t *testing.T) {
 		{"null\n", "x.yaml: empty, want keys such as methods: [fedavg-active, fedawe]"},
 		{"mifa\n", `x.yaml:1: "mifa", want keys with values, such as rounds: 20`},
 		{"- mifa\n", "x.yaml:1: a list, want keys with values, such as rounds: 20"},
-		{"methods: [mifa\n", ""},
-		{methods + "gama: 0.1\n", ""},
+		{
+			"methods: [mifa\n",
+			"x.yaml:2: no YAML: did not find expected ',' or ']'",
+		},
+		{
+			methods + "gama: 0.1\n",
+			"x.yaml:2: unknown flag --gama, did you mean --gamma, want one that rollcall sweep --help lists",
+		},
 		{methods + "rounds: 5\nrounds: 6\n", "x.yaml:3: rounds: twice, first in line 2"},
 		{methods + "method: fedau\n", "x.yaml:2: method: twice, first in line 1"},
-		{methods + "rounds: x\n", ""},
-		{methods + "rounds: 2.5\n", ""},
-		{methods + "\nrounds: 0\n", ""},
+		{
+			methods + "rounds: x\n",
+			`x.yaml:2: --rounds "x": want whole numbers, separated by commas`,
+		},
+		{
+			methods + "rounds: 2.5\n",
+			`x.yaml:2: --rounds "2.5": want whole numbers, separated by commas`,
+		},
+		{
+			methods + "\nrounds: 0\n",
+			"x.yaml:3: --rounds 0: want 1 … 2147483647",
+		},
 		{methods + "rounds:\n", "x.yaml:2: rounds: nothing, want a value or a list of values"},
 		{methods + "rounds: []\n", "x.yaml:2: rounds: an empty list, want a value or a list of values"},
 		{methods + "rounds: [[1, 2]]\n", "x.yaml:2: rounds: a list, want a value or a list of values"},
 		{methods + "rounds: {from: 1}\n", "x.yaml:2: rounds: keys with values, want a value or a list of values"},
 		{methods + "rounds: !!int 5\n", "x.yaml:2: rounds: a tag !!int, want a value or a list of values"},
-		{methods + "alpha: [0.1, 0.1]\n", ""},
-		{methods + "gamma: [0.1, 0.3]\n", ""},
-		{"rounds: 5\n", ""},
-		{"methods: [mifa, fedex]\n", ""},
-		{"methods: ./missing.py\n", ""},
-		{methods + "like: [fedawe, fedar]\n", ""},
+		{
+			methods + "alpha: [0.1, 0.1]\n",
+			"x.yaml:2: --alpha: 0.1 twice, want it once",
+		},
+		{
+			methods + "gamma: [0.1, 0.3]\n",
+			"x.yaml:2: --gamma 0.1,0.3: of no use in any cell of this sweep, want it with --availability " +
+				"sine or interleaved-sine, or not at all",
+		},
+		{
+			"rounds: 5\n",
+			"--methods: empty, want at least one of " + known,
+		},
+		{
+			"methods: [mifa, fedex]\n",
+			`x.yaml:1: --methods "fedex": unknown, did you mean fedau, want one of ` + known,
+		},
+		{
+			"methods: ./missing.py\n",
+			"x.yaml:1: stat missing.py: no such file or directory: want a file with a method",
+		},
+		{
+			methods + "like: [fedawe, fedar]\n",
+			"x.yaml:2: like: 2 values, want one",
+		},
 		{methods + "device: cpu\n", "x.yaml:2: device: says where or how to train, want it on the command line: --device"},
 		{methods + "help: true\n", "x.yaml:2: help: says where or how to train, want it on the command line: --help"},
 		{methods + "\trounds: 5\n", "x.yaml:2: a tab before the text, want spaces, as YAML has it"},
-		{methods + "---\nrounds: 5\n", ""},
+		{
+			methods + "---\nrounds: 5\n",
+			"x.yaml:2: a second document, want one",
+		},
 		{methods + "a\xffb: 5\n", "x.yaml:2: no text in UTF-8, want YAML"},
 		{methods + "rounds: 5\x00\n", "x.yaml:2: no text in UTF-8, want YAML"},
-		{methods + bomb, ""},
-		{methods + "rounds: &r [*r]\n", ""},
-		{methods + "<<: {rounds: 5}\n",
-			"x.yaml:2: <<: a merge key, want the settings written out: cells have those at the top too"},
-		{methods + "trace: |\n  a\n  b\n", ""},
-		{methods + "name: run\n", ""},
-		{methods + "\"--rounds\": 5\n", ""},
-		{methods + "1: 5\n", ""},
-		{methods + "[a, b]: 5\n", ""},
+		{
+			methods + bomb,
+			"x.yaml:3: b: a list, want a value or a list of values",
+		},
+		{
+			methods + "rounds: &r [*r]\n",
+			"x.yaml:2: rounds: a list, want a value or a list of values",
+		},
+		{
+			methods + "<<: {rounds: 5}\n",
+			"x.yaml:2: <<: a merge key, want the settings written out: cells have those at the top too",
+		},
+		{
+			methods + "trace: |\n  a\n  b\n",
+			`x.yaml:2: trace: "a\nb\n", want a value or a list of values`,
+		},
+		{
+			methods + "name: run\n",
+			`x.yaml:2: --name "run": want the name of a folder that is no table, figure or run`,
+		},
+		{
+			methods + "\"--rounds\": 5\n",
+			`x.yaml:2: "--rounds": no key, want the name of a flag of sweep`,
+		},
+		{
+			methods + "1: 5\n",
+			`x.yaml:2: "1": no key, want the name of a flag of sweep`,
+		},
+		{
+			methods + "[a, b]: 5\n",
+			`x.yaml:2: "": no key, want the name of a flag of sweep`,
+		},
 		{methods + "cells:\n", "x.yaml:2: cells: nothing, want a list of cells, each with a name"},
 		{methods + "cells: {a: 5}\n", "x.yaml:2: cells: keys with values, want a list of cells, each with a name"},
-		{methods + "cells: [a]\n", ""},
-		{methods + "cells:\n  - rounds: 5\n", ""},
+		{
+			methods + "cells: [a]\n",
+			`x.yaml:2: cell 1: "", want a name: a letter or a digit, then those, spaces and . _ + ( ) -`,
+		},
+		{
+			methods + "cells:\n  - rounds: 5\n",
+			`x.yaml:3: cell 1: "", want a name: a letter or a digit, then those, spaces and . _ + ( ) -`,
+		},
 		{methods + "cells:\n  - name: a\n    rounds: 5\n  - name: a\n", "x.yaml:5: cell a: twice, first in line 3"},
-		{methods + "cells:\n  - name: a\n    rounds: x\n", ""},
-		{methods + "cells:\n  - name: a\n    rounds: 5\n    rounds: 6\n", ""},
-		{methods + "cells:\n  - name: a\n    gama: 5\n", ""},
-		{methods + "cells:\n  - name: a\n    gamma: 5\n", ""},
+		{
+			methods + "cells:\n  - name: a\n    rounds: x\n",
+			"x.yaml:4: cell a: --rounds x: want whole numbers, separated by commas",
+		},
+		{
+			methods + "cells:\n  - name: a\n    rounds: 5\n    rounds: 6\n",
+			"x.yaml:5: rounds: twice, first in line 4",
+		},
+		{
+			methods + "cells:\n  - name: a\n    gama: 5\n",
+			"x.yaml:4: cell a: --gama: unknown setting, did you mean gamma",
+		},
+		{
+			methods + "cells:\n  - name: a\n    gamma: 5\n",
+			"x.yaml:4: cell a: --gamma 5: of no use in these cells, want it with --availability sine or " +
+				"interleaved-sine, or not at all",
+		},
 		{methods + "cells:\n  - name: a\n    seeds: 5\n", "x.yaml:4: seeds: not in a cell, want it at the top"},
-		{methods + "cells:\n  - name: a\n  - name: b\n", ""},
-		{methods + "cells:\n  - name: gamma\n    rounds: 5\n", ""},
+		{
+			methods + "cells:\n  - name: a\n  - name: b\n",
+			"x.yaml:4: cell b: the same runs as cell a, want them in one",
+		},
+		{
+			methods + "cells:\n  - name: gamma\n    rounds: 5\n",
+			`x.yaml:2: --cell "gamma": want a name that is no setting's: a letter or a digit, then those, ` +
+				"spaces and . _ + ( ) -",
+		},
 		{methods + "cells:\n  - name: a\n    trace: a;b\n", `x.yaml:4: trace: "a;b": a semicolon, want none in a cell`},
-		{methods + "cells:\n  - name: a\n    methods: ./missing.py\n", ""},
-		{methods + "alpha: [" + numbers(200) + "]\ngamma: [" + numbers(60) + "]\n", ""},
+		{
+			methods + "cells:\n  - name: a\n    methods: ./missing.py\n",
+			"x.yaml:3: cell a: stat missing.py: no such file or directory: want a file with a method",
+		},
+		{
+			methods + "alpha: [" + numbers(200) + "]\ngamma: [" + numbers(60) + "]\n",
+			"sweep: more than 10000 cells, want fewer values or shorter lists",
+		},
 	} {
 		must.OK(t, os.WriteFile("x.yaml", []byte(c.text), 0o666))
-		checkRefused(t, c.text, []string{"sweep", "x.yaml"}, c.want)
+		checkRefused(t, c.text, []string{"sweep", "x.yaml", "--plan"}, c.want)
 	}
 	checkRefused(t, "", []string{"sweep", "dir.yaml"},
 		"sweep: dir.yaml: no file, want one with an experiment (rollcall init writes one)")

@@ -110,7 +110,7 @@ func (w *Sweep) lists() (all []settings.List) {
 // add adds the cells of a part.
 func (c *sweepCells) add(p *sweepPart) error {
 	used, before, twins := map[string]bool{}, len(c.cells), map[string]int{}
-	once := map[string]map[string]bool{} // by setting with several values: the cells that do not read it
+	once := map[string][]string{} // by setting with several values: the cells that do not read it
 	for _, given := range p.combinations() {
 		preset, err := settings.PresetFor(p.Like, given)
 		if err != nil {
@@ -134,17 +134,15 @@ func (c *sweepCells) add(p *sweepPart) error {
 						column.Base = commonSettings(&s).Without(c.apart...)
 						folder := run.Folder("", "", s, 0)
 						label := p.label(&s)
-						for _, l := range p.Lists {
-							if _, reads := s.Uses(l.Name); !reads {
-								if once[l.Name] == nil {
-									once[l.Name] = map[string]bool{}
-								}
-								once[l.Name][folder] = true
-							}
-						}
 						if from, twice := c.first[folder]; twice {
 							if from != p.name {
 								twins[from]++
+								continue
+							}
+							for _, l := range p.Lists {
+								if _, reads := s.Uses(l.Name); !reads {
+									once[l.Name] = append(once[l.Name], folder)
+								}
 							}
 							continue
 						}

@@ -298,18 +298,17 @@ func (p *sweepPart) useless(used map[string]bool, c *sweepCells) error {
 
 // note adds lines to the sweep's notes about cells that are there once. twins are how many cells other parts have
 // already; none: all of them are. once has the cells that do not read a setting with several values.
-func (p *sweepPart) note(c *sweepCells, twins map[string]int, once map[string]map[string]bool, none bool) error {
+func (p *sweepPart) note(c *sweepCells, twins map[string]int, once map[string][]string, none bool) error {
 	from := slices.Sorted(maps.Keys(twins))
 	if none {
-		return settings.Usagef("--cell %s: the same runs as cell %s, want them in one", p.name,
-			strings.Join(from, " and "))
+		return settings.Usagef("the same runs as cell %s, want them in one", strings.Join(from, " and "))
 	}
 	for _, other := range from {
 		c.of.notes = append(c.of.notes, fmt.Sprintf("cell %s: %s the same as in cell %s, and only there", p.name,
 			files.Count(twins[other], "cell"), other))
 	}
 	for _, l := range p.Lists {
-		if n := len(once[l.Name]); n > 0 {
+		if n := len(files.Unique(once[l.Name])); n > 0 {
 			c.of.notes = append(c.of.notes, fmt.Sprintf("--%s: not read by %s, trained once each (it is for %s)", l,
 				files.Count(n, "cell"), settings.UsedIn(l.Name)))
 		}
