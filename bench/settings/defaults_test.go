@@ -231,7 +231,7 @@ func FuzzSet(f *testing.F) {
 }
 
 func TestDiverged(t *testing.T) {
-	s := &Settings{Net: "lenet5"} // ten classes, ln 10 = 2.30
+	s := &Settings{Data: "mnist", Net: "lenet5"} // ten classes, ln 10 = 2.30
 	for _, c := range []struct {
 		loss, first float64
 		want        bool

@@ -55,7 +55,7 @@ func TestScoreOf(t *testing.T) {
 		{30, 0.3, 0.1 * math.Sqrt2},
 		{40, (0.4 + 0.6) / 2, 0.1 * math.Sqrt2},
 	} {
-		got := scoreOf(&settings.Settings{Net: "lenet5"}, [][]results.CurveRow{one, two}, c.round)
+		got := scoreOf(&settings.Settings{Data: "mnist", Net: "lenet5"}, [][]results.CurveRow{one, two}, c.round)
 		// A few roundings of numbers below 10.
 		if got.diverged || math.Abs(got.acc.Mean-c.acc) > 1e-12 || math.Abs(got.loss-10*(1-c.acc)) > 1e-12 ||
 			math.Abs(got.acc.Std.Value-c.std) > 1e-12 || got.acc.N != 2 {
@@ -63,7 +63,7 @@ func TestScoreOf(t *testing.T) {
 		}
 	}
 	for _, round := range []int{50, 60} { // the loss is no number; the run ended before
-		if got := scoreOf(&settings.Settings{Net: "lenet5"}, [][]results.CurveRow{one, two}, round); !got.diverged {
+		if got := scoreOf(&settings.Settings{Data: "mnist", Net: "lenet5"}, [][]results.CurveRow{one, two}, round); !got.diverged {
 			t.Errorf("round %d: %+v, want it diverged", round, got)
 		}
 	}
