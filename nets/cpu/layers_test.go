@@ -24,8 +24,8 @@ func TestRandomNets(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range count {
 		c := modelstest.Draw(uint64(seed))
-		for _, layer := range strings.SplitSeq(c.Text, ", ") {
-			for _, word := range strings.FieldsSeq(layer) {
+		for layer := range strings.SplitSeq(c.Text, ", ") {
+			for word := range strings.FieldsSeq(layer) {
 				seen[word]++
 			}
 		}
@@ -33,7 +33,7 @@ func TestRandomNets(t *testing.T) {
 			t.Fatalf("seed %d: %q for %v", seed, c.Text, c.Model.Shape)
 		}
 	}
-	for _, word := range strings.FieldsSeq("conv block average dropout linear none pool norm relu stride pad") {
+	for word := range strings.FieldsSeq("conv block average dropout linear none pool norm relu stride pad") {
 		if seen[word] < 2 {
 			t.Errorf("%d of %d random nets have %s, want more", seen[word], count, word)
 		}

@@ -40,7 +40,8 @@ var catalogue = []*Model{
 	// under the ridge. A softmax of two trained outputs would be another model: it would have 22 parameters, and half
 	// the ridge on the difference of the two outputs.
 	{
-		Name: "linear-binary", revision: 1, Shape: plan.Shape{H: 1, W: 1, C: 10, Classes: 2}, Linear: true,
+		Name: "linear-binary", revision: 1, Shape: plan.Shape{H: 1, W: 1, C: 10, Classes: 2},
+		Linear: true,
 		Build: func(b *Builder) Maps { return b.Odds(b.Linear(b.Input(0), 1, false)) },
 	},
 

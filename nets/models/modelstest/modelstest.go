@@ -162,7 +162,7 @@ func (c *Case) Loss(w []float64) (loss, near float64) {
 		h.x = append(h.x, x)
 	}
 	if c.Text != "none" {
-		for _, layer := range strings.SplitSeq(c.Text, ", ") {
+		for layer := range strings.SplitSeq(c.Text, ", ") {
 			h = n.add(h, strings.Fields(layer))
 		}
 	}
