@@ -13,8 +13,8 @@ import (
 )
 
 // The gradients of random nets are the differences of a loss that plain loops compute in float64. An engine computes in
-// float32: a gradient is off by up to 1e-4 of the largest of its tensor, most of it in nets with batch normalisation, and
-// by 3e-5 of the largest of all, where sums cancel: a normalisation undoes the scale of the convolution before it.
+// float32: a gradient is off by up to 1e-4 of the largest of its tensor, most of it in nets with batch normalisation,
+// and by 3e-5 of the largest of all, where sums cancel: a normalisation undoes the scale of the convolution before it.
 func TestRandomNets(t *testing.T) {
 	longtest.Numbers(t)
 	count := 50

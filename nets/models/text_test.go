@@ -37,7 +37,9 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%q is not taken for a text", c.text)
 		}
 	}
-	for _, name := range []string{"lenet5", "", "lenet5,resnet18", "lenet5, resnet18", "nets/my net.txt", "net.txt", "avrage"} {
+	for _, name := range []string{
+		"lenet5", "", "lenet5,resnet18", "lenet5, resnet18", "nets/my net.txt", "net.txt", "avrage",
+	} {
 		if IsText(name) {
 			t.Errorf("%q is taken for a text", name)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"rollcall/datasets/plan"
@@ -182,8 +183,10 @@ func (n *naive) add(h maps, words []string) maps {
 	number := func(after string) int { // a number, or the default
 		for i, w := range words {
 			if w == after {
-				k := 0
-				fmt.Sscan(words[i+1], &k)
+				k, err := strconv.Atoi(words[i+1])
+				if err != nil {
+					panic(err) // a text of ours
+				}
 				return k
 			}
 		}
