@@ -37,7 +37,7 @@ func netNames(list string) (names []string, err error) {
 	if isFile(list) {
 		return oneNet(list)
 	}
-	for _, part := range strings.Split(list, ";") {
+	for part := range strings.SplitSeq(list, ";") {
 		part = strings.TrimSpace(part)
 		words := []string{part}
 		if !models.IsText(part) && !isFile(part) {

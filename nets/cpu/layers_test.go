@@ -13,8 +13,8 @@ import (
 )
 
 // The gradients of random nets are the differences of a loss that plain loops compute in float64. An engine computes in
-// float32: a gradient is off by up to 1e-4 of the largest of its tensor, most of it in nets with batch normalisation, and
-// by 3e-5 of the largest of all, where sums cancel: a normalisation undoes the scale of the convolution before it.
+// float32: a gradient is off by up to 1e-4 of the largest of its tensor, most of it in nets with batch normalisation,
+// and by 3e-5 of the largest of all, where sums cancel: a normalisation undoes the scale of the convolution before it.
 func TestRandomNets(t *testing.T) {
 	longtest.Numbers(t)
 	count := 50
@@ -24,8 +24,8 @@ func TestRandomNets(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range count {
 		c := modelstest.Draw(uint64(seed))
-		for _, layer := range strings.Split(c.Text, ", ") {
-			for _, word := range strings.Fields(layer) {
+		for layer := range strings.SplitSeq(c.Text, ", ") {
+			for word := range strings.FieldsSeq(layer) {
 				seen[word]++
 			}
 		}
@@ -33,7 +33,7 @@ func TestRandomNets(t *testing.T) {
 			t.Fatalf("seed %d: %q for %v", seed, c.Text, c.Model.Shape)
 		}
 	}
-	for _, word := range strings.Fields("conv block average dropout linear none pool norm relu stride pad") {
+	for word := range strings.FieldsSeq("conv block average dropout linear none pool norm relu stride pad") {
 		if seen[word] < 2 {
 			t.Errorf("%d of %d random nets have %s, want more", seen[word], count, word)
 		}

@@ -19,7 +19,7 @@ func biasReLUNets(t *testing.T) []*models.Model {
 	return []*models.Model{
 		must.Get(models.Describe("strided: conv 8 3x3 stride 2 pad 1, conv 16 3x3 pad 1 pool", // 7×7, 3×3
 			plan.Shape{H: 14, W: 14, C: 3, Classes: 10}))(t),
-		must.Get(models.Describe("mixed: conv 5 5x3 pad 2 pool, conv 6 2x3, conv 4 4x2 pad 1, "+ // 8×7 of 17×15, 7×5, 6×6
+		must.Get(models.Describe("mixed: conv 5 5x3 pad 2 pool, conv 6 2x3, conv 4 4x2 pad 1, "+ // 8×7, 7×5, 6×6
 			"conv 7 3x3 pool", plan.Shape{H: 17, W: 13, C: 1, Classes: 3}))(t), // the fused layer: 2×2
 	}
 }

@@ -128,8 +128,8 @@ func (l *layer) fits(x Maps) (params float64, err error) {
 	case l.pool && (h < 2 || w < 2):
 		return 0, fmt.Errorf("of %s the convolution makes %d×%d×%d, want at least 2×2 to pool", sizes, h, w, l.n)
 	case (l.norm || l.kind == "block") && h*w < 2:
-		return 0, fmt.Errorf("of %s it makes %d×%d×%d, which have no variance in a batch of one sample, want at least 2 "+
-			"pixels to normalise", sizes, h, w, l.n)
+		return 0, fmt.Errorf("of %s it makes %d×%d×%d, which have no variance in a batch of one sample, "+
+			"want at least 2 pixels to normalise", sizes, h, w, l.n)
 	}
 	return params, nil
 }

@@ -40,12 +40,14 @@ var grammar = []struct{ kind, form string }{
 	{"linear", "linear N"},
 }
 
-// Grammar returns the layers that the text of a net may have, a line each.
-func Grammar() (lines []string) {
+// formOf returns how a layer is written; "" for an unknown one.
+func formOf(kind string) string {
 	for _, g := range grammar {
-		lines = append(lines, g.form)
+		if g.kind == kind {
+			return g.form
+		}
 	}
-	return lines
+	return ""
 }
 
 // Bounds against slips of the finger, far above what anybody trains.
@@ -79,9 +81,7 @@ func IsText(value string) bool {
 			if len(words) == 0 || strings.ContainsAny(layer, `/\`) {
 				return false
 			}
-			return len(words) > 1 || words[0] == none || slices.ContainsFunc(grammar, func(g struct{ kind, form string }) bool {
-				return g.kind == words[0]
-			})
+			return len(words) > 1 || words[0] == none || formOf(words[0]) != ""
 		})
 }
 
@@ -150,12 +150,10 @@ func parseLayer(words []string) (l layer, err error) {
 	}
 	kind, words := words[0], words[1:]
 	var kinds []string
-	form := ""
 	for _, g := range grammar {
-		if kinds = append(kinds, g.kind); g.kind == kind {
-			form = g.form
-		}
+		kinds = append(kinds, g.kind)
 	}
+	form := formOf(kind)
 	switch {
 	case kind == none:
 		return l, errors.New(none + " is for a net without other layers")

@@ -37,7 +37,9 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%q is not taken for a text", c.text)
 		}
 	}
-	for _, name := range []string{"lenet5", "", "lenet5,resnet18", "lenet5, resnet18", "nets/my net.txt", "net.txt", "avrage"} {
+	for _, name := range []string{
+		"lenet5", "", "lenet5,resnet18", "lenet5, resnet18", "nets/my net.txt", "net.txt", "avrage",
+	} {
 		if IsText(name) {
 			t.Errorf("%q is taken for a text", name)
 		}
@@ -59,11 +61,13 @@ func TestWrongTexts(t *testing.T) {
 		{", linear 3", `layer 1 "": empty`},
 		{
 			"cnov 8 3x3 pool",
-			`layer 1 "cnov 8 3x3 pool": "cnov": unknown, did you mean conv, want one of conv, block, average, dropout, linear`,
+			`layer 1 "cnov 8 3x3 pool": "cnov": unknown, did you mean conv, want one of conv, block, ` +
+				`average, dropout, linear`,
 		},
 		{
 			"lenet5, linear 3",
-			`layer 1 "lenet5": "lenet5": unknown, did you mean linear, want one of conv, block, average, dropout, linear`,
+			`layer 1 "lenet5": "lenet5": unknown, did you mean linear, want one of conv, block, average, ` +
+				`dropout, linear`,
 		},
 		{"pool", `layer 1 "pool": "pool": unknown, want one of conv, block, average, dropout, linear`},
 		{"conv", `layer 1 "conv": want conv N RxS [stride S] [pad P] [pool | norm [relu]]`},
@@ -75,13 +79,15 @@ func TestWrongTexts(t *testing.T) {
 		{"conv 8 64x3", `layer 1 "conv 8 64x3": window "64": want a whole number, 1 … 63`},
 		{
 			"conv 8 3x3 stirde 2",
-			`layer 1 "conv 8 3x3 stirde 2": "stirde": unknown, did you mean stride, want conv N RxS [stride S] [pad P] [pool | norm [relu]]`,
+			`layer 1 "conv 8 3x3 stirde 2": "stirde": unknown, did you mean stride, want conv N RxS [stride ` +
+				`S] [pad P] [pool | norm [relu]]`,
 		},
 		{"conv 8 3x3 stride", `layer 1 "conv 8 3x3 stride": want conv N RxS [stride S] [pad P] [pool | norm [relu]]`},
 		{"conv 8 3x3 stride 0", `layer 1 "conv 8 3x3 stride 0": stride "0": want a whole number, 1 … 63`},
 		{
 			"conv 8 3x3 stride 99999999999999999999",
-			`layer 1 "conv 8 3x3 stride 99999999999999999999": stride "99999999999999999999": want a whole number, 1 … 63`,
+			`layer 1 "conv 8 3x3 stride 99999999999999999999": stride "99999999999999999999": want a whole ` +
+				`number, 1 … 63`,
 		},
 		{"conv 8 3x3 pad 3", `layer 1 "conv 8 3x3 pad 3": padding 3 of a 3×3 window, want at most 2`},
 		{"conv 8 3x3 pool norm", `layer 1 "conv 8 3x3 pool norm": pool and norm: want one of the two`},
@@ -123,23 +129,28 @@ func TestWrongTexts(t *testing.T) {
 		},
 		{
 			"conv 8 3x3 stride 2, conv 8 2x3, conv 4 1x1 pool",
-			`net-28822def: layer 3 "conv 4 1x1 pool": of 1×1×8 maps the convolution makes 1×1×4, want at least 2×2 to pool`,
+			`net-28822def: layer 3 "conv 4 1x1 pool": of 1×1×8 maps the convolution makes 1×1×4, want at ` +
+				`least 2×2 to pool`,
 		},
 		{
 			"conv 8 5x8 pool",
-			`net-36263808: layer 1 "conv 8 5x8 pool": of 6×8×3 maps the convolution makes 2×1×8, want at least 2×2 to pool`,
+			`net-36263808: layer 1 "conv 8 5x8 pool": of 6×8×3 maps the convolution makes 2×1×8, want at ` +
+				`least 2×2 to pool`,
 		},
 		{
 			"conv 8 6x8 norm",
-			`net-baecf394: layer 1 "conv 8 6x8 norm": of 6×8×3 maps it makes 1×1×8, which have no variance in a batch of one sample, want at least 2 pixels to normalise`,
+			`net-baecf394: layer 1 "conv 8 6x8 norm": of 6×8×3 maps it makes 1×1×8, which have no variance ` +
+				`in a batch of one sample, want at least 2 pixels to normalise`,
 		},
 		{
 			"conv 8 6x8, block 8, average",
-			`net-0a3151bd: layer 2 "block 8": of 1×1×8 maps it makes 1×1×8, which have no variance in a batch of one sample, want at least 2 pixels to normalise`,
+			`net-0a3151bd: layer 2 "block 8": of 1×1×8 maps it makes 1×1×8, which have no variance in a ` +
+				`batch of one sample, want at least 2 pixels to normalise`,
 		},
 		{
 			"conv 8 3x3 pad 1 pool, block 8 stride 2, block 8 stride 2, average",
-			`net-49db5a2e: layer 3 "block 8 stride 2": of 2×2×8 maps it makes 1×1×8, which have no variance in a batch of one sample, want at least 2 pixels to normalise`,
+			`net-49db5a2e: layer 3 "block 8 stride 2": of 2×2×8 maps it makes 1×1×8, which have no variance ` +
+				`in a batch of one sample, want at least 2 pixels to normalise`,
 		},
 		{
 			"conv 65536 1x1, conv 65536 1x1 pool",
@@ -148,11 +159,13 @@ func TestWrongTexts(t *testing.T) {
 		{"linear \xff", "want UTF-8"},
 		{
 			"conv 8 3x3 pool, linear twelvetwelvetwelvetwelvetwelvetwelvetwelvetwelvetwelvetwelvetwelvetwelve",
-			`layer 2 "linear twelvetwelvetwelvetwelvetwelvetwelvetwelvetwelvetwelv…": outputs "twelvetwelvetwelvetwelvetwelvetwelvetwel": want a whole number, 1 … 65536`,
+			`layer 2 "linear twelvetwelvetwelvetwelvetwelvetwelvetwelvetwelvetwelv…": outputs ` +
+				`"twelvetwelvetwelvetwelvetwelvetwelvetwel": want a whole number, 1 … 65536`,
 		},
 		{
 			"linear 3\r\nconv 8 3x3 \x1b[31m",
-			"layer 2 \"conv 8 3x3 \\x1b[31m\": \"\\x1b[31m\": unknown, want conv N RxS [stride S] [pad P] [pool | norm [relu]]",
+			"layer 2 \"conv 8 3x3 \\x1b[31m\": \"\\x1b[31m\": unknown, want conv N RxS [stride S] [pad P] " +
+				"[pool | norm [relu]]",
 		},
 		{strings.Repeat("linear 2, ", 200) + "linear 2", "201 layers, want at most 200"},
 		{strings.Repeat("#", 1<<17), "a text of 131072 bytes, want at most 65536"},
@@ -186,8 +199,10 @@ func TestRegister(t *testing.T) {
 	for _, c := range []struct{ text, name, want string }{
 		{"mine: linear 4", "", `nets: two nets are called mine: "linear 3" and "linear 4"`},
 		{"linear 4", "lenet5", "nets: lenet5: the name of a net of rollcall, want another"},
-		{"linear 4", "my.net", `nets: name "my.net": want a letter, then letters, digits, _ and -; a text may name its ` +
-			"net: NAME: layers"},
+		{
+			"linear 4", "my.net",
+			`nets: name "my.net": want a letter, then letters, digits, _ and -; a text may name its net: NAME: layers`,
+		},
 		{"linear x", "mine", `nets: mine: layer 1 "linear x": outputs "x": want a whole number, 1 … 65536`},
 	} {
 		if _, err := Register(c.text, c.name); err == nil || err.Error() != c.want {
@@ -230,7 +245,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(m.layers.String())
 	}
 	for _, text := range []string{
-		"mine:\nconv 6 5x3 stride 2 pad 1 norm relu # x\n", "conv 6 5×5, block 3 stride 2\r\naverage, dropout .5,", "none", ":,",
+		"mine:\nconv 6 5x3 stride 2 pad 1 norm relu # x\n", "conv 6 5×5, block 3 stride 2\r\naverage, dropout .5,",
+		"none", ":,",
 	} {
 		f.Add(text)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"rollcall/datasets/plan"
@@ -162,7 +163,7 @@ func (c *Case) Loss(w []float64) (loss, near float64) {
 		h.x = append(h.x, x)
 	}
 	if c.Text != "none" {
-		for _, layer := range strings.Split(c.Text, ", ") {
+		for layer := range strings.SplitSeq(c.Text, ", ") {
 			h = n.add(h, strings.Fields(layer))
 		}
 	}
@@ -182,8 +183,10 @@ func (n *naive) add(h maps, words []string) maps {
 	number := func(after string) int { // a number, or the default
 		for i, w := range words {
 			if w == after {
-				k := 0
-				fmt.Sscan(words[i+1], &k)
+				k, err := strconv.Atoi(words[i+1])
+				if err != nil {
+					panic(err) // a text of ours
+				}
 				return k
 			}
 		}
