@@ -150,7 +150,9 @@ func TestSplitFileLeaves(t *testing.T) {
 		parts[i%4] = append(parts[i%4], 299-i)
 	}
 	path := asFile(t, parts[:])
-	for _, words := range []string{"", "train-size=100", "hold-out=0.25", "validation=0.2", "train-size=100 hold-out=0.2"} {
+	for _, words := range []string{
+		"", "train-size=100", "hold-out=0.25", "validation=0.2", "train-size=100 hold-out=0.2",
+	} {
 		ses, log := lent(t, train, test), &sharedLog{}
 		ses.Stderr = log
 		_, x, _ := outcome(t, ses, words+" split=file:"+path)
