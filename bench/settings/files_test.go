@@ -281,8 +281,8 @@ func TestSplitFile(t *testing.T) {
 		{"split=file:", "--split file: want the file, --split file:FILE"},
 		{"split=file:none", "--split file: open none: no such file or directory"},
 		{"split=file:" + filepath.Dir(far), "--split file: " + filepath.Dir(far) + ": a folder, want a file"},
-		{"split=file:a;b", `--split file:FILE "a;b": want a path without ; and line breaks, which separate settings in ` +
-			"CSV"},
+		{"split=file:a;b", `--split file:FILE "a;b": want a path without ; and line breaks, which separate settings ` +
+			"in CSV"},
 		{"split=file:" + far, "--split file " + far + ": samples of client 9, want clients 0 … 2: --clients 10"},
 		{"split=even split-file=" + far, "--split-file " + far + ": of no use with --method fedawe --data mnist " +
 			"--availability stationary, want it with --split file, or not at all"},
@@ -293,7 +293,8 @@ func TestSplitFile(t *testing.T) {
 		{"alpha=1 split=file:" + far, "--alpha 1: of no use with --method fedawe --data mnist --availability " +
 			"stationary, want it with --split clients, classes or clusters, or not at all"},
 		{"swap-pairs=2 train-size=9 clients=4", "--train-size 9: of no use with --method fedawe --data mnist " +
-			"--availability stationary, want it with --data synthetic, or other images without --swap-pairs, or not at all"},
+			"--availability stationary, want it with --data synthetic, or other images without --swap-pairs, " +
+			"or not at all"},
 		{"hold-out=0.2 test-size=9", "--test-size 9: of no use with --method fedawe --data mnist --availability " +
 			"stationary, want it with --data synthetic, or other images without --swap-pairs and --hold-out, " +
 			"or not at all"},
