@@ -114,8 +114,8 @@ func (o *SplitOptions) validate() error {
 // they are sorted by class first. SplitTwoClass also splits the test set, which may be nil, into Split.OwnClasses.
 // SplitFile draws nothing: it gives what the file says, in the order of its lines, and may leave samples over too.
 //
-// The other draws come from rng.Split for the seed. With o.NumPy the seed is not used, and the parts depend on all earlier
-// draws of o.NumPy.
+// The other draws come from rng.Split for the seed. With o.NumPy the seed is not used, and the parts depend on all
+// earlier draws of o.NumPy.
 func Cut(train, test *plan.Samples, o SplitOptions, seed uint32) (split *Split, err error) {
 	split = &Split{}
 	if err := o.validate(); err != nil {
@@ -163,9 +163,10 @@ type Reserved struct {
 
 // Divide returns the samples of each of o.Clients clients. If the data set has a split of its own, Divide uses it and
 // checks only its number of clients; otherwise it uses [Cut]. It draws subsets of the sizes first, see [subset], whose
-// samples are split as if the set had no others. It then holds samples out, see [holdOut], and last it reserves a share of every client's training samples for validation, as [setAside] does with step 1: CA-Fed's papers
-// reserve 0.2 of MNIST's training set; that each client reserves 0.2 of its own samples is [inferred]. What is not
-// reserved is nil in the split. Divide does not change the data set, but may return the data set's own split.
+// samples are split as if the set had no others. It then holds samples out, see [holdOut], and last it reserves a share
+// of every client's training samples for validation, as [setAside] does with step 1: CA-Fed's papers reserve 0.2 of
+// MNIST's training set; that each client reserves 0.2 of its own samples is [inferred]. What is not reserved is nil in
+// the split. Divide does not change the data set, but may return the data set's own split.
 func Divide(data *Set, o SplitOptions, reserved Reserved, seed uint32) (split *Split, err error) {
 	if o.Kind == SplitNatural && data.Split == nil {
 		own := *data

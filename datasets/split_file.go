@@ -77,8 +77,8 @@ func ReadSplit(r io.Reader, samples int) (parts [][]int32, err error) {
 			lines = append(lines, make([]int32, more)...)
 		}
 		if before := lines[index]; before != 0 {
-			return nil, fmt.Errorf("line %d: index %d again, as in line %d, want each sample at one client", line, index,
-				before)
+			return nil, fmt.Errorf("line %d: index %d again, as in line %d, want each sample at one client", line,
+				index, before)
 		}
 		lines[index] = int32(line)
 		if more := client + 1 - len(parts); more > 0 {

@@ -353,7 +353,8 @@ func docsSmall(args []string) []string {
 				limit = 10
 			}
 		case "train-size", "test-size":
-			isNumber = set || flags.Lookup("data").Value.String() == "synthetic" && cmd.Name() != "bench" // else of no use
+			// Of other data all samples are few.
+			isNumber = set || flags.Lookup("data").Value.String() == "synthetic" && cmd.Name() != "bench"
 		case "crossed", "chain-sample", "trace-sample":
 			isNumber = set
 		}

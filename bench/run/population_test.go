@@ -29,8 +29,8 @@ func labelled(n int) *datasets.Set {
 func TestSplits(t *testing.T) {
 	const n, clients, clusters = 4000, 20, 5
 	for _, split := range datasets.SplitKinds() {
-		if split == string(datasets.SplitNatural) { // as the data have it, see TestNatural
-			continue
+		if slices.Contains([]datasets.SplitKind{datasets.SplitNatural, datasets.SplitFile}, datasets.SplitKind(split)) {
+			continue // as the data have it, or a file
 		}
 		t.Run(split, func(t *testing.T) {
 			s := must.Get(settings.Defaults("ca-fed", "paper", "mnist"))(t)

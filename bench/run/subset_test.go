@@ -59,13 +59,13 @@ func outcome(t *testing.T, ses *Session, words string) (text string, x *Experime
 func asFile(t *testing.T, parts [][]int32) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "split.csv")
-	text := "client,index\n"
+	text := []byte("client,index\n")
 	for k, own := range parts {
 		for _, i := range own {
-			text += fmt.Sprintf("%d,%d\n", k, i)
+			text = fmt.Appendf(text, "%d,%d\n", k, i)
 		}
 	}
-	must.OK(t, os.WriteFile(path, []byte(text), 0o666))
+	must.OK(t, os.WriteFile(path, text, 0o666))
 	return path
 }
 
@@ -150,7 +150,9 @@ func TestSplitFileLeaves(t *testing.T) {
 		parts[i%4] = append(parts[i%4], 299-i)
 	}
 	path := asFile(t, parts[:])
-	for _, words := range []string{"", "train-size=100", "hold-out=0.25", "validation=0.2", "train-size=100 hold-out=0.2"} {
+	for _, words := range []string{
+		"", "train-size=100", "hold-out=0.25", "validation=0.2", "train-size=100 hold-out=0.2",
+	} {
 		ses, log := lent(t, train, test), &sharedLog{}
 		ses.Stderr = log
 		_, x, _ := outcome(t, ses, words+" split=file:"+path)

@@ -94,7 +94,8 @@ func (s *Settings) checkData() error {
 		return Usagef("--draws numpy: with --data %s --split %s, want FedAWE's split: --split clients", s.Data, s.Split)
 	}
 	if s.Draws == "numpy" && s.Sizes()[0] > 0 {
-		return Usagef("--draws numpy: with --train-size %d, want FedAWE's split of all samples: --train-size 0", s.TrainSize)
+		return Usagef("--draws numpy: with --train-size %d, want FedAWE's split of all samples: --train-size 0",
+			s.TrainSize)
 	}
 	for _, size := range []struct {
 		flag string

@@ -249,8 +249,8 @@ func (s *Settings) ReadChain() (of *availability.ChainTable, err error) {
 	return of, err
 }
 
-// ReadSplit reads the file of --split for a training set of so many samples; 0: unknown, any file can. nil: the split is
-// of another kind.
+// ReadSplit reads the file of --split for a training set of so many samples; 0: they are not known yet. nil: the split
+// is of another kind.
 func (s *Settings) ReadSplit(samples int) (parts [][]int32, err error) {
 	if !s.splitByFile() {
 		return nil, nil

@@ -239,7 +239,8 @@ func TestSplitFile(t *testing.T) {
 	}
 	path := write(text)
 	s := must.Get(resolved("split=file:" + path))(t)
-	same, other := must.Get(resolved("split-file="+write(text)))(t), must.Get(resolved("split=file:"+write(text+"1,5\n")))(t)
+	same := must.Get(resolved("split-file=" + write(text)))(t)
+	other := must.Get(resolved("split=file:" + write(text+"1,5\n")))(t)
 	if results.Hash(s) != results.Hash(same) || results.Hash(s) == results.Hash(other) {
 		t.Errorf("hashes %s, of the same content %s, of other content %s, want the first two alike", results.Hash(s),
 			results.Hash(same), results.Hash(other))
@@ -265,8 +266,9 @@ func TestSplitFile(t *testing.T) {
 		t.Errorf("draws from %v, want nothing of the split", names)
 	}
 	for _, more := range []string{"validation=0.2", "hold-out=0.2", "train-size=4", "test-size=4"} {
-		if with := must.Get(resolved("split=file:"+path, more))(t); !slices.Contains(with.UngivenSeeds(), "seed-split") {
-			t.Errorf("with %s: draws from %v, want seed-split too", more, with.UngivenSeeds())
+		with := must.Get(resolved("split=file:"+path, more))(t)
+		if names := with.UngivenSeeds(); !slices.Contains(names, "seed-split") {
+			t.Errorf("with %s: draws from %v, want seed-split too", more, names)
 		}
 	}
 	must.OK(t, os.WriteFile(path, []byte(text+"1,5\n"), 0o666))
@@ -279,19 +281,23 @@ func TestSplitFile(t *testing.T) {
 		{"split=file:", "--split file: want the file, --split file:FILE"},
 		{"split=file:none", "--split file: open none: no such file or directory"},
 		{"split=file:" + filepath.Dir(far), "--split file: " + filepath.Dir(far) + ": a folder, want a file"},
-		{"split=file:a;b", `--split file:FILE "a;b": want a path without ; and line breaks, which separate settings in CSV`},
+		{"split=file:a;b", `--split file:FILE "a;b": want a path without ; and line breaks, which separate settings ` +
+			"in CSV"},
 		{"split=file:" + far, "--split file " + far + ": samples of client 9, want clients 0 … 2: --clients 10"},
 		{"split=even split-file=" + far, "--split-file " + far + ": of no use with --method fedawe --data mnist " +
 			"--availability stationary, want it with --split file, or not at all"},
-		{"draws=numpy split=file:" + far, "--draws numpy: with --data mnist --split file, want FedAWE's split: --split clients"},
+		{"draws=numpy split=file:" + far, "--draws numpy: with --data mnist --split file, want FedAWE's split: " +
+			"--split clients"},
 		{"draws=numpy train-size=100", "--draws numpy: with --train-size 100, want FedAWE's split of all samples: " +
 			"--train-size 0"},
-		{"alpha=1 split=file:" + far, "--alpha 1: of no use with --method fedawe --data mnist --availability stationary, " +
-			"want it with --split clients, classes or clusters, or not at all"},
-		{"swap-pairs=2 train-size=9 clients=4", "--train-size 9: of no use with --method fedawe --data mnist --availability " +
-			"stationary, want it with --data synthetic, or other images without --swap-pairs, or not at all"},
+		{"alpha=1 split=file:" + far, "--alpha 1: of no use with --method fedawe --data mnist --availability " +
+			"stationary, want it with --split clients, classes or clusters, or not at all"},
+		{"swap-pairs=2 train-size=9 clients=4", "--train-size 9: of no use with --method fedawe --data mnist " +
+			"--availability stationary, want it with --data synthetic, or other images without --swap-pairs, " +
+			"or not at all"},
 		{"hold-out=0.2 test-size=9", "--test-size 9: of no use with --method fedawe --data mnist --availability " +
-			"stationary, want it with --data synthetic, or other images without --swap-pairs and --hold-out, or not at all"},
+			"stationary, want it with --data synthetic, or other images without --swap-pairs and --hold-out, " +
+			"or not at all"},
 		{"data=leaf train-size=9", "--train-size 9: of no use with --method fedawe --data leaf --availability " +
 			"stationary, want it with --data synthetic, or other images without --swap-pairs, or not at all"},
 		{"data=synthetic train-size=0", "--train-size 0: with --data synthetic, want 1 … 1000000"},

@@ -207,9 +207,10 @@ var dataRows = []Row{
 	whole("test-size", "0", algos.Between(0, maxGenerated),
 		fmt.Sprintf("test samples, likewise (--data synthetic: default %d)", datasets.SyntheticTest),
 		func(s *Settings) any { return &s.TestSize }).quiet().later().
-		only(&use{in: "--data synthetic, or other images without --swap-pairs and --hold-out", by: func(s *Settings) bool {
-			return s.Data == "synthetic" || !s.SplitAway() && s.HoldOut == 0
-		}}),
+		only(&use{
+			in: "--data synthetic, or other images without --swap-pairs and --hold-out",
+			by: func(s *Settings) bool { return s.Data == "synthetic" || !s.SplitAway() && s.HoldOut == 0 },
+		}),
 }
 
 // splitFile is the --split that a file says.

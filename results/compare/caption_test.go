@@ -220,7 +220,8 @@ func TestCaptionOfSubset(t *testing.T) {
 			"2,000 of 50,000 training samples",
 		},
 		{
-			"test-size=999;train-size=2000", "mnist", &results.Subset{Train: 2000, TrainOf: 60000, Test: 999, TestOf: 10000},
+			"test-size=999;train-size=2000", "mnist",
+			&results.Subset{Train: 2000, TrainOf: 60000, Test: 999, TestOf: 10000},
 			"2,000 of 60,000 training samples, 999 of 10,000 test samples",
 		},
 		{"test-size=1000", "mnist", nil, "1,000 test samples of the set"},

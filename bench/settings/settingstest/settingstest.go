@@ -59,7 +59,8 @@ func SecondValues(r *settings.Row, base map[string]string) (list []string) {
 // values are second values where the ones that the row suggests are of no use.
 var values = map[string][]string{
 	"data": {"leaf"}, "net": {"lenet5", "cnn-cafed"}, "clients": {"5"}, "rounds": {"5"}, "swap-pairs": {"1"},
-	"split": {"even"}, "split-file": {"S"}, "trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"},
+	"split": {"even"}, "split-file": {"S"},
+	"trace": {"B"}, "init-from": {"W"}, "round-seconds": {"2"}, "trace-end": {"repeat"},
 	"availability": {"sine"}, "validation": {"0.25"}, "hold-out": {"0.25"}, "draws": {"numpy"}, "clusters": {"3"},
 	"g": {"0.2"}, "epsilon": {"0.1"}, "nu": {"0.3"}, "cutoff": {"0.4"}, "train-size": {"120"}, "test-size": {"30"},
 	"clip": {"0.01"}, "chain": {"D"}, "chain-sample": {"4"}, "trace-sample": {"4"}, "trace-format": {"matrix-rounds"},
