@@ -22,7 +22,7 @@ func (a *app) initCommand() *cobra.Command {
 		Long: `init writes ` + experimentFile + `, or FILE, an experiment that rollcall sweep trains within a minute on a CPU:
 three methods under two availability models, on data that need no download. - is standard output. If the file already
 exists, it stays as it is, and init fails.`,
-		Example: "  rollcall init\n  rollcall init mine.yaml",
+		Example: "  rollcall init",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return settings.Usagef("init: %d arguments, want one file, or none", len(args))

@@ -86,6 +86,54 @@ func TestCellCommand(t *testing.T) {
 	}
 }
 
+// The line in command.txt trains the bytes of a sweep of a file again, wherever that file is then; and a line that was
+// there already is not added.
+func TestFolderCommand(t *testing.T) {
+	dir, out, again := t.TempDir(), t.TempDir(), t.TempDir()
+	file := filepath.Join(dir, "it's mine.yaml")
+	must.OK(t, os.WriteFile(filepath.Join(dir, "a,b.csv"), []byte("client,start,end\n0,0,9\n1,0,9\n2,1,9\n"), 0o666))
+	must.OK(t, os.WriteFile(file, []byte(`name: mine
+methods: [mifa, fedau]
+data: leaf
+clients: 6
+rounds: 3
+seeds: 3-4
+cells:
+  - name: two of them
+    availability: [sine, stationary]
+    gamma: [0.1, 0.3]
+  - name: own
+    availability: trace
+    trace: ['a,b.csv']
+    eval-every: 1
+    trace-end: repeat
+`), 0o666))
+	tiny := []string{"--device", "cpu", "--threads", "1"}
+	first := slices.Concat([]string{"sweep", file, "--batch=4"}, tiny, []string{"--out", out})
+	pass(t, first...)
+	pass(t, first...)
+	line := contents(t, filepath.Join(out, "mine", "command.txt"))
+	must.OK(t, os.Remove(file))
+	calls := callsOf(t, line)
+	if len(calls) != 1 || strings.Count(line, "\n") != 1 {
+		t.Fatalf("command.txt has\n%s\nwant one line", line)
+	}
+	pass(t, slices.Concat(calls[0], tiny, []string{"--out", again})...)
+	curves := must.Get(filepath.Glob(filepath.Join(out, "mine", "*", "seed-*", "curve.csv")))(t)
+	if want := 2 * 2 * 4; len(curves) != want { // methods, seeds; gamma 0.1 and 0.3, stationary, and the trace
+		t.Errorf("%d runs, want %d", len(curves), want)
+	}
+	for _, curve := range curves {
+		second := filepath.Join(again, strings.TrimPrefix(curve, out))
+		if a, b := testColumns(t, curve), testColumns(t, second); a != b {
+			t.Errorf("%s has\n%s\nand the command trains\n%s", curve, a, b)
+		}
+	}
+	if kept := contents(t, filepath.Join(out, "mine", "experiment.yaml")); !strings.HasPrefix(kept, "name: mine\n") {
+		t.Errorf("experiment.yaml is\n%s\nwant the file of the sweep", kept)
+	}
+}
+
 // testColumns returns what a run measured on the test set, and all that says what it is. The other rows of the training
 // set depend on whether a sweep asked for them.
 func testColumns(t *testing.T, path string) (text string) {
