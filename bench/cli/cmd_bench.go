@@ -93,7 +93,10 @@ downloaded, it runs on synthetic data and says so.`,
 			return err
 		}
 		// Validate checks them by the names of run's flags, which are the same here.
-		s.Rounds, s.Clients, s.LocalSteps, s.Batch, s.TestSize = rounds, clients, steps, batch, testSize
+		s.Rounds, s.Clients, s.LocalSteps, s.Batch = rounds, clients, steps, batch
+		if data == "synthetic" {
+			s.TestSize = testSize
+		}
 		if data != "synthetic" && cmd.Flags().Changed("test-size") {
 			return settings.Usagef("--test-size %d: with --data %s, want --data synthetic", testSize, data)
 		}
