@@ -134,10 +134,10 @@ var scriptPrograms = map[string]func(){
 // inScript is the variable by which the program knows that a script runs it.
 const inScript = "ROLLCALL_TEST_IN_SCRIPT"
 
-// words splits arguments at spaces if they begin with a flag.
+// words splits arguments at spaces if they begin with a flag, or with the command.
 func words(args []string) (words []string) {
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "--") {
+	for i, arg := range args {
+		if i == 0 || strings.HasPrefix(arg, "--") {
 			words = append(words, strings.Fields(arg)...)
 		} else {
 			words = append(words, arg) // perhaps empty, or the layers of a net
