@@ -50,12 +50,12 @@ func TestOwn(t *testing.T) {
 	if commands < 5 || commands > 10 {
 		t.Errorf("%d commands, want 5 to 10", commands)
 	}
-	if _, quoted, _ := strings.Cut(text, "```text\nstripes.npz: "); !strings.Contains(said, "stripes.npz: "+
+	if _, quoted, _ := strings.Cut(text, "```text\nwaves.npz: "); !strings.Contains(said, "waves.npz: "+
 		strings.SplitN(quoted, "\n", 2)[0]) {
 		t.Errorf("the page quotes %q, the program says\n%s", strings.SplitN(quoted, "\n", 2)[0], said)
 	}
-	page := contents(t, filepath.Join(dir, "out/stripes/report/index.html"))
-	for _, want := range []string{`id="table-stripes"`, "fedawe", "stripes-net", `id="curves-stripes-sine"`} {
+	page := contents(t, filepath.Join(dir, "out/waves/report/index.html"))
+	for _, want := range []string{`id="table-waves"`, "fedawe", "waves-net", `id="curves-waves-sine"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
