@@ -324,7 +324,8 @@ func (x *experiment) key(name string, line int, value *yaml.Node, left *int) (ex
 		if n, err = x.resolve(n, left); err != nil {
 			return k, err
 		}
-		if n.Kind != yaml.ScalarNode || isNull(n) || n.Style&yaml.TaggedStyle != 0 || strings.ContainsAny(n.Value, "\r\n") {
+		if n.Kind != yaml.ScalarNode || isNull(n) || n.Style&yaml.TaggedStyle != 0 ||
+			strings.ContainsAny(n.Value, "\r\n") {
 			return k, x.wrong(max(n.Line, line), "%s: %s, want a value or a list of values", name, kindOf(n))
 		}
 		k.values = append(k.values, x.below(name, n.Value))

@@ -20,10 +20,11 @@ func TestWrongExperiments(t *testing.T) {
 	must.OK(t, os.Mkdir("dir.yaml", 0o777))
 	known := strings.Join(algos.Names(), ", ")
 	const methods = "methods: mifa\n"
-	bomb := "a: &a [1,2,3,4,5,6,7,8,9,0]\n"
-	for _, name := range []string{"b", "c", "d", "e"} {
-		before := "*" + string(name[0]-1)
-		bomb += name + ": &" + name + " [" + strings.Repeat(before+",", 9) + before + "]\n"
+	const bomb = "a: &a [1,2,3,4,5,6,7,8,9,0]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b]\n"
+	// Each of the cells, which are short, has a list that is long.
+	long := "a: &a [" + numbers(900) + "]\ncells:\n" + strings.Repeat("  - {name: NAME, gamma: *a}\n", 30)
+	for i := range 30 {
+		long = strings.Replace(long, "NAME", "c"+strconv.Itoa(i), 1)
 	}
 	for _, c := range []struct{ text, want string }{
 		{"", "x.yaml: empty, want keys such as methods: [fedavg-active, fedawe]"},
@@ -83,7 +84,10 @@ func TestWrongExperiments(t *testing.T) {
 			methods + "like: [fedawe, fedar]\n",
 			"x.yaml:2: like: 2 values, want one",
 		},
-		{methods + "device: cpu\n", "x.yaml:2: device: says where or how to train, want it on the command line: --device"},
+		{
+			methods + "device: cpu\n",
+			"x.yaml:2: device: says where or how to train, want it on the command line: --device",
+		},
 		{methods + "help: true\n", "x.yaml:2: help: says where or how to train, want it on the command line: --help"},
 		{methods + "\trounds: 5\n", "x.yaml:2: a tab before the text, want spaces, as YAML has it"},
 		{
@@ -96,6 +100,7 @@ func TestWrongExperiments(t *testing.T) {
 			methods + bomb,
 			"x.yaml:3: b: a list, want a value or a list of values",
 		},
+		{long, "x.yaml:1: more than 20000 values, want fewer"},
 		{
 			methods + "rounds: &r [*r]\n",
 			"x.yaml:2: rounds: a list, want a value or a list of values",
@@ -285,7 +290,8 @@ cells:
 	} {
 		args := append([]string{"sweep", "dir/x.yaml"}, c.args...)
 		got, x, err := expandExperiment(Root(), args)
-		if want := slices.Concat([]string{"sweep"}, c.want, c.args); err != nil || x == nil || !slices.Equal(got, want) {
+		want := slices.Concat([]string{"sweep"}, c.want, c.args)
+		if err != nil || x == nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v\n%q, want\n%q", args, err, got, want)
 		}
 	}
