@@ -282,7 +282,8 @@ cells:
 		{
 			[]string{"--method", "fedau", "--gamma=1", "--out", "o.yaml", "--trace", "t", "--rates", "r", "--nets=n"},
 			[]string{
-				"--alpha=0.1,1e-1", "--seeds=3-5", "--leaf-iid=true", "--data=npz:dir/own.npz", "--base=5,6", "--cell=one: chain=dir/c.csv",
+				"--alpha=0.1,1e-1", "--seeds=3-5", "--leaf-iid=true", "--data=npz:dir/own.npz", "--base=5,6",
+				"--cell=one: chain=dir/c.csv",
 			},
 		},
 	} {
