@@ -54,7 +54,8 @@ func TestSettingLists(t *testing.T) {
 		{nil, nil, nil},
 		{
 			[]string{"--alpha=0.10", "--leaf-iid"},
-			Given{{Name: "alpha", Value: "0.1"}, {Name: "leaf-iid", Value: "true"}}, nil,
+			Given{{Name: "alpha", Value: "0.1"}, {Name: "leaf-iid", Value: "true"}},
+			nil,
 		},
 		{[]string{"--alpha=0.1, 3e-1", "--clip=none,1"}, nil, []List{
 			{"alpha", []string{"0.1", "0.3"}}, {"clip", []string{"none", "1"}},
