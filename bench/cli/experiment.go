@@ -123,8 +123,11 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 		if given[k.name] {
 			continue
 		}
-		f := fs.Lookup(k.name)
-		for _, value := range k.values {
+		f, values := fs.Lookup(k.name), k.values
+		if f == nil || settings.IsSetting(f) && !settings.TakesCommas(f) { // nil: the parameter of a method in a file
+			values = []string{strings.Join(values, ",")}
+		}
+		for _, value := range values {
 			if f != nil && f.Value.Type() == "stringSlice" && k.list {
 				value = settings.JoinList([]string{value})
 			}

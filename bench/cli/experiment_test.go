@@ -275,16 +275,15 @@ cells:
 	for _, c := range []struct{ args, want []string }{
 		{nil, []string{
 			"--methods=mifa", "--methods=dir/own.py", `--methods="dir/a,b.py"`, "--methods=/abs.py",
-			"--alpha=0.1", "--alpha=1e-1", "--seeds=3-5", "--leaf-iid=true", "--trace=dir/x.csv",
-			"--trace=dir/y,z.csv", "--rates=mifa=0.1", "--rates=dir/r.csv", "--data=npz:dir/own.npz", "--base=5",
-			"--base=6",
+			"--alpha=0.1,1e-1", "--seeds=3-5", "--leaf-iid=true", "--trace=dir/x.csv",
+			"--trace=dir/y,z.csv", "--rates=mifa=0.1", "--rates=dir/r.csv", "--data=npz:dir/own.npz", "--base=5,6",
 			`--cell=one: gamma=5; gamma=6; chain=dir/c.csv; nets=lenet5; nets="conv 4 3x3, linear 2"`,
 		}},
 		{
 			[]string{"--method", "fedau", "--gamma=1", "--out", "o.yaml", "--trace", "t", "--rates", "r", "--nets=n"},
 			[]string{
-				"--alpha=0.1", "--alpha=1e-1", "--seeds=3-5", "--leaf-iid=true", "--data=npz:dir/own.npz", "--base=5",
-				"--base=6", "--cell=one: chain=dir/c.csv",
+				"--alpha=0.1,1e-1", "--seeds=3-5", "--leaf-iid=true", "--data=npz:dir/own.npz", "--base=5,6",
+				"--cell=one: chain=dir/c.csv",
 			},
 		},
 	} {
