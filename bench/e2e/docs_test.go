@@ -315,6 +315,8 @@ func docsSmall(args []string) []string {
 	case path == "rollcall track run", path == "rollcall method check" && missing != nil,
 		is("check"), is("slurm") && !is("dry-run"), is("collect"):
 		return nil
+	case cmd.Name() == "sweep" && strings.HasSuffix(first, ".yaml"): // whose data and methods are in the file
+		return append(args, "--rounds=3", "--seeds=3", "--device=cpu")
 	case path == "rollcall demo": // its sweep
 		return docsSmall(strings.Fields("sweep --name demo --methods fedau,mifa --availability sine --data synthetic " +
 			"--nets lenet5"))
@@ -344,7 +346,7 @@ func docsSmall(args []string) []string {
 			values = list.GetSlice()
 		}
 		limit, isNumber := docsNumbers[f.Name]
-		now, err := strconv.Atoi(f.Value.String())
+		now, err := strconv.Atoi(strings.Join(values, ",")) // one, also of a list
 		set := f.Changed
 		switch f.Name {
 		case "clients":
