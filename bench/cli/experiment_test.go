@@ -34,7 +34,7 @@ func TestWrongExperiments(t *testing.T) {
 		{"- mifa\n", "x.yaml:1: a list, want keys with values, such as rounds: 20"},
 		{
 			"methods: [mifa\n",
-			"x.yaml:2: no YAML: did not find expected ',' or ']'",
+			"x.yaml:1: no YAML: did not find expected ',' or ']'",
 		},
 		{
 			methods + "gama: 0.1\n",

@@ -1,12 +1,21 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"rollcall/bench/many"
 	"rollcall/bench/settings"
+	"rollcall/bench/settings/settingstest"
+	"rollcall/internal/files"
 	"rollcall/internal/must"
+	"rollcall/nets/models"
+	"rollcall/results/safetensors"
 )
 
 // What cells train with: --like's work for all methods, their own rates unless said otherwise, and every flag where it
@@ -37,7 +46,7 @@ func TestSweepSettings(t *testing.T) {
 				"fedar: net=cnn-cafed availability=sine|fedar: net=cnn-cafed",
 		},
 	} {
-		cells := cellsOfSweep(t, c.line)
+		cells := cellsOfSweep(t, strings.Fields(c.line))
 		want := strings.Split(c.want, "|")
 		if len(cells) != len(want) {
 			t.Errorf("%s: %d cells, want %d", c.line, len(cells), len(want))
@@ -58,11 +67,78 @@ func TestSweepSettings(t *testing.T) {
 	}
 }
 
-func cellsOfSweep(t *testing.T, line string) (cells []many.Cell) {
+// Every setting may be a list: its cells differ in that setting alone, and in what it implies; in a file as by flags.
+func TestEverySettingIsAList(t *testing.T) {
+	t.Chdir(t.TempDir())
+	settingstest.WriteFiles(t, ".")
+	model := must.Get(models.New("lenet5"))(t)
+	must.OK(t, files.WriteFile("W", func(w io.Writer) error {
+		return safetensors.Write(w, nil, settings.Tensors(model, model.Init(models.Torch, 77)))
+	}))
+	keys := map[string]string{"method": "methods", "net": "nets"}
+	for _, r := range settings.Rows() {
+		if r.Apart || r.Name == "preset" || r.Name == "data" {
+			continue // Apart may have one value alone; the two others set the defaults of many settings
+		}
+		t.Run(r.Name, func(t *testing.T) {
+			base := settingstest.Context(&r)
+			if r.Name == "trace-sample" {
+				base["availability"], base["trace"] = "trace", "A"
+			}
+			first := must.Get(settings.Resolve(settingstest.Small(base, "")))(t)
+			values := []string{first.Get(r.Name)}
+			for _, value := range settingstest.SecondValues(&r, base) {
+				if value != values[0] {
+					values = append(values, value)
+					break
+				}
+			}
+			delete(base, r.Name)
+			var flags []string
+			var text strings.Builder
+			for name, value := range settingstest.Small(base, "").All() {
+				if name == r.Name {
+					continue
+				}
+				flags = append(flags, "--"+cmp.Or(keys[name], name)+"="+value)
+				fmt.Fprintf(&text, "%s: %q\n", cmp.Or(keys[name], name), value)
+			}
+			for _, value := range values {
+				flags = append(flags, "--"+cmp.Or(keys[r.Name], r.Name)+"="+value)
+			}
+			fmt.Fprintf(&text, "%s: [%q, %q]\n", cmp.Or(keys[r.Name], r.Name), values[0], values[1])
+			must.OK(t, os.WriteFile("x.yaml", []byte(text.String()), 0o666))
+			line, _, err := expandExperiment(Root(), []string{"sweep", "x.yaml"})
+			must.OK(t, err)
+			for _, args := range [][]string{flags, line[1:]} {
+				cells := cellsOfSweep(t, args)
+				if len(cells) != 2 {
+					t.Fatalf("%q: %d cells, want 2", args, len(cells))
+				}
+				implied := []string{r.Name}
+				for _, set := range r.Overrides {
+					implied = append(implied, set.Name)
+				}
+				a, b := cells[0].Settings.Values(), cells[1].Settings.Values()
+				for name := range a {
+					_, reads := cells[1].Settings.Uses(name)
+					if reads && a[name] != b[name] && !slices.Contains(implied, name) {
+						t.Errorf("%q: --%s is %s and %s, want --%s alone to differ", args, name, a[name], b[name], r.Name)
+					}
+				}
+				if a[r.Name] != values[0] || b[r.Name] != values[1] {
+					t.Errorf("%q: --%s is %s and %s, want %q", args, r.Name, a[r.Name], b[r.Name], values)
+				}
+			}
+		})
+	}
+}
+
+func cellsOfSweep(t *testing.T, line []string) (cells []many.Cell) {
 	t.Helper()
 	a := &app{stdout: &strings.Builder{}, stderr: &strings.Builder{}}
 	cmd := a.sweepCommand()
-	must.OK(t, cmd.ParseFlags(strings.Fields(line)))
+	must.OK(t, cmd.ParseFlags(line))
 	fs := cmd.Flags()
 	list := func(name string) []string {
 		values := must.Get(fs.GetStringSlice(name))(t)
@@ -75,7 +151,7 @@ func cellsOfSweep(t *testing.T, line string) (cells []many.Cell) {
 	w.Given, w.Lists = settings.ListsBy(fs)
 	_, cells, err := w.Cells()
 	if err != nil {
-		t.Fatalf("%s: %v", line, err)
+		t.Fatalf("%q: %v", line, err)
 	}
 	return cells
 }

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v3"
 
 	"rollcall/bench/cli"
 	"rollcall/datasets"
