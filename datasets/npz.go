@@ -339,11 +339,18 @@ func (f *npz) describeSamples(e *zip.File, part int) error {
 	switch n := a.Shape[0]; {
 	case n < 1 || n > npzMostSamples:
 		return fmt.Errorf("shape %v, want 1 … %d samples", a.Shape, npzMostSamples)
-	case dims == 4 && (shape[0] == 1 || shape[0] == 3) && shape[2] > 4:
+	case dims == 4 && channelsFirst(shape):
 		return fmt.Errorf("shape %v has the channels first, want [n,H,W,C]: x.transpose(0, 2, 3, 1)", a.Shape)
 	}
 	f.float, f.shapes[part], f.samples[part] = float, slices.Clone(shape), a.Shape[0]
 	return nil
+}
+
+// channelsFirst reports whether samples are images as PyTorch has them, [C,H,W]: one or three, and two sides of about
+// the same length. Rows of features, [1,1,F], and series, [1,T,F], are none.
+func channelsFirst(shape []int) bool {
+	c, h, w := shape[0], shape[1], shape[2]
+	return (c == 1 || c == 3) && min(h, w) > 4 && max(h, w) <= 2*min(h, w)
 }
 
 // readLabels reads the labels of n samples.
