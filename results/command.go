@@ -12,26 +12,30 @@ import (
 // Command returns a line for a POSIX shell that trains the runs of a cell again, below another output folder, to the
 // same numbers if this program and machine compute such: `rollcall run --id …`, for several seeds in a loop. The id has
 // the hash of all settings, so that a line that misses one is refused. It is empty if a run.json is missing, which has
-// what the runs read. A method in a file has the name that it was given, and a file its path at that time.
+// what the runs read, and where their files were. Of files of which an older program has kept no path, the line has
+// the names alone.
 func (c *Cell) Command() string {
 	if len(c.Runs) == 0 || slices.ContainsFunc(c.Runs, func(r Run) bool { return r.Info == nil }) {
 		return ""
 	}
 	first := &c.Runs[0]
 	settings := first.Settings()
-	method := c.Method
-	if _, own := settings["method-sha256"]; own {
-		method += ".py"
-	}
 	words := []string{"rollcall", "run"}
-	flag := func(name, value string) { words = append(words, "--"+name, files.ShellQuoted(value)) }
+	flag := func(name, value string) {
+		if path := first.Info.Files[name]; path != "" {
+			value = path
+		} else if _, own := settings["method-sha256"]; own && name == "method" {
+			value += ".py"
+		}
+		words = append(words, "--"+name, files.ShellQuoted(value))
+	}
 	id := filepath.ToSlash(filepath.Join(first.Table, filepath.Base(filepath.Dir(first.Dir)))) + "/seed-"
 	seed := fmt.Sprint(first.Seed)
 	if len(c.Runs) > 1 {
 		seed = "$seed"
 	}
 	words = append(words, "--id", files.ShellQuoted(id)+seed)
-	flag("method", method)
+	flag("method", c.Method)
 	flag("data", c.Data)
 	flag("availability", c.Availability)
 	net := c.Net

@@ -66,9 +66,13 @@ type RunInfo struct {
 	Settings     any       `json:"settings"`
 	Unused       any       `json:"settings_of_no_use,omitempty"` // settings of the column params that name no run
 	SettingsHash string    `json:"settings_hash"`                // [Hash] of Settings; set by [WriteRunInfo]
-	Seed         uint32    `json:"seed"`
-	Data         string    `json:"data"`          // the data set trained on
-	DataChecksum string    `json:"data_checksum"` // kind:digits, see [OfSeed]
+	// The files that settings name: their paths, as a command line has them. They are in no hash.
+	Files map[string]string `json:"files,omitempty"`
+	// A command line that repeats the run, see [Cell.Command]. It is empty in the run.json of older programs.
+	Command      string `json:"command,omitempty"`
+	Seed         uint32 `json:"seed"`
+	Data         string `json:"data"`          // the data set trained on
+	DataChecksum string `json:"data_checksum"` // kind:digits, see [OfSeed]
 	// Of a data set in a file of the user: the mean and the standard deviation of each channel of its training images,
 	// scaled to [0, 1], with which images are normalised.
 	DataMean     []float32 `json:"data_mean,omitempty"`

@@ -133,6 +133,15 @@ func Revisions(s *settings.Settings, engine int) results.Revisions {
 	}
 }
 
+// command returns the command line that repeats the run of info.
+func (x *Experiment) command(info results.RunInfo) string {
+	info.Settings = x.Settings.Named()
+	row := x.row(nets.Info{})
+	run := results.Run{Dir: x.Dir, Setup: row.Setup, Params: row.Params, Seed: x.Seed, Info: &info}
+	cell := results.Cell{CellKey: run.Key(), Runs: []results.Run{run}}
+	return cell.Command()
+}
+
 // row returns a row of the curve with its names only. The caller adds round, losses, accuracies and times.
 func (x *Experiment) row(engine nets.Info) results.CurveRow {
 	s := &x.Settings

@@ -160,6 +160,8 @@ func (t *trainer) info(err error) results.RunInfo {
 	if n := len(t.rows); n < len(t.earlier) && t.earlier[n].Round <= t.done {
 		info.Rounds = t.earlier[n].Round - 1
 	}
+	info.Files = t.x.Settings.Files()
+	info.Command = t.x.command(info)
 	if file, _ := datasets.Own(t.x.Settings.Data); file != "" {
 		info.DataMean, info.DataStd = t.ses.Data.Train.Mean, t.ses.Data.Train.Std
 	}

@@ -121,10 +121,10 @@ func TestLaterParameter(t *testing.T) {
 			t.Errorf("%s: hash %s, with momentum 0 %s and 0.5 %s, want the first two alike", method,
 				results.Hash(plain), results.Hash(zero), results.Hash(half))
 		}
-		if _, named := zero.named()["server-momentum"]; named == later {
+		if _, named := zero.Named()["server-momentum"]; named == later {
 			t.Errorf("%s: momentum 0 in run.json: %t, want %t", method, named, !later)
 		}
-		if _, named := half.named()["server-momentum"]; !named {
+		if _, named := half.Named()["server-momentum"]; !named {
 			t.Errorf("%s: no momentum 0.5 in run.json, want it there", method)
 		}
 	}
@@ -135,7 +135,7 @@ func TestEverySettingInRunFile(t *testing.T) {
 	for _, method := range algos.Names() {
 		for _, data := range []string{"cifar10", "leaf"} {
 			s := must.Get(Defaults(method, "code", data))(t)
-			used := s.named()
+			used := s.Named()
 			for _, r := range Rows() {
 				name := cmp.Or(results.FileSettings[r.Name], r.Name) // of files the content names the run, not the path
 				_, looks := s.Uses(r.Name)
@@ -154,7 +154,7 @@ func TestEverySettingInRunFile(t *testing.T) {
 				continue
 			}
 			must.OK(t, s.Set("fedawe-model", "last"))
-			if got := fmt.Sprint(s.Unnamed()); got != "map[fedawe-model:last]" || s.named()["fedawe-model"] != nil {
+			if got := fmt.Sprint(s.Unnamed()); got != "map[fedawe-model:last]" || s.Named()["fedawe-model"] != nil {
 				t.Errorf("%s on %s: given --fedawe-model: apart %s, want it there alone", method, data, got)
 			}
 		}

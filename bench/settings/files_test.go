@@ -65,7 +65,7 @@ func TestReadInit(t *testing.T) {
 		t.Errorf("hashes %s, %s of the same content elsewhere, %s without, want the first two alike",
 			results.Hash(s), results.Hash(other), results.Hash(plain))
 	}
-	if used := s.named(); used["init-sha256"] != s.InitSum || len(s.InitSum) != 64 || used["init"] != nil {
+	if used := s.Named(); used["init-sha256"] != s.InitSum || len(s.InitSum) != 64 || used["init"] != nil {
 		t.Errorf("run.json: init-sha256 %v, init %v, want the checksum alone", used["init-sha256"], used["init"])
 	}
 	if got := s.Params().Get("init-from"); got != path {
@@ -245,7 +245,7 @@ func TestSplitFile(t *testing.T) {
 		t.Errorf("hashes %s, of the same content %s, of other content %s, want the first two alike", results.Hash(s),
 			results.Hash(same), results.Hash(other))
 	}
-	if used := s.named(); used["split"] != "file" || used["split-sha256"] != s.SplitSum || len(s.SplitSum) != 64 ||
+	if used := s.Named(); used["split"] != "file" || used["split-sha256"] != s.SplitSum || len(s.SplitSum) != 64 ||
 		used["alpha"] != nil || strings.Contains(fmt.Sprint(used), path) {
 		t.Errorf("settings %v, want split file and its checksum, without path and alpha", used)
 	}
@@ -259,7 +259,7 @@ func TestSplitFile(t *testing.T) {
 	even := s
 	must.OK(t, even.Set("split", "even"))
 	if plain := must.Get(resolved("split=even"))(t); results.Hash(even) != results.Hash(plain) || even.SplitFile != "" {
-		t.Errorf("then cut evenly: %v, want no file", even.named())
+		t.Errorf("then cut evenly: %v, want no file", even.Named())
 	}
 	// No draw decides what the clients hold, until one does.
 	if names := s.UngivenSeeds(); slices.Contains(names, "seed-split") {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"path/filepath"
 
 	"rollcall/algos"
 	"rollcall/datasets"
@@ -12,11 +13,11 @@ import (
 // MarshalJSON returns the settings for run.json: every setting that the run reads, including those at their defaults.
 // The hash of this text names the folder of a run. So a changed default changes the name, and a parameter of another
 // method does not, nor a setting that came later at the value at which runs are as they were before it.
-func (s Settings) MarshalJSON() ([]byte, error) { return json.Marshal(s.named()) }
+func (s Settings) MarshalJSON() ([]byte, error) { return json.Marshal(s.Named()) }
 
-// named returns the settings that name the run. A file stands there with the checksum of its content, which decides
+// Named returns the settings that name the run. A file stands there with the checksum of its content, which decides
 // what the run computes, in place of its path.
-func (s *Settings) named() map[string]any {
+func (s *Settings) Named() map[string]any {
 	all := map[string]any{}
 	for _, r := range rows() {
 		if !r.names(s) {
@@ -46,6 +47,30 @@ func (s *Settings) named() map[string]any {
 		all["data-sha256"] = sum
 	}
 	return all
+}
+
+// Files returns the paths of the files that the settings name, absolute, as the flags of a command line have them: of a
+// method, a data set, a split, a trace, chains and initial weights. It is nil without any.
+func (s *Settings) Files() map[string]string {
+	paths := map[string]string{}
+	add := func(name, path string) {
+		if abs, err := filepath.Abs(path); path != "" && err == nil {
+			paths[name] = abs
+		}
+	}
+	add("method", algos.Of(s.Method).Program)
+	for name := range results.FileSettings {
+		if _, reads := s.Uses(name); reads {
+			add(name, s.Get(name))
+		}
+	}
+	if file, _ := datasets.Own(s.Data); file != "" {
+		paths["data"] = file
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return paths
 }
 
 // Unnamed returns the settings that the column params of the curve has and that do not name the run, nil for none: a

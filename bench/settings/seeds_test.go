@@ -27,7 +27,7 @@ func seeded(pairs ...string) (Settings, error) {
 func TestOwnSeedNamesRun(t *testing.T) {
 	plain := must.Get(seeded())(t)
 	for _, name := range SeedNames() {
-		if own := plain.named()[name]; own != nil {
+		if own := plain.Named()[name]; own != nil {
 			t.Errorf("--%s is not given: in run.json %v, want none there", name, own)
 		}
 		for _, value := range []string{"0", "7", "1000000", "4294967295"} { // not 1e+06, nor 4.294967295e+09
@@ -36,7 +36,7 @@ func TestOwnSeedNamesRun(t *testing.T) {
 				t.Errorf("--%s %s: %v", name, value, err)
 				continue
 			}
-			used := s.named()
+			used := s.Named()
 			if used[name] != value || s.Params().Get(name) != value || results.Hash(s) == results.Hash(plain) {
 				t.Errorf("--%s %s: in run.json %v, params %q, another name %t, want %s in all", name, value, used[name],
 					s.Params(), results.Hash(s) != results.Hash(plain), value)
