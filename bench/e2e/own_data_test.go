@@ -89,6 +89,10 @@ func TestOwnData(t *testing.T) {
 	if o := passAlone(t, line(elsewhere)...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("the same file elsewhere: %q, want the run kept", o.stdout)
 	}
+	// The command that repeats the run has the name of the file, which does not say where it is.
+	if o := passAlone(t, "results", "show", filepath.Dir(first)); !strings.Contains(o.stdout, "--data npz:pictures.npz ") {
+		t.Errorf("results show: %s, want --data npz:pictures.npz in it", o.stdout)
+	}
 	var info struct {
 		Settings           map[string]any
 		Mean               []float64 `json:"data_mean"`
