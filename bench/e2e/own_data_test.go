@@ -89,6 +89,10 @@ func TestOwnData(t *testing.T) {
 	if o := passAlone(t, line(elsewhere)...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("the same file elsewhere: %q, want the run kept", o.stdout)
 	}
+	// The command that repeats the run has the name of the file, which does not say where it is.
+	if o := passAlone(t, "results", "show", filepath.Dir(first)); !strings.Contains(o.stdout, "--data npz:pictures.npz ") {
+		t.Errorf("results show: %s, want --data npz:pictures.npz in it", o.stdout)
+	}
 	var info struct {
 		Settings           map[string]any
 		Mean               []float64 `json:"data_mean"`
@@ -157,4 +161,34 @@ func TestOwnDataBomb(t *testing.T) {
 		npzOf("y", []int{n}, make([]uint8, n)))
 	oneLineError(t, alone(t, "run", "--data", "npz:"+file), statusFailure,
 		fmt.Sprintf("x: %d bytes of |u1 of shape [%d 28 28], want at most 67108864 in a file of this size", n*28*28, n))
+}
+
+// What is wrong with the samples themselves is one error before anything is trained, however many runs want them.
+func TestOwnDataDamaged(t *testing.T) {
+	dir := t.TempDir()
+	images, features := writeOwn(t, dir)
+	stored := filepath.Join(dir, "damaged.npz")
+	content := []byte(contents(t, images))
+	content[len(content)/4] ^= 0x55 // in the samples, which come first
+	must.OK(t, os.WriteFile(stored, content, 0o600))
+	nan := filepath.Join(dir, "nan.npz")
+	content = []byte(contents(t, features))
+	copy(content[1024+4:], []byte{0, 0, 0xc0, 0x7f})
+	must.OK(t, os.WriteFile(nan, content, 0o600))
+	for _, c := range []struct{ file, says string }{{stored, "damaged.npz: x: "}, {nan, "nan.npz: x: zip: checksum error"}} {
+		for _, command := range []string{
+			"data verify npz:", "run --data npz:", "sweep --methods mifa,fedau --data npz:",
+			"tune --methods mifa,fedau --data npz:",
+		} {
+			out := filepath.Join(t.TempDir(), "out")
+			args := strings.Fields(command + c.file)
+			if args[0] != "data" {
+				args = append(args, strings.Fields("--clients 4 --rounds 1 --p 1 --local-steps 1 --batch 4 --out "+out)...)
+			}
+			oneLineError(t, alone(t, args...), statusFailure, c.says)
+			if _, err := os.Stat(out); err == nil {
+				t.Errorf("%s: a folder %s, want none", command, out)
+			}
+		}
+	}
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"strings"
 
+	"rollcall/datasets"
 	"rollcall/internal/files"
 )
 
-// MissingError says which data sets of a command are neither on this machine nor to be had from the network. Nothing is
-// trained then: a table without some of its columns is not what was asked for.
+// MissingError says which data sets of a command are neither on this machine nor to be had from the network, and which
+// files of a user's own cannot be read. Nothing is trained then: a table without some of its columns is not what was asked for.
 type MissingError struct{ Sets []error } // one error for each
 
 func (e *MissingError) Error() string {
@@ -17,19 +18,21 @@ func (e *MissingError) Error() string {
 }
 
 // fetch downloads the data sets that runs of the tasks want and that are not on this machine, all before the first run.
+// It reads those in a user's own files, in which anything may be wrong: that is one error, and not one of each run.
 func (p *Pool) fetch(ctx context.Context, table string, tasks []Task, seeds []uint32) error {
 	if p.Keep.Look { // nothing is trained
 		return nil
 	}
 	ses := p.Sessions[0]
 	var there, names []string
-	missing := map[string]error{}
+	missing, e := map[string]error{}, &MissingError{}
 	for i := range tasks {
 		s := &tasks[i].Settings
 		if _, seen := missing[s.Data]; seen {
 			continue
 		}
-		if !ses.Lacks(s) {
+		own, _ := datasets.Own(s.Data)
+		if own == "" && !ses.Lacks(s) {
 			there = append(there, s.Data)
 			continue
 		}
@@ -37,6 +40,21 @@ func (p *Pool) fetch(ctx context.Context, table string, tasks []Task, seeds []ui
 		wanted, err := p.wants(ctx, table, tasks, seeds, s.Data)
 		if err != nil {
 			return err
+		}
+		if own != "" {
+			missing[s.Data] = nil
+			if wanted {
+				err = ses.OpenData(ctx, s, seeds[0])
+			}
+			switch {
+			case ctx.Err() != nil:
+				return err
+			case err != nil:
+				e.Sets = append(e.Sets, err)
+			default:
+				there = append(there, own)
+			}
+			continue
 		}
 		if wanted {
 			if err = ses.Fetch(ctx, s); ctx.Err() != nil {
@@ -47,14 +65,13 @@ func (p *Pool) fetch(ctx context.Context, table string, tasks []Task, seeds []ui
 			names = append(names, s.Data)
 		}
 	}
-	if names == nil {
+	if names == nil && e.Sets == nil {
 		return nil
 	}
 	rest := ""
 	if there = files.Unique(there); there != nil {
 		rest = ", --data " + strings.Join(there, ",") + " trains the rest"
 	}
-	e := &MissingError{}
 	for _, name := range names {
 		e.Sets = append(e.Sets, fmt.Errorf("%w: nothing is trained: rollcall data fetch %s gets it where there is a "+
 			"network, --data-dir names a folder that has it%s", missing[name], name, rest))
