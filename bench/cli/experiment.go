@@ -125,8 +125,8 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 		}
 		f := fs.Lookup(k.name)
 		for _, value := range k.values {
-			if f != nil && f.Value.Type() == "stringSlice" && k.list {
-				value = settings.JoinList([]string{value})
+			if f != nil && f.Value.Type() == "stringSlice" {
+				value = k.element(value)
 			}
 			args = append(args, "--"+k.name+"="+value)
 		}
@@ -138,8 +138,8 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 		var pairs [][2]string
 		for _, k := range c.keys {
 			for _, value := range k.values {
-				if slices.Contains(experimentFlags, k.name) && k.list {
-					value = settings.JoinList([]string{value})
+				if slices.Contains(experimentFlags, k.name) {
+					value = k.element(value)
 				}
 				if !given[k.name] {
 					pairs = append(pairs, [2]string{k.name, value})
@@ -149,6 +149,15 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 		args = append(args, "--cell="+many.JoinNamed(c.name, pairs))
 	}
 	return args
+}
+
+// element returns a value of a list as the flag of the list reads it: in quotes if it has a comma, which the text of a
+// net has without them.
+func (k *experimentKey) element(value string) string {
+	if !k.list || k.name == "nets" {
+		return value
+	}
+	return settings.JoinList([]string{value})
 }
 
 // readExperiment reads a file. Whether a key is a flag of sweep, and its value one of that flag, the command says: see

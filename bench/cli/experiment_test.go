@@ -273,7 +273,7 @@ cells:
 			"--alpha=0.1", "--alpha=1e-1", "--seeds=3-5", "--leaf-iid=true", "--trace=dir/x.csv",
 			"--trace=dir/y,z.csv", "--rates=mifa=0.1", "--rates=dir/r.csv", "--data=npz:dir/own.npz", "--base=5",
 			"--base=6",
-			`--cell=one: gamma=5; gamma=6; chain=dir/c.csv; nets=lenet5; nets="conv 4 3x3, linear 2"`,
+			`--cell=one: gamma=5; gamma=6; chain=dir/c.csv; nets=lenet5; nets=conv 4 3x3, linear 2`,
 		}},
 		{
 			[]string{"--method", "fedau", "--gamma=1", "--out", "o.yaml", "--trace", "t", "--rates", "r", "--nets=n"},
