@@ -123,11 +123,11 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 		if given[k.name] {
 			continue
 		}
-		f := fs.Lookup(k.name)
-		for _, value := range k.values {
-			if f != nil && f.Value.Type() == "stringSlice" {
-				value = k.element(value)
-			}
+		values := k.elements(fs)
+		if f := fs.Lookup(k.name); f == nil || settings.IsSetting(f) && !settings.TakesCommas(f) {
+			values = []string{strings.Join(values, ",")} // nil: the parameter of a method in a file
+		}
+		for _, value := range values {
 			args = append(args, "--"+k.name+"="+value)
 		}
 	}
@@ -137,10 +137,7 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 	for _, c := range x.cells {
 		var pairs [][2]string
 		for _, k := range c.keys {
-			for _, value := range k.values {
-				if slices.Contains(experimentFlags, k.name) {
-					value = k.element(value)
-				}
+			for _, value := range k.elements(fs) {
 				if !given[k.name] {
 					pairs = append(pairs, [2]string{k.name, value})
 				}
@@ -151,13 +148,18 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 	return args
 }
 
-// element returns a value of a list as the flag of the list reads it: in quotes if it has a comma, which the text of a
-// net has without them.
-func (k *experimentKey) element(value string) string {
-	if !k.list || k.name == "nets" {
-		return value
+// elements returns the values as a list of the command line has them: those of a list in quotes if they have a comma,
+// but for nets, and for settings that have a flag for each of their values.
+func (k *experimentKey) elements(fs *pflag.FlagSet) []string {
+	f := fs.Lookup(k.name)
+	if !k.list || k.name == "nets" || f != nil && settings.TakesCommas(f) {
+		return k.values
 	}
-	return settings.JoinList([]string{value})
+	var quoted []string
+	for _, value := range k.values {
+		quoted = append(quoted, settings.JoinList([]string{value}))
+	}
+	return quoted
 }
 
 // readExperiment reads a file. Whether a key is a flag of sweep, and its value one of that flag, the command says: see
@@ -333,7 +335,8 @@ func (x *experiment) key(name string, line int, value *yaml.Node, left *int) (ex
 		if n, err = x.resolve(n, left); err != nil {
 			return k, err
 		}
-		if n.Kind != yaml.ScalarNode || isNull(n) || n.Style&yaml.TaggedStyle != 0 || strings.ContainsAny(n.Value, "\r\n") {
+		if n.Kind != yaml.ScalarNode || isNull(n) || n.Style&yaml.TaggedStyle != 0 ||
+			strings.ContainsAny(n.Value, "\r\n") {
 			return k, x.wrong(max(n.Line, line), "%s: %s, want a value or a list of values", name, kindOf(n))
 		}
 		k.values = append(k.values, x.below(name, n.Value))

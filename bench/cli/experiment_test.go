@@ -20,10 +20,11 @@ func TestWrongExperiments(t *testing.T) {
 	must.OK(t, os.Mkdir("dir.yaml", 0o777))
 	known := strings.Join(algos.Names(), ", ")
 	const methods = "methods: mifa\n"
-	bomb := "a: &a [1,2,3,4,5,6,7,8,9,0]\n"
-	for _, name := range []string{"b", "c", "d", "e"} {
-		before := "*" + string(name[0]-1)
-		bomb += name + ": &" + name + " [" + strings.Repeat(before+",", 9) + before + "]\n"
+	const bomb = "a: &a [1,2,3,4,5,6,7,8,9,0]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b]\n"
+	// Each of the cells, which are short, has a list that is long.
+	long := "a: &a [" + numbers(900) + "]\ncells:\n" + strings.Repeat("  - {name: NAME, gamma: *a}\n", 30)
+	for i := range 30 {
+		long = strings.Replace(long, "NAME", "c"+strconv.Itoa(i), 1)
 	}
 	for _, c := range []struct{ text, want string }{
 		{"", "x.yaml: empty, want keys such as methods: [fedavg-active, fedawe]"},
@@ -83,7 +84,10 @@ func TestWrongExperiments(t *testing.T) {
 			methods + "like: [fedawe, fedar]\n",
 			"x.yaml:2: like: 2 values, want one",
 		},
-		{methods + "device: cpu\n", "x.yaml:2: device: says where or how to train, want it on the command line: --device"},
+		{
+			methods + "device: cpu\n",
+			"x.yaml:2: device: says where or how to train, want it on the command line: --device",
+		},
 		{methods + "help: true\n", "x.yaml:2: help: says where or how to train, want it on the command line: --help"},
 		{methods + "\trounds: 5\n", "x.yaml:2: a tab before the text, want spaces, as YAML has it"},
 		{
@@ -96,6 +100,7 @@ func TestWrongExperiments(t *testing.T) {
 			methods + bomb,
 			"x.yaml:3: b: a list, want a value or a list of values",
 		},
+		{long, "x.yaml:1: more than 20000 values, want fewer"},
 		{
 			methods + "rounds: &r [*r]\n",
 			"x.yaml:2: rounds: a list, want a value or a list of values",
@@ -265,27 +270,29 @@ cells:
     gamma: *b
     chain: c.csv
     net: [lenet5, 'conv 4 3x3, linear 2']
+    split: [even, 'file:a,b.csv']
 `
 	must.OK(t, os.WriteFile("dir/x.yaml", []byte(text), 0o666))
 	for _, c := range []struct{ args, want []string }{
 		{nil, []string{
 			"--methods=mifa", "--methods=dir/own.py", `--methods="dir/a,b.py"`, "--methods=/abs.py",
-			"--alpha=0.1", "--alpha=1e-1", "--seeds=3-5", "--leaf-iid=true", "--trace=dir/x.csv",
-			"--trace=dir/y,z.csv", "--rates=mifa=0.1", "--rates=dir/r.csv", "--data=npz:dir/own.npz", "--base=5",
-			"--base=6",
-			`--cell=one: gamma=5; gamma=6; chain=dir/c.csv; nets=lenet5; nets=conv 4 3x3, linear 2`,
+			"--alpha=0.1,1e-1", "--seeds=3-5", "--leaf-iid=true", "--trace=dir/x.csv",
+			"--trace=dir/y,z.csv", "--rates=mifa=0.1", "--rates=dir/r.csv", "--data=npz:dir/own.npz", "--base=5,6",
+			`--cell=one: gamma=5; gamma=6; chain=dir/c.csv; nets=lenet5; nets=conv 4 3x3, linear 2; ` +
+				`split=even; split="file:dir/a,b.csv"`,
 		}},
 		{
 			[]string{"--method", "fedau", "--gamma=1", "--out", "o.yaml", "--trace", "t", "--rates", "r", "--nets=n"},
 			[]string{
-				"--alpha=0.1", "--alpha=1e-1", "--seeds=3-5", "--leaf-iid=true", "--data=npz:dir/own.npz", "--base=5",
-				"--base=6", "--cell=one: chain=dir/c.csv",
+				"--alpha=0.1,1e-1", "--seeds=3-5", "--leaf-iid=true", "--data=npz:dir/own.npz", "--base=5,6",
+				`--cell=one: chain=dir/c.csv; split=even; split="file:dir/a,b.csv"`,
 			},
 		},
 	} {
 		args := append([]string{"sweep", "dir/x.yaml"}, c.args...)
 		got, x, err := expandExperiment(Root(), args)
-		if want := slices.Concat([]string{"sweep"}, c.want, c.args); err != nil || x == nil || !slices.Equal(got, want) {
+		want := slices.Concat([]string{"sweep"}, c.want, c.args)
+		if err != nil || x == nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v\n%q, want\n%q", args, err, got, want)
 		}
 	}

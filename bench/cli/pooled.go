@@ -420,7 +420,9 @@ func (s *pooled) taskCommand() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slurm: %w", err)
 	}
-	words := append([]string{program}, s.words(func(f *pflag.Flag) bool { return !slices.Contains(jobFlags, f.Name) })...)
+	words := append([]string{program}, s.words(func(f *pflag.Flag) bool {
+		return !slices.Contains(jobFlags, f.Name)
+	})...)
 	// A task that has cards trains on all of them, and never on the processor because a card cannot be used.
 	if slurm.Cards(s.gres) > 0 && !s.cmd.Flags().Changed("device") {
 		words = append(words, "--device=cuda:all")

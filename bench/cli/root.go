@@ -72,8 +72,8 @@ In a list, commas separate the values, and no value is there twice.`,
 		return tidyLists(cmd.Flags())
 	}
 	root.AddCommand(
-		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.initCommand(), a.tuneCommand(), a.resultsCommand(),
-		a.reportCommand(), a.demoCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(),
+		a.runCommand(), a.tableCommand(), a.figureCommand(), a.sweepCommand(), a.initCommand(), a.tuneCommand(),
+		a.resultsCommand(), a.reportCommand(), a.demoCommand(), a.benchCommand(), a.trackCommand(), a.methodCommand(),
 		a.availabilityCommand(), a.scenarioCommand(), a.dataCommand(), a.devicesCommand(), a.versionCommand(),
 	)
 	for _, c := range root.Commands() { // commands below these, such as those of track, do it for themselves

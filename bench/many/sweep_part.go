@@ -188,7 +188,7 @@ func (p *sweepPart) validate() error {
 		}
 	}
 	for _, l := range p.Lists {
-		if i := slices.IndexFunc(settings.Rows(), func(r settings.Row) bool { return r.Name == l.Name && r.Apart }); i >= 0 {
+		if slices.ContainsFunc(settings.Rows(), func(r settings.Row) bool { return r.Name == l.Name && r.Apart }) {
 			return settings.Usagef("--%s: the runs are the same at every value, want one", l)
 		}
 	}
@@ -290,7 +290,8 @@ func (p *sweepPart) useless(used map[string]bool, c *sweepCells) error {
 	maps.Copy(c.used, used)
 	for _, l := range p.lists() {
 		if !used[l.Name] && slices.Contains(p.own, l.Name) {
-			return settings.Usagef("--%s: of no use in these cells, want it with %s, or not at all", l, settings.UsedIn(l.Name))
+			return settings.Usagef("--%s: of no use in these cells, want it with %s, or not at all", l,
+				settings.UsedIn(l.Name))
 		}
 	}
 	return nil

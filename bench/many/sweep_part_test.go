@@ -67,7 +67,7 @@ func TestSweepLists(t *testing.T) {
 		"nowhere in a":    {w("a: q=0.1"), 0, "", "cell a: --q 0.1: of no use in these cells", ""},
 		"impossible":      {w("a: gamma=7"), 0, "", "cell a: --gamma 7: want 0 … 1", ""},
 		"twice a":         {w("a: gamma=0.1", "a: gamma=0.2"), 0, "", "--cell: a twice", ""},
-		"apart":           {lists(w(), "eval-train-rounds=all,last"), 0, "", "the runs are the same at every value", ""},
+		"apart":           {lists(w(), "eval-train-rounds=all,last"), 0, "", "the same at every value", ""},
 		"too many":        {tooMany, 0, "", "more than 10000 cells", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,6 +94,13 @@ func newSettingList(r *Row, values *[]string) *settingList {
 	}}
 }
 
+// Set implements [pflag.Value]. As of a setting with one value, of a flag that is repeated the last counts, unless only
+// several flags can give several values.
+func (l *settingList) Set(text string) error {
+	l.given = l.given && l.whole
+	return l.listValue.Set(text)
+}
+
 // anyText reports whether a value may be any text, with commas in it.
 func (r *Row) anyText() bool { return r.Kind == algos.Word && r.Words == nil }
 

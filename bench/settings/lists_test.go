@@ -44,6 +44,41 @@ func TestSeedLists(t *testing.T) {
 	}
 }
 
+// A setting takes several values with commas, or flags where a comma may be in the value; else the last flag counts.
+func TestSettingLists(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		given Given
+		lists []List
+	}{
+		{nil, nil, nil},
+		{
+			[]string{"--alpha=0.10", "--leaf-iid"},
+			Given{{Name: "alpha", Value: "0.1"}, {Name: "leaf-iid", Value: "true"}},
+			nil,
+		},
+		{[]string{"--alpha=0.1, 3e-1", "--clip=none,1"}, nil, []List{
+			{"alpha", []string{"0.1", "0.3"}}, {"clip", []string{"none", "1"}},
+		}},
+		{[]string{`--split="file:a,b",even`}, nil, []List{{"split", []string{"file:a,b", "even"}}}},
+		{[]string{"--rounds=3,4", "--rounds=5"}, Given{{Name: "rounds", Value: "5"}}, nil},
+		{[]string{"--trace=a,b.csv"}, Given{{Name: "trace", Value: "a,b.csv"}}, nil},
+		{[]string{"--trace=a,b.csv", "--trace=c"}, nil, []List{{"trace", []string{"a,b.csv", "c"}}}},
+	} {
+		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+		AddLists(fs)
+		if err := fs.Parse(c.args); err != nil {
+			t.Fatalf("%q: %v", c.args, err)
+		}
+		given, lists := ListsBy(fs)
+		if !slices.Equal(given, c.given) || !slices.EqualFunc(lists, c.lists, func(a, b List) bool {
+			return a.Name == b.Name && slices.Equal(a.Values, b.Values)
+		}) {
+			t.Errorf("%q: %v and %v, want %v and %v", c.args, given, lists, c.given, c.lists)
+		}
+	}
+}
+
 // What a flag prints, the flag reads again to the same values: tasks of --slurm are given it.
 func TestListsReadAgain(t *testing.T) {
 	rates, seeds := []float64{0.1}, []uint32{3}
