@@ -123,14 +123,11 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 		if given[k.name] {
 			continue
 		}
-		f, values := fs.Lookup(k.name), k.values
-		if f == nil || settings.IsSetting(f) && !settings.TakesCommas(f) { // nil: the parameter of a method in a file
-			values = []string{strings.Join(values, ",")}
+		values := k.elements(fs)
+		if f := fs.Lookup(k.name); f == nil || settings.IsSetting(f) && !settings.TakesCommas(f) {
+			values = []string{strings.Join(values, ",")} // nil: the parameter of a method in a file
 		}
 		for _, value := range values {
-			if f != nil && f.Value.Type() == "stringSlice" && k.list {
-				value = settings.JoinList([]string{value})
-			}
 			args = append(args, "--"+k.name+"="+value)
 		}
 	}
@@ -140,10 +137,7 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 	for _, c := range x.cells {
 		var pairs [][2]string
 		for _, k := range c.keys {
-			for _, value := range k.values {
-				if slices.Contains(experimentFlags, k.name) && k.list {
-					value = settings.JoinList([]string{value})
-				}
+			for _, value := range k.elements(fs) {
 				if !given[k.name] {
 					pairs = append(pairs, [2]string{k.name, value})
 				}
@@ -152,6 +146,20 @@ func (x *experiment) flags(fs *pflag.FlagSet, given map[string]bool) (args []str
 		args = append(args, "--cell="+many.JoinNamed(c.name, pairs))
 	}
 	return args
+}
+
+// elements returns the values as a list of the command line has them: those of a list in quotes if they have a comma,
+// but for nets, and for settings that have a flag for each of their values.
+func (k *experimentKey) elements(fs *pflag.FlagSet) []string {
+	f := fs.Lookup(k.name)
+	if !k.list || k.name == "nets" || f != nil && settings.TakesCommas(f) {
+		return k.values
+	}
+	var quoted []string
+	for _, value := range k.values {
+		quoted = append(quoted, settings.JoinList([]string{value}))
+	}
+	return quoted
 }
 
 // readExperiment reads a file. Whether a key is a flag of sweep, and its value one of that flag, the command says: see

@@ -270,6 +270,7 @@ cells:
     gamma: *b
     chain: c.csv
     net: [lenet5, 'conv 4 3x3, linear 2']
+    split: [even, 'file:a,b.csv']
 `
 	must.OK(t, os.WriteFile("dir/x.yaml", []byte(text), 0o666))
 	for _, c := range []struct{ args, want []string }{
@@ -277,13 +278,14 @@ cells:
 			"--methods=mifa", "--methods=dir/own.py", `--methods="dir/a,b.py"`, "--methods=/abs.py",
 			"--alpha=0.1,1e-1", "--seeds=3-5", "--leaf-iid=true", "--trace=dir/x.csv",
 			"--trace=dir/y,z.csv", "--rates=mifa=0.1", "--rates=dir/r.csv", "--data=npz:dir/own.npz", "--base=5,6",
-			`--cell=one: gamma=5; gamma=6; chain=dir/c.csv; nets=lenet5; nets="conv 4 3x3, linear 2"`,
+			`--cell=one: gamma=5; gamma=6; chain=dir/c.csv; nets=lenet5; nets=conv 4 3x3, linear 2; ` +
+				`split=even; split="file:dir/a,b.csv"`,
 		}},
 		{
 			[]string{"--method", "fedau", "--gamma=1", "--out", "o.yaml", "--trace", "t", "--rates", "r", "--nets=n"},
 			[]string{
 				"--alpha=0.1,1e-1", "--seeds=3-5", "--leaf-iid=true", "--data=npz:dir/own.npz", "--base=5,6",
-				"--cell=one: chain=dir/c.csv",
+				`--cell=one: chain=dir/c.csv; split=even; split="file:dir/a,b.csv"`,
 			},
 		},
 	} {

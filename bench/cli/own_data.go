@@ -59,5 +59,5 @@ func dataFiles(list string) string {
 			names[i] = value
 		}
 	}
-	return strings.Join(names, ",")
+	return settings.JoinList(names)
 }

@@ -13,6 +13,9 @@ import (
 	"rollcall/nets/models"
 )
 
+// netEnd separates the nets of a list, whose texts have commas.
+const netEnd = ";"
+
 // mostNetText is how long the file of a net may be, in bytes.
 const mostNetText = 64 << 10
 
@@ -37,7 +40,7 @@ func netNames(list string) (names []string, err error) {
 	if isFile(list) {
 		return oneNet(list)
 	}
-	for part := range strings.SplitSeq(list, ";") {
+	for part := range strings.SplitSeq(list, netEnd) {
 		part = strings.TrimSpace(part)
 		words := []string{part}
 		if !models.IsText(part) && !isFile(part) {
@@ -94,7 +97,7 @@ func netTexts(list string) string {
 	names, separator := strings.Split(list, ","), ","
 	for i, name := range names {
 		if names[i] = models.Text(name); names[i] != name {
-			separator = ";"
+			separator = netEnd
 		}
 	}
 	return strings.Join(names, separator)

@@ -242,15 +242,20 @@ func cellPaths(text string) string {
 	if err != nil {
 		return text
 	}
-	for i, pair := range pairs {
+	var all [][2]string
+	for _, pair := range pairs {
+		values := []string{pair[1]}
 		switch key := pair[0]; {
 		case slices.Contains(methodFlags, key):
-			pairs[i][1] = scriptPaths(settings.SplitList(pair[1]))
+			values[0] = scriptPaths(settings.SplitList(pair[1]))
 		case key == "data":
-			pairs[i][1] = dataFiles(pair[1])
-		case key == "net", key == "nets":
-			pairs[i][1] = netTexts(pair[1])
+			values[0] = dataFiles(pair[1])
+		case key == "net", key == "nets": // a net each: the ; between texts would end the setting
+			values = strings.Split(netTexts(pair[1]), netEnd)
+		}
+		for _, value := range values {
+			all = append(all, [2]string{pair[0], value})
 		}
 	}
-	return many.JoinNamed(name, pairs)
+	return many.JoinNamed(name, all)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rollcall/algos"
 	"rollcall/bench/many"
 	"rollcall/bench/settings"
 	"rollcall/bench/settings/settingstest"
@@ -103,8 +104,11 @@ func TestEverySettingIsAList(t *testing.T) {
 				flags = append(flags, "--"+cmp.Or(keys[name], name)+"="+value)
 				fmt.Fprintf(&text, "%s: %q\n", cmp.Or(keys[name], name), value)
 			}
-			for _, value := range values {
-				flags = append(flags, "--"+cmp.Or(keys[r.Name], r.Name)+"="+value)
+			flag := "--" + cmp.Or(keys[r.Name], r.Name) + "="
+			if r.Words == nil && r.Kind == algos.Word { // any text
+				flags = append(flags, flag+values[0], flag+values[1])
+			} else {
+				flags = append(flags, flag+strings.Join(values, ","))
 			}
 			fmt.Fprintf(&text, "%s: [%q, %q]\n", cmp.Or(keys[r.Name], r.Name), values[0], values[1])
 			must.OK(t, os.WriteFile("x.yaml", []byte(text.String()), 0o666))

@@ -96,7 +96,7 @@ func (l *listValue[T]) GetSlice() (texts []string) {
 func (l *listValue[T]) Append(text string) (err error) {
 	values, elements := *l.values, []string{text}
 	if !l.whole {
-		elements = strings.Split(text, ",")
+		elements = SplitList(text)
 	}
 	for _, element := range elements {
 		if values, err = l.add(values, strings.TrimSpace(element)); err != nil {
@@ -132,7 +132,8 @@ func Once[T comparable](flag string, list []T) error {
 
 // SplitList returns the values of a list as pflag reads it: a value in double quotes may have commas.
 func SplitList(text string) []string {
-	if values, err := csv.NewReader(strings.NewReader(text)).Read(); err == nil {
+	values, err := csv.NewReader(strings.NewReader(text)).Read()
+	if err == nil && !strings.ContainsAny(text, "\r\n") { // after which there would be more
 		return values
 	}
 	return strings.Split(text, ",")

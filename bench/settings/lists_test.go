@@ -60,6 +60,7 @@ func TestSettingLists(t *testing.T) {
 		{[]string{"--alpha=0.1, 3e-1", "--clip=none,1"}, nil, []List{
 			{"alpha", []string{"0.1", "0.3"}}, {"clip", []string{"none", "1"}},
 		}},
+		{[]string{`--split="file:a,b",even`}, nil, []List{{"split", []string{"file:a,b", "even"}}}},
 		{[]string{"--rounds=3,4", "--rounds=5"}, Given{{Name: "rounds", Value: "5"}}, nil},
 		{[]string{"--trace=a,b.csv"}, Given{{Name: "trace", Value: "a,b.csv"}}, nil},
 		{[]string{"--trace=a,b.csv", "--trace=c"}, nil, []List{{"trace", []string{"a,b.csv", "c"}}}},
