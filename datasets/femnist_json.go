@@ -30,8 +30,8 @@ type leafReader struct {
 
 // readLEAF reads a file of FEMNIST as LEAF's scripts write it: an object of "users" [m], "num_samples" [m] and
 // "user_data", in which every user has "x" [n][784], from 0 to 1, and "y" [n], 0 … 61. It returns the users in the
-// order of "users". Users who are only in "user_data" must have no samples: LEAF leaves those there who have too few. Other
-// keys are skipped.
+// order of "users". Users who are only in "user_data" must have no samples: LEAF leaves those there who have too few.
+// Other keys are skipped.
 //
 // LEAF divides a grey value by 255, so that every number times 255 is a whole number, and a pixel a byte.
 func readLEAF(from io.Reader) ([]writer, error) {

@@ -129,8 +129,7 @@ func (f *npz) String() string {
 		what = "samples of float32"
 	}
 	s := f.info.Shape
-	return fmt.Sprintf("%d training and %d test %s of %d×%d×%d in %d classes", f.samples[0], f.samples[1], what, s.H, s.W,
-		s.C, s.Classes)
+	return fmt.Sprintf("%d training and %d test %s of %s", f.samples[0], f.samples[1], what, s)
 }
 
 // describe reads the file up to its samples.
@@ -230,8 +229,8 @@ func npzEntries(z *zip.Reader) (map[string]*zip.File, error) {
 	return entries, nil
 }
 
-// describePart reads the shape of the samples of a part, and all its labels; most is the largest. It does nothing if the
-// file has no test part.
+// describePart reads the shape of the samples of a part, and all its labels; most is the largest. It does nothing if
+// the file has no test part.
 func (f *npz) describePart(entries map[string]*zip.File, part int) (most int, err error) {
 	for _, names := range npzParts[part] {
 		x, y := entries[names[0]], entries[names[1]]

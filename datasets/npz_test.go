@@ -90,7 +90,10 @@ func TestNPZ(t *testing.T) {
 	}{
 		{"stored", npzOf(t, zip.Store, x6, y6, x2, y2), "3×4×2 in 5 classes", "linear-mnist", 2, 0},
 		{"deflated", npzOf(t, zip.Deflate, y2, x2, y6, x6), "3×4×2 in 5 classes", "linear-mnist", 2, 0},
-		{"as Keras names them", npzOf(t, zip.Store, train(x6), train(y6), x2, y2), "3×4×2 in 5 classes", "linear-mnist", 2, 0},
+		{
+			"as Keras names them", npzOf(t, zip.Store, train(x6), train(y6), x2, y2), "3×4×2 in 5 classes",
+			"linear-mnist", 2, 0,
+		},
 		{"grey", npzOf(t, zip.Store, grey, y6), "3×4×1 in 2 classes", "linear-mnist", 0, 0},
 		{
 			"labels [n,1]", npzOf(t, zip.Store, grey, npyArray{"y", "|u1", "6, 1", counting(6, 3)}), "3×4×1 in 3 classes",
@@ -100,15 +103,16 @@ func TestNPZ(t *testing.T) {
 			"another array beside them", npzOf(t, zip.Store, x6, y6, npyArray{"writer", "<U3", "1,", nil}),
 			"3×4×2 in 2 classes", "linear-mnist", 0, 0,
 		},
-		{"features", npzOf(t, zip.Store, npyArray{"x", "<f4", "6, 5", floatBytes(30, func(i int) float32 { return float32(i) / 7 })},
+		{"features", npzOf(t, zip.Store, npyArray{"x", "<f4", "6, 5", sevenths(30)},
 			y6), "1×1×5 in 2 classes", "linear-mnist", 0, 30},
 		{
 			"features as scenario export writes them",
-			npzOf(t, zip.Store, npyArray{"x", "<f4", "6, 1, 1, 5", floatBytes(30, func(i int) float32 { return float32(i) })}, y6),
+			npzOf(t, zip.Store, npyArray{"x", "<f4", "6, 1, 1, 5", sevenths(30)}, y6),
 			"1×1×5 in 2 classes", "linear-mnist", 0, 30,
 		},
 		{
-			"series", npzOf(t, zip.Store, npyArray{"x", "|u1", "6, 1, 20, 9", counting(6*180, 251)}, y6), "1×20×9 in 2 classes",
+			"series", npzOf(t, zip.Store, npyArray{"x", "|u1", "6, 1, 20, 9", counting(6*180, 251)}, y6),
+			"1×20×9 in 2 classes",
 			"linear-mnist", 0, 0,
 		},
 		{"features as maps", npzOf(t, zip.Store, npyArray{
@@ -156,12 +160,16 @@ func TestNPZ(t *testing.T) {
 				}
 			}
 			status := must.Get(Verify(t.Context(), name, Options{}))(t)
-			if len(status) != 1 || !status[0].Status.OK() || !strings.Contains(status[0].Found, fmt.Sprint(set.Train.Len())) {
+			n := fmt.Sprint(set.Train.Len())
+			if len(status) != 1 || !status[0].Status.OK() || !strings.Contains(status[0].Found, n) {
 				t.Errorf("status %v, want one that counts the samples", status)
 			}
 		})
 	}
 }
+
+// sevenths returns n float32, 0, 1/7, …
+func sevenths(n int) []byte { return floatBytes(n, func(i int) float32 { return float32(i) / 7 }) }
 
 func wideLabels(n int) (data []byte) {
 	for i := range n {
@@ -240,7 +248,8 @@ func TestNPZRefused(t *testing.T) {
 				"that are not compressed: np.savez",
 		},
 		{
-			"more samples than bytes", npzOf(t, zip.Deflate, npyArray{"x", "|u1", "60000, 28, 28", make([]byte, 1<<20)}, y6),
+			"more samples than bytes",
+			npzOf(t, zip.Deflate, npyArray{"x", "|u1", "60000, 28, 28", make([]byte, 1<<20)}, y6),
 			"x: 1048655 bytes in the archive, want 47040000 for |u1 of shape [60000 28 28]",
 		},
 		{
@@ -281,7 +290,8 @@ func TestNPZRefused(t *testing.T) {
 			"y: byte 116: more after the last of 6 elements, want the end",
 		},
 		{
-			"other images in the test", npzOf(t, zip.Store, x6, y6, npyArray{"x_test", "|u1", "2, 2, 2", make([]byte, 8)}, y2),
+			"other images in the test",
+			npzOf(t, zip.Store, x6, y6, npyArray{"x_test", "|u1", "2, 2, 2", make([]byte, 8)}, y2),
 			"x has samples of [3 4 2], and x_test of [2 2], want the same",
 		},
 		{
@@ -326,7 +336,8 @@ func TestNPZRefused(t *testing.T) {
 func TestNPZNames(t *testing.T) {
 	file := npzOf(t, zip.Store, x6, y6)
 	for base, want := range map[string]string{
-		"mine.npz": "mine", "my data_v2.npz": "my-data-v2", "mnist.npz": "mnist-npz", "ü.npz": "own", "2024.npz": "2024",
+		"mine.npz": "mine", "my data_v2.npz": "my-data-v2", "mnist.npz": "mnist-npz", "ü.npz": "own",
+		"2024.npz": "2024",
 	} {
 		if got, err := register(t, base, file); got != want || err != nil {
 			t.Errorf("%s: %q, %v, want %q", base, got, err, want)

@@ -31,7 +31,8 @@ func TestOwn(t *testing.T) {
 		must.OK(t, os.WriteFile(filepath.Join(dir, b[1]), []byte(b[2]), 0o666))
 	}
 	tools := t.TempDir()
-	must.OK(t, os.WriteFile(filepath.Join(tools, "python3"), []byte("#!/bin/sh\nexec '"+interpreter+"' \"$@\"\n"), 0o777))
+	python := "#!/bin/sh\nexec '" + interpreter + "' \"$@\"\n"
+	must.OK(t, os.WriteFile(filepath.Join(tools, "python3"), []byte(python), 0o777))
 	lines, commands, said := strings.Split(text, "\n"), 0, ""
 	for _, c := range docsCommands(text) {
 		if !strings.HasPrefix(lines[c.line-1], "    ") { // a command in a sentence

@@ -10,7 +10,8 @@ import (
 // have none.
 func (l *lowerer) biasReLUArgs(s cpu.BiasReLUShape, param int) kernels.BiasReLUArgs {
 	a := kernels.BiasReLUArgs{
-		BOffset: uint32(l.layout.offset[param]), B: uint32(s.B), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C), Side: 1,
+		BOffset: uint32(l.layout.offset[param]), B: uint32(s.B), H: uint32(s.H), W: uint32(s.W), C: uint32(s.C),
+		Side: 1,
 	}
 	if s.Pool {
 		a.Side = 2

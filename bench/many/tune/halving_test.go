@@ -63,7 +63,8 @@ func TestScoreOf(t *testing.T) {
 		}
 	}
 	for _, round := range []int{50, 60} { // the loss is no number; the run ended before
-		if got := scoreOf(&settings.Settings{Data: "mnist", Net: "lenet5"}, [][]results.CurveRow{one, two}, round); !got.diverged {
+		run := &settings.Settings{Data: "mnist", Net: "lenet5"}
+		if got := scoreOf(run, [][]results.CurveRow{one, two}, round); !got.diverged {
 			t.Errorf("round %d: %+v, want it diverged", round, got)
 		}
 	}
