@@ -96,8 +96,8 @@ func TestNPZ(t *testing.T) {
 		},
 		{"grey", npzOf(t, zip.Store, grey, y6), "3×4×1 in 2 classes", "linear-mnist", 0, 0},
 		{
-			"labels [n,1]", npzOf(t, zip.Store, grey, npyArray{"y", "|u1", "6, 1", counting(6, 3)}), "3×4×1 in 3 classes",
-			"linear-mnist", 0, 0,
+			"labels [n,1]", npzOf(t, zip.Store, grey, npyArray{"y", "|u1", "6, 1", counting(6, 3)}),
+			"3×4×1 in 3 classes", "linear-mnist", 0, 0,
 		},
 		{
 			"another array beside them", npzOf(t, zip.Store, x6, y6, npyArray{"writer", "<U3", "1,", nil}),
@@ -244,8 +244,8 @@ func TestNPZRefused(t *testing.T) {
 		},
 		{
 			"a sample too large", npzOf(t, zip.Store, npyArray{"x", "|u1", "6, 4096, 4096", make([]byte, 5)}, y6),
-			"x: 100663296 bytes of |u1 of shape [6 4096 4096], want at most 67108864 in a file of this size, or arrays " +
-				"that are not compressed: np.savez",
+			"x: 100663296 bytes of |u1 of shape [6 4096 4096], want at most 67108864 in a file of this size, or " +
+				"arrays that are not compressed: np.savez",
 		},
 		{
 			"more samples than bytes",
@@ -254,8 +254,8 @@ func TestNPZRefused(t *testing.T) {
 		},
 		{
 			"2^40 samples", npzOf(t, zip.Store, npyArray{"x", "|u1", "1099511627776, 1, 1", nil}, y6),
-			"x: 1099511627776 bytes of |u1 of shape [1099511627776 1 1], want at most 67108864 in a file of this size, " +
-				"or arrays that are not compressed: np.savez",
+			"x: 1099511627776 bytes of |u1 of shape [1099511627776 1 1], want at most 67108864 in a file of this " +
+				"size, or arrays that are not compressed: np.savez",
 		},
 		{
 			"a negative dimension", npzOf(t, zip.Store, npyArray{"x", "|u1", "6, -1, 2", nil}, y6),

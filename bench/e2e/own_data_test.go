@@ -89,9 +89,9 @@ func TestOwnData(t *testing.T) {
 	if o := passAlone(t, line(elsewhere)...); !strings.Contains(o.stdout, "kept") {
 		t.Errorf("the same file elsewhere: %q, want the run kept", o.stdout)
 	}
-	// The command that repeats the run has the name of the file, which does not say where it is.
-	if o := passAlone(t, "results", "show", filepath.Dir(first)); !strings.Contains(o.stdout, "--data npz:pictures.npz ") {
-		t.Errorf("results show: %s, want --data npz:pictures.npz in it", o.stdout)
+	// The command that repeats the run names the file.
+	if o := passAlone(t, "results", "show", filepath.Dir(first)); !strings.Contains(o.stdout, "--data npz:"+images) {
+		t.Errorf("results show: %s, want --data npz:%s in it", o.stdout, images)
 	}
 	var info struct {
 		Settings           map[string]any
@@ -175,7 +175,9 @@ func TestOwnDataDamaged(t *testing.T) {
 	content = []byte(contents(t, features))
 	copy(content[1024+4:], []byte{0, 0, 0xc0, 0x7f})
 	must.OK(t, os.WriteFile(nan, content, 0o600))
-	for _, c := range []struct{ file, says string }{{stored, "damaged.npz: x: "}, {nan, "nan.npz: x: zip: checksum error"}} {
+	for _, c := range []struct{ file, says string }{
+		{stored, "damaged.npz: x: "}, {nan, "nan.npz: x: zip: checksum error"},
+	} {
 		for _, command := range []string{
 			"data verify npz:", "run --data npz:", "sweep --methods mifa,fedau --data npz:",
 			"tune --methods mifa,fedau --data npz:",
@@ -183,7 +185,8 @@ func TestOwnDataDamaged(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			args := strings.Fields(command + c.file)
 			if args[0] != "data" {
-				args = append(args, strings.Fields("--clients 4 --rounds 1 --p 1 --local-steps 1 --batch 4 --out "+out)...)
+				args = append(args, "--clients", "4", "--rounds", "1", "--p", "1", "--local-steps", "1", "--batch", "4",
+					"--out", out)
 			}
 			oneLineError(t, alone(t, args...), statusFailure, c.says)
 			if _, err := os.Stat(out); err == nil {

@@ -1,4 +1,4 @@
-"""Trains a step of the nets on stdin in PyTorch, with the function net of docs/nets.md, and prints their weights then."""
+"""Trains a step of the nets on stdin in PyTorch, with net() of docs/nets.md, and prints their weights then."""
 import json
 import sys
 

@@ -14,7 +14,8 @@ type BiasReLUArgs struct {
 const biasChunks = 64
 
 // Split sets Lanes and Chunks, which say how the sums are cut, from the sizes alone, so that the sums have the same
-// order on every card. As in [NormArgs.Split] a chunk has 32 pixels for each thread, or more where chunks would be many.
+// order on every card. As in [NormArgs.Split] a chunk has 32 pixels for each thread, or more where chunks would be
+// many.
 func (a *BiasReLUArgs) Split() {
 	n := NormArgs{B: 1, Pixels: uint32(volume(a.B, a.H/a.Side, a.W/a.Side)), C: a.C}
 	n.Split()
