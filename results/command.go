@@ -12,7 +12,8 @@ import (
 // Command returns a line for a POSIX shell that trains the runs of a cell again, below another output folder, to the
 // same numbers if this program and machine compute such: `rollcall run --id …`, for several seeds in a loop. The id has
 // the hash of all settings, so that a line that misses one is refused. It is empty if a run.json is missing, which has
-// what the runs read. A method in a file has the name that it was given, and a file its path at that time.
+// what the runs read. A method or data in a file have the name that they were given, and another file its path at that
+// time.
 func (c *Cell) Command() string {
 	if len(c.Runs) == 0 || slices.ContainsFunc(c.Runs, func(r Run) bool { return r.Info == nil }) {
 		return ""
@@ -31,8 +32,12 @@ func (c *Cell) Command() string {
 		seed = "$seed"
 	}
 	words = append(words, "--id", files.ShellQuoted(id)+seed)
+	data := c.Data
+	if _, own := settings["data-sha256"]; own {
+		data = "npz:" + data + ".npz"
+	}
 	flag("method", method)
-	flag("data", c.Data)
+	flag("data", data)
 	flag("availability", c.Availability)
 	net := c.Net
 	if layers, own := settings[NetLayers].(string); own {
