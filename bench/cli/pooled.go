@@ -430,7 +430,8 @@ func (s *pooled) taskCommand() ([]string, error) {
 	return words, nil
 }
 
-// words returns the command line without the program, with those of its flags that are wanted.
+// words returns the command line without the program, with those of its flags that are wanted. Files have their paths
+// from the root, so that it may be repeated in any folder.
 func (s *pooled) words(wanted func(f *pflag.Flag) bool) []string {
 	words := append([]string{s.cmd.Name()}, s.cmd.Flags().Args()...)
 	s.cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -445,7 +446,10 @@ func (s *pooled) words(wanted func(f *pflag.Flag) bool) []string {
 		case isList && slices.Contains(methodFlags, f.Name):
 			values = []string{scriptPaths(list.GetSlice())}
 		case isList:
-			values = []string{settings.JoinList(list.GetSlice())}
+			for i, value := range list.GetSlice() {
+				values = append(values[:i], absolute(f.Name, value))
+			}
+			values = []string{settings.JoinList(values)}
 		case slices.Contains(methodFlags, f.Name):
 			values = []string{scriptPaths(values)}
 		}
@@ -457,6 +461,10 @@ func (s *pooled) words(wanted func(f *pflag.Flag) bool) []string {
 				value = dataFiles(value)
 			case "net", "nets":
 				value = netTexts(value)
+			default:
+				if !isList || settings.TakesCommas(f) {
+					value = absolute(f.Name, value)
+				}
 			}
 			words = append(words, "--"+f.Name+"="+value)
 		}

@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"rollcall/bench/many"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
+	"rollcall/results"
 )
 
 // The files beside the summary of a folder that say how its runs came about: every command line that has made some, and
@@ -69,6 +71,23 @@ func (s *pooled) keepCommand(id string) error {
 		_, err := w.Write(x.text)
 		return err
 	})
+}
+
+// absolute returns a value of a flag with the path from the root, if it is that of a file.
+func absolute(name, value string) string {
+	before, path := "", value
+	if name == "split" {
+		if before, path = "file:", strings.TrimPrefix(value, "file:"); path == value {
+			return value
+		}
+	} else if results.FileSettings[name] == "" && (name != "rates" || !many.IsRatesFile(value)) {
+		return value
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil || path == "" {
+		return value
+	}
+	return before + abs
 }
 
 // sameFile reports whether two paths are of one file that is there.

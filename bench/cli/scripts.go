@@ -236,7 +236,7 @@ func scriptPaths(list []string) string {
 	return settings.JoinList(names)
 }
 
-// cellPaths does the same for the methods, data and nets of a --cell.
+// cellPaths does the same for a --cell, and for its data, nets and other files.
 func cellPaths(text string) string {
 	name, pairs, err := many.SplitNamed(text)
 	if err != nil {
@@ -252,6 +252,14 @@ func cellPaths(text string) string {
 			values[0] = dataFiles(pair[1])
 		case key == "net", key == "nets": // a net each: the ; between texts would end the setting
 			values = strings.Split(netTexts(pair[1]), netEnd)
+		case key == "split":
+			values = settings.SplitList(pair[1])
+			for i, value := range values {
+				values[i] = absolute(key, value)
+			}
+			values = []string{settings.JoinList(values)}
+		default:
+			values[0] = absolute(key, pair[1])
 		}
 		for _, value := range values {
 			all = append(all, [2]string{pair[0], value})

@@ -75,6 +75,9 @@ func (w *Sweep) Cells() (t papers.Table, cells []Cell, err error) {
 			return t, nil, settings.Usagef("sweep: more than %d cells, want fewer values or shorter lists", mostCells)
 		}
 	}
+	if slices.Contains(c.apart, "split") { // which may have a file, and label says which
+		c.apart = append(c.apart, "split-file")
+	}
 	methods = files.Unique(methods)
 	if c.own, err = w.rates(methods); err != nil {
 		return t, nil, err

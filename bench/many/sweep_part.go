@@ -279,7 +279,11 @@ func (p *sweepPart) label(s *settings.Settings) results.Params {
 	for _, r := range settings.Rows() {
 		listed := slices.ContainsFunc(p.Lists, func(l settings.List) bool { return l.Name == r.Name })
 		if _, reads := s.Uses(r.Name); listed && reads && !r.Column {
-			words = append(words, r.Name+"="+s.Get(r.Name))
+			word := r.Name + "=" + s.Get(r.Name)
+			if r.Name == "split" && s.SplitFile != "" { // which of the files
+				word = "split-file=" + s.SplitFile
+			}
+			words = append(words, word)
 		}
 	}
 	return results.NewParams(words...)

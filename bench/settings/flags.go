@@ -120,8 +120,11 @@ func NewList(name string, texts ...string) (List, error) {
 		return List{}, Usagef("--%s: unknown setting", name)
 	}
 	l := List{Name: name}
-	if err := newSettingList(r, &l.Values).Replace(texts); err != nil {
-		return l, Usagef("--%s %s: want %s", name, strings.Join(texts, ","), r.kinds())
+	flag := newSettingList(r, &l.Values)
+	for _, text := range texts {
+		if err := flag.Append(text); err != nil {
+			return l, Usagef("--%s %s: want %s", name, strings.Join(texts, ","), r.kinds())
+		}
 	}
 	return l, Once(name, l.Values)
 }

@@ -71,11 +71,10 @@ type listValue[T any] struct {
 
 // Set implements [pflag.Value].
 func (l *listValue[T]) Set(text string) error {
-	if l.given {
-		return l.Append(text)
+	if !l.given {
+		*l.values, l.given = nil, true
 	}
-	l.given = true
-	return l.Replace([]string{text})
+	return l.Append(text)
 }
 
 // Type implements [pflag.Value].
@@ -93,28 +92,24 @@ func (l *listValue[T]) GetSlice() (texts []string) {
 }
 
 // Append implements [pflag.SliceValue].
-func (l *listValue[T]) Append(text string) (err error) {
-	values, elements := *l.values, []string{text}
-	if !l.whole {
-		elements = SplitList(text)
+func (l *listValue[T]) Append(text string) error {
+	if l.whole {
+		return l.put(*l.values, text)
 	}
+	return l.put(*l.values, SplitList(text)...)
+}
+
+// Replace implements [pflag.SliceValue]: a comma in one of the elements is a part of it.
+func (l *listValue[T]) Replace(elements []string) error { return l.put(nil, elements...) }
+
+// put makes the values those that are given and the ones of some elements.
+func (l *listValue[T]) put(values []T, elements ...string) (err error) {
 	for _, element := range elements {
 		if values, err = l.add(values, strings.TrimSpace(element)); err != nil {
 			return err
 		}
 	}
 	*l.values = values
-	return nil
-}
-
-// Replace implements [pflag.SliceValue].
-func (l *listValue[T]) Replace(texts []string) error {
-	*l.values = nil
-	for _, text := range texts {
-		if err := l.Append(text); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -258,7 +258,7 @@ func (b *builder) curveFigure(f family) {
 	if len(rows) == 0 {
 		return
 	}
-	title := f.title()
+	title := f.title() + b.columns(f.key)
 	// Settings that all runs share are in the caption, so the title has only the others.
 	if own := f.key.Params.Minus(b.commonParams()).Short(" ", b.params()...); own != "" {
 		title += ", " + own
@@ -279,6 +279,31 @@ func (b *builder) curveFigure(f family) {
 		fig.Caption += fmt.Sprintf(" %s: no run is complete; the rounds so far.", name)
 	}
 	b.add(fig)
+}
+
+// columns returns the settings with a column of their own, as a title has them, that tell a figure from others of its
+// data set and availability.
+func (b *builder) columns(key results.CellKey) (words string) {
+	var beside []results.CellKey
+	for _, r := range b.Runs {
+		if c := r.Key(); c.Data == key.Data && c.Availability == key.Availability {
+			beside = append(beside, c)
+		}
+	}
+	differs := func(other func(c results.CellKey) bool) bool { return slices.ContainsFunc(beside, other) }
+	if differs(func(c results.CellKey) bool { return c.Preset != key.Preset }) {
+		words += ", " + key.Preset
+	}
+	if differs(func(c results.CellKey) bool { return c.Net != key.Net }) {
+		words += ", " + key.Net
+	}
+	if differs(func(c results.CellKey) bool { return c.Clients != key.Clients }) {
+		words += fmt.Sprintf(", %d clients", key.Clients)
+	}
+	if key.Alpha.Valid && differs(func(c results.CellKey) bool { return c.Alpha != key.Alpha }) {
+		words += ", α = " + key.Alpha.String()
+	}
+	return words
 }
 
 // params returns the settings of all runs.

@@ -46,10 +46,12 @@ func glanceOf(t *tableData, rows []results.SummaryRow, known *papers.Table, runs
 		return g
 	}
 	of := t.Columns[column]
+	of.Set = "" // which belongs to its rows
 	g.Of = of.Head()
 	for k, group := range t.Groups {
 		for i, c := range t.Columns {
-			if c.Metric != of.Metric {
+			isThere := func(l compare.GridLine) bool { return l.Cells[i] != nil }
+			if c.Metric != of.Metric || !slices.ContainsFunc(group.Lines, isThere) {
 				continue
 			}
 			where := []string{group.Name(), papers.DataTitle(c.Data)}

@@ -93,3 +93,53 @@ func TestGlance(t *testing.T) {
 		t.Errorf("FedAWE's Table 2 has %q, %v", size, err)
 	}
 }
+
+// Values of α are columns: a group has rows for its own alone, and the number by which methods are best has none.
+func TestGlanceOfColumns(t *testing.T) {
+	rows := glanceRows(map[string][]float64{"mifa": {0.8, 0.7}, "fedau": {0.6, 0.5}}, "mifa", "fedau")
+	for i, alpha := range []float64{0.1, 1} {
+		of := glanceRows(map[string][]float64{"mifa": {0.8, 0.7}, "fedau": {0.6, 0.5}}, "mifa", "fedau")
+		for k := range of {
+			of[k].Alpha, of[k].Availability = files.Some(alpha), []string{"sine", "stationary"}[i]
+		}
+		rows = append(rows[:2*i], of...)
+	}
+	none := papers.Table{}
+	grid := compare.Table(&none, rows).Grid()
+	g := glanceOf(&tableData{Grid: grid, standings: standingsOf(grid)}, rows, &none, nil)
+	var where []string
+	for _, r := range g.Rows {
+		where = append(where, r.Where)
+	}
+	want := "sine, SVHN, alpha=0.1; stationary, SVHN, alpha=1"
+	if got := strings.Join(where, "; "); got != want || strings.Contains(g.Of, "alpha") {
+		t.Errorf("%s by %q, want %s by a number without α", got, g.Of, want)
+	}
+}
+
+// Figures of one data set and availability have different titles.
+func TestCurveTitles(t *testing.T) {
+	var b builder
+	key := results.CellKey{Method: "mifa", Preset: "code", Data: "svhn", Net: "lenet5", Availability: "sine", Clients: 10}
+	others := []results.CellKey{key, key, key, key}
+	others[1].Alpha, others[2].Clients, others[3].Net = files.Some(0.1), 20, "cnn-svhn"
+	others[0].Alpha = files.Some(1)
+	for _, c := range others {
+		b.Runs = append(b.Runs, results.Run{Setup: results.Setup{
+			Method: c.Method, Preset: c.Preset, Data: c.Data, Net: c.Net, Availability: c.Availability,
+			Clients: c.Clients, Alpha: c.Alpha,
+		}})
+	}
+	seen := map[string]bool{}
+	for _, c := range others {
+		words := b.columns(c)
+		if seen[words] || words == "" {
+			t.Errorf("%+v: %q, want other words than for the rest", c, words)
+		}
+		seen[words] = true
+	}
+	b.Runs = b.Runs[:1]
+	if words := b.columns(others[0]); words != "" {
+		t.Errorf("alone: %q, want none", words)
+	}
+}
