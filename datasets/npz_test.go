@@ -104,12 +104,14 @@ func TestNPZ(t *testing.T) {
 			y6), "1×1×5 in 2 classes", "linear-mnist", 0, 30},
 		{
 			"features as scenario export writes them",
-			npzOf(t, zip.Store, npyArray{"x", "<f4", "6, 1, 1, 5", floatBytes(30, func(i int) float32 { return float32(i) })}, y6),
+			npzOf(t, zip.Store, npyArray{
+				"x", "<f4", "6, 1, 1, 5", floatBytes(30, func(i int) float32 { return float32(i) }),
+			}, y6),
 			"1×1×5 in 2 classes", "linear-mnist", 0, 30,
 		},
 		{
-			"series", npzOf(t, zip.Store, npyArray{"x", "|u1", "6, 1, 20, 9", counting(6*180, 251)}, y6), "1×20×9 in 2 classes",
-			"linear-mnist", 0, 0,
+			"series", npzOf(t, zip.Store, npyArray{"x", "|u1", "6, 1, 20, 9", counting(6*180, 251)}, y6),
+			"1×20×9 in 2 classes", "linear-mnist", 0, 0,
 		},
 		{"features as maps", npzOf(t, zip.Store, npyArray{
 			"x", "<f4", "6, 8, 9, 2",

@@ -451,7 +451,8 @@ func Verify(ctx context.Context, name string, o Options) ([]FileStatus, error) {
 	l, err := lookup(name, o)
 	if f := npzFiles[name]; f != nil {
 		_, err := l.open(ctx, o)
-		return []FileStatus{{File: filepath.Base(f.path), Path: f.path, Status: Unchecked, Found: f.String()}}, named(name, err)
+		status := FileStatus{File: filepath.Base(f.path), Path: f.path, Status: Unchecked, Found: f.String()}
+		return []FileStatus{status}, named(name, err)
 	}
 	if l.official == nil || err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 )
 
 // MissingError says which data sets of a command are neither on this machine nor to be had from the network, and which
-// files of a user's own cannot be read. Nothing is trained then: a table without some of its columns is not what was asked for.
+// files of a user's own cannot be read. Nothing is trained then: a table without some of its columns is not what was
+// asked for.
 type MissingError struct{ Sets []error } // one error for each
 
 func (e *MissingError) Error() string {
