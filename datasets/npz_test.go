@@ -112,8 +112,7 @@ func TestNPZ(t *testing.T) {
 		},
 		{
 			"series", npzOf(t, zip.Store, npyArray{"x", "|u1", "6, 1, 20, 9", counting(6*180, 251)}, y6),
-			"1×20×9 in 2 classes",
-			"linear-mnist", 0, 0,
+			"1×20×9 in 2 classes", "linear-mnist", 0, 0,
 		},
 		{"features as maps", npzOf(t, zip.Store, npyArray{
 			"x", "<f4", "6, 8, 9, 2",
