@@ -192,6 +192,9 @@ func (x *experiment) wrong(line int, format string, args ...any) error {
 // yamlLine finds the line in an error of the YAML library, which has its own words before and after it.
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:while [^:]*: )?(?:.*?\bline (\d+)(?:, column \d+)?:? ?)?(.*)$`)
 
+// yamlAnchor finds the name in the error about an alias that stands for nothing.
+var yamlAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+
 func (x *experiment) parse(fs *pflag.FlagSet) error {
 	for i, line := range bytes.Split(x.text, []byte("\n")) {
 		if !utf8.Valid(line) || bytes.ContainsRune(line, 0) {
@@ -213,9 +216,13 @@ func (x *experiment) parse(fs *pflag.FlagSet) error {
 	}
 	if !errors.Is(err, io.EOF) {
 		line, what := 0, files.OneLine(err.Error())
-		if m := yamlLine.FindStringSubmatch(what); m != nil && m[1] != "" {
-			_, _ = fmt.Sscan(m[1], &line)
+		if m := yamlLine.FindStringSubmatch(what); m != nil {
+			_, _ = fmt.Sscan(m[1], &line) // without one it stays 0
 			what = m[2]
+		}
+		if m := yamlAnchor.FindStringSubmatch(what); m != nil { // the library does not say where
+			before, _, _ := bytes.Cut(x.text, []byte("*"+m[1]))
+			line = bytes.Count(before, []byte("\n")) + 1
 		}
 		return x.wrong(line, "no YAML: %s", what)
 	}
@@ -336,7 +343,7 @@ func (x *experiment) key(name string, line int, value *yaml.Node, left *int) (ex
 			return k, err
 		}
 		if n.Kind != yaml.ScalarNode || isNull(n) || n.Style&yaml.TaggedStyle != 0 ||
-			strings.ContainsAny(n.Value, "\r\n") {
+			strings.ContainsAny(n.Value, "\r\n\x00") {
 			return k, x.wrong(max(n.Line, line), "%s: %s, want a value or a list of values", name, kindOf(n))
 		}
 		k.values = append(k.values, x.below(name, n.Value))
@@ -413,7 +420,7 @@ var (
 func (x *experiment) at(err error) error {
 	text := strings.TrimPrefix(err.Error(), "sweep: ")
 	flag := errorFlag.FindStringSubmatch(text)
-	if !settings.IsUsage(err) || x == nil || strings.HasPrefix(text, x.path) {
+	if x == nil || strings.HasPrefix(text, x.path) {
 		return err
 	}
 	line := 0
@@ -436,8 +443,11 @@ func (x *experiment) at(err error) error {
 			line = k.line
 		}
 	}
-	if line == 0 {
+	switch {
+	case line == 0:
 		return err
+	case !settings.IsUsage(err): // such as a file that is not there, which may come back
+		return fmt.Errorf("%s:%d: %w", x.path, line, err)
 	}
 	return x.wrong(line, "%s", text)
 }

@@ -54,6 +54,9 @@ func TestWrongExperiments(t *testing.T) {
 			methods + "\nrounds: 0\n",
 			"x.yaml:3: --rounds 0: want 1 … 2147483647",
 		},
+		{methods + "rounds: *nope\n", "x.yaml:2: no YAML: unknown anchor 'nope' referenced"},
+		{"%YAML 2.9\n---\n" + methods, "x.yaml: no YAML: found incompatible YAML document"},
+		{methods + "trace: \"a\\0b\"\n", `x.yaml:2: trace: "a\x00b", want a value or a list of values`},
 		{methods + "rounds:\n", "x.yaml:2: rounds: nothing, want a value or a list of values"},
 		{methods + "rounds: []\n", "x.yaml:2: rounds: an empty list, want a value or a list of values"},
 		{methods + "rounds: [[1, 2]]\n", "x.yaml:2: rounds: a list, want a value or a list of values"},
@@ -179,6 +182,13 @@ func TestWrongExperiments(t *testing.T) {
 	} {
 		must.OK(t, os.WriteFile("x.yaml", []byte(c.text), 0o666))
 		checkRefused(t, c.text, []string{"sweep", "x.yaml", "--plan"}, c.want)
+	}
+	// A file that is not there is no wrong command line, but has its line too.
+	must.OK(t, os.WriteFile("x.yaml", []byte(methods+"availability: trace\ntrace: no.csv\n"), 0o666))
+	var stderr strings.Builder
+	if status := Run(t.Context(), []string{"sweep", "x.yaml"}, io.Discard, &stderr); status != StatusFailure ||
+		stderr.String() != "rollcall: x.yaml:3: --trace: open no.csv: no such file or directory\n" {
+		t.Errorf("status %d, %s, want a failure with the line of the trace", status, &stderr)
 	}
 	checkRefused(t, "", []string{"sweep", "dir.yaml"},
 		"sweep: dir.yaml: no file, want one with an experiment (rollcall init writes one)")

@@ -127,8 +127,8 @@ func TestEverySettingIsAList(t *testing.T) {
 				for name := range a {
 					_, reads := cells[1].Settings.Uses(name)
 					if reads && a[name] != b[name] && !slices.Contains(implied, name) {
-						t.Errorf("%q: --%s is %s and %s, want --%s alone to differ", args, name, a[name], b[name],
-							r.Name)
+						t.Errorf("%q: --%s is %s and %s, want --%s alone to differ",
+							args, name, a[name], b[name], r.Name)
 					}
 				}
 				if a[r.Name] != values[0] || b[r.Name] != values[1] {

@@ -120,7 +120,9 @@ func TestGlanceOfColumns(t *testing.T) {
 // Figures of one data set and availability have different titles.
 func TestCurveTitles(t *testing.T) {
 	var b builder
-	key := results.CellKey{Method: "mifa", Preset: "code", Data: "svhn", Net: "lenet5", Availability: "sine", Clients: 10}
+	key := results.CellKey{
+		Method: "mifa", Preset: "code", Data: "svhn", Net: "lenet5", Availability: "sine", Clients: 10,
+	}
 	others := []results.CellKey{key, key, key, key}
 	others[1].Alpha, others[2].Clients, others[3].Net = files.Some(0.1), 20, "cnn-svhn"
 	others[0].Alpha = files.Some(1)
