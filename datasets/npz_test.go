@@ -294,7 +294,8 @@ func TestNPZRefused(t *testing.T) {
 			"x has samples of [3 4 2], and x_test of [2 2], want the same",
 		},
 		{
-			"floats in the test", npzOf(t, zip.Store, x6, y6, npyArray{"x_test", "<f4", "2, 2, 2", make([]byte, 32)}, y2),
+			"floats in the test",
+			npzOf(t, zip.Store, x6, y6, npyArray{"x_test", "<f4", "2, 2, 2", make([]byte, 32)}, y2),
 			"x_test: type <f4, and the training part has another, want the same",
 		},
 	} {

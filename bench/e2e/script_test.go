@@ -268,6 +268,7 @@ func normal(name string, content []byte) []byte {
 	}
 	text := strings.NewReplacer(
 		os.Getenv("XDG_CACHE_HOME"), "CACHE",
+		os.Getenv("WORK"), "WORK",
 		kernels.Model(), "DEVICE",
 		runtime.Version(), "GOVERSION",
 		runtime.GOOS+"/"+runtime.GOARCH, "OS/ARCH",
