@@ -29,6 +29,9 @@ import (
 // npzPrefix begins the name of a set in a file, on the command line.
 const npzPrefix = "npz:"
 
+// ErrNoFile is wrapped by the error about a value of --data that names no file.
+var ErrNoFile = errors.New("want " + npzPrefix + "FILE")
+
 // Bounds on a file, against slips: nobody trains on more here.
 const (
 	npzMostArrays  = 1000
@@ -63,7 +66,7 @@ func IsOwn(value string) bool { return strings.HasPrefix(value, npzPrefix) }
 func Register(value string) (name string, err error) {
 	path, ok := strings.CutPrefix(value, npzPrefix)
 	if !ok || path == "" {
-		return "", fmt.Errorf("datasets: %q: want %sFILE", value, npzPrefix)
+		return "", fmt.Errorf("datasets: %q: %w", value, ErrNoFile)
 	}
 	f := &npz{}
 	if f.path, err = filepath.Abs(path); err != nil {

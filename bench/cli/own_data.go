@@ -30,7 +30,7 @@ func addData(args []string) ([]string, error) {
 			case err == nil:
 				names[k] = own
 			case args[0] == cobra.ShellCompRequestCmd: // an unfinished command line is no error
-			case errors.Is(err, fs.ErrNotExist):
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, datasets.ErrNoFile):
 				return "", settings.Usagef("%w", err)
 			default:
 				return "", err

@@ -115,7 +115,7 @@ func TestOwnData(t *testing.T) {
 	oneLineError(t, alone(t, line(features, "--augment", "batch")...), statusUsage, "--augment batch: of no use")
 	oneLineError(t, alone(t, line(images+".none")...), statusUsage, "no such file or directory")
 	oneLineError(t, alone(t, line(dir)...), statusFailure, "a folder, want a file")
-	oneLineError(t, alone(t, line("")...), statusFailure, `datasets: "npz:": want npz:FILE`)
+	oneLineError(t, alone(t, line("")...), statusUsage, `datasets: "npz:": want npz:FILE`)
 	// The list and the export show the runs; a plan and a Slurm script name the file.
 	for _, args := range [][]string{{"results", "list", out}, {"results", "export", "run", out}} {
 		if o := passAlone(t, args...); !strings.Contains(o.stdout, "pictures") {
