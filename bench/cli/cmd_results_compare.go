@@ -384,6 +384,11 @@ status, and the numbers of a complete run. With --wide, TABLE may be all, and se
 			return err
 		}
 		table, _ := papers.TableByID(args[0]) // a sweep is no paper's table, and has no printed numbers
+		labels, err := results.ReadLabels(tableFolder(args[0], args[1]))
+		if err != nil {
+			return err
+		}
+		table.Label(labels)
 		compare.SortSummary(args[0], rows)
 		grid := compare.Table(&table, rows).Grid()
 		// A summary without its runs may lack what was asked for; so may runs that were not evaluated for it.

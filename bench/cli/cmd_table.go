@@ -168,6 +168,9 @@ func (s *pooled) makeTable(t *papers.Table, cells []many.Cell) (done many.Summar
 	if err == nil {
 		err = s.keepCommand(t.ID)
 	}
+	if labels := t.CellLabels(); err == nil && labels != nil {
+		err = results.AddLabels(filepath.Join(s.machine.Out, t.ID), labels)
+	}
 	return done, errors.Join(err, p.Close())
 }
 

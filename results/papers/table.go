@@ -211,6 +211,28 @@ func (t *Table) Own(r *results.SummaryRow) results.Params {
 	return label.And(r.Params.Without(given...))
 }
 
+// CellLabels returns the labels of the table's cells, by key; nil without any.
+func (t *Table) CellLabels() (labels []results.Label) {
+	apart := results.NewParams(files.Unique(t.Apart)...)
+	for key, label := range t.Labels {
+		labels = append(labels, results.Label{CellKey: key, Label: label, Apart: apart})
+	}
+	slices.SortFunc(labels, func(a, b results.Label) int {
+		return cmp.Or(strings.Compare(a.CellKey.String(), b.CellKey.String()), strings.Compare(a.Net, b.Net))
+	})
+	return labels
+}
+
+// Label gives cells of the table labels.
+func (t *Table) Label(labels []results.Label) {
+	t.Labels = map[results.CellKey]results.Params{}
+	for _, l := range labels {
+		t.Labels[l.CellKey] = l.Label
+		t.Apart = append(t.Apart, l.Apart.Names()...)
+	}
+	t.Apart = files.Unique(t.Apart)
+}
+
 // TableNames returns the ids of all tables: fedawe-2, …
 func TableNames() []string { return ids(tables, tableID) }
 

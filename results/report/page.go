@@ -258,12 +258,31 @@ func (d *pageData) filters(b *builder) {
 	}
 }
 
+// labels returns the labels of the cells of a sweep, from the folders of its runs.
+func (b *builder) labels(table string) (all []results.Label) {
+	var read []string
+	for _, r := range b.Runs {
+		dir := filepath.Dir(filepath.Dir(r.Dir))
+		if r.Table != table || slices.Contains(read, dir) {
+			continue
+		}
+		read = append(read, dir)
+		labels, err := results.ReadLabels(dir)
+		if err != nil {
+			b.bad = append(b.bad, err)
+		}
+		all = append(all, labels...)
+	}
+	return all
+}
+
 // tables fills in the tables of the page, the papers' first.
 func (d *pageData) tables(b *builder) {
 	_, byTable := results.ByTable(b.Runs)
 	for _, id := range compare.SummaryTables(b.Numbers) {
 		rows := b.table(id)
 		known, _ := papers.TableByID(id) // the zero Table, without printed numbers, for a table of ours
+		known.Label(b.labels(id))
 		c := compare.Table(&known, rows)
 		grid := c.Grid()
 		if known.ID == "" {
