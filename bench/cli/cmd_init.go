@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"rollcall/bench/settings"
+	"rollcall/results"
 )
 
 //go:embed experiment.yaml
@@ -19,7 +20,7 @@ var firstExperiment string
 func (a *app) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE]", Short: "Write the file of an experiment with comments, to start from",
-		Long: `init writes ` + experimentFile + `, or FILE, an experiment that rollcall sweep trains within a minute
+		Long: `init writes ` + results.ExperimentFile + `, or FILE, an experiment that rollcall sweep trains within a minute
 on a CPU: three methods under two availability models, on data that need no download. - is standard output. If the file
 already exists, it stays as it is, and init fails.`,
 		Example: "  rollcall init",
@@ -30,7 +31,7 @@ already exists, it stays as it is, and init fails.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			path := experimentFile
+			path := results.ExperimentFile
 			if len(args) > 0 {
 				path = args[0]
 			}

@@ -12,6 +12,7 @@ import (
 	"rollcall/algos"
 	"rollcall/internal/files"
 	"rollcall/internal/must"
+	"rollcall/results"
 )
 
 // Every wrong file is refused in one line, which has the line of the file where there is one.
@@ -243,7 +244,7 @@ func TestInitIsTrained(t *testing.T) {
 	}
 	// The example in the comments works too, once it is none.
 	text := string(must.Get(os.ReadFile("experiment.yaml"))(t))
-	kept := string(must.Get(os.ReadFile(filepath.Join("out", "experiment", experimentFile)))(t))
+	kept := string(must.Get(os.ReadFile(filepath.Join("out", "experiment", results.ExperimentFile)))(t))
 	if text != kept {
 		t.Errorf("the file beside the summary is\n%s\nwant the one that was read", kept)
 	}

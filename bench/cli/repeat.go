@@ -15,16 +15,6 @@ import (
 	"rollcall/results"
 )
 
-// The files beside the summary of a folder that say how its runs came about: every command line that has made some, and
-// the last file of an experiment.
-const (
-	commandFile    = "command.txt"
-	experimentFile = "experiment.yaml"
-)
-
-// mostCommands is how long a command file may be, in bytes: an older one that is longer begins anew.
-const mostCommands = 1 << 20
-
 // keepCommand adds the command line to the command file of a table, a figure or a tuning, unless it is there: what
 // decides its numbers, and not where they are written and by which workers. A sweep of a file has all of that file in
 // its command line, and the file beside it.
@@ -45,25 +35,14 @@ func (s *pooled) keepCommand(id string) error {
 			words[i] = name + "=" + files.ShellQuoted(value)
 		}
 	}
-	line, path := "rollcall "+strings.Join(words, " ")+"\n", filepath.Join(dir, commandFile)
-	before, err := files.ReadUpTo(path, mostCommands)
-	if err != nil {
-		before = nil // there is none yet, or none that a person would read
-	}
-	if !slices.Contains(slices.Collect(strings.Lines(string(before))), line) {
-		err := files.WriteFile(path, func(w io.Writer) error {
-			_, err := io.WriteString(w, string(before)+line)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	if err := results.AddCommands(dir, "rollcall "+strings.Join(words, " ")+"\n"); err != nil {
+		return err
 	}
 	x, _ := s.cmd.Context().Value(experimentOf{}).(*experiment)
 	if x == nil {
 		return nil
 	}
-	path = filepath.Join(dir, experimentFile)
+	path := filepath.Join(dir, results.ExperimentFile)
 	if same, err := filepath.EvalSymlinks(x.path); err == nil && sameFile(same, path) {
 		return nil // the file is repeated from where it was kept
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rollcall/internal/must"
+	"rollcall/results"
 )
 
 // The line of command.txt repeats the sweep of a file in any folder: nets and paths with commas, in lists and cells.
@@ -44,7 +45,7 @@ func TestCommandFileRepeats(t *testing.T) {
 			t.Errorf("%s\nwant a line for the split %s", table, split)
 		}
 	}
-	line := string(must.Get(os.ReadFile(filepath.Join("out", "own", commandFile)))(t))
+	line := string(must.Get(os.ReadFile(filepath.Join("out", "own", results.CommandFile)))(t))
 	first := folders("out")
 	t.Chdir(t.TempDir())
 	do(append(shellWords(line)[1:], "--out", "again")...)

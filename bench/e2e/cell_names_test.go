@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,17 @@ func TestCellNames(t *testing.T) {
 		if !strings.Contains(page, name) {
 			t.Errorf("the page lacks %q", name)
 		}
+	}
+	// A merged folder has the names and the command lines too.
+	merged := filepath.Join(t.TempDir(), "merged")
+	pass(t, "results", "merge", merged, out)
+	if export := pass(t, "results", "export", "own", merged, "--format", "markdown").stdout; !strings.Contains(export,
+		"few steps") {
+		t.Errorf("the merged folder's export lacks the names:\n%s", export)
+	}
+	if got, want := results.Commands(filepath.Join(merged, "own")), results.Commands(filepath.Join(out, "own")); len(
+		want) != 2 || !slices.Equal(got, want) {
+		t.Errorf("the merged folder has the commands %q, want %q", got, want)
 	}
 	labels := must.Get(results.ReadLabels(filepath.Join(out, "own")))(t)
 	if len(labels) != 8 {

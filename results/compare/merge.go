@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,11 +106,25 @@ func Merge(ctx context.Context, into string, sources []string, mixed bool) (m Me
 			return m, err
 		}
 		m.Tables = append(m.Tables, table)
+		for _, source := range all {
+			if err := addAbout(filepath.Join(into, table), filepath.Join(source, table)); err != nil {
+				return m, err
+			}
+		}
 	}
 	if len(benches) == 0 {
 		return m, nil
 	}
 	return m, files.WriteCSVFile(filepath.Join(into, results.BenchFile), benches)
+}
+
+// addAbout adds what the folder of a table says of its runs, names of cells and command lines, to another one.
+func addAbout(into, from string) error {
+	labels, err := results.ReadLabels(from)
+	if err == nil && labels != nil {
+		err = results.AddLabels(into, labels)
+	}
+	return cmp.Or(err, results.AddCommands(into, results.Commands(from)...))
 }
 
 // checkPlaces returns an error for each folder and each file of the output folder that cannot be written, and for each
