@@ -296,7 +296,7 @@ func subsetOf(set *Set, of [2][]int32) *Set {
 // A subset is split, held out of and reserved from as a set that has no other samples, whatever the split.
 func TestSubset(t *testing.T) {
 	set := unevenSet()
-	for _, kind := range SplitKinds() {
+	for _, kind := range cutKinds() {
 		for _, reserved := range []Reserved{
 			{}, {Validation: 0.2}, {HeldOut: 0.25}, {HeldOut: 0.25, Validation: 0.2},
 		} {

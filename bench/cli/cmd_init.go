@@ -20,8 +20,8 @@ var firstExperiment string
 func (a *app) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE]", Short: "Write the file of an experiment with comments, to start from",
-		Long: `init writes ` + results.ExperimentFile + `, or FILE, an experiment that rollcall sweep trains within a minute
-on a CPU: three methods under two availability models, on data that need no download. - is standard output. If the file
+		Long: `init writes ` + results.ExperimentFile + `, or FILE, an experiment that rollcall sweep trains within a
+minute on a CPU: three methods under two availability models, on data that need no download. - is standard output. If the file
 already exists, it stays as it is, and init fails.`,
 		Example: "  rollcall init",
 		Args: func(_ *cobra.Command, args []string) error {

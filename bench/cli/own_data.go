@@ -41,6 +41,9 @@ func addData(args []string) ([]string, error) {
 	if len(args) > 0 && args[0] == "data" { // data verify npz:FILE
 		args = slices.Clone(args)
 		for i, arg := range args {
+			if !datasets.IsOwn(arg) {
+				continue
+			}
 			var err error
 			if args[i], err = own("", arg); err != nil {
 				return nil, err

@@ -40,7 +40,7 @@ func TestCellNames(t *testing.T) {
 	}
 	// A merged folder has the names and the command lines too.
 	merged := filepath.Join(t.TempDir(), "merged")
-	pass(t, "results", "merge", merged, out)
+	pass(t, "results", "merge", out, "--out", merged)
 	if export := pass(t, "results", "export", "own", merged, "--format", "markdown").stdout; !strings.Contains(export,
 		"few steps") {
 		t.Errorf("the merged folder's export lacks the names:\n%s", export)

@@ -254,7 +254,6 @@ func TestBrokenRates(t *testing.T) {
 		"header alone": {good[:strings.Index(good, "\n")+1], "no rates, want one line at least"},
 		"cut off":      {good[:len(good)-1], "line 2: no line break at its end"},
 		"impossible":   {strings.Replace(good, ",0.5,", ",-1,", 1), "line 2: lr -1, want a finite number above 0"},
-		"unknown net":  {strings.Replace(good, "linear-synthetic", "linear-synth", 1), `line 2: net "linear-synth"`},
 		"twice":        {good + good[strings.Index(good, "\n")+1:], "line 3: mifa (code) on leaf"},
 		"a folder":     {"", "want a file"},
 		"a device":     {"", "want a file"},

@@ -31,8 +31,8 @@ func TestParseKernels(t *testing.T) {
 	for opcode := range unused {
 		t.Errorf("%s: in no kernel", opcode)
 	}
-	if len(files) != 24 || kernels != 101 {
-		t.Errorf("got %d kernels in %d files, want 101 in 24", kernels, len(files))
+	if len(files) != 25 || kernels != 107 {
+		t.Errorf("got %d kernels in %d files, want 107 in 25", kernels, len(files))
 	}
 }
 
