@@ -165,7 +165,7 @@ func (s *pooled) makeTable(t *papers.Table, cells []many.Cell) (done many.Summar
 	defer leave()
 	p := s.pool()
 	done, err = p.Table(s.cmd.Context(), t, cells)
-	if err == nil {
+	if err == nil && run.Saved() > s.saved { // and not where all runs were found
 		err = s.keepCommand(t.ID)
 	}
 	if labels := t.CellLabels(); err == nil && labels != nil {

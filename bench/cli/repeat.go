@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"rollcall/bench/many"
-	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
 	"rollcall/results"
@@ -18,11 +17,8 @@ import (
 
 // keepCommand adds the command line to the command file of a table, a figure or a tuning, unless it is there: what
 // decides its numbers, and not where they are written and by which workers. A sweep of a file has all of that file in
-// its command line, and the file beside it. A command that has found all of its runs leaves the folder as it is.
+// its command line, and the file beside it.
 func (s *pooled) keepCommand(id string) error {
-	if run.Saved() == s.saved {
-		return nil
-	}
 	dir := filepath.Join(s.machine.Out, id)
 	words := s.words(func(f *pflag.Flag) bool {
 		switch settings.GroupOf(f) {
