@@ -21,8 +21,8 @@ func (a *app) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FILE]", Short: "Write the file of an experiment with comments, to start from",
 		Long: `init writes ` + results.ExperimentFile + `, or FILE, an experiment that rollcall sweep trains within a
-minute on a CPU: three methods under two availability models, on data that need no download. - is standard output. If the file
-already exists, it stays as it is, and init fails.`,
+minute on a CPU: three methods under two availability models, on data that need no download. - is standard output. If
+the file already exists, it stays as it is, and init fails.`,
 		Example: "  rollcall init",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -218,7 +218,7 @@ func (t *Table) CellLabels() (labels []results.Label) {
 		labels = append(labels, results.Label{CellKey: key, Label: label, Apart: apart})
 	}
 	slices.SortFunc(labels, func(a, b results.Label) int {
-		return cmp.Or(strings.Compare(a.CellKey.String(), b.CellKey.String()), strings.Compare(a.Net, b.Net))
+		return cmp.Or(strings.Compare(a.String(), b.String()), strings.Compare(a.Net, b.Net))
 	})
 	return labels
 }
