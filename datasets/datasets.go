@@ -110,7 +110,8 @@ type loader struct {
 	info     Info
 	revision int                                          // whoever changes the samples raises it, see [Revision]
 	generate func(context.Context, Options) (*Set, error) // sets Train, Test and Split only; nil: read from files
-	official *source                                      // the files; nil: generated
+	official *source                                      // the files; nil: generated, or own
+	own      *npz                                         // the file of a user, see [Register]; nil: another set
 }
 
 // loaders lists every data set. A new data set is a new file, and a line here.
@@ -261,7 +262,7 @@ func LeastBytes(name string, o Options) int64 {
 // reading or generating them: exactly, for official files and those that are registered. All samples of leaf and binary
 // count as training samples.
 func LeastSizes(name string, o Options) (sizes [2]int) {
-	if f := npzFiles[name]; f != nil {
+	if f := fileOf(name); f != nil {
 		return f.samples
 	}
 	switch name {

@@ -54,9 +54,6 @@ type npz struct {
 	most    int64 // bytes that an array may have
 }
 
-// npzFiles has the registered files by the name of their set.
-var npzFiles = map[string]*npz{}
-
 // IsOwn reports whether the value of --data names a file, which [Register] makes a set of.
 func IsOwn(value string) bool { return strings.HasPrefix(value, npzPrefix) }
 
@@ -76,36 +73,38 @@ func Register(value string) (name string, err error) {
 		return "", fmt.Errorf("datasets: %s: %w", path, err)
 	}
 	f.info.Name = ownName(path)
-	was := npzFiles[f.info.Name]
-	known := slices.IndexFunc(loaders, func(l loader) bool { return l.info.Name == f.info.Name })
-	if was == nil && known >= 0 {
+	called := func(l loader) bool { return l.info.Name == f.info.Name }
+	known := slices.IndexFunc(loaders, called)
+	if known >= 0 && loaders[known].own == nil { // the name of a set of rollcall
 		f.info.Name += "-npz"
-		was = npzFiles[f.info.Name]
-		known = slices.IndexFunc(loaders, func(l loader) bool { return l.info.Name == f.info.Name })
+		known = slices.IndexFunc(loaders, called)
 	}
-	switch {
-	case was != nil && was.path != f.path:
+	own := loader{info: f.info, revision: 1, generate: f.open, own: f}
+	if known < 0 {
+		loaders = append(loaders, own)
+		return f.info.Name, nil
+	}
+	if was := loaders[known].own; was.path != f.path {
 		return "", fmt.Errorf("datasets: %s: %s is also a set called %s, want files of different names", path, was.path,
 			f.info.Name)
-	case known >= 0:
-		loaders[known] = f.loader()
-	default:
-		loaders = append(loaders, f.loader())
 	}
-	npzFiles[f.info.Name] = f
+	loaders[known] = own
 	return f.info.Name, nil
+}
+
+// fileOf returns the registered file of a set; nil for other sets.
+func fileOf(name string) *npz {
+	l, _ := lookup(name, Options{})
+	return l.own
 }
 
 // Own returns the file of a registered set, as --data names it, and the SHA-256 of its content; empty for other sets.
 func Own(name string) (value, sum string) {
-	if f := npzFiles[name]; f != nil {
+	if f := fileOf(name); f != nil {
 		return npzPrefix + f.path, f.sum
 	}
 	return "", ""
 }
-
-// TestSamples returns the number of test samples of a registered set, which may be 0.
-func TestSamples(name string) int { return npzFiles[name].samples[1] }
 
 // ownName returns the name of the set in a file.
 func ownName(path string) string {
@@ -122,8 +121,6 @@ func ownName(path string) string {
 	}
 	return name
 }
-
-func (f *npz) loader() loader { return loader{info: f.info, revision: 1, generate: f.open} }
 
 // String describes the set: "500 training and 100 test images of 28×28×1 in 10 classes".
 func (f *npz) String() string {

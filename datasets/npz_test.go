@@ -66,7 +66,7 @@ func register(t testing.TB, name string, content []byte) (set string, err error)
 	path := filepath.Join(t.TempDir(), name)
 	must.OK(t, os.WriteFile(path, content, 0o600))
 	before := slices.Clone(loaders)
-	t.Cleanup(func() { loaders = before; clear(npzFiles) })
+	t.Cleanup(func() { loaders = before })
 	return Register("npz:" + path)
 }
 
@@ -133,7 +133,7 @@ func TestNPZ(t *testing.T) {
 			}
 			set := must.Get(Open(t.Context(), name, Options{}))(t)
 			if set.Train.Len() != set.Train.Classes && set.Train.Len() != 6 || set.Test.Len() != c.test ||
-				TestSamples(name) != c.test || LeastBytes(name, Options{}) != set.Bytes() ||
+				LeastSizes(name, Options{})[1] != c.test || LeastBytes(name, Options{}) != set.Bytes() ||
 				len(set.Train.Features) != c.floats || set.Checksum == "" {
 				t.Errorf("%d training and %d test samples, %d features, %d bytes of %d, want %+v", set.Train.Len(),
 					set.Test.Len(), len(set.Train.Features), LeastBytes(name, Options{}), set.Bytes(), c)
@@ -301,12 +301,8 @@ func TestNPZRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			name, err := register(t, "mine.npz", c.file)
-			path := ""
-			for _, f := range npzFiles {
-				path = f.path
-			}
 			if err == nil {
-				t.Fatalf("registered %s, %s", name, path)
+				t.Fatalf("registered %s", name)
 			}
 			if _, got, _ := strings.Cut(err.Error(), "mine.npz: "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -327,7 +323,7 @@ func TestNPZRefused(t *testing.T) {
 	})
 	t.Run("changed meanwhile", func(t *testing.T) {
 		name := must.Get(register(t, "mine.npz", npzOf(t, zip.Store, x6, y6)))(t)
-		must.OK(t, os.WriteFile(npzFiles[name].path, npzOf(t, zip.Deflate, x6, y6), 0o600))
+		must.OK(t, os.WriteFile(fileOf(name).path, npzOf(t, zip.Deflate, x6, y6), 0o600))
 		_, err := Open(t.Context(), name, Options{})
 		wantError(t, err, nil, "changed since this command began: SHA-256 ")
 	})
@@ -350,10 +346,10 @@ func TestNPZNames(t *testing.T) {
 	}
 	// A file that is registered again is read again.
 	name := must.Get(register(t, "again.npz", file))(t)
-	path := npzFiles[name].path
+	path := fileOf(name).path
 	must.OK(t, os.WriteFile(path, npzOf(t, zip.Store, x6, y6, x2, y2), 0o600))
-	if again, err := Register("npz:" + path); again != name || err != nil || TestSamples(name) != 2 {
-		t.Errorf("again: %q, %v, %d test samples, want %q, 2", again, err, TestSamples(name), name)
+	if again, err := Register("npz:" + path); again != name || err != nil || LeastSizes(name, Options{})[1] != 2 {
+		t.Errorf("again: %q, %v, %d test samples, want %q, 2", again, err, LeastSizes(name, Options{})[1], name)
 	}
 }
 

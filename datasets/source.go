@@ -449,7 +449,7 @@ func (s FileStatus) String() string {
 // An error means that there is no folder or that it cannot be read, and that nothing was compared.
 func Verify(ctx context.Context, name string, o Options) ([]FileStatus, error) {
 	l, err := lookup(name, o)
-	if f := npzFiles[name]; f != nil {
+	if f := l.own; f != nil {
 		_, err := l.open(ctx, o)
 		status := FileStatus{File: filepath.Base(f.path), Path: f.path, Status: Unchecked, Found: f.String()}
 		return []FileStatus{status}, named(name, err)

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"rollcall/algos"
 	"rollcall/bench/run"
 	"rollcall/bench/settings"
 	"rollcall/internal/files"
@@ -140,12 +139,8 @@ func scenarioCommandLine(x *run.Scenario, altered bool) (string, error) {
 		return "", err
 	}
 	words := []string{"rollcall scenario export DIR"}
-	program := algos.Of(x.Settings.Method).Program // the file of a method that is none of ours
 	for name, value := range given.All() {
-		if name == "method" {
-			value = cmp.Or(program, value)
-		}
-		words = append(words, "--"+files.ShellQuoted(name+"="+value))
+		words = append(words, "--"+files.ShellQuoted(name+"="+asGiven(name, value)))
 	}
 	words = append(words, fmt.Sprintf("--seed=%d", x.Seed))
 	for _, f := range []struct {

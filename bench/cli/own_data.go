@@ -54,7 +54,7 @@ func addData(args []string) ([]string, error) {
 	return replaced(args, []string{"data"}, own)
 }
 
-// dataFiles returns a list of data sets with the files of those that have one, for a command line of another process.
+// dataFiles returns a list of data sets with the files of those that have one.
 func dataFiles(list string) string {
 	names := strings.Split(list, ",")
 	for i, name := range names {

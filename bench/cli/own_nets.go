@@ -91,8 +91,7 @@ func isFile(value string) bool {
 	return err == nil && info.Mode().IsRegular() && models.Revision(value) == 0
 }
 
-// netTexts returns a list of nets with the layers of those that are not of the catalogue, for a command line of another
-// process.
+// netTexts returns a list of nets with the layers of those that are not of the catalogue.
 func netTexts(list string) string {
 	names, separator := strings.Split(list, ","), ","
 	for i, name := range names {

@@ -443,28 +443,18 @@ func (s *pooled) words(wanted func(f *pflag.Flag) bool) []string {
 		switch kind := f.Value.Type(); {
 		case isList && (kind == "stringArray" || settings.TakesCommas(f)):
 			values = list.GetSlice()
-		case isList && slices.Contains(methodFlags, f.Name):
-			values = []string{scriptPaths(list.GetSlice())}
 		case isList:
 			for i, value := range list.GetSlice() {
 				values = append(values[:i], absolute(f.Name, value))
 			}
 			values = []string{settings.JoinList(values)}
-		case slices.Contains(methodFlags, f.Name):
-			values = []string{scriptPaths(values)}
 		}
 		for _, value := range values {
-			switch f.Name {
-			case "cell":
+			switch value = asGiven(f.Name, value); {
+			case f.Name == "cell":
 				value = cellPaths(value)
-			case "data":
-				value = dataFiles(value)
-			case "net", "nets":
-				value = netTexts(value)
-			default:
-				if !isList || settings.TakesCommas(f) {
-					value = absolute(f.Name, value)
-				}
+			case !isList || settings.TakesCommas(f):
+				value = absolute(f.Name, value)
 			}
 			words = append(words, "--"+f.Name+"="+value)
 		}
@@ -501,15 +491,7 @@ func runWords(r *many.Planned, id string) ([]string, error) {
 	}
 	words := []string{"rollcall", "run", "--id=" + id}
 	for name, value := range given.All() {
-		switch name {
-		case "method":
-			value = scriptPaths([]string{value})
-		case "data":
-			value = dataFiles(value)
-		case "net":
-			value = netTexts(value)
-		}
-		words = append(words, "--"+name+"="+value)
+		words = append(words, "--"+name+"="+asGiven(name, value))
 	}
 	if r.Decisions {
 		words = append(words, "--decisions")

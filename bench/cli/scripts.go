@@ -225,9 +225,23 @@ func describe(
 	return host, script, err
 }
 
-// scriptPaths returns a list of methods with the files of those that have one, for a command line of another process.
-func scriptPaths(list []string) string {
-	names := slices.Clone(list)
+// asGiven returns a value of a flag, or of a setting of a cell, for a command line of another process, which has none of
+// what this one has registered: files and layers in place of the names of methods, data sets and nets.
+func asGiven(flag, value string) string {
+	switch {
+	case slices.Contains(methodFlags, flag):
+		return scriptPaths(value)
+	case flag == "data":
+		return dataFiles(value)
+	case flag == "net", flag == "nets":
+		return netTexts(value)
+	}
+	return value
+}
+
+// scriptPaths returns a list of methods with the files of those that have one.
+func scriptPaths(list string) string {
+	names := settings.SplitList(list)
 	for i, name := range names {
 		if path := algos.Of(name).Program; path != "" {
 			names[i] = filepath.Clean(path)
@@ -246,12 +260,8 @@ func cellPaths(text string) string {
 	for _, pair := range pairs {
 		values := []string{pair[1]}
 		switch key := pair[0]; {
-		case slices.Contains(methodFlags, key):
-			values[0] = scriptPaths(settings.SplitList(pair[1]))
-		case key == "data":
-			values[0] = dataFiles(pair[1])
 		case key == "net", key == "nets": // a net each: the ; between texts would end the setting
-			values = strings.Split(netTexts(pair[1]), netEnd)
+			values = strings.Split(asGiven(key, pair[1]), netEnd)
 		case key == "split":
 			values = settings.SplitList(pair[1])
 			for i, value := range values {
@@ -259,7 +269,7 @@ func cellPaths(text string) string {
 			}
 			values = []string{settings.JoinList(values)}
 		default:
-			values[0] = absolute(key, pair[1])
+			values[0] = absolute(key, asGiven(key, pair[1]))
 		}
 		for _, value := range values {
 			all = append(all, [2]string{pair[0], value})

@@ -133,6 +133,14 @@ func TestOwnData(t *testing.T) {
 	if o := passAlone(t, sweep...); !strings.Contains(o.stdout, "pictures") || !strings.Contains(o.stdout, "maps") {
 		t.Errorf("sweep: %s, want both data sets", o.stdout)
 	}
+	scenario := filepath.Join(t.TempDir(), "scenario")
+	passAlone(t, "scenario", "export", scenario, "--data", "npz:"+images, "--net", "own: conv 4 3x3 pool",
+		"--clients", "4", "--rounds", "1", "--p", "1")
+	for _, want := range []string{"--data=npz:" + images, "net=own: conv 4 3x3 pool"} {
+		if text := contents(t, filepath.Join(scenario, "scenario.json")); !strings.Contains(text, want) {
+			t.Errorf("scenario.json: %s, want %s in its command", text, want)
+		}
+	}
 	if o := passAlone(t, "data", "verify", "npz:"+images); !strings.Contains(o.stdout,
 		"60 training and 20 test images of 12×16×2 in 5 classes") {
 		t.Errorf("data verify: %s", o.stdout)
