@@ -225,8 +225,8 @@ func describe(
 	return host, script, err
 }
 
-// asGiven returns a value of a flag, or of a setting of a cell, for a command line of another process, which has none of
-// what this one has registered: files and layers in place of the names of methods, data sets and nets.
+// asGiven returns a value of a flag, or of a setting of a cell, for a command line of another process, which has none
+// of what this one has registered: files and layers in place of the names of methods, data sets and nets.
 func asGiven(flag, value string) string {
 	switch {
 	case slices.Contains(methodFlags, flag):
@@ -259,10 +259,10 @@ func cellPaths(text string) string {
 	var all [][2]string
 	for _, pair := range pairs {
 		values := []string{pair[1]}
-		switch key := pair[0]; {
-		case key == "net", key == "nets": // a net each: the ; between texts would end the setting
+		switch key := pair[0]; key {
+		case "net", "nets": // a net each: the ; between texts would end the setting
 			values = strings.Split(asGiven(key, pair[1]), netEnd)
-		case key == "split":
+		case "split":
 			values = settings.SplitList(pair[1])
 			for i, value := range values {
 				values[i] = absolute(key, value)

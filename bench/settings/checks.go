@@ -76,7 +76,8 @@ func (s *Settings) checkData() error {
 	if most := classes / 2; s.SwapPairs < 0 || s.SwapPairs > most {
 		return Usagef("--swap-pairs %d: want 0 … %d, of the %d classes of %s", s.SwapPairs, most, classes, s.Data)
 	}
-	if file, _ := datasets.Own(s.Data); file != "" && s.HoldOut == 0 && datasets.LeastSizes(s.Data, datasets.Options{})[1] == 0 {
+	tests := datasets.LeastSizes(s.Data, datasets.Options{})[1]
+	if file, _ := datasets.Own(s.Data); file != "" && s.HoldOut == 0 && tests == 0 {
 		return Usagef("--data %s: the file has no test set, want one, x_test and y_test, or --hold-out above 0", file)
 	}
 	if s.SwapPairs > 0 && slices.Contains(ownSplit, s.Data) {
