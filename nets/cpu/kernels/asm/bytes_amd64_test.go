@@ -47,7 +47,7 @@ var (
 	goMemory       = regexp.MustCompile(`(-?\d*)\((\w+)\)(?:\((\w+)\*(\d)\))?`)
 	noDisplacement = regexp.MustCompile(`\b0x0\(`) // objdump writes it where the base is R13
 
-	goRegister = regexp.MustCompile(`\b(TMM|Z)(\d+)\b`)
+	goRegister = regexp.MustCompile(`\b(TMM|Y|Z)(\d+)\b`)
 )
 
 // gnu returns an instruction of Go's assembler as objdump writes it. Both put the destination last.
@@ -71,10 +71,10 @@ func gnu(goText string) string {
 		return fmt.Sprintf("%s(%s,%s,%s)", disp, name(part[2]), name(part[3]), part[4])
 	})
 	s = goRegister.ReplaceAllStringFunc(s, func(r string) string {
-		if r[0] == 'Z' {
-			return "%zmm" + r[1:]
+		if r[0] == 'T' {
+			return "%" + strings.ToLower(r)
 		}
-		return "%" + strings.ToLower(r)
+		return "%" + strings.ToLower(r[:1]) + "mm" + r[1:]
 	})
 	opcode, operands, _ := strings.Cut(s, " ")
 	return strings.TrimSpace(strings.ToLower(opcode) + " " + strings.ReplaceAll(operands, ", ", ","))
@@ -130,12 +130,13 @@ func TestBytes(t *testing.T) {
 	}
 	for _, opcode := range []string{
 		"LDTILECFG", "TILERELEASE", "TILEZERO", "TILELOADD", "TILESTORED", "TDPBF16PS", "VCVTNE2PS2BF16",
+		"VDPBF16PS",
 	} {
 		if kinds[opcode] == 0 {
 			t.Errorf("no %s among the instructions", opcode)
 		}
 	}
-	if len(kinds) != 7 {
-		t.Errorf("instructions %v, want seven kinds", kinds)
+	if len(kinds) != 8 {
+		t.Errorf("instructions %v, want eight kinds", kinds)
 	}
 }

@@ -27,6 +27,14 @@ type Product struct {
 //go:noescape
 func ProductWideAVX512(t *Product, a, b, c *float32, tail, rows, tiles, smaller int)
 
+// ProductWideAVX512BF16 is [ProductWideAVX512] by VDPBF16PS. The upper half of an element of a or b is its number in
+// bfloat16, and the lower half that of the element two terms on: so an instruction adds two neighbours of the even
+// terms, or of the odd ones, in order. The lower halves of the last two terms of a chunk are not read if Pairs is odd;
+// their numbers are multiplied and added as float32.
+//
+//go:noescape
+func ProductWideAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
+
 // ProductWideAVX2 is [ProductWideAVX512] for AVX2.
 //
 //go:noescape
@@ -52,3 +60,18 @@ func ProductNarrowAVX512(t *Product, a, b, c *float32, tail, rows, tiles, smalle
 //
 //go:noescape
 func ProductNarrowAVX2(t *Product, a, b, c *float32, tail, rows, tiles, smaller int)
+
+// ProductRaggedAVX512BF16 is [ProductRaggedAVX512] with the operands of [ProductWideAVX512BF16].
+//
+//go:noescape
+func ProductRaggedAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
+
+// ProductNarrowAVX512BF16 is [ProductNarrowAVX512] with the operands of [ProductWideAVX512BF16].
+//
+//go:noescape
+func ProductNarrowAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
+
+// ProductHalfAVX512BF16 is [ProductNarrowAVX512BF16] in registers of 8 columns. rows is 1 to 6.
+//
+//go:noescape
+func ProductHalfAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)

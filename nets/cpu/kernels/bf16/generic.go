@@ -1,7 +1,6 @@
 package bf16
 
 import (
-	"math"
 	"unsafe"
 )
 
@@ -97,14 +96,7 @@ func addChunk32(c, a, b []float32) {
 	for p, x := range a {
 		row, sum := b[p*n:][:n], sums[p%2][:n]
 		for j, y := range row {
-			// The product is exact. Few sums are rounded twice, by the addition and by the conversion, or subnormal.
-			product := float64(x) * float64(y)
-			s := product + float64(sum[j])
-			if u := math.Float64bits(s); u&belowFloat32 == halfFloat32 || u<<1-1 < minNormalBits<<1-1 {
-				sum[j] = fusedAdd(product, float64(sum[j]), s)
-				continue
-			}
-			sum[j] = float32(s)
+			sum[j] = multiplyAdd(x, y, sum[j])
 		}
 	}
 	for j, v := range c {

@@ -6,20 +6,26 @@ package bf16
 // With bf16x3 an operand has a second part, low: what rounding to the first part leaves, rounded in turn.
 type Operand[T Float] struct {
 	narrow [2][]uint16 // the upper halves of float32: the format of AMX
+	pairs  [2][]uint32 // an upper half, and below it that of the element two terms on: the format of AVX512_BF16
 	wide   [2][]T      // rounded, but stored as T: the format of all other variants
 }
 
 // From returns the operand from element i on.
 func (o Operand[T]) From(i int) Operand[T] {
 	for part := range 2 {
-		if o.narrow[part] != nil {
-			o.narrow[part] = o.narrow[part][i:]
-		}
-		if o.wide[part] != nil {
-			o.wide[part] = o.wide[part][i:]
-		}
+		o.narrow[part] = behind(o.narrow[part], i)
+		o.pairs[part] = behind(o.pairs[part], i)
+		o.wide[part] = behind(o.wide[part], i)
 	}
 	return o
+}
+
+// behind returns x from element i on, or nil if x is nil.
+func behind[E any](x []E, i int) []E {
+	if x == nil {
+		return nil
+	}
+	return x[i:]
 }
 
 // First returns the first n elements of the operand.
@@ -27,6 +33,9 @@ func (o Operand[T]) First(n int) Operand[T] {
 	for part := range 2 {
 		if o.narrow[part] != nil {
 			o.narrow[part] = o.narrow[part][:n]
+		}
+		if o.pairs[part] != nil {
+			o.pairs[part] = o.pairs[part][:n]
 		}
 		if o.wide[part] != nil {
 			o.wide[part] = o.wide[part][:n]
@@ -36,12 +45,13 @@ func (o Operand[T]) First(n int) Operand[T] {
 }
 
 // Len returns the number of elements.
-func (o Operand[T]) Len() int { return max(len(o.narrow[0]), len(o.wide[0])) }
+func (o Operand[T]) Len() int { return max(len(o.narrow[0]), len(o.pairs[0]), len(o.wide[0])) }
 
 // Clear sets all elements to 0.
 func (o Operand[T]) Clear() {
 	for part := range 2 {
 		clear(o.narrow[part])
+		clear(o.pairs[part])
 		clear(o.wide[part])
 	}
 }
@@ -66,6 +76,18 @@ func newWide[T Float](n int, split bool) (o Operand[T]) {
 func (o Operand[T]) Copy(src Operand[T]) {
 	for part := range 2 {
 		copy(o.narrow[part], src.narrow[part])
+		copy(o.pairs[part], src.pairs[part])
 		copy(o.wide[part], src.wide[part])
+	}
+}
+
+// Join completes an operand that was written piece by piece, at the place where two pieces meet: element i is the first
+// of the later one. distance is how many elements are between two terms, twice over: 2 for an operand A, two rows for an
+// operand B. Only pairs need it, whose elements in front of i know the numbers behind.
+func (o Operand[T]) Join(i, distance int) {
+	for _, pairs := range o.pairs {
+		for j := max(0, i-distance); j < i && j+distance < len(pairs); j++ {
+			pairs[j] = pairs[j]&^0xffff | pairs[j+distance]>>16
+		}
 	}
 }

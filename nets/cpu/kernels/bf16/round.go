@@ -32,6 +32,18 @@ const (
 	minNormalBits = 0x3810 << 48 // minNormal
 )
 
+// multiplyAdd returns x·y + sum, rounded once to float32, for x and y that are bfloat16, so that their product is exact.
+// A subnormal result becomes 0.
+func multiplyAdd(x, y, sum float32) float32 {
+	product := float64(x) * float64(y)
+	s := product + float64(sum)
+	// Few sums would be rounded twice, by the addition and by the conversion, or are subnormal.
+	if u := math.Float64bits(s); u&belowFloat32 == halfFloat32 || u<<1-1 < minNormalBits<<1-1 {
+		return fusedAdd(product, float64(sum), s)
+	}
+	return float32(s)
+}
+
 // fusedAdd returns x + y rounded once to float32, where s is x + y rounded to float64. If s is half-way between two
 // float32, or below the normal numbers, rounding s would be wrong. A subnormal result becomes 0.
 func fusedAdd(x, y, s float64) float32 {

@@ -7,7 +7,7 @@ import (
 )
 
 // wide is a variant whose operands are rounded but stored as float32. Its products do the same steps as AMX in vector
-// registers. VDPBF16PS, which multiplies bfloat16 as well, rounds otherwise.
+// registers.
 type wide struct {
 	name       string
 	split      bool

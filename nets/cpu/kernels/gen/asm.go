@@ -23,7 +23,8 @@ type isa struct {
 var (
 	avx2   = isa{"avx2", 8}
 	avx512 = isa{"avx512", 16}
-	amx    = isa{"amx", 16} // AVX-512 with VCVTNE2PS2BF16 and the tiles of AMX
+	dots   = isa{"avx512bf16", 16} // AVX-512 with AVX512_BF16
+	amx    = isa{"amx", 16}        // and with the tiles of AMX
 )
 
 // asm is a file being written. Kernels call the instructions that both sets have through build.Context, and the methods

@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Go's assembler has neither the instructions of AMX nor VCVTNE2PS2BF16. The methods below add them to a function like
+// Go's assembler has neither the instructions of AMX nor those of AVX512_BF16. The methods below add them to a function like
 // any other instruction, and once avo has assigned the registers, encode turns them into BYTEs. The line of BYTEs ends
 // in a comment with the instruction, which a test of package asm compares with what a disassembler reads.
 
@@ -42,13 +42,18 @@ func (a *asm) tileMultiply(y, x, sum tile) {
 // narrow rounds two registers of float32 to bfloat16: low to the lower half of r, high to the upper one.
 func (a *asm) narrow(low, high, r reg.Register) { a.encoded("VCVTNE2PS2BF16", r, low, high, r) }
 
+// dot adds to every sum the product of the upper halves of x and y, then that of the lower ones.
+func (a *asm) dot(x, y, sum reg.Register) { a.encoded("VDPBF16PS", sum, x, y, sum) }
+
 // encoded adds an instruction that encode knows. output is the register that it writes, its
 // last operand, if that is no tile.
 func (a *asm) encoded(opcode string, output reg.Register, ops ...operand.Op) {
-	i := &ir.Instruction{Opcode: opcode, Operands: ops}
-	i.Inputs = ops
+	i := &ir.Instruction{Opcode: opcode, Operands: ops, Inputs: ops}
 	if output != nil {
-		i.Inputs, i.Outputs = ops[:len(ops)-1], []operand.Op{output}
+		i.Outputs = []operand.Op{output}
+		if !opcodes[opcode].adds {
+			i.Inputs = ops[:len(ops)-1]
+		}
 	}
 	a.Instruction(i)
 }
@@ -61,15 +66,20 @@ const (
 	prefixF2
 )
 
-// opcodes holds the prefix and the byte of the instructions that encode knows.
-var opcodes = map[string]struct{ prefix, code byte }{
-	"LDTILECFG":      {prefixNone, 0x49},
-	"TILERELEASE":    {prefixNone, 0x49},
-	"TILEZERO":       {prefixF2, 0x49},
-	"TILELOADD":      {prefixF2, 0x4b},
-	"TILESTORED":     {prefixF3, 0x4b},
-	"TDPBF16PS":      {prefixF3, 0x5c},
-	"VCVTNE2PS2BF16": {prefixF2, 0x72},
+// opcodes holds the prefix and the byte of the instructions that encode knows, and whether they read the register that
+// they write.
+var opcodes = map[string]struct {
+	prefix, code byte
+	adds         bool
+}{
+	"LDTILECFG":      {prefix: prefixNone, code: 0x49},
+	"TILERELEASE":    {prefix: prefixNone, code: 0x49},
+	"TILEZERO":       {prefix: prefixF2, code: 0x49},
+	"TILELOADD":      {prefix: prefixF2, code: 0x4b},
+	"TILESTORED":     {prefix: prefixF3, code: 0x4b},
+	"TDPBF16PS":      {prefix: prefixF3, code: 0x5c},
+	"VCVTNE2PS2BF16": {prefix: prefixF2, code: 0x72},
+	"VDPBF16PS":      {prefix: prefixF3, code: 0x52, adds: true},
 }
 
 // encode replaces the instructions that Go's assembler lacks by BYTEs. It must run behind the assignment of registers.
@@ -95,8 +105,8 @@ func encode(f *ir.File) error {
 				c.memory(o[1].(operand.Mem))
 			default:
 				c.second, c.rm, c.reg = number(o[0]), number(o[1]), number(o[2])
-				if i.Opcode == "VCVTNE2PS2BF16" { // the other way round
-					c.wide, c.second, c.rm = true, c.rm, c.second
+				if v, ok := o[2].(reg.Physical); ok { // a vector register: the other way round
+					c.size, c.second, c.rm = byte(v.Size()), c.rm, c.second
 				}
 			}
 			line := make([]string, 0, 8)
@@ -122,11 +132,11 @@ func number(op operand.Op) byte {
 	return byte(op.(reg.Physical).PhysicalIndex())
 }
 
-// code is one instruction with a VEX prefix or, if wide, with an EVEX prefix for registers of 64 bytes. All belong to
-// the opcode map 0F38, and have W = 0.
+// code is one instruction with a VEX prefix or, if size is 32 or 64, with an EVEX prefix for registers of so many bytes.
+// All belong to the opcode map 0F38, and have W = 0.
 type code struct {
 	prefix, opcode  byte
-	wide            bool
+	size            byte
 	reg, rm, second byte         // ModRM.reg, ModRM.rm and vvvv
 	mem             *operand.Mem // in place of rm
 }
@@ -144,12 +154,12 @@ func (c code) bytes() []byte {
 		modRM, x, b = c.address()
 	}
 	r := c.reg >> 3
-	if c.wide {
+	if c.size > 0 {
 		return append([]byte{
 			0x62,
 			inverted(r, 7) | inverted(x, 6) | inverted(b, 5) | inverted(c.reg>>4, 4) | map0F38,
 			^c.second&15<<3 | 1<<2 | c.prefix,
-			2<<5 | inverted(c.second>>4, 3), // 2: 64 bytes
+			c.size/32<<5 | inverted(c.second>>4, 3),
 			c.opcode,
 		}, modRM...)
 	}

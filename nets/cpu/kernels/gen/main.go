@@ -53,7 +53,12 @@ func run(args []string, stderr io.Writer) int {
 	for _, set := range []struct {
 		isa
 		families []family
-	}{{avx2, append(vectors, family{"winners", winners})}, {avx512, vectors}, {amx, narrow}} {
+	}{
+		{avx2, append(vectors, family{"winners", winners})},
+		{avx512, vectors},
+		{dots, []family{{"product", product}, {"pairs", pairs}, {"peak", peak}}},
+		{amx, narrow},
+	} {
 		for _, part := range set.families {
 			name := fmt.Sprintf("%s_%s_amd64.s", part.name, set.name)
 			if err := write(filepath.Join(*dir, name), set.isa, part.emit); err != nil {

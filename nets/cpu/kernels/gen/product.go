@@ -23,13 +23,15 @@ const (
 	productAcc   = productPassB + 24
 )
 
-// product emits the family product, the matrix-multiply tiles with operands rounded to bfloat16 and stored as float32.
+// product emits the family product, the matrix-multiply tiles with operands rounded to bfloat16, in elements of 32 bits.
 // asm.ProductWideAVX512 has the formula and the order of the sums.
 //
 // A tile has two sums for every element of C, one of the even terms of a chunk and one of the odd ones: 6 × 2 × 2 of
 // the 32 registers with AVX-512, 3 × 2 × 2 of the 16 with AVX2. C itself stays in memory, if its rows are ragged on the
-// stack. Per term every row costs a
-// broadcast and every column a load: a tile of 6 × 2 has 8 loads for 12 multiply-adds.
+// stack. Per term every row costs a broadcast and every column a load: a tile of 6 × 2 has 8 loads for 12 multiply-adds.
+//
+// With AVX512_BF16 a multiply-add of a register does two terms of a sum, one after the other, and the element of a term
+// has the term behind the next with it: see asm.ProductWideAVX512BF16.
 func product(a *asm) {
 	rows := 3
 	if a.lanes == 16 {
@@ -41,6 +43,11 @@ func product(a *asm) {
 		{name: "ProductNarrow", vecs: 1, rows: 2 * rows, masked: true},
 	} {
 		productBlock{b}.emit(a)
+	}
+	if a.isa == dots {
+		half := *a
+		half.lanes = avx2.lanes
+		productBlock{block{name: "ProductHalf", vecs: 1, rows: 6, masked: true}}.emit(&half)
 	}
 }
 
@@ -56,6 +63,7 @@ type productRegs struct {
 	pairB      reg.GPVirtual    // the row of B with the even term of the pair
 	left       reg.GPVirtual    // pairs left
 	off        reg.GPVirtual    // scratch
+	upper      reg.VecVirtual   // with AVX512_BF16: the bits of an element's own term
 	segs, chunks, pass,
 	segA, segB, saved, flushing operand.Mem // variables on the stack
 	c operand.Mem // the tile of C, if its rows are ragged: masked stores are slow
@@ -99,6 +107,9 @@ func (b productBlock) emit(a *asm) {
 	}{{productARow, r.rowA}, {productBRow, r.rowB}} {
 		a.MOVQ(at(r.t, stride.disp), stride.to)
 		a.SHLQ(operand.U8(2), stride.to)
+	}
+	if a.name == dots.name {
+		r.upper = a.integers(0xffff0000)
 	}
 	h := a.arg("rows")
 	dispatch(a, "rows", h, 1, b.rows)
@@ -251,11 +262,36 @@ func (b productBlock) addChunk(a *asm, r productRegs, sums [2][][]reg.VecVirtual
 		}
 	}
 	a.MOVQ(at(r.t, productPairs), r.left)
+	if a.name != dots.name {
+		a.Label(name("pair"))
+		b.addTerms(a, r, sums, 1)
+		a.countDown(r.left, name("pair"))
+		return
+	}
+	a.SHRQ(operand.U8(1), r.left)
+	a.JEQ(jump(name("last")))
 	a.Label(name("pair"))
+	b.addTerms(a, r, sums, 2)
+	a.countDown(r.left, name("pair"))
+	a.Label(name("last"))
+	a.TESTQ(operand.U32(1), at(r.t, productPairs))
+	a.JEQ(jump(name("added")))
+	b.addTerms(a, r, sums, 1)
+	a.Label(name("added"))
+}
+
+// addTerms emits the next terms of both parities, each of them steps terms: 1 by a multiply-add, or 2 by dot. It moves
+// behind them.
+func (b productBlock) addTerms(a *asm, r productRegs, sums [2][][]reg.VecVirtual, steps int) {
+	rows := len(sums[0])
+	alone := a.name == dots.name && steps == 1 // elements have a term more than is wanted
 	for parity := range sums {
 		cols := a.vecs(b.vecs)
 		for j, v := range cols {
 			a.load(at(r.pairB, j*a.bytes()), v, b.masked && j == b.vecs-1)
+			if alone {
+				a.VPANDD(r.upper, v, v)
+			}
 		}
 		a.ADDQ(r.rowB, r.pairB)
 		for i, row := range sums[parity] {
@@ -264,14 +300,24 @@ func (b productBlock) addChunk(a *asm, r productRegs, sums [2][][]reg.VecVirtual
 				x.Index, x.Scale = r.rowA, uint8(i%3)
 			}
 			bc := a.vec()
-			a.VBROADCASTSS(x, bc)
+			if alone {
+				a.VPANDD_BCST(x, r.upper, bc)
+			} else {
+				a.VBROADCASTSS(x, bc)
+			}
 			for j, v := range cols {
-				a.VFMADD231PS(v, bc, row[j])
+				if steps == 2 {
+					a.dot(bc, v, row[j])
+				} else {
+					a.VFMADD231PS(v, bc, row[j])
+				}
 			}
 		}
 	}
-	for i := 0; 3*i < rows; i++ {
-		a.ADDQ(operand.U8(8), r.row[i])
+	if steps == 2 {
+		a.LEAQ(indexed(r.pairB, r.rowB, 2), r.pairB)
 	}
-	a.countDown(r.left, name("pair"))
+	for i := 0; 3*i < rows; i++ {
+		a.ADDQ(operand.U8(8*steps), r.row[i])
+	}
 }

@@ -19,3 +19,8 @@ func checkTranspose(dst Operand[float32], ldDst int, src []float32, ldSrc, rows,
 	_ = src[(rows-1)*ldSrc+cols-1]
 	_ = dst.From((cols-1)*ldDst + rows)
 }
+
+// asFloats returns the memory of x as float32.
+func asFloats(x []uint32) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}

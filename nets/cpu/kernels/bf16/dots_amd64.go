@@ -1,0 +1,64 @@
+package bf16
+
+import (
+	"runtime"
+	"unsafe"
+
+	"rollcall/nets/cpu/kernels/asm"
+)
+
+// dots is the code of package asm for the variant with pairs.
+type dots struct{}
+
+func (dots) name() string { return "avx512bf16" }
+
+func (dots) pair(dst, low []uint32, src, next []float32) {
+	n := len(src)
+	_ = dst[n-1]
+	if low == nil {
+		asm.PairAVX512BF16(&dst[0], &src[0], unsafe.SliceData(next), n, len(next))
+		return
+	}
+	_ = low[n-1]
+	asm.PairSplitAVX512BF16(&dst[0], &low[0], &src[0], unsafe.SliceData(next), n, len(next))
+}
+
+func (dots) transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, cols int) {
+	asm.TransposeAVX512(&dst[0], ldDst, &src[0], ldSrc, rows, cols)
+}
+
+// multiply goes through the columns two registers at a time, as the products of float32 do.
+func (dots) multiply(p *Product[float32]) {
+	t := asm.Product{
+		Segs: p.Segs, Chunks: p.Chunks, Pairs: p.Size / 2, Passes: 1,
+		ASeg: p.ASeg, ARow: p.ARow, BSeg: p.BSeg, BRow: p.N, CRow: p.CRow, Acc: p.Acc,
+	}
+	a, b := p.A.pairs[0], p.B.pairs[0]
+	if p.A.pairs[1] != nil { // low by high, high by high, high by low
+		t.Passes = 3
+		t.PassA[0], t.PassB[2] = distance(a, p.A.pairs[1]), distance(b, p.B.pairs[1])
+	}
+	const lanes, tall = 16, 6
+	most, tail := tall, p.N-lanes
+	switch {
+	case p.N <= lanes/2:
+		tail = p.N
+	case p.N <= lanes:
+		most, tail = 2*tall, p.N
+	}
+	rows, tiles, smaller := asm.Cut(p.M, most)
+	for u := range p.Runs {
+		a, c := &a[u*p.ARun], &p.C[u*p.CRun]
+		switch {
+		case p.N <= lanes/2:
+			asm.ProductHalfAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
+		case p.N <= lanes:
+			asm.ProductNarrowAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
+		case tail < lanes:
+			asm.ProductRaggedAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
+		default:
+			asm.ProductWideAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
+		}
+	}
+	runtime.KeepAlive(p) // the assembly gets no pointer to the low parts that the garbage collector would see
+}

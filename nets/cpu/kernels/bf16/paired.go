@@ -1,0 +1,94 @@
+package bf16
+
+import "math"
+
+// paired is the variant for AVX512_BF16. Its instruction VDPBF16PS multiplies pairs of bfloat16, and adds the products
+// to a sum one after the other: [dot] says how. With the terms p and p+2 of a chunk for a pair, that is two steps of the
+// chain that [Product] asks for.
+//
+// An operand has a pair for every element, and not for every second one: products may begin at any term, as the windows
+// of a convolution do.
+type paired struct {
+	split bool
+	code  pairedCode
+}
+
+// pairedCode is the instructions of the variant: the processor's or, in tests, a model of them.
+type pairedCode interface {
+	name() string
+	// pair sets dst[i] to src[i] and, in the lower half, next[i], both rounded, for all i in src. next may be shorter:
+	// zeros follow it. low gets the pairs of what rounding leaves, unless it is nil. dst may be src.
+	pair(dst, low []uint32, src, next []float32)
+	transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, cols int)
+	// multiply computes a product whose numbers are checked. Every parity of the terms has its sum.
+	multiply(p *Product[float32])
+}
+
+func (k paired) Name() string { return k.code.name() }
+
+func (k paired) Bytes() int { return 4 * parts(k.split) }
+
+func (k paired) NewOperand(n int) (o Operand[float32]) {
+	for part := range parts(k.split) {
+		o.pairs[part] = make([]uint32, n+Depth)
+	}
+	return o
+}
+
+func (k paired) Round(dst Operand[float32], src []float32) { k.pair(dst, src, src[min(2, len(src)):]) }
+
+// pair writes the first elements of dst: the numbers src, of which next are two terms on.
+func (k paired) pair(dst Operand[float32], src, next []float32) {
+	if len(src) > 0 {
+		k.code.pair(dst.pairs[0][:len(src)], optional(dst.pairs[1], len(src)), src, next)
+	}
+}
+
+// optional returns the first n elements of x, or nil if x is nil.
+func optional(x []uint32, n int) []uint32 {
+	if x == nil {
+		return nil
+	}
+	return x[:n]
+}
+
+// Transpose first copies the numbers, and then rounds them in place.
+func (k paired) Transpose(dst Operand[float32], ldDst int, src []float32, ldSrc, rows, cols int) {
+	checkTranspose(dst, ldDst, src, ldSrc, rows, cols)
+	plain := asFloats(dst.pairs[0])
+	k.code.transpose(plain, ldDst, src, ldSrc, rows, cols)
+	for j := range cols {
+		k.Round(dst.From(j*ldDst), plain[j*ldDst:][:rows])
+	}
+}
+
+func (k paired) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded int) {
+	switch {
+	case ld == cols:
+		src := src[:rows*cols]
+		k.pair(dst, src, src[min(2*cols, len(src)):])
+	default:
+		for i := range rows {
+			var next []float32
+			if i+2 < rows {
+				next = src[(i+2)*ld:][:cols]
+			}
+			k.pair(dst.From(i*cols), src[i*ld:][:cols], next)
+		}
+	}
+	dst.From(rows * cols).First((padded - rows) * cols).Clear()
+}
+
+func (k paired) Multiply(p *Product[float32]) {
+	p.check()
+	k.code.multiply(p)
+}
+
+// dot is a model of VDPBF16PS, from the pseudocode in Intel's manual: it adds the product of the upper halves of x and y
+// to sum, and then that of the lower ones. A step rounds once, to nearest even; a subnormal operand counts as 0, and a
+// subnormal result becomes 0, each with its sign.
+func dot(sum float32, x, y uint32) float32 {
+	const upper = 0xffff0000
+	sum = multiplyAdd(flush(math.Float32frombits(x&upper)), flush(math.Float32frombits(y&upper)), flush(sum))
+	return multiplyAdd(flush(math.Float32frombits(x<<16)), flush(math.Float32frombits(y<<16)), sum)
+}
