@@ -65,7 +65,7 @@ type KernelTime struct {
 
 // Info names what an engine runs on.
 type Info struct {
-	Engine    string // cpu-generic, cpu-avx2, cpu-avx512, cpu-amx, cuda-sm90 and the like
+	Engine    string // cpu-generic, cpu-avx2, cpu-avx512, cpu-avx512bf16, cpu-amx, cuda-sm90 and the like
 	Device    string // the processor's or the card's own name
 	Precision string // of matrix products: fp32, bf16, bf16x3 on the CPU, tf32, fp32, bf16 on CUDA
 	Params    int    // P

@@ -1,6 +1,7 @@
 package nets
 
 import (
+	"slices"
 	"strings"
 
 	"rollcall/internal/host"
@@ -11,7 +12,7 @@ import (
 // compute the same bits.
 //
 //	cpu-fp32                cpu-avx2 and cpu-avx512, which add in the same order
-//	cpu-bf16, cpu-bf16x3    likewise, and cpu-amx: the products of all three are the same bits
+//	cpu-bf16, cpu-bf16x3    likewise, and cpu-avx512bf16 and cpu-amx: the products of all four are the same bits
 //	cpu-generic-fp32        plain Go, which rounds a product before it adds it
 //	cpu-generic-bf16        likewise, and cpu-generic-bf16x3: the matrix products are the same bits as in cpu-bf16,
 //	                        but all other kernels are the ones of cpu-generic-fp32
@@ -28,7 +29,7 @@ func Numerics(engine, precision string) string { return numericsOn(host.Name(), 
 // numericsOn is [Numerics] on a given machine, by the name that package host has for it.
 func numericsOn(machine, engine, precision string) string {
 	switch {
-	case engine == "cpu-avx2" || engine == "cpu-avx512" || engine == "cpu-amx":
+	case slices.Contains([]string{"cpu-avx2", "cpu-avx512", "cpu-avx512bf16", "cpu-amx"}, engine):
 		engine = "cpu"
 	case strings.HasPrefix(engine, "cuda-") && precision == "fp32":
 		engine = "cuda"

@@ -191,7 +191,7 @@ type Machine struct {
 	CPU       string `csv:"cpu"`       // name of the processor, as it reports it
 	CPUs      int    `csv:"cpus"`      // logical processors that the program may use
 	Threads   int    `csv:"threads"`   // of the CPU engine
-	Engine    string `csv:"engine"`    // cpu-avx512, cpu-amx, cuda-sm90, …
+	Engine    string `csv:"engine"`    // cpu-avx512, cpu-avx512bf16, cpu-amx, cuda-sm90, …
 	Device    string `csv:"device"`    // name of the processor or the GPU that trains, as it reports it
 	Driver    string `csv:"driver"`    // of the GPU
 	Clocks    string `csv:"clocks"`    // limits of the clock rates, not the rates at the moment

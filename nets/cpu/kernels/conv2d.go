@@ -98,6 +98,7 @@ func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
 		if width < narrow {
 			e.ensure(&t.rounded.x, s.K*s.B*s.xLen())
 			e.For(t, conv2DRound, s.K*s.B)
+			joinImages(t.rounded.x, s.K*s.B, s.xLen())
 		}
 	} else if panels > 1 {
 		if t.packed == nil {

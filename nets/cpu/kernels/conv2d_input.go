@@ -95,6 +95,7 @@ func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
 	case through && e.Products != nil:
 		e.ensure(&t.rounded.gy, s.K*s.B*t.frame.len())
 		e.For(t, inputFrame, s.K*s.B)
+		joinImages(t.rounded.gy, s.K*s.B, t.frame.len())
 	case through && t.frame.bordered():
 		if t.framed == nil {
 			t.framed = make([]T, s.K*s.B*t.frame.len())
@@ -202,8 +203,12 @@ func inFrame[T Float](f frame, dst, gy []T) {
 
 // roundInFrame is inFrame with the numbers rounded.
 func roundInFrame[T Float](s *Scratch[T], f frame, dst bf16.Operand[T], gy []T) {
+	dst, row := dst.First(f.len()), f.w*f.o
 	for i := range f.h {
-		s.Products.Round(dst.From(((f.top+i)*f.width()+f.left)*f.o), gy[i*f.w*f.o:][:f.w*f.o])
+		at := ((f.top+i)*f.width() + f.left) * f.o
+		s.Products.Round(dst.From(at), gy[i*row:][:row])
+		dst.Join(at, 2)
+		dst.Join(at+row, 2)
 	}
 }
 

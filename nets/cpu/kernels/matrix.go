@@ -46,6 +46,13 @@ func (s *Scratch[T]) left(x []T) matrix[T] {
 	return matrix[T]{rounded: o}
 }
 
+// joinImages completes an operand A of n images, whose elements were rounded image by image.
+func joinImages[T Float](o bf16.Operand[T], n, elements int) {
+	for i := 1; i < n; i++ {
+		o.Join(i*elements, 2)
+	}
+}
+
 // ensure allocates an operand of n elements in o, unless there is one already.
 func (e *Exec[T]) ensure(o *bf16.Operand[T], n int) {
 	if o.Len() == 0 {

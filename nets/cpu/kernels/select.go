@@ -37,10 +37,10 @@ func ParsePrecision(name string) (Precision, error) {
 type Choice struct {
 	Kernels[float32]
 	Products bf16.Kernels[float32] // nil with FP32: then Kernels multiply
-	Lost     string                // why AMX is not used although the processor has it; empty if nothing is amiss
+	Lost     string                // why faster instructions of the processor are not used; empty if nothing is amiss
 }
 
-// Name returns the name of the variant that multiplies: generic, avx2, avx512 or amx.
+// Name returns the name of the variant that multiplies: generic, avx2, avx512, avx512bf16 or amx.
 func (c Choice) Name() string {
 	if c.Products != nil {
 		return c.Products.Name()
@@ -74,7 +74,7 @@ func Choices(p Precision) []Choice {
 		return all
 	}
 	for _, products := range bf16.Variants(p == BF16x3) {
-		k := have[len(have)-1] // amx has no kernels but its products
+		k := have[len(have)-1] // avx512bf16 and amx have no kernels but their products
 		if i := slices.IndexFunc(have, func(k Kernels[float32]) bool { return k.Name() == products.Name() }); i >= 0 {
 			k = have[i]
 		}
@@ -84,7 +84,8 @@ func Choices(p Precision) []Choice {
 }
 
 // Select returns the fastest variant this processor has for a precision, or the one that the environment variable
-// ROLLCALL_CPU names: generic, avx2, avx512 or amx. It is an error to name another, or one this processor lacks.
+// ROLLCALL_CPU names: generic, avx2, avx512, avx512bf16 or amx. It is an error to name another, or one this processor
+// lacks.
 func Select(p Precision) (Choice, error) {
 	have := Choices(p)
 	want, lost := os.Getenv("ROLLCALL_CPU"), ""
@@ -104,17 +105,18 @@ func Select(p Precision) (Choice, error) {
 		names = append(names, k.Name())
 	}
 	switch want {
-	case "amx":
+	case "avx512bf16", "amx":
 		if !p.rounds() {
-			return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=amx: multiplies with --precision bf16 or bf16x3 alone")
+			return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=%s: multiplies with --precision bf16 or bf16x3 alone", want)
 		}
 		if lost != "" {
-			return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=amx: %s, want %s", lost, strings.Join(names, " or "))
+			return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=%s: %s, want %s", want, lost, strings.Join(names, " or "))
 		}
 		fallthrough
 	case "avx2", "avx512":
 		return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=%s: not on this processor, want %s",
 			want, strings.Join(names, " or "))
 	}
-	return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=%s: unknown variant, want generic, avx2, avx512 or amx", want)
+	return Choice{}, fmt.Errorf("cpu: ROLLCALL_CPU=%s: unknown variant, want generic, avx2, avx512, "+
+		"avx512bf16 or amx", want)
 }

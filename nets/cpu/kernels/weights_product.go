@@ -105,6 +105,9 @@ func (p weightsProduct[T]) transpose(s *Scratch[T], t bf16.Operand[T], x []T) {
 			for i := range p.h + (p.R-1-r)/p.Stride {
 				from := x[((p.Stride*i+r)*p.width+q)*p.C:]
 				s.Products.Transpose(to.From(i*pitch), ld, from, p.Stride*p.C, count, p.C)
+				for c := range p.C {
+					to.First(c*ld+i*pitch+count).Join(c*ld+i*pitch, 2)
+				}
 			}
 		}
 	}
@@ -129,6 +132,7 @@ func (p weightsProduct[T]) add(s *Scratch[T], dw []T, t bf16.Operand[T], dy []T,
 				padded = chunks*size - i*pitch
 			}
 			s.Products.Pack(b.From(i*pitch*n), dy[i*dyWidth*p.O+o:], p.O, p.w, n, padded)
+			b.Join(i*pitch*n, 2*n)
 		}
 		p.multiply(s, dw[o:], t, b, n, first, rows, acc)
 	}

@@ -96,7 +96,13 @@ func addChunk32(c, a, b []float32) {
 	for p, x := range a {
 		row, sum := b[p*n:][:n], sums[p%2][:n]
 		for j, y := range row {
-			sum[j] = multiplyAdd(x, y, sum[j])
+			product := float64(x) * float64(y) // exact
+			s := product + float64(sum[j])
+			if careful(s) {
+				sum[j] = fusedAdd(product, float64(sum[j]), s)
+				continue
+			}
+			sum[j] = float32(s)
 		}
 	}
 	for j, v := range c {

@@ -92,3 +92,13 @@ func dot(sum float32, x, y uint32) float32 {
 	sum = multiplyAdd(flush(math.Float32frombits(x&upper)), flush(math.Float32frombits(y&upper)), flush(sum))
 	return multiplyAdd(flush(math.Float32frombits(x<<16)), flush(math.Float32frombits(y<<16)), sum)
 }
+
+// multiplyAdd returns x·y + sum, rounded once to float32, for x and y that are bfloat16.
+func multiplyAdd(x, y, sum float32) float32 {
+	product := float64(x) * float64(y) // exact
+	s := product + float64(sum)
+	if careful(s) {
+		return fusedAdd(product, float64(sum), s)
+	}
+	return float32(s)
+}

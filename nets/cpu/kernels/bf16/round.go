@@ -32,16 +32,11 @@ const (
 	minNormalBits = 0x3810 << 48 // minNormal
 )
 
-// multiplyAdd returns x·y + sum, rounded once to float32, for x and y that are bfloat16, so that their product is exact.
-// A subnormal result becomes 0.
-func multiplyAdd(x, y, sum float32) float32 {
-	product := float64(x) * float64(y)
-	s := product + float64(sum)
-	// Few sums would be rounded twice, by the addition and by the conversion, or are subnormal.
-	if u := math.Float64bits(s); u&belowFloat32 == halfFloat32 || u<<1-1 < minNormalBits<<1-1 {
-		return fusedAdd(product, float64(sum), s)
-	}
-	return float32(s)
+// careful reports whether rounding s to float32, which is a sum rounded to float64, may give another number than rounding
+// the sum once, or one that is subnormal.
+func careful(s float64) bool {
+	u := math.Float64bits(s)
+	return u&belowFloat32 == halfFloat32 || u<<1-1 < minNormalBits<<1-1
 }
 
 // fusedAdd returns x + y rounded once to float32, where s is x + y rounded to float64. If s is half-way between two

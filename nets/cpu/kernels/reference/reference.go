@@ -26,7 +26,7 @@ type code struct {
 const parts = 4
 
 // New returns the loop in the instructions of a variant of package kernels (avx512, avx2, generic), on so many threads,
-// at least 1. For amx it is that of avx512. A processor without the instructions gets plain Go.
+// at least 1. For avx512bf16 and amx it is that of avx512. A processor without the instructions gets plain Go.
 func New(variant string, threads int) *Loop {
 	return &Loop{threads: max(1, threads), code: variantOf(variant)}
 }

@@ -7,7 +7,7 @@ import (
 
 // The loop runs with every variant, on any number of threads, whatever the processor has.
 func TestRun(t *testing.T) {
-	for _, variant := range []string{"generic", "avx2", "avx512", "amx", "unknown"} {
+	for _, variant := range []string{"generic", "avx2", "avx512", "avx512bf16", "amx", "unknown"} {
 		for _, threads := range []int{-1, 0, 1, 3} {
 			l := New(variant, threads)
 			took := l.Run()
