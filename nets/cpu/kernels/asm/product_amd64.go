@@ -22,7 +22,7 @@ type Product struct {
 // count as 0, and become 0.
 //
 // It works down the rows i in tiles·rows + smaller·(rows−1) rows: first tiles tiles of rows rows each, then smaller
-// tiles (0 or more) of one row less. rows is 1 to 6, with AVX2 1 to 3. tail is not read. c overlaps neither a nor b.
+// tiles (0 or more) of one row less. rows is 1 to 4, with AVX2 1 or 2. tail is not read. c overlaps neither a nor b.
 //
 //go:noescape
 func ProductWideAVX512(t *Product, a, b, c *float32, tail, rows, tiles, smaller int)
@@ -51,7 +51,7 @@ func ProductRaggedAVX512(t *Product, a, b, c *float32, tail, rows, tiles, smalle
 func ProductRaggedAVX2(t *Product, a, b, c *float32, tail, rows, tiles, smaller int)
 
 // ProductNarrowAVX512 is [ProductWideAVX512] with one register of columns, of which only the first tail are computed.
-// rows is 1 to 12, with AVX2 1 to 6.
+// rows is 1 to 8, with AVX2 1 to 4.
 //
 //go:noescape
 func ProductNarrowAVX512(t *Product, a, b, c *float32, tail, rows, tiles, smaller int)
@@ -66,12 +66,12 @@ func ProductNarrowAVX2(t *Product, a, b, c *float32, tail, rows, tiles, smaller 
 //go:noescape
 func ProductRaggedAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
 
-// ProductNarrowAVX512BF16 is [ProductNarrowAVX512] with the operands of [ProductWideAVX512BF16].
+// ProductHalvesAVX512BF16 is [ProductRaggedAVX512BF16] in registers of 8 columns.
 //
 //go:noescape
-func ProductNarrowAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
+func ProductHalvesAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
 
-// ProductHalfAVX512BF16 is [ProductNarrowAVX512BF16] in registers of 8 columns. rows is 1 to 6.
+// ProductHalfAVX512BF16 is [ProductHalvesAVX512BF16] with one register of columns. rows is 1 to 8.
 //
 //go:noescape
 func ProductHalfAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)

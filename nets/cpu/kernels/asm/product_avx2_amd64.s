@@ -23,168 +23,24 @@ TEXT ·ProductWideAVX2(SB), NOSPLIT, $48-64
 	JMP     rows1
 
 from2:
-	CMPQ BX, $0x03
-	JGE  from3
-	JMP  rows2
-
-from3:
-rows3:
-	CMPB    120(AX), $0x00
-	JNE     acc3
-	VXORPS  Y0, Y0, Y0
-	MOVQ    64(AX), R8
-	SHLQ    $0x02, R8
-	MOVQ    c+24(FP), DI
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y0, 32(DI)
-	ADDQ    R8, DI
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y0, 32(DI)
-	ADDQ    R8, DI
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y0, 32(DI)
-	ADDQ    R8, DI
-
-acc3:
-	MOVQ a+8(FP), R8
-	MOVQ R8, 24(SP)
-	MOVQ b+16(FP), R8
-	MOVQ R8, 32(SP)
-	MOVQ (AX), R8
-	MOVQ R8, (SP)
-
-seg3:
-	MOVQ 8(AX), R8
-	MOVQ R8, 8(SP)
-	MOVQ 24(SP), BX
-	MOVQ 32(SP), SI
-
-chunk3:
-	MOVQ $0x00000000, 16(SP)
-
-pass3:
-	MOVQ   16(SP), R8
-	MOVQ   72(AX)(R8*8), R9
-	ADDQ   BX, R9
-	MOVQ   96(AX)(R8*8), DI
-	ADDQ   SI, DI
-	LEAQ   (CX)(CX*2), R8
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   16(AX), R8
-
-pair3:
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R9)(CX*1), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R9)(CX*2), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VMOVUPS      (DI), Y12
-	VMOVUPS      32(DI), Y13
-	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS 4(R9)(CX*1), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS 4(R9)(CX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         $0x08, R9
-	DECQ         R8
-	JNE          pair3
-	MOVQ         64(AX), R8
-	SHLQ         $0x02, R8
-	MOVQ         c+24(FP), DI
-	VADDPS       Y6, Y0, Y0
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       Y7, Y1, Y1
-	VADDPS       32(DI), Y1, Y1
-	VMOVUPS      Y1, 32(DI)
-	ADDQ         R8, DI
-	VADDPS       Y8, Y2, Y2
-	VADDPS       (DI), Y2, Y2
-	VMOVUPS      Y2, (DI)
-	VADDPS       Y9, Y3, Y3
-	VADDPS       32(DI), Y3, Y3
-	VMOVUPS      Y3, 32(DI)
-	ADDQ         R8, DI
-	VADDPS       Y10, Y4, Y4
-	VADDPS       (DI), Y4, Y4
-	VMOVUPS      Y4, (DI)
-	VADDPS       Y11, Y5, Y5
-	VADDPS       32(DI), Y5, Y5
-	VMOVUPS      Y5, 32(DI)
-	ADDQ         R8, DI
-	MOVQ         16(SP), R8
-	INCQ         R8
-	MOVQ         R8, 16(SP)
-	CMPQ         R8, 24(AX)
-	JLT          pass3
-	MOVQ         16(AX), R8
-	LEAQ         (BX)(R8*8), BX
-	IMULQ        DX, R8
-	LEAQ         (SI)(R8*2), SI
-	DECQ         8(SP)
-	JNE          chunk3
-	MOVQ         32(AX), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 24(SP)
-	MOVQ         48(AX), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 32(SP)
-	DECQ         (SP)
-	JNE          seg3
-	IMUL3Q       $0x03, CX, R8
-	ADDQ         R8, a+8(FP)
-	MOVQ         64(AX), R8
-	IMUL3Q       $0x0c, R8, R8
-	ADDQ         R8, c+24(FP)
-	DECQ         tiles+48(FP)
-	JNE          rows3
-	MOVQ         smaller+56(FP), R8
-	MOVQ         $0x00000000, smaller+56(FP)
-	MOVQ         R8, tiles+48(FP)
-	TESTQ        R8, R8
-	JNE          rows2
-	LDMXCSR      40(SP)
-	VZEROUPPER
-	RET
-
 rows2:
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
 	CMPB    120(AX), $0x00
-	JNE     acc2
-	VXORPS  Y0, Y0, Y0
-	MOVQ    64(AX), R8
-	SHLQ    $0x02, R8
-	MOVQ    c+24(FP), DI
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y0, 32(DI)
-	ADDQ    R8, DI
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y0, 32(DI)
-	ADDQ    R8, DI
+	JEQ     begun2
+	MOVQ    64(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    c+24(FP), BX
+	VMOVUPS (BX), Y4
+	VMOVUPS 32(BX), Y5
+	ADDQ    SI, BX
+	VMOVUPS (BX), Y10
+	VMOVUPS 32(BX), Y11
+	ADDQ    SI, BX
 
-acc2:
+begun2:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -210,53 +66,44 @@ pass2:
 	LEAQ   (CX)(CX*2), R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
 	MOVQ   16(AX), R8
 
 pair2:
-	VMOVUPS      (DI), Y8
-	VMOVUPS      32(DI), Y9
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
 	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R9)(CX*1), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VMOVUPS      (DI), Y8
-	VMOVUPS      32(DI), Y9
+	VBROADCASTSS (R9), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R9)(CX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VMOVUPS      (DI), Y12
+	VMOVUPS      32(DI), Y13
 	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 4(R9)(CX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
+	VBROADCASTSS 4(R9), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 4(R9)(CX*1), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair2
-	MOVQ         64(AX), R8
-	SHLQ         $0x02, R8
-	MOVQ         c+24(FP), DI
-	VADDPS       Y4, Y0, Y0
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
-	VADDPS       Y5, Y1, Y1
-	VADDPS       32(DI), Y1, Y1
-	VMOVUPS      Y1, 32(DI)
-	ADDQ         R8, DI
-	VADDPS       Y6, Y2, Y2
-	VADDPS       (DI), Y2, Y2
-	VMOVUPS      Y2, (DI)
-	VADDPS       Y7, Y3, Y3
-	VADDPS       32(DI), Y3, Y3
-	VMOVUPS      Y3, 32(DI)
-	ADDQ         R8, DI
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y10, Y10
+	VADDPS       Y9, Y7, Y7
+	VADDPS       Y7, Y11, Y11
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -276,6 +123,15 @@ pair2:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg2
+	MOVQ         64(AX), SI
+	SHLQ         $0x02, SI
+	MOVQ         c+24(FP), BX
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 32(BX)
+	ADDQ         SI, BX
+	VMOVUPS      Y10, (BX)
+	VMOVUPS      Y11, 32(BX)
+	ADDQ         SI, BX
 	IMUL3Q       $0x02, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -293,17 +149,18 @@ pair2:
 	RET
 
 rows1:
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
 	CMPB    120(AX), $0x00
-	JNE     acc1
-	VXORPS  Y0, Y0, Y0
-	MOVQ    64(AX), R8
-	SHLQ    $0x02, R8
-	MOVQ    c+24(FP), DI
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y0, 32(DI)
-	ADDQ    R8, DI
+	JEQ     begun1
+	MOVQ    64(AX), SI
+	SHLQ    $0x02, SI
+	MOVQ    c+24(FP), BX
+	VMOVUPS (BX), Y4
+	VMOVUPS 32(BX), Y5
+	ADDQ    SI, BX
 
-acc1:
+begun1:
 	MOVQ a+8(FP), R8
 	MOVQ R8, 24(SP)
 	MOVQ b+16(FP), R8
@@ -334,31 +191,25 @@ pass1:
 	MOVQ   16(AX), R8
 
 pair1:
-	VMOVUPS      (DI), Y4
-	VMOVUPS      32(DI), Y5
+	VMOVUPS      (DI), Y6
+	VMOVUPS      32(DI), Y7
 	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VMOVUPS      (DI), Y4
-	VMOVUPS      32(DI), Y5
+	VBROADCASTSS (R9), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VMOVUPS      (DI), Y6
+	VMOVUPS      32(DI), Y7
 	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 4(R9), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair1
-	MOVQ         64(AX), R8
-	SHLQ         $0x02, R8
-	MOVQ         c+24(FP), DI
 	VADDPS       Y2, Y0, Y0
-	VADDPS       (DI), Y0, Y0
-	VMOVUPS      Y0, (DI)
+	VADDPS       Y0, Y4, Y4
 	VADDPS       Y3, Y1, Y1
-	VADDPS       32(DI), Y1, Y1
-	VMOVUPS      Y1, 32(DI)
-	ADDQ         R8, DI
+	VADDPS       Y1, Y5, Y5
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -378,6 +229,12 @@ pair1:
 	ADDQ         R8, 32(SP)
 	DECQ         (SP)
 	JNE          seg1
+	MOVQ         64(AX), SI
+	SHLQ         $0x02, SI
+	MOVQ         c+24(FP), BX
+	VMOVUPS      Y4, (BX)
+	VMOVUPS      Y5, 32(BX)
+	ADDQ         SI, BX
 	IMUL3Q       $0x01, CX, R8
 	ADDQ         R8, a+8(FP)
 	MOVQ         64(AX), R8
@@ -391,7 +248,7 @@ pair1:
 
 // func ProductRaggedAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, FMA3, SSE
-TEXT ·ProductRaggedAVX2(SB), $240-64
+TEXT ·ProductRaggedAVX2(SB), NOSPLIT, $48-64
 	MOVQ    tail+32(FP), AX
 	LEAQ    lanes<>+0(SB), CX
 	NEGQ    AX
@@ -412,203 +269,21 @@ TEXT ·ProductRaggedAVX2(SB), $240-64
 	JMP     rows1
 
 from2:
-	CMPQ BX, $0x03
-	JGE  from3
-	JMP  rows2
-
-from3:
-rows3:
-	CMPB    120(AX), $0x00
-	JNE     acc3
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	VMOVUPS Y1, 80(SP)
-	VMOVUPS Y1, 112(SP)
-	VMOVUPS Y1, 144(SP)
-	VMOVUPS Y1, 176(SP)
-	VMOVUPS Y1, 208(SP)
-	JMP     begun3
-
-acc3:
-	MOVQ       64(AX), SI
-	SHLQ       $0x02, SI
-	MOVQ       c+24(FP), BX
-	VMOVUPS    (BX), Y1
-	VMOVUPS    Y1, 48(SP)
-	VMASKMOVPS 32(BX), Y0, Y1
-	VMOVUPS    Y1, 80(SP)
-	ADDQ       SI, BX
-	VMOVUPS    (BX), Y1
-	VMOVUPS    Y1, 112(SP)
-	VMASKMOVPS 32(BX), Y0, Y1
-	VMOVUPS    Y1, 144(SP)
-	ADDQ       SI, BX
-	VMOVUPS    (BX), Y1
-	VMOVUPS    Y1, 176(SP)
-	VMASKMOVPS 32(BX), Y0, Y1
-	VMOVUPS    Y1, 208(SP)
-	ADDQ       SI, BX
-
-begun3:
-	MOVQ a+8(FP), R8
-	MOVQ R8, 24(SP)
-	MOVQ b+16(FP), R8
-	MOVQ R8, 32(SP)
-	MOVQ (AX), R8
-	MOVQ R8, (SP)
-
-seg3:
-	MOVQ 8(AX), R8
-	MOVQ R8, 8(SP)
-	MOVQ 24(SP), BX
-	MOVQ 32(SP), SI
-
-chunk3:
-	MOVQ $0x00000000, 16(SP)
-
-pass3:
-	MOVQ   16(SP), R8
-	MOVQ   72(AX)(R8*8), R9
-	ADDQ   BX, R9
-	MOVQ   96(AX)(R8*8), DI
-	ADDQ   SI, DI
-	LEAQ   (CX)(CX*2), R8
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	VXORPS Y12, Y12, Y12
-	MOVQ   16(AX), R8
-
-pair3:
-	VMOVUPS      (DI), Y13
-	VMASKMOVPS   32(DI), Y0, Y14
-	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y15
-	VFMADD231PS  Y13, Y15, Y1
-	VFMADD231PS  Y14, Y15, Y2
-	VBROADCASTSS (R9)(CX*1), Y15
-	VFMADD231PS  Y13, Y15, Y3
-	VFMADD231PS  Y14, Y15, Y4
-	VBROADCASTSS (R9)(CX*2), Y15
-	VFMADD231PS  Y13, Y15, Y5
-	VFMADD231PS  Y14, Y15, Y6
-	VMOVUPS      (DI), Y13
-	VMASKMOVPS   32(DI), Y0, Y14
-	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y15
-	VFMADD231PS  Y13, Y15, Y7
-	VFMADD231PS  Y14, Y15, Y8
-	VBROADCASTSS 4(R9)(CX*1), Y15
-	VFMADD231PS  Y13, Y15, Y9
-	VFMADD231PS  Y14, Y15, Y10
-	VBROADCASTSS 4(R9)(CX*2), Y15
-	VFMADD231PS  Y13, Y15, Y11
-	VFMADD231PS  Y14, Y15, Y12
-	ADDQ         $0x08, R9
-	DECQ         R8
-	JNE          pair3
-	VADDPS       Y7, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
-	VADDPS       Y8, Y2, Y2
-	VADDPS       80(SP), Y2, Y2
-	VMOVUPS      Y2, 80(SP)
-	VADDPS       Y9, Y3, Y3
-	VADDPS       112(SP), Y3, Y3
-	VMOVUPS      Y3, 112(SP)
-	VADDPS       Y10, Y4, Y4
-	VADDPS       144(SP), Y4, Y4
-	VMOVUPS      Y4, 144(SP)
-	VADDPS       Y11, Y5, Y5
-	VADDPS       176(SP), Y5, Y5
-	VMOVUPS      Y5, 176(SP)
-	VADDPS       Y12, Y6, Y6
-	VADDPS       208(SP), Y6, Y6
-	VMOVUPS      Y6, 208(SP)
-	MOVQ         16(SP), R8
-	INCQ         R8
-	MOVQ         R8, 16(SP)
-	CMPQ         R8, 24(AX)
-	JLT          pass3
-	MOVQ         16(AX), R8
-	LEAQ         (BX)(R8*8), BX
-	IMULQ        DX, R8
-	LEAQ         (SI)(R8*2), SI
-	DECQ         8(SP)
-	JNE          chunk3
-	MOVQ         32(AX), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 24(SP)
-	MOVQ         48(AX), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 32(SP)
-	DECQ         (SP)
-	JNE          seg3
-	MOVQ         64(AX), SI
-	SHLQ         $0x02, SI
-	MOVQ         c+24(FP), BX
-	VMOVUPS      48(SP), Y1
-	VMOVUPS      Y1, (BX)
-	VMOVUPS      80(SP), Y1
-	VMASKMOVPS   Y1, Y0, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPS      112(SP), Y1
-	VMOVUPS      Y1, (BX)
-	VMOVUPS      144(SP), Y1
-	VMASKMOVPS   Y1, Y0, 32(BX)
-	ADDQ         SI, BX
-	VMOVUPS      176(SP), Y1
-	VMOVUPS      Y1, (BX)
-	VMOVUPS      208(SP), Y1
-	VMASKMOVPS   Y1, Y0, 32(BX)
-	ADDQ         SI, BX
-	IMUL3Q       $0x03, CX, R8
-	ADDQ         R8, a+8(FP)
-	MOVQ         64(AX), R8
-	IMUL3Q       $0x0c, R8, R8
-	ADDQ         R8, c+24(FP)
-	DECQ         tiles+48(FP)
-	JNE          rows3
-	MOVQ         smaller+56(FP), R8
-	MOVQ         $0x00000000, smaller+56(FP)
-	MOVQ         R8, tiles+48(FP)
-	TESTQ        R8, R8
-	JNE          rows2
-	LDMXCSR      40(SP)
-	VZEROUPPER
-	RET
-
 rows2:
-	CMPB    120(AX), $0x00
-	JNE     acc2
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	VMOVUPS Y1, 80(SP)
-	VMOVUPS Y1, 112(SP)
-	VMOVUPS Y1, 144(SP)
-	JMP     begun2
-
-acc2:
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y11, Y11, Y11
+	VXORPS     Y12, Y12, Y12
+	CMPB       120(AX), $0x00
+	JEQ        begun2
 	MOVQ       64(AX), SI
 	SHLQ       $0x02, SI
 	MOVQ       c+24(FP), BX
-	VMOVUPS    (BX), Y1
-	VMOVUPS    Y1, 48(SP)
-	VMASKMOVPS 32(BX), Y0, Y1
-	VMOVUPS    Y1, 80(SP)
+	VMOVUPS    (BX), Y5
+	VMASKMOVPS 32(BX), Y0, Y6
 	ADDQ       SI, BX
-	VMOVUPS    (BX), Y1
-	VMOVUPS    Y1, 112(SP)
-	VMASKMOVPS 32(BX), Y0, Y1
-	VMOVUPS    Y1, 144(SP)
+	VMOVUPS    (BX), Y11
+	VMASKMOVPS 32(BX), Y0, Y12
 	ADDQ       SI, BX
 
 begun2:
@@ -637,48 +312,44 @@ pass2:
 	LEAQ   (CX)(CX*2), R8
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
 	MOVQ   16(AX), R8
 
 pair2:
-	VMOVUPS      (DI), Y9
-	VMASKMOVPS   32(DI), Y0, Y10
+	VMOVUPS      (DI), Y13
+	VMASKMOVPS   32(DI), Y0, Y14
 	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y11
-	VFMADD231PS  Y9, Y11, Y1
-	VFMADD231PS  Y10, Y11, Y2
-	VBROADCASTSS (R9)(CX*1), Y11
-	VFMADD231PS  Y9, Y11, Y3
-	VFMADD231PS  Y10, Y11, Y4
-	VMOVUPS      (DI), Y9
-	VMASKMOVPS   32(DI), Y0, Y10
+	VBROADCASTSS (R9), Y15
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS (R9)(CX*1), Y15
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VMOVUPS      (DI), Y13
+	VMASKMOVPS   32(DI), Y0, Y14
 	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y11
-	VFMADD231PS  Y9, Y11, Y5
-	VFMADD231PS  Y10, Y11, Y6
-	VBROADCASTSS 4(R9)(CX*1), Y11
-	VFMADD231PS  Y9, Y11, Y7
-	VFMADD231PS  Y10, Y11, Y8
+	VBROADCASTSS 4(R9), Y15
+	VFMADD231PS  Y13, Y15, Y3
+	VFMADD231PS  Y14, Y15, Y4
+	VBROADCASTSS 4(R9)(CX*1), Y15
+	VFMADD231PS  Y13, Y15, Y9
+	VFMADD231PS  Y14, Y15, Y10
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair2
-	VADDPS       Y5, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
-	VADDPS       Y6, Y2, Y2
-	VADDPS       80(SP), Y2, Y2
-	VMOVUPS      Y2, 80(SP)
-	VADDPS       Y7, Y3, Y3
-	VADDPS       112(SP), Y3, Y3
-	VMOVUPS      Y3, 112(SP)
-	VADDPS       Y8, Y4, Y4
-	VADDPS       144(SP), Y4, Y4
-	VMOVUPS      Y4, 144(SP)
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y5, Y5
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y2, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VADDPS       Y7, Y11, Y11
+	VADDPS       Y10, Y8, Y8
+	VADDPS       Y8, Y12, Y12
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -701,15 +372,11 @@ pair2:
 	MOVQ         64(AX), SI
 	SHLQ         $0x02, SI
 	MOVQ         c+24(FP), BX
-	VMOVUPS      48(SP), Y1
-	VMOVUPS      Y1, (BX)
-	VMOVUPS      80(SP), Y1
-	VMASKMOVPS   Y1, Y0, 32(BX)
+	VMOVUPS      Y5, (BX)
+	VMASKMOVPS   Y6, Y0, 32(BX)
 	ADDQ         SI, BX
-	VMOVUPS      112(SP), Y1
-	VMOVUPS      Y1, (BX)
-	VMOVUPS      144(SP), Y1
-	VMASKMOVPS   Y1, Y0, 32(BX)
+	VMOVUPS      Y11, (BX)
+	VMASKMOVPS   Y12, Y0, 32(BX)
 	ADDQ         SI, BX
 	IMUL3Q       $0x02, CX, R8
 	ADDQ         R8, a+8(FP)
@@ -728,21 +395,15 @@ pair2:
 	RET
 
 rows1:
-	CMPB    120(AX), $0x00
-	JNE     acc1
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	VMOVUPS Y1, 80(SP)
-	JMP     begun1
-
-acc1:
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	CMPB       120(AX), $0x00
+	JEQ        begun1
 	MOVQ       64(AX), SI
 	SHLQ       $0x02, SI
 	MOVQ       c+24(FP), BX
-	VMOVUPS    (BX), Y1
-	VMOVUPS    Y1, 48(SP)
-	VMASKMOVPS 32(BX), Y0, Y1
-	VMOVUPS    Y1, 80(SP)
+	VMOVUPS    (BX), Y5
+	VMASKMOVPS 32(BX), Y0, Y6
 	ADDQ       SI, BX
 
 begun1:
@@ -776,27 +437,25 @@ pass1:
 	MOVQ   16(AX), R8
 
 pair1:
-	VMOVUPS      (DI), Y5
-	VMASKMOVPS   32(DI), Y0, Y6
+	VMOVUPS      (DI), Y7
+	VMASKMOVPS   32(DI), Y0, Y8
 	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y7
-	VFMADD231PS  Y5, Y7, Y1
-	VFMADD231PS  Y6, Y7, Y2
-	VMOVUPS      (DI), Y5
-	VMASKMOVPS   32(DI), Y0, Y6
+	VBROADCASTSS (R9), Y9
+	VFMADD231PS  Y7, Y9, Y1
+	VFMADD231PS  Y8, Y9, Y2
+	VMOVUPS      (DI), Y7
+	VMASKMOVPS   32(DI), Y0, Y8
 	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y7
-	VFMADD231PS  Y5, Y7, Y3
-	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 4(R9), Y9
+	VFMADD231PS  Y7, Y9, Y3
+	VFMADD231PS  Y8, Y9, Y4
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair1
 	VADDPS       Y3, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
+	VADDPS       Y1, Y5, Y5
 	VADDPS       Y4, Y2, Y2
-	VADDPS       80(SP), Y2, Y2
-	VMOVUPS      Y2, 80(SP)
+	VADDPS       Y2, Y6, Y6
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -819,10 +478,8 @@ pair1:
 	MOVQ         64(AX), SI
 	SHLQ         $0x02, SI
 	MOVQ         c+24(FP), BX
-	VMOVUPS      48(SP), Y1
-	VMOVUPS      Y1, (BX)
-	VMOVUPS      80(SP), Y1
-	VMASKMOVPS   Y1, Y0, 32(BX)
+	VMOVUPS      Y5, (BX)
+	VMASKMOVPS   Y6, Y0, 32(BX)
 	ADDQ         SI, BX
 	IMUL3Q       $0x01, CX, R8
 	ADDQ         R8, a+8(FP)
@@ -855,7 +512,7 @@ GLOBL lanes<>(SB), RODATA|NOPTR, $64
 
 // func ProductNarrowAVX2(t *byte, a *float32, b *float32, c *float32, tail int, rows int, tiles int, smaller int)
 // Requires: AVX, FMA3, SSE
-TEXT ·ProductNarrowAVX2(SB), $240-64
+TEXT ·ProductNarrowAVX2(SB), NOSPLIT, $48-64
 	MOVQ    tail+32(FP), AX
 	LEAQ    lanes<>+0(SB), CX
 	NEGQ    AX
@@ -871,402 +528,38 @@ TEXT ·ProductNarrowAVX2(SB), $240-64
 	MOVQ    56(AX), DX
 	SHLQ    $0x02, DX
 	MOVQ    rows+40(FP), BX
-	CMPQ    BX, $0x04
-	JGE     from4
+	CMPQ    BX, $0x03
+	JGE     from3
 	CMPQ    BX, $0x02
 	JGE     from2
 	JMP     rows1
 
 from2:
-	CMPQ BX, $0x03
-	JGE  from3
-	JMP  rows2
+	JMP rows2
 
 from3:
-	JMP rows3
+	CMPQ BX, $0x04
+	JGE  from4
+	JMP  rows3
 
 from4:
-	CMPQ BX, $0x05
-	JGE  from5
-	JMP  rows4
-
-from5:
-	CMPQ BX, $0x06
-	JGE  from6
-	JMP  rows5
-
-from6:
-rows6:
-	CMPB    120(AX), $0x00
-	JNE     acc6
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	VMOVUPS Y1, 80(SP)
-	VMOVUPS Y1, 112(SP)
-	VMOVUPS Y1, 144(SP)
-	VMOVUPS Y1, 176(SP)
-	VMOVUPS Y1, 208(SP)
-	JMP     begun6
-
-acc6:
-	MOVQ       64(AX), BX
-	SHLQ       $0x02, BX
-	MOVQ       c+24(FP), R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 48(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 80(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 112(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 144(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 176(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 208(SP)
-	ADDQ       BX, R10
-
-begun6:
-	MOVQ a+8(FP), R8
-	MOVQ R8, 24(SP)
-	MOVQ b+16(FP), R8
-	MOVQ R8, 32(SP)
-	MOVQ (AX), R8
-	MOVQ R8, (SP)
-
-seg6:
-	MOVQ 8(AX), R8
-	MOVQ R8, 8(SP)
-	MOVQ 24(SP), BX
-	MOVQ 32(SP), SI
-
-chunk6:
-	MOVQ $0x00000000, 16(SP)
-
-pass6:
-	MOVQ   16(SP), R8
-	MOVQ   72(AX)(R8*8), R9
-	ADDQ   BX, R9
-	MOVQ   96(AX)(R8*8), DI
-	ADDQ   SI, DI
-	LEAQ   (CX)(CX*2), R8
-	LEAQ   (R9)(R8*1), R10
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	VXORPS Y12, Y12, Y12
-	MOVQ   16(AX), R8
-
-pair6:
-	VMASKMOVPS   (DI), Y0, Y13
-	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y14
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R9)(CX*1), Y14
-	VFMADD231PS  Y13, Y14, Y2
-	VBROADCASTSS (R9)(CX*2), Y14
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R10), Y14
-	VFMADD231PS  Y13, Y14, Y4
-	VBROADCASTSS (R10)(CX*1), Y14
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R10)(CX*2), Y14
-	VFMADD231PS  Y13, Y14, Y6
-	VMASKMOVPS   (DI), Y0, Y13
-	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y14
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS 4(R9)(CX*1), Y14
-	VFMADD231PS  Y13, Y14, Y8
-	VBROADCASTSS 4(R9)(CX*2), Y14
-	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS 4(R10), Y14
-	VFMADD231PS  Y13, Y14, Y10
-	VBROADCASTSS 4(R10)(CX*1), Y14
-	VFMADD231PS  Y13, Y14, Y11
-	VBROADCASTSS 4(R10)(CX*2), Y14
-	VFMADD231PS  Y13, Y14, Y12
-	ADDQ         $0x08, R9
-	ADDQ         $0x08, R10
-	DECQ         R8
-	JNE          pair6
-	VADDPS       Y7, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
-	VADDPS       Y8, Y2, Y2
-	VADDPS       80(SP), Y2, Y2
-	VMOVUPS      Y2, 80(SP)
-	VADDPS       Y9, Y3, Y3
-	VADDPS       112(SP), Y3, Y3
-	VMOVUPS      Y3, 112(SP)
-	VADDPS       Y10, Y4, Y4
-	VADDPS       144(SP), Y4, Y4
-	VMOVUPS      Y4, 144(SP)
-	VADDPS       Y11, Y5, Y5
-	VADDPS       176(SP), Y5, Y5
-	VMOVUPS      Y5, 176(SP)
-	VADDPS       Y12, Y6, Y6
-	VADDPS       208(SP), Y6, Y6
-	VMOVUPS      Y6, 208(SP)
-	MOVQ         16(SP), R8
-	INCQ         R8
-	MOVQ         R8, 16(SP)
-	CMPQ         R8, 24(AX)
-	JLT          pass6
-	MOVQ         16(AX), R8
-	LEAQ         (BX)(R8*8), BX
-	IMULQ        DX, R8
-	LEAQ         (SI)(R8*2), SI
-	DECQ         8(SP)
-	JNE          chunk6
-	MOVQ         32(AX), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 24(SP)
-	MOVQ         48(AX), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 32(SP)
-	DECQ         (SP)
-	JNE          seg6
-	MOVQ         64(AX), BX
-	SHLQ         $0x02, BX
-	MOVQ         c+24(FP), R10
-	VMOVUPS      48(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      80(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      112(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      144(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      176(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      208(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	IMUL3Q       $0x06, CX, R8
-	ADDQ         R8, a+8(FP)
-	MOVQ         64(AX), R8
-	IMUL3Q       $0x18, R8, R8
-	ADDQ         R8, c+24(FP)
-	DECQ         tiles+48(FP)
-	JNE          rows6
-	MOVQ         smaller+56(FP), R8
-	MOVQ         $0x00000000, smaller+56(FP)
-	MOVQ         R8, tiles+48(FP)
-	TESTQ        R8, R8
-	JNE          rows5
-	LDMXCSR      40(SP)
-	VZEROUPPER
-	RET
-
-rows5:
-	CMPB    120(AX), $0x00
-	JNE     acc5
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	VMOVUPS Y1, 80(SP)
-	VMOVUPS Y1, 112(SP)
-	VMOVUPS Y1, 144(SP)
-	VMOVUPS Y1, 176(SP)
-	JMP     begun5
-
-acc5:
-	MOVQ       64(AX), BX
-	SHLQ       $0x02, BX
-	MOVQ       c+24(FP), R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 48(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 80(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 112(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 144(SP)
-	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 176(SP)
-	ADDQ       BX, R10
-
-begun5:
-	MOVQ a+8(FP), R8
-	MOVQ R8, 24(SP)
-	MOVQ b+16(FP), R8
-	MOVQ R8, 32(SP)
-	MOVQ (AX), R8
-	MOVQ R8, (SP)
-
-seg5:
-	MOVQ 8(AX), R8
-	MOVQ R8, 8(SP)
-	MOVQ 24(SP), BX
-	MOVQ 32(SP), SI
-
-chunk5:
-	MOVQ $0x00000000, 16(SP)
-
-pass5:
-	MOVQ   16(SP), R8
-	MOVQ   72(AX)(R8*8), R9
-	ADDQ   BX, R9
-	MOVQ   96(AX)(R8*8), DI
-	ADDQ   SI, DI
-	LEAQ   (CX)(CX*2), R8
-	LEAQ   (R9)(R8*1), R10
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	MOVQ   16(AX), R8
-
-pair5:
-	VMASKMOVPS   (DI), Y0, Y11
-	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y12
-	VFMADD231PS  Y11, Y12, Y1
-	VBROADCASTSS (R9)(CX*1), Y12
-	VFMADD231PS  Y11, Y12, Y2
-	VBROADCASTSS (R9)(CX*2), Y12
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (R10), Y12
-	VFMADD231PS  Y11, Y12, Y4
-	VBROADCASTSS (R10)(CX*1), Y12
-	VFMADD231PS  Y11, Y12, Y5
-	VMASKMOVPS   (DI), Y0, Y11
-	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y12
-	VFMADD231PS  Y11, Y12, Y6
-	VBROADCASTSS 4(R9)(CX*1), Y12
-	VFMADD231PS  Y11, Y12, Y7
-	VBROADCASTSS 4(R9)(CX*2), Y12
-	VFMADD231PS  Y11, Y12, Y8
-	VBROADCASTSS 4(R10), Y12
-	VFMADD231PS  Y11, Y12, Y9
-	VBROADCASTSS 4(R10)(CX*1), Y12
-	VFMADD231PS  Y11, Y12, Y10
-	ADDQ         $0x08, R9
-	ADDQ         $0x08, R10
-	DECQ         R8
-	JNE          pair5
-	VADDPS       Y6, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
-	VADDPS       Y7, Y2, Y2
-	VADDPS       80(SP), Y2, Y2
-	VMOVUPS      Y2, 80(SP)
-	VADDPS       Y8, Y3, Y3
-	VADDPS       112(SP), Y3, Y3
-	VMOVUPS      Y3, 112(SP)
-	VADDPS       Y9, Y4, Y4
-	VADDPS       144(SP), Y4, Y4
-	VMOVUPS      Y4, 144(SP)
-	VADDPS       Y10, Y5, Y5
-	VADDPS       176(SP), Y5, Y5
-	VMOVUPS      Y5, 176(SP)
-	MOVQ         16(SP), R8
-	INCQ         R8
-	MOVQ         R8, 16(SP)
-	CMPQ         R8, 24(AX)
-	JLT          pass5
-	MOVQ         16(AX), R8
-	LEAQ         (BX)(R8*8), BX
-	IMULQ        DX, R8
-	LEAQ         (SI)(R8*2), SI
-	DECQ         8(SP)
-	JNE          chunk5
-	MOVQ         32(AX), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 24(SP)
-	MOVQ         48(AX), R8
-	SHLQ         $0x02, R8
-	ADDQ         R8, 32(SP)
-	DECQ         (SP)
-	JNE          seg5
-	MOVQ         64(AX), BX
-	SHLQ         $0x02, BX
-	MOVQ         c+24(FP), R10
-	VMOVUPS      48(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      80(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      112(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      144(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	VMOVUPS      176(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
-	ADDQ         BX, R10
-	IMUL3Q       $0x05, CX, R8
-	ADDQ         R8, a+8(FP)
-	MOVQ         64(AX), R8
-	IMUL3Q       $0x14, R8, R8
-	ADDQ         R8, c+24(FP)
-	DECQ         tiles+48(FP)
-	JNE          rows5
-	MOVQ         smaller+56(FP), R8
-	MOVQ         $0x00000000, smaller+56(FP)
-	MOVQ         R8, tiles+48(FP)
-	TESTQ        R8, R8
-	JNE          rows4
-	LDMXCSR      40(SP)
-	VZEROUPPER
-	RET
-
 rows4:
-	CMPB    120(AX), $0x00
-	JNE     acc4
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	VMOVUPS Y1, 80(SP)
-	VMOVUPS Y1, 112(SP)
-	VMOVUPS Y1, 144(SP)
-	JMP     begun4
-
-acc4:
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y12, Y12, Y12
+	CMPB       120(AX), $0x00
+	JEQ        begun4
 	MOVQ       64(AX), BX
 	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 48(SP)
+	VMASKMOVPS (R10), Y0, Y3
 	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 80(SP)
+	VMASKMOVPS (R10), Y0, Y6
 	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 112(SP)
+	VMASKMOVPS (R10), Y0, Y9
 	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 144(SP)
+	VMASKMOVPS (R10), Y0, Y12
 	ADDQ       BX, R10
 
 begun4:
@@ -1295,52 +588,48 @@ pass4:
 	LEAQ   (CX)(CX*2), R8
 	LEAQ   (R9)(R8*1), R10
 	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	VXORPS Y10, Y10, Y10
+	VXORPS Y2, Y2, Y2
+	VXORPS Y5, Y5, Y5
 	VXORPS Y8, Y8, Y8
+	VXORPS Y11, Y11, Y11
 	MOVQ   16(AX), R8
 
 pair4:
-	VMASKMOVPS   (DI), Y0, Y9
+	VMASKMOVPS   (DI), Y0, Y13
 	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y10
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R9)(CX*1), Y10
-	VFMADD231PS  Y9, Y10, Y2
-	VBROADCASTSS (R9)(CX*2), Y10
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R10), Y10
-	VFMADD231PS  Y9, Y10, Y4
-	VMASKMOVPS   (DI), Y0, Y9
+	VBROADCASTSS (R9), Y14
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R9)(CX*1), Y14
+	VFMADD231PS  Y13, Y14, Y4
+	VBROADCASTSS (R9)(CX*2), Y14
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R10), Y14
+	VFMADD231PS  Y13, Y14, Y10
+	VMASKMOVPS   (DI), Y0, Y13
 	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y10
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 4(R9)(CX*1), Y10
-	VFMADD231PS  Y9, Y10, Y6
-	VBROADCASTSS 4(R9)(CX*2), Y10
-	VFMADD231PS  Y9, Y10, Y7
-	VBROADCASTSS 4(R10), Y10
-	VFMADD231PS  Y9, Y10, Y8
+	VBROADCASTSS 4(R9), Y14
+	VFMADD231PS  Y13, Y14, Y2
+	VBROADCASTSS 4(R9)(CX*1), Y14
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 4(R9)(CX*2), Y14
+	VFMADD231PS  Y13, Y14, Y8
+	VBROADCASTSS 4(R10), Y14
+	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
 	DECQ         R8
 	JNE          pair4
-	VADDPS       Y5, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
-	VADDPS       Y6, Y2, Y2
-	VADDPS       80(SP), Y2, Y2
-	VMOVUPS      Y2, 80(SP)
-	VADDPS       Y7, Y3, Y3
-	VADDPS       112(SP), Y3, Y3
-	VMOVUPS      Y3, 112(SP)
-	VADDPS       Y8, Y4, Y4
-	VADDPS       144(SP), Y4, Y4
-	VMOVUPS      Y4, 144(SP)
+	VADDPS       Y2, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y7, Y7
+	VADDPS       Y7, Y9, Y9
+	VADDPS       Y11, Y10, Y10
+	VADDPS       Y10, Y12, Y12
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1363,17 +652,13 @@ pair4:
 	MOVQ         64(AX), BX
 	SHLQ         $0x02, BX
 	MOVQ         c+24(FP), R10
-	VMOVUPS      48(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y3, Y0, (R10)
 	ADDQ         BX, R10
-	VMOVUPS      80(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y6, Y0, (R10)
 	ADDQ         BX, R10
-	VMOVUPS      112(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y9, Y0, (R10)
 	ADDQ         BX, R10
-	VMOVUPS      144(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y12, Y0, (R10)
 	ADDQ         BX, R10
 	IMUL3Q       $0x04, CX, R8
 	ADDQ         R8, a+8(FP)
@@ -1392,26 +677,19 @@ pair4:
 	RET
 
 rows3:
-	CMPB    120(AX), $0x00
-	JNE     acc3
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	VMOVUPS Y1, 80(SP)
-	VMOVUPS Y1, 112(SP)
-	JMP     begun3
-
-acc3:
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y9, Y9, Y9
+	CMPB       120(AX), $0x00
+	JEQ        begun3
 	MOVQ       64(AX), BX
 	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 48(SP)
+	VMASKMOVPS (R10), Y0, Y3
 	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 80(SP)
+	VMASKMOVPS (R10), Y0, Y6
 	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 112(SP)
+	VMASKMOVPS (R10), Y0, Y9
 	ADDQ       BX, R10
 
 begun3:
@@ -1439,42 +717,39 @@ pass3:
 	ADDQ   SI, DI
 	LEAQ   (CX)(CX*2), R8
 	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	VXORPS Y7, Y7, Y7
+	VXORPS Y2, Y2, Y2
 	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
+	VXORPS Y8, Y8, Y8
 	MOVQ   16(AX), R8
 
 pair3:
-	VMASKMOVPS   (DI), Y0, Y7
+	VMASKMOVPS   (DI), Y0, Y10
 	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y8
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R9)(CX*1), Y8
-	VFMADD231PS  Y7, Y8, Y2
-	VBROADCASTSS (R9)(CX*2), Y8
-	VFMADD231PS  Y7, Y8, Y3
-	VMASKMOVPS   (DI), Y0, Y7
+	VBROADCASTSS (R9), Y11
+	VFMADD231PS  Y10, Y11, Y1
+	VBROADCASTSS (R9)(CX*1), Y11
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS (R9)(CX*2), Y11
+	VFMADD231PS  Y10, Y11, Y7
+	VMASKMOVPS   (DI), Y0, Y10
 	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y8
-	VFMADD231PS  Y7, Y8, Y4
-	VBROADCASTSS 4(R9)(CX*1), Y8
-	VFMADD231PS  Y7, Y8, Y5
-	VBROADCASTSS 4(R9)(CX*2), Y8
-	VFMADD231PS  Y7, Y8, Y6
+	VBROADCASTSS 4(R9), Y11
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS 4(R9)(CX*1), Y11
+	VFMADD231PS  Y10, Y11, Y5
+	VBROADCASTSS 4(R9)(CX*2), Y11
+	VFMADD231PS  Y10, Y11, Y8
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair3
-	VADDPS       Y4, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
-	VADDPS       Y5, Y2, Y2
-	VADDPS       80(SP), Y2, Y2
-	VMOVUPS      Y2, 80(SP)
-	VADDPS       Y6, Y3, Y3
-	VADDPS       112(SP), Y3, Y3
-	VMOVUPS      Y3, 112(SP)
+	VADDPS       Y2, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y7, Y7
+	VADDPS       Y7, Y9, Y9
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1497,14 +772,11 @@ pair3:
 	MOVQ         64(AX), BX
 	SHLQ         $0x02, BX
 	MOVQ         c+24(FP), R10
-	VMOVUPS      48(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y3, Y0, (R10)
 	ADDQ         BX, R10
-	VMOVUPS      80(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y6, Y0, (R10)
 	ADDQ         BX, R10
-	VMOVUPS      112(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y9, Y0, (R10)
 	ADDQ         BX, R10
 	IMUL3Q       $0x03, CX, R8
 	ADDQ         R8, a+8(FP)
@@ -1523,22 +795,16 @@ pair3:
 	RET
 
 rows2:
-	CMPB    120(AX), $0x00
-	JNE     acc2
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	VMOVUPS Y1, 80(SP)
-	JMP     begun2
-
-acc2:
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y6, Y6, Y6
+	CMPB       120(AX), $0x00
+	JEQ        begun2
 	MOVQ       64(AX), BX
 	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 48(SP)
+	VMASKMOVPS (R10), Y0, Y3
 	ADDQ       BX, R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 80(SP)
+	VMASKMOVPS (R10), Y0, Y6
 	ADDQ       BX, R10
 
 begun2:
@@ -1566,33 +832,31 @@ pass2:
 	ADDQ   SI, DI
 	LEAQ   (CX)(CX*2), R8
 	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	VXORPS Y2, Y2, Y2
+	VXORPS Y5, Y5, Y5
 	MOVQ   16(AX), R8
 
 pair2:
-	VMASKMOVPS   (DI), Y0, Y5
+	VMASKMOVPS   (DI), Y0, Y7
 	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y6
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R9)(CX*1), Y6
-	VFMADD231PS  Y5, Y6, Y2
-	VMASKMOVPS   (DI), Y0, Y5
+	VBROADCASTSS (R9), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (R9)(CX*1), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VMASKMOVPS   (DI), Y0, Y7
 	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y6
-	VFMADD231PS  Y5, Y6, Y3
-	VBROADCASTSS 4(R9)(CX*1), Y6
-	VFMADD231PS  Y5, Y6, Y4
+	VBROADCASTSS 4(R9), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS 4(R9)(CX*1), Y8
+	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair2
-	VADDPS       Y3, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
-	VADDPS       Y4, Y2, Y2
-	VADDPS       80(SP), Y2, Y2
-	VMOVUPS      Y2, 80(SP)
+	VADDPS       Y2, Y1, Y1
+	VADDPS       Y1, Y3, Y3
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y4, Y6, Y6
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1615,11 +879,9 @@ pair2:
 	MOVQ         64(AX), BX
 	SHLQ         $0x02, BX
 	MOVQ         c+24(FP), R10
-	VMOVUPS      48(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y3, Y0, (R10)
 	ADDQ         BX, R10
-	VMOVUPS      80(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y6, Y0, (R10)
 	ADDQ         BX, R10
 	IMUL3Q       $0x02, CX, R8
 	ADDQ         R8, a+8(FP)
@@ -1638,18 +900,13 @@ pair2:
 	RET
 
 rows1:
-	CMPB    120(AX), $0x00
-	JNE     acc1
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS Y1, 48(SP)
-	JMP     begun1
-
-acc1:
+	VXORPS     Y3, Y3, Y3
+	CMPB       120(AX), $0x00
+	JEQ        begun1
 	MOVQ       64(AX), BX
 	SHLQ       $0x02, BX
 	MOVQ       c+24(FP), R10
-	VMASKMOVPS (R10), Y0, Y1
-	VMOVUPS    Y1, 48(SP)
+	VMASKMOVPS (R10), Y0, Y3
 	ADDQ       BX, R10
 
 begun1:
@@ -1681,20 +938,19 @@ pass1:
 	MOVQ   16(AX), R8
 
 pair1:
-	VMASKMOVPS   (DI), Y0, Y3
+	VMASKMOVPS   (DI), Y0, Y4
 	ADDQ         DX, DI
-	VBROADCASTSS (R9), Y4
-	VFMADD231PS  Y3, Y4, Y1
-	VMASKMOVPS   (DI), Y0, Y3
+	VBROADCASTSS (R9), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VMASKMOVPS   (DI), Y0, Y4
 	ADDQ         DX, DI
-	VBROADCASTSS 4(R9), Y4
-	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS 4(R9), Y5
+	VFMADD231PS  Y4, Y5, Y2
 	ADDQ         $0x08, R9
 	DECQ         R8
 	JNE          pair1
 	VADDPS       Y2, Y1, Y1
-	VADDPS       48(SP), Y1, Y1
-	VMOVUPS      Y1, 48(SP)
+	VADDPS       Y1, Y3, Y3
 	MOVQ         16(SP), R8
 	INCQ         R8
 	MOVQ         R8, 16(SP)
@@ -1717,8 +973,7 @@ pair1:
 	MOVQ         64(AX), BX
 	SHLQ         $0x02, BX
 	MOVQ         c+24(FP), R10
-	VMOVUPS      48(SP), Y1
-	VMASKMOVPS   Y1, Y0, (R10)
+	VMASKMOVPS   Y3, Y0, (R10)
 	ADDQ         BX, R10
 	IMUL3Q       $0x01, CX, R8
 	ADDQ         R8, a+8(FP)

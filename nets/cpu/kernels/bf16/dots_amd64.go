@@ -38,22 +38,22 @@ func (dots) multiply(p *Product[float32]) {
 		t.Passes = 3
 		t.PassA[0], t.PassB[2] = distance(a, p.A.pairs[1]), distance(b, p.B.pairs[1])
 	}
-	const lanes, tall = 16, 6
-	most, tail := tall, p.N-lanes
+	const lanes, half, tall = 16, 8, 4
+	most, tail := tall, p.N-lanes // tail: the columns in the last register
 	switch {
-	case p.N <= lanes/2:
-		tail = p.N
-	case p.N <= lanes:
+	case p.N <= half:
 		most, tail = 2*tall, p.N
+	case p.N <= lanes:
+		tail = p.N - half
 	}
 	rows, tiles, smaller := asm.Cut(p.M, most)
 	for u := range p.Runs {
 		a, c := &a[u*p.ARun], &p.C[u*p.CRun]
 		switch {
-		case p.N <= lanes/2:
+		case p.N <= half:
 			asm.ProductHalfAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
 		case p.N <= lanes:
-			asm.ProductNarrowAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
+			asm.ProductHalvesAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
 		case tail < lanes:
 			asm.ProductRaggedAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
 		default:

@@ -21,13 +21,13 @@ type wide struct {
 
 func avx512(split bool) *wide {
 	return &wide{
-		name: "avx512", split: split, lanes: 16, tall: 6, halves: asm.TakesHalves(),
+		name: "avx512", split: split, lanes: 16, tall: 4, halves: asm.TakesHalves(),
 		roundTo: asm.RoundAVX512, splitTo: asm.RoundSplitAVX512, transposed: asm.TransposeAVX512,
 	}
 }
 
 // The lanes and the tall tile of AVX2, which AVX-512 takes for few columns.
-const lanesAVX2, tallAVX2 = 8, 3
+const lanesAVX2, tallAVX2 = 8, 2
 
 func avx2(split bool) *wide {
 	return &wide{

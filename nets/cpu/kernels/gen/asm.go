@@ -58,6 +58,9 @@ func (a *asm) vecs(n int) []reg.VecVirtual {
 	return v
 }
 
+// masks reports whether masks are in registers of their own, as with AVX-512.
+func (a *asm) masks() bool { return a.name != avx2.name }
+
 // bytes returns the size of a vector register in bytes.
 func (a *asm) bytes() int { return 4 * a.lanes }
 
@@ -152,7 +155,7 @@ func (a *asm) zero(r reg.Register) { a.VXORPS(r, r, r) }
 // lanesBelow sets the mask to the lanes l < n, for n in 0 … lanes. With AVX2 it loads the mask from a table of −1 and
 // 0, from n elements before the first 0.
 func (a *asm) lanesBelow(n reg.GPVirtual) {
-	if a.lanes == 16 {
+	if a.masks() {
 		all, k := a.GP32(), a.K()
 		a.MOVL(operand.U32(0xffff), all)
 		a.BZHIL(n.As32(), all, all)
@@ -182,7 +185,7 @@ func (a *asm) load(m operand.Mem, r reg.Register, masked bool) {
 	switch {
 	case !masked:
 		a.VMOVUPS(m, r)
-	case a.lanes == 16:
+	case a.masks():
 		a.VMOVUPS_Z(m, a.mask, r)
 	default:
 		a.VMASKMOVPS(m, a.mask, r)
@@ -194,7 +197,7 @@ func (a *asm) store(r reg.Register, m operand.Mem, masked bool) {
 	switch {
 	case !masked:
 		a.VMOVUPS(r, m)
-	case a.lanes == 16:
+	case a.masks():
 		a.VMOVUPS(r, a.mask, m)
 	default:
 		a.VMASKMOVPS(r, a.mask, m)

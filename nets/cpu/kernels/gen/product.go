@@ -26,29 +26,28 @@ const (
 // product emits the family product, the matrix-multiply tiles with operands rounded to bfloat16, in elements of 32 bits.
 // asm.ProductWideAVX512 has the formula and the order of the sums.
 //
-// A tile has two sums for every element of C, one of the even terms of a chunk and one of the odd ones: 6 × 2 × 2 of
-// the 32 registers with AVX-512, 3 × 2 × 2 of the 16 with AVX2. C itself stays in memory, if its rows are ragged on the
-// stack. Per term every row costs a broadcast and every column a load: a tile of 6 × 2 has 8 loads for 12 multiply-adds.
+// A tile has two sums for every element of C, one of the even terms of a chunk and one of the odd ones, and C itself: 4 ×
+// 2 × 3 of the 32 registers with AVX-512, 2 × 2 × 3 of the 16 with AVX2. Per term every row costs a broadcast and every
+// column a load: a tile of 4 × 2 has 6 loads for 8 multiply-adds.
 //
 // With AVX512_BF16 a multiply-add of a register does two terms of a sum, one after the other, and the element of a term
-// has the term behind the next with it: see asm.ProductWideAVX512BF16.
+// has the term behind the next with it: see asm.ProductWideAVX512BF16. Few columns go in registers of AVX2, of which a
+// core takes two in the time of one of AVX-512, if not more.
 func product(a *asm) {
-	rows := 3
+	rows := 2
 	if a.lanes == 16 {
-		rows = 6
+		rows = 4
 	}
-	for _, b := range []block{
-		{name: "ProductWide", vecs: 2, rows: rows},
-		{name: "ProductRagged", vecs: 2, rows: rows, masked: true},
-		{name: "ProductNarrow", vecs: 1, rows: 2 * rows, masked: true},
-	} {
-		productBlock{b}.emit(a)
+	productBlock{block{name: "ProductWide", vecs: 2, rows: rows}}.emit(a)
+	productBlock{block{name: "ProductRagged", vecs: 2, rows: rows, masked: true}}.emit(a)
+	if a.isa != dots {
+		productBlock{block{name: "ProductNarrow", vecs: 1, rows: 2 * rows, masked: true}}.emit(a)
+		return
 	}
-	if a.isa == dots {
-		half := *a
-		half.lanes = avx2.lanes
-		productBlock{block{name: "ProductHalf", vecs: 1, rows: 6, masked: true}}.emit(&half)
-	}
+	half := *a
+	half.lanes = avx2.lanes
+	productBlock{block{name: "ProductHalves", vecs: 2, rows: rows, masked: true}}.emit(&half)
+	productBlock{block{name: "ProductHalf", vecs: 1, rows: 2 * rows, masked: true}}.emit(&half)
 }
 
 // productBlock is one shape of the tile.
@@ -59,14 +58,13 @@ type productRegs struct {
 	t          reg.GPVirtual    // *Product
 	rowA, rowB reg.GPVirtual    // the strides of the rows of A and B in bytes
 	a, b       reg.GPVirtual    // where the chunk begins in A and B
-	row        [4]reg.GPVirtual // rows 0, 3, 6 and 9 of A at the current pair of terms; row[1] and row[2] also serve C
+	row        [3]reg.GPVirtual // rows 0, 3 and 6 of A at the current pair of terms; row[1] and row[2] also serve C
 	pairB      reg.GPVirtual    // the row of B with the even term of the pair
 	left       reg.GPVirtual    // pairs left
 	off        reg.GPVirtual    // scratch
 	upper      reg.VecVirtual   // with AVX512_BF16: the bits of an element's own term
 	segs, chunks, pass,
 	segA, segB, saved, flushing operand.Mem // variables on the stack
-	c operand.Mem // the tile of C, if its rows are ragged: masked stores are slow
 }
 
 // emit emits one kernel, which computes tiles tiles of rows rows, and then smaller tiles of one row less. tail is the
@@ -75,19 +73,12 @@ func (b productBlock) emit(a *asm) {
 	a.begin(b.name, "func(t *byte, a, b, c *float32, tail, rows, tiles, smaller int)")
 	if b.masked {
 		a.lanesBelow(a.arg("tail"))
-		a.Attributes(0) // not NOSPLIT: the variables on the stack are large
 	}
 	r := productRegs{
 		t: a.arg("t"), rowA: a.GP64(), rowB: a.GP64(), a: a.GP64(), b: a.GP64(), pairB: a.GP64(), left: a.GP64(),
 		off: a.GP64(),
 	}
-	const variables = 48
-	size := variables
-	if b.masked {
-		size += b.rows * b.vecs * a.bytes()
-	}
-	local := a.AllocLocal(size)
-	r.c = local.Offset(variables)
+	local := a.AllocLocal(48)
 	for i, v := range []*operand.Mem{&r.segs, &r.chunks, &r.pass, &r.segA, &r.segB, &r.saved} {
 		*v = local.Offset(8 * i)
 	}
@@ -123,61 +114,33 @@ func (b productBlock) emit(a *asm) {
 func (b productBlock) tile(a *asm, r productRegs, rows int) {
 	name := func(s string) string { return fmt.Sprintf("%s%d", s, rows) }
 	var sums [2][][]reg.VecVirtual // of the even terms and of the odd ones
-	for parity := range sums {
-		for range rows {
-			sums[parity] = append(sums[parity], a.vecs(b.vecs))
-		}
+	var c [][]reg.VecVirtual
+	for range rows {
+		sums[0], sums[1], c = append(sums[0], a.vecs(b.vecs)), append(sums[1], a.vecs(b.vecs)), append(c, a.vecs(b.vecs))
 	}
-	// eachC does something with the memory of every register of the tile of C.
-	eachC := func(do func(m operand.Mem, row, vec int, masked bool)) {
-		c, stride := r.row[1], r.row[2]
+	// eachC does something with every register of C and its memory.
+	eachC := func(do func(v reg.Register, m operand.Mem, masked bool)) {
+		p, stride := r.row[1], r.row[2]
 		a.MOVQ(at(r.t, productCRow), stride)
 		a.SHLQ(operand.U8(2), stride)
-		a.MOVQ(a.slot("c"), c)
+		a.MOVQ(a.slot("c"), p)
 		for i := range rows {
 			for j := range b.vecs {
-				do(at(c, j*a.bytes()), i, j, b.masked && j == b.vecs-1)
+				do(c[i][j], at(p, j*a.bytes()), b.masked && j == b.vecs-1)
 			}
-			a.ADDQ(stride, c)
+			a.ADDQ(stride, p)
 		}
-	}
-	// each does so while sums are added.
-	each := eachC
-	if b.masked {
-		each = func(do func(m operand.Mem, row, vec int, masked bool)) {
-			for i := range rows {
-				for j := range b.vecs {
-					do(r.c.Offset((i*b.vecs+j)*a.bytes()), i, j, false)
-				}
-			}
-		}
-	}
-	x := sums[0][0][0]
-	copyC := func(toStack bool) {
-		eachC(func(m operand.Mem, i, j int, masked bool) {
-			stack := r.c.Offset((i*b.vecs + j) * a.bytes())
-			if toStack {
-				a.load(m, x, masked)
-				a.store(x, stack, false)
-			} else {
-				a.load(stack, x, false)
-				a.store(x, m, masked)
-			}
-		})
 	}
 	a.Label(name("rows"))
-	a.CMPB(at(r.t, productAcc), operand.U8(0))
-	a.JNE(jump(name("acc")))
-	a.zero(x)
-	each(func(m operand.Mem, _, _ int, _ bool) { a.store(x, m, false) })
-	if b.masked {
-		a.JMP(jump(name("begun")))
-		a.Label(name("acc"))
-		copyC(true)
-		a.Label(name("begun"))
-	} else {
-		a.Label(name("acc"))
+	for i := range rows {
+		for j := range b.vecs {
+			a.zero(c[i][j])
+		}
 	}
+	a.CMPB(at(r.t, productAcc), operand.U8(0))
+	a.JEQ(jump(name("begun")))
+	eachC(func(v reg.Register, m operand.Mem, masked bool) { a.load(m, v, masked) })
+	a.Label(name("begun"))
 
 	load := func(from operand.Mem, to operand.Mem) {
 		a.MOVQ(from, r.off)
@@ -194,12 +157,13 @@ func (b productBlock) tile(a *asm, r productRegs, rows int) {
 	a.MOVQ(operand.U32(0), r.pass)
 	a.Label(name("pass"))
 	b.addChunk(a, r, sums, name)
-	each(func(m operand.Mem, i, j int, _ bool) {
-		even, odd := sums[0][i][j], sums[1][i][j]
-		a.VADDPS(odd, even, even)
-		a.VADDPS(m, even, even)
-		a.store(even, m, false)
-	})
+	for i := range rows {
+		for j := range b.vecs {
+			even := sums[0][i][j]
+			a.VADDPS(sums[1][i][j], even, even)
+			a.VADDPS(even, c[i][j], c[i][j])
+		}
+	}
 	a.MOVQ(r.pass, r.off)
 	a.INCQ(r.off)
 	a.MOVQ(r.off, r.pass)
@@ -220,9 +184,7 @@ func (b productBlock) tile(a *asm, r productRegs, rows int) {
 		a.ADDQ(r.off, s.at)
 	}
 	a.countDown(r.segs, name("seg"))
-	if b.masked {
-		copyC(false)
-	}
+	eachC(func(v reg.Register, m operand.Mem, masked bool) { a.store(v, m, masked) })
 
 	// The next tile of the same height, then the tiles of one row less.
 	a.IMUL3Q(operand.U8(rows), r.rowA, r.off)
