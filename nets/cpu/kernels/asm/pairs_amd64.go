@@ -13,6 +13,23 @@ func PairAVX512BF16(dst *uint32, src, next *float32, n, valid int)
 //go:noescape
 func PairSplitAVX512BF16(high, low *uint32, src, next *float32, n, valid int)
 
+// PairRowsAVX512BF16 sets dst[p·cols + j] to the pair of src[p·ld + j] and src[(p+2)·ld + j], for p < rows, j < cols.
+// Zeros follow the last row.
+//
+//go:noescape
+func PairRowsAVX512BF16(dst *uint32, src *float32, ld, rows, cols int)
+
+// PairRowsSplitAVX512BF16 is [PairRowsAVX512BF16] with the parts of [PairSplitAVX512BF16].
+//
+//go:noescape
+func PairRowsSplitAVX512BF16(high, low *uint32, src *float32, ld, rows, cols int)
+
+// TransposePairAVX512BF16 sets dst[j·ldDst + i] to the pair of src[i·ldSrc + j] and src[(i+2)·ldSrc + j], for i < rows,
+// j < cols. Zeros follow the last row.
+//
+//go:noescape
+func TransposePairAVX512BF16(dst *uint32, ldDst int, src *float32, ldSrc, rows, cols int)
+
 // DotAVX512BF16 adds to each of 16 sums the product of the upper halves of its x and y and then that of the lower ones,
 // by VDPBF16PS.
 //

@@ -23,8 +23,30 @@ func (dots) pair(dst, low []uint32, src, next []float32) {
 	asm.PairSplitAVX512BF16(&dst[0], &low[0], &src[0], unsafe.SliceData(next), n, len(next))
 }
 
-func (dots) transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, cols int) {
-	asm.TransposeAVX512(&dst[0], ldDst, &src[0], ldSrc, rows, cols)
+func (d dots) pairRows(dst, low []uint32, src []float32, ld, rows, cols int) {
+	switch {
+	case ld == cols: // one after the other
+		n := rows * cols
+		d.pair(dst, low, src[:n], src[min(2*cols, n):n])
+	case low == nil:
+		asm.PairRowsAVX512BF16(&dst[0], &src[0], ld, rows, cols)
+	default:
+		asm.PairRowsSplitAVX512BF16(&dst[0], &low[0], &src[0], ld, rows, cols)
+	}
+}
+
+// transpose with a low part first copies the numbers, and then pairs them in place.
+func (d dots) transpose(dst, low []uint32, ldDst int, src []float32, ldSrc, rows, cols int) {
+	if low == nil {
+		asm.TransposePairAVX512BF16(&dst[0], ldDst, &src[0], ldSrc, rows, cols)
+		return
+	}
+	plain := asFloats(dst)
+	asm.TransposeAVX512(&plain[0], ldDst, &src[0], ldSrc, rows, cols)
+	for j := range cols {
+		at, row := j*ldDst, plain[j*ldDst:][:rows]
+		d.pair(dst[at:][:rows], low[at:][:rows], row, row[min(2, rows):])
+	}
 }
 
 // multiply goes through the columns two registers at a time, as the products of float32 do.

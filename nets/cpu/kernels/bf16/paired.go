@@ -13,14 +13,18 @@ type paired struct {
 	code  pairedCode
 }
 
-// pairedCode is the instructions of the variant: the processor's or, in tests, a model of them.
+// pairedCode is the instructions of the variant: the processor's or, in tests, a model of them. A pair is a number and,
+// in the lower half, the next one, both rounded. Each function also writes the pairs of what rounding leaves to low,
+// unless it is nil.
 type pairedCode interface {
 	name() string
-	// pair sets dst[i] to src[i] and, in the lower half, next[i], both rounded, for all i in src. next may be shorter:
-	// zeros follow it. low gets the pairs of what rounding leaves, unless it is nil. dst may be src.
+	// pair pairs src[i] with next[i], for all i in src. next may be shorter: zeros follow it. dst may be src.
 	pair(dst, low []uint32, src, next []float32)
-	transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, cols int)
-	// multiply computes a product whose numbers are checked. Every parity of the terms has its sum.
+	// pairRows sets dst [rows,cols] to the pairs of rows p and p+2 of src, whose rows are ld elements apart.
+	pairRows(dst, low []uint32, src []float32, ld, rows, cols int)
+	// transpose does so for the columns of dst, whose rows are ldDst elements apart.
+	transpose(dst, low []uint32, ldDst int, src []float32, ldSrc, rows, cols int)
+	// multiply computes a product whose numbers are checked.
 	multiply(p *Product[float32])
 }
 
@@ -35,48 +39,32 @@ func (k paired) NewOperand(n int) (o Operand[float32]) {
 	return o
 }
 
-func (k paired) Round(dst Operand[float32], src []float32) { k.pair(dst, src, src[min(2, len(src)):]) }
-
-// pair writes the first elements of dst: the numbers src, of which next are two terms on.
-func (k paired) pair(dst Operand[float32], src, next []float32) {
-	if len(src) > 0 {
-		k.code.pair(dst.pairs[0][:len(src)], optional(dst.pairs[1], len(src)), src, next)
+func (k paired) Round(dst Operand[float32], src []float32) {
+	if n := len(src); n > 0 {
+		k.code.pair(dst.pairs[0][:n], first(dst.pairs[1], n), src, src[min(2, n):])
 	}
 }
 
-// optional returns the first n elements of x, or nil if x is nil.
-func optional(x []uint32, n int) []uint32 {
+// first returns the first n elements of x, or nil if x is nil.
+func first(x []uint32, n int) []uint32 {
 	if x == nil {
 		return nil
 	}
 	return x[:n]
 }
 
-// Transpose first copies the numbers, and then rounds them in place.
 func (k paired) Transpose(dst Operand[float32], ldDst int, src []float32, ldSrc, rows, cols int) {
 	checkTranspose(dst, ldDst, src, ldSrc, rows, cols)
-	plain := asFloats(dst.pairs[0])
-	k.code.transpose(plain, ldDst, src, ldSrc, rows, cols)
-	for j := range cols {
-		k.Round(dst.From(j*ldDst), plain[j*ldDst:][:rows])
-	}
+	k.code.transpose(dst.pairs[0], dst.pairs[1], ldDst, src, ldSrc, rows, cols)
 }
 
 func (k paired) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded int) {
-	switch {
-	case ld == cols:
-		src := src[:rows*cols]
-		k.pair(dst, src, src[min(2*cols, len(src)):])
-	default:
-		for i := range rows {
-			var next []float32
-			if i+2 < rows {
-				next = src[(i+2)*ld:][:cols]
-			}
-			k.pair(dst.From(i*cols), src[i*ld:][:cols], next)
-		}
+	n := rows * cols
+	if n > 0 {
+		_ = src[(rows-1)*ld+cols-1]
+		k.code.pairRows(dst.pairs[0][:n], first(dst.pairs[1], n), src, ld, rows, cols)
 	}
-	dst.From(rows * cols).First((padded - rows) * cols).Clear()
+	dst.From(n).First((padded - rows) * cols).Clear()
 }
 
 func (k paired) Multiply(p *Product[float32]) {

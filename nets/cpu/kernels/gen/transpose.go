@@ -12,8 +12,14 @@ import (
 // lacks it loads its last row again, so that it reads nothing outside src, and it stores only the columns that it has.
 func transpose(a *asm) {
 	a.begin("Transpose", "func(dst *float32, ldDst int, src *float32, ldSrc, rows, cols int)")
+	a.transposed(nil)
+}
+
+// transposed emits the rest of a kernel that transposes: rows or, unless pairs is nil, pairs of rows.
+func (a *asm) transposed(pairs *pairing) {
 	t := transposer{
 		ldSrc: a.arg("ldSrc"), ldDst: a.arg("ldDst"), rows: a.arg("rows"), cols: a.GP64(), src: a.GP64(), dst: a.GP64(),
+		pairs: pairs,
 	}
 	a.SHLQ(operand.U8(2), t.ldSrc)
 	a.SHLQ(operand.U8(2), t.ldDst)
@@ -24,7 +30,7 @@ func transpose(a *asm) {
 	a.Load(a.Param("cols"), t.cols)
 	a.MOVQ(a.slot("src"), t.src)
 	a.MOVQ(a.slot("dst"), t.dst)
-	a.CMPQ(t.rows, operand.U8(a.lanes))
+	a.CMPQ(t.rows, operand.U8(t.loaded(a)))
 	a.JLT(jump("ragged"))
 	a.Label("colBlock")
 	a.CMPQ(t.cols, operand.U8(a.lanes))
@@ -52,7 +58,30 @@ func transpose(a *asm) {
 
 // transposer holds the registers of transpose: the corner of the block in src and dst, the strides in bytes, and how
 // many rows and columns are left.
-type transposer struct{ src, ldSrc, dst, ldDst, rows, cols reg.GPVirtual }
+type transposer struct {
+	src, ldSrc, dst, ldDst, rows, cols reg.GPVirtual
+	pairs                              *pairing
+}
+
+// loaded returns how many rows a block needs.
+func (t transposer) loaded(a *asm) int {
+	if t.pairs != nil {
+		return a.lanes + 2
+	}
+	return a.lanes
+}
+
+// paired returns the rows of a block, or their pairs.
+func (t transposer) paired(a *asm, r []reg.VecVirtual) []reg.VecVirtual {
+	if t.pairs == nil {
+		return r
+	}
+	out := make([]reg.VecVirtual, a.lanes)
+	for i := range out {
+		out[i] = a.pairUp(r[i], r[i+2], *t.pairs)
+	}
+	return out
+}
 
 // nextCols moves to the next block of columns. Afterwards the processor's flags compare the columns left with 0.
 func (t transposer) nextCols(a *asm) {
@@ -65,7 +94,7 @@ func (t transposer) nextCols(a *asm) {
 
 // full emits the code for a whole block.
 func (t transposer) full(a *asm) {
-	r, p := a.vecs(a.lanes), a.GP64()
+	r, p := a.vecs(t.loaded(a)), a.GP64()
 	a.MOVQ(t.src, p)
 	for i := range r {
 		if i > 0 {
@@ -75,7 +104,7 @@ func (t transposer) full(a *asm) {
 	}
 	q := a.GP64()
 	a.MOVQ(t.dst, q)
-	for j, v := range a.turn(r) {
+	for j, v := range a.turn(t.paired(a, r)) {
 		if j > 0 {
 			a.ADDQ(t.ldDst, q)
 		}
@@ -95,24 +124,32 @@ func (t transposer) ragged(a *asm) {
 		return m
 	}
 
-	// Load: once the last row is reached, the stride becomes 0.
+	// Load: once the last row is reached, the stride becomes 0. Pairs want zeros behind it.
 	a.lanesBelow(atMost(t.cols))
-	r, p, left, ld, none := a.vecs(a.lanes), a.GP64(), a.GP64(), a.GP64(), a.GP64()
+	r, p, left, ld, none := a.vecs(t.loaded(a)), a.GP64(), a.GP64(), a.GP64(), a.GP64()
 	a.MOVQ(t.src, p)
 	a.MOVQ(t.rows, left)
 	a.MOVQ(t.ldSrc, ld)
 	a.XORQ(none, none)
+	bits := a.GP64()
+	if t.pairs != nil {
+		a.KMOVW(a.mask, bits.As32())
+	}
 	for i := range r {
 		if i > 0 {
 			a.DECQ(left)
 			a.CMOVQEQ(none, ld)
+			if t.pairs != nil {
+				a.CMOVQEQ(none, bits)
+				a.KMOVW(bits.As32(), a.mask)
+			}
 			a.ADDQ(ld, p)
 		}
 		a.load(at(p, 0), r[i], true)
 	}
 
 	// Store: the columns of the block are rows of dst.
-	out := a.turn(r)
+	out := a.turn(t.paired(a, r))
 	a.lanesBelow(atMost(t.rows))
 	q, stored := a.GP64(), a.label("stored")
 	a.MOVQ(t.dst, q)
