@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 
@@ -26,8 +27,9 @@ func TestSelectLost(t *testing.T) {
 	const lost = "AMX: operation not permitted"
 	for _, p := range []Precision{BF16, BF16x3} {
 		t.Setenv("ROLLCALL_CPU", "")
-		if got, err := Select(p); err != nil || got.Name() != "avx512" || got.Lost != lost {
-			t.Errorf("%s: got %s, lost %q (%v), want avx512, lost %q", p, got.Name(), got.Lost, err, lost)
+		got, err := Select(p)
+		if err != nil || !strings.HasPrefix(got.Name(), "avx512") || got.Lost != lost {
+			t.Errorf("%s: got %s, lost %q (%v), want one of AVX-512, lost %q", p, got.Name(), got.Lost, err, lost)
 		}
 		t.Setenv("ROLLCALL_CPU", "avx2")
 		if got, err := Select(p); err != nil || got.Name() != "avx2" || got.Lost != "" {
@@ -36,8 +38,8 @@ func TestSelectLost(t *testing.T) {
 		}
 		t.Setenv("ROLLCALL_CPU", "amx")
 		want := "cpu: ROLLCALL_CPU=amx: " + lost + ", want generic or avx2 or avx512"
-		if _, err := Select(p); err == nil || err.Error() != want {
-			t.Errorf("%s: ROLLCALL_CPU=amx: got error %v, want %q", p, err, want)
+		if _, err := Select(p); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: ROLLCALL_CPU=amx: got error %v, want %q …", p, err, want)
 		}
 	}
 	t.Setenv("ROLLCALL_CPU", "")

@@ -34,4 +34,4 @@ func TransposePairAVX512BF16(dst *uint32, ldDst int, src *float32, ldSrc, rows, 
 // by VDPBF16PS.
 //
 //go:noescape
-func DotAVX512BF16(sum *float32, x, y *uint32)
+func DotAVX512BF16(sum *[16]float32, x, y *[16]uint32)

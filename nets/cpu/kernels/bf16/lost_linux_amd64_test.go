@@ -60,8 +60,8 @@ func TestLostChild(t *testing.T) {
 	refuse(t, unix.Errno(number))
 	modes(t, func(t *testing.T, split bool) {
 		have := Variants(split)
-		if last := have[len(have)-1].Name(); last != "avx512" {
-			t.Errorf("the fastest variant is %s, want avx512", last)
+		if last := have[len(have)-1].Name(); !strings.HasPrefix(last, "avx512") {
+			t.Errorf("the fastest variant is %s, want one of AVX-512", last)
 		}
 		name := "bf16"
 		if split {

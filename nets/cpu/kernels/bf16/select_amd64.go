@@ -42,21 +42,27 @@ func Lost() string {
 	return strings.Join(slices.DeleteFunc([]string{tiles, pairs}, func(s string) bool { return s == "" }), "; ")
 }
 
+// hasDots is whether the processor has AVX512_BF16, whatever a test makes of package cpu later.
+var hasDots = asm.HasAVX512() && cpu.X86.HasAVX512BF16
+
 // canPair returns whether the processor has AVX512_BF16, and computes with it what the model of it does. If it does not,
 // lost says so in one line.
-var canPair = sync.OnceValues(func() (ok bool, lost string) {
-	if !asm.HasAVX512() || !cpu.X86.HasAVX512BF16 {
+var canPair = sync.OnceValues(func() (ok bool, lost string) { return decidePair(asm.DotAVX512BF16) })
+
+// decidePair is [canPair] with an instruction in place of the processor's.
+func decidePair(instruction func(sum *[16]float32, x, y *[16]uint32)) (ok bool, lost string) {
+	if !hasDots {
 		return false, ""
 	}
-	if err := testDots(asm.DotAVX512BF16); err != nil {
+	if err := testDots(instruction); err != nil {
 		return false, "AVX512_BF16: " + err.Error()
 	}
 	return true, ""
-})
+}
 
 // testDots compares an instruction with [dot], on random numbers of all kinds: sums that are ties, cancel or become
 // subnormal, and operands that are subnormal, infinite or NaN.
-func testDots(instruction func(sum *float32, x, y *uint32)) error {
+func testDots(instruction func(sum *[16]float32, x, y *[16]uint32)) error {
 	r := rand.New(rand.NewPCG(1, 2))
 	var x, y [16]uint32
 	var sum, got [16]float32
@@ -75,7 +81,7 @@ func testDots(instruction func(sum *float32, x, y *uint32)) error {
 			}
 		}
 		got = sum
-		instruction(&got[0], &x[0], &y[0])
+		instruction(&got, &x, &y)
 		for l, g := range got {
 			want := dot(sum[l], x[l], y[l])
 			if math.Float32bits(g) != math.Float32bits(want) && (g == g || want == want) {
