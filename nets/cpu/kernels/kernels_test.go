@@ -247,7 +247,7 @@ func TestSelect(t *testing.T) {
 		t.Errorf("ROLLCALL_CPU empty: got %q, %v, want %q", got.Name(), err, have[len(have)-1].Name())
 	}
 	t.Setenv("ROLLCALL_CPU", "foo")
-	const want = "cpu: ROLLCALL_CPU=foo: unknown variant, want generic, avx2, avx512 or amx"
+	const want = "cpu: ROLLCALL_CPU=foo: unknown variant, want generic, avx2, avx512, avx512bf16 or amx"
 	if _, err := Select(FP32); err == nil || err.Error() != want {
 		t.Errorf("ROLLCALL_CPU=foo: got error %v, want %s", err, want)
 	}
