@@ -83,7 +83,8 @@ func randomLayer(r *rand.Rand, i int) roundedLayer {
 		x, w, b := draw(K*B*s.I), draw(K*s.I*s.O), draw(K*s.O)
 		gy := draw(K * B * s.O)
 		return roundedLayer{fmt.Sprintf("%+v", s), func(e *Exec[float32]) []float32 {
-			y, dx, dw, db := make([]float32, len(gy)), make([]float32, len(x)), make([]float32, len(w)), make([]float32, len(b))
+			y, dx := make([]float32, len(gy)), make([]float32, len(x))
+			dw, db := make([]float32, len(w)), make([]float32, len(b))
 			new(LinearForward[float32]).Run(e, s, y, x, w, b)
 			new(LinearBackward[float32]).Run(e, s, dx, dw, db, x, w, y, gy)
 			return slices.Concat(y, dx, dw, db)

@@ -1,5 +1,5 @@
 // Package asm holds the assembly of packages kernels, bf16 and reference: every kernel once for AVX-512 and once for
-// AVX2, and the products of bf16 for AMX as well.
+// AVX2, and the products of bf16 for AVX512_BF16 and AMX as well.
 //
 // Only these and bf16/permit import it, and only on amd64. The kernels take bare pointers and check nothing: the
 // packages check that slices are long enough, and that no count is 0, before they call one.
@@ -13,8 +13,9 @@
 // BMI2. Both versions of a kernel return the same bits: they add in the same order and fuse the same multiply-adds. A
 // register holds 16 float32 with AVX-512, 8 with AVX2.
 //
-// A name ends in AMX if the processor must have what AVX512 needs and AVX512_BF16, and in the products AMX-BF16. Go's
-// assembler lacks some of the instructions. They are BYTEs with the instruction in a comment; a test compares the two.
+// A name ends in AVX512BF16 if the processor must have what AVX512 needs and AVX512_BF16, in AMX if it must have these
+// and in the products AMX-BF16. Go's assembler lacks some of the instructions. They are BYTEs with the instruction in a
+// comment; a test compares the two.
 //
 // A kernel may move its parameters past the end of what they point into, but no pointer in a structure that it gets:
 // Go's collector ends the process where it finds such a pointer.

@@ -5,10 +5,12 @@
 //
 //   - generic.go is the variant in plain Go, with the roundings of round.go. The tests compare every other one with it.
 //   - wide_amd64.go has the variants for AVX2 and AVX-512, which keep operands as float32.
+//   - paired.go has the variant for AVX512_BF16, which keeps operands in pairs of 16 bits: dots_amd64.go its code, and
+//     paired_model.go the same in plain Go.
 //   - amx_amd64.go has the variant for Intel's AMX, which keeps operands in 16 bits; unpool.go is what it has on top.
-//   - select_*.go lists the variants of the processor at hand, and says why AMX is not among them ([Lost]). Package
-//     permit asks the operating system for AMX.
+//   - select_*.go lists the variants of the processor at hand, and says why the fastest is not among them ([Lost]).
+//     Package permit asks the operating system for AMX.
 //
-// Package kernels uses it for the layers of a net. The assembly is package asm. The tests run the variant for AMX on
-// processors without AMX: package tiles emulates its instructions.
+// Package kernels uses it for the layers of a net. The assembly is package asm. The tests run the last two on
+// processors without their instructions: package tiles emulates those of AMX, and [Modelled] has a model of the other.
 package bf16

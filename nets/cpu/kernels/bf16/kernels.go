@@ -3,7 +3,7 @@ package bf16
 // Kernels is one variant of the matrix products with rounded operands. All variants with float32 compute the same bits,
 // any NaN being as good as another.
 type Kernels[T Float] interface {
-	// Name is generic, avx2, avx512 or amx.
+	// Name is generic, avx2, avx512, avx512bf16 or amx.
 	Name() string
 	// Bytes returns the size of an element of an operand, all its parts together.
 	Bytes() int

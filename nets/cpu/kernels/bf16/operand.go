@@ -82,8 +82,8 @@ func (o Operand[T]) Copy(src Operand[T]) {
 }
 
 // Join completes an operand that was written piece by piece, at the place where two pieces meet: element i is the first
-// of the later one. distance is how many elements are between two terms, twice over: 2 for an operand A, two rows for an
-// operand B. Only pairs need it, whose elements in front of i know the numbers behind.
+// of the later one. distance is how far apart the two numbers of a pair are: 2 elements in an operand A, two rows in an
+// operand B. The other formats do not need it.
 func (o Operand[T]) Join(i, distance int) {
 	for _, pairs := range o.pairs {
 		for j := max(0, i-distance); j < i && j+distance < len(pairs); j++ {

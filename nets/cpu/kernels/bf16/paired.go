@@ -3,8 +3,8 @@ package bf16
 import "math"
 
 // paired is the variant for AVX512_BF16. Its instruction VDPBF16PS multiplies pairs of bfloat16, and adds the products
-// to a sum one after the other: [dot] says how. With the terms p and p+2 of a chunk for a pair, that is two steps of the
-// chain that [Product] asks for.
+// to a sum one after the other: [dot] says how. With the terms p and p+2 of a chunk for a pair, that is two steps of
+// the chain that [Product] asks for.
 //
 // An operand has a pair for every element, and not for every second one: products may begin at any term, as the windows
 // of a convolution do.
@@ -72,9 +72,9 @@ func (k paired) Multiply(p *Product[float32]) {
 	k.code.multiply(p)
 }
 
-// dot is a model of VDPBF16PS, from the pseudocode in Intel's manual: it adds the product of the upper halves of x and y
-// to sum, and then that of the lower ones. A step rounds once, to nearest even; a subnormal operand counts as 0, and a
-// subnormal result becomes 0, each with its sign.
+// dot is a model of VDPBF16PS, from the pseudocode in Intel's manual: it adds the product of the upper halves of x and
+// y to sum, and then that of the lower ones. A step rounds once, to nearest even; a subnormal operand counts as 0, and
+// a subnormal result becomes 0, each with its sign.
 func dot(sum float32, x, y uint32) float32 {
 	const upper = 0xffff0000
 	sum = multiplyAdd(flush(math.Float32frombits(x&upper)), flush(math.Float32frombits(y&upper)), flush(sum))

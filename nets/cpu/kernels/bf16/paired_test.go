@@ -62,7 +62,8 @@ func wantPairs(t *testing.T, what string, got, want Operand[float32], n int, at,
 			named[at(i)] = true
 			high, low := math.Float32frombits(g&0xffff0000), math.Float32frombits(g<<16)
 			if !sameBits(high, x) || !sameBits(low, y) {
-				t.Fatalf("%s: part %d: element %d, at %d: got %#x, want the pair of %g and %g", what, part, i, at(i), g, x, y)
+				t.Fatalf("%s: part %d: element %d, at %d: got %#x, want the pair of %g and %g",
+					what, part, i, at(i), g, x, y)
 			}
 		}
 		for i, x := range got.pairs[part] {

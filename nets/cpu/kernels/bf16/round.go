@@ -32,8 +32,8 @@ const (
 	minNormalBits = 0x3810 << 48 // minNormal
 )
 
-// careful reports whether rounding s to float32, which is a sum rounded to float64, may give another number than rounding
-// the sum once, or one that is subnormal.
+// careful reports whether rounding s to float32, which is a sum rounded to float64, may give another number than
+// rounding the sum once, or one that is subnormal.
 func careful(s float64) bool {
 	u := math.Float64bits(s)
 	return u&belowFloat32 == halfFloat32 || u<<1-1 < minNormalBits<<1-1

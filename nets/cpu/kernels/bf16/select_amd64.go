@@ -45,8 +45,8 @@ func Lost() string {
 // hasDots is whether the processor has AVX512_BF16, whatever a test makes of package cpu later.
 var hasDots = asm.HasAVX512() && cpu.X86.HasAVX512BF16
 
-// canPair returns whether the processor has AVX512_BF16, and computes with it what the model of it does. If it does not,
-// lost says so in one line.
+// canPair returns whether the processor has AVX512_BF16, and computes with it what the model of it does. If it does
+// not, lost says so in one line.
 var canPair = sync.OnceValues(func() (ok bool, lost string) { return decidePair(asm.DotAVX512BF16) })
 
 // decidePair is [canPair] with an instruction in place of the processor's.

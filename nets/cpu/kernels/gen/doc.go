@@ -1,12 +1,14 @@
-// Command gen writes the assembly kernels of package asm, for AVX2 with FMA and for AVX-512, and some for AMX.
+// Command gen writes the assembly kernels of package asm, for AVX2 with FMA and for AVX-512, and some for AVX512_BF16
+// and for AMX.
 //
 // Read asm.go first: it has the instruction sets, and the operations that need other code in each, mostly because of
 // masks. Then read flat.go, which has the shortest kernels. Every other file is one family of kernels and becomes two
 // files of package asm, one per instruction set; main.go lists the families. The comment of a function that emits a
 // kernel gives the kernel's formula and the bytes it moves.
 //
-// The kernels for AMX are in tiles.go (products), narrow.go, transpose16.go and unpool.go. They are AVX-512 code with
-// instructions that neither avo nor Go's assembler knows: encode.go adds them, and turns them into BYTEs.
+// The kernels for AMX are in tiles.go (products), narrow.go, transpose16.go and unpool.go, those for AVX512_BF16 in
+// product.go and pairs.go. They are AVX-512 code with instructions that neither avo nor Go's assembler knows: encode.go
+// adds them, and turns them into BYTEs.
 //
 // How to read a kernel: every call of a method with the name of an instruction adds that instruction to the function
 // that begin has started. Operands are in the order of Go's assembler, sources first and the destination last. So

@@ -9,9 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Go's assembler has neither the instructions of AMX nor those of AVX512_BF16. The methods below add them to a function like
-// any other instruction, and once avo has assigned the registers, encode turns them into BYTEs. The line of BYTEs ends
-// in a comment with the instruction, which a test of package asm compares with what a disassembler reads.
+// Go's assembler has neither the instructions of AMX nor those of AVX512_BF16. The methods below add them to a function
+// like any other instruction, and once avo has assigned the registers, encode turns them into BYTEs. The line of BYTEs
+// ends in a comment with the instruction, which a test of package asm compares with what a disassembler reads.
 
 // tile is a tile register, 0 to 7.
 type tile byte
@@ -132,8 +132,8 @@ func number(op operand.Op) byte {
 	return byte(op.(reg.Physical).PhysicalIndex())
 }
 
-// code is one instruction with a VEX prefix or, if size is 32 or 64, with an EVEX prefix for registers of so many bytes.
-// All belong to the opcode map 0F38, and have W = 0.
+// code is one instruction with a VEX prefix or, if size is 32 or 64, with an EVEX prefix for registers of so many
+// bytes. All belong to the opcode map 0F38, and have W = 0.
 type code struct {
 	prefix, opcode  byte
 	size            byte

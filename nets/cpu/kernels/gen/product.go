@@ -23,12 +23,12 @@ const (
 	productAcc   = productPassB + 24
 )
 
-// product emits the family product, the matrix-multiply tiles with operands rounded to bfloat16, in elements of 32 bits.
-// asm.ProductWideAVX512 has the formula and the order of the sums.
+// product emits the family product, the matrix-multiply tiles with operands rounded to bfloat16, in elements of 32
+// bits. asm.ProductWideAVX512 has the formula and the order of the sums.
 //
-// A tile has two sums for every element of C, one of the even terms of a chunk and one of the odd ones, and C itself: 4 ×
-// 2 × 3 of the 32 registers with AVX-512, 2 × 2 × 3 of the 16 with AVX2. Per term every row costs a broadcast and every
-// column a load: a tile of 4 × 2 has 6 loads for 8 multiply-adds.
+// A tile has two sums for every element of C, one of the even terms of a chunk and one of the odd ones, and C itself: 4
+// × 2 × 3 of the 32 registers with AVX-512, 2 × 2 × 3 of the 16 with AVX2. Per term every row costs a broadcast and
+// every column a load: a tile of 4 × 2 has 6 loads for 8 multiply-adds.
 //
 // With AVX512_BF16 a multiply-add of a register does two terms of a sum, one after the other, and the element of a term
 // has the term behind the next with it: see asm.ProductWideAVX512BF16. Few columns go in registers of AVX2, of which a
@@ -116,7 +116,8 @@ func (b productBlock) tile(a *asm, r productRegs, rows int) {
 	var sums [2][][]reg.VecVirtual // of the even terms and of the odd ones
 	var c [][]reg.VecVirtual
 	for range rows {
-		sums[0], sums[1], c = append(sums[0], a.vecs(b.vecs)), append(sums[1], a.vecs(b.vecs)), append(c, a.vecs(b.vecs))
+		sums[0], sums[1] = append(sums[0], a.vecs(b.vecs)), append(sums[1], a.vecs(b.vecs))
+		c = append(c, a.vecs(b.vecs))
 	}
 	// eachC does something with every register of C and its memory.
 	eachC := func(do func(v reg.Register, m operand.Mem, masked bool)) {
