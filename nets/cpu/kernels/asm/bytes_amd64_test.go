@@ -77,6 +77,13 @@ func gnu(goText string) string {
 		return "%" + strings.ToLower(r[:1]) + "mm" + r[1:]
 	})
 	opcode, operands, _ := strings.Cut(s, " ")
+	if plain, ok := strings.CutSuffix(opcode, ".BCST"); ok {
+		lanes := "16"
+		if strings.Contains(operands, "%ymm") {
+			lanes = "8"
+		}
+		opcode, operands = plain, strings.Replace(operands, "), ", "){1to"+lanes+"}, ", 1)
+	}
 	return strings.TrimSpace(strings.ToLower(opcode) + " " + strings.ReplaceAll(operands, ", ", ","))
 }
 
@@ -130,13 +137,13 @@ func TestBytes(t *testing.T) {
 	}
 	for _, opcode := range []string{
 		"LDTILECFG", "TILERELEASE", "TILEZERO", "TILELOADD", "TILESTORED", "TDPBF16PS", "VCVTNE2PS2BF16",
-		"VDPBF16PS",
+		"VDPBF16PS", "VDPBF16PS.BCST",
 	} {
 		if kinds[opcode] == 0 {
 			t.Errorf("no %s among the instructions", opcode)
 		}
 	}
-	if len(kinds) != 8 {
-		t.Errorf("instructions %v, want eight kinds", kinds)
+	if len(kinds) != 9 {
+		t.Errorf("instructions %v, want nine kinds", kinds)
 	}
 }

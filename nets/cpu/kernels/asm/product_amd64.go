@@ -66,12 +66,12 @@ func ProductNarrowAVX2(t *Product, a, b, c *float32, tail, rows, tiles, smaller 
 //go:noescape
 func ProductRaggedAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
 
-// ProductHalvesAVX512BF16 is [ProductRaggedAVX512BF16] in registers of 8 columns.
+// ProductNarrowAVX512BF16 is [ProductNarrowAVX512] with the operands of [ProductWideAVX512BF16].
 //
 //go:noescape
-func ProductHalvesAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
+func ProductNarrowAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)
 
-// ProductHalfAVX512BF16 is [ProductHalvesAVX512BF16] with one register of columns. rows is 1 to 8.
+// ProductHalfAVX512BF16 is [ProductNarrowAVX512BF16] with a register of 8 columns.
 //
 //go:noescape
 func ProductHalfAVX512BF16(t *Product, a, b *uint32, c *float32, tail, rows, tiles, smaller int)

@@ -62,11 +62,8 @@ func (dots) multiply(p *Product[float32]) {
 	}
 	const lanes, half, tall = 16, 8, 4
 	most, tail := tall, p.N-lanes // tail: the columns in the last register
-	switch {
-	case p.N <= half:
+	if tail <= 0 {
 		most, tail = 2*tall, p.N
-	case p.N <= lanes:
-		tail = p.N - half
 	}
 	rows, tiles, smaller := asm.Cut(p.M, most)
 	for u := range p.Runs {
@@ -75,7 +72,7 @@ func (dots) multiply(p *Product[float32]) {
 		case p.N <= half:
 			asm.ProductHalfAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
 		case p.N <= lanes:
-			asm.ProductHalvesAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
+			asm.ProductNarrowAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
 		case tail < lanes:
 			asm.ProductRaggedAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
 		default:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/mmcloughlin/avo/ir"
@@ -45,6 +46,11 @@ func (a *asm) narrow(low, high, r reg.Register) { a.encoded("VCVTNE2PS2BF16", r,
 // dot adds to every sum the product of the upper halves of x and y, then that of the lower ones.
 func (a *asm) dot(x, y, sum reg.Register) { a.encoded("VDPBF16PS", sum, x, y, sum) }
 
+// dotBroadcast is dot with the 32 bits at x in every lane.
+func (a *asm) dotBroadcast(x operand.Mem, y, sum reg.Register) {
+	a.encoded("VDPBF16PS.BCST", sum, x, y, sum)
+}
+
 // encoded adds an instruction that encode knows. output is the register that it writes, its
 // last operand, if that is no tile.
 func (a *asm) encoded(opcode string, output reg.Register, ops ...operand.Op) {
@@ -80,6 +86,7 @@ var opcodes = map[string]struct {
 	"TDPBF16PS":      {prefix: prefixF3, code: 0x5c},
 	"VCVTNE2PS2BF16": {prefix: prefixF2, code: 0x72},
 	"VDPBF16PS":      {prefix: prefixF3, code: 0x52, adds: true},
+	"VDPBF16PS.BCST": {prefix: prefixF3, code: 0x52, adds: true},
 }
 
 // encode replaces the instructions that Go's assembler lacks by BYTEs. It must run behind the assignment of registers.
@@ -103,10 +110,13 @@ func encode(f *ir.File) error {
 			case "TILESTORED":
 				c.reg = number(o[0])
 				c.memory(o[1].(operand.Mem))
+			case "VDPBF16PS.BCST":
+				c.memory(o[0].(operand.Mem))
+				c.second, c.reg, c.size, c.broadcast = number(o[1]), number(o[2]), size(o[2]), true
 			default:
 				c.second, c.rm, c.reg = number(o[0]), number(o[1]), number(o[2])
-				if v, ok := o[2].(reg.Physical); ok { // a vector register: the other way round
-					c.size, c.second, c.rm = byte(v.Size()), c.rm, c.second
+				if c.size = size(o[2]); c.size > 0 { // the other way round
+					c.second, c.rm = c.rm, c.second
 				}
 			}
 			line := make([]string, 0, 8)
@@ -132,6 +142,14 @@ func number(op operand.Op) byte {
 	return byte(op.(reg.Physical).PhysicalIndex())
 }
 
+// size returns the bytes of a vector register, 0 for a tile.
+func size(op operand.Op) byte {
+	if v, ok := op.(reg.Physical); ok {
+		return byte(v.Size())
+	}
+	return 0
+}
+
 // code is one instruction with a VEX prefix or, if size is 32 or 64, with an EVEX prefix for registers of so many
 // bytes. All belong to the opcode map 0F38, and have W = 0.
 type code struct {
@@ -139,6 +157,7 @@ type code struct {
 	size            byte
 	reg, rm, second byte         // ModRM.reg, ModRM.rm and vvvv
 	mem             *operand.Mem // in place of rm
+	broadcast       bool         // whether mem is 32 bits for every lane
 }
 
 // memory makes m the operand in place of the register rm.
@@ -153,13 +172,16 @@ func (c code) bytes() []byte {
 	if c.mem != nil {
 		modRM, x, b = c.address()
 	}
-	r := c.reg >> 3
+	r, broadcast := c.reg>>3, byte(0)
+	if c.broadcast {
+		broadcast = 1 << 4
+	}
 	if c.size > 0 {
 		return append([]byte{
 			0x62,
 			inverted(r, 7) | inverted(x, 6) | inverted(b, 5) | inverted(c.reg>>4, 4) | map0F38,
 			^c.second&15<<3 | 1<<2 | c.prefix,
-			c.size/32<<5 | inverted(c.second>>4, 3),
+			c.size/32<<5 | broadcast | inverted(c.second>>4, 3),
 			c.opcode,
 		}, modRM...)
 	}
@@ -174,6 +196,9 @@ func (c code) bytes() []byte {
 // address returns ModRM and what follows it for an operand in memory, and the high bits of index and base.
 func (c code) address() (modRM []byte, x, b byte) {
 	base, disp := number(c.mem.Base), c.mem.Disp
+	if c.broadcast { // EVEX counts in numbers
+		disp /= 4
+	}
 	mod, behind := byte(0), []byte(nil)
 	switch {
 	case disp == 0 && base&7 != 5:
@@ -186,12 +211,9 @@ func (c code) address() (modRM []byte, x, b byte) {
 	if c.mem.Index == nil && base&7 != withSIB {
 		return append([]byte{mod<<6 | c.reg&7<<3 | base&7}, behind...), 0, base >> 3
 	}
-	index := byte(4) // none
+	index, scale := byte(4), byte(0) // none
 	if c.mem.Index != nil {
-		index = number(c.mem.Index)
-		if c.mem.Scale != 1 {
-			panic("scale is not 1") // a mistake in this generator
-		}
+		index, scale = number(c.mem.Index), byte(bits.TrailingZeros8(c.mem.Scale))
 	}
-	return append([]byte{mod<<6 | c.reg&7<<3 | withSIB, index&7<<3 | base&7}, behind...), index >> 3, base >> 3
+	return append([]byte{mod<<6 | c.reg&7<<3 | withSIB, scale<<6 | index&7<<3 | base&7}, behind...), index >> 3, base >> 3
 }

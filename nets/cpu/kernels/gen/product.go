@@ -31,8 +31,8 @@ const (
 // every column a load: a tile of 4 × 2 has 6 loads for 8 multiply-adds.
 //
 // With AVX512_BF16 a multiply-add of a register does two terms of a sum, one after the other, and the element of a term
-// has the term behind the next with it: see asm.ProductWideAVX512BF16. Few columns go in registers of AVX2, of which a
-// core takes two in the time of one of AVX-512, if not more.
+// has the term behind the next with it: see asm.ProductWideAVX512BF16. It takes its numbers of A from memory, which
+// leaves the two threads of a core more room to decode instructions. Up to 8 columns go in registers of AVX2.
 func product(a *asm) {
 	rows := 2
 	if a.lanes == 16 {
@@ -40,14 +40,12 @@ func product(a *asm) {
 	}
 	productBlock{block{name: "ProductWide", vecs: 2, rows: rows}}.emit(a)
 	productBlock{block{name: "ProductRagged", vecs: 2, rows: rows, masked: true}}.emit(a)
-	if a.isa != dots {
-		productBlock{block{name: "ProductNarrow", vecs: 1, rows: 2 * rows, masked: true}}.emit(a)
-		return
+	productBlock{block{name: "ProductNarrow", vecs: 1, rows: 2 * rows, masked: true}}.emit(a)
+	if a.isa == dots {
+		half := *a
+		half.lanes = avx2.lanes
+		productBlock{block{name: "ProductHalf", vecs: 1, rows: 2 * rows, masked: true}}.emit(&half)
 	}
-	half := *a
-	half.lanes = avx2.lanes
-	productBlock{block{name: "ProductHalves", vecs: 2, rows: rows, masked: true}}.emit(&half)
-	productBlock{block{name: "ProductHalf", vecs: 1, rows: 2 * rows, masked: true}}.emit(&half)
 }
 
 // productBlock is one shape of the tile.
@@ -262,6 +260,12 @@ func (b productBlock) addTerms(a *asm, r productRegs, sums [2][][]reg.VecVirtual
 			if i%3 > 0 {
 				x.Index, x.Scale = r.rowA, uint8(i%3)
 			}
+			if steps == 2 {
+				for j, v := range cols {
+					a.dotBroadcast(x, v, row[j])
+				}
+				continue
+			}
 			bc := a.vec()
 			if alone {
 				a.VPANDD_BCST(x, r.upper, bc)
@@ -269,11 +273,7 @@ func (b productBlock) addTerms(a *asm, r productRegs, sums [2][][]reg.VecVirtual
 				a.VBROADCASTSS(x, bc)
 			}
 			for j, v := range cols {
-				if steps == 2 {
-					a.dot(bc, v, row[j])
-				} else {
-					a.VFMADD231PS(v, bc, row[j])
-				}
+				a.VFMADD231PS(v, bc, row[j])
 			}
 		}
 	}
