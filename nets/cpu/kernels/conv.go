@@ -100,9 +100,7 @@ func (t *ConvForward[T]) byOutputs(s *Scratch[T], k, n int) {
 		w = matrix[T]{rounded: t.packed.panel(k, 0)}
 	}
 	x := s.left(t.x[n*t.xLen():][:t.xLen()])
-	if s.Products != nil && n+1 < t.K*t.B { // the next image, which will be rounded before products need it
-		s.Prefetch(t.x[(n+1)*t.xLen():][:t.xLen()], nil)
-	}
+	s.prefetchRounded(t.x, n+1, t.xLen())
 	y := t.y[n*t.yLen():][:t.yLen()]
 	arg := t.arg[n*t.argLen():][:t.argLen()]
 	for r := 0; r < ch; r += block {

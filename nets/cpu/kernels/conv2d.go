@@ -143,6 +143,7 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		k, lo, hi := imagesOf(i, t.B)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
 			x := s.left(t.x[n*t.xLen():][:t.xLen()]).from(t.origin())
+			s.prefetchRounded(t.x, n+1, t.xLen())
 			for o := 0; o < t.O; o += PanelCols {
 				p.b, p.bStride, p.n = t.panel(s, k, o)
 				p.throughRows(s, x, t.y[n*t.yLen()+o:])

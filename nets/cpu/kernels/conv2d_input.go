@@ -180,6 +180,7 @@ func (t *Conv2DInput[T]) images(i int, s *Scratch[T]) {
 		switch {
 		case s.Products != nil:
 			roundInFrame(s, f, room.rounded, gy.plain)
+			s.prefetchRounded(t.gy, n+1, t.yLen())
 			gy = room
 		case f.bordered():
 			inFrame(f, room.plain, gy.plain)

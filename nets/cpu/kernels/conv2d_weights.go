@@ -87,6 +87,8 @@ func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
 		turned := product.room(s)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
 			product.transpose(s, turned, t.x[n*t.xLen()+t.origin():(n+1)*t.xLen()])
+			s.prefetchRounded(t.x, n+1, t.xLen())
+			s.prefetchRounded(t.gy, n+1, t.yLen())
 			product.add(s, dw, turned, t.gy[n*t.yLen():][:t.yLen()], ow, 0, oh, n > k*t.B+lo)
 		}
 		return

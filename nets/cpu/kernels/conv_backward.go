@@ -160,9 +160,7 @@ func (t *ConvBackward[T]) roundedGradients(i int, s *Scratch[T]) {
 	clear(db)
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		p.transpose(s, turned, t.x[n*t.xLen():][:t.xLen()])
-		if n+1 < t.K*t.B {
-			s.Prefetch(t.x[(n+1)*t.xLen():][:t.xLen()], nil)
-		}
+		s.prefetchRounded(t.x, n+1, t.xLen())
 		for r := 0; r < ch; r += block {
 			count, acc := min(block, ch-r), r > 0 || n > k*t.B+lo
 			if !direct {

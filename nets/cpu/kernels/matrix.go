@@ -53,6 +53,14 @@ func joinImages[T Float](o bf16.Operand[T], n, elements int) {
 	}
 }
 
+// prefetchRounded asks for image n of maps of so many elements, if there is one and operands are rounded: then it will
+// be rounded before products need it, and rounding waits for memory, which products leave idle.
+func (s *Scratch[T]) prefetchRounded(maps []T, n, elements int) {
+	if s.Products != nil && (n+1)*elements <= len(maps) {
+		s.Prefetch(maps[n*elements:][:elements], nil)
+	}
+}
+
 // ensure allocates an operand of n elements in o, unless there is one already.
 func (e *Exec[T]) ensure(o *bf16.Operand[T], n int) {
 	if o.Len() == 0 {
