@@ -86,8 +86,12 @@ func (o Operand[T]) Copy(src Operand[T]) {
 // operand B. The other formats do not need it.
 func (o Operand[T]) Join(i, distance int) {
 	for _, pairs := range o.pairs {
-		for j := max(0, i-distance); j < i && j+distance < len(pairs); j++ {
-			pairs[j] = pairs[j]&^0xffff | pairs[j+distance]>>16
+		if first := max(0, i-distance); first+distance < len(pairs) {
+			before, behind := pairs[first:i], pairs[first+distance:]
+			before = before[:min(len(before), len(behind))]
+			for j := range before {
+				before[j] = before[j]&^0xffff | behind[j]>>16
+			}
 		}
 	}
 }
