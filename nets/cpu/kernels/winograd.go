@@ -1,0 +1,319 @@
+package kernels
+
+// Winograd's convolution F(2×2, 3×3) computes tiles of 2 × 2 outputs from tiles of 4 × 4 inputs, which overlap, with 16
+// multiplications per pair of channels where the direct one has 36 (Lavin and Gray, Fast Algorithms for Convolutional
+// Neural Networks, 2016). With weights g, inputs d and outputs y of one tile:
+//
+//	U = G·g·Gᵀ;  V = Bᵀ·d·B;  M[t,o] = Σ_c V[t,c]·U[c,o] for each of 16 planes and all tiles t;  y = Aᵀ·M·A
+//
+// dx is such a convolution of gy with mirrored weights. dw is
+//
+//	D = A·gy·Aᵀ;  dU[c,o] = Σ_t V[t,c]·D[t,o] for each of 16 planes;  dw = Gᵀ·dU·G
+//
+// The sums are shorter than the direct ones, and no less exact.
+
+// fewWinograd is the least number of channels and outputs for which the products are worth their transforms.
+const fewWinograd = 64
+
+// Winograd reports whether the convolution is computed by Winograd's algorithm where operands are not rounded. Other
+// numbers follow from that, so that it depends on the shape alone.
+//
+// The direct convolution leaves out the zeros around the maps, and the tiles of odd maps reach beyond them: small maps
+// gain less, some of them nothing.
+func (s Conv2DShape) Winograd() bool {
+	if s.R != 3 || s.S != 3 || s.Stride != 1 || min(s.C, s.O) < fewWinograd {
+		return false
+	}
+	h, w := s.Out()
+	direct := 1 // multiplications per pair of channels
+	for axis, n := range []int{h, w} {
+		of, sum := []taps{s.down(), s.across()}[axis], 0
+		for i := range n {
+			lo, hi := of.of(i)
+			sum += hi - lo
+		}
+		direct *= sum
+	}
+	return 2*direct >= 3*16*blocks(h, 2)*blocks(w, 2)
+}
+
+// winogradLen returns the elements of the transformed weights of one client: U of y and of dx, and dU.
+func (s Conv2DShape) winogradLen() int { return 16 * s.C * s.O }
+
+// winogradTiles is how many tiles are transformed and multiplied at a time, unless a row of tiles is longer: whole
+// tiles of Gemm, and so few that what is transformed stays in the second cache if there are not too many channels.
+const winogradTiles = 96
+
+// winogradMaps are the maps of B images whose tiles are transformed, and the rows of tiles of their outputs.
+type winogradMaps[T Float] struct {
+	images               []T // from the first pixel of the first image on
+	size                 int // elements from image to image
+	rows, cols, channels int // pixels that may be read
+	width                int // pixels from row to row
+	top, left            int // rows and columns of zeros in front of them
+	h, w                 int // of the outputs
+}
+
+// tiles returns the rows of tiles of an image, and the tiles in a row.
+func (m *winogradMaps[T]) tiles() (rows, cols int) { return blocks(m.h, 2), blocks(m.w, 2) }
+
+// winogradBlocks returns in how many blocks, of how many rows, the rows of the tiles of B images are computed.
+func winogradBlocks(B, h, w int) (count, rows int) {
+	all := B * blocks(h, 2)
+	count = blocks(all, max(1, winogradTiles/blocks(w, 2)))
+	return count, blocks(all, count)
+}
+
+// winogradPlane returns the elements from tile to tile of a plane with some channels, and from plane to plane. They
+// are no power of two apart: the first cache has few places for such lines.
+func winogradPlane(tiles, channels int) (row, plane int) {
+	row = (blocks(channels, 16) + 1) * 16
+	return row, tiles*row + 16
+}
+
+// winogradRows lends the rows of pixels of maps, with zeros around them where tiles read beyond.
+type winogradRows[T Float] struct {
+	*winogradMaps[T]
+	need          int // pixels of a row that tiles read
+	zeros, copies []T // one row, and four
+}
+
+// room returns the elements that winogradRows need.
+func (m *winogradMaps[T]) room(need int) int { return 5 * need * m.channels }
+
+func newWinogradRows[T Float](m *winogradMaps[T], need int, room []T) winogradRows[T] {
+	clear(room[:m.room(need)])
+	n := need * m.channels
+	return winogradRows[T]{m, need, room[:n], room[n:]}
+}
+
+// row returns row u of an image, counted from the first row of zeros in front of it. The next four rows leave it be.
+func (r *winogradRows[T]) row(image, u int) []T {
+	n := r.need * r.channels
+	at := u - r.top
+	if at < 0 || at >= r.rows {
+		return r.zeros
+	}
+	x := r.images[image*r.size+at*r.width*r.channels:]
+	if r.left == 0 && r.cols >= r.need {
+		return x[:n]
+	}
+	dst := r.copies[u%4*n:][:n]
+	copy(dst[r.left*r.channels:], x[:min(r.cols, r.need-r.left)*r.channels])
+	return dst
+}
+
+// The rows of Bᵀ: row r of a tile is row a of the pixels and sign times row b.
+var winogradInput = [4]struct{ a, b, sign int }{{0, 2, -1}, {1, 2, 1}, {2, 1, -1}, {1, 3, -1}}
+
+// winogradProduct computes block i of y, the convolution of maps with weights u [16] in panels. An image of y has size
+// elements, and its rows are width pixels of O channels apart.
+type winogradProduct[T Float] struct {
+	winogradMaps[T]
+	B, O, yWidth, ySize int
+	u, y                []T
+}
+
+func (p *winogradProduct[T]) block(i int, s *Scratch[T]) {
+	count, rows := winogradBlocks(p.B, p.h, p.w)
+	perImage, cols := p.tiles()
+	C, O := p.channels, p.O
+	lo, hi := i*rows, min((i+1)*rows, p.B*perImage)
+	if count == 0 || lo >= hi {
+		return
+	}
+	rowV, planeV := winogradPlane(rows*cols, C)
+	rowM, planeM := winogradPlane(rows*cols, O)
+	need := 2*cols + 2
+	buf := s.Buf(16*planeV + 16*planeM + p.room(need) + 4*cols*O)
+	v, buf := buf[:16*planeV], buf[16*planeV:]
+	m, buf := buf[:16*planeM], buf[16*planeM:]
+	in := newWinogradRows(&p.winogradMaps, need, buf)
+	buf = buf[p.room(need):]
+	for row := lo; row < hi; row++ {
+		var d [4][]T
+		for j := range d {
+			d[j] = in.row(row/perImage, row%perImage*2+j)
+		}
+		for r, of := range winogradInput {
+			s.tiles = TileRow[T]{
+				V: v[4*r*planeV+(row-lo)*cols*rowV:], Plane: planeV, Row: rowV, A: d[of.a], B: d[of.b],
+				Sign: T(of.sign), Pixel: C, Tiles: cols, Channels: C,
+			}
+			s.WinogradInput(&s.tiles)
+		}
+	}
+	for plane := range 16 {
+		for o := 0; o < O; o += PanelCols {
+			n := min(PanelCols, O-o)
+			for c := 0; c < C; c += depthBlock {
+				s.Tile = Tile[T]{
+					A: v[plane*planeV+c:], B: p.u[(plane*O+o)*C+c*n:], C: m[plane*planeM+o:],
+					M: (hi - lo) * cols, N: n, Segs: 1, K: min(depthBlock, C-c), Runs: 1,
+					ARow: rowV, AK: 1, BRow: n, CRow: rowM, Acc: c > 0,
+				}
+				s.Gemm(&s.Tile)
+			}
+		}
+	}
+	for row := lo; row < hi; row++ {
+		y := p.y[row/perImage*p.ySize+row%perImage*2*p.yWidth*O:]
+		p.output(s, y, m[(row-lo)*cols*rowM:], planeM, rowM, 2*(row%perImage)+1 < p.h, buf)
+	}
+}
+
+// output computes two rows of y, or one, from a row of tiles. room is as large as two rows of whole tiles.
+func (p *winogradProduct[T]) output(s *Scratch[T], y, m []T, plane, row int, both bool, room []T) {
+	_, cols := p.tiles()
+	n, wide := p.w*p.O, 2*cols*p.O
+	if both && wide == n {
+		s.WinogradOutput(y[:n], y[p.yWidth*p.O:][:n], m, plane, row, cols, p.O)
+		return
+	}
+	s.WinogradOutput(room[:wide], room[wide:][:wide], m, plane, row, cols, p.O)
+	copy(y[:n], room)
+	if both {
+		copy(y[p.yWidth*p.O:][:n], room[wide:])
+	}
+}
+
+// inTiles computes y by Winograd's algorithm.
+func (t *Conv2DForward[T]) inTiles(e *Exec[T]) {
+	if t.packed == nil {
+		t.packed = make([]T, t.K*t.winogradLen())
+	}
+	h, w := t.Out()
+	count, _ := winogradBlocks(t.B, h, w)
+	e.For(t, conv2DTransform, t.K*blocks(t.O, PanelCols))
+	e.For(t, conv2DTiles, t.K*count)
+}
+
+// winograd returns the product that computes y of client k.
+func (t *Conv2DForward[T]) winograd(k int) winogradProduct[T] {
+	h, w := t.Out()
+	return winogradProduct[T]{
+		winogradMaps: winogradMaps[T]{
+			images: t.x[k*t.B*t.xLen()+t.origin():], size: t.xLen(),
+			rows: h + 2, cols: w + 2, channels: t.C, width: t.W, h: h, w: w,
+		},
+		B: t.B, O: t.O, yWidth: w, ySize: t.yLen(),
+		u: t.packed[k*16*t.C*t.O:][:16*t.C*t.O], y: t.y[k*t.B*t.yLen():],
+	}
+}
+
+// winogradPack transforms the weights of client k for the panel of outputs from o on.
+func (t *Conv2DForward[T]) winogradPack(s *Scratch[T], k, o int) {
+	plane, n := t.C*t.O, min(PanelCols, t.O-o)
+	s.WinogradWeights(t.packed[16*k*plane+o*t.C:], plane, t.w[9*k*plane+o:], plane, t.O, t.C, n)
+}
+
+// inTiles computes dx by Winograd's algorithm.
+func (t *Conv2DInput[T]) inTiles(e *Exec[T]) {
+	if t.flipped == nil {
+		t.flipped = make([]T, t.K*t.winogradLen())
+	}
+	count, _ := winogradBlocks(t.B, t.H-2*t.Border, t.W-2*t.Border)
+	e.For(t, inputTransform, t.K*blocks(t.C, PanelCols))
+	e.For(t, inputTiles, t.K*count)
+}
+
+// winograd returns the product that computes dx of client k.
+func (t *Conv2DInput[T]) winograd(k int) winogradProduct[T] {
+	h, w := t.Out()
+	inner := (t.Border*t.W + t.Border) * t.C
+	return winogradProduct[T]{
+		winogradMaps: winogradMaps[T]{
+			images: t.gy[k*t.B*t.yLen():], size: t.yLen(), rows: h, cols: w, channels: t.O, width: w,
+			top: 2 - t.Pad, left: 2 - t.Pad, h: t.H - 2*t.Border, w: t.W - 2*t.Border,
+		},
+		B: t.B, O: t.C, yWidth: t.W, ySize: t.xLen(),
+		u: t.flipped[k*16*t.C*t.O:][:16*t.C*t.O], y: t.dx[k*t.B*t.xLen()+inner:],
+	}
+}
+
+// winogradFlip transforms the mirrored weights of client k for the panel of channels from c on.
+func (t *Conv2DInput[T]) winogradFlip(s *Scratch[T], k, c int) {
+	plane, n := t.C*t.O, min(PanelCols, t.C-c)
+	w := s.Buf(9 * t.O * n)
+	for i := range 9 {
+		s.Transpose(w[i*t.O*n:], n, t.w[(9*k+8-i)*plane+c*t.O:], t.O, n, t.O)
+	}
+	s.WinogradWeights(t.flipped[16*k*plane+c*t.O:], plane, w, t.O*n, n, t.O, n)
+}
+
+// inTiles computes dw by Winograd's algorithm.
+func (t *Conv2DWeights[T]) inTiles(e *Exec[T]) {
+	if t.part == nil {
+		t.part = make([]T, t.K*t.winogradLen())
+	}
+	e.For(t, weightsTiles, t.K*4*blocks(t.C, winogradChannels))
+	e.For(t, weightsFold, t.K*blocks(t.C, PanelCols))
+}
+
+// winogradChannels is how many channels of dU a chunk computes.
+const winogradChannels = 128
+
+// winogradGradient are the rows of A, as winogradInput those of Bᵀ; −1 is a row of zeros.
+var winogradGradient = [4]struct{ a, b, sign int }{{0, -1, 1}, {0, 1, 1}, {0, 1, -1}, {-1, 1, -1}}
+
+// tiles computes four planes of dU of some channels, which are made of the same row of every tile: over all images of
+// the client, a block of tiles at a time.
+func (t *Conv2DWeights[T]) tiles(i int, s *Scratch[T]) {
+	per := blocks(t.C, winogradChannels)
+	k, r, size := i/per/4, i/per%4, blocks(t.C, per)
+	c := i % per * size
+	size = min(size, t.C-c)
+	h, w := t.Out()
+	x, gy := t.x[k*t.B*t.xLen()+t.origin():], t.gy[k*t.B*t.yLen():]
+	mapsX := winogradMaps[T]{
+		images: x, size: t.xLen(), rows: h + 2, cols: w + 2, channels: t.C, width: t.W, h: h, w: w,
+	}
+	mapsY := winogradMaps[T]{images: gy, size: t.yLen(), rows: h, cols: w, channels: t.O, width: w, h: h, w: w}
+	count, rows := winogradBlocks(t.B, h, w)
+	perImage, cols := mapsX.tiles()
+	rowV, planeV := winogradPlane(rows*cols, size)
+	rowD, planeD := winogradPlane(rows*cols, t.O)
+	needX, needY := 2*cols+2, 2*cols
+	buf := s.Buf(4*planeV + 4*planeD + mapsX.room(needX) + mapsY.room(needY))
+	v, buf := buf[:4*planeV], buf[4*planeV:]
+	d, buf := buf[:4*planeD], buf[4*planeD:]
+	xs, ys := newWinogradRows(&mapsX, needX, buf), newWinogradRows(&mapsY, needY, buf[mapsX.room(needX):])
+	du := t.part[(16*k+4*r)*t.C*t.O+c*t.O:]
+	ofX, ofY := winogradInput[r], winogradGradient[r]
+	for block := range count {
+		lo, hi := block*rows, min((block+1)*rows, t.B*perImage)
+		if lo >= hi {
+			break
+		}
+		for row := lo; row < hi; row++ {
+			image, u := row/perImage, row%perImage*2
+			s.tiles = TileRow[T]{
+				V: v[(row-lo)*cols*rowV:], Plane: planeV, Row: rowV,
+				A: xs.row(image, u+ofX.a)[c:], B: xs.row(image, u+ofX.b)[c:],
+				Sign: T(ofX.sign), Pixel: t.C, Tiles: cols, Channels: size,
+			}
+			s.WinogradInput(&s.tiles)
+			s.tiles = TileRow[T]{
+				V: d[(row-lo)*cols*rowD:], Plane: planeD, Row: rowD, A: ys.zeros, B: ys.zeros,
+				Sign: T(ofY.sign), Pixel: t.O, Tiles: cols, Channels: t.O,
+			}
+			if ofY.a >= 0 {
+				s.tiles.A = ys.row(image, u+ofY.a)
+			}
+			if ofY.b >= 0 {
+				s.tiles.B = ys.row(image, u+ofY.b)
+			}
+			s.WinogradGradient(&s.tiles)
+		}
+		for plane := range 4 {
+			for o := 0; o < t.O; o += PanelCols {
+				s.Tile = Tile[T]{
+					A: v[plane*planeV:], B: d[plane*planeD+o:], C: du[plane*t.C*t.O+o:],
+					M: size, N: min(PanelCols, t.O-o), Segs: 1, K: (hi - lo) * cols, Runs: 1,
+					ARow: 1, AK: rowV, BRow: rowD, CRow: t.O, Acc: block > 0,
+				}
+				s.Gemm(&s.Tile)
+			}
+		}
+	}
+}
