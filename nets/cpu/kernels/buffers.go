@@ -33,6 +33,8 @@ func (s ConvShape) BackwardBuffers(dx, rounded bool) Buffers {
 // ForwardBuffers returns what a [Conv2DForward] keeps.
 func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 	switch {
+	case !rounded && s.Winograd():
+		b.Numbers = s.K * s.winogradLen()
 	case rounded:
 		b.Operands = s.K * s.panels().len()
 		if _, w := s.Out(); w < narrow {
@@ -46,6 +48,13 @@ func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 
 // BackwardBuffers returns what a [Conv2DWeights] keeps and, if dx, a [Conv2DInput].
 func (s Conv2DShape) BackwardBuffers(dx, rounded bool) (b Buffers) {
+	if !rounded && s.Winograd() {
+		b.Numbers = s.K * s.winogradGroups() * s.winogradLen()
+		if dx {
+			b.Numbers += s.K * s.winogradLen()
+		}
+		return b
+	}
 	switch large := s.wLen() >= largeWeights; {
 	case large && rounded:
 		b.Operands = s.K * s.gradientPanels().len()

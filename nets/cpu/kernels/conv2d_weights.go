@@ -86,8 +86,7 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 		t.tiles(i, s)
 	case weightsFold:
 		k, c, end := chunkOf(i, t.C, PanelCols)
-		plane := t.C * t.O
-		s.WinogradWeightsGrad(t.dw[9*k*plane+c*t.O:], plane, t.part[16*k*plane+c*t.O:], plane, (end-c)*t.O)
+		t.winogradFold(s, k, c, end)
 	}
 }
 

@@ -15,26 +15,30 @@ package kernels
 // fewWinograd is the least number of channels and outputs for which the products are worth their transforms.
 const fewWinograd = 64
 
-// Winograd reports whether the convolution is computed by Winograd's algorithm where operands are not rounded. Other
-// numbers follow from that, so that it depends on the shape alone.
+// Winograd reports whether the convolution, and its gradients, are computed by Winograd's algorithm where operands are
+// not rounded. It depends on the shape alone, and neither on clients and images nor on the processor, since other
+// numbers follow from it.
 //
-// The direct convolution leaves out the zeros around the maps, and the tiles of odd maps reach beyond them: small maps
-// gain less, some of them nothing.
+// The direct convolution leaves out the zeros around the maps, and the tiles of odd maps reach beyond them, so that
+// small maps gain less, and some of them nothing: the three products must have 1.4 times as many multiplications.
 func (s Conv2DShape) Winograd() bool {
 	if s.R != 3 || s.S != 3 || s.Stride != 1 || min(s.C, s.O) < fewWinograd {
 		return false
 	}
 	h, w := s.Out()
-	direct := 1 // multiplications per pair of channels
-	for axis, n := range []int{h, w} {
-		of, sum := []taps{s.down(), s.across()}[axis], 0
-		for i := range n {
-			lo, hi := of.of(i)
-			sum += hi - lo
-		}
-		direct *= sum
+	rows, cols := s.down(), s.across()
+	direct := 3 * rows.all(h) * cols.all(w) // of a pair of channels
+	tiles := 2*blocks(h, 2)*blocks(w, 2) + blocks(rows.size, 2)*blocks(cols.size, 2)
+	return 5*direct >= 7*16*tiles
+}
+
+// all returns how many pixels the first n windows read.
+func (t taps) all(n int) (sum int) {
+	for i := range n {
+		lo, hi := t.of(i)
+		sum += hi - lo
 	}
-	return 2*direct >= 3*16*blocks(h, 2)*blocks(w, 2)
+	return sum
 }
 
 // winogradLen returns the elements of the transformed weights of one client: U of y and of dx, and dU.
@@ -241,79 +245,135 @@ func (t *Conv2DInput[T]) winogradFlip(s *Scratch[T], k, c int) {
 	s.WinogradWeights(t.flipped[16*k*plane+c*t.O:], plane, w, t.O*n, n, t.O, n)
 }
 
-// inTiles computes dw by Winograd's algorithm.
-func (t *Conv2DWeights[T]) inTiles(e *Exec[T]) {
-	if t.part == nil {
-		t.part = make([]T, t.K*t.winogradLen())
+// winogradGroups returns in how many groups of images dU of a client is summed.
+func (s Conv2DShape) winogradGroups() int {
+	if s.wLen() >= largeWeights {
+		return 1
 	}
-	e.For(t, weightsTiles, t.K*4*blocks(t.C, winogradChannels))
-	e.For(t, weightsFold, t.K*blocks(t.C, PanelCols))
+	return imageChunks(s.B)
 }
 
-// winogradChannels is how many channels of dU a chunk computes.
+// winogradChannels is how many channels of dU a chunk computes if the weights are large.
 const winogradChannels = 128
+
+// inTiles computes dw by Winograd's algorithm.
+func (t *Conv2DWeights[T]) inTiles(e *Exec[T]) {
+	groups := t.winogradGroups()
+	if t.part == nil {
+		t.part = make([]T, t.K*groups*t.winogradLen())
+	}
+	chunks := groups
+	if t.wLen() >= largeWeights {
+		chunks = 4 * blocks(t.C, winogradChannels)
+	}
+	e.For(t, weightsTiles, t.K*chunks)
+	e.For(t, weightsFold, t.K*blocks(t.C, PanelCols))
+}
 
 // winogradGradient are the rows of A, as winogradInput those of Bᵀ; −1 is a row of zeros.
 var winogradGradient = [4]struct{ a, b, sign int }{{0, -1, 1}, {0, 1, 1}, {0, 1, -1}, {-1, 1, -1}}
 
-// tiles computes four planes of dU of some channels, which are made of the same row of every tile: over all images of
-// the client, a block of tiles at a time.
+// tiles computes chunk i of dU: all of it from a group of images or, if the weights are large, four planes of some
+// channels from all images. Planes 4r … 4r+3 are made of the same row of every tile.
 func (t *Conv2DWeights[T]) tiles(i int, s *Scratch[T]) {
+	if t.wLen() < largeWeights {
+		k, lo, hi := imagesOf(i, t.B)
+		p := t.winograd(k, lo, hi, t.part[i*t.winogradLen():])
+		p.sum(s, 0, 4, 0, t.C)
+		return
+	}
 	per := blocks(t.C, winogradChannels)
 	k, r, size := i/per/4, i/per%4, blocks(t.C, per)
 	c := i % per * size
-	size = min(size, t.C-c)
+	p := t.winograd(k, 0, t.B, t.part[k*t.winogradLen():])
+	p.sum(s, r, r+1, c, min(size, t.C-c))
+}
+
+// winogradSum sums dU [16,C,O] over B images.
+type winogradSum[T Float] struct {
+	x, gy winogradMaps[T]
+	B     int
+	du    []T
+}
+
+// winograd returns the sum over images lo … hi−1 of client k.
+func (t *Conv2DWeights[T]) winograd(k, lo, hi int, du []T) winogradSum[T] {
 	h, w := t.Out()
-	x, gy := t.x[k*t.B*t.xLen()+t.origin():], t.gy[k*t.B*t.yLen():]
-	mapsX := winogradMaps[T]{
-		images: x, size: t.xLen(), rows: h + 2, cols: w + 2, channels: t.C, width: t.W, h: h, w: w,
+	return winogradSum[T]{
+		x: winogradMaps[T]{
+			images: t.x[(k*t.B+lo)*t.xLen()+t.origin():], size: t.xLen(),
+			rows: h + 2, cols: w + 2, channels: t.C, width: t.W, h: h, w: w,
+		},
+		gy: winogradMaps[T]{
+			images: t.gy[(k*t.B+lo)*t.yLen():], size: t.yLen(),
+			rows: h, cols: w, channels: t.O, width: w, h: h, w: w,
+		},
+		B: hi - lo, du: du,
 	}
-	mapsY := winogradMaps[T]{images: gy, size: t.yLen(), rows: h, cols: w, channels: t.O, width: w, h: h, w: w}
-	count, rows := winogradBlocks(t.B, h, w)
-	perImage, cols := mapsX.tiles()
-	rowV, planeV := winogradPlane(rows*cols, size)
-	rowD, planeD := winogradPlane(rows*cols, t.O)
+}
+
+// sum sums planes 4·from … 4·to−1 of channels c … c+n−1, a block of tiles at a time.
+func (p *winogradSum[T]) sum(s *Scratch[T], from, to, c, n int) {
+	C, O := p.x.channels, p.gy.channels
+	count, rows := winogradBlocks(p.B, p.x.h, p.x.w)
+	perImage, cols := p.x.tiles()
+	rowV, planeV := winogradPlane(rows*cols, n)
+	rowD, planeD := winogradPlane(rows*cols, O)
 	needX, needY := 2*cols+2, 2*cols
-	buf := s.Buf(4*planeV + 4*planeD + mapsX.room(needX) + mapsY.room(needY))
+	buf := s.Buf(4*planeV + 4*planeD + p.x.room(needX) + p.gy.room(needY))
 	v, buf := buf[:4*planeV], buf[4*planeV:]
 	d, buf := buf[:4*planeD], buf[4*planeD:]
-	xs, ys := newWinogradRows(&mapsX, needX, buf), newWinogradRows(&mapsY, needY, buf[mapsX.room(needX):])
-	du := t.part[(16*k+4*r)*t.C*t.O+c*t.O:]
-	ofX, ofY := winogradInput[r], winogradGradient[r]
+	xs, ys := newWinogradRows(&p.x, needX, buf), newWinogradRows(&p.gy, needY, buf[p.x.room(needX):])
 	for block := range count {
-		lo, hi := block*rows, min((block+1)*rows, t.B*perImage)
-		if lo >= hi {
-			break
-		}
-		for row := lo; row < hi; row++ {
-			image, u := row/perImage, row%perImage*2
-			s.tiles = TileRow[T]{
-				V: v[(row-lo)*cols*rowV:], Plane: planeV, Row: rowV,
-				A: xs.row(image, u+ofX.a)[c:], B: xs.row(image, u+ofX.b)[c:],
-				Sign: T(ofX.sign), Pixel: t.C, Tiles: cols, Channels: size,
-			}
-			s.WinogradInput(&s.tiles)
-			s.tiles = TileRow[T]{
-				V: d[(row-lo)*cols*rowD:], Plane: planeD, Row: rowD, A: ys.zeros, B: ys.zeros,
-				Sign: T(ofY.sign), Pixel: t.O, Tiles: cols, Channels: t.O,
-			}
-			if ofY.a >= 0 {
-				s.tiles.A = ys.row(image, u+ofY.a)
-			}
-			if ofY.b >= 0 {
-				s.tiles.B = ys.row(image, u+ofY.b)
-			}
-			s.WinogradGradient(&s.tiles)
-		}
-		for plane := range 4 {
-			for o := 0; o < t.O; o += PanelCols {
-				s.Tile = Tile[T]{
-					A: v[plane*planeV:], B: d[plane*planeD+o:], C: du[plane*t.C*t.O+o:],
-					M: size, N: min(PanelCols, t.O-o), Segs: 1, K: (hi - lo) * cols, Runs: 1,
-					ARow: 1, AK: rowV, BRow: rowD, CRow: t.O, Acc: block > 0,
+		lo, hi := block*rows, min((block+1)*rows, p.B*perImage)
+		for r := from; r < to; r++ {
+			ofX, ofY := winogradInput[r], winogradGradient[r]
+			for row := lo; row < hi; row++ {
+				image, u := row/perImage, row%perImage*2
+				s.tiles = TileRow[T]{
+					V: v[(row-lo)*cols*rowV:], Plane: planeV, Row: rowV,
+					A: xs.row(image, u+ofX.a)[c:], B: xs.row(image, u+ofX.b)[c:],
+					Sign: T(ofX.sign), Pixel: C, Tiles: cols, Channels: n,
 				}
-				s.Gemm(&s.Tile)
+				s.WinogradInput(&s.tiles)
+				s.tiles = TileRow[T]{
+					V: d[(row-lo)*cols*rowD:], Plane: planeD, Row: rowD, A: ys.zeros, B: ys.zeros,
+					Sign: T(ofY.sign), Pixel: O, Tiles: cols, Channels: O,
+				}
+				if ofY.a >= 0 {
+					s.tiles.A = ys.row(image, u+ofY.a)
+				}
+				if ofY.b >= 0 {
+					s.tiles.B = ys.row(image, u+ofY.b)
+				}
+				s.WinogradGradient(&s.tiles)
+			}
+			for plane := range 4 {
+				du := p.du[(4*r+plane)*C*O+c*O:]
+				for o := 0; o < O; o += PanelCols {
+					s.Tile = Tile[T]{
+						A: v[plane*planeV:], B: d[plane*planeD+o:], C: du[o:],
+						M: n, N: min(PanelCols, O-o), Segs: 1, K: (hi - lo) * cols, Runs: 1,
+						ARow: 1, AK: rowV, BRow: rowD, CRow: O, Acc: block > 0,
+					}
+					s.Gemm(&s.Tile)
+				}
 			}
 		}
 	}
+}
+
+// winogradFold computes dw of channels c … end−1 of client k from dU, and adds up the groups first.
+func (t *Conv2DWeights[T]) winogradFold(s *Scratch[T], k, c, end int) {
+	plane, groups, n := t.C*t.O, t.winogradGroups(), (end-c)*t.O
+	du := t.part[k*groups*16*plane+c*t.O:]
+	if groups > 1 {
+		for i := range 16 {
+			at := du[i*plane:]
+			for group := 1; group < groups; group++ {
+				s.Axpy(at[:n], 1, at[group*16*plane:][:n])
+			}
+		}
+	}
+	s.WinogradWeightsGrad(t.dw[9*k*plane+c*t.O:], plane, du, plane, n)
 }
