@@ -8,6 +8,7 @@ package kernels
 type Buffers struct {
 	Numbers  int // elements of the layer's type
 	Operands int // elements of rounded operands; 0 without [Exec.Products]
+	Scratch  int // elements that a thread computes with, which all layers share; 0 if they are few
 }
 
 // ForwardBuffers returns what a [ConvForward] keeps. rounded says whether operands are rounded.
@@ -35,6 +36,8 @@ func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 	switch {
 	case !rounded && s.Winograd():
 		b.Numbers = s.K * s.winogradLen()
+		layer := s.winogradForward()
+		b.Scratch = layer.room()
 	case rounded:
 		b.Operands = s.K * s.panels().len()
 		if _, w := s.Out(); w < narrow {
@@ -51,7 +54,9 @@ func (s Conv2DShape) BackwardBuffers(dx, rounded bool) (b Buffers) {
 	if !rounded && s.Winograd() {
 		b.Numbers = s.K * s.winogradGroups() * s.winogradLen()
 		if dx {
+			layer := s.winogradBackward()
 			b.Numbers += s.K * s.winogradLen()
+			b.Scratch = layer.room() // more than dw takes
 		}
 		return b
 	}

@@ -141,11 +141,9 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		packPanel(t.packed[k*t.wLen():][:t.wLen()], t.w[k*t.wLen():][:t.wLen()], t.R*p.depth, t.O, o)
 	case conv2DTransform:
 		k, o, _ := chunkOf(i, t.O, PanelCols)
-		t.winogradPack(s, k, o)
+		t.transform(s, k, o)
 	case conv2DTiles:
-		count, _ := winogradBlocks(t.B, oh, ow)
-		product := t.winograd(i / count)
-		product.block(i%count, s)
+		t.tiles(i, s)
 	case conv2DRound:
 		s.Products.Round(t.rounded.x.From(i*t.xLen()), t.x[i*t.xLen():][:t.xLen()])
 	case conv2DPanels:

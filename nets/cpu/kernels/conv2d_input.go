@@ -173,11 +173,9 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 		t.images(i, s)
 	case inputTransform:
 		k, c, _ := chunkOf(i, t.C, PanelCols)
-		t.winogradFlip(s, k, c)
+		t.transform(s, k, c)
 	case inputTiles:
-		count, _ := winogradBlocks(t.B, t.H-2*t.Border, t.W-2*t.Border)
-		product := t.winograd(i / count)
-		product.block(i%count, s)
+		t.tiles(i, s)
 	}
 }
 

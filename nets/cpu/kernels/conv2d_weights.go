@@ -86,7 +86,7 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 		t.tiles(i, s)
 	case weightsFold:
 		k, c, end := chunkOf(i, t.C, PanelCols)
-		t.winogradFold(s, k, c, end)
+		t.fold(s, k, c, end)
 	}
 }
 
