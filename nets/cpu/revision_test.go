@@ -30,8 +30,8 @@ func smallNets(t *testing.T) (small []*models.Model) {
 			plan.Shape{H: 8, W: 8, C: 3, Classes: 7},
 		},
 		{ // convolutions by Winograd's algorithm, the last one with large weights
-			"winograd: conv 64 3x3 pad 1 norm relu, conv 70 3x3 pad 1 norm relu, conv 64 3x3 stride 2 pad 1 norm relu, " +
-				"conv 460 3x3 pad 1 norm relu, average",
+			"winograd: conv 64 3x3 pad 1 norm relu, conv 70 3x3 pad 1 norm relu, " +
+				"conv 64 3x3 stride 2 pad 1 norm relu, conv 460 3x3 pad 1 norm relu, average",
 			plan.Shape{H: 8, W: 8, C: 3, Classes: 7},
 		},
 		{"linear: none", digits},
