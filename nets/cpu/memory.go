@@ -30,37 +30,42 @@ func Bytes(m *models.Model, o Options, l Load) (int64, error) {
 	}
 	train, evaluate := l.slots(o.Threads)
 	total := int64(o.Threads) * 4 * int64(m.P)
-	scratch := int64(0)
+	var ofExec, ofThread int64 // what all graphs share
 	for _, g := range []struct {
 		train        bool
 		batch, slots int
 	}{{true, o.Batch, train}, {false, evalBatch, evaluate}} {
-		one, each, err := graphBytes(m, g.batch, g.train, choice.OperandBytes())
+		if g.slots == 0 {
+			continue
+		}
+		one, shared, scratch, err := graphBytes(m, g.batch, g.train, choice.OperandBytes())
 		if err != nil {
 			return 0, err
 		}
 		total += int64(g.slots) * one
-		scratch = max(scratch, each)
+		ofExec, ofThread = max(ofExec, shared), max(ofThread, scratch)
 	}
-	return total + int64(o.Threads)*scratch, nil
+	return total + int64(max(train, evaluate))*ofExec + int64(o.Threads)*ofThread, nil
 }
 
 // graphBytes returns the bytes of the buffers of a graph for one client: the inputs except for the weights, and the
-// buffers of the ops, in which an element of a rounded operand has so many bytes; and the bytes of each thread's
-// scratch.
-func graphBytes(m *models.Model, batch int, train bool, operand int) (bytes, scratch int64, err error) {
+// buffers of the ops, in which an element of a rounded operand has so many bytes; and what its executor and each thread
+// compute with.
+func graphBytes(
+	m *models.Model, batch int, train bool, operand int,
+) (bytes, ofExec, ofThread int64, err error) {
 	g, err := m.Graph(nil, 1, batch, train)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	nodes, err := g.Nodes()
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	for _, n := range nodes {
 		if op := n.Op(); op != nil {
-			kept, each := ops.BufferBytes(op, operand)
-			bytes, scratch = bytes+kept, max(scratch, each)
+			kept, shared, scratch := ops.BufferBytes(op, operand)
+			bytes, ofExec, ofThread = bytes+kept, max(ofExec, shared), max(ofThread, scratch)
 		}
 	}
 	for _, in := range []*G.Node{g.X, g.Labels, g.Draw} {
@@ -68,5 +73,5 @@ func graphBytes(m *models.Model, batch int, train bool, operand int) (bytes, scr
 			bytes += 4 * int64(in.Shape().TotalSize())
 		}
 	}
-	return bytes, scratch, nil
+	return bytes, ofExec, ofThread, nil
 }

@@ -8,6 +8,7 @@ package kernels
 type Buffers struct {
 	Numbers  int // elements of the layer's type
 	Operands int // elements of rounded operands; 0 without [Exec.Products]
+	Shared   int // elements that an executor computes with, which its layers share
 	Scratch  int // elements that a thread computes with, which all layers share; 0 if they are few
 }
 
@@ -35,7 +36,7 @@ func (s ConvShape) BackwardBuffers(dx, rounded bool) Buffers {
 func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 	switch {
 	case !rounded && s.Winograd():
-		b.Numbers = s.K * s.winogradLen()
+		b.Shared = s.K * s.winogradLen()
 		layer := s.winogradForward()
 		b.Scratch = layer.room()
 	case rounded:
@@ -52,10 +53,9 @@ func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 // BackwardBuffers returns what a [Conv2DWeights] keeps and, if dx, a [Conv2DInput].
 func (s Conv2DShape) BackwardBuffers(dx, rounded bool) (b Buffers) {
 	if !rounded && s.Winograd() {
-		b.Numbers = s.K * s.winogradGroups() * s.winogradLen()
+		b.Shared = s.K * s.winogradGroups() * s.winogradLen()
 		if dx {
 			layer := s.winogradBackward()
-			b.Numbers += s.K * s.winogradLen()
 			b.Scratch = layer.room() // more than dw takes
 		}
 		return b

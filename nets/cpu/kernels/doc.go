@@ -4,7 +4,8 @@
 // Read kernels.go first: [Kernels] lists everything that is written once per instruction set, and says what it
 // computes.
 //
-//   - generic.go, norm_generic.go and winograd_generic.go are the variant in plain Go. The tests compare every other variant with it.
+//   - generic.go, norm_generic.go and winograd_generic.go are the variant in plain Go. The tests compare every other
+//     variant with it.
 //   - The *_amd64.go files check lengths and call the assembly, in methods of code. The assembly is package asm, in the
 //     folder asm; the command in the folder gen writes it.
 //   - select.go chooses a variant for the processor at hand.

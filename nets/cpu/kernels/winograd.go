@@ -221,9 +221,7 @@ func winogradBlock[T Float](p winogradLayer, s *Scratch[T], i int, y, x, u []T) 
 
 // inTiles computes y by Winograd's algorithm.
 func (t *Conv2DForward[T]) inTiles(e *Exec[T]) {
-	if t.packed == nil {
-		t.packed = make([]T, t.K*t.winogradLen())
-	}
+	t.packed = e.Room(t.K * t.winogradLen())
 	maps := t.winogradX()
 	count, _ := maps.blocks(t.B)
 	e.For(t, conv2DTransform, t.K*blocks(t.O, PanelCols))
@@ -247,9 +245,7 @@ func (t *Conv2DForward[T]) tiles(i int, s *Scratch[T]) {
 
 // inTiles computes dx by Winograd's algorithm.
 func (t *Conv2DInput[T]) inTiles(e *Exec[T]) {
-	if t.flipped == nil {
-		t.flipped = make([]T, t.K*t.winogradLen())
-	}
+	t.flipped = e.Room(t.K * t.winogradLen())
 	p := t.winogradBackward()
 	count, _ := p.blocks(t.B)
 	e.For(t, inputTransform, t.K*blocks(t.C, PanelCols))
@@ -289,9 +285,7 @@ const winogradChannels = 128
 // inTiles computes dw by Winograd's algorithm.
 func (t *Conv2DWeights[T]) inTiles(e *Exec[T]) {
 	chunks := t.winogradGroups()
-	if t.part == nil {
-		t.part = make([]T, t.K*chunks*t.winogradLen())
-	}
+	t.part = e.Room(t.K * chunks * t.winogradLen())
 	if t.wLen() >= largeWeights {
 		chunks = 4 * blocks(t.C, winogradChannels)
 	}
