@@ -71,7 +71,7 @@ func copyColumns[T Float](dst, matrix []T, rows, cols, n int) {
 type Conv2DForward[T Float] struct {
 	Conv2DShape
 	y, x, w []T
-	packed  []T // [K] panels of w
+	packed  []T // [K] panels of w, or of U in Winograd's convolution
 	rounded struct {
 		w packedMatrix[T]
 		x bf16.Operand[T] // [K,B], if tiles go through the images

@@ -9,7 +9,7 @@ import "rollcall/nets/cpu/kernels/bf16"
 type Conv2DWeights[T Float] struct {
 	Conv2DShape
 	dw, x, gy []T
-	part      []T             // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
+	part      []T             // [K,chunks,R,S,C,O] sums of dw, or of dU, one per chunk of images
 	packed    []T             // [K] panels of gy
 	rounded   packedMatrix[T] // gy
 }
