@@ -127,9 +127,13 @@ func Revisions(s *settings.Settings, engine int) results.Revisions {
 	if algos.Has(s.Method, algos.UsesPi) {
 		model += told[s.Availability]
 	}
+	net := models.Revision(s.Net)
+	if m, err := s.Model(); err == nil {
+		net = m.Revision() // for samples of this shape
+	}
 	return results.Revisions{
 		Method: algos.Revision(s.Method), Availability: model,
-		Data: datasets.Revision(s.Data, split), Net: models.Revision(s.Net), Engine: engine,
+		Data: datasets.Revision(s.Data, split), Net: net, Engine: engine,
 	}
 }
 

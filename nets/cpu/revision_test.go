@@ -29,6 +29,11 @@ func smallNets(t *testing.T) (small []*models.Model) {
 			"projected: conv 10 3x3 pad 1 norm relu, block 10, block 20 stride 2, block 40 stride 2, average",
 			plan.Shape{H: 8, W: 8, C: 3, Classes: 7},
 		},
+		{ // convolutions by Winograd's algorithm, the last one with large weights
+			"winograd: conv 64 3x3 pad 1 norm relu, conv 70 3x3 pad 1 norm relu, " +
+				"conv 64 3x3 stride 2 pad 1 norm relu, conv 460 3x3 pad 1 norm relu, average",
+			plan.Shape{H: 8, W: 8, C: 3, Classes: 7},
+		},
 		{"linear: none", digits},
 		{"features: none", plan.Shape{H: 1, W: 1, C: 61, Classes: 10}},
 		{"odds", plan.Shape{H: 1, W: 1, C: 10, Classes: 2}},
@@ -56,14 +61,19 @@ var recordedClasses = []string{
 	"cpu-fp32", "cpu-generic-fp32", "cpu-bf16", "cpu-generic-bf16", "cpu-bf16x3", "cpu-generic-bf16x3",
 }
 
-// batchNorm ends the name of an entry of nets with batch normalisation. What an engine does with running statistics has
-// the revision of these nets, so that a change leaves the runs of all other nets alone.
-const batchNorm = "-batch-norm"
+// batchNorm ends the name of an entry of nets with batch normalisation, winograd that of nets with convolutions by
+// Winograd's algorithm. What an engine does with running statistics, and with these convolutions, has the revision of
+// these nets, so that a change leaves the runs of all other nets alone.
+const (
+	batchNorm = "-batch-norm"
+	winograd  = "-winograd"
+)
 
 // The CPU engine's revision is of two rounds of every small net, in every class; the variants of a class must agree.
 func TestEngineRevisions(t *testing.T) {
 	revisiontest.Recorded(t)
 	digests := map[string]string{}
+	normedRevision, tiledRevision := 0, 0
 	for _, p := range precisions {
 		for _, k := range kernels.Choices(p) {
 			if k.Name() == "amx" && tiles.Emulating() {
@@ -73,16 +83,23 @@ func TestEngineRevisions(t *testing.T) {
 				continue // plain Go takes half a minute to round three products for every one
 			}
 			t.Setenv("ROLLCALL_CPU", k.Name())
-			var plain, normed revisiontest.Digest // of nets without and with batch normalisation
+			var plain, normed, tiled revisiontest.Digest
 			class := ""
 			for _, m := range smallNets(t) {
 				d := &plain
-				if m.Trained < m.P {
-					d = &normed
+				switch {
+				case m.Name == "winograd" && p != kernels.FP32:
+					continue
+				case m.Name == "winograd":
+					d, tiledRevision = &tiled, m.Revision()
+				case m.Trained < m.P:
+					d, normedRevision = &normed, m.Revision()
 				}
 				class = engineInto(t, d, m, p)
 			}
-			for name, d := range map[string]string{class: plain.String(), class + batchNorm: normed.String()} {
+			for name, d := range map[string]string{
+				class: plain.String(), class + batchNorm: normed.String(), class + winograd: tiled.String(),
+			} {
 				if digests[name] != "" && digests[name] != d {
 					t.Errorf("%s: digest %s, another variant of %s has %s", k.Name(), d, name, digests[name])
 				}
@@ -98,9 +115,15 @@ func TestEngineRevisions(t *testing.T) {
 		entries = append(entries, revisiontest.Entry{
 			Name: class, Revision: Revision, Where: "engine.go", Digest: digests[class],
 		}, revisiontest.Entry{
-			Name: class + batchNorm, Revision: models.Revision("resnet20"), Where: "nets/models/resnet.go",
+			Name: class + batchNorm, Revision: normedRevision, Where: "nets/models/catalogue.go",
 			Digest: digests[class+batchNorm],
 		})
+		if strings.HasSuffix(class, string(kernels.FP32)) {
+			entries = append(entries, revisiontest.Entry{
+				Name: class + winograd, Revision: tiledRevision, Where: "nets/models/catalogue.go",
+				Digest: digests[class+winograd],
+			})
+		}
 	}
 	revisiontest.Check(t, "testdata/revisions", entries)
 }
@@ -178,6 +201,9 @@ func TestEngineAMX(t *testing.T) {
 	twice := must.Get(models.Describe("twice: conv 32 3x3 pad 1 pool, conv 32 3x3 pad 1 pool",
 		plan.Shape{H: 8, W: 8, C: 3, Classes: 10}))(t)
 	for _, m := range append(smallNets(t), twice) {
+		if m.Name == "winograd" {
+			continue // none where operands are rounded
+		}
 		for _, p := range precisions[1:] {
 			// residual is as projected, but larger; the windows of wide-window are as fast in bf16.
 			slow := m.Name == "residual" || m.Name == "wide-window" && p == kernels.BF16x3

@@ -12,6 +12,10 @@ var (
 // running statistics too. 2: they are averaged apart from the weights, and are part of no norm.
 const normRevision = 2
 
+// winogradRevision is added to the revision of the nets with a convolution that the CPU engine computes by Winograd's
+// algorithm; see [kernels.Conv2DShape.Winograd]. 1: until then it computed all of them directly.
+const winogradRevision = 1
+
 // catalogue are the nets of the papers; a new one is a text or a function here.
 var catalogue = []*Model{
 	// FedAWE's nets (Table 6).

@@ -10,6 +10,7 @@ import (
 	"rollcall/datasets/rng"
 	"rollcall/nets"
 	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/ops"
 )
 
 // Model is a network: its sizes, its parameters, and how its graph is built for any K and B.
@@ -27,6 +28,7 @@ type Model struct {
 	// revision is raised by whoever changes what the net computes, its initial weights or its dropout, so that older
 	// runs are not taken for equal ones.
 	revision int
+	winograd bool   // whether the CPU engine computes a convolution by Winograd's algorithm, where nothing is rounded
 	layers   layers // what Build builds; nil: it is a function
 }
 
@@ -172,12 +174,24 @@ func Names() (names []string) {
 	return names
 }
 
-// Revision returns the revision of a net, which is at least 1, or 0 for an unknown name.
+// Revision returns the revision of a net for samples of the shape that [New] gives it, or 0 for an unknown name.
 func Revision(net string) int {
-	if m := find(net); m != nil {
-		return m.revision
+	m, err := New(net)
+	if err != nil {
+		m = find(net) // it takes samples of another shape; nil for an unknown name
 	}
-	return 0
+	return m.Revision()
+}
+
+// Revision returns the revision of the net, which is at least 1. It may depend on the shape of the samples.
+func (m *Model) Revision() int {
+	switch {
+	case m == nil:
+		return 0
+	case m.winograd:
+		return m.revision + winogradRevision
+	}
+	return m.revision
 }
 
 // Linear reports whether a net of that name has no layer but the last.
@@ -245,9 +259,14 @@ func (m *Model) Describe() error {
 		p.Last = i >= len(m.Params)-2
 		m.P += p.Size
 	}
+	nodes, err := g.Nodes()
+	for _, n := range nodes {
+		conv, ok := n.Op().(*ops.Conv2D[float32])
+		m.winograd = m.winograd || ok && conv.Shape.Winograd()
+	}
 	m.Trained = m.place(0, false)
 	m.place(m.Trained, true)
-	return nil
+	return err
 }
 
 // place gives the weights, or the running statistics, their places in a row from element at on, and returns the element

@@ -219,7 +219,7 @@ func TestRegister(t *testing.T) {
 		{"lenet5", "conv 6 5x5 pool, conv 16 5x5 pool, linear 120, linear 84", "lenet5", 1, false, false},
 		{"linear-mnist", "none", "linear-mnist", 1, false, true},
 		{"linear-binary", "", "linear-binary", 1, false, true},
-		{"resnet20", "", "resnet20", normRevision, false, false},
+		{"resnet20", "", "resnet20", normRevision + winogradRevision, false, false},
 		{"nobody", "", "nobody", 0, false, false},
 	} {
 		if Layers(c.name) != c.layers || Text(c.name) != c.text || Revision(c.name) != c.revision ||

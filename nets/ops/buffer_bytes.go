@@ -7,19 +7,19 @@ import (
 )
 
 // BufferBytes returns the bytes of the buffers that an op of this package allocates in its first call and keeps: its
-// output, and what it computes with, all in float32. It returns 0 for Gorgonia's own ops. operand is the size of an
-// element of a rounded operand in bytes, 0 if operands are not rounded. A run asks before it starts, to say how much
-// memory it will take.
-func BufferBytes(op G.Op, operand int) int64 {
+// output, and what it computes with, all in float32; and the bytes that its executor and each thread compute with,
+// which they keep for all ops. All are 0 for Gorgonia's own ops. operand is the size of an element of a rounded operand
+// in bytes, 0 if operands are not rounded. A run asks before it starts, to say how much memory it will take.
+func BufferBytes(op G.Op, operand int) (kept, ofExec, ofThread int64) {
 	sized, ok := op.(interface{ size() int })
 	if !ok {
-		return 0
+		return 0, 0, 0
 	}
 	var buffers kernels.Buffers
 	bytes, rounded := 4*int64(sized.size()), operand > 0
 	switch op := op.(type) {
 	case *Take[float32], *View[float32]:
-		return 0
+		return 0, 0, 0
 	case *Dropout[float32]:
 		bytes += int64(op.size()) // the mask
 	case *CrossEntropy[float32]:
@@ -44,7 +44,8 @@ func BufferBytes(op G.Op, operand int) int64 {
 			buffers = of.Shape.BackwardBuffers(of.InputGrad, rounded)
 		}
 	}
-	return bytes + 4*int64(buffers.Numbers) + int64(operand)*int64(buffers.Operands)
+	kept = bytes + 4*int64(buffers.Numbers) + int64(operand)*int64(buffers.Operands)
+	return kept, 4 * int64(buffers.Shared), 4 * int64(buffers.Scratch)
 }
 
 // size returns the number of elements of the output.

@@ -124,6 +124,8 @@ func residualCases() []opCase {
 		{1, 17, 6, 6, 33, 3, 3, 900, 1, 1, 1},  // the same, of whole images with a border
 		{1, 5, 18, 18, 33, 3, 3, 900, 2, 1, 1}, // the same, with a stride
 		{2, 3, 3, 20, 3, 3, 3, 3, 1, 1, 1},     // maps of one row: two rows of the window read zeros alone
+		{2, 2, 8, 7, 64, 3, 3, 70, 1, 2, 1},    // Winograd's algorithm
+		{1, 1, 9, 8, 70, 3, 3, 64, 1, 0, 0},    // the same, without a border
 	} {
 		for _, inputGrad := range []bool{true, false} {
 			if !inputGrad && c.O > 300 {

@@ -8,6 +8,8 @@ package kernels
 type Buffers struct {
 	Numbers  int // elements of the layer's type
 	Operands int // elements of rounded operands; 0 without [Exec.Products]
+	Shared   int // elements that an executor computes with, which its layers share
+	Scratch  int // elements that a thread computes with, which all layers share; 0 if they are few
 }
 
 // ForwardBuffers returns what a [ConvForward] keeps. rounded says whether operands are rounded.
@@ -33,6 +35,10 @@ func (s ConvShape) BackwardBuffers(dx, rounded bool) Buffers {
 // ForwardBuffers returns what a [Conv2DForward] keeps.
 func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 	switch {
+	case !rounded && s.Winograd():
+		b.Shared = s.K * s.winogradLen()
+		layer := s.winogradForward()
+		b.Scratch = layer.room()
 	case rounded:
 		b.Operands = s.K * s.panels().len()
 		if _, w := s.Out(); w < narrow {
@@ -46,6 +52,14 @@ func (s Conv2DShape) ForwardBuffers(rounded bool) (b Buffers) {
 
 // BackwardBuffers returns what a [Conv2DWeights] keeps and, if dx, a [Conv2DInput].
 func (s Conv2DShape) BackwardBuffers(dx, rounded bool) (b Buffers) {
+	if !rounded && s.Winograd() {
+		b.Shared = s.K * s.winogradGroups() * s.winogradLen()
+		if dx {
+			layer := s.winogradBackward()
+			b.Scratch = layer.room() // more than dw takes
+		}
+		return b
+	}
 	switch large := s.wLen() >= largeWeights; {
 	case large && rounded:
 		b.Operands = s.K * s.gradientPanels().len()

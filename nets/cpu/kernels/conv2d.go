@@ -71,7 +71,7 @@ func copyColumns[T Float](dst, matrix []T, rows, cols, n int) {
 type Conv2DForward[T Float] struct {
 	Conv2DShape
 	y, x, w []T
-	packed  []T // [K] panels of w
+	packed  []T // [K] panels of w, or of U in Winograd's convolution
 	rounded struct {
 		w packedMatrix[T]
 		x bf16.Operand[T] // [K,B], if tiles go through the images
@@ -85,12 +85,23 @@ const (
 	conv2DRound         // a chunk is one image, if operands are rounded and tiles go through the images
 	conv2DPanels        // narrow maps; a chunk is one panel of weights and all images of its client
 	conv2DImages        // wide maps; a chunk is some images of a client and all panels
+
+	conv2DTransform // Winograd's convolution instead; a chunk is one panel of weights
+	conv2DTiles     // a chunk is some rows of tiles of a client
 )
 
 // Run computes y.
 func (t *Conv2DForward[T]) Run(e *Exec[T], s Conv2DShape, y, x, w []T) {
 	t.Conv2DShape, t.y, t.x, t.w = s, y, x, w
-	panels := blocks(s.O, PanelCols)
+	if e.Products == nil && s.Winograd() {
+		t.inTiles(e)
+	} else {
+		t.direct(e)
+	}
+}
+
+func (t *Conv2DForward[T]) direct(e *Exec[T]) {
+	s, panels := t.Conv2DShape, blocks(t.O, PanelCols)
 	_, width := s.Out()
 	if e.Products != nil {
 		t.rounded.w.ensure(e, s.K, s.panels())
@@ -129,6 +140,11 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 			return
 		}
 		packPanel(t.packed[k*t.wLen():][:t.wLen()], t.w[k*t.wLen():][:t.wLen()], t.R*p.depth, t.O, o)
+	case conv2DTransform:
+		k, o, _ := chunkOf(i, t.O, PanelCols)
+		t.transform(s, k, o)
+	case conv2DTiles:
+		t.tiles(i, s)
 	case conv2DRound:
 		s.Products.Round(t.rounded.x.From(i*t.xLen()), t.x[i*t.xLen():][:t.xLen()])
 	case conv2DPanels:

@@ -2,11 +2,13 @@ package kernels
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
 // BenchmarkConv2D times the convolutions of the residual nets, forward, for the input and for the weights: one client,
-// 64 images. A layer is named by its input channels, the side of its maps, its outputs and its window.
+// 64 images. A layer is named by its input channels, the side of its maps, its outputs and its window. Where it is
+// computed by Winograd's algorithm it is also computed directly; the operations are the direct ones in both.
 func BenchmarkConv2D(b *testing.B) {
 	layer := func(c, side, o, window, stride int) Conv2DShape {
 		return Conv2DShape{
@@ -29,14 +31,26 @@ func BenchmarkConv2D(b *testing.B) {
 			var forward Conv2DForward[float32]
 			var input Conv2DInput[float32]
 			var weights Conv2DWeights[float32]
-			for _, phase := range []struct {
+			phases := []struct {
 				name string
 				run  func()
 			}{
 				{"forward", func() { forward.Run(e, s, y, x, w) }},
 				{"input", func() { input.Run(e, s, dx, w, y) }},
 				{"weights", func() { weights.Run(e, s, dw, x, y) }},
-			} {
+			}
+			if s.Winograd() {
+				forward := Conv2DForward[float32]{Conv2DShape: s, y: slices.Clone(y), x: x, w: w}
+				input := Conv2DInput[float32]{Conv2DShape: s, dx: slices.Clone(dx), w: w, gy: y}
+				weights := Conv2DWeights[float32]{Conv2DShape: s, dw: slices.Clone(dw), x: x, gy: y}
+				for i, direct := range []func(){
+					func() { forward.direct(e) }, func() { input.direct(e) }, func() { weights.direct(e) },
+				} {
+					phases = append(phases, phases[i])
+					phases[3+i].name, phases[3+i].run = phases[i].name+"/direct", direct
+				}
+			}
+			for _, phase := range phases {
 				name := fmt.Sprintf("%s/%dx%d²→%d,%d/%s", k.Name(), s.C, s.H-2, s.O, s.R, phase.name)
 				b.Run(name, func(b *testing.B) {
 					phase.run()

@@ -72,11 +72,23 @@ const (
 	inputFrame         // copy gy into its frame
 	inputPanels        // dx of one panel of channels, all images of a client
 	inputImages        // dx of some images of a client, all panels
+
+	inputTransform // Winograd's convolution instead: the mirrored weights of one panel of channels
+	inputTiles     // dx of some rows of tiles of a client
 )
 
 // Run computes dx.
 func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
 	t.Conv2DShape, t.dx, t.w, t.gy = s, dx, w, gy
+	if e.Products == nil && s.Winograd() {
+		t.inTiles(e)
+	} else {
+		t.direct(e)
+	}
+}
+
+func (t *Conv2DInput[T]) direct(e *Exec[T]) {
+	s := t.Conv2DShape
 	if t.parts == nil {
 		t.prepare()
 	}
@@ -160,6 +172,11 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 		}
 	case inputImages:
 		t.images(i, s)
+	case inputTransform:
+		k, c, _ := chunkOf(i, t.C, PanelCols)
+		t.transform(s, k, c)
+	case inputTiles:
+		t.tiles(i, s)
 	}
 }
 

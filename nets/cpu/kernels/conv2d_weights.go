@@ -9,7 +9,7 @@ import "rollcall/nets/cpu/kernels/bf16"
 type Conv2DWeights[T Float] struct {
 	Conv2DShape
 	dw, x, gy []T
-	part      []T             // [K,chunks,R,S,C,O] sums of dw, one per chunk of images
+	part      []T             // [K,chunks,R,S,C,O] sums of dw, or of dU, one per chunk of images
 	packed    []T             // [K] panels of gy
 	rounded   packedMatrix[T] // gy
 }
@@ -20,6 +20,9 @@ const (
 	weightsReduce        // add the sums of the chunks at one place in the window
 	weightsPack          // copy one panel of gy
 	weightsBlocks        // sum one block of dw over all images of its client
+
+	weightsTiles // Winograd's convolution instead: some channels of four planes of dU
+	weightsFold  // some channels of dw
 )
 
 // largeWeights is the least number of weights per client that is cut into blocks: 1 MiB of float32.
@@ -28,6 +31,15 @@ const largeWeights = 1 << 18
 // Run computes dw.
 func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
 	t.Conv2DShape, t.dw, t.x, t.gy = s, dw, x, gy
+	if e.Products == nil && s.Winograd() {
+		t.inTiles(e)
+	} else {
+		t.direct(e)
+	}
+}
+
+func (t *Conv2DWeights[T]) direct(e *Exec[T]) {
+	s := t.Conv2DShape
 	if s.wLen() >= largeWeights {
 		panels := blocks(s.O, PanelCols)
 		if e.Products != nil {
@@ -35,7 +47,7 @@ func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
 			e.For(t, weightsPack, s.K*panels)
 		} else if panels > 1 {
 			if t.packed == nil {
-				t.packed = make([]T, len(gy))
+				t.packed = make([]T, len(t.gy))
 			}
 			e.For(t, weightsPack, s.K*panels)
 		}
@@ -70,6 +82,11 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 		packPanel(t.packed[k*n:][:n], t.gy[k*n:][:n], n/t.O, t.O, o)
 	case weightsBlocks:
 		t.block(i, s)
+	case weightsTiles:
+		t.tiles(i, s)
+	case weightsFold:
+		k, c, end := chunkOf(i, t.C, PanelCols)
+		t.fold(s, k, c, end)
 	}
 }
 

@@ -4,7 +4,8 @@
 // Read kernels.go first: [Kernels] lists everything that is written once per instruction set, and says what it
 // computes.
 //
-//   - generic.go and norm_generic.go are the variant in plain Go. The tests compare every other variant with it.
+//   - generic.go, norm_generic.go and winograd_generic.go are the variant in plain Go. The tests compare every other
+//     variant with it.
 //   - The *_amd64.go files check lengths and call the assembly, in methods of code. The assembly is package asm, in the
 //     folder asm; the command in the folder gen writes it.
 //   - select.go chooses a variant for the processor at hand.
@@ -16,6 +17,8 @@
 //     matrix, conv_winners.go and linear_sparse.go the layers that leave the zeros out. Whether they do is a matter of
 //     the shape, and changes no bit.
 //   - pixels.go has convolutions with few outputs, whose registers are filled with pixels.
+//   - winograd.go computes convolutions of many channels with a stride of 1 by Winograd's algorithm, for the tasks of
+//     conv2d*.go. Whether they are is a matter of the shape.
 //   - Where an executor has [Exec.Products], the operands of all matrix products are rounded to bfloat16, by package
 //     bf16. matrix.go has what the layers share for it, weights_product.go the gradient of a convolution's weights.
 //

@@ -94,6 +94,22 @@ type Kernels[T Float] interface {
 	// depends on the variant. NaN, +Inf or nothing but −Inf in x makes z and p NaN; top may then be any element of x.
 	Softmax(p []T, e []float64, x []T, c float64) (top T, z float64)
 
+	// WinogradInput transforms a row of tiles of an image; see [TileRow].
+	WinogradInput(t *TileRow[T])
+	// WinogradGradient transforms a row of tiles of a gradient; see [TileRow].
+	WinogradGradient(t *TileRow[T])
+	// WinogradOutput computes two rows of pixels, top and bottom [2·tiles,channels], from 16 planes of m: tile j of
+	// plane 4r+s, called m[r,s], is m[(4r+s)·plane + j·row …]. With t[0,s] = m[0,s] + m[1,s] + m[2,s] and t[1,s] =
+	// m[1,s] − m[2,s] − m[3,s], tile j of top is t[0,0] + t[0,1] + t[0,2], t[0,1] − t[0,2] − t[0,3], and that of bottom
+	// the same of t[1], added from left to right.
+	WinogradOutput(top, bottom, m []T, plane, row, tiles, channels int)
+	// WinogradWeights sets 16 planes of u [rows,cols], plane elements apart, to G·w·Gᵀ for 9 planes of w, place
+	// elements apart, whose rows are ld elements apart. G·t is t₀, ½((t₀ + t₂) + t₁), ½((t₀ + t₂) − t₁), t₂.
+	WinogradWeights(u []T, plane int, w []T, place, ld, rows, cols int)
+	// WinogradWeightsGrad sets 9 planes of dw [n], place elements apart, to Gᵀ·du·G for 16 planes of du [n], plane
+	// elements apart. Gᵀ·t is t₀ + ½(t₁ + t₂), ½(t₁ − t₂), ½(t₁ + t₂) + t₃.
+	WinogradWeightsGrad(dw []T, place int, du []T, plane, n int)
+
 	// Prefetch asks the processor to load x and b into its cache while something else is computed. It changes nothing.
 	Prefetch(x []T, b []uint8)
 }
@@ -121,6 +137,27 @@ type Tile[T Float] struct {
 	Acc            bool
 	Runs           int
 	ARun, CRun     int
+}
+
+// TileRow is one row of one image's tiles for Winograd's convolution, in front of its products. The kernels write 4 of
+// the 16 planes of a tile: those of one row of Bᵀ·d·B for tiles d of 4 × 4 pixels that overlap by 2, or of A·d·Aᵀ for
+// tiles of 2 × 2. That row is made of two rows of pixels or, where one is a row of zeros, of one. With t[s] = A[2j+s] +
+// Sign·B[2j+s] for the columns s of tile j < Tiles, WinogradInput sets tile j of V to
+//
+//	t[0] − t[2], t[1] + t[2], t[2] − t[1], t[1] − t[3]
+//
+// and WinogradGradient to
+//
+//	t[0], t[0] + t[1], t[0] − t[1], 0 − t[1]
+//
+// in planes that are Plane elements apart. Tiles are Row elements apart in a plane, pixels Pixel elements in A and B,
+// of which the first Channels count.
+type TileRow[T Float] struct {
+	V                      []T
+	Plane, Row             int
+	A, B                   []T
+	Sign                   T // 1 or −1
+	Pixel, Tiles, Channels int
 }
 
 // Step holds the numbers of one SGD step:

@@ -40,6 +40,7 @@ type code struct {
 	applyMask func(y, x *float32, mask *uint8, n int, scale float32)
 	softmax   func(p *float32, e *float64, x *float32, n int, c float64) (top float32, z float64)
 	prefetch  func(p *byte, lines int)
+	winograd  winogradCode
 }
 
 type (
@@ -76,6 +77,10 @@ var avx512 = &code{
 	applyMask: asm.ApplyMaskAVX512,
 	softmax:   asm.SoftmaxAVX512,
 	prefetch:  asm.PrefetchAVX512,
+	winograd: winogradCode{
+		asm.WinogradInputAVX512, asm.WinogradGradientAVX512, asm.WinogradOutputAVX512, asm.WinogradWeightsAVX512,
+		asm.WinogradWeightsGradAVX512,
+	},
 }
 
 // avx2 needs AVX2, FMA and BMI2.
@@ -105,6 +110,10 @@ var avx2 = &code{
 	applyMask: asm.ApplyMaskAVX2,
 	softmax:   asm.SoftmaxAVX2,
 	prefetch:  asm.PrefetchAVX2,
+	winograd: winogradCode{
+		asm.WinogradInputAVX2, asm.WinogradGradientAVX2, asm.WinogradOutputAVX2, asm.WinogradWeightsAVX2,
+		asm.WinogradWeightsGradAVX2,
+	},
 }
 
 // number returns 1 for true, 0 for false: an index into a table of variants.

@@ -197,8 +197,14 @@ func TestNoAllocation(t *testing.T) {
 		var byRow RowLists[float32]
 		byRow.ensure(4, 30)
 		row := Pooled[float32]{Gy: x, Arg: arg, Rows: 1, Pixels: 3, Channels: 11}
+		tiles := TileRow[float32]{V: y, Plane: 10, Row: 5, A: x, B: x, Sign: 1, Pixel: 5, Tiles: 2, Channels: 5}
 		got := testing.AllocsPerRun(10, func() {
 			k.Gemm(tile)
+			k.WinogradInput(&tiles)
+			k.WinogradGradient(&tiles)
+			k.WinogradOutput(y, sparse.To, x, 5, 5, 1, 5)
+			k.WinogradWeights(y, 5, x, 5, 5, 1, 5)
+			k.WinogradWeightsGrad(y, 5, x, 5, 5)
 			k.Sparse(&sparse)
 			k.PixelRows(&rows)
 			k.PoolPixels(y[:24], arg, sparse.M, sparse.M, x[:6], 40, room)

@@ -27,6 +27,7 @@ type Scratch[T Float] struct {
 	Products bf16.Kernels[T] // see [Exec]
 	Tile     Tile[T]
 	buf      []T
+	tiles    TileRow[T]
 	product  bf16.Product[T]
 	operands [operands]bf16.Operand[T]
 	winners  winners[T]
@@ -105,6 +106,7 @@ type Exec[T Float] struct {
 	pool    *Pool[T]
 	scratch Scratch[T]
 	exp     []float64 // the exponentials of one row of logits, see exponentials
+	room    []T       // what one layer computes with; see [Exec.Room]
 
 	// The phase that is running, and its next chunk.
 	task          Task[T]
@@ -115,6 +117,14 @@ type Exec[T Float] struct {
 
 // NewExec returns an executor. If pool is nil, everything runs on the thread of the caller.
 func NewExec[T Float](k Kernels[T], pool *Pool[T]) *Exec[T] { return &Exec[T]{Kernels: k, pool: pool} }
+
+// Room returns n elements with arbitrary contents for the layer that runs. The next layer gets the same memory.
+func (e *Exec[T]) Room(n int) []T {
+	if cap(e.room) < n {
+		e.room = make([]T, n)
+	}
+	return e.room[:n]
+}
 
 // For runs chunks 0 … n−1 of a phase of a task, and returns when all are done. Every task numbers its own phases.
 func (e *Exec[T]) For(t Task[T], phase, n int) {

@@ -41,6 +41,7 @@ func run(args []string, stderr io.Writer) int {
 		{"masks", masks},
 		{"softmax", softmax},
 		{"peak", peak},
+		{"winograd", winograd},
 	}
 	narrow := []family{
 		{"product", productTiles},
