@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkProduct times the products of cnn-cifar10, and reports GFLOP/s. conv2_forward is one image.
+// BenchmarkProduct times products of cnn-cifar10, of lenet5 and of resnet20's last stage, whose chunks have 30 and 26
+// terms, and reports GFLOP/s. Convolutions are those of one image.
 func BenchmarkProduct(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -30,6 +31,13 @@ func BenchmarkProduct(b *testing.B) {
 		}},
 		{"fc1_forward", Product[float32]{
 			M: 128, N: 32, Segs: 1, Chunks: 8, Size: 32, Runs: 1, ARow: 2048, CRow: 256, Acc: true,
+		}},
+		{"lenet5_conv2_forward", Product[float32]{
+			M: 10, N: 16, Segs: 5, Chunks: 1, Size: 30, Runs: 10, ARow: 6, ASeg: 14 * 6, ARun: 14 * 6,
+			CRow: 16, CRun: 160,
+		}},
+		{"resnet20_stage3_weights", Product[float32]{
+			M: 64, N: 32, Segs: 1, Chunks: 3, Size: 26, Runs: 3, ARow: 128, ARun: 1, CRow: 64, CRun: 64 * 64, Acc: true,
 		}},
 	} {
 		c.p.BSeg = c.p.Chunks * c.p.Size * c.p.N
