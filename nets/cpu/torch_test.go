@@ -6,20 +6,60 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"rollcall/datasets/plan"
 	"rollcall/internal/must"
 	"rollcall/nets"
+	"rollcall/nets/models"
 	"rollcall/nets/models/modelstest"
+	"rollcall/nets/ops"
 )
 
-// One step of random nets is as in PyTorch, which gets them from the code in docs/nets.md: parameters of the same names
-// and shapes in the same order, and after a step weights that differ by at most 2e-5 of the largest change, running
-// statistics among them. Dropout draws other numbers there.
+// wide are nets with convolutions by Winograd's algorithm, which random nets have too few channels for.
+var wide = []struct {
+	text     string
+	shape    plan.Shape
+	winograd int // convolutions by Winograd's algorithm
+}{
+	{"conv 64 3x3 pad 1 norm relu, block 64, block 96 stride 2, average", plan.Shape{H: 8, W: 8, C: 3, Classes: 10}, 3},
+	{"conv 64 3x3 pad 1 norm relu, block 80, average", plan.Shape{H: 16, W: 12, C: 3, Classes: 4}, 2},
+	{
+		"conv 65 3x3 pad 1, conv 70 3x3 pad 1, conv 64 3x3 pool, linear 9",
+		plan.Shape{H: 11, W: 7, C: 2, Classes: 5},
+		2,
+	},
+	{"conv 64 5x5 pad 2 norm, conv 67 3x3, conv 64 3x3 norm relu", plan.Shape{H: 13, W: 15, C: 1, Classes: 3}, 2},
+}
+
+// wideCase draws weights and samples for a net.
+func wideCase(t *testing.T, text string, shape plan.Shape, winograd int) *modelstest.Case {
+	t.Helper()
+	m := must.Get(models.Describe(text, shape))(t)
+	found := 0
+	for _, n := range must.Get(must.Get(m.Graph(nil, 1, 1, false))(t).Nodes())(t) {
+		if conv, ok := n.Op().(*ops.Conv2D[float32]); ok && conv.Shape.Winograd() {
+			found++
+		}
+	}
+	if found != winograd {
+		t.Fatalf("%s: %d convolutions by Winograd's algorithm, want %d", text, found, winograd)
+	}
+	c := modelstest.Fill(m, 1, rand.New(rand.NewPCG(1, 52)))
+	if c == nil {
+		t.Fatalf("%s: a number is near to where a gradient jumps: take another seed", text)
+	}
+	return c
+}
+
+// One step of random nets, and of wide ones, is as in PyTorch, which gets them from the code in docs/nets.md:
+// parameters of the same names and shapes in the same order, and after a step weights that differ by at most 2e-5 of
+// the largest change, running statistics among them. Dropout draws other numbers there.
 func TestRandomNetsInPyTorch(t *testing.T) {
 	python := cmp.Or(os.Getenv("ROLLCALL_PYTHON"), "python3")
 	if out, err := exec.CommandContext(t.Context(), python, "-c", "import torch").CombinedOutput(); err != nil {
@@ -41,18 +81,22 @@ func TestRandomNetsInPyTorch(t *testing.T) {
 		Labels  []int
 	}
 	var cases []*modelstest.Case
-	var in []sent
 	for seed := 1000; len(cases) < 40; seed++ {
-		c := modelstest.Draw(uint64(seed))
-		if len(c.Model.Drops) > 0 {
-			continue
+		if c := modelstest.Draw(uint64(seed)); len(c.Model.Drops) == 0 {
+			cases = append(cases, c)
 		}
+	}
+	for _, w := range wide {
+		cases = append(cases, wideCase(t, w.text, w.shape, w.winograd))
+	}
+	var in []sent
+	for _, c := range cases {
 		m := c.Model
 		s := sent{c.Text, [4]int{modelstest.Batch, m.H, m.W, m.C}, m.Classes, c.Samples.Features, c.Weights, nil}
 		for _, label := range c.Samples.Labels {
 			s.Labels = append(s.Labels, int(label))
 		}
-		cases, in = append(cases, c), append(in, s)
+		in = append(in, s)
 	}
 	cmd := exec.CommandContext(t.Context(), python, "testdata/torch_step.py", script)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(must.Get(json.Marshal(in))(t)), os.Stderr

@@ -41,22 +41,31 @@ func Draw(seed uint64) *Case {
 		if err != nil { // most often: no maps are left
 			continue
 		}
-		c := &Case{Text: models.LayersOf(m), Model: m, Weights: m.Init(models.Torch, uint32(seed))}
-		for _, p := range m.Params {
-			if len(p.Shape) > 1 {
-				continue
-			}
-			for i := range p.Size { // a scale of 1 and a shift of 0 would hide errors
-				c.Weights[p.Offset+i] += float32(0.2 * (r.Float64() - 0.5))
-			}
-		}
-		for range 20 {
-			c.samples(r)
-			if _, near := c.Loss(c.wide()); near > margin {
-				return c
-			}
+		if c := Fill(m, seed, r); c != nil {
+			return c
 		}
 	}
+}
+
+// Fill draws weights of a net, and samples that keep every number away from where a gradient jumps; nil if it finds
+// none.
+func Fill(m *models.Model, seed uint64, r *rand.Rand) *Case {
+	c := &Case{Text: models.LayersOf(m), Model: m, Weights: m.Init(models.Torch, uint32(seed))}
+	for _, p := range m.Params {
+		if len(p.Shape) > 1 {
+			continue
+		}
+		for i := range p.Size { // a scale of 1 and a shift of 0 would hide errors
+			c.Weights[p.Offset+i] += float32(0.2 * (r.Float64() - 0.5))
+		}
+	}
+	for range 20 {
+		c.samples(r)
+		if _, near := c.Loss(c.wide()); near > margin {
+			return c
+		}
+	}
+	return nil
 }
 
 // draw returns a text, which need not fit.
