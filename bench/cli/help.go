@@ -91,7 +91,7 @@ func grouped(fs *pflag.FlagSet) (groups []flagGroup) {
 	return groups
 }
 
-// localUsages is what the template calls for the help of a command's own flags, which are many and take a while to wrap:
+// localUsages is what the template calls for the help of a command's own flags. Wrapping them takes milliseconds, and
 // most commands print no help.
 func localUsages(c *cobra.Command, width int) string {
 	groups := grouped(c.Flags())
