@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,19 +50,13 @@ func wrapHelp(c *cobra.Command, width int) {
 		return
 	}
 	if !c.HasParent() {
-		// Cobra's template does not wrap the help of flags, and has no setting for that.
-		usages := fmt.Sprintf(".FlagUsagesWrapped %d", width)
-		c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", usages)) // subcommands take it over
+		// Cobra's template does not wrap the help of flags, and has no setting for that. Subcommands take it over.
+		wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", width)
+		template := strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", wrapped)
+		c.SetUsageTemplate(strings.Replace(template, "Flags:\n{{.LocalFlags"+wrapped+" | trimTrailingWhitespaces}}",
+			fmt.Sprintf("{{localUsages . %d}}", width), 1))
 	}
 	c.InitDefaultHelpFlag()
-	if groups := grouped(c.Flags()); groups != nil {
-		for _, sub := range c.Commands() { // which have other flags
-			sub.SetUsageTemplate(c.UsageTemplate())
-		}
-		c.SetUsageTemplate(strings.Replace(c.UsageTemplate(),
-			fmt.Sprintf("Flags:\n{{.LocalFlags.FlagUsagesWrapped %d | trimTrailingWhitespaces}}", width),
-			"{{"+strconv.Quote(groupUsages(groups, width))+"}}", 1))
-	}
 	c.Long = files.Wrap(c.Long, width)
 	for _, sub := range c.Commands() {
 		wrapHelp(sub, width)
@@ -98,14 +91,21 @@ func grouped(fs *pflag.FlagSet) (groups []flagGroup) {
 	return groups
 }
 
-// groupUsages returns the help of flags in groups.
-func groupUsages(groups []flagGroup, width int) string {
+// localUsages is what the template calls for the help of a command's own flags. Wrapping them takes milliseconds, and
+// most commands print no help.
+func localUsages(c *cobra.Command, width int) string {
+	groups := grouped(c.Flags())
+	if groups == nil {
+		return "Flags:\n" + strings.TrimRight(c.LocalFlags().FlagUsagesWrapped(width), " \n")
+	}
 	var parts []string
 	for _, g := range groups {
 		parts = append(parts, string(g.name)+":\n"+strings.TrimRight(usages(g.flags, width), "\n"))
 	}
 	return strings.Join(parts, "\n\n")
 }
+
+func init() { cobra.AddTemplateFunc("localUsages", localUsages) }
 
 // usages returns the help of some flags, in their order.
 func usages(flags []*pflag.Flag, width int) string {

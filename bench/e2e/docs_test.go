@@ -356,7 +356,8 @@ func docsSmall(args []string) []string {
 			}
 		case "train-size", "test-size":
 			// Of other data all samples are few.
-			isNumber = set || flags.Lookup("data").Value.String() == "synthetic" && cmd.Name() != "bench"
+			data := strings.Trim(flags.Lookup("data").Value.String(), "[]") // of a sweep a list
+			isNumber = set || data == "synthetic" && cmd.Name() != "bench"
 		case "crossed", "chain-sample", "trace-sample":
 			isNumber = set
 		}

@@ -54,8 +54,8 @@ func TestFEMNISTByWriter(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	writeLEAF(t, filepath.Join(dir, "femnist"), 23)
 	run := func(line string) []string {
-		return append(strings.Fields("run --data femnist --rounds 2 --local-steps 1 --batch 4 --eval-every 1 "+
-			"--out "+out+" --data-dir "+dir), strings.Fields(line)...)
+		return append(strings.Fields("run --data femnist --net lenet5 --rounds 2 --local-steps 1 --batch 4 "+
+			"--eval-every 1 --out "+out+" --data-dir "+dir), strings.Fields(line)...)
 	}
 	for _, line := range []string{
 		"--split natural --clients 23", "--split natural --clients 9 --method ca-fed --losses held-out",
