@@ -105,8 +105,8 @@ func TestWinogradPanics(t *testing.T) {
 // conv2D is what the three products of a convolution compute.
 type conv2D[T Float] struct{ y, dx, dw []T }
 
-// runConv2D computes all three by Winograd's algorithm, whatever [Conv2DShape.Winograd] says, or directly. y and dw have
-// other numbers before, dx is zero.
+// runConv2D computes all three by Winograd's algorithm, whatever [Conv2DShape.Winograd] says, or directly. y and dw
+// have other numbers before, dx is zero.
 func runConv2D[T Float](e *Exec[T], s Conv2DShape, x, w, gy []T, inTiles bool) conv2D[T] {
 	out := conv2D[T]{slices.Clone(gy), make([]T, len(x)), slices.Clone(w)}
 	forward := Conv2DForward[T]{Conv2DShape: s, y: out.y, x: x, w: w}

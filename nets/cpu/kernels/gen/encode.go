@@ -215,5 +215,6 @@ func (c code) address() (modRM []byte, x, b byte) {
 	if c.mem.Index != nil {
 		index, scale = number(c.mem.Index), byte(bits.TrailingZeros8(c.mem.Scale))
 	}
-	return append([]byte{mod<<6 | c.reg&7<<3 | withSIB, scale<<6 | index&7<<3 | base&7}, behind...), index >> 3, base >> 3
+	sib := scale<<6 | index&7<<3 | base&7
+	return append([]byte{mod<<6 | c.reg&7<<3 | withSIB, sib}, behind...), index >> 3, base >> 3
 }
