@@ -102,8 +102,7 @@ func (e *Engine) Info() nets.Info {
 	}
 }
 
-// Lost returns why the engine does not multiply with AMX although the processor has it. It is empty if nothing is
-// amiss.
+// Lost returns why faster instructions of the processor are not used. It is empty if nothing is amiss.
 func (e *Engine) Lost() string { return e.choice.Lost }
 
 // Close implements [nets.Engine].

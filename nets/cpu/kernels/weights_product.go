@@ -106,7 +106,7 @@ func (p weightsProduct[T]) transpose(s *Scratch[T], t bf16.Operand[T], x []T) {
 				from := x[((p.Stride*i+r)*p.width+q)*p.C:]
 				s.Products.Transpose(to.From(i*pitch), ld, from, p.Stride*p.C, count, p.C)
 				for c := range p.C {
-					to.First(c*ld+i*pitch+count).Join(c*ld+i*pitch, 2)
+					to.Join(c*ld+i*pitch, 2)
 				}
 			}
 		}

@@ -57,15 +57,7 @@ func (d dots) transpose(dst, low []uint32, ldDst int, src []float32, ldSrc, rows
 
 // multiply goes through the columns two registers at a time, as the products of float32 do.
 func (dots) multiply(p *Product[float32]) {
-	t := asm.Product{
-		Segs: p.Segs, Chunks: p.Chunks, Pairs: p.Size / 2, Passes: 1,
-		ASeg: p.ASeg, ARow: p.ARow, BSeg: p.BSeg, BRow: p.N, CRow: p.CRow, Acc: p.Acc,
-	}
-	a, b := p.A.pairs[0], p.B.pairs[0]
-	if p.A.pairs[1] != nil { // low by high, high by high, high by low
-		t.Passes = 3
-		t.PassA[0], t.PassB[2] = distance(a, p.A.pairs[1]), distance(b, p.B.pairs[1])
-	}
+	t, a, b := described(p, p.A.pairs, p.B.pairs), p.A.pairs[0], p.B.pairs[0]
 	const lanes, half, tall = 16, 8, 4
 	most, tail := tall, p.N-lanes // tail: the columns in the last register
 	if tail <= 0 {
@@ -85,7 +77,7 @@ func (dots) multiply(p *Product[float32]) {
 			asm.ProductWideAVX512BF16(&t, a, &b[0], c, tail, rows, tiles, smaller)
 		}
 	}
-	runtime.KeepAlive(p) // the assembly gets no pointer to the low parts that the garbage collector would see
+	runtime.KeepAlive(p)
 }
 
 // hasDots is whether the processor has AVX512_BF16, whatever a test makes of package cpu later.

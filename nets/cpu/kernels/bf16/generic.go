@@ -49,29 +49,11 @@ func (generic[T]) Pack(dst Operand[T], src []T, ld, rows, cols, padded int) {
 	dst.From(rows * cols).First((padded - rows) * cols).Clear()
 }
 
-func (generic[T]) Multiply(p *Product[T]) {
+func (g generic[T]) Multiply(p *Product[T]) {
 	p.check()
-	for u := range p.Runs {
-		for i := range p.M {
-			c := p.C[u*p.CRun+i*p.CRow:][:p.N]
-			if !p.Acc {
-				clear(c)
-			}
-			a := p.A.From(u*p.ARun + i*p.ARow)
-			for s := range p.Segs {
-				for k := 0; k < p.Chunks*p.Size; k += p.Size {
-					a, b := a.From(s*p.ASeg+k), p.B.From(s*p.BSeg+k*p.N)
-					if a.wide[1] != nil {
-						addChunk(c, a.wide[1][:p.Size], b.wide[0])
-					}
-					addChunk(c, a.wide[0][:p.Size], b.wide[0])
-					if a.wide[1] != nil {
-						addChunk(c, a.wide[0][:p.Size], b.wide[1])
-					}
-				}
-			}
-		}
-	}
+	p.eachChunk(g.split, func(c []T, partA, a, partB, b int) {
+		addChunk(c, p.A.wide[partA][a:][:p.Size], p.B.wide[partB][b:])
+	})
 }
 
 // addChunk adds a chunk to one row of C: the product of a [size] and b [size,len(c)].

@@ -31,17 +31,19 @@ func behind[E any](x []E, i int) []E {
 // First returns the first n elements of the operand.
 func (o Operand[T]) First(n int) Operand[T] {
 	for part := range 2 {
-		if o.narrow[part] != nil {
-			o.narrow[part] = o.narrow[part][:n]
-		}
-		if o.pairs[part] != nil {
-			o.pairs[part] = o.pairs[part][:n]
-		}
-		if o.wide[part] != nil {
-			o.wide[part] = o.wide[part][:n]
-		}
+		o.narrow[part] = first(o.narrow[part], n)
+		o.pairs[part] = first(o.pairs[part], n)
+		o.wide[part] = first(o.wide[part], n)
 	}
 	return o
+}
+
+// first returns the first n elements of x, or nil if x is nil.
+func first[E any](x []E, n int) []E {
+	if x == nil {
+		return nil
+	}
+	return x[:n]
 }
 
 // Len returns the number of elements.

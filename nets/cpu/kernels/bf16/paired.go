@@ -45,14 +45,6 @@ func (k paired) Round(dst Operand[float32], src []float32) {
 	}
 }
 
-// first returns the first n elements of x, or nil if x is nil.
-func first(x []uint32, n int) []uint32 {
-	if x == nil {
-		return nil
-	}
-	return x[:n]
-}
-
 func (k paired) Transpose(dst Operand[float32], ldDst int, src []float32, ldSrc, rows, cols int) {
 	checkTranspose(dst, ldDst, src, ldSrc, rows, cols)
 	k.code.transpose(dst.pairs[0], dst.pairs[1], ldDst, src, ldSrc, rows, cols)

@@ -69,27 +69,9 @@ func rowBehind(x []float32, ld, rows, p, j int) float32 {
 }
 
 func (m modelled) multiply(p *Product[float32]) {
-	a, b := p.A.pairs, p.B.pairs
-	for u := range p.Runs {
-		for i := range p.M {
-			c := p.C[u*p.CRun+i*p.CRow:][:p.N]
-			if !p.Acc {
-				clear(c)
-			}
-			for s := range p.Segs {
-				for k := 0; k < p.Chunks*p.Size; k += p.Size {
-					at, from := u*p.ARun+i*p.ARow+s*p.ASeg+k, s*p.BSeg+k*p.N
-					if a[1] != nil {
-						m.addChunk(c, a[1][at:][:p.Size], b[0][from:])
-					}
-					m.addChunk(c, a[0][at:][:p.Size], b[0][from:])
-					if a[1] != nil {
-						m.addChunk(c, a[0][at:][:p.Size], b[1][from:])
-					}
-				}
-			}
-		}
-	}
+	p.eachChunk(p.A.pairs[1] != nil, func(c []float32, partA, a, partB, b int) {
+		m.addChunk(c, p.A.pairs[partA][a:][:p.Size], p.B.pairs[partB][b:])
+	})
 }
 
 // addChunk adds a chunk to one row of C.

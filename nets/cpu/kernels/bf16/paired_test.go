@@ -204,9 +204,8 @@ func TestJoin(t *testing.T) {
 func wantSame(t *testing.T, what string, got, want Operand[float32]) {
 	t.Helper()
 	for part := range 2 {
-		same := func(x, y float32) bool { return sameBits(x, y) }
 		if !slices.Equal(got.pairs[part], want.pairs[part]) || !slices.Equal(got.narrow[part], want.narrow[part]) ||
-			!slices.EqualFunc(got.wide[part], want.wide[part], same) {
+			!slices.EqualFunc(got.wide[part], want.wide[part], sameBits) {
 			t.Fatalf("%s: part %d: other numbers than at once", what, part)
 		}
 	}

@@ -69,3 +69,28 @@ func (p *Product[T]) check() {
 	_ = p.B.From((p.Segs-1)*p.BSeg + k*p.N)
 	_ = p.C[(p.Runs-1)*p.CRun+(p.M-1)*p.CRow+p.N-1]
 }
+
+// eachChunk calls add for every chunk of every row c of C, in order: with the parts of A and B that it multiplies, and
+// where the chunk begins in them. split asks for all three products of bf16x3.
+func (p *Product[T]) eachChunk(split bool, add func(c []T, partA, a, partB, b int)) {
+	for u := range p.Runs {
+		for i := range p.M {
+			c := p.C[u*p.CRun+i*p.CRow:][:p.N]
+			if !p.Acc {
+				clear(c)
+			}
+			for s := range p.Segs {
+				for k := 0; k < p.Chunks*p.Size; k += p.Size {
+					a, b := u*p.ARun+i*p.ARow+s*p.ASeg+k, s*p.BSeg+k*p.N
+					if split {
+						add(c, 1, a, 0, b)
+					}
+					add(c, 0, a, 0, b)
+					if split {
+						add(c, 0, a, 1, b)
+					}
+				}
+			}
+		}
+	}
+}

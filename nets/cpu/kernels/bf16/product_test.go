@@ -91,7 +91,7 @@ func (s sample) by(k Kernels[float32]) []float32 {
 func wantBits(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	for i, w := range want {
-		if g := got[i]; math.Float32bits(g) != math.Float32bits(w) && (g == g || w == w) {
+		if g := got[i]; !sameBits(g, w) {
 			t.Fatalf("%s[%d]: got %g (%#x), want %g (%#x), bit for bit",
 				what, i, g, math.Float32bits(g), w, math.Float32bits(w))
 		}

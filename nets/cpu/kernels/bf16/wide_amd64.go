@@ -85,22 +85,28 @@ func (k *wide) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded 
 // Multiply goes through the columns two registers at a time, and through the rows in tiles whose sums fit in registers.
 func (k *wide) Multiply(p *Product[float32]) {
 	p.check()
-	t := asm.Product{
-		Segs: p.Segs, Chunks: p.Chunks, Pairs: p.Size / 2, Passes: 1,
-		ASeg: p.ASeg, ARow: p.ARow, BSeg: p.BSeg, BRow: p.N, CRow: p.CRow, Acc: p.Acc,
-	}
-	a, b := p.A.wide[0], p.B.wide[0]
-	if k.split { // low by high, high by high, high by low
-		t.Passes = 3
-		t.PassA[0], t.PassB[2] = distance(a, p.A.wide[1]), distance(b, p.B.wide[1])
-	}
+	t, a, b := described(p, p.A.wide, p.B.wide), p.A.wide[0], p.B.wide[0]
 	for j := 0; j < p.N; j += 2 * k.lanes {
 		n := min(2*k.lanes, p.N-j)
 		for u := range p.Runs {
 			k.columns(&t, &a[u*p.ARun], &b[j], &p.C[u*p.CRun+j], p.M, n)
 		}
 	}
-	runtime.KeepAlive(p) // the assembly gets no pointer to the low parts that the garbage collector would see
+	runtime.KeepAlive(p)
+}
+
+// described returns what the assembly wants to know of a product whose operands have the parts a and b. It gets no
+// pointer to the low parts that the garbage collector would see: p must be kept alive.
+func described[E any](p *Product[float32], a, b [2][]E) asm.Product {
+	t := asm.Product{
+		Segs: p.Segs, Chunks: p.Chunks, Pairs: p.Size / 2, Passes: 1,
+		ASeg: p.ASeg, ARow: p.ARow, BSeg: p.BSeg, BRow: p.N, CRow: p.CRow, Acc: p.Acc,
+	}
+	if a[1] != nil { // low by high, high by high, high by low
+		t.Passes = 3
+		t.PassA[0], t.PassB[2] = distance(a[0], a[1]), distance(b[0], b[1])
+	}
+	return t
 }
 
 // columns computes the first n columns of a run of m rows, at most two registers. It calls the assembly by name:
