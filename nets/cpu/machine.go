@@ -107,22 +107,29 @@ func (m *machine) first() error {
 	if err != nil {
 		return err
 	}
-	readers := map[*G.Node]int{}
-	for _, n := range nodes {
-		for _, in := range models.Inputs(n) {
-			readers[in]++
-		}
-	}
+	halves := halvesOfSums(nodes)
 	var calls []*call
 	values := map[*G.Node]G.Value{}
+	summed := map[*G.Node]*G.Node{} // the term of a sum that has become the sum
 	for _, n := range nodes {
 		if op := n.Op(); op == nil || op.Arity() == 0 { // an input or a constant
 			values[n] = n.Value()
 			continue
 		}
 		c := &call{node: n, do: n.Op().Do}
-		c.sum(readers)
-		for _, in := range models.Inputs(n) {
+		if half, ok := halves[n]; ok && values[half.other] != nil { // the later half of a sum computes the sum
+			half.conv.Plus = floats(values[half.other])
+			summed[half.sum] = half.term
+		}
+		if isSum(n) {
+			term, ok := summed[n]
+			if !ok {
+				return fmt.Errorf("nets: %v: want a sum of two gradients, the later one of a convolution's input", n)
+			}
+			values[n] = values[term]
+			continue
+		}
+		for _, in := range ops.Inputs(n) {
 			c.in = append(c.in, values[in])
 		}
 		if err := c.run(); err != nil {
@@ -140,28 +147,31 @@ func (m *machine) first() error {
 	return nil
 }
 
-// sum makes a call of an op of Gorgonia's own, the sum that it inserts where a value is used twice, keep its output: by
-// itself the op allocates one in every call. It overwrites its first input if nobody else reads that: a gradient, or a
-// sum of gradients, that has no other reader. It does nothing to other ops.
-func (c *call) sum(readers map[*G.Node]int) {
-	if op, ok := c.node.Op().(G.UsePreallocDoer); ok {
-		c.do = func(in ...G.Value) (G.Value, error) {
-			if c.out == nil {
-				return c.node.Op().Do(in...)
+// half is one of the two terms of a sum of gradients: that of a convolution's input.
+type half struct {
+	conv             *ops.Conv2D[float32]
+	sum, term, other *G.Node
+}
+
+// halvesOfSums returns these terms by the node that computes the gradients of their convolution.
+func halvesOfSums(nodes G.Nodes) map[*G.Node]half {
+	halves := map[*G.Node]half{}
+	for _, n := range nodes {
+		if !isSum(n) {
+			continue
+		}
+		in := ops.Inputs(n)
+		for i, term := range in {
+			if conv, ok := ops.InputGradient[float32](term).(*ops.Conv2D[float32]); ok {
+				halves[ops.Inputs(term)[0]] = half{conv, n, term, in[1-i]}
 			}
-			return op.UsePreallocDo(c.out, in...)
 		}
 	}
-	op, ok := c.node.Op().(G.UnsafeDoer)
-	first := models.Inputs(c.node)[0]
-	if !ok || c.node.Op().OverwritesInput() != 0 || readers[first] != 1 {
-		return
-	}
-	switch first.Op().(type) {
-	case *ops.Take[float32], *ops.Grad[float32], G.UnsafeDoer:
-		c.do = op.UnsafeDo
-	}
+	return halves
 }
+
+// isSum reports whether a node is a sum of two gradients: Gorgonia inserts it where two ops read a value.
+func isSum(n *G.Node) bool { return n.Op() != nil && n.Op().String() == "+ false" }
 
 // floats returns the elements of a value, nil for none.
 func floats(v G.Value) []float32 {

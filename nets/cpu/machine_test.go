@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"strings"
 	"testing"
 
 	G "gorgonia.org/gorgonia"
@@ -57,22 +58,14 @@ func compareWithTape(t *testing.T, name string, B int, train bool) {
 	}
 }
 
-// A sum of Gorgonia's own does not overwrite a value that others read, and its output stays where it is.
+// A sum of Gorgonia's own that no convolution computes is an error, and not a wrong number.
 func TestSums(t *testing.T) {
 	g := &models.Graph{K: 1, B: 2}
 	g.X = G.NewTensor(G.NewGraph(), tensor.Float32, 3, G.WithShape(1, 2, 3), G.WithName("x"))
-	v := must.Get(ops.NewView[float32](g.X, 1, 6))(t)
-	twice := must.Get(G.Add(v, v))(t)
-	g.Logits = must.Get(G.Add(must.Get(G.Add(v, twice))(t), v))(t)
-	m := must.Get(newMachine(g, nil))(t)
-	for run := range 3 {
-		var want []float32
-		for i := range m.X {
-			m.X[i] = float32(1 + run + i)
-			want = append(want, 4*m.X[i])
-		}
-		must.OK(t, m.run())
-		same(t, "4x", m.Logits, want)
+	g.Logits = must.Get(G.Add(g.X, must.Get(ops.NewView[float32](g.X, 1, 2, 3))(t)))(t)
+	err := must.Get(newMachine(g, nil))(t).run()
+	if err == nil || !strings.Contains(err.Error(), "want a sum of two gradients") {
+		t.Errorf("%v, want an error about the sum", err)
 	}
 }
 
@@ -116,8 +109,7 @@ func trained(t *testing.T, net string, batch int) (*Engine, *trainJob, *machine)
 	return e, &job, must.Get(e.slots[0].machine(true))(t)
 }
 
-// Nothing allocates once the buffers are made: neither gathering a batch nor a run of the graph nor an update. But the
-// sums of Gorgonia's own, which only nets with shortcuts have, make two small objects each.
+// Nothing allocates once the buffers are made: neither gathering a batch nor a run of the graph nor an update.
 func TestStepAllocatesNothing(t *testing.T) {
 	longtest.Numbers(t)
 	for _, net := range models.Names() {
@@ -127,23 +119,17 @@ func TestStepAllocatesNothing(t *testing.T) {
 		t.Run(net, func(t *testing.T) {
 			e, job, m := trained(t, net, 5)
 			s := e.slots[0]
-			allocates := func(what string, want float64, run func()) {
+			allocates := func(what string, run func()) {
 				t.Helper()
-				if got := testing.AllocsPerRun(10, run); got != want {
-					t.Errorf("%s: %g allocations a call, want %g", what, got, want)
+				if got := testing.AllocsPerRun(10, run); got != 0 {
+					t.Errorf("%s: %g allocations a call, want none", what, got)
 				}
 			}
-			allocates("load", 0, func() { s.load(m, job, 0) })
-			allocates("step", 0, func() { s.step(m, job) })
-			sums := 0
-			for _, c := range m.calls {
-				if _, ok := c.node.Op().(G.UnsafeDoer); ok {
-					sums++
-				}
-			}
+			allocates("load", func() { s.load(m, job, 0) })
+			allocates("step", func() { s.step(m, job) })
 			e.pool.Enter() // as training does, or an idle thread would help, and make its own buffers
 			defer e.pool.Leave()
-			allocates("run", float64(2*sums), func() { must.OK(t, m.run()) })
+			allocates("run", func() { must.OK(t, m.run()) })
 		})
 	}
 }

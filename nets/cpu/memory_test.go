@@ -61,7 +61,10 @@ func TestCPUBytes(t *testing.T) {
 				e.pool.Leave()
 				must.Get(e.Train(t.Context(), work))(t)
 				must.Get(e.Evaluate(t.Context(), []nets.EvalJob{{Row: rowOf(bank, 0), Part: nets.Test}}))(t)
-				got := heap() - before - int64(4*m.P*c.clients)
+				got := heap() - before
+				if size := 4 * m.P * c.clients; !MapsRows || size < mappedBytes { // or the bank is not in the heap
+					got -= int64(size)
+				}
 				runtime.KeepAlive(bank)
 				runtime.KeepAlive(w) // which is in both counts
 				want := must.Get(Bytes(m, o, Load{c.clients, 1, c.samples}))(t)

@@ -8,6 +8,10 @@ import (
 	"rollcall/nets/cpu/kernels"
 )
 
+// mappedBytes is from how many bytes on a bank in memory is mapped, where [MapsRows]. Go's heap would clear large ones
+// page by page, and take all their memory, before the first row is used.
+const mappedBytes = 1 << 20
+
 // cpuBank is a bank of the CPU engine: rows of parameters in the order of the kernels.
 type cpuBank struct {
 	engine *Engine

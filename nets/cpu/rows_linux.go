@@ -11,10 +11,6 @@ import (
 // MapsRows reports whether large banks are mapped: outside of Go's heap, and in a file if [Options].RowsDir says so.
 const MapsRows = true
 
-// mappedBytes is from how many bytes on a bank in memory is mapped. Go's heap would clear large ones page by page, and
-// take all their memory, before the first row is used.
-const mappedBytes = 1 << 20
-
 // newRows returns n zeros and a function that frees them; nil: the garbage collector does. They are in memory or, if
 // there is a folder, in a file there.
 func newRows(dir string, n int) (data []float32, free func(), err error) {

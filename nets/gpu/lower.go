@@ -121,7 +121,7 @@ func (l *lowerer) node(n *G.Node) error {
 	if grad, ok := n.Op().(*ops.Grad[float32]); ok {
 		_, adds = grad.Forward.(*ops.BatchNorm[float32])
 	}
-	for _, read := range models.Inputs(n) {
+	for _, read := range ops.Inputs(n) {
 		id := read.ID()
 		if v := l.values[id]; v.plus != nil && !adds {
 			l.values[id] = l.add(v.buf, v.plus)

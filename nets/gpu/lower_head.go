@@ -28,12 +28,12 @@ func newHead(g *models.Graph) *head {
 	if !ok || last.Shape.ReLU || !last.InputGrad {
 		return nil
 	}
-	h.hidden = models.Inputs(h.logits)[0]
+	h.hidden = ops.Inputs(h.logits)[0]
 	first, ok := linearOf(h.hidden)
 	if !ok || !first.Shape.ReLU || !first.InputGrad {
 		return nil
 	}
-	if front, ok := linearOf(models.Inputs(h.hidden)[0]); !ok || !front.Shape.ReLU {
+	if front, ok := linearOf(ops.Inputs(h.hidden)[0]); !ok || !front.Shape.ReLU {
 		return nil
 	}
 	s := first.Shape

@@ -35,14 +35,6 @@ func (g *Graph) Nodes() (G.Nodes, error) {
 	return nodes, err
 }
 
-// Inputs returns the nodes that a node reads, in the order of its op.
-func Inputs(n *G.Node) (in G.Nodes) {
-	for it := n.Graph().From(n.ID()); it.Next(); {
-		in = append(in, it.Node().(*G.Node))
-	}
-	return in
-}
-
 // Maps is the output of a layer: feature maps [K,B,h+2·border,w+2·border,c], or features [K,B,c] if h is 0.
 type Maps struct {
 	node            *G.Node

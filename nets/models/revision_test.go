@@ -10,6 +10,7 @@ import (
 	"rollcall/internal/must"
 	"rollcall/internal/revisiontest"
 	"rollcall/nets/cpu/kernels"
+	"rollcall/nets/ops"
 )
 
 // A net's revision is of its parameters, its initial weights, its dropout masks, and of the layers of its graph up to
@@ -56,7 +57,7 @@ func digestOf(n *G.Node, known map[*G.Node]string) string {
 		d.Add(n.Name())
 	} else {
 		d.Add(n.Op().String())
-		for _, in := range Inputs(n) {
+		for _, in := range ops.Inputs(n) {
 			d.Add(digestOf(in, known))
 		}
 	}

@@ -36,6 +36,7 @@ type BatchNorm[T kernels.Float] struct {
 	Shape kernels.NormShape
 	Add   bool
 	Train bool
+	conv  *Conv2D[T] // in front of it: see [BatchNorm.SymDiff]
 	stats *kernels.NormStats[T]
 	task  kernels.NormForward[T]
 	back  kernels.NormBackward[T]
@@ -92,7 +93,8 @@ func NewBatchNorm[T kernels.Float](
 	return G.ApplyOp(op, in...)
 }
 
-// SymDiff implements [G.SDOp].
+// SymDiff implements [G.SDOp]. If x is the output of a [Conv2D], whose only reader the op must be, its gradient is not
+// in the vector: the gradient of the convolution, which is the only reader of that, computes it piece by piece.
 func (op *BatchNorm[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) {
 	if !op.Train {
 		return nil, fmt.Errorf("ops: %s: no gradient in evaluation", op.name)
@@ -101,7 +103,14 @@ func (op *BatchNorm[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) 
 	of := in[:last]
 	weight := of[len(of)-4]
 	grads, err := gradients(op, of, true, in[0], weight, in[last], out, grad)
-	return append(grads, nil), err
+	if err != nil {
+		return nil, err
+	}
+	if conv, ok := in[0].Op().(*Conv2D[T]); ok {
+		op.conv, conv.norm = conv, op
+		grads[0].Op().(*Take[T]).of.absent = in[0].Shape().TotalSize()
+	}
+	return append(grads, nil), nil
 }
 
 // Do implements [G.Op].
@@ -136,8 +145,8 @@ func (op *BatchNorm[T]) Do(in ...G.Value) (G.Value, error) {
 }
 
 // Backward reads x, weight, labels, y and the gradient of y, and computes one vector
-// [dx|dadd|dweight|dbias|mean|variance]. dadd is there only if Add. mean and variance are the mean and the unbiased
-// variance of the batch.
+// [dx|dadd|dweight|dbias|mean|variance]. dx is not there behind a convolution, and dadd only if Add. mean and variance
+// are the mean and the unbiased variance of the batch.
 func (op *BatchNorm[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, weight, y, gy []T
 	if err := g.values(in[:2], &x, &weight); err != nil {
@@ -155,14 +164,19 @@ func (op *BatchNorm[T]) Backward(g *Grad[T], in []G.Value) error {
 		head, rest = rest[:n], rest[n:]
 		return head
 	}
-	dx := cut(len(x))
-	var dadd []T
+	var dx, dadd []T
+	if op.conv == nil {
+		dx = cut(len(x))
+	}
 	if op.Add {
 		dadd = cut(len(y))
 	}
 	n := len(weight)
 	dw, db := cut(n), cut(n)
-	op.back.Run(op.exec, op.Shape, dx, dadd, dw, db, x, weight, y, gy, labels, op.stats)
+	op.back.Run(op.exec, op.Shape, dadd, dw, db, x, weight, y, gy, labels, op.stats)
+	if op.conv == nil {
+		op.back.All(op.exec, dx)
+	}
 	copy(cut(n), op.stats.Mean)
 	copy(cut(n), op.stats.Unbiased)
 	return nil

@@ -49,4 +49,4 @@ func BufferBytes(op G.Op, operand int) (kept, ofExec, ofThread int64) {
 }
 
 // size returns the number of elements of the output.
-func (b *base[T]) size() int { return b.to.TotalSize() }
+func (b *base[T]) size() int { return b.to.TotalSize() - b.absent }

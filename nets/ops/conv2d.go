@@ -22,8 +22,11 @@ type Conv2D[T kernels.Float] struct {
 	Shape     kernels.Conv2DShape
 	InputGrad bool // whether the gradient of x is wanted
 	task      kernels.Conv2DForward[T]
-	weights   kernels.Conv2DWeights[T]
-	input     kernels.Conv2DInput[T]
+	back      kernels.Conv2DBackward[T]
+	norm      *BatchNorm[T] // behind it; its only reader, if there is one
+
+	// Plus is added to the gradient of x unless it is nil: the other gradient of an x that two ops read.
+	Plus []T
 }
 
 // NewConv2D applies the op to x and w.
@@ -63,6 +66,9 @@ func NewConv2D[T kernels.Float](
 
 // SymDiff implements [G.SDOp].
 func (op *Conv2D[T]) SymDiff(in G.Nodes, _, grad *G.Node) (G.Nodes, error) {
+	if op.norm != nil && InputGradient[T](grad) != G.Op(op.norm) {
+		return nil, fmt.Errorf("ops: %s: the output has other readers than its batch_norm, want none", op.name)
+	}
 	return gradients(op, in, op.InputGrad, in[0], in[1], grad)
 }
 
@@ -76,16 +82,18 @@ func (op *Conv2D[T]) Do(in ...G.Value) (G.Value, error) {
 	return op.out, nil
 }
 
-// Backward reads x, w and the gradient of y, and computes one vector [dx|dw]; dx is there only if InputGrad.
+// Backward reads x, w and the gradient of y, and computes one vector [dx|dw]; dx is there only if InputGrad. Behind
+// the op may be a batch normalisation: then it computes the gradient of y itself, and may overwrite y with it.
 func (op *Conv2D[T]) Backward(g *Grad[T], in []G.Value) error {
 	var x, w, gy []T
 	if err := g.values(in, &x, &w, &gy); err != nil {
 		return err
 	}
 	dx, dw, _ := split(g.buf, len(x), len(w), op.InputGrad)
-	op.weights.Run(op.exec, op.Shape, dw, x, gy)
-	if op.InputGrad {
-		op.input.Run(op.exec, op.Shape, dx, w, gy)
+	var norm *kernels.NormBackward[T]
+	if op.norm != nil { // gy is nowhere yet, and y no longer needed
+		norm, gy = &op.norm.back, op.buf
 	}
+	op.back.Run(op.exec, op.Shape, dx, dw, x, w, gy, op.Plus, norm)
 	return nil
 }

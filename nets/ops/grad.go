@@ -55,12 +55,20 @@ func gradients[T kernels.Float](of layer[T], inputs G.Nodes, inputGrad bool, rea
 		if i == 0 && !inputGrad {
 			continue
 		}
-		if grads[i], err = take[T](all, offset, n.Shape()); err != nil {
+		if grads[i], err = take[T](all, offset, n.Shape(), i); err != nil {
 			return nil, err
 		}
 		offset += n.Shape().TotalSize()
 	}
 	return grads, nil
+}
+
+// InputGradient returns the layer with weights of whose first input n is the gradient, or nil.
+func InputGradient[T kernels.Float](n *G.Node) G.Op {
+	if take, ok := n.Op().(*Take[T]); ok && take.input == 0 {
+		return take.of.Forward
+	}
+	return nil
 }
 
 // split cuts the vector of a gradient into dx [nx], dw [nw] and db, the rest. dx is nil unless inputGrad.

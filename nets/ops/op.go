@@ -29,6 +29,8 @@ type base[T kernels.Float] struct {
 	to   tensor.Shape // shape of the output
 	out  *tensor.Dense
 	buf  []T // the elements of out
+
+	absent int // elements in front of a vector of gradients that are nowhere, see [BatchNorm.SymDiff]
 }
 
 // newBase returns the base of an op with the given output shape and inputs. wrt says of which inputs the op has a
@@ -72,8 +74,12 @@ func (b *base[T]) InferShape(...G.DimSizer) (tensor.Shape, error) { return b.to.
 // output returns the output buffer of the op. The first call allocates it, filled with zeros.
 func (b *base[T]) output() []T {
 	if b.out == nil {
-		b.buf = make([]T, b.to.TotalSize())
-		b.out = tensor.New(tensor.WithShape(b.to...), tensor.WithBacking(b.buf))
+		b.buf = make([]T, b.size())
+		shape := b.to
+		if b.absent > 0 {
+			shape = tensor.Shape{b.size()}
+		}
+		b.out = tensor.New(tensor.WithShape(shape...), tensor.WithBacking(b.buf))
 	}
 	return b.buf
 }
@@ -161,4 +167,12 @@ func shapes(op string, in ...*G.Node) ([]tensor.Shape, error) {
 		}
 	}
 	return s, nil
+}
+
+// Inputs returns the nodes that a node reads, in the order of its op.
+func Inputs(n *G.Node) (in G.Nodes) {
+	for it := n.Graph().From(n.ID()); it.Next(); {
+		in = append(in, it.Node().(*G.Node))
+	}
+	return in
 }

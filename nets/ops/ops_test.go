@@ -393,3 +393,29 @@ func (b *bench) run(t *testing.T) float64 {
 	}
 	return sum
 }
+
+// A normalised convolution has no memory for the gradient of its output, so that nothing else may read the output.
+func TestConv2DReaders(t *testing.T) {
+	g := G.NewGraph()
+	in := func(name string, of tensor.Dtype, shape ...int) *G.Node {
+		return G.NewTensor(g, of, len(shape), G.WithShape(shape...), G.WithName(name))
+	}
+	exec := kernels.NewExec(kernels.Generic[float64](), nil)
+	conv := must.Get(NewConv2D(exec, in("x", tensor.Float64, 1, 2, 4, 4, 3), in("w", tensor.Float64, 1, 3, 3, 3, 5),
+		1, 1, 1, true))(t)
+	weights := make([]*G.Node, 4)
+	for i := range weights {
+		weights[i] = in(fmt.Sprintf("p%d", i), tensor.Float64, 1, 5)
+	}
+	norm := must.Get(NewBatchNorm(exec, conv, nil, weights[0], weights[1], weights[2], weights[3],
+		in("labels", tensor.Int32, 1, 2), 0, true))(t)
+	grads := must.Get(norm.Op().(G.SDOp).SymDiff(Inputs(norm), norm, in("gy", tensor.Float64, norm.Shape()...)))(t)
+	gradient := func(grad *G.Node) error {
+		_, err := conv.Op().(G.SDOp).SymDiff(Inputs(conv), conv, grad)
+		return err
+	}
+	must.OK(t, gradient(grads[0]))
+	if gradient(must.Get(G.Add(grads[0], in("more", tensor.Float64, conv.Shape()...)))(t)) == nil {
+		t.Error("the gradient of another reader: no error")
+	}
+}

@@ -141,7 +141,7 @@ func (t *Conv2DForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		}
 		packPanel(t.packed[k*t.wLen():][:t.wLen()], t.w[k*t.wLen():][:t.wLen()], t.R*p.depth, t.O, o)
 	case conv2DTransform:
-		k, o, _ := chunkOf(i, t.O, PanelCols)
+		k, o, _ := chunkOf(i, t.O, s.GemmCols())
 		t.transform(s, k, o)
 	case conv2DTiles:
 		t.tiles(i, s)

@@ -79,7 +79,7 @@ const (
 
 // Run computes dx.
 func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
-	t.Conv2DShape, t.dx, t.w, t.gy = s, dx, w, gy
+	t.set(s, dx, w, gy)
 	if e.Products == nil && s.Winograd() {
 		t.inTiles(e)
 	} else {
@@ -87,22 +87,14 @@ func (t *Conv2DInput[T]) Run(e *Exec[T], s Conv2DShape, dx, w, gy []T) {
 	}
 }
 
+func (t *Conv2DInput[T]) set(s Conv2DShape, dx, w, gy []T) {
+	t.Conv2DShape, t.dx, t.w, t.gy = s, dx, w, gy
+}
+
 func (t *Conv2DInput[T]) direct(e *Exec[T]) {
 	s := t.Conv2DShape
-	if t.parts == nil {
-		t.prepare()
-	}
-	if e.Products != nil {
-		e.ensure(&t.rounded.w, s.K*t.rows*s.C)
-	} else if t.flipped == nil {
-		t.flipped = make([]T, s.K*s.wLen())
-	}
+	t.begin(e)
 	through := t.frame.w < narrow // whether tiles go through the images
-	panels := s.K * blocks(s.C, PanelCols)
-	if t.gaps {
-		e.For(t, inputClear, s.K*s.B)
-	}
-	e.For(t, inputFlip, panels)
 	switch {
 	case through && e.Products != nil:
 		e.ensure(&t.rounded.gy, s.K*s.B*t.frame.len())
@@ -115,10 +107,26 @@ func (t *Conv2DInput[T]) direct(e *Exec[T]) {
 		e.For(t, inputFrame, s.K*s.B)
 	}
 	if through {
-		e.For(t, inputPanels, panels)
+		e.For(t, inputPanels, s.K*blocks(s.C, PanelCols))
 	} else {
 		e.For(t, inputImages, s.K*imageChunks(s.B))
 	}
+}
+
+// begin does what comes before all images: it mirrors the weights and, where no window reads, clears dx.
+func (t *Conv2DInput[T]) begin(e *Exec[T]) {
+	if t.parts == nil {
+		t.prepare()
+	}
+	if e.Products != nil {
+		e.ensure(&t.rounded.w, t.K*t.rows*t.C)
+	} else if t.flipped == nil {
+		t.flipped = make([]T, t.K*t.wLen())
+	}
+	if t.gaps {
+		e.For(t, inputClear, t.K*t.B)
+	}
+	e.For(t, inputFlip, t.K*blocks(t.C, PanelCols))
 }
 
 // prepare finds the parts of dx and the frame of gy. They depend on the shape alone.
@@ -171,43 +179,55 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 			p.throughImages(s, gy.from(k*t.B*f.len()+a), t.dx[k*t.B*t.xLen()+x:], t.B, f.len(), t.xLen())
 		}
 	case inputImages:
-		t.images(i, s)
+		k, lo, hi := imagesOf(i, t.B)
+		images := t.images(s, k)
+		for n := k*t.B + lo; n < k*t.B+hi; n++ {
+			s.prefetchRounded(t.gy, n+1, t.yLen())
+			images.compute(s, n, t.gy[n*t.yLen():][:t.yLen()])
+		}
 	case inputTransform:
-		k, c, _ := chunkOf(i, t.C, PanelCols)
+		k, c, _ := chunkOf(i, t.C, s.GemmCols())
 		t.transform(s, k, c)
 	case inputTiles:
 		t.tiles(i, s)
 	}
 }
 
-// images computes dx of chunk i of the images.
-func (t *Conv2DInput[T]) images(i int, s *Scratch[T]) {
-	k, lo, hi := imagesOf(i, t.B)
-	f := t.frame
-	room := matrix[T]{}
+// imageInput computes dx of images of client k. room is the memory for an image of gy in its frame.
+type imageInput[T Float] struct {
+	t    *Conv2DInput[T]
+	k    int
+	room matrix[T]
+}
+
+func (t *Conv2DInput[T]) images(s *Scratch[T], k int) imageInput[T] {
+	in := imageInput[T]{t: t, k: k}
 	if s.Products != nil {
-		room.rounded = s.operand(operandA, f.len())
-		room.rounded.Clear()
+		in.room.rounded = s.operand(operandA, t.frame.len())
+		in.room.rounded.Clear()
 	} else {
-		room.plain = s.Buf(f.len())
-		clear(room.plain)
+		in.room.plain = s.Buf(t.frame.len())
+		clear(in.room.plain)
 	}
-	for n := k*t.B + lo; n < k*t.B+hi; n++ {
-		gy := matrix[T]{plain: t.gy[n*t.yLen():][:t.yLen()]}
-		switch {
-		case s.Products != nil:
-			roundInFrame(s, f, room.rounded, gy.plain)
-			s.prefetchRounded(t.gy, n+1, t.yLen())
-			gy = room
-		case f.bordered():
-			inFrame(f, room.plain, gy.plain)
-			gy = room
-		}
-		for c := 0; c < t.C; c += PanelCols {
-			for j := range t.parts {
-				p, a, x := t.product(s, j, k, c)
-				p.throughRows(s, gy.from(a), t.dx[n*t.xLen()+x:])
-			}
+	return in
+}
+
+// compute computes dx of image n from its gy.
+func (in *imageInput[T]) compute(s *Scratch[T], n int, gy []T) {
+	t := in.t
+	a := in.room
+	switch {
+	case s.Products != nil:
+		roundInFrame(s, t.frame, a.rounded, gy)
+	case t.frame.bordered():
+		inFrame(t.frame, a.plain, gy)
+	default:
+		a.plain = gy
+	}
+	for c := 0; c < t.C; c += PanelCols {
+		for j := range t.parts {
+			p, from, x := t.product(s, j, in.k, c)
+			p.throughRows(s, a.from(from), t.dx[n*t.xLen()+x:])
 		}
 	}
 }

@@ -30,12 +30,16 @@ const largeWeights = 1 << 18
 
 // Run computes dw.
 func (t *Conv2DWeights[T]) Run(e *Exec[T], s Conv2DShape, dw, x, gy []T) {
-	t.Conv2DShape, t.dw, t.x, t.gy = s, dw, x, gy
+	t.set(s, dw, x, gy)
 	if e.Products == nil && s.Winograd() {
 		t.inTiles(e)
 	} else {
 		t.direct(e)
 	}
+}
+
+func (t *Conv2DWeights[T]) set(s Conv2DShape, dw, x, gy []T) {
+	t.Conv2DShape, t.dw, t.x, t.gy = s, dw, x, gy
 }
 
 func (t *Conv2DWeights[T]) direct(e *Exec[T]) {
@@ -54,12 +58,22 @@ func (t *Conv2DWeights[T]) direct(e *Exec[T]) {
 		e.For(t, weightsBlocks, s.K*s.R*s.S*blocks(s.C, widthBlock))
 		return
 	}
-	if t.part == nil && imageChunks(s.B) > 1 {
-		t.part = make([]T, s.K*imageChunks(s.B)*s.wLen())
-	}
+	t.begin()
 	e.For(t, weightsImages, s.K*imageChunks(s.B))
-	if imageChunks(s.B) > 1 {
-		e.For(t, weightsReduce, s.K*s.R*s.S)
+	t.reduce(e)
+}
+
+// begin makes room for the sums of the chunks of images, in front of [Conv2DWeights.sum].
+func (t *Conv2DWeights[T]) begin() {
+	if t.part == nil && imageChunks(t.B) > 1 {
+		t.part = make([]T, t.K*imageChunks(t.B)*t.wLen())
+	}
+}
+
+// reduce computes dw from these sums.
+func (t *Conv2DWeights[T]) reduce(e *Exec[T]) {
+	if imageChunks(t.B) > 1 {
+		e.For(t, weightsReduce, t.K*t.R*t.S)
 	}
 }
 
@@ -67,7 +81,11 @@ func (t *Conv2DWeights[T]) direct(e *Exec[T]) {
 func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 	switch phase {
 	case weightsImages:
-		t.addImages(i, s)
+		sum := t.sum(s, i)
+		k, lo, hi := imagesOf(i, t.B)
+		for n := k*t.B + lo; n < k*t.B+hi; n++ {
+			sum.add(s, n, t.gradient(s, n))
+		}
 	case weightsReduce: // i: client and place in the window
 		k, at, n := i/(t.R*t.S), i%(t.R*t.S)*t.C*t.O, t.C*t.O
 		chunks := imageChunks(t.B)
@@ -90,34 +108,57 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 	}
 }
 
-// addImages sums dw over chunk i of the images: for every row of the window a product of [S·C, pixels] and [pixels, O].
-func (t *Conv2DWeights[T]) addImages(i int, s *Scratch[T]) {
-	k, lo, hi := imagesOf(i, t.B)
+// weightsSum is the sum of dw over a chunk of images: for every row of the window a product of [S·C, pixels] and
+// [pixels, O].
+type weightsSum[T Float] struct {
+	t       *Conv2DWeights[T]
+	dw      []T
+	acc     bool // whether there is an image in dw
+	rows    rowsProduct[T]
+	rounded weightsProduct[T] // if operands are rounded
+	turned  bf16.Operand[T]   // and its memory for an image
+}
+
+// sum returns the sum over chunk i of the images, without any yet.
+func (t *Conv2DWeights[T]) sum(s *Scratch[T], i int) weightsSum[T] {
+	k, _, _ := imagesOf(i, t.B)
 	oh, ow := t.Out()
 	dw := t.dw[k*t.wLen():]
 	if imageChunks(t.B) > 1 {
 		dw = t.part[i*t.wLen():]
 	}
-	dw = dw[:t.wLen()]
+	sum := weightsSum[T]{t: t, dw: dw[:t.wLen()]}
 	if s.Products != nil {
-		product := weightsProduct[T]{C: t.C, O: t.O, R: t.R, S: t.S, Stride: t.Stride, h: oh, w: ow, width: t.W}
-		turned := product.room(s)
-		for n := k*t.B + lo; n < k*t.B+hi; n++ {
-			product.transpose(s, turned, t.x[n*t.xLen()+t.origin():(n+1)*t.xLen()])
-			s.prefetchRounded(t.x, n+1, t.xLen())
-			s.prefetchRounded(t.gy, n+1, t.yLen())
-			product.add(s, dw, turned, t.gy[n*t.yLen():][:t.yLen()], ow, 0, oh, n > k*t.B+lo)
-		}
-		return
+		sum.rounded = weightsProduct[T]{C: t.C, O: t.O, R: t.R, S: t.S, Stride: t.Stride, h: oh, w: ow, width: t.W}
+		sum.turned = sum.rounded.room(s)
+	} else {
+		sum.rows = rowsProduct[T]{C: t.C, O: t.O, S: t.S, down: t.down(), w: ow, width: t.W, dyWidth: ow}
 	}
-	product := rowsProduct[T]{C: t.C, O: t.O, S: t.S, down: t.down(), w: ow, width: t.W, dyWidth: ow}
-	block := min(oh, max(1, pixelBlock/ow))
-	for n := k*t.B + lo; n < k*t.B+hi; n++ {
-		x, gy := t.x[n*t.xLen()+t.origin():], t.gy[n*t.yLen():]
+	return sum
+}
+
+// add adds image n, with its gy.
+func (a *weightsSum[T]) add(s *Scratch[T], n int, gy []T) {
+	t := a.t
+	oh, ow := t.Out()
+	x := t.x[n*t.xLen()+t.origin() : (n+1)*t.xLen()]
+	if s.Products != nil {
+		a.rounded.transpose(s, a.turned, x)
+		s.prefetchRounded(t.x, n+1, t.xLen())
+		a.rounded.add(s, a.dw, a.turned, gy, ow, 0, oh, a.acc)
+	} else {
+		block := min(oh, max(1, pixelBlock/ow))
 		for r := 0; r < oh; r += block {
-			product.add(s, dw, x, gy[r*ow*t.O:], r, min(block, oh-r), n > k*t.B+lo || r > 0)
+			a.rows.add(s, a.dw, x, gy[r*ow*t.O:], r, min(block, oh-r), a.acc || r > 0)
 		}
 	}
+	a.acc = true
+}
+
+// gradient returns image n of gy, and asks for the next one.
+func (t *Conv2DWeights[T]) gradient(s *Scratch[T], n int) []T {
+	s.prefetchRounded(t.gy, n+1, t.yLen())
+	return t.gy[n*t.yLen():][:t.yLen()]
 }
 
 // pixelBlock is how many pixels of a panel of gy the first cache holds beside the rest of a product.

@@ -8,6 +8,8 @@ func Generic[T Float]() Kernels[T] { return generic[T]{} }
 
 func (generic[T]) Name() string { return "generic" }
 
+func (generic[T]) GemmCols() int { return PanelCols }
+
 // Prefetch does nothing: Go has no such instruction.
 func (generic[T]) Prefetch([]T, []uint8) {}
 

@@ -11,14 +11,17 @@ const PanelCols = 32
 // and Inf pass through every kernel.
 //
 // Strides are not negative, and rows do not overlap. Outputs overlap neither inputs nor each other, with exceptions
-// where a kernel goes element by element: dst may be src in Scale, d may be gy or y in ReLUGrad, and y may be x in
-// Dropout and ApplyMask. Every variant panics if a slice is too short.
+// where a kernel goes element by element: dst may be src in Scale, d may be gy or y in ReLUGrad, dx may be x in
+// NormGrad, and y may be x in Dropout and ApplyMask. Every variant panics if a slice is too short.
 type Kernels[T Float] interface {
 	// Name is generic, avx2 or avx512.
 	Name() string
 
 	// Gemm computes one tile; see [Tile].
 	Gemm(t *Tile[T])
+	// GemmCols is how many columns of a tile Gemm computes at a time, at most PanelCols. B is fastest where it has just
+	// so many: its rows then fill the first cache.
+	GemmCols() int
 	// Transpose sets dst[j·ldDst+i] = src[i·ldSrc+j] for i < rows, j < cols.
 	Transpose(dst []T, ldDst int, src []T, ldSrc, rows, cols int)
 
@@ -64,12 +67,15 @@ type Kernels[T Float] interface {
 	// Normalise sets y = x·scale + shift + add, clamped at 0 if relu. If add is nil, nothing is added. y, x, add
 	// [rows,C], scale, shift [C].
 	Normalise(y, x, add, scale, shift []T, relu bool)
-	// NormSums sets d = gy where y > 0 (everywhere, if y is nil) and 0 elsewhere, and adds to db and dw [C] the column
-	// sums of d and of d·(x − mean), in order of rows. If d is nil, it is summed but not stored. d, gy, y, x [rows,C],
-	// mean [C].
-	NormSums(d, db, dw, gy, y, x, mean []T)
-	// NormGrad sets dx = a·d + b·x + c, where d is as in NormSums. dx, gy, y, x [rows,C], a, b, c [C].
-	NormGrad(dx, gy, y, x, a, b, c []T)
+	// NormSums adds to db and dw [C] the column sums of d and of d·(x − mean), in order of rows, where d is 0 where
+	// x·scale + shift ≤ 0, computed as in Normalise, and gy elsewhere; or gy everywhere, if scale is nil. gy, x
+	// [rows,C], mean, scale, shift [C].
+	NormSums(db, dw, gy, x, mean, scale, shift []T)
+	// NormSumsAdd sets d = gy where y > 0 (everywhere, if y is nil) and 0 elsewhere, and adds the same sums of it to db
+	// and dw. d, gy, y, x [rows,C], mean [C].
+	NormSumsAdd(d, db, dw, gy, y, x, mean []T)
+	// NormGrad sets dx = a·d + b·x + c, where d is as in NormSums. dx, gy, x [rows,C], a, b, c, scale, shift [C].
+	NormGrad(dx, gy, x, a, b, c, scale, shift []T)
 
 	// Scale sets dst = c·src.
 	Scale(dst []T, c T, src []T)

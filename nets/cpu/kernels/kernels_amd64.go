@@ -31,7 +31,8 @@ type code struct {
 	reluGrad    func(d, db, gy, y *float32, rows, cols int, relu bool)
 	moments     func(sum, squares, x, pivot *float32, rows, cols int)
 	normalise   [2][2]normaliseFunc // [with add][with ReLU]
-	normSums    [2][2]normSumsFunc  // [d stored][with ReLU]
+	normSums    [2]normSumsFunc     // [with ReLU]
+	normSumsAdd [2]normSumsAddFunc  // [with ReLU]
 	normGrad    [2]normGradFunc     // [with ReLU]
 	scale, axpy func(dst *float32, c float32, src *float32, n int)
 	steps       [2][2]stepFunc // [with momentum][with drift]
@@ -44,10 +45,11 @@ type code struct {
 }
 
 type (
-	normaliseFunc = func(y, x, add, scale, shift *float32, rows, cols int)
-	normSumsFunc  = func(d, db, dw, gy, y, x, mean *float32, rows, cols int)
-	normGradFunc  = func(dx, gy, y, x, a, b, c *float32, rows, cols int)
-	stepFunc      = func(w, grad, v, drift *float32, n int, lr, scale, decay, momentum float32)
+	normaliseFunc   = func(y, x, add, scale, shift *float32, rows, cols int)
+	normSumsFunc    = func(db, dw, gy, x, mean, scale, shift *float32, rows, cols int)
+	normSumsAddFunc = func(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+	normGradFunc    = func(dx, gy, x, a, b, c, scale, shift *float32, rows, cols int)
+	stepFunc        = func(w, grad, v, drift *float32, n int, lr, scale, decay, momentum float32)
 )
 
 // avx512 needs AVX-512 F, BW, DQ and VL. It returns the same bits as avx2.
@@ -63,12 +65,10 @@ var avx512 = &code{
 		{asm.NormaliseAVX512, asm.NormaliseReLUAVX512},
 		{asm.NormaliseAddAVX512, asm.NormaliseAddReLUAVX512},
 	},
-	normSums: [2][2]normSumsFunc{
-		{asm.NormSumsAVX512, asm.NormSumsReLUAVX512},
-		{asm.NormSumsStoreAVX512, asm.NormSumsStoreReLUAVX512},
-	},
-	normGrad: [2]normGradFunc{asm.NormGradAVX512, asm.NormGradReLUAVX512},
-	scale:    asm.ScaleAVX512, axpy: asm.AxpyAVX512,
+	normSums:    [2]normSumsFunc{asm.NormSumsAVX512, asm.NormSumsReLUAVX512},
+	normSumsAdd: [2]normSumsAddFunc{asm.NormSumsAddAVX512, asm.NormSumsAddReLUAVX512},
+	normGrad:    [2]normGradFunc{asm.NormGradAVX512, asm.NormGradReLUAVX512},
+	scale:       asm.ScaleAVX512, axpy: asm.AxpyAVX512,
 	steps: [2][2]stepFunc{
 		{asm.StepAVX512, asm.StepDriftAVX512},
 		{asm.StepMomentumAVX512, asm.StepBothAVX512},
@@ -96,12 +96,10 @@ var avx2 = &code{
 		{asm.NormaliseAVX2, asm.NormaliseReLUAVX2},
 		{asm.NormaliseAddAVX2, asm.NormaliseAddReLUAVX2},
 	},
-	normSums: [2][2]normSumsFunc{
-		{asm.NormSumsAVX2, asm.NormSumsReLUAVX2},
-		{asm.NormSumsStoreAVX2, asm.NormSumsStoreReLUAVX2},
-	},
-	normGrad: [2]normGradFunc{asm.NormGradAVX2, asm.NormGradReLUAVX2},
-	scale:    asm.ScaleAVX2, axpy: asm.AxpyAVX2,
+	normSums:    [2]normSumsFunc{asm.NormSumsAVX2, asm.NormSumsReLUAVX2},
+	normSumsAdd: [2]normSumsAddFunc{asm.NormSumsAddAVX2, asm.NormSumsAddReLUAVX2},
+	normGrad:    [2]normGradFunc{asm.NormGradAVX2, asm.NormGradReLUAVX2},
+	scale:       asm.ScaleAVX2, axpy: asm.AxpyAVX2,
 	steps: [2][2]stepFunc{
 		{asm.StepAVX2, asm.StepDriftAVX2},
 		{asm.StepMomentumAVX2, asm.StepBothAVX2},
@@ -132,6 +130,8 @@ func checkLength(x []float32, n int) {
 }
 
 func (c *code) Name() string { return c.name }
+
+func (c *code) GemmCols() int { return 2 * c.lanes }
 
 func (c *code) Transpose(dst []float32, ldDst int, src []float32, ldSrc, rows, cols int) {
 	if rows <= 0 || cols <= 0 {

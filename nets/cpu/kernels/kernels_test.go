@@ -230,8 +230,9 @@ func TestNoAllocation(t *testing.T) {
 			k.Prefetch(x, mask)
 			k.Moments(y[:33], y[33:66], x, x[:33])
 			k.Normalise(y, x, x, x[:33], x[:33], true)
-			k.NormSums(y, y[:33], y[33:66], x, x, x, x[:33])
-			k.NormGrad(y, x, x, x, x[:33], x[:33], x[:33])
+			k.NormSums(y[:33], y[33:66], x, x, x[:33], x[:33], x[:33])
+			k.NormSumsAdd(y, y[:33], y[33:66], x, x, x, x[:33])
+			k.NormGrad(y, x, x, x[:33], x[:33], x[:33], x[:33], x[:33])
 		})
 		if got != 0 {
 			t.Errorf("%s: %g allocations per run of all kernels, want 0", k.Name(), got)

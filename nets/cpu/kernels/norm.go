@@ -38,16 +38,16 @@ type NormForward[T Float] struct {
 	y, x, add    []T
 	labels       []int32 // [K,B]; nil in evaluation
 	weight, bias []T     // [K,C]
-	scale, shift []T     // [K,C]
 	stats        NormStats[T]
 	part         []moments // [K,chunks] the moments of each chunk of images
 }
 
-// NormStats holds the statistics of the batches of a training pass, per client and channel. The gradient takes Mean and
-// Inverse; the running statistics take Mean and Unbiased. A client without samples has zeros.
+// NormStats holds the statistics of the batches of a training pass, per client and channel. The gradient takes all but
+// Unbiased; the running statistics take Mean and Unbiased. A client without samples has zeros.
 type NormStats[T Float] struct {
 	Mean, Unbiased []T       // [K,C] the mean, and the unbiased variance Σ(x − mean)²/(n − 1)
 	Inverse        []T       // [K,C] 1/√(var + ε), with the biased variance
+	Scale, Shift   []T       // [K,C] y = max(0, Scale·x + Shift + add)
 	Count          []float64 // [K] n, the values per channel
 }
 
@@ -75,9 +75,8 @@ func (t *NormForward[T]) Train(e *Exec[T], s NormShape, y, x, add, weight, bias 
 			t.part[i].mean, t.part[i].m2 = make([]float64, s.C), make([]float64, s.C)
 		}
 		n := s.K * s.C
-		t.stats = NormStats[T]{
-			Mean: make([]T, n), Unbiased: make([]T, n), Inverse: make([]T, n), Count: make([]float64, s.K),
-		}
+		t.stats.Mean, t.stats.Unbiased, t.stats.Inverse = make([]T, n), make([]T, n), make([]T, n)
+		t.stats.Count = make([]float64, s.K)
 	}
 	e.For(t, normMoments, s.K*imageChunks(s.B))
 	e.For(t, normMerge, s.K)
@@ -90,8 +89,8 @@ func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bi
 	t.set(s, y, x, add, weight, bias)
 	t.labels = nil
 	for i, v := range variance {
-		t.scale[i] = weight[i] / T(math.Sqrt(float64(v)+NormEpsilon))
-		t.shift[i] = bias[i] - mean[i]*t.scale[i]
+		scale := weight[i] / T(math.Sqrt(float64(v)+NormEpsilon))
+		t.stats.Scale[i], t.stats.Shift[i] = scale, bias[i]-mean[i]*scale
 	}
 	e.For(t, normApply, s.K*imageChunks(s.B))
 }
@@ -99,8 +98,8 @@ func (t *NormForward[T]) Evaluate(e *Exec[T], s NormShape, y, x, add, weight, bi
 // set keeps the arguments of Train and Evaluate, and allocates scale and shift in the first call.
 func (t *NormForward[T]) set(s NormShape, y, x, add, weight, bias []T) {
 	t.NormShape, t.y, t.x, t.add, t.weight, t.bias = s, y, x, add, weight, bias
-	if t.scale == nil {
-		t.scale, t.shift = make([]T, s.K*s.C), make([]T, s.K*s.C)
+	if t.stats.Scale == nil {
+		t.stats.Scale, t.stats.Shift = make([]T, s.K*s.C), make([]T, s.K*s.C)
 	}
 }
 
@@ -113,7 +112,7 @@ func (t *NormForward[T]) Chunk(phase, i int, s *Scratch[T]) {
 		t.merge(i)
 	case normApply:
 		k, lo, hi := imagesOf(i, t.B)
-		scale, shift := t.scale[k*t.C:][:t.C], t.shift[k*t.C:][:t.C]
+		scale, shift := t.stats.Scale[k*t.C:][:t.C], t.stats.Shift[k*t.C:][:t.C]
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
 			t.apply(s, n, scale, shift)
 		}
@@ -210,6 +209,6 @@ func (t *NormForward[T]) merge(k int) {
 		}
 		scale := float64(t.weight[at]) * inverse
 		t.stats.Mean[at], t.stats.Unbiased[at], t.stats.Inverse[at] = T(m.mean[c]), T(unbiased), T(inverse)
-		t.scale[at], t.shift[at] = T(scale), T(float64(t.bias[at])-m.mean[c]*scale)
+		t.stats.Scale[at], t.stats.Shift[at] = T(scale), T(float64(t.bias[at])-m.mean[c]*scale)
 	}
 }

@@ -11,7 +11,7 @@ type NormBackward[T Float] struct {
 	labels    []int32
 	stats     *NormStats[T]
 	x, weight []T
-	y, gy     []T       // y: nil without ReLU
+	y, gy     []T       // y: nil without ReLU, or if nothing was added
 	dx, dadd  []T       // dadd: nil if nothing was added
 	dw, db    []T       // [K,C]
 	a, b, c   []T       // [K,C] dx = a·d + b·x + c
@@ -25,23 +25,28 @@ const (
 	normInput        // dx of some images of a client
 )
 
-// Run computes the gradients. dadd is nil if nothing was added to y; otherwise its border must be zero and stays zero.
-// stats is what [NormForward.Train] returned.
+// Run computes the gradients but dx, which [NormBackward.All] and [NormBackward.Image] compute. dadd is nil if nothing
+// was added to y; otherwise its border must be zero and stays zero. stats is what [NormForward.Train] returned.
 func (t *NormBackward[T]) Run(
-	e *Exec[T], s NormShape, dx, dadd, dw, db, x, weight, y, gy []T, labels []int32, stats *NormStats[T],
+	e *Exec[T], s NormShape, dadd, dw, db, x, weight, y, gy []T, labels []int32, stats *NormStats[T],
 ) {
 	t.NormShape, t.labels, t.stats, t.x, t.weight, t.y, t.gy = s, labels, stats, x, weight, nil, gy
-	if s.ReLU {
+	if s.ReLU && dadd != nil {
 		t.y = y
 	}
-	t.dx, t.dadd, t.dw, t.db = dx, dadd, dw, db
+	t.dadd, t.dw, t.db = dadd, dw, db
 	if t.part == nil {
 		t.part = make([]float64, s.K*imageChunks(s.B)*2*s.C)
 		t.a, t.b, t.c = make([]T, s.K*s.C), make([]T, s.K*s.C), make([]T, s.K*s.C)
 	}
 	e.For(t, normSums, s.K*imageChunks(s.B))
 	e.For(t, normSolve, s.K)
-	e.For(t, normInput, s.K*imageChunks(s.B))
+}
+
+// All computes dx.
+func (t *NormBackward[T]) All(e *Exec[T], dx []T) {
+	t.dx = dx
+	e.For(t, normInput, t.K*imageChunks(t.B))
 }
 
 // Chunk implements [Task].
@@ -54,7 +59,7 @@ func (t *NormBackward[T]) Chunk(phase, i int, s *Scratch[T]) {
 	case normInput:
 		k, lo, hi := imagesOf(i, t.B)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
-			t.input(s, k, n)
+			t.Image(s, t.dx[n*t.xLen():][:t.xLen()], n)
 		}
 	}
 }
@@ -65,17 +70,22 @@ func (t *NormBackward[T]) sums(i int, s *Scratch[T]) {
 	total := t.part[i*2*t.C:][:2*t.C]
 	clear(total)
 	sum, mean := s.Buf(2*t.C), t.stats.Mean[k*t.C:][:t.C]
+	scale, shift := t.clamp(k)
 	clear(sum)
 	rows := 0
 	for n := k*t.B + lo; n < k*t.B+hi; n++ {
 		for i := range t.H {
 			x, at, run := t.line(n, i)
-			d := optional(t.dadd, at, run)
-			if t.labels[n] < 0 {
+			d, gy, row := optional(t.dadd, at, run), t.gy[at:][:run], t.x[x:][:run]
+			switch {
+			case t.labels[n] < 0:
 				clear(d)
 				continue
+			case d != nil:
+				s.NormSumsAdd(d, sum[:t.C], sum[t.C:], gy, optional(t.y, at, run), row, mean)
+			default:
+				s.NormSums(sum[:t.C], sum[t.C:], gy, row, mean, scale, shift)
 			}
-			s.NormSums(d, sum[:t.C], sum[t.C:], t.gy[at:][:run], optional(t.y, at, run), t.x[x:][:run], mean)
 			rows += t.W
 		}
 		if rows >= normBlock || n == k*t.B+hi-1 {
@@ -109,19 +119,42 @@ func (t *NormBackward[T]) solve(k int) {
 	}
 }
 
-// input writes dx of image n of client k.
-func (t *NormBackward[T]) input(s *Scratch[T], k, n int) {
+// Image writes dx of image n [H,W,C], any of the K·B.
+func (t *NormBackward[T]) Image(s *Scratch[T], dx []T, n int) {
 	if t.labels[n] < 0 {
-		clear(t.dx[n*t.xLen():][:t.xLen()])
+		clear(dx)
 		return
 	}
-	a, b, c := t.a[k*t.C:][:t.C], t.b[k*t.C:][:t.C], t.c[k*t.C:][:t.C]
-	gy, y := t.gy, t.y
-	if t.dadd != nil { // dadd is d already, with zeros where the ReLU has clamped y
-		gy, y = t.dadd, nil
-	}
+	at := n / t.B * t.C
+	a, b, c := t.a[at:][:t.C], t.b[at:][:t.C], t.c[at:][:t.C]
+	gy := t.clamped()
+	scale, shift := t.clamp(n / t.B)
 	for i := range t.H {
 		x, at, run := t.line(n, i)
-		s.NormGrad(t.dx[x:][:run], gy[at:][:run], optional(y, at, run), t.x[x:][:run], a, b, c)
+		s.NormGrad(dx[i*run:][:run], gy[at:][:run], t.x[x:][:run], a, b, c, scale, shift)
+	}
+}
+
+// clamp returns scale and shift of client k if they say where the ReLU has clamped y, or nil.
+func (t *NormBackward[T]) clamp(k int) (scale, shift []T) {
+	if !t.ReLU || t.dadd != nil {
+		return nil, nil
+	}
+	return t.stats.Scale[k*t.C:][:t.C], t.stats.Shift[k*t.C:][:t.C]
+}
+
+// clamped returns gy, or dadd: that is d already, with zeros where the ReLU has clamped y.
+func (t *NormBackward[T]) clamped() []T {
+	if t.dadd != nil {
+		return t.dadd
+	}
+	return t.gy
+}
+
+// prefetch asks for what [NormBackward.Image] reads, if there is an image n.
+func (t *NormBackward[T]) prefetch(s *Scratch[T], n int) {
+	if n < t.K*t.B {
+		s.Prefetch(t.clamped()[n*t.yLen():][:t.yLen()], nil)
+		s.Prefetch(t.x[n*t.xLen():][:t.xLen()], nil)
 	}
 }

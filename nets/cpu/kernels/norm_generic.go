@@ -27,16 +27,13 @@ func (generic[T]) Normalise(y, x, add, scale, shift []T, relu bool) {
 	}
 }
 
-func (generic[T]) NormSums(d, db, dw, gy, y, x, mean []T) {
+func (generic[T]) NormSums(db, dw, gy, x, mean, scale, shift []T) {
 	n := len(mean)
 	for i := 0; i < len(x); i += n {
 		for j, v := range x[i:][:n] {
 			g := gy[i+j]
-			if y != nil && y[i+j] <= 0 {
+			if scale != nil && v*scale[j]+shift[j] <= 0 {
 				g = 0
-			}
-			if d != nil {
-				d[i+j] = g
 			}
 			db[j] += g
 			dw[j] += g * (v - mean[j])
@@ -44,12 +41,27 @@ func (generic[T]) NormSums(d, db, dw, gy, y, x, mean []T) {
 	}
 }
 
-func (generic[T]) NormGrad(dx, gy, y, x, a, b, c []T) {
-	n := len(a)
+func (generic[T]) NormSumsAdd(d, db, dw, gy, y, x, mean []T) {
+	n := len(mean)
 	for i := 0; i < len(x); i += n {
 		for j, v := range x[i:][:n] {
 			g := gy[i+j]
 			if y != nil && y[i+j] <= 0 {
+				g = 0
+			}
+			d[i+j] = g
+			db[j] += g
+			dw[j] += g * (v - mean[j])
+		}
+	}
+}
+
+func (generic[T]) NormGrad(dx, gy, x, a, b, c, scale, shift []T) {
+	n := len(a)
+	for i := 0; i < len(x); i += n {
+		for j, v := range x[i:][:n] {
+			g := gy[i+j]
+			if scale != nil && v*scale[j]+shift[j] <= 0 {
 				g = 0
 			}
 			dx[i+j] = g*a[j] + (v*b[j] + c[j])

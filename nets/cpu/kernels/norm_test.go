@@ -30,15 +30,28 @@ func data(r *rand.Rand, n, oneIn int) []float32 {
 	return numbers(r, n, oneIn)
 }
 
-// living returns |gy| where y, if there is one, is not closed.
-func living(gy, y []float32) []float32 {
-	g := abs(gy)
+// unclamped returns gy, with 0 where a normalisation of x with ReLU is 0 in variant k; or gy if scale is nil.
+func unclamped(k Kernels[float32], gy, x, scale, shift []float32) []float32 {
+	g := slices.Clone(gy)
+	if scale == nil {
+		return g
+	}
+	y := make([]float32, len(x))
+	k.Normalise(y, x, nil, scale, shift, true)
 	for i := range g {
-		if y != nil && y[i] <= 0 {
+		if y[i] <= 0 {
 			g[i] = 0
 		}
 	}
 	return g
+}
+
+// scaleAndShift returns scale and shift of n channels, or nil.
+func scaleAndShift(r *rand.Rand, n int, relu bool) (scale, shift []float32) {
+	if !relu {
+		return nil, nil
+	}
+	return fractions(r, n), fractions(r, n)
 }
 
 func TestMoments(t *testing.T) {
@@ -88,25 +101,31 @@ func TestNormSums(t *testing.T) {
 		for mode := range 4 {
 			gy, x, mean, db, dw := data(r, rows*n, oneIn), data(r, rows*n, oneIn),
 				fractions(r, n), fractions(r, n), fractions(r, n)
-			var y, d, want []float32
-			if mode&1 != 0 && rows > 0 {
-				y = numbers(r, rows*n, oneIn)
-			}
-			if mode&2 != 0 && rows > 0 {
-				d, want = numbers(r, rows*n, 0), make([]float32, rows*n)
-			}
+			relu, add := mode&1 != 0, mode&2 != 0 && rows > 0
 			p.Reset()
-			gotD, gotDB, gotDW := lend(p, d), lend(p, db), lend(p, dw)
-			k.NormSums(gotD, gotDB, gotDW, lend(p, gy), lend(p, y), lend(p, x), lend(p, mean))
-			what := fmt.Sprintf("C=%d rows=%d relu=%t d=%t NaN or Inf 1 in %d", n, rows, y != nil, d != nil, oneIn)
+			gotDB, gotDW := lend(p, db), lend(p, dw)
+			what := fmt.Sprintf("C=%d rows=%d relu=%t add=%t NaN or Inf 1 in %d", n, rows, relu, add, oneIn)
+			d := gy
+			if add {
+				var y []float32
+				if relu {
+					y = numbers(r, rows*n, oneIn)
+					d = unclamped(k, gy, y, slices.Repeat([]float32{1}, n), make([]float32, n))
+				}
+				got := lend(p, numbers(r, rows*n, 0))
+				k.NormSumsAdd(got, gotDB, gotDW, lend(p, gy), lend(p, y), lend(p, x), lend(p, mean))
+				wantSame(t, what+": d", got, d)
+			} else {
+				scale, shift := scaleAndShift(r, n, relu)
+				d = unclamped(k, gy, x, scale, shift)
+				k.NormSums(gotDB, gotDW, lend(p, gy), lend(p, x), lend(p, mean), lend(p, scale), lend(p, shift))
+			}
 			p.Intact(t, what)
 			sizes := abs(dw)
-			open := living(gy, y)
 			for i, v := range x {
-				sizes[i%n] += open[i] * (abs([]float32{v})[0] + abs(mean)[i%n])
+				sizes[i%n] += abs(d[i : i+1])[0] * (abs([]float32{v})[0] + abs(mean)[i%n])
 			}
-			generic[float32]{}.NormSums(want, db, dw, gy, y, x, mean)
-			wantSame(t, what+": d", gotD, want)
+			generic[float32]{}.NormSums(db, dw, d, x, mean, nil, nil)
 			wantSame(t, what+": db", gotDB, db)
 			wantNear(t, what+": dw", gotDW, dw, sizes, float64(2*rows+2)*unit,
 				"a rounding a term here, two in plain Go")
@@ -119,18 +138,16 @@ func TestNormGrad(t *testing.T) {
 		for _, relu := range []bool{false, true} {
 			gy, x, a, b, c := data(r, rows*n, oneIn), data(r, rows*n, oneIn),
 				fractions(r, n), fractions(r, n), fractions(r, n)
-			var y []float32
-			if relu && rows > 0 {
-				y = numbers(r, rows*n, oneIn)
-			}
+			scale, shift := scaleAndShift(r, n, relu)
 			p.Reset()
 			got := lend(p, numbers(r, rows*n, 0))
-			k.NormGrad(got, lend(p, gy), lend(p, y), lend(p, x), lend(p, a), lend(p, b), lend(p, c))
+			k.NormGrad(got, lend(p, gy), lend(p, x), lend(p, a), lend(p, b), lend(p, c), lend(p, scale), lend(p, shift))
 			what := fmt.Sprintf("C=%d rows=%d relu=%t NaN or Inf 1 in %d: dx", n, rows, relu, oneIn)
 			p.Intact(t, what)
+			d := unclamped(k, gy, x, scale, shift)
 			want, sizes := make([]float32, rows*n), make([]float32, rows*n)
-			generic[float32]{}.NormGrad(want, gy, y, x, a, b, c)
-			generic[float32]{}.NormGrad(sizes, living(gy, y), nil, abs(x), abs(a), abs(b), abs(c))
+			generic[float32]{}.NormGrad(want, d, x, a, b, c, nil, nil)
+			generic[float32]{}.NormGrad(sizes, abs(d), abs(x), abs(a), abs(b), abs(c), nil, nil)
 			wantNear(t, what, got, want, sizes, 4*unit,
 				"4·2⁻²⁴ of the sum of magnitudes: four roundings, two fused away")
 		}
@@ -148,16 +165,22 @@ func TestNormPanics(t *testing.T) {
 			"normalise: short y":     func() { k.Normalise(f(5), f(6), nil, f(3), f(3), true) },
 			"normalise: short add":   func() { k.Normalise(f(6), f(6), f(5), f(3), f(3), true) },
 			"normalise: short shift": func() { k.Normalise(f(6), f(6), nil, f(3), f(2), true) },
-			"normSums: short d":      func() { k.NormSums(f(5), f(3), f(3), f(6), nil, f(6), f(3)) },
-			"normSums: short db":     func() { k.NormSums(nil, f(2), f(3), f(6), nil, f(6), f(3)) },
-			"normSums: short dw":     func() { k.NormSums(nil, f(3), f(2), f(6), nil, f(6), f(3)) },
-			"normSums: short gy":     func() { k.NormSums(nil, f(3), f(3), f(5), nil, f(6), f(3)) },
-			"normSums: short y":      func() { k.NormSums(nil, f(3), f(3), f(6), f(5), f(6), f(3)) },
-			"normGrad: short dx":     func() { k.NormGrad(f(5), f(6), nil, f(6), f(3), f(3), f(3)) },
-			"normGrad: short gy":     func() { k.NormGrad(f(6), f(5), nil, f(6), f(3), f(3), f(3)) },
-			"normGrad: short y":      func() { k.NormGrad(f(6), f(6), f(5), f(6), f(3), f(3), f(3)) },
-			"normGrad: short b":      func() { k.NormGrad(f(6), f(6), nil, f(6), f(3), f(2), f(3)) },
-			"normGrad: short c":      func() { k.NormGrad(f(6), f(6), nil, f(6), f(3), f(3), f(2)) },
+			"normSums: short db":     func() { k.NormSums(f(2), f(3), f(6), f(6), f(3), nil, nil) },
+			"normSums: short dw":     func() { k.NormSums(f(3), f(2), f(6), f(6), f(3), nil, nil) },
+			"normSums: short gy":     func() { k.NormSums(f(3), f(3), f(5), f(6), f(3), nil, nil) },
+			"normSums: short scale":  func() { k.NormSums(f(3), f(3), f(6), f(6), f(3), f(2), f(3)) },
+			"normSums: short shift":  func() { k.NormSums(f(3), f(3), f(6), f(6), f(3), f(3), f(2)) },
+			"normSumsAdd: short d":   func() { k.NormSumsAdd(f(5), f(3), f(3), f(6), nil, f(6), f(3)) },
+			"normSumsAdd: short db":  func() { k.NormSumsAdd(f(6), f(2), f(3), f(6), nil, f(6), f(3)) },
+			"normSumsAdd: short dw":  func() { k.NormSumsAdd(f(6), f(3), f(2), f(6), nil, f(6), f(3)) },
+			"normSumsAdd: short gy":  func() { k.NormSumsAdd(f(6), f(3), f(3), f(5), nil, f(6), f(3)) },
+			"normSumsAdd: short y":   func() { k.NormSumsAdd(f(6), f(3), f(3), f(6), f(5), f(6), f(3)) },
+			"normGrad: short dx":     func() { k.NormGrad(f(5), f(6), f(6), f(3), f(3), f(3), nil, nil) },
+			"normGrad: short gy":     func() { k.NormGrad(f(6), f(5), f(6), f(3), f(3), f(3), nil, nil) },
+			"normGrad: short b":      func() { k.NormGrad(f(6), f(6), f(6), f(3), f(2), f(3), nil, nil) },
+			"normGrad: short c":      func() { k.NormGrad(f(6), f(6), f(6), f(3), f(3), f(2), nil, nil) },
+			"normGrad: short scale":  func() { k.NormGrad(f(6), f(6), f(6), f(3), f(3), f(3), f(2), f(3)) },
+			"normGrad: short shift":  func() { k.NormGrad(f(6), f(6), f(6), f(3), f(3), f(3), f(3), f(2)) },
 		} {
 			wantPanic(t, k.Name()+": "+what, run)
 		}

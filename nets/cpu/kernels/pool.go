@@ -27,6 +27,7 @@ type Scratch[T Float] struct {
 	Products bf16.Kernels[T] // see [Exec]
 	Tile     Tile[T]
 	buf      []T
+	image    []T // of a gradient, see [Conv2DBackward]
 	tiles    TileRow[T]
 	product  bf16.Product[T]
 	operands [operands]bf16.Operand[T]

@@ -44,9 +44,14 @@ func (t taps) all(n int) (sum int) {
 // winogradLen returns the elements of the transformed weights of one client: U of y and of dx, and dU.
 func (s Conv2DShape) winogradLen() int { return 16 * s.C * s.O }
 
-// winogradTiles is how many tiles are transformed and multiplied at a time, unless a row of tiles is longer: whole
-// tiles of Gemm, and so few that what is transformed stays in the second cache if there are not too many channels.
-const winogradTiles = 96
+// How many tiles are transformed and multiplied at a time, unless a row of tiles is longer: so few that what is
+// transformed stays in the second cache if there are not too many channels. If there are, U is read from memory for
+// each block of tiles, so that y and dx take more of them. In dw a block is a part of the sum: its size is part of the
+// result.
+const (
+	winogradTiles    = 128 // for y and dx
+	winogradSumTiles = 96  // for dw
+)
 
 // winogradMaps is the sizes of the maps of which tiles are read, and of the maps of 2 × 2 outputs per tile.
 type winogradMaps struct {
@@ -82,10 +87,10 @@ func (s Conv2DShape) winogradGradient() winogradMaps {
 // tiles returns the rows of tiles of an image, and the tiles of a row.
 func (m *winogradMaps) tiles() (rows, cols int) { return blocks(m.h, 2), blocks(m.w, 2) }
 
-// blocks returns in how many blocks, of how many rows, the rows of tiles of B images are computed.
-func (m *winogradMaps) blocks(B int) (count, rows int) {
+// blocks returns in how many blocks, of how many rows, the rows of tiles of B images are computed, tiles at a time.
+func (m *winogradMaps) blocks(B, tiles int) (count, rows int) {
 	perImage, cols := m.tiles()
-	rows = min(B*perImage, max(1, winogradTiles/cols))
+	rows = min(B*perImage, max(1, tiles/cols))
 	return blocks(B*perImage, rows), rows
 }
 
@@ -150,9 +155,12 @@ func (s Conv2DShape) winogradBackward() winogradLayer {
 	return winogradLayer{s.winogradFramed(), s.B, s.C, s.W, s.xLen()}
 }
 
+// blocks returns in how many blocks, of how many rows, the rows of tiles are computed.
+func (p *winogradLayer) blocks() (count, rows int) { return p.winogradMaps.blocks(p.B, winogradTiles) }
+
 // room returns the elements that a thread computes with.
 func (p *winogradLayer) room() int {
-	_, rows := p.blocks(p.B)
+	_, rows := p.blocks()
 	_, planeV := p.plane(rows, p.channels)
 	_, planeM := p.plane(rows, p.O)
 	return 16*(planeV+planeM) + p.rowsRoom() + p.twoRows()
@@ -166,7 +174,7 @@ func (p *winogradLayer) twoRows() int {
 
 // winogradBlock computes block i of y from the pixels of x on, and from u [16,C,O] in panels.
 func winogradBlock[T Float](p winogradLayer, s *Scratch[T], i int, y, x, u []T) {
-	_, rows := p.blocks(p.B)
+	_, rows := p.blocks()
 	perImage, cols := p.tiles()
 	C, O := p.channels, p.O
 	lo, hi := i*rows, min((i+1)*rows, p.B*perImage)
@@ -177,6 +185,7 @@ func winogradBlock[T Float](p winogradLayer, s *Scratch[T], i int, y, x, u []T) 
 	m, buf := buf[:16*planeM], buf[16*planeM:]
 	edge, buf := buf[:p.twoRows()], buf[p.twoRows():]
 	in := newWinogradRows(p.winogradMaps, x, buf)
+	wide := s.GemmCols()
 	for row := lo; row < hi; row++ {
 		var d [4][]T
 		for j := range d {
@@ -191,8 +200,8 @@ func winogradBlock[T Float](p winogradLayer, s *Scratch[T], i int, y, x, u []T) 
 		}
 	}
 	for plane := range 16 {
-		for o := 0; o < O; o += PanelCols {
-			n := min(PanelCols, O-o)
+		for o := 0; o < O; o += wide {
+			n := min(wide, O-o)
 			for c := 0; c < C; c += depthBlock {
 				s.Tile = Tile[T]{
 					A: v[plane*planeV+c:], B: u[(plane*O+o)*C+c*n:], C: m[plane*planeM+o:],
@@ -222,9 +231,9 @@ func winogradBlock[T Float](p winogradLayer, s *Scratch[T], i int, y, x, u []T) 
 // inTiles computes y by Winograd's algorithm.
 func (t *Conv2DForward[T]) inTiles(e *Exec[T]) {
 	t.packed = e.Room(t.K * t.winogradLen())
-	maps := t.winogradX()
-	count, _ := maps.blocks(t.B)
-	e.For(t, conv2DTransform, t.K*blocks(t.O, PanelCols))
+	p := t.winogradForward()
+	count, _ := p.blocks()
+	e.For(t, conv2DTransform, t.K*blocks(t.O, e.GemmCols()))
 	e.For(t, conv2DTiles, t.K*count)
 }
 
@@ -232,13 +241,13 @@ func (t *Conv2DForward[T]) inTiles(e *Exec[T]) {
 func (t *Conv2DForward[T]) transform(s *Scratch[T], k, o int) {
 	plane := t.C * t.O
 	u := t.packed[16*k*plane+o*t.C:]
-	s.WinogradWeights(u, plane, t.w[9*k*plane+o:], plane, t.O, t.C, min(PanelCols, t.O-o))
+	s.WinogradWeights(u, plane, t.w[9*k*plane+o:], plane, t.O, t.C, min(s.GemmCols(), t.O-o))
 }
 
 // tiles computes chunk i of y.
 func (t *Conv2DForward[T]) tiles(i int, s *Scratch[T]) {
 	p := t.winogradForward()
-	count, _ := p.blocks(t.B)
+	count, _ := p.blocks()
 	k, n := i/count, t.winogradLen()
 	winogradBlock(p, s, i%count, t.y[k*t.B*t.yLen():], t.x[k*t.B*t.xLen()+t.origin():], t.packed[k*n:][:n])
 }
@@ -247,14 +256,14 @@ func (t *Conv2DForward[T]) tiles(i int, s *Scratch[T]) {
 func (t *Conv2DInput[T]) inTiles(e *Exec[T]) {
 	t.flipped = e.Room(t.K * t.winogradLen())
 	p := t.winogradBackward()
-	count, _ := p.blocks(t.B)
-	e.For(t, inputTransform, t.K*blocks(t.C, PanelCols))
+	count, _ := p.blocks()
+	e.For(t, inputTransform, t.K*blocks(t.C, e.GemmCols()))
 	e.For(t, inputTiles, t.K*count)
 }
 
 // transform mirrors and transforms the weights of client k for the panel of channels from c on.
 func (t *Conv2DInput[T]) transform(s *Scratch[T], k, c int) {
-	plane, n := t.C*t.O, min(PanelCols, t.C-c)
+	plane, n := t.C*t.O, min(s.GemmCols(), t.C-c)
 	w := s.Buf(9 * t.O * n)
 	for i := range 9 {
 		s.Transpose(w[i*t.O*n:], n, t.w[(9*k+8-i)*plane+c*t.O:], t.O, n, t.O)
@@ -265,7 +274,7 @@ func (t *Conv2DInput[T]) transform(s *Scratch[T], k, c int) {
 // tiles computes chunk i of dx.
 func (t *Conv2DInput[T]) tiles(i int, s *Scratch[T]) {
 	p := t.winogradBackward()
-	count, _ := p.blocks(t.B)
+	count, _ := p.blocks()
 	k, n := i/count, t.winogradLen()
 	dx := t.dx[k*t.B*t.xLen()+t.Border*(t.W+1)*t.C:]
 	winogradBlock(p, s, i%count, dx, t.gy[k*t.B*t.yLen():], t.flipped[k*n:][:n])
@@ -314,7 +323,7 @@ var winogradGradient = [4]struct{ a, b, sign int }{{0, -1, 1}, {0, 1, 1}, {0, 1,
 // which four are made of one row of every tile, and channels c … c+n−1.
 func (t *Conv2DWeights[T]) addTiles(s *Scratch[T], du []T, first, B, from, to, c, n int) {
 	x, gy := t.winogradX(), t.winogradGradient()
-	count, rows := x.blocks(B)
+	count, rows := x.blocks(B, winogradSumTiles)
 	perImage, cols := x.tiles()
 	rowV, planeV := x.plane(rows, n)
 	rowD, planeD := gy.plane(rows, t.O)

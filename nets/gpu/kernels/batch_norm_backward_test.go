@@ -35,7 +35,9 @@ func TestNormBackward(t *testing.T) {
 
 		dx, d := make([]float64, s.K*c.n), make([]float64, s.K*c.n)
 		dw, db := make([]float64, s.K*s.C), make([]float64, s.K*s.C)
-		new(cpu.NormBackward[float64]).Run(c.exec, s, dx, d, dw, db, c.wide, c.weight, widen(y), gy, c.labels, c.stats)
+		var norm cpu.NormBackward[float64]
+		norm.Run(c.exec, s, d, dw, db, c.wide, c.weight, widen(y), gy, c.labels, c.stats)
+		norm.All(c.exec, dx)
 		if a.D != 0 {
 			near(t, "d", c.p.download(c.rig, a.D, s.K*c.n), d, exactly,
 				"copied, or rounded once to what is stored")

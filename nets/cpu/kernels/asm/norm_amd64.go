@@ -52,63 +52,64 @@ func NormaliseAddReLUAVX512(y, x, add, scale, shift *float32, rows, cols int)
 //go:noescape
 func NormaliseAddReLUAVX2(y, x, add, scale, shift *float32, rows, cols int)
 
-// NormSumsAVX512 adds to db and dw [cols] the column sums of gy and of gy·(x − mean), in order of rows; d and y are not
-// read or written. d, gy, y, x [rows,cols], mean [cols].
+// NormSumsAVX512 adds to db and dw [cols] the column sums of gy and of gy·(x − mean), in order of rows; scale and
+// shift are not read. gy, x [rows,cols], mean, scale, shift [cols].
 //
 //go:noescape
-func NormSumsAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+func NormSumsAVX512(db, dw, gy, x, mean, scale, shift *float32, rows, cols int)
 
 // NormSumsAVX2 is [NormSumsAVX512] for AVX2.
 //
 //go:noescape
-func NormSumsAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+func NormSumsAVX2(db, dw, gy, x, mean, scale, shift *float32, rows, cols int)
 
-// NormSumsReLUAVX512 is [NormSumsAVX512] with 0 in place of gy where y ≤ 0.
+// NormSumsReLUAVX512 is [NormSumsAVX512] with 0 in place of gy where x·scale + shift ≤ 0, with a fused multiply-add.
 //
 //go:noescape
-func NormSumsReLUAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+func NormSumsReLUAVX512(db, dw, gy, x, mean, scale, shift *float32, rows, cols int)
 
 // NormSumsReLUAVX2 is [NormSumsReLUAVX512] for AVX2.
 //
 //go:noescape
-func NormSumsReLUAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+func NormSumsReLUAVX2(db, dw, gy, x, mean, scale, shift *float32, rows, cols int)
 
-// NormSumsStoreAVX512 is [NormSumsAVX512], and copies gy to d.
+// NormSumsAddAVX512 is [NormSumsAVX512], and copies gy to d; y is not read. d, gy, y, x [rows,cols].
 //
 //go:noescape
-func NormSumsStoreAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+func NormSumsAddAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
 
-// NormSumsStoreAVX2 is [NormSumsStoreAVX512] for AVX2.
+// NormSumsAddAVX2 is [NormSumsAddAVX512] for AVX2.
 //
 //go:noescape
-func NormSumsStoreAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+func NormSumsAddAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
 
-// NormSumsStoreReLUAVX512 is [NormSumsReLUAVX512], and stores in d what it sums in db: gy, or 0 where y ≤ 0.
+// NormSumsAddReLUAVX512 is [NormSumsAddAVX512] with 0 in place of gy where y ≤ 0.
 //
 //go:noescape
-func NormSumsStoreReLUAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+func NormSumsAddReLUAVX512(d, db, dw, gy, y, x, mean *float32, rows, cols int)
 
-// NormSumsStoreReLUAVX2 is [NormSumsStoreReLUAVX512] for AVX2.
+// NormSumsAddReLUAVX2 is [NormSumsAddReLUAVX512] for AVX2.
 //
 //go:noescape
-func NormSumsStoreReLUAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
+func NormSumsAddReLUAVX2(d, db, dw, gy, y, x, mean *float32, rows, cols int)
 
-// NormGradAVX512 sets dx = a·gy + b·x + c; y is not read. dx, gy, y, x [rows,cols], a, b, c [cols].
+// NormGradAVX512 sets dx = a·gy + b·x + c; scale and shift are not read. dx, gy, x [rows,cols], a, b, c, scale,
+// shift [cols].
 //
 //go:noescape
-func NormGradAVX512(dx, gy, y, x, a, b, c *float32, rows, cols int)
+func NormGradAVX512(dx, gy, x, a, b, c, scale, shift *float32, rows, cols int)
 
 // NormGradAVX2 is [NormGradAVX512] for AVX2.
 //
 //go:noescape
-func NormGradAVX2(dx, gy, y, x, a, b, c *float32, rows, cols int)
+func NormGradAVX2(dx, gy, x, a, b, c, scale, shift *float32, rows, cols int)
 
-// NormGradReLUAVX512 is [NormGradAVX512] with 0 in place of gy where y ≤ 0.
+// NormGradReLUAVX512 is [NormGradAVX512] with 0 in place of gy where x·scale + shift ≤ 0.
 //
 //go:noescape
-func NormGradReLUAVX512(dx, gy, y, x, a, b, c *float32, rows, cols int)
+func NormGradReLUAVX512(dx, gy, x, a, b, c, scale, shift *float32, rows, cols int)
 
 // NormGradReLUAVX2 is [NormGradReLUAVX512] for AVX2.
 //
 //go:noescape
-func NormGradReLUAVX2(dx, gy, y, x, a, b, c *float32, rows, cols int)
+func NormGradReLUAVX2(dx, gy, x, a, b, c, scale, shift *float32, rows, cols int)

@@ -508,14 +508,14 @@ done39:
 	VZEROUPPER
 	RET
 
-// func NormSumsAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsAVX2(db *float32, dw *float32, gy *float32, x *float32, mean *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, FMA3
 TEXT ·NormSumsAVX2(SB), NOSPLIT, $0-72
-	MOVQ db+8(FP), AX
-	MOVQ dw+16(FP), CX
-	MOVQ gy+24(FP), DX
-	MOVQ x+40(FP), BX
-	MOVQ mean+48(FP), SI
+	MOVQ db+0(FP), AX
+	MOVQ dw+8(FP), CX
+	MOVQ gy+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ mean+32(FP), SI
 	MOVQ cols+64(FP), DI
 	MOVQ DI, R8
 	SHLQ $0x02, R8
@@ -617,20 +617,21 @@ done47:
 	VZEROUPPER
 	RET
 
-// func NormSumsReLUAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsReLUAVX2(db *float32, dw *float32, gy *float32, x *float32, mean *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, FMA3
 TEXT ·NormSumsReLUAVX2(SB), NOSPLIT, $0-72
-	MOVQ   db+8(FP), AX
-	MOVQ   dw+16(FP), CX
-	MOVQ   gy+24(FP), DX
-	MOVQ   x+40(FP), BX
-	MOVQ   mean+48(FP), SI
-	MOVQ   y+32(FP), DI
+	MOVQ   db+0(FP), AX
+	MOVQ   dw+8(FP), CX
+	MOVQ   gy+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   mean+32(FP), SI
+	MOVQ   scale+40(FP), DI
+	MOVQ   shift+48(FP), R8
 	VXORPS Y0, Y0, Y0
-	MOVQ   cols+64(FP), R8
-	MOVQ   R8, R9
-	SHLQ   $0x02, R9
-	SUBQ   $0x10, R8
+	MOVQ   cols+64(FP), R9
+	MOVQ   R9, R10
+	SHLQ   $0x02, R10
+	SUBQ   $0x10, R9
 	JLT    stripsDone50
 
 strip49:
@@ -640,28 +641,34 @@ strip49:
 	VMOVUPS 32(CX), Y4
 	VMOVUPS (SI), Y5
 	VMOVUPS 32(SI), Y6
-	XORQ    R10, R10
-	MOVQ    rows+56(FP), R11
+	VMOVUPS (DI), Y7
+	VMOVUPS 32(DI), Y8
+	VMOVUPS (R8), Y9
+	VMOVUPS 32(R8), Y10
+	XORQ    R11, R11
+	MOVQ    rows+56(FP), R12
 
 row51:
-	VMOVUPS     (DX)(R10*1), Y7
-	VMOVUPS     (DI)(R10*1), Y8
-	VCMPPS      $0x12, Y0, Y8, Y8
-	VANDNPS     Y7, Y8, Y7
-	VMOVUPS     (BX)(R10*1), Y8
-	VSUBPS      Y5, Y8, Y8
-	VADDPS      Y7, Y1, Y1
-	VFMADD231PS Y8, Y7, Y3
-	VMOVUPS     32(DX)(R10*1), Y7
-	VMOVUPS     32(DI)(R10*1), Y8
-	VCMPPS      $0x12, Y0, Y8, Y8
-	VANDNPS     Y7, Y8, Y7
-	VMOVUPS     32(BX)(R10*1), Y8
-	VSUBPS      Y6, Y8, Y8
-	VADDPS      Y7, Y2, Y2
-	VFMADD231PS Y8, Y7, Y4
-	ADDQ        R9, R10
-	DECQ        R11
+	VMOVUPS     (DX)(R11*1), Y11
+	VMOVUPS     (BX)(R11*1), Y12
+	VMOVAPS     Y9, Y13
+	VFMADD231PS Y7, Y12, Y13
+	VCMPPS      $0x12, Y0, Y13, Y13
+	VANDNPS     Y11, Y13, Y11
+	VSUBPS      Y5, Y12, Y12
+	VADDPS      Y11, Y1, Y1
+	VFMADD231PS Y12, Y11, Y3
+	VMOVUPS     32(DX)(R11*1), Y11
+	VMOVUPS     32(BX)(R11*1), Y12
+	VMOVAPS     Y10, Y13
+	VFMADD231PS Y8, Y12, Y13
+	VCMPPS      $0x12, Y0, Y13, Y13
+	VANDNPS     Y11, Y13, Y11
+	VSUBPS      Y6, Y12, Y12
+	VADDPS      Y11, Y2, Y2
+	VFMADD231PS Y12, Y11, Y4
+	ADDQ        R10, R11
+	DECQ        R12
 	JNE         row51
 	VMOVUPS     Y1, (AX)
 	VMOVUPS     Y2, 32(AX)
@@ -669,71 +676,79 @@ row51:
 	VMOVUPS     Y4, 32(CX)
 	ADDQ        $+64, DX
 	ADDQ        $+64, BX
-	ADDQ        $+64, DI
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+64, SI
-	SUBQ        $0x10, R8
+	ADDQ        $+64, DI
+	ADDQ        $+64, R8
+	SUBQ        $0x10, R9
 	JGE         strip49
 
 stripsDone50:
-	ADDQ $0x10, R8
-	SUBQ $0x08, R8
+	ADDQ $0x10, R9
+	SUBQ $0x08, R9
 	JLT  stripsDone53
 
 strip52:
 	VMOVUPS (AX), Y1
 	VMOVUPS (CX), Y2
 	VMOVUPS (SI), Y3
-	XORQ    R10, R10
-	MOVQ    rows+56(FP), R11
+	VMOVUPS (DI), Y4
+	VMOVUPS (R8), Y5
+	XORQ    R11, R11
+	MOVQ    rows+56(FP), R12
 
 row54:
-	VMOVUPS     (DX)(R10*1), Y4
-	VMOVUPS     (DI)(R10*1), Y5
-	VCMPPS      $0x12, Y0, Y5, Y5
-	VANDNPS     Y4, Y5, Y4
-	VMOVUPS     (BX)(R10*1), Y5
-	VSUBPS      Y3, Y5, Y5
-	VADDPS      Y4, Y1, Y1
-	VFMADD231PS Y5, Y4, Y2
-	ADDQ        R9, R10
-	DECQ        R11
+	VMOVUPS     (DX)(R11*1), Y6
+	VMOVUPS     (BX)(R11*1), Y7
+	VMOVAPS     Y5, Y8
+	VFMADD231PS Y4, Y7, Y8
+	VCMPPS      $0x12, Y0, Y8, Y8
+	VANDNPS     Y6, Y8, Y6
+	VSUBPS      Y3, Y7, Y7
+	VADDPS      Y6, Y1, Y1
+	VFMADD231PS Y7, Y6, Y2
+	ADDQ        R10, R11
+	DECQ        R12
 	JNE         row54
 	VMOVUPS     Y1, (AX)
 	VMOVUPS     Y2, (CX)
 	ADDQ        $+32, DX
 	ADDQ        $+32, BX
-	ADDQ        $+32, DI
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	ADDQ        $+32, SI
-	SUBQ        $0x08, R8
+	ADDQ        $+32, DI
+	ADDQ        $+32, R8
+	SUBQ        $0x08, R9
 	JGE         strip52
 
 stripsDone53:
-	ADDQ       $0x08, R8
+	ADDQ       $0x08, R9
 	JEQ        done55
-	LEAQ       lanes<>+0(SB), R10
-	NEGQ       R8
-	VMOVDQU    32(R10)(R8*4), Y1
+	LEAQ       lanes<>+0(SB), R11
+	NEGQ       R9
+	VMOVDQU    32(R11)(R9*4), Y1
 	VMASKMOVPS (AX), Y1, Y2
 	VMASKMOVPS (CX), Y1, Y3
 	VMASKMOVPS (SI), Y1, Y4
+	VMASKMOVPS (DI), Y1, Y5
+	VMASKMOVPS (R8), Y1, Y6
 	XORQ       SI, SI
-	MOVQ       rows+56(FP), R8
+	MOVQ       rows+56(FP), DI
 
 row56:
-	VMASKMOVPS  (DX)(SI*1), Y1, Y5
-	VMASKMOVPS  (DI)(SI*1), Y1, Y6
-	VCMPPS      $0x12, Y0, Y6, Y6
-	VANDNPS     Y5, Y6, Y5
-	VMASKMOVPS  (BX)(SI*1), Y1, Y6
-	VSUBPS      Y4, Y6, Y6
-	VADDPS      Y5, Y2, Y2
-	VFMADD231PS Y6, Y5, Y3
-	ADDQ        R9, SI
-	DECQ        R8
+	VMASKMOVPS  (DX)(SI*1), Y1, Y7
+	VMASKMOVPS  (BX)(SI*1), Y1, Y8
+	VMOVAPS     Y6, Y9
+	VFMADD231PS Y5, Y8, Y9
+	VCMPPS      $0x12, Y0, Y9, Y9
+	VANDNPS     Y7, Y9, Y7
+	VSUBPS      Y4, Y8, Y8
+	VADDPS      Y7, Y2, Y2
+	VFMADD231PS Y8, Y7, Y3
+	ADDQ        R10, SI
+	DECQ        DI
 	JNE         row56
 	VMASKMOVPS  Y2, Y1, (AX)
 	VMASKMOVPS  Y3, Y1, (CX)
@@ -742,15 +757,15 @@ done55:
 	VZEROUPPER
 	RET
 
-// func NormSumsStoreAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsAddAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·NormSumsStoreAVX2(SB), NOSPLIT, $0-72
-	MOVQ db+8(FP), AX
-	MOVQ dw+16(FP), CX
-	MOVQ gy+24(FP), DX
-	MOVQ x+40(FP), BX
-	MOVQ mean+48(FP), SI
-	MOVQ d+0(FP), DI
+TEXT ·NormSumsAddAVX2(SB), NOSPLIT, $0-72
+	MOVQ d+0(FP), AX
+	MOVQ db+8(FP), CX
+	MOVQ dw+16(FP), DX
+	MOVQ gy+24(FP), BX
+	MOVQ x+40(FP), SI
+	MOVQ mean+48(FP), DI
 	MOVQ cols+64(FP), R8
 	MOVQ R8, R9
 	SHLQ $0x02, R9
@@ -758,41 +773,41 @@ TEXT ·NormSumsStoreAVX2(SB), NOSPLIT, $0-72
 	JLT  stripsDone58
 
 strip57:
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS 32(CX), Y3
-	VMOVUPS (SI), Y4
-	VMOVUPS 32(SI), Y5
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
 	XORQ    R10, R10
 	MOVQ    rows+56(FP), R11
 
 row59:
-	VMOVUPS     (DX)(R10*1), Y6
-	VMOVUPS     Y6, (DI)(R10*1)
-	VMOVUPS     (BX)(R10*1), Y7
+	VMOVUPS     (BX)(R10*1), Y6
+	VMOVUPS     Y6, (AX)(R10*1)
+	VMOVUPS     (SI)(R10*1), Y7
 	VSUBPS      Y4, Y7, Y7
 	VADDPS      Y6, Y0, Y0
 	VFMADD231PS Y7, Y6, Y2
-	VMOVUPS     32(DX)(R10*1), Y6
-	VMOVUPS     Y6, 32(DI)(R10*1)
-	VMOVUPS     32(BX)(R10*1), Y7
+	VMOVUPS     32(BX)(R10*1), Y6
+	VMOVUPS     Y6, 32(AX)(R10*1)
+	VMOVUPS     32(SI)(R10*1), Y7
 	VSUBPS      Y5, Y7, Y7
 	VADDPS      Y6, Y1, Y1
 	VFMADD231PS Y7, Y6, Y3
 	ADDQ        R9, R10
 	DECQ        R11
 	JNE         row59
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, 32(AX)
-	VMOVUPS     Y2, (CX)
-	VMOVUPS     Y3, 32(CX)
-	ADDQ        $+64, DX
+	VMOVUPS     Y0, (CX)
+	VMOVUPS     Y1, 32(CX)
+	VMOVUPS     Y2, (DX)
+	VMOVUPS     Y3, 32(DX)
 	ADDQ        $+64, BX
-	ADDQ        $+64, DI
+	ADDQ        $+64, SI
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
-	ADDQ        $+64, SI
+	ADDQ        $+64, DX
+	ADDQ        $+64, DI
 	SUBQ        $0x10, R8
 	JGE         strip57
 
@@ -802,30 +817,30 @@ stripsDone58:
 	JLT  stripsDone61
 
 strip60:
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y1
-	VMOVUPS (SI), Y2
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VMOVUPS (DI), Y2
 	XORQ    R10, R10
 	MOVQ    rows+56(FP), R11
 
 row62:
-	VMOVUPS     (DX)(R10*1), Y3
-	VMOVUPS     Y3, (DI)(R10*1)
-	VMOVUPS     (BX)(R10*1), Y4
+	VMOVUPS     (BX)(R10*1), Y3
+	VMOVUPS     Y3, (AX)(R10*1)
+	VMOVUPS     (SI)(R10*1), Y4
 	VSUBPS      Y2, Y4, Y4
 	VADDPS      Y3, Y0, Y0
 	VFMADD231PS Y4, Y3, Y1
 	ADDQ        R9, R10
 	DECQ        R11
 	JNE         row62
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	ADDQ        $+32, DX
+	VMOVUPS     Y0, (CX)
+	VMOVUPS     Y1, (DX)
 	ADDQ        $+32, BX
-	ADDQ        $+32, DI
+	ADDQ        $+32, SI
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
-	ADDQ        $+32, SI
+	ADDQ        $+32, DX
+	ADDQ        $+32, DI
 	SUBQ        $0x08, R8
 	JGE         strip60
 
@@ -835,38 +850,38 @@ stripsDone61:
 	LEAQ       lanes<>+0(SB), R10
 	NEGQ       R8
 	VMOVDQU    32(R10)(R8*4), Y0
-	VMASKMOVPS (AX), Y0, Y1
-	VMASKMOVPS (CX), Y0, Y2
-	VMASKMOVPS (SI), Y0, Y3
-	XORQ       SI, SI
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (DI), Y0, Y3
+	XORQ       DI, DI
 	MOVQ       rows+56(FP), R8
 
 row64:
-	VMASKMOVPS  (DX)(SI*1), Y0, Y4
-	VMASKMOVPS  Y4, Y0, (DI)(SI*1)
-	VMASKMOVPS  (BX)(SI*1), Y0, Y5
+	VMASKMOVPS  (BX)(DI*1), Y0, Y4
+	VMASKMOVPS  Y4, Y0, (AX)(DI*1)
+	VMASKMOVPS  (SI)(DI*1), Y0, Y5
 	VSUBPS      Y3, Y5, Y5
 	VADDPS      Y4, Y1, Y1
 	VFMADD231PS Y5, Y4, Y2
-	ADDQ        R9, SI
+	ADDQ        R9, DI
 	DECQ        R8
 	JNE         row64
-	VMASKMOVPS  Y1, Y0, (AX)
-	VMASKMOVPS  Y2, Y0, (CX)
+	VMASKMOVPS  Y1, Y0, (CX)
+	VMASKMOVPS  Y2, Y0, (DX)
 
 done63:
 	VZEROUPPER
 	RET
 
-// func NormSumsStoreReLUAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsAddReLUAVX2(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·NormSumsStoreReLUAVX2(SB), NOSPLIT, $0-72
-	MOVQ   db+8(FP), AX
-	MOVQ   dw+16(FP), CX
-	MOVQ   gy+24(FP), DX
-	MOVQ   x+40(FP), BX
-	MOVQ   mean+48(FP), SI
-	MOVQ   d+0(FP), DI
+TEXT ·NormSumsAddReLUAVX2(SB), NOSPLIT, $0-72
+	MOVQ   d+0(FP), AX
+	MOVQ   db+8(FP), CX
+	MOVQ   dw+16(FP), DX
+	MOVQ   gy+24(FP), BX
+	MOVQ   x+40(FP), SI
+	MOVQ   mean+48(FP), DI
 	MOVQ   y+32(FP), R8
 	VXORPS Y0, Y0, Y0
 	MOVQ   cols+64(FP), R9
@@ -876,48 +891,48 @@ TEXT ·NormSumsStoreReLUAVX2(SB), NOSPLIT, $0-72
 	JLT    stripsDone66
 
 strip65:
-	VMOVUPS (AX), Y1
-	VMOVUPS 32(AX), Y2
-	VMOVUPS (CX), Y3
-	VMOVUPS 32(CX), Y4
-	VMOVUPS (SI), Y5
-	VMOVUPS 32(SI), Y6
+	VMOVUPS (CX), Y1
+	VMOVUPS 32(CX), Y2
+	VMOVUPS (DX), Y3
+	VMOVUPS 32(DX), Y4
+	VMOVUPS (DI), Y5
+	VMOVUPS 32(DI), Y6
 	XORQ    R11, R11
 	MOVQ    rows+56(FP), R12
 
 row67:
-	VMOVUPS     (DX)(R11*1), Y7
+	VMOVUPS     (BX)(R11*1), Y7
 	VMOVUPS     (R8)(R11*1), Y8
 	VCMPPS      $0x12, Y0, Y8, Y8
 	VANDNPS     Y7, Y8, Y7
-	VMOVUPS     Y7, (DI)(R11*1)
-	VMOVUPS     (BX)(R11*1), Y8
+	VMOVUPS     Y7, (AX)(R11*1)
+	VMOVUPS     (SI)(R11*1), Y8
 	VSUBPS      Y5, Y8, Y8
 	VADDPS      Y7, Y1, Y1
 	VFMADD231PS Y8, Y7, Y3
-	VMOVUPS     32(DX)(R11*1), Y7
+	VMOVUPS     32(BX)(R11*1), Y7
 	VMOVUPS     32(R8)(R11*1), Y8
 	VCMPPS      $0x12, Y0, Y8, Y8
 	VANDNPS     Y7, Y8, Y7
-	VMOVUPS     Y7, 32(DI)(R11*1)
-	VMOVUPS     32(BX)(R11*1), Y8
+	VMOVUPS     Y7, 32(AX)(R11*1)
+	VMOVUPS     32(SI)(R11*1), Y8
 	VSUBPS      Y6, Y8, Y8
 	VADDPS      Y7, Y2, Y2
 	VFMADD231PS Y8, Y7, Y4
 	ADDQ        R10, R11
 	DECQ        R12
 	JNE         row67
-	VMOVUPS     Y1, (AX)
-	VMOVUPS     Y2, 32(AX)
-	VMOVUPS     Y3, (CX)
-	VMOVUPS     Y4, 32(CX)
-	ADDQ        $+64, DX
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y2, 32(CX)
+	VMOVUPS     Y3, (DX)
+	VMOVUPS     Y4, 32(DX)
 	ADDQ        $+64, BX
-	ADDQ        $+64, DI
-	ADDQ        $+64, R8
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
 	ADDQ        $+64, SI
+	ADDQ        $+64, AX
+	ADDQ        $+64, R8
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	ADDQ        $+64, DI
 	SUBQ        $0x10, R9
 	JGE         strip65
 
@@ -927,34 +942,34 @@ stripsDone66:
 	JLT  stripsDone69
 
 strip68:
-	VMOVUPS (AX), Y1
-	VMOVUPS (CX), Y2
-	VMOVUPS (SI), Y3
+	VMOVUPS (CX), Y1
+	VMOVUPS (DX), Y2
+	VMOVUPS (DI), Y3
 	XORQ    R11, R11
 	MOVQ    rows+56(FP), R12
 
 row70:
-	VMOVUPS     (DX)(R11*1), Y4
+	VMOVUPS     (BX)(R11*1), Y4
 	VMOVUPS     (R8)(R11*1), Y5
 	VCMPPS      $0x12, Y0, Y5, Y5
 	VANDNPS     Y4, Y5, Y4
-	VMOVUPS     Y4, (DI)(R11*1)
-	VMOVUPS     (BX)(R11*1), Y5
+	VMOVUPS     Y4, (AX)(R11*1)
+	VMOVUPS     (SI)(R11*1), Y5
 	VSUBPS      Y3, Y5, Y5
 	VADDPS      Y4, Y1, Y1
 	VFMADD231PS Y5, Y4, Y2
 	ADDQ        R10, R11
 	DECQ        R12
 	JNE         row70
-	VMOVUPS     Y1, (AX)
-	VMOVUPS     Y2, (CX)
-	ADDQ        $+32, DX
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y2, (DX)
 	ADDQ        $+32, BX
-	ADDQ        $+32, DI
-	ADDQ        $+32, R8
-	ADDQ        $+32, AX
-	ADDQ        $+32, CX
 	ADDQ        $+32, SI
+	ADDQ        $+32, AX
+	ADDQ        $+32, R8
+	ADDQ        $+32, CX
+	ADDQ        $+32, DX
+	ADDQ        $+32, DI
 	SUBQ        $0x08, R9
 	JGE         strip68
 
@@ -964,42 +979,42 @@ stripsDone69:
 	LEAQ       lanes<>+0(SB), R11
 	NEGQ       R9
 	VMOVDQU    32(R11)(R9*4), Y1
-	VMASKMOVPS (AX), Y1, Y2
-	VMASKMOVPS (CX), Y1, Y3
-	VMASKMOVPS (SI), Y1, Y4
-	XORQ       SI, SI
+	VMASKMOVPS (CX), Y1, Y2
+	VMASKMOVPS (DX), Y1, Y3
+	VMASKMOVPS (DI), Y1, Y4
+	XORQ       DI, DI
 	MOVQ       rows+56(FP), R9
 
 row72:
-	VMASKMOVPS  (DX)(SI*1), Y1, Y5
-	VMASKMOVPS  (R8)(SI*1), Y1, Y6
+	VMASKMOVPS  (BX)(DI*1), Y1, Y5
+	VMASKMOVPS  (R8)(DI*1), Y1, Y6
 	VCMPPS      $0x12, Y0, Y6, Y6
 	VANDNPS     Y5, Y6, Y5
-	VMASKMOVPS  Y5, Y1, (DI)(SI*1)
-	VMASKMOVPS  (BX)(SI*1), Y1, Y6
+	VMASKMOVPS  Y5, Y1, (AX)(DI*1)
+	VMASKMOVPS  (SI)(DI*1), Y1, Y6
 	VSUBPS      Y4, Y6, Y6
 	VADDPS      Y5, Y2, Y2
 	VFMADD231PS Y6, Y5, Y3
-	ADDQ        R10, SI
+	ADDQ        R10, DI
 	DECQ        R9
 	JNE         row72
-	VMASKMOVPS  Y2, Y1, (AX)
-	VMASKMOVPS  Y3, Y1, (CX)
+	VMASKMOVPS  Y2, Y1, (CX)
+	VMASKMOVPS  Y3, Y1, (DX)
 
 done71:
 	VZEROUPPER
 	RET
 
-// func NormGradAVX2(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
+// func NormGradAVX2(dx *float32, gy *float32, x *float32, a *float32, b *float32, c *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·NormGradAVX2(SB), NOSPLIT, $0-72
+TEXT ·NormGradAVX2(SB), NOSPLIT, $0-80
 	MOVQ dx+0(FP), AX
 	MOVQ gy+8(FP), CX
-	MOVQ x+24(FP), DX
-	MOVQ a+32(FP), BX
-	MOVQ b+40(FP), SI
-	MOVQ c+48(FP), DI
-	MOVQ cols+64(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ b+32(FP), SI
+	MOVQ c+40(FP), DI
+	MOVQ cols+72(FP), R8
 	MOVQ R8, R9
 	SHLQ $0x02, R9
 	SUBQ $0x10, R8
@@ -1013,7 +1028,7 @@ strip73:
 	VMOVUPS (DI), Y4
 	VMOVUPS 32(DI), Y5
 	XORQ    R10, R10
-	MOVQ    rows+56(FP), R11
+	MOVQ    rows+64(FP), R11
 
 row75:
 	VMOVUPS     (CX)(R10*1), Y6
@@ -1048,7 +1063,7 @@ strip76:
 	VMOVUPS (SI), Y1
 	VMOVUPS (DI), Y2
 	XORQ    R10, R10
-	MOVQ    rows+56(FP), R11
+	MOVQ    rows+64(FP), R11
 
 row78:
 	VMOVUPS     (CX)(R10*1), Y3
@@ -1078,7 +1093,7 @@ stripsDone77:
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
 	XORQ       BX, BX
-	MOVQ       rows+56(FP), SI
+	MOVQ       rows+64(FP), SI
 
 row80:
 	VMASKMOVPS  (CX)(BX*1), Y0, Y4
@@ -1094,21 +1109,22 @@ done79:
 	VZEROUPPER
 	RET
 
-// func NormGradReLUAVX2(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
+// func NormGradReLUAVX2(dx *float32, gy *float32, x *float32, a *float32, b *float32, c *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, FMA3
-TEXT ·NormGradReLUAVX2(SB), NOSPLIT, $0-72
+TEXT ·NormGradReLUAVX2(SB), NOSPLIT, $0-80
 	MOVQ   dx+0(FP), AX
 	MOVQ   gy+8(FP), CX
-	MOVQ   x+24(FP), DX
-	MOVQ   a+32(FP), BX
-	MOVQ   b+40(FP), SI
-	MOVQ   c+48(FP), DI
-	MOVQ   y+16(FP), R8
+	MOVQ   x+16(FP), DX
+	MOVQ   a+24(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	MOVQ   scale+48(FP), R8
+	MOVQ   shift+56(FP), R9
 	VXORPS Y0, Y0, Y0
-	MOVQ   cols+64(FP), R9
-	MOVQ   R9, R10
-	SHLQ   $0x02, R10
-	SUBQ   $0x10, R9
+	MOVQ   cols+72(FP), R10
+	MOVQ   R10, R11
+	SHLQ   $0x02, R11
+	SUBQ   $0x10, R10
 	JLT    stripsDone82
 
 strip81:
@@ -1118,95 +1134,109 @@ strip81:
 	VMOVUPS 32(SI), Y4
 	VMOVUPS (DI), Y5
 	VMOVUPS 32(DI), Y6
-	XORQ    R11, R11
-	MOVQ    rows+56(FP), R12
+	VMOVUPS (R8), Y7
+	VMOVUPS 32(R8), Y8
+	VMOVUPS (R9), Y9
+	VMOVUPS 32(R9), Y10
+	XORQ    R12, R12
+	MOVQ    rows+64(FP), R13
 
 row83:
-	VMOVUPS     (CX)(R11*1), Y7
-	VMOVUPS     (R8)(R11*1), Y8
-	VCMPPS      $0x12, Y0, Y8, Y8
-	VANDNPS     Y7, Y8, Y7
-	VMOVUPS     (DX)(R11*1), Y8
-	VFMADD213PS Y5, Y3, Y8
-	VFMADD231PS Y1, Y7, Y8
-	VMOVUPS     Y8, (AX)(R11*1)
-	VMOVUPS     32(CX)(R11*1), Y7
-	VMOVUPS     32(R8)(R11*1), Y8
-	VCMPPS      $0x12, Y0, Y8, Y8
-	VANDNPS     Y7, Y8, Y7
-	VMOVUPS     32(DX)(R11*1), Y8
-	VFMADD213PS Y6, Y4, Y8
-	VFMADD231PS Y2, Y7, Y8
-	VMOVUPS     Y8, 32(AX)(R11*1)
-	ADDQ        R10, R11
-	DECQ        R12
+	VMOVUPS     (CX)(R12*1), Y11
+	VMOVUPS     (DX)(R12*1), Y12
+	VMOVAPS     Y9, Y13
+	VFMADD231PS Y7, Y12, Y13
+	VCMPPS      $0x12, Y0, Y13, Y13
+	VANDNPS     Y11, Y13, Y11
+	VFMADD213PS Y5, Y3, Y12
+	VFMADD231PS Y1, Y11, Y12
+	VMOVUPS     Y12, (AX)(R12*1)
+	VMOVUPS     32(CX)(R12*1), Y11
+	VMOVUPS     32(DX)(R12*1), Y12
+	VMOVAPS     Y10, Y13
+	VFMADD231PS Y8, Y12, Y13
+	VCMPPS      $0x12, Y0, Y13, Y13
+	VANDNPS     Y11, Y13, Y11
+	VFMADD213PS Y6, Y4, Y12
+	VFMADD231PS Y2, Y11, Y12
+	VMOVUPS     Y12, 32(AX)(R12*1)
+	ADDQ        R11, R12
+	DECQ        R13
 	JNE         row83
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+64, DX
-	ADDQ        $+64, R8
 	ADDQ        $+64, BX
 	ADDQ        $+64, SI
 	ADDQ        $+64, DI
-	SUBQ        $0x10, R9
+	ADDQ        $+64, R8
+	ADDQ        $+64, R9
+	SUBQ        $0x10, R10
 	JGE         strip81
 
 stripsDone82:
-	ADDQ $0x10, R9
-	SUBQ $0x08, R9
+	ADDQ $0x10, R10
+	SUBQ $0x08, R10
 	JLT  stripsDone85
 
 strip84:
 	VMOVUPS (BX), Y1
 	VMOVUPS (SI), Y2
 	VMOVUPS (DI), Y3
-	XORQ    R11, R11
-	MOVQ    rows+56(FP), R12
+	VMOVUPS (R8), Y4
+	VMOVUPS (R9), Y5
+	XORQ    R12, R12
+	MOVQ    rows+64(FP), R13
 
 row86:
-	VMOVUPS     (CX)(R11*1), Y4
-	VMOVUPS     (R8)(R11*1), Y5
-	VCMPPS      $0x12, Y0, Y5, Y5
-	VANDNPS     Y4, Y5, Y4
-	VMOVUPS     (DX)(R11*1), Y5
-	VFMADD213PS Y3, Y2, Y5
-	VFMADD231PS Y1, Y4, Y5
-	VMOVUPS     Y5, (AX)(R11*1)
-	ADDQ        R10, R11
-	DECQ        R12
+	VMOVUPS     (CX)(R12*1), Y6
+	VMOVUPS     (DX)(R12*1), Y7
+	VMOVAPS     Y5, Y8
+	VFMADD231PS Y4, Y7, Y8
+	VCMPPS      $0x12, Y0, Y8, Y8
+	VANDNPS     Y6, Y8, Y6
+	VFMADD213PS Y3, Y2, Y7
+	VFMADD231PS Y1, Y6, Y7
+	VMOVUPS     Y7, (AX)(R12*1)
+	ADDQ        R11, R12
+	DECQ        R13
 	JNE         row86
 	ADDQ        $+32, AX
 	ADDQ        $+32, CX
 	ADDQ        $+32, DX
-	ADDQ        $+32, R8
 	ADDQ        $+32, BX
 	ADDQ        $+32, SI
 	ADDQ        $+32, DI
-	SUBQ        $0x08, R9
+	ADDQ        $+32, R8
+	ADDQ        $+32, R9
+	SUBQ        $0x08, R10
 	JGE         strip84
 
 stripsDone85:
-	ADDQ       $0x08, R9
+	ADDQ       $0x08, R10
 	JEQ        done87
-	LEAQ       lanes<>+0(SB), R11
-	NEGQ       R9
-	VMOVDQU    32(R11)(R9*4), Y1
+	LEAQ       lanes<>+0(SB), R12
+	NEGQ       R10
+	VMOVDQU    32(R12)(R10*4), Y1
 	VMASKMOVPS (BX), Y1, Y2
 	VMASKMOVPS (SI), Y1, Y3
 	VMASKMOVPS (DI), Y1, Y4
+	VMASKMOVPS (R8), Y1, Y5
+	VMASKMOVPS (R9), Y1, Y6
 	XORQ       BX, BX
-	MOVQ       rows+56(FP), SI
+	MOVQ       rows+64(FP), SI
 
 row88:
-	VMASKMOVPS  (CX)(BX*1), Y1, Y5
-	VMASKMOVPS  (R8)(BX*1), Y1, Y6
-	VCMPPS      $0x12, Y0, Y6, Y6
-	VANDNPS     Y5, Y6, Y5
-	VMASKMOVPS  (DX)(BX*1), Y1, Y6
-	VFMADD213PS Y4, Y3, Y6
-	VFMADD231PS Y2, Y5, Y6
-	VMASKMOVPS  Y6, Y1, (AX)(BX*1)
-	ADDQ        R10, BX
+	VMASKMOVPS  (CX)(BX*1), Y1, Y7
+	VMASKMOVPS  (DX)(BX*1), Y1, Y8
+	VMOVAPS     Y6, Y9
+	VFMADD231PS Y5, Y8, Y9
+	VCMPPS      $0x12, Y0, Y9, Y9
+	VANDNPS     Y7, Y9, Y7
+	VFMADD213PS Y4, Y3, Y8
+	VFMADD231PS Y2, Y7, Y8
+	VMASKMOVPS  Y8, Y1, (AX)(BX*1)
+	ADDQ        R11, BX
 	DECQ        SI
 	JNE         row88
 

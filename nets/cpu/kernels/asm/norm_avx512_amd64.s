@@ -564,14 +564,14 @@ done39:
 	VZEROUPPER
 	RET
 
-// func NormSumsAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsAVX512(db *float32, dw *float32, gy *float32, x *float32, mean *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·NormSumsAVX512(SB), NOSPLIT, $0-72
-	MOVQ db+8(FP), AX
-	MOVQ dw+16(FP), CX
-	MOVQ gy+24(FP), DX
-	MOVQ x+40(FP), BX
-	MOVQ mean+48(FP), SI
+	MOVQ db+0(FP), AX
+	MOVQ dw+8(FP), CX
+	MOVQ gy+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ mean+32(FP), SI
 	MOVQ cols+64(FP), DI
 	MOVQ DI, R8
 	SHLQ $0x02, R8
@@ -693,20 +693,21 @@ done47:
 	VZEROUPPER
 	RET
 
-// func NormSumsReLUAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsReLUAVX512(db *float32, dw *float32, gy *float32, x *float32, mean *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·NormSumsReLUAVX512(SB), NOSPLIT, $0-72
-	MOVQ   db+8(FP), AX
-	MOVQ   dw+16(FP), CX
-	MOVQ   gy+24(FP), DX
-	MOVQ   x+40(FP), BX
-	MOVQ   mean+48(FP), SI
-	MOVQ   y+32(FP), DI
+	MOVQ   db+0(FP), AX
+	MOVQ   dw+8(FP), CX
+	MOVQ   gy+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   mean+32(FP), SI
+	MOVQ   scale+40(FP), DI
+	MOVQ   shift+48(FP), R8
 	VXORPS Z0, Z0, Z0
-	MOVQ   cols+64(FP), R8
-	MOVQ   R8, R9
-	SHLQ   $0x02, R9
-	SUBQ   $0x40, R8
+	MOVQ   cols+64(FP), R9
+	MOVQ   R9, R10
+	SHLQ   $0x02, R10
+	SUBQ   $0x40, R9
 	JLT    stripsDone50
 
 strip49:
@@ -722,44 +723,56 @@ strip49:
 	VMOVUPS 64(SI), Z10
 	VMOVUPS 128(SI), Z11
 	VMOVUPS 192(SI), Z12
-	XORQ    R10, R10
-	MOVQ    rows+56(FP), R11
+	VMOVUPS (DI), Z13
+	VMOVUPS 64(DI), Z14
+	VMOVUPS 128(DI), Z15
+	VMOVUPS 192(DI), Z16
+	VMOVUPS (R8), Z17
+	VMOVUPS 64(R8), Z18
+	VMOVUPS 128(R8), Z19
+	VMOVUPS 192(R8), Z20
+	XORQ    R11, R11
+	MOVQ    rows+56(FP), R12
 
 row51:
-	VMOVUPS     (DX)(R10*1), Z13
-	VMOVUPS     (DI)(R10*1), Z14
-	VCMPPS      $0x12, Z0, Z14, K1
-	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     (BX)(R10*1), Z14
-	VSUBPS      Z9, Z14, Z14
-	VADDPS      Z13, Z1, Z1
-	VFMADD231PS Z14, Z13, Z5
-	VMOVUPS     64(DX)(R10*1), Z13
-	VMOVUPS     64(DI)(R10*1), Z14
-	VCMPPS      $0x12, Z0, Z14, K1
-	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     64(BX)(R10*1), Z14
-	VSUBPS      Z10, Z14, Z14
-	VADDPS      Z13, Z2, Z2
-	VFMADD231PS Z14, Z13, Z6
-	VMOVUPS     128(DX)(R10*1), Z13
-	VMOVUPS     128(DI)(R10*1), Z14
-	VCMPPS      $0x12, Z0, Z14, K1
-	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     128(BX)(R10*1), Z14
-	VSUBPS      Z11, Z14, Z14
-	VADDPS      Z13, Z3, Z3
-	VFMADD231PS Z14, Z13, Z7
-	VMOVUPS     192(DX)(R10*1), Z13
-	VMOVUPS     192(DI)(R10*1), Z14
-	VCMPPS      $0x12, Z0, Z14, K1
-	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     192(BX)(R10*1), Z14
-	VSUBPS      Z12, Z14, Z14
-	VADDPS      Z13, Z4, Z4
-	VFMADD231PS Z14, Z13, Z8
-	ADDQ        R9, R10
-	DECQ        R11
+	VMOVUPS     (DX)(R11*1), Z21
+	VMOVUPS     (BX)(R11*1), Z22
+	VMOVAPS     Z17, Z23
+	VFMADD231PS Z13, Z22, Z23
+	VCMPPS      $0x12, Z0, Z23, K1
+	VMOVAPS     Z0, K1, Z21
+	VSUBPS      Z9, Z22, Z22
+	VADDPS      Z21, Z1, Z1
+	VFMADD231PS Z22, Z21, Z5
+	VMOVUPS     64(DX)(R11*1), Z21
+	VMOVUPS     64(BX)(R11*1), Z22
+	VMOVAPS     Z18, Z23
+	VFMADD231PS Z14, Z22, Z23
+	VCMPPS      $0x12, Z0, Z23, K1
+	VMOVAPS     Z0, K1, Z21
+	VSUBPS      Z10, Z22, Z22
+	VADDPS      Z21, Z2, Z2
+	VFMADD231PS Z22, Z21, Z6
+	VMOVUPS     128(DX)(R11*1), Z21
+	VMOVUPS     128(BX)(R11*1), Z22
+	VMOVAPS     Z19, Z23
+	VFMADD231PS Z15, Z22, Z23
+	VCMPPS      $0x12, Z0, Z23, K1
+	VMOVAPS     Z0, K1, Z21
+	VSUBPS      Z11, Z22, Z22
+	VADDPS      Z21, Z3, Z3
+	VFMADD231PS Z22, Z21, Z7
+	VMOVUPS     192(DX)(R11*1), Z21
+	VMOVUPS     192(BX)(R11*1), Z22
+	VMOVAPS     Z20, Z23
+	VFMADD231PS Z16, Z22, Z23
+	VCMPPS      $0x12, Z0, Z23, K1
+	VMOVAPS     Z0, K1, Z21
+	VSUBPS      Z12, Z22, Z22
+	VADDPS      Z21, Z4, Z4
+	VFMADD231PS Z22, Z21, Z8
+	ADDQ        R10, R11
+	DECQ        R12
 	JNE         row51
 	VMOVUPS     Z1, (AX)
 	VMOVUPS     Z2, 64(AX)
@@ -771,71 +784,79 @@ row51:
 	VMOVUPS     Z8, 192(CX)
 	ADDQ        $+256, DX
 	ADDQ        $+256, BX
-	ADDQ        $+256, DI
 	ADDQ        $+256, AX
 	ADDQ        $+256, CX
 	ADDQ        $+256, SI
-	SUBQ        $0x40, R8
+	ADDQ        $+256, DI
+	ADDQ        $+256, R8
+	SUBQ        $0x40, R9
 	JGE         strip49
 
 stripsDone50:
-	ADDQ $0x40, R8
-	SUBQ $0x10, R8
+	ADDQ $0x40, R9
+	SUBQ $0x10, R9
 	JLT  stripsDone53
 
 strip52:
 	VMOVUPS (AX), Z1
 	VMOVUPS (CX), Z2
 	VMOVUPS (SI), Z3
-	XORQ    R10, R10
-	MOVQ    rows+56(FP), R11
+	VMOVUPS (DI), Z4
+	VMOVUPS (R8), Z5
+	XORQ    R11, R11
+	MOVQ    rows+56(FP), R12
 
 row54:
-	VMOVUPS     (DX)(R10*1), Z4
-	VMOVUPS     (DI)(R10*1), Z5
-	VCMPPS      $0x12, Z0, Z5, K1
-	VMOVAPS     Z0, K1, Z4
-	VMOVUPS     (BX)(R10*1), Z5
-	VSUBPS      Z3, Z5, Z5
-	VADDPS      Z4, Z1, Z1
-	VFMADD231PS Z5, Z4, Z2
-	ADDQ        R9, R10
-	DECQ        R11
+	VMOVUPS     (DX)(R11*1), Z6
+	VMOVUPS     (BX)(R11*1), Z7
+	VMOVAPS     Z5, Z8
+	VFMADD231PS Z4, Z7, Z8
+	VCMPPS      $0x12, Z0, Z8, K1
+	VMOVAPS     Z0, K1, Z6
+	VSUBPS      Z3, Z7, Z7
+	VADDPS      Z6, Z1, Z1
+	VFMADD231PS Z7, Z6, Z2
+	ADDQ        R10, R11
+	DECQ        R12
 	JNE         row54
 	VMOVUPS     Z1, (AX)
 	VMOVUPS     Z2, (CX)
 	ADDQ        $+64, DX
 	ADDQ        $+64, BX
-	ADDQ        $+64, DI
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+64, SI
-	SUBQ        $0x10, R8
+	ADDQ        $+64, DI
+	ADDQ        $+64, R8
+	SUBQ        $0x10, R9
 	JGE         strip52
 
 stripsDone53:
-	ADDQ      $0x10, R8
+	ADDQ      $0x10, R9
 	JEQ       done55
-	MOVL      $0x0000ffff, R10
-	BZHIL     R8, R10, R10
-	KMOVW     R10, K1
+	MOVL      $0x0000ffff, R11
+	BZHIL     R9, R11, R11
+	KMOVW     R11, K1
 	VMOVUPS.Z (AX), K1, Z1
 	VMOVUPS.Z (CX), K1, Z2
 	VMOVUPS.Z (SI), K1, Z3
+	VMOVUPS.Z (DI), K1, Z4
+	VMOVUPS.Z (R8), K1, Z5
 	XORQ      SI, SI
-	MOVQ      rows+56(FP), R8
+	MOVQ      rows+56(FP), DI
 
 row56:
-	VMOVUPS.Z   (DX)(SI*1), K1, Z4
-	VMOVUPS.Z   (DI)(SI*1), K1, Z5
-	VCMPPS      $0x12, Z0, Z5, K2
-	VMOVAPS     Z0, K2, Z4
-	VMOVUPS.Z   (BX)(SI*1), K1, Z5
-	VSUBPS      Z3, Z5, Z5
-	VADDPS      Z4, Z1, Z1
-	VFMADD231PS Z5, Z4, Z2
-	ADDQ        R9, SI
-	DECQ        R8
+	VMOVUPS.Z   (DX)(SI*1), K1, Z6
+	VMOVUPS.Z   (BX)(SI*1), K1, Z7
+	VMOVAPS     Z5, Z8
+	VFMADD231PS Z4, Z7, Z8
+	VCMPPS      $0x12, Z0, Z8, K2
+	VMOVAPS     Z0, K2, Z6
+	VSUBPS      Z3, Z7, Z7
+	VADDPS      Z6, Z1, Z1
+	VFMADD231PS Z7, Z6, Z2
+	ADDQ        R10, SI
+	DECQ        DI
 	JNE         row56
 	VMOVUPS     Z1, K1, (AX)
 	VMOVUPS     Z2, K1, (CX)
@@ -844,15 +865,15 @@ done55:
 	VZEROUPPER
 	RET
 
-// func NormSumsStoreAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsAddAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·NormSumsStoreAVX512(SB), NOSPLIT, $0-72
-	MOVQ db+8(FP), AX
-	MOVQ dw+16(FP), CX
-	MOVQ gy+24(FP), DX
-	MOVQ x+40(FP), BX
-	MOVQ mean+48(FP), SI
-	MOVQ d+0(FP), DI
+TEXT ·NormSumsAddAVX512(SB), NOSPLIT, $0-72
+	MOVQ d+0(FP), AX
+	MOVQ db+8(FP), CX
+	MOVQ dw+16(FP), DX
+	MOVQ gy+24(FP), BX
+	MOVQ x+40(FP), SI
+	MOVQ mean+48(FP), DI
 	MOVQ cols+64(FP), R8
 	MOVQ R8, R9
 	SHLQ $0x02, R9
@@ -860,63 +881,63 @@ TEXT ·NormSumsStoreAVX512(SB), NOSPLIT, $0-72
 	JLT  stripsDone58
 
 strip57:
-	VMOVUPS (AX), Z0
-	VMOVUPS 64(AX), Z1
-	VMOVUPS 128(AX), Z2
-	VMOVUPS 192(AX), Z3
-	VMOVUPS (CX), Z4
-	VMOVUPS 64(CX), Z5
-	VMOVUPS 128(CX), Z6
-	VMOVUPS 192(CX), Z7
-	VMOVUPS (SI), Z8
-	VMOVUPS 64(SI), Z9
-	VMOVUPS 128(SI), Z10
-	VMOVUPS 192(SI), Z11
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS 128(CX), Z2
+	VMOVUPS 192(CX), Z3
+	VMOVUPS (DX), Z4
+	VMOVUPS 64(DX), Z5
+	VMOVUPS 128(DX), Z6
+	VMOVUPS 192(DX), Z7
+	VMOVUPS (DI), Z8
+	VMOVUPS 64(DI), Z9
+	VMOVUPS 128(DI), Z10
+	VMOVUPS 192(DI), Z11
 	XORQ    R10, R10
 	MOVQ    rows+56(FP), R11
 
 row59:
-	VMOVUPS     (DX)(R10*1), Z12
-	VMOVUPS     Z12, (DI)(R10*1)
-	VMOVUPS     (BX)(R10*1), Z13
+	VMOVUPS     (BX)(R10*1), Z12
+	VMOVUPS     Z12, (AX)(R10*1)
+	VMOVUPS     (SI)(R10*1), Z13
 	VSUBPS      Z8, Z13, Z13
 	VADDPS      Z12, Z0, Z0
 	VFMADD231PS Z13, Z12, Z4
-	VMOVUPS     64(DX)(R10*1), Z12
-	VMOVUPS     Z12, 64(DI)(R10*1)
-	VMOVUPS     64(BX)(R10*1), Z13
+	VMOVUPS     64(BX)(R10*1), Z12
+	VMOVUPS     Z12, 64(AX)(R10*1)
+	VMOVUPS     64(SI)(R10*1), Z13
 	VSUBPS      Z9, Z13, Z13
 	VADDPS      Z12, Z1, Z1
 	VFMADD231PS Z13, Z12, Z5
-	VMOVUPS     128(DX)(R10*1), Z12
-	VMOVUPS     Z12, 128(DI)(R10*1)
-	VMOVUPS     128(BX)(R10*1), Z13
+	VMOVUPS     128(BX)(R10*1), Z12
+	VMOVUPS     Z12, 128(AX)(R10*1)
+	VMOVUPS     128(SI)(R10*1), Z13
 	VSUBPS      Z10, Z13, Z13
 	VADDPS      Z12, Z2, Z2
 	VFMADD231PS Z13, Z12, Z6
-	VMOVUPS     192(DX)(R10*1), Z12
-	VMOVUPS     Z12, 192(DI)(R10*1)
-	VMOVUPS     192(BX)(R10*1), Z13
+	VMOVUPS     192(BX)(R10*1), Z12
+	VMOVUPS     Z12, 192(AX)(R10*1)
+	VMOVUPS     192(SI)(R10*1), Z13
 	VSUBPS      Z11, Z13, Z13
 	VADDPS      Z12, Z3, Z3
 	VFMADD231PS Z13, Z12, Z7
 	ADDQ        R9, R10
 	DECQ        R11
 	JNE         row59
-	VMOVUPS     Z0, (AX)
-	VMOVUPS     Z1, 64(AX)
-	VMOVUPS     Z2, 128(AX)
-	VMOVUPS     Z3, 192(AX)
-	VMOVUPS     Z4, (CX)
-	VMOVUPS     Z5, 64(CX)
-	VMOVUPS     Z6, 128(CX)
-	VMOVUPS     Z7, 192(CX)
-	ADDQ        $+256, DX
+	VMOVUPS     Z0, (CX)
+	VMOVUPS     Z1, 64(CX)
+	VMOVUPS     Z2, 128(CX)
+	VMOVUPS     Z3, 192(CX)
+	VMOVUPS     Z4, (DX)
+	VMOVUPS     Z5, 64(DX)
+	VMOVUPS     Z6, 128(DX)
+	VMOVUPS     Z7, 192(DX)
 	ADDQ        $+256, BX
-	ADDQ        $+256, DI
+	ADDQ        $+256, SI
 	ADDQ        $+256, AX
 	ADDQ        $+256, CX
-	ADDQ        $+256, SI
+	ADDQ        $+256, DX
+	ADDQ        $+256, DI
 	SUBQ        $0x40, R8
 	JGE         strip57
 
@@ -926,30 +947,30 @@ stripsDone58:
 	JLT  stripsDone61
 
 strip60:
-	VMOVUPS (AX), Z0
-	VMOVUPS (CX), Z1
-	VMOVUPS (SI), Z2
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VMOVUPS (DI), Z2
 	XORQ    R10, R10
 	MOVQ    rows+56(FP), R11
 
 row62:
-	VMOVUPS     (DX)(R10*1), Z3
-	VMOVUPS     Z3, (DI)(R10*1)
-	VMOVUPS     (BX)(R10*1), Z4
+	VMOVUPS     (BX)(R10*1), Z3
+	VMOVUPS     Z3, (AX)(R10*1)
+	VMOVUPS     (SI)(R10*1), Z4
 	VSUBPS      Z2, Z4, Z4
 	VADDPS      Z3, Z0, Z0
 	VFMADD231PS Z4, Z3, Z1
 	ADDQ        R9, R10
 	DECQ        R11
 	JNE         row62
-	VMOVUPS     Z0, (AX)
-	VMOVUPS     Z1, (CX)
-	ADDQ        $+64, DX
+	VMOVUPS     Z0, (CX)
+	VMOVUPS     Z1, (DX)
 	ADDQ        $+64, BX
-	ADDQ        $+64, DI
+	ADDQ        $+64, SI
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
-	ADDQ        $+64, SI
+	ADDQ        $+64, DX
+	ADDQ        $+64, DI
 	SUBQ        $0x10, R8
 	JGE         strip60
 
@@ -959,38 +980,38 @@ stripsDone61:
 	MOVL      $0x0000ffff, R10
 	BZHIL     R8, R10, R10
 	KMOVW     R10, K1
-	VMOVUPS.Z (AX), K1, Z0
-	VMOVUPS.Z (CX), K1, Z1
-	VMOVUPS.Z (SI), K1, Z2
-	XORQ      SI, SI
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMOVUPS.Z (DI), K1, Z2
+	XORQ      DI, DI
 	MOVQ      rows+56(FP), R8
 
 row64:
-	VMOVUPS.Z   (DX)(SI*1), K1, Z3
-	VMOVUPS     Z3, K1, (DI)(SI*1)
-	VMOVUPS.Z   (BX)(SI*1), K1, Z4
+	VMOVUPS.Z   (BX)(DI*1), K1, Z3
+	VMOVUPS     Z3, K1, (AX)(DI*1)
+	VMOVUPS.Z   (SI)(DI*1), K1, Z4
 	VSUBPS      Z2, Z4, Z4
 	VADDPS      Z3, Z0, Z0
 	VFMADD231PS Z4, Z3, Z1
-	ADDQ        R9, SI
+	ADDQ        R9, DI
 	DECQ        R8
 	JNE         row64
-	VMOVUPS     Z0, K1, (AX)
-	VMOVUPS     Z1, K1, (CX)
+	VMOVUPS     Z0, K1, (CX)
+	VMOVUPS     Z1, K1, (DX)
 
 done63:
 	VZEROUPPER
 	RET
 
-// func NormSumsStoreReLUAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
+// func NormSumsAddReLUAVX512(d *float32, db *float32, dw *float32, gy *float32, y *float32, x *float32, mean *float32, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·NormSumsStoreReLUAVX512(SB), NOSPLIT, $0-72
-	MOVQ   db+8(FP), AX
-	MOVQ   dw+16(FP), CX
-	MOVQ   gy+24(FP), DX
-	MOVQ   x+40(FP), BX
-	MOVQ   mean+48(FP), SI
-	MOVQ   d+0(FP), DI
+TEXT ·NormSumsAddReLUAVX512(SB), NOSPLIT, $0-72
+	MOVQ   d+0(FP), AX
+	MOVQ   db+8(FP), CX
+	MOVQ   dw+16(FP), DX
+	MOVQ   gy+24(FP), BX
+	MOVQ   x+40(FP), SI
+	MOVQ   mean+48(FP), DI
 	MOVQ   y+32(FP), R8
 	VXORPS Z0, Z0, Z0
 	MOVQ   cols+64(FP), R9
@@ -1000,76 +1021,76 @@ TEXT ·NormSumsStoreReLUAVX512(SB), NOSPLIT, $0-72
 	JLT    stripsDone66
 
 strip65:
-	VMOVUPS (AX), Z1
-	VMOVUPS 64(AX), Z2
-	VMOVUPS 128(AX), Z3
-	VMOVUPS 192(AX), Z4
-	VMOVUPS (CX), Z5
-	VMOVUPS 64(CX), Z6
-	VMOVUPS 128(CX), Z7
-	VMOVUPS 192(CX), Z8
-	VMOVUPS (SI), Z9
-	VMOVUPS 64(SI), Z10
-	VMOVUPS 128(SI), Z11
-	VMOVUPS 192(SI), Z12
+	VMOVUPS (CX), Z1
+	VMOVUPS 64(CX), Z2
+	VMOVUPS 128(CX), Z3
+	VMOVUPS 192(CX), Z4
+	VMOVUPS (DX), Z5
+	VMOVUPS 64(DX), Z6
+	VMOVUPS 128(DX), Z7
+	VMOVUPS 192(DX), Z8
+	VMOVUPS (DI), Z9
+	VMOVUPS 64(DI), Z10
+	VMOVUPS 128(DI), Z11
+	VMOVUPS 192(DI), Z12
 	XORQ    R11, R11
 	MOVQ    rows+56(FP), R12
 
 row67:
-	VMOVUPS     (DX)(R11*1), Z13
+	VMOVUPS     (BX)(R11*1), Z13
 	VMOVUPS     (R8)(R11*1), Z14
 	VCMPPS      $0x12, Z0, Z14, K1
 	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     Z13, (DI)(R11*1)
-	VMOVUPS     (BX)(R11*1), Z14
+	VMOVUPS     Z13, (AX)(R11*1)
+	VMOVUPS     (SI)(R11*1), Z14
 	VSUBPS      Z9, Z14, Z14
 	VADDPS      Z13, Z1, Z1
 	VFMADD231PS Z14, Z13, Z5
-	VMOVUPS     64(DX)(R11*1), Z13
+	VMOVUPS     64(BX)(R11*1), Z13
 	VMOVUPS     64(R8)(R11*1), Z14
 	VCMPPS      $0x12, Z0, Z14, K1
 	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     Z13, 64(DI)(R11*1)
-	VMOVUPS     64(BX)(R11*1), Z14
+	VMOVUPS     Z13, 64(AX)(R11*1)
+	VMOVUPS     64(SI)(R11*1), Z14
 	VSUBPS      Z10, Z14, Z14
 	VADDPS      Z13, Z2, Z2
 	VFMADD231PS Z14, Z13, Z6
-	VMOVUPS     128(DX)(R11*1), Z13
+	VMOVUPS     128(BX)(R11*1), Z13
 	VMOVUPS     128(R8)(R11*1), Z14
 	VCMPPS      $0x12, Z0, Z14, K1
 	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     Z13, 128(DI)(R11*1)
-	VMOVUPS     128(BX)(R11*1), Z14
+	VMOVUPS     Z13, 128(AX)(R11*1)
+	VMOVUPS     128(SI)(R11*1), Z14
 	VSUBPS      Z11, Z14, Z14
 	VADDPS      Z13, Z3, Z3
 	VFMADD231PS Z14, Z13, Z7
-	VMOVUPS     192(DX)(R11*1), Z13
+	VMOVUPS     192(BX)(R11*1), Z13
 	VMOVUPS     192(R8)(R11*1), Z14
 	VCMPPS      $0x12, Z0, Z14, K1
 	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     Z13, 192(DI)(R11*1)
-	VMOVUPS     192(BX)(R11*1), Z14
+	VMOVUPS     Z13, 192(AX)(R11*1)
+	VMOVUPS     192(SI)(R11*1), Z14
 	VSUBPS      Z12, Z14, Z14
 	VADDPS      Z13, Z4, Z4
 	VFMADD231PS Z14, Z13, Z8
 	ADDQ        R10, R11
 	DECQ        R12
 	JNE         row67
-	VMOVUPS     Z1, (AX)
-	VMOVUPS     Z2, 64(AX)
-	VMOVUPS     Z3, 128(AX)
-	VMOVUPS     Z4, 192(AX)
-	VMOVUPS     Z5, (CX)
-	VMOVUPS     Z6, 64(CX)
-	VMOVUPS     Z7, 128(CX)
-	VMOVUPS     Z8, 192(CX)
-	ADDQ        $+256, DX
+	VMOVUPS     Z1, (CX)
+	VMOVUPS     Z2, 64(CX)
+	VMOVUPS     Z3, 128(CX)
+	VMOVUPS     Z4, 192(CX)
+	VMOVUPS     Z5, (DX)
+	VMOVUPS     Z6, 64(DX)
+	VMOVUPS     Z7, 128(DX)
+	VMOVUPS     Z8, 192(DX)
 	ADDQ        $+256, BX
-	ADDQ        $+256, DI
-	ADDQ        $+256, R8
-	ADDQ        $+256, AX
-	ADDQ        $+256, CX
 	ADDQ        $+256, SI
+	ADDQ        $+256, AX
+	ADDQ        $+256, R8
+	ADDQ        $+256, CX
+	ADDQ        $+256, DX
+	ADDQ        $+256, DI
 	SUBQ        $0x40, R9
 	JGE         strip65
 
@@ -1079,34 +1100,34 @@ stripsDone66:
 	JLT  stripsDone69
 
 strip68:
-	VMOVUPS (AX), Z1
-	VMOVUPS (CX), Z2
-	VMOVUPS (SI), Z3
+	VMOVUPS (CX), Z1
+	VMOVUPS (DX), Z2
+	VMOVUPS (DI), Z3
 	XORQ    R11, R11
 	MOVQ    rows+56(FP), R12
 
 row70:
-	VMOVUPS     (DX)(R11*1), Z4
+	VMOVUPS     (BX)(R11*1), Z4
 	VMOVUPS     (R8)(R11*1), Z5
 	VCMPPS      $0x12, Z0, Z5, K1
 	VMOVAPS     Z0, K1, Z4
-	VMOVUPS     Z4, (DI)(R11*1)
-	VMOVUPS     (BX)(R11*1), Z5
+	VMOVUPS     Z4, (AX)(R11*1)
+	VMOVUPS     (SI)(R11*1), Z5
 	VSUBPS      Z3, Z5, Z5
 	VADDPS      Z4, Z1, Z1
 	VFMADD231PS Z5, Z4, Z2
 	ADDQ        R10, R11
 	DECQ        R12
 	JNE         row70
-	VMOVUPS     Z1, (AX)
-	VMOVUPS     Z2, (CX)
-	ADDQ        $+64, DX
+	VMOVUPS     Z1, (CX)
+	VMOVUPS     Z2, (DX)
 	ADDQ        $+64, BX
-	ADDQ        $+64, DI
-	ADDQ        $+64, R8
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
 	ADDQ        $+64, SI
+	ADDQ        $+64, AX
+	ADDQ        $+64, R8
+	ADDQ        $+64, CX
+	ADDQ        $+64, DX
+	ADDQ        $+64, DI
 	SUBQ        $0x10, R9
 	JGE         strip68
 
@@ -1116,42 +1137,42 @@ stripsDone69:
 	MOVL      $0x0000ffff, R11
 	BZHIL     R9, R11, R11
 	KMOVW     R11, K1
-	VMOVUPS.Z (AX), K1, Z1
-	VMOVUPS.Z (CX), K1, Z2
-	VMOVUPS.Z (SI), K1, Z3
-	XORQ      SI, SI
+	VMOVUPS.Z (CX), K1, Z1
+	VMOVUPS.Z (DX), K1, Z2
+	VMOVUPS.Z (DI), K1, Z3
+	XORQ      DI, DI
 	MOVQ      rows+56(FP), R9
 
 row72:
-	VMOVUPS.Z   (DX)(SI*1), K1, Z4
-	VMOVUPS.Z   (R8)(SI*1), K1, Z5
+	VMOVUPS.Z   (BX)(DI*1), K1, Z4
+	VMOVUPS.Z   (R8)(DI*1), K1, Z5
 	VCMPPS      $0x12, Z0, Z5, K2
 	VMOVAPS     Z0, K2, Z4
-	VMOVUPS     Z4, K1, (DI)(SI*1)
-	VMOVUPS.Z   (BX)(SI*1), K1, Z5
+	VMOVUPS     Z4, K1, (AX)(DI*1)
+	VMOVUPS.Z   (SI)(DI*1), K1, Z5
 	VSUBPS      Z3, Z5, Z5
 	VADDPS      Z4, Z1, Z1
 	VFMADD231PS Z5, Z4, Z2
-	ADDQ        R10, SI
+	ADDQ        R10, DI
 	DECQ        R9
 	JNE         row72
-	VMOVUPS     Z1, K1, (AX)
-	VMOVUPS     Z2, K1, (CX)
+	VMOVUPS     Z1, K1, (CX)
+	VMOVUPS     Z2, K1, (DX)
 
 done71:
 	VZEROUPPER
 	RET
 
-// func NormGradAVX512(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
+// func NormGradAVX512(dx *float32, gy *float32, x *float32, a *float32, b *float32, c *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·NormGradAVX512(SB), NOSPLIT, $0-72
+TEXT ·NormGradAVX512(SB), NOSPLIT, $0-80
 	MOVQ dx+0(FP), AX
 	MOVQ gy+8(FP), CX
-	MOVQ x+24(FP), DX
-	MOVQ a+32(FP), BX
-	MOVQ b+40(FP), SI
-	MOVQ c+48(FP), DI
-	MOVQ cols+64(FP), R8
+	MOVQ x+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ b+32(FP), SI
+	MOVQ c+40(FP), DI
+	MOVQ cols+72(FP), R8
 	MOVQ R8, R9
 	SHLQ $0x02, R9
 	SUBQ $0x40, R8
@@ -1171,7 +1192,7 @@ strip73:
 	VMOVUPS 128(DI), Z10
 	VMOVUPS 192(DI), Z11
 	XORQ    R10, R10
-	MOVQ    rows+56(FP), R11
+	MOVQ    rows+64(FP), R11
 
 row75:
 	VMOVUPS     (CX)(R10*1), Z12
@@ -1216,7 +1237,7 @@ strip76:
 	VMOVUPS (SI), Z1
 	VMOVUPS (DI), Z2
 	XORQ    R10, R10
-	MOVQ    rows+56(FP), R11
+	MOVQ    rows+64(FP), R11
 
 row78:
 	VMOVUPS     (CX)(R10*1), Z3
@@ -1246,7 +1267,7 @@ stripsDone77:
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
 	XORQ      BX, BX
-	MOVQ      rows+56(FP), SI
+	MOVQ      rows+64(FP), SI
 
 row80:
 	VMOVUPS.Z   (CX)(BX*1), K1, Z3
@@ -1262,21 +1283,22 @@ done79:
 	VZEROUPPER
 	RET
 
-// func NormGradReLUAVX512(dx *float32, gy *float32, y *float32, x *float32, a *float32, b *float32, c *float32, rows int, cols int)
+// func NormGradReLUAVX512(dx *float32, gy *float32, x *float32, a *float32, b *float32, c *float32, scale *float32, shift *float32, rows int, cols int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·NormGradReLUAVX512(SB), NOSPLIT, $0-72
+TEXT ·NormGradReLUAVX512(SB), NOSPLIT, $0-80
 	MOVQ   dx+0(FP), AX
 	MOVQ   gy+8(FP), CX
-	MOVQ   x+24(FP), DX
-	MOVQ   a+32(FP), BX
-	MOVQ   b+40(FP), SI
-	MOVQ   c+48(FP), DI
-	MOVQ   y+16(FP), R8
+	MOVQ   x+16(FP), DX
+	MOVQ   a+24(FP), BX
+	MOVQ   b+32(FP), SI
+	MOVQ   c+40(FP), DI
+	MOVQ   scale+48(FP), R8
+	MOVQ   shift+56(FP), R9
 	VXORPS Z0, Z0, Z0
-	MOVQ   cols+64(FP), R9
-	MOVQ   R9, R10
-	SHLQ   $0x02, R10
-	SUBQ   $0x40, R9
+	MOVQ   cols+72(FP), R10
+	MOVQ   R10, R11
+	SHLQ   $0x02, R11
+	SUBQ   $0x40, R10
 	JLT    stripsDone82
 
 strip81:
@@ -1292,111 +1314,131 @@ strip81:
 	VMOVUPS 64(DI), Z10
 	VMOVUPS 128(DI), Z11
 	VMOVUPS 192(DI), Z12
-	XORQ    R11, R11
-	MOVQ    rows+56(FP), R12
+	VMOVUPS (R8), Z13
+	VMOVUPS 64(R8), Z14
+	VMOVUPS 128(R8), Z15
+	VMOVUPS 192(R8), Z16
+	VMOVUPS (R9), Z17
+	VMOVUPS 64(R9), Z18
+	VMOVUPS 128(R9), Z19
+	VMOVUPS 192(R9), Z20
+	XORQ    R12, R12
+	MOVQ    rows+64(FP), R13
 
 row83:
-	VMOVUPS     (CX)(R11*1), Z13
-	VMOVUPS     (R8)(R11*1), Z14
-	VCMPPS      $0x12, Z0, Z14, K1
-	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     (DX)(R11*1), Z14
-	VFMADD213PS Z9, Z5, Z14
-	VFMADD231PS Z1, Z13, Z14
-	VMOVUPS     Z14, (AX)(R11*1)
-	VMOVUPS     64(CX)(R11*1), Z13
-	VMOVUPS     64(R8)(R11*1), Z14
-	VCMPPS      $0x12, Z0, Z14, K1
-	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     64(DX)(R11*1), Z14
-	VFMADD213PS Z10, Z6, Z14
-	VFMADD231PS Z2, Z13, Z14
-	VMOVUPS     Z14, 64(AX)(R11*1)
-	VMOVUPS     128(CX)(R11*1), Z13
-	VMOVUPS     128(R8)(R11*1), Z14
-	VCMPPS      $0x12, Z0, Z14, K1
-	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     128(DX)(R11*1), Z14
-	VFMADD213PS Z11, Z7, Z14
-	VFMADD231PS Z3, Z13, Z14
-	VMOVUPS     Z14, 128(AX)(R11*1)
-	VMOVUPS     192(CX)(R11*1), Z13
-	VMOVUPS     192(R8)(R11*1), Z14
-	VCMPPS      $0x12, Z0, Z14, K1
-	VMOVAPS     Z0, K1, Z13
-	VMOVUPS     192(DX)(R11*1), Z14
-	VFMADD213PS Z12, Z8, Z14
-	VFMADD231PS Z4, Z13, Z14
-	VMOVUPS     Z14, 192(AX)(R11*1)
-	ADDQ        R10, R11
-	DECQ        R12
+	VMOVUPS     (CX)(R12*1), Z21
+	VMOVUPS     (DX)(R12*1), Z22
+	VMOVAPS     Z17, Z23
+	VFMADD231PS Z13, Z22, Z23
+	VCMPPS      $0x12, Z0, Z23, K1
+	VMOVAPS     Z0, K1, Z21
+	VFMADD213PS Z9, Z5, Z22
+	VFMADD231PS Z1, Z21, Z22
+	VMOVUPS     Z22, (AX)(R12*1)
+	VMOVUPS     64(CX)(R12*1), Z21
+	VMOVUPS     64(DX)(R12*1), Z22
+	VMOVAPS     Z18, Z23
+	VFMADD231PS Z14, Z22, Z23
+	VCMPPS      $0x12, Z0, Z23, K1
+	VMOVAPS     Z0, K1, Z21
+	VFMADD213PS Z10, Z6, Z22
+	VFMADD231PS Z2, Z21, Z22
+	VMOVUPS     Z22, 64(AX)(R12*1)
+	VMOVUPS     128(CX)(R12*1), Z21
+	VMOVUPS     128(DX)(R12*1), Z22
+	VMOVAPS     Z19, Z23
+	VFMADD231PS Z15, Z22, Z23
+	VCMPPS      $0x12, Z0, Z23, K1
+	VMOVAPS     Z0, K1, Z21
+	VFMADD213PS Z11, Z7, Z22
+	VFMADD231PS Z3, Z21, Z22
+	VMOVUPS     Z22, 128(AX)(R12*1)
+	VMOVUPS     192(CX)(R12*1), Z21
+	VMOVUPS     192(DX)(R12*1), Z22
+	VMOVAPS     Z20, Z23
+	VFMADD231PS Z16, Z22, Z23
+	VCMPPS      $0x12, Z0, Z23, K1
+	VMOVAPS     Z0, K1, Z21
+	VFMADD213PS Z12, Z8, Z22
+	VFMADD231PS Z4, Z21, Z22
+	VMOVUPS     Z22, 192(AX)(R12*1)
+	ADDQ        R11, R12
+	DECQ        R13
 	JNE         row83
 	ADDQ        $+256, AX
 	ADDQ        $+256, CX
 	ADDQ        $+256, DX
-	ADDQ        $+256, R8
 	ADDQ        $+256, BX
 	ADDQ        $+256, SI
 	ADDQ        $+256, DI
-	SUBQ        $0x40, R9
+	ADDQ        $+256, R8
+	ADDQ        $+256, R9
+	SUBQ        $0x40, R10
 	JGE         strip81
 
 stripsDone82:
-	ADDQ $0x40, R9
-	SUBQ $0x10, R9
+	ADDQ $0x40, R10
+	SUBQ $0x10, R10
 	JLT  stripsDone85
 
 strip84:
 	VMOVUPS (BX), Z1
 	VMOVUPS (SI), Z2
 	VMOVUPS (DI), Z3
-	XORQ    R11, R11
-	MOVQ    rows+56(FP), R12
+	VMOVUPS (R8), Z4
+	VMOVUPS (R9), Z5
+	XORQ    R12, R12
+	MOVQ    rows+64(FP), R13
 
 row86:
-	VMOVUPS     (CX)(R11*1), Z4
-	VMOVUPS     (R8)(R11*1), Z5
-	VCMPPS      $0x12, Z0, Z5, K1
-	VMOVAPS     Z0, K1, Z4
-	VMOVUPS     (DX)(R11*1), Z5
-	VFMADD213PS Z3, Z2, Z5
-	VFMADD231PS Z1, Z4, Z5
-	VMOVUPS     Z5, (AX)(R11*1)
-	ADDQ        R10, R11
-	DECQ        R12
+	VMOVUPS     (CX)(R12*1), Z6
+	VMOVUPS     (DX)(R12*1), Z7
+	VMOVAPS     Z5, Z8
+	VFMADD231PS Z4, Z7, Z8
+	VCMPPS      $0x12, Z0, Z8, K1
+	VMOVAPS     Z0, K1, Z6
+	VFMADD213PS Z3, Z2, Z7
+	VFMADD231PS Z1, Z6, Z7
+	VMOVUPS     Z7, (AX)(R12*1)
+	ADDQ        R11, R12
+	DECQ        R13
 	JNE         row86
 	ADDQ        $+64, AX
 	ADDQ        $+64, CX
 	ADDQ        $+64, DX
-	ADDQ        $+64, R8
 	ADDQ        $+64, BX
 	ADDQ        $+64, SI
 	ADDQ        $+64, DI
-	SUBQ        $0x10, R9
+	ADDQ        $+64, R8
+	ADDQ        $+64, R9
+	SUBQ        $0x10, R10
 	JGE         strip84
 
 stripsDone85:
-	ADDQ      $0x10, R9
+	ADDQ      $0x10, R10
 	JEQ       done87
-	MOVL      $0x0000ffff, R11
-	BZHIL     R9, R11, R11
-	KMOVW     R11, K1
+	MOVL      $0x0000ffff, R12
+	BZHIL     R10, R12, R12
+	KMOVW     R12, K1
 	VMOVUPS.Z (BX), K1, Z1
 	VMOVUPS.Z (SI), K1, Z2
 	VMOVUPS.Z (DI), K1, Z3
+	VMOVUPS.Z (R8), K1, Z4
+	VMOVUPS.Z (R9), K1, Z5
 	XORQ      BX, BX
-	MOVQ      rows+56(FP), SI
+	MOVQ      rows+64(FP), SI
 
 row88:
-	VMOVUPS.Z   (CX)(BX*1), K1, Z4
-	VMOVUPS.Z   (R8)(BX*1), K1, Z5
-	VCMPPS      $0x12, Z0, Z5, K2
-	VMOVAPS     Z0, K2, Z4
-	VMOVUPS.Z   (DX)(BX*1), K1, Z5
-	VFMADD213PS Z3, Z2, Z5
-	VFMADD231PS Z1, Z4, Z5
-	VMOVUPS     Z5, K1, (AX)(BX*1)
-	ADDQ        R10, BX
+	VMOVUPS.Z   (CX)(BX*1), K1, Z6
+	VMOVUPS.Z   (DX)(BX*1), K1, Z7
+	VMOVAPS     Z5, Z8
+	VFMADD231PS Z4, Z7, Z8
+	VCMPPS      $0x12, Z0, Z8, K2
+	VMOVAPS     Z0, K2, Z6
+	VFMADD213PS Z3, Z2, Z7
+	VFMADD231PS Z1, Z6, Z7
+	VMOVUPS     Z7, K1, (AX)(BX*1)
+	ADDQ        R11, BX
 	DECQ        SI
 	JNE         row88
 

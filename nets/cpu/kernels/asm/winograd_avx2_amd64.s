@@ -322,7 +322,7 @@ TEXT ·WinogradOutputAVX2(SB), NOSPLIT, $8-56
 	MOVQ plane+24(FP), R8
 	SHLQ $0x02, R8
 	LEAQ (R8)(R8*2), R9
-	SUBQ $0x08, BX
+	SUBQ $0x10, BX
 	JLT  stripsDone18
 
 strip17:
@@ -365,13 +365,49 @@ tile19:
 	VSUBPS  Y6, Y2, Y2
 	VMOVUPS Y0, (R15)
 	VMOVUPS Y2, (R15)(DI*1)
-	LEAQ    (R15)(DI*2), R15
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y5, Y1, Y1
 	VSUBPS  Y5, Y3, Y3
 	VSUBPS  Y7, Y3, Y3
 	VMOVUPS Y1, (BP)
 	VMOVUPS Y3, (BP)(DI*1)
+	VMOVUPS 32(R11), Y0
+	VMOVUPS 32(R12), Y1
+	VADDPS  Y1, Y0, Y0
+	VADDPS  32(R13), Y0, Y0
+	VSUBPS  32(R13), Y1, Y1
+	VSUBPS  32(R14), Y1, Y1
+	VMOVUPS 32(R11)(R8*1), Y2
+	VMOVUPS 32(R12)(R8*1), Y3
+	VADDPS  Y3, Y2, Y2
+	VADDPS  32(R13)(R8*1), Y2, Y2
+	VSUBPS  32(R13)(R8*1), Y3, Y3
+	VSUBPS  32(R14)(R8*1), Y3, Y3
+	VMOVUPS 32(R11)(R8*2), Y4
+	VMOVUPS 32(R12)(R8*2), Y5
+	VADDPS  Y5, Y4, Y4
+	VADDPS  32(R13)(R8*2), Y4, Y4
+	VSUBPS  32(R13)(R8*2), Y5, Y5
+	VSUBPS  32(R14)(R8*2), Y5, Y5
+	VMOVUPS 32(R11)(R9*1), Y6
+	VMOVUPS 32(R12)(R9*1), Y7
+	VADDPS  Y7, Y6, Y6
+	VADDPS  32(R13)(R9*1), Y6, Y6
+	VSUBPS  32(R13)(R9*1), Y7, Y7
+	VSUBPS  32(R14)(R9*1), Y7, Y7
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y4, Y2, Y2
+	VSUBPS  Y6, Y2, Y2
+	VMOVUPS Y0, 32(R15)
+	VMOVUPS Y2, 32(R15)(DI*1)
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y5, Y3, Y3
+	VSUBPS  Y7, Y3, Y3
+	VMOVUPS Y1, 32(BP)
+	VMOVUPS Y3, 32(BP)(DI*1)
+	LEAQ    (R15)(DI*2), R15
 	LEAQ    (BP)(DI*2), BP
 	ADDQ    SI, R11
 	ADDQ    SI, R12
@@ -379,15 +415,80 @@ tile19:
 	ADDQ    SI, R14
 	DECQ    R10
 	JNE     tile19
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	ADDQ    $+64, DX
+	SUBQ    $0x10, BX
+	JGE     strip17
+
+stripsDone18:
+	ADDQ $0x10, BX
+	SUBQ $0x08, BX
+	JLT  stripsDone21
+
+strip20:
+	MOVQ DX, R11
+	LEAQ (R11)(R8*4), R12
+	LEAQ (R12)(R8*4), R13
+	LEAQ (R13)(R8*4), R14
+	MOVQ tiles+40(FP), R10
+	MOVQ AX, R15
+	MOVQ CX, BP
+
+tile22:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VADDPS  Y1, Y0, Y0
+	VADDPS  (R13), Y0, Y0
+	VSUBPS  (R13), Y1, Y1
+	VSUBPS  (R14), Y1, Y1
+	VMOVUPS (R11)(R8*1), Y2
+	VMOVUPS (R12)(R8*1), Y3
+	VADDPS  Y3, Y2, Y2
+	VADDPS  (R13)(R8*1), Y2, Y2
+	VSUBPS  (R13)(R8*1), Y3, Y3
+	VSUBPS  (R14)(R8*1), Y3, Y3
+	VMOVUPS (R11)(R8*2), Y4
+	VMOVUPS (R12)(R8*2), Y5
+	VADDPS  Y5, Y4, Y4
+	VADDPS  (R13)(R8*2), Y4, Y4
+	VSUBPS  (R13)(R8*2), Y5, Y5
+	VSUBPS  (R14)(R8*2), Y5, Y5
+	VMOVUPS (R11)(R9*1), Y6
+	VMOVUPS (R12)(R9*1), Y7
+	VADDPS  Y7, Y6, Y6
+	VADDPS  (R13)(R9*1), Y6, Y6
+	VSUBPS  (R13)(R9*1), Y7, Y7
+	VSUBPS  (R14)(R9*1), Y7, Y7
+	VADDPS  Y2, Y0, Y0
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y4, Y2, Y2
+	VSUBPS  Y6, Y2, Y2
+	VMOVUPS Y0, (R15)
+	VMOVUPS Y2, (R15)(DI*1)
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y5, Y3, Y3
+	VSUBPS  Y7, Y3, Y3
+	VMOVUPS Y1, (BP)
+	VMOVUPS Y3, (BP)(DI*1)
+	LEAQ    (R15)(DI*2), R15
+	LEAQ    (BP)(DI*2), BP
+	ADDQ    SI, R11
+	ADDQ    SI, R12
+	ADDQ    SI, R13
+	ADDQ    SI, R14
+	DECQ    R10
+	JNE     tile22
 	ADDQ    $+32, AX
 	ADDQ    $+32, CX
 	ADDQ    $+32, DX
 	SUBQ    $0x08, BX
-	JGE     strip17
+	JGE     strip20
 
-stripsDone18:
+stripsDone21:
 	ADDQ    $0x08, BX
-	JEQ     done20
+	JEQ     done23
 	LEAQ    lanes<>+0(SB), R10
 	NEGQ    BX
 	VMOVDQU 32(R10)(BX*4), Y0
@@ -398,7 +499,7 @@ stripsDone18:
 	MOVQ    tiles+40(FP), DX
 	MOVQ    CX, CX
 
-tile21:
+tile24:
 	VMASKMOVPS (BX), Y0, Y1
 	VMASKMOVPS (R10), Y0, Y2
 	VADDPS     Y2, Y1, Y1
@@ -441,22 +542,22 @@ tile21:
 	VSUBPS     Y7, Y3, Y3
 	VMASKMOVPS Y1, Y0, (AX)
 	VMASKMOVPS Y3, Y0, (AX)(DI*1)
-	LEAQ       (AX)(DI*2), AX
 	VADDPS     Y4, Y2, Y2
 	VADDPS     Y6, Y2, Y2
 	VSUBPS     Y6, Y4, Y4
 	VSUBPS     Y8, Y4, Y4
 	VMASKMOVPS Y2, Y0, (CX)
 	VMASKMOVPS Y4, Y0, (CX)(DI*1)
+	LEAQ       (AX)(DI*2), AX
 	LEAQ       (CX)(DI*2), CX
 	ADDQ       SI, BX
 	ADDQ       SI, R10
 	ADDQ       SI, R11
 	ADDQ       SI, R12
 	DECQ       DX
-	JNE        tile21
+	JNE        tile24
 
-done20:
+done23:
 	VZEROUPPER
 	RET
 
@@ -480,14 +581,14 @@ TEXT ·WinogradWeightsAVX2(SB), NOSPLIT, $0-56
 	SHLQ         $0x02, R9
 	LEAQ         (R9)(R9*2), R10
 	SUBQ         $0x08, DX
-	JLT          stripsDone23
+	JLT          stripsDone26
 
-strip22:
+strip25:
 	MOVQ CX, R11
 	MOVQ AX, R12
 	MOVQ rows+40(FP), R13
 
-row24:
+row27:
 	MOVQ    R11, R14
 	VMOVUPS (R14), Y1
 	VMOVUPS (R14)(R9*1), Y2
@@ -563,22 +664,22 @@ row24:
 	ADDQ    SI, R11
 	ADDQ    BX, R12
 	DECQ    R13
-	JNE     row24
+	JNE     row27
 	ADDQ    $+32, AX
 	ADDQ    $+32, CX
 	SUBQ    $0x08, DX
-	JGE     strip22
+	JGE     strip25
 
-stripsDone23:
+stripsDone26:
 	ADDQ    $0x08, DX
-	JEQ     done25
+	JEQ     done28
 	LEAQ    lanes<>+0(SB), R11
 	NEGQ    DX
 	VMOVDQU 32(R11)(DX*4), Y1
 	MOVQ    AX, AX
 	MOVQ    rows+40(FP), DX
 
-row26:
+row29:
 	MOVQ       CX, R11
 	VMASKMOVPS (R11), Y1, Y2
 	VMASKMOVPS (R11)(R9*1), Y1, Y3
@@ -654,9 +755,9 @@ row26:
 	ADDQ       SI, CX
 	ADDQ       BX, AX
 	DECQ       DX
-	JNE        row26
+	JNE        row29
 
-done25:
+done28:
 	VZEROUPPER
 	RET
 
@@ -676,9 +777,9 @@ TEXT ·WinogradWeightsGradAVX2(SB), NOSPLIT, $0-40
 	SHLQ         $0x02, DI
 	LEAQ         (DI)(DI*2), R8
 	SUBQ         $0x08, DX
-	JLT          stripsDone28
+	JLT          stripsDone31
 
-strip27:
+strip30:
 	MOVQ    CX, R9
 	VMOVUPS (R9), Y1
 	LEAQ    (R9)(DI*4), R9
@@ -776,11 +877,11 @@ strip27:
 	ADDQ    $+32, AX
 	ADDQ    $+32, CX
 	SUBQ    $0x08, DX
-	JGE     strip27
+	JGE     strip30
 
-stripsDone28:
+stripsDone31:
 	ADDQ       $0x08, DX
-	JEQ        done29
+	JEQ        done32
 	LEAQ       lanes<>+0(SB), R9
 	NEGQ       DX
 	VMOVDQU    32(R9)(DX*4), Y1
@@ -879,6 +980,6 @@ stripsDone28:
 	VMASKMOVPS Y10, Y1, (DX)(BX*2)
 	ADDQ       SI, DX
 
-done29:
+done32:
 	VZEROUPPER
 	RET

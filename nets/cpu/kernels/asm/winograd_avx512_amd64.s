@@ -304,7 +304,7 @@ TEXT ·WinogradOutputAVX512(SB), NOSPLIT, $8-56
 	MOVQ plane+24(FP), R8
 	SHLQ $0x02, R8
 	LEAQ (R8)(R8*2), R9
-	SUBQ $0x10, BX
+	SUBQ $0x20, BX
 	JLT  stripsDone18
 
 strip17:
@@ -347,13 +347,49 @@ tile19:
 	VSUBPS  Z6, Z2, Z2
 	VMOVUPS Z0, (R15)
 	VMOVUPS Z2, (R15)(DI*1)
-	LEAQ    (R15)(DI*2), R15
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z5, Z1, Z1
 	VSUBPS  Z5, Z3, Z3
 	VSUBPS  Z7, Z3, Z3
 	VMOVUPS Z1, (BP)
 	VMOVUPS Z3, (BP)(DI*1)
+	VMOVUPS 64(R11), Z0
+	VMOVUPS 64(R12), Z1
+	VADDPS  Z1, Z0, Z0
+	VADDPS  64(R13), Z0, Z0
+	VSUBPS  64(R13), Z1, Z1
+	VSUBPS  64(R14), Z1, Z1
+	VMOVUPS 64(R11)(R8*1), Z2
+	VMOVUPS 64(R12)(R8*1), Z3
+	VADDPS  Z3, Z2, Z2
+	VADDPS  64(R13)(R8*1), Z2, Z2
+	VSUBPS  64(R13)(R8*1), Z3, Z3
+	VSUBPS  64(R14)(R8*1), Z3, Z3
+	VMOVUPS 64(R11)(R8*2), Z4
+	VMOVUPS 64(R12)(R8*2), Z5
+	VADDPS  Z5, Z4, Z4
+	VADDPS  64(R13)(R8*2), Z4, Z4
+	VSUBPS  64(R13)(R8*2), Z5, Z5
+	VSUBPS  64(R14)(R8*2), Z5, Z5
+	VMOVUPS 64(R11)(R9*1), Z6
+	VMOVUPS 64(R12)(R9*1), Z7
+	VADDPS  Z7, Z6, Z6
+	VADDPS  64(R13)(R9*1), Z6, Z6
+	VSUBPS  64(R13)(R9*1), Z7, Z7
+	VSUBPS  64(R14)(R9*1), Z7, Z7
+	VADDPS  Z2, Z0, Z0
+	VADDPS  Z4, Z0, Z0
+	VSUBPS  Z4, Z2, Z2
+	VSUBPS  Z6, Z2, Z2
+	VMOVUPS Z0, 64(R15)
+	VMOVUPS Z2, 64(R15)(DI*1)
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z5, Z1, Z1
+	VSUBPS  Z5, Z3, Z3
+	VSUBPS  Z7, Z3, Z3
+	VMOVUPS Z1, 64(BP)
+	VMOVUPS Z3, 64(BP)(DI*1)
+	LEAQ    (R15)(DI*2), R15
 	LEAQ    (BP)(DI*2), BP
 	ADDQ    SI, R11
 	ADDQ    SI, R12
@@ -361,15 +397,80 @@ tile19:
 	ADDQ    SI, R14
 	DECQ    R10
 	JNE     tile19
+	ADDQ    $+128, AX
+	ADDQ    $+128, CX
+	ADDQ    $+128, DX
+	SUBQ    $0x20, BX
+	JGE     strip17
+
+stripsDone18:
+	ADDQ $0x20, BX
+	SUBQ $0x10, BX
+	JLT  stripsDone21
+
+strip20:
+	MOVQ DX, R11
+	LEAQ (R11)(R8*4), R12
+	LEAQ (R12)(R8*4), R13
+	LEAQ (R13)(R8*4), R14
+	MOVQ tiles+40(FP), R10
+	MOVQ AX, R15
+	MOVQ CX, BP
+
+tile22:
+	VMOVUPS (R11), Z0
+	VMOVUPS (R12), Z1
+	VADDPS  Z1, Z0, Z0
+	VADDPS  (R13), Z0, Z0
+	VSUBPS  (R13), Z1, Z1
+	VSUBPS  (R14), Z1, Z1
+	VMOVUPS (R11)(R8*1), Z2
+	VMOVUPS (R12)(R8*1), Z3
+	VADDPS  Z3, Z2, Z2
+	VADDPS  (R13)(R8*1), Z2, Z2
+	VSUBPS  (R13)(R8*1), Z3, Z3
+	VSUBPS  (R14)(R8*1), Z3, Z3
+	VMOVUPS (R11)(R8*2), Z4
+	VMOVUPS (R12)(R8*2), Z5
+	VADDPS  Z5, Z4, Z4
+	VADDPS  (R13)(R8*2), Z4, Z4
+	VSUBPS  (R13)(R8*2), Z5, Z5
+	VSUBPS  (R14)(R8*2), Z5, Z5
+	VMOVUPS (R11)(R9*1), Z6
+	VMOVUPS (R12)(R9*1), Z7
+	VADDPS  Z7, Z6, Z6
+	VADDPS  (R13)(R9*1), Z6, Z6
+	VSUBPS  (R13)(R9*1), Z7, Z7
+	VSUBPS  (R14)(R9*1), Z7, Z7
+	VADDPS  Z2, Z0, Z0
+	VADDPS  Z4, Z0, Z0
+	VSUBPS  Z4, Z2, Z2
+	VSUBPS  Z6, Z2, Z2
+	VMOVUPS Z0, (R15)
+	VMOVUPS Z2, (R15)(DI*1)
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z5, Z1, Z1
+	VSUBPS  Z5, Z3, Z3
+	VSUBPS  Z7, Z3, Z3
+	VMOVUPS Z1, (BP)
+	VMOVUPS Z3, (BP)(DI*1)
+	LEAQ    (R15)(DI*2), R15
+	LEAQ    (BP)(DI*2), BP
+	ADDQ    SI, R11
+	ADDQ    SI, R12
+	ADDQ    SI, R13
+	ADDQ    SI, R14
+	DECQ    R10
+	JNE     tile22
 	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 	ADDQ    $+64, DX
 	SUBQ    $0x10, BX
-	JGE     strip17
+	JGE     strip20
 
-stripsDone18:
+stripsDone21:
 	ADDQ  $0x10, BX
-	JEQ   done20
+	JEQ   done23
 	MOVL  $0x0000ffff, R10
 	BZHIL BX, R10, R10
 	KMOVW R10, K1
@@ -380,7 +481,7 @@ stripsDone18:
 	MOVQ  tiles+40(FP), DX
 	MOVQ  CX, CX
 
-tile21:
+tile24:
 	VMOVUPS.Z (BX), K1, Z0
 	VMOVUPS.Z (R10), K1, Z1
 	VADDPS    Z1, Z0, Z0
@@ -423,22 +524,22 @@ tile21:
 	VSUBPS    Z6, Z2, Z2
 	VMOVUPS   Z0, K1, (AX)
 	VMOVUPS   Z2, K1, (AX)(DI*1)
-	LEAQ      (AX)(DI*2), AX
 	VADDPS    Z3, Z1, Z1
 	VADDPS    Z5, Z1, Z1
 	VSUBPS    Z5, Z3, Z3
 	VSUBPS    Z7, Z3, Z3
 	VMOVUPS   Z1, K1, (CX)
 	VMOVUPS   Z3, K1, (CX)(DI*1)
+	LEAQ      (AX)(DI*2), AX
 	LEAQ      (CX)(DI*2), CX
 	ADDQ      SI, BX
 	ADDQ      SI, R10
 	ADDQ      SI, R11
 	ADDQ      SI, R12
 	DECQ      DX
-	JNE       tile21
+	JNE       tile24
 
-done20:
+done23:
 	VZEROUPPER
 	RET
 
@@ -461,14 +562,14 @@ TEXT ·WinogradWeightsAVX512(SB), NOSPLIT, $0-56
 	SHLQ         $0x02, R9
 	LEAQ         (R9)(R9*2), R10
 	SUBQ         $0x10, DX
-	JLT          stripsDone23
+	JLT          stripsDone26
 
-strip22:
+strip25:
 	MOVQ CX, R11
 	MOVQ AX, R12
 	MOVQ rows+40(FP), R13
 
-row24:
+row27:
 	MOVQ    R11, R14
 	VMOVUPS (R14), Z1
 	VMOVUPS (R14)(R9*1), Z2
@@ -544,22 +645,22 @@ row24:
 	ADDQ    SI, R11
 	ADDQ    BX, R12
 	DECQ    R13
-	JNE     row24
+	JNE     row27
 	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 	SUBQ    $0x10, DX
-	JGE     strip22
+	JGE     strip25
 
-stripsDone23:
+stripsDone26:
 	ADDQ  $0x10, DX
-	JEQ   done25
+	JEQ   done28
 	MOVL  $0x0000ffff, R11
 	BZHIL DX, R11, R11
 	KMOVW R11, K1
 	MOVQ  AX, AX
 	MOVQ  rows+40(FP), DX
 
-row26:
+row29:
 	MOVQ      CX, R11
 	VMOVUPS.Z (R11), K1, Z1
 	VMOVUPS.Z (R11)(R9*1), K1, Z2
@@ -635,9 +736,9 @@ row26:
 	ADDQ      SI, CX
 	ADDQ      BX, AX
 	DECQ      DX
-	JNE       row26
+	JNE       row29
 
-done25:
+done28:
 	VZEROUPPER
 	RET
 
@@ -656,9 +757,9 @@ TEXT ·WinogradWeightsGradAVX512(SB), NOSPLIT, $0-40
 	SHLQ         $0x02, DI
 	LEAQ         (DI)(DI*2), R8
 	SUBQ         $0x10, DX
-	JLT          stripsDone28
+	JLT          stripsDone31
 
-strip27:
+strip30:
 	MOVQ    CX, R9
 	VMOVUPS (R9), Z1
 	LEAQ    (R9)(DI*4), R9
@@ -756,11 +857,11 @@ strip27:
 	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 	SUBQ    $0x10, DX
-	JGE     strip27
+	JGE     strip30
 
-stripsDone28:
+stripsDone31:
 	ADDQ      $0x10, DX
-	JEQ       done29
+	JEQ       done32
 	MOVL      $0x0000ffff, R9
 	BZHIL     DX, R9, R9
 	KMOVW     R9, K1
@@ -859,6 +960,6 @@ stripsDone28:
 	VMOVUPS   Z9, K1, (DX)(BX*2)
 	ADDQ      SI, DX
 
-done29:
+done32:
 	VZEROUPPER
 	RET

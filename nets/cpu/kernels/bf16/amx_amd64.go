@@ -21,11 +21,12 @@ func (amx) Name() string { return "amx" }
 
 func (k amx) Bytes() int { return 2 * parts(k.split) }
 
-func (k amx) NewOperand(n int) (o Operand[float32]) {
+func (k amx) NewOperand(n int) Operand[float32] {
+	var of formats[float32]
 	for part := range parts(k.split) {
-		o.narrow[part] = make([]uint16, n+Depth)
+		of.narrow[part] = make([]uint16, n+Depth)
 	}
-	return o
+	return newOperand(of, n+Depth)
 }
 
 func (k amx) Round(dst Operand[float32], src []float32) {
@@ -33,7 +34,7 @@ func (k amx) Round(dst Operand[float32], src []float32) {
 	if n == 0 {
 		return
 	}
-	high, low := dst.narrow[0], dst.narrow[1]
+	high, low := dst.narrow()[0], dst.narrow()[1]
 	_ = high[n-1]
 	if !k.split {
 		asm.RoundAMX(&high[0], &src[0], n)
@@ -45,9 +46,9 @@ func (k amx) Round(dst Operand[float32], src []float32) {
 
 func (k amx) Transpose(dst Operand[float32], ldDst int, src []float32, ldSrc, rows, cols int) {
 	checkTranspose(dst, ldDst, src, ldSrc, rows, cols)
-	asm.TransposeRoundAMX(&dst.narrow[0][0], ldDst, &src[0], ldSrc, rows, cols)
+	asm.TransposeRoundAMX(&dst.narrow()[0][0], ldDst, &src[0], ldSrc, rows, cols)
 	if k.split {
-		asm.TransposeLowAMX(&dst.narrow[1][0], ldDst, &src[0], ldSrc, rows, cols)
+		asm.TransposeLowAMX(&dst.narrow()[1][0], ldDst, &src[0], ldSrc, rows, cols)
 	}
 }
 
@@ -57,16 +58,16 @@ func (k amx) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded in
 	}
 	if rows > 0 && cols > 0 {
 		for part := range parts(k.split) {
-			_ = dst.narrow[part][padded*cols-1]
+			_ = dst.narrow()[part][padded*cols-1]
 		}
 		if rows > 1 && ld < cols {
 			panic(fmt.Sprintf("bf16: pack: rows of %d numbers %d apart: want rows that do not overlap", cols, ld))
 		}
 		_ = src[(rows-1)*ld+cols-1]
 		if k.split {
-			asm.PackSplitAMX(&dst.narrow[0][0], &dst.narrow[1][0], &src[0], ld, rows, cols)
+			asm.PackSplitAMX(&dst.narrow()[0][0], &dst.narrow()[1][0], &src[0], ld, rows, cols)
 		} else {
-			asm.PackAMX(&dst.narrow[0][0], &src[0], ld, rows, cols)
+			asm.PackAMX(&dst.narrow()[0][0], &src[0], ld, rows, cols)
 		}
 	}
 	packed := (rows + rows%2) * cols
@@ -86,8 +87,8 @@ func (k amx) Multiply(p *Product[float32]) {
 		CRow: wide * p.CRow, Acc: p.Acc,
 	}
 	if k.split {
-		t.ALow = distance(p.A.narrow[0], p.A.narrow[1])
-		t.BLow = distance(p.B.narrow[0], p.B.narrow[1])
+		t.ALow = distance(p.A.narrow()[0], p.A.narrow()[1])
+		t.BLow = distance(p.B.narrow()[0], p.B.narrow()[1])
 	}
 	rows, tiles, smaller := asm.Cut(p.M, tileRows)
 	k.tiles(&t, p, 0, rows, tiles)
@@ -137,7 +138,7 @@ func (k amx) tiles(t *asm.Tiles, p *Product[float32], first, rows, n int) {
 // multiply computes the first n tiles of a list. It calls the assembly by name: through a func value, t and list would
 // escape to the heap.
 func (k amx) multiply(t *asm.Tiles, p *Product[float32], list *asm.TileAt, n int, wide bool) {
-	a, b, c := &p.A.narrow[0][0], &p.B.narrow[0][0], &p.C[0]
+	a, b, c := &p.A.narrow()[0][0], &p.B.narrow()[0][0], &p.C[0]
 	switch {
 	case wide && k.split:
 		asm.ProductSplitWideAMX(t, a, b, c, list, n)
@@ -161,13 +162,13 @@ func (k amx) Unpool(pairsTop, pairsBottom, rowsTop, rowsBottom Operand[float32],
 	var to [2]asm.Unpooled
 	for part := range parts(k.split) {
 		for i, o := range [2]Operand[float32]{pairsTop, pairsBottom} {
-			_ = o.narrow[part][2*len(gy)-1]
-			to[part].Pairs[i] = &o.narrow[part][0]
+			_ = o.narrow()[part][2*len(gy)-1]
+			to[part].Pairs[i] = &o.narrow()[part][0]
 		}
 		if rowsTop.Len()+rowsBottom.Len() > 0 {
 			for i, o := range [2]Operand[float32]{rowsTop, rowsBottom} {
-				_ = o.narrow[part][2*len(gy)-1]
-				to[part].Rows[i] = &o.narrow[part][0]
+				_ = o.narrow()[part][2*len(gy)-1]
+				to[part].Rows[i] = &o.narrow()[part][0]
 			}
 		}
 	}

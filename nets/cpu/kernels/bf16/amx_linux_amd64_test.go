@@ -79,7 +79,7 @@ func TestAMXRoundEvery(t *testing.T) {
 		amx{split}.Round(got, x)
 		wantNarrow(t, "numbers with every upper half", got.First(len(x)), want, len(x), identity)
 		for part := range parts(split) {
-			for i, v := range got.narrow[part][len(x):] {
+			for i, v := range got.narrow()[part][len(x):] {
 				if v != 0 {
 					t.Errorf("wrote %#x at %d, behind the result", v, len(x)+i)
 				}

@@ -57,7 +57,8 @@ func (d dots) transpose(dst, low []uint32, ldDst int, src []float32, ldSrc, rows
 
 // multiply goes through the columns two registers at a time, as the products of float32 do.
 func (dots) multiply(p *Product[float32]) {
-	t, a, b := described(p, p.A.pairs, p.B.pairs), p.A.pairs[0], p.B.pairs[0]
+	partsA, partsB := p.A.pairs(), p.B.pairs()
+	t, a, b := described(p, &partsA, &partsB), partsA[0], partsB[0]
 	const lanes, half, tall = 16, 8, 4
 	most, tail := tall, p.N-lanes // tail: the columns in the last register
 	if tail <= 0 {

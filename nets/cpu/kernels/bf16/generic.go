@@ -18,32 +18,35 @@ func (g generic[T]) Bytes() int { return parts(g.split) * int(unsafe.Sizeof(T(0)
 func (g generic[T]) NewOperand(n int) Operand[T] { return newWide[T](n+Depth, g.split) }
 
 // put sets element i of an operand to x.
-func put[T Float](dst Operand[T], i int, x T) {
+func put[T Float](dst [2][]T, i int, x T) {
 	high := round(x)
-	dst.wide[0][i] = high
-	if dst.wide[1] != nil {
-		dst.wide[1][i] = round(x - high)
+	dst[0][i] = high
+	if dst[1] != nil {
+		dst[1][i] = round(x - high)
 	}
 }
 
 func (generic[T]) Round(dst Operand[T], src []T) {
+	to := dst.wide()
 	for i, v := range src {
-		put(dst, i, v)
+		put(to, i, v)
 	}
 }
 
 func (generic[T]) Transpose(dst Operand[T], ldDst int, src []T, ldSrc, rows, cols int) {
+	to := dst.wide()
 	for i := range rows {
 		for j, v := range src[i*ldSrc:][:cols] {
-			put(dst, j*ldDst+i, v)
+			put(to, j*ldDst+i, v)
 		}
 	}
 }
 
 func (generic[T]) Pack(dst Operand[T], src []T, ld, rows, cols, padded int) {
+	to := dst.wide()
 	for i := range rows {
 		for j, v := range src[i*ld:][:cols] {
-			put(dst, i*cols+j, v)
+			put(to, i*cols+j, v)
 		}
 	}
 	dst.From(rows * cols).First((padded - rows) * cols).Clear()
@@ -51,8 +54,9 @@ func (generic[T]) Pack(dst Operand[T], src []T, ld, rows, cols, padded int) {
 
 func (g generic[T]) Multiply(p *Product[T]) {
 	p.check()
-	p.eachChunk(g.split, func(c []T, partA, a, partB, b int) {
-		addChunk(c, p.A.wide[partA][a:][:p.Size], p.B.wide[partB][b:])
+	a, b := p.A.wide(), p.B.wide()
+	p.eachChunk(g.split, func(c []T, partA, atA, partB, atB int) {
+		addChunk(c, a[partA][atA:][:p.Size], b[partB][atB:])
 	})
 }
 

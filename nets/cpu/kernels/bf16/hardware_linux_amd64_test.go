@@ -42,7 +42,7 @@ func TestAMXEmulator(t *testing.T) {
 			M: m, N: n, Segs: 1, Chunks: 1, Size: 2 * pairs, Runs: 1, ARow: 2 * pairs, CRow: n, Acc: true,
 		}
 		p.A, p.B = k.NewOperand(m*2*pairs), k.NewOperand(2*pairs*n)
-		for _, x := range [][]uint16{p.A.narrow[0], p.B.narrow[0]} {
+		for _, x := range [][]uint16{p.A.narrow()[0], p.B.narrow()[0]} {
 			for j := range x {
 				switch x[j] = uint16(r.Uint32()); i % 3 { // any bfloat16, NaN and subnormal numbers among them
 				case 1: // sums near the subnormal numbers
@@ -55,17 +55,17 @@ func TestAMXEmulator(t *testing.T) {
 		p.C = bits(r, m*n, 20)
 		before := slices.Clone(p.C)
 		emulated, plain := slices.Clone(p.C), p
-		tiles.Multiply(emulated, p.A.narrow[0], p.B.narrow[0], m, n, pairs)
+		tiles.Multiply(emulated, p.A.narrow()[0], p.B.narrow()[0], m, n, pairs)
 		k.Multiply(&p)
 		wantBits(t, "C", p.C, emulated)
 		// The same operands as float32, with the rows of B one by one.
 		plain.A, plain.B = newWide[float32](m*2*pairs, false), newWide[float32](2*pairs*n, false)
-		for j := range plain.A.wide[0] {
-			plain.A.wide[0][j] = widen(p.A.narrow[0][j])
+		for j := range plain.A.wide()[0] {
+			plain.A.wide()[0][j] = widen(p.A.narrow()[0][j])
 		}
 		for q := range 2 * pairs {
 			for j := range n {
-				plain.B.wide[0][q*n+j] = widen(p.B.narrow[0][q/2*2*n+2*j+q%2])
+				plain.B.wide()[0][q*n+j] = widen(p.B.narrow()[0][q/2*2*n+2*j+q%2])
 			}
 		}
 		plain.C = before

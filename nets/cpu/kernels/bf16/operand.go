@@ -1,42 +1,61 @@
 package bf16
 
+import "fmt"
+
 // Operand is a matrix of rounded numbers: one operand of a product. Every variant has a format of its own, and
 // [Kernels.NewOperand] allocates it; the other methods of [Kernels] write it. Positions count elements in all formats.
 //
 // With bf16x3 an operand has a second part, low: what rounding to the first part leaves, rounded in turn.
 type Operand[T Float] struct {
+	of    *formats[T]
+	at, n int
+}
+
+// formats is the memory of an operand, in one of the formats.
+type formats[T Float] struct {
 	narrow [2][]uint16 // the upper halves of float32: the format of AMX
 	pairs  [2][]uint32 // an upper half, and below it that of the element two terms on: the format of AVX512_BF16
 	wide   [2][]T      // rounded, but stored as T: the format of all other variants
 }
 
-// From returns the operand from element i on.
-func (o Operand[T]) From(i int) Operand[T] {
-	for part := range 2 {
-		o.narrow[part] = behind(o.narrow[part], i)
-		o.pairs[part] = behind(o.pairs[part], i)
-		o.wide[part] = behind(o.wide[part], i)
+// newOperand returns an operand that begins with the given memory, n elements in one format.
+func newOperand[T Float](of formats[T], n int) Operand[T] { return Operand[T]{&of, 0, n} }
+
+// Both parts of the operand in each of the formats, nil in those that it does not have.
+
+func (o Operand[T]) narrow() [2][]uint16 { return window(&o.of.narrow, o.at, o.n) }
+func (o Operand[T]) pairs() [2][]uint32  { return window(&o.of.pairs, o.at, o.n) }
+func (o Operand[T]) wide() [2][]T        { return window(&o.of.wide, o.at, o.n) }
+
+// window returns n elements of x from element at on, or nil for a nil.
+func window[E any](x *[2][]E, at, n int) (parts [2][]E) {
+	if x[0] != nil {
+		parts[0] = x[0][at:][:n]
 	}
-	return o
+	if x[1] != nil {
+		parts[1] = x[1][at:][:n]
+	}
+	return parts
 }
 
-// behind returns x from element i on, or nil if x is nil.
-func behind[E any](x []E, i int) []E {
-	if x == nil {
-		return nil
+// From returns the operand from element i on.
+func (o Operand[T]) From(i int) Operand[T] {
+	if uint(i) > uint(o.n) {
+		panic(outside(i, o.n))
 	}
-	return x[i:]
+	return Operand[T]{o.of, o.at + i, o.n - i}
 }
 
 // First returns the first n elements of the operand.
 func (o Operand[T]) First(n int) Operand[T] {
-	for part := range 2 {
-		o.narrow[part] = first(o.narrow[part], n)
-		o.pairs[part] = first(o.pairs[part], n)
-		o.wide[part] = first(o.wide[part], n)
+	if uint(n) > uint(o.n) {
+		panic(outside(n, o.n))
 	}
-	return o
+	return Operand[T]{o.of, o.at, n}
 }
+
+//go:noinline
+func outside(i, n int) string { return fmt.Sprintf("bf16: element %d of an operand of %d", i, n) }
 
 // first returns the first n elements of x, or nil if x is nil.
 func first[E any](x []E, n int) []E {
@@ -47,14 +66,18 @@ func first[E any](x []E, n int) []E {
 }
 
 // Len returns the number of elements.
-func (o Operand[T]) Len() int { return max(len(o.narrow[0]), len(o.pairs[0]), len(o.wide[0])) }
+func (o Operand[T]) Len() int { return o.n }
 
 // Clear sets all elements to 0.
 func (o Operand[T]) Clear() {
+	if o.n == 0 {
+		return
+	}
+	narrow, pairs, wide := o.narrow(), o.pairs(), o.wide()
 	for part := range 2 {
-		clear(o.narrow[part])
-		clear(o.pairs[part])
-		clear(o.wide[part])
+		clear(narrow[part])
+		clear(pairs[part])
+		clear(wide[part])
 	}
 }
 
@@ -67,19 +90,24 @@ func parts(split bool) int {
 }
 
 // newWide returns an operand of n zeros in the wide format.
-func newWide[T Float](n int, split bool) (o Operand[T]) {
+func newWide[T Float](n int, split bool) Operand[T] {
+	var of formats[T]
 	for part := range parts(split) {
-		o.wide[part] = make([]T, n)
+		of.wide[part] = make([]T, n)
 	}
-	return o
+	return newOperand(of, n)
 }
 
 // Copy copies the first elements of src, as many as o has.
 func (o Operand[T]) Copy(src Operand[T]) {
-	for part := range 2 {
-		copy(o.narrow[part], src.narrow[part])
-		copy(o.pairs[part], src.pairs[part])
-		copy(o.wide[part], src.wide[part])
+	copyParts(o.narrow(), src.narrow())
+	copyParts(o.pairs(), src.pairs())
+	copyParts(o.wide(), src.wide())
+}
+
+func copyParts[E any](dst, src [2][]E) {
+	for part, x := range src {
+		copy(dst[part], x)
 	}
 }
 
@@ -87,7 +115,7 @@ func (o Operand[T]) Copy(src Operand[T]) {
 // of the later one. distance is how far apart the two numbers of a pair are: 2 elements in an operand A, two rows in an
 // operand B. The other formats do not need it.
 func (o Operand[T]) Join(i, distance int) {
-	for _, pairs := range o.pairs {
+	for _, pairs := range o.pairs() {
 		if first := max(0, i-distance); first+distance < len(pairs) {
 			before, behind := pairs[first:i], pairs[first+distance:]
 			before = before[:min(len(before), len(behind))]

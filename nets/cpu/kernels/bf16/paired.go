@@ -32,29 +32,33 @@ func (k paired) Name() string { return k.code.name() }
 
 func (k paired) Bytes() int { return 4 * parts(k.split) }
 
-func (k paired) NewOperand(n int) (o Operand[float32]) {
+func (k paired) NewOperand(n int) Operand[float32] {
+	var of formats[float32]
 	for part := range parts(k.split) {
-		o.pairs[part] = make([]uint32, n+Depth)
+		of.pairs[part] = make([]uint32, n+Depth)
 	}
-	return o
+	return newOperand(of, n+Depth)
 }
 
 func (k paired) Round(dst Operand[float32], src []float32) {
 	if n := len(src); n > 0 {
-		k.code.pair(dst.pairs[0][:n], first(dst.pairs[1], n), src, src[min(2, n):])
+		to := dst.pairs()
+		k.code.pair(to[0][:n], first(to[1], n), src, src[min(2, n):])
 	}
 }
 
 func (k paired) Transpose(dst Operand[float32], ldDst int, src []float32, ldSrc, rows, cols int) {
 	checkTranspose(dst, ldDst, src, ldSrc, rows, cols)
-	k.code.transpose(dst.pairs[0], dst.pairs[1], ldDst, src, ldSrc, rows, cols)
+	to := dst.pairs()
+	k.code.transpose(to[0], to[1], ldDst, src, ldSrc, rows, cols)
 }
 
 func (k paired) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded int) {
 	n := rows * cols
 	if n > 0 {
 		_ = src[(rows-1)*ld+cols-1]
-		k.code.pairRows(dst.pairs[0][:n], first(dst.pairs[1], n), src, ld, rows, cols)
+		to := dst.pairs()
+		k.code.pairRows(to[0][:n], first(to[1], n), src, ld, rows, cols)
 	}
 	dst.From(n).First((padded - rows) * cols).Clear()
 }

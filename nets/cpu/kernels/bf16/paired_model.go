@@ -69,8 +69,9 @@ func rowBehind(x []float32, ld, rows, p, j int) float32 {
 }
 
 func (m modelled) multiply(p *Product[float32]) {
-	p.eachChunk(p.A.pairs[1] != nil, func(c []float32, partA, a, partB, b int) {
-		m.addChunk(c, p.A.pairs[partA][a:][:p.Size], p.B.pairs[partB][b:])
+	a, b := p.A.pairs(), p.B.pairs()
+	p.eachChunk(a[1] != nil, func(c []float32, partA, atA, partB, atB int) {
+		m.addChunk(c, a[partA][atA:][:p.Size], b[partB][atB:])
 	})
 }
 

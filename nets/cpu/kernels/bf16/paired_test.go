@@ -34,15 +34,16 @@ func pairedModes(t *testing.T, test func(t *testing.T, k paired, g *guarded.Plac
 }
 
 // pairs returns an operand of exactly n pairs, with buffers of g. Its numbers are NaN.
-func pairs(g *guarded.Place, n int, split bool) (o Operand[float32]) {
+func pairs(g *guarded.Place, n int, split bool) Operand[float32] {
 	x := make([]uint32, n)
 	for i := range x {
 		x[i] = math.MaxUint32
 	}
+	var of formats[float32]
 	for part := range parts(split) {
-		o.pairs[part] = guarded.Lend(g, x)
+		of.pairs[part] = guarded.Lend(g, x)
 	}
-	return o
+	return newOperand(of, n)
 }
 
 // wantPairs fails unless element i of got is the pair of elements i and next(i) of want, an operand of the generic
@@ -50,14 +51,14 @@ func pairs(g *guarded.Place, n int, split bool) (o Operand[float32]) {
 func wantPairs(t *testing.T, what string, got, want Operand[float32], n int, at, next func(i int) int) {
 	t.Helper()
 	for part := range 2 {
-		if want.wide[part] == nil {
+		if want.wide()[part] == nil {
 			continue
 		}
-		named := make([]bool, len(got.pairs[part]))
+		named := make([]bool, len(got.pairs()[part]))
 		for i := range n {
-			x, y, g := want.wide[part][i], float32(0), got.pairs[part][at(i)]
+			x, y, g := want.wide()[part][i], float32(0), got.pairs()[part][at(i)]
 			if j := next(i); j >= 0 {
-				y = want.wide[part][j]
+				y = want.wide()[part][j]
 			}
 			named[at(i)] = true
 			high, low := math.Float32frombits(g&0xffff0000), math.Float32frombits(g<<16)
@@ -66,7 +67,7 @@ func wantPairs(t *testing.T, what string, got, want Operand[float32], n int, at,
 					what, part, i, at(i), g, x, y)
 			}
 		}
-		for i, x := range got.pairs[part] {
+		for i, x := range got.pairs()[part] {
 			if !named[i] && x != math.MaxUint32 {
 				t.Fatalf("%s: part %d: wrote at %d, outside the result", what, part, i)
 			}
@@ -204,8 +205,9 @@ func TestJoin(t *testing.T) {
 func wantSame(t *testing.T, what string, got, want Operand[float32]) {
 	t.Helper()
 	for part := range 2 {
-		if !slices.Equal(got.pairs[part], want.pairs[part]) || !slices.Equal(got.narrow[part], want.narrow[part]) ||
-			!slices.EqualFunc(got.wide[part], want.wide[part], sameBits) {
+		if !slices.Equal(got.pairs()[part], want.pairs()[part]) ||
+			!slices.Equal(got.narrow()[part], want.narrow()[part]) ||
+			!slices.EqualFunc(got.wide()[part], want.wide()[part], sameBits) {
 			t.Fatalf("%s: part %d: other numbers than at once", what, part)
 		}
 	}

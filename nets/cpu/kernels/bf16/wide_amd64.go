@@ -47,7 +47,8 @@ func (k *wide) Round(dst Operand[float32], src []float32) {
 	if n == 0 {
 		return
 	}
-	high, low := dst.wide[0], dst.wide[1]
+	to := dst.wide()
+	high, low := to[0], to[1]
 	_ = high[n-1]
 	if !k.split {
 		k.roundTo(&high[0], &src[0], n)
@@ -60,14 +61,14 @@ func (k *wide) Round(dst Operand[float32], src []float32) {
 // Transpose first copies the numbers, and then rounds them in place.
 func (k *wide) Transpose(dst Operand[float32], ldDst int, src []float32, ldSrc, rows, cols int) {
 	checkTranspose(dst, ldDst, src, ldSrc, rows, cols)
-	k.transposed(&dst.wide[0][0], ldDst, &src[0], ldSrc, rows, cols)
+	to := dst.wide()[0]
+	k.transposed(&to[0], ldDst, &src[0], ldSrc, rows, cols)
 	if ldDst == rows {
-		k.Round(dst, dst.wide[0][:rows*cols])
+		k.Round(dst, to[:rows*cols])
 		return
 	}
 	for j := range cols {
-		row := dst.From(j * ldDst)
-		k.Round(row, row.wide[0][:rows])
+		k.Round(dst.From(j*ldDst), to[j*ldDst:][:rows])
 	}
 }
 
@@ -85,7 +86,8 @@ func (k *wide) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded 
 // Multiply goes through the columns two registers at a time, and through the rows in tiles whose sums fit in registers.
 func (k *wide) Multiply(p *Product[float32]) {
 	p.check()
-	t, a, b := described(p, p.A.wide, p.B.wide), p.A.wide[0], p.B.wide[0]
+	partsA, partsB := p.A.wide(), p.B.wide()
+	t, a, b := described(p, &partsA, &partsB), partsA[0], partsB[0]
 	for j := 0; j < p.N; j += 2 * k.lanes {
 		n := min(2*k.lanes, p.N-j)
 		for u := range p.Runs {
@@ -97,7 +99,7 @@ func (k *wide) Multiply(p *Product[float32]) {
 
 // described returns what the assembly wants to know of a product whose operands have the parts a and b. It gets no
 // pointer to the low parts that the garbage collector would see: p must be kept alive.
-func described[E any](p *Product[float32], a, b [2][]E) asm.Product {
+func described[E any](p *Product[float32], a, b *[2][]E) asm.Product {
 	t := asm.Product{
 		Segs: p.Segs, Chunks: p.Chunks, Pairs: p.Size / 2, Passes: 1,
 		ASeg: p.ASeg, ARow: p.ARow, BSeg: p.BSeg, BRow: p.N, CRow: p.CRow, Acc: p.Acc,

@@ -22,17 +22,10 @@ func norm(a *asm) {
 	} {
 		normalise(a, v.name, v.add, v.relu)
 	}
-	for _, v := range []struct {
-		name        string
-		store, relu bool
-	}{
-		{"NormSums", false, false},
-		{"NormSumsReLU", false, true},
-		{"NormSumsStore", true, false},
-		{"NormSumsStoreReLU", true, true},
-	} {
-		normSums(a, v.name, v.store, v.relu)
-	}
+	normSums(a, "NormSums", false)
+	normSums(a, "NormSumsReLU", true)
+	normSumsAdd(a, "NormSumsAdd", false)
+	normSumsAdd(a, "NormSumsAddReLU", true)
 	normGrad(a, "NormGrad", false)
 	normGrad(a, "NormGradReLU", true)
 }
@@ -139,52 +132,83 @@ func normalise(a *asm, name string, add, relu bool) {
 	}, nil)
 }
 
+// clamp is a ReLU behind a normalisation. Its gradient computes x·scale + shift once more to find out where it has
+// clamped: that costs less than to read its output. Without relu it does nothing.
+type clamp struct {
+	relu         bool
+	scale, shift reg.GPVirtual
+	f, s         []reg.VecVirtual // scale and shift of a strip of columns
+	zero         reg.VecVirtual
+}
+
+// clamp returns the ReLU of a kernel with arguments scale and shift, which it appends to perCol.
+func (a *asm) clamp(relu bool, perCol *[]reg.GPVirtual) *clamp {
+	c := &clamp{relu: relu}
+	if relu {
+		c.scale, c.shift, c.zero = a.arg("scale"), a.arg("shift"), a.vec()
+		a.zero(c.zero)
+		*perCol = append(*perCol, c.scale, c.shift)
+	}
+	return c
+}
+
+// before loads what the ReLU needs for a strip of columns.
+func (c *clamp) before(a *asm, vecs int, masked bool) {
+	if c.relu {
+		c.f, c.s = a.loads(c.scale, vecs, masked), a.loads(c.shift, vecs, masked)
+	}
+}
+
+// gradient sets g to 0 where register i of a row, with the numbers x, was clamped.
+func (c *clamp) gradient(a *asm, g, x reg.VecVirtual, i int) {
+	if c.relu {
+		y := a.vec()
+		a.VMOVAPS(c.s[i], y)
+		a.VFMADD231PS(c.f[i], x, y)
+		a.zeroUnlessPositive(g, y, c.zero)
+	}
+}
+
 // normSums computes the sums that the gradients of a batch normalisation take:
 //
-//	d[i,j] = y[i,j] > 0 ? gy[i,j] : 0;  db[j] += Σ_i d[i,j];  dw[j] += Σ_i d[i,j]·(x[i,j] − mean[j])
+//	d[i,j] = x[i,j]·scale[j] + shift[j] > 0 ? gy[i,j] : 0
+//	db[j] += Σ_i d[i,j];  dw[j] += Σ_i d[i,j]·(x[i,j] − mean[j])
 //
-// Without relu, d = gy. If store, it writes d. It moves 8 |x| bytes, 4 more with relu, 4 more with store.
-func normSums(a *asm, name string, store, relu bool) {
-	a.begin(name, "func(d, db, dw, gy, y, x, mean *float32, rows, cols int)")
+// Without relu, d = gy. Moves 8 |x| bytes.
+func normSums(a *asm, name string, relu bool) {
+	a.begin(name, "func(db, dw, gy, x, mean, scale, shift *float32, rows, cols int)")
 	db, dw, gy, x, mean := a.arg("db"), a.arg("dw"), a.arg("gy"), a.arg("x"), a.arg("mean")
-	matrices := []reg.GPVirtual{gy, x}
-	var d, y reg.GPVirtual
-	if store {
-		d = a.arg("d")
-		matrices = append(matrices, d)
-	}
-	zero := a.vec()
-	if relu {
-		y = a.arg("y")
-		matrices = append(matrices, y)
-		a.zero(zero)
-	}
-	// Per strip of columns: db, dw and the means.
-	var b, w, m []reg.VecVirtual
-	a.matrix(matrices, []reg.GPVirtual{db, dw, mean}, func(vecs int, masked bool) {
+	perCol := []reg.GPVirtual{db, dw, mean}
+	y := a.clamp(relu, &perCol)
+	var b, w, m []reg.VecVirtual // per strip of columns: db, dw and the means
+	a.matrix([]reg.GPVirtual{gy, x}, perCol, func(vecs int, masked bool) {
 		b, w, m = a.loads(db, vecs, masked), a.loads(dw, vecs, masked), a.loads(mean, vecs, masked)
+		y.before(a, vecs, masked)
 	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
-		g := a.gradient(here(gy), here(y), zero, relu, masked)
-		if store {
-			a.store(g, here(d), masked)
-		}
-		u := a.vec()
+		g, u := a.vec(), a.vec()
+		a.load(here(gy), g, masked)
 		a.load(here(x), u, masked)
-		a.VSUBPS(m[i], u, u)
-		a.VADDPS(g, b[i], b[i])
-		a.VFMADD231PS(u, g, w[i])
+		y.gradient(a, g, u, i)
+		a.addNormSums(g, u, b[i], w[i], m[i])
 	}, func(_ int, masked bool) {
 		a.stores(b, db, masked)
 		a.stores(w, dw, masked)
 	})
 }
 
-// normGrad computes dx[i,j] = a[j]·d[i,j] + b[j]·x[i,j] + c[j], with d as in normSums. Moves 12 |x| bytes, 4 more with
-// relu.
-func normGrad(a *asm, name string, relu bool) {
-	a.begin(name, "func(dx, gy, y, x, a, b, c *float32, rows, cols int)")
-	dx, gy, x, ca, cb, cc := a.arg("dx"), a.arg("gy"), a.arg("x"), a.arg("a"), a.arg("b"), a.arg("c")
-	matrices := []reg.GPVirtual{dx, gy, x}
+// addNormSums adds a row's d and d·(x − mean) to the sums b and w.
+func (a *asm) addNormSums(d, x, b, w, mean reg.VecVirtual) {
+	a.VSUBPS(mean, x, x)
+	a.VADDPS(d, b, b)
+	a.VFMADD231PS(x, d, w)
+}
+
+// normSumsAdd does the same where something was added in front of the ReLU: y says where that has clamped. It stores d,
+// which is the gradient of what was added. Moves 12 |x| bytes, 4 more with relu.
+func normSumsAdd(a *asm, name string, relu bool) {
+	a.begin(name, "func(d, db, dw, gy, y, x, mean *float32, rows, cols int)")
+	d, db, dw, gy, x, mean := a.arg("d"), a.arg("db"), a.arg("dw"), a.arg("gy"), a.arg("x"), a.arg("mean")
+	matrices := []reg.GPVirtual{gy, x, d}
 	var y reg.GPVirtual
 	zero := a.vec()
 	if relu {
@@ -192,12 +216,36 @@ func normGrad(a *asm, name string, relu bool) {
 		matrices = append(matrices, y)
 		a.zero(zero)
 	}
-	var va, vb, vc []reg.VecVirtual
-	a.matrix(matrices, []reg.GPVirtual{ca, cb, cc}, func(vecs int, masked bool) {
-		va, vb, vc = a.loads(ca, vecs, masked), a.loads(cb, vecs, masked), a.loads(cc, vecs, masked)
+	var b, w, m []reg.VecVirtual
+	a.matrix(matrices, []reg.GPVirtual{db, dw, mean}, func(vecs int, masked bool) {
+		b, w, m = a.loads(db, vecs, masked), a.loads(dw, vecs, masked), a.loads(mean, vecs, masked)
 	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
-		g, v := a.gradient(here(gy), here(y), zero, relu, masked), a.vec()
+		g := a.gradient(here(gy), here(y), zero, relu, masked)
+		a.store(g, here(d), masked)
+		u := a.vec()
+		a.load(here(x), u, masked)
+		a.addNormSums(g, u, b[i], w[i], m[i])
+	}, func(_ int, masked bool) {
+		a.stores(b, db, masked)
+		a.stores(w, dw, masked)
+	})
+}
+
+// normGrad computes dx[i,j] = a[j]·d[i,j] + b[j]·x[i,j] + c[j], with d as in normSums. Moves 12 |x| bytes.
+func normGrad(a *asm, name string, relu bool) {
+	a.begin(name, "func(dx, gy, x, a, b, c, scale, shift *float32, rows, cols int)")
+	dx, gy, x, ca, cb, cc := a.arg("dx"), a.arg("gy"), a.arg("x"), a.arg("a"), a.arg("b"), a.arg("c")
+	perCol := []reg.GPVirtual{ca, cb, cc}
+	y := a.clamp(relu, &perCol)
+	var va, vb, vc []reg.VecVirtual
+	a.matrix([]reg.GPVirtual{dx, gy, x}, perCol, func(vecs int, masked bool) {
+		va, vb, vc = a.loads(ca, vecs, masked), a.loads(cb, vecs, masked), a.loads(cc, vecs, masked)
+		y.before(a, vecs, masked)
+	}, func(i int, masked bool, here func(reg.Register) operand.Mem) {
+		g, v := a.vec(), a.vec()
+		a.load(here(gy), g, masked)
 		a.load(here(x), v, masked)
+		y.gradient(a, g, v, i)
 		a.VFMADD213PS(vc[i], vb[i], v)
 		a.VFMADD231PS(va[i], g, v)
 		a.store(v, here(dx), masked)

@@ -125,7 +125,7 @@ func winogradOutput(a *asm) {
 	a.MOVQ(left, pixel)
 	a.SHLQ(operand.U8(2), pixel)
 	in := a.spaces("plane")
-	a.strips([]int{1}, left, []reg.GPVirtual{top, bottom, m}, func(_ int, masked bool) {
+	a.strips([]int{2, 1}, left, []reg.GPVirtual{top, bottom, m}, func(vecs int, masked bool) {
 		rows, n, loop := [4]reg.GPVirtual{}, a.GP64(), a.label("tile")
 		for r := range rows {
 			rows[r] = a.GP64()
@@ -139,36 +139,12 @@ func winogradOutput(a *asm) {
 		to := [2]reg.GPVirtual{a.GP64(), a.GP64()}
 		a.MOVQ(top, to[0])
 		a.MOVQ(bottom, to[1])
-		// plus adds a plane to v, minus subtracts it.
-		each := func(op func(ops ...operand.Op), r, s int, v reg.VecVirtual) {
-			if masked {
-				w := a.vec()
-				a.load(in.at(rows[r], s, 0), w, true)
-				op(w, v, v)
-			} else {
-				op(in.at(rows[r], s, 0), v, v)
-			}
-		}
 		a.Label(loop)
-		var sums [2][4]reg.VecVirtual // Aᵀ·m
-		for s := range 4 {
-			up, down := a.vec(), a.vec()
-			a.load(in.at(rows[0], s, 0), up, masked)
-			a.load(in.at(rows[1], s, 0), down, masked)
-			a.VADDPS(down, up, up)
-			each(a.VADDPS, 2, s, up)
-			each(a.VSUBPS, 2, s, down)
-			each(a.VSUBPS, 3, s, down)
-			sums[0][s], sums[1][s] = up, down
+		for i := range vecs {
+			outputTile(a, in, rows, to, pixel, i*a.bytes(), masked)
 		}
-		for r, t := range sums {
-			a.VADDPS(t[1], t[0], t[0])
-			a.VADDPS(t[2], t[0], t[0])
-			a.VSUBPS(t[2], t[1], t[1])
-			a.VSUBPS(t[3], t[1], t[1])
-			a.store(t[0], at(to[r], 0), masked)
-			a.store(t[1], indexed(to[r], pixel, 1), masked)
-			a.LEAQ(indexed(to[r], pixel, 2), to[r])
+		for _, r := range to {
+			a.LEAQ(indexed(r, pixel, 2), r)
 		}
 		for _, r := range rows {
 			a.ADDQ(ld, r)
@@ -176,6 +152,43 @@ func winogradOutput(a *asm) {
 		a.countDown(n, loop)
 	})
 	a.end()
+}
+
+// outputTile computes a register of channels of one tile, disp bytes behind the pointers.
+func outputTile(
+	a *asm, in spaced, rows [4]reg.GPVirtual, to [2]reg.GPVirtual, pixel reg.GPVirtual, disp int, masked bool,
+) {
+	// each adds a plane to v, or subtracts it.
+	each := func(op func(ops ...operand.Op), r, s int, v reg.VecVirtual) {
+		if masked {
+			w := a.vec()
+			a.load(in.at(rows[r], s, disp), w, true)
+			op(w, v, v)
+		} else {
+			op(in.at(rows[r], s, disp), v, v)
+		}
+	}
+	var sums [2][4]reg.VecVirtual // Aᵀ·m
+	for s := range 4 {
+		up, down := a.vec(), a.vec()
+		a.load(in.at(rows[0], s, disp), up, masked)
+		a.load(in.at(rows[1], s, disp), down, masked)
+		a.VADDPS(down, up, up)
+		each(a.VADDPS, 2, s, up)
+		each(a.VSUBPS, 2, s, down)
+		each(a.VSUBPS, 3, s, down)
+		sums[0][s], sums[1][s] = up, down
+	}
+	for r, t := range sums {
+		a.VADDPS(t[1], t[0], t[0])
+		a.VADDPS(t[2], t[0], t[0])
+		a.VSUBPS(t[2], t[1], t[1])
+		a.VSUBPS(t[3], t[1], t[1])
+		next := indexed(to[r], pixel, 1)
+		next.Disp = disp
+		a.store(t[0], at(to[r], disp), masked)
+		a.store(t[1], next, masked)
+	}
 }
 
 // half returns a register with ½ in every lane.
