@@ -12,8 +12,8 @@ type Conv2DBackward[T Float] struct {
 	norm    *NormBackward[T]
 }
 
-// Run computes dw, and dx unless it is nil. It adds plus to dx unless that is nil, too. If norm is not nil, what norm.Run
-// has prepared computes gy, which is memory for it then: perhaps the memory of norm's x.
+// Run computes dw, and dx unless it is nil. It adds plus to dx unless that is nil, too. If norm is not nil, it computes
+// gy, after norm.Run: then gy is memory for it, perhaps that of norm's x.
 func (t *Conv2DBackward[T]) Run(e *Exec[T], s Conv2DShape, dx, dw, x, w, gy, plus []T, norm *NormBackward[T]) {
 	t.plus, t.norm = plus, norm
 	if !s.ByImage(dx != nil, e.Products != nil) {
