@@ -36,7 +36,6 @@ type BatchNorm[T kernels.Float] struct {
 	Shape kernels.NormShape
 	Add   bool
 	Train bool
-	conv  *Conv2D[T] // in front of it: see [BatchNorm.SymDiff]
 	stats *kernels.NormStats[T]
 	task  kernels.NormForward[T]
 	back  kernels.NormBackward[T]
@@ -107,7 +106,7 @@ func (op *BatchNorm[T]) SymDiff(in G.Nodes, out, grad *G.Node) (G.Nodes, error) 
 		return nil, err
 	}
 	if conv, ok := in[0].Op().(*Conv2D[T]); ok {
-		op.conv, conv.norm = conv, op
+		conv.norm = op
 		grads[0].Op().(*Take[T]).of.absent = in[0].Shape().TotalSize()
 	}
 	return append(grads, nil), nil
@@ -165,7 +164,7 @@ func (op *BatchNorm[T]) Backward(g *Grad[T], in []G.Value) error {
 		return head
 	}
 	var dx, dadd []T
-	if op.conv == nil {
+	if g.absent == 0 {
 		dx = cut(len(x))
 	}
 	if op.Add {
@@ -174,7 +173,7 @@ func (op *BatchNorm[T]) Backward(g *Grad[T], in []G.Value) error {
 	n := len(weight)
 	dw, db := cut(n), cut(n)
 	op.back.Run(op.exec, op.Shape, dadd, dw, db, x, weight, y, gy, labels, op.stats)
-	if op.conv == nil {
+	if dx != nil {
 		op.back.All(op.exec, dx)
 	}
 	copy(cut(n), op.stats.Mean)

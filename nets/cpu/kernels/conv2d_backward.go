@@ -16,7 +16,7 @@ type Conv2DBackward[T Float] struct {
 // gy, after norm.Run: then gy is memory for it, perhaps that of norm's x.
 func (t *Conv2DBackward[T]) Run(e *Exec[T], s Conv2DShape, dx, dw, x, w, gy, plus []T, norm *NormBackward[T]) {
 	t.plus, t.norm = plus, norm
-	if !s.ByImage(dx != nil, e.Products != nil) {
+	if !s.byImage(dx != nil, e.Products != nil) {
 		if norm != nil {
 			norm.All(e, gy)
 		}
@@ -80,7 +80,7 @@ func (t *Conv2DBackward[T]) sum(s *Scratch[T], n int) {
 // gradient returns image n of gy.
 func (t *Conv2DBackward[T]) gradient(s *Scratch[T], n int) []T {
 	if t.norm == nil {
-		return t.weights.gradient(s, n)
+		return s.oneOf(t.weights.gy, n, t.weights.yLen())
 	}
 	size := t.weights.yLen()
 	if cap(s.image) < size {
@@ -92,9 +92,9 @@ func (t *Conv2DBackward[T]) gradient(s *Scratch[T], n int) []T {
 	return gy
 }
 
-// ByImage says whether [Conv2DBackward] takes gy an image at a time. dx says whether it computes dx, and rounded
+// byImage says whether [Conv2DBackward] takes gy an image at a time. dx says whether it computes dx, and rounded
 // whether operands are rounded.
-func (s Conv2DShape) ByImage(dx, rounded bool) bool {
+func (s Conv2DShape) byImage(dx, rounded bool) bool {
 	_, w := s.Out()
 	return s.wLen() < largeWeights && (!dx || w >= narrow) && (rounded || !s.Winograd())
 }

@@ -182,8 +182,7 @@ func (t *Conv2DInput[T]) Chunk(phase, i int, s *Scratch[T]) {
 		k, lo, hi := imagesOf(i, t.B)
 		images := t.images(s, k)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
-			s.prefetchRounded(t.gy, n+1, t.yLen())
-			images.compute(s, n, t.gy[n*t.yLen():][:t.yLen()])
+			images.compute(s, n, s.oneOf(t.gy, n, t.yLen()))
 		}
 	case inputTransform:
 		k, c, _ := chunkOf(i, t.C, s.GemmCols())

@@ -84,7 +84,7 @@ func (t *Conv2DWeights[T]) Chunk(phase, i int, s *Scratch[T]) {
 		sum := t.sum(s, i)
 		k, lo, hi := imagesOf(i, t.B)
 		for n := k*t.B + lo; n < k*t.B+hi; n++ {
-			sum.add(s, n, t.gradient(s, n))
+			sum.add(s, n, s.oneOf(t.gy, n, t.yLen()))
 		}
 	case weightsReduce: // i: client and place in the window
 		k, at, n := i/(t.R*t.S), i%(t.R*t.S)*t.C*t.O, t.C*t.O
@@ -153,12 +153,6 @@ func (a *weightsSum[T]) add(s *Scratch[T], n int, gy []T) {
 		}
 	}
 	a.acc = true
-}
-
-// gradient returns image n of gy, and asks for the next one.
-func (t *Conv2DWeights[T]) gradient(s *Scratch[T], n int) []T {
-	s.prefetchRounded(t.gy, n+1, t.yLen())
-	return t.gy[n*t.yLen():][:t.yLen()]
 }
 
 // pixelBlock is how many pixels of a panel of gy the first cache holds beside the rest of a product.

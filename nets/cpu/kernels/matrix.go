@@ -61,6 +61,12 @@ func (s *Scratch[T]) prefetchRounded(maps []T, n, elements int) {
 	}
 }
 
+// oneOf returns image n of maps of so many elements, and asks for the next one as [Scratch.prefetchRounded] does.
+func (s *Scratch[T]) oneOf(maps []T, n, elements int) []T {
+	s.prefetchRounded(maps, n+1, elements)
+	return maps[n*elements:][:elements]
+}
+
 // ensure allocates an operand of n elements in o, unless there is one already.
 func (e *Exec[T]) ensure(o *bf16.Operand[T], n int) {
 	if o.Len() == 0 {

@@ -34,7 +34,8 @@ func (k amx) Round(dst Operand[float32], src []float32) {
 	if n == 0 {
 		return
 	}
-	high, low := dst.narrow()[0], dst.narrow()[1]
+	to := dst.narrow()
+	high, low := to[0], to[1]
 	_ = high[n-1]
 	if !k.split {
 		asm.RoundAMX(&high[0], &src[0], n)
@@ -46,9 +47,10 @@ func (k amx) Round(dst Operand[float32], src []float32) {
 
 func (k amx) Transpose(dst Operand[float32], ldDst int, src []float32, ldSrc, rows, cols int) {
 	checkTranspose(dst, ldDst, src, ldSrc, rows, cols)
-	asm.TransposeRoundAMX(&dst.narrow()[0][0], ldDst, &src[0], ldSrc, rows, cols)
+	to := dst.narrow()
+	asm.TransposeRoundAMX(&to[0][0], ldDst, &src[0], ldSrc, rows, cols)
 	if k.split {
-		asm.TransposeLowAMX(&dst.narrow()[1][0], ldDst, &src[0], ldSrc, rows, cols)
+		asm.TransposeLowAMX(&to[1][0], ldDst, &src[0], ldSrc, rows, cols)
 	}
 }
 
@@ -57,17 +59,18 @@ func (k amx) Pack(dst Operand[float32], src []float32, ld, rows, cols, padded in
 		panic(fmt.Sprintf("bf16: pack: %d rows padded to %d: want an even number, no less than the rows", rows, padded))
 	}
 	if rows > 0 && cols > 0 {
+		to := dst.narrow()
 		for part := range parts(k.split) {
-			_ = dst.narrow()[part][padded*cols-1]
+			_ = to[part][padded*cols-1]
 		}
 		if rows > 1 && ld < cols {
 			panic(fmt.Sprintf("bf16: pack: rows of %d numbers %d apart: want rows that do not overlap", cols, ld))
 		}
 		_ = src[(rows-1)*ld+cols-1]
 		if k.split {
-			asm.PackSplitAMX(&dst.narrow()[0][0], &dst.narrow()[1][0], &src[0], ld, rows, cols)
+			asm.PackSplitAMX(&to[0][0], &to[1][0], &src[0], ld, rows, cols)
 		} else {
-			asm.PackAMX(&dst.narrow()[0][0], &src[0], ld, rows, cols)
+			asm.PackAMX(&to[0][0], &src[0], ld, rows, cols)
 		}
 	}
 	packed := (rows + rows%2) * cols
@@ -87,8 +90,8 @@ func (k amx) Multiply(p *Product[float32]) {
 		CRow: wide * p.CRow, Acc: p.Acc,
 	}
 	if k.split {
-		t.ALow = distance(p.A.narrow()[0], p.A.narrow()[1])
-		t.BLow = distance(p.B.narrow()[0], p.B.narrow()[1])
+		a, b := p.A.narrow(), p.B.narrow()
+		t.ALow, t.BLow = distance(a[0], a[1]), distance(b[0], b[1])
 	}
 	rows, tiles, smaller := asm.Cut(p.M, tileRows)
 	k.tiles(&t, p, 0, rows, tiles)
@@ -162,13 +165,15 @@ func (k amx) Unpool(pairsTop, pairsBottom, rowsTop, rowsBottom Operand[float32],
 	var to [2]asm.Unpooled
 	for part := range parts(k.split) {
 		for i, o := range [2]Operand[float32]{pairsTop, pairsBottom} {
-			_ = o.narrow()[part][2*len(gy)-1]
-			to[part].Pairs[i] = &o.narrow()[part][0]
+			x := o.narrow()[part]
+			_ = x[2*len(gy)-1]
+			to[part].Pairs[i] = &x[0]
 		}
 		if rowsTop.Len()+rowsBottom.Len() > 0 {
 			for i, o := range [2]Operand[float32]{rowsTop, rowsBottom} {
-				_ = o.narrow()[part][2*len(gy)-1]
-				to[part].Rows[i] = &o.narrow()[part][0]
+				x := o.narrow()[part]
+				_ = x[2*len(gy)-1]
+				to[part].Rows[i] = &x[0]
 			}
 		}
 	}
